@@ -1,0 +1,204 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// programs is the folder of the binaries, which TestMain builds once.
+var programs string
+
+// sources are the programs and where they are built from, relative to this package.
+var sources = []struct{ dir, pkg string }{
+	{"..", "."},
+	{"..", "github.com/nats-io/nats-server/v2"},
+	{"../../../services/planner", "."},
+	{"../../../services/scheduler", "."},
+	{"../../../services/expert-runner", "."},
+}
+
+func TestMain(m *testing.M) {
+	if filepath.Base(os.Args[0]) == "nats" {
+		if err := natsCommand(os.Args[1:]); err != nil {
+			fmt.Fprintln(os.Stderr, "nats:", err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	code, err := build(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func build(m *testing.M) (code int, err error) {
+	programs, err = os.MkdirTemp("", "jobgraph-e2e-")
+	if err != nil {
+		return 1, fmt.Errorf("make folder for programs: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(programs)) }()
+	for _, s := range sources {
+		c := exec.CommandContext(context.Background(), "go", "build", "-o", programs+"/", s.pkg)
+		c.Dir = s.dir
+		if out, err := c.CombinedOutput(); err != nil {
+			return 1, fmt.Errorf("build %s in %s: %w\n%s", s.pkg, s.dir, err, out)
+		}
+	}
+	return m.Run(), nil
+}
+
+// process is a program that can be killed and started again with the same arguments. A test owns it.
+type process struct {
+	t       *testing.T
+	name    string
+	program string // One of those built here; path is that of another one.
+	path    string
+	args    []string
+	env     []string
+	log     string // The path of the file that takes what it says.
+	group   bool   // It is the leader of a process group of its own, which is ended with it.
+	cmd     *exec.Cmd
+	ended   chan struct{} // Closed when it has ended.
+}
+
+// start begins the program anew. It ends with the test at the latest.
+func (p *process) start() {
+	p.t.Helper()
+	out, err := os.OpenFile(p.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	path := p.path
+	if path == "" {
+		path = filepath.Join(programs, p.program)
+	}
+	cmd := exec.CommandContext(context.Background(), path, p.args...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: p.group}
+	cmd.Env, cmd.Stdout, cmd.Stderr = p.env, out, out
+	if err := cmd.Start(); err != nil {
+		p.t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() { // Ends with the process.
+		_ = cmd.Wait() // How it ended is in ProcessState.
+		_ = out.Close()
+		close(ended)
+	}()
+	p.cmd, p.ended = cmd, ended
+}
+
+// kill is kill -9.
+func (p *process) kill() {
+	id := p.cmd.Process.Pid
+	if p.group {
+		id = -id
+	}
+	_ = syscall.Kill(id, syscall.SIGKILL) // It may have ended by itself.
+	<-p.ended
+}
+
+// drain tells the program to end in order, and expects that it does.
+func (p *process) drain() {
+	select {
+	case <-p.ended:
+		return
+	default:
+	}
+	_ = p.cmd.Process.Signal(syscall.SIGTERM) // It may have ended meanwhile.
+	select {
+	case <-p.ended:
+	case <-time.After(20 * time.Second):
+		p.t.Errorf("%s does not end on SIGTERM", p.name)
+		p.kill()
+	}
+	if code := p.cmd.ProcessState.ExitCode(); code != 0 {
+		p.t.Errorf("%s ended with exit code %d (%s)", p.name, code, p.cmd.ProcessState)
+	}
+}
+
+// alive reports whether it runs.
+func (p *process) alive() bool {
+	select {
+	case <-p.ended:
+		return false
+	default:
+		return true
+	}
+}
+
+// tell shows the end of what a process has said, when its test failed.
+func (p *process) tell() {
+	text, err := os.ReadFile(p.log)
+	if err != nil || !p.t.Failed() {
+		return
+	}
+	lines := bytes.Split(bytes.TrimSpace(text), []byte("\n"))
+	if len(lines) > 25 {
+		lines = lines[len(lines)-25:]
+	}
+	p.t.Logf("%s said:\n%s", p.name, bytes.Join(lines, []byte("\n")))
+}
+
+// freePort gives a port that nobody listens on now.
+func freePort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }() // It took no connection.
+	_, port, _ := strings.Cut(l.Addr().String(), ":")
+	return port
+}
+
+// until asks again and again, and fails when the answer has not come in time.
+func until(t *testing.T, what string, within time.Duration, f func() bool) {
+	t.Helper()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(within); !f(); <-tick.C {
+		if time.Now().After(end) {
+			t.Fatalf("not within %s: %s", within, what)
+		}
+	}
+}
+
+// result is how a command ended.
+type result struct {
+	out, err string
+	code     int
+}
+
+// runProgram runs a program to its end.
+func runProgram(t *testing.T, program string, env, args []string, stdin string) result {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 90*time.Second)
+	defer cancel()
+	c := exec.CommandContext(ctx, filepath.Join(programs, program), args...)
+	var out, errs bytes.Buffer
+	c.Env, c.Stdin, c.Stdout, c.Stderr = env, strings.NewReader(stdin), &out, &errs
+	err := c.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatalf("%s %v: %v", program, args, err)
+	}
+	return result{out: out.String(), err: errs.String(), code: c.ProcessState.ExitCode()}
+}
+
+// pause stops the process where it is, as a machine that hangs would; wake lets it go on.
+func (p *process) pause() { _ = p.cmd.Process.Signal(syscall.SIGSTOP) } // The test fails later if it has ended.
+func (p *process) wake()  { _ = p.cmd.Process.Signal(syscall.SIGCONT) }

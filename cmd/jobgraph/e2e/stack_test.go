@@ -1,0 +1,224 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/client"
+)
+
+// The programs of a stack.
+const (
+	natsServer = "nats-server"
+	scheduler  = "scheduler"
+	planner    = "planner"
+	runner     = "expert-runner"
+)
+
+// patience bounds every single wait.
+const patience = 60 * time.Second
+
+// stack is a server and services, each a process of its own, on a folder of the test.
+type stack struct {
+	t      *testing.T
+	dir    string
+	url    string
+	server *process
+	// services are all that were started, in order; ports are those of their HTTP.
+	services []*process
+	others   []*process // Those that are not ours.
+	ports    map[*process]string
+	bus      *client.Client
+	gates    []*os.File
+}
+
+// empty makes the folder of a stack in which nothing runs yet, and chooses the port of its bus.
+func empty(t *testing.T) (s *stack, port string) {
+	t.Helper()
+	s = &stack{t: t, dir: t.TempDir(), ports: map[*process]string{}}
+	for _, dir := range []string{"cards", "gates", "work", "store"} {
+		if err := os.Mkdir(filepath.Join(s.dir, dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.write("marks", "")
+	port = freePort(t)
+	s.url = "nats://127.0.0.1:" + port
+	return s, port
+}
+
+// bare starts a server alone. Limits is text for its jetstream block.
+func bare(t *testing.T, limits string) *stack {
+	t.Helper()
+	s, port := empty(t)
+	s.limit(port, limits)
+	s.serve(&process{program: natsServer, args: []string{"-c", filepath.Join(s.dir, "nats.conf")}})
+	s.cli("init", "--timeout", "30s").wants(t, 0, "")
+	s.connect()
+	return s
+}
+
+// serve starts the process that holds the bus.
+func (s *stack) serve(p *process) {
+	s.t.Helper()
+	p.t, p.name, p.log = s.t, p.program, filepath.Join(s.dir, p.program+".log")
+	s.server = p
+	s.t.Cleanup(s.end)
+	p.start()
+}
+
+func (s *stack) connect() {
+	s.t.Helper()
+	c, err := client.Connect(s.t.Context(), bus.Options{URL: s.url, Name: "test"})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.bus = c
+}
+
+// limit writes the server's configuration.
+func (s *stack) limit(port, limits string) {
+	s.write("nats.conf", fmt.Sprintf("listen: 127.0.0.1:%s\njetstream { store_dir: %q\n%s\n}\n", port, filepath.Join(s.dir, "store"), limits))
+}
+
+// whole starts a server and one of each service, with the experts Worker and Forker.
+func whole(t *testing.T) *stack {
+	t.Helper()
+	s := bare(t, "")
+	s.card("worker", "", "work")
+	s.card("forker", "", "fork")
+	s.add(scheduler)
+	s.add(planner)
+	s.add(runner)
+	s.ready()
+	return s
+}
+
+// card writes the card of an expert of the script in testdata; the pool may be empty.
+func (s *stack) card(id, pool string, mode ...string) {
+	s.t.Helper()
+	script, err := filepath.Abs(filepath.Join("testdata", "expert.sh"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	text := fmt.Sprintf("---\nname: %s\nkind: command\ncommand: [%q, %q]\nenv: {MARKS: %q, GATES: %q, NAME: %q}\n", id, script,
+		strings.Join(mode, " "), filepath.Join(s.dir, "marks"), filepath.Join(s.dir, "gates"), id)
+	if pool != "" {
+		text += "pool: " + pool + "\n"
+	}
+	s.write(filepath.Join("cards", id+".md"), text+"---\n")
+}
+
+func (s *stack) write(name, text string) {
+	s.t.Helper()
+	if err := os.WriteFile(filepath.Join(s.dir, name), []byte(text), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// add starts one more service. The lease is short, so that work of a killed runner is taken over soon.
+func (s *stack) add(program string, args ...string) *process {
+	s.t.Helper()
+	port := freePort(s.t)
+	switch program {
+	case scheduler:
+		args = append(args, "--lease", "3s", "--lease-margin", "500ms")
+	case runner:
+		args = append([]string{"--kill-grace", "100ms", "--work-dir", filepath.Join(s.dir, "work")}, args...)
+		if !strings.Contains(strings.Join(args, " "), "--experts") {
+			args = append(args, "--experts", filepath.Join(s.dir, "cards"))
+		}
+	}
+	name := fmt.Sprintf("%s-%d", program, len(s.services)+1)
+	p := &process{
+		t: s.t, name: name, program: program, args: args, log: filepath.Join(s.dir, name+".log"),
+		env: append(s.env(), "JOBGRAPH_HTTP_ADDR=127.0.0.1:"+port, "JOBGRAPH_DRAIN_TIMEOUT=5s"),
+	}
+	s.services = append(s.services, p)
+	s.ports[p] = port
+	p.start()
+	return p
+}
+
+func (s *stack) env() []string {
+	return []string{"NATS_URL=" + s.url, "HOME=" + s.dir, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + s.dir}
+}
+
+// ready waits until every service that runs says so.
+func (s *stack) ready() {
+	s.t.Helper()
+	for _, p := range s.services {
+		if p.alive() {
+			until(s.t, p.name+" is ready", patience, func() bool { return s.get(p, "/readyz") == http.StatusOK })
+		}
+	}
+}
+
+// get asks a service over HTTP and gives the status, 0 for no answer.
+func (s *stack) get(p *process, path string) int {
+	status, _ := s.page(p, path)
+	return status
+}
+
+// of gives the processes of a program; "all" gives every process, the server first.
+func (s *stack) of(program string) []*process {
+	var list []*process
+	if program == natsServer || program == "all" {
+		list = append(list, s.server)
+	}
+	for _, p := range s.services {
+		if p.program == program || program == "all" {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// end stops everything in order, the server last.
+func (s *stack) end() {
+	for _, p := range s.others {
+		p.kill()
+	}
+	for _, p := range s.services {
+		p.drain()
+	}
+	if s.bus != nil {
+		s.bus.Close()
+	}
+	s.server.kill()
+	for _, g := range s.gates {
+		_ = g.Close() // Only written to.
+	}
+	for _, p := range slices.Concat(s.services, s.others, []*process{s.server}) {
+		p.tell()
+	}
+}
+
+// cli runs the command line against this stack.
+func (s *stack) cli(args ...string) result {
+	s.t.Helper()
+	return runProgram(s.t, "jobgraph", s.env(), args, "")
+}
+
+// wants checks how a command ended; the text is looked for in everything that it said.
+func (r result) wants(t *testing.T, code int, text string) {
+	t.Helper()
+	if r.code != code || !strings.Contains(r.out+r.err, text) {
+		t.Fatalf("exit code %d, want %d and %q in:\n%s%s", r.code, code, text, r.out, r.err)
+	}
+}
+
+// context ends with patience.
+func (s *stack) context() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(s.t.Context(), patience)
+}

@@ -1,0 +1,67 @@
+package bench
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+)
+
+// Measure is one number of a workload that has no floor.
+type Measure struct {
+	// Name says what was measured, Unit in what.
+	Name string `json:"name"`
+	Unit string `json:"unit"`
+	// Value is the number.
+	Value float64 `json:"value"`
+	// Limit is the most that is allowed; nil for none. Met is true when it was kept or there is none.
+	Limit *float64 `json:"limit,omitempty"`
+	Met   bool     `json:"met"`
+}
+
+// value is a measure without a limit.
+func value(name, unit string, v float64) Measure {
+	return Measure{Name: name, Unit: unit, Value: v, Met: true}
+}
+
+// limited is a measure that may not be above a limit.
+func limited(name, unit string, v, limit float64) Measure {
+	return Measure{Name: name, Unit: unit, Value: v, Limit: &limit, Met: v <= limit}
+}
+
+// Report is what a workload without a floor measured.
+type Report struct {
+	// Workload is its name; Size says how large it was.
+	Workload string `json:"workload"`
+	Size     int    `json:"size"`
+	Conditions
+	// Measures are its numbers.
+	Measures []Measure `json:"measures"`
+}
+
+// met is true when every limit was kept.
+func (r Report) met() bool {
+	for _, m := range r.Measures {
+		if !m.Met {
+			return false
+		}
+	}
+	return true
+}
+
+// print writes a report as a table for people.
+func (r Report) print(w io.Writer) error {
+	if _, err := fmt.Fprintf(w, "\n%s %d, %s, sync %s\n", r.Workload, r.Size, r.Mode, r.Sync); err != nil {
+		return err
+	}
+	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
+	for _, m := range r.Measures {
+		goal := ""
+		if m.Limit != nil {
+			goal = fmt.Sprintf("at most %.4g: %s", *m.Limit, map[bool]string{true: "met", false: "MISSED"}[m.Met])
+		}
+		if _, err := fmt.Fprintf(t, "  %s\t%.4g %s\t%s\n", m.Name, m.Value, m.Unit, goal); err != nil {
+			return err
+		}
+	}
+	return t.Flush()
+}

@@ -1,0 +1,191 @@
+package bench
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/bench/floor"
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/host"
+	runner "github.com/jobgraph/jobgraph/services/expert-runner/app"
+	planner "github.com/jobgraph/jobgraph/services/planner/app"
+	scheduler "github.com/jobgraph/jobgraph/services/scheduler/app"
+)
+
+// expertID is the one expert of the bench, which does nothing.
+const expertID = "noop"
+
+// drainTimeout bounds the end of a service.
+const drainTimeout = 5 * time.Second
+
+// ours is Jobgraph: the three services, each over a connection of its own.
+type ours struct {
+	// experts are Go functions in the runner, cards files of other experts.
+	experts []runner.Function
+	cards   []string
+}
+
+// noop is the expert that does nothing.
+func noop(pure bool) runner.Function {
+	return runner.Function{
+		Card: events.Card{ID: expertID, Name: expertID, Pure: pure},
+		Run: func(context.Context, *runner.Task) (events.SubJobReported, error) {
+			return events.SubJobReported{Outcome: events.Success}, nil
+		},
+	}
+}
+
+func (o ours) parts() []part {
+	return []part{
+		service("expert-runner", func(ctx context.Context, p *host.Process, b *bus.Bus) error {
+			settings := runner.Default()
+			settings.Experts = o.cards
+			return runner.Run(ctx, p, settings, runner.Deps{Bus: b, Functions: o.experts})
+		}),
+		service("planner", func(ctx context.Context, p *host.Process, b *bus.Bus) error {
+			return planner.Run(ctx, p, planner.Default(), planner.Deps{Bus: b})
+		}),
+		service("scheduler", func(ctx context.Context, p *host.Process, b *bus.Bus) error {
+			return scheduler.Run(ctx, p, scheduler.Default(), scheduler.Deps{Bus: b})
+		}),
+	}
+}
+
+// service runs one of the real services as its own process would, without flags and HTTP.
+func service(name string, run func(context.Context, *host.Process, *bus.Bus) error) part {
+	return part{name, func(ctx context.Context, at address) error {
+		b, err := at.bus(ctx, name)
+		if err != nil {
+			return err
+		}
+		defer b.Close()
+		work := context.WithoutCancel(ctx)
+		settings := host.Settings{
+			Prefix: events.DefaultPrefix, HTTPAddr: host.AddrOff, Concurrency: 16, DrainTimeout: drainTimeout,
+		}
+		p := host.NewProcess(work, ctx, name, settings, at.log)
+		return errors.Join(run(work, p, b), p.Close(work))
+	}}
+}
+
+func (ours) drive(ctx context.Context, at address, r *reader) (driver, error) {
+	b, err := at.bus(ctx, "bench")
+	if err != nil {
+		return nil, err
+	}
+	r.also = b.Close
+	if err := b.Init(ctx); err != nil {
+		return nil, fmt.Errorf("prepare the bus: %w", err)
+	}
+	return &oursDriver{r, b}, nil
+}
+
+type oursDriver struct {
+	*reader
+	bus *bus.Bus
+}
+
+// ofEveryJob matches a kind of event in all jobs.
+func (d *oursDriver) ofEveryJob(kind events.Kind, rest string) string {
+	return d.bus.Names().Prefix() + ".event.*.*." + string(kind) + rest
+}
+
+func (d *oursDriver) run(ctx context.Context, word string, graphs []floor.Graph) error {
+	ends, err := d.listen(2*len(graphs),
+		d.ofEveryJob(events.KindJobFinished, ""), d.ofEveryJob(events.KindJobFailed, ""), d.ofEveryJob(events.KindJobStopped, ""))
+	if err != nil {
+		return err
+	}
+	defer ends.stop()
+	if err := d.submit(ctx, word, graphs); err != nil {
+		return err
+	}
+	for ended := map[string]bool{}; len(ended) < len(graphs); {
+		subject, body, err := ends.next(ctx)
+		if err != nil {
+			return fmt.Errorf("wait for the ends: %w", err)
+		}
+		at, ok := d.bus.Names().Parse(subject)
+		if !ok || !strings.HasPrefix(at.Job, word+"-") {
+			continue
+		}
+		if at.Kind != events.KindJobFinished {
+			return fmt.Errorf("%s: %s: %.500s", at.Job, at.Kind, body)
+		}
+		ended[at.Job] = true
+	}
+	return nil
+}
+
+// submit puts a request for each graph into the queue, all at once.
+func (d *oursDriver) submit(ctx context.Context, word string, graphs []floor.Graph) error {
+	acks := make([]bus.Ack, len(graphs))
+	for i, g := range graphs {
+		m, err := d.request(ctx, word+"-"+strconv.Itoa(i), g)
+		if err != nil {
+			return fmt.Errorf("submit graph %d: %w", i, err)
+		}
+		acks[i] = d.bus.PublishAsync(m, bus.Expect{})
+	}
+	for i, ack := range acks {
+		if _, err := ack.Wait(ctx); err != nil {
+			return fmt.Errorf("submit graph %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// request is what a client sends: the plan goes to the blobs when it is large.
+func (d *oursDriver) request(ctx context.Context, job string, g floor.Graph) (events.Message, error) {
+	plan := events.Plan{SubJobs: make([]events.SubJob, len(g))}
+	for n, before := range g {
+		s := &plan.SubJobs[n]
+		s.ID, s.Expert = "n"+strconv.Itoa(n), expertID
+		s.Goal = s.ID
+		for _, p := range before {
+			s.Dependencies = append(s.Dependencies, "n"+strconv.Itoa(p))
+		}
+	}
+	text, err := json.Marshal(plan)
+	if err != nil {
+		return events.Message{}, err
+	}
+	r := events.Request{ID: job, Goal: "bench", Plan: text}
+	if len(text) > bus.InlineLimit {
+		ref, err := d.bus.PutBlob(ctx, job, text)
+		if err != nil {
+			return events.Message{}, err
+		}
+		r.Plan, r.PlanRef = nil, &ref
+	}
+	body, err := json.Marshal(r)
+	return events.Message{Subject: d.bus.Names().Request(), Body: body, Header: map[string][]string{events.HeaderMsgID: {job}}}, err
+}
+
+func (d *oursDriver) starts(ctx context.Context, word string, graphs []floor.Graph) ([][]int64, error) {
+	names := d.bus.Names()
+	filter := d.ofEveryJob(events.KindSubJobReported, ".>")
+	return d.collect(ctx, names.Log, filter, graphs, func(m jetstream.Msg) (place, int64, error) {
+		at, _ := names.Parse(m.Subject())
+		var report events.SubJobReported
+		err := json.Unmarshal(m.Data(), &report)
+		return placeOf(word, at.Job, at.SubJob), report.Started.UnixNano(), err
+	})
+}
+
+func (d *oursDriver) writes(ctx context.Context) (writes, error) {
+	names := d.bus.Names()
+	reports, err := d.matching(ctx, names.Log, d.ofEveryJob(events.KindSubJobReported, ".>"))
+	if err != nil {
+		return writes{}, err
+	}
+	return d.written(ctx, reports, names.Work, names.Journal)
+}

@@ -1,0 +1,75 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+)
+
+// serverReady bounds the start of a server.
+const serverReady = 10 * time.Second
+
+// startServer runs a server with JetStream on a folder; with listen on a free port of the loopback, else in process only.
+func startServer(store string, listen, syncAlways bool) (*server.Server, error) {
+	s, err := server.NewServer(&server.Options{
+		ServerName: "bench", Host: "127.0.0.1", Port: server.RANDOM_PORT, DontListen: !listen, NoLog: true, NoSigs: true,
+		JetStream: true, StoreDir: store, SyncAlways: syncAlways,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("make server: %w", err)
+	}
+	s.Start()
+	if !s.ReadyForConnections(serverReady) {
+		s.Shutdown()
+		return nil, errors.New("server is not ready: is the folder for the store writable and the disk not full?")
+	}
+	return s, nil
+}
+
+// newLog writes warnings for people.
+func newLog(w io.Writer) *slog.Logger {
+	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: slog.LevelWarn}))
+}
+
+// stopServer ends a server and waits for its end.
+func stopServer(s *server.Server) {
+	s.Shutdown()
+	s.WaitForShutdown()
+}
+
+// address is how to reach the server of a trial: the server itself in embedded mode, else its URL.
+type address struct {
+	embedded *server.Server
+	url      string
+	log      *slog.Logger // Takes what services have to say.
+}
+
+// dial connects for the floor and for the driver.
+func (a address) dial(name string) (*nats.Conn, error) {
+	opts := []nats.Option{nats.Name(name)}
+	if a.embedded != nil {
+		opts = append(opts, nats.InProcessServer(a.embedded))
+	}
+	nc, err := nats.Connect(a.url, opts...)
+	if err != nil {
+		return nil, fmt.Errorf("connect %s: %w", name, err)
+	}
+	return nc, nil
+}
+
+// bus connects for Jobgraph.
+func (a address) bus(ctx context.Context, name string) (*bus.Bus, error) {
+	o := bus.Options{URL: a.url, Name: name, Logger: a.log}
+	if a.embedded != nil {
+		o.InProcess = a.embedded
+	}
+	return bus.Connect(ctx, o)
+}

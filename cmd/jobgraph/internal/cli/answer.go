@@ -1,0 +1,253 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/history"
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/render"
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/client"
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// question is an open request for input.
+type question struct {
+	Job     string           `json:"job_id"`
+	Request string           `json:"request"`
+	SubJob  string           `json:"subjob"`
+	Kind    events.InputKind `json:"kind"`
+	Prompt  string           `json:"prompt,omitempty"`
+	Options []string         `json:"options,omitempty"`
+	Schema  json.RawMessage  `json:"schema,omitempty"`
+	User    string           `json:"user,omitempty"`
+	Expires time.Time        `json:"expires,omitzero"`
+}
+
+// questions lists what a job asks of people.
+func questions(h *history.History) []question {
+	var list []question
+	s := h.Job.View()
+	for _, in := range s.Inputs {
+		if in.Kind == events.InputTimer || in.Closing != "" {
+			continue
+		}
+		q := question{Job: s.ID, Request: in.Request, SubJob: in.SubJob, Kind: in.Kind, User: in.User, Expires: in.Expires}
+		if e := h.At(in.Seq); e != nil {
+			if asked, ok := e.Data.(*events.InputRequested); ok {
+				q.Prompt, q.Options, q.Schema = asked.Prompt, asked.Options, asked.Schema
+			}
+		}
+		list = append(list, q)
+	}
+	return list
+}
+
+// answer closes a request of a job: the one that is named, or the only one.
+func (a *app) answer(job, request string, build func(q question) (any, error)) error {
+	if err := a.form(); err != nil {
+		return err
+	}
+	t, err := parseTarget(job)
+	if err != nil {
+		return err
+	}
+	return a.with(func(ctx context.Context, c *client.Client) error {
+		h, err := a.load(ctx, c, target{job: t.job})
+		if err != nil {
+			return err
+		}
+		q, err := choose(questions(h), t.job, request)
+		if err != nil {
+			return err
+		}
+		value, err := build(q)
+		if err != nil {
+			return err
+		}
+		user, _ := a.sys.Env("USER")
+		if q.User != "" {
+			user = q.User // Whoever holds the credentials speaks for that person; the log says by way of what.
+		}
+		if err := c.Answer(ctx, t.job, q.Request, value, user); err != nil {
+			return err
+		}
+		if a.machine() {
+			return render.Value(a.sys.Stdout, a.output, map[string]string{"job_id": t.job, "request": q.Request})
+		}
+		return a.printf("%s answered\n", q.Request)
+	})
+}
+
+// choose finds the request that is meant.
+func choose(open []question, job, request string) (question, error) {
+	var ids []string
+	for _, q := range open {
+		if q.Request == request || request == "" && len(open) == 1 {
+			return q, nil
+		}
+		ids = append(ids, q.Request)
+	}
+	if request == "" && len(open) > 1 {
+		return question{}, usageError{fmt.Errorf("job %s asks %d things, name one: %s", job, len(open), strings.Join(ids, ", "))}
+	}
+	if request == "" {
+		return question{}, notFound("request", "of job "+job, nil)
+	}
+	return question{}, notFound("request", request, ids)
+}
+
+func (a *app) answerCommand() *cobra.Command {
+	var file string
+	c := &cobra.Command{
+		Use: "answer ID [REQUEST] TEXT | answer ID [REQUEST] -f FILE", Short: "Answer what a job asks", Args: cobra.MinimumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			request, text, err := a.answerArgs(args[1:], file)
+			if err != nil {
+				return err
+			}
+			return a.answer(args[0], request, func(q question) (any, error) { return parseAnswer(q, text) })
+		},
+	}
+	c.Flags().StringVarP(&file, "file", "f", "", "the answer, JSON or text; - reads standard input")
+	return c
+}
+
+// answerArgs tells REQUEST and TEXT apart: with a file the words can only name the request.
+func (a *app) answerArgs(words []string, file string) (request, text string, err error) {
+	if file != "" {
+		data, err := a.readFile(file)
+		if err != nil {
+			return "", "", err
+		}
+		if len(words) > 1 {
+			return "", "", usageError{errors.New("with -f there is at most one word: the request")}
+		}
+		if len(words) == 1 {
+			request = words[0]
+		}
+		return request, strings.TrimRight(string(data), "\n"), nil
+	}
+	switch len(words) {
+	case 0:
+		return "", "", usageError{errors.New("say the answer: jobgraph answer ID TEXT")}
+	case 1:
+		return "", words[0], nil
+	}
+	return words[0], strings.Join(words[1:], " "), nil
+}
+
+// parseAnswer reads JSON as JSON where the question wants more than words.
+func parseAnswer(q question, text string) (any, error) {
+	structured := q.Kind == events.InputForm || q.Kind == events.InputReview || q.Kind == events.InputApproval
+	if structured && json.Valid([]byte(text)) {
+		return json.RawMessage(text), nil
+	}
+	if q.Kind == events.InputForm {
+		return nil, usageError{fmt.Errorf("request %s wants JSON that fits its schema: %s", q.Request, q.Schema)}
+	}
+	if len(q.Options) > 0 {
+		for _, o := range q.Options {
+			if strings.EqualFold(o, text) {
+				return o, nil
+			}
+		}
+		return nil, usageError{fmt.Errorf("%q is none of the choices: %s", text, strings.Join(q.Options, ", "))}
+	}
+	return text, nil
+}
+
+// verdict is the answer to an approval or a review.
+type verdict struct {
+	Approved bool   `json:"approved"`
+	Reason   string `json:"reason,omitempty"`
+}
+
+func (a *app) verdictCommand(use, short string, approved bool) *cobra.Command {
+	var why string
+	c := &cobra.Command{
+		Use: use + " ID [REQUEST]", Short: short, Args: cobra.RangeArgs(1, 2),
+		RunE: func(_ *cobra.Command, args []string) error {
+			request := ""
+			if len(args) == 2 {
+				request = args[1]
+			}
+			return a.answer(args[0], request, func(question) (any, error) { return verdict{approved, why}, nil })
+		},
+	}
+	c.Flags().StringVar(&why, "reason", "", "why, for whoever reads the log")
+	return c
+}
+
+func (a *app) approveCommand() *cobra.Command {
+	return a.verdictCommand("approve", "Approve what a job asks leave for", true)
+}
+
+func (a *app) rejectCommand() *cobra.Command {
+	return a.verdictCommand("reject", "Refuse what a job asks leave for", false)
+}
+
+func (a *app) inputsCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use: "inputs [ID]", Short: "List what jobs ask of people", Args: cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := a.form(); err != nil {
+				return err
+			}
+			return a.with(func(ctx context.Context, c *client.Client) error { return a.inputs(ctx, c, args) })
+		},
+	}
+	c.AddCommand(&cobra.Command{
+		Use: "cancel ID REQUEST", Short: "Close a request without an answer", Args: cobra.ExactArgs(2),
+		RunE: func(_ *cobra.Command, args []string) error {
+			return a.with(func(ctx context.Context, c *client.Client) error {
+				if _, err := c.Head(ctx, args[0]); err != nil {
+					return a.missing(ctx, c, args[0], err)
+				}
+				return c.CancelInput(ctx, args[0], args[1], "cli")
+			})
+		},
+	})
+	return c
+}
+
+func (a *app) inputs(ctx context.Context, c *client.Client, ids []string) error {
+	if len(ids) == 0 {
+		jobs, err := c.List(ctx, client.Query{States: []events.Status{events.Waiting, events.Running, events.Planning}})
+		if err != nil {
+			return err
+		}
+		for _, j := range jobs {
+			ids = append(ids, j.ID)
+		}
+	} else if _, err := c.Head(ctx, ids[0]); err != nil {
+		return a.missing(ctx, c, ids[0], err)
+	}
+	table := render.Table{Head: []string{"JOB", "REQUEST", "KIND", "SUBJOB", "PROMPT"}, WideHead: []string{"OPTIONS", "USER"}}
+	for _, id := range ids {
+		h, err := history.Load(ctx, c, id, 0)
+		if errors.Is(err, bus.ErrNotFound) {
+			continue // It was deleted meanwhile.
+		}
+		if err != nil {
+			return err
+		}
+		for _, q := range questions(h) {
+			table.Rows = append(table.Rows, render.Row{
+				Name: q.Request, Value: q, Cells: []string{q.Job, q.Request, string(q.Kind), q.SubJob, short(q.Prompt, 80)},
+				Wide: []string{dash(strings.Join(q.Options, "|")), dash(q.User)},
+			})
+		}
+	}
+	if len(table.Rows) == 0 && !a.machine() && a.output != "name" {
+		a.note("nobody is asked anything")
+		return nil
+	}
+	return table.Write(a.sys.Stdout, a.output)
+}

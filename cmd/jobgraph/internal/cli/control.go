@@ -1,0 +1,259 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/history"
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/render"
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/client"
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/graph"
+)
+
+// act tells a job something and reports whether the fold took it: an event that is not legal is a conflict. With an end
+// expected it waits until the job has ended.
+func (a *app) act(t target, kind events.Kind, end bool, data func(h *history.History) any) error {
+	if err := a.form(); err != nil {
+		return err
+	}
+	return a.with(func(ctx context.Context, c *client.Client) error {
+		h, err := a.load(ctx, c, t)
+		if err != nil {
+			return err
+		}
+		seq, err := c.Tell(ctx, t.job, kind, data(h))
+		if err != nil {
+			return err
+		}
+		if err := a.taken(ctx, c, h, seq); err != nil {
+			return err
+		}
+		if end {
+			if err := a.untilEnd(ctx, c, h); err != nil {
+				return err
+			}
+		}
+		return a.acted(h)
+	})
+}
+
+// taken folds on until the event with a sequence has been folded.
+func (a *app) taken(ctx context.Context, c *client.Client, h *history.History, seq uint64) error {
+	last := h.Events[len(h.Events)-1].Seq
+	for e, err := range c.Events(ctx, h.Job.ID, last) {
+		if err != nil {
+			return err
+		}
+		if err := h.Step(e); err != nil {
+			return err
+		}
+		if e.Seq < seq {
+			continue
+		}
+		if h.Effect.Verdict != graph.Ignored {
+			return nil
+		}
+		return fmt.Errorf("%w: %w", bus.ErrConflict, &events.Fault{
+			Code: events.CodeConflict, Message: fmt.Sprintf("%s was not possible", e.Kind), Cause: h.Effect.Reason,
+			Hint: "jobgraph get " + h.Job.ID + " shows where the job stands",
+		})
+	}
+	return fmt.Errorf("%w: event %d is not in the log", bus.ErrUnknown, seq)
+}
+
+func (a *app) untilEnd(ctx context.Context, c *client.Client, h *history.History) error {
+	if over(h) {
+		return nil
+	}
+	last := h.Events[len(h.Events)-1].Seq
+	for e, err := range c.Watch(ctx, h.Job.ID, last+1) {
+		if err != nil {
+			return err
+		}
+		if err := h.Step(e); err != nil {
+			return err
+		}
+		if over(h) {
+			return nil
+		}
+	}
+	return ctx.Err()
+}
+
+func (a *app) acted(h *history.History) error {
+	s := h.Job.View()
+	if a.machine() {
+		return render.Value(a.sys.Stdout, a.output, map[string]any{"job_id": s.ID, "status": s.Status, "seq": s.Seq})
+	}
+	return a.printf("%s %s\n", s.ID, s.Status)
+}
+
+// endFlags are those of stop and fail.
+type endFlags struct {
+	reason       string
+	only, noWait bool
+}
+
+func (a *app) endCommand(use, short string, kind events.Kind, data func(events.StopRequested) any) *cobra.Command {
+	var f endFlags
+	c := &cobra.Command{
+		Use: use, Short: short, Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			t, err := parseTarget(args[0])
+			if err != nil {
+				return err
+			}
+			if f.only && t.subjob == "" {
+				return usageError{errors.New("--only needs ID/SUBJOB")}
+			}
+			return a.act(t, kind, !f.only && !f.noWait, func(*history.History) any {
+				return data(events.StopRequested{SubJob: t.subjob, Only: f.only, Reason: f.reason, By: "cli"})
+			})
+		},
+	}
+	c.Flags().BoolVar(&f.only, "only", false, "that SubJob and its dependents only; the rest of the job goes on")
+	c.Flags().StringVar(&f.reason, "reason", "", "why, for people; it is kept in the state")
+	c.Flags().BoolVar(&f.noWait, "no-wait", false, "do not wait for the end of the job")
+	return c
+}
+
+func (a *app) stopCommand() *cobra.Command {
+	return a.endCommand("stop ID[/SUBJOB]", "Stop a job, and kill what runs", events.KindStopRequested,
+		func(s events.StopRequested) any { return &s })
+}
+
+func (a *app) failCommand() *cobra.Command {
+	return a.endCommand("fail ID[/SUBJOB]", "Declare a job, or a SubJob of it, failed", events.KindFailRequested,
+		func(s events.StopRequested) any { f := events.FailRequested(s); return &f })
+}
+
+func (a *app) recoverCommand() *cobra.Command {
+	var from string
+	c := &cobra.Command{
+		Use: "recover ID", Short: "Let a stopped or failed job go on; finished work is kept", Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			t, err := parseTarget(args[0])
+			if err != nil {
+				return err
+			}
+			return a.act(target{t.job, from}, events.KindRecoverRequested, false, func(*history.History) any {
+				return &events.RecoverRequested{From: from, By: "cli"}
+			})
+		},
+	}
+	c.Flags().StringVar(&from, "from", "", "run this finished SubJob and its dependents again")
+	return c
+}
+
+// runOf is the run of a SubJob that the folded state knows, so that a request about an older one is a conflict.
+func runOf(h *history.History, subjob string) int {
+	for _, n := range h.Job.View().SubJobs {
+		if n.ID == subjob {
+			return n.Run
+		}
+	}
+	return 0
+}
+
+func (a *app) retryCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "retry ID/SUBJOB", Short: "Run a failed or stopped SubJob again", Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			t, err := subjobOf(args[0])
+			if err != nil {
+				return err
+			}
+			return a.act(t, events.KindRetryRequested, false, func(h *history.History) any {
+				return &events.RetryRequested{SubJob: t.subjob, Run: runOf(h, t.subjob), By: "cli"}
+			})
+		},
+	}
+}
+
+func (a *app) rerunCommand() *cobra.Command {
+	var file string
+	c := &cobra.Command{
+		Use: "rerun ID/SUBJOB", Short: "Run the job again from a SubJob, with edited input", Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			t, err := subjobOf(args[0])
+			if err != nil {
+				return err
+			}
+			var edit json.RawMessage
+			if file != "" {
+				if edit, err = a.readEdit(file); err != nil {
+					return err
+				}
+			}
+			return a.act(t, events.KindRerunRequested, false, func(h *history.History) any {
+				return &events.RerunRequested{SubJob: t.subjob, Run: runOf(h, t.subjob), Edit: edit, By: "cli"}
+			})
+		},
+	}
+	c.Flags().StringVar(&file, "edit", "", "JSON or YAML with the fields to replace: goal, context, completion_criteria, thinking, expert, timeout")
+	return c
+}
+
+// readEdit checks an edit: an object with nothing but fields that may be edited.
+func (a *app) readEdit(file string) (json.RawMessage, error) {
+	body, err := a.readDocument(file)
+	if err != nil {
+		return nil, err
+	}
+	var edit struct {
+		Goal     *string          `json:"goal"`
+		Context  *string          `json:"context"`
+		Criteria *string          `json:"completion_criteria"`
+		Thinking *string          `json:"thinking"`
+		Expert   *string          `json:"expert"`
+		Pool     *string          `json:"pool"`
+		Pure     *bool            `json:"pure"`
+		Timeout  *events.Duration `json:"timeout"`
+	}
+	d := json.NewDecoder(strings.NewReader(string(body)))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&edit); err != nil {
+		return nil, usageError{&events.Fault{
+			Code: events.CodeInvalid, Field: file, Message: "no edit", Cause: err.Error(),
+			Hint: "write an object with some of goal, context, completion_criteria, thinking, expert, pool, pure, timeout",
+		}}
+	}
+	return body, nil
+}
+
+func (a *app) deleteCommand() *cobra.Command {
+	var force bool
+	c := &cobra.Command{
+		Use: "delete ID", Short: "Remove everything of a job that has ended", Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			t, err := parseTarget(args[0])
+			if err != nil {
+				return err
+			}
+			return a.with(func(ctx context.Context, c *client.Client) error {
+				if _, err := c.Head(ctx, t.job); err != nil {
+					return a.missing(ctx, c, t.job, err)
+				}
+				if force {
+					if err := c.Stop(ctx, t.job, events.StopRequested{Reason: "deleted", By: "cli"}); err != nil && !errors.Is(err, bus.ErrConflict) {
+						return err
+					}
+				}
+				if err := c.Delete(ctx, t.job); err != nil {
+					return err
+				}
+				a.note("job %s is gone", t.job)
+				return nil
+			})
+		},
+	}
+	c.Flags().BoolVar(&force, "force", false, "stop it first when it has not ended")
+	return c
+}

@@ -1,0 +1,209 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/render"
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/client"
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// diagnosis is what doctor finds.
+type diagnosis struct {
+	Server   *bus.Server       `json:"server,omitempty"`
+	Sync     string            `json:"sync_interval"`
+	Loss     string            `json:"loss"`
+	Streams  []bus.StreamFacts `json:"streams"`
+	Services []serviceFacts    `json:"services"`
+	Experts  []string          `json:"experts"`
+	Faults   events.Faults     `json:"faults"`
+}
+
+// serviceFacts is what the consumer of a service says.
+type serviceFacts struct {
+	Name string `json:"name"`
+	bus.ConsumerFacts
+}
+
+func (a *app) doctorCommand() *cobra.Command {
+	var monitor string
+	c := &cobra.Command{
+		Use: "doctor", Short: "Check bus, streams and services, and say what could be lost and when", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			if err := a.form(); err != nil {
+				return err
+			}
+			return a.with(func(ctx context.Context, c *client.Client) error {
+				d, err := diagnose(ctx, c, monitor)
+				if err != nil {
+					return err
+				}
+				if err := a.writeDiagnosis(d); err != nil {
+					return err
+				}
+				if len(d.Faults) > 0 {
+					return outcome(ExitFailed)
+				}
+				return nil
+			})
+		},
+	}
+	c.Flags().StringVar(&monitor, "monitor", "", "the server's monitoring address, http://HOST:8222, to learn how often it syncs to disk")
+	return c
+}
+
+func diagnose(ctx context.Context, c *client.Client, monitor string) (*diagnosis, error) {
+	d := &diagnosis{Sync: "unknown", Faults: events.Faults{}, Services: []serviceFacts{}, Experts: []string{}}
+	server, err := c.Bus().Server(ctx)
+	if err != nil {
+		return nil, err
+	}
+	d.Server = &server
+	var faults events.Faults
+	if err := c.Bus().Check(ctx); errors.As(err, &faults) {
+		d.Faults = append(d.Faults, faults...)
+	} else if err != nil {
+		return nil, err
+	}
+	if d.Streams, err = c.Bus().Streams(ctx); err != nil {
+		return nil, err
+	}
+	if len(d.Streams) > 0 {
+		if err := d.services(ctx, c); err != nil {
+			return nil, err
+		}
+	}
+	if monitor != "" {
+		if d.Sync, err = syncInterval(ctx, monitor); err != nil {
+			return nil, usageError{fmt.Errorf("--monitor: %w", err)}
+		}
+	}
+	d.judge()
+	return d, nil
+}
+
+// services looks who reads: a consumer that nobody pulls from has no service behind it.
+func (d *diagnosis) services(ctx context.Context, c *client.Client) error {
+	names := c.Names()
+	for _, s := range []struct{ name, stream, durable string }{
+		{"scheduler intake", names.Intake, c.Bus().IntakeConsumer().Durable},
+		{"planner", names.Work, c.Bus().PoolConsumer(events.PlannerPool).Durable},
+		{"expert-runner", names.Work, c.Bus().PoolConsumer(events.DefaultPool).Durable},
+	} {
+		facts, err := c.Bus().ConsumerInfo(ctx, s.stream, s.durable)
+		if errors.Is(err, bus.ErrNotFound) {
+			continue // Check has said so.
+		}
+		if err != nil {
+			return err
+		}
+		d.Services = append(d.Services, serviceFacts{s.name, facts})
+		if facts.Waiting == 0 {
+			d.Faults = append(d.Faults, events.Fault{
+				Code: events.CodeUnavailable, Field: s.name, Message: fmt.Sprintf("nobody reads; %d messages wait", facts.Pending), Hint: "start the service",
+			})
+		}
+	}
+	cards, err := c.Experts(ctx)
+	if err != nil {
+		return err
+	}
+	for _, card := range cards {
+		d.Experts = append(d.Experts, card.ID)
+	}
+	return nil
+}
+
+// judge says what would be lost.
+func (d *diagnosis) judge() {
+	least := 0
+	for _, s := range d.Streams {
+		if least == 0 || s.Replicas < least {
+			least = s.Replicas
+		}
+		if s.Full() > 0.9 {
+			d.Faults = append(d.Faults, events.Fault{
+				Code: events.CodeTooLarge, Field: s.Name, Message: fmt.Sprintf("the stream is %.0f %% full", 100*s.Full()), Hint: "raise its limits, or delete jobs",
+			})
+		}
+	}
+	switch {
+	case least > 1:
+		d.Loss = fmt.Sprintf("nothing when one of %d servers dies; power loss of all at once takes up to the sync interval", least)
+	case d.Sync == "always":
+		d.Loss = "nothing that was acknowledged; a broken disk takes everything, since there is one copy"
+	case d.Sync == "unknown":
+		d.Loss = "a killed server loses nothing; power loss takes up to the server's sync interval (2 minutes unless set); a broken disk takes everything, since there is one copy"
+	default:
+		d.Loss = "a killed server loses nothing; power loss takes up to " + d.Sync + "; a broken disk takes everything, since there is one copy"
+	}
+}
+
+// monitorBound is how long the monitoring address may take to answer.
+const monitorBound = 3 * time.Second
+
+// syncInterval asks the server's monitoring how often it syncs.
+func syncInterval(ctx context.Context, monitor string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, monitorBound)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(monitor, "/")+"/jsz", nil)
+	if err != nil {
+		return "", err
+	}
+	reply, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = reply.Body.Close() }() // Only read.
+	var answer struct {
+		Config struct {
+			Interval time.Duration `json:"sync_interval"`
+			Always   bool          `json:"sync_always"`
+		} `json:"config"`
+	}
+	if err := json.NewDecoder(http.MaxBytesReader(nil, reply.Body, 1<<20)).Decode(&answer); err != nil {
+		return "", fmt.Errorf("%s answers no JSON: %w", request.URL, err)
+	}
+	switch {
+	case answer.Config.Always:
+		return "always", nil
+	case answer.Config.Interval > 0:
+		return answer.Config.Interval.String(), nil
+	}
+	return "unknown", nil
+}
+
+func (a *app) writeDiagnosis(d *diagnosis) error {
+	if a.machine() {
+		return render.Value(a.sys.Stdout, a.output, d)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "server    nats-server %s at %s, API level %d\n", d.Server.Version, d.Server.URL, d.Server.APILevel)
+	fmt.Fprintf(&b, "sync      %s\n", d.Sync)
+	fmt.Fprintf(&b, "at risk   %s\n", d.Loss)
+	for _, s := range d.Streams {
+		fmt.Fprintf(&b, "stream    %-18s %d messages, %d bytes, %d copies\n", s.Name, s.Messages, s.Bytes, s.Replicas)
+	}
+	for _, s := range d.Services {
+		fmt.Fprintf(&b, "service   %-18s %d waiting, %d in hand, %d readers\n", s.Name, s.Pending, s.Unsettled, s.Waiting)
+	}
+	if len(d.Experts) > 0 {
+		fmt.Fprintf(&b, "experts   %s\n", strings.Join(d.Experts, ", "))
+	}
+	for _, f := range d.Faults {
+		fmt.Fprintf(&b, "FAULT     %s\n", reason(&f))
+	}
+	if len(d.Faults) == 0 {
+		b.WriteString("all is well\n")
+	}
+	return a.printf("%s", render.Clean(b.String()))
+}

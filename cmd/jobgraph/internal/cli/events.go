@@ -1,0 +1,203 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/history"
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/render"
+	"github.com/jobgraph/jobgraph/pkg/client"
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+func (a *app) eventsCommand() *cobra.Command {
+	var follow, transitions bool
+	var from uint64
+	c := &cobra.Command{
+		Use: "events ID", Short: "Print a job's events in order", Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := a.form(); err != nil {
+				return err
+			}
+			t, err := parseTarget(args[0])
+			if err != nil {
+				return err
+			}
+			return a.with(func(ctx context.Context, c *client.Client) error {
+				if _, err := c.Head(ctx, t.job); err != nil {
+					return a.missing(ctx, c, t.job, err)
+				}
+				return a.events(ctx, c, t.job, from, follow, transitions)
+			})
+		},
+	}
+	c.Flags().BoolVarP(&follow, "follow", "f", false, "go on with new events")
+	c.Flags().Uint64Var(&from, "from-seq", 0, "begin at this sequence of the log")
+	c.Flags().BoolVar(&transitions, "transitions", false, "print what happened to SubJobs instead, derived from the events")
+	return c
+}
+
+// missing turns the absence of a job into an error that names like ones.
+func (a *app) missing(ctx context.Context, c *client.Client, job string, err error) error {
+	if exitCode(ctx, err) == ExitNotFound {
+		return a.unknownJob(ctx, c, job)
+	}
+	return err
+}
+
+func (a *app) events(ctx context.Context, c *client.Client, job string, from uint64, follow, transitions bool) error {
+	log := c.Events(ctx, job, 0)
+	if follow {
+		log = c.Watch(ctx, job, 0)
+	}
+	if transitions {
+		return a.transitions(log, from)
+	}
+	var rows []render.Row
+	for e, err := range log {
+		if err != nil {
+			return err
+		}
+		if e.Seq < from {
+			continue
+		}
+		row := eventRow(e)
+		if follow || a.output == "jsonl" || a.output == "" {
+			if err := a.printRow(row); err != nil {
+				return err
+			}
+			continue
+		}
+		rows = append(rows, row)
+	}
+	if rows == nil {
+		return nil
+	}
+	return render.Table{Head: eventHead(), Rows: rows}.Write(a.sys.Stdout, a.output)
+}
+
+func eventHead() []string { return []string{"SEQ", "TIME", "KIND", "SUBJOB", "RUN", "WHAT"} }
+
+// printRow writes one row at once, as a line of text or of JSON.
+func (a *app) printRow(r render.Row) error {
+	if a.machine() {
+		return render.Line(a.sys.Stdout, r.Value)
+	}
+	return a.printf("%6s  %s  %-18s  %-16s  %3s  %s\n", cleaned(r.Cells)...)
+}
+
+func cleaned(cells []string) []any {
+	list := make([]any, len(cells))
+	for i, c := range cells {
+		list[i] = render.Clean(c)
+	}
+	return list
+}
+
+// eventForm is an event as programs get it.
+type eventForm struct {
+	Seq    uint64        `json:"seq"`
+	Time   time.Time     `json:"time"`
+	Kind   events.Kind   `json:"kind"`
+	ID     string        `json:"id,omitempty"`
+	Job    string        `json:"job"`
+	SubJob string        `json:"subjob,omitempty"`
+	Run    int           `json:"run,omitempty"`
+	Key    string        `json:"key,omitempty"`
+	Source string        `json:"source,omitempty"`
+	Trace  string        `json:"traceparent,omitempty"`
+	Data   any           `json:"data,omitempty"`
+	Raw    string        `json:"raw,omitempty"`
+	Fault  *events.Fault `json:"fault,omitempty"`
+}
+
+func eventRow(e events.Event) render.Row {
+	run := ""
+	if e.Run > 0 {
+		run = fmt.Sprint(e.Run)
+	}
+	return render.Row{
+		Name: fmt.Sprint(e.Seq),
+		Value: eventForm{
+			e.Seq, e.Time, e.Kind, e.ID, e.Job, e.SubJob, e.Run, e.Key, e.Source, e.Trace, e.Data, string(e.Raw), e.Fault,
+		},
+		Cells: []string{fmt.Sprint(e.Seq), e.Time.Format("15:04:05.000"), string(e.Kind), e.SubJob, run, short(summary(e), 100)},
+	}
+}
+
+// summary says in a few words what an event is about.
+func summary(e events.Event) string {
+	if e.Fault != nil {
+		return e.Fault.Error()
+	}
+	switch d := e.Data.(type) {
+	case *events.JobRequested:
+		return d.Request.Goal
+	case *events.GraphCreated:
+		if d.Plan != nil {
+			return fmt.Sprintf("%d SubJobs", len(d.Plan.SubJobs))
+		}
+	case *events.PlanRejected:
+		return d.Faults.Error()
+	case *events.SubJobReported:
+		text := string(d.Outcome)
+		if d.Lesson != "" {
+			text += ": " + d.Lesson
+		} else if d.Error != nil {
+			text += ": " + d.Error.Error()
+		}
+		return text
+	case *events.SubJobProgressed:
+		return fmt.Sprintf("%d/%d %s", d.Done, d.Total, d.Message)
+	case *events.SubJobStarted:
+		return "by " + d.Owner
+	case *events.InputRequested:
+		return string(d.Kind) + ": " + d.Prompt
+	case *events.InputClosed:
+		return string(d.Action) + " " + string(d.Answer)
+	case *events.JobMoved:
+		return string(d.Status) + " " + d.Reason
+	case *events.JobEnded:
+		return string(d.Status) + " " + d.Reason
+	case *events.JobAdvanced:
+		return fmt.Sprintf("%d transitions", len(d.Transitions))
+	case *events.StopRequested:
+		return d.SubJob + " " + d.Reason
+	case *events.FailRequested:
+		return d.SubJob + " " + d.Reason
+	case *events.TimerFired:
+		return d.Timer
+	}
+	return e.Key
+}
+
+// transitions derives what happened to SubJobs by folding.
+func (a *app) transitions(log iter.Seq2[events.Event, error], from uint64) error {
+	h := history.New()
+	for e, err := range log {
+		if err != nil {
+			return err
+		}
+		if err := h.Step(e); err != nil {
+			return err
+		}
+		for _, t := range h.Job.Transitions() {
+			if t.Cause < from {
+				continue
+			}
+			if a.machine() {
+				err = render.Line(a.sys.Stdout, t)
+			} else {
+				err = a.printf("%6d  %s  %-10s %s run %d\n", t.Cause, e.Time.Format("15:04:05.000"), t.Transition, t.SubJob, t.Run)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,127 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/client"
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/host"
+)
+
+// Exit codes.
+const (
+	ExitOK           = 0   // Done; the job is FINISHED.
+	ExitFailed       = 1   // The job is FAILED, or a difference was found.
+	ExitUsage        = 2   // A flag, an argument, a file or a setting is wrong.
+	ExitStopped      = 3   // The job is STOPPED.
+	ExitWaiting      = 4   // The job waits for a person, and there is none.
+	ExitNotFound     = 5   // No such job, SubJob, request or expert.
+	ExitConflict     = 6   // Somebody else was first, or the state is another.
+	ExitBudget       = 7   // A budget is spent.
+	ExitNotPermitted = 8   // The right is missing.
+	ExitUnavailable  = 69  // The bus cannot be reached.
+	ExitTimeout      = 124 // --timeout has passed.
+	ExitInterrupted  = 130 // A signal ended it.
+)
+
+// errInterrupted is the cause of contexts that a signal ended; errTimeout of those that --timeout ended.
+var (
+	errInterrupted = errors.New("interrupted")
+	errTimeout     = errors.New("timeout")
+)
+
+// outcome is an error that only carries an exit code: everything was said already.
+type outcome int
+
+// Error is never printed.
+func (o outcome) Error() string { return "exit" }
+
+// usageError marks what the user typed wrong.
+type usageError struct{ error }
+
+// Unwrap gives the cause.
+func (u usageError) Unwrap() error { return u.error }
+
+// exitCode classes an error. The cause of the command's context decides first: what a signal or a timeout broke off fails in
+// many ways.
+func exitCode(ctx context.Context, err error) int {
+	var code outcome
+	var usage usageError
+	var settings host.Faults
+	switch {
+	case err == nil:
+		return ExitOK
+	case errors.As(err, &code):
+		return int(code)
+	case errors.Is(context.Cause(ctx), errInterrupted):
+		return ExitInterrupted
+	case errors.Is(context.Cause(ctx), errTimeout):
+		return ExitTimeout
+	case errors.As(err, &usage), errors.As(err, &settings), errors.Is(err, client.ErrExport), errors.Is(err, fs.ErrNotExist):
+		return ExitUsage
+	case errors.Is(err, bus.ErrNotFound):
+		return ExitNotFound
+	case errors.Is(err, bus.ErrConflict):
+		return ExitConflict
+	case errors.Is(err, bus.ErrNotPermitted):
+		return ExitNotPermitted
+	case errors.Is(err, bus.ErrUnavailable), errors.Is(err, bus.ErrClosed), errors.Is(err, bus.ErrUnknown):
+		return ExitUnavailable
+	}
+	return faultCode(faultsOf(err))
+}
+
+// faultCode is the exit code of the first fault.
+func faultCode(faults events.Faults) int {
+	if len(faults) == 0 {
+		return ExitFailed
+	}
+	switch faults[0].Code {
+	case events.CodeNotFound, events.CodeUnknownExpert:
+		return ExitNotFound
+	case events.CodeConflict:
+		return ExitConflict
+	case events.CodeBudget:
+		return ExitBudget
+	case events.CodeNotPermitted:
+		return ExitNotPermitted
+	case events.CodeUnavailable:
+		return ExitUnavailable
+	case events.CodeMalformed, events.CodeUnknownField, events.CodeInvalid, events.CodeMissing, events.CodeTooLarge,
+		events.CodeDuplicateID, events.CodeCycle, events.CodeDangling, events.CodeHiddenExpert:
+		return ExitUsage
+	}
+	return ExitFailed
+}
+
+// faultsOf finds the faults inside an error, in whichever form.
+func faultsOf(err error) events.Faults {
+	var many events.Faults
+	var one *events.Fault
+	var settings host.Faults
+	switch {
+	case errors.As(err, &many):
+		return many
+	case errors.As(err, &one):
+		return events.Faults{*one}
+	case errors.As(err, &settings):
+		return settings.Wire()
+	}
+	return nil
+}
+
+// ended is the exit code of a job's end.
+func ended(status events.Status, fault *events.Fault) error {
+	switch {
+	case status == events.Finished:
+		return nil
+	case status == events.Stopped:
+		return outcome(ExitStopped)
+	case fault != nil && fault.Code == events.CodeBudget:
+		return outcome(ExitBudget)
+	}
+	return outcome(ExitFailed)
+}

@@ -1,0 +1,138 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/live"
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/render"
+	"github.com/jobgraph/jobgraph/pkg/client"
+	"github.com/jobgraph/jobgraph/pkg/events"
+	runner "github.com/jobgraph/jobgraph/services/expert-runner/app"
+)
+
+func (a *app) expertsCommand() *cobra.Command {
+	list := &cobra.Command{
+		Use: "list", Aliases: []string{"ls"}, Short: "List the experts that runners announce", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			if err := a.form(); err != nil {
+				return err
+			}
+			return a.with(func(ctx context.Context, c *client.Client) error {
+				cards, err := c.Experts(ctx)
+				if err != nil {
+					return err
+				}
+				if len(cards) == 0 && !a.machine() && a.output != "name" {
+					a.note("no expert is announced; start a runner with --experts FOLDER")
+					return nil
+				}
+				return a.writeCards(cards)
+			})
+		},
+	}
+	describe := &cobra.Command{
+		Use: "describe NAME", Short: "Show an expert's card", Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			return a.with(func(ctx context.Context, c *client.Client) error {
+				card, err := a.card(ctx, c, args[0])
+				if err != nil {
+					return err
+				}
+				form := a.output
+				if !a.machine() {
+					form = "yaml"
+				}
+				return render.Value(a.sys.Stdout, form, card)
+			})
+		},
+	}
+	check := &cobra.Command{
+		Use: "check FILE…", Short: "Check expert cards, and find their programs", Args: cobra.MinimumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := a.form(); err != nil {
+				return err
+			}
+			cards, err := runner.CheckCards(args, a.sys.Env)
+			if err != nil {
+				return err
+			}
+			return a.writeCards(cards)
+		},
+	}
+	return group("experts", "The catalogue of experts", list, describe, check, a.expertTestCommand())
+}
+
+func (a *app) writeCards(cards []events.Card) error {
+	table := render.Table{Head: []string{"ID", "NAME", "KIND", "POOL", "DESCRIPTION"}, WideHead: []string{"SKILLS", "TAGS", "PURE", "RUNNER"}}
+	for _, c := range cards {
+		pool := c.Pool
+		if pool == "" {
+			pool = events.DefaultPool
+		}
+		table.Rows = append(table.Rows, render.Row{
+			Name: c.ID, Value: c, Cells: []string{c.ID, c.Name, c.Kind, pool, short(c.Description, 70)},
+			Wide: []string{dash(strings.Join(c.Skills, ",")), dash(strings.Join(c.Tags, ",")), fmt.Sprint(c.Pure), dash(c.Runner)},
+		})
+	}
+	return table.Write(a.sys.Stdout, a.output)
+}
+
+// card finds an expert by id or name.
+func (a *app) card(ctx context.Context, c *client.Client, name string) (events.Card, error) {
+	cards, err := c.Experts(ctx)
+	if err != nil {
+		return events.Card{}, err
+	}
+	var ids []string
+	for _, card := range cards {
+		if strings.EqualFold(card.ID, name) || strings.EqualFold(card.Name, name) {
+			return card, nil
+		}
+		ids = append(ids, card.ID)
+	}
+	return events.Card{}, notFound("expert", name, like(strings.ToLower(name), ids))
+}
+
+// expertTestCommand runs one SubJob of an expert, and nothing else.
+func (a *app) expertTestCommand() *cobra.Command {
+	var goal string
+	var inputs []string
+	c := &cobra.Command{
+		Use: "test NAME", Short: "Give an expert a goal, and show what he makes of it", Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := a.form(); err != nil {
+				return err
+			}
+			none := 0
+			r := events.Request{Goal: goal, Expert: args[0], Limits: events.Limits{Retries: &none}, Labels: map[string]string{"test": "expert"}, Inputs: map[string]json.RawMessage{}}
+			q := asked{inputs: inputs}
+			if err := q.addInputs(&r); err != nil {
+				return err
+			}
+			return a.with(func(ctx context.Context, c *client.Client) error {
+				card, err := a.card(ctx, c, args[0])
+				if err != nil {
+					return err
+				}
+				r.Expert = card.ID
+				id, err := c.Submit(ctx, r)
+				if err != nil {
+					return err
+				}
+				h, err := a.watch(ctx, c, id, 0, live.Quiet)
+				if err != nil {
+					return err
+				}
+				return a.finish(h, c)
+			})
+		},
+	}
+	c.Flags().StringVar(&goal, "goal", "Say what you can do", "what he is asked to do")
+	c.Flags().StringArrayVar(&inputs, "input", nil, "named value, KEY=VALUE, JSON or text; repeatable")
+	return c
+}

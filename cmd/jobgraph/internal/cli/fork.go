@@ -1,0 +1,203 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/history"
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/render"
+	"github.com/jobgraph/jobgraph/pkg/client"
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/graph"
+)
+
+func (a *app) forkCommand() *cobra.Command {
+	var at uint64
+	var id string
+	c := &cobra.Command{
+		Use: "fork ID", Short: "Start a new job from any moment of another one; what was finished then is kept", Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := a.form(); err != nil {
+				return err
+			}
+			t, err := parseTarget(args[0])
+			if err != nil {
+				return err
+			}
+			return a.with(func(ctx context.Context, c *client.Client) error {
+				h, err := history.Load(ctx, c, t.job, at)
+				if err != nil {
+					return a.missing(ctx, c, t.job, err)
+				}
+				return a.fork(ctx, c, h, id)
+			})
+		},
+	}
+	c.Flags().Uint64Var(&at, "at-seq", 0, "the moment, as a sequence of the log; 0 for now")
+	c.Flags().StringVar(&id, "id", "", "the new job's id; made up when not given")
+	return c
+}
+
+func (a *app) fork(ctx context.Context, c *client.Client, h *history.History, id string) error {
+	if id == "" {
+		var err error
+		if id, err = client.NewID(); err != nil {
+			return err
+		}
+	}
+	s := h.Job.View()
+	r := h.Request().Request
+	r.ID = id
+	labels := map[string]string{"forked_from": s.ID, "forked_at": fmt.Sprint(s.Seq)}
+	for k, v := range r.Labels {
+		if _, ours := labels[k]; !ours {
+			labels[k] = v
+		}
+	}
+	r.Labels = labels
+	f := forker{history: h, from: s.ID, to: id, client: c}
+	if plan := f.plan(ctx, s); plan != nil {
+		text, err := json.Marshal(plan)
+		if err != nil {
+			return err
+		}
+		r.Plan, r.PlanRef = text, nil
+	}
+	if r.PlanRef != nil {
+		f.copy(ctx, *r.PlanRef)
+	}
+	if r.InputsRef != nil {
+		f.copy(ctx, *r.InputsRef)
+	}
+	for _, ref := range r.Attachments {
+		f.copy(ctx, ref)
+	}
+	if f.err != nil {
+		return fmt.Errorf("fork %s: %w", s.ID, f.err)
+	}
+	if _, err := c.Submit(ctx, r); err != nil {
+		return err
+	}
+	a.note("forked at sequence %d: %d of %d SubJobs keep their result", s.Seq, f.kept, f.total)
+	if a.machine() {
+		return render.Value(a.sys.Stdout, a.output, map[string]any{"job_id": id, "forked_from": s.ID, "at_seq": s.Seq, "kept": f.kept, "total": f.total})
+	}
+	return a.printf("%s\n", id)
+}
+
+// forker makes the plan of the new job.
+type forker struct {
+	history     *history.History
+	client      *client.Client
+	from, to    string
+	kept, total int
+	err         error // The first one.
+}
+
+// plan is the graph as it stood, with the results of what was finished; nil when there was none yet.
+func (f *forker) plan(ctx context.Context, s *graph.State) *events.Plan {
+	if s.PlanVersion == 0 {
+		return nil
+	}
+	p := &events.Plan{Title: s.Title}
+	names := renamed(s)
+	read := map[string]bool{} // Whose results are read by conditions of what has still to run.
+	for _, n := range s.SubJobs {
+		if present(n) && n.When != "" && n.Status != events.Finished {
+			for _, at := range n.Deps {
+				read[s.SubJobs[at].ID] = true
+			}
+		}
+	}
+	for _, n := range s.SubJobs {
+		if !present(n) {
+			continue
+		}
+		sub, _ := f.history.Text(n.Spec)
+		old := n.ID
+		sub.ID, sub.Name, sub.Dependencies = names[old], "", nil
+		sub.Expert, sub.Pool, sub.Pure, sub.ExpertName = n.Expert, "", false, ""
+		for _, at := range n.Deps {
+			if d := s.SubJobs[at]; present(d) {
+				sub.Dependencies = append(sub.Dependencies, names[d.ID])
+				sub.When = strings.ReplaceAll(sub.When, d.ID+".", names[d.ID]+".")
+			}
+		}
+		f.total++
+		if n.Status == events.Finished {
+			f.keep(ctx, n, &sub, read[old])
+		}
+		p.SubJobs = append(p.SubJobs, sub)
+	}
+	return p
+}
+
+// present reports whether a node belongs to the graph as it stands.
+func present(n *graph.SubJobState) bool {
+	return n.ID != events.PlanID && n.ID != events.FinalID && n.Status != events.Legacy
+}
+
+// keep hands a result on. A skipped step has none and is not looked at again.
+func (f *forker) keep(ctx context.Context, n *graph.SubJobState, sub *events.SubJob, inline bool) {
+	f.kept++
+	sub.When, sub.Schedule = "", nil
+	result, ref := f.history.Result(n)
+	sub.ExecutionRes, sub.ExecutionRef = result, ref
+	switch {
+	case ref != nil && inline:
+		data, err := f.client.Blob(ctx, f.from, *ref)
+		if err != nil {
+			f.fail(err)
+			return
+		}
+		sub.ExecutionRes, sub.ExecutionRef = data, nil
+	case ref != nil:
+		f.copy(ctx, *ref)
+	case len(result) == 0:
+		sub.ExecutionRes = json.RawMessage("null")
+	}
+}
+
+// copy takes a blob over to the new job.
+func (f *forker) copy(ctx context.Context, ref events.Ref) {
+	data, err := f.client.Blob(ctx, f.from, ref)
+	if err == nil {
+		_, err = f.client.Bus().PutBlob(ctx, f.to, data)
+	}
+	f.fail(err)
+}
+
+func (f *forker) fail(err error) {
+	if f.err == nil {
+		f.err = err
+	}
+}
+
+// renamed gives spliced nodes, whose ids no plan may choose, ids that one may.
+func renamed(s *graph.State) map[string]string {
+	taken := map[string]bool{}
+	for _, n := range s.SubJobs {
+		taken[n.ID] = true
+	}
+	names := map[string]string{}
+	for _, n := range s.SubJobs {
+		name := n.ID
+		if strings.Contains(name, "~") && present(n) {
+			base := strings.ReplaceAll(name, "~", "-")
+			if len(base) > events.MaxID-6 {
+				base = base[:events.MaxID-6]
+			}
+			name = base
+			for i := 2; taken[name]; i++ {
+				name = fmt.Sprintf("%s-%d", base, i)
+			}
+			taken[name] = true
+		}
+		names[n.ID] = name
+	}
+	return names
+}

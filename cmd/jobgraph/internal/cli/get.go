@@ -1,0 +1,258 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/history"
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/render"
+	"github.com/jobgraph/jobgraph/pkg/client"
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/graph"
+)
+
+func (a *app) getCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "get ID", Short: "Show where a job stands", Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			return a.see(args[0], func(h *history.History, _ *client.Client) error { return a.writeState(h) })
+		},
+	}
+}
+
+// see folds the job named by an argument and shows something of it.
+func (a *app) see(arg string, show func(h *history.History, c *client.Client) error) error {
+	if err := a.form(); err != nil {
+		return err
+	}
+	t, err := parseTarget(arg)
+	if err != nil {
+		return err
+	}
+	return a.with(func(ctx context.Context, c *client.Client) error {
+		h, err := a.load(ctx, c, t)
+		if err != nil {
+			return err
+		}
+		return show(h, c)
+	})
+}
+
+// stateTable is jobs as rows.
+func stateTable() render.Table {
+	return render.Table{
+		Head:     []string{"ID", "STATUS", "PROGRESS", "AGE", "TOOK", "GOAL"},
+		WideHead: []string{"PROFILE", "SESSION", "LABELS", "SEQ", "REASON"},
+	}
+}
+
+func (a *app) writeState(h *history.History) error {
+	s := h.Job.View()
+	table := stateTable()
+	table.Rows = []render.Row{a.row(rowOf{
+		s.ID, s.Status, s.Progress.Done, s.Progress.Total, s.Created, s.Ended, s.Title, s.Goal, s.Profile, s.Session, s.Labels, s.Seq, s.Error,
+	}, s)}
+	if a.output != "" && a.output != "table" && a.output != "wide" && a.output != "name" {
+		return render.Value(a.sys.Stdout, a.output, s)
+	}
+	if err := table.Write(a.sys.Stdout, a.output); err != nil || a.output == "name" {
+		return err
+	}
+	if s.Error != nil {
+		return a.printf("\n%s\n", render.Clean(reason(s.Error)))
+	}
+	return nil
+}
+
+// rowOf is what a row of a job needs, from a fold or from a saved state.
+type rowOf struct {
+	id                           string
+	status                       events.Status
+	done, total                  int
+	created, ended               time.Time
+	title, goal, profile, sesson string
+	labels                       map[string]string
+	seq                          uint64
+	fault                        *events.Fault
+}
+
+func (a *app) row(r rowOf, value any) render.Row {
+	end := r.ended
+	if end.IsZero() {
+		end = a.now()
+	}
+	heading := r.title
+	if heading == "" {
+		heading = r.goal
+	}
+	why := ""
+	if r.fault != nil {
+		why = r.fault.Error()
+	}
+	return render.Row{
+		Name: r.id, Value: value,
+		Cells: []string{
+			r.id, string(r.status), fmt.Sprintf("%d/%d", r.done, r.total), render.Span(a.now().Sub(r.created)),
+			render.Span(end.Sub(r.created)), short(heading, 60),
+		},
+		Wide: []string{dash(r.profile), dash(r.sesson), dash(labels(r.labels)), fmt.Sprint(r.seq), dash(short(why, 80))},
+	}
+}
+
+func dash(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return text
+}
+
+func short(text string, most int) string {
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most-1]) + "…"
+	}
+	return text
+}
+
+func reason(f *events.Fault) string {
+	text := f.Error()
+	if f.Hint != "" {
+		text += "\n  → " + f.Hint
+	}
+	return text
+}
+
+func (a *app) describeCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "describe ID[/SUBJOB]", Short: "Show all there is to know of a job or a SubJob", Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			return a.see(args[0], func(h *history.History, c *client.Client) error {
+				t, _ := parseTarget(args[0]) // Checked by see.
+				if t.subjob != "" {
+					return a.describeSubJob(h, c, t.subjob)
+				}
+				return a.describeJob(h, c)
+			})
+		},
+	}
+}
+
+// description is a job with what was asked for and what came out.
+type description struct {
+	Request *events.JobRequested `json:"request"`
+	State   *graph.State         `json:"state"`
+	Result  json.RawMessage      `json:"result,omitempty"`
+	Why     []graph.Blocker      `json:"why,omitempty"`
+}
+
+func (a *app) describeJob(h *history.History, c *client.Client) error {
+	s := h.Job.View()
+	d := description{Request: h.Request(), State: s, Result: a.result(h, c)}
+	if !s.Status.Terminal() {
+		d.Why = h.Job.Why("")
+	}
+	if a.machine() {
+		return render.Value(a.sys.Stdout, a.output, d)
+	}
+	var b strings.Builder
+	field := func(name, value string) {
+		if value != "" {
+			fmt.Fprintf(&b, "%-10s %s\n", name, render.Clean(value))
+		}
+	}
+	field("id", s.ID)
+	field("status", string(s.Status))
+	field("goal", s.Goal)
+	field("session", s.Session)
+	field("labels", labels(s.Labels))
+	field("created", s.Created.UTC().Format(time.RFC3339))
+	if !s.Ended.IsZero() {
+		field("ended", s.Ended.UTC().Format(time.RFC3339)+" after "+render.Span(s.Ended.Sub(s.Created)))
+	}
+	if s.Error != nil {
+		field("error", reason(s.Error))
+	}
+	b.WriteString("\n")
+	for _, line := range (render.Tree{Now: a.now(), Paint: a.paint(), Legacy: true}).Lines(s) {
+		b.WriteString(line + "\n")
+	}
+	for _, why := range d.Why {
+		b.WriteString("\n" + render.Clean(blocked(why)))
+	}
+	if len(d.Result) > 0 {
+		b.WriteString("\n\n" + render.Clean(readable(d.Result)) + "\n")
+	}
+	return a.printf("%s\n", strings.TrimRight(b.String(), "\n"))
+}
+
+// subjobDescription is a SubJob with its text and what it handed over.
+type subjobDescription struct {
+	State   *graph.SubJobState `json:"state"`
+	Spec    events.SubJob      `json:"spec"`
+	Output  json.RawMessage    `json:"output,omitempty"`
+	Ref     *events.Ref        `json:"output_ref,omitempty"`
+	Why     []graph.Blocker    `json:"why,omitempty"`
+	Lessons []string           `json:"lessons,omitempty"`
+}
+
+func (a *app) describeSubJob(h *history.History, c *client.Client, id string) error {
+	var d subjobDescription
+	for _, n := range h.Job.View().SubJobs {
+		if n.ID == id {
+			d.State = n
+		}
+	}
+	d.Spec, _ = h.Text(d.State.Spec)
+	d.Output, d.Ref = h.Result(d.State)
+	if d.Ref != nil && d.Output == nil {
+		if data, err := c.Blob(a.soft, h.Job.ID, *d.Ref); err == nil && json.Valid(data) {
+			d.Output = data
+		}
+	}
+	for _, seq := range d.State.Lessons {
+		if e := h.At(seq); e != nil {
+			d.Lessons = append(d.Lessons, e.Report().Lesson)
+		}
+	}
+	d.Why = h.Job.Why(id)
+	form := a.output
+	if !a.machine() {
+		form = "yaml" // For people: every field by its name.
+	}
+	return render.Value(a.sys.Stdout, form, d)
+}
+
+// result is the job's final answer, fetched when it went by reference; nil when there is none or it is gone.
+func (a *app) result(h *history.History, c *client.Client) json.RawMessage {
+	s := h.Job.View()
+	if s.ResultRef == nil || len(s.Result) > 0 || c == nil {
+		return s.Result
+	}
+	data, err := c.Blob(a.soft, s.ID, *s.ResultRef)
+	if err != nil {
+		a.note("the result cannot be read: %v", err)
+		return nil
+	}
+	if !json.Valid(data) {
+		text, _ := json.Marshal(string(data)) // A string always is JSON.
+		return text
+	}
+	return data
+}
+
+// readable is a JSON value for people: a text as it is, anything else indented.
+func readable(raw json.RawMessage) string {
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return text
+	}
+	var b strings.Builder
+	if render.Value(&b, "json", raw) != nil {
+		return string(raw)
+	}
+	return strings.TrimRight(b.String(), "\n")
+}

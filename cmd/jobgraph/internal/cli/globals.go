@@ -1,0 +1,130 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/render"
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/client"
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/host"
+)
+
+// globals are the flags of every command.
+type globals struct {
+	server, context, creds, prefix, config string
+	output, color                          string
+	timeout                                time.Duration
+	quiet, noInput                         bool
+	// settings are what flags, environment and configuration file say together.
+	settings host.Settings
+	flags    *host.Flags
+}
+
+func (g *globals) declare(root *cobra.Command) {
+	f := root.PersistentFlags()
+	f.StringVarP(&g.server, "server", "s", "", "address of the bus (NATS_URL; "+host.DefaultURL+")")
+	f.StringVar(&g.context, "context", "", "context of the nats command (NATS_CONTEXT)")
+	f.StringVar(&g.creds, "creds", "", "credentials file (NATS_CREDS)")
+	f.StringVar(&g.prefix, "prefix", "", "first word of all subjects (JOBGRAPH_PREFIX; jobs)")
+	f.StringVar(&g.config, "config", "", "configuration file (JOBGRAPH_CONFIG)")
+	f.StringVarP(&g.output, "output", "o", "", "form of the result: "+strings.Join(render.Forms(), ", "))
+	f.StringVar(&g.color, "color", "auto", "colours: auto, always, never")
+	f.DurationVar(&g.timeout, "timeout", 0, "give up after this long, 0 for never")
+	f.BoolVarP(&g.quiet, "quiet", "q", false, "no notes on standard error")
+	f.BoolVar(&g.noInput, "no-input", false, "never ask a person")
+}
+
+// check reads the settings and starts --timeout.
+func (g *globals) check(a *app) error {
+	if !slices.Contains([]string{"auto", "always", "never"}, g.color) {
+		return usageError{fmt.Errorf("--color %q: use auto, always or never", g.color)}
+	}
+	if g.timeout < 0 {
+		return usageError{fmt.Errorf("--timeout %s: must not be negative", g.timeout)}
+	}
+	if g.timeout > 0 {
+		a.soft, a.endTimer = context.WithTimeoutCause(a.soft, g.timeout, errTimeout)
+	}
+	g.flags = host.NewFlags("jobgraph", a.sys.Env)
+	g.settings.Declare(g.flags)
+	var args []string
+	for _, given := range []struct{ flag, value string }{
+		{"--nats-url", g.server}, {"--nats-context", g.context}, {"--nats-creds", g.creds}, {"--prefix", g.prefix}, {"--config", g.config},
+	} {
+		if given.value != "" {
+			args = append(args, given.flag+"="+given.value)
+		}
+	}
+	_, err := g.flags.Parse(args)
+	return err
+}
+
+// form checks -o for commands that print lists and values.
+func (a *app) form() error {
+	if !render.Known(a.output) {
+		return usageError{fmt.Errorf("-o %q: use one of %s", a.output, strings.Join(render.Forms(), ", "))}
+	}
+	return nil
+}
+
+// paint tells whether colours are wanted.
+func (a *app) paint() render.Paint {
+	_, _, terminal := a.size()
+	plain, found := a.sys.Env("NO_COLOR")
+	return render.Paint(a.color == "always" || a.color == "auto" && terminal && (!found || plain == ""))
+}
+
+func (a *app) size() (width, height int, ok bool) {
+	if a.sys.Size == nil {
+		return 0, 0, false
+	}
+	return a.sys.Size()
+}
+
+// address is where the bus is, with everything that is needed to enter.
+func (a *app) address() (bus.Options, error) {
+	n, err := a.settings.NATS.Resolve(a.sys.Env)
+	if err == nil {
+		err = n.Validate()
+	}
+	if err != nil {
+		return bus.Options{}, err
+	}
+	return bus.Options{
+		URL: n.URL, Creds: n.Creds, User: n.User, Password: n.Password, Token: n.Token, NKey: n.NKey, CA: n.CA, Cert: n.Cert,
+		Key: n.Key, Prefix: a.settings.Prefix, InboxPrefix: n.InboxPrefix, Name: "jobgraph-cli",
+	}, nil
+}
+
+// reach is how long a command tries to reach the bus; an attempt that is under way then may take two seconds more.
+const reach = time.Second
+
+// connect reaches the bus, or says within reach that it is away.
+func (a *app) connect() (*client.Client, error) {
+	o, err := a.address()
+	if err != nil {
+		return nil, err
+	}
+	return a.dial(o, reach)
+}
+
+func (a *app) dial(o bus.Options, within time.Duration) (*client.Client, error) {
+	ctx, cancel := context.WithTimeout(a.soft, within)
+	defer cancel()
+	c, err := client.Connect(ctx, o)
+	if err == nil || errors.Is(err, bus.ErrNotPermitted) {
+		return c, err
+	}
+	return nil, fmt.Errorf("%w: %w", bus.ErrUnavailable, &events.Fault{
+		Code: events.CodeUnavailable, Message: "the bus is away", Cause: err.Error(),
+		Hint: "start one with `jobgraph up --nats 127.0.0.1:4222`, or name it with --server or NATS_URL",
+	})
+}

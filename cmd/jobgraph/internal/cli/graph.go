@@ -1,0 +1,88 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/history"
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/picture"
+	"github.com/jobgraph/jobgraph/pkg/client"
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+func (a *app) graphCommand() *cobra.Command {
+	var form, file string
+	c := &cobra.Command{
+		Use: "graph ID | graph -f PLAN", Short: "Draw a JobGraph", Args: cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			switch {
+			case !slices.Contains(picture.Formats(), form):
+				return usageError{fmt.Errorf("-o %q: use one of %s", form, strings.Join(picture.Formats(), ", "))}
+			case (len(args) == 1) == (file != ""):
+				return usageError{fmt.Errorf("name a job or, with -f, a plan")}
+			case file != "":
+				return a.drawPlan(file, form)
+			}
+			t, err := parseTarget(args[0])
+			if err != nil {
+				return err
+			}
+			return a.with(func(ctx context.Context, c *client.Client) error {
+				h, err := a.load(ctx, c, target{job: t.job})
+				if err != nil {
+					return err
+				}
+				return a.draw(jobPicture(h), form)
+			})
+		},
+	}
+	c.Flags().StringVarP(&form, "output", "o", "ascii", "form: "+strings.Join(picture.Formats(), ", "))
+	c.Flags().StringVarP(&file, "file", "f", "", "a plan, or a job with a plan, instead of a job on the bus")
+	return c
+}
+
+func (a *app) draw(g picture.Graph, form string) error {
+	width, _, _ := a.size()
+	return picture.Draw(a.sys.Stdout, g, form, width)
+}
+
+// jobPicture is the present graph of a job.
+func jobPicture(h *history.History) picture.Graph {
+	s := h.Job.View()
+	g := picture.Graph{Title: s.Title}
+	if g.Title == "" {
+		g.Title = short(s.Goal, 100)
+	}
+	for _, n := range s.SubJobs {
+		if n.ID == events.PlanID || n.Status == events.Legacy {
+			continue
+		}
+		node := picture.Node{ID: n.ID, Title: n.Title, Expert: n.Expert, Status: string(n.Status)}
+		if n.Skipped {
+			node.Status = "SKIPPED"
+		}
+		for _, at := range n.Deps {
+			node.Dependencies = append(node.Dependencies, s.SubJobs[at].ID)
+		}
+		g.Nodes = append(g.Nodes, node)
+	}
+	return g
+}
+
+// planPicture is a plan that was not run.
+func planPicture(p *events.Plan) picture.Graph {
+	g := picture.Graph{Title: p.Title}
+	for i := range p.SubJobs {
+		s := &p.SubJobs[i]
+		expert := s.ExpertName
+		if expert == "" {
+			expert = s.Expert
+		}
+		g.Nodes = append(g.Nodes, picture.Node{ID: s.ID, Title: s.Title, Expert: expert, Dependencies: s.Dependencies})
+	}
+	return g
+}

@@ -1,0 +1,249 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// maxFile bounds a file that is read whole, in bytes.
+const maxFile = 256 << 20
+
+// asked are the flags that make a request.
+type asked struct {
+	file, plan, expert, profile, id, session, user string
+	inputs, labels                                 []string
+}
+
+func (q *asked) declare(c *cobra.Command) {
+	f := c.Flags()
+	f.StringVarP(&q.file, "file", "f", "", "job file, JSON or YAML; - reads standard input")
+	f.StringVar(&q.plan, "plan", "", "plan file in any dialect")
+	f.StringVar(&q.expert, "expert", "", "skip planning: the whole goal for this expert")
+	f.StringVar(&q.profile, "profile", "", "the planner's profile")
+	f.StringArrayVar(&q.inputs, "input", nil, "named value, KEY=VALUE, JSON or text; repeatable")
+	f.StringArrayVarP(&q.labels, "label", "l", nil, "label, KEY=VALUE; repeatable")
+	f.StringVar(&q.id, "id", "", "the job's id; made up when not given")
+	f.StringVar(&q.session, "session", "", "the conversation that the job belongs to")
+	f.StringVar(&q.user, "user", "", "on whose behalf the job runs")
+}
+
+// request builds the request out of file, flags and words. All faults come together.
+func (a *app) request(q *asked, words []string) (events.Request, error) {
+	var r events.Request
+	var faults events.Faults
+	if q.file != "" {
+		body, err := a.readDocument(q.file)
+		if err != nil {
+			return r, err
+		}
+		r, faults = events.DecodeRequest(body)
+		absolute(r.Inputs, filepath.Dir(q.file))
+	}
+	if len(words) > 0 {
+		r.Goal = strings.Join(words, " ")
+	}
+	for _, given := range []struct {
+		value string
+		to    *string
+	}{{q.expert, &r.Expert}, {q.profile, &r.Profile}, {q.id, &r.ID}, {q.session, &r.Session}, {q.user, &r.User}} {
+		if given.value != "" {
+			*given.to = given.value
+		}
+	}
+	if q.plan != "" {
+		plan, err := a.readPlan(q.plan)
+		if err != nil {
+			return r, err
+		}
+		r.Plan = plan
+	}
+	if err := q.addInputs(&r); err != nil {
+		return r, err
+	}
+	more, err := pairs("--label", q.labels)
+	if err != nil {
+		return r, err
+	}
+	if len(more) > 0 && r.Labels == nil {
+		r.Labels = map[string]string{}
+	}
+	for k, v := range more {
+		r.Labels[k] = v
+	}
+	if q.file == "" {
+		faults = r.Validate()
+	} else {
+		faults = still(faults, &r)
+	}
+	return r, faults.OrNil()
+}
+
+// still drops the fault of a missing goal when flags have given one.
+func still(faults events.Faults, r *events.Request) events.Faults {
+	var left events.Faults
+	for _, f := range faults {
+		if f.Code == events.CodeMissing && f.Field == "goal" && (r.Goal != "" || len(r.Plan) > 0) {
+			continue
+		}
+		left = append(left, f)
+	}
+	return left
+}
+
+func (q *asked) addInputs(r *events.Request) error {
+	given, err := pairs("--input", q.inputs)
+	if err != nil {
+		return err
+	}
+	if len(given) > 0 && r.Inputs == nil {
+		r.Inputs = map[string]json.RawMessage{}
+	}
+	mine := map[string]json.RawMessage{}
+	for k, v := range given {
+		mine[k] = json.RawMessage(v)
+		if !json.Valid([]byte(v)) {
+			text, err := json.Marshal(v)
+			if err != nil {
+				return fmt.Errorf("--input %s: %w", k, err)
+			}
+			mine[k] = text
+		}
+	}
+	absolute(mine, ".")
+	for k, v := range mine {
+		r.Inputs[k] = v
+	}
+	return nil
+}
+
+// absolute makes relative paths among the inputs absolute, seen from a folder: the experts run elsewhere. A text is a path
+// when its name is path or out, or when it begins with ./ or ../.
+func absolute(inputs map[string]json.RawMessage, dir string) {
+	for name, raw := range inputs {
+		var text string
+		if json.Unmarshal(raw, &text) != nil || text == "" || filepath.IsAbs(text) || strings.Contains(text, "://") {
+			continue
+		}
+		if name != "path" && name != "out" && text != "." && text != ".." && !strings.HasPrefix(text, "./") && !strings.HasPrefix(text, "../") {
+			continue
+		}
+		full, err := filepath.Abs(filepath.Join(dir, text))
+		if err != nil {
+			continue
+		}
+		if text, err := json.Marshal(full); err == nil {
+			inputs[name] = text
+		}
+	}
+}
+
+// readFile reads a file, or standard input for "-".
+func (a *app) readFile(path string) ([]byte, error) {
+	r := a.sys.Stdin
+	if path != "-" {
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, usageError{unreadable(path, err)}
+		}
+		defer func() { _ = f.Close() }() // Only read.
+		r = f
+	}
+	data, err := io.ReadAll(io.LimitReader(r, maxFile+1))
+	if err != nil {
+		return nil, usageError{unreadable(path, err)}
+	}
+	if len(data) > maxFile {
+		return nil, usageError{unreadable(path, fmt.Errorf("larger than %d MiB", maxFile>>20))}
+	}
+	return data, nil
+}
+
+func unreadable(path string, err error) error {
+	var cause *os.PathError
+	if errors.As(err, &cause) {
+		err = cause.Err
+	}
+	return &events.Fault{Code: events.CodeInvalid, Field: path, Message: "cannot be read", Cause: err.Error(), Hint: "check the path and its permissions"}
+}
+
+// readDocument reads JSON or YAML as JSON.
+func (a *app) readDocument(path string) ([]byte, error) {
+	data, err := a.readFile(path)
+	if err != nil || json.Valid(data) {
+		return data, err
+	}
+	if isJSON(data) && filepath.Ext(path) != ".yaml" && filepath.Ext(path) != ".yml" {
+		return nil, usageError{badJSON(path, data)}
+	}
+	var value any
+	if err := yaml.Unmarshal(data, &value); err != nil {
+		return nil, usageError{&events.Fault{Code: events.CodeMalformed, Field: path, Message: "neither JSON nor YAML", Cause: err.Error()}}
+	}
+	body, err := json.Marshal(value)
+	if err != nil {
+		return nil, usageError{&events.Fault{Code: events.CodeMalformed, Field: path, Message: "a key is no text", Cause: err.Error()}}
+	}
+	return body, nil
+}
+
+func isJSON(data []byte) bool {
+	data = bytes.TrimSpace(data)
+	return len(data) > 0 && data[0] == '{'
+}
+
+// badJSON says where JSON breaks off.
+func badJSON(path string, data []byte) error {
+	var value any
+	err := json.Unmarshal(data, &value)
+	place := path
+	var syntax *json.SyntaxError
+	if errors.As(err, &syntax) {
+		before := data[:min(int(syntax.Offset), len(data))]
+		line := bytes.Count(before, []byte("\n")) + 1
+		column := len(before) - bytes.LastIndexByte(before, '\n') - 1
+		place = fmt.Sprintf("%s:%d:%d", path, line, max(column, 1))
+	}
+	return &events.Fault{Code: events.CodeMalformed, Field: place, Message: "no valid JSON", Cause: err.Error()}
+}
+
+// readPlan reads a plan in any dialect: JSON as it is, YAML as JSON, any other text as a JSON string.
+func (a *app) readPlan(path string) (json.RawMessage, error) {
+	data, err := a.readFile(path)
+	if err != nil {
+		return nil, err
+	}
+	if json.Valid(data) {
+		return data, nil
+	}
+	if ext := filepath.Ext(path); ext == ".yaml" || ext == ".yml" {
+		return a.readDocument(path)
+	}
+	text, err := json.Marshal(string(data))
+	if err != nil {
+		return nil, usageError{unreadable(path, err)}
+	}
+	return text, nil
+}
+
+// besideExperts is the folder of cards beside a job file, "" when there is none.
+func besideExperts(file string) string {
+	if file == "" || file == "-" {
+		return ""
+	}
+	dir := filepath.Join(filepath.Dir(file), "experts")
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return ""
+	}
+	return dir
+}

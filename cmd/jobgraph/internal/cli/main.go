@@ -1,0 +1,217 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/render"
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/host"
+)
+
+// app is one run of the program: its outside, its global flags and its two contexts.
+type app struct {
+	sys System
+	globals
+	// soft ends at the first signal or at --timeout, hard at the second signal.
+	soft, hard context.Context
+	// endTimer ends the timer of --timeout.
+	endTimer context.CancelFunc
+}
+
+// Main runs the program and gives its exit code.
+func Main(sys System) int {
+	host.TuneMemory(sys.Env)
+	hard, endHard := context.WithCancelCause(context.Background())
+	soft, endSoft := context.WithCancelCause(hard)
+	defer endHard(nil)
+	done := make(chan struct{})
+	watched := make(chan struct{})
+	go func() { // Ends with done; waited for below.
+		defer close(watched)
+		watch(sys.Signals, done, func() { endSoft(errInterrupted) }, func() { endHard(errInterrupted) })
+	}()
+	defer func() { <-watched }()
+	defer close(done)
+	a := &app{sys: sys, soft: soft, hard: hard, endTimer: func() {}}
+	root := a.root()
+	root.SetArgs(sys.Args)
+	err := root.ExecuteContext(soft)
+	a.report(err)
+	code := exitCode(a.soft, err)
+	a.endTimer()
+	return code
+}
+
+// watch turns the first signal into first, the second into second.
+func watch(signals <-chan os.Signal, done <-chan struct{}, first, second func()) {
+	for _, f := range []func(){first, second} {
+		select {
+		case <-signals:
+			f()
+		case <-done:
+			return
+		}
+	}
+}
+
+// root is the tree of commands.
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use: "jobgraph", Short: "Turn a goal into a JobGraph and run it to the end",
+		SilenceErrors: true, SilenceUsage: true,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return fmt.Errorf("unknown command %q for \"jobgraph\"", args[0])
+			}
+			return nil
+		},
+		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		PersistentPreRunE: func(*cobra.Command, []string) error { return a.check(a) },
+	}
+	root.SetIn(a.sys.Stdin)
+	root.SetOut(a.sys.Stdout)
+	root.SetErr(a.sys.Stderr)
+	a.declare(root)
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	for _, group := range []struct {
+		id, title string
+		commands  []*cobra.Command
+	}{
+		{"run", "Run", []*cobra.Command{a.upCommand(), a.runCommand(), a.submitCommand()}},
+		{"see", "See", []*cobra.Command{
+			a.getCommand(), a.describeCommand(), a.listCommand(), a.watchCommand(), a.eventsCommand(), a.graphCommand(), a.whyCommand(),
+			a.replayCommand(), a.expertsCommand(), a.planCommand(),
+		}},
+		{"act", "Act", []*cobra.Command{
+			a.stopCommand(), a.failCommand(), a.recoverCommand(), a.retryCommand(), a.rerunCommand(), a.forkCommand(), a.deleteCommand(),
+			a.answerCommand(), a.approveCommand(), a.rejectCommand(), a.inputsCommand(), a.exportCommand(), a.importCommand(),
+		}},
+		{"operate", "Operate", a.operateCommands()},
+	} {
+		root.AddGroup(&cobra.Group{ID: group.id, Title: group.title + ":"})
+		for _, c := range group.commands {
+			c.GroupID = group.id
+			root.AddCommand(c)
+		}
+	}
+	strict(root)
+	return root
+}
+
+func (a *app) operateCommands() []*cobra.Command {
+	return []*cobra.Command{a.initCommand(), a.doctorCommand(), a.configCommand(), a.dlqCommand(), a.benchCommand(), a.versionCommand()}
+}
+
+// strict makes every complaint about arguments a usage error, and a group that is called without its command show its help.
+func strict(c *cobra.Command) {
+	c.SuggestionsMinimumDistance = 2
+	if check := c.Args; check != nil {
+		c.Args = func(cmd *cobra.Command, args []string) error {
+			if err := check(cmd, args); err != nil {
+				return usageError{fmt.Errorf("%w%s", err, near(cmd, args))}
+			}
+			return nil
+		}
+	}
+	for _, child := range c.Commands() {
+		strict(child)
+	}
+}
+
+// near suggests commands that are spelled alike.
+func near(cmd *cobra.Command, args []string) string {
+	if len(args) == 0 || !cmd.HasSubCommands() {
+		return ""
+	}
+	names := cmd.SuggestionsFor(args[0])
+	if len(names) == 0 {
+		return ""
+	}
+	return "; did you mean " + strings.Join(names, " or ") + "?"
+}
+
+// group is a command that only holds others.
+func group(use, short string, children ...*cobra.Command) *cobra.Command {
+	c := &cobra.Command{
+		Use: use, Short: short,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return fmt.Errorf("unknown command %q for %q", args[0], cmd.CommandPath())
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	c.AddCommand(children...)
+	return c
+}
+
+// report tells people, and with -o json programs, what went wrong.
+func (a *app) report(err error) {
+	var silent outcome
+	if err == nil || errors.As(err, &silent) {
+		return
+	}
+	text, faults := err.Error(), faultsOf(err)
+	switch cause := context.Cause(a.soft); {
+	case errors.Is(cause, errInterrupted):
+		text, faults = "interrupted", nil
+	case errors.Is(cause, errTimeout):
+		text, faults = "timeout: "+a.timeout.String()+" have passed", nil
+	}
+	if a.machine() {
+		var value any = events.Fault{Code: events.CodeInternal, Message: text}
+		switch {
+		case len(faults) == 1:
+			value = faults[0]
+		case len(faults) > 1:
+			value = events.Rejection{Faults: faults}
+		}
+		_ = render.Value(a.sys.Stdout, a.output, value) // The text below still says it.
+	}
+	if len(faults) == 0 {
+		a.complain(text)
+		var usage usageError
+		if errors.As(err, &usage) {
+			_, _ = fmt.Fprintln(a.sys.Stderr, "jobgraph: --help shows what there is") // Nobody is left to tell.
+		}
+		return
+	}
+	for _, f := range faults {
+		line := f.Error()
+		if f.Hint != "" {
+			line += "\n  → " + f.Hint
+		}
+		a.complain(line)
+	}
+}
+
+func (a *app) complain(text string) {
+	_, _ = io.WriteString(a.sys.Stderr, "jobgraph: "+render.Clean(text)+"\n") // Nobody is left to tell.
+}
+
+// note says something beside the result, unless --quiet.
+func (a *app) note(format string, args ...any) {
+	if !a.quiet {
+		_, _ = io.WriteString(a.sys.Stderr, render.Clean(fmt.Sprintf(format, args...))+"\n") // A note may be lost.
+	}
+}
+
+// printf writes the result.
+func (a *app) printf(format string, args ...any) error {
+	_, err := fmt.Fprintf(a.sys.Stdout, format, args...)
+	return err
+}
+
+// machine is true when a program reads the result.
+func (a *app) machine() bool { return a.output == "json" || a.output == "jsonl" || a.output == "yaml" }
+
+func (a *app) now() time.Time { return a.sys.Now() }

@@ -1,0 +1,262 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/render"
+	"github.com/jobgraph/jobgraph/pkg/client"
+	"github.com/jobgraph/jobgraph/pkg/events"
+	runner "github.com/jobgraph/jobgraph/services/expert-runner/app"
+	planner "github.com/jobgraph/jobgraph/services/planner/app"
+)
+
+func (a *app) planCommand() *cobra.Command {
+	return group("plan", "Check, compare and begin plans, without running them", a.planCheckCommand(), a.planDiffCommand(), a.planTemplateCommand())
+}
+
+func (a *app) planCheckCommand() *cobra.Command {
+	var experts []string
+	var maxSteps int
+	c := &cobra.Command{
+		Use: "check FILE", Short: "Check a plan in any dialect, or a job file with one; every fault with its place", Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := a.form(); err != nil {
+				return err
+			}
+			raw, err := a.planIn(args[0])
+			if err != nil {
+				return err
+			}
+			cards, err := a.cardsFor(args[0], experts)
+			if err != nil {
+				return err
+			}
+			return a.checkPlan(raw, cards, maxSteps)
+		},
+	}
+	c.Flags().StringArrayVar(&experts, "experts", nil, "expert card, or folder of them; repeatable (default: experts/ beside the file, else those on the bus)")
+	c.Flags().IntVar(&maxSteps, "max-steps", 0, "the most steps, 0 for any number")
+	return c
+}
+
+// checkPlan prints the plan in native form, or fails with every fault.
+func (a *app) checkPlan(raw []byte, cards []events.Card, maxSteps int) error {
+	known := cards != nil
+	if !known {
+		a.note("no experts are known here: they are not checked (--experts FOLDER)")
+		cards = standIns(raw)
+	}
+	plan, faults, warnings := planner.Check(raw, cards, maxSteps)
+	for _, w := range warnings {
+		a.note("warning: %s", reason(&w))
+	}
+	if len(faults) > 0 {
+		return usageError{faults}
+	}
+	if a.machine() {
+		return render.Value(a.sys.Stdout, a.output, plan)
+	}
+	return a.printf("the plan is good: %d SubJobs\n", len(plan.SubJobs))
+}
+
+// planIn reads a plan, also out of a job file.
+func (a *app) planIn(file string) ([]byte, error) {
+	raw, err := a.readPlan(file)
+	if err != nil {
+		return nil, err
+	}
+	var job struct {
+		Plan json.RawMessage `json:"plan"`
+	}
+	if json.Unmarshal(raw, &job) == nil && len(job.Plan) > 0 && string(job.Plan) != "null" {
+		return job.Plan, nil
+	}
+	return raw, nil
+}
+
+// cardsFor finds the experts that a plan may name: given ones, those beside its file, those on a bus that was named. Nil
+// means that nobody knows.
+func (a *app) cardsFor(file string, given []string) ([]events.Card, error) {
+	if len(given) == 0 {
+		if dir := besideExperts(file); dir != "" {
+			given = []string{dir}
+		}
+	}
+	if len(given) > 0 {
+		return runner.CheckCards(given, a.sys.Env)
+	}
+	if !a.given("nats-url") && !a.given("nats-context") {
+		return nil, nil
+	}
+	var cards []events.Card
+	err := a.with(func(ctx context.Context, c *client.Client) error {
+		var err error
+		cards, err = c.Experts(ctx)
+		return err
+	})
+	if err != nil && a.server == "" && a.context == "" {
+		return nil, a.soft.Err() // Nobody asked for that bus in particular: the plan is checked without it.
+	}
+	return cards, err
+}
+
+// standIns are cards for everybody that a plan names, so that it can be read where no experts are known.
+func standIns(raw []byte) []events.Card {
+	var value any
+	if json.Unmarshal(raw, &value) != nil {
+		return []events.Card{{ID: "anybody", Name: "anybody", Tags: []string{"default"}}}
+	}
+	if text, ok := value.(string); ok {
+		if begin, end := strings.Index(text, "{"), strings.LastIndex(text, "}"); begin >= 0 && begin < end {
+			return standIns([]byte(text[begin : end+1]))
+		}
+	}
+	names, needs := map[string]bool{}, []string{"web_search"}
+	collect(value, func(key, text string) {
+		switch key {
+		case "expert", "assigned_expert", "agent_name":
+			names[text] = true
+		case "needs":
+			needs = append(needs, text)
+		case "tag":
+			names[text] = true
+		case "steps":
+			if tag, ok := strings.CutPrefix(strings.TrimSpace(text), "["); ok {
+				tag, _, _ = strings.Cut(tag, "]")
+				names[tag] = true
+			}
+		}
+	})
+	cards := []events.Card{{ID: "anybody", Name: "anybody", Tags: []string{"default"}, Skills: needs}}
+	ids := map[string]bool{"anybody": true}
+	for name := range names {
+		if id := events.Slug(name); !ids[id] && name != "" {
+			ids[id] = true
+			cards = append(cards, events.Card{ID: id, Name: name, Skills: needs})
+		}
+	}
+	slices.SortFunc(cards, func(a, b events.Card) int { return strings.Compare(a.ID, b.ID) })
+	return cards
+}
+
+// collect visits every text of a JSON value with the key it stands under.
+func collect(value any, visit func(key, text string)) {
+	type item struct {
+		key   string
+		value any
+	}
+	for stack := []item{{"", value}}; len(stack) > 0; {
+		top := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		switch v := top.value.(type) {
+		case string:
+			visit(top.key, v)
+		case []any:
+			for _, child := range v {
+				stack = append(stack, item{top.key, child})
+			}
+		case map[string]any:
+			for key, child := range v {
+				stack = append(stack, item{key, child})
+			}
+		}
+	}
+}
+
+// readable plan for drawing and comparing: experts need not exist.
+func (a *app) loosePlan(file string) (*events.Plan, error) {
+	raw, err := a.planIn(file)
+	if err != nil {
+		return nil, err
+	}
+	plan, faults, _ := planner.Check(raw, standIns(raw), 0)
+	if len(faults) > 0 {
+		for i := range faults {
+			faults[i].Field = strings.TrimSuffix(filepath.Base(file)+": "+faults[i].Field, ": ")
+		}
+		return nil, usageError{faults}
+	}
+	return plan, nil
+}
+
+func (a *app) drawPlan(file, form string) error {
+	plan, err := a.loosePlan(file)
+	if err != nil {
+		return err
+	}
+	return a.draw(planPicture(plan), form)
+}
+
+func (a *app) planDiffCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "diff A B", Short: "Compare two plans step by step; exit 1 when they differ", Args: cobra.ExactArgs(2),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := a.form(); err != nil {
+				return err
+			}
+			before, err := a.loosePlan(args[0])
+			if err != nil {
+				return err
+			}
+			after, err := a.loosePlan(args[1])
+			if err != nil {
+				return err
+			}
+			d := planner.Diff(before, after)
+			if err := a.writeDifference(&d); err != nil {
+				return err
+			}
+			if !d.Empty() {
+				return outcome(ExitFailed)
+			}
+			return nil
+		},
+	}
+}
+
+func (a *app) writeDifference(d *planner.Difference) error {
+	if a.machine() {
+		return render.Value(a.sys.Stdout, a.output, d)
+	}
+	var b strings.Builder
+	for _, field := range d.Plan {
+		fmt.Fprintf(&b, "~ plan %s\n", field)
+	}
+	for _, id := range d.Added {
+		fmt.Fprintf(&b, "+ %s\n", id)
+	}
+	for _, id := range d.Removed {
+		fmt.Fprintf(&b, "- %s\n", id)
+	}
+	for _, c := range d.Changed {
+		fmt.Fprintf(&b, "~ %s\n", c.SubJob)
+		for _, f := range c.Fields {
+			fmt.Fprintf(&b, "    %s: %s → %s\n", f.Field, dash(short(string(f.Before), 120)), dash(short(string(f.After), 120)))
+		}
+	}
+	return a.printf("%s", render.Clean(b.String()))
+}
+
+func (a *app) planTemplateCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "template [DIALECT]", Short: "Print a plan to start from: " + strings.Join(planner.Dialects(), ", "), Args: cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			dialect := planner.Dialects()[0]
+			if len(args) == 1 {
+				dialect = args[0]
+			}
+			text, ok := planner.Template(dialect)
+			if !ok {
+				return usageError{fmt.Errorf("unknown dialect %q: use one of %s", dialect, strings.Join(planner.Dialects(), ", "))}
+			}
+			return a.printf("%s", text)
+		},
+	}
+}

@@ -1,0 +1,331 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/history"
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/render"
+	"github.com/jobgraph/jobgraph/pkg/client"
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/graph"
+)
+
+// replayFlags are those of `replay`.
+type replayFlags struct {
+	until   uint64
+	speed   float64
+	step    bool
+	diff    bool
+	publish string
+}
+
+func (a *app) replayCommand() *cobra.Command {
+	var f replayFlags
+	c := &cobra.Command{
+		Use: "replay ID|FILE", Short: "Fold a job's events again, from the bus or offline from an export", Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := a.form(); err != nil {
+				return err
+			}
+			if f.speed < 0 {
+				return usageError{fmt.Errorf("--speed %g: must not be negative", f.speed)}
+			}
+			return a.replay(args[0], &f)
+		},
+	}
+	c.Flags().Uint64Var(&f.until, "until-seq", 0, "stop behind this sequence")
+	c.Flags().Float64Var(&f.speed, "speed", 0, "keep the pauses between events: 1 as they were, 10 ten times as fast; 0 without")
+	c.Flags().BoolVar(&f.step, "step", false, "wait for Enter before each event")
+	c.Flags().BoolVar(&f.diff, "diff", false, "compare the fold with the saved state; exit 1 when they differ")
+	c.Flags().StringVar(&f.publish, "publish", "", "send the recorded messages again, below this subject instead of their first word, for a service under debug")
+	return c
+}
+
+// replay folds a file or a job on the bus. The bus is only reached when it is needed.
+func (a *app) replay(arg string, f *replayFlags) error {
+	_, statErr := os.Stat(arg)
+	if statErr != nil && !events.ValidToken(arg) {
+		return usageError{&events.Fault{Code: events.CodeNotFound, Field: arg, Message: "neither a file nor a job id"}}
+	}
+	if statErr == nil && f.publish == "" {
+		x, err := client.Load(arg)
+		if err != nil {
+			return err
+		}
+		return a.replayExport(a.soft, nil, x, f)
+	}
+	return a.with(func(ctx context.Context, c *client.Client) error {
+		x, err := a.recorded(ctx, c, arg, statErr == nil)
+		if err != nil {
+			return err
+		}
+		return a.replayExport(ctx, c, x, f)
+	})
+}
+
+func (a *app) recorded(ctx context.Context, c *client.Client, arg string, file bool) (*client.Export, error) {
+	if file {
+		return client.Load(arg)
+	}
+	x, err := c.Export(ctx, arg, a.now())
+	if err != nil {
+		return nil, a.missing(ctx, c, arg, err)
+	}
+	return x, nil
+}
+
+func (a *app) replayExport(ctx context.Context, c *client.Client, x *client.Export, f *replayFlags) error {
+	if f.diff {
+		return a.replayDiff(x, f.until)
+	}
+	keys := bufio.NewScanner(a.sys.Stdin)
+	h := history.New()
+	var last time.Time
+	i := 0
+	for e, err := range history.Recorded(x) {
+		if err != nil {
+			return err
+		}
+		record := x.Records[i]
+		i++
+		if f.until > 0 && e.Seq > f.until {
+			break
+		}
+		if err := a.pause(ctx, f, keys, e.Time.Sub(last), last.IsZero()); err != nil {
+			return err
+		}
+		last = e.Time
+		if f.publish != "" {
+			if err := emit(c, record, f.publish); err != nil {
+				return err
+			}
+		}
+		before := statuses(h)
+		if err := h.Step(e); err != nil {
+			return err
+		}
+		if err := a.printStep(e, h, before); err != nil {
+			return err
+		}
+	}
+	if f.publish != "" {
+		return c.Bus().Flush(ctx)
+	}
+	return nil
+}
+
+// pause waits for Enter, or as long as lay between two events.
+func (a *app) pause(ctx context.Context, f *replayFlags, keys *bufio.Scanner, gap time.Duration, first bool) error {
+	if f.step && !keys.Scan() {
+		return errors.Join(keys.Err(), outcome(ExitOK))
+	}
+	if f.speed == 0 || first || gap <= 0 {
+		return ctx.Err()
+	}
+	timer := time.NewTimer(time.Duration(float64(gap) / f.speed))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// emit sends a recorded message again, with its headers.
+func emit(c *client.Client, r client.Record, prefix string) error {
+	m := r.On(prefix)
+	return c.Bus().PublishCore(m.Subject, m.Header, m.Body)
+}
+
+func statuses(h *history.History) map[string]events.Status {
+	m := map[string]events.Status{}
+	if h.Job != nil {
+		for _, n := range h.Job.View().SubJobs {
+			m[n.ID] = n.Status
+		}
+	}
+	return m
+}
+
+// folded is one step of a replay.
+type folded struct {
+	Seq     uint64          `json:"seq"`
+	Time    time.Time       `json:"time"`
+	Kind    events.Kind     `json:"kind"`
+	SubJob  string          `json:"subjob,omitempty"`
+	Run     int             `json:"run,omitempty"`
+	Verdict graph.Verdict   `json:"verdict"`
+	Reason  string          `json:"reason,omitempty"`
+	Status  events.Status   `json:"status"`
+	Done    int             `json:"done"`
+	Total   int             `json:"total"`
+	Changed []statusChanged `json:"changed,omitempty"`
+}
+
+type statusChanged struct {
+	SubJob string        `json:"subjob"`
+	From   events.Status `json:"from,omitempty"`
+	To     events.Status `json:"to"`
+}
+
+func (a *app) printStep(e events.Event, h *history.History, before map[string]events.Status) error {
+	s := h.Job.View()
+	step := folded{
+		Seq: e.Seq, Time: e.Time, Kind: e.Kind, SubJob: e.SubJob, Run: e.Run, Verdict: h.Effect.Verdict, Reason: h.Effect.Reason,
+		Status: s.Status, Done: s.Progress.Done, Total: s.Progress.Total,
+	}
+	for _, n := range s.SubJobs {
+		if was := before[n.ID]; was != n.Status {
+			step.Changed = append(step.Changed, statusChanged{n.ID, was, n.Status})
+		}
+	}
+	if a.machine() {
+		return render.Line(a.sys.Stdout, step)
+	}
+	text := fmt.Sprintf("%6d  %-18s %-9s %-10s %d/%d", e.Seq, e.Kind, step.Verdict, step.Status, step.Done, step.Total)
+	var changes []string
+	for _, c := range step.Changed {
+		from := string(c.From)
+		if from == "" {
+			from = "new"
+		}
+		changes = append(changes, fmt.Sprintf("%s %s→%s", c.SubJob, from, c.To))
+	}
+	if len(changes) > 8 {
+		changes = append(changes[:8], fmt.Sprintf("and %d more", len(changes)-8))
+	}
+	if step.Reason != "" {
+		changes = append(changes, step.Reason)
+	}
+	return a.printf("%s\n", render.Clean(strings.TrimRight(text+"  "+strings.Join(changes, ", "), " ")))
+}
+
+// replayDiff holds the fold against the saved state, which may be older than the log: it is compared at its own sequence.
+func (a *app) replayDiff(x *client.Export, until uint64) error {
+	if len(x.State) == 0 {
+		return &events.Fault{Code: events.CodeNotFound, Message: "there is no saved state to compare with", Hint: "wait until the scheduler has saved, or leave --diff out"}
+	}
+	var at struct {
+		Seq uint64 `json:"seq"`
+	}
+	if err := json.Unmarshal(x.State, &at); err != nil {
+		return fmt.Errorf("saved state: %w", err)
+	}
+	if until > 0 && until != at.Seq {
+		return usageError{fmt.Errorf("the saved state stands at sequence %d, not at %d", at.Seq, until)}
+	}
+	h, err := history.Fold(history.Recorded(x), at.Seq)
+	if err != nil {
+		return err
+	}
+	text, err := h.Job.MarshalJSON()
+	if err != nil {
+		return err
+	}
+	lines, err := differences(x.State, text)
+	if err != nil {
+		return err
+	}
+	if a.machine() {
+		if lines == nil {
+			lines = []difference{}
+		}
+		if err := render.Value(a.sys.Stdout, a.output, lines); err != nil {
+			return err
+		}
+	} else {
+		for _, d := range lines {
+			if err := a.printf("%s\n  saved  %s\n  folded %s\n", d.Field, short(string(d.Saved), 300), short(string(d.Folded), 300)); err != nil {
+				return err
+			}
+		}
+	}
+	if len(lines) > 0 {
+		return outcome(ExitFailed)
+	}
+	a.note("the fold of %d events up to sequence %d is the saved state", len(h.Events), at.Seq)
+	return nil
+}
+
+// difference is one field that the saved state and the fold do not agree on.
+type difference struct {
+	Field  string          `json:"field"`
+	Saved  json.RawMessage `json:"saved,omitempty"`
+	Folded json.RawMessage `json:"folded,omitempty"`
+}
+
+// beside are the fields that the store writes in front of the core's own.
+func beside(field string) bool { return field == "store" || field == "quarantined" }
+
+// differences compares two states byte for byte, field by field, and SubJob by SubJob.
+func differences(saved, folded json.RawMessage) ([]difference, error) {
+	var left, right map[string]json.RawMessage
+	if err := errors.Join(json.Unmarshal(saved, &left), json.Unmarshal(folded, &right)); err != nil {
+		return nil, fmt.Errorf("saved state: %w", err)
+	}
+	var list []difference
+	for _, field := range keysOf(left, right) {
+		if beside(field) || string(left[field]) == string(right[field]) {
+			continue
+		}
+		if field == "subjobs" {
+			list = append(list, nodeDifferences(left[field], right[field])...)
+			continue
+		}
+		list = append(list, difference{field, left[field], right[field]})
+	}
+	return list, nil
+}
+
+func nodeDifferences(saved, folded json.RawMessage) []difference {
+	left, right := nodesOf(saved), nodesOf(folded)
+	var list []difference
+	for _, id := range keysOf(left, right) {
+		if string(left[id]) != string(right[id]) {
+			list = append(list, difference{"subjobs." + id, left[id], right[id]})
+		}
+	}
+	if len(list) == 0 {
+		list = append(list, difference{Field: "subjobs"}) // Their order differs.
+	}
+	return list
+}
+
+func nodesOf(raw json.RawMessage) map[string]json.RawMessage {
+	var nodes []json.RawMessage
+	byID := map[string]json.RawMessage{}
+	if json.Unmarshal(raw, &nodes) != nil {
+		return byID
+	}
+	for _, n := range nodes {
+		var id struct {
+			ID string `json:"id"`
+		}
+		if json.Unmarshal(n, &id) == nil {
+			byID[id.ID] = n
+		}
+	}
+	return byID
+}
+
+func keysOf(maps ...map[string]json.RawMessage) []string {
+	var keys []string
+	for _, m := range maps {
+		for k := range m {
+			keys = append(keys, k)
+		}
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}

@@ -1,0 +1,282 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/embed"
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/history"
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/live"
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/render"
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/stack"
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/client"
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/host"
+)
+
+// runFlags are those that only `run` has.
+type runFlags struct {
+	asked
+	experts  []string
+	store    string
+	stop     bool
+	embedded bool
+}
+
+func (a *app) runCommand() *cobra.Command {
+	var f runFlags
+	c := &cobra.Command{
+		Use: "run [GOAL…]", Short: "Run a job, watch it, and exit as it ends",
+		Long: "Run submits a job and watches it to its end. It uses the bus of --server, NATS_URL or the context when one answers\n" +
+			"there, and otherwise an embedded one for this run, with the experts of the folder experts/ beside the job file.",
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := a.form(); err != nil {
+				return err
+			}
+			r, err := a.request(&f.asked, args)
+			if err != nil {
+				return err
+			}
+			return a.run(r, &f)
+		},
+	}
+	f.declare(c)
+	c.Flags().StringArrayVar(&f.experts, "experts", nil, "expert card, or folder of them, for an embedded run; repeatable")
+	c.Flags().StringVar(&f.store, "store", "", "keep the embedded run in this folder; a temporary one otherwise")
+	c.Flags().BoolVar(&f.embedded, "embedded", false, "use an embedded bus even when another one answers")
+	c.Flags().BoolVar(&f.stop, "stop-on-interrupt", false, "stop the job at Ctrl-C instead of leaving it to run")
+	return c
+}
+
+func (a *app) submitCommand() *cobra.Command {
+	var q asked
+	c := &cobra.Command{
+		Use: "submit [GOAL…]", Short: "Ask for a job and print its id",
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := a.form(); err != nil {
+				return err
+			}
+			r, err := a.request(&q, args)
+			if err != nil {
+				return err
+			}
+			return a.with(func(ctx context.Context, c *client.Client) error {
+				id, err := c.Submit(ctx, r)
+				if err != nil {
+					return err
+				}
+				if a.machine() {
+					return render.Value(a.sys.Stdout, a.output, map[string]string{"job_id": id})
+				}
+				return a.printf("%s\n", id)
+			})
+		},
+	}
+	q.declare(c)
+	return c
+}
+
+// run carries a job out, here or on a bus that answers.
+func (a *app) run(r events.Request, f *runFlags) error {
+	if r.ID == "" {
+		id, err := client.NewID()
+		if err != nil {
+			return err
+		}
+		r.ID = id
+	}
+	if !f.embedded && f.store == "" {
+		c, err := a.answering()
+		if err != nil {
+			return err
+		}
+		if c != nil {
+			defer c.Close()
+			return a.runOn(c, r, f)
+		}
+	}
+	k, err := a.startForRun(f)
+	if err != nil {
+		return err
+	}
+	err = a.runHere(k, r)
+	if stopErr := k.Stop(); stopErr != nil {
+		a.note("the embedded run did not end cleanly: %v", stopErr)
+	}
+	return err
+}
+
+// probe is how long a run looks for a bus before it makes its own: one attempt, and another one after a refusal.
+const probe = 100 * time.Millisecond
+
+// answering gives a client of the bus that was named, or of the default one, if Jobgraph is there; nil when nobody is.
+func (a *app) answering() (*client.Client, error) {
+	o, err := a.address()
+	if err != nil {
+		return nil, err
+	}
+	named := a.server != "" || a.context != ""
+	c, err := a.dial(o, probe)
+	switch {
+	case err == nil:
+	case named || errors.Is(err, bus.ErrNotPermitted):
+		return nil, err
+	default:
+		if a.given("nats-url") || a.given("nats-context") {
+			a.note("the bus at %s does not answer: this run is embedded", o.URL)
+		}
+		return nil, a.soft.Err()
+	}
+	if err := c.Bus().Check(a.soft); err != nil {
+		c.Close()
+		if named {
+			return nil, fmt.Errorf("the bus at %s has no Jobgraph: %w", o.URL, err)
+		}
+		a.note("the bus at %s has no Jobgraph: this run is embedded", o.URL)
+		return nil, nil
+	}
+	return c, nil
+}
+
+// given reports whether a setting was given at all.
+func (a *app) given(name string) bool {
+	for _, s := range a.flags.List() {
+		if s.Name == name {
+			return s.Source != host.FromDefault
+		}
+	}
+	return false
+}
+
+// startForRun starts an embedded stack for one run; its services only speak when something is wrong.
+func (a *app) startForRun(f *runFlags) (*stack.Stack, error) {
+	settings := a.settings
+	settings.HTTPAddr = host.AddrOff
+	level := slog.LevelError
+	if a.given("log-level") {
+		level = settings.LogLevel
+	}
+	experts := f.experts
+	if dir := besideExperts(f.file); dir != "" {
+		experts = append(experts, dir)
+	}
+	return stack.Start(a.hard, stack.Settings{
+		Host: settings, Env: a.sys.Env, Experts: experts, Embed: embed.Settings{Store: f.store, SyncAlways: f.store != ""},
+		Log: host.NewLogger(a.sys.Stderr, settings.LogFormat, level),
+	})
+}
+
+// runHere runs a job on an embedded stack. A signal stops it with everything else.
+func (a *app) runHere(k *stack.Stack, r events.Request) error {
+	c, err := client.Connect(a.soft, k.Options())
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	id, err := c.Submit(a.soft, r)
+	if err != nil {
+		return err
+	}
+	h, err := a.follow(c, id)
+	if errors.Is(context.Cause(a.soft), errInterrupted) {
+		a.stopNow(c, id)
+		if dir, temporary := k.Server().Store(); !temporary {
+			a.note("job %s is kept in %s", id, dir)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return a.finish(h, c)
+}
+
+// runOn runs a job on a bus with services of its own. A signal leaves it running.
+func (a *app) runOn(c *client.Client, r events.Request, f *runFlags) error {
+	id, err := c.Submit(a.soft, r)
+	if err != nil {
+		return err
+	}
+	h, err := a.follow(c, id)
+	if cause := context.Cause(a.soft); cause != nil {
+		if f.stop {
+			a.stopNow(c, id)
+		} else {
+			a.note("job %s goes on; `jobgraph watch %s` shows it, `jobgraph stop %s` stops it", id, id, id)
+			if printErr := a.printf("%s\n", id); printErr != nil {
+				return printErr
+			}
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return a.finish(h, c)
+}
+
+// stopNow stops a job in the short time that is left.
+func (a *app) stopNow(c *client.Client, id string) {
+	ctx, cancel := context.WithTimeout(a.hard, 10*time.Second)
+	defer cancel()
+	err := c.Stop(ctx, id, events.StopRequested{Reason: "interrupted", By: "cli"})
+	if err != nil && !errors.Is(err, bus.ErrConflict) {
+		a.note("job %s was not stopped: %v", id, err)
+	}
+}
+
+// follow shows a job to its end. With -o json only the end is printed.
+func (a *app) follow(c *client.Client, id string) (*history.History, error) {
+	form := a.display()
+	if a.quiet || a.output == "json" || a.output == "yaml" || a.output == "name" {
+		form = live.Quiet
+	}
+	return a.watch(a.soft, c, id, 0, form)
+}
+
+// ending is what a program gets of a job that has ended.
+type ending struct {
+	JobID      string          `json:"job_id"`
+	Status     events.Status   `json:"status"`
+	Result     json.RawMessage `json:"result,omitempty"`
+	Error      *events.Fault   `json:"error,omitempty"`
+	DurationMS int64           `json:"duration_ms"`
+	Progress   any             `json:"progress"`
+	events.Spent
+}
+
+// finish prints what came out, and exits as the job did.
+func (a *app) finish(h *history.History, c *client.Client) error {
+	s := h.Job.View()
+	result := a.result(h, c)
+	if a.output == "json" || a.output == "jsonl" || a.output == "yaml" {
+		e := ending{JobID: s.ID, Status: s.Status, Result: result, Error: s.Error, Progress: s.Progress, Spent: s.Cost}
+		if !s.Ended.IsZero() {
+			e.DurationMS = s.Ended.Sub(s.Created).Milliseconds()
+		}
+		if err := render.Value(a.sys.Stdout, a.output, e); err != nil {
+			return err
+		}
+		return a.ended(h)
+	}
+	if a.output == "name" {
+		if err := a.printf("%s\n", s.ID); err != nil {
+			return err
+		}
+		return a.ended(h)
+	}
+	if len(result) > 0 {
+		if err := a.printf("\n%s\n", render.Clean(readable(result))); err != nil {
+			return err
+		}
+	}
+	if s.Error != nil {
+		a.complain(reason(s.Error))
+	}
+	return a.ended(h)
+}

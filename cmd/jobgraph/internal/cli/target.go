@@ -1,0 +1,130 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/history"
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/client"
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// target is a job, or one SubJob of it: ID or ID/SUBJOB.
+type target struct{ job, subjob string }
+
+func parseTarget(text string) (target, error) {
+	job, subjob, both := strings.Cut(text, "/")
+	if !events.ValidToken(job) || both && !events.ValidToken(subjob) {
+		return target{}, usageError{fmt.Errorf("%q is neither ID nor ID/SUBJOB", text)}
+	}
+	return target{job, subjob}, nil
+}
+
+// subjobOf is a target that has to name a SubJob.
+func subjobOf(text string) (target, error) {
+	t, err := parseTarget(text)
+	if err == nil && t.subjob == "" {
+		err = usageError{fmt.Errorf("%q names no SubJob: write ID/SUBJOB", text)}
+	}
+	return t, err
+}
+
+// nearJobs bounds the number of jobs among which a like name is looked for.
+const nearJobs = 10_000
+
+// load folds a job's log; a job that does not exist is an error that names like ones.
+func (a *app) load(ctx context.Context, c *client.Client, t target) (*history.History, error) {
+	h, err := history.Load(ctx, c, t.job, 0)
+	if errors.Is(err, bus.ErrNotFound) && h.Job == nil {
+		return nil, a.unknownJob(ctx, c, t.job)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if t.subjob == "" {
+		return h, nil
+	}
+	var ids []string
+	for _, n := range h.Job.View().SubJobs {
+		if n.ID == t.subjob {
+			return h, nil
+		}
+		ids = append(ids, n.ID)
+	}
+	return nil, notFound("subjob", t.subjob, like(t.subjob, ids))
+}
+
+func (a *app) unknownJob(ctx context.Context, c *client.Client, job string) error {
+	ids, err := c.IDs(ctx)
+	if err != nil || len(ids) > nearJobs {
+		ids = nil
+	}
+	return notFound("job", job, like(job, ids))
+}
+
+func notFound(what, id string, like []string) error {
+	f := events.Fault{Code: events.CodeNotFound, Field: what, Message: fmt.Sprintf("there is no %s %q", what, id)}
+	if len(like) > 0 {
+		f.Hint = "did you mean " + strings.Join(like, " or ") + "?"
+	}
+	return fmt.Errorf("%w: %w", bus.ErrNotFound, events.Faults{f})
+}
+
+// like gives up to three ids that begin or sound as the one that was not found.
+func like(id string, ids []string) []string {
+	type scored struct {
+		id string
+		d  int
+	}
+	var list []scored
+	for _, other := range ids {
+		d := distance(id, other)
+		if len(id) >= 4 && strings.HasPrefix(other, id) {
+			d = 0
+		}
+		if d <= max(2, len(id)/4) {
+			list = append(list, scored{other, d})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b scored) int { return a.d - b.d })
+	var best []string
+	for _, s := range list[:min(3, len(list))] {
+		best = append(best, s.id)
+	}
+	return best
+}
+
+// distance counts the bytes to insert, delete or exchange to make b of a.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
+
+// with connects, does something and closes.
+func (a *app) with(do func(ctx context.Context, c *client.Client) error) error {
+	c, err := a.connect()
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	return do(a.soft, c)
+}

@@ -1,0 +1,60 @@
+package cli
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jobgraph/jobgraph/pkg/client"
+)
+
+func (a *app) exportCommand() *cobra.Command {
+	var file string
+	c := &cobra.Command{
+		Use: "export ID", Short: "Write a job with its blobs into one file", Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			t, err := parseTarget(args[0])
+			if err != nil {
+				return err
+			}
+			if file == "" {
+				return usageError{errors.New("name the file with -o; a name that ends in .gz is compressed, - is standard output")}
+			}
+			return a.with(func(ctx context.Context, c *client.Client) error {
+				x, err := c.Export(ctx, t.job, a.now())
+				if err != nil {
+					return a.missing(ctx, c, t.job, err)
+				}
+				if file == "-" {
+					return x.Write(a.sys.Stdout)
+				}
+				if err := x.Save(file); err != nil {
+					return err
+				}
+				a.note("%s: %d events, %d blobs", file, len(x.Records), len(x.Blobs))
+				return nil
+			})
+		},
+	}
+	c.Flags().StringVarP(&file, "output", "o", "", "the file to write")
+	return c
+}
+
+func (a *app) importCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "import FILE", Short: "Take a job in from a file", Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			x, err := client.Load(args[0])
+			if err != nil {
+				return err
+			}
+			return a.with(func(ctx context.Context, c *client.Client) error {
+				if err := c.Import(ctx, x); err != nil {
+					return err
+				}
+				return a.printf("%s\n", x.Job)
+			})
+		},
+	}
+}

@@ -1,0 +1,132 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/embed"
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/render"
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/stack"
+	"github.com/jobgraph/jobgraph/pkg/host"
+)
+
+// upFlags are those of `up`.
+type upFlags struct {
+	store, nats, http, sync string
+	experts                 []string
+	ephemeral               bool
+}
+
+func (a *app) upCommand() *cobra.Command {
+	var f upFlags
+	c := &cobra.Command{
+		Use: "up", Short: "Run bus, planner, scheduler, expert-runner and HTTP in this process", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error { return a.up(&f) },
+	}
+	c.Flags().StringVar(&f.store, "store", "", "folder of the streams (default: jobgraph/store below the user's data folder)")
+	c.Flags().StringVar(&f.nats, "nats", "127.0.0.1:4222", "where the bus listens, HOST:PORT; port 0 takes a free one, off listens nowhere")
+	c.Flags().StringVar(&f.http, "http", "", "where health and metrics are served, HOST:PORT or off")
+	c.Flags().StringArrayVar(&f.experts, "experts", nil, "expert card, or folder of them; repeatable")
+	c.Flags().StringVar(&f.sync, "sync", "", "always makes each write durable before it is acknowledged, default leaves it to the system (default: always, for a kept store)")
+	c.Flags().BoolVar(&f.ephemeral, "ephemeral", false, "forget everything at the end")
+	return c
+}
+
+// up runs the stack until a signal ends it: the first drains it, the second ends it at once.
+func (a *app) up(f *upFlags) error {
+	s, err := a.stackSettings(f)
+	if err != nil {
+		return err
+	}
+	k, err := stack.Start(a.hard, s)
+	if err != nil {
+		return err
+	}
+	if err := a.announce(k); err != nil {
+		return errors.Join(err, k.Stop())
+	}
+	select {
+	case <-k.Failed():
+	case <-a.soft.Done():
+		a.note("draining; a second signal ends at once")
+	}
+	err = k.Stop()
+	if err == nil && a.hard.Err() == nil {
+		return nil
+	}
+	if err == nil {
+		return outcome(ExitInterrupted)
+	}
+	return err
+}
+
+func (a *app) stackSettings(f *upFlags) (stack.Settings, error) {
+	settings := a.settings
+	if f.http != "" {
+		settings.HTTPAddr = f.http
+	}
+	if f.ephemeral && f.store != "" {
+		return stack.Settings{}, usageError{errors.New("--ephemeral and --store exclude each other")}
+	}
+	if f.sync != "" && f.sync != "always" && f.sync != "default" {
+		return stack.Settings{}, usageError{fmt.Errorf("--sync %q: use always or default", f.sync)}
+	}
+	e := embed.Settings{Store: f.store, Listen: f.nats}
+	if f.nats == host.AddrOff {
+		e.Listen = ""
+	}
+	if e.Store == "" && !f.ephemeral {
+		e.Store = filepath.Join(a.dataFolder(), "jobgraph", "store")
+	}
+	e.SyncAlways = f.sync == "always" || f.sync == "" && e.Store != ""
+	return stack.Settings{
+		Host: settings, Env: a.sys.Env, Embed: e, Experts: f.experts, Log: host.NewLogger(a.sys.Stderr, settings.LogFormat, settings.LogLevel),
+	}, nil
+}
+
+// dataFolder is where the user's programs keep their data.
+func (a *app) dataFolder() string {
+	if dir, ok := a.sys.Env("XDG_DATA_HOME"); ok && dir != "" {
+		return dir
+	}
+	home, _ := a.sys.Env("HOME")
+	return filepath.Join(home, ".local", "share")
+}
+
+// whereabouts is where everything is.
+type whereabouts struct {
+	NATS  string `json:"nats,omitempty"`
+	HTTP  string `json:"http,omitempty"`
+	Store string `json:"store"`
+}
+
+// announce says where everything is and what to try next.
+func (a *app) announce(k *stack.Stack) error {
+	dir, temporary := k.Server().Store()
+	w := whereabouts{NATS: k.Server().URL(), HTTP: k.HTTP(), Store: dir}
+	if a.machine() {
+		return render.Line(a.sys.Stdout, w)
+	}
+	kept := ""
+	if temporary {
+		kept = " (removed at the end)"
+	}
+	text := fmt.Sprintf("jobgraph is up\n  store  %s%s\n", w.Store, kept)
+	if w.NATS != "" {
+		text += fmt.Sprintf("  bus    %s\n", w.NATS)
+	}
+	if w.HTTP != "" {
+		text += fmt.Sprintf("  http   %s/readyz  /metrics  /version\n", w.HTTP)
+	}
+	if w.NATS != "" {
+		server := ""
+		if w.NATS != host.DefaultURL {
+			server = " -s " + w.NATS
+		}
+		text += fmt.Sprintf("try\n  jobgraph%s plan template > plan.json\n  jobgraph%s submit --plan plan.json\n  jobgraph%s list\n", server, server, server)
+	}
+	return a.printf("%s", text)
+}

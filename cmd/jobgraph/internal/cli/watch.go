@@ -1,0 +1,107 @@
+package cli
+
+import (
+	"context"
+	"iter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/history"
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/live"
+	"github.com/jobgraph/jobgraph/pkg/client"
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+func (a *app) watchCommand() *cobra.Command {
+	var from uint64
+	c := &cobra.Command{
+		Use: "watch ID", Short: "Watch a job until it ends", Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			t, err := parseTarget(args[0])
+			if err != nil {
+				return err
+			}
+			if err := a.form(); err != nil {
+				return err
+			}
+			return a.with(func(ctx context.Context, c *client.Client) error {
+				if _, err := c.Head(ctx, t.job); err != nil {
+					return a.missing(ctx, c, t.job, err)
+				}
+				h, err := a.watch(ctx, c, t.job, from, a.display())
+				if err != nil {
+					return err
+				}
+				return a.ended(h)
+			})
+		},
+	}
+	c.Flags().Uint64Var(&from, "from-seq", 0, "leave out what came before this sequence of the log")
+	return c
+}
+
+// display is the form that fits the output.
+func (a *app) display() live.Form {
+	_, _, terminal := a.size()
+	switch {
+	case a.machine():
+		return live.JSON
+	case terminal:
+		return live.Tree
+	}
+	return live.Lines
+}
+
+// watch follows a job to its end, or with --no-input to where only a person can help.
+func (a *app) watch(ctx context.Context, c *client.Client, job string, from uint64, form live.Form) (*history.History, error) {
+	head, err := c.Head(ctx, job)
+	if err != nil && exitCode(ctx, err) != ExitNotFound {
+		return nil, err
+	}
+	h := history.New()
+	show := live.Show{Out: a.sys.Stdout, Form: form, Size: a.size, Paint: a.paint(), Now: a.now, From: from}
+	log := func(ctx context.Context) iter.Seq2[events.Event, error] { return c.Watch(ctx, job, 0) }
+	err = show.Follow(ctx, log, h, func() bool {
+		last := h.Events[len(h.Events)-1]
+		if last.Seq < head {
+			return false // What is already past is not the end.
+		}
+		return over(h) || a.noInput && stuck(h)
+	})
+	return h, err
+}
+
+// over reports whether the end of the job has been told.
+func over(h *history.History) bool {
+	s := h.Job.View()
+	return s.Status.Terminal() && !s.EndOwed
+}
+
+// stuck reports whether only a person can help.
+func stuck(h *history.History) bool {
+	s := h.Job.View()
+	if s.Status != events.Waiting {
+		return false
+	}
+	for _, in := range s.Inputs {
+		if in.Kind != events.InputTimer && in.Closing == "" {
+			return true
+		}
+	}
+	return false
+}
+
+// ended gives the exit code of a watched job.
+func (a *app) ended(h *history.History) error {
+	if h.Job == nil {
+		return outcome(ExitNotFound)
+	}
+	s := h.Job.View()
+	if !s.Status.Terminal() {
+		for _, in := range s.Inputs {
+			a.note("job %s waits for a person; answer with: jobgraph answer %s %s TEXT", s.ID, s.ID, in.Request)
+		}
+		return outcome(ExitWaiting)
+	}
+	return ended(s.Status, s.Error)
+}

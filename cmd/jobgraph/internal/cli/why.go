@@ -1,0 +1,50 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/history"
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/render"
+	"github.com/jobgraph/jobgraph/pkg/client"
+	"github.com/jobgraph/jobgraph/pkg/graph"
+)
+
+func (a *app) whyCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "why ID[/SUBJOB]", Short: "Say why something is not running, and what would unblock it", Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			return a.see(args[0], func(h *history.History, _ *client.Client) error {
+				t, _ := parseTarget(args[0]) // Checked by see.
+				return a.writeWhy(h.Job.Why(t.subjob))
+			})
+		},
+	}
+}
+
+func (a *app) writeWhy(blockers []graph.Blocker) error {
+	if a.machine() {
+		if blockers == nil {
+			blockers = []graph.Blocker{}
+		}
+		return render.Value(a.sys.Stdout, a.output, blockers)
+	}
+	for _, b := range blockers {
+		if err := a.printf("%s\n", render.Clean(blocked(b))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func blocked(b graph.Blocker) string {
+	text := b.Message
+	if b.SubJob != "" {
+		text = fmt.Sprintf("%s: %s", b.SubJob, b.Message)
+	}
+	if b.Unblock != "" {
+		text += "\n  → " + b.Unblock
+	}
+	return text
+}

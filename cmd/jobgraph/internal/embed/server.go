@@ -1,0 +1,148 @@
+package embed
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// Settings say what server is run.
+type Settings struct {
+	// Store is the folder of the streams; a temporary one, removed at the end, when empty.
+	Store string
+	// Listen is HOST:PORT for other processes; empty listens nowhere, port 0 takes a free one.
+	Listen string
+	// SyncAlways makes every write durable before it is acknowledged; without it power loss may take up to two minutes.
+	SyncAlways bool
+}
+
+// startBound is how long a server may take to start; recovery of a large store takes its time.
+const startBound = 60 * time.Second
+
+// Server is a server that runs.
+type Server struct {
+	nats  *server.Server
+	store string
+	temp  bool
+	lock  *os.File
+}
+
+// Start runs a server. Errors are events.Faults where the user can do something: the folder is in use, the address is.
+func Start(s Settings) (*Server, error) {
+	e := &Server{store: s.Store}
+	if err := e.claim(); err != nil {
+		return nil, err
+	}
+	opts := &server.Options{
+		ServerName: "jobgraph", DontListen: true, NoLog: true, NoSigs: true, JetStream: true, StoreDir: e.store,
+		SyncAlways: s.SyncAlways, JetStreamMaxMemory: 256 << 20, JetStreamMaxStore: 1 << 50,
+	}
+	if s.Listen != "" {
+		if err := listen(opts, s.Listen); err != nil {
+			return nil, errors.Join(err, e.release())
+		}
+	}
+	nats, err := server.NewServer(opts)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("make embedded server: %w", err), e.release())
+	}
+	e.nats = nats
+	nats.Start()
+	if !nats.ReadyForConnections(startBound) {
+		return nil, errors.Join(fmt.Errorf("the embedded server did not start within %s", startBound), e.Stop())
+	}
+	if !nats.JetStreamEnabled() {
+		return nil, errors.Join(fmt.Errorf("the embedded server has no JetStream: is %s writable?", e.store), e.Stop())
+	}
+	return e, nil
+}
+
+// listen sets where the server listens. A port that was named is taken once to see whether it is free: the server itself
+// would end the process. Any free port is left to the server, since one that was tried here could be gone by then.
+func listen(opts *server.Options, addr string) error {
+	host, port, err := net.SplitHostPort(addr)
+	if err == nil && port == "0" {
+		opts.Host, opts.Port, opts.DontListen = host, server.RANDOM_PORT, false
+		return nil
+	}
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return events.Faults{{
+			Code: events.CodeInvalid, Field: "nats", Message: "cannot listen on " + addr, Cause: err.Error(),
+			Hint: "give a free address, port 0 for any free one, or off",
+		}}
+	}
+	taken, ok := l.Addr().(*net.TCPAddr)
+	if err := l.Close(); err != nil || !ok {
+		return fmt.Errorf("try %s: %w", addr, err)
+	}
+	opts.Host, opts.Port, opts.DontListen = host, taken.Port, false
+	return nil
+}
+
+// claim makes the folder and locks it.
+func (e *Server) claim() error {
+	if e.store == "" {
+		dir, err := os.MkdirTemp("", "jobgraph-")
+		if err != nil {
+			return fmt.Errorf("make store: %w", err)
+		}
+		e.store, e.temp = dir, true
+	}
+	if err := os.MkdirAll(e.store, 0o700); err != nil {
+		return fmt.Errorf("make store: %w", err)
+	}
+	lock, err := os.OpenFile(filepath.Join(e.store, "jobgraph.lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return fmt.Errorf("lock store: %w", err)
+	}
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		_ = lock.Close() // Nothing was written.
+		return events.Faults{{
+			Code: events.CodeConflict, Field: "store", Message: "the store " + e.store + " is in use by another process",
+			Hint: "use that one (--server), end it, or name another folder with --store",
+		}}
+	}
+	e.lock = lock
+	return nil
+}
+
+// InProcessConn gives a connection without a socket.
+func (e *Server) InProcessConn() (net.Conn, error) { return e.nats.InProcessConn() }
+
+// URL is where other processes reach it, empty when nowhere.
+func (e *Server) URL() string {
+	addr, ok := e.nats.Addr().(*net.TCPAddr)
+	if !ok {
+		return ""
+	}
+	return "nats://" + addr.String()
+}
+
+// Store is the folder in use, and whether it goes with the server.
+func (e *Server) Store() (dir string, temporary bool) { return e.store, e.temp }
+
+// Stop ends the server, waits for its end, and gives its folder back or removes a temporary one.
+func (e *Server) Stop() error {
+	if e.nats != nil {
+		e.nats.Shutdown()
+		e.nats.WaitForShutdown()
+	}
+	return e.release()
+}
+
+func (e *Server) release() error {
+	err := e.lock.Close()
+	if e.temp {
+		err = errors.Join(err, os.RemoveAll(e.store))
+	}
+	return err
+}

@@ -1,0 +1,72 @@
+package embed_test
+
+import (
+	"errors"
+	"net"
+	"os"
+	"testing"
+
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/embed"
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+func start(t *testing.T, s embed.Settings) *embed.Server {
+	t.Helper()
+	e, err := embed.Start(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func TestATemporaryStoreGoesWithItsServer(t *testing.T) {
+	e := start(t, embed.Settings{})
+	dir, temporary := e.Store()
+	b, err := bus.Connect(t.Context(), bus.Options{InProcess: e})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Init(t.Context()); err != nil {
+		t.Error(err)
+	}
+	b.Close()
+	if err := e.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(dir); !temporary || !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("store is still there: %v", err)
+	}
+	if e.URL() != "" {
+		t.Errorf("listens on %s", e.URL())
+	}
+}
+
+func TestAStoreInUseIsRefusedAndThenFree(t *testing.T) {
+	dir := t.TempDir()
+	e := start(t, embed.Settings{Store: dir, Listen: "127.0.0.1:0"})
+	_, err := embed.Start(embed.Settings{Store: dir})
+	var faults events.Faults
+	if !errors.As(err, &faults) || faults[0].Code != events.CodeConflict {
+		t.Errorf("got %v", err)
+	}
+	if err := e.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	if err := start(t, embed.Settings{Store: dir}).Stop(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestABusyAddressIsAFault(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	_, err = embed.Start(embed.Settings{Listen: l.Addr().String()})
+	var faults events.Faults
+	if !errors.As(err, &faults) || faults[0].Field != "nats" {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,4 @@
+// Package endtoend holds tests of the whole system: every service over a real server, in virtual time. It exports nothing.
+//
+// The crash sweep (build tag "sweep") kills each service at every boundary between two effects and expects the same end.
+package endtoend

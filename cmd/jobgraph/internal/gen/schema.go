@@ -1,0 +1,60 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// addSchemas makes a JSON Schema of every payload, and of requests, plans, work and cards.
+func addSchemas(files map[string][]byte) error {
+	types := map[string]reflect.Type{
+		"request": reflect.TypeFor[events.Request](), "plan": reflect.TypeFor[events.Plan](),
+		"work": reflect.TypeFor[events.Work](), "card": reflect.TypeFor[events.Card](),
+		"journal": reflect.TypeFor[events.JournalRecord](), "fault": reflect.TypeFor[events.Fault](),
+	}
+	for _, d := range events.Definitions() {
+		types[string(d.Kind)] = reflect.TypeOf(d.New()).Elem()
+	}
+	options := &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
+		reflect.TypeFor[events.Duration]():      {Types: []string{"string", "number"}, Description: "a span of time, \"1m30s\", or seconds"},
+		reflect.TypeFor[json.RawMessage]():      {Description: "any JSON"},
+		reflect.TypeFor[time.Time]():            {Type: "string", Format: "date-time"},
+		reflect.TypeFor[events.FailurePolicy](): {Type: "string", Enum: []any{"fail_fast", "continue", "replan"}},
+		reflect.TypeFor[events.Outcome]():       {Type: "string", Enum: []any{"SUCCESS", "EXECUTION_ERROR", "INPUT_DATA_ERROR", "JOB_TOO_COMPLICATED_ERROR"}},
+	}}
+	for name, t := range types {
+		schema, err := jsonschema.ForType(t, options)
+		if err != nil {
+			return fmt.Errorf("schema of %s: %w", name, err)
+		}
+		schema.Schema, schema.Title = "https://json-schema.org/draft/2020-12/schema", name
+		lenient(schema)
+		text, err := json.MarshalIndent(schema, "", "  ")
+		if err != nil {
+			return fmt.Errorf("schema of %s: %w", name, err)
+		}
+		files["pkg/events/schemas/"+name+".json"] = append(text, '\n')
+	}
+	return nil
+}
+
+// lenient admits unknown fields: wire forms only grow, and an old schema must not refuse a newer writer.
+func lenient(s *jsonschema.Schema) {
+	if s == nil {
+		return
+	}
+	if s.AdditionalProperties != nil && s.AdditionalProperties.Not != nil {
+		s.AdditionalProperties = nil
+	}
+	for _, p := range s.Properties {
+		lenient(p)
+	}
+	lenient(s.Items)
+	lenient(s.AdditionalProperties)
+}

@@ -1,0 +1,116 @@
+package picture_test
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/picture"
+)
+
+func diamond() picture.Graph {
+	return picture.Graph{Title: "A <diamond>", Nodes: []picture.Node{
+		{ID: "survey", Expert: "Design Expert", Status: "FINISHED"},
+		{ID: "code", Dependencies: []string{"survey"}, Status: "RUNNING"},
+		{ID: "text", Dependencies: []string{"survey"}, Status: "FAILED", Title: `Read "texts"`},
+		{ID: "report", Dependencies: []string{"code", "text", "survey", "nobody"}},
+	}}
+}
+
+func draw(t *testing.T, g picture.Graph, format string, width int) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := picture.Draw(&b, g, format, width); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestTerminalPictureShowsBoxesAndWires(t *testing.T) {
+	want := strings.Join([]string{
+		"A <diamond>", "",
+		"       [✔ survey]",
+		"    ┌───────┴─┬─────┐",
+		"    │         │     │",
+		"[▶ code]  [✘ text]  │",
+		"    └───────┐ │     │",
+		"            ├─┘     │",
+		"            ├───────┘",
+		"            │",
+		"       [· report]",
+		"",
+	}, "\n")
+	if diff := cmp.Diff(want, draw(t, diamond(), "ascii", 0)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestWideGraphBecomesAList(t *testing.T) {
+	got := draw(t, diamond(), "ascii", 10)
+	want := "A <diamond>\n\n  1 ✔ survey\n  2 ▶ code ← survey\n  2 ✘ text ← survey\n  3 · report ← code, text, survey, nobody\n"
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestEveryFormHoldsEveryNode(t *testing.T) {
+	for _, format := range picture.Formats() {
+		first := draw(t, diamond(), format, 0)
+		if again := draw(t, diamond(), format, 0); again != first {
+			t.Errorf("%s: two drawings differ", format)
+		}
+		for _, id := range []string{"survey", "code", "text", "report"} {
+			if !strings.Contains(first, id) {
+				t.Errorf("%s: no %s", format, id)
+			}
+		}
+	}
+}
+
+func TestSVGIsWellFormed(t *testing.T) {
+	d := xml.NewDecoder(strings.NewReader(draw(t, diamond(), "svg", 0)))
+	for {
+		if _, err := d.Token(); errors.Is(err, io.EOF) {
+			return
+		} else if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestACircleAndAnEmptyGraphAreDrawn(t *testing.T) {
+	circle := picture.Graph{Nodes: []picture.Node{{ID: "a", Dependencies: []string{"b"}}, {ID: "b", Dependencies: []string{"a"}}}}
+	for _, format := range picture.Formats() {
+		draw(t, circle, format, 80)
+		draw(t, picture.Graph{}, format, 80)
+	}
+}
+
+func TestALargeGraphIsLaidOutInTime(t *testing.T) {
+	var g picture.Graph
+	for i := range 13_000 {
+		n := picture.Node{ID: fmt.Sprint(i)}
+		for d := 1; d <= 15 && d <= i; d++ {
+			n.Dependencies = append(n.Dependencies, fmt.Sprint(i-d))
+		}
+		g.Nodes = append(g.Nodes, n)
+	}
+	began := time.Now()
+	draw(t, g, "svg", 0)
+	draw(t, g, "ascii", 80)
+	if took := time.Since(began); took > 20*time.Second {
+		t.Errorf("took %s", took)
+	}
+}
+
+func TestUnknownFormIsRefused(t *testing.T) {
+	if err := picture.Draw(io.Discard, picture.Graph{}, "gif", 0); err == nil || !strings.Contains(err.Error(), "mermaid") {
+		t.Errorf("got %v", err)
+	}
+}

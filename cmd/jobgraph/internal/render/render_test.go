@@ -1,0 +1,67 @@
+package render_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/render"
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/graph"
+)
+
+func table() render.Table {
+	return render.Table{
+		Head: []string{"ID", "GOAL"}, WideHead: []string{"SEQ"},
+		Rows: []render.Row{{Name: "j1", Cells: []string{"j1", "a\tb\x1b[31m\nc"}, Wide: []string{"7"}, Value: map[string]any{"id": "j1", "list": []int{1}}}},
+	}
+}
+
+func TestEveryFormOfAListIsWritten(t *testing.T) {
+	for form, want := range map[string]string{
+		"":      "ID  GOAL\nj1  a b [31m c\n",
+		"wide":  "ID  GOAL        SEQ\nj1  a b [31m c  7\n",
+		"name":  "j1\n",
+		"json":  "[\n  {\n    \"id\": \"j1\",\n    \"list\": [\n      1\n    ]\n  }\n]\n",
+		"jsonl": "{\"id\":\"j1\",\"list\":[1]}\n",
+		"yaml":  "- id: j1\n  list:\n    - 1\n",
+	} {
+		var b strings.Builder
+		if err := table().Write(&b, form); err != nil {
+			t.Errorf("%s: %v", form, err)
+		}
+		if diff := cmp.Diff(want, b.String()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", form, diff)
+		}
+	}
+}
+
+func TestSpansAreShort(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		850 * time.Millisecond: "850ms", 4200 * time.Millisecond: "4.2s", 187 * time.Second: "3m07s", 125 * time.Minute: "2h05m", 99 * time.Hour: "4d3h",
+	} {
+		if got := render.Span(d); got != want {
+			t.Errorf("%d: %s, want %s", d, got, want)
+		}
+	}
+}
+
+func TestATreeThatDoesNotFitShowsWhatIsLoud(t *testing.T) {
+	start := time.Unix(1000, 0)
+	s := &graph.State{ID: "j1", Status: events.Running, Goal: "many", Created: start, Progress: graph.Progress{Done: 1, Total: 5}}
+	for i, status := range []events.Status{events.Finished, events.Failed, events.Created, events.Running, events.Created} {
+		s.SubJobs = append(s.SubJobs, &graph.SubJobState{ID: string(rune('a' + i)), Status: status, Expert: "x", Started: start, Ended: start.Add(time.Second)})
+	}
+	got := render.Tree{Now: start.Add(time.Minute), Height: 4}.Lines(s)
+	want := []string{
+		"▶ RUNNING  1/5  1m00s  many  j1",
+		"  ✘ b  x  1.0s",
+		"  ▶ d  x  1.0s",
+		"  … and 3 more",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,65 @@
+package stack
+
+import (
+	"context"
+	"errors"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/host"
+	runner "github.com/jobgraph/jobgraph/services/expert-runner/app"
+	planner "github.com/jobgraph/jobgraph/services/planner/app"
+	scheduler "github.com/jobgraph/jobgraph/services/scheduler/app"
+)
+
+// member is one service of the stack.
+type member struct {
+	name string
+	bus  *bus.Bus
+	run  func(ctx context.Context, p *host.Process, b *bus.Bus) error
+}
+
+// members reads the settings of each service from environment and file. All faults come together.
+func (k *Stack) members() ([]member, error) {
+	var r runner.Settings
+	var p planner.Settings
+	var s scheduler.Settings
+	var faults host.Faults
+	for _, service := range []struct {
+		name    string
+		declare func(*host.Flags)
+	}{{"expert-runner", r.Declare}, {"planner", p.Declare}, {"scheduler", s.Declare}} {
+		if err := k.parse(service.name, service.declare); err != nil {
+			var found host.Faults
+			if !errors.As(err, &found) {
+				return nil, err
+			}
+			faults = append(faults, found...)
+		}
+	}
+	r.Experts = append(r.Experts, k.settings.Experts...)
+	return []member{
+		{name: "expert-runner", run: func(ctx context.Context, p *host.Process, b *bus.Bus) error {
+			return runner.Run(ctx, p, r, runner.Deps{Bus: b})
+		}},
+		{name: "planner", run: func(ctx context.Context, process *host.Process, b *bus.Bus) error {
+			return planner.Run(ctx, process, p, planner.Deps{Bus: b})
+		}},
+		{name: "scheduler", run: func(ctx context.Context, p *host.Process, b *bus.Bus) error {
+			return scheduler.Run(ctx, p, s, scheduler.Deps{Bus: b})
+		}},
+	}, faults.Err()
+}
+
+// parse fills one service's own settings as its own process would, without flags.
+func (k *Stack) parse(name string, declare func(*host.Flags)) error {
+	flags := host.NewFlags(name, k.settings.Env)
+	var shared host.Settings // Those of the stack count; these are read so that their names are known.
+	shared.Declare(flags)
+	declare(flags)
+	var args []string
+	if k.settings.Host.Config != "" {
+		args = append(args, "--config="+k.settings.Host.Config)
+	}
+	_, err := flags.Parse(args)
+	return err
+}

@@ -1,0 +1,233 @@
+package stack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/embed"
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/host"
+)
+
+// Settings say what is run.
+type Settings struct {
+	// Host are the settings common to all services; those of the bus are not used.
+	Host host.Settings
+	// Env looks variables up, for the services' own settings and their files.
+	Env host.Env
+	// Embed is the server.
+	Embed embed.Settings
+	// Experts are card files, or folders of them, beside those that the settings name.
+	Experts []string
+	// Log takes what the services have to say.
+	Log *slog.Logger
+}
+
+// startBound is how long the services may take to be ready, and stopBound how long beyond the drain timeout to end.
+const (
+	startBound = 30 * time.Second
+	stopBound  = 15 * time.Second
+	glance     = 2 * time.Millisecond // How often readiness is looked at: Health tells nobody by itself.
+)
+
+// Stack is a stack that runs.
+type Stack struct {
+	settings Settings
+	server   *embed.Server
+	process  *host.Process
+	admin    *bus.Bus
+	buses    []*bus.Bus
+	drain    context.CancelFunc // Ends the intake of all services.
+	ended    chan struct{}      // Closed when all services have ended, after err is written.
+	failed   chan struct{}      // Closed at the first failure.
+	err      error
+}
+
+// Start runs a stack and returns when its services are ready. Work goes on until the context ends, or Stop has drained it.
+// Errors: events.Faults and host.Faults for what the user can put right.
+func Start(work context.Context, s Settings) (*Stack, error) {
+	server, err := embed.Start(s.Embed)
+	if err != nil {
+		return nil, err
+	}
+	k := &Stack{settings: s, server: server, ended: make(chan struct{}), failed: make(chan struct{})}
+	intake, drain := context.WithCancel(context.WithoutCancel(work))
+	k.drain = drain
+	k.process = host.NewProcess(work, intake, "jobgraph", s.Host, s.Log)
+	k.process.Env = s.Env
+	if err := k.begin(work); err != nil {
+		return nil, errors.Join(err, k.Stop())
+	}
+	return k, nil
+}
+
+// begin brings the bus up and starts the services behind it.
+func (k *Stack) begin(work context.Context) error {
+	members, err := k.members()
+	if err == nil {
+		k.admin, err = k.connect(work, "jobgraph")
+	}
+	if err == nil {
+		err = k.admin.Init(work)
+	}
+	if err == nil {
+		err = k.listen()
+	}
+	if err == nil {
+		err = k.equip(work, members)
+	}
+	if err != nil {
+		close(k.ended)
+		return err
+	}
+	k.run(work, members)
+	k.process.Ready()
+	return k.await(work)
+}
+
+func (k *Stack) connect(ctx context.Context, name string) (*bus.Bus, error) {
+	b, err := bus.Connect(ctx, k.options(name))
+	if err == nil {
+		k.buses = append(k.buses, b)
+	}
+	return b, err
+}
+
+func (k *Stack) options(name string) bus.Options {
+	return bus.Options{InProcess: k.server, Name: name, Prefix: k.settings.Host.Prefix, Logger: k.process.Log}
+}
+
+// listen serves health and metrics, unless that is off.
+func (k *Stack) listen() error {
+	addr := k.settings.Host.HTTPAddr
+	if addr == host.AddrOff {
+		return nil
+	}
+	server, err := host.Listen(addr, k.process.Health, k.process.Metrics, k.process.Build)
+	if err != nil {
+		return err
+	}
+	k.process.Server = server
+	ctx, cancel := context.WithCancel(context.Background())
+	served := make(chan error, 1)
+	go func() { served <- server.Run(ctx) }() // Ended and waited for by the cleanup.
+	k.process.Cleanup("http", 0, func(context.Context) error {
+		cancel()
+		return <-served
+	})
+	return nil
+}
+
+// equip gives each service a connection of its own.
+func (k *Stack) equip(ctx context.Context, members []member) error {
+	for i := range members {
+		b, err := k.connect(ctx, members[i].name)
+		if err != nil {
+			return err
+		}
+		members[i].bus = b
+	}
+	return nil
+}
+
+// run starts all services; the goroutine that waits for them ends when they have.
+func (k *Stack) run(work context.Context, members []member) {
+	errs := make(chan error, len(members))
+	for _, m := range members {
+		child := k.process.Child(m.name)
+		go func() { // Ends with the intake of its service, at the latest with work; waited for below.
+			err := guard(func() error { return m.run(work, child, m.bus) })
+			if err != nil {
+				err = fmt.Errorf("%s: %w", m.name, err)
+			}
+			errs <- err
+		}()
+	}
+	go func() {
+		defer close(k.ended)
+		var all []error
+		for range members {
+			if err := <-errs; err != nil && !errors.Is(err, context.Canceled) {
+				if all == nil {
+					close(k.failed)
+				}
+				all = append(all, err)
+			}
+		}
+		k.err = errors.Join(all...)
+	}()
+}
+
+// guard turns a panic into an error.
+func guard(f func() error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v", r)
+		}
+	}()
+	return f()
+}
+
+// await returns when every service has said that it is ready.
+func (k *Stack) await(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, startBound)
+	defer cancel()
+	ticker := time.NewTicker(glance)
+	defer ticker.Stop()
+	for {
+		reasons := k.process.Health.Reasons(ctx)
+		if len(reasons) == 0 {
+			return nil
+		}
+		select {
+		case <-ticker.C:
+		case <-k.failed:
+			return errors.New("a service did not start")
+		case <-ctx.Done():
+			return fmt.Errorf("not ready: %v", reasons)
+		}
+	}
+}
+
+// Options reach the bus of this stack, in process.
+func (k *Stack) Options() bus.Options { return k.options("jobgraph-cli") }
+
+// Server is the embedded server.
+func (k *Stack) Server() *embed.Server { return k.server }
+
+// HTTP is where health and metrics are, empty when nowhere.
+func (k *Stack) HTTP() string {
+	if k.process.Server == nil {
+		return ""
+	}
+	return "http://" + k.process.Server.Addr()
+}
+
+// Failed is closed when a service has failed; Stop says why.
+func (k *Stack) Failed() <-chan struct{} { return k.failed }
+
+// Stop drains the services, then ends connections and server. The error is what any of them had to say.
+func (k *Stack) Stop() error {
+	k.process.Health.Block("jobgraph", "draining")
+	k.drain()
+	var errs []error
+	timer := time.NewTimer(k.settings.Host.DrainTimeout + stopBound)
+	defer timer.Stop()
+	select {
+	case <-k.ended:
+		errs = append(errs, k.err)
+	case <-timer.C:
+		errs = append(errs, errors.New("the services did not end in time"))
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), stopBound)
+	defer cancel()
+	errs = append(errs, k.process.Close(ctx))
+	for _, b := range k.buses {
+		b.Close()
+	}
+	errs = append(errs, k.server.Stop())
+	return errors.Join(errs...)
+}

@@ -1,0 +1,150 @@
+package main_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/cli"
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/client"
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/host"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"jobgraph": func() { os.Exit(cli.Main(cli.OS())) }})
+}
+
+// Scripts run the program as a user does. Beside the usual commands they have
+//
+//	up [flag…]                  a stack in this process on a free port, which NATS_URL names
+//	exits CODE arg…             jobgraph with these arguments, which has to exit so
+//	state JOB KIND SUBJOB RUN JSON   a fact as some worker or service would state it
+//	await JOB STATUS [SUBJOB]   until the log says so
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: filepath.Join("testdata", "script"),
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("HOME", env.WorkDir)
+			env.Setenv("NATS_URL", "nats://127.0.0.1:1") // Nobody listens there: no script meets a bus of this machine.
+			return nil
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"up": up, "exits": exits, "state": state, "await": await,
+		},
+	})
+}
+
+func up(ts *testscript.TestScript, neg bool, args []string) {
+	if neg {
+		ts.Fatalf("up cannot be negated")
+	}
+	stop, where := startUp(ts, func(name string) (string, bool) { v := ts.Getenv(name); return v, v != "" }, args)
+	ts.Defer(stop)
+	ts.Setenv("NATS_URL", where)
+}
+
+// fataler is what a script and a test have in common.
+type fataler interface {
+	Fatalf(format string, args ...any)
+}
+
+// startUp runs `up` until stop.
+func startUp(t fataler, env host.Env, args []string) (stop func(), where string) {
+	signals := make(chan os.Signal, 2)
+	out, in := io.Pipe()
+	code := make(chan int, 1)
+	sys := cli.System{
+		System: host.System{
+			Args: append([]string{"up", "--nats", "127.0.0.1:0", "-o", "json", "--ephemeral", "--http", "off"}, args...), Env: env,
+			Stdout: in, Stderr: io.Discard, Signals: signals,
+		},
+		Stdin: strings.NewReader(""), Now: time.Now,
+	}
+	go func() {
+		code <- cli.Main(sys)
+		_ = in.Close()
+	}()
+	var w struct {
+		NATS string `json:"nats"`
+	}
+	said, err := bufio.NewReader(out).ReadString('\n')
+	if json.Unmarshal([]byte(said), &w) != nil || w.NATS == "" {
+		go func() { _, _ = io.Copy(io.Discard, out) }() // It still says why; ends with the program.
+		t.Fatalf("up says %q: %v (exit %d)", said, err, <-code)
+	}
+	return func() {
+		signals <- syscall.SIGTERM
+		if got := <-code; got != 0 {
+			t.Fatalf("up ended with %d", got)
+		}
+	}, w.NATS
+}
+
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE arg…")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	var exit *exec.ExitError
+	if err := ts.Exec("jobgraph", args[1:]...); errors.As(err, &exit) {
+		got = exit.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+// connect reaches the stack of a script.
+func connect(ts *testscript.TestScript) (*client.Client, context.Context, func()) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	c, err := client.Connect(ctx, bus.Options{URL: ts.Getenv("NATS_URL")})
+	ts.Check(err)
+	return c, ctx, func() { c.Close(); cancel() }
+}
+
+func state(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 5 {
+		ts.Fatalf("usage: state JOB KIND SUBJOB RUN JSON")
+	}
+	c, ctx, done := connect(ts)
+	defer done()
+	run, err := strconv.Atoi(args[3])
+	ts.Check(err)
+	kind := events.Kind(args[1])
+	header := map[string][]string{events.HeaderType: {kind.Type()}}
+	m := events.Message{Subject: c.Names().RunEvent(args[0], kind, args[2], run), Header: header, Body: []byte(args[4])}
+	_, err = c.Bus().Publish(ctx, m, bus.Expect{})
+	ts.Check(err)
+}
+
+func await(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 || len(args) > 3 {
+		ts.Fatalf("usage: await JOB STATUS [SUBJOB]")
+	}
+	c, ctx, done := connect(ts)
+	defer done()
+	want := events.Status(args[1])
+	subjob := ""
+	if len(args) == 3 {
+		subjob = args[2]
+	}
+	ts.Check(untilStatus(ctx, c, args[0], subjob, want))
+}

@@ -1,0 +1,205 @@
+package main_test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/cli"
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/client"
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/host"
+)
+
+// output collects what a program in this process prints.
+type output struct {
+	mu    sync.Mutex // Guards text and wrote.
+	text  bytes.Buffer
+	wrote chan struct{} // Closed at the next write, when somebody waits.
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.wrote != nil {
+		close(o.wrote)
+		o.wrote = nil
+	}
+	return o.text.Write(p)
+}
+
+// until waits for a text in the output.
+func (o *output) until(ctx context.Context, part string) error {
+	for {
+		o.mu.Lock()
+		if strings.Contains(o.text.String(), part) {
+			o.mu.Unlock()
+			return nil
+		}
+		if o.wrote == nil {
+			o.wrote = make(chan struct{})
+		}
+		wrote := o.wrote
+		o.mu.Unlock()
+		select {
+		case <-wrote:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
+// program is a run of jobgraph in this process.
+type program struct {
+	stdout, stderr output
+	signals        chan os.Signal
+	code           chan int
+}
+
+func launch(env host.Env, size func() (int, int, bool), args ...string) *program {
+	p := &program{signals: make(chan os.Signal, 2), code: make(chan int, 1)}
+	sys := cli.System{
+		System: host.System{Args: args, Env: env, Stdout: &p.stdout, Stderr: &p.stderr, Signals: p.signals},
+		Stdin:  strings.NewReader(""), Now: time.Now, Size: size,
+	}
+	go func() { p.code <- cli.Main(sys) }() // Ends with the program; every test reads the code.
+	return p
+}
+
+// holding is a folder with a job that runs until it is stopped, and its card.
+func holding(t *testing.T) (job, experts string) {
+	t.Helper()
+	dir := t.TempDir()
+	files := map[string]string{
+		"job.json":        `{"goal":"hold","plan":{"subjobs":[{"id":"hold","goal":"for ever","expert":"Holder"}]}}`,
+		"experts/hold.md": "---\nname: Holder\ndescription: Runs for ever\nkind: command\ncommand: [\"/bin/sh\", \"-c\", \"tail -f /dev/null\"]\n---\n",
+	}
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return filepath.Join(dir, "job.json"), filepath.Join(dir, "experts")
+}
+
+// world is a stack with a client, and an environment that names it.
+func world(t *testing.T, experts string) (*client.Client, host.Env) {
+	t.Helper()
+	home := t.TempDir()
+	vars := map[string]string{"HOME": home, "NATS_URL": "nats://127.0.0.1:1"}
+	env := func(name string) (string, bool) { v, ok := vars[name]; return v, ok }
+	stop, where := startUp(t, env, []string{"--experts", experts})
+	t.Cleanup(stop)
+	vars["NATS_URL"] = where
+	c, err := client.Connect(t.Context(), bus.Options{URL: where})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c, env
+}
+
+func bounded(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+func TestAnInterruptLeavesTheJobRunningAndPrintsItsID(t *testing.T) {
+	job, experts := holding(t)
+	c, env := world(t, experts)
+	p := launch(env, nil, "run", "-f", job, "--id", "j1")
+	if err := untilStatus(bounded(t), c, "j1", "hold", events.Running); err != nil {
+		t.Fatal(err)
+	}
+	p.signals <- syscall.SIGINT
+	if code := <-p.code; code != cli.ExitInterrupted {
+		t.Errorf("exit code %d", code)
+	}
+	if !strings.HasSuffix(p.stdout.String(), "j1\n") || !strings.Contains(p.stderr.String(), "jobgraph watch j1") {
+		t.Errorf("stdout %q, stderr %q", p.stdout.String(), p.stderr.String())
+	}
+	saved := launch(env, nil, "stop", "j1")
+	if code := <-saved.code; code != 0 {
+		t.Errorf("the job was not running any more: stop exits %d, %s", code, saved.stderr.String())
+	}
+}
+
+func TestAnInterruptStopsTheJobWhenAsked(t *testing.T) {
+	job, experts := holding(t)
+	c, env := world(t, experts)
+	p := launch(env, nil, "run", "-f", job, "--id", "j1", "--stop-on-interrupt")
+	if err := untilStatus(bounded(t), c, "j1", "hold", events.Running); err != nil {
+		t.Fatal(err)
+	}
+	p.signals <- syscall.SIGINT
+	if code := <-p.code; code != cli.ExitInterrupted {
+		t.Errorf("exit code %d", code)
+	}
+	if err := untilStatus(bounded(t), c, "j1", "", events.Stopped); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAnInterruptEndsAnEmbeddedRunAndItsCommand(t *testing.T) {
+	job, _ := holding(t)
+	home := t.TempDir()
+	env := func(name string) (string, bool) {
+		v, ok := map[string]string{"HOME": home, "NATS_URL": "nats://127.0.0.1:1"}[name]
+		return v, ok
+	}
+	p := launch(env, nil, "run", "-f", job, "-o", "jsonl")
+	if err := p.stdout.until(bounded(t), `"running"`); err != nil {
+		t.Fatalf("%v: %s", err, p.stderr.String())
+	}
+	began := time.Now()
+	p.signals <- syscall.SIGINT
+	if code := <-p.code; code != cli.ExitInterrupted {
+		t.Errorf("exit code %d: %s", code, p.stderr.String())
+	}
+	if took := time.Since(began); took > 10*time.Second {
+		t.Errorf("it took %s", took)
+	}
+}
+
+func TestATerminalShowsATreeThatIsRedrawn(t *testing.T) {
+	job, experts := holding(t)
+	c, env := world(t, experts)
+	size := func() (int, int, bool) { return 100, 30, true }
+	p := launch(env, size, "run", "-f", job, "--id", "j1")
+	if err := untilStatus(bounded(t), c, "j1", "hold", events.Running); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.stdout.until(bounded(t), "hold"); err != nil {
+		t.Fatal(err)
+	}
+	if code := <-launch(env, nil, "fail", "j1", "--reason", "enough").code; code != 0 {
+		t.Fatalf("fail exits %d", code)
+	}
+	if code := <-p.code; code != cli.ExitFailed {
+		t.Errorf("exit code %d", code)
+	}
+	for _, part := range []string{"FAILED", "hold", "holder", "\x1b[J"} {
+		if !strings.Contains(p.stdout.String(), part) {
+			t.Errorf("no %q in %q", part, p.stdout.String())
+		}
+	}
+}

@@ -1,0 +1,39 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// retryAway is how long Await waits between two tries.
+const retryAway = 200 * time.Millisecond
+
+// Await calls f until its error is no longer ErrUnavailable, for services that begin while the bus comes and goes. It gives
+// the last error of f; that is ErrUnavailable only when ctx has ended.
+func Await(ctx context.Context, f func() error) error {
+	for {
+		err := f()
+		if !errors.Is(err, ErrUnavailable) || ctx.Err() != nil {
+			return err
+		}
+		timer := time.NewTimer(retryAway)
+		select {
+		case <-ctx.Done():
+		case <-timer.C:
+		}
+		timer.Stop()
+	}
+}
+
+// Prepare makes streams, buckets and consumers, or checks them where it may not, and awaits the bus for it. Errors: those of
+// Init and Check.
+func (b *Bus) Prepare(ctx context.Context) error {
+	return Await(ctx, func() error {
+		err := b.Init(ctx)
+		if errors.Is(err, ErrNotPermitted) {
+			err = b.Check(ctx)
+		}
+		return err
+	})
+}

@@ -1,0 +1,191 @@
+package bus
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/nats-io/nuid"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+const (
+	// InlineLimit is the size in bytes above which a payload travels by reference.
+	InlineLimit = 64 << 10
+	// MaxBlob is the largest blob, in bytes.
+	MaxBlob = 1 << 30
+	// chunkSize is that of every NATS client.
+	chunkSize = 128 << 10
+	// emptyDigest is the SHA-256 of nothing: a blob without chunks.
+	emptyDigest = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+)
+
+// blobInfo is the object's description, in the form that every NATS client reads.
+type blobInfo struct {
+	Name    string            `json:"name"`
+	Options map[string]uint32 `json:"options"`
+	Bucket  string            `json:"bucket"`
+	NUID    string            `json:"nuid"`
+	Size    int64             `json:"size"`
+	ModTime time.Time         `json:"mtime"`
+	Chunks  uint32            `json:"chunks"`
+	Digest  string            `json:"digest"`
+	Deleted bool              `json:"deleted,omitempty"`
+}
+
+func (b *Bus) blobStream() string { return "OBJ_" + b.names.Blobs }
+
+func (b *Bus) chunks(nuid string) string { return "$O." + b.names.Blobs + ".C." + nuid }
+
+func (b *Bus) blobSubject(job, digest string) string {
+	return "$O." + b.names.Blobs + ".M." + base64.URLEncoding.EncodeToString([]byte(job+"/"+digest))
+}
+
+// PutBlob stores bytes under their digest, within one job, unless they are there already. It returns when they are stored,
+// so that an event may name them. Errors: those of Publish.
+func (b *Bus) PutBlob(ctx context.Context, job string, data []byte) (events.Ref, error) {
+	sum := sha256.Sum256(data)
+	ref := events.Ref{Digest: hex.EncodeToString(sum[:]), Size: int64(len(data))}
+	if err := validJob(job); err != nil {
+		return ref, fmt.Errorf("put blob: %w", err)
+	}
+	if _, err := b.leader(ctx, b.blobStream(), query{LastFor: b.blobSubject(job, ref.Digest)}); err == nil {
+		return ref, nil
+	} else if !errors.Is(err, ErrNotFound) {
+		return ref, fmt.Errorf("put blob %s: %w", ref.Digest, err)
+	}
+	// The chunks lie below job and digest, so that a job's blobs can be found and purged by subject; the last token keeps
+	// two writers of the same bytes apart.
+	id := job + "." + ref.Digest + "." + nuid.Next()
+	count, err := b.putChunks(ctx, id, data)
+	if err == nil {
+		err = b.describe(ctx, job, ref, blobInfo{NUID: id, Chunks: count, Digest: "SHA-256=" + base64.URLEncoding.EncodeToString(sum[:])})
+	}
+	if err != nil {
+		return ref, fmt.Errorf("put blob %s: %w", ref.Digest, err)
+	}
+	return ref, nil
+}
+
+// PutBlobFrom is PutBlob for a reader, which may give at most MaxBlob bytes. Errors: also the reader's, and ErrTooLarge.
+func (b *Bus) PutBlobFrom(ctx context.Context, job string, r io.Reader) (events.Ref, error) {
+	data, err := io.ReadAll(io.LimitReader(r, MaxBlob+1))
+	if err != nil {
+		return events.Ref{}, fmt.Errorf("put blob: read: %w", err)
+	}
+	if len(data) > MaxBlob {
+		return events.Ref{}, fmt.Errorf("put blob: %w: at most %d bytes", ErrTooLarge, MaxBlob)
+	}
+	return b.PutBlob(ctx, job, data)
+}
+
+func (b *Bus) putChunks(ctx context.Context, id string, data []byte) (uint32, error) {
+	var acks []Ack
+	for start := 0; start < len(data); start += chunkSize {
+		chunk := data[start:min(start+chunkSize, len(data))]
+		acks = append(acks, b.PublishAsync(events.Message{Subject: b.chunks(id), Body: chunk}, Expect{}))
+	}
+	for _, ack := range acks {
+		if _, err := ack.Wait(ctx); err != nil {
+			return 0, err
+		}
+	}
+	return uint32(len(acks)), nil
+}
+
+// describe makes the chunks an object. Whoever loses the race takes his chunks back: the same bytes are there.
+func (b *Bus) describe(ctx context.Context, job string, ref events.Ref, info blobInfo) error {
+	info.Name, info.Bucket, info.Size, info.ModTime = job+"/"+ref.Digest, b.names.Blobs, ref.Size, time.Now().UTC()
+	info.Options = map[string]uint32{"max_chunk_size": chunkSize}
+	body, err := json.Marshal(info)
+	if err != nil {
+		return err
+	}
+	_, err = b.Publish(ctx, events.Message{Subject: b.blobSubject(job, ref.Digest), Body: body}, ExpectNone())
+	if errors.Is(err, ErrConflict) {
+		return b.Purge(ctx, b.blobStream(), b.chunks(info.NUID))
+	}
+	return err
+}
+
+// GetBlob reads a blob and checks it against its digest. Errors: ErrNotFound, also for a blob whose bytes are not those that
+// were put, ErrUnavailable.
+func (b *Bus) GetBlob(ctx context.Context, job, digest string) ([]byte, error) {
+	data, err := b.getBlob(ctx, job, digest)
+	if err != nil {
+		return nil, fmt.Errorf("get blob %s of job %s: %w", digest, job, err)
+	}
+	return data, nil
+}
+
+func (b *Bus) getBlob(ctx context.Context, job, digest string) ([]byte, error) {
+	q := query{LastFor: b.blobSubject(job, digest)}
+	s, err := b.direct(ctx, b.blobStream(), q)
+	if err != nil {
+		s, err = b.leader(ctx, b.blobStream(), q)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var info blobInfo
+	if err := json.Unmarshal(s.Body, &info); err != nil || info.Deleted || info.Size < 0 || info.Size > MaxBlob {
+		return nil, fmt.Errorf("%w: it was deleted or has no valid description", ErrNotFound)
+	}
+	data := bytes.NewBuffer(make([]byte, 0, min(info.Size, 8<<20)))
+	if info.Chunks > 0 {
+		err = b.each(ctx, b.blobStream(), b.chunks(info.NUID), 1, s.Seq, func(chunk Stored) bool {
+			data.Write(chunk.Body)
+			return int64(data.Len()) <= info.Size
+		})
+	}
+	if err != nil {
+		return nil, err
+	}
+	if sum := sha256.Sum256(data.Bytes()); hex.EncodeToString(sum[:]) != digest {
+		return nil, fmt.Errorf("%w: its bytes do not have this digest", ErrNotFound)
+	}
+	return data.Bytes(), nil
+}
+
+// Blobs lists the blobs of a job by digest. Errors: ErrUnavailable.
+func (b *Bus) Blobs(ctx context.Context, job string) ([]string, error) {
+	if err := validJob(job); err != nil {
+		return nil, fmt.Errorf("list blobs: %w", err)
+	}
+	subjects, err := b.Subjects(ctx, b.blobStream(), b.chunks(job+".>"))
+	if err != nil {
+		return nil, fmt.Errorf("list blobs of job %s: %w", job, err)
+	}
+	seen := map[string]bool{}
+	var digests []string
+	for subject := range subjects {
+		digest := nthToken(subject, 4)
+		if digest != "" && !seen[digest] {
+			seen[digest] = true
+			digests = append(digests, digest)
+		}
+	}
+	return sorted(digests), nil
+}
+
+// DeleteBlobs removes every blob of a job.
+func (b *Bus) DeleteBlobs(ctx context.Context, job string) error {
+	digests, err := b.Blobs(ctx, job)
+	if err != nil {
+		return fmt.Errorf("delete blobs: %w", err)
+	}
+	for _, digest := range append(digests, emptyDigest) {
+		if err := b.Purge(ctx, b.blobStream(), b.blobSubject(job, digest)); err != nil {
+			return err
+		}
+	}
+	return b.Purge(ctx, b.blobStream(), b.chunks(job+".>"))
+}

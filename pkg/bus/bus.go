@@ -1,0 +1,183 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// Bus is one connection to the bus, under one prefix.
+type Bus struct {
+	nc       *nats.Conn
+	js       jetstream.JetStream
+	names    events.Names
+	log      *slog.Logger
+	replicas int
+	pub      *publisher
+	owned    bool
+	status   chan nats.Status
+	watched  chan struct{} // Closed when the goroutine of watch has ended.
+	closed   chan struct{} // Closed when the connection is closed for good.
+	ending   sync.Once     // Guards the closing of closed.
+
+	mu          sync.Mutex // Guards reconnected; never held while a callback runs.
+	reconnected map[int]func()
+	nextHandler int
+}
+
+// Connect reaches the bus. It tries until it succeeds or ctx ends, and then reconnects for ever; refused credentials end it
+// at once. Errors: ErrNotPermitted, ErrUnavailable.
+func Connect(ctx context.Context, o Options) (*Bus, error) {
+	if err := o.fill(); err != nil {
+		return nil, fmt.Errorf("connect to the bus: %w", err)
+	}
+	opts, err := o.nats()
+	if err != nil {
+		return nil, fmt.Errorf("connect to the bus: %w", err)
+	}
+	for attempt := 0; ; attempt++ {
+		nc, err := nats.Connect(o.URL, opts...)
+		if err == nil {
+			return newBus(nc, o, true)
+		}
+		fault := class(err)
+		if errors.Is(fault, ErrNotPermitted) || ctx.Err() != nil {
+			return nil, fmt.Errorf("connect to the bus: %w", fault)
+		}
+		if attempt%10 == 0 {
+			o.Logger.Warn("bus is away, trying again", "error", err)
+		}
+		retry := time.NewTimer(reconnectDelay(attempt))
+		select {
+		case <-ctx.Done():
+			retry.Stop()
+			return nil, fmt.Errorf("connect to the bus: %w", fault)
+		case <-retry.C:
+		}
+	}
+}
+
+// Use works over a connection of the caller, who closes it after Close. The prefix is "jobs" when empty.
+func Use(nc *nats.Conn, prefix string) (*Bus, error) {
+	o := Options{Prefix: prefix}
+	if err := o.fill(); err != nil {
+		return nil, fmt.Errorf("use connection: %w", err)
+	}
+	return newBus(nc, o, false)
+}
+
+func newBus(nc *nats.Conn, o Options, owned bool) (*Bus, error) {
+	b := &Bus{
+		nc: nc, names: events.NewNames(o.Prefix), log: o.Logger, replicas: o.Replicas, owned: owned,
+		watched: make(chan struct{}), closed: make(chan struct{}), reconnected: map[int]func(){},
+	}
+	var err error
+	if b.js, err = jetstream.New(nc); err == nil {
+		b.pub, err = newPublisher(nc, o.AckTimeout, o.MaxPending)
+	}
+	if err != nil {
+		if owned {
+			nc.Close()
+		}
+		return nil, fmt.Errorf("connect to the bus: %w", class(err))
+	}
+	b.status = nc.StatusChanged(nats.RECONNECTING, nats.DISCONNECTED, nats.CONNECTED, nats.CLOSED)
+	go b.watch()
+	return b, nil
+}
+
+// watch follows the connection until Close ends it: a disconnect leaves every pending publish unknown, a reconnect is told
+// to whoever asked.
+func (b *Bus) watch() {
+	defer close(b.watched)
+	for status := range b.status {
+		switch status {
+		case nats.CONNECTED:
+			b.log.Info("bus is back")
+			for _, f := range b.handlers() {
+				f()
+			}
+		case nats.CLOSED:
+			b.ending.Do(func() { close(b.closed) })
+			b.pub.fail(fmt.Errorf("%w: connection closed", ErrUnknown))
+		default:
+			b.pub.fail(fmt.Errorf("%w: connection lost", ErrUnknown))
+		}
+	}
+}
+
+func (b *Bus) handlers() []func() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	list := make([]func(), 0, len(b.reconnected))
+	for _, f := range b.reconnected {
+		list = append(list, f)
+	}
+	return list
+}
+
+// Names are the names of subjects, streams and buckets under this prefix.
+func (b *Bus) Names() events.Names { return b.names }
+
+// Ready is nil while the connection stands, ErrUnavailable or ErrClosed otherwise.
+func (b *Bus) Ready() error {
+	switch b.nc.Status() {
+	case nats.CONNECTED:
+		return nil
+	case nats.CLOSED:
+		return fmt.Errorf("bus: %w", ErrClosed)
+	}
+	if err := b.nc.LastError(); err != nil {
+		return fmt.Errorf("%w: %v", ErrUnavailable, err)
+	}
+	return fmt.Errorf("%w: reconnecting", ErrUnavailable)
+}
+
+// OnReconnect calls f after each reconnect, from one goroutine; f must not block. The returned function ends that.
+func (b *Bus) OnReconnect(f func()) (stop func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	id := b.nextHandler
+	b.nextHandler++
+	b.reconnected[id] = f
+	return func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		delete(b.reconnected, id)
+	}
+}
+
+// Flush waits until the server has taken everything that was sent.
+func (b *Bus) Flush(ctx context.Context) error {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	if err := b.nc.FlushWithContext(ctx); err != nil {
+		return fmt.Errorf("flush: %w", class(err))
+	}
+	return nil
+}
+
+// Close sends what is buffered, for at most a second, and ends the connection unless it is the caller's own. Publishes
+// that still wait for their acknowledgement end with ErrUnknown.
+func (b *Bus) Close() {
+	b.pub.close()
+	b.ending.Do(func() { close(b.closed) })
+	if b.owned {
+		if b.nc.IsConnected() {
+			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+			_ = b.nc.FlushWithContext(ctx) // The server may go away meanwhile; closing is what counts.
+			cancel()
+		}
+		b.nc.Close()
+	}
+	b.nc.RemoveStatusListener(b.status)
+	<-b.watched
+}

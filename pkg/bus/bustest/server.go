@@ -1,0 +1,172 @@
+package bustest
+
+import (
+	"net"
+	"runtime"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats-server/v2/server/ats"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+)
+
+// Lingers is a goroutine of the server that may outlive its shutdown by some seconds; leak checks leave it out.
+const Lingers = "github.com/nats-io/nats-server/v2/server.(*stream).trySetupSourceConsumer.func3"
+
+// Settings say what server is started. The zero value listens on a free port of the loopback.
+type Settings struct {
+	// Quiet leaves the server without a port: it is reached in process only, which a synctest bubble needs.
+	Quiet bool
+	// Store is the folder of JetStream, one of the test's own when empty.
+	Store string
+	// SyncAlways makes every write durable before it is acknowledged.
+	SyncAlways bool
+	// MaxStore bounds the bytes JetStream may use; 0 leaves it unbounded.
+	MaxStore int64
+	// MaxPayload is the largest message in bytes; the server's default when 0.
+	MaxPayload int32
+	// User and Password are asked for, when set.
+	User, Password string
+}
+
+// Server is a NATS server that lives as long as its test.
+type Server struct {
+	t        testing.TB
+	settings Settings
+	port     int
+
+	mu   sync.Mutex // Guards nats: clients reconnect while a test stops the server.
+	nats *server.Server
+}
+
+// Start runs a server until the test ends.
+func Start(t testing.TB, s Settings) *Server {
+	t.Helper()
+	if s.Store == "" {
+		s.Store = t.TempDir()
+	}
+	b := &Server{t: t, settings: s, port: server.RANDOM_PORT}
+	b.Start()
+	t.Cleanup(b.Stop)
+	return b
+}
+
+// Outside is called before synctest.Test, outside of its bubble, by tests that start a server inside: it keeps the server's
+// clock, which ticks for ever, out of the bubble.
+//
+// It also empties the SDK's pool of timers, which would carry channels of one bubble into the next, or out of it.
+func Outside(t testing.TB) {
+	emptyPools()
+	ats.Register()
+	t.Cleanup(func() {
+		ats.Unregister()
+		emptyPools()
+	})
+}
+
+// emptyPools collects twice: the victim cache of a sync.Pool survives one collection.
+func emptyPools() {
+	runtime.GC()
+	runtime.GC()
+}
+
+// Start runs the server again, on the same folder and port, after Stop.
+func (b *Server) Start() {
+	b.t.Helper()
+	opts := &server.Options{
+		ServerName: "test", Host: "127.0.0.1", Port: b.port, DontListen: b.settings.Quiet, NoLog: true, NoSigs: true,
+		JetStream: true, StoreDir: b.settings.Store, JetStreamMaxMemory: 256 << 20, JetStreamMaxStore: b.settings.MaxStore,
+		SyncAlways: b.settings.SyncAlways, MaxPayload: b.settings.MaxPayload,
+		Username: b.settings.User, Password: b.settings.Password,
+	}
+	if opts.JetStreamMaxStore == 0 {
+		opts.JetStreamMaxStore = 64 << 30
+	}
+	s, err := server.NewServer(opts)
+	if err != nil {
+		b.t.Fatalf("make server: %v", err)
+	}
+	s.Start()
+	if !s.ReadyForConnections(10 * time.Second) {
+		b.t.Fatal("server is not ready within 10 s")
+	}
+	b.mu.Lock()
+	b.nats = s
+	b.mu.Unlock()
+	if addr, ok := s.Addr().(*net.TCPAddr); ok && !b.settings.Quiet {
+		b.port = addr.Port
+	}
+}
+
+// Stop ends the server and waits for its end. A second call does nothing.
+func (b *Server) Stop() {
+	b.mu.Lock()
+	s := b.nats
+	b.nats = nil
+	b.mu.Unlock()
+	if s != nil {
+		s.Shutdown()
+		s.WaitForShutdown()
+	}
+}
+
+// NATS is the server itself, nil while it is stopped.
+func (b *Server) NATS() *server.Server {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.nats
+}
+
+// InProcessConn gives a connection without a socket; it makes the server a provider for bus.Options and the SDK.
+func (b *Server) InProcessConn() (net.Conn, error) {
+	s := b.NATS()
+	if s == nil {
+		return nil, net.ErrClosed
+	}
+	return s.InProcessConn()
+}
+
+// URL is where the server listens.
+func (b *Server) URL() string {
+	if b.settings.Quiet {
+		b.t.Fatal("a quiet server has no address")
+	}
+	return "nats://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(b.port))
+}
+
+// Options reach the server in process, under a name.
+func (b *Server) Options(name string) bus.Options {
+	return bus.Options{Name: name, InProcess: b, User: b.settings.User, Password: b.settings.Password}
+}
+
+// Connect gives a bus over an own connection in process, which closes with the test.
+func (b *Server) Connect(name string) *bus.Bus {
+	b.t.Helper()
+	c, err := bus.Connect(b.t.Context(), b.Options(name))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.t.Cleanup(c.Close)
+	return c
+}
+
+// Bus is Connect with the topology in place.
+func (b *Server) Bus(name string) *bus.Bus {
+	b.t.Helper()
+	c := b.Connect(name)
+	if err := c.Init(b.t.Context()); err != nil {
+		b.t.Fatal(err)
+	}
+	if b.settings.Quiet {
+		<-time.After(sourcing)
+	}
+	return c
+}
+
+// sourcing is how long a new log may take until it begins to source timers. A server that ends at that very moment sleeps
+// with a lock that the new source waits for, and the clock of a bubble stands still while anybody waits for a lock.
+const sourcing = 300 * time.Millisecond

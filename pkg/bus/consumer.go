@@ -1,0 +1,147 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// ConsumerSpec names one durable consumer and how it behaves. Each delivery is settled by itself. One settlement for all
+// before it would be wrong here: a reader that takes over gets new messages seconds before the unsettled ones of its
+// predecessor, and redeliveries come in no particular order, so it would settle what nobody has handled.
+type ConsumerSpec struct {
+	// Stream holds the messages, Durable is the consumer's name.
+	Stream, Durable string
+	// Filters are the subjects it gets; all of the stream when empty.
+	Filters []string
+	// AckWait is how long a delivery may stay unsettled before it is given to somebody again; 30 s when 0.
+	AckWait time.Duration
+	// MaxAckPending bounds the unsettled deliveries; 16384 when 0.
+	MaxAckPending int
+	// Group pins the consumer to one reader at a time, when set; the others stand by. A pin is no lock: it passes on when
+	// its reader has not pulled for PinTTL (2 s when 0), alive or not.
+	Group  string
+	PinTTL time.Duration
+	// StartSeq is the first sequence of interest when the consumer is created; 0 for the first there is.
+	StartSeq uint64
+	// Buffer bounds the messages that wait unread in the client; 512 when 0.
+	Buffer int
+}
+
+const (
+	defaultAckWait   = 30 * time.Second
+	defaultInFlight  = 16384
+	defaultPinTTL    = 2 * time.Second
+	schedulerAckWait = 5 * time.Second
+	schedulerBuffer  = 2048
+	pinGroup         = "active"
+)
+
+// PoolConsumer is the one consumer of a runner pool; "~planner" is the pool of planners.
+func (b *Bus) PoolConsumer(pool string) ConsumerSpec {
+	return ConsumerSpec{Stream: b.names.Work, Durable: "pool-" + pool, Filters: []string{b.names.PoolWork(pool)}}
+}
+
+// IntakeConsumer is the one consumer of job requests.
+func (b *Bus) IntakeConsumer() ConsumerSpec {
+	return ConsumerSpec{Stream: b.names.Intake, Durable: "intake", Filters: []string{b.names.Request()}, MaxAckPending: 1024}
+}
+
+// SchedulerConsumer is the consumer of partition p of so many: it gets the shards s with s mod of = p.
+func (b *Bus) SchedulerConsumer(p, of int) ConsumerSpec {
+	c := ConsumerSpec{
+		Stream: b.names.Log, Durable: schedulerDurable(p, of), Filters: []string{b.names.AllEvents()},
+		AckWait: schedulerAckWait, Group: pinGroup, Buffer: schedulerBuffer,
+	}
+	if of > 1 {
+		c.Filters = nil
+		for shard := p; shard < events.Shards; shard += of {
+			c.Filters = append(c.Filters, b.names.ShardEvents(shard))
+		}
+	}
+	return c
+}
+
+func schedulerDurable(p, of int) string {
+	return "scheduler-" + strconv.Itoa(p) + "of" + strconv.Itoa(of)
+}
+
+func (c *ConsumerSpec) config(replicas int) jetstream.ConsumerConfig {
+	cfg := jetstream.ConsumerConfig{
+		Durable: c.Durable, FilterSubjects: c.Filters, AckPolicy: jetstream.AckExplicitPolicy, AckWait: c.AckWait,
+		MaxDeliver: -1, MaxAckPending: c.MaxAckPending, ReplayPolicy: jetstream.ReplayInstantPolicy,
+		DeliverPolicy: jetstream.DeliverAllPolicy, Metadata: ours(), Replicas: replicas,
+	}
+	if len(c.Filters) == 1 {
+		cfg.FilterSubject, cfg.FilterSubjects = c.Filters[0], nil
+	}
+	if cfg.AckWait == 0 {
+		cfg.AckWait = defaultAckWait
+	}
+	if cfg.MaxAckPending == 0 {
+		cfg.MaxAckPending = defaultInFlight
+	}
+	if c.Group != "" {
+		cfg.PriorityPolicy, cfg.PriorityGroups, cfg.PinnedTTL = jetstream.PriorityPolicyPinned, []string{c.Group}, c.PinTTL
+		if cfg.PinnedTTL == 0 {
+			cfg.PinnedTTL = defaultPinTTL
+		}
+	}
+	if c.StartSeq > 0 {
+		cfg.DeliverPolicy, cfg.OptStartSeq = jetstream.DeliverByStartSequencePolicy, c.StartSeq
+	}
+	return cfg
+}
+
+// EnsureConsumer creates a consumer, or brings an existing one to the spec where the server allows it; where delivery
+// starts is never changed. Errors: ErrNotFound without the stream, ErrRefused, ErrNotPermitted, ErrUnavailable.
+func (b *Bus) EnsureConsumer(ctx context.Context, c ConsumerSpec) error {
+	want := c.config(0)
+	found, err := b.js.Consumer(ctx, c.Stream, c.Durable)
+	switch {
+	case err == nil:
+		have := found.CachedInfo().Config
+		if sameConsumer(&have, &want) {
+			return nil
+		}
+		want.DeliverPolicy, want.OptStartSeq, want.OptStartTime = have.DeliverPolicy, have.OptStartSeq, have.OptStartTime
+		want.Replicas = have.Replicas
+		_, err = b.js.UpdateConsumer(ctx, c.Stream, want)
+	case errors.Is(err, jetstream.ErrConsumerNotFound):
+		_, err = b.js.CreateOrUpdateConsumer(ctx, c.Stream, want)
+	}
+	if err != nil {
+		return fmt.Errorf("ensure consumer %s of %s: %w", c.Durable, c.Stream, class(err))
+	}
+	return nil
+}
+
+func sameConsumer(have, want *jetstream.ConsumerConfig) bool {
+	return have.FilterSubject == want.FilterSubject && slices.Equal(have.FilterSubjects, want.FilterSubjects) &&
+		have.AckPolicy == want.AckPolicy && have.AckWait == want.AckWait && have.MaxAckPending == want.MaxAckPending &&
+		have.MaxDeliver == want.MaxDeliver && have.PriorityPolicy == want.PriorityPolicy &&
+		slices.Equal(have.PriorityGroups, want.PriorityGroups) && have.PinnedTTL == want.PinnedTTL
+}
+
+// EnsurePool creates the consumer of a runner pool, or checks it.
+func (b *Bus) EnsurePool(ctx context.Context, pool string) error {
+	if !events.ValidToken(pool) {
+		return fmt.Errorf("ensure pool %.80q: %w: want 1 to %d of the characters A-Z a-z 0-9 _ -", pool, ErrRefused, events.MaxID)
+	}
+	return b.EnsureConsumer(ctx, b.PoolConsumer(pool))
+}
+
+// Consume starts reading a consumer that exists. Errors: ErrNotFound, ErrNotPermitted, ErrUnavailable.
+func (b *Bus) Consume(ctx context.Context, c ConsumerSpec) (*Subscription, error) {
+	if _, err := b.js.Consumer(ctx, c.Stream, c.Durable); err != nil {
+		return nil, fmt.Errorf("consume %s of %s: %w", c.Durable, c.Stream, class(err))
+	}
+	return b.subscribe(source{stream: c.Stream, consumer: c.Durable, group: c.Group, buffer: c.Buffer})
+}

@@ -1,0 +1,113 @@
+package bus
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// Delivery is one message as a consumer got it.
+type Delivery struct {
+	bus   *Bus
+	msg   *nats.Msg
+	seq   uint64
+	order uint64
+	count uint64
+	left  uint64
+	at    int64
+}
+
+// Message is what was published. Its header and body are shared with the delivery.
+func (d *Delivery) Message() events.Message {
+	return events.Message{Subject: d.msg.Subject, Header: d.msg.Header, Body: d.msg.Data}
+}
+
+// Event decodes the delivery as a fact of the log; ok is false when its subject is none of the log.
+func (d *Delivery) Event() (e events.Event, ok bool) {
+	e, ok = events.Decode(d.bus.names, d.Message())
+	e.Seq, e.Time = d.seq, d.Time()
+	return e, ok
+}
+
+// Seq is the sequence in the stream.
+func (d *Delivery) Seq() uint64 { return d.seq }
+
+// ConsumerSeq counts the deliveries of the consumer, to whomever they went: a gap means that somebody else got some.
+func (d *Delivery) ConsumerSeq() uint64 { return d.order }
+
+// Delivered says how often this message was delivered, 1 for the first time.
+func (d *Delivery) Delivered() int { return int(d.count) }
+
+// Pending is how many messages of the stream are still to be delivered behind this one.
+func (d *Delivery) Pending() uint64 { return d.left }
+
+// Time is when the stream stored the message.
+func (d *Delivery) Time() time.Time { return time.Unix(0, d.at).UTC() }
+
+// Ack settles the delivery. It is sent, not awaited: the broker may deliver
+// the message again after a crash of either side.
+func (d *Delivery) Ack() error { return d.settle("+ACK") }
+
+// Nak gives the message back, for delivery to anybody after the delay.
+func (d *Delivery) Nak(delay time.Duration) error {
+	if delay <= 0 {
+		return d.settle("-NAK")
+	}
+	return d.settle(`-NAK {"delay":` + strconv.FormatInt(int64(delay), 10) + "}")
+}
+
+// InProgress asks for another AckWait from now.
+func (d *Delivery) InProgress() error { return d.settle("+WPI") }
+
+// Term settles the message as hopeless: it is never delivered again, and an advisory of the server says why.
+func (d *Delivery) Term(reason string) error {
+	if reason == "" {
+		return d.settle("+TERM")
+	}
+	return d.settle("+TERM " + reason)
+}
+
+func (d *Delivery) settle(answer string) error {
+	if err := d.bus.nc.Publish(d.msg.Reply, []byte(answer)); err != nil {
+		return fmt.Errorf("settle %s: %w", d.msg.Subject, notSent(err))
+	}
+	return nil
+}
+
+// newDelivery reads the facts of a delivery from its reply subject, which is
+// $JS.ACK.<stream>.<consumer>.<delivered>.<stream seq>.<consumer seq>.<time>.<pending>, with two tokens more in front of
+// the stream and one more at the end from servers that name domain and account.
+func newDelivery(b *Bus, msg *nats.Msg) (d Delivery, consumer string, ok bool) {
+	d = Delivery{bus: b, msg: msg}
+	reply, ok := strings.CutPrefix(msg.Reply, "$JS.ACK.")
+	if !ok {
+		return d, "", false
+	}
+	switch tokens := strings.Count(reply, ".") + 1; {
+	case tokens == 7:
+	case tokens >= 9:
+		_, reply, _ = strings.Cut(reply, ".")
+		_, reply, _ = strings.Cut(reply, ".")
+	default:
+		return d, "", false
+	}
+	_, reply, _ = strings.Cut(reply, ".")
+	consumer, reply, _ = strings.Cut(reply, ".")
+	var at uint64
+	for _, field := range []*uint64{&d.count, &d.seq, &d.order, &at, &d.left} {
+		var token string
+		token, reply, _ = strings.Cut(reply, ".")
+		n, err := strconv.ParseUint(token, 10, 64)
+		if err != nil {
+			return d, "", false
+		}
+		*field = n
+	}
+	d.at = int64(at)
+	return d, consumer, true
+}

@@ -1,0 +1,123 @@
+package bus
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// What callers branch on; every error of this package that they can act on wraps one of these.
+var (
+	// ErrConflict means that the expectation of a write does not hold: somebody else was first. Nothing was stored.
+	ErrConflict = errors.New("expectation does not hold")
+	// ErrNotFound means that there is no such message, key, blob, stream or consumer.
+	ErrNotFound = errors.New("not found")
+	// ErrUnknown means that a write may or may not have been stored: read again, then repeat it under the same identity.
+	ErrUnknown = errors.New("outcome unknown")
+	// ErrTooLarge means that a message is larger than MaxMessage or than the server admits. Nothing was stored.
+	ErrTooLarge = errors.New("too large")
+	// ErrFull means that a stream or the disk has no room. Nothing was stored.
+	ErrFull = errors.New("no room left")
+	// ErrUnavailable means that the bus is away or has no leader. Nothing was stored; try again later.
+	ErrUnavailable = errors.New("bus unavailable")
+	// ErrNotPermitted means that the server refuses these credentials or this subject.
+	ErrNotPermitted = errors.New("not permitted")
+	// ErrRefused means that the server does not accept the message or the request as it is. Nothing was stored.
+	ErrRefused = errors.New("refused by the server")
+	// ErrClosed means that the connection or the subscription was closed by its owner.
+	ErrClosed = errors.New("closed")
+)
+
+// Error codes of the JetStream API that decide how a caller goes on.
+const (
+	codeNoCluster       = 10008
+	codeMessageNotFound = 10037
+	codeConsumerAbsent  = 10014
+	codeStreamAbsent    = 10059
+	codeResources       = 10023
+	codeMemory          = 10028
+	codeStorage         = 10047
+	codeTooLarge        = 10054
+	codeWrongLast       = 10071
+	codeStoreFailed     = 10077
+	codeOffline         = 10118
+	codeWrongLastInRace = 10164
+	codeTooManyRequests = 10167
+	codeOfflineReason   = 10194
+)
+
+// refusal is an error of the JetStream API.
+type refusal struct {
+	Code        int    `json:"code"`
+	ErrCode     int    `json:"err_code"`
+	Description string `json:"description"`
+}
+
+func (r *refusal) class() error {
+	switch r.ErrCode {
+	case codeWrongLast, codeWrongLastInRace:
+		return ErrConflict
+	case codeMessageNotFound, codeConsumerAbsent, codeStreamAbsent:
+		return ErrNotFound
+	case codeTooLarge:
+		return ErrTooLarge
+	case codeStoreFailed, codeStorage, codeMemory, codeResources:
+		return ErrFull
+	case codeNoCluster, codeOffline, codeOfflineReason, codeTooManyRequests:
+		return ErrUnavailable
+	}
+	if r.Code == 404 {
+		return ErrNotFound
+	}
+	return ErrRefused
+}
+
+func (r *refusal) err() error { return fmt.Errorf("%w: %s", r.class(), r.Description) }
+
+// refusalOf reads the error of a JetStream answer, or nil when it bears none.
+func refusalOf(body []byte) error {
+	var answer struct {
+		Error *refusal `json:"error"`
+	}
+	if err := json.Unmarshal(body, &answer); err != nil {
+		return fmt.Errorf("%w: answer is no JSON: %.80q", ErrUnknown, body)
+	}
+	if answer.Error == nil {
+		return nil
+	}
+	return answer.Error.err()
+}
+
+// class turns an error of the SDK into one of ours. Reads and topology calls have no unknown outcome, so a timeout is
+// ErrUnavailable here; publishing classes its own.
+func class(err error) error {
+	var api *jetstream.APIError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &api):
+		r := refusal{Code: api.Code, ErrCode: int(api.ErrorCode), Description: api.Description}
+		return r.err()
+	case errors.Is(err, context.Canceled):
+		return context.Canceled
+	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrPermissionViolation),
+		errors.Is(err, nats.ErrAuthExpired), errors.Is(err, nats.ErrAuthRevoked):
+		return fmt.Errorf("%w: %v", ErrNotPermitted, err)
+	case errors.Is(err, nats.ErrMaxPayload):
+		return fmt.Errorf("%w: %v", ErrTooLarge, err)
+	case errors.Is(err, nats.ErrBadSubject), errors.Is(err, nats.ErrInvalidMsg):
+		return fmt.Errorf("%w: %v", ErrRefused, err)
+	case errors.Is(err, nats.ErrConnectionClosed), errors.Is(err, nats.ErrConnectionDraining):
+		return fmt.Errorf("%w: connection", ErrClosed)
+	case errors.Is(err, nats.ErrNoResponders), errors.Is(err, jetstream.ErrNoStreamResponse):
+		return fmt.Errorf("%w: nobody answers", ErrUnavailable)
+	case errors.Is(err, jetstream.ErrStreamNotFound), errors.Is(err, jetstream.ErrConsumerNotFound),
+		errors.Is(err, jetstream.ErrMsgNotFound), errors.Is(err, jetstream.ErrConsumerDeleted):
+		return fmt.Errorf("%w: %v", ErrNotFound, err)
+	}
+	return fmt.Errorf("%w: %v", ErrUnavailable, err)
+}

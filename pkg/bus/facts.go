@@ -1,0 +1,189 @@
+package bus
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// StreamFacts is what a stream says of itself.
+type StreamFacts struct {
+	// Name is the stream's; Created identifies it: a stream that was made anew is another.
+	Name    string    `json:"name"`
+	Created time.Time `json:"created"`
+	// Messages and Bytes are what it holds, Subjects how many different ones.
+	Messages uint64 `json:"messages"`
+	Bytes    uint64 `json:"bytes"`
+	Subjects uint64 `json:"subjects"`
+	// FirstSeq and LastSeq are its ends; LastSeq stays when messages go.
+	FirstSeq uint64 `json:"first_seq"`
+	LastSeq  uint64 `json:"last_seq"`
+	// MaxMessages and MaxBytes are its limits, -1 for none.
+	MaxMessages int64 `json:"max_messages"`
+	MaxBytes    int64 `json:"max_bytes"`
+	// Replicas is how many copies it has, Consumers how many read it.
+	Replicas  int `json:"replicas"`
+	Consumers int `json:"consumers"`
+}
+
+// Full is how full the stream is by its limits, 0 to 1; 0 without limits.
+func (f StreamFacts) Full() float64 {
+	full := 0.0
+	if f.MaxMessages > 0 {
+		full = float64(f.Messages) / float64(f.MaxMessages)
+	}
+	if f.MaxBytes > 0 {
+		full = max(full, float64(f.Bytes)/float64(f.MaxBytes))
+	}
+	return full
+}
+
+// StreamInfo reads the facts of a stream. Errors: ErrNotFound, ErrUnavailable.
+func (b *Bus) StreamInfo(ctx context.Context, stream string) (StreamFacts, error) {
+	s, err := b.js.Stream(ctx, stream)
+	if err != nil {
+		return StreamFacts{}, fmt.Errorf("read stream %s: %w", stream, class(err))
+	}
+	info := s.CachedInfo()
+	return StreamFacts{
+		Name: stream, Created: info.Created, Messages: info.State.Msgs, Bytes: info.State.Bytes,
+		Subjects: info.State.NumSubjects, FirstSeq: info.State.FirstSeq, LastSeq: info.State.LastSeq,
+		MaxMessages: info.Config.MaxMsgs, MaxBytes: info.Config.MaxBytes, Replicas: info.Config.Replicas,
+		Consumers: info.State.Consumers,
+	}, nil
+}
+
+// Streams reads the facts of all streams of the topology; those that do not exist are left out.
+func (b *Bus) Streams(ctx context.Context) ([]StreamFacts, error) {
+	var list []StreamFacts
+	for _, cfg := range streams(b.names) {
+		facts, err := b.StreamInfo(ctx, cfg.Name)
+		if errors.Is(err, ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, facts)
+	}
+	return list, nil
+}
+
+// ConsumerFacts is what a durable consumer says of itself.
+type ConsumerFacts struct {
+	// Pending is how many messages it has still to deliver, Unsettled how many it delivered and nobody settled.
+	Pending   uint64 `json:"pending"`
+	Unsettled int    `json:"unsettled"`
+	// Redelivered is how many of the unsettled ones were delivered more than once.
+	Redelivered int `json:"redelivered"`
+	// Waiting is how many pull requests are open: 0 means that nobody reads.
+	Waiting int `json:"waiting"`
+	// AckFloor is the stream sequence up to which everything is settled.
+	AckFloor uint64 `json:"ack_floor"`
+	// Pinned is true when somebody holds the pin of a pinned consumer.
+	Pinned bool `json:"pinned,omitempty"`
+}
+
+// ConsumerInfo reads the facts of a consumer. Errors: ErrNotFound, ErrUnavailable.
+func (b *Bus) ConsumerInfo(ctx context.Context, stream, durable string) (ConsumerFacts, error) {
+	c, err := b.js.Consumer(ctx, stream, durable)
+	if err != nil {
+		return ConsumerFacts{}, fmt.Errorf("read consumer %s of %s: %w", durable, stream, class(err))
+	}
+	info := c.CachedInfo()
+	facts := ConsumerFacts{
+		Pending: info.NumPending, Unsettled: info.NumAckPending, Redelivered: info.NumRedelivered, Waiting: info.NumWaiting,
+		AckFloor: info.AckFloor.Stream,
+	}
+	for _, group := range info.PriorityGroups {
+		facts.Pinned = facts.Pinned || group.PinnedClientID != ""
+	}
+	return facts, nil
+}
+
+// Server is what the server says of itself.
+type Server struct {
+	// Version and ID are the server's; URL is where it was reached, without credentials.
+	Version string `json:"version"`
+	ID      string `json:"id"`
+	URL     string `json:"url"`
+	// APILevel is what its JetStream offers; Domain its JetStream domain.
+	APILevel int    `json:"api_level"`
+	Domain   string `json:"domain,omitempty"`
+	// Storage is the bytes in use; MaxStorage the account's limit, -1 for none.
+	Storage    uint64 `json:"storage"`
+	MaxStorage int64  `json:"max_storage"`
+	// MaxPayload is the largest message it takes, in bytes.
+	MaxPayload int64 `json:"max_payload"`
+}
+
+// Server reads the facts of the server. Errors: ErrUnavailable, ErrNotPermitted.
+func (b *Bus) Server(ctx context.Context) (Server, error) {
+	account, err := b.js.AccountInfo(ctx)
+	if err != nil {
+		return Server{}, fmt.Errorf("read account: %w", class(err))
+	}
+	return Server{
+		Version: b.nc.ConnectedServerVersion(), ID: b.nc.ConnectedServerId(), URL: b.nc.ConnectedUrlRedacted(),
+		APILevel: account.API.Level, Domain: account.Domain, Storage: account.Store, MaxStorage: account.Limits.MaxStore,
+		MaxPayload: b.nc.MaxPayload(),
+	}, nil
+}
+
+// Subjects lists the subjects of a stream that match a filter, with the number of messages on each, from the leader.
+// Errors: ErrNotFound, ErrUnavailable.
+func (b *Bus) Subjects(ctx context.Context, stream, filter string) (map[string]uint64, error) {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	all := map[string]uint64{}
+	for {
+		page, total, err := b.subjectPage(ctx, stream, filter, len(all))
+		if err != nil {
+			return nil, fmt.Errorf("list subjects of %s: %w", stream, err)
+		}
+		for subject, count := range page {
+			all[subject] = count
+		}
+		if len(page) == 0 || len(all) >= total {
+			return all, nil
+		}
+	}
+}
+
+func (b *Bus) subjectPage(ctx context.Context, stream, filter string, offset int) (map[string]uint64, int, error) {
+	body, err := json.Marshal(map[string]any{"subjects_filter": filter, "offset": offset})
+	if err != nil {
+		return nil, 0, err
+	}
+	reply, err := b.nc.RequestWithContext(ctx, apiPrefix+"STREAM.INFO."+stream, body)
+	if err != nil {
+		return nil, 0, class(err)
+	}
+	if err := refusalOf(reply.Data); err != nil {
+		return nil, 0, err
+	}
+	var answer struct {
+		Total int `json:"total"`
+		State struct {
+			Subjects map[string]uint64 `json:"subjects"`
+		} `json:"state"`
+	}
+	if err := json.Unmarshal(reply.Data, &answer); err != nil {
+		return nil, 0, fmt.Errorf("%w: answer is no JSON: %v", ErrUnavailable, err)
+	}
+	return answer.State.Subjects, answer.Total, nil
+}
+
+// nthToken gives the token of a subject at a place, counted from 0, or "".
+func nthToken(subject string, n int) string {
+	for token := range strings.SplitSeq(subject, ".") {
+		if n == 0 {
+			return token
+		}
+		n--
+	}
+	return ""
+}

@@ -1,0 +1,65 @@
+package bus
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// Journal is the journal of one SubJob.
+type Journal struct {
+	bus         *Bus
+	job, subjob string
+}
+
+// JournalEntry is one record as it was stored.
+type JournalEntry struct {
+	events.JournalRecord
+	// Seq is its sequence in the stream of journals, and Time the stream's own timestamp.
+	Seq  uint64
+	Time time.Time
+	// Malformed says why the bytes are no record; Type is empty then.
+	Malformed string
+}
+
+// Journal gives the journal of a SubJob.
+func (b *Bus) Journal(job, subjob string) Journal { return Journal{b, job, subjob} }
+
+// Read gives all records in order, and the sequence of the last, which the next append has to expect; 0 for none. Both are
+// the leader's truth. Errors: ErrUnavailable.
+func (j Journal) Read(ctx context.Context) (list []JournalEntry, last uint64, err error) {
+	stream, subject := j.bus.names.Journal, j.bus.names.JournalOf(j.job, j.subjob)
+	last, err = j.bus.lastOf(ctx, stream, subject)
+	if err == nil {
+		err = j.bus.each(ctx, stream, subject, 1, last, func(s Stored) bool {
+			e := JournalEntry{Seq: s.Seq, Time: s.Time}
+			if err := json.Unmarshal(s.Body, &e.JournalRecord); err != nil {
+				e.JournalRecord, e.Malformed = events.JournalRecord{}, err.Error()
+			}
+			list = append(list, e)
+			return true
+		})
+	}
+	if err != nil {
+		return nil, 0, fmt.Errorf("read journal of %s/%s: %w", j.job, j.subjob, err)
+	}
+	return list, last, nil
+}
+
+// Append adds a record if the journal still ends at the sequence last. Errors: ErrConflict, and those of Publish.
+func (j Journal) Append(ctx context.Context, r events.JournalRecord, last uint64) (uint64, error) {
+	return j.AppendAsync(r, last).Wait(ctx)
+}
+
+// AppendAsync is Append without waiting.
+func (j Journal) AppendAsync(r events.JournalRecord, last uint64) Ack {
+	subject := j.bus.names.JournalOf(j.job, j.subjob)
+	body, err := json.Marshal(r)
+	if err != nil {
+		return failed(subject, fmt.Errorf("encode journal record: %w", err))
+	}
+	return j.bus.PublishAsync(events.Message{Subject: subject, Body: body}, ExpectLast(last))
+}

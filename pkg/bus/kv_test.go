@@ -1,0 +1,125 @@
+package bus_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
+)
+
+func TestKeyIsWrittenOnlyOverTheRevisionThatWasRead(t *testing.T) {
+	b := bustest.Start(t, bustest.Settings{}).Bus("test")
+	state := b.State()
+	_, _, err := state.GetLeader(t.Context(), "j1")
+	wantErr(t, err, bus.ErrNotFound)
+	rev, err := state.Update(t.Context(), "j1", []byte("a"), 0)
+	noErr(t, err)
+	_, err = state.Update(t.Context(), "j1", []byte("b"), 0)
+	wantErr(t, err, bus.ErrConflict)
+	next, err := state.Update(t.Context(), "j1", []byte("b"), rev)
+	noErr(t, err)
+	for name, get := range map[string]func() ([]byte, uint64, error){
+		"leader":  func() ([]byte, uint64, error) { return state.GetLeader(t.Context(), "j1") },
+		"replica": func() ([]byte, uint64, error) { return state.Get(t.Context(), "j1") },
+	} {
+		value, got, err := get()
+		noErr(t, err)
+		if string(value) != "b" || got != next {
+			t.Fatalf("%s gives %q at %d, want b at %d", name, value, got, next)
+		}
+	}
+	noErr(t, state.Delete(t.Context(), "j1"))
+	_, marker, err := state.GetLeader(t.Context(), "j1")
+	wantErr(t, err, bus.ErrNotFound)
+	_, err = state.Update(t.Context(), "j1", []byte("c"), marker)
+	noErr(t, err)
+	for _, key := range []string{"", "*", "a b", "a..b", "a.>"} {
+		_, err := state.Put(t.Context(), key, nil, 0)
+		wantErr(t, err, bus.ErrRefused)
+	}
+}
+
+func TestListGivesLiveKeysOnly(t *testing.T) {
+	b := bustest.Start(t, bustest.Settings{}).Bus("test")
+	state := b.State()
+	list, err := state.List(t.Context())
+	noErr(t, err)
+	if len(list) != 0 {
+		t.Fatalf("an empty bucket lists %v", list)
+	}
+	for i := range 20 {
+		_, err := state.Put(t.Context(), fmt.Sprintf("j%02d", i), []byte("v"), 0)
+		noErr(t, err)
+	}
+	noErr(t, state.Delete(t.Context(), "j07"))
+	keys, err := state.Keys(t.Context())
+	noErr(t, err)
+	slices.Sort(keys)
+	if len(keys) != 19 || keys[0] != "j00" || slices.Contains(keys, "j07") {
+		t.Fatalf("keys are %v", keys)
+	}
+	list, err = state.List(t.Context())
+	noErr(t, err)
+	if len(list) != 19 || string(list[0].Value) != "v" {
+		t.Fatalf("list is %v", list)
+	}
+}
+
+func TestBucketIsOneOfEveryClient(t *testing.T) {
+	server := bustest.Start(t, bustest.Settings{})
+	b := server.Bus("test")
+	theirs, err := sdk(t, server).KeyValue(t.Context(), "JOBS_STATE")
+	noErr(t, err)
+	_, err = b.State().Put(t.Context(), "j1", []byte("ours"), 0)
+	noErr(t, err)
+	e, err := theirs.Get(t.Context(), "j1")
+	noErr(t, err)
+	if string(e.Value()) != "ours" {
+		t.Fatalf("they read %q", e.Value())
+	}
+	noErr(t, theirs.Delete(t.Context(), "j1"))
+	_, _, err = b.State().Get(t.Context(), "j1")
+	wantErr(t, err, bus.ErrNotFound)
+	noErr(t, b.State().Delete(t.Context(), "j1"))
+	_, err = theirs.Get(t.Context(), "j1")
+	wantErr(t, err, jetstream.ErrKeyNotFound)
+}
+
+func TestWatchSeesCardsComeAndRunOut(t *testing.T) {
+	bustest.Outside(t)
+	synctest.Test(t, func(t *testing.T) {
+		b := bustest.Start(t, bustest.Settings{Quiet: true}).Bus("test")
+		cards := b.Experts()
+		_, err := cards.Put(t.Context(), "old", []byte("1"), 0)
+		noErr(t, err)
+		saw, ready := make(chan bus.Entry, 8), make(chan struct{})
+		stop, err := cards.Watch(t.Context(), func() { close(ready) }, func(e bus.Entry) { saw <- e })
+		noErr(t, err)
+		defer stop()
+		<-ready
+		_, err = cards.Put(t.Context(), "new", []byte("2"), 30*time.Second)
+		noErr(t, err)
+		start := time.Now()
+		var got []string
+		for range 3 {
+			e := <-saw
+			got = append(got, fmt.Sprintf("%s %q %v", e.Key, e.Value, e.Deleted))
+		}
+		want := []string{`old "1" false`, `new "2" false`, `new "" true`}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatal(diff)
+		}
+		if lived := time.Since(start); lived < 29*time.Second || lived > 2*time.Minute {
+			t.Fatalf("the card lived for %s", lived)
+		}
+		_, _, err = cards.GetLeader(t.Context(), "new")
+		wantErr(t, err, bus.ErrNotFound)
+	})
+}

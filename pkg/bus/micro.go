@@ -1,0 +1,125 @@
+package bus
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/nats-io/nats.go/micro"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// Endpoint answers one verb. With a fault the body is the answer to programs that want more than the fault, or nil.
+type Endpoint func(ctx context.Context, request []byte) (body []byte, fault *events.Fault)
+
+// concurrentRequests bounds the requests that one Serve answers at once; the others wait with the client library.
+const concurrentRequests = 64
+
+// Serve answers requests on jobs.api.<verb> as a NATS micro service, many at once; several processes share them. stop waits
+// until every request that was taken is answered; the context of the endpoints ends then.
+func (b *Bus) Serve(name, version string, endpoints map[string]Endpoint) (stop func(), err error) {
+	service, err := micro.AddService(b.nc, micro.Config{Name: name, Version: version, Description: "Jobgraph " + name})
+	if err != nil {
+		return nil, fmt.Errorf("serve %s: %w", name, class(err))
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	slots := make(chan struct{}, concurrentRequests)
+	for verb, endpoint := range endpoints {
+		handler := micro.HandlerFunc(func(r micro.Request) {
+			slots <- struct{}{}
+			running.Go(func() {
+				defer func() { <-slots }()
+				b.respond(ctx, r, endpoint)
+			})
+		})
+		subject := micro.WithEndpointSubject(b.names.API(verb))
+		if err := service.AddEndpoint(endpointName(verb), handler, subject); err != nil {
+			cancel()
+			_ = service.Stop() // The endpoint's error says more.
+			return nil, fmt.Errorf("serve %s: %w", verb, class(err))
+		}
+	}
+	return func() {
+		if err := service.Stop(); err != nil {
+			b.log.Debug("service did not stop cleanly", "service", name, "error", err)
+		}
+		running.Wait()
+		cancel()
+	}, nil
+}
+
+func endpointName(verb string) string { return strings.ReplaceAll(verb, ".", "-") }
+
+// respond answers one request. A panic is a fault of that request alone.
+func (b *Bus) respond(ctx context.Context, r micro.Request, endpoint Endpoint) {
+	body, fault := b.guarded(ctx, r, endpoint)
+	var err error
+	switch {
+	case fault == nil && int64(len(body)) > b.nc.MaxPayload():
+		fault = &events.Fault{
+			Code: events.CodeTooLarge, Message: fmt.Sprintf("the answer has %d bytes, more than a message may", len(body)),
+			Hint: "ask for less, or read the stream or the bucket itself",
+		}
+		body = nil
+		fallthrough
+	case fault != nil:
+		if body == nil {
+			body, _ = json.Marshal(fault) // A fault is strings and a reference: it always is JSON.
+		}
+		err = r.Error(string(fault.Code), oneLine(fault.Error()), body)
+	default:
+		err = r.Respond(body)
+	}
+	if err != nil {
+		b.log.Warn("request was not answered", "subject", r.Subject(), "error", err)
+	}
+}
+
+func (b *Bus) guarded(ctx context.Context, r micro.Request, endpoint Endpoint) (body []byte, fault *events.Fault) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			b.log.Error("endpoint panicked", "subject", r.Subject(), "cause", cause)
+			body, fault = nil, &events.Fault{Code: events.CodeInternal, Message: "the service met a bug of its own", Cause: fmt.Sprint(cause)}
+		}
+	}()
+	return endpoint(ctx, r.Data())
+}
+
+// oneLine makes a text fit into a header.
+func oneLine(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if len(text) > 512 {
+		text = strings.ToValidUTF8(text[:512], "")
+	}
+	if text == "" {
+		return "error"
+	}
+	return text
+}
+
+// Request asks a service and waits for the answer. A fault is the service's own refusal, and the body then what it sent
+// with it. Errors: ErrUnavailable when nobody answers, the context's own.
+func (b *Bus) Request(ctx context.Context, subject string, body []byte) (answer []byte, fault *events.Fault, err error) {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	reply, err := b.nc.RequestWithContext(ctx, subject, body)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, nil, fmt.Errorf("request %s: %w: %w", subject, ErrUnavailable, ctx.Err())
+		}
+		return nil, nil, fmt.Errorf("request %s: %w", subject, class(err))
+	}
+	code := reply.Header.Get(micro.ErrorCodeHeader)
+	if code == "" {
+		return reply.Data, nil, nil
+	}
+	fault = &events.Fault{}
+	if json.Unmarshal(reply.Data, fault) != nil || fault.Message == "" {
+		fault = &events.Fault{Code: events.Code(code), Message: reply.Header.Get(micro.ErrorHeader)}
+	}
+	return reply.Data, fault, nil
+}

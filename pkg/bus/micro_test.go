@@ -1,0 +1,106 @@
+package bus_test
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+func TestServiceAnswersFaultsAndPanics(t *testing.T) {
+	b := bustest.Start(t, bustest.Settings{MaxPayload: 64 << 10}).Bus("test")
+	rejection := events.Rejection{JobID: "j1", Faults: events.Faults{{Code: events.CodeMissing, Message: "two\nlines"}, {Code: events.CodeInvalid, Message: "b"}}}
+	stop, err := b.Serve("jobgraph", "1.2.3", map[string]bus.Endpoint{
+		"echo": func(_ context.Context, body []byte) ([]byte, *events.Fault) { return body, nil },
+		"get": func(context.Context, []byte) ([]byte, *events.Fault) {
+			return nil, &events.Fault{Code: events.CodeNotFound, Message: "no such job", Hint: "list"}
+		},
+		"submit": func(context.Context, []byte) ([]byte, *events.Fault) {
+			body, err := json.Marshal(rejection)
+			noErr(t, err)
+			return body, &rejection.Faults[0]
+		},
+		"bug":  func(context.Context, []byte) ([]byte, *events.Fault) { panic("bug") },
+		"huge": func(context.Context, []byte) ([]byte, *events.Fault) { return make([]byte, 100<<10), nil },
+	})
+	noErr(t, err)
+	ask := func(verb, body string) ([]byte, *events.Fault) {
+		t.Helper()
+		answer, fault, err := b.Request(t.Context(), b.Names().API(verb), []byte(body))
+		noErr(t, err)
+		return answer, fault
+	}
+	if answer, fault := ask("echo", "hello"); string(answer) != "hello" || fault != nil {
+		t.Fatalf("echo gives %q, %v", answer, fault)
+	}
+	_, fault := ask("get", "")
+	if diff := cmp.Diff(&events.Fault{Code: events.CodeNotFound, Message: "no such job", Hint: "list"}, fault); diff != "" {
+		t.Fatal(diff)
+	}
+	answer, fault := ask("submit", "")
+	var got events.Rejection
+	noErr(t, json.Unmarshal(answer, &got))
+	if diff := cmp.Diff(rejection, got); diff != "" || fault.Code != events.CodeMissing || fault.Message != "two lines" {
+		t.Fatalf("submit gives %v, %s", fault, diff)
+	}
+	if _, fault = ask("bug", ""); fault == nil || fault.Code != events.CodeInternal {
+		t.Fatalf("a panic gives %v", fault)
+	}
+	if _, fault = ask("huge", ""); fault == nil || fault.Code != events.CodeTooLarge {
+		t.Fatalf("a large answer gives %v", fault)
+	}
+	stop()
+	_, _, err = b.Request(t.Context(), b.Names().API("echo"), nil)
+	wantErr(t, err, bus.ErrUnavailable)
+}
+
+func TestSlowRequestHoldsUpNoOther(t *testing.T) {
+	b := bustest.Start(t, bustest.Settings{}).Bus("test")
+	entered, release := make(chan struct{}), make(chan struct{})
+	stop, err := b.Serve("jobgraph", "1.2.3", map[string]bus.Endpoint{
+		"stop": func(ctx context.Context, body []byte) ([]byte, *events.Fault) {
+			if string(body) == "slow" {
+				close(entered)
+				<-release
+			}
+			return []byte("done"), nil
+		},
+	})
+	noErr(t, err)
+	slow := make(chan error, 1)
+	go func() {
+		_, _, err := b.Request(t.Context(), b.Names().API("stop"), []byte("slow"))
+		slow <- err
+	}()
+	<-entered
+	_, _, err = b.Request(t.Context(), b.Names().API("stop"), nil)
+	noErr(t, err)
+	close(release)
+	noErr(t, <-slow)
+	stop()
+}
+
+func TestCoreMessagesReachWhoListensNow(t *testing.T) {
+	b := bustest.Start(t, bustest.Settings{}).Bus("test")
+	got := make(chan string, 4)
+	stop, err := b.SubscribeCore(b.Names().Cancel("j1", ">"), func(subject string, body []byte) { got <- subject + " " + string(body) })
+	noErr(t, err)
+	noErr(t, b.PublishCore(b.Names().Cancel("j1", "a"), nil, []byte("x")))
+	if s := <-got; s != "jobs.cancel.j1.a x" {
+		t.Fatalf("heard %q", s)
+	}
+	stop()
+	noErr(t, b.PublishCore(b.Names().Cancel("j1", "a"), nil, []byte("y")))
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	noErr(t, b.Flush(ctx))
+	if len(got) != 0 {
+		t.Fatal("heard something after the stop")
+	}
+}

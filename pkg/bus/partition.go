@@ -1,0 +1,76 @@
+package bus
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+// EnsurePartitions creates the consumers of so many scheduler partitions. When other numbers of partitions exist, new
+// consumers start behind the lowest of their acknowledgement floors, so that nothing is skipped; what both deliver does no
+// harm. RetirePartitions removes the others afterwards.
+func (b *Bus) EnsurePartitions(ctx context.Context, of int) ([]ConsumerSpec, error) {
+	if of < 1 || of > 64 || 64%of != 0 {
+		return nil, fmt.Errorf("ensure %d partitions: %w: want a divisor of 64", of, ErrRefused)
+	}
+	have, start, err := b.partitions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	specs := make([]ConsumerSpec, of)
+	for p := range specs {
+		specs[p] = b.SchedulerConsumer(p, of)
+		if !have[specs[p].Durable] {
+			specs[p].StartSeq = start
+		}
+		if err := b.EnsureConsumer(ctx, specs[p]); err != nil {
+			return nil, err
+		}
+	}
+	return specs, nil
+}
+
+// partitions lists the scheduler consumers that exist, and where a new one has to start.
+func (b *Bus) partitions(ctx context.Context) (have map[string]bool, start uint64, err error) {
+	stream, err := b.js.Stream(ctx, b.names.Log)
+	if err != nil {
+		return nil, 0, fmt.Errorf("list partitions: %w", class(err))
+	}
+	have = map[string]bool{}
+	list := stream.ListConsumers(ctx)
+	for info := range list.Info() {
+		if !isPartition(info.Name) {
+			continue
+		}
+		have[info.Name] = true
+		if floor := info.AckFloor.Stream + 1; start == 0 || floor < start {
+			start = floor
+		}
+	}
+	if err := list.Err(); err != nil {
+		return nil, 0, fmt.Errorf("list partitions: %w", class(err))
+	}
+	return have, start, nil
+}
+
+func isPartition(durable string) bool {
+	rest, ok := strings.CutPrefix(durable, "scheduler-")
+	return ok && strings.Contains(rest, "of")
+}
+
+// RetirePartitions deletes the scheduler consumers of any other number of partitions.
+func (b *Bus) RetirePartitions(ctx context.Context, of int) error {
+	have, _, err := b.partitions(ctx)
+	if err != nil {
+		return err
+	}
+	for p := range of {
+		delete(have, schedulerDurable(p, of))
+	}
+	for durable := range have {
+		if err := b.js.DeleteConsumer(ctx, b.names.Log, durable); err != nil {
+			return fmt.Errorf("retire partition %s: %w", durable, class(err))
+		}
+	}
+	return nil
+}

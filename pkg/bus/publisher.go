@@ -1,0 +1,238 @@
+package bus
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// Ack is the pending answer to one publish.
+type Ack struct{ w *waiting }
+
+// waiting is one publish without an answer yet. Its fields are guarded by the publisher's lock until done is set.
+type waiting struct {
+	p       *publisher
+	subject string
+	sent    time.Time
+	seq     uint64
+	err     error
+	done    bool
+	told    chan struct{} // Made by the first one who has to wait, closed when done.
+}
+
+// publisher sends messages and matches the server's acknowledgements to them. One subscription, one timer.
+type publisher struct {
+	nc      *nats.Conn
+	timeout time.Duration
+	window  int
+	inbox   string
+	sub     *nats.Subscription
+
+	mu      sync.Mutex // Guards everything below and every waiting.
+	room    sync.Cond  // Signalled when len(pending) falls below window, and on close.
+	pending map[uint64]*waiting
+	last    uint64
+	timer   *time.Timer
+	closed  bool
+}
+
+func newPublisher(nc *nats.Conn, timeout time.Duration, window int) (*publisher, error) {
+	p := &publisher{nc: nc, timeout: timeout, window: window, inbox: nc.NewInbox() + ".", pending: map[uint64]*waiting{}}
+	p.room.L = &p.mu
+	sub, err := nc.Subscribe(p.inbox+"*", p.answer)
+	if err != nil {
+		return nil, err
+	}
+	p.sub = sub
+	return p, sub.SetPendingLimits(-1, -1)
+}
+
+func (p *publisher) send(m events.Message, e Expect) Ack {
+	header := m.Header
+	if header == nil {
+		header = make(map[string][]string, 2)
+	}
+	e.write(header)
+	w := &waiting{p: p, subject: m.Subject, sent: time.Now()}
+	id, ok := p.register(w)
+	if !ok {
+		return Ack{w}
+	}
+	err := p.nc.PublishMsg(&nats.Msg{Subject: m.Subject, Reply: p.inbox + strconv.FormatUint(id, 36), Header: header, Data: m.Body})
+	if err != nil {
+		p.settle(id, 0, notSent(err))
+	}
+	return Ack{w}
+}
+
+// notSent classes an error of the client itself: the message never left.
+func notSent(err error) error {
+	if errors.Is(err, nats.ErrReconnectBufExceeded) {
+		return fmt.Errorf("%w: reconnecting", ErrUnavailable)
+	}
+	return class(err)
+}
+
+func (p *publisher) register(w *waiting) (id uint64, ok bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for len(p.pending) >= p.window && !p.closed {
+		p.room.Wait()
+	}
+	if p.closed {
+		w.done, w.err = true, fmt.Errorf("%w: connection", ErrClosed)
+		return 0, false
+	}
+	p.last++
+	p.pending[p.last] = w
+	if p.timer == nil {
+		p.timer = time.AfterFunc(p.timeout, p.sweep)
+	}
+	return p.last, true
+}
+
+// sweep ends what has waited for too long. It is armed while anything is pending, and re-arms itself.
+func (p *publisher) sweep() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.timer = nil
+	now := time.Now()
+	next := p.timeout
+	for id, w := range p.pending {
+		left := p.timeout - now.Sub(w.sent)
+		if left <= 0 {
+			p.end(id, w, 0, fmt.Errorf("%w: no acknowledgement within %s", ErrUnknown, p.timeout))
+			continue
+		}
+		next = min(next, left)
+	}
+	if len(p.pending) > 0 && !p.closed {
+		p.timer = time.AfterFunc(next, p.sweep)
+	}
+}
+
+var errNoResponder = fmt.Errorf("%w: no stream answers on this subject", ErrUnavailable)
+
+// answer takes the acknowledgements; the subscription runs it in one goroutine until close.
+func (p *publisher) answer(m *nats.Msg) {
+	id, err := strconv.ParseUint(m.Subject[len(p.inbox):], 36, 64)
+	if err != nil {
+		return
+	}
+	if len(m.Data) == 0 {
+		p.settle(id, 0, errNoResponder)
+		return
+	}
+	seq, err := parseAck(m.Data)
+	p.settle(id, seq, err)
+}
+
+// parseAck reads {"stream":"…","seq":N…} without reflection; anything else takes the slow way.
+func parseAck(body []byte) (uint64, error) {
+	if rest, ok := bytes.CutPrefix(body, []byte(`{"stream":"`)); ok {
+		if _, rest, ok = bytes.Cut(rest, []byte(`,"seq":`)); !ok {
+			_, rest, ok = bytes.Cut(body, []byte(`, "seq":`))
+		}
+		if seq, digits := leadingNumber(rest); ok && digits {
+			return seq, nil
+		}
+	}
+	if err := refusalOf(body); err != nil {
+		return 0, err
+	}
+	return 0, fmt.Errorf("%w: answer is no acknowledgement: %.80q", ErrUnknown, body)
+}
+
+func leadingNumber(text []byte) (n uint64, ok bool) {
+	for i, c := range text {
+		if c < '0' || c > '9' {
+			return n, i > 0
+		}
+		n = n*10 + uint64(c-'0')
+	}
+	return n, len(text) > 0
+}
+
+func (p *publisher) settle(id, seq uint64, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if w := p.pending[id]; w != nil {
+		p.end(id, w, seq, err)
+	}
+}
+
+// end needs the lock.
+func (p *publisher) end(id uint64, w *waiting, seq uint64, err error) {
+	delete(p.pending, id)
+	w.seq, w.err, w.done = seq, err, true
+	if w.told != nil {
+		close(w.told)
+	}
+	p.room.Signal()
+}
+
+// fail ends every pending publish with err.
+func (p *publisher) fail(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for id, w := range p.pending {
+		p.end(id, w, 0, err)
+	}
+}
+
+func (p *publisher) close() {
+	p.mu.Lock()
+	p.closed = true
+	if p.timer != nil {
+		p.timer.Stop()
+		p.timer = nil
+	}
+	p.room.Broadcast()
+	p.mu.Unlock()
+	p.fail(fmt.Errorf("%w: connection closed", ErrUnknown))
+	_ = p.sub.Unsubscribe() // The connection may be gone, and the subscription with it.
+}
+
+// Wait gives the sequence of the stored message. When ctx ends first the error wraps ErrUnknown and the context's own.
+func (a Ack) Wait(ctx context.Context) (uint64, error) {
+	seq, err := a.w.wait(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("publish %s: %w", a.w.subject, err)
+	}
+	return seq, nil
+}
+
+func (w *waiting) wait(ctx context.Context) (uint64, error) {
+	if w.p == nil {
+		return w.seq, w.err
+	}
+	w.p.mu.Lock()
+	if w.done {
+		w.p.mu.Unlock()
+		return w.seq, w.err
+	}
+	if w.told == nil {
+		w.told = make(chan struct{})
+	}
+	told := w.told
+	w.p.mu.Unlock()
+	select {
+	case <-told:
+		return w.seq, w.err
+	case <-ctx.Done():
+		return 0, fmt.Errorf("%w: %w", ErrUnknown, ctx.Err())
+	}
+}
+
+// failed is the answer to a message that was never sent.
+func failed(subject string, err error) Ack {
+	return Ack{&waiting{done: true, subject: subject, err: err}}
+}

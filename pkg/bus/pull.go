@@ -1,0 +1,214 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// pull asks for more when half of the buffer is free.
+func (s *Subscription) pull() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	want := s.buffer - s.open - len(s.queue)
+	if s.err != nil || s.lost || want < (s.buffer+1)/2 {
+		return
+	}
+	request := append(make([]byte, 0, 128), `{"batch":`...)
+	request = strconv.AppendInt(request, int64(want), 10)
+	request = append(request, `,"expires":`...)
+	request = strconv.AppendInt(request, int64(pullExpiry), 10)
+	request = append(request, `,"idle_heartbeat":`...)
+	request = strconv.AppendInt(request, int64(pullHeartbeat), 10)
+	if s.group != "" {
+		request = append(request, `,"group":"`+s.group+`"`...)
+	}
+	if s.pin != "" {
+		request = append(request, `,"id":"`+s.pin+`"`...)
+	}
+	request = append(request, '}')
+	// A request that cannot be sent now is sent after the reconnect.
+	if s.bus.nc.PublishRequest(s.pulls+s.current, s.inbox.Subject, request) == nil {
+		s.open += want
+	}
+}
+
+// take gets everything that arrives in the inbox; the SDK runs it in one goroutine until Stop. Only the server's deliveries
+// bear a reply subject for acknowledgements, whatever their header says; the rest is status.
+func (s *Subscription) take(m *nats.Msg) {
+	d, consumer, ok := newDelivery(s.bus, m)
+	if !ok {
+		s.status(m)
+		return
+	}
+	if !s.admit(&d, consumer) {
+		return
+	}
+	select {
+	case s.queue <- d:
+	default:
+		// More came than was asked for, after requests were given up too early.
+		select {
+		case s.queue <- d:
+		case <-s.ended:
+		}
+	}
+}
+
+func (s *Subscription) admit(d *Delivery, consumer string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seen, s.open = time.Now(), max(0, s.open-1)
+	if pin := d.msg.Header.Get("Nats-Pin-Id"); pin != "" {
+		s.pin = pin
+	}
+	if s.err != nil {
+		if s.draining {
+			_ = d.Nak(0) // The server gives it to somebody else, now or after AckWait.
+		}
+		return false
+	}
+	if s.remake == nil {
+		return true
+	}
+	if consumer != s.current || s.lost {
+		return false
+	}
+	if d.order != s.order {
+		s.lost = true
+		s.wake()
+		return false
+	}
+	s.order, s.last = s.order+1, d.seq
+	return true
+}
+
+// status takes the server's word on pull requests.
+func (s *Subscription) status(m *nats.Msg) {
+	code, text := m.Header.Get("Status"), strings.ToLower(m.Header.Get("Description"))
+	s.mu.Lock()
+	s.seen = time.Now()
+	again := false
+	switch code {
+	case "100":
+		s.mu.Unlock()
+		return
+	case "404", "408":
+		s.expire(m.Header.Get("Nats-Pending-Messages"))
+		again = true
+	case "423":
+		s.pin, s.open, again = "", 0, true
+	case "503":
+		s.gone, s.open = true, 0
+	default:
+		s.expire(m.Header.Get("Nats-Pending-Messages"))
+		again = strings.Contains(text, "batch completed")
+		if strings.Contains(text, "consumer deleted") {
+			s.gone = true
+			s.wake()
+		}
+	}
+	s.mu.Unlock()
+	if again {
+		s.pull()
+	}
+	if code == "400" {
+		s.end(fmt.Errorf("consumer %s: %w: %s", s.name, ErrRefused, text))
+	}
+}
+
+// expire gives up what is left of a pull request. It needs the lock.
+func (s *Subscription) expire(left string) {
+	n, err := strconv.Atoi(left)
+	if err != nil {
+		n = s.open
+	}
+	s.open = max(0, s.open-n)
+}
+
+func (s *Subscription) wake() {
+	select {
+	case s.kick <- struct{}{}:
+	default:
+	}
+}
+
+// restart asks anew after a reconnect, when all requests are gone.
+func (s *Subscription) restart() {
+	s.mu.Lock()
+	s.open, s.seen, s.lost = 0, time.Now(), s.lost || s.remake != nil
+	s.mu.Unlock()
+	s.wake()
+}
+
+// watch keeps requests open until the subscription or the bus ends: it notices missed heartbeats, a consumer that is gone,
+// and makes an ephemeral one anew.
+func (s *Subscription) watch() {
+	defer close(s.watched)
+	tick := time.NewTicker(pullHeartbeat)
+	defer tick.Stop()
+	for {
+		select {
+		case <-s.ended:
+			return
+		case <-s.bus.closed:
+			s.end(fmt.Errorf("consumer %s: %w: connection", s.name, ErrClosed))
+			return
+		case <-tick.C:
+		case <-s.kick:
+		}
+		if s.bus.nc.IsConnected() {
+			s.mend()
+		}
+	}
+}
+
+func (s *Subscription) mend() {
+	s.mu.Lock()
+	if len(s.queue) < s.buffer && time.Since(s.seen) > 2*pullHeartbeat+pullHeartbeat/2 {
+		s.open, s.seen = 0, time.Now()
+		// In the pauses of a replay the server sends no heartbeats.
+		s.lost, s.gone = s.lost || s.remake != nil && !s.paced, s.gone || s.paced
+	}
+	gone, lost, consumer, last := s.gone, s.lost, s.current, s.last
+	s.gone = false
+	s.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), readTimeout)
+	defer cancel()
+	switch {
+	case s.remake != nil && (lost || gone && !s.exists(ctx, consumer)):
+		s.again(ctx, last)
+	case s.remake != nil:
+	case gone && !s.exists(ctx, consumer):
+		s.end(fmt.Errorf("consumer %s: %w: it was deleted", s.name, ErrNotFound))
+		return
+	}
+	s.pull()
+}
+
+// exists is false only when the server says so.
+func (s *Subscription) exists(ctx context.Context, consumer string) bool {
+	_, err := s.bus.js.Consumer(ctx, s.stream, consumer)
+	return !errors.Is(err, jetstream.ErrConsumerNotFound) && !errors.Is(err, jetstream.ErrStreamNotFound)
+}
+
+// again makes an ephemeral consumer anew behind the last message that came.
+func (s *Subscription) again(ctx context.Context, last uint64) {
+	name, err := s.remake(ctx, last)
+	if errors.Is(err, ErrNotFound) {
+		s.end(fmt.Errorf("consumer %s: %w", s.name, err))
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.lost = err != nil; s.lost {
+		s.bus.log.Warn("reader is not back yet", "consumer", s.name, "error", err)
+		return
+	}
+	s.current, s.order, s.open, s.seen = name, 1, 0, time.Now()
+}

@@ -1,0 +1,161 @@
+package bus
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+const (
+	// pullExpiry and pullHeartbeat are short: a pull request that outlives its server stalls until its heartbeats are missed.
+	pullExpiry    = 5 * time.Second
+	pullHeartbeat = 500 * time.Millisecond
+	defaultBuffer = 512
+)
+
+// Subscription is one reader of one consumer. Next belongs to one goroutine; Stop and Drain may be called from any.
+//
+// It pulls by itself instead of through the SDK, which takes a stored message with an empty body and a status header for
+// the server's own word: anybody could stop a service with one publish.
+type Subscription struct {
+	source
+	bus     *Bus
+	name    string
+	pulls   string // The subject of pull requests, without the consumer.
+	inbox   *nats.Subscription
+	queue   chan Delivery
+	ended   chan struct{} // Closed once, by end.
+	once    sync.Once
+	kick    chan struct{} // Wakes the goroutine of watch before its tick.
+	watched chan struct{} // Closed when the goroutine of watch has ended.
+	forget  func()        // Ends the notice of reconnects.
+
+	mu       sync.Mutex // Guards everything below.
+	err      error
+	draining bool
+	pin      string
+	open     int // Messages that were asked for and have neither come nor expired.
+	seen     time.Time
+	gone     bool   // The server knows nobody who would answer a pull.
+	current  string // The name of the consumer, which changes when an ephemeral one is made anew.
+	order    uint64 // For an ephemeral consumer, the consumer sequence that comes next.
+	last     uint64 // For an ephemeral consumer, the last stream sequence that came.
+	lost     bool   // For an ephemeral consumer, that it has to be made anew.
+}
+
+// source is what a subscription reads.
+type source struct {
+	stream, consumer, group string
+	buffer                  int
+	// remake makes an ephemeral consumer anew behind a sequence; it is nil for a durable.
+	remake func(context.Context, uint64) (string, error)
+	// paced is true for a replay at original speed.
+	paced bool
+}
+
+func (b *Bus) subscribe(from source) (*Subscription, error) {
+	if from.buffer <= 0 {
+		from.buffer = defaultBuffer
+	}
+	s := &Subscription{
+		bus: b, source: from, name: from.stream + "." + from.consumer, queue: make(chan Delivery, 2*from.buffer),
+		ended: make(chan struct{}), kick: make(chan struct{}, 1), watched: make(chan struct{}), current: from.consumer,
+		pulls: apiPrefix + "CONSUMER.MSG.NEXT." + from.stream + ".", order: 1, seen: time.Now(),
+	}
+	inbox, err := b.nc.Subscribe(b.nc.NewInbox(), s.take)
+	if err == nil {
+		err = inbox.SetPendingLimits(-1, -1)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("consume %s: %w", s.name, class(err))
+	}
+	s.inbox = inbox
+	s.forget = b.OnReconnect(s.restart)
+	s.pull()
+	go s.watch()
+	return s, nil
+}
+
+// Next blocks for the first delivery and adds what else is there, up to limit, in the order of delivery. Errors: the
+// context's own, ErrClosed after Stop, after Drain when nothing is left, and when the connection was closed, ErrNotFound
+// when the consumer was deleted.
+func (s *Subscription) Next(ctx context.Context, limit int) ([]Delivery, error) {
+	select {
+	case <-s.ended:
+		return s.rest(limit)
+	default:
+	}
+	select {
+	case d := <-s.queue:
+		return s.fill(d, limit), nil
+	case <-s.ended:
+		return s.rest(limit)
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (s *Subscription) fill(first Delivery, limit int) []Delivery {
+	list := make([]Delivery, 1, max(1, min(limit, 1+len(s.queue))))
+	list[0] = first
+	for len(list) < limit {
+		select {
+		case d := <-s.queue:
+			list = append(list, d)
+		default:
+			s.pull()
+			return list
+		}
+	}
+	s.pull()
+	return list
+}
+
+// rest hands out what is left after Drain, and then the reason of the end.
+func (s *Subscription) rest(limit int) ([]Delivery, error) {
+	s.mu.Lock()
+	draining, err := s.draining, s.err
+	s.mu.Unlock()
+	if draining {
+		select {
+		case d := <-s.queue:
+			return s.fill(d, limit), nil
+		default:
+		}
+	}
+	return nil, err
+}
+
+// Drain stops pulling; Next goes on to give what has arrived and then ErrClosed. What arrives later goes back to the server
+// at once. Stop has to follow.
+func (s *Subscription) Drain() {
+	s.mu.Lock()
+	s.draining = s.err == nil
+	s.mu.Unlock()
+	s.end(fmt.Errorf("consumer %s: %w", s.name, ErrClosed))
+}
+
+// Stop drops the subscription with all that is unread; the server delivers it again after AckWait.
+func (s *Subscription) Stop() {
+	s.end(fmt.Errorf("consumer %s: %w", s.name, ErrClosed))
+	s.mu.Lock()
+	s.draining = false
+	s.mu.Unlock()
+	<-s.watched
+	_ = s.inbox.Unsubscribe() // The connection may be closed, and the inbox with it.
+}
+
+func (s *Subscription) end(err error) {
+	s.mu.Lock()
+	if s.err == nil {
+		s.err = err
+	}
+	s.mu.Unlock()
+	s.once.Do(func() {
+		s.forget()
+		close(s.ended)
+	})
+}

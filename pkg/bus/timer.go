@@ -1,0 +1,48 @@
+package bus
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// dueTTL is how long a due message stays where the log sources it from.
+const dueTTL = 24 * time.Hour
+
+// Arm schedules timer.fired in the log of a job. Arming the same timer again replaces it. A moment that has passed fires at
+// once; none fires early, and each fires up to a quarter of a second late. Only the scheduler may do this.
+func (b *Bus) Arm(job, timer string, at time.Time) Ack {
+	subject := b.names.Timer(job, timer)
+	body, err := json.Marshal(events.TimerFired{Timer: timer, Due: at.UTC()})
+	if err != nil {
+		return failed(subject, fmt.Errorf("encode timer: %w", err))
+	}
+	return b.PublishAsync(events.Message{Subject: subject, Body: body, Header: map[string][]string{
+		events.HeaderSpec: {"1.0"}, events.HeaderType: {events.KindTimerFired.Type()}, events.HeaderSource: {"jobgraph/timer"},
+		events.HeaderID:                {job + "/" + string(events.KindTimerFired) + "/" + timer},
+		jetstream.ScheduleHeader:       {"@at " + at.UTC().Format(time.RFC3339Nano)},
+		jetstream.ScheduleTargetHeader: {b.names.Due(job, timer)},
+		jetstream.ScheduleTTLHeader:    {dueTTL.String()},
+	}}, Expect{})
+}
+
+// CancelTimer takes an armed timer back; one that is not armed is no error. One that is due already fires.
+func (b *Bus) CancelTimer(ctx context.Context, job, timer string) error {
+	if !events.ValidToken(job) || !events.ValidToken(timer) {
+		return fmt.Errorf("cancel timer %.80q of job %.80q: %w: no id", timer, job, ErrRefused)
+	}
+	return b.Purge(ctx, b.names.Timers, b.names.Timer(job, timer))
+}
+
+// PurgeTimers takes every armed timer of a job back.
+func (b *Bus) PurgeTimers(ctx context.Context, job string) error {
+	if err := validJob(job); err != nil {
+		return fmt.Errorf("purge timers: %w", err)
+	}
+	return b.Purge(ctx, b.names.Timers, b.names.JobTimers(job))
+}

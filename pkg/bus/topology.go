@@ -1,0 +1,99 @@
+package bus
+
+import (
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+const (
+	// topologyMark is the metadata that makes a stream or a consumer ours; topologyForm is the form of this table.
+	topologyMark = "io.jobgraph.topology"
+	topologyForm = "1"
+	// apiLevel is what a server must offer: that of nats-server 2.15.
+	apiLevel = 5
+	// DedupeWindow is how long a stream remembers message ids.
+	DedupeWindow = 2 * time.Minute
+	// intakeLimit is how many requests may wait for admission.
+	intakeLimit = 100_000
+	// markerTTL is how long the deletion of a key stays visible to those who watch.
+	markerTTL = time.Hour
+	// cardMarkerTTL is the same for cards of experts, which come and go.
+	cardMarkerTTL = time.Minute
+)
+
+func ours() map[string]string { return map[string]string{topologyMark: topologyForm} }
+
+// streams is the one table of streams, key-value buckets and object stores. Limits of size and age are left to the
+// operator, except where they are part of a promise.
+func streams(n events.Names) []jetstream.StreamConfig {
+	log := jetstream.StreamConfig{
+		Name: n.Log, Description: "the log: every fact of every job", Subjects: []string{n.AllEvents()},
+		DenyDelete: true, Discard: jetstream.DiscardNew,
+		Sources: []*jetstream.StreamSource{{Name: n.Timers, SubjectTransforms: []jetstream.SubjectTransformConfig{
+			{Source: n.Prefix() + ".due.*.*.*", Destination: n.Prefix() + ".event.{{wildcard(1)}}.{{wildcard(2)}}.timer.fired.{{wildcard(3)}}"},
+		}}},
+	}
+	intake := jetstream.StreamConfig{
+		Name: n.Intake, Description: "job requests that wait for admission", Subjects: []string{n.Request()},
+		Retention: jetstream.WorkQueuePolicy, Discard: jetstream.DiscardNew, MaxMsgs: intakeLimit,
+	}
+	work := jetstream.StreamConfig{
+		Name: n.Work, Description: "work that waits for a runner", Subjects: []string{n.AllWork()},
+		Retention: jetstream.WorkQueuePolicy, Discard: jetstream.DiscardNew,
+	}
+	journal := jetstream.StreamConfig{
+		Name: n.Journal, Description: "claims, intents and results of runs", Subjects: []string{n.AllJournals()},
+		Discard: jetstream.DiscardNew,
+	}
+	timers := jetstream.StreamConfig{
+		Name: n.Timers, Description: "armed and due timers", Subjects: []string{n.AllTimers(), n.AllDue()},
+		AllowMsgSchedules: true, AllowMsgTTL: true, AllowRollup: true, Discard: jetstream.DiscardOld,
+	}
+	table := []jetstream.StreamConfig{
+		timers, log, intake, work, journal,
+		bucket(n.State, "saved states of jobs", markerTTL),
+		bucket(n.Experts, "cards of experts", cardMarkerTTL),
+		bucket(n.Sessions, "conversations", markerTTL),
+		objects(n.Blobs, "payloads by reference"),
+	}
+	for i := range table {
+		c := &table[i]
+		c.Storage, c.AllowDirect, c.Metadata = jetstream.FileStorage, true, ours()
+		if c.Duplicates == 0 {
+			c.Duplicates = DedupeWindow
+		}
+		if c.MaxMsgs == 0 {
+			c.MaxMsgs = -1
+		}
+		c.MaxBytes, c.MaxMsgSize, c.MaxConsumers = -1, -1, -1
+		if c.MaxMsgsPerSubject == 0 {
+			c.MaxMsgsPerSubject = -1
+		}
+	}
+	return table
+}
+
+// bucket is the stream of a key-value bucket, as every NATS client knows it.
+func bucket(name, description string, marker time.Duration) jetstream.StreamConfig {
+	return jetstream.StreamConfig{
+		Name: "KV_" + name, Description: description, Subjects: []string{"$KV." + name + ".>"}, MaxMsgsPerSubject: 1,
+		Discard: jetstream.DiscardNew, AllowRollup: true, DenyDelete: true, AllowMsgTTL: true, SubjectDeleteMarkerTTL: marker,
+	}
+}
+
+// objects is the stream of an object store, as every NATS client knows it.
+func objects(name, description string) jetstream.StreamConfig {
+	return jetstream.StreamConfig{
+		Name: "OBJ_" + name, Description: description, Subjects: []string{"$O." + name + ".C.>", "$O." + name + ".M.>"},
+		Discard: jetstream.DiscardNew, AllowRollup: true,
+	}
+}
+
+// consumers is the table of durables that exist before anybody asks: filters on a work queue may not overlap, and services
+// may lack the right to create.
+func (b *Bus) consumers() []ConsumerSpec {
+	return []ConsumerSpec{b.IntakeConsumer(), b.PoolConsumer(events.PlannerPool), b.PoolConsumer(events.DefaultPool)}
+}

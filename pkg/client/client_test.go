@@ -1,0 +1,304 @@
+package client_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
+	"github.com/jobgraph/jobgraph/pkg/client"
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+func connect(t *testing.T) *client.Client {
+	t.Helper()
+	return client.New(bustest.Start(t, bustest.Settings{Quiet: true}).Bus("client-test"))
+}
+
+// state publishes a fact as a service would.
+func state(t *testing.T, c *client.Client, e events.Event) uint64 {
+	t.Helper()
+	e.ID, e.Source = "test/"+string(e.Kind)+"/"+e.SubJob, "test"
+	m, err := events.Encode(c.Names(), e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seq, err := c.Bus().Publish(t.Context(), m, bus.Expect{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return seq
+}
+
+func requested(job, goal string) events.Event {
+	return events.Event{Kind: events.KindJobRequested, Job: job, Data: &events.JobRequested{Request: events.Request{ID: job, Goal: goal}, Rules: events.Rules{Version: 1}}}
+}
+
+func finished(job string) events.Event {
+	return events.Event{Kind: events.KindJobFinished, Job: job, Data: &events.JobEnded{JobMoved: events.JobMoved{Status: events.Finished}, Result: json.RawMessage(`"done"`)}}
+}
+
+func TestSubmitReportsEveryFaultBeforeAnythingIsSent(t *testing.T) {
+	c := connect(t)
+	retries := -1
+	_, err := c.Submit(t.Context(), events.Request{ID: "a b", Limits: events.Limits{Retries: &retries}})
+	var faults events.Faults
+	if !errors.As(err, &faults) || len(faults) != 3 {
+		t.Fatalf("got %v", err)
+	}
+}
+
+func TestSubmitWithoutASchedulerWaitsInTheQueueWithItsPayloadInBlobs(t *testing.T) {
+	c := connect(t)
+	plan := json.RawMessage(`{"subjobs":[{"id":"a","goal":"` + strings.Repeat("x", 100_000) + `"}]}`)
+	id, err := c.Submit(t.Context(), events.Request{Plan: plan, Inputs: map[string]json.RawMessage{"k": json.RawMessage(`"` + strings.Repeat("y", 100_000) + `"`)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := c.Bus().LastOn(t.Context(), c.Names().Intake, c.Names().Request())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, faults := events.DecodeRequest(s.Body)
+	if len(faults) > 0 || r.ID != id || r.PlanRef == nil || r.InputsRef == nil || len(r.Plan) > 0 || len(r.Inputs) > 0 {
+		t.Fatalf("queued %s: %v", s.Body, faults)
+	}
+	blob, err := c.Blob(t.Context(), id, *r.PlanRef)
+	if err != nil || !bytes.Equal(blob, plan) {
+		t.Errorf("plan blob: %v", err)
+	}
+}
+
+func TestARejectionOfAQueuedRequestReachesItsSender(t *testing.T) {
+	c := connect(t)
+	names := c.Names()
+	go func() { // Ends when the request has come, or with the test.
+		sub, err := c.Bus().Consume(t.Context(), c.Bus().IntakeConsumer())
+		if err != nil {
+			return
+		}
+		defer sub.Stop()
+		list, err := sub.Next(t.Context(), 1)
+		if err != nil {
+			return
+		}
+		_ = list[0].Ack()
+		text, _ := json.Marshal(events.Rejection{JobID: "j1", Faults: events.Faults{{Code: events.CodeConflict, Message: "taken"}}})
+		_ = c.Bus().PublishCore(names.Rejected(), nil, text)
+	}()
+	_, err := c.Submit(t.Context(), events.Request{ID: "j1", Goal: "x"})
+	if !errors.Is(err, client.ErrConflict) || !strings.Contains(err.Error(), "taken") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestWatchGivesPastAndNewEventsInOrder(t *testing.T) {
+	c := connect(t)
+	state(t, c, requested("j1", "x"))
+	state(t, c, requested("j2", "other"))
+	var kinds []events.Kind
+	for e, err := range c.Watch(t.Context(), "j1", 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if kinds = append(kinds, e.Kind); len(kinds) == 2 {
+			break
+		}
+		state(t, c, finished("j1"))
+	}
+	if diff := cmp.Diff([]events.Kind{events.KindJobRequested, events.KindJobFinished}, kinds); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestWaitSeesAnEndThatCameBeforeAndOneThatComesLater(t *testing.T) {
+	c := connect(t)
+	state(t, c, requested("j1", "x"))
+	done := make(chan error, 1)
+	go func() {
+		_, err := c.Wait(t.Context(), "j1")
+		done <- err
+	}()
+	state(t, c, finished("j1"))
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	ended, err := c.Wait(t.Context(), "j1")
+	if err != nil || ended.Status != events.Finished {
+		t.Errorf("%+v, %v", ended, err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := c.Wait(ctx, "nobody"); !errors.Is(err, client.ErrNotFound) {
+		t.Errorf("unknown job: %v", err)
+	}
+}
+
+func TestTheBusAdmitsOneAnswer(t *testing.T) {
+	c := connect(t)
+	state(t, c, requested("j1", "x"))
+	if err := c.Answer(t.Context(), "j1", "q1", map[string]bool{"approved": true}, "ada"); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Answer(t.Context(), "j1", "q1", "no", "bob"); !errors.Is(err, client.ErrConflict) {
+		t.Errorf("second answer: %v", err)
+	}
+	if err := c.Answer(t.Context(), "j1", "q 1", "no", "bob"); !errors.Is(err, client.ErrNotFound) {
+		t.Errorf("impossible request: %v", err)
+	}
+}
+
+func TestControlOfAnUnknownJobIsNotFound(t *testing.T) {
+	c := connect(t)
+	for name, err := range map[string]error{
+		"recover": c.Recover(t.Context(), "nobody", events.RecoverRequested{}),
+		"stop":    c.Stop(t.Context(), "a.b", events.StopRequested{}),
+		"delete":  c.Delete(t.Context(), "nobody"),
+	} {
+		if !errors.Is(err, client.ErrNotFound) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestAJobMovesToAnotherBusAsAFile(t *testing.T) {
+	from, to := connect(t), connect(t)
+	state(t, from, requested("j1", "x"))
+	ref, err := from.Bus().PutBlob(t.Context(), "j1", []byte("payload"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	state(t, from, events.Event{Kind: events.KindSubJobReported, Job: "j1", SubJob: "a", Run: 2, Data: &events.SubJobReported{Outcome: events.Success, OutputRef: &ref}})
+	state(t, from, finished("j1"))
+	x, err := from.Export(t.Context(), "j1", time.Unix(0, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text bytes.Buffer
+	if err := x.Write(&text); err != nil {
+		t.Fatal(err)
+	}
+	y, err := client.Read(&text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // The second time there is nothing to do.
+		if err := to.Import(t.Context(), y); err != nil {
+			t.Fatal(err)
+		}
+	}
+	back, err := to.Export(t.Context(), "j1", time.Unix(0, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if back.Digest() != x.Digest() {
+		t.Error("the log differs")
+	}
+	if diff := cmp.Diff(x.Blobs, back.Blobs); diff != "" {
+		t.Errorf("blobs (-want +got):\n%s", diff)
+	}
+	entries, _, err := to.Bus().Journal("j1", "a").Read(t.Context())
+	if err != nil || len(entries) != 1 || entries[0].Type != events.JournalClosed || entries[0].Run != 2 {
+		t.Errorf("journal %+v: %v", entries, err)
+	}
+	y.Records[2].Body = []byte(`{"status":"FINISHED","turn":9}`)
+	if err := to.Import(t.Context(), y); err != nil {
+		t.Errorf("what a scheduler states by itself is held against the file: %v", err)
+	}
+	y.Records[1].Body = []byte(`{"outcome":"EXECUTION_ERROR"}`)
+	if err := to.Import(t.Context(), y); !errors.Is(err, client.ErrConflict) {
+		t.Errorf("other content: %v", err)
+	}
+}
+
+func TestListShowsTheNewestFirstAndSelects(t *testing.T) {
+	c := connect(t)
+	put := func(id, text string) {
+		if _, err := c.Bus().State().Put(t.Context(), id, []byte(text), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("old", `{"id":"old","status":"FINISHED","created":"2026-01-01T00:00:00Z","labels":{"team":"a"}}`)
+	put("new", `{"id":"new","status":"FAILED","created":"2026-01-02T00:00:00Z"}`)
+	put("new.1", `part`)
+	ids := func(q client.Query) string {
+		list, err := c.List(t.Context(), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ids []string
+		for _, j := range list {
+			ids = append(ids, j.ID)
+		}
+		return strings.Join(ids, " ")
+	}
+	got := []string{ids(client.Query{}), ids(client.Query{States: []events.Status{events.Failed}}), ids(client.Query{Labels: map[string]string{"team": "a"}})}
+	if diff := cmp.Diff([]string{"new old", "new", "old"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if j, err := c.Get(t.Context(), "old"); err != nil || j.Labels["team"] != "a" {
+		t.Errorf("%+v, %v", j, err)
+	}
+	if _, err := c.Get(t.Context(), "nobody"); !errors.Is(err, client.ErrNotFound) {
+		t.Errorf("unknown job: %v", err)
+	}
+}
+
+func TestStopOfAJobThatHasEndedUnsavedIsAConflict(t *testing.T) {
+	c := connect(t)
+	state(t, c, requested("j", "g"))
+	state(t, c, finished("j"))
+	if err := c.Stop(t.Context(), "j", events.StopRequested{}); !errors.Is(err, client.ErrConflict) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestStopOfAJobWhoseRecoveryIsNotSavedWaitsForItsEnd(t *testing.T) {
+	c := connect(t)
+	state(t, c, requested("j", "g"))
+	seq := state(t, c, events.Event{Kind: events.KindJobStopped, Job: "j", Data: &events.JobEnded{JobMoved: events.JobMoved{Status: events.Stopped}}})
+	if _, err := c.Bus().State().Put(t.Context(), "j", fmt.Appendf(nil, `{"id":"j","status":"STOPPED","seq":%d}`, seq), 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Recover(t.Context(), "j", events.RecoverRequested{}); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- c.Stop(t.Context(), "j", events.StopRequested{}) }()
+	for e, err := range c.Watch(t.Context(), "j", seq) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Kind == events.KindStopRequested {
+			break
+		}
+	}
+	state(t, c, events.Event{Kind: events.KindJobStopped, Job: "j", Data: &events.JobEnded{JobMoved: events.JobMoved{Status: events.Stopped}}})
+	if err := <-ended; err != nil {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestAQuarantinedJobCanBeDeleted(t *testing.T) {
+	c := connect(t)
+	state(t, c, requested("j", "g"))
+	if err := c.Delete(t.Context(), "j"); !errors.Is(err, client.ErrConflict) {
+		t.Errorf("a job that goes on: %v", err)
+	}
+	if _, err := c.Bus().State().Put(t.Context(), "j", []byte(`{"id":"j","quarantined":{"code":"must_understand","message":"unknown"}}`), 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Delete(t.Context(), "j"); err != nil {
+		t.Error(err)
+	}
+	if _, err := c.Head(t.Context(), "j"); !errors.Is(err, client.ErrNotFound) {
+		t.Errorf("its log: %v", err)
+	}
+}

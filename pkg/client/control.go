@@ -1,0 +1,200 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// Tell publishes a control event of a job and gives its sequence. Whether it is legal is decided when the log is folded:
+// an illegal one is ignored there. Errors: ErrNotFound for a job that does not exist, and those of the bus.
+func (c *Client) Tell(ctx context.Context, job string, kind events.Kind, data any) (uint64, error) {
+	if err := checkID(job); err != nil {
+		return 0, err
+	}
+	there, err := c.exists(ctx, job)
+	if err != nil {
+		return 0, err
+	}
+	if !there {
+		return 0, notFound(job)
+	}
+	id, err := NewID()
+	if err != nil {
+		return 0, err
+	}
+	m, err := events.Encode(c.Names(), events.Event{Kind: kind, ID: id, Job: job, Source: source, Data: data})
+	if err != nil {
+		return 0, err
+	}
+	m.Header[events.HeaderMsgID] = []string{id} // An outcome that is unknown may be tried again.
+	seq, err := c.bus.Publish(ctx, m, bus.Expect{})
+	if errors.Is(err, bus.ErrUnknown) && ctx.Err() == nil {
+		seq, err = c.bus.Publish(ctx, m, bus.Expect{})
+	}
+	return seq, err
+}
+
+// Stop asks a job, or one SubJob of it, to stop and waits until the job has ended, or with Only until the request is
+// stored. Errors: ErrConflict for a job that has ended, ErrNotFound, the context's own.
+func (c *Client) Stop(ctx context.Context, job string, s events.StopRequested) error {
+	return c.end(ctx, job, events.KindStopRequested, &s, s.Only)
+}
+
+// Fail declares a job, or one SubJob of it, failed; it waits as Stop does.
+func (c *Client) Fail(ctx context.Context, job string, f events.FailRequested) error {
+	return c.end(ctx, job, events.KindFailRequested, &f, f.Only)
+}
+
+func (c *Client) end(ctx context.Context, job string, kind events.Kind, data any, only bool) error {
+	if err := checkID(job); err != nil {
+		return err
+	}
+	saved, err := c.Get(ctx, job)
+	if errors.Is(err, ErrNotFound) { // Not saved yet, or not there at all: the log tells.
+		saved, err = &Job{}, nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := c.going(ctx, job, saved, math.MaxUint64); err != nil {
+		return err
+	}
+	seq, err := c.Tell(ctx, job, kind, data)
+	if err != nil {
+		return err
+	}
+	// Behind an end the fold ignores the request, and no other end follows it.
+	if err := c.going(ctx, job, saved, seq); err != nil || only {
+		return err
+	}
+	for e, err := range c.Watch(ctx, job, seq) {
+		if err != nil {
+			return err
+		}
+		if _, ended := Ended(e); ended {
+			return nil
+		}
+	}
+	return ctx.Err()
+}
+
+// going is ErrConflict for a job that stood at its end before an event of its log, as the saved state and the log behind it
+// tell. A request to go on that the saved state does not cover counts as granted.
+func (c *Client) going(ctx context.Context, job string, saved *Job, before uint64) error {
+	status := saved.Status
+	for e, err := range c.bus.EventsOf(ctx, job, saved.Seq) {
+		if err != nil {
+			return err
+		}
+		if e.Seq >= before {
+			break
+		}
+		if end, ok := Ended(e); ok {
+			status = end.Status
+		} else if revives(e.Kind) {
+			status = ""
+		}
+	}
+	if status.Terminal() {
+		return conflict(job, string(status))
+	}
+	return nil
+}
+
+// revives reports whether a job that has ended may go on behind an event of a kind.
+func revives(k events.Kind) bool {
+	switch k {
+	case events.KindRecoverRequested, events.KindRetryRequested, events.KindRerunRequested, events.KindPlanEdited, events.KindJobRecovered:
+		return true
+	}
+	return false
+}
+
+func conflict(job, status string) error {
+	return fmt.Errorf("%w: %w", ErrConflict, &events.Fault{
+		Code: events.CodeConflict, Field: "job", Message: fmt.Sprintf("job %s is %s", job, status),
+	})
+}
+
+// Recover asks a STOPPED or FAILED job to go on; finished work is kept. It returns when the request is stored.
+func (c *Client) Recover(ctx context.Context, job string, r events.RecoverRequested) error {
+	_, err := c.Tell(ctx, job, events.KindRecoverRequested, &r)
+	return err
+}
+
+// Retry asks for another run of a FAILED or STOPPED SubJob.
+func (c *Client) Retry(ctx context.Context, job string, r events.RetryRequested) error {
+	_, err := c.Tell(ctx, job, events.KindRetryRequested, &r)
+	return err
+}
+
+// Rerun runs the job again from a SubJob, with edited input.
+func (c *Client) Rerun(ctx context.Context, job string, r events.RerunRequested) error {
+	_, err := c.Tell(ctx, job, events.KindRerunRequested, &r)
+	return err
+}
+
+// Answer closes a request for input. The bus admits one answer: whoever comes second gets ErrConflict. An answer by anybody
+// but the request's user is ignored when the log is folded.
+func (c *Client) Answer(ctx context.Context, job, request string, answer any, by string) error {
+	text, err := json.Marshal(answer)
+	if err != nil {
+		return fmt.Errorf("answer %s: %w", request, err)
+	}
+	return c.closeInput(ctx, job, request, &events.InputClosed{Action: events.Answered, Answer: text, By: by})
+}
+
+// CancelInput closes a request for input without an answer.
+func (c *Client) CancelInput(ctx context.Context, job, request, by string) error {
+	return c.closeInput(ctx, job, request, &events.InputClosed{Action: events.Cancelled, By: by})
+}
+
+func (c *Client) closeInput(ctx context.Context, job, request string, closed *events.InputClosed) error {
+	if err := checkID(job); err != nil {
+		return err
+	}
+	if !events.ValidToken(request) {
+		return fmt.Errorf("%w: %w", ErrNotFound, &events.Fault{Code: events.CodeNotFound, Field: "request", Message: fmt.Sprintf("%.80q is no request", request), Hint: "jobgraph inputs " + job})
+	}
+	id := job + "/" + string(events.KindInputClosed) + "/" + request
+	m, err := events.Encode(c.Names(), events.Event{Kind: events.KindInputClosed, ID: id, Job: job, Key: request, Source: source, Data: closed})
+	if err != nil {
+		return err
+	}
+	_, err = c.bus.Publish(ctx, m, bus.ExpectNone())
+	if errors.Is(err, bus.ErrConflict) {
+		return fmt.Errorf("%w: %w", ErrConflict, &events.Fault{Code: events.CodeConflict, Field: "request", Message: "request " + request + " is closed already"})
+	}
+	return err
+}
+
+// Delete removes everything of a job that has ended, or that the scheduler leaves alone for good. Errors: ErrConflict for one that has not, ErrNotFound, those of the
+// bus; it may be repeated after a failure.
+func (c *Client) Delete(ctx context.Context, job string) error {
+	if _, err := c.Head(ctx, job); err != nil {
+		return err
+	}
+	var ended *events.JobEnded
+	for e, err := range c.bus.EventsOf(ctx, job, 0) {
+		if err != nil {
+			return err
+		}
+		ended = endAfter(ended, e)
+	}
+	if ended == nil {
+		saved, err := c.Get(ctx, job)
+		if err != nil && !errors.Is(err, ErrNotFound) {
+			return err
+		}
+		if saved == nil || saved.Quarantined == nil {
+			return conflict(job, "not at its end")
+		}
+	}
+	return c.bus.PurgeJob(ctx, job)
+}

@@ -1,0 +1,235 @@
+package client
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// ExportFormat names the form of an export file; it changes when old readers could not read new files.
+const ExportFormat = "jobgraph.export.v1"
+
+// maxLine bounds one line of an export file, and so the largest blob in it.
+const maxLine = 256 << 20
+
+// ErrExport is wrapped by every error about the content of an export file.
+var ErrExport = errors.New("not a usable export file")
+
+// Export is a job with everything that belongs to it, as one portable file: a header line, then one line per record,
+// blob and, last, the saved state.
+type Export struct {
+	// Job is the job's id; Prefix is that of the subjects in its records.
+	Job    string
+	Prefix string
+	// Taken is when the export was made.
+	Taken time.Time
+	// Records is the log of the job, in order.
+	Records []Record
+	// Blobs are the payloads that events name, by digest.
+	Blobs map[string][]byte
+	// State is the saved state at that moment, empty when there was none.
+	State json.RawMessage
+}
+
+// exportLine is any line: which of the fields are set says what it is.
+type exportLine struct {
+	Format string          `json:"format,omitempty"`
+	Job    string          `json:"job,omitempty"`
+	Prefix string          `json:"prefix,omitempty"`
+	Taken  time.Time       `json:"taken,omitzero"`
+	Blob   string          `json:"blob,omitempty"`
+	Data   []byte          `json:"data,omitempty"`
+	State  json.RawMessage `json:"state,omitempty"`
+	// Subject is set for a record, which is then read as one.
+	Subject string `json:"subject,omitempty"`
+}
+
+// Digest tells two exports of the same job apart: it is the SHA-256 over subjects and bodies of its records. Times and
+// sequences are left out, since an imported job gets others.
+func (x *Export) Digest() string {
+	h := sha256.New()
+	names := events.NewNames(x.Prefix)
+	for _, r := range x.Records {
+		subject, _ := strings.CutPrefix(r.Subject, names.Prefix()+".")
+		fmt.Fprintf(h, "%s\n%d\n", subject, len(r.Body))
+		h.Write(r.Body)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// Events gives the decoded events of the export in order.
+func (x *Export) Events() iter.Seq2[events.Event, error] {
+	names := events.NewNames(x.Prefix)
+	return func(yield func(events.Event, error) bool) {
+		for _, r := range x.Records {
+			e, ok := r.Event(names)
+			if !ok {
+				yield(e, fmt.Errorf("%w: subject %q is none of the log under prefix %q", ErrExport, r.Subject, names.Prefix()))
+				return
+			}
+			if !yield(e, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Write writes the file's text.
+func (x *Export) Write(w io.Writer) error {
+	out := json.NewEncoder(w)
+	head := exportLine{Format: ExportFormat, Job: x.Job, Prefix: x.Prefix, Taken: x.Taken}
+	if err := out.Encode(head); err != nil {
+		return err
+	}
+	for _, r := range x.Records {
+		if err := out.Encode(r); err != nil {
+			return err
+		}
+	}
+	for _, digest := range sortedKeys(x.Blobs) {
+		if err := out.Encode(exportLine{Blob: digest, Data: x.Blobs[digest]}); err != nil {
+			return err
+		}
+	}
+	if len(x.State) == 0 {
+		return nil
+	}
+	return out.Encode(exportLine{State: x.State})
+}
+
+// Save writes the file; a name that ends in .gz is compressed. The file appears whole or not at all.
+func (x *Export) Save(path string) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), ".export-*")
+	if err != nil {
+		return fmt.Errorf("write export: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			_ = f.Close()
+			_ = os.Remove(f.Name())
+		}
+	}()
+	if err := x.writeTo(f, strings.HasSuffix(path, ".gz")); err != nil {
+		return fmt.Errorf("write export: %w", err)
+	}
+	if err := f.Close(); err != nil {
+		return fmt.Errorf("write export: %w", err)
+	}
+	return os.Rename(f.Name(), path)
+}
+
+func (x *Export) writeTo(w io.Writer, zipped bool) error {
+	buffer := bufio.NewWriter(w)
+	if !zipped {
+		return errors.Join(x.Write(buffer), buffer.Flush())
+	}
+	z := gzip.NewWriter(buffer)
+	return errors.Join(x.Write(z), z.Close(), buffer.Flush())
+}
+
+// Load reads an export file, compressed or not.
+func Load(path string) (*Export, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // Only read.
+	x, err := Read(f)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	return x, nil
+}
+
+// Read reads the text of an export file, compressed or not. A file of bare records without a header is read too; its job
+// and prefix are then those of the first record's subject.
+func Read(r io.Reader) (*Export, error) {
+	buffer := bufio.NewReader(r)
+	if magic, err := buffer.Peek(2); err == nil && magic[0] == 0x1f && magic[1] == 0x8b {
+		z, err := gzip.NewReader(buffer)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrExport, err)
+		}
+		buffer = bufio.NewReader(z)
+	}
+	x := &Export{Blobs: map[string][]byte{}}
+	lines := bufio.NewScanner(buffer)
+	lines.Buffer(nil, maxLine)
+	for n := 1; lines.Scan(); n++ {
+		if err := x.take(bytes.TrimSpace(lines.Bytes())); err != nil {
+			return nil, fmt.Errorf("%w: line %d: %w", ErrExport, n, err)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrExport, err)
+	}
+	return x, x.complete()
+}
+
+func (x *Export) take(text []byte) error {
+	if len(text) == 0 {
+		return nil
+	}
+	var line exportLine
+	if err := json.Unmarshal(text, &line); err != nil {
+		return err
+	}
+	switch {
+	case line.Format != "" && line.Format != ExportFormat:
+		return fmt.Errorf("format %.80q, this version reads %q", line.Format, ExportFormat)
+	case line.Format != "":
+		x.Job, x.Prefix, x.Taken = line.Job, line.Prefix, line.Taken
+	case line.Subject != "":
+		var r Record
+		if err := json.Unmarshal(text, &r); err != nil {
+			return err
+		}
+		x.Records = append(x.Records, r)
+	case line.Blob != "":
+		if sum := sha256.Sum256(line.Data); hex.EncodeToString(sum[:]) != line.Blob {
+			return fmt.Errorf("the bytes of blob %.64s are not those of its digest", line.Blob)
+		}
+		x.Blobs[line.Blob] = line.Data
+	case line.State != nil:
+		x.State = line.State
+	default:
+		return errors.New("neither header, record, blob nor state")
+	}
+	return nil
+}
+
+// complete fills job and prefix from the records and checks that all of them are of that job.
+func (x *Export) complete() error {
+	if len(x.Records) == 0 {
+		return fmt.Errorf("%w: it holds no records", ErrExport)
+	}
+	if x.Prefix == "" {
+		x.Prefix, _, _ = strings.Cut(x.Records[0].Subject, ".")
+	}
+	names := events.NewNames(x.Prefix)
+	for i, r := range x.Records {
+		at, ok := names.Parse(r.Subject)
+		switch {
+		case !ok:
+			return fmt.Errorf("%w: record %d: subject %.120q is none of the log under prefix %q", ErrExport, i+1, r.Subject, x.Prefix)
+		case x.Job == "":
+			x.Job = at.Job
+		case at.Job != x.Job:
+			return fmt.Errorf("%w: record %d is of job %s, the file of job %s", ErrExport, i+1, at.Job, x.Job)
+		}
+	}
+	return nil
+}

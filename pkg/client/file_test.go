@@ -1,0 +1,93 @@
+package client_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/jobgraph/jobgraph/pkg/client"
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+func sample(t *testing.T) *client.Export {
+	t.Helper()
+	names := events.NewNames("")
+	record := func(seq uint64, body string) client.Record {
+		return client.Record{
+			Subject: names.RunEvent("j1", events.KindSubJobReported, "a", int(seq)), Seq: seq, Time: time.Unix(int64(seq), 7).UTC(),
+			Header: map[string][]string{events.HeaderID: {"x"}}, Body: []byte(body),
+		}
+	}
+	return &client.Export{
+		Job: "j1", Prefix: "jobs", Taken: time.Unix(9, 0).UTC(), State: json.RawMessage(`{"id":"j1"}`),
+		Blobs: map[string][]byte{"2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824": []byte("hello")},
+		Records: []client.Record{
+			record(1, `{"outcome":"SUCCESS"}`), record(2, `{ "outcome": "<b>" }`), record(3, "\x00\xff not json"), record(4, "null"), record(5, ""),
+		},
+	}
+}
+
+func TestExportComesBackByteForByte(t *testing.T) {
+	want := sample(t)
+	for _, name := range []string{"job.jsonl", "job.jsonl.gz"} {
+		path := filepath.Join(t.TempDir(), name)
+		if err := want.Save(path); err != nil {
+			t.Fatal(err)
+		}
+		got, err := client.Load(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(bodies(want), bodies(got)); diff != "" {
+			t.Errorf("%s: bodies (-want +got):\n%s", name, diff)
+		}
+		if got.Digest() != want.Digest() {
+			t.Errorf("%s: digest differs", name)
+		}
+		if diff := cmp.Diff(want.Blobs, got.Blobs); diff != "" {
+			t.Errorf("%s: blobs (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func bodies(x *client.Export) []string {
+	list := make([]string, 0, len(x.Records))
+	for _, r := range x.Records {
+		list = append(list, r.Time.String()+r.Subject+string(r.Body))
+	}
+	return list
+}
+
+func TestExportRefusesWhatItCannotTrust(t *testing.T) {
+	for name, text := range map[string]string{
+		"empty":          "",
+		"no JSON":        "hello\n",
+		"other format":   `{"format":"jobgraph.export.v9"}`,
+		"wrong digest":   `{"blob":"aa","data":"aGVsbG8="}`,
+		"foreign record": `{"subject":"orders.new","seq":1,"time":"2026-01-01T00:00:00Z"}`,
+		"unknown line":   `{"what":1}`,
+		"cut gzip":       "\x1f\x8b\x08",
+	} {
+		if _, err := client.Read(strings.NewReader(text)); !errors.Is(err, client.ErrExport) {
+			t.Errorf("%s: got %v, want ErrExport", name, err)
+		}
+	}
+}
+
+func FuzzReadNeverPanics(f *testing.F) {
+	var text bytes.Buffer
+	f.Add([]byte(`{"format":"jobgraph.export.v1","job":"j1"}`))
+	f.Add([]byte(`{"subject":"jobs.event.1.j1.control","body":{}}`))
+	f.Add(text.Bytes())
+	f.Fuzz(func(t *testing.T, data []byte) {
+		x, err := client.Read(bytes.NewReader(data))
+		if err == nil && x.Job == "" {
+			t.Error("an export without a job")
+		}
+	})
+}

@@ -1,0 +1,205 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// Job is the saved state of a job as far as lists show it. Raw holds all of it.
+type Job struct {
+	ID       string                `json:"id"`
+	Status   events.Status         `json:"status"`
+	Goal     string                `json:"goal"`
+	Title    string                `json:"title"`
+	Profile  string                `json:"profile"`
+	Session  string                `json:"session"`
+	User     string                `json:"user"`
+	Labels   map[string]string     `json:"labels"`
+	Seq      uint64                `json:"seq"`
+	Created  time.Time             `json:"created"`
+	Changed  time.Time             `json:"changed"`
+	Ended    time.Time             `json:"ended"`
+	Counts   map[events.Status]int `json:"counts"`
+	Progress struct {
+		Done  int `json:"done"`
+		Total int `json:"total"`
+	} `json:"progress"`
+	Result    json.RawMessage `json:"result"`
+	ResultRef *events.Ref     `json:"result_ref"`
+	Error     *events.Fault   `json:"error"`
+	// SubJobs are the nodes; empty for a state that is kept in several keys.
+	SubJobs []SubJob `json:"subjobs"`
+	// Quarantined says why the scheduler leaves the job alone, when it does.
+	Quarantined *events.Fault `json:"quarantined"`
+	// Raw is the saved text.
+	Raw json.RawMessage `json:"-"`
+}
+
+// SubJob is one node of a saved state.
+type SubJob struct {
+	ID       string        `json:"id"`
+	Title    string        `json:"title"`
+	Status   events.Status `json:"status"`
+	Expert   string        `json:"expert"`
+	Run      int           `json:"run"`
+	Attempts int           `json:"attempts"`
+	Started  time.Time     `json:"started"`
+	Ended    time.Time     `json:"ended"`
+	Skipped  bool          `json:"skipped"`
+	Error    *events.Fault `json:"error"`
+}
+
+// Get reads the saved state of a job. It may be behind the log by the scheduler's save interval. Errors: ErrNotFound, and
+// those of the bus.
+func (c *Client) Get(ctx context.Context, job string) (*Job, error) {
+	if err := checkID(job); err != nil {
+		return nil, err
+	}
+	text, _, err := c.bus.State().GetLeader(ctx, job)
+	if errors.Is(err, bus.ErrNotFound) {
+		return nil, notFound(job)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return decodeJob(text)
+}
+
+// State reads the whole saved state of a job, also one that is kept in several keys, as the core wrote it: what the store
+// put in front is taken off. Errors: ErrNotFound, also while the scheduler writes the parts anew, and those of the bus.
+func (c *Client) State(ctx context.Context, job string) (json.RawMessage, error) {
+	j, err := c.Get(ctx, job)
+	if err != nil {
+		return nil, err
+	}
+	var kept struct {
+		Store struct {
+			Size   int      `json:"size"`
+			Chunks []uint64 `json:"chunks"`
+		} `json:"store"`
+	}
+	if err := json.Unmarshal(j.Raw, &kept); err != nil {
+		return nil, fmt.Errorf("saved state: %w", err)
+	}
+	if kept.Store.Chunks == nil {
+		return bareState(j.Raw)
+	}
+	whole := make([]byte, 0, kept.Store.Size)
+	for n, want := range kept.Store.Chunks {
+		part, revision, err := c.bus.State().GetLeader(ctx, job+"."+strconv.Itoa(n))
+		if err == nil && revision != want {
+			err = fmt.Errorf("%w: part %d is being written", ErrNotFound, n)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("saved state of %s: %w", job, err)
+		}
+		whole = append(whole, part...)
+	}
+	return whole, nil
+}
+
+// bareState takes off what the store writes in front of the core's own fields.
+func bareState(text []byte) (json.RawMessage, error) {
+	const first = `"fold":`
+	if at := bytes.Index(text, []byte(first)); at > 0 {
+		bare := append([]byte{'{'}, text[at:]...)
+		if json.Valid(bare) {
+			return bare, nil
+		}
+	}
+	return text, nil
+}
+
+func decodeJob(text []byte) (*Job, error) {
+	var j Job
+	if err := json.Unmarshal(text, &j); err != nil {
+		return nil, fmt.Errorf("saved state: %w", err)
+	}
+	j.Raw = text
+	return &j, nil
+}
+
+// Query selects jobs for List. The zero value selects all.
+type Query struct {
+	// Labels must all be there with these values.
+	Labels map[string]string
+	// States are the statuses to be shown; any when empty.
+	States []events.Status
+	// Session limits the list to one conversation.
+	Session string
+}
+
+func (q Query) wants(j *Job) bool {
+	for k, v := range q.Labels {
+		if have, ok := j.Labels[k]; !ok || have != v {
+			return false
+		}
+	}
+	return (len(q.States) == 0 || slices.Contains(q.States, j.Status)) && (q.Session == "" || q.Session == j.Session)
+}
+
+// List gives the saved states of all jobs that fit, the newest first.
+func (c *Client) List(ctx context.Context, q Query) ([]*Job, error) {
+	entries, err := c.bus.State().List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var list []*Job
+	for _, e := range entries {
+		if strings.Contains(e.Key, ".") { // A part of a state that is kept in several keys.
+			continue
+		}
+		j, err := decodeJob(e.Value)
+		if err != nil {
+			continue // Not ours to repair; the scheduler folds it again.
+		}
+		if q.wants(j) {
+			list = append(list, j)
+		}
+	}
+	slices.SortFunc(list, func(a, b *Job) int {
+		if c := b.Created.Compare(a.Created); c != 0 {
+			return c
+		}
+		return strings.Compare(a.ID, b.ID)
+	})
+	return list, nil
+}
+
+// IDs gives the ids of all jobs with a saved state, sorted.
+func (c *Client) IDs(ctx context.Context) ([]string, error) {
+	keys, err := c.bus.State().Keys(ctx)
+	if err != nil {
+		return nil, err
+	}
+	keys = slices.DeleteFunc(keys, func(k string) bool { return strings.Contains(k, ".") })
+	slices.Sort(keys)
+	return keys, nil
+}
+
+// Experts gives the announced cards by id.
+func (c *Client) Experts(ctx context.Context) ([]events.Card, error) {
+	entries, err := c.bus.Experts().List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	cards := make([]events.Card, 0, len(entries))
+	for _, e := range entries {
+		var card events.Card
+		if json.Unmarshal(e.Value, &card) == nil {
+			cards = append(cards, card)
+		}
+	}
+	slices.SortFunc(cards, func(a, b events.Card) int { return strings.Compare(a.ID, b.ID) })
+	return cards, nil
+}

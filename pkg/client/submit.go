@@ -1,0 +1,180 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// admission bounds the wait for a request in the queue to be admitted or refused when no scheduler answers.
+const admission = 300 * time.Millisecond
+
+// NewID makes a job id: sortable by time, unique without asking anybody.
+func NewID() (string, error) {
+	id, err := uuid.NewV7()
+	if err != nil {
+		return "", fmt.Errorf("make job id: %w", err)
+	}
+	return id.String(), nil
+}
+
+// Submit asks for a job and gives its id, which is made before the first try when the request has none, so that a repeat is
+// the same job. Plan and inputs above the inline limit go to the blobs first. When no scheduler answers, the request is
+// left in the durable queue and admitted later. Errors: events.Faults with everything that is wrong with the request,
+// ErrConflict for an id that is taken by another request, and those of the bus.
+func (c *Client) Submit(ctx context.Context, r events.Request) (string, error) {
+	if faults := r.Validate(); len(faults) > 0 {
+		return "", faults
+	}
+	if r.ID == "" {
+		id, err := NewID()
+		if err != nil {
+			return "", err
+		}
+		r.ID = id
+	}
+	if err := c.offload(ctx, &r); err != nil {
+		return r.ID, err
+	}
+	body, err := json.Marshal(r)
+	if err != nil {
+		return r.ID, fmt.Errorf("submit: %w", err)
+	}
+	if len(body) > bus.MaxMessage {
+		return r.ID, oversize(r, len(body))
+	}
+	answer, fault, err := c.bus.Request(ctx, c.Names().API("submit"), body)
+	switch {
+	case fault != nil && fault.Code != events.CodeUnavailable: // Then the queue keeps it until there is room.
+		return r.ID, refusal(answer, fault)
+	case fault != nil:
+	case err == nil:
+		return r.ID, nil
+	case !errors.Is(err, bus.ErrUnavailable):
+		return r.ID, fmt.Errorf("submit: %w", err)
+	}
+	return r.ID, c.enqueue(ctx, r.ID, body)
+}
+
+// offload moves what is large out of the request.
+func (c *Client) offload(ctx context.Context, r *events.Request) error {
+	if len(r.Plan) > bus.InlineLimit {
+		ref, err := c.bus.PutBlob(ctx, r.ID, r.Plan)
+		if err != nil {
+			return fmt.Errorf("submit plan: %w", err)
+		}
+		r.Plan, r.PlanRef = nil, &ref
+	}
+	size := 0
+	for _, v := range r.Inputs {
+		size += len(v)
+	}
+	if size > bus.InlineLimit {
+		text, err := json.Marshal(r.Inputs)
+		if err != nil {
+			return fmt.Errorf("submit inputs: %w", err)
+		}
+		ref, err := c.bus.PutBlob(ctx, r.ID, text)
+		if err != nil {
+			return fmt.Errorf("submit inputs: %w", err)
+		}
+		r.Inputs, r.InputsRef = nil, &ref
+	}
+	return nil
+}
+
+// oversize says which text makes a request too large. Plan and inputs went to the blobs before.
+func oversize(r events.Request, size int) events.Faults {
+	field := "request"
+	for _, text := range []struct{ name, value string }{{"goal", r.Goal}, {"context", r.Context}} {
+		if len(text.value) > size/2 {
+			field = text.name
+		}
+	}
+	return events.Faults{{
+		Code: events.CodeTooLarge, Field: field, Message: fmt.Sprintf("the request is too large: %d bytes, at most %d are taken", size, bus.MaxMessage),
+		Hint: "give what is large as an input or in the plan, which travel by reference",
+	}}
+}
+
+// refusal is the error behind a refused request: every fault where the answer lists them.
+func refusal(answer []byte, fault *events.Fault) error {
+	var rejection events.Rejection
+	var err error = fault
+	if json.Unmarshal(answer, &rejection) == nil && len(rejection.Faults) > 0 {
+		err = rejection.Faults
+		fault = &rejection.Faults[0]
+	}
+	switch fault.Code {
+	case events.CodeConflict:
+		return fmt.Errorf("%w: %w", ErrConflict, err)
+	case events.CodeNotFound:
+		return fmt.Errorf("%w: %w", ErrNotFound, err)
+	case events.CodeUnavailable:
+		return fmt.Errorf("%w: %w", bus.ErrUnavailable, err)
+	case events.CodeNotPermitted:
+		return fmt.Errorf("%w: %w", bus.ErrNotPermitted, err)
+	}
+	return err
+}
+
+// roomless says what to do about a bus that is full; other errors stay what they are.
+func roomless(err error) error {
+	if !errors.Is(err, bus.ErrFull) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", bus.ErrFull, &events.Fault{
+		Code: events.CodeUnavailable, Message: "the bus has no room for the request, which was not stored", Cause: err.Error(),
+		Hint: "delete jobs, give the server more disk, or submit again later; `jobgraph doctor` shows what is full",
+	})
+}
+
+// enqueue puts the request into the durable queue and waits a moment for a rejection; without one it stands.
+func (c *Client) enqueue(ctx context.Context, id string, body []byte) error {
+	rejected := make(chan events.Rejection, 1)
+	stop, err := c.bus.SubscribeCore(c.Names().Rejected(), func(_ string, text []byte) {
+		var r events.Rejection
+		if json.Unmarshal(text, &r) == nil && r.JobID == id {
+			select {
+			case rejected <- r:
+			default:
+			}
+		}
+	})
+	if err != nil {
+		return fmt.Errorf("submit: %w", err)
+	}
+	defer stop()
+	m := events.Message{Subject: c.Names().Request(), Body: body, Header: map[string][]string{events.HeaderMsgID: {id}}}
+	if _, err := c.bus.Publish(ctx, m, bus.Expect{}); err != nil {
+		return fmt.Errorf("submit: %w", roomless(err))
+	}
+	// The connection is ordered, but the queue is not read by us: the admission is seen in the log.
+	ctx, cancel := context.WithTimeout(ctx, admission)
+	defer cancel()
+	seen, ended := make(chan struct{}, 1), make(chan struct{})
+	go func() { // Ends with ctx at the latest; waited for below.
+		defer close(ended)
+		for _, err := range c.Watch(ctx, id, 0) {
+			if err == nil {
+				seen <- struct{}{}
+			}
+			return
+		}
+	}()
+	defer func() { <-ended }()
+	defer cancel()
+	select {
+	case r := <-rejected:
+		return refusal(nil, &r.Faults[0])
+	case <-seen:
+	case <-ctx.Done():
+	}
+	return nil
+}

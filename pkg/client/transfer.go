@@ -1,0 +1,204 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// Export reads a job with its blobs and its saved state. What a stranger has put between the facts of its log, under a subject
+// that is none of the log's, is left out. Errors: ErrNotFound, and those of the bus.
+func (c *Client) Export(ctx context.Context, job string, now time.Time) (*Export, error) {
+	if err := checkID(job); err != nil {
+		return nil, err
+	}
+	x := &Export{Job: job, Prefix: c.Names().Prefix(), Taken: now.UTC(), Blobs: map[string][]byte{}}
+	for s, err := range c.bus.StoredOf(ctx, job, 0) {
+		if err != nil {
+			return nil, fmt.Errorf("export: %w", err)
+		}
+		if _, ok := c.Names().Parse(s.Subject); !ok {
+			continue
+		}
+		x.Records = append(x.Records, Record{Subject: s.Subject, Header: s.Header, Seq: s.Seq, Time: s.Time, Body: s.Body})
+	}
+	if len(x.Records) == 0 {
+		return nil, notFound(job)
+	}
+	digests, err := c.bus.Blobs(ctx, job)
+	if err != nil {
+		return nil, fmt.Errorf("export: %w", err)
+	}
+	for _, digest := range digests {
+		if x.Blobs[digest], err = c.bus.GetBlob(ctx, job, digest); err != nil {
+			return nil, fmt.Errorf("export: %w", err)
+		}
+	}
+	x.State, err = c.State(ctx, job)
+	if err != nil && !errors.Is(err, bus.ErrNotFound) {
+		return nil, fmt.Errorf("export: %w", err)
+	}
+	return x, nil
+}
+
+// Import writes a job into this bus under its own id. The runs that had ended are closed in their journals first, so that
+// nothing finished is executed again; a job that had not ended goes on here. A job that is there already with the same
+// content is left alone; with other content, or when it moved while it was imported, the error is ErrConflict.
+func (c *Client) Import(ctx context.Context, x *Export) error {
+	if err := c.admits(ctx, x); err != nil || len(x.Records) == 0 {
+		return err
+	}
+	there, err := c.exists(ctx, x.Job)
+	if err != nil {
+		return fmt.Errorf("import: %w", err)
+	}
+	if there {
+		have, err := c.Export(ctx, x.Job, x.Taken)
+		if err != nil {
+			return err
+		}
+		if have.holds(x) {
+			return nil
+		}
+		return fmt.Errorf("%w: %w", ErrConflict, &events.Fault{
+			Code: events.CodeConflict, Field: "job", Message: "job " + x.Job + " is here already, with other events", Hint: "jobgraph delete " + x.Job + " removes it",
+		})
+	}
+	for digest, data := range x.Blobs {
+		if ref, err := c.bus.PutBlob(ctx, x.Job, data); err != nil {
+			return fmt.Errorf("import blob %s: %w", digest, err)
+		} else if ref.Digest != digest {
+			return fmt.Errorf("%w: blob %s", ErrExport, digest)
+		}
+	}
+	if err := c.fence(ctx, x); err != nil {
+		return fmt.Errorf("import: %w", err)
+	}
+	return c.replay(ctx, x)
+}
+
+// holds reports whether every record of another export is among these, in the same order. What the scheduler states by
+// itself does not count: it may have added to it, or have been faster than an import.
+func (x *Export) holds(other *Export) bool {
+	mine, theirs := events.NewNames(x.Prefix).Prefix(), events.NewNames(other.Prefix).Prefix()
+	at := 0
+	for _, r := range other.Records {
+		if derived(other, r) {
+			continue
+		}
+		for at < len(x.Records) && !x.Records[at].same(mine, r, theirs) {
+			at++
+		}
+		if at == len(x.Records) {
+			return false
+		}
+		at++
+	}
+	return true
+}
+
+// same compares subjects behind their prefixes, and bodies.
+func (r Record) same(prefix string, other Record, otherPrefix string) bool {
+	return strings.TrimPrefix(r.Subject, prefix) == strings.TrimPrefix(other.Subject, otherPrefix) && bytes.Equal(r.Body, other.Body)
+}
+
+// admits checks that the file begins as a job does.
+func (c *Client) admits(ctx context.Context, x *Export) error {
+	if err := checkID(x.Job); err != nil {
+		return err
+	}
+	if len(x.Records) == 0 {
+		return fmt.Errorf("%w: it holds no records", ErrExport)
+	}
+	for e, err := range x.Events() {
+		if err != nil {
+			return err
+		}
+		if e.Kind != events.KindJobRequested {
+			return fmt.Errorf("%w: it begins with %s, not with %s", ErrExport, e.Kind, events.KindJobRequested)
+		}
+		break
+	}
+	return ctx.Err()
+}
+
+// fence closes the last ended run of each SubJob in its journal.
+func (c *Client) fence(ctx context.Context, x *Export) error {
+	ended := map[string]int{}
+	for e, err := range x.Events() {
+		if err != nil {
+			return err
+		}
+		if e.Run > 0 && e.Kind != events.KindSubJobStarted && e.Kind != events.KindSubJobProgressed {
+			ended[e.SubJob] = max(ended[e.SubJob], e.Run)
+		}
+	}
+	for _, subjob := range sortedKeys(ended) {
+		record := events.JournalRecord{Type: events.JournalClosed, Run: ended[subjob], Reason: "imported"}
+		_, err := c.bus.Journal(x.Job, subjob).Append(ctx, record, 0)
+		if err != nil && !errors.Is(err, bus.ErrConflict) {
+			return err
+		}
+	}
+	return nil
+}
+
+// replay publishes the records in order, each on its subject under this bus's prefix.
+func (c *Client) replay(ctx context.Context, x *Export) error {
+	seen := map[string]bool{}
+	acks := make([]bus.Ack, 0, len(x.Records))
+	for _, r := range x.Records {
+		m := r.On(c.Names().Prefix())
+		expect := bus.Expect{}
+		if !seen[m.Subject] {
+			expect, seen[m.Subject] = bus.ExpectNone(), true
+		}
+		acks = append(acks, c.bus.PublishAsync(m, expect))
+	}
+	var errs []error
+	for i, ack := range acks {
+		_, err := ack.Wait(ctx)
+		if errors.Is(err, bus.ErrConflict) && derived(x, x.Records[i]) {
+			continue // The scheduler reads along and was faster: what it states of the same events is there already.
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("import record %d (%s): %w", i+1, x.Records[i].Subject, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// derived reports whether a record is a fact that the scheduler states by itself when it folds the ones before it.
+func derived(x *Export, r Record) bool {
+	at, ok := events.NewNames(x.Prefix).Parse(r.Subject)
+	if !ok || at.Control {
+		return false
+	}
+	switch at.Kind {
+	case events.KindJobFinished, events.KindJobFailed, events.KindJobStopped, events.KindSubJobClosed:
+		return true
+	case events.KindSubJobStarted, events.KindSubJobProgressed:
+		return false
+	}
+	d, _ := events.Define(at.Kind)
+	return d.Skippable
+}
+
+// On is the record as a message under another prefix: headers of the envelope are kept, those that told the broker of the
+// first publish what to do are left out.
+func (r Record) On(prefix string) events.Message {
+	_, rest, _ := strings.Cut(r.Subject, ".")
+	m := events.Message{Subject: prefix + "." + rest, Body: r.Body, Header: map[string][]string{}}
+	for name, values := range r.Header {
+		if !strings.HasPrefix(strings.ToLower(name), "nats-") {
+			m.Header[name] = values
+		}
+	}
+	return m
+}

@@ -1,0 +1,159 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// batch is how many events are taken at once from a subscription.
+const batch = 256
+
+// Events gives a job's events behind a sequence, in order, up to now. Plans that went by reference are filled in.
+// Errors: ErrNotFound when the log has none at all, and those of the bus.
+func (c *Client) Events(ctx context.Context, job string, after uint64) iter.Seq2[events.Event, error] {
+	return func(yield func(events.Event, error) bool) {
+		if err := checkID(job); err != nil {
+			yield(events.Event{}, err)
+			return
+		}
+		found := after > 0
+		for e, err := range c.bus.EventsOf(ctx, job, after) {
+			if err == nil {
+				err = c.Resolve(ctx, &e)
+			}
+			if found = true; !yield(e, err) || err != nil {
+				return
+			}
+		}
+		if !found {
+			yield(events.Event{}, notFound(job))
+		}
+	}
+}
+
+// Watch gives a job's events from a sequence on (0: from the first), and then each new one as it is stored, until the
+// caller breaks off or ctx ends, which is then the last error. It waits for a job that does not exist yet.
+func (c *Client) Watch(ctx context.Context, job string, from uint64) iter.Seq2[events.Event, error] {
+	return func(yield func(events.Event, error) bool) {
+		fail := func(err error) { yield(events.Event{}, err) }
+		if err := checkID(job); err != nil {
+			fail(err)
+			return
+		}
+		sub, err := c.bus.Follow(ctx, c.Names().JobEvents(job), bus.FollowOptions{StartSeq: from})
+		if err != nil {
+			fail(fmt.Errorf("watch job %s: %w", job, err))
+			return
+		}
+		defer sub.Stop()
+		for {
+			list, err := sub.Next(ctx, batch)
+			if err != nil {
+				fail(fmt.Errorf("watch job %s: %w", job, err))
+				return
+			}
+			for i := range list {
+				e, ok := list[i].Event()
+				if !ok {
+					continue
+				}
+				err := c.Resolve(ctx, &e)
+				if !yield(e, err) || err != nil {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Ended reports whether an event is the end of its job, and what it says.
+func Ended(e events.Event) (*events.JobEnded, bool) {
+	ended, ok := e.Data.(*events.JobEnded)
+	return ended, ok
+}
+
+// endAfter is the end of a job as one more event leaves it: a new end, none after a recovery, else the one before.
+func endAfter(before *events.JobEnded, e events.Event) *events.JobEnded {
+	if end, ok := Ended(e); ok {
+		return end
+	}
+	if e.Kind == events.KindJobRecovered {
+		return nil
+	}
+	return before
+}
+
+// Wait blocks until the job has ended and gives how. Errors: ErrNotFound for a job that does not exist, the context's own,
+// and those of the bus.
+func (c *Client) Wait(ctx context.Context, job string) (*events.JobEnded, error) {
+	var ended *events.JobEnded
+	last := uint64(0)
+	see := func(e events.Event) {
+		last, ended = e.Seq, endAfter(ended, e)
+	}
+	for e, err := range c.Events(ctx, job, 0) {
+		if err != nil {
+			return nil, err
+		}
+		see(e)
+	}
+	if ended != nil {
+		return ended, nil
+	}
+	for e, err := range c.Watch(ctx, job, last+1) {
+		if err != nil {
+			return nil, err
+		}
+		if see(e); ended != nil {
+			return ended, nil
+		}
+	}
+	return nil, ctx.Err()
+}
+
+// Resolve fills in the plan of an event that names it by reference. Errors: ErrNotFound when the blob is gone.
+func (c *Client) Resolve(ctx context.Context, e *events.Event) error {
+	ref, fill := PlanRef(e)
+	if ref == nil {
+		return nil
+	}
+	text, err := c.bus.GetBlob(ctx, e.Job, ref.Digest)
+	if err != nil {
+		return fmt.Errorf("plan of event %d: %w", e.Seq, err)
+	}
+	return fill(text)
+}
+
+// Blob reads a payload of a job. Errors: ErrNotFound, and those of the bus.
+func (c *Client) Blob(ctx context.Context, job string, ref events.Ref) ([]byte, error) {
+	if err := checkID(job); err != nil {
+		return nil, err
+	}
+	return c.bus.GetBlob(ctx, job, ref.Digest)
+}
+
+// Head is the sequence of a job's last event. Errors: ErrNotFound for a job without any.
+func (c *Client) Head(ctx context.Context, job string) (uint64, error) {
+	if err := checkID(job); err != nil {
+		return 0, err
+	}
+	last, err := c.bus.LastOn(ctx, c.Names().Log, c.Names().JobEvents(job))
+	if errors.Is(err, bus.ErrNotFound) {
+		return 0, notFound(job)
+	}
+	return last.Seq, err
+}
+
+// exists reports whether the log has anything of a job.
+func (c *Client) exists(ctx context.Context, job string) (bool, error) {
+	_, err := c.bus.LastOn(ctx, c.Names().Log, c.Names().JobEvents(job))
+	if errors.Is(err, bus.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}

@@ -1,0 +1,167 @@
+package events
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Header names. The ce- ones are those of the CloudEvents binary content mode.
+const (
+	HeaderSpec      = "ce-specversion"
+	HeaderID        = "ce-id"
+	HeaderSource    = "ce-source"
+	HeaderType      = "ce-type"
+	HeaderSkippable = "ce-skippable" // "true" on kinds that a reader may pass over when it does not know them.
+	HeaderTrace     = "traceparent"
+	HeaderMsgID     = "Nats-Msg-Id"
+)
+
+// Message is one message on the bus, without the bus.
+type Message struct {
+	Subject string              // Subject is where it is published or was read.
+	Header  map[string][]string // Header holds its headers; CloudEvents ones in lower case.
+	Body    []byte              // Body is its payload, JSON for everything of ours.
+}
+
+// Get is the first value of a header, or "".
+func (m *Message) Get(name string) string {
+	if v := m.Header[name]; len(v) > 0 {
+		return v[0]
+	}
+	return ""
+}
+
+// Event is one fact of a job, as written or as read from the log.
+type Event struct {
+	Kind Kind   // Kind says what Data is.
+	ID   string // ID is the CloudEvents id; deterministic for everything that Jobgraph derives.
+	Job  string // Job is the job's id.
+	// SubJob and Run name the run that a fact is about, where it is about one.
+	SubJob  string
+	Run     int
+	Key     string // Key is the last token of the subject of a fact about neither job nor run: a request, a timer, a turn.
+	Control bool   // Control is true for what was read from the job's control subject, whatever it says.
+	Source  string // Source is the CloudEvents source: who states the fact.
+	Trace   string // Trace is the W3C traceparent, if any.
+	// Seq is the sequence in the log and Time the log's own timestamp; both are zero before it is stored.
+	Seq   uint64
+	Time  time.Time
+	Data  any    // Data is a pointer to the payload of Kind; nil when Fault is set or the kind is unknown.
+	Raw   []byte // Raw is the body as read, when Fault is set.
+	Fault *Fault // Fault says why the body could not be decoded.
+}
+
+// Encode writes an event in binary mode. It fails only for a payload that cannot be JSON.
+func Encode(n Names, e Event) (Message, error) {
+	body, err := json.Marshal(e.Data)
+	if err != nil {
+		return Message{}, fmt.Errorf("encode %s: %w", e.Kind, err)
+	}
+	m := Message{Body: body, Header: map[string][]string{
+		HeaderSpec: {"1.0"}, HeaderID: {e.ID}, HeaderSource: {e.Source}, HeaderType: {e.Kind.Type()},
+	}}
+	if e.Trace != "" {
+		m.Header[HeaderTrace] = []string{e.Trace}
+	}
+	if byKind[e.Kind].Skippable {
+		m.Header[HeaderSkippable] = []string{"true"}
+	}
+	switch {
+	case byKind[e.Kind].Run:
+		m.Subject = n.RunEvent(e.Job, e.Kind, e.SubJob, e.Run)
+	case e.Key != "":
+		m.Subject = n.Event(e.Job, e.Kind, e.Key)
+	default:
+		m.Subject = n.Event(e.Job, e.Kind)
+	}
+	return m, nil
+}
+
+// Decode reads a message of the log. ok is false when the subject is no subject of the log. Everything else gives an event:
+// what cannot be read leaves Data nil and Fault set, with the bytes in Raw. The code of the fault says what to do: malformed
+// bytes and what a later version calls skippable are passed over, any other kind of a later version must be understood.
+func Decode(n Names, m Message) (e Event, ok bool) {
+	a, ok := n.Parse(m.Subject)
+	if !ok {
+		return e, false
+	}
+	e = Event{Kind: a.Kind, Job: a.Job, SubJob: a.SubJob, Run: a.Run, Key: a.ID, Control: a.Control}
+	e.ID, e.Source, e.Trace = m.Get(HeaderID), m.Get(HeaderSource), m.Get(HeaderTrace)
+	ceType, skippable, body := m.Get(HeaderType), m.Get(HeaderSkippable) == "true", m.Body
+	if ceType == "" {
+		ceType, skippable, body = e.structured(body)
+	}
+	kind, version := kindOf(ceType)
+	if a.Control && version != "" {
+		e.Kind = kind
+	}
+	d, known := byKind[e.Kind]
+	switch {
+	case e.Kind == "": // Bytes on the control subject that name no kind of ours ask for nothing.
+		e.spoil(body, errors.New("no kind is named"))
+	case !a.Control && ceType != "" && kind != a.Kind:
+		e.spoil(m.Body, fmt.Errorf("subject says %s, type says %.80q", a.Kind, ceType))
+	case version != "" && (!known || version != "v1"):
+		e.Raw, e.Fault = body, &Fault{Code: CodeMustUnderstand, Message: fmt.Sprintf("unknown kind %.80q", ceType), Hint: "upgrade this service"}
+		if skippable {
+			e.Fault.Code = CodeSkippable
+		}
+	case !known:
+		e.spoil(body, fmt.Errorf("unknown kind %.80q", e.Kind))
+	case a.Control != d.Control:
+		e.spoil(body, fmt.Errorf("%s does not belong on subject %s", e.Kind, m.Subject))
+	default:
+		e.decode(d, body)
+	}
+	return e, true
+}
+
+func (e *Event) decode(d Definition, body []byte) {
+	data := d.New()
+	err := json.Unmarshal(body, data)
+	if err == nil && !bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("{")) {
+		err = errors.New("want a JSON object")
+	}
+	if c, ok := data.(interface{ check(*Event) error }); ok && err == nil {
+		err = c.check(e)
+	}
+	if err != nil {
+		e.spoil(body, err)
+		return
+	}
+	e.Data = data
+}
+
+func (e *Event) spoil(body []byte, err error) {
+	e.Raw, e.Fault = body, &Fault{Code: CodeMalformed, Message: "malformed " + string(e.Kind), Cause: err.Error()}
+}
+
+// structured reads a CloudEvent in structured mode, or a bare body that names its kind in "type".
+func (e *Event) structured(body []byte) (ceType string, skippable bool, data []byte) {
+	var s struct {
+		Spec      string          `json:"specversion"`
+		Type      string          `json:"type"`
+		ID        string          `json:"id"`
+		Source    string          `json:"source"`
+		Trace     string          `json:"traceparent"`
+		Skippable bool            `json:"skippable"`
+		Data      json.RawMessage `json:"data"`
+	}
+	if !bytes.Contains(body, []byte(`"type"`)) || json.Unmarshal(body, &s) != nil {
+		return "", false, body
+	}
+	if s.Spec == "" {
+		if _, version := kindOf(s.Type); version == "" {
+			return "", false, body
+		}
+		return s.Type, s.Skippable, body
+	}
+	e.ID, e.Source, e.Trace = s.ID, s.Source, s.Trace
+	if s.Data == nil {
+		s.Data = json.RawMessage("{}")
+	}
+	return s.Type, s.Skippable, s.Data
+}

@@ -1,0 +1,120 @@
+package events
+
+import (
+	"encoding/hex"
+	"hash/fnv"
+	"strings"
+)
+
+// MaxID is the longest id of an expert, job or SubJob, in bytes.
+const MaxID = 64
+
+// Shards is the number of partitions a job's events are spread over; fixed for ever.
+const Shards = 64
+
+// Reserved SubJob ids: work that is not a step of the plan.
+const (
+	PlanID  = "~plan"  // The planning of the whole job.
+	FinalID = "~final" // The finalisation by an expert.
+)
+
+// PlannerPool and PlannerExpert address planning work.
+const (
+	PlannerPool   = "~planner"
+	PlannerExpert = "~planner"
+	// DefaultPool serves every expert that names no pool of its own.
+	DefaultPool = "default"
+)
+
+// ValidID reports whether s may be chosen by a user as an id: [A-Za-z0-9_-]{1,64}.
+func ValidID(s string) bool { return len(s) <= MaxID && validToken(s, false) }
+
+// ValidToken also admits "~", which marks ids made by Jobgraph (spliced SubJobs, planning), up to 512 bytes.
+func ValidToken(s string) bool { return len(s) <= 512 && validToken(s, true) }
+
+func validToken(s string, tilde bool) bool {
+	if s == "" {
+		return false
+	}
+	for i := range len(s) {
+		if !idByte(s[i]) && (!tilde || s[i] != '~') {
+			return false
+		}
+	}
+	return true
+}
+
+func idByte(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-'
+}
+
+// escapeMark opens an id that EscapeID had to change; such an id is never chosen by EscapeID for another text.
+const escapeMark = "x--"
+
+// EscapeID maps any text to a valid id. A text that is one already stays; any other becomes "x--" followed by its bytes,
+// each one outside [A-Za-z0-9-] as "_hh". UnescapeID gives the text back. A text whose id would be too long is cut and
+// ends in a hash: distinct still, but no longer reversible, so callers keep the given text beside it.
+func EscapeID(text string) string {
+	if ValidID(text) && !strings.HasPrefix(text, escapeMark) {
+		return text
+	}
+	var b strings.Builder
+	b.WriteString(escapeMark)
+	for i := range len(text) {
+		if c := text[i]; idByte(c) && c != '_' {
+			b.WriteByte(c)
+		} else {
+			b.WriteString("_" + hex.EncodeToString([]byte{c}))
+		}
+	}
+	if b.Len() < MaxID { // One that is cut has the full length: the two never meet.
+		return b.String()
+	}
+	h := fnv.New128a()
+	h.Write([]byte(text))
+	return b.String()[:MaxID-34] + "--" + hex.EncodeToString(h.Sum(nil))
+}
+
+// UnescapeID gives back the text that EscapeID mapped, or the id itself when it was not mapped or was cut.
+func UnescapeID(id string) string {
+	rest, ok := strings.CutPrefix(id, escapeMark)
+	if !ok {
+		return id
+	}
+	var b strings.Builder
+	for i := 0; i < len(rest); i++ {
+		if rest[i] != '_' {
+			b.WriteByte(rest[i])
+			continue
+		}
+		raw, err := hex.DecodeString(rest[i+1 : min(i+3, len(rest))])
+		if err != nil {
+			return id
+		}
+		b.Write(raw)
+		i += 2
+	}
+	if EscapeID(b.String()) != id {
+		return id
+	}
+	return b.String()
+}
+
+// Slug derives an expert's id from its name: letters and digits of ASCII lower-cased, runs of anything else one "-".
+// A name with any other letter is escaped instead.
+func Slug(name string) string {
+	word := func(c rune) bool { return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' }
+	words := strings.FieldsFunc(strings.ToLower(name), func(c rune) bool { return !word(c) })
+	slug := strings.Join(words, "-")
+	if strings.ContainsFunc(name, func(c rune) bool { return c >= 0x80 }) || !ValidID(slug) {
+		return EscapeID(name)
+	}
+	return slug
+}
+
+// ShardOf is the partition of a job: FNV-1a of its id modulo Shards.
+func ShardOf(job string) int {
+	h := fnv.New32a()
+	h.Write([]byte(job))
+	return int(h.Sum32() % Shards)
+}

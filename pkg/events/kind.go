@@ -1,0 +1,125 @@
+package events
+
+import "strings"
+
+// Kind names a fact, "<noun>.<verb in the past>". It is the middle of the CloudEvents type io.jobgraph.<kind>.v1.
+type Kind string
+
+// Inputs of the fold.
+const (
+	KindJobRequested     Kind = "job.requested"
+	KindGraphCreated     Kind = "graph.created"
+	KindPlanRejected     Kind = "plan.rejected"
+	KindJobAnswered      Kind = "job.answered"
+	KindInputRequested   Kind = "input.requested"
+	KindInputClosed      Kind = "input.closed"
+	KindSubJobStarted    Kind = "subjob.started"
+	KindSubJobProgressed Kind = "subjob.progressed"
+	KindSubJobReported   Kind = "subjob.reported"
+	KindSubJobClosed     Kind = "subjob.closed"
+	KindTimerFired       Kind = "timer.fired"
+	KindStopRequested    Kind = "stop.requested"
+	KindRecoverRequested Kind = "recover.requested"
+	KindFailRequested    Kind = "fail.requested"
+	KindRetryRequested   Kind = "retry.requested"
+	KindRerunRequested   Kind = "rerun.requested"
+	KindPlanEdited       Kind = "plan.edited"
+	KindJobPlanning      Kind = "job.planning"
+	KindJobWaiting       Kind = "job.waiting"
+	KindJobRunning       Kind = "job.running"
+	KindJobFinalizing    Kind = "job.finalizing"
+	KindJobFinished      Kind = "job.finished"
+	KindJobFailed        Kind = "job.failed"
+	KindJobStopped       Kind = "job.stopped"
+	KindJobRecovered     Kind = "job.recovered"
+	KindGraphReplaced    Kind = "graph.replaced"
+	KindJobAdvanced      Kind = "job.advanced"
+)
+
+// Definition is what the contract says of a kind.
+type Definition struct {
+	// Kind is the name.
+	Kind Kind
+	// New makes an empty payload to decode into.
+	New func() any
+	// Control events share the one subject ….control of their job.
+	Control bool
+	// Run events carry SubJob and run as the last two tokens of their subject.
+	Run bool
+	// Skippable kinds may be passed over by a reader that does not know them; the others stop it at that job.
+	Skippable bool
+	// Doc is one sentence for the generated documentation.
+	Doc string
+}
+
+// Definitions lists every kind, in the order of the documentation.
+func Definitions() []Definition { return definitions }
+
+// Define gives the definition of a kind; ok is false for a kind this version does not know.
+func Define(k Kind) (Definition, bool) {
+	d, ok := byKind[k]
+	return d, ok
+}
+
+func payload[T any]() any { return new(T) }
+
+var definitions = []Definition{
+	{Kind: KindJobRequested, New: payload[JobRequested], Doc: "A job was admitted, with every limit and policy resolved."},
+	{Kind: KindGraphCreated, New: payload[GraphCreated], Run: true, Doc: "A planning run made a checked JobGraph, for the whole job or in place of one SubJob."},
+	{Kind: KindPlanRejected, New: payload[PlanRejected], Run: true, Doc: "A planning run found no valid plan."},
+	{Kind: KindJobAnswered, New: payload[JobAnswered], Run: true, Doc: "A planning run answered the job without a graph."},
+	{Kind: KindInputRequested, New: payload[InputRequested], Run: true, Doc: "A run waits for a person or a moment, and gave its work message back."},
+	{Kind: KindInputClosed, New: payload[InputClosed], Doc: "A request for input was answered, has expired or was cancelled."},
+	{Kind: KindSubJobStarted, New: payload[SubJobStarted], Run: true, Skippable: true, Doc: "A run has lasted 50 ms and is still at work."},
+	{Kind: KindSubJobProgressed, New: payload[SubJobProgressed], Run: true, Skippable: true, Doc: "A milestone of a run."},
+	{Kind: KindSubJobReported, New: payload[SubJobReported], Run: true, Doc: "A run ended with one of the four outcomes."},
+	{Kind: KindSubJobClosed, New: payload[SubJobClosed], Run: true, Doc: "The scheduler has closed a run in its journal: nobody can claim it any more."},
+	{Kind: KindTimerFired, New: payload[TimerFired], Doc: "An armed timer came due."},
+	{Kind: KindStopRequested, New: payload[StopRequested], Control: true, Doc: "Somebody wants a job or a SubJob to stop."},
+	{Kind: KindRecoverRequested, New: payload[RecoverRequested], Control: true, Doc: "Somebody wants a stopped or failed job to go on."},
+	{Kind: KindFailRequested, New: payload[FailRequested], Control: true, Doc: "Somebody declares a job or a SubJob failed."},
+	{Kind: KindRetryRequested, New: payload[RetryRequested], Control: true, Doc: "Somebody wants a failed or stopped SubJob to run again."},
+	{Kind: KindRerunRequested, New: payload[RerunRequested], Control: true, Doc: "Somebody wants the job to run again from a SubJob, with edited input."},
+	{Kind: KindPlanEdited, New: payload[PlanEdited], Control: true, Doc: "Somebody replaced the unfinished part of the plan."},
+	{Kind: KindJobPlanning, New: payload[JobMoved], Skippable: true, Doc: "Planning work was issued."},
+	{Kind: KindJobWaiting, New: payload[JobMoved], Skippable: true, Doc: "Nothing runs, and a person is asked."},
+	{Kind: KindJobRunning, New: payload[JobMoved], Skippable: true, Doc: "The graph runs."},
+	{Kind: KindJobFinalizing, New: payload[JobMoved], Skippable: true, Doc: "Every SubJob is final and the result is being made."},
+	{Kind: KindJobFinished, New: payload[JobEnded], Doc: "The job ended well."},
+	{Kind: KindJobFailed, New: payload[JobEnded], Doc: "The job ended badly."},
+	{Kind: KindJobStopped, New: payload[JobEnded], Doc: "The job was stopped."},
+	{Kind: KindJobRecovered, New: payload[JobMoved], Skippable: true, Doc: "A stopped or failed job goes on."},
+	{Kind: KindGraphReplaced, New: payload[GraphReplaced], Skippable: true, Doc: "Nodes of the graph were replaced."},
+	{Kind: KindJobAdvanced, New: payload[JobAdvanced], Skippable: true, Doc: "The transitions of SubJobs since the last save."},
+}
+
+var byKind = func() map[Kind]Definition {
+	m := make(map[Kind]Definition, len(definitions))
+	for _, d := range definitions {
+		m[d.Kind] = d
+	}
+	return m
+}()
+
+const typePrefix, typeSuffix = "io.jobgraph.", ".v1"
+
+// Type is the CloudEvents type of a kind.
+func (k Kind) Type() string { return typePrefix + string(k) + typeSuffix }
+
+// KindOf reads a CloudEvents type, or the bare kind; ok is false when it is neither of ours.
+func KindOf(ceType string) (k Kind, ok bool) {
+	k, version := kindOf(ceType)
+	return k, version == "v1"
+}
+
+// kindOf also reads types of other versions; the version is empty for what is no type of ours.
+func kindOf(ceType string) (k Kind, version string) {
+	if rest, is := strings.CutPrefix(ceType, typePrefix); is {
+		cut := max(0, strings.LastIndexByte(rest, '.'))
+		return Kind(rest[:cut]), strings.TrimPrefix(rest[cut:], ".")
+	}
+	if _, bare := byKind[Kind(ceType)]; bare {
+		version = "v1"
+	}
+	return Kind(ceType), version
+}

@@ -1,0 +1,60 @@
+package events
+
+import "encoding/json"
+
+// Plan is a JobGraph in native form: what every dialect decodes into and what graph.created carries.
+type Plan struct {
+	PlanID  string `json:"plan_id,omitempty"` // PlanID names the plan; the job's id when empty.
+	Title   string `json:"title,omitempty"`   // Title is a short heading for people.
+	Locale  string `json:"locale,omitempty"`  // Locale is the language of goals and answers, BCP 47.
+	Thought string `json:"thought,omitempty"` // Thought is the planner's own summary of the intent.
+	// HasEnoughContext says that the question could be answered from what is known (deer-go).
+	HasEnoughContext *bool    `json:"has_enough_context,omitempty"`
+	Adequate         *bool    `json:"adequate,omitempty"`         // Adequate false means that the planner needs more from the person (ValueCell); see GuidanceMessage.
+	Reason           string   `json:"reason,omitempty"`           // Reason explains Adequate.
+	GuidanceMessage  string   `json:"guidance_message,omitempty"` // GuidanceMessage is shown to the person before anything runs.
+	OrigQuery        string   `json:"orig_query,omitempty"`       // OrigQuery is the request as it was typed.
+	CreatedAt        string   `json:"created_at,omitempty"`       // CreatedAt is when the plan was made, RFC 3339, as given.
+	SubJobs          []SubJob `json:"subjobs"`                    // SubJobs are the nodes of the graph, in the order of the plan.
+}
+
+// SubJob is one node of a plan.
+type SubJob struct {
+	ID                 string          `json:"id"`                            // ID is unique in the plan.
+	Name               string          `json:"name,omitempty"`                // Name is the id as it was given, when it did not fit and had to be mapped.
+	Goal               string          `json:"goal"`                          // Goal says what to do.
+	Title              string          `json:"title,omitempty"`               // Title is a short heading for people.
+	Context            string          `json:"context,omitempty"`             // Context is all that the expert needs beside the results of its predecessors.
+	CompletionCriteria string          `json:"completion_criteria,omitempty"` // CompletionCriteria says how to tell that it is done.
+	Dependencies       []string        `json:"dependencies,omitempty"`        // Dependencies are the ids of the direct predecessors.
+	Expert             string          `json:"expert,omitempty"`              // Expert is the id of the expert's card; a plan sent by a caller may give its name instead.
+	ExpertName         string          `json:"expert_name,omitempty"`         // ExpertName is the expert's display name; the planner fills it in.
+	Pool               string          `json:"pool,omitempty"`                // Pool is the runner pool that serves the expert; the planner fills it in.
+	Pure               bool            `json:"pure,omitempty"`                // Pure marks an expert without effects: it needs no claim and its first report wins; the planner fills it in.
+	Type               string          `json:"type,omitempty"`                // Type is the kind of step, "research", "processing" or "analysis".
+	Tag                string          `json:"tag,omitempty"`                 // Tag chooses an expert by tag when Expert is empty (OpenManus's "[TAG]").
+	Needs              []string        `json:"needs,omitempty"`               // Needs are capabilities that the expert must have, "web_search" for one.
+	Thinking           string          `json:"thinking,omitempty"`            // Thinking is the planner's reason for the step.
+	Language           string          `json:"language,omitempty"`            // Language is what the step should answer in, BCP 47.
+	OutputSchema       json.RawMessage `json:"output_schema,omitempty"`       // OutputSchema is the JSON Schema that the result has to fit.
+	LifeCycle          *int            `json:"life_cycle,omitempty"`          // LifeCycle is how often the step may be split; the job's limit when nil.
+	Retries            *int            `json:"retries,omitempty"`             // Retries is how often an EXECUTION_ERROR is tried again; the job's limit when nil.
+	Timeout            *Duration       `json:"timeout,omitempty"`             // Timeout is how long one run may take; none when nil.
+	When               string          `json:"when,omitempty"`                // When is a condition over results of direct predecessors; false skips the step.
+	Schedule           *Schedule       `json:"schedule,omitempty"`            // Schedule is when the step recurs (ValueCell).
+	ExecutionRes       json.RawMessage `json:"execution_res,omitempty"`       // ExecutionRes is a result that is known already: the step arrives FINISHED.
+	ExecutionRef       *Ref            `json:"execution_ref,omitempty"`       // ExecutionRef is the same by reference.
+}
+
+// Done reports whether the step arrives with its result.
+func (s *SubJob) Done() bool { return len(s.ExecutionRes) > 0 || s.ExecutionRef != nil }
+
+// Schedule says when something recurs. At most one of the four ways is given.
+type Schedule struct {
+	Pattern         string `json:"pattern,omitempty"`          // Pattern is "once" or "recurring".
+	IntervalMinutes int    `json:"interval_minutes,omitempty"` // IntervalMinutes repeats every so many minutes.
+	DailyTime       string `json:"daily_time,omitempty"`       // DailyTime repeats each day at HH:MM, 24 hours.
+	Cron            string `json:"cron,omitempty"`             // Cron is a five-field expression.
+	At              string `json:"at,omitempty"`               // At is one moment, RFC 3339.
+	Timezone        string `json:"timezone,omitempty"`         // Timezone is an IANA name, UTC when empty.
+}

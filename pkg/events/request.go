@@ -1,0 +1,181 @@
+package events
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Request asks for a job. Only Goal is needed, or Plan.
+type Request struct {
+	Goal          string                     `json:"goal,omitempty"`           // Goal says what is wanted.
+	ID            string                     `json:"id,omitempty"`             // ID is the job's id, [A-Za-z0-9_-]{1,64}; made by intake when empty. The same id is the same job.
+	Context       string                     `json:"context,omitempty"`        // Context is what the experts should know beside the goal.
+	Session       string                     `json:"session,omitempty"`        // Session groups jobs into a conversation.
+	Thread        string                     `json:"thread,omitempty"`         // Thread is one line of talk inside a session.
+	User          string                     `json:"user,omitempty"`           // User is on whose behalf the job runs.
+	Locale        string                     `json:"locale,omitempty"`         // Locale is the language of goals and answers, BCP 47.
+	Profile       string                     `json:"profile,omitempty"`        // Profile names the planner's profile.
+	Expert        string                     `json:"expert,omitempty"`         // Expert skips planning: the whole goal is one SubJob of that expert.
+	Plan          json.RawMessage            `json:"plan,omitempty"`           // Plan is a ready plan in any dialect.
+	PlanRef       *Ref                       `json:"plan_ref,omitempty"`       // PlanRef is the same by reference, for plans that do not fit a message.
+	Inputs        map[string]json.RawMessage `json:"inputs,omitempty"`         // Inputs are named values handed to every SubJob.
+	InputsRef     *Ref                       `json:"inputs_ref,omitempty"`     // InputsRef is the same by reference: one JSON object.
+	Attachments   []Ref                      `json:"attachments,omitempty"`    // Attachments are files handed to every SubJob.
+	Labels        map[string]string          `json:"labels,omitempty"`         // Labels are for selection by people, "key": "value".
+	Priority      int                        `json:"priority,omitempty"`       // Priority orders work of different jobs, higher first, 0 by default.
+	AutoAccept    *bool                      `json:"auto_accept,omitempty"`    // AutoAccept runs the plan without a person's review; true by default.
+	Investigate   *bool                      `json:"investigate,omitempty"`    // Investigate asks for background investigation before planning.
+	ReportStyle   string                     `json:"report_style,omitempty"`   // ReportStyle is the style of the final report.
+	Models        map[string]string          `json:"models,omitempty"`         // Models maps a role ("planner", "expert", "report") to a configured model.
+	Evaluator     *bool                      `json:"evaluator,omitempty"`      // Evaluator asks for an evaluation of each result.
+	Limits        Limits                     `json:"limits,omitzero"`          // Limits bounds the job.
+	FailurePolicy FailurePolicy              `json:"failure_policy,omitempty"` // FailurePolicy is FailFast when empty.
+	Schedule      *Schedule                  `json:"schedule,omitempty"`       // Schedule makes the job recur.
+	Finalize      string                     `json:"finalize,omitempty"`       // Finalize is "tails" (default), "none", or "expert:<id>".
+}
+
+// Limits bounds a job. A nil field takes the default that intake writes into job.requested.
+type Limits struct {
+	MaxSteps      *int `json:"max_steps,omitempty"`       // MaxSteps is the most SubJobs a plan may have.
+	MaxPlanRounds *int `json:"max_plan_rounds,omitempty"` // MaxPlanRounds is how often the whole job may be planned.
+	LifeCycle     *int `json:"life_cycle,omitempty"`      // LifeCycle is how often a SubJob may be split; 0 means never.
+	Retries       *int `json:"retries,omitempty"`         // Retries is how often an EXECUTION_ERROR is tried again; 0 means never.
+	// RetryDelay is the wait before the first retry; it doubles each time, up to a minute or itself.
+	RetryDelay  *Duration `json:"retry_delay,omitempty"`
+	InputRounds *int      `json:"input_rounds,omitempty"` // InputRounds is how often one SubJob may send its predecessors back to work.
+	Deadline    *Duration `json:"deadline,omitempty"`     // Deadline is how long the job may take from its admission.
+	Tokens      *int64    `json:"tokens,omitempty"`       // Tokens is the most model tokens the job may spend.
+	CostUSD     *float64  `json:"cost_usd,omitempty"`     // CostUSD is the most money the job may spend, in US dollars.
+	Concurrency *int      `json:"concurrency,omitempty"`  // Concurrency is the most SubJobs of the job that run at once; 0 means no limit.
+}
+
+// aliases are the ancestors' names of request fields.
+var aliases = map[string]string{
+	"query": "goal", "conversation_id": "session", "session_id": "session", "thread_id": "thread", "user_id": "user",
+	"target_agent_name": "expert", "assigned_expert_name": "expert",
+	"max_step_num": "limits.max_steps", "max_plan_iterations": "limits.max_plan_rounds",
+	"auto_accepted_plan": "auto_accept", "enable_background_investigation": "investigate",
+}
+
+// DecodeRequest reads a job request, leniently in its names (the ancestors' aliases) and strictly in everything else: it
+// returns every fault there is, not the first one.
+func DecodeRequest(body []byte) (Request, Faults) {
+	var r Request
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(body, &fields); err != nil || fields == nil {
+		return r, Faults{malformedRequest(body, err)}
+	}
+	faults := r.assign(fields)
+	faults = append(faults, r.Validate()...)
+	return r, faults
+}
+
+func malformedRequest(body []byte, err error) Fault {
+	f := Fault{Code: CodeMalformed, Message: "a job request is one JSON object", Hint: `send {"goal":"…"}`}
+	if err != nil {
+		f.Cause = err.Error()
+	}
+	if len(bytes.TrimSpace(body)) == 0 {
+		f.Message = "the job request is empty"
+	}
+	return f
+}
+
+func (r *Request) assign(fields map[string]json.RawMessage) Faults {
+	var faults Faults
+	known := r.fields()
+	for _, given := range sortedKeys(fields) {
+		name := given
+		if to, ok := aliases[given]; ok {
+			if _, both := fields[to]; both {
+				faults = append(faults, Fault{Code: CodeConflict, Field: given, Message: "given together with " + to, Hint: "keep one of the two"})
+				continue
+			}
+			name = to
+		}
+		target, ok := known[name]
+		if !ok {
+			faults = append(faults, Fault{Code: CodeUnknownField, Field: given, Message: fmt.Sprintf("unknown field %.80q", given), Hint: "known fields: " + strings.Join(sortedKeys(known), ", ")})
+			continue
+		}
+		if err := strict(fields[given], target); err != nil {
+			faults = append(faults, Fault{Code: CodeInvalid, Field: given, Message: "wrong type or value", Cause: err.Error()})
+		}
+	}
+	return faults
+}
+
+func (r *Request) fields() map[string]any {
+	return map[string]any{
+		"goal": &r.Goal, "id": &r.ID, "context": &r.Context, "session": &r.Session, "thread": &r.Thread, "user": &r.User,
+		"locale": &r.Locale, "profile": &r.Profile, "expert": &r.Expert, "plan": &r.Plan, "plan_ref": &r.PlanRef,
+		"inputs": &r.Inputs, "inputs_ref": &r.InputsRef, "attachments": &r.Attachments, "labels": &r.Labels,
+		"priority": &r.Priority, "auto_accept": &r.AutoAccept, "investigate": &r.Investigate,
+		"report_style": &r.ReportStyle, "models": &r.Models, "evaluator": &r.Evaluator, "limits": &r.Limits,
+		"limits.max_steps": &r.Limits.MaxSteps, "limits.max_plan_rounds": &r.Limits.MaxPlanRounds,
+		"failure_policy": &r.FailurePolicy, "schedule": &r.Schedule, "finalize": &r.Finalize,
+	}
+}
+
+func strict(data []byte, target any) error {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	return d.Decode(target)
+}
+
+// Validate reports every fault of the values themselves; whether experts exist is the planner's to say.
+func (r *Request) Validate() Faults {
+	var faults Faults
+	add := func(code Code, field, message, hint string) {
+		faults = append(faults, Fault{Code: code, Field: field, Message: message, Hint: hint})
+	}
+	hasPlan := len(r.Plan) > 0 && string(r.Plan) != "null" || r.PlanRef != nil
+	if strings.TrimSpace(r.Goal) == "" && !hasPlan {
+		add(CodeMissing, "goal", "neither a goal nor a plan", `say what is wanted: {"goal":"…"}`)
+	}
+	if r.ID != "" && !ValidID(r.ID) {
+		add(CodeInvalid, "id", fmt.Sprintf("id %.80q does not fit", r.ID), "use 1 to 64 of A-Z a-z 0-9 _ -, or leave it out")
+	}
+	if r.FailurePolicy != "" && !slices.Contains([]FailurePolicy{FailFast, Continue, Replan}, r.FailurePolicy) {
+		add(CodeInvalid, "failure_policy", fmt.Sprintf("unknown policy %.40q", r.FailurePolicy), "use fail_fast, continue or replan")
+	}
+	mode, expert, _ := strings.Cut(r.Finalize, ":")
+	if !slices.Contains([]string{"", "tails", "none", "expert"}, mode) || mode == "expert" && expert == "" {
+		add(CodeInvalid, "finalize", fmt.Sprintf("unknown mode %.80q", r.Finalize), "use tails, none or expert:<id>")
+	}
+	return append(faults, r.Limits.validate()...)
+}
+
+func (l *Limits) validate() Faults {
+	var faults Faults
+	check := func(field string, value *int, least int) {
+		if value != nil && (*value < least || *value > 1<<20) {
+			faults = append(faults, Fault{Code: CodeInvalid, Field: "limits." + field, Message: fmt.Sprintf("%d is outside %d to %d", *value, least, 1<<20)})
+		}
+	}
+	check("max_steps", l.MaxSteps, 1)
+	check("max_plan_rounds", l.MaxPlanRounds, 1)
+	check("life_cycle", l.LifeCycle, 0)
+	check("retries", l.Retries, 0)
+	check("input_rounds", l.InputRounds, 0)
+	check("concurrency", l.Concurrency, 0)
+	if l.Tokens != nil && *l.Tokens < 1 {
+		faults = append(faults, Fault{Code: CodeInvalid, Field: "limits.tokens", Message: "must be at least 1"})
+	}
+	if l.CostUSD != nil && *l.CostUSD <= 0 {
+		faults = append(faults, Fault{Code: CodeInvalid, Field: "limits.cost_usd", Message: "must be above 0"})
+	}
+	return faults
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}

@@ -1,0 +1,102 @@
+package events
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestTheAncestorsNamesAreAccepted(t *testing.T) {
+	r, faults := DecodeRequest([]byte(`{"query":"g","conversation_id":"s","thread_id":"t","user_id":"u","target_agent_name":"x","max_step_num":4,"max_plan_iterations":2,"auto_accepted_plan":false,"enable_background_investigation":true}`))
+	if len(faults) > 0 {
+		t.Fatal(faults)
+	}
+	steps, rounds, no, yes := 4, 2, false, true
+	want := Request{Goal: "g", Session: "s", Thread: "t", User: "u", Expert: "x", Limits: Limits{MaxSteps: &steps, MaxPlanRounds: &rounds}, AutoAccept: &no, Investigate: &yes}
+	if !reflect.DeepEqual(r, want) {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestLimitsKeepWhatAnAliasSays(t *testing.T) {
+	r, faults := DecodeRequest([]byte(`{"goal":"g","limits":{"retries":0,"deadline":"1h"},"max_step_num":4}`))
+	if len(faults) > 0 || r.Limits.MaxSteps == nil || *r.Limits.MaxSteps != 4 || r.Limits.Retries == nil || *r.Limits.Retries != 0 || r.Limits.Deadline.Std() != time.Hour {
+		t.Errorf("%+v %v", r.Limits, faults)
+	}
+}
+
+func TestEveryFaultOfARequestIsReportedTogether(t *testing.T) {
+	_, faults := DecodeRequest([]byte(`{"goall":"g","id":"a.b","priority":"high","limits":{"retries":-1,"max_steps":0,"tokens":0,"cost_usd":-1},"failure_policy":"hope","finalize":"expert:","query":"x","goal":" "}`))
+	var got []string
+	for _, f := range faults {
+		got = append(got, string(f.Code)+" "+f.Field)
+		if f.Message == "" {
+			t.Errorf("%s says nothing", f.Field)
+		}
+	}
+	want := []string{"unknown_field goall", "invalid priority", "conflict query", "missing goal", "invalid id", "invalid failure_policy", "invalid finalize", "invalid limits.max_steps", "invalid limits.retries", "invalid limits.tokens", "invalid limits.cost_usd"}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %v\nwant %v", got, want)
+	}
+	if faults.OrNil() == nil || !strings.Contains(faults.Error(), "goall") {
+		t.Error(faults)
+	}
+}
+
+func TestWhatIsNoRequestIsRefusedWithAHint(t *testing.T) {
+	for _, body := range []string{"", " ", "null", "[]", `"goal"`, "{", "hello", "\x00", `{"goal":1}`, `{"limits":{"what":1},"goal":"g"}`, `{"plan":null}`, `{"schedule":5,"goal":"g"}`} {
+		if _, faults := DecodeRequest([]byte(body)); len(faults) == 0 {
+			t.Errorf("%q is accepted", body)
+		}
+	}
+	for _, body := range []string{`{"goal":"g"}`, `{"plan":{"subjobs":[]}}`, `{"plan_ref":{"digest":"d","size":1}}`} {
+		if _, faults := DecodeRequest([]byte(body)); len(faults) > 0 {
+			t.Errorf("%s: %v", body, faults)
+		}
+	}
+}
+
+func TestSpansOfTimeAreReadAsTextOrSeconds(t *testing.T) {
+	for text, want := range map[string]time.Duration{`"1m30s"`: 90 * time.Second, `90`: 90 * time.Second, `0.5`: 500 * time.Millisecond, `"2"`: 2 * time.Second, `0`: 0} {
+		var d Duration
+		if err := json.Unmarshal([]byte(text), &d); err != nil || d.Std() != want {
+			t.Errorf("%s is read as %s, %v", text, d.Std(), err)
+		}
+	}
+	for _, text := range []string{`-1`, `"-1s"`, `1e99`, `"2000000h"`, `"NaN"`, `"Inf"`, `true`, `{}`, `"soon"`, `""`} {
+		var d Duration
+		if err := json.Unmarshal([]byte(text), &d); err == nil {
+			t.Errorf("%s is read as %s", text, d.Std())
+		}
+	}
+}
+
+func FuzzDecodeRequest(f *testing.F) {
+	f.Add([]byte(`{"goal":"g","limits":{"max_steps":3,"deadline":"1h"},"plan":{"subjobs":[]},"labels":{"a":"b"}}`))
+	f.Add([]byte(`{"query":"g","max_step_num":4}`))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		r, faults := DecodeRequest(body)
+		for _, fault := range faults {
+			if fault.Code == "" || fault.Message == "" {
+				t.Fatalf("an empty fault: %+v", fault)
+			}
+		}
+		if len(faults) > 0 {
+			return
+		}
+		data, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		back, faults := DecodeRequest(data)
+		if len(faults) > 0 {
+			t.Fatalf("%s is refused: %v", data, faults)
+		}
+		again, err := json.Marshal(back)
+		if err != nil || string(again) != string(data) {
+			t.Fatalf("%s becomes %s", data, again)
+		}
+	})
+}

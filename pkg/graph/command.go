@@ -1,0 +1,124 @@
+package graph
+
+import (
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// CommandKind says what a command asks of the world.
+type CommandKind string
+
+// The commands.
+const (
+	// RunSubJob publishes the work of a run. Discharged when the run starts, reports, parks or is closed.
+	RunSubJob CommandKind = "run_subjob"
+	// CloseRun fences a run: append closed(run) to its journal, purge its work message, tell its worker over core NATS,
+	// then state subjob.closed, which discharges it.
+	CloseRun CommandKind = "close_run"
+	// ArmTimer schedules timer.fired. Discharged when it fires or nobody waits for it any more.
+	ArmTimer CommandKind = "arm_timer"
+	// CloseInput states input.closed for a request that expired or that nobody needs any more.
+	CloseInput CommandKind = "close_input"
+	// StateFact publishes a fact of the scheduler's own. Discharged when it is read back.
+	StateFact CommandKind = "state_fact"
+	// EndJob publishes the terminal fact, only if the job's control subject still ends at Expect. Discharged when it is
+	// read back.
+	EndJob CommandKind = "end_job"
+	// ReapJob deletes everything of the job: work, timers, journal, blobs, log, state, in this order.
+	ReapJob CommandKind = "reap_job"
+)
+
+// CommandID identifies a command: the same state owes the same ids in every process.
+type CommandID struct {
+	Kind   CommandKind
+	SubJob string
+	Run    int
+	// Key is the timer, the request or the turn.
+	Key string
+}
+
+// Command is one thing that a state owes the world.
+type Command struct {
+	CommandID
+	// Order is what to put into the work message, for RunSubJob.
+	Order *Order
+	// At is when a timer is due, for ArmTimer.
+	At time.Time
+	// Reason is why a run is closed, for CloseRun.
+	Reason string
+	// Fact is the kind and Data the payload to publish, for StateFact, EndJob and CloseInput.
+	Fact events.Kind
+	Data any
+	// Expect is the sequence at which the control subject must still end, for EndJob.
+	Expect uint64
+	// Tails are the results that make the job's result, for EndJob of a job that has any.
+	Tails []Input
+	// PurgeTimers is true when the job may have armed timers, for EndJob.
+	PurgeTimers bool
+}
+
+// Order is the content of a work message as references into the log, which the shell resolves.
+type Order struct {
+	// Kind is what to do; Pool and Expert address it.
+	Kind         events.WorkKind
+	Pool, Expert string
+	// Attempt counts from 1 within a series of retries; ResumeOf is the run whose journal is continued.
+	Attempt, ResumeOf int
+	// Spec is where the SubJob's text is; empty for planning and finalising the job.
+	Spec Spec
+	// Inputs are the results of the direct predecessors, in the order of the dependencies.
+	Inputs []Input
+	// Lessons are sequences of reports whose lesson is handed over, oldest first.
+	Lessons []uint64
+	// Answers are sequences of input.closed events of the runs that this one resumes.
+	Answers []uint64
+	// Select lists the dotted paths that conditions of successors read in the result.
+	Select []string
+	// LifeCycle is how often the SubJob may still be split.
+	LifeCycle int
+	// PlanVersion is the version of the graph a plan will be based on, and Finished the SubJobs with a result, for planning.
+	PlanVersion int
+	Finished    []string
+	// Deadline is when the job must have ended, zero for never.
+	Deadline time.Time
+}
+
+// Spec is where the text of a SubJob stands: the event that brought its plan, its id in that plan, and the events that
+// edited it since.
+type Spec struct {
+	Seq   uint64   `json:"seq"`
+	ID    string   `json:"id,omitempty"`
+	Edits []uint64 `json:"edits,omitempty"`
+}
+
+// Input is where the result of a SubJob stands.
+type Input struct {
+	SubJob string
+	// Run made the result; 0 for one that came with the plan.
+	Run int
+	// Seq is the event that holds it: a report, or the event of Spec when it came with the plan.
+	Seq uint64
+	// Spec is set for a result that came with the plan.
+	Spec Spec
+	// Skipped is true when there is none, because the condition of the SubJob did not hold.
+	Skipped bool
+}
+
+// Verdict says what Step did with an event.
+type Verdict string
+
+// The verdicts.
+const (
+	Applied   Verdict = "applied"
+	Duplicate Verdict = "duplicate" // It had been applied before.
+	Ignored   Verdict = "ignored"   // It is not legal in this state; the reason says why.
+	Poisoned  Verdict = "poisoned"  // It cannot be understood and must not be skipped: leave the job alone.
+)
+
+// Effect is the answer of Step.
+type Effect struct {
+	Verdict Verdict
+	// Reason says why an event was ignored.
+	Reason string
+}

@@ -1,0 +1,10 @@
+// Package graph is the pure core of Jobgraph: a job's state is the fold of its events, and what has to be done next is
+// derived from that state alone.
+//
+// The package has no clock, no chance, no I/O, no log and no goroutine. Time is the log's own timestamp of each event;
+// timers are commands, and their firing is an event like any other. The same events give the same state and the same
+// commands, byte for byte, in every process that folds them.
+//
+// A Job has one owner, which calls Step for each event in the order of the log, publishes what Pending owes, and tells
+// Sent what was delivered. Nothing here is safe for concurrent use.
+package graph

@@ -1,0 +1,506 @@
+package graph
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+func TestDiamondRunsByDependencyAndFinishesByItself(t *testing.T) {
+	g := start(t, nil)
+	g.wantOpen("~plan/1")
+	g.plan("~plan", sub("a"), sub("b", "a"), sub("c", "a"), sub("d", "b", "c"))
+	g.wantOpen("a/1")
+	g.succeed("a")
+	g.wantOpen("b/1", "c/1")
+	g.succeed("b")
+	g.wantOpen("c/1")
+	g.succeed("c", "d")
+	g.wantStatus(events.Finished)
+	if diff := cmp.Diff([]string{"d"}, g.job.State.Tails); diff != "" {
+		t.Error(diff)
+	}
+	if len(g.ends) != 1 {
+		t.Errorf("ended %d times", len(g.ends))
+	}
+}
+
+// Chat2Graph fault 1: a failed step fed its error to its dependents, which ended FINISHED.
+func TestFailureStopsTheGraph(t *testing.T) {
+	g := start(t, func(r *events.Rules) { r.Retries = 0 })
+	g.plan("~plan", sub("a"), sub("b", "a"), sub("c", "b"), sub("x"))
+	g.outcome("a", events.ExecutionError, "no")
+	g.wantStatus(events.Failed)
+	g.wantNodes(map[string]events.Status{"a": events.Failed, "b": events.Stopped, "c": events.Stopped, "x": events.Stopped})
+	g.wantOpen()
+}
+
+// Chat2Graph fault 2: the predecessor kept its old result, the lesson was lost, and the loop crashed.
+func TestInputDataErrorReallyRunsPredecessorsAgainWithTheLesson(t *testing.T) {
+	g := start(t, nil)
+	g.plan("~plan", sub("a"), sub("b"), sub("c", "a", "b"), sub("d", "a"))
+	g.succeed("a", "b")
+	g.wantOpen("c/1", "d/1")
+	g.outcome("c", events.InputDataError, "a and b disagree")
+	complaint := g.log[len(g.log)-1]
+	g.wantOpen("a/2", "b/2")
+	if got := g.orders["a/2"].Lessons; len(got) != 1 || g.kinds[got[0]] != events.KindSubJobReported {
+		t.Errorf("a runs again with lessons %v, want the complaint (log ends at %d)", got, complaint.Seq)
+	}
+	g.wantNodes(map[string]events.Status{"c": events.Created, "d": events.Created})
+	g.succeed("a")
+	g.wantOpen("b/2", "d/2")
+	g.succeed("b", "c", "d")
+	g.wantStatus(events.Finished)
+	if v := g.job.find("a").Versions; len(v) != 1 || v[0].Reason != "upstream_rerun" {
+		t.Errorf("versions of a: %+v", v)
+	}
+}
+
+// Chat2Graph fault 2, second half: without a predecessor it was re-run for ever.
+func TestInputDataErrorWithoutPredecessorIsAnExecutionError(t *testing.T) {
+	g := start(t, func(r *events.Rules) { r.RetryDelay = 0 })
+	g.plan("~plan", sub("a"))
+	for range 4 {
+		g.outcome("a", events.InputDataError, "no data")
+	}
+	g.wantStatus(events.Failed)
+	g.wantOpen()
+}
+
+func TestInputRoundsAreBoundedAndNeverReset(t *testing.T) {
+	g := start(t, nil)
+	g.plan("~plan", sub("a"), sub("b", "a"))
+	for range 2 {
+		g.succeed("a")
+		g.outcome("b", events.InputDataError, "bad")
+	}
+	g.succeed("a")
+	g.outcome("b", events.InputDataError, "bad")
+	g.wantStatus(events.Failed)
+	if code := g.job.State.Error.Code; code != events.CodeInputRounds {
+		t.Errorf("code %s", code)
+	}
+}
+
+func TestLateComplaintAboutReplacedInputsOnlyAddsItsLesson(t *testing.T) {
+	g := start(t, nil)
+	g.plan("~plan", sub("a"), sub("b", "a"), sub("c", "a"))
+	g.succeed("a")
+	g.tell(events.KindSubJobStarted, "c", 1, "", &events.SubJobStarted{})
+	delete(g.orders, "c/1") // claimed: its worker is at work
+	g.outcome("b", events.InputDataError, "first")
+	g.wantOpen("a/2")
+	g.tell(events.KindSubJobReported, "c", 1, "", &events.SubJobReported{Outcome: events.InputDataError, Lesson: "second"})
+	g.wantOpen("a/2")
+	g.succeed("a")
+	g.wantOpen("b/2", "c/2")
+	g.succeed("b", "c")
+	g.wantStatus(events.Finished)
+}
+
+func TestExecutionErrorRetriesWithBackoffAndAccumulatedLessons(t *testing.T) {
+	g := start(t, nil)
+	g.plan("~plan", sub("a"))
+	for attempt := 1; attempt <= 3; attempt++ {
+		g.outcome("a", events.ExecutionError, "again")
+		g.wantOpen()
+		if g.status("a") != events.Waiting {
+			t.Fatalf("a is %s", g.status("a"))
+		}
+		g.pass(time.Minute)
+	}
+	g.wantOpen("a/4")
+	if o := g.orders["a/4"]; len(o.Lessons) != 3 || o.Attempt != 4 {
+		t.Errorf("lessons %v, attempt %d", o.Lessons, o.Attempt)
+	}
+	g.succeed("a")
+	g.wantStatus(events.Finished)
+}
+
+// Chat2Graph fault 3 and 6: a split crashed, and only the first and the last node of the replacement were linked.
+func TestSplitIsSplicedWithEveryHeadAndEveryTail(t *testing.T) {
+	g := start(t, nil)
+	g.plan("~plan", sub("p"), sub("q"), sub("x", "p", "q"), sub("s", "x"), sub("t", "x"))
+	g.succeed("p", "q")
+	g.outcome("x", events.TooComplicated, "too big")
+	g.wantOpen("x/2")
+	if o := g.orders["x/2"]; o.Kind != events.WorkSplit || o.Pool != events.PlannerPool {
+		t.Errorf("split order %+v", o)
+	}
+	g.plan("x", sub("l"), sub("r"))
+	g.wantOpen("x~2~l/1", "x~2~r/1")
+	if in := g.orders["x~2~l/1"].Inputs; len(in) != 2 {
+		t.Errorf("head has inputs %+v", in)
+	}
+	g.wantNodes(map[string]events.Status{"x": events.Legacy})
+	g.succeed("x~2~l")
+	g.wantOpen("x~2~r/1")
+	g.succeed("x~2~r")
+	g.wantOpen("s/1", "t/1")
+	if in := g.orders["s/1"].Inputs; len(in) != 2 {
+		t.Errorf("successor has inputs %+v", in)
+	}
+	g.succeed("s", "t")
+	g.wantStatus(events.Finished)
+}
+
+// Chat2Graph fault 3: a life cycle of 0 was read as 3.
+func TestLifeCycleOfZeroFailsWithAClearReason(t *testing.T) {
+	g := start(t, func(r *events.Rules) { r.LifeCycle = 0 })
+	g.plan("~plan", sub("a"))
+	g.outcome("a", events.TooComplicated, "too big")
+	g.wantStatus(events.Failed)
+	if code := g.job.State.Error.Code; code != events.CodeLifeCycle {
+		t.Errorf("code %s", code)
+	}
+}
+
+func TestChildrenInheritTheLifeCycle(t *testing.T) {
+	g := start(t, func(r *events.Rules) { r.LifeCycle = 2 })
+	g.plan("~plan", sub("a"))
+	g.outcome("a", events.TooComplicated, "")
+	g.plan("a", sub("b"))
+	g.outcome("a~2~b", events.TooComplicated, "")
+	g.plan("a~2~b", sub("c"))
+	g.outcome("a~2~b~2~c", events.TooComplicated, "")
+	g.wantStatus(events.Failed)
+}
+
+func TestEmptyOrCyclicSplitIsAnExecutionErrorOfThePlanningRun(t *testing.T) {
+	g := start(t, nil)
+	g.plan("~plan", sub("a"))
+	g.outcome("a", events.TooComplicated, "")
+	g.plan("a")
+	g.pass(time.Minute)
+	g.plan("a", sub("b", "c"), sub("c", "b"))
+	g.pass(time.Minute)
+	g.wantOpen("a/4")
+	g.plan("a", sub("b"))
+	g.succeed("a~4~b")
+	g.wantStatus(events.Finished)
+}
+
+// Chat2Graph fault 4: pending steps started after a stop, and the running one's result was lost.
+func TestStopEndsEverythingAndKeepsALateResultAsSuch(t *testing.T) {
+	g := start(t, nil)
+	g.plan("~plan", sub("a"), sub("b", "a"), sub("c"))
+	g.tell(events.KindSubJobStarted, "a", 1, "", &events.SubJobStarted{})
+	delete(g.orders, "a/1")
+	g.tell(events.KindStopRequested, "", 0, "", &events.StopRequested{Reason: "enough"})
+	g.wantStatus(events.Stopped)
+	g.wantOpen()
+	if g.closes != 2 {
+		t.Errorf("%d runs were closed, want 2", g.closes)
+	}
+	g.tell(events.KindSubJobReported, "a", 1, "", &events.SubJobReported{Outcome: events.Success, Output: json.RawMessage(`1`)})
+	g.wantNodes(map[string]events.Status{"a": events.Stopped, "b": events.Stopped, "c": events.Stopped})
+	if g.job.find("a").Late == 0 {
+		t.Error("the late report was not kept")
+	}
+}
+
+// Chat2Graph fault 5: stop and recover at once gave two executors.
+func TestRecoverWaitsForTheFenceOfAClaimedRun(t *testing.T) {
+	g := start(t, nil)
+	g.plan("~plan", sub("a"), sub("b"))
+	g.tell(events.KindSubJobStarted, "a", 1, "", &events.SubJobStarted{})
+	delete(g.orders, "a/1")
+	g.tell(events.KindStopRequested, "", 0, "", &events.StopRequested{})
+	g.tell(events.KindRecoverRequested, "", 0, "", &events.RecoverRequested{})
+	g.wantOpen("b/2")
+	g.pass(20 * time.Second)
+	g.wantOpen("b/2")
+	g.pass(20 * time.Second)
+	g.wantOpen("a/2", "b/2")
+	g.succeed("a", "b")
+	g.wantStatus(events.Finished)
+}
+
+func TestRecoverNeedNotWaitWhenTheStoppedRunHasReported(t *testing.T) {
+	g := start(t, nil)
+	g.plan("~plan", sub("a"))
+	g.tell(events.KindSubJobStarted, "a", 1, "", &events.SubJobStarted{})
+	delete(g.orders, "a/1")
+	g.tell(events.KindStopRequested, "", 0, "", &events.StopRequested{})
+	g.tell(events.KindSubJobReported, "a", 1, "", &events.SubJobReported{Outcome: events.ExecutionError, Error: fault(events.CodeCancelled, "killed")})
+	g.tell(events.KindRecoverRequested, "", 0, "", &events.RecoverRequested{})
+	g.wantOpen("a/2")
+	g.succeed("a")
+	g.wantStatus(events.Finished)
+}
+
+func TestRecoverKeepsFinishedWork(t *testing.T) {
+	g := start(t, func(r *events.Rules) { r.Retries = 0 })
+	g.plan("~plan", sub("a"), sub("b", "a"))
+	g.succeed("a")
+	g.outcome("b", events.ExecutionError, "")
+	g.wantStatus(events.Failed)
+	g.tell(events.KindRecoverRequested, "", 0, "", &events.RecoverRequested{})
+	g.wantOpen("b/2")
+	g.succeed("b")
+	g.wantStatus(events.Finished)
+}
+
+func TestStopDuringPlanningThenRecoverPlansAgain(t *testing.T) {
+	g := start(t, nil)
+	g.tell(events.KindStopRequested, "", 0, "", &events.StopRequested{})
+	g.wantStatus(events.Stopped)
+	g.tell(events.KindRecoverRequested, "", 0, "", &events.RecoverRequested{})
+	g.wantOpen("~plan/2")
+	g.plan("~plan", sub("a"))
+	g.succeed("a")
+	g.wantStatus(events.Finished)
+}
+
+func TestContinuePolicyRunsIndependentBranchesAndEndsFailed(t *testing.T) {
+	g := start(t, func(r *events.Rules) { r.Retries, r.FailurePolicy = 0, events.Continue })
+	g.plan("~plan", sub("a"), sub("b", "a"), sub("c"), sub("d", "c"))
+	g.outcome("a", events.ExecutionError, "")
+	g.wantNodes(map[string]events.Status{"b": events.Stopped})
+	g.succeed("c", "d")
+	g.wantStatus(events.Failed)
+	if diff := cmp.Diff([]string{"d"}, g.job.State.Tails); diff != "" {
+		t.Errorf("partial result: %s", diff)
+	}
+}
+
+func TestReplanPolicyKeepsFinishedWorkAndWaitsForRunningWork(t *testing.T) {
+	g := start(t, func(r *events.Rules) { r.Retries, r.FailurePolicy = 0, events.Replan })
+	g.plan("~plan", sub("a"), sub("b", "a"), sub("c", "a"), sub("d", "b", "c"))
+	g.succeed("a")
+	g.outcome("b", events.ExecutionError, "cannot")
+	g.wantOpen("c/1")
+	g.succeed("c")
+	g.wantOpen("~plan/2")
+	if o := g.orders["~plan/2"]; o.Kind != events.WorkReplan || len(o.Finished) != 2 {
+		t.Errorf("replan order %+v", o)
+	}
+	g.plan("~plan", sub("a"), sub("c", "a"), sub("e", "a", "c"))
+	g.wantOpen("e/1")
+	g.wantNodes(map[string]events.Status{"b": events.Legacy, "d": events.Legacy, "c": events.Finished})
+	g.succeed("e")
+	g.wantStatus(events.Finished)
+}
+
+func TestPlanRejectedFailsTheJobWithGuidance(t *testing.T) {
+	g := start(t, nil)
+	g.tell(events.KindPlanRejected, "~plan", g.take("~plan"), "", &events.PlanRejected{Faults: events.Faults{{Code: events.CodeNoPlanner, Message: "no model", Hint: "give a plan"}}})
+	g.wantStatus(events.Failed)
+	if f := g.job.State.Error; f.Code != events.CodeNoPlanner || f.Hint != "give a plan" {
+		t.Errorf("error %+v", f)
+	}
+}
+
+func TestAnsweredJobFinishesWithoutAGraph(t *testing.T) {
+	g := start(t, nil)
+	g.tell(events.KindJobAnswered, "~plan", g.take("~plan"), "", &events.JobAnswered{Answer: json.RawMessage(`"hello"`)})
+	g.wantStatus(events.Finished)
+}
+
+func TestPlannerThatReportsInsteadOfPlanningIsRetried(t *testing.T) {
+	g := start(t, nil)
+	g.succeed("~plan")
+	g.pass(time.Minute)
+	g.wantOpen("~plan/2")
+	g.plan("~plan", sub("a"))
+	g.succeed("a")
+	g.wantStatus(events.Finished)
+}
+
+func TestWaitingForAPersonGivesTheWorkBackAndResumesAsANewRun(t *testing.T) {
+	g := start(t, nil)
+	g.plan("~plan", sub("a"))
+	run := g.take("a")
+	g.tell(events.KindInputRequested, "a", run, "", &events.InputRequested{Request: "q1", Kind: events.InputApproval, Prompt: "may I?"})
+	g.wantStatus(events.Waiting)
+	g.wantOpen()
+	g.tell(events.KindInputClosed, "", 0, "q1", &events.InputClosed{Action: events.Answered, Answer: json.RawMessage(`{"approved":true}`)})
+	g.wantOpen("a/2")
+	if o := g.orders["a/2"]; o.ResumeOf != 1 || len(o.Answers) != 1 {
+		t.Errorf("resumed with %+v", o)
+	}
+	g.succeed("a")
+	g.wantStatus(events.Finished)
+}
+
+func TestExpiredQuestionFailsTheSubJobAndATimerResumesIt(t *testing.T) {
+	g := start(t, func(r *events.Rules) { r.FailurePolicy = events.Continue })
+	g.plan("~plan", sub("a"), sub("b"))
+	g.tell(events.KindInputRequested, "a", g.take("a"), "", &events.InputRequested{Request: "q1", Kind: events.InputForm, ExpiresIn: events.Duration(time.Hour)})
+	g.tell(events.KindInputRequested, "b", g.take("b"), "", &events.InputRequested{Request: "q2", Kind: events.InputTimer, ExpiresIn: events.Duration(2 * time.Hour)})
+	g.wantStatus(events.Waiting)
+	g.pass(90 * time.Minute)
+	g.wantNodes(map[string]events.Status{"a": events.Failed, "b": events.Waiting})
+	g.pass(time.Hour)
+	g.wantOpen("b/2")
+	g.succeed("b")
+	g.wantStatus(events.Failed)
+}
+
+func TestDeadlineFailsTheJob(t *testing.T) {
+	g := start(t, func(r *events.Rules) { r.Deadline = events.Duration(time.Hour) })
+	g.plan("~plan", sub("a"))
+	g.pass(2 * time.Hour)
+	g.wantStatus(events.Failed)
+	if g.job.State.Error.Code != events.CodeDeadline {
+		t.Error(g.job.State.Error)
+	}
+	g.tell(events.KindRecoverRequested, "", 0, "", &events.RecoverRequested{})
+	g.wantOpen("a/2")
+}
+
+func TestRunThatTakesTooLongIsClosedAndRetriedBehindItsFence(t *testing.T) {
+	g := start(t, nil)
+	s := sub("a")
+	minute := events.Duration(time.Minute)
+	s.Timeout = &minute
+	g.plan("~plan", s)
+	g.tell(events.KindSubJobStarted, "a", 1, "", &events.SubJobStarted{})
+	delete(g.orders, "a/1")
+	g.pass(66 * time.Second)
+	g.wantOpen()
+	g.pass(time.Minute)
+	g.wantOpen("a/2")
+	g.succeed("a")
+	g.wantStatus(events.Finished)
+}
+
+func TestBudgetEndsTheJob(t *testing.T) {
+	g := start(t, func(r *events.Rules) { r.Tokens = 100 })
+	g.plan("~plan", sub("a"), sub("b"))
+	g.report("a", events.SubJobReported{Outcome: events.Success, Spent: events.Spent{Tokens: 101}})
+	g.wantStatus(events.Failed)
+	if g.job.State.Error.Code != events.CodeBudget {
+		t.Error(g.job.State.Error)
+	}
+}
+
+func TestConcurrencyHoldsReadyWorkBack(t *testing.T) {
+	g := start(t, func(r *events.Rules) { r.Concurrency = 2 })
+	g.plan("~plan", sub("a"), sub("b"), sub("c"), sub("d", "a"))
+	g.wantOpen("a/1", "b/1")
+	g.succeed("a")
+	g.wantOpen("b/1", "c/1")
+	g.succeed("b", "c", "d")
+	g.wantStatus(events.Finished)
+}
+
+func TestConditionSkipsAStepAndEverythingBehindItAlone(t *testing.T) {
+	g := start(t, nil)
+	b, c := sub("b", "a"), sub("c", "b")
+	b.When = "a.ok == true"
+	g.plan("~plan", sub("a"), b, c, sub("d", "a", "c"))
+	if o := g.orders["a/1"]; len(o.Select) != 1 || o.Select[0] != "ok" {
+		t.Errorf("select %v", o.Select)
+	}
+	g.report("a", events.SubJobReported{Outcome: events.Success, Output: json.RawMessage(`{"ok":false}`)})
+	g.wantNodes(map[string]events.Status{"b": events.Finished, "c": events.Finished})
+	g.wantOpen("d/1")
+	g.succeed("d")
+	g.wantStatus(events.Finished)
+}
+
+func TestStepsThatArriveWithAResultAreFinished(t *testing.T) {
+	g := start(t, nil)
+	a := sub("a")
+	a.ExecutionRes = json.RawMessage(`"known"`)
+	g.plan("~plan", a, sub("b", "a"))
+	g.wantOpen("b/1")
+	if in := g.orders["b/1"].Inputs[0]; in.Run != 0 || in.Spec.ID != "a" {
+		t.Errorf("input %+v", in)
+	}
+	g.succeed("b")
+	g.wantStatus(events.Finished)
+}
+
+func TestRerunWithEditedInputReplacesTheResultAndEverythingDownstream(t *testing.T) {
+	g := start(t, nil)
+	g.plan("~plan", sub("a"), sub("b", "a"), sub("c"))
+	g.succeed("a", "b", "c")
+	g.wantStatus(events.Finished)
+	g.tell(events.KindRerunRequested, "", 0, "", &events.RerunRequested{SubJob: "a", Run: 1, Edit: json.RawMessage(`{"goal":"other"}`)})
+	g.wantOpen("a/2")
+	if len(g.orders["a/2"].Spec.Edits) != 1 {
+		t.Error("the edit is not in the order")
+	}
+	g.succeed("a", "b")
+	g.wantStatus(events.Finished)
+	if len(g.ends) != 2 {
+		t.Errorf("%d ends", len(g.ends))
+	}
+}
+
+func TestRetryByHandRunsAFailedSubJobAndWhatItStopped(t *testing.T) {
+	g := start(t, func(r *events.Rules) { r.Retries = 0 })
+	g.plan("~plan", sub("a"), sub("b", "a"), sub("c"))
+	g.outcome("a", events.ExecutionError, "")
+	g.wantStatus(events.Failed)
+	g.tell(events.KindRetryRequested, "", 0, "", &events.RetryRequested{SubJob: "a"})
+	g.wantOpen("a/2", "c/2")
+	g.succeed("a", "b", "c")
+	g.wantStatus(events.Finished)
+}
+
+func TestStopOfOneSubJobOnlyStopsItsDependents(t *testing.T) {
+	g := start(t, nil)
+	g.plan("~plan", sub("a"), sub("b", "a"), sub("c"))
+	g.tell(events.KindStopRequested, "", 0, "", &events.StopRequested{SubJob: "a", Only: true})
+	g.wantNodes(map[string]events.Status{"a": events.Stopped, "b": events.Stopped})
+	g.succeed("c")
+	g.wantStatus(events.Stopped)
+}
+
+func TestPlanEditKeepsFinishedAndUnchangedWork(t *testing.T) {
+	g := start(t, nil)
+	g.plan("~plan", sub("a"), sub("b", "a"), sub("c", "a"))
+	g.succeed("a")
+	if e := g.tell(events.KindPlanEdited, "", 0, "", &events.PlanEdited{PlanVersion: 7, Plan: &events.Plan{SubJobs: []events.SubJob{sub("z")}}}); e.Verdict != Ignored {
+		t.Errorf("a stale edit was %s", e.Verdict)
+	}
+	g.tell(events.KindPlanEdited, "", 0, "", &events.PlanEdited{PlanVersion: 1, Plan: &events.Plan{SubJobs: []events.SubJob{sub("a"), sub("b", "a"), sub("e", "b")}}})
+	g.wantOpen("b/1")
+	g.wantNodes(map[string]events.Status{"c": events.Legacy})
+	g.succeed("b", "e")
+	g.wantStatus(events.Finished)
+}
+
+func TestFinalExpertMakesTheResult(t *testing.T) {
+	g := start(t, func(r *events.Rules) { r.Finalize = "expert:writer" })
+	g.plan("~plan", sub("a"), sub("b"))
+	g.succeed("a", "b")
+	g.wantStatus(events.Finalizing)
+	g.wantOpen("~final/1")
+	if o := g.orders["~final/1"]; o.Kind != events.WorkFinalize || len(o.Inputs) != 2 || o.Expert != "writer" {
+		t.Errorf("order %+v", o)
+	}
+	g.succeed("~final")
+	g.wantStatus(events.Finished)
+}
+
+func TestUnknownOutcomeIsAnExecutionErrorWithTheRawTextKept(t *testing.T) {
+	g := start(t, nil)
+	g.plan("~plan", sub("a"))
+	e := g.event(events.KindSubJobReported, "a", g.take("a"), "", nil)
+	e.Raw, e.Fault = []byte(`{"outcome":"MAYBE"}`), &events.Fault{Code: events.CodeMalformed, Message: "malformed"}
+	g.log = append(g.log, e)
+	g.job.Step(e)
+	g.moves = append(g.moves, g.job.Transitions()...)
+	g.deliver()
+	g.wantNodes(map[string]events.Status{"a": events.Waiting})
+}
+
+func TestSecondReportOfARunChangesNothing(t *testing.T) {
+	g := start(t, nil)
+	g.plan("~plan", sub("a"), sub("b", "a"))
+	g.succeed("a")
+	if e := g.tell(events.KindSubJobReported, "a", 1, "", &events.SubJobReported{Outcome: events.ExecutionError}); e.Verdict != Ignored {
+		t.Errorf("verdict %s", e.Verdict)
+	}
+	g.succeed("b")
+	g.wantStatus(events.Finished)
+}

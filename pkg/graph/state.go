@@ -1,0 +1,186 @@
+package graph
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// FoldVersion is the version of the saved form. A state of another version is thrown away and folded again from the log.
+const FoldVersion = 1
+
+// State is a job as it is saved: readable JSON, complete enough to go on from.
+type State struct {
+	// Fold is the FoldVersion that wrote it.
+	Fold int `json:"fold"`
+	// ID, Status, Goal, Profile, Session, User and Labels are those of the job; Goal is cut at 500 bytes.
+	ID      string            `json:"id"`
+	Status  events.Status     `json:"status"`
+	Goal    string            `json:"goal"`
+	Title   string            `json:"title,omitempty"`
+	Profile string            `json:"profile,omitempty"`
+	Session string            `json:"session,omitempty"`
+	User    string            `json:"user,omitempty"`
+	Labels  map[string]string `json:"labels,omitempty"`
+	// Seq and EventID name the last event of which this is the fold.
+	Seq     uint64 `json:"seq"`
+	EventID string `json:"event_id,omitempty"`
+	// Created, Changed and Ended are times of the log: admission, last change of status, end.
+	Created time.Time `json:"created"`
+	Changed time.Time `json:"changed"`
+	Ended   time.Time `json:"ended,omitzero"`
+	// Error says why the job FAILED or was STOPPED.
+	Error *events.Fault `json:"error,omitempty"`
+	// Result is the final answer, or ResultRef when it is large. Tails are the SubJobs whose results it is made of.
+	Result    json.RawMessage `json:"result,omitempty"`
+	ResultRef *events.Ref     `json:"result_ref,omitempty"`
+	Tails     []string        `json:"tails,omitempty"`
+	// Counts is the number of SubJobs per status, Progress sums it up; both are brought up to date by View and by saving.
+	Counts   map[events.Status]int `json:"counts"`
+	Progress Progress              `json:"progress"`
+	// Cost is what was spent so far.
+	Cost events.Spent `json:"cost,omitzero"`
+	// RequestSeq is the sequence of job.requested.
+	RequestSeq uint64 `json:"request_seq"`
+	// Turn counts changes of status, Epoch lives of the job: 1, and one more for each return from an end.
+	Turn  int `json:"turn"`
+	Epoch int `json:"epoch"`
+	// ControlSeq is the sequence of the last event on the control subject.
+	ControlSeq uint64 `json:"control_seq,omitempty"`
+	// PlanVersion counts versions of the graph, 0 before the first. PlanRounds counts planning runs of the whole job,
+	// InputRounds the times a SubJob sent its predecessors back to work.
+	PlanVersion int `json:"plan_version"`
+	PlanRounds  int `json:"plan_rounds,omitempty"`
+	InputRounds int `json:"input_rounds,omitempty"`
+	// FinalPool and FinalPure address the expert that makes the result, when one does.
+	FinalPool string `json:"final_pool,omitempty"`
+	FinalPure bool   `json:"final_pure,omitempty"`
+	// Deadline is when the job must have ended.
+	Deadline time.Time `json:"deadline,omitzero"`
+	// Replanning is true while running work is awaited before the remainder is planned again.
+	Replanning bool `json:"replanning,omitempty"`
+	// EndOwed is true until the terminal fact is read back; EndCause is the event behind the end; AnswerSeq an answer
+	// without a graph; Reaping is true once the retention has passed.
+	EndOwed   bool   `json:"end_owed,omitempty"`
+	EndCause  uint64 `json:"end_cause,omitempty"`
+	AnswerSeq uint64 `json:"answer_seq,omitempty"`
+	Reaping   bool   `json:"reaping,omitempty"`
+	// Rules decides.
+	Rules events.Rules `json:"rules"`
+	// Facts are owed and not yet read back.
+	Facts []Fact `json:"facts,omitempty"`
+	// Inputs are open requests for input.
+	Inputs []*InputState `json:"inputs,omitempty"`
+	// Asked are the ids of requests that were closed: the broker closes an id once, so none can be asked again.
+	Asked []string `json:"asked,omitempty"`
+	// SubJobs are all nodes that ever were, planning ("~plan") first, one line each.
+	SubJobs []*SubJobState `json:"subjobs"`
+}
+
+// Progress counts SubJobs of the present graph.
+type Progress struct {
+	// Done have a result or were skipped, Total is all but legacy.
+	Done  int `json:"done"`
+	Total int `json:"total"`
+}
+
+// Fact is a fact of the scheduler's own that is owed.
+type Fact struct {
+	Kind events.Kind     `json:"kind"`
+	Key  string          `json:"key"`
+	Data json.RawMessage `json:"data"`
+}
+
+// InputState is an open request for input.
+type InputState struct {
+	// Request is its id; SubJob and Run say who asked.
+	Request string           `json:"request"`
+	SubJob  string           `json:"subjob"`
+	Run     int              `json:"run"`
+	Kind    events.InputKind `json:"kind"`
+	// Seq is the event that holds the question; User is the only one who may answer.
+	Seq  uint64 `json:"seq"`
+	User string `json:"user,omitempty"`
+	// Expires is when it closes by itself.
+	Expires time.Time `json:"expires,omitzero"`
+	// Closing is set when the scheduler owes its end; Default is then the answer.
+	Closing events.InputAction `json:"closing,omitempty"`
+	Default json.RawMessage    `json:"default,omitempty"`
+
+	// at is its place in the list; due is true while it stands among those that may owe a command; armed and sent are what
+	// this process has delivered for it.
+	at               int
+	due, armed, sent bool
+}
+
+// SubJobState is one node as it is saved.
+type SubJobState struct {
+	// ID is unique in the job for ever.
+	ID     string        `json:"id"`
+	Status events.Status `json:"status"`
+	// Expert and Pool address its work; Pure experts need no claim.
+	Expert string `json:"expert,omitempty"`
+	Pool   string `json:"pool,omitempty"`
+	Pure   bool   `json:"pure,omitempty"`
+	// Title is for people.
+	Title string `json:"title,omitempty"`
+	// Run is the last run that was issued; Open is true while it is live. Mode is what that run does, "" for execute.
+	Run  int             `json:"run,omitempty"`
+	Open bool            `json:"open,omitempty"`
+	Mode events.WorkKind `json:"mode,omitempty"`
+	// Started and Ended are times of the log about the present version.
+	Started time.Time `json:"started,omitzero"`
+	Ended   time.Time `json:"ended,omitzero"`
+	// Deps are positions in the list of SubJobs.
+	Deps []int32 `json:"deps,omitempty"`
+	// Spec is where its text stands, Hash a digest of that text.
+	Spec Spec   `json:"spec,omitzero"`
+	Hash uint64 `json:"hash,omitempty"`
+	// LifeCycle, RetryLimit and Timeout are its limits; Attempts counts errors of this series, Rounds its complaints about inputs.
+	LifeCycle  int             `json:"life_cycle,omitempty"`
+	RetryLimit int             `json:"retry_limit,omitempty"`
+	Timeout    events.Duration `json:"timeout,omitempty"`
+	Attempts   int             `json:"attempts,omitempty"`
+	Rounds     int             `json:"rounds,omitempty"`
+	// When is its condition, Selects the paths that conditions of others read in its result, Selected their values.
+	When     string                     `json:"when,omitempty"`
+	Selects  []string                   `json:"selects,omitempty"`
+	Selected map[string]json.RawMessage `json:"selected,omitempty"`
+	// ResultSeq and ResultRun say where the result stands; Given is true when it came with the plan; Skipped when the
+	// condition did not hold.
+	ResultSeq uint64 `json:"result_seq,omitempty"`
+	ResultRun int    `json:"result_run,omitempty"`
+	Given     bool   `json:"given,omitempty"`
+	Skipped   bool   `json:"skipped,omitempty"`
+	// Lessons and Answers are sequences of the events that hold them. ResumeOf is the run to continue.
+	Lessons  []uint64 `json:"lessons,omitempty"`
+	Answers  []uint64 `json:"answers,omitempty"`
+	ResumeOf int      `json:"resume_of,omitempty"`
+	// RetryAt and FenceAt delay the next run; Closing is a run that is being closed, Fenced the run behind FenceAt.
+	RetryAt time.Time `json:"retry_at,omitzero"`
+	FenceAt time.Time `json:"fence_at,omitzero"`
+	Closing int       `json:"closing,omitempty"`
+	Fenced  int       `json:"fenced,omitempty"`
+	// CloseReason is why the last closed run was closed.
+	CloseReason string `json:"close_reason,omitempty"`
+	// Request is the open request for input it waits for.
+	Request string `json:"request,omitempty"`
+	// Error says why it FAILED or was STOPPED. Late is a report that came after its run was over.
+	Error *events.Fault `json:"error,omitempty"`
+	Late  uint64        `json:"late,omitempty"`
+	// Versions are the results that were replaced, oldest first. ReplacedBy are the tails that stand in for a split node.
+	Versions   []Version `json:"versions,omitempty"`
+	ReplacedBy []int32   `json:"replaced_by,omitempty"`
+}
+
+// Version is a former result of a SubJob, kept for audit.
+type Version struct {
+	Run    int           `json:"run"`
+	Status events.Status `json:"status"`
+	Seq    uint64        `json:"seq,omitempty"`
+	// Reason is upstream_rerun, rerun, recover, replan or edit.
+	Reason string `json:"reason"`
+	// Cause is the event that replaced it.
+	Cause uint64 `json:"cause"`
+}

@@ -1,0 +1,34 @@
+package graph
+
+import (
+	"strconv"
+	"strings"
+)
+
+// The timers of a job. Their ids are "<kind>~<SubJob or request>~<number>"; the number is the run, epoch or turn that they
+// are about, so that one which fires too late is known for stale.
+const (
+	timerRetry    = "retry"
+	timerFence    = "fence"
+	timerTimeout  = "timeout"
+	timerInput    = "input"
+	timerDeadline = "deadline"
+	timerReap     = "reap"
+)
+
+func timerID(kind, of string, number int) string {
+	return kind + "~" + of + "~" + strconv.Itoa(number)
+}
+
+func parseTimer(id string) (kind, of string, number int) {
+	kind, rest, _ := strings.Cut(id, "~")
+	cut := strings.LastIndexByte(rest, '~')
+	if cut < 0 {
+		return kind, "", -1
+	}
+	number, err := strconv.Atoi(rest[cut+1:])
+	if err != nil {
+		return kind, "", -1
+	}
+	return kind, rest[:cut], number
+}

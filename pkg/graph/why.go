@@ -1,0 +1,123 @@
+package graph
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// Blocker is one reason why something is not running, and what would unblock it.
+type Blocker struct {
+	// SubJob is what does not run; empty for the job as a whole.
+	SubJob string `json:"subjob,omitempty"`
+	// Code names the reason: ended, planning, input, dependency, retry, fence, closing, concurrency, work, running,
+	// finished, replanning, finalizing or legacy.
+	Code string `json:"code"`
+	// Message says it in words; Unblock says what would help.
+	Message string `json:"message"`
+	Unblock string `json:"unblock,omitempty"`
+}
+
+// Why explains why a SubJob, or with an empty id every unfinished one, is not running.
+func (j *Job) Why(subjob string) []Blocker {
+	if subjob != "" {
+		n := j.find(subjob)
+		if n == nil {
+			return nil
+		}
+		return []Blocker{j.blocker(n)}
+	}
+	if j.Status.Terminal() {
+		b := Blocker{Code: "ended", Message: "the job is " + string(j.Status)}
+		if j.Error != nil {
+			b.Message += ": " + j.Error.Error()
+		}
+		if j.Status != events.Finished {
+			b.Unblock = "jobgraph recover " + j.State.ID
+		}
+		return []Blocker{b}
+	}
+	var all []Blocker
+	for _, n := range j.nodes {
+		if n.live() {
+			all = append(all, j.blocker(n))
+		}
+	}
+	return all
+}
+
+func (j *Job) blocker(n *node) Blocker {
+	b := Blocker{SubJob: n.ID}
+	ref := j.State.ID + "/" + n.ID
+	switch {
+	case n.Status == events.Legacy:
+		b.Code, b.Message = "legacy", "it was replaced in a later version of the graph"
+	case n.Status == events.Finished && n.Skipped:
+		b.Code, b.Message = "finished", "it was skipped: its condition did not hold: "+n.When
+	case n.Status == events.Finished:
+		b.Code, b.Message = "finished", fmt.Sprintf("it is FINISHED by run %d", n.ResultRun)
+	case n.Status.Terminal():
+		b.Code, b.Message, b.Unblock = "ended", "it is "+string(n.Status), "jobgraph retry "+ref
+		if n.Error != nil {
+			b.Message += ": " + n.Error.Error()
+		}
+	case n.Request != "":
+		b.Code, b.Message, b.Unblock = "input", "it waits for an answer to request "+n.Request, "jobgraph answer "+j.State.ID+" "+n.Request+" TEXT"
+	case n.Closing != 0:
+		b.Code, b.Message, b.Unblock = "closing", fmt.Sprintf("run %d is being closed: %s", n.Closing, n.CloseReason), "a running scheduler"
+	case !n.FenceAt.IsZero():
+		b.Code, b.Message, b.Unblock = "fence", fmt.Sprintf("the lease of closed run %d has to pass first, at %s", n.Fenced, stamp(n.FenceAt)), "the worker of that run reports, or time passes"
+	case !n.RetryAt.IsZero():
+		b.Code, b.Message = "retry", fmt.Sprintf("attempt %d of %d failed, the next is due at %s", n.Attempts, n.RetryLimit+1, stamp(n.RetryAt))
+		b.Unblock = "time passes"
+		if n.Error != nil {
+			b.Message += ": " + n.Error.Error()
+		}
+	case n.Open && n.Status == events.Running:
+		b.Code, b.Message = "running", fmt.Sprintf("run %d is being worked on since %s", n.Run, stamp(n.Started))
+	case n.Open:
+		b.Code, b.Message = "work", fmt.Sprintf("run %d is in the queue of pool %s for expert %s", n.Run, n.pool(), n.expert())
+		b.Unblock = "a runner that serves pool " + n.pool() + " and has a free place"
+	default:
+		j.heldBack(n, &b)
+	}
+	return b
+}
+
+// heldBack explains a node without a run, a question, a fence or a back-off.
+func (j *Job) heldBack(n *node, b *Blocker) {
+	var missing []string
+	for _, at := range n.Deps {
+		if d := j.nodes[at]; d.Status != events.Finished {
+			missing = append(missing, d.ID+" ("+string(d.Status)+")")
+		}
+	}
+	switch {
+	case len(missing) > 0:
+		b.Code, b.Message = "dependency", "it waits for "+strings.Join(missing[:min(len(missing), 10)], ", ")
+		b.Unblock = "jobgraph why " + j.State.ID + " explains those"
+	case j.Replanning || j.plan().live():
+		b.Code, b.Message, b.Unblock = "replanning", "the remainder of the job is being planned again", "a running planner"
+	default:
+		b.Code, b.Message = "concurrency", fmt.Sprintf("%d of %d places of the job are taken", j.open, j.Rules.Concurrency)
+		b.Unblock = "a running SubJob ends, or limits.concurrency is higher"
+	}
+}
+
+func (n *node) pool() string {
+	if planningMode(n.Mode) {
+		return events.PlannerPool
+	}
+	return n.Pool
+}
+
+func (n *node) expert() string {
+	if planningMode(n.Mode) {
+		return events.PlannerExpert
+	}
+	return n.Expert
+}
+
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }

@@ -1,0 +1,79 @@
+package host
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"go.yaml.in/yaml/v3"
+)
+
+// readConfig takes settings from the key "settings" of the configuration file: those for every program directly,
+// those of one program below its name. The rest of the file is left to whoever reads it with ReadYAML.
+//
+//	settings:
+//	  log-level: debug
+//	  scheduler: {partitions: 4}
+func (f *Flags) readConfig() Faults {
+	if f.config == "" {
+		return nil
+	}
+	text, err := readSmall(f.config)
+	if err != nil {
+		return Faults{unreadable(f.config, err)}
+	}
+	d := newDocument(f.config, f.env, text)
+	root, ok := d.parse(text)
+	if !ok {
+		return d.faults
+	}
+	d.checkVersion(root)
+	section := child(root, keySettings)
+	if section == nil || section.ShortTag() == "!!null" {
+		return d.faults
+	}
+	if section.Kind != yaml.MappingNode {
+		d.fault(section, keySettings, events.CodeInvalid, "is "+nodeKind(section)+", expected keys and values", "")
+		return d.faults
+	}
+	f.takeSection(d, section, keySettings)
+	if own := child(section, f.program); own != nil && own.Kind == yaml.MappingNode {
+		f.takeSection(d, own, keySettings+"."+f.program)
+	}
+	return d.faults
+}
+
+func (f *Flags) takeSection(d *document, section *yaml.Node, field string) {
+	d.pairs(section, field, func(key, value *yaml.Node, path string) {
+		e := f.find(key.Value)
+		switch {
+		case value.Kind == yaml.MappingNode && field == keySettings && e == nil:
+			// The section of a program: ours is taken after the common one, the others are theirs.
+		case e == nil || e.Name == configFlag:
+			d.fault(key, path, events.CodeUnknownField, "unknown setting",
+				fmt.Sprintf("--help lists all; those of one program stand below its name: %s.%s", keySettings, f.program))
+		default:
+			f.takeValue(d, e, value, path)
+		}
+	})
+}
+
+func (f *Flags) takeValue(d *document, e *entry, node *yaml.Node, path string) {
+	before := len(d.faults)
+	var text string
+	if node.Kind == yaml.SequenceNode {
+		d.walk(node, reflect.TypeFor[[]string](), path)
+		var list []string
+		for _, item := range node.Content {
+			list = append(list, item.Value)
+		}
+		text = strings.Join(list, ",")
+	} else {
+		d.walk(node, reflect.TypeFor[string](), path)
+		text = node.Value
+	}
+	if len(d.faults) == before && node.ShortTag() != "!!null" {
+		e.give(text, FromConfig, Fault{Field: path, File: d.path, Line: node.Line, Column: node.Column})
+	}
+}

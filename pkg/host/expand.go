@@ -1,0 +1,107 @@
+package host
+
+import (
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"go.yaml.in/yaml/v3"
+)
+
+// expand replaces the references in a text. It is false when one of them is at fault.
+func (d *document) expand(node *yaml.Node, field string) bool {
+	if _, done := d.raw[node]; done || !strings.Contains(node.Value, "${") {
+		return true
+	}
+	text, ok := node.Value, true
+	d.raw[node] = text
+	cursor := place{line: node.Line, column: node.Column}
+	var out strings.Builder
+	for {
+		before, after, found := strings.Cut(text, "${")
+		out.WriteString(before)
+		if !found {
+			break
+		}
+		if strings.HasSuffix(before, "$") { // $${ is a literal ${.
+			out.WriteString("{")
+			text, cursor = after, d.locate(cursor, "${")
+			continue
+		}
+		reference, rest, closed := strings.Cut(after, "}")
+		at := d.locate(cursor, "${"+reference)
+		if !closed {
+			d.faultAt(at, field, events.CodeMalformed, "${ is not closed", "", "add a }, or write $${ for a literal ${")
+			return false
+		}
+		value, good := d.reference(reference, at, field)
+		out.WriteString(value)
+		ok = ok && good
+		text, cursor = rest, place{line: at.line, column: at.column + 1}
+	}
+	node.Value = out.String()
+	return ok
+}
+
+// reference is what stands for ${reference}.
+func (d *document) reference(reference string, at place, field string) (string, bool) {
+	if path, found := strings.CutPrefix(reference, "file:"); found {
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(d.dir, path)
+		}
+		text, err := readSmall(path)
+		if err != nil {
+			d.faultAt(at, field, CodeUnreadable, fmt.Sprintf("the file of ${%s} cannot be read", reference), err.Error(),
+				"check the path; it is relative to this file")
+			return "", false
+		}
+		return strings.TrimRight(text, "\r\n"), true
+	}
+	name, fallback, hasFallback := strings.Cut(reference, ":-")
+	if !regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`).MatchString(name) {
+		d.faultAt(at, field, events.CodeMalformed, fmt.Sprintf("${%s} is no reference", reference), "",
+			"write ${NAME}, ${NAME:-default} or ${file:PATH}, or $${ for a literal ${")
+		return "", false
+	}
+	if value, found := d.env.get(name); found {
+		return value, true
+	}
+	if hasFallback {
+		return fallback, true
+	}
+	d.faultAt(at, field, CodeUnknownVariable, fmt.Sprintf("the variable %s is not set", name), "",
+		fmt.Sprintf("set %s, or give a default: ${%s:-default}", name, name))
+	return "", false
+}
+
+// place is a position in the text, both counted from 1, columns in characters.
+type place struct{ line, column int }
+
+// locate finds a piece of a node in the text from a place on: a quoted or folded text does not tell where its parts
+// are. What cannot be found, since it is escaped or folded, is at the place itself.
+func (d *document) locate(from place, piece string) place {
+	first, _, _ := strings.Cut(piece, "\n")
+	want := []rune(first)
+	for line := from.line; line >= 1 && line <= len(d.lines); line++ {
+		start := 0
+		if line == from.line {
+			start = min(max(0, from.column-1), len(d.lines[line-1]))
+		}
+		text := d.lines[line-1]
+		for i := start; i+len(want) <= len(text); i++ {
+			if slices.Equal(text[i:i+len(want)], want) {
+				return place{line: line, column: i + 1}
+			}
+		}
+	}
+	return from
+}
+
+func (d *document) faultAt(at place, field string, code events.Code, message, cause, hint string) {
+	d.faults = append(d.faults, Fault{
+		Code: code, Field: field, Message: message, Cause: cause, Hint: hint, File: d.path, Line: at.line, Column: at.column,
+	})
+}

@@ -1,0 +1,115 @@
+package host
+
+import (
+	"encoding"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// errOutside is the reason of a value that can be read but is outside its limit; the fault adds the limit.
+var errOutside = errors.New("outside the limit")
+
+// String declares a text.
+func (f *Flags) String(p *string, flag Flag) {
+	flag.Set = func(value string) error {
+		if flag.Check != nil {
+			if err := flag.Check(value); err != nil {
+				return err
+			}
+		}
+		*p = value
+		return nil
+	}
+	f.Add(flag)
+}
+
+// Choice declares a text that is one of a few.
+func (f *Flags) Choice(p *string, choices []string, flag Flag) {
+	flag.Limit = "one of " + strings.Join(choices, ", ")
+	flag.Set = func(value string) error {
+		if !slices.Contains(choices, value) {
+			return errOutside
+		}
+		*p = value
+		return nil
+	}
+	f.Add(flag)
+}
+
+// Int declares a whole number from least to most.
+func (f *Flags) Int(p *int, least, most int, flag Flag) {
+	flag.Limit = fmt.Sprintf("a whole number from %d to %d", least, most)
+	if most == math.MaxInt {
+		flag.Limit = fmt.Sprintf("a whole number, at least %d", least)
+	}
+	flag.Set = func(value string) error {
+		number, err := strconv.Atoi(value)
+		if err != nil || number < least || number > most {
+			return errOutside
+		}
+		*p = number
+		return nil
+	}
+	f.Add(flag)
+}
+
+// Duration declares a time span from least to most, written as Go writes it: 1m30s.
+func (f *Flags) Duration(p *time.Duration, least, most time.Duration, flag Flag) {
+	flag.Limit = fmt.Sprintf("a duration from %s to %s, such as 1m30s", least, most)
+	flag.Set = func(value string) error {
+		span, err := time.ParseDuration(value)
+		if err != nil || span < least || span > most {
+			return errOutside
+		}
+		*p = span
+		return nil
+	}
+	f.Add(flag)
+}
+
+// Bool declares a switch.
+func (f *Flags) Bool(p *bool, flag Flag) {
+	flag.Switch = true
+	flag.Limit = "true or false"
+	flag.Set = func(value string) error {
+		on, err := strconv.ParseBool(value)
+		if err != nil {
+			return errOutside
+		}
+		*p = on
+		return nil
+	}
+	f.Add(flag)
+}
+
+// Strings declares texts separated by commas; blanks around them and empty ones are dropped.
+func (f *Flags) Strings(p *[]string, flag Flag) {
+	flag.Set = func(value string) error {
+		var items []string
+		for item := range strings.SplitSeq(value, ",") {
+			if item = strings.TrimSpace(item); item == "" {
+				continue
+			}
+			if flag.Check != nil {
+				if err := flag.Check(item); err != nil {
+					return fmt.Errorf("item %q: %w", item, err)
+				}
+			}
+			items = append(items, item)
+		}
+		*p = items
+		return nil
+	}
+	f.Add(flag)
+}
+
+// Text declares anything that reads itself from text.
+func (f *Flags) Text(p encoding.TextUnmarshaler, flag Flag) {
+	flag.Set = func(value string) error { return p.UnmarshalText([]byte(value)) }
+	f.Add(flag)
+}

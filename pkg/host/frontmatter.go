@@ -1,0 +1,49 @@
+package host
+
+import (
+	"strings"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// ReadFrontMatter reads a file that begins with YAML between two lines "---" and goes on with text: the YAML into
+// out, as strictly as ReadYAML but without a version, and the text as it is, without the blank lines around it.
+// Nothing is expanded in the text. All faults come together as Faults, with the lines of the whole file.
+func ReadFrontMatter(path string, env Env, out any) (body string, err error) {
+	text, err := readSmall(path)
+	if err != nil {
+		return "", Faults{unreadable(path, err)}
+	}
+	text = strings.ReplaceAll(strings.TrimPrefix(text, "\ufeff"), "\r\n", "\n")
+	front, body, ok := cutFrontMatter(text)
+	if !ok {
+		return "", Faults{{
+			Code: events.CodeMalformed, File: path, Line: 1, Column: 1, Message: "the front matter is missing or not closed",
+			Hint: "begin with a line ---, then keys such as name: and description:, then a line ---, then the text",
+		}}
+	}
+	d := newDocument(path, env, front)
+	root, parsed := d.parse(front)
+	if !parsed {
+		return "", d.faults.Err()
+	}
+	if err := d.decode(root, out); err != nil {
+		return "", err
+	}
+	return strings.TrimSpace(body), nil
+}
+
+// cutFrontMatter splits behind the second line "---". The first is replaced by a blank, so that lines keep their
+// numbers.
+func cutFrontMatter(text string) (front, body string, ok bool) {
+	lines := strings.Split(text, "\n")
+	if strings.TrimRight(lines[0], " \t") != "---" {
+		return "", "", false
+	}
+	for i := 1; i < len(lines); i++ {
+		if strings.TrimRight(lines[i], " \t") == "---" {
+			return "\n" + strings.Join(lines[1:i], "\n") + "\n", strings.Join(lines[i+1:], "\n"), true
+		}
+	}
+	return "", "", false
+}

@@ -1,0 +1,124 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// checkTimeout bounds one health check.
+const checkTimeout = 2 * time.Second
+
+// Reason is why a process is not ready.
+type Reason struct {
+	// Name is the check's.
+	Name string `json:"name"`
+	// Reason says what is wrong.
+	Reason string `json:"reason"`
+}
+
+// Health collects why a process is not ready. It is ready when nothing is known against it. All methods may be
+// called by any goroutine.
+type Health struct {
+	mu     sync.Mutex // Guards the two maps and each check's last run; held for moments only.
+	blocks map[string]string
+	checks map[string]*check
+}
+
+// check is a named question; at most one run of it is under way, so that one that hangs costs one goroutine.
+type check struct {
+	ask     func(context.Context) error
+	running chan struct{} // Closed when the run under way has ended; nil when there is none.
+	last    error
+}
+
+// NewHealth is ready.
+func NewHealth() *Health {
+	return &Health{blocks: map[string]string{}, checks: map[string]*check{}}
+}
+
+// Block makes the process not ready until Clear of the same name; a second Block replaces the reason.
+func (h *Health) Block(name, reason string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.blocks[name] = reason
+}
+
+// Clear takes a Block back.
+func (h *Health) Clear(name string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.blocks, name)
+}
+
+// Add asks at every readiness request; an error is the reason. A question is asked once at a time, and one that has
+// not answered within two seconds counts as failed. A second Add of a name replaces the first.
+func (h *Health) Add(name string, ask func(context.Context) error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.checks[name] = &check{ask: ask}
+}
+
+// Remove takes an Add back.
+func (h *Health) Remove(name string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.checks, name)
+}
+
+// Reasons asks all checks at once and lists what is wrong, by name; nothing means ready.
+func (h *Health) Reasons(ctx context.Context) []Reason {
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	h.mu.Lock()
+	var reasons []Reason
+	for name, reason := range h.blocks {
+		reasons = append(reasons, Reason{Name: name, Reason: reason})
+	}
+	runs := make(map[string]*check, len(h.checks))
+	waits := make(map[string]chan struct{}, len(h.checks))
+	for name, c := range h.checks {
+		if c.running == nil {
+			h.start(ctx, c)
+		}
+		runs[name], waits[name] = c, c.running
+	}
+	h.mu.Unlock()
+	for name, c := range runs {
+		if err := h.await(ctx, c, waits[name]); err != nil {
+			reasons = append(reasons, Reason{Name: name, Reason: err.Error()})
+		}
+	}
+	slices.SortFunc(reasons, func(a, b Reason) int { return strings.Compare(a.Name, b.Name) })
+	return reasons
+}
+
+// start runs a check in a goroutine that ends with the question. The caller holds mu. The question has its own
+// deadline, since a second request may wait for its answer after the first has gone.
+func (h *Health) start(ctx context.Context, c *check) {
+	done := make(chan struct{})
+	c.running = done
+	go func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), checkTimeout)
+		defer cancel()
+		err := guard(func() error { return c.ask(ctx) })
+		h.mu.Lock()
+		c.last, c.running = err, nil
+		h.mu.Unlock()
+		close(done)
+	}()
+}
+
+func (h *Health) await(ctx context.Context, c *check, done chan struct{}) error {
+	select {
+	case <-done:
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		return c.last
+	case <-ctx.Done():
+		return fmt.Errorf("no answer within %s", checkTimeout)
+	}
+}

@@ -1,0 +1,63 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// CheckHealth asks the process that listens on addr whether it is ready, within three seconds; the error says why
+// not. It is the healthcheck subcommand, for images that have no curl. An address of all interfaces means this
+// machine.
+func CheckHealth(ctx context.Context, addr string) error {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil || port == "0" {
+		return Faults{{
+			Code: events.CodeInvalid, Field: "http-addr", Message: fmt.Sprintf("%q is no address that can be asked", addr),
+			Hint: "give the service and its health check the same fixed port by JOBGRAPH_HTTP_ADDR",
+		}}
+	}
+	if ip := net.ParseIP(host); host == "" || ip.IsUnspecified() {
+		host = "127.0.0.1"
+		if ip != nil && ip.To4() == nil {
+			host = "::1"
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout+time.Second)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(host, port)+"/readyz", nil)
+	if err != nil {
+		return fmt.Errorf("ask %s: %w", addr, err)
+	}
+	transport := &http.Transport{DisableKeepAlives: true} // No proxy: the process is here.
+	defer transport.CloseIdleConnections()
+	response, err := (&http.Client{Transport: transport}).Do(request)
+	if err != nil {
+		return fmt.Errorf("ask %s: %w", addr, err)
+	}
+	defer func() { _ = response.Body.Close() }() // Only read from.
+	if response.StatusCode == http.StatusOK {
+		return nil
+	}
+	return notReady(response)
+}
+
+func notReady(response *http.Response) error {
+	var answer readiness
+	body := io.LimitReader(response.Body, 1<<20)
+	if err := json.NewDecoder(body).Decode(&answer); err != nil || len(answer.Reasons) == 0 {
+		return fmt.Errorf("not ready: %s", response.Status)
+	}
+	reasons := make([]string, len(answer.Reasons))
+	for i, reason := range answer.Reasons {
+		reasons[i] = reason.Name + ": " + reason.Reason
+	}
+	return fmt.Errorf("not ready: %s", strings.Join(reasons, "; "))
+}

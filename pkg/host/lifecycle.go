@@ -1,0 +1,119 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"os"
+	"time"
+)
+
+// grace is how long one that was told to end at once may take to do it.
+const grace = time.Second
+
+// haste is what is left to each cleanup when all of them together have used up their time.
+const haste = 50 * time.Millisecond
+
+// Causes of the end of a process's contexts, for context.Cause.
+var (
+	// ErrDraining ends the intake: the first signal came.
+	ErrDraining = errors.New("draining")
+	// ErrDrainTimeout ends the work: the drain took too long.
+	ErrDrainTimeout = errors.New("drain timeout")
+	// ErrInterrupted ends the work: the second signal came.
+	ErrInterrupted = errors.New("interrupted")
+
+	errRunEnded = errors.New("the program has ended")
+)
+
+// lifecycle turns signals into the end of intake and then of work.
+type lifecycle struct {
+	intake, work       context.Context
+	endIntake, endWork context.CancelCauseFunc
+	watched            chan struct{} // Closed when watch has returned.
+}
+
+func newLifecycle(ctx context.Context) *lifecycle {
+	l := &lifecycle{watched: make(chan struct{})}
+	l.work, l.endWork = context.WithCancelCause(ctx)
+	l.intake, l.endIntake = context.WithCancelCause(l.work)
+	return l
+}
+
+// watch waits for signals until the work has ended; Main runs it in a goroutine and waits for it in close. draining
+// is called between the first signal and the end of the intake.
+func (l *lifecycle) watch(signals <-chan os.Signal, drain time.Duration, draining func(os.Signal)) {
+	defer close(l.watched)
+	select {
+	case first := <-signals:
+		draining(first)
+		l.endIntake(ErrDraining)
+	case <-l.work.Done():
+		return
+	}
+	timer := time.NewTimer(drain)
+	defer timer.Stop()
+	select {
+	case <-signals:
+		l.endWork(ErrInterrupted)
+	case <-timer.C:
+		l.endWork(ErrDrainTimeout)
+	case <-l.work.Done():
+	}
+}
+
+func (l *lifecycle) close() {
+	l.endWork(errRunEnded)
+	<-l.watched
+}
+
+// run calls f with the work context. Once that has ended f has a little time to return.
+func (l *lifecycle) run(f func(context.Context) error) error {
+	done := make(chan error, 1)
+	go func() { done <- guard(func() error { return f(l.work) }) }() // Waited for below, or left at the end of the process.
+	select {
+	case err := <-done:
+		return l.judge(err)
+	case <-l.work.Done():
+	}
+	bound := defaultStop
+	if errors.Is(context.Cause(l.work), ErrInterrupted) {
+		bound = grace
+	}
+	timer := time.NewTimer(bound)
+	defer timer.Stop()
+	select {
+	case err := <-done:
+		return l.judge(err)
+	case <-timer.C:
+		return errors.Join(errors.New("the program did not end in time"), l.judge(nil))
+	}
+}
+
+// judge drops an error that only repeats that an end was asked for, and tells a second signal.
+func (l *lifecycle) judge(err error) error {
+	if l.intake.Err() != nil && onlyCanceled(err) {
+		err = nil
+	}
+	if cause := context.Cause(l.work); errors.Is(cause, ErrInterrupted) {
+		return errors.Join(cause, err)
+	}
+	return err
+}
+
+// onlyCanceled is true when an error, and each of those joined in it, says no more than that a context has ended.
+func onlyCanceled(err error) bool {
+	if err == nil {
+		return true
+	}
+	var joined interface{ Unwrap() []error }
+	if errors.As(err, &joined) {
+		for _, one := range joined.Unwrap() {
+			if !onlyCanceled(one) {
+				return false
+			}
+		}
+		return true
+	}
+	return errors.Is(err, context.Canceled) || errors.Is(err, ErrDraining) ||
+		errors.Is(err, ErrDrainTimeout) || errors.Is(err, ErrInterrupted)
+}

@@ -1,0 +1,45 @@
+package host
+
+import (
+	"net/url"
+	"strings"
+)
+
+// masked stands where a secret was. Its length tells nothing.
+const masked = "********"
+
+// Mask is what may be shown of a secret: that there is one.
+func Mask(secret string) string {
+	if secret == "" {
+		return ""
+	}
+	return masked
+}
+
+// MaskURL hides the user part of each address in a comma-separated list: a lone user name is a token in NATS, so it
+// goes too. An address that cannot be read is masked whole.
+func MaskURL(list string) string {
+	addresses := strings.Split(list, ",")
+	for i, address := range addresses {
+		addresses[i] = maskAddress(strings.TrimSpace(address))
+	}
+	return strings.Join(addresses, ",")
+}
+
+func maskAddress(address string) string {
+	if !strings.Contains(address, "@") {
+		return address
+	}
+	scheme, rest, found := strings.Cut(address, "://")
+	if !found {
+		scheme, rest = "", address
+	}
+	at := strings.LastIndex(rest, "@")
+	if _, err := url.Parse("any://" + rest[at+1:]); err != nil {
+		return masked
+	}
+	if scheme != "" {
+		scheme += "://"
+	}
+	return scheme + masked + "@" + rest[at+1:]
+}

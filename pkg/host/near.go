@@ -1,0 +1,33 @@
+package host
+
+// nearest is the candidate that differs least from a mistyped name, empty when none is close.
+func nearest(name string, candidates []string) string {
+	best, least := "", max(2, len(name)/3)+1
+	for _, candidate := range candidates {
+		if d := distance(name, candidate); d < least {
+			best, least = candidate, d
+		}
+	}
+	return best
+}
+
+// distance counts the characters to insert, delete or exchange to make b of a.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}

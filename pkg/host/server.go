@@ -1,0 +1,137 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// serverStop bounds how long open requests may delay the end of a Server.
+const serverStop = 2 * time.Second
+
+// Server is the HTTP endpoint of a process for operators: /healthz, /readyz, /metrics, /version.
+type Server struct {
+	listener net.Listener
+	server   *http.Server
+	mux      *http.ServeMux
+}
+
+// Listen takes the address at once, so that Addr is known and a conflict is an error here; nothing is answered
+// before Run. Close it if Run is never called.
+func Listen(addr string, health *Health, metrics *Metrics, build Build) (*Server, error) {
+	listener, err := net.Listen("tcp", addr)
+	if err != nil {
+		return nil, Faults{{
+			Code: events.CodeInvalid, Field: "http-addr", Message: fmt.Sprintf("cannot listen on %s", addr), Cause: err.Error(),
+			Hint: "give a free address, port 0 for any free one, or off",
+		}}
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/healthz", getOnly(http.HandlerFunc(alive)))
+	mux.Handle("/readyz", getOnly(ready(health)))
+	mux.Handle("/metrics", getOnly(metrics.Handler()))
+	mux.Handle("/version", getOnly(version(build)))
+	mux.HandleFunc("/", unknown)
+	return &Server{listener: listener, mux: mux, server: &http.Server{
+		Handler:           mux,
+		ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout:       10 * time.Second,
+		WriteTimeout:      30 * time.Second,
+		IdleTimeout:       time.Minute,
+		MaxHeaderBytes:    64 << 10,
+	}}, nil
+}
+
+// Addr is the address that is listened on, with the real port.
+func (s *Server) Addr() string { return s.listener.Addr().String() }
+
+// Handle adds a route beside the fixed ones, at any time; a pattern that exists panics, as in net/http.
+func (s *Server) Handle(pattern string, handler http.Handler) { s.mux.Handle(pattern, handler) }
+
+// Close frees the address of a server that is not run.
+func (s *Server) Close() error { return s.listener.Close() }
+
+// Run answers until the context ends, then gives open requests two seconds. It returns nil after an orderly end.
+func (s *Server) Run(ctx context.Context) error {
+	served := make(chan error, 1)
+	go func() { served <- s.server.Serve(s.listener) }() // Ended by Shutdown or Close below, and waited for.
+	select {
+	case err := <-served:
+		return fmt.Errorf("serve http: %w", err)
+	case <-ctx.Done():
+	}
+	bound, cancel := context.WithTimeout(context.WithoutCancel(ctx), serverStop)
+	defer cancel()
+	err := s.server.Shutdown(bound)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = s.server.Close()
+	}
+	if ended := <-served; err == nil && !errors.Is(ended, http.ErrServerClosed) {
+		err = ended
+	}
+	if err != nil {
+		return fmt.Errorf("stop http: %w", err)
+	}
+	return nil
+}
+
+func getOnly(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet {
+			w.Header().Set("Allow", http.MethodGet)
+			writeJSON(w, http.StatusMethodNotAllowed, Fault{
+				Code: events.CodeInvalid, Field: "method", Message: r.Method + " is not allowed here", Hint: "use GET",
+			})
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func unknown(w http.ResponseWriter, r *http.Request) {
+	writeJSON(w, http.StatusNotFound, Fault{
+		Code: events.CodeNotFound, Field: "path", Message: "nothing is served at this path",
+		Hint: "try /healthz, /readyz, /metrics or /version",
+	})
+}
+
+func alive(w http.ResponseWriter, _ *http.Request) {
+	writeJSON(w, http.StatusOK, map[string]string{"status": "alive"})
+}
+
+// readiness is the answer of /readyz.
+type readiness struct {
+	Ready   bool     `json:"ready"`
+	Reasons []Reason `json:"reasons"`
+}
+
+func ready(health *Health) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		reasons := health.Reasons(r.Context())
+		status := http.StatusOK
+		if len(reasons) > 0 {
+			status = http.StatusServiceUnavailable
+		}
+		if reasons == nil {
+			reasons = []Reason{}
+		}
+		writeJSON(w, status, readiness{Ready: len(reasons) == 0, Reasons: reasons})
+	}
+}
+
+func version(build Build) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, build) }
+}
+
+func writeJSON(w http.ResponseWriter, status int, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(body) // The client is gone; there is nobody left to tell.
+}

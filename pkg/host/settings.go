@@ -1,0 +1,83 @@
+package host
+
+import (
+	"log/slog"
+	"net"
+	"regexp"
+	"time"
+)
+
+// Settings are what every service can be told. A service declares its own beside them in the same Flags.
+type Settings struct {
+	// NATS says how to reach the bus.
+	NATS NATS
+	// Config is the path of the configuration file jobgraph.yaml; empty: there is none.
+	Config string
+	// Prefix names all subjects, and in upper case all streams and buckets, so that two stacks share an account.
+	Prefix string
+	// LogLevel is the least level that is logged.
+	LogLevel slog.Level
+	// LogFormat is "text" or "json".
+	LogFormat string
+	// HTTPAddr is where health, metrics and version are served; port 0 takes a free one, "off" serves nothing.
+	HTTPAddr string
+	// Concurrency is how many pieces of work run at once.
+	Concurrency int
+	// DrainTimeout is how long accepted work may go on after the first signal to end.
+	DrainTimeout time.Duration
+}
+
+// AddrOff as HTTPAddr means: no HTTP.
+const AddrOff = "off"
+
+// Declare registers the settings common to all services; Parse of the flags fills them.
+func (s *Settings) Declare(f *Flags) {
+	f.String(&s.Config, Flag{
+		Name: configFlag, Usage: "Path of the configuration file jobgraph.yaml.",
+	})
+	f.String(&s.Prefix, Flag{
+		Name: "prefix", Default: "jobs", Check: checkPrefix, Limit: "1 to 32 of A-Z a-z 0-9 _ -",
+		Usage: "First word of all subjects; in upper case, of all streams and buckets.",
+	})
+	f.Text(&s.LogLevel, Flag{
+		Name: "log-level", Default: "info", Usage: "Least level that is logged.",
+		Limit: "debug, info, warn or error",
+	})
+	f.Choice(&s.LogFormat, []string{"text", "json"}, Flag{
+		Name: "log-format", Default: "text", Usage: "Form of the log lines.",
+	})
+	f.String(&s.HTTPAddr, Flag{
+		Name: "http-addr", Default: "127.0.0.1:0", Check: checkAddr,
+		Limit: `HOST:PORT with a port from 0 to 65535, or "off"`,
+		Usage: "Where /healthz, /readyz, /metrics and /version are served; port 0 takes a free one.",
+	})
+	f.Int(&s.Concurrency, 1, 10_000, Flag{
+		Name: "concurrency", Default: "16", Usage: "How many pieces of work run at once.",
+	})
+	f.Duration(&s.DrainTimeout, 0, time.Hour, Flag{
+		Name: "drain-timeout", Default: "25s",
+		Usage: "How long accepted work may go on after the first signal to end.",
+	})
+	s.NATS.declare(f)
+}
+
+func checkPrefix(value string) error {
+	if regexp.MustCompile(`^[A-Za-z0-9_-]{1,32}$`).MatchString(value) {
+		return nil
+	}
+	return errOutside
+}
+
+func checkAddr(value string) error {
+	if value == AddrOff {
+		return nil
+	}
+	_, port, err := net.SplitHostPort(value)
+	if err != nil {
+		return err
+	}
+	if _, err := net.LookupPort("tcp", port); err != nil || port == "" {
+		return errOutside
+	}
+	return nil
+}

@@ -1,0 +1,243 @@
+package host_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/host"
+)
+
+type model struct {
+	URL         string            `yaml:"url"`
+	Key         string            `yaml:"key"`
+	Temperature float64           `yaml:"temperature"`
+	Timeout     time.Duration     `yaml:"timeout"`
+	Tokens      *int              `yaml:"tokens"`
+	Headers     map[string]string `yaml:"headers"`
+	Tags        []string          `yaml:"tags"`
+	Extra       any               `yaml:"extra"`
+}
+
+type config struct {
+	Models map[string]model `yaml:"models"`
+	Tools  host.Skip        `yaml:"tools"`
+	Strict bool             `yaml:"strict"`
+	Judge  func() error     `yaml:"-"`
+}
+
+func (c *config) Validate() error {
+	if c.Judge == nil {
+		return nil
+	}
+	return c.Judge()
+}
+
+func read(t *testing.T, text string, vars map[string]string) (config, error) {
+	t.Helper()
+	var c config
+	err := host.ReadYAML(write(t, "jobgraph.yaml", text), environment(vars), &c)
+	return c, err
+}
+
+func TestReferencesAreExpandedByTheTypeTheyStandFor(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "key.txt"), []byte("k: [1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	text := `version: 1
+settings: {log-level: debug}
+tools: {t: "${NOT_SET}"}
+strict: ${STRICT}
+models:
+  m: &m
+    url: https://${HOST:-localhost}:${PORT}/v1
+    key: ${file:key.txt}
+    temperature: ${TEMP:-0.5}
+    timeout: 90s
+    tokens: ${TOKENS}
+    headers: {a: "${NUMBER}", b: '$${NUMBER} costs $5', c: x}
+    tags: [x, "${NOTHING}"]
+    extra: {n: [1, "${NUMBER}"]}
+  n:
+    <<: *m
+    url: ${NUMBER}
+`
+	path := filepath.Join(dir, "jobgraph.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var c config
+	err := host.ReadYAML(path, environment(map[string]string{
+		"STRICT": "true", "PORT": "8080", "TOKENS": "12", "NUMBER": "007", "NOTHING": "null",
+	}), &c)
+	same(t, nil, err)
+	tokens := 12
+	m := model{
+		URL: "https://localhost:8080/v1", Key: "k: [1", Temperature: 0.5, Timeout: 90 * time.Second, Tokens: &tokens,
+		Headers: map[string]string{"a": "007", "b": "${NUMBER} costs $5", "c": "x"}, Tags: []string{"x", "null"},
+		Extra: map[string]any{"n": []any{1, "007"}},
+	}
+	n := m
+	n.URL = "007"
+	same(t, map[string]model{"m": m, "n": n}, c.Models)
+	same(t, true, c.Strict)
+}
+
+func TestEveryFaultOfAFileIsReportedWithItsPlace(t *testing.T) {
+	_, err := read(t, `version: 2
+strikt: true
+models:
+  a:
+    url: ${HOST}/x/${HÖST}
+    temperature: hot
+    timeout: "5"
+    tokens: ${TOKEN}
+    url: again
+    tags: one
+    headers: [a]
+    extra: {k: 1, k: 2}
+    key: ${file:none}
+  b: text
+  c: {key: "ä ${OPEN"}
+strict: [1]
+`, map[string]string{"TOKEN": "s3cret"})
+	same(t, []string{
+		"jobgraph.yaml:1:10: version: version 2 is unknown to this program (write version: 1)",
+		`jobgraph.yaml:2:1: strikt: unknown key (did you mean "strict"?)`,
+		"jobgraph.yaml:5:10: models.a.url: the variable HOST is not set (set HOST, or give a default: ${HOST:-default})",
+		"jobgraph.yaml:5:20: models.a.url: ${HÖST} is no reference (write ${NAME}, ${NAME:-default} or ${file:PATH}, or $${ for a literal ${)",
+		`jobgraph.yaml:6:18: models.a.temperature: "hot" is not a number`,
+		`jobgraph.yaml:7:14: models.a.timeout: "5" is not a duration such as 1m30s`,
+		`jobgraph.yaml:8:13: models.a.tokens: "${TOKEN}" is not a whole number`,
+		"jobgraph.yaml:9:5: models.a.url: the key is already on line 5 (keep one of the two)",
+		"jobgraph.yaml:10:11: models.a.tags: \"one\" is not a list",
+		"jobgraph.yaml:11:14: models.a.headers: is a list, expected keys and values",
+		"jobgraph.yaml:12:19: models.a.extra.k: the key is already on line 12 (keep one of the two)",
+		"jobgraph.yaml:13:10: models.a.key: the file of ${file:none} cannot be read",
+		"jobgraph.yaml:14:6: models.b: \"text\" is not keys and values",
+		"jobgraph.yaml:15:15: models.c.key: ${ is not closed (add a }, or write $${ for a literal ${)",
+		"jobgraph.yaml:16:9: strict: is a list, expected true or false",
+	}, cutCause(lines(t, err), ": open "))
+}
+
+// cutCause drops a cause that names a folder of the test.
+func cutCause(all []string, from string) []string {
+	for i := range all {
+		all[i], _, _ = strings.Cut(all[i], from)
+	}
+	return all
+}
+
+func TestReferencesInBlocksHaveTheirOwnPlace(t *testing.T) {
+	_, err := read(t, "version: 1\nmodels:\n  a:\n    url: |\n      one\n      two ${A} ${A}\n    key: >-\n      x\n      ${B}\n", nil)
+	var places [][2]int
+	for _, fault := range faults(t, err) {
+		places = append(places, [2]int{fault.Line, fault.Column})
+	}
+	same(t, [][2]int{{6, 11}, {6, 16}, {9, 7}}, places)
+}
+
+func TestTextThatIsNoDocumentIsRefused(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                       "jobgraph.yaml: there is nothing in it",
+		"# only this\n":          "jobgraph.yaml: there is nothing in it",
+		"- a\n":                  "jobgraph.yaml:1:1: is a list, expected keys and values",
+		"version: 1\n a: [\n":    "jobgraph.yaml:2: this is not YAML",
+		"strict: true\n":         "jobgraph.yaml:1:1: version: the version is missing",
+		"version: 1\n---\na: 1":  "jobgraph.yaml:2:1: a second document begins",
+		"version: 1\nmodels: \t": "",
+		"version: one\n":         "jobgraph.yaml:1:10: version: version one is unknown",
+	} {
+		_, err := read(t, text, nil)
+		got := ""
+		if all := lines(t, err); len(all) > 0 {
+			got = all[0]
+		}
+		if !strings.HasPrefix(got, want) || want == "" && got != "" {
+			t.Errorf("%q gives %q, want %q", text, got, want)
+		}
+	}
+	var c config
+	if err := host.ReadYAML(filepath.Join(t.TempDir(), "none.yaml"), nil, &c); len(faults(t, err)) != 1 {
+		t.Errorf("a missing file gives %v", err)
+	}
+}
+
+func TestAFaultFoundAfterDecodingGetsThePlaceOfItsField(t *testing.T) {
+	c := config{Judge: func() error {
+		return errors.Join(host.Faults{
+			{Code: "x", Field: "models.a.tags[1]", Message: "unknown tag"},
+			{Code: "x", Field: "models.a.key", Message: "is missing"},
+		})
+	}}
+	err := host.ReadYAML(write(t, "jobgraph.yaml", "version: 1\nmodels:\n  a:\n    tags: [x, y]\n"), nil, &c)
+	same(t, []string{
+		"jobgraph.yaml:4:5: models.a.key: is missing",
+		"jobgraph.yaml:4:15: models.a.tags[1]: unknown tag",
+	}, lines(t, err))
+	if c.Models != nil {
+		t.Error("a file with faults was stored")
+	}
+}
+
+func TestAliasesDoNotMultiplyTheWork(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("version: 1\nmodels:\n  a:\n    extra:\n      - &a0 [x, x]\n")
+	for i := 1; i < 40; i++ {
+		fmt.Fprintf(&b, "      - &a%d [*a%d, *a%d]\n", i, i-1, i-1)
+	}
+	_, err := read(t, b.String(), nil)
+	if err == nil || !strings.Contains(err.Error(), "excessive aliasing") {
+		t.Fatalf("an alias bomb gives %v", err)
+	}
+}
+
+func TestFrontMatterKeepsLinesAndBody(t *testing.T) {
+	type card struct {
+		Name string `yaml:"name"`
+		Kind string `yaml:"kind"`
+	}
+	var c card
+	path := write(t, "writer.md", "\ufeff---\r\nname: Writer\r\nkind: ${KIND:-llm}\r\n---\r\n\r\nUse ${THIS} as it is.\r\n---\r\nend\r\n")
+	body, err := host.ReadFrontMatter(path, environment(nil), &c)
+	same(t, nil, err)
+	same(t, card{Name: "Writer", Kind: "llm"}, c)
+	same(t, "Use ${THIS} as it is.\n---\nend", body)
+
+	_, err = host.ReadFrontMatter(write(t, "x.md", "---\nname: [a]\ncolor: red\n---\n"), nil, &c)
+	same(t, []string{
+		"x.md:2:7: name: is a list, expected a text",
+		"x.md:3:1: color: unknown key (known keys: kind, name)",
+	}, lines(t, err))
+	for _, text := range []string{"", "no front", "---\nname: a\n", "---\n---\nbody"} {
+		if _, err := host.ReadFrontMatter(write(t, "x.md", text), nil, &c); len(faults(t, err)) != 1 {
+			t.Errorf("%q gives %v", text, err)
+		}
+	}
+}
+
+func FuzzReadYAML(f *testing.F) {
+	for _, seed := range []string{
+		"version: 1\nmodels: {a: {url: '${A}'}}", "version: 1\nmodels: &a {b: *a}", "version: 1\n<<: [x]", "a: ${", "? [a]\n: b",
+		"version: 1\nmodels:\n  <<: [{a: 1}]\n", "version: 1\nmodels: {a: {extra: {<<: 1}}}", "version: !!binary x",
+	} {
+		f.Add(seed)
+	}
+	path := filepath.Join(f.TempDir(), "jobgraph.yaml")
+	f.Fuzz(func(t *testing.T, text string) {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var c config
+		err := host.ReadYAML(path, environment(map[string]string{"A": "1"}), &c)
+		var all host.Faults
+		if err != nil && !errors.As(err, &all) {
+			t.Fatalf("%v is no Faults", err)
+		}
+	})
+}

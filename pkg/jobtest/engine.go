@@ -1,0 +1,191 @@
+package jobtest
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/graph"
+)
+
+// source is the CloudEvents source of everything here.
+const source = "jobgraph/jobtest"
+
+// happening is something that will be appended to the log at a moment.
+type happening struct {
+	at    time.Time
+	order int
+	// run is the run whose end it is, "" for others; a closed run is taken out.
+	run   string
+	event events.Event
+}
+
+// engine plays log, clock, planner and workers around one job.
+type engine struct {
+	script Script
+	// request is what was asked for, with its id.
+	request events.Request
+	names   events.Names
+	job     *graph.Job
+	log     []events.Event
+	now     time.Time
+	start   time.Time
+	queue   []happening
+	orders  int
+	runs    []Run
+	plans   int
+	output  []byte
+	err     error
+}
+
+// Run plays the script to its end: until nothing is left to happen.
+func (s Script) Run() (*Result, error) {
+	g := &engine{script: s, names: events.NewNames(""), start: s.Start}
+	if g.start.IsZero() {
+		g.start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	}
+	g.now = g.start
+	if err := g.admit(); err != nil {
+		return nil, err
+	}
+	for _, act := range s.Acts {
+		g.later(g.start.Add(act.At), "", events.Event{Kind: act.Kind, Key: act.Key, Data: act.Data})
+	}
+	g.play()
+	return &Result{
+		State: *g.job.View(), Events: g.log, Runs: g.runs, Elapsed: g.now.Sub(g.start), Output: g.output,
+	}, g.err
+}
+
+func (g *engine) admit() error {
+	rules := DefaultRules()
+	if g.script.Rules != nil {
+		rules = *g.script.Rules
+	}
+	request := g.script.Request
+	if request.ID == "" {
+		request.ID = "job"
+	}
+	g.request = request
+	e, err := g.store(events.Event{
+		Kind: events.KindJobRequested, Job: request.ID, Data: &events.JobRequested{Request: request, Rules: rules},
+	})
+	if err != nil {
+		return err
+	}
+	g.job, err = graph.New(e)
+	return err
+}
+
+// play delivers what is owed, then lets the next thing happen, until nothing is left.
+func (g *engine) play() {
+	most := g.script.MaxEvents
+	if most == 0 {
+		most = 100_000
+	}
+	for g.deliver(); len(g.queue) > 0 && g.err == nil; g.deliver() {
+		if len(g.log) >= most {
+			g.err = fmt.Errorf("%w: %d events", ErrEndless, len(g.log))
+			return
+		}
+		next := g.queue[0]
+		g.queue = g.queue[1:]
+		if next.at.After(g.now) {
+			g.now = next.at
+		}
+		g.tell(next.event)
+	}
+}
+
+func (g *engine) deliver() {
+	for g.err == nil {
+		commands := g.job.Pending()
+		if len(commands) == 0 {
+			return
+		}
+		for _, c := range commands {
+			g.job.Sent(c.CommandID)
+			g.do(c)
+		}
+	}
+}
+
+// do carries one command out, as the scheduler's loop and everybody behind it would.
+func (g *engine) do(c graph.Command) {
+	switch c.Kind {
+	case graph.RunSubJob:
+		g.work(c)
+	case graph.CloseRun:
+		run := runName(c.SubJob, c.Run)
+		g.queue = slices.DeleteFunc(g.queue, func(h happening) bool { return h.run == run })
+		g.later(g.now, "", events.Event{Kind: events.KindSubJobClosed, SubJob: c.SubJob, Run: c.Run, Data: &events.SubJobClosed{}})
+	case graph.ArmTimer:
+		g.later(c.At, "", events.Event{Kind: events.KindTimerFired, Key: c.Key, Data: &events.TimerFired{Timer: c.Key, Due: c.At}})
+	case graph.CloseInput:
+		g.later(g.now, "", events.Event{Kind: c.Fact, Key: c.Key, Data: c.Data})
+	case graph.StateFact:
+		g.later(g.now, "", events.Event{Kind: c.Fact, Key: factKey(c), Data: c.Data})
+	case graph.EndJob:
+		var ended events.JobEnded
+		if data, ok := c.Data.(*events.JobEnded); ok {
+			ended = *data
+		}
+		ended.Result = g.combine(c.Tails)
+		g.output = ended.Result
+		g.forgetTimers()
+		g.later(g.now, "", events.Event{Kind: c.Fact, Data: &ended})
+	}
+}
+
+// forgetTimers drops armed timers when a job ends, as the scheduler purges them.
+func (g *engine) forgetTimers() {
+	g.queue = slices.DeleteFunc(g.queue, func(h happening) bool { return h.event.Kind == events.KindTimerFired })
+}
+
+// later queues an event; things of the same moment happen in the order in which they were queued.
+func (g *engine) later(at time.Time, run string, e events.Event) {
+	g.orders++
+	h := happening{at: at, order: g.orders, run: run, event: e}
+	place, _ := slices.BinarySearchFunc(g.queue, h, func(a, b happening) int {
+		if c := a.at.Compare(b.at); c != 0 {
+			return c
+		}
+		return a.order - b.order
+	})
+	g.queue = slices.Insert(g.queue, place, h)
+}
+
+// tell appends an event to the log and folds it.
+func (g *engine) tell(e events.Event) {
+	e.Job = g.job.ID
+	stored, err := g.store(e)
+	if err != nil {
+		g.err = err
+		return
+	}
+	g.job.Step(stored)
+}
+
+// store writes an event and reads it back, so that every test runs through the wire form.
+func (g *engine) store(e events.Event) (events.Event, error) {
+	g.now = g.now.Add(time.Microsecond)
+	e.Source = source
+	e.ID = fmt.Sprintf("%s/%d", e.Job, len(g.log)+1)
+	m, err := events.Encode(g.names, e)
+	if err != nil {
+		return e, err
+	}
+	back, ok := events.Decode(g.names, m)
+	if !ok {
+		return e, fmt.Errorf("subject %q of %s is none of the log", m.Subject, e.Kind)
+	}
+	if back.Fault != nil && e.Kind != events.KindSubJobReported {
+		return e, fmt.Errorf("%s: %w", e.Kind, back.Fault)
+	}
+	back.Seq, back.Time = uint64(len(g.log)+1), g.now
+	g.log = append(g.log, back)
+	return back, nil
+}
+
+func runName(subjob string, run int) string { return fmt.Sprintf("%s/%d", subjob, run) }

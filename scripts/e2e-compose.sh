@@ -1,0 +1,105 @@
+#!/usr/bin/env bash
+# Proves the containers: starts bus and services from their images, submits jobs from outside, restarts each
+# container in turn while jobs run, and checks that every job finishes and that its log folds to what is stored.
+# Takes everything down again.
+#
+# Without a docker command there is nothing to prove and it says so; with one but without an engine it says so
+# loudly. REQUIRE_ENGINE=1 makes both an error.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+no_engine() {
+	echo "!!! $1: THE CONTAINERS ARE NOT TESTED"
+	[ -z "${REQUIRE_ENGINE:-}" ] || exit 1
+	exit 0
+}
+command -v docker >/dev/null || no_engine "no docker command"
+docker info >/dev/null 2>&1 || no_engine "docker is installed but no engine answers"
+
+if docker compose version >/dev/null 2>&1; then
+	compose=(docker compose)
+elif command -v docker-compose >/dev/null; then
+	compose=(docker-compose)
+else
+	echo "an engine runs, but neither docker compose nor docker-compose is installed" >&2
+	exit 1
+fi
+compose+=(-p "jobgraph-e2e-$$")
+
+export JOBGRAPH_NATS_IMAGE=jobgraph/nats:dev JOBGRAPH_NATS_PORT=${JOBGRAPH_NATS_PORT:-14222}
+export NATS_URL=nats://127.0.0.1:$JOBGRAPH_NATS_PORT
+rounds=${ROUNDS:-3}
+limit=${LIMIT:-120}
+
+down() {
+	local status=$?
+	if [ "$status" -ne 0 ]; then
+		"${compose[@]}" ps || true
+		"${compose[@]}" logs --no-color --tail 40 || true
+	fi
+	"${compose[@]}" down -v --timeout 10 >/dev/null 2>&1 || true
+	exit "$status"
+}
+
+jobgraph() { timeout "$limit" bin/jobgraph "$@"; }
+
+# submit prints the id of a new job over the folder that the containers see.
+submit() {
+	jobgraph submit -f examples/inventory/job.json --input path=/examples --input out=/tmp/out --no-input -q -o name
+}
+
+# finish waits until each job is finished, and folds its log again; the exit code is that of the job.
+finish() {
+	local job
+	for job in "$@"; do
+		jobgraph watch "$job" --no-input >/dev/null || {
+			echo "job $job ended with exit code $?:" >&2
+			jobgraph get "$job" >&2 || true
+			return 1
+		}
+		jobgraph replay "$job" --diff -q >/dev/null || {
+			echo "the log of job $job does not fold to its stored state" >&2
+			return 1
+		}
+		echo "finished $job"
+	done
+}
+
+# ready waits until each service says of itself that it is healthy.
+ready() {
+	local service container deadline=$((SECONDS + limit))
+	for service in planner scheduler expert-runner; do
+		container=$("${compose[@]}" ps -q "$service")
+		until [ "$(docker inspect -f '{{.State.Health.Status}}' "$container")" = healthy ]; do
+			if [ "$SECONDS" -ge "$deadline" ]; then
+				echo "$service is not healthy after $limit s" >&2
+				return 1
+			fi
+			sleep 0.5
+		done
+	done
+}
+
+scripts/images.sh
+mkdir -p bin
+go build -o bin/ ./cmd/jobgraph
+trap down EXIT
+"${compose[@]}" up -d
+ready
+echo "== a job on a fresh stack"
+finish "$(submit)"
+for container in expert-runner scheduler planner nats; do
+	echo "== restart $container while jobs run"
+	jobs=()
+	for _ in $(seq "$rounds"); do
+		jobs+=("$(submit)")
+	done
+	"${compose[@]}" kill -s KILL "$container" >/dev/null 2>&1
+	if [ "$container" != nats ]; then # While one of them is away, the others admit jobs, or keep them until it is back.
+		jobs+=("$(submit)")
+	fi
+	"${compose[@]}" up -d >/dev/null 2>&1
+	finish "${jobs[@]}"
+done
+ready
+echo "== all jobs finished; every container was killed once"

@@ -1,0 +1,56 @@
+package app_test
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/expert-runner/app"
+)
+
+// BenchmarkPureLoop is take, execute, report, acknowledge for an expert that does nothing and needs no claim.
+func BenchmarkPureLoop(b *testing.B) { benchmarkLoop(b, true) }
+
+// BenchmarkClaimedLoop is the same with a claim and a kept report.
+func BenchmarkClaimedLoop(b *testing.B) { benchmarkLoop(b, false) }
+
+func benchmarkLoop(b *testing.B, pure bool) {
+	b.Helper()
+	w := newWorld(b)
+	fill(b, w, "noop", b.N)
+	noop := func(context.Context, *app.Task) (events.SubJobReported, error) {
+		return events.SubJobReported{Output: json.RawMessage("1")}, nil
+	}
+	b.ReportAllocs()
+	b.ResetTimer()
+	w.start(app.Settings{}, app.Deps{Functions: []app.Function{function("noop", pure, noop)}})
+	for facts, err := w.bus.StreamInfo(b.Context(), w.names.Work); err != nil || facts.Messages > 0; facts, err = w.bus.StreamInfo(b.Context(), w.names.Work) {
+		<-time.After(5 * time.Millisecond)
+	}
+	b.StopTimer()
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "subjobs/s")
+}
+
+// fill publishes the work of jobs of a thousand SubJobs.
+func fill(b *testing.B, w *world, expert string, n int) {
+	b.Helper()
+	acks := make([]bus.Ack, 0, n)
+	for i := range n {
+		o := work(expert, "job"+strconv.Itoa(i/1000), "s"+strconv.Itoa(i%1000), 1)
+		body, err := json.Marshal(o)
+		if err != nil {
+			b.Fatal(err)
+		}
+		m := events.Message{Subject: w.names.WorkFor(events.DefaultPool, expert, o.Job, o.SubJob, 1), Body: body}
+		acks = append(acks, w.bus.PublishAsync(m, bus.ExpectNone()))
+	}
+	for i := range acks {
+		if _, err := acks[i].Wait(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

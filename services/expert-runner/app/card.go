@@ -1,0 +1,196 @@
+package app
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/host"
+)
+
+// Kinds of experts that this version runs, or announces.
+const (
+	kindCommand = "command"
+	kindNATS    = "nats"
+	kindFunc    = "func"
+)
+
+// front is the front matter of a card file.
+type front struct {
+	ID          string            `yaml:"id"`
+	Name        string            `yaml:"name"`
+	Description string            `yaml:"description"`
+	Kind        string            `yaml:"kind"`
+	Command     []string          `yaml:"command"`
+	Env         map[string]string `yaml:"env"`
+	StdoutLimit int64             `yaml:"stdout_limit"`
+	Idempotent  *bool             `yaml:"idempotent"`
+	Pool        string            `yaml:"pool"`
+	Pure        bool              `yaml:"pure"`
+	Skills      []string          `yaml:"skills"`
+	Tags        []string          `yaml:"tags"`
+	Hidden      bool              `yaml:"hidden"`
+	Disabled    bool              `yaml:"disabled"`
+	Passthrough bool              `yaml:"passthrough"`
+	Concurrency int               `yaml:"concurrency"`
+	Timeout     *time.Duration    `yaml:"timeout"`
+	Retries     *int              `yaml:"retries"`
+	Schema      map[string]any    `yaml:"output_schema"`
+}
+
+// Validate implements host.Validator.
+func (c *front) Validate() error {
+	var faults host.Faults
+	add := func(code events.Code, field, message, hint string) {
+		faults = append(faults, host.Fault{Code: code, Field: field, Message: message, Hint: hint})
+	}
+	if strings.TrimSpace(c.Name) == "" && c.ID == "" {
+		add(events.CodeMissing, "name", "an expert needs a name", "name: Design Expert")
+	}
+	if c.ID != "" && !events.ValidID(c.ID) {
+		add(events.CodeInvalid, "id", fmt.Sprintf("%q does not fit", c.ID), "use 1 to 64 of A-Z a-z 0-9 _ -, or leave it out")
+	}
+	if c.Pool != "" && !events.ValidID(c.Pool) {
+		add(events.CodeInvalid, "pool", fmt.Sprintf("%q does not fit", c.Pool), "use 1 to 64 of A-Z a-z 0-9 _ -")
+	}
+	switch c.Kind {
+	case kindCommand:
+		if len(c.Command) == 0 {
+			add(events.CodeMissing, "command", "a command expert needs its program", `command: ["./program", "argument"]`)
+		}
+	case kindNATS:
+		if len(c.Command) > 0 {
+			add(events.CodeInvalid, "command", "an expert of kind nats runs elsewhere", "leave it out, or use kind: command")
+		}
+		if c.Pool == "" || c.Pool == events.DefaultPool {
+			add(events.CodeMissing, "pool", "an expert of kind nats needs a pool of its own", "pool: "+events.Slug(c.Name))
+		}
+	case "":
+		add(events.CodeMissing, "kind", "no kind", "use command or nats")
+	default:
+		add(events.CodeInvalid, "kind", fmt.Sprintf("unknown kind %q", c.Kind), "use command or nats")
+	}
+	for _, limit := range []struct {
+		field string
+		bad   bool
+	}{
+		{"stdout_limit", c.StdoutLimit < 0},
+		{"concurrency", c.Concurrency < 0},
+		{"timeout", c.Timeout != nil && *c.Timeout < 0},
+		{"retries", c.Retries != nil && *c.Retries < 0},
+	} {
+		if limit.bad {
+			add(events.CodeInvalid, limit.field, "must not be negative", "")
+		}
+	}
+	return faults.Err()
+}
+
+func (c *front) card() (events.Card, error) {
+	card := events.Card{
+		ID: c.ID, Name: c.Name, Description: c.Description, Kind: c.Kind, Pool: c.Pool, Pure: c.Pure, Skills: c.Skills, Tags: c.Tags,
+		Hidden: c.Hidden, Disabled: c.Disabled, Passthrough: c.Passthrough, Concurrency: c.Concurrency, Retries: c.Retries,
+	}
+	if c.Timeout != nil {
+		timeout := events.Duration(*c.Timeout)
+		card.Timeout = &timeout
+	}
+	if c.Schema != nil {
+		schema, err := json.Marshal(c.Schema)
+		if err != nil {
+			return card, fmt.Errorf("output_schema: %w", err)
+		}
+		card.OutputSchema = schema
+	}
+	named(&card)
+	return card, nil
+}
+
+// named derives an id from a name, or a name from an id.
+func named(card *events.Card) {
+	if card.ID == "" {
+		card.ID = events.Slug(card.Name)
+	}
+	if card.Name == "" {
+		card.Name = card.ID
+	}
+	if card.Pool == "" {
+		card.Pool = events.DefaultPool
+	}
+}
+
+// cardFile is one card as read.
+type cardFile struct {
+	front
+	card events.Card
+	path string
+}
+
+// readCards reads card files and folders of them. All faults are reported together.
+func readCards(paths []string, env host.Env) ([]cardFile, error) {
+	var faults host.Faults
+	var cards []cardFile
+	for _, path := range cardPaths(paths, &faults) {
+		c := cardFile{path: path}
+		if _, err := host.ReadFrontMatter(path, env, &c.front); err != nil {
+			faults = append(faults, asFaults(path, err)...)
+			continue
+		}
+		card, err := c.front.card()
+		if err != nil {
+			faults = append(faults, asFaults(path, err)...)
+			continue
+		}
+		c.card = card
+		cards = append(cards, c)
+	}
+	return cards, faults.Err()
+}
+
+func cardPaths(paths []string, faults *host.Faults) []string {
+	var files []string
+	for _, path := range paths {
+		info, err := os.Stat(path)
+		switch {
+		case err != nil:
+			*faults = append(*faults, host.Fault{Code: host.CodeUnreadable, File: path, Message: "no such card", Cause: cause(err), Hint: "give a card file, or a folder of *.md"})
+		case info.IsDir():
+			found, _ := filepath.Glob(filepath.Join(escapeGlob(path), "*.md")) // The pattern is well-formed.
+			if len(found) == 0 {
+				*faults = append(*faults, host.Fault{Code: events.CodeNotFound, File: path, Message: "no cards in this folder", Hint: "cards are files *.md"})
+			}
+			files = append(files, found...)
+		default:
+			files = append(files, path)
+		}
+	}
+	slices.Sort(files)
+	return slices.Compact(files)
+}
+
+func escapeGlob(path string) string {
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
+}
+
+func cause(err error) string {
+	var pathErr *fs.PathError
+	if errors.As(err, &pathErr) {
+		return pathErr.Err.Error()
+	}
+	return err.Error()
+}
+
+func asFaults(path string, err error) host.Faults {
+	var list host.Faults
+	if errors.As(err, &list) {
+		return list
+	}
+	return host.Faults{{Code: events.CodeInvalid, File: path, Message: err.Error()}}
+}

@@ -1,0 +1,105 @@
+package app_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/expert-runner/app"
+)
+
+func commandSettings(t *testing.T, cards ...string) app.Settings {
+	t.Helper()
+	s := app.Default()
+	s.Experts, s.WorkDir = cards, t.TempDir()
+	return s
+}
+
+func TestACommandDoesTheWork(t *testing.T) {
+	w := newWorld(t)
+	card := cardFile(t, t.TempDir(), "count.md", `{name: Count, kind: command, command: [sh, -c, 'wc -c; echo done >&2']}`)
+	w.start(commandSettings(t, card), app.Deps{})
+	o := work("count", "j1", "a", 1)
+	w.issue("count", o)
+	got := w.report(o)
+	if n, err := strconv.Atoi(strings.Trim(string(got.Output), "\" \\n")); got.Outcome != events.Success || err != nil || n < 100 {
+		t.Errorf("report: %+v", got)
+	}
+	w.settled()
+	list, _, err := w.bus.Journal("j1", "a").Read(t.Context())
+	if err != nil || len(list) != 2 || list[0].Name != "command" || !list[0].Safe {
+		t.Errorf("journal %+v, %v", list, err)
+	}
+}
+
+// alive reports whether a process exists and is no zombie: orphans wait for the machine's first process to reap them.
+func alive(pid string) bool {
+	stat, err := os.ReadFile("/proc/" + pid + "/stat")
+	return err == nil && !strings.Contains(string(stat), ") Z ")
+}
+
+func TestACancelKillsTheWholeGroupOfACommandAtOnce(t *testing.T) {
+	w := newWorld(t)
+	dir := t.TempDir()
+	card := cardFile(t, dir, "long.md", `{name: long, kind: command, command: [sh, -c, 'sleep 600 & echo $$ $! >`+dir+`/$JOBGRAPH_SUBJOB; wait']}`)
+	w.start(commandSettings(t, card), app.Deps{})
+	var times []time.Duration
+	for i := range 20 {
+		o := work("long", "j1", "s"+strconv.Itoa(i), 1)
+		w.issue("long", o)
+		var pids []string
+		w.until("the command runs", func() bool {
+			text, err := os.ReadFile(filepath.Join(dir, o.SubJob))
+			pids = strings.Fields(string(text))
+			return err == nil && len(pids) == 2
+		})
+		body, err := json.Marshal(map[string]any{"run": 1, "reason": "stop"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := time.Now()
+		if err := w.bus.PublishCore(w.names.Cancel("j1", o.SubJob), nil, body); err != nil {
+			t.Fatal(err)
+		}
+		for alive(pids[0]) || alive(pids[1]) {
+			if time.Since(at) > 10*time.Second {
+				t.Fatal("the group lives on")
+			}
+		}
+		times = append(times, time.Since(at))
+		if got := w.report(o); got.Error == nil || got.Error.Code != events.CodeCancelled {
+			t.Errorf("report: %+v", got)
+		}
+	}
+	slices.Sort(times)
+	t.Logf("from cancel to the end of the group: median %s, slowest %s", times[len(times)/2], times[len(times)-1])
+	if slowest := times[len(times)-1]; slowest > 100*time.Millisecond {
+		t.Errorf("slowest cancel took %s", slowest)
+	}
+}
+
+func TestBytesOfACommandReachItsSuccessorAsAFile(t *testing.T) {
+	w := newWorld(t)
+	dir := t.TempDir()
+	a := cardFile(t, dir, "a.md", `{name: a, kind: command, command: [sh, -c, "printf '\\377\\001'"]}`)
+	b := cardFile(t, dir, "b.md", `{name: b, kind: command, command: [sh, -c, 'cat results/a | wc -c']}`)
+	w.start(commandSettings(t, a, b), app.Deps{})
+	first := work("a", "j1", "a", 1)
+	w.issue("a", first)
+	got := w.report(first)
+	if got.OutputRef == nil || got.OutputRef.MediaType != "application/octet-stream" || got.OutputRef.Size != 2 {
+		t.Fatalf("report: %+v %+v", got, got.OutputRef)
+	}
+	second := work("b", "j1", "b", 1)
+	second.Results = map[string]events.Result{"a": {OutputRef: got.OutputRef}}
+	w.issue("b", second)
+	if got := w.report(second); string(got.Output) != "2" {
+		t.Errorf("report: %+v", got)
+	}
+}

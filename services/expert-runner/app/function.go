@@ -1,0 +1,55 @@
+package app
+
+import (
+	"context"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/function"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/loop"
+)
+
+// Task is one run in the hands of a function: the work, the log, and the Hand through which it makes effects.
+type Task = expert.Task
+
+// Effect is one call that changes the world or costs money; see Task.Hand.
+type Effect = expert.Effect
+
+// Park is the error by which a function waits for a person or a moment.
+type Park = function.Park
+
+// Func is the work of an expert in Go. A report without an outcome is a SUCCESS; an error is an EXECUTION_ERROR, except for
+// *Park. It must return soon after ctx has ended.
+type Func func(ctx context.Context, t *Task) (events.SubJobReported, error)
+
+// Function is an expert in Go.
+type Function struct {
+	// Card describes it; Kind is set to "func", and ID derived from Name when empty.
+	Card events.Card
+	// Run does the work.
+	Run Func
+}
+
+// Deps are what an embedding program may bring along; the zero value brings nothing.
+type Deps struct {
+	// Bus is a connection to use, which stays open; without it Run makes its own from the process's settings.
+	Bus *bus.Bus
+	// Functions are experts in Go, beside those of the card files.
+	Functions []Function
+	// Owner names this runner in claims; it must be unique. Made up when empty.
+	Owner string
+	// Hook is called at every boundary between two effects with the boundary's name and the run ("<job>/<subjob>/<run>"); an
+	// error ends the run there, as a crash would: nothing is settled or told. It has to be safe for concurrent use. For tests.
+	Hook func(point, run string) error
+}
+
+// Points lists the names of the boundaries at which Deps.Hook is called.
+func Points() []string {
+	points := loop.Points()
+	names := make([]string, len(points))
+	for i, p := range points {
+		names[i] = string(p)
+	}
+	return names
+}

@@ -1,0 +1,236 @@
+package app_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/expert-runner/app"
+)
+
+func echo(_ context.Context, t *app.Task) (events.SubJobReported, error) {
+	out, err := json.Marshal(map[string]any{"goal": t.Work.Goal, "results": t.Work.Results})
+	return events.SubJobReported{Output: out}, err
+}
+
+func TestWorkIsClaimedJournaledReportedAndAcknowledged(t *testing.T) {
+	virtual(t, func(w *world) {
+		t := w.t
+		w.start(app.Settings{}, app.Deps{Owner: "one", Functions: []app.Function{function("echo", false, echo)}})
+		o := work("echo", "j1", "a", 1)
+		w.issue("echo", o)
+		got := w.report(o)
+		w.settled()
+		if got.Outcome != events.Success || got.Owner != "one" || got.Started.IsZero() || !strings.Contains(string(got.Output), "do it") {
+			t.Errorf("report: %+v", got)
+		}
+		want := []events.JournalType{events.JournalClaimed, events.JournalReported}
+		if diff := cmp.Diff(want, w.journal("j1", "a")); diff != "" {
+			t.Error(diff)
+		}
+		if n := len(w.facts("j1", events.KindSubJobStarted)); n != 0 {
+			t.Errorf("%d subjob.started for work that took no time", n)
+		}
+	})
+}
+
+func TestPureExpertsNeedNoJournal(t *testing.T) {
+	virtual(t, func(w *world) {
+		t := w.t
+		w.start(app.Settings{}, app.Deps{Functions: []app.Function{function("echo", true, echo)}})
+		o := work("echo", "j1", "a", 1)
+		w.issue("echo", o)
+		w.report(o)
+		w.settled()
+		if got := w.journal("j1", "a"); len(got) != 0 {
+			t.Errorf("journal of a pure expert: %v", got)
+		}
+	})
+}
+
+func TestWorkThatLastsIsToldAndKeepsItsClaim(t *testing.T) {
+	virtual(t, func(w *world) {
+		t := w.t
+		slow := func(ctx context.Context, _ *app.Task) (events.SubJobReported, error) {
+			select {
+			case <-time.After(2 * time.Minute):
+				return events.SubJobReported{}, nil
+			case <-ctx.Done():
+				return events.SubJobReported{}, ctx.Err()
+			}
+		}
+		w.start(app.Settings{}, app.Deps{Owner: "one", Functions: []app.Function{function("slow", false, slow)}})
+		w.start(app.Settings{}, app.Deps{Owner: "two", Functions: []app.Function{function("slow", false, slow)}})
+		o := work("slow", "j1", "a", 1)
+		w.issue("slow", o)
+		got := w.report(o)
+		w.settled()
+		if got.Outcome != events.Success || got.DurationMS != 120_000 {
+			t.Errorf("report: %+v", got)
+		}
+		if n := len(w.facts("j1", events.KindSubJobStarted)); n != 1 {
+			t.Errorf("%d subjob.started, want 1", n)
+		}
+		claims := 0
+		for _, typ := range w.journal("j1", "a") {
+			if typ == events.JournalClaimed {
+				claims++
+			}
+		}
+		if claims != 1 {
+			t.Errorf("%d claims, want 1", claims)
+		}
+	})
+}
+
+func TestFailuresBecomeReports(t *testing.T) {
+	tests := map[string]struct {
+		run     app.Func
+		outcome events.Outcome
+		code    events.Code
+	}{
+		"an error": {func(context.Context, *app.Task) (events.SubJobReported, error) {
+			return events.SubJobReported{}, errors.New("no")
+		}, events.ExecutionError, events.CodeExecution},
+		"a fault": {func(context.Context, *app.Task) (events.SubJobReported, error) {
+			return events.SubJobReported{}, &events.Fault{Code: events.CodeBudget, Message: "no money"}
+		}, events.ExecutionError, events.CodeBudget},
+		"a panic": {func(context.Context, *app.Task) (events.SubJobReported, error) {
+			panic("ouch")
+		}, events.ExecutionError, events.CodeInternal},
+		"an unknown outcome": {func(context.Context, *app.Task) (events.SubJobReported, error) {
+			return events.SubJobReported{Outcome: "MAYBE"}, nil
+		}, events.ExecutionError, events.CodeMalformed},
+		"an output that is no JSON": {func(context.Context, *app.Task) (events.SubJobReported, error) {
+			return events.SubJobReported{Output: json.RawMessage("{")}, nil
+		}, events.ExecutionError, events.CodeTooLarge},
+		"a timeout": {func(ctx context.Context, _ *app.Task) (events.SubJobReported, error) {
+			<-ctx.Done()
+			return events.SubJobReported{}, ctx.Err()
+		}, events.ExecutionError, events.CodeTimeout},
+		"an input data error": {func(context.Context, *app.Task) (events.SubJobReported, error) {
+			return events.SubJobReported{Outcome: events.InputDataError, Lesson: "no rows"}, nil
+		}, events.InputDataError, ""},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			virtual(t, func(w *world) {
+				t := w.t
+				w.start(app.Settings{}, app.Deps{Functions: []app.Function{function("x", false, test.run)}})
+				o := work("x", "j1", "a", 1)
+				timeout := events.Duration(time.Second)
+				o.Spec.Timeout = &timeout
+				w.issue("x", o)
+				got := w.report(o)
+				w.settled()
+				code := events.Code("")
+				if got.Error != nil {
+					code = got.Error.Code
+				}
+				if got.Outcome != test.outcome || code != test.code {
+					t.Errorf("outcome %s code %q, want %s %q", got.Outcome, code, test.outcome, test.code)
+				}
+			})
+		})
+	}
+}
+
+func TestLargePayloadsTravelByReference(t *testing.T) {
+	virtual(t, func(w *world) {
+		t := w.t
+		big := strings.Repeat("x", 100_000)
+		first := func(context.Context, *app.Task) (events.SubJobReported, error) {
+			return events.SubJobReported{Output: json.RawMessage(`{"n":{"files":[7]},"text":"` + big + `"}`)}, nil
+		}
+		second := func(_ context.Context, t *app.Task) (events.SubJobReported, error) {
+			var in struct{ Text string }
+			if err := json.Unmarshal(t.Work.Results["a"].Output, &in); err != nil {
+				return events.SubJobReported{}, err
+			}
+			return events.SubJobReported{Output: json.RawMessage(map[bool]string{true: "true", false: "false"}[in.Text == big])}, nil
+		}
+		w.start(app.Settings{}, app.Deps{Functions: []app.Function{function("first", false, first), function("second", false, second)}})
+		o := work("first", "j1", "a", 1)
+		o.Select = []string{"n.files.0", "nothing"}
+		w.issue("first", o)
+		got := w.report(o)
+		if got.OutputRef == nil || got.Output != nil || string(got.Selected["n.files.0"]) != "7" || len(got.Selected) != 1 {
+			t.Fatalf("report: ref %v, selected %s", got.OutputRef, got.Selected)
+		}
+		next := work("second", "j1", "b", 1)
+		next.Results = map[string]events.Result{"a": {OutputRef: got.OutputRef, Run: 1}}
+		w.issue("second", next)
+		if got := w.report(next); string(got.Output) != "true" {
+			t.Errorf("second report: %+v", got)
+		}
+		gone := work("second", "j1", "c", 1)
+		gone.Results = map[string]events.Result{"a": {OutputRef: &events.Ref{Digest: strings.Repeat("0", 64), Size: 5}}}
+		w.issue("second", gone)
+		if got := w.report(gone); got.Error == nil || got.Error.Code != events.CodeMissingBlob {
+			t.Errorf("missing blob: %+v", got)
+		}
+		w.settled()
+	})
+}
+
+func TestBadWorkIsPutAsideAndTheRestGoesOn(t *testing.T) {
+	virtual(t, func(w *world) {
+		w.start(app.Settings{}, app.Deps{Functions: []app.Function{function("echo", false, echo)}})
+		for i, body := range []string{"", "{", `{"job":"other"}`, `{"run":"x"}`, `{"kind":"plan"}`, `[]`, "\x00\xff"} {
+			w.publish(w.names.WorkFor("default", "echo", "j1", "a", i+1), []byte(body))
+		}
+		w.publish("jobs.work.default.echo.j1", []byte("{}"))
+		w.publish("jobs.work.default.echo.j1.a.007", []byte("{}"))
+		o := work("echo", "j2", "a", 1)
+		w.issue("echo", o)
+		w.report(o)
+		w.settled()
+	})
+}
+
+func TestWorkForAnUnknownExpertGoesToTheRunnerThatHasIt(t *testing.T) {
+	virtual(t, func(w *world) {
+		t := w.t
+		w.start(app.Settings{}, app.Deps{Owner: "one", Functions: []app.Function{function("echo", false, echo)}})
+		o := work("late", "j1", "a", 1)
+		w.state(o, true)
+		w.issue("late", o)
+		w.until("it was handed back", func() bool {
+			facts, err := w.bus.ConsumerInfo(w.t.Context(), w.names.Work, "pool-default")
+			return err == nil && facts.Redelivered > 0
+		})
+		w.start(app.Settings{}, app.Deps{Owner: "two", Functions: []app.Function{function("late", false, echo)}})
+		if got := w.report(o); got.Owner != "two" {
+			t.Errorf("reported by %s", got.Owner)
+		}
+		w.settled()
+	})
+}
+
+func TestARedeliveryOfAClosedJobIsDropped(t *testing.T) {
+	virtual(t, func(w *world) {
+		t := w.t
+		var calls atomic.Int32
+		count := func(context.Context, *app.Task) (events.SubJobReported, error) {
+			calls.Add(1)
+			return events.SubJobReported{}, nil
+		}
+		gone, over := work("count", "gone", "a", 1), work("count", "over", "a", 1)
+		w.issue("count", gone)
+		w.issue("count", over)
+		w.state(over, false)
+		w.pass(3 * time.Minute) // The work is older than the broker's memory of repeats.
+		w.start(app.Settings{}, app.Deps{Functions: []app.Function{function("count", true, count)}})
+		w.settled()
+		if n := calls.Load(); n != 0 {
+			t.Errorf("executed %d times", n)
+		}
+	})
+}

@@ -1,0 +1,52 @@
+package app
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/command"
+)
+
+// Settings are the runner's own. Default gives good ones; Declare lets flags, environment and file set them.
+type Settings struct {
+	// Pools are those whose work is taken, beside the pools that the cards name.
+	Pools []string
+	// Experts are card files, or folders of them (*.md).
+	Experts []string
+	// WorkDir is where the directories of commands are made; the system's folder for temporary files when empty.
+	WorkDir string
+	// KeepFailed leaves the directory of a command that did not end in SUCCESS.
+	KeepFailed bool
+	// KillGrace is how long a command may take to end when it is told to.
+	KillGrace time.Duration
+	// CommandPath is the PATH of commands.
+	CommandPath string
+	// Prefetch is how many messages a pool without commands holds at once. Pools with commands hold as many as run.
+	Prefetch int
+}
+
+// Default gives the settings without a flag.
+func Default() Settings {
+	return Settings{Pools: []string{events.DefaultPool}, KillGrace: command.DefaultGrace, CommandPath: command.DefaultPath, Prefetch: 1024}
+}
+
+// Declare registers the settings.
+func (s *Settings) Declare(f *host.Flags) {
+	*s = Default()
+	f.Strings(&s.Pools, host.Flag{Name: "pools", Default: events.DefaultPool, Check: checkPool, Usage: "Pools whose work is taken, beside those that the cards name."})
+	f.Strings(&s.Experts, host.Flag{Name: "experts", Usage: "Card files of experts, or folders of them."})
+	f.String(&s.WorkDir, host.Flag{Name: "work-dir", Usage: "Where the directories of commands are made; empty means the folder for temporary files."})
+	f.Bool(&s.KeepFailed, host.Flag{Name: "keep-failed", Usage: "Leave the directory of a command that failed."})
+	f.Duration(&s.KillGrace, 0, time.Hour, host.Flag{Name: "kill-grace", Default: command.DefaultGrace.String(), Usage: "How long a command may take to end when it is told to, before it is killed."})
+	f.String(&s.CommandPath, host.Flag{Name: "command-path", Default: command.DefaultPath, Usage: "The PATH of commands."})
+	f.Int(&s.Prefetch, 1, 1<<16, host.Flag{Name: "prefetch", Default: "1024", Usage: "How many messages a pool of Go functions holds at once."})
+}
+
+func checkPool(pool string) error {
+	if !events.ValidID(pool) {
+		return fmt.Errorf("want 1 to %d of A-Z a-z 0-9 _ -", events.MaxID)
+	}
+	return nil
+}

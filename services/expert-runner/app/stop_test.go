@@ -1,0 +1,200 @@
+package app_test
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/expert-runner/app"
+)
+
+// until ends with its context only, and tells when it began.
+func endless(began chan<- string) app.Func {
+	return func(ctx context.Context, t *app.Task) (events.SubJobReported, error) {
+		began <- t.Work.SubJob
+		<-ctx.Done()
+		return events.SubJobReported{}, ctx.Err()
+	}
+}
+
+func TestACancelledRunReportsAtOnceAndJournalsNothing(t *testing.T) {
+	virtual(t, func(w *world) {
+		t := w.t
+		began := make(chan string, 2)
+		w.start(app.Settings{}, app.Deps{Functions: []app.Function{function("endless", false, endless(began)), function("pure", true, endless(began))}})
+		a, b := work("endless", "j1", "a", 1), work("pure", "j1", "b", 1)
+		w.issue("endless", a)
+		w.issue("pure", b)
+		<-began
+		<-began
+		w.fence(a, "stop")
+		at := time.Now()
+		body, err := json.Marshal(map[string]any{"reason": "enough"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.bus.PublishCore(w.names.Cancel("j1", ""), nil, body); err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range []events.Work{a, b} {
+			got := w.report(o)
+			if got.Error == nil || got.Error.Code != events.CodeCancelled || got.Error.Cause != "enough" {
+				t.Errorf("report: %+v", got)
+			}
+		}
+		w.settled()
+		if took := time.Since(at); took > time.Second {
+			t.Errorf("cancelling took %s", took)
+		}
+		if got := w.journal("j1", "a"); got[len(got)-1] != events.JournalClosed {
+			t.Errorf("journal goes on after it was closed: %v", got)
+		}
+	})
+}
+
+func TestACancelOfAnotherRunChangesNothing(t *testing.T) {
+	virtual(t, func(w *world) {
+		t := w.t
+		began := make(chan string, 1)
+		w.start(app.Settings{}, app.Deps{Functions: []app.Function{function("endless", false, endless(began))}})
+		o := work("endless", "j1", "a", 2)
+		w.issue("endless", o)
+		<-began
+		for _, c := range []struct{ subject, body string }{
+			{w.names.Cancel("j1", "a"), `{"run":1}`}, {w.names.Cancel("j1", "b"), `{}`}, {w.names.Cancel("j2", ""), `{}`},
+		} {
+			if err := w.bus.PublishCore(c.subject, nil, []byte(c.body)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.pass(time.Minute)
+		if n := len(w.facts("j1", events.KindSubJobReported)); n != 0 {
+			t.Error("the run was ended")
+		}
+	})
+}
+
+func TestARunnerThatMissedTheCancelSeesItAtItsNextRenewal(t *testing.T) {
+	virtual(t, func(w *world) {
+		t := w.t
+		began := make(chan string, 1)
+		w.start(app.Settings{}, app.Deps{Functions: []app.Function{function("endless", false, endless(began))}})
+		o := work("endless", "j1", "a", 1)
+		w.issue("endless", o)
+		<-began
+		w.fence(o, "stop")
+		if got := w.report(o); got.Error == nil || got.Error.Code != events.CodeCancelled || got.DurationMS > 15_000 {
+			t.Errorf("report: %+v", got)
+		}
+		w.settled()
+	})
+}
+
+func TestAClosedRunCannotBeClaimed(t *testing.T) {
+	virtual(t, func(w *world) {
+		t := w.t
+		began := make(chan string, 1)
+		o := work("endless", "j1", "a", 1)
+		w.fence(o, "stop")
+		w.issue("endless", o)
+		w.start(app.Settings{}, app.Deps{Functions: []app.Function{function("endless", false, endless(began))}})
+		w.settled()
+		if len(began) != 0 || len(w.facts("j1", events.KindSubJobReported)) != 0 {
+			t.Error("the run was executed")
+		}
+	})
+}
+
+func TestAFencedRunnerSaysNothing(t *testing.T) {
+	virtual(t, func(w *world) {
+		t := w.t
+		began := make(chan string, 1)
+		w.start(app.Settings{}, app.Deps{Functions: []app.Function{function("endless", false, endless(began))}})
+		o := work("endless", "j1", "a", 1)
+		w.issue("endless", o)
+		<-began
+		j := w.bus.Journal("j1", "a")
+		_, last, err := j.Read(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := j.Append(t.Context(), events.JournalRecord{Type: events.JournalClaimed, Run: 1, Owner: "other", Lease: o.Lease}, last); err != nil {
+			t.Fatal(err)
+		}
+		w.pass(20 * time.Second)
+		if n := len(w.facts("j1", events.KindSubJobReported)); n != 0 {
+			t.Error("a fenced runner reported")
+		}
+	})
+}
+
+func TestARunnerThatCannotRenewAbortsItself(t *testing.T) {
+	virtual(t, func(w *world) {
+		t := w.t
+		began, ended := make(chan string, 1), make(chan struct{})
+		watched := func(ctx context.Context, t *app.Task) (events.SubJobReported, error) {
+			defer close(ended)
+			return endless(began)(ctx, t)
+		}
+		w.start(app.Settings{}, app.Deps{Functions: []app.Function{function("watched", false, watched)}})
+		o := work("watched", "j1", "a", 1)
+		w.issue("watched", o)
+		<-began
+		at := time.Now()
+		w.server.Stop()
+		<-ended
+		if took := time.Since(at); took > 31*time.Second {
+			t.Errorf("aborted after %s, the lease is 30s", took)
+		}
+	})
+}
+
+func TestDrainFinishesWhatIsInHandAndTakesNothingNew(t *testing.T) {
+	virtual(t, func(w *world) {
+		t := w.t
+		began, finish := make(chan string, 2), make(chan struct{})
+		f := func(_ context.Context, t *app.Task) (events.SubJobReported, error) {
+			began <- t.Work.SubJob
+			<-finish
+			return events.SubJobReported{}, nil
+		}
+		r := w.start(app.Settings{}, app.Deps{Functions: []app.Function{function("f", false, f)}})
+		a, b := work("f", "j1", "a", 1), work("f", "j1", "b", 1)
+		w.issue("f", a)
+		<-began
+		r.drain()
+		w.until("the card is withdrawn", func() bool {
+			keys, err := w.bus.Experts().Keys(t.Context())
+			return err == nil && len(keys) == 0
+		})
+		w.issue("f", b)
+		close(finish)
+		r.wait()
+		w.report(a)
+		if len(began) != 0 {
+			t.Error("work was taken after the drain began")
+		}
+	})
+}
+
+func TestTheEndOfTheDrainTimeHandsWorkBack(t *testing.T) {
+	virtual(t, func(w *world) {
+		t := w.t
+		began := make(chan string, 2)
+		r := w.start(app.Settings{}, app.Deps{Owner: "one", Functions: []app.Function{function("f", false, endless(began))}})
+		o := work("f", "j1", "a", 1)
+		w.state(o, true)
+		w.issue("f", o)
+		<-began
+		r.kill()
+		r.wait()
+		at := time.Now()
+		w.start(app.Settings{}, app.Deps{Owner: "two", Functions: []app.Function{function("f", false, endless(began))}})
+		<-began
+		if took := time.Since(at); took > 5*time.Second {
+			t.Errorf("taken over after %s, though the claim was released", took)
+		}
+	})
+}

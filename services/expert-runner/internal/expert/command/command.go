@@ -1,0 +1,65 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"os/exec"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
+)
+
+// Expert runs one program per task. It has no state and may run any number of tasks at once.
+type Expert struct{ config Config }
+
+// New checks the configuration and finds the program. The error says what to do.
+func New(c Config) (*Expert, error) {
+	if err := c.fill(); err != nil {
+		return nil, err
+	}
+	return &Expert{config: c}, nil
+}
+
+// Run implements expert.Runner.
+func (x *Expert) Run(ctx context.Context, t *expert.Task) task.Ending {
+	dir, err := workspace(x.config.Workspaces)
+	if err != nil {
+		return task.Failure(events.CodeExecution, "no workspace for the program", err.Error(), "check the runner's disk and its --work-dir")
+	}
+	ending := x.run(ctx, t, dir)
+	if x.config.KeepFailed && ctx.Err() == nil && ending.Report != nil && ending.Report.Outcome != events.Success {
+		t.Log.Info("workspace kept", "dir", dir)
+		return ending
+	}
+	if err := discard(dir); err != nil {
+		t.Log.Warn("workspace left behind", "dir", dir, "error", err)
+	}
+	return ending
+}
+
+func (x *Expert) run(ctx context.Context, t *expert.Task, dir string) task.Ending {
+	input, err := stdin(ctx, t, dir)
+	if err != nil {
+		return inputFailure(err)
+	}
+	// Without exec's own context: the whole group is told, not the leader alone.
+	cmd := &exec.Cmd{Path: x.config.Argv[0], Args: x.config.Argv, Dir: dir, Env: x.config.environ(dir, facts(t, dir))}
+	e, err := run(ctx, cmd, input, x.config.Stdout, x.config.Grace)
+	if err != nil {
+		return task.Failure(events.CodeExecution, "the program could not be run", err.Error(), "check the command on the expert's card")
+	}
+	if e.stderr != "" {
+		t.Log.Debug("program wrote to standard error", "text", e.stderr)
+	}
+	return e.ending(x.config.Stdout)
+}
+
+// inputFailure keeps the fault of a missing payload, so that its code survives.
+func inputFailure(err error) task.Ending {
+	var fault *events.Fault
+	if errors.As(err, &fault) {
+		return task.Ending{Report: &events.SubJobReported{Outcome: events.ExecutionError, Error: fault, Lesson: fault.Error()}}
+	}
+	return task.Failure(events.CodeExecution, "the input of the program could not be prepared", err.Error(), "")
+}

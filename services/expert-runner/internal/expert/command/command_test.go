@@ -1,0 +1,304 @@
+package command_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/command"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func task() *expert.Task {
+	return &expert.Task{
+		Work: &events.Work{Job: "j1", SubJob: "a", Run: 2, Attempt: 1, Goal: "do it", IdempotencyKey: "j1/a/2"},
+		Log:  slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Payload: func(_ context.Context, ref events.Ref) ([]byte, error) {
+			if ref.Digest == "gone" {
+				return nil, &events.Fault{Code: events.CodeMissingBlob, Message: "a payload is gone"}
+			}
+			return []byte("content of " + ref.Digest), nil
+		},
+	}
+}
+
+// shell runs a script as an expert.
+func shell(ctx context.Context, t *testing.T, c command.Config, in *expert.Task, script string) *events.SubJobReported {
+	t.Helper()
+	c.Argv = []string{"/bin/sh", "-c", script}
+	if c.Workspaces == "" {
+		c.Workspaces = t.TempDir()
+	}
+	x, err := command.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := x.Run(ctx, in)
+	if e.Report == nil {
+		t.Fatalf("ending without a report: %+v", e)
+	}
+	if left, err := os.ReadDir(c.Workspaces); err != nil || len(left) > 0 && !c.KeepFailed {
+		t.Errorf("left in the folder of workspaces: %v %v", left, err)
+	}
+	return e.Report
+}
+
+func TestOutputAndExitCodeMakeTheReport(t *testing.T) {
+	tests := map[string]struct {
+		script  string
+		outcome events.Outcome
+		output  string
+		code    events.Code
+		lesson  string
+	}{
+		"JSON":                  {`echo '{"a": 1}'`, events.Success, `{"a":1}`, "", ""},
+		"text":                  {`echo 'a "word"'; echo`, events.Success, `"a \"word\""`, "", ""},
+		"nothing":               {`true`, events.Success, ``, "", ""},
+		"a report":              {`echo '{"outcome":"JOB_TOO_COMPLICATED_ERROR","lesson":"split it"}'`, events.TooComplicated, ``, "", "split it"},
+		"a report and an error": {`echo '{"outcome":"INPUT_DATA_ERROR","lesson":"l","error":"e"}'; exit 1`, events.InputDataError, ``, events.CodeExecution, "l"},
+		"success but exit 1":    {`echo '{"outcome":"SUCCESS","output":1}'; echo no >&2; exit 1`, events.ExecutionError, ``, events.CodeExecution, "the program ended with exit code 1: no"},
+		"exit 65":               {`echo 'no rows' >&2; exit 65`, events.InputDataError, ``, events.CodeInputData, "no rows"},
+		"a broken report":       {`echo '{"outcome":5}'`, events.ExecutionError, ``, events.CodeMalformed, ""},
+		"killed":                {`kill -9 $$`, events.ExecutionError, ``, events.CodeExecution, "the program was killed by killed"},
+		"too much":              {`head -c 2000000 /dev/zero`, events.ExecutionError, ``, events.CodeTooLarge, ""},
+		"a flood for ever":      {`while :; do echo flood; done`, events.ExecutionError, ``, events.CodeTooLarge, ""},
+		"stdin closed early":    {`exec 0<&-; echo 1`, events.Success, `1`, "", ""},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			in := task()
+			in.Work.Context = strings.Repeat("x", 200_000) // More than a pipe holds.
+			got := shell(t.Context(), t, command.Config{Stdout: 1 << 20}, in, test.script)
+			code := events.Code("")
+			if got.Error != nil {
+				code = got.Error.Code
+			}
+			if got.Outcome != test.outcome || string(got.Output) != test.output || code != test.code {
+				t.Errorf("got %s %q %q", got.Outcome, got.Output, code)
+			}
+			if test.lesson != "" && got.Lesson != test.lesson {
+				t.Errorf("lesson %q, want %q", got.Lesson, test.lesson)
+			}
+		})
+	}
+}
+
+func TestBytesThatAreNoTextAreHandedOnAsTheyAre(t *testing.T) {
+	got := shell(t.Context(), t, command.Config{}, task(), `printf '\377\000\001'`)
+	if string(got.Output) != "\xff\x00\x01" || got.OutputRef == nil || got.OutputRef.MediaType != "application/octet-stream" {
+		t.Errorf("got %q %+v", got.Output, got.OutputRef)
+	}
+}
+
+func TestTheProgramReadsOneObject(t *testing.T) {
+	in := task()
+	in.Work.Inputs = map[string]json.RawMessage{"path": json.RawMessage(`"x"`)}
+	in.Work.Results = map[string]events.Result{
+		"p": {Output: json.RawMessage(`[1]`)}, "q": {Skipped: true},
+		"r": {OutputRef: &events.Ref{Digest: "d1", MediaType: "application/octet-stream"}},
+	}
+	in.Work.Attachments = []events.Ref{{Digest: "d2", Name: "../../etc/passwd"}}
+	in.Work.Lessons = []string{"look twice"}
+	got := shell(t.Context(), t, command.Config{}, in, `cat`)
+	var read struct {
+		Job, SubJob, Goal, Workspace string
+		Run                          int
+		Inputs                       map[string]string
+		Lessons                      []string
+		Results                      map[string]struct {
+			Output  []int
+			File    *struct{ Path string }
+			Skipped bool
+		}
+		Attachments []struct{ Path string }
+	}
+	if err := json.Unmarshal(got.Output, &read); err != nil {
+		t.Fatal(err)
+	}
+	if read.Job != "j1" || read.SubJob != "a" || read.Run != 2 || read.Inputs["path"] != "x" || read.Lessons[0] != "look twice" {
+		t.Errorf("read %+v", read)
+	}
+	if !read.Results["q"].Skipped || read.Results["p"].Output[0] != 1 {
+		t.Errorf("results %+v", read.Results)
+	}
+	for _, path := range []string{read.Results["r"].File.Path, read.Attachments[0].Path} {
+		if !strings.HasPrefix(path, read.Workspace+"/") {
+			t.Errorf("%s is not in the workspace", path)
+		}
+	}
+}
+
+func TestTheEnvironmentIsClean(t *testing.T) {
+	t.Setenv("SECRET", "of the runner")
+	got := shell(t.Context(), t, command.Config{Env: map[string]string{"MODE": "fast"}}, task(), `env; pwd; ls -A`)
+	var text string
+	if err := json.Unmarshal(got.Output, &text); err != nil {
+		t.Fatal(err)
+	}
+	keys := map[string]bool{}
+	for _, line := range strings.Split(text, "\n") {
+		if key, _, ok := strings.Cut(line, "="); ok {
+			keys[key] = true
+		}
+	}
+	for _, key := range []string{"_", "PWD", "SHLVL", "OLDPWD"} {
+		delete(keys, key) // The shell's own.
+	}
+	want := []string{
+		"HOME", "JOBGRAPH_ATTEMPT", "JOBGRAPH_IDEMPOTENCY_KEY", "JOBGRAPH_JOB", "JOBGRAPH_LOCALE", "JOBGRAPH_RUN",
+		"JOBGRAPH_SUBJOB", "JOBGRAPH_WORKSPACE", "LANG", "MODE", "PATH", "TMPDIR",
+	}
+	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(keys))); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// alive reports whether a process exists and is no zombie.
+func alive(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return errors.Is(syscall.Kill(pid, 0), nil) && !errors.Is(err, os.ErrNotExist)
+	}
+	_, rest, _ := strings.Cut(string(stat), ") ")
+	return !strings.HasPrefix(rest, "Z")
+}
+
+// gone allows a process that was killed the moment that its end takes.
+func gone(t *testing.T, pid int) {
+	t.Helper()
+	for end := time.Now().Add(100 * time.Millisecond); alive(pid); runtime.Gosched() {
+		if time.Now().After(end) {
+			t.Fatalf("process %d is left", pid)
+		}
+	}
+}
+
+// pids waits until the script has written so many process ids, one in each file.
+func pids(t *testing.T, dir string, names ...string) []int {
+	t.Helper()
+	var list []int
+	for _, name := range names {
+		for {
+			text, err := os.ReadFile(filepath.Join(dir, name))
+			if pid, bad := strconv.Atoi(strings.TrimSpace(string(text))); err == nil && bad == nil {
+				list = append(list, pid)
+				break
+			}
+			select {
+			case <-time.After(time.Millisecond):
+			case <-t.Context().Done():
+				t.Fatal("the script wrote nothing")
+			}
+		}
+	}
+	return list
+}
+
+func TestTheEndOfARunLeavesNobodyOfItsGroup(t *testing.T) {
+	tests := map[string]struct {
+		script string
+		within time.Duration
+	}{
+		"a willing program":               {`echo $$ >D/1; sleep 600 & echo $! >D/2; wait`, 500 * time.Millisecond},
+		"one that ignores the signal":     {`trap '' TERM; echo $$ >D/1; sleep 600 & echo $! >D/2; while :; do sleep 600; done`, 2 * time.Second},
+		"grandchildren that hold stdout":  {`echo $$ >D/1; (trap '' TERM; echo in >D/3; sleep 600) & echo $! >D/2; wait`, 2 * time.Second},
+		"one that floods standard output": {`echo $$ >D/1; (while :; do echo x; done) & echo $! >D/2; wait`, 500 * time.Millisecond},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			done := make(chan *events.SubJobReported)
+			go func() {
+				c := command.Config{Grace: 100 * time.Millisecond, Stdout: 1 << 40}
+				done <- shell(ctx, t, c, task(), strings.ReplaceAll(test.script, "D/", dir+"/"))
+			}()
+			running := pids(t, dir, "1", "2")
+			at := time.Now()
+			cancel()
+			<-done
+			if took := time.Since(at); took > test.within {
+				t.Errorf("ended after %s", took)
+			}
+			for _, pid := range running {
+				gone(t, pid)
+			}
+		})
+	}
+}
+
+func TestChildrenThatOutliveTheProgramAreKilled(t *testing.T) {
+	dir := t.TempDir()
+	at := time.Now()
+	got := shell(t.Context(), t, command.Config{}, task(), `sleep 600 & echo $! >`+dir+`/1; echo 7`)
+	if string(got.Output) != "7" || time.Since(at) > time.Second {
+		t.Errorf("got %s after %s", got.Output, time.Since(at))
+	}
+	gone(t, pids(t, dir, "1")[0])
+}
+
+func TestWorkspacesAreRemovedOrKept(t *testing.T) {
+	got := shell(t.Context(), t, command.Config{}, task(), `mkdir -p a/b; touch a/b/c; chmod 0 a/b a; echo 1`)
+	if string(got.Output) != "1" {
+		t.Errorf("report: %+v", got)
+	}
+	parent := t.TempDir()
+	shell(t.Context(), t, command.Config{KeepFailed: true, Workspaces: parent}, task(), `touch evidence; exit 3`)
+	found, err := filepath.Glob(filepath.Join(parent, "*", "evidence"))
+	if err != nil || len(found) != 1 {
+		t.Errorf("kept: %v %v", found, err)
+	}
+}
+
+func TestAMissingPayloadKeepsItsCode(t *testing.T) {
+	in := task()
+	in.Work.Attachments = []events.Ref{{Digest: "gone"}}
+	if got := shell(t.Context(), t, command.Config{}, in, `true`); got.Error == nil || got.Error.Code != events.CodeMissingBlob {
+		t.Errorf("report: %+v", got)
+	}
+}
+
+func TestABadConfigurationSaysWhatToDo(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "plain"), []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tests := map[string]struct {
+		config command.Config
+		want   string
+	}{
+		"nothing":        {command.Config{}, "give the program"},
+		"absent":         {command.Config{Argv: []string{"./absent"}, Dir: dir}, "does not exist"},
+		"not executable": {command.Config{Argv: []string{"./plain"}, Dir: dir}, "not executable"},
+		"not in PATH":    {command.Config{Argv: []string{"no-such-program"}}, "is in none of"},
+		"a bad variable": {command.Config{Argv: []string{"sh"}, Env: map[string]string{"A=B": ""}}, "a name has no ="},
+		"a zero byte":    {command.Config{Argv: []string{"sh", "\x00"}}, "zero byte"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if _, err := command.New(test.config); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("error %v, want %q in it", err, test.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,119 @@
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
+)
+
+// input is the one JSON object that a program reads.
+type input struct {
+	Job                string                     `json:"job"`
+	SubJob             string                     `json:"subjob"`
+	Run                int                        `json:"run"`
+	Attempt            int                        `json:"attempt,omitempty"`
+	Goal               string                     `json:"goal"`
+	Context            string                     `json:"context,omitempty"`
+	CompletionCriteria string                     `json:"completion_criteria,omitempty"`
+	Inputs             map[string]json.RawMessage `json:"inputs"`
+	Results            map[string]result          `json:"results"`
+	Attachments        []file                     `json:"attachments,omitempty"`
+	Lessons            []string                   `json:"lessons,omitempty"`
+	Answers            map[string]json.RawMessage `json:"answers,omitempty"`
+	Language           string                     `json:"language,omitempty"`
+	OutputSchema       json.RawMessage            `json:"output_schema,omitempty"`
+	Workspace          string                     `json:"workspace"`
+	Deadline           string                     `json:"deadline,omitempty"`
+	IdempotencyKey     string                     `json:"idempotency_key"`
+}
+
+// result is what a predecessor handed over: JSON inline, anything else as a file.
+type result struct {
+	Output  json.RawMessage `json:"output,omitempty"`
+	File    *file           `json:"file,omitempty"`
+	Skipped bool            `json:"skipped"`
+}
+
+// file is a payload that was written into the workspace.
+type file struct {
+	Path      string `json:"path"`
+	Name      string `json:"name,omitempty"`
+	MediaType string `json:"media_type,omitempty"`
+	Size      int64  `json:"size"`
+}
+
+// stdin makes the input of a run and writes its files.
+func stdin(ctx context.Context, t *expert.Task, dir string) ([]byte, error) {
+	w := t.Work
+	in := input{
+		Job: w.Job, SubJob: w.SubJob, Run: w.Run, Attempt: w.Attempt, Goal: w.Goal, Context: w.Context,
+		CompletionCriteria: w.CompletionCriteria, Inputs: w.Inputs, Results: map[string]result{}, Lessons: w.Lessons,
+		Language: w.Spec.Language, OutputSchema: w.Spec.OutputSchema, Workspace: dir, IdempotencyKey: w.IdempotencyKey,
+	}
+	if in.Inputs == nil {
+		in.Inputs = map[string]json.RawMessage{}
+	}
+	if deadline, ok := ctx.Deadline(); ok {
+		in.Deadline = deadline.UTC().Format(time.RFC3339Nano)
+	}
+	for id, r := range w.Results {
+		handed := result{Output: r.Output, Skipped: r.Skipped}
+		if r.Output == nil && r.OutputRef != nil {
+			f, err := fetch(ctx, t, dir, "results", id, *r.OutputRef)
+			if err != nil {
+				return nil, err
+			}
+			handed.File = f
+		}
+		in.Results[id] = handed
+	}
+	for i, ref := range w.Attachments {
+		f, err := fetch(ctx, t, dir, "attachments", "attachment-"+strconv.Itoa(i+1), ref)
+		if err != nil {
+			return nil, err
+		}
+		in.Attachments = append(in.Attachments, *f)
+	}
+	for request, closed := range w.Answers {
+		if in.Answers == nil {
+			in.Answers = map[string]json.RawMessage{}
+		}
+		in.Answers[request] = closed.Answer
+	}
+	body, err := json.Marshal(in)
+	if err != nil {
+		return nil, fmt.Errorf("write input: %w", err)
+	}
+	return body, nil
+}
+
+func fetch(ctx context.Context, t *expert.Task, dir, folder, fallback string, ref events.Ref) (*file, error) {
+	content, err := t.Payload(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	name := ref.Name
+	if name == "" {
+		name = fallback
+	}
+	path, err := place(dir, folder, name, content)
+	if err != nil {
+		return nil, err
+	}
+	return &file{Path: path, Name: ref.Name, MediaType: ref.MediaType, Size: int64(len(content))}, nil
+}
+
+// facts are the variables by which a program, and what it starts, can tell which run it works for.
+func facts(t *expert.Task, dir string) map[string]string {
+	w := t.Work
+	return map[string]string{
+		"JOBGRAPH_JOB": w.Job, "JOBGRAPH_SUBJOB": w.SubJob, "JOBGRAPH_RUN": strconv.Itoa(w.Run),
+		"JOBGRAPH_ATTEMPT": strconv.Itoa(w.Attempt), "JOBGRAPH_IDEMPOTENCY_KEY": w.IdempotencyKey,
+		"JOBGRAPH_WORKSPACE": dir, "JOBGRAPH_LOCALE": w.Locale,
+	}
+}

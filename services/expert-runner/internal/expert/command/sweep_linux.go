@@ -1,0 +1,78 @@
+package command
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// self names this process in a way that no other process of this machine ever has: its space of process ids, its id, and
+// when it began.
+func self() string {
+	return identity(os.Getpid())
+}
+
+// identity is empty for a process that does not exist.
+func identity(pid int) string {
+	space, err := os.Readlink("/proc/self/ns/pid")
+	stat, statErr := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil || statErr != nil {
+		return ""
+	}
+	// The name, in parentheses, may hold anything; the start is the 20th field behind it.
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	if len(fields) < 20 {
+		return ""
+	}
+	return strings.Trim(space, "pid:[]") + "-" + strconv.Itoa(pid) + "-" + fields[19]
+}
+
+// Sweep ends what runners that were killed have left in a folder of workspaces: processes that outlived their program, and
+// directories. Those of living runners, and of other spaces of process ids, are not touched. It gives what it removed.
+func Sweep(parent string) (removed []string, err error) {
+	if parent == "" {
+		parent = os.TempDir()
+	}
+	dirs, err := filepath.Glob(filepath.Join(parent, workspacePrefix+"*-*-*-*"))
+	if err != nil {
+		return nil, fmt.Errorf("sweep workspaces: %w", err)
+	}
+	space, _, _ := strings.Cut(self(), "-")
+	var errs []error
+	for _, dir := range dirs {
+		parts := strings.Split(strings.TrimPrefix(filepath.Base(dir), workspacePrefix), "-")
+		pid, bad := strconv.Atoi(parts[1])
+		if bad != nil || parts[0] != space || identity(pid) == strings.Join(parts[:3], "-") {
+			continue
+		}
+		if path, err := filepath.Abs(dir); err == nil {
+			killIn(path)
+		}
+		if err := discard(dir); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		removed = append(removed, dir)
+	}
+	return removed, errors.Join(errs...)
+}
+
+// killIn kills every process whose environment says that it works in a workspace.
+func killIn(dir string) {
+	mark := []byte("JOBGRAPH_WORKSPACE=" + dir + "\x00")
+	files, _ := filepath.Glob("/proc/[0-9]*/environ") // The pattern is well-formed.
+	for _, file := range files {
+		env, err := os.ReadFile(file)
+		if err != nil || !bytes.Contains(append([]byte{0}, env...), append([]byte{0}, mark...)) {
+			continue
+		}
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file))); err == nil {
+			_ = syscall.Kill(pid, syscall.SIGKILL) // It may have ended meanwhile.
+		}
+	}
+}

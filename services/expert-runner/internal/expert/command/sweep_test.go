@@ -1,0 +1,54 @@
+//go:build linux
+
+package command_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/command"
+)
+
+// TestRunnerToKill is no test: it is the runner that TestARunnerThatWasKilledLeavesNothingBehind kills.
+func TestRunnerToKill(t *testing.T) {
+	dir, ok := os.LookupEnv("RUNNER_TO_KILL")
+	if !ok {
+		return
+	}
+	x, err := command.New(command.Config{Argv: []string{"/bin/sh", "-c", `echo $$ >` + dir + `/1; setsid sleep 600 >/dev/null 2>&1 & echo $! >` + dir + `/2; wait`}, Workspaces: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.Run(context.Background(), task())
+}
+
+func TestARunnerThatWasKilledLeavesNothingBehind(t *testing.T) {
+	dir := t.TempDir()
+	runner := exec.Command(os.Args[0], "-test.run", "^TestRunnerToKill$")
+	runner.Env = append(os.Environ(), "RUNNER_TO_KILL="+dir)
+	if err := runner.Start(); err != nil {
+		t.Fatal(err)
+	}
+	running := pids(t, dir, "1", "2")
+	if removed, err := command.Sweep(dir); err != nil || len(removed) != 0 {
+		t.Fatalf("swept from under a living runner: %v %v", removed, err)
+	}
+	if err := runner.Process.Signal(syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	_ = runner.Wait() // It was killed.
+	gone(t, running[0])
+	removed, err := command.Sweep(dir)
+	if err != nil || len(removed) != 1 {
+		t.Errorf("removed %v, %v", removed, err)
+	}
+	gone(t, running[1])
+	if left, err := filepath.Glob(filepath.Join(dir, "jobgraph-run-*")); err != nil || len(left) != 0 {
+		t.Errorf("left %s, %v", strings.Join(left, " "), err)
+	}
+}

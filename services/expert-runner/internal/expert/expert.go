@@ -1,0 +1,82 @@
+package expert
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
+)
+
+// Runner does the work of one kind of expert. It returns soon after ctx has ended, with nothing left running; the loop then
+// decides what to report, and ignores the ending.
+type Runner interface {
+	Run(ctx context.Context, t *Task) task.Ending
+}
+
+// Expert is a card with what runs it.
+type Expert struct {
+	// Card is what planners and people see. Pure experts are neither claimed nor journaled.
+	Card events.Card
+	// Runner does the work; nil for an expert that foreign workers serve.
+	Runner Runner
+	// Intent is the one effect that running it is, announced with the claim; the zero value when it announces its own.
+	Intent task.Intent
+	// Light experts cost nothing while they wait, so that many may be fetched ahead: Go functions are, processes are not.
+	Light bool
+}
+
+// Task is one run in the hands of an expert.
+type Task struct {
+	// Work is the order, with every payload that is JSON brought inline.
+	Work *events.Work
+	// Owner is the runner.
+	Owner string
+	// Log carries job, subjob, attempt and expert.
+	Log *slog.Logger
+	// Hand is lent by the loop for the length of the run.
+	Hand Hand
+	// Payload reads a payload that is not JSON, and attachments.
+	Payload func(ctx context.Context, ref events.Ref) ([]byte, error)
+}
+
+// Hand is what a run may do beside computing.
+type Hand interface {
+	// Do makes an effect once per run: its result is journaled, and answered from the journal after a crash. A failed
+	// call is not journaled and may be tried again.
+	Do(ctx context.Context, e Effect, call func(ctx context.Context) (json.RawMessage, error)) (json.RawMessage, error)
+	// Progress states a milestone; it is never awaited.
+	Progress(p events.SubJobProgressed)
+	// Live passes bytes to whoever watches; nothing is stored.
+	Live(body []byte)
+}
+
+// Effect is one call that changes the world, or costs money.
+type Effect struct {
+	// Key identifies it within the run: the same in every attempt to make it.
+	Key string
+	// Name says what it is: "http".
+	Name string
+	// Safe effects may be repeated when nobody knows whether they took place.
+	Safe bool
+	// Args are kept with the intent, for people.
+	Args json.RawMessage
+}
+
+// Limit is the moment at which the run must have ended, and the code of the fault if it has not; zero when there is none.
+// The timeout counts from now.
+func Limit(w *events.Work, card *events.Card, now time.Time) (at time.Time, code events.Code) {
+	timeout := w.Spec.Timeout
+	if timeout == nil {
+		timeout = card.Timeout
+	}
+	if timeout != nil && timeout.Std() > 0 {
+		at, code = now.Add(timeout.Std()), events.CodeTimeout
+	}
+	if !w.Deadline.IsZero() && (at.IsZero() || w.Deadline.Before(at)) {
+		at, code = w.Deadline, events.CodeDeadline
+	}
+	return at, code
+}

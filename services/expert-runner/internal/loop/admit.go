@@ -1,0 +1,158 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
+)
+
+// source is the CloudEvents source of everything the runner states.
+const source = "jobgraph/runner"
+
+// maxClaims bounds the attempts to claim behind a journal that goes on changing.
+const maxClaims = 8
+
+func runText(run int) string { return strconv.Itoa(run) }
+
+// admit decides whether this runner executes. With true the run is claimed, or pure; an ending ends it at once. With false
+// the delivery is settled already.
+func (r *run) admit() (ending *task.Ending, ok bool) {
+	if !r.wanted() {
+		return nil, false
+	}
+	if ending, ok = r.bring(); !ok || r.expert.Card.Pure {
+		if ok {
+			r.begin()
+		}
+		return ending, ok
+	}
+	claimed, ok := r.claim()
+	if claimed != nil {
+		ending = claimed
+	}
+	return ending, ok
+}
+
+// wanted holds a message that is old, or that came before, against the job's saved state: the broker's own memory of
+// repeats does not reach so far.
+func (r *run) wanted() bool {
+	age := time.Since(r.delivery.Stored)
+	if r.delivery.Count <= 1 && age < task.DedupeWindow {
+		return true
+	}
+	state, err := r.loop.States.State(r.ctx, r.Job)
+	if err != nil {
+		r.later("read the job's state", err)
+		return false
+	}
+	move, reason := task.Open(r.Order, state, age)
+	switch move {
+	case task.Drop:
+		r.drop(reason)
+	case task.Wait:
+		r.loop.settle(r.delivery, Answer{Verb: Nak, Delay: retryUnknown})
+	default:
+		return true
+	}
+	return false
+}
+
+// claim appends a claim, after reading the journal unless this is the first delivery of a first run: its journal is empty,
+// and the broker says so if it is not.
+func (r *run) claim() (*task.Ending, bool) {
+	d := task.Decision{Move: task.Claim}
+	fresh := r.Run == 1 && r.ResumeOf == 0 && r.delivery.Count <= 1
+	for range maxClaims {
+		if !fresh {
+			entries, err := r.loop.Journal.Read(r.ctx, r.Job, r.SubJob)
+			if err != nil {
+				r.later("read the journal", err)
+				return nil, false
+			}
+			d = task.Decide(r.Order, task.Facts{Owner: r.loop.Owner, Now: time.Now(), Journal: entries})
+		}
+		fresh = false
+		if d.Move != task.Claim {
+			return r.refused(d)
+		}
+		err := r.take(d)
+		if err == nil {
+			return d.Ending, true
+		}
+		if isCrash(err) || r.ctx.Err() != nil {
+			r.abandon(err)
+			return nil, false
+		}
+	}
+	r.later("claim", errors.New("the journal goes on changing"))
+	return nil, false
+}
+
+// take appends the claim. Its lease counts from before it was sent.
+func (r *run) take(d task.Decision) error {
+	if err := r.loop.at(BeforeClaim, r); err != nil {
+		return err
+	}
+	var intent task.Intent
+	if d.Ending == nil {
+		intent = r.expert.Intent
+	}
+	h := &hold{run: r, last: d.Expect, until: time.Now().Add(r.Lease.Std())}
+	seq, err := r.loop.Journal.Append(r.Job, r.SubJob, r.ClaimRecord(r.loop.Owner, intent), d.Expect).Wait(r.ctx)
+	if err != nil && !errors.Is(err, ErrConflict) {
+		// Nobody may know whether it was stored; the journal does.
+		seq, err = h.claimed(d.Expect)
+	}
+	if err != nil {
+		return err
+	}
+	h.last = seq
+	r.hold, r.memory = h, d.Memory
+	if d.Takeover {
+		r.loop.Meter.Diverted("taken_over")
+		r.log().Info("run taken over from a runner that let its lease pass")
+	}
+	r.begin()
+	return nil
+}
+
+// begin starts the clock of the run and its pulse.
+func (r *run) begin() {
+	r.started = time.Now()
+	r.pulse.start(r)
+}
+
+// refused acts on a decision not to claim.
+func (r *run) refused(d task.Decision) (*task.Ending, bool) {
+	switch d.Move {
+	case task.Replay:
+		r.loop.Meter.Diverted("replayed")
+		r.publish(*d.Ending)
+	case task.Wait:
+		r.loop.settle(r.delivery, Answer{Verb: Nak, Delay: d.Wait})
+	default:
+		r.drop(d.Reason)
+	}
+	return nil, false
+}
+
+// drop acknowledges work that nobody wants any more.
+func (r *run) drop(reason string) {
+	r.loop.Meter.Diverted("not_wanted")
+	r.log().Debug("work dropped", "reason", reason)
+	r.loop.settle(r.delivery, Answer{Verb: Ack})
+}
+
+// later gives the message back because the bus did not answer.
+func (r *run) later(doing string, err error) {
+	if !errors.Is(err, context.Canceled) && r.loop.said.let(doing) {
+		r.loop.Logger.Warn("work given back", "doing", doing, "error", err)
+	}
+	r.loop.settle(r.delivery, Answer{Verb: Nak, Delay: retryFailed})
+}
+
+var _ expert.Hand = (*run)(nil)

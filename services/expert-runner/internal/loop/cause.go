@@ -1,0 +1,52 @@
+package loop
+
+import (
+	"context"
+	"errors"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
+)
+
+// Causes of the end of a run's context, beside errCrash.
+type (
+	// cancelled: somebody stopped the run. It is reported, which lifts the fence early, but never journaled.
+	cancelled struct{ reason string }
+	// overdue: the run took longer than it may.
+	overdue struct{ code events.Code }
+)
+
+func (c *cancelled) Error() string { return "cancelled: " + c.reason }
+func (o *overdue) Error() string   { return string(o.code) }
+
+// errFenced means that another runner has taken the run over, and errLease that the claim could not be renewed: whatever
+// this one would say is not heard any more, or said by somebody else.
+var (
+	errFenced = errors.New("the run was taken over")
+	errLease  = errors.New("the claim could not be renewed")
+)
+
+// judge says how a run ends whose expert has returned. abandoned means: say nothing, another delivery goes on.
+func judge(ctx context.Context, e task.Ending) (ending task.Ending, abandoned error) {
+	cause := context.Cause(ctx)
+	var stop *cancelled
+	var late *overdue
+	switch {
+	case cause == nil:
+		return e, nil
+	case errors.As(cause, &stop):
+		return task.Cancelled(stop.reason), nil
+	case errors.Is(cause, errFenced), errors.Is(cause, errLease), errors.Is(cause, errCrash):
+		return e, cause
+	case e.Report != nil && e.Report.Outcome == events.Success:
+		return e, nil
+	case errors.As(cause, &late) && late.code == events.CodeDeadline:
+		return task.Failure(late.code, "the job's deadline passed", "", ""), nil
+	case errors.As(cause, &late):
+		return task.Failure(late.code, "the run took longer than its timeout", "", "raise timeout on the SubJob or on the expert's card"), nil
+	}
+	return e, cause
+}
+
+func isCrash(err error) bool  { return errors.Is(err, errCrash) }
+func isFenced(err error) bool { return errors.Is(err, errFenced) }

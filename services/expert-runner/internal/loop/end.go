@@ -1,0 +1,108 @@
+package loop
+
+import (
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
+)
+
+// end journals the ending, publishes it and acknowledges the work. The journal's record is sent first and awaited together
+// with the publish: what the log has stored needs the journal no more.
+func (r *run) end(e task.Ending) {
+	e = r.ready(e)
+	outcome := events.Outcome(e.Kind())
+	if e.Report != nil {
+		outcome = e.Report.Outcome
+	}
+	if r.publish(e) {
+		r.meter.Reported(outcome, time.Since(r.started))
+	}
+}
+
+// ready signs the ending and moves what is large. While the bus is away it waits: the work is done, and worth it.
+func (r *run) ready(e task.Ending) task.Ending {
+	e = e.Sound()
+	e.Sign(r.loop.Owner, r.started.UTC(), time.Now())
+	if e.Report == nil {
+		return e
+	}
+	for retry := firstRetry; ; retry = min(2*retry, longRetry) {
+		err := r.offload(r.base, e.Report)
+		var syntax *json.SyntaxError
+		switch {
+		case err == nil:
+			return e
+		case errors.As(err, &syntax), errors.Is(err, ErrTooLarge):
+			e = task.Failure(events.CodeMalformed, "the output is no JSON, or too large to be kept", err.Error(), "report valid JSON")
+			e.Sign(r.loop.Owner, r.started.UTC(), time.Now())
+			return e
+		case pause(r.base, retry) != nil:
+			return e // publish will see the same end and give the message back.
+		}
+	}
+}
+
+// publish says how the run ended until somebody has heard it, and acknowledges. false means that the process ends first, or
+// that a crash is played: the message comes again, and the journal answers it.
+func (r *run) publish(e task.Ending) bool {
+	event := r.Event(e, source)
+	event.Trace = r.delivery.Trace
+	for retry := firstRetry; ; retry = min(2*retry, longRetry) {
+		if r.loop.at(BeforeReport, r) != nil {
+			return false
+		}
+		err := r.say(e, event)
+		if err == nil || errors.Is(err, ErrConflict) {
+			break // Stored, or reported before.
+		}
+		if errors.Is(err, ErrTooLarge) || errors.Is(err, errNoJSON) {
+			e = task.Failure(events.CodeTooLarge, "the report cannot be published", err.Error(), "report less, and valid JSON")
+			e.Sign(r.loop.Owner, r.started.UTC(), time.Now())
+			event = r.Event(e, source)
+			continue
+		}
+		if r.loop.said.let("publish") {
+			r.loop.Logger.Warn("report waits for the bus", "error", err)
+		}
+		if pause(r.base, retry) != nil {
+			r.loop.settle(r.delivery, Answer{Verb: Nak, Delay: retryFailed})
+			return false
+		}
+	}
+	r.loop.Meter.Published(event.Kind)
+	if r.loop.at(AfterReport, r) != nil {
+		return false
+	}
+	r.loop.settle(r.delivery, Answer{Verb: Ack})
+	return r.loop.at(AfterAck, r) == nil
+}
+
+// errNoJSON marks a payload that cannot be encoded.
+var errNoJSON = errors.New("the report cannot be encoded")
+
+// say sends the journal's record and the event, and waits for both. The event decides.
+func (r *run) say(e task.Ending, event events.Event) error {
+	var kept Pending
+	if r.hold != nil && !e.Unsafe {
+		body, err := json.Marshal(event.Data)
+		if err != nil {
+			return errors.Join(errNoJSON, err)
+		}
+		kept = r.hold.report(r.Record(e, r.loop.Owner, body))
+		event.Data = json.RawMessage(body)
+	}
+	said, err := r.loop.Log.Once(event)
+	if err != nil {
+		return errors.Join(errNoJSON, err)
+	}
+	_, err = said.Wait(r.base)
+	if kept != nil {
+		// Its failure changes nothing: a conflict means that the run was closed or taken over, and then the log decides
+		// whose report was first.
+		_, _ = kept.Wait(r.base)
+	}
+	return err
+}

@@ -1,0 +1,92 @@
+package loop
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
+)
+
+// Do implements expert.Hand: intent, call, result, each stored before the next.
+func (r *run) Do(ctx context.Context, e expert.Effect, call func(context.Context) (json.RawMessage, error)) (json.RawMessage, error) {
+	if e.Key == "" || e.Name == "" {
+		return nil, errors.New("effect: key and name are needed")
+	}
+	if r.hold == nil {
+		return call(ctx) // Pure: at least once, by declaration.
+	}
+	r.effects.Lock()
+	done, known := r.memory[e.Key]
+	r.effects.Unlock()
+	if known {
+		return r.recall(ctx, done)
+	}
+	rec := events.JournalRecord{Type: events.JournalIntent, Run: r.Run, Owner: r.loop.Owner, Key: e.Key, Name: e.Name, Safe: e.Safe, Data: e.Args}
+	if err := r.keep(ctx, BeforeIntent, rec); err != nil {
+		return nil, fmt.Errorf("effect %s: journal intent: %w", e.Key, err)
+	}
+	if err := r.loop.at(BetweenEffect, r); err != nil {
+		return nil, err
+	}
+	result, err := call(ctx)
+	if ctx.Err() != nil && err != nil {
+		return nil, err // Nobody knows how far it came.
+	}
+	rec = events.JournalRecord{Type: events.JournalResult, Run: r.Run, Owner: r.loop.Owner, Key: e.Key, Name: e.Name, Data: result}
+	if err != nil {
+		rec.Data, rec.Reason = nil, "failed: "+err.Error()
+	}
+	if kept := r.keepResult(ctx, rec); kept != nil {
+		return nil, fmt.Errorf("effect %s: journal result: %w", e.Key, kept)
+	}
+	return result, err
+}
+
+// keep appends one record of an effect.
+func (r *run) keep(ctx context.Context, before Point, rec events.JournalRecord) error {
+	if err := r.loop.at(before, r); err != nil {
+		return err
+	}
+	return r.hold.append(ctx, rec)
+}
+
+// keepResult stores what came back, large ones by reference, and remembers it.
+func (r *run) keepResult(ctx context.Context, rec events.JournalRecord) error {
+	if len(rec.Data) > events.MaxInline {
+		ref, err := r.loop.Blobs.Put(ctx, r.Job, rec.Data)
+		if err != nil {
+			return err
+		}
+		rec.Data, rec.Ref = nil, &ref
+	}
+	if err := r.hold.append(ctx, rec); err != nil {
+		return err
+	}
+	if err := r.loop.at(AfterResult, r); err != nil || rec.Reason != "" {
+		return err
+	}
+	r.effects.Lock()
+	defer r.effects.Unlock()
+	if r.memory == nil {
+		r.memory = task.Memory{}
+	}
+	r.memory[rec.Key] = rec
+	return nil
+}
+
+func (r *run) recall(ctx context.Context, done events.JournalRecord) (json.RawMessage, error) {
+	if done.Ref == nil {
+		return done.Data, nil
+	}
+	return r.payload(ctx, *done.Ref)
+}
+
+// Progress implements expert.Hand.
+func (r *run) Progress(p events.SubJobProgressed) { r.state(events.KindSubJobProgressed, &p) }
+
+// Live implements expert.Hand.
+func (r *run) Live(body []byte) { r.loop.Log.Live(r.Job, r.SubJob, body) }

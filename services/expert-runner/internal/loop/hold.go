@@ -1,0 +1,156 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
+)
+
+// hold is a claim that this process has, and the only writer behind it: every append expects the one before.
+type hold struct {
+	run *run
+
+	mu    sync.Mutex // Guards last and until, and is held across an append: appends are in a line.
+	last  uint64
+	until time.Time // When the lease ends, counted from before it was asked for.
+}
+
+// Waits between attempts to append while the bus is away.
+const (
+	firstRetry = 20 * time.Millisecond
+	longRetry  = 2 * time.Second
+)
+
+// releaseBound is how long letting go of a claim may take.
+const releaseBound = time.Second
+
+// append adds a record and waits until it is stored. It goes on while the bus is away, until ctx or the lease ends. When the
+// journal says that somebody else holds the run, or that it is closed, the run's context is ended with the reason.
+func (h *hold) append(ctx context.Context, rec events.JournalRecord) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for retry := firstRetry; ; retry = min(2*retry, longRetry) {
+		asked := time.Now()
+		seq, err := h.run.loop.Journal.Append(h.run.Job, h.run.SubJob, rec, h.last).Wait(ctx)
+		if err == nil || errors.Is(err, ErrTooLarge) {
+			if err == nil {
+				h.stored(rec, seq, asked)
+			}
+			return err
+		}
+		done, lost := h.look(ctx, rec, asked)
+		if done || lost != nil {
+			return lost
+		}
+		if time.Now().After(h.until) {
+			h.run.cancel(errLease)
+			return errLease
+		}
+		if err := pause(ctx, retry); err != nil {
+			return err
+		}
+	}
+}
+
+func (h *hold) stored(rec events.JournalRecord, seq uint64, asked time.Time) {
+	h.last = seq
+	if rec.Type == events.JournalRenewed {
+		h.until = asked.Add(rec.Lease.Std())
+	}
+}
+
+// look reads the journal after a write that did not succeed: done means that it did after all.
+func (h *hold) look(ctx context.Context, rec events.JournalRecord, asked time.Time) (done bool, lost error) {
+	entries, err := h.run.loop.Journal.Read(ctx, h.run.Job, h.run.SubJob)
+	if err != nil {
+		return false, nil // The bus is away, which the next attempt finds out by itself.
+	}
+	last, ok := task.Holds(entries, h.run.Run, h.run.loop.Owner)
+	if !ok {
+		return false, h.lose(entries)
+	}
+	for i := range entries {
+		e := &entries[i]
+		if e.Seq > h.last && e.Record.Type == rec.Type && e.Record.Key == rec.Key && e.Record.Owner == rec.Owner {
+			done = true
+		}
+	}
+	h.last = last
+	if done {
+		h.stored(rec, last, asked)
+	}
+	return done, nil
+}
+
+// lose ends the run: stopped, when the journal closes it, else fenced.
+func (h *hold) lose(entries []task.Entry) error {
+	why := errFenced
+	if reason, closed := task.Closed(entries, h.run.Run); closed {
+		why = &cancelled{reason: reason}
+	}
+	h.run.cancel(why)
+	return why
+}
+
+// claimed looks whether a claim whose outcome was unknown is there.
+func (h *hold) claimed(expect uint64) (uint64, error) {
+	entries, err := h.run.loop.Journal.Read(h.run.ctx, h.run.Job, h.run.SubJob)
+	if err != nil {
+		return 0, fmt.Errorf("claim: %w", err)
+	}
+	last, ok := task.Holds(entries, h.run.Run, h.run.loop.Owner)
+	if !ok || last <= expect {
+		return 0, fmt.Errorf("claim: %w", ErrConflict)
+	}
+	return last, nil
+}
+
+// renew extends the lease.
+func (h *hold) renew(ctx context.Context) error {
+	r := h.run
+	h.mu.Lock()
+	until := h.until
+	h.mu.Unlock()
+	ctx, stop := context.WithDeadline(ctx, until)
+	defer stop()
+	err := h.append(ctx, events.JournalRecord{Type: events.JournalRenewed, Run: r.Run, Owner: r.loop.Owner, Lease: r.Lease})
+	if err != nil && !time.Now().Before(until) {
+		r.cancel(errLease)
+	}
+	return err
+}
+
+// release ends the lease at once, so that the next delivery need not wait for it.
+func (h *hold) release() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	ctx, stop := context.WithTimeout(context.WithoutCancel(h.run.ctx), releaseBound)
+	defer stop()
+	rec := events.JournalRecord{Type: events.JournalRenewed, Run: h.run.Run, Owner: h.run.loop.Owner}
+	if seq, err := h.run.loop.Journal.Append(h.run.Job, h.run.SubJob, rec, h.last).Wait(ctx); err == nil {
+		h.last = seq
+	}
+}
+
+// report sends the record of the ending without waiting.
+func (h *hold) report(rec events.JournalRecord) Pending {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.run.loop.Journal.Append(h.run.Job, h.run.SubJob, rec, h.last)
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

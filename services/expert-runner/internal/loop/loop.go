@@ -1,0 +1,125 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/meter"
+)
+
+// Settings are what a Loop is made of. Every field without a default is needed.
+type Settings struct {
+	// Names reads subjects; Owner is who claims, unique to this process.
+	Names events.Names
+	Owner string
+	// Experts are those that this runner has, by id.
+	Experts map[string]*expert.Expert
+	// Concurrency is how many experts work at once.
+	Concurrency int
+	// AckWait is how long the broker waits for a sign of life; 30 s when 0.
+	AckWait time.Duration
+	// StartedAfter is how long a run lasts before subjob.started is told; 50 ms when 0.
+	StartedAfter time.Duration
+	// Journal, Log, States and Blobs are the bus.
+	Journal Journal
+	Log     Log
+	States  States
+	Blobs   Blobs
+	// Meter counts.
+	Meter *meter.Meter
+	// Logger hears what people should.
+	Logger *slog.Logger
+	// Hook is called at every boundary between effects; nil in production.
+	Hook Hook
+}
+
+// Loop executes work.
+type Loop struct {
+	Settings
+	runs *registry
+	exec chan struct{} // Holds one token for each expert at work.
+	per  map[string]chan struct{}
+	said *seldom
+}
+
+// Defaults of Settings.
+const (
+	defaultAckWait      = 30 * time.Second
+	defaultStartedAfter = 50 * time.Millisecond
+)
+
+// New makes a loop.
+func New(s Settings) *Loop {
+	if s.AckWait == 0 {
+		s.AckWait = defaultAckWait
+	}
+	if s.StartedAfter == 0 {
+		s.StartedAfter = defaultStartedAfter
+	}
+	l := &Loop{Settings: s, runs: newRegistry(), exec: make(chan struct{}, s.Concurrency), per: map[string]chan struct{}{}, said: newSeldom(time.Minute)}
+	for id, x := range s.Experts {
+		if n := x.Card.Concurrency; n > 0 && n < s.Concurrency {
+			l.per[id] = make(chan struct{}, n)
+		}
+	}
+	return l
+}
+
+// Run takes work from a source until intake ends, then waits for the runs it began: they may go on until work ends, and
+// are killed and handed back then. window bounds the messages in hand while runs are quick; else there are as many as may
+// work at once. It returns when nothing is left; an error is the source's.
+func (l *Loop) Run(work, intake context.Context, source Source, window int) error {
+	var runs sync.WaitGroup
+	defer runs.Wait()
+	defer source.Stop()
+	hands := newTide(l.Concurrency, window)
+	for {
+		free, err := hands.take(intake, maxBatch)
+		if err != nil {
+			return nil
+		}
+		batch, err := source.Next(intake, free)
+		hands.give(free - len(batch))
+		if err != nil && intake.Err() == nil && !errors.Is(err, context.Canceled) {
+			return fmt.Errorf("take work: %w", err)
+		}
+		for i := range batch {
+			runs.Go(func() {
+				quick := false
+				defer func() { hands.done(quick) }()
+				quick = l.handle(work, &batch[i])
+			})
+		}
+		if intake.Err() != nil {
+			return nil
+		}
+	}
+}
+
+// maxBatch bounds the messages taken at once.
+const maxBatch = 256
+
+// Cancel tells the runs of a job, or of one SubJob of it, to end now: all of them, or those up to a run.
+func (l *Loop) Cancel(job, subjob string, run int, reason string) {
+	for _, r := range l.runs.of(job) {
+		if (subjob == "" || r.SubJob == subjob) && (run == 0 || r.Run <= run) {
+			r.cancel(&cancelled{reason: reason})
+		}
+	}
+}
+
+// Renew makes every run renew its claim now: after a reconnect, one that missed its cancellation finds its run closed.
+func (l *Loop) Renew() {
+	for _, r := range l.runs.all() {
+		r.pulse.now()
+	}
+}
+
+// Busy is how many runs are in hand.
+func (l *Loop) Busy() int { return l.runs.len() }

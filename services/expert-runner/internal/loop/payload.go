@@ -1,0 +1,111 @@
+package loop
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
+)
+
+// maxBrought bounds what one run's inputs may weigh when they are brought inline, in bytes.
+const maxBrought = 256 << 20
+
+// bring puts inputs and results that travelled by reference into the work. An ending says that it cannot be done at all;
+// false that it cannot be done now, and that the delivery is settled.
+func (r *run) bring() (*task.Ending, bool) {
+	err := r.bringAll()
+	var fault *events.Fault
+	switch {
+	case err == nil:
+		return nil, true
+	case errors.As(err, &fault):
+		e := task.Ending{Report: &events.SubJobReported{Outcome: events.ExecutionError, Error: fault, Lesson: fault.Error()}}
+		return &e, true
+	}
+	r.later("read an input", err)
+	return nil, false
+}
+
+func (r *run) bringAll() error {
+	weight := int64(0)
+	if r.InputsRef != nil {
+		if err := r.bringInto(*r.InputsRef, &weight, &r.Inputs); err != nil {
+			return err
+		}
+	}
+	if r.ResultsRef != nil {
+		if err := r.bringInto(*r.ResultsRef, &weight, &r.Results); err != nil {
+			return err
+		}
+	}
+	for id, result := range r.Results {
+		ref := result.OutputRef
+		if ref == nil || ref.MediaType != "" && ref.MediaType != "application/json" {
+			continue
+		}
+		if err := r.bringInto(*ref, &weight, &result.Output); err != nil {
+			return err
+		}
+		r.Results[id] = result
+	}
+	return nil
+}
+
+func (r *run) bringInto(ref events.Ref, weight *int64, into any) error {
+	if *weight += ref.Size; *weight > maxBrought {
+		return &events.Fault{
+			Code: events.CodeTooLarge, Message: fmt.Sprintf("the inputs are larger than %d bytes together", maxBrought),
+			Hint: "hand over files, or less",
+		}
+	}
+	data, err := r.payload(r.ctx, ref)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(data, into); err != nil {
+		return &events.Fault{Code: events.CodeMalformed, Message: "a payload by reference is not the JSON it should be", Cause: err.Error(), RawRef: &ref}
+	}
+	return nil
+}
+
+// payload reads one blob; one that is gone is an *events.Fault.
+func (r *run) payload(ctx context.Context, ref events.Ref) ([]byte, error) {
+	data, err := r.loop.Blobs.Get(ctx, r.Job, ref.Digest)
+	if errors.Is(err, ErrNotFound) {
+		return nil, &events.Fault{
+			Code: events.CodeMissingBlob, Message: "a payload is gone", Cause: err.Error(),
+			Hint: "run the SubJob that made it again", RawRef: &ref,
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read payload %s: %w", ref.Digest, err)
+	}
+	return data, nil
+}
+
+// offload moves what is too large for a message, or no JSON at all, to a blob.
+func (r *run) offload(ctx context.Context, report *events.SubJobReported) error {
+	raw := report.OutputRef != nil && report.OutputRef.Digest == ""
+	if !raw && len(report.Output) <= events.MaxInline {
+		return nil
+	}
+	mediaType := ""
+	if raw {
+		mediaType = report.OutputRef.MediaType
+	} else if !json.Valid(report.Output) {
+		return &json.SyntaxError{}
+	}
+	ref, err := r.loop.Blobs.Put(ctx, r.Job, report.Output)
+	if err != nil {
+		return err
+	}
+	if !raw {
+		report.Selected = task.Selected(report.Output, r.Select)
+	}
+	ref.MediaType = mediaType
+	report.Output, report.OutputRef = nil, &ref
+	return nil
+}

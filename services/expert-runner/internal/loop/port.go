@@ -1,0 +1,93 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
+)
+
+// What adapters say of a write that did not succeed. Any other error means: not now, or nobody knows; try again.
+var (
+	// ErrConflict means that the expectation of a write does not hold; nothing was stored.
+	ErrConflict = errors.New("expectation does not hold")
+	// ErrTooLarge means that the message can never be stored.
+	ErrTooLarge = errors.New("too large")
+	// ErrNotFound means that what is read does not exist.
+	ErrNotFound = errors.New("not found")
+)
+
+// Delivery is one work message in hand.
+type Delivery struct {
+	// Subject and Body are the message.
+	Subject string
+	Body    []byte
+	// Trace is its W3C traceparent, if any.
+	Trace string
+	// Count says how often it was delivered, 1 for the first time; Stored is when it was published.
+	Count  int
+	Stored time.Time
+	// Receipt settles it.
+	Receipt Receipt
+}
+
+// Verb is what is said of a delivery.
+type Verb string
+
+// The verbs.
+const (
+	Ack      Verb = "ack"      // Done; never again.
+	Nak      Verb = "nak"      // Not by me, or not now: deliver it again after the delay.
+	Progress Verb = "progress" // Still at it.
+	Term     Verb = "term"     // Hopeless; never again, and tell.
+)
+
+// Answer settles a delivery.
+type Answer struct {
+	Verb   Verb
+	Delay  time.Duration
+	Reason string
+}
+
+// Receipt settles one delivery. Settling is sent, not awaited.
+type Receipt interface {
+	Settle(a Answer) error
+}
+
+// Source gives work. Next blocks for the first message and gives at most so many; an error ends the loop unless its
+// context has ended.
+type Source interface {
+	Next(ctx context.Context, most int) ([]Delivery, error)
+	Stop()
+}
+
+// Pending is the answer to a write that was sent.
+type Pending interface {
+	Wait(ctx context.Context) (seq uint64, err error)
+}
+
+// Journal is the journal of SubJobs. Append stores a record if the journal still ends at last, else ErrConflict.
+type Journal interface {
+	Read(ctx context.Context, job, subjob string) ([]task.Entry, error)
+	Append(job, subjob string, r events.JournalRecord, last uint64) Pending
+}
+
+// Log takes facts. Once stores the fact if its subject has none yet, else ErrConflict; State does not care.
+type Log interface {
+	Once(e events.Event) (Pending, error)
+	State(e events.Event)
+	Live(job, subjob string, body []byte)
+}
+
+// States reads what the scheduler has saved of a job, from the leader; nil when there is nothing.
+type States interface {
+	State(ctx context.Context, job string) ([]byte, error)
+}
+
+// Blobs keeps payloads. Get gives ErrNotFound for one that is gone.
+type Blobs interface {
+	Put(ctx context.Context, job string, data []byte) (events.Ref, error)
+	Get(ctx context.Context, job, digest string) ([]byte, error)
+}

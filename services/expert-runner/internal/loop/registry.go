@@ -1,0 +1,98 @@
+package loop
+
+import (
+	"sync"
+	"time"
+)
+
+// registry knows every run in hand.
+type registry struct {
+	mu   sync.Mutex // Guards both maps; held for moments only.
+	runs map[string]*run
+	jobs map[string]map[string]*run
+}
+
+func newRegistry() *registry {
+	return &registry{runs: map[string]*run{}, jobs: map[string]map[string]*run{}}
+}
+
+// add is false when the run is in hand already.
+func (g *registry) add(r *run) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.runs[r.id] != nil {
+		return false
+	}
+	g.runs[r.id] = r
+	of := g.jobs[r.Job]
+	if of == nil {
+		of = map[string]*run{}
+		g.jobs[r.Job] = of
+	}
+	of[r.id] = r
+	return true
+}
+
+func (g *registry) remove(r *run) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.runs, r.id)
+	of := g.jobs[r.Job]
+	if delete(of, r.id); len(of) == 0 {
+		delete(g.jobs, r.Job)
+	}
+}
+
+func (g *registry) of(job string) []*run {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return values(g.jobs[job])
+}
+
+func (g *registry) all() []*run {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return values(g.runs)
+}
+
+func (g *registry) len() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return len(g.runs)
+}
+
+func values(m map[string]*run) []*run {
+	list := make([]*run, 0, len(m))
+	for _, r := range m {
+		list = append(list, r)
+	}
+	return list
+}
+
+// seldom lets a message of one key through once in a while, so that a flood of bad work does not flood the log.
+type seldom struct {
+	every time.Duration
+	mu    sync.Mutex // Guards last.
+	last  map[string]time.Time
+}
+
+// maxSeldom bounds the keys: they come from subjects that anybody may publish on.
+const maxSeldom = 1000
+
+func newSeldom(every time.Duration) *seldom {
+	return &seldom{every: every, last: map[string]time.Time{}}
+}
+
+func (s *seldom) let(key string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	if at, ok := s.last[key]; ok && now.Sub(at) < s.every {
+		return false
+	}
+	if len(s.last) >= maxSeldom {
+		clear(s.last)
+	}
+	s.last[key] = now
+	return true
+}

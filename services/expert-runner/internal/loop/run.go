@@ -1,0 +1,204 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/meter"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
+)
+
+// Delays after which a message that this runner cannot serve now comes again.
+const (
+	retryUnknown = time.Second
+	retryFailed  = time.Second
+)
+
+// quickRun is how long a run may take to let more messages be taken in hand.
+const quickRun = 20 * time.Millisecond
+
+// run is one delivery of one run, from here to its acknowledgement.
+type run struct {
+	*task.Order
+	loop     *Loop
+	id       string
+	expert   *expert.Expert
+	meter    *meter.Expert
+	delivery *Delivery
+	base     context.Context // Ends with the process; a run is the life of one delivery.
+	ctx      context.Context // Ends with the run; others end it by cancel.
+	cancel   context.CancelCauseFunc
+	pulse    pulse
+	hold     *hold // nil for pure experts, and before the claim.
+	started  time.Time
+	quick    bool // The expert did its work in less than quickRun.
+
+	effects sync.Mutex // Guards memory: an expert may make effects from several goroutines.
+	memory  task.Memory
+}
+
+// handle does all that is to be done with one delivery. It reports whether an expert did its work quickly.
+func (l *Loop) handle(work context.Context, d *Delivery) (quick bool) {
+	o, err := task.Read(l.Names, d.Subject, d.Body)
+	if err != nil {
+		l.Meter.Diverted("malformed")
+		l.Logger.Warn("malformed work message", "subject", d.Subject, "error", err)
+		l.settle(d, Answer{Verb: Term, Reason: "malformed work message"})
+		return false
+	}
+	x := l.Experts[o.Expert]
+	if x == nil || x.Runner == nil {
+		l.unknown(o, d)
+		return false
+	}
+	r := &run{Order: o, loop: l, id: o.ID(), expert: x, meter: l.Meter.Expert(o.Expert), delivery: d}
+	r.base = work
+	r.ctx, r.cancel = context.WithCancelCause(work)
+	defer r.cancel(nil)
+	if !l.runs.add(r) {
+		// The broker was not told in time that this process is at it; the other goroutine will settle it.
+		l.settle(d, Answer{Verb: Nak, Delay: o.Lease.Std()})
+		return false
+	}
+	defer l.runs.remove(r)
+	defer r.pulse.stop()
+	r.work()
+	return r.quick
+}
+
+// unknown gives back work for an expert that this runner does not have. All runners of a pool must serve all its experts;
+// until one comes that does, the message goes round once a second.
+func (l *Loop) unknown(o *task.Order, d *Delivery) {
+	l.Meter.Diverted("unknown_expert")
+	if l.said.let(o.Expert) {
+		l.Logger.Warn("work for an expert that this runner does not have", "expert", o.Expert, "pool", o.Pool,
+			"hint", "all runners of a pool must serve all its experts: give this one its card, or the expert its own pool")
+	}
+	l.settle(d, Answer{Verb: Nak, Delay: retryUnknown})
+}
+
+// work is the order of effects: claim, execute, journal, report, acknowledge.
+func (r *run) work() {
+	r.meter.Waited(time.Since(r.delivery.Stored))
+	ending, go_ := r.admit()
+	if !go_ {
+		return
+	}
+	if r.loop.at(AfterClaim, r) != nil {
+		return
+	}
+	if ending == nil {
+		e, entered := r.enter()
+		if !entered {
+			r.abandon(context.Cause(r.ctx))
+			return
+		}
+		ending = &e
+	}
+	r.pulse.stop()
+	if r.loop.at(AfterExecute, r) != nil {
+		return
+	}
+	e, abandoned := judge(r.ctx, *ending)
+	if abandoned != nil {
+		r.abandon(abandoned)
+		return
+	}
+	r.end(e)
+}
+
+// enter waits for the gates of the expert and of the runner, and executes. false means that the run was ended before it
+// could begin.
+func (r *run) enter() (task.Ending, bool) {
+	if per := r.loop.per[r.Expert]; per != nil {
+		if !r.pass(per) {
+			return task.Ending{}, r.stopped()
+		}
+		defer func() { <-per }()
+	}
+	if !r.pass(r.loop.exec) {
+		return task.Ending{}, r.stopped()
+	}
+	defer func() { <-r.loop.exec }()
+	return r.execute(), true
+}
+
+func (r *run) pass(gate chan struct{}) bool {
+	select {
+	case gate <- struct{}{}:
+		return true
+	default:
+	}
+	select {
+	case gate <- struct{}{}:
+		return true
+	case <-r.ctx.Done():
+		return false
+	}
+}
+
+// stopped is true for a run that was cancelled while it waited: that is reported like any other.
+func (r *run) stopped() bool {
+	var stop *cancelled
+	return errors.As(context.Cause(r.ctx), &stop)
+}
+
+// execute runs the expert under its limits.
+func (r *run) execute() task.Ending {
+	r.meter.Began()
+	defer r.meter.Ended()
+	r.started = time.Now()
+	defer func() { r.quick = time.Since(r.started) < quickRun }()
+	ctx := r.ctx
+	if at, code := expert.Limit(&r.Work, &r.expert.Card, time.Now()); !at.IsZero() {
+		limited, stop := context.WithDeadlineCause(ctx, at, &overdue{code: code})
+		defer stop()
+		ctx = limited
+		unhook := context.AfterFunc(limited, func() { r.cancel(context.Cause(limited)) })
+		defer unhook()
+	}
+	t := &expert.Task{Work: &r.Work, Owner: r.loop.Owner, Log: r.log(), Hand: r, Payload: r.payload}
+	return r.expert.Runner.Run(ctx, t)
+}
+
+func (r *run) log() *slog.Logger {
+	return r.loop.Logger.With("job", r.Job, "subjob", r.SubJob, "run", r.Run, "attempt", r.Attempt, "expert", r.Expert)
+}
+
+// abandon leaves a run to another delivery. What this process still holds it lets go of, so that nobody has to wait for
+// the lease.
+func (r *run) abandon(why error) {
+	if isCrash(why) {
+		return
+	}
+	r.log().Warn("run abandoned", "error", why)
+	r.loop.Meter.Diverted("abandoned")
+	if isFenced(why) {
+		return // The delivery is the other runner's.
+	}
+	if r.hold != nil {
+		r.hold.release()
+	}
+	r.loop.settle(r.delivery, Answer{Verb: Nak, Delay: retryFailed})
+}
+
+// settle answers the broker. An answer that is lost makes the message come again, which every path expects.
+func (l *Loop) settle(d *Delivery, a Answer) {
+	if err := d.Receipt.Settle(a); err != nil {
+		l.Logger.Debug("settle delivery", "subject", d.Subject, "error", err)
+	}
+}
+
+// state publishes a fact of the run that nobody awaits.
+func (r *run) state(kind events.Kind, data any) {
+	r.loop.Meter.Published(kind)
+	r.loop.Log.State(events.Event{
+		Kind: kind, Job: r.Job, SubJob: r.SubJob, Run: r.Run, Source: source, Data: data, Trace: r.delivery.Trace,
+		ID: r.Job + "/" + string(kind) + "/" + r.SubJob + "/" + runText(r.Run),
+	})
+}

@@ -1,0 +1,73 @@
+package loop
+
+import (
+	"context"
+	"sync"
+)
+
+// tide bounds the messages in hand. It begins at as many as experts may work at once, rises with every run that was quick,
+// and falls back with one that was not: what waits behind slow work is better left to another runner.
+type tide struct {
+	least, most int
+
+	mu    sync.Mutex // Guards hand and limit.
+	hand  int
+	limit int
+	room  chan struct{} // Holds a token when there may be room; one goroutine takes, any may give back.
+}
+
+func newTide(least, most int) *tide {
+	return &tide{least: least, most: max(least, most), limit: least, room: make(chan struct{}, 1)}
+}
+
+// take waits for room and takes at most so many.
+func (t *tide) take(ctx context.Context, most int) (int, error) {
+	for {
+		if n := t.try(most); n > 0 {
+			return n, nil
+		}
+		select {
+		case <-t.room:
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		}
+	}
+}
+
+func (t *tide) try(most int) int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n := min(most, t.limit-t.hand)
+	if n > 0 {
+		t.hand += n
+	}
+	return n
+}
+
+// give hands back what was taken and not used.
+func (t *tide) give(n int) {
+	t.mu.Lock()
+	t.hand -= n
+	t.mu.Unlock()
+	t.wake()
+}
+
+// done gives one back, and says whether its run was quick.
+func (t *tide) done(quick bool) {
+	t.mu.Lock()
+	t.hand--
+	if quick {
+		t.limit = min(t.limit+1, t.most)
+	} else {
+		t.limit = t.least
+	}
+	t.mu.Unlock()
+	t.wake()
+}
+
+func (t *tide) wake() {
+	select {
+	case t.room <- struct{}{}:
+	default: // Somebody has said so.
+	}
+}

@@ -1,0 +1,98 @@
+package meter
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// Meter is the runner's metrics. All methods may be called by any goroutine.
+type Meter struct {
+	published *prometheus.CounterVec
+	kinds     map[events.Kind]prometheus.Counter
+	diverted  *prometheus.CounterVec
+	experts   map[string]*Expert
+}
+
+// Expert is the metrics of one expert.
+type Expert struct {
+	waited   prometheus.Observer
+	inflight prometheus.Gauge
+	outcomes map[events.Outcome]outcome
+}
+
+type outcome struct {
+	total    prometheus.Counter
+	duration prometheus.Observer
+}
+
+// parked counts beside the outcomes: the run ended, and waits for a person or a moment.
+const parked = "WAITING"
+
+// Families declares metrics; a family declared twice is one.
+type Families interface {
+	Counter(name, help string, labels ...string) *prometheus.CounterVec
+	Gauge(name, help string, labels ...string) *prometheus.GaugeVec
+	Histogram(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec
+}
+
+// New declares the families and a line for each expert.
+func New(m Families, experts []string) *Meter {
+	total := m.Counter("jobgraph_subjobs_total", "Runs of SubJobs that ended, by outcome.", "expert", "outcome")
+	duration := m.Histogram("jobgraph_subjob_duration_seconds", "How long a run of a SubJob took.", nil, "expert", "outcome")
+	waited := m.Histogram("jobgraph_subjob_queue_wait_seconds", "How long work waited for a runner.", nil, "expert")
+	inflight := m.Gauge("jobgraph_subjobs_inflight", "Runs that are being executed.", "expert")
+	meter := &Meter{
+		published: m.Counter("jobgraph_events_published_total", "Events published.", "kind"),
+		diverted: m.Counter("jobgraph_runner_diverted_total",
+			"Work that was not simply executed and reported: malformed, unknown_expert, not_wanted, replayed, taken_over, abandoned.", "reason"),
+		kinds: map[events.Kind]prometheus.Counter{}, experts: map[string]*Expert{},
+	}
+	for _, kind := range []events.Kind{events.KindSubJobReported, events.KindSubJobStarted, events.KindSubJobProgressed, events.KindInputRequested} {
+		meter.kinds[kind] = meter.published.WithLabelValues(string(kind))
+	}
+	for _, id := range experts {
+		x := &Expert{waited: waited.WithLabelValues(id), inflight: inflight.WithLabelValues(id), outcomes: map[events.Outcome]outcome{}}
+		for _, o := range []events.Outcome{events.Success, events.ExecutionError, events.InputDataError, events.TooComplicated, parked} {
+			x.outcomes[o] = outcome{total.WithLabelValues(id, string(o)), duration.WithLabelValues(id, string(o))}
+		}
+		meter.experts[id] = x
+	}
+	return meter
+}
+
+// Expert gives the line of an expert that New was told of.
+func (m *Meter) Expert(id string) *Expert { return m.experts[id] }
+
+// Published counts an event.
+func (m *Meter) Published(kind events.Kind) {
+	if c := m.kinds[kind]; c != nil {
+		c.Inc()
+		return
+	}
+	m.published.WithLabelValues(string(kind)).Inc()
+}
+
+// Diverted counts work that took another way than execute and report.
+func (m *Meter) Diverted(reason string) { m.diverted.WithLabelValues(reason).Inc() }
+
+// Waited is the time from publishing the work to taking it.
+func (x *Expert) Waited(d time.Duration) { x.waited.Observe(max(0, d.Seconds())) }
+
+// Began and Ended count a run that is being executed.
+func (x *Expert) Began() { x.inflight.Inc() }
+
+// Ended goes with Began.
+func (x *Expert) Ended() { x.inflight.Dec() }
+
+// Reported counts a run that ended; anything but an outcome means that it waits.
+func (x *Expert) Reported(o events.Outcome, took time.Duration) {
+	line, ok := x.outcomes[o]
+	if !ok {
+		line = x.outcomes[parked]
+	}
+	line.total.Inc()
+	line.duration.Observe(took.Seconds())
+}

@@ -1,0 +1,128 @@
+package task
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// Longest texts of a report, in bytes: with them and an output by reference no report comes near events.MaxMessage.
+const (
+	maxLesson = 16 << 10
+	maxCause  = 8 << 10
+)
+
+// Ending is how a run ends for its runner: with a report, or parked until somebody answers. Exactly one is set.
+type Ending struct {
+	// Report is one of the four outcomes.
+	Report *events.SubJobReported
+	// Park gives the work message back and comes back as a new run.
+	Park *events.InputRequested
+	// Unsafe is true for an ending that may not be journaled: the run was closed while it was at work.
+	Unsafe bool
+}
+
+// Failure is an EXECUTION_ERROR with a fault; the lesson is its text.
+func Failure(code events.Code, message, cause, hint string) Ending {
+	fault := &events.Fault{Code: code, Message: message, Cause: cause, Hint: hint}
+	return Ending{Report: &events.SubJobReported{Outcome: events.ExecutionError, Error: fault, Lesson: fault.Error()}}
+}
+
+// Cancelled is the report of a run that was told to end.
+func Cancelled(reason string) Ending {
+	e := Failure(events.CodeCancelled, "the run was cancelled", reason, "")
+	e.Report.Lesson, e.Unsafe = "", true
+	return e
+}
+
+// Sound gives an ending that the log takes: one with neither report nor request, or with a request that nobody could answer,
+// is a failure of the expert.
+func (e Ending) Sound() Ending {
+	switch {
+	case e.Park != nil && !events.ValidToken(e.Park.Request):
+		return Failure(events.CodeInvalid, "the expert asked under a request id that does not fit", e.Park.Request, "use A-Z a-z 0-9 _ -")
+	case e.Park == nil && e.Report == nil:
+		return Failure(events.CodeInternal, "the expert ended without a report", "", "")
+	}
+	return e
+}
+
+// Sign states who ended the run and when, and cuts texts that are too long.
+func (e Ending) Sign(owner string, started, ended time.Time) {
+	r := e.Report
+	if r == nil {
+		return
+	}
+	if !r.Outcome.Valid() {
+		raw, _ := json.Marshal(string(r.Outcome)) // A string always marshals.
+		r.Outcome, r.Output = events.ExecutionError, nil
+		r.Error = &events.Fault{
+			Code: events.CodeMalformed, Message: "unknown outcome " + string(raw),
+			Hint: "use SUCCESS, EXECUTION_ERROR, INPUT_DATA_ERROR or JOB_TOO_COMPLICATED_ERROR",
+		}
+	}
+	r.Owner, r.Started, r.DurationMS = owner, started, max(0, ended.Sub(started).Milliseconds())
+	r.Job, r.SubJob, r.Run, r.Malformed = "", "", 0, ""
+	r.Lesson = cut(r.Lesson, maxLesson)
+	if r.Error != nil {
+		r.Error.Message, r.Error.Cause = cut(r.Error.Message, maxCause), cut(r.Error.Cause, maxCause)
+		r.Error.Hint, r.Error.Field = cut(r.Error.Hint, maxCause), cut(r.Error.Field, maxCause)
+	}
+}
+
+// cut keeps the beginning, whole characters only.
+func cut(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	for limit > 0 && text[limit]&0xC0 == 0x80 {
+		limit--
+	}
+	return text[:limit]
+}
+
+// Kind is the event that the ending is published as.
+func (e Ending) Kind() events.Kind {
+	if e.Park != nil {
+		return events.KindInputRequested
+	}
+	return events.KindSubJobReported
+}
+
+// Event is the ending as an event of the run. The id is deterministic.
+func (o *Order) Event(e Ending, source string) events.Event {
+	event := events.Event{Kind: e.Kind(), Job: o.Job, SubJob: o.SubJob, Run: o.Run, Source: source}
+	if e.Park != nil {
+		event.ID = o.Job + "/" + string(event.Kind) + "/" + o.SubJob + "/" + strconv.Itoa(o.Run)
+		event.Data = e.Park
+		return event
+	}
+	event.ID, event.Data = o.ID(), e.Report
+	return event
+}
+
+// Record is the ending as the journal keeps it.
+func (o *Order) Record(e Ending, owner string, body json.RawMessage) events.JournalRecord {
+	return events.JournalRecord{Type: events.JournalReported, Run: o.Run, Owner: owner, Name: string(e.Kind()), Data: body}
+}
+
+// kept reads an ending back from the journal.
+func kept(r events.JournalRecord) (Ending, error) {
+	var e Ending
+	if events.Kind(r.Name) == events.KindInputRequested {
+		e.Park = &events.InputRequested{}
+		return e, unmarshal(r.Data, e.Park)
+	}
+	e.Report = &events.SubJobReported{}
+	return e, unmarshal(r.Data, e.Report)
+}
+
+func unmarshal(data json.RawMessage, into any) error {
+	if err := json.Unmarshal(data, into); err != nil {
+		return fmt.Errorf("read the kept ending: %w", err)
+	}
+	return nil
+}

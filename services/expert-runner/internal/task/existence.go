@@ -1,0 +1,65 @@
+package task
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// DedupeWindow is how long the bus drops repeats of work by itself. Work that is older, or that comes again, has to be
+// held against the job's state before anything is done with it.
+const DedupeWindow = 2 * time.Minute
+
+// standing is the part of the saved state that says whether a run is open.
+type standing struct {
+	Status  events.Status `json:"status"`
+	SubJobs []struct {
+		ID     string        `json:"id"`
+		Status events.Status `json:"status"`
+		Run    int           `json:"run"`
+		Open   bool          `json:"open"`
+	} `json:"subjobs"`
+}
+
+// Open says whether the job's saved state holds the run open. state is nil when the job has none; age is that of the work
+// message. The move is Claim to go on, Drop for work that nobody wants any more, or Wait when the state is behind the
+// work: work is published before the state that owes it is saved.
+func Open(o *Order, state []byte, age time.Duration) (Move, string) {
+	if state == nil {
+		if age < DedupeWindow {
+			return Wait, "the job's state is not saved yet"
+		}
+		return Drop, "the job is gone"
+	}
+	var s standing
+	if json.Unmarshal(state, &s) != nil {
+		return Claim, "the job's state is not for this version"
+	}
+	ended := s.Status.Terminal()
+	if ended && age >= DedupeWindow {
+		return Drop, "the job is " + string(s.Status)
+	}
+	for i := range s.SubJobs {
+		line := &s.SubJobs[i]
+		switch {
+		case line.ID != o.SubJob:
+		case line.Run > o.Run:
+			return Drop, "a later run is open"
+		case line.Run < o.Run && age < DedupeWindow:
+			return Wait, "the job's state is behind the work"
+		case line.Run < o.Run:
+			return Claim, "the job's state is behind the work"
+		case !line.Open || ended:
+			return Drop, "the run is over, the SubJob is " + string(line.Status)
+		default:
+			return Claim, ""
+		}
+	}
+	if ended {
+		// A recovery may be behind it. Dropped within the window, the work could not be published again.
+		return Wait, "the job is " + string(s.Status) + ", or its state is behind the work"
+	}
+	// Planning, finalising, or a state in several keys: the fence in the journal decides.
+	return Claim, ""
+}

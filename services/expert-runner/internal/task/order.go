@@ -1,0 +1,89 @@
+package task
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// Bounds of a lease. What is below is raised and what is above is cut: a lease that cannot be renewed in time, or that
+// outlives its owner by hours, helps nobody.
+const (
+	DefaultLease = 30 * time.Second
+	MinLease     = 300 * time.Millisecond
+	MaxLease     = 10 * time.Minute
+)
+
+// Order is one work message, read and checked.
+type Order struct {
+	events.Work
+	// Pool and Expert are what the subject says.
+	Pool, Expert string
+}
+
+// Read reads a work message. The subject alone decides job, SubJob and run; a body that disagrees is an error, as is
+// anything that is no work for an expert. The error's text is for the log and the dead letter.
+func Read(n events.Names, subject string, body []byte) (*Order, error) {
+	o := &Order{}
+	job, subjob, run, err := o.address(n, subject)
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(body, &o.Work); err != nil {
+		return nil, fmt.Errorf("read work: %w", err)
+	}
+	if (o.Job != "" && o.Job != job) || (o.SubJob != "" && o.SubJob != subjob) || (o.Run != 0 && o.Run != run) {
+		return nil, fmt.Errorf("read work: body is about %.80q/%.80q run %d, subject about %s/%s run %d", o.Job, o.SubJob, o.Run, job, subjob, run)
+	}
+	switch o.Kind {
+	case "", events.WorkExecute, events.WorkFinalize:
+	default:
+		return nil, fmt.Errorf("read work: kind %.40q is not for an expert", string(o.Kind))
+	}
+	o.Job, o.SubJob, o.Run = job, subjob, run
+	o.settle()
+	return o, nil
+}
+
+func (o *Order) address(n events.Names, subject string) (job, subjob string, run int, err error) {
+	rest, ok := strings.CutPrefix(subject, n.Prefix()+".work.")
+	parts := strings.Split(rest, ".")
+	if !ok || len(parts) != 5 {
+		return "", "", 0, fmt.Errorf("read work: subject %.200q is no work subject", subject)
+	}
+	for _, part := range parts[:4] {
+		if !events.ValidToken(part) {
+			return "", "", 0, fmt.Errorf("read work: %.80q in the subject is no id", part)
+		}
+	}
+	run, err = strconv.Atoi(parts[4])
+	if err != nil || run < 1 || strconv.Itoa(run) != parts[4] {
+		return "", "", 0, fmt.Errorf("read work: %.80q in the subject is no run", parts[4])
+	}
+	o.Pool, o.Expert = parts[0], parts[1]
+	return parts[2], parts[3], run, nil
+}
+
+// settle fills in what a message may leave out.
+func (o *Order) settle() {
+	if o.Kind == "" {
+		o.Kind = events.WorkExecute
+	}
+	if o.Lease == 0 {
+		o.Lease = events.Duration(DefaultLease)
+	}
+	o.Lease = events.Duration(min(max(o.Lease.Std(), MinLease), MaxLease))
+	if o.Goal == "" {
+		o.Goal, o.Context, o.CompletionCriteria = o.Spec.Goal, o.Spec.Context, o.Spec.CompletionCriteria
+	}
+	if o.IdempotencyKey == "" {
+		o.IdempotencyKey = o.ID()
+	}
+}
+
+// ID is "<job>/<subjob>/<run>", the identity of the run and of its report.
+func (o *Order) ID() string { return o.Job + "/" + o.SubJob + "/" + strconv.Itoa(o.Run) }

@@ -1,0 +1,93 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/loop"
+)
+
+// Pool is the source of the work of one pool.
+type Pool struct {
+	bus    *bus.Bus
+	pool   string
+	buffer int
+	sub    *bus.Subscription
+	log    *slog.Logger
+}
+
+// OpenPool makes sure that the pool's consumer exists and begins to read it. buffer bounds what is fetched ahead.
+func OpenPool(ctx context.Context, b *bus.Bus, pool string, buffer int, log *slog.Logger) (*Pool, error) {
+	p := &Pool{bus: b, pool: pool, buffer: buffer, log: log}
+	return p, bus.Await(ctx, func() error {
+		if err := b.EnsurePool(ctx, pool); err != nil {
+			return err
+		}
+		return p.consume(ctx)
+	})
+}
+
+func (p *Pool) consume(ctx context.Context) error {
+	spec := p.bus.PoolConsumer(p.pool)
+	spec.Buffer = p.buffer
+	sub, err := p.bus.Consume(ctx, spec)
+	if err == nil {
+		p.sub = sub
+	}
+	return err
+}
+
+// Next implements loop.Source. A consumer that was deleted is made again.
+func (p *Pool) Next(ctx context.Context, most int) ([]loop.Delivery, error) {
+	for {
+		list, err := p.sub.Next(ctx, most)
+		if err == nil {
+			return deliveries(list), nil
+		}
+		if ctx.Err() != nil || !errors.Is(err, bus.ErrNotFound) {
+			return nil, err
+		}
+		p.log.Warn("consumer of the pool is gone, making it again", "pool", p.pool, "error", err)
+		if err := p.again(ctx); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func (p *Pool) again(ctx context.Context) error {
+	p.sub.Stop()
+	for {
+		err := p.bus.EnsurePool(ctx, p.pool)
+		if err == nil {
+			err = p.consume(ctx)
+		}
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		retry := time.NewTimer(retryConsume)
+		select {
+		case <-ctx.Done():
+		case <-retry.C:
+		}
+		retry.Stop()
+	}
+}
+
+// Stop implements loop.Source: what is unread goes to somebody else after the broker's wait.
+func (p *Pool) Stop() { p.sub.Stop() }
+
+func deliveries(list []bus.Delivery) []loop.Delivery {
+	out := make([]loop.Delivery, len(list))
+	for i := range list {
+		d := &list[i]
+		m := d.Message()
+		out[i] = loop.Delivery{
+			Subject: m.Subject, Body: m.Body, Trace: m.Get(events.HeaderTrace), Count: d.Delivered(), Stored: d.Time(), Receipt: receipt{d},
+		}
+	}
+	return out
+}

@@ -1,0 +1,103 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/services/planner/internal/catalog"
+	"github.com/jobgraph/jobgraph/services/planner/internal/loop"
+	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
+	"github.com/jobgraph/jobgraph/services/planner/internal/wire"
+)
+
+const (
+	// defaultConcurrency is used when the process's settings name none.
+	defaultConcurrency = 16
+	// afterDrain is what the loop may take beyond the drain timeout to hand work back.
+	afterDrain = 5 * time.Second
+)
+
+// Run is the planner of a process. It blocks until the process drains and the plans in hand are decided, or handed back at
+// the end of ctx. Errors: host.ErrUnavailable without a bus, events.Faults for streams that are wrong, and the hook's own.
+func Run(ctx context.Context, p *host.Process, s Settings, d Deps) error {
+	b, err := connect(p.Intake(), p, d.Bus)
+	if p.Intake().Err() != nil {
+		return nil // Told to end before it had begun.
+	}
+	if err != nil {
+		return err
+	}
+	cards := catalog.New(b.Experts(), p.Log)
+	return host.RunGroup(p.Intake(), follow(b, cards), work(ctx, p, b, loopSettings(p, b, cards, s, d)))
+}
+
+// follow keeps the cards up to date. It is ready when they were read once, so that no plan is judged without them.
+func follow(b *bus.Bus, cards *catalog.Catalog) host.Member {
+	return host.Member{Name: "cards", Run: func(ctx context.Context, ready func()) error {
+		again := make(chan struct{}, 1)
+		defer b.OnReconnect(func() {
+			select {
+			case again <- struct{}{}:
+			default: // One is under way.
+			}
+		})()
+		return cards.Run(ctx, ready, again)
+	}}
+}
+
+func work(work context.Context, p *host.Process, b *bus.Bus, s loop.Settings) host.Member {
+	return host.Member{
+		Name: "planning", Stop: p.Settings.DrainTimeout + afterDrain,
+		Run: func(ctx context.Context, ready func()) error {
+			source, err := wire.OpenPool(ctx, b, p.Log)
+			if err != nil {
+				return err
+			}
+			s.Source = source
+			p.Ready()
+			ready()
+			return loop.New(s).Run(work, ctx)
+		},
+	}
+}
+
+func loopSettings(p *host.Process, b *bus.Bus, cards *catalog.Catalog, s Settings, d Deps) loop.Settings {
+	set := loop.Settings{
+		Names: b.Names(), Concurrency: p.Settings.Concurrency, ExpertWait: s.ExpertWait,
+		Options: plan.Options{DefaultExpert: s.DefaultExpert, Zone: zone, Schema: schema},
+		Log:     wire.Log{Bus: b}, Blobs: wire.Blobs{Bus: b}, Catalog: cards, Meter: newMeter(p.Metrics), Logger: p.Log,
+	}
+	if set.Concurrency == 0 {
+		set.Concurrency = defaultConcurrency
+	}
+	if d.Hook != nil {
+		set.Hook = func(at loop.Point) error { return d.Hook(string(at)) }
+	}
+	return set
+}
+
+// connect gives the bus of a process, with its streams in place.
+func connect(ctx context.Context, p *host.Process, given *bus.Bus) (*bus.Bus, error) {
+	b := given
+	if b == nil {
+		n := p.Settings.NATS
+		var err error
+		b, err = bus.Connect(ctx, bus.Options{
+			URL: n.URL, Creds: n.Creds, User: n.User, Password: n.Password, Token: n.Token, NKey: n.NKey,
+			CA: n.CA, Cert: n.Cert, Key: n.Key, InboxPrefix: n.InboxPrefix,
+			Name: p.Name, Prefix: p.Settings.Prefix, Logger: p.Log,
+		})
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", host.ErrUnavailable, err)
+		}
+		p.Cleanup("bus", 0, func(context.Context) error { b.Close(); return nil })
+	}
+	if err := b.Prepare(ctx); err != nil {
+		return nil, fmt.Errorf("prepare streams: %w", err)
+	}
+	p.Health.Add(p.Name+" bus", func(context.Context) error { return b.Ready() })
+	return b, nil
+}

@@ -1,0 +1,51 @@
+package app
+
+import (
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/services/planner/internal/loop"
+)
+
+// Settings are the planner's own. Default gives good ones; Declare lets flags, environment and file set them.
+type Settings struct {
+	// DefaultExpert, by id or name, takes steps of plans that name nobody; empty means the card tagged "default", or the
+	// only one there is.
+	DefaultExpert string
+	// ExpertWait is how long a plan with unknown experts waits for a runner to announce them before it is rejected.
+	ExpertWait time.Duration
+}
+
+// Default gives the settings without a flag.
+func Default() Settings { return Settings{ExpertWait: 2 * time.Second} }
+
+// Declare registers the settings.
+func (s *Settings) Declare(f *host.Flags) {
+	*s = Default()
+	f.String(&s.DefaultExpert, host.Flag{
+		Name: "default-expert", Usage: "Expert for steps that name nobody; without it the one tagged default, or the only one there is.",
+	})
+	f.Duration(&s.ExpertWait, 0, 20*time.Second, host.Flag{
+		Name: "expert-wait", Default: "2s", Usage: "How long a plan with unknown experts waits for a runner to announce them.",
+	})
+}
+
+// Deps are what an embedding program may bring along; the zero value brings nothing.
+type Deps struct {
+	// Bus is a connection to use, which stays open; without it Run makes its own from the process's settings.
+	Bus *bus.Bus
+	// Hook is called at every boundary between two effects with the boundary's name; an error ends the planner there, as a
+	// crash would. It has to be safe for concurrent use. For tests.
+	Hook func(point string) error
+}
+
+// Points lists the names of the boundaries at which Deps.Hook is called, in their order.
+func Points() []string {
+	points := loop.Points()
+	names := make([]string, len(points))
+	for i, p := range points {
+		names[i] = string(p)
+	}
+	return names
+}

@@ -1,0 +1,138 @@
+package catalog_test
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/planner/internal/catalog"
+)
+
+// world is a catalogue that follows a real bucket in virtual time.
+type world struct {
+	t     *testing.T
+	bus   *bus.Bus
+	cards *catalog.Catalog
+	again chan struct{}
+}
+
+func virtual(t *testing.T, f func(t *testing.T, w *world)) {
+	t.Helper()
+	bustest.Outside(t)
+	synctest.Test(t, func(t *testing.T) {
+		b := bustest.Start(t, bustest.Settings{Quiet: true}).Bus("test")
+		w := &world{t: t, bus: b, again: make(chan struct{})}
+		w.put("before", events.Card{ID: "before"}, 0)
+		w.cards = catalog.New(b.Experts(), slog.New(slog.DiscardHandler))
+		ctx, cancel := context.WithCancel(t.Context())
+		ready, done := make(chan struct{}), make(chan error, 1)
+		go func() { done <- w.cards.Run(ctx, func() { close(ready) }, w.again) }()
+		defer func() {
+			cancel()
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		}()
+		<-ready
+		f(t, w)
+	})
+}
+
+func (w *world) put(key string, value any, ttl time.Duration) {
+	w.t.Helper()
+	body, err := json.Marshal(value)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if _, err := w.bus.Experts().Put(w.t.Context(), key, body, ttl); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) ids() []string {
+	var ids []string
+	cards, _ := w.cards.Cards()
+	for _, card := range cards {
+		ids = append(ids, card.ID)
+	}
+	return ids
+}
+
+// becomes waits for the cards to change into these.
+func (w *world) becomes(want ...string) {
+	w.t.Helper()
+	late := time.After(time.Hour)
+	for {
+		_, changed := w.cards.Cards()
+		if cmp.Equal(w.ids(), want) {
+			return
+		}
+		select {
+		case <-changed:
+		case <-late:
+			w.t.Fatalf("the cards are %v, want %v", w.ids(), want)
+		}
+	}
+}
+
+func TestCardsComeAndGo(t *testing.T) {
+	virtual(t, func(t *testing.T, w *world) {
+		if d := cmp.Diff([]string{"before"}, w.ids()); d != "" {
+			t.Errorf("ready too early: %s", d)
+		}
+		w.put("a", events.Card{ID: "a"}, 0)
+		w.put("b", events.Card{ID: "b"}, 30*time.Second)
+		w.becomes("a", "b", "before")
+		if err := w.bus.Experts().Delete(t.Context(), "a"); err != nil {
+			t.Fatal(err)
+		}
+		w.becomes("b", "before")
+		w.becomes("before") // b has outlived its runner's last sign of life.
+	})
+}
+
+func TestASignOfLifeIsNoChange(t *testing.T) {
+	virtual(t, func(t *testing.T, w *world) {
+		_, changed := w.cards.Cards()
+		w.put("before", events.Card{ID: "before", Runner: "r", Seen: time.Now()}, 0)
+		select {
+		case <-changed:
+			t.Error("planning was told of a sign of life")
+		case <-time.After(time.Minute):
+		}
+		w.put("before", events.Card{ID: "before", Hidden: true}, 0)
+		<-changed
+	})
+}
+
+func TestACardThatCannotBeReadIsLeftOut(t *testing.T) {
+	virtual(t, func(t *testing.T, w *world) {
+		w.put("text", "no card", 0)
+		w.put("other", events.Card{ID: "another"}, 0)
+		w.put("good", events.Card{ID: "good"}, 0)
+		w.becomes("before", "good")
+		w.put("good", 17, 0)
+		w.becomes("before")
+	})
+}
+
+func TestReadingAnewKeepsTheCardsMeanwhile(t *testing.T) {
+	virtual(t, func(t *testing.T, w *world) {
+		w.put("a", events.Card{ID: "a"}, 0)
+		w.becomes("a", "before")
+		_, changed := w.cards.Cards()
+		w.again <- struct{}{}
+		<-changed
+		if d := cmp.Diff([]string{"a", "before"}, w.ids()); d != "" {
+			t.Error(d)
+		}
+	})
+}

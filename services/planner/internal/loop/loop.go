@@ -1,0 +1,185 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
+)
+
+// Settings are what a Loop is made of. Every field without a default is needed.
+type Settings struct {
+	// Names reads and makes subjects.
+	Names events.Names
+	// Concurrency is how many plans are checked at once.
+	Concurrency int
+	// ExpertWait is how long a plan with unknown experts waits for them to be announced; 0 does not wait.
+	ExpertWait time.Duration
+	// Options are what plans are checked against; the limit of steps comes with the work.
+	Options plan.Options
+	// Source gives work; Log, Blobs and Catalog are the bus.
+	Source  Source
+	Log     Log
+	Blobs   Blobs
+	Catalog Catalog
+	// Meter counts.
+	Meter Meter
+	// Logger hears what people should.
+	Logger *slog.Logger
+	// Hook is called at every boundary between effects; nil in production.
+	Hook Hook
+}
+
+// Loop answers planning work.
+type Loop struct {
+	Settings
+	busy chan struct{} // Holds one token for each plan that is being checked.
+}
+
+// window bounds the deliveries in hand. Those that wait for an expert cost little, and keep nobody else from his turn.
+const window = 256
+
+// New makes a loop.
+func New(s Settings) *Loop {
+	return &Loop{Settings: s, busy: make(chan struct{}, max(1, s.Concurrency))}
+}
+
+// Run takes work until intake ends, then finishes what it has; at the end of work it leaves the rest to others. Errors: the
+// source's, and the hook's.
+func (l *Loop) Run(work, intake context.Context) error {
+	work, end := context.WithCancelCause(work)
+	defer end(nil)
+	intake, stop := context.WithCancel(intake)
+	defer stop()
+	hands := make(chan struct{}, window)
+	var all sync.WaitGroup
+	err := l.take(intake, hands, func(d Delivery) {
+		all.Go(func() { // Ends with the delivery, at the latest with work.
+			defer func() { <-hands }()
+			if err := l.handle(work, intake, &d); err != nil {
+				end(err)
+				stop()
+			}
+		})
+	})
+	all.Wait()
+	var dead crash
+	if errors.As(context.Cause(work), &dead) {
+		l.Source.Stop()
+		return dead.error
+	}
+	l.Source.Drain(work)
+	return err
+}
+
+// take hands deliveries out, each with a token of hands.
+func (l *Loop) take(ctx context.Context, hands chan struct{}, begin func(Delivery)) error {
+	for {
+		select {
+		case hands <- struct{}{}:
+		case <-ctx.Done():
+			return nil
+		}
+		d, err := l.Source.Next(ctx)
+		if err == nil {
+			begin(d)
+			continue
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+		return fmt.Errorf("take planning work: %w", err)
+	}
+}
+
+// handle answers one delivery and settles it. Only a crash is an error.
+func (l *Loop) handle(work, intake context.Context, d *Delivery) error {
+	started := time.Now()
+	if err := l.Hook.at(AtTaken); err != nil {
+		return err
+	}
+	w, fault, ok := l.order(d)
+	if !ok {
+		l.Logger.Warn("message is no planning work", "subject", d.Subject)
+		l.Meter.Decided(Outcome{})
+		l.settled(d, d.Receipt.Term("its subject names no run"))
+		return nil
+	}
+	log := l.Logger.With("job", w.Job, "subjob", w.SubJob, "run", w.Run)
+	e, outcome, err := l.answer(work, intake, w, fault)
+	if err == nil {
+		e.Trace = d.Get(events.HeaderTrace)
+		outcome, err = l.state(work, e, outcome)
+	}
+	var dead crash
+	switch {
+	case errors.As(err, &dead):
+		return dead
+	case err != nil:
+		log.Warn("planning is tried again", "error", err)
+		l.settled(d, d.Receipt.Nak(backOff(d.Count)))
+		return nil
+	}
+	l.settled(d, d.Receipt.Ack())
+	outcome.Took = time.Since(started)
+	l.Meter.Decided(outcome)
+	tell(log, outcome)
+	return l.Hook.at(AtAcked)
+}
+
+// settled logs that an answer could not be sent: the broker will deliver again, which is harmless.
+func (l *Loop) settled(d *Delivery, err error) {
+	if err != nil {
+		l.Logger.Debug("delivery not settled", "subject", d.Subject, "error", err)
+	}
+}
+
+// state publishes a fact. One that was stated before is as good.
+func (l *Loop) state(ctx context.Context, e events.Event, o Outcome) (Outcome, error) {
+	if err := l.Hook.at(AtPublish); err != nil {
+		return o, err
+	}
+	err := l.Log.State(ctx, e)
+	if errors.Is(err, ErrConflict) {
+		o.Repeated, err = true, nil
+	}
+	if err != nil {
+		return o, fmt.Errorf("state %s: %w", e.Kind, err)
+	}
+	return o, l.Hook.at(AtPublished)
+}
+
+// backOff grows from half a second to half a minute.
+func backOff(count int) time.Duration {
+	return min(30*time.Second, 500*time.Millisecond<<min(max(count, 1)-1, 6))
+}
+
+func tell(log *slog.Logger, o Outcome) {
+	switch {
+	case o.Repeated:
+		log.Debug("planning was answered before")
+	case o.Kind == events.KindPlanRejected:
+		log.Info("plan rejected", "faults", len(o.Faults), "first", o.Faults[0].Error())
+	default:
+		log.Info("planning answered", "kind", string(o.Kind), "steps", o.Steps, "took", o.Took)
+	}
+}
+
+// guard calls decide and makes a rejection of its panic, with the stack in the log.
+func (l *Loop) guard(w *events.Work, decide func() plan.Decision) (d plan.Decision) {
+	defer func() {
+		if value := recover(); value != nil {
+			l.Logger.Error("planning panicked", "job", w.Job, "panic", value, "stack", string(debug.Stack()))
+			d = plan.Reject(events.Fault{
+				Code: events.CodeInternal, Message: "planning broke down", Cause: fmt.Sprint(value), Hint: "this is a bug: report it with the plan",
+			})
+		}
+	}()
+	return decide()
+}

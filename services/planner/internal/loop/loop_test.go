@@ -1,0 +1,343 @@
+package loop
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
+)
+
+// world is everything around the loop, in memory. Its lines say in order what the loop did.
+type world struct {
+	mu      sync.Mutex
+	lines   []string
+	facts   []events.Event
+	queue   chan Delivery
+	cards   []events.Card
+	changed chan struct{}
+	blobs   map[string][]byte
+	// logErr and blobErr are what the bus answers.
+	logErr, blobErr error
+	hook            Hook
+	options         plan.Options
+}
+
+func newWorld(ids ...string) *world {
+	w := &world{queue: make(chan Delivery, 16), changed: make(chan struct{}), blobs: map[string][]byte{}}
+	for _, id := range ids {
+		w.cards = append(w.cards, events.Card{ID: id, Name: id})
+	}
+	return w
+}
+
+func (w *world) say(format string, args ...any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.lines = append(w.lines, fmt.Sprintf(format, args...))
+}
+
+func (w *world) Next(ctx context.Context) (Delivery, error) {
+	select {
+	case d := <-w.queue:
+		return d, nil
+	case <-ctx.Done():
+		return Delivery{}, ctx.Err()
+	}
+}
+
+func (w *world) Drain(context.Context) { w.say("drained") }
+func (w *world) Stop()                 { w.say("stopped") }
+
+func (w *world) State(_ context.Context, e events.Event) error {
+	m, err := events.Encode(events.NewNames(""), e)
+	if err != nil {
+		return err
+	}
+	back, _ := events.Decode(events.NewNames(""), m)
+	if back.Fault != nil {
+		return back.Fault
+	}
+	w.say("state %s %s/%s/%d", e.Kind, e.Job, e.SubJob, e.Run)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.facts = append(w.facts, e)
+	return w.logErr
+}
+
+func (w *world) Put(_ context.Context, job string, data []byte) (events.Ref, error) {
+	w.say("put blob of %s", job)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.blobs["digest"] = data
+	return events.Ref{Digest: "digest", Size: int64(len(data))}, w.blobErr
+}
+
+func (w *world) Get(_ context.Context, _, digest string) ([]byte, error) {
+	data, ok := w.blobs[digest]
+	if !ok {
+		return nil, errors.Join(ErrNotFound, w.blobErr)
+	}
+	return data, w.blobErr
+}
+
+func (w *world) Cards() ([]events.Card, <-chan struct{}) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.cards, w.changed
+}
+
+func (w *world) announce(id string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.cards = append(w.cards[:len(w.cards):len(w.cards)], events.Card{ID: id})
+	close(w.changed)
+	w.changed = make(chan struct{})
+}
+
+func (w *world) Decided(o Outcome) { w.say("counted %q repeated %v", o.Kind, o.Repeated) }
+
+// receipt writes down how a delivery was settled.
+type receipt struct{ w *world }
+
+func (r receipt) Ack() error                    { r.w.say("ack"); return nil }
+func (r receipt) Nak(delay time.Duration) error { r.w.say("nak %s", delay); return nil }
+func (r receipt) Term(string) error             { r.w.say("term"); return nil }
+
+// run gives the loop these deliveries, waits until it has nothing to do for the time, and drains it.
+func (w *world) run(t *testing.T, during func(), deliveries ...Delivery) error {
+	t.Helper()
+	l := New(Settings{
+		Names: events.NewNames(""), Concurrency: 2, ExpertWait: 2 * time.Second, Options: w.options, Source: w, Log: w, Blobs: w,
+		Catalog: w, Meter: w, Logger: slog.New(slog.DiscardHandler), Hook: w.hook,
+	})
+	work, kill := context.WithCancel(t.Context())
+	defer kill()
+	intake, drain := context.WithCancel(work)
+	for _, d := range deliveries {
+		w.queue <- d
+	}
+	done := make(chan error)
+	go func() { done <- l.Run(work, intake) }()
+	synctest.Wait()
+	if during != nil {
+		during()
+		synctest.Wait()
+	}
+	drain()
+	return <-done
+}
+
+func (w *world) delivery(t *testing.T, o events.Work) Delivery {
+	t.Helper()
+	body, err := json.Marshal(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	subject := events.NewNames("").WorkFor(events.PlannerPool, events.PlannerExpert, "j", events.PlanID, 1)
+	return Delivery{Message: events.Message{
+		Subject: subject, Body: body, Header: map[string][]string{events.HeaderTrace: {"00-trace"}},
+	}, Count: 1, Receipt: receipt{w}}
+}
+
+func order(raw string) events.Work {
+	return events.Work{
+		Kind: events.WorkPlan, Job: "j", SubJob: events.PlanID, Run: 1, PlanVersion: 3, MaxSteps: 100,
+		Request: &events.Request{Goal: "g", Plan: json.RawMessage(raw)},
+	}
+}
+
+const onePlan = `{"subjobs":[{"id":"a","goal":"g","expert":"x"}]}`
+
+func check(t *testing.T, w *world, want ...string) {
+	t.Helper()
+	if d := cmp.Diff(want, w.lines); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestTheFactIsStatedBeforeTheWorkIsAcknowledged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld("x")
+		if err := w.run(t, nil, w.delivery(t, order(onePlan))); err != nil {
+			t.Fatal(err)
+		}
+		check(t, w, "state graph.created j/~plan/1", "ack", `counted "graph.created" repeated false`, "drained")
+		want := events.Event{
+			Kind: events.KindGraphCreated, ID: "j/graph.created/~plan/1", Job: "j", SubJob: "~plan", Run: 1, Source: "jobgraph/planner", Trace: "00-trace",
+			Data: &events.GraphCreated{PlanVersion: 3, Plan: &events.Plan{OrigQuery: "g", SubJobs: []events.SubJob{
+				{ID: "a", Goal: "g", Expert: "x", ExpertName: "x", Pool: "default"},
+			}}},
+		}
+		if d := cmp.Diff(want, w.facts[0]); d != "" {
+			t.Error(d)
+		}
+	})
+}
+
+func TestAFactThatWasStatedBeforeIsAsGood(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld("x")
+		w.logErr = fmt.Errorf("expect: %w", ErrConflict)
+		if err := w.run(t, nil, w.delivery(t, order(onePlan))); err != nil {
+			t.Fatal(err)
+		}
+		check(t, w, "state graph.created j/~plan/1", "ack", `counted "graph.created" repeated true`, "drained")
+	})
+}
+
+func TestWorkIsGivenBackWhileTheBusIsAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld("x")
+		w.logErr = errors.New("bus is away")
+		late := w.delivery(t, order(onePlan))
+		late.Count = 9
+		if err := w.run(t, func() { w.queue <- late }, w.delivery(t, order(onePlan))); err != nil {
+			t.Fatal(err)
+		}
+		check(t, w, "state graph.created j/~plan/1", "nak 500ms", "state graph.created j/~plan/1", "nak 30s", "drained")
+	})
+}
+
+func TestAMessageThatIsNoPlanningWorkStopsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld("x")
+		foreign := w.delivery(t, order(onePlan))
+		foreign.Subject = "jobs.work.~planner.x"
+		other := w.delivery(t, order(onePlan))
+		other.Subject = "jobs.work.~planner.~planner.other.~plan.1"
+		garbage := w.delivery(t, order(onePlan))
+		garbage.Body = []byte{0xff, '{'}
+		for _, d := range []Delivery{foreign, other, garbage} {
+			if err := w.run(t, nil, d); err != nil {
+				t.Fatal(err)
+			}
+		}
+		check(t, w, `counted "" repeated false`, "term", "drained",
+			"state plan.rejected other/~plan/1", "ack", `counted "plan.rejected" repeated false`, "drained",
+			"state plan.rejected j/~plan/1", "ack", `counted "plan.rejected" repeated false`, "drained")
+		for _, e := range w.facts {
+			if f := e.Data.(*events.PlanRejected).Faults[0]; f.Code != events.CodeMalformed {
+				t.Error(f)
+			}
+		}
+	})
+}
+
+func TestAPlanWaitsAWhileForItsExperts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		began := time.Now()
+		err := w.run(t, func() {
+			w.announce("y")
+			<-time.After(time.Second)
+			w.announce("x")
+		}, w.delivery(t, order(onePlan)))
+		if err != nil || time.Since(began) != time.Second {
+			t.Fatal(err, time.Since(began))
+		}
+		check(t, w, "state graph.created j/~plan/1", "ack", `counted "graph.created" repeated false`, "drained")
+	})
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld("y")
+		if err := w.run(t, func() { <-time.After(3 * time.Second) }, w.delivery(t, order(onePlan))); err != nil {
+			t.Fatal(err)
+		}
+		check(t, w, "state plan.rejected j/~plan/1", "ack", `counted "plan.rejected" repeated false`, "drained")
+		if f := w.facts[0].Data.(*events.PlanRejected).Faults[0]; !strings.Contains(f.Hint, "y") {
+			t.Errorf("the known experts are not named: %+v", f)
+		}
+	})
+}
+
+func TestAPlanThatWaitsForExpertsIsGivenBackAtADrain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		if err := w.run(t, nil, w.delivery(t, order(onePlan))); err != nil {
+			t.Fatal(err)
+		}
+		check(t, w, "nak 500ms", "drained")
+	})
+}
+
+func TestALargePlanIsStoredBeforeItIsNamed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld("x")
+		o := order("")
+		o.Request.Plan, o.Request.PlanRef = nil, &events.Ref{Digest: "plan"}
+		w.blobs["plan"] = []byte(`{"subjobs":[{"id":"a","expert":"x","goal":"` + strings.Repeat("x", 100_000) + `"}]}`)
+		if err := w.run(t, nil, w.delivery(t, o)); err != nil {
+			t.Fatal(err)
+		}
+		check(t, w, "put blob of j", "state graph.created j/~plan/1", "ack", `counted "graph.created" repeated false`, "drained")
+		created := w.facts[0].Data.(*events.GraphCreated)
+		var stored events.Plan
+		if err := json.Unmarshal(w.blobs["digest"], &stored); err != nil || created.Plan != nil || created.PlanRef.Digest != "digest" || len(stored.SubJobs) != 1 {
+			t.Errorf("%+v %v", created, err)
+		}
+	})
+}
+
+func TestAMissingPlanBlobIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld("x")
+		o := order("")
+		o.Request.Plan, o.Request.PlanRef = nil, &events.Ref{Digest: "gone"}
+		if err := w.run(t, nil, w.delivery(t, o)); err != nil {
+			t.Fatal(err)
+		}
+		if f := w.facts[0].Data.(*events.PlanRejected).Faults[0]; f.Code != events.CodeMissingBlob || f.Field != "plan_ref" {
+			t.Error(f)
+		}
+	})
+}
+
+func TestAPanicIsARejection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld("x")
+		w.options.Zone = func(string) bool { panic("no clock") }
+		raw := `{"subjobs":[{"id":"a","goal":"g","schedule":{"daily_time":"09:00","timezone":"UTC"}}]}`
+		if err := w.run(t, nil, w.delivery(t, order(raw))); err != nil {
+			t.Fatal(err)
+		}
+		if f := w.facts[0].Data.(*events.PlanRejected).Faults[0]; f.Code != events.CodeInternal {
+			t.Error(f)
+		}
+	})
+}
+
+func TestACrashAtAnyPointLeavesTheWorkToOthers(t *testing.T) {
+	large := `{"subjobs":[{"id":"a","expert":"x","goal":"` + strings.Repeat("x", 100_000) + `"}]}`
+	for _, point := range Points() {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld("x")
+			killed := errors.New("killed")
+			w.hook = func(p Point) error {
+				if p == point {
+					return killed
+				}
+				return nil
+			}
+			if err := w.run(t, nil, w.delivery(t, order(large))); !errors.Is(err, killed) {
+				t.Errorf("%s: %v", point, err)
+			}
+			all := strings.Join(w.lines, ",")
+			if strings.Contains(all, "ack") != (point == AtAcked) || strings.Contains(all, "nak") || strings.Contains(all, "drained") {
+				t.Errorf("%s: %s", point, all)
+			}
+			if strings.Contains(all, "state") != (point == AtPublished || point == AtAcked) {
+				t.Errorf("%s: %s", point, all)
+			}
+		})
+	}
+}

@@ -1,0 +1,70 @@
+package loop
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// order reads a work message. ok is false when its subject names no run, so that nobody could be told. fault says what is
+// wrong with the body; the subject alone decides which run it is about.
+func (l *Loop) order(d *Delivery) (w *events.Work, fault *events.Fault, ok bool) {
+	at, ok := address(l.Names, d.Subject)
+	if !ok {
+		return nil, nil, false
+	}
+	w = &events.Work{}
+	err := json.Unmarshal(d.Body, w)
+	if err == nil && (w.Job != at.Job || w.SubJob != at.SubJob || w.Run != at.Run) {
+		err = fmt.Errorf("body is about %.80q/%.80q run %d, subject about %s/%s run %d", w.Job, w.SubJob, w.Run, at.Job, at.SubJob, at.Run)
+	}
+	if err != nil {
+		return &at, &events.Fault{Code: events.CodeMalformed, Field: "work", Message: "the planning work cannot be read", Cause: err.Error()}, true
+	}
+	return w, nil, true
+}
+
+// address reads <prefix>.work.<pool>.<expert>.<job>.<subjob>.<run>.
+func address(n events.Names, subject string) (w events.Work, ok bool) {
+	rest, ok := strings.CutPrefix(subject, n.Prefix()+".work.")
+	t := strings.Split(rest, ".")
+	if !ok || len(t) != 5 || !events.ValidID(t[2]) || !events.ValidToken(t[3]) {
+		return w, false
+	}
+	run, err := strconv.Atoi(t[4])
+	w.Job, w.SubJob, w.Run = t[2], t[3], run
+	return w, err == nil && run > 0 && strconv.Itoa(run) == t[4]
+}
+
+// given reads the request's plan, wherever it is. A fault is told to the sender; an error means: try again.
+func (l *Loop) given(ctx context.Context, w *events.Work) (raw []byte, fault *events.Fault, err error) {
+	r := w.Request
+	if r == nil || w.Kind != events.WorkPlan {
+		return nil, nil, nil
+	}
+	if r.PlanRef == nil {
+		if string(r.Plan) == "null" {
+			return nil, nil, nil
+		}
+		return r.Plan, nil, nil
+	}
+	raw, err = l.Blobs.Get(ctx, w.Job, r.PlanRef.Digest)
+	if errors.Is(err, ErrNotFound) {
+		return nil, &events.Fault{
+			Code: events.CodeMissingBlob, Field: "plan_ref", Message: fmt.Sprintf("no plan is stored under %.80q", r.PlanRef.Digest),
+			Cause: err.Error(), Hint: "submit the job again",
+		}, nil
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("read plan: %w", err)
+	}
+	if len(raw) == 0 {
+		raw = []byte(" ") // There is a plan, and it is empty.
+	}
+	return raw, nil, nil
+}

@@ -1,0 +1,212 @@
+package plan
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/graph"
+)
+
+// MaxText is the largest text of a plan, in bytes.
+const MaxText = 256 << 10
+
+// Options say what a plan is checked against, beside the cards. The zero value checks everything that needs no more.
+type Options struct {
+	// MaxSteps is the most SubJobs; 0 for no limit.
+	MaxSteps int
+	// DefaultExpert, by id or name, takes the steps that name nobody.
+	DefaultExpert string
+	// Known are ids that the job has already: they are kept as they are, whatever their form.
+	Known []string
+	// Done are ids of SubJobs of the job that have a result and may be depended on without being in the plan.
+	Done []string
+	// Zone says whether a time zone exists, and Schema what is wrong with a JSON Schema; nil does not ask.
+	Zone   func(name string) bool
+	Schema func(raw json.RawMessage) error
+}
+
+// Result is what came out of bytes that were meant as a plan.
+type Result struct {
+	// Dialect is the form they were in, empty when it was not recognised.
+	Dialect Dialect
+	// Plan is the checked graph; nil when there are Faults or an Answer.
+	Plan *events.Plan
+	// Answer is what a plan without tasks tells the person instead.
+	Answer string
+	// Faults is everything that is wrong, Warnings what was read leniently.
+	Faults, Warnings events.Faults
+}
+
+// Check decodes a plan in any dialect and judges it against the cards. It reports every fault at once, and gives no plan
+// unless there is none.
+func Check(raw []byte, cards []events.Card, o Options) Result {
+	d := &draft{}
+	if !d.decode(raw) {
+		return Result{Faults: d.faults.all(), Warnings: d.warnings.all()}
+	}
+	result := Result{Dialect: d.dialect}
+	if len(d.steps) == 0 && len(d.faults.list) == 0 {
+		result.Answer = d.withoutSteps()
+	} else {
+		d.judge(newCatalog(cards), o)
+	}
+	result.Faults, result.Warnings = d.faults.all(), d.warnings.all()
+	if len(result.Faults) == 0 && result.Answer == "" {
+		result.Plan = d.finish()
+	}
+	return result
+}
+
+// withoutSteps gives what an empty plan says to the person; one that says nothing, or that needs more, is a fault.
+func (d *draft) withoutSteps() string {
+	d.judgeHead()
+	guidance := d.plan.GuidanceMessage
+	if guidance == "" {
+		guidance = d.plan.Reason
+	}
+	switch {
+	case d.plan.Adequate != nil && !*d.plan.Adequate:
+		d.inadequate()
+	case strings.TrimSpace(guidance) != "":
+		return guidance
+	default:
+		d.faults.add(events.CodeMissing, d.stepsField(), "the plan has no steps", emptyHint)
+	}
+	return ""
+}
+
+func (d *draft) inadequate() {
+	message := "the plan says of itself that it is not adequate"
+	if d.plan.Reason != "" {
+		message += ": " + clip(d.plan.Reason, 2000)
+	}
+	hint := "complete the plan, or leave adequate out"
+	if d.plan.GuidanceMessage != "" {
+		hint = clip(d.plan.GuidanceMessage, 2000)
+	}
+	d.faults.add(events.CodeRejected, "adequate", message, hint)
+}
+
+func (d *draft) stepsField() string {
+	switch d.dialect {
+	case ValueCell:
+		return "tasks"
+	case DeerGo, OpenManus:
+		return "steps"
+	case Native:
+		return "subjobs"
+	}
+	return ""
+}
+
+// judge runs every check; none depends on another one's outcome, so that all faults come together.
+func (d *draft) judge(c *catalog, o Options) {
+	if d.plan.Adequate != nil && !*d.plan.Adequate {
+		d.inadequate()
+	}
+	if o.MaxSteps > 0 && len(d.steps) > o.MaxSteps {
+		d.faults.add(events.CodeTooLarge, d.stepsField(), fmt.Sprintf("%d steps, at most %d", len(d.steps), o.MaxSteps),
+			"plan fewer steps, or raise limits.max_steps")
+	}
+	d.judgeHead()
+	edges := d.identify(o)
+	for i := range d.steps {
+		s := &d.steps[i]
+		d.judgeTexts(s)
+		d.judgeValues(s, o)
+		d.assign(s, c, o.DefaultExpert)
+	}
+	d.judgeOrder(edges)
+}
+
+func (d *draft) judgeHead() {
+	for _, text := range []struct{ field, value string }{
+		{"plan_id", d.plan.PlanID},
+		{"title", d.plan.Title},
+		{"locale", d.plan.Locale},
+		{"thought", d.plan.Thought},
+		{"reason", d.plan.Reason},
+		{"guidance_message", d.plan.GuidanceMessage},
+		{"orig_query", d.plan.OrigQuery},
+		{"created_at", d.plan.CreatedAt},
+	} {
+		d.judgeSize(text.field, text.value)
+	}
+}
+
+func (d *draft) judgeSize(field, value string) {
+	if len(value) > MaxText {
+		d.faults.add(events.CodeTooLarge, field, fmt.Sprintf("%d bytes, at most %d", len(value), MaxText),
+			"shorten it, or hand large data over as an input or attachment of the job")
+	}
+}
+
+func (d *draft) judgeTexts(s *step) {
+	if strings.TrimSpace(s.Goal) == "" && !s.Done() {
+		d.faults.add(events.CodeMissing, s.at(s.goalField), "says nothing", "say what to do")
+	}
+	d.judgeSize(s.at(s.goalField), s.Goal)
+	for _, text := range []struct{ field, value string }{
+		{"title", s.Title},
+		{"context", s.Context},
+		{"completion_criteria", s.CompletionCriteria},
+		{"thinking", s.Thinking},
+		{"language", s.Language},
+		{"type", s.Type},
+		{"tag", s.Tag},
+		{"output_schema", string(s.OutputSchema)},
+	} {
+		d.judgeSize(s.at(text.field), text.value)
+	}
+}
+
+func (d *draft) judgeValues(s *step, o Options) {
+	s.Schedule = d.judgeSchedule(s, o.Zone)
+	s.Type = strings.ToLower(strings.TrimSpace(s.Type))
+	switch s.Type {
+	case "", "research", "processing", "analysis":
+	default:
+		d.warnings.add(events.CodeInvalid, s.at("type"), fmt.Sprintf("unknown type %.40q", s.Type), "the types are research, processing and analysis")
+	}
+	if len(s.OutputSchema) > 0 && o.Schema != nil {
+		if err := o.Schema(s.OutputSchema); err != nil {
+			d.faults.put(events.Fault{Code: events.CodeInvalid, Field: s.at("output_schema"), Message: "is no JSON Schema", Cause: clip(err.Error(), 400)})
+		}
+	}
+	d.judgeWhen(s)
+}
+
+// judgeWhen checks that a condition can be read and that it reads direct predecessors only: anything else may not have
+// a result yet when it is asked.
+func (d *draft) judgeWhen(s *step) {
+	condition, err := graph.ParseCondition(s.When)
+	if err != nil {
+		d.faults.put(events.Fault{
+			Code: events.CodeInvalid, Field: s.at("when"), Message: "cannot be read", Cause: clip(err.Error(), 400),
+			Hint: `compare values of direct predecessors: "survey.files > 0 and not survey.partial"`,
+		})
+		return
+	}
+	direct := make(map[string]bool, len(s.Dependencies))
+	for _, id := range s.Dependencies {
+		direct[id] = true
+	}
+	for _, id := range condition.SubJobs() {
+		if !direct[id] {
+			d.faults.add(events.CodeDangling, s.at("when"), fmt.Sprintf("reads %.80q, which is no direct predecessor", id),
+				"add it to dependencies; the direct predecessors are "+some(s.Dependencies, 8))
+		}
+	}
+}
+
+// finish puts the steps into the plan.
+func (d *draft) finish() *events.Plan {
+	p := d.plan
+	p.SubJobs = make([]events.SubJob, len(d.steps))
+	for i := range d.steps {
+		p.SubJobs[i] = d.steps[i].SubJob
+	}
+	return &p
+}

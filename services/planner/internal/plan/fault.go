@@ -1,0 +1,66 @@
+package plan
+
+import (
+	"fmt"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// MaxFaults is the most faults or warnings that one plan gets; the rest is counted.
+const MaxFaults = 100
+
+// notes collects faults or warnings up to MaxFaults, since a sender can make as many as he has bytes.
+type notes struct {
+	list events.Faults
+	more int
+}
+
+func (n *notes) add(code events.Code, field, message, hint string) {
+	n.put(events.Fault{Code: code, Field: field, Message: message, Hint: hint})
+}
+
+func (n *notes) put(f events.Fault) {
+	if len(n.list) >= MaxFaults {
+		n.more++
+		return
+	}
+	f.Field = clip(f.Field, 200)
+	n.list = append(n.list, f)
+}
+
+func (n *notes) all() events.Faults {
+	if n.more == 0 {
+		return n.list
+	}
+	return append(n.list, events.Fault{
+		Code: events.CodeTooLarge, Message: fmt.Sprintf("and %d more", n.more), Hint: "correct those above and check again",
+	})
+}
+
+// clip shortens a text for a message, at a whole character.
+func clip(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	for i := range text {
+		if i > most {
+			return text[:i] + "…"
+		}
+	}
+	return text
+}
+
+// some lists the first few names for a hint.
+func some(names []string, most int) string {
+	out := ""
+	for i, name := range names {
+		if i == most {
+			return out + fmt.Sprintf(" and %d more", len(names)-most)
+		}
+		if i > 0 {
+			out += ", "
+		}
+		out += clip(name, 80)
+	}
+	return out
+}

@@ -1,0 +1,137 @@
+package plan
+
+import (
+	"fmt"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// maxGivenID is the longest id a plan may give, in bytes; one above events.MaxID is mapped.
+const maxGivenID = 1024
+
+// register knows every id of a plan, and where its step stands.
+type register struct {
+	given  map[string]int // Ids as the plan gives them.
+	mapped map[string]int // Ids as they are used.
+	known  map[string]bool
+	done   map[string]bool
+	hint   string
+}
+
+// identify gives each step its id, keeps the one that was given where it had to be mapped, and turns dependencies into
+// ids. It returns the dependencies as positions of steps, for the order.
+func (d *draft) identify(o Options) [][]int {
+	r := register{
+		given: make(map[string]int, len(d.steps)), mapped: make(map[string]int, len(d.steps)),
+		known: set(o.Known), done: set(o.Done),
+	}
+	for i := range d.steps {
+		d.name(i, &r)
+	}
+	r.hint = "the steps are " + some(d.ids(), 12)
+	edges := make([][]int, len(d.steps))
+	for i := range d.steps {
+		edges[i] = d.connect(i, &r)
+	}
+	return edges
+}
+
+func set(list []string) map[string]bool {
+	m := make(map[string]bool, len(list))
+	for _, item := range list {
+		m[item] = true
+	}
+	return m
+}
+
+// name maps one id and files the step under both forms; the first bearer of an id keeps it.
+func (d *draft) name(i int, r *register) {
+	s := &d.steps[i]
+	raw := s.ID
+	if raw == "" {
+		d.emptyID(s)
+		return
+	}
+	if len(raw) > maxGivenID {
+		d.faults.add(events.CodeTooLarge, s.at("id"), fmt.Sprintf("%d bytes, at most %d", len(raw), maxGivenID),
+			"choose a short id and say the rest in title")
+	}
+	if first, again := r.given[raw]; again {
+		d.duplicate(s, first, raw)
+		return
+	}
+	r.given[raw] = i
+	if !r.known[raw] && (s.Name == "" || events.EscapeID(s.Name) != raw) {
+		s.ID, s.Name = events.EscapeID(raw), ""
+		if s.ID != raw {
+			s.Name = raw
+		}
+	}
+	if first, again := r.mapped[s.ID]; again {
+		d.duplicate(s, first, raw)
+		return
+	}
+	r.mapped[s.ID] = i
+}
+
+// emptyID notes an id that is there but says nothing; an absent one was noted when the step was read.
+func (d *draft) emptyID(s *step) {
+	for _, f := range d.faults.list {
+		if f.Field == s.at("id") {
+			return
+		}
+	}
+	d.faults.add(events.CodeMissing, s.at("id"), "is empty", "use 1 to 64 of A-Z a-z 0-9 _ -")
+}
+
+func (d *draft) duplicate(s *step, first int, id string) {
+	d.faults.add(events.CodeDuplicateID, s.at("id"),
+		fmt.Sprintf("%.80q is the id of %s too", id, clip(d.steps[first].path, 80)), "rename one of them")
+}
+
+// connect turns the dependencies of a step into ids, each once.
+func (d *draft) connect(i int, r *register) []int {
+	s := &d.steps[i]
+	field := s.at("dependencies")
+	var ids []string
+	var at []int
+	seen := make(map[string]bool, len(s.Dependencies))
+	for _, raw := range s.Dependencies {
+		id := raw
+		to, ok := r.find(raw)
+		if ok {
+			id = d.steps[to].ID
+		}
+		switch {
+		case seen[id]:
+			d.warnings.add(events.CodeInvalid, field, fmt.Sprintf("%.80q is listed twice", raw), "")
+			continue
+		case ok && to == i:
+			d.faults.add(events.CodeCycle, field, fmt.Sprintf("%.80q depends on itself", raw), "take it out of its own dependencies")
+		case ok:
+			at = append(at, to)
+		case !r.done[raw]:
+			d.faults.add(events.CodeDangling, field, fmt.Sprintf("depends on %.80q, which does not exist", raw), r.hint)
+		}
+		seen[id] = true
+		ids = append(ids, id)
+	}
+	s.Dependencies = ids
+	return at
+}
+
+func (r *register) find(id string) (at int, ok bool) {
+	if at, ok = r.given[id]; !ok {
+		at, ok = r.mapped[id]
+	}
+	return at, ok
+}
+
+// ids lists the ids as they were given.
+func (d *draft) ids() []string {
+	ids := make([]string, len(d.steps))
+	for i := range d.steps {
+		ids[i] = d.steps[i].given()
+	}
+	return ids
+}

@@ -1,0 +1,254 @@
+package plan
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// object is a JSON object in its given order, with the keys that it gives twice.
+type object struct {
+	keys   []string
+	values map[string]json.RawMessage
+	twice  []string
+}
+
+var errNoObject = errors.New("not a JSON object")
+
+// readObject reads the outermost level of an object. The first of two equal keys wins.
+func readObject(raw json.RawMessage) (object, error) {
+	o := object{values: map[string]json.RawMessage{}}
+	if kindOf(raw) != '{' {
+		return o, errNoObject
+	}
+	d := json.NewDecoder(bytes.NewReader(raw))
+	if _, err := d.Token(); err != nil {
+		return o, err
+	}
+	for d.More() {
+		token, err := d.Token()
+		if err != nil {
+			return o, err
+		}
+		key, _ := token.(string)
+		var value json.RawMessage
+		if err := d.Decode(&value); err != nil {
+			return o, err
+		}
+		if _, again := o.values[key]; again {
+			o.twice = append(o.twice, key)
+			continue
+		}
+		o.keys = append(o.keys, key)
+		o.values[key] = value
+	}
+	return o, nil
+}
+
+func (o *object) has(name string) bool {
+	_, ok := o.values[name]
+	return ok
+}
+
+// kindOf is the first byte of a value behind blanks: '{', '[', '"', a digit, '-', 't', 'f', 'n', or 0 for nothing.
+func kindOf(raw []byte) byte {
+	for _, c := range raw {
+		if c != ' ' && c != '\t' && c != '\n' && c != '\r' {
+			return c
+		}
+	}
+	return 0
+}
+
+// reader reads the fields of one object into a draft. Each fault bears the place of its field.
+type reader struct {
+	draft *draft
+	object
+	// path is the place of the object, "subjobs[2]", empty for the root.
+	path string
+	used map[string]bool
+}
+
+// read opens an object at a place; ok is false, and the fault noted, when there is none.
+func (d *draft) read(raw json.RawMessage, path string) (r reader, ok bool) {
+	o, err := readObject(raw)
+	if err != nil {
+		d.faults.add(events.CodeInvalid, path, "is "+nameOf(raw)+", expected an object", "write {…} here")
+		return r, false
+	}
+	r = reader{draft: d, object: o, path: path, used: map[string]bool{}}
+	r.doubled()
+	return r, true
+}
+
+// doubled notes the fields that are given twice.
+func (r *reader) doubled() {
+	for _, key := range r.twice {
+		r.draft.faults.add(events.CodeInvalid, join(r.path, key), "the field is given twice", "keep one of the two")
+	}
+}
+
+func join(path, key string) string {
+	if path == "" || key == "" {
+		return path + key
+	}
+	return path + "." + key
+}
+
+// value gives the raw value of a field; null counts as absent.
+func (r *reader) value(name string) (json.RawMessage, bool) {
+	r.used[name] = true
+	raw, ok := r.values[name]
+	return raw, ok && kindOf(raw) != 'n'
+}
+
+// text reads a text. Numbers become their digits; lists and objects are coerced with a warning, as a list of lines
+// where every item is a text, else as compact JSON.
+func (r *reader) text(name string) string {
+	raw, ok := r.value(name)
+	if !ok {
+		return ""
+	}
+	var text string
+	switch kindOf(raw) {
+	case '"':
+		if err := json.Unmarshal(raw, &text); err != nil {
+			r.wrong(name, raw, "a text")
+		}
+		return text
+	case '[', '{':
+		r.draft.warnings.add(events.CodeInvalid, join(r.path, name), "is "+nameOf(raw)+", read as text", "write a text")
+		return flatten(raw)
+	}
+	return string(bytes.TrimSpace(raw))
+}
+
+func flatten(raw json.RawMessage) string {
+	var lines []string
+	if json.Unmarshal(raw, &lines) == nil {
+		return strings.Join(lines, "\n")
+	}
+	var b bytes.Buffer
+	if json.Compact(&b, raw) != nil {
+		return string(raw)
+	}
+	return b.String()
+}
+
+// into decodes a field whose type is exact; want names it for people.
+func (r *reader) into(name, want string, target any) bool {
+	raw, ok := r.value(name)
+	if !ok {
+		return false
+	}
+	if err := json.Unmarshal(raw, target); err != nil {
+		r.wrong(name, raw, want)
+		return false
+	}
+	return true
+}
+
+func (r *reader) flag(name string) *bool {
+	var b bool
+	if !r.into(name, "true or false", &b) {
+		return nil
+	}
+	return &b
+}
+
+// count reads a whole number from 0 to 2^20.
+func (r *reader) count(name string) *int {
+	var n int
+	if !r.into(name, "a whole number", &n) {
+		return nil
+	}
+	if n < 0 || n > 1<<20 {
+		r.draft.faults.add(events.CodeInvalid, join(r.path, name), fmt.Sprintf("%d is outside 0 to %d", n, 1<<20), "")
+		return nil
+	}
+	return &n
+}
+
+// list reads the raw items of a list.
+func (r *reader) list(name string) []json.RawMessage {
+	var items []json.RawMessage
+	r.into(name, "a list", &items)
+	return items
+}
+
+// words reads a list of texts or numbers, "dependencies" for one.
+func (r *reader) words(name string) []string {
+	var out []string
+	for i, raw := range r.list(name) {
+		if word, ok := scalar(raw); ok {
+			out = append(out, word)
+			continue
+		}
+		r.wrong(fmt.Sprintf("%s[%d]", name, i), raw, "a text")
+	}
+	return out
+}
+
+func scalar(raw json.RawMessage) (string, bool) {
+	switch c := kindOf(raw); {
+	case c == '"':
+		var text string
+		err := json.Unmarshal(raw, &text)
+		return text, err == nil
+	case c == '-' || c >= '0' && c <= '9':
+		return string(bytes.TrimSpace(raw)), true
+	}
+	return "", false
+}
+
+// need notes a fault when a field is absent.
+func (r *reader) need(names ...string) {
+	for _, name := range names {
+		if !r.has(name) {
+			r.draft.faults.add(events.CodeMissing, join(r.path, name), "is missing", "add "+name+" to "+r.place())
+		}
+	}
+}
+
+func (r *reader) place() string {
+	if r.path == "" {
+		return "the plan"
+	}
+	return clip(r.path, 80)
+}
+
+func (r *reader) wrong(name string, raw json.RawMessage, want string) {
+	r.draft.faults.add(events.CodeInvalid, join(r.path, name), "is "+nameOf(raw)+", expected "+want, "")
+}
+
+// unread lists the fields that nobody asked for, in their order.
+func (r *reader) unread() []string {
+	var left []string
+	for _, key := range r.keys {
+		if !r.used[key] {
+			left = append(left, key)
+		}
+	}
+	return left
+}
+
+// nameOf says in words, and for a scalar with its value, what a raw value is.
+func nameOf(raw json.RawMessage) string {
+	switch kindOf(raw) {
+	case '{':
+		return "an object"
+	case '[':
+		return "a list"
+	case '"':
+		return "the text " + clip(string(bytes.TrimSpace(raw)), 60)
+	case 'n':
+		return "null"
+	case 0:
+		return "nothing"
+	}
+	return clip(string(bytes.TrimSpace(raw)), 60)
+}

@@ -1,0 +1,50 @@
+package plan
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// tagInFront is "[anything]" where the step begins, behind a number at most; tagInside is "[word]" anywhere.
+var (
+	tagInFront = regexp.MustCompile(`^\s*(?:\d+[.)]\s*)?\[([^\[\]]{1,100})\]\s*`)
+	tagInside  = regexp.MustCompile(`\[([\pL\pN_-]{1,100})\]`)
+)
+
+// openManus reads {"title", "steps":["[TAG] …"]}: each step follows the one before it, and its tag chooses the expert.
+func (d *draft) openManus(r reader) {
+	d.head(r)
+	r.passOver("step_statuses", "step_notes", "command")
+	for i, raw := range r.list("steps") {
+		path := fmt.Sprintf("steps[%d]", i)
+		var text string
+		if kindOf(raw) != '"' || json.Unmarshal(raw, &text) != nil {
+			d.faults.add(events.CodeInvalid, path, "is "+nameOf(raw)+", expected a text", "")
+			continue
+		}
+		s := step{path: path}
+		s.SubJob = events.SubJob{ID: fmt.Sprintf("step_%d", i+1), Goal: strings.TrimSpace(text)}
+		s.Tag, s.Goal = splitTag(s.Goal)
+		d.steps = append(d.steps, s)
+		d.follow()
+	}
+	r.tell()
+}
+
+// splitTag takes the tag off the front of a step; one inside the text stays there.
+func splitTag(text string) (tag, goal string) {
+	if m := tagInFront.FindStringSubmatch(text); m != nil {
+		if rest := text[len(m[0]):]; rest != "" {
+			text = rest
+		}
+		return strings.TrimSpace(m[1]), text
+	}
+	if m := tagInside.FindStringSubmatch(text); m != nil {
+		return m[1], text
+	}
+	return "", text
+}

@@ -1,0 +1,54 @@
+package plan
+
+import (
+	"strings"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// SingleID is the id of the one SubJob of a job that names its expert.
+const SingleID = "main"
+
+// Single makes the plan of a job that names its expert and needs no planning: one SubJob with the whole goal. Hidden and
+// passthrough experts may be asked for in this way.
+func Single(r *events.Request, cards []events.Card) Result {
+	d := &draft{dialect: Native}
+	c := newCatalog(cards)
+	d.plan = events.Plan{Locale: r.Locale, OrigQuery: r.Goal}
+	d.steps = []step{{path: "", expertField: "expert", goalField: "goal"}}
+	s := &d.steps[0]
+	s.SubJob = events.SubJob{ID: SingleID, Goal: r.Goal, Context: r.Context, Language: r.Locale}
+	card, fault := c.resolve(r.Expert, true)
+	if fault != nil {
+		d.refuseExpert(s, fault)
+	} else {
+		d.employ(s, card)
+		if card.Passthrough {
+			s.Title = "Run " + strings.TrimSpace(card.Name)
+		}
+	}
+	d.judgeTexts(s)
+	result := Result{Dialect: Native, Faults: d.faults.all(), Warnings: d.warnings.all()}
+	if len(result.Faults) == 0 {
+		result.Plan = d.finish()
+	}
+	return result
+}
+
+// Finaliser looks up the expert of "finalize": "expert:<id>". The id has to be exact, since it was fixed when the job
+// was admitted; nil and no fault mean that no expert finalises.
+func Finaliser(finalize string, cards []events.Card) (*events.Card, *events.Fault) {
+	name, ok := strings.CutPrefix(finalize, "expert:")
+	if !ok {
+		return nil, nil
+	}
+	card, fault := newCatalog(cards).resolve(name, true)
+	if fault == nil && card.ID != name {
+		fault = &events.Fault{Code: events.CodeInvalid, Message: "finalize wants the id of an expert, not its name", Hint: "use expert:" + card.ID}
+	}
+	if fault != nil {
+		fault.Field = "finalize"
+		return nil, fault
+	}
+	return card, nil
+}

@@ -1,0 +1,107 @@
+package plan
+
+// Template is a plan to start from in a dialect, with a newline at its end; ok is false for a name that is none. Each
+// template passes Check once its experts exist.
+func Template(dialect Dialect) (text string, ok bool) {
+	text, ok = templates[dialect]
+	return text, ok
+}
+
+var templates = map[Dialect]string{
+	Native: `{
+  "title": "What the plan is about",
+  "subjobs": [
+    {
+      "id": "survey",
+      "goal": "Say what the first expert has to do",
+      "context": "All that he needs to know beside the results of his predecessors",
+      "completion_criteria": "How to tell that it is done",
+      "expert": "Design Expert"
+    },
+    {
+      "id": "extract",
+      "goal": "Say what the second expert has to do",
+      "dependencies": ["survey"],
+      "expert": "Extraction Expert",
+      "when": "survey.files > 0",
+      "retries": 2,
+      "timeout": "5m"
+    },
+    {
+      "id": "report",
+      "goal": "Say what is to be made of both results",
+      "dependencies": ["survey", "extract"],
+      "expert": "Analysis Expert"
+    }
+  ]
+}
+`,
+	Chat2Graph: `{
+  "subtask_1": {
+    "goal": "Say what the first expert has to do",
+    "context": "All that he needs to know beside the results of his predecessors",
+    "completion_criteria": "How to tell that it is done",
+    "dependencies": [],
+    "assigned_expert": "Design Expert",
+    "thinking": "Why this comes first"
+  },
+  "subtask_2": {
+    "goal": "Say what the second expert has to do",
+    "context": "All that he needs to know beside the results of his predecessors",
+    "completion_criteria": "How to tell that it is done",
+    "dependencies": ["subtask_1"],
+    "assigned_expert": "Extraction Expert",
+    "thinking": "Why it needs the first"
+  }
+}
+`,
+	DeerGo: `{
+  "locale": "en-US",
+  "has_enough_context": false,
+  "thought": "What the question is about",
+  "title": "What the plan is about",
+  "steps": [
+    {
+      "need_web_search": true,
+      "title": "Gather",
+      "description": "Say exactly which data to find",
+      "step_type": "research"
+    },
+    {
+      "need_web_search": false,
+      "title": "Compute",
+      "description": "Say what to compute from it",
+      "step_type": "processing"
+    }
+  ]
+}
+`,
+	ValueCell: `{
+  "tasks": [
+    {
+      "title": "What the task is about",
+      "query": "Say what the agent has to do",
+      "agent_name": "Design Expert",
+      "pattern": "once"
+    },
+    {
+      "title": "Every morning",
+      "query": "Say what the agent has to do each time",
+      "agent_name": "Analysis Expert",
+      "pattern": "recurring",
+      "schedule_config": {"daily_time": "09:00"}
+    }
+  ],
+  "adequate": true,
+  "reason": "Why these tasks are enough"
+}
+`,
+	OpenManus: `{
+  "title": "What the plan is about",
+  "steps": [
+    "[DESIGN] Say what comes first",
+    "[ANALYSIS] Say what comes next"
+  ]
+}
+`,
+}

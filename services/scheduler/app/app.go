@@ -1,0 +1,157 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/services/scheduler/internal/alarm"
+	"github.com/jobgraph/jobgraph/services/scheduler/internal/intake"
+	"github.com/jobgraph/jobgraph/services/scheduler/internal/loop"
+	"github.com/jobgraph/jobgraph/services/scheduler/internal/store"
+	"github.com/jobgraph/jobgraph/services/scheduler/internal/view"
+	"github.com/jobgraph/jobgraph/services/scheduler/internal/wire"
+)
+
+// scheduler is the rooms over one connection.
+type scheduler struct {
+	Settings
+	Deps
+	process  *host.Process
+	bus      *bus.Bus
+	store    *store.Store
+	meter    *meter
+	admitter *intake.Admitter
+	gate     *intake.Gate
+}
+
+// Run is the scheduler of a process: it blocks until the process drains, then saves and acknowledges what it has. Errors:
+// host.ErrUnavailable without a bus, events.Faults for settings and streams that are wrong, and the hook's own.
+func Run(ctx context.Context, p *host.Process, s Settings, d Deps) error {
+	if err := s.Validate(); err != nil {
+		return err
+	}
+	if s.DryRun {
+		return dryRun(ctx, p, s, d)
+	}
+	b, specs, err := begin(p, s, d)
+	if p.Intake().Err() != nil {
+		return nil // Told to end before it had begun.
+	}
+	if err != nil {
+		return err
+	}
+	r := &scheduler{Settings: s, Deps: d, process: p, bus: b, store: store.OnBus(b), meter: newMeter(p.Metrics)}
+	r.admitter = intake.NewAdmitter(b.Names(), countingLog{b, r.meter}, b, s.rules())
+	r.gate = intake.NewGate(func(ctx context.Context) (bus.StreamFacts, error) { return b.StreamInfo(ctx, b.Names().Log) },
+		uint64(s.IntakeHighWater)<<20, float64(s.IntakeFull)/100)
+	defer b.OnReconnect(r.store.Refresh)()
+	members := make([]host.Member, 0, len(specs)+2)
+	for i, spec := range specs {
+		members = append(members, r.partition(fmt.Sprintf("partition %d of %d", i, len(specs)), spec))
+	}
+	members = append(members, r.intake(ctx), r.api())
+	return host.RunGroup(p.Intake(), members...)
+}
+
+// begin connects and makes the consumers of the partitions.
+func begin(p *host.Process, s Settings, d Deps) (*bus.Bus, []bus.ConsumerSpec, error) {
+	b, err := connect(p.Intake(), p, d.Bus)
+	if err != nil {
+		return nil, nil, err
+	}
+	var specs []bus.ConsumerSpec
+	err = bus.Await(p.Intake(), func() (err error) {
+		specs, err = b.EnsurePartitions(p.Intake(), s.Partitions)
+		return err
+	})
+	if errors.Is(err, bus.ErrNotPermitted) {
+		specs, err = given(b, s.Partitions), nil // Whoever may has made them.
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("prepare partitions: %w", err)
+	}
+	return b, specs, nil
+}
+
+// given names the consumers that exist already.
+func given(b *bus.Bus, partitions int) []bus.ConsumerSpec {
+	specs := make([]bus.ConsumerSpec, partitions)
+	for p := range specs {
+		specs[p] = b.SchedulerConsumer(p, partitions)
+	}
+	return specs
+}
+
+// partition owns the jobs of some shards for as long as the broker gives it their events; other schedulers stand by.
+func (r *scheduler) partition(name string, spec bus.ConsumerSpec) host.Member {
+	return host.Member{Name: name, Run: func(ctx context.Context, ready func()) error {
+		settings := loop.Default(r.bus.Names(), r.process.Log)
+		settings.SaveAfter, settings.CacheBytes = r.SaveAfter, r.CacheMiB<<20
+		if r.Hook != nil {
+			settings.Hook = func(p loop.Point) error { return r.Hook(string(p)) }
+		}
+		ports := wire.New(r.bus)
+		part := loop.New(settings, loop.Ports{
+			Publisher: ports, Log: ports, Sweeper: ports, States: r.store, Journals: ports,
+			Alarms: alarm.New(r.bus), Blobs: ports, Meter: r.meter,
+		})
+		feed := wire.NewFeed(r.bus, spec, r.process.Log)
+		batches := make(chan loop.Batch)
+		ctx, cancel := context.WithCancel(ctx)
+		fed := make(chan struct{})
+		go func() { // Ends with the context of this member, and is waited for below.
+			defer close(fed)
+			feed.Run(ctx, batches)
+		}()
+		ready()
+		err := part.Run(ctx, batches)
+		cancel()
+		<-fed
+		return err
+	}}
+}
+
+// intake admits queued requests.
+func (r *scheduler) intake(work context.Context) host.Member {
+	return host.Member{Name: "intake", Run: func(ctx context.Context, ready func()) error {
+		stream := r.bus.Names().Intake
+		var facts bus.StreamFacts
+		var queue *bus.Subscription
+		err := bus.Await(ctx, func() (err error) {
+			if facts, err = r.bus.StreamInfo(ctx, stream); err == nil {
+				queue, err = r.bus.Consume(ctx, r.bus.IntakeConsumer())
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		defer queue.Stop()
+		consumer := intake.Consumer{
+			Admitter: r.admitter, Gate: r.gate, Queue: queue, Teller: r.bus, Rejected: r.bus.Names().Rejected(),
+			Stream: stream + "@" + facts.Created.UTC().Format(time.RFC3339Nano), Meter: r.meter, Logger: r.process.Log,
+		}
+		ready()
+		return consumer.Run(ctx, work)
+	}}
+}
+
+// api answers jobs.api.<verb>.
+func (r *scheduler) api() host.Member {
+	return host.Member{Name: "api", Run: func(ctx context.Context, ready func()) error {
+		v := view.New(r.bus, r.store, r.admitter, r.gate, r.process.Log)
+		stop, err := r.bus.Serve("jobgraph-scheduler", microVersion(r.process.Build.Version), v.Endpoints())
+		if err != nil {
+			return err
+		}
+		defer stop()
+		ready()
+		r.process.Ready()
+		<-ctx.Done()
+		return nil
+	}}
+}

@@ -1,0 +1,100 @@
+package app
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"testing"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+func chain(n int) json.RawMessage {
+	subjobs := []events.SubJob{sub("n0")}
+	for i := 1; i < n; i++ {
+		subjobs = append(subjobs, sub("n"+strconv.Itoa(i), "n"+strconv.Itoa(i-1)))
+	}
+	return plan(subjobs...)
+}
+
+func fan(n int) json.RawMessage {
+	subjobs := []events.SubJob{sub("first")}
+	join := sub("join")
+	for i := range n {
+		id := "n" + strconv.Itoa(i)
+		subjobs = append(subjobs, sub(id, "first"))
+		join.Dependencies = append(join.Dependencies, id)
+	}
+	return plan(append(subjobs, join)...)
+}
+
+func random(n int, r *rand.Rand) json.RawMessage {
+	var subjobs []events.SubJob
+	for i := range n {
+		s := sub("n" + strconv.Itoa(i))
+		for d := range i {
+			if r.IntN(3) == 0 {
+				s.Dependencies = append(s.Dependencies, "n"+strconv.Itoa(d))
+			}
+		}
+		subjobs = append(subjobs, s)
+	}
+	return plan(subjobs...)
+}
+
+func benchmark(b *testing.B, jobs, nodes int, make func(i int) []byte) {
+	w := newWorld(b, nil)
+	stop := w.schedule(Default(), Deps{})
+	sub, err := w.bus.Follow(b.Context(), "jobs.event.*.*.job.finished", bus.FollowOptions{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer sub.Stop()
+	round := 0
+	for b.Loop() {
+		for i := range jobs {
+			r := events.Request{ID: fmt.Sprintf("j%d-%d", round, i), Goal: "bench", Plan: make(i)}
+			if len(r.Plan) > events.MaxInline {
+				ref, err := w.bus.PutBlob(b.Context(), r.ID, r.Plan)
+				if err != nil {
+					b.Fatal(err)
+				}
+				r.Plan, r.PlanRef = nil, &ref
+			}
+			body, err := json.Marshal(r)
+			if err != nil {
+				b.Fatal(err)
+			}
+			w.bus.PublishAsync(events.Message{Subject: w.bus.Names().Request(), Body: body}, bus.Expect{})
+		}
+		for done := 0; done < jobs; {
+			list, err := sub.Next(b.Context(), 512)
+			if err != nil {
+				b.Fatal(err)
+			}
+			done += len(list)
+		}
+		round++
+	}
+	b.ReportMetric(float64(b.N*jobs*nodes)/b.Elapsed().Seconds(), "subjobs/s")
+	if err := stop(); err != nil {
+		b.Error(err)
+	}
+}
+
+func BenchmarkChain(b *testing.B) {
+	text := chain(1000)
+	benchmark(b, 1, 1000, func(int) []byte { return text })
+}
+
+func BenchmarkFan(b *testing.B) {
+	text := fan(1000)
+	benchmark(b, 1, 1002, func(int) []byte { return text })
+}
+
+func BenchmarkRandom(b *testing.B) {
+	r := rand.New(rand.NewPCG(1, 2))
+	benchmark(b, 200, 10, func(int) []byte { return random(10, r) })
+}

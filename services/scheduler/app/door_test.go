@@ -1,0 +1,263 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/jobgraph/jobgraph/pkg/client"
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/graph"
+)
+
+// ask calls a verb until the scheduler is there to answer.
+func (w *world) ask(verb, body string) (string, *events.Fault) {
+	w.t.Helper()
+	for {
+		answer, fault, err := w.bus.Request(w.t.Context(), w.bus.Names().API(verb), []byte(body))
+		if err == nil {
+			return string(answer), fault
+		}
+		if w.t.Context().Err() != nil {
+			w.t.Fatal(err)
+		}
+		<-time.After(5 * time.Millisecond)
+	}
+}
+
+func TestEveryFaultOfABadRequestIsAnnounced(t *testing.T) {
+	w := newWorld(t, nil)
+	rejected := make(chan events.Rejection, 1)
+	stopListening, err := w.bus.SubscribeCore(w.bus.Names().Rejected(), func(_ string, body []byte) {
+		var r events.Rejection
+		if err := json.Unmarshal(body, &r); err != nil {
+			t.Error(err)
+		}
+		rejected <- r
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stopListening()
+	stop := w.schedule(Default(), Deps{})
+	for body, want := range map[string][]events.Code{
+		"":                                 {events.CodeMalformed},
+		"[1]":                              {events.CodeMalformed},
+		`{"id":"a.b","colour":1,"goal":7}`: {events.CodeUnknownField, events.CodeInvalid, events.CodeMissing, events.CodeInvalid},
+		`{"goal":"g","plan_ref":{"digest":"00","size":1}}`:                                                {events.CodeMissing},
+		`{"id":"x","goal":"g","inputs_ref":{"digest":"00","size":1},"plan_ref":{"digest":"01","size":1}}`: {events.CodeMissingBlob, events.CodeMissingBlob},
+		`{"goal":"g","schedule":{"at":"2030-01-01T00:00:00Z"}}`:                                           {events.CodeInvalid},
+	} {
+		w.raw(w.bus.Names().Request(), body)
+		var codes []events.Code
+		for _, f := range (<-rejected).Faults {
+			codes = append(codes, f.Code)
+		}
+		if diff := cmp.Diff(want, codes); diff != "" {
+			t.Errorf("%s: %s", body, diff)
+		}
+	}
+	facts, err := w.bus.StreamInfo(t.Context(), w.bus.Names().Intake)
+	if err != nil || facts.Messages > 0 && !drained(w) {
+		t.Errorf("left in the queue: %d, %v", facts.Messages, err)
+	}
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+}
+
+func drained(w *world) bool {
+	for range 100 {
+		facts, err := w.bus.StreamInfo(context.Background(), w.bus.Names().Intake)
+		if err == nil && facts.Messages == 0 {
+			return true
+		}
+		<-time.After(20 * time.Millisecond)
+	}
+	return false
+}
+
+func TestTheSameIdWithOtherContentIsAConflictAndWithTheSameOneJob(t *testing.T) {
+	w := newWorld(t, nil)
+	w.stop() // Nobody plans.
+	stop := w.schedule(Default(), Deps{})
+	first, fault := w.ask("submit", `{"id":"same","goal":"one","inputs":{"a":1,"b":{"c":2,"d":3}}}`)
+	if fault != nil {
+		t.Fatal(fault)
+	}
+	again, fault := w.ask("submit", `{"id":"same","query":"one","inputs":{"b":{"d":3,"c":2},"a":1}}`)
+	if fault != nil || !strings.Contains(again, `"duplicate":true`) || !strings.Contains(first, `"job_id":"same"`) {
+		t.Errorf("%s, then %s %v", first, again, fault)
+	}
+	if _, fault := w.ask("submit", `{"id":"same","goal":"two"}`); fault == nil || fault.Code != events.CodeConflict {
+		t.Errorf("other content: %v", fault)
+	}
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestALargePlanAndLargeInputsGoByReferenceAndTheStateInChunks(t *testing.T) {
+	w := newWorld(t, func(work *events.Work) *events.SubJobReported {
+		if work.InputsRef == nil {
+			t.Errorf("%s: inputs are not by reference", work.SubJob)
+		}
+		if work.SubJob == "n2999" {
+			return nil
+		}
+		return &events.SubJobReported{Outcome: events.Success, Output: json.RawMessage(`"` + strings.Repeat("r", 1000) + `"`)}
+	})
+	s := Default()
+	s.SaveAfter = time.Millisecond
+	stop := w.schedule(s, Deps{})
+	var subjobs []events.SubJob
+	last := sub("n2999")
+	for i := range 2999 {
+		subjobs = append(subjobs, sub(fmt.Sprintf("n%d", i)))
+		last.Dependencies = append(last.Dependencies, subjobs[i].ID)
+	}
+	w.submit(events.Request{
+		ID: "big", Goal: "g", Plan: plan(append(subjobs, last)...),
+		Inputs: map[string]json.RawMessage{"text": json.RawMessage(`"` + strings.Repeat("x", events.MaxInline) + `"`)},
+	})
+	w.saved("big", func(k *graph.State) bool { return k.Progress.Done == 2999 })
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	if keys, err := w.bus.State().Keys(t.Context()); err != nil || len(keys) < 3 {
+		t.Errorf("keys: %v, %v", keys, err)
+	}
+	stop = w.schedule(s, Deps{})
+	w.raw(w.bus.Names().RunEvent("big", events.KindSubJobReported, "n2999", 1), `{"outcome":"SUCCESS","output":"end"}`)
+	if end := w.ended("big"); string(end.Result) != `"end"` {
+		t.Errorf("%+v", end)
+	}
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestControlVerbsSayWhyTheyDoNotApply(t *testing.T) {
+	w := newWorld(t, func(work *events.Work) *events.SubJobReported {
+		if work.SubJob == "b" && work.Run == 1 {
+			return nil
+		}
+		return &events.SubJobReported{Outcome: events.Success, Output: json.RawMessage(`1`)}
+	})
+	stop := w.schedule(Default(), Deps{})
+	w.submit(events.Request{ID: "j", Goal: "g", Labels: map[string]string{"team": "x"}, Plan: diamond()})
+	w.await(t.Context(), w.bus.Names().JobEvents("j"), func(e events.Event) bool { return e.SubJob == "c" })
+	refused := func(verb, body string, code events.Code) {
+		t.Helper()
+		if answer, fault := w.ask(verb, body); fault == nil || fault.Code != code || fault.Hint == "" {
+			t.Errorf("%s %s: %s %+v, want %s", verb, body, answer, fault, code)
+		}
+	}
+	done := func(verb, body, want string) {
+		t.Helper()
+		if answer, fault := w.ask(verb, body); fault != nil || !strings.Contains(answer, want) {
+			t.Errorf("%s %s: %s %v, want %s", verb, body, answer, fault, want)
+		}
+	}
+	refused("get", `{"id":"nobody"}`, events.CodeNotFound)
+	refused("get", `{"id":"a.b"}`, events.CodeInvalid)
+	refused("stop", `{"id":"j","colour":1}`, events.CodeMalformed)
+	refused("recover", `{"id":"j"}`, events.CodeConflict)
+	refused("retry", `{"id":"j","subjob":"a"}`, events.CodeConflict)
+	refused("answer", `{"id":"j","answer":1}`, events.CodeNotFound)
+	refused("delete", `j`, events.CodeConflict)
+	refused("why", `{"id":"j","subjob":"z"}`, events.CodeNotFound)
+	done("why", `{"id":"j","subjob":"d"}`, `"code":"dependency"`)
+	done("graph", `j`, `"id":"d","status":"CREATED"`)
+	done("get", `j`, `"status":"RUNNING"`)
+	done("stop", `{"id":"j","reason":"enough"}`, `"status":"STOPPED"`)
+	refused("stop", `{"id":"j"}`, events.CodeConflict)
+	done("recover", `{"id":"j"}`, `"accepted":true`)
+	w.saved("j", func(k *graph.State) bool { return k.Status == events.Finished && !k.EndOwed })
+	done("list", `{"labels":{"team":"x"},"state":"finished"}`, `"id":"j"`)
+	done("delete", `j`, `"deleted":true`)
+	refused("get", `j`, events.CodeNotFound)
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestTwoAnswersToOneQuestionAdmitOne(t *testing.T) {
+	w := newWorld(t, nil)
+	stop := w.schedule(Default(), Deps{})
+	w.stop() // The test is the worker.
+	w.submit(events.Request{ID: "j", Goal: "g", Plan: diamond()})
+	w.await(t.Context(), w.bus.Names().JobEvents("j"), func(e events.Event) bool { return e.Kind == events.KindJobPlanning })
+	names := w.bus.Names()
+	w.raw(names.RunEvent("j", events.KindInputRequested, events.PlanID, 1), `{"request":"q","kind":"review","prompt":"go?","options":["yes","no"],"user":"ann"}`)
+	asked := func(body string) *events.Fault { _, fault := w.ask("answer", body); return fault }
+	for {
+		if answer, _ := w.ask("inputs", "j"); strings.Contains(answer, `"prompt":"go?"`) {
+			break
+		}
+	}
+	for body, code := range map[string]events.Code{
+		`{"id":"j","answer":"yes"}`:                             events.CodeNotPermitted,
+		`{"id":"j","request":"r","answer":"yes","by":"ann"}`:    events.CodeNotFound,
+		`{"id":"j","request":"q","answer":"maybe","by":"ann"}`:  events.CodeInvalid,
+		`{"id":"j","request":"q","by":"ann"}`:                   events.CodeMissing,
+		`{"id":"j","action":"eaten","answer":"yes","by":"ann"}`: events.CodeInvalid,
+	} {
+		if fault := asked(body); fault == nil || fault.Code != code {
+			t.Errorf("%s: %+v", body, fault)
+		}
+	}
+	first, second := asked(`{"id":"j","request":"q","answer":"yes","by":"ann"}`), asked(`{"id":"j","request":"q","answer":"no","by":"ann"}`)
+	if first != nil || second == nil || second.Code != events.CodeConflict && second.Code != events.CodeNotFound {
+		t.Errorf("first %v, second %v", first, second)
+	}
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestADryRunPrintsTheCommandsOfARecordedJobAndPublishesNothing(t *testing.T) {
+	w := newWorld(t, nil)
+	stop := w.schedule(Default(), Deps{})
+	w.submit(events.Request{ID: "j", Goal: "g", Plan: diamond()})
+	w.ended("j")
+	w.settled()
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	x, err := client.New(w.bus).Export(t.Context(), "j", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := t.TempDir() + "/job.jsonl"
+	if err := x.Save(path); err != nil {
+		t.Fatal(err)
+	}
+	before, err := w.bus.StreamInfo(t.Context(), w.bus.Names().Log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, from := range []string{path, "j"} {
+		var out bytes.Buffer
+		s := Default()
+		s.DryRun, s.From = true, from
+		if err := w.scheduleOn(s, Deps{Bus: w.bus, Out: &out})(); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{`"event":"job.requested"`, `"subject":"jobs.work.default.noop.j.d.1"`, `job.finished`, `"command":"save"`} {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("from %s: no %s in:\n%s", from, want, out.String())
+			}
+		}
+	}
+	after, err := w.bus.StreamInfo(t.Context(), w.bus.Names().Log)
+	if err != nil || after.LastSeq != before.LastSeq {
+		t.Errorf("the log went from %d to %d: %v", before.LastSeq, after.LastSeq, err)
+	}
+}

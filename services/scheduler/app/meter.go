@@ -1,0 +1,56 @@
+package app
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/services/scheduler/internal/loop"
+)
+
+// meter feeds the metrics of the scheduler.
+type meter struct {
+	families map[loop.Family]*prometheus.CounterVec
+	requests *prometheus.CounterVec
+}
+
+func newMeter(m *host.Metrics) *meter {
+	return &meter{
+		families: map[loop.Family]*prometheus.CounterVec{
+			loop.Published:   m.Counter("jobgraph_events_published_total", "Events published.", "kind"),
+			loop.Ended:       m.Counter("jobgraph_jobs_total", "Jobs admitted (CREATED) and ended.", "state"),
+			loop.Replanned:   m.Counter("jobgraph_replans_total", "Changes of a graph after its first plan.", "reason"),
+			loop.Ignored:     m.Counter("jobgraph_scheduler_events_ignored_total", "Events that were not legal when they came.", "kind"),
+			loop.Duplicates:  m.Counter("jobgraph_scheduler_events_duplicate_total", "Events that had been applied before.", "kind"),
+			loop.Orphans:     m.Counter("jobgraph_scheduler_events_orphaned_total", "Events of jobs that do not exist."),
+			loop.Malformed:   m.Counter("jobgraph_scheduler_messages_malformed_total", "Messages in the log that are no events."),
+			loop.Quarantined: m.Counter("jobgraph_scheduler_jobs_quarantined_total", "Jobs left alone until somebody repairs something.", "code"),
+			loop.Saves:       m.Counter("jobgraph_scheduler_saves_total", "Saves of states by result.", "result"),
+			loop.Reloads:     m.Counter("jobgraph_scheduler_loads_total", "States loaded from the store."),
+		},
+		requests: m.Counter("jobgraph_scheduler_requests_total", "Queued job requests by what became of them.", "result"),
+	}
+}
+
+// Count adds one to a family. Kinds that only a stranger knows share one label.
+func (m *meter) Count(f loop.Family, label string) {
+	switch f {
+	case loop.Orphans, loop.Malformed, loop.Reloads:
+		m.families[f].WithLabelValues().Inc()
+		return
+	case loop.Ignored, loop.Duplicates:
+		if _, known := events.Define(events.Kind(label)); !known {
+			label = "unknown"
+		}
+	}
+	m.families[f].WithLabelValues(label).Inc()
+}
+
+// CountRequest counts a queued request.
+func (m *meter) CountRequest(result string) { m.requests.WithLabelValues(result).Inc() }
+
+// Admitted counts a job that was admitted.
+func (m *meter) Admitted() {
+	m.families[loop.Ended].WithLabelValues(string(events.Created)).Inc()
+	m.families[loop.Published].WithLabelValues(string(events.KindJobRequested)).Inc()
+}

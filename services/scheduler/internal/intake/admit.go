@@ -1,0 +1,210 @@
+package intake
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// MaxRequest is the largest request that is read, in bytes.
+const MaxRequest = 1 << 20
+
+// maxRequested is the largest job.requested, in bytes: the work of planning holds the request, and more.
+const maxRequested = events.MaxMessage - 32<<10
+
+// source is the CloudEvents source of job.requested.
+const source = "jobgraph/scheduler"
+
+// Log is where jobs are admitted.
+type Log interface {
+	// Publish stores a message under an expectation.
+	Publish(ctx context.Context, m events.Message, e bus.Expect) (uint64, error)
+	// EventsOf gives the events of a job in order.
+	EventsOf(ctx context.Context, job string, after uint64) iter.Seq2[events.Event, error]
+}
+
+// Blobs keeps what does not fit a message.
+type Blobs interface {
+	// PutBlob keeps bytes under their digest, once.
+	PutBlob(ctx context.Context, job string, data []byte) (events.Ref, error)
+	// Blobs lists the digests that a job has.
+	Blobs(ctx context.Context, job string) ([]string, error)
+}
+
+// Admitter admits requests.
+type Admitter struct {
+	names    events.Names
+	log      Log
+	blobs    Blobs
+	defaults events.Rules
+}
+
+// NewAdmitter makes an admitter; the defaults are the rules of a request that asks for nothing else.
+func NewAdmitter(names events.Names, log Log, blobs Blobs, defaults events.Rules) *Admitter {
+	return &Admitter{names: names, log: log, blobs: blobs, defaults: defaults}
+}
+
+// Admission is what became of a request.
+type Admission struct {
+	// JobID is the job.
+	JobID string `json:"job_id"`
+	// Seq is where job.requested stands in the log.
+	Seq uint64 `json:"seq,omitempty"`
+	// Duplicate is true when the same request was admitted before.
+	Duplicate bool `json:"duplicate,omitempty"`
+}
+
+// Admit makes a job of a request. The error is events.Faults with all that is wrong with the request, which the same request
+// will meet again; any other error is the bus's, and the same request may be tried again.
+func (a *Admitter) Admit(ctx context.Context, body []byte, origin Origin) (Admission, error) {
+	if len(body) > MaxRequest {
+		return Admission{}, events.Faults{{
+			Code: events.CodeTooLarge, Message: fmt.Sprintf("the request has %d bytes, at most %d are read", len(body), MaxRequest),
+			Hint: "store the plan or the inputs first and send plan_ref or inputs_ref; `jobgraph submit` does that",
+		}}
+	}
+	r, faults := events.DecodeRequest(body)
+	faults = append(faults, unsupported(&r)...)
+	if r.ID == "" && (r.PlanRef != nil || r.InputsRef != nil || len(r.Attachments) > 0) {
+		faults = append(faults, events.Fault{
+			Code: events.CodeMissing, Field: "id", Message: "a request with references needs an id",
+			Hint: "references are kept under the id of their job: choose one and store them under it",
+		})
+	}
+	if len(faults) > 0 {
+		return Admission{JobID: r.ID}, faults
+	}
+	digest, err := digestOf(&r)
+	if err != nil {
+		return Admission{JobID: r.ID}, events.Faults{{Code: events.CodeMalformed, Message: "the request cannot be written again", Cause: err.Error()}}
+	}
+	if r.ID == "" {
+		r.ID = origin.id(body)
+	}
+	if err := a.refer(ctx, &r); err != nil {
+		return Admission{JobID: r.ID}, err
+	}
+	return a.state(ctx, &events.JobRequested{Digest: digest, Rules: Resolve(a.defaults, &r), Request: r})
+}
+
+// unsupported names what the contract knows and this version does not do.
+func unsupported(r *events.Request) events.Faults {
+	if r.Schedule == nil {
+		return nil
+	}
+	return events.Faults{{
+		Code: events.CodeInvalid, Field: "schedule", Message: "recurring jobs are not served by this version",
+		Hint: "leave the schedule out and submit the job when it is due",
+	}}
+}
+
+// refer checks the references of a request and moves what is large behind one.
+func (a *Admitter) refer(ctx context.Context, r *events.Request) error {
+	if err := a.checkRefs(ctx, r); err != nil {
+		return err
+	}
+	if len(r.Plan) > events.MaxInline {
+		ref, err := a.blobs.PutBlob(ctx, r.ID, r.Plan)
+		if err != nil {
+			return fmt.Errorf("store plan: %w", err)
+		}
+		r.Plan, r.PlanRef = nil, &ref
+	}
+	inputs, err := json.Marshal(r.Inputs)
+	if err != nil {
+		return fmt.Errorf("encode inputs: %w", err)
+	}
+	if len(inputs) > events.MaxInline {
+		ref, err := a.blobs.PutBlob(ctx, r.ID, inputs)
+		if err != nil {
+			return fmt.Errorf("store inputs: %w", err)
+		}
+		r.Inputs, r.InputsRef = nil, &ref
+	}
+	return nil
+}
+
+// checkRefs finds references to payloads that were never stored.
+func (a *Admitter) checkRefs(ctx context.Context, r *events.Request) error {
+	refs := map[string]*events.Ref{"plan_ref": r.PlanRef, "inputs_ref": r.InputsRef}
+	for i := range r.Attachments {
+		refs[fmt.Sprintf("attachments.%d", i)] = &r.Attachments[i]
+	}
+	var known map[string]bool
+	var faults events.Faults
+	for _, field := range sortedKeys(refs) {
+		ref := refs[field]
+		if ref == nil {
+			continue
+		}
+		if known == nil {
+			digests, err := a.blobs.Blobs(ctx, r.ID)
+			if err != nil {
+				return fmt.Errorf("look for payloads: %w", err)
+			}
+			known = make(map[string]bool, len(digests))
+			for _, d := range digests {
+				known[d] = true
+			}
+		}
+		if !known[ref.Digest] {
+			faults = append(faults, events.Fault{
+				Code: events.CodeMissingBlob, Field: field, RawRef: ref,
+				Message: fmt.Sprintf("no payload %.80q is stored for job %s", ref.Digest, r.ID), Hint: "store it under <job>/<sha256> before the request",
+			})
+		}
+	}
+	return faults.OrNil()
+}
+
+// state publishes job.requested, once per id.
+func (a *Admitter) state(ctx context.Context, requested *events.JobRequested) (Admission, error) {
+	admission := Admission{JobID: requested.Request.ID}
+	m, err := events.Encode(a.names, events.Event{
+		Kind: events.KindJobRequested, ID: admission.JobID + "/" + string(events.KindJobRequested), Job: admission.JobID,
+		Source: source, Data: requested,
+	})
+	if err != nil {
+		return admission, err
+	}
+	if len(m.Body) > maxRequested {
+		return admission, events.Faults{{
+			Code: events.CodeTooLarge, Field: "context", Message: fmt.Sprintf("the request has %d bytes without its plan and inputs, at most %d fit", len(m.Body), maxRequested),
+			Hint: "hand long texts over as inputs or attachments",
+		}}
+	}
+	admission.Seq, err = a.log.Publish(ctx, m, bus.ExpectNone())
+	if errors.Is(err, bus.ErrConflict) {
+		return a.repeated(ctx, admission, requested.Digest)
+	}
+	if err != nil {
+		return admission, fmt.Errorf("state job.requested: %w", err)
+	}
+	return admission, nil
+}
+
+// repeated tells a repeat from another job under the same id.
+func (a *Admitter) repeated(ctx context.Context, admission Admission, digest string) (Admission, error) {
+	for e, err := range a.log.EventsOf(ctx, admission.JobID, 0) {
+		if err != nil {
+			return admission, fmt.Errorf("read the job of the same id: %w", err)
+		}
+		if e.Kind != events.KindJobRequested {
+			continue
+		}
+		if first, ok := e.Data.(*events.JobRequested); ok && first.Digest == digest {
+			admission.Seq, admission.Duplicate = e.Seq, true
+			return admission, nil
+		}
+		break
+	}
+	return admission, events.Faults{{
+		Code: events.CodeConflict, Field: "id", Message: "job " + admission.JobID + " exists with other content",
+		Hint: "choose another id, leave it out, or `jobgraph get " + admission.JobID + "`",
+	}}
+}

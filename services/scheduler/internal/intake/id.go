@@ -1,0 +1,87 @@
+package intake
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base32"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// Origin says where a request without an id came from: the same origin is the same job.
+type Origin struct {
+	// Stream identifies the queue, Seq the place in it; empty for a request that came another way.
+	Stream string
+	Seq    uint64
+	// MsgID, Source and EventID are the headers Nats-Msg-Id, ce-source and ce-id, as far as given.
+	MsgID, Source, EventID string
+	// Nonce makes the id of a request that came by request and reply.
+	Nonce string
+}
+
+// OriginOf reads the headers of a queued request.
+func OriginOf(m events.Message, stream string, seq uint64) Origin {
+	return Origin{Stream: stream, Seq: seq, MsgID: m.Get(events.HeaderMsgID), Source: m.Get(events.HeaderSource), EventID: m.Get(events.HeaderID)}
+}
+
+// id hashes the most specific origin there is: message id, CloudEvents id, place in the queue, nonce.
+func (o Origin) id(body []byte) string {
+	from := o.Source
+	if from == "" {
+		from = o.Stream
+	}
+	switch {
+	case o.MsgID != "":
+		return hashID("msg-id", from, o.MsgID)
+	case o.EventID != "":
+		return hashID("ce", from, o.EventID)
+	case o.Seq != 0:
+		return hashID("queue", o.Stream, fmt.Sprint(o.Seq))
+	}
+	return hashID("api", o.Nonce, string(body))
+}
+
+// hashID gives "j" and 26 characters that depend on every part.
+func hashID(parts ...string) string {
+	h := sha256.New()
+	for _, part := range parts {
+		fmt.Fprintf(h, "%d:%s", len(part), part)
+	}
+	text := base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(h.Sum(nil)[:16])
+	return "j" + strings.ToLower(text)
+}
+
+// digestOf is the SHA-256 of a request as canonical JSON: sorted keys, no blanks, numbers as given, without the id.
+func digestOf(r *events.Request) (string, error) {
+	plain := *r
+	plain.ID = ""
+	data, err := json.Marshal(&plain)
+	if err != nil {
+		return "", err
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	var value any
+	if err := d.Decode(&value); err != nil {
+		return "", err
+	}
+	if data, err = json.Marshal(value); err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:]), nil
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}

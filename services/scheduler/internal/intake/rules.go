@@ -1,0 +1,47 @@
+package intake
+
+import (
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// DefaultRules decide a job that asks for nothing else.
+func DefaultRules() events.Rules {
+	return events.Rules{
+		Version: events.RulesVersion, MaxSteps: 20_000, MaxPlanRounds: 3, LifeCycle: 3, Retries: 3, InputRounds: 2,
+		RetryDelay: events.Duration(time.Second), RetryDelayMax: events.Duration(time.Minute),
+		FailurePolicy: events.FailFast, Finalize: "tails",
+		Lease: events.Duration(30 * time.Second), LeaseMargin: events.Duration(5 * time.Second),
+		Retention: events.Duration(720 * time.Hour),
+	}
+}
+
+// Resolve writes a request's limits and policies over the defaults.
+func Resolve(rules events.Rules, r *events.Request) events.Rules {
+	l := &r.Limits
+	set(&rules.MaxSteps, l.MaxSteps)
+	set(&rules.MaxPlanRounds, l.MaxPlanRounds)
+	set(&rules.LifeCycle, l.LifeCycle)
+	set(&rules.Retries, l.Retries)
+	set(&rules.InputRounds, l.InputRounds)
+	set(&rules.Concurrency, l.Concurrency)
+	set(&rules.RetryDelay, l.RetryDelay)
+	set(&rules.Deadline, l.Deadline)
+	set(&rules.Tokens, l.Tokens)
+	set(&rules.CostUSD, l.CostUSD)
+	rules.RetryDelayMax = max(rules.RetryDelayMax, rules.RetryDelay)
+	if r.FailurePolicy != "" {
+		rules.FailurePolicy = r.FailurePolicy
+	}
+	if r.Finalize != "" {
+		rules.Finalize = r.Finalize
+	}
+	return rules
+}
+
+func set[T any](to *T, given *T) {
+	if given != nil {
+		*to = *given
+	}
+}

@@ -1,0 +1,112 @@
+package loop
+
+import (
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// fact is an event of the log that later work may refer to.
+type fact struct {
+	key  string
+	data any
+	// plan finds the SubJobs of a plan by their ids in it.
+	plan map[string]*events.SubJob
+	size int
+
+	seq        uint64
+	prev, next *fact
+}
+
+// facts is a cache of events by sequence, bounded by bytes; the least recently used one goes first. A sequence is never
+// used twice in one stream, so nothing in it can be stale.
+type facts struct {
+	most, size int
+	bySeq      map[uint64]*fact
+	// ring is the sentinel: next is the most, prev the least recently used.
+	ring fact
+}
+
+func newFacts(most int) *facts {
+	f := &facts{most: most, bySeq: map[uint64]*fact{}}
+	f.ring.next, f.ring.prev = &f.ring, &f.ring
+	return f
+}
+
+func (c *facts) get(seq uint64) *fact {
+	f := c.bySeq[seq]
+	if f != nil && c.ring.next != f {
+		f.unlink()
+		c.link(f)
+	}
+	return f
+}
+
+// keep remembers an event that work can refer to; others are passed over.
+func (c *facts) keep(e *events.Event) *fact {
+	f := newFact(e)
+	if f == nil {
+		return nil
+	}
+	if old := c.bySeq[e.Seq]; old != nil {
+		c.drop(old)
+	}
+	c.bySeq[e.Seq] = f
+	c.size += f.size
+	c.link(f)
+	for c.size > c.most && c.ring.prev != f {
+		c.drop(c.ring.prev)
+	}
+	return f
+}
+
+func (c *facts) link(f *fact) {
+	f.prev, f.next = &c.ring, c.ring.next
+	f.prev.next, f.next.prev = f, f
+}
+
+func (f *fact) unlink() { f.prev.next, f.next.prev = f.next, f.prev }
+
+func (c *facts) drop(f *fact) {
+	f.unlink()
+	c.size -= f.size
+	delete(c.bySeq, f.seq)
+}
+
+// newFact picks what can be referred to; nil for any other kind.
+func newFact(e *events.Event) *fact {
+	f := &fact{key: e.Key, seq: e.Seq, data: e.Data, size: 256}
+	switch d := e.Data.(type) {
+	case *events.GraphCreated:
+		f.index(d.Plan)
+	case *events.PlanEdited:
+		f.index(d.Plan)
+	case *events.JobAnswered:
+		f.size += len(d.Answer)
+	case *events.InputClosed:
+		f.size += len(d.Answer)
+	case *events.RerunRequested:
+		f.size += len(d.Edit)
+	case *events.PlanRejected, *events.InputRequested:
+		f.size += 512
+	case *events.SubJobReported:
+		f.size += len(d.Output) + len(d.Lesson)
+	default:
+		if e.Kind != events.KindSubJobReported {
+			return nil
+		}
+		r := e.Report()
+		f.data, f.size = r, f.size+len(r.Output)+len(r.Lesson)
+	}
+	return f
+}
+
+func (f *fact) index(p *events.Plan) {
+	if p == nil {
+		return
+	}
+	f.plan = make(map[string]*events.SubJob, len(p.SubJobs))
+	for i := range p.SubJobs {
+		s := &p.SubJobs[i]
+		f.plan[s.ID] = s
+		f.size += 512 + len(s.Goal) + len(s.Context) + len(s.CompletionCriteria) + len(s.ExecutionRes) + 24*len(s.Dependencies)
+	}
+}

@@ -1,0 +1,36 @@
+package loop
+
+// Point names a boundary between two effects: a crash is possible before or behind each.
+type Point string
+
+// The boundaries of a step, in the order of the step.
+const (
+	AtFetched        Point = "fetched"       // A batch was read, nothing was done.
+	AtLoad           Point = "load"          // A state is about to be loaded.
+	AtStepped        Point = "stepped"       // The events were applied, nothing was said.
+	AtPublish        Point = "publish"       // A message is about to be handed to the connection.
+	AtPublished      Point = "published"     // The acks of a round are here, Sent was not yet called.
+	AtCloseJournal   Point = "close.journal" // closed(run) is about to be appended.
+	AtClosePurge     Point = "close.purge"   // It is; the work is about to be purged.
+	AtCloseCancel    Point = "close.cancel"  // The worker is about to be told.
+	AtCloseFact      Point = "close.fact"    // subjob.closed is about to be published.
+	AtEndPurgeTimers Point = "end.timers"    // The end is published; the timers are about to be purged.
+	AtReap           Point = "reap"          // A job is about to be deleted.
+	AtAdvanced       Point = "advanced"      // job.advanced is about to be published.
+	AtSave           Point = "save"          // A state is about to be written.
+	AtSaved          Point = "saved"         // It was written; nothing is acknowledged.
+	AtAck            Point = "ack"           // Covered deliveries are about to be acknowledged.
+	AtAcked          Point = "acked"         // They are.
+)
+
+// Points lists every boundary, in the order of a step.
+func Points() []Point {
+	return []Point{
+		AtFetched, AtLoad, AtStepped, AtPublish, AtPublished, AtCloseJournal, AtClosePurge, AtCloseCancel,
+		AtCloseFact, AtEndPurgeTimers, AtReap, AtAdvanced, AtSave, AtSaved, AtAck, AtAcked,
+	}
+}
+
+// Hook is called at every boundary; an error ends the partition there and then, as a crash would. Nil in production. It
+// must be safe for concurrent use, since runs are closed concurrently.
+type Hook func(Point) error

@@ -1,0 +1,79 @@
+package loop
+
+import (
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/graph"
+)
+
+// job is what a partition knows of one job: the state, if it is cached, and what is still to be done about it.
+type job struct {
+	id string
+	// state is nil when it has to be loaded first.
+	state *graph.Job
+	// request is what was asked for, read when work first needs it.
+	request *events.JobRequested
+	// revision is what the next save has to name; it is known when state is not nil.
+	revision uint64
+	// news are delivered events to be applied.
+	news []events.Event
+	// unacked are the deliveries that a save has yet to cover.
+	unacked []*receipt
+	// looked is how many of them are known to lie behind the save up to lookedSeq.
+	looked    int
+	lookedSeq uint64
+	// dirty counts events since the last save that changed the state; since is when the first of them came.
+	dirty int
+	since time.Time
+	// savedSeq is the sequence of the last save, size its length in bytes; saving is true while one is under way.
+	savedSeq uint64
+	size     int
+	saving   bool
+	// life counts how often the state was forgotten: what a save of an earlier life says is not about this one.
+	life int
+	// owing is true when an effect could not be had; the job is tried again at retryAt.
+	owing    bool
+	retryAt  time.Time
+	failures int
+	// fault is why the job is left alone.
+	fault *events.Fault
+	// moved is true when something was applied since its commands were last looked at.
+	moved bool
+	// inLine is true while the job waits for room to be saved.
+	inLine bool
+	// queued is true while the job is in the turn's list; used is when it last was.
+	queued bool
+	used   time.Time
+}
+
+// forget drops the cached state, so that the next look at the job loads it and reads the log behind it.
+func (j *job) forget() {
+	j.state, j.request, j.news, j.revision = nil, nil, nil, 0
+	j.dirty, j.since = 0, time.Time{}
+	j.life++
+}
+
+// change counts an event that the next save has to cover.
+func (j *job) change(now time.Time) {
+	j.moved = true
+	if j.dirty == 0 {
+		j.since = now
+	}
+	j.dirty++
+}
+
+// busy reports whether something is still to be done about the job.
+func (j *job) busy() bool {
+	return j.dirty > 0 || j.saving || j.owing || len(j.unacked) > 0
+}
+
+// resting reports whether nothing is in flight, so that the state is worth saving at once.
+func (j *job) resting() bool {
+	return j.state.AtRest() && !j.state.EndOwed && len(j.state.Facts) == 0
+}
+
+// over reports whether nothing more is expected of the job.
+func (j *job) over() bool {
+	return j.state != nil && j.state.Status.Terminal() && !j.state.EndOwed && len(j.state.Facts) == 0
+}

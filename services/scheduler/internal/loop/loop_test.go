@@ -1,0 +1,245 @@
+package loop
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// fake is a world in memory: a log that the test writes, and a note of everything that is published.
+type fake struct {
+	log       []events.Event
+	published []string
+	states    map[string][]byte
+	acked     int
+	fail      map[string]error
+}
+
+type outcome struct{ err error }
+
+func (o outcome) Wait(context.Context) (uint64, error) { return 0, o.err }
+
+func (f *fake) Publish(m events.Message, _ Expect) Ack {
+	for part, err := range f.fail {
+		if strings.Contains(m.Subject, part) {
+			return outcome{err}
+		}
+	}
+	f.published = append(f.published, m.Subject)
+	return outcome{}
+}
+func (f *fake) Tell(string, []byte) error { return nil }
+func (f *fake) EventsOf(_ context.Context, job string, after uint64) iter.Seq2[events.Event, error] {
+	return func(yield func(events.Event, error) bool) {
+		for _, e := range f.log {
+			if e.Job == job && e.Seq > after && !yield(e, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (f *fake) EventAt(_ context.Context, seq uint64) (events.Event, error) {
+	if seq == 0 || seq > uint64(len(f.log)) {
+		return events.Event{}, bus.ErrNotFound
+	}
+	return f.log[seq-1], nil
+}
+func (f *fake) PurgeEvents(context.Context, string) error { return nil }
+func (f *fake) PurgeWork(context.Context, string) error   { return nil }
+func (f *fake) PurgeJob(context.Context, string) error    { return nil }
+func (f *fake) Load(_ context.Context, job string) (Saved, error) {
+	return Saved{State: f.states[job]}, nil
+}
+
+func (f *fake) Save(_ context.Context, job string, s Saved, _ *events.Fault) (uint64, error) {
+	f.states[job] = s.State
+	return s.Revision + 1, nil
+}
+func (f *fake) Read(context.Context, string, string) ([]Entry, uint64, error) { return nil, 0, nil }
+func (f *fake) Append(context.Context, string, string, events.JournalRecord, uint64) error {
+	return nil
+}
+func (f *fake) Arm(context.Context, string, string, time.Time) Ack { return outcome{} }
+func (f *fake) Purge(context.Context, string) error                { return nil }
+func (f *fake) PutBlob(context.Context, string, []byte) (events.Ref, error) {
+	return events.Ref{}, nil
+}
+
+func (f *fake) GetBlob(context.Context, string, string) ([]byte, error) { return nil, bus.ErrNotFound }
+func (f *fake) Count(Family, string)                                    {}
+func (f *fake) Ack() error                                              { f.acked++; return nil }
+
+// add stores an event.
+func (f *fake) add(kind events.Kind, subjob string, run int, data any) events.Event {
+	e := events.Event{Kind: kind, Job: "j", SubJob: subjob, Run: run, ID: "e", Seq: uint64(len(f.log) + 1), Time: time.Unix(int64(len(f.log)), 0), Data: data}
+	f.log = append(f.log, e)
+	return e
+}
+
+func (f *fake) partition(t *testing.T) *Partition {
+	s := Default(events.NewNames(""), slog.New(slog.NewTextHandler(t.Output(), nil)))
+	return New(s, Ports{Publisher: f, Log: f, Sweeper: f, States: f, Journals: f, Alarms: f, Blobs: f, Meter: f})
+}
+
+func newFake() *fake { return &fake{states: map[string][]byte{}, fail: map[string]error{}} }
+
+// begin stores a request and a plan of two steps behind each other.
+func (f *fake) begin() (requested, created events.Event) {
+	requested = f.add(events.KindJobRequested, "", 0, &events.JobRequested{
+		Request: events.Request{ID: "j", Goal: "g"},
+		Rules:   events.Rules{Version: 1, MaxSteps: 9, MaxPlanRounds: 1, Finalize: "tails", FailurePolicy: events.FailFast},
+	})
+	step := func(id string, deps ...string) events.SubJob {
+		return events.SubJob{ID: id, Goal: id, Expert: "x", Pool: "default", Dependencies: deps}
+	}
+	created = f.add(events.KindGraphCreated, events.PlanID, 1, &events.GraphCreated{Plan: &events.Plan{SubJobs: []events.SubJob{step("a"), step("b", "a")}}})
+	return requested, created
+}
+
+func (f *fake) deliver(t *testing.T, p *Partition, consumerSeq uint64, first bool, e events.Event) {
+	t.Helper()
+	d := Delivery{Event: e, ConsumerSeq: consumerSeq, First: first, Acker: f}
+	if err := p.Replay(t.Context(), Batch{Deliveries: []Delivery{d}}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (f *fake) said(part string) bool {
+	return slices.ContainsFunc(f.published, func(s string) bool { return strings.Contains(s, part) })
+}
+
+var success = &events.SubJobReported{Outcome: events.Success, Output: json.RawMessage("1")}
+
+func TestAnEventThatAnotherSchedulerGotIsReadFromTheLog(t *testing.T) {
+	f := newFake()
+	p := f.partition(t)
+	requested, created := f.begin()
+	f.deliver(t, p, 1, true, requested)
+	f.deliver(t, p, 2, true, created)
+	f.add(events.KindSubJobReported, "a", 1, success) // Delivery 3 goes to somebody else.
+	f.deliver(t, p, 4, true, f.add(events.KindSubJobProgressed, "a", 1, &events.SubJobProgressed{}))
+	if !f.said(".j.b.1") {
+		t.Errorf("b was not issued: %q", f.published)
+	}
+}
+
+func TestARepeatThatIsNewsMeansThatTheCacheIsOld(t *testing.T) {
+	f := newFake()
+	p := f.partition(t)
+	requested, created := f.begin()
+	f.deliver(t, p, 1, true, requested)
+	f.deliver(t, p, 2, true, created)
+	f.add(events.KindSubJobReported, "a", 1, success)
+	started := f.add(events.KindSubJobProgressed, "a", 1, &events.SubJobProgressed{})
+	f.deliver(t, p, 3, false, started)
+	if !f.said(".j.b.1") {
+		t.Errorf("b was not issued: %q", f.published)
+	}
+}
+
+func TestNothingIsAcknowledgedWhileACommandIsOwed(t *testing.T) {
+	f := newFake()
+	p := f.partition(t)
+	p.SaveEvery = 1
+	requested, created := f.begin()
+	f.deliver(t, p, 1, true, requested)
+	acked := f.acked
+	f.fail[".j.a.1"] = bus.ErrUnavailable
+	f.deliver(t, p, 2, true, created)
+	if f.acked != acked {
+		t.Errorf("%d acknowledgements with the work of a not published", f.acked-acked)
+	}
+	delete(f.fail, ".j.a.1")
+	p.jobs["j"].retryAt, p.sweep = time.Time{}, time.Time{}
+	if err := p.Replay(t.Context(), Batch{}); err != nil {
+		t.Fatal(err)
+	}
+	if !f.said(".j.a.1") || f.acked != 2 {
+		t.Errorf("published %q, %d acknowledged", f.published, f.acked)
+	}
+}
+
+func TestWorkThatFitsNoMessageIsReportedInItsWorkersPlace(t *testing.T) {
+	f := newFake()
+	p := f.partition(t)
+	requested, created := f.begin()
+	f.deliver(t, p, 1, true, requested)
+	f.fail["jobs.work.default"] = bus.ErrTooLarge
+	f.deliver(t, p, 2, true, created)
+	if !f.said("subjob.reported.a.1") {
+		t.Errorf("no report: %q", f.published)
+	}
+}
+
+func TestTheAnswerMarkedInATextIsTheResult(t *testing.T) {
+	for output, want := range map[string]string{
+		`"talk <final_output> 42 </final_output> talk"`: `"42"`,
+		`"plain"`:                 `"plain"`,
+		`"<final_output> open"`:   `"<final_output> open"`,
+		`{"a":"<final_output>"}`:  `{"a":"<final_output>"}`,
+		`"a </final_output> 1 <"`: `"a </final_output> 1 <"`,
+	} {
+		if got := finalOutput(json.RawMessage(output)); string(got) != want {
+			t.Errorf("%s: %s, want %s", output, got, want)
+		}
+	}
+}
+
+func TestAGapInTheBatchThatBeginsAJobIsFilledFromTheLog(t *testing.T) {
+	f := newFake()
+	p := f.partition(t)
+	requested, created := f.begin() // The plan goes to somebody else.
+	_ = created
+	progressed := f.add(events.KindSubJobProgressed, "a", 1, &events.SubJobProgressed{})
+	batch := Batch{Deliveries: []Delivery{
+		{Event: requested, ConsumerSeq: 1, First: true, Acker: f}, {Event: progressed, ConsumerSeq: 3, First: true, Acker: f},
+	}}
+	if err := p.Replay(t.Context(), batch); err != nil {
+		t.Fatal(err)
+	}
+	if !f.said(".j.a.1") {
+		t.Errorf("a was not issued: %q", f.published)
+	}
+}
+
+func TestTheIdOfADeletedQuarantinedJobIsFreeAgain(t *testing.T) {
+	f := newFake()
+	p := f.partition(t)
+	requested, _ := f.begin()
+	poison := f.add("graph.rewoven", "", 0, nil)
+	poison.Fault = &events.Fault{Code: events.CodeMustUnderstand, Message: "unknown kind"}
+	f.log[poison.Seq-1] = poison
+	f.deliver(t, p, 1, true, requested)
+	f.deliver(t, p, 2, true, poison)
+	if p.jobs["j"].fault == nil {
+		t.Fatal("the job is not quarantined")
+	}
+	for i := range f.log {
+		f.log[i] = events.Event{Seq: f.log[i].Seq} // Deleted.
+	}
+	again := f.add(events.KindJobRequested, "", 0, requested.Data)
+	f.published = nil
+	f.deliver(t, p, 3, true, again)
+	if !f.said(".j.~plan.1") {
+		t.Errorf("planning was not issued: %q", f.published)
+	}
+}
+
+func TestALargeContextTravelsOnceToThePlanner(t *testing.T) {
+	p := newFake().partition(t)
+	long := strings.Repeat("x", 400<<10)
+	w := &events.Work{Kind: events.WorkPlan, Job: "j", Goal: "g", Context: long, Request: &events.Request{Goal: "g", Context: long}}
+	body, err := p.fit(t.Context(), w)
+	if err != nil || len(body) > events.MaxMessage || w.Request.Context != long {
+		t.Errorf("%d bytes: %v", len(body), err)
+	}
+}

@@ -1,0 +1,216 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// Partition owns the jobs of some shards. Make one with New, call Run once.
+type Partition struct {
+	Settings
+	Ports
+	jobs   map[string]*job
+	ledger ledger
+	facts  *facts
+	// last is the consumer's sequence of the last delivery; 0 before the first.
+	last uint64
+	// now is when the turn began.
+	now time.Time
+	// touched are the jobs to look at in this turn; waiting those with a save, a retry or receipts left behind a turn.
+	touched []*job
+	waiting map[*job]struct{}
+	// sweep is when waiting is looked through next.
+	sweep time.Time
+	// saved brings the results of saves, of which saving are under way.
+	saved  chan saveResult
+	saving int
+	// line holds the jobs whose save is due and has not begun.
+	line []*job
+}
+
+// New makes a partition.
+func New(s Settings, p Ports) *Partition {
+	return &Partition{
+		Settings: s, Ports: p,
+		jobs: map[string]*job{}, facts: newFacts(s.CacheBytes),
+		waiting: map[*job]struct{}{}, saved: make(chan saveResult, s.Parallel),
+	}
+}
+
+// Run works until the context ends or the feed is closed; then it saves what is unsaved and acknowledges it. It returns
+// nil then, and the hook's error when the hook ended it.
+func (p *Partition) Run(ctx context.Context, feed <-chan Batch) error {
+	work, stop := p.outlast(ctx)
+	defer stop()
+	wake := time.NewTimer(time.Hour)
+	defer wake.Stop()
+	for {
+		wake.Reset(p.idle())
+		var err error
+		select {
+		case <-ctx.Done():
+			return p.drain(work)
+		case batch, ok := <-feed:
+			if !ok {
+				return p.drain(work)
+			}
+			err = p.take(work, batch)
+		case r := <-p.saved:
+			err = p.finishSave(work, r)
+		case <-wake.C:
+			err = p.take(work, Batch{})
+		}
+		if err != nil {
+			p.awaitSaves()
+			return err
+		}
+	}
+}
+
+// Replay takes one batch and waits for the saves it began: a step by itself, for dry runs.
+func (p *Partition) Replay(ctx context.Context, batch Batch) error {
+	if err := p.take(ctx, batch); err != nil {
+		return err
+	}
+	for p.saving > 0 {
+		if err := p.finishSave(ctx, <-p.saved); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// outlast gives a context that ends a while after ctx: a step under way is finished, but not for ever.
+func (p *Partition) outlast(ctx context.Context) (work context.Context, stop func()) {
+	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	late := context.AfterFunc(ctx, func() {
+		bound := time.NewTimer(p.SaveLatest)
+		defer bound.Stop()
+		select {
+		case <-bound.C:
+		case <-work.Done():
+		}
+		cancel()
+	})
+	return work, func() { late(); cancel() }
+}
+
+// idle is how long nothing will be due.
+func (p *Partition) idle() time.Duration {
+	if len(p.waiting) == 0 {
+		return time.Hour
+	}
+	return max(0, time.Until(p.sweep))
+}
+
+// take is one step: admit a batch, apply it, publish what is owed, begin the saves that are due, acknowledge.
+func (p *Partition) take(ctx context.Context, batch Batch) error {
+	p.now = time.Now()
+	if err := p.admit(batch); err != nil {
+		return err
+	}
+	if err := p.advance(ctx); err != nil {
+		return err
+	}
+	if err := p.publish(ctx); err != nil {
+		return err
+	}
+	if err := p.save(ctx); err != nil {
+		return err
+	}
+	p.rest()
+	return p.acknowledge()
+}
+
+// rest ends the turn for the touched jobs: those with something left are put where the sweep looks.
+func (p *Partition) rest() {
+	for _, j := range p.touched {
+		j.queued = false
+		p.cover(j)
+		if j.busy() {
+			p.await(j)
+		}
+		p.dismiss(j)
+	}
+	clear(p.touched)
+	p.touched = p.touched[:0]
+	p.evict()
+}
+
+func (p *Partition) await(j *job) {
+	if len(p.waiting) == 0 {
+		p.sweep = p.now.Add(p.SaveAfter / 4)
+	}
+	p.waiting[j] = struct{}{}
+	if j.owing && j.retryAt.Before(p.sweep) {
+		p.sweep = j.retryAt
+	}
+}
+
+// acknowledge tells the consumer what is covered.
+func (p *Partition) acknowledge() error {
+	if !p.ledger.ready() {
+		return nil
+	}
+	if err := p.at(AtAck); err != nil {
+		return err
+	}
+	if err := p.ledger.settle(); err != nil {
+		p.Logger.Warn("deliveries were not acknowledged and will come again", "error", err)
+	}
+	return p.at(AtAcked)
+}
+
+// drain saves everything and acknowledges it, within a bound.
+func (p *Partition) drain(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, p.SaveLatest)
+	defer cancel()
+	p.now = time.Now()
+	for {
+		if err := p.saveAll(ctx); err != nil {
+			return err
+		}
+		if p.saving == 0 {
+			return p.acknowledge()
+		}
+		select {
+		case <-ctx.Done():
+			p.awaitSaves()
+			return p.acknowledge()
+		case r := <-p.saved:
+			if err := p.finishSave(ctx, r); err != nil {
+				p.awaitSaves()
+				return err
+			}
+		}
+	}
+}
+
+// awaitSaves waits for the goroutines of saves; their results no longer matter.
+func (p *Partition) awaitSaves() {
+	for ; p.saving > 0; p.saving-- {
+		<-p.saved
+	}
+}
+
+// errCrash carries what the hook returned through the containment of faults of single jobs.
+type errCrash struct{ error }
+
+func (e errCrash) Unwrap() error { return e.error }
+
+func crashed(err error) bool {
+	var crash errCrash
+	return errors.As(err, &crash)
+}
+
+// at calls the hook.
+func (p *Partition) at(point Point) error {
+	if p.Hook == nil {
+		return nil
+	}
+	if err := p.Hook(point); err != nil {
+		return errCrash{err}
+	}
+	return nil
+}

@@ -1,0 +1,134 @@
+package loop
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// Expect is the condition under which the broker stores a message. The zero value expects the message to be the first on
+// its subject.
+type Expect struct {
+	// Any is true when nothing is expected.
+	Any bool
+	// Last is the sequence at which Subject must end; 0 means that it must be empty.
+	Last uint64
+	// Subject is the message's own when empty.
+	Subject string
+}
+
+// Ack is the outcome of a message under way.
+type Ack interface {
+	// Wait gives the sequence, or bus.ErrConflict, bus.ErrUnknown, bus.ErrTooLarge or another error of the bus.
+	Wait(ctx context.Context) (uint64, error)
+}
+
+// Publisher sends messages.
+type Publisher interface {
+	// Publish sends a message that a stream keeps.
+	Publish(m events.Message, expect Expect) Ack
+	// Tell sends a message that nobody keeps.
+	Tell(subject string, body []byte) error
+}
+
+// Log reads what was stored.
+type Log interface {
+	// EventsOf gives a job's events behind a sequence, in order, none missing.
+	EventsOf(ctx context.Context, job string, after uint64) iter.Seq2[events.Event, error]
+	// EventAt gives the event with a sequence, or bus.ErrNotFound.
+	EventAt(ctx context.Context, seq uint64) (events.Event, error)
+}
+
+// Sweeper removes messages.
+type Sweeper interface {
+	// PurgeEvents removes what stands on one subject of the log.
+	PurgeEvents(ctx context.Context, subject string) error
+	// PurgeWork removes work not yet taken; the subject may hold wildcards.
+	PurgeWork(ctx context.Context, subject string) error
+	// PurgeJob removes a job: work, timers, journal, blobs, log, state, in this order.
+	PurgeJob(ctx context.Context, job string) error
+}
+
+// Saved is a job's state as it is kept.
+type Saved struct {
+	// State is what graph.Job marshals to; nil when there is none that can be trusted.
+	State []byte
+	// Revision is what the next Save has to name, 0 when the key does not exist.
+	Revision uint64
+}
+
+// States keeps the states of jobs.
+type States interface {
+	// Load gives the kept state if it is the fold of the log as it stands, and the revision in any case.
+	Load(ctx context.Context, job string) (Saved, error)
+	// Save replaces the state that has a revision, or gives bus.ErrConflict. A fault marks the job as quarantined.
+	Save(ctx context.Context, job string, s Saved, fault *events.Fault) (revision uint64, err error)
+}
+
+// Entry is a record of a journal as the broker keeps it.
+type Entry struct {
+	events.JournalRecord
+	// Time is the broker's.
+	Time time.Time
+}
+
+// Journals reads and writes the journals of SubJobs.
+type Journals interface {
+	// Read gives all records of a SubJob and the sequence at which its subject ends.
+	Read(ctx context.Context, job, subjob string) (entries []Entry, last uint64, err error)
+	// Append adds a record if the subject still ends at last, or gives bus.ErrConflict.
+	Append(ctx context.Context, job, subjob string, r events.JournalRecord, last uint64) error
+}
+
+// Alarms keeps timers.
+type Alarms interface {
+	// Arm makes timer.fired come at a moment; arming again replaces.
+	Arm(ctx context.Context, job, timer string, at time.Time) Ack
+	// Purge disarms all timers of a job.
+	Purge(ctx context.Context, job string) error
+}
+
+// Blobs keeps payloads that do not fit a message.
+type Blobs interface {
+	// PutBlob keeps bytes under their digest, once.
+	PutBlob(ctx context.Context, job string, data []byte) (events.Ref, error)
+	// GetBlob gives them back, or bus.ErrNotFound.
+	GetBlob(ctx context.Context, job, digest string) ([]byte, error)
+}
+
+// Ports is all that a partition needs of the world.
+type Ports struct {
+	Publisher Publisher
+	Log       Log
+	Sweeper   Sweeper
+	States    States
+	Journals  Journals
+	Alarms    Alarms
+	Blobs     Blobs
+	Meter     Meter
+}
+
+// Meter counts.
+type Meter interface {
+	// Count adds one to a family; the label is empty for a family without.
+	Count(f Family, label string)
+}
+
+// Family names a counter.
+type Family int
+
+// The families that the loop counts.
+const (
+	Published   Family = iota // Events published, by kind.
+	Ended                     // Jobs ended, by state.
+	Replanned                 // Graphs changed, by reason.
+	Ignored                   // Events that were not legal in their state, by kind.
+	Duplicates                // Events that had been applied before, by kind.
+	Orphans                   // Events of jobs that do not exist.
+	Malformed                 // Messages in the log that are no events.
+	Quarantined               // Jobs left alone, by code.
+	Saves                     // States saved, by result: saved, conflict or error.
+	Reloads                   // States loaded from the store, by why.
+)

@@ -1,0 +1,234 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/graph"
+)
+
+// source is the CloudEvents source of everything the scheduler states.
+const source = "jobgraph/scheduler"
+
+// sending is a command under way.
+type sending struct {
+	job *job
+	cmd graph.Command
+	ack Ack
+	err error
+}
+
+// publish delivers what the touched jobs owe: round by round, each round for all jobs at once, until nobody owes anything.
+// A job whose command fails drops out and is tried again later; the others go on.
+func (p *Partition) publish(ctx context.Context) error {
+	list := make([]*job, 0, len(p.touched))
+	for _, j := range p.touched {
+		if j.state != nil && j.fault == nil && (j.moved || j.owing) {
+			j.moved, j.owing = false, false
+			list = append(list, j)
+		}
+	}
+	for len(list) > 0 {
+		round, err := p.issue(ctx, list)
+		if err != nil {
+			return err
+		}
+		if err := p.settle(ctx, round); err != nil {
+			return err
+		}
+		list = stillOwing(list, round)
+	}
+	return nil
+}
+
+// issue begins everything that the jobs owe now. Runs are closed before anything else of their job is said.
+func (p *Partition) issue(ctx context.Context, list []*job) (round []sending, err error) {
+	for _, j := range list {
+		err := p.contain(ctx, j, func() error {
+			commands := j.state.Pending()
+			closes := 0
+			for closes < len(commands) && commands[closes].Kind == graph.CloseRun {
+				closes++
+			}
+			var issued []sending
+			if closes > 0 {
+				issued = p.closeRuns(ctx, j, commands[:closes])
+			}
+			for _, cmd := range commands[closes:] {
+				s := sending{job: j, cmd: cmd}
+				s.ack, s.err = p.send(ctx, j, &cmd)
+				if crashed(s.err) || isQuarantine(s.err) {
+					return s.err
+				}
+				issued = append(issued, s)
+			}
+			round = append(round, issued...)
+			return nil
+		})
+		if err != nil {
+			return round, err
+		}
+	}
+	return round, nil
+}
+
+func isQuarantine(err error) bool {
+	var q *quarantine
+	return errors.As(err, &q)
+}
+
+// settle waits for all of a round and tells the jobs what was delivered.
+func (p *Partition) settle(ctx context.Context, round []sending) error {
+	for i := range round {
+		s := &round[i]
+		if s.err == nil && s.ack != nil {
+			_, s.err = s.ack.Wait(ctx)
+		}
+		if crashed(s.err) {
+			return s.err
+		}
+	}
+	if len(round) > 0 {
+		if err := p.at(AtPublished); err != nil {
+			return err
+		}
+	}
+	for i := range round {
+		s := &round[i]
+		if s.job.state == nil {
+			continue // Something before it in this round made the job be forgotten.
+		}
+		if err := p.delivered(ctx, s); crashed(err) {
+			return err
+		} else if err != nil {
+			p.postpone(s.job, fmt.Errorf("%s %s: %w", s.cmd.Kind, s.cmd.SubJob, err))
+		}
+	}
+	return nil
+}
+
+// delivered decides what the outcome of a command means for its job.
+func (p *Partition) delivered(ctx context.Context, s *sending) error {
+	j := s.job
+	switch {
+	case s.err == nil:
+		p.count(&s.cmd)
+		if err := p.afterwards(ctx, s); err != nil {
+			return err
+		}
+	case errors.Is(s.err, bus.ErrConflict) && s.cmd.Kind == graph.EndJob:
+		// Somebody asked for something since: what ends, or whether anything does, is to be decided again.
+		j.forget()
+		return s.err
+	case errors.Is(s.err, bus.ErrConflict):
+		// It is there already: an earlier life, or another scheduler, has said the same.
+	case errors.Is(s.err, bus.ErrUnknown):
+		j.forget()
+		return s.err
+	case errors.Is(s.err, bus.ErrTooLarge) && s.cmd.Kind == graph.RunSubJob:
+		if err := p.refuse(ctx, j, &s.cmd, s.err); err != nil {
+			return err
+		}
+	default:
+		return s.err
+	}
+	if j.state != nil {
+		j.state.Sent(s.cmd.CommandID)
+		j.failures = 0
+	}
+	return nil
+}
+
+// afterwards does what belongs behind the publishing of a command.
+func (p *Partition) afterwards(ctx context.Context, s *sending) error {
+	switch {
+	case s.cmd.Kind == graph.EndJob && s.cmd.PurgeTimers:
+		if err := p.at(AtEndPurgeTimers); err != nil {
+			return err
+		}
+		if err := p.Alarms.Purge(ctx, s.job.id); err != nil {
+			return fmt.Errorf("purge timers: %w", err)
+		}
+	case s.cmd.Kind == graph.ReapJob:
+		p.release(s.job)
+	}
+	return nil
+}
+
+// count feeds the metrics with what this scheduler, and no other, has stated.
+func (p *Partition) count(cmd *graph.Command) {
+	switch cmd.Kind {
+	case graph.StateFact, graph.CloseInput:
+		p.Meter.Count(Published, string(cmd.Fact))
+		if cmd.Fact == events.KindGraphReplaced {
+			p.Meter.Count(Replanned, replanned(cmd))
+		}
+	case graph.EndJob:
+		p.Meter.Count(Published, string(cmd.Fact))
+		if end, ok := cmd.Data.(*events.JobEnded); ok {
+			p.Meter.Count(Ended, string(end.Status))
+		}
+	case graph.CloseRun:
+		p.Meter.Count(Published, string(events.KindSubJobClosed))
+	}
+}
+
+// stillOwing keeps the jobs that had something in this round and were not put off: the next round may owe more.
+func stillOwing(list []*job, round []sending) []*job {
+	next := list[:0]
+	at := 0
+	for _, j := range list {
+		had := false
+		for ; at < len(round) && round[at].job == j; at++ {
+			had = true
+		}
+		if had && !j.owing && j.state != nil && j.fault == nil {
+			next = append(next, j)
+		}
+	}
+	return next
+}
+
+// send begins one command.
+func (p *Partition) send(ctx context.Context, j *job, cmd *graph.Command) (Ack, error) {
+	switch cmd.Kind {
+	case graph.RunSubJob:
+		m, err := p.work(ctx, j, cmd)
+		if err != nil {
+			return nil, err
+		}
+		return p.publishAs(m, Expect{})
+	case graph.StateFact, graph.CloseInput:
+		m, err := p.fact(j.id, cmd)
+		if err != nil {
+			return nil, err
+		}
+		return p.publishAs(m, Expect{})
+	case graph.EndJob:
+		return p.end(ctx, j, cmd)
+	case graph.ArmTimer:
+		if err := p.at(AtPublish); err != nil {
+			return nil, err
+		}
+		return p.Alarms.Arm(ctx, j.id, cmd.Key, cmd.At), nil
+	case graph.ReapJob:
+		if err := p.at(AtReap); err != nil {
+			return nil, err
+		}
+		if err := p.Sweeper.PurgeJob(ctx, j.id); err != nil {
+			return nil, fmt.Errorf("delete job: %w", err)
+		}
+		return nil, nil
+	}
+	panic(fmt.Sprintf("unknown command %q", cmd.Kind))
+}
+
+func (p *Partition) publishAs(m events.Message, expect Expect) (Ack, error) {
+	if err := p.at(AtPublish); err != nil {
+		return nil, err
+	}
+	return p.Publisher.Publish(m, expect), nil
+}

@@ -1,0 +1,44 @@
+package loop
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// Settings of a partition. Default gives good ones.
+type Settings struct {
+	// Names builds all subjects.
+	Names events.Names
+	// SaveEvery and SaveAfter bound how many events, and how long, a job that is in motion goes without a save. A state
+	// larger than SaveScale bytes is saved less often, in proportion, but at least each SaveLatest.
+	SaveEvery  int
+	SaveAfter  time.Duration
+	SaveScale  int
+	SaveLatest time.Duration
+	// MaxOpen is how many deliveries may be unacknowledged before everything is saved: half of the consumer's MaxAckPending.
+	MaxOpen int
+	// CacheBytes bounds the events kept in memory because work may refer to them.
+	CacheBytes int
+	// CacheJobs bounds the jobs at rest that are kept in memory.
+	CacheJobs int
+	// Parallel bounds closes and saves that are under way at once.
+	Parallel int
+	// RetryFirst and RetryMost bound the wait before a job is tried again whose effects failed; it doubles between.
+	RetryFirst, RetryMost time.Duration
+	// Logger gets one line for what an operator should know.
+	Logger *slog.Logger
+	// Hook is called at every boundary between effects; nil in production.
+	Hook Hook
+}
+
+// Default gives the settings for a prefix.
+func Default(names events.Names, logger *slog.Logger) Settings {
+	return Settings{
+		Names: names, Logger: logger,
+		SaveEvery: 1024, SaveAfter: 250 * time.Millisecond, SaveScale: 256 << 10, SaveLatest: 1250 * time.Millisecond,
+		MaxOpen: 8 << 10, CacheBytes: 32 << 20, CacheJobs: 4096, Parallel: 64,
+		RetryFirst: 100 * time.Millisecond, RetryMost: 10 * time.Second,
+	}
+}

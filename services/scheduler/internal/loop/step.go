@@ -1,0 +1,243 @@
+package loop
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/graph"
+)
+
+// advance brings every touched job up to date: from the deliveries when the cached state stands right before them, from
+// store and log otherwise.
+func (p *Partition) advance(ctx context.Context) error {
+	for _, j := range p.touched {
+		err := p.contain(ctx, j, func() error { return p.catchUp(ctx, j) })
+		if crashed(err) {
+			return err
+		}
+		if err != nil {
+			j.forget()
+			p.postpone(j, err)
+		}
+	}
+	return p.at(AtStepped)
+}
+
+// contain turns a panic about one job into its quarantine.
+func (p *Partition) contain(ctx context.Context, j *job, f func() error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = &quarantine{events.Fault{
+				Code: events.CodeInternal, Message: "the scheduler panicked about this job",
+				Cause: fmt.Sprint(r), Hint: "please report it with `jobgraph export " + j.id + "`",
+			}}
+		}
+		var q *quarantine
+		if errors.As(err, &q) {
+			p.quarantine(ctx, j, q.fault)
+			err = nil
+		}
+	}()
+	return f()
+}
+
+func (p *Partition) catchUp(ctx context.Context, j *job) error {
+	switch {
+	case j.fault != nil:
+		return nil
+	case j.state == nil && len(j.news) == 0:
+		return p.load(ctx, j)
+	}
+	news := j.news
+	j.news = j.news[:0]
+	for i := range news {
+		if err := p.apply(ctx, j, &news[i]); err != nil {
+			return err
+		}
+		news[i] = events.Event{}
+	}
+	return nil
+}
+
+// load takes the state from the store, if it can be trusted, and reads the log behind it.
+func (p *Partition) load(ctx context.Context, j *job) error {
+	if err := p.at(AtLoad); err != nil {
+		return err
+	}
+	p.Meter.Count(Reloads, "")
+	kept, err := p.States.Load(ctx, j.id)
+	if err != nil {
+		return fmt.Errorf("load state: %w", err)
+	}
+	j.forget()
+	j.revision, j.size, j.savedSeq = kept.Revision, len(kept.State), 0
+	if kept.State != nil {
+		state := &graph.Job{}
+		if err := state.UnmarshalJSON(kept.State); err == nil {
+			j.state, j.savedSeq, j.moved = state, state.Seq, true
+		} else {
+			p.Logger.Info("stored state is folded again", "job", j.id, "reason", err)
+		}
+	}
+	var orphans []events.Event
+	for e, err := range p.Log.EventsOf(ctx, j.id, j.savedSeq) {
+		if err != nil {
+			return fmt.Errorf("read log: %w", err)
+		}
+		if j.state == nil && e.Kind != events.KindJobRequested {
+			orphans = append(orphans, e)
+			continue
+		}
+		if err := p.apply(ctx, j, &e); err != nil {
+			return err
+		}
+	}
+	if j.state == nil {
+		return p.dropOrphan(ctx, j, orphans)
+	}
+	return nil
+}
+
+// apply steps one event. What was applied before does nothing.
+func (p *Partition) apply(ctx context.Context, j *job, e *events.Event) error {
+	if j.state == nil {
+		return p.begin(j, e)
+	}
+	if e.Kind == events.KindJobAdvanced {
+		return nil // Read by people; the state knows it already.
+	}
+	if e.Seq <= j.state.Seq {
+		p.Meter.Count(Duplicates, string(e.Kind))
+		return nil
+	}
+	if err := p.resolve(ctx, e); err != nil {
+		return err
+	}
+	effect := j.state.Step(*e)
+	switch effect.Verdict {
+	case graph.Poisoned:
+		return &quarantine{events.Fault{
+			Code: events.CodeMustUnderstand, Message: fmt.Sprintf("event %d (%s) cannot be understood", e.Seq, e.Kind),
+			Cause: effect.Reason, Hint: "upgrade the scheduler, then `jobgraph dlq retry " + j.id + "`",
+		}}
+	case graph.Ignored:
+		p.Meter.Count(Ignored, string(e.Kind))
+		p.Logger.Info("event ignored", "job", j.id, "subjob", e.SubJob, "run", e.Run, "kind", string(e.Kind), "seq", e.Seq, "reason", effect.Reason)
+	}
+	p.facts.keep(e)
+	j.change(p.now)
+	return nil
+}
+
+// begin makes the state from job.requested.
+func (p *Partition) begin(j *job, e *events.Event) error {
+	state, err := graph.New(*e)
+	switch {
+	case errors.Is(err, graph.ErrRules):
+		return &quarantine{events.Fault{
+			Code: events.CodeMustUnderstand, Message: "the job is decided by newer rules",
+			Cause: err.Error(), Hint: "upgrade the scheduler, then `jobgraph dlq retry " + j.id + "`",
+		}}
+	case err != nil:
+		p.Meter.Count(Malformed, "")
+		return &quarantine{events.Fault{
+			Code: events.CodeMalformed, Message: "job.requested cannot be read", Cause: err.Error(),
+			Hint: "`jobgraph delete " + j.id + "`, then submit the job again",
+		}}
+	}
+	j.state = state
+	j.request, _ = e.Data.(*events.JobRequested)
+	j.change(p.now)
+	return nil
+}
+
+// resolve fills in a plan that went by reference.
+func (p *Partition) resolve(ctx context.Context, e *events.Event) error {
+	switch d := e.Data.(type) {
+	case *events.GraphCreated:
+		return p.resolvePlan(ctx, e, d.PlanRef, &d.Plan)
+	case *events.PlanEdited:
+		return p.resolvePlan(ctx, e, d.PlanRef, &d.Plan)
+	}
+	return nil
+}
+
+func (p *Partition) resolvePlan(ctx context.Context, e *events.Event, ref *events.Ref, plan **events.Plan) error {
+	if *plan != nil || ref == nil {
+		return nil
+	}
+	data, err := p.blob(ctx, e.Job, ref)
+	if err != nil {
+		return err
+	}
+	*plan = &events.Plan{}
+	err = json.Unmarshal(data, *plan)
+	if err != nil {
+		return &quarantine{events.Fault{
+			Code: events.CodeMalformed, Message: fmt.Sprintf("the plan of event %d cannot be read", e.Seq),
+			Cause: err.Error(), RawRef: ref, Hint: "submit the job again",
+		}}
+	}
+	return nil
+}
+
+// blob reads a payload; one that is gone quarantines the job.
+func (p *Partition) blob(ctx context.Context, job string, ref *events.Ref) ([]byte, error) {
+	data, err := p.Blobs.GetBlob(ctx, job, ref.Digest)
+	if errors.Is(err, bus.ErrNotFound) {
+		return nil, &quarantine{events.Fault{
+			Code: events.CodeMissingBlob, Message: "a payload that the log names is gone",
+			RawRef: ref, Cause: err.Error(), Hint: "restore the object store, then `jobgraph dlq retry " + job + "`",
+		}}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read payload: %w", err)
+	}
+	return data, nil
+}
+
+// dropOrphan purges events of a job that has neither state nor request.
+func (p *Partition) dropOrphan(ctx context.Context, j *job, orphans []events.Event) error {
+	for i := range orphans {
+		p.Meter.Count(Orphans, "")
+		if err := p.Sweeper.PurgeEvents(ctx, subjectOf(p.Names, &orphans[i])); err != nil {
+			return fmt.Errorf("purge event of a job that does not exist: %w", err)
+		}
+	}
+	if len(orphans) > 0 {
+		p.Logger.Warn("events of a job that does not exist", "job", j.id, "count", len(orphans), "kind", string(orphans[0].Kind))
+	}
+	p.release(j)
+	return nil
+}
+
+// release forgets a job that is no more, and covers its deliveries.
+func (p *Partition) release(j *job) {
+	for _, r := range j.unacked {
+		p.ledger.cover(r)
+	}
+	j.forget()
+	j.unacked, j.owing, j.failures = nil, false, 0
+	delete(p.waiting, j)
+	if p.jobs[j.id] == j {
+		delete(p.jobs, j.id)
+	}
+}
+
+// subjectOf is where an event stands in the log.
+func subjectOf(n events.Names, e *events.Event) string {
+	definition, _ := events.Define(e.Kind)
+	switch {
+	case definition.Control || e.Kind == "":
+		return n.Control(e.Job)
+	case definition.Run:
+		return n.RunEvent(e.Job, e.Kind, e.SubJob, e.Run)
+	case e.Key != "":
+		return n.Event(e.Job, e.Kind, e.Key)
+	}
+	return n.Event(e.Job, e.Kind)
+}

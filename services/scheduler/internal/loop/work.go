@@ -1,0 +1,252 @@
+package loop
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/graph"
+)
+
+// workType is the CloudEvents type of a work message.
+const workType = "io.jobgraph.subjob.issued.v1"
+
+// work builds the message of a run out of what its order refers to.
+func (p *Partition) work(ctx context.Context, j *job, cmd *graph.Command) (events.Message, error) {
+	w, err := p.order(ctx, j, cmd)
+	if err != nil {
+		return events.Message{}, err
+	}
+	body, err := p.fit(ctx, w)
+	if err != nil {
+		return events.Message{}, err
+	}
+	id := runID(j.id, "subjob.issued", cmd.SubJob, cmd.Run)
+	return events.Message{
+		Subject: p.Names.WorkFor(cmd.Order.Pool, cmd.Order.Expert, j.id, cmd.SubJob, cmd.Run),
+		Header: map[string][]string{
+			events.HeaderSpec: {"1.0"}, events.HeaderID: {id}, events.HeaderSource: {source},
+			events.HeaderType: {workType}, events.HeaderMsgID: {id},
+		},
+		Body: body,
+	}, nil
+}
+
+// order resolves an order.
+func (p *Partition) order(ctx context.Context, j *job, cmd *graph.Command) (*events.Work, error) {
+	o := cmd.Order
+	requested, err := p.requested(ctx, j)
+	if err != nil {
+		return nil, err
+	}
+	r := &requested.Request
+	w := &events.Work{
+		Kind: o.Kind, Job: j.id, SubJob: cmd.SubJob, Run: cmd.Run, Attempt: o.Attempt, ResumeOf: o.ResumeOf,
+		Goal: r.Goal, Context: r.Context, Inputs: r.Inputs, InputsRef: r.InputsRef, Attachments: r.Attachments,
+		Select: o.Select, LifeCycle: o.LifeCycle, Deadline: o.Deadline,
+		Session: r.Session, User: r.User, Locale: r.Locale,
+		ReportSubject:  p.Names.RunEvent(j.id, events.KindSubJobReported, cmd.SubJob, cmd.Run),
+		IdempotencyKey: reportID(j.id, cmd.SubJob, cmd.Run),
+		ClaimSubject:   p.Names.JournalOf(j.id, cmd.SubJob), Lease: requested.Rules.Lease,
+		CancelSubject: p.Names.Cancel(j.id, cmd.SubJob),
+	}
+	w.ReportID = w.IdempotencyKey
+	if o.Spec.Seq != 0 {
+		if err := p.specify(ctx, j.id, o, cmd.SubJob, w); err != nil {
+			return nil, err
+		}
+	}
+	if w.Results, err = p.results(ctx, j.id, o.Inputs); err != nil {
+		return nil, err
+	}
+	if err := p.recall(ctx, j.id, o, w); err != nil {
+		return nil, err
+	}
+	if o.Kind == events.WorkPlan || o.Kind == events.WorkReplan || o.Kind == events.WorkSplit {
+		w.Request, w.PlanVersion, w.MaxSteps, w.Finished = r, o.PlanVersion, requested.Rules.MaxSteps, o.Finished
+		w.Inputs, w.InputsRef, w.Attachments = nil, nil, nil // The request has them.
+	}
+	return w, nil
+}
+
+func reportID(job, subjob string, run int) string { return fmt.Sprintf("%s/%s/%d", job, subjob, run) }
+
+// requested is what was asked for.
+func (p *Partition) requested(ctx context.Context, j *job) (*events.JobRequested, error) {
+	if j.request != nil {
+		return j.request, nil
+	}
+	e, err := p.eventAt(ctx, j.id, j.state.RequestSeq)
+	if err != nil {
+		return nil, err
+	}
+	r, ok := e.Data.(*events.JobRequested)
+	if !ok {
+		return nil, unreadable(e.Seq, "job.requested")
+	}
+	j.request = r
+	return r, nil
+}
+
+// specify puts the text of a SubJob into its work: as planned, as edited since, under the ids of the present graph.
+func (p *Partition) specify(ctx context.Context, job string, o *graph.Order, subjob string, w *events.Work) error {
+	spec, err := p.spec(ctx, job, o.Spec)
+	if err != nil {
+		return err
+	}
+	spec.ID, spec.Expert, spec.Pool = subjob, o.Expert, o.Pool
+	spec.ExecutionRes, spec.ExecutionRef = nil, nil
+	spec.Dependencies = make([]string, len(o.Inputs))
+	for i := range o.Inputs {
+		spec.Dependencies[i] = o.Inputs[i].SubJob
+	}
+	w.Spec = spec
+	w.Goal, w.Context, w.CompletionCriteria = spec.Goal, spec.Context, spec.CompletionCriteria
+	return nil
+}
+
+// spec reads a SubJob as it stands in its plan with the edits since.
+func (p *Partition) spec(ctx context.Context, job string, s graph.Spec) (events.SubJob, error) {
+	f, err := p.recallFact(ctx, job, s.Seq)
+	if err != nil {
+		return events.SubJob{}, err
+	}
+	planned := f.plan[s.ID]
+	if planned == nil {
+		return events.SubJob{}, unreadable(s.Seq, "a plan with SubJob "+s.ID)
+	}
+	spec := *planned
+	for _, seq := range s.Edits {
+		edit, err := p.recallFact(ctx, job, seq)
+		if err != nil {
+			return spec, err
+		}
+		rerun, ok := edit.data.(*events.RerunRequested)
+		if !ok || json.Unmarshal(rerun.Edit, &spec) != nil {
+			return spec, unreadable(seq, "an edit of SubJob "+s.ID)
+		}
+	}
+	return spec, nil
+}
+
+// recall puts lessons and answers into work.
+func (p *Partition) recall(ctx context.Context, job string, o *graph.Order, w *events.Work) error {
+	for _, seq := range o.Lessons {
+		f, err := p.recallFact(ctx, job, seq)
+		if err != nil {
+			return err
+		}
+		if lesson := f.lesson(); lesson != "" {
+			w.Lessons = append(w.Lessons, lesson)
+		}
+	}
+	for _, seq := range o.Answers {
+		f, err := p.recallFact(ctx, job, seq)
+		if err != nil {
+			return err
+		}
+		if closed, ok := f.data.(*events.InputClosed); ok {
+			if w.Answers == nil {
+				w.Answers = map[string]events.InputClosed{}
+			}
+			w.Answers[f.key] = *closed
+		}
+	}
+	return nil
+}
+
+// lesson is what an event teaches the next run.
+func (f *fact) lesson() string {
+	switch d := f.data.(type) {
+	case *events.SubJobReported:
+		if d.Lesson == "" && d.Error != nil {
+			return d.Error.Error()
+		}
+		return d.Lesson
+	case *events.PlanRejected:
+		return d.Faults.Error()
+	}
+	return ""
+}
+
+// fit writes work as a message that is not too large: what does not fit goes by reference, the results first.
+func (p *Partition) fit(ctx context.Context, w *events.Work) ([]byte, error) {
+	body, err := json.Marshal(w)
+	if err != nil {
+		return nil, fmt.Errorf("encode work: %w", err)
+	}
+	steps := []func() error{
+		func() (err error) {
+			w.ResultsRef, err = p.refer(ctx, w.Job, w.Results, len(w.Results) == 0)
+			w.Results = nil
+			return err
+		},
+		func() (err error) {
+			ref, err := p.refer(ctx, w.Job, w.Inputs, len(w.Inputs) == 0)
+			if ref != nil {
+				w.InputsRef, w.Inputs = ref, nil
+			}
+			return err
+		},
+		func() error { // The same stands twice; a planner reads request and spec.
+			if w.Request != nil {
+				w.Goal, w.Context, w.CompletionCriteria = "", "", ""
+				return nil
+			}
+			w.Spec.Goal, w.Spec.Context, w.Spec.CompletionCriteria = "", "", ""
+			return nil
+		},
+	}
+	for _, step := range steps {
+		if len(body) <= events.MaxMessage {
+			break
+		}
+		if err := step(); err != nil {
+			return nil, err
+		}
+		if body, err = json.Marshal(w); err != nil {
+			return nil, fmt.Errorf("encode work: %w", err)
+		}
+	}
+	return body, nil
+}
+
+// refer keeps a value as a blob, unless it is empty.
+func (p *Partition) refer(ctx context.Context, job string, value any, empty bool) (*events.Ref, error) {
+	if empty {
+		return nil, nil
+	}
+	data, err := json.Marshal(value)
+	if err != nil {
+		return nil, fmt.Errorf("encode payload: %w", err)
+	}
+	ref, err := p.Blobs.PutBlob(ctx, job, data)
+	if err != nil {
+		return nil, fmt.Errorf("store payload: %w", err)
+	}
+	return &ref, nil
+}
+
+// refuse reports a run in its worker's place whose work does not fit a message at all.
+func (p *Partition) refuse(ctx context.Context, j *job, cmd *graph.Command, cause error) error {
+	report := &events.SubJobReported{Outcome: events.ExecutionError, Error: &events.Fault{
+		Code: events.CodeTooLarge, Message: "the work does not fit a message", Cause: cause.Error(),
+		Hint: "shorten goal and context of the SubJob, or hand long texts over as inputs",
+	}}
+	m, err := events.Encode(p.Names, events.Event{
+		Kind: events.KindSubJobReported, ID: reportID(j.id, cmd.SubJob, cmd.Run),
+		Job: j.id, SubJob: cmd.SubJob, Run: cmd.Run, Source: source, Data: report,
+	})
+	if err != nil {
+		return err
+	}
+	ack, err := p.publishAs(m, Expect{})
+	if err != nil {
+		return err
+	}
+	if _, err = ack.Wait(ctx); isConflict(err) {
+		return nil
+	}
+	return err
+}

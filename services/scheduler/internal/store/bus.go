@@ -1,0 +1,26 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// OnBus makes the store of a connection.
+func OnBus(b *bus.Bus) *Store { return New(b.State(), onBus{b}) }
+
+// onBus is the log of a connection.
+type onBus struct{ bus *bus.Bus }
+
+// Identity is the moment the stream was created.
+func (l onBus) Identity(ctx context.Context) (string, error) {
+	facts, err := l.bus.StreamInfo(ctx, l.bus.Names().Log)
+	return facts.Created.UTC().Format(time.RFC3339Nano), err
+}
+
+// EventAt reads from the leader.
+func (l onBus) EventAt(ctx context.Context, seq uint64) (events.Event, error) {
+	return l.bus.EventAt(ctx, seq)
+}

@@ -1,0 +1,65 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"strconv"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// mostInOne is the largest state that stands in one value, in bytes; chunkSize is how much of a larger one a chunk holds.
+const (
+	mostInOne = events.MaxMessage - 8<<10
+	chunkSize = 384 << 10
+)
+
+func chunkKey(job string, n int) string { return job + "." + strconv.Itoa(n) }
+
+// split writes the chunks and gives their revisions. The header that lists them is written behind it: until then the old
+// header names revisions that are gone, which reads as no state at all.
+func (s *Store) split(ctx context.Context, job string, state []byte) ([]uint64, error) {
+	var revisions []uint64
+	for start := 0; start < len(state); start += chunkSize {
+		piece := state[start:min(start+chunkSize, len(state))]
+		revision, err := s.keys.Put(ctx, chunkKey(job, len(revisions)), piece, 0)
+		if err != nil {
+			return nil, err
+		}
+		revisions = append(revisions, revision)
+	}
+	return revisions, nil
+}
+
+// join reads the chunks; nil when one of them is not the one that the header lists.
+func (s *Store) join(ctx context.Context, job string, h *header) ([]byte, error) {
+	state := make([]byte, 0, h.Size)
+	for n, want := range h.Chunks {
+		piece, revision, err := s.keys.GetLeader(ctx, chunkKey(job, n))
+		if errors.Is(err, bus.ErrNotFound) || err == nil && revision != want {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		state = append(state, piece...)
+	}
+	if len(state) != h.Size {
+		return nil, nil
+	}
+	return state, nil
+}
+
+// summary is a state without its list of SubJobs, which is the last field and all of its size: what people read first.
+func summary(job string, state []byte) []byte {
+	if before, _, found := bytes.Cut(state, []byte(`,"subjobs":[`)); found {
+		head := append(bytes.Clone(before), '}')
+		if json.Valid(head) {
+			return head
+		}
+	}
+	return []byte(`{"id":"` + job + `"}`)
+}

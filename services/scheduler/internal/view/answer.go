@@ -1,0 +1,104 @@
+package view
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/graph"
+)
+
+// reply is an answer to a request for input.
+type reply struct {
+	ref
+	// Request is which one; it may be left out when only one is open.
+	Request string `json:"request"`
+	// Answer is any JSON, By who gives it. Action is "answered", when empty, or "cancelled".
+	Answer json.RawMessage    `json:"answer"`
+	By     string             `json:"by"`
+	Action events.InputAction `json:"action"`
+}
+
+// answer closes a request for input. The broker admits one answer: whoever comes second meets a conflict.
+func (v *View) answer(ctx context.Context, body []byte) (any, error) {
+	var r reply
+	if err := decode(body, &r); err != nil {
+		return nil, err
+	}
+	if r.Action == "" {
+		r.Action = events.Answered
+	}
+	job, err := v.fold(ctx, r.ID)
+	if err != nil {
+		return nil, err
+	}
+	in, err := chooseInput(job, r.Request)
+	if err != nil {
+		return nil, err
+	}
+	if err := v.mayAnswer(ctx, in, &r); err != nil {
+		return nil, err
+	}
+	closed := &events.InputClosed{Action: r.Action, Answer: r.Answer, By: r.By}
+	m, err := events.Encode(v.bus.Names(), events.Event{
+		Kind: events.KindInputClosed, ID: r.ID + "/" + string(events.KindInputClosed) + "/" + in.Request,
+		Job: r.ID, Key: in.Request, Source: source, Data: closed,
+	})
+	if err != nil {
+		return nil, err
+	}
+	seq, err := v.bus.Publish(ctx, m, bus.ExpectNone())
+	if errors.Is(err, bus.ErrConflict) {
+		return nil, &events.Fault{Code: events.CodeConflict, Field: "request", Message: "request " + in.Request + " is closed already", Hint: "jobgraph inputs " + r.ID}
+	}
+	return told{JobID: r.ID, Seq: seq, Accepted: err == nil}, err
+}
+
+// chooseInput finds the open request that is meant.
+func chooseInput(job *graph.Job, request string) (*graph.InputState, error) {
+	var open []string
+	for _, in := range job.Inputs {
+		if in.Request == request || request == "" && len(job.Inputs) == 1 {
+			return in, nil
+		}
+		open = append(open, in.Request)
+	}
+	switch {
+	case len(open) == 0:
+		return nil, &events.Fault{Code: events.CodeNotFound, Field: "request", Message: "job " + job.ID + " asks for nothing", Hint: "jobgraph why " + job.ID}
+	case request == "":
+		return nil, &events.Fault{Code: events.CodeMissing, Field: "request", Message: "several requests are open", Hint: "choose one of " + strings.Join(open, ", ")}
+	}
+	return nil, &events.Fault{Code: events.CodeNotFound, Field: "request", Message: fmt.Sprintf("no request %.80q is open", request), Hint: "open: " + strings.Join(open, ", ")}
+}
+
+// mayAnswer checks person, form and choice.
+func (v *View) mayAnswer(ctx context.Context, in *graph.InputState, r *reply) error {
+	switch {
+	case in.User != "" && r.By != in.User:
+		return &events.Fault{Code: events.CodeNotPermitted, Field: "by", Message: fmt.Sprintf("request %s is for %s alone", in.Request, in.User), Hint: "answer as that user"}
+	case r.Action == events.Cancelled:
+		return nil
+	case r.Action != events.Answered:
+		return &events.Fault{Code: events.CodeInvalid, Field: "action", Message: fmt.Sprintf("unknown action %.40q", r.Action), Hint: "use answered or cancelled"}
+	case len(r.Answer) == 0:
+		return &events.Fault{Code: events.CodeMissing, Field: "answer", Message: "there is no answer", Hint: `send {"id":"…","request":"…","answer":…}`}
+	case len(r.Answer) > events.MaxInline:
+		return &events.Fault{Code: events.CodeTooLarge, Field: "answer", Message: fmt.Sprintf("the answer has %d bytes, at most %d", len(r.Answer), events.MaxInline), Hint: "store it and answer with its place"}
+	}
+	e, err := v.bus.EventAt(ctx, in.Seq)
+	if err != nil {
+		return err
+	}
+	asked, ok := e.Data.(*events.InputRequested)
+	var choice string
+	if !ok || len(asked.Options) == 0 || json.Unmarshal(r.Answer, &choice) != nil || slices.Contains(asked.Options, choice) {
+		return nil
+	}
+	return &events.Fault{Code: events.CodeInvalid, Field: "answer", Message: fmt.Sprintf("%.80q is none of the choices", choice), Hint: "choose one of " + strings.Join(asked.Options, ", ")}
+}

@@ -1,0 +1,182 @@
+package view
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/graph"
+)
+
+// source is the CloudEvents source of what people ask for through these verbs.
+const source = "jobgraph/api"
+
+// tries is how often a control event is tried while others speak about the same job.
+const tries = 5
+
+func nonce() string { return rand.Text() }
+
+// told is the answer to a control verb.
+type told struct {
+	JobID string `json:"job_id"`
+	// Seq is where the event stands in the log.
+	Seq uint64 `json:"seq"`
+	// Accepted is true: the log has it, and at that moment it was legal.
+	Accepted bool `json:"accepted"`
+	// Status is the job's status once it has ended, for verbs that wait for that.
+	Status events.Status `json:"status,omitempty"`
+}
+
+// tell tries a control event on a private copy, and publishes it if nothing was asked of the job since.
+func (v *View) tell(ctx context.Context, id string, kind events.Kind, data any) (told, error) {
+	e := events.Event{Kind: kind, ID: id + "/" + string(kind) + "/" + rand.Text(), Job: id, Source: source, Data: data}
+	m, err := events.Encode(v.bus.Names(), e)
+	if err != nil {
+		return told{}, err
+	}
+	m.Header[events.HeaderMsgID] = []string{e.ID}
+	if err := v.resolve(ctx, &e); err != nil {
+		return told{}, err
+	}
+	for range tries {
+		job, err := v.fold(ctx, id)
+		if err != nil {
+			return told{}, err
+		}
+		expect := job.ControlSeq
+		e.Seq, e.Time = job.Seq+1, time.Now().UTC()
+		if effect := job.Step(e); effect.Verdict == graph.Ignored {
+			return told{}, &events.Fault{Code: events.CodeConflict, Message: fmt.Sprintf("%s of job %s: %s", kind, id, effect.Reason), Hint: "jobgraph get " + id}
+		}
+		seq, err := v.bus.Publish(ctx, m, bus.ExpectLast(expect))
+		if !errors.Is(err, bus.ErrConflict) {
+			return told{JobID: id, Seq: seq, Accepted: err == nil}, err
+		}
+	}
+	return told{}, &events.Fault{Code: events.CodeConflict, Message: "others ask for changes of job " + id + " at the same time", Hint: "try again"}
+}
+
+// ending is a request to end a job or a part of it.
+type ending struct {
+	ref
+	events.StopRequested
+	// Wait false answers as soon as the request is in the log; otherwise the answer waits for the end, up to Timeout (5 s).
+	Wait    *bool           `json:"wait"`
+	Timeout events.Duration `json:"timeout"`
+}
+
+func (v *View) stop(ctx context.Context, body []byte) (any, error) {
+	return v.end(ctx, body, func(s *events.StopRequested) (events.Kind, any) { return events.KindStopRequested, s })
+}
+
+func (v *View) fail(ctx context.Context, body []byte) (any, error) {
+	return v.end(ctx, body, func(s *events.StopRequested) (events.Kind, any) {
+		return events.KindFailRequested, (*events.FailRequested)(s)
+	})
+}
+
+func (v *View) end(ctx context.Context, body []byte, as func(*events.StopRequested) (events.Kind, any)) (any, error) {
+	var r ending
+	if err := decode(body, &r); err != nil {
+		return nil, err
+	}
+	kind, data := as(&r.StopRequested)
+	answer, err := v.tell(ctx, r.ID, kind, data)
+	if err != nil || r.Only || r.Wait != nil && !*r.Wait {
+		return answer, err
+	}
+	if r.Timeout == 0 {
+		r.Timeout = events.Duration(5 * time.Second)
+	}
+	ctx, cancel := context.WithTimeout(ctx, r.Timeout.Std())
+	defer cancel()
+	answer.Status, err = v.awaitEnd(ctx, r.ID, answer.Seq)
+	if ctx.Err() != nil {
+		return answer, nil // Accepted; whoever wants to know more watches.
+	}
+	return answer, err
+}
+
+// awaitEnd reads the log behind a sequence until the job has ended.
+func (v *View) awaitEnd(ctx context.Context, id string, after uint64) (events.Status, error) {
+	sub, err := v.bus.Follow(ctx, v.bus.Names().JobEvents(id), bus.FollowOptions{StartSeq: after + 1})
+	if err != nil {
+		return "", err
+	}
+	defer sub.Stop()
+	for {
+		list, err := sub.Next(ctx, 64)
+		if err != nil {
+			return "", err
+		}
+		for i := range list {
+			e, _ := list[i].Event()
+			if end, ok := e.Data.(*events.JobEnded); ok {
+				return end.Status, nil
+			}
+		}
+	}
+}
+
+func (v *View) recover(ctx context.Context, body []byte) (any, error) {
+	var r struct {
+		ref
+		events.RecoverRequested
+	}
+	if err := decode(body, &r); err != nil {
+		return nil, err
+	}
+	return v.tell(ctx, r.ID, events.KindRecoverRequested, &r.RecoverRequested)
+}
+
+func (v *View) retry(ctx context.Context, body []byte) (any, error) {
+	var r struct {
+		ref
+		events.RetryRequested
+	}
+	if err := decode(body, &r); err != nil {
+		return nil, err
+	}
+	return v.tell(ctx, r.ID, events.KindRetryRequested, &r.RetryRequested)
+}
+
+func (v *View) rerun(ctx context.Context, body []byte) (any, error) {
+	var r struct {
+		ref
+		events.RerunRequested
+	}
+	if err := decode(body, &r); err != nil {
+		return nil, err
+	}
+	return v.tell(ctx, r.ID, events.KindRerunRequested, &r.RerunRequested)
+}
+
+// edit replaces what is unfinished of the graph; a large plan goes by reference.
+func (v *View) edit(ctx context.Context, body []byte) (any, error) {
+	var r struct {
+		ref
+		events.PlanEdited
+	}
+	if err := decode(body, &r); err != nil {
+		return nil, err
+	}
+	data := r.PlanEdited
+	text, err := json.Marshal(data.Plan)
+	if err != nil {
+		return nil, err
+	}
+	if len(text) <= events.MaxInline {
+		return v.tell(ctx, r.ID, events.KindPlanEdited, &data)
+	}
+	blob, err := v.bus.PutBlob(ctx, r.ID, text)
+	if err != nil {
+		return nil, err
+	}
+	data.PlanRef, data.Plan = &blob, nil
+	return v.tell(ctx, r.ID, events.KindPlanEdited, &data)
+}

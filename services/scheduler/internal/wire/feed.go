@@ -1,0 +1,88 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/services/scheduler/internal/loop"
+)
+
+// batchSize is how many deliveries one step takes at most.
+const batchSize = 512
+
+// retryConsume is the wait before a consumer that was lost is asked for again.
+const retryConsume = time.Second
+
+// Feed reads one partition's consumer.
+type Feed struct {
+	bus    *bus.Bus
+	spec   bus.ConsumerSpec
+	logger *slog.Logger
+	fresh  atomic.Bool // Set by a reconnect, taken by the next batch.
+}
+
+// NewFeed makes the feed of a consumer.
+func NewFeed(b *bus.Bus, spec bus.ConsumerSpec, logger *slog.Logger) *Feed {
+	return &Feed{bus: b, spec: spec, logger: logger}
+}
+
+// Run hands batches out until ctx ends, then closes out. A consumer that was deleted is made again.
+func (f *Feed) Run(ctx context.Context, out chan<- loop.Batch) {
+	defer close(out)
+	defer f.bus.OnReconnect(func() { f.fresh.Store(true) })()
+	for ctx.Err() == nil {
+		f.fresh.Store(true)
+		err := f.consume(ctx, out)
+		if ctx.Err() != nil || errors.Is(err, bus.ErrClosed) {
+			return
+		}
+		f.logger.Warn("partition is interrupted", "consumer", f.spec.Durable, "error", err)
+		retry := time.NewTimer(retryConsume)
+		select {
+		case <-ctx.Done():
+		case <-retry.C:
+		}
+		retry.Stop()
+		if err := f.bus.EnsureConsumer(ctx, f.spec); err != nil && ctx.Err() == nil {
+			f.logger.Warn("consumer is not to be had", "consumer", f.spec.Durable, "error", err)
+		}
+	}
+}
+
+func (f *Feed) consume(ctx context.Context, out chan<- loop.Batch) error {
+	sub, err := f.bus.Consume(ctx, f.spec)
+	if err != nil {
+		return err
+	}
+	defer sub.Stop()
+	for {
+		list, err := sub.Next(ctx, batchSize)
+		if err != nil {
+			return err
+		}
+		select {
+		case out <- f.batch(list):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (f *Feed) batch(list []bus.Delivery) loop.Batch {
+	b := loop.Batch{Deliveries: make([]loop.Delivery, len(list)), Fresh: f.fresh.Swap(false)}
+	for i := range list {
+		d := &list[i]
+		e, ok := d.Event()
+		if !ok {
+			e.Job, e.Seq = "", d.Seq()
+		}
+		b.Deliveries[i] = loop.Delivery{
+			Event: e, Subject: d.Message().Subject, ConsumerSeq: d.ConsumerSeq(), First: d.Delivered() == 1, Acker: d,
+		}
+	}
+	return b
+}

@@ -1,0 +1,79 @@
+package wire
+
+import (
+	"context"
+	"iter"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/scheduler/internal/loop"
+)
+
+// Ports are the loop's over one connection, without States, Alarms and Meter.
+type Ports struct{ bus *bus.Bus }
+
+// New makes the ports.
+func New(b *bus.Bus) Ports { return Ports{b} }
+
+// Publish sends a message that a stream keeps.
+func (p Ports) Publish(m events.Message, e loop.Expect) loop.Ack {
+	if e.Any {
+		return p.bus.PublishAsync(m, bus.Expect{})
+	}
+	return p.bus.PublishAsync(m, bus.Expect{Last: &e.Last, Subject: e.Subject})
+}
+
+// Tell sends a message that nobody keeps.
+func (p Ports) Tell(subject string, body []byte) error { return p.bus.PublishCore(subject, nil, body) }
+
+// EventsOf gives a job's events behind a sequence, in order.
+func (p Ports) EventsOf(ctx context.Context, job string, after uint64) iter.Seq2[events.Event, error] {
+	return p.bus.EventsOf(ctx, job, after)
+}
+
+// EventAt gives the event with a sequence, or bus.ErrNotFound.
+func (p Ports) EventAt(ctx context.Context, seq uint64) (events.Event, error) {
+	return p.bus.EventAt(ctx, seq)
+}
+
+// PurgeEvents removes what stands on one subject of the log.
+func (p Ports) PurgeEvents(ctx context.Context, subject string) error {
+	return p.bus.Purge(ctx, p.bus.Names().Log, subject)
+}
+
+// PurgeWork removes work not yet taken.
+func (p Ports) PurgeWork(ctx context.Context, subject string) error {
+	return p.bus.Purge(ctx, p.bus.Names().Work, subject)
+}
+
+// PurgeJob removes a job: work, timers, journal, blobs, log, state, in this order.
+func (p Ports) PurgeJob(ctx context.Context, job string) error { return p.bus.PurgeJob(ctx, job) }
+
+// Read gives the journal of a SubJob and the sequence at which it ends. Records that cannot be read are left out: they
+// claim nothing.
+func (p Ports) Read(ctx context.Context, job, subjob string) ([]loop.Entry, uint64, error) {
+	list, last, err := p.bus.Journal(job, subjob).Read(ctx)
+	entries := make([]loop.Entry, 0, len(list))
+	for i := range list {
+		if list[i].Malformed == "" {
+			entries = append(entries, loop.Entry{JournalRecord: list[i].JournalRecord, Time: list[i].Time})
+		}
+	}
+	return entries, last, err
+}
+
+// Append adds a record if the journal still ends at last, or gives bus.ErrConflict.
+func (p Ports) Append(ctx context.Context, job, subjob string, r events.JournalRecord, last uint64) error {
+	_, err := p.bus.Journal(job, subjob).Append(ctx, r, last)
+	return err
+}
+
+// PutBlob keeps bytes under their digest, once.
+func (p Ports) PutBlob(ctx context.Context, job string, data []byte) (events.Ref, error) {
+	return p.bus.PutBlob(ctx, job, data)
+}
+
+// GetBlob gives them back, or bus.ErrNotFound.
+func (p Ports) GetBlob(ctx context.Context, job, digest string) ([]byte, error) {
+	return p.bus.GetBlob(ctx, job, digest)
+}
