@@ -120,10 +120,12 @@ func Decode(n Names, m Message) (e Event, ok bool) {
 }
 
 func (e *Event) decode(d Definition, body []byte) {
-	data := d.New()
-	err := json.Unmarshal(body, data)
-	if err == nil && !bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("{")) {
-		err = errors.New("want a JSON object")
+	data, err := d.New(), error(nil)
+	if !readPlain(body, data) {
+		data = d.New()
+		if err = json.Unmarshal(body, data); err == nil && !bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("{")) {
+			err = errors.New("want a JSON object")
+		}
 	}
 	if c, ok := data.(interface{ check(*Event) error }); ok && err == nil {
 		err = c.check(e)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
@@ -75,10 +74,14 @@ func New(s Settings) *Loop {
 // are killed and handed back then. window bounds the messages in hand while runs are quick; else there are as many as may
 // work at once. It returns when nothing is left; an error is the source's.
 func (l *Loop) Run(work, intake context.Context, source Source, window int) error {
-	var runs sync.WaitGroup
-	defer runs.Wait()
-	defer source.Stop()
 	hands := newTide(l.Concurrency, window)
+	runs := newCrew(func(d *Delivery) {
+		quick := false
+		defer func() { hands.done(quick) }()
+		quick = l.handle(work, d)
+	})
+	defer runs.rest()
+	defer source.Stop()
 	for {
 		free, err := hands.take(intake, maxBatch)
 		if err != nil {
@@ -90,11 +93,7 @@ func (l *Loop) Run(work, intake context.Context, source Source, window int) erro
 			return fmt.Errorf("take work: %w", err)
 		}
 		for i := range batch {
-			runs.Go(func() {
-				quick := false
-				defer func() { hands.done(quick) }()
-				quick = l.handle(work, &batch[i])
-			})
+			runs.run(&batch[i])
 		}
 		if intake.Err() != nil {
 			return nil

@@ -162,7 +162,7 @@ func (r *run) execute() task.Ending {
 		unhook := context.AfterFunc(limited, func() { r.cancel(context.Cause(limited)) })
 		defer unhook()
 	}
-	t := &expert.Task{Work: &r.Work, Owner: r.loop.Owner, Log: r.log(), Hand: r, Payload: r.payload}
+	t := &expert.Task{Work: &r.Work, Owner: r.loop.Owner, Log: slog.New(&runLog{run: r}), Hand: r, Payload: r.payload}
 	return r.expert.Runner.Run(ctx, t)
 }
 

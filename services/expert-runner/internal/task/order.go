@@ -1,7 +1,6 @@
 package task
 
 import (
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -33,7 +32,7 @@ func Read(n events.Names, subject string, body []byte) (*Order, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := json.Unmarshal(body, &o.Work); err != nil {
+	if err := events.ReadWork(body, &o.Work); err != nil {
 		return nil, fmt.Errorf("read work: %w", err)
 	}
 	if (o.Job != "" && o.Job != job) || (o.SubJob != "" && o.SubJob != subjob) || (o.Run != 0 && o.Run != run) {

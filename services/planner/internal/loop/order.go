@@ -2,7 +2,6 @@ package loop
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -19,7 +18,7 @@ func (l *Loop) order(d *Delivery) (w *events.Work, fault *events.Fault, ok bool)
 		return nil, nil, false
 	}
 	w = &events.Work{}
-	err := json.Unmarshal(d.Body, w)
+	err := events.ReadWork(d.Body, w)
 	if err == nil && (w.Job != at.Job || w.SubJob != at.SubJob || w.Run != at.Run) {
 		err = fmt.Errorf("body is about %.80q/%.80q run %d, subject about %s/%s run %d", w.Job, w.SubJob, w.Run, at.Job, at.SubJob, at.Run)
 	}

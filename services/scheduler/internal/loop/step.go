@@ -2,7 +2,6 @@ package loop
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -175,8 +174,7 @@ func (p *Partition) resolvePlan(ctx context.Context, e *events.Event, ref *event
 		return err
 	}
 	*plan = &events.Plan{}
-	err = json.Unmarshal(data, *plan)
-	if err != nil {
+	if err = events.ReadPlan(data, *plan); err != nil {
 		return &quarantine{events.Fault{
 			Code: events.CodeMalformed, Message: fmt.Sprintf("the plan of event %d cannot be read", e.Seq),
 			Cause: err.Error(), RawRef: ref, Hint: "submit the job again",

@@ -1,0 +1,252 @@
+package scan
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"unicode/utf8"
+)
+
+// Scanner stands before the next byte of a JSON text. Every method reports whether it found what it reads; once one has
+// not, the text is to be read by encoding/json from its beginning.
+type Scanner struct {
+	text []byte
+	at   int
+}
+
+// New stands before the first byte of a text.
+func New(text []byte) *Scanner { return &Scanner{text: text} }
+
+// End reports whether nothing but blanks is left.
+func (s *Scanner) End() bool {
+	s.blanks()
+	return s.at == len(s.text)
+}
+
+// Object reads an object, field by field: field gets each key and has to read its value. A key is only valid until then.
+func (s *Scanner) Object(field func(key []byte) bool) bool {
+	if !s.is('{') {
+		return false
+	}
+	for more := !s.is('}'); more; more = !s.is('}') {
+		key, ok := s.plain()
+		if !ok || !s.is(':') || !field(key) {
+			return false
+		}
+		if s.is(',') {
+			if s.peek() == '}' {
+				return false
+			}
+		} else if s.peek() != '}' {
+			return false
+		}
+	}
+	return true
+}
+
+// Text reads a string.
+func (s *Scanner) Text(into *string) bool {
+	start := s.at
+	if text, ok := s.plain(); ok {
+		*into = string(text)
+		return true
+	}
+	s.at = start
+	return s.Value(into)
+}
+
+// List reads a list; item has to read each of its values.
+func (s *Scanner) List(item func() bool) bool {
+	if !s.is('[') {
+		return false
+	}
+	for more := !s.is(']'); more; more = !s.is(']') {
+		if !item() {
+			return false
+		}
+		if s.is(',') {
+			if s.peek() == ']' {
+				return false
+			}
+		} else if s.peek() != ']' {
+			return false
+		}
+	}
+	return true
+}
+
+// Texts reads a list of strings.
+func (s *Scanner) Texts(into *[]string) bool {
+	list := []string{}
+	ok := s.List(func() bool {
+		list = append(list, "")
+		return s.Text(&list[len(list)-1])
+	})
+	*into = list
+	return ok
+}
+
+// Int reads a whole number of up to 18 digits.
+func (s *Scanner) Int(into *int) bool {
+	var n int64
+	if !s.Int64(&n) || n > math.MaxInt || n < math.MinInt {
+		return false
+	}
+	*into = int(n)
+	return true
+}
+
+// Int64 reads a whole number of up to 18 digits.
+func (s *Scanner) Int64(into *int64) bool {
+	negative := s.is('-')
+	s.blanks()
+	start, n := s.at, int64(0)
+	for s.at < len(s.text) && s.text[s.at] >= '0' && s.text[s.at] <= '9' {
+		n = n*10 + int64(s.text[s.at]-'0')
+		s.at++
+	}
+	digits := s.at - start
+	if digits == 0 || digits > 18 || digits > 1 && s.text[start] == '0' || negative && s.text[start-1] != '-' {
+		return false
+	}
+	if s.at < len(s.text) && bytes.IndexByte([]byte(".eE"), s.text[s.at]) >= 0 {
+		return false
+	}
+	if negative {
+		n = -n
+	}
+	*into = n
+	return true
+}
+
+// Bool reads true or false.
+func (s *Scanner) Bool(into *bool) bool {
+	s.blanks()
+	rest := s.text[s.at:]
+	switch {
+	case bytes.HasPrefix(rest, []byte("true")):
+		*into = true
+		s.at += len("true")
+	case bytes.HasPrefix(rest, []byte("false")):
+		*into = false
+		s.at += len("false")
+	default:
+		return false
+	}
+	return true
+}
+
+// Raw reads any value but null, as it stands.
+func (s *Scanner) Raw(into *json.RawMessage) bool {
+	value, ok := s.skip()
+	if !ok || !json.Valid(value) || value[0] == 'n' {
+		return false
+	}
+	*into = append((*into)[:0], value...)
+	return true
+}
+
+// Value reads any value but null by encoding/json.
+func (s *Scanner) Value(into any) bool {
+	value, ok := s.skip()
+	return ok && value[0] != 'n' && json.Unmarshal(value, into) == nil
+}
+
+// skip passes over a value and gives it; brackets are matched outside of strings, and nothing else is checked.
+func (s *Scanner) skip() ([]byte, bool) {
+	s.blanks()
+	start, depth := s.at, 0
+	for s.at < len(s.text) {
+		switch s.text[s.at] {
+		case '"':
+			if !s.pass() {
+				return nil, false
+			}
+		case '{', '[':
+			depth++
+			s.at++
+		case '}', ']':
+			if depth == 0 {
+				return bytes.TrimRight(s.text[start:s.at], " \t\r\n"), s.at > start
+			}
+			depth--
+			s.at++
+		case ',':
+			if depth == 0 {
+				return bytes.TrimRight(s.text[start:s.at], " \t\r\n"), s.at > start
+			}
+			s.at++
+		default:
+			s.at++
+			continue
+		}
+		if depth == 0 {
+			return s.text[start:s.at], true
+		}
+	}
+	return bytes.TrimRight(s.text[start:], " \t\r\n"), depth == 0 && s.at > start
+}
+
+// pass goes behind the string that begins here.
+func (s *Scanner) pass() bool {
+	for i := s.at + 1; i < len(s.text); i++ {
+		switch s.text[i] {
+		case '\\':
+			i++
+		case '"':
+			s.at = i + 1
+			return true
+		}
+	}
+	return false
+}
+
+// plain reads a string without escapes.
+func (s *Scanner) plain() ([]byte, bool) {
+	if !s.is('"') {
+		return nil, false
+	}
+	ascii := true
+	for i := s.at; i < len(s.text); i++ {
+		switch c := s.text[i]; {
+		case c == '"':
+			text := s.text[s.at:i]
+			s.at = i + 1
+			return text, ascii || utf8.Valid(text)
+		case c == '\\' || c < ' ':
+			return nil, false
+		case c >= utf8.RuneSelf:
+			ascii = false
+		}
+	}
+	return nil, false
+}
+
+// is passes over a byte if it comes next.
+func (s *Scanner) is(c byte) bool {
+	if s.peek() != c {
+		return false
+	}
+	s.at++
+	return true
+}
+
+// peek gives the next byte that is no blank, 0 at the end.
+func (s *Scanner) peek() byte {
+	s.blanks()
+	if s.at == len(s.text) {
+		return 0
+	}
+	return s.text[s.at]
+}
+
+func (s *Scanner) blanks() {
+	for s.at < len(s.text) {
+		switch s.text[s.at] {
+		case ' ', '\t', '\n', '\r':
+			s.at++
+		default:
+			return
+		}
+	}
+}

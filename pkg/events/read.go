@@ -1,0 +1,241 @@
+package events
+
+import (
+	"encoding/json"
+
+	"github.com/jobgraph/jobgraph/pkg/events/internal/scan"
+)
+
+// ReadWork reads the body of a work message as json.Unmarshal does, but without reflection when it is as we write it. What
+// w held before is gone.
+func ReadWork(body []byte, w *Work) error {
+	*w = Work{}
+	if readPlain(body, w) {
+		return nil
+	}
+	*w = Work{}
+	return json.Unmarshal(body, w)
+}
+
+func (w *Work) scan(s *scan.Scanner) func(key []byte) bool {
+	return func(key []byte) bool {
+		switch string(key) {
+		case "kind":
+			return s.Text((*string)(&w.Kind))
+		case "job":
+			return s.Text(&w.Job)
+		case "subjob":
+			return s.Text(&w.SubJob)
+		case "run":
+			return s.Int(&w.Run)
+		case "attempt":
+			return s.Int(&w.Attempt)
+		case "spec":
+			return s.Object(w.Spec.scan(s))
+		case "goal":
+			return s.Text(&w.Goal)
+		case "context":
+			return s.Text(&w.Context)
+		case "completion_criteria":
+			return s.Text(&w.CompletionCriteria)
+		case "results":
+			return s.Object(w.scanResult(s))
+		case "life_cycle":
+			return s.Int(&w.LifeCycle)
+		case "report_subject":
+			return s.Text(&w.ReportSubject)
+		case "report_id":
+			return s.Text(&w.ReportID)
+		case "idempotency_key":
+			return s.Text(&w.IdempotencyKey)
+		case "claim_subject":
+			return s.Text(&w.ClaimSubject)
+		case "cancel_subject":
+			return s.Text(&w.CancelSubject)
+		case "lease":
+			var text string
+			return s.Text(&text) && w.Lease.UnmarshalText([]byte(text)) == nil
+		}
+		return w.scanRare(string(key), s)
+	}
+}
+
+// scanRare reads what most work does not have.
+func (w *Work) scanRare(key string, s *scan.Scanner) bool {
+	switch key {
+	case "resume_of":
+		return s.Int(&w.ResumeOf)
+	case "inputs":
+		return s.Value(&w.Inputs)
+	case "lessons":
+		return s.Texts(&w.Lessons)
+	case "select":
+		return s.Texts(&w.Select)
+	case "session":
+		return s.Text(&w.Session)
+	case "user":
+		return s.Text(&w.User)
+	case "locale":
+		return s.Text(&w.Locale)
+	case "request":
+		return s.Value(&w.Request)
+	case "plan_version":
+		return s.Int(&w.PlanVersion)
+	case "max_steps":
+		return s.Int(&w.MaxSteps)
+	}
+	return false
+}
+
+func (w *Work) scanResult(s *scan.Scanner) func(key []byte) bool {
+	w.Results = map[string]Result{}
+	return func(id []byte) bool {
+		var r Result
+		if !s.Object(func(key []byte) bool {
+			switch string(key) {
+			case "output":
+				return s.Raw(&r.Output)
+			case "run":
+				return s.Int(&r.Run)
+			case "skipped":
+				return s.Bool(&r.Skipped)
+			case "output_ref":
+				return s.Value(&r.OutputRef)
+			}
+			return false
+		}) {
+			return false
+		}
+		w.Results[string(id)] = r
+		return true
+	}
+}
+
+func (j *SubJob) scan(s *scan.Scanner) func(key []byte) bool {
+	return func(key []byte) bool {
+		switch string(key) {
+		case "id":
+			return s.Text(&j.ID)
+		case "name":
+			return s.Text(&j.Name)
+		case "goal":
+			return s.Text(&j.Goal)
+		case "title":
+			return s.Text(&j.Title)
+		case "context":
+			return s.Text(&j.Context)
+		case "completion_criteria":
+			return s.Text(&j.CompletionCriteria)
+		case "dependencies":
+			return s.Texts(&j.Dependencies)
+		case "expert":
+			return s.Text(&j.Expert)
+		case "expert_name":
+			return s.Text(&j.ExpertName)
+		case "pool":
+			return s.Text(&j.Pool)
+		case "pure":
+			return s.Bool(&j.Pure)
+		case "type":
+			return s.Text(&j.Type)
+		case "thinking":
+			return s.Text(&j.Thinking)
+		case "output_schema":
+			return s.Raw(&j.OutputSchema)
+		case "execution_res":
+			return s.Raw(&j.ExecutionRes)
+		case "timeout":
+			return s.Value(&j.Timeout)
+		case "retries":
+			return s.Value(&j.Retries)
+		}
+		return false
+	}
+}
+
+// ReadPlan reads a plan in native form as json.Unmarshal does, but without reflection when it is as we write it. What p
+// held before is gone.
+func ReadPlan(body []byte, p *Plan) error {
+	*p = Plan{}
+	if readPlain(body, p) {
+		return nil
+	}
+	*p = Plan{}
+	return json.Unmarshal(body, p)
+}
+
+func (p *Plan) scan(s *scan.Scanner) func(key []byte) bool {
+	return func(key []byte) bool {
+		switch string(key) {
+		case "plan_id":
+			return s.Text(&p.PlanID)
+		case "title":
+			return s.Text(&p.Title)
+		case "locale":
+			return s.Text(&p.Locale)
+		case "thought":
+			return s.Text(&p.Thought)
+		case "subjobs":
+			p.SubJobs = []SubJob{}
+			return s.List(func() bool {
+				p.SubJobs = append(p.SubJobs, SubJob{})
+				return s.Object(p.SubJobs[len(p.SubJobs)-1].scan(s))
+			})
+		}
+		return false
+	}
+}
+
+// plain is a payload that can be read faster than by reflection when it is as we write it.
+type plain interface {
+	scan(s *scan.Scanner) func(key []byte) bool
+}
+
+// readPlain reports whether it has read the whole body; if not, what it has read is to be thrown away.
+func readPlain(body []byte, into any) bool {
+	q, ok := into.(plain)
+	if !ok {
+		return false
+	}
+	s := scan.New(body)
+	return s.Object(q.scan(s)) && s.End()
+}
+
+func (r *SubJobReported) scan(s *scan.Scanner) func(key []byte) bool {
+	return func(key []byte) bool {
+		switch string(key) {
+		case "outcome":
+			return s.Text((*string)(&r.Outcome))
+		case "output":
+			return s.Raw(&r.Output)
+		case "lesson":
+			return s.Text(&r.Lesson)
+		case "started":
+			return s.Value(&r.Started)
+		case "duration_ms":
+			return s.Int64(&r.DurationMS)
+		case "owner":
+			return s.Text(&r.Owner)
+		case "tokens":
+			return s.Int64(&r.Tokens)
+		case "cost_usd":
+			return s.Value(&r.CostUSD)
+		}
+		return false
+	}
+}
+
+func (g *GraphCreated) scan(s *scan.Scanner) func(key []byte) bool {
+	return func(key []byte) bool {
+		switch string(key) {
+		case "plan_version":
+			return s.Int(&g.PlanVersion)
+		case "plan":
+			g.Plan = &Plan{}
+			return s.Object(g.Plan.scan(s))
+		case "plan_ref":
+			return s.Value(&g.PlanRef)
+		}
+		return false
+	}
+}

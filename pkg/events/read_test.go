@@ -1,0 +1,123 @@
+package events
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"testing"
+	"time"
+)
+
+func wholeWork() *Work {
+	two, span := 2, Duration(time.Minute)
+	return &Work{
+		Kind: WorkExecute, Job: "j", SubJob: "s", Run: 2, Attempt: 1, ResumeOf: 1,
+		Spec: SubJob{
+			ID: "s", Name: "S 1", Goal: "line\n\"quoted\" 目标", Title: "t", Context: "c", CompletionCriteria: "d", Dependencies: []string{"a", "b"},
+			Expert: "x", ExpertName: "专家", Pool: "default", Pure: true, Type: "research", Thinking: "because", OutputSchema: json.RawMessage(`{"type":"object"}`),
+			Retries: &two, Timeout: &span,
+		},
+		Goal: "line\n\"quoted\" 目标", Context: "c", CompletionCriteria: "d",
+		Inputs:  map[string]json.RawMessage{"k": json.RawMessage(`{"v":[1,2,"]}"]}`)},
+		Results: map[string]Result{"a": {Output: json.RawMessage(`[1,{"b":"\"}"}]`), Run: 1}, "b": {Skipped: true}, "c": {OutputRef: &Ref{Digest: "d", Size: 3}}},
+		Lessons: []string{"l\t1", "l2"}, Select: []string{"a.b"}, LifeCycle: 3, Session: "s", User: "u", Locale: "zh-CN",
+		Request: &Request{Goal: "g"}, PlanVersion: 1, MaxSteps: 5,
+		ReportSubject: "r", ReportID: "j/s/2", IdempotencyKey: "j/s/2", ClaimSubject: "c", Lease: Duration(30 * time.Second), CancelSubject: "x",
+	}
+}
+
+// plainBodies are payloads as the services write them: all of them have to be read without reflection.
+func plainBodies(t testing.TB) map[string]plain {
+	t.Helper()
+	list := map[string]plain{}
+	add := func(v plain) {
+		body, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list[string(body)] = v
+	}
+	w := wholeWork()
+	add(w)
+	add(&Work{})
+	add(&Plan{PlanID: "p", Title: "t", Locale: "en", Thought: "th", SubJobs: []SubJob{w.Spec, {ID: "b", Goal: "g", ExecutionRes: json.RawMessage(`"r"`)}}})
+	add(&Plan{SubJobs: []SubJob{}})
+	add(&GraphCreated{PlanVersion: 3, Plan: &Plan{SubJobs: []SubJob{w.Spec}}})
+	add(&GraphCreated{PlanRef: &Ref{Digest: "d", Size: 3}})
+	add(&SubJobReported{Outcome: Success, Output: json.RawMessage(`{"a":1}`), Started: time.Unix(1, 5).UTC(), DurationMS: 5, Owner: "o", Spent: Spent{Tokens: 5, CostUSD: 0.25}})
+	add(&SubJobReported{Outcome: ExecutionError, Lesson: "line\nline", Output: json.RawMessage(`null`)})
+	return list
+}
+
+func TestWhatTheServicesWriteIsReadWithoutReflection(t *testing.T) {
+	for body, want := range plainBodies(t) {
+		got := reflect.New(reflect.TypeOf(want).Elem()).Interface()
+		if body == `{"outcome":"EXECUTION_ERROR","output":null,"lesson":"line\nline"}` {
+			continue // A null is unusual enough for encoding/json.
+		}
+		if !readPlain([]byte(body), got) {
+			t.Errorf("left to encoding/json: %s", body)
+		}
+	}
+}
+
+// agree fails unless the quick way either declines or gives what encoding/json gives.
+func agree(t *testing.T, body []byte) {
+	t.Helper()
+	for _, empty := range []plain{&Work{}, &Plan{}, &GraphCreated{}, &SubJobReported{}} {
+		kind := reflect.TypeOf(empty).Elem()
+		fast, slow := reflect.New(kind).Interface(), reflect.New(kind).Interface()
+		if !readPlain(body, fast) {
+			continue
+		}
+		if err := json.Unmarshal(body, slow); err != nil {
+			t.Fatalf("%s takes %q, encoding/json says %v", kind, body, err)
+		}
+		if !reflect.DeepEqual(fast, slow) {
+			t.Fatalf("%s of %q\nquick %+v\nslow  %+v", kind, body, fast, slow)
+		}
+	}
+}
+
+func TestThePlainWayAgreesWithEncodingJSONAboutBrokenBodies(t *testing.T) {
+	for body := range plainBodies(t) {
+		for at := range len(body) {
+			agree(t, []byte(body[:at]))
+			agree(t, append([]byte(body[:at]), body[at+1:]...))
+			for _, c := range []byte("\x00 \"\\{}[]:,-0eEn\xff") {
+				changed := []byte(body)
+				changed[at] = c
+				agree(t, changed)
+			}
+		}
+	}
+}
+
+func FuzzPlainRead(f *testing.F) {
+	for body := range plainBodies(f) {
+		f.Add([]byte(body))
+	}
+	for _, body := range []string{
+		`{}`, `{ }`, `{"goal":"a","goal":"b"}`, `{"Goal":"a"}`, `{"goal":null}`, `{"run":01}`, `{"run":-0}`, `{"run":1e3}`, `{"run": - 1}`,
+		`{"results":{"a":{"run":1},"a":{"run":2}}}`, `{"output":{"a":1},"output":[2]}`, `{"spec":{"dependencies":["a",]}}`, `{"a":1}x`, "{\"goal\":\"\x01\"}",
+	} {
+		f.Add([]byte(body))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) { agree(t, body) })
+}
+
+func TestABodyThatIsUnusualIsReadAllTheSame(t *testing.T) {
+	w := &Work{Goal: "old", Lessons: []string{"old"}}
+	err := ReadWork([]byte("{\"Goal\": \"g\", \"later\": [1], \"run\": 3, \"session\": null}"), w)
+	if err != nil || w.Goal != "g" || w.Run != 3 || w.Lessons != nil {
+		t.Fatalf("%+v, %v", w, err)
+	}
+	if err := ReadWork([]byte(`{"goal":`), w); err == nil {
+		t.Fatal("a torn body was taken")
+	}
+	p := &Plan{}
+	err = ReadPlan(bytes.TrimSpace([]byte(" {\"subjobs\":[{\"id\":\"a\",\"goal\":\"g\",\"when\":\"b.x > 1\"}],\"reason\":\"r\"} ")), p)
+	if err != nil || len(p.SubJobs) != 1 || p.SubJobs[0].When == "" || p.Reason != "r" {
+		t.Fatalf("%+v, %v", p, err)
+	}
+}
