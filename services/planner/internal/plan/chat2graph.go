@@ -8,9 +8,11 @@ import (
 
 // chat2Graph reads {"subtask_1":{…}}: the keys are the ids, and six fields are required of each.
 func (d *draft) chat2Graph(r reader) {
-	for _, id := range r.keys {
-		r.used[id] = true
-		if task, ok := d.read(r.values[id], id); ok {
+	for i := range r.fields {
+		f := &r.fields[i]
+		id := f.key
+		f.used = true
+		if task, ok := d.read(f.value, id); ok {
 			d.steps = append(d.steps, task.subtask(id))
 		}
 	}
@@ -26,7 +28,7 @@ func (r *reader) subtask(id string) step {
 		ID: id, Goal: r.text("goal"), Context: r.text("context"), CompletionCriteria: r.text("completion_criteria"),
 		Dependencies: r.words("dependencies"), Expert: r.text("assigned_expert"), Thinking: r.text("thinking"),
 	}
-	for _, key := range r.keys {
+	for _, key := range r.keys() {
 		if strings.HasPrefix(key, "language") {
 			s.Language = r.text(key)
 		}

@@ -67,7 +67,7 @@ func (d *draft) decode(raw []byte) (ok bool) {
 		if err != nil {
 			return false
 		}
-		return d.decodeObject(reader{draft: d, object: o, used: map[string]bool{}})
+		return d.decodeObject(reader{draft: d, object: o})
 	}
 	d.faults.add(events.CodeMalformed, "", "the plan is "+nameOf(value)+", expected an object or a list", emptyHint)
 	return false
@@ -89,9 +89,7 @@ func (d *draft) decodeList(raw json.RawMessage) bool {
 			name = "tasks"
 		}
 	}
-	r := reader{draft: d, used: map[string]bool{}, object: object{
-		keys: []string{name}, values: map[string]json.RawMessage{name: raw},
-	}}
+	r := reader{draft: d, object: object{fields: []field{{key: name, value: raw}}}}
 	return d.decodeObject(r)
 }
 
@@ -103,7 +101,7 @@ func (d *draft) decodeObject(r reader) bool {
 	case r.has("tasks"):
 		d.dialect = ValueCell
 		d.valueCell(r)
-	case r.has("steps") && hasTexts(r.values["steps"]):
+	case r.has("steps") && hasTexts(r.get("steps")):
 		d.dialect = OpenManus
 		d.openManus(r)
 	case r.has("steps"):
@@ -112,10 +110,10 @@ func (d *draft) decodeObject(r reader) bool {
 	case looksDecomposed(r.object):
 		d.dialect = Chat2Graph
 		d.chat2Graph(r)
-	case len(r.keys) == 0:
+	case len(r.fields) == 0:
 		d.faults.add(events.CodeMissing, "", "the plan is empty", emptyHint)
 	default:
-		d.faults.add(events.CodeMalformed, "", "no known form of a plan; its fields are "+some(r.keys, 8),
+		d.faults.add(events.CodeMalformed, "", "no known form of a plan; its fields are "+some(r.keys(), 8),
 			"the forms are known by subjobs (native), subtask_1 (chat2graph), steps (deer-go, openmanus) and tasks (valuecell)")
 	}
 	if d.dialect != Chat2Graph {
@@ -132,11 +130,11 @@ func hasTexts(raw json.RawMessage) bool {
 
 // looksDecomposed is true for an object whose values are tasks, or whose first key is a "subtask".
 func looksDecomposed(o object) bool {
-	for _, key := range o.keys {
-		if strings.HasPrefix(key, "subtask") {
+	for i := range o.fields {
+		if strings.HasPrefix(o.fields[i].key, "subtask") {
 			return true
 		}
-		task, err := readObject(o.values[key])
+		task, err := readObject(o.fields[i].value)
 		if err == nil && (task.has("goal") || task.has("assigned_expert")) {
 			return true
 		}
@@ -154,6 +152,8 @@ func (r *reader) tell() {
 // passOver names fields of a dialect that are known to mean nothing here.
 func (r *reader) passOver(names ...string) {
 	for _, name := range names {
-		r.used[name] = true
+		if i := r.find(name); i >= 0 {
+			r.fields[i].used = true
+		}
 	}
 }

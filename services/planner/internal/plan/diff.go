@@ -109,14 +109,14 @@ func fieldsOf(value any) object {
 
 func changes(before, after object) []FieldChange {
 	var list []FieldChange
-	for _, name := range before.keys {
-		if string(before.values[name]) != string(after.values[name]) {
-			list = append(list, FieldChange{Field: name, Before: before.values[name], After: after.values[name]})
+	for _, f := range before.fields {
+		if now := after.get(f.key); string(f.value) != string(now) {
+			list = append(list, FieldChange{Field: f.key, Before: f.value, After: now})
 		}
 	}
-	for _, name := range after.keys {
-		if !before.has(name) {
-			list = append(list, FieldChange{Field: name, After: after.values[name]})
+	for _, f := range after.fields {
+		if !before.has(f.key) {
+			list = append(list, FieldChange{Field: f.key, After: f.value})
 		}
 	}
 	return list

@@ -12,46 +12,100 @@ import (
 
 // object is a JSON object in its given order, with the keys that it gives twice.
 type object struct {
-	keys   []string
-	values map[string]json.RawMessage
+	fields []field
+	// places finds the fields of a large object; a small one is looked through.
+	places map[string]int
 	twice  []string
 }
 
+// field is one of an object; used is true once somebody has asked for it.
+type field struct {
+	key   string
+	value json.RawMessage
+	used  bool
+}
+
+// smallObject is how many fields are looked through quicker than they are found in a map.
+const smallObject = 24
+
 var errNoObject = errors.New("not a JSON object")
 
-// readObject reads the outermost level of an object. The first of two equal keys wins.
+// readObject reads the outermost level of an object. The first of two equal keys wins. Values are part of raw; they are
+// as valid as raw is.
 func readObject(raw json.RawMessage) (object, error) {
-	o := object{values: map[string]json.RawMessage{}}
+	var o object
 	if kindOf(raw) != '{' {
 		return o, errNoObject
 	}
-	d := json.NewDecoder(bytes.NewReader(raw))
-	if _, err := d.Token(); err != nil {
-		return o, err
-	}
-	for d.More() {
-		token, err := d.Token()
-		if err != nil {
-			return o, err
+	c := cutter{text: raw}
+	c.next('{')
+	for first := true; !c.next('}'); first = false {
+		if !first && !c.next(',') {
+			return o, errNoObject
 		}
-		key, _ := token.(string)
-		var value json.RawMessage
-		if err := d.Decode(&value); err != nil {
-			return o, err
+		key, ok := c.key()
+		if !ok || !c.next(':') {
+			return o, errNoObject
 		}
-		if _, again := o.values[key]; again {
-			o.twice = append(o.twice, key)
-			continue
+		value := c.value()
+		if len(value) == 0 {
+			return o, errNoObject
 		}
-		o.keys = append(o.keys, key)
-		o.values[key] = value
+		o.put(key, value)
 	}
 	return o, nil
 }
 
-func (o *object) has(name string) bool {
-	_, ok := o.values[name]
-	return ok
+func (o *object) put(key string, value json.RawMessage) {
+	if o.find(key) >= 0 {
+		o.twice = append(o.twice, key)
+		return
+	}
+	o.fields = append(o.fields, field{key: key, value: value})
+	switch n := len(o.fields); {
+	case n == smallObject:
+		o.places = make(map[string]int, 2*n)
+		for i := range o.fields {
+			o.places[o.fields[i].key] = i
+		}
+	case n > smallObject:
+		o.places[key] = n - 1
+	}
+}
+
+// find is the place of a field, -1 without one.
+func (o *object) find(name string) int {
+	if o.places != nil {
+		if i, ok := o.places[name]; ok {
+			return i
+		}
+		return -1
+	}
+	for i := range o.fields {
+		if o.fields[i].key == name {
+			return i
+		}
+	}
+	return -1
+}
+
+func (o *object) has(name string) bool { return o.find(name) >= 0 }
+
+// get gives a raw value, nil without the field.
+func (o *object) get(name string) json.RawMessage {
+	if i := o.find(name); i >= 0 {
+		return o.fields[i].value
+	}
+	return nil
+}
+
+// keys lists the names in their order.
+func (o *object) keys() []string {
+	names := make([]string, len(o.fields))
+	for i := range o.fields {
+		names[i] = o.fields[i].key
+	}
+	return names
 }
 
 // kindOf is the first byte of a value behind blanks: '{', '[', '"', a digit, '-', 't', 'f', 'n', or 0 for nothing.
@@ -70,7 +124,6 @@ type reader struct {
 	object
 	// path is the place of the object, "subjobs[2]", empty for the root.
 	path string
-	used map[string]bool
 }
 
 // read opens an object at a place; ok is false, and the fault noted, when there is none.
@@ -80,7 +133,7 @@ func (d *draft) read(raw json.RawMessage, path string) (r reader, ok bool) {
 		d.faults.add(events.CodeInvalid, path, "is "+nameOf(raw)+", expected an object", "write {…} here")
 		return r, false
 	}
-	r = reader{draft: d, object: o, path: path, used: map[string]bool{}}
+	r = reader{draft: d, object: o, path: path}
 	r.doubled()
 	return r, true
 }
@@ -101,9 +154,13 @@ func join(path, key string) string {
 
 // value gives the raw value of a field; null counts as absent.
 func (r *reader) value(name string) (json.RawMessage, bool) {
-	r.used[name] = true
-	raw, ok := r.values[name]
-	return raw, ok && kindOf(raw) != 'n'
+	i := r.find(name)
+	if i < 0 {
+		return nil, false
+	}
+	f := &r.fields[i]
+	f.used = true
+	return f.value, kindOf(f.value) != 'n'
 }
 
 // text reads a text. Numbers become their digits; lists and objects are coerced with a warning, as a list of lines
@@ -116,6 +173,9 @@ func (r *reader) text(name string) string {
 	var text string
 	switch kindOf(raw) {
 	case '"':
+		if plain, ok := plainText(raw); ok {
+			return plain
+		}
 		if err := json.Unmarshal(raw, &text); err != nil {
 			r.wrong(name, raw, "a text")
 		}
@@ -175,8 +235,14 @@ func (r *reader) count(name string) *int {
 
 // list reads the raw items of a list.
 func (r *reader) list(name string) []json.RawMessage {
-	var items []json.RawMessage
-	r.into(name, "a list", &items)
+	raw, ok := r.value(name)
+	if !ok {
+		return nil
+	}
+	items, ok := cutList(raw)
+	if !ok {
+		r.wrong(name, raw, "a list")
+	}
 	return items
 }
 
@@ -196,7 +262,10 @@ func (r *reader) words(name string) []string {
 func scalar(raw json.RawMessage) (string, bool) {
 	switch c := kindOf(raw); {
 	case c == '"':
-		var text string
+		text, ok := plainText(raw)
+		if ok {
+			return text, true
+		}
 		err := json.Unmarshal(raw, &text)
 		return text, err == nil
 	case c == '-' || c >= '0' && c <= '9':
@@ -228,9 +297,9 @@ func (r *reader) wrong(name string, raw json.RawMessage, want string) {
 // unread lists the fields that nobody asked for, in their order.
 func (r *reader) unread() []string {
 	var left []string
-	for _, key := range r.keys {
-		if !r.used[key] {
-			left = append(left, key)
+	for i := range r.fields {
+		if !r.fields[i].used {
+			left = append(left, r.fields[i].key)
 		}
 	}
 	return left

@@ -1,0 +1,124 @@
+package plan
+
+import (
+	"bytes"
+	"encoding/json"
+	"unicode/utf8"
+)
+
+// cutter cuts a valid JSON text into its parts without copying them. In a text that is not valid it stops somewhere, and
+// what it gives is not valid either.
+type cutter struct {
+	text []byte
+	at   int
+}
+
+// next passes over a byte if it is the next one that is no blank.
+func (c *cutter) next(b byte) bool {
+	for c.at < len(c.text) {
+		switch c.text[c.at] {
+		case ' ', '\t', '\n', '\r':
+			c.at++
+		case b:
+			c.at++
+			return true
+		default:
+			return false
+		}
+	}
+	return false
+}
+
+// key reads a string.
+func (c *cutter) key() (string, bool) {
+	raw := c.value()
+	if key, ok := plainText(raw); ok {
+		return key, true
+	}
+	var key string
+	return key, len(raw) > 0 && raw[0] == '"' && json.Unmarshal(raw, &key) == nil
+}
+
+// value gives the next value, empty when there is none.
+func (c *cutter) value() json.RawMessage {
+	for c.at < len(c.text) && bytes.IndexByte(blanks, c.text[c.at]) >= 0 {
+		c.at++
+	}
+	start, depth := c.at, 0
+	for c.at < len(c.text) {
+		switch b := c.text[c.at]; {
+		case b == '"':
+			c.pass()
+		case b == '{' || b == '[':
+			depth++
+			c.at++
+		case depth > 0:
+			if b == '}' || b == ']' {
+				depth--
+			}
+			c.at++
+		case bytes.IndexByte(ends, b) >= 0:
+			return c.text[start:c.at:c.at]
+		default: // A number or a word goes on.
+			c.at++
+			continue
+		}
+		if depth == 0 {
+			break
+		}
+	}
+	return c.text[start:c.at:c.at]
+}
+
+var (
+	blanks = []byte(" \t\r\n")
+	ends   = []byte(" \t\r\n,:}]")
+)
+
+// pass goes behind the string that begins here.
+func (c *cutter) pass() {
+	for c.at++; c.at < len(c.text); c.at++ {
+		switch c.text[c.at] {
+		case '\\':
+			c.at++
+		case '"':
+			c.at++
+			return
+		}
+	}
+	c.at = len(c.text)
+}
+
+// cutList gives the items of a list.
+func cutList(raw json.RawMessage) (items []json.RawMessage, ok bool) {
+	c := cutter{text: raw}
+	if !c.next('[') {
+		return nil, false
+	}
+	for first := true; !c.next(']'); first = false {
+		if !first && !c.next(',') {
+			return nil, false
+		}
+		item := c.value()
+		if len(item) == 0 {
+			return nil, false
+		}
+		items = append(items, item)
+	}
+	return items, true
+}
+
+// plainText reads a string that has no escapes and is valid UTF-8.
+func plainText(raw json.RawMessage) (string, bool) {
+	raw = bytes.TrimSpace(raw)
+	if len(raw) < 2 || raw[0] != '"' || raw[len(raw)-1] != '"' {
+		return "", false
+	}
+	text := raw[1 : len(raw)-1]
+	for _, b := range text {
+		if b == '"' || b == '\\' || b < ' ' {
+			return "", false
+		}
+	}
+	return string(text), utf8.Valid(text)
+}
