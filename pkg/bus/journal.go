@@ -57,7 +57,7 @@ func (j Journal) Append(ctx context.Context, r events.JournalRecord, last uint64
 // AppendAsync is Append without waiting.
 func (j Journal) AppendAsync(r events.JournalRecord, last uint64) Ack {
 	subject := j.bus.names.JournalOf(j.job, j.subjob)
-	body, err := json.Marshal(r)
+	body, err := events.Marshal(&r)
 	if err != nil {
 		return failed(subject, fmt.Errorf("encode journal record: %w", err))
 	}

@@ -56,13 +56,11 @@ type Event struct {
 
 // Encode writes an event in binary mode. It fails only for a payload that cannot be JSON.
 func Encode(n Names, e Event) (Message, error) {
-	body, err := json.Marshal(e.Data)
+	body, err := Marshal(e.Data)
 	if err != nil {
 		return Message{}, fmt.Errorf("encode %s: %w", e.Kind, err)
 	}
-	m := Message{Body: body, Header: map[string][]string{
-		HeaderSpec: {"1.0"}, HeaderID: {e.ID}, HeaderSource: {e.Source}, HeaderType: {e.Kind.Type()},
-	}}
+	m := Message{Body: body, Header: Header(HeaderSpec, "1.0", HeaderID, e.ID, HeaderSource, e.Source, HeaderType, e.Kind.Type())}
 	if e.Trace != "" {
 		m.Header[HeaderTrace] = []string{e.Trace}
 	}

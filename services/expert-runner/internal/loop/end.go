@@ -87,12 +87,12 @@ var errNoJSON = errors.New("the report cannot be encoded")
 func (r *run) say(e task.Ending, event events.Event) error {
 	var kept Pending
 	if r.hold != nil && !e.Unsafe {
-		body, err := json.Marshal(event.Data)
+		body, err := events.Marshal(event.Data)
 		if err != nil {
 			return errors.Join(errNoJSON, err)
 		}
 		kept = r.hold.report(r.Record(e, r.loop.Owner, body))
-		event.Data = json.RawMessage(body)
+		event.Data = events.Verbatim(body)
 	}
 	said, err := r.loop.Log.Once(event)
 	if err != nil {

@@ -111,7 +111,6 @@ func (l *Loop) handle(work, intake context.Context, d *Delivery) error {
 		l.settled(d, d.Receipt.Term("its subject names no run"))
 		return nil
 	}
-	log := l.Logger.With("job", w.Job, "subjob", w.SubJob, "run", w.Run)
 	e, outcome, err := l.answer(work, intake, w, fault)
 	if err == nil {
 		e.Trace = d.Get(events.HeaderTrace)
@@ -122,14 +121,14 @@ func (l *Loop) handle(work, intake context.Context, d *Delivery) error {
 	case errors.As(err, &dead):
 		return dead
 	case err != nil:
-		log.Warn("planning is tried again", "error", err)
+		l.log(w).Warn("planning is tried again", "error", err)
 		l.settled(d, d.Receipt.Nak(backOff(d.Count)))
 		return nil
 	}
 	l.settled(d, d.Receipt.Ack())
 	outcome.Took = time.Since(started)
 	l.Meter.Decided(outcome)
-	tell(log, outcome)
+	l.tell(work, w, outcome)
 	return l.Hook.at(AtAcked)
 }
 
@@ -160,7 +159,15 @@ func backOff(count int) time.Duration {
 	return min(30*time.Second, 500*time.Millisecond<<min(max(count, 1)-1, 6))
 }
 
-func tell(log *slog.Logger, o Outcome) {
+func (l *Loop) log(w *events.Work) *slog.Logger {
+	return l.Logger.With("job", w.Job, "subjob", w.SubJob, "run", w.Run)
+}
+
+func (l *Loop) tell(ctx context.Context, w *events.Work, o Outcome) {
+	if !l.Logger.Enabled(ctx, slog.LevelInfo) {
+		return
+	}
+	log := l.log(w)
 	switch {
 	case o.Repeated:
 		log.Debug("planning was answered before")

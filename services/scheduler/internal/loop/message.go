@@ -13,8 +13,12 @@ import (
 // also holds the kind.
 func (p *Partition) fact(job string, cmd *graph.Command) (events.Message, error) {
 	key := strings.TrimPrefix(cmd.Key, string(cmd.Fact)+"~")
+	data := cmd.Data
+	if kept, ok := data.(json.RawMessage); ok {
+		data = events.Verbatim(kept)
+	}
 	return events.Encode(p.Names, events.Event{
-		Kind: cmd.Fact, ID: factID(job, cmd.Fact, key), Job: job, Key: key, Source: source, Data: cmd.Data,
+		Kind: cmd.Fact, ID: factID(job, cmd.Fact, key), Job: job, Key: key, Source: source, Data: data,
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strconv"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
@@ -25,10 +26,8 @@ func (p *Partition) work(ctx context.Context, j *job, cmd *graph.Command) (event
 	id := runID(j.id, "subjob.issued", cmd.SubJob, cmd.Run)
 	return events.Message{
 		Subject: p.Names.WorkFor(cmd.Order.Pool, cmd.Order.Expert, j.id, cmd.SubJob, cmd.Run),
-		Header: map[string][]string{
-			events.HeaderSpec: {"1.0"}, events.HeaderID: {id}, events.HeaderSource: {source},
-			events.HeaderType: {workType}, events.HeaderMsgID: {id},
-		},
+		Header: events.Header(events.HeaderSpec, "1.0", events.HeaderID, id, events.HeaderSource, source,
+			events.HeaderType, workType, events.HeaderMsgID, id),
 		Body: body,
 	}, nil
 }
@@ -70,7 +69,7 @@ func (p *Partition) order(ctx context.Context, j *job, cmd *graph.Command) (*eve
 	return w, nil
 }
 
-func reportID(job, subjob string, run int) string { return fmt.Sprintf("%s/%s/%d", job, subjob, run) }
+func reportID(job, subjob string, run int) string { return job + "/" + subjob + "/" + strconv.Itoa(run) }
 
 // requested is what was asked for.
 func (p *Partition) requested(ctx context.Context, j *job) (*events.JobRequested, error) {
@@ -172,7 +171,7 @@ func (f *fact) lesson() string {
 
 // fit writes work as a message that is not too large: what does not fit goes by reference, the results first.
 func (p *Partition) fit(ctx context.Context, w *events.Work) ([]byte, error) {
-	body, err := json.Marshal(w)
+	body, err := events.Marshal(w)
 	if err != nil {
 		return nil, fmt.Errorf("encode work: %w", err)
 	}
@@ -205,7 +204,7 @@ func (p *Partition) fit(ctx context.Context, w *events.Work) ([]byte, error) {
 		if err := step(); err != nil {
 			return nil, err
 		}
-		if body, err = json.Marshal(w); err != nil {
+		if body, err = events.Marshal(w); err != nil {
 			return nil, fmt.Errorf("encode work: %w", err)
 		}
 	}

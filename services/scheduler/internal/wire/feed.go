@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/loop"
 )
 
@@ -76,7 +78,7 @@ func (f *Feed) batch(list []bus.Delivery) loop.Batch {
 	b := loop.Batch{Deliveries: make([]loop.Delivery, len(list)), Fresh: f.fresh.Swap(false)}
 	for i := range list {
 		d := &list[i]
-		e, ok := d.Event()
+		e, ok := f.event(d)
 		if !ok {
 			e.Job, e.Seq = "", d.Seq()
 		}
@@ -85,4 +87,16 @@ func (f *Feed) batch(list []bus.Delivery) loop.Batch {
 		}
 	}
 	return b
+}
+
+// advanced marks the subjects of job.advanced; no id has a dot.
+const advanced = "." + string(events.KindJobAdvanced) + "."
+
+// event decodes a delivery. Of job.advanced, which the scheduler itself states for others, only the subject is read.
+func (f *Feed) event(d *bus.Delivery) (events.Event, bool) {
+	if subject := d.Message().Subject; strings.Contains(subject, advanced) {
+		at, ok := f.bus.Names().Parse(subject)
+		return events.Event{Kind: at.Kind, Job: at.Job, Key: at.ID, Seq: d.Seq(), Time: d.Time()}, ok
+	}
+	return d.Event()
 }
