@@ -11,17 +11,19 @@ const mostIdle = 256
 // crew runs deliveries, each in a goroutine that it has to itself. Goroutines are kept for the next delivery: a new one
 // grows its stack anew for each.
 type crew struct {
+	turn func() *Delivery
 	do   func(*Delivery)
-	work chan *Delivery // Unbuffered: a send finds a goroutine that waits, or there is none.
+	work chan *Delivery // Unbuffered: a send finds a goroutine that waits, or there is none. Nil is the turn to take work.
 	idle atomic.Int32
 	all  sync.WaitGroup
 }
 
-func newCrew(do func(*Delivery)) *crew {
-	return &crew{do: do, work: make(chan *Delivery)}
+// newCrew makes a crew. do runs a delivery; turn takes work and gives what is to be run by the same goroutine, or nil.
+func newCrew(turn func() *Delivery, do func(*Delivery)) *crew {
+	return &crew{turn: turn, do: do, work: make(chan *Delivery)}
 }
 
-// run begins a delivery.
+// run begins a delivery, or with nil the turn to take work.
 func (c *crew) run(d *Delivery) {
 	select {
 	case c.work <- d:
@@ -32,7 +34,12 @@ func (c *crew) run(d *Delivery) {
 
 func (c *crew) serve(d *Delivery) {
 	for more := true; more; {
-		c.do(d)
+		if d == nil {
+			d = c.turn()
+		}
+		if d != nil {
+			c.do(d)
+		}
 		if c.idle.Add(1) > mostIdle {
 			c.idle.Add(-1)
 			return

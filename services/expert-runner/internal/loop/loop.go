@@ -74,31 +74,55 @@ func New(s Settings) *Loop {
 // are killed and handed back then. window bounds the messages in hand while runs are quick; else there are as many as may
 // work at once. It returns when nothing is left; an error is the source's.
 func (l *Loop) Run(work, intake context.Context, source Source, window int) error {
-	hands := newTide(l.Concurrency, window)
-	runs := newCrew(func(d *Delivery) {
+	t := &taker{loop: l, intake: intake, source: source, hands: newTide(l.Concurrency, window), ended: make(chan error, 1)}
+	t.runs = newCrew(t.turn, func(d *Delivery) {
 		quick := false
-		defer func() { hands.done(quick) }()
+		defer func() { t.hands.done(quick) }()
 		quick = l.handle(work, d)
 	})
-	defer runs.rest()
-	defer source.Stop()
-	for {
-		free, err := hands.take(intake, maxBatch)
-		if err != nil {
-			return nil
-		}
-		batch, err := source.Next(intake, free)
-		hands.give(free - len(batch))
-		if err != nil && intake.Err() == nil && !errors.Is(err, context.Canceled) {
-			return fmt.Errorf("take work: %w", err)
-		}
-		for i := range batch {
-			runs.run(&batch[i])
-		}
-		if intake.Err() != nil {
-			return nil
-		}
+	t.runs.run(nil)
+	err := <-t.ended
+	source.Stop()
+	t.runs.rest()
+	return err
+}
+
+// taker takes work, turn by turn. Whoever has the turn runs the first delivery that it brings by itself, and gives the turn
+// to another: nothing has to be handed over between the arrival of work and its beginning.
+type taker struct {
+	loop   *Loop
+	intake context.Context
+	source Source
+	hands  *tide
+	runs   *crew
+	ended  chan error // Has room for the one result there will be.
+}
+
+// turn takes one batch and gives its first delivery; nil at the end of intake, and of the source.
+func (t *taker) turn() *Delivery {
+	free, err := t.hands.take(t.intake, maxBatch)
+	if err != nil {
+		t.ended <- nil
+		return nil
 	}
+	batch, err := t.source.Next(t.intake, free)
+	t.hands.give(free - len(batch))
+	if err != nil && t.intake.Err() == nil && !errors.Is(err, context.Canceled) {
+		t.ended <- fmt.Errorf("take work: %w", err)
+		return nil
+	}
+	for i := 1; i < len(batch); i++ {
+		t.runs.run(&batch[i])
+	}
+	if t.intake.Err() != nil {
+		t.ended <- nil
+	} else {
+		t.runs.run(nil)
+	}
+	if len(batch) == 0 {
+		return nil
+	}
+	return &batch[0]
 }
 
 // maxBatch bounds the messages taken at once.

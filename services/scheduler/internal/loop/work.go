@@ -69,7 +69,9 @@ func (p *Partition) order(ctx context.Context, j *job, cmd *graph.Command) (*eve
 	return w, nil
 }
 
-func reportID(job, subjob string, run int) string { return job + "/" + subjob + "/" + strconv.Itoa(run) }
+func reportID(job, subjob string, run int) string {
+	return job + "/" + subjob + "/" + strconv.Itoa(run)
+}
 
 // requested is what was asked for.
 func (p *Partition) requested(ctx context.Context, j *job) (*events.JobRequested, error) {
