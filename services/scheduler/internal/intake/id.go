@@ -1,7 +1,6 @@
 package intake
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/base32"
 	"encoding/hex"
@@ -64,16 +63,7 @@ func digestOf(r *events.Request) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.UseNumber()
-	var value any
-	if err := d.Decode(&value); err != nil {
-		return "", err
-	}
-	if data, err = json.Marshal(value); err != nil {
-		return "", err
-	}
-	sum := sha256.Sum256(data)
+	sum := sha256.Sum256(canonical(data))
 	return hex.EncodeToString(sum[:]), nil
 }
 
