@@ -1,0 +1,129 @@
+package lenient
+
+import (
+	"encoding/json"
+	"errors"
+)
+
+// Sentinels for callers, who branch on them.
+var (
+	// ErrNoJSON says that the text holds nothing that could be meant as JSON.
+	ErrNoJSON = errors.New("no JSON in the text")
+	// ErrTruncated says that the text ends inside the JSON, or before it began. What could be closed comes with it.
+	ErrTruncated = errors.New("JSON is cut off")
+	// ErrNoFit says that there is JSON, but none that Fits accepts. The most likely one comes with it.
+	ErrNoFit = errors.New("no JSON in the text fits")
+	// ErrTooDeep says that values are nested deeper than MaxDepth.
+	ErrTooDeep = errors.New("JSON is nested too deep")
+	// ErrTooLarge says that the text is longer than MaxBytes.
+	ErrTooLarge = errors.New("text is too large")
+)
+
+// Options say what to look for. The zero value reads the most likely object or array.
+type Options struct {
+	// Fits accepts the JSON that is wanted; nil accepts any. It is asked once per candidate, from the last one on.
+	Fits func(json.RawMessage) bool
+	// Tags are names such as "deliverable": what stands between <deliverable> and </deliverable>, in any case, is taken
+	// before anything else. A tag that is missing or not closed does no harm.
+	Tags []string
+	// PayloadStart and PayloadEnd enclose raw text that stands for a string value. Empty means DefaultPayloadStart and
+	// DefaultPayloadEnd.
+	PayloadStart string
+	// PayloadEnd closes what PayloadStart opens.
+	PayloadEnd string
+	// MaxBytes limits the text; 0 means DefaultMaxBytes.
+	MaxBytes int
+	// MaxDepth limits the nesting; 0 means DefaultMaxDepth, more than MaxMaxDepth is taken as that.
+	MaxDepth int
+}
+
+const (
+	// DefaultPayloadStart opens raw text.
+	DefaultPayloadStart = "__PAYLOAD_START__"
+	// DefaultPayloadEnd closes raw text.
+	DefaultPayloadEnd = "__PAYLOAD_END__"
+	// DefaultMaxBytes is far above what a model writes in one answer.
+	DefaultMaxBytes = 8 << 20
+	// DefaultMaxDepth is far above what a model nests on purpose.
+	DefaultMaxDepth = 1000
+	// MaxMaxDepth is where encoding/json refuses to read.
+	MaxMaxDepth = 10000
+)
+
+// filled is the options with defaults in place of zeros.
+func (o Options) filled() Options {
+	if o.PayloadStart == "" || o.PayloadEnd == "" {
+		o.PayloadStart, o.PayloadEnd = DefaultPayloadStart, DefaultPayloadEnd
+	}
+	if o.MaxBytes <= 0 {
+		o.MaxBytes = DefaultMaxBytes
+	}
+	if o.MaxDepth <= 0 {
+		o.MaxDepth = DefaultMaxDepth
+	}
+	o.MaxDepth = min(o.MaxDepth, MaxMaxDepth)
+	return o
+}
+
+// Object accepts objects only; it is a ready-made Fits. It also lets an object be found that was written as the
+// content of a JSON string.
+func Object(value json.RawMessage) bool { return len(value) > 0 && value[0] == '{' }
+
+// Array accepts arrays only; it is a ready-made Fits.
+func Array(value json.RawMessage) bool { return len(value) > 0 && value[0] == '[' }
+
+// Read finds the JSON that a text is about: the last that Fits accepts, or without Fits the last of the most likely
+// kind (in a tag before outside, objects before lists, whole before cut, in a fence before in prose). The value is
+// compact. Errors are the sentinels of this package; with ErrTruncated and ErrNoFit there may be a value.
+func Read[Text ~string | ~[]byte](text Text, o Options) (json.RawMessage, Notes, error) {
+	o = o.filled()
+	found, err := readAll(string(text), o)
+	if err != nil {
+		return nil, nil, err
+	}
+	best, err := choose(found, o.Fits)
+	return best.JSON, best.Notes, err
+}
+
+// ReadAll finds every JSON value of the text outside thinking, in its order, at most the last 4096. Those that were cut
+// say so. The error is nil as soon as there is one.
+func ReadAll[Text ~string | ~[]byte](text Text, o Options) ([]Value, error) {
+	return readAll(string(text), o.filled())
+}
+
+// maxEncodings bounds how often JSON is looked for in a string of JSON.
+const maxEncodings = 3
+
+// readAll finds the values of a text, looking into a text that is one string when nobody wants a string.
+func readAll(text string, o Options) ([]Value, error) {
+	found, _, err := read(text, o)
+	return found, err
+}
+
+// read is readAll with the number of its steps.
+func read(text string, o Options) ([]Value, int, error) {
+	steps, start := 0, text
+	for level := 0; ; level++ {
+		s := scanner{opts: &o, src: text, p: parser{opts: &o, src: text}}
+		found, err := s.all()
+		steps += s.p.steps
+		if level > 0 && len(found) == 0 {
+			return []Value{{JSON: json.RawMessage(start), End: len(start)}}, steps, nil
+		}
+		for i := range found {
+			if level > 0 {
+				found[i].Start, found[i].End = 0, len(start)
+				found[i].Notes = Notes{{Kind: Encoded, At: 0, Count: level}}
+			}
+		}
+		inside, encoded := "", len(found) == 1 && found[0].JSON[0] == '"' && !found[0].Cut
+		if level == maxEncodings || err != nil || !encoded || o.Fits == nil || o.Fits(found[0].JSON) ||
+			json.Unmarshal(found[0].JSON, &inside) != nil {
+			return found, steps, err
+		}
+		if level == 0 {
+			start = string(found[0].JSON)
+		}
+		text = inside
+	}
+}

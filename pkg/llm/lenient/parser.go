@@ -1,0 +1,247 @@
+package lenient
+
+// want says what the grammar expects next.
+type want byte
+
+const (
+	wantValue want = iota
+	wantKey
+	wantColon
+	wantNext
+)
+
+// frame is one open bracket.
+type frame struct {
+	// mark is '{', '[' or '(' for a tuple; at is where its bracket stands in the output.
+	mark byte
+	at   int
+	// n counts what was written in it; member is the length of the output before the last of it.
+	n, member int
+	// doubled counts braces that were written twice, as templates do; each wants a second closing one.
+	doubled int
+	// comma says that a comma was just read; commas that there was any.
+	comma, commas bool
+}
+
+// parser reads one value from one place of the text, without recursion. It writes compact JSON as it goes, so that at
+// any moment the output plus the missing closers is valid.
+type parser struct {
+	opts *Options
+	src  string
+	pos  int
+	out  []byte
+	// stack are the open brackets, open counts them by closer.
+	stack []frame
+	open  [3]int
+	want  want
+	// text says that the last value was a string, to which a piece may be joined.
+	text  bool
+	notes Notes
+	// strict makes the first repair a failure: the way to learn whether there is anything to repair.
+	strict, failed bool
+	// opened is where the last string began, closed where the last one that was closed began. Before trusted, quotes do
+	// what they do in JSON: a strict reader has come past the string there.
+	opened, closed, trusted int
+	// ended, cut and deep say how it went: the value is complete, the text ended in it, it is nested too deep.
+	ended, cut, deep bool
+	// round says that there were round brackets, which leave blanks in the output.
+	round bool
+	// headless says that the outermost brace was put in front.
+	headless bool
+	// steps counts what was looked at, to prove that the time is linear.
+	steps int
+}
+
+// reset makes the parser ready for the value at an offset.
+func (p *parser) reset(at int, strict bool) {
+	*p = parser{opts: p.opts, src: p.src, pos: at, strict: strict, steps: p.steps, out: p.out[:0], stack: p.stack[:0], closed: at}
+}
+
+// note records a repair, or ends a strict reading.
+func (p *parser) note(kind Kind, at int) {
+	if p.strict {
+		p.failed = true
+		return
+	}
+	p.notes.add(kind, at)
+}
+
+// top is the innermost open bracket, nil outside all.
+func (p *parser) top() *frame {
+	if len(p.stack) == 0 {
+		return nil
+	}
+	return &p.stack[len(p.stack)-1]
+}
+
+// inObject reports whether the innermost bracket is a brace.
+func (p *parser) inObject() bool {
+	top := p.top()
+	return top != nil && top.mark == '{'
+}
+
+// run reads until the value is complete, cut or given up.
+func (p *parser) run() {
+	for !p.ended && !p.failed && !p.deep {
+		p.steps++
+		p.space()
+		if p.failed {
+			return
+		}
+		if p.pos >= len(p.src) {
+			p.cutOff()
+			return
+		}
+		if !p.strict && p.frameEnds(p.pos) {
+			p.closeAll(MissingCloser)
+			return
+		}
+		switch p.want {
+		case wantKey:
+			p.key()
+		case wantColon:
+			p.colon()
+		case wantValue:
+			p.value()
+		case wantNext:
+			p.next()
+		}
+	}
+}
+
+// value reads the start of a value.
+func (p *parser) value() {
+	r, size := runeAt(p.src, p.pos)
+	mark, top := markOf(r), p.top()
+	switch {
+	case quoteOf(r) != noQuote:
+		p.begin()
+		p.string(false)
+	case isOpener(mark):
+		p.push(mark, r, size)
+	case isCloser(mark) && top != nil && top.mark != '{':
+		p.closer(mark, r, size)
+	case isCloser(mark) || mark == ',' && p.inObject():
+		p.null(MissingValue)
+	case mark == ',' && top != nil:
+		p.skip(ExtraComma, size)
+	case mark != 0:
+		p.skip(Junk, size)
+	case p.payload(p.pos):
+		p.rawPayload(p.pos)
+	case p.dots(p.pos) > 0:
+		p.ellipsis()
+	default:
+		p.word()
+	}
+}
+
+// next reads what stands behind a value.
+func (p *parser) next() {
+	r, size := runeAt(p.src, p.pos)
+	mark, top := markOf(r), p.top()
+	switch {
+	case mark == ',':
+		if r != ',' {
+			p.note(Punctuation, p.pos)
+		}
+		p.pos += size
+		top.comma, top.commas = true, true
+		p.want = wantValue
+		if top.mark == '{' {
+			p.want = wantKey
+		}
+	case isCloser(mark):
+		p.closer(mark, r, size)
+	case p.joins(r, size):
+		p.join()
+	case p.inObject() && p.keyAt(p.pos):
+		p.note(MissingComma, p.pos)
+		p.want = wantKey
+	case !p.inObject() && p.startsValue(p.pos):
+		p.note(MissingComma, p.pos)
+		p.want = wantValue
+	default:
+		p.junk(size)
+	}
+}
+
+// begin makes room for an element of an array; a member of an object has begun with its key.
+func (p *parser) begin() {
+	if top := p.top(); top != nil && top.mark != '{' {
+		p.element(top)
+	}
+}
+
+// element starts the next element or member.
+func (p *parser) element(top *frame) {
+	top.member = len(p.out)
+	if top.n > 0 {
+		p.out = append(p.out, ',')
+	}
+	top.n++
+	top.comma = false
+}
+
+// done ends a value.
+func (p *parser) done(text bool) {
+	p.text = text
+	p.want = wantNext
+	p.ended = len(p.stack) == 0
+}
+
+// null stands for a value that is missing; what shows that it is missing is left for the next step.
+func (p *parser) null(kind Kind) {
+	p.note(kind, p.pos)
+	if top := p.top(); top == nil {
+		p.failed = true
+		return
+	}
+	p.begin()
+	p.out = append(p.out, "null"...)
+	p.done(false)
+}
+
+// skip leaves out what stands here.
+func (p *parser) skip(kind Kind, size int) {
+	p.note(kind, p.pos)
+	p.pos += size
+}
+
+// junk leaves out a rune, and with it the word that it begins.
+func (p *parser) junk(size int) {
+	p.note(Junk, p.pos)
+	p.pos += size
+	for {
+		r, size := runeAt(p.src, p.pos)
+		if size == 0 || !isWord(r) {
+			return
+		}
+		p.steps++
+		p.pos += size
+	}
+}
+
+// ellipsis leaves out dots, and the name behind them that a spread has.
+func (p *parser) ellipsis() {
+	if p.want == wantValue && p.inObject() {
+		p.null(Ellipsis)
+	} else {
+		p.note(Ellipsis, p.pos)
+	}
+	p.pos += p.dots(p.pos)
+	for {
+		r, size := runeAt(p.src, p.pos)
+		if size == 0 || !isWord(r) && r != '…' {
+			break
+		}
+		p.steps++
+		p.pos += size
+	}
+	if p.want == wantNext || p.top() == nil {
+		return
+	}
+	if at := p.blanks(p.pos); at < len(p.src) && p.src[at] == ',' {
+		p.pos = at + 1
+	}
+}

@@ -1,0 +1,139 @@
+package lenient
+
+import (
+	"errors"
+	"strings"
+)
+
+// plausible reports whether a bracket begins JSON and not a remark; at is the first character behind it that shows.
+func (s *scanner) plausible(mark byte, at int) bool {
+	if at >= len(s.src) {
+		return true
+	}
+	r, size := runeAt(s.src, at)
+	inner := markOf(r)
+	framed := s.inFrame() || mark == '{' && s.p.blanks(s.tail) == s.pos
+	switch {
+	case mark == '{' && inner == '}', mark == '[' && inner == ']', s.p.commentAt(at) && r != '#':
+		return true
+	case mark == '{' && quoteOf(r) != noQuote:
+		return framed || s.p.quotedKeyAt(at)
+	case mark == '{' && at+1 < len(s.src) && strings.IndexByte("ubUB", s.src[at]) >= 0 && quoteOf(rune(s.src[at+1])) != noQuote:
+		return s.p.quotedKeyAt(at + 1)
+	case mark == '{':
+		return s.p.keyAt(at) || framed && (s.p.commentAt(at) || s.p.dots(at) > 0 || s.spacedKey(at))
+	case inner == '{':
+		return s.plausible('{', s.p.blanks(at+size)) || framed
+	case framed:
+		return true
+	}
+	return s.p.startsValue(at) && inner != '('
+}
+
+// spacedKey reports whether a key of several words starts at an offset.
+func (s *scanner) spacedKey(at int) bool {
+	for limit := at + maxAhead; at < len(s.src) && at < limit; at++ {
+		s.p.steps++
+		switch c := s.src[at]; {
+		case c == ':':
+			return true
+		case c == '\n' || c == '"' || markOf(rune(c)) != 0:
+			return false
+		}
+	}
+	return false
+}
+
+// headless reads an object whose opening brace is missing, at the start of the text or of a frame: models that are
+// given the brace as the start of their answer go on behind it.
+func (s *scanner) headless() {
+	at := s.p.blanks(s.pos)
+	if !s.startsMember(at) {
+		return
+	}
+	value := s.parse(at, true)
+	if s.p.deep {
+		return
+	}
+	s.pos = s.closers(at, &value)
+	s.keep(value)
+}
+
+// startsMember reports whether a whole key with its colon and the start of a value stand at an offset.
+func (s *scanner) startsMember(at int) bool {
+	if at >= len(s.src) || s.src[at] != '"' {
+		return false
+	}
+	end := strings.IndexByte(s.src[at+1:min(len(s.src), at+maxAhead)], '"')
+	s.p.steps += maxAhead
+	if end < 0 {
+		return false
+	}
+	colon := s.p.blanks(at + end + 2)
+	return colon < len(s.src) && s.src[colon] == ':' && s.p.startsValue(s.p.blanks(colon+1))
+}
+
+// isEscaped reports whether the quotes behind a bracket are written with a backslash, as inside a string: {\"a\": 1}.
+func (s *scanner) isEscaped(at int) bool {
+	for limit := at + maxAhead; at+1 < len(s.src) && at < limit; {
+		s.p.steps++
+		switch two := s.src[at : at+2]; {
+		case two == `\"`:
+			return !s.encoded && s.level < maxEncodings
+		case two == `\n`, two == `\t`, two == `\r`:
+			at += 2
+		case two[0] == ' ', two[0] == '{':
+			at++
+		default:
+			return false
+		}
+	}
+	return false
+}
+
+// escaped reads the rest of the text as the content of a JSON string without the quotes around, once. It reports
+// whether there was JSON.
+func (s *scanner) escaped() bool {
+	s.encoded = true
+	start := s.pos
+	rest := unescaped(s.src[start:])
+	s.p.steps += len(rest)
+	sub := scanner{opts: s.opts, src: rest, p: parser{opts: s.opts, src: rest}, level: s.level + 1}
+	found, err := sub.all()
+	s.p.steps += sub.p.steps
+	s.p.deep = errors.Is(err, ErrTooDeep)
+	for _, value := range found {
+		s.p.out, s.p.round = append(s.p.out[:0], value.JSON...), false
+		s.keep(Value{Start: start, End: len(s.src), Cut: value.Cut, Notes: Notes{{Kind: Encoded, At: start, Count: 1}}})
+	}
+	if len(found) > 0 {
+		s.pos = len(s.src)
+	}
+	return len(found) > 0
+}
+
+// unescaped takes one level of escapes off. Escapes that JSON does not know stay.
+func unescaped(text string) string {
+	var out strings.Builder
+	for i := 0; i < len(text); i++ {
+		if text[i] != '\\' || i+1 == len(text) {
+			out.WriteByte(text[i])
+			continue
+		}
+		i++
+		switch c := text[i]; c {
+		case '"', '\\', '/':
+			out.WriteByte(c)
+		case 'n':
+			out.WriteByte('\n')
+		case 't':
+			out.WriteByte('\t')
+		case 'r':
+			out.WriteByte('\r')
+		default:
+			out.WriteByte('\\')
+			out.WriteByte(c)
+		}
+	}
+	return out.String()
+}

@@ -1,0 +1,79 @@
+package lenient
+
+import "encoding/json"
+
+// Value is one JSON value of a text.
+type Value struct {
+	// JSON is the value, compact.
+	JSON json.RawMessage
+	// Notes are the repairs that were made in it.
+	Notes Notes
+	// Start and End are the byte offsets of what was read.
+	Start, End int
+	// Cut says that the text ended inside the value.
+	Cut bool
+
+	// tagged and fenced say what stands around it; thought, that it comes from thinking that was never closed.
+	tagged, fenced, thought bool
+	// inner says that it may be part of a cut value before it, so that only Fits can tell.
+	inner bool
+}
+
+// choose picks the value that the text is about: the best that fits, and of equally good ones the last. What nobody
+// accepts comes with an error.
+func choose(found []Value, fits func(json.RawMessage) bool) (Value, error) {
+	best, score := -1, -1
+	for i := len(found) - 1; i >= 0; i-- {
+		value := &found[i]
+		if s := value.score(fits != nil); s > score && (fits == nil || fits(value.JSON)) {
+			best, score = i, s
+		}
+	}
+	if best < 0 {
+		value, err := choose(found, nil)
+		if err == nil {
+			err = ErrNoFit
+		}
+		return value, err
+	}
+	if found[best].Cut {
+		return found[best], ErrTruncated
+	}
+	return found[best], nil
+}
+
+// score orders candidates by likelihood. Where the caller has said what he wants, its kind and its frame say no more.
+func (v *Value) score(asked bool) int {
+	score := 0
+	for _, is := range [...]struct {
+		true bool
+		adds int
+	}{
+		{!v.thought, 64}, {v.tagged, 32}, {!v.Cut, 4}, {v.fenced && !asked, 1}, {!v.inner && !asked, 128},
+	} {
+		if is.true {
+			score += is.adds
+		}
+	}
+	if !asked {
+		score += 8 * v.weight()
+	}
+	return score
+}
+
+// weight tells an answer from what prose has between brackets: a remark, a source number, a tick box.
+func (v *Value) weight() int {
+	switch {
+	case len(v.JSON) <= 2:
+		return 0
+	case v.JSON[0] == '{':
+		return 2
+	case v.JSON[0] != '[':
+		return 1
+	case v.JSON[1] == '{' || v.JSON[1] == '[':
+		return 2
+	case isDigit(v.JSON[1]) && len(v.JSON) <= 5 && !v.fenced:
+		return 0
+	}
+	return 1
+}
