@@ -117,28 +117,6 @@ func Decode(n Names, m Message) (e Event, ok bool) {
 	return e, true
 }
 
-func (e *Event) decode(d Definition, body []byte) {
-	data, err := d.New(), error(nil)
-	if !readPlain(body, data) {
-		data = d.New()
-		if err = json.Unmarshal(body, data); err == nil && !bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("{")) {
-			err = errors.New("want a JSON object")
-		}
-	}
-	if c, ok := data.(interface{ check(*Event) error }); ok && err == nil {
-		err = c.check(e)
-	}
-	if err != nil {
-		e.spoil(body, err)
-		return
-	}
-	e.Data = data
-}
-
-func (e *Event) spoil(body []byte, err error) {
-	e.Raw, e.Fault = body, &Fault{Code: CodeMalformed, Message: "malformed " + string(e.Kind), Cause: err.Error()}
-}
-
 // structured reads a CloudEvent in structured mode, or a bare body that names its kind in "type".
 func (e *Event) structured(body []byte) (ceType string, skippable bool, data []byte) {
 	var s struct {

@@ -1,10 +1,35 @@
 package events
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 
-	"github.com/jobgraph/jobgraph/pkg/events/internal/scan"
+	"github.com/jobgraph/jobgraph/pkg/events/plainjson"
 )
+
+// decode reads the body of an event of a known kind.
+func (e *Event) decode(d Definition, body []byte) {
+	data, err := d.New(), error(nil)
+	if !readPlain(body, data) {
+		data = d.New()
+		if err = json.Unmarshal(body, data); err == nil && !bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("{")) {
+			err = errors.New("want a JSON object")
+		}
+	}
+	if c, ok := data.(interface{ check(*Event) error }); ok && err == nil {
+		err = c.check(e)
+	}
+	if err != nil {
+		e.spoil(body, err)
+		return
+	}
+	e.Data = data
+}
+
+func (e *Event) spoil(body []byte, err error) {
+	e.Raw, e.Fault = body, &Fault{Code: CodeMalformed, Message: "malformed " + string(e.Kind), Cause: err.Error()}
+}
 
 // ReadWork reads the body of a work message as json.Unmarshal does, but without reflection when it is as we write it. What
 // w held before is gone.
@@ -17,7 +42,7 @@ func ReadWork(body []byte, w *Work) error {
 	return json.Unmarshal(body, w)
 }
 
-func (w *Work) scan(s *scan.Scanner) func(key []byte) bool {
+func (w *Work) scan(s *plainjson.Scanner) func(key []byte) bool {
 	return func(key []byte) bool {
 		switch string(key) {
 		case "kind":
@@ -61,7 +86,7 @@ func (w *Work) scan(s *scan.Scanner) func(key []byte) bool {
 }
 
 // scanRare reads what most work does not have.
-func (w *Work) scanRare(key string, s *scan.Scanner) bool {
+func (w *Work) scanRare(key string, s *plainjson.Scanner) bool {
 	switch key {
 	case "resume_of":
 		return s.Int(&w.ResumeOf)
@@ -87,7 +112,7 @@ func (w *Work) scanRare(key string, s *scan.Scanner) bool {
 	return false
 }
 
-func (w *Work) scanResult(s *scan.Scanner) func(key []byte) bool {
+func (w *Work) scanResult(s *plainjson.Scanner) func(key []byte) bool {
 	w.Results = map[string]Result{}
 	return func(id []byte) bool {
 		var r Result
@@ -111,7 +136,7 @@ func (w *Work) scanResult(s *scan.Scanner) func(key []byte) bool {
 	}
 }
 
-func (j *SubJob) scan(s *scan.Scanner) func(key []byte) bool {
+func (j *SubJob) scan(s *plainjson.Scanner) func(key []byte) bool {
 	return func(key []byte) bool {
 		switch string(key) {
 		case "id":
@@ -164,7 +189,7 @@ func ReadPlan(body []byte, p *Plan) error {
 	return json.Unmarshal(body, p)
 }
 
-func (p *Plan) scan(s *scan.Scanner) func(key []byte) bool {
+func (p *Plan) scan(s *plainjson.Scanner) func(key []byte) bool {
 	return func(key []byte) bool {
 		switch string(key) {
 		case "plan_id":
@@ -188,7 +213,7 @@ func (p *Plan) scan(s *scan.Scanner) func(key []byte) bool {
 
 // plain is a payload that can be read faster than by reflection when it is as we write it.
 type plain interface {
-	scan(s *scan.Scanner) func(key []byte) bool
+	scan(s *plainjson.Scanner) func(key []byte) bool
 }
 
 // readPlain reports whether it has read the whole body; if not, what it has read is to be thrown away.
@@ -197,11 +222,11 @@ func readPlain(body []byte, into any) bool {
 	if !ok {
 		return false
 	}
-	s := scan.New(body)
+	s := plainjson.NewScanner(body)
 	return s.Object(q.scan(s)) && s.End()
 }
 
-func (r *SubJobReported) scan(s *scan.Scanner) func(key []byte) bool {
+func (r *SubJobReported) scan(s *plainjson.Scanner) func(key []byte) bool {
 	return func(key []byte) bool {
 		switch string(key) {
 		case "outcome":
@@ -225,7 +250,7 @@ func (r *SubJobReported) scan(s *scan.Scanner) func(key []byte) bool {
 	}
 }
 
-func (g *GraphCreated) scan(s *scan.Scanner) func(key []byte) bool {
+func (g *GraphCreated) scan(s *plainjson.Scanner) func(key []byte) bool {
 	return func(key []byte) bool {
 		switch string(key) {
 		case "plan_version":

@@ -142,7 +142,7 @@ func BenchmarkSave(b *testing.B) {
 	f := run(b, deep())
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := json.Marshal(f.job); err != nil {
+		if _, err := f.job.MarshalJSON(); err != nil {
 			b.Fatal(err)
 		}
 	}

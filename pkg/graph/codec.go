@@ -12,7 +12,7 @@ import (
 var ErrFold = errors.New("the state was saved by another version of the fold")
 
 // MarshalJSON writes the saved form.
-func (j *Job) MarshalJSON() ([]byte, error) { return json.Marshal(j.View()) }
+func (j *Job) MarshalJSON() ([]byte, error) { return j.View().marshal() }
 
 // UnmarshalJSON reads the saved form. What this process had delivered is not part of it: everything is owed again.
 func (j *Job) UnmarshalJSON(data []byte) error {

@@ -88,7 +88,7 @@ func (l *Loop) payload(ctx context.Context, w *events.Work, d *plan.Decision) (a
 			created.FinalPool = events.DefaultPool
 		}
 	}
-	text, err := json.Marshal(d.Plan)
+	text, err := events.Marshal(d.Plan)
 	if err != nil {
 		return nil, fmt.Errorf("write plan: %w", err)
 	}

@@ -41,7 +41,7 @@ func (c *cutter) key() (string, bool) {
 
 // value gives the next value, empty when there is none.
 func (c *cutter) value() json.RawMessage {
-	for c.at < len(c.text) && bytes.IndexByte(blanks, c.text[c.at]) >= 0 {
+	for c.at < len(c.text) && bytes.IndexByte(betweenTokens, c.text[c.at]) >= 0 {
 		c.at++
 	}
 	start, depth := c.at, 0
@@ -57,7 +57,7 @@ func (c *cutter) value() json.RawMessage {
 				depth--
 			}
 			c.at++
-		case bytes.IndexByte(ends, b) >= 0:
+		case bytes.IndexByte(afterScalar, b) >= 0:
 			return c.text[start:c.at:c.at]
 		default: // A number or a word goes on.
 			c.at++
@@ -71,8 +71,8 @@ func (c *cutter) value() json.RawMessage {
 }
 
 var (
-	blanks = []byte(" \t\r\n")
-	ends   = []byte(" \t\r\n,:}]")
+	betweenTokens = []byte(" \t\r\n")
+	afterScalar   = []byte(" \t\r\n,:}]")
 )
 
 // pass goes behind the string that begins here.

@@ -1,4 +1,4 @@
-package scan
+package plainjson
 
 import (
 	"bytes"
@@ -14,8 +14,8 @@ type Scanner struct {
 	at   int
 }
 
-// New stands before the first byte of a text.
-func New(text []byte) *Scanner { return &Scanner{text: text} }
+// NewScanner stands before the first byte of a text.
+func NewScanner(text []byte) *Scanner { return &Scanner{text: text} }
 
 // End reports whether nothing but blanks is left.
 func (s *Scanner) End() bool {
