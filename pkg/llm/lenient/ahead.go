@@ -29,15 +29,15 @@ func (p *parser) keyAt(at int) bool {
 
 // quotedKeyAt reports whether a key in quotes with its separator starts at an offset, or is cut there.
 func (p *parser) quotedKeyAt(at int) bool {
-	r, size := runeAt(p.src, at)
-	family := quoteOf(r)
+	opener, size := runeAt(p.src, at)
+	family := quoteOf(opener)
 	if family == noQuote {
 		return false
 	}
 	at += size
 	for limit := at + maxAhead; at < limit; {
 		p.steps++
-		r, size = runeAt(p.src, at)
+		r, size := runeAt(p.src, at)
 		switch {
 		case size == 0:
 			return true
@@ -49,8 +49,12 @@ func (p *parser) quotedKeyAt(at int) bool {
 			if end >= len(p.src) {
 				return true
 			}
-			_, width := p.sepAt(end)
-			return width > 0
+			if _, width := p.sepAt(end); width > 0 {
+				return true
+			}
+			if r == opener || pairs(opener, r) {
+				return false
+			}
 		}
 		at += size
 	}

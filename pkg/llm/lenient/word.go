@@ -26,7 +26,7 @@ func (p *parser) tight(at, limit int) string {
 	end := at
 	for end < len(p.src) && end-at < limit {
 		r, size := runeAt(p.src, end)
-		if isSpace(r) || r == '"' || r == '`' || markOf(r) != 0 && r != ':' || p.frameEnds(end) {
+		if isSpace(r) || r == utf8.RuneError && size == 1 || r == '"' || r == '`' || markOf(r) != 0 && r != ':' || p.frameEnds(end) {
 			break
 		}
 		end += size
@@ -37,6 +37,9 @@ func (p *parser) tight(at, limit int) string {
 
 // word reads a value without quotes: a literal, a number, a wrapper around a value, or text.
 func (p *parser) word() {
+	if p.prefix() {
+		return
+	}
 	start, limit := p.pos, len(p.src)
 	if p.top() == nil {
 		// A text that is no more than a literal or a number is short.
@@ -59,7 +62,7 @@ func (p *parser) word() {
 	if p.wrapper(word, end) {
 		return
 	}
-	end = p.textEnd(start)
+	end = p.textEnd(end)
 	p.pos = end
 	if whole, ok := completed(word); ok && end == len(p.src) {
 		p.note(Literal, start)
@@ -146,7 +149,7 @@ func (p *parser) wrapper(word string, end int) bool {
 		p.pos = end
 		return true
 	}
-	return p.prefix()
+	return false
 }
 
 // prefix skips the letters that some languages put directly before a string: u'text', b"text".
@@ -163,10 +166,10 @@ func (p *parser) prefix() bool {
 	return true
 }
 
-// textEnd is where a text without quotes ends: at a bracket, the end of the line, a comment, or a comma that something
+// textEnd is where a text without quotes, whose first word ends at an offset, ends: at a bracket, the end of the line, a comment, or a comma that something
 // follows that can follow a comma.
-func (p *parser) textEnd(start int) int {
-	parens, at := 0, start
+func (p *parser) textEnd(at int) int {
+	parens := 0
 	for at < len(p.src) {
 		p.steps++
 		r, size := runeAt(p.src, at)
@@ -182,7 +185,7 @@ func (p *parser) textEnd(start int) int {
 			parens--
 		case mark == ',' && parens == 0 && (!p.inObject() || p.comesNext(at+size, p.top())):
 			return at
-		case r == '"' && at > start && (!p.inObject() || p.keyAt(at)):
+		case r == '"' && (!p.inObject() || p.keyAt(at)):
 			return at
 		case isSpace(r) && at+size < len(p.src) && p.commentAt(at+size):
 			return at
