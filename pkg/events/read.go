@@ -103,7 +103,8 @@ func (w *Work) scanRare(key string, s *plainjson.Scanner) bool {
 	case "locale":
 		return s.Text(&w.Locale)
 	case "request":
-		return s.Value(&w.Request)
+		w.Request = &Request{}
+		return s.Object(w.Request.scan(s))
 	case "plan_version":
 		return s.Int(&w.PlanVersion)
 	case "max_steps":
@@ -260,6 +261,54 @@ func (g *GraphCreated) scan(s *plainjson.Scanner) func(key []byte) bool {
 			return s.Object(g.Plan.scan(s))
 		case "plan_ref":
 			return s.Value(&g.PlanRef)
+		}
+		return false
+	}
+}
+
+func (r *Request) scan(s *plainjson.Scanner) func(key []byte) bool {
+	return func(key []byte) bool {
+		switch string(key) {
+		case "goal":
+			return s.Text(&r.Goal)
+		case "id":
+			return s.Text(&r.ID)
+		case "context":
+			return s.Text(&r.Context)
+		case "session":
+			return s.Text(&r.Session)
+		case "user":
+			return s.Text(&r.User)
+		case "locale":
+			return s.Text(&r.Locale)
+		case "profile":
+			return s.Text(&r.Profile)
+		case "expert":
+			return s.Text(&r.Expert)
+		case "plan":
+			return s.Raw(&r.Plan)
+		case "plan_ref":
+			return s.Value(&r.PlanRef)
+		case "inputs":
+			return s.Value(&r.Inputs)
+		case "labels":
+			return s.Value(&r.Labels)
+		case "limits":
+			return s.Value(&r.Limits)
+		}
+		return false
+	}
+}
+
+func (r *JobRequested) scan(s *plainjson.Scanner) func(key []byte) bool {
+	return func(key []byte) bool {
+		switch string(key) {
+		case "request":
+			return s.Object(r.Request.scan(s))
+		case "digest":
+			return s.Text(&r.Digest)
+		case "rules":
+			return s.Value(&r.Rules)
 		}
 		return false
 	}

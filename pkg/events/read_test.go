@@ -42,6 +42,11 @@ func plainBodies(t testing.TB) map[string]plain {
 	add(&Work{})
 	add(&Plan{PlanID: "p", Title: "t", Locale: "en", Thought: "th", SubJobs: []SubJob{w.Spec, {ID: "b", Goal: "g", ExecutionRes: json.RawMessage(`"r"`)}}})
 	add(&Plan{SubJobs: []SubJob{}})
+	two := 2
+	add(&JobRequested{
+		Request: Request{Goal: "g", ID: "j", Plan: json.RawMessage(`{"subjobs":[]}`), Labels: map[string]string{"a": "b"}, Limits: Limits{Retries: &two}},
+		Digest:  "d", Rules: Rules{Version: 1, Lease: Duration(time.Second)},
+	})
 	add(&GraphCreated{PlanVersion: 3, Plan: &Plan{SubJobs: []SubJob{w.Spec}}})
 	add(&GraphCreated{PlanRef: &Ref{Digest: "d", Size: 3}})
 	add(&SubJobReported{Outcome: Success, Output: json.RawMessage(`{"a":1}`), Started: time.Unix(1, 5).UTC(), DurationMS: 5, Owner: "o", Spent: Spent{Tokens: 5, CostUSD: 0.25}})
@@ -64,7 +69,7 @@ func TestWhatTheServicesWriteIsReadWithoutReflection(t *testing.T) {
 // agree fails unless the quick way either declines or gives what encoding/json gives.
 func agree(t *testing.T, body []byte) {
 	t.Helper()
-	for _, empty := range []plain{&Work{}, &Plan{}, &GraphCreated{}, &SubJobReported{}} {
+	for _, empty := range []plain{&Work{}, &Plan{}, &GraphCreated{}, &SubJobReported{}, &JobRequested{}} {
 		kind := reflect.TypeOf(empty).Elem()
 		fast, slow := reflect.New(kind).Interface(), reflect.New(kind).Interface()
 		if !readPlain(body, fast) {

@@ -68,7 +68,10 @@ func (d *Work) write(w *plainjson.Writer) {
 	w.Text("session", d.Session)
 	w.Text("user", d.User)
 	w.Text("locale", d.Locale)
-	w.Some("request", d.Request != nil, d.Request)
+	if d.Request != nil {
+		w.Key("request")
+		d.Request.write(w)
+	}
 	w.Int("plan_version", int64(d.PlanVersion))
 	w.Int("max_steps", int64(d.MaxSteps))
 	w.Texts("finished", d.Finished)
@@ -223,5 +226,44 @@ func (g *GraphCreated) write(w *plainjson.Writer) {
 	w.Flag("final_pure", g.FinalPure)
 	w.Int("tokens", g.Tokens)
 	w.Some("cost_usd", g.CostUSD != 0, g.CostUSD)
+	w.Close()
+}
+
+func (r *Request) write(w *plainjson.Writer) {
+	w.Open()
+	w.Text("goal", r.Goal)
+	w.Text("id", r.ID)
+	w.Text("context", r.Context)
+	w.Text("session", r.Session)
+	w.Text("thread", r.Thread)
+	w.Text("user", r.User)
+	w.Text("locale", r.Locale)
+	w.Text("profile", r.Profile)
+	w.Text("expert", r.Expert)
+	w.Some("plan", len(r.Plan) > 0, r.Plan)
+	w.Some("plan_ref", r.PlanRef != nil, r.PlanRef)
+	w.Some("inputs", len(r.Inputs) > 0, r.Inputs)
+	w.Some("inputs_ref", r.InputsRef != nil, r.InputsRef)
+	w.Some("attachments", len(r.Attachments) > 0, r.Attachments)
+	w.Some("labels", len(r.Labels) > 0, r.Labels)
+	w.Int("priority", int64(r.Priority))
+	w.Some("auto_accept", r.AutoAccept != nil, r.AutoAccept)
+	w.Some("investigate", r.Investigate != nil, r.Investigate)
+	w.Text("report_style", r.ReportStyle)
+	w.Some("models", len(r.Models) > 0, r.Models)
+	w.Some("evaluator", r.Evaluator != nil, r.Evaluator)
+	w.Some("limits", r.Limits != Limits{}, r.Limits)
+	w.Text("failure_policy", string(r.FailurePolicy))
+	w.Some("schedule", r.Schedule != nil, r.Schedule)
+	w.Text("finalize", r.Finalize)
+	w.Close()
+}
+
+func (r *JobRequested) write(w *plainjson.Writer) {
+	w.Open()
+	w.Key("request")
+	r.Request.write(w)
+	w.MustText("digest", r.Digest)
+	w.Some("rules", true, &r.Rules)
 	w.Close()
 }

@@ -69,7 +69,7 @@ func same(t *testing.T, v any) {
 
 func TestWhatWritesItselfWritesWhatEncodingJSONWrites(t *testing.T) {
 	texts := []string{"plain", "", "two\nlines", `"quoted" \`, "<a&b>", "目标\u2028，", "\x7f\xff"}
-	for _, empty := range []any{&Work{}, &SubJob{}, &SubJobReported{}, &JournalRecord{}, &Plan{}, &GraphCreated{}, &JobAdvanced{}, &JobAdvanced{Transitions: []Transition{}}} {
+	for _, empty := range []any{&Work{}, &SubJob{}, &SubJobReported{}, &JournalRecord{}, &Plan{}, &GraphCreated{}, &Request{}, &JobRequested{}, &JobAdvanced{}, &JobAdvanced{Transitions: []Transition{}}} {
 		same(t, empty)
 		kind := reflect.TypeOf(empty).Elem()
 		for start := range texts {

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/base32"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -59,7 +58,7 @@ func hashID(parts ...string) string {
 func digestOf(r *events.Request) (string, error) {
 	plain := *r
 	plain.ID = ""
-	data, err := json.Marshal(&plain)
+	data, err := events.Marshal(&plain)
 	if err != nil {
 		return "", err
 	}
