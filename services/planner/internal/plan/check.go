@@ -25,12 +25,17 @@ type Options struct {
 	// Zone says whether a time zone exists, and Schema what is wrong with a JSON Schema; nil does not ask.
 	Zone   func(name string) bool
 	Schema func(raw json.RawMessage) error
+	// Draft holds the rules for a plan that a model wrote; nil for one that somebody sent.
+	Draft *DraftRules
 }
 
 // Result is what came out of bytes that were meant as a plan.
 type Result struct {
 	// Dialect is the form they were in, empty when it was not recognised.
 	Dialect Dialect
+	// Head is what the plan says as a whole, without its steps, and Steps how many it has, whether valid or not.
+	Head  events.Plan
+	Steps int
 	// Plan is the checked graph; nil when there are Faults or an Answer.
 	Plan *events.Plan
 	// Answer is what a plan without tasks tells the person instead.
@@ -42,11 +47,12 @@ type Result struct {
 // Check decodes a plan in any dialect and judges it against the cards. It reports every fault at once, and gives no plan
 // unless there is none.
 func Check(raw []byte, cards []events.Card, o Options) Result {
-	d := &draft{}
+	d := &draft{rules: o.Draft}
 	if !d.decode(raw) {
 		return Result{Faults: d.faults.all(), Warnings: d.warnings.all()}
 	}
-	result := Result{Dialect: d.dialect}
+	result := Result{Dialect: d.dialect, Head: d.plan, Steps: len(d.steps)}
+	d.firstResearch()
 	if len(d.steps) == 0 && len(d.faults.list) == 0 {
 		result.Answer = d.withoutSteps()
 	} else {
@@ -111,12 +117,15 @@ func (d *draft) judge(c *catalog, o Options) {
 			"plan fewer steps, or raise limits.max_steps")
 	}
 	d.judgeHead()
+	d.lookUp()
 	edges := d.identify(o)
 	for i := range d.steps {
 		s := &d.steps[i]
 		d.judgeTexts(s)
+		d.vagueSchedule(s)
 		d.judgeValues(s, o)
 		d.assign(s, c, o.DefaultExpert)
+		d.recur(s, c)
 	}
 	d.judgeOrder(edges)
 }

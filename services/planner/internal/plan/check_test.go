@@ -255,6 +255,10 @@ func TestBytesThatAreNoPlanSayWhy(t *testing.T) {
 
 func TestAPlanWithoutTasksMayAnswer(t *testing.T) {
 	got := Check([]byte(`{"tasks":[],"adequate":true,"reason":"r","guidance_message":"Ask a lawyer."}`), cards(), options())
+	if got.Head.Reason != "r" || got.Steps != 0 {
+		t.Errorf("head %+v, %d steps", got.Head, got.Steps)
+	}
+	got.Head = events.Plan{}
 	if d := cmp.Diff(Result{Dialect: ValueCell, Answer: "Ask a lawyer."}, got); d != "" {
 		t.Error(d)
 	}

@@ -31,6 +31,8 @@ type draft struct {
 	steps    []step
 	faults   notes
 	warnings notes
+	// rules are those for drafts of models, nil for other plans.
+	rules *DraftRules
 }
 
 // step is a SubJob with what only its dialect knows.

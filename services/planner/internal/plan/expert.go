@@ -135,6 +135,10 @@ func (d *draft) assign(s *step, c *catalog, byDefault string) {
 			d.refuseExpert(s, fault)
 			return
 		}
+		if d.rules != nil && card.Passthrough {
+			d.refuseExpert(s, &events.Fault{Code: events.CodeHiddenExpert, Message: fmt.Sprintf("expert %.80q takes whole goals only", s.Expert), Hint: c.hint})
+			return
+		}
 		d.employ(s, card)
 		return
 	}

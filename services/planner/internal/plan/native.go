@@ -84,9 +84,13 @@ func (r *reader) timeout(name string) *events.Duration {
 	return &span
 }
 
-// refuse makes a fault of each field that was not read.
+// refuse makes a fault of each field that was not read, and a warning where a model wrote it: it means nothing by it.
 func (r *reader) refuse(known string) {
+	note := &r.draft.faults
+	if r.draft.rules != nil {
+		note = &r.draft.warnings
+	}
 	for _, name := range r.unread() {
-		r.draft.faults.add(events.CodeUnknownField, join(r.path, name), fmt.Sprintf("unknown field %.80q", name), "known fields: "+known)
+		note.add(events.CodeUnknownField, join(r.path, name), fmt.Sprintf("unknown field %.80q", name), "known fields: "+known)
 	}
 }

@@ -1,0 +1,145 @@
+package plan
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// Mark is how far a step of a plan is, in the words of OpenManus (ancestors O1).
+type Mark string
+
+// The marks.
+const (
+	NotStarted Mark = "not_started"
+	InProgress Mark = "in_progress"
+	Completed  Mark = "completed"
+	Blocked    Mark = "blocked"
+)
+
+// Marks lists all of them, in the order in which a summary counts them.
+func Marks() []Mark { return []Mark{Completed, InProgress, Blocked, NotStarted} }
+
+// MarkOf is the mark of a SubJob's status: what waits for a person or a timer is in progress, what cannot go on is blocked.
+func MarkOf(status events.Status) Mark {
+	switch status {
+	case events.Running, events.Waiting:
+		return InProgress
+	case events.Finished:
+		return Completed
+	case events.Failed, events.Stopped:
+		return Blocked
+	}
+	return NotStarted
+}
+
+// Sign is the mark as it stands in front of a step.
+func (m Mark) Sign() string {
+	switch m {
+	case InProgress:
+		return "[→]"
+	case Completed:
+		return "[✓]"
+	case Blocked:
+		return "[!]"
+	}
+	return "[ ]"
+}
+
+// Active is true for a step that is still to be done.
+func (m Mark) Active() bool { return m == NotStarted || m == InProgress || m == "" }
+
+// Line is one step of a plan as people see it.
+type Line struct {
+	// Text is the step, Mark how far it is, Notes what was noted about it.
+	Text  string `json:"text"`
+	Mark  Mark   `json:"mark,omitempty"`
+	Notes string `json:"notes,omitempty"`
+}
+
+// Board is a plan with its marks: what the plan operations work on.
+type Board struct {
+	// ID names it, Title is its heading.
+	ID    string `json:"id"`
+	Title string `json:"title"`
+	// Lines are its steps in order.
+	Lines []Line `json:"lines"`
+}
+
+// BoardOf shows a plan; status gives how far each SubJob is, nil for a plan that has not begun.
+func BoardOf(id string, p *events.Plan, status func(subjob string) events.Status) Board {
+	b := Board{ID: id, Title: p.Title}
+	for i := range p.SubJobs {
+		s := &p.SubJobs[i]
+		line := Line{Text: firstOf(s.Title, s.Goal), Mark: NotStarted}
+		if s.Tag != "" {
+			line.Text = "[" + strings.ToUpper(s.Tag) + "] " + line.Text
+		}
+		switch {
+		case status != nil:
+			line.Mark = MarkOf(status(s.ID))
+		case s.Done():
+			line.Mark = Completed
+		}
+		b.Lines = append(b.Lines, line)
+	}
+	return b
+}
+
+// Count says how many steps bear a mark. A step without one is not started.
+func (b *Board) Count(m Mark) int {
+	n := 0
+	for i := range b.Lines {
+		if b.Lines[i].Mark == m || b.Lines[i].Mark == "" && m == NotStarted {
+			n++
+		}
+	}
+	return n
+}
+
+// String writes the plan as text (ancestors O3).
+func (b *Board) String() string {
+	head := fmt.Sprintf("Plan: %s (ID: %s)", b.Title, b.ID)
+	done, all := b.Count(Completed), len(b.Lines)
+	share := 0.0
+	if all > 0 {
+		share = math.Round(float64(done)/float64(all)*1000) / 10
+	}
+	out := fmt.Appendf(nil, "%s\n%s\n\n", head, strings.Repeat("=", len([]rune(head))))
+	out = fmt.Appendf(out, "Progress: %d/%d steps completed (%.1f%%)\n", done, all, share)
+	out = fmt.Appendf(out, "Status: %d completed, %d in progress, %d blocked, %d not started\n\nSteps:\n",
+		done, b.Count(InProgress), b.Count(Blocked), b.Count(NotStarted))
+	for i := range b.Lines {
+		line := &b.Lines[i]
+		out = fmt.Appendf(out, "%d. %s %s\n", i, line.Mark.Sign(), line.Text)
+		if line.Notes != "" {
+			out = fmt.Appendf(out, "   Notes: %s\n", line.Notes)
+		}
+	}
+	return string(out)
+}
+
+// Text shows a plan that has not begun to a person who is to judge it: each step with its expert, what it waits for and
+// when it recurs.
+func Text(p *events.Plan) string {
+	var out []byte
+	if p.Title != "" {
+		out = append(out, p.Title+"\n"...)
+	}
+	for i := range p.SubJobs {
+		s := &p.SubJobs[i]
+		out = fmt.Appendf(out, "%d. %s · %s\n", i+1, firstOf(s.Title, clip(s.Goal, 200), s.ID), firstOf(s.ExpertName, s.Expert))
+		if s.Title != "" && s.Goal != "" {
+			out = fmt.Appendf(out, "   %s\n", clip(s.Goal, 400))
+		}
+		if len(s.Dependencies) > 0 {
+			out = fmt.Appendf(out, "   ← %s\n", some(s.Dependencies, 12))
+		}
+		if s.Schedule != nil {
+			out = fmt.Appendf(out, "   ⟳ %s\n", When(s.Schedule))
+		}
+	}
+	return strings.TrimRight(string(out), "\n")
+}

@@ -1,0 +1,109 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// Able gives the id of the first expert, by id, that may be planned for and has a capability among its skills and tags; ""
+// for none.
+func Able(cards []events.Card, need string) string {
+	if strings.TrimSpace(need) == "" {
+		return ""
+	}
+	c := newCatalog(cards)
+	for _, i := range c.withAll(c.plannable(), []string{need}) {
+		if !c.cards[i].Passthrough {
+			return c.cards[i].ID
+		}
+	}
+	return ""
+}
+
+// Best gives the id of the expert whose card has most words of the query; among equals the default, else the first by id.
+// "" means that there is nobody to choose from.
+func Best(query string, cards []events.Card, byDefault string) string {
+	c := newCatalog(cards)
+	standard := ""
+	if card, fault := c.standard(byDefault); fault == nil {
+		standard = card.ID
+	}
+	terms := termsOf(query)
+	best, most := standard, 0
+	for _, i := range c.plannable() {
+		card := &c.cards[i]
+		if card.Passthrough {
+			continue
+		}
+		score := scoreOf(card, terms)
+		if score > most || best == "" {
+			best, most = card.ID, score
+		}
+	}
+	return best
+}
+
+func scoreOf(card *events.Card, terms []string) int {
+	words := termsOf(strings.Join(slices.Concat([]string{card.Name, card.Description}, card.Skills, card.Tags), "\n"))
+	known := set(words)
+	score := 0
+	for _, term := range terms {
+		if known[term] {
+			score++
+		}
+	}
+	return score
+}
+
+// termsOf takes a text apart: words of three letters and more in lower case, without a plural's s, and pairs of Han
+// characters. Each is listed once.
+func termsOf(text string) []string {
+	var terms []string
+	seen := map[string]bool{}
+	add := func(term string) {
+		if !seen[term] {
+			seen[term] = true
+			terms = append(terms, term)
+		}
+	}
+	for _, word := range strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		runes := []rune(word)
+		if !unicode.Is(unicode.Han, runes[0]) {
+			if len(runes) > 2 {
+				add(strings.TrimSuffix(word, "s"))
+			}
+			continue
+		}
+		for i := 0; i+1 < len(runes); i++ {
+			add(string(runes[i : i+2]))
+		}
+	}
+	return terms
+}
+
+// maxHeading is how much of a request its default plan takes into the title, in characters (ancestors O5).
+const maxHeading = 50
+
+// ThreeSteps is the plan that fits any request: look at it, do it, check it. It is in the form of OpenManus, so that any
+// expert may take its steps.
+func ThreeSteps(query, locale string) any {
+	head, steps := "Plan for: ", []string{"Analyze request", "Execute task", "Verify results"}
+	if Chinese(locale) {
+		head, steps = "计划：", []string{"分析请求", "执行任务", "核实结果"}
+	}
+	heading := []rune(strings.TrimSpace(query))
+	title := head + string(heading)
+	if len(heading) > maxHeading {
+		title = head + string(heading[:maxHeading]) + "…"
+	}
+	type three struct {
+		Title     string   `json:"title"`
+		Locale    string   `json:"locale,omitempty"`
+		OrigQuery string   `json:"orig_query,omitempty"`
+		Steps     []string `json:"steps"`
+	}
+	return three{Title: title, Locale: locale, OrigQuery: clip(query, MaxText-4), Steps: steps}
+}

@@ -1,0 +1,119 @@
+package plan
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// node is a piece of a JSON Schema. Maps are written with sorted keys, so that a schema is the same bytes each time.
+type node map[string]any
+
+// DraftSchema is the JSON Schema of a plan in a dialect, with the experts there are as the only names allowed; nil for a
+// dialect that is none. Strict says that it fits the strict mode of providers: every field required, nothing beside them.
+func DraftSchema(dialect Dialect, cards []events.Card, maxSteps int) (schema json.RawMessage, strict bool) {
+	var root node
+	switch strict = true; dialect {
+	case Native:
+		root = nativeSchema(experts(cards), maxSteps)
+	case DeerGo:
+		root = researchSchema(maxSteps)
+	case ValueCell:
+		root = taskSchema(experts(cards), maxSteps)
+	case OpenManus:
+		root = closed(node{"title": text(), "steps": list(text(), maxSteps)})
+	case Chat2Graph:
+		root, strict = node{"type": "object", "minProperties": 1, "additionalProperties": closed(node{
+			"goal": text(), "context": text(), "completion_criteria": text(), "dependencies": list(text(), 0),
+			"assigned_expert": oneOf(experts(cards)), "thinking": text(),
+		})}, false
+	default:
+		return nil, false
+	}
+	raw, err := json.Marshal(root)
+	if err != nil {
+		return nil, false
+	}
+	return raw, strict
+}
+
+// experts lists what plans may call the experts there are.
+func experts(cards []events.Card) []string {
+	c := newCatalog(cards)
+	var names []string
+	for _, i := range c.plannable() {
+		if card := &c.cards[i]; !card.Passthrough {
+			names = append(names, firstOf(card.Name, card.ID))
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+func nativeSchema(names []string, maxSteps int) node {
+	return closed(node{
+		"title": text(), "locale": text(), "thought": text(), "has_enough_context": flag(), "adequate": flag(), "guidance_message": maybe(text()),
+		"subjobs": list(closed(node{
+			"id": text(), "title": text(), "goal": text(), "context": text(), "completion_criteria": text(),
+			"dependencies": list(text(), 0), "expert": oneOf(names), "thinking": text(), "schedule": maybe(scheduleSchema()),
+		}), maxSteps),
+	})
+}
+
+func researchSchema(maxSteps int) node {
+	return closed(node{
+		"locale": text(), "has_enough_context": flag(), "thought": text(), "title": text(),
+		"steps": list(closed(node{
+			"need_web_search": flag(), "title": text(), "description": text(), "step_type": oneOf([]string{"research", "processing", "analysis"}),
+		}), maxSteps),
+	})
+}
+
+func taskSchema(names []string, maxSteps int) node {
+	return closed(node{
+		"tasks": list(closed(node{
+			"title": text(), "query": text(), "agent_name": oneOf(names), "pattern": oneOf([]string{"once", "recurring"}), "schedule_config": maybe(scheduleSchema()),
+		}), maxSteps),
+		"adequate": flag(), "reason": text(), "guidance_message": maybe(text()),
+	})
+}
+
+func scheduleSchema() node {
+	return closed(node{
+		"interval_minutes": maybe(node{"type": "integer"}), "daily_time": maybe(text()), "cron": maybe(text()), "timezone": maybe(text()),
+	})
+}
+
+func text() node { return node{"type": "string"} }
+func flag() node { return node{"type": "boolean"} }
+
+// oneOf allows these words alone, or any when there are none.
+func oneOf(words []string) node {
+	if len(words) == 0 {
+		return text()
+	}
+	return node{"type": "string", "enum": words}
+}
+
+// list bounds its length where a limit is given.
+func list(item node, most int) node {
+	n := node{"type": "array", "items": item}
+	if most > 0 {
+		n["maxItems"] = most
+	}
+	return n
+}
+
+// maybe allows null too.
+func maybe(n node) node { return node{"anyOf": []node{n, {"type": "null"}}} }
+
+// closed is an object that has exactly these fields.
+func closed(fields node) node {
+	names := make([]string, 0, len(fields))
+	for name := range fields {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return node{"type": "object", "properties": fields, "required": names, "additionalProperties": false}
+}

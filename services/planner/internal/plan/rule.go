@@ -1,0 +1,113 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// DraftRules are what holds for plans that a model wrote, beside everything else: what is harmless is put right with a
+// warning in place of a fault, since each fault costs another call.
+type DraftRules struct {
+	// Search makes sure that a plan whose steps have types looks something up at least once.
+	Search bool
+	// Capabilities are words one of which the card of an expert must have for its steps to recur; none allows every expert.
+	Capabilities []string
+	// Strip takes words about time and notice out of the goals of steps that recur.
+	Strip bool
+	// Locale is the language of what is added.
+	Locale string
+}
+
+// lookUp makes one step search, where that is asked for and none does: the first research step is told to, else the first
+// step becomes one, else one is put in front (ancestors F6).
+func (d *draft) lookUp() {
+	if d.rules == nil || !d.rules.Search || d.dialect != DeerGo {
+		return
+	}
+	searches := func(s *step) bool { return slices.Contains(s.Needs, needSearch) }
+	first := -1
+	for i := range d.steps {
+		if searches(&d.steps[i]) {
+			return
+		}
+		if first < 0 && d.steps[i].Type == "research" {
+			first = i
+		}
+	}
+	if len(d.steps) == 0 {
+		return
+	}
+	s := &d.steps[max(first, 0)]
+	s.Type = "research"
+	s.Needs = append(s.Needs, needSearch)
+	d.warnings.add(events.CodeInvalid, s.at("need_web_search"), "no step looked anything up, this one does now", "")
+}
+
+// firstResearch is the step that a plan without steps gets when it must look something up.
+func (d *draft) firstResearch() {
+	if d.rules == nil || !d.rules.Search || d.dialect != DeerGo || len(d.steps) > 0 || d.plan.HasEnoughContext != nil && *d.plan.HasEnoughContext {
+		return
+	}
+	s := step{path: "steps[0]", expertField: "step_type", goalField: "description", wish: true}
+	title, goal := "Initial research", "Gather what is known about: "
+	if Chinese(d.rules.Locale) {
+		title, goal = "初步调研", "收集有关以下主题的资料："
+	}
+	s.SubJob = events.SubJob{ID: "step_1", Title: title, Goal: goal + firstOf(d.plan.Title, d.plan.Thought, d.plan.OrigQuery), Type: "research", Needs: []string{needSearch}}
+	if s.Goal == goal {
+		return
+	}
+	d.steps = append(d.steps, s)
+	d.warnings.add(events.CodeMissing, "steps", "the plan had no step that looks something up, one was added", "")
+}
+
+// vagueSchedule lets a step that wants to recur, but does not say when, run once.
+func (d *draft) vagueSchedule(s *step) {
+	if d.rules == nil || s.Schedule == nil || !strings.EqualFold(s.Schedule.Pattern, "recurring") || len(ways(s.Schedule)) > 0 {
+		return
+	}
+	s.Schedule = nil
+	d.warnings.add(events.CodeMissing, s.at("schedule"), "wants to recur but does not say when; it runs once", "name an interval or a time of day to have it recur")
+}
+
+// recur takes the schedule off steps whose expert cannot recur, and words about time out of the goals of the others.
+func (d *draft) recur(s *step, c *catalog) {
+	if d.rules == nil || s.Schedule == nil {
+		return
+	}
+	if words := d.rules.Capabilities; len(words) > 0 && s.Expert != "" {
+		hits := c.find(s.Expert)
+		if len(hits) == 1 && !capable(&c.cards[hits[0]], words) {
+			s.Schedule = nil
+			d.warnings.add(events.CodeInvalid, s.at("schedule"), fmt.Sprintf("expert %s can neither watch nor notify; it runs once", s.Expert),
+				"choose an expert whose skills name one of "+some(words, 12))
+			return
+		}
+	}
+	if d.rules.Strip {
+		s.Goal = StripSchedule(s.Goal)
+	}
+}
+
+// capable is true for a card one of whose skills, tags or sentences has one of the words.
+func capable(card *events.Card, words []string) bool {
+	text := strings.ToLower(strings.Join(slices.Concat(card.Skills, card.Tags, []string{card.Description}), "\n"))
+	return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(text, strings.ToLower(word)) })
+}
+
+// Chinese is true for a locale of Chinese.
+func Chinese(locale string) bool {
+	return strings.EqualFold(locale, "zh") || len(locale) > 2 && strings.EqualFold(locale[:3], "zh-")
+}
+
+func firstOf(texts ...string) string {
+	for _, text := range texts {
+		if strings.TrimSpace(text) != "" {
+			return text
+		}
+	}
+	return ""
+}

@@ -1,0 +1,61 @@
+package plan
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// clock is a time of day as people write it.
+const clock = `(?:\d{1,2}(?:[:：]\d{2})?\s*(?:am|pm|a\.m\.|p\.m\.|o'clock)?)`
+
+// timeWords are phrases that say when something recurs, or that somebody be told: they belong to the schedule, and would
+// make an expert schedule or notify by himself.
+var timeWords = []*regexp.Regexp{
+	regexp.MustCompile(`(?i)[,;]?\s*\b(?:every|each)\s+(?:other\s+)?(?:\d+\s*)?(?:minutes?|mins?|hours?|hrs?|days?|weeks?|months?|mornings?|evenings?|nights?|weekdays?|workdays?|monday|tuesday|wednesday|thursday|friday|saturday|sunday)\b(?:\s+(?:at|from|by)\s+` + clock + `)?`),
+	regexp.MustCompile(`(?i)[,;]?\s*\b(?:once\s+an?\s+(?:hour|day|week|month)|hourly|daily|weekly|monthly)\b(?:\s+at\s+` + clock + `)?`),
+	regexp.MustCompile(`(?i)[,;]?\s*\bat\s+\d{1,2}[:：]\d{2}\s*(?:am|pm|a\.m\.|p\.m\.)?(?:\s+(?:every|each)\s+day)?`),
+	regexp.MustCompile(`(?i)[,;]?\s*(?:\band\s+)?\b(?:please\s+)?(?:notify|alert|remind|ping|inform|tell)\s+me\b(?:\s+(?:about|of|on)\b)?`),
+	regexp.MustCompile(`(?i)^\s*(?:confirm(?:ed)?\b|确认)[,;:，；：\s]*`),
+	regexp.MustCompile(`[，、；]?\s*每隔?\s*(?:\d+|[一二两三四五六七八九十百半]+)?\s*(?:个)?(?:分钟|小时|天|日|周|星期[一二三四五六日天]?|月|工作日)\s*(?:的)?\s*(?:早上|上午|中午|下午|晚上|凌晨)?\s*(?:在)?\s*(?:(?:\d{1,2}|[一二两三四五六七八九十]+)(?:[:：]\d{2}|[点时](?:\d{1,2}分?|半)?))?`),
+	regexp.MustCompile(`[，、；]?\s*每(?:早|晚|天早上|天晚上)\s*(?:(?:\d{1,2}|[一二两三四五六七八九十]+)(?:[:：]\d{2}|[点时](?:\d{1,2}分?|半)?))?`),
+	regexp.MustCompile(`[，、；]?\s*(?:并|然后|再)?(?:请)?(?:定时|定期)?(?:提醒|通知|告诉|推送给)我`),
+	regexp.MustCompile(`(?:定时|定期)`),
+}
+
+var gaps = regexp.MustCompile(`[ \t]{2,}`)
+
+// StripSchedule takes phrases about time and notice out of a goal, in English and Chinese. A goal of which nothing would be
+// left stays as it is.
+func StripSchedule(goal string) string {
+	text := goal
+	for _, words := range timeWords {
+		text = words.ReplaceAllString(text, "")
+	}
+	text = strings.Trim(gaps.ReplaceAllString(text, " "), " \t\r\n,;，；、")
+	if strings.Trim(text, " .。!！?？") == "" {
+		return goal
+	}
+	return text
+}
+
+// When says a schedule in a few words, the same in every language.
+func When(s *events.Schedule) string {
+	zone := ""
+	if s.Timezone != "" {
+		zone = " " + s.Timezone
+	}
+	switch {
+	case s.IntervalMinutes > 0:
+		return fmt.Sprintf("interval %d min", s.IntervalMinutes)
+	case s.DailyTime != "":
+		return "daily " + s.DailyTime + zone
+	case s.Cron != "":
+		return "cron " + s.Cron + zone
+	case s.At != "":
+		return "at " + s.At + zone
+	}
+	return "once"
+}

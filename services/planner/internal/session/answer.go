@@ -1,0 +1,134 @@
+package session
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
+)
+
+// reply is what a person's answer to a question about a plan comes down to.
+type reply struct {
+	on   On
+	text string          // What he wants otherwise, or why not.
+	plan json.RawMessage // A plan of his own.
+}
+
+// form is an answer as an object, in the words of ours and of the ancestors.
+type form struct {
+	Action   string          `json:"action"`
+	Approved *bool           `json:"approved"`
+	Accepted *bool           `json:"accepted"`
+	Text     string          `json:"text"`
+	Reason   string          `json:"reason"`
+	Feedback string          `json:"feedback"`
+	Answer   string          `json:"answer"`
+	Plan     json.RawMessage `json:"plan"`
+}
+
+// words maps what people say to what they mean. Everything is compared in lower case and without punctuation around it.
+var words = map[string]On{
+	"accept": OnAccepted, "accepted": OnAccepted, "approve": OnAccepted, "approved": OnAccepted, "yes": OnAccepted, "y": OnAccepted,
+	"ok": OnAccepted, "okay": OnAccepted, "confirm": OnAccepted, "confirmed": OnAccepted, "go": OnAccepted, "go ahead": OnAccepted,
+	"proceed": OnAccepted, "continue": OnAccepted, "确认": OnAccepted, "好的": OnAccepted, "好": OnAccepted, "可以": OnAccepted,
+	"行": OnAccepted, "同意": OnAccepted, "接受": OnAccepted, "是": OnAccepted,
+
+	"reject": OnRejected, "rejected": OnRejected, "no": OnRejected, "n": OnRejected, "cancel": OnRejected, "decline": OnRejected,
+	"stop": OnRejected, "拒绝": OnRejected, "取消": OnRejected, "不": OnRejected, "不行": OnRejected, "不要": OnRejected, "否": OnRejected,
+}
+
+// edits are what stands in front of a wish, in brackets or before a colon.
+var edits = []string{"edit_plan", "edit plan", "edit", "修改计划", "修改"}
+
+// understand reads an answer in any of its forms: a word, "[ACCEPTED]", "[EDIT_PLAN] what", "edit: what", an object with an
+// action, or a plan.
+func understand(raw json.RawMessage) reply {
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return understandText(text)
+	}
+	var yes bool
+	if json.Unmarshal(raw, &yes) == nil && len(raw) > 0 && raw[0] != 'n' {
+		return decided(&yes, "")
+	}
+	var f form
+	if json.Unmarshal(raw, &f) == nil && !plan.Recognised(raw) {
+		return understandForm(&f)
+	}
+	if plan.Recognised(raw) {
+		return reply{on: OnReplaced, plan: raw}
+	}
+	return reply{on: OnUnrecognised}
+}
+
+func understandForm(f *form) reply {
+	text := strings.TrimSpace(strings.Join([]string{f.Text, f.Feedback, f.Reason}, "\n"))
+	text = strings.TrimSpace(text)
+	if len(f.Plan) > 0 && string(f.Plan) != "null" {
+		return reply{on: OnReplaced, plan: f.Plan}
+	}
+	switch action := strings.ToLower(strings.TrimSpace(f.Action)); {
+	case f.Approved != nil:
+		return decided(f.Approved, text)
+	case f.Accepted != nil:
+		return decided(f.Accepted, text)
+	case strings.HasPrefix(action, "edit") && text != "":
+		return reply{on: OnEdited, text: text}
+	case words[action] != "":
+		return reply{on: words[action], text: text}
+	case f.Answer != "":
+		return understandText(f.Answer)
+	case action == "" && text != "":
+		return understandText(text)
+	}
+	return reply{on: OnUnrecognised, text: text}
+}
+
+func decided(yes *bool, text string) reply {
+	if *yes {
+		return reply{on: OnAccepted, text: text}
+	}
+	return reply{on: OnRejected, text: text}
+}
+
+func understandText(text string) reply {
+	text = strings.TrimSpace(text)
+	if on := words[strings.ToLower(strings.Trim(text, " \t\r\n.!。！[]"))]; on != "" {
+		return reply{on: on}
+	}
+	lower := strings.ToLower(text)
+	if strings.HasPrefix(lower, "[accepted]") {
+		return reply{on: OnAccepted}
+	}
+	for _, word := range edits {
+		for _, front := range []string{"[" + word + "]", word + ":", word + "："} {
+			if rest, ok := strings.CutPrefix(lower, front); ok && strings.TrimSpace(rest) != "" {
+				return reply{on: OnEdited, text: strings.TrimSpace(text[len(text)-len(rest):])}
+			}
+		}
+	}
+	if raw := []byte(text); len(raw) > 0 && (raw[0] == '{' || raw[0] == '[') && plan.Recognised(raw) {
+		return reply{on: OnReplaced, plan: raw}
+	}
+	return reply{on: OnUnrecognised, text: text}
+}
+
+// textOf is an answer in words: a string, or the text of an object.
+func textOf(raw json.RawMessage) string {
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return strings.TrimSpace(text)
+	}
+	var f form
+	if json.Unmarshal(raw, &f) == nil {
+		for _, text := range []string{f.Answer, f.Text, f.Feedback, f.Reason} {
+			if strings.TrimSpace(text) != "" {
+				return strings.TrimSpace(text)
+			}
+		}
+	}
+	if len(raw) > 0 && raw[0] != '{' && string(raw) != "null" {
+		return strings.TrimSpace(string(raw))
+	}
+	return ""
+}

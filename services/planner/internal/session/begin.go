@@ -1,0 +1,129 @@
+package session
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
+)
+
+// begin decides whether a model is needed, and whether there is one.
+func (s *Session) begin() On {
+	r := &s.start.Request
+	switch {
+	case s.start.Mode == events.WorkPlan && (len(r.Plan) > 0 || strings.TrimSpace(r.Expert) != ""):
+		return OnGiven
+	case s.start.Mode != events.WorkPlan && s.start.Mode != events.WorkReplan && s.start.Mode != events.WorkSplit,
+		s.start.Mode == events.WorkSplit && s.start.Part == nil, !s.start.Model:
+		d := plan.Decide(s.work(), nil, s.state.Cards, s.options())
+		s.state.Faults = d.Faults
+		return OnMissing
+	case s.start.Mode == events.WorkPlan:
+		return OnWhole
+	}
+	return OnPart
+}
+
+// work is the planning work as package plan wants it, for what is decided without a model.
+func (s *Session) work() *events.Work {
+	w := &events.Work{Kind: s.start.Mode, Request: &s.start.Request, MaxSteps: s.maxSteps(), Finished: s.start.Finished}
+	if s.start.Part != nil {
+		w.SubJob = s.start.Part.ID
+	}
+	return w
+}
+
+// enterGiven checks what the caller gave. What lacks nothing but experts waits for them.
+func (s *Session) enterGiven() On {
+	d := plan.Decide(s.work(), s.start.Request.Plan, s.state.Cards, s.options())
+	s.state.Faults, s.state.Warnings, s.state.Final = d.Faults, d.Warnings, d.Final
+	switch {
+	case d.Absent() && !s.state.Unreachable:
+		s.state.Counts.Await++
+		return s.owe(s.state.Counts.Await, Command{Kind: Await})
+	case len(d.Faults) > 0:
+		return OnExhausted
+	case d.Plan == nil:
+		s.state.Answer = d.Answer
+		return OnAnswered
+	}
+	s.state.Plan = d.Plan
+	return OnValid
+}
+
+// takeCards hears of other experts. Unreachable stands for the end of waiting here.
+func (s *Session) takeCards(f *Fact) On {
+	s.state.Cards, s.state.Unreachable = f.Cards, f.Waited
+	return OnAbsent
+}
+
+// options are what plans are checked with.
+func (s *Session) options() plan.Options {
+	o := s.ports.Plan
+	o.MaxSteps, o.Done, o.Known = s.maxSteps(), s.start.Finished, s.start.Known
+	if s.start.DefaultExpert != "" {
+		o.DefaultExpert = s.start.DefaultExpert
+	}
+	return o
+}
+
+func (s *Session) maxSteps() int {
+	if s.start.MaxSteps > 0 {
+		return s.start.MaxSteps
+	}
+	return s.start.Profile.Limits.Steps
+}
+
+// maxRounds is how often the plan may be drafted anew, at least once.
+func (s *Session) maxRounds() int {
+	if s.start.MaxRounds > 0 {
+		return s.start.MaxRounds
+	}
+	return max(1, s.start.Profile.Limits.Rounds)
+}
+
+// wants is true for a stage that the profile has.
+func (s *Session) wants(stage Stage) bool { return slices.Contains(s.start.Profile.Stages, stage) }
+
+// whole is true when the whole job is planned for the first time: only then people are talked to about what they want.
+func (s *Session) whole() bool { return s.start.Mode == events.WorkPlan }
+
+// goal is what is to be planned, in the words of whoever wants it.
+func (t *Start) goal() string {
+	if t.Mode == events.WorkSplit && t.Part != nil {
+		return t.Part.Goal
+	}
+	return t.Request.Goal
+}
+
+// locale is the language of everything that people read: the request's, else that of the goal, else the profile's.
+func (t *Start) locale() string {
+	switch {
+	case t.Request.Locale != "":
+		return t.Request.Locale
+	case Chinese(t.goal()):
+		return "zh-CN"
+	case t.Profile.Locale != "":
+		return t.Profile.Locale
+	}
+	return "en-US"
+}
+
+// Chinese is true for a text in which more than a fifth of the letters are Han characters, and none are kana or Hangul.
+func Chinese(text string) bool {
+	han, letters := 0, 0
+	for _, r := range text {
+		switch {
+		case unicode.In(r, unicode.Hiragana, unicode.Katakana, unicode.Hangul):
+			return false
+		case unicode.Is(unicode.Han, r):
+			han++
+			letters++
+		case unicode.IsLetter(r):
+			letters++
+		}
+	}
+	return han > 0 && han*5 > letters
+}

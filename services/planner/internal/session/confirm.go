@@ -1,0 +1,81 @@
+package session
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+const approvalSchema = `{"type":"object","required":["action"],"properties":{"action":{"type":"string","enum":["accept","edit","reject"]},"text":{"type":"string"}}}`
+
+// enterConfirm asks before anything recurs, unless the request says "confirm" itself.
+func (s *Session) enterConfirm() On {
+	recurs := slices.ContainsFunc(s.state.Plan.SubJobs, func(j events.SubJob) bool { return j.Schedule != nil })
+	if !s.whole() || !s.wants(StageConfirm) || !recurs || s.state.Confirmed || confirmed(s.start.Request.Goal) {
+		return OnSkipped
+	}
+	return s.put("confirm", &s.state.Counts.Confirm, events.InputApproval, []string{"accept", "edit", "reject"}, `{"action":"reject"}`)
+}
+
+func (s *Session) takeConfirm(f *Fact) On {
+	if f.Action != events.Answered {
+		s.dropped("nobody confirmed the schedule in time", "")
+		return OnExpired
+	}
+	r := understand(f.Answer)
+	switch r.on {
+	case OnAccepted:
+		s.state.Confirmed, s.state.Reminders = true, 0
+		return OnAccepted
+	case OnRejected:
+		s.dropped("the schedule was not confirmed", r.text)
+		return OnRejected
+	}
+	return s.unsettled(&r)
+}
+
+// put asks the person of the stage, with a text from the prompts.
+func (s *Session) put(name string, count *int, kind events.InputKind, options []string, silence string) On {
+	prompt, ok := s.render(name)
+	if !ok {
+		s.state.Plan = nil
+		return OnRejected
+	}
+	*count++
+	return s.ask(*count, events.InputRequested{
+		Kind: kind, Prompt: clip(strings.TrimSpace(prompt.User), maxPrompt), Options: options, Schema: []byte(approvalSchema), Default: []byte(silence),
+	})
+}
+
+// unsettled takes an edit as long as another round is left; anything else is asked again, within the limit.
+func (s *Session) unsettled(r *reply) On {
+	if r.on == OnEdited && s.state.Counts.Rounds < s.maxRounds() && s.start.Model {
+		s.state.Wishes = append(s.state.Wishes, clip(r.text, maxQuery))
+		s.state.Reminders, s.state.Confirmed = 0, false
+		return OnEdited
+	}
+	if s.state.Reminders++; s.state.Reminders > s.start.Profile.Limits.Reminders {
+		s.dropped("the answers were not understood", r.text)
+		return OnRejected
+	}
+	return OnUnrecognised
+}
+
+// dropped ends the session without the plan: nobody wants it.
+func (s *Session) dropped(message, reason string) {
+	s.state.Plan = nil
+	s.state.Faults = events.Faults{{
+		Code: events.CodeRejected, Message: message, Cause: clip(reason, maxMessage), Hint: "recover the job to plan it again, or submit it anew",
+	}}
+}
+
+// confirmed is true for a request that says of itself that its schedule is confirmed.
+func confirmed(goal string) bool {
+	first, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(goal)), " ")
+	first = strings.Trim(first, ".,:;!，。：；！")
+	if first == "confirm" || first == "confirmed" {
+		return true
+	}
+	return strings.HasPrefix(goal, "确认")
+}

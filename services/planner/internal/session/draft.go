@@ -1,0 +1,246 @@
+package session
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
+)
+
+// enterDraft asks for a plan. The first of a round is asked for with the request and the person's wishes; each further one
+// also gets the faulty draft and everything that is wrong with it.
+func (s *Session) enterDraft() On {
+	c := &s.state.Counts
+	if s.state.Attempt == 0 {
+		c.Rounds++
+		s.state.Faults, s.state.Raw = nil, ""
+	}
+	prompt, ok := s.render(s.drafting())
+	if !ok {
+		return OnExhausted
+	}
+	list := messages(prompt)
+	if s.state.Attempt > 0 {
+		lesson, ok := s.render("repair")
+		if !ok {
+			return OnExhausted
+		}
+		if raw := clip(s.state.Raw, s.start.Profile.Limits.rawBytes()); strings.TrimSpace(raw) != "" {
+			list = append(list, Message{Role: "assistant", Text: raw})
+		}
+		list = append(list, Message{Role: "user", Text: lesson.User})
+	}
+	s.state.Attempt++
+	c.Draft++
+	schema, strict := plan.DraftSchema(plan.Dialect(s.start.Profile.Dialect), s.state.Cards, s.maxSteps())
+	return s.owe(c.Draft, Command{Kind: Call, Call: &ModelCall{
+		Role: "planner", Messages: list, Schema: schema, Name: "plan", Strict: strict,
+	}})
+}
+
+// drafting names the prompt: that of splitting, of planning a remainder, or of planning.
+func (s *Session) drafting() string {
+	switch s.start.Mode {
+	case events.WorkSplit:
+		return "split"
+	case events.WorkReplan:
+		return "replan"
+	}
+	return "draft"
+}
+
+func (s *Session) takeDraft(f *Fact) On {
+	if f.Text != "" {
+		s.state.Raw = f.Text
+	}
+	if f.Kind == Failed {
+		return s.failedDraft(f)
+	}
+	raw, err := s.ports.Read(f.Text, plan.Recognised)
+	if err != nil && len(raw) == 0 {
+		return s.faulty(events.Faults{malformed(f.Text, err)})
+	}
+	o := s.options()
+	o.Draft = s.draftRules()
+	r := plan.Check(raw, s.state.Cards, o)
+	if err != nil {
+		r.Faults = append(events.Faults{malformed(f.Text, err)}, r.Faults...)
+	}
+	return s.judge(&r)
+}
+
+// draftRules are what the profile says of drafts of models.
+func (s *Session) draftRules() *plan.DraftRules {
+	p := &s.start.Profile
+	return &plan.DraftRules{Search: p.Plan.Search, Capabilities: p.Schedule.Capabilities, Strip: p.Schedule.Strip, Locale: s.state.Locale}
+}
+
+// judge decides what a checked draft leads to.
+func (s *Session) judge(r *plan.Result) On {
+	head := &r.Head
+	said := head.GuidanceMessage
+	if said == "" {
+		said = head.Reason
+	}
+	switch {
+	case head.Adequate != nil && !*head.Adequate && s.whole() && s.start.Profile.Plan.Inadequate != "reject" && strings.TrimSpace(said) != "":
+		return s.inadequate(said)
+	case r.Answer != "" && s.whole():
+		s.state.Answer = r.Answer
+		return OnAnswered
+	case r.Answer != "":
+		return s.faulty(events.Faults{{Code: events.CodeMissing, Field: "subjobs", Message: "the plan has no steps", Hint: "give the steps; nobody can be answered here"}})
+	case r.Steps == 0 && head.HasEnoughContext != nil && *head.HasEnoughContext && s.whole():
+		if on := s.enough(head); on != "" {
+			return on
+		}
+	}
+	if len(r.Faults) > 0 {
+		return s.faulty(r.Faults)
+	}
+	s.accept(r.Plan, r.Warnings)
+	return s.finaliser()
+}
+
+// inadequate asks the person, or tells him what is missing.
+func (s *Session) inadequate(said string) On {
+	asked := s.state.Counts.Clarify < s.start.Profile.Limits.Clarifications && s.wants(StageClarify)
+	if s.start.Profile.Plan.Inadequate == "ask" && asked {
+		s.state.Question, s.state.Options, s.state.Attempt = said, nil, 0
+		return OnUnclear
+	}
+	s.state.Answer = said
+	return OnAnswered
+}
+
+// enough makes something of a draft that knows enough already: one step that writes it up, or its thought as the answer.
+func (s *Session) enough(head *events.Plan) On {
+	switch thought := strings.TrimSpace(head.Thought); {
+	case s.start.Profile.Plan.Enough == "step":
+		if p := s.single(thought); p != nil {
+			p.HasEnoughContext, p.Thought = head.HasEnoughContext, head.Thought
+			s.accept(p, nil)
+			return s.finaliser()
+		}
+	case s.start.Profile.Plan.Enough == "answer" && thought != "":
+		s.state.Answer = thought
+		return OnAnswered
+	}
+	return ""
+}
+
+// accept takes a valid plan in hand, and says what the draft left out.
+func (s *Session) accept(p *events.Plan, warnings events.Faults) {
+	r := &s.start.Request
+	if p.Locale == "" {
+		p.Locale = s.state.Locale
+	}
+	s.state.Locale = p.Locale
+	if p.OrigQuery == "" && len(r.Goal) <= plan.MaxText {
+		p.OrigQuery = r.Goal
+	}
+	if p.Title == "" {
+		p.Title = s.state.Title
+	}
+	s.state.Title = p.Title
+	s.state.Plan, s.state.Warnings, s.state.Faults, s.state.Attempt = p, warnings, nil, 0
+}
+
+// finaliser looks up who makes the job's result; a plan whose result nobody makes is no use.
+func (s *Session) finaliser() On {
+	card, fault := plan.Finaliser(s.start.Request.Finalize, s.state.Cards)
+	if fault != nil {
+		s.state.Plan, s.state.Unreachable = nil, true
+		s.state.Faults = events.Faults{*fault}
+		return OnExhausted
+	}
+	s.state.Final = card
+	return OnValid
+}
+
+// faulty asks for the next draft while there is a try left.
+func (s *Session) faulty(faults events.Faults) On {
+	s.state.Faults = faults
+	if s.state.Attempt <= s.start.Profile.Limits.Repairs {
+		return OnFaulty
+	}
+	s.state.Attempt = 0
+	return OnExhausted
+}
+
+// failedDraft sorts the failures of a call: those that another try may cure, those that it cannot, and refusals.
+func (s *Session) failedDraft(f *Fact) On {
+	switch f.Class {
+	case ClassRefusal, ClassFilter:
+		s.refused(f)
+		return OnRefused
+	case ClassCut, ClassMalformed:
+		return s.faulty(events.Faults{failure(f)})
+	case ClassTooLong:
+		if !s.state.Short {
+			s.state.Short = true
+			return s.faulty(events.Faults{failure(f)})
+		}
+	}
+	s.state.Unreachable, s.state.Attempt = true, 0
+	s.state.Faults = events.Faults{failure(f)}
+	return OnExhausted
+}
+
+// refused notes that the model or its provider will not do it.
+func (s *Session) refused(f *Fact) {
+	message := strings.TrimSpace(f.Text)
+	if message == "" {
+		message = "the model refuses the request"
+	}
+	s.state.Faults = events.Faults{{
+		Code: events.CodeRejected, Message: clip(message, maxMessage), Cause: clip(f.Message, maxMessage), Hint: "ask for something else, or say what it is for",
+	}}
+}
+
+// failure is the fault of a call that came to nothing.
+func failure(f *Fact) events.Fault {
+	out := events.Fault{Code: events.CodeUnavailable, Message: "the model could not be asked", Cause: clip(f.Message, maxMessage)}
+	switch f.Class {
+	case ClassAuth:
+		out.Message, out.Hint = "the model refuses the key", "set OPENAI_API_KEY to a valid key"
+	case ClassNotFound:
+		out.Message, out.Hint = "there is no such model", "set OPENAI_MODEL to one that the provider has"
+	case ClassTooLong:
+		out.Code, out.Message, out.Hint = events.CodeTooLarge, "the prompt is too long for the model", "shorten the request, or choose a model with a larger context"
+	case ClassBadRequest:
+		out.Message, out.Hint = "the model's provider refuses the call", "check the model's settings"
+	case ClassCut:
+		out.Code, out.Message, out.Hint = events.CodeMalformed, "the answer was cut off", "write a shorter plan"
+	case ClassMalformed:
+		out.Code, out.Message, out.Hint = events.CodeMalformed, "the provider's reply could not be read", "try again"
+	default:
+		out.Hint = "try again later, or choose another model"
+	}
+	return out
+}
+
+// malformed is the fault of a text in which no plan can be found.
+func malformed(text string, err error) events.Fault {
+	f := events.Fault{Code: events.CodeMalformed, Message: "no JSON of the wanted form in the answer", Hint: "answer with the JSON object alone"}
+	if strings.TrimSpace(text) == "" {
+		f.Message = "the answer is empty"
+	}
+	if err != nil {
+		f.Cause = clip(err.Error(), maxMessage)
+	}
+	return f
+}
+
+// compact writes a value as JSON for a prompt; nil gives nothing.
+func compact(p *events.Plan) string {
+	if p == nil {
+		return ""
+	}
+	raw, err := json.Marshal(p)
+	if err != nil {
+		return ""
+	}
+	return string(raw)
+}

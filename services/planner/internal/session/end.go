@@ -1,0 +1,27 @@
+package session
+
+import "github.com/jobgraph/jobgraph/pkg/events"
+
+// enterEnd makes the one outcome: a plan, else an answer, else a rejection that always says why.
+func (s *Session) enterEnd() On {
+	e := Ending{
+		Raw: s.state.Raw, Locale: s.state.Locale, Title: s.state.Title, Rounds: s.state.Counts.Rounds,
+		Calls: s.state.Counts.Triage + s.state.Counts.Draft, Fallback: s.state.Fallback,
+	}
+	switch {
+	case s.state.Plan != nil:
+		e.Kind, e.Plan, e.Final, e.Warnings = events.KindGraphCreated, s.state.Plan, s.state.Final, s.state.Warnings
+	case s.state.Answer != "":
+		e.Kind, e.Answer = events.KindJobAnswered, s.state.Answer
+	default:
+		e.Kind, e.Faults, e.Fallback = events.KindPlanRejected, s.state.Faults, ""
+		if len(e.Faults) == 0 {
+			e.Faults = events.Faults{{Code: events.CodeInternal, Message: "planning ended without a reason", Hint: "this is a bug: report it with the request"}}
+		}
+	}
+	if e.Kind == events.KindJobAnswered {
+		e.Raw = ""
+	}
+	s.owed = Command{Key: string(StageEnd), Kind: End, Stage: StageEnd, End: &e}
+	return ""
+}

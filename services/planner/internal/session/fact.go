@@ -1,0 +1,60 @@
+package session
+
+import (
+	"encoding/json"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// FactKind says what happened.
+type FactKind string
+
+// The kinds of facts. Each answers one kind of command.
+const (
+	Answered FactKind = "answered" // The model answered a Call.
+	Failed   FactKind = "failed"   // A Call or an Investigate came to nothing.
+	Found    FactKind = "found"    // An Investigate gave something.
+	Closed   FactKind = "closed"   // A person answered an Ask, it expired or it was cancelled.
+	Cards    FactKind = "cards"    // The cards have changed, or the wait is over.
+)
+
+// Class is why a call of a model came to nothing.
+type Class string
+
+// The classes. Those that pass by themselves are waited for outside; here they mean that waiting did not help.
+const (
+	ClassUnavailable Class = "unavailable"      // Nobody answers, rate limits, overload, timeouts.
+	ClassAuth        Class = "auth"             // The key is refused, or there is none.
+	ClassNotFound    Class = "not_found"        // There is no such model.
+	ClassTooLong     Class = "context_too_long" // The prompt does not fit.
+	ClassFilter      Class = "content_filter"   // The provider withholds the answer.
+	ClassRefusal     Class = "refusal"          // The model refuses.
+	ClassCut         Class = "cut"              // The answer ends in the middle.
+	ClassMalformed   Class = "malformed"        // The provider's reply cannot be read.
+	ClassBadRequest  Class = "bad_request"      // The provider refuses the call as it is.
+)
+
+// Fact is one thing that happened, recorded in the journal as it is here.
+type Fact struct {
+	// Key is that of the command it answers.
+	Key  string   `json:"key"`
+	Kind FactKind `json:"kind"`
+	// Run is the planning run that brought it about, and Spent what that cost; see Session.Spent.
+	Run int `json:"run,omitempty"`
+	events.Spent
+	// Text is what the model wrote, kept too of an answer that was cut or refused. Model names who wrote it.
+	Text  string `json:"text,omitempty"`
+	Model string `json:"model,omitempty"`
+	// Class and Message say why something failed.
+	Class   Class  `json:"class,omitempty"`
+	Message string `json:"message,omitempty"`
+	// Findings are what an investigation gave.
+	Findings []Finding `json:"findings,omitempty"`
+	// Action and Answer are those of the closed request, By who closed it.
+	Action events.InputAction `json:"action,omitempty"`
+	Answer json.RawMessage    `json:"answer,omitempty"`
+	By     string             `json:"by,omitempty"`
+	// Cards are the experts there are now. Waited is true when no more are worth waiting for.
+	Cards  []events.Card `json:"cards,omitempty"`
+	Waited bool          `json:"waited,omitempty"`
+}
