@@ -170,13 +170,9 @@ func TestAnInterruptEndsAnEmbeddedRunAndItsCommand(t *testing.T) {
 	if err := p.stdout.until(bounded(t), `"running"`); err != nil {
 		t.Fatalf("%v: %s", err, p.stderr.String())
 	}
-	began := time.Now()
 	p.signals <- syscall.SIGINT
-	if code := <-p.code; code != cli.ExitInterrupted {
+	if code := <-p.code; code != cli.ExitInterrupted { // The command would hold for ever.
 		t.Errorf("exit code %d: %s", code, p.stderr.String())
-	}
-	if took := time.Since(began); took > 10*time.Second {
-		t.Errorf("it took %s", took)
 	}
 }
 

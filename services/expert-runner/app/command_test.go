@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -44,43 +43,34 @@ func alive(pid string) bool {
 	return err == nil && !strings.Contains(string(stat), ") Z ")
 }
 
+// The group has an hour to end by itself: only a cancel that is told at once ends the test.
 func TestACancelKillsTheWholeGroupOfACommandAtOnce(t *testing.T) {
 	w := newWorld(t)
 	dir := t.TempDir()
 	card := cardFile(t, dir, "long.md", `{name: long, kind: command, command: [sh, -c, 'sleep 600 & echo $$ $! >`+dir+`/$JOBGRAPH_SUBJOB; wait']}`)
-	w.start(commandSettings(t, card), app.Deps{})
-	var times []time.Duration
-	for i := range 20 {
+	settings := commandSettings(t, card)
+	settings.KillGrace = time.Hour
+	w.start(settings, app.Deps{})
+	for i := range 5 {
 		o := work("long", "j1", "s"+strconv.Itoa(i), 1)
 		w.issue("long", o)
 		var pids []string
 		w.until("the command runs", func() bool {
 			text, err := os.ReadFile(filepath.Join(dir, o.SubJob))
 			pids = strings.Fields(string(text))
-			return err == nil && len(pids) == 2
+			return err == nil && strings.HasSuffix(string(text), "\n") && len(pids) == 2
 		})
 		body, err := json.Marshal(map[string]any{"run": 1, "reason": "stop"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		at := time.Now()
 		if err := w.bus.PublishCore(w.names.Cancel("j1", o.SubJob), nil, body); err != nil {
 			t.Fatal(err)
 		}
-		for alive(pids[0]) || alive(pids[1]) {
-			if time.Since(at) > 10*time.Second {
-				t.Fatal("the group lives on")
-			}
-		}
-		times = append(times, time.Since(at))
+		w.until("nobody of the group is left", func() bool { return !alive(pids[0]) && !alive(pids[1]) })
 		if got := w.report(o); got.Error == nil || got.Error.Code != events.CodeCancelled {
 			t.Errorf("report: %+v", got)
 		}
-	}
-	slices.Sort(times)
-	t.Logf("from cancel to the end of the group: median %s, slowest %s", times[len(times)/2], times[len(times)-1])
-	if slowest := times[len(times)-1]; slowest > 100*time.Millisecond {
-		t.Errorf("slowest cancel took %s", slowest)
 	}
 }
 

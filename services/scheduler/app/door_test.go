@@ -73,7 +73,7 @@ func TestEveryFaultOfABadRequestIsAnnounced(t *testing.T) {
 }
 
 func drained(w *world) bool {
-	for range 100 {
+	for range 3000 {
 		facts, err := w.bus.StreamInfo(context.Background(), w.bus.Names().Intake)
 		if err == nil && facts.Messages == 0 {
 			return true

@@ -66,7 +66,7 @@ func (w *world) quarantined(job string) *events.Fault {
 	select {
 	case f := <-found:
 		return f
-	case <-time.After(10 * time.Second):
+	case <-time.After(2 * time.Minute):
 		w.t.Fatalf("job %s is not quarantined", job)
 		return nil
 	}

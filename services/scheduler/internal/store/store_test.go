@@ -100,7 +100,7 @@ func TestAStateThatIsTornOrOfAnotherLogIsNone(t *testing.T) {
 
 func TestAStateThatWasDeletedCanBeSavedAgain(t *testing.T) {
 	s, _, keys := open(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	if _, err := s.Save(ctx, "j", loop.Saved{State: state(1)}, nil); err != nil {
 		t.Fatal(err)
