@@ -61,6 +61,20 @@ func (p *parser) quotedKeyAt(at int) bool {
 	return true
 }
 
+// memberAt reports whether a whole key with its colon and the start of a value stand at an offset.
+func (p *parser) memberAt(at int) bool {
+	if at >= len(p.src) || p.src[at] != '"' {
+		return false
+	}
+	end := strings.IndexByte(p.src[at+1:min(len(p.src), at+maxAhead)], '"')
+	p.steps += maxAhead
+	if end < 0 {
+		return false
+	}
+	colon := p.blanks(at + end + 2)
+	return colon < len(p.src) && p.src[colon] == ':' && p.startsValue(p.blanks(colon+1))
+}
+
 // startsValue reports whether what stands at an offset looks like a value and not like prose.
 func (p *parser) startsValue(at int) bool {
 	r, size := runeAt(p.src, at)
@@ -127,10 +141,11 @@ func (p *parser) closesKey(end, next int) bool {
 }
 
 // closesForeign decides for a quote that is not the string's own but of its family: a curly one behind a straight one.
-// Texts are full of them, so only what plainly is JSON behind them counts.
+// Texts are full of them, so it only counts when plain JSON follows and the string's own quote does not end it better.
 func (p *parser) closesForeign(at, size int, key bool) bool {
 	next := p.blanks(at + size)
-	if p.strict || at < p.trusted || next >= len(p.src) {
+	r, _ := runeAt(p.src, at)
+	if p.strict || at < p.trusted || next >= len(p.src) || opens(r) > 0 || r != '"' && p.endsLater(at+size) {
 		return false
 	}
 	c := p.src[next]
@@ -138,14 +153,34 @@ func (p *parser) closesForeign(at, size int, key bool) bool {
 	case key:
 		return c == ':' && p.startsValue(p.blanks(next+1))
 	case isCloser(c):
-		return p.structural(p.blanks(next + 1))
+		after := p.blanks(next + 1)
+		return after >= len(p.src) || p.src[after] == ',' || isCloser(p.src[after])
 	case c == ',' && p.inObject():
 		return p.quotedKeyAt(p.blanks(next + 1))
 	case c == ',':
-		r, _ := runeAt(p.src, at)
 		return r == '"' && p.startsValue(p.blanks(next+1))
 	}
 	return false
+}
+
+// endsLater reports whether what follows the next straight quote could follow the end of a string, or whether that
+// quote is too far away to tell.
+func (p *parser) endsLater(at int) bool {
+	for limit := at + maxAhead; at < limit; at++ {
+		if at >= len(p.src) {
+			return false
+		}
+		p.steps++
+		switch p.src[at] {
+		case '\\':
+			at++
+		case '"':
+			next := p.blanks(at + 1)
+			_, size := p.sepAt(next)
+			return size > 0 || p.structural(next)
+		}
+	}
+	return true
 }
 
 // outside reports whether what stands behind a closing bracket belongs to JSON and not to quoted prose.

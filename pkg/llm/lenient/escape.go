@@ -66,8 +66,7 @@ func (p *parser) backslashEnds(at int) bool {
 	}
 	switch p.src[next] {
 	case ',':
-		next = p.blanks(next + 1)
-		return next < len(p.src) && p.src[next] == '"' && p.quotedKeyAt(next)
+		return p.memberAt(p.blanks(next + 1))
 	case '}':
 		return len(p.stack) == 1 && p.blanks(next+1) >= len(p.src)
 	}

@@ -48,7 +48,7 @@ func (s *scanner) spacedKey(at int) bool {
 // given the brace as the start of their answer go on behind it.
 func (s *scanner) headless() {
 	at := s.p.blanks(s.pos)
-	if !s.startsMember(at) {
+	if !s.p.memberAt(at) {
 		return
 	}
 	value := s.parse(at, true)
@@ -57,20 +57,6 @@ func (s *scanner) headless() {
 	}
 	s.pos = s.closers(at, &value)
 	s.keep(value)
-}
-
-// startsMember reports whether a whole key with its colon and the start of a value stand at an offset.
-func (s *scanner) startsMember(at int) bool {
-	if at >= len(s.src) || s.src[at] != '"' {
-		return false
-	}
-	end := strings.IndexByte(s.src[at+1:min(len(s.src), at+maxAhead)], '"')
-	s.p.steps += maxAhead
-	if end < 0 {
-		return false
-	}
-	colon := s.p.blanks(at + end + 2)
-	return colon < len(s.src) && s.src[colon] == ':' && s.p.startsValue(s.p.blanks(colon+1))
 }
 
 // isEscaped reports whether the quotes behind a bracket are written with a backslash, as inside a string: {\"a\": 1}.
