@@ -25,6 +25,7 @@ type Bus struct {
 	owned    bool
 	status   chan nats.Status
 	watched  chan struct{} // Closed when the goroutine of watch has ended.
+	roamed   chan struct{} // Closed when the goroutine of roam has ended.
 	closed   chan struct{} // Closed when the connection is closed for good.
 	ending   sync.Once     // Guards the closing of closed.
 
@@ -77,10 +78,10 @@ func Use(nc *nats.Conn, prefix string) (*Bus, error) {
 func newBus(nc *nats.Conn, o Options, owned bool) (*Bus, error) {
 	b := &Bus{
 		nc: nc, names: events.NewNames(o.Prefix), log: o.Logger, replicas: o.Replicas, owned: owned,
-		watched: make(chan struct{}), closed: make(chan struct{}), reconnected: map[int]func(){},
+		watched: make(chan struct{}), roamed: make(chan struct{}), closed: make(chan struct{}), reconnected: map[int]func(){},
 	}
-	var err error
-	if b.js, err = jetstream.New(nc); err == nil {
+	js, err := jetstream.New(nc)
+	if b.js = (asking{js}); err == nil {
 		b.pub, err = newPublisher(nc, o.AckTimeout, o.MaxPending)
 	}
 	if err != nil {
@@ -91,6 +92,11 @@ func newBus(nc *nats.Conn, o Options, owned bool) (*Bus, error) {
 	}
 	b.status = nc.StatusChanged(nats.RECONNECTING, nats.DISCONNECTED, nats.CONNECTED, nats.CLOSED)
 	go b.watch()
+	if owned && o.InProcess == nil {
+		go b.roam()
+	} else {
+		close(b.roamed)
+	}
 	return b, nil
 }
 
@@ -180,4 +186,5 @@ func (b *Bus) Close() {
 	}
 	b.nc.RemoveStatusListener(b.status)
 	<-b.watched
+	<-b.roamed
 }

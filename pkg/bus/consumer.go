@@ -33,10 +33,16 @@ type ConsumerSpec struct {
 	StartSeq uint64
 	// Buffer bounds the messages that wait unread in the client; 512 when 0.
 	Buffer int
+	// OnDemand fetches nothing ahead: no more is asked for than Next waits for, so that what this reader has no place for
+	// goes to another one.
+	OnDemand bool
 }
 
 const (
-	defaultAckWait   = 30 * time.Second
+	defaultAckWait = 30 * time.Second
+	// PoolAckWait is how long work may stay with a runner that gives no sign of life. It is no lease: work that comes back
+	// while its claim holds waits for the end of that.
+	PoolAckWait      = 5 * time.Second
 	defaultInFlight  = 16384
 	defaultPinTTL    = 2 * time.Second
 	schedulerAckWait = 5 * time.Second
@@ -44,8 +50,17 @@ const (
 	pinGroup         = "active"
 )
 
-// PoolConsumer is the one consumer of a runner pool; "~planner" is the pool of planners.
+// PoolConsumer is the one consumer of a pool of our runners; "~planner" is the pool of planners.
 func (b *Bus) PoolConsumer(pool string) ConsumerSpec {
+	c := b.ForeignConsumer(pool)
+	if pool != events.PlannerPool {
+		c.AckWait = PoolAckWait
+	}
+	return c
+}
+
+// ForeignConsumer is the one consumer of a pool whose workers are not ours: they have longer to give a sign of life.
+func (b *Bus) ForeignConsumer(pool string) ConsumerSpec {
 	return ConsumerSpec{Stream: b.names.Work, Durable: "pool-" + pool, Filters: []string{b.names.PoolWork(pool)}}
 }
 
@@ -130,12 +145,21 @@ func sameConsumer(have, want *jetstream.ConsumerConfig) bool {
 		slices.Equal(have.PriorityGroups, want.PriorityGroups) && have.PinnedTTL == want.PinnedTTL
 }
 
-// EnsurePool creates the consumer of a runner pool, or checks it.
+// EnsurePool creates the consumer of a pool of our runners, or checks it.
 func (b *Bus) EnsurePool(ctx context.Context, pool string) error {
+	return b.ensurePool(ctx, pool, b.PoolConsumer(pool))
+}
+
+// EnsureForeignPool creates the consumer of a pool whose workers are not ours, or checks it.
+func (b *Bus) EnsureForeignPool(ctx context.Context, pool string) error {
+	return b.ensurePool(ctx, pool, b.ForeignConsumer(pool))
+}
+
+func (b *Bus) ensurePool(ctx context.Context, pool string, c ConsumerSpec) error {
 	if !events.ValidToken(pool) {
 		return fmt.Errorf("ensure pool %.80q: %w: want 1 to %d of the characters A-Z a-z 0-9 _ -", pool, ErrRefused, events.MaxID)
 	}
-	return b.EnsureConsumer(ctx, b.PoolConsumer(pool))
+	return b.EnsureConsumer(ctx, c)
 }
 
 // Consume starts reading a consumer that exists. Errors: ErrNotFound, ErrNotPermitted, ErrUnavailable.
@@ -143,5 +167,5 @@ func (b *Bus) Consume(ctx context.Context, c ConsumerSpec) (*Subscription, error
 	if _, err := b.js.Consumer(ctx, c.Stream, c.Durable); err != nil {
 		return nil, fmt.Errorf("consume %s of %s: %w", c.Durable, c.Stream, class(err))
 	}
-	return b.subscribe(source{stream: c.Stream, consumer: c.Durable, group: c.Group, buffer: c.Buffer})
+	return b.subscribe(source{stream: c.Stream, consumer: c.Durable, group: c.Group, buffer: c.Buffer, demand: c.OnDemand})
 }

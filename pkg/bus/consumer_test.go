@@ -137,11 +137,11 @@ func TestSilentReaderLosesItsWorkAndBusyOneKeepsIt(t *testing.T) {
 		start := time.Now()
 		d := take(t, s, 1)
 		for range 10 {
-			<-time.After(20 * time.Second)
+			<-time.After(bus.PoolAckWait * 2 / 3)
 			noErr(t, d[0].InProgress())
 		}
 		d = take(t, s, 1)
-		if waited := time.Since(start); d[0].Delivered() != 2 || waited < 225*time.Second {
+		if waited := time.Since(start); d[0].Delivered() != 2 || waited < bus.PoolAckWait*7 {
 			t.Fatalf("delivery %d after %s", d[0].Delivered(), waited)
 		}
 		noErr(t, d[0].Term("hopeless"))
@@ -150,6 +150,30 @@ func TestSilentReaderLosesItsWorkAndBusyOneKeepsIt(t *testing.T) {
 			noErr(t, err)
 			return facts.Messages == 0
 		})
+	})
+}
+
+// What a busy reader has no place for is not kept from an idle one.
+func TestAReaderOnDemandHoldsNoMoreThanItAskedFor(t *testing.T) {
+	bustest.Outside(t)
+	synctest.Test(t, func(t *testing.T) {
+		b := bustest.Start(t, bustest.Settings{Quiet: true}).Bus("test")
+		c := b.PoolConsumer("default")
+		c.OnDemand = true
+		busy, idle := reader(t, b, c), reader(t, b, c)
+		for run := range 4 {
+			put(t, b, work(b, "default", "j1", run+1))
+		}
+		start := time.Now()
+		take(t, busy, 1)
+		if got := take(t, idle, 3); got[0].Delivered() != 1 || time.Since(start) >= bus.PoolAckWait {
+			t.Fatalf("delivery %d after %s", got[0].Delivered(), time.Since(start))
+		}
+		put(t, b, work(b, "default", "j1", 5))
+		<-time.After(time.Minute) // Neither asks, whatever expires or goes by meanwhile.
+		if facts, err := b.ConsumerInfo(t.Context(), c.Stream, c.Durable); err != nil || facts.Pending != 1 {
+			t.Fatalf("a message that nobody had asked for was delivered: %+v, %v", facts, err)
+		}
 	})
 }
 

@@ -45,6 +45,11 @@ const (
 	defaultMaxPending = 8192
 	dialTimeout       = 2 * time.Second
 	maxReconnectWait  = 2 * time.Second
+	// pingEvery and pingsOut notice within 4 to 6 s a server that is there and says nothing; writeTimeout one that takes
+	// nothing any more.
+	pingEvery    = 2 * time.Second
+	pingsOut     = 2
+	writeTimeout = 5 * time.Second
 )
 
 func (o *Options) fill() error {
@@ -84,7 +89,7 @@ func (o *Options) nats() ([]nats.Option, error) {
 		nats.Timeout(dialTimeout), nats.MaxReconnects(-1), nats.IgnoreAuthErrorAbort(),
 		nats.CustomReconnectDelay(reconnectDelay),
 		// Nothing is buffered while the server is away: a publish then fails at once and was certainly not stored.
-		nats.ReconnectBufSize(-1),
+		nats.ReconnectBufSize(-1), nats.FlusherTimeout(writeTimeout),
 		nats.ErrorHandler(func(_ *nats.Conn, sub *nats.Subscription, err error) {
 			subject := ""
 			if sub != nil {
@@ -101,6 +106,8 @@ func (o *Options) nats() ([]nats.Option, error) {
 	}
 	if o.InProcess != nil {
 		opts = append(opts, nats.InProcessServer(o.InProcess))
+	} else {
+		opts = append(opts, nats.PingInterval(pingEvery), nats.MaxPingsOutstanding(pingsOut))
 	}
 	opts = append(opts, o.security()...)
 	if o.NKey != "" {

@@ -37,7 +37,7 @@ func (b *Bus) partitions(ctx context.Context) (have map[string]bool, start uint6
 		return nil, 0, fmt.Errorf("list partitions: %w", class(err))
 	}
 	have = map[string]bool{}
-	list := stream.ListConsumers(ctx)
+	list := stream.ListConsumers(undated{ctx})
 	for info := range list.Info() {
 		if !isPartition(info.Name) {
 			continue

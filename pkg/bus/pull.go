@@ -12,12 +12,16 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// pull asks for more when half of the buffer is free.
+// pull asks for more when half of the buffer is free, on demand when half of what is wanted is not asked for.
 func (s *Subscription) pull() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	want := s.buffer - s.open - len(s.queue)
-	if s.err != nil || s.lost || want < (s.buffer+1)/2 {
+	room := s.buffer
+	if s.demand {
+		room = min(room, s.wanted)
+	}
+	want := room - s.open - len(s.queue)
+	if s.err != nil || s.lost || room == 0 || want < (room+1)/2 {
 		return
 	}
 	request := append(make([]byte, 0, 128), `{"batch":`...)

@@ -14,13 +14,11 @@ import (
 // Purge removes every message of a stream on a subject, which may bear wildcards. That there are none is no error. Errors:
 // ErrNotFound without the stream, ErrNotPermitted, ErrUnavailable.
 func (b *Bus) Purge(ctx context.Context, stream, subject string) error {
-	ctx, cancel := bounded(ctx)
-	defer cancel()
 	body, err := json.Marshal(map[string]string{"filter": subject})
 	if err != nil {
 		return fmt.Errorf("purge %s: %w", subject, err)
 	}
-	reply, err := b.nc.RequestWithContext(ctx, apiPrefix+"STREAM.PURGE."+stream, body)
+	reply, err := b.ask(ctx, apiPrefix+"STREAM.PURGE."+stream, body)
 	if err != nil {
 		err = class(err)
 	} else {

@@ -49,13 +49,11 @@ func bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 
 // leader reads one message from the stream's leader: never stale. Errors: ErrNotFound, ErrUnavailable.
 func (b *Bus) leader(ctx context.Context, stream string, q query) (Stored, error) {
-	ctx, cancel := bounded(ctx)
-	defer cancel()
 	body, err := json.Marshal(q)
 	if err != nil {
 		return Stored{}, err
 	}
-	reply, err := b.nc.RequestWithContext(ctx, apiPrefix+"STREAM.MSG.GET."+stream, body)
+	reply, err := b.ask(ctx, apiPrefix+"STREAM.MSG.GET."+stream, body)
 	if err != nil {
 		return Stored{}, class(err)
 	}
@@ -89,13 +87,11 @@ func (b *Bus) leader(ctx context.Context, stream string, q query) (Stored, error
 
 // direct reads one message from any replica: it may not be there yet, or be behind.
 func (b *Bus) direct(ctx context.Context, stream string, q query) (Stored, error) {
-	ctx, cancel := bounded(ctx)
-	defer cancel()
 	body, err := json.Marshal(q)
 	if err != nil {
 		return Stored{}, err
 	}
-	reply, err := b.nc.RequestWithContext(ctx, apiPrefix+"DIRECT.GET."+stream, body)
+	reply, err := b.ask(ctx, apiPrefix+"DIRECT.GET."+stream, body)
 	if errors.Is(err, nats.ErrNoResponders) {
 		// So says the SDK also of a message with an empty body and a status header of its own.
 		return b.leader(ctx, stream, q)
@@ -192,7 +188,7 @@ func (b *Bus) each(ctx context.Context, stream, filter string, from, to uint64, 
 
 // batch reads one range through one request, and gives the sequence to go on from; more is false when f wants no more.
 func (b *Bus) batch(ctx context.Context, stream, filter string, from, to uint64, f func(Stored) bool) (next uint64, more bool, err error) {
-	ctx, cancel := bounded(ctx)
+	late, cancel := context.WithTimeout(ctx, readTimeout) // Then it is asked anew from where it had come to.
 	defer cancel()
 	body, err := json.Marshal(query{Seq: from, NextFor: filter, Batch: readBatch, MaxBytes: readBytes})
 	if err != nil {
@@ -212,8 +208,8 @@ func (b *Bus) batch(ctx context.Context, stream, filter string, from, to uint64,
 		var m *nats.Msg
 		select {
 		case m = <-answers:
-		case <-ctx.Done():
-			return 0, false, class(ctx.Err())
+		case <-late.Done():
+			return next, true, class(ctx.Err())
 		}
 		s, ok := storedOf(m)
 		if !ok && unreadable(m) {

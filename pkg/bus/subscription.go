@@ -38,6 +38,7 @@ type Subscription struct {
 	draining bool
 	pin      string
 	open     int // Messages that were asked for and have neither come nor expired.
+	wanted   int // On demand, how many Next waits for; 0 while nobody is in it.
 	seen     time.Time
 	gone     bool   // The server knows nobody who would answer a pull.
 	current  string // The name of the consumer, which changes when an ephemeral one is made anew.
@@ -50,6 +51,8 @@ type Subscription struct {
 type source struct {
 	stream, consumer, group string
 	buffer                  int
+	// demand asks for no more than Next waits for.
+	demand bool
 	// remake makes an ephemeral consumer anew behind a sequence; it is nil for a durable.
 	remake func(context.Context, uint64) (string, error)
 	// paced is true for a replay at original speed.
@@ -88,6 +91,8 @@ func (s *Subscription) Next(ctx context.Context, limit int) ([]Delivery, error) 
 		return s.rest(limit)
 	default:
 	}
+	s.want(limit)
+	defer s.want(0)
 	select {
 	case d := <-s.queue:
 		return s.fill(d, limit), nil
@@ -95,6 +100,19 @@ func (s *Subscription) Next(ctx context.Context, limit int) ([]Delivery, error) 
 		return s.rest(limit)
 	case <-ctx.Done():
 		return nil, ctx.Err()
+	}
+}
+
+// want says how many Next waits for, and asks for them.
+func (s *Subscription) want(n int) {
+	if !s.demand {
+		return
+	}
+	s.mu.Lock()
+	s.wanted = n
+	s.mu.Unlock()
+	if n > 0 {
+		s.pull()
 	}
 }
 
@@ -106,12 +124,19 @@ func (s *Subscription) fill(first Delivery, limit int) []Delivery {
 		case d := <-s.queue:
 			list = append(list, d)
 		default:
-			s.pull()
+			s.more()
 			return list
 		}
 	}
-	s.pull()
+	s.more()
 	return list
+}
+
+// more asks for what comes next, unless that is only known when Next is called again.
+func (s *Subscription) more() {
+	if !s.demand {
+		s.pull()
+	}
 }
 
 // rest hands out what is left after Drain, and then the reason of the end.
@@ -138,14 +163,39 @@ func (s *Subscription) Drain() {
 	s.end(fmt.Errorf("consumer %s: %w", s.name, ErrClosed))
 }
 
-// Stop drops the subscription with all that is unread; the server delivers it again after AckWait.
+// Stop drops the subscription with all that is unread; the server delivers it again after AckWait. After Drain it first gives
+// back what crosses it on the wire.
 func (s *Subscription) Stop() {
 	s.end(fmt.Errorf("consumer %s: %w", s.name, ErrClosed))
+	<-s.watched
+	s.mu.Lock()
+	draining := s.draining
+	s.mu.Unlock()
+	if draining {
+		s.cross()
+	}
 	s.mu.Lock()
 	s.draining = false
 	s.mu.Unlock()
-	<-s.watched
 	_ = s.inbox.Unsubscribe() // The connection may be closed, and the inbox with it.
+}
+
+// crossBound is how long Stop may wait for what the server had sent before it heard of the end.
+const crossBound = time.Second
+
+// cross waits until nothing can come any more.
+func (s *Subscription) cross() {
+	closed := make(chan struct{})
+	s.inbox.SetClosedHandler(func(string) { close(closed) })
+	if s.inbox.Drain() != nil {
+		return // The connection is closed, and the inbox with it.
+	}
+	bound := time.NewTimer(crossBound)
+	defer bound.Stop()
+	select {
+	case <-closed:
+	case <-bound.C:
+	}
 }
 
 func (s *Subscription) end(err error) {

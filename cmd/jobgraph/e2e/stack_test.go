@@ -132,7 +132,7 @@ func (s *stack) add(program string, args ...string) *process {
 	port := freePort(s.t)
 	switch program {
 	case scheduler:
-		args = append(args, "--lease", "3s", "--lease-margin", "500ms")
+		args = append([]string{"--lease", "3s", "--lease-margin", "500ms"}, args...)
 	case runner:
 		args = append([]string{"--kill-grace", "100ms", "--work-dir", filepath.Join(s.dir, "work")}, args...)
 		if !strings.Contains(strings.Join(args, " "), "--experts") {

@@ -20,9 +20,6 @@ import (
 // defaultConcurrency is used when the process's settings name none.
 const defaultConcurrency = 16
 
-// lightBuffer is how many messages are fetched ahead for Go functions: as many as make the round trip of a pull vanish.
-const lightBuffer = 64
-
 // afterDrain is what a pool may take beyond the drain timeout to kill commands and hand work back.
 const afterDrain = 10 * time.Second
 
@@ -87,6 +84,7 @@ func (r *runner) loopSettings(d Deps) loop.Settings {
 	ports := wire.New(r.bus)
 	s := loop.Settings{
 		Names: r.bus.Names(), Owner: r.owner, Experts: r.catalog.experts, Concurrency: r.process.Settings.Concurrency,
+		AckWait: bus.PoolAckWait,
 		Journal: ports, Log: ports, States: wire.NewStates(r.bus), Blobs: wire.NewBlobs(r.bus),
 		Meter: meter.New(r.process.Metrics, r.catalog.ids()), Logger: r.process.Log,
 	}
@@ -109,7 +107,7 @@ func (r *runner) run(ctx context.Context) error {
 	defer r.bus.OnReconnect(r.loop.Renew)()
 	// Foreign workers may lack the right to make the consumer that they read.
 	for _, pool := range r.catalog.foreign() {
-		if err := bus.Await(intake, func() error { return r.bus.EnsurePool(intake, pool) }); err != nil && !errors.Is(err, bus.ErrNotPermitted) {
+		if err := bus.Await(intake, func() error { return r.bus.EnsureForeignPool(intake, pool) }); err != nil && !errors.Is(err, bus.ErrNotPermitted) {
 			return fmt.Errorf("prepare pool %s: %w", pool, err)
 		}
 	}
@@ -137,12 +135,10 @@ func (r *runner) pool(work context.Context, pool string) host.Member {
 		Name: "pool " + pool, Stop: r.process.Settings.DrainTimeout + afterDrain,
 		Run: func(ctx context.Context, ready func()) error {
 			window := r.loop.Concurrency
-			buffer := 1 // What is fetched ahead of a busy runner waits, while another one may be idle.
 			if r.catalog.light(pool) {
 				window = max(window, r.settings.Prefetch)
-				buffer = lightBuffer
 			}
-			source, err := wire.OpenPool(ctx, r.bus, pool, buffer, r.process.Log)
+			source, err := wire.OpenPool(ctx, r.bus, pool, r.process.Log)
 			if err != nil {
 				return err
 			}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
@@ -232,4 +233,46 @@ func TestAKeptReportIsPublishedWithoutExecutingAgain(t *testing.T) {
 			t.Errorf("executed %d times, report %+v", calls.Load(), got)
 		}
 	})
+}
+
+// A runner that is killed says nothing any more: its work is taken over when its lease is over, and not later than that
+// because of anything the broker waits for.
+func TestWorkOfAKilledRunnerIsTakenOverWhenItsLeaseIsOver(t *testing.T) {
+	for _, lease := range []time.Duration{3 * time.Second, 10 * time.Second, 30 * time.Second} {
+		t.Run(lease.String(), func(t *testing.T) {
+			virtual(t, func(w *world) {
+				t := w.t
+				began := make(chan string, 2)
+				dead := make(chan struct{})
+				hook := func(string, string) error {
+					select {
+					case <-dead:
+						return errKilled
+					default:
+						return nil
+					}
+				}
+				first := w.start(app.Settings{}, app.Deps{Owner: "one", Hook: hook, Functions: []app.Function{function("f", false, endless(began))}})
+				o := work("f", "j1", "a", 1)
+				o.Lease = events.Duration(lease)
+				w.state(o, true)
+				w.issue("f", o)
+				<-began
+				w.start(app.Settings{}, app.Deps{Owner: "two", Functions: []app.Function{function("f", false, endless(began))}})
+				w.pass(17 * time.Second) // The work lasts: it is kept all the while.
+				if len(began) != 0 {
+					t.Fatal("work was taken from a runner that lives")
+				}
+				close(dead)
+				first.crash()
+				at := time.Now()
+				<-began
+				most := max(lease, bus.PoolAckWait) + time.Second
+				if took := time.Since(at); took > most {
+					t.Errorf("taken over after %s, at most %s is right", took, most)
+				}
+				t.Logf("lease %s: taken over after %s", lease, time.Since(at))
+			})
+		})
+	}
 }

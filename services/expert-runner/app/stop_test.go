@@ -165,11 +165,9 @@ func TestDrainFinishesWhatIsInHandAndTakesNothingNew(t *testing.T) {
 		w.issue("f", a)
 		<-began
 		r.drain()
-		w.until("the card is withdrawn", func() bool {
-			keys, err := w.bus.Experts().Keys(t.Context())
-			return err == nil && len(keys) == 0
-		})
+		w.pass(time.Second)
 		w.issue("f", b)
+		w.pass(time.Second)
 		close(finish)
 		r.wait()
 		w.report(a)
@@ -195,6 +193,34 @@ func TestTheEndOfTheDrainTimeHandsWorkBack(t *testing.T) {
 		<-began
 		if took := time.Since(at); took > 5*time.Second {
 			t.Errorf("taken over after %s, though the claim was released", took)
+		}
+	})
+}
+
+// A plan that is judged while the only runner of an expert is started again finds the expert; one that stays away is
+// forgotten.
+func TestTheCardOfADrainedRunnerStaysUntilItsTimeIsOver(t *testing.T) {
+	virtual(t, func(w *world) {
+		t := w.t
+		cards := func() int {
+			keys, err := w.bus.Experts().Keys(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return len(keys)
+		}
+		none := func(context.Context, *app.Task) (events.SubJobReported, error) { return events.SubJobReported{}, nil }
+		r := w.start(app.Settings{}, app.Deps{Functions: []app.Function{function("f", false, none)}})
+		w.pass(9 * time.Second) // It is about to be announced again.
+		r.drain()
+		r.wait()
+		w.pass(28 * time.Second)
+		if cards() != 1 {
+			t.Error("the expert is forgotten while its runner may be on its way back")
+		}
+		w.pass(5 * time.Second)
+		if cards() != 0 {
+			t.Error("the expert of a runner that stayed away is still known")
 		}
 	})
 }

@@ -51,7 +51,7 @@ func (s *Settings) Declare(f *host.Flags) {
 	f.Int(&s.IntakeHighWater, 0, 1<<30, host.Flag{Name: "intake-high-water", Default: "0", Usage: "How many MiB the log may hold before no job is admitted any more; 0 means no such mark."})
 	f.Int(&s.IntakeFull, 1, 100, host.Flag{Name: "intake-full", Default: "90", Usage: "How full the log may be by its own limits, in percent, before no job is admitted any more."})
 	f.Duration(&s.Retention, 0, 100*365*24*time.Hour, host.Flag{Name: "retention", Default: "720h", Usage: "How long a job is kept after its end; 0 keeps it for ever."})
-	f.Duration(&s.Lease, time.Second, time.Hour, host.Flag{Name: "lease", Default: "30s", Usage: "How long a claim of a run holds without renewal."})
+	f.Duration(&s.Lease, time.Second, time.Hour, host.Flag{Name: "lease", Default: "10s", Usage: "How long a claim of a run holds without renewal."})
 	f.Duration(&s.LeaseMargin, 0, time.Hour, host.Flag{Name: "lease-margin", Default: "5s", Usage: "What is waited behind a lease before its run is replaced."})
 	f.Duration(&s.SaveAfter, time.Millisecond, time.Second, host.Flag{Name: "save-after", Default: "250ms", Usage: "How long a job in motion goes without a save of its state."})
 	f.Int(&s.CacheMiB, 1, 1<<20, host.Flag{Name: "cache-mib", Default: "32", Usage: "How many MiB of results and plans are kept in memory."})

@@ -12,7 +12,8 @@ import (
 // end journals the ending, publishes it and acknowledges the work. The journal's record is sent first and awaited together
 // with the publish: what the log has stored needs the journal no more.
 func (r *run) end(e task.Ending) {
-	e = r.ready(e)
+	e = r.ready(e) // May take as long as an upload does: the claim is renewed until then.
+	r.pulse.stop()
 	outcome := events.Outcome(e.Kind())
 	if e.Report != nil {
 		outcome = e.Report.Outcome

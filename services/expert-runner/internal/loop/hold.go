@@ -110,12 +110,19 @@ func (h *hold) claimed(expect uint64) (uint64, error) {
 	return last, nil
 }
 
-// renew extends the lease.
+// lateBound is how long a renewal may take that comes after the end of the lease.
+const lateBound = time.Second
+
+// renew extends the lease. One that comes late, because process or machine stood still, is tried once all the same: as long
+// as the journal ends with this claim nobody has taken the run, and nobody can have been told to.
 func (h *hold) renew(ctx context.Context) error {
 	r := h.run
 	h.mu.Lock()
 	until := h.until
 	h.mu.Unlock()
+	if late := time.Now().Add(min(lateBound, r.Lease.Std()/3)); late.After(until) {
+		until = late
+	}
 	ctx, stop := context.WithDeadline(ctx, until)
 	defer stop()
 	err := h.append(ctx, events.JournalRecord{Type: events.JournalRenewed, Run: r.Run, Owner: r.loop.Owner, Lease: r.Lease})

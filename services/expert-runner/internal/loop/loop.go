@@ -21,7 +21,7 @@ type Settings struct {
 	Experts map[string]*expert.Expert
 	// Concurrency is how many experts work at once.
 	Concurrency int
-	// AckWait is how long the broker waits for a sign of life; 30 s when 0.
+	// AckWait is how long the broker waits for a sign of life; 5 s when 0.
 	AckWait time.Duration
 	// StartedAfter is how long a run lasts before subjob.started is told; 50 ms when 0.
 	StartedAfter time.Duration
@@ -49,7 +49,7 @@ type Loop struct {
 
 // Defaults of Settings.
 const (
-	defaultAckWait      = 30 * time.Second
+	defaultAckWait      = 5 * time.Second
 	defaultStartedAfter = 50 * time.Millisecond
 )
 

@@ -8,13 +8,14 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// pulse is the sign of life of one run: it tells subjob.started once, then renews the claim and the delivery. It costs a
-// timer; a goroutine exists only while it beats, and stop waits for it.
+// pulse is the sign of life of one run: it tells subjob.started once, then renews the delivery with every beat and the claim
+// whenever a third of its lease has passed. It costs a timer; a goroutine exists only while it beats, and stop waits for it.
 type pulse struct {
 	mu      sync.Mutex // Guards the fields below, and is held while it beats.
 	run     *run
 	timer   *time.Timer
 	began   time.Time // When the run was claimed, or begun.
+	renewed time.Time // When the claim was last made or renewed.
 	told    bool
 	stopped bool
 	cancel  context.CancelFunc // Ends a beat under way.
@@ -23,7 +24,7 @@ type pulse struct {
 func (p *pulse) start(r *run) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.run, p.began = r, r.started
+	p.run, p.began, p.renewed = r, r.started, r.started
 	ctx, cancel := context.WithCancel(r.ctx)
 	p.cancel = cancel
 	p.timer = time.AfterFunc(r.loop.StartedAfter, func() { p.fire(ctx) })
@@ -48,7 +49,7 @@ func (p *pulse) now() {
 	}
 	defer p.mu.Unlock()
 	if p.timer != nil && !p.stopped {
-		p.told = true
+		p.told, p.renewed = true, time.Time{}
 		p.timer.Reset(0)
 	}
 }
@@ -69,7 +70,9 @@ func (p *pulse) fire(ctx context.Context) {
 		return
 	}
 	r.loop.settle(r.delivery, Answer{Verb: Progress})
-	if r.hold != nil {
+	// A claim that would be due before the next beat is renewed with this one.
+	if r.hold != nil && time.Since(p.renewed) > r.Lease.Std()/3-interval/2 {
+		p.renewed = time.Now()
 		_ = r.hold.renew(ctx) // What it means for the run is in the run's context.
 	}
 	p.timer.Reset(interval)

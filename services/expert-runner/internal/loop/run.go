@@ -46,9 +46,7 @@ type run struct {
 func (l *Loop) handle(work context.Context, d *Delivery) (quick bool) {
 	o, err := task.Read(l.Names, d.Subject, d.Body)
 	if err != nil {
-		l.Meter.Diverted("malformed")
-		l.Logger.Warn("malformed work message", "subject", d.Subject, "error", err)
-		l.settle(d, Answer{Verb: Term, Reason: "malformed work message"})
+		l.malformed(work, o, d, err)
 		return false
 	}
 	x := l.Experts[o.Expert]
@@ -100,12 +98,12 @@ func (r *run) work() {
 		}
 		ending = &e
 	}
-	r.pulse.stop()
 	if r.loop.at(AfterExecute, r) != nil {
 		return
 	}
 	e, abandoned := judge(r.ctx, *ending)
 	if abandoned != nil {
+		r.pulse.stop()
 		r.abandon(abandoned)
 		return
 	}

@@ -12,7 +12,7 @@ import (
 // Bounds of a lease. What is below is raised and what is above is cut: a lease that cannot be renewed in time, or that
 // outlives its owner by hours, helps nobody.
 const (
-	DefaultLease = 30 * time.Second
+	DefaultLease = 10 * time.Second
 	MinLease     = 300 * time.Millisecond
 	MaxLease     = 10 * time.Minute
 )
@@ -25,23 +25,25 @@ type Order struct {
 }
 
 // Read reads a work message. The subject alone decides job, SubJob and run; a body that disagrees is an error, as is
-// anything that is no work for an expert. The error's text is for the log and the dead letter.
+// anything that is no work for an expert. The error's text is for the log, the report and the dead letter. With an error the
+// order is nil when the subject names no run, and otherwise says which run it is that nobody can execute.
 func Read(n events.Names, subject string, body []byte) (*Order, error) {
 	o := &Order{}
 	job, subjob, run, err := o.address(n, subject)
 	if err != nil {
 		return nil, err
 	}
+	named := &Order{Work: events.Work{Job: job, SubJob: subjob, Run: run}, Pool: o.Pool, Expert: o.Expert}
 	if err := events.ReadWork(body, &o.Work); err != nil {
-		return nil, fmt.Errorf("read work: %w", err)
+		return named, fmt.Errorf("read work: %w", err)
 	}
 	if (o.Job != "" && o.Job != job) || (o.SubJob != "" && o.SubJob != subjob) || (o.Run != 0 && o.Run != run) {
-		return nil, fmt.Errorf("read work: body is about %.80q/%.80q run %d, subject about %s/%s run %d", o.Job, o.SubJob, o.Run, job, subjob, run)
+		return named, fmt.Errorf("read work: body is about %.80q/%.80q run %d, subject about %s/%s run %d", o.Job, o.SubJob, o.Run, job, subjob, run)
 	}
 	switch o.Kind {
 	case "", events.WorkExecute, events.WorkFinalize:
 	default:
-		return nil, fmt.Errorf("read work: kind %.40q is not for an expert", string(o.Kind))
+		return named, fmt.Errorf("read work: kind %.40q is not for an expert", string(o.Kind))
 	}
 	o.Job, o.SubJob, o.Run = job, subjob, run
 	o.settle()

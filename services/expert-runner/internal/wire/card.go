@@ -3,7 +3,6 @@ package wire
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -15,8 +14,8 @@ import (
 // CardTTL is how long a card stays in the catalogue after its runner last said it lives.
 const CardTTL = 30 * time.Second
 
-// withdrawBound is how long taking the cards back may take.
-const withdrawBound = 2 * time.Second
+// leaveBound is how long announcing the cards for the last time may take.
+const leaveBound = 2 * time.Second
 
 // Announcer keeps the cards of one runner in the catalogue.
 type Announcer struct {
@@ -46,7 +45,8 @@ func (a *Announcer) Announce(ctx context.Context) error {
 	return nil
 }
 
-// Run announces again and again until ctx ends, then withdraws the cards that nobody else has announced since.
+// Run announces again and again until ctx ends, and then once more: the cards stay for CardTTL, so that a runner that is
+// started again has its experts known all the while. Cards of one that stays away vanish by themselves.
 func (a *Announcer) Run(ctx context.Context) {
 	ticker := time.NewTicker(CardTTL / 3)
 	defer ticker.Stop()
@@ -57,30 +57,16 @@ func (a *Announcer) Run(ctx context.Context) {
 				a.log.Warn("cards not announced", "error", err)
 			}
 		case <-ctx.Done():
-			a.withdraw(context.WithoutCancel(ctx))
+			a.leave(context.WithoutCancel(ctx))
 			return
 		}
 	}
 }
 
-func (a *Announcer) withdraw(ctx context.Context) {
-	ctx, stop := context.WithTimeout(ctx, withdrawBound)
+func (a *Announcer) leave(ctx context.Context) {
+	ctx, stop := context.WithTimeout(ctx, leaveBound)
 	defer stop()
-	for _, card := range a.cards {
-		body, _, err := a.bus.Experts().GetLeader(ctx, card.ID)
-		if errors.Is(err, bus.ErrNotFound) {
-			continue
-		}
-		var found events.Card
-		if err == nil && json.Unmarshal(body, &found) == nil && found.Runner != a.owner {
-			continue // Another runner serves it.
-		}
-		if err == nil {
-			err = a.bus.Experts().Delete(ctx, card.ID)
-		}
-		if err != nil {
-			a.log.Warn("card not withdrawn", "expert", card.ID, "error", err)
-			return
-		}
+	if err := a.Announce(ctx); err != nil {
+		a.log.Warn("cards not announced for the last time", "error", err)
 	}
 }

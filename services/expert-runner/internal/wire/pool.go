@@ -13,16 +13,15 @@ import (
 
 // Pool is the source of the work of one pool.
 type Pool struct {
-	bus    *bus.Bus
-	pool   string
-	buffer int
-	sub    *bus.Subscription
-	log    *slog.Logger
+	bus  *bus.Bus
+	pool string
+	sub  *bus.Subscription
+	log  *slog.Logger
 }
 
-// OpenPool makes sure that the pool's consumer exists and begins to read it. buffer bounds what is fetched ahead.
-func OpenPool(ctx context.Context, b *bus.Bus, pool string, buffer int, log *slog.Logger) (*Pool, error) {
-	p := &Pool{bus: b, pool: pool, buffer: buffer, log: log}
+// OpenPool makes sure that the pool's consumer exists and begins to read it. Nothing is fetched ahead of those who can work.
+func OpenPool(ctx context.Context, b *bus.Bus, pool string, log *slog.Logger) (*Pool, error) {
+	p := &Pool{bus: b, pool: pool, log: log}
 	return p, bus.Await(ctx, func() error {
 		if err := b.EnsurePool(ctx, pool); err != nil {
 			return err
@@ -33,7 +32,7 @@ func OpenPool(ctx context.Context, b *bus.Bus, pool string, buffer int, log *slo
 
 func (p *Pool) consume(ctx context.Context) error {
 	spec := p.bus.PoolConsumer(p.pool)
-	spec.Buffer = p.buffer
+	spec.OnDemand = true
 	sub, err := p.bus.Consume(ctx, spec)
 	if err == nil {
 		p.sub = sub
@@ -77,8 +76,25 @@ func (p *Pool) again(ctx context.Context) error {
 	}
 }
 
-// Stop implements loop.Source: what is unread goes to somebody else after the broker's wait.
-func (p *Pool) Stop() { p.sub.Stop() }
+// drainBound is how long giving back unread work may take.
+const drainBound = 2 * time.Second
+
+// Stop implements loop.Source: what is unread is given back, so that somebody else has it at once.
+func (p *Pool) Stop() {
+	ctx, cancel := context.WithTimeout(context.Background(), drainBound)
+	defer cancel()
+	defer p.sub.Stop()
+	p.sub.Drain()
+	for {
+		list, err := p.sub.Next(ctx, 1)
+		if err != nil {
+			return
+		}
+		if err := list[0].Nak(0); err != nil {
+			p.log.Debug("work not given back", "error", err)
+		}
+	}
+}
 
 func deliveries(list []bus.Delivery) []loop.Delivery {
 	out := make([]loop.Delivery, len(list))

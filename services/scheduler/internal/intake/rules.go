@@ -12,7 +12,7 @@ func DefaultRules() events.Rules {
 		Version: events.RulesVersion, MaxSteps: 20_000, MaxPlanRounds: 3, LifeCycle: 3, Retries: 3, InputRounds: 2,
 		RetryDelay: events.Duration(time.Second), RetryDelayMax: events.Duration(time.Minute),
 		FailurePolicy: events.FailFast, Finalize: "tails",
-		Lease: events.Duration(30 * time.Second), LeaseMargin: events.Duration(5 * time.Second),
+		Lease: events.Duration(10 * time.Second), LeaseMargin: events.Duration(5 * time.Second),
 		Retention: events.Duration(720 * time.Hour),
 	}
 }

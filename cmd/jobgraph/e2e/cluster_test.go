@@ -1,0 +1,118 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/client"
+)
+
+// outage is longer than an election and longer than a lease.
+const outage = 15 * time.Second
+
+// The node of three that leads the log is lost in one way or another, with work in hand and jobs being handed in. Everything
+// that was admitted ends well, what was reported is not done again, and the log folds to what is stored.
+func TestJobsSurviveTheLossOfANodeOfThree(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		lose, mend func(n *nodes, node int)
+	}{
+		{name: "killed", lose: func(n *nodes, node int) { n.list[node].kill() }, mend: func(n *nodes, node int) { n.list[node].start() }},
+		{name: "paused", lose: func(n *nodes, node int) { n.list[node].pause() }, mend: func(n *nodes, node int) { n.list[node].wake() }},
+		{name: "cut off", lose: (*nodes).cut, mend: (*nodes).heal},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s, n := clustered(t)
+			s.hold("held", "b", "c")
+			s.submit("held", diamond()...)
+			s.await(1, "begin", "held", "b")
+			s.await(1, "begin", "held", "c")
+			stop := s.handIn("m")
+			s.await(8, "end", "", "")
+			node := s.leader(n)
+			before := map[[2]string]int{}
+			for _, k := range s.reported([]string{"held", "m0", "m1"}) {
+				before[k] = s.count("begin", k[0], k[1])
+			}
+			at := time.Now()
+			c.lose(n, node)
+			s.open("held", "b", "c") // The work ends while the node is away.
+			s.ends("held")
+			t.Logf("the job in hand ended %s after the loss of the node, which is still away", time.Since(at).Round(time.Millisecond))
+			<-time.After(time.Until(at.Add(outage)))
+			c.mend(n, node)
+			jobs := append(stop(), "held")
+			s.finish(jobs...)
+			t.Logf("all ended %s after the loss", time.Since(at).Round(time.Millisecond))
+			s.leader(n)
+			s.counted(jobs, before)
+		})
+	}
+}
+
+// handIn hands jobs in, one after the other, until stop, which gives those that were admitted. One whose fate is unknown is
+// handed in again under its id.
+func (s *stack) handIn(prefix string) (stop func() []string) {
+	ended, done := make(chan struct{}), make(chan struct{})
+	var jobs []string
+	go func() { // Ends with stop.
+		defer close(done)
+		ctx, cancel := context.WithTimeout(s.t.Context(), 2*patience)
+		defer cancel()
+		c, err := client.Connect(ctx, bus.Options{URL: s.url, Name: "submitter"})
+		if err != nil {
+			s.t.Error(err)
+			return
+		}
+		defer c.Close()
+		for i := 0; ; {
+			select {
+			case <-ended:
+				return
+			case <-ctx.Done():
+				s.t.Error("jobs were handed in for longer than anybody waits")
+				return
+			case <-time.After(800 * time.Millisecond):
+			}
+			once, stop := context.WithTimeout(ctx, 5*time.Second)
+			job, err := c.Submit(once, request(fmt.Sprintf("%s%d", prefix, i), diamond()))
+			stop()
+			if err == nil {
+				jobs = append(jobs, job)
+				i++
+			}
+		}
+	}()
+	return func() []string {
+		close(ended)
+		<-done
+		if len(jobs) < 3 {
+			s.t.Errorf("only %d jobs were admitted", len(jobs))
+		}
+		return jobs
+	}
+}
+
+// counted checks that what was reported before the loss was not done again, and tells how much was.
+func (s *stack) counted(jobs []string, before map[[2]string]int) {
+	s.t.Helper()
+	begun := 0
+	for _, job := range jobs {
+		for _, id := range []string{"a", "b", "c", "d"} {
+			n := s.count("begin", job, id)
+			begun += n
+			if n < 1 || n > 2 {
+				s.t.Errorf("%s/%s began %d times", job, id, n)
+			}
+			if reported, known := before[[2]string{job, id}]; known && n != reported {
+				s.t.Errorf("%s/%s was reported and began again", job, id)
+			}
+		}
+	}
+	s.t.Logf("%d jobs of 4 SubJobs, %d executions, %d reports seen before", len(jobs), begun, len(before))
+}

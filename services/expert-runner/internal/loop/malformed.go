@@ -1,0 +1,24 @@
+package loop
+
+import (
+	"context"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
+)
+
+// malformed ends work that cannot be read. When its subject still names a run, somebody waits for that run: he is told by a
+// report, so that the job goes on. Anything else is set aside for people.
+func (l *Loop) malformed(work context.Context, o *task.Order, d *Delivery, why error) {
+	l.Meter.Diverted("malformed")
+	l.Logger.Warn("malformed work message", "subject", d.Subject, "error", why)
+	if o == nil {
+		l.settle(d, Answer{Verb: Term, Reason: "malformed work message: " + why.Error()})
+		return
+	}
+	r := &run{Order: o, loop: l, id: o.ID(), delivery: d, base: work, ctx: work, started: time.Now()}
+	e := task.Failure(events.CodeMalformed, "the work message cannot be read", why.Error(), "see who publishes on "+d.Subject)
+	e.Sign(l.Owner, r.started.UTC(), r.started)
+	r.publish(e)
+}
