@@ -33,7 +33,10 @@ func TestMain(m *testing.M) {
 //	up [flag…]                  a stack in this process on a free port, which NATS_URL names
 //	exits CODE arg…             jobgraph with these arguments, which has to exit so
 //	state JOB KIND SUBJOB RUN JSON   a fact as some worker or service would state it
-//	await JOB STATUS [SUBJOB]   until the log says so
+//	await JOB STATUS [SUBJOB]   until the log says so; QUARANTINED until the saved state says so
+//	awaitdead KIND              until a message of this kind was set aside; $DEAD names it
+//	awaitevent JOB KIND SUBJOB  until the log has such an event
+//	publish SUBJECT BODY        as a stranger does
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "script"),
@@ -44,6 +47,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"up": up, "exits": exits, "state": state, "await": await,
+			"awaitdead": awaitDead, "awaitevent": awaitEvent, "publish": publish,
 		},
 	})
 }
@@ -86,6 +90,7 @@ func startUp(t fataler, env host.Env, args []string) (stop func(), where string)
 		go func() { _, _ = io.Copy(io.Discard, out) }() // It still says why; ends with the program.
 		t.Fatalf("up says %q: %v (exit %d)", said, err, <-code)
 	}
+	go func() { _, _ = io.Copy(io.Discard, out) }() // What it says later is not needed; ends with the program.
 	return func() {
 		signals <- syscall.SIGTERM
 		if got := <-code; got != 0 {
@@ -145,6 +150,10 @@ func await(ts *testscript.TestScript, neg bool, args []string) {
 	subjob := ""
 	if len(args) == 3 {
 		subjob = args[2]
+	}
+	if want == "QUARANTINED" {
+		ts.Check(untilQuarantined(ctx, c, args[0]))
+		return
 	}
 	ts.Check(untilStatus(ctx, c, args[0], subjob, want))
 }

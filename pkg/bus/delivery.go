@@ -64,8 +64,12 @@ func (d *Delivery) Nak(delay time.Duration) error {
 // InProgress asks for another AckWait from now.
 func (d *Delivery) InProgress() error { return d.settle("+WPI") }
 
-// Term settles the message as hopeless: it is never delivered again, and an advisory of the server says why.
+// Term settles the message as hopeless: a copy is set aside with the reason, and it is never delivered again. When the copy
+// cannot be stored for now the message is not settled, and comes again.
 func (d *Delivery) Term(reason string) error {
+	if err := d.bus.setAside(d, reason); err != nil {
+		return err
+	}
 	if reason == "" {
 		return d.settle("+TERM")
 	}

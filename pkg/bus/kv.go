@@ -56,6 +56,17 @@ func (k KV) GetLeader(ctx context.Context, key string) (value []byte, revision u
 	return k.get(ctx, key, k.bus.leader)
 }
 
+// Entry reads a key from the leader with the time of its last change. Errors: ErrNotFound, ErrUnavailable.
+func (k KV) Entry(ctx context.Context, key string) (Entry, error) {
+	var at time.Time
+	value, revision, err := k.get(ctx, key, func(ctx context.Context, stream string, q query) (Stored, error) {
+		s, err := k.bus.leader(ctx, stream, q)
+		at = s.Time
+		return s, err
+	})
+	return Entry{Key: key, Value: value, Revision: revision, Time: at}, err
+}
+
 func (k KV) get(ctx context.Context, key string, read func(context.Context, string, query) (Stored, error)) ([]byte, uint64, error) {
 	if err := k.valid(key); err != nil {
 		return nil, 0, err

@@ -18,6 +18,9 @@ const (
 	DedupeWindow = 2 * time.Minute
 	// intakeLimit is how many requests may wait for admission.
 	intakeLimit = 100_000
+	// asideLimit is how many messages that nobody could handle are kept, asideAge how long.
+	asideLimit = 1_000
+	asideAge   = 30 * 24 * time.Hour
 	// markerTTL is how long the deletion of a key stays visible to those who watch.
 	markerTTL = time.Hour
 	// cardMarkerTTL is the same for cards of experts, which come and go.
@@ -52,8 +55,12 @@ func streams(n events.Names) []jetstream.StreamConfig {
 		Name: n.Timers, Description: "armed and due timers", Subjects: []string{n.AllTimers(), n.AllDue()},
 		AllowMsgSchedules: true, AllowMsgTTL: true, AllowRollup: true, Discard: jetstream.DiscardOld,
 	}
+	aside := jetstream.StreamConfig{
+		Name: n.Aside, Description: "messages that nobody could handle, for people", Subjects: []string{n.AllAside()},
+		Discard: jetstream.DiscardOld, MaxMsgs: asideLimit, MaxAge: asideAge,
+	}
 	table := []jetstream.StreamConfig{
-		timers, log, intake, work, journal,
+		timers, log, intake, work, journal, aside,
 		bucket(n.State, "saved states of jobs", markerTTL),
 		bucket(n.Experts, "cards of experts", cardMarkerTTL),
 		bucket(n.Sessions, "conversations", markerTTL),

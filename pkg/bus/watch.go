@@ -67,7 +67,11 @@ func (k KV) entry(d *Delivery) Entry {
 // Watch calls seen for every key, then ready once, then seen for every change, from one goroutine, until stop or the end of
 // ctx. stop returns when the goroutine has ended; it must not be called from seen or ready.
 func (k KV) Watch(ctx context.Context, ready func(), seen func(Entry)) (stop func(), err error) {
-	s, there, err := k.bus.follow(ctx, k.stream(), k.subject(">"), FollowOptions{}, false)
+	return k.watch(ctx, ">", ready, seen)
+}
+
+func (k KV) watch(ctx context.Context, keys string, ready func(), seen func(Entry)) (stop func(), err error) {
+	s, there, err := k.bus.follow(ctx, k.stream(), k.subject(keys), FollowOptions{}, false)
 	if err != nil {
 		return nil, fmt.Errorf("watch %s: %w", k.bucket, err)
 	}
@@ -102,4 +106,13 @@ func (k KV) tell(ctx context.Context, s *Subscription, complete bool, ready func
 			complete = complete || batch[i].Pending() == 0
 		}
 	}
+}
+
+// WatchKey calls seen for the value of one key, if there is one, and for every change of it, from one goroutine, until stop
+// or the end of ctx. stop returns when the goroutine has ended; it must not be called from seen.
+func (k KV) WatchKey(ctx context.Context, key string, seen func(Entry)) (stop func(), err error) {
+	if err := k.valid(key); err != nil {
+		return nil, err
+	}
+	return k.watch(ctx, key, nil, seen)
 }

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
@@ -17,6 +18,8 @@ var (
 	ErrNotFound = bus.ErrNotFound
 	// ErrConflict means that somebody else was first, or that the job no longer is as expected.
 	ErrConflict = bus.ErrConflict
+	// ErrQuarantined means that the scheduler leaves the job alone until somebody repairs something: its state does not move.
+	ErrQuarantined = errors.New("the job is in quarantine")
 )
 
 // Client speaks to one Jobgraph. It may be used by any goroutine.

@@ -41,17 +41,18 @@ func (c *Client) Tell(ctx context.Context, job string, kind events.Kind, data an
 }
 
 // Stop asks a job, or one SubJob of it, to stop and waits until the job has ended, or with Only until the request is
-// stored. Errors: ErrConflict for a job that has ended, ErrNotFound, the context's own.
+// stored. Of a job in quarantine the work is ended, and the error is ErrQuarantined: the request is kept for the day on which
+// the scheduler takes the job up again. Errors: ErrConflict for a job that has ended, ErrNotFound, the context's own.
 func (c *Client) Stop(ctx context.Context, job string, s events.StopRequested) error {
-	return c.end(ctx, job, events.KindStopRequested, &s, s.Only)
+	return c.end(ctx, job, events.KindStopRequested, &s, &s)
 }
 
 // Fail declares a job, or one SubJob of it, failed; it waits as Stop does.
 func (c *Client) Fail(ctx context.Context, job string, f events.FailRequested) error {
-	return c.end(ctx, job, events.KindFailRequested, &f, f.Only)
+	return c.end(ctx, job, events.KindFailRequested, &f, (*events.StopRequested)(&f))
 }
 
-func (c *Client) end(ctx context.Context, job string, kind events.Kind, data any, only bool) error {
+func (c *Client) end(ctx context.Context, job string, kind events.Kind, data any, asked *events.StopRequested) error {
 	if err := checkID(job); err != nil {
 		return err
 	}
@@ -69,8 +70,11 @@ func (c *Client) end(ctx context.Context, job string, kind events.Kind, data any
 	if err != nil {
 		return err
 	}
+	if saved.Quarantined != nil {
+		return c.endDead(ctx, saved, seq, asked)
+	}
 	// Behind an end the fold ignores the request, and no other end follows it.
-	if err := c.going(ctx, job, saved, seq); err != nil || only {
+	if err := c.going(ctx, job, saved, seq); err != nil || asked.Only {
 		return err
 	}
 	for e, err := range c.Watch(ctx, job, seq) {

@@ -41,6 +41,8 @@ type Job struct {
 	SubJobs []SubJob `json:"subjobs"`
 	// Quarantined says why the scheduler leaves the job alone, when it does.
 	Quarantined *events.Fault `json:"quarantined"`
+	// Saved is when the state was written: for a job in quarantine, since when it is there.
+	Saved time.Time `json:"-"`
 	// Raw is the saved text.
 	Raw json.RawMessage `json:"-"`
 }
@@ -65,14 +67,14 @@ func (c *Client) Get(ctx context.Context, job string) (*Job, error) {
 	if err := checkID(job); err != nil {
 		return nil, err
 	}
-	text, _, err := c.bus.State().GetLeader(ctx, job)
+	entry, err := c.bus.State().Entry(ctx, job)
 	if errors.Is(err, bus.ErrNotFound) {
 		return nil, notFound(job)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return decodeJob(text)
+	return decodeJob(entry)
 }
 
 // State reads the whole saved state of a job, also one that is kept in several keys, as the core wrote it: what the store
@@ -120,12 +122,14 @@ func bareState(text []byte) (json.RawMessage, error) {
 	return text, nil
 }
 
-func decodeJob(text []byte) (*Job, error) {
+func decodeJob(e bus.Entry) (*Job, error) {
 	var j Job
-	if err := json.Unmarshal(text, &j); err != nil {
+	if err := json.Unmarshal(e.Value, &j); err != nil {
 		return nil, fmt.Errorf("saved state: %w", err)
 	}
-	j.Raw = text
+	if j.Raw, j.Saved = e.Value, e.Time; j.ID == "" {
+		j.ID = e.Key // The mark of a quarantine may stand alone.
+	}
 	return &j, nil
 }
 
@@ -159,7 +163,7 @@ func (c *Client) List(ctx context.Context, q Query) ([]*Job, error) {
 		if strings.Contains(e.Key, ".") { // A part of a state that is kept in several keys.
 			continue
 		}
-		j, err := decodeJob(e.Value)
+		j, err := decodeJob(e)
 		if err != nil {
 			continue // Not ours to repair; the scheduler folds it again.
 		}

@@ -11,8 +11,8 @@ const DefaultPrefix = "jobs"
 // Names builds and reads all names on the bus for one prefix. The zero value is not usable; NewNames makes one.
 type Names struct {
 	prefix string
-	// Log, Intake, Work, Journal and Timers are the streams.
-	Log, Intake, Work, Journal, Timers string
+	// Log, Intake, Work, Journal, Timers and Aside are the streams.
+	Log, Intake, Work, Journal, Timers, Aside string
 	// State, Experts and Sessions are key-value buckets; Blobs is the object store.
 	State, Experts, Sessions, Blobs string
 }
@@ -25,7 +25,7 @@ func NewNames(prefix string) Names {
 	up := strings.ToUpper(prefix)
 	return Names{
 		prefix: prefix,
-		Log:    up, Intake: up + "_INTAKE", Work: up + "_WORK", Journal: up + "_JOURNAL", Timers: up + "_TIMERS",
+		Log:    up, Intake: up + "_INTAKE", Work: up + "_WORK", Journal: up + "_JOURNAL", Timers: up + "_TIMERS", Aside: up + "_DLQ",
 		State: up + "_STATE", Experts: up + "_EXPERTS", Sessions: up + "_SESSIONS", Blobs: up + "_BLOBS",
 	}
 }
@@ -38,6 +38,14 @@ func (n Names) Request() string { return n.prefix + ".request" }
 
 // Rejected is where a rejection of a request published without a reply subject is announced (core NATS).
 func (n Names) Rejected() string { return n.prefix + ".rejected" }
+
+// SetAside is where a message that nobody could handle is kept: kind is "request" or "work", seq its place in its queue.
+func (n Names) SetAside(kind string, seq uint64) string {
+	return n.prefix + ".dlq." + kind + "." + strconv.FormatUint(seq, 10)
+}
+
+// AllAside matches everything that was set aside.
+func (n Names) AllAside() string { return n.prefix + ".dlq.>" }
 
 // API is the request-reply subject of a verb, "submit" for one.
 func (n Names) API(verb string) string { return n.prefix + ".api." + verb }

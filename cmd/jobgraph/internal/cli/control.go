@@ -28,20 +28,24 @@ func (a *app) act(t target, kind events.Kind, end bool, data func(h *history.His
 		if err != nil {
 			return err
 		}
-		seq, err := c.Tell(ctx, t.job, kind, data(h))
-		if err != nil {
-			return err
-		}
-		if err := a.taken(ctx, c, h, seq); err != nil {
-			return err
-		}
-		if end {
-			if err := a.untilEnd(ctx, c, h); err != nil {
-				return err
-			}
-		}
-		return a.acted(h)
+		return a.tell(ctx, c, h, kind, end, data(h))
 	})
+}
+
+func (a *app) tell(ctx context.Context, c *client.Client, h *history.History, kind events.Kind, end bool, data any) error {
+	seq, err := c.Tell(ctx, h.Job.ID, kind, data)
+	if err != nil {
+		return err
+	}
+	if err := a.taken(ctx, c, h, seq); err != nil {
+		return err
+	}
+	if end {
+		if err := a.untilEnd(ctx, c, h); err != nil {
+			return err
+		}
+	}
+	return a.acted(h)
 }
 
 // taken folds on until the event with a sequence has been folded.
@@ -72,6 +76,7 @@ func (a *app) untilEnd(ctx context.Context, c *client.Client, h *history.History
 	if over(h) {
 		return nil
 	}
+	defer a.mindful(ctx, c)()
 	last := h.Events[len(h.Events)-1].Seq
 	for e, err := range c.Watch(ctx, h.Job.ID, last+1) {
 		if err != nil {
@@ -113,15 +118,45 @@ func (a *app) endCommand(use, short string, kind events.Kind, data func(events.S
 			if f.only && t.subjob == "" {
 				return usageError{errors.New("--only needs ID/SUBJOB")}
 			}
-			return a.act(t, kind, !f.only && !f.noWait, func(*history.History) any {
-				return data(events.StopRequested{SubJob: t.subjob, Only: f.only, Reason: f.reason, By: "cli"})
-			})
+			return a.end(t, kind, !f.only && !f.noWait, data(events.StopRequested{SubJob: t.subjob, Only: f.only, Reason: f.reason, By: "cli"}))
 		},
 	}
 	c.Flags().BoolVar(&f.only, "only", false, "that SubJob and its dependents only; the rest of the job goes on")
 	c.Flags().StringVar(&f.reason, "reason", "", "why, for people; it is kept in the state")
 	c.Flags().BoolVar(&f.noWait, "no-wait", false, "do not wait for the end of the job")
 	return c
+}
+
+// end ends a job or a part of it. Of a job in quarantine it ends at least the work.
+func (a *app) end(t target, kind events.Kind, wait bool, data any) error {
+	if err := a.form(); err != nil {
+		return err
+	}
+	return a.with(func(ctx context.Context, c *client.Client) error {
+		h, err := a.look(ctx, c, t)
+		if err != nil && !errors.Is(err, client.ErrQuarantined) {
+			return err
+		}
+		if err == nil && h.Aside == nil {
+			return a.tell(ctx, c, h, kind, wait, data)
+		}
+		switch d := data.(type) {
+		case *events.StopRequested:
+			err = c.Stop(ctx, t.job, *d)
+		case *events.FailRequested:
+			err = c.Fail(ctx, t.job, *d)
+		}
+		if err == nil { // What was in the way does not matter to a job that ends.
+			if h, err = a.look(ctx, c, target{job: t.job}); err == nil {
+				err = a.acted(h)
+			}
+			return err
+		}
+		if errors.Is(err, client.ErrQuarantined) {
+			a.note("its running work was ended and what waited was taken back; the job itself stays in quarantine")
+		}
+		return err
+	})
 }
 
 func (a *app) stopCommand() *cobra.Command {

@@ -64,7 +64,7 @@ func exitCode(ctx context.Context, err error) int {
 		return ExitUsage
 	case errors.Is(err, bus.ErrNotFound):
 		return ExitNotFound
-	case errors.Is(err, bus.ErrConflict):
+	case errors.Is(err, bus.ErrConflict), errors.Is(err, client.ErrQuarantined):
 		return ExitConflict
 	case errors.Is(err, bus.ErrNotPermitted):
 		return ExitNotPermitted

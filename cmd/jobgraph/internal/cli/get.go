@@ -35,7 +35,7 @@ func (a *app) see(arg string, show func(h *history.History, c *client.Client) er
 		return err
 	}
 	return a.with(func(ctx context.Context, c *client.Client) error {
-		h, err := a.load(ctx, c, t)
+		h, err := a.look(ctx, c, t)
 		if err != nil {
 			return err
 		}
@@ -56,17 +56,46 @@ func (a *app) writeState(h *history.History) error {
 	table := stateTable()
 	table.Rows = []render.Row{a.row(rowOf{
 		s.ID, s.Status, s.Progress.Done, s.Progress.Total, s.Created, s.Ended, s.Title, s.Goal, s.Profile, s.Session, s.Labels, s.Seq, s.Error,
+		h.Aside != nil,
 	}, s)}
-	if a.output != "" && a.output != "table" && a.output != "wide" && a.output != "name" {
-		return render.Value(a.sys.Stdout, a.output, s)
+	if a.machine() {
+		return a.writeValue(s, h)
 	}
 	if err := table.Write(a.sys.Stdout, a.output); err != nil || a.output == "name" {
 		return err
+	}
+	if f := aside(h); f != nil {
+		return a.printf("\n%s\n", render.Clean(reason(f)))
 	}
 	if s.Error != nil {
 		return a.printf("\n%s\n", render.Clean(reason(s.Error)))
 	}
 	return nil
+}
+
+// aside is why the scheduler leaves a job alone, or nil.
+func aside(h *history.History) *events.Fault {
+	if faults := faultsOf(h.Aside); len(faults) > 0 {
+		return &faults[0]
+	}
+	return nil
+}
+
+// writeValue writes a value about a job for programs; a quarantine is one field more.
+func (a *app) writeValue(value any, h *history.History) error {
+	f := aside(h)
+	if f == nil {
+		return render.Value(a.sys.Stdout, a.output, value)
+	}
+	text, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	mark, err := json.Marshal(f)
+	if err != nil {
+		return err
+	}
+	return render.Value(a.sys.Stdout, a.output, json.RawMessage(`{"quarantined":`+string(mark)+","+string(text[1:])))
 }
 
 // rowOf is what a row of a job needs, from a fold or from a saved state.
@@ -79,6 +108,7 @@ type rowOf struct {
 	labels                       map[string]string
 	seq                          uint64
 	fault                        *events.Fault
+	aside                        bool
 }
 
 func (a *app) row(r rowOf, value any) render.Row {
@@ -94,10 +124,14 @@ func (a *app) row(r rowOf, value any) render.Row {
 	if r.fault != nil {
 		why = r.fault.Error()
 	}
+	status := string(r.status)
+	if r.aside {
+		status = strings.TrimSpace(status + " (quarantined)")
+	}
 	return render.Row{
 		Name: r.id, Value: value,
 		Cells: []string{
-			r.id, string(r.status), fmt.Sprintf("%d/%d", r.done, r.total), render.Span(a.now().Sub(r.created)),
+			r.id, status, fmt.Sprintf("%d/%d", r.done, r.total), render.Span(a.now().Sub(r.created)),
 			render.Span(end.Sub(r.created)), short(heading, 60),
 		},
 		Wide: []string{dash(r.profile), dash(r.sesson), dash(labels(r.labels)), fmt.Sprint(r.seq), dash(short(why, 80))},
@@ -156,7 +190,7 @@ func (a *app) describeJob(h *history.History, c *client.Client) error {
 		d.Why = h.Job.Why("")
 	}
 	if a.machine() {
-		return render.Value(a.sys.Stdout, a.output, d)
+		return a.writeValue(d, h)
 	}
 	var b strings.Builder
 	field := func(name, value string) {
@@ -166,6 +200,9 @@ func (a *app) describeJob(h *history.History, c *client.Client) error {
 	}
 	field("id", s.ID)
 	field("status", string(s.Status))
+	if f := aside(h); f != nil {
+		field("quarantine", reason(f))
+	}
 	field("goal", s.Goal)
 	field("session", s.Session)
 	field("labels", labels(s.Labels))

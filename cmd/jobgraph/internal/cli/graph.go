@@ -32,9 +32,12 @@ func (a *app) graphCommand() *cobra.Command {
 				return err
 			}
 			return a.with(func(ctx context.Context, c *client.Client) error {
-				h, err := a.load(ctx, c, target{job: t.job})
+				h, err := a.look(ctx, c, target{job: t.job})
 				if err != nil {
 					return err
+				}
+				if f := aside(h); f != nil {
+					a.note("%s", reason(f))
 				}
 				return a.draw(jobPicture(h), form)
 			})

@@ -89,7 +89,7 @@ func (a *app) list(ctx context.Context, c *client.Client, q client.Query, limit 
 	table := stateTable()
 	for _, j := range jobs {
 		table.Rows = append(table.Rows, a.row(rowOf{
-			j.ID, j.Status, j.Progress.Done, j.Progress.Total, j.Created, j.Ended, j.Title, j.Goal, j.Profile, j.Session, j.Labels, j.Seq, j.Error,
+			j.ID, j.Status, j.Progress.Done, j.Progress.Total, j.Created, j.Ended, j.Title, j.Goal, j.Profile, j.Session, j.Labels, j.Seq, j.Error, j.Quarantined != nil,
 		}, j.Raw))
 	}
 	if len(jobs) == 0 && !a.machine() && a.output != "name" {

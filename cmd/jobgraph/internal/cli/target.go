@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/history"
 	"github.com/jobgraph/jobgraph/pkg/bus"
@@ -36,14 +37,29 @@ func subjobOf(text string) (target, error) {
 // nearJobs bounds the number of jobs among which a like name is looked for.
 const nearJobs = 10_000
 
-// load folds a job's log; a job that does not exist is an error that names like ones.
+// load folds a job's log for those who want to act on it: a job in quarantine is an error.
 func (a *app) load(ctx context.Context, c *client.Client, t target) (*history.History, error) {
+	h, err := a.look(ctx, c, t)
+	if err == nil {
+		err = h.Aside
+	}
+	return h, err
+}
+
+// look folds a job's log for those who only look at it: of a job in quarantine it gives what can be folded, and why the rest
+// cannot. A job that does not exist is an error that names like ones.
+func (a *app) look(ctx context.Context, c *client.Client, t target) (*history.History, error) {
 	h, err := history.Load(ctx, c, t.job, 0)
 	if errors.Is(err, bus.ErrNotFound) && h.Job == nil {
 		return nil, a.unknownJob(ctx, c, t.job)
 	}
-	if err != nil {
-		return nil, err
+	switch aside, lookErr := a.quarantine(ctx, c, t.job, err != nil); {
+	case lookErr != nil:
+		return nil, lookErr
+	case err != nil && (aside == nil || h.Job == nil):
+		return nil, errors.Join(aside, err)
+	default:
+		h.Aside = aside
 	}
 	if t.subjob == "" {
 		return h, nil
@@ -56,6 +72,45 @@ func (a *app) load(ctx context.Context, c *client.Client, t target) (*history.Hi
 		ids = append(ids, n.ID)
 	}
 	return nil, notFound("subjob", t.subjob, like(t.subjob, ids))
+}
+
+// patience is how long a job is given to be put in quarantine after somebody has seen an event that he does not understand.
+const patience = time.Second
+
+// quarantine is why the scheduler leaves a job alone, nil when it does not. A fold that has failed here is about to fail at
+// the scheduler too, unless that is of a later version.
+func (a *app) quarantine(ctx context.Context, c *client.Client, job string, failed bool) (aside, err error) {
+	saved, err := c.Get(ctx, job)
+	switch {
+	case errors.Is(err, bus.ErrNotFound):
+	case err != nil:
+		return nil, err
+	case saved.Quarantined != nil:
+		return saved.Quarantine(), nil
+	}
+	if !failed {
+		return nil, nil
+	}
+	watched, stop, err := c.WatchQuarantine(ctx, job)
+	if err != nil {
+		return nil, err
+	}
+	defer stop()
+	return inQuarantine(watched, patience), nil
+}
+
+// inQuarantine waits until a watched job is in quarantine, and gives why; nil when it is not in time.
+func inQuarantine(watched context.Context, within time.Duration) error {
+	timer := time.NewTimer(within)
+	defer timer.Stop()
+	select {
+	case <-watched.Done():
+	case <-timer.C:
+	}
+	if cause := context.Cause(watched); errors.Is(cause, client.ErrQuarantined) {
+		return cause
+	}
+	return nil
 }
 
 func (a *app) unknownJob(ctx context.Context, c *client.Client, job string) error {

@@ -1,8 +1,11 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"iter"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -60,6 +63,12 @@ func (a *app) watch(ctx context.Context, c *client.Client, job string, from uint
 	}
 	h := history.New()
 	show := live.Show{Out: a.sys.Stdout, Form: form, Size: a.size, Paint: a.paint(), Now: a.now, From: from}
+	ctx, stop, err := c.WatchQuarantine(ctx, job)
+	if err != nil {
+		return nil, err
+	}
+	defer stop()
+	defer a.mindful(ctx, c)()
 	log := func(ctx context.Context) iter.Seq2[events.Event, error] { return c.Watch(ctx, job, 0) }
 	err = show.Follow(ctx, log, h, func() bool {
 		last := h.Events[len(h.Events)-1]
@@ -68,6 +77,13 @@ func (a *app) watch(ctx context.Context, c *client.Client, job string, from uint
 		}
 		return over(h) || a.noInput && stuck(h)
 	})
+	if err != nil && a.soft.Err() == nil {
+		within := time.Duration(0)
+		if errors.Is(err, history.ErrPoisoned) {
+			within = patience // The scheduler meets the same event.
+		}
+		err = cmp.Or(inQuarantine(ctx, within), err)
+	}
 	return h, err
 }
 

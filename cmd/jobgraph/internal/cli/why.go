@@ -17,7 +17,11 @@ func (a *app) whyCommand() *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error {
 			return a.see(args[0], func(h *history.History, _ *client.Client) error {
 				t, _ := parseTarget(args[0]) // Checked by see.
-				return a.writeWhy(h.Job.Why(t.subjob))
+				blockers := h.Job.Why(t.subjob)
+				if f := aside(h); f != nil { // Whatever else is in the way, this comes first.
+					blockers = append([]graph.Blocker{{Code: "quarantine", Message: f.Message + ": " + f.Cause, Unblock: f.Hint}}, blockers...)
+				}
+				return a.writeWhy(blockers)
 			})
 		},
 	}

@@ -3,6 +3,7 @@ package history
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"math"
@@ -12,8 +13,13 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/graph"
 )
 
+// ErrPoisoned marks an event that must not be skipped and that this program does not understand.
+var ErrPoisoned = errors.New("an event cannot be understood")
+
 // History is a log with its fold.
 type History struct {
+	// Aside is why the scheduler leaves the job alone, when it does; the fold may end before the log then.
+	Aside error
 	// Events are those that were folded, in order.
 	Events []events.Event
 	// Job is the fold; nil before the first event.
@@ -41,7 +47,10 @@ func (h *History) Step(e events.Event) error {
 	}
 	h.Effect = h.Job.Step(e)
 	if h.Effect.Verdict == graph.Poisoned {
-		return fmt.Errorf("event %d of job %s cannot be folded: %s", e.Seq, e.Job, h.Effect.Reason)
+		return fmt.Errorf("%w: %w", ErrPoisoned, &events.Fault{
+			Code: events.CodeMustUnderstand, Message: fmt.Sprintf("event %d of job %s cannot be folded", e.Seq, e.Job), Cause: h.Effect.Reason,
+			Hint: "it is from a later version: use the program of that version, or upgrade",
+		})
 	}
 	return nil
 }

@@ -1,0 +1,69 @@
+package main_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/client"
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// untilQuarantined waits until the scheduler has set a job aside.
+func untilQuarantined(ctx context.Context, c *client.Client, job string) error {
+	watched, stop, err := c.WatchQuarantine(ctx, job)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	<-watched.Done()
+	if cause := context.Cause(watched); !errors.Is(cause, client.ErrQuarantined) {
+		return fmt.Errorf("await quarantine of %s: %w", job, cause)
+	}
+	return nil
+}
+
+// awaitDead waits for the first message of a kind that is set aside, and puts its id into $DEAD.
+func awaitDead(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: awaitdead KIND")
+	}
+	c, ctx, done := connect(ts)
+	defer done()
+	sub, err := c.Bus().FollowAside(ctx, args[0])
+	ts.Check(err)
+	defer sub.Stop()
+	list, err := sub.Next(ctx, 1)
+	ts.Check(err)
+	subject := list[0].Message().Subject
+	ts.Setenv("DEAD", args[0]+":"+subject[strings.LastIndexByte(subject, '.')+1:])
+}
+
+func awaitEvent(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: awaitevent JOB KIND SUBJOB")
+	}
+	c, ctx, done := connect(ts)
+	defer done()
+	for e, err := range c.Watch(ctx, args[0], 0) {
+		ts.Check(err)
+		if e.Kind == events.Kind(args[1]) && e.SubJob == args[2] {
+			return
+		}
+	}
+	ts.Check(ctx.Err())
+}
+
+func publish(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: publish SUBJECT BODY")
+	}
+	c, ctx, done := connect(ts)
+	defer done()
+	_, err := c.Bus().Publish(ctx, events.Message{Subject: args[0], Body: []byte(args[1])}, bus.Expect{})
+	ts.Check(err)
+}

@@ -1,0 +1,38 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/client"
+)
+
+// silence is how long a command waits for a job to move before it looks whether anybody is there to move it.
+const silence = 3 * time.Second
+
+// mindful tells a person who has waited for a while that no scheduler answers, if that is so. stop ends the look and waits
+// for its end.
+func (a *app) mindful(ctx context.Context, c *client.Client) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() { // Ends with ctx, which stop cancels; stop waits for it.
+		defer close(done)
+		timer := time.NewTimer(silence)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			return
+		}
+		_, _, err := c.Bus().Request(ctx, c.Names().API("list"), []byte(`{"limit":1}`))
+		if errors.Is(err, bus.ErrUnavailable) && ctx.Err() == nil {
+			a.note("no scheduler answers on %s: nothing moves until one is there (jobgraph up, or the scheduler service); what was asked for is kept, Ctrl-C or --timeout ends only this wait", c.Names().API("list"))
+		}
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
+}

@@ -1,0 +1,153 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// DeadJob is the kind of a job in quarantine; requests and work bear the kinds of package bus.
+const DeadJob = "job"
+
+// Dead is something that could not be handled and was set aside for people: a job in quarantine, a rejected request, or a
+// work message that names no run.
+type Dead struct {
+	// ID names it for RetryDead: a job's id, or "request:7", "work:7".
+	ID string `json:"id"`
+	// Kind is DeadJob, bus.AsideRequest or bus.AsideWork.
+	Kind string `json:"kind"`
+	// Since is when it was set aside.
+	Since time.Time `json:"since"`
+	// Fault says why.
+	Fault events.Fault `json:"fault"`
+	// Subject is where the message was published; empty for a job.
+	Subject string `json:"subject,omitempty"`
+	// Body is the message as it came: JSON as it is, anything else as a text.
+	Body json.RawMessage `json:"body,omitempty"`
+
+	message *bus.Aside
+}
+
+// Dead lists everything that was set aside, the oldest first.
+func (c *Client) Dead(ctx context.Context) ([]Dead, error) {
+	jobs, err := c.List(ctx, Query{})
+	if err != nil {
+		return nil, err
+	}
+	list := []Dead{}
+	for _, j := range jobs {
+		if j.Quarantined != nil {
+			list = append(list, deadJob(j))
+		}
+	}
+	asides, err := c.bus.Asides(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for i := range asides {
+		list = append(list, deadMessage(&asides[i]))
+	}
+	slices.SortStableFunc(list, func(a, b Dead) int { return a.Since.Compare(b.Since) })
+	return list, nil
+}
+
+// DeadBy finds what was set aside by its id. Errors: ErrNotFound, ErrConflict for a job that is not in quarantine, those of
+// the bus.
+func (c *Client) DeadBy(ctx context.Context, id string) (Dead, error) {
+	if strings.Contains(id, ":") {
+		a, err := c.bus.AsideBy(ctx, id)
+		if errors.Is(err, bus.ErrNotFound) {
+			return Dead{}, fmt.Errorf("%w: %w", ErrNotFound, &events.Fault{
+				Code: events.CodeNotFound, Field: "id", Message: fmt.Sprintf("nothing is set aside as %.80q", id), Hint: "jobgraph dlq ls",
+			})
+		}
+		return deadMessage(&a), err
+	}
+	j, err := c.Get(ctx, id)
+	if errors.Is(err, ErrNotFound) { // Not saved yet, or not there at all: the log tells.
+		j = &Job{}
+		_, err = c.Head(ctx, id)
+	}
+	if err != nil {
+		return Dead{}, err
+	}
+	if j.Quarantined == nil {
+		return Dead{}, fmt.Errorf("%w: %w", ErrConflict, &events.Fault{
+			Code: events.CodeConflict, Field: "id", Message: "job " + id + " is not in quarantine", Hint: "jobgraph get " + id,
+		})
+	}
+	return deadJob(j), nil
+}
+
+// RetryDead lets something that was set aside be tried again, and gives the id of the job that came of it: a job is taken up
+// by the scheduler, which sets it aside again if nothing was repaired; a request is submitted again, and stays aside with the
+// faults it still has; a work message is queued again where it was published. Errors: as those of Submit and Recover.
+func (c *Client) RetryDead(ctx context.Context, d Dead) (job string, err error) {
+	if d.message == nil {
+		return d.ID, c.Recover(ctx, d.ID, events.RecoverRequested{By: "dlq"})
+	}
+	if !d.message.Whole {
+		return "", fmt.Errorf("%w: %w", ErrConflict, &events.Fault{
+			Code: events.CodeTooLarge, Field: "id", Message: d.ID + " was too large to be kept whole", Hint: "send it again from where it came",
+		})
+	}
+	if d.Kind == bus.AsideRequest {
+		job, err = c.resubmit(ctx, d.message.Message)
+	} else {
+		_, err = c.bus.Publish(ctx, d.message.Message, bus.ExpectNone())
+	}
+	if err != nil {
+		return job, fmt.Errorf("retry %s: %w", d.ID, err)
+	}
+	return job, c.bus.DropAside(ctx, d.message)
+}
+
+// resubmit asks for the job of a request that was rejected before.
+func (c *Client) resubmit(ctx context.Context, m events.Message) (job string, err error) {
+	answer, fault, err := c.bus.Request(ctx, c.Names().API("submit"), m.Body)
+	var admitted struct {
+		JobID string `json:"job_id"`
+	}
+	switch {
+	case fault != nil:
+		return "", refusal(answer, fault)
+	case err == nil:
+		err = json.Unmarshal(answer, &admitted)
+		return admitted.JobID, err
+	case !errors.Is(err, bus.ErrUnavailable):
+		return "", err
+	}
+	id, err := NewID()
+	if err != nil {
+		return "", err
+	}
+	m.Header = map[string][]string{events.HeaderMsgID: {id}}
+	_, err = c.bus.Publish(ctx, m, bus.Expect{}) // The queue keeps it until a scheduler is there.
+	return "", roomless(err)
+}
+
+func deadJob(j *Job) Dead {
+	return Dead{ID: j.ID, Kind: DeadJob, Since: j.Saved, Fault: *j.Quarantined}
+}
+
+func deadMessage(a *bus.Aside) Dead {
+	d := Dead{ID: a.ID(), Kind: a.Kind, Since: a.Time, Subject: a.Message.Subject, Body: a.Message.Body, message: a}
+	d.Fault = events.Fault{Code: events.CodeRejected, Message: a.Reason, Hint: "send it again without its faults"}
+	if a.Kind == bus.AsideWork {
+		d.Fault.Code, d.Fault.Hint = events.CodeMalformed, "find out who published it: nobody waits for it"
+	}
+	if !json.Valid(d.Body) {
+		d.Body = nil
+		if len(a.Message.Body) > 0 {
+			d.Body, _ = json.Marshal(string(a.Message.Body)) // A string always is JSON.
+		}
+	}
+	return d
+}

@@ -1,0 +1,125 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// Quarantine is ErrQuarantined with why, since when and what to do; nil for a job that goes on.
+func (j *Job) Quarantine() error {
+	if j.Quarantined == nil {
+		return nil
+	}
+	f := *j.Quarantined
+	f.Message = fmt.Sprintf("job %s is in quarantine since %s: %s", j.ID, j.Saved.UTC().Format(time.RFC3339), f.Message)
+	hints := []string{f.Hint}
+	if retry := "`jobgraph dlq retry " + j.ID + "`"; !strings.Contains(f.Hint, retry) {
+		hints = append(hints, retry+" tries it again")
+	}
+	hints = append(hints, "`jobgraph dlq show "+j.ID+"` says more", "`jobgraph delete "+j.ID+"` removes it")
+	f.Hint = strings.TrimPrefix(strings.Join(hints, "; "), "; ")
+	return fmt.Errorf("%w: %w", ErrQuarantined, &f)
+}
+
+// Halt ends the work of a job that the scheduler leaves alone, or that of the one SubJob that a request with Only names:
+// running workers are told at once, what nobody has taken is purged, and each running run is closed in its journal, so that
+// whoever missed it stops at his next entry. Nothing is stated about the job. Errors: those of the bus; it may be repeated.
+func (c *Client) Halt(ctx context.Context, j *Job, asked *events.StopRequested) error {
+	subjob, work := "", c.Names().JobWork(j.ID)
+	if asked.Only && events.ValidToken(asked.SubJob) {
+		subjob, work = asked.SubJob, c.Names().JobWork(j.ID)
+		work = work[:len(work)-1] + subjob + ".>"
+	}
+	body, err := json.Marshal(map[string]string{"reason": asked.Reason})
+	if err != nil {
+		return fmt.Errorf("halt job %s: %w", j.ID, err)
+	}
+	if err := c.bus.Purge(ctx, c.Names().Work, work); err != nil {
+		return fmt.Errorf("halt job %s: %w", j.ID, err)
+	}
+	if err := c.bus.PublishCore(c.Names().Cancel(j.ID, subjob), nil, body); err != nil {
+		return fmt.Errorf("halt job %s: %w", j.ID, err)
+	}
+	for i := range j.SubJobs {
+		s := &j.SubJobs[i]
+		if s.Run == 0 || s.Status.Terminal() || subjob != "" && s.ID != subjob {
+			continue
+		}
+		if err := c.closeRun(ctx, j.ID, s, asked.Reason); err != nil {
+			return fmt.Errorf("halt job %s: close run %d of %s: %w", j.ID, s.Run, s.ID, err)
+		}
+	}
+	return c.bus.Flush(ctx)
+}
+
+// closeRun appends the fence of a run, unless it stands there.
+func (c *Client) closeRun(ctx context.Context, job string, s *SubJob, reason string) error {
+	journal := c.bus.Journal(job, s.ID)
+	for {
+		entries, last, err := journal.Read(ctx)
+		if err != nil {
+			return err
+		}
+		for _, e := range entries {
+			if e.Type == events.JournalClosed && e.Run >= s.Run {
+				return nil
+			}
+		}
+		_, err = journal.Append(ctx, events.JournalRecord{Type: events.JournalClosed, Run: s.Run, Reason: reason}, last)
+		if !errors.Is(err, bus.ErrConflict) || ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
+// chance is how long the end of a job in quarantine is waited for: a request to end is also one to try it again, and what
+// the scheduler stumbled over may be gone, or of no interest to a job that ends.
+const chance = 2 * time.Second
+
+// endDead ends the work of a job in quarantine, whose request to end stands at a sequence, and the job if it can.
+func (c *Client) endDead(ctx context.Context, j *Job, seq uint64, asked *events.StopRequested) error {
+	if err := c.Halt(ctx, j, asked); err != nil {
+		return err
+	}
+	soon, cancel := context.WithTimeout(ctx, chance)
+	defer cancel()
+	for e, err := range c.Watch(soon, j.ID, seq) {
+		if err != nil {
+			break // Or it takes longer; what is wrong with the bus the next call tells.
+		}
+		if _, ended := Ended(e); ended {
+			return nil
+		}
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return j.Quarantine()
+}
+
+// WatchQuarantine gives a context that ends when the job is in quarantine, with ErrQuarantined as its cause, and otherwise
+// with ctx. stop frees what it takes.
+func (c *Client) WatchQuarantine(ctx context.Context, job string) (watched context.Context, stop func(), err error) {
+	watched, cancel := context.WithCancelCause(ctx)
+	end, err := c.bus.State().WatchKey(watched, job, func(e bus.Entry) {
+		if !bytes.Contains(e.Value, []byte(`"quarantined"`)) {
+			return // Most states; they may be large.
+		}
+		if j, err := decodeJob(e); err == nil && j.Quarantined != nil {
+			cancel(j.Quarantine())
+		}
+	})
+	if err != nil {
+		cancel(nil)
+		return nil, nil, err
+	}
+	return watched, func() { cancel(nil); end() }, nil
+}

@@ -1,0 +1,54 @@
+package app_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/expert-runner/app"
+)
+
+func TestMalformedWorkThatNamesItsRunIsReported(t *testing.T) {
+	virtual(t, func(w *world) {
+		t := w.t
+		w.start(app.Settings{}, app.Deps{Functions: []app.Function{function("echo", false, echo)}})
+		bodies := map[string]string{"a": `{"spec":`, "b": `{"job":"other"}`, "c": `{"kind":"split"}`}
+		for subjob, body := range bodies {
+			m := events.Message{Subject: w.names.WorkFor("default", "echo", "j1", subjob, 3), Body: []byte(body)}
+			if _, err := w.bus.Publish(t.Context(), m, bus.ExpectNone()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for subjob := range bodies {
+			got := w.report(work("echo", "j1", subjob, 3))
+			if got.Outcome != events.ExecutionError || got.Error == nil || got.Error.Code != events.CodeMalformed || got.Lesson == "" {
+				t.Errorf("%s: %+v", subjob, got)
+			}
+		}
+		w.settled()
+	})
+}
+
+func TestMalformedWorkThatNamesNoRunIsSetAside(t *testing.T) {
+	virtual(t, func(w *world) {
+		t := w.t
+		w.start(app.Settings{}, app.Deps{Functions: []app.Function{function("echo", false, echo)}})
+		m := events.Message{Subject: w.names.Prefix() + ".work.default.echo.j1", Body: []byte(`{}`)}
+		if _, err := w.bus.Publish(t.Context(), m, bus.Expect{}); err != nil {
+			t.Fatal(err)
+		}
+		sub, err := w.bus.FollowAside(t.Context(), bus.AsideWork)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer sub.Stop()
+		if _, err := sub.Next(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
+		w.settled()
+		if list, err := w.bus.Asides(t.Context()); err != nil || len(list) != 1 || !strings.Contains(list[0].Reason, "no work subject") {
+			t.Errorf("%+v, %v", list, err)
+		}
+	})
+}
