@@ -103,10 +103,10 @@ type Rung string
 
 // The rungs.
 const (
-	RungEarlier  Rung = "earlier"  // A valid plan of an earlier round of this session.
-	RungSingle   Rung = "single"   // One SubJob with the whole goal, for the best expert.
-	RungSteps    Rung = "steps"    // Three steps: analyse, execute, verify.
-	RungGuidance Rung = "guidance" // A rejection whose first fault tells the person what to do, in his language.
+	RungEarlier  Rung = "earlier"     // A valid plan of an earlier round of this session.
+	RungSingle   Rung = "single"      // One SubJob with the whole goal, for the best expert.
+	RungSteps    Rung = "three_steps" // Three steps: analyse, execute, verify.
+	RungGuidance Rung = "guidance"    // A rejection whose first fault tells the person what to do, in his language.
 )
 
 // Rungs lists all of them.

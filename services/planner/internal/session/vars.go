@@ -1,6 +1,7 @@
 package session
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -101,7 +102,7 @@ func (s *Session) vars() Vars {
 		history, findings = 0, findings/4
 	}
 	v.History, v.Findings = History(t.History, history), Delimited(s.state.Findings, findings)
-	v.Example, _ = plan.Template(plan.Dialect(t.Profile.Dialect))
+	v.Example = example(plan.Dialect(t.Profile.Dialect), v.Experts)
 	for i := range s.state.Faults {
 		f := &s.state.Faults[i]
 		v.Faults = append(v.Faults, lesson(f))
@@ -114,6 +115,29 @@ func (s *Session) vars() Vars {
 		v.Text, v.Schedules = plan.Text(s.state.Plan), schedules(s.state.Plan)
 	}
 	return v
+}
+
+// example is a plan in the wanted form. It names experts that there are, since models copy what they see.
+func example(dialect plan.Dialect, experts []Expert) string {
+	text, _ := plan.Template(dialect)
+	if len(experts) == 0 {
+		return text
+	}
+	var pairs []string
+	for i, name := range []string{"Design Expert", "Extraction Expert", "Analysis Expert"} {
+		e := &experts[i%len(experts)]
+		pairs = append(pairs, quoted(name), quoted(e.Name), "["+strings.ToUpper(strings.TrimSuffix(name, " Expert"))+"]", "["+strings.ToUpper(e.ID)+"]")
+	}
+	return strings.NewReplacer(pairs...).Replace(text)
+}
+
+// quoted is a text as JSON.
+func quoted(text string) string {
+	raw, err := json.Marshal(text)
+	if err != nil {
+		return `""`
+	}
+	return string(raw)
 }
 
 // lesson is a fault in one line, with what would cure it.
