@@ -41,8 +41,8 @@ func (p *parser) word() {
 		return
 	}
 	start, limit := p.pos, len(p.src)
-	if p.top() == nil {
-		// A text that is no more than a literal or a number is short.
+	if c := p.src[start]; p.top() == nil && !isDigit(c) && c != '-' {
+		// A text that is no more than a literal is short.
 		limit = maxAhead
 	}
 	word := p.tight(start, limit)
