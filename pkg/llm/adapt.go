@@ -1,0 +1,163 @@
+package llm
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+
+	openai "github.com/sashabaranov/go-openai"
+)
+
+// ladder is the order in which ways of asking for structured output are tried.
+var ladder = []Rung{RungSchema, RungObject, RungTool, RungPrompt}
+
+// shape is how a request is put to one model.
+type shape struct {
+	dialect Dialect
+	// rung is how structured output is asked for.
+	rung Rung
+	// dropped names fields that the model refuses, in order.
+	dropped []string
+}
+
+// drops reports whether a field is left out.
+func (s shape) drops(field string) bool { return slices.Contains(s.dropped, field) }
+
+// droppable are the fields that an answer can do without. The limit of tokens has two names: the one that is refused is
+// replaced by the other.
+var droppable = []string{
+	"temperature", "seed", "reasoning_effort", "stream_options", "include", "metadata", "max_completion_tokens", "max_tokens",
+}
+
+// memory is what has been learned about a model, kept as long as the model stays the same.
+type memory struct {
+	mu    sync.Mutex // Guards shape.
+	shape shape
+}
+
+func newMemory(cfg ModelConfig) *memory {
+	m := &memory{shape: shape{dialect: DialectChat, rung: cfg.Structured}}
+	if cfg.API == string(DialectResponses) {
+		m.shape.dialect = DialectResponses
+	}
+	return m
+}
+
+// recall is the shape to begin with.
+func (m *memory) recall() shape {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	known := m.shape
+	known.dropped = slices.Clone(known.dropped)
+	return known
+}
+
+// learn keeps a shape that has led to an answer. A call without a schema says nothing about the ladder.
+func (m *memory) learn(worked shape, structured bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !structured {
+		worked.rung = m.shape.rung
+	}
+	m.shape = worked
+}
+
+// adapt is the shape to try after a refusal, false when the refusal is final. Each step leaves something behind, so that
+// there is an end.
+func (s shape) adapt(err *Error, r Request, cfg ModelConfig, sent map[string]any) (shape, bool) {
+	s.dropped = slices.Clone(s.dropped)
+	if s.dialect == DialectChat && (cfg.API == "" || cfg.API == "auto") && wantsResponses(err) {
+		s.dialect = DialectResponses
+		return s, true
+	}
+	if err.Class == BadRequest {
+		if field := named(err, sent, s); field != "" {
+			s.dropped = append(s.dropped, field)
+			return s, true
+		}
+	}
+	next := slices.Index(ladder, s.rung) + 1
+	if r.Schema == nil || next >= len(ladder) || !aboutForm(err) {
+		return s, false
+	}
+	s.rung = ladder[next]
+	return s, true
+}
+
+// wantsResponses recognises models that take tools, or anything, only by the other API.
+func wantsResponses(err *Error) bool {
+	if err.Class != BadRequest && err.Class != NotFound {
+		return false
+	}
+	message := strings.ToLower(err.Message)
+	return strings.Contains(message, "v1/responses") || strings.Contains(message, "responses api") ||
+		strings.Contains(message, "/responses endpoint") || strings.Contains(message, "use the responses endpoint")
+}
+
+// named is the droppable field that a refusal names and the request holds, or "". The parameter in the refusal wins over
+// its words.
+func named(err *Error, sent map[string]any, s shape) string {
+	for _, text := range []string{err.Param, err.Message} {
+		for _, field := range droppable {
+			word := field
+			if field == "reasoning_effort" && s.dialect == DialectResponses {
+				word = "reasoning"
+			}
+			if field == "max_tokens" && s.dialect == DialectResponses {
+				continue
+			}
+			if _, holds := sent[field]; holds && !s.drops(field) && mentions(text, word) {
+				return field
+			}
+		}
+	}
+	return ""
+}
+
+// mentions looks for a whole word.
+func mentions(text, word string) bool {
+	for from := 0; ; {
+		i := strings.Index(text[from:], word)
+		if i < 0 {
+			return false
+		}
+		i += from
+		end := i + len(word)
+		if (i == 0 || !isWordByte(text[i-1])) && (end == len(text) || !isWordByte(text[end])) {
+			return true
+		}
+		from = end
+	}
+}
+
+func isWordByte(c byte) bool {
+	return c == '_' || c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z'
+}
+
+// aboutForm reports whether a refusal may be about how structured output was asked for: a 400 or 422 that does not name
+// another parameter, or a router that found nobody who can do it.
+func aboutForm(err *Error) bool {
+	if err.Status == http.StatusNotFound {
+		return strings.Contains(err.Message, "No endpoints found that support")
+	}
+	if err.Class != BadRequest || err.Status != http.StatusBadRequest && err.Status != http.StatusUnprocessableEntity {
+		return false
+	}
+	for _, ours := range []string{"response_format", "text", "tool", "schema", "format", "function"} {
+		if err.Param == "" || strings.HasPrefix(err.Param, ours) {
+			return true
+		}
+	}
+	return false
+}
+
+// presumed is a refusal by the SDK itself, before anything was sent.
+func presumed(err error) *Error {
+	made := &Error{Class: BadRequest, Message: excerpt(err.Error())}
+	if errors.Is(err, openai.ErrReasoningToolsRequireResponses) {
+		made.Message = "tools of this model need the Responses API"
+	}
+	return made
+}

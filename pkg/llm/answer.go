@@ -1,0 +1,148 @@
+package llm
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// answer is a Response in the making. Both dialects, streamed or not, feed it.
+type answer struct {
+	sink  func(Delta)
+	think thinker
+	// said, thought and refusal are the texts so far.
+	said, thought, refusal strings.Builder
+	calls                  merger
+	// ended is the provider's own word on why it stopped, "" as long as it has not said.
+	ended string
+	id    string
+	model string
+	used  Usage
+}
+
+func newAnswer(cfg ModelConfig, sink func(Delta)) *answer {
+	a := &answer{sink: sink}
+	if cfg.OpenThink {
+		a.think = openThinker()
+	}
+	return a
+}
+
+// say takes the next piece of content.
+func (a *answer) say(piece string) {
+	if piece != "" {
+		a.pass(a.think.feed(piece))
+	}
+}
+
+func (a *answer) pass(said, thought string) {
+	a.said.WriteString(said)
+	a.thought.WriteString(thought)
+	if said != "" || thought != "" {
+		a.sink(Delta{Text: said, Reasoning: thought})
+	}
+}
+
+// muse takes the next piece of reasoning.
+func (a *answer) muse(piece string) {
+	if piece != "" {
+		a.pass("", piece)
+	}
+}
+
+func (a *answer) call(p callPiece) {
+	if name := a.calls.add(p); name != "" {
+		a.sink(Delta{Call: name})
+	}
+}
+
+// ends maps what providers say to good ends and classes of failure. An unknown word is taken for a good end: the provider
+// did say that it has ended.
+var ends = map[string]Class{
+	"length": LengthCut, "max_tokens": LengthCut, "max_output_tokens": LengthCut, "model_length": LengthCut,
+	"content_filter": Filtered, "safety": Filtered, "recitation": Filtered, "blocklist": Filtered,
+	"prohibited_content": Filtered, "sensitive": Filtered,
+	"refusal": Refused, "error": Unavailable, "failed": Unavailable, "cancelled": Unavailable,
+	"insufficient_system_resource": Overloaded, "incomplete": LengthCut, "in_progress": StreamCut, "queued": StreamCut,
+}
+
+// finish judges the answer. It is believed only when the provider said why it ended, and ended well.
+func (a *answer) finish(r Request, rung Rung) (Response, *Error) {
+	a.pass(a.think.flush())
+	if a.ended == "" {
+		return Response{}, a.bad(StreamCut, "the answer stopped without a reason")
+	}
+	if class, bad := ends[strings.ToLower(a.ended)]; bad {
+		return Response{}, a.bad(class, "the answer ended with "+excerpt(a.ended))
+	}
+	if a.refusal.Len() > 0 {
+		return Response{}, a.bad(Refused, excerpt(a.refusal.String()))
+	}
+	calls, fail := a.calls.finish(a.id)
+	if fail != nil {
+		fail.Partial = a.partial()
+		return Response{}, fail
+	}
+	answered := a.partial()
+	answered.Calls = calls
+	if rung == RungTool {
+		answered.unwrap(r.Schema.Name)
+	}
+	answered.Text = before(answered.Text, r.Stop)
+	answered.Finish = FinishStop
+	if len(answered.Calls) > 0 {
+		answered.Finish = FinishCalls
+	} else if strings.TrimSpace(answered.Text) == "" {
+		return Response{}, a.bad(Empty, "the answer is finished and says nothing")
+	}
+	return *answered, nil
+}
+
+func (a *answer) bad(class Class, why string) *Error {
+	e := &Error{Class: class, Message: why}
+	if a.said.Len() > 0 || a.thought.Len() > 0 || a.used.Total() > 0 {
+		e.Partial = a.partial()
+	}
+	return e
+}
+
+func (a *answer) partial() *Response {
+	return &Response{
+		Text: a.said.String(), Reasoning: strings.TrimSpace(a.thought.String()), Usage: a.used, ID: a.id, Served: a.model,
+	}
+}
+
+// unwrap takes the structured output out of the forced call.
+func (r *Response) unwrap(name string) {
+	i := slices.IndexFunc(r.Calls, func(c Call) bool { return c.Name == name })
+	if i < 0 {
+		return
+	}
+	r.Text = r.Calls[i].Args
+	r.Calls = slices.DeleteFunc(r.Calls, func(c Call) bool { return c.Name == name })
+	if len(r.Calls) == 0 {
+		r.Calls = nil
+	}
+}
+
+// before ends a text where the first of the stops begins, for providers that do not do it themselves.
+func before(text string, stops []string) string {
+	for _, stop := range stops {
+		if stop != "" {
+			text, _, _ = strings.Cut(text, stop)
+		}
+	}
+	return text
+}
+
+// carried is what goes back with the turn, nil when nothing does.
+func carried(items []json.RawMessage) json.RawMessage {
+	if len(items) == 0 {
+		return nil
+	}
+	raw, err := json.Marshal(items)
+	if err != nil {
+		return nil
+	}
+	return raw
+}

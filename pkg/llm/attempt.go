@@ -1,0 +1,120 @@
+package llm
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	openai "github.com/sashabaranov/go-openai"
+)
+
+// errIdle ends an attempt whose provider has fallen silent.
+var errIdle = errors.New("the provider is silent")
+
+// attempt sends a turn once and judges what comes back.
+func (t *turn) attempt(caller context.Context, doer Doer, now func() time.Time, sink func(Delta)) (Response, *Error) {
+	ctx, done := context.WithTimeout(caller, t.cfg.Timeout)
+	defer done()
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	x := t.exchange(now)
+	if t.request.Stream {
+		idle := time.AfterFunc(t.cfg.Idle, func() { stop(errIdle) })
+		defer idle.Stop()
+		x.touch = func() { idle.Reset(t.cfg.Idle) }
+	}
+	a := newAnswer(t.cfg, sink)
+	sdk := openai.DefaultConfig(string(t.cfg.Key))
+	sdk.BaseURL, sdk.HTTPClient = t.cfg.BaseURL, cure{doer}
+	put := t.chat
+	if t.shape.dialect == DialectResponses {
+		put = t.responses
+	}
+	err := put(x.in(ctx), x, openai.NewClientWithConfig(sdk), a)
+	if fail := x.verdict(err); fail != nil {
+		if fail.Partial == nil {
+			fail.Partial = a.bad(fail.Class, "").Partial
+		}
+		return Response{}, t.late(caller, ctx, fail)
+	}
+	answered, fail := a.finish(t.request, t.rung())
+	if fail != nil {
+		fail.Partial = t.priced(fail.Partial, x.cost)
+		if fail.Class == StreamCut {
+			fail = t.late(caller, ctx, fail)
+		}
+		return Response{}, fail
+	}
+	answered.Dialect, answered.Rung, answered.Dropped = t.shape.dialect, t.rung(), t.shape.dropped
+	answered.Carry = carried(x.items)
+	return *t.priced(&answered, x.cost), nil
+}
+
+func (t *turn) priced(r *Response, stated *float64) *Response {
+	if r != nil {
+		r.CostUSD = t.cfg.cost(stated, r.Usage)
+	}
+	return r
+}
+
+func (t *turn) exchange(now func() time.Time) *exchange {
+	x := &exchange{
+		dialect: t.shape.dialect, stream: t.request.Stream, set: t.fields(), header: http.Header{},
+		secret: t.cfg.Key, now: now, touch: func() {},
+	}
+	for name, text := range t.cfg.Headers {
+		x.header.Set(name, text)
+	}
+	if t.request.IdempotencyKey != "" {
+		x.header.Set("Idempotency-Key", t.request.IdempotencyKey)
+	}
+	return x
+}
+
+// verdict is why there is no answer: what the exchange saw, else what the SDK says.
+func (x *exchange) verdict(err error) *Error {
+	switch own, ok := errors.AsType[*Error](err); {
+	case x.fail != nil:
+		return x.fail
+	case err == nil:
+		return nil
+	case ok:
+		return own
+	case x.sent:
+		return &Error{Class: Malformed, Message: excerpt(err.Error(), x.secret)}
+	}
+	return presumed(err)
+}
+
+// late puts a broken connection down to what broke it: the caller, the limit of the attempt, or silence.
+func (t *turn) late(caller, ctx context.Context, fail *Error) *Error {
+	if fail.Status != 0 || ctx.Err() == nil {
+		return fail
+	}
+	late := &Error{Class: TimedOut, Partial: fail.Partial, cause: context.DeadlineExceeded}
+	switch {
+	case caller.Err() != nil:
+		late = gaveUp(caller.Err())
+		late.Partial = fail.Partial
+	case errors.Is(context.Cause(ctx), errIdle):
+		late.Message = fmt.Sprintf("%v for %s", errIdle, t.cfg.Idle)
+	default:
+		late.Message = fmt.Sprintf("no whole answer within %s", t.cfg.Timeout)
+	}
+	return late
+}
+
+// observation is an attempt for the meter.
+func observation(name string, r Response, fail *Error, took time.Duration) Observation {
+	if fail == nil {
+		return Observation{Model: name, Outcome: "ok", Usage: r.Usage, CostUSD: r.CostUSD, Took: took}
+	}
+	made := Observation{Model: name, Outcome: string(cmp.Or(fail.Class, Unavailable)), Took: took}
+	if fail.Partial != nil {
+		made.Usage, made.CostUSD = fail.Partial.Usage, fail.Partial.CostUSD
+	}
+	return made
+}

@@ -1,0 +1,105 @@
+package llm
+
+import (
+	"context"
+	"time"
+)
+
+// call is one Do on its way through retries and models. It belongs to the caller's goroutine.
+type call struct {
+	engine   *Engine
+	request  Request
+	estimate int
+	began    time.Time
+	sink     func(Delta)
+	// attempts counts requests, over all models.
+	attempts int
+	// shown is set when pieces have been handed out, which a further attempt makes void.
+	shown bool
+}
+
+// show hands out a piece.
+func (c *call) show(d Delta) {
+	if c.sink == nil || !c.request.Stream {
+		return
+	}
+	c.shown = c.shown || !d.Restart
+	c.sink(d)
+}
+
+// restart makes what was shown void.
+func (c *call) restart() {
+	if c.shown {
+		c.show(Delta{Restart: true})
+		c.shown = false
+	}
+}
+
+// model calls one model until it answers, or nothing more can be done.
+func (c *call) model(ctx context.Context, m *model) (Response, *Error) {
+	pace := c.pace(m)
+	t := &turn{request: c.request, cfg: m.cfg, shape: m.learned.recall()}
+	var refusal *Error
+	for failures := 0; ; {
+		answered, fail := c.once(ctx, m, t, pace)
+		if fail == nil {
+			m.learned.learn(t.shape, c.request.Schema != nil)
+			answered.Model = m.name
+			return answered, nil
+		}
+		if next, ok := t.shape.adapt(fail, c.request, m.cfg, t.settings()); ok {
+			t.shape = next
+			refusal = first(refusal, fail)
+			continue
+		}
+		failures++
+		if !fail.again() || failures > value(m.cfg.Retries, 3) {
+			if refusal != nil && fail.Class == BadRequest {
+				fail = refusal // The first refusal says what is wrong; the later ones are about our attempts to avoid it.
+			}
+			return Response{}, fail
+		}
+		wait := fail.RetryAfter
+		if wait == 0 {
+			wait = pace.backoff(failures)
+		}
+		if pace.tooLong(ctx, wait) {
+			fail.RetryAfter = wait
+			return Response{}, fail
+		}
+		if err := pace.sleep(ctx, wait); err != nil {
+			return Response{}, gaveUp(err)
+		}
+	}
+}
+
+func first(a, b *Error) *Error {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+func (c *call) pace(m *model) pace {
+	s := c.engine.settings
+	return pace{now: s.Now, sleep: s.Sleep, jitter: s.Jitter, maxWait: m.cfg.MaxWait}
+}
+
+// once makes one attempt within the model's limits.
+func (c *call) once(ctx context.Context, m *model, t *turn, pace pace) (Response, *Error) {
+	if fail := m.limits.enter(ctx, pace, c.estimate); fail != nil {
+		fail.retry = -1 // It has said when to come back.
+		return Response{}, fail
+	}
+	defer m.limits.leave()
+	c.restart()
+	c.attempts++
+	began := pace.now()
+	answered, fail := t.attempt(ctx, c.engine.settings.Doer, pace.now, c.show)
+	seen := observation(m.name, answered, fail, pace.now().Sub(began))
+	m.limits.settle(pace, c.estimate, seen.Usage)
+	if c.engine.settings.Meter != nil {
+		c.engine.settings.Meter.Observe(seen)
+	}
+	return answered, fail
+}

@@ -1,0 +1,106 @@
+package cassette
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"sync"
+
+	"github.com/jobgraph/jobgraph/pkg/llm"
+)
+
+// Player answers requests from a cassette and never touches a network. The same request asked again gets the next answer
+// that was recorded for it; after the last one, that one again.
+type Player struct {
+	secrets []llm.Secret
+
+	mu    sync.Mutex // Guards tapes.
+	tapes map[string][]Entry
+}
+
+// maxLine bounds one line of a cassette, in bytes.
+const maxLine = 256 << 20
+
+// Play reads a cassette. The secrets are the ones that were taken out of the recorded requests.
+func Play(from io.Reader, secrets ...llm.Secret) (*Player, error) {
+	p := &Player{secrets: secrets, tapes: map[string][]Entry{}}
+	lines := bufio.NewScanner(from)
+	lines.Buffer(nil, maxLine)
+	for n := 1; lines.Scan(); n++ {
+		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
+			continue
+		}
+		var e Entry
+		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
+			return nil, fmt.Errorf("read cassette: line %d: %w", n, err)
+		}
+		if e.Digest == "" || e.Status == 0 {
+			return nil, fmt.Errorf("read cassette: line %d: no digest or no status", n)
+		}
+		p.tapes[e.Digest] = append(p.tapes[e.Digest], e)
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("read cassette: %w", err)
+	}
+	return p, nil
+}
+
+// Load plays a file.
+func Load(path string, secrets ...llm.Secret) (*Player, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("open cassette: %w", err)
+	}
+	defer file.Close()
+	return Play(file, secrets...)
+}
+
+// Do answers one request, with an *llm.Error of class NotFound when it was not recorded.
+func (p *Player) Do(req *http.Request) (*http.Response, error) {
+	var body []byte
+	if req.Body != nil {
+		var err error
+		if body, err = io.ReadAll(req.Body); err != nil {
+			return nil, fmt.Errorf("play request: %w", err)
+		}
+		if err := req.Body.Close(); err != nil {
+			return nil, fmt.Errorf("play request: %w", err)
+		}
+	}
+	asked := entry(req, body, p.secrets)
+	p.mu.Lock()
+	left := p.tapes[asked.Digest]
+	if len(left) > 1 {
+		p.tapes[asked.Digest] = left[1:]
+	}
+	p.mu.Unlock()
+	if len(left) == 0 {
+		return nil, &llm.Error{Class: llm.NotFound, Message: fmt.Sprintf("the cassette holds no answer to request %.12s: record it again", asked.Digest)}
+	}
+	return left[0].response(req), nil
+}
+
+func (e Entry) response(req *http.Request) *http.Response {
+	header := http.Header{}
+	for name, value := range e.Header {
+		header.Set(name, value)
+	}
+	body := io.Reader(bytes.NewReader(e.body()))
+	if e.Cut {
+		body = io.MultiReader(body, broken{})
+	}
+	return &http.Response{
+		StatusCode: e.Status, Status: fmt.Sprintf("%d %s", e.Status, http.StatusText(e.Status)), Header: header,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Body: io.NopCloser(body), ContentLength: -1, Request: req,
+	}
+}
+
+// broken is where a recorded connection broke.
+type broken struct{}
+
+// Read gives the error of a broken connection.
+func (broken) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }

@@ -1,0 +1,99 @@
+package cassette
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+
+	"github.com/jobgraph/jobgraph/pkg/llm"
+)
+
+// Recorder passes requests on and writes down what came back. A request that got no answer at all is not written.
+type Recorder struct {
+	doer    llm.Doer
+	secrets []llm.Secret
+
+	mu  sync.Mutex // Guards to and err.
+	to  io.Writer
+	err error
+}
+
+// Record writes to a writer what a doer answers. The secrets are taken out wherever they occur.
+func Record(to io.Writer, doer llm.Doer, secrets ...llm.Secret) *Recorder {
+	return &Recorder{to: to, doer: doer, secrets: secrets}
+}
+
+// Err is the first error of writing. A call never fails because its recording did.
+func (r *Recorder) Err() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.err
+}
+
+// Do passes one request on. Its line is written when the body has been read to its end, or is closed.
+func (r *Recorder) Do(req *http.Request) (*http.Response, error) {
+	var body []byte
+	if req.Body != nil {
+		var err error
+		if body, err = io.ReadAll(req.Body); err != nil {
+			return nil, fmt.Errorf("record request: %w", err)
+		}
+		req.Body = io.NopCloser(bytes.NewReader(body))
+	}
+	made := entry(req, body, r.secrets)
+	resp, err := r.doer.Do(req)
+	if err != nil {
+		return resp, err
+	}
+	resp.Body = &tape{ReadCloser: resp.Body, write: func(read []byte, cut bool) {
+		r.write(made.answered(resp, read, cut, r.secrets))
+	}}
+	return resp, nil
+}
+
+func (r *Recorder) write(e Entry) {
+	line, err := json.Marshal(e)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err == nil && r.err == nil {
+		_, err = r.to.Write(append(line, '\n'))
+	}
+	if r.err == nil && err != nil {
+		r.err = fmt.Errorf("write cassette: %w", err)
+	}
+}
+
+// tape is the body of an answer that remembers what was read of it.
+type tape struct {
+	io.ReadCloser
+	read    bytes.Buffer
+	write   func(read []byte, cut bool)
+	written bool
+}
+
+// Read passes bytes on.
+func (t *tape) Read(to []byte) (int, error) {
+	n, err := t.ReadCloser.Read(to)
+	t.read.Write(to[:n])
+	if err != nil {
+		t.finish(!errors.Is(err, io.EOF))
+	}
+	return n, err
+}
+
+// Close ends the answer. Who stops in the middle has what he wanted: a stream is left after its last event.
+func (t *tape) Close() error {
+	t.finish(false)
+	return t.ReadCloser.Close()
+}
+
+func (t *tape) finish(cut bool) {
+	if !t.written {
+		t.written = true
+		t.write(t.read.Bytes(), cut)
+	}
+}

@@ -1,0 +1,156 @@
+package llm
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+)
+
+// saying is what a provider says about a failure, whatever shape it has.
+type saying struct {
+	code, kind, param, message string
+	// status is a status inside a body, for failures that travel under 200.
+	status int
+}
+
+// listen reads {"error": {...}}, {"error": "…"}, {"detail": …}, {"message": …}, a bare error object, a string, a list of one
+// of these, or plain text.
+func listen(body []byte) saying {
+	var list []json.RawMessage
+	if json.Unmarshal(body, &list) == nil && len(list) > 0 {
+		body = list[0]
+	}
+	var text string
+	if json.Unmarshal(body, &text) == nil {
+		return saying{message: text}
+	}
+	var object map[string]json.RawMessage
+	if json.Unmarshal(body, &object) != nil {
+		return saying{message: string(body)}
+	}
+	if inner := present(object["error"]); inner != nil {
+		var text string
+		if json.Unmarshal(inner, &text) != nil {
+			return listen(inner)
+		}
+		object["message"] = inner
+	}
+	s := saying{
+		code: wordOf(object["code"]), kind: wordOf(object["type"]), param: wordOf(object["param"]), message: textOf(object["message"]),
+	}
+	if s.message == "" {
+		s.message = textOf(object["detail"])
+	}
+	if s.message == "" {
+		s.message = string(body)
+	}
+	if n, err := strconv.Atoi(s.code); err == nil && n >= 100 && n < 600 {
+		s.status = n
+	}
+	return s.deeper(object)
+}
+
+// deeper adds what a gateway hands through from the provider behind it, and Azure's inner code.
+func (s saying) deeper(object map[string]json.RawMessage) saying {
+	var metadata struct {
+		Raw json.RawMessage `json:"raw"`
+	}
+	if raw := object["metadata"]; raw != nil && json.Unmarshal(raw, &metadata) == nil && metadata.Raw != nil {
+		s.message += ": " + textOf(metadata.Raw)
+	}
+	var inner struct {
+		Code word `json:"code"`
+	}
+	if raw := object["innererror"]; raw != nil && json.Unmarshal(raw, &inner) == nil && inner.Code != "" {
+		s.kind += " " + string(inner.Code)
+	}
+	return s
+}
+
+func wordOf(raw json.RawMessage) string {
+	var w word
+	_ = json.Unmarshal(raw, &w) // Not said counts as empty.
+	return string(w)
+}
+
+// textOf is a string as it is, and any other value as its JSON.
+func textOf(raw json.RawMessage) string {
+	var text string
+	if raw == nil || string(raw) == "null" || json.Unmarshal(raw, &text) == nil {
+		return text
+	}
+	return string(raw)
+}
+
+// phrases of providers that tell a class where status and code do not. They are looked for in lower case.
+var phrases = []struct {
+	class Class
+	any   []string
+}{
+	{ContextTooLong, []string{
+		"context_length", "context length", "context window", "context size", "context_window", "prompt is too long",
+		"input is too long", "too many tokens", "input tokens exceed", "reduce the length", "string_above_max_length",
+		"maximum number of tokens", "exceeds the maximum number of input",
+	}},
+	{Filtered, []string{
+		"content_filter", "content_policy", "content policy", "content management policy", "responsibleaipolicy",
+		"moderation_blocked", "flagged by", "requires moderation", "safety system", "data_inspection_failed",
+	}},
+	{Quota, []string{"insufficient_quota", "insufficient_credits", "insufficient credits", "insufficient balance", "billing_hard_limit", "exceeded your current quota"}},
+	{NotFound, []string{"model_not_found", "model does not exist", "no such model", "not a valid model"}},
+	{Auth, []string{"invalid_api_key", "authentication_error", "permission_error", "permission_denied"}},
+	{RateLimited, []string{"rate_limit", "rate limit", "too many requests", "resource_exhausted"}},
+	{Overloaded, []string{"overloaded", "over capacity", "no capacity", "insufficient_system_resource"}},
+}
+
+// byStatus is the class of a status that needs no words.
+var byStatus = map[int]Class{
+	http.StatusUnauthorized: Auth, http.StatusForbidden: Auth, http.StatusPaymentRequired: Quota,
+	http.StatusNotFound: NotFound, http.StatusRequestTimeout: TimedOut, http.StatusConflict: Unavailable,
+	http.StatusTooManyRequests: RateLimited, http.StatusServiceUnavailable: Overloaded, 529: Overloaded,
+	http.StatusGatewayTimeout: TimedOut,
+}
+
+// classify puts a failure into its class. Words win over a status only where they can be trusted: a 5xx is not believed to
+// be about the prompt, a 401 is about the key.
+func classify(status int, s saying) Class {
+	if status < 400 {
+		status = s.status
+	}
+	class, known := byStatus[status]
+	switch {
+	case status == http.StatusUnauthorized, status == http.StatusPaymentRequired, status == http.StatusRequestTimeout:
+		return class
+	case status >= 500:
+		if !known {
+			class = Unavailable
+		}
+		if told, ok := spokenClass(s); ok && told == Overloaded {
+			return told
+		}
+		return class
+	}
+	if told, ok := spokenClass(s); ok && (!known || told != Auth) {
+		return told
+	}
+	switch {
+	case known:
+		return class
+	case status >= 400 || strings.Contains(s.kind, "invalid_request"):
+		return BadRequest
+	}
+	return Unavailable
+}
+
+func spokenClass(s saying) (Class, bool) {
+	all := strings.ToLower(s.code + " " + s.kind + " " + s.message)
+	for _, row := range phrases {
+		for _, phrase := range row.any {
+			if strings.Contains(all, phrase) {
+				return row.class, true
+			}
+		}
+	}
+	return "", false
+}

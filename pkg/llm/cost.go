@@ -1,0 +1,16 @@
+package llm
+
+// cost is what the provider said, else what the price list gives, else unknown.
+func (m ModelConfig) cost(stated *float64, used Usage) *float64 {
+	if stated != nil {
+		return stated
+	}
+	if m.Price == nil || used.Total() == 0 {
+		return nil
+	}
+	cached := value(m.Price.Cached, m.Price.Prompt)
+	sum := m.Price.Prompt*float64(max(0, used.Prompt-used.Cached)) + cached*float64(used.Cached) +
+		m.Price.Completion*float64(used.Completion)
+	sum /= 1e6
+	return &sum
+}

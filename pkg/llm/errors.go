@@ -1,0 +1,151 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// Class is a class of failure; callers branch on it.
+type Class string
+
+// The classes.
+const (
+	RateLimited    Class = "rate_limited"     // Too many requests or tokens: wait.
+	Overloaded     Class = "overloaded"       // The provider has no capacity: wait.
+	Unavailable    Class = "unavailable"      // The provider could not be reached, or broke.
+	TimedOut       Class = "timeout"          // It took longer than it may.
+	StreamCut      Class = "stream_cut"       // The answer ended before the provider said so.
+	ContextTooLong Class = "context_too_long" // The prompt does not fit the model.
+	LengthCut      Class = "length"           // The answer reached its limit of tokens.
+	Filtered       Class = "content_filter"   // The provider's filter held it back.
+	Refused        Class = "refusal"          // The model declined.
+	Malformed      Class = "malformed"        // The provider's answer cannot be understood.
+	Empty          Class = "empty"            // A finished answer without words and calls.
+	Auth           Class = "auth"             // The key is missing, wrong, or may not use the model.
+	Quota          Class = "quota"            // The account has run out of credit.
+	NotFound       Class = "not_found"        // No such model or address.
+	BadRequest     Class = "bad_request"      // The provider cannot accept the request as it is.
+	Cancelled      Class = "cancelled"        // The caller gave up.
+)
+
+// classes is every class, and which events.Code tells of it.
+var classes = map[Class]events.Code{
+	RateLimited: events.CodeUnavailable, Overloaded: events.CodeUnavailable, Unavailable: events.CodeUnavailable,
+	TimedOut: events.CodeTimeout, StreamCut: events.CodeUnavailable, ContextTooLong: events.CodeTooComplicated,
+	LengthCut: events.CodeTooLarge, Filtered: events.CodeRejected, Refused: events.CodeRejected,
+	Malformed: events.CodeMalformed, Empty: events.CodeMalformed, Auth: events.CodeNotPermitted,
+	Quota: events.CodeBudget, NotFound: events.CodeNotFound, BadRequest: events.CodeInvalid,
+	Cancelled: events.CodeCancelled,
+}
+
+// hints say what to do next, where that can be known.
+var hints = map[Class]string{
+	RateLimited:    "raise the provider's limit, lower the model's limits, or configure a fallback",
+	Overloaded:     "configure a fallback model",
+	Unavailable:    "check base_url and the network, or configure a fallback",
+	ContextTooLong: "shorten the input, split the work, or use a model with a larger context",
+	LengthCut:      "raise max_tokens, or ask for less",
+	Auth:           "check the key of this model",
+	Quota:          "check the account's credit, or configure a fallback",
+	NotFound:       "check base_url and the model's name",
+}
+
+// Error is why a call has no answer. Nothing in it holds a key.
+type Error struct {
+	// Class is what callers branch on.
+	Class Class
+	// Message says what happened, in the provider's words where it had any.
+	Message string
+	// Model is the configured name.
+	Model string
+	// Status is the HTTP status, 0 when there was none.
+	Status int
+	// Code and Param are the provider's own code and the parameter it names.
+	Code, Param string
+	// Attempts counts the requests that were sent.
+	Attempts int
+	// RetryAfter is when a new call may succeed; the caller had no time to wait for it. 0 when nobody knows.
+	RetryAfter time.Duration
+	// Partial is what had arrived, nil when nothing had.
+	Partial *Response
+	// cause is a context's error, for errors.Is; SDK errors stay inside.
+	cause error
+	// retry is the provider's own word (x-should-retry) over ours: 1 yes, -1 no, 0 not said.
+	retry int
+}
+
+// Error gives class, model and message on one line.
+func (e *Error) Error() string {
+	var b strings.Builder
+	b.WriteString("model")
+	if e.Model != "" {
+		b.WriteString(" " + e.Model)
+	}
+	b.WriteString(": " + strings.ReplaceAll(string(e.Class), "_", " "))
+	if e.Status != 0 {
+		fmt.Fprintf(&b, " (status %d)", e.Status)
+	}
+	if e.Message != "" {
+		b.WriteString(": " + e.Message)
+	}
+	if e.RetryAfter > 0 {
+		fmt.Fprintf(&b, "; retry after %s", e.RetryAfter)
+	}
+	return b.String()
+}
+
+// Unwrap gives the context's error behind a timeout or a cancellation.
+func (e *Error) Unwrap() error { return e.cause }
+
+// Passing reports whether the same call may succeed later without any change.
+func (e *Error) Passing() bool {
+	switch e.Class {
+	case RateLimited, Overloaded, Unavailable, TimedOut, StreamCut:
+		return true
+	}
+	return false
+}
+
+// ClassOf gives the class of any error of this package, Unavailable for others.
+func ClassOf(err error) Class {
+	var e *Error
+	switch {
+	case errors.As(err, &e):
+		return e.Class
+	case errors.Is(err, context.Canceled):
+		return Cancelled
+	case errors.Is(err, context.DeadlineExceeded):
+		return TimedOut
+	}
+	return Unavailable
+}
+
+// Outcome maps a failed call to how its SubJob ends when nothing else is done about it: a prompt that does not fit wants a
+// split, everything else is an execution error.
+func Outcome(err error) events.Outcome {
+	switch {
+	case err == nil:
+		return events.Success
+	case ClassOf(err) == ContextTooLong:
+		return events.TooComplicated
+	}
+	return events.ExecutionError
+}
+
+// Fault is the error in the one shape that events, replies and the command line share.
+func Fault(err error) events.Fault {
+	class := ClassOf(err)
+	fault := events.Fault{Code: classes[class], Message: err.Error(), Hint: hints[class]}
+	var e *Error
+	if errors.As(err, &e) {
+		e = &Error{Class: e.Class, Model: e.Model, Status: e.Status, RetryAfter: e.RetryAfter, Message: e.Message}
+		fault.Cause, e.Message = e.Message, ""
+		fault.Message = e.Error()
+	}
+	return fault
+}

@@ -1,0 +1,100 @@
+package llm
+
+import (
+	"context"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// limiter keeps one model's calls under its limits. It outlives changes of the configuration that leave the limits alone.
+type limiter struct {
+	// slots holds a token for each request under way; nil means unlimited.
+	slots            chan struct{}
+	requests, tokens *rate.Limiter
+}
+
+func newLimiter(l RateLimits) *limiter {
+	made := &limiter{requests: perMinute(l.RequestsPerMinute), tokens: perMinute(l.TokensPerMinute)}
+	if l.Concurrency > 0 {
+		made.slots = make(chan struct{}, l.Concurrency)
+	}
+	return made
+}
+
+// perMinute allows a minute's worth at once and refills evenly; nil means unlimited.
+func perMinute(n int) *rate.Limiter {
+	if n <= 0 {
+		return nil
+	}
+	return rate.NewLimiter(rate.Limit(float64(n)/60), n)
+}
+
+// enter takes a slot and waits for the rates. It never waits beyond the deadline: then the error says when to come back.
+// Whoever got no error calls leave.
+func (l *limiter) enter(ctx context.Context, pace pace, tokens int) *Error {
+	if err := l.take(ctx); err != nil {
+		return err
+	}
+	now := pace.now()
+	wait := max(reserve(l.requests, now, 1), reserve(l.tokens, now, tokens))
+	if pace.tooLong(ctx, wait) {
+		l.giveBack(now, 1, tokens)
+		l.leave()
+		return &Error{Class: RateLimited, Message: "the model's own limits are used up", RetryAfter: wait}
+	}
+	if err := pace.sleep(ctx, wait); err != nil {
+		l.giveBack(now, 1, tokens)
+		l.leave()
+		return gaveUp(err)
+	}
+	return nil
+}
+
+func (l *limiter) take(ctx context.Context) *Error {
+	if l.slots == nil {
+		return nil
+	}
+	select {
+	case l.slots <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return gaveUp(ctx.Err())
+	}
+}
+
+func (l *limiter) leave() {
+	if l.slots != nil {
+		<-l.slots
+	}
+}
+
+// settle charges what was used beyond the estimate; the debt delays later calls.
+func (l *limiter) settle(pace pace, estimated int, used Usage) {
+	if l.tokens == nil {
+		return
+	}
+	for debt := used.Total() - estimated; debt > 0; debt -= l.tokens.Burst() {
+		reserve(l.tokens, pace.now(), debt)
+	}
+}
+
+// giveBack returns what a call that never was has taken.
+func (l *limiter) giveBack(now time.Time, requests, tokens int) {
+	for _, r := range []struct {
+		limiter *rate.Limiter
+		n       int
+	}{{l.requests, requests}, {l.tokens, tokens}} {
+		if r.limiter != nil {
+			r.limiter.ReserveN(now, -min(r.n, r.limiter.Burst()))
+		}
+	}
+}
+
+// reserve takes n, at most the burst, and says how long to wait for it.
+func reserve(l *rate.Limiter, now time.Time, n int) time.Duration {
+	if l == nil {
+		return 0
+	}
+	return l.ReserveN(now, min(n, l.Burst())).DelayFrom(now)
+}

@@ -1,0 +1,253 @@
+package llmtest
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Server is the scripted model: an http.Handler, and with Do a client of itself that needs no network.
+type Server struct {
+	responder Responder
+	// Names are what /v1/models lists, "fake" when empty.
+	Names []string
+
+	mu    sync.Mutex // Guards asked.
+	asked []Question
+}
+
+// New is a server that says what the responder tells it.
+func New(r Responder) *Server { return &Server{responder: r} }
+
+// Asked lists what the model was asked so far, in order.
+func (s *Server) Asked() []Question {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.asked)
+}
+
+// ServeHTTP serves /v1/chat/completions, /v1/responses and /v1/models, with or without the /v1.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch path := strings.TrimPrefix(r.URL.Path, "/v1"); {
+	case path == "/models" && r.Method == http.MethodGet:
+		s.list(w)
+	case (path == "/chat/completions" || path == "/responses") && r.Method == http.MethodPost:
+		s.answer(w, r, path)
+	default:
+		fail(w, http.StatusNotFound, Answer{Error: "no such endpoint: " + r.Method + " " + r.URL.Path})
+	}
+}
+
+func (s *Server) list(w http.ResponseWriter) {
+	names := s.Names
+	if len(names) == 0 {
+		names = []string{"fake"}
+	}
+	list := []object{}
+	for _, name := range names {
+		list = append(list, object{"id": name, "object": "model", "created": 0, "owned_by": "jobgraph"})
+	}
+	reply(w, http.StatusOK, object{"object": "list", "data": list})
+}
+
+// maxQuestion bounds what is read of a request, in bytes.
+const maxQuestion = 64 << 20
+
+func (s *Server) answer(w http.ResponseWriter, r *http.Request, path string) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxQuestion))
+	if err != nil {
+		fail(w, http.StatusBadRequest, Answer{Error: "read the request: " + err.Error()})
+		return
+	}
+	q, err := readQuestion(path, r.Header, body)
+	if err != nil {
+		fail(w, http.StatusBadRequest, Answer{Error: "the request is not the expected JSON: " + err.Error()})
+		return
+	}
+	s.mu.Lock()
+	q.N = len(s.asked) + 1
+	s.asked = append(s.asked, q)
+	s.mu.Unlock()
+	a, err := s.responder.Respond(q)
+	if err != nil {
+		a = Answer{Status: http.StatusInternalServerError, Error: err.Error()}
+	}
+	if !pause(r, a.Delay) {
+		return
+	}
+	for name, value := range a.Header {
+		w.Header().Set(name, value)
+	}
+	send(w, r, q, a)
+}
+
+// send puts an answer, or its fault, on the wire.
+func send(w http.ResponseWriter, r *http.Request, q Question, a Answer) {
+	switch {
+	case a.Status >= 300 && a.Body == "":
+		fail(w, a.Status, a)
+	case a.Body != "":
+		kind := a.Type
+		if kind == "" {
+			kind = "application/json"
+		}
+		w.Header().Set("Content-Type", kind)
+		w.WriteHeader(max(a.Status, http.StatusOK))
+		_, _ = io.WriteString(w, a.Body) // The caller may be gone.
+	case a.Fault == ErrorIn200:
+		fail(w, http.StatusOK, a)
+	case q.Stream:
+		stream(w, r, q, a)
+	default:
+		whole(w, r, q, a)
+	}
+}
+
+func whole(w http.ResponseWriter, r *http.Request, q Question, a Answer) {
+	body := completion(q, a)
+	if q.Path == "/responses" {
+		body = response(q, a)
+	}
+	data, err := json.Marshal(body)
+	if err != nil {
+		fail(w, http.StatusInternalServerError, Answer{Error: err.Error()})
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	switch a.Fault {
+	case BadJSON:
+		data = data[:len(data)/2]
+	case CutStream:
+		w.Header().Set("Content-Length", "1000000")
+		_, _ = w.Write(data[:len(data)/2]) // The caller may be gone.
+		flush(w)
+		panic(http.ErrAbortHandler)
+	case Hang:
+		<-r.Context().Done()
+		return
+	}
+	_, _ = w.Write(data) // The caller may be gone.
+}
+
+// flush hands out what is written so far.
+func flush(w http.ResponseWriter) {
+	if f, ok := w.(http.Flusher); ok {
+		f.Flush()
+	}
+}
+
+// fail sends an error in the usual form.
+func fail(w http.ResponseWriter, status int, a Answer) {
+	said := object{"message": a.Error, "type": "error", "code": nil, "param": nil}
+	if a.Error == "" {
+		said["message"] = http.StatusText(status)
+	}
+	if a.Code != "" {
+		said["code"] = a.Code
+	}
+	if a.Param != "" {
+		said["param"] = a.Param
+	}
+	reply(w, status, object{"error": said})
+}
+
+// object is a JSON object.
+type object = map[string]any
+
+func reply(w http.ResponseWriter, status int, body object) {
+	data, err := json.Marshal(body)
+	if err != nil {
+		status, data = http.StatusInternalServerError, []byte(`{}`)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(data) // The caller may be gone.
+}
+
+// pause waits, and reports false when the caller has gone.
+func pause(r *http.Request, d time.Duration) bool {
+	if d <= 0 {
+		return true
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-r.Context().Done():
+		return false
+	}
+}
+
+// Do answers a request without a network: an HTTPDoer, also in virtual time. The handler runs beside the caller until the
+// answer is read or its body is closed.
+func (s *Server) Do(r *http.Request) (*http.Response, error) {
+	in, out := io.Pipe()
+	w := &wire{request: r, header: http.Header{}, out: out, started: make(chan struct{})}
+	// Started here, ended by the end of the answer: a closed body fails its next write, a done context its next pause.
+	go func() {
+		defer w.end()
+		s.ServeHTTP(w, r)
+	}()
+	select {
+	case <-w.started:
+	case <-r.Context().Done():
+		_ = in.CloseWithError(r.Context().Err()) // It always gives nil.
+		<-w.started
+		return nil, r.Context().Err()
+	}
+	return &http.Response{
+		StatusCode: w.status, Status: http.StatusText(w.status), Header: w.header, Body: in, ContentLength: -1,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
+	}, nil
+}
+
+// wire is the handler's side of an answer in process.
+type wire struct {
+	request *http.Request
+	header  http.Header
+	out     *io.PipeWriter
+	once    sync.Once
+	status  int
+	started chan struct{}
+}
+
+// Header is the answer's header.
+func (w *wire) Header() http.Header { return w.header }
+
+// WriteHeader begins the answer.
+func (w *wire) WriteHeader(status int) {
+	w.once.Do(func() {
+		w.status = status
+		w.header = w.header.Clone()
+		close(w.started)
+	})
+}
+
+// Write hands bytes to the reader.
+func (w *wire) Write(data []byte) (int, error) {
+	w.WriteHeader(http.StatusOK)
+	return w.out.Write(data)
+}
+
+// Flush does nothing: nothing is held back.
+func (w *wire) Flush() {}
+
+// end closes the answer: as a broken connection when the handler broke it, with the context's error when the caller is gone.
+func (w *wire) end() {
+	end := w.request.Context().Err()
+	if broken := recover(); broken != nil {
+		err, ok := broken.(error)
+		if !ok || !errors.Is(err, http.ErrAbortHandler) {
+			panic(broken)
+		}
+		end = io.ErrUnexpectedEOF
+	}
+	w.WriteHeader(http.StatusOK)
+	_ = w.out.CloseWithError(end) // It always gives nil.
+}

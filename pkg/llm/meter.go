@@ -1,0 +1,35 @@
+package llm
+
+import "time"
+
+// Observation is one finished attempt, for metrics.
+type Observation struct {
+	// Model is the configured name.
+	Model string
+	// Outcome is "ok" or a Class.
+	Outcome string
+	// Usage counts the tokens of the attempt.
+	Usage Usage
+	// CostUSD is what it cost, nil when nobody knows.
+	CostUSD *float64
+	// Took is how long the provider took, waits excluded.
+	Took time.Duration
+}
+
+// Meter counts attempts: jobgraph_llm_requests_total{model,outcome}, jobgraph_llm_tokens_total{model,type},
+// jobgraph_llm_cost_usd_total{model} and jobgraph_llm_request_duration_seconds{model}.
+type Meter interface {
+	// Observe is called by any goroutine and must not block.
+	Observe(Observation)
+}
+
+// Tokens lists the counts of an observation under the values of the label `type`. The kinds do not overlap, so that
+// their sum is the bill.
+func (o Observation) Tokens() map[string]int {
+	return map[string]int{
+		"prompt":     max(0, o.Usage.Prompt-o.Usage.Cached),
+		"cached":     o.Usage.Cached,
+		"completion": max(0, o.Usage.Completion-o.Usage.Reasoning),
+		"reasoning":  o.Usage.Reasoning,
+	}
+}

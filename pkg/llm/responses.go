@@ -1,0 +1,245 @@
+package llm
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+
+	openai "github.com/sashabaranov/go-openai"
+)
+
+// responses puts a request to /responses.
+func (t *turn) responses(ctx context.Context, x *exchange, sdk *openai.Client, a *answer) error {
+	request, err := t.responsesRequest()
+	if err != nil {
+		return err
+	}
+	if !t.request.Stream {
+		answer, err := sdk.CreateResponse(ctx, request)
+		if err == nil {
+			err = a.takeResponse(answer, true)
+		}
+		return err
+	}
+	stream, err := sdk.CreateResponseStream(ctx, request)
+	if err != nil {
+		return err
+	}
+	defer stream.Close()
+	var heard listener
+	for {
+		event, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil || x.fail != nil {
+			return cmp.Or(err, error(x.fail))
+		}
+		if err := heard.take(event, a); err != nil {
+			return err
+		}
+	}
+}
+
+// responsesRequest is everything that the SDK can say; the rest is in turn.fields. Nothing is stored at the provider, so
+// that what a model has thought comes back encrypted and goes with the turn.
+func (t *turn) responsesRequest() (openai.CreateResponseRequest, error) {
+	request := openai.CreateResponseRequest{Model: t.cfg.Model, Store: new(bool)}
+	input := []any{}
+	for _, m := range t.messages() {
+		items, err := responsesTurn(m)
+		if err != nil {
+			return request, err
+		}
+		input = append(input, items...)
+	}
+	request.Input = input
+	for _, tool := range t.tools() {
+		made := openai.NewResponseFunctionTool(openai.FunctionDefinition{
+			Name: tool.Name, Description: tool.Description, Parameters: tool.parameters(),
+		})
+		made.Parameters["strict"] = tool.Strict // Left out it would be true.
+		request.Tools = append(request.Tools, made)
+	}
+	switch choice := t.toolChoice(); choice {
+	case "":
+	case ToolAuto, ToolNone, ToolRequired:
+		request.ToolChoice = choice
+	default:
+		request.ToolChoice = map[string]string{"type": "function", "name": choice}
+	}
+	switch t.rung() {
+	case RungSchema:
+		request.Text = &openai.ResponseTextConfig{Format: &openai.ResponseTextFormat{
+			Type: "json_schema", Name: t.request.Schema.Name, Schema: t.request.Schema.Schema, Strict: true,
+		}}
+	case RungObject:
+		request.Text = &openai.ResponseTextConfig{Format: &openai.ResponseTextFormat{Type: "json_object"}}
+	}
+	return request, nil
+}
+
+// responsesTurn is a message as items: what was thought, what was said, what was called, or what a call gave.
+func responsesTurn(m Message) ([]any, error) {
+	if m.Role == RoleTool {
+		return []any{openai.ResponseFunctionCallOutput{Type: "function_call_output", CallID: m.CallID, Output: m.Text()}}, nil
+	}
+	var items []any
+	if m.Carry != nil {
+		var carried []json.RawMessage
+		if err := json.Unmarshal(m.Carry, &carried); err != nil {
+			return nil, &Error{Class: BadRequest, Message: "what is carried with a turn is not a list of items"}
+		}
+		for _, item := range carried {
+			items = append(items, item)
+		}
+	}
+	var content []any
+	for _, part := range m.Parts {
+		switch {
+		case part.ImageURL != "":
+			content = append(content, openai.ResponseInputImage{Type: "input_image", ImageURL: part.ImageURL, Detail: cmp.Or(part.Detail, "auto")})
+		case m.Role == RoleAssistant:
+			content = append(content, openai.ResponseInputText{Type: "output_text", Text: part.Text})
+		default:
+			content = append(content, openai.ResponseInputText{Type: "input_text", Text: part.Text})
+		}
+	}
+	if content != nil {
+		items = append(items, openai.ResponseInputMessage{Type: "message", Role: string(m.Role), Content: content})
+	}
+	for _, call := range m.Calls {
+		items = append(items, map[string]string{
+			"type": "function_call", "call_id": call.ID, "name": call.Name,
+			"arguments": cmp.Or(strings.TrimSpace(call.Args), "{}"),
+		})
+	}
+	return items, nil
+}
+
+// takeResponse reads how an answer ended, and, when it comes whole, what it says.
+func (a *answer) takeResponse(r openai.CreateResponseResponse, whole bool) error {
+	a.id, a.model = r.ID, r.Model
+	if r.Usage != nil {
+		a.used = Usage{Prompt: r.Usage.InputTokens, Completion: r.Usage.OutputTokens}
+		if r.Usage.InputTokensDetails != nil {
+			a.used.Cached = r.Usage.InputTokensDetails.CachedTokens
+		}
+		if r.Usage.OutputTokensDetails != nil {
+			a.used.Reasoning = r.Usage.OutputTokensDetails.ReasoningTokens
+		}
+	}
+	a.ended = cmp.Or(string(r.Status), string(openai.ResponseStatusCompleted))
+	if r.Status == openai.ResponseStatusIncomplete && r.IncompleteDetails != nil {
+		a.ended = cmp.Or(r.IncompleteDetails.Reason, "length")
+	}
+	if !whole {
+		return nil
+	}
+	for _, raw := range r.Output {
+		item, err := asItem(raw)
+		if err != nil {
+			return err
+		}
+		a.takeItem(item)
+	}
+	return nil
+}
+
+func asItem(raw any) (item openai.ResponseOutputItem, err error) {
+	data, err := json.Marshal(raw)
+	if err == nil {
+		err = json.Unmarshal(data, &item)
+	}
+	return item, err
+}
+
+// takeItem reads an item of an output.
+func (a *answer) takeItem(item openai.ResponseOutputItem) {
+	switch item.Type {
+	case "reasoning":
+		for _, part := range item.Summary {
+			a.muse(part.Text)
+		}
+		for _, part := range item.Content {
+			a.muse(part.Text)
+		}
+	case "message":
+		for _, part := range item.Content {
+			a.say(part.Text)
+			a.refusal.WriteString(part.Refusal)
+		}
+	case "function_call":
+		n := len(a.calls.calls)
+		a.call(callPiece{&n, cmp.Or(item.CallID, item.ID), item.Name, item.Arguments})
+	}
+}
+
+// listener follows a stream of the Responses API: texts come as deltas, or, from servers that send none, with their item or
+// with the end.
+type listener struct {
+	// said, thought and refused are set by deltas, items by whole items: then the end is not read again.
+	said, thought, refused, items bool
+}
+
+func (l *listener) take(event openai.ResponseStreamEvent, a *answer) error {
+	switch event.Type {
+	case openai.ResponseStreamEventOutputTextDelta:
+		l.said = true
+		a.say(event.Delta)
+	case openai.ResponseStreamEventRefusalDelta:
+		l.refused = true
+		a.refusal.WriteString(event.Delta)
+	case openai.ResponseStreamEventReasoningTextDelta, openai.ResponseStreamEventReasoningSummaryTextDelta:
+		l.thought = true
+		a.muse(event.Delta)
+	case openai.ResponseStreamEventOutputItemDone:
+		l.items = true
+		if event.Item != nil {
+			a.takeItem(l.rest(*event.Item))
+		}
+	case openai.ResponseStreamEventCompleted, openai.ResponseStreamEventIncomplete, openai.ResponseStreamEventFailed:
+		return l.end(event, a)
+	}
+	return nil
+}
+
+// end reads the last event. Its status is that of the event when it says none.
+func (l *listener) end(event openai.ResponseStreamEvent, a *answer) error {
+	last := *event.Response
+	last.Status = cmp.Or(last.Status, openai.ResponseStatus(strings.TrimPrefix(string(event.Type), "response.")))
+	if l.items {
+		return a.takeResponse(last, false)
+	}
+	for i, raw := range last.Output {
+		item, err := asItem(raw)
+		if err != nil {
+			return err
+		}
+		last.Output[i] = l.rest(item)
+	}
+	return a.takeResponse(last, true)
+}
+
+// rest is an item without what its deltas have said.
+func (l *listener) rest(item openai.ResponseOutputItem) openai.ResponseOutputItem {
+	switch item.Type {
+	case "reasoning":
+		if l.thought {
+			item.Summary, item.Content = nil, nil
+		}
+	case "message":
+		for i := range item.Content {
+			if l.said {
+				item.Content[i].Text = ""
+			}
+			if l.refused {
+				item.Content[i].Refusal = ""
+			}
+		}
+	}
+	return item
+}

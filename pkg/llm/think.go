@@ -1,0 +1,96 @@
+package llm
+
+import "strings"
+
+// thinker separates what a model thinks inside of <think> at the beginning of its answer from what it says, however the tags
+// are cut into pieces. Tags further on belong to the answer: it may be about them.
+type thinker struct {
+	inside, over bool
+	// thought is set when a thought has ended: white space between it and the answer belongs to neither.
+	thought bool
+	// closing is the tag that ends the thought.
+	closing string
+	// held is what may become a tag.
+	held string
+}
+
+// thoughts are the tags that models use.
+var thoughts = []string{"<think>", "<thinking>"}
+
+// openThinker begins inside of a thought, for templates that open it themselves.
+func openThinker() thinker { return thinker{inside: true, closing: "</think>"} }
+
+// feed takes the next piece and gives what is known to be said and to be thought.
+func (t *thinker) feed(piece string) (said, thought string) {
+	for {
+		switch {
+		case t.over:
+			return said + piece, thought
+		case t.inside:
+			more, rest, closed := t.think(piece)
+			thought += more
+			if !closed {
+				return said, thought
+			}
+			piece = rest
+		default:
+			rest, decided := t.begin(piece)
+			if !decided {
+				return said, thought
+			}
+			piece = rest
+		}
+	}
+}
+
+// think reads on inside a thought. The end of the piece may be the beginning of the closing tag and is held back.
+func (t *thinker) think(piece string) (thought, rest string, closed bool) {
+	text := t.held + piece
+	t.held = ""
+	if before, after, found := strings.Cut(text, t.closing); found {
+		t.inside, t.thought = false, true
+		return before, after, true
+	}
+	for n := min(len(t.closing)-1, len(text)); n > 0; n-- {
+		if strings.HasSuffix(text, t.closing[:n]) {
+			t.held = text[len(text)-n:]
+			return text[:len(text)-n], "", false
+		}
+	}
+	return text, "", false
+}
+
+// begin looks for an opening tag at the start; white space before it does not count.
+func (t *thinker) begin(piece string) (rest string, decided bool) {
+	text := t.held + piece
+	t.held = ""
+	start := strings.TrimLeft(text, " \t\r\n")
+	for _, tag := range thoughts {
+		if after, found := strings.CutPrefix(start, tag); found {
+			t.inside, t.closing = true, "</"+tag[1:]
+			return after, true
+		}
+		if len(start) < len(tag) && strings.HasPrefix(tag, start) {
+			t.held = text
+			return "", false
+		}
+	}
+	t.over = true
+	if t.thought {
+		return start, true
+	}
+	return text, true
+}
+
+// flush gives what was held back when nothing follows.
+func (t *thinker) flush() (said, thought string) {
+	held := t.held
+	t.held = ""
+	switch {
+	case t.inside:
+		return "", held
+	case t.thought:
+		return strings.TrimLeft(held, " \t\r\n"), ""
+	}
+	return held, ""
+}

@@ -1,0 +1,134 @@
+package llm
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// turn is one request in the shape in which one model gets it.
+type turn struct {
+	request Request
+	cfg     ModelConfig
+	shape   shape
+}
+
+// rung is how structured output is asked for, "" when it is not.
+func (t *turn) rung() Rung {
+	if t.request.Schema == nil {
+		return ""
+	}
+	return t.shape.rung
+}
+
+// messages is the history that is sent. Where the form is not handed to the provider, the instructions tell it.
+func (t *turn) messages() []Message {
+	history := spoken(t.request.Messages)
+	if rung := t.rung(); rung != RungObject && rung != RungPrompt {
+		return history
+	}
+	var schema bytes.Buffer
+	if json.Compact(&schema, t.request.Schema.Schema) != nil {
+		schema.Write(t.request.Schema.Schema)
+	}
+	form := "Answer with one JSON object and nothing else: no words around it and no code fence. " +
+		"The object has to fit this JSON Schema:\n" + schema.String()
+	if len(history) > 0 && history[0].Role == RoleSystem {
+		history[0].Parts = append(slices.Clip(history[0].Parts), Part{Text: "\n\n" + form})
+		return history
+	}
+	return append([]Message{System(form)}, history...)
+}
+
+// tools are those of the request, and the one that stands for the form on its rung.
+func (t *turn) tools() []Tool {
+	if t.rung() != RungTool {
+		return t.request.Tools
+	}
+	return append(slices.Clip(t.request.Tools), Tool{
+		Name: t.request.Schema.Name, Description: "Give the answer in this form.", Parameters: t.request.Schema.Schema,
+	})
+}
+
+// toolChoice is what the model must call, "" when nothing is said. On the rung of the forced call it is the form, or one
+// of the tools.
+func (t *turn) toolChoice() string {
+	switch {
+	case t.rung() != RungTool:
+		return t.request.ToolChoice
+	case len(t.request.Tools) == 0 || t.request.ToolChoice == ToolNone:
+		return t.request.Schema.Name
+	}
+	return cmp.Or(strings.TrimPrefix(t.request.ToolChoice, ToolAuto), ToolRequired)
+}
+
+// settings are the fields that may be refused, under one name for both dialects.
+func (t *turn) settings() map[string]any {
+	r := t.request
+	all := map[string]any{}
+	if temperature := cmp.Or(r.Temperature, t.cfg.Temperature); temperature != nil {
+		all["temperature"] = *temperature
+	}
+	if effort := cmp.Or(r.Effort, t.cfg.Effort); effort != "" {
+		all["reasoning_effort"] = effort
+	}
+	if r.Metadata != nil && t.cfg.SendMetadata {
+		all["metadata"] = r.Metadata
+	}
+	if limit := cmp.Or(r.MaxTokens, t.cfg.MaxTokens); limit > 0 {
+		all[t.limitName()] = limit
+	}
+	if t.shape.dialect == DialectResponses {
+		all["include"] = []string{"reasoning.encrypted_content"}
+	} else {
+		if r.Seed != nil {
+			all["seed"] = *r.Seed
+		}
+		if r.Stream {
+			all["stream_options"] = true // The SDK sends it.
+		}
+	}
+	maps.DeleteFunc(all, func(name string, _ any) bool { return t.shape.drops(name) })
+	return all
+}
+
+// limitName is the name of the limit of tokens: OpenAI wants the new one, most others know only the old one, and whoever
+// refused one gets the other.
+func (t *turn) limitName() string {
+	const newName, oldName = "max_completion_tokens", "max_tokens"
+	if t.shape.dialect == DialectResponses {
+		return newName
+	}
+	u, err := url.Parse(t.cfg.BaseURL)
+	first, second := oldName, newName
+	if err == nil && strings.HasSuffix(u.Host, "openai.com") {
+		first, second = newName, oldName
+	}
+	if t.shape.drops(first) {
+		return second
+	}
+	return first
+}
+
+// fields is what the SDK cannot send, under the names of the wire.
+func (t *turn) fields() map[string]any {
+	set := t.settings()
+	delete(set, "stream_options")
+	if t.shape.dialect == DialectResponses {
+		for from, to := range map[string]string{"max_completion_tokens": "max_output_tokens", "reasoning_effort": "reasoning"} {
+			if field, ok := set[from]; ok {
+				delete(set, from)
+				set[to] = field
+			}
+		}
+		if effort, ok := set["reasoning"]; ok {
+			set["reasoning"] = map[string]any{"effort": effort}
+		}
+	}
+	maps.Copy(set, t.cfg.Extra)
+	return set
+}

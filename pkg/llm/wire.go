@@ -1,0 +1,144 @@
+package llm
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+)
+
+// The forms below read what providers really send and write what the SDK can read.
+
+// loose is text that some providers send as a list of parts or as an object. It is written as a string.
+type loose string
+
+// UnmarshalJSON takes a string, null, a list, or an object that holds text.
+func (l *loose) UnmarshalJSON(data []byte) error {
+	var text string
+	if json.Unmarshal(data, &text) == nil {
+		*l = loose(text)
+		return nil
+	}
+	var all strings.Builder
+	for _, part := range looseParts(data) {
+		if part.Type != "thinking" && part.Type != "reasoning" {
+			all.WriteString(string(part.said()))
+		}
+	}
+	*l = loose(all.String())
+	return nil
+}
+
+// loosePart is one part of a content that is a list.
+type loosePart struct {
+	Type     string `json:"type"`
+	Text     loose  `json:"text"`
+	Content  loose  `json:"content"`
+	Thinking loose  `json:"thinking"`
+	Refusal  loose  `json:"refusal"`
+}
+
+func (p loosePart) said() loose { return p.Text + p.Content }
+
+// looseParts reads a list of parts, each an object or a bare string, or one such object. What is neither says nothing.
+func looseParts(data []byte) []loosePart {
+	if depth(data) > maxDepth {
+		return nil
+	}
+	var list []json.RawMessage
+	if json.Unmarshal(data, &list) != nil {
+		list = []json.RawMessage{data}
+	}
+	parts := make([]loosePart, 0, len(list))
+	for _, item := range list {
+		var part loosePart
+		var text string
+		if json.Unmarshal(item, &text) == nil {
+			part.Text = loose(text)
+		} else if json.Unmarshal(item, &part) != nil {
+			continue
+		}
+		parts = append(parts, part)
+	}
+	return parts
+}
+
+// maxDepth is how deep a content may be nested: each level of it is decoded again.
+const maxDepth = 16
+
+// depth counts the brackets that are open at once, strings left out.
+func depth(data []byte) int {
+	open, deepest, quoted := 0, 0, false
+	for i := 0; i < len(data); i++ {
+		switch c := data[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{' || c == '[':
+			open++
+			deepest = max(deepest, open)
+		case c == '}' || c == ']':
+			open--
+		}
+	}
+	return deepest
+}
+
+// arguments are those of a call: a string of JSON, or, from some providers, the object itself.
+type arguments string
+
+// UnmarshalJSON takes a string, null, or any other value, which it keeps in its compact form.
+func (a *arguments) UnmarshalJSON(data []byte) error {
+	var text string
+	if json.Unmarshal(data, &text) == nil {
+		*a = arguments(text)
+		return nil
+	}
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, data); err != nil {
+		return err
+	}
+	*a = arguments(compact.String())
+	return nil
+}
+
+// word is an identifier that some providers send as a number.
+type word string
+
+// UnmarshalJSON takes a string or a number; anything else counts as not said.
+func (w *word) UnmarshalJSON(data []byte) error {
+	var text string
+	var number json.Number
+	switch {
+	case json.Unmarshal(data, &text) == nil:
+		*w = word(text)
+	case json.Unmarshal(data, &number) == nil:
+		*w = word(number.String())
+	}
+	return nil
+}
+
+// count is a number of tokens. Null, a fraction or nonsense does not make an answer unreadable.
+type count int
+
+// UnmarshalJSON takes any number from 0 to a thousand million; anything else counts as 0.
+func (c *count) UnmarshalJSON(data []byte) error {
+	var n float64
+	if json.Unmarshal(data, &n) == nil && n >= 0 && n <= 1e9 {
+		*c = count(n)
+	}
+	return nil
+}
+
+// money is an amount in US dollars, nil when it is not said or no amount.
+type money struct{ usd *float64 }
+
+// UnmarshalJSON takes a number from 0 on, also one in a string.
+func (m *money) UnmarshalJSON(data []byte) error {
+	var n float64
+	if json.Unmarshal(bytes.Trim(data, `"`), &n) == nil && n >= 0 && string(data) != "null" {
+		m.usd = &n
+	}
+	return nil
+}
