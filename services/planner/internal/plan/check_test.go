@@ -303,8 +303,8 @@ func TestStepsWithAResultNeedNobody(t *testing.T) {
 	if !got.Plan.SubJobs[0].Done() || got.Plan.SubJobs[1].Done() {
 		t.Error("a result is taken for none, or null for a result")
 	}
-	if d := cmp.Diff([]string{"unknown_expert subjobs[0].expert"}, places(got.Warnings)); d != "" {
-		t.Error(d)
+	if len(got.Warnings) > 0 {
+		t.Errorf("a step that is done is warned about: %v", got.Warnings)
 	}
 }
 

@@ -159,11 +159,10 @@ func (d *draft) assign(s *step, c *catalog, byDefault string) {
 
 // refuseExpert notes a fault, unless the step needs nobody because its result is there.
 func (d *draft) refuseExpert(s *step, fault *events.Fault) {
-	fault.Field = s.at(s.expertField)
 	if s.Done() {
-		d.warnings.put(*fault)
 		return
 	}
+	fault.Field = s.at(s.expertField)
 	d.faults.put(*fault)
 }
 
@@ -228,11 +227,11 @@ func (d *draft) employ(s *step, card *events.Card) {
 	if s.Retries == nil {
 		s.Retries = card.Retries
 	}
-	if has(card, s.Needs) {
+	if has(card, s.Needs) || s.Done() {
 		return
 	}
 	note := &d.faults
-	if s.wish || s.Done() {
+	if s.wish {
 		note = &d.warnings
 	}
 	note.add(events.CodeInvalid, s.at("needs"), fmt.Sprintf("expert %s lacks %s", card.ID, some(s.Needs, 8)),

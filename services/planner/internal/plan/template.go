@@ -62,7 +62,7 @@ var templates = map[Dialect]string{
   "title": "What the plan is about",
   "steps": [
     {
-      "need_web_search": true,
+      "need_web_search": false,
       "title": "Gather",
       "description": "Say exactly which data to find",
       "step_type": "research"
