@@ -53,7 +53,7 @@ func experts(cards []events.Card) []string {
 
 func nativeSchema(names []string, maxSteps int) node {
 	return closed(node{
-		"title": text(), "locale": text(), "thought": text(), "has_enough_context": flag(), "adequate": flag(), "guidance_message": maybe(text()),
+		"title": text(), "locale": text(), "thought": text(), "has_enough_context": truth(), "adequate": truth(), "guidance_message": maybe(text()),
 		"subjobs": list(closed(node{
 			"id": text(), "title": text(), "goal": text(), "context": text(), "completion_criteria": text(),
 			"dependencies": list(text(), 0), "expert": oneOf(names), "thinking": text(), "schedule": maybe(scheduleSchema()),
@@ -63,9 +63,9 @@ func nativeSchema(names []string, maxSteps int) node {
 
 func researchSchema(maxSteps int) node {
 	return closed(node{
-		"locale": text(), "has_enough_context": flag(), "thought": text(), "title": text(),
+		"locale": text(), "has_enough_context": truth(), "thought": text(), "title": text(),
 		"steps": list(closed(node{
-			"need_web_search": flag(), "title": text(), "description": text(), "step_type": oneOf([]string{"research", "processing", "analysis"}),
+			"need_web_search": truth(), "title": text(), "description": text(), "step_type": oneOf([]string{"research", "processing", "analysis"}),
 		}), maxSteps),
 	})
 }
@@ -75,7 +75,7 @@ func taskSchema(names []string, maxSteps int) node {
 		"tasks": list(closed(node{
 			"title": text(), "query": text(), "agent_name": oneOf(names), "pattern": oneOf([]string{"once", "recurring"}), "schedule_config": maybe(scheduleSchema()),
 		}), maxSteps),
-		"adequate": flag(), "reason": text(), "guidance_message": maybe(text()),
+		"adequate": truth(), "reason": text(), "guidance_message": maybe(text()),
 	})
 }
 
@@ -85,8 +85,8 @@ func scheduleSchema() node {
 	})
 }
 
-func text() node { return node{"type": "string"} }
-func flag() node { return node{"type": "boolean"} }
+func text() node  { return node{"type": "string"} }
+func truth() node { return node{"type": "boolean"} }
 
 // oneOf allows these words alone, or any when there are none.
 func oneOf(words []string) node {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"unicode"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
@@ -19,7 +20,7 @@ var timeWords = []*regexp.Regexp{
 	regexp.MustCompile(`(?i)[,;]?\s*\bat\s+\d{1,2}[:：]\d{2}\s*(?:am|pm|a\.m\.|p\.m\.)?(?:\s+(?:every|each)\s+day)?`),
 	regexp.MustCompile(`(?i)[,;]?\s*(?:\band\s+)?\b(?:please\s+)?(?:notify|alert|remind|ping|inform|tell)\s+me\b(?:\s+(?:about|of|on)\b)?`),
 	regexp.MustCompile(`(?i)^\s*(?:confirm(?:ed)?\b|确认)[,;:，；：\s]*`),
-	regexp.MustCompile(`[，、；]?\s*每隔?\s*(?:\d+|[一二两三四五六七八九十百半]+)?\s*(?:个)?(?:分钟|小时|天|日|周|星期[一二三四五六日天]?|月|工作日)\s*(?:的)?\s*(?:早上|上午|中午|下午|晚上|凌晨)?\s*(?:在)?\s*(?:(?:\d{1,2}|[一二两三四五六七八九十]+)(?:[:：]\d{2}|[点时](?:\d{1,2}分?|半)?))?`),
+	regexp.MustCompile(`[，、；]?\s*每隔?\s*(?:\d+|[一二两三四五六七八九十百半]+)?\s*(?:个)?(?:分钟|小时|天|日|周[一二三四五六日末]?|星期[一二三四五六日天]?|月|工作日)\s*(?:的)?\s*(?:早上|上午|中午|下午|晚上|凌晨)?\s*(?:在)?\s*(?:(?:\d{1,2}|[一二两三四五六七八九十]+)(?:[:：]\d{2}|[点时](?:\d{1,2}分?|半)?))?`),
 	regexp.MustCompile(`[，、；]?\s*每(?:早|晚|天早上|天晚上)\s*(?:(?:\d{1,2}|[一二两三四五六七八九十]+)(?:[:：]\d{2}|[点时](?:\d{1,2}分?|半)?))?`),
 	regexp.MustCompile(`[，、；]?\s*(?:并|然后|再)?(?:请)?(?:定时|定期)?(?:提醒|通知|告诉|推送给)我`),
 	regexp.MustCompile(`(?:定时|定期)`),
@@ -32,13 +33,23 @@ var gaps = regexp.MustCompile(`[ \t]{2,}`)
 func StripSchedule(goal string) string {
 	text := goal
 	for _, words := range timeWords {
-		text = words.ReplaceAllString(text, "")
+		text = words.ReplaceAllStringFunc(text, blank)
 	}
 	text = strings.Trim(gaps.ReplaceAllString(text, " "), " \t\r\n,;，；、")
 	if strings.Trim(text, " .。!！?？") == "" {
 		return goal
 	}
 	return text
+}
+
+// blank is what stands in for a phrase: a gap between words, nothing in a language without gaps.
+func blank(phrase string) string {
+	for _, r := range phrase {
+		if unicode.Is(unicode.Han, r) {
+			return ""
+		}
+	}
+	return " "
 }
 
 // When says a schedule in a few words, the same in every language.
