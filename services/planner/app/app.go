@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/pkg/host/trace"
 	"github.com/jobgraph/jobgraph/services/planner/internal/catalog"
 	"github.com/jobgraph/jobgraph/services/planner/internal/loop"
 	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
@@ -23,6 +26,14 @@ const (
 // Run is the planner of a process. It blocks until the process drains and the plans in hand are decided, or handed back at
 // the end of ctx. Errors: host.ErrUnavailable without a bus, events.Faults for streams that are wrong, and the hook's own.
 func Run(ctx context.Context, p *host.Process, s Settings, d Deps) error {
+	rules, err := readProfiles(s.Profiles)
+	if err != nil {
+		return err
+	}
+	asked, err := newModel(p, s, d)
+	if err != nil {
+		return err
+	}
 	b, err := connect(p.Intake(), p, d.Bus)
 	if p.Intake().Err() != nil {
 		return nil // Told to end before it had begun.
@@ -31,7 +42,9 @@ func Run(ctx context.Context, p *host.Process, s Settings, d Deps) error {
 		return err
 	}
 	cards := catalog.New(b.Experts(), p.Log)
-	return host.RunGroup(p.Intake(), follow(b, cards), work(ctx, p, b, loopSettings(p, b, cards, s, d)))
+	set := loopSettings(p, b, cards, s, d)
+	set.Profiles, set.Model = rules, asked
+	return host.RunGroup(p.Intake(), follow(b, cards), work(ctx, p, b, set))
 }
 
 // follow keeps the cards up to date. It is ready when they were read once, so that no plan is judged without them.
@@ -57,6 +70,10 @@ func work(work context.Context, p *host.Process, b *bus.Bus, s loop.Settings) ho
 				return err
 			}
 			s.Source = source
+			if start := trace.Open(p); start != nil {
+				t := &tracer{start: start, names: b.Names(), open: map[string]*told{}}
+				s.Source, s.Log = tracedSource{s.Source, t}, tracedLog{s.Log, t}
+			}
 			p.Ready()
 			ready()
 			return loop.New(s).Run(work, ctx)
@@ -68,7 +85,8 @@ func loopSettings(p *host.Process, b *bus.Bus, cards *catalog.Catalog, s Setting
 	set := loop.Settings{
 		Names: b.Names(), Concurrency: p.Settings.Concurrency, ExpertWait: s.ExpertWait,
 		Options: plan.Options{DefaultExpert: s.DefaultExpert, Zone: zone, Schema: schema},
-		Log:     wire.Log{Bus: b}, Blobs: wire.Blobs{Bus: b}, Catalog: cards, Meter: newMeter(p.Metrics), Logger: p.Log,
+		Owner:   "planner-" + uuid.NewString(), Read: readJSON, Journal: wire.Journal{Bus: b},
+		Log: wire.Log{Bus: b}, Blobs: wire.Blobs{Bus: b}, Catalog: cards, Meter: newMeter(p.Metrics), Logger: p.Log,
 	}
 	if set.Concurrency == 0 {
 		set.Concurrency = defaultConcurrency

@@ -5,6 +5,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/pkg/llm"
 	"github.com/jobgraph/jobgraph/services/planner/internal/loop"
 )
 
@@ -15,6 +16,10 @@ type Settings struct {
 	DefaultExpert string
 	// ExpertWait is how long a plan with unknown experts waits for a runner to announce them before it is rejected.
 	ExpertWait time.Duration
+	// APIKey, BaseURL and Model say which model plans; without any of them plans have to come with the request.
+	APIKey, BaseURL, Model string
+	// Profiles is a folder with profiles and prompts that add to those of the program, or replace them.
+	Profiles string
 }
 
 // Default gives the settings without a flag.
@@ -29,12 +34,25 @@ func (s *Settings) Declare(f *host.Flags) {
 	f.Duration(&s.ExpertWait, 0, 20*time.Second, host.Flag{
 		Name: "expert-wait", Default: "2s", Usage: "How long a plan with unknown experts waits for a runner to announce them.",
 	})
+	f.String(&s.APIKey, host.Flag{
+		Name: "openai-api-key", Env: "OPENAI_API_KEY", Secret: true, Usage: "Key of the model's provider; those on the own machine need none.",
+	})
+	f.String(&s.BaseURL, host.Flag{
+		Name: "openai-base-url", Env: "OPENAI_BASE_URL", Usage: "Where the model's API is, up to and including /v1; any provider that speaks OpenAI's.",
+	})
+	f.String(&s.Model, host.Flag{Name: "openai-model", Env: "OPENAI_MODEL", Usage: "The model's name at its provider."})
+	f.String(&s.Profiles, host.Flag{
+		Name: "profiles", Usage: "Folder with profiles/NAME.yaml and prompts/LANGUAGE/NAME.tmpl that add to those of the program, or replace them.",
+	})
 }
 
 // Deps are what an embedding program may bring along; the zero value brings nothing.
 type Deps struct {
 	// Bus is a connection to use, which stays open; without it Run makes its own from the process's settings.
 	Bus *bus.Bus
+	// Model answers calls in place of the one that the settings name; ModelName is what people call it.
+	Model     llm.Client
+	ModelName string
 	// Hook is called at every boundary between two effects with the boundary's name; an error ends the planner there, as a
 	// crash would. It has to be safe for concurrent use. For tests.
 	Hook func(point string) error

@@ -6,6 +6,8 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/pkg/llm"
+	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
 	runner "github.com/jobgraph/jobgraph/services/expert-runner/app"
 	planner "github.com/jobgraph/jobgraph/services/planner/app"
 	scheduler "github.com/jobgraph/jobgraph/services/scheduler/app"
@@ -37,17 +39,33 @@ func (k *Stack) members() ([]member, error) {
 		}
 	}
 	r.Experts = append(r.Experts, k.settings.Experts...)
+	brought, err := k.model(&p)
+	if err != nil {
+		return nil, err
+	}
 	return []member{
 		{name: "expert-runner", run: func(ctx context.Context, p *host.Process, b *bus.Bus) error {
 			return runner.Run(ctx, p, r, runner.Deps{Bus: b})
 		}},
 		{name: "planner", run: func(ctx context.Context, process *host.Process, b *bus.Bus) error {
-			return planner.Run(ctx, process, p, planner.Deps{Bus: b})
+			return planner.Run(ctx, process, p, planner.Deps{Bus: b, Model: brought, ModelName: k.settings.Model})
 		}},
 		{name: "scheduler", run: func(ctx context.Context, p *host.Process, b *bus.Bus) error {
 			return scheduler.Run(ctx, p, s, scheduler.Deps{Bus: b})
 		}},
 	}, faults.Err()
+}
+
+// model gives the scripted model if that is wanted; another name goes into the planner's settings.
+func (k *Stack) model(p *planner.Settings) (llm.Client, error) {
+	switch k.settings.Model {
+	case "":
+		return nil, nil
+	case FakeModel:
+		return llm.New(llm.Single("", "http://fake.invalid/v1", FakeModel), llm.Settings{Doer: llmtest.New(llmtest.Planner{})})
+	}
+	p.Model = k.settings.Model
+	return nil, nil
 }
 
 // parse fills one service's own settings as its own process would, without flags.

@@ -22,9 +22,14 @@ type Settings struct {
 	Embed embed.Settings
 	// Experts are card files, or folders of them, beside those that the settings name.
 	Experts []string
+	// Model is the name of the model that plans, FakeModel for a scripted one in this process; empty leaves it to the settings.
+	Model string
 	// Log takes what the services have to say.
 	Log *slog.Logger
 }
+
+// FakeModel names the scripted model: it plans any goal as one step, always in the same way, and costs nothing.
+const FakeModel = "fake"
 
 // startBound is how long the services may take to be ready, and stopBound how long beyond the drain timeout to end.
 const (

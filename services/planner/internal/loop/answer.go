@@ -5,18 +5,17 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
-	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
-	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
 )
 
 // source is the CloudEvents source of everything that the planner states.
 const source = "jobgraph/planner"
 
-// answer decides about a piece of work and makes the fact of it.
-func (l *Loop) answer(work, intake context.Context, w *events.Work, fault *events.Fault) (events.Event, Outcome, error) {
+// answer plans a piece of work and makes the fact of it.
+func (l *Loop) answer(work, intake context.Context, d *Delivery, w *events.Work, fault *events.Fault) (events.Event, Outcome, error) {
 	var raw []byte
 	if fault == nil {
 		var err error
@@ -24,71 +23,59 @@ func (l *Loop) answer(work, intake context.Context, w *events.Work, fault *event
 			return events.Event{}, Outcome{}, err
 		}
 	}
-	var d plan.Decision
+	var v verdict
 	if fault != nil {
-		d = plan.Reject(*fault)
+		v = rejected(*fault)
 	} else {
 		var err error
-		if d, err = l.decide(work, intake, w, raw); err != nil {
+		if v, err = l.converse(work, intake, d, w, raw); err != nil {
 			return events.Event{}, Outcome{}, err
 		}
 	}
-	data, err := l.payload(work, w, &d)
-	o := Outcome{Kind: d.Kind, Run: w.Run, Faults: d.Faults}
-	if d.Plan != nil {
-		o.Steps, o.EnoughContext = len(d.Plan.SubJobs), d.Plan.HasEnoughContext
+	return l.fact(work, w, v)
+}
+
+// fact makes the event of a verdict.
+func (l *Loop) fact(ctx context.Context, w *events.Work, v verdict) (events.Event, Outcome, error) {
+	e := events.Event{Job: w.Job, SubJob: w.SubJob, Run: w.Run, Source: source}
+	o := Outcome{Run: w.Run}
+	var err error
+	if v.ask != nil {
+		ask := *v.ask
+		ask.Spent, e.Kind, e.Data = v.spent, events.KindInputRequested, &ask
+	} else {
+		e.Data, err = l.payload(ctx, w, &v)
+		e.Kind, o.Faults = v.end.Kind, v.end.Faults
+		if v.end.Plan != nil && v.end.Kind == events.KindGraphCreated {
+			o.Steps, o.EnoughContext = len(v.end.Plan.SubJobs), v.end.Plan.HasEnoughContext
+		}
 	}
-	return events.Event{
-		Kind: d.Kind, Job: w.Job, SubJob: w.SubJob, Run: w.Run, Source: source, Data: data,
-		ID: w.Job + "/" + string(d.Kind) + "/" + w.SubJob + "/" + strconv.Itoa(w.Run),
-	}, o, err
+	o.Kind = e.Kind
+	e.ID = w.Job + "/" + string(e.Kind) + "/" + w.SubJob + "/" + strconv.Itoa(w.Run)
+	return e, o, err
 }
 
 // errDraining gives work back that waits for an expert: somebody else can wait longer.
 var errDraining = errors.New("the planner ends while the plan waits for an expert")
 
-// decide checks the plan against the cards there are. One that lacks nothing but experts is checked again whenever the
-// cards change, for a while: a runner may just be starting. While it waits it does not count as busy.
-func (l *Loop) decide(work, intake context.Context, w *events.Work, raw []byte) (plan.Decision, error) {
-	patience := time.NewTimer(l.ExpertWait)
-	defer patience.Stop()
-	for waited := l.ExpertWait <= 0; ; {
-		cards, changed := l.Catalog.Cards()
-		l.busy <- struct{}{}
-		d := l.guard(w, func() plan.Decision { return plan.Decide(w, raw, cards, l.Options) })
-		<-l.busy
-		if waited || !d.Absent() {
-			return d, nil
-		}
-		select {
-		case <-changed:
-		case <-patience.C:
-			waited = true
-		case <-work.Done():
-			return d, errDraining
-		case <-intake.Done():
-			return d, errDraining
-		}
-	}
-}
-
 // payload makes the data of the fact. A plan that is too large for a message is stored first.
-func (l *Loop) payload(ctx context.Context, w *events.Work, d *plan.Decision) (any, error) {
-	switch d.Kind {
+func (l *Loop) payload(ctx context.Context, w *events.Work, v *verdict) (any, error) {
+	end := v.end
+	switch end.Kind {
 	case events.KindJobAnswered:
-		answer, err := json.Marshal(d.Answer)
-		return &events.JobAnswered{Answer: answer}, err
+		answer, err := json.Marshal(end.Answer)
+		return &events.JobAnswered{Answer: answer, Spent: v.spent}, err
 	case events.KindPlanRejected:
-		return &events.PlanRejected{Faults: d.Faults}, nil
+		return l.refusal(ctx, w, v)
 	}
-	created := &events.GraphCreated{PlanVersion: w.PlanVersion, Plan: d.Plan}
-	if d.Final != nil {
-		created.FinalPool, created.FinalPure = d.Final.Pool, d.Final.Pure
+	created := &events.GraphCreated{PlanVersion: w.PlanVersion, Plan: end.Plan, Spent: v.spent}
+	if end.Final != nil {
+		created.FinalPool, created.FinalPure = end.Final.Pool, end.Final.Pure
 		if created.FinalPool == "" {
 			created.FinalPool = events.DefaultPool
 		}
 	}
-	text, err := events.Marshal(d.Plan)
+	text, err := events.Marshal(end.Plan)
 	if err != nil {
 		return nil, fmt.Errorf("write plan: %w", err)
 	}
@@ -100,12 +87,27 @@ func (l *Loop) payload(ctx context.Context, w *events.Work, d *plan.Decision) (a
 	}
 	ref, err := l.Blobs.Put(ctx, w.Job, text)
 	if errors.Is(err, ErrTooLarge) {
-		*d = plan.Reject(events.Fault{Code: events.CodeTooLarge, Field: "plan", Message: fmt.Sprintf("the plan takes %d bytes", len(text)), Cause: err.Error(), Hint: "hand large data over as inputs or attachments"})
-		return &events.PlanRejected{Faults: d.Faults}, nil
+		*v = rejected(events.Fault{Code: events.CodeTooLarge, Field: "plan", Message: fmt.Sprintf("the plan takes %d bytes", len(text)), Cause: err.Error(), Hint: "hand large data over as inputs or attachments"})
+		return &events.PlanRejected{Faults: v.end.Faults}, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("store plan: %w", err)
 	}
 	created.Plan, created.PlanRef = nil, &ref
 	return created, nil
+}
+
+// refusal tells why there is no plan. What the model wrote last is kept, and the first fault says where.
+func (l *Loop) refusal(ctx context.Context, w *events.Work, v *verdict) (any, error) {
+	faults := slices.Clone(v.end.Faults)
+	if v.end.Raw != "" && len(faults) > 0 && faults[0].RawRef == nil {
+		ref, err := l.Blobs.Put(ctx, w.Job, []byte(v.end.Raw))
+		if err != nil {
+			return nil, fmt.Errorf("keep what the model wrote: %w", err)
+		}
+		ref.MediaType = "text/plain"
+		faults[0].RawRef = &ref
+	}
+	v.end.Faults = faults
+	return &events.PlanRejected{Faults: faults, Spent: v.spent}, nil
 }

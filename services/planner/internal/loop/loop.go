@@ -2,10 +2,10 @@ package loop
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
-	"runtime/debug"
 	"sync"
 	"time"
 
@@ -23,11 +23,18 @@ type Settings struct {
 	ExpertWait time.Duration
 	// Options are what plans are checked against; the limit of steps comes with the work.
 	Options plan.Options
-	// Source gives work; Log, Blobs and Catalog are the bus.
+	// Owner is who claims runs, unique to this process.
+	Owner string
+	// Source gives work; Log, Journal, Blobs and Catalog are the bus.
 	Source  Source
 	Log     Log
+	Journal Journal
 	Blobs   Blobs
 	Catalog Catalog
+	// Profiles are the rules of planning; Model is who is asked, nil without one; Read finds JSON in what a model wrote.
+	Profiles Profiles
+	Model    Model
+	Read     func(text string, fits func(json.RawMessage) bool) (json.RawMessage, error)
 	// Meter counts.
 	Meter Meter
 	// Logger hears what people should.
@@ -39,7 +46,8 @@ type Settings struct {
 // Loop answers planning work.
 type Loop struct {
 	Settings
-	busy chan struct{} // Holds one token for each plan that is being checked.
+	busy chan struct{} // Holds one token for each session that computes.
+	runs runs
 }
 
 // window bounds the deliveries in hand. Those that wait for an expert cost little, and keep nobody else from his turn.
@@ -111,7 +119,10 @@ func (l *Loop) handle(work, intake context.Context, d *Delivery) error {
 		l.settled(d, d.Receipt.Term("its subject names no run"))
 		return nil
 	}
-	e, outcome, err := l.answer(work, intake, w, fault)
+	e, outcome, err := l.answer(work, intake, d, w, fault)
+	if err != nil {
+		e, outcome, err = l.instead(work, w, err)
+	}
 	if err == nil {
 		e.Trace = d.Get(events.HeaderTrace)
 		outcome, err = l.state(work, e, outcome)
@@ -121,8 +132,7 @@ func (l *Loop) handle(work, intake context.Context, d *Delivery) error {
 	case errors.As(err, &dead):
 		return dead
 	case err != nil:
-		l.log(w).Warn("planning is tried again", "error", err)
-		l.settled(d, d.Receipt.Nak(backOff(d.Count)))
+		l.giveBack(w, d, err)
 		return nil
 	}
 	l.settled(d, d.Receipt.Ack())
@@ -136,6 +146,36 @@ func (l *Loop) handle(work, intake context.Context, d *Delivery) error {
 func (l *Loop) settled(d *Delivery, err error) {
 	if err != nil {
 		l.Logger.Debug("delivery not settled", "subject", d.Subject, "error", err)
+	}
+}
+
+// instead makes the fact of a run that somebody stopped: it is late, and says that nobody is at work on it any more.
+func (l *Loop) instead(ctx context.Context, w *events.Work, err error) (events.Event, Outcome, error) {
+	var stop *cancelled
+	if !errors.As(err, &stop) {
+		return events.Event{}, Outcome{}, err
+	}
+	return l.fact(ctx, w, rejected(events.Fault{Code: events.CodeCancelled, Message: "the run was cancelled", Cause: stop.reason}))
+}
+
+// giveBack settles work of which nothing came here.
+func (l *Loop) giveBack(w *events.Work, d *Delivery, err error) {
+	var busy *busyError
+	var later *Later
+	switch {
+	case errors.Is(err, errOver):
+		l.log(w).Debug("planning work dropped", "reason", err)
+		l.settled(d, d.Receipt.Ack())
+	case errors.Is(err, errLost):
+		l.log(w).Warn("planning abandoned", "reason", err) // The delivery is somebody else's by now.
+	case errors.As(err, &busy):
+		l.settled(d, d.Receipt.Nak(busy.wait))
+	case errors.As(err, &later):
+		l.log(w).Info("planning waits for the model", "after", later.After, "error", later.Why)
+		l.settled(d, d.Receipt.Nak(later.After))
+	default:
+		l.log(w).Warn("planning is tried again", "error", err)
+		l.settled(d, d.Receipt.Nak(backOff(d.Count)))
 	}
 }
 
@@ -176,17 +216,4 @@ func (l *Loop) tell(ctx context.Context, w *events.Work, o Outcome) {
 	default:
 		log.Info("planning answered", "kind", string(o.Kind), "steps", o.Steps, "took", o.Took)
 	}
-}
-
-// guard calls decide and makes a rejection of its panic, with the stack in the log.
-func (l *Loop) guard(w *events.Work, decide func() plan.Decision) (d plan.Decision) {
-	defer func() {
-		if value := recover(); value != nil {
-			l.Logger.Error("planning panicked", "job", w.Job, "panic", value, "stack", string(debug.Stack()))
-			d = plan.Reject(events.Fault{
-				Code: events.CodeInternal, Message: "planning broke down", Cause: fmt.Sprint(value), Hint: "this is a bug: report it with the plan",
-			})
-		}
-	}()
-	return decide()
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
+	"github.com/jobgraph/jobgraph/services/planner/internal/session"
 )
 
 // world is everything around the loop, in memory. Its lines say in order what the loop did.
@@ -31,6 +32,9 @@ type world struct {
 	logErr, blobErr error
 	hook            Hook
 	options         plan.Options
+	journal         []Entry
+	model           Model
+	loop            *Loop // The one of the last run.
 }
 
 func newWorld(ids ...string) *world {
@@ -75,6 +79,10 @@ func (w *world) State(_ context.Context, e events.Event) error {
 	return w.logErr
 }
 
+func (w *world) Tell(e events.Event) {
+	w.say("tell %s %s/%s/%d", e.Kind, e.Job, e.SubJob, e.Run)
+}
+
 func (w *world) Put(_ context.Context, job string, data []byte) (events.Ref, error) {
 	w.say("put blob of %s", job)
 	w.mu.Lock()
@@ -105,6 +113,22 @@ func (w *world) announce(id string) {
 	w.changed = make(chan struct{})
 }
 
+// Find gives a profile that has no stage but those that cannot be left out.
+func (w *world) Find(name string) (session.Profile, string, error) {
+	p := session.Profile{
+		Name: "plain", Dialect: "native", Limits: session.Limits{Steps: 100, Rounds: 2, Repairs: 1, Reminders: 1},
+		Stages: []session.Stage{session.StageReview}, Fallback: []session.Rung{session.RungEarlier},
+	}
+	if name != "" {
+		return p, "", errors.New("there is only plain")
+	}
+	return p, "1", nil
+}
+
+func (w *world) Render(prompt, locale string, _ session.Vars) (session.Prompt, error) {
+	return session.Prompt{User: prompt + " in " + locale}, nil
+}
+
 func (w *world) Decided(o Outcome) { w.say("counted %q repeated %v", o.Kind, o.Repeated) }
 
 // receipt writes down how a delivery was settled.
@@ -113,14 +137,19 @@ type receipt struct{ w *world }
 func (r receipt) Ack() error                    { r.w.say("ack"); return nil }
 func (r receipt) Nak(delay time.Duration) error { r.w.say("nak %s", delay); return nil }
 func (r receipt) Term(string) error             { r.w.say("term"); return nil }
+func (r receipt) InProgress() error             { return nil }
 
 // run gives the loop these deliveries, waits until it has nothing to do for the time, and drains it.
 func (w *world) run(t *testing.T, during func(), deliveries ...Delivery) error {
 	t.Helper()
 	l := New(Settings{
 		Names: events.NewNames(""), Concurrency: 2, ExpertWait: 2 * time.Second, Options: w.options, Source: w, Log: w, Blobs: w,
-		Catalog: w, Meter: w, Logger: slog.New(slog.DiscardHandler), Hook: w.hook,
+		Catalog: w, Profiles: w, Journal: w, Owner: "me", Read: readText, Meter: w, Logger: slog.New(slog.DiscardHandler), Hook: w.hook,
 	})
+	if w.model != nil {
+		l.Model = w.model
+	}
+	w.loop = l
 	work, kill := context.WithCancel(t.Context())
 	defer kill()
 	intake, drain := context.WithCancel(work)
@@ -147,7 +176,7 @@ func (w *world) delivery(t *testing.T, o events.Work) Delivery {
 	subject := events.NewNames("").WorkFor(events.PlannerPool, events.PlannerExpert, "j", events.PlanID, 1)
 	return Delivery{Message: events.Message{
 		Subject: subject, Body: body, Header: map[string][]string{events.HeaderTrace: {"00-trace"}},
-	}, Count: 1, Receipt: receipt{w}}
+	}, Count: 1, Receipt: receipt{w}, Pulse: receipt{w}}
 }
 
 func order(raw string) events.Work {
@@ -318,7 +347,7 @@ func TestAPanicIsARejection(t *testing.T) {
 
 func TestACrashAtAnyPointLeavesTheWorkToOthers(t *testing.T) {
 	large := `{"subjobs":[{"id":"a","expert":"x","goal":"` + strings.Repeat("x", 100_000) + `"}]}`
-	for _, point := range Points() {
+	for _, point := range []Point{AtTaken, AtBlob, AtPublish, AtPublished, AtAcked} {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld("x")
 			killed := errors.New("killed")

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/planner/internal/session"
 )
 
 // What adapters say of the bus. Any other error means: not now, or nobody knows; try again.
@@ -23,8 +24,9 @@ type Delivery struct {
 	events.Message
 	// Count says how often it was delivered, 1 for the first time.
 	Count int
-	// Receipt settles it.
+	// Receipt settles it, Pulse keeps it until then.
 	Receipt Receipt
+	Pulse   Pulse
 }
 
 // Receipt settles one delivery: done, not now, or hopeless. Settling is sent, not awaited.
@@ -32,6 +34,11 @@ type Receipt interface {
 	Ack() error
 	Nak(delay time.Duration) error
 	Term(reason string) error
+}
+
+// Pulse tells the broker that a delivery is still being worked on.
+type Pulse interface {
+	InProgress() error
 }
 
 // Source gives work: Next blocks for one message. Drain ends it and gives what is unread back to others; Stop just ends it.
@@ -44,6 +51,52 @@ type Source interface {
 // Log takes facts. State stores one if its subject has none yet, else ErrConflict.
 type Log interface {
 	State(ctx context.Context, e events.Event) error
+	// Tell states a fact that nobody waits for.
+	Tell(e events.Event)
+}
+
+// Entry is one record of a journal, as stored.
+type Entry struct {
+	events.JournalRecord
+	// Seq is its sequence in the journal's stream, Time the stream's own timestamp.
+	Seq  uint64
+	Time time.Time
+}
+
+// Journal is the journal of planning runs. Read gives all records and the sequence of the last one; Append stores one if the
+// journal still ends there, else ErrConflict.
+type Journal interface {
+	Read(ctx context.Context, job, subjob string) (entries []Entry, last uint64, err error)
+	Append(ctx context.Context, job, subjob string, r events.JournalRecord, last uint64) (uint64, error)
+}
+
+// Model answers calls. Name is what the planner's model is called for a request, empty when there is none. Ask gives what
+// came of a call, a failure too, without key and run; an error means that nothing came of it yet: the context's, or a
+// *Later.
+type Model interface {
+	Name(r *events.Request) string
+	Ask(ctx context.Context, r *events.Request, c *session.ModelCall, idempotencyKey string) (session.Fact, error)
+}
+
+// Later means that a call is worth trying again after a while that is too long to wait for.
+type Later struct {
+	// After is how long.
+	After time.Duration
+	// Why is what the provider said.
+	Why error
+}
+
+// Error says why.
+func (l *Later) Error() string { return l.Why.Error() }
+
+// Unwrap gives what the provider said.
+func (l *Later) Unwrap() error { return l.Why }
+
+// Profiles give the rules of planning and the texts of its prompts. Find takes the name that a request gives, empty for the
+// default one; its error names those there are. version changes with any of them.
+type Profiles interface {
+	Find(name string) (p session.Profile, version string, err error)
+	Render(prompt, locale string, v session.Vars) (session.Prompt, error)
 }
 
 // Blobs keeps payloads within a job. Get gives ErrNotFound for one that is gone.

@@ -54,7 +54,7 @@ func (p *Pool) Next(ctx context.Context) (loop.Delivery, error) {
 		list, err := p.sub.Next(ctx, 1)
 		if err == nil {
 			d := &list[0]
-			return loop.Delivery{Message: d.Message(), Count: d.Delivered(), Receipt: d}, nil
+			return loop.Delivery{Message: d.Message(), Count: d.Delivered(), Receipt: d, Pulse: d}, nil
 		}
 		if ctx.Err() != nil || !errors.Is(err, bus.ErrNotFound) {
 			return loop.Delivery{}, err

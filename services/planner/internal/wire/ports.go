@@ -23,6 +23,13 @@ func (l Log) State(ctx context.Context, e events.Event) error {
 	return classed(err)
 }
 
+// Tell implements loop.Log.
+func (l Log) Tell(e events.Event) {
+	if m, err := events.Encode(l.Bus.Names(), e); err == nil {
+		l.Bus.PublishAsync(m, bus.Expect{})
+	}
+}
+
 // Blobs keeps payloads in the object store.
 type Blobs struct{ Bus *bus.Bus }
 

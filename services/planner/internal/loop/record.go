@@ -1,0 +1,296 @@
+package loop
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/planner/internal/session"
+)
+
+// startKey is the record of what a session began with.
+const startKey = "start"
+
+// defaultLease is how long a claim holds when the work does not say.
+const defaultLease = 30 * time.Second
+
+// Ways a run is not this planner's to go on with.
+var (
+	// errOver means that the run is closed, or a later one has begun: nobody waits for its answer.
+	errOver = errors.New("the run is over")
+	// errLost means that somebody else has taken the run, or that the claim could not be renewed in time.
+	errLost = errors.New("the run is not held any more")
+)
+
+// busyError means that another planner holds the run.
+type busyError struct{ wait time.Duration }
+
+func (e *busyError) Error() string { return "another planner holds the run" }
+
+// record is the journal of a run that this planner has claimed: what was asked and answered in it and in the runs that it
+// resumes. It is the only writer behind its claim, every append expects the one before.
+type record struct {
+	loop  *Loop
+	w     *events.Work
+	start *session.Start // nil when none was recorded.
+	facts map[string]session.Fact
+
+	mu    sync.Mutex // Guards last and until, and is held across an append: appends are in a line.
+	last  uint64
+	until time.Time // When the lease ends, counted from before it was asked for.
+}
+
+// claim reads the journal of a run and takes the run. Errors: errOver, *busyError, and the bus's.
+func (l *Loop) claim(ctx context.Context, w *events.Work) (*record, error) {
+	const most = 8 // Bounds the attempts behind a journal that goes on changing.
+	for range most {
+		r := &record{loop: l, w: w, facts: map[string]session.Fact{}}
+		entries, last, err := l.Journal.Read(ctx, w.Job, w.SubJob)
+		if err != nil {
+			return nil, fmt.Errorf("read the journal: %w", err)
+		}
+		if err := l.free(w, entries); err != nil {
+			return nil, err
+		}
+		if err := r.remember(ctx, entries); err != nil {
+			return nil, err
+		}
+		of, err := json.Marshal(lineage{Of: w.ResumeOf})
+		if err != nil {
+			return nil, err
+		}
+		asked := time.Now()
+		r.last, err = l.Journal.Append(ctx, w.Job, w.SubJob, events.JournalRecord{
+			Type: events.JournalClaimed, Run: w.Run, Owner: l.Owner, Lease: r.lease(), Data: of,
+		}, last)
+		if errors.Is(err, ErrConflict) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("claim the run: %w", err)
+		}
+		r.until = asked.Add(r.lease().Std())
+		return r, nil
+	}
+	return nil, errors.New("claim the run: its journal goes on changing")
+}
+
+// lineage is what a claim tells of the run that it continues.
+type lineage struct {
+	Of int `json:"resume_of,omitempty"`
+}
+
+func (r *record) lease() events.Duration {
+	if r.w.Lease <= 0 {
+		return events.Duration(defaultLease)
+	}
+	return r.w.Lease
+}
+
+// free reports whether a run can be claimed.
+func (l *Loop) free(w *events.Work, entries []Entry) error {
+	var holder string
+	var until time.Time
+	for i := range entries {
+		e := &entries[i]
+		switch {
+		case e.Type == events.JournalClosed && e.Run >= w.Run, e.Run > w.Run:
+			return errOver
+		case e.Run == w.Run && (e.Type == events.JournalClaimed || e.Type == events.JournalRenewed):
+			holder, until = e.Owner, e.Time.Add(e.Lease.Std())
+		}
+	}
+	if wait := time.Until(until); holder != "" && holder != l.Owner && wait > 0 {
+		return &busyError{wait: wait}
+	}
+	return nil
+}
+
+// remember collects what this run and those it resumes have come to.
+func (r *record) remember(ctx context.Context, entries []Entry) error {
+	chain := r.chain(entries)
+	for i := range entries {
+		e := &entries[i]
+		if e.Type != events.JournalResult || !slices.Contains(chain, e.Run) {
+			continue
+		}
+		if err := r.recall(ctx, &e.JournalRecord); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// chain is the run and every run that it continues, as the claims tell.
+func (r *record) chain(entries []Entry) []int {
+	runs := []int{r.w.Run}
+	for next := r.w.ResumeOf; next > 0 && !slices.Contains(runs, next); {
+		runs = append(runs, next)
+		of := 0
+		for i := range entries {
+			var l lineage
+			if e := &entries[i]; e.Run == next && e.Type == events.JournalClaimed && json.Unmarshal(e.Data, &l) == nil {
+				of = l.Of
+			}
+		}
+		next = of
+	}
+	return runs
+}
+
+// recall reads one result. One that is damaged counts as not there: the call is made again.
+func (r *record) recall(ctx context.Context, rec *events.JournalRecord) error {
+	data := []byte(rec.Data)
+	if rec.Ref != nil {
+		var err error
+		data, err = r.loop.Blobs.Get(ctx, r.w.Job, rec.Ref.Digest)
+		if errors.Is(err, ErrNotFound) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read what was recorded: %w", err)
+		}
+	}
+	if rec.Key == startKey {
+		var s session.Start
+		if json.Unmarshal(data, &s) == nil {
+			r.start = &s
+		}
+		return nil
+	}
+	var f session.Fact
+	if json.Unmarshal(data, &f) == nil && f.Key == rec.Key {
+		r.facts[f.Key] = f
+	}
+	return nil
+}
+
+// begin records what the session knows.
+func (r *record) begin(ctx context.Context, s *session.Start) error {
+	return r.result(ctx, startKey, "session", s)
+}
+
+// intend records that something is about to be asked. It may be asked twice: what was not answered was not used.
+func (r *record) intend(ctx context.Context, c *session.Command) error {
+	return r.append(ctx, events.JournalRecord{Type: events.JournalIntent, Run: r.w.Run, Owner: r.loop.Owner, Key: c.Key, Name: string(c.Kind), Safe: true})
+}
+
+// keep records what came of it.
+func (r *record) keep(ctx context.Context, c *session.Command, f *session.Fact) error {
+	return r.result(ctx, c.Key, string(c.Kind), f)
+}
+
+func (r *record) result(ctx context.Context, key, name string, value any) error {
+	data, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Errorf("record %s: %w", key, err)
+	}
+	rec := events.JournalRecord{Type: events.JournalResult, Run: r.w.Run, Owner: r.loop.Owner, Key: key, Name: name, Data: data}
+	if len(data) > events.MaxInline {
+		ref, err := r.loop.Blobs.Put(ctx, r.w.Job, data)
+		if err != nil {
+			return fmt.Errorf("record %s: %w", key, err)
+		}
+		rec.Data, rec.Ref = nil, &ref
+	}
+	return r.append(ctx, rec)
+}
+
+// renew extends the lease.
+func (r *record) renew(ctx context.Context) error {
+	return r.append(ctx, events.JournalRecord{Type: events.JournalRenewed, Run: r.w.Run, Owner: r.loop.Owner, Lease: r.lease()})
+}
+
+// release ends the lease at once, so that the next delivery need not wait for it.
+func (r *record) release(ctx context.Context) {
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), releaseBound)
+	defer stop()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	// A failure makes the next one wait for the lease.
+	_, _ = r.loop.Journal.Append(ctx, r.w.Job, r.w.SubJob, events.JournalRecord{Type: events.JournalRenewed, Run: r.w.Run, Owner: r.loop.Owner}, r.last)
+}
+
+// releaseBound is how long letting go of a claim may take.
+const releaseBound = time.Second
+
+// append adds a record and waits until it is stored, also while the bus is away, until ctx or the lease ends. errLost means
+// that the run is somebody else's, or nobody's any more.
+func (r *record) append(ctx context.Context, rec events.JournalRecord) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for retry := firstRetry; ; retry = min(2*retry, longRetry) {
+		asked := time.Now()
+		seq, err := r.loop.Journal.Append(ctx, r.w.Job, r.w.SubJob, rec, r.last)
+		if err != nil {
+			seq, err = r.look(ctx, &rec, err)
+		}
+		switch {
+		case err == nil && seq != 0:
+			r.last = seq
+			if rec.Type == events.JournalRenewed {
+				r.until = asked.Add(rec.Lease.Std())
+			}
+			return nil
+		case err != nil:
+			return err
+		case time.Now().After(r.until):
+			return errLost
+		}
+		if err := pause(ctx, retry); err != nil {
+			return err
+		}
+	}
+}
+
+// Waits between attempts to append while the bus is away.
+const (
+	firstRetry = 20 * time.Millisecond
+	longRetry  = 2 * time.Second
+)
+
+// look reads the journal after a write that failed: its sequence when it is there after all, 0 to try again behind what is
+// there now.
+func (r *record) look(ctx context.Context, rec *events.JournalRecord, failed error) (seq uint64, err error) {
+	if errors.Is(failed, ErrTooLarge) {
+		return 0, failed
+	}
+	entries, last, err := r.loop.Journal.Read(ctx, r.w.Job, r.w.SubJob)
+	if err != nil {
+		return 0, nil // The bus is away, which the next attempt finds out by itself.
+	}
+	held := false
+	for i := range entries {
+		e := &entries[i]
+		switch {
+		case e.Type == events.JournalClosed && e.Run >= r.w.Run, e.Run > r.w.Run:
+			return 0, errLost
+		case e.Run == r.w.Run && e.Type == events.JournalClaimed:
+			held = e.Owner == r.loop.Owner
+		}
+		if e.Seq > r.last && e.Owner == rec.Owner && e.Type == rec.Type && e.Key == rec.Key {
+			seq = last
+		}
+	}
+	if !held {
+		return 0, errLost
+	}
+	r.last = last
+	return seq, nil
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,351 @@
+package loop
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/planner/internal/session"
+)
+
+// talk drives one session: it answers what the session owes, from the record where that knows. It belongs to one
+// goroutine; beside that there is at most its pulse.
+type talk struct {
+	loop   *Loop
+	d      *Delivery
+	w      *events.Work
+	intake context.Context
+	// ctx ends with the process, with the cancellation of the run, and when the run is lost; lose ends it.
+	ctx  context.Context
+	lose context.CancelCauseFunc
+
+	start   session.Start
+	session *session.Session
+	record  *record                // nil until something has to be remembered.
+	claimed atomic.Pointer[record] // The same, for the pulse.
+	stage   session.Stage
+	beats   sync.WaitGroup // The goroutine of the pulse, which ends with ctx.
+	beating bool
+	// patience is until when experts are waited for.
+	patience time.Time
+}
+
+// verdict is what a run states: the end of its session, or a question that parks it.
+type verdict struct {
+	end *session.Ending
+	ask *events.InputRequested
+	// spent is what this run has cost, stages how many the session has gone through.
+	spent events.Spent
+}
+
+// converse plans. raw is the request's plan, resolved when it went by reference.
+func (l *Loop) converse(work, intake context.Context, d *Delivery, w *events.Work, raw []byte) (v verdict, err error) {
+	t := &talk{loop: l, d: d, w: w, intake: intake, patience: time.Now().Add(l.ExpertWait)}
+	t.ctx, t.lose = context.WithCancelCause(work)
+	remove := l.runs.add(w, t.lose)
+	if remove == nil {
+		t.lose(nil)
+		return v, &busyError{wait: defaultLease} // The broker was not told in time that this process is at it.
+	}
+	defer remove()
+	defer t.beats.Wait()
+	defer t.lose(nil)
+	defer func() {
+		if value := recover(); value != nil {
+			l.Logger.Error("planning panicked", "job", w.Job, "panic", value, "stack", string(debug.Stack()))
+			v, err = rejected(events.Fault{
+				Code: events.CodeInternal, Message: "planning broke down", Cause: fmt.Sprint(value), Hint: "this is a bug: report it with the request",
+			}), nil
+		}
+	}()
+	if fault := t.know(raw); fault != nil {
+		return rejected(*fault), nil
+	}
+	v, err = t.run()
+	if cause := context.Cause(t.ctx); err != nil && cause != nil {
+		err = cause
+	}
+	var dead crash
+	if err != nil && t.record != nil && !errors.As(err, &dead) && !errors.Is(err, errLost) {
+		t.record.release(work)
+	}
+	return v, err
+}
+
+// rejected is a run that ends with a fault.
+func rejected(fault events.Fault) verdict {
+	return verdict{end: &session.Ending{Kind: events.KindPlanRejected, Faults: events.Faults{fault}}}
+}
+
+// know collects what the session begins with.
+func (t *talk) know(raw []byte) *events.Fault {
+	w, l := t.w, t.loop
+	request := events.Request{}
+	if w.Request != nil {
+		request = *w.Request
+	}
+	request.Plan, request.PlanRef = raw, nil
+	profile, version, err := l.Profiles.Find(request.Profile)
+	if err != nil {
+		return &events.Fault{Code: events.CodeNotFound, Field: "profile", Message: "there is no such profile", Cause: err.Error(), Hint: "name one of those, or none"}
+	}
+	cards, _ := l.Catalog.Cards()
+	t.start = session.Start{
+		Mode: w.Kind, Prefix: fmt.Sprintf("%s-%d", w.SubJob, w.Run), Request: request, Cards: cards, Profile: profile, Version: version,
+		Now: time.Now().UTC(), Lessons: w.Lessons, Findings: findings(w.Results), Finished: w.Finished, MaxSteps: w.MaxSteps,
+		DefaultExpert: l.Options.DefaultExpert,
+	}
+	if w.Kind == events.WorkSplit {
+		part := w.Spec
+		if part.ID == "" {
+			part.ID = w.SubJob
+		}
+		t.start.Part = &part
+	}
+	if l.Model != nil {
+		t.start.ModelName = l.Model.Name(&request)
+		t.start.Model = t.start.ModelName != ""
+	}
+	return nil
+}
+
+// findings are results that exist already, as data for prompts.
+func findings(results map[string]events.Result) []session.Finding {
+	ids := make([]string, 0, len(results))
+	for id, r := range results {
+		if !r.Skipped && len(r.Output) > 0 {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	list := make([]session.Finding, len(ids))
+	for i, id := range ids {
+		text := string(results[id].Output)
+		var plain string
+		if json.Unmarshal(results[id].Output, &plain) == nil {
+			text = plain
+		}
+		list[i] = session.Finding{Source: id, Text: text}
+	}
+	return list
+}
+
+// run answers what is owed until the session ends or waits for a person.
+func (t *talk) run() (verdict, error) {
+	if t.w.ResumeOf > 0 {
+		if err := t.open(); err != nil {
+			return verdict{}, err
+		}
+	}
+	t.begin()
+	for {
+		c := t.session.Owes()
+		t.tell(c.Stage)
+		var fact session.Fact
+		var err error
+		switch c.Kind {
+		case session.End:
+			return verdict{end: c.End, spent: t.session.Spent(t.w.Run)}, nil
+		case session.Ask:
+			closed, told := t.w.Answers[t.start.RequestID(c.Key)]
+			if !told {
+				return t.park(&c)
+			}
+			fact = session.Fact{Key: c.Key, Kind: session.Closed, Action: closed.Action, Answer: closed.Answer, By: closed.By}
+		case session.Await:
+			fact, err = t.await(&c)
+		default:
+			fact, err = t.ask(&c)
+		}
+		if errors.Is(err, errAnew) {
+			t.begin()
+			continue
+		}
+		if err != nil {
+			return verdict{}, err
+		}
+		t.apply(fact)
+	}
+}
+
+// begin makes the session; it counts as busy while it computes.
+func (t *talk) begin() {
+	if t.record != nil && t.record.start != nil {
+		t.start = *t.record.start
+	}
+	ports := session.Ports{Read: t.loop.Read, Plan: t.loop.Options, Render: t.loop.Profiles.Render}
+	t.loop.busy <- struct{}{}
+	defer func() { <-t.loop.busy }()
+	t.session = session.New(t.start, ports)
+}
+
+func (t *talk) apply(f session.Fact) {
+	t.loop.busy <- struct{}{}
+	defer func() { <-t.loop.busy }()
+	t.session.Apply(f)
+}
+
+// errAnew means that the record knows of a beginning of this session that is not ours: it has to be folded from there.
+var errAnew = errors.New("the session began before")
+
+// open claims the run and records the beginning, unless an earlier one is recorded.
+func (t *talk) open() error {
+	if err := t.loop.Hook.at(AtClaim); err != nil {
+		return err
+	}
+	r, err := t.loop.claim(t.ctx, t.w)
+	if err != nil {
+		return err
+	}
+	t.record = r
+	t.claimed.Store(r)
+	t.beat()
+	if r.start == nil {
+		return r.begin(t.ctx, &t.start)
+	}
+	return nil
+}
+
+// remember makes sure that the run is claimed before anything is done that costs money or takes a person's time.
+func (t *talk) remember() error {
+	if t.record != nil {
+		return nil
+	}
+	if err := t.open(); err != nil {
+		return err
+	}
+	if t.record.start != nil {
+		return errAnew
+	}
+	return nil
+}
+
+// park states the question of a session; its answer begins the next run.
+func (t *talk) park(c *session.Command) (verdict, error) {
+	if err := t.remember(); errors.Is(err, errAnew) {
+		t.begin()
+		return t.run()
+	} else if err != nil {
+		return verdict{}, err
+	}
+	return verdict{ask: c.Ask, spent: t.session.Spent(t.w.Run)}, nil
+}
+
+// ask has a model or somebody else answer, once: a finished answer is taken from the record.
+func (t *talk) ask(c *session.Command) (session.Fact, error) {
+	if err := t.remember(); err != nil {
+		return session.Fact{}, err
+	}
+	if f, known := t.record.facts[c.Key]; known {
+		return f, nil
+	}
+	if err := t.loop.Hook.at(AtIntent); err != nil {
+		return session.Fact{}, err
+	}
+	if err := t.record.intend(t.ctx, c); err != nil {
+		return session.Fact{}, err
+	}
+	fact := session.Fact{Kind: session.Failed, Class: session.ClassUnavailable, Message: "nobody is here to look it up"}
+	if c.Kind == session.Call {
+		var err error
+		if fact, err = t.loop.Model.Ask(t.ctx, &t.start.Request, c.Call, t.w.IdempotencyKey+"/"+c.Key); err != nil {
+			return fact, err
+		}
+	}
+	fact.Key, fact.Run = c.Key, t.w.Run
+	if err := t.loop.Hook.at(AtAnswered); err != nil {
+		return fact, err
+	}
+	if err := t.record.keep(t.ctx, c, &fact); err != nil {
+		return fact, err
+	}
+	return fact, t.loop.Hook.at(AtKept)
+}
+
+// await waits until the cards change, for a while: a runner may just be starting.
+func (t *talk) await(c *session.Command) (session.Fact, error) {
+	cards, changed := t.loop.Catalog.Cards()
+	fact := session.Fact{Key: c.Key, Kind: session.Cards, Cards: cards, Run: t.w.Run}
+	left := time.Until(t.patience)
+	if left <= 0 {
+		fact.Waited = true
+		return fact, nil
+	}
+	if !sameCards(cards, t.session.State().Cards) {
+		return fact, nil
+	}
+	t.beat()
+	over := time.NewTimer(left)
+	defer over.Stop()
+	select {
+	case <-changed:
+		fact.Cards, _ = t.loop.Catalog.Cards()
+	case <-over.C:
+		fact.Waited = true
+	case <-t.ctx.Done():
+		return fact, errDraining
+	case <-t.intake.Done():
+		return fact, errDraining
+	}
+	return fact, nil
+}
+
+// sameCards reports whether nothing was announced or withdrawn.
+func sameCards(a, b []events.Card) bool {
+	return slices.EqualFunc(a, b, func(x, y events.Card) bool { return x.ID == y.ID })
+}
+
+// tell states each stage of a session that talks to a model, for whoever watches.
+func (t *talk) tell(stage session.Stage) {
+	if stage == t.stage || t.record == nil && !t.start.Model || stage == session.StageGiven || stage == session.StageEnd {
+		return
+	}
+	t.stage = stage
+	t.loop.Log.Tell(events.Event{
+		Kind: events.KindSubJobProgressed, Job: t.w.Job, SubJob: t.w.SubJob, Run: t.w.Run, Source: source, Trace: t.d.Get(events.HeaderTrace),
+		ID:   fmt.Sprintf("%s/%s/%s/%d/%s", t.w.Job, events.KindSubJobProgressed, t.w.SubJob, t.w.Run, t.session.Owes().Key),
+		Data: &events.SubJobProgressed{Message: string(stage)},
+	})
+}
+
+// beat keeps the delivery alive while others think, and the claim if there is one.
+func (t *talk) beat() {
+	if t.beating {
+		return
+	}
+	t.beating = true
+	every := longestBeat
+	if t.w.Lease > 0 {
+		every = min(every, max(t.w.Lease.Std()/3, 100*time.Millisecond))
+	}
+	t.beats.Go(func() { // Ends with ctx.
+		tick := time.NewTicker(every)
+		defer tick.Stop()
+		for {
+			select {
+			case <-t.ctx.Done():
+				return
+			case <-tick.C:
+			}
+			t.loop.settled(t.d, t.d.Pulse.InProgress())
+			r := t.claimed.Load()
+			if r == nil {
+				continue
+			}
+			if err := r.renew(t.ctx); err != nil && t.ctx.Err() == nil {
+				t.lose(err)
+				return
+			}
+		}
+	})
+}
+
+// longestBeat is well below the broker's patience with work in hand.
+const longestBeat = 3 * time.Second

@@ -1,0 +1,254 @@
+package loop
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/planner/internal/session"
+)
+
+// readText takes a text that is JSON as a whole.
+func readText(text string, fits func(json.RawMessage) bool) (json.RawMessage, error) {
+	if raw := json.RawMessage(text); json.Valid(raw) && fits(raw) {
+		return raw, nil
+	}
+	return nil, errors.New("no JSON")
+}
+
+// Read implements Journal.
+func (w *world) Read(context.Context, string, string) ([]Entry, uint64, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return append([]Entry(nil), w.journal...), uint64(len(w.journal)), nil
+}
+
+// Append implements Journal.
+func (w *world) Append(_ context.Context, _, _ string, r events.JournalRecord, last uint64) (uint64, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if last != uint64(len(w.journal)) {
+		return 0, ErrConflict
+	}
+	w.journal = append(w.journal, Entry{JournalRecord: r, Seq: last + 1, Time: time.Now()})
+	return last + 1, nil
+}
+
+// tongue is a model that says the same to everybody. It counts how often it is asked, and may take its time or put off.
+type tongue struct {
+	says  string
+	calls int
+	takes time.Duration
+	off   error
+	keys  map[string]bool
+}
+
+func (m *tongue) Name(*events.Request) string { return "tongue" }
+
+func (m *tongue) Ask(ctx context.Context, _ *events.Request, _ *session.ModelCall, key string) (session.Fact, error) {
+	if m.keys == nil {
+		m.keys = map[string]bool{}
+	}
+	m.keys[key] = true
+	m.calls++
+	if err := pause(ctx, m.takes); err != nil {
+		return session.Fact{}, err
+	}
+	return session.Fact{Kind: session.Answered, Text: m.says, Spent: events.Spent{Tokens: 10}}, m.off
+}
+
+// goal is planning work without a plan.
+func goal() events.Work {
+	return events.Work{
+		Kind: events.WorkPlan, Job: "j", SubJob: events.PlanID, Run: 1, MaxSteps: 100, Lease: events.Duration(30 * time.Second),
+		Request: &events.Request{Goal: "g"}, IdempotencyKey: "j/~plan/1",
+	}
+}
+
+func TestAGoalBecomesAGraphByAModelAndWhatItCostIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld("x")
+		w.model = &tongue{says: onePlan}
+		if err := w.run(t, nil, w.delivery(t, goal())); err != nil {
+			t.Fatal(err)
+		}
+		check(t, w, "tell subjob.progressed j/~plan/1", "state graph.created j/~plan/1", "ack", `counted "graph.created" repeated false`, "drained")
+		if d := w.facts[0].Data.(*events.GraphCreated); d.Tokens != 10 || d.Plan.SubJobs[0].Expert != "x" {
+			t.Errorf("%+v", d)
+		}
+	})
+}
+
+func TestAModelThatAlwaysTalksNonsenseEndsInARejectionThatKeepsTheText(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld("x")
+		m := &tongue{says: "I would rather not."}
+		w.model = m
+		if err := w.run(t, nil, w.delivery(t, goal())); err != nil {
+			t.Fatal(err)
+		}
+		d := w.facts[0].Data.(*events.PlanRejected)
+		if m.calls != 2 || d.Tokens != 20 || d.Faults[0].RawRef == nil || string(w.blobs["digest"]) != m.says {
+			t.Errorf("%d calls, %+v", m.calls, d)
+		}
+	})
+}
+
+func TestAFinishedCallIsNotMadeAgainAfterACrashAtAnyPoint(t *testing.T) {
+	for _, point := range []Point{AtTaken, AtClaim, AtIntent, AtAnswered, AtKept, AtPublish, AtPublished, AtAcked} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld("x")
+			m := &tongue{says: onePlan}
+			w.model = m
+			killed := errors.New("killed")
+			w.hook = func(p Point) error {
+				if p == point {
+					return killed
+				}
+				return nil
+			}
+			if err := w.run(t, nil, w.delivery(t, goal())); !errors.Is(err, killed) {
+				t.Fatalf("%s: %v", point, err)
+			}
+			w.hook = nil
+			<-time.After(time.Minute) // In virtual time: the lease of the dead one passes.
+			again := w.delivery(t, goal())
+			again.Count = 2
+			if err := w.run(t, nil, again); err != nil {
+				t.Fatal(err)
+			}
+			want := 1
+			if point == AtAnswered {
+				want = 2 // The one that was under way.
+			}
+			if m.calls != want || len(m.keys) != 1 {
+				t.Errorf("killed at %s: %d calls under %d keys, want %d", point, m.calls, len(m.keys), want)
+			}
+			for _, f := range w.facts {
+				if f.Kind != events.KindGraphCreated {
+					t.Errorf("killed at %s: %s", point, f.Kind)
+				}
+			}
+		})
+	}
+}
+
+func TestAPlanThatAPersonHasToSeeParksTheRunAndHisAnswerGoesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld("x")
+		m := &tongue{says: onePlan}
+		w.model = m
+		first := goal()
+		no := false
+		first.Request.AutoAccept = &no
+		if err := w.run(t, nil, w.delivery(t, first)); err != nil {
+			t.Fatal(err)
+		}
+		ask, ok := w.facts[0].Data.(*events.InputRequested)
+		if !ok || ask.Kind != events.InputReview || ask.Tokens != 10 {
+			t.Fatalf("%+v", w.facts[0])
+		}
+		second := first
+		second.Run, second.ResumeOf = 2, 1
+		second.Answers = map[string]events.InputClosed{ask.Request: {Action: events.Answered, Answer: json.RawMessage(`"[ACCEPTED]"`), By: "me"}}
+		d := w.delivery(t, second)
+		d.Subject = strings.TrimSuffix(d.Subject, "1") + "2"
+		if err := w.run(t, nil, d); err != nil {
+			t.Fatal(err)
+		}
+		last := w.facts[len(w.facts)-1]
+		if m.calls != 1 || last.Kind != events.KindGraphCreated || last.Run != 2 || last.Data.(*events.GraphCreated).Tokens != 0 {
+			t.Errorf("%d calls, %+v", m.calls, last)
+		}
+	})
+}
+
+func TestAClosedRunIsDroppedAndOneThatAnotherHoldsIsGivenBack(t *testing.T) {
+	for name, entry := range map[string]Entry{
+		"ack": {JournalRecord: events.JournalRecord{Type: events.JournalClosed, Run: 1}},
+		"nak 30s": {JournalRecord: events.JournalRecord{
+			Type: events.JournalClaimed, Run: 1, Owner: "other", Lease: events.Duration(30 * time.Second),
+		}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld("x")
+			m := &tongue{says: onePlan}
+			w.model = m
+			entry.Seq, entry.Time = 1, time.Now()
+			w.journal = []Entry{entry}
+			if err := w.run(t, nil, w.delivery(t, goal())); err != nil {
+				t.Fatal(err)
+			}
+			if all := strings.Join(w.lines, ","); m.calls != 0 || !strings.Contains(all, name) || len(w.facts) != 0 {
+				t.Errorf("%d calls, %s", m.calls, all)
+			}
+		})
+	}
+}
+
+func TestARunThatIsStoppedEndsItsCallAtOnceAndSaysSo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld("x")
+		w.model = &tongue{says: onePlan, takes: time.Hour}
+		began := time.Now()
+		if err := w.run(t, func() { w.loop.Cancel("j", "", 1, "enough") }, w.delivery(t, goal())); err != nil {
+			t.Fatal(err)
+		}
+		d, ok := w.facts[0].Data.(*events.PlanRejected)
+		if !ok || d.Faults[0].Code != events.CodeCancelled || time.Since(began) > time.Second {
+			t.Errorf("%+v after %s", w.facts[0], time.Since(began))
+		}
+	})
+}
+
+func TestAClaimIsRenewedWhileTheModelThinks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld("x")
+		w.model = &tongue{says: onePlan, takes: 5 * time.Minute}
+		during := func() {
+			<-time.After(4 * time.Minute)
+			if err := New(Settings{Journal: w, Owner: "other"}).free(&events.Work{Run: 1}, w.journal); err == nil {
+				t.Error("another planner could take the run of one that is alive")
+			}
+			<-time.After(2 * time.Minute)
+		}
+		if err := w.run(t, during, w.delivery(t, goal())); err != nil {
+			t.Fatal(err)
+		}
+		if len(w.facts) != 1 || w.facts[0].Kind != events.KindGraphCreated {
+			t.Errorf("%+v", w.facts)
+		}
+	})
+}
+
+func TestACallThatIsPutOffForLongGoesBackToTheBroker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld("x")
+		w.model = &tongue{off: &Later{After: 5 * time.Minute, Why: errors.New("429")}}
+		if err := w.run(t, nil, w.delivery(t, goal())); err != nil {
+			t.Fatal(err)
+		}
+		if all := strings.Join(w.lines, ","); !strings.Contains(all, "nak 5m0s") || len(w.facts) != 0 {
+			t.Error(all)
+		}
+	})
+}
+
+func TestAnUnknownProfileIsAFaultThatNamesThoseThereAre(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld("x")
+		o := goal()
+		o.Request.Profile = "nobody"
+		if err := w.run(t, nil, w.delivery(t, o)); err != nil {
+			t.Fatal(err)
+		}
+		if f := w.facts[0].Data.(*events.PlanRejected).Faults[0]; f.Field != "profile" || !strings.Contains(f.Cause, "plain") {
+			t.Error(f)
+		}
+	})
+}

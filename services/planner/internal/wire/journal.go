@@ -1,0 +1,50 @@
+package wire
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/planner/internal/loop"
+)
+
+// Journal keeps the journals of planning runs.
+type Journal struct{ Bus *bus.Bus }
+
+// Read implements loop.Journal. A record that cannot be read counts for nothing but its sequence.
+func (j Journal) Read(ctx context.Context, job, subjob string) ([]loop.Entry, uint64, error) {
+	list, last, err := j.Bus.Journal(job, subjob).Read(ctx)
+	if err != nil {
+		return nil, 0, classed(err)
+	}
+	entries := make([]loop.Entry, len(list))
+	for i := range list {
+		entries[i] = loop.Entry{JournalRecord: list[i].JournalRecord, Seq: list[i].Seq, Time: list[i].Time}
+	}
+	return entries, last, nil
+}
+
+// Append implements loop.Journal.
+func (j Journal) Append(ctx context.Context, job, subjob string, r events.JournalRecord, last uint64) (uint64, error) {
+	seq, err := j.Bus.Journal(job, subjob).Append(ctx, r, last)
+	return seq, classed(err)
+}
+
+// OnCancel calls f for each cancellation of a job, or of one SubJob of it, until stop. A body that cannot be read counts as
+// one without a run: the sender wanted something to end.
+func OnCancel(b *bus.Bus, f func(job, subjob string, run int, reason string)) (stop func(), err error) {
+	prefix := b.Names().Cancel("", "")
+	return b.SubscribeCore(prefix+">", func(subject string, body []byte) {
+		job, subjob, _ := strings.Cut(strings.TrimPrefix(subject, prefix), ".")
+		var c struct {
+			Run    int    `json:"run"`
+			Reason string `json:"reason"`
+		}
+		if json.Unmarshal(body, &c) != nil {
+			c.Run = 0
+		}
+		f(job, subjob, c.Run, c.Reason)
+	})
+}
