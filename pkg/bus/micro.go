@@ -86,7 +86,18 @@ func (b *Bus) guarded(ctx context.Context, r micro.Request, endpoint Endpoint) (
 			body, fault = nil, &events.Fault{Code: events.CodeInternal, Message: "the service met a bug of its own", Cause: fmt.Sprint(cause)}
 		}
 	}()
+	if trace := r.Headers().Get(events.HeaderTrace); trace != "" {
+		ctx = context.WithValue(ctx, traceKey{}, trace)
+	}
 	return endpoint(ctx, r.Data())
+}
+
+type traceKey struct{}
+
+// TraceOf gives the traceparent of the request that an Endpoint answers, or "".
+func TraceOf(ctx context.Context) string {
+	trace, _ := ctx.Value(traceKey{}).(string)
+	return trace
 }
 
 // oneLine makes a text fit into a header.

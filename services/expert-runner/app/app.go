@@ -11,6 +11,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/pkg/host/trace"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/command"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/loop"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/meter"
@@ -84,7 +85,7 @@ func (r *runner) loopSettings(d Deps) loop.Settings {
 	ports := wire.New(r.bus)
 	s := loop.Settings{
 		Names: r.bus.Names(), Owner: r.owner, Experts: r.catalog.experts, Concurrency: r.process.Settings.Concurrency,
-		AckWait: bus.PoolAckWait,
+		AckWait: bus.PoolAckWait, Trace: trace.Open(r.process),
 		Journal: ports, Log: ports, States: wire.NewStates(r.bus), Blobs: wire.NewBlobs(r.bus),
 		Meter: meter.New(r.process.Metrics, r.catalog.ids()), Logger: r.process.Log,
 	}

@@ -18,7 +18,11 @@ func (r *run) end(e task.Ending) {
 	if e.Report != nil {
 		outcome = e.Report.Outcome
 	}
-	if r.publish(e) {
+	published := r.publish(e)
+	if r.close != nil {
+		r.closed(&e, outcome, published)
+	}
+	if published {
 		r.meter.Reported(outcome, time.Since(r.started))
 	}
 }

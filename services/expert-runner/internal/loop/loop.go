@@ -32,6 +32,9 @@ type Settings struct {
 	Blobs   Blobs
 	// Meter counts.
 	Meter *meter.Meter
+	// Trace begins a span under a traceparent, with attributes by name and value, and gives the traceparent of the span and
+	// what ends it; nil when nobody collects them.
+	Trace func(parent, name string, attributes ...string) (traceparent string, end func(failure string, attributes ...string))
 	// Logger hears what people should.
 	Logger *slog.Logger
 	// Hook is called at every boundary between effects; nil in production.

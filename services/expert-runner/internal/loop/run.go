@@ -37,6 +37,9 @@ type run struct {
 	hold     *hold // nil for pure experts, and before the claim.
 	started  time.Time
 	quick    bool // The expert did its work in less than quickRun.
+	// close ends the span of the run; nil when nobody collects them. What is told of a run that is not executed here is
+	// dropped with it.
+	close func(failure string, attributes ...string)
 
 	effects sync.Mutex // Guards memory: an expert may make effects from several goroutines.
 	memory  task.Memory
@@ -83,6 +86,9 @@ func (l *Loop) unknown(o *task.Order, d *Delivery) {
 // work is the order of effects: claim, execute, journal, report, acknowledge.
 func (r *run) work() {
 	r.meter.Waited(time.Since(r.delivery.Stored))
+	if r.loop.Trace != nil {
+		r.open()
+	}
 	ending, go_ := r.admit()
 	if !go_ {
 		return
@@ -175,6 +181,9 @@ func (r *run) abandon(why error) {
 		return
 	}
 	r.log().Warn("run abandoned", "error", why)
+	if r.close != nil {
+		r.close("abandoned: " + why.Error())
+	}
 	r.loop.Meter.Diverted("abandoned")
 	if isFenced(why) {
 		return // The delivery is the other runner's.
