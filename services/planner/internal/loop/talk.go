@@ -87,10 +87,10 @@ func rejected(fault events.Fault) verdict {
 // know collects what the session begins with.
 func (t *talk) know(raw []byte) *events.Fault {
 	w, l := t.w, t.loop
-	request := events.Request{}
-	if w.Request != nil {
-		request = *w.Request
+	if w.Request == nil {
+		return &events.Fault{Code: events.CodeMissing, Field: "request", Message: "the planning work carries no request", Hint: "submit the job again"}
 	}
+	request := *w.Request
 	request.Plan, request.PlanRef = raw, nil
 	profile, version, err := l.Profiles.Find(request.Profile)
 	if err != nil {

@@ -9,10 +9,11 @@ import (
 
 const approvalSchema = `{"type":"object","required":["action"],"properties":{"action":{"type":"string","enum":["accept","edit","reject"]},"text":{"type":"string"}}}`
 
-// enterConfirm asks before anything recurs, unless the request says "confirm" itself.
+// enterConfirm asks before anything recurs that a model has thought of, unless the request says "confirm" itself. A plan
+// that the caller gave says what he wants.
 func (s *Session) enterConfirm() On {
 	recurs := slices.ContainsFunc(s.state.Plan.SubJobs, func(j events.SubJob) bool { return j.Schedule != nil })
-	if !s.whole() || !s.wants(StageConfirm) || !recurs || s.state.Confirmed || confirmed(s.start.Request.Goal) {
+	if s.state.Counts.Rounds == 0 || !s.whole() || !s.wants(StageConfirm) || !recurs || s.state.Confirmed || confirmed(s.start.Request.Goal) {
 		return OnSkipped
 	}
 	return s.put("confirm", &s.state.Counts.Confirm, events.InputApproval, []string{"accept", "edit", "reject"}, `{"action":"reject"}`)
