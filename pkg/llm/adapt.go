@@ -96,9 +96,16 @@ func wantsResponses(err *Error) bool {
 		strings.Contains(message, "/responses endpoint") || strings.Contains(message, "use the responses endpoint")
 }
 
-// named is the droppable field that a refusal names and the request holds, or "". The parameter in the refusal wins over
-// its words.
+// unknowns are words of refusals that mean a parameter as such, not its value.
+var unknowns = []string{"support", "unknown", "unrecognized", "unexpected", "not permitted", "not allowed", "extra "}
+
+// named is the droppable field that a refusal names as such and the request holds, or "". The parameter in the refusal wins
+// over its words.
 func named(err *Error, sent map[string]any, s shape) string {
+	message := strings.ToLower(err.Message + " " + err.Code)
+	if !slices.ContainsFunc(unknowns, func(word string) bool { return strings.Contains(message, word) }) {
+		return ""
+	}
 	for _, text := range []string{err.Param, err.Message} {
 		for _, field := range droppable {
 			word := field
@@ -155,7 +162,7 @@ func aboutForm(err *Error) bool {
 
 // presumed is a refusal by the SDK itself, before anything was sent.
 func presumed(err error) *Error {
-	made := &Error{Class: BadRequest, Message: excerpt(err.Error())}
+	made := &Error{Class: BadRequest, Message: excerpt(err.Error()), unsent: true}
 	if errors.Is(err, openai.ErrReasoningToolsRequireResponses) {
 		made.Message = "tools of this model need the Responses API"
 	}

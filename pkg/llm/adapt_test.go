@@ -199,7 +199,7 @@ func TestRefusedSettingsAreLeftOutAndNamed(t *testing.T) {
 		{"max_tokens", false, llmtest.Answer{Error: "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."}, []string{"max_tokens"}, "max_tokens"},
 		{"seed, by words only", false, llmtest.Answer{Error: "unknown field \"seed\""}, []string{"seed"}, "seed"},
 		{"stream_options", true, llmtest.Answer{Error: "stream_options: extra fields not permitted"}, []string{"stream_options"}, "stream_options"},
-		{"reasoning_effort", false, llmtest.Answer{Error: "bad", Param: "reasoning_effort"}, []string{"reasoning_effort"}, "reasoning_effort"},
+		{"reasoning_effort", false, llmtest.Answer{Error: "unknown parameter", Param: "reasoning_effort"}, []string{"reasoning_effort"}, "reasoning_effort"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			server := llmtest.New(llmtest.Func(func(q llmtest.Question) (llmtest.Answer, error) {

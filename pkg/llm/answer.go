@@ -1,7 +1,6 @@
 package llm
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 )
@@ -133,16 +132,4 @@ func before(text string, stops []string) string {
 		}
 	}
 	return text
-}
-
-// carried is what goes back with the turn, nil when nothing does.
-func carried(items []json.RawMessage) json.RawMessage {
-	if len(items) == 0 {
-		return nil
-	}
-	raw, err := json.Marshal(items)
-	if err != nil {
-		return nil
-	}
-	return raw
 }

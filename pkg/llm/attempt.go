@@ -49,7 +49,7 @@ func (t *turn) attempt(caller context.Context, doer Doer, now func() time.Time, 
 		return Response{}, fail
 	}
 	answered.Dialect, answered.Rung, answered.Dropped = t.shape.dialect, t.rung(), t.shape.dropped
-	answered.Carry = carried(x.items)
+	answered.Carry = t.cfg.carried(x.items, answered.Calls)
 	return *t.priced(&answered, x.cost), nil
 }
 
@@ -68,8 +68,11 @@ func (t *turn) exchange(now func() time.Time) *exchange {
 	for name, text := range t.cfg.Headers {
 		x.header.Set(name, text)
 	}
-	if t.request.IdempotencyKey != "" {
-		x.header.Set("Idempotency-Key", t.request.IdempotencyKey)
+	if key := t.request.IdempotencyKey; key != "" {
+		if t.adapted > 0 {
+			key = fmt.Sprintf("%s~%d", key, t.adapted) // Another body under the same key would be a conflict.
+		}
+		x.header.Set("Idempotency-Key", key)
 	}
 	return x
 }

@@ -49,6 +49,7 @@ func (c *call) model(ctx context.Context, m *model) (Response, *Error) {
 		}
 		if next, ok := t.shape.adapt(fail, c.request, m.cfg, t.settings()); ok {
 			t.shape = next
+			t.adapted++
 			refusal = first(refusal, fail)
 			continue
 		}
@@ -96,6 +97,10 @@ func (c *call) once(ctx context.Context, m *model, t *turn, pace pace) (Response
 	c.attempts++
 	began := pace.now()
 	answered, fail := t.attempt(ctx, c.engine.settings.Doer, pace.now, c.show)
+	if fail != nil && fail.unsent {
+		c.attempts--
+		return Response{}, fail
+	}
 	seen := observation(m.name, answered, fail, pace.now().Sub(began))
 	m.limits.settle(pace, c.estimate, seen.Usage)
 	if c.engine.settings.Meter != nil {

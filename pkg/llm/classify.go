@@ -16,7 +16,10 @@ type saying struct {
 
 // listen reads {"error": {...}}, {"error": "…"}, {"detail": …}, {"message": …}, a bare error object, a string, a list of one
 // of these, or plain text.
-func listen(body []byte) saying {
+func listen(body []byte) saying { return listenTo(body, maxDepth) }
+
+// listenTo listens inside of error objects, at most so many of them.
+func listenTo(body []byte, levels int) saying {
 	var list []json.RawMessage
 	if json.Unmarshal(body, &list) == nil && len(list) > 0 {
 		body = list[0]
@@ -29,10 +32,10 @@ func listen(body []byte) saying {
 	if json.Unmarshal(body, &object) != nil {
 		return saying{message: string(body)}
 	}
-	if inner := present(object["error"]); inner != nil {
+	if inner := present(object["error"]); inner != nil && levels > 0 {
 		var text string
 		if json.Unmarshal(inner, &text) != nil {
-			return listen(inner)
+			return listenTo(inner, levels-1)
 		}
 		object["message"] = inner
 	}

@@ -165,7 +165,7 @@ func (x *exchange) billed(used *responsesUsage) {
 	}
 }
 
-// keep remembers the raw items of reasoning, which some providers want back with the turn.
+// keep remembers the raw items of an answer: a provider that has sealed its thought wants them back in their order.
 func (x *exchange) keep(body []byte) {
 	var answer struct {
 		Output []json.RawMessage `json:"output"`
@@ -173,19 +173,7 @@ func (x *exchange) keep(body []byte) {
 	if json.Unmarshal(body, &answer) != nil {
 		return
 	}
-	for _, item := range answer.Output {
-		x.keepItem(item)
-	}
-}
-
-func (x *exchange) keepItem(raw json.RawMessage) {
-	var item struct {
-		Type      word `json:"type"`
-		Encrypted word `json:"encrypted_content"`
-	}
-	if json.Unmarshal(raw, &item) == nil && item.Type == "reasoning" && item.Encrypted != "" {
-		x.items = append(x.items, raw)
-	}
+	x.items = answer.Output
 }
 
 // replaced is a response with another body.

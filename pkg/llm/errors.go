@@ -77,6 +77,8 @@ type Error struct {
 	cause error
 	// retry is the provider's own word (x-should-retry) over ours: 1 yes, -1 no, 0 not said.
 	retry int
+	// unsent is set when the SDK refused the request before anything was sent.
+	unsent bool
 }
 
 // Error gives class, model and message on one line.

@@ -165,6 +165,19 @@ func TestALongMessageIsCutBetweenLetters(t *testing.T) {
 	}
 }
 
+func TestAKeyAcrossTheCutOfALongMessageIsNotShown(t *testing.T) {
+	own, none := llm.Secret(strings.Repeat("plainkey", 25)), 0
+	for shift := range 3 {
+		body := "{" + strings.Repeat(" ", 100*shift) + strings.Repeat(string(own), 300)
+		server := llmtest.New(llmtest.Say(llmtest.Answer{Body: body}))
+		e := engine(t, server, single(func(m *llm.ModelConfig) { m.Key, m.Retries = own, &none }), nil)
+		_, err := e.Do(t.Context(), ask("hi"), nil)
+		if class(t, err, llm.Malformed); strings.Contains(err.Error(), "plainkey") {
+			t.Errorf("%d: %q", shift, err.Error())
+		}
+	}
+}
+
 func TestAConfigurationIsReadFromYAMLAndJudgedWithEveryFault(t *testing.T) {
 	good := `
 default: {model: gpt-x, key: k, timeout: 90s, retries: 0, temperature: 0, limits: {concurrency: 2, requests_per_minute: 60, tokens_per_minute: 9000},

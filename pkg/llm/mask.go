@@ -53,7 +53,15 @@ const maxMessage = 2000
 
 // excerpt makes a provider's words fit for an error: masked, valid, and not too long.
 func excerpt(text string, secrets ...Secret) string {
-	text = Mask(strings.ToValidUTF8(strings.TrimSpace(text), "�"), secrets...)
+	const enough = 16 * maxMessage
+	whole := len(text) <= enough
+	text = Mask(strings.ToValidUTF8(strings.TrimSpace(text[:min(len(text), enough)]), "�"), secrets...)
+	if !whole {
+		for _, secret := range secrets {
+			text = text[:max(0, len(text)-len(secret))] // What the cut has left of a key was not recognised.
+		}
+		text = strings.ToValidUTF8(text, "")
+	}
 	if len(text) <= maxMessage {
 		return text
 	}

@@ -80,10 +80,13 @@ func (b *building) endsBefore(p callPiece) bool {
 	return false
 }
 
+// maxName is where a name has grown enough, in bytes; providers allow 64.
+const maxName = 256
+
 // rename takes a name that comes whole, repeated, growing, or in pieces.
 func (b *building) rename(name string) {
 	switch {
-	case name == "" || name == b.name || b.args.Len() > 0 && b.name != "":
+	case name == "" || name == b.name || b.args.Len() > 0 && b.name != "" || len(b.name) > maxName:
 	case strings.HasPrefix(name, b.name):
 		b.name = name
 	default:

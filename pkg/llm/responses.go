@@ -13,10 +13,7 @@ import (
 
 // responses puts a request to /responses.
 func (t *turn) responses(ctx context.Context, x *exchange, sdk *openai.Client, a *answer) error {
-	request, err := t.responsesRequest()
-	if err != nil {
-		return err
-	}
+	request := t.responsesRequest()
 	if !t.request.Stream {
 		answer, err := sdk.CreateResponse(ctx, request)
 		if err == nil {
@@ -46,15 +43,11 @@ func (t *turn) responses(ctx context.Context, x *exchange, sdk *openai.Client, a
 
 // responsesRequest is everything that the SDK can say; the rest is in turn.fields. Nothing is stored at the provider, so
 // that what a model has thought comes back encrypted and goes with the turn.
-func (t *turn) responsesRequest() (openai.CreateResponseRequest, error) {
+func (t *turn) responsesRequest() openai.CreateResponseRequest {
 	request := openai.CreateResponseRequest{Model: t.cfg.Model, Store: new(bool)}
 	input := []any{}
 	for _, m := range t.messages() {
-		items, err := responsesTurn(m)
-		if err != nil {
-			return request, err
-		}
-		input = append(input, items...)
+		input = append(input, t.responsesTurn(m)...)
 	}
 	request.Input = input
 	for _, tool := range t.tools() {
@@ -79,24 +72,18 @@ func (t *turn) responsesRequest() (openai.CreateResponseRequest, error) {
 	case RungObject:
 		request.Text = &openai.ResponseTextConfig{Format: &openai.ResponseTextFormat{Type: "json_object"}}
 	}
-	return request, nil
+	return request
 }
 
-// responsesTurn is a message as items: what was thought, what was said, what was called, or what a call gave.
-func responsesTurn(m Message) ([]any, error) {
+// responsesTurn is a message as items: the items it came in, or what was said and called, or what a call gave.
+func (t *turn) responsesTurn(m Message) []any {
 	if m.Role == RoleTool {
-		return []any{openai.ResponseFunctionCallOutput{Type: "function_call_output", CallID: m.CallID, Output: m.Text()}}, nil
+		return []any{openai.ResponseFunctionCallOutput{Type: "function_call_output", CallID: m.CallID, Output: m.Text()}}
+	}
+	if items := t.cfg.returned(m.Carry); items != nil {
+		return items
 	}
 	var items []any
-	if m.Carry != nil {
-		var carried []json.RawMessage
-		if err := json.Unmarshal(m.Carry, &carried); err != nil {
-			return nil, &Error{Class: BadRequest, Message: "what is carried with a turn is not a list of items"}
-		}
-		for _, item := range carried {
-			items = append(items, item)
-		}
-	}
 	var content []any
 	for _, part := range m.Parts {
 		switch {
@@ -117,7 +104,7 @@ func responsesTurn(m Message) ([]any, error) {
 			"arguments": cmp.Or(strings.TrimSpace(call.Args), "{}"),
 		})
 	}
-	return items, nil
+	return items
 }
 
 // takeResponse reads how an answer ended, and, when it comes whole, what it says.

@@ -77,6 +77,8 @@ type plainStream struct {
 	// ready is what was read and not yet given; end is what comes after it.
 	ready []byte
 	end   error
+	// total counts bytes, so that a stream that never ends has an end.
+	total int
 }
 
 // Read gives the next plain events, at least one.
@@ -107,6 +109,10 @@ func (p *plainStream) fetch() ([]byte, error) {
 		return nil, err
 	}
 	data = bytes.TrimSpace(data)
+	if p.total += len(data); p.total > maxBody {
+		p.x.failed(&Error{Class: Malformed, Message: "the stream is larger than an answer may be"})
+		return nil, p.x.fail
+	}
 	switch {
 	case len(data) == 0:
 		return nil, nil
@@ -153,11 +159,11 @@ func (p *plainStream) responses(data []byte) ([]byte, error) {
 	case event.Type == "":
 		return nil, nil
 	case event.Type == "response.output_item.done":
-		p.x.keepIn(data, "item")
+		p.x.items = append(p.x.items, event.raw)
 	case event.Type == "response.completed":
 		p.x.billed(event.Response.Usage)
 		if len(p.x.items) == 0 {
-			p.x.keepIn(data, "response")
+			p.x.keepIn(data)
 		}
 	}
 	return asLine(event)
@@ -172,15 +178,12 @@ func (x *exchange) cutOrNonsense(err error, data []byte) *Error {
 	return x.nonsense("an event of the stream is not the expected JSON", data)
 }
 
-// keepIn keeps the raw items inside an event.
-func (x *exchange) keepIn(data []byte, field string) {
-	var event map[string]json.RawMessage
-	if json.Unmarshal(data, &event) != nil {
-		return
+// keepIn keeps the raw items of the answer inside an event.
+func (x *exchange) keepIn(data []byte) {
+	var event struct {
+		Response json.RawMessage `json:"response"`
 	}
-	if field == "item" {
-		x.keepItem(event[field])
-		return
+	if json.Unmarshal(data, &event) == nil && event.Response != nil {
+		x.keep(event.Response)
 	}
-	x.keep(event[field])
 }

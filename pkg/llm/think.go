@@ -17,6 +17,9 @@ type thinker struct {
 // thoughts are the tags that models use.
 var thoughts = []string{"<think>", "<thinking>"}
 
+// maxHeld is how much may be held back at the start, in bytes: more white space than that belongs to the answer.
+const maxHeld = 256
+
 // openThinker begins inside of a thought, for templates that open it themselves.
 func openThinker() thinker { return thinker{inside: true, closing: "</think>"} }
 
@@ -70,7 +73,7 @@ func (t *thinker) begin(piece string) (rest string, decided bool) {
 			t.inside, t.closing = true, "</"+tag[1:]
 			return after, true
 		}
-		if len(start) < len(tag) && strings.HasPrefix(tag, start) {
+		if len(start) < len(tag) && len(text) < maxHeld && strings.HasPrefix(tag, start) {
 			t.held = text
 			return "", false
 		}

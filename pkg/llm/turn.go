@@ -15,6 +15,8 @@ type turn struct {
 	request Request
 	cfg     ModelConfig
 	shape   shape
+	// adapted counts how often the shape has changed within this call.
+	adapted int
 }
 
 // rung is how structured output is asked for, "" when it is not.

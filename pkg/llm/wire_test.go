@@ -26,7 +26,9 @@ func full() llm.Request {
 			{Role: llm.RoleUser, Parts: []llm.Part{{Text: "What is this? 这是什么？"}, {ImageURL: "https://example.com/a.png", Detail: "low"}}},
 			{
 				Role: llm.RoleAssistant, Calls: []llm.Call{{ID: "c1", Name: "look", Args: `{"q":"a"}`}, {ID: "c2", Name: "now"}},
-				Carry: json.RawMessage(`[{"type":"reasoning","id":"rs_1","encrypted_content":"sealed"}]`),
+				Carry: json.RawMessage(`{"from":"test-model@model.test","items":[{"type":"reasoning","id":"rs_1","encrypted_content":"sealed"},` +
+					`{"type":"function_call","id":"fc_1","call_id":"c1","name":"look","arguments":"{\"q\":\"a\"}"},` +
+					`{"type":"function_call","id":"fc_2","call_id":"c2","name":"now","arguments":"{}"}]}`),
 			},
 			llm.Result("c1", "a duck"),
 			llm.Result("c2", ""),

@@ -54,6 +54,8 @@ type responsesEvent struct {
 	Code     word            `json:"code,omitempty"`
 	Message  word            `json:"message,omitempty"`
 	Error    json.RawMessage `json:"error,omitempty"`
+	// raw is the item as it came.
+	raw json.RawMessage
 }
 
 // readResponses reads an answer, with the error inside it, if any, taken out.
@@ -109,7 +111,7 @@ func readResponsesEvent(data []byte) (event responsesEvent, inside json.RawMessa
 			inside = at
 		}
 	case "response.output_item.added", "response.output_item.done":
-		event.Item = plainItem(event.Item)
+		event.raw, event.Item = event.Item, plainItem(event.Item)
 	case "response.output_text.delta", "response.refusal.delta", "response.reasoning_text.delta",
 		"response.reasoning_summary_text.delta":
 	default:
