@@ -8,6 +8,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/pkg/host/trace"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/alarm"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/intake"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/loop"
@@ -25,6 +26,7 @@ type scheduler struct {
 	store    *store.Store
 	meter    *meter
 	admitter *intake.Admitter
+	trace    trace.Start
 	gate     *intake.Gate
 }
 
@@ -44,8 +46,9 @@ func Run(ctx context.Context, p *host.Process, s Settings, d Deps) error {
 	if err != nil {
 		return err
 	}
-	r := &scheduler{Settings: s, Deps: d, process: p, bus: b, store: store.OnBus(b), meter: newMeter(p.Metrics)}
+	r := &scheduler{Settings: s, Deps: d, process: p, bus: b, store: store.OnBus(b), meter: newMeter(p.Metrics), trace: trace.Open(p)}
 	r.admitter = intake.NewAdmitter(b.Names(), countingLog{b, r.meter}, b, s.rules())
+	r.admitter.Trace = r.trace
 	r.gate = intake.NewGate(func(ctx context.Context) (bus.StreamFacts, error) { return b.StreamInfo(ctx, b.Names().Log) },
 		uint64(s.IntakeHighWater)<<20, float64(s.IntakeFull)/100)
 	defer b.OnReconnect(r.store.Refresh)()
@@ -90,7 +93,7 @@ func given(b *bus.Bus, partitions int) []bus.ConsumerSpec {
 func (r *scheduler) partition(name string, spec bus.ConsumerSpec) host.Member {
 	return host.Member{Name: name, Run: func(ctx context.Context, ready func()) error {
 		settings := loop.Default(r.bus.Names(), r.process.Log)
-		settings.SaveAfter, settings.CacheBytes = r.SaveAfter, r.CacheMiB<<20
+		settings.SaveAfter, settings.CacheBytes, settings.Trace = r.SaveAfter, r.CacheMiB<<20, r.trace
 		if r.Hook != nil {
 			settings.Hook = func(p loop.Point) error { return r.Hook(string(p)) }
 		}

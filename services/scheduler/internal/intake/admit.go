@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strconv"
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
@@ -42,6 +43,9 @@ type Admitter struct {
 	log      Log
 	blobs    Blobs
 	defaults events.Rules
+	// Trace begins a span under a traceparent, with attributes by name and value, and gives the traceparent of the span and
+	// what ends it; nil when nobody collects them.
+	Trace func(parent, name string, attributes ...string) (traceparent string, end func(failure string, attributes ...string))
 }
 
 // NewAdmitter makes an admitter; the defaults are the rules of a request that asks for nothing else.
@@ -62,6 +66,21 @@ type Admission struct {
 // Admit makes a job of a request. The error is events.Faults with all that is wrong with the request, which the same request
 // will meet again; any other error is the bus's, and the same request may be tried again.
 func (a *Admitter) Admit(ctx context.Context, body []byte, origin Origin) (Admission, error) {
+	if a.Trace == nil {
+		return a.admit(ctx, body, origin)
+	}
+	trace, end := a.Trace(origin.Trace, "intake")
+	origin.Trace = trace
+	admission, err := a.admit(ctx, body, origin)
+	failure := ""
+	if err != nil {
+		failure = err.Error()
+	}
+	end(failure, "job", admission.JobID, "duplicate", strconv.FormatBool(admission.Duplicate))
+	return admission, err
+}
+
+func (a *Admitter) admit(ctx context.Context, body []byte, origin Origin) (Admission, error) {
 	if len(body) > MaxRequest {
 		return Admission{}, events.Faults{{
 			Code: events.CodeTooLarge, Message: fmt.Sprintf("the request has %d bytes, at most %d are read", len(body), MaxRequest),
@@ -89,7 +108,7 @@ func (a *Admitter) Admit(ctx context.Context, body []byte, origin Origin) (Admis
 	if err := a.refer(ctx, &r); err != nil {
 		return Admission{JobID: r.ID}, err
 	}
-	return a.state(ctx, &events.JobRequested{Digest: digest, Rules: Resolve(a.defaults, &r), Request: r})
+	return a.state(ctx, &events.JobRequested{Digest: digest, Rules: Resolve(a.defaults, &r), Request: r}, origin.Trace)
 }
 
 // unsupported names what the contract knows and this version does not do.
@@ -163,11 +182,11 @@ func (a *Admitter) checkRefs(ctx context.Context, r *events.Request) error {
 }
 
 // state publishes job.requested, once per id.
-func (a *Admitter) state(ctx context.Context, requested *events.JobRequested) (Admission, error) {
+func (a *Admitter) state(ctx context.Context, requested *events.JobRequested, trace string) (Admission, error) {
 	admission := Admission{JobID: requested.Request.ID}
 	m, err := events.Encode(a.names, events.Event{
 		Kind: events.KindJobRequested, ID: admission.JobID + "/" + string(events.KindJobRequested), Job: admission.JobID,
-		Source: source, Data: requested,
+		Source: source, Data: requested, Trace: trace,
 	})
 	if err != nil {
 		return admission, err

@@ -20,11 +20,13 @@ type Origin struct {
 	MsgID, Source, EventID string
 	// Nonce makes the id of a request that came by request and reply.
 	Nonce string
+	// Trace is the traceparent of the request, if any. It has no part in the id.
+	Trace string
 }
 
 // OriginOf reads the headers of a queued request.
 func OriginOf(m events.Message, stream string, seq uint64) Origin {
-	return Origin{Stream: stream, Seq: seq, MsgID: m.Get(events.HeaderMsgID), Source: m.Get(events.HeaderSource), EventID: m.Get(events.HeaderID)}
+	return Origin{Stream: stream, Seq: seq, MsgID: m.Get(events.HeaderMsgID), Source: m.Get(events.HeaderSource), EventID: m.Get(events.HeaderID), Trace: m.Get(events.HeaderTrace)}
 }
 
 // id hashes the most specific origin there is: message id, CloudEvents id, place in the queue, nonce.

@@ -8,6 +8,8 @@ import (
 type fact struct {
 	key  string
 	data any
+	// trace is the traceparent that came with it.
+	trace string
 	// plan finds the SubJobs of a plan by their ids in it.
 	plan map[string]*events.SubJob
 	size int
@@ -73,8 +75,14 @@ func (c *facts) drop(f *fact) {
 
 // newFact picks what can be referred to; nil for any other kind.
 func newFact(e *events.Event) *fact {
-	f := &fact{key: e.Key, seq: e.Seq, data: e.Data, size: 256}
+	f := &fact{key: e.Key, seq: e.Seq, data: e.Data, trace: e.Trace, size: 256}
 	switch d := e.Data.(type) {
+	case *events.JobRequested:
+		r := &d.Request
+		f.size += 1024 + len(r.Goal) + len(r.Context) + len(r.Plan)
+		for name, input := range r.Inputs {
+			f.size += 64 + len(name) + len(input)
+		}
 	case *events.GraphCreated:
 		f.index(d.Plan)
 	case *events.PlanEdited:

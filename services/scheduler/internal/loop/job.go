@@ -12,8 +12,10 @@ type job struct {
 	id string
 	// state is nil when it has to be loaded first.
 	state *graph.Job
-	// request is what was asked for, read when work first needs it.
-	request *events.JobRequested
+	// trace is the traceparent that came with the request.
+	trace string
+	// step is the span of the commands under way, and its traceparent; without a collector there is none.
+	step span
 	// revision is what the next save has to name; it is known when state is not nil.
 	revision uint64
 	// news are delivered events to be applied.
@@ -49,7 +51,7 @@ type job struct {
 
 // forget drops the cached state, so that the next look at the job loads it and reads the log behind it.
 func (j *job) forget() {
-	j.state, j.request, j.news, j.revision = nil, nil, nil, 0
+	j.state, j.news, j.revision = nil, nil, 0
 	j.dirty, j.since = 0, time.Time{}
 	j.life++
 }

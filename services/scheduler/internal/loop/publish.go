@@ -36,7 +36,11 @@ func (p *Partition) publish(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := p.settle(ctx, round); err != nil {
+		err = p.settle(ctx, round)
+		if p.Trace != nil {
+			endSteps(list, round)
+		}
+		if err != nil {
 			return err
 		}
 		list = stillOwing(list, round)
@@ -49,6 +53,9 @@ func (p *Partition) issue(ctx context.Context, list []*job) (round []sending, er
 	for _, j := range list {
 		err := p.contain(ctx, j, func() error {
 			commands := j.state.Pending()
+			if p.Trace != nil && len(commands) > 0 {
+				p.beginStep(ctx, j, commands)
+			}
 			closes := 0
 			for closes < len(commands) && commands[closes].Kind == graph.CloseRun {
 				closes++

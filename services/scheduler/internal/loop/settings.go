@@ -27,6 +27,9 @@ type Settings struct {
 	Parallel int
 	// RetryFirst and RetryMost bound the wait before a job is tried again whose effects failed; it doubles between.
 	RetryFirst, RetryMost time.Duration
+	// Trace begins a span under a traceparent, with attributes by name and value, and gives the traceparent of the span and
+	// what ends it; nil when nobody collects them.
+	Trace func(parent, name string, attributes ...string) (traceparent string, end func(failure string, attributes ...string))
 	// Logger gets one line for what an operator should know.
 	Logger *slog.Logger
 	// Hook is called at every boundary between effects; nil in production.

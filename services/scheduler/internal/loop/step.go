@@ -52,7 +52,7 @@ func (p *Partition) catchUp(ctx context.Context, j *job) error {
 		return p.load(ctx, j)
 	}
 	news := j.news
-	j.news = j.news[:0]
+	j.news = nil
 	for i := range news {
 		if err := p.apply(ctx, j, &news[i]); err != nil {
 			return err
@@ -149,7 +149,8 @@ func (p *Partition) begin(j *job, e *events.Event) error {
 		}}
 	}
 	j.state = state
-	j.request, _ = e.Data.(*events.JobRequested)
+	p.facts.keep(e)
+	j.trace = e.Trace
 	j.change(p.now)
 	return nil
 }

@@ -24,11 +24,13 @@ func (p *Partition) work(ctx context.Context, j *job, cmd *graph.Command) (event
 		return events.Message{}, err
 	}
 	id := runID(j.id, "subjob.issued", cmd.SubJob, cmd.Run)
+	header := events.Header(events.HeaderSpec, "1.0", events.HeaderID, id, events.HeaderSource, source,
+		events.HeaderType, workType, events.HeaderMsgID, id)
+	if parent := j.cause(); parent != "" {
+		header[events.HeaderTrace] = []string{parent}
+	}
 	return events.Message{
-		Subject: p.Names.WorkFor(cmd.Order.Pool, cmd.Order.Expert, j.id, cmd.SubJob, cmd.Run),
-		Header: events.Header(events.HeaderSpec, "1.0", events.HeaderID, id, events.HeaderSource, source,
-			events.HeaderType, workType, events.HeaderMsgID, id),
-		Body: body,
+		Subject: p.Names.WorkFor(cmd.Order.Pool, cmd.Order.Expert, j.id, cmd.SubJob, cmd.Run), Header: header, Body: body,
 	}, nil
 }
 
@@ -75,18 +77,16 @@ func reportID(job, subjob string, run int) string {
 
 // requested is what was asked for.
 func (p *Partition) requested(ctx context.Context, j *job) (*events.JobRequested, error) {
-	if j.request != nil {
-		return j.request, nil
-	}
-	e, err := p.eventAt(ctx, j.id, j.state.RequestSeq)
+	seq := j.state.RequestSeq
+	f, err := p.recallFact(ctx, j.id, seq)
 	if err != nil {
 		return nil, err
 	}
-	r, ok := e.Data.(*events.JobRequested)
+	r, ok := f.data.(*events.JobRequested)
 	if !ok {
-		return nil, unreadable(e.Seq, "job.requested")
+		return nil, unreadable(seq, "job.requested")
 	}
-	j.request = r
+	j.trace = f.trace
 	return r, nil
 }
 

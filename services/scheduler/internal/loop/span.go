@@ -1,0 +1,53 @@
+package loop
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/jobgraph/jobgraph/pkg/graph"
+)
+
+// span is what is told of one round of commands of one job. The zero value is none.
+type span struct {
+	traceparent string
+	end         func(failure string, attributes ...string)
+}
+
+// cause is the traceparent of whatever the job causes now.
+func (j *job) cause() string {
+	if j.step.traceparent != "" {
+		return j.step.traceparent
+	}
+	return j.trace
+}
+
+// beginStep begins the span of a round of commands, under the span in which the job was admitted.
+func (p *Partition) beginStep(ctx context.Context, j *job, commands []graph.Command) {
+	if _, err := p.requested(ctx, j); err != nil {
+		return // Whoever needs the request meets the same error, and acts on it.
+	}
+	work := 0
+	for i := range commands {
+		if commands[i].Kind == graph.RunSubJob {
+			work++
+		}
+	}
+	j.step.traceparent, j.step.end = p.Trace(j.trace, "step", "job", j.id, "seq", strconv.FormatUint(j.state.Seq, 10),
+		"status", string(j.state.Status), "commands", strconv.Itoa(len(commands)), "work", strconv.Itoa(work))
+}
+
+// endSteps ends the spans of a round.
+func endSteps(list []*job, round []sending) {
+	for i := range round {
+		if s := &round[i]; s.err != nil && !isConflict(s.err) && s.job.step.end != nil {
+			s.job.step.end(s.err.Error())
+			s.job.step = span{}
+		}
+	}
+	for _, j := range list {
+		if j.step.end != nil {
+			j.step.end("")
+			j.step = span{}
+		}
+	}
+}
