@@ -40,6 +40,7 @@ type stack struct {
 	ports    map[*process]string
 	bus      *client.Client
 	gates    []*os.File
+	more     []string // Variables for services, beside those of env.
 }
 
 // empty makes the folder of a stack in which nothing runs yet, and chooses the port of its bus.
@@ -142,7 +143,7 @@ func (s *stack) add(program string, args ...string) *process {
 	name := fmt.Sprintf("%s-%d", program, len(s.services)+1)
 	p := &process{
 		t: s.t, name: name, program: program, args: args, log: filepath.Join(s.dir, name+".log"),
-		env: append(s.env(), "JOBGRAPH_HTTP_ADDR=127.0.0.1:"+port, "JOBGRAPH_DRAIN_TIMEOUT=5s"),
+		env: append(append(s.env(), s.more...), "JOBGRAPH_HTTP_ADDR=127.0.0.1:"+port, "JOBGRAPH_DRAIN_TIMEOUT=5s"),
 	}
 	s.services = append(s.services, p)
 	s.ports[p] = port
