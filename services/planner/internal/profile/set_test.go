@@ -170,6 +170,8 @@ func TestAUsersFilesReplaceTheBuiltInOnes(t *testing.T) {
 	}
 }
 
+// proves C-T9
+// proves C-T11
 func TestEveryFaultOfEveryFileIsToldWithItsPlace(t *testing.T) {
 	dir := fstest.MapFS{
 		"profiles/bad.yaml": {Data: []byte(`version: 2

@@ -143,7 +143,9 @@ func (s *Session) accept(p *events.Plan, warnings events.Faults) {
 	if p.Title == "" {
 		p.Title = s.state.Title
 	}
-	s.state.Title = p.Title
+	if s.state.Title == "" { // A conversation is named once.
+		s.state.Title = p.Title
+	}
 	s.state.Plan, s.state.Warnings, s.state.Faults, s.state.Attempt = p, warnings, nil, 0
 }
 

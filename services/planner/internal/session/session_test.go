@@ -12,7 +12,7 @@ func TestASentenceBecomesAPlan(t *testing.T) {
 	k.owes(Call, "triage/1").says(handOn)
 	k.owes(Call, "draft/1").says("Here you are:\n```json\n" + goodOne + "\n```")
 	e := k.end(events.KindGraphCreated)
-	if len(e.Plan.SubJobs) != 1 || e.Plan.SubJobs[0].Expert != "design" || e.Title != "T" || e.Calls != 2 || e.Rounds != 1 {
+	if len(e.Plan.SubJobs) != 1 || e.Plan.SubJobs[0].Expert != "design" || e.Title != "A title" || e.Plan.Title != "T" || e.Calls != 2 || e.Rounds != 1 {
 		t.Errorf("%+v", e)
 	}
 	if got, want := k.stages(), "begin:whole triage:handed on draft:valid"; got != want {
