@@ -8,6 +8,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/embed"
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
@@ -65,5 +66,31 @@ func publish(ts *testscript.TestScript, neg bool, args []string) {
 	c, ctx, done := connect(ts)
 	defer done()
 	_, err := c.Bus().Publish(ctx, events.Message{Subject: args[0], Body: []byte(args[1])}, bus.Expect{})
+	ts.Check(err)
+}
+
+// bare starts a bus without services.
+func bare(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 0 {
+		ts.Fatalf("usage: bus")
+	}
+	server, err := embed.Start(embed.Settings{Listen: "127.0.0.1:0"})
+	ts.Check(err)
+	ts.Defer(func() { ts.Check(server.Stop()) })
+	ts.Setenv("NATS_URL", server.URL())
+}
+
+func admitted(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: admitted JOB GOAL")
+	}
+	c, ctx, done := connect(ts)
+	defer done()
+	m, err := events.Encode(c.Names(), events.Event{
+		Kind: events.KindJobRequested, ID: args[0] + "/test", Job: args[0], Source: "test",
+		Data: &events.JobRequested{Request: events.Request{ID: args[0], Goal: args[1]}, Rules: events.Rules{Version: events.RulesVersion}},
+	})
+	ts.Check(err)
+	_, err = c.Bus().Publish(ctx, m, bus.ExpectNone())
 	ts.Check(err)
 }

@@ -299,3 +299,104 @@ func TestAQuarantinedJobCanBeDeleted(t *testing.T) {
 		t.Errorf("its log: %v", err)
 	}
 }
+
+func TestAJobIsInTheListAsSoonAsItIsAdmitted(t *testing.T) {
+	c := connect(t)
+	state(t, c, requested("j1", "x"))
+	list, err := c.List(t.Context(), client.Query{})
+	if err != nil || len(list) != 1 || list[0].ID != "j1" || list[0].Status != events.Created || list[0].Goal != "x" || len(list[0].Raw) == 0 {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	if _, err := c.Bus().State().Put(t.Context(), "j1", []byte(`{"id":"j1","status":"RUNNING"}`), 0); err != nil {
+		t.Fatal(err)
+	}
+	list, err = c.List(t.Context(), client.Query{})
+	if err != nil || len(list) != 1 || list[0].Status != events.Running {
+		t.Fatalf("once it is saved: %+v, %v", list, err)
+	}
+}
+
+func TestATakenIDIsToldWithoutAScheduler(t *testing.T) {
+	c := connect(t)
+	state(t, c, requested("j1", "x"))
+	if _, err := c.Submit(t.Context(), events.Request{ID: "j1", Goal: "y"}); !errors.Is(err, client.ErrConflict) {
+		t.Errorf("other content: %v", err)
+	}
+	if r, err := c.Ask(t.Context(), events.Request{ID: "j1", Goal: "x"}); err != nil || !r.Admitted {
+		t.Errorf("the same again: %+v, %v", r, err)
+	}
+	if r, err := c.Ask(t.Context(), events.Request{ID: "j2", Goal: "x"}); err != nil || r.Admitted || r.JobID != "j2" {
+		t.Errorf("a new one: %+v, %v", r, err)
+	}
+}
+
+// quarantined makes a job that the scheduler has left alone while a run of it was at work and another one waited.
+func quarantined(t *testing.T, c *client.Client) {
+	t.Helper()
+	state(t, c, requested("j", "g"))
+	work := events.Message{Subject: c.Names().WorkFor("default", "x", "j", "b", 1), Body: []byte("{}")}
+	if _, err := c.Bus().Publish(t.Context(), work, bus.Expect{}); err != nil {
+		t.Fatal(err)
+	}
+	text := `{"id":"j","status":"RUNNING","quarantined":{"code":"must_understand","message":"unknown","hint":"upgrade"},` +
+		`"subjobs":[{"id":"a","status":"RUNNING","run":2},{"id":"b","status":"READY","run":1},{"id":"c","status":"FINISHED","run":1}]}`
+	if _, err := c.Bus().State().Put(t.Context(), "j", []byte(text), 0); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestStopOfAQuarantinedJobEndsItsWorkAndSaysWhy(t *testing.T) {
+	c := connect(t)
+	quarantined(t, c)
+	told := make(chan string, 1)
+	stop, err := c.Bus().SubscribeCore(c.Names().Cancel("j", ""), func(_ string, body []byte) { told <- string(body) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+	err = c.Stop(t.Context(), "j", events.StopRequested{Reason: "enough"})
+	var fault *events.Fault
+	if !errors.Is(err, client.ErrQuarantined) || !errors.As(err, &fault) || !strings.Contains(fault.Message, "since 20") || !strings.Contains(fault.Hint, "dlq retry j") {
+		t.Errorf("got %v", err)
+	}
+	if got := <-told; got != `{"reason":"enough"}` {
+		t.Errorf("workers are told %s", got)
+	}
+	if _, err := c.Bus().LastOn(t.Context(), c.Names().Work, c.Names().JobWork("j")); !errors.Is(err, bus.ErrNotFound) {
+		t.Errorf("its work: %v", err)
+	}
+	closed := map[string]int{}
+	for _, subjob := range []string{"a", "b", "c"} {
+		entries, _, err := c.Bus().Journal("j", subjob).Read(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			if e.Type == events.JournalClosed {
+				closed[subjob] = e.Run
+			}
+		}
+	}
+	if diff := cmp.Diff(map[string]int{"a": 2, "b": 1}, closed); diff != "" {
+		t.Errorf("closed runs (-want +got):\n%s", diff)
+	}
+}
+
+func TestStopOfAQuarantinedJobThatCanEndWaitsForItsEnd(t *testing.T) {
+	c := connect(t)
+	quarantined(t, c)
+	ended := make(chan error, 1)
+	go func() { ended <- c.Stop(t.Context(), "j", events.StopRequested{}) }()
+	for e, err := range c.Watch(t.Context(), "j", 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Kind == events.KindStopRequested {
+			break
+		}
+	}
+	state(t, c, events.Event{Kind: events.KindJobStopped, Job: "j", Data: &events.JobEnded{JobMoved: events.JobMoved{Status: events.Stopped}}})
+	if err := <-ended; err != nil {
+		t.Errorf("got %v", err)
+	}
+}

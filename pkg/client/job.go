@@ -159,6 +159,7 @@ func (c *Client) List(ctx context.Context, q Query) ([]*Job, error) {
 		return nil, err
 	}
 	var list []*Job
+	known := map[string]bool{}
 	for _, e := range entries {
 		if strings.Contains(e.Key, ".") { // A part of a state that is kept in several keys.
 			continue
@@ -167,6 +168,16 @@ func (c *Client) List(ctx context.Context, q Query) ([]*Job, error) {
 		if err != nil {
 			continue // Not ours to repair; the scheduler folds it again.
 		}
+		known[j.ID] = true
+		if q.wants(j) {
+			list = append(list, j)
+		}
+	}
+	fresh, err := c.fresh(ctx, known)
+	if err != nil {
+		return nil, err
+	}
+	for _, j := range fresh {
 		if q.wants(j) {
 			list = append(list, j)
 		}
@@ -178,6 +189,50 @@ func (c *Client) List(ctx context.Context, q Query) ([]*Job, error) {
 		return strings.Compare(a.ID, b.ID)
 	})
 	return list, nil
+}
+
+// recent is how many of the log's last messages are searched for jobs that no scheduler has saved yet.
+const recent = 5_000
+
+// fresh gives the jobs that were admitted a moment ago and have no saved state yet: whoever submits one finds it in the list.
+func (c *Client) fresh(ctx context.Context, known map[string]bool) ([]*Job, error) {
+	n := c.Names()
+	last, err := c.bus.LastOn(ctx, n.Log, n.AllEvents())
+	if errors.Is(err, bus.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var list []*Job
+	for e, err := range c.bus.Requested(ctx, max(last.Seq, recent)-recent+1, last.Seq) {
+		if err != nil {
+			return nil, err
+		}
+		asked, ok := e.Data.(*events.JobRequested)
+		if !ok || known[e.Job] {
+			continue
+		}
+		known[e.Job] = true
+		j, err := begun(&e, &asked.Request)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, j)
+	}
+	return list, nil
+}
+
+// begun is a job of which only the request is known, as its saved state will begin.
+func begun(e *events.Event, r *events.Request) (*Job, error) {
+	text, err := json.Marshal(map[string]any{
+		"id": e.Job, "status": events.Created, "goal": r.Goal, "profile": r.Profile, "session": r.Session, "user": r.User,
+		"labels": r.Labels, "seq": e.Seq, "created": e.Time, "changed": e.Time,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("job %s: %w", e.Job, err)
+	}
+	return decodeJob(bus.Entry{Key: e.Job, Value: text, Time: e.Time})
 }
 
 // IDs gives the ids of all jobs with a saved state, sorted.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"time"
 
 	"github.com/google/uuid"
@@ -29,37 +30,91 @@ func NewID() (string, error) {
 // left in the durable queue and admitted later. Errors: events.Faults with everything that is wrong with the request,
 // ErrConflict for an id that is taken by another request, and those of the bus.
 func (c *Client) Submit(ctx context.Context, r events.Request) (string, error) {
+	receipt, err := c.Ask(ctx, r)
+	return receipt.JobID, err
+}
+
+// Receipt is what is known of a request that was not refused.
+type Receipt struct {
+	// JobID is the job's id.
+	JobID string `json:"job_id"`
+	// Admitted is true when the job is in the log. Otherwise nobody has read the request yet: it waits in the durable queue,
+	// and may still be refused.
+	Admitted bool `json:"admitted"`
+}
+
+// Ask is Submit with what is known of the request afterwards.
+func (c *Client) Ask(ctx context.Context, r events.Request) (Receipt, error) {
 	if faults := r.Validate(); len(faults) > 0 {
-		return "", faults
+		return Receipt{}, faults
 	}
 	if r.ID == "" {
 		id, err := NewID()
 		if err != nil {
-			return "", err
+			return Receipt{}, err
 		}
 		r.ID = id
 	}
+	receipt := Receipt{JobID: r.ID}
 	if err := c.offload(ctx, &r); err != nil {
-		return r.ID, err
+		return receipt, err
 	}
 	body, err := json.Marshal(r)
 	if err != nil {
-		return r.ID, fmt.Errorf("submit: %w", err)
+		return receipt, fmt.Errorf("submit: %w", err)
 	}
 	if len(body) > bus.MaxMessage {
-		return r.ID, oversize(r, len(body))
+		return receipt, oversize(r, len(body))
 	}
 	answer, fault, err := c.bus.Request(ctx, c.Names().API("submit"), body)
 	switch {
 	case fault != nil && fault.Code != events.CodeUnavailable: // Then the queue keeps it until there is room.
-		return r.ID, refusal(answer, fault)
+		return receipt, refusal(answer, fault)
 	case fault != nil:
 	case err == nil:
-		return r.ID, nil
+		receipt.Admitted = true
+		return receipt, nil
 	case !errors.Is(err, bus.ErrUnavailable):
-		return r.ID, fmt.Errorf("submit: %w", err)
+		return receipt, fmt.Errorf("submit: %w", err)
 	}
-	return r.ID, c.enqueue(ctx, r.ID, body)
+	if there, err := c.taken(ctx, r.ID, body); there || err != nil {
+		receipt.Admitted = there && err == nil
+		return receipt, err
+	}
+	receipt.Admitted, err = c.enqueue(ctx, r.ID, body)
+	return receipt, err
+}
+
+// taken reports whether the job of a request is in the log already. With another request it is ErrConflict: nobody is there
+// to say so.
+func (c *Client) taken(ctx context.Context, id string, body []byte) (bool, error) {
+	for e, err := range c.bus.EventsOf(ctx, id, 0) {
+		if err != nil {
+			return false, fmt.Errorf("submit: %w", err)
+		}
+		first, ok := e.Data.(*events.JobRequested)
+		if !ok {
+			continue
+		}
+		text, err := json.Marshal(first.Request)
+		if err != nil {
+			return true, fmt.Errorf("submit: %w", err)
+		}
+		if same(text, body) {
+			return true, nil
+		}
+		return true, fmt.Errorf("%w: %w", ErrConflict, &events.Fault{
+			Code: events.CodeConflict, Field: "id", Message: "job " + id + " exists with other content",
+			Hint: "choose another id, leave it out, or `jobgraph get " + id + "`",
+		})
+	}
+	return false, nil
+}
+
+// same compares two JSON texts as values.
+func same(a, b []byte) bool {
+	var left, right any
+	return json.Unmarshal(a, &left) == nil && json.Unmarshal(b, &right) == nil && reflect.DeepEqual(left, right)
 }
 
 // offload moves what is large out of the request.
@@ -135,8 +190,9 @@ func roomless(err error) error {
 	})
 }
 
-// enqueue puts the request into the durable queue and waits a moment for a rejection; without one it stands.
-func (c *Client) enqueue(ctx context.Context, id string, body []byte) error {
+// enqueue puts the request into the durable queue and waits a moment for its admission or rejection; false means that nobody
+// has read it yet.
+func (c *Client) enqueue(ctx context.Context, id string, body []byte) (admitted bool, err error) {
 	rejected := make(chan events.Rejection, 1)
 	stop, err := c.bus.SubscribeCore(c.Names().Rejected(), func(_ string, text []byte) {
 		var r events.Rejection
@@ -148,12 +204,12 @@ func (c *Client) enqueue(ctx context.Context, id string, body []byte) error {
 		}
 	})
 	if err != nil {
-		return fmt.Errorf("submit: %w", err)
+		return false, fmt.Errorf("submit: %w", err)
 	}
 	defer stop()
 	m := events.Message{Subject: c.Names().Request(), Body: body, Header: map[string][]string{events.HeaderMsgID: {id}}}
 	if _, err := c.bus.Publish(ctx, m, bus.Expect{}); err != nil {
-		return fmt.Errorf("submit: %w", roomless(err))
+		return false, fmt.Errorf("submit: %w", roomless(err))
 	}
 	// The connection is ordered, but the queue is not read by us: the admission is seen in the log.
 	ctx, cancel := context.WithTimeout(ctx, admission)
@@ -172,9 +228,10 @@ func (c *Client) enqueue(ctx context.Context, id string, body []byte) error {
 	defer cancel()
 	select {
 	case r := <-rejected:
-		return refusal(nil, &r.Faults[0])
+		return false, refusal(nil, &r.Faults[0])
 	case <-seen:
+		return true, nil
 	case <-ctx.Done():
 	}
-	return nil
+	return false, nil
 }

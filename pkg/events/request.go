@@ -98,7 +98,7 @@ func (r *Request) assign(fields map[string]json.RawMessage) Faults {
 		}
 		target, ok := known[name]
 		if !ok {
-			faults = append(faults, Fault{Code: CodeUnknownField, Field: given, Message: fmt.Sprintf("unknown field %.80q", given), Hint: "known fields: " + strings.Join(sortedKeys(known), ", ")})
+			faults = append(faults, Fault{Code: CodeUnknownField, Field: given, Message: fmt.Sprintf("unknown field %.80q", given), Hint: "known fields: " + topLevel(known)})
 			continue
 		}
 		if err := strict(fields[given], target); err != nil {
@@ -106,6 +106,12 @@ func (r *Request) assign(fields map[string]json.RawMessage) Faults {
 		}
 	}
 	return faults
+}
+
+// topLevel lists the fields that stand in the request itself; aliases reach deeper ones.
+func topLevel(known map[string]any) string {
+	names := slices.DeleteFunc(sortedKeys(known), func(name string) bool { return strings.Contains(name, ".") })
+	return strings.Join(names, ", ")
 }
 
 func (r *Request) fields() map[string]any {

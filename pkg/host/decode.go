@@ -26,7 +26,7 @@ func (d *document) decode(root *yaml.Node, out any) error {
 		return fmt.Errorf("decode %s: the target must be a pointer, is %T", d.path, out)
 	}
 	d.walk(root, target.Type().Elem(), "")
-	if len(d.faults) > 0 {
+	if !d.fits() {
 		return d.sorted()
 	}
 	fresh := reflect.New(target.Type().Elem())
@@ -44,6 +44,11 @@ func (d *document) decode(root *yaml.Node, out any) error {
 	}
 	target.Elem().Set(fresh.Elem())
 	return nil
+}
+
+// fits reports whether the values can be read: unknown keys alone are no reason not to look at the others.
+func (d *document) fits() bool {
+	return !slices.ContainsFunc(d.faults, func(f Fault) bool { return f.Code != events.CodeUnknownField })
 }
 
 func (d *document) sorted() error {

@@ -1,5 +1,34 @@
 package host
 
+import (
+	"slices"
+	"strings"
+)
+
+// Near gives up to three names that begin as one that was not found, or differ little from it, the likeliest first.
+func Near(name string, names []string) []string {
+	type scored struct {
+		name string
+		d    int
+	}
+	var list []scored
+	for _, other := range names {
+		d := distance(name, other)
+		if len(name) >= 4 && strings.HasPrefix(other, name) {
+			d = 0
+		}
+		if d <= max(2, len(name)/4) {
+			list = append(list, scored{other, d})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b scored) int { return a.d - b.d })
+	var best []string
+	for _, s := range list[:min(3, len(list))] {
+		best = append(best, s.name)
+	}
+	return best
+}
+
 // nearest is the candidate that differs least from a mistyped name, empty when none is close.
 func nearest(name string, candidates []string) string {
 	best, least := "", max(2, len(name)/3)+1

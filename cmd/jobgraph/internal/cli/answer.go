@@ -64,6 +64,11 @@ func (a *app) answer(job, request string, build func(q question) (any, error)) e
 			return err
 		}
 		q, err := choose(questions(h), t.job, request)
+		if err != nil && request != "" && made(h, request) == nil {
+			return fmt.Errorf("%w: %w", bus.ErrConflict, &events.Fault{
+				Code: events.CodeConflict, Field: "request", Message: "request " + request + " is closed already", Hint: "jobgraph events " + t.job + " shows by whom",
+			})
+		}
 		if err != nil {
 			return err
 		}
@@ -98,7 +103,9 @@ func choose(open []question, job, request string) (question, error) {
 		return question{}, usageError{fmt.Errorf("job %s asks %d things, name one: %s", job, len(open), strings.Join(ids, ", "))}
 	}
 	if request == "" {
-		return question{}, notFound("request", "of job "+job, nil)
+		return question{}, fmt.Errorf("%w: %w", bus.ErrNotFound, &events.Fault{
+			Code: events.CodeNotFound, Field: "request", Message: "job " + job + " asks for nothing", Hint: "jobgraph why " + job,
+		})
 	}
 	return question{}, notFound("request", request, ids)
 }
@@ -207,14 +214,46 @@ func (a *app) inputsCommand() *cobra.Command {
 		Use: "cancel ID REQUEST", Short: "Close a request without an answer", Args: cobra.ExactArgs(2),
 		RunE: func(_ *cobra.Command, args []string) error {
 			return a.with(func(ctx context.Context, c *client.Client) error {
-				if _, err := c.Head(ctx, args[0]); err != nil {
-					return a.missing(ctx, c, args[0], err)
-				}
-				return c.CancelInput(ctx, args[0], args[1], "cli")
+				return a.cancelInput(ctx, c, args[0], args[1])
 			})
 		},
 	})
 	return c
+}
+
+// cancelInput closes a request without an answer. One that was never made is not found: closing it would shut the door on
+// whoever makes it later.
+func (a *app) cancelInput(ctx context.Context, c *client.Client, job, request string) error {
+	t, err := parseTarget(job)
+	if err != nil {
+		return err
+	}
+	h, err := a.load(ctx, c, target{job: t.job})
+	if err != nil {
+		return err
+	}
+	if err := made(h, request); err != nil {
+		return err
+	}
+	if err := c.CancelInput(ctx, t.job, request, "cli"); err != nil {
+		return err
+	}
+	a.note("%s is closed without an answer", request)
+	if a.machine() {
+		return render.Value(a.sys.Stdout, a.output, map[string]string{"job_id": t.job, "request": request})
+	}
+	return nil
+}
+
+// made is an error for a request that a job never made, with those that are open.
+func made(h *history.History, request string) error {
+	for _, e := range h.Events {
+		if asked, ok := e.Data.(*events.InputRequested); ok && asked.Request == request {
+			return nil
+		}
+	}
+	_, err := choose(questions(h), h.Job.ID, request)
+	return err
 }
 
 func (a *app) inputs(ctx context.Context, c *client.Client, ids []string) error {

@@ -255,10 +255,15 @@ func (a *app) readEdit(file string) (json.RawMessage, error) {
 	d := json.NewDecoder(strings.NewReader(string(body)))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&edit); err != nil {
-		return nil, usageError{&events.Fault{
+		f := &events.Fault{
 			Code: events.CodeInvalid, Field: file, Message: "no edit", Cause: err.Error(),
 			Hint: "write an object with some of goal, context, completion_criteria, thinking, expert, pool, pure, timeout",
-		}}
+		}
+		if strings.Contains(f.Cause, `"inputs"`) {
+			f.Message = "inputs cannot be edited: they belong to the job as it was asked for"
+			f.Hint += "; for other inputs submit the job again, or say in goal or context what is different"
+		}
+		return nil, usageError{f}
 	}
 	return body, nil
 }

@@ -188,7 +188,11 @@ func (a *app) writeDiagnosis(d *diagnosis) error {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "server    nats-server %s at %s, API level %d\n", d.Server.Version, d.Server.URL, d.Server.APILevel)
-	fmt.Fprintf(&b, "sync      %s\n", d.Sync)
+	sync := d.Sync
+	if sync == "unknown" {
+		sync += ": a server tells clients nothing of it; ask its monitoring port with --monitor http://HOST:8222"
+	}
+	fmt.Fprintf(&b, "sync      %s\n", sync)
 	fmt.Fprintf(&b, "at risk   %s\n", d.Loss)
 	for _, s := range d.Streams {
 		fmt.Fprintf(&b, "stream    %-18s %d messages, %d bytes, %d copies\n", s.Name, s.Messages, s.Bytes, s.Replicas)

@@ -12,6 +12,7 @@ import (
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/render"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/host"
 	runner "github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
 
@@ -95,7 +96,7 @@ func (a *app) card(ctx context.Context, c *client.Client, name string) (events.C
 		}
 		ids = append(ids, card.ID)
 	}
-	return events.Card{}, notFound("expert", name, like(strings.ToLower(name), ids))
+	return events.Card{}, notFound("expert", name, host.Near(strings.ToLower(name), ids))
 }
 
 // expertTestCommand runs one SubJob of an expert, and nothing else.

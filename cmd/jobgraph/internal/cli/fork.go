@@ -29,9 +29,9 @@ func (a *app) forkCommand() *cobra.Command {
 				return err
 			}
 			return a.with(func(ctx context.Context, c *client.Client) error {
-				h, err := history.Load(ctx, c, t.job, at)
+				h, err := a.moment(ctx, c, t.job, at)
 				if err != nil {
-					return a.missing(ctx, c, t.job, err)
+					return err
 				}
 				return a.fork(ctx, c, h, id)
 			})
@@ -40,6 +40,18 @@ func (a *app) forkCommand() *cobra.Command {
 	c.Flags().Uint64Var(&at, "at-seq", 0, "the moment, as a sequence of the log; 0 for now")
 	c.Flags().StringVar(&id, "id", "", "the new job's id; made up when not given")
 	return c
+}
+
+// moment folds a job up to a sequence of its log, 0 for all of it.
+func (a *app) moment(ctx context.Context, c *client.Client, job string, at uint64) (*history.History, error) {
+	h, err := a.look(ctx, c, target{job: job})
+	if err != nil || at == 0 {
+		return h, err
+	}
+	if first, last := h.Events[0].Seq, h.Events[len(h.Events)-1].Seq; at < first || at > last {
+		return nil, usageError{fmt.Errorf("--at-seq %d: job %s begins at sequence %d and stands at %d", at, job, first, last)}
+	}
+	return history.Load(ctx, c, job, at)
 }
 
 func (a *app) fork(ctx context.Context, c *client.Client, h *history.History, id string) error {

@@ -9,7 +9,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/client"
 )
 
-// silence is how long a command waits for a job to move before it looks whether anybody is there to move it.
+// silence is how long a command waits for a job to move before it looks whether anybody is there to move it. At --timeout
+// it looks, too.
 const silence = 3 * time.Second
 
 // mindful tells a person who has waited for a while that no scheduler answers, if that is so. stop ends the look and waits
@@ -24,10 +25,13 @@ func (a *app) mindful(ctx context.Context, c *client.Client) (stop func()) {
 		select {
 		case <-timer.C:
 		case <-ctx.Done():
-			return
+			if !errors.Is(context.Cause(a.soft), errTimeout) {
+				return
+			}
 		}
-		_, _, err := c.Bus().Request(ctx, c.Names().API("list"), []byte(`{"limit":1}`))
-		if errors.Is(err, bus.ErrUnavailable) && ctx.Err() == nil {
+		probe, end := context.WithTimeout(a.hard, silence)
+		defer end()
+		if _, _, err := c.Bus().Request(probe, c.Names().API("list"), []byte(`{"limit":1}`)); errors.Is(err, bus.ErrUnavailable) {
 			a.note("no scheduler answers on %s: nothing moves until one is there (jobgraph up, or the scheduler service); what was asked for is kept, Ctrl-C or --timeout ends only this wait", c.Names().API("list"))
 		}
 	}()

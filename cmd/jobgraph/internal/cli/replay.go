@@ -40,6 +40,9 @@ func (a *app) replayCommand() *cobra.Command {
 			if f.speed < 0 {
 				return usageError{fmt.Errorf("--speed %g: must not be negative", f.speed)}
 			}
+			if err := a.elsewhere(f.publish); err != nil {
+				return err
+			}
 			return a.replay(args[0], &f)
 		},
 	}
@@ -49,6 +52,20 @@ func (a *app) replayCommand() *cobra.Command {
 	c.Flags().BoolVar(&f.diff, "diff", false, "compare the fold with the saved state; exit 1 when they differ")
 	c.Flags().StringVar(&f.publish, "publish", "", "send the recorded messages again, below this subject instead of their first word, for a service under debug")
 	return c
+}
+
+// elsewhere refuses to publish where a living Jobgraph would take the messages for its own.
+func (a *app) elsewhere(subject string) error {
+	prefix := events.NewNames(a.settings.Prefix).Prefix()
+	first, _, _ := strings.Cut(subject, ".")
+	switch {
+	case subject == "":
+	case first == prefix:
+		return usageError{fmt.Errorf("--publish %q: everything below %q is live: name another first word, and let the service under debug read it with --prefix", subject, prefix)}
+	case strings.ContainsAny(subject, "*> \t") || strings.HasPrefix(first, "$") || strings.Contains("."+subject+".", ".."):
+		return usageError{fmt.Errorf("--publish %q: write a subject without wildcards", subject)}
+	}
+	return nil
 }
 
 // replay folds a file or a job on the bus. The bus is only reached when it is needed.
@@ -85,6 +102,9 @@ func (a *app) recorded(ctx context.Context, c *client.Client, arg string, file b
 }
 
 func (a *app) replayExport(ctx context.Context, c *client.Client, x *client.Export, f *replayFlags) error {
+	if first := x.Records[0].Seq; f.until > 0 && f.until < first {
+		return usageError{fmt.Errorf("--until-seq %d: job %s begins at sequence %d and stands at %d", f.until, x.Job, first, x.Records[len(x.Records)-1].Seq)}
+	}
 	if f.diff {
 		return a.replayDiff(x, f.until)
 	}

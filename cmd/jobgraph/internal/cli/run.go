@@ -68,14 +68,17 @@ func (a *app) submitCommand() *cobra.Command {
 				return err
 			}
 			return a.with(func(ctx context.Context, c *client.Client) error {
-				id, err := c.Submit(ctx, r)
+				receipt, err := c.Ask(ctx, r)
 				if err != nil {
 					return err
 				}
-				if a.machine() {
-					return render.Value(a.sys.Stdout, a.output, map[string]string{"job_id": id})
+				if !receipt.Admitted {
+					a.note("no scheduler has confirmed it yet: the request waits in its queue, and may still be refused when one reads it")
 				}
-				return a.printf("%s\n", id)
+				if a.machine() {
+					return render.Value(a.sys.Stdout, a.output, receipt)
+				}
+				return a.printf("%s\n", receipt.JobID)
 			})
 		},
 	}

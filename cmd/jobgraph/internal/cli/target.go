@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/host"
 )
 
 // target is a job, or one SubJob of it: ID or ID/SUBJOB.
@@ -71,7 +71,7 @@ func (a *app) look(ctx context.Context, c *client.Client, t target) (*history.Hi
 		}
 		ids = append(ids, n.ID)
 	}
-	return nil, notFound("subjob", t.subjob, like(t.subjob, ids))
+	return nil, notFound("subjob", t.subjob, host.Near(t.subjob, ids))
 }
 
 // patience is how long a job is given to be put in quarantine after somebody has seen an event that he does not understand.
@@ -118,7 +118,7 @@ func (a *app) unknownJob(ctx context.Context, c *client.Client, job string) erro
 	if err != nil || len(ids) > nearJobs {
 		ids = nil
 	}
-	return notFound("job", job, like(job, ids))
+	return notFound("job", job, host.Near(job, ids))
 }
 
 func notFound(what, id string, like []string) error {
@@ -129,51 +129,6 @@ func notFound(what, id string, like []string) error {
 	return fmt.Errorf("%w: %w", bus.ErrNotFound, events.Faults{f})
 }
 
-// like gives up to three ids that begin or sound as the one that was not found.
-func like(id string, ids []string) []string {
-	type scored struct {
-		id string
-		d  int
-	}
-	var list []scored
-	for _, other := range ids {
-		d := distance(id, other)
-		if len(id) >= 4 && strings.HasPrefix(other, id) {
-			d = 0
-		}
-		if d <= max(2, len(id)/4) {
-			list = append(list, scored{other, d})
-		}
-	}
-	slices.SortStableFunc(list, func(a, b scored) int { return a.d - b.d })
-	var best []string
-	for _, s := range list[:min(3, len(list))] {
-		best = append(best, s.id)
-	}
-	return best
-}
-
-// distance counts the bytes to insert, delete or exchange to make b of a.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
-}
-
 // with connects, does something and closes.
 func (a *app) with(do func(ctx context.Context, c *client.Client) error) error {
 	c, err := a.connect()
@@ -181,5 +136,25 @@ func (a *app) with(do func(ctx context.Context, c *client.Client) error) error {
 		return err
 	}
 	defer c.Close()
-	return do(a.soft, c)
+	err = do(a.soft, c)
+	if code := exitCode(a.soft, err); code == ExitNotFound || code == ExitUnavailable {
+		return a.homeless(c, err)
+	}
+	return err
+}
+
+// homeless says so when what was not found is Jobgraph itself.
+func (a *app) homeless(c *client.Client, err error) error {
+	n := c.Names()
+	if _, infoErr := c.Bus().StreamInfo(a.soft, n.Log); !errors.Is(infoErr, bus.ErrNotFound) {
+		return err
+	}
+	flag := ""
+	if n.Prefix() != events.DefaultPrefix {
+		flag = "--prefix " + n.Prefix() + " "
+	}
+	return fmt.Errorf("%w: %w", bus.ErrUnavailable, &events.Fault{
+		Code: events.CodeUnavailable, Message: fmt.Sprintf("this bus has no Jobgraph under prefix %q", n.Prefix()), Cause: "stream " + n.Log + " does not exist",
+		Hint: "`jobgraph " + flag + "init` makes one; or name another bus with --server or NATS_URL, or another --prefix",
+	})
 }
