@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -24,6 +25,8 @@ type form struct {
 	AnyOf      []form          `json:"anyOf"`
 	OneOf      []form          `json:"oneOf"`
 	AllOf      []form          `json:"allOf"`
+	Others     json.RawMessage `json:"additionalProperties"`
+	MinFields  int             `json:"minProperties"`
 	Defs       map[string]form `json:"$defs"`
 	Old        map[string]form `json:"definitions"`
 }
@@ -60,7 +63,7 @@ func (f filler) value(part form, name string, n, depth int) any {
 	case part.Const != nil:
 		return part.Const
 	case len(part.Enum) > 0:
-		return part.Enum[0]
+		return choose(part.Enum)
 	case part.Default != nil:
 		return part.Default
 	}
@@ -82,9 +85,21 @@ func (f filler) value(part form, name string, n, depth int) any {
 }
 
 // yes are the properties that are true: those without which a plan is a question or a refusal.
-var yes = map[string]bool{"adequate": true, "has_enough_context": true, "accepted": true, "ok": true, "success": true}
+var yes = map[string]bool{"adequate": true, "accepted": true, "ok": true, "success": true}
 
-// resolve follows references and takes the first of several forms that is not null.
+// onward are the choices by which work goes on instead of being answered, refused or asked about.
+var onward = []any{"hand_on", "plan", "accept"}
+
+func choose(options []any) any {
+	for _, option := range options {
+		if slices.Contains(onward, option) {
+			return option
+		}
+	}
+	return options[0]
+}
+
+// resolve follows references and takes the first of several forms; what may be left empty is.
 func (f filler) resolve(part form, depth int) form {
 	for range maxNesting - min(depth, maxNesting) {
 		switch {
@@ -99,9 +114,9 @@ func (f filler) resolve(part form, depth int) form {
 			}
 			part = next
 		case len(part.AnyOf) > 0:
-			part = notNull(part.AnyOf)
+			part = mayBeNull(part.AnyOf)
 		case len(part.OneOf) > 0:
-			part = notNull(part.OneOf)
+			part = mayBeNull(part.OneOf)
 		case len(part.AllOf) > 0:
 			part = part.AllOf[0]
 		default:
@@ -111,9 +126,9 @@ func (f filler) resolve(part form, depth int) form {
 	return part
 }
 
-func notNull(forms []form) form {
+func mayBeNull(forms []form) form {
 	for _, part := range forms {
-		if kind(part) != "null" {
+		if kind(part) == "null" {
 			return part
 		}
 	}
@@ -153,6 +168,12 @@ func (f filler) object(part form, n, depth int) object {
 	}
 	for _, name := range names {
 		made[name] = f.value(part.Properties[name], name, n, depth+1)
+	}
+	var others form
+	if len(made) < part.MinFields && json.Unmarshal(part.Others, &others) == nil {
+		for i := len(made); i < part.MinFields; i++ {
+			made["subtask_"+strconv.Itoa(i+1)] = f.value(others, "", i, depth+1)
+		}
 	}
 	return made
 }

@@ -38,13 +38,20 @@ func (Planner) Respond(q Question) (Answer, error) {
 	return Answer{Text: "Scripted answer to: " + goal}, nil
 }
 
-// goalOf is what the last user's turn asks for: its first line, at most 200 letters.
+// goalOf is what the last user's turn asks for: the line behind one that announces a request, else its first line; at most
+// 200 letters.
 func goalOf(q Question) string {
-	goal, _, _ := strings.Cut(strings.TrimSpace(q.Last("user")), "\n")
+	lines := strings.Split(strings.TrimSpace(q.Last("user")), "\n")
+	goal := lines[0]
+	for i, line := range lines[:len(lines)-1] {
+		if line = strings.TrimSpace(line); strings.HasSuffix(line, "request:") || strings.HasSuffix(line, "请求：") {
+			goal = lines[i+1]
+		}
+	}
 	if letters := []rune(goal); len(letters) > 200 {
 		goal = string(letters[:200])
 	}
-	return cmp.Or(goal, "nothing")
+	return cmp.Or(strings.TrimSpace(goal), "nothing")
 }
 
 // forced is the tool that must be called, "" when none must.
