@@ -4,8 +4,6 @@ package endtoend
 
 import (
 	"encoding/json"
-	"errors"
-	"sync"
 	"testing"
 	"time"
 
@@ -50,10 +48,16 @@ func scenes() []scene {
 		}
 		return plan(changed...)
 	}
+	pure := append([]events.SubJob(nil), diamond...)
+	for i := range pure {
+		pure[i].Expert = "pure"
+	}
+	pure[1].Goal = "slow:"
 	quick := events.Limits{RetryDelay: ms(20)}
 	return []scene{
 		{name: "chain", request: events.Request{Plan: plan(step("a", "gen:"), step("b", "double:", "a"), step("c", "sum:", "b"))}, end: events.Finished},
 		{name: "diamond", request: events.Request{Plan: plan(diamond...)}, end: events.Finished},
+		{name: "pure", request: events.Request{Plan: plan(pure...)}, end: events.Finished},
 		{name: "fan", request: events.Request{Plan: plan(fan...)}, end: events.Finished},
 		{name: "execution error", request: events.Request{Plan: with("b", "fail:1"), Limits: quick}, end: events.Finished},
 		{name: "failure", request: events.Request{Plan: with("b", "fail:9"), Limits: quick}, end: events.Failed, loose: true},
@@ -96,20 +100,21 @@ func TestCrashSweep(t *testing.T) {
 }
 
 func (c *scene) sweep(t *testing.T, victim string) {
-	want, points := c.play(t, victim, 0)
-	kinds := map[string]int{}
-	for k := 1; k <= len(points); k++ {
-		got, reached := c.play(t, victim, k)
-		if len(reached) >= k {
-			kinds[reached[k-1]]++
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Fatalf("killed at boundary %d of %d (%v), the outcome differs (-want +got):\n%s", k, len(points), reached[len(reached)-1:], diff)
-		}
+	calm := c.play(t, play{victim: victim})
+	for _, fault := range calm.faults {
+		t.Errorf("killed nowhere: %s", fault)
 	}
+	kinds := map[string]int{}
 	total := 0
-	for _, n := range kinds {
-		total += n
+	for k := 1; k <= len(calm.points); k++ {
+		got := c.play(t, play{victim: victim, nth: k})
+		if len(got.points) >= k {
+			kinds[got.points[k-1]]++
+			total++
+		}
+		if faults := got.against(calm); len(faults) > 0 {
+			t.Fatalf("killed at boundary %d of %d (%v): %s", k, len(calm.points), got.points[len(got.points)-1:], faults)
+		}
 	}
 	t.Logf("%d points: %v", total, kinds)
 	if total == 0 {
@@ -117,86 +122,11 @@ func (c *scene) sweep(t *testing.T, victim string) {
 	}
 }
 
-// play runs the scene with the victim killed at its nth boundary (0: never) and started anew; it gives the outcome and the
-// boundaries that the first victim passed.
-func (c *scene) play(t *testing.T, victim string, nth int) (outcome map[string]string, points []string) {
-	virtual(t, func(s *system) {
-		s.split = c.split
-		var mu sync.Mutex
-		dead := make(chan struct{})
-		hook := func(point string) error {
-			mu.Lock()
-			defer mu.Unlock()
-			if nth > 0 && len(points) >= nth {
-				return errors.New("killed")
-			}
-			points = append(points, point)
-			if len(points) == nth {
-				close(dead)
-				return errors.New("killed")
-			}
-			return nil
-		}
-		var first *service
-		for _, name := range []string{schedulerName, plannerName, runnerName} {
-			if name == victim {
-				first = s.start(name, hook)
-			} else {
-				s.start(name, nil)
-			}
-		}
-		over := make(chan struct{})
-		finished := make(chan struct{})
-		go func() { // Ends with the kill, or with the job.
-			defer close(finished)
-			select {
-			case <-dead:
-				s.die(first)
-				s.start(victim, nil)
-			case <-over:
-				select {
-				case <-dead:
-					s.die(first)
-				default:
-				}
-			}
-		}()
-		r := c.request
-		r.ID, r.Goal = "j", c.name
-		s.submit(r)
-		if c.say != nil {
-			s.await("j", "there is a "+string(c.on), func(e events.Event) bool { return e.Kind == c.on })
-			c.say(s)
-		}
-		s.ended("j", c.end)
-		s.settled("j")
-		outcome = s.outcome("j")
-		if c.loose {
-			outcome = map[string]string{"job": outcome["job"]}
-		}
-		close(over)
-		<-finished
-		s.once(nth > 0 && victim == runnerName)
-	})
-	return outcome, points
-}
-
-// once checks that no finished call was made twice. The death of a runner may leave one call in doubt, which is declared
-// safe to repeat.
-func (s *system) once(doubt bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	repeated, allowed := 0, 0
-	if doubt {
-		allowed = 1
+// against gives what is wrong with a play, beside one without a crash.
+func (got *played) against(calm *played) []string {
+	faults := got.faults
+	if diff := cmp.Diff(calm.outcome, got.outcome); diff != "" {
+		faults = append(faults, "the outcome differs (-want +got):\n"+diff)
 	}
-	for call, n := range s.calls {
-		repeated += n - 1
-		if n > 1 && !doubt || n > 2 {
-			s.t.Errorf("%s was made %d times", call, n)
-		}
-	}
-	if repeated > allowed {
-		s.t.Errorf("%d calls were repeated", repeated)
-	}
+	return faults
 }

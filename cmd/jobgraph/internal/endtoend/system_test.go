@@ -35,7 +35,7 @@ const (
 
 // system is a server with a topology and whatever services a test has started.
 type system struct {
-	t       *testing.T
+	t       testing.TB
 	server  *bustest.Server
 	bus     *bus.Bus
 	names   events.Names
@@ -44,6 +44,12 @@ type system struct {
 	split func(w *events.Work) *events.Plan
 	// rules are changed before a scheduler starts.
 	settings scheduler.Settings
+	// dial, when set, connects a service in the place of the server's own way.
+	dial func(service, id string) *bus.Bus
+	// patience bounds each wait, in virtual time.
+	patience time.Duration
+	// quiet keeps the services from telling a verbose test what they do.
+	quiet bool
 
 	mu       sync.Mutex
 	started  int
@@ -57,7 +63,7 @@ func virtual(t *testing.T, f func(s *system)) {
 	t.Helper()
 	bustest.Outside(t)
 	synctest.Test(t, func(t *testing.T) {
-		s := &system{t: t, server: bustest.Start(t, bustest.Settings{Quiet: true}), calls: map[string]int{}, runs: map[string]int{}}
+		s := &system{t: t, server: bustest.Start(t, bustest.Settings{Quiet: true}), calls: map[string]int{}, runs: map[string]int{}, patience: 6 * time.Hour}
 		s.settings = scheduler.Default()
 		s.bus = s.server.Bus("test")
 		s.names = s.bus.Names()
@@ -88,16 +94,23 @@ func (s *system) start(name string, hook func(point string) error) *service {
 	work, kill := context.WithCancel(context.Background())
 	intake, stop := context.WithCancel(work)
 	var out io.Writer = io.Discard
-	if testing.Verbose() {
+	if testing.Verbose() && !s.quiet {
 		out = s.t.Output()
 	}
 	p := host.NewProcess(work, intake, id, host.Settings{Concurrency: 16, DrainTimeout: 5 * time.Second}, slog.New(slog.NewTextHandler(out, nil)))
-	v := &service{name: name, bus: s.server.Connect(id), stop: stop, kill: kill, done: make(chan error, 1)}
+	v := &service{name: name, bus: s.connect(name, id), stop: stop, kill: kill, done: make(chan error, 1)}
 	go func() { v.done <- s.run(work, v, p, id, hook) }()
 	s.mu.Lock()
 	s.services = append(s.services, v)
 	s.mu.Unlock()
 	return v
+}
+
+func (s *system) connect(service, id string) *bus.Bus {
+	if s.dial == nil {
+		return s.server.Connect(id)
+	}
+	return s.dial(service, id)
 }
 
 func (s *system) run(ctx context.Context, v *service, p *host.Process, id string, hook func(string) error) error {
@@ -197,14 +210,17 @@ func (s *system) expert(id string, pure bool, f runner.Func) runner.Function {
 }
 
 // step says what a SubJob of a test does, in its goal: "echo", "sum", "fail 2", "bad input 1", "too complicated", "nonsense",
-// "ask", "hang".
+// "ask", "hang", "slow".
 func (s *system) work(ctx context.Context, t *runner.Task) (events.SubJobReported, error) {
 	w := t.Work
 	s.mu.Lock()
 	s.runs[w.IdempotencyKey]++
 	s.mu.Unlock()
 	for _, key := range []string{"first", "second"} {
-		_, err := t.Hand.Do(ctx, runner.Effect{Key: key, Name: "call", Safe: true}, func(context.Context) (json.RawMessage, error) {
+		_, err := t.Hand.Do(ctx, runner.Effect{Key: key, Name: "call", Safe: true}, func(ctx context.Context) (json.RawMessage, error) {
+			if err := ctx.Err(); err != nil {
+				return nil, err // Nothing leaves the house, as with any client of the world outside.
+			}
 			s.mu.Lock()
 			s.calls[w.IdempotencyKey+"/"+key]++
 			s.mu.Unlock()
@@ -218,6 +234,9 @@ func (s *system) work(ctx context.Context, t *runner.Task) (events.SubJobReporte
 }
 
 func (s *system) echo(ctx context.Context, t *runner.Task) (events.SubJobReported, error) {
+	s.mu.Lock()
+	s.runs[t.Work.IdempotencyKey]++
+	s.mu.Unlock()
 	return s.act(ctx, t.Work)
 }
 
@@ -241,6 +260,12 @@ func (s *system) act(ctx context.Context, w *events.Work) (events.SubJobReported
 	case verb == "hang":
 		<-ctx.Done()
 		return events.SubJobReported{}, ctx.Err()
+	case verb == "slow":
+		select {
+		case <-time.After(3 * time.Second):
+		case <-ctx.Done():
+			return events.SubJobReported{}, ctx.Err()
+		}
 	}
 	return s.compute(verb, w)
 }
@@ -319,7 +344,7 @@ func (s *system) say(job string, kind events.Kind, key string, data any) {
 // await reads a job's log from its beginning until f is true.
 func (s *system) await(job, what string, f func(events.Event) bool) {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(s.t.Context(), 6*time.Hour)
+	ctx, cancel := context.WithTimeout(s.t.Context(), s.patience)
 	defer cancel()
 	sub, err := s.bus.Follow(ctx, s.names.JobEvents(job), bus.FollowOptions{})
 	if err != nil {
