@@ -28,7 +28,7 @@ type eventReader struct {
 }
 
 func newEventReader(r io.Reader) *eventReader {
-	return &eventReader{lines: bufio.NewReaderSize(r, 32<<10), first: true}
+	return &eventReader{lines: bufio.NewReader(r), first: true}
 }
 
 // next is the data of the next event that has any, and the event's name. An event that the end of the stream cuts off
