@@ -28,7 +28,7 @@ func (s *Session) begin() On {
 
 // work is the planning work as package plan wants it, for what is decided without a model.
 func (s *Session) work() *events.Work {
-	w := &events.Work{Kind: s.start.Mode, Request: &s.start.Request, MaxSteps: s.maxSteps(), Finished: s.start.Finished}
+	w := &events.Work{Kind: s.start.Mode, Request: &s.start.Request, MaxSteps: s.start.MaxSteps, Finished: s.start.Finished}
 	if s.start.Part != nil {
 		w.SubJob = s.start.Part.ID
 	}
@@ -59,29 +59,43 @@ func (s *Session) takeCards(f *Fact) On {
 	return OnAbsent
 }
 
-// options are what plans are checked with.
+// options are what plans are checked with; the bound of drafts is put in by those who check drafts.
 func (s *Session) options() plan.Options {
 	o := s.ports.Plan
-	o.MaxSteps, o.Done, o.Known = s.maxSteps(), s.start.Finished, s.start.Known
+	o.MaxSteps, o.Done, o.Known = s.start.MaxSteps, s.start.Finished, s.start.Known
 	if s.start.DefaultExpert != "" {
 		o.DefaultExpert = s.start.DefaultExpert
 	}
 	return o
 }
 
+// maxSteps bounds a plan that a model writes: the request's limit, where it has none the profile's, and never above the
+// job's. The plan of a person is bounded by the job alone.
 func (s *Session) maxSteps() int {
-	if s.start.MaxSteps > 0 {
-		return s.start.MaxSteps
+	most := s.start.Profile.Limits.Steps
+	if asked := s.start.Request.Limits.MaxSteps; asked != nil {
+		most = *asked
 	}
-	return s.start.Profile.Limits.Steps
+	switch job := s.start.MaxSteps; {
+	case most <= 0:
+		return job
+	case job <= 0:
+		return most
+	default:
+		return min(most, job)
+	}
 }
 
 // maxRounds is how often the plan may be drafted anew, at least once.
 func (s *Session) maxRounds() int {
-	if s.start.MaxRounds > 0 {
-		return s.start.MaxRounds
+	most := s.start.Profile.Limits.Rounds
+	if asked := s.start.Request.Limits.MaxPlanRounds; asked != nil {
+		most = *asked
 	}
-	return max(1, s.start.Profile.Limits.Rounds)
+	if s.start.MaxRounds > 0 {
+		most = s.start.MaxRounds
+	}
+	return max(1, most)
 }
 
 // wants is true for a stage that the profile has.

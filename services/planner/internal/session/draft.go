@@ -62,7 +62,7 @@ func (s *Session) takeDraft(f *Fact) On {
 		return s.faulty(events.Faults{malformed(f.Text, err)})
 	}
 	o := s.options()
-	o.Draft = s.draftRules()
+	o.Draft, o.MaxSteps = s.draftRules(), s.maxSteps()
 	r := plan.Check(raw, s.state.Cards, o)
 	if err != nil {
 		r.Faults = append(events.Faults{malformed(f.Text, err)}, r.Faults...)

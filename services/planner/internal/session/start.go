@@ -35,7 +35,8 @@ type Start struct {
 	// Finished are ids of SubJobs that have a result, and Known all ids of the job: a new plan may name them again.
 	Finished []string `json:"finished,omitempty"`
 	Known    []string `json:"known,omitempty"`
-	// MaxSteps bounds the plan and MaxRounds how often it is drafted; 0 takes the profile's.
+	// MaxSteps bounds every plan of the job; drafts are bounded by the request's limit or the profile's too. MaxRounds is how
+	// often a plan is drafted; 0 takes the request's, else the profile's.
 	MaxSteps  int `json:"max_steps,omitempty"`
 	MaxRounds int `json:"max_rounds,omitempty"`
 	// DefaultExpert takes the steps that name nobody.

@@ -1,0 +1,96 @@
+package session_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/planner/internal/session"
+)
+
+// most is the number of commands that no built-in profile exceeds, whatever is said.
+const most = 40
+
+// stubborn says one and the same thing to everything, and gives the number of commands until the end.
+func stubborn(t *testing.T, s *stage, text string) int {
+	t.Helper()
+	raw, err := json.Marshal(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range most {
+		c := s.Owes()
+		switch c.Kind {
+		case session.End:
+			return n
+		case session.Call:
+			s.fact(session.Fact{Kind: session.Answered, Text: text})
+		case session.Investigate:
+			s.fact(session.Fact{Kind: session.Found, Findings: []session.Finding{{Source: "s", Text: text}}})
+		case session.Ask:
+			s.fact(session.Fact{Kind: session.Closed, Action: events.Answered, Answer: raw})
+		case session.Await:
+			s.fact(session.Fact{Kind: session.Cards, Cards: s.start.Cards, Waited: true})
+		}
+	}
+	t.Fatalf("no end after %d commands: %s", most, s.path())
+	return most
+}
+
+func TestAModelAndAPersonWhoAlwaysSayTheSameComeToAnEnd(t *testing.T) {
+	yes := true
+	ask := func(s *session.Start) { s.Request.Investigate, s.Request.AutoAccept = &yes, no() }
+	for name := range scripts {
+		for _, text := range []string{
+			"", "no", "nonsense", `{"decision":"clarify","question":"Which?"}`, handed, delegated, daily, lacking, research(false, gather), research(true),
+			"edit: otherwise", "[EDIT_PLAN] otherwise", "accept", "{", strings.Repeat("{[", 10_000), "{" + task("a", "a", "a") + "}", `{"tasks":[]}`, `"`, "\x00\xff",
+		} {
+			s := open(t, name, text, ask)
+			stubborn(t, s, text)
+			e, _ := s.Ended()
+			if e.Kind == events.KindPlanRejected && (len(e.Faults) == 0 || e.Faults[0].Code == events.CodeInternal) {
+				t.Errorf("%s, %.40q: %+v", name, text, e)
+			}
+		}
+	}
+}
+
+// FuzzWhateverIsSaid says fuzzed texts in turn to every built-in profile.
+func FuzzWhateverIsSaid(f *testing.F) {
+	for _, text := range []string{handed, delegated, daily, lacking, "accept", "edit: x", "{", research(false, gather)} {
+		f.Add(text, "accept")
+		f.Add("nonsense", text)
+	}
+	f.Fuzz(func(t *testing.T, a, b string) {
+		for name := range scripts {
+			s := open(t, name, a, review)
+			for n := 0; ; n++ {
+				if n > most {
+					t.Fatalf("%s: no end: %s", name, s.path())
+				}
+				c := s.Owes()
+				if c.Kind == session.End {
+					break
+				}
+				text := a
+				if n%2 == 1 {
+					text = b
+				}
+				fact := session.Fact{Kind: session.Answered, Text: text}
+				switch c.Kind {
+				case session.Investigate:
+					fact.Kind = session.Failed
+				case session.Ask:
+					fact = session.Fact{Kind: session.Closed, Action: events.Answered, Answer: []byte(text)}
+				}
+				s.fact(fact)
+			}
+			e, _ := s.Ended()
+			if len(e.Faults) > 0 && e.Faults[0].Code == events.CodeInternal {
+				t.Fatal(fmt.Sprint(e.Faults))
+			}
+		}
+	})
+}
