@@ -86,6 +86,9 @@ func (v *View) end(ctx context.Context, body []byte, as func(*events.StopRequest
 		return nil, err
 	}
 	kind, data := as(&r.StopRequested)
+	if v.leftAlone(ctx, r.ID) {
+		return v.halt(ctx, &r, kind, data)
+	}
 	answer, err := v.tell(ctx, r.ID, kind, data)
 	if err != nil || r.Only || r.Wait != nil && !*r.Wait {
 		return answer, err

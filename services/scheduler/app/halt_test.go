@@ -1,0 +1,43 @@
+package app
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+func TestStopOfAQuarantinedJobThroughTheAPIEndsItsWork(t *testing.T) {
+	w := newWorld(t, func(work *events.Work) *events.SubJobReported {
+		if work.SubJob == "c" {
+			return nil
+		}
+		return &events.SubJobReported{Outcome: events.Success}
+	})
+	stop := w.schedule(Default(), Deps{})
+	told := make(chan string, 8)
+	unsubscribe, err := w.bus.SubscribeCore(w.bus.Names().Cancel("bad", ""), func(_ string, body []byte) { told <- string(body) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unsubscribe()
+	w.submit(events.Request{ID: "bad", Goal: "g", Plan: diamond()})
+	w.await(t.Context(), w.bus.Names().JobEvents("bad"), func(e events.Event) bool { return e.SubJob == "b" })
+	w.raw(strings.TrimSuffix(w.bus.Names().JobEvents("bad"), ">")+"graph.rewoven.x", `{"specversion":"1.0","type":"io.jobgraph.graph.rewoven.v1","data":{}}`)
+	w.quarantined("bad")
+	_, fault, err := w.bus.Request(t.Context(), w.bus.Names().API("stop"), []byte(`{"id":"bad","reason":"enough"}`))
+	if err != nil || fault == nil || fault.Code != events.CodeConflict || !strings.Contains(fault.Message, "in quarantine") {
+		t.Errorf("answer: %v, %v", fault, err)
+	}
+	if got := <-told; got != `{"reason":"enough"}` {
+		t.Errorf("workers are told %s", got)
+	}
+	if _, err := w.bus.LastOn(t.Context(), w.bus.Names().Work, w.bus.Names().JobWork("bad")); !errors.Is(err, bus.ErrNotFound) {
+		t.Errorf("its work: %v", err)
+	}
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+}
