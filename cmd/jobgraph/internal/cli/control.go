@@ -290,6 +290,9 @@ func (a *app) deleteCommand() *cobra.Command {
 					return err
 				}
 				a.note("job %s is gone", t.job)
+				if a.machine() {
+					return render.Value(a.sys.Stdout, a.output, map[string]any{"job_id": t.job, "deleted": true})
+				}
 				return nil
 			})
 		},

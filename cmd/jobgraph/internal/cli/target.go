@@ -123,6 +123,9 @@ func (a *app) unknownJob(ctx context.Context, c *client.Client, job string) erro
 
 func notFound(what, id string, like []string) error {
 	f := events.Fault{Code: events.CodeNotFound, Field: what, Message: fmt.Sprintf("there is no %s %q", what, id)}
+	if what == "job" {
+		f.Hint = "jobgraph list shows the jobs there are"
+	}
 	if len(like) > 0 {
 		f.Hint = "did you mean " + strings.Join(like, " or ") + "?"
 	}
