@@ -19,13 +19,18 @@ func (s *Subscription) pull() {
 	room := s.buffer
 	if s.demand {
 		room = min(room, s.wanted)
+		if s.unread > 0 {
+			return // Next has something to give, and says anew what it waits for.
+		}
 	}
 	want := room - s.open - len(s.queue)
-	if s.err != nil || s.lost || room == 0 || want < (room+1)/2 {
+	if s.err != nil || s.lost || room == 0 || want < (room+1)/2 || s.unread >= s.most {
 		return
 	}
 	request := append(make([]byte, 0, 128), `{"batch":`...)
 	request = strconv.AppendInt(request, int64(want), 10)
+	request = append(request, `,"max_bytes":`...)
+	request = strconv.AppendInt(request, int64(s.most), 10)
 	request = append(request, `,"expires":`...)
 	request = strconv.AppendInt(request, int64(pullExpiry), 10)
 	request = append(request, `,"idle_heartbeat":`...)
@@ -79,6 +84,7 @@ func (s *Subscription) admit(d *Delivery, consumer string) bool {
 		return false
 	}
 	if s.remake == nil {
+		s.unread += d.msg.Size()
 		return true
 	}
 	if consumer != s.current || s.lost {
@@ -90,6 +96,7 @@ func (s *Subscription) admit(d *Delivery, consumer string) bool {
 		return false
 	}
 	s.order, s.last = s.order+1, d.seq
+	s.unread += d.msg.Size()
 	return true
 }
 
@@ -112,7 +119,7 @@ func (s *Subscription) status(m *nats.Msg) {
 		s.gone, s.open = true, 0
 	default:
 		s.expire(m.Header.Get("Nats-Pending-Messages"))
-		again = strings.Contains(text, "batch completed")
+		again = s.exceeded(text, m.Header.Get("Nats-Pending-Bytes"))
 		if strings.Contains(text, "consumer deleted") {
 			s.gone = true
 			s.wake()
@@ -125,6 +132,18 @@ func (s *Subscription) status(m *nats.Msg) {
 	if code == "400" {
 		s.end(fmt.Errorf("consumer %s: %w: %s", s.name, ErrRefused, text))
 	}
+}
+
+// exceeded is true when a pull request ended because the next message would have gone beyond its bytes. One that could not
+// even bring that message makes room for it in those to come. It needs the lock.
+func (s *Subscription) exceeded(text, left string) bool {
+	if !strings.Contains(text, "exceeds maxbytes") {
+		return false
+	}
+	if n, err := strconv.Atoi(left); err == nil && n >= s.most && s.most < mostMessage {
+		s.most *= 2
+	}
+	return true
 }
 
 // expire gives up what is left of a pull request. It needs the lock.

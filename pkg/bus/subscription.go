@@ -14,6 +14,10 @@ const (
 	pullExpiry    = 5 * time.Second
 	pullHeartbeat = 500 * time.Millisecond
 	defaultBuffer = 512
+	// pullBytes bounds what one pull request brings, and what may wait unread before the next one is made; two may be open.
+	// No message of ours is as large. mostMessage is the largest message that a server can be made to take.
+	pullBytes   = 2 << 20
+	mostMessage = 128 << 20
 )
 
 // Subscription is one reader of one consumer. Next belongs to one goroutine; Stop and Drain may be called from any.
@@ -39,6 +43,8 @@ type Subscription struct {
 	pin      string
 	open     int // Messages that were asked for and have neither come nor expired.
 	wanted   int // On demand, how many Next waits for; 0 while nobody is in it.
+	most     int // How many bytes a pull request asks for.
+	unread   int // How many bytes wait in queue.
 	seen     time.Time
 	gone     bool   // The server knows nobody who would answer a pull.
 	current  string // The name of the consumer, which changes when an ephemeral one is made anew.
@@ -66,7 +72,7 @@ func (b *Bus) subscribe(from source) (*Subscription, error) {
 	s := &Subscription{
 		bus: b, source: from, name: from.stream + "." + from.consumer, queue: make(chan Delivery, 2*from.buffer),
 		ended: make(chan struct{}), kick: make(chan struct{}, 1), watched: make(chan struct{}), current: from.consumer,
-		pulls: apiPrefix + "CONSUMER.MSG.NEXT." + from.stream + ".", order: 1, seen: time.Now(),
+		pulls: apiPrefix + "CONSUMER.MSG.NEXT." + from.stream + ".", order: 1, seen: time.Now(), most: pullBytes,
 	}
 	inbox, err := b.nc.Subscribe(b.nc.NewInbox(), s.take)
 	if err == nil {
@@ -119,17 +125,23 @@ func (s *Subscription) want(n int) {
 func (s *Subscription) fill(first Delivery, limit int) []Delivery {
 	list := make([]Delivery, 1, max(1, min(limit, 1+len(s.queue))))
 	list[0] = first
-	for len(list) < limit {
-		select {
-		case d := <-s.queue:
-			list = append(list, d)
-		default:
-			s.more()
-			return list
-		}
+	for len(list) < limit && len(s.queue) > 0 { // Nobody else takes from it.
+		list = append(list, <-s.queue)
 	}
+	s.taken(list)
 	s.more()
 	return list
+}
+
+// taken counts a list as read: what Next waited for has come.
+func (s *Subscription) taken(list []Delivery) {
+	bytes := 0
+	for i := range list {
+		bytes += list[i].msg.Size()
+	}
+	s.mu.Lock()
+	s.unread, s.wanted = s.unread-bytes, 0
+	s.mu.Unlock()
 }
 
 // more asks for what comes next, unless that is only known when Next is called again.

@@ -43,8 +43,12 @@ type Consumer struct {
 	Logger   *slog.Logger
 }
 
-// batchSize is how many requests are taken at once.
-const batchSize = 64
+// batchSize is how many requests are taken at once; bytesAtOnce how large those together are that are admitted side by side,
+// for each of which some copies are made.
+const (
+	batchSize   = 64
+	bytesAtOnce = 1 << 20
+)
 
 // Run admits requests, those of a batch side by side, until ctx ends or the queue is closed. A request under way is finished
 // with work.
@@ -60,12 +64,33 @@ func (c *Consumer) Run(ctx, work context.Context) error {
 		if err != nil {
 			return err
 		}
-		var all sync.WaitGroup
-		for i := range list {
-			all.Go(func() { c.take(work, &list[i]) }) // Ends with the request; at most batchSize of them.
+		for len(list) > 0 {
+			some := share(list)
+			c.takeAll(work, list[:some])
+			list = list[some:]
 		}
-		all.Wait()
 	}
+}
+
+// share is how many of a list are admitted side by side: those that stay within bytesAtOnce, and one at least.
+func share(list []bus.Delivery) int {
+	bytes := 0
+	for i := range list {
+		bytes += len(list[i].Message().Body)
+		if i > 0 && bytes > bytesAtOnce {
+			return i
+		}
+	}
+	return len(list)
+}
+
+// takeAll admits requests side by side.
+func (c *Consumer) takeAll(ctx context.Context, list []bus.Delivery) {
+	var all sync.WaitGroup
+	for i := range list {
+		all.Go(func() { c.take(ctx, &list[i]) }) // Ends with the request; at most batchSize of them.
+	}
+	all.Wait()
 }
 
 // await returns when the gate is open.
