@@ -235,3 +235,41 @@ func TestAFailedAttemptIsBilledToo(t *testing.T) {
 		t.Error(m.outcomes())
 	}
 }
+
+func TestLimitsOutliveAChangeThatLeavesThemAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		limited := func(perMinute, maxTokens int) llm.Config {
+			return single(func(m *llm.ModelConfig) { m.Limits.RequestsPerMinute, m.MaxTokens = perMinute, maxTokens })
+		}
+		e := engine(t, llmtest.New(llmtest.Planner{}), limited(1, 10), nil)
+		for _, step := range []struct {
+			config llm.Config
+			free   bool
+		}{{limited(1, 10), true}, {limited(1, 20), false}, {limited(2, 20), true}} {
+			if err := e.Set(step.config); err != nil {
+				t.Fatal(err)
+			}
+			_, err := e.Do(t.Context(), ask("hi"), nil)
+			if step.free && err != nil {
+				t.Error(err)
+			}
+			if !step.free {
+				class(t, err, llm.RateLimited)
+			}
+		}
+	})
+}
+
+func TestACostThatARouterStatesInResponsesIsTaken(t *testing.T) {
+	answer := `{"id":"r","status":"completed","output":[{"type":"message","content":[{"type":"output_text","text":"x"}]}],"usage":{"input_tokens":1,"output_tokens":1,"cost":0.125}}`
+	for kind, body := range map[string]string{
+		"application/json": answer, "text/event-stream": sse(`{"type":"response.completed","response":` + answer + `}`),
+	} {
+		r := ask("hi")
+		r.Stream = kind == "text/event-stream"
+		e := engine(t, raw(kind, body), single(func(m *llm.ModelConfig) { m.API = "responses" }), nil)
+		if got, err := e.Do(t.Context(), r, nil); err != nil || got.CostUSD == nil || *got.CostUSD != 0.125 {
+			t.Errorf("%s: %+v, %v", kind, got, err)
+		}
+	}
+}
