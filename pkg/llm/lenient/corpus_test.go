@@ -84,6 +84,8 @@ func parseCase(tb testing.TB, class, block string) reading {
 	return c
 }
 
+// proves C-T4
+// proves F-T8
 func TestReadFindsTheJSONOfEveryCaseOfTheCorpus(t *testing.T) {
 	for _, c := range corpus(t) {
 		t.Run(c.name, func(t *testing.T) {

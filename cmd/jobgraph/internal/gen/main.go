@@ -26,7 +26,13 @@ func write(root string) error {
 	if err != nil {
 		return err
 	}
-	files := map[string][]byte{"docs/states.md": statePage(), "docs/events.md": eventPage(), "docs/errors.md": errorPage(codes)}
+	conformance, err := conformancePage(root)
+	if err != nil {
+		return err
+	}
+	files := map[string][]byte{
+		"docs/states.md": statePage(), "docs/events.md": eventPage(), "docs/errors.md": errorPage(codes), "docs/conformance.md": conformance,
+	}
 	if err := addSchemas(files); err != nil {
 		return err
 	}

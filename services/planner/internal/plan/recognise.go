@@ -25,3 +25,39 @@ func Recognised(raw json.RawMessage) bool {
 	}
 	return false
 }
+
+// Unwrap takes the content out of a message around a plan: an object with "content" (or "plan", "arguments"), which is a
+// text, a plan, or a list of parts of which the first with a text counts (ancestors F5). ok is false for anything else.
+func Unwrap(raw json.RawMessage) (inner json.RawMessage, ok bool) {
+	o, err := readObject(raw)
+	if err != nil {
+		return nil, false
+	}
+	for _, name := range []string{"content", "plan", "arguments"} {
+		inner := o.get(name)
+		switch kindOf(inner) {
+		case '"':
+			return inner, true
+		case '{':
+			return inner, Recognised(inner)
+		case '[':
+			if Recognised(inner) {
+				return inner, true
+			}
+			return firstText(inner)
+		}
+	}
+	return nil, false
+}
+
+// firstText finds the first text of a list of parts.
+func firstText(raw json.RawMessage) (json.RawMessage, bool) {
+	items, _ := cutList(raw)
+	for _, item := range items {
+		part, err := readObject(item)
+		if text := part.get("text"); err == nil && kindOf(text) == '"' {
+			return text, true
+		}
+	}
+	return nil, false
+}

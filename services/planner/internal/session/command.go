@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
 )
 
 // CommandKind says what a session needs next.
@@ -78,6 +79,8 @@ type Ending struct {
 	// Warnings is what was read leniently or changed. Fallback names the rung that gave the plan, if one did.
 	Warnings events.Faults `json:"warnings,omitempty"`
 	Fallback Rung          `json:"fallback,omitempty"`
+	// Remarks are doubts about a plan that a model wrote, for the metrics.
+	Remarks []plan.Remark `json:"remarks,omitempty"`
 	// Locale is the language found for the job, Title its heading.
 	Locale string `json:"locale,omitempty"`
 	Title  string `json:"title,omitempty"`

@@ -193,6 +193,30 @@ func TestAutoAcceptIsTheRequestsToSay(t *testing.T) {
 	open(t, "research", "g", review).says(handed, research(false, gather)).owes(session.Ask, session.StageReview)
 }
 
+// proves F-T6
+func TestAPlanIsTakenOutOfTheMessageAroundIt(t *testing.T) {
+	plan := research(false, gather)
+	for name, text := range map[string]string{
+		"plain":            plan,
+		"message":          `{"role":"assistant","content":` + mustQuote(plan) + `}`,
+		"object inside":    `{"content":` + plan + `}`,
+		"list of steps":    `{"content":[` + gather + `]}`,
+		"parts":            `{"content":[{"type":"image_url","image_url":{"url":"x"}},{"type":"text","text":` + mustQuote(plan) + `},{"type":"text","text":"{}"}]}`,
+		"call's arguments": `{"name":"plan","arguments":` + mustQuote("```json\n"+plan+"\n```") + `}`,
+	} {
+		e := open(t, "research", "g").says(handed, text).ends(events.KindGraphCreated)
+		if len(e.Plan.SubJobs) != 1 || e.Calls != 2 {
+			t.Errorf("%s: %+v", name, e)
+		}
+	}
+	for _, text := range []string{`{"content":[]}`, `{"content":""}`, `{"content":7}`, `{"content":[{"type":"image_url"}]}`, `{"content":{"x":1}}`, `{"content":"words"}`} {
+		e := open(t, "research", "g").says(handed, text, text).ends(events.KindPlanRejected)
+		if e.Faults[0].Code != events.CodeMalformed {
+			t.Errorf("%s: %+v", text, e.Faults)
+		}
+	}
+}
+
 // proves D20
 func TestFencesAreTakenOff(t *testing.T) {
 	open(t, "research", "g").says(handed, "```JSON\n"+research(false, gather)+"\n```").ends(events.KindGraphCreated)

@@ -57,7 +57,7 @@ func (s *Session) takeDraft(f *Fact) On {
 	if f.Kind == Failed {
 		return s.failedDraft(f)
 	}
-	raw, err := s.ports.Read(f.Text, plan.Recognised)
+	raw, err := s.read(f.Text)
 	if err != nil && len(raw) == 0 {
 		return s.faulty(events.Faults{malformed(f.Text, err)})
 	}
@@ -68,6 +68,23 @@ func (s *Session) takeDraft(f *Fact) On {
 		r.Faults = append(events.Faults{malformed(f.Text, err)}, r.Faults...)
 	}
 	return s.judge(&r)
+}
+
+// read finds the plan in a text, also inside of a message that a model wrapped around it.
+func (s *Session) read(text string) (json.RawMessage, error) {
+	raw, err := s.ports.Read(text, func(raw json.RawMessage) bool {
+		_, wrapped := plan.Unwrap(raw)
+		return wrapped || plan.Recognised(raw)
+	})
+	if err != nil || plan.Recognised(raw) {
+		return raw, err
+	}
+	inner, _ := plan.Unwrap(raw)
+	var words string
+	if json.Unmarshal(inner, &words) != nil {
+		return inner, nil
+	}
+	return s.ports.Read(words, plan.Recognised)
 }
 
 // draftRules are what the profile says of drafts of models.

@@ -1,6 +1,9 @@
 package session
 
-import "github.com/jobgraph/jobgraph/pkg/events"
+import (
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
+)
 
 // enterEnd makes the one outcome: a plan, else an answer, else a rejection that always says why.
 func (s *Session) enterEnd() On {
@@ -11,6 +14,9 @@ func (s *Session) enterEnd() On {
 	switch {
 	case s.state.Plan != nil:
 		e.Kind, e.Plan, e.Final, e.Warnings = events.KindGraphCreated, s.state.Plan, s.state.Final, s.state.Warnings
+		if s.state.Counts.Draft > 0 {
+			e.Remarks = plan.Quality(s.state.Plan)
+		}
 	case s.state.Answer != "":
 		e.Kind, e.Answer = events.KindJobAnswered, s.state.Answer
 	default:
