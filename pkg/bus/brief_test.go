@@ -6,12 +6,14 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 func TestAQuestionThatWasLostIsAskedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began, asked := time.Now(), 0
-		answer, err := repeat(t.Context(), func(ctx context.Context) (string, error) {
+		answer, err := repeat(t.Context(), nil, func(ctx context.Context) (string, error) {
 			if asked++; asked < 3 { // As while a cluster has no leader.
 				<-ctx.Done()
 				return "", ctx.Err()
@@ -38,7 +40,7 @@ func TestAQuestionIsNotAskedLongerThanItsCallerWaits(t *testing.T) {
 				ctx = bound
 			}
 			began := time.Now()
-			if _, err := repeat(ctx, silent); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != c.want {
+			if _, err := repeat(ctx, nil, silent); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != c.want {
 				t.Errorf("deadline %s: %v after %s", c.deadline, err, time.Since(began))
 			}
 		})
@@ -47,11 +49,26 @@ func TestAQuestionIsNotAskedLongerThanItsCallerWaits(t *testing.T) {
 
 func TestAnAnswerThatIsAnErrorIsNotAskedForAgain(t *testing.T) {
 	asked := 0
-	_, err := repeat(t.Context(), func(context.Context) (int, error) {
+	_, err := repeat(t.Context(), nil, func(context.Context) (int, error) {
 		asked++
 		return 0, ErrNotFound
 	})
 	if !errors.Is(err, ErrNotFound) || asked != 1 {
 		t.Errorf("%v after %d questions", err, asked)
 	}
+}
+
+func TestAClusterWithoutALeaderIsAskedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked := 0
+		answer, err := repeat(t.Context(), nil, func(context.Context) (string, error) {
+			if asked++; asked < 5 {
+				return "", []error{errNoLeader, &jetstream.APIError{ErrorCode: codeNoCluster}}[asked%2]
+			}
+			return "here", nil
+		})
+		if answer != "here" || err != nil || asked != 5 {
+			t.Errorf("%q, %v after %d questions", answer, err, asked)
+		}
+	})
 }

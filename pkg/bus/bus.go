@@ -81,7 +81,7 @@ func newBus(nc *nats.Conn, o Options, owned bool) (*Bus, error) {
 		watched: make(chan struct{}), roamed: make(chan struct{}), closed: make(chan struct{}), reconnected: map[int]func(){},
 	}
 	js, err := jetstream.New(nc)
-	if b.js = (asking{js}); err == nil {
+	if b.js = (asking{js, nc}); err == nil {
 		b.pub, err = newPublisher(nc, o.AckTimeout, o.MaxPending)
 	}
 	if err != nil {
