@@ -41,6 +41,8 @@ func TestAnInadequatePlanIsGuidanceAndNobodyIsAsked(t *testing.T) {
 }
 
 // proves V-T3
+// proves V-weakness-issue-367
+// proves V-weakness-issue-298
 func TestInventedExpertsAreNamedInTheGuidance(t *testing.T) {
 	for _, name := range []string{"Oracle", "Secret", "Pass", "Off"} {
 		bad := strings.Replace(delegated, "Researcher", name, 1)
@@ -55,6 +57,7 @@ func TestInventedExpertsAreNamedInTheGuidance(t *testing.T) {
 }
 
 // proves V-T4
+// proves V-weakness-issue-218
 func TestAMalformedAnswerIsGuidanceWithTheRawText(t *testing.T) {
 	e := open(t, "assistant", "g").says(handed, "the plan is easy", "the plan is easy").ends(events.KindPlanRejected)
 	contains(t, e.Faults[0].Message, "malformed response", "check the capabilities of your model"[1:], "fake (via test)", "the plan is easy")
@@ -254,5 +257,15 @@ func TestEveryQuestionHasAnIdOfItsOwn(t *testing.T) {
 	}
 	if len(seen) != 5 {
 		t.Error(seen)
+	}
+}
+
+func TestAnExpertForTheResultWhoDoesNotExistIsTheFaultThatIsTold(t *testing.T) {
+	for _, name := range []string{"assistant", "default"} {
+		e := open(t, name, "g", func(s *session.Start) { s.Request.Finalize = "expert:nobody" }).says(handed, delegated).ends(events.KindPlanRejected)
+		contains(t, e.Faults.Error(), "nobody")
+		if strings.Contains(e.Faults.Error(), "planner is unavailable") {
+			t.Errorf("%s: %v", name, e.Faults)
+		}
 	}
 }

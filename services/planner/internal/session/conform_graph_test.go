@@ -36,6 +36,7 @@ func TestADecompositionInsideProseBecomesAGraph(t *testing.T) {
 }
 
 // proves C-T2
+// proves C-weakness-10
 func TestTwoAnswersWithoutADecompositionAreATypedFailure(t *testing.T) {
 	s := open(t, "graph", "g").says("no tag here", "still none")
 	e := s.ends(events.KindPlanRejected)
@@ -130,6 +131,7 @@ func TestAPresetExpertNeedsNoModel(t *testing.T) {
 }
 
 // proves C23
+// proves C-weakness-3
 func TestATooComplicatedStepIsTakenApart(t *testing.T) {
 	split := func(s *session.Start) {
 		s.Mode, s.Part = events.WorkSplit, &events.SubJob{ID: "big", Goal: "do everything", Context: "figures: 1, 2", CompletionCriteria: "all done", Expert: "analyst"}
@@ -184,6 +186,7 @@ func TestTheConversationIsToldInOrderWithinItsLimit(t *testing.T) {
 	contains(t, s.told(), "first question", "answer two")
 }
 
+// proves C-weakness-10
 func TestTheProvidersErrorIsShownAsItIs(t *testing.T) {
 	e := open(t, "graph", "g").fails(session.ClassNotFound).ends(events.KindPlanRejected)
 	if f := e.Faults[0]; f.Cause != "provider said no" || f.Hint == "" || f.Code != events.CodeUnavailable {

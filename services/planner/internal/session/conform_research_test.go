@@ -22,6 +22,7 @@ const (
 )
 
 // proves F-T1
+// proves F-weakness-a
 func TestEnoughContextIsExecutedAndNotEnoughIsReviewed(t *testing.T) {
 	s := open(t, "research", "gold", review).says(handed, research(false, gather, compute)).owes(session.Ask, session.StageReview)
 	contains(t, s.asks[0].Prompt, "Gather", "Compute", "Researcher")
@@ -41,6 +42,7 @@ func TestEnoughContextIsExecutedAndNotEnoughIsReviewed(t *testing.T) {
 }
 
 // proves F-T1
+// proves F-weakness-b
 func TestAParseFailureAfterAValidPlanUsesThatPlan(t *testing.T) {
 	s := open(t, "research", "gold", review).says(handed, research(false, gather)).person("[EDIT_PLAN] more").says("oops", "oops again")
 	s.owes(session.Ask, session.StageReview) // The earlier plan is shown again: nobody runs what he wanted otherwise unasked.
@@ -98,6 +100,7 @@ func TestTheLocaleOfAPlanCountsOnlyWhenItSaysOne(t *testing.T) {
 }
 
 // proves F-T3
+// proves F-weakness-h
 func TestStepsGoToTheExpertOfTheirType(t *testing.T) {
 	p := open(t, "research", "g").says(handed, research(false, gather, compute, reason)).ends(events.KindGraphCreated).Plan
 	var got []string
@@ -154,6 +157,7 @@ func TestLocaleAndTopicSurviveEveryMove(t *testing.T) {
 }
 
 // proves D8
+// proves F-weakness-e
 func TestRoundsAreCountedAndLimited(t *testing.T) {
 	two := func(s *session.Start) { s.MaxRounds = 2; s.Request.AutoAccept = no() }
 	s := open(t, "research", "g", two).says(handed, research(false, gather)).person("edit: a").says(research(false, gather, reason)).owes(session.Ask, session.StageReview)
@@ -186,6 +190,7 @@ func TestRoundsAreCountedAndLimited(t *testing.T) {
 }
 
 // proves D10
+// proves F-weakness-c
 func TestAutoAcceptIsTheRequestsToSay(t *testing.T) {
 	yes := true
 	open(t, "research", "g", func(s *session.Start) { s.Request.AutoAccept = &yes }).says(handed, research(false, gather)).ends(events.KindGraphCreated)

@@ -50,6 +50,7 @@ func TestBadArgumentsGiveTheDefaultPlan(t *testing.T) {
 }
 
 // proves O-T4
+// proves O-weakness-5
 func TestEmptyStepsAreAClearFault(t *testing.T) {
 	e := open(t, "steps", "g").says(`{"title":"T","steps":[]}`).ends(events.KindGraphCreated)
 	if e.Fallback != session.RungSteps || e.Warnings[0].Field != "steps" || !strings.Contains(e.Warnings[0].Message, "the plan has no steps") {
@@ -62,6 +63,7 @@ func TestEmptyStepsAreAClearFault(t *testing.T) {
 }
 
 // proves O-T5
+// proves O-weakness-4
 func TestTagsChooseTheExpertInAnyCaseAndWithDigits(t *testing.T) {
 	e := open(t, "steps", "g").says(`{"title":"T","steps":["[CODER2] one","[coder2] two","[Coder 2] three","[nobody] four","five","6. [analysis] six"]}`).ends(events.KindGraphCreated)
 	var got []string
@@ -77,6 +79,7 @@ func TestTagsChooseTheExpertInAnyCaseAndWithDigits(t *testing.T) {
 }
 
 // proves O-T12
+// proves O-weakness-5
 func TestOneRequestCanBePlannedTwice(t *testing.T) {
 	plan := `{"title":"T","steps":["a","b"]}`
 	first := open(t, "steps", "g").says(plan).ends(events.KindGraphCreated)

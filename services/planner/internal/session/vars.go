@@ -90,7 +90,7 @@ func (s *Session) vars() Vars {
 	v := Vars{
 		Now: t.Now.UTC().Format(time.RFC3339), Locale: s.state.Locale, Goal: t.goal(), Query: s.state.Query, Context: t.Request.Context,
 		MaxSteps: s.maxSteps(), MaxRounds: s.maxRounds(), Round: c.Rounds, Experts: s.experts(),
-		Lessons: t.Lessons, Wishes: s.state.Wishes, Told: s.state.Told, Model: t.ModelName, Unreachable: s.state.Unreachable,
+		Lessons: t.Lessons, Wishes: s.state.Wishes, Told: s.state.Told, Model: t.ModelName,
 		Part: t.Part, Finished: t.Finished, Plan: compact(s.state.Plan), Last: c.Rounds >= s.maxRounds() || !t.Model, Again: s.state.Reminders > 0,
 		Clarify: max(0, limits.Clarifications-c.Clarify), Style: t.Request.ReportStyle, Raw: clip(s.state.Raw, limits.rawBytes()),
 	}
@@ -107,6 +107,7 @@ func (s *Session) vars() Vars {
 		f := &s.state.Faults[i]
 		v.Faults = append(v.Faults, lesson(f))
 		v.Malformed = v.Malformed || f.Code == events.CodeMalformed
+		v.Unreachable = v.Unreachable || f.Code == events.CodeUnavailable
 		if f.Code == events.CodeUnknownExpert || f.Code == events.CodeHiddenExpert {
 			v.Unknown = append(v.Unknown, f.Message)
 		}
