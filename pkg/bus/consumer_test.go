@@ -94,7 +94,7 @@ func TestWorkIsSharedAndGoneWhenSettled(t *testing.T) {
 // waitFor asks the server again until what is wanted holds.
 func waitFor(t testing.TB, holds func() bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
@@ -102,7 +102,7 @@ func waitFor(t testing.TB, holds func() bool) {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			t.Fatal("did not come to hold within 20 s")
+			t.Fatal("did not come to hold within 2 minutes")
 		}
 	}
 }

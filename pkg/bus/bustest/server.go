@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -58,8 +59,13 @@ func Start(t testing.TB, s Settings) *Server {
 // Outside is called before synctest.Test, outside of its bubble, by tests that start a server inside: it keeps the server's
 // clock, which ticks for ever, out of the bubble.
 //
-// It also empties the SDK's pool of timers, which would carry channels of one bubble into the next, or out of it.
+// It also empties the SDK's pool of timers, which would carry channels of one bubble into the next, or out of it. So that
+// nobody fills it again, no server may run outside: the test fails if one does.
 func Outside(t testing.TB) {
+	t.Helper()
+	if n := running.Load(); n > 0 {
+		t.Fatalf("%d servers run outside of the bubble: their clients would share timers with it", n)
+	}
 	emptyPools()
 	ats.Register()
 	t.Cleanup(func() {
@@ -67,6 +73,9 @@ func Outside(t testing.TB) {
 		emptyPools()
 	})
 }
+
+// running counts the servers of this process that have started and not stopped.
+var running atomic.Int32
 
 // emptyPools collects twice: the victim cache of a sync.Pool survives one collection.
 func emptyPools() {
@@ -94,6 +103,7 @@ func (b *Server) Start() {
 	if !s.ReadyForConnections(10 * time.Second) {
 		b.t.Fatal("server is not ready within 10 s")
 	}
+	running.Add(1)
 	b.mu.Lock()
 	b.nats = s
 	b.mu.Unlock()
@@ -111,6 +121,7 @@ func (b *Server) Stop() {
 	if s != nil {
 		s.Shutdown()
 		s.WaitForShutdown()
+		running.Add(-1)
 	}
 }
 
