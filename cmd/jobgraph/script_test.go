@@ -37,6 +37,7 @@ func TestMain(m *testing.M) {
 //	awaitdead KIND              until a message of this kind was set aside; $DEAD names it
 //	awaitevent JOB KIND SUBJOB  until the log has such an event
 //	publish SUBJECT BODY        as a stranger does
+//	model [flag…]               the scripted model on a free port, which OPENAI_BASE_URL names
 //	bus                         a bus without services, which NATS_URL names
 //	admitted JOB GOAL           job.requested, as a scheduler that is gone has stated it
 func TestScripts(t *testing.T) {
@@ -50,6 +51,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"up": up, "exits": exits, "state": state, "await": await,
 			"awaitdead": awaitDead, "awaitevent": awaitEvent, "publish": publish, "bus": bare, "admitted": admitted,
+			"model": model,
 		},
 	})
 }

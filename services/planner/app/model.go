@@ -14,8 +14,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/host"
 	"github.com/jobgraph/jobgraph/pkg/llm"
 	"github.com/jobgraph/jobgraph/pkg/llm/lenient"
+	"github.com/jobgraph/jobgraph/services/planner/internal/caller"
 	"github.com/jobgraph/jobgraph/services/planner/internal/loop"
-	"github.com/jobgraph/jobgraph/services/planner/internal/model"
 	"github.com/jobgraph/jobgraph/services/planner/internal/profile"
 	"github.com/jobgraph/jobgraph/services/planner/internal/session"
 )
@@ -24,7 +24,7 @@ import (
 // either.
 func newModel(p *host.Process, s Settings, d Deps) (loop.Model, error) {
 	if d.Model != nil {
-		return &model.Model{Client: d.Model, Shown: d.ModelName}, nil
+		return &caller.Model{Client: d.Model, Shown: d.ModelName}, nil
 	}
 	if s.APIKey == "" && s.BaseURL == "" && s.Model == "" {
 		return nil, nil
@@ -40,7 +40,7 @@ func newModel(p *host.Process, s Settings, d Deps) (loop.Model, error) {
 		return nil, err
 	}
 	p.Cleanup("models", 0, func(context.Context) error { engine.Close(); return nil })
-	return &model.Model{Client: engine, Shown: shown}, nil
+	return &caller.Model{Client: engine, Shown: shown}, nil
 }
 
 // modelMeter feeds the metrics of models.

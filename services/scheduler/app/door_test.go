@@ -195,7 +195,7 @@ func TestTwoAnswersToOneQuestionAdmitOne(t *testing.T) {
 	w.submit(events.Request{ID: "j", Goal: "g", Plan: diamond()})
 	w.await(t.Context(), w.bus.Names().JobEvents("j"), func(e events.Event) bool { return e.Kind == events.KindJobPlanning })
 	names := w.bus.Names()
-	w.raw(names.RunEvent("j", events.KindInputRequested, events.PlanID, 1), `{"request":"q","kind":"review","prompt":"go?","options":["yes","no"],"user":"ann"}`)
+	w.raw(names.RunEvent("j", events.KindInputRequested, events.PlanID, 1), `{"request":"q","kind":"unknown","prompt":"go?","options":["yes","no"],"user":"ann"}`)
 	asked := func(body string) *events.Fault { _, fault := w.ask("answer", body); return fault }
 	for {
 		if answer, _ := w.ask("inputs", "j"); strings.Contains(answer, `"prompt":"go?"`) {

@@ -165,7 +165,9 @@ func parseAnswer(q question, text string) (any, error) {
 				return o, nil
 			}
 		}
-		return nil, usageError{fmt.Errorf("%q is none of the choices: %s", text, strings.Join(q.Options, ", "))}
+		if q.SubJob != events.PlanID || q.Kind == events.InputUnknown { // The planner reads other words too.
+			return nil, usageError{fmt.Errorf("%q is none of the choices: %s", text, strings.Join(q.Options, ", "))}
+		}
 	}
 	return text, nil
 }

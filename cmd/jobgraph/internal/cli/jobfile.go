@@ -21,8 +21,8 @@ const maxFile = 256 << 20
 
 // asked are the flags that make a request.
 type asked struct {
-	file, plan, expert, profile, id, session, user string
-	inputs, labels                                 []string
+	file, plan, expert, profile, id, session, user, model string
+	inputs, labels                                        []string
 }
 
 func (q *asked) declare(c *cobra.Command) {
@@ -31,6 +31,7 @@ func (q *asked) declare(c *cobra.Command) {
 	f.StringVar(&q.plan, "plan", "", "plan file in any dialect")
 	f.StringVar(&q.expert, "expert", "", "skip planning: the whole goal for this expert")
 	f.StringVar(&q.profile, "profile", "", "the planner's profile")
+	f.StringVar(&q.model, "model", "", "the model that plans; an embedded run also knows fake, a scripted one that costs nothing")
 	f.StringArrayVar(&q.inputs, "input", nil, "named value, KEY=VALUE, JSON or text; repeatable")
 	f.StringArrayVarP(&q.labels, "label", "l", nil, "label, KEY=VALUE; repeatable")
 	f.StringVar(&q.id, "id", "", "the job's id; made up when not given")
@@ -87,6 +88,17 @@ func (a *app) request(q *asked, words []string) (events.Request, error) {
 		faults = still(faults, &r)
 	}
 	return r, faults.OrNil()
+}
+
+// choose names the model of a request for services that run elsewhere.
+func (q *asked) choose(r *events.Request) {
+	if q.model == "" {
+		return
+	}
+	if r.Models == nil {
+		r.Models = map[string]string{}
+	}
+	r.Models["planner"] = q.model
 }
 
 // still drops the fault of a missing goal when flags have given one.

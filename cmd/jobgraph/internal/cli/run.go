@@ -171,7 +171,7 @@ func (a *app) startForRun(f *runFlags) (*stack.Stack, error) {
 		experts = append(experts, dir)
 	}
 	return stack.Start(a.hard, stack.Settings{
-		Host: settings, Env: a.sys.Env, Experts: experts, Embed: embed.Settings{Store: f.store, SyncAlways: f.store != ""},
+		Host: settings, Env: a.sys.Env, Experts: experts, Model: f.model, Embed: embed.Settings{Store: f.store, SyncAlways: f.store != ""},
 		Log: host.NewLogger(a.sys.Stderr, settings.LogFormat, level),
 	})
 }
@@ -202,6 +202,7 @@ func (a *app) runHere(k *stack.Stack, r events.Request) error {
 
 // runOn runs a job on a bus with services of its own. A signal leaves it running.
 func (a *app) runOn(c *client.Client, r events.Request, f *runFlags) error {
+	f.choose(&r)
 	id, err := c.Submit(a.soft, r)
 	if err != nil {
 		return err

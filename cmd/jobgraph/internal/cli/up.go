@@ -16,6 +16,7 @@ import (
 // upFlags are those of `up`.
 type upFlags struct {
 	store, nats, http, sync string
+	model                   string
 	experts                 []string
 	ephemeral               bool
 }
@@ -31,6 +32,7 @@ func (a *app) upCommand() *cobra.Command {
 	c.Flags().StringVar(&f.http, "http", "", "where health and metrics are served, HOST:PORT or off")
 	c.Flags().StringArrayVar(&f.experts, "experts", nil, "expert card, or folder of them; repeatable")
 	c.Flags().StringVar(&f.sync, "sync", "", "always makes each write durable before it is acknowledged, default leaves it to the system (default: always, for a kept store)")
+	c.Flags().StringVar(&f.model, "model", "", "the model that plans (OPENAI_MODEL); fake is a scripted one that costs nothing")
 	c.Flags().BoolVar(&f.ephemeral, "ephemeral", false, "forget everything at the end")
 	return c
 }
@@ -83,7 +85,7 @@ func (a *app) stackSettings(f *upFlags) (stack.Settings, error) {
 	}
 	e.SyncAlways = f.sync == "always" || f.sync == "" && e.Store != ""
 	return stack.Settings{
-		Host: settings, Env: a.sys.Env, Embed: e, Experts: f.experts, Log: host.NewLogger(a.sys.Stderr, settings.LogFormat, settings.LogLevel),
+		Host: settings, Env: a.sys.Env, Embed: e, Experts: f.experts, Model: f.model, Log: host.NewLogger(a.sys.Stderr, settings.LogFormat, settings.LogLevel),
 	}, nil
 }
 

@@ -147,7 +147,6 @@ func (t *talk) run() (verdict, error) {
 	t.begin()
 	for {
 		c := t.session.Owes()
-		t.tell(c.Stage)
 		var fact session.Fact
 		var err error
 		switch c.Kind {
@@ -235,6 +234,7 @@ func (t *talk) park(c *session.Command) (verdict, error) {
 	} else if err != nil {
 		return verdict{}, err
 	}
+	t.tell(c.Stage)
 	return verdict{ask: c.Ask, spent: t.session.Spent(t.w.Run)}, nil
 }
 
@@ -246,6 +246,7 @@ func (t *talk) ask(c *session.Command) (session.Fact, error) {
 	if f, known := t.record.facts[c.Key]; known {
 		return f, nil
 	}
+	t.tell(c.Stage)
 	if err := t.loop.Hook.at(AtIntent); err != nil {
 		return session.Fact{}, err
 	}
@@ -302,9 +303,9 @@ func sameCards(a, b []events.Card) bool {
 	return slices.EqualFunc(a, b, func(x, y events.Card) bool { return x.ID == y.ID })
 }
 
-// tell states each stage of a session that talks to a model, for whoever watches.
+// tell states each stage in which somebody is asked, once, for whoever watches.
 func (t *talk) tell(stage session.Stage) {
-	if stage == t.stage || t.record == nil && !t.start.Model || stage == session.StageGiven || stage == session.StageEnd {
+	if stage == t.stage {
 		return
 	}
 	t.stage = stage

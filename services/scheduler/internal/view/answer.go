@@ -97,7 +97,8 @@ func (v *View) mayAnswer(ctx context.Context, in *graph.InputState, r *reply) er
 	}
 	asked, ok := e.Data.(*events.InputRequested)
 	var choice string
-	if !ok || len(asked.Options) == 0 || json.Unmarshal(r.Answer, &choice) != nil || slices.Contains(asked.Options, choice) {
+	planner := in.SubJob == events.PlanID && in.Kind != events.InputUnknown // It reads other words than its choices too.
+	if !ok || planner || len(asked.Options) == 0 || json.Unmarshal(r.Answer, &choice) != nil || slices.Contains(asked.Options, choice) {
 		return nil
 	}
 	return &events.Fault{Code: events.CodeInvalid, Field: "answer", Message: fmt.Sprintf("%.80q is none of the choices", choice), Hint: "choose one of " + strings.Join(asked.Options, ", ")}
