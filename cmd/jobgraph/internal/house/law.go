@@ -83,7 +83,7 @@ var sole = []struct{ prefix, owners string }{
 	{"github.com/nats-io/nats.go", "pkg/bus cmd/jobgraph"},
 	{"github.com/sashabaranov/go-openai", "pkg/llm"},
 	{"github.com/spf13/cobra", "cmd/jobgraph"},
-	{"go.opentelemetry.io/", "pkg/host"},
+	{"go.opentelemetry.io/", "pkg/host/trace"},
 }
 
 // impure are the standard packages, with all below them, that the pure core must not import.
