@@ -7,7 +7,14 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-const approvalSchema = `{"type":"object","required":["action"],"properties":{"action":{"type":"string","enum":["accept","edit","reject"]},"text":{"type":"string"}}}`
+// The answers to a confirmation and to a review, as JSON Schemas. A text says the same in words; see understand.
+const (
+	answerForms = `{"type":"string","description":"accept, reject, or edit: and what is wanted otherwise"},` +
+		`{"type":"object","required":["action"],"properties":{"action":{"type":"string","enum":["accept","edit","reject"]},"text":{"type":"string"}}},` +
+		`{"type":"object","required":["approved"],"properties":{"approved":{"type":"boolean"},"reason":{"type":"string"}}}`
+	confirmSchema = `{"anyOf":[` + answerForms + `]}`
+	reviewSchema  = `{"anyOf":[` + answerForms + `,{"type":["object","array"],"description":"a plan of one's own, in any dialect"}]}`
+)
 
 // enterConfirm asks before anything recurs that a model has thought of, unless the request says "confirm" itself. A plan
 // that the caller gave says what he wants.
@@ -16,7 +23,13 @@ func (s *Session) enterConfirm() On {
 	if s.state.Counts.Rounds == 0 || !s.whole() || !s.wants(StageConfirm) || !recurs || s.state.Confirmed || confirmed(s.start.Request.Goal) {
 		return OnSkipped
 	}
-	return s.put("confirm", &s.state.Counts.Confirm, events.InputApproval, []string{"accept", "edit", "reject"}, `{"action":"reject"}`)
+	options := []string{"accept", "edit", "reject"}
+	if s.last() {
+		options = []string{"accept", "reject"}
+	}
+	return s.put("confirm", &s.state.Counts.Confirm, events.InputRequested{
+		Kind: events.InputApproval, Options: options, Schema: []byte(confirmSchema), Default: []byte(`{"action":"reject"}`),
+	})
 }
 
 func (s *Session) takeConfirm(f *Fact) On {
@@ -36,22 +49,24 @@ func (s *Session) takeConfirm(f *Fact) On {
 	return s.unsettled(&r)
 }
 
-// put asks the person of the stage, with a text from the prompts.
-func (s *Session) put(name string, count *int, kind events.InputKind, options []string, silence string) On {
+// put asks the person, with a text from the prompts.
+func (s *Session) put(name string, count *int, in events.InputRequested) On {
 	prompt, ok := s.render(name)
 	if !ok {
 		s.state.Plan = nil
 		return OnRejected
 	}
 	*count++
-	return s.ask(*count, events.InputRequested{
-		Kind: kind, Prompt: clip(strings.TrimSpace(prompt.User), maxPrompt), Options: options, Schema: []byte(approvalSchema), Default: []byte(silence),
-	})
+	in.Prompt = clip(strings.TrimSpace(prompt.User), maxPrompt)
+	return s.ask(*count, in)
 }
+
+// last is true when no edit can be worked in any more.
+func (s *Session) last() bool { return s.state.Counts.Rounds >= s.maxRounds() || !s.start.Model }
 
 // unsettled takes an edit as long as another round is left; anything else is asked again, within the limit.
 func (s *Session) unsettled(r *reply) On {
-	if r.on == OnEdited && s.state.Counts.Rounds < s.maxRounds() && s.start.Model {
+	if r.on == OnEdited && !s.last() {
 		s.state.Wishes = append(s.state.Wishes, clip(r.text, maxQuery))
 		s.state.Reminders, s.state.Confirmed = 0, false
 		return OnEdited

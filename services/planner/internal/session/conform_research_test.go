@@ -271,3 +271,18 @@ func TestARefusalOfTheModelIsTold(t *testing.T) {
 		}
 	}
 }
+
+func TestTheSchemaOfAnAnswerTakesEveryFormThatIsUnderstood(t *testing.T) {
+	s := open(t, "assistant", "g", review).says(handed, daily)
+	asks := []*events.InputRequested{s.asks[0], open(t, "research", "g", review).says(handed, research(false, gather)).asks[0]}
+	for i, ask := range asks {
+		var schema struct {
+			AnyOf []struct {
+				Type any `json:"type"`
+			} `json:"anyOf"`
+		}
+		if err := json.Unmarshal(ask.Schema, &schema); err != nil || len(schema.AnyOf) != 3+i {
+			t.Errorf("%s: %v %s", ask.Kind, err, ask.Schema)
+		}
+	}
+}

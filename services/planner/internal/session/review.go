@@ -11,14 +11,16 @@ func (s *Session) enterReview() On {
 		return OnSkipped
 	}
 	options := []string{"accept", "edit", "reject"}
-	if s.state.Counts.Rounds >= s.maxRounds() || !s.start.Model {
+	if s.last() {
 		options = []string{"accept", "reject"}
 	}
 	silence := `{"action":"reject"}`
 	if s.start.Profile.Review.OnExpiry == "accept" {
 		silence = `{"action":"accept"}`
 	}
-	return s.put("review", &s.state.Counts.Review, events.InputReview, options, silence)
+	return s.put("review", &s.state.Counts.Review, events.InputRequested{
+		Kind: events.InputReview, Options: options, Schema: []byte(reviewSchema), Default: []byte(silence),
+	})
 }
 
 // reviewed asks the profile, and where that leaves it to the request, the request.
@@ -59,7 +61,7 @@ func (s *Session) takeReview(f *Fact) On {
 
 // beyond is what becomes of an edit that no round is left for, "" where it is asked again.
 func (s *Session) beyond() On {
-	if s.state.Counts.Rounds < s.maxRounds() && s.start.Model {
+	if !s.last() {
 		return ""
 	}
 	switch s.start.Profile.Review.AtLimit {

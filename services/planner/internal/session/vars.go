@@ -91,7 +91,7 @@ func (s *Session) vars() Vars {
 		Now: t.Now.UTC().Format(time.RFC3339), Locale: s.state.Locale, Goal: t.goal(), Query: s.state.Query, Context: t.Request.Context,
 		MaxSteps: s.maxSteps(), MaxRounds: s.maxRounds(), Round: c.Rounds, Experts: s.experts(),
 		Lessons: t.Lessons, Wishes: s.state.Wishes, Told: s.state.Told, Model: t.ModelName,
-		Part: t.Part, Finished: t.Finished, Plan: compact(s.state.Plan), Last: c.Rounds >= s.maxRounds() || !t.Model, Again: s.state.Reminders > 0,
+		Part: t.Part, Finished: t.Finished, Plan: compact(s.state.Plan), Last: s.last(), Again: s.state.Reminders > 0,
 		Clarify: max(0, limits.Clarifications-c.Clarify), Style: t.Request.ReportStyle, Raw: clip(s.state.Raw, limits.rawBytes()),
 	}
 	if t.Part != nil && t.Mode == events.WorkSplit {
