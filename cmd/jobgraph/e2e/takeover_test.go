@@ -43,6 +43,7 @@ func TestARunnerThatStoodStillKeepsWhatNobodyElseTook(t *testing.T) {
 	<-time.After(8 * time.Second) // The lease is 3 s, the broker's wait 5 s.
 	r.wake()
 	until(t, "the runner is ready", patience, func() bool { return s.get(r, "/readyz") == 200 })
+	<-time.After(2 * time.Second) // It finds out how its claims stand.
 	s.open("j", "b", "c")
 	s.finish("j")
 	for _, id := range []string{"b", "c"} {
