@@ -142,13 +142,29 @@ func (s *stage) ends(kind events.Kind) *session.Ending {
 	if !ok || e.Kind != kind {
 		s.t.Fatalf("owes %s %s, end %+v, want %s; %s", s.Owes().Kind, s.Owes().Key, e, kind, s.path())
 	}
-	again, _ := session.Fold(s.start, s.ports, s.facts).Ended()
+	var start session.Start
+	var facts []session.Fact
+	reread(s.t, s.start, &start)
+	reread(s.t, s.facts, &facts)
+	again, _ := session.Fold(start, s.ports, facts).Ended()
 	a, errA := json.Marshal(e)
 	b, errB := json.Marshal(again)
 	if errA != nil || errB != nil || string(a) != string(b) {
 		s.t.Fatalf("folded again:\n%s\n%s", a, b)
 	}
 	return e
+}
+
+// reread gives a value as it comes back from a journal.
+func reread(t *testing.T, value, back any) {
+	t.Helper()
+	text, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, back); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // path is the way that was taken.

@@ -286,3 +286,10 @@ func TestTheSchemaOfAnAnswerTakesEveryFormThatIsUnderstood(t *testing.T) {
 		}
 	}
 }
+
+func TestBytesThatAreNoTextFoldTheSameFromTheJournal(t *testing.T) {
+	e := open(t, "research", "g").says(handed, strings.Replace(research(false, gather), "prices", "pri\xff\xfeces", 1)).ends(events.KindGraphCreated)
+	if got := e.Plan.SubJobs[0].Goal; got != "pri\ufffd\ufffdces since 2020" {
+		t.Errorf("%q", got)
+	}
+}

@@ -2,6 +2,8 @@ package session
 
 import (
 	"encoding/json"
+	"slices"
+	"unicode/utf8"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
@@ -57,4 +59,24 @@ type Fact struct {
 	// Cards are the experts there are now. Waited is true when no more are worth waiting for.
 	Cards  []events.Card `json:"cards,omitempty"`
 	Waited bool          `json:"waited,omitempty"`
+}
+
+// clean makes every text what it will be when it is read back from the journal: JSON has no place for bytes that are no
+// UTF-8.
+func (f *Fact) clean() {
+	f.Text, f.Message = valid(f.Text), valid(f.Message)
+	for i := range f.Findings {
+		if g := &f.Findings[i]; !utf8.ValidString(g.Text + g.Title + g.Source) {
+			f.Findings = slices.Clone(f.Findings)
+			f.Findings[i] = Finding{Source: valid(g.Source), Title: valid(g.Title), Text: valid(g.Text)}
+		}
+	}
+}
+
+// valid puts the replacement character in place of each such byte, as encoding/json does.
+func valid(text string) string {
+	if utf8.ValidString(text) {
+		return text
+	}
+	return string([]rune(text))
 }

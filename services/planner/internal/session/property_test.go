@@ -17,7 +17,7 @@ func nonsense(t *rapid.T) string {
 			"", " ", noise, handOn, goodOne, badOne, "{", "[]", "null", `{"subjobs":[]}`, `{"decision":"clarify","question":"?"}`, `{"decision":"clarify"}`,
 			`{"decision":"answer","answer":"hello"}`, `{"decision":"refuse"}`, `{"decision":7}`, `{"subjobs":[{"id":"a","goal":"g","dependencies":["a"]}]}`,
 			`{"tasks":[],"adequate":false,"reason":"which?"}`, `{"tasks":[{"title":"t","query":"q","agent_name":"Price Monitor","pattern":"recurring","schedule_config":{"daily_time":"09:00"}}]}`,
-			`{"steps":[],"has_enough_context":true,"thought":"known"}`, `<think>{"subjobs":[`, `{"steps":["[X] a","b"]}`, "accept", "reject", "edit: other", "[EDIT_PLAN] more", "嗯嗯", "确认",
+			`{"steps":[],"has_enough_context":true,"thought":"known"}`, `<think>{"subjobs":[`, `{"steps":["[X] a","b"]}`, "accept", "reject", "edit: other", "[EDIT_PLAN] more", "嗯嗯", "确认", "\xff{\xfe", "{\"subjobs\":[{\"id\":\"a\",\"goal\":\"do \xff\xfe it\",\"expert\":\"Design Expert\"}]}",
 			`{"action":"edit"}`, `{"approved":true}`, `{"action":"edit","text":"x"}`, goodOne[:20],
 		}),
 		rapid.String(),
@@ -127,7 +127,7 @@ func TestAnySequenceOfNonsenseEndsWithinTheLimits(t *testing.T) {
 			}
 		}
 		whole(t, &start, s)
-		twin := Fold(start, ports(), facts)
+		twin := Fold(start, ports(), reread(t, facts))
 		if a, b := written(t, s), written(t, twin); a != b {
 			t.Fatalf("folded twice:\n%s\n%s", a, b)
 		}
@@ -135,6 +135,19 @@ func TestAnySequenceOfNonsenseEndsWithinTheLimits(t *testing.T) {
 			t.Fatal("the end was no end")
 		}
 	})
+}
+
+// reread gives facts as they come back from the journal. An answer that is no JSON never gets there.
+func reread(t *rapid.T, facts []Fact) []Fact {
+	text, err := json.Marshal(facts)
+	if err != nil {
+		return facts
+	}
+	var back []Fact
+	if err := json.Unmarshal(text, &back); err != nil {
+		t.Fatal(err)
+	}
+	return back
 }
 
 func written(t *rapid.T, s *Session) string {

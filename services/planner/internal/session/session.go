@@ -155,6 +155,7 @@ func (s *Session) Spent(run int) events.Spent { return s.spent[run] }
 // Apply folds one fact. It reports whether the fact answers the command that is owed; any other changes nothing but the
 // account of what was spent.
 func (s *Session) Apply(f Fact) bool {
+	f.clean()
 	s.account(&f)
 	if s.owed.Kind == End || f.Key != s.owed.Key || !fits(s.owed.Kind, f.Kind) {
 		return false
