@@ -47,7 +47,7 @@ type SubJob struct {
 }
 
 // Done reports whether the step arrives with its result.
-func (s *SubJob) Done() bool { return len(s.ExecutionRes) > 0 || s.ExecutionRef != nil }
+func (j *SubJob) Done() bool { return len(j.ExecutionRes) > 0 || j.ExecutionRef != nil }
 
 // Schedule says when something recurs. At most one of the four ways is given.
 type Schedule struct {

@@ -42,79 +42,79 @@ func ReadWork(body []byte, w *Work) error {
 	return json.Unmarshal(body, w)
 }
 
-func (w *Work) scan(s *plainjson.Scanner) func(key []byte) bool {
+func (d *Work) scan(s *plainjson.Scanner) func(key []byte) bool {
 	return func(key []byte) bool {
 		switch string(key) {
 		case "kind":
-			return s.Text((*string)(&w.Kind))
+			return s.Text((*string)(&d.Kind))
 		case "job":
-			return s.Text(&w.Job)
+			return s.Text(&d.Job)
 		case "subjob":
-			return s.Text(&w.SubJob)
+			return s.Text(&d.SubJob)
 		case "run":
-			return s.Int(&w.Run)
+			return s.Int(&d.Run)
 		case "attempt":
-			return s.Int(&w.Attempt)
+			return s.Int(&d.Attempt)
 		case "spec":
-			return s.Object(w.Spec.scan(s))
+			return s.Object(d.Spec.scan(s))
 		case "goal":
-			return s.Text(&w.Goal)
+			return s.Text(&d.Goal)
 		case "context":
-			return s.Text(&w.Context)
+			return s.Text(&d.Context)
 		case "completion_criteria":
-			return s.Text(&w.CompletionCriteria)
+			return s.Text(&d.CompletionCriteria)
 		case "results":
-			return s.Object(w.scanResult(s))
+			return s.Object(d.scanResult(s))
 		case "life_cycle":
-			return s.Int(&w.LifeCycle)
+			return s.Int(&d.LifeCycle)
 		case "report_subject":
-			return s.Text(&w.ReportSubject)
+			return s.Text(&d.ReportSubject)
 		case "report_id":
-			return s.Text(&w.ReportID)
+			return s.Text(&d.ReportID)
 		case "idempotency_key":
-			return s.Text(&w.IdempotencyKey)
+			return s.Text(&d.IdempotencyKey)
 		case "claim_subject":
-			return s.Text(&w.ClaimSubject)
+			return s.Text(&d.ClaimSubject)
 		case "cancel_subject":
-			return s.Text(&w.CancelSubject)
+			return s.Text(&d.CancelSubject)
 		case "lease":
 			var text string
-			return s.Text(&text) && w.Lease.UnmarshalText([]byte(text)) == nil
+			return s.Text(&text) && d.Lease.UnmarshalText([]byte(text)) == nil
 		}
-		return w.scanRare(string(key), s)
+		return d.scanRare(string(key), s)
 	}
 }
 
 // scanRare reads what most work does not have.
-func (w *Work) scanRare(key string, s *plainjson.Scanner) bool {
+func (d *Work) scanRare(key string, s *plainjson.Scanner) bool {
 	switch key {
 	case "resume_of":
-		return s.Int(&w.ResumeOf)
+		return s.Int(&d.ResumeOf)
 	case "inputs":
-		return s.Value(&w.Inputs)
+		return s.Value(&d.Inputs)
 	case "lessons":
-		return s.Texts(&w.Lessons)
+		return s.Texts(&d.Lessons)
 	case "select":
-		return s.Texts(&w.Select)
+		return s.Texts(&d.Select)
 	case "session":
-		return s.Text(&w.Session)
+		return s.Text(&d.Session)
 	case "user":
-		return s.Text(&w.User)
+		return s.Text(&d.User)
 	case "locale":
-		return s.Text(&w.Locale)
+		return s.Text(&d.Locale)
 	case "request":
-		w.Request = &Request{}
-		return s.Object(w.Request.scan(s))
+		d.Request = &Request{}
+		return s.Object(d.Request.scan(s))
 	case "plan_version":
-		return s.Int(&w.PlanVersion)
+		return s.Int(&d.PlanVersion)
 	case "max_steps":
-		return s.Int(&w.MaxSteps)
+		return s.Int(&d.MaxSteps)
 	}
 	return false
 }
 
-func (w *Work) scanResult(s *plainjson.Scanner) func(key []byte) bool {
-	w.Results = map[string]Result{}
+func (d *Work) scanResult(s *plainjson.Scanner) func(key []byte) bool {
+	d.Results = map[string]Result{}
 	return func(id []byte) bool {
 		var r Result
 		if !s.Object(func(key []byte) bool {
@@ -132,7 +132,7 @@ func (w *Work) scanResult(s *plainjson.Scanner) func(key []byte) bool {
 		}) {
 			return false
 		}
-		w.Results[string(id)] = r
+		d.Results[string(id)] = r
 		return true
 	}
 }

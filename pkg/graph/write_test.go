@@ -12,8 +12,13 @@ import (
 // samples are values that are not empty, by type.
 var samples = []any{
 	"text <&> \"quoted\"\n目标", true, 7, int32(-3), uint64(1<<63 + 1), 0.5, time.Date(2026, 11, 21, 8, 0, 0, 120, time.UTC), events.Running, events.WorkSplit,
-	events.Duration(time.Minute), []string{"a", "<b>"}, []int32{1, -2}, []uint64{3, 1 << 63}, Spec{Seq: 1, ID: "s", Edits: []uint64{2}},
-	map[string]json.RawMessage{"p.q": json.RawMessage(`{ "k" : 1 }`)}, &events.Fault{Code: events.CodeInternal, Message: "m"},
+	events.Duration(time.Minute),
+	[]string{"a", "<b>"},
+	[]int32{1, -2},
+	[]uint64{3, 1 << 63},
+	Spec{Seq: 1, ID: "s", Edits: []uint64{2}},
+	map[string]json.RawMessage{"p.q": json.RawMessage(`{ "k" : 1 }`)},
+	&events.Fault{Code: events.CodeInternal, Message: "m"},
 	[]Version{{Run: 1, Status: events.Failed, Seq: 2, Reason: "rerun", Cause: 3}},
 }
 

@@ -113,7 +113,7 @@ func (b *Server) Stop() {
 	if s != nil {
 		s.Shutdown()
 		s.WaitForShutdown()
-		}
+	}
 }
 
 // NATS is the server itself, nil while it is stopped.

@@ -59,9 +59,11 @@ func (a *app) serveModel(listen, file string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(a.soft), modelBound)
 	defer cancel()
 	if server.Shutdown(ctx) != nil {
-		_ = server.Close() //nolint:errcheck // What is still open is cut.
+		_ = server.Close() // What is still open is cut.
 	}
-	<-served
+	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve the model: %w", err)
+	}
 	return nil
 }
 
