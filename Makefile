@@ -11,7 +11,7 @@ STATICCHECK   := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOFUMPT       := mvdan.cc/gofumpt@v0.12.0
 
 # Settings of single targets: make fuzz FUZZTIME=1m, make up ARGS='--ephemeral'.
-FUZZTIME ?= 10s
+FUZZTIME ?= 5s
 ARGS     ?=
 
 # The version that `jobgraph version`, /version and the images say.
@@ -55,7 +55,7 @@ phases: ## name what test-full adds to test
 race: ## test all modules with the race detector (needs a C compiler)
 	CGO_ENABLED=1 go test -race work
 
-fuzz: ## run each fuzz target for FUZZTIME (10s)
+fuzz: ## run each fuzz target for FUZZTIME (5s)
 	scripts/fuzz.sh $(FUZZTIME)
 
 bench: ## run each Go benchmark once, so that it keeps working

@@ -156,8 +156,8 @@ func (d *draft) judgeTexts(s *step) {
 	if strings.TrimSpace(s.Goal) == "" && !s.Done() {
 		d.faults.add(events.CodeMissing, s.at(s.goalField), "says nothing", "say what to do")
 	}
-	d.judgeSize(s.at(s.goalField), s.Goal)
 	for _, text := range []struct{ field, value string }{
+		{s.goalField, s.Goal},
 		{"title", s.Title},
 		{"context", s.Context},
 		{"completion_criteria", s.CompletionCriteria},
@@ -167,7 +167,9 @@ func (d *draft) judgeTexts(s *step) {
 		{"tag", s.Tag},
 		{"output_schema", string(s.OutputSchema)},
 	} {
-		d.judgeSize(s.at(text.field), text.value)
+		if len(text.value) > MaxText {
+			d.judgeSize(s.at(text.field), text.value)
+		}
 	}
 }
 
@@ -190,6 +192,9 @@ func (d *draft) judgeValues(s *step, o Options) {
 // judgeWhen checks that a condition can be read and that it reads direct predecessors only: anything else may not have
 // a result yet when it is asked.
 func (d *draft) judgeWhen(s *step) {
+	if s.When == "" {
+		return
+	}
 	condition, err := graph.ParseCondition(s.When)
 	if err != nil {
 		d.faults.put(events.Fault{

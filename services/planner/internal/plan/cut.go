@@ -95,6 +95,7 @@ func cutList(raw json.RawMessage) (items []json.RawMessage, ok bool) {
 	if !c.next('[') {
 		return nil, false
 	}
+	items = make([]json.RawMessage, 0, 1+len(raw)/128)
 	for first := true; !c.next(']'); first = false {
 		if !first && !c.next(',') {
 			return nil, false

@@ -3,6 +3,7 @@ package plan
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
@@ -11,8 +12,10 @@ import (
 // a mistyped "dependencies" would run things in the wrong order without a word.
 func (d *draft) native(r reader) {
 	d.head(r)
-	for i, raw := range r.list("subjobs") {
-		if s, ok := d.read(raw, fmt.Sprintf("subjobs[%d]", i)); ok {
+	list := r.list("subjobs")
+	d.steps = make([]step, 0, len(list))
+	for i, raw := range list {
+		if s, ok := d.read(raw, "subjobs["+strconv.Itoa(i)+"]"); ok {
 			d.steps = append(d.steps, s.nativeStep())
 			s.refuse(nativeFields)
 		}

@@ -33,7 +33,7 @@ var errNoObject = errors.New("not a JSON object")
 // readObject reads the outermost level of an object. The first of two equal keys wins. Values are part of raw; they are
 // as valid as raw is.
 func readObject(raw json.RawMessage) (object, error) {
-	var o object
+	o := object{fields: make([]field, 0, 8)}
 	if kindOf(raw) != '{' {
 		return o, errNoObject
 	}
