@@ -64,6 +64,7 @@ type GraphCreated struct {
 	// FinalPool and FinalPure address the expert of "finalize": "expert:<id>".
 	FinalPool string `json:"final_pool,omitempty"`
 	FinalPure bool   `json:"final_pure,omitempty"`
+	Warnings  Faults `json:"warnings,omitempty"` // Warnings is what was read leniently, changed or left out.
 	Spent
 }
 

@@ -261,6 +261,8 @@ func (g *GraphCreated) scan(s *plainjson.Scanner) func(key []byte) bool {
 			return s.Object(g.Plan.scan(s))
 		case "plan_ref":
 			return s.Value(&g.PlanRef)
+		case "warnings":
+			return s.Value(&g.Warnings)
 		}
 		return false
 	}

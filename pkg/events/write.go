@@ -224,6 +224,7 @@ func (g *GraphCreated) write(w *plainjson.Writer) {
 	w.Some("plan_ref", g.PlanRef != nil, g.PlanRef)
 	w.Text("final_pool", g.FinalPool)
 	w.Flag("final_pure", g.FinalPure)
+	w.Some("warnings", len(g.Warnings) > 0, g.Warnings)
 	w.Int("tokens", g.Tokens)
 	w.Some("cost_usd", g.CostUSD != 0, g.CostUSD)
 	w.Close()

@@ -68,7 +68,7 @@ func (l *Loop) payload(ctx context.Context, w *events.Work, v *verdict) (any, er
 	case events.KindPlanRejected:
 		return l.refusal(ctx, w, v)
 	}
-	created := &events.GraphCreated{PlanVersion: w.PlanVersion, Plan: end.Plan, Spent: v.spent}
+	created := &events.GraphCreated{PlanVersion: w.PlanVersion, Plan: end.Plan, Warnings: end.Warnings, Spent: v.spent}
 	if end.Final != nil {
 		created.FinalPool, created.FinalPure = end.Final.Pool, end.Final.Pure
 		if created.FinalPool == "" {

@@ -212,7 +212,11 @@ func TestAClaimIsRenewedWhileTheModelThinks(t *testing.T) {
 		w.model = &tongue{says: onePlan, takes: 5 * time.Minute}
 		during := func() {
 			<-time.After(4 * time.Minute)
-			if err := New(Settings{Journal: w, Owner: "other"}).free(&events.Work{Run: 1}, w.journal); err == nil {
+			entries, _, err := w.Read(t.Context(), "", "")
+			if err != nil {
+				t.Error(err)
+			}
+			if err := New(Settings{Journal: w, Owner: "other"}).free(&events.Work{Run: 1}, entries); err == nil {
 				t.Error("another planner could take the run of one that is alive")
 			}
 			<-time.After(2 * time.Minute)
