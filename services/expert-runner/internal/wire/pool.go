@@ -16,12 +16,13 @@ type Pool struct {
 	bus  *bus.Bus
 	pool string
 	sub  *bus.Subscription
+	acks *acks
 	log  *slog.Logger
 }
 
 // OpenPool makes sure that the pool's consumer exists and begins to read it. Nothing is fetched ahead of those who can work.
 func OpenPool(ctx context.Context, b *bus.Bus, pool string, log *slog.Logger) (*Pool, error) {
-	p := &Pool{bus: b, pool: pool, log: log}
+	p := &Pool{bus: b, pool: pool, acks: &acks{log: log}, log: log}
 	return p, bus.Await(ctx, func() error {
 		if err := b.EnsurePool(ctx, pool); err != nil {
 			return err
@@ -45,7 +46,7 @@ func (p *Pool) Next(ctx context.Context, most int) ([]loop.Delivery, error) {
 	for {
 		list, err := p.sub.Next(ctx, most)
 		if err == nil {
-			return deliveries(list), nil
+			return p.deliveries(list), nil
 		}
 		if ctx.Err() != nil || !errors.Is(err, bus.ErrNotFound) {
 			return nil, err
@@ -84,6 +85,7 @@ func (p *Pool) Stop() {
 	ctx, cancel := context.WithTimeout(context.Background(), drainBound)
 	defer cancel()
 	defer p.sub.Stop()
+	p.acks.stop()
 	p.sub.Drain()
 	for {
 		list, err := p.sub.Next(ctx, 1)
@@ -96,13 +98,13 @@ func (p *Pool) Stop() {
 	}
 }
 
-func deliveries(list []bus.Delivery) []loop.Delivery {
+func (p *Pool) deliveries(list []bus.Delivery) []loop.Delivery {
 	out := make([]loop.Delivery, len(list))
 	for i := range list {
 		d := &list[i]
 		m := d.Message()
 		out[i] = loop.Delivery{
-			Subject: m.Subject, Body: m.Body, Trace: m.Get(events.HeaderTrace), Count: d.Delivered(), Stored: d.Time(), Receipt: receipt{d},
+			Subject: m.Subject, Body: m.Body, Trace: m.Get(events.HeaderTrace), Count: d.Delivered(), Stored: d.Time(), Receipt: receipt{d, p.acks},
 		}
 	}
 	return out

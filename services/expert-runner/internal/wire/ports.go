@@ -117,13 +117,16 @@ func (s Blobs) Get(ctx context.Context, job, digest string) ([]byte, error) {
 }
 
 // receipt settles one delivery.
-type receipt struct{ *bus.Delivery }
+type receipt struct {
+	*bus.Delivery
+	acks *acks
+}
 
 // Settle implements loop.Receipt.
 func (r receipt) Settle(a loop.Answer) error {
 	switch a.Verb {
 	case loop.Ack:
-		return r.Ack()
+		return r.acks.add(r.Delivery)
 	case loop.Nak:
 		return r.Nak(a.Delay)
 	case loop.Progress:

@@ -1,0 +1,85 @@
+package wire
+
+import (
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+)
+
+const (
+	// ackDelay is how long an acknowledgement waits for others, far below the broker's patience.
+	ackDelay = 10 * time.Millisecond
+	// mostAcks is how many wait.
+	mostAcks = 32
+)
+
+// acks holds acknowledgements back for a moment, and always the latest one. A work queue whose last message goes drops the
+// file that holds it and makes a new one for the next: where one SubJob follows another that took a fifth of the time. What is
+// held back when the process dies comes again, and is known to the journal.
+type acks struct {
+	log *slog.Logger
+
+	mu      sync.Mutex // Guards the fields below.
+	list    []*bus.Delivery
+	timer   *time.Timer // Armed while list holds something.
+	newest  time.Time
+	stopped bool
+}
+
+// add acknowledges a delivery, soon.
+func (a *acks) add(d *bus.Delivery) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.stopped {
+		return d.Ack()
+	}
+	a.list, a.newest = append(a.list, d), time.Now()
+	switch {
+	case len(a.list) > mostAcks:
+		a.send(len(a.list) - 1)
+	case a.timer == nil:
+		a.timer = time.AfterFunc(ackDelay, a.due)
+	}
+	return nil
+}
+
+// due runs in the timer's goroutine: everything goes that has waited long enough.
+func (a *acks) due() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.timer = nil
+	if a.stopped {
+		return
+	}
+	if left := ackDelay - time.Since(a.newest); left > 0 {
+		a.send(len(a.list) - 1)
+		a.timer = time.AfterFunc(left, a.due)
+		return
+	}
+	a.send(len(a.list))
+}
+
+// send acknowledges the first n. It needs the lock.
+func (a *acks) send(n int) {
+	for _, d := range a.list[:max(n, 0)] {
+		if err := d.Ack(); err != nil {
+			a.log.Debug("settle delivery", "error", err)
+		}
+	}
+	left := copy(a.list, a.list[max(n, 0):])
+	clear(a.list[left:])
+	a.list = a.list[:left]
+}
+
+// stop acknowledges what is held back; what comes later is acknowledged at once.
+func (a *acks) stop() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.stopped = true
+	if a.timer != nil {
+		a.timer.Stop()
+	}
+	a.send(len(a.list))
+}
