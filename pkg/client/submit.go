@@ -59,7 +59,7 @@ func (c *Client) Ask(ctx context.Context, r events.Request) (Receipt, error) {
 	if err := c.offload(ctx, &r); err != nil {
 		return receipt, err
 	}
-	body, err := json.Marshal(r)
+	body, err := events.Marshal(&r)
 	if err != nil {
 		return receipt, fmt.Errorf("submit: %w", err)
 	}

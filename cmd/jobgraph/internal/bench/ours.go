@@ -154,7 +154,7 @@ func (d *oursDriver) request(ctx context.Context, job string, g floor.Graph) (ev
 			s.Dependencies = append(s.Dependencies, "n"+strconv.Itoa(p))
 		}
 	}
-	text, err := json.Marshal(plan)
+	text, err := events.Marshal(&plan)
 	if err != nil {
 		return events.Message{}, err
 	}
@@ -166,7 +166,7 @@ func (d *oursDriver) request(ctx context.Context, job string, g floor.Graph) (ev
 		}
 		r.Plan, r.PlanRef = nil, &ref
 	}
-	body, err := json.Marshal(r)
+	body, err := events.Marshal(&r)
 	return events.Message{Subject: d.bus.Names().Request(), Body: body, Header: map[string][]string{events.HeaderMsgID: {job}}}, err
 }
 
