@@ -1,7 +1,9 @@
 package bus
 
 import (
+	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/nats-io/nats.go"
 )
@@ -24,4 +26,22 @@ func (b *Bus) SubscribeCore(subject string, f func(subject string, body []byte))
 	return func() {
 		_ = sub.Unsubscribe() // The connection may be closed, and the subscription with it.
 	}, nil
+}
+
+// OnCancel calls f for each cancellation of a job, or of one SubJob of it, until stop; run is the last run that is meant, 0 for
+// all. A body that cannot be read counts as one without a run: the sender wanted something to end. Errors: those of
+// SubscribeCore.
+func (b *Bus) OnCancel(f func(job, subjob string, run int, reason string)) (stop func(), err error) {
+	prefix := b.names.Cancel("", "")
+	return b.SubscribeCore(prefix+">", func(subject string, body []byte) {
+		job, subjob, _ := strings.Cut(strings.TrimPrefix(subject, prefix), ".")
+		var c struct {
+			Run    int    `json:"run"`
+			Reason string `json:"reason"`
+		}
+		if json.Unmarshal(body, &c) != nil {
+			c.Run = 0
+		}
+		f(job, subjob, c.Run, c.Reason)
+	})
 }

@@ -100,7 +100,7 @@ func (r *runner) loopSettings(d Deps) loop.Settings {
 
 func (r *runner) run(ctx context.Context) error {
 	intake := r.process.Intake()
-	stop, err := wire.OnCancel(r.bus, r.loop.Cancel)
+	stop, err := r.bus.OnCancel(r.loop.Cancel)
 	if err != nil {
 		return err
 	}

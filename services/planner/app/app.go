@@ -74,9 +74,16 @@ func work(work context.Context, p *host.Process, b *bus.Bus, s loop.Settings) ho
 				t := &tracer{start: start, names: b.Names(), open: map[string]*told{}}
 				s.Source, s.Log = tracedSource{s.Source, t}, tracedLog{s.Log, t}
 			}
+			planning := loop.New(s)
+			stop, err := b.OnCancel(planning.Cancel)
+			if err != nil {
+				source.Stop()
+				return err
+			}
+			defer stop()
 			p.Ready()
 			ready()
-			return loop.New(s).Run(work, ctx)
+			return planning.Run(work, ctx)
 		},
 	}
 }

@@ -138,6 +138,7 @@ func TestAPersonIsAskedAndNothingHoldsTheWork(t *testing.T) {
 		s.startAll()
 		s.submit(events.Request{ID: "ask", Goal: "g", Plan: plan(step("a", "ask:"))})
 		s.await("ask", "it waits", func(e events.Event) bool { return e.Kind == events.KindJobWaiting })
+		<-time.After(time.Second) // Acknowledgements may wait for others for a moment.
 		synctest.Wait()
 		facts, err := s.bus.StreamInfo(s.t.Context(), s.names.Work)
 		if err != nil || facts.Messages != 0 {

@@ -2,8 +2,6 @@ package wire
 
 import (
 	"context"
-	"encoding/json"
-	"strings"
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
@@ -30,21 +28,4 @@ func (j Journal) Read(ctx context.Context, job, subjob string) ([]loop.Entry, ui
 func (j Journal) Append(ctx context.Context, job, subjob string, r events.JournalRecord, last uint64) (uint64, error) {
 	seq, err := j.Bus.Journal(job, subjob).Append(ctx, r, last)
 	return seq, classed(err)
-}
-
-// OnCancel calls f for each cancellation of a job, or of one SubJob of it, until stop. A body that cannot be read counts as
-// one without a run: the sender wanted something to end.
-func OnCancel(b *bus.Bus, f func(job, subjob string, run int, reason string)) (stop func(), err error) {
-	prefix := b.Names().Cancel("", "")
-	return b.SubscribeCore(prefix+">", func(subject string, body []byte) {
-		job, subjob, _ := strings.Cut(strings.TrimPrefix(subject, prefix), ".")
-		var c struct {
-			Run    int    `json:"run"`
-			Reason string `json:"reason"`
-		}
-		if json.Unmarshal(body, &c) != nil {
-			c.Run = 0
-		}
-		f(job, subjob, c.Run, c.Reason)
-	})
 }

@@ -1,0 +1,94 @@
+package app_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/llm"
+	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
+	"github.com/jobgraph/jobgraph/services/planner/app"
+)
+
+// slow is a model that thinks for so long before it says what the scripted one does. It counts how often it is asked.
+type slow struct {
+	t     *testing.T
+	takes time.Duration
+	calls atomic.Int32
+}
+
+func (m *slow) Do(ctx context.Context, r llm.Request, sink func(llm.Delta)) (llm.Response, error) {
+	m.calls.Add(1)
+	select {
+	case <-time.After(m.takes):
+	case <-ctx.Done():
+		return llm.Response{}, ctx.Err()
+	}
+	engine, err := llm.New(llm.Single("", "http://fake.invalid/v1", "fake"), llm.Settings{Doer: llmtest.New(llmtest.Planner{})})
+	if err != nil {
+		m.t.Error(err)
+		return llm.Response{}, err
+	}
+	return engine.Do(ctx, r, sink)
+}
+
+func TestAModelsPlanIsStatedAndAPlannerThatDiesAsksNothingTwice(t *testing.T) {
+	for _, c := range []struct {
+		point        string
+		pass, called int32 // At which time that point is reached the planner dies, and how often the model is asked in all.
+	}{{"claim", 1, 1}, {"intent", 2, 1}, {"answered", 2, 2}, {"kept", 2, 1}} {
+		virtual(t, func(t *testing.T, w *world) {
+			w.announce(three()...)
+			killed := errors.New("killed")
+			m := &slow{t: t, takes: time.Second}
+			var passed atomic.Int32
+			_, drain := w.start(app.Deps{Model: m, ModelName: "slow", Hook: func(at string) error {
+				if at == c.point && passed.Add(1) == c.pass {
+					return killed
+				}
+				return nil
+			}})
+			// The profile looks around before it drafts, and finds nobody to ask: the second call is the model's.
+			w.issue("j", events.Request{Goal: "g", Profile: "graph"})
+			<-time.After(10 * time.Second)
+			if err := drain(); !errors.Is(err, killed) {
+				t.Fatalf("%s: %v", c.point, err)
+			}
+			w.start(app.Deps{Model: m, ModelName: "slow"})
+			for e := w.fact(); e.Kind != events.KindGraphCreated; e = w.fact() {
+				if e.Kind != events.KindSubJobProgressed {
+					t.Fatalf("%s: %s", c.point, e.Kind)
+				}
+			}
+			w.settled()
+			if n := m.calls.Load(); n != c.called {
+				t.Errorf("killed at %s: asked %d times, want %d", c.point, n, c.called)
+			}
+		})
+	}
+}
+
+func TestACancellationOnTheBusEndsACallOfAModelAtOnce(t *testing.T) {
+	virtual(t, func(t *testing.T, w *world) {
+		w.announce(three()...)
+		w.start(app.Deps{Model: &slow{t: t, takes: time.Hour}, ModelName: "slow"})
+		w.issue("j", events.Request{Goal: "g", Profile: "graph"})
+		<-time.After(time.Minute)
+		began := time.Now()
+		if err := w.bus.PublishCore(w.bus.Names().Cancel("j", ""), nil, []byte(`{"run":1,"reason":"enough"}`)); err != nil {
+			t.Fatal(err)
+		}
+		e := w.fact()
+		for e.Kind == events.KindSubJobProgressed {
+			e = w.fact()
+		}
+		r, ok := e.Data.(*events.PlanRejected)
+		if !ok || r.Faults[0].Code != events.CodeCancelled || time.Since(began) > time.Second {
+			t.Errorf("%s after %s: %+v", e.Kind, time.Since(began), e.Data)
+		}
+		w.settled()
+	})
+}
