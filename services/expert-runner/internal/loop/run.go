@@ -164,7 +164,11 @@ func (r *run) execute() task.Ending {
 		defer stop()
 		ctx = limited
 		unhook := context.AfterFunc(limited, func() { r.cancel(context.Cause(limited)) })
-		defer unhook()
+		defer func() {
+			if !unhook() {
+				r.cancel(context.Cause(limited)) // The expert may be back before the hook has run.
+			}
+		}()
 	}
 	t := &expert.Task{Work: &r.Work, Owner: r.loop.Owner, Log: slog.New(&runLog{run: r}), Hand: r, Payload: r.payload}
 	return r.expert.Runner.Run(ctx, t)
