@@ -12,29 +12,34 @@ type cancelled struct{ reason string }
 
 func (c *cancelled) Error() string { return "cancelled: " + c.reason }
 
+// runID tells planning runs apart.
+type runID struct {
+	job, subjob string
+	run         int
+}
+
 // runs knows the planning runs in hand.
 type runs struct {
 	mu   sync.Mutex // Guards list.
-	list map[*events.Work]context.CancelCauseFunc
+	list map[runID]context.CancelCauseFunc
 }
 
 // add enters a run; remove takes it out. It is nil when the run is in hand already.
 func (r *runs) add(w *events.Work, end context.CancelCauseFunc) (remove func()) {
+	id := runID{w.Job, w.SubJob, w.Run}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for other := range r.list { // any order: there is at most one.
-		if other.Job == w.Job && other.SubJob == w.SubJob && other.Run == w.Run {
-			return nil
-		}
+	if r.list[id] != nil {
+		return nil
 	}
 	if r.list == nil {
-		r.list = map[*events.Work]context.CancelCauseFunc{}
+		r.list = map[runID]context.CancelCauseFunc{}
 	}
-	r.list[w] = end
+	r.list[id] = end
 	return func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		delete(r.list, w)
+		delete(r.list, id)
 	}
 }
 
@@ -42,8 +47,8 @@ func (r *runs) add(w *events.Work, end context.CancelCauseFunc) (remove func()) 
 func (l *Loop) Cancel(job, subjob string, run int, reason string) {
 	l.runs.mu.Lock()
 	defer l.runs.mu.Unlock()
-	for w, end := range l.runs.list { // any order: each is told.
-		if w.Job == job && (subjob == "" || w.SubJob == subjob) && (run == 0 || w.Run <= run) {
+	for id, end := range l.runs.list { // any order: each is told.
+		if id.job == job && (subjob == "" || id.subjob == subjob) && (run == 0 || id.run <= run) {
 			end(&cancelled{reason: reason})
 		}
 	}
