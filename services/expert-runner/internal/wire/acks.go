@@ -17,7 +17,7 @@ const (
 
 // acks holds acknowledgements back for a moment, and always the latest one. A work queue whose last message goes drops the
 // file that holds it and makes a new one for the next: where one SubJob follows another that took a fifth of the time. What is
-// held back when the process dies comes again, and is known to the journal.
+// held back when the process dies comes again: the journal answers it, and the first report of a pure expert wins.
 type acks struct {
 	log *slog.Logger
 
