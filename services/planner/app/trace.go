@@ -12,7 +12,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/planner/internal/loop"
 )
 
-// tracer tells planning as spans, each from the delivery of work to its settlement. The loop does not know of it.
+// tracer tells planning as spans, each from the delivery of work until it is settled, or lost to another planner. The loop does not know of it.
 type tracer struct {
 	start trace.Start
 	names events.Names
@@ -58,7 +58,7 @@ func (t *tracer) begin(d *loop.Delivery) {
 	t.mu.Lock()
 	t.open[id] = &told{end: end}
 	t.mu.Unlock()
-	d.Receipt = tracedReceipt{d.Receipt, t, id}
+	d.Receipt, d.Lost = tracedReceipt{d.Receipt, t, id}, func(reason string) { t.settled(id, reason) }
 }
 
 func (t *tracer) settled(id, failure string) {

@@ -168,6 +168,9 @@ func (l *Loop) giveBack(w *events.Work, d *Delivery, err error) {
 		l.settled(d, d.Receipt.Ack())
 	case errors.Is(err, errLost):
 		l.log(w).Warn("planning abandoned", "reason", err) // The delivery is somebody else's by now.
+		if d.Lost != nil {
+			d.Lost(err.Error())
+		}
 	case errors.As(err, &busy):
 		l.settled(d, d.Receipt.Nak(busy.wait))
 	case errors.As(err, &later):

@@ -27,6 +27,8 @@ type Delivery struct {
 	// Receipt settles it, Pulse keeps it until then.
 	Receipt Receipt
 	Pulse   Pulse
+	// Lost hears that the delivery will not be settled here, because the run is somebody else's; nil when nobody cares.
+	Lost func(reason string)
 }
 
 // Receipt settles one delivery: done, not now, or hopeless. Settling is sent, not awaited.

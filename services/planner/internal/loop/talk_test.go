@@ -256,3 +256,29 @@ func TestAnUnknownProfileIsAFaultThatNamesThoseThereAre(t *testing.T) {
 		}
 	})
 }
+
+func TestARunThatAnotherPlannerTookIsLeftUnsettledAndWhoeverCaresHearsIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld("x")
+		w.model = &tongue{says: onePlan, takes: time.Minute}
+		d := w.delivery(t, goal())
+		var lost []string
+		d.Lost = func(reason string) { lost = append(lost, reason) }
+		taken := func() {
+			_, last, err := w.Read(t.Context(), "", "")
+			if err == nil {
+				_, err = w.Append(t.Context(), "", "", events.JournalRecord{Type: events.JournalClaimed, Run: 1, Owner: "other", Lease: events.Duration(time.Hour)}, last)
+			}
+			if err != nil {
+				t.Error(err)
+			}
+			<-time.After(2 * time.Minute)
+		}
+		if err := w.run(t, taken, d); err != nil {
+			t.Fatal(err)
+		}
+		if all := strings.Join(w.lines, ","); len(lost) != 1 || len(w.facts) != 0 || strings.Contains(all, "ack") || strings.Contains(all, "nak") {
+			t.Errorf("heard %q, %s", lost, all)
+		}
+	})
+}
