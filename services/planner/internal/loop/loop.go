@@ -31,6 +31,8 @@ type Settings struct {
 	Journal Journal
 	Blobs   Blobs
 	Catalog Catalog
+	// Desk hands work to the experts that look around before planning.
+	Desk Desk
 	// Profiles are the rules of planning; Model is who is asked, nil without one; Read finds JSON in what a model wrote.
 	Profiles Profiles
 	Model    Model

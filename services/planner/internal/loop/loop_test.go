@@ -34,6 +34,8 @@ type world struct {
 	options         plan.Options
 	journal         []Entry
 	model           Model
+	desk            Desk
+	looks           session.InvestigateRules
 	loop            *Loop // The one of the last run.
 }
 
@@ -119,14 +121,17 @@ func (w *world) Find(name string) (session.Profile, string, error) {
 		Name: "plain", Dialect: "native", Limits: session.Limits{Steps: 100, Rounds: 2, Repairs: 1, Reminders: 1},
 		Stages: []session.Stage{session.StageReview}, Fallback: []session.Rung{session.RungEarlier},
 	}
+	if w.looks.When != "" {
+		p.Stages, p.Investigate, p.Limits.FindingBytes = append(p.Stages, session.StageInvestigate), w.looks, 1000
+	}
 	if name != "" {
 		return p, "", errors.New("there is only plain")
 	}
 	return p, "1", nil
 }
 
-func (w *world) Render(prompt, locale string, _ session.Vars) (session.Prompt, error) {
-	return session.Prompt{User: prompt + " in " + locale}, nil
+func (w *world) Render(prompt, locale string, v session.Vars) (session.Prompt, error) {
+	return session.Prompt{User: prompt + " in " + locale + v.Findings}, nil
 }
 
 func (w *world) Decided(o Outcome) { w.say("counted %q repeated %v", o.Kind, o.Repeated) }
@@ -149,6 +154,7 @@ func (w *world) run(t *testing.T, during func(), deliveries ...Delivery) error {
 	if w.model != nil {
 		l.Model = w.model
 	}
+	l.Desk = w.desk
 	w.loop = l
 	work, kill := context.WithCancel(t.Context())
 	defer kill()

@@ -80,6 +80,15 @@ type Model interface {
 	Ask(ctx context.Context, r *events.Request, c *session.ModelCall, idempotencyKey string) (session.Fact, error)
 }
 
+// Desk hands work to experts and hears their reports. Issue stores a work message unless it is there, or the run reported on
+// the subject already. Report waits for the report on a subject. Close fences a run, so that nobody begins it, and has
+// whoever is at work on it end.
+type Desk interface {
+	Issue(ctx context.Context, m events.Message, report string) error
+	Report(ctx context.Context, subject string) (*events.SubJobReported, error)
+	Close(ctx context.Context, w *events.Work, reason string) error
+}
+
 // Later means that a call is worth trying again after a while that is too long to wait for.
 type Later struct {
 	// After is how long.

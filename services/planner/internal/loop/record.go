@@ -39,6 +39,7 @@ type record struct {
 	w     *events.Work
 	start *session.Start // nil when none was recorded.
 	facts map[string]session.Fact
+	asked map[string]time.Time // When the first intent of each key was recorded.
 
 	mu    sync.Mutex // Guards last and until, and is held across an append: appends are in a line.
 	last  uint64
@@ -49,7 +50,7 @@ type record struct {
 func (l *Loop) claim(ctx context.Context, w *events.Work) (*record, error) {
 	const most = 8 // Bounds the attempts behind a journal that goes on changing.
 	for range most {
-		r := &record{loop: l, w: w, facts: map[string]session.Fact{}}
+		r := &record{loop: l, w: w, facts: map[string]session.Fact{}, asked: map[string]time.Time{}}
 		entries, last, err := l.Journal.Read(ctx, w.Job, w.SubJob)
 		if err != nil {
 			return nil, fmt.Errorf("read the journal: %w", err)
@@ -116,7 +117,13 @@ func (r *record) remember(ctx context.Context, entries []Entry) error {
 	chain := r.chain(entries)
 	for i := range entries {
 		e := &entries[i]
-		if e.Type != events.JournalResult || !slices.Contains(chain, e.Run) {
+		if !slices.Contains(chain, e.Run) {
+			continue
+		}
+		if _, known := r.asked[e.Key]; e.Type == events.JournalIntent && !known {
+			r.asked[e.Key] = e.Time
+		}
+		if e.Type != events.JournalResult {
 			continue
 		}
 		if err := r.recall(ctx, &e.JournalRecord); err != nil {
@@ -178,6 +185,14 @@ func (r *record) begin(ctx context.Context, s *session.Start) error {
 // intend records that something is about to be asked. It may be asked twice: what was not answered was not used.
 func (r *record) intend(ctx context.Context, c *session.Command) error {
 	return r.append(ctx, events.JournalRecord{Type: events.JournalIntent, Run: r.w.Run, Owner: r.loop.Owner, Key: c.Key, Name: string(c.Kind), Safe: true})
+}
+
+// since is when something was first asked, also by a planner that is dead by now.
+func (r *record) since(key string) time.Time {
+	if at, known := r.asked[key]; known {
+		return at
+	}
+	return time.Now()
 }
 
 // keep records what came of it.

@@ -2,7 +2,6 @@ package loop
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -127,12 +126,7 @@ func findings(results map[string]events.Result) []session.Finding {
 	slices.Sort(ids)
 	list := make([]session.Finding, len(ids))
 	for i, id := range ids {
-		text := string(results[id].Output)
-		var plain string
-		if json.Unmarshal(results[id].Output, &plain) == nil {
-			text = plain
-		}
-		list[i] = session.Finding{Source: id, Text: text}
+		list[i] = session.Finding{Source: id, Text: said(results[id].Output)}
 	}
 	return list
 }
@@ -253,12 +247,9 @@ func (t *talk) ask(c *session.Command) (session.Fact, error) {
 	if err := t.record.intend(t.ctx, c); err != nil {
 		return session.Fact{}, err
 	}
-	fact := session.Fact{Kind: session.Failed, Class: session.ClassUnavailable, Message: "nobody is here to look it up"}
-	if c.Kind == session.Call {
-		var err error
-		if fact, err = t.loop.Model.Ask(t.ctx, &t.start.Request, c.Call, t.w.IdempotencyKey+"/"+c.Key); err != nil {
-			return fact, err
-		}
+	fact, err := t.answer(c)
+	if err != nil {
+		return fact, err
 	}
 	fact.Key, fact.Run = c.Key, t.w.Run
 	if err := t.loop.Hook.at(AtAnswered); err != nil {
@@ -268,6 +259,14 @@ func (t *talk) ask(c *session.Command) (session.Fact, error) {
 		return fact, err
 	}
 	return fact, t.loop.Hook.at(AtKept)
+}
+
+// answer has whoever a command is for answer it.
+func (t *talk) answer(c *session.Command) (session.Fact, error) {
+	if c.Kind == session.Investigate {
+		return t.investigate(c)
+	}
+	return t.loop.Model.Ask(t.ctx, &t.start.Request, c.Call, t.w.IdempotencyKey+"/"+c.Key)
 }
 
 // await waits until the cards change, for a while: a runner may just be starting.

@@ -46,11 +46,13 @@ type tongue struct {
 	takes time.Duration
 	off   error
 	keys  map[string]bool
+	heard string // The last prompt.
 }
 
 func (m *tongue) Name(*events.Request) string { return "tongue" }
 
-func (m *tongue) Ask(ctx context.Context, _ *events.Request, _ *session.ModelCall, key string) (session.Fact, error) {
+func (m *tongue) Ask(ctx context.Context, _ *events.Request, c *session.ModelCall, key string) (session.Fact, error) {
+	m.heard = c.Messages[len(c.Messages)-1].Text
 	if m.keys == nil {
 		m.keys = map[string]bool{}
 	}

@@ -23,6 +23,27 @@ func Able(cards []events.Card, need string) string {
 	return ""
 }
 
+// Called gives the id of the expert with that id or name; without one, of the first by id whose id, name, skill or tag ends
+// in it, as "web_search" does in "search". Case does not matter, hidden experts count, disabled ones do not; "" for none.
+func Called(cards []events.Card, name string) string {
+	c := newCatalog(cards)
+	if card, fault := c.resolve(name, true); fault == nil {
+		return card.ID
+	}
+	end := fold(name)
+	if end == "" {
+		return ""
+	}
+	for i := range c.cards {
+		card := &c.cards[i]
+		ends := func(word string) bool { return strings.HasSuffix(fold(word), end) }
+		if !card.Disabled && slices.ContainsFunc(slices.Concat([]string{card.ID, card.Name}, card.Skills, card.Tags), ends) {
+			return card.ID
+		}
+	}
+	return ""
+}
+
 // Best gives the id of the expert whose card has most words of the query; among equals the default, else the first by id.
 // "" means that there is nobody to choose from.
 func Best(query string, cards []events.Card, byDefault string) string {

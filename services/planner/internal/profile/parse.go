@@ -85,9 +85,11 @@ func (r *reader) review(v *session.ReviewRules) []field {
 func (r *reader) investigate(v *session.InvestigateRules) []field {
 	return []field{
 		{"when", r.word(&v.When, "request", "always", "never")},
+		{"expert", r.text(&v.Expert)},
 		{"needs", r.text(&v.Needs)},
 		{"tool", r.text(&v.Tool)},
 		{"status", r.list(&v.Status)},
+		{"timeout", r.durationUpTo(&v.Timeout, session.MaxInvestigation)},
 	}
 }
 

@@ -183,6 +183,11 @@ func (r *reader) flag(to *bool) func(*yaml.Node) {
 }
 
 func (r *reader) duration(to *events.Duration) func(*yaml.Node) {
+	return r.durationUpTo(to, 0)
+}
+
+// durationUpTo reads a duration that has a limit; 0 is none.
+func (r *reader) durationUpTo(to *events.Duration, most time.Duration) func(*yaml.Node) {
 	return func(n *yaml.Node) {
 		text, ok := r.scalar(n)
 		if !ok {
@@ -191,6 +196,10 @@ func (r *reader) duration(to *events.Duration) func(*yaml.Node) {
 		d, err := time.ParseDuration(text)
 		if err != nil || d < 0 {
 			r.fault(n, `%.40q is no duration, "24h" for one`, text)
+			return
+		}
+		if most > 0 && d > most {
+			r.fault(n, "%.40q is longer than %s", text, most)
 			return
 		}
 		*to = events.Duration(d)

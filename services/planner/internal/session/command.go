@@ -53,15 +53,17 @@ type Message struct {
 	Text string `json:"text"`
 }
 
-// Inquiry asks an expert or a tool; either may be unknown to whoever does it, and then the fact is a failure.
+// Inquiry asks experts to look something up before anything is planned.
 type Inquiry struct {
-	// Expert is a card's id; empty when a tool is wanted. Tool is the end of a tool's name. Status lists tools that tell
-	// the state of the system.
+	// Expert is the id of the card of whoever looks it up, empty when nobody is there who could; Wanted says then who
+	// was. Status lists the ids of those that tell the state of the system.
 	Expert string   `json:"expert,omitempty"`
-	Tool   string   `json:"tool,omitempty"`
+	Wanted string   `json:"wanted,omitempty"`
 	Status []string `json:"status,omitempty"`
 	// Query is what to look up, in the person's words.
 	Query string `json:"query"`
+	// Limit is how long all of them together may take.
+	Limit events.Duration `json:"limit"`
 }
 
 // Ending is how a session ends.

@@ -38,6 +38,7 @@ func team() []events.Card {
 		{ID: "analyst", Name: "Analyst", Description: "draws conclusions", Skills: []string{"analysis"}},
 		{ID: "monitor", Name: "Price Monitor", Description: "watches prices", Skills: []string{"monitor", "alert"}, Tags: []string{"prices", "watch"}},
 		{ID: "secret", Name: "Secret", Hidden: true},
+		{ID: "query_system_status", Name: "System status", Hidden: true},
 		{ID: "off", Name: "Off", Disabled: true},
 		{ID: "pass", Name: "Pass", Passthrough: true},
 	}

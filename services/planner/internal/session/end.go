@@ -1,6 +1,8 @@
 package session
 
 import (
+	"slices"
+
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
 )
@@ -13,7 +15,7 @@ func (s *Session) enterEnd() On {
 	}
 	switch {
 	case s.state.Plan != nil:
-		e.Kind, e.Plan, e.Final, e.Warnings = events.KindGraphCreated, s.state.Plan, s.state.Final, s.state.Warnings
+		e.Kind, e.Plan, e.Final, e.Warnings = events.KindGraphCreated, s.state.Plan, s.state.Final, append(slices.Clone(s.state.Notes), s.state.Warnings...)
 		if s.state.Counts.Draft > 0 {
 			e.Remarks = plan.Quality(s.state.Plan)
 		}

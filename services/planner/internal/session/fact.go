@@ -50,8 +50,9 @@ type Fact struct {
 	// Class and Message say why something failed.
 	Class   Class  `json:"class,omitempty"`
 	Message string `json:"message,omitempty"`
-	// Findings are what an investigation gave.
-	Findings []Finding `json:"findings,omitempty"`
+	// Findings are what an investigation gave, Faults what of it came to nothing, for the person's eyes.
+	Findings []Finding     `json:"findings,omitempty"`
+	Faults   events.Faults `json:"faults,omitempty"`
 	// Action and Answer are those of the closed request, By who closed it.
 	Action events.InputAction `json:"action,omitempty"`
 	Answer json.RawMessage    `json:"answer,omitempty"`

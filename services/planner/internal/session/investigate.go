@@ -4,25 +4,56 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
 )
 
 // enterInvestigate has somebody look around, once. Whoever fails at it stops nothing.
 func (s *Session) enterInvestigate() On {
-	rules := &s.start.Profile.Investigate
 	c := &s.state.Counts
 	if !s.whole() || !s.wants(StageInvestigate) || c.Investigate > 0 {
 		return OnSkipped
 	}
-	look := Inquiry{Query: s.state.Query, Status: rules.Status}
+	look := Inquiry{Query: s.state.Query, Limit: s.start.Profile.Investigate.limit()}
 	if s.investigates() {
-		look.Expert, look.Tool = plan.Able(s.state.Cards, rules.Needs), rules.Tool
+		look.Expert, look.Wanted = s.scout()
 	}
-	if look.Expert == "" && look.Tool == "" && len(look.Status) == 0 {
+	for _, name := range s.start.Profile.Investigate.Status {
+		if id := plan.Called(s.state.Cards, name); id != "" && id != look.Expert && !slices.Contains(look.Status, id) {
+			look.Status = append(look.Status, id)
+		}
+	}
+	if look.Expert == "" && look.Wanted == "" && len(look.Status) == 0 {
 		return OnSkipped
 	}
 	c.Investigate++
 	return s.owe(c.Investigate, Command{Kind: Investigate, Look: &look})
+}
+
+// scout chooses who looks around: by name, by capability, by the end of a name. Without anybody, wanted says who was.
+func (s *Session) scout() (id, wanted string) {
+	rules := &s.start.Profile.Investigate
+	if rules.Expert != "" {
+		id = plan.Called(s.state.Cards, rules.Expert)
+	}
+	if id == "" {
+		id = plan.Able(s.state.Cards, rules.Needs)
+	}
+	if id == "" && rules.Tool != "" {
+		id = plan.Called(s.state.Cards, rules.Tool)
+	}
+	if id == "" {
+		wanted = firstOf(rules.Expert, rules.Needs, rules.Tool)
+	}
+	return id, wanted
+}
+
+// limit is how long an investigation may take.
+func (r *InvestigateRules) limit() events.Duration {
+	if r.Timeout <= 0 {
+		return events.Duration(DefaultInvestigation)
+	}
+	return events.Duration(min(r.Timeout.Std(), MaxInvestigation))
 }
 
 // investigates asks the profile, and where that leaves it to the request, the request.
@@ -37,6 +68,7 @@ func (s *Session) investigates() bool {
 }
 
 func (s *Session) takeInvestigate(f *Fact) On {
+	s.state.Notes = append(s.state.Notes, f.Faults...)
 	found := slices.DeleteFunc(slices.Clone(f.Findings), func(f Finding) bool { return strings.TrimSpace(f.Text) == "" })
 	if f.Kind == Failed || len(found) == 0 {
 		return OnNothing

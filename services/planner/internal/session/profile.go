@@ -1,6 +1,10 @@
 package session
 
-import "github.com/jobgraph/jobgraph/pkg/events"
+import (
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
 
 // Profile is one way of planning, as data: which stages run, in which form plans are written, what is asked of people, and
 // what happens when a model gives nothing usable. Package profile reads profiles from files.
@@ -91,12 +95,22 @@ type PlanRules struct {
 type InvestigateRules struct {
 	// When is "request" (default: where the request's investigate is true), "always" or "never".
 	When string `json:"when,omitempty"`
-	// Needs is the capability of the expert that does it; Tool a suffix of a tool's name that is tried where no expert has
-	// it. Status are tools that tell the state of the system, asked for every plan.
+	// Expert is who does it, by id or name; without one there, whoever has the capability Needs, else whose name, id or
+	// skill ends in Tool. Status are experts that tell the state of the system, by id, name or such an ending; those that
+	// are there are asked for every plan. A hidden expert may be asked by name.
+	Expert string   `json:"expert,omitempty"`
 	Needs  string   `json:"needs,omitempty"`
 	Tool   string   `json:"tool,omitempty"`
 	Status []string `json:"status,omitempty"`
+	// Timeout is how long planning waits for all of them together; 0 means DefaultInvestigation.
+	Timeout events.Duration `json:"timeout,omitempty"`
 }
+
+// Bounds of the wait for those who look around: planning holds its work for so long, and no longer.
+const (
+	DefaultInvestigation = 2 * time.Minute
+	MaxInvestigation     = 10 * time.Minute
+)
 
 // Rung is one step of the fallback ladder.
 type Rung string

@@ -58,8 +58,9 @@ type State struct {
 	Options  []string `json:"options,omitempty"`
 	Told     []string `json:"told,omitempty"`
 	Wishes   []string `json:"wishes,omitempty"`
-	// Findings are what investigations gave.
-	Findings []Finding `json:"findings,omitempty"`
+	// Findings are what investigations gave, Notes what of them failed.
+	Findings []Finding     `json:"findings,omitempty"`
+	Notes    events.Faults `json:"notes,omitempty"`
 	// Cards are the experts as last heard of.
 	Cards []events.Card `json:"cards,omitempty"`
 	// Counts number the commands of each stage. Attempt counts the drafts of this round, Reminders the repetitions of the

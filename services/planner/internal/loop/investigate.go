@@ -1,0 +1,226 @@
+package loop
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/planner/internal/session"
+)
+
+const (
+	// inquiryRun is the only run of an inquiry: whether it is asked again is the planning run's to decide.
+	inquiryRun = 1
+	// inquiryType is the CloudEvents type of its work message, the same as that of any SubJob's.
+	inquiryType = "io.jobgraph.subjob.issued.v1"
+	// maxFinding bounds what is kept of one expert's answer, in bytes; prompts take less.
+	maxFinding = 256 << 10
+	// grace is how long reports are read that may be there already, where the time was up before this planner came.
+	grace = 2 * time.Second
+	// closeBound is how long withdrawing inquiries may take.
+	closeBound = 2 * time.Second
+)
+
+// errLate means that an investigation took as long as it may.
+var errLate = errors.New("the investigation took too long")
+
+// inquiry is one expert that is asked before planning.
+type inquiry struct {
+	card *events.Card
+	work events.Work
+}
+
+// investigate asks experts as SubJobs ask them: work on the bus, a report on the log. The work is outside of the graph, which
+// does not exist yet, and the scheduler passes its report over; claim, journal and cancellation are those of any run. Its
+// identity is made of the planning run and the command, so that asking again after a crash finds the work, or its report,
+// and nobody is paid twice. Whatever fails is told in the fact: planning goes on without.
+func (t *talk) investigate(c *session.Command) (session.Fact, error) {
+	ctx, leave := context.WithCancelCause(t.ctx)
+	defer leave(nil)
+	defer context.AfterFunc(t.intake, func() { leave(errDraining) })()
+	late := t.record.since(c.Key).Add(c.Look.Limit.Std())
+	if soonest := time.Now().Add(grace); late.Before(soonest) {
+		late = soonest
+	}
+	waiting, stop := context.WithDeadlineCause(ctx, late, errLate)
+	defer stop()
+	fact := session.Fact{Kind: session.Failed, Class: session.ClassUnavailable}
+	if c.Look.Expert == "" && c.Look.Wanted != "" {
+		fact.Faults = append(fact.Faults, events.Fault{
+			Code: events.CodeUnknownExpert, Message: fmt.Sprintf("nobody looked around before planning: no expert is called %.80q, or can do it", c.Look.Wanted),
+			Hint: "start a runner with such an expert, or name another one in the profile's investigate",
+		})
+	}
+	list := t.inquiries(c, late)
+	for i := range list {
+		if err := t.loop.Desk.Issue(ctx, t.letter(&list[i].work), list[i].work.ReportSubject); err != nil {
+			return fact, t.withdrawn(list, cause(ctx, fmt.Errorf("ask %s: %w", list[i].card.ID, err)))
+		}
+	}
+	for i := range list {
+		q := &list[i]
+		report, err := t.loop.Desk.Report(waiting, q.work.ReportSubject)
+		if err == nil {
+			err = t.hear(waiting, &fact, q, report)
+		}
+		switch err = cause(waiting, err); {
+		case err == nil:
+		case errors.Is(err, errLate):
+			t.close(list[i:i+1], errLate.Error())
+			fact.Faults = append(fact.Faults, failed(q, events.CodeTimeout, fmt.Sprintf("no answer within %s", c.Look.Limit.Std())))
+		default:
+			return fact, t.withdrawn(list, err)
+		}
+	}
+	if len(fact.Findings) > 0 {
+		fact.Kind, fact.Class = session.Found, ""
+	}
+	return fact, nil
+}
+
+// cause puts the reason for which a context ended in the place of an error that it brought about.
+func cause(ctx context.Context, err error) error {
+	if why := context.Cause(ctx); err != nil && why != nil {
+		return why
+	}
+	return err
+}
+
+// withdrawn closes what was asked when the run was stopped: nobody waits for it any more. In every other case another planner
+// goes on.
+func (t *talk) withdrawn(list []inquiry, err error) error {
+	var stop *cancelled
+	if errors.As(err, &stop) {
+		t.close(list, stop.reason)
+	}
+	return err
+}
+
+// close fences inquiries, and has whoever is at work on them end.
+func (t *talk) close(list []inquiry, reason string) {
+	ctx, stop := context.WithTimeout(context.WithoutCancel(t.ctx), closeBound)
+	defer stop()
+	var all sync.WaitGroup
+	for i := range list {
+		w := &list[i].work
+		all.Go(func() { // Ends with the close of one run.
+			if err := t.loop.Desk.Close(ctx, w, reason); err != nil {
+				t.loop.log(t.w).Warn("inquiry not withdrawn: its own timeout will end it", "expert", w.Spec.Expert, "error", err)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// inquiries makes the work of all that are asked.
+func (t *talk) inquiries(c *session.Command, late time.Time) []inquiry {
+	var list []inquiry
+	cards := t.session.State().Cards
+	for _, id := range append([]string{c.Look.Expert}, c.Look.Status...) {
+		at := slices.IndexFunc(cards, func(card events.Card) bool { return id != "" && card.ID == id })
+		if at < 0 {
+			continue
+		}
+		list = append(list, inquiry{card: &cards[at], work: t.work(c, &cards[at], len(list)+1, late)})
+	}
+	return list
+}
+
+// work is the order for one expert. Its SubJob is named after the planning run, the command and its place in it.
+func (t *talk) work(c *session.Command, card *events.Card, n int, late time.Time) events.Work {
+	r, names := &t.start.Request, t.loop.Names
+	id := fmt.Sprintf("%s~%d~%s-%d", t.w.SubJob, t.w.Run, strings.ReplaceAll(c.Key, "/", "-"), n)
+	pool := card.Pool
+	if pool == "" {
+		pool = events.DefaultPool
+	}
+	if !t.w.Deadline.IsZero() && t.w.Deadline.Before(late) {
+		late = t.w.Deadline
+	}
+	limit := c.Look.Limit
+	w := events.Work{
+		Kind: events.WorkExecute, Job: t.w.Job, SubJob: id, Run: inquiryRun, Attempt: 1,
+		Spec: events.SubJob{ID: id, Goal: c.Look.Query, Context: r.Context, Expert: card.ID, ExpertName: card.Name, Pool: pool, Pure: card.Pure, Timeout: &limit},
+		Goal: c.Look.Query, Context: r.Context, Inputs: r.Inputs, InputsRef: r.InputsRef, Attachments: r.Attachments,
+		Deadline: late, Session: r.Session, User: r.User, Locale: t.session.State().Locale,
+		ReportSubject:  names.RunEvent(t.w.Job, events.KindSubJobReported, id, inquiryRun),
+		IdempotencyKey: t.w.Job + "/" + id + "/" + strconv.Itoa(inquiryRun),
+		ClaimSubject:   names.JournalOf(t.w.Job, id), Lease: t.record.lease(), CancelSubject: names.Cancel(t.w.Job, id),
+	}
+	w.ReportID = w.IdempotencyKey
+	return w
+}
+
+// letter is the message of a piece of work.
+func (t *talk) letter(w *events.Work) events.Message {
+	id := w.Job + "/subjob.issued/" + w.SubJob + "/" + strconv.Itoa(w.Run)
+	header := events.Header(events.HeaderSpec, "1.0", events.HeaderID, id, events.HeaderSource, source,
+		events.HeaderType, inquiryType, events.HeaderMsgID, id)
+	if parent := t.d.Get(events.HeaderTrace); parent != "" {
+		header[events.HeaderTrace] = []string{parent}
+	}
+	body, err := events.Marshal(w)
+	if err != nil {
+		panic("encode work: " + err.Error()) // Made of what was decoded.
+	}
+	return events.Message{Subject: t.loop.Names.WorkFor(w.Spec.Pool, w.Spec.Expert, w.Job, w.SubJob, w.Run), Header: header, Body: body}
+}
+
+// hear adds what an expert reported.
+func (t *talk) hear(ctx context.Context, fact *session.Fact, q *inquiry, r *events.SubJobReported) error {
+	fact.Tokens += r.Tokens
+	fact.CostUSD += r.CostUSD
+	if r.Outcome != events.Success {
+		reason := r.Lesson
+		if r.Error != nil {
+			reason = r.Error.Error()
+		}
+		if reason == "" {
+			reason = string(r.Outcome)
+		}
+		fact.Faults = append(fact.Faults, failed(q, events.CodeExecution, reason))
+		return nil
+	}
+	output := []byte(r.Output)
+	if r.OutputRef != nil {
+		var err error
+		output, err = t.loop.Blobs.Get(ctx, t.w.Job, r.OutputRef.Digest)
+		if errors.Is(err, ErrNotFound) {
+			fact.Faults = append(fact.Faults, failed(q, events.CodeMissingBlob, "its result is gone"))
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read what %s found: %w", q.card.ID, err)
+		}
+	}
+	fact.Findings = append(fact.Findings, session.Finding{Source: q.card.Name, Title: q.work.Goal, Text: said(output)})
+	return nil
+}
+
+// said is an output as a text, cut where it is too large to be kept.
+func said(output []byte) string {
+	text := string(output)
+	var plain string
+	if json.Unmarshal(output, &plain) == nil {
+		text = plain
+	}
+	if len(text) > maxFinding {
+		text = strings.ToValidUTF8(text[:maxFinding], "") + "…"
+	}
+	return text
+}
+
+// failed is the warning that an expert found nothing.
+func failed(q *inquiry, code events.Code, cause string) events.Fault {
+	return events.Fault{
+		Code: code, Message: fmt.Sprintf("%s found nothing before planning", q.card.ID), Cause: cause,
+		Hint: "the plan was made without it; see subjob.reported of " + q.work.SubJob,
+	}
+}

@@ -1,0 +1,72 @@
+package wire
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// Desk hands work to experts by the streams that all work goes by.
+type Desk struct{ Bus *bus.Bus }
+
+// Issue implements loop.Desk.
+func (d Desk) Issue(ctx context.Context, m events.Message, report string) error {
+	_, err := d.Bus.LastOn(ctx, d.Bus.Names().Log, report)
+	if !errors.Is(err, bus.ErrNotFound) {
+		return classed(err)
+	}
+	_, err = d.Bus.Publish(ctx, m, bus.ExpectNone())
+	if errors.Is(err, bus.ErrConflict) {
+		return nil
+	}
+	return classed(err)
+}
+
+// Report implements loop.Desk.
+func (d Desk) Report(ctx context.Context, subject string) (*events.SubJobReported, error) {
+	sub, err := d.Bus.Follow(ctx, subject, bus.FollowOptions{Buffer: 1})
+	if err != nil {
+		return nil, classed(err)
+	}
+	defer sub.Stop()
+	for {
+		list, err := sub.Next(ctx, 1)
+		if err != nil {
+			return nil, classed(err)
+		}
+		if e, ok := list[0].Event(); ok {
+			return e.Report(), nil
+		}
+	}
+}
+
+// Close implements loop.Desk: the journal first, from then on nobody can claim the run.
+func (d Desk) Close(ctx context.Context, w *events.Work, reason string) error {
+	journal := d.Bus.Journal(w.Job, w.SubJob)
+	for {
+		_, last, err := journal.Read(ctx)
+		if err != nil {
+			return classed(err)
+		}
+		_, err = journal.Append(ctx, events.JournalRecord{Type: events.JournalClosed, Run: w.Run, Reason: reason}, last)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, bus.ErrConflict) {
+			return classed(err)
+		}
+	}
+	names := d.Bus.Names()
+	if err := d.Bus.Purge(ctx, names.Work, names.WorkFor("*", "*", w.Job, w.SubJob, w.Run)); err != nil {
+		return classed(err)
+	}
+	body, err := json.Marshal(map[string]any{"run": w.Run, "reason": reason})
+	if err != nil {
+		return fmt.Errorf("encode cancel: %w", err)
+	}
+	return classed(d.Bus.PublishCore(names.Cancel(w.Job, w.SubJob), nil, body))
+}
