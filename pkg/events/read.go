@@ -109,6 +109,18 @@ func (d *Work) scanRare(key string, s *plainjson.Scanner) bool {
 		return s.Int(&d.PlanVersion)
 	case "max_steps":
 		return s.Int(&d.MaxSteps)
+	case "finished":
+		return s.Texts(&d.Finished)
+	case "inputs_ref":
+		return s.Value(&d.InputsRef)
+	case "attachments":
+		return s.Value(&d.Attachments)
+	case "results_ref":
+		return s.Value(&d.ResultsRef)
+	case "answers":
+		return s.Value(&d.Answers)
+	case "deadline":
+		return s.Value(&d.Deadline)
 	}
 	return false
 }
@@ -175,8 +187,29 @@ func (j *SubJob) scan(s *plainjson.Scanner) func(key []byte) bool {
 		case "retries":
 			return s.Value(&j.Retries)
 		}
-		return false
+		return j.scanRare(string(key), s)
 	}
+}
+
+// scanRare reads what most SubJobs do not have.
+func (j *SubJob) scanRare(key string, s *plainjson.Scanner) bool {
+	switch key {
+	case "tag":
+		return s.Text(&j.Tag)
+	case "needs":
+		return s.Texts(&j.Needs)
+	case "language":
+		return s.Text(&j.Language)
+	case "life_cycle":
+		return s.Value(&j.LifeCycle)
+	case "when":
+		return s.Text(&j.When)
+	case "schedule":
+		return s.Value(&j.Schedule)
+	case "execution_ref":
+		return s.Value(&j.ExecutionRef)
+	}
+	return false
 }
 
 // ReadPlan reads a plan in native form as json.Unmarshal does, but without reflection when it is as we write it. What p
@@ -201,6 +234,18 @@ func (p *Plan) scan(s *plainjson.Scanner) func(key []byte) bool {
 			return s.Text(&p.Locale)
 		case "thought":
 			return s.Text(&p.Thought)
+		case "has_enough_context":
+			return s.Value(&p.HasEnoughContext)
+		case "adequate":
+			return s.Value(&p.Adequate)
+		case "reason":
+			return s.Text(&p.Reason)
+		case "guidance_message":
+			return s.Text(&p.GuidanceMessage)
+		case "orig_query":
+			return s.Text(&p.OrigQuery)
+		case "created_at":
+			return s.Text(&p.CreatedAt)
 		case "subjobs":
 			p.SubJobs = []SubJob{}
 			return s.List(func() bool {
@@ -247,8 +292,31 @@ func (r *SubJobReported) scan(s *plainjson.Scanner) func(key []byte) bool {
 		case "cost_usd":
 			return s.Value(&r.CostUSD)
 		}
-		return false
+		return r.scanRare(string(key), s)
 	}
+}
+
+// scanRare reads what most reports do not have.
+func (r *SubJobReported) scanRare(key string, s *plainjson.Scanner) bool {
+	switch key {
+	case "output_ref":
+		return s.Value(&r.OutputRef)
+	case "error":
+		return s.Value(&r.Error)
+	case "selected":
+		return s.Value(&r.Selected)
+	case "retry_after":
+		return s.Value(&r.RetryAfter)
+	case "job":
+		return s.Text(&r.Job)
+	case "subjob":
+		return s.Text(&r.SubJob)
+	case "run":
+		return s.Int(&r.Run)
+	case "malformed":
+		return s.Text(&r.Malformed)
+	}
+	return false
 }
 
 func (g *GraphCreated) scan(s *plainjson.Scanner) func(key []byte) bool {
@@ -261,8 +329,16 @@ func (g *GraphCreated) scan(s *plainjson.Scanner) func(key []byte) bool {
 			return s.Object(g.Plan.scan(s))
 		case "plan_ref":
 			return s.Value(&g.PlanRef)
+		case "final_pool":
+			return s.Text(&g.FinalPool)
+		case "final_pure":
+			return s.Bool(&g.FinalPure)
 		case "warnings":
 			return s.Value(&g.Warnings)
+		case "tokens":
+			return s.Int64(&g.Tokens)
+		case "cost_usd":
+			return s.Value(&g.CostUSD)
 		}
 		return false
 	}
@@ -298,8 +374,39 @@ func (r *Request) scan(s *plainjson.Scanner) func(key []byte) bool {
 		case "limits":
 			return s.Value(&r.Limits)
 		}
-		return false
+		return r.scanRare(string(key), s)
 	}
+}
+
+// scanRare reads what most requests do not have.
+func (r *Request) scanRare(key string, s *plainjson.Scanner) bool {
+	switch key {
+	case "thread":
+		return s.Text(&r.Thread)
+	case "inputs_ref":
+		return s.Value(&r.InputsRef)
+	case "attachments":
+		return s.Value(&r.Attachments)
+	case "priority":
+		return s.Int(&r.Priority)
+	case "auto_accept":
+		return s.Value(&r.AutoAccept)
+	case "investigate":
+		return s.Value(&r.Investigate)
+	case "report_style":
+		return s.Text(&r.ReportStyle)
+	case "models":
+		return s.Value(&r.Models)
+	case "evaluator":
+		return s.Value(&r.Evaluator)
+	case "failure_policy":
+		return s.Text((*string)(&r.FailurePolicy))
+	case "schedule":
+		return s.Value(&r.Schedule)
+	case "finalize":
+		return s.Text(&r.Finalize)
+	}
+	return false
 }
 
 func (r *JobRequested) scan(s *plainjson.Scanner) func(key []byte) bool {
@@ -313,5 +420,42 @@ func (r *JobRequested) scan(s *plainjson.Scanner) func(key []byte) bool {
 			return s.Value(&r.Rules)
 		}
 		return false
+	}
+}
+
+func (m *JobMoved) scan(s *plainjson.Scanner) func(key []byte) bool {
+	return func(key []byte) bool {
+		switch string(key) {
+		case "status":
+			return s.Text((*string)(&m.Status))
+		case "turn":
+			return s.Int(&m.Turn)
+		case "cause":
+			return s.Uint64(&m.Cause)
+		case "reason":
+			return s.Text(&m.Reason)
+		}
+		return false
+	}
+}
+
+func (m *JobEnded) scan(s *plainjson.Scanner) func(key []byte) bool {
+	moved := m.JobMoved.scan(s)
+	return func(key []byte) bool {
+		switch string(key) {
+		case "result":
+			return s.Raw(&m.Result)
+		case "result_ref":
+			return s.Value(&m.ResultRef)
+		case "error":
+			return s.Value(&m.Error)
+		case "duration_ms":
+			return s.Int64(&m.DurationMS)
+		case "tokens":
+			return s.Int64(&m.Tokens)
+		case "cost_usd":
+			return s.Value(&m.CostUSD)
+		}
+		return moved(key)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"sync"
 
 	"github.com/jobgraph/jobgraph/pkg/events/plainjson"
 )
@@ -28,10 +29,15 @@ func Marshal(v any) ([]byte, error) {
 	if !ok {
 		return json.Marshal(v)
 	}
-	w := plainjson.NewWriter(512)
+	w := writers.Get().(*plainjson.Writer)
 	p.write(w)
-	return w.Bytes()
+	text, err := w.Take()
+	writers.Put(w)
+	return text, err
 }
+
+// writers are kept with their room: what is written is a copy of just the length it needs.
+var writers = sync.Pool{New: func() any { return plainjson.NewWriter(2 << 10) }}
 
 // Header makes a header of names and values, in turn.
 func Header(pairs ...string) map[string][]string {

@@ -119,6 +119,16 @@ func (s *Scanner) Int64(into *int64) bool {
 	return true
 }
 
+// Uint64 reads a whole number of up to 18 digits that is not negative.
+func (s *Scanner) Uint64(into *uint64) bool {
+	var n int64
+	if s.peek() == '-' || !s.Int64(&n) {
+		return false
+	}
+	*into = uint64(n)
+	return true
+}
+
 // Bool reads true or false.
 func (s *Scanner) Bool(into *bool) bool {
 	s.blanks()
@@ -136,10 +146,10 @@ func (s *Scanner) Bool(into *bool) bool {
 	return true
 }
 
-// Raw reads any value but null, as it stands.
+// Raw reads any value as it stands.
 func (s *Scanner) Raw(into *json.RawMessage) bool {
 	value, ok := s.skip()
-	if !ok || !json.Valid(value) || value[0] == 'n' {
+	if !ok || !json.Valid(value) {
 		return false
 	}
 	*into = append((*into)[:0], value...)

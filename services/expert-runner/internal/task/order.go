@@ -33,17 +33,19 @@ func Read(n events.Names, subject string, body []byte) (*Order, error) {
 	if err != nil {
 		return nil, err
 	}
-	named := &Order{Work: events.Work{Job: job, SubJob: subjob, Run: run}, Pool: o.Pool, Expert: o.Expert}
+	unreadable := func(err error) (*Order, error) {
+		return &Order{Work: events.Work{Job: job, SubJob: subjob, Run: run}, Pool: o.Pool, Expert: o.Expert}, fmt.Errorf("read work: %w", err)
+	}
 	if err := events.ReadWork(body, &o.Work); err != nil {
-		return named, fmt.Errorf("read work: %w", err)
+		return unreadable(err)
 	}
 	if (o.Job != "" && o.Job != job) || (o.SubJob != "" && o.SubJob != subjob) || (o.Run != 0 && o.Run != run) {
-		return named, fmt.Errorf("read work: body is about %.80q/%.80q run %d, subject about %s/%s run %d", o.Job, o.SubJob, o.Run, job, subjob, run)
+		return unreadable(fmt.Errorf("body is about %.80q/%.80q run %d, subject about %s/%s run %d", o.Job, o.SubJob, o.Run, job, subjob, run))
 	}
 	switch o.Kind {
 	case "", events.WorkExecute, events.WorkFinalize:
 	default:
-		return named, fmt.Errorf("read work: kind %.40q is not for an expert", string(o.Kind))
+		return unreadable(fmt.Errorf("kind %.40q is not for an expert", string(o.Kind)))
 	}
 	o.Job, o.SubJob, o.Run = job, subjob, run
 	o.settle()

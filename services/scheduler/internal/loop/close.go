@@ -24,7 +24,7 @@ func (p *Partition) closeRuns(ctx context.Context, j *job, commands []graph.Comm
 	if j.state.EndOwed {
 		if err := p.cancel(j.id, "", 0, commands[0].Reason); err != nil {
 			for i := range done {
-				done[i] = sending{job: j, cmd: commands[i], err: err}
+				done[i] = sending{job: j, cmd: &commands[i], err: err}
 			}
 			return done
 		}
@@ -35,7 +35,7 @@ func (p *Partition) closeRuns(ctx context.Context, j *job, commands []graph.Comm
 		slots <- struct{}{}
 		all.Go(func() { // Ends with the close of one run.
 			defer func() { <-slots }()
-			done[i] = sending{job: j, cmd: commands[i], err: p.closeRun(ctx, j.id, &commands[i])}
+			done[i] = sending{job: j, cmd: &commands[i], err: p.closeRun(ctx, j.id, &commands[i])}
 		})
 	}
 	all.Wait()

@@ -200,6 +200,9 @@ type errCrash struct{ error }
 func (e errCrash) Unwrap() error { return e.error }
 
 func crashed(err error) bool {
+	if err == nil {
+		return false // What is looked for below is allocated.
+	}
 	var crash errCrash
 	return errors.As(err, &crash)
 }

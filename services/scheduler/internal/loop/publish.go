@@ -16,7 +16,7 @@ const source = "jobgraph/scheduler"
 // sending is a command under way.
 type sending struct {
 	job *job
-	cmd graph.Command
+	cmd *graph.Command
 	ack Ack
 	err error
 }
@@ -60,19 +60,19 @@ func (p *Partition) issue(ctx context.Context, list []*job) (round []sending, er
 			for closes < len(commands) && commands[closes].Kind == graph.CloseRun {
 				closes++
 			}
-			var issued []sending
+			begun := len(round)
 			if closes > 0 {
-				issued = p.closeRuns(ctx, j, commands[:closes])
+				round = append(round, p.closeRuns(ctx, j, commands[:closes])...)
 			}
-			for _, cmd := range commands[closes:] {
-				s := sending{job: j, cmd: cmd}
-				s.ack, s.err = p.send(ctx, j, &cmd)
+			for i := closes; i < len(commands); i++ {
+				s := sending{job: j, cmd: &commands[i]}
+				s.ack, s.err = p.send(ctx, j, s.cmd)
 				if crashed(s.err) || isQuarantine(s.err) {
+					round = round[:begun]
 					return s.err
 				}
-				issued = append(issued, s)
+				round = append(round, s)
 			}
-			round = append(round, issued...)
 			return nil
 		})
 		if err != nil {
@@ -83,6 +83,9 @@ func (p *Partition) issue(ctx context.Context, list []*job) (round []sending, er
 }
 
 func isQuarantine(err error) bool {
+	if err == nil {
+		return false
+	}
 	var q *quarantine
 	return errors.As(err, &q)
 }
@@ -122,7 +125,7 @@ func (p *Partition) delivered(ctx context.Context, s *sending) error {
 	j := s.job
 	switch {
 	case s.err == nil:
-		p.count(&s.cmd)
+		p.count(s.cmd)
 		if err := p.afterwards(ctx, s); err != nil {
 			return err
 		}
@@ -136,7 +139,7 @@ func (p *Partition) delivered(ctx context.Context, s *sending) error {
 		j.forget()
 		return s.err
 	case errors.Is(s.err, bus.ErrTooLarge) && s.cmd.Kind == graph.RunSubJob:
-		if err := p.refuse(ctx, j, &s.cmd, s.err); err != nil {
+		if err := p.refuse(ctx, j, s.cmd, s.err); err != nil {
 			return err
 		}
 	default:

@@ -35,6 +35,9 @@ func (p *Partition) contain(ctx context.Context, j *job, f func() error) (err er
 				Cause: fmt.Sprint(r), Hint: "please report it with `jobgraph export " + j.id + "`",
 			}}
 		}
+		if err == nil {
+			return
+		}
 		var q *quarantine
 		if errors.As(err, &q) {
 			p.quarantine(ctx, j, q.fault)

@@ -177,6 +177,14 @@ func (p *Partition) fit(ctx context.Context, w *events.Work) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode work: %w", err)
 	}
+	if len(body) <= events.MaxMessage {
+		return body, nil
+	}
+	return p.shrink(ctx, w, body)
+}
+
+// shrink moves what work can do without into blobs, until it fits a message or nothing is left to move.
+func (p *Partition) shrink(ctx context.Context, w *events.Work, body []byte) (_ []byte, err error) {
 	steps := []func() error{
 		func() (err error) {
 			w.ResultsRef, err = p.refer(ctx, w.Job, w.Results, len(w.Results) == 0)
