@@ -97,7 +97,7 @@ func reported(t *testing.T, args ...string) map[string]bench.Measure {
 }
 
 func TestEveryWorkloadWithoutAFloorRuns(t *testing.T) {
-	for workload, want := range map[string]int{"cancel": 4, "wait": 5, "wide": 5, "deep": 7, "many": 8} {
+	for workload, want := range map[string]int{"plan": 4, "cancel": 4, "wait": 5, "wide": 5, "deep": 7, "many": 8} {
 		t.Run(workload, func(t *testing.T) {
 			measures := reported(t, "--workload", workload, "--size", "3")
 			if len(measures) != want {

@@ -8,7 +8,7 @@ import (
 	"log/slog"
 )
 
-// probe is the order of a workload that is measured in a process of its own: cancel or wait.
+// probe is the order of a workload that is measured in a process of its own: cancel, wait or plan.
 type probe struct {
 	Workload string     `json:"workload"`
 	Size     int        `json:"size"`
@@ -24,6 +24,8 @@ func (p probe) run(ctx context.Context, self []string) ([]Measure, error) {
 		return p.cancel(ctx, self)
 	case "wait":
 		return p.wait(ctx, self)
+	case "plan":
+		return p.plan(ctx)
 	}
 	return nil, fmt.Errorf("workload %q is no probe", p.Workload)
 }
