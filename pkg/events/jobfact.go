@@ -28,17 +28,16 @@ func (r *JobRequested) check(*Event) error {
 type Rules struct {
 	Version int `json:"version"` // Version is the number of the decision rules, RulesVersion when written.
 	// MaxSteps, MaxPlanRounds, LifeCycle, Retries, InputRounds and Concurrency are as in Limits, resolved.
-	MaxSteps       int `json:"max_steps"`
-	MaxPlanRounds  int `json:"max_plan_rounds"`
-	LifeCycle      int `json:"life_cycle"`
-	Retries        int `json:"retries"`
-	InputRounds    int `json:"input_rounds"`
-	Concurrency    int `json:"concurrency"`
-	JobInputRounds int `json:"job_input_rounds"` // JobInputRounds bounds input rounds of the whole job; 0 means four times its SubJobs, at least 32.
-	// RetryDelay is the wait before the first retry; RetryDelayMax bounds its doubling.
-	RetryDelay    Duration `json:"retry_delay"`
-	RetryDelayMax Duration `json:"retry_delay_max"`
-	Deadline      Duration `json:"deadline"` // Deadline is how long the job may take from its admission; 0 means no deadline.
+	MaxSteps       int      `json:"max_steps"`
+	MaxPlanRounds  int      `json:"max_plan_rounds"`
+	LifeCycle      int      `json:"life_cycle"`
+	Retries        int      `json:"retries"`
+	InputRounds    int      `json:"input_rounds"`
+	Concurrency    int      `json:"concurrency"`
+	JobInputRounds int      `json:"job_input_rounds"` // JobInputRounds bounds input rounds of the whole job; 0 means four times its SubJobs, at least 32.
+	RetryDelay     Duration `json:"retry_delay"`      // RetryDelay is the wait before the first retry.
+	RetryDelayMax  Duration `json:"retry_delay_max"`  // RetryDelayMax bounds its doubling.
+	Deadline       Duration `json:"deadline"`         // Deadline is how long the job may take from its admission; 0 means no deadline.
 	// Tokens and CostUSD are the job's budgets; 0 means none.
 	Tokens        int64         `json:"tokens"`
 	CostUSD       float64       `json:"cost_usd"`
@@ -143,29 +142,35 @@ type JobEnded struct {
 
 // GraphReplaced tells which nodes a splice, a re-plan or an edit took out and put in.
 type GraphReplaced struct {
-	SubJob      string `json:"subjob,omitempty"` // SubJob is the node that was split, empty for a re-plan or an edit.
-	PlanVersion int    `json:"plan_version"`     // PlanVersion is the version that came out of it.
-	// Added and Removed are SubJob ids.
-	Added   []string `json:"added,omitempty"`
-	Removed []string `json:"removed,omitempty"`
-	Cause   uint64   `json:"cause"` // Cause is the sequence of the event behind it.
+	SubJob      string   `json:"subjob,omitempty"`  // SubJob is the node that was split, empty for a re-plan or an edit.
+	PlanVersion int      `json:"plan_version"`      // PlanVersion is the version that came out of it.
+	Added       []string `json:"added,omitempty"`   // Added are ids of SubJobs.
+	Removed     []string `json:"removed,omitempty"` // Removed are ids of SubJobs.
+	Cause       uint64   `json:"cause"`             // Cause is the sequence of the event behind it.
+}
+
+// SessionMoved is the beginning or the end of the session of a SubJob that was handed off.
+type SessionMoved struct {
+	Session string `json:"session"`          // Session is its id, Thread the request's line of talk, which it keeps.
+	Thread  string `json:"thread,omitempty"` // Thread is empty when the request has none.
+	SubJob  string `json:"subjob"`           // SubJob is the one that was handed off.
+	Status  Status `json:"status"`           // Status is READY at the beginning, FINISHED, FAILED, STOPPED or LEGACY at the end.
+	Cause   uint64 `json:"cause"`            // Cause is the sequence of the event behind it.
 }
 
 // JobAdvanced lists what happened to SubJobs between two saves of the state.
 type JobAdvanced struct {
-	// From (exclusive) and To (inclusive) are sequences of the log.
-	From        uint64       `json:"from"`
-	To          uint64       `json:"to"`
+	From        uint64       `json:"from"`        // From is a sequence of the log, exclusive.
+	To          uint64       `json:"to"`          // To is one, inclusive.
 	Transitions []Transition `json:"transitions"` // Transitions are in the order they happened.
 }
 
 // Transition is one step of one SubJob.
 type Transition struct {
-	// SubJob and Run say whose.
-	SubJob     string `json:"subjob"`
-	Run        int    `json:"run,omitempty"`
-	Transition string `json:"transition"` // Transition is ready, running, completed, failed, stopped, requeued, replaced, waiting, skipped or created.
-	Cause      uint64 `json:"cause"`      // Cause is the sequence of the event behind it.
+	SubJob     string `json:"subjob"`        // SubJob and Run say whose.
+	Run        int    `json:"run,omitempty"` // Run is the one that moved.
+	Transition string `json:"transition"`    // Transition is ready, running, completed, failed, stopped, requeued, replaced, waiting, skipped or created.
+	Cause      uint64 `json:"cause"`         // Cause is the sequence of the event behind it.
 }
 
 // TimerFired is a due timer.

@@ -34,6 +34,8 @@ const (
 	KindJobRecovered     Kind = "job.recovered"
 	KindGraphReplaced    Kind = "graph.replaced"
 	KindJobAdvanced      Kind = "job.advanced"
+	KindSessionStarted   Kind = "session.started"
+	KindSessionEnded     Kind = "session.ended"
 )
 
 // Definition is what the contract says of a kind.
@@ -91,6 +93,8 @@ var definitions = []Definition{
 	{Kind: KindJobRecovered, New: payload[JobMoved], Skippable: true, Doc: "A stopped or failed job goes on."},
 	{Kind: KindGraphReplaced, New: payload[GraphReplaced], Skippable: true, Doc: "Nodes of the graph were replaced."},
 	{Kind: KindJobAdvanced, New: payload[JobAdvanced], Skippable: true, Doc: "The transitions of SubJobs since the last save."},
+	{Kind: KindSessionStarted, New: payload[SessionMoved], Skippable: true, Doc: "A SubJob that was handed off begins, in a session of its own; said once."},
+	{Kind: KindSessionEnded, New: payload[SessionMoved], Skippable: true, Doc: "A SubJob that was handed off came to its end, well or badly; said once."},
 }
 
 var byKind = func() map[Kind]Definition {

@@ -42,6 +42,7 @@ type SubJob struct {
 	Timeout            *Duration       `json:"timeout,omitempty"`             // Timeout is how long one run may take; none when nil.
 	When               string          `json:"when,omitempty"`                // When is a condition over results of direct predecessors; false skips the step.
 	Schedule           *Schedule       `json:"schedule,omitempty"`            // Schedule is when the step recurs (ValueCell).
+	Handoff            bool            `json:"handoff,omitempty"`             // Handoff gives the step a session of its own, in the thread of the request (ValueCell).
 	ExecutionRes       json.RawMessage `json:"execution_res,omitempty"`       // ExecutionRes is a result that is known already: the step arrives FINISHED.
 	ExecutionRef       *Ref            `json:"execution_ref,omitempty"`       // ExecutionRef is the same by reference.
 }

@@ -98,6 +98,8 @@ func (d *Work) scanRare(key string, s *plainjson.Scanner) bool {
 		return s.Texts(&d.Select)
 	case "session":
 		return s.Text(&d.Session)
+	case "thread":
+		return s.Text(&d.Thread)
 	case "user":
 		return s.Text(&d.User)
 	case "locale":
@@ -174,6 +176,8 @@ func (j *SubJob) scan(s *plainjson.Scanner) func(key []byte) bool {
 			return s.Text(&j.Pool)
 		case "pure":
 			return s.Bool(&j.Pure)
+		case "handoff":
+			return s.Bool(&j.Handoff)
 		case "type":
 			return s.Text(&j.Type)
 		case "thinking":
@@ -355,6 +359,8 @@ func (r *Request) scan(s *plainjson.Scanner) func(key []byte) bool {
 			return s.Text(&r.Context)
 		case "session":
 			return s.Text(&r.Session)
+		case "thread":
+			return s.Text(&r.Thread)
 		case "user":
 			return s.Text(&r.User)
 		case "locale":
@@ -381,8 +387,6 @@ func (r *Request) scan(s *plainjson.Scanner) func(key []byte) bool {
 // scanRare reads what most requests do not have.
 func (r *Request) scanRare(key string, s *plainjson.Scanner) bool {
 	switch key {
-	case "thread":
-		return s.Text(&r.Thread)
 	case "inputs_ref":
 		return s.Value(&r.InputsRef)
 	case "attachments":

@@ -42,24 +42,22 @@ type Work struct {
 	Select      []string                   `json:"select,omitempty"`      // Select lists dotted paths that a report by reference has to repeat in "selected".
 	LifeCycle   int                        `json:"life_cycle"`            // LifeCycle is how often the SubJob may still be split.
 	Deadline    time.Time                  `json:"deadline,omitzero"`     // Deadline is when the job must have ended; zero for none.
-	// Session, User and Locale are those of the request.
+	// Session, Thread, User and Locale are those of the request; a SubJob that was handed off has a session of its own.
 	Session string `json:"session,omitempty"`
+	Thread  string `json:"thread,omitempty"`
 	User    string `json:"user,omitempty"`
 	Locale  string `json:"locale,omitempty"`
 	// Request is the whole request, for planning work only; PlanVersion the graph's version it is based on.
-	Request     *Request `json:"request,omitempty"`
-	PlanVersion int      `json:"plan_version,omitempty"`
-	// MaxSteps bounds the plan, for planning work only. Taken are the ids already in use, Finished those with a result.
-	MaxSteps int      `json:"max_steps,omitempty"`
-	Finished []string `json:"finished,omitempty"`
-	// ReportSubject is where the report goes; ReportID its Nats-Msg-Id.
-	ReportSubject  string `json:"report_subject"`
-	ReportID       string `json:"report_id"`
-	IdempotencyKey string `json:"idempotency_key"` // IdempotencyKey is the same for every delivery of this run: hand it to whatever has effects.
-	// ClaimSubject is the journal of the SubJob; Lease how long a claim holds without renewal.
-	ClaimSubject  string   `json:"claim_subject"`
-	Lease         Duration `json:"lease"`
-	CancelSubject string   `json:"cancel_subject"` // CancelSubject tells over core NATS that the run has to end now.
+	Request        *Request `json:"request,omitempty"`
+	PlanVersion    int      `json:"plan_version,omitempty"`
+	MaxSteps       int      `json:"max_steps,omitempty"` // MaxSteps bounds the plan, for planning work only.
+	Finished       []string `json:"finished,omitempty"`  // Finished are the ids of SubJobs with a result.
+	ReportSubject  string   `json:"report_subject"`      // ReportSubject is where the report goes.
+	ReportID       string   `json:"report_id"`           // ReportID is the Nats-Msg-Id of the report.
+	IdempotencyKey string   `json:"idempotency_key"`     // IdempotencyKey is the same for every delivery of this run: hand it to whatever has effects.
+	ClaimSubject   string   `json:"claim_subject"`       // ClaimSubject is the journal of the SubJob.
+	Lease          Duration `json:"lease"`               // Lease is how long a claim holds without renewal.
+	CancelSubject  string   `json:"cancel_subject"`      // CancelSubject tells over core NATS that the run has to end now.
 }
 
 // Result is what a predecessor handed over.

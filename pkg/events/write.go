@@ -72,6 +72,7 @@ func (d *Work) write(w *plainjson.Writer) {
 	w.MustInt("life_cycle", int64(d.LifeCycle))
 	w.Time("deadline", d.Deadline)
 	w.Text("session", d.Session)
+	w.Text("thread", d.Thread)
 	w.Text("user", d.User)
 	w.Text("locale", d.Locale)
 	if d.Request != nil {
@@ -133,6 +134,7 @@ func (j *SubJob) write(w *plainjson.Writer) {
 	w.Some("timeout", j.Timeout != nil, j.Timeout)
 	w.Text("when", j.When)
 	w.Some("schedule", j.Schedule != nil, j.Schedule)
+	w.Flag("handoff", j.Handoff)
 	w.Some("execution_res", len(j.ExecutionRes) > 0, j.ExecutionRes)
 	w.Some("execution_ref", j.ExecutionRef != nil, j.ExecutionRef)
 	w.Close()

@@ -133,6 +133,9 @@ func (j *Job) describe(n *node, s *events.SubJob) {
 		n.Expert = "" // Only a step that arrives with its result.
 	}
 	j.limit(n, s)
+	if s.Handoff {
+		n.Session = ChildSession(j.State.ID, n.ID)
+	}
 	n.Spec = Spec{Seq: j.now.Seq, ID: s.ID}
 	n.Hash = specHash(s)
 	n.When, n.Selects, n.when = s.When, nil, condition(s.When)

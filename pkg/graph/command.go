@@ -82,6 +82,8 @@ type Order struct {
 	Finished    []string
 	// Deadline is when the job must have ended, zero for never.
 	Deadline time.Time
+	// Session is that of a SubJob that was handed off, empty for all others, which belong to the job's.
+	Session string
 }
 
 // Spec is where the text of a SubJob stands: the event that brought its plan, its id in that plan, and the events that

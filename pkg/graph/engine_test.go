@@ -127,7 +127,12 @@ func (g *engine) do(c Command, replies *[]func()) {
 		*replies = append(*replies, func() { g.back(c.Fact, "", 0, c.Key, c.Data) })
 	case StateFact:
 		kind, key, _ := bytes.Cut([]byte(c.Key), []byte("~"))
-		*replies = append(*replies, func() { g.back(events.Kind(kind), "", 0, string(key), &events.JobMoved{}) })
+		definition, _ := events.Define(events.Kind(kind))
+		data := definition.New()
+		if err := json.Unmarshal(c.Data.(json.RawMessage), data); err != nil {
+			g.t.Fatal(err)
+		}
+		*replies = append(*replies, func() { g.back(events.Kind(kind), "", 0, string(key), data) })
 	case EndJob:
 		ended := c.Data.(*events.JobEnded)
 		g.ends = append(g.ends, *ended)

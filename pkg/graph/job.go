@@ -97,7 +97,7 @@ func New(e events.Event) (*Job, error) {
 	j := &job
 	j.State = State{
 		Fold: FoldVersion, Counts: j.Counts, ID: e.Job, Status: events.Created, Goal: cut(r.Request.Goal, 500), Profile: r.Request.Profile,
-		Session: r.Request.Session, User: r.Request.User, Labels: r.Request.Labels, Seq: e.Seq, EventID: e.ID,
+		Session: r.Request.Session, Thread: r.Request.Thread, User: r.Request.User, Labels: r.Request.Labels, Seq: e.Seq, EventID: e.ID,
 		Created: e.Time, Changed: e.Time, RequestSeq: e.Seq, Epoch: 1, Rules: r.Rules,
 	}
 	j.begin(e)
@@ -247,6 +247,9 @@ func (j *Job) moveRun(n *node, to events.Status, transition string, run int) {
 	}
 	n.Status = to
 	j.refence(n)
+	if n.Session != "" {
+		j.tellSession(n)
+	}
 }
 
 // refence counts a node among those that wait for nothing but the end of a former run, or no longer.

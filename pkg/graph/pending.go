@@ -60,6 +60,7 @@ func (j *Job) order(n *node) *Order {
 	o := &Order{
 		Kind: n.Mode, Pool: n.Pool, Expert: n.Expert, Attempt: n.Attempts + 1, ResumeOf: n.ResumeOf, Spec: n.Spec,
 		Lessons: n.Lessons, Answers: n.Answers, Select: n.Selects, LifeCycle: n.LifeCycle, Deadline: j.Deadline,
+		Session: n.Session,
 	}
 	if o.Kind == "" {
 		o.Kind = events.WorkExecute

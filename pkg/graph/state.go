@@ -14,13 +14,14 @@ const FoldVersion = 1
 type State struct {
 	// Fold is the FoldVersion that wrote it.
 	Fold int `json:"fold"`
-	// ID, Status, Goal, Profile, Session, User and Labels are those of the job; Goal is cut at 500 bytes.
+	// ID, Status, Goal, Profile, Session, Thread, User and Labels are those of the job; Goal is cut at 500 bytes.
 	ID      string            `json:"id"`
 	Status  events.Status     `json:"status"`
 	Goal    string            `json:"goal"`
 	Title   string            `json:"title,omitempty"`
 	Profile string            `json:"profile,omitempty"`
 	Session string            `json:"session,omitempty"`
+	Thread  string            `json:"thread,omitempty"`
 	User    string            `json:"user,omitempty"`
 	Labels  map[string]string `json:"labels,omitempty"`
 	// Seq and EventID name the last event of which this is the fold.
@@ -125,6 +126,9 @@ type SubJobState struct {
 	Pure   bool   `json:"pure,omitempty"`
 	// Title is for people.
 	Title string `json:"title,omitempty"`
+	// Session is that of a SubJob that was handed off; Told is how much of it was said: nothing, its beginning, or its end.
+	Session string      `json:"session,omitempty"`
+	Told    events.Kind `json:"told,omitempty"`
 	// Run is the last run that was issued; Open is true while it is live. Mode is what that run does, "" for execute.
 	Run  int             `json:"run,omitempty"`
 	Open bool            `json:"open,omitempty"`

@@ -85,7 +85,7 @@ func (j *Job) apply(e *events.Event) Effect {
 	switch d := e.Data.(type) {
 	case *events.SubJobStarted:
 		return j.started(e)
-	case *events.SubJobProgressed, *events.GraphReplaced, *events.JobAdvanced, *events.JobMoved:
+	case *events.SubJobProgressed, *events.GraphReplaced, *events.JobAdvanced, *events.JobMoved, *events.SessionMoved:
 		return j.stated(e)
 	case *events.SubJobClosed:
 		return j.closed(e, d)

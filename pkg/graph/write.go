@@ -31,6 +31,8 @@ func (s *SubJobState) write(w *plainjson.Writer) {
 	w.Text("pool", s.Pool)
 	w.Flag("pure", s.Pure)
 	w.Text("title", s.Title)
+	w.Text("session", s.Session)
+	w.Text("told", string(s.Told))
 	w.Int("run", int64(s.Run))
 	w.Flag("open", s.Open)
 	w.Text("mode", string(s.Mode))

@@ -11,7 +11,7 @@ import (
 
 // samples are values that are not empty, by type.
 var samples = []any{
-	"text <&> \"quoted\"\n目标", true, 7, int32(-3), uint64(1<<63 + 1), 0.5, time.Date(2026, 11, 21, 8, 0, 0, 120, time.UTC), events.Running, events.WorkSplit,
+	"text <&> \"quoted\"\n目标", true, 7, int32(-3), uint64(1<<63 + 1), 0.5, time.Date(2026, 11, 21, 8, 0, 0, 120, time.UTC), events.Running, events.WorkSplit, events.KindSessionEnded,
 	events.Duration(time.Minute),
 	[]string{"a", "<b>"},
 	[]int32{1, -2},
