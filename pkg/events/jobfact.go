@@ -8,7 +8,7 @@ import (
 
 // RulesVersion is the number of the decision rules that this version writes into job.requested. A core that meets a higher
 // number leaves the job alone.
-const RulesVersion = 1
+const RulesVersion = 2
 
 // JobRequested admits a job. Every default is resolved here, so that a log folds the same under later defaults.
 type JobRequested struct {
@@ -42,7 +42,7 @@ type Rules struct {
 	Tokens        int64         `json:"tokens"`
 	CostUSD       float64       `json:"cost_usd"`
 	FailurePolicy FailurePolicy `json:"failure_policy"` // FailurePolicy says what happens when a SubJob has FAILED for good.
-	Finalize      string        `json:"finalize"`       // Finalize is "tails", "none" or "expert:<id>".
+	Finalize      string        `json:"finalize"`       // Finalize is "tails", "none", "summary", "report" or "expert:<id>"; the planner may choose in the place of "tails".
 	// Lease is how long a claim holds without renewal; LeaseMargin is waited on top before a closed run is replaced.
 	Lease       Duration `json:"lease"`
 	LeaseMargin Duration `json:"lease_margin"`
@@ -57,10 +57,11 @@ type Spent struct {
 
 // GraphCreated is a checked plan. Its base is the planning run in its subject.
 type GraphCreated struct {
-	PlanVersion int   `json:"plan_version,omitempty"` // PlanVersion is the version of the graph that the planner read.
-	Plan        *Plan `json:"plan,omitempty"`         // Plan is the graph; the reader fills it in from PlanRef when it went by reference.
-	PlanRef     *Ref  `json:"plan_ref,omitempty"`     // PlanRef names the plan's blob.
-	// FinalPool and FinalPure address the expert of "finalize": "expert:<id>".
+	PlanVersion int    `json:"plan_version,omitempty"` // PlanVersion is the version of the graph that the planner read.
+	Plan        *Plan  `json:"plan,omitempty"`         // Plan is the graph; the reader fills it in from PlanRef when it went by reference.
+	PlanRef     *Ref   `json:"plan_ref,omitempty"`     // PlanRef names the plan's blob.
+	Finalize    string `json:"finalize,omitempty"`     // Finalize has the planner put the result into words: "summary" or "report", with ":<id>" of the expert that stands in for its model.
+	// FinalPool and FinalPure address the expert of "finalize".
 	FinalPool string `json:"final_pool,omitempty"`
 	FinalPure bool   `json:"final_pure,omitempty"`
 	Warnings  Faults `json:"warnings,omitempty"` // Warnings is what was read leniently, changed or left out.

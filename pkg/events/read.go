@@ -333,6 +333,8 @@ func (g *GraphCreated) scan(s *plainjson.Scanner) func(key []byte) bool {
 			return s.Object(g.Plan.scan(s))
 		case "plan_ref":
 			return s.Value(&g.PlanRef)
+		case "finalize":
+			return s.Text(&g.Finalize)
 		case "final_pool":
 			return s.Text(&g.FinalPool)
 		case "final_pure":

@@ -34,7 +34,7 @@ type Request struct {
 	Limits        Limits                     `json:"limits,omitzero"`          // Limits bounds the job.
 	FailurePolicy FailurePolicy              `json:"failure_policy,omitempty"` // FailurePolicy is FailFast when empty.
 	Schedule      *Schedule                  `json:"schedule,omitempty"`       // Schedule makes the job recur.
-	Finalize      string                     `json:"finalize,omitempty"`       // Finalize is "tails" (default), "none", or "expert:<id>".
+	Finalize      string                     `json:"finalize,omitempty"`       // Finalize is "tails", "none", "summary", "report" or "expert:<id>"; as the profile says when empty.
 }
 
 // Limits bounds a job. A nil field takes the default that intake writes into job.requested.
@@ -149,8 +149,8 @@ func (r *Request) Validate() Faults {
 		add(CodeInvalid, "failure_policy", fmt.Sprintf("unknown policy %.40q", r.FailurePolicy), "use fail_fast, continue or replan")
 	}
 	mode, expert, _ := strings.Cut(r.Finalize, ":")
-	if !slices.Contains([]string{"", "tails", "none", "expert"}, mode) || mode == "expert" && expert == "" {
-		add(CodeInvalid, "finalize", fmt.Sprintf("unknown mode %.80q", r.Finalize), "use tails, none or expert:<id>")
+	if !slices.Contains([]string{"", "tails", "none", "summary", "report", "expert"}, mode) || (mode == "expert") != (expert != "") {
+		add(CodeInvalid, "finalize", fmt.Sprintf("unknown mode %.80q", r.Finalize), "use tails, none, summary, report or expert:<id>")
 	}
 	return append(faults, r.Limits.validate()...)
 }

@@ -230,6 +230,7 @@ func (g *GraphCreated) write(w *plainjson.Writer) {
 		g.Plan.write(w)
 	}
 	w.Some("plan_ref", g.PlanRef != nil, g.PlanRef)
+	w.Text("finalize", g.Finalize)
 	w.Text("final_pool", g.FinalPool)
 	w.Flag("final_pure", g.FinalPure)
 	w.Some("warnings", len(g.Warnings) > 0, g.Warnings)

@@ -147,7 +147,10 @@ func (j *Job) finalize() {
 			return
 		}
 	}
-	expert := finalExpert(j.Rules.Finalize)
+	expert := finalExpert(j.finale())
+	if _, ok := j.worded(); ok {
+		expert = events.PlannerExpert
+	}
 	if f := j.find(events.FinalID); expert == "" || f != nil && f.Status == events.Finished && f.ResultSeq > j.lastResult() {
 		j.end(events.Finished, nil)
 		return
@@ -186,16 +189,14 @@ func (j *Job) startFinal(expert string) {
 		}
 		return
 	}
-	f.Expert, f.Pool, f.Pure, f.Mode = expert, j.FinalPool, j.FinalPure, events.WorkFinalize
-	if f.Pool == "" {
-		f.Pool = events.DefaultPool
-	}
+	f.Mode = events.WorkFinalize
+	j.address(f, expert)
 	if f.Status != events.Created {
 		f.forget()
 		f.Mode = events.WorkFinalize
 		j.move(f, events.Created, "requeued")
 	}
-	f.Deps = j.tails()
+	f.Deps = j.observed()
 	j.moveJob(events.Finalizing)
 	j.look(f)
 	j.drain()

@@ -84,6 +84,18 @@ type Order struct {
 	Deadline time.Time
 	// Session is that of a SubJob that was handed off, empty for all others, which belong to the job's.
 	Session string
+	// Finalize is how a result is put into words, Steps what was carried out, in the order of Inputs, and PlanSeq the event
+	// that brought the plan; empty for all other work.
+	Finalize string
+	Steps    []Step
+	PlanSeq  uint64
+}
+
+// Step is a SubJob that was carried out: where its text stands, and its direct predecessors.
+type Step struct {
+	ID   string
+	Spec Spec
+	Deps []string
 }
 
 // Spec is where the text of a SubJob stands: the event that brought its plan, its id in that plan, and the events that

@@ -33,7 +33,7 @@ type entry struct {
 	Body    string              `json:"body"`
 }
 
-// histories are the scripts behind the golden logs of rules version 1; what counts is the files that they once made.
+// histories are the scripts behind the golden logs of each version of the rules; what counts is the files that they once made.
 func histories(t *testing.T) map[string]func() []events.Event {
 	minute := events.Duration(time.Minute)
 	script := func(change func(*events.Rules), play func(*engine)) func() []events.Event {
@@ -132,6 +132,12 @@ func histories(t *testing.T) map[string]func() []events.Event {
 			g.tell(events.KindRetryRequested, "", 0, "", &events.RetryRequested{SubJob: "a"})
 			g.succeed("a")
 			g.report("b", events.SubJobReported{Outcome: events.Success, Spent: events.Spent{Tokens: 101}})
+		}),
+		"words": script(func(r *events.Rules) { r.Version = wordsSince }, func(g *engine) {
+			g.tell(events.KindGraphCreated, "~plan", g.take("~plan"), "", &events.GraphCreated{Finalize: "report:writer", FinalPool: "own", Plan: &events.Plan{SubJobs: []events.SubJob{sub("a"), sub("b", "a")}}})
+			g.succeed("a", "b")
+			g.outcome("~final", events.ExecutionError, "write it yourself")
+			g.succeed("~final", "~final")
 		}),
 		"random-1": random(1 << 20), "random-2": random(77 << 20),
 	}

@@ -47,6 +47,7 @@ type ostep struct {
 	closing, fence                    int
 	request                           string
 	replaced                          []string
+	standing                          bool // The stand-in of the model writes.
 }
 
 // planner is the place of the planning of the whole job among the steps.
@@ -214,15 +215,49 @@ func (o *oracle) ending(e *events.Event, s *ostep, live bool) {
 }
 
 func (o *oracle) budget() {
-	if !o.over() && o.rules.Tokens > 0 && o.tokens > o.rules.Tokens {
+	f := o.get(events.FinalID)
+	if !o.over() && o.broke() && (!o.worded() || f == nil || !unended(f)) {
 		o.end(events.Failed)
 	}
+}
+
+func (o *oracle) broke() bool { return o.rules.Tokens > 0 && o.tokens > o.rules.Tokens }
+
+// worded reports whether somebody puts the result into words.
+func (o *oracle) worded() bool {
+	return o.rules.Version >= 2 && (strings.HasPrefix(o.rules.Finalize, "summary") || strings.HasPrefix(o.rules.Finalize, "report"))
+}
+
+// descend goes down the ladder: model, stand-in, fixed words, tails.
+func (o *oracle) descend(s *ostep) bool {
+	if s.id != events.FinalID || !o.worded() {
+		return false
+	}
+	s.attempts++
+	s.standing = s.attempts == 1 && strings.Contains(o.rules.Finalize, ":") && !o.broke()
+	if s.attempts == 1 && !s.standing {
+		s.attempts = 2
+	}
+	if s.attempts < 3 {
+		if s.status == events.Running {
+			s.status = events.Ready
+		}
+		return true
+	}
+	s.status = events.Failed
+	o.end(events.Finished)
+	return true
 }
 
 func (o *oracle) outcome(s *ostep, r *events.SubJobReported, planning bool) {
 	switch {
 	case planning:
 		o.tryAgain(s)
+	case r.Outcome == events.Success && s.standing:
+		s.standing, s.attempts = false, 2
+		if s.status == events.Running {
+			s.status = events.Ready
+		}
 	case r.Outcome == events.Success:
 		o.finish(s, r.Output)
 		if s.id == events.FinalID {
@@ -271,6 +306,9 @@ func (o *oracle) means(r *ostep, name string) []*ostep {
 }
 
 func (o *oracle) tryAgain(s *ostep) {
+	if o.descend(s) {
+		return
+	}
 	s.attempts++
 	switch {
 	case s.attempts > s.retries:
@@ -310,6 +348,7 @@ func (o *oracle) again(steps []*ostep) {
 	for _, s := range steps {
 		o.cut(s)
 		s.status, s.backoff, s.given, s.skipped, s.attempts, s.mode, s.kept = events.Created, false, false, false, 0, "", nil
+		s.standing = false
 	}
 }
 
@@ -327,6 +366,9 @@ func (o *oracle) stopStep(s *ostep) {
 }
 
 func (o *oracle) failed(s *ostep) {
+	if o.descend(s) {
+		return
+	}
 	o.cut(s)
 	s.backoff, s.status = false, events.Failed
 	switch {
@@ -727,7 +769,7 @@ func (o *oracle) finalize() {
 	case len(o.with(events.Stopped)) > 0:
 		o.end(events.Stopped)
 		return
-	case finalExpert(o.rules.Finalize) == "":
+	case finalExpert(o.rules.Finalize) == "" && !o.worded():
 		o.end(events.Finished)
 		return
 	}

@@ -84,6 +84,9 @@ func (j *Job) order(n *node) *Order {
 		}
 		o.Inputs = append(o.Inputs, in)
 	}
+	if n.final() {
+		j.carried(n, o)
+	}
 	return o
 }
 
@@ -172,7 +175,7 @@ func (j *Job) resultInputs() []Input {
 	if j.AnswerSeq != 0 {
 		return []Input{{SubJob: events.PlanID, Run: j.plan().Run, Seq: j.AnswerSeq}}
 	}
-	if f := j.find(events.FinalID); f != nil && f.Status == events.Finished && j.Status == events.Finished {
+	if f := j.find(events.FinalID); f != nil && f.ResultSeq != 0 && f.Status.Terminal() && j.Status == events.Finished {
 		return []Input{{SubJob: f.ID, Run: f.ResultRun, Seq: f.ResultSeq}}
 	}
 	if j.Rules.Finalize == "none" {

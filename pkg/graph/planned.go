@@ -89,6 +89,9 @@ func (j *Job) graphCreated(n *node, e *events.Event, d *events.GraphCreated) {
 	}
 	if n.planning() {
 		j.FinalPool, j.FinalPure = d.FinalPool, d.FinalPure
+		if j.Rules.Version >= wordsSince {
+			j.State.Finalize = d.Finalize
+		}
 		j.complete(n, "completed")
 		j.install(d.Plan, "replan")
 		return

@@ -41,13 +41,13 @@ func oneOf[T any](d *dice, of []T) T { return of[d.roll(len(of))] }
 // drawRules draws limits so small that every one of them is met.
 func drawRules(w *dice) events.Rules {
 	r := events.Rules{
-		Version: 1, MaxSteps: 8, MaxPlanRounds: 1 + w.roll(3), LifeCycle: w.roll(4),
+		Version: 1 + w.roll(2), MaxSteps: 8, MaxPlanRounds: 1 + w.roll(3), LifeCycle: w.roll(4),
 		Retries: w.roll(4), InputRounds: w.roll(4),
 		Concurrency:   oneOf(w, []int{0, 0, 1, 2}),
 		RetryDelay:    oneOf(w, []events.Duration{0, events.Duration(time.Second)}),
 		RetryDelayMax: events.Duration(time.Minute),
 		FailurePolicy: oneOf(w, []events.FailurePolicy{events.FailFast, events.Continue, events.Replan}),
-		Finalize:      oneOf(w, []string{"tails", "none", "expert:writer"}),
+		Finalize:      oneOf(w, []string{"tails", "none", "expert:writer", "summary", "report:writer"}),
 		Lease:         events.Duration(30 * time.Second), LeaseMargin: events.Duration(5 * time.Second),
 	}
 	if w.roll(5) == 0 {

@@ -31,6 +31,9 @@ func (j *Job) reported(e *events.Event) Effect {
 	switch r.Outcome {
 	case events.Success:
 		n.ResultSeq, n.ResultRun = e.Seq, e.Run
+		if j.relay(n) {
+			break
+		}
 		j.selectValues(n, r.Output, r.Selected)
 		j.complete(n, "completed")
 		if n.final() {
@@ -85,6 +88,9 @@ const (
 
 // retry issues the next run after a back-off, with the lesson of this one, or fails the node when the limit is reached.
 func (j *Job) retry(n *node, e *events.Event, f *events.Fault, atLeast time.Duration) {
+	if j.descend(n, f) {
+		return
+	}
 	n.Attempts++
 	n.Lessons = append(n.Lessons, e.Seq)
 	if n.Attempts > n.RetryLimit {
@@ -270,6 +276,9 @@ func (j *Job) tooComplicated(n *node, e *events.Event, r *events.SubJobReported)
 
 // failNode ends a node for good and lets the failure policy decide about the rest.
 func (j *Job) failNode(n *node, f *events.Fault) {
+	if j.descend(n, f) {
+		return
+	}
 	j.withdraw(n)
 	n.RetryAt = time.Time{}
 	n.Error, n.Ended = f, j.now.Time
@@ -311,15 +320,21 @@ func (j *Job) spend(s events.Spent) {
 }
 
 func (j *Job) checkBudget() {
-	r := &j.Rules
-	if j.Status.Terminal() || (r.Tokens == 0 || j.Cost.Tokens <= r.Tokens) && (r.CostUSD == 0 || j.Cost.CostUSD <= r.CostUSD) {
+	if j.Status.Terminal() || !j.overBudget() || j.wording() {
 		return
 	}
+	r := &j.Rules
 	j.end(events.Failed, &events.Fault{
 		Code:    events.CodeBudget,
 		Message: fmt.Sprintf("the job spent %d tokens and %.4f USD, its budget is %d tokens and %.4f USD (0: none)", j.Cost.Tokens, j.Cost.CostUSD, r.Tokens, r.CostUSD),
 		Hint:    "raise limits.tokens or limits.cost_usd",
 	})
+}
+
+// overBudget reports whether more was spent than the job may spend.
+func (j *Job) overBudget() bool {
+	r := &j.Rules
+	return r.Tokens > 0 && j.Cost.Tokens > r.Tokens || r.CostUSD > 0 && j.Cost.CostUSD > r.CostUSD
 }
 
 // reason is the fault that a report carries, made up where it has none.

@@ -2,6 +2,7 @@ package graph
 
 import (
 	"encoding/json"
+	"fmt"
 	"testing"
 	"time"
 
@@ -478,6 +479,102 @@ func TestFinalExpertMakesTheResult(t *testing.T) {
 	if o := g.orders["~final/1"]; o.Kind != events.WorkFinalize || len(o.Inputs) != 2 || o.Expert != "writer" {
 		t.Errorf("order %+v", o)
 	}
+	g.succeed("~final")
+	g.wantStatus(events.Finished)
+}
+
+// worded begins a job of two steps whose result is put into words, and carries it out.
+func worded(t *testing.T, finalize string) *engine {
+	g := start(t, func(r *events.Rules) { r.Version = wordsSince })
+	g.tell(events.KindGraphCreated, "~plan", g.take("~plan"), "", &events.GraphCreated{
+		Finalize: finalize, FinalPool: "own", Plan: &events.Plan{Title: "two", SubJobs: []events.SubJob{sub("a"), sub("b", "a")}},
+	})
+	g.succeed("a", "b")
+	g.wantStatus(events.Finalizing)
+	return g
+}
+
+// wantWriter checks who is asked for words in a run, and with how many results.
+func (g *engine) wantWriter(run int, pool, expert string, attempt, inputs int) {
+	g.t.Helper()
+	id := fmt.Sprintf("~final/%d", run)
+	g.wantOpen(id)
+	o := g.orders[id]
+	if o.Kind != events.WorkFinalize || o.Pool != pool || o.Expert != expert || o.Attempt != attempt || len(o.Inputs) != inputs || len(o.Steps) != 2 {
+		g.t.Errorf("order %+v", o)
+	}
+}
+
+func TestAPlannerPutsTheResultIntoWordsWithoutAnybodyAsking(t *testing.T) {
+	g := worded(t, "summary")
+	g.wantWriter(1, events.PlannerPool, events.PlannerExpert, 1, 2)
+	if o := g.orders["~final/1"]; o.Finalize != "summary" || o.PlanSeq != 3 || o.Steps[1].ID != "b" || o.Steps[1].Deps[0] != "a" {
+		t.Errorf("%+v", o)
+	}
+	g.succeed("~final")
+	g.wantStatus(events.Finished)
+}
+
+func TestWordsFallFromTheModelToItsStandInToFixedOnesToTheTails(t *testing.T) {
+	g := worded(t, "report:writer")
+	g.outcome("~final", events.ExecutionError, "write it yourself")
+	g.wantWriter(2, "own", "writer", 2, 2)
+	g.outcome("~final", events.TooComplicated, "no")
+	g.wantWriter(3, events.PlannerPool, events.PlannerExpert, 3, 2)
+	g.outcome("~final", events.InputDataError, "no")
+	g.wantStatus(events.Finished)
+	g.wantNodes(map[string]events.Status{"~final": events.Failed})
+	if d := cmp.Diff([]string{"b"}, g.job.State.Tails); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestWhatTheStandInWroteGoesBackToThePlannerAndIsKeptWhateverComesOfThat(t *testing.T) {
+	g := worded(t, "summary:writer")
+	g.outcome("~final", events.ExecutionError, "write it yourself")
+	g.succeed("~final")
+	g.wantWriter(3, events.PlannerPool, events.PlannerExpert, 3, 3)
+	if in := g.orders["~final/3"].Inputs[2]; in.SubJob != "~final" || in.Run != 2 {
+		t.Errorf("%+v", in)
+	}
+	g.outcome("~final", events.ExecutionError, "")
+	g.wantStatus(events.Finished)
+	if in := g.job.resultInputs(); len(in) != 1 || in[0].SubJob != "~final" || in[0].Run != 2 {
+		t.Errorf("the result is %+v", in)
+	}
+}
+
+func TestAJobThatIsDoneDoesNotFailForWhatItsWordsCost(t *testing.T) {
+	g := start(t, func(r *events.Rules) { r.Version, r.Tokens, r.Finalize = wordsSince, 10, "summary:writer" })
+	g.plan("~plan", sub("a"))
+	g.succeed("a")
+	g.report("~final", events.SubJobReported{Outcome: events.ExecutionError, Spent: events.Spent{Tokens: 11}})
+	g.wantStatus(events.Finalizing)
+	if o := g.orders["~final/2"]; o.Expert != events.PlannerExpert || o.Attempt != 3 {
+		t.Errorf("%+v", o)
+	}
+	g.succeed("~final")
+	g.wantStatus(events.Finished)
+}
+
+func TestOlderRulesKnowNoWords(t *testing.T) {
+	g := start(t, func(r *events.Rules) { r.Version = wordsSince - 1 })
+	g.tell(events.KindGraphCreated, "~plan", g.take("~plan"), "", &events.GraphCreated{Finalize: "summary", Plan: &events.Plan{SubJobs: []events.SubJob{sub("a")}}})
+	g.succeed("a")
+	g.wantStatus(events.Finished)
+}
+
+func TestWordsAreFoundAgainAfterARerun(t *testing.T) {
+	g := worded(t, "summary")
+	g.outcome("~final", events.ExecutionError, "")
+	g.succeed("~final")
+	g.tell(events.KindRerunRequested, "", 0, "", &events.RerunRequested{SubJob: "b"})
+	g.succeed("b")
+	g.wantWriter(3, events.PlannerPool, events.PlannerExpert, 1, 2)
+	g.tell(events.KindStopRequested, "", 0, "", &events.StopRequested{})
+	g.wantStatus(events.Stopped)
+	g.tell(events.KindRecoverRequested, "", 0, "", &events.RecoverRequested{})
+	g.pass(time.Minute)
 	g.succeed("~final")
 	g.wantStatus(events.Finished)
 }

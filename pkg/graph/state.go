@@ -54,7 +54,9 @@ type State struct {
 	PlanVersion int `json:"plan_version"`
 	PlanRounds  int `json:"plan_rounds,omitempty"`
 	InputRounds int `json:"input_rounds,omitempty"`
-	// FinalPool and FinalPure address the expert that makes the result, when one does.
+	// Finalize is how the result is made, where the planner has said so; else the rules say it. FinalPool and FinalPure
+	// address the expert that makes it, when one does.
+	Finalize  string `json:"finalize,omitempty"`
 	FinalPool string `json:"final_pool,omitempty"`
 	FinalPure bool   `json:"final_pure,omitempty"`
 	// Deadline is when the job must have ended.

@@ -325,7 +325,7 @@ func (w *world) publish(s *scheduler, c *Command) {
 	w.work[c.CommandID] = &piece{order: c.Order, closed: w.subject[closedSubject(c.SubJob, c.Run)]}
 	for _, in := range c.Order.Inputs {
 		d := s.job.find(in.SubJob)
-		if d.Status != events.Finished {
+		if d.Status != events.Finished && in.SubJob != c.SubJob { // What a stand-in wrote goes back to the planner.
 			w.t.Fatalf("%s/%d starts while %s is %s\n%s", c.SubJob, c.Run, in.SubJob, d.Status, w.history())
 		}
 		if in.Skipped {
