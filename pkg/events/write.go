@@ -29,7 +29,10 @@ func Marshal(v any) ([]byte, error) {
 	if !ok {
 		return json.Marshal(v)
 	}
-	w := writers.Get().(*plainjson.Writer)
+	w, ok := writers.Get().(*plainjson.Writer)
+	if !ok {
+		w = plainjson.NewWriter(2 << 10)
+	}
 	p.write(w)
 	text, err := w.Take()
 	writers.Put(w)
@@ -37,7 +40,7 @@ func Marshal(v any) ([]byte, error) {
 }
 
 // writers are kept with their room: what is written is a copy of just the length it needs.
-var writers = sync.Pool{New: func() any { return plainjson.NewWriter(2 << 10) }}
+var writers sync.Pool
 
 // Header makes a header of names and values, in turn.
 func Header(pairs ...string) map[string][]string {

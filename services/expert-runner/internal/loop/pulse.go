@@ -3,6 +3,7 @@ package loop
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
@@ -17,29 +18,28 @@ type pulse struct {
 	began   time.Time // When the run was claimed, or begun.
 	renewed time.Time // When the claim was last made or renewed.
 	told    bool
-	stopped bool
-	cancel  context.CancelFunc // Ends a beat under way.
+	stopped atomic.Bool                        // No further beat begins.
+	cancel  atomic.Pointer[context.CancelFunc] // Ends a beat under way.
 }
 
 func (p *pulse) start(r *run) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.run, p.began, p.renewed = r, r.started, r.started
-	ctx, cancel := context.WithCancel(r.ctx)
-	p.cancel = cancel
-	p.timer = time.AfterFunc(r.loop.StartedAfter, func() { p.fire(ctx) })
+	p.timer = time.AfterFunc(r.loop.StartedAfter, p.fire)
 }
 
 // stop ends the pulse, and a beat under way. It may be called more than once, and without start.
 func (p *pulse) stop() {
-	if p.cancel == nil {
-		return
+	p.stopped.Store(true)
+	if cancel := p.cancel.Load(); cancel != nil {
+		(*cancel)()
 	}
-	p.cancel()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.stopped = true
-	p.timer.Stop()
+	if p.timer != nil {
+		p.timer.Stop()
+	}
 }
 
 // now beats at once. The fields that it reads are written before the run is begun; one not begun has nothing to renew.
@@ -48,20 +48,23 @@ func (p *pulse) now() {
 		return // It is beating.
 	}
 	defer p.mu.Unlock()
-	if p.timer != nil && !p.stopped {
+	if p.timer != nil && !p.stopped.Load() {
 		p.told, p.renewed = true, time.Time{}
 		p.timer.Reset(0)
 	}
 }
 
 // fire runs in the timer's goroutine.
-func (p *pulse) fire(ctx context.Context) {
+func (p *pulse) fire() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.stopped || ctx.Err() != nil {
-		return
-	}
 	r := p.run
+	ctx, cancel := context.WithCancel(r.ctx)
+	defer cancel()
+	p.cancel.Store(&cancel)
+	if p.stopped.Load() || ctx.Err() != nil {
+		return // stop came first, or finds what it has to cancel.
+	}
 	interval := min(r.Lease.Std(), r.loop.AckWait) / 3
 	if !p.told {
 		p.told = true

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
 // Partition owns the jobs of some shards. Make one with New, call Run once.
@@ -27,6 +29,9 @@ type Partition struct {
 	saving int
 	// line holds the jobs whose save is due and has not begun.
 	line []*job
+	// sheet is the work being written, and handed the results in it: one at a time, over and over.
+	sheet  events.Work
+	handed map[string]events.Result
 }
 
 // New makes a partition.
@@ -34,7 +39,7 @@ func New(s Settings, p Ports) *Partition {
 	return &Partition{
 		Settings: s, Ports: p,
 		jobs: map[string]*job{}, facts: newFacts(s.CacheBytes),
-		waiting: map[*job]struct{}{}, saved: make(chan saveResult, s.Parallel),
+		waiting: map[*job]struct{}{}, handed: map[string]events.Result{}, saved: make(chan saveResult, s.Parallel),
 	}
 }
 

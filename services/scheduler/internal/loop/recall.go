@@ -62,15 +62,15 @@ func (p *Partition) results(ctx context.Context, job string, inputs []graph.Inpu
 	if len(inputs) == 0 {
 		return nil, nil
 	}
-	results := make(map[string]events.Result, len(inputs))
+	clear(p.handed)
 	for i := range inputs {
 		r, err := p.result(ctx, job, &inputs[i])
 		if err != nil {
 			return nil, err
 		}
-		results[inputs[i].SubJob] = r
+		p.handed[inputs[i].SubJob] = r
 	}
-	return results, nil
+	return p.handed, nil
 }
 
 // result reads one result where it stands: in a report, in an answer, or in the plan it came with.

@@ -34,7 +34,7 @@ func (p *Partition) work(ctx context.Context, j *job, cmd *graph.Command) (event
 	}, nil
 }
 
-// order resolves an order.
+// order resolves an order. The work is written on the partition's one sheet: the next order takes it again.
 func (p *Partition) order(ctx context.Context, j *job, cmd *graph.Command) (*events.Work, error) {
 	o := cmd.Order
 	requested, err := p.requested(ctx, j)
@@ -42,7 +42,9 @@ func (p *Partition) order(ctx context.Context, j *job, cmd *graph.Command) (*eve
 		return nil, err
 	}
 	r := &requested.Request
-	w := &events.Work{
+	w := &p.sheet
+	*w = events.Work{
+		Spec: events.SubJob{Dependencies: w.Spec.Dependencies[:0]},
 		Kind: o.Kind, Job: j.id, SubJob: cmd.SubJob, Run: cmd.Run, Attempt: o.Attempt, ResumeOf: o.ResumeOf,
 		Goal: r.Goal, Context: r.Context, Inputs: r.Inputs, InputsRef: r.InputsRef, Attachments: r.Attachments,
 		Select: o.Select, LifeCycle: o.LifeCycle, Deadline: o.Deadline,
@@ -98,9 +100,9 @@ func (p *Partition) specify(ctx context.Context, job string, o *graph.Order, sub
 	}
 	spec.ID, spec.Expert, spec.Pool = subjob, o.Expert, o.Pool
 	spec.ExecutionRes, spec.ExecutionRef = nil, nil
-	spec.Dependencies = make([]string, len(o.Inputs))
+	spec.Dependencies = w.Spec.Dependencies
 	for i := range o.Inputs {
-		spec.Dependencies[i] = o.Inputs[i].SubJob
+		spec.Dependencies = append(spec.Dependencies, o.Inputs[i].SubJob)
 	}
 	w.Spec = spec
 	w.Goal, w.Context, w.CompletionCriteria = spec.Goal, spec.Context, spec.CompletionCriteria
