@@ -12,20 +12,25 @@ import (
 
 // meter feeds the metrics of the planner.
 type meter struct {
-	published, plans, faults, enough *prometheus.CounterVec
-	steps, rounds, took              prometheus.Observer
+	published, plans, faults, enough, drafts, results *prometheus.CounterVec
+	steps, rounds, took                               prometheus.Observer
 }
 
 func newMeter(m *host.Metrics) *meter {
 	return &meter{
 		published: m.Counter("jobgraph_events_published_total", "Events published.", "kind"),
 		plans: m.Counter("jobgraph_planner_plans_total",
-			"Planning work by what came of it: graph, answer, rejected, repeated, malformed.", "result"),
-		faults: m.Counter("jobgraph_planner_plan_faults_total", "Faults of rejected plans.", "kind"),
+			"Planning work by what came of it: graph, answer, question, rejected, repeated, malformed.", "result"),
+		faults: m.Counter("jobgraph_planner_plan_faults_total",
+			"Faults of rejected plans by code, and doubts about valid ones: sensible, executable, language, step_type.", "kind"),
 		enough: m.Counter("jobgraph_planner_enough_context_total", "Plans by what they say of their context.", "value"),
+		drafts: m.Counter("jobgraph_planner_drafts_total",
+			"Drafts of models: valid, faulty, unreadable (no plan in the text), failed (no text).", "result"),
+		results: m.Counter("jobgraph_planner_results_total",
+			"Results put into words, by author: model, stand_in, fixed; handed_on to the stand-in, failed.", "author"),
 		steps: m.Histogram("jobgraph_planner_steps", "SubJobs of a graph.",
 			[]float64{1, 2, 3, 5, 10, 20, 50, 100, 1000, 10000}).WithLabelValues(),
-		rounds: m.Histogram("jobgraph_planner_rounds", "Which planning run of its job or SubJob gave the graph.",
+		rounds: m.Histogram("jobgraph_planner_rounds", "How often a model planned anew until there was a graph.",
 			[]float64{1, 2, 3, 5, 10}).WithLabelValues(),
 		took: m.Histogram("jobgraph_planner_duration_seconds", "Time from taking planning work to its answer.", nil).WithLabelValues(),
 	}
@@ -33,8 +38,13 @@ func newMeter(m *host.Metrics) *meter {
 
 // Decided implements loop.Meter.
 func (m *meter) Decided(o loop.Outcome) {
+	if o.Kind == events.KindSubJobReported {
+		m.finished(&o)
+		return
+	}
 	result := map[events.Kind]string{
 		"": "malformed", events.KindGraphCreated: "graph", events.KindJobAnswered: "answer", events.KindPlanRejected: "rejected",
+		events.KindInputRequested: "question",
 	}[o.Kind]
 	if o.Repeated {
 		result = "repeated"
@@ -48,11 +58,34 @@ func (m *meter) Decided(o loop.Outcome) {
 	for i := range o.Faults {
 		m.faults.WithLabelValues(string(o.Faults[i].Code)).Inc()
 	}
+	for _, kind := range o.Remarks {
+		m.faults.WithLabelValues(kind).Inc()
+	}
+	for result, n := range map[string]int{
+		"valid": o.Drafts.Valid, "faulty": o.Drafts.Faulty, "unreadable": o.Drafts.Unreadable, "failed": o.Drafts.Failed,
+	} {
+		m.drafts.WithLabelValues(result).Add(float64(n))
+	}
 	if o.EnoughContext != nil {
 		m.enough.WithLabelValues(strconv.FormatBool(*o.EnoughContext)).Inc()
 	}
 	if o.Kind == events.KindGraphCreated {
 		m.steps.Observe(float64(o.Steps))
-		m.rounds.Observe(float64(o.Run))
+		if o.Rounds > 0 {
+			m.rounds.Observe(float64(o.Rounds))
+		}
 	}
+}
+
+// finished counts work that puts a result into words.
+func (m *meter) finished(o *loop.Outcome) {
+	if o.Repeated {
+		return
+	}
+	m.published.WithLabelValues(string(o.Kind)).Inc()
+	author := string(o.Author)
+	if author == "" {
+		author = "failed"
+	}
+	m.results.WithLabelValues(author).Inc()
 }

@@ -66,6 +66,7 @@ var law = []room{
 	{dir: "pkg/llm", may: []string{"pkg/events"}, sdk: []string{"github.com/sashabaranov/go-openai", "golang.org/x/time/", "go.yaml.in/yaml/"}},
 	{dir: "pkg/client", may: []string{"pkg/events", "pkg/bus"}},
 	{dir: "pkg/jobtest", may: []string{"pkg", "services/planner/app", "services/scheduler/app", "services/expert-runner/app"}},
+	{dir: "services/planner/internal/finish", may: []string{"pkg/events"}, std: true},
 	{dir: "services/planner/internal/plan", may: []string{"pkg/events", "pkg/graph"}, std: true},
 	{dir: "services/planner/internal/session", may: []string{"pkg/events", "pkg/graph"}, std: true},
 	{dir: "services/expert-runner/internal/task", may: []string{"pkg/events", "pkg/graph"}, std: true},

@@ -38,14 +38,20 @@ func (l *Loop) answer(work, intake context.Context, d *Delivery, w *events.Work,
 // fact makes the event of a verdict.
 func (l *Loop) fact(ctx context.Context, w *events.Work, v verdict) (events.Event, Outcome, error) {
 	e := events.Event{Job: w.Job, SubJob: w.SubJob, Run: w.Run, Source: source}
-	o := Outcome{Run: w.Run}
+	o := Outcome{Drafts: v.drafts}
 	var err error
+	if w.SubJob == events.FinalID && v.end != nil {
+		v.end = reported(v.end)
+	}
 	if v.ask != nil {
 		ask := *v.ask
 		ask.Spent, e.Kind, e.Data = v.spent, events.KindInputRequested, &ask
 	} else {
 		e.Data, err = l.payload(ctx, w, &v)
-		e.Kind, o.Faults = v.end.Kind, v.end.Faults
+		e.Kind, o.Faults, o.Author, o.Rounds = v.end.Kind, v.end.Faults, v.end.Author, v.end.Rounds
+		for i := range v.end.Remarks {
+			o.Remarks = append(o.Remarks, v.end.Remarks[i].Kind)
+		}
 		if v.end.Plan != nil && v.end.Kind == events.KindGraphCreated {
 			o.Steps, o.EnoughContext = len(v.end.Plan.SubJobs), v.end.Plan.HasEnoughContext
 		}
@@ -67,8 +73,10 @@ func (l *Loop) payload(ctx context.Context, w *events.Work, v *verdict) (any, er
 		return &events.JobAnswered{Answer: answer, Spent: v.spent}, err
 	case events.KindPlanRejected:
 		return l.refusal(ctx, w, v)
+	case events.KindSubJobReported:
+		return l.report(ctx, w, v)
 	}
-	created := &events.GraphCreated{PlanVersion: w.PlanVersion, Plan: end.Plan, Warnings: end.Warnings, Spent: v.spent}
+	created := &events.GraphCreated{PlanVersion: w.PlanVersion, Plan: end.Plan, Finalize: end.Finalize, Warnings: end.Warnings, Spent: v.spent}
 	if end.Final != nil {
 		created.FinalPool, created.FinalPure = end.Final.Pool, end.Final.Pure
 		if created.FinalPool == "" {

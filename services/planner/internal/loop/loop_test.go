@@ -36,7 +36,8 @@ type world struct {
 	model           Model
 	desk            Desk
 	looks           session.InvestigateRules
-	loop            *Loop // The one of the last run.
+	hears           func(Outcome) // Hears what is counted, nil for nobody.
+	loop            *Loop         // The one of the last run.
 }
 
 func newWorld(ids ...string) *world {
@@ -131,10 +132,17 @@ func (w *world) Find(name string) (session.Profile, string, error) {
 }
 
 func (w *world) Render(prompt, locale string, v session.Vars) (session.Prompt, error) {
-	return session.Prompt{User: prompt + " in " + locale + v.Findings}, nil
+	return session.Prompt{User: prompt + " in " + locale + v.Findings + v.Words}, nil
 }
 
-func (w *world) Decided(o Outcome) { w.say("counted %q repeated %v", o.Kind, o.Repeated) }
+func (w *world) Decided(o Outcome) {
+	w.say("counted %q repeated %v", o.Kind, o.Repeated)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.hears != nil {
+		w.hears(o)
+	}
+}
 
 // receipt writes down how a delivery was settled.
 type receipt struct{ w *world }

@@ -43,7 +43,7 @@ func address(n events.Names, subject string) (w events.Work, ok bool) {
 // given reads the request's plan, wherever it is. A fault is told to the sender; an error means: try again.
 func (l *Loop) given(ctx context.Context, w *events.Work) (raw []byte, fault *events.Fault, err error) {
 	r := w.Request
-	if r == nil || w.Kind != events.WorkPlan {
+	if r == nil || w.Kind != events.WorkPlan && w.Kind != events.WorkFinalize {
 		return nil, nil, nil
 	}
 	if r.PlanRef == nil {

@@ -130,8 +130,13 @@ type Meter interface {
 type Outcome struct {
 	// Kind is the fact that was stated, empty for a message that is no planning work.
 	Kind events.Kind
-	// Run is the planning run, Steps the SubJobs of its graph.
-	Run, Steps int
+	// Steps counts the SubJobs of the graph, Rounds how often a model planned anew, Drafts what its drafts were worth.
+	Steps, Rounds int
+	Drafts        session.Drafts
+	// Remarks are doubts about a plan that a model wrote, by kind.
+	Remarks []string
+	// Author is who put a result into words, for work that does so.
+	Author session.Author
 	// EnoughContext is what the plan says of itself, if it does.
 	EnoughContext *bool
 	// Faults are those of a rejection.

@@ -40,8 +40,9 @@ type talk struct {
 type verdict struct {
 	end *session.Ending
 	ask *events.InputRequested
-	// spent is what this run has cost, stages how many the session has gone through.
-	spent events.Spent
+	// spent is what this run has cost, drafts what all drafts of the session were worth.
+	spent  events.Spent
+	drafts session.Drafts
 }
 
 // converse plans. raw is the request's plan, resolved when it went by reference.
@@ -66,6 +67,9 @@ func (l *Loop) converse(work, intake context.Context, d *Delivery, w *events.Wor
 	}()
 	if fault := t.know(raw); fault != nil {
 		return rejected(*fault), nil
+	}
+	if err := t.gather(); err != nil {
+		return v, err
 	}
 	v, err = t.run()
 	if cause := context.Cause(t.ctx); err != nil && cause != nil {
@@ -145,7 +149,7 @@ func (t *talk) run() (verdict, error) {
 		var err error
 		switch c.Kind {
 		case session.End:
-			return verdict{end: c.End, spent: t.session.Spent(t.w.Run)}, nil
+			return verdict{end: c.End, spent: t.session.Spent(t.w.Run), drafts: t.session.State().Drafts}, nil
 		case session.Ask:
 			closed, told := t.w.Answers[t.start.RequestID(c.Key)]
 			if !told {

@@ -35,6 +35,21 @@ func Single(r *events.Request, cards []events.Card) Result {
 	return result
 }
 
+// StandIn is the expert that writes where a model cannot: the default one, by name or by its tag; nil without one.
+func StandIn(cards []events.Card, byDefault string) *events.Card {
+	c := newCatalog(cards)
+	if byDefault != "" {
+		card, _ := c.resolve(byDefault, true) // One that is not there is no help.
+		return card
+	}
+	for _, i := range c.byTag[defaultTag] {
+		if c.usable(i) {
+			return &c.cards[i]
+		}
+	}
+	return nil
+}
+
 // Finaliser looks up the expert of "finalize": "expert:<id>". The id has to be exact, since it was fixed when the job
 // was admitted; nil and no fault mean that no expert finalises.
 func Finaliser(finalize string, cards []events.Card) (*events.Card, *events.Fault) {

@@ -10,6 +10,7 @@ import (
 	"text/template"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/planner/internal/finish"
 	"github.com/jobgraph/jobgraph/services/planner/internal/session"
 )
 
@@ -83,7 +84,9 @@ func sample() session.Vars {
 		History: "history", Lessons: []string{"lesson"}, Wishes: []string{"wish"}, Told: []string{"told"}, Findings: "findings", Faults: []string{"fault"},
 		Raw: "raw", Unknown: []string{"unknown"}, Model: "model", Unreachable: true, Malformed: true,
 		Part: &events.SubJob{CompletionCriteria: "criteria"}, Finished: []string{"f"}, Example: "example", Plan: "plan", Text: "text", Last: true, Again: true,
-		Schedules: []string{"schedule"}, Clarify: 1, Style: "style",
+		Schedules: []string{"schedule"}, Clarify: 1, Style: "style", Report: true, Title: "title", Thought: "thought", Words: "words",
+		Steps:   []finish.Step{{ID: "a", Goal: "goal", Text: "result", Last: true}},
+		Sources: []finish.Source{{Title: "source", URL: "https://example.org"}},
 	}
 }
 

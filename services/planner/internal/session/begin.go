@@ -13,6 +13,8 @@ import (
 func (s *Session) begin() On {
 	r := &s.start.Request
 	switch {
+	case s.start.Mode == events.WorkFinalize:
+		return OnDone
 	case s.start.Mode == events.WorkPlan && (len(r.Plan) > 0 || strings.TrimSpace(r.Expert) != ""):
 		return OnGiven
 	case s.start.Mode != events.WorkPlan && s.start.Mode != events.WorkReplan && s.start.Mode != events.WorkSplit,
@@ -50,6 +52,7 @@ func (s *Session) enterGiven() On {
 		return OnAnswered
 	}
 	s.state.Plan = d.Plan
+	s.standIn()
 	return OnValid
 }
 

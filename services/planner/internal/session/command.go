@@ -36,7 +36,7 @@ type Command struct {
 
 // ModelCall is one call of a model.
 type ModelCall struct {
-	// Role chooses the configured model: "planner" or "triage"; a request's "models" maps it.
+	// Role chooses the configured model: "planner", "triage" or "report"; a request's "models" maps it.
 	Role string `json:"role"`
 	// Messages are the conversation, the system's first.
 	Messages []Message `json:"messages"`
@@ -68,11 +68,16 @@ type Inquiry struct {
 
 // Ending is how a session ends.
 type Ending struct {
-	// Kind is graph.created, job.answered or plan.rejected.
+	// Kind is graph.created, job.answered or plan.rejected; subjob.reported when a result was put into words.
 	Kind events.Kind `json:"kind"`
-	// Plan is the checked graph, Final the card of the expert that makes the job's result, when one does.
-	Plan  *events.Plan `json:"plan,omitempty"`
-	Final *events.Card `json:"final,omitempty"`
+	// Report is what the words are, or why there are none yet, and Author who wrote them.
+	Report *events.SubJobReported `json:"report,omitempty"`
+	Author Author                 `json:"author,omitempty"`
+	// Plan is the checked graph, Finalize how a planner puts its result into words, Final the card of the expert that makes
+	// the result, or that stands in for whoever does, when there is one.
+	Finalize string       `json:"finalize,omitempty"`
+	Plan     *events.Plan `json:"plan,omitempty"`
+	Final    *events.Card `json:"final,omitempty"`
 	// Answer is what the person is told instead of a graph.
 	Answer string `json:"answer,omitempty"`
 	// Faults is everything that is wrong, and Raw the model's last text, to be kept for diagnosis.

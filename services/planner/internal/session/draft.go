@@ -51,6 +51,22 @@ func (s *Session) drafting() string {
 }
 
 func (s *Session) takeDraft(f *Fact) On {
+	on := s.readDraft(f)
+	d := &s.state.Drafts
+	switch unusable := on == OnFaulty || on == OnExhausted; {
+	case f.Kind == Failed:
+		d.Failed++
+	case unusable && len(s.state.Faults) > 0 && s.state.Faults[0].Code == events.CodeMalformed:
+		d.Unreadable++
+	case unusable:
+		d.Faulty++
+	default:
+		d.Valid++
+	}
+	return on
+}
+
+func (s *Session) readDraft(f *Fact) On {
 	if f.Text != "" {
 		s.state.Raw = f.Text
 	}
@@ -175,6 +191,7 @@ func (s *Session) finaliser() On {
 		return OnExhausted
 	}
 	s.state.Final = card
+	s.standIn()
 	return OnValid
 }
 

@@ -9,12 +9,17 @@ import (
 
 // enterEnd makes the one outcome: a plan, else an answer, else a rejection that always says why.
 func (s *Session) enterEnd() On {
+	if s.start.Mode == events.WorkFinalize {
+		s.owed = Command{Key: string(StageEnd), Kind: End, Stage: StageEnd, End: s.report()}
+		return ""
+	}
 	e := Ending{
 		Raw: s.state.Raw, Locale: s.state.Locale, Title: s.state.Title, Rounds: s.state.Counts.Rounds,
 		Calls: s.state.Counts.Triage + s.state.Counts.Draft, Fallback: s.state.Fallback,
 	}
 	switch {
 	case s.state.Plan != nil:
+		e.Finalize = s.finalize()
 		e.Kind, e.Plan, e.Final, e.Warnings = events.KindGraphCreated, s.state.Plan, s.state.Final, append(slices.Clone(s.state.Notes), s.state.Warnings...)
 		if s.state.Counts.Draft > 0 {
 			e.Remarks = plan.Quality(s.state.Plan)

@@ -68,6 +68,8 @@ type State struct {
 	Counts    Counts `json:"counts"`
 	Attempt   int    `json:"attempt,omitempty"`
 	Reminders int    `json:"reminders,omitempty"`
+	// Drafts says what the drafts were worth.
+	Drafts Drafts `json:"drafts,omitzero"`
 	// Raw is the model's last text, Faults what is wrong with it, Short that the prompt has to be shortened.
 	Raw    string        `json:"raw,omitempty"`
 	Faults events.Faults `json:"faults,omitempty"`
@@ -81,8 +83,11 @@ type State struct {
 	// Confirmed is true once the person has confirmed what recurs; Final is the expert that makes the result.
 	Confirmed bool         `json:"confirmed,omitempty"`
 	Final     *events.Card `json:"final,omitempty"`
-	// Answer is what the person is told instead of a plan.
+	// Answer is what the person is told: instead of a plan, or of what came out of one. Words are what somebody has written
+	// of it, and Author who.
 	Answer string `json:"answer,omitempty"`
+	Words  string `json:"words,omitempty"`
+	Author Author `json:"author,omitempty"`
 }
 
 // Counts number commands, for keys and limits.
@@ -94,7 +99,17 @@ type Counts struct {
 	Confirm     int `json:"confirm,omitempty"`
 	Review      int `json:"review,omitempty"`
 	Await       int `json:"await,omitempty"`
+	Finish      int `json:"finish,omitempty"`
 	Rounds      int `json:"rounds,omitempty"`
+}
+
+// Drafts counts drafts by what they were worth.
+type Drafts struct {
+	// Valid passed the check, Faulty were read and did not, in Unreadable no plan was found, Failed never came.
+	Valid      int `json:"valid,omitempty"`
+	Faulty     int `json:"faulty,omitempty"`
+	Unreadable int `json:"unreadable,omitempty"`
+	Failed     int `json:"failed,omitempty"`
 }
 
 // Move is one transition that happened.
@@ -121,6 +136,7 @@ var rooms = map[Stage]room{
 	StageFallback:    {enter: (*Session).enterFallback},
 	StageConfirm:     {enter: (*Session).enterConfirm, take: (*Session).takeConfirm},
 	StageReview:      {enter: (*Session).enterReview, take: (*Session).takeReview},
+	StageFinish:      {enter: (*Session).enterFinish, take: (*Session).takeFinish},
 	StageEnd:         {enter: (*Session).enterEnd},
 }
 

@@ -4,12 +4,13 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/planner/internal/finish"
 )
 
 // Start is everything that a session knows before anybody is asked. It is recorded once, with the first run, and read back
 // by every later one, so that they all fold the same.
 type Start struct {
-	// Mode is plan, replan or split; Part is the SubJob to be split.
+	// Mode is plan, replan, split or finalize; Part is the SubJob to be split.
 	Mode events.WorkKind `json:"mode"`
 	Part *events.SubJob  `json:"part,omitempty"`
 	// Prefix makes the ids of questions unique within the job: name the planning node and its run in it.
@@ -35,6 +36,10 @@ type Start struct {
 	// Finished are ids of SubJobs that have a result, and Known all ids of the job: a new plan may name them again.
 	Finished []string `json:"finished,omitempty"`
 	Known    []string `json:"known,omitempty"`
+	// Words is true where the planner also puts results into words; records of older planners lack it, and end without.
+	Words bool `json:"words,omitempty"`
+	// Finish is what was carried out, when that is to be put into words.
+	Finish *finish.Material `json:"finish,omitempty"`
 	// MaxSteps bounds every plan of the job; drafts are bounded by the request's limit or the profile's too. MaxRounds is how
 	// often a plan is drafted; 0 takes the request's, else the profile's.
 	MaxSteps  int `json:"max_steps,omitempty"`

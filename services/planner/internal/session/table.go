@@ -16,6 +16,7 @@ const (
 	StageFallback    Stage = "fallback"    // No draft was valid: what else is there?
 	StageConfirm     Stage = "confirm"     // A person confirms what recurs.
 	StageReview      Stage = "review"      // A person accepts, edits or rejects the plan.
+	StageFinish      Stage = "finish"      // Everything is carried out: a model puts the result into words.
 	StageEnd         Stage = "end"         // It is over.
 )
 
@@ -32,6 +33,7 @@ const (
 	OnGiven        On = "given"        // The request brings a plan or names its expert.
 	OnWhole        On = "whole"        // A whole job is to be planned.
 	OnPart         On = "part"         // A SubJob is to be split, or a remainder planned again.
+	OnDone         On = "done"         // The plan was carried out.
 	OnMissing      On = "missing"      // What planning needs is not there: no model, no request.
 	OnSkipped      On = "skipped"      // The stage is not wanted here.
 	OnAnswered     On = "answered"     // There is an answer, and no plan is needed.
@@ -71,6 +73,7 @@ var table = []Transition{
 	{StageBegin, OnGiven, StageGiven, "The request brings a plan or names an expert: no model is needed."},
 	{StageBegin, OnWhole, StageTriage, "A sentence is to become a plan."},
 	{StageBegin, OnPart, StageDraft, "A SubJob is split or a remainder planned again: what is wanted is known."},
+	{StageBegin, OnDone, StageFinish, "The plan was carried out: its result is put into words."},
 	{StageBegin, OnMissing, StageEnd, "There is no model, or no request: said at once, with what would help."},
 
 	{StageGiven, OnValid, StageConfirm, "The caller's plan passed the check."},
@@ -102,6 +105,11 @@ var table = []Transition{
 
 	{StageFallback, OnValid, StageConfirm, "A rung of the ladder gave a plan."},
 	{StageFallback, OnExhausted, StageEnd, "None did: a typed failure with every fault and the raw text."},
+
+	{StageFinish, OnAnswered, StageEnd, "There are words: a model's, its stand-in's, or fixed ones around the results."},
+	{StageFinish, OnFaulty, StageFinish, "The model gave none that can be used; it is asked once more."},
+	{StageFinish, OnExhausted, StageEnd, "The expert that stands in for the model is asked."},
+	{StageFinish, OnMissing, StageEnd, "There is nothing to write about: a bug, told as one."},
 
 	{StageConfirm, OnSkipped, StageReview, "Nothing recurs, or it was confirmed already."},
 	{StageConfirm, OnAccepted, StageReview, "The schedule is confirmed."},

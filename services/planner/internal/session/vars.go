@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/planner/internal/finish"
 	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
 )
 
@@ -46,6 +47,13 @@ type Vars struct {
 	// Clarify is how many more questions may be asked. Style is the wanted style of the report.
 	Clarify int
 	Style   string
+	// Report is true where a result becomes a report, false for a summary. Title and Thought are those of the plan that was
+	// carried out, Steps what came of it, Words what somebody has written of that; Sources are those that its results cite,
+	// and once there are words those that they lack.
+	Report                bool
+	Title, Thought, Words string
+	Steps                 []finish.Step
+	Sources               []finish.Source
 }
 
 // Expert is a card as prompts show it.
@@ -70,9 +78,7 @@ const (
 
 // render makes the prompt of a stage. One that cannot be rendered ends the session as a bug of its profile.
 func (s *Session) render(name string) (Prompt, bool) {
-	if other := s.start.Profile.Prompts[name]; other != "" {
-		name = other
-	}
+	name = s.named(name)
 	p, err := s.ports.Render(name, s.state.Locale, s.vars())
 	if err == nil {
 		return p, true
@@ -82,6 +88,14 @@ func (s *Session) render(name string) (Prompt, bool) {
 		Code: events.CodeInternal, Message: fmt.Sprintf("prompt %.80q cannot be made", name), Cause: clip(err.Error(), maxMessage), Hint: "correct the profile's prompts",
 	}}
 	return Prompt{}, false
+}
+
+// named is the prompt that the profile takes for a stage.
+func (s *Session) named(name string) string {
+	if other := s.start.Profile.Prompts[name]; other != "" {
+		return other
+	}
+	return name
 }
 
 func (s *Session) vars() Vars {
@@ -114,6 +128,9 @@ func (s *Session) vars() Vars {
 	}
 	if s.state.Plan != nil {
 		v.Text, v.Schedules = plan.Text(s.state.Plan), schedules(s.state.Plan)
+	}
+	if t.Finish != nil {
+		s.material(&v)
 	}
 	return v
 }

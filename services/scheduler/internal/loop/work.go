@@ -70,6 +70,9 @@ func (p *Partition) order(ctx context.Context, j *job, cmd *graph.Command) (*eve
 		w.Request, w.PlanVersion, w.MaxSteps, w.Finished = r, o.PlanVersion, requested.Rules.MaxSteps, o.Finished
 		w.Inputs, w.InputsRef, w.Attachments = nil, nil, nil // The request has them.
 	}
+	if o.Finalize != "" {
+		return w, p.word(ctx, j.id, o, r, w)
+	}
 	return w, nil
 }
 

@@ -1,0 +1,123 @@
+package loop
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/planner/internal/finish"
+	"github.com/jobgraph/jobgraph/services/planner/internal/session"
+)
+
+// mostRead is the largest result that is read to be written about, in bytes.
+const mostRead = 8 << 20
+
+// gather collects what was carried out, for work that puts it into words. An error means: try again.
+func (t *talk) gather() error {
+	t.start.Words = true
+	if t.w.Kind != events.WorkFinalize {
+		return nil
+	}
+	r := &t.start.Request
+	raw := r.Plan
+	r.Plan, t.start.Findings, t.start.Lessons = nil, nil, nil
+	var carried events.Plan
+	if json.Unmarshal(raw, &carried) != nil {
+		return nil // The session says what is missing.
+	}
+	results, err := t.results()
+	if err != nil {
+		return err
+	}
+	form, standIn, _ := strings.Cut(r.Finalize, ":")
+	m := finish.New(form, &carried, results)
+	m.Written, m.Text = t.w.Attempt > 1, finish.Words(results[events.FinalID])
+	if slices.ContainsFunc(t.start.Cards, func(c events.Card) bool { return c.ID == standIn && !c.Disabled }) {
+		m.StandIn = standIn
+	}
+	if r.Locale == "" {
+		r.Locale = carried.Locale
+	}
+	t.start.Finish = &m
+	return nil
+}
+
+// results are what the SubJobs have handed over, by their ids.
+func (t *talk) results() (map[string]json.RawMessage, error) {
+	given := t.w.Results
+	if t.w.ResultsRef != nil {
+		data, err := t.loop.Blobs.Get(t.ctx, t.w.Job, t.w.ResultsRef.Digest)
+		if err != nil && !errors.Is(err, ErrNotFound) {
+			return nil, fmt.Errorf("read results: %w", err)
+		}
+		if json.Unmarshal(data, &given) != nil {
+			given = nil // Nothing is left to write about.
+		}
+	}
+	results := make(map[string]json.RawMessage, len(given))
+	for id, r := range given {
+		text, err := t.loop.output(t.ctx, t.w.Job, &r)
+		if err != nil {
+			return nil, err
+		}
+		if len(text) > 0 && !r.Skipped {
+			results[id] = text
+		}
+	}
+	return results, nil
+}
+
+// output is a result as JSON; one that is no text, too large or gone is named by its reference.
+func (l *Loop) output(ctx context.Context, job string, r *events.Result) (json.RawMessage, error) {
+	ref := r.OutputRef
+	if ref == nil {
+		return r.Output, nil
+	}
+	kind, _, _ := strings.Cut(ref.MediaType, ";")
+	if ref.Size <= mostRead && (kind == "" || kind == "application/json" || strings.HasPrefix(kind, "text/")) {
+		data, err := l.Blobs.Get(ctx, job, ref.Digest)
+		switch {
+		case err == nil && json.Valid(data):
+			return data, nil
+		case err == nil:
+			return json.Marshal(string(data))
+		case !errors.Is(err, ErrNotFound):
+			return nil, fmt.Errorf("read a result: %w", err)
+		}
+	}
+	return json.Marshal(map[string]*events.Ref{"output_ref": ref})
+}
+
+// reported turns the end of work that puts a result into words into the report that its run owes, whatever has ended it.
+func reported(end *session.Ending) *session.Ending {
+	if end.Report != nil {
+		return end
+	}
+	fault := events.Fault{Code: events.CodeExecution, Message: "the result was not put into words"}
+	if len(end.Faults) > 0 {
+		fault = end.Faults[0]
+	}
+	return &session.Ending{
+		Kind: events.KindSubJobReported, Faults: end.Faults, Author: end.Author,
+		Report: &events.SubJobReported{Outcome: events.ExecutionError, Error: &fault},
+	}
+}
+
+// report makes the payload of a report. Words that are too long for a message are stored first.
+func (l *Loop) report(ctx context.Context, w *events.Work, v *verdict) (any, error) {
+	r := *v.end.Report
+	r.Owner, r.Spent = l.Owner, v.spent
+	if len(r.Output) > events.MaxInline {
+		ref, err := l.Blobs.Put(ctx, w.Job, r.Output)
+		if err != nil {
+			return nil, fmt.Errorf("store the words: %w", err)
+		}
+		ref.MediaType = "application/json"
+		r.Output, r.OutputRef = nil, &ref
+	}
+	return &r, nil
+}

@@ -1,0 +1,73 @@
+package loop
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/graph"
+)
+
+// word fills work that puts a result into words. The planner gets the request with the plan as it was carried out; an expert
+// that stands in for its model gets, as its goal, what the planner asks of it.
+func (p *Partition) word(ctx context.Context, job string, o *graph.Order, r *events.Request, w *events.Work) error {
+	if o.Pool != events.PlannerPool {
+		if last := len(w.Lessons) - 1; last >= 0 {
+			w.Goal, w.Context, w.Lessons = w.Lessons[last], r.Goal, nil
+		}
+		return nil
+	}
+	text, err := p.carriedOut(ctx, job, o)
+	if err != nil {
+		return err
+	}
+	asked := *r
+	asked.Plan, asked.PlanRef, asked.Finalize = text, nil, o.Finalize
+	asked.Inputs, asked.InputsRef, asked.Attachments = nil, nil, nil
+	if len(text) > events.MaxInline {
+		asked.Plan = nil
+		if asked.PlanRef, err = p.refer(ctx, job, text, false); err != nil {
+			return err
+		}
+	}
+	w.Request, w.Inputs, w.InputsRef, w.Attachments = &asked, nil, nil, nil
+	return nil
+}
+
+// carriedOut is the plan of what has a result, as far as whoever sums it up has to know it.
+func (p *Partition) carriedOut(ctx context.Context, job string, o *graph.Order) (json.RawMessage, error) {
+	plan := events.Plan{SubJobs: make([]events.SubJob, len(o.Steps))}
+	if o.PlanSeq != 0 {
+		f, err := p.recallFact(ctx, job, o.PlanSeq)
+		if err != nil {
+			return nil, err
+		}
+		if given := f.given(); given != nil {
+			plan.Title, plan.Locale, plan.Thought, plan.OrigQuery = given.Title, given.Locale, given.Thought, given.OrigQuery
+		}
+	}
+	for i := range o.Steps {
+		spec, err := p.spec(ctx, job, o.Steps[i].Spec)
+		if err != nil {
+			return nil, err
+		}
+		plan.SubJobs[i] = events.SubJob{ID: o.Steps[i].ID, Title: spec.Title, Goal: spec.Goal, Type: spec.Type, Dependencies: o.Steps[i].Deps}
+	}
+	text, err := events.Marshal(&plan)
+	if err != nil {
+		return nil, fmt.Errorf("write plan: %w", err)
+	}
+	return text, nil
+}
+
+// given is the plan that an event brought.
+func (f *fact) given() *events.Plan {
+	switch d := f.data.(type) {
+	case *events.GraphCreated:
+		return d.Plan
+	case *events.PlanEdited:
+		return d.Plan
+	}
+	return nil
+}
