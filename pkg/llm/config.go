@@ -93,6 +93,12 @@ func Single(key Secret, baseURL, model string) Config {
 	return Config{DefaultModel: {Model: model, BaseURL: baseURL, Key: key}}
 }
 
+// Classes lists every class of failure by name, for the schema of the configuration.
+func Classes() []Class { return slices.Sorted(maps.Keys(classes)) }
+
+// Rungs lists the ways of asking for structured output, the strongest first.
+func Rungs() []Rung { return slices.Clone(ladder) }
+
 // Names lists the configured names in order.
 func (c Config) Names() []string { return slices.Sorted(maps.Keys(c)) }
 
@@ -128,7 +134,7 @@ func (m ModelConfig) faults(c Config, name string) (faults events.Faults) {
 	m.faultyNumbers(fault)
 	for i, next := range m.Fallback {
 		if _, ok := c[next]; !ok || next == name {
-			fault(fmt.Sprintf("fallback[%d]", i), "%q is no other configured model", next)
+			fault(fmt.Sprintf("fallback[%d]", i), "%q is no other configured model, there are %s", next, strings.Join(c.Names(), ", "))
 		}
 	}
 	for i, class := range m.FallbackOn {

@@ -30,6 +30,7 @@ type world struct {
 	server *bustest.Server
 	bus    *bus.Bus
 	facts  *bus.Subscription
+	config string // Path of the configuration file; empty for none.
 }
 
 func virtual(t *testing.T, f func(t *testing.T, w *world)) {
@@ -57,7 +58,7 @@ func (w *world) start(d app.Deps) (p *host.Process, drain func() error) {
 		out = w.t.Output()
 	}
 	work, kill := context.WithCancel(context.Background())
-	p = host.NewProcess(work, ctx, "planner", host.Settings{Concurrency: 4, DrainTimeout: 5 * time.Second}, slog.New(slog.NewTextHandler(out, nil)))
+	p = host.NewProcess(work, ctx, "planner", host.Settings{Concurrency: 4, DrainTimeout: 5 * time.Second, Config: w.config}, slog.New(slog.NewTextHandler(out, nil)))
 	if d.Bus == nil {
 		d.Bus = w.server.Connect("planner")
 	}

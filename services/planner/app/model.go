@@ -1,7 +1,6 @@
 package app
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io/fs"
@@ -20,27 +19,20 @@ import (
 	"github.com/jobgraph/jobgraph/services/planner/internal/session"
 )
 
-// newModel gives the model to plan with: the one that was brought along, else the one that the settings name, nil without
-// either.
-func newModel(p *host.Process, s Settings, d Deps) (loop.Model, error) {
+// newModel gives the model to plan with: the one that was brought along, else those of settings and configuration file, nil
+// without any. members are what has to run beside it.
+func newModel(p *host.Process, s Settings, d Deps) (model loop.Model, members []host.Member, err error) {
 	if d.Model != nil {
-		return &caller.Model{Client: d.Model, Shown: d.ModelName}, nil
+		return &caller.Model{Client: d.Model, Shown: d.ModelName}, nil, nil
 	}
-	if s.APIKey == "" && s.BaseURL == "" && s.Model == "" {
-		return nil, nil
+	m, err := openModels(p, s, d.Doer)
+	if err != nil || m == nil {
+		return nil, nil, err
 	}
-	config := llm.Single(llm.Secret(s.APIKey), s.BaseURL, s.Model)
-	shown := llm.DefaultModel
-	if s.Model != "" {
-		shown = s.Model
-		config[s.Model] = config[llm.DefaultModel]
+	if m.path != "" {
+		members = append(members, m.follow())
 	}
-	engine, err := llm.New(config, llm.Settings{Meter: newModelMeter(p.Metrics)})
-	if err != nil {
-		return nil, err
-	}
-	p.Cleanup("models", 0, func(context.Context) error { engine.Close(); return nil })
-	return &caller.Model{Client: engine, Shown: shown}, nil
+	return m, members, nil
 }
 
 // modelMeter feeds the metrics of models.

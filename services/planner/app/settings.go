@@ -16,7 +16,8 @@ type Settings struct {
 	DefaultExpert string
 	// ExpertWait is how long a plan with unknown experts waits for a runner to announce them before it is rejected.
 	ExpertWait time.Duration
-	// APIKey, BaseURL and Model say which model plans; without any of them plans have to come with the request.
+	// APIKey, BaseURL and Model say which model plans. Model may be one of the configuration file's; without any of the three
+	// the file's default plans, and without a model plans have to come with the request.
 	APIKey, BaseURL, Model string
 	// Profiles is a folder with profiles and prompts that add to those of the program, or replace them.
 	Profiles string
@@ -40,7 +41,9 @@ func (s *Settings) Declare(f *host.Flags) {
 	f.String(&s.BaseURL, host.Flag{
 		Name: "openai-base-url", Env: "OPENAI_BASE_URL", Usage: "Where the model's API is, up to and including /v1; any provider that speaks OpenAI's.",
 	})
-	f.String(&s.Model, host.Flag{Name: "openai-model", Env: "OPENAI_MODEL", Usage: "The model's name at its provider."})
+	f.String(&s.Model, host.Flag{
+		Name: "openai-model", Env: "OPENAI_MODEL", Usage: "The model to plan with: a name under models in the configuration file, else the model's name at its provider.",
+	})
 	f.String(&s.Profiles, host.Flag{
 		Name: "profiles", Usage: "Folder with profiles/NAME.yaml and prompts/LANGUAGE/NAME.tmpl that add to those of the program, or replace them.",
 	})
@@ -53,6 +56,8 @@ type Deps struct {
 	// Model answers calls in place of the one that the settings name; ModelName is what people call it.
 	Model     llm.Client
 	ModelName string
+	// Doer sends what models are asked, in place of an HTTP client.
+	Doer llm.Doer
 	// Hook is called at every boundary between two effects with the boundary's name; an error ends the planner there, as a
 	// crash would. It has to be safe for concurrent use. For tests.
 	Hook func(point string) error

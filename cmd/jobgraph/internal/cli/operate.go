@@ -7,6 +7,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/render"
 	"github.com/jobgraph/jobgraph/pkg/bus"
+	planner "github.com/jobgraph/jobgraph/services/planner/app"
 )
 
 func (a *app) initCommand() *cobra.Command {
@@ -61,19 +62,26 @@ func (a *app) configCommand() *cobra.Command {
 			if _, err := a.address(); err != nil {
 				return err
 			}
+			if _, err := planner.ReadConfig(a.settings.Config, a.sys.Env); err != nil {
+				return err
+			}
 			return a.printf("the settings are good\n")
 		},
 	}
 	show := &cobra.Command{
-		Use: "print", Short: "Print every setting, its value and where it came from; secrets are masked", Args: cobra.NoArgs,
+		Use: "print", Short: "Print every setting and model, its value and where it came from; secrets are masked", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if err := a.form(); err != nil {
 				return err
 			}
 			table := render.Table{Head: []string{"SETTING", "VALUE", "SOURCE", "VARIABLE"}, WideHead: []string{"DEFAULT", "MEANING"}}
-			for _, s := range a.flags.List() {
+			file, err := planner.ReadConfig(a.settings.Config, a.sys.Env)
+			if err != nil {
+				return err
+			}
+			for _, s := range append(a.flags.List(), file.Shown()...) {
 				table.Rows = append(table.Rows, render.Row{
-					Name: s.Name, Value: s, Cells: []string{s.Name, dash(s.Value), string(s.Source), s.Env}, Wide: []string{dash(s.Default), s.Usage},
+					Name: s.Name, Value: s, Cells: []string{s.Name, dash(s.Value), string(s.Source), dash(s.Env)}, Wide: []string{dash(s.Default), s.Usage},
 				})
 			}
 			return table.Write(a.sys.Stdout, a.output)

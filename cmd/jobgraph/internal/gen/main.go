@@ -36,6 +36,9 @@ func write(root string) error {
 	if err := addSchemas(files); err != nil {
 		return err
 	}
+	if files["docs/jobgraph.schema.json"], err = configSchema(root); err != nil {
+		return err
+	}
 	for name, content := range files {
 		path := filepath.Join(root, filepath.FromSlash(name))
 		if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, content) {

@@ -15,8 +15,9 @@ import (
 type Model struct {
 	// Client answers requests.
 	Client llm.Client
-	// Shown is what people call the default model, for messages.
-	Shown string
+	// Default is the configured name of the model that is meant where a request names none; empty for the client's own
+	// default. Shown is what people call it, for messages.
+	Default, Shown string
 }
 
 // planner is the role whose model is named in a request's "models"; other roles fall back to it.
@@ -65,6 +66,9 @@ func (m *Model) request(r *events.Request, c *session.ModelCall, idempotencyKey 
 	request := llm.Request{Model: r.Models[c.Role], IdempotencyKey: idempotencyKey}
 	if request.Model == "" {
 		request.Model = r.Models[planner]
+	}
+	if request.Model == "" {
+		request.Model = m.Default
 	}
 	for _, message := range c.Messages {
 		switch message.Role {

@@ -1,0 +1,126 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+	"reflect"
+	"sync/atomic"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/pkg/llm"
+	"github.com/jobgraph/jobgraph/services/planner/internal/caller"
+	"github.com/jobgraph/jobgraph/services/planner/internal/loop"
+	"github.com/jobgraph/jobgraph/services/planner/internal/session"
+)
+
+// lookEvery is how often the configuration file is read again: files of keys that it names change without its being touched,
+// and mounted files are replaced without anybody being told.
+const lookEvery = 2 * time.Second
+
+// models are the configured models, which may change while the planner runs.
+type models struct {
+	engine  *llm.Engine
+	path    string
+	env     host.Env
+	own     Settings
+	log     *slog.Logger
+	now     llm.Config // What the engine was given last, and said what was wrong with the file since. Both are reload's.
+	said    string
+	current atomic.Pointer[caller.Model] // The model that is meant, nil without one.
+}
+
+// openModels reads settings and file. A planner without a file has the models that it has.
+func openModels(p *host.Process, s Settings, doer llm.Doer) (*models, error) {
+	m := &models{path: p.Settings.Config, env: p.Env, own: s, log: p.Log}
+	config, name, shown, err := m.read()
+	if err != nil {
+		return nil, err
+	}
+	if len(config) == 0 && m.path == "" {
+		return nil, nil
+	}
+	m.engine, err = llm.New(config, llm.Settings{Doer: doer, Meter: newModelMeter(p.Metrics)})
+	if err != nil {
+		return nil, err
+	}
+	p.Cleanup("models", 0, func(context.Context) error { m.engine.Close(); return nil })
+	m.use(config, name, shown)
+	return m, nil
+}
+
+func (m *models) read() (config llm.Config, name, shown string, err error) {
+	c, err := ReadConfig(m.path, m.env)
+	if err != nil {
+		return nil, "", "", err
+	}
+	return c.choose(m.own)
+}
+
+func (m *models) use(config llm.Config, name, shown string) {
+	m.now = config
+	if name == "" {
+		m.current.Store(nil)
+		return
+	}
+	m.current.Store(&caller.Model{Client: m.engine, Default: name, Shown: shown})
+}
+
+// reload reads the file again. What is faulty is told once, and changes nothing; calls under way end as they began.
+func (m *models) reload() {
+	config, name, shown, err := m.read()
+	if err != nil {
+		if text := err.Error(); text != m.said {
+			m.said = text
+			m.log.Warn("models not changed: the configuration file is faulty", "error", text)
+		}
+		return
+	}
+	m.said = ""
+	was := m.current.Load()
+	if reflect.DeepEqual(config, m.now) && (was == nil) == (name == "") && (was == nil || was.Default == name) {
+		return
+	}
+	if err := m.engine.Set(config); err != nil {
+		m.log.Warn("models not changed", "error", err)
+		return
+	}
+	m.use(config, name, shown)
+	m.log.Info("models changed", "models", config.Names(), "default", name)
+}
+
+// follow is the member that keeps the models up to date.
+func (m *models) follow() host.Member {
+	return host.Member{Name: sectionModels, Run: func(ctx context.Context, ready func()) error {
+		ready()
+		tick := time.NewTicker(lookEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-tick.C:
+				m.reload()
+			}
+		}
+	}}
+}
+
+// Name implements loop.Model.
+func (m *models) Name(r *events.Request) string {
+	if current := m.current.Load(); current != nil {
+		return current.Name(r)
+	}
+	return ""
+}
+
+// Ask implements loop.Model.
+func (m *models) Ask(ctx context.Context, r *events.Request, c *session.ModelCall, key string) (session.Fact, error) {
+	if current := m.current.Load(); current != nil {
+		return current.Ask(ctx, r, c, key)
+	}
+	return session.Fact{Kind: session.Failed, Class: session.ClassNotFound, Message: "no model is configured any more"}, nil
+}
+
+var _ loop.Model = (*models)(nil)
