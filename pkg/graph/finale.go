@@ -12,12 +12,11 @@ const wordsSince = 2
 // mostObserved is up to how many finished SubJobs are all told to whoever puts the result into words; of more, the tails.
 const mostObserved = 1000
 
-// Attempts at putting a result into words: the planner's model, the expert that stands in for it, the planner with fixed
-// words.
+// How many attempts at putting a result into words have failed when it is the turn of the expert that stands in for the
+// model, and of the planner with fixed words.
 const (
-	byStandIn  = 1
-	byFixed    = 2
-	nobodyLeft = 3
+	byStandIn = 1
+	byFixed   = 2
 )
 
 // finale is how the result is made: as the planner has said for this graph, else as the rules say.
@@ -73,10 +72,10 @@ func (j *Job) descend(n *node, f *events.Fault) bool {
 	if n.Attempts == byStandIn && (standIn == "" || j.overBudget()) {
 		n.Attempts = byFixed
 	}
-	switch {
-	case n.Attempts == byStandIn:
+	switch n.Attempts {
+	case byStandIn:
 		j.address(n, standIn)
-	case n.Attempts == byFixed:
+	case byFixed:
 		j.address(n, events.PlannerExpert)
 	default:
 		n.Ended = j.now.Time

@@ -21,6 +21,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
 	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/pkg/llm"
 	runner "github.com/jobgraph/jobgraph/services/expert-runner/app"
 	planner "github.com/jobgraph/jobgraph/services/planner/app"
 	scheduler "github.com/jobgraph/jobgraph/services/scheduler/app"
@@ -42,6 +43,8 @@ type system struct {
 	experts []runner.Function
 	// split, when set, answers planning work in the place of the planner service.
 	split func(w *events.Work) *events.Plan
+	// model is who planners ask, nil for nobody.
+	model llm.Client
 	// rules are changed before a scheduler starts.
 	settings scheduler.Settings
 	// dial, when set, connects a service in the place of the server's own way.
@@ -121,7 +124,7 @@ func (s *system) run(ctx context.Context, v *service, p *host.Process, id string
 		if s.split != nil {
 			return s.scripted(p.Intake(), v.bus, p)
 		}
-		return planner.Run(ctx, p, planner.Default(), planner.Deps{Bus: v.bus, Hook: hook})
+		return planner.Run(ctx, p, planner.Default(), planner.Deps{Bus: v.bus, Hook: hook, Model: s.model, ModelName: "scripted"})
 	}
 	d := runner.Deps{Bus: v.bus, Owner: id, Functions: s.experts}
 	if hook != nil {
