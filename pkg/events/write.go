@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
-	"sync"
 
 	"github.com/jobgraph/jobgraph/pkg/events/plainjson"
 )
@@ -29,18 +28,10 @@ func Marshal(v any) ([]byte, error) {
 	if !ok {
 		return json.Marshal(v)
 	}
-	w, ok := writers.Get().(*plainjson.Writer)
-	if !ok {
-		w = plainjson.NewWriter(2 << 10)
-	}
+	w := plainjson.NewWriter(512)
 	p.write(w)
-	text, err := w.Take()
-	writers.Put(w)
-	return text, err
+	return w.Bytes()
 }
-
-// writers are kept with their room: what is written is a copy of just the length it needs.
-var writers sync.Pool
 
 // Header makes a header of names and values, in turn.
 func Header(pairs ...string) map[string][]string {

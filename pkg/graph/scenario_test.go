@@ -11,6 +11,9 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
+// proves C18
+// proves C28
+// proves C-weakness-9
 func TestDiamondRunsByDependencyAndFinishesByItself(t *testing.T) {
 	g := start(t, nil)
 	g.wantOpen("~plan/1")
@@ -31,6 +34,9 @@ func TestDiamondRunsByDependencyAndFinishesByItself(t *testing.T) {
 }
 
 // Chat2Graph fault 1: a failed step fed its error to its dependents, which ended FINISHED.
+//
+// proves C26
+// proves C-weakness-1
 func TestFailureStopsTheGraph(t *testing.T) {
 	g := start(t, func(r *events.Rules) { r.Retries = 0 })
 	g.plan("~plan", sub("a"), sub("b", "a"), sub("c", "b"), sub("x"))
@@ -41,6 +47,9 @@ func TestFailureStopsTheGraph(t *testing.T) {
 }
 
 // Chat2Graph fault 2: the predecessor kept its old result, the lesson was lost, and the loop crashed.
+//
+// proves C22
+// proves C-weakness-2
 func TestInputDataErrorReallyRunsPredecessorsAgainWithTheLesson(t *testing.T) {
 	g := start(t, nil)
 	g.plan("~plan", sub("a"), sub("b"), sub("c", "a", "b"), sub("d", "a"))
@@ -63,6 +72,8 @@ func TestInputDataErrorReallyRunsPredecessorsAgainWithTheLesson(t *testing.T) {
 }
 
 // Chat2Graph fault 2, second half: without a predecessor it was re-run for ever.
+//
+// proves C-weakness-2
 func TestInputDataErrorWithoutPredecessorIsAnExecutionError(t *testing.T) {
 	g := start(t, func(r *events.Rules) { r.RetryDelay = 0 })
 	g.plan("~plan", sub("a"))
@@ -104,6 +115,7 @@ func TestLateComplaintAboutReplacedInputsOnlyAddsItsLesson(t *testing.T) {
 	g.wantStatus(events.Finished)
 }
 
+// proves C21
 func TestExecutionErrorRetriesWithBackoffAndAccumulatedLessons(t *testing.T) {
 	g := start(t, nil)
 	g.plan("~plan", sub("a"))
@@ -124,6 +136,10 @@ func TestExecutionErrorRetriesWithBackoffAndAccumulatedLessons(t *testing.T) {
 }
 
 // Chat2Graph fault 3 and 6: a split crashed, and only the first and the last node of the replacement were linked.
+//
+// proves C23
+// proves C24
+// proves C-weakness-6
 func TestSplitIsSplicedWithEveryHeadAndEveryTail(t *testing.T) {
 	g := start(t, nil)
 	g.plan("~plan", sub("p"), sub("q"), sub("x", "p", "q"), sub("s", "x"), sub("t", "x"))
@@ -151,6 +167,8 @@ func TestSplitIsSplicedWithEveryHeadAndEveryTail(t *testing.T) {
 }
 
 // Chat2Graph fault 3: a life cycle of 0 was read as 3.
+//
+// proves C-weakness-3
 func TestLifeCycleOfZeroFailsWithAClearReason(t *testing.T) {
 	g := start(t, func(r *events.Rules) { r.LifeCycle = 0 })
 	g.plan("~plan", sub("a"))
@@ -187,6 +205,9 @@ func TestEmptyOrCyclicSplitIsAnExecutionErrorOfThePlanningRun(t *testing.T) {
 }
 
 // Chat2Graph fault 4: pending steps started after a stop, and the running one's result was lost.
+//
+// proves C25
+// proves C-weakness-4
 func TestStopEndsEverythingAndKeepsALateResultAsSuch(t *testing.T) {
 	g := start(t, nil)
 	g.plan("~plan", sub("a"), sub("b", "a"), sub("c"))
@@ -206,6 +227,9 @@ func TestStopEndsEverythingAndKeepsALateResultAsSuch(t *testing.T) {
 }
 
 // Chat2Graph fault 5: stop and recover at once gave two executors.
+//
+// proves C27
+// proves C-weakness-5
 func TestRecoverWaitsForTheFenceOfAClaimedRun(t *testing.T) {
 	g := start(t, nil)
 	g.plan("~plan", sub("a"), sub("b"))
@@ -235,6 +259,7 @@ func TestRecoverNeedNotWaitWhenTheStoppedRunHasReported(t *testing.T) {
 	g.wantStatus(events.Finished)
 }
 
+// proves C27
 func TestRecoverKeepsFinishedWork(t *testing.T) {
 	g := start(t, func(r *events.Rules) { r.Retries = 0 })
 	g.plan("~plan", sub("a"), sub("b", "a"))
@@ -258,6 +283,7 @@ func TestStopDuringPlanningThenRecoverPlansAgain(t *testing.T) {
 	g.wantStatus(events.Finished)
 }
 
+// proves V19
 func TestContinuePolicyRunsIndependentBranchesAndEndsFailed(t *testing.T) {
 	g := start(t, func(r *events.Rules) { r.Retries, r.FailurePolicy = 0, events.Continue })
 	g.plan("~plan", sub("a"), sub("b", "a"), sub("c"), sub("d", "c"))

@@ -168,6 +168,7 @@ func TestRetriesWaitHalfASecondDoubledAndThenGiveUp(t *testing.T) {
 	})
 }
 
+// proves O-weakness-9
 func TestWhatIsRetriedFollowsStatusAndTheProvidersWord(t *testing.T) {
 	for _, c := range []struct {
 		name  string

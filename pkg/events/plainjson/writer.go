@@ -1,7 +1,6 @@
 package plainjson
 
 import (
-	"bytes"
 	"encoding/json"
 	"strconv"
 	"time"
@@ -20,19 +19,6 @@ func NewWriter(room int) *Writer { return &Writer{text: make([]byte, 0, room)} }
 
 // Bytes gives what was written, and the first error.
 func (w *Writer) Bytes() ([]byte, error) { return w.text, w.err }
-
-// mostKept bounds the room that Take leaves to a writer, in bytes.
-const mostKept = 64 << 10
-
-// Take gives a copy of what was written, and the first error, and makes the writer ready for another text.
-func (w *Writer) Take() ([]byte, error) {
-	text, err := bytes.Clone(w.text), w.err
-	if cap(w.text) > mostKept {
-		w.text = nil
-	}
-	w.text, w.err = w.text[:0], nil
-	return text, err
-}
 
 // Open begins an object, Close ends it.
 func (w *Writer) Open() { w.text = append(w.text, '{') }

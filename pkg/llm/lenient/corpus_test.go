@@ -86,6 +86,7 @@ func parseCase(tb testing.TB, class, block string) reading {
 
 // proves C-T4
 // proves F-T8
+// proves F-weakness-issue-99
 func TestReadFindsTheJSONOfEveryCaseOfTheCorpus(t *testing.T) {
 	for _, c := range corpus(t) {
 		t.Run(c.name, func(t *testing.T) {

@@ -3,6 +3,7 @@ package app_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -86,6 +87,43 @@ func TestACancellationOnTheBusEndsACallOfAModelAtOnce(t *testing.T) {
 		r, ok := e.Data.(*events.PlanRejected)
 		if !ok || r.Faults[0].Code != events.CodeCancelled || time.Since(began) > time.Second {
 			t.Errorf("%s after %s: %+v", e.Kind, time.Since(began), e.Data)
+		}
+		w.settled()
+	})
+}
+
+// choosy thinks for an hour about requests for a long time, and at once about all others.
+type choosy struct{ long, short *slow }
+
+func (m choosy) Do(ctx context.Context, r llm.Request, sink func(llm.Delta)) (llm.Response, error) {
+	for _, said := range r.Messages {
+		if strings.Contains(said.Text(), "take your time") {
+			return m.long.Do(ctx, r, sink)
+		}
+	}
+	return m.short.Do(ctx, r, sink)
+}
+
+// proves V-weakness-6
+func TestAModelThatThinksForLongHoldsUpNoOtherPlan(t *testing.T) {
+	virtual(t, func(t *testing.T, w *world) {
+		w.announce(three()...)
+		w.start(app.Deps{Model: choosy{&slow{t: t, takes: time.Hour}, &slow{t: t, takes: time.Millisecond}}, ModelName: "choosy"})
+		w.issue("long", events.Request{Goal: "take your time", Profile: "graph"})
+		<-time.After(time.Minute)
+		began := time.Now()
+		w.issue("short", events.Request{Goal: "g", Profile: "graph"})
+		e := w.fact()
+		for e.Kind != events.KindGraphCreated {
+			e = w.fact()
+		}
+		if e.Job != "short" || time.Since(began) > time.Second {
+			t.Errorf("%s has its plan first, after %s", e.Job, time.Since(began))
+		}
+		for e = w.fact(); e.Kind != events.KindGraphCreated; e = w.fact() {
+		}
+		if e.Job != "long" {
+			t.Errorf("then %s", e.Job)
 		}
 		w.settled()
 	})

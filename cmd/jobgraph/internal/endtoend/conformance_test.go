@@ -12,6 +12,8 @@ import (
 )
 
 // Conformance C-T1: tagged JSON with three tasks inside prose gives three SubJobs and three edges.
+//
+// proves C-T1
 func TestCT1TaggedPlanInProseRuns(t *testing.T) {
 	virtual(t, func(s *system) {
 		s.startAll()
@@ -41,6 +43,8 @@ func TestCT1TaggedPlanInProseRuns(t *testing.T) {
 }
 
 // Conformance C-T3: outputs flow along the edges of a diamond with a tail; both number rows arrive; the sum is 65.
+//
+// proves C-T3
 func TestCT3OutputsFlowAlongTheEdges(t *testing.T) {
 	virtual(t, func(s *system) {
 		s.startAll()
@@ -60,6 +64,8 @@ func TestCT3OutputsFlowAlongTheEdges(t *testing.T) {
 }
 
 // Chat2Graph needed 10 s for twenty levels of nothing: here no clock is waited for.
+//
+// proves C-weakness-8
 func TestTwentyLevelsTakeNoTurnOfAClock(t *testing.T) {
 	virtual(t, func(s *system) {
 		s.startAll()
@@ -87,6 +93,7 @@ func TestRetriesAcrossAnHourCostNoTime(t *testing.T) {
 	})
 }
 
+// proves C-weakness-7
 func TestADeadRunnersWorkIsTakenOverWhenItsLeaseEnds(t *testing.T) {
 	virtual(t, func(s *system) {
 		s.start(schedulerName, nil)
@@ -111,6 +118,7 @@ func TestADeadRunnersWorkIsTakenOverWhenItsLeaseEnds(t *testing.T) {
 	})
 }
 
+// proves C-weakness-5
 func TestStopAndRecoverInFlightLeaveOneExecution(t *testing.T) {
 	virtual(t, func(s *system) {
 		s.startAll()
@@ -133,6 +141,7 @@ func TestStopAndRecoverInFlightLeaveOneExecution(t *testing.T) {
 	})
 }
 
+// proves O-weakness-11
 func TestAPersonIsAskedAndNothingHoldsTheWork(t *testing.T) {
 	virtual(t, func(s *system) {
 		s.startAll()
@@ -164,6 +173,7 @@ func TestAGoalWithoutPlanAndModelIsAnsweredByGuidance(t *testing.T) {
 	})
 }
 
+// proves C23
 func TestASplitIsSplicedEndToEnd(t *testing.T) {
 	virtual(t, func(s *system) {
 		s.split = func(*events.Work) *events.Plan {

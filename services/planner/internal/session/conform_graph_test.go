@@ -24,6 +24,7 @@ func task(id, expert string, deps ...string) string {
 const tagged = "<decomposition>\n"
 
 // proves C-T1
+// proves V-weakness-14
 func TestADecompositionInsideProseBecomesAGraph(t *testing.T) {
 	text := "I thought about it.\n" + tagged + "{" + task("subtask_1", "Researcher") + "," + task("subtask_2", "Analyst", "subtask_1") + "," + task("subtask_3", "Coder 2", "subtask_1", "subtask_2") + "}\n</decomposition>\nThat is all."
 	p := open(t, "graph", "three things").says(text).ends(events.KindGraphCreated).Plan

@@ -10,6 +10,7 @@ import (
 )
 
 // proves O-T2
+// proves O-weakness-issue-583
 func TestWithoutAPlanThereIsTheDefaultPlan(t *testing.T) {
 	long := strings.Repeat("длинный ", 20)
 	for _, answer := range []string{"I would rather talk.", "", `{"steps":"x"}`} {
@@ -50,6 +51,7 @@ func TestBadArgumentsGiveTheDefaultPlan(t *testing.T) {
 }
 
 // proves O-T4
+// proves O-weakness-issue-1082
 // proves O-weakness-5
 func TestEmptyStepsAreAClearFault(t *testing.T) {
 	e := open(t, "steps", "g").says(`{"title":"T","steps":[]}`).ends(events.KindGraphCreated)
