@@ -107,9 +107,10 @@ type Card struct {
 	Kind        string `json:"kind"`                  // Kind is "command", "nats", "func" or a later one.
 	Pool        string `json:"pool,omitempty"`        // Pool is the runner pool that serves it, DefaultPool when empty.
 	Pure        bool   `json:"pure,omitempty"`        // Pure experts have no effects: at-least-once, first report wins.
-	// Skills and Tags are for selection.
-	Skills []string `json:"skills,omitempty"`
-	Tags   []string `json:"tags,omitempty"`
+	// Skills and Tags are for selection; Examples are requests that it is good at, in the words of people.
+	Skills   []string `json:"skills,omitempty"`
+	Tags     []string `json:"tags,omitempty"`
+	Examples []string `json:"examples,omitempty"`
 	// Hidden experts are never planned for by a model; Disabled ones by nobody.
 	Hidden      bool `json:"hidden,omitempty"`
 	Disabled    bool `json:"disabled,omitempty"`

@@ -36,6 +36,7 @@ type front struct {
 	Pure        bool              `yaml:"pure"`
 	Skills      []string          `yaml:"skills"`
 	Tags        []string          `yaml:"tags"`
+	Examples    []string          `yaml:"examples"`
 	Hidden      bool              `yaml:"hidden"`
 	Disabled    bool              `yaml:"disabled"`
 	Passthrough bool              `yaml:"passthrough"`
@@ -96,7 +97,7 @@ func (c *front) Validate() error {
 func (c *front) card() (events.Card, error) {
 	card := events.Card{
 		ID: c.ID, Name: c.Name, Description: c.Description, Kind: c.Kind, Pool: c.Pool, Pure: c.Pure, Skills: c.Skills, Tags: c.Tags,
-		Hidden: c.Hidden, Disabled: c.Disabled, Passthrough: c.Passthrough, Concurrency: c.Concurrency, Retries: c.Retries,
+		Examples: c.Examples, Hidden: c.Hidden, Disabled: c.Disabled, Passthrough: c.Passthrough, Concurrency: c.Concurrency, Retries: c.Retries,
 	}
 	if c.Timeout != nil {
 		timeout := events.Duration(*c.Timeout)

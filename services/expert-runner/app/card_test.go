@@ -29,7 +29,7 @@ func noEnv(string) (string, bool) { return "", false }
 
 func TestACardFileDescribesAnExpert(t *testing.T) {
 	dir := t.TempDir()
-	cardFile(t, dir, "b.md", "name: Design Expert\ndescription: Designs\nkind: command\ncommand: [sh, -c, 'true']\ntimeout: 1m\nretries: 2\nskills: [a, b]\npure: true\nenv: {A: b}\noutput_schema: {type: object}")
+	cardFile(t, dir, "b.md", "name: Design Expert\ndescription: Designs\nkind: command\ncommand: [sh, -c, 'true']\ntimeout: 1m\nretries: 2\nskills: [a, b]\nexamples: [Draw a schema]\npure: true\nenv: {A: b}\noutput_schema: {type: object}")
 	cardFile(t, dir, "a.md", "name: Foreign\nkind: nats\npool: foreign")
 	got, err := app.CheckCards([]string{dir}, noEnv)
 	if err != nil {
@@ -39,7 +39,8 @@ func TestACardFileDescribesAnExpert(t *testing.T) {
 	want := []events.Card{
 		{
 			ID: "design-expert", Name: "Design Expert", Description: "Designs", Kind: "command", Pool: "default", Pure: true, Skills: []string{"a", "b"},
-			Timeout: &timeout, Retries: &retries, OutputSchema: []byte(`{"type":"object"}`),
+			Examples: []string{"Draw a schema"},
+			Timeout:  &timeout, Retries: &retries, OutputSchema: []byte(`{"type":"object"}`),
 		},
 		{ID: "foreign", Name: "Foreign", Kind: "nats", Pool: "foreign"},
 	}

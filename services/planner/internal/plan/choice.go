@@ -68,7 +68,7 @@ func Best(query string, cards []events.Card, byDefault string) string {
 }
 
 func scoreOf(card *events.Card, terms []string) int {
-	words := termsOf(strings.Join(slices.Concat([]string{card.Name, card.Description}, card.Skills, card.Tags), "\n"))
+	words := termsOf(strings.Join(slices.Concat([]string{card.Name, card.Description}, card.Skills, card.Tags, card.Examples), "\n"))
 	known := set(words)
 	score := 0
 	for _, term := range terms {

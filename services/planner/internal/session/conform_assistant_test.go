@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/services/planner/internal/session"
@@ -87,6 +88,16 @@ func TestCardsAreToldWithSkillsTagsAndExamples(t *testing.T) {
 		if strings.Contains(s.told(), name) {
 			t.Errorf("%s is offered to the model", name)
 		}
+	}
+	s = open(t, "assistant", "g", func(s *session.Start) {
+		s.Cards = append(team(), events.Card{
+			ID: "tide", Name: "Tide", Pure: true, Concurrency: 2, OutputSchema: json.RawMessage(`{}`), Seen: s.Now.Add(-time.Hour),
+			Examples: []string{"When is  high\ntide?", "When is high tide?", strings.Repeat("x", 300), "3", "4", "5", "6"},
+		})
+	})
+	contains(t, s.told(), "example: When is high tide?\n  example: xxx", "abilities: no side effects, 2 at once, structured result", "not heard of since 2026-11-21T08:00:00Z")
+	if strings.Count(s.told(), "\n  example: ") != 5 || strings.Contains(s.told(), strings.Repeat("x", 201)) {
+		t.Errorf("examples are not bounded: %s", s.told())
 	}
 	s = open(t, "assistant", "g", func(s *session.Start) { s.Cards = nil })
 	contains(t, s.told(), "No expert is registered")

@@ -195,7 +195,7 @@ func (s *Session) experts() []Expert {
 			continue
 		}
 		e := Expert{
-			ID: c.ID, Name: firstOf(c.Name, c.ID), Description: c.Description, Skills: c.Skills, Tags: c.Tags, Examples: s.start.Examples[c.ID],
+			ID: c.ID, Name: firstOf(c.Name, c.ID), Description: c.Description, Skills: c.Skills, Tags: c.Tags, Examples: examples(c.Examples, s.start.Examples[c.ID]),
 			Live: c.Seen.IsZero() || s.start.Now.Sub(c.Seen) <= liveFor,
 		}
 		if c.Pure {
@@ -214,6 +214,24 @@ func (s *Session) experts() []Expert {
 	}
 	slices.SortFunc(list, func(a, b Expert) int { return strings.Compare(a.ID, b.ID) })
 	return list
+}
+
+// Bounds of the examples that prompts show for each expert: how many, and bytes of one.
+const (
+	maxExamples = 5
+	maxExample  = 200
+)
+
+// examples are those of the card, then things the expert was asked before.
+func examples(lists ...[]string) []string {
+	var kept []string
+	for _, text := range slices.Concat(lists...) {
+		text = strings.Join(strings.Fields(text), " ")
+		if text = clip(text, maxExample); text != "" && len(kept) < maxExamples && !slices.Contains(kept, text) {
+			kept = append(kept, text)
+		}
+	}
+	return kept
 }
 
 // messages are the two of a rendered prompt.
