@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -45,14 +46,14 @@ func awaitDead(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 func awaitEvent(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 3 {
-		ts.Fatalf("usage: awaitevent JOB KIND SUBJOB")
+	if neg || len(args) != 3 && len(args) != 4 {
+		ts.Fatalf("usage: awaitevent JOB KIND SUBJOB [RUN]")
 	}
 	c, ctx, done := connect(ts)
 	defer done()
 	for e, err := range c.Watch(ctx, args[0], 0) {
 		ts.Check(err)
-		if e.Kind == events.Kind(args[1]) && e.SubJob == args[2] {
+		if e.Kind == events.Kind(args[1]) && e.SubJob == args[2] && (len(args) == 3 || strconv.Itoa(e.Run) == args[3]) {
 			return
 		}
 	}

@@ -35,16 +35,23 @@ func TestMain(m *testing.M) {
 //	state JOB KIND SUBJOB RUN JSON   a fact as some worker or service would state it
 //	await JOB STATUS [SUBJOB]   until the log says so; QUARANTINED until the saved state says so
 //	awaitdead KIND              until a message of this kind was set aside; $DEAD names it
-//	awaitevent JOB KIND SUBJOB  until the log has such an event
+//	awaitevent JOB KIND SUBJOB [RUN]   until the log has such an event
 //	publish SUBJECT BODY        as a stranger does
 //	model [flag…]               the scripted model on a free port, which OPENAI_BASE_URL names
 //	bus                         a bus without services, which NATS_URL names
 //	admitted JOB GOAL           job.requested, as a scheduler that is gone has stated it
+//
+// and $EXAMPLES, the repository's folder of that name.
 func TestScripts(t *testing.T) {
+	examples, err := filepath.Abs(filepath.Join("..", "..", "examples"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "script"),
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("HOME", env.WorkDir)
+			env.Setenv("EXAMPLES", examples)
 			env.Setenv("NATS_URL", "nats://127.0.0.1:1") // Nobody listens there: no script meets a bus of this machine.
 			return nil
 		},
