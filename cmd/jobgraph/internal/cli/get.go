@@ -180,12 +180,14 @@ type description struct {
 	Request *events.JobRequested `json:"request"`
 	State   *graph.State         `json:"state"`
 	Result  json.RawMessage      `json:"result,omitempty"`
-	Why     []graph.Blocker      `json:"why,omitempty"`
+	// Planning is what planners have asked and found, if anything.
+	Planning *planning       `json:"planning,omitempty"`
+	Why      []graph.Blocker `json:"why,omitempty"`
 }
 
 func (a *app) describeJob(h *history.History, c *client.Client) error {
 	s := h.Job.View()
-	d := description{Request: h.Request(), State: s, Result: a.result(h, c)}
+	d := description{Request: h.Request(), State: s, Result: a.result(h, c), Planning: a.planned(h, c)}
 	if !s.Status.Terminal() {
 		d.Why = h.Job.Why("")
 	}
@@ -216,6 +218,9 @@ func (a *app) describeJob(h *history.History, c *client.Client) error {
 	b.WriteString("\n")
 	for _, line := range (render.Tree{Now: a.now(), Paint: a.paint(), Legacy: true}).Lines(s) {
 		b.WriteString(line + "\n")
+	if d.Planning != nil {
+		d.Planning.write(&b)
+	}
 	}
 	for _, why := range d.Why {
 		b.WriteString("\n" + render.Clean(blocked(why)))
