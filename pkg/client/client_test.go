@@ -223,7 +223,7 @@ func TestListShowsTheNewestFirstAndSelects(t *testing.T) {
 		}
 	}
 	put("old", `{"id":"old","status":"FINISHED","created":"2026-01-01T00:00:00Z","labels":{"team":"a"}}`)
-	put("new", `{"id":"new","status":"FAILED","created":"2026-01-02T00:00:00Z"}`)
+	put("new", `{"id":"new","status":"FAILED","user":"ann","created":"2026-01-02T00:00:00Z"}`)
 	put("new.1", `part`)
 	ids := func(q client.Query) string {
 		list, err := c.List(t.Context(), q)
@@ -236,8 +236,8 @@ func TestListShowsTheNewestFirstAndSelects(t *testing.T) {
 		}
 		return strings.Join(ids, " ")
 	}
-	got := []string{ids(client.Query{}), ids(client.Query{States: []events.Status{events.Failed}}), ids(client.Query{Labels: map[string]string{"team": "a"}})}
-	if diff := cmp.Diff([]string{"new old", "new", "old"}, got); diff != "" {
+	got := []string{ids(client.Query{}), ids(client.Query{States: []events.Status{events.Failed}}), ids(client.Query{Labels: map[string]string{"team": "a"}}), ids(client.Query{User: "ann"}), ids(client.Query{Offset: 1}), ids(client.Query{Limit: 1}), ids(client.Query{Offset: 9, Limit: 9})}
+	if diff := cmp.Diff([]string{"new old", "new", "old", "new", "old", "new", ""}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if j, err := c.Get(t.Context(), "old"); err != nil || j.Labels["team"] != "a" {

@@ -139,8 +139,10 @@ type Query struct {
 	Labels map[string]string
 	// States are the statuses to be shown; any when empty.
 	States []events.Status
-	// Session limits the list to one conversation.
-	Session string
+	// Session limits the list to one conversation, User to the jobs of one person.
+	Session, User string
+	// Offset is how many of the newest that fit are left out, Limit how many are given at most; 0 for all.
+	Offset, Limit int
 }
 
 func (q Query) wants(j *Job) bool {
@@ -149,7 +151,16 @@ func (q Query) wants(j *Job) bool {
 			return false
 		}
 	}
-	return (len(q.States) == 0 || slices.Contains(q.States, j.Status)) && (q.Session == "" || q.Session == j.Session)
+	return (len(q.States) == 0 || slices.Contains(q.States, j.Status)) && (q.Session == "" || q.Session == j.Session) && (q.User == "" || q.User == j.User)
+}
+
+// page cuts a list.
+func (q Query) page(list []*Job) []*Job {
+	list = list[min(max(0, q.Offset), len(list)):]
+	if q.Limit > 0 {
+		list = list[:min(q.Limit, len(list))]
+	}
+	return list
 }
 
 // List gives the saved states of all jobs that fit, the newest first.
@@ -188,7 +199,7 @@ func (c *Client) List(ctx context.Context, q Query) ([]*Job, error) {
 		}
 		return strings.Compare(a.ID, b.ID)
 	})
-	return list, nil
+	return q.page(list), nil
 }
 
 // recent is how many of the log's last messages are searched for jobs that no scheduler has saved yet.

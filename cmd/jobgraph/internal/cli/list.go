@@ -14,33 +14,35 @@ import (
 
 func (a *app) listCommand() *cobra.Command {
 	var labelArgs, states []string
-	var session string
-	var limit int
+	var q client.Query
 	c := &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List jobs, the newest first", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if err := a.form(); err != nil {
 				return err
 			}
-			q, err := query(labelArgs, states, session)
-			if err != nil {
+			if err := query(&q, labelArgs, states); err != nil {
 				return err
 			}
-			return a.with(func(ctx context.Context, c *client.Client) error { return a.list(ctx, c, q, limit) })
+			return a.with(func(ctx context.Context, c *client.Client) error { return a.list(ctx, c, q) })
 		},
 	}
 	c.Flags().StringArrayVarP(&labelArgs, "label", "l", nil, "only jobs with this label, KEY=VALUE; repeatable")
 	c.Flags().StringSliceVar(&states, "state", nil, "only jobs in these states: RUNNING,FAILED,…")
-	c.Flags().StringVar(&session, "session", "", "only jobs of this session")
-	c.Flags().IntVar(&limit, "limit", 0, "at most so many, 0 for all")
+	c.Flags().StringVar(&q.Session, "session", "", "only jobs of this session")
+	c.Flags().StringVar(&q.User, "user", "", "only jobs of this person")
+	c.Flags().IntVar(&q.Limit, "limit", 0, "at most so many, 0 for all")
+	c.Flags().IntVar(&q.Offset, "offset", 0, "leave out so many of the newest")
 	return c
 }
 
-func query(labelArgs, states []string, session string) (client.Query, error) {
-	q := client.Query{Session: session}
-	var err error
+// query completes what the flags have not filled in themselves.
+func query(q *client.Query, labelArgs, states []string) (err error) {
+	if q.Limit < 0 || q.Offset < 0 {
+		return usageError{fmt.Errorf("--limit %d, --offset %d: must not be negative", q.Limit, q.Offset)}
+	}
 	if q.Labels, err = pairs("--label", labelArgs); err != nil {
-		return q, err
+		return err
 	}
 	known := []events.Status{
 		events.Created, events.Planning, events.Running, events.Waiting, events.Finalizing, events.Finished, events.Failed, events.Stopped,
@@ -48,11 +50,11 @@ func query(labelArgs, states []string, session string) (client.Query, error) {
 	for _, s := range states {
 		status := events.Status(strings.ToUpper(s))
 		if !slices.Contains(known, status) {
-			return q, usageError{fmt.Errorf("--state %q: use one of %v", s, known)}
+			return usageError{fmt.Errorf("--state %q: use one of %v", s, known)}
 		}
 		q.States = append(q.States, status)
 	}
-	return q, nil
+	return nil
 }
 
 // pairs reads KEY=VALUE arguments.
@@ -78,13 +80,10 @@ func labels(m map[string]string) string {
 	return strings.Join(list, ",")
 }
 
-func (a *app) list(ctx context.Context, c *client.Client, q client.Query, limit int) error {
+func (a *app) list(ctx context.Context, c *client.Client, q client.Query) error {
 	jobs, err := c.List(ctx, q)
 	if err != nil {
 		return err
-	}
-	if limit > 0 && len(jobs) > limit {
-		jobs = jobs[:limit]
 	}
 	table := stateTable()
 	for _, j := range jobs {

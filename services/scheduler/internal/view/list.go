@@ -31,12 +31,14 @@ type line struct {
 
 // selection says which jobs.
 type selection struct {
-	// Labels must all be there with these values; State and Session must be these, when given.
+	// Labels must all be there with these values; State, Session and User must be these, when given.
 	Labels  map[string]string `json:"labels"`
 	State   events.Status     `json:"state"`
 	Session string            `json:"session"`
-	// Limit bounds the answer, mostListed when 0.
-	Limit int `json:"limit"`
+	User    string            `json:"user"`
+	// Offset is how many of the newest are left out; Limit bounds the answer, mostListed when 0.
+	Offset int `json:"offset"`
+	Limit  int `json:"limit"`
 }
 
 func (s *selection) wants(l *line) bool {
@@ -45,7 +47,7 @@ func (s *selection) wants(l *line) bool {
 			return false
 		}
 	}
-	return (s.State == "" || strings.EqualFold(string(s.State), string(l.Status))) && (s.Session == "" || s.Session == l.Session)
+	return (s.State == "" || strings.EqualFold(string(s.State), string(l.Status))) && (s.Session == "" || s.Session == l.Session) && (s.User == "" || s.User == l.User)
 }
 
 // list shows jobs as they were last saved, the newest first.
@@ -79,7 +81,8 @@ func (v *View) list(ctx context.Context, body []byte) (any, error) {
 	if s.Limit <= 0 {
 		s.Limit = mostListed
 	}
-	return map[string]any{"jobs": lines[:min(len(lines), s.Limit)], "total": len(lines)}, nil
+	page := lines[min(max(0, s.Offset), len(lines)):]
+	return map[string]any{"jobs": page[:min(len(page), s.Limit)], "total": len(lines)}, nil
 }
 
 // node is a SubJob in a picture of the graph.

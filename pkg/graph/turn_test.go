@@ -1,0 +1,48 @@
+package graph
+
+import (
+	"testing"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// proves V-T14
+func TestWhatIsStatedOfAStepCountsOnceAndOnlyInItsTurn(t *testing.T) {
+	g := start(t, nil)
+	g.plan("~plan", sub("a"), sub("b", "a"), sub("c"))
+	g.wantOpen("a/1", "c/1")
+	ignored := func(what string, e Effect) {
+		t.Helper()
+		if e.Verdict != Ignored || e.Reason == "" {
+			t.Errorf("%s: %+v", what, e)
+		}
+	}
+	begun := func(subjob string, run int) Effect {
+		return g.tell(events.KindSubJobStarted, subjob, run, "", &events.SubJobStarted{})
+	}
+	ended := func(subjob string, o events.Outcome) Effect {
+		return g.tell(events.KindSubJobReported, subjob, 1, "", &events.SubJobReported{Outcome: o})
+	}
+	ignored("start of an unknown step", begun("z", 1))
+	ignored("start of a step that nobody issued", begun("b", 1))
+	ignored("start of a run that was never issued", begun("a", 2))
+	begun("a", 1)
+	first := g.job.find("a").Started
+	g.pass(time.Minute)
+	begun("a", 1)
+	if again := g.job.find("a").Started; g.status("a") != events.Running || !again.Equal(first) {
+		t.Errorf("a second start moved the first from %s to %s, %s", first, again, g.status("a"))
+	}
+	g.succeed("a")
+	ignored("failure of a finished step", ended("a", events.ExecutionError))
+	ignored("second success of a finished step", ended("a", events.Success))
+	g.wantNodes(map[string]events.Status{"a": events.Finished, "b": events.Ready, "c": events.Ready})
+
+	g.tell(events.KindStopRequested, "", 0, "", &events.StopRequested{Reason: "enough"})
+	g.wantStatus(events.Stopped)
+	g.wantNodes(map[string]events.Status{"a": events.Finished, "b": events.Stopped, "c": events.Stopped})
+	ignored("stop of a stopped job", g.tell(events.KindStopRequested, "", 0, "", &events.StopRequested{Reason: "again"}))
+	ended("c", events.Success)
+	g.wantNodes(map[string]events.Status{"a": events.Finished, "b": events.Stopped, "c": events.Stopped})
+}

@@ -1,0 +1,88 @@
+package app
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/graph"
+)
+
+// proves V-T14
+func TestJobsAreListedByPersonSessionStateAndPageAlsoByTheNextScheduler(t *testing.T) {
+	w := newWorld(t, func(work *events.Work) *events.SubJobReported {
+		if work.SubJob == "hang" {
+			return nil
+		}
+		return &events.SubJobReported{Outcome: events.Success}
+	})
+	stop := w.schedule(Default(), Deps{})
+	for _, r := range []events.Request{
+		{ID: "one", User: "ann", Session: "s", Plan: plan(sub("a"))},
+		{ID: "two", User: "bob", Session: "s", Plan: plan(sub("hang"))},
+		{ID: "three", User: "ann", Session: "t", Plan: plan(sub("a"))},
+	} {
+		r.Goal = "g"
+		w.submit(r)
+		w.saved(r.ID, func(k *graph.State) bool {
+			return k.Status == events.Finished && !k.EndOwed || r.ID == "two" && k.Status == events.Running
+		})
+	}
+	listed := func(body string) (ids []string) {
+		t.Helper()
+		answer, fault := w.ask("list", body)
+		var list struct {
+			Jobs []struct {
+				ID string `json:"id"`
+			} `json:"jobs"`
+		}
+		if err := json.Unmarshal([]byte(answer), &list); err != nil || fault != nil {
+			t.Fatal(answer, fault, err)
+		}
+		for _, j := range list.Jobs {
+			ids = append(ids, j.ID)
+		}
+		return ids
+	}
+	all := func() {
+		t.Helper()
+		for body, want := range map[string][]string{
+			``:                                   {"three", "two", "one"},
+			`{"user":"ann"}`:                     {"three", "one"},
+			`{"user":"ann","session":"s"}`:       {"one"},
+			`{"user":"carl"}`:                    nil,
+			`{"state":"running"}`:                {"two"},
+			`{"session":"s","state":"finished"}`: {"one"},
+			`{"offset":1,"limit":1}`:             {"two"},
+			`{"user":"ann","offset":1}`:          {"one"},
+			`{"offset":7}`:                       nil,
+		} {
+			if d := cmp.Diff(want, listed(body)); d != "" {
+				t.Errorf("list %s: %s", body, d)
+			}
+		}
+	}
+	all()
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+	stop = w.schedule(Default(), Deps{})
+	all()
+	if _, fault := w.ask("stop", `{"id":"one"}`); fault == nil || fault.Code != events.CodeConflict {
+		t.Errorf("stop of a job that has ended: %v", fault)
+	}
+	if _, fault := w.ask("stop", `{"id":"nobody"}`); fault == nil || fault.Code != events.CodeNotFound {
+		t.Errorf("stop of an unknown job: %v", fault)
+	}
+	if _, fault := w.ask("stop", `{"id":"two"}`); fault != nil {
+		t.Error(fault)
+	}
+	if d := cmp.Diff([]string{"three", "one"}, listed(`{"state":"finished"}`)); d != "" {
+		t.Error(d)
+	}
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+}
