@@ -36,6 +36,9 @@ func (b *Bus) Experts() KV { return KV{b, b.names.Experts} }
 // Sessions is the bucket of conversations.
 func (b *Bus) Sessions() KV { return KV{b, b.names.Sessions} }
 
+// Plans is the bucket of books of plans and of the plan cache.
+func (b *Bus) Plans() KV { return KV{b, b.names.Plans} }
+
 func (k KV) stream() string            { return "KV_" + k.bucket }
 func (k KV) subject(key string) string { return "$KV." + k.bucket + "." + key }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 	"sync"
 
@@ -18,10 +19,11 @@ type Endpoint func(ctx context.Context, request []byte) (body []byte, fault *eve
 // concurrentRequests bounds the requests that one Serve answers at once; the others wait with the client library.
 const concurrentRequests = 64
 
-// Serve answers requests on jobs.api.<verb> as a NATS micro service, many at once; several processes share them. stop waits
-// until every request that was taken is answered; the context of the endpoints ends then.
+// Serve answers requests on jobs.api.<verb> as a NATS micro service, many at once; several processes share them. A version
+// that is not of the form v1.2.3 is told as 0.0.0-dev. stop waits until every request that was taken is answered; the
+// context of the endpoints ends then.
 func (b *Bus) Serve(name, version string, endpoints map[string]Endpoint) (stop func(), err error) {
-	service, err := micro.AddService(b.nc, micro.Config{Name: name, Version: version, Description: "Jobgraph " + name})
+	service, err := micro.AddService(b.nc, micro.Config{Name: name, Version: microVersion(version), Description: "Jobgraph " + name})
 	if err != nil {
 		return nil, fmt.Errorf("serve %s: %w", name, class(err))
 	}
@@ -50,6 +52,16 @@ func (b *Bus) Serve(name, version string, endpoints map[string]Endpoint) (stop f
 		running.Wait()
 		cancel()
 	}, nil
+}
+
+var semantic = regexp.MustCompile(`^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`)
+
+// microVersion fits a module's version to the form that micro services must state.
+func microVersion(version string) string {
+	if version = strings.TrimPrefix(version, "v"); semantic.MatchString(version) {
+		return version
+	}
+	return "0.0.0-dev"
 }
 
 func endpointName(verb string) string { return strings.ReplaceAll(verb, ".", "-") }

@@ -64,6 +64,7 @@ func streams(n events.Names) []jetstream.StreamConfig {
 		bucket(n.State, "saved states of jobs", markerTTL),
 		bucket(n.Experts, "cards of experts", cardMarkerTTL),
 		bucket(n.Sessions, "conversations", markerTTL),
+		bucket(n.Plans, "plans that are kept", markerTTL),
 		objects(n.Blobs, "payloads by reference"),
 	}
 	for i := range table {

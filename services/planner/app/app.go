@@ -44,7 +44,7 @@ func Run(ctx context.Context, p *host.Process, s Settings, d Deps) error {
 	cards := catalog.New(b.Experts(), p.Log)
 	set := loopSettings(p, b, cards, s, d)
 	set.Profiles, set.Model = rules, asked
-	return host.RunGroup(p.Intake(), append(members, follow(b, cards), work(ctx, p, b, set))...)
+	return host.RunGroup(p.Intake(), append(members, follow(b, cards), plans(p, b, set), work(ctx, p, b, set))...)
 }
 
 // follow keeps the cards up to date. It is ready when they were read once, so that no plan is judged without them.

@@ -147,7 +147,7 @@ func (r *scheduler) intake(work context.Context) host.Member {
 func (r *scheduler) api() host.Member {
 	return host.Member{Name: "api", Run: func(ctx context.Context, ready func()) error {
 		v := view.New(r.bus, r.store, r.admitter, r.gate, r.process.Log)
-		stop, err := r.bus.Serve("jobgraph-scheduler", microVersion(r.process.Build.Version), v.Endpoints())
+		stop, err := r.bus.Serve("jobgraph-scheduler", r.process.Build.Version, v.Endpoints())
 		if err != nil {
 			return err
 		}

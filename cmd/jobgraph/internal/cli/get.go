@@ -18,8 +18,11 @@ import (
 
 func (a *app) getCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "get ID", Short: "Show where a job stands", Args: cobra.ExactArgs(1),
+		Use: "get ID", Short: "Show where a job stands; -o plan shows its steps with their marks", Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
+			if a.output == "plan" {
+				return a.showPlan(args[0])
+			}
 			return a.see(args[0], func(h *history.History, _ *client.Client) error { return a.writeState(h) })
 		},
 	}

@@ -28,7 +28,7 @@ type asked struct {
 func (q *asked) declare(c *cobra.Command) {
 	f := c.Flags()
 	f.StringVarP(&q.file, "file", "f", "", "job file, JSON or YAML; - reads standard input")
-	f.StringVar(&q.plan, "plan", "", "plan file in any dialect")
+	f.StringVar(&q.plan, "plan", "", "plan file in any dialect, or draft:NAME for one that is kept")
 	f.StringVar(&q.expert, "expert", "", "skip planning: the whole goal for this expert")
 	f.StringVar(&q.profile, "profile", "", "the planner's profile")
 	f.StringVar(&q.model, "model", "", "the model that plans; an embedded run also knows fake, a scripted one that costs nothing")
@@ -229,8 +229,11 @@ func badJSON(path string, data []byte) error {
 	return &events.Fault{Code: events.CodeMalformed, Field: place, Message: "no valid JSON", Cause: err.Error()}
 }
 
-// readPlan reads a plan in any dialect: JSON as it is, YAML as JSON, any other text as a JSON string.
+// readPlan reads a plan in any dialect: JSON as it is, YAML as JSON, any other text as a JSON string; or one that is kept.
 func (a *app) readPlan(path string) (json.RawMessage, error) {
+	if name, kept := strings.CutPrefix(path, draftPrefix); kept {
+		return a.draft(name)
+	}
 	data, err := a.readFile(path)
 	if err != nil {
 		return nil, err

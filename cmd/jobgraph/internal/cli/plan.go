@@ -18,7 +18,9 @@ import (
 )
 
 func (a *app) planCommand() *cobra.Command {
-	return group("plan", "Check, compare and begin plans, without running them", a.planCheckCommand(), a.planDiffCommand(), a.planTemplateCommand())
+	c := group("plan", "Check, compare, keep and mark plans", a.planCheckCommand(), a.planDiffCommand(), a.planTemplateCommand())
+	c.AddCommand(a.planOperations()...)
+	return c
 }
 
 func (a *app) planCheckCommand() *cobra.Command {

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"strings"
@@ -53,6 +54,8 @@ func (m Mark) Active() bool { return m == NotStarted || m == InProgress || m == 
 
 // Line is one step of a plan as people see it.
 type Line struct {
+	// ID is the SubJob behind the step, for the graph of a job.
+	ID string `json:"id,omitempty"`
 	// Text is the step, Mark how far it is, Notes what was noted about it.
 	Text  string `json:"text"`
 	Mark  Mark   `json:"mark,omitempty"`
@@ -66,6 +69,8 @@ type Board struct {
 	Title string `json:"title"`
 	// Lines are its steps in order.
 	Lines []Line `json:"lines"`
+	// Plan is the graph that the steps were read from, in any dialect; nil for a list of texts.
+	Plan json.RawMessage `json:"plan,omitempty"`
 }
 
 // BoardOf shows a plan; status gives how far each SubJob is, nil for a plan that has not begun.
@@ -73,10 +78,7 @@ func BoardOf(id string, p *events.Plan, status func(subjob string) events.Status
 	b := Board{ID: id, Title: p.Title}
 	for i := range p.SubJobs {
 		s := &p.SubJobs[i]
-		line := Line{Text: firstOf(s.Title, s.Goal), Mark: NotStarted}
-		if s.Tag != "" {
-			line.Text = "[" + strings.ToUpper(s.Tag) + "] " + line.Text
-		}
+		line := lineOf(*s)
 		switch {
 		case status != nil:
 			line.Mark = MarkOf(status(s.ID))

@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -33,6 +35,28 @@ func Operations() []string {
 	return []string{OpCreate, OpUpdate, OpList, OpGet, OpSetActive, OpMarkStep, OpDelete}
 }
 
+// JobPrefix in front of a plan's id says that the graph of the job behind it is meant, also where a plan bears the same id.
+const JobPrefix = "job:"
+
+// Target finds out what an operation is about: the graph of a job when the id has JobPrefix, and, with maybe, the graph of
+// the job of that id if there is one. Otherwise job is empty, and the operation is about the book.
+func (b *Book) Target(op Operation) (job string, maybe bool) {
+	id := op.PlanID
+	if id == "" && (op.Command == OpGet || op.Command == OpMarkStep) {
+		id = b.Active
+	}
+	if job, given := strings.CutPrefix(id, JobPrefix); given && job != "" {
+		return job, false
+	}
+	switch op.Command {
+	case OpGet, OpMarkStep, OpUpdate, OpSetActive, OpDelete:
+		if id != "" && b.find(id) < 0 && events.ValidToken(id) {
+			return id, true
+		}
+	}
+	return "", false
+}
+
 // Operation is one call; which fields it needs depends on the command.
 type Operation struct {
 	// Command is one of Operations.
@@ -42,24 +66,64 @@ type Operation struct {
 	// Title and Steps are those of the plan; create needs both, update what it changes.
 	Title string   `json:"title,omitempty"`
 	Steps []string `json:"steps,omitempty"`
-	// StepIndex counts from 0; StepStatus and StepNotes are what to mark it with.
+	// Plan is a whole graph in any dialect, in place of Title and Steps.
+	Plan json.RawMessage `json:"plan,omitempty"`
+	// StepIndex counts from 0; StepID names a step of a job by its SubJob instead. StepStatus and StepNotes are what to mark
+	// it with.
 	StepIndex  *int    `json:"step_index,omitempty"`
+	StepID     string  `json:"step_id,omitempty"`
 	StepStatus string  `json:"step_status,omitempty"`
 	StepNotes  *string `json:"step_notes,omitempty"`
 	// hasSteps is true when steps are given, be it an empty list.
 	hasSteps bool
 }
 
-// ReadOperation reads an operation from the arguments of a tool call or a request. Every fault is told.
+// ReadOperation reads an operation from the arguments of a tool call. Every fault is told.
 func ReadOperation(raw []byte) (Operation, events.Faults) {
 	d := &draft{}
-	r, ok := d.read(raw, "")
+	r, ok := d.operationIn(raw)
 	if !ok {
 		return Operation{}, d.faults.all()
 	}
+	op := d.operation(&r)
+	return op, d.faults.all()
+}
+
+// operationIn reads the object of an operation.
+func (d *draft) operationIn(raw []byte) (r reader, ok bool) {
+	if !json.Valid(raw) {
+		d.faults.add(events.CodeMalformed, "", "the operation is no JSON", `send {"command":"list"} for one`)
+		return r, false
+	}
+	return d.read(raw, "")
+}
+
+// ReadRequest reads an operation whose command is known, and the book it is about: "" where it names none. An empty request
+// says nothing but the command. Every fault is told.
+func ReadRequest(command string, raw []byte) (book string, op Operation, faults events.Faults) {
+	d := &draft{}
+	if len(bytes.TrimSpace(raw)) == 0 {
+		raw = []byte("{}")
+	}
+	r, ok := d.operationIn(raw)
+	if !ok {
+		return "", Operation{}, d.faults.all()
+	}
+	book = r.text("book")
+	op = d.operation(&r)
+	if op.Command != "" && op.Command != command {
+		d.faults.add(events.CodeConflict, "command", fmt.Sprintf("is %.40q, asked was %s", op.Command, command), "leave it out")
+	}
+	op.Command = command
+	return book, op, d.faults.all()
+}
+
+// operation reads the fields.
+func (d *draft) operation(r *reader) Operation {
 	op := Operation{
 		Command: strings.ToLower(strings.TrimSpace(r.text("command"))), PlanID: strings.TrimSpace(r.text("plan_id")), Title: r.text("title"),
 		StepStatus: strings.ToLower(strings.TrimSpace(r.text("step_status"))), StepIndex: r.index("step_index"),
+		StepID: strings.TrimSpace(r.text("step_id")), Plan: r.raw("plan"),
 	}
 	if list, ok := r.value("steps"); ok {
 		op.hasSteps = true
@@ -79,8 +143,8 @@ func ReadOperation(raw []byte) (Operation, events.Faults) {
 		notes := r.text("step_notes")
 		op.StepNotes = &notes
 	}
-	r.refuse("command, plan_id, title, steps, step_index, step_status, step_notes")
-	return op, d.faults.all()
+	r.refuse("command, plan_id, title, steps, plan, step_index, step_id, step_status, step_notes")
+	return op
 }
 
 // index reads a whole number of any sign: the operation says which are in range.
@@ -155,18 +219,51 @@ func (b *Book) create(op Operation) (string, error) {
 	switch {
 	case op.PlanID == "":
 		return "", missing(op, "plan_id", "choose one that is not taken")
+	case strings.HasPrefix(op.PlanID, JobPrefix):
+		return "", &events.Fault{Code: events.CodeInvalid, Field: "plan_id", Message: JobPrefix + " stands for the graph of a job", Hint: "choose another id; a job has its plan from the planner"}
 	case b.find(op.PlanID) >= 0:
 		return "", &events.Fault{Code: events.CodeConflict, Field: "plan_id", Message: fmt.Sprintf("plan %.80q exists already", op.PlanID), Hint: "use update to change it"}
-	case strings.TrimSpace(op.Title) == "":
-		return "", missing(op, "title", "say what the plan is for")
 	}
-	if err := steps(op); err != nil {
+	board := Board{ID: op.PlanID, Title: op.Title}
+	if err := board.fill(op); err != nil {
 		return "", err
 	}
-	board := Board{ID: op.PlanID, Title: op.Title, Lines: lines(op.Steps, nil)}
 	b.Boards = append(b.Boards, board)
 	b.Active = board.ID
 	return fmt.Sprintf("Plan %q was created.\n\n%s", board.ID, &board), nil
+}
+
+// fill gives a new board its steps.
+func (b *Board) fill(op Operation) error {
+	if len(op.Plan) > 0 {
+		return b.read(op)
+	}
+	if strings.TrimSpace(op.Title) == "" {
+		return missing(op, "title", "say what the plan is for")
+	}
+	if err := steps(op); err != nil {
+		return err
+	}
+	b.Lines = lines(op.Steps, nil)
+	return nil
+}
+
+// read takes the steps from a graph. A step that was there before keeps its mark and its notes.
+func (b *Board) read(op Operation) error {
+	if op.hasSteps || len(op.Steps) > 0 {
+		return &events.Fault{Code: events.CodeConflict, Field: "steps", Message: "given together with plan", Hint: "keep one of the two"}
+	}
+	title, list, faults := sketch(op.Plan)
+	if len(faults) > 0 {
+		return faults
+	}
+	texts := make([]string, len(list))
+	for i := range list {
+		texts[i] = list[i].Text
+	}
+	b.Title = firstOf(op.Title, title, b.Title, b.ID)
+	b.Lines, b.Plan = lines(texts, b.Lines), op.Plan
+	return nil
 }
 
 // steps checks that there are some and that each says something.
@@ -187,16 +284,30 @@ func (b *Book) update(op Operation) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if op.hasSteps || len(op.Steps) > 0 {
-		if err := steps(op); err != nil {
-			return "", err
-		}
-		board.Lines = lines(op.Steps, board.Lines)
+	if err := board.revise(op); err != nil {
+		return "", err
 	}
 	if strings.TrimSpace(op.Title) != "" {
 		board.Title = op.Title
 	}
 	return fmt.Sprintf("Plan %q was updated.\n\n%s", board.ID, board), nil
+}
+
+// revise gives a board other steps, where the operation has any.
+func (b *Board) revise(op Operation) error {
+	switch {
+	case len(op.Plan) > 0:
+		return b.read(op)
+	case !op.hasSteps && len(op.Steps) == 0:
+		return nil
+	case len(b.Plan) > 0:
+		return &events.Fault{Code: events.CodeConflict, Field: "steps", Message: fmt.Sprintf("plan %.80q is a graph", b.ID), Hint: "give the whole graph as plan"}
+	}
+	if err := steps(op); err != nil {
+		return err
+	}
+	b.Lines = lines(op.Steps, b.Lines)
+	return nil
 }
 
 // lines makes steps of texts. A step that was there before keeps its mark and its notes, wherever it stands now; of several
@@ -230,7 +341,8 @@ func lines(texts []string, old []Line) []Line {
 }
 
 func (b *Book) list() string {
-	if len(b.Boards) == 0 {
+	job := strings.HasPrefix(b.Active, JobPrefix)
+	if len(b.Boards) == 0 && !job {
 		return "There are no plans. Make one with create."
 	}
 	out := []byte("Plans:\n")
@@ -242,28 +354,27 @@ func (b *Book) list() string {
 		}
 		out = fmt.Appendf(out, "• %s%s: %s - %d/%d steps completed\n", board.ID, active, board.Title, board.Count(Completed), len(board.Lines))
 	}
+	if job {
+		out = fmt.Appendf(out, "• %s (active): the graph of that job\n", b.Active)
+	}
 	return string(out)
 }
 
 func (b *Book) markStep(op Operation) (string, error) {
 	board, err := b.named(op, true)
-	switch {
-	case err != nil:
+	if err != nil {
 		return "", err
-	case op.StepIndex == nil:
-		return "", missing(op, "step_index", "steps count from 0")
-	case *op.StepIndex < 0 || *op.StepIndex >= len(board.Lines):
-		return "", &events.Fault{
-			Code: events.CodeInvalid, Field: "step_index", Message: fmt.Sprintf("there is no step %d", *op.StepIndex), Hint: fmt.Sprintf("steps go from 0 to %d", len(board.Lines)-1),
-		}
-	case op.StepStatus != "" && !slices.Contains(Marks(), Mark(op.StepStatus)):
-		return "", &events.Fault{
-			Code: events.CodeInvalid, Field: "step_status", Message: fmt.Sprintf("unknown status %.40q", op.StepStatus), Hint: "use not_started, in_progress, completed or blocked",
-		}
+	}
+	if err := op.inside(len(board.Lines)); err != nil {
+		return "", err
+	}
+	mark, err := op.mark()
+	if err != nil {
+		return "", err
 	}
 	line := &board.Lines[*op.StepIndex]
-	if op.StepStatus != "" {
-		line.Mark = Mark(op.StepStatus)
+	if mark != "" {
+		line.Mark = mark
 	}
 	if op.StepNotes != nil {
 		line.Notes = *op.StepNotes

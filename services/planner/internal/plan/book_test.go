@@ -113,7 +113,7 @@ func TestAnUpdateKeepsTheMarksOfStepsThatStayWhereverTheyStand(t *testing.T) {
 	must(t, b, `{"command":"mark_step","step_index":1,"step_status":"blocked"}`)
 	must(t, b, `{"command":"mark_step","step_index":3,"step_status":"in_progress"}`)
 	must(t, b, `{"command":"update","plan_id":"p","title":"U","steps":["new","a","b","b","c"]}`)
-	want := []Line{{"new", NotStarted, ""}, {"a", Completed, "n"}, {"b", Blocked, ""}, {"b", InProgress, ""}, {"c", NotStarted, ""}}
+	want := []Line{{Text: "new", Mark: NotStarted}, {Text: "a", Mark: Completed, Notes: "n"}, {Text: "b", Mark: Blocked}, {Text: "b", Mark: InProgress}, {Text: "c", Mark: NotStarted}}
 	if d := cmp.Diff(want, b.Boards[0].Lines); d != "" || b.Boards[0].Title != "U" {
 		t.Error(d)
 	}
@@ -155,7 +155,7 @@ func TestStatusesAreMarkedAndTheFirstOpenStepIsCurrent(t *testing.T) {
 	p := &events.Plan{Title: "T", SubJobs: []events.SubJob{{ID: "a", Goal: "do a", Tag: "swe2"}, {ID: "b", Title: "B"}, {ID: "c", Goal: "c"}, {ID: "d", Goal: "d"}}}
 	status := map[string]events.Status{"a": events.Finished, "b": events.Waiting, "c": events.Failed, "d": events.Ready}
 	board := BoardOf("j", p, func(id string) events.Status { return status[id] })
-	want := []Line{{"[SWE2] do a", Completed, ""}, {"B", InProgress, ""}, {"c", Blocked, ""}, {"d", NotStarted, ""}}
+	want := []Line{{Text: "[SWE2] do a", Mark: Completed}, {Text: "B", Mark: InProgress}, {Text: "c", Mark: Blocked}, {Text: "d", Mark: NotStarted}}
 	if d := cmp.Diff(want, board.Lines); d != "" {
 		t.Error(d)
 	}

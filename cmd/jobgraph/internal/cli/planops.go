@@ -1,0 +1,166 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/history"
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/render"
+	"github.com/jobgraph/jobgraph/pkg/client"
+	"github.com/jobgraph/jobgraph/pkg/events"
+	planner "github.com/jobgraph/jobgraph/services/planner/app"
+)
+
+// draftPrefix in front of a name, in place of a plan file, means a plan that is kept.
+const draftPrefix = "draft:"
+
+// planOperations are the commands on plans that are kept, and on the graphs of jobs.
+func (a *app) planOperations() []*cobra.Command {
+	return []*cobra.Command{
+		a.planWriteCommand("create", "Keep a plan: a list of steps, or a graph from a file"),
+		a.planWriteCommand("update", "Change a plan that is kept, or the graph of a job; what stays keeps its mark"),
+		a.planOperation("list", "List the plans that are kept", cobra.NoArgs, nil),
+		a.planOperation("get [PLAN|JOB]", "Show a plan that is kept, or the graph of a job, with its marks", cobra.MaximumNArgs(1), nil),
+		a.planOperation("set-active PLAN|JOB", "Choose the plan that get and mark mean when they name none", cobra.ExactArgs(1), nil),
+		a.planMarkCommand(),
+		a.planOperation("delete PLAN", "Remove a plan that is kept", cobra.ExactArgs(1), nil),
+	}
+}
+
+// planOperation is the command of one operation; fill adds what its flags and arguments say.
+func (a *app) planOperation(use, short string, args cobra.PositionalArgs, fill func(op *client.PlanOperation, args []string) error) *cobra.Command {
+	var book string
+	c := &cobra.Command{
+		Use: use, Short: short, Args: args,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := a.form(); err != nil {
+				return err
+			}
+			op := client.PlanOperation{Command: planCommands[cmd.Name()], Book: book}
+			if fill == nil && len(args) > 0 {
+				op.PlanID = args[0]
+			}
+			if fill != nil {
+				if err := fill(&op, args); err != nil {
+					return err
+				}
+			}
+			return a.operatePlan(op)
+		},
+	}
+	c.Flags().StringVar(&book, "book", "", "the book that the plan is kept in (main)")
+	return c
+}
+
+// planCommands are the operations by what their commands are called here.
+var planCommands = map[string]string{
+	"create": "create", "update": "update", "list": "list", "get": "get", "set-active": "set_active", "mark": "mark_step", "delete": "delete",
+}
+
+func (a *app) operatePlan(op client.PlanOperation) error {
+	return a.with(func(ctx context.Context, c *client.Client) error {
+		answer, err := c.Plan(ctx, op)
+		if err != nil {
+			return err
+		}
+		if a.machine() {
+			return render.Value(a.sys.Stdout, a.output, answer)
+		}
+		return a.printf("%s\n", render.Clean(strings.TrimSuffix(answer.Text, "\n")))
+	})
+}
+
+func (a *app) planWriteCommand(name, short string) *cobra.Command {
+	var title, file string
+	var steps []string
+	c := a.planOperation(name+" PLAN", short, cobra.ExactArgs(1), func(op *client.PlanOperation, args []string) error {
+		op.PlanID, op.Title, op.Steps = args[0], title, steps
+		if file == "" {
+			return nil
+		}
+		raw, err := a.planIn(file)
+		op.Plan = raw
+		return err
+	})
+	if name == "update" {
+		c.Use = "update PLAN|JOB"
+	}
+	c.Flags().StringVar(&title, "title", "", "the heading")
+	c.Flags().StringArrayVar(&steps, "step", nil, "a step, with its [TAG] in front if it has one; repeatable, in order")
+	c.Flags().StringVarP(&file, "file", "f", "", "a graph in any dialect in place of steps; - reads standard input")
+	return c
+}
+
+func (a *app) planMarkCommand() *cobra.Command {
+	var notes string
+	c := a.planOperation("mark [PLAN|JOB] STEP [STATUS]", "Mark a step: not_started, in_progress, completed or blocked", cobra.RangeArgs(1, 3),
+		func(op *client.PlanOperation, args []string) error {
+			if last := args[len(args)-1]; len(args) > 1 && isMark(last) {
+				op.StepStatus, args = strings.ReplaceAll(last, "-", "_"), args[:len(args)-1]
+			}
+			switch {
+			case len(args) == 3:
+				return usageError{fmt.Errorf("%q is no status: use not_started, in_progress, completed or blocked", args[2])}
+			case len(args) == 2:
+				op.PlanID, args = args[0], args[1:]
+			}
+			if n, err := strconv.Atoi(args[0]); err == nil {
+				op.StepIndex = &n
+			} else {
+				op.StepID = args[0]
+			}
+			if notes != "" {
+				op.StepNotes = &notes
+			}
+			if op.StepStatus == "" && notes == "" {
+				return usageError{fmt.Errorf("nothing to mark step %s with: give a status, or --notes", args[0])}
+			}
+			return nil
+		})
+	c.Long = "Mark a step of a plan that is kept, by its number, or of the graph of a job, by its number or its SubJob.\n\n" +
+		"Of a job, not_started has a step done again, in_progress has a blocked one tried again, completed gives it the\n" +
+		"notes as its result, and blocked fails it and stops what depends on it. A worker that is at it reports in vain."
+	c.Flags().StringVar(&notes, "notes", "", "what is noted about the step")
+	return c
+}
+
+func isMark(text string) bool {
+	switch strings.ReplaceAll(text, "-", "_") {
+	case "not_started", "in_progress", "completed", "blocked":
+		return true
+	}
+	return false
+}
+
+// draft gives a plan that is kept as a job request takes it.
+func (a *app) draft(name string) (json.RawMessage, error) {
+	var plan json.RawMessage
+	err := a.with(func(ctx context.Context, c *client.Client) error {
+		answer, err := c.Plan(ctx, client.PlanOperation{Command: "get", PlanID: name})
+		if err == nil && answer.JobID != "" {
+			err = &events.Fault{
+				Code: events.CodeNotFound, Field: "plan", Message: fmt.Sprintf("there is no plan %.80q, but a job of that id", name), Hint: "jobgraph fork " + name + " runs its graph again",
+			}
+		}
+		plan = answer.Request
+		return err
+	})
+	return plan, err
+}
+
+// showPlan prints the graph of a job as a plan with its marks.
+func (a *app) showPlan(arg string) error {
+	a.output = ""
+	return a.see(arg, func(h *history.History, _ *client.Client) error {
+		text, err := planner.PlanText(h.Events)
+		if err != nil {
+			return err
+		}
+		return a.printf("%s", render.Clean(text))
+	})
+}

@@ -1,0 +1,112 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// PlanTool is the plan operations as one tool of a model, with a book of its own: hand Name, Description and Schema to the
+// model, and what it calls the tool with to Call.
+type PlanTool struct {
+	// Client reaches the planner.
+	Client *Client
+	// Book is where the model's plans are kept, the id of its job for one; "main" when empty.
+	Book string
+}
+
+// Name is what the model calls.
+func (PlanTool) Name() string { return "planning" }
+
+// Description says when to use it.
+func (PlanTool) Description() string {
+	return "Keeps plans for work that takes several steps: create one, mark each step as you go, update the list when it turns out otherwise. " +
+		"The id of a job shows and changes the plan that the job runs by."
+}
+
+// Schema is the JSON Schema of the parameters.
+func (PlanTool) Schema() json.RawMessage { return json.RawMessage(planSchema) }
+
+const planSchema = `{
+  "type": "object",
+  "properties": {
+    "command": {
+      "type": "string",
+      "enum": ["create", "update", "list", "get", "set_active", "mark_step", "delete"],
+      "description": "What to do. create needs plan_id, title and steps; update needs plan_id; set_active and delete need plan_id; mark_step needs step_index."
+    },
+    "plan_id": {"type": "string", "description": "Which plan. get and mark_step take the active one without it."},
+    "title": {"type": "string", "description": "What the plan is for."},
+    "steps": {"type": "array", "items": {"type": "string"}, "description": "The steps in order, a sentence each. A step that stays word for word keeps its mark."},
+    "step_index": {"type": "integer", "description": "The step to mark, counted from 0."},
+    "step_status": {"type": "string", "enum": ["not_started", "in_progress", "completed", "blocked"], "description": "How far the step is."},
+    "step_notes": {"type": "string", "description": "What is worth knowing about the step."}
+  },
+  "required": ["command"],
+  "additionalProperties": false
+}`
+
+// Call carries out what the model asked for and gives the text for it. What is wrong with the arguments, and what does not
+// fit the plan, is such a text too, "Error: …" with what to do instead. Errors: those of the bus and of ctx, which a model
+// can do nothing about.
+func (t PlanTool) Call(ctx context.Context, arguments string) (string, error) {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(arguments), &fields); err != nil || fields == nil {
+		return "Error: the arguments are no JSON object (send {\"command\": \"list\"} for one)", nil
+	}
+	var command string
+	_ = json.Unmarshal(fields["command"], &command) // Anything but a text is no command.
+	command = strings.ToLower(strings.TrimSpace(command))
+	if !slices.Contains(PlanCommands(), command) {
+		return fmt.Sprintf("Error: command: unknown command %.40q (the commands are %s)", command, strings.Join(PlanCommands(), ", ")), nil
+	}
+	delete(fields, "book")
+	if t.Book != "" {
+		book, err := json.Marshal(t.Book)
+		if err != nil {
+			return "", err
+		}
+		fields["book"] = book
+	}
+	body, err := json.Marshal(fields)
+	if err != nil {
+		return "", err
+	}
+	var answer PlanAnswer
+	text, err := t.Client.plan(ctx, command, body)
+	if err == nil {
+		err = json.Unmarshal(text, &answer)
+	}
+	if said := refused(err); said != "" {
+		return said, nil
+	}
+	return answer.Text, err
+}
+
+// refused is what a model is told of an error that it can do something about, "" for any other.
+func refused(err error) string {
+	var many events.Faults
+	var one *events.Fault
+	if errors.As(err, &one) {
+		many = events.Faults{*one}
+	} else if !errors.As(err, &many) {
+		return ""
+	}
+	lines := make([]string, 0, len(many))
+	for _, f := range many {
+		if f.Code == events.CodeUnavailable || f.Code == events.CodeNotPermitted {
+			return ""
+		}
+		line := "Error: " + f.Error()
+		if f.Hint != "" {
+			line += " (" + f.Hint + ")"
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(lines, "\n")
+}

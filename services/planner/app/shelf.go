@@ -1,0 +1,25 @@
+package app
+
+import (
+	"context"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/services/planner/internal/loop"
+	"github.com/jobgraph/jobgraph/services/planner/internal/shelf"
+)
+
+// plans answers jobs.api.plan.<command>.
+func plans(p *host.Process, b *bus.Bus, s loop.Settings) host.Member {
+	return host.Member{Name: "plans", Run: func(ctx context.Context, ready func()) error {
+		books := shelf.New(b, s.Catalog, s.Options, p.Log)
+		stop, err := b.Serve("jobgraph-planner", p.Build.Version, books.Endpoints())
+		if err != nil {
+			return err
+		}
+		defer stop()
+		ready()
+		<-ctx.Done()
+		return nil
+	}}
+}

@@ -1,0 +1,234 @@
+package app_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/client"
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/planner/app"
+)
+
+// operator asks for plan operations as programs and models do.
+type operator struct {
+	t    *testing.T
+	c    *client.Client
+	tool client.PlanTool
+}
+
+func operate(t *testing.T, w *world) *operator {
+	c := client.New(w.bus)
+	return &operator{t, c, client.PlanTool{Client: c}}
+}
+
+// call gives what a model is told.
+func (o *operator) call(arguments string) string {
+	o.t.Helper()
+	text, err := o.tool.Call(o.t.Context(), arguments)
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	return text
+}
+
+// do gives the answer to an operation that has to succeed.
+func (o *operator) do(op client.PlanOperation) client.PlanAnswer {
+	o.t.Helper()
+	answer, err := o.c.Plan(o.t.Context(), op)
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	return answer
+}
+
+// proves O-T9
+func TestPlansAreKeptAcrossPlanners(t *testing.T) {
+	virtual(t, func(t *testing.T, w *world) {
+		_, drain := w.start(app.Deps{})
+		o := operate(t, w)
+		for _, test := range []struct{ call, want string }{
+			{`{"command":"list"}`, "There are no plans."},
+			{`{"command":"get"}`, "Error: plan_id: no plan is active (give plan_id, or choose a plan with set_active)"},
+			{`{"command":"create","plan_id":"trip","title":"Trip","steps":["Pack","Go"]}`, "Plan \"trip\" was created.\n\nPlan: Trip (ID: trip)\n"},
+			{`{"command":"create","plan_id":"trip","title":"Trip","steps":["Pack"]}`, `Error: plan_id: plan "trip" exists already (use update to change it)`},
+			{`{"command":"create","plan_id":"x","title":"X","steps":["a",7]}`, "Error: steps[1]: is 7, expected a text"},
+			{`{"command":"mark_step","step_index":0,"step_status":"completed","step_notes":"two bags"}`, "0. [✓] Pack\n   Notes: two bags\n"},
+			{`{"command":"mark_step","step_index":9}`, "Error: step_index: there is no step 9 (steps go from 0 to 1)"},
+			{`{"command":"update","plan_id":"trip","steps":["Call","Pack","Go"]}`, "0. [ ] Call\n1. [✓] Pack\n   Notes: two bags\n"},
+			{`{"command":"get","plan_id":"nothing"}`, `Error: plan_id: there is no plan "nothing" (list shows the ids)`},
+			{`{"command":"dance"}`, `Error: command: unknown command "dance" (the commands are create, update,`},
+			{`{"command":"get","colour":"red"}`, `Error: colour: unknown field "colour"`},
+			{`not json`, "Error: the arguments are no JSON object"},
+		} {
+			if got := o.call(test.call); !strings.Contains(got, test.want) {
+				t.Errorf("%s: %s", test.call, got)
+			}
+		}
+		if err := drain(); err != nil {
+			t.Fatal(err)
+		}
+		w.start(app.Deps{}) // Another planner: nothing was in memory only.
+		if got := o.call(`{"command":"list"}`); got != "Plans:\n• trip (active): Trip - 1/3 steps completed\n" {
+			t.Error(got)
+		}
+		answer := o.do(client.PlanOperation{Command: "get"})
+		want := `{"plan_id":"trip","title":"Trip","subjobs":[{"id":"step_1","goal":"Call"},` +
+			`{"id":"step_2","goal":"Pack","dependencies":["step_1"],"execution_res":"two bags"},{"id":"step_3","goal":"Go","dependencies":["step_2"]}]}`
+		if d := cmp.Diff(want, string(answer.Request)); d != "" || answer.Active != "trip" || len(answer.Plan.Lines) != 3 {
+			t.Error(d)
+		}
+		other := client.PlanTool{Client: o.c, Book: "job7"}
+		if got, err := other.Call(t.Context(), `{"command":"list","book":"main"}`); err != nil || !strings.Contains(got, "no plans") {
+			t.Error("a model reads another book", got, err)
+		}
+		if got := o.call(`{"command":"delete","plan_id":"trip"}`); got != `Plan "trip" was deleted.` {
+			t.Error(got)
+		}
+	})
+}
+
+func TestManyWritersOfOneBookLoseNothing(t *testing.T) {
+	virtual(t, func(t *testing.T, w *world) {
+		w.start(app.Deps{})
+		o := operate(t, w)
+		var all sync.WaitGroup
+		for i := range 8 {
+			all.Go(func() {
+				_, err := o.c.Plan(t.Context(), client.PlanOperation{Command: "create", PlanID: fmt.Sprint("p", i), Title: "T", Steps: []string{"a"}})
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		if answer := o.do(client.PlanOperation{Command: "list"}); len(answer.Plans) != 8 {
+			t.Errorf("%d plans", len(answer.Plans))
+		}
+	})
+}
+
+func TestWithoutAPlannerPlanOperationsSaySo(t *testing.T) {
+	virtual(t, func(t *testing.T, w *world) {
+		_, err := client.New(w.bus).Plan(t.Context(), client.PlanOperation{Command: "list"})
+		if !errors.Is(err, bus.ErrUnavailable) {
+			t.Error(err)
+		}
+		if text, err := (client.PlanTool{Client: client.New(w.bus)}).Call(t.Context(), `{"command":"list"}`); !errors.Is(err, bus.ErrUnavailable) {
+			t.Error(text, err)
+		}
+	})
+}
+
+// say states a fact of a job.
+func (w *world) say(e events.Event) {
+	w.t.Helper()
+	m, err := events.Encode(w.bus.Names(), e)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if _, err := w.bus.Publish(w.t.Context(), m, bus.Expect{}); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// running writes the log of a job whose first step is done and whose second one runs.
+func (w *world) running(job string) {
+	w.t.Helper()
+	w.say(events.Event{Kind: events.KindJobRequested, Job: job, ID: job + "/1", Data: &events.JobRequested{
+		Request: events.Request{Goal: "go on a trip", ID: job}, Rules: events.Rules{Version: 1, MaxSteps: 100, MaxPlanRounds: 3, FailurePolicy: events.Continue, Finalize: "tails"},
+	}})
+	w.say(events.Event{Kind: events.KindGraphCreated, Job: job, SubJob: events.PlanID, Run: 1, ID: job + "/2", Data: &events.GraphCreated{Plan: &events.Plan{
+		Title: "Trip", SubJobs: []events.SubJob{{ID: "pack", Goal: "Pack", Expert: "e"}, {ID: "go", Goal: "Go", Expert: "e", Dependencies: []string{"pack"}}},
+	}}})
+	w.say(events.Event{Kind: events.KindSubJobReported, Job: job, SubJob: "pack", Run: 1, ID: job + "/3", Data: &events.SubJobReported{Outcome: events.Success, Output: json.RawMessage(`1`)}})
+	w.say(events.Event{Kind: events.KindSubJobStarted, Job: job, SubJob: "go", Run: 1, ID: job + "/4", Data: &events.SubJobStarted{}})
+}
+
+func TestTheGraphOfAJobIsReadMarkedAndUpdated(t *testing.T) {
+	virtual(t, func(t *testing.T, w *world) {
+		w.announce(three()...)
+		w.start(app.Deps{})
+		w.running("j1")
+		o := operate(t, w)
+		answer := o.do(client.PlanOperation{Command: "get", PlanID: "j1"})
+		if answer.JobID != "j1" || answer.Status != events.Running || answer.PlanVersion != 1 || !strings.Contains(answer.Text, "0. [✓] Pack\n1. [→] Go\n") {
+			t.Errorf("%+v", answer)
+		}
+		for _, test := range []struct{ call, want string }{
+			{`{"command":"set_active","plan_id":"j1"}`, "is the active plan now"},
+			{`{"command":"list"}`, "• job:j1 (active): the graph of that job"},
+			{`{"command":"mark_step","step_index":1,"step_notes":"by train"}`, "1. [→] Go\n   Notes: by train\n"},
+			{`{"command":"update","plan_id":"j1","steps":["Pack","Go","Draw a map"]}`, "2. [ ] Draw a map\n"},
+			{`{"command":"mark_step","step_index":1,"step_status":"completed","step_notes":"arrived"}`, "1. [✓] Go\n   Notes: arrived\n"},
+			{`{"command":"get"}`, "1. [✓] Go\n   Notes: arrived\n2. [ ] Draw a map\n"},
+			{`{"command":"delete","plan_id":"j1"}`, `Error: plan_id: "j1" is the graph of a job`},
+			{`{"command":"get","plan_id":"job:none"}`, `Error: job: there is no job "none"`},
+			{`{"command":"mark_step","step_index":1,"step_status":"blocked"}`, "Error: step_status: go is FINISHED"},
+			{`{"command":"create","plan_id":"j1","title":"Mine","steps":["a"]}`, "was created"},
+			{`{"command":"get","plan_id":"j1"}`, "Plan: Mine"},
+			{`{"command":"get","plan_id":"job:j1"}`, "Plan: Trip"},
+		} {
+			if got := o.call(test.call); !strings.Contains(got, test.want) {
+				t.Errorf("%s: %s", test.call, got)
+			}
+		}
+		edited := 0
+		for e, err := range w.bus.EventsOf(t.Context(), "j1", 0) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d, ok := e.Data.(*events.PlanEdited); ok {
+				edited++
+				if d.By != "plan" || d.PlanVersion != edited {
+					t.Errorf("%+v", d)
+				}
+			}
+		}
+		if edited != 2 {
+			t.Errorf("%d edits", edited)
+		}
+	})
+}
+
+func TestMarksOfOneMomentAreOneFact(t *testing.T) {
+	virtual(t, func(t *testing.T, w *world) {
+		w.start(app.Deps{})
+		w.running("j1")
+		o := operate(t, w)
+		var all sync.WaitGroup
+		for range 4 {
+			all.Go(func() {
+				_, err := o.c.Plan(t.Context(), client.PlanOperation{Command: "mark_step", PlanID: "j1", StepID: "go", StepStatus: "completed"})
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		if n := w.count(t.Context(), events.KindPlanEdited); n != 1 {
+			t.Errorf("%d edits of one mark", n)
+		}
+	})
+}
+
+// count says how often a fact of a kind is in the log.
+func (w *world) count(ctx context.Context, kind events.Kind) int {
+	n := 0
+	for e, err := range w.bus.EventsOf(ctx, "j1", 0) {
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if e.Kind == kind {
+			n++
+		}
+	}
+	return n
+}

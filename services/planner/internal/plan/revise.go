@@ -1,0 +1,139 @@
+package plan
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// Revise says what it takes to change the graph of the job: its title, a whole new graph, or a list of steps. Of a list each
+// step follows the one before it; a step whose text was there before stays what it was. Finished work is kept, work whose
+// text and predecessors stay goes on, everything else of the old graph is left. Errors are events.Faults or *events.Fault.
+func (c *Chart) Revise(op Operation, cards []events.Card, o Options) ([]Control, error) {
+	if c.Job.PlanVersion == 0 {
+		return nil, &events.Fault{Code: events.CodeConflict, Field: "plan_id", Message: "job " + c.Job.ID + " has no plan yet", Hint: "jobgraph why " + c.Job.ID}
+	}
+	o.MaxSteps = c.Job.Rules.MaxSteps
+	for _, n := range c.Job.View().SubJobs {
+		o.Known = append(o.Known, n.ID)
+		if n.Status == events.Finished {
+			o.Done = append(o.Done, n.ID)
+		}
+	}
+	p := c.Plan()
+	var faults events.Faults
+	switch {
+	case len(op.Plan) > 0:
+		if op.hasSteps || len(op.Steps) > 0 {
+			return nil, &events.Fault{Code: events.CodeConflict, Field: "steps", Message: "given together with plan", Hint: "keep one of the two"}
+		}
+		r := Check(op.Plan, cards, o)
+		if p, faults = r.Plan, r.Faults; p == nil && len(faults) == 0 {
+			faults = events.Faults{{Code: events.CodeMissing, Field: "plan", Message: "the plan has no steps", Hint: emptyHint}}
+		}
+	case op.hasSteps || len(op.Steps) > 0:
+		if err := steps(op); err != nil {
+			return nil, err
+		}
+		p, faults = c.listed(op.Steps, cards, o)
+	}
+	if len(faults) > 0 {
+		return nil, faults
+	}
+	if title := strings.TrimSpace(op.Title); title != "" {
+		p.Title = title
+	}
+	return []Control{c.edited(p)}, nil
+}
+
+// listed makes a plan of texts, one after the other.
+func (c *Chart) listed(texts []string, cards []events.Card, o Options) (*events.Plan, events.Faults) {
+	old := c.Plan()
+	p := &events.Plan{Title: old.Title}
+	byID := map[string]*events.SubJob{}
+	for i := range old.SubJobs {
+		byID[old.SubJobs[i].ID] = &old.SubJobs[i]
+	}
+	taken := set(o.Known)
+	before, number := "", 0
+	for i, line := range lines(texts, c.Board().Lines) {
+		var s events.SubJob
+		if kept := byID[line.ID]; kept != nil {
+			s = *kept
+		} else {
+			for number++; taken[fmt.Sprintf("step_%d", number)]; {
+				number++
+			}
+			var faults events.Faults
+			if s, faults = fresh(line.Text, fmt.Sprintf("step_%d", number), i, cards, o); len(faults) > 0 {
+				return nil, faults
+			}
+		}
+		s.Dependencies = nil
+		if before != "" {
+			s.Dependencies = []string{before}
+		}
+		before = s.ID
+		p.SubJobs = append(p.SubJobs, s)
+	}
+	return p, nil
+}
+
+// fresh is a step that was not in the plan before: its tag chooses the expert.
+func fresh(text, id string, place int, cards []events.Card, o Options) (events.SubJob, events.Faults) {
+	s := events.SubJob{ID: id}
+	s.Tag, s.Goal = splitTag(strings.TrimSpace(text))
+	raw, err := json.Marshal(events.Plan{SubJobs: []events.SubJob{s}})
+	if err != nil {
+		return s, events.Faults{{Code: events.CodeInternal, Message: "write a step", Cause: err.Error()}}
+	}
+	r := Check(raw, cards, o)
+	if r.Plan == nil {
+		for i := range r.Faults {
+			r.Faults[i].Field = strings.Replace(r.Faults[i].Field, "subjobs[0]", fmt.Sprintf("steps[%d]", place), 1)
+		}
+		return s, r.Faults
+	}
+	return r.Plan.SubJobs[0], nil
+}
+
+// sketch reads the steps of a graph in any dialect as lines, without asking who would do them.
+func sketch(raw json.RawMessage) (title string, list []Line, faults events.Faults) {
+	d := &draft{}
+	if d.decode(raw) && len(d.steps) == 0 && len(d.faults.list) == 0 {
+		d.faults.add(events.CodeMissing, "plan", "the plan has no steps", emptyHint)
+	}
+	for i := range d.steps {
+		list = append(list, lineOf(d.steps[i].SubJob))
+	}
+	return d.plan.Title, list, d.faults.all()
+}
+
+// Request is the plan of a board as a job request takes it: the graph it was made of, else its steps one after the other.
+// Of a list, a step that is completed arrives with its notes as its result.
+func (b *Board) Request() (json.RawMessage, error) {
+	if len(b.Plan) > 0 {
+		return slices.Clone(b.Plan), nil
+	}
+	p := events.Plan{PlanID: b.ID, Title: b.Title}
+	for i := range b.Lines {
+		line := &b.Lines[i]
+		s := events.SubJob{ID: fmt.Sprintf("step_%d", i+1)}
+		s.Tag, s.Goal = splitTag(line.Text)
+		if i > 0 {
+			s.Dependencies = []string{p.SubJobs[i-1].ID}
+		}
+		if line.Mark == Completed {
+			result, err := json.Marshal(firstOf(line.Notes, doneByHand))
+			if err != nil {
+				return nil, err
+			}
+			s.ExecutionRes = result
+		}
+		p.SubJobs = append(p.SubJobs, s)
+	}
+	return json.Marshal(p)
+}
