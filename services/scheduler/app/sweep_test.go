@@ -30,6 +30,8 @@ type scene struct {
 	during func(w *world)
 	status events.Status
 	runs   []string
+	// check looks at what else there is behind the end.
+	check func(w *world)
 }
 
 func ms(n int) *events.Duration {
@@ -47,6 +49,7 @@ func scenes() []scene {
 		}
 	}
 	return []scene{
+		talking(),
 		{
 			name: "diamond", request: events.Request{ID: "d", Goal: "g", Plan: diamond()}, status: events.Finished,
 			runs: []string{"a/1", "b/1", "c/1", "d/1"},
@@ -131,6 +134,9 @@ func (s *scene) play(t *testing.T, crash int) (points []string) {
 	kept := w.saved(s.request.ID, func(k *graph.State) bool { return k.Status == s.status && !k.EndOwed && len(k.Facts) == 0 })
 	if diff := cmp.Diff(asJSON(t, w.folded(s.request.ID)), asJSON(t, kept)); diff != "" {
 		t.Errorf("kept state is not the fold of the log (-fold +kept):\n%s", diff)
+	}
+	if s.check != nil {
+		s.check(w)
 	}
 	_ = stop() // The crash is its error.
 	if err := second(); err != nil {

@@ -37,12 +37,22 @@ type Blobs interface {
 	Blobs(ctx context.Context, job string) ([]string, error)
 }
 
+// Sessions enters jobs into their sessions.
+type Sessions interface {
+	// Open enters a job into its session, and says whether it is new there; events.Faults say why it may not join.
+	Open(ctx context.Context, r *events.Request) (entered bool, err error)
+	// Leave takes a job out again that was not admitted.
+	Leave(ctx context.Context, r *events.Request) error
+}
+
 // Admitter admits requests.
 type Admitter struct {
 	names    events.Names
 	log      Log
 	blobs    Blobs
 	defaults events.Rules
+	// Sessions are entered before a job is admitted; nil where nobody keeps any.
+	Sessions Sessions
 	// Trace begins a span under a traceparent, with attributes by name and value, and gives the traceparent of the span and
 	// what ends it; nil when nobody collects them.
 	Trace func(parent, name string, attributes ...string) (traceparent string, end func(failure string, attributes ...string))
@@ -108,7 +118,27 @@ func (a *Admitter) admit(ctx context.Context, body []byte, origin Origin) (Admis
 	if err := a.refer(ctx, &r); err != nil {
 		return Admission{JobID: r.ID}, err
 	}
-	return a.state(ctx, &events.JobRequested{Digest: digest, Rules: Resolve(a.defaults, &r), Request: r}, origin.Trace)
+	return a.enter(ctx, &events.JobRequested{Digest: digest, Rules: Resolve(a.defaults, &r), Request: r}, origin.Trace)
+}
+
+// enter puts the job into its session and states it. The session comes first: whoever sees the job finds it there. A job
+// that is refused leaves it again.
+func (a *Admitter) enter(ctx context.Context, requested *events.JobRequested, trace string) (Admission, error) {
+	entered := false
+	if a.Sessions != nil {
+		var err error
+		if entered, err = a.Sessions.Open(ctx, &requested.Request); err != nil {
+			return Admission{JobID: requested.Request.ID}, err
+		}
+	}
+	admission, err := a.state(ctx, requested, trace)
+	var faults events.Faults
+	if entered && (admission.Duplicate || errors.As(err, &faults)) { // A repeat does not bring a deleted session back.
+		if left := a.Sessions.Leave(ctx, &requested.Request); left != nil {
+			return admission, left
+		}
+	}
+	return admission, err
 }
 
 // unsupported names what the contract knows and this version does not do.

@@ -57,6 +57,8 @@ type Saved struct {
 	State []byte
 	// Revision is what the next Save has to name, 0 when the key does not exist.
 	Revision uint64
+	// Talk is what the job's session has to know, nil for a job without one.
+	Talk *Talk
 }
 
 // States keeps the states of jobs.

@@ -108,6 +108,9 @@ func (p *Partition) beginSave(ctx context.Context, j *job) error {
 	}
 	r := saveResult{job: j, life: j.life, seq: j.state.Seq}
 	kept := Saved{State: data, Revision: j.revision}
+	if j.state.Session != "" {
+		kept.Talk = talkOf(j.state.View())
+	}
 	j.saving, j.dirty, j.size = true, 0, len(data)
 	p.saving++
 	go func() {

@@ -48,13 +48,16 @@ func (p *Partition) order(ctx context.Context, j *job, cmd *graph.Command) (*eve
 		Kind: o.Kind, Job: j.id, SubJob: cmd.SubJob, Run: cmd.Run, Attempt: o.Attempt, ResumeOf: o.ResumeOf,
 		Goal: r.Goal, Context: r.Context, Inputs: r.Inputs, InputsRef: r.InputsRef, Attachments: r.Attachments,
 		Select: o.Select, LifeCycle: o.LifeCycle, Deadline: o.Deadline,
-		Session: r.Session, User: r.User, Locale: r.Locale,
+		Session: r.Session, Thread: r.Thread, User: r.User, Locale: r.Locale,
 		ReportSubject:  p.Names.RunEvent(j.id, events.KindSubJobReported, cmd.SubJob, cmd.Run),
 		IdempotencyKey: reportID(j.id, cmd.SubJob, cmd.Run),
 		ClaimSubject:   p.Names.JournalOf(j.id, cmd.SubJob), Lease: requested.Rules.Lease,
 		CancelSubject: p.Names.Cancel(j.id, cmd.SubJob),
 	}
 	w.ReportID = w.IdempotencyKey
+	if o.Session != "" {
+		w.Session = o.Session
+	}
 	if o.Spec.Seq != 0 {
 		if err := p.specify(ctx, j.id, o, cmd.SubJob, w); err != nil {
 			return nil, err

@@ -7,9 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/scheduler/internal/conversation"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/intake"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/loop"
 )
@@ -27,6 +29,8 @@ type View struct {
 	admitter *intake.Admitter
 	gate     *intake.Gate
 	logger   *slog.Logger
+	// Sessions are what the verbs about sessions read and write.
+	Sessions *conversation.Book
 }
 
 // New makes a view.
@@ -41,6 +45,7 @@ func (v *View) Endpoints() map[string]bus.Endpoint {
 		"stop": v.stop, "fail": v.fail, "recover": v.recover, "retry": v.retry, "rerun": v.rerun, "edit": v.edit,
 		"answer": v.answer, "delete": v.remove,
 	}
+	maps.Copy(verbs, v.sessionVerbs())
 	endpoints := make(map[string]bus.Endpoint, len(verbs))
 	for verb, answer := range verbs {
 		endpoints[verb] = func(ctx context.Context, request []byte) ([]byte, *events.Fault) {

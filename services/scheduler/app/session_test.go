@@ -1,0 +1,221 @@
+package app
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/scheduler/internal/conversation"
+)
+
+// talking is a job of a session one step of which is handed off, and fails.
+// proves V-T7
+// proves V16
+func talking() scene {
+	handed := sub("a")
+	handed.Handoff, handed.Title = true, "The first task"
+	none := 0
+	return scene{
+		name: "session", status: events.Failed,
+		request: events.Request{ID: "c1", Goal: "talk", Session: "s1", Thread: "t1", User: "ann", Plan: plan(handed, sub("b", "a")), Limits: events.Limits{Retries: &none}},
+		script: func(w *events.Work) *events.SubJobReported {
+			if w.SubJob == "a" && (w.Session != "c1~a" || w.Thread != "t1") {
+				return &events.SubJobReported{Outcome: events.Success}
+			}
+			return &events.SubJobReported{Outcome: events.ExecutionError, Lesson: "no"}
+		},
+		check: func(w *world) {
+			want := []conversation.Record{
+				{ID: "s1", User: "ann", Title: "The first task", State: conversation.Active, Total: 1, Threads: []string{"t1"}, Jobs: []conversation.Line{
+					{ID: "c1", Thread: "t1", Goal: "talk", Status: events.Failed, Handed: []string{"c1~a"}},
+				}},
+				{ID: "c1~a", Parent: "s1", User: "ann", Title: "The first task", State: conversation.Active, Total: 1, Threads: []string{"t1"}, Jobs: []conversation.Line{
+					{ID: "c1", SubJob: "a", Thread: "t1", Goal: "The first task", Status: events.Failed},
+				}},
+			}
+			if diff := cmp.Diff(want, []conversation.Record{w.session("s1"), w.session("c1~a")}); diff != "" {
+				w.t.Error(diff)
+			}
+			if diff := cmp.Diff([]string{"session.started READY", "session.ended FAILED"}, w.moves("c1")); diff != "" {
+				w.t.Error(diff)
+			}
+		},
+	}
+}
+
+// session reads a record, without its times and sequences.
+func (w *world) session(id string) conversation.Record {
+	w.t.Helper()
+	var r conversation.Record
+	value, _, err := w.bus.Sessions().GetLeader(w.t.Context(), bus.SessionKey(id))
+	if err == nil {
+		err = json.Unmarshal(value, &r)
+	}
+	if err != nil {
+		w.t.Error(err)
+	}
+	if r.Updated.IsZero() {
+		w.t.Errorf("session %s was never updated", id)
+	}
+	r.Created, r.Updated = time.Time{}, time.Time{}
+	for i := range r.Jobs {
+		l := &r.Jobs[i]
+		if l.Status.Terminal() && l.SubJob == "" && l.Ended.IsZero() {
+			w.t.Errorf("job %s has ended, nobody knows when", l.ID)
+		}
+		l.Created, l.Ended, l.Seq = time.Time{}, time.Time{}, 0
+	}
+	return r
+}
+
+// moves lists what the log of a job says of sessions.
+func (w *world) moves(job string) (list []string) {
+	w.t.Helper()
+	for e, err := range w.bus.EventsOf(w.t.Context(), job, 0) {
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if d, ok := e.Data.(*events.SessionMoved); ok {
+			list = append(list, fmt.Sprint(e.Kind, " ", d.Status))
+		}
+	}
+	return list
+}
+
+// proves V28
+// proves V-T14
+func TestSessionsAreListedShownRenamedStoppedAndDeleted(t *testing.T) {
+	bustest.Outside(t)
+	bubble(t, func(t *testing.T) {
+		w := newWorld(t, func(w *events.Work) *events.SubJobReported {
+			if strings.HasPrefix(w.Job, "hang") {
+				return nil
+			}
+			return &events.SubJobReported{Outcome: events.Success, Output: json.RawMessage(`"done"`)}
+		})
+		stop := w.schedule(Default(), Deps{})
+		submit := func(id, session, user string) {
+			t.Helper()
+			if answer, fault := w.ask("submit", fmt.Sprintf(`{"id":%q,"session":%q,"user":%q,"goal":"goal of %s","plan":%s}`, id, session, user, id, plan(sub("a")))); fault != nil {
+				t.Fatalf("%s: %v", answer, fault)
+			}
+		}
+		for _, id := range []string{"j1", "j2", "j3"} {
+			submit(id, "long talk", "ann")
+			w.ended(id)
+		}
+		<-time.After(time.Second) // Virtual: what changes later is listed first.
+		submit("other", "s2", "bob")
+		w.ended("other")
+		w.settled()
+
+		list := func(query string) (ids []string) {
+			t.Helper()
+			answer, fault := w.ask("sessions.list", query)
+			var got struct{ Sessions []conversation.Record }
+			if err := json.Unmarshal([]byte(answer), &got); fault != nil || err != nil {
+				t.Fatalf("%s %v %v", answer, fault, err)
+			}
+			for _, s := range got.Sessions {
+				ids = append(ids, s.ID)
+			}
+			return ids
+		}
+		for query, want := range map[string][]string{
+			"": {"s2", "long talk"}, `{"user":"ann"}`: {"long talk"}, `{"state":"waiting"}`: nil, `{"limit":1}`: {"s2"}, `{"limit":1,"offset":1}`: {"long talk"},
+			`{"offset":9}`: nil, `{"user":"ann","state":"active","all":true}`: {"long talk"},
+		} {
+			if diff := cmp.Diff(want, list(query)); diff != "" {
+				t.Errorf("list %s: %s", query, diff)
+			}
+		}
+		show := func(query string) (ids []string) {
+			t.Helper()
+			answer, fault := w.ask("sessions.show", query)
+			var got conversation.Record
+			if err := json.Unmarshal([]byte(answer), &got); fault != nil || err != nil {
+				t.Fatalf("%s %v %v", answer, fault, err)
+			}
+			for _, l := range got.Jobs {
+				ids = append(ids, l.ID)
+			}
+			return ids
+		}
+		for query, want := range map[string][]string{
+			`{"id":"long talk"}`: {"j1", "j2", "j3"}, `{"id":"long talk","limit":2}`: {"j2", "j3"}, `{"id":"long talk","limit":2,"before":"j2"}`: {"j1"}, "s2": {"other"},
+		} {
+			if diff := cmp.Diff(want, show(query)); diff != "" {
+				t.Errorf("show %s: %s", query, diff)
+			}
+		}
+
+		for _, bad := range []struct {
+			verb, body string
+			want       events.Code
+		}{
+			{"sessions.show", `{"id":"nobody"}`, events.CodeNotFound}, {"sessions.show", `{}`, events.CodeMissing}, {"sessions.show", `{"id":"s2","before":"x"}`, events.CodeNotFound},
+			{"sessions.rename", `{"id":"nobody","title":"x"}`, events.CodeNotFound}, {"sessions.rename", `{"id":"s2","title":" "}`, events.CodeMissing},
+			{"sessions.stop", `nobody`, events.CodeNotFound}, {"sessions.delete", `nobody`, events.CodeNotFound}, {"sessions.list", `[1]`, events.CodeMalformed},
+			{"submit", `{"goal":"g","session":"s2","user":"ann"}`, events.CodeNotPermitted}, {"submit", `{"goal":"g","session":"s2"}`, events.CodeNotPermitted},
+		} {
+			if answer, fault := w.ask(bad.verb, bad.body); fault == nil || fault.Code != bad.want {
+				t.Errorf("%s %s: %s, %v", bad.verb, bad.body, answer, fault)
+			}
+		}
+
+		if answer, fault := w.ask("sessions.rename", `{"id":"s2","title":"Bob's"}`); fault != nil || w.session("s2").Title != "Bob's" {
+			t.Errorf("%s %v", answer, fault)
+		}
+		submit("hang1", "s2", "bob")
+		submit("hang2", "s2", "bob")
+		w.await(t.Context(), w.bus.Names().JobEvents("hang2"), func(e events.Event) bool { return e.Kind == events.KindJobRunning })
+		if answer, fault := w.ask("sessions.delete", `s2`); fault == nil || fault.Code != events.CodeConflict || !strings.Contains(fault.Hint, "sessions stop s2") {
+			t.Errorf("%s %v", answer, fault)
+		}
+		answer, fault := w.ask("sessions.stop", `{"id":"s2","reason":"enough"}`)
+		var stopped struct{ Stopped []string }
+		if err := json.Unmarshal([]byte(answer), &stopped); fault != nil || err != nil {
+			t.Errorf("%s %v %v", answer, fault, err)
+		}
+		slices.Sort(stopped.Stopped)
+		if diff := cmp.Diff([]string{"hang1", "hang2"}, stopped.Stopped); diff != "" {
+			t.Error(diff)
+		}
+		for _, id := range []string{"hang1", "hang2"} {
+			if end := w.ended(id); end.Status != events.Stopped || end.Reason != "stopped: enough" {
+				t.Errorf("%+v", end)
+			}
+		}
+		w.settled()
+		if got := w.session("s2").State; got != conversation.Stopped {
+			t.Errorf("state %s", got)
+		}
+		if answer, fault := w.ask("sessions.delete", `{"id":"s2","jobs":true}`); fault != nil {
+			t.Errorf("%s %v", answer, fault)
+		}
+		if diff := cmp.Diff([]string{"long talk"}, list("")); diff != "" {
+			t.Error(diff)
+		}
+		if _, fault := w.ask("get", "other"); fault == nil || fault.Code != events.CodeNotFound {
+			t.Errorf("its job is still there: %v", fault)
+		}
+		if answer, fault := w.ask("sessions.delete", `{"id":"long talk"}`); fault != nil {
+			t.Errorf("%s %v", answer, fault)
+		}
+		if answer, fault := w.ask("get", "j1"); fault != nil {
+			t.Errorf("its job went, too: %s %v", answer, fault)
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		w.stop()
+	})
+}

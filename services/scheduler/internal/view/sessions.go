@@ -1,0 +1,226 @@
+package view
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"sync"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/scheduler/internal/conversation"
+)
+
+// sessionVerbs are the verbs about sessions.
+func (v *View) sessionVerbs() map[string]func(context.Context, []byte) (any, error) {
+	return map[string]func(context.Context, []byte) (any, error){
+		"sessions.list": v.listSessions, "sessions.show": v.showSession, "sessions.rename": v.renameSession,
+		"sessions.stop": v.stopSession, "sessions.delete": v.deleteSession,
+	}
+}
+
+// sessionQuery says which sessions.
+type sessionQuery struct {
+	// User and State must be these, when given.
+	User  string             `json:"user"`
+	State conversation.State `json:"state"`
+	// All also lists the sessions of SubJobs that were handed off.
+	All bool `json:"all"`
+	// Offset leaves the first ones out; Limit bounds the answer, mostListed when 0.
+	Offset int `json:"offset"`
+	Limit  int `json:"limit"`
+}
+
+func (q *sessionQuery) wants(r *conversation.Record) bool {
+	return (q.User == "" || q.User == r.User) && (q.State == "" || q.State == r.State) && (q.All || r.Parent == "")
+}
+
+// listSessions shows sessions without their jobs, the one that changed last first.
+func (v *View) listSessions(ctx context.Context, body []byte) (any, error) {
+	var q sessionQuery
+	if len(body) > 0 {
+		if err := decode(body, &q); err != nil {
+			return nil, err
+		}
+	}
+	all, err := v.Sessions.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list := []*conversation.Record{}
+	for _, r := range all {
+		if q.wants(r) {
+			r.Jobs = r.Jobs[len(r.Jobs)-1:] // The last one says what it is about.
+			list = append(list, r)
+		}
+	}
+	total := len(list)
+	list = list[min(max(0, q.Offset), total):]
+	if q.Limit <= 0 {
+		q.Limit = mostListed
+	}
+	return map[string]any{"sessions": list[:min(len(list), q.Limit)], "total": total}, nil
+}
+
+// showSession shows a session with its latest jobs, or with those before one of them.
+func (v *View) showSession(ctx context.Context, body []byte) (any, error) {
+	var q struct {
+		ref
+		Before string `json:"before"`
+		Limit  int    `json:"limit"`
+	}
+	r, err := v.session(ctx, body, &q, &q.ID)
+	if err != nil {
+		return nil, err
+	}
+	if q.Before != "" {
+		at := 0
+		for at < len(r.Jobs) && r.Jobs[at].ID != q.Before {
+			at++
+		}
+		if at == len(r.Jobs) {
+			return nil, &events.Fault{Code: events.CodeNotFound, Field: "before", Message: "the session keeps no such job", Hint: "leave it out for the latest jobs"}
+		}
+		r.Jobs = r.Jobs[:at]
+	}
+	if q.Limit > 0 && len(r.Jobs) > q.Limit {
+		r.Jobs = r.Jobs[len(r.Jobs)-q.Limit:]
+	}
+	return r, nil
+}
+
+// session decodes a request and reads the session that it names. A bare text stands for the id.
+func (v *View) session(ctx context.Context, body []byte, into any, id *string) (*conversation.Record, error) {
+	if err := decode(body, into); err != nil {
+		return nil, err
+	}
+	if *id == "" {
+		return nil, &events.Fault{Code: events.CodeMissing, Field: "id", Message: "no session is named", Hint: `send {"id":"…"}`}
+	}
+	return v.Sessions.Get(ctx, *id)
+}
+
+func (v *View) renameSession(ctx context.Context, body []byte) (any, error) {
+	var q struct {
+		ref
+		Title string `json:"title"`
+	}
+	if _, err := v.session(ctx, body, &q, &q.ID); err != nil {
+		return nil, err
+	}
+	if strings.TrimSpace(q.Title) == "" {
+		return nil, &events.Fault{Code: events.CodeMissing, Field: "title", Message: "there is no title", Hint: `send {"id":"…","title":"…"}`}
+	}
+	return v.Sessions.Rename(ctx, q.ID, q.Title)
+}
+
+// stopSession stops the jobs of a session that are under way, and waits for their ends as stop does.
+func (v *View) stopSession(ctx context.Context, body []byte) (any, error) {
+	var q struct {
+		ref
+		Reason string `json:"reason"`
+		By     string `json:"by"`
+	}
+	r, err := v.session(ctx, body, &q, &q.ID)
+	if err != nil {
+		return nil, err
+	}
+	if q.Reason == "" {
+		q.Reason = "its session was stopped"
+	}
+	stopped := make([]string, len(r.Jobs))
+	failed := make([]error, len(r.Jobs))
+	places := make(chan struct{}, stopsAtOnce)
+	var all sync.WaitGroup
+	for i := range r.Jobs {
+		l := &r.Jobs[i]
+		if l.Status.Terminal() {
+			continue
+		}
+		places <- struct{}{}
+		all.Go(func() { // Ends with the job, or with the patience of stop.
+			defer func() { <-places }()
+			request, err := json.Marshal(ending{ref: ref{ID: l.ID}, StopRequested: events.StopRequested{SubJob: l.SubJob, Only: l.SubJob != "", Reason: q.Reason, By: q.By}})
+			if err == nil {
+				_, err = v.stop(ctx, request)
+			}
+			if err == nil {
+				stopped[i] = l.ID
+			}
+			failed[i] = stopFailed(err)
+		})
+	}
+	all.Wait()
+	ids := []string{}
+	for _, id := range stopped {
+		if id != "" {
+			ids = append(ids, id)
+		}
+	}
+	return map[string]any{"id": q.ID, "stopped": ids}, errors.Join(failed...)
+}
+
+// stopsAtOnce bounds the jobs of a session that are stopped side by side.
+const stopsAtOnce = 16
+
+// stopFailed passes over jobs that had ended, or never came to be.
+func stopFailed(err error) error {
+	var fault *events.Fault
+	if errors.As(err, &fault) && (fault.Code == events.CodeNotFound || fault.Code == events.CodeConflict) {
+		return nil
+	}
+	return err
+}
+
+// deleteSession removes a session of which nothing is under way, and with "jobs" everything of its jobs, too.
+func (v *View) deleteSession(ctx context.Context, body []byte) (any, error) {
+	var q struct {
+		ref
+		Jobs bool `json:"jobs"`
+	}
+	r, err := v.session(ctx, body, &q, &q.ID)
+	if err != nil {
+		return nil, err
+	}
+	for i := range r.Jobs {
+		if err := v.ended(ctx, &r.Jobs[i], r.ID); err != nil {
+			return nil, err
+		}
+	}
+	deleted := []string{}
+	for i := range r.Jobs {
+		if l := &r.Jobs[i]; q.Jobs && l.SubJob == "" {
+			if err := v.bus.PurgeJob(ctx, l.ID); err != nil {
+				return nil, err
+			}
+			deleted = append(deleted, l.ID)
+		}
+	}
+	if err := v.Sessions.Remove(ctx, r); err != nil {
+		return nil, err
+	}
+	return map[string]any{"id": q.ID, "deleted": true, "jobs": deleted}, nil
+}
+
+// ended refuses a session one of whose jobs goes on; a job that never came to be, or is no more, does not.
+func (v *View) ended(ctx context.Context, l *conversation.Line, session string) error {
+	if l.Status.Terminal() {
+		return nil
+	}
+	job, err := v.fold(ctx, l.ID)
+	var fault *events.Fault
+	switch {
+	case errors.As(err, &fault) && fault.Code == events.CodeNotFound:
+		return nil
+	case err != nil && v.leftAlone(ctx, l.ID):
+		return nil
+	case err != nil:
+		return err
+	case job.Status.Terminal():
+		return nil
+	}
+	return &events.Fault{
+		Code: events.CodeConflict, Field: "id", Message: "job " + l.ID + " of the session is " + string(job.Status),
+		Hint: "jobgraph sessions stop " + session + ", then delete it",
+	}
+}
