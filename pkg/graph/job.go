@@ -177,8 +177,11 @@ func (j *Job) AtRest() bool {
 	if j.Status.Terminal() || j.Status == events.Waiting {
 		return true
 	}
+	if j.open > 0 || j.plan().Open || j.number(events.Ready) > 0 {
+		return false
+	}
 	final := j.find(events.FinalID)
-	return j.open == 0 && !j.plan().Open && (final == nil || !final.Open) && j.number(events.Ready) == 0
+	return final == nil || !final.Open
 }
 
 // Transitions gives what happened to SubJobs since the last call, and forgets it.

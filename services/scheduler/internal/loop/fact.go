@@ -60,6 +60,15 @@ func (c *facts) keep(e *events.Event) *fact {
 	return f
 }
 
+// forget drops what nobody will refer to any more.
+func (c *facts) forget(seqs []uint64) {
+	for _, seq := range seqs {
+		if f := c.bySeq[seq]; f != nil {
+			c.drop(f)
+		}
+	}
+}
+
 func (c *facts) link(f *fact) {
 	f.prev, f.next = &c.ring, c.ring.next
 	f.prev.next, f.next.prev = f, f

@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -27,5 +28,30 @@ func TestARequestCountsInTheCacheAndIsReadBackWhenItWasDropped(t *testing.T) {
 	}
 	if !f.said(".j.b.1") {
 		t.Errorf("b was not issued: %q", f.published)
+	}
+}
+
+func TestWhatWorkReferredToIsForgottenWithItsJob(t *testing.T) {
+	f := newFake()
+	p := f.partition(t)
+	requested, created := f.begin()
+	f.deliver(t, p, 1, true, requested)
+	f.deliver(t, p, 2, true, created)
+	f.deliver(t, p, 3, true, f.add(events.KindSubJobReported, "a", 1, success))
+	if len(p.facts.bySeq) != 3 {
+		t.Errorf("%d facts are kept of a job in motion", len(p.facts.bySeq))
+	}
+	f.deliver(t, p, 4, true, f.add(events.KindSubJobReported, "b", 1, success))
+	for i, moved := range []events.JobMoved{{Status: events.Planning, Cause: 1}, {Status: events.Running, Turn: 1, Cause: 2}, {Status: events.Finished, Turn: 2, Cause: 4}} {
+		kind, data := events.Kind("job."+strings.ToLower(string(moved.Status))), any(&moved)
+		if moved.Status == events.Finished {
+			data = &events.JobEnded{JobMoved: moved}
+		}
+		e := f.add(kind, "", 0, data)
+		e.Key = strconv.Itoa(i)
+		f.deliver(t, p, uint64(5+i), true, e)
+	}
+	if p.jobs["j"] != nil || len(p.facts.bySeq) != 0 || p.facts.size != 0 {
+		t.Errorf("%d facts of %d bytes are kept of job %+v", len(p.facts.bySeq), p.facts.size, p.jobs["j"])
 	}
 }

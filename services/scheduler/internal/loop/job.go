@@ -42,6 +42,8 @@ type job struct {
 	fault *events.Fault
 	// moved is true when something was applied since its commands were last looked at.
 	moved bool
+	// kept are the sequences of events that were remembered for the job's work; some may be forgotten since.
+	kept []uint64
 	// inLine is true while the job waits for room to be saved.
 	inLine bool
 	// queued is true while the job is in the turn's list; used is when it last was.

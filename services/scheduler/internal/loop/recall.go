@@ -26,11 +26,20 @@ func (p *Partition) recallFact(ctx context.Context, job string, seq uint64) (*fa
 	if err := p.resolve(ctx, &e); err != nil {
 		return nil, err
 	}
-	f := p.facts.keep(&e)
+	f := p.keep(job, &e)
 	if f == nil {
 		return nil, unreadable(seq, "something that work can refer to")
 	}
 	return f, nil
+}
+
+// keep remembers an event for the work of its job; nil when work cannot refer to it.
+func (p *Partition) keep(job string, e *events.Event) *fact {
+	f := p.facts.keep(e)
+	if j := p.jobs[job]; j != nil && f != nil {
+		j.kept = append(j.kept, f.seq)
+	}
+	return f
 }
 
 // eventAt reads an event of a job; one that is gone quarantines the job.

@@ -218,6 +218,7 @@ func (p *Partition) dismiss(j *job) {
 	if j.over() && !j.busy() && !j.queued && p.jobs[j.id] == j {
 		delete(p.jobs, j.id)
 		delete(p.waiting, j)
+		p.facts.forget(j.kept)
 	}
 }
 
@@ -233,6 +234,7 @@ func (p *Partition) evict() {
 		}
 		if !j.busy() && j.fault == nil && !j.queued && p.now.Sub(j.used) > time.Minute {
 			delete(p.jobs, id)
+			p.facts.forget(j.kept)
 		}
 	}
 }

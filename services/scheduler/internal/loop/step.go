@@ -130,7 +130,7 @@ func (p *Partition) apply(ctx context.Context, j *job, e *events.Event) error {
 		p.Meter.Count(Ignored, string(e.Kind))
 		p.Logger.Info("event ignored", "job", j.id, "subjob", e.SubJob, "run", e.Run, "kind", string(e.Kind), "seq", e.Seq, "reason", effect.Reason)
 	}
-	p.facts.keep(e)
+	p.keep(j.id, e)
 	j.change(p.now)
 	return nil
 }
@@ -152,7 +152,7 @@ func (p *Partition) begin(j *job, e *events.Event) error {
 		}}
 	}
 	j.state = state
-	p.facts.keep(e)
+	p.keep(j.id, e)
 	j.trace = e.Trace
 	j.change(p.now)
 	return nil
