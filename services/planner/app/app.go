@@ -12,6 +12,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/host/trace"
 	"github.com/jobgraph/jobgraph/services/planner/internal/catalog"
 	"github.com/jobgraph/jobgraph/services/planner/internal/loop"
+	"github.com/jobgraph/jobgraph/services/planner/internal/past"
 	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
 	"github.com/jobgraph/jobgraph/services/planner/internal/wire"
 )
@@ -93,7 +94,7 @@ func loopSettings(p *host.Process, b *bus.Bus, cards *catalog.Catalog, s Setting
 		Names: b.Names(), Concurrency: p.Settings.Concurrency, ExpertWait: s.ExpertWait,
 		Options: plan.Options{DefaultExpert: s.DefaultExpert, Zone: zone, Schema: schema},
 		Owner:   "planner-" + uuid.NewString(), Read: readJSON, Journal: wire.Journal{Bus: b}, Desk: wire.Desk{Bus: b},
-		Log: wire.Log{Bus: b}, Blobs: wire.Blobs{Bus: b}, Catalog: cards, Meter: newMeter(p.Metrics), Logger: p.Log,
+		Log: wire.Log{Bus: b}, Blobs: wire.Blobs{Bus: b}, Catalog: cards, Past: past.OnBus(b), Meter: newMeter(p.Metrics), Logger: p.Log,
 	}
 	if set.Concurrency == 0 {
 		set.Concurrency = defaultConcurrency

@@ -33,6 +33,8 @@ type Settings struct {
 	Catalog Catalog
 	// Desk hands work to the experts that look around before planning.
 	Desk Desk
+	// Past tells what was said in a session before; nil where nobody keeps any.
+	Past Past
 	// Profiles are the rules of planning; Model is who is asked, nil without one; Read finds JSON in what a model wrote.
 	Profiles Profiles
 	Model    Model

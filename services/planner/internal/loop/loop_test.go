@@ -35,6 +35,7 @@ type world struct {
 	journal         []Entry
 	model           Model
 	desk            Desk
+	past            Past
 	looks           session.InvestigateRules
 	hears           func(Outcome) // Hears what is counted, nil for nobody.
 	loop            *Loop         // The one of the last run.
@@ -119,7 +120,7 @@ func (w *world) announce(id string) {
 // Find gives a profile that has no stage but those that cannot be left out.
 func (w *world) Find(name string) (session.Profile, string, error) {
 	p := session.Profile{
-		Name: "plain", Dialect: "native", Limits: session.Limits{Steps: 100, Rounds: 2, Repairs: 1, Reminders: 1},
+		Name: "plain", Dialect: "native", Limits: session.Limits{HistoryBytes: 1000, Steps: 100, Rounds: 2, Repairs: 1, Reminders: 1},
 		Stages: []session.Stage{session.StageReview}, Fallback: []session.Rung{session.RungEarlier},
 	}
 	if w.looks.When != "" {
@@ -132,7 +133,7 @@ func (w *world) Find(name string) (session.Profile, string, error) {
 }
 
 func (w *world) Render(prompt, locale string, v session.Vars) (session.Prompt, error) {
-	return session.Prompt{User: prompt + " in " + locale + v.Findings + v.Words}, nil
+	return session.Prompt{User: prompt + " in " + locale + v.Findings + v.Words + v.History}, nil
 }
 
 func (w *world) Decided(o Outcome) {
@@ -162,7 +163,7 @@ func (w *world) run(t *testing.T, during func(), deliveries ...Delivery) error {
 	if w.model != nil {
 		l.Model = w.model
 	}
-	l.Desk = w.desk
+	l.Desk, l.Past = w.desk, w.past
 	w.loop = l
 	work, kill := context.WithCancel(t.Context())
 	defer kill()

@@ -68,6 +68,9 @@ func (l *Loop) converse(work, intake context.Context, d *Delivery, w *events.Wor
 	if fault := t.know(raw); fault != nil {
 		return rejected(*fault), nil
 	}
+	if err := t.recollect(); err != nil {
+		return v, err
+	}
 	if err := t.gather(); err != nil {
 		return v, err
 	}

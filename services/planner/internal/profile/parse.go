@@ -50,6 +50,7 @@ func parse(f file) (Entry, []error) {
 				{"enough", r.word(&p.Plan.Enough, "step", "answer")},
 				{"inadequate", r.word(&p.Plan.Inadequate, "answer", "ask", "reject")},
 				{"search", r.flag(&p.Plan.Search)},
+				{"handoff", r.flag(&p.Plan.Handoff)},
 			})
 		}},
 		{"investigate", func(n *yaml.Node) { r.object(n, r.investigate(&p.Investigate)) }},

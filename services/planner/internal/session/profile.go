@@ -89,6 +89,8 @@ type PlanRules struct {
 	Inadequate string `json:"inadequate,omitempty"`
 	// Search makes sure that at least one step looks something up.
 	Search bool `json:"search,omitempty"`
+	// Handoff gives every step of a plan that a model wrote a session of its own, in the thread of the request.
+	Handoff bool `json:"handoff,omitempty"`
 }
 
 // InvestigateRules say who looks around before planning.

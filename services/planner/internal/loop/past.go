@@ -1,0 +1,30 @@
+package loop
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jobgraph/jobgraph/services/planner/internal/session"
+)
+
+// Past tells what was said in a session.
+type Past interface {
+	// Before gives the turns of a session, by its id, before a job, oldest first: the latest ones, at most so many bytes.
+	Before(ctx context.Context, id, job string, most int) ([]session.Turn, error)
+}
+
+// recollect reads the session so far, for whoever plans with a model. What was read becomes part of the beginning, which is
+// recorded before anybody is asked: every later run of this planning sees the same, whatever has been said since.
+func (t *talk) recollect() error {
+	s := &t.start
+	given := len(s.Request.Plan) > 0 || s.Request.Expert != ""
+	if t.loop.Past == nil || s.Request.Session == "" || !s.Model || given || t.w.ResumeOf > 0 {
+		return nil
+	}
+	turns, err := t.loop.Past.Before(t.ctx, s.Request.Session, t.w.Job, s.Profile.Limits.HistoryBytes)
+	if err != nil {
+		return fmt.Errorf("read the session so far: %w", err)
+	}
+	s.History = turns
+	return nil
+}
