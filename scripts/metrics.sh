@@ -9,10 +9,27 @@ for tool in promtool:prometheus curl:curl; do
 	}
 done
 
+# What has to be there once a model has planned a goal and reported of it, each behind jobgraph_.
+planned=(
+	planner_plans_total planner_drafts_total planner_enough_context_total planner_steps planner_rounds
+	planner_duration_seconds planner_results_total llm_requests_total llm_tokens_total llm_request_duration_seconds
+)
+
 . scripts/stack.sh
 go build -o bin/ ./services/planner ./services/scheduler ./services/expert-runner
 go build -o examples/bin/ ./examples/cmd/...
-start_stack --experts examples/inventory/experts
+cat >"$scratch/echo.md" <<'EXPERT'
+---
+name: Echo
+description: says done
+kind: command
+tags: [default]
+command: [sh, -c, 'cat >/dev/null; echo "\"done\""']
+---
+EXPERT
+start_stack --experts examples/inventory/experts --experts "$scratch/echo.md" --model fake
+# The planners below have no model, so this one is planned before they start.
+timeout "$limit" bin/jobgraph run --profile research --no-input -q 'Say what is done' >/dev/null
 places=("up $http")
 next=$((port + 2))
 for service in planner scheduler expert-runner; do
@@ -31,5 +48,13 @@ for place in "${places[@]}"; do
 		exit 1
 	}
 	promtool check metrics <"$scratch/$name.metrics"
+	if [ "$name" = up ]; then
+		for family in "${planned[@]}"; do
+			grep -q "^# TYPE jobgraph_$family " "$scratch/up.metrics" || {
+				echo "$name: no jobgraph_$family at $url/metrics after a goal was planned" >&2
+				exit 1
+			}
+		done
+	fi
 	echo "$name: $(grep -c '^# TYPE jobgraph_' "$scratch/$name.metrics") families of ours, promtool agrees"
 done

@@ -158,6 +158,15 @@ func TestAFamilyDeclaredTwiceIsOne(t *testing.T) {
 		t.Fatal("two families")
 	}
 	m.Histogram("jobgraph_subjob_duration_seconds", "Time.", nil, "expert").WithLabelValues("x").Observe(1)
+	families, err := m.Gatherer().Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		if f.GetName() == "jobgraph_subjob_duration_seconds" && len(f.GetMetric()[0].GetHistogram().GetBucket()) < 10 {
+			t.Errorf("a histogram without buckets of its own lacks the usual ones: %v", f)
+		}
+	}
 	for name, declare := range map[string]func(){
 		"id as label":  func() { m.Counter("jobgraph_x_total", "X.", "job_id") },
 		"foreign name": func() { m.Counter("x_total", "X.") },

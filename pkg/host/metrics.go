@@ -56,6 +56,9 @@ func (m *Metrics) Gauge(name, help string, labels ...string) *prometheus.GaugeVe
 // scrapers that ask.
 func (m *Metrics) Histogram(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
 	checkFamily(name, labels)
+	if buckets == nil {
+		buckets = prometheus.DefBuckets
+	}
 	return declare(m, prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name: name, Help: help, Buckets: buckets,
 		NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 100,

@@ -12,8 +12,8 @@ import (
 
 // meter feeds the metrics of the planner.
 type meter struct {
-	published, plans, faults, enough, drafts, results *prometheus.CounterVec
-	steps, rounds, took                               prometheus.Observer
+	published, plans, faults, enough, drafts, results, cache *prometheus.CounterVec
+	steps, rounds, took                                      prometheus.Observer
 }
 
 func newMeter(m *host.Metrics) *meter {
@@ -28,12 +28,20 @@ func newMeter(m *host.Metrics) *meter {
 			"Drafts of models: valid, faulty, unreadable (no plan in the text), failed (no text).", "result"),
 		results: m.Counter("jobgraph_planner_results_total",
 			"Results put into words, by author: model, stand_in, fixed; handed_on to the stand-in, failed.", "author"),
+		cache: m.Counter("jobgraph_planner_plan_cache_total",
+			"Graphs of requests that may reuse a plan: hit (one of an earlier job), miss (made anew).", "result"),
 		steps: m.Histogram("jobgraph_planner_steps", "SubJobs of a graph.",
 			[]float64{1, 2, 3, 5, 10, 20, 50, 100, 1000, 10000}).WithLabelValues(),
 		rounds: m.Histogram("jobgraph_planner_rounds", "How often a model planned anew until there was a graph.",
 			[]float64{1, 2, 3, 5, 10}).WithLabelValues(),
-		took: m.Histogram("jobgraph_planner_duration_seconds", "Time from taking planning work to its answer.", nil).WithLabelValues(),
+		took: m.Histogram("jobgraph_planner_duration_seconds", "Time from taking planning work to its answer.", latencies()).WithLabelValues(),
 	}
+}
+
+// latencies are buckets for what waits for models, in seconds: from those that answer at once to those that think for
+// minutes.
+func latencies() []float64 {
+	return []float64{0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 160, 320}
 }
 
 // Decided implements loop.Meter.
@@ -68,6 +76,9 @@ func (m *meter) Decided(o loop.Outcome) {
 	}
 	if o.EnoughContext != nil {
 		m.enough.WithLabelValues(strconv.FormatBool(*o.EnoughContext)).Inc()
+	}
+	if o.Cache != "" {
+		m.cache.WithLabelValues(o.Cache).Inc()
 	}
 	if o.Kind == events.KindGraphCreated {
 		m.steps.Observe(float64(o.Steps))

@@ -46,7 +46,7 @@ func newModelMeter(m *host.Metrics) *modelMeter {
 		requests: m.Counter("jobgraph_llm_requests_total", "Attempts to call a model, by what came of them.", "model", "outcome"),
 		tokens:   m.Counter("jobgraph_llm_tokens_total", "Tokens as billed; the types do not overlap.", "model", "type"),
 		cost:     m.Counter("jobgraph_llm_cost_usd_total", "What calls have cost, as far as it is known, in US dollars.", "model"),
-		took:     m.Histogram("jobgraph_llm_request_duration_seconds", "How long an attempt took, waits excluded.", nil, "model"),
+		took:     m.Histogram("jobgraph_llm_request_duration_seconds", "How long an attempt took, waits excluded.", latencies(), "model"),
 	}
 }
 

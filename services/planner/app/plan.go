@@ -66,3 +66,9 @@ func zone(name string) bool {
 	_, err := time.LoadLocation(name)
 	return err == nil
 }
+
+// Remark is a doubt about a valid plan, of one of the kinds sensible, executable, language, step_type.
+type Remark = plan.Remark
+
+// Quality looks at a valid plan as a careful reader would.
+func Quality(p *events.Plan) []Remark { return plan.Quality(p) }

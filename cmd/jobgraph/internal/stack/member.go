@@ -39,16 +39,13 @@ func (k *Stack) members() ([]member, error) {
 		}
 	}
 	r.Experts = append(r.Experts, k.settings.Experts...)
-	brought, err := k.model(&p)
-	if err != nil {
-		return nil, err
-	}
+	doer := k.model(&p)
 	return []member{
 		{name: "expert-runner", run: func(ctx context.Context, p *host.Process, b *bus.Bus) error {
 			return runner.Run(ctx, p, r, runner.Deps{Bus: b})
 		}},
 		{name: "planner", run: func(ctx context.Context, process *host.Process, b *bus.Bus) error {
-			return planner.Run(ctx, process, p, planner.Deps{Bus: b, Model: brought, ModelName: k.settings.Model})
+			return planner.Run(ctx, process, p, planner.Deps{Bus: b, Doer: doer})
 		}},
 		{name: "scheduler", run: func(ctx context.Context, p *host.Process, b *bus.Bus) error {
 			return scheduler.Run(ctx, p, s, scheduler.Deps{Bus: b})
@@ -56,16 +53,18 @@ func (k *Stack) members() ([]member, error) {
 	}, faults.Err()
 }
 
-// model gives the scripted model if that is wanted; another name goes into the planner's settings.
-func (k *Stack) model(p *planner.Settings) (llm.Client, error) {
+// model puts the model that is wanted into the planner's settings, and gives what answers in the place of a provider, if that
+// is the scripted one.
+func (k *Stack) model(p *planner.Settings) llm.Doer {
 	switch k.settings.Model {
 	case "":
-		return nil, nil
+		return nil
 	case FakeModel:
-		return llm.New(llm.Single("", "http://fake.invalid/v1", FakeModel), llm.Settings{Doer: llmtest.New(llmtest.Planner{})})
+		p.APIKey, p.BaseURL, p.Model = "", "http://fake.invalid/v1", FakeModel
+		return llmtest.New(llmtest.Planner{})
 	}
 	p.Model = k.settings.Model
-	return nil, nil
+	return nil
 }
 
 // parse fills one service's own settings as its own process would, without flags.

@@ -1,0 +1,103 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/history"
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/render"
+	"github.com/jobgraph/jobgraph/pkg/client"
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/graph"
+	planner "github.com/jobgraph/jobgraph/services/planner/app"
+)
+
+// planning is what planners have done for a job.
+type planning struct {
+	// Rounds counts how often a model planned anew, Drafts the plans that it wrote, repairs included.
+	Rounds int `json:"rounds"`
+	Drafts int `json:"drafts"`
+	// Spent is what all of it has cost, TookMS how many milliseconds others were waited for.
+	events.Spent
+	TookMS int64 `json:"took_ms"`
+	// Exchanges are the questions that were asked, Warnings what was changed in plans, Remarks doubts about them.
+	Exchanges []client.Exchange `json:"exchanges"`
+	Warnings  events.Faults     `json:"warnings,omitempty"`
+	Remarks   []planner.Remark  `json:"remarks,omitempty"`
+}
+
+// planned collects it from the journals and the log; nil when no planner had anything to ask or to say.
+func (a *app) planned(h *history.History, c *client.Client) *planning {
+	p := &planning{}
+	rounds := map[string]bool{}
+	for _, n := range h.Job.View().SubJobs {
+		if !plannedBy(n) || c == nil {
+			continue
+		}
+		list, err := c.Exchanges(a.soft, h.Job.ID, n.ID)
+		if err != nil {
+			a.note("what planning has asked cannot be read: %v", err)
+			return nil
+		}
+		for i := range list {
+			x := &list[i]
+			p.Tokens += x.Tokens
+			p.CostUSD += x.CostUSD
+			p.TookMS += x.TookMS
+			if strings.HasPrefix(x.Key, "draft/") {
+				p.Drafts++
+				rounds[fmt.Sprintf("%s/%d", n.ID, x.Run)] = true
+			}
+		}
+		p.Exchanges = append(p.Exchanges, list...)
+	}
+	p.Rounds = len(rounds)
+	for i := range h.Events {
+		if created, ok := h.Events[i].Data.(*events.GraphCreated); ok {
+			p.Warnings = append(p.Warnings, created.Warnings...)
+			if created.Plan != nil && p.Drafts > 0 {
+				p.Remarks = append(p.Remarks, planner.Quality(created.Plan)...)
+			}
+		}
+	}
+	if len(p.Exchanges)+len(p.Warnings) == 0 {
+		return nil
+	}
+	return p
+}
+
+// plannedBy reports whether a planner has worked for a node: it plans, finds words, or was split.
+func plannedBy(n *graph.SubJobState) bool {
+	return n.ID == events.PlanID || n.ID == events.FinalID || n.Mode == events.WorkSplit || len(n.ReplacedBy) > 0
+}
+
+// write shows it to people, a line for each question.
+func (p *planning) write(b *strings.Builder) {
+	fmt.Fprintf(b, "planning   %s, %s, %s", count(p.Rounds, "round"), count(p.Drafts, "draft"), count(int(p.Tokens), "token"))
+	if p.CostUSD > 0 {
+		fmt.Fprintf(b, ", %.4f USD", p.CostUSD)
+	}
+	fmt.Fprintf(b, ", waited %s\n", render.Span(time.Duration(p.TookMS)*time.Millisecond))
+	for _, x := range p.Exchanges {
+		who := x.Model
+		if who == "" {
+			who = x.Kind
+		}
+		line := fmt.Sprintf("  %s/%d %s: %s by %s, %s, %s", x.SubJob, x.Run, x.Key, x.Outcome, who, count(int(x.Tokens), "token"), render.Span(time.Duration(x.TookMS)*time.Millisecond))
+		b.WriteString(render.Clean(line) + "\n")
+	}
+	for i := range p.Warnings {
+		b.WriteString("  warning: " + render.Clean(p.Warnings[i].Error()) + "\n")
+	}
+	for _, r := range p.Remarks {
+		b.WriteString(render.Clean(strings.TrimSpace(fmt.Sprintf("  doubt (%s): %s %s", r.Kind, r.SubJob, r.Message))) + "\n")
+	}
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
