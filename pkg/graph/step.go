@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
@@ -103,6 +104,8 @@ func (j *Job) apply(e *events.Event) Effect {
 func (j *Job) run(e *events.Event) (*node, Effect) {
 	n := j.find(e.SubJob)
 	switch {
+	case n == nil && strings.HasPrefix(e.SubJob, events.PlanID+"~"):
+		return nil, ignored("%s was asked before planning: the planner reads what it says", e.SubJob)
 	case n == nil:
 		return nil, ignored("no SubJob %q", e.SubJob)
 	case e.Run > n.Run:

@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -45,4 +46,17 @@ func TestWhatIsStatedOfAStepCountsOnceAndOnlyInItsTurn(t *testing.T) {
 	ignored("stop of a stopped job", g.tell(events.KindStopRequested, "", 0, "", &events.StopRequested{Reason: "again"}))
 	ended("c", events.Success)
 	g.wantNodes(map[string]events.Status{"a": events.Finished, "b": events.Stopped, "c": events.Stopped})
+}
+
+func TestAnInquiryBeforePlanningIsThePlannersAndNobodyElses(t *testing.T) {
+	g := start(t, nil)
+	why := g.job.Why(events.PlanID)
+	if len(why) == 0 || !strings.Contains(why[0].Message, "waits for a planner, or one is at it") {
+		t.Errorf("%+v", why)
+	}
+	e := g.tell(events.KindSubJobReported, "~plan~1~investigate-1-1", 1, "", &events.SubJobReported{Outcome: events.Success, Spent: events.Spent{Tokens: 9}})
+	if e.Verdict != Ignored || !strings.Contains(e.Reason, "asked before planning") || g.job.State.Cost.Tokens != 0 {
+		t.Errorf("%+v, %d tokens", e, g.job.State.Cost.Tokens)
+	}
+	g.wantOpen("~plan/1")
 }

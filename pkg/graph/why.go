@@ -77,6 +77,9 @@ func (j *Job) blocker(n *node) Blocker {
 		}
 	case n.Open && n.Status == events.Running:
 		b.Code, b.Message = "running", fmt.Sprintf("run %d is being worked on since %s", n.Run, stamp(n.Started))
+	case n.Open && planningMode(n.Mode):
+		b.Code, b.Message = "work", fmt.Sprintf("planning run %d waits for a planner, or one is at it: the log tells its stages", n.Run)
+		b.Unblock = "a running planner; jobgraph events " + j.State.ID
 	case n.Open:
 		b.Code, b.Message = "work", fmt.Sprintf("run %d is in the queue of pool %s for expert %s", n.Run, n.pool(), n.expert())
 		b.Unblock = "a runner that serves pool " + n.pool() + " and has a free place"

@@ -31,10 +31,12 @@ const (
 // errLate means that an investigation took as long as it may.
 var errLate = errors.New("the investigation took too long")
 
-// inquiry is one expert that is asked before planning.
+// inquiry is one expert that is asked before planning, and what came of it.
 type inquiry struct {
-	card *events.Card
-	work events.Work
+	card   *events.Card
+	work   events.Work
+	report *events.SubJobReported
+	err    error
 }
 
 // investigate asks experts as SubJobs ask them: work on the bus, a report on the log. The work is outside of the graph, which
@@ -64,25 +66,38 @@ func (t *talk) investigate(c *session.Command) (session.Fact, error) {
 			return fact, t.withdrawn(list, cause(ctx, fmt.Errorf("ask %s: %w", list[i].card.ID, err)))
 		}
 	}
+	t.wait(waiting, list)
 	for i := range list {
 		q := &list[i]
-		report, err := t.loop.Desk.Report(waiting, q.work.ReportSubject)
-		if err == nil {
-			err = t.hear(waiting, &fact, q, report)
-		}
-		switch err = cause(waiting, err); {
-		case err == nil:
-		case errors.Is(err, errLate):
+		switch {
+		case q.err == nil:
+			q.err = cause(ctx, t.hear(ctx, &fact, q))
+		case errors.Is(q.err, errLate):
 			t.close(list[i:i+1], errLate.Error())
 			fact.Faults = append(fact.Faults, failed(q, events.CodeTimeout, fmt.Sprintf("no answer within %s", c.Look.Limit.Std())))
-		default:
-			return fact, t.withdrawn(list, err)
+			q.err = nil
+		}
+		if q.err != nil {
+			return fact, t.withdrawn(list, q.err)
 		}
 	}
 	if len(fact.Findings) > 0 {
 		fact.Kind, fact.Class = session.Found, ""
 	}
 	return fact, nil
+}
+
+// wait hears all of them side by side: who is late takes nothing from the others.
+func (t *talk) wait(ctx context.Context, list []inquiry) {
+	var all sync.WaitGroup
+	for i := range list {
+		q := &list[i]
+		all.Go(func() { // Ends with the report, at the latest with ctx.
+			q.report, q.err = t.loop.Desk.Report(ctx, q.work.ReportSubject)
+			q.err = cause(ctx, q.err)
+		})
+	}
+	all.Wait()
 }
 
 // cause puts the reason for which a context ended in the place of an error that it brought about.
@@ -174,7 +189,8 @@ func (t *talk) letter(w *events.Work) events.Message {
 }
 
 // hear adds what an expert reported.
-func (t *talk) hear(ctx context.Context, fact *session.Fact, q *inquiry, r *events.SubJobReported) error {
+func (t *talk) hear(ctx context.Context, fact *session.Fact, q *inquiry) error {
+	r := q.report
 	fact.Tokens += r.Tokens
 	fact.CostUSD += r.CostUSD
 	if r.Outcome != events.Success {
