@@ -91,7 +91,7 @@ func (p *planning) write(b *strings.Builder) {
 		b.WriteString("  warning: " + render.Clean(p.Warnings[i].Error()) + "\n")
 	}
 	for _, r := range p.Remarks {
-		b.WriteString(render.Clean(strings.TrimSpace(fmt.Sprintf("  doubt (%s): %s %s", r.Kind, r.SubJob, r.Message))) + "\n")
+		b.WriteString("  doubt (" + r.Kind + "): " + render.Clean(strings.TrimSpace(r.SubJob+" "+r.Message)) + "\n")
 	}
 }
 
