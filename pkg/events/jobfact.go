@@ -60,7 +60,7 @@ type GraphCreated struct {
 	PlanVersion int    `json:"plan_version,omitempty"` // PlanVersion is the version of the graph that the planner read.
 	Plan        *Plan  `json:"plan,omitempty"`         // Plan is the graph; the reader fills it in from PlanRef when it went by reference.
 	PlanRef     *Ref   `json:"plan_ref,omitempty"`     // PlanRef names the plan's blob.
-	Finalize    string `json:"finalize,omitempty"`     // Finalize has the planner put the result into words: "summary" or "report", with ":<id>" of the expert that stands in for its model.
+	Finalize    string `json:"finalize,omitempty"`     // Finalize is "none", or how the planner puts the result into words: "summary" or "report", with ":<id>" of the expert that stands in for its model.
 	// FinalPool and FinalPure address the expert of "finalize".
 	FinalPool string `json:"final_pool,omitempty"`
 	FinalPure bool   `json:"final_pure,omitempty"`

@@ -178,7 +178,7 @@ func (j *Job) resultInputs() []Input {
 	if f := j.find(events.FinalID); f != nil && f.ResultSeq != 0 && f.Status.Terminal() && j.Status == events.Finished {
 		return []Input{{SubJob: f.ID, Run: f.ResultRun, Seq: f.ResultSeq}}
 	}
-	if j.Rules.Finalize == "none" {
+	if j.finale() == "none" {
 		return nil
 	}
 	var inputs []Input

@@ -583,6 +583,16 @@ func TestAJobThatIsDoneDoesNotFailForWhatItsWordsCost(t *testing.T) {
 	g.wantStatus(events.Finished)
 }
 
+func TestAPlannerMaySayThatThereIsNoResult(t *testing.T) {
+	g := start(t, func(r *events.Rules) { r.Version, r.Finalize = wordsSince, "tails" })
+	g.tell(events.KindGraphCreated, "~plan", g.take("~plan"), "", &events.GraphCreated{Finalize: "none", Plan: &events.Plan{SubJobs: []events.SubJob{sub("a")}}})
+	g.succeed("a")
+	g.wantStatus(events.Finished)
+	if in := g.job.resultInputs(); in != nil {
+		t.Errorf("the result is %+v", in)
+	}
+}
+
 func TestOlderRulesKnowNoWords(t *testing.T) {
 	g := start(t, func(r *events.Rules) { r.Version = wordsSince - 1 })
 	g.tell(events.KindGraphCreated, "~plan", g.take("~plan"), "", &events.GraphCreated{Finalize: "summary", Plan: &events.Plan{SubJobs: []events.SubJob{sub("a")}}})

@@ -157,6 +157,12 @@ func TestEachProfileEndsAsItsAncestorDoes(t *testing.T) {
 			t.Errorf("%s: %q by %v", name, e.Finalize, e.Final)
 		}
 	}
+	none := open(t, "graph", "g", func(s *session.Start) {
+		s.Words, s.Profile.Finalize, s.Request.Plan = true, "none", json.RawMessage(`{"subjobs":[{"id":"a","goal":"look","expert":"analyst"}]}`)
+	})
+	if e := none.ends(events.KindGraphCreated); e.Finalize != "none" || e.Final != nil {
+		t.Errorf("%q by %v", e.Finalize, e.Final)
+	}
 	old := open(t, "research", "g", func(s *session.Start) {
 		s.Request.Plan = json.RawMessage(`{"subjobs":[{"id":"a","goal":"look","expert":"analyst"}]}`)
 	})

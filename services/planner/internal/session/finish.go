@@ -27,13 +27,19 @@ const (
 	materialBytes = 32 << 10
 )
 
-// finalize is how the result of a plan in hand is made, when it is put into words: as the request says, else the profile.
+// finalize is what a plan in hand has to say of how its result is made: that it is put into words, as the request says, else
+// the profile, or that the profile wants none. The rest is in the rules of the job.
 func (s *Session) finalize() string {
 	form := s.start.Request.Finalize
 	if form == "" {
 		form = s.start.Profile.Finalize
 	}
-	if !s.start.Words || form != finish.Summary && form != finish.Report {
+	switch {
+	case !s.start.Words:
+		return ""
+	case form == "none" && s.start.Request.Finalize == "":
+		return form
+	case form != finish.Summary && form != finish.Report:
 		return ""
 	}
 	if s.state.Final != nil {
@@ -44,7 +50,7 @@ func (s *Session) finalize() string {
 
 // standIn finds who writes where the model cannot.
 func (s *Session) standIn() {
-	if s.finalize() != "" && s.state.Final == nil {
+	if form := s.finalize(); form != "" && form != "none" && s.state.Final == nil {
 		s.state.Final = plan.StandIn(s.state.Cards, s.start.DefaultExpert)
 	}
 }
