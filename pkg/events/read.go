@@ -399,6 +399,8 @@ func (r *Request) scanRare(key string, s *plainjson.Scanner) bool {
 		return s.Value(&r.AutoAccept)
 	case "investigate":
 		return s.Value(&r.Investigate)
+	case "plan_cache":
+		return s.Value(&r.PlanCache)
 	case "report_style":
 		return s.Text(&r.ReportStyle)
 	case "models":

@@ -28,6 +28,7 @@ type Request struct {
 	Priority      int                        `json:"priority,omitempty"`       // Priority orders work of different jobs, higher first, 0 by default.
 	AutoAccept    *bool                      `json:"auto_accept,omitempty"`    // AutoAccept runs the plan without a person's review; true by default.
 	Investigate   *bool                      `json:"investigate,omitempty"`    // Investigate asks for background investigation before planning.
+	PlanCache     *bool                      `json:"plan_cache,omitempty"`     // PlanCache takes a plan made before for the same request and experts; the profile's rule when nil.
 	ReportStyle   string                     `json:"report_style,omitempty"`   // ReportStyle is the style of the final report.
 	Models        map[string]string          `json:"models,omitempty"`         // Models maps a role ("planner", "expert", "report") to a configured model.
 	Evaluator     *bool                      `json:"evaluator,omitempty"`      // Evaluator asks for an evaluation of each result.
@@ -119,7 +120,7 @@ func (r *Request) fields() map[string]any {
 		"goal": &r.Goal, "id": &r.ID, "context": &r.Context, "session": &r.Session, "thread": &r.Thread, "user": &r.User,
 		"locale": &r.Locale, "profile": &r.Profile, "expert": &r.Expert, "plan": &r.Plan, "plan_ref": &r.PlanRef,
 		"inputs": &r.Inputs, "inputs_ref": &r.InputsRef, "attachments": &r.Attachments, "labels": &r.Labels,
-		"priority": &r.Priority, "auto_accept": &r.AutoAccept, "investigate": &r.Investigate,
+		"priority": &r.Priority, "auto_accept": &r.AutoAccept, "investigate": &r.Investigate, "plan_cache": &r.PlanCache,
 		"report_style": &r.ReportStyle, "models": &r.Models, "evaluator": &r.Evaluator, "limits": &r.Limits,
 		"limits.max_steps": &r.Limits.MaxSteps, "limits.max_plan_rounds": &r.Limits.MaxPlanRounds,
 		"failure_policy": &r.FailurePolicy, "schedule": &r.Schedule, "finalize": &r.Finalize,

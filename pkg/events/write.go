@@ -253,6 +253,7 @@ func (r *Request) write(w *plainjson.Writer) {
 	w.Int("priority", int64(r.Priority))
 	w.Some("auto_accept", r.AutoAccept != nil, r.AutoAccept)
 	w.Some("investigate", r.Investigate != nil, r.Investigate)
+	w.Some("plan_cache", r.PlanCache != nil, r.PlanCache)
 	w.Text("report_style", r.ReportStyle)
 	w.Some("models", len(r.Models) > 0, r.Models)
 	w.Some("evaluator", r.Evaluator != nil, r.Evaluator)

@@ -93,7 +93,7 @@ func loopSettings(p *host.Process, b *bus.Bus, cards *catalog.Catalog, s Setting
 	set := loop.Settings{
 		Names: b.Names(), Concurrency: p.Settings.Concurrency, ExpertWait: s.ExpertWait,
 		Options: plan.Options{DefaultExpert: s.DefaultExpert, Zone: zone, Schema: schema},
-		Owner:   "planner-" + uuid.NewString(), Read: readJSON, Journal: wire.Journal{Bus: b}, Desk: wire.Desk{Bus: b},
+		Owner:   "planner-" + uuid.NewString(), Read: readJSON, Journal: wire.Journal{Bus: b}, Desk: wire.Desk{Bus: b}, Cache: wire.Cache{Bus: b},
 		Log: wire.Log{Bus: b}, Blobs: wire.Blobs{Bus: b}, Catalog: cards, Past: past.OnBus(b), Meter: newMeter(p.Metrics), Logger: p.Log,
 	}
 	if set.Concurrency == 0 {

@@ -23,12 +23,14 @@ const maxFile = 256 << 20
 type asked struct {
 	file, plan, expert, profile, id, session, user, model string
 	inputs, labels                                        []string
+	cached                                                bool
 }
 
 func (q *asked) declare(c *cobra.Command) {
 	f := c.Flags()
 	f.StringVarP(&q.file, "file", "f", "", "job file, JSON or YAML; - reads standard input")
 	f.StringVar(&q.plan, "plan", "", "plan file in any dialect, or draft:NAME for one that is kept")
+	f.BoolVar(&q.cached, "plan-cache", false, "take the plan that was made for the same request and experts before, if there is one")
 	f.StringVar(&q.expert, "expert", "", "skip planning: the whole goal for this expert")
 	f.StringVar(&q.profile, "profile", "", "the planner's profile")
 	f.StringVar(&q.model, "model", "", "the model that plans; an embedded run also knows fake, a scripted one that costs nothing")
@@ -68,6 +70,9 @@ func (a *app) request(q *asked, words []string) (events.Request, error) {
 			return r, err
 		}
 		r.Plan = plan
+	}
+	if q.cached {
+		r.PlanCache = &q.cached
 	}
 	if err := q.addInputs(&r); err != nil {
 		return r, err

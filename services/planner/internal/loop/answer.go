@@ -38,7 +38,7 @@ func (l *Loop) answer(work, intake context.Context, d *Delivery, w *events.Work,
 // fact makes the event of a verdict.
 func (l *Loop) fact(ctx context.Context, w *events.Work, v verdict) (events.Event, Outcome, error) {
 	e := events.Event{Job: w.Job, SubJob: w.SubJob, Run: w.Run, Source: source}
-	o := Outcome{Drafts: v.drafts}
+	o := Outcome{Drafts: v.drafts, Cache: v.cache}
 	var err error
 	if w.SubJob == events.FinalID && v.end != nil {
 		v.end = reported(v.end)

@@ -35,6 +35,8 @@ type Settings struct {
 	Desk Desk
 	// Past tells what was said in a session before; nil where nobody keeps any.
 	Past Past
+	// Cache keeps plans for requests that come again; nil for none.
+	Cache Cache
 	// Profiles are the rules of planning; Model is who is asked, nil without one; Read finds JSON in what a model wrote.
 	Profiles Profiles
 	Model    Model

@@ -135,6 +135,8 @@ type Outcome struct {
 	Drafts        session.Drafts
 	// Remarks are doubts about a plan that a model wrote, by kind.
 	Remarks []string
+	// Cache is CacheHit or CacheMiss for a graph that could have been one of an earlier job, else empty.
+	Cache string
 	// Author is who put a result into words, for work that does so.
 	Author session.Author
 	// EnoughContext is what the plan says of itself, if it does.

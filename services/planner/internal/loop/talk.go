@@ -43,6 +43,7 @@ type verdict struct {
 	// spent is what this run has cost, drafts what all drafts of the session were worth.
 	spent  events.Spent
 	drafts session.Drafts
+	cache  string // CacheHit, CacheMiss, or empty where no plan is reused.
 }
 
 // converse plans. raw is the request's plan, resolved when it went by reference.
@@ -74,7 +75,11 @@ func (l *Loop) converse(work, intake context.Context, d *Delivery, w *events.Wor
 	if err := t.gather(); err != nil {
 		return v, err
 	}
+	t.reuse()
 	v, err = t.run()
+	if err == nil {
+		t.cached(&v)
+	}
 	if cause := context.Cause(t.ctx); err != nil && cause != nil {
 		err = cause
 	}

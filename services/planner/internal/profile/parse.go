@@ -37,6 +37,7 @@ func parse(f file) (Entry, []error) {
 		{"stages", func(n *yaml.Node) { p.Stages = words(r, n, session.Optional()) }},
 		{"dialect", func(n *yaml.Node) { p.Dialect = string(one(r, n, plan.Dialects())) }},
 		{"prompts", r.texts(&p.Prompts)},
+		{"cache", r.duration(&p.Cache)},
 		{"limits", func(n *yaml.Node) { r.object(n, r.limits(&p.Limits)) }},
 		{"triage", func(n *yaml.Node) {
 			r.object(n, []field{{"unreadable", r.word(&p.Triage.Unreadable, "plan", "answer", "guidance")}})

@@ -22,6 +22,8 @@ func (s *Session) begin() On {
 		d := plan.Decide(s.work(), nil, s.state.Cards, s.options())
 		s.state.Faults = d.Faults
 		return OnMissing
+	case s.reuse():
+		return OnReused
 	case s.start.Mode == events.WorkPlan:
 		return OnWhole
 	}

@@ -78,6 +78,10 @@ type Ending struct {
 	Finalize string       `json:"finalize,omitempty"`
 	Plan     *events.Plan `json:"plan,omitempty"`
 	Final    *events.Card `json:"final,omitempty"`
+	// Keep is the plan to be kept for the next request with the same ReuseKey, nil for none; Reused is true for a plan that
+	// was.
+	Keep   *events.Plan `json:"keep,omitempty"`
+	Reused bool         `json:"reused,omitempty"`
 	// Answer is what the person is told instead of a graph.
 	Answer string `json:"answer,omitempty"`
 	// Faults is everything that is wrong, and Raw the model's last text, to be kept for diagnosis.

@@ -21,6 +21,7 @@ func (s *Session) enterEnd() On {
 	case s.state.Plan != nil:
 		e.Finalize = s.finalize()
 		e.Kind, e.Plan, e.Final, e.Warnings = events.KindGraphCreated, s.handOff(s.state.Plan), s.state.Final, append(slices.Clone(s.state.Notes), s.state.Warnings...)
+		e.Keep, e.Reused = s.reusable(), s.state.Reused
 		if s.state.Counts.Draft > 0 {
 			e.Remarks = plan.Quality(s.state.Plan)
 		}

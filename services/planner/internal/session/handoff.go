@@ -9,7 +9,7 @@ import (
 // handOff gives every step of a plan that a model wrote a session of its own, where the profile says so. Whoever names an
 // expert himself speaks to that one, in his own session.
 func (s *Session) handOff(p *events.Plan) *events.Plan {
-	if !s.start.Profile.Plan.Handoff || s.state.Counts.Draft == 0 {
+	if !s.start.Profile.Plan.Handoff || s.state.Counts.Draft == 0 && !s.state.Reused {
 		return p
 	}
 	handed := *p

@@ -21,6 +21,9 @@ type Profile struct {
 	// Locale is taken when neither request nor text tells another; Finalize where the request says nothing.
 	Locale   string `json:"locale,omitempty"`
 	Finalize string `json:"finalize,omitempty"`
+	// Cache is how long a plan serves the next request that is the same, where the request does not say otherwise; 0 plans
+	// every request anew.
+	Cache events.Duration `json:"cache,omitempty"`
 	// Limits bound the loops.
 	Limits Limits `json:"limits"`
 	// Triage, Review, Schedule and Plan are the rules of those stages.

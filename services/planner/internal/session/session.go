@@ -80,6 +80,8 @@ type State struct {
 	Plan     *events.Plan  `json:"plan,omitempty"`
 	Warnings events.Faults `json:"warnings,omitempty"`
 	Fallback Rung          `json:"fallback,omitempty"`
+	// Reused is true for a plan that was made for an earlier job.
+	Reused bool `json:"reused,omitempty"`
 	// Confirmed is true once the person has confirmed what recurs; Final is the expert that makes the result.
 	Confirmed bool         `json:"confirmed,omitempty"`
 	Final     *events.Card `json:"final,omitempty"`

@@ -44,6 +44,8 @@ type Start struct {
 	// often a plan is drafted; 0 takes the request's, else the profile's.
 	MaxSteps  int `json:"max_steps,omitempty"`
 	MaxRounds int `json:"max_rounds,omitempty"`
+	// Reused is the plan that was made before for the same ReuseKey; nil when there is none.
+	Reused *Reused `json:"reused,omitempty"`
 	// DefaultExpert takes the steps that name nobody.
 	DefaultExpert string `json:"default_expert,omitempty"`
 }

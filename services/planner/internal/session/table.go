@@ -32,6 +32,7 @@ type On string
 const (
 	OnGiven        On = "given"        // The request brings a plan or names its expert.
 	OnWhole        On = "whole"        // A whole job is to be planned.
+	OnReused       On = "reused"       // The same was planned before.
 	OnPart         On = "part"         // A SubJob is to be split, or a remainder planned again.
 	OnDone         On = "done"         // The plan was carried out.
 	OnMissing      On = "missing"      // What planning needs is not there: no model, no request.
@@ -72,6 +73,7 @@ func Transitions() []Transition { return table }
 var table = []Transition{
 	{StageBegin, OnGiven, StageGiven, "The request brings a plan or names an expert: no model is needed."},
 	{StageBegin, OnWhole, StageTriage, "A sentence is to become a plan."},
+	{StageBegin, OnReused, StageConfirm, "The same request was planned before, for the same experts."},
 	{StageBegin, OnPart, StageDraft, "A SubJob is split or a remainder planned again: what is wanted is known."},
 	{StageBegin, OnDone, StageFinish, "The plan was carried out: its result is put into words."},
 	{StageBegin, OnMissing, StageEnd, "There is no model, or no request: said at once, with what would help."},

@@ -1,0 +1,41 @@
+package endtoend
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/jobgraph/jobgraph/pkg/client"
+	"github.com/jobgraph/jobgraph/pkg/events"
+	planner "github.com/jobgraph/jobgraph/services/planner/app"
+)
+
+// proves O-T1
+// proves O3
+func TestOT1TwoStepsAreShownCompletedOnceTheyAre(t *testing.T) {
+	virtual(t, func(s *system) {
+		s.model = &voice{says: "One to five."}
+		s.startAll()
+		s.submit(twoSteps("two", "steps"))
+		if got := s.words("two"); !strings.HasSuffix(got, "Plan completed:\n\nOne to five.") {
+			t.Errorf("%q", got)
+		}
+		var log []events.Event
+		for e, err := range client.New(s.bus).Events(t.Context(), "two", 0) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			log = append(log, e)
+		}
+		text, err := planner.PlanText(log)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(text, "Progress: 2/2 steps completed (100.0%)\n") || strings.Count(text, "[✓]") != 2 {
+			t.Error(text)
+		}
+		answer, err := client.New(s.bus).Plan(t.Context(), client.PlanOperation{Command: "get", PlanID: "two"})
+		if err != nil || answer.Text != text || answer.Status != events.Finished {
+			t.Error(answer, err)
+		}
+	})
+}
