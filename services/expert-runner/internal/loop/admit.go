@@ -38,10 +38,10 @@ func (r *run) admit() (ending *task.Ending, ok bool) {
 }
 
 // wanted holds a message that is old, or that came before, against the job's saved state: the broker's own memory of
-// repeats does not reach so far.
+// repeats does not reach so far. So is an inquiry, which the scheduler takes out of no queue.
 func (r *run) wanted() bool {
 	age := time.Since(r.delivery.Stored)
-	if r.delivery.Count <= 1 && age < task.DedupeWindow {
+	if _, inquiry := r.Inquiry(); r.delivery.Count <= 1 && age < task.DedupeWindow && !inquiry {
 		return true
 	}
 	state, err := r.loop.States.State(r.ctx, r.Job)

@@ -26,15 +26,22 @@ type standing struct {
 // message. The move is Claim to go on, Drop for work that nobody wants any more, or Wait when the state is behind the
 // work: work is published before the state that owes it is saved.
 func Open(o *Order, state []byte, age time.Duration) (Move, string) {
+	run, inquiry := o.Inquiry()
 	if state == nil {
-		if age < DedupeWindow {
-			return Wait, "the job's state is not saved yet"
+		switch {
+		case age >= DedupeWindow:
+			return Drop, "the job is gone"
+		case inquiry:
+			return Claim, ""
 		}
-		return Drop, "the job is gone"
+		return Wait, "the job's state is not saved yet"
 	}
 	var s standing
 	if json.Unmarshal(state, &s) != nil {
 		return Claim, "the job's state is not for this version"
+	}
+	if inquiry {
+		return s.asks(run, age)
 	}
 	ended := s.Status.Terminal()
 	if ended && age >= DedupeWindow {
@@ -61,5 +68,24 @@ func Open(o *Order, state []byte, age time.Duration) (Move, string) {
 		return Wait, "the job is " + string(s.Status) + ", or its state is behind the work"
 	}
 	// Planning, finalising, or a state in several keys: the fence in the journal decides.
+	return Claim, ""
+}
+
+// asks says whether the planning run that has asked is still the one: after a stop nobody waits for the answer, and a later
+// run asks anew.
+func (s *standing) asks(run int, age time.Duration) (Move, string) {
+	ended := s.Status.Terminal()
+	for i := range s.SubJobs {
+		line := &s.SubJobs[i]
+		if line.ID == events.PlanID && (line.Run > run || line.Run == run && (ended || !line.Open)) {
+			return Drop, "the planning run that asked is over"
+		}
+	}
+	switch {
+	case ended && age >= DedupeWindow:
+		return Drop, "the job is " + string(s.Status)
+	case ended:
+		return Wait, "the job is " + string(s.Status) + ", or its state is behind the work"
+	}
 	return Claim, ""
 }

@@ -90,3 +90,12 @@ func (o *Order) settle() {
 
 // ID is "<job>/<subjob>/<run>", the identity of the run and of its report.
 func (o *Order) ID() string { return o.Job + "/" + o.SubJob + "/" + strconv.Itoa(o.Run) }
+
+// Inquiry is true for work outside of the graph: something that a planning run wants to know before it plans. run is that
+// planning run. The state knows nothing of such work, only of who has asked.
+func (o *Order) Inquiry() (run int, ok bool) {
+	rest, ok := strings.CutPrefix(o.SubJob, events.PlanID+"~")
+	number, _, found := strings.Cut(rest, "~")
+	run, err := strconv.Atoi(number)
+	return run, ok && found && err == nil
+}
