@@ -10,6 +10,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/host"
 	"github.com/jobgraph/jobgraph/pkg/host/trace"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/alarm"
+	"github.com/jobgraph/jobgraph/services/scheduler/internal/conversation"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/intake"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/loop"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/store"
@@ -24,6 +25,7 @@ type scheduler struct {
 	process  *host.Process
 	bus      *bus.Bus
 	store    *store.Store
+	sessions *conversation.Book
 	meter    *meter
 	admitter *intake.Admitter
 	trace    trace.Start
@@ -48,7 +50,8 @@ func Run(ctx context.Context, p *host.Process, s Settings, d Deps) error {
 	}
 	r := &scheduler{Settings: s, Deps: d, process: p, bus: b, store: store.OnBus(b), meter: newMeter(p.Metrics), trace: trace.Open(p)}
 	r.admitter = intake.NewAdmitter(b.Names(), countingLog{b, r.meter}, b, s.rules())
-	r.admitter.Trace = r.trace
+	r.sessions = conversation.OnBus(b)
+	r.admitter.Trace, r.admitter.Sessions = r.trace, r.sessions
 	r.gate = intake.NewGate(func(ctx context.Context) (bus.StreamFacts, error) { return b.StreamInfo(ctx, b.Names().Log) },
 		uint64(s.IntakeHighWater)<<20, float64(s.IntakeFull)/100)
 	defer b.OnReconnect(r.store.Refresh)()
@@ -99,7 +102,7 @@ func (r *scheduler) partition(name string, spec bus.ConsumerSpec) host.Member {
 		}
 		ports := wire.New(r.bus)
 		part := loop.New(settings, loop.Ports{
-			Publisher: ports, Log: ports, Sweeper: ports, States: r.store, Journals: ports,
+			Publisher: ports, Log: ports, Sweeper: ports, States: conversation.States{States: r.store, Book: r.sessions}, Journals: ports,
 			Alarms: alarm.New(r.bus), Blobs: ports, Meter: r.meter,
 		})
 		feed := wire.NewFeed(r.bus, spec, r.process.Log)
@@ -147,6 +150,7 @@ func (r *scheduler) intake(work context.Context) host.Member {
 func (r *scheduler) api() host.Member {
 	return host.Member{Name: "api", Run: func(ctx context.Context, ready func()) error {
 		v := view.New(r.bus, r.store, r.admitter, r.gate, r.process.Log)
+		v.Sessions = r.sessions
 		stop, err := r.bus.Serve("jobgraph-scheduler", r.process.Build.Version, v.Endpoints())
 		if err != nil {
 			return err

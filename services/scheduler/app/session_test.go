@@ -161,10 +161,16 @@ func TestSessionsAreListedShownRenamedStoppedAndDeleted(t *testing.T) {
 			verb, body string
 			want       events.Code
 		}{
-			{"sessions.show", `{"id":"nobody"}`, events.CodeNotFound}, {"sessions.show", `{}`, events.CodeMissing}, {"sessions.show", `{"id":"s2","before":"x"}`, events.CodeNotFound},
-			{"sessions.rename", `{"id":"nobody","title":"x"}`, events.CodeNotFound}, {"sessions.rename", `{"id":"s2","title":" "}`, events.CodeMissing},
-			{"sessions.stop", `nobody`, events.CodeNotFound}, {"sessions.delete", `nobody`, events.CodeNotFound}, {"sessions.list", `[1]`, events.CodeMalformed},
-			{"submit", `{"goal":"g","session":"s2","user":"ann"}`, events.CodeNotPermitted}, {"submit", `{"goal":"g","session":"s2"}`, events.CodeNotPermitted},
+			{"sessions.show", `{"id":"nobody"}`, events.CodeNotFound},
+			{"sessions.show", `{}`, events.CodeMissing},
+			{"sessions.show", `{"id":"s2","before":"x"}`, events.CodeNotFound},
+			{"sessions.rename", `{"id":"nobody","title":"x"}`, events.CodeNotFound},
+			{"sessions.rename", `{"id":"s2","title":" "}`, events.CodeMissing},
+			{"sessions.stop", `nobody`, events.CodeNotFound},
+			{"sessions.delete", `nobody`, events.CodeNotFound},
+			{"sessions.list", `[1]`, events.CodeMalformed},
+			{"submit", `{"goal":"g","session":"s2","user":"ann"}`, events.CodeNotPermitted},
+			{"submit", `{"goal":"g","session":"s2"}`, events.CodeNotPermitted},
 		} {
 			if answer, fault := w.ask(bad.verb, bad.body); fault == nil || fault.Code != bad.want {
 				t.Errorf("%s %s: %s, %v", bad.verb, bad.body, answer, fault)

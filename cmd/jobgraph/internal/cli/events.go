@@ -161,6 +161,8 @@ func summary(e events.Event) string {
 		return string(d.Action) + " " + string(d.Answer)
 	case *events.JobMoved:
 		return string(d.Status) + " " + d.Reason
+	case *events.SessionMoved:
+		return d.Session + " " + string(d.Status)
 	case *events.JobEnded:
 		return string(d.Status) + " " + d.Reason
 	case *events.JobAdvanced:

@@ -21,9 +21,9 @@ const maxFile = 256 << 20
 
 // asked are the flags that make a request.
 type asked struct {
-	file, plan, expert, profile, id, session, user, model string
-	inputs, labels                                        []string
-	cached                                                bool
+	file, plan, expert, profile, id, session, thread, user, model string
+	inputs, labels                                                []string
+	cached                                                        bool
 }
 
 func (q *asked) declare(c *cobra.Command) {
@@ -38,6 +38,7 @@ func (q *asked) declare(c *cobra.Command) {
 	f.StringArrayVarP(&q.labels, "label", "l", nil, "label, KEY=VALUE; repeatable")
 	f.StringVar(&q.id, "id", "", "the job's id; made up when not given")
 	f.StringVar(&q.session, "session", "", "the conversation that the job belongs to")
+	f.StringVar(&q.thread, "thread", "", "the line of talk inside that conversation")
 	f.StringVar(&q.user, "user", "", "on whose behalf the job runs")
 }
 
@@ -59,7 +60,7 @@ func (a *app) request(q *asked, words []string) (events.Request, error) {
 	for _, given := range []struct {
 		value string
 		to    *string
-	}{{q.expert, &r.Expert}, {q.profile, &r.Profile}, {q.id, &r.ID}, {q.session, &r.Session}, {q.user, &r.User}} {
+	}{{q.expert, &r.Expert}, {q.profile, &r.Profile}, {q.id, &r.ID}, {q.session, &r.Session}, {q.thread, &r.Thread}, {q.user, &r.User}} {
 		if given.value != "" {
 			*given.to = given.value
 		}

@@ -88,7 +88,7 @@ func (a *app) root() *cobra.Command {
 		{"run", "Run", []*cobra.Command{a.upCommand(), a.runCommand(), a.submitCommand()}},
 		{"see", "See", []*cobra.Command{
 			a.getCommand(), a.describeCommand(), a.listCommand(), a.watchCommand(), a.eventsCommand(), a.graphCommand(), a.whyCommand(),
-			a.replayCommand(), a.expertsCommand(), a.planCommand(),
+			a.replayCommand(), a.expertsCommand(), a.planCommand(), a.sessionsCommand(),
 		}},
 		{"act", "Act", []*cobra.Command{
 			a.stopCommand(), a.failCommand(), a.recoverCommand(), a.retryCommand(), a.rerunCommand(), a.forkCommand(), a.deleteCommand(),

@@ -2,6 +2,6 @@
 // enters a job before it is admitted, so that whoever knows a job finds it in its session; the loop notes what becomes of
 // the job before it saves the job's state, so that nothing is acknowledged that the session does not know.
 //
-// A record is a view of the log: everything in it but a name given by a person can be had from there again, and every write
-// may be repeated. The package never touches a job.
+// A record is a view of the log, except for a title given by a person; every write may be repeated. The package never touches
+// a job.
 package conversation
