@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -59,4 +60,41 @@ func TestAnInquiryBeforePlanningIsThePlannersAndNobodyElses(t *testing.T) {
 		t.Errorf("%+v, %d tokens", e, g.job.State.Cost.Tokens)
 	}
 	g.wantOpen("~plan/1")
+}
+
+// What each fact of a planner leads to, however often it is told: one state, and one end where there is one. Progress and the
+// start of a run lead to nothing that anybody else hears of.
+//
+// proves V-T17
+func TestEachFactOfPlanningLeadsToOneStateAndAtMostOneEnd(t *testing.T) {
+	a := events.Plan{SubJobs: []events.SubJob{sub("a")}}
+	fault := events.Faults{{Code: events.CodeRejected, Message: "no"}}
+	for name, c := range map[string]struct {
+		kind   events.Kind
+		data   any
+		status events.Status
+		ends   int
+	}{
+		"progress":     {events.KindSubJobProgressed, &events.SubJobProgressed{Message: "draft"}, events.Planning, 0},
+		"a start":      {events.KindSubJobStarted, &events.SubJobStarted{}, events.Planning, 0},
+		"a graph":      {events.KindGraphCreated, &events.GraphCreated{Plan: &a}, events.Running, 0},
+		"an answer":    {events.KindJobAnswered, &events.JobAnswered{Answer: json.RawMessage(`"hello"`)}, events.Finished, 1},
+		"a rejection":  {events.KindPlanRejected, &events.PlanRejected{Faults: fault}, events.Failed, 1},
+		"a question":   {events.KindInputRequested, &events.InputRequested{Request: "q", Kind: events.InputReview}, events.Waiting, 0},
+		"a failed run": {events.KindSubJobReported, &events.SubJobReported{Outcome: events.ExecutionError}, events.Planning, 0},
+	} {
+		g := start(t, nil)
+		g.tell(c.kind, "~plan", 1, "", c.data)
+		g.tell(c.kind, "~plan", 1, "", c.data)
+		if g.job.Status != c.status || len(g.ends) != c.ends {
+			t.Errorf("%s: %s with %d ends, want %s with %d", name, g.job.Status, len(g.ends), c.status, c.ends)
+		}
+		if c.ends == 0 {
+			continue
+		}
+		late := g.tell(events.KindGraphCreated, "~plan", 1, "", &events.GraphCreated{Plan: &a})
+		if late.Verdict != Ignored || g.job.Status != c.status || len(g.ends) != c.ends {
+			t.Errorf("%s: a graph behind the end is %+v, %s with %d ends", name, late, g.job.Status, len(g.ends))
+		}
+	}
 }
