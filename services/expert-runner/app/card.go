@@ -13,14 +13,21 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/person"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/web"
 )
 
 // Kinds of experts that this version runs, or announces.
 const (
 	kindCommand = "command"
 	kindNATS    = "nats"
+	kindHTTP    = "http"
+	kindHuman   = "human"
 	kindFunc    = "func"
 )
+
+// kinds are those that a card may have, for hints.
+const kinds = "command, http, human or nats"
 
 // front is the front matter of a card file.
 type front struct {
@@ -44,6 +51,8 @@ type front struct {
 	Timeout     *time.Duration    `yaml:"timeout"`
 	Retries     *int              `yaml:"retries"`
 	Schema      map[string]any    `yaml:"output_schema"`
+	HTTP        web.Config        `yaml:",inline"`
+	Human       person.Config     `yaml:",inline"`
 }
 
 // Validate implements host.Validator.
@@ -73,10 +82,18 @@ func (c *front) Validate() error {
 		if c.Pool == "" || c.Pool == events.DefaultPool {
 			add(events.CodeMissing, "pool", "an expert of kind nats needs a pool of its own", "pool: "+events.Slug(c.Name))
 		}
+	case kindHTTP:
+		for _, f := range c.HTTP.Faults() {
+			add(f.Code, f.Field, f.Message, f.Hint)
+		}
+	case kindHuman:
 	case "":
-		add(events.CodeMissing, "kind", "no kind", "use command or nats")
+		add(events.CodeMissing, "kind", "no kind", "use "+kinds)
 	default:
-		add(events.CodeInvalid, "kind", fmt.Sprintf("unknown kind %q", c.Kind), "use command or nats")
+		add(events.CodeInvalid, "kind", fmt.Sprintf("unknown kind %q", c.Kind), "use "+kinds)
+	}
+	for _, misplaced := range c.misplaced() {
+		add(events.CodeInvalid, misplaced.Field, misplaced.Message, misplaced.Hint)
 	}
 	for _, limit := range []struct {
 		field string
@@ -92,6 +109,26 @@ func (c *front) Validate() error {
 		}
 	}
 	return faults.Err()
+}
+
+// misplaced are keys that say nothing for the card's kind.
+func (c *front) misplaced() events.Faults {
+	var faults events.Faults
+	for _, of := range []struct {
+		kind, field string
+		given       bool
+	}{
+		{kindHTTP, "url", !c.HTTP.IsZero()},
+		{kindHuman, "expires", !c.Human.IsZero()},
+	} {
+		if of.given && c.Kind != of.kind {
+			faults = append(faults, events.Fault{Field: of.field, Message: "the keys of kind " + of.kind + " are for that kind alone", Hint: "leave them out, or use kind: " + of.kind})
+		}
+	}
+	if c.Pure && c.Kind == kindHTTP && (c.Idempotent == nil || !*c.Idempotent) {
+		faults = append(faults, events.Fault{Field: "pure", Message: "a call that is not journaled may be made twice", Hint: "leave pure out, or say that it may be: idempotent: true"})
+	}
+	return faults
 }
 
 func (c *front) card() (events.Card, error) {
@@ -132,6 +169,8 @@ type cardFile struct {
 	front
 	card events.Card
 	path string
+	// body is the text below the front matter.
+	body string
 }
 
 // readCards reads card files and folders of them. All faults are reported together.
@@ -140,7 +179,8 @@ func readCards(paths []string, env host.Env) ([]cardFile, error) {
 	var cards []cardFile
 	for _, path := range cardPaths(paths, &faults) {
 		c := cardFile{path: path}
-		if _, err := host.ReadFrontMatter(path, env, &c.front); err != nil {
+		var err error
+		if c.body, err = host.ReadFrontMatter(path, env, &c.front); err != nil {
 			faults = append(faults, asFaults(path, err)...)
 			continue
 		}

@@ -16,7 +16,7 @@ import (
 )
 
 // cardFile writes a card and gives its path.
-func cardFile(t *testing.T, dir, name, front string) string {
+func cardFile(t testing.TB, dir, name, front string) string {
 	t.Helper()
 	path := filepath.Join(dir, name)
 	if err := os.WriteFile(path, []byte("---\n"+front+"\n---\nNotes.\n"), 0o600); err != nil {

@@ -10,6 +10,8 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/command"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/function"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/person"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/web"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
 
@@ -53,7 +55,34 @@ func (c *catalog) addFile(s *Settings, f *cardFile) {
 		// A command is repeated after a crash unless its card says that it must not be: it gets an idempotency key.
 		x.Intent = task.Intent{Name: task.Command, Safe: f.Idempotent == nil || *f.Idempotent}
 	}
+	if err := reach(f, x); err != nil {
+		c.faults = append(c.faults, host.Fault{Code: events.CodeInvalid, File: f.path, Field: f.Kind, Message: err.Error()})
+		return
+	}
 	c.add(x, f.path)
+}
+
+// reach makes the runner of an expert that is a service or a person.
+func reach(f *cardFile, x *expert.Expert) error {
+	switch f.Kind {
+	case kindHTTP:
+		call := f.HTTP
+		call.Safe = f.Idempotent != nil && *f.Idempotent
+		runner, err := web.New(call)
+		if err != nil {
+			return err
+		}
+		x.Runner = runner
+	case kindHuman:
+		asked := f.Human
+		asked.Form, asked.Intro = f.card.OutputSchema, f.body
+		runner, err := person.New(asked)
+		if err != nil {
+			return err
+		}
+		x.Runner, x.Light = runner, true
+	}
+	return nil
 }
 
 func (c *catalog) addFunction(f Function) {

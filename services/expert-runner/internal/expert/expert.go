@@ -3,6 +3,7 @@ package expert
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -41,6 +42,10 @@ type Task struct {
 	// Payload reads a payload that is not JSON, and attachments.
 	Payload func(ctx context.Context, ref events.Ref) ([]byte, error)
 }
+
+// ErrUnknown marks the error of a call that may have taken effect, although nothing came back. In the journal such a call
+// stays open: whoever continues the run finds it, and a person is asked unless it is safe.
+var ErrUnknown = errors.New("nobody knows whether it took effect")
 
 // Hand is what a run may do beside computing.
 type Hand interface {

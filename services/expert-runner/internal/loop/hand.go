@@ -33,7 +33,7 @@ func (r *run) Do(ctx context.Context, e expert.Effect, call func(context.Context
 		return nil, err
 	}
 	result, err := call(ctx)
-	if ctx.Err() != nil && err != nil {
+	if err != nil && (ctx.Err() != nil || !e.Safe && errors.Is(err, expert.ErrUnknown)) {
 		return nil, err // Nobody knows how far it came.
 	}
 	rec = events.JournalRecord{Type: events.JournalResult, Run: r.Run, Owner: r.loop.Owner, Key: e.Key, Name: e.Name, Data: result}

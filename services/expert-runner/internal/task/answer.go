@@ -25,8 +25,11 @@ type verdict struct {
 }
 
 // unknownRequest is the id of the question about the unknown effects that a run found.
-func (o *Order) unknownRequest(run int) string {
-	id := o.SubJob + "~" + strconv.Itoa(run) + "~" + unknownMark
+func (o *Order) unknownRequest(run int) string { return RequestID(o.SubJob, run, unknownMark) }
+
+// RequestID is the id under which a run asks for something, which mark tells from its other questions.
+func RequestID(subjob string, run int, mark string) string {
+	id := subjob + "~" + strconv.Itoa(run) + "~" + mark
 	if events.ValidToken(id) {
 		return id
 	}

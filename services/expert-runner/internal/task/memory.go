@@ -87,7 +87,8 @@ func resolve(o *Order, unknown []events.JournalRecord, results Memory) *Ending {
 		}
 	}
 	if len(ask) > 0 {
-		return o.park(ask)
+		e := o.park(ask, "The runner died at work on "+o.SubJob+".")
+		return &e
 	}
 	if r, done := results[Command]; done && r.Name == Command {
 		return &Ending{Report: &events.SubJobReported{Outcome: events.Success, Output: r.Data, OutputRef: r.Ref}}
@@ -95,8 +96,14 @@ func resolve(o *Order, unknown []events.JournalRecord, results Memory) *Ending {
 	return nil
 }
 
+// Doubt asks a person what became of an effect that a run has made, and of which nobody knows how it ended. why is a sentence.
+func Doubt(w *events.Work, effect, why string) Ending {
+	o := &Order{Work: *w}
+	return o.park([]events.JournalRecord{{Key: effect, Name: effect}}, why)
+}
+
 // park asks a person what became of effects whose outcome nobody knows.
-func (o *Order) park(unknown []events.JournalRecord) *Ending {
+func (o *Order) park(unknown []events.JournalRecord, why string) Ending {
 	names := make([]string, len(unknown))
 	for i, r := range unknown {
 		names[i] = r.Name
@@ -104,9 +111,9 @@ func (o *Order) park(unknown []events.JournalRecord) *Ending {
 			names[i] += " " + r.Key
 		}
 	}
-	prompt := "The runner died at work on " + o.SubJob + ", and nobody knows whether this took effect: " + strings.Join(names, ", ") +
+	prompt := why + " Nobody knows whether this took effect: " + strings.Join(names, ", ") +
 		". Answer retry to do it again, success if it is done, fail if it did not work."
-	return &Ending{Park: &events.InputRequested{
+	return Ending{Park: &events.InputRequested{
 		Request: o.unknownRequest(o.Run), Kind: events.InputUnknown, Prompt: cut(prompt, maxCause),
 		Options: []string{choiceRetry, choiceSuccess, choiceFail}, User: o.User,
 	}}

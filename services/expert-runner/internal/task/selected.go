@@ -13,7 +13,7 @@ func Selected(output json.RawMessage, paths []string) map[string]json.RawMessage
 	found := map[string]json.RawMessage{}
 	room := maxAllSelected
 	for _, path := range paths {
-		if value, ok := at(output, path); ok && len(value) <= min(maxSelected, room) {
+		if value, ok := At(output, path); ok && len(value) <= min(maxSelected, room) {
 			found[path] = value
 			room -= len(value)
 		}
@@ -30,7 +30,8 @@ const (
 	maxAllSelected = 64 << 10
 )
 
-func at(value json.RawMessage, path string) (json.RawMessage, bool) {
+// At is the value at a dotted path; ok is false when it leads nowhere.
+func At(value json.RawMessage, path string) (json.RawMessage, bool) {
 	for path != "" {
 		var key string
 		key, path, _ = strings.Cut(path, ".")

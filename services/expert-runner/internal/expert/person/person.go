@@ -1,0 +1,114 @@
+package person
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/schema"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
+)
+
+// Expert asks a person. It may ask any number at once.
+type Expert struct {
+	config Config
+	form   *schema.Schema
+	answer json.RawMessage // The default.
+}
+
+// New checks the configuration. The error says what to do.
+func New(c Config) (*Expert, error) {
+	form, answer, err := c.check()
+	if err != nil {
+		return nil, err
+	}
+	return &Expert{config: c, form: form, answer: answer}, nil
+}
+
+// Run implements expert.Runner: it asks, or reads the answer that the run before has asked for.
+func (x *Expert) Run(_ context.Context, t *expert.Task) task.Ending {
+	w := t.Work
+	form, raw, err := x.shape(w)
+	if err != nil {
+		return task.Failure(events.CodeInvalid, "the SubJob's output_schema cannot be asked for", err.Error(), "correct the plan")
+	}
+	closed, answered := w.Answers[request(w, w.ResumeOf)]
+	if !answered {
+		return x.ask(w, raw, nil)
+	}
+	if reason, rejected := refused(closed.Answer, raw); rejected {
+		return rejection(closed.By, reason)
+	}
+	if form != nil {
+		if wrong := form.Misfits(closed.Answer); len(wrong) > 0 {
+			return x.ask(w, raw, wrong)
+		}
+	}
+	return task.Ending{Report: &events.SubJobReported{Outcome: events.Success, Output: closed.Answer}}
+}
+
+// shape is the form of the answer: that of the SubJob, else the card's.
+func (x *Expert) shape(w *events.Work) (*schema.Schema, json.RawMessage, error) {
+	if len(w.Spec.OutputSchema) == 0 {
+		return x.form, x.config.Form, nil
+	}
+	form, err := schema.Read(w.Spec.OutputSchema)
+	return form, w.Spec.OutputSchema, err
+}
+
+// request is the id under which a run asks. It has the attempt in it: a question that was rejected is not answered by what
+// rejected it.
+func request(w *events.Work, run int) string {
+	mark := "form"
+	if w.Attempt > 1 {
+		mark += strconv.Itoa(w.Attempt)
+	}
+	return task.RequestID(w.SubJob, run, mark)
+}
+
+func (x *Expert) ask(w *events.Work, form json.RawMessage, wrong []string) task.Ending {
+	in := &events.InputRequested{
+		Request: request(w, w.Run), Kind: events.InputClarification, Prompt: prompt(x.config.Intro, w, wrong), Schema: form,
+		User: x.config.User, ExpiresIn: events.Duration(x.config.Expires), Default: x.answer,
+	}
+	if form != nil {
+		in.Kind = events.InputForm
+	}
+	if in.User == "" {
+		in.User = w.User
+	}
+	return task.Ending{Park: in}
+}
+
+// refused reads a rejection: {"approved":false,"reason":…} and nothing else. A form that asks for approved itself has its
+// answer taken as it is.
+func refused(answer, form json.RawMessage) (reason string, ok bool) {
+	if _, asked := task.At(form, "properties.approved"); asked {
+		return "", false
+	}
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(answer, &fields) != nil || string(fields["approved"]) != "false" {
+		return "", false
+	}
+	for name := range fields { // any order: one foreign key is enough.
+		if name != "approved" && name != "reason" {
+			return "", false
+		}
+	}
+	_ = json.Unmarshal(fields["reason"], &reason) // A reason that is no text is none.
+	return reason, true
+}
+
+func rejection(by, reason string) task.Ending {
+	if reason == "" {
+		reason = "no reason was given"
+	}
+	who := "the person who was asked"
+	if by != "" {
+		who = by
+	}
+	fault := &events.Fault{Code: events.CodeRejected, Message: who + " rejected the work", Cause: reason, Hint: "change what is asked, or ask somebody else"}
+	return task.Ending{Report: &events.SubJobReported{Outcome: events.ExecutionError, Error: fault, Lesson: reason}}
+}

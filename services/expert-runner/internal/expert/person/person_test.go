@@ -1,0 +1,156 @@
+package person_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/person"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
+)
+
+const form = `{"type":"object","required":["n"],"properties":{"n":{"type":"integer"}},"additionalProperties":false}`
+
+func work() *events.Work {
+	return &events.Work{
+		Kind: events.WorkExecute, Job: "j1", SubJob: "count", Run: 1, Attempt: 1, Goal: "Count the boxes",
+		Results: map[string]events.Result{"b": {Output: json.RawMessage(`"hall 2"`)}, "a": {Output: json.RawMessage(`{"hall":1}`)}},
+	}
+}
+
+func run(t *testing.T, c person.Config, w *events.Work) task.Ending {
+	t.Helper()
+	x, err := person.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x.Run(t.Context(), &expert.Task{Work: w})
+}
+
+// answered is the run that the answer to run 1 opens.
+func answered(answer string) *events.Work {
+	w := work()
+	w.Run, w.ResumeOf = 2, 1
+	w.Answers = map[string]events.InputClosed{"count~1~form": {Action: events.Answered, Answer: json.RawMessage(answer), By: "ada"}}
+	return w
+}
+
+func TestAPersonIsAskedThroughTheForm(t *testing.T) {
+	e := run(t, person.Config{Form: []byte(form), Intro: "Go and look.", Expires: time.Hour, Default: map[string]any{"n": 0}}, work())
+	want := &events.InputRequested{
+		Request: "count~1~form", Kind: events.InputForm, Schema: []byte(form), ExpiresIn: events.Duration(time.Hour), Default: []byte(`{"n":0}`),
+		Prompt: "Go and look.\nCount the boxes\nFrom a: {\"hall\":1}\nFrom b: \"hall 2\"",
+	}
+	if diff := cmp.Diff(want, e.Park); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestWithoutAFormWordsAreEnough(t *testing.T) {
+	if e := run(t, person.Config{}, work()); e.Park == nil || e.Park.Kind != events.InputClarification || e.Park.User != "" {
+		t.Errorf("%+v", e.Park)
+	}
+	if e := run(t, person.Config{}, answered(`"seven"`)); e.Report == nil || string(e.Report.Output) != `"seven"` {
+		t.Errorf("%+v", e.Report)
+	}
+}
+
+func TestTheFormOfTheSubJobWins(t *testing.T) {
+	w := work()
+	w.Spec.OutputSchema = []byte(`{"type":"string"}`)
+	if e := run(t, person.Config{Form: []byte(form)}, w); string(e.Park.Schema) != `{"type":"string"}` {
+		t.Errorf("%+v", e.Park)
+	}
+	w.Spec.OutputSchema = []byte(`{"type":"nothing"}`)
+	if e := run(t, person.Config{}, w); e.Report == nil || e.Report.Error.Code != events.CodeInvalid {
+		t.Errorf("%+v", e.Report)
+	}
+}
+
+func TestOnlyAUserThatIsNamedIsTheRightPerson(t *testing.T) {
+	w := work()
+	w.User = "bob"
+	if e := run(t, person.Config{}, w); e.Park.User != "bob" {
+		t.Errorf("%+v", e.Park)
+	}
+	if e := run(t, person.Config{User: "ada"}, w); e.Park.User != "ada" {
+		t.Errorf("%+v", e.Park)
+	}
+}
+
+func TestTheAnswerIsTheResult(t *testing.T) {
+	e := run(t, person.Config{Form: []byte(form)}, answered(`{"n":7}`))
+	if e.Report == nil || e.Report.Outcome != events.Success || string(e.Report.Output) != `{"n":7}` {
+		t.Errorf("%+v", e)
+	}
+}
+
+func TestAnAnswerThatDoesNotFitIsAskedForAgain(t *testing.T) {
+	e := run(t, person.Config{Form: []byte(form)}, answered(`{"n":"seven"}`))
+	if e.Park == nil || e.Park.Request != "count~2~form" || !strings.HasPrefix(e.Park.Prompt, "The last answer does not fit: /n: got string, want integer\n") {
+		t.Errorf("%+v", e.Park)
+	}
+}
+
+func TestARejectionIsAnErrorWithTheReasonAsItsLesson(t *testing.T) {
+	w := answered(`{"approved":false,"reason":"nobody is there"}`)
+	e := run(t, person.Config{Form: []byte(form)}, w)
+	r := e.Report
+	if r == nil || r.Outcome != events.ExecutionError || r.Lesson != "nobody is there" || r.Error.Code != events.CodeRejected || r.Error.Message != "ada rejected the work" {
+		t.Fatalf("%+v", r)
+	}
+	// The next attempt resumes the same run, and asks anew.
+	w.Run, w.Attempt, w.Lessons = 3, 2, []string{"nobody is there"}
+	e = run(t, person.Config{Form: []byte(form)}, w)
+	if e.Park == nil || e.Park.Request != "count~3~form2" || !strings.Contains(e.Park.Prompt, "Learned before: nobody is there") {
+		t.Errorf("%+v", e)
+	}
+	w.Run, w.ResumeOf = 4, 3
+	w.Answers["count~3~form2"] = events.InputClosed{Action: events.Answered, Answer: []byte(`{"n":1}`)}
+	if e := run(t, person.Config{Form: []byte(form)}, w); e.Report == nil || e.Report.Outcome != events.Success {
+		t.Errorf("%+v", e)
+	}
+}
+
+func TestAFormMayAskForApprovedItself(t *testing.T) {
+	own := []byte(`{"type":"object","properties":{"approved":{"type":"boolean"}}}`)
+	if e := run(t, person.Config{Form: own}, answered(`{"approved":false}`)); e.Report.Outcome != events.Success {
+		t.Errorf("%+v", e.Report)
+	}
+	if e := run(t, person.Config{}, answered(`{"approved":false,"n":1}`)); e.Report.Outcome != events.Success {
+		t.Errorf("%+v", e.Report)
+	}
+	if e := run(t, person.Config{}, answered(`{"approved":false}`)); e.Report.Lesson != "no reason was given" {
+		t.Errorf("%+v", e.Report)
+	}
+}
+
+func TestLongWorkIsCutForThePerson(t *testing.T) {
+	w := work()
+	w.Context = strings.Repeat("ä", 40_000)
+	for range 50 {
+		w.Lessons = append(w.Lessons, strings.Repeat("x", 5000))
+	}
+	if e := run(t, person.Config{}, w); len(e.Park.Prompt) > 33_000 || !strings.HasSuffix(e.Park.Prompt, "…") {
+		t.Errorf("%d bytes", len(e.Park.Prompt))
+	}
+}
+
+func TestAWrongCardIsRefused(t *testing.T) {
+	for name, c := range map[string]person.Config{
+		"a negative wait":           {Expires: -1},
+		"a default without expiry":  {Default: "x"},
+		"a wrong form":              {Form: []byte(`{"type":"nothing"}`)},
+		"a default that is misfit":  {Form: []byte(form), Expires: time.Hour, Default: "x"},
+		"a default that is no JSON": {Expires: time.Hour, Default: map[any]any{1: 2}},
+	} {
+		if _, err := person.New(c); err == nil {
+			t.Errorf("%s was taken", name)
+		}
+	}
+}

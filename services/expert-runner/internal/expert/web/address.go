@@ -1,0 +1,128 @@
+package web
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
+)
+
+// address is a URL with places that the work fills.
+type address struct {
+	parts []part
+	// base is the address with every place filled harmlessly: its scheme and host are those of every call.
+	base *url.URL
+}
+
+// part is a piece of text, or a place.
+type part struct {
+	text string
+	// path is the dotted path of the field that fills the place; empty for text.
+	path string
+	// query is true behind the question mark.
+	query bool
+}
+
+// parseAddress reads a URL with places in braces. The errors never repeat the URL: it may hold a secret.
+func parseAddress(text string) (*address, error) {
+	a := &address{}
+	var plain strings.Builder
+	query := false
+	for rest := text; rest != ""; {
+		before, behind, found := strings.Cut(rest, "{")
+		if strings.Contains(before, "}") {
+			return nil, errors.New("has a } without {")
+		}
+		query = query || strings.Contains(before, "?")
+		a.parts = append(a.parts, part{text: before})
+		plain.WriteString(before)
+		if !found {
+			break
+		}
+		path, next, closed := strings.Cut(behind, "}")
+		if !closed || path == "" || strings.ContainsAny(path, "{ ") {
+			return nil, errors.New("has a place that is not closed or not named: write {inputs.order}")
+		}
+		if _, host, ok := strings.Cut(plain.String(), "://"); !ok || !strings.ContainsAny(host, "/?") {
+			return nil, fmt.Errorf("has the place {%s} in its scheme or host: only path and query can be filled", path)
+		}
+		a.parts = append(a.parts, part{path: path, query: query})
+		plain.WriteString("x")
+		rest = next
+	}
+	base, err := url.Parse(plain.String())
+	switch {
+	case err != nil:
+		return nil, errors.New("is no URL")
+	case base.Scheme != "http" && base.Scheme != "https" || base.Host == "":
+		return nil, errors.New("has to begin with http:// or https:// and a host")
+	case base.User != nil:
+		return nil, errors.New("has a user in it: send a header Authorization")
+	case base.Fragment != "":
+		return nil, errors.New("has a fragment, which no server sees")
+	}
+	a.base = base
+	return a, nil
+}
+
+// places reports whether the work fills anything.
+func (a *address) places() bool {
+	return slices.ContainsFunc(a.parts, func(p part) bool { return p.path != "" })
+}
+
+// fill puts the fields of the work into the places, escaped, and gives them for the journal.
+func (a *address) fill(sheet json.RawMessage) (*url.URL, map[string]string, error) {
+	var b strings.Builder
+	filled := map[string]string{}
+	for _, p := range a.parts {
+		if p.path == "" {
+			b.WriteString(p.text)
+			continue
+		}
+		value, err := scalar(sheet, p)
+		if err != nil {
+			return nil, nil, err
+		}
+		filled[p.path] = value
+		if p.query {
+			b.WriteString(url.QueryEscape(value))
+		} else {
+			b.WriteString(url.PathEscape(value))
+		}
+	}
+	u, err := url.Parse(b.String())
+	if err != nil || u.Scheme != a.base.Scheme || u.Host != a.base.Host {
+		return nil, nil, unfit("url", "the fields of the work do not make a URL of this host")
+	}
+	if len(filled) > 0 && slices.ContainsFunc(strings.Split(u.Path, "/"), func(s string) bool { return s == "." || s == ".." }) {
+		return nil, nil, unfit("url", "the fields of the work lead to another path of the server")
+	}
+	return u, filled, nil
+}
+
+// scalar is the text of a field. An empty one would make another path of the address.
+func scalar(sheet json.RawMessage, p part) (string, error) {
+	raw, ok := task.At(sheet, p.path)
+	if !ok || string(raw) == "null" {
+		return "", unfit(p.path, "is missing in the work, and the address needs it")
+	}
+	var text string
+	switch {
+	case raw[0] == '{' || raw[0] == '[':
+		return "", unfit(p.path, "is no text and no number, and the address needs one")
+	case raw[0] != '"':
+		return string(raw), nil
+	case json.Unmarshal(raw, &text) != nil || text == "" && !p.query:
+		return "", unfit(p.path, "is empty, and the path of the address needs it")
+	}
+	return text, nil
+}
+
+func unfit(field, message string) error {
+	return &events.Fault{Code: events.CodeInputData, Field: field, Message: message, Hint: "hand it over as an input or as a result"}
+}

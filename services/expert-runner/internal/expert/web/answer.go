@@ -1,0 +1,79 @@
+package web
+
+import (
+	"bytes"
+	"encoding/json"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// maxRetryAfter bounds the wait that a server may ask for.
+const maxRetryAfter = 24 * time.Hour
+
+// kept is an answer as the journal has it. A person who declares an unknown call done gives the output itself, which has
+// another form.
+type kept struct {
+	HTTP *answer `json:"http"`
+}
+
+// answer is what came back. One of JSON, Text and Bytes is set, or none when there was no body.
+type answer struct {
+	Status     int             `json:"status"`
+	Type       string          `json:"media_type,omitempty"`
+	RetryAfter events.Duration `json:"retry_after,omitempty"`
+	Over       bool            `json:"over,omitempty"` // Over is true when the body is larger than the limit; it is dropped then.
+	JSON       json.RawMessage `json:"json,omitempty"`
+	Text       string          `json:"text,omitempty"`
+	Bytes      []byte          `json:"bytes,omitempty"`
+}
+
+func newAnswer(r *http.Response, body []byte, limit int64) *answer {
+	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil {
+		media = ""
+	}
+	a := &answer{Status: r.StatusCode, Type: media, RetryAfter: events.Duration(retryAfter(r.Header.Get("Retry-After"), time.Now()))}
+	isJSON := media == "" || media == "application/json" || strings.HasSuffix(media, "+json") || bytes.IndexAny(body, "{[") == 0
+	switch {
+	case int64(len(body)) > limit:
+		a.Over = true
+	case len(body) == 0:
+	case isJSON && json.Valid(body):
+		a.JSON = body
+	case utf8.Valid(body):
+		a.Text = string(body)
+	default:
+		a.Bytes = body
+	}
+	return a
+}
+
+// retryAfter reads seconds or a date; what is neither is 0.
+func retryAfter(text string, now time.Time) time.Duration {
+	wait := time.Duration(0)
+	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
+		wait = time.Duration(seconds) * time.Second
+	} else if at, err := http.ParseTime(text); err == nil {
+		wait = at.Sub(now)
+	}
+	return min(max(wait, 0), maxRetryAfter)
+}
+
+// words are the beginning of the body as a person reads it.
+func (a *answer) words() string {
+	const most = 2 << 10
+	text := a.Text
+	if a.JSON != nil {
+		text = string(a.JSON)
+	}
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "") + "…"
+	}
+	return text
+}

@@ -1,0 +1,103 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"sync/atomic"
+
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
+)
+
+// maxRedirects bounds the redirects that one call follows.
+const maxRedirects = 5
+
+// newClient makes a client that never sends anything twice by itself: a connection serves one call, so that none is found
+// closed after the request was written.
+func newClient() *http.Client {
+	return &http.Client{
+		Transport:     &http.Transport{DisableKeepAlives: true},
+		CheckRedirect: checkRedirect,
+	}
+}
+
+// checkRedirect follows a redirect within the host that the card names, if the method stays what it was or the server says
+// that the answer is to be read elsewhere (303). Any other is the answer: a POST that became a GET was never done.
+func checkRedirect(next *http.Request, via []*http.Request) error {
+	first := via[0]
+	same := next.URL.Scheme == first.URL.Scheme && next.URL.Host == first.URL.Host
+	kept := next.Method == first.Method || next.Response != nil && next.Response.StatusCode == http.StatusSeeOther
+	if len(via) > maxRedirects || !same || !kept {
+		return http.ErrUseLastResponse
+	}
+	return nil
+}
+
+// call makes the call and gives the answer as it is kept. An error that is expert.ErrUnknown came after the request was
+// written, any other before it was.
+func (x *Expert) call(ctx context.Context, target *url.URL, body []byte, key string) (json.RawMessage, error) {
+	ctx, stop := context.WithTimeout(ctx, x.config.Timeout)
+	defer stop()
+	var written atomic.Bool
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { written.Store(true) }})
+	request, err := http.NewRequestWithContext(ctx, x.config.Method, target.String(), bytes.NewReader(body))
+	if err != nil {
+		return nil, errors.New("the request cannot be made") // The error's text has the URL.
+	}
+	x.dress(request, body, key)
+	response, err := x.client.Do(request)
+	if err != nil {
+		return nil, x.broken(ctx, err, written.Load())
+	}
+	defer func() { _ = response.Body.Close() }() // Everything that is wanted was read.
+	a, err := read(response, x.config.Limit)
+	if err != nil {
+		return nil, x.broken(ctx, err, true)
+	}
+	return json.Marshal(kept{HTTP: a})
+}
+
+func (x *Expert) dress(r *http.Request, body []byte, key string) {
+	r.Header.Set("Accept", "application/json, text/*;q=0.9, */*;q=0.1")
+	r.Header.Set("User-Agent", "jobgraph")
+	r.Header.Set("Idempotency-Key", key)
+	if body != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for name, value := range x.config.Headers {
+		r.Header.Set(name, value)
+		if http.CanonicalHeaderKey(name) == "Host" {
+			r.Host = value
+		}
+	}
+}
+
+// broken says why there is no answer, without the URL.
+func (x *Expert) broken(ctx context.Context, err error, written bool) error {
+	var outer *url.Error
+	if errors.As(err, &outer) {
+		err = outer.Err
+	}
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		err = fmt.Errorf("no whole answer within %s", x.config.Timeout)
+	}
+	if written {
+		return fmt.Errorf("%w: %w", expert.ErrUnknown, err)
+	}
+	return err
+}
+
+// read takes an answer up to the limit.
+func read(r *http.Response, limit int64) (*answer, error) {
+	body, err := io.ReadAll(io.LimitReader(r.Body, limit+1))
+	if err != nil {
+		return nil, err
+	}
+	return newAnswer(r, body, limit), nil
+}
