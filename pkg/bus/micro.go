@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/micro"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
@@ -69,7 +70,12 @@ func endpointName(verb string) string { return strings.ReplaceAll(verb, ".", "-"
 // respond answers one request. A panic is a fault of that request alone.
 func (b *Bus) respond(ctx context.Context, r micro.Request, endpoint Endpoint) {
 	body, fault := b.guarded(ctx, r, endpoint)
-	var err error
+	// The SDK's own Respond and Error write to the request, which its service reads as soon as the handler has returned: an
+	// answer that comes later has to go past them.
+	reply := &nats.Msg{Subject: r.Reply()}
+	if reply.Subject == "" {
+		return // Nobody waits.
+	}
 	switch {
 	case fault == nil && int64(len(body)) > b.nc.MaxPayload():
 		fault = &events.Fault{
@@ -82,11 +88,10 @@ func (b *Bus) respond(ctx context.Context, r micro.Request, endpoint Endpoint) {
 		if body == nil {
 			body, _ = json.Marshal(fault) // A fault is strings and a reference: it always is JSON.
 		}
-		err = r.Error(string(fault.Code), oneLine(fault.Error()), body)
-	default:
-		err = r.Respond(body)
+		reply.Header = nats.Header{micro.ErrorHeader: {oneLine(fault.Error())}, micro.ErrorCodeHeader: {string(fault.Code)}}
 	}
-	if err != nil {
+	reply.Data = body
+	if err := b.nc.PublishMsg(reply); err != nil {
 		b.log.Warn("request was not answered", "subject", r.Subject(), "error", err)
 	}
 }

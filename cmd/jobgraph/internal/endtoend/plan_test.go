@@ -17,25 +17,25 @@ func TestOT1TwoStepsAreShownCompletedOnceTheyAre(t *testing.T) {
 		s.startAll()
 		s.submit(twoSteps("two", "steps"))
 		if got := s.words("two"); !strings.HasSuffix(got, "Plan completed:\n\nOne to five.") {
-			t.Errorf("%q", got)
+			s.t.Errorf("%q", got)
 		}
 		var log []events.Event
-		for e, err := range client.New(s.bus).Events(t.Context(), "two", 0) {
+		for e, err := range client.New(s.bus).Events(s.t.Context(), "two", 0) {
 			if err != nil {
-				t.Fatal(err)
+				s.t.Fatal(err)
 			}
 			log = append(log, e)
 		}
 		text, err := planner.PlanText(log)
 		if err != nil {
-			t.Fatal(err)
+			s.t.Fatal(err)
 		}
 		if !strings.Contains(text, "Progress: 2/2 steps completed (100.0%)\n") || strings.Count(text, "[✓]") != 2 {
-			t.Error(text)
+			s.t.Error(text)
 		}
-		answer, err := client.New(s.bus).Plan(t.Context(), client.PlanOperation{Command: "get", PlanID: "two"})
+		answer, err := client.New(s.bus).Plan(s.t.Context(), client.PlanOperation{Command: "get", PlanID: "two"})
 		if err != nil || answer.Text != text || answer.Status != events.Finished {
-			t.Error(answer, err)
+			s.t.Error(answer, err)
 		}
 	})
 }
