@@ -218,12 +218,12 @@ func (a *app) describeJob(h *history.History, c *client.Client) error {
 	if s.Error != nil {
 		field("error", reason(s.Error))
 	}
-	b.WriteString("\n")
-	for _, line := range (render.Tree{Now: a.now(), Paint: a.paint(), Legacy: true}).Lines(s) {
-		b.WriteString(line + "\n")
 	if d.Planning != nil {
 		d.Planning.write(&b)
 	}
+	b.WriteString("\n")
+	for _, line := range (render.Tree{Now: a.now(), Paint: a.paint(), Legacy: true}).Lines(s) {
+		b.WriteString(line + "\n")
 	}
 	for _, why := range d.Why {
 		b.WriteString("\n" + render.Clean(blocked(why)))
