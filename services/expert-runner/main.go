@@ -11,7 +11,7 @@ import (
 func main() {
 	settings := app.Default()
 	os.Exit(host.Main(host.OS(), host.Program{
-		Name: "expert-runner", About: "Executes SubJobs by programs, Go functions and foreign workers.", Declare: settings.Declare,
+		Name: "expert-runner", About: "Executes SubJobs by models with tools, programs, Go functions and foreign workers.", Declare: settings.Declare,
 		Run: func(ctx context.Context, p *host.Process) error { return app.Run(ctx, p, settings, app.Deps{}) },
 	}))
 }

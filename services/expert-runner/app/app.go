@@ -12,7 +12,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
 	"github.com/jobgraph/jobgraph/pkg/host/trace"
-	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/command"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/workspace"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/loop"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/meter"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/wire"
@@ -38,10 +38,15 @@ type runner struct {
 // back at the end of ctx. Errors: host.Faults for cards that are wrong, host.ErrUnavailable without a bus, events.Faults for
 // streams that are wrong.
 func Run(ctx context.Context, p *host.Process, s Settings, d Deps) error {
-	c, err := newCatalog(&s, p.Env, d.Functions)
+	m, err := openModels(p, &s, &d)
 	if err != nil {
 		return err
 	}
+	c, err := newCatalog(&s, p.Env, d.Functions, m)
+	if err != nil {
+		return err
+	}
+	p.Cleanup("experts", 0, func(context.Context) error { c.close(); return nil })
 	b, err := connect(p.Intake(), p, d.Bus)
 	if p.Intake().Err() != nil {
 		return nil // Told to end before it had begun.
@@ -60,7 +65,7 @@ func Run(ctx context.Context, p *host.Process, s Settings, d Deps) error {
 
 // sweep ends what a runner that was killed has left here.
 func sweep(p *host.Process, dir string) {
-	removed, err := command.Sweep(dir)
+	removed, err := workspace.Sweep(dir)
 	if len(removed) > 0 {
 		p.Log.Info("workspaces of a killed runner removed", "count", len(removed))
 	}
@@ -74,7 +79,7 @@ func sweep(p *host.Process, dir string) {
 func CheckCards(paths []string, env host.Env) ([]events.Card, error) {
 	s := Default()
 	s.Experts = paths
-	c, err := newCatalog(&s, env, nil)
+	c, err := newCatalog(&s, env, nil, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -21,13 +21,14 @@ import (
 const (
 	kindCommand = "command"
 	kindNATS    = "nats"
+	kindLLM     = "llm"
 	kindHTTP    = "http"
 	kindHuman   = "human"
 	kindFunc    = "func"
 )
 
 // kinds are those that a card may have, for hints.
-const kinds = "command, http, human or nats"
+const kinds = "command, llm, http, human or nats"
 
 // front is the front matter of a card file.
 type front struct {
@@ -53,6 +54,7 @@ type front struct {
 	Schema      map[string]any    `yaml:"output_schema"`
 	HTTP        web.Config        `yaml:",inline"`
 	Human       person.Config     `yaml:",inline"`
+	Agent       agentFront        `yaml:",inline"`
 }
 
 // Validate implements host.Validator.
@@ -84,6 +86,10 @@ func (c *front) Validate() error {
 		}
 	case kindHTTP:
 		for _, f := range c.HTTP.Faults() {
+			add(f.Code, f.Field, f.Message, f.Hint)
+		}
+	case kindLLM:
+		for _, f := range c.Agent.faults(c.schema()) {
 			add(f.Code, f.Field, f.Message, f.Hint)
 		}
 	case kindHuman:
@@ -120,6 +126,8 @@ func (c *front) misplaced() events.Faults {
 	}{
 		{kindHTTP, "url", !c.HTTP.IsZero()},
 		{kindHuman, "expires", !c.Human.IsZero()},
+		{kindLLM, "model", !c.Agent.isZero()},
+		{kindCommand, "command", c.Kind == kindLLM && len(c.Command) > 0},
 	} {
 		if of.given && c.Kind != of.kind {
 			faults = append(faults, events.Fault{Field: of.field, Message: "the keys of kind " + of.kind + " are for that kind alone", Hint: "leave them out, or use kind: " + of.kind})
@@ -140,15 +148,22 @@ func (c *front) card() (events.Card, error) {
 		timeout := events.Duration(*c.Timeout)
 		card.Timeout = &timeout
 	}
-	if c.Schema != nil {
-		schema, err := json.Marshal(c.Schema)
-		if err != nil {
-			return card, fmt.Errorf("output_schema: %w", err)
-		}
-		card.OutputSchema = schema
-	}
+	var err error
+	card.OutputSchema, err = c.schema()
 	named(&card)
-	return card, nil
+	return card, err
+}
+
+// schema is the JSON Schema of the expert's results, nil without one.
+func (c *front) schema() (json.RawMessage, error) {
+	if c.Schema == nil {
+		return nil, nil
+	}
+	schema, err := json.Marshal(c.Schema)
+	if err != nil {
+		return nil, fmt.Errorf("output_schema: %w", err)
+	}
+	return schema, nil
 }
 
 // named derives an id from a name, or a name from an id.

@@ -19,17 +19,20 @@ import (
 type catalog struct {
 	experts map[string]*expert.Expert
 	faults  host.Faults
+	// closers let go of what experts hold, once no run is left.
+	closers []func()
 }
 
-// newCatalog reads the cards and makes their runners. All faults are reported together.
-func newCatalog(s *Settings, env host.Env, functions []Function) (*catalog, error) {
+// newCatalog reads the cards and makes their runners. All faults are reported together. Without models cards are only looked
+// at.
+func newCatalog(s *Settings, env host.Env, functions []Function, models *models) (*catalog, error) {
 	c := &catalog{experts: map[string]*expert.Expert{}}
 	files, err := readCards(s.Experts, env)
 	if err != nil {
 		c.faults = append(c.faults, asFaults("", err)...)
 	}
 	for i := range files {
-		c.addFile(s, &files[i])
+		c.addFile(s, &files[i], models)
 	}
 	for _, f := range functions {
 		c.addFunction(f)
@@ -40,8 +43,13 @@ func newCatalog(s *Settings, env host.Env, functions []Function) (*catalog, erro
 	return c, nil
 }
 
-func (c *catalog) addFile(s *Settings, f *cardFile) {
+func (c *catalog) addFile(s *Settings, f *cardFile, models *models) {
 	x := &expert.Expert{Card: f.card}
+	if f.Kind == kindLLM {
+		if x = c.addAgent(s, f, models); x == nil {
+			return
+		}
+	}
 	if f.Kind == kindCommand {
 		runner, err := command.New(command.Config{
 			Argv: f.Command, Dir: filepath.Dir(f.path), Env: f.Env, Path: s.CommandPath, Stdout: f.StdoutLimit, Grace: s.KillGrace,
@@ -104,6 +112,13 @@ func (c *catalog) add(x *expert.Expert, from string) {
 		})
 	default:
 		c.experts[id] = x
+	}
+}
+
+// close lets go of what experts hold.
+func (c *catalog) close() {
+	for _, f := range c.closers {
+		f()
 	}
 }
 

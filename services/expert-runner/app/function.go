@@ -5,6 +5,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/llm"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/function"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/loop"
@@ -37,6 +38,8 @@ type Deps struct {
 	Bus *bus.Bus
 	// Functions are experts in Go, beside those of the card files.
 	Functions []Function
+	// Doer sends what the models of experts are asked, in place of an HTTP client.
+	Doer llm.Doer
 	// Owner names this runner in claims; it must be unique. Made up when empty.
 	Owner string
 	// Hook is called at every boundary between two effects with the boundary's name and the run ("<job>/<subjob>/<run>"); an

@@ -25,6 +25,8 @@ type Settings struct {
 	CommandPath string
 	// Prefetch is how many messages a pool without commands holds at once. Pools with commands hold as many as run.
 	Prefetch int
+	// APIKey, BaseURL and Model say which model agents ask whose card names none. Model may be one of the configuration file's.
+	APIKey, BaseURL, Model string
 }
 
 // Default gives the settings without a flag.
@@ -42,6 +44,15 @@ func (s *Settings) Declare(f *host.Flags) {
 	f.Duration(&s.KillGrace, 0, time.Hour, host.Flag{Name: "kill-grace", Default: command.DefaultGrace.String(), Usage: "How long a command may take to end when it is told to, before it is killed."})
 	f.String(&s.CommandPath, host.Flag{Name: "command-path", Default: command.DefaultPath, Usage: "The PATH of commands."})
 	f.Int(&s.Prefetch, 1, 1<<16, host.Flag{Name: "prefetch", Default: "1024", Usage: "How many messages a pool of Go functions holds at once."})
+	f.String(&s.APIKey, host.Flag{
+		Name: "openai-api-key", Env: "OPENAI_API_KEY", Secret: true, Usage: "Key of the model's provider; those on the own machine need none.",
+	})
+	f.String(&s.BaseURL, host.Flag{
+		Name: "openai-base-url", Env: "OPENAI_BASE_URL", Usage: "Where the model's API is, up to and including /v1; any provider that speaks OpenAI's.",
+	})
+	f.String(&s.Model, host.Flag{
+		Name: "openai-model", Env: "OPENAI_MODEL", Usage: "The model of agents whose card names none: a name under models in the configuration file, else the model's name at its provider.",
+	})
 }
 
 func checkPool(pool string) error {

@@ -70,6 +70,7 @@ var law = []room{
 	{dir: "services/planner/internal/plan", may: []string{"pkg/events", "pkg/graph"}, std: true},
 	{dir: "services/planner/internal/session", may: []string{"pkg/events", "pkg/graph"}, std: true},
 	{dir: "services/expert-runner/internal/task", may: []string{"pkg/events", "pkg/graph"}, std: true},
+	{dir: "services/expert-runner/internal/turn", may: []string{"pkg/events"}, std: true},
 	{dir: "services/planner/internal", may: []string{"pkg/events", "pkg/graph", "pkg/bus", "pkg/llm"}},
 	{dir: "services/scheduler/internal", may: []string{"pkg/events", "pkg/graph", "pkg/bus", "pkg/llm"}},
 	{dir: "services/expert-runner/internal", may: []string{"pkg/events", "pkg/graph", "pkg/bus", "pkg/llm"}},

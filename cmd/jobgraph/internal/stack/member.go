@@ -39,10 +39,10 @@ func (k *Stack) members() ([]member, error) {
 		}
 	}
 	r.Experts = append(r.Experts, k.settings.Experts...)
-	doer := k.model(&p)
+	doer := k.model(&p, &r)
 	return []member{
 		{name: "expert-runner", run: func(ctx context.Context, p *host.Process, b *bus.Bus) error {
-			return runner.Run(ctx, p, r, runner.Deps{Bus: b})
+			return runner.Run(ctx, p, r, runner.Deps{Bus: b, Doer: doer})
 		}},
 		{name: "planner", run: func(ctx context.Context, process *host.Process, b *bus.Bus) error {
 			return planner.Run(ctx, process, p, planner.Deps{Bus: b, Doer: doer})
@@ -53,17 +53,18 @@ func (k *Stack) members() ([]member, error) {
 	}, faults.Err()
 }
 
-// model puts the model that is wanted into the planner's settings, and gives what answers in the place of a provider, if that
-// is the scripted one.
-func (k *Stack) model(p *planner.Settings) llm.Doer {
+// model puts the model that is wanted into the settings of planner and runner, and gives what answers in the place of a
+// provider, if that is the scripted one.
+func (k *Stack) model(p *planner.Settings, r *runner.Settings) llm.Doer {
 	switch k.settings.Model {
 	case "":
 		return nil
 	case FakeModel:
 		p.APIKey, p.BaseURL, p.Model = "", "http://fake.invalid/v1", FakeModel
+		r.APIKey, r.BaseURL, r.Model = p.APIKey, p.BaseURL, p.Model
 		return llmtest.New(llmtest.Planner{})
 	}
-	p.Model = k.settings.Model
+	p.Model, r.Model = k.settings.Model, k.settings.Model
 	return nil
 }
 

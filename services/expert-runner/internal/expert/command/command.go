@@ -7,6 +7,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/workspace"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
 
@@ -23,7 +24,7 @@ func New(c Config) (*Expert, error) {
 
 // Run implements expert.Runner.
 func (x *Expert) Run(ctx context.Context, t *expert.Task) task.Ending {
-	dir, err := workspace(x.config.Workspaces)
+	dir, err := workspace.Make(x.config.Workspaces)
 	if err != nil {
 		return task.Failure(events.CodeExecution, "no workspace for the program", err.Error(), "check the runner's disk and its --work-dir")
 	}
@@ -32,7 +33,7 @@ func (x *Expert) Run(ctx context.Context, t *expert.Task) task.Ending {
 		t.Log.Info("workspace kept", "dir", dir)
 		return ending
 	}
-	if err := discard(dir); err != nil {
+	if err := workspace.Discard(dir); err != nil {
 		t.Log.Warn("workspace left behind", "dir", dir, "error", err)
 	}
 	return ending

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/workspace"
 )
 
 // Defaults of a Config.
@@ -113,9 +115,9 @@ func executable(path string) error {
 }
 
 // environ is the whole environment of a run: nothing of the runner's own is in it.
-func (c *Config) environ(workspace string, facts map[string]string) []string {
+func (c *Config) environ(dir string, facts map[string]string) []string {
 	env := map[string]string{
-		"PATH": c.Path, "HOME": workspace, "TMPDIR": filepath.Join(workspace, tempDir), "LANG": "C.UTF-8",
+		"PATH": c.Path, "HOME": dir, "TMPDIR": filepath.Join(dir, workspace.TempDir), "LANG": "C.UTF-8",
 	}
 	maps.Copy(env, facts)
 	maps.Copy(env, c.Env)

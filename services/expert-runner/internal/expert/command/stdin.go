@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/workspace"
 )
 
 // input is the one JSON object that a program reads.
@@ -101,7 +102,7 @@ func fetch(ctx context.Context, t *expert.Task, dir, folder, fallback string, re
 	if name == "" {
 		name = fallback
 	}
-	path, err := place(dir, folder, name, content)
+	path, err := workspace.Place(dir, folder, name, content)
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/command"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/workspace"
 )
 
 // TestRunnerToKill is no test: it is the runner that TestARunnerThatWasKilledLeavesNothingBehind kills.
@@ -35,7 +36,7 @@ func TestARunnerThatWasKilledLeavesNothingBehind(t *testing.T) {
 		t.Fatal(err)
 	}
 	running := pids(t, dir, "1", "2")
-	if removed, err := command.Sweep(dir); err != nil || len(removed) != 0 {
+	if removed, err := workspace.Sweep(dir); err != nil || len(removed) != 0 {
 		t.Fatalf("swept from under a living runner: %v %v", removed, err)
 	}
 	if err := runner.Process.Signal(syscall.SIGKILL); err != nil {
@@ -43,7 +44,7 @@ func TestARunnerThatWasKilledLeavesNothingBehind(t *testing.T) {
 	}
 	_ = runner.Wait() // It was killed.
 	gone(t, running[0])
-	removed, err := command.Sweep(dir)
+	removed, err := workspace.Sweep(dir)
 	if err != nil || len(removed) != 1 {
 		t.Errorf("removed %v, %v", removed, err)
 	}

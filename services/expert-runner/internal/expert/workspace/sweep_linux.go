@@ -1,4 +1,4 @@
-package command
+package workspace
 
 import (
 	"bytes"
@@ -38,14 +38,14 @@ func Sweep(parent string) (removed []string, err error) {
 	if parent == "" {
 		parent = os.TempDir()
 	}
-	dirs, err := filepath.Glob(filepath.Join(parent, workspacePrefix+"*-*-*-*"))
+	dirs, err := filepath.Glob(filepath.Join(parent, prefix+"*-*-*-*"))
 	if err != nil {
 		return nil, fmt.Errorf("sweep workspaces: %w", err)
 	}
 	space, _, _ := strings.Cut(self(), "-")
 	var errs []error
 	for _, dir := range dirs {
-		parts := strings.Split(strings.TrimPrefix(filepath.Base(dir), workspacePrefix), "-")
+		parts := strings.Split(strings.TrimPrefix(filepath.Base(dir), prefix), "-")
 		pid, bad := strconv.Atoi(parts[1])
 		if bad != nil || parts[0] != space || identity(pid) == strings.Join(parts[:3], "-") {
 			continue
@@ -53,7 +53,7 @@ func Sweep(parent string) (removed []string, err error) {
 		if path, err := filepath.Abs(dir); err == nil {
 			killIn(path)
 		}
-		if err := discard(dir); err != nil {
+		if err := Discard(dir); err != nil {
 			errs = append(errs, err)
 			continue
 		}

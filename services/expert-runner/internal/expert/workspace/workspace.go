@@ -1,4 +1,4 @@
-package command
+package workspace
 
 import (
 	"fmt"
@@ -7,25 +7,26 @@ import (
 	"path/filepath"
 )
 
-// tempDir is the folder for temporary files inside a workspace.
-const tempDir = ".tmp"
+// TempDir is the folder for temporary files inside a workspace.
+const TempDir = ".tmp"
 
-// workspacePrefix opens the name of every workspace, followed by who made it.
-const workspacePrefix = "jobgraph-run-"
+// prefix opens the name of every workspace, followed by who made it.
+const prefix = "jobgraph-run-"
 
-// workspace makes the fresh directory of a run, named for this process, so that a later one can tell that it is left over.
-func workspace(parent string) (string, error) {
+// Make makes the fresh directory of a run, named for this process, so that a later one can tell that it is left over. An
+// empty parent is the system's folder for temporary files.
+func Make(parent string) (string, error) {
 	if parent != "" {
 		if err := os.MkdirAll(parent, 0o700); err != nil {
 			return "", fmt.Errorf("make workspace: %w", err)
 		}
 	}
-	dir, err := os.MkdirTemp(parent, workspacePrefix+self()+"-")
+	dir, err := os.MkdirTemp(parent, prefix+self()+"-")
 	if err != nil {
 		return "", fmt.Errorf("make workspace: %w", err)
 	}
 	if dir, err = filepath.Abs(dir); err == nil {
-		err = os.Mkdir(filepath.Join(dir, tempDir), 0o700)
+		err = os.Mkdir(filepath.Join(dir, TempDir), 0o700)
 	}
 	if err != nil {
 		return "", fmt.Errorf("make workspace: %w", err)
@@ -33,8 +34,8 @@ func workspace(parent string) (string, error) {
 	return dir, nil
 }
 
-// discard removes a workspace, also folders that the program made unreadable.
-func discard(dir string) error {
+// Discard removes a workspace, also folders that the program made unreadable.
+func Discard(dir string) error {
 	if os.RemoveAll(dir) == nil {
 		return nil
 	}
@@ -56,8 +57,8 @@ func discard(dir string) error {
 	return nil
 }
 
-// place writes one file into the workspace and gives its path. The name is kept as far as it is one.
-func place(dir, folder, name string, content []byte) (string, error) {
+// Place writes one file into a folder of the workspace and gives its path. The name is kept as far as it is one.
+func Place(dir, folder, name string, content []byte) (string, error) {
 	name = filepath.Base(filepath.Clean("/" + name))
 	if name == "/" || name == "." {
 		name = "payload"

@@ -1,0 +1,321 @@
+package app_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
+	"github.com/jobgraph/jobgraph/services/expert-runner/app"
+)
+
+// card writes a card of kind llm and gives its path.
+func card(t *testing.T, keys string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "agent.md")
+	text := "---\nname: Agent\nkind: llm\n" + strings.ReplaceAll(keys, "\t", "  ") + "---\nYou are careful.\n"
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// agents are the settings of a runner with one agent, whose workspaces are below a folder of the test.
+func agents(t *testing.T, path string) app.Settings {
+	t.Helper()
+	s := app.Default()
+	s.Experts, s.Model, s.BaseURL, s.WorkDir = []string{path}, "scripted", "http://model.invalid/v1", t.TempDir()
+	return s
+}
+
+// carefulModel writes a file, reads it again, and answers with what it has read.
+func carefulModel() *llmtest.Server {
+	return llmtest.New(llmtest.Func(func(q llmtest.Question) (llmtest.Answer, error) {
+		cost := 0.25
+		usage := &llmtest.Usage{Prompt: 10, Completion: 5, CostUSD: &cost}
+		switch len(q.Turns) {
+		case 2:
+			return llmtest.Answer{Usage: usage, Calls: []llmtest.Call{
+				{Name: "write_file", Args: `{"path":"notes/a.txt","content":"forty-two"}`}, {Name: "list_files", Args: `{}`}, {Name: "no_such_tool", Args: `{}`},
+			}}, nil
+		case 6:
+			return llmtest.Answer{Usage: usage, Calls: []llmtest.Call{{Name: "read_file", Args: `{"path":"notes/a.txt"}`}}}, nil
+		}
+		return llmtest.Answer{Usage: usage, Text: "I have read it.\n<deliverable>it says " + q.Last("tool") + "</deliverable> Bye."}, nil
+	}))
+}
+
+const careful = "tools: [read_file, write_file, list_files]\n"
+
+// proves C32
+func TestAnAgentUsesToolsAndDelivers(t *testing.T) {
+	virtual(t, func(w *world) {
+		t := w.t.(*testing.T)
+		model := carefulModel()
+		w.start(agents(t, card(t, careful)), app.Deps{Doer: model})
+		o := work("agent", "j1", "a", 1)
+		o.Lessons = []string{"be </data> quick"}
+		o.Results = map[string]events.Result{"before": {Output: json.RawMessage(`{"n":1}`)}}
+		w.issue("agent", o)
+		got := w.report(o)
+		w.settled()
+		if got.Outcome != events.Success || string(got.Output) != `"it says forty-two"` || got.Tokens != 45 || got.CostUSD != 0.75 {
+			t.Errorf("report: %+v", got)
+		}
+		asked := model.Asked()
+		if len(asked) != 3 {
+			t.Fatalf("asked %d times", len(asked))
+		}
+		first := asked[0]
+		for _, part := range []string{"You are careful.", "do it", "<data kind=\"result\" name=\"before\">\n{\"n\":1}\n</data>", "be &lt;/data> quick"} {
+			if !strings.Contains(first.All(), part) {
+				t.Errorf("the model is not told %q:\n%s", part, first.All())
+			}
+		}
+		second := asked[1].Turns
+		seen := []string{second[3].Text, second[4].Text, second[5].Text}
+		want := []string{"wrote 9 bytes to notes/a.txt", "notes/a.txt 9", `Error: there is no tool "no_such_tool", but list_files, read_file, write_file`}
+		if diff := cmp.Diff(want, seen); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// crashes gives a hook that fails at the nth boundary and at all behind it, and counts boundaries.
+func crashes(n int) (hook func(string, string) error, crashed chan struct{}, count func() int) {
+	crashed = make(chan struct{})
+	var mu sync.Mutex
+	passed := 0
+	return func(string, string) error {
+			mu.Lock()
+			defer mu.Unlock()
+			passed++
+			if passed == n {
+				close(crashed)
+			}
+			if n > 0 && passed >= n {
+				return errKilled
+			}
+			return nil
+		}, crashed, func() int {
+			mu.Lock()
+			defer mu.Unlock()
+			return passed
+		}
+}
+
+// A runner is killed at every boundary of a run in turn: what was finished is never done again, and the result is the same.
+// proves C19
+func TestNoFinishedCallOfAnAgentIsRepeatedAfterACrash(t *testing.T) {
+	boundaries := 0
+	virtual(t, func(w *world) {
+		t := w.t.(*testing.T)
+		hook, _, count := crashes(0)
+		w.start(agents(t, card(t, careful)), app.Deps{Hook: hook, Doer: carefulModel()})
+		o := work("agent", "j1", "a", 1)
+		w.issue("agent", o)
+		w.report(o)
+		w.settled()
+		boundaries = count()
+	})
+	if boundaries < 20 {
+		t.Fatalf("only %d boundaries", boundaries)
+	}
+	for n := 1; n <= boundaries; n++ {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			virtual(t, func(w *world) {
+				t := w.t.(*testing.T)
+				model, path := carefulModel(), card(t, careful)
+				hook, crashed, _ := crashes(n)
+				first := w.start(agents(t, path), app.Deps{Owner: "one", Hook: hook, Doer: model})
+				o := work("agent", "j1", "a", 1)
+				w.state(o, true)
+				w.issue("agent", o)
+				<-crashed
+				first.crash()
+				w.start(agents(t, path), app.Deps{Owner: "two", Doer: model})
+				got := w.report(o)
+				w.settled()
+				if got.Outcome != events.Success || string(got.Output) != `"it says forty-two"` || got.Tokens != 45 {
+					t.Errorf("report: %+v", got)
+				}
+				if asked := len(model.Asked()); asked != 3 {
+					t.Errorf("the model was asked %d times", asked)
+				}
+				for key, times := range w.results("j1", "a") {
+					if times != 1 {
+						t.Errorf("%s has %d results", key, times)
+					}
+				}
+			})
+		})
+	}
+}
+
+// results counts the results of each effect in a journal.
+func (w *world) results(job, subjob string) map[string]int {
+	w.t.Helper()
+	list, _, err := w.bus.Journal(job, subjob).Read(w.t.Context())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	counts := map[string]int{}
+	for _, e := range list {
+		if e.Type == events.JournalResult {
+			counts[e.Key]++
+		}
+	}
+	return counts
+}
+
+func TestAnAgentAsksAPersonAndGoesOnWithTheAnswer(t *testing.T) {
+	virtual(t, func(w *world) {
+		t := w.t.(*testing.T)
+		model := llmtest.New(llmtest.Func(func(q llmtest.Question) (llmtest.Answer, error) {
+			if len(q.Turns) == 2 {
+				return llmtest.Answer{Usage: &llmtest.Usage{Prompt: 10}, Calls: []llmtest.Call{{Name: "ask_person", Args: `{"question":"Which colour?","options":["red","blue"]}`}}}, nil
+			}
+			return llmtest.Answer{Usage: &llmtest.Usage{Prompt: 7}, Text: "It is " + q.Last("tool")}, nil
+		}))
+		w.start(agents(t, card(t, "tools: [ask_person]\n")), app.Deps{Doer: model})
+		w.issue("agent", work("agent", "j1", "a", 1))
+		w.settled()
+		asked := w.facts("j1", events.KindInputRequested)
+		if len(asked) != 1 {
+			t.Fatalf("asked %d times", len(asked))
+		}
+		request := asked[0].Data.(*events.InputRequested)
+		if request.Prompt != "Which colour?" || len(request.Options) != 2 || request.Request != "a~1~ask-1-0" || request.Tokens != 10 {
+			t.Errorf("request: %+v", request)
+		}
+		next := work("agent", "j1", "a", 2)
+		next.ResumeOf = 1
+		next.Answers = map[string]events.InputClosed{request.Request: {Action: events.Answered, Answer: json.RawMessage(`"blue"`)}}
+		w.issue("agent", next)
+		got := w.report(next)
+		if string(got.Output) != `"It is blue"` || got.Tokens != 7 {
+			t.Errorf("report: %+v", got)
+		}
+		if n := len(model.Asked()); n != 2 {
+			t.Errorf("the model was asked %d times", n)
+		}
+	})
+}
+
+func TestACancelEndsTheModelsStreamAtOnce(t *testing.T) {
+	virtual(t, func(w *world) {
+		t := w.t.(*testing.T)
+		streaming, closed := make(chan struct{}), make(chan struct{})
+		model := llmtest.New(llmtest.Func(func(llmtest.Question) (llmtest.Answer, error) {
+			close(streaming)
+			return llmtest.Answer{Text: "It goes on and", Fault: llmtest.Hang}, nil
+		}))
+		w.start(agents(t, card(t, "")), app.Deps{Doer: watched{model, closed}})
+		o := work("agent", "j1", "a", 1)
+		w.issue("agent", o)
+		<-streaming
+		w.fence(o, "stop")
+		at := time.Now()
+		if err := w.bus.PublishCore(w.names.Cancel("j1", ""), nil, []byte(`{"reason":"enough"}`)); err != nil {
+			t.Fatal(err)
+		}
+		<-closed
+		got := w.report(o)
+		if got.Error == nil || got.Error.Code != events.CodeCancelled {
+			t.Errorf("report: %+v", got)
+		}
+		if took := time.Since(at); took > 50*time.Millisecond {
+			t.Errorf("it took %s", took)
+		}
+	})
+}
+
+// watched tells when the body of an answer is closed.
+type watched struct {
+	model  *llmtest.Server
+	closed chan struct{}
+}
+
+func (d watched) Do(r *http.Request) (*http.Response, error) {
+	answer, err := d.model.Do(r)
+	if err == nil {
+		answer.Body = &body{ReadCloser: answer.Body, closed: d.closed}
+	}
+	return answer, err
+}
+
+type body struct {
+	io.ReadCloser
+	once   sync.Once
+	closed chan struct{}
+}
+
+func (b *body) Close() error {
+	b.once.Do(func() { close(b.closed) })
+	return b.ReadCloser.Close()
+}
+
+func TestWhatAnAgentDoesIsToldLive(t *testing.T) {
+	virtual(t, func(w *world) {
+		t := w.t.(*testing.T)
+		model := llmtest.New(llmtest.Say(
+			llmtest.Answer{Reasoning: "hm", Calls: []llmtest.Call{{Name: "list_files", Args: `{}`}}},
+			llmtest.Answer{Text: "There is nothing.", Chunk: 6},
+		))
+		told := make(chan string, 100)
+		stop, err := w.bus.SubscribeCore(w.names.Live("j1", "a"), func(_ string, body []byte) { told <- string(body) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer stop()
+		w.start(agents(t, card(t, careful)), app.Deps{Doer: model})
+		o := work("agent", "j1", "a", 1)
+		w.issue("agent", o)
+		w.report(o)
+		want := []string{
+			`{"item":"thought/1","offset":0,"text":"hm"}`, `{"item":"answer/1","offset":0,"tool":"list_files"}`,
+			`{"item":"tool/1/0","offset":0,"tool":"list_files","args":"{}"}`, `{"item":"tool/1/0","offset":0,"done":true,"bytes":10}`,
+			`{"item":"answer/2","offset":0,"text":"There "}`, `{"item":"answer/2","offset":6,"text":"is not"}`,
+			`{"item":"answer/2","offset":12,"text":"hing."}`,
+		}
+		for _, piece := range want {
+			if got := <-told; got != piece {
+				t.Errorf("told %s, want %s", got, piece)
+			}
+		}
+	})
+}
+
+func TestCardsOfAgentsAreChecked(t *testing.T) {
+	for name, test := range map[string]struct{ keys, want string }{
+		"unknown tool":      {"tools: [fly]\n", `there is no tool "fly"`},
+		"tool twice":        {"tools: [fetch, fetch]\n", `tool "fetch" is named twice`},
+		"required, missing": {"required_tools: [fetch]\n", `required tool "fetch" is none of its tools`},
+		"negative":          {"max_turns: -1\n", "must not be negative"},
+		"budget":            {"on_budget: pray\n", "use fail or summary"},
+		"address":           {"allow_addresses: [home]\n", `"home" is no address`},
+		"schema":            {"output_schema: {type: nothing}\n", "output_schema"},
+		"program":           {"command: [sh]\n", "command"},
+		"summary in a form": {"on_budget: summary\noutput_schema: {type: object}\n", "a summary does not fit output_schema"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := app.CheckCards([]string{card(t, test.keys)}, func(string) (string, bool) { return "", false })
+			if err == nil || !strings.Contains(fmt.Sprintf("%+v", err), test.want) {
+				t.Errorf("%+v", err)
+			}
+		})
+	}
+	if _, err := app.CheckCards([]string{card(t, careful)}, func(string) (string, bool) { return "", false }); err != nil {
+		t.Error(err)
+	}
+}

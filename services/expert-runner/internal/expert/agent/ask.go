@@ -1,0 +1,156 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/llm"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/turn"
+)
+
+// formName names the wanted form for the provider.
+const formName = "deliverable"
+
+// question is what the journal keeps of a question to the model, for people.
+type question struct {
+	Model      string             `json:"model,omitempty"`
+	Messages   int                `json:"messages"`
+	Choice     string             `json:"choice,omitempty"`
+	Form       bool               `json:"form,omitempty"`
+	Compressed []turn.Compression `json:"compressed,omitempty"`
+}
+
+// answer is what the journal keeps of the model's answer.
+type answer struct {
+	llm.Response
+	// Run is the run that has paid for it, ElapsedMS how long the conversation had lasted.
+	Run       int   `json:"run"`
+	ElapsedMS int64 `json:"elapsed_ms"`
+}
+
+// ask puts the question to the model, unless the journal knows the answer. An error means that the run is over.
+func (r *run) ask(ctx context.Context, c *turn.Command, schema json.RawMessage) (turn.Fact, error) {
+	key := "model/" + strconv.Itoa(c.Number)
+	args, err := json.Marshal(question{Model: r.config.Model, Messages: len(c.Messages), Choice: c.Choice, Form: c.Form, Compressed: c.Compressed})
+	if err != nil {
+		return turn.Fact{}, fmt.Errorf("write question: %w", err)
+	}
+	var failed error
+	raw, err := r.task.Hand.Do(ctx, expert.Effect{Key: key, Name: "model", Safe: true, Args: args}, func(ctx context.Context) (json.RawMessage, error) {
+		got, err := r.config.Client.Do(ctx, r.request(c, schema, key), r.live.answer(c.Number))
+		if err != nil {
+			failed = err
+			return nil, err
+		}
+		return json.Marshal(answer{Response: got, Run: r.task.Work.Run, ElapsedMS: (r.before + time.Since(r.began)).Milliseconds()})
+	})
+	switch {
+	case ctx.Err() != nil && err != nil:
+		return turn.Fact{}, ctx.Err()
+	case failed != nil:
+		return r.failure(failed), nil
+	case err != nil:
+		return turn.Fact{}, err
+	}
+	var a answer
+	if err := json.Unmarshal(raw, &a); err != nil {
+		return turn.Fact{}, fmt.Errorf("read the kept answer %s: %w", key, err)
+	}
+	return r.answered(&a, c.Number), nil
+}
+
+// answered is an answer as a fact.
+func (r *run) answered(a *answer, number int) turn.Fact {
+	elapsed := time.Duration(a.ElapsedMS) * time.Millisecond
+	if now := r.before + time.Since(r.began); elapsed > now {
+		r.before += elapsed - now
+	}
+	if a.Run == r.task.Work.Run {
+		r.pay(&a.Response)
+	}
+	f := turn.Fact{Kind: turn.Answered, Text: a.Text, Carry: a.Carry, Tokens: int64(a.Usage.Total()), Elapsed: elapsed}
+	for _, call := range a.Calls {
+		f.Calls = append(f.Calls, turn.Call(call))
+	}
+	if len(f.Calls) == 0 && len(r.config.Tools) > 0 {
+		f.Text, f.Calls = written(f.Text, number)
+	}
+	return f
+}
+
+// failure is a failed call as a fact.
+func (r *run) failure(err error) turn.Fact {
+	f := turn.Fact{
+		Kind: turn.Failed, Outcome: llm.Outcome(err), Fault: llm.Fault(err), TooLong: llm.ClassOf(err) == llm.ContextTooLong,
+	}
+	var e *llm.Error
+	if errors.As(err, &e) {
+		f.RetryAfter = e.RetryAfter
+		if e.Partial != nil {
+			f.Tokens = int64(e.Partial.Usage.Total())
+			r.pay(e.Partial)
+		}
+	}
+	return f
+}
+
+func (r *run) pay(a *llm.Response) {
+	r.spent.Tokens += int64(a.Usage.Total())
+	if a.CostUSD != nil {
+		r.spent.CostUSD += *a.CostUSD
+	}
+}
+
+// request is the question as a model gets it.
+func (r *run) request(c *turn.Command, schema json.RawMessage, key string) llm.Request {
+	request := llm.Request{Model: r.config.Model, Stream: true, IdempotencyKey: r.task.Work.IdempotencyKey + "/" + key, Tools: r.offered()}
+	if len(request.Tools) > 0 {
+		request.ToolChoice = c.Choice
+	}
+	for i := range c.Messages {
+		request.Messages = append(request.Messages, messageOf(&c.Messages[i]))
+	}
+	if c.Form {
+		request.Schema = &llm.Schema{Name: formName, Schema: schema}
+	}
+	return request
+}
+
+func messageOf(m *turn.Message) llm.Message {
+	switch m.Role {
+	case turn.System:
+		return llm.System(m.Text)
+	case turn.Assistant:
+		said := llm.Assistant(m.Text)
+		for _, call := range m.Calls {
+			said.Calls = append(said.Calls, llm.Call(call))
+		}
+		said.Carry = m.Carry
+		return said
+	case turn.Tool:
+		return llm.Result(m.CallID, m.Text)
+	}
+	return llm.User(m.Text)
+}
+
+// offered are the tools as the model sees them, in the order of the card.
+func (r *run) offered() []llm.Tool {
+	var list []llm.Tool
+	for _, name := range r.config.Tools {
+		t := r.tools[name]
+		switch name {
+		case turn.Terminate:
+			t = tool.Tool{Name: name, Description: "Ends the work: with success and the result, or with failure and the reason.", Schema: json.RawMessage(turn.TerminateSchema)}
+		case AskPerson:
+			t = tool.Tool{Name: name, Description: "Asks a person, and waits for the answer, which may take long.", Schema: json.RawMessage(personSchema)}
+		}
+		list = append(list, llm.Tool{Name: t.Name, Description: t.Description, Parameters: t.Schema})
+	}
+	return list
+}

@@ -1,0 +1,41 @@
+package agent
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/turn"
+)
+
+// personSchema is the JSON Schema of AskPerson's arguments.
+const personSchema = `{"type":"object","properties":{"question":{"type":"string"},` +
+	`"options":{"type":"array","items":{"type":"string"},"description":"the choices, if they are few"}},"required":["question"]}`
+
+// person gives a person's answer, or the request for it.
+func (r *run) person(number, i int, args string) (string, *events.InputRequested) {
+	var a struct {
+		Question string   `json:"question"`
+		Options  []string `json:"options"`
+	}
+	if err := json.Unmarshal([]byte(args), &a); err != nil || strings.TrimSpace(a.Question) == "" {
+		return "Error: bad arguments: question is needed", nil
+	}
+	w := r.task.Work
+	mark := fmt.Sprintf("ask-%d-%d", number, i)
+	for request, closed := range w.Answers { // any order: one request of a run and those it resumes ends like that.
+		if strings.HasSuffix(request, "~"+mark) {
+			return answerOf(&closed), nil
+		}
+	}
+	return "", &events.InputRequested{Request: task.RequestID(w.SubJob, w.Run, mark), Kind: events.InputClarification, Prompt: a.Question, Options: a.Options, User: w.User}
+}
+
+func answerOf(c *events.InputClosed) string {
+	if c.Action == events.Cancelled || len(c.Answer) == 0 {
+		return "(nobody has answered)"
+	}
+	return turn.Words(c.Answer)
+}

@@ -1,0 +1,51 @@
+package tool
+
+import (
+	"fmt"
+	"net/netip"
+	"syscall"
+)
+
+// Guard says which addresses may be reached: public ones, and those that are allowed by name.
+type Guard struct {
+	// Allow are ranges that may be reached although they are not public.
+	Allow []netip.Prefix
+}
+
+// control is called with the address that a name has led to, before it is connected to: what a name says, and what it says
+// the next time, makes no difference.
+func (g *Guard) control(_, address string, _ syscall.RawConn) error {
+	to, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return fmt.Errorf("address %s: %w", address, err)
+	}
+	return g.check(to.Addr())
+}
+
+// check refuses an address that is not public, unless it is allowed.
+func (g *Guard) check(ip netip.Addr) error {
+	ip = ip.Unmap().WithZone("")
+	for _, allowed := range g.Allow {
+		if allowed.Contains(ip) {
+			return nil
+		}
+	}
+	if !ip.IsGlobalUnicast() || ip.IsPrivate() || reserved(ip) {
+		return fmt.Errorf("%s is not a public address: it has to be allowed on the expert's card (allow_addresses)", ip)
+	}
+	return nil
+}
+
+// reserved reports whether an address is of a range that is not public, and that net/netip does not name.
+func reserved(ip netip.Addr) bool {
+	for _, text := range [...]string{
+		"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4",
+		// Ranges of IPv6 in which an address of IPv4 may hide.
+		"::/96", "64:ff9b::/96", "64:ff9b:1::/48", "2001::/32", "2002::/16", "100::/64", "2001:db8::/32", "fec0::/10",
+	} {
+		if netip.MustParsePrefix(text).Contains(ip) {
+			return true
+		}
+	}
+	return false
+}
