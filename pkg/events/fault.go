@@ -42,6 +42,7 @@ const (
 	CodeInternal         Code = "internal"                  // A bug of ours; the cause says where.
 	CodeInputRounds      Code = "input_rounds_exhausted"    // Inputs were sent back as often as they may be.
 	CodeUnreachableAfter Code = "dependency_failed"         // A predecessor failed, so this never starts.
+	CodeReused           Code = "reused"                    // A remark, no fault: the plan of an earlier job was taken.
 )
 
 // Fault is the one error shape of every reply, rejection, report and CLI answer.

@@ -13,9 +13,6 @@ import (
 	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
 )
 
-// codeReused marks the remark of a graph that its plan was not made anew.
-const codeReused events.Code = "reused"
-
 // reuseFor is how long a plan is kept for the next request when the profile does not say.
 const reuseFor = 24 * time.Hour
 
@@ -75,7 +72,7 @@ func (s *Session) reuse() bool {
 		return false
 	}
 	s.accept(r.Plan, events.Faults{{
-		Code: codeReused, Field: "plan_cache", Hint: `"plan_cache": false plans anew`,
+		Code: events.CodeReused, Field: "plan_cache", Hint: `"plan_cache": false plans anew`,
 		Message: fmt.Sprintf("the plan was made for job %s at %s", old.Job, old.Made.UTC().Format(time.RFC3339)),
 	}})
 	s.state.Reused = true
