@@ -21,7 +21,7 @@ func TestJobsAreListedByPersonSessionStateAndPageAlsoByTheNextScheduler(t *testi
 	stop := w.schedule(Default(), Deps{})
 	for _, r := range []events.Request{
 		{ID: "one", User: "ann", Session: "s", Plan: plan(sub("a"))},
-		{ID: "two", User: "bob", Session: "s", Plan: plan(sub("hang"))},
+		{ID: "two", User: "bob", Session: "u", Plan: plan(sub("hang"))},
 		{ID: "three", User: "ann", Session: "t", Plan: plan(sub("a"))},
 	} {
 		r.Goal = "g"

@@ -177,6 +177,13 @@ func TestSessionsAreListedShownRenamedStoppedAndDeleted(t *testing.T) {
 			}
 		}
 
+		if answer, fault := w.ask("submit", `{"id":"j1","session":"stolen","goal":"other content"}`); fault == nil || fault.Code != events.CodeConflict {
+			t.Errorf("%s %v", answer, fault)
+		}
+		if answer, fault := w.ask("sessions.show", "stolen"); fault == nil {
+			t.Errorf("a refused job left a session: %s", answer)
+		}
+
 		if answer, fault := w.ask("sessions.rename", `{"id":"s2","title":"Bob's"}`); fault != nil || w.session("s2").Title != "Bob's" {
 			t.Errorf("%s %v", answer, fault)
 		}

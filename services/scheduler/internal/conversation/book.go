@@ -199,8 +199,7 @@ func (b *Book) change(ctx context.Context, id string, f func(*Record) (bool, err
 		if err != nil || !changed {
 			return err
 		}
-		record.settle()
-		value, err := json.Marshal(record)
+		value, err := record.write()
 		if err != nil {
 			return fmt.Errorf("write session %s: %w", id, err)
 		}

@@ -218,17 +218,32 @@ func TestARecordIsBoundedAndWhatGoesOnStaysLongest(t *testing.T) {
 	b := newShelf().book()
 	at := time.Unix(0, 0).UTC()
 	note(t, b, loop.Talk{Job: "live", Status: events.Running, Seq: 1, Created: at})
-	for i := range mostLive + 300 {
+	for i := range mostJobs + 60 {
 		id := fmt.Sprint("j", i)
 		note(t, b, loop.Talk{Job: id, Status: events.Finished, Title: "T", Goal: strings.Repeat("goal ", 100), Seq: uint64(i + 1), Created: at.Add(time.Duration(i+1) * time.Hour)})
 	}
 	r := read(t, b)
-	if len(r.Jobs) != mostJobs || r.Jobs[0].ID != "live" || r.Total != mostLive+301 {
+	if len(r.Jobs) != mostJobs || r.Jobs[0].ID != "live" || r.Total != mostJobs+61 {
 		t.Errorf("%d of %d, first %s", len(r.Jobs), r.Total, r.Jobs[0].ID)
 	}
 	text, err := json.Marshal(r)
 	if err != nil || len(text) > 100<<10 {
 		t.Errorf("%d bytes, %v", len(text), err)
+	}
+}
+
+func TestARecordFitsAMessageWhateverItsJobsHandOff(t *testing.T) {
+	s := newShelf()
+	b := s.book()
+	for i := range 40 {
+		var handed []string
+		for j := range 50 {
+			handed = append(handed, fmt.Sprint(strings.Repeat("s", 400), i, j))
+		}
+		note(t, b, loop.Talk{Job: fmt.Sprint("j", i), Status: events.Running, Seq: uint64(i + 1), Handed: handed})
+	}
+	if r := read(t, b); len(s.values["s"]) > mostBytes || r.Total != 40 || r.Jobs[len(r.Jobs)-1].ID != "j39" {
+		t.Errorf("%d bytes, %d of %d jobs", len(s.values["s"]), len(r.Jobs), r.Total)
 	}
 }
 

@@ -1,6 +1,7 @@
 package conversation
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"time"
@@ -26,6 +27,7 @@ const (
 	mostLive  = 1000
 	mostTitle = 80 // In characters.
 	mostGoal  = 120
+	mostBytes = 256 << 10 // Of the whole record, whatever its jobs hand off.
 )
 
 // Record is a session as it is kept: readable JSON under its id.
@@ -126,6 +128,18 @@ func (r *Record) add(l *Line) *Line {
 		r.Created = l.Created
 	}
 	return &r.Jobs[len(r.Jobs)-1]
+}
+
+// write gives the record as it is kept. What makes it too large goes, the oldest first.
+func (r *Record) write() ([]byte, error) {
+	for {
+		r.settle()
+		value, err := json.Marshal(r)
+		if err != nil || len(value) <= mostBytes || len(r.Jobs) <= 1 {
+			return value, err
+		}
+		r.Jobs = r.Jobs[(len(r.Jobs)+3)/4:]
+	}
 }
 
 // settle derives what depends on the jobs, and drops those that are too many.

@@ -26,6 +26,9 @@ type Talk struct {
 	Children []Talk
 }
 
+// mostHanded is how many SubJobs of a job have records of their sessions.
+const mostHanded = 50
+
 // talkOf is what the session of a job has to know; nil for a job without one.
 func talkOf(s *graph.State) *Talk {
 	if s.Session == "" {
@@ -43,7 +46,7 @@ func talkOf(s *graph.State) *Talk {
 		if steps++; steps == 1 && t.Title == "" {
 			t.Title = n.Title
 		}
-		if n.Told != "" {
+		if n.Told != "" && len(t.Handed) < mostHanded {
 			t.Handed = append(t.Handed, n.Session)
 			t.Children = append(t.Children, t.child(n))
 		}
