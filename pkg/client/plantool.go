@@ -18,6 +18,8 @@ type PlanTool struct {
 	Client *Client
 	// Book is where the model's plans are kept, the id of its job for one; "main" when empty.
 	Book string
+	// Job is the job whose graph the model may see and change; none when empty.
+	Job string
 }
 
 // Name is what the model calls.
@@ -65,13 +67,12 @@ func (t PlanTool) Call(ctx context.Context, arguments string) (string, error) {
 	if !slices.Contains(PlanCommands(), command) {
 		return fmt.Sprintf("Error: command: unknown command %.40q (the commands are %s)", command, strings.Join(PlanCommands(), ", ")), nil
 	}
-	delete(fields, "book")
-	if t.Book != "" {
-		book, err := json.Marshal(t.Book)
+	for name, value := range map[string]string{"book": t.Book, "within": t.Job} { // Whatever the model says of them.
+		text, err := json.Marshal(value)
 		if err != nil {
 			return "", err
 		}
-		fields["book"] = book
+		fields[name] = text
 	}
 	body, err := json.Marshal(fields)
 	if err != nil {

@@ -158,6 +158,10 @@ func TestTheGraphOfAJobIsReadMarkedAndUpdated(t *testing.T) {
 		w.start(app.Deps{})
 		w.running("j1")
 		o := operate(t, w)
+		if got := o.call(`{"command":"get","plan_id":"j1","within":"j1"}`); !strings.Contains(got, `Error: plan_id: there is no plan "j1"`) {
+			t.Error("a model reads the graph of a job that is none of its own:", got)
+		}
+		o.tool.Job = "j1"
 		answer := o.do(client.PlanOperation{Command: "get", PlanID: "j1"})
 		if answer.JobID != "j1" || answer.Status != events.Running || answer.PlanVersion != 1 || !strings.Contains(answer.Text, "0. [✓] Pack\n1. [→] Go\n") {
 			t.Errorf("%+v", answer)
@@ -170,7 +174,7 @@ func TestTheGraphOfAJobIsReadMarkedAndUpdated(t *testing.T) {
 			{`{"command":"mark_step","step_index":1,"step_status":"completed","step_notes":"arrived"}`, "1. [✓] Go\n   Notes: arrived\n"},
 			{`{"command":"get"}`, "1. [✓] Go\n   Notes: arrived\n2. [ ] Draw a map\n"},
 			{`{"command":"delete","plan_id":"j1"}`, `Error: plan_id: "j1" is the graph of a job`},
-			{`{"command":"get","plan_id":"job:none"}`, `Error: job: there is no job "none"`},
+			{`{"command":"get","plan_id":"job:j2"}`, `Error: plan_id: there is no plan "job:j2"`},
 			{`{"command":"mark_step","step_index":1,"step_status":"blocked"}`, "Error: step_status: go is FINISHED"},
 			{`{"command":"create","plan_id":"j1","title":"Mine","steps":["a"]}`, "was created"},
 			{`{"command":"get","plan_id":"j1"}`, "Plan: Mine"},
@@ -179,6 +183,9 @@ func TestTheGraphOfAJobIsReadMarkedAndUpdated(t *testing.T) {
 			if got := o.call(test.call); !strings.Contains(got, test.want) {
 				t.Errorf("%s: %s", test.call, got)
 			}
+		}
+		if _, err := o.c.Plan(t.Context(), client.PlanOperation{Command: "get", PlanID: "job:none"}); !errors.Is(err, client.ErrNotFound) {
+			t.Error(err)
 		}
 		edited := 0
 		for e, err := range w.bus.EventsOf(t.Context(), "j1", 0) {
@@ -231,4 +238,35 @@ func (w *world) count(ctx context.Context, kind events.Kind) int {
 		}
 	}
 	return n
+}
+
+func TestTheToolTakesWhatItsSchemaSays(t *testing.T) {
+	virtual(t, func(t *testing.T, w *world) {
+		w.start(app.Deps{})
+		o := operate(t, w)
+		var schema struct {
+			Properties map[string]struct {
+				Type string   `json:"type"`
+				Enum []string `json:"enum"`
+			} `json:"properties"`
+		}
+		if err := json.Unmarshal(o.tool.Schema(), &schema); err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(client.PlanCommands(), schema.Properties["command"].Enum); d != "" {
+			t.Error(d)
+		}
+		for name, p := range schema.Properties {
+			value := map[string]string{"string": `"x"`, "integer": "0", "array": `["x"]`}[p.Type]
+			if name == "command" {
+				continue
+			}
+			if got := o.call(`{"command":"list","` + name + `":` + value + `}`); !strings.Contains(got, "no plans") {
+				t.Errorf("%s: %s", name, got)
+			}
+		}
+		if o.tool.Name() == "" || o.tool.Description() == "" {
+			t.Error("the tool does not say what it is for")
+		}
+	})
 }

@@ -45,16 +45,16 @@ func (b *Book) Target(op Operation) (job string, maybe bool) {
 	if id == "" && (op.Command == OpGet || op.Command == OpMarkStep) {
 		id = b.Active
 	}
-	if job, given := strings.CutPrefix(id, JobPrefix); given && job != "" {
-		return job, false
-	}
+	job, given := strings.CutPrefix(id, JobPrefix)
 	switch op.Command {
-	case OpGet, OpMarkStep, OpUpdate, OpSetActive, OpDelete:
-		if id != "" && b.find(id) < 0 && events.ValidToken(id) {
-			return id, true
-		}
+	case OpCreate, OpList:
+		return "", false
 	}
-	return "", false
+	switch {
+	case job == "", !given && (b.find(id) >= 0 || !events.ValidToken(id)), op.within != nil && *op.within != job:
+		return "", false
+	}
+	return job, !given
 }
 
 // Operation is one call; which fields it needs depends on the command.
@@ -76,6 +76,8 @@ type Operation struct {
 	StepNotes  *string `json:"step_notes,omitempty"`
 	// hasSteps is true when steps are given, be it an empty list.
 	hasSteps bool
+	// within, when set, is the only job whose graph may be meant, none when it points to "".
+	within *string
 }
 
 // ReadOperation reads an operation from the arguments of a tool call. Every fault is told.
@@ -98,8 +100,8 @@ func (d *draft) operationIn(raw []byte) (r reader, ok bool) {
 	return d.read(raw, "")
 }
 
-// ReadRequest reads an operation whose command is known, and the book it is about: "" where it names none. An empty request
-// says nothing but the command. Every fault is told.
+// ReadRequest reads an operation whose command is known, and the book it is about: "" where it names none. "within" limits it
+// to the graph of one job, or with "" to none. An empty request says nothing but the command. Every fault is told.
 func ReadRequest(command string, raw []byte) (book string, op Operation, faults events.Faults) {
 	d := &draft{}
 	if len(bytes.TrimSpace(raw)) == 0 {
@@ -110,7 +112,13 @@ func ReadRequest(command string, raw []byte) (book string, op Operation, faults 
 		return "", Operation{}, d.faults.all()
 	}
 	book = r.text("book")
+	var within *string
+	if _, limited := r.value("within"); limited {
+		id := r.text("within")
+		within = &id
+	}
 	op = d.operation(&r)
+	op.within = within
 	if op.Command != "" && op.Command != command {
 		d.faults.add(events.CodeConflict, "command", fmt.Sprintf("is %.40q, asked was %s", op.Command, command), "leave it out")
 	}
