@@ -17,8 +17,6 @@ import (
 )
 
 // talking is a job of a session one step of which is handed off, and fails.
-// proves V-T7
-// proves V16
 func talking() scene {
 	handed := sub("a")
 	handed.Handoff, handed.Title = true, "The first task"
