@@ -2,13 +2,11 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/live"
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/render"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
@@ -97,43 +95,4 @@ func (a *app) card(ctx context.Context, c *client.Client, name string) (events.C
 		ids = append(ids, card.ID)
 	}
 	return events.Card{}, notFound("expert", name, host.Near(strings.ToLower(name), ids))
-}
-
-// expertTestCommand runs one SubJob of an expert, and nothing else.
-func (a *app) expertTestCommand() *cobra.Command {
-	var goal string
-	var inputs []string
-	c := &cobra.Command{
-		Use: "test NAME", Short: "Give an expert a goal, and show what he makes of it", Args: cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			if err := a.form(); err != nil {
-				return err
-			}
-			none := 0
-			r := events.Request{Goal: goal, Expert: args[0], Limits: events.Limits{Retries: &none}, Labels: map[string]string{"test": "expert"}, Inputs: map[string]json.RawMessage{}}
-			q := asked{inputs: inputs}
-			if err := q.addInputs(&r); err != nil {
-				return err
-			}
-			return a.with(func(ctx context.Context, c *client.Client) error {
-				card, err := a.card(ctx, c, args[0])
-				if err != nil {
-					return err
-				}
-				r.Expert = card.ID
-				id, err := c.Submit(ctx, r)
-				if err != nil {
-					return err
-				}
-				h, err := a.watch(ctx, c, id, 0, live.Quiet)
-				if err != nil {
-					return err
-				}
-				return a.finish(h, c)
-			})
-		},
-	}
-	c.Flags().StringVar(&goal, "goal", "Say what you can do", "what he is asked to do")
-	c.Flags().StringArrayVar(&inputs, "input", nil, "named value, KEY=VALUE, JSON or text; repeatable")
-	return c
 }

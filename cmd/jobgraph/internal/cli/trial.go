@@ -1,0 +1,103 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/kit"
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/live"
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/render"
+	"github.com/jobgraph/jobgraph/pkg/client"
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// trial is what an expert is tried with.
+type trial struct {
+	goal     string
+	inputs   []string
+	level    string
+	patience time.Duration
+}
+
+// expertTestCommand runs one SubJob of an expert, and nothing else; for one that somebody else serves it checks how.
+func (a *app) expertTestCommand() *cobra.Command {
+	var t trial
+	c := &cobra.Command{
+		Use: "test NAME", Short: "Give an expert a goal, and show what he makes of it and whether he keeps the contract", Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := a.form(); err != nil {
+				return err
+			}
+			switch kit.Level(t.level) {
+			case "", kit.Basic, kit.Full:
+			default:
+				return usageError{fmt.Errorf("--level %q is none of: basic, full", t.level)}
+			}
+			if t.patience <= 0 {
+				return usageError{fmt.Errorf("--patience %s: give a time such as 30s", t.patience)}
+			}
+			none := 0
+			r := events.Request{Goal: t.goal, Limits: events.Limits{Retries: &none}, Labels: map[string]string{"test": "expert"}, Inputs: map[string]json.RawMessage{}}
+			q := asked{inputs: t.inputs}
+			if err := q.addInputs(&r); err != nil {
+				return err
+			}
+			return a.with(func(ctx context.Context, c *client.Client) error { return a.tryExpert(ctx, c, args[0], t, r) })
+		},
+	}
+	c.Flags().StringVar(&t.goal, "goal", "Say what you can do", "what he is asked to do")
+	c.Flags().StringArrayVar(&t.inputs, "input", nil, "named value, KEY=VALUE, JSON or text; repeatable")
+	c.Flags().StringVar(&t.level, "level", "", "check the contract of the wire: basic or full; kind nats is checked at basic without it")
+	c.Flags().DurationVar(&t.patience, "patience", 30*time.Second, "with a check of the contract: how long each piece of work may take")
+	return c
+}
+
+// tryExpert runs the goal as a job, or checks the contract.
+func (a *app) tryExpert(ctx context.Context, c *client.Client, name string, t trial, r events.Request) error {
+	card, err := a.card(ctx, c, name)
+	if err != nil {
+		return err
+	}
+	if t.level == "" && card.Kind == "nats" {
+		t.level = string(kit.Basic)
+	}
+	if t.level != "" {
+		return a.checkContract(ctx, c, card, t, r.Inputs)
+	}
+	r.Expert = card.ID
+	id, err := c.Submit(ctx, r)
+	if err != nil {
+		return err
+	}
+	h, err := a.watch(ctx, c, id, 0, live.Quiet)
+	if err != nil {
+		return err
+	}
+	return a.finish(h, c)
+}
+
+// checkContract prints one line for each rule of the contract; a broken one is a difference.
+func (a *app) checkContract(ctx context.Context, c *client.Client, card events.Card, t trial, inputs map[string]json.RawMessage) error {
+	got, err := kit.Run(ctx, c.Bus(), kit.Settings{Card: card, Goal: t.goal, Inputs: inputs, Level: kit.Level(t.level), Patience: t.patience})
+	if err != nil {
+		return err
+	}
+	table := render.Table{Head: []string{"RULE", "VERDICT", "DETAIL"}}
+	for _, check := range got.Checks {
+		table.Rows = append(table.Rows, render.Row{Name: check.Rule, Value: check, Cells: []string{check.Rule, string(check.Verdict), dash(check.Detail)}})
+	}
+	if err := table.Write(a.sys.Stdout, a.output); err != nil {
+		return err
+	}
+	if r := got.Report; r != nil {
+		a.note("%s reported %s %s", card.Name, r.Outcome, short(string(r.Output), 80))
+	}
+	if kit.Violations(got.Checks) {
+		return outcome(ExitFailed)
+	}
+	return nil
+}
