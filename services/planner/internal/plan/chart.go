@@ -214,6 +214,9 @@ func (c *Chart) Plan() *events.Plan {
 			s = c.spec(n)
 		}
 		s.ID, s.Dependencies = n.ID, nil
+		if !n.Given {
+			s.ExecutionRes, s.ExecutionRef = nil, nil // It is to be done, or was, since it came with that.
+		}
 		for _, at := range n.Deps {
 			if d := state.SubJobs[at]; onBoard(d) {
 				s.Dependencies = append(s.Dependencies, d.ID)

@@ -212,6 +212,21 @@ func TestAStepIsDoneAgainWhenItIsMarkedNotStarted(t *testing.T) {
 	r.shows("0. [ ] Pack", "   Notes: forgot the tickets", "1. [ ] Go", "2. [ ] Rest")
 }
 
+func TestAResultThatWasTakenBackDoesNotComeAgain(t *testing.T) {
+	r := record(t, trip())
+	for _, op := range []Operation{stepOf("pack", "completed", "done by hand"), stepOf("pack", "not_started")} {
+		if said := r.mark(op); said != "" {
+			t.Error(said)
+		}
+	}
+	r.shows("0. [ ] Pack", "1. [ ] Go", "2. [ ] Rest")
+	facts, err := r.chart.Revise(Operation{Command: OpUpdate, Title: "Other"}, nil, Options{})
+	if said := r.tell(facts, err); said != "" {
+		t.Error(said)
+	}
+	r.shows("0. [ ] Pack", "1. [ ] Go", "2. [ ] Rest")
+}
+
 func TestAJobThatIsOverTakesNoMarks(t *testing.T) {
 	r := record(t, trip())
 	r.add(events.KindStopRequested, "", 0, &events.StopRequested{Reason: "enough"})
