@@ -319,3 +319,36 @@ func TestCardsOfAgentsAreChecked(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// What the model's provider does wrong has an outcome of its own, and what it has cost is told.
+func TestFailuresOfTheModelKeepTheirClass(t *testing.T) {
+	for name, test := range map[string]struct {
+		answer  llmtest.Answer
+		outcome events.Outcome
+		code    events.Code
+		retry   time.Duration
+	}{
+		"key":      {llmtest.Answer{Status: 401, Error: "wrong key"}, events.ExecutionError, events.CodeNotPermitted, 0},
+		"too long": {llmtest.Answer{Status: 400, Error: "maximum context length is 10 tokens", Code: "context_length_exceeded"}, events.TooComplicated, events.CodeTooComplicated, 0},
+		"busy":     {llmtest.Answer{Status: 429, Error: "slow down", Header: map[string]string{"Retry-After": "120"}}, events.ExecutionError, events.CodeUnavailable, 2 * time.Minute},
+		"cut":      {llmtest.Answer{Text: "half an ans", Finish: "length", Usage: &llmtest.Usage{Prompt: 3, Completion: 4}}, events.ExecutionError, events.CodeTooLarge, 0},
+		"refusal":  {llmtest.Answer{Refusal: "I will not"}, events.ExecutionError, events.CodeRejected, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			virtual(t, func(w *world) {
+				t := w.t.(*testing.T)
+				model := llmtest.New(llmtest.Func(func(llmtest.Question) (llmtest.Answer, error) { return test.answer, nil }))
+				w.start(agents(t, card(t, "")), app.Deps{Doer: model})
+				o := work("agent", "j1", "a", 1)
+				w.issue("agent", o)
+				got := w.report(o)
+				if got.Outcome != test.outcome || got.Error == nil || got.Error.Code != test.code || got.RetryAfter.Std() != test.retry {
+					t.Errorf("report: %+v, %+v", got, got.Error)
+				}
+				if name == "cut" && got.Tokens != 7 {
+					t.Errorf("%d tokens", got.Tokens)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,72 @@
+package agent
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/turn"
+)
+
+// proves C32
+func TestTheDeliverableIsTheResultAndTheWholeTextWithoutOne(t *testing.T) {
+	f := &form{}
+	for text, want := range map[string]string{
+		"Done.": `"Done."`,
+		"I think.\n<deliverable>\nIt is 42.\n</deliverable>\nTASK_DONE": `"It is 42."`,
+		"<deliverable>a</deliverable> no: <DELIVERABLE>b</DELIVERABLE>": `"b"`,
+		"<deliverable>it goes on":                  `"it goes on"`,
+		`<deliverable>{"n": [1, 2]}</deliverable>`: `{"n":[1,2]}`,
+		`{"n": 1} and so on`:                       `"{\"n\": 1} and so on"`,
+		"42":                                       `"42"`,
+	} {
+		got, faults := f.read(text)
+		if faults != nil || string(got) != want {
+			t.Errorf("%q: %s %v", text, got, faults)
+		}
+	}
+	if _, faults := f.read("<deliverable> </deliverable>"); faults == nil {
+		t.Error("an empty deliverable is no result")
+	}
+}
+
+func TestAFormTellsEveryFault(t *testing.T) {
+	f, err := newForm(json.RawMessage(`{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"string"}},"required":["a","b"]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, faults := f.read("First {\"a\": 1}, but then ```json\n{'a': 2, 'b': 'two',}\n``` as wanted.")
+	if string(got) != `{"a":2,"b":"two"}` || faults != nil {
+		t.Errorf("%s %v", got, faults)
+	}
+	_, faults = f.read(`{"a":"one"}`)
+	if diff := cmp.Diff([]string{"/: missing property 'b'", "/a: got string, want integer"}, faults); diff != "" {
+		t.Error(diff)
+	}
+	if _, faults = f.read("I would rather not."); len(faults) != 1 || !strings.Contains(faults[0], "no JSON") {
+		t.Error(faults)
+	}
+	words, err := newForm(json.RawMessage(`{"type":"string","minLength":3}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, faults := words.read("<deliverable>blue</deliverable>"); string(got) != `"blue"` || faults != nil {
+		t.Errorf("%s %v", got, faults)
+	}
+}
+
+// proves C32
+func TestCallsThatAreWrittenIntoTheTextAreCalls(t *testing.T) {
+	text := "Let me look.\n<function_call>{\"name\": \"search\", \"call_objective\": \"find\", \"args\": {\"q\": 1,}}</function_call>\n" +
+		"<function_call>search(1)</function_call>"
+	said, calls := written(text, 3)
+	want := []turn.Call{{ID: "text-3-0", Name: "search", Args: `{"q":1}`}, {ID: "text-3-1", Name: "unreadable", Args: "search(1)"}}
+	if diff := cmp.Diff(want, calls); diff != "" || said != "Let me look." {
+		t.Errorf("%q %s", said, diff)
+	}
+	if said, calls := written("Nothing to call.", 1); calls != nil || said != "Nothing to call." {
+		t.Errorf("%q %v", said, calls)
+	}
+}

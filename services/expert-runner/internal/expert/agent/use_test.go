@@ -1,0 +1,154 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/turn"
+)
+
+// hand is a journal in memory.
+type hand struct {
+	mu   sync.Mutex // Guards kept.
+	kept map[string]json.RawMessage
+}
+
+func (h *hand) Do(ctx context.Context, e expert.Effect, call func(context.Context) (json.RawMessage, error)) (json.RawMessage, error) {
+	h.mu.Lock()
+	done, known := h.kept[e.Key]
+	h.mu.Unlock()
+	if known {
+		return done, nil
+	}
+	result, err := call(ctx)
+	if err == nil {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.kept[e.Key] = result
+	}
+	return result, err
+}
+
+func (h *hand) Progress(events.SubJobProgressed) {}
+
+func (h *hand) Live([]byte) {}
+
+// tools gives a run that has these tools.
+func tools(names []string, all map[string]tool.Tool) *run {
+	h := &hand{kept: map[string]json.RawMessage{}}
+	return &run{
+		Expert: &Expert{config: Config{Tools: names}}, tools: all, live: live{hand: h},
+		task: &expert.Task{Hand: h, Work: &events.Work{SubJob: "a", Run: 1}},
+	}
+}
+
+func asks(names ...string) *turn.Command {
+	c := &turn.Command{Kind: turn.Use, Number: 1}
+	for i, name := range names {
+		c.Calls = append(c.Calls, turn.Call{ID: name, Name: name, Args: "{}"})
+		c.Pending = append(c.Pending, i)
+	}
+	return c
+}
+
+func observed(facts []turn.Fact) []string {
+	var texts []string
+	for _, f := range facts {
+		texts = append(texts, f.Result)
+	}
+	return texts
+}
+
+func TestToolsOfOneAnswerRunSideBySideAndWhatEachGivesIsKept(t *testing.T) {
+	var barrier sync.WaitGroup
+	barrier.Add(2)
+	meet := func(context.Context, string) (string, error) {
+		barrier.Done()
+		barrier.Wait() // Only if both are at it does this end.
+		return "met", nil
+	}
+	r := tools([]string{"a", "b", "fails", "breaks", "empty"}, map[string]tool.Tool{
+		"a": {Call: meet}, "b": {Call: meet},
+		"fails":  {Call: func(context.Context, string) (string, error) { return "", errors.New("no luck") }},
+		"breaks": {Call: func(context.Context, string) (string, error) { panic("bug") }},
+		"empty":  {Call: func(context.Context, string) (string, error) { return "", nil }},
+	})
+	facts, park, err := r.use(t.Context(), asks("a", "fails", "b", "breaks", "empty", "gone"))
+	if err != nil || park != nil {
+		t.Fatal(park, err)
+	}
+	want := []string{
+		"met", "Error: no luck", "met", "Error: the tool broke: bug", "(nothing)", `Error: there is no tool "gone", but a, b, breaks, empty, fails`,
+	}
+	if diff := cmp.Diff(want, observed(facts)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestLocalToolsRunInOrderAndAgainInANewWorkspace(t *testing.T) {
+	var order []string
+	local := func(name string) tool.Tool {
+		return tool.Tool{Local: true, Call: func(context.Context, string) (string, error) {
+			order = append(order, name)
+			return name + " done", nil
+		}}
+	}
+	r := tools([]string{"a", "b"}, map[string]tool.Tool{"a": local("a"), "b": local("b")})
+	for range 2 { // The second time the journal answers, and the workspace is written again.
+		facts, _, err := r.use(t.Context(), asks("b", "a"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]string{"b done", "a done"}, observed(facts)); diff != "" {
+			t.Error(diff)
+		}
+	}
+	if diff := cmp.Diff([]string{"b", "a", "b", "a"}, order); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestACallThatIsCutOffIsNotKept(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	r := tools([]string{"slow", "fast"}, map[string]tool.Tool{
+		"slow": {Call: func(ctx context.Context, _ string) (string, error) { stop(); <-ctx.Done(); return "", ctx.Err() }},
+	})
+	if _, _, err := r.use(ctx, asks("slow")); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if kept := r.live.hand.(*hand).kept; len(kept) != 0 {
+		t.Errorf("%v", kept)
+	}
+}
+
+func TestAPersonIsAskedOneQuestionAtATime(t *testing.T) {
+	r := tools([]string{AskPerson}, nil)
+	c := asks(AskPerson, AskPerson, AskPerson)
+	c.Calls[0].Args, c.Calls[1].Args, c.Calls[2].Args = `{}`, `{"question":"One?"}`, `{"question":"Two?"}`
+	_, park, err := r.use(t.Context(), c)
+	if err != nil || park == nil || park.Prompt != "One?" {
+		t.Fatalf("%+v %v", park, err)
+	}
+	r.task.Work.Answers = map[string]events.InputClosed{park.Request: {Action: events.Answered, Answer: json.RawMessage(`{"n":1}`)}}
+	r.task.Work.Run = 2
+	_, park, err = r.use(t.Context(), c)
+	if err != nil || park == nil || park.Prompt != "Two?" {
+		t.Fatalf("%+v %v", park, err)
+	}
+	r.task.Work.Answers[park.Request] = events.InputClosed{Action: events.Cancelled}
+	facts, park, err := r.use(t.Context(), c)
+	if err != nil || park != nil {
+		t.Fatal(park, err)
+	}
+	if diff := cmp.Diff([]string{"Error: bad arguments: question is needed", `{"n":1}`, "(nobody has answered)"}, observed(facts)); diff != "" {
+		t.Error(diff)
+	}
+}
