@@ -352,3 +352,22 @@ func TestFailuresOfTheModelKeepTheirClass(t *testing.T) {
 		})
 	}
 }
+
+// What a model writes may be larger than any message of the bus.
+func TestLargeArgumentsAndAnswersAreKept(t *testing.T) {
+	virtual(t, func(w *world) {
+		t := w.t.(*testing.T)
+		text := strings.Repeat("x", 800<<10)
+		model := llmtest.New(llmtest.Say(
+			llmtest.Answer{Calls: []llmtest.Call{{Name: "write_file", Args: `{"path":"large","content":"` + text + `"}`}}},
+			llmtest.Answer{Text: text, Chunk: 64 << 10},
+		))
+		w.start(agents(t, card(t, careful)), app.Deps{Doer: model})
+		o := work("agent", "j1", "a", 1)
+		w.issue("agent", o)
+		got := w.report(o)
+		if got.Outcome != events.Success || got.OutputRef == nil || got.OutputRef.Size != 800<<10+2 {
+			t.Errorf("report: %+v %+v", got, got.Error)
+		}
+	})
+}

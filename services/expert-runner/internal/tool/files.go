@@ -19,7 +19,7 @@ const (
 	MaxRead  = 256 << 10
 	MaxWrite = 1 << 20
 	// MaxWritten is how much all calls of a run write together, in bytes.
-	MaxWritten = 64 << 20
+	MaxWritten = 16 << 20
 	// MaxListed is how many entries one call lists.
 	MaxListed = 1000
 )

@@ -92,7 +92,7 @@ func (m *Machine) observed(f *Fact) {
 	if f.Call < 0 || f.Call >= len(m.seen) || m.seen[f.Call] != nil {
 		return
 	}
-	m.see(f.Call, clip(f.Result, m.rules.Observation))
+	m.see(f.Call, Clip(f.Result, m.rules.Observation))
 	m.advance()
 }
 

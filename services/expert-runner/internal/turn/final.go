@@ -73,6 +73,6 @@ func (m *Machine) gaveUp(reason string) {
 	if reason = strings.TrimSpace(reason); reason == "" {
 		reason = m.text
 	}
-	fault := &events.Fault{Code: events.CodeExecution, Message: "the expert gave up", Cause: clip(reason, maxLast)}
+	fault := &events.Fault{Code: events.CodeExecution, Message: "the expert gave up", Cause: Clip(reason, maxLast)}
 	m.end(Ending{Outcome: events.ExecutionError, Fault: fault, Lesson: fault.Error()})
 }

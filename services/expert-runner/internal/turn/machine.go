@@ -132,7 +132,7 @@ func (m *Machine) lesson(why string) string {
 	if m.text == "" {
 		return why
 	}
-	return why + "\nWhat was said last: " + clip(m.text, maxLast)
+	return why + "\nWhat was said last: " + Clip(m.text, maxLast)
 }
 
 // failed ends the conversation, unless a shorter one may do.
@@ -154,8 +154,8 @@ func (m *Machine) failed(f *Fact) {
 	m.end(Ending{Outcome: outcome, Fault: &fault, Lesson: m.lesson(fault.Error()), RetryAfter: f.RetryAfter})
 }
 
-// clip keeps the beginning of a text, whole characters only, and says how much there was.
-func clip(text string, most int) string {
+// Clip keeps the beginning of a text, whole characters only, and says how much there was.
+func Clip(text string, most int) string {
 	if len(text) <= most {
 		return text
 	}

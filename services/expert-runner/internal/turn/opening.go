@@ -73,7 +73,7 @@ var tag = regexp.MustCompile(`(?i)<(\s*/?\s*data)`)
 
 // Data puts a text between tags that it cannot close.
 func Data(kind, name, text string, most int) string {
-	text = tag.ReplaceAllString(clip(text, most), "&lt;$1")
+	text = tag.ReplaceAllString(Clip(text, most), "&lt;$1")
 	return fmt.Sprintf("<data kind=%q name=%q>\n%s\n</data>\n", kind, tag.ReplaceAllString(name, "&lt;$1"), text)
 }
 

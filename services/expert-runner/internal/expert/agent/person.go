@@ -30,8 +30,21 @@ func (r *run) person(number, i int, args string) (string, *events.InputRequested
 			return answerOf(&closed), nil
 		}
 	}
-	return "", &events.InputRequested{Request: task.RequestID(w.SubJob, w.Run, mark), Kind: events.InputClarification, Prompt: a.Question, Options: a.Options, User: w.User}
+	for n := range a.Options {
+		a.Options[n] = turn.Clip(a.Options[n], maxOption)
+	}
+	return "", &events.InputRequested{
+		Request: task.RequestID(w.SubJob, w.Run, mark), Kind: events.InputClarification, Prompt: turn.Clip(a.Question, maxQuestion),
+		Options: a.Options[:min(len(a.Options), maxOptions)], User: w.User,
+	}
 }
+
+// Limits of a question to a person: how long it and each choice is, in bytes, and how many choices there are.
+const (
+	maxQuestion = 8 << 10
+	maxOption   = 500
+	maxOptions  = 50
+)
 
 func answerOf(c *events.InputClosed) string {
 	if c.Action == events.Cancelled || len(c.Answer) == 0 {

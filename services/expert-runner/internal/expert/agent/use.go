@@ -60,12 +60,8 @@ func (r *run) call(ctx context.Context, number, i int, call *turn.Call) (string,
 		return r.unknown(call.Name), nil
 	}
 	item := fmt.Sprintf("tool/%d/%d", number, i)
-	args := json.RawMessage(call.Args)
-	if !json.Valid(args) {
-		args = quoted(call.Args)
-	}
 	made := false
-	raw, err := r.task.Hand.Do(ctx, expert.Effect{Key: item, Name: "tool " + call.Name, Safe: true, Args: args}, func(ctx context.Context) (json.RawMessage, error) {
+	raw, err := r.task.Hand.Do(ctx, expert.Effect{Key: item, Name: "tool " + call.Name, Safe: true, Args: shown(call.Args)}, func(ctx context.Context) (json.RawMessage, error) {
 		made = true
 		r.live.call(item, call)
 		text := observe(ctx, &t, call.Args)
@@ -79,6 +75,20 @@ func (r *run) call(ctx context.Context, number, i int, call *turn.Call) (string,
 		observe(ctx, &t, call.Args)
 	}
 	return turn.Words(raw), nil
+}
+
+// maxShown is how much of a call's arguments the journal repeats, in bytes: the model's answer has them whole.
+const maxShown = 4 << 10
+
+// shown are arguments for people: what is no JSON, or too long, as a text.
+func shown(args string) json.RawMessage {
+	switch raw := json.RawMessage(args); {
+	case len(args) > maxShown:
+		return quoted(turn.Clip(args, maxShown))
+	case json.Valid(raw):
+		return raw
+	}
+	return quoted(args)
 }
 
 // observe calls a tool; what goes wrong is an observation like any other.
