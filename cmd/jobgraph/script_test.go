@@ -39,6 +39,7 @@ func TestMain(m *testing.M) {
 //	publish SUBJECT BODY        as a stranger does
 //	model [flag…]               the scripted model on a free port, which OPENAI_BASE_URL names
 //	awaitsession ID STATE       until the record of a session says so
+//	web                         a service for experts of kind http, which WEB_URL names
 //	bus                         a bus without services, which NATS_URL names
 //	admitted JOB GOAL           job.requested, as a scheduler that is gone has stated it
 //
@@ -59,7 +60,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"up": up, "exits": exits, "state": state, "await": await,
 			"awaitdead": awaitDead, "awaitevent": awaitEvent, "publish": publish, "bus": bare, "admitted": admitted,
-			"model": model, "awaitsession": awaitSession,
+			"model": model, "web": web, "awaitsession": awaitSession,
 		},
 	})
 }

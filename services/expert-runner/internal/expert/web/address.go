@@ -97,10 +97,10 @@ func (a *address) fill(sheet json.RawMessage) (*url.URL, map[string]string, erro
 	}
 	u, err := url.Parse(b.String())
 	if err != nil || u.Scheme != a.base.Scheme || u.Host != a.base.Host {
-		return nil, nil, unfit("url", "the fields of the work do not make a URL of this host")
+		return nil, nil, unfit("the fields of the work do not make a URL of this host")
 	}
 	if len(filled) > 0 && slices.ContainsFunc(strings.Split(u.Path, "/"), func(s string) bool { return s == "." || s == ".." }) {
-		return nil, nil, unfit("url", "the fields of the work lead to another path of the server")
+		return nil, nil, unfit("the fields of the work lead to another path of the server")
 	}
 	return u, filled, nil
 }
@@ -109,20 +109,20 @@ func (a *address) fill(sheet json.RawMessage) (*url.URL, map[string]string, erro
 func scalar(sheet json.RawMessage, p part) (string, error) {
 	raw, ok := task.At(sheet, p.path)
 	if !ok || string(raw) == "null" {
-		return "", unfit(p.path, "is missing in the work, and the address needs it")
+		return "", unfit(p.path + " is missing in the work, and the address needs it")
 	}
 	var text string
 	switch {
 	case raw[0] == '{' || raw[0] == '[':
-		return "", unfit(p.path, "is no text and no number, and the address needs one")
+		return "", unfit(p.path + " is no text and no number, and the address needs one")
 	case raw[0] != '"':
 		return string(raw), nil
 	case json.Unmarshal(raw, &text) != nil || text == "" && !p.query:
-		return "", unfit(p.path, "is empty, and the path of the address needs it")
+		return "", unfit(p.path + " is empty, and the path of the address needs it")
 	}
 	return text, nil
 }
 
-func unfit(field, message string) error {
-	return &events.Fault{Code: events.CodeInputData, Field: field, Message: message, Hint: "hand it over as an input or as a result"}
+func unfit(message string) error {
+	return &events.Fault{Code: events.CodeInputData, Message: message, Hint: "hand it over as an input or as a result"}
 }

@@ -38,7 +38,7 @@ func (c *Config) body(sheet json.RawMessage) ([]byte, error) {
 	}
 	field, ok := task.At(sheet, c.Body)
 	if !ok {
-		return nil, unfit(c.Body, "is missing in the work, and is what is sent")
+		return nil, unfit(c.Body + " is missing in the work, and is what is sent")
 	}
 	return field, nil
 }

@@ -1,0 +1,30 @@
+package main_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// web serves what experts of kind http call: it says which path it was asked on and with which authorization, and refuses
+// what ends in /0.
+func web(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 0 {
+		ts.Fatalf("usage: web")
+	}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if strings.HasSuffix(r.URL.Path, "/0") {
+			w.WriteHeader(http.StatusUnprocessableEntity)
+			_, _ = w.Write([]byte(`{"error":"there is no order 0"}`))
+			return
+		}
+		known := r.Header.Get("Authorization") == "Bearer s3cret"
+		_ = json.NewEncoder(w).Encode(map[string]any{"paid": r.URL.Path, "known": known, "key": r.Header.Get("Idempotency-Key")})
+	}))
+	ts.Defer(s.Close)
+	ts.Setenv("WEB_URL", s.URL)
+}
