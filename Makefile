@@ -70,7 +70,7 @@ e2e: ## run jobs on real processes that are killed on the way
 e2e-compose: ## run jobs on containers that are restarted on the way (needs a Docker engine and docker-compose)
 	scripts/e2e-compose.sh
 
-workers: ## run a job on a worker in Python that speaks to the bus itself (needs python3)
+workers: ## run jobs on workers in Python and shell that speak to the bus themselves, and check them (needs python3, jq)
 	scripts/workers.sh
 
 metrics: ## check the metrics of every service with promtool (needs promtool and curl)

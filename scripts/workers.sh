@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Proves that a worker in another language, with nothing of ours linked, takes work and reports: the worker in
-# Python speaks to the bus over its own socket.
+# Proves that workers in other languages, with nothing of ours linked, take work, report, and keep the contract of the wire:
+# those in Python and in shell speak to the bus over sockets of their own.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-for tool in python3 curl; do
+for tool in python3 curl jq; do
 	command -v "$tool" >/dev/null || {
 		echo "$tool is missing; on Debian: apt-get install $tool" >&2
 		exit 1
@@ -13,28 +13,37 @@ python3 -c 'import ast, sys; ast.parse(open(sys.argv[1]).read(), sys.argv[1])' e
 
 . scripts/stack.sh
 mkdir "$scratch/experts"
-cat >"$scratch/experts/counter.md" <<'CARD'
+card() { # card POOL NAME
+	cat >"$scratch/experts/$1.md" <<CARD
 ---
-name: Word Counter
+name: $2
 description: Counts the words of a text
 kind: nats
-pool: python
+pool: $1
 timeout: 30s
 ---
-A worker in Python.
+A worker in another language.
 CARD
+}
+card python "Word Counter"
+card shell "Socket Counter"
 start_stack --experts "$scratch/experts"
-start worker python3 examples/workers/worker.py python
+start python python3 examples/workers/worker.py python
+start shell bash examples/workers/socket.sh shell
 
-for text in "one two one" "three"; do
-	timeout "$limit" bin/jobgraph run "Count the words" --expert "Word Counter" --input text="$text" --no-input -q -o json >"$scratch/job.json"
-	python3 - "$scratch/job.json" "$text" <<'CHECK'
-import json, sys
-job = open(sys.argv[1]).read()
-want = '"words":%d' % len(sys.argv[2].split())
-if want not in job.replace(" ", "").replace("\\", ""):
-    sys.exit("result of the worker is not in the job: want %s in\n%s" % (want, job))
-json.loads(job)
-CHECK
-	echo "the worker in Python counted: $text"
+for expert in "Word Counter" "Socket Counter"; do
+	for text in "one two one" "three"; do
+		timeout "$limit" bin/jobgraph run "Count the words" --expert "$expert" --input text="$text" --no-input -q -o json >"$scratch/job.json"
+		want=$(wc -w <<<"$text")
+		jq -e --argjson want "$want" '.result.words == $want' "$scratch/job.json" >/dev/null || {
+			echo "$expert: the result is not in the job: want $want words in" >&2
+			cat "$scratch/job.json" >&2
+			exit 1
+		}
+		echo "$expert counted: $text"
+	done
+	timeout "$limit" bin/jobgraph experts test "$expert" --goal "the quick brown fox" | tee "$scratch/checks"
+	if grep -q VIOLATED "$scratch/checks"; then
+		exit 1
+	fi
 done
