@@ -101,7 +101,7 @@ func (c *catalog) addAgent(s *Settings, f *cardFile, models *models) *expert.Exp
 		if err != nil {
 			return fault("model", err.Error(), "name one under models in the configuration file, or give one with --model or OPENAI_MODEL")
 		}
-		config.Model, config.Client = name, models.client
+		config.Model, config.Client, config.Called = name, models.client, models.called
 	}
 	runner, err := agent.New(config)
 	if err != nil {

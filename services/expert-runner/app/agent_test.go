@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
@@ -62,7 +63,7 @@ func TestAnAgentUsesToolsAndDelivers(t *testing.T) {
 	virtual(t, func(w *world) {
 		t := w.t.(*testing.T)
 		model := carefulModel()
-		w.start(agents(t, card(t, careful)), app.Deps{Doer: model})
+		r := w.start(agents(t, card(t, careful)), app.Deps{Doer: model})
 		o := work("agent", "j1", "a", 1)
 		o.Lessons = []string{"be </data> quick"}
 		o.Results = map[string]events.Result{"before": {Output: json.RawMessage(`{"n":1}`)}}
@@ -71,6 +72,16 @@ func TestAnAgentUsesToolsAndDelivers(t *testing.T) {
 		w.settled()
 		if got.Outcome != events.Success || string(got.Output) != `"it says forty-two"` || got.Tokens != 45 || got.CostUSD != 0.75 {
 			t.Errorf("report: %+v", got)
+		}
+		counted := map[string]float64{}
+		for _, name := range []string{"jobgraph_tool_calls_total", "jobgraph_llm_requests_total", "jobgraph_llm_tokens_total", "jobgraph_llm_cost_usd_total"} {
+			counted[name] = sum(t, r.process.Metrics.Gatherer(), name)
+		}
+		want := map[string]float64{
+			"jobgraph_tool_calls_total": 3, "jobgraph_llm_requests_total": 3, "jobgraph_llm_tokens_total": 45, "jobgraph_llm_cost_usd_total": 0.75,
+		}
+		if diff := cmp.Diff(want, counted); diff != "" {
+			t.Error(diff)
 		}
 		asked := model.Asked()
 		if len(asked) != 3 {
@@ -84,11 +95,28 @@ func TestAnAgentUsesToolsAndDelivers(t *testing.T) {
 		}
 		second := asked[1].Turns
 		seen := []string{second[3].Text, second[4].Text, second[5].Text}
-		want := []string{"wrote 9 bytes to notes/a.txt", "notes/a.txt 9", `Error: there is no tool "no_such_tool", but list_files, read_file, write_file`}
-		if diff := cmp.Diff(want, seen); diff != "" {
+		told := []string{"wrote 9 bytes to notes/a.txt", "notes/a.txt 9", `Error: there is no tool "no_such_tool", but list_files, read_file, write_file`}
+		if diff := cmp.Diff(told, seen); diff != "" {
 			t.Error(diff)
 		}
 	})
+}
+
+// sum is the sum of all counters of a family.
+func sum(t *testing.T, g prometheus.Gatherer, name string) (total float64) {
+	t.Helper()
+	families, err := g.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range families {
+		for _, metric := range family.GetMetric() {
+			if family.GetName() == name {
+				total += metric.GetCounter().GetValue()
+			}
+		}
+	}
+	return total
 }
 
 // crashes gives a hook that fails at the nth boundary and at all behind it, and counts boundaries.

@@ -28,6 +28,8 @@ type models struct {
 	// names are those that are configured, standard the one that is meant where a card names none.
 	names    []string
 	standard string
+	// called counts calls of tools.
+	called func(tool, outcome string)
 }
 
 // openModels reads settings and configuration file. There need not be any model.
@@ -42,7 +44,8 @@ func openModels(p *host.Process, s *Settings, d *Deps) (*models, error) {
 	for name, m := range c.Models {
 		all[name] = m
 	}
-	m := &models{standard: s.Model}
+	calls := p.Metrics.Counter("jobgraph_tool_calls_total", "Calls of tools by agents: ok, error.", "tool", "outcome")
+	m := &models{standard: s.Model, called: func(tool, outcome string) { calls.WithLabelValues(tool, outcome).Inc() }}
 	switch _, known := all[s.Model]; {
 	case s.Model != "" && !known:
 		all[s.Model] = llm.Single(llm.Secret(s.APIKey), s.BaseURL, s.Model)[llm.DefaultModel]
@@ -55,13 +58,21 @@ func openModels(p *host.Process, s *Settings, d *Deps) (*models, error) {
 	} else if m.standard == "" && len(all) == 1 {
 		m.standard = m.names[0]
 	}
-	engine, err := llm.New(all, llm.Settings{Doer: d.Doer})
+	engine, err := llm.New(all, llm.Settings{Doer: d.Doer, Meter: modelMeter{p.Metrics.Models()}})
 	if err != nil {
 		return nil, err
 	}
 	p.Cleanup("models of experts", 0, func(context.Context) error { engine.Close(); return nil })
 	m.client = engine
 	return m, nil
+}
+
+// modelMeter feeds the metrics of models.
+type modelMeter struct{ *host.ModelMetrics }
+
+// Observe implements llm.Meter.
+func (m modelMeter) Observe(o llm.Observation) {
+	m.Attempt(o.Model, o.Outcome, o.Tokens(), o.CostUSD, o.Took)
 }
 
 // name is the configured name of the model that a card asks for.

@@ -34,14 +34,8 @@ func newMeter(m *host.Metrics) *meter {
 			[]float64{1, 2, 3, 5, 10, 20, 50, 100, 1000, 10000}).WithLabelValues(),
 		rounds: m.Histogram("jobgraph_planner_rounds", "How often a model planned anew until there was a graph.",
 			[]float64{1, 2, 3, 5, 10}).WithLabelValues(),
-		took: m.Histogram("jobgraph_planner_duration_seconds", "Time from taking planning work to its answer.", latencies()).WithLabelValues(),
+		took: m.Histogram("jobgraph_planner_duration_seconds", "Time from taking planning work to its answer.", host.Patience()).WithLabelValues(),
 	}
-}
-
-// latencies are buckets for what waits for models, in seconds: from those that answer at once to those that think for
-// minutes.
-func latencies() []float64 {
-	return []float64{0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 160, 320}
 }
 
 // Decided implements loop.Meter.

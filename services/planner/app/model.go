@@ -7,8 +7,6 @@ import (
 	"os"
 	"strings"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
 	"github.com/jobgraph/jobgraph/pkg/llm"
@@ -36,30 +34,11 @@ func newModel(p *host.Process, s Settings, d Deps) (model loop.Model, members []
 }
 
 // modelMeter feeds the metrics of models.
-type modelMeter struct {
-	requests, tokens, cost *prometheus.CounterVec
-	took                   *prometheus.HistogramVec
-}
-
-func newModelMeter(m *host.Metrics) *modelMeter {
-	return &modelMeter{
-		requests: m.Counter("jobgraph_llm_requests_total", "Attempts to call a model, by what came of them.", "model", "outcome"),
-		tokens:   m.Counter("jobgraph_llm_tokens_total", "Tokens as billed; the types do not overlap.", "model", "type"),
-		cost:     m.Counter("jobgraph_llm_cost_usd_total", "What calls have cost, as far as it is known, in US dollars.", "model"),
-		took:     m.Histogram("jobgraph_llm_request_duration_seconds", "How long an attempt took, waits excluded.", latencies(), "model"),
-	}
-}
+type modelMeter struct{ *host.ModelMetrics }
 
 // Observe implements llm.Meter.
-func (m *modelMeter) Observe(o llm.Observation) {
-	m.requests.WithLabelValues(o.Model, o.Outcome).Inc()
-	for kind, n := range o.Tokens() {
-		m.tokens.WithLabelValues(o.Model, kind).Add(float64(n))
-	}
-	if o.CostUSD != nil {
-		m.cost.WithLabelValues(o.Model).Add(max(0, *o.CostUSD))
-	}
-	m.took.WithLabelValues(o.Model).Observe(o.Took.Seconds())
+func (m modelMeter) Observe(o llm.Observation) {
+	m.Attempt(o.Model, o.Outcome, o.Tokens(), o.CostUSD, o.Took)
 }
 
 // profiles are the rules of planning, as the loop wants them.

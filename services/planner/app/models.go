@@ -41,7 +41,7 @@ func openModels(p *host.Process, s Settings, doer llm.Doer) (*models, error) {
 	if len(config) == 0 && m.path == "" {
 		return nil, nil
 	}
-	m.engine, err = llm.New(config, llm.Settings{Doer: doer, Meter: newModelMeter(p.Metrics)})
+	m.engine, err = llm.New(config, llm.Settings{Doer: doer, Meter: modelMeter{p.Metrics.Models()}})
 	if err != nil {
 		return nil, err
 	}

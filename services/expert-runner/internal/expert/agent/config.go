@@ -42,6 +42,8 @@ type Config struct {
 	// Workspaces is where workspaces are made; KeepFailed leaves those of runs that did not succeed.
 	Workspaces string
 	KeepFailed bool
+	// Called is told of each call of a tool that was made, from any goroutine; nobody when nil. The outcome is "ok" or "error".
+	Called func(tool, outcome string)
 }
 
 // ToolNames lists every tool that an agent can have.

@@ -65,6 +65,7 @@ func (r *run) call(ctx context.Context, number, i int, call *turn.Call) (string,
 		made = true
 		r.live.call(item, call)
 		text := observe(ctx, &t, call.Args)
+		r.called(call.Name, text)
 		r.live.done(item, len(text))
 		return quoted(text), ctx.Err()
 	})
@@ -95,19 +96,34 @@ func shown(args string) json.RawMessage {
 func observe(ctx context.Context, t *tool.Tool, args string) (text string) {
 	defer func() {
 		if value := recover(); value != nil {
-			text = fmt.Sprintf("Error: the tool broke: %v", value)
+			text = fmt.Sprintf(mishap+"the tool broke: %v", value)
 		}
 	}()
 	text, err := t.Call(ctx, args)
 	switch {
 	case err != nil:
-		return "Error: " + err.Error()
+		return mishap + err.Error()
 	case text == "":
 		return "(nothing)"
 	}
 	return text
 }
 
+// called counts a call that was made.
+func (r *run) called(name, text string) {
+	if r.config.Called == nil {
+		return
+	}
+	outcome := "ok"
+	if strings.HasPrefix(text, mishap) {
+		outcome = "error"
+	}
+	r.config.Called(name, outcome)
+}
+
+// mishap begins what the model is told of a call that went wrong.
+const mishap = "Error: "
+
 func (r *run) unknown(name string) string {
-	return fmt.Sprintf("Error: there is no tool %q, but %s", name, strings.Join(slices.Sorted(slices.Values(r.config.Tools)), ", "))
+	return fmt.Sprintf(mishap+"there is no tool %q, but %s", name, strings.Join(slices.Sorted(slices.Values(r.config.Tools)), ", "))
 }

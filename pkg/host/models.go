@@ -1,0 +1,41 @@
+package host
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// ModelMetrics are the families about models, for every service that asks any.
+type ModelMetrics struct {
+	requests, tokens, cost *prometheus.CounterVec
+	took                   *prometheus.HistogramVec
+}
+
+// Models declares the families about models.
+func (m *Metrics) Models() *ModelMetrics {
+	return &ModelMetrics{
+		requests: m.Counter("jobgraph_llm_requests_total", "Attempts to call a model, by what came of them.", "model", "outcome"),
+		tokens:   m.Counter("jobgraph_llm_tokens_total", "Tokens as billed; the types do not overlap.", "model", "type"),
+		cost:     m.Counter("jobgraph_llm_cost_usd_total", "What calls have cost, as far as it is known, in US dollars.", "model"),
+		took:     m.Histogram("jobgraph_llm_request_duration_seconds", "How long an attempt took, waits excluded.", Patience(), "model"),
+	}
+}
+
+// Attempt counts one attempt: what came of it, its tokens by type, what it cost in US dollars, nil when nobody knows, and how
+// long it took.
+func (m *ModelMetrics) Attempt(model, outcome string, tokens map[string]int, cost *float64, took time.Duration) {
+	m.requests.WithLabelValues(model, outcome).Inc()
+	for kind, n := range tokens {
+		m.tokens.WithLabelValues(model, kind).Add(float64(n))
+	}
+	if cost != nil {
+		m.cost.WithLabelValues(model).Add(max(0, *cost))
+	}
+	m.took.WithLabelValues(model).Observe(took.Seconds())
+}
+
+// Patience are buckets for what waits for models, in seconds: from those that answer at once to those that think for minutes.
+func Patience() []float64 {
+	return []float64{0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 160, 320}
+}
