@@ -10,15 +10,27 @@ import (
 // Terminate is the name of the tool that ends the conversation.
 const Terminate = "terminate"
 
-// The statuses of Terminate.
-const (
-	statusSuccess = "success"
-	statusFailure = "failure"
-)
+// statusSuccess is the status of Terminate that gives a result.
+const statusSuccess = "success"
+
+// surrender is what a status of Terminate means that gives none; known is false for one that there is not.
+func surrender(status string) (outcome events.Outcome, code events.Code, message string, known bool) {
+	switch status {
+	case "failure":
+		return events.ExecutionError, events.CodeExecution, "the expert gave up", true
+	case "bad_input":
+		return events.InputDataError, events.CodeInputData, "the expert cannot work with its input", true
+	case "too_complicated":
+		return events.TooComplicated, events.CodeTooComplicated, "the work is too much for one expert", true
+	}
+	return "", "", "", false
+}
 
 // TerminateSchema is the JSON Schema of Terminate's arguments.
 const TerminateSchema = `{"type":"object","properties":{` +
-	`"status":{"type":"string","enum":["success","failure"],"description":"success when the task is done, failure when it cannot be done"},` +
+	`"status":{"type":"string","enum":["success","failure","bad_input","too_complicated"],` +
+	`"description":"success when the request is done, failure when it cannot be done, bad_input when what others have handed over ` +
+	`has to be made again, too_complicated when it has to be split into several requests"},` +
 	`"output":{"description":"the result; what you said beside the call when left out"},` +
 	`"reason":{"type":"string","description":"why it cannot be done, and what would help"}},"required":["status"]}`
 
@@ -35,8 +47,8 @@ func readFinal(args string) (finalCall, string) {
 		return f, "the arguments of terminate are not the JSON they should be: " + err.Error()
 	}
 	f.Status = strings.ToLower(strings.TrimSpace(f.Status))
-	if f.Status != statusSuccess && f.Status != statusFailure {
-		return f, `the status of terminate is "success" or "failure"`
+	if _, _, _, known := surrender(f.Status); !known && f.Status != statusSuccess {
+		return f, "the status of terminate is success, failure, bad_input or too_complicated"
 	}
 	return f, ""
 }
@@ -45,8 +57,8 @@ func readFinal(args string) (finalCall, string) {
 func (m *Machine) terminate() {
 	f := *m.final
 	m.final = nil
-	if f.Status == statusFailure {
-		m.gaveUp(f.Reason)
+	if f.Status != statusSuccess {
+		m.gaveUp(&f)
 		return
 	}
 	if name := m.missing(); name != "" {
@@ -69,10 +81,12 @@ func (f *finalCall) result(said string) string {
 }
 
 // gaveUp ends with the failure that the model has declared.
-func (m *Machine) gaveUp(reason string) {
-	if reason = strings.TrimSpace(reason); reason == "" {
+func (m *Machine) gaveUp(f *finalCall) {
+	reason := strings.TrimSpace(f.Reason)
+	if reason == "" {
 		reason = m.text
 	}
-	fault := &events.Fault{Code: events.CodeExecution, Message: "the expert gave up", Cause: Clip(reason, maxLast)}
-	m.end(Ending{Outcome: events.ExecutionError, Fault: fault, Lesson: fault.Error()})
+	outcome, code, message, _ := surrender(f.Status)
+	fault := &events.Fault{Code: code, Message: message, Cause: Clip(reason, maxLast)}
+	m.end(Ending{Outcome: outcome, Fault: fault, Lesson: fault.Error()})
 }

@@ -65,7 +65,13 @@ func TestTerminateEndsWithSuccessOrFailure(t *testing.T) {
 	}{
 		"success with output": {`{"status":"success","output":"forty-two"}`, events.Success, `"forty-two"`, ""},
 		"success with JSON":   {`{"status":"SUCCESS","output":{"n":1}}`, events.Success, `"{\"n\":1}"`, ""},
-		"failure":             {`{"status":"failure","reason":"there is no road"}`, events.ExecutionError, "", "the expert gave up: there is no road"},
+		"bad input": {
+			`{"status":"bad_input","reason":"the map is torn"}`, events.InputDataError, "", "the expert cannot work with its input: the map is torn",
+		},
+		"too complicated": {
+			`{"status":"too_complicated","reason":"three roads"}`, events.TooComplicated, "", "the work is too much for one expert: three roads",
+		},
+		"failure": {`{"status":"failure","reason":"there is no road"}`, events.ExecutionError, "", "the expert gave up: there is no road"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := begin(t, turn.Rules{Tools: true})

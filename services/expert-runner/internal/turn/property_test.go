@@ -47,7 +47,7 @@ func (r chance) answer(c turn.Command) turn.Fact {
 	f := turn.Fact{Kind: turn.Answered, Text: r.pick("", "good", "bad", "other"), Tokens: r.Int64N(60), Elapsed: time.Duration(r.IntN(12)) * time.Minute}
 	for i := range r.IntN(4) {
 		f.Calls = append(f.Calls, turn.Call{
-			ID: fmt.Sprint("c", i), Name: r.pick("search", "read", "terminate", "nothing"), Args: r.pick("", "{}", `{"status":"success"}`, `{"status":"failure"}`, `{"status":"?"}`),
+			ID: fmt.Sprint("c", i), Name: r.pick("search", "read", "terminate", "nothing"), Args: r.pick("", "{}", `{"status":"success"}`, `{"status":"failure"}`, `{"status":"bad_input"}`, `{"status":"?"}`),
 		})
 	}
 	return f
