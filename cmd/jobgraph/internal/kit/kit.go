@@ -153,22 +153,35 @@ func (k *kit) after(ctx context.Context, subjob string, rec events.JournalRecord
 	return t, err
 }
 
-// stop issues work, and tells the worker to stop as soon as it has claimed it, in the way of the scheduler.
+// stop issues work, and tells the worker to stop as soon as it has claimed it, in the way of the scheduler: the run is closed,
+// then cancelled. What passed by before the record is stored, is stored before it, so that nothing is left behind.
 func (k *kit) stop(ctx context.Context) (Check, error) {
 	var told time.Duration
-	var cancelErr error
+	var failed error
 	claimed := false
 	t, err := k.issue(ctx, stopped, func(t *trace) bool {
 		if list := t.records(events.JournalClaimed); !claimed && len(list) > 0 {
 			claimed, told = true, list[0].at
-			cancelErr = k.bus.PublishCore(t.work.CancelSubject, nil, []byte(`{"run":1,"reason":"the kit stops it"}`))
+			failed = k.cancel(ctx, &t.work)
 		}
-		return cancelErr != nil || t.first(acked) >= 0 || t.first(settled) >= 0
+		return failed != nil || t.first(acked) >= 0 || t.first(settled) >= 0
 	})
-	if err = errors.Join(err, cancelErr); err != nil {
+	if err = errors.Join(err, failed); err != nil {
 		return Check{}, err
 	}
 	return cancelled(t, told, claimed), nil
+}
+
+func (k *kit) cancel(ctx context.Context, w *events.Work) error {
+	const reason = "the kit stops it"
+	record, err := json.Marshal(events.JournalRecord{Type: events.JournalClosed, Run: w.Run, Reason: reason})
+	if err != nil {
+		return fmt.Errorf("write record: %w", err)
+	}
+	if _, err := k.bus.Publish(ctx, events.Message{Subject: w.ClaimSubject, Body: record}, bus.Expect{}); err != nil {
+		return err
+	}
+	return k.bus.PublishCore(w.CancelSubject, nil, []byte(`{"run":1,"reason":"`+reason+`"}`))
 }
 
 // issue publishes one piece of work and listens until done, or until patience has run out. Without done the work is done when
