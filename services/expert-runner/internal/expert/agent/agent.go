@@ -37,20 +37,10 @@ func (x *Expert) Run(ctx context.Context, t *expert.Task) task.Ending {
 	if !tool.NeedsWorkspace(x.config.Tools) {
 		return r.run(ctx)
 	}
-	dir, err := workspace.Make(x.config.Workspaces)
-	if err != nil {
-		return task.Failure(events.CodeExecution, "no workspace for the agent", err.Error(), "check the runner's disk and its --work-dir")
-	}
-	r.dir = dir
-	ending := r.run(ctx)
-	if x.config.KeepFailed && ctx.Err() == nil && ending.Report != nil && ending.Report.Outcome != events.Success {
-		t.Log.Info("workspace kept", "dir", dir)
-		return ending
-	}
-	if err := workspace.Discard(dir); err != nil {
-		t.Log.Warn("workspace left behind", "dir", dir, "error", err)
-	}
-	return ending
+	return workspace.With(ctx, t, x.config.Workspaces, x.config.KeepFailed, func(dir string) task.Ending {
+		r.dir = dir
+		return r.run(ctx)
+	})
 }
 
 // run is one run of an agent.

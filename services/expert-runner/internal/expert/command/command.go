@@ -24,19 +24,7 @@ func New(c Config) (*Expert, error) {
 
 // Run implements expert.Runner.
 func (x *Expert) Run(ctx context.Context, t *expert.Task) task.Ending {
-	dir, err := workspace.Make(x.config.Workspaces)
-	if err != nil {
-		return task.Failure(events.CodeExecution, "no workspace for the program", err.Error(), "check the runner's disk and its --work-dir")
-	}
-	ending := x.run(ctx, t, dir)
-	if x.config.KeepFailed && ctx.Err() == nil && ending.Report != nil && ending.Report.Outcome != events.Success {
-		t.Log.Info("workspace kept", "dir", dir)
-		return ending
-	}
-	if err := workspace.Discard(dir); err != nil {
-		t.Log.Warn("workspace left behind", "dir", dir, "error", err)
-	}
-	return ending
+	return workspace.With(ctx, t, x.config.Workspaces, x.config.KeepFailed, func(dir string) task.Ending { return x.run(ctx, t, dir) })
 }
 
 func (x *Expert) run(ctx context.Context, t *expert.Task, dir string) task.Ending {
