@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"strings"
 	"sync/atomic"
@@ -125,6 +126,43 @@ func TestAModelThatThinksForLongHoldsUpNoOtherPlan(t *testing.T) {
 		}
 		if job := planned(); job != "long" {
 			t.Errorf("then %s", job)
+		}
+		w.settled()
+	})
+}
+
+// proves V-T16
+// proves V2
+func TestWhatAModelSaysWhilePlanningIsToldLiveUnderANameThatStays(t *testing.T) {
+	virtual(t, func(t *testing.T, w *world) {
+		w.announce(three()...)
+		told := make(chan string, 1000)
+		stop, err := w.bus.SubscribeCore(w.bus.Names().Live("j", events.PlanID), func(_ string, body []byte) { told <- string(body) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer stop()
+		engine, err := llm.New(llm.Single("", "http://fake.invalid/v1", "fake"), llm.Settings{Doer: llmtest.New(llmtest.Say(
+			llmtest.Answer{Reasoning: "hm", Text: `{"subjobs":[{"id":"a","goal":"g","completion_criteria":"c","expert":"design-expert"}]}`, Chunk: 40},
+		))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.start(app.Deps{Model: engine, ModelName: "fake"})
+		w.issue("j", events.Request{Goal: "g", Profile: "graph"})
+		items := map[string]string{}
+		for !strings.HasSuffix(items["draft/1"], "]}") {
+			var p llm.Piece
+			if err := json.Unmarshal([]byte(<-told), &p); err != nil {
+				t.Fatal(err)
+			}
+			if p.Offset != len(items[p.Item]) {
+				t.Errorf("%s goes on at %d behind %d", p.Item, p.Offset, len(items[p.Item]))
+			}
+			items[p.Item] += p.Text
+		}
+		if items["draft/1/thought"] != "hm" || len(items) != 2 {
+			t.Errorf("%q", items)
 		}
 		w.settled()
 	})

@@ -116,9 +116,9 @@ func (m *models) Name(r *events.Request) string {
 }
 
 // Ask implements loop.Model.
-func (m *models) Ask(ctx context.Context, r *events.Request, c *session.ModelCall, key string) (session.Fact, error) {
+func (m *models) Ask(ctx context.Context, q *loop.Question) (session.Fact, error) {
 	if current := m.current.Load(); current != nil {
-		return current.Ask(ctx, r, c, key)
+		return current.Ask(ctx, q)
 	}
 	return session.Fact{Kind: session.Failed, Class: session.ClassNotFound, Message: "no model is configured any more"}, nil
 }

@@ -2,6 +2,7 @@ package caller
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"time"
 
@@ -32,8 +33,8 @@ func (m *Model) Name(r *events.Request) string {
 }
 
 // Ask implements loop.Model.
-func (m *Model) Ask(ctx context.Context, r *events.Request, c *session.ModelCall, idempotencyKey string) (session.Fact, error) {
-	answer, err := m.Client.Do(ctx, m.request(r, c, idempotencyKey), nil)
+func (m *Model) Ask(ctx context.Context, q *loop.Question) (session.Fact, error) {
+	answer, err := m.Client.Do(ctx, m.request(q), watched(q))
 	if err == nil {
 		return session.Fact{Kind: session.Answered, Text: answer.Text, Model: answer.Model, Spent: spent(&answer)}, nil
 	}
@@ -61,9 +62,22 @@ const (
 	longestWait  = 10 * time.Minute
 )
 
+// watched tells those who watch what is said and thought, each under a name that stays: the key of its call.
+func watched(q *loop.Question) func(llm.Delta) {
+	if q.Live == nil {
+		return nil
+	}
+	return llm.Pieces(q.Key, q.Key+"/thought", func(p llm.Piece) {
+		if body, err := json.Marshal(p); err == nil {
+			q.Live(body)
+		}
+	})
+}
+
 // request is the call as a model gets it.
-func (m *Model) request(r *events.Request, c *session.ModelCall, idempotencyKey string) llm.Request {
-	request := llm.Request{Model: r.Models[c.Role], IdempotencyKey: idempotencyKey}
+func (m *Model) request(q *loop.Question) llm.Request {
+	r, c := q.Request, q.Call
+	request := llm.Request{Model: r.Models[c.Role], IdempotencyKey: q.IdempotencyKey, Stream: q.Live != nil}
 	if request.Model == "" {
 		request.Model = r.Models[planner]
 	}

@@ -87,6 +87,8 @@ func (w *world) Tell(e events.Event) {
 	w.say("tell %s %s/%s/%d", e.Kind, e.Job, e.SubJob, e.Run)
 }
 
+func (w *world) Live(job, subjob string, body []byte) { w.say("live %s/%s %s", job, subjob, body) }
+
 func (w *world) Put(_ context.Context, job string, data []byte) (events.Ref, error) {
 	w.say("put blob of %s", job)
 	w.mu.Lock()

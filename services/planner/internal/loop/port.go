@@ -55,6 +55,8 @@ type Log interface {
 	State(ctx context.Context, e events.Event) error
 	// Tell states a fact that nobody waits for.
 	Tell(e events.Event)
+	// Live passes bytes to whoever watches a SubJob; nothing is stored.
+	Live(job, subjob string, body []byte)
 }
 
 // Entry is one record of a journal, as stored.
@@ -72,12 +74,24 @@ type Journal interface {
 	Append(ctx context.Context, job, subjob string, r events.JournalRecord, last uint64) (uint64, error)
 }
 
+// Question is one call of a model.
+type Question struct {
+	// Request is the job's, which may name the model.
+	Request *events.Request
+	// Call is what is asked.
+	Call *session.ModelCall
+	// Key is the name of the call within its run. IdempotencyKey is the same in every attempt of every run.
+	Key, IdempotencyKey string
+	// Live takes what is told while the answer comes; nil when nobody listens.
+	Live func(body []byte)
+}
+
 // Model answers calls. Name is what the planner's model is called for a request, empty when there is none. Ask gives what
 // came of a call, a failure too, without key and run; an error means that nothing came of it yet: the context's, or a
 // *Later.
 type Model interface {
 	Name(r *events.Request) string
-	Ask(ctx context.Context, r *events.Request, c *session.ModelCall, idempotencyKey string) (session.Fact, error)
+	Ask(ctx context.Context, q *Question) (session.Fact, error)
 }
 
 // Desk hands work to experts and hears their reports. Issue stores a work message unless it is there, or the run reported on

@@ -278,7 +278,10 @@ func (t *talk) answer(c *session.Command) (session.Fact, error) {
 	if c.Kind == session.Investigate {
 		return t.investigate(c)
 	}
-	return t.loop.Model.Ask(t.ctx, &t.start.Request, c.Call, t.w.IdempotencyKey+"/"+c.Key)
+	return t.loop.Model.Ask(t.ctx, &Question{
+		Request: &t.start.Request, Call: c.Call, Key: c.Key, IdempotencyKey: t.w.IdempotencyKey + "/" + c.Key,
+		Live: func(body []byte) { t.loop.Log.Live(t.w.Job, t.w.SubJob, body) },
+	})
 }
 
 // await waits until the cards change, for a while: a runner may just be starting.

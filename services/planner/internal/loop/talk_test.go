@@ -51,7 +51,8 @@ type tongue struct {
 
 func (m *tongue) Name(*events.Request) string { return "tongue" }
 
-func (m *tongue) Ask(ctx context.Context, _ *events.Request, c *session.ModelCall, key string) (session.Fact, error) {
+func (m *tongue) Ask(ctx context.Context, q *Question) (session.Fact, error) {
+	c, key := q.Call, q.IdempotencyKey
 	m.heard = c.Messages[len(c.Messages)-1].Text
 	if m.keys == nil {
 		m.keys = map[string]bool{}

@@ -30,6 +30,11 @@ func (l Log) Tell(e events.Event) {
 	}
 }
 
+// Live implements loop.Log.
+func (l Log) Live(job, subjob string, body []byte) {
+	_ = l.Bus.PublishCore(l.Bus.Names().Live(job, subjob), nil, body) // Nobody is owed it.
+}
+
 // Blobs keeps payloads in the object store.
 type Blobs struct{ Bus *bus.Bus }
 
