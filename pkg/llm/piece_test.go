@@ -19,9 +19,13 @@ func TestPiecesOfAnAnswerKeepTheirItemsAndJoin(t *testing.T) {
 		sink(d)
 	}
 	want := []llm.Piece{
-		{Item: "draft/1/thought", Text: "hm"}, {Item: "draft/1", Text: "two "}, {Item: "draft/1", Offset: 4, Text: "words"},
-		{Item: "draft/1/thought", Offset: 2, Text: "…"}, {Item: "draft/1", Offset: 9, Tool: "fetch"},
-		{Item: "draft/1", Text: "anew"}, {Item: "draft/1", Offset: 4, Text: "!"},
+		{Item: "draft/1/thought", Text: "hm"},
+		{Item: "draft/1", Text: "two "},
+		{Item: "draft/1", Offset: 4, Text: "words"},
+		{Item: "draft/1/thought", Offset: 2, Text: "…"},
+		{Item: "draft/1", Offset: 9, Tool: "fetch"},
+		{Item: "draft/1", Text: "anew"},
+		{Item: "draft/1", Offset: 4, Text: "!"},
 	}
 	if diff := cmp.Diff(want, told); diff != "" {
 		t.Error(diff)
