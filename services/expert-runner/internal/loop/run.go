@@ -165,8 +165,9 @@ func (r *run) execute() task.Ending {
 		ctx = limited
 		unhook := context.AfterFunc(limited, func() { r.cancel(context.Cause(limited)) })
 		defer func() {
-			if !unhook() {
-				r.cancel(context.Cause(limited)) // The expert may be back before the hook has run.
+			unhook()
+			if limited.Err() != nil {
+				r.cancel(context.Cause(limited)) // The expert may be back before the hook has run, or has begun to.
 			}
 		}()
 	}
