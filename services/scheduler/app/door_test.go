@@ -217,6 +217,10 @@ func TestTwoAnswersToOneQuestionAdmitOne(t *testing.T) {
 	if first != nil || second == nil || second.Code != events.CodeConflict && second.Code != events.CodeNotFound {
 		t.Errorf("first %v, second %v", first, second)
 	}
+	// The same answer again is told the same, also when nothing is open any more; without the request nobody knows which.
+	if answer, fault := w.ask("answer", `{"id":"j","request":"q","answer": "yes" ,"by":"ann"}`); fault != nil || !strings.Contains(answer, `"accepted":true`) {
+		t.Error(answer, fault)
+	}
 	if err := stop(); err != nil {
 		t.Error(err)
 	}

@@ -51,23 +51,38 @@ func understand(raw json.RawMessage) reply {
 	if json.Unmarshal(raw, &yes) == nil && len(raw) > 0 && raw[0] != 'n' {
 		return decided(&yes, "")
 	}
+	var list []string
+	if json.Unmarshal(raw, &list) == nil && len(list) > 0 {
+		if len(list) == 1 {
+			return understandText(list[0])
+		}
+		return reply{on: OnUnrecognised} // Words are no plan of a person.
+	}
 	var f form
-	if json.Unmarshal(raw, &f) == nil && !plan.Recognised(raw) {
+	whole := plan.Recognised(raw)
+	if json.Unmarshal(raw, &f) == nil && (!whole || f.refuses()) {
 		return understandForm(&f)
 	}
-	if plan.Recognised(raw) {
+	if whole {
 		return reply{on: OnReplaced, plan: raw}
 	}
 	return reply{on: OnUnrecognised}
 }
 
+// refuses is true for a form that says no, whatever else is in it.
+func (f *form) refuses() bool {
+	return f.Approved != nil && !*f.Approved || f.Accepted != nil && !*f.Accepted || words[f.action()] == OnRejected
+}
+
+func (f *form) action() string { return strings.ToLower(strings.TrimSpace(f.Action)) }
+
 func understandForm(f *form) reply {
 	text := strings.TrimSpace(strings.Join([]string{f.Text, f.Feedback, f.Reason}, "\n"))
-	text = strings.TrimSpace(text)
-	if len(f.Plan) > 0 && string(f.Plan) != "null" {
+	switch action := f.action(); {
+	case f.refuses():
+		return reply{on: OnRejected, text: text}
+	case len(f.Plan) > 0 && string(f.Plan) != "null":
 		return reply{on: OnReplaced, plan: f.Plan}
-	}
-	switch action := strings.ToLower(strings.TrimSpace(f.Action)); {
 	case f.Approved != nil:
 		return decided(f.Approved, text)
 	case f.Accepted != nil:
@@ -96,21 +111,30 @@ func understandText(text string) reply {
 	if on := words[strings.ToLower(strings.Trim(text, " \t\r\n.!。！[]"))]; on != "" {
 		return reply{on: on}
 	}
-	lower := strings.ToLower(text)
-	if strings.HasPrefix(lower, "[accepted]") {
+	if _, ok := cutFold(text, "[accepted]"); ok {
 		return reply{on: OnAccepted}
 	}
 	for _, word := range edits {
 		for _, front := range []string{"[" + word + "]", word + ":", word + "："} {
-			if rest, ok := strings.CutPrefix(lower, front); ok && strings.TrimSpace(rest) != "" {
-				return reply{on: OnEdited, text: strings.TrimSpace(text[len(text)-len(rest):])}
+			if rest, ok := cutFold(text, front); ok && strings.TrimSpace(rest) != "" {
+				return reply{on: OnEdited, text: strings.TrimSpace(rest)}
 			}
 		}
 	}
-	if raw := []byte(text); len(raw) > 0 && (raw[0] == '{' || raw[0] == '[') && plan.Recognised(raw) {
-		return reply{on: OnReplaced, plan: raw}
+	if raw := []byte(text); json.Valid(raw) && (raw[0] == '{' || raw[0] == '[') {
+		if r := understand(raw); r.on != OnUnrecognised {
+			return r
+		}
 	}
 	return reply{on: OnUnrecognised, text: text}
+}
+
+// cutFold takes a prefix off, in any case of its letters. Lower case may have another length, so the text itself is cut.
+func cutFold(text, prefix string) (rest string, ok bool) {
+	if len(text) < len(prefix) || !strings.EqualFold(text[:len(prefix)], prefix) {
+		return text, false
+	}
+	return text[len(prefix):], true
 }
 
 // textOf is an answer in words: a string, or the text of an object.

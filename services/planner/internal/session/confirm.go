@@ -71,8 +71,13 @@ func (s *Session) unsettled(r *reply) On {
 		s.state.Reminders, s.state.Confirmed = 0, false
 		return OnEdited
 	}
+	s.state.Beyond = r.on == OnEdited
 	if s.state.Reminders++; s.state.Reminders > s.start.Profile.Limits.Reminders {
-		s.dropped("the answers were not understood", r.text)
+		message := "the answers were not understood"
+		if s.state.Beyond {
+			message = "no round was left for another edit"
+		}
+		s.dropped(message, r.text)
 		return OnRejected
 	}
 	return OnUnrecognised

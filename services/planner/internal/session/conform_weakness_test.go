@@ -132,3 +132,51 @@ func TestSessionsAtOnceDoNotMeet(t *testing.T) {
 	}
 	all.Wait()
 }
+
+// A no is a no, whatever else the answer holds.
+func TestARejectionWinsOverAPlanInTheSameAnswer(t *testing.T) {
+	own := `"subjobs":[{"id":"z","goal":"must not run","expert":"Analyst"}]`
+	for _, raw := range []string{
+		`{"action":"reject","plan":{` + own + `}}`, `{"approved":false,"plan":{` + own + `}}`, `{"accepted":false,` + own + `}`,
+		`{"action":"Reject",` + own + `}`, `["reject"]`, `"{\"action\":\"reject\",\"plan\":{\"steps\":[\"z\"]}}"`,
+	} {
+		s := open(t, "graph", "gold", review).says(`{"subjobs":[{"id":"a","goal":"g","completion_criteria":"c","expert":"Analyst"}]}`)
+		s.looked()
+		s.fact(session.Fact{Kind: session.Closed, Action: events.Answered, Answer: json.RawMessage(raw)}).ends(events.KindPlanRejected)
+	}
+	s := open(t, "graph", "gold", review).says(`{"subjobs":[{"id":"a","goal":"g","completion_criteria":"c","expert":"Analyst"}]}`)
+	s.fact(session.Fact{Kind: session.Closed, Action: events.Answered, Answer: json.RawMessage(`["a","b"]`)}).owes(session.Ask, session.StageReview)
+}
+
+// Letters whose lower case has another length do not move the cut.
+func TestAnEditIsTakenAsItIsWritten(t *testing.T) {
+	for _, wish := range []string{strings.Repeat("Ⱥ", 14), strings.Repeat("\u212a", 6) + " please keep", "İstanbul first"} {
+		for _, front := range []string{"edit: ", "Edit：", "[EDIT_PLAN]", "修改："} {
+			s := open(t, "research", "gold", review).says(handed, research(false, gather)).person(front+wish).owes(session.Call, session.StageDraft)
+			contains(t, s.told(), "- "+wish)
+		}
+	}
+}
+
+func TestAnEditBeyondTheLastRoundIsCalledThat(t *testing.T) {
+	draft := `{"subjobs":[{"id":"a","goal":"g","completion_criteria":"c","expert":"Analyst"}]}`
+	s := open(t, "graph", "gold", review).says(draft)
+	shown := func() string { return s.asks[len(s.asks)-1].Prompt }
+	for range most {
+		if s.Owes().Kind == session.Call {
+			s.says(draft)
+		} else if strings.Contains(shown(), "No round is left") {
+			break
+		}
+		s.person("edit: more")
+	}
+	if !strings.Contains(shown(), "No round is left") || strings.Contains(shown(), "not understood") {
+		t.Error(shown())
+	}
+	for s.Owes().Kind == session.Ask {
+		s.person("edit: more")
+	}
+	if e := s.ends(events.KindPlanRejected); !strings.Contains(e.Faults[0].Message, "no round was left") {
+		t.Errorf("%+v", e.Faults)
+	}
+}

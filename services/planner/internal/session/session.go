@@ -68,6 +68,8 @@ type State struct {
 	Counts    Counts `json:"counts"`
 	Attempt   int    `json:"attempt,omitempty"`
 	Reminders int    `json:"reminders,omitempty"`
+	// Beyond is true when the last answer was an edit that no round is left for.
+	Beyond bool `json:"beyond,omitempty"`
 	// Drafts says what the drafts were worth.
 	Drafts Drafts `json:"drafts,omitzero"`
 	// Raw is the model's last text, Faults what is wrong with it, Short that the prompt has to be shortened.

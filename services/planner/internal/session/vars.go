@@ -42,8 +42,9 @@ type Vars struct {
 	// Example is a plan in the wanted form. Plan is the one in hand as JSON, Text the same for people.
 	Example, Plan, Text string
 	// Last is true when no edit is left, Again when the last answer was not understood. Schedules lists what recurs.
-	Last, Again bool
-	Schedules   []string
+	// Beyond is true when it was an edit that no round is left for.
+	Last, Again, Beyond bool
+	Schedules           []string
 	// Clarify is how many more questions may be asked. Style is the wanted style of the report.
 	Clarify int
 	Style   string
@@ -105,7 +106,7 @@ func (s *Session) vars() Vars {
 		Now: t.Now.UTC().Format(time.RFC3339), Locale: s.state.Locale, Goal: t.goal(), Query: s.state.Query, Context: t.Request.Context,
 		MaxSteps: s.maxSteps(), MaxRounds: s.maxRounds(), Round: c.Rounds, Experts: s.experts(),
 		Lessons: t.Lessons, Wishes: s.state.Wishes, Told: s.state.Told, Model: t.ModelName,
-		Part: t.Part, Finished: t.Finished, Plan: compact(s.state.Plan), Last: s.last(), Again: s.state.Reminders > 0,
+		Part: t.Part, Finished: t.Finished, Plan: compact(s.state.Plan), Last: s.last(), Again: s.state.Reminders > 0, Beyond: s.state.Beyond,
 		Clarify: max(0, limits.Clarifications-c.Clarify), Style: t.Request.ReportStyle, Raw: clip(s.state.Raw, limits.rawBytes()),
 	}
 	if t.Part != nil && t.Mode == events.WorkSplit {

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -24,7 +25,8 @@ type reply struct {
 	Action events.InputAction `json:"action"`
 }
 
-// answer closes a request for input. The broker admits one answer: whoever comes second meets a conflict.
+// answer closes a request for input. The broker admits one answer: the same one again is told the same, another one meets a
+// conflict.
 func (v *View) answer(ctx context.Context, body []byte) (any, error) {
 	var r reply
 	if err := decode(body, &r); err != nil {
@@ -39,24 +41,64 @@ func (v *View) answer(ctx context.Context, body []byte) (any, error) {
 	}
 	in, err := chooseInput(job, r.Request)
 	if err != nil {
-		return nil, err
+		return v.repeated(ctx, &r, err)
 	}
 	if err := v.mayAnswer(ctx, in, &r); err != nil {
 		return nil, err
 	}
-	closed := &events.InputClosed{Action: r.Action, Answer: r.Answer, By: r.By}
-	m, err := events.Encode(v.bus.Names(), events.Event{
-		Kind: events.KindInputClosed, ID: r.ID + "/" + string(events.KindInputClosed) + "/" + in.Request,
-		Job: r.ID, Key: in.Request, Source: source, Data: closed,
-	})
+	r.Request = in.Request
+	m, err := v.closing(&r)
 	if err != nil {
 		return nil, err
 	}
 	seq, err := v.bus.Publish(ctx, m, bus.ExpectNone())
 	if errors.Is(err, bus.ErrConflict) {
-		return nil, &events.Fault{Code: events.CodeConflict, Field: "request", Message: "request " + in.Request + " is closed already", Hint: "jobgraph inputs " + r.ID}
+		return v.repeated(ctx, &r, &events.Fault{
+			Code: events.CodeConflict, Field: "request", Message: "request " + in.Request + " is closed already, with another answer", Hint: "jobgraph inputs " + r.ID,
+		})
 	}
 	return told{JobID: r.ID, Seq: seq, Accepted: err == nil}, err
+}
+
+// closing is the fact that an answer states.
+func (v *View) closing(r *reply) (events.Message, error) {
+	return events.Encode(v.bus.Names(), events.Event{
+		Kind: events.KindInputClosed, ID: r.ID + "/" + string(events.KindInputClosed) + "/" + r.Request,
+		Job: r.ID, Key: r.Request, Source: source, Data: &events.InputClosed{Action: r.Action, Answer: r.Answer, By: r.By},
+	})
+}
+
+// repeated tells an answer that was given before what it was told then; anything else is refused.
+func (v *View) repeated(ctx context.Context, r *reply, refusal error) (any, error) {
+	if !events.ValidToken(r.Request) {
+		return nil, refusal
+	}
+	m, err := v.closing(r)
+	if err != nil {
+		return nil, err
+	}
+	last, err := v.bus.LastOn(ctx, v.bus.Names().Log, m.Subject)
+	if errors.Is(err, bus.ErrNotFound) {
+		return nil, refusal
+	}
+	if err != nil {
+		return nil, err
+	}
+	e, err := v.bus.EventAt(ctx, last.Seq)
+	if err != nil {
+		return nil, err
+	}
+	was, ok := e.Data.(*events.InputClosed)
+	if !ok || was.Action != r.Action || was.By != r.By || !sameJSON(was.Answer, r.Answer) {
+		return nil, refusal
+	}
+	return told{JobID: r.ID, Seq: last.Seq, Accepted: true}, nil
+}
+
+// sameJSON compares two values but for the blanks in them.
+func sameJSON(a, b json.RawMessage) bool {
+	var x, y bytes.Buffer
+	return bytes.Equal(a, b) || json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())
 }
 
 // chooseInput finds the open request that is meant.
