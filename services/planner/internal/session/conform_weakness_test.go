@@ -180,3 +180,22 @@ func TestAnEditBeyondTheLastRoundIsCalledThat(t *testing.T) {
 		t.Errorf("%+v", e.Faults)
 	}
 }
+
+func TestWhoIsAskedAsOftenAsMayBeAndGivesNothingHasNoPlan(t *testing.T) {
+	lacks := `{"adequate":false,"reason":"no","guidance_message":"which fund?","subjobs":[]}`
+	s := drafting(t, "default", "please buy")
+	for range most {
+		switch s.Owes().Kind {
+		case session.Call:
+			s.says(lacks)
+		case session.Ask:
+			s.person("hm")
+		}
+		if s.Owes().Kind == session.End {
+			break
+		}
+	}
+	if e := s.ends(events.KindPlanRejected); len(s.asks) == 0 || e.Faults[0].Code != events.CodeRejected || e.Faults[0].Message != "which fund?" {
+		t.Errorf("asked %d times, %+v", len(s.asks), e.Faults)
+	}
+}

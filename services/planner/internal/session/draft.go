@@ -136,12 +136,23 @@ func (s *Session) judge(r *plan.Result) On {
 	return s.finaliser()
 }
 
-// inadequate asks the person, or tells him what is missing.
+// inadequate asks the person, or tells him what is missing. Where he was asked as often as may be, the plan in hand counts,
+// and without one there is none.
 func (s *Session) inadequate(said string) On {
-	asked := s.state.Counts.Clarify < s.start.Profile.Limits.Clarifications && s.wants(StageClarify)
-	if s.start.Profile.Plan.Inadequate == "ask" && asked {
+	ask := s.start.Profile.Plan.Inadequate == "ask" && s.wants(StageClarify)
+	switch {
+	case ask && s.state.Counts.Clarify < s.start.Profile.Limits.Clarifications:
 		s.state.Question, s.state.Options, s.state.Attempt = said, nil, 0
 		return OnUnclear
+	case ask:
+		s.state.Attempt = 0
+		s.state.Faults = events.Faults{{
+			Code: events.CodeRejected, Message: clip(said, maxMessage), Cause: "it was asked for as often as may be", Hint: "say it in the request, and submit that",
+		}}
+		if s.state.Plan != nil {
+			return OnExhausted
+		}
+		return OnRefused
 	}
 	s.state.Answer = said
 	return OnAnswered
