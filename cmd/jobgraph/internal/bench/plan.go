@@ -146,20 +146,24 @@ func (w *planWatch) raise(ctx context.Context, s *solo, b *bus.Bus) error {
 func (w *planWatch) measure(ctx context.Context, b *bus.Bus, n int) (times []time.Duration, sizes []uint64, err error) {
 	for i := range planWarmup + 2*n {
 		w.mu.Lock()
-		w.counting = i >= planWarmup+n
+		w.counting, w.last, w.done = i >= planWarmup+n, time.Time{}, time.Time{}
 		w.mu.Unlock()
 		if err := w.one(ctx, b, "plan-"+strconv.Itoa(i)); err != nil {
 			return nil, nil, err
 		}
 		w.mu.Lock()
+		seen := !w.last.IsZero() && !w.done.Before(w.last)
 		switch {
-		case i < planWarmup:
+		case !seen || i < planWarmup:
 		case w.counting:
 			sizes = append(sizes, w.after-w.before)
 		default:
 			times = append(times, w.done.Sub(w.last))
 		}
 		w.mu.Unlock()
+		if !seen {
+			return nil, nil, errors.New("the end of a model's answer was not seen before its graph was acknowledged")
+		}
 	}
 	return times, sizes, planned(ctx, b, "plan-0")
 }
@@ -236,10 +240,10 @@ type lastByte struct {
 	watch *planWatch
 }
 
-// Read implements io.Reader.
+// Read implements io.Reader. Nobody reads a stream behind its end, so every byte may be the last.
 func (b *lastByte) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	if errors.Is(err, io.EOF) {
+	if n > 0 {
 		b.watch.mark(&b.watch.last, &b.watch.before)
 	}
 	return n, err
