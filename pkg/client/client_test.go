@@ -152,6 +152,20 @@ func TestTheBusAdmitsOneAnswer(t *testing.T) {
 	}
 }
 
+func TestAnAnswerThatFitsNoMessageIsRefusedWithTheLimitAndTheRequestStaysOpen(t *testing.T) {
+	c := connect(t)
+	state(t, c, requested("j1", "x"))
+	err := c.Answer(t.Context(), "j1", "q1", strings.Repeat("x", bus.MaxMessage), "ann")
+	var fault *events.Fault
+	if !errors.Is(err, bus.ErrTooLarge) || !errors.As(err, &fault) || fault.Code != events.CodeTooLarge || fault.Field != "answer" || fault.Hint == "" ||
+		!strings.Contains(fault.Message, fmt.Sprintf("at most %d are taken", bus.MaxMessage)) {
+		t.Fatalf("got %v", err)
+	}
+	if err := c.Answer(t.Context(), "j1", "q1", "short", "ann"); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestControlOfAnUnknownJobIsNotFound(t *testing.T) {
 	c := connect(t)
 	for name, err := range map[string]error{

@@ -144,7 +144,8 @@ func (c *Client) Rerun(ctx context.Context, job string, r events.RerunRequested)
 	return err
 }
 
-// Answer closes a request for input. The bus admits one answer: whoever comes second gets ErrConflict. An answer by anybody
+// Answer closes a request for input. The bus admits one answer: whoever comes second gets ErrConflict. One that does not fit
+// a message is bus.ErrTooLarge with a fault that gives the limit, and the request stays open. An answer by anybody
 // but the request's user is ignored when the log is folded.
 func (c *Client) Answer(ctx context.Context, job, request string, answer any, by string) error {
 	text, err := json.Marshal(answer)
@@ -170,6 +171,12 @@ func (c *Client) closeInput(ctx context.Context, job, request string, closed *ev
 	m, err := events.Encode(c.Names(), events.Event{Kind: events.KindInputClosed, ID: id, Job: job, Key: request, Source: source, Data: closed})
 	if err != nil {
 		return err
+	}
+	if len(m.Body) > bus.MaxMessage {
+		return fmt.Errorf("%w: %w", bus.ErrTooLarge, &events.Fault{
+			Code: events.CodeTooLarge, Field: "answer", Message: fmt.Sprintf("the answer is too large: %d bytes, at most %d are taken", len(m.Body), bus.MaxMessage),
+			Hint: "answer with less, or with the place where it can be read; request " + request + " is still open",
+		})
 	}
 	_, err = c.bus.Publish(ctx, m, bus.ExpectNone())
 	if errors.Is(err, bus.ErrConflict) {

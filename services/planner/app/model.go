@@ -52,7 +52,7 @@ func readProfiles(dir string) (profiles, error) {
 	}
 	set, err := profile.Read(folder)
 	if err != nil {
-		return profiles{}, host.Faults{{Code: events.CodeInvalid, Field: "profiles", Message: "cannot be used", Cause: err.Error(), Hint: "put every fault right, or leave the setting out"}}
+		return profiles{}, host.Faults{{Code: events.CodeInvalid, Field: "profiles", Message: fmt.Sprintf("%q cannot be used", dir), Cause: err.Error(), Hint: "put every fault right, or leave the setting out"}}
 	}
 	return profiles{set}, nil
 }

@@ -50,7 +50,7 @@ func questions(h *history.History) []question {
 }
 
 // answer closes a request of a job: the one that is named, or the only one.
-func (a *app) answer(job, request string, build func(q question) (any, error)) error {
+func (a *app) answer(job, request, user string, build func(q question) (any, error)) error {
 	if err := a.form(); err != nil {
 		return err
 	}
@@ -76,11 +76,11 @@ func (a *app) answer(job, request string, build func(q question) (any, error)) e
 		if err != nil {
 			return err
 		}
-		user, _ := a.sys.Env("USER")
-		if q.User != "" {
-			user = q.User // Whoever holds the credentials speaks for that person; the log says by way of what.
+		by, err := a.answerer(q, user)
+		if err != nil {
+			return err
 		}
-		if err := c.Answer(ctx, t.job, q.Request, value, user); err != nil {
+		if err := c.Answer(ctx, t.job, q.Request, value, by); err != nil {
 			return err
 		}
 		if a.machine() {
@@ -88,6 +88,30 @@ func (a *app) answer(job, request string, build func(q question) (any, error)) e
 		}
 		return a.printf("%s answered\n", q.Request)
 	})
+}
+
+// answerer is who answers, as it is recorded: the user that was given, else whoever is logged in here. A question for
+// somebody else is not answered in his name unless that is said.
+func (a *app) answerer(q question, user string) (string, error) {
+	if user == "" {
+		user, _ = a.sys.Env("USER")
+	}
+	if q.User == "" || q.User == user {
+		return user, nil
+	}
+	f := &events.Fault{
+		Code: events.CodeNotPermitted, Field: "user", Message: fmt.Sprintf("request %s is for %s, not for %s", q.Request, q.User, user),
+		Hint: "only " + q.User + " may answer it, with --user " + q.User,
+	}
+	if user == "" {
+		f.Message = fmt.Sprintf("request %s is for %s, and nobody is named who answers", q.Request, q.User)
+	}
+	return "", fmt.Errorf("%w: %w", bus.ErrNotPermitted, f)
+}
+
+// userFlag declares who answers.
+func userFlag(c *cobra.Command, user *string) {
+	c.Flags().StringVar(user, "user", "", "who answers, as it is recorded (USER of the environment); of a question for one user it has to be that one")
 }
 
 // choose finds the request that is meant.
@@ -111,7 +135,7 @@ func choose(open []question, job, request string) (question, error) {
 }
 
 func (a *app) answerCommand() *cobra.Command {
-	var file string
+	var file, user string
 	c := &cobra.Command{
 		Use: "answer ID [REQUEST] TEXT | answer ID [REQUEST] -f FILE", Short: "Answer what a job asks", Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -119,10 +143,11 @@ func (a *app) answerCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.answer(args[0], request, func(q question) (any, error) { return parseAnswer(q, text) })
+			return a.answer(args[0], request, user, func(q question) (any, error) { return parseAnswer(q, text) })
 		},
 	}
 	c.Flags().StringVarP(&file, "file", "f", "", "the answer, JSON or text; - reads standard input")
+	userFlag(c, &user)
 	return c
 }
 
@@ -179,7 +204,7 @@ type verdict struct {
 }
 
 func (a *app) verdictCommand(use, short string, approved bool) *cobra.Command {
-	var why string
+	var why, user string
 	c := &cobra.Command{
 		Use: use + " ID [REQUEST]", Short: short, Args: cobra.RangeArgs(1, 2),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -187,11 +212,36 @@ func (a *app) verdictCommand(use, short string, approved bool) *cobra.Command {
 			if len(args) == 2 {
 				request = args[1]
 			}
-			return a.answer(args[0], request, func(question) (any, error) { return verdict{approved, why}, nil })
+			return a.answer(args[0], request, user, func(q question) (any, error) {
+				if err := judged(q, approved); err != nil {
+					return nil, err
+				}
+				return verdict{approved, why}, nil
+			})
 		},
 	}
 	c.Flags().StringVar(&why, "reason", "", "why, for whoever reads the log")
+	userFlag(c, &user)
 	return c
+}
+
+// judged is an error for a question that wants words: there is nothing to approve or reject.
+func judged(q question, approved bool) error {
+	if q.Kind != events.InputClarification && q.Kind != events.InputUnknown {
+		return nil
+	}
+	what := "reject"
+	if approved {
+		what = "approve"
+	}
+	words := "TEXT"
+	if len(q.Options) > 0 {
+		words = strings.Join(q.Options, "|")
+	}
+	return usageError{&events.Fault{
+		Code: events.CodeInvalid, Field: "request", Message: fmt.Sprintf("request %s asks a question (%s), there is nothing to %s: %s", q.Request, q.Kind, what, short(q.Prompt, 80)),
+		Hint: fmt.Sprintf("jobgraph answer %s %s %s, or jobgraph inputs cancel %s %s to close it without an answer", q.Job, q.Request, words, q.Job, q.Request),
+	}}
 }
 
 func (a *app) approveCommand() *cobra.Command {

@@ -22,7 +22,7 @@ const (
 	ExitConflict     = 6   // Somebody else was first, or the state is another.
 	ExitBudget       = 7   // A budget is spent.
 	ExitNotPermitted = 8   // The right is missing.
-	ExitUnavailable  = 69  // The bus cannot be reached.
+	ExitUnavailable  = 69  // The bus cannot be reached, or the model that should plan.
 	ExitTimeout      = 124 // --timeout has passed.
 	ExitInterrupted  = 130 // A signal ended it.
 )
@@ -113,15 +113,18 @@ func faultsOf(err error) events.Faults {
 	return nil
 }
 
-// ended is the exit code of a job's end.
-func ended(status events.Status, fault *events.Fault) error {
+// ended is the exit code of a job's end. unplanned says that the job failed in planning.
+func ended(status events.Status, fault *events.Fault, unplanned bool) error {
 	switch {
 	case status == events.Finished:
 		return nil
 	case status == events.Stopped:
 		return outcome(ExitStopped)
-	case fault != nil && fault.Code == events.CodeBudget:
+	case fault == nil:
+	case fault.Code == events.CodeBudget:
 		return outcome(ExitBudget)
+	case fault.Code == events.CodeUnavailable && unplanned:
+		return outcome(ExitUnavailable)
 	}
 	return outcome(ExitFailed)
 }

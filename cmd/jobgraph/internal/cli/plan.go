@@ -18,7 +18,7 @@ import (
 )
 
 func (a *app) planCommand() *cobra.Command {
-	c := group("plan", "Check, compare, keep and mark plans", a.planCheckCommand(), a.planDiffCommand(), a.planTemplateCommand())
+	c := group("plan", "Draft, check, compare, keep and mark plans", a.planDraftCommand(), a.planCheckCommand(), a.planDiffCommand(), a.planTemplateCommand())
 	c.AddCommand(a.planOperations()...)
 	return c
 }

@@ -101,11 +101,11 @@ func (a *app) planMarkCommand() *cobra.Command {
 	c := a.planOperation("mark [PLAN|JOB] STEP [STATUS]", "Mark a step: not_started, in_progress, completed or blocked", cobra.RangeArgs(1, 3),
 		func(op *client.PlanOperation, args []string) error {
 			if last := args[len(args)-1]; len(args) > 1 && isMark(last) {
-				op.StepStatus, args = strings.ReplaceAll(last, "-", "_"), args[:len(args)-1]
+				op.StepStatus, args = markOf(last), args[:len(args)-1]
 			}
 			switch {
 			case len(args) == 3:
-				return usageError{fmt.Errorf("%q is no status: use not_started, in_progress, completed or blocked", args[2])}
+				return noMark(args[2])
 			case len(args) == 2:
 				op.PlanID, args = args[0], args[1:]
 			}
@@ -117,10 +117,7 @@ func (a *app) planMarkCommand() *cobra.Command {
 			if notes != "" {
 				op.StepNotes = &notes
 			}
-			if op.StepStatus == "" && notes == "" {
-				return usageError{fmt.Errorf("nothing to mark step %s with: give a status, or --notes", args[0])}
-			}
-			return nil
+			return markless(op, args[0])
 		})
 	c.Long = "Mark a step of a plan that is kept, by its number, or of the graph of a job, by its number or its SubJob.\n\n" +
 		"Of a job, not_started has a step done again, in_progress has a blocked one tried again, completed gives it the\n" +
@@ -129,12 +126,32 @@ func (a *app) planMarkCommand() *cobra.Command {
 	return c
 }
 
+// markOf writes a mark as the API does: case and hyphens do not matter.
+func markOf(text string) string {
+	return strings.ReplaceAll(strings.ToLower(strings.TrimSpace(text)), "-", "_")
+}
+
+// markless is an error for an operation that marks a step with nothing. Of a number and a word the word was meant as the mark.
+func markless(op *client.PlanOperation, step string) error {
+	if op.StepStatus != "" || op.StepNotes != nil {
+		return nil
+	}
+	if _, err := strconv.Atoi(op.PlanID); err == nil && op.StepID != "" {
+		return noMark(op.StepID)
+	}
+	return usageError{fmt.Errorf("nothing to mark step %s with: give not_started, in_progress, completed or blocked, or --notes", step)}
+}
+
 func isMark(text string) bool {
-	switch strings.ReplaceAll(text, "-", "_") {
+	switch markOf(text) {
 	case "not_started", "in_progress", "completed", "blocked":
 		return true
 	}
 	return false
+}
+
+func noMark(text string) error {
+	return usageError{fmt.Errorf("%q is no status: use not_started, in_progress, completed or blocked", text)}
 }
 
 // draft gives a plan that is kept as a job request takes it.

@@ -160,6 +160,10 @@ func (a *app) given(name string) bool {
 
 // startForRun starts an embedded stack for one run; its services only speak when something is wrong.
 func (a *app) startForRun(f *runFlags) (*stack.Stack, error) {
+	return stack.Start(a.hard, a.stackForRun(f))
+}
+
+func (a *app) stackForRun(f *runFlags) stack.Settings {
 	settings := a.settings
 	settings.HTTPAddr = host.AddrOff
 	level := slog.LevelError
@@ -170,10 +174,10 @@ func (a *app) startForRun(f *runFlags) (*stack.Stack, error) {
 	if dir := besideExperts(f.file); dir != "" {
 		experts = append(experts, dir)
 	}
-	return stack.Start(a.hard, stack.Settings{
+	return stack.Settings{
 		Host: settings, Env: a.sys.Env, Experts: experts, Model: f.model, Embed: embed.Settings{Store: f.store, SyncAlways: f.store != ""},
 		Log: host.NewLogger(a.sys.Stderr, settings.LogFormat, level),
-	})
+	}
 }
 
 // runHere runs a job on an embedded stack. A signal stops it with everything else.

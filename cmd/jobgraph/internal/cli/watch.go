@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,6 +14,7 @@ import (
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/live"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/graph"
 )
 
 func (a *app) watchCommand() *cobra.Command {
@@ -107,6 +109,11 @@ func stuck(h *history.History) bool {
 	return false
 }
 
+// unplanned reports whether a job has failed in planning.
+func unplanned(s *graph.State) bool {
+	return slices.ContainsFunc(s.SubJobs, func(n *graph.SubJobState) bool { return n.ID == events.PlanID && n.Status == events.Failed })
+}
+
 // ended gives the exit code of a watched job.
 func (a *app) ended(h *history.History) error {
 	if h.Job == nil {
@@ -119,5 +126,5 @@ func (a *app) ended(h *history.History) error {
 		}
 		return outcome(ExitWaiting)
 	}
-	return ended(s.Status, s.Error)
+	return ended(s.Status, s.Error, unplanned(s))
 }

@@ -2,7 +2,9 @@ package stack
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/host"
@@ -40,7 +42,7 @@ func (k *Stack) members() ([]member, error) {
 	}
 	r.Experts = append(r.Experts, k.settings.Experts...)
 	doer := k.model(&p, &r)
-	return []member{
+	list := []member{
 		{name: "expert-runner", run: func(ctx context.Context, p *host.Process, b *bus.Bus) error {
 			return runner.Run(ctx, p, r, runner.Deps{Bus: b, Doer: doer})
 		}},
@@ -50,7 +52,27 @@ func (k *Stack) members() ([]member, error) {
 		{name: "scheduler", run: func(ctx context.Context, p *host.Process, b *bus.Bus) error {
 			return scheduler.Run(ctx, p, s, scheduler.Deps{Bus: b})
 		}},
-	}, faults.Err()
+	}
+	if !k.settings.PlanOnly || len(faults) > 0 {
+		return list, faults.Err()
+	}
+	cards, err := runner.CheckCards(r.Experts, k.settings.Env)
+	k.cards = append(cards, k.settings.Cards...)
+	return list[1:], err
+}
+
+// announce puts the cards of experts that nobody runs into the catalogue.
+func (k *Stack) announce(ctx context.Context) error {
+	for _, card := range k.cards {
+		body, err := json.Marshal(card)
+		if err != nil {
+			return fmt.Errorf("announce %s: %w", card.ID, err)
+		}
+		if _, err := k.admin.Experts().Put(ctx, card.ID, body, 0); err != nil {
+			return fmt.Errorf("announce %s: %w", card.ID, err)
+		}
+	}
+	return nil
 }
 
 // model puts the model that is wanted into the settings of planner and runner, and gives what answers in the place of a

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/embed"
 	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
 )
 
@@ -24,6 +25,10 @@ type Settings struct {
 	Experts []string
 	// Model is the name of the model that plans, FakeModel for a scripted one in this process; empty leaves it to the settings.
 	Model string
+	// PlanOnly runs no expert-runner: the cards of the experts are announced, Cards among them, and no step is ever carried out.
+	PlanOnly bool
+	// Cards are experts to plan for beside those of the files, with PlanOnly.
+	Cards []events.Card
 	// Log takes what the services have to say.
 	Log *slog.Logger
 }
@@ -43,6 +48,7 @@ type Stack struct {
 	settings Settings
 	server   *embed.Server
 	process  *host.Process
+	cards    []events.Card // Whom nobody works for, see PlanOnly.
 	admin    *bus.Bus
 	buses    []*bus.Bus
 	drain    context.CancelFunc // Ends the intake of all services.
@@ -77,6 +83,9 @@ func (k *Stack) begin(work context.Context) error {
 	}
 	if err == nil {
 		err = k.admin.Init(work)
+	}
+	if err == nil {
+		err = k.announce(work)
 	}
 	if err == nil {
 		err = k.listen()
