@@ -9,6 +9,11 @@ import (
 type answer struct {
 	sink  func(Delta)
 	think thinker
+	// secrets are the keys that an answer never shows; saying and thinking keep them out of the texts.
+	secrets          []Secret
+	saying, thinking veil
+	// size is what the answer has grown to, in bytes.
+	size int
 	// said, thought and refusal are the texts so far.
 	said, thought, refusal strings.Builder
 	calls                  merger
@@ -19,8 +24,8 @@ type answer struct {
 	used  Usage
 }
 
-func newAnswer(cfg ModelConfig, sink func(Delta)) *answer {
-	a := &answer{sink: sink}
+func newAnswer(cfg ModelConfig, secrets []Secret, sink func(Delta)) *answer {
+	a := &answer{sink: sink, secrets: secrets, saying: veil{secrets: secrets}, thinking: veil{secrets: secrets}}
 	if cfg.OpenThink {
 		a.think = openThinker()
 	}
@@ -29,12 +34,15 @@ func newAnswer(cfg ModelConfig, sink func(Delta)) *answer {
 
 // say takes the next piece of content.
 func (a *answer) say(piece string) {
+	a.size += len(piece)
 	if piece != "" {
 		a.pass(a.think.feed(piece))
 	}
 }
 
-func (a *answer) pass(said, thought string) {
+func (a *answer) pass(said, thought string) { a.give(a.saying.feed(said), a.thinking.feed(thought)) }
+
+func (a *answer) give(said, thought string) {
 	a.said.WriteString(said)
 	a.thought.WriteString(thought)
 	if said != "" || thought != "" {
@@ -44,13 +52,17 @@ func (a *answer) pass(said, thought string) {
 
 // muse takes the next piece of reasoning.
 func (a *answer) muse(piece string) {
+	a.size += len(piece)
 	if piece != "" {
 		a.pass("", piece)
 	}
 }
 
 func (a *answer) call(p callPiece) {
-	if name := a.calls.add(p); name != "" {
+	calls := len(a.calls.calls)
+	name := a.calls.add(p)
+	a.size += len(p.id) + len(p.name) + len(p.args) + (len(a.calls.calls)-calls)*callSize
+	if name != "" {
 		a.sink(Delta{Call: name})
 	}
 }
@@ -68,14 +80,15 @@ var ends = map[string]Class{
 // finish judges the answer. It is believed only when the provider said why it ended, and ended well.
 func (a *answer) finish(r Request, rung Rung) (Response, *Error) {
 	a.pass(a.think.flush())
+	a.give(a.saying.flush(), a.thinking.flush())
 	if a.ended == "" {
 		return Response{}, a.bad(StreamCut, "the answer stopped without a reason")
 	}
 	if class, bad := ends[strings.ToLower(a.ended)]; bad {
-		return Response{}, a.bad(class, "the answer ended with "+excerpt(a.ended))
+		return Response{}, a.bad(class, "the answer ended with "+excerpt(a.ended, a.secrets...))
 	}
 	if a.refusal.Len() > 0 {
-		return Response{}, a.bad(Refused, excerpt(a.refusal.String()))
+		return Response{}, a.bad(Refused, excerpt(a.refusal.String(), a.secrets...))
 	}
 	calls, fail := a.calls.finish(a.id)
 	if fail != nil {
@@ -84,8 +97,11 @@ func (a *answer) finish(r Request, rung Rung) (Response, *Error) {
 	}
 	answered := a.partial()
 	answered.Calls = calls
-	if rung == RungTool {
-		answered.unwrap(r.Schema.Name)
+	for i := range calls {
+		calls[i].Args = veil{secrets: a.secrets, exact: true}.veiled(calls[i].Args)
+	}
+	if rung == RungTool && answered.unwrap(r.Schema.Name) {
+		answered.Text = veil{secrets: a.secrets}.veiled(answered.Text)
 	}
 	answered.Text = before(answered.Text, r.Stop)
 	answered.Finish = FinishStop
@@ -97,8 +113,24 @@ func (a *answer) finish(r Request, rung Rung) (Response, *Error) {
 	return *answered, nil
 }
 
+// tooLarge is the failure of an answer that has grown beyond what one may have, nil as long as it has not. What arrived is
+// not handed on: nobody reads that much.
+func (a *answer) tooLarge() *Error {
+	if a.size <= maxAnswer {
+		return nil
+	}
+	return &Error{Class: Malformed, Message: "the answer is larger than an answer may be", Partial: &Response{Usage: a.used, ID: a.id, Served: a.model}}
+}
+
+// decline takes the next piece of a refusal.
+func (a *answer) decline(piece string) {
+	a.size += len(piece)
+	a.refusal.WriteString(piece)
+}
+
 func (a *answer) bad(class Class, why string) *Error {
 	e := &Error{Class: class, Message: why}
+	a.give(a.saying.flush(), a.thinking.flush())
 	if a.said.Len() > 0 || a.thought.Len() > 0 || a.used.Total() > 0 {
 		e.Partial = a.partial()
 	}
@@ -111,17 +143,18 @@ func (a *answer) partial() *Response {
 	}
 }
 
-// unwrap takes the structured output out of the forced call.
-func (r *Response) unwrap(name string) {
+// unwrap takes the structured output out of the forced call, and reports whether there was one.
+func (r *Response) unwrap(name string) bool {
 	i := slices.IndexFunc(r.Calls, func(c Call) bool { return c.Name == name })
 	if i < 0 {
-		return
+		return false
 	}
 	r.Text = r.Calls[i].Args
 	r.Calls = slices.DeleteFunc(r.Calls, func(c Call) bool { return c.Name == name })
 	if len(r.Calls) == 0 {
 		r.Calls = nil
 	}
+	return true
 }
 
 // before ends a text where the first of the stops begins, for providers that do not do it themselves.

@@ -26,7 +26,7 @@ func (t *turn) attempt(caller context.Context, doer Doer, now func() time.Time, 
 		defer idle.Stop()
 		x.touch = func() { idle.Reset(t.cfg.Idle) }
 	}
-	a := newAnswer(t.cfg, sink)
+	a := newAnswer(t.cfg, t.secrets, sink)
 	sdk := openai.DefaultConfig(string(t.cfg.Key))
 	sdk.BaseURL, sdk.HTTPClient = t.cfg.BaseURL, cure{doer}
 	put := t.chat
@@ -49,7 +49,7 @@ func (t *turn) attempt(caller context.Context, doer Doer, now func() time.Time, 
 		return Response{}, fail
 	}
 	answered.Dialect, answered.Rung, answered.Dropped = t.shape.dialect, t.rung(), t.shape.dropped
-	answered.Carry = t.cfg.carried(x.items, answered.Calls)
+	answered.Carry = t.cfg.carried(veilItems(x.items, t.secrets), answered.Calls)
 	return *t.priced(&answered, x.cost), nil
 }
 

@@ -12,6 +12,8 @@ type call struct {
 	estimate int
 	began    time.Time
 	sink     func(Delta)
+	// secrets are the keys of all models: no answer shows them.
+	secrets []Secret
 	// attempts counts requests, over all models.
 	attempts int
 	// shown is set when pieces have been handed out, which a further attempt makes void.
@@ -38,7 +40,7 @@ func (c *call) restart() {
 // model calls one model until it answers, or nothing more can be done.
 func (c *call) model(ctx context.Context, m *model) (Response, *Error) {
 	pace := c.pace(m)
-	t := &turn{request: c.request, cfg: m.cfg, shape: m.learned.recall()}
+	t := &turn{request: c.request, cfg: m.cfg, shape: m.learned.recall(), secrets: c.secrets}
 	var refusal *Error
 	for failures := 0; ; {
 		answered, fail := c.once(ctx, m, t, pace)

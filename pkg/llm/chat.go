@@ -35,6 +35,9 @@ func (t *turn) chat(ctx context.Context, x *exchange, sdk *openai.Client, a *ans
 			return cmp.Or(err, error(x.fail))
 		}
 		a.takeChunk(chunk)
+		if fail := a.tooLarge(); fail != nil {
+			return fail
+		}
 	}
 }
 
@@ -120,7 +123,7 @@ func (a *answer) takeCompletion(c openai.ChatCompletionResponse) {
 	choice := c.Choices[0]
 	a.muse(choice.Message.ReasoningContent)
 	a.say(choice.Message.Content)
-	a.refusal.WriteString(choice.Message.Refusal)
+	a.decline(choice.Message.Refusal)
 	for i, call := range choice.Message.ToolCalls {
 		a.call(callPiece{&i, call.ID, call.Function.Name, call.Function.Arguments})
 	}
@@ -142,7 +145,7 @@ func (a *answer) takeChunk(c openai.ChatCompletionStreamResponse) {
 		}
 		a.muse(choice.Delta.ReasoningContent)
 		a.say(choice.Delta.Content)
-		a.refusal.WriteString(choice.Delta.Refusal)
+		a.decline(choice.Delta.Refusal)
 		for _, call := range choice.Delta.ToolCalls {
 			a.call(callPiece{call.Index, call.ID, call.Function.Name, call.Function.Arguments})
 		}

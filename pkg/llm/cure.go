@@ -37,7 +37,7 @@ func (c cure) Do(req *http.Request) (*http.Response, error) {
 
 // complete adds fields, headers, and the empty texts that the SDK leaves out.
 func (x *exchange) complete(req *http.Request) error {
-	raw, err := readAll(req.Body, maxBody)
+	raw, err := readAll(req.Body, maxRequest)
 	if err != nil {
 		return err
 	}

@@ -128,7 +128,7 @@ func (e *Engine) Do(ctx context.Context, r Request, sink func(Delta)) (Response,
 			Class: NotFound, Model: cmp.Or(r.Model, DefaultModel), Message: fmt.Sprintf("no model of this name is configured, there are %q", e.Models()),
 		}
 	}
-	c := &call{engine: e, request: r, estimate: r.estimate(), began: e.settings.Now(), sink: sink}
+	c := &call{engine: e, request: r, estimate: r.estimate(), began: e.settings.Now(), sink: sink, secrets: secrets(models)}
 	var failures []*Error
 	for _, name := range append([]string{first.name}, first.cfg.Fallback...) {
 		answered, fail := c.model(ctx, models[name])

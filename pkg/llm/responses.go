@@ -38,6 +38,9 @@ func (t *turn) responses(ctx context.Context, x *exchange, sdk *openai.Client, a
 		if err := heard.take(event, a); err != nil {
 			return err
 		}
+		if fail := a.tooLarge(); fail != nil {
+			return fail
+		}
 	}
 }
 
@@ -157,7 +160,7 @@ func (a *answer) takeItem(item openai.ResponseOutputItem) {
 	case "message":
 		for _, part := range item.Content {
 			a.say(part.Text)
-			a.refusal.WriteString(part.Refusal)
+			a.decline(part.Refusal)
 		}
 	case "function_call":
 		n := len(a.calls.calls)
@@ -179,7 +182,7 @@ func (l *listener) take(event openai.ResponseStreamEvent, a *answer) error {
 		a.say(event.Delta)
 	case openai.ResponseStreamEventRefusalDelta:
 		l.refused = true
-		a.refusal.WriteString(event.Delta)
+		a.decline(event.Delta)
 	case openai.ResponseStreamEventReasoningTextDelta, openai.ResponseStreamEventReasoningSummaryTextDelta:
 		l.thought = true
 		a.muse(event.Delta)

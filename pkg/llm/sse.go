@@ -8,11 +8,20 @@ import (
 	"io"
 )
 
-// Limits of what a provider may send at once, in bytes.
+// Limits of what a provider may send, in bytes.
 const (
+	// maxEvent bounds one event of a stream, maxBody an answer in one piece.
 	maxEvent = 8 << 20
-	maxBody  = 64 << 20
-	maxError = 1 << 20
+	maxBody  = 8 << 20
+	// maxAnswer bounds what is kept of a streamed answer: its texts, calls and sealed thoughts. It is two million tokens.
+	maxAnswer = 8 << 20
+	// maxStream bounds what a stream brings in all. Its events say a few letters in some hundred bytes, and are not kept.
+	maxStream = 64 << 20
+	maxError  = 1 << 20
+	// maxRequest bounds what is sent, pictures included.
+	maxRequest = 64 << 20
+	// callSize is what a call takes beside its texts.
+	callSize = 256
 )
 
 // errTooLarge is what a body or an event beyond its limit gives.

@@ -79,6 +79,8 @@ type plainStream struct {
 	end   error
 	// total counts bytes, so that a stream that never ends has an end.
 	total int
+	// kept counts those of the items that are kept.
+	kept int
 }
 
 // Read gives the next plain events, at least one.
@@ -109,7 +111,7 @@ func (p *plainStream) fetch() ([]byte, error) {
 		return nil, err
 	}
 	data = bytes.TrimSpace(data)
-	if p.total += len(data); p.total > maxBody {
+	if p.total += len(data); p.total > maxStream {
 		p.x.failed(&Error{Class: Malformed, Message: "the stream is larger than an answer may be"})
 		return nil, p.x.fail
 	}
@@ -159,6 +161,10 @@ func (p *plainStream) responses(data []byte) ([]byte, error) {
 	case event.Type == "":
 		return nil, nil
 	case event.Type == "response.output_item.done":
+		if p.kept += len(event.raw); p.kept > maxAnswer {
+			p.x.failed(&Error{Class: Malformed, Message: "the items are larger than an answer may be"})
+			return nil, p.x.fail
+		}
 		p.x.items = append(p.x.items, event.raw)
 	case event.Type == "response.completed":
 		p.x.billed(event.Response.Usage)

@@ -15,6 +15,8 @@ type turn struct {
 	request Request
 	cfg     ModelConfig
 	shape   shape
+	// secrets are the keys that the answer never shows.
+	secrets []Secret
 	// adapted counts how often the shape has changed within this call.
 	adapted int
 }

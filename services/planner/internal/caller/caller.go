@@ -113,17 +113,24 @@ func classOf(err error) session.Class {
 	switch llm.ClassOf(err) {
 	case llm.ContextTooLong:
 		return session.ClassTooLong
-	case llm.LengthCut, llm.StreamCut:
+	case llm.LengthCut:
 		return session.ClassCut
+	case llm.StreamCut:
+		return session.ClassBroken
 	case llm.Filtered:
 		return session.ClassFilter
 	case llm.Refused:
 		return session.ClassRefusal
 	case llm.Malformed, llm.Empty:
 		return session.ClassMalformed
-	case llm.Auth, llm.Quota:
+	case llm.Auth:
 		return session.ClassAuth
+	case llm.Quota:
+		return session.ClassQuota
 	case llm.NotFound:
+		if failed, ok := errors.AsType[*llm.Error](err); ok && failed.Attempts == 0 {
+			return session.ClassUnnamed // Nobody was asked.
+		}
 		return session.ClassNotFound
 	case llm.BadRequest:
 		return session.ClassBadRequest

@@ -262,11 +262,40 @@ func TestACutAnswerIsNeverReadAsAPlan(t *testing.T) {
 	s.says(research(false, gather)[:80]).ends(events.KindPlanRejected)
 }
 
+func TestABrokenConnectionIsNoPlanThatIsTooLong(t *testing.T) {
+	s := open(t, "research", "g").says(handed)
+	s.fact(session.Fact{Kind: session.Failed, Class: session.ClassBroken, Text: research(false, gather)[:60]}).owes(session.Call, session.StageDraft)
+	contains(t, s.told(), "the connection ended")
+	if strings.Contains(s.told(), "shorter") {
+		t.Error(s.told())
+	}
+}
+
+func TestWhyAModelGivesNothingIsToldByItsCause(t *testing.T) {
+	for class, want := range map[session.Class][2]string{
+		session.ClassAuth: {"refuses the key", "OPENAI_API_KEY"}, session.ClassQuota: {"no credit", "credit"},
+		session.ClassNotFound: {"no such model", "OPENAI_MODEL"}, session.ClassUnnamed: {"configured", `"models"`},
+	} {
+		f := open(t, "graph", "g").fails(class).ends(events.KindPlanRejected).Faults[0]
+		if !strings.Contains(f.Message, want[0]) || !strings.Contains(f.Hint, want[1]) || f.Cause == "" {
+			t.Errorf("%s: %+v", class, f)
+		}
+	}
+}
+
 func TestARefusalOfTheModelIsTold(t *testing.T) {
-	for _, class := range []session.Class{session.ClassRefusal, session.ClassFilter} {
+	for _, c := range []struct {
+		class      session.Class
+		text, want string
+	}{
+		{session.ClassRefusal, "I cannot help with that.", "I cannot help with that."},
+		{session.ClassRefusal, `{"goal":`, "the model refuses the request"},
+		{session.ClassFilter, "{", "the provider's filter held the answer back"},
+		{session.ClassFilter, "Here is", "the provider's filter held the answer back"},
+	} {
 		s := open(t, "research", "g").says(handed)
-		e := s.fact(session.Fact{Kind: session.Failed, Class: class, Text: "I cannot help with that."}).ends(events.KindPlanRejected)
-		if e.Faults[0].Code != events.CodeRejected || e.Faults[0].Message != "I cannot help with that." {
+		e := s.fact(session.Fact{Kind: session.Failed, Class: c.class, Text: c.text}).ends(events.KindPlanRejected)
+		if e.Faults[0].Code != events.CodeRejected || e.Faults[0].Message != c.want {
 			t.Errorf("%+v", e.Faults)
 		}
 	}

@@ -222,7 +222,7 @@ func (s *Session) failedDraft(f *Fact) On {
 	case ClassRefusal, ClassFilter:
 		s.refused(f)
 		return OnRefused
-	case ClassCut, ClassMalformed:
+	case ClassCut, ClassBroken, ClassMalformed:
 		return s.faulty(events.Faults{failure(f)})
 	case ClassTooLong:
 		if !s.state.Short {
@@ -238,7 +238,10 @@ func (s *Session) failedDraft(f *Fact) On {
 // refused notes that the model or its provider will not do it.
 func (s *Session) refused(f *Fact) {
 	message := strings.TrimSpace(f.Text)
-	if message == "" {
+	switch {
+	case f.Class == ClassFilter: // What was written until then is no reason.
+		message = "the provider's filter held the answer back"
+	case message == "" || strings.ContainsRune("{[`<", rune(message[0])): // The beginning of a plan is none either.
 		message = "the model refuses the request"
 	}
 	s.state.Faults = events.Faults{{
@@ -252,14 +255,20 @@ func failure(f *Fact) events.Fault {
 	switch f.Class {
 	case ClassAuth:
 		out.Message, out.Hint = "the model refuses the key", "set OPENAI_API_KEY to a valid key"
+	case ClassQuota:
+		out.Message, out.Hint = "the account of the model has no credit left", "add credit, or choose another model"
 	case ClassNotFound:
 		out.Message, out.Hint = "there is no such model", "set OPENAI_MODEL to one that the provider has"
+	case ClassUnnamed:
+		out.Message, out.Hint = "no model of this name is configured", "name one of the configured models in \"models\" of the request; the cause lists them"
 	case ClassTooLong:
 		out.Code, out.Message, out.Hint = events.CodeTooLarge, "the prompt is too long for the model", "shorten the request, or choose a model with a larger context"
 	case ClassBadRequest:
 		out.Message, out.Hint = "the model's provider refuses the call", "check the model's settings"
 	case ClassCut:
 		out.Code, out.Message, out.Hint = events.CodeMalformed, "the answer was cut off", "write a shorter plan"
+	case ClassBroken:
+		out.Message, out.Hint = "the connection ended in the middle of the answer", "try again; when it goes on, check the network to the provider"
 	case ClassMalformed:
 		out.Code, out.Message, out.Hint = events.CodeMalformed, "the provider's reply could not be read", "try again"
 	default:

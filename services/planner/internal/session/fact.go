@@ -27,11 +27,14 @@ type Class string
 const (
 	ClassUnavailable Class = "unavailable"      // Nobody answers, rate limits, overload, timeouts.
 	ClassAuth        Class = "auth"             // The key is refused, or there is none.
-	ClassNotFound    Class = "not_found"        // There is no such model.
+	ClassQuota       Class = "quota"            // The account has run out of credit.
+	ClassNotFound    Class = "not_found"        // The provider has no such model.
+	ClassUnnamed     Class = "not_configured"   // No model of this name is configured.
 	ClassTooLong     Class = "context_too_long" // The prompt does not fit.
 	ClassFilter      Class = "content_filter"   // The provider withholds the answer.
 	ClassRefusal     Class = "refusal"          // The model refuses.
-	ClassCut         Class = "cut"              // The answer ends in the middle.
+	ClassCut         Class = "cut"              // The answer is longer than it may be.
+	ClassBroken      Class = "stream_cut"       // The connection ended in the middle of the answer.
 	ClassMalformed   Class = "malformed"        // The provider's reply cannot be read.
 	ClassBadRequest  Class = "bad_request"      // The provider refuses the call as it is.
 )

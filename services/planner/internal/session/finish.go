@@ -84,7 +84,7 @@ func (s *Session) takeFinish(f *Fact) On {
 	switch f.Class {
 	case ClassTooLong:
 		again, s.state.Short = !s.state.Short, true
-	case ClassCut, ClassMalformed:
+	case ClassCut, ClassBroken, ClassMalformed:
 		again = true
 	}
 	fault := events.Fault{Code: events.CodeMalformed, Message: "the answer is empty"}

@@ -59,7 +59,7 @@ func anyFact(t *rapid.T, c Command) Fact {
 		f.Kind = Answered
 		if rapid.IntRange(0, 4).Draw(t, "fails") == 0 {
 			f.Kind = Failed
-			f.Class = rapid.SampledFrom([]Class{"", ClassUnavailable, ClassAuth, ClassTooLong, ClassFilter, ClassRefusal, ClassCut, ClassMalformed, "new"}).Draw(t, "class")
+			f.Class = rapid.SampledFrom([]Class{"", ClassUnavailable, ClassAuth, ClassTooLong, ClassFilter, ClassRefusal, ClassCut, ClassBroken, ClassQuota, ClassUnnamed, ClassMalformed, "new"}).Draw(t, "class")
 		}
 	case Investigate:
 		f.Kind = rapid.SampledFrom([]FactKind{Found, Failed}).Draw(t, "kind")

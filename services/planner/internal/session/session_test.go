@@ -45,6 +45,7 @@ func TestWithoutAnEarlierPlanTheLadderGivesTheBestExpert(t *testing.T) {
 func TestAModelThatCannotBeReachedIsATypedFailure(t *testing.T) {
 	for class, code := range map[Class]events.Code{
 		ClassUnavailable: events.CodeUnavailable, ClassAuth: events.CodeUnavailable, ClassNotFound: events.CodeUnavailable, ClassBadRequest: events.CodeUnavailable,
+		ClassQuota: events.CodeUnavailable, ClassUnnamed: events.CodeUnavailable,
 	} {
 		k := begin(t, startOf("g")).fails(class)
 		e := k.owes(Call, "draft/1").fails(class).end(events.KindPlanRejected)

@@ -1,0 +1,44 @@
+package caller_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/llm"
+	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
+	"github.com/jobgraph/jobgraph/services/planner/internal/caller"
+	"github.com/jobgraph/jobgraph/services/planner/internal/loop"
+	"github.com/jobgraph/jobgraph/services/planner/internal/session"
+)
+
+func TestAFailureHasTheClassOfItsCause(t *testing.T) {
+	none := 0
+	for _, c := range []struct {
+		answer llmtest.Answer
+		model  string
+		class  session.Class
+		told   string
+	}{
+		{llmtest.Answer{Status: 401}, "", session.ClassAuth, ""},
+		{llmtest.Answer{Status: 402}, "", session.ClassQuota, ""},
+		{llmtest.Answer{Status: 404}, "", session.ClassNotFound, ""},
+		{llmtest.Answer{}, "unknown", session.ClassUnnamed, `"default"`},
+		{llmtest.Answer{Text: "half", Finish: "length"}, "", session.ClassCut, ""},
+		{llmtest.Answer{Type: "text/event-stream", Body: `data: {"choices":[{"index":0,"delta":{"content":"{"}}]}` + "\n\n"}, "", session.ClassBroken, ""},
+	} {
+		config := llm.Config{llm.DefaultModel: {Model: "m", BaseURL: "http://model.test/v1", Retries: &none}}
+		engine, err := llm.New(config, llm.Settings{Doer: llmtest.New(llmtest.Say(c.answer))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		asked := &loop.Question{
+			Request: &events.Request{Models: map[string]string{"planner": c.model}}, Live: func([]byte) {},
+			Call: &session.ModelCall{Role: "planner", Messages: []session.Message{{Role: "user", Text: "hi"}}},
+		}
+		fact, err := (&caller.Model{Client: engine}).Ask(t.Context(), asked)
+		if err != nil || fact.Kind != session.Failed || fact.Class != c.class || !strings.Contains(fact.Message, c.told) {
+			t.Errorf("%s: %+v, %v", c.class, fact, err)
+		}
+	}
+}
