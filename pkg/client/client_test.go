@@ -147,6 +147,9 @@ func TestTheBusAdmitsOneAnswer(t *testing.T) {
 	if err := c.Answer(t.Context(), "j1", "q1", "no", "bob"); !errors.Is(err, client.ErrConflict) {
 		t.Errorf("second answer: %v", err)
 	}
+	if err := c.Answer(t.Context(), "j1", "q1", map[string]bool{"approved": true}, "ada"); err != nil {
+		t.Errorf("the same answer again: %v", err)
+	}
 	if err := c.Answer(t.Context(), "j1", "q 1", "no", "bob"); !errors.Is(err, client.ErrNotFound) {
 		t.Errorf("impossible request: %v", err)
 	}

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -144,7 +145,7 @@ func (c *Client) Rerun(ctx context.Context, job string, r events.RerunRequested)
 	return err
 }
 
-// Answer closes a request for input. The bus admits one answer: whoever comes second gets ErrConflict. One that does not fit
+// Answer closes a request for input. The bus admits one answer: the same one again is no error, another one is ErrConflict. One that does not fit
 // a message is bus.ErrTooLarge with a fault that gives the limit, and the request stays open. An answer by anybody
 // but the request's user is ignored when the log is folded.
 func (c *Client) Answer(ctx context.Context, job, request string, answer any, by string) error {
@@ -179,10 +180,29 @@ func (c *Client) closeInput(ctx context.Context, job, request string, closed *ev
 		})
 	}
 	_, err = c.bus.Publish(ctx, m, bus.ExpectNone())
-	if errors.Is(err, bus.ErrConflict) {
-		return fmt.Errorf("%w: %w", ErrConflict, &events.Fault{Code: events.CodeConflict, Field: "request", Message: "request " + request + " is closed already"})
+	if !errors.Is(err, bus.ErrConflict) {
+		return err
 	}
-	return err
+	if same, err := c.closedSo(ctx, m.Subject, closed); err != nil || same {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrConflict, &events.Fault{
+		Code: events.CodeConflict, Field: "request", Message: "request " + request + " is closed already, in another way", Hint: "jobgraph events " + job + " shows how and by whom",
+	})
+}
+
+// closedSo reports whether a request was closed just so before.
+func (c *Client) closedSo(ctx context.Context, subject string, closed *events.InputClosed) (bool, error) {
+	last, err := c.bus.LastOn(ctx, c.Names().Log, subject)
+	if err != nil {
+		return false, err
+	}
+	e, err := c.bus.EventAt(ctx, last.Seq)
+	if err != nil {
+		return false, err
+	}
+	was, ok := e.Data.(*events.InputClosed)
+	return ok && was.Action == closed.Action && was.By == closed.By && bytes.Equal(was.Answer, closed.Answer), nil
 }
 
 // Delete removes everything of a job that has ended, or that the scheduler leaves alone for good. Errors: ErrConflict for one that has not, ErrNotFound, those of the

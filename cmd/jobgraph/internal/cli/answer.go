@@ -40,8 +40,8 @@ func questions(h *history.History) []question {
 		}
 		q := question{Job: s.ID, Request: in.Request, SubJob: in.SubJob, Kind: in.Kind, User: in.User, Expires: in.Expires}
 		if e := h.At(in.Seq); e != nil {
-			if asked, ok := e.Data.(*events.InputRequested); ok {
-				q.Prompt, q.Options, q.Schema = asked.Prompt, asked.Options, asked.Schema
+			if r, ok := e.Data.(*events.InputRequested); ok {
+				q.Prompt, q.Options, q.Schema = r.Prompt, r.Options, r.Schema
 			}
 		}
 		list = append(list, q)
@@ -64,10 +64,8 @@ func (a *app) answer(job, request, user string, build func(q question) (any, err
 			return err
 		}
 		q, err := choose(questions(h), t.job, request)
-		if err != nil && request != "" && made(h, request) == nil {
-			return fmt.Errorf("%w: %w", bus.ErrConflict, &events.Fault{
-				Code: events.CodeConflict, Field: "request", Message: "request " + request + " is closed already", Hint: "jobgraph events " + t.job + " shows by whom",
-			})
+		if was := putTo(h, request); err != nil && was != nil {
+			q, err = *was, nil // It is closed. The same answer again is told the same, another one meets a conflict.
 		}
 		if err != nil {
 			return err
@@ -299,13 +297,24 @@ func (a *app) cancelInput(ctx context.Context, c *client.Client, job, request st
 
 // made is an error for a request that a job never made, with those that are open.
 func made(h *history.History, request string) error {
-	for _, e := range h.Events {
-		if asked, ok := e.Data.(*events.InputRequested); ok && asked.Request == request {
-			return nil
-		}
+	if putTo(h, request) != nil {
+		return nil
 	}
 	_, err := choose(questions(h), h.Job.ID, request)
 	return err
+}
+
+// putTo is a request that was put to people, open or not; nil when there was none.
+func putTo(h *history.History, request string) *question {
+	for i := range h.Events {
+		e := &h.Events[i]
+		if r, ok := e.Data.(*events.InputRequested); ok && r.Request == request {
+			return &question{
+				Job: e.Job, Request: r.Request, SubJob: e.SubJob, Kind: r.Kind, User: r.User, Prompt: r.Prompt, Options: r.Options, Schema: r.Schema,
+			}
+		}
+	}
+	return nil
 }
 
 func (a *app) inputs(ctx context.Context, c *client.Client, ids []string) error {
