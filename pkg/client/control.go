@@ -145,9 +145,9 @@ func (c *Client) Rerun(ctx context.Context, job string, r events.RerunRequested)
 	return err
 }
 
-// Answer closes a request for input. The bus admits one answer: the same one again is no error, another one is ErrConflict. One that does not fit
-// a message is bus.ErrTooLarge with a fault that gives the limit, and the request stays open. An answer by anybody
-// but the request's user is ignored when the log is folded.
+// Answer closes a request for input. The bus admits one answer: the same one again is no error, another one is ErrConflict.
+// One that does not fit a message is bus.ErrTooLarge with a fault that gives the limit, and the request stays open. Whether by
+// may answer is checked by the API and the command line, not here and not when the log is folded.
 func (c *Client) Answer(ctx context.Context, job, request string, answer any, by string) error {
 	text, err := json.Marshal(answer)
 	if err != nil {
