@@ -93,6 +93,31 @@ func Single(key Secret, baseURL, model string) Config {
 	return Config{DefaultModel: {Model: model, BaseURL: baseURL, Key: key}}
 }
 
+// With adds the model that settings describe, where they describe one. standard is the configured name that is meant where
+// nobody names one: that of the settings, "default", or the only one there is; it is empty without any model, and where several
+// leave it open. The configuration itself stays as it is.
+func (c Config) With(key Secret, baseURL, model string) (all Config, standard string) {
+	all = Config{}
+	maps.Copy(all, c)
+	_, known := all[model]
+	switch {
+	case model != "" && known:
+		return all, model
+	case model != "":
+		all[model] = Single(key, baseURL, model)[DefaultModel]
+		return all, model
+	case len(all) == 0 && (key != "" || baseURL != ""):
+		all = Single(key, baseURL, "")
+	}
+	if _, has := all[DefaultModel]; has {
+		return all, DefaultModel
+	}
+	if names := all.Names(); len(names) == 1 {
+		return all, names[0]
+	}
+	return all, ""
+}
+
 // Classes lists every class of failure by name, for the schema of the configuration.
 func Classes() []Class { return slices.Sorted(maps.Keys(classes)) }
 

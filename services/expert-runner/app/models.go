@@ -40,24 +40,9 @@ func openModels(p *host.Process, s *Settings, d *Deps) (*models, error) {
 			return nil, err
 		}
 	}
-	all := llm.Config{}
-	for name, m := range c.Models {
-		all[name] = m
-	}
+	all, standard := c.Models.With(llm.Secret(s.APIKey), s.BaseURL, s.Model)
 	calls := p.Metrics.Counter("jobgraph_tool_calls_total", "Calls of tools by agents: ok, error.", "tool", "outcome")
-	m := &models{standard: s.Model, called: func(tool, outcome string) { calls.WithLabelValues(tool, outcome).Inc() }}
-	switch _, known := all[s.Model]; {
-	case s.Model != "" && !known:
-		all[s.Model] = llm.Single(llm.Secret(s.APIKey), s.BaseURL, s.Model)[llm.DefaultModel]
-	case s.Model == "" && len(all) == 0 && (s.APIKey != "" || s.BaseURL != ""):
-		all = llm.Single(llm.Secret(s.APIKey), s.BaseURL, "")
-	}
-	m.names = all.Names()
-	if _, has := all[llm.DefaultModel]; m.standard == "" && has {
-		m.standard = llm.DefaultModel
-	} else if m.standard == "" && len(all) == 1 {
-		m.standard = m.names[0]
-	}
+	m := &models{names: all.Names(), standard: standard, called: func(tool, outcome string) { calls.WithLabelValues(tool, outcome).Inc() }}
 	engine, err := llm.New(all, llm.Settings{Doer: d.Doer, Meter: modelMeter{p.Metrics.Models()}})
 	if err != nil {
 		return nil, err

@@ -54,26 +54,8 @@ func ReadConfig(path string, env host.Env) (Config, error) {
 // choose joins the models of the file with the one that the settings describe, and says which is meant where a request names
 // none, by its configured name and by what people call it. Both are empty without any model.
 func (c Config) choose(s Settings) (models llm.Config, name, shown string, err error) {
-	models = llm.Config{}
-	for configured, m := range c.Models {
-		models[configured] = m
-	}
-	_, known := models[s.Model]
-	_, standard := models[llm.DefaultModel]
-	switch {
-	case s.Model != "" && known:
-		name = s.Model
-	case s.Model != "":
-		models[s.Model] = llm.Single(llm.Secret(s.APIKey), s.BaseURL, s.Model)[llm.DefaultModel]
-		name = s.Model
-	case standard:
-		name = llm.DefaultModel
-	case len(models) == 1:
-		name = models.Names()[0]
-	case len(models) == 0 && (s.APIKey != "" || s.BaseURL != ""):
-		models = llm.Single(llm.Secret(s.APIKey), s.BaseURL, "")
-		name = llm.DefaultModel
-	case len(models) > 1:
+	models, name = c.Models.With(llm.Secret(s.APIKey), s.BaseURL, s.Model)
+	if name == "" && len(models) > 0 {
 		return nil, "", "", host.Faults{{
 			Code: events.CodeMissing, Field: sectionModels, Message: fmt.Sprintf("none of %s is meant where nobody names one", strings.Join(models.Names(), ", ")),
 			Hint: "call one of them default, or choose with --model or OPENAI_MODEL",
