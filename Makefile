@@ -52,8 +52,9 @@ test-full: test ## test, and everything that needs more than Go: race, lint, for
 phases: ## name what test-full adds to test
 	@echo $(FULL)
 
+# A program under the race detector sleeps for a second before it exits, unless told otherwise; the tests end hundreds of them.
 race: ## test all modules with the race detector (needs a C compiler)
-	CGO_ENABLED=1 go test -race work
+	CGO_ENABLED=1 GORACE="atexit_sleep_ms=0 $${GORACE:-}" go test -race work
 
 fuzz: ## run each fuzz target for FUZZTIME (5s)
 	scripts/fuzz.sh $(FUZZTIME)
@@ -62,7 +63,7 @@ bench: ## run each Go benchmark once, so that it keeps working
 	scripts/bench.sh
 
 sweep: ## kill every service at every publish, save and ack boundary
-	scripts/tagged.sh sweep
+	scripts/sweep.sh
 
 e2e: ## run jobs on real processes that are killed on the way
 	scripts/tagged.sh e2e

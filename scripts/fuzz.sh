@@ -1,36 +1,41 @@
 #!/usr/bin/env bash
-# Runs each fuzz target of the workspace for a short time, so that it keeps finding and keeps working.
+# Runs each fuzz target of the workspace for a short time, so that it keeps finding and keeps working. Two run at a time, each
+# on half the machine: while one is built, or reads what it knows, the other searches.
 # Usage: scripts/fuzz.sh [DURATION]
 set -euo pipefail
 cd "$(dirname "$0")/.."
-duration=${1:-10s}
+export duration=${1:-10s}
 targets=$(grep -rEo --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' cmd examples pkg services || true)
 if [ -z "$targets" ]; then
 	echo "no fuzz target found in cmd, examples, pkg, services" >&2
 	exit 1
 fi
+cores=$(nproc)
+export workers=$((cores > 1 ? cores / 2 : 1))
 
-# fuzz runs one target. The fuzzer of Go may report the end of its time as a failure, "context deadline exceeded" with no
-# input: such a run says nothing, and is made again, twice at most.
+# fuzz runs one target, given as FILE:func NAME, and prints what it said when it is over. The fuzzer of Go may report the end
+# of its time as a failure, "context deadline exceeded" with no input: such a run says nothing, and is made again, four times at most.
 fuzz() {
-	local log again
+	local dir=./${1%/*} name=${1##*:func } log again status=1
 	log=$(mktemp)
-	for again in 1 2 3; do
-		if go test -run '^$' -fuzz "^$1\$" -fuzztime "$duration" "$2" 2>&1 | tee "$log"; then
-			rm "$log"
-			return 0
-		fi
-		if grep -q "Failing input\|panic\|--- FAIL: .*/" "$log" || ! grep -q "^ *context deadline exceeded$" "$log"; then
+	echo "== fuzz $name in $dir for $duration" >"$log"
+	for again in 1 2 3 4 5; do
+		local begun
+		begun=$(wc -c <"$log")
+		if go test -run '^$' -fuzz "^$name\$" -fuzztime "$duration" -parallel "$workers" "$dir" >>"$log" 2>&1; then
+			status=0
 			break
 		fi
-		echo "== the fuzzer did not end in time (run $again)"
+		if tail -c +"$((begun + 1))" "$log" | grep -q "Failing input\|panic\|--- FAIL: .*/" ||
+			! tail -c +"$((begun + 1))" "$log" | grep -q "^ *context deadline exceeded$"; then
+			break
+		fi
+		echo "== the fuzzer did not end in time (run $again)" >>"$log"
 	done
+	cat "$log"
 	rm "$log"
-	return 1
+	return "$status"
 }
+export -f fuzz
 
-while IFS=: read -r file func; do
-	name=${func#func }
-	echo "== fuzz $name in $(dirname "$file") for $duration"
-	fuzz "$name" "./$(dirname "$file")"
-done <<<"$targets"
+printf '%s\n' "$targets" | xargs -d '\n' -P 2 -I '{}' bash -c 'fuzz "$1"' fuzz '{}'

@@ -24,6 +24,7 @@ name: Echo
 description: says done
 kind: command
 tags: [default]
+sandbox: best-effort
 command: [sh, -c, 'cat >/dev/null; echo "\"done\""']
 ---
 EXPERT

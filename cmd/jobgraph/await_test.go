@@ -3,6 +3,7 @@ package main_test
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/history"
 	"github.com/jobgraph/jobgraph/pkg/client"
@@ -30,4 +31,17 @@ func untilStatus(ctx context.Context, c *client.Client, job, subjob string, want
 		}
 	}
 	return ctx.Err()
+}
+
+// untilSaved waits until lists know it too, which show jobs as they were saved.
+func untilSaved(ctx context.Context, c *client.Client, job string, want events.Status) error {
+	for {
+		list, err := c.List(ctx, client.Query{})
+		if err != nil {
+			return fmt.Errorf("await saved %s of %s: %w", want, job, err)
+		}
+		if slices.ContainsFunc(list, func(j *client.Job) bool { return j.ID == job && j.Status == want }) {
+			return nil
+		}
+	}
 }

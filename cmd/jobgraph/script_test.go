@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -22,10 +23,15 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
+	runner "github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
 
+// helper is what a stack in this process puts programs into their sandbox with.
+var helper runner.Sandbox
+
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"jobgraph": func() { os.Exit(cli.Main(cli.OS())) }})
+	helper = runner.HookSandbox()
+	testscript.Main(m, map[string]func(){"jobgraph": func() { os.Exit(cli.Main(cli.OS())) }, "mcpserver": mcpServer})
 }
 
 // Scripts run the program as a user does. Beside the usual commands they have
@@ -39,6 +45,7 @@ func TestMain(m *testing.M) {
 //	publish SUBJECT BODY        as a stranger does
 //	model [flag…]               the scripted model on a free port, which OPENAI_BASE_URL names
 //	awaitsession ID STATE       until the record of a session says so
+//	awaitexpert ID [DESCRIPTION]   until the catalogue has such a card; with ! until it has none
 //	web                         a service for experts of kind http, which WEB_URL names
 //	bus                         a bus without services, which NATS_URL names
 //	admitted JOB GOAL           job.requested, as a scheduler that is gone has stated it
@@ -54,13 +61,15 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("HOME", env.WorkDir)
 			env.Setenv("EXAMPLES", examples)
-			env.Setenv("NATS_URL", "nats://127.0.0.1:1") // Nobody listens there: no script meets a bus of this machine.
+			env.Setenv("GORACE", os.Getenv("GORACE"))     // Each script ends dozens of programs: see the target race of the Makefile.
+			env.Setenv("JOBGRAPH_SANDBOX", "best-effort") // Scripts are about other things than what this machine allows.
+			env.Setenv("NATS_URL", "nats://127.0.0.1:1")  // Nobody listens there: no script meets a bus of this machine.
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"up": up, "exits": exits, "state": state, "await": await,
 			"awaitdead": awaitDead, "awaitevent": awaitEvent, "publish": publish, "bus": bare, "admitted": admitted,
-			"model": model, "web": web, "awaitsession": awaitSession,
+			"model": model, "web": web, "awaitsession": awaitSession, "awaitexpert": awaitExpert, "awaitrun": awaitRun,
 		},
 	})
 }
@@ -69,9 +78,36 @@ func up(ts *testscript.TestScript, neg bool, args []string) {
 	if neg {
 		ts.Fatalf("up cannot be negated")
 	}
-	stop, where := startUp(ts, func(name string) (string, bool) { v := ts.Getenv(name); return v, v != "" }, args)
+	env := &scriptEnv{of: ts, read: map[string]string{}}
+	stop, where := startUp(ts, env.get, args)
+	env.close()
 	ts.Defer(stop)
 	ts.Setenv("NATS_URL", where)
+}
+
+// scriptEnv is the environment of a script as a program sees it that was started there: what the script sets later is not in it.
+type scriptEnv struct {
+	of   *testscript.TestScript
+	mu   sync.Mutex // Guards the fields below: the script reads nothing while it starts the program.
+	read map[string]string
+	over bool
+}
+
+func (e *scriptEnv) get(name string) (string, bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	v, known := e.read[name]
+	if !known && !e.over {
+		v = e.of.Getenv(name)
+		e.read[name] = v
+	}
+	return v, v != ""
+}
+
+func (e *scriptEnv) close() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.over = true
 }
 
 // fataler is what a script and a test have in common.
@@ -89,7 +125,7 @@ func startUp(t fataler, env host.Env, args []string) (stop func(), where string)
 			Args: append([]string{"up", "--nats", "127.0.0.1:0", "-o", "json", "--ephemeral", "--http", "off"}, args...), Env: env,
 			Stdout: in, Stderr: io.Discard, Signals: signals,
 		},
-		Stdin: strings.NewReader(""), Now: time.Now,
+		Stdin: strings.NewReader(""), Now: time.Now, Sandbox: helper,
 	}
 	go func() {
 		code <- cli.Main(sys)
@@ -169,4 +205,7 @@ func await(ts *testscript.TestScript, neg bool, args []string) {
 		return
 	}
 	ts.Check(untilStatus(ctx, c, args[0], subjob, want))
+	if subjob == "" && (want == events.Waiting || want.Terminal()) { // There it stays.
+		ts.Check(untilSaved(ctx, c, args[0], want))
+	}
 }

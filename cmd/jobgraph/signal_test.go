@@ -73,7 +73,7 @@ func launch(env host.Env, size func() (int, int, bool), args ...string) *program
 	p := &program{signals: make(chan os.Signal, 2), code: make(chan int, 1)}
 	sys := cli.System{
 		System: host.System{Args: args, Env: env, Stdout: &p.stdout, Stderr: &p.stderr, Signals: p.signals},
-		Stdin:  strings.NewReader(""), Now: time.Now, Size: size,
+		Stdin:  strings.NewReader(""), Now: time.Now, Size: size, Sandbox: helper,
 	}
 	go func() { p.code <- cli.Main(sys) }() // Ends with the program; every test reads the code.
 	return p
@@ -85,7 +85,7 @@ func holding(t *testing.T) (job, experts string) {
 	dir := t.TempDir()
 	files := map[string]string{
 		"job.json":        `{"goal":"hold","plan":{"subjobs":[{"id":"hold","goal":"for ever","expert":"Holder"}]}}`,
-		"experts/hold.md": "---\nname: Holder\ndescription: Runs for ever\nkind: command\ncommand: [\"/bin/sh\", \"-c\", \"tail -f /dev/null\"]\n---\n",
+		"experts/hold.md": "---\nname: Holder\ndescription: Runs for ever\nkind: command\nsandbox: best-effort\ncommand: [\"/bin/sh\", \"-c\", \"tail -f /dev/null\"]\n---\n",
 	}
 	for name, text := range files {
 		path := filepath.Join(dir, name)
@@ -123,6 +123,7 @@ func bounded(t *testing.T) context.Context {
 	return ctx
 }
 
+// proves F-weakness-issue-2468
 func TestAnInterruptLeavesTheJobRunningAndPrintsItsID(t *testing.T) {
 	job, experts := holding(t)
 	c, env := world(t, experts)

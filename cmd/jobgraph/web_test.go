@@ -10,7 +10,7 @@ import (
 )
 
 // web serves what experts of kind http call: it says which path it was asked on and with which authorization, and refuses
-// what ends in /0.
+// what ends in /0. On what ends in /hangup it hangs up without an answer.
 func web(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 0 {
 		ts.Fatalf("usage: web")
@@ -21,6 +21,9 @@ func web(ts *testscript.TestScript, neg bool, args []string) {
 			w.WriteHeader(http.StatusUnprocessableEntity)
 			_, _ = w.Write([]byte(`{"error":"there is no order 0"}`))
 			return
+		}
+		if strings.HasSuffix(r.URL.Path, "/hangup") {
+			panic(http.ErrAbortHandler)
 		}
 		known := r.Header.Get("Authorization") == "Bearer s3cret"
 		_ = json.NewEncoder(w).Encode(map[string]any{"paid": r.URL.Path, "known": known, "key": r.Header.Get("Idempotency-Key")})

@@ -113,7 +113,7 @@ func (b *Bus) Asides(ctx context.Context) ([]Aside, error) {
 
 // FollowAside reads what was and will be set aside of a kind. Errors: ErrUnavailable, ErrNotPermitted.
 func (b *Bus) FollowAside(ctx context.Context, kind string) (*Subscription, error) {
-	s, _, err := b.follow(ctx, b.names.Aside, b.names.Prefix()+".dlq."+kind+".>", FollowOptions{}, false)
+	s, _, err := b.follow(ctx, b.names.Aside, []string{b.names.Prefix() + ".dlq." + kind + ".>"}, FollowOptions{}, false)
 	return s, err
 }
 

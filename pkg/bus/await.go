@@ -9,12 +9,12 @@ import (
 // retryAway is how long Await waits between two tries.
 const retryAway = 200 * time.Millisecond
 
-// Await calls f until its error is no longer ErrUnavailable, for services that begin while the bus comes and goes. It gives
-// the last error of f; that is ErrUnavailable only when ctx has ended.
+// Await calls f until its error is neither ErrUnavailable nor ErrUnknown, for services that begin while the bus comes and goes: f
+// may be repeated. It gives the last error of f; that is one of these only when ctx has ended.
 func Await(ctx context.Context, f func() error) error {
 	for {
 		err := f()
-		if !errors.Is(err, ErrUnavailable) || ctx.Err() != nil {
+		if !errors.Is(err, ErrUnavailable) && !errors.Is(err, ErrUnknown) || ctx.Err() != nil {
 			return err
 		}
 		timer := time.NewTimer(retryAway)

@@ -12,7 +12,7 @@ import (
 
 func TestAwaitTriesAgainOnlyWhileTheBusIsAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		answers := []error{fmt.Errorf("read: %w", bus.ErrUnavailable), bus.ErrUnavailable, bus.ErrConflict, nil}
+		answers := []error{fmt.Errorf("read: %w", bus.ErrUnavailable), fmt.Errorf("put: %w", bus.ErrUnknown), bus.ErrConflict, nil}
 		tries := 0
 		err := bus.Await(t.Context(), func() error { tries++; return answers[tries-1] })
 		if !errors.Is(err, bus.ErrConflict) || tries != 3 {

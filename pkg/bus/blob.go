@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/nats-io/nuid"
@@ -39,6 +38,8 @@ type blobInfo struct {
 	Chunks  uint32            `json:"chunks"`
 	Digest  string            `json:"digest"`
 	Deleted bool              `json:"deleted,omitempty"`
+	// Metadata is what people are told of a document; no blob of a job has any.
+	Metadata map[string]string `json:"metadata,omitempty"`
 }
 
 func (b *Bus) blobStream() string { return "OBJ_" + b.names.Blobs }
@@ -57,48 +58,66 @@ func (b *Bus) PutBlob(ctx context.Context, job string, data []byte) (events.Ref,
 	if err := validJob(job); err != nil {
 		return ref, fmt.Errorf("put blob: %w", err)
 	}
-	if _, err := b.leader(ctx, b.blobStream(), query{LastFor: b.blobSubject(job, ref.Digest)}); err == nil {
-		return ref, nil
-	} else if !errors.Is(err, ErrNotFound) {
-		return ref, fmt.Errorf("put blob %s: %w", ref.Digest, err)
-	}
 	// The chunks lie below job and digest, so that a job's blobs can be found and purged by subject; the last token keeps
 	// two writers of the same bytes apart.
 	id := job + "." + ref.Digest + "." + nuid.Next()
-	count, err := b.putChunks(ctx, id, data)
-	if err == nil {
-		err = b.describe(ctx, job, ref, blobInfo{NUID: id, Chunks: count, Digest: "SHA-256=" + base64.URLEncoding.EncodeToString(sum[:])})
-	}
+	err := b.putBlob(ctx, job, ref, id, data)
 	if err != nil {
 		return ref, fmt.Errorf("put blob %s: %w", ref.Digest, err)
 	}
 	return ref, nil
 }
 
-// PutBlobFrom is PutBlob for a reader, which may give at most MaxBlob bytes. Errors: also the reader's, and ErrTooLarge.
-func (b *Bus) PutBlobFrom(ctx context.Context, job string, r io.Reader) (events.Ref, error) {
-	data, err := io.ReadAll(io.LimitReader(r, MaxBlob+1))
+// putBlob sends a blob of one chunk along with the question whether it is there already, since waiting for the answer takes
+// longer than sending what may turn out to be one chunk too many.
+func (b *Bus) putBlob(ctx context.Context, job string, ref events.Ref, id string, data []byte) error {
+	var acks []Ack
+	if len(data) <= chunkSize {
+		acks = b.sendChunks(id, data)
+	}
+	_, err := b.leader(ctx, b.blobStream(), query{LastFor: b.blobSubject(job, ref.Digest)})
+	switch {
+	case err == nil && len(acks) > 0:
+		if err := stored(ctx, acks); err != nil {
+			return err
+		}
+		return b.Purge(ctx, b.blobStream(), b.chunks(id))
+	case err == nil:
+		return nil
+	case !errors.Is(err, ErrNotFound):
+		return err
+	}
+	if len(data) > chunkSize {
+		acks = b.sendChunks(id, data)
+	}
+	if err := stored(ctx, acks); err != nil {
+		return err
+	}
+	digest, err := hex.DecodeString(ref.Digest)
 	if err != nil {
-		return events.Ref{}, fmt.Errorf("put blob: read: %w", err)
+		return err
 	}
-	if len(data) > MaxBlob {
-		return events.Ref{}, fmt.Errorf("put blob: %w: at most %d bytes", ErrTooLarge, MaxBlob)
-	}
-	return b.PutBlob(ctx, job, data)
+	return b.describe(ctx, job, ref, blobInfo{
+		NUID: id, Chunks: uint32(len(acks)), Digest: digestOf(digest),
+	})
 }
 
-func (b *Bus) putChunks(ctx context.Context, id string, data []byte) (uint32, error) {
+func (b *Bus) sendChunks(id string, data []byte) []Ack {
 	var acks []Ack
 	for start := 0; start < len(data); start += chunkSize {
 		chunk := data[start:min(start+chunkSize, len(data))]
 		acks = append(acks, b.PublishAsync(events.Message{Subject: b.chunks(id), Body: chunk}, Expect{}))
 	}
+	return acks
+}
+
+func stored(ctx context.Context, acks []Ack) error {
 	for _, ack := range acks {
 		if _, err := ack.Wait(ctx); err != nil {
-			return 0, err
+			return err
 		}
 	}
-	return uint32(len(acks)), nil
+	return nil
 }
 
 // describe makes the chunks an object. Whoever loses the race takes his chunks back: the same bytes are there.
@@ -127,32 +146,40 @@ func (b *Bus) GetBlob(ctx context.Context, job, digest string) ([]byte, error) {
 }
 
 func (b *Bus) getBlob(ctx context.Context, job, digest string) ([]byte, error) {
-	q := query{LastFor: b.blobSubject(job, digest)}
-	s, err := b.direct(ctx, b.blobStream(), q)
-	if err != nil {
-		s, err = b.leader(ctx, b.blobStream(), q)
-	}
+	info, at, err := b.blob(ctx, job, digest)
 	if err != nil {
 		return nil, err
 	}
-	var info blobInfo
-	if err := json.Unmarshal(s.Body, &info); err != nil || info.Deleted || info.Size < 0 || info.Size > MaxBlob {
-		return nil, fmt.Errorf("%w: it was deleted or has no valid description", ErrNotFound)
-	}
-	data := bytes.NewBuffer(make([]byte, 0, min(info.Size, 8<<20)))
-	if info.Chunks > 0 {
-		err = b.each(ctx, b.blobStream(), b.chunks(info.NUID), 1, s.Seq, func(chunk Stored) bool {
-			data.Write(chunk.Body)
-			return int64(data.Len()) <= info.Size
-		})
-	}
+	data, err := b.content(ctx, info, at)
 	if err != nil {
 		return nil, err
 	}
-	if sum := sha256.Sum256(data.Bytes()); hex.EncodeToString(sum[:]) != digest {
+	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != digest {
 		return nil, fmt.Errorf("%w: its bytes do not have this digest", ErrNotFound)
 	}
-	return data.Bytes(), nil
+	return data, nil
+}
+
+// content puts the chunks of a blob together, which stand before its description.
+func (b *Bus) content(ctx context.Context, info *blobInfo, before uint64) ([]byte, error) {
+	if info.Chunks == 1 {
+		chunk, err := b.direct(ctx, b.blobStream(), query{LastFor: b.chunks(info.NUID)})
+		if err == nil {
+			return chunk.Body, nil
+		}
+		if !errors.Is(err, ErrNotFound) {
+			return nil, err
+		} // A replica that is behind: the leader decides below.
+	}
+	data := bytes.NewBuffer(make([]byte, 0, min(info.Size, 8<<20)))
+	if info.Size == 0 {
+		return nil, nil
+	}
+	err := b.each(ctx, b.blobStream(), b.chunks(info.NUID), 1, before, func(chunk Stored) bool {
+		data.Write(chunk.Body)
+		return int64(data.Len()) < info.Size
+	})
+	return data.Bytes(), err
 }
 
 // Blobs lists the blobs of a job by digest. Errors: ErrUnavailable.

@@ -2,8 +2,11 @@ package bus_test
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"sync"
 	"testing"
@@ -49,22 +52,110 @@ func TestBlobOfAnySizeComesBackWhole(t *testing.T) {
 	wantErr(t, err, bus.ErrNotFound)
 }
 
-func TestSameBytesAreStoredOnceWhoeverPutsThem(t *testing.T) {
+// counted is a reader that is asked how far it was read.
+type counted struct {
+	*bytes.Reader
+	read   func(total int64)
+	second bool // It was told to begin again.
+}
+
+func (c *counted) Seek(offset int64, whence int) (int64, error) {
+	c.second = c.second || whence == io.SeekStart
+	return c.Reader.Seek(offset, whence)
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.Reader.Read(p)
+	c.read(c.Size() - int64(c.Len()))
+	return n, err
+}
+
+func TestABlobIsNeverReadFarAheadOfWhatIsStored(t *testing.T) {
 	b := bustest.Start(t, bustest.Settings{}).Bus("test")
-	data := random(300 << 10)
-	var group sync.WaitGroup
-	for range 8 {
-		group.Go(func() {
+	const size, most = 24 << 20, 5 << 20 // 32 chunks, and the one in hand.
+	asked := int64(0)
+	source := &counted{Reader: bytes.NewReader(random(size))}
+	source.read = func(total int64) {
+		if !source.second || total < asked+1<<20 {
+			return // The first reading is for the digest alone.
+		}
+		asked = total
+		info, err := b.StreamInfo(t.Context(), "OBJ_JOBS_BLOBS")
+		noErr(t, err)
+		if ahead := total - int64(info.Bytes); ahead > most {
+			t.Errorf("%d bytes were read, %d of them are not stored", total, ahead)
+		}
+	}
+	ref, err := b.PutBlobFrom(t.Context(), "j1", source)
+	noErr(t, err)
+	if asked < size-2<<20 {
+		t.Fatalf("nobody looked behind byte %d", asked)
+	}
+	sum, largest := sha256.New(), 0
+	noErr(t, b.GetBlobTo(t.Context(), "j1", ref.Digest, writer(func(p []byte) (int, error) {
+		largest = max(largest, len(p))
+		return sum.Write(p)
+	})))
+	if got := fmt.Sprintf("%x", sum.Sum(nil)); got != ref.Digest || largest > 128<<10 {
+		t.Errorf("digest %s, in pieces of %d bytes, want %s", got, largest, ref.Digest)
+	}
+}
+
+// writer is a function as an io.Writer.
+type writer func(p []byte) (int, error)
+
+func (w writer) Write(p []byte) (int, error) { return w(p) }
+
+func TestABlobThatCannotBeWrittenOrReadLeavesNothingBehind(t *testing.T) {
+	b := bustest.Start(t, bustest.Settings{}).Bus("test")
+	full := errors.New("the disk is full")
+	ref, err := b.PutBlobFrom(t.Context(), "j1", bytes.NewReader(random(1<<20)))
+	noErr(t, err)
+	wantErr(t, b.GetBlobTo(t.Context(), "j1", ref.Digest, writer(func([]byte) (int, error) { return 0, full })), full)
+	wantErr(t, b.GetBlobTo(t.Context(), "j1", "absent", io.Discard), bus.ErrNotFound)
+
+	before, err := b.StreamInfo(t.Context(), "OBJ_JOBS_BLOBS")
+	noErr(t, err)
+	data := random(2<<20 + 1)
+	source := &counted{Reader: bytes.NewReader(data)}
+	source.read = func(total int64) {
+		if total == source.Size() {
+			data[len(data)-1]++ // After it was read for its digest.
+		}
+	}
+	_, err = b.PutBlobFrom(t.Context(), "j1", source)
+	wantErr(t, err, bus.ErrConflict)
+	after, err := b.StreamInfo(t.Context(), "OBJ_JOBS_BLOBS")
+	noErr(t, err)
+	if after.Messages != before.Messages {
+		t.Errorf("%d messages are left", after.Messages-before.Messages)
+	}
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	_, err = b.PutBlobFrom(stopped, "j1", bytes.NewReader(data))
+	wantErr(t, err, context.Canceled)
+}
+
+func TestSameBytesAreStoredOnceWhoeverPutsThem(t *testing.T) {
+	for size, messages := range map[int]uint64{100: 2, 300 << 10: 4} {
+		b := bustest.Start(t, bustest.Settings{}).Bus("test")
+		data := random(size)
+		put := func() {
 			if _, err := b.PutBlob(t.Context(), "j1", data); err != nil {
 				t.Error(err)
 			}
-		})
-	}
-	group.Wait()
-	facts, err := b.StreamInfo(t.Context(), "OBJ_JOBS_BLOBS")
-	noErr(t, err)
-	if facts.Messages != 4 {
-		t.Fatalf("%d messages, want 3 chunks and their description", facts.Messages)
+		}
+		var group sync.WaitGroup
+		for range 8 {
+			group.Go(put)
+		}
+		group.Wait()
+		put()
+		facts, err := b.StreamInfo(t.Context(), "OBJ_JOBS_BLOBS")
+		noErr(t, err)
+		if facts.Messages != messages {
+			t.Fatalf("%d messages for %d bytes, want %d: the chunks and their description", facts.Messages, size, messages)
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -22,6 +23,9 @@ type Bus struct {
 	log      *slog.Logger
 	replicas int
 	pub      *publisher
+	bounds   *Tail
+	news     *Tail        // Of all events.
+	followed atomic.Int32 // How many JobLogs there are.
 	owned    bool
 	status   chan nats.Status
 	watched  chan struct{} // Closed when the goroutine of watch has ended.
@@ -80,6 +84,7 @@ func newBus(nc *nats.Conn, o Options, owned bool) (*Bus, error) {
 		nc: nc, names: events.NewNames(o.Prefix), log: o.Logger, replicas: o.Replicas, owned: owned,
 		watched: make(chan struct{}), roamed: make(chan struct{}), closed: make(chan struct{}), reconnected: map[int]func(){},
 	}
+	b.bounds, b.news = newBounds(b), &Tail{bus: b, filters: []string{b.names.AllEvents()}}
 	js, err := jetstream.New(nc)
 	if b.js = (asking{js, nc}); err == nil {
 		b.pub, err = newPublisher(nc, o.AckTimeout, o.MaxPending)

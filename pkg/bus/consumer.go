@@ -25,6 +25,8 @@ type ConsumerSpec struct {
 	AckWait time.Duration
 	// MaxAckPending bounds the unsettled deliveries; 16384 when 0.
 	MaxAckPending int
+	// Bounded leaves the bound of a consumer that exists as it is: whoever has set it may be another process.
+	Bounded bool
 	// Group pins the consumer to one reader at a time, when set; the others stand by. A pin is no lock: it passes on when
 	// its reader has not pulled for PinTTL (2 s when 0), alive or not.
 	Group  string
@@ -61,7 +63,7 @@ func (b *Bus) PoolConsumer(pool string) ConsumerSpec {
 
 // ForeignConsumer is the one consumer of a pool whose workers are not ours: they have longer to give a sign of life.
 func (b *Bus) ForeignConsumer(pool string) ConsumerSpec {
-	return ConsumerSpec{Stream: b.names.Work, Durable: "pool-" + pool, Filters: []string{b.names.PoolWork(pool)}}
+	return ConsumerSpec{Stream: b.names.Work, Durable: "pool-" + pool, Filters: []string{b.names.PoolWork(pool)}, Bounded: true}
 }
 
 // IntakeConsumer is the one consumer of job requests.
@@ -123,6 +125,9 @@ func (b *Bus) EnsureConsumer(ctx context.Context, c ConsumerSpec) error {
 	switch {
 	case err == nil:
 		have := found.CachedInfo().Config
+		if c.Bounded {
+			want.MaxAckPending = have.MaxAckPending
+		}
 		if sameConsumer(&have, &want) {
 			return nil
 		}
@@ -153,6 +158,18 @@ func (b *Bus) EnsurePool(ctx context.Context, pool string) error {
 // EnsureForeignPool creates the consumer of a pool whose workers are not ours, or checks it.
 func (b *Bus) EnsureForeignPool(ctx context.Context, pool string) error {
 	return b.ensurePool(ctx, pool, b.ForeignConsumer(pool))
+}
+
+// BoundPool makes sure that at most so many runs of a pool are in hand at once, over all of its workers wherever they are; 0 lifts
+// the bound. The bound stays until it is set again. What is in hand when it becomes lower is not taken back. ours says whether
+// the pool's runners are ours.
+func (b *Bus) BoundPool(ctx context.Context, pool string, most int, ours bool) error {
+	c := b.ForeignConsumer(pool)
+	if ours {
+		c = b.PoolConsumer(pool)
+	}
+	c.MaxAckPending, c.Bounded = most, false
+	return b.ensurePool(ctx, pool, c)
 }
 
 func (b *Bus) ensurePool(ctx context.Context, pool string, c ConsumerSpec) error {

@@ -52,6 +52,34 @@ func TestPlannerPoolIsAPoolLikeAnyOther(t *testing.T) {
 	wantErr(t, b.EnsurePool(t.Context(), "a.b"), bus.ErrRefused)
 }
 
+func TestABoundOfAPoolStaysUntilItIsSetAgain(t *testing.T) {
+	bustest.Outside(t)
+	synctest.Test(t, func(t *testing.T) {
+		b := bustest.Start(t, bustest.Settings{Quiet: true}).Bus("test")
+		noErr(t, b.BoundPool(t.Context(), "mine", 2, true))
+		noErr(t, b.EnsurePool(t.Context(), "mine")) // By a runner that knows of no bound.
+		c := b.PoolConsumer("mine")
+		s := reader(t, b, c)
+		for run := range 7 {
+			put(t, b, work(b, "mine", "j1", run+1))
+		}
+		waits := func(want uint64) {
+			t.Helper()
+			<-time.After(time.Second)
+			if facts, err := b.ConsumerInfo(t.Context(), c.Stream, c.Durable); err != nil || facts.Pending != want {
+				t.Fatalf("%+v, %v: want %d that wait", facts, err, want)
+			}
+		}
+		waits(5)
+		for _, d := range take(t, s, 2) {
+			noErr(t, d.Ack())
+		}
+		waits(3)
+		noErr(t, b.BoundPool(t.Context(), "mine", 0, true))
+		waits(0)
+	})
+}
+
 func TestWorkIsSharedAndGoneWhenSettled(t *testing.T) {
 	b := bustest.Start(t, bustest.Settings{}).Bus("test")
 	c := b.PoolConsumer("default")

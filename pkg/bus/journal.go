@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
@@ -35,11 +36,7 @@ func (j Journal) Read(ctx context.Context) (list []JournalEntry, last uint64, er
 	last, err = j.bus.lastOf(ctx, stream, subject)
 	if err == nil {
 		err = j.bus.each(ctx, stream, subject, 1, last, func(s Stored) bool {
-			e := JournalEntry{Seq: s.Seq, Time: s.Time}
-			if err := json.Unmarshal(s.Body, &e.JournalRecord); err != nil {
-				e.JournalRecord, e.Malformed = events.JournalRecord{}, err.Error()
-			}
-			list = append(list, e)
+			list = append(list, ReadEntry(s))
 			return true
 		})
 	}
@@ -47,6 +44,29 @@ func (j Journal) Read(ctx context.Context) (list []JournalEntry, last uint64, er
 		return nil, 0, fmt.Errorf("read journal of %s/%s: %w", j.job, j.subjob, err)
 	}
 	return list, last, nil
+}
+
+// ReadEntry reads a message of a journal.
+func ReadEntry(s Stored) JournalEntry {
+	e := JournalEntry{Seq: s.Seq, Time: s.Time}
+	if err := json.Unmarshal(s.Body, &e.JournalRecord); err != nil {
+		e.JournalRecord, e.Malformed = events.JournalRecord{}, err.Error()
+	}
+	return e
+}
+
+// JournalsOf gives the records of all journals of a job as they were stored, in the order of the stream, up to what the leader has
+// when the reading begins. It ends with the first error: ErrUnavailable or the context's.
+func (b *Bus) JournalsOf(ctx context.Context, job string) iter.Seq2[Stored, error] {
+	return func(yield func(Stored, error) bool) {
+		err := validJob(job)
+		if err == nil {
+			err = b.read(ctx, b.names.Journal, b.names.JobJournal(job), 0, yield)
+		}
+		if err != nil {
+			yield(Stored{}, fmt.Errorf("read journals of job %s: %w", job, err))
+		}
+	}
 }
 
 // Append adds a record if the journal still ends at the sequence last. Errors: ErrConflict, and those of Publish.

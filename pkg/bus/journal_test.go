@@ -39,6 +39,8 @@ func TestJournalAdmitsOneWriterAtATime(t *testing.T) {
 	noErr(t, err)
 }
 
+// proves F-weakness-d-run
+// proves F-weakness-issue-598-run
 func TestPurgedJobLeavesNothingAndOthersWhole(t *testing.T) {
 	b := bustest.Start(t, bustest.Settings{}).Bus("test")
 	fill := func(job string) {
@@ -47,6 +49,8 @@ func TestPurgedJobLeavesNothingAndOthersWhole(t *testing.T) {
 		_, err := b.Journal(job, "a").Append(t.Context(), events.JournalRecord{Type: events.JournalClaimed, Run: 1}, 0)
 		noErr(t, err)
 		_, err = b.PutBlob(t.Context(), job, random(10))
+		noErr(t, err)
+		_, err = b.Plans().Put(t.Context(), bus.BookKey(bus.AgentBook(job)), []byte("{}"), 0)
 		noErr(t, err)
 		for _, key := range []string{job, job + ".1"} {
 			_, err = b.State().Put(t.Context(), key, []byte("{}"), 0)

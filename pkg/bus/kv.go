@@ -39,6 +39,12 @@ func (b *Bus) Sessions() KV { return KV{b, b.names.Sessions} }
 // Plans is the bucket of books of plans and of the plan cache.
 func (b *Bus) Plans() KV { return KV{b, b.names.Plans} }
 
+// BookKey is the key of a book of plans in that bucket.
+func BookKey(book string) string { return "book." + book }
+
+// AgentBook names the book that the agents of a job keep; it goes with the job. Nobody else's bears such a name.
+func AgentBook(job string) string { return job + "~agents" }
+
 func (k KV) stream() string            { return "KV_" + k.bucket }
 func (k KV) subject(key string) string { return "$KV." + k.bucket + "." + key }
 
@@ -125,6 +131,13 @@ func (k KV) write(key string, value []byte, ttl time.Duration, e Expect) Ack {
 		m.Header = map[string][]string{headerTTL: {max(ttl, time.Second).Round(time.Second).String()}}
 	}
 	return k.bus.PublishAsync(m, e)
+}
+
+// Last gives the revision of the latest change of any key, also of one that has gone since; 0 before the first. Errors: those of
+// StreamInfo.
+func (k KV) Last(ctx context.Context) (uint64, error) {
+	facts, err := k.bus.StreamInfo(ctx, k.stream())
+	return facts.LastSeq, err
 }
 
 // Delete removes a key. Who watches sees it go; the marker of that vanishes by itself. A key that is not there is no error.

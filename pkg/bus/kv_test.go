@@ -3,6 +3,7 @@ package bus_test
 import (
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -92,6 +93,8 @@ func TestBucketIsOneOfEveryClient(t *testing.T) {
 	wantErr(t, err, jetstream.ErrKeyNotFound)
 }
 
+// proves C-weakness-issue-32
+// proves C-weakness-issue-40
 func TestWatchSeesCardsComeAndRunOut(t *testing.T) {
 	bustest.Outside(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -122,4 +125,37 @@ func TestWatchSeesCardsComeAndRunOut(t *testing.T) {
 		_, _, err = cards.GetLeader(t.Context(), "new")
 		wantErr(t, err, bus.ErrNotFound)
 	})
+}
+
+func TestAWatchIsReadyWithEveryKeyAlsoWhileAllOfThemChange(t *testing.T) {
+	server := bustest.Start(t, bustest.Settings{})
+	b, w := server.Bus("a"), server.Bus("b")
+	const keys = 8
+	for round := range 100 {
+		for i := range keys {
+			_, err := b.Experts().Put(t.Context(), fmt.Sprintf("k%d", i), []byte("{}"), 0)
+			noErr(t, err)
+		}
+		var g sync.WaitGroup
+		g.Go(func() {
+			for i := range keys {
+				_, err := b.Experts().Put(t.Context(), fmt.Sprintf("k%d", i), []byte("{}"), 0)
+				noErr(t, err)
+			}
+		})
+		got := map[string]bool{}
+		done := make(chan int, 1)
+		stop, err := w.Experts().Watch(t.Context(), func() { done <- len(got) }, func(e bus.Entry) { got[e.Key] = true })
+		noErr(t, err)
+		if n := <-done; n != keys {
+			t.Errorf("round %d: ready with %d keys", round, n)
+		}
+		stop()
+		list, err := w.Experts().List(t.Context())
+		noErr(t, err)
+		if len(list) != keys {
+			t.Errorf("round %d: listed %d keys of %d", round, len(list), keys)
+		}
+		g.Wait()
+	}
 }

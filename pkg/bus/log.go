@@ -2,8 +2,10 @@ package bus
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -41,15 +43,19 @@ func (b *Bus) StoredOf(ctx context.Context, job string, after uint64) iter.Seq2[
 			yield(Stored{}, fmt.Errorf("read events: %w", err))
 			return
 		}
-		filter := b.names.JobEvents(job)
-		last, err := b.lastOf(ctx, b.names.Log, filter)
-		if err == nil {
-			err = b.each(ctx, b.names.Log, filter, after+1, last, func(s Stored) bool { return yield(s, nil) })
-		}
-		if err != nil {
+		if err := b.read(ctx, b.names.Log, b.names.JobEvents(job), after, yield); err != nil {
 			yield(Stored{}, fmt.Errorf("read events of job %s: %w", job, err))
 		}
 	}
+}
+
+// read yields what a stream has on a filter behind a sequence, up to what the leader has now.
+func (b *Bus) read(ctx context.Context, stream, filter string, after uint64, yield func(Stored, error) bool) error {
+	last, err := b.lastOf(ctx, stream, filter)
+	if err != nil {
+		return err
+	}
+	return b.each(ctx, stream, filter, after+1, last, func(s Stored) bool { return yield(s, nil) })
 }
 
 // EventAt reads one event of the log from the leader. Errors: ErrNotFound, ErrUnavailable.
@@ -86,6 +92,29 @@ func (b *Bus) LastOn(ctx context.Context, stream, subject string) (Stored, error
 	return s, nil
 }
 
+// LastOf gives the latest event of a job of some kinds, the zero event when there is none, from the leader. It asks for each
+// subject by its name: that a server finds at once, and what fits a pattern by looking through much of the log. Errors:
+// ErrUnavailable.
+func (b *Bus) LastOf(ctx context.Context, job string, kinds ...events.Kind) (events.Event, error) {
+	var latest events.Event
+	if err := validJob(job); err != nil {
+		return latest, fmt.Errorf("read last event: %w", err)
+	}
+	for _, kind := range kinds {
+		s, err := b.LastOn(ctx, b.names.Log, b.names.Event(job, kind))
+		if errors.Is(err, ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return latest, err
+		}
+		if e, ok := b.Event(s); ok && e.Seq > latest.Seq {
+			latest = e
+		}
+	}
+	return latest, nil
+}
+
 // FollowOptions say how a log is followed.
 type FollowOptions struct {
 	// StartSeq is the first sequence of interest, 0 for the first there is.
@@ -99,7 +128,7 @@ type FollowOptions struct {
 // Follow reads a subject filter of the log from a sequence on, in order, without gaps and without end, for one reader who
 // settles nothing.
 func (b *Bus) Follow(ctx context.Context, filter string, o FollowOptions) (*Subscription, error) {
-	s, _, err := b.follow(ctx, b.names.Log, filter, o, false)
+	s, _, err := b.follow(ctx, b.names.Log, []string{filter}, o, false)
 	return s, err
 }
 
@@ -108,12 +137,15 @@ const readerIdle = time.Minute
 
 // follow reads a stream through a consumer that is made anew when it is lost, and says how many messages there were when
 // it began.
-func (b *Bus) follow(ctx context.Context, stream, filter string, o FollowOptions, headersOnly bool) (*Subscription, uint64, error) {
+func (b *Bus) follow(ctx context.Context, stream string, filters []string, o FollowOptions, headersOnly bool) (*Subscription, uint64, error) {
 	there := uint64(0)
 	remake := func(ctx context.Context, last uint64) (string, error) {
 		cfg := jetstream.ConsumerConfig{
-			FilterSubject: filter, AckPolicy: jetstream.AckNonePolicy, HeadersOnly: headersOnly, MemoryStorage: true,
+			AckPolicy: jetstream.AckNonePolicy, HeadersOnly: headersOnly, MemoryStorage: true,
 			Replicas: 1, InactiveThreshold: readerIdle,
+		}
+		if cfg.FilterSubjects = filters; len(filters) == 1 {
+			cfg.FilterSubject, cfg.FilterSubjects = filters[0], nil // So it stands in the request's subject, and can be permitted by it.
 		}
 		if o.OriginalSpeed {
 			cfg.ReplayPolicy = jetstream.ReplayOriginalPolicy
@@ -130,7 +162,7 @@ func (b *Bus) follow(ctx context.Context, stream, filter string, o FollowOptions
 	}
 	name, err := remake(ctx, 0)
 	if err != nil {
-		return nil, 0, fmt.Errorf("follow %s: %w", filter, err)
+		return nil, 0, fmt.Errorf("follow %s: %w", strings.Join(filters, ", "), err)
 	}
 	first := there
 	s, err := b.subscribe(source{stream: stream, consumer: name, buffer: o.Buffer, remake: remake, paced: o.OriginalSpeed})

@@ -99,6 +99,9 @@ func TestEventsAreReadAsTheyWereWritten(t *testing.T) {
 	}
 }
 
+// proves F-weakness-issue-2468
+// proves V-T20
+// proves F-T11
 func TestFollowGivesOldAndNewInOrderAcrossARestart(t *testing.T) {
 	server := bustest.Start(t, bustest.Settings{})
 	b := server.Bus("test")

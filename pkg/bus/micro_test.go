@@ -13,6 +13,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
+// proves C-weakness-9-status
 func TestServiceAnswersFaultsAndPanics(t *testing.T) {
 	b := bustest.Start(t, bustest.Settings{MaxPayload: 64 << 10}).Bus("test")
 	rejection := events.Rejection{JobID: "j1", Faults: events.Faults{{Code: events.CodeMissing, Message: "two\nlines"}, {Code: events.CodeInvalid, Message: "b"}}}

@@ -14,7 +14,15 @@ import (
 // Purge removes every message of a stream on a subject, which may bear wildcards. That there are none is no error. Errors:
 // ErrNotFound without the stream, ErrNotPermitted, ErrUnavailable.
 func (b *Bus) Purge(ctx context.Context, stream, subject string) error {
-	body, err := json.Marshal(map[string]string{"filter": subject})
+	return b.purge(ctx, stream, subject, 0)
+}
+
+// purge is Purge for messages below a sequence; 0 for all.
+func (b *Bus) purge(ctx context.Context, stream, subject string, below uint64) error {
+	body, err := json.Marshal(struct {
+		Filter string `json:"filter"`
+		Below  uint64 `json:"seq,omitempty"`
+	}{subject, below})
 	if err != nil {
 		return fmt.Errorf("purge %s: %w", subject, err)
 	}
@@ -31,7 +39,7 @@ func (b *Bus) Purge(ctx context.Context, stream, subject string) error {
 }
 
 // PurgeJob removes everything of a job, in the order in which nothing can come back: work, timers, journals, blobs, log,
-// state. It may be repeated after a failure.
+// the book of plans that its agents keep, state. It may be repeated after a failure.
 func (b *Bus) PurgeJob(ctx context.Context, job string) error {
 	if err := validJob(job); err != nil {
 		return fmt.Errorf("purge: %w", err)
@@ -43,6 +51,7 @@ func (b *Bus) PurgeJob(ctx context.Context, job string) error {
 		func() error { return b.Purge(ctx, n.Journal, n.JobJournal(job)) },
 		func() error { return b.DeleteBlobs(ctx, job) },
 		func() error { return b.Purge(ctx, n.Log, n.JobEvents(job)) },
+		func() error { return b.purgeBook(ctx, job) },
 		func() error { return b.purgeState(ctx, job) },
 	}
 	for _, step := range steps {
@@ -51,6 +60,16 @@ func (b *Bus) PurgeJob(ctx context.Context, job string) error {
 		}
 	}
 	return nil
+}
+
+// purgeBook removes the book of a job's agents. Nobody watches it. A bus of an earlier version has no books.
+func (b *Bus) purgeBook(ctx context.Context, job string) error {
+	plans := b.Plans()
+	err := b.Purge(ctx, plans.stream(), plans.subject(BookKey(AgentBook(job))))
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	return err
 }
 
 // purgeState deletes the key of the job, so that those who watch see it go, and its chunks.

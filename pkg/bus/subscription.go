@@ -190,6 +190,18 @@ func (s *Subscription) Stop() {
 	s.draining = false
 	s.mu.Unlock()
 	_ = s.inbox.Unsubscribe() // The connection may be closed, and the inbox with it.
+	s.discard()
+}
+
+// discard has the server forget an ephemeral consumer now, and not when it has been idle: consumers are counted, and limited.
+func (s *Subscription) discard() {
+	if s.remake == nil || !s.bus.nc.IsConnected() {
+		return
+	}
+	s.mu.Lock()
+	consumer := s.current
+	s.mu.Unlock()
+	_ = s.bus.nc.Publish(apiPrefix+"CONSUMER.DELETE."+s.stream+"."+consumer, nil) // What is lost ends by itself.
 }
 
 // crossBound is how long Stop may wait for what the server had sent before it heard of the end.

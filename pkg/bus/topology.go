@@ -6,6 +6,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/schedule"
 )
 
 const (
@@ -60,7 +61,7 @@ func streams(n events.Names) []jetstream.StreamConfig {
 		Discard: jetstream.DiscardOld, MaxMsgs: asideLimit, MaxAge: asideAge,
 	}
 	table := []jetstream.StreamConfig{
-		timers, log, intake, work, journal, aside,
+		timers, log, intake, work, journal, aside, schedules(n),
 		bucket(n.State, "saved states of jobs", markerTTL),
 		bucket(n.Experts, "cards of experts", cardMarkerTTL),
 		bucket(n.Sessions, "conversations", markerTTL),
@@ -103,5 +104,5 @@ func objects(name, description string) jetstream.StreamConfig {
 // consumers is the table of durables that exist before anybody asks: filters on a work queue may not overlap, and services
 // may lack the right to create.
 func (b *Bus) consumers() []ConsumerSpec {
-	return []ConsumerSpec{b.IntakeConsumer(), b.PoolConsumer(events.PlannerPool), b.PoolConsumer(events.DefaultPool)}
+	return []ConsumerSpec{b.IntakeConsumer(), b.PoolConsumer(events.PlannerPool), b.PoolConsumer(events.DefaultPool), b.EndsConsumer(), b.ForeignConsumer(schedule.Pool)}
 }

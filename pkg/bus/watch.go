@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 )
 
 // watchBatch is how many changes a watch takes at once.
@@ -24,26 +25,32 @@ func (k KV) Keys(ctx context.Context) ([]string, error) {
 }
 
 func (k KV) all(ctx context.Context, keysOnly bool) ([]Entry, error) {
-	s, there, err := k.bus.follow(ctx, k.stream(), k.subject(">"), FollowOptions{}, keysOnly)
+	s, there, err := k.bus.follow(ctx, k.stream(), []string{k.subject(">")}, FollowOptions{}, keysOnly)
 	if err != nil {
 		return nil, fmt.Errorf("list %s: %w", k.bucket, err)
 	}
 	defer s.Stop()
-	latest := map[string]int{}
+	c := &census{bucket: k, keys: map[string]int{}, due: there == 0}
 	var list []Entry
-	for more := there > 0; more; {
-		batch, err := s.Next(ctx, watchBatch)
+	for {
+		whole, err := c.whole(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("list %s: %w", k.bucket, err)
+		}
+		if whole {
+			break
+		}
+		batch, err := c.next(ctx, s)
 		if err != nil {
 			return nil, fmt.Errorf("list %s: %w", k.bucket, err)
 		}
 		for i := range batch {
 			e := k.entry(&batch[i])
-			if at, ok := latest[e.Key]; ok {
+			if at, ok := c.keys[e.Key]; ok {
 				list[at].Deleted = true // A key that changes while it is read comes twice: the later one counts.
 			}
-			latest[e.Key] = len(list)
+			c.keys[e.Key] = len(list)
 			list = append(list, e)
-			more = batch[i].Pending() > 0
 		}
 	}
 	live := list[:0]
@@ -71,14 +78,18 @@ func (k KV) Watch(ctx context.Context, ready func(), seen func(Entry)) (stop fun
 }
 
 func (k KV) watch(ctx context.Context, keys string, ready func(), seen func(Entry)) (stop func(), err error) {
-	s, there, err := k.bus.follow(ctx, k.stream(), k.subject(keys), FollowOptions{}, false)
+	s, there, err := k.bus.follow(ctx, k.stream(), []string{k.subject(keys)}, FollowOptions{}, false)
 	if err != nil {
 		return nil, fmt.Errorf("watch %s: %w", k.bucket, err)
 	}
 	done := make(chan struct{})
+	var c *census
+	if ready != nil {
+		c = &census{bucket: k, keys: map[string]int{}, due: there == 0}
+	}
 	go func() {
 		defer close(done)
-		if err := k.tell(ctx, s, there == 0, ready, seen); !errors.Is(err, ErrClosed) && ctx.Err() == nil {
+		if err := k.tell(ctx, s, c, ready, seen); !errors.Is(err, ErrClosed) && ctx.Err() == nil {
 			k.bus.log.Error("watch ended", "bucket", k.bucket, "error", err)
 		}
 	}()
@@ -88,24 +99,72 @@ func (k KV) watch(ctx context.Context, keys string, ready func(), seen func(Entr
 	}, nil
 }
 
-func (k KV) tell(ctx context.Context, s *Subscription, complete bool, ready func(), seen func(Entry)) error {
-	told := false
+// tell takes the census until it is whole; nil is for a watch that nobody asked when it is.
+func (k KV) tell(ctx context.Context, s *Subscription, c *census, ready func(), seen func(Entry)) error {
 	for {
-		if complete && !told {
-			told = true
-			if ready != nil {
-				ready()
-			}
+		whole, err := c.whole(ctx)
+		if errors.Is(err, ErrClosed) || ctx.Err() != nil {
+			return err
 		}
-		batch, err := s.Next(ctx, watchBatch)
+		if whole && err == nil { // Else it is counted again soon.
+			ready()
+			c = nil
+		}
+		batch, err := c.next(ctx, s)
 		if err != nil {
 			return err
 		}
 		for i := range batch {
-			seen(k.entry(&batch[i]))
-			complete = complete || batch[i].Pending() == 0
+			e := k.entry(&batch[i])
+			c.count(&e)
+			seen(e)
 		}
 	}
+}
+
+// census decides when every key of a bucket has been read. What the server says is still to come may be too little or too
+// much where keys change while they are read: nats-server 2.15 sometimes takes a value that has gone off twice, and sometimes
+// too late. So the keys are counted. The methods of nil do nothing.
+type census struct {
+	bucket KV
+	keys   map[string]int // What they map to is the caller's.
+	due    bool           // The server says that nothing is to come, or nothing came: it is time to count.
+}
+
+// recount is how long nothing may come before the keys are counted.
+const recount = 100 * time.Millisecond
+
+func (c *census) count(e *Entry) {
+	if c != nil {
+		c.keys[e.Key] = 0
+	}
+}
+
+// whole reports whether all keys have been read. Errors: those of StreamInfo.
+func (c *census) whole(ctx context.Context) (bool, error) {
+	if c == nil || !c.due {
+		return false, nil
+	}
+	facts, err := c.bucket.bus.StreamInfo(ctx, c.bucket.stream())
+	return uint64(len(c.keys)) >= facts.Subjects, err
+}
+
+// next is Next, which gives nothing when it is time to count again.
+func (c *census) next(ctx context.Context, s *Subscription) ([]Delivery, error) {
+	if c == nil {
+		return s.Next(ctx, watchBatch)
+	}
+	soon, cancel := context.WithTimeout(ctx, recount)
+	defer cancel()
+	batch, err := s.Next(soon, watchBatch)
+	if err != nil && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
+		c.due = true
+		return nil, nil
+	}
+	if len(batch) > 0 {
+		c.due = batch[len(batch)-1].Pending() == 0
+	}
+	return batch, err
 }
 
 // WatchKey calls seen for the value of one key, if there is one, and for every change of it, from one goroutine, until stop

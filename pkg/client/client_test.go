@@ -2,6 +2,7 @@ package client_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -98,6 +99,7 @@ func TestARejectionOfAQueuedRequestReachesItsSender(t *testing.T) {
 	}
 }
 
+// proves F-weakness-issue-2468
 func TestWatchGivesPastAndNewEventsInOrder(t *testing.T) {
 	c := connect(t)
 	state(t, c, requested("j1", "x"))
@@ -114,6 +116,82 @@ func TestWatchGivesPastAndNewEventsInOrder(t *testing.T) {
 	}
 	if diff := cmp.Diff([]events.Kind{events.KindJobRequested, events.KindJobFinished}, kinds); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// Whoever waits for an end has no consumer of his own: a server has a bounded number of them.
+func TestAnyNumberMayWaitAtOnce(t *testing.T) {
+	const waiters = 1000
+	// As many as the busiest stream needs of its own.
+	c := client.New(bustest.Start(t, bustest.Settings{Quiet: true, MaxConsumers: 8}).Bus("client-test"))
+	for i := range waiters {
+		state(t, c, requested(fmt.Sprintf("j%d", i), "x"))
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Hour) // Requests wait as long as it takes the server.
+	defer cancel()
+	ended, failed := make(chan string, waiters), make(chan error, waiters)
+	for i := range waiters {
+		go func() { // Ends with its job, which ends below.
+			end, err := c.Wait(ctx, fmt.Sprintf("j%d", i))
+			if err != nil {
+				failed <- err
+				return
+			}
+			ended <- string(end.Status)
+		}()
+	}
+	for i := range waiters {
+		state(t, c, finished(fmt.Sprintf("j%d", i)))
+	}
+	for range waiters {
+		select {
+		case err := <-failed:
+			t.Fatal(err)
+		case status := <-ended:
+			if status != string(events.Finished) {
+				t.Fatalf("ended %s", status)
+			}
+		}
+	}
+}
+
+// The first who watch have consumers of their own; it makes no difference which one is among them.
+func TestAnyNumberMayWatchAtOnce(t *testing.T) {
+	const watchers = 100
+	c := client.New(bustest.Start(t, bustest.Settings{Quiet: true, MaxConsumers: 8}).Bus("client-test"))
+	for i := range watchers {
+		state(t, c, requested(fmt.Sprintf("j%d", i), "x"))
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Hour) // Requests wait as long as it takes the server.
+	defer cancel()
+	begun, ended := make(chan error, watchers), make(chan error, watchers)
+	for i := range watchers {
+		go func() { // Ends with the end of its job, which comes below.
+			tell := begun
+			for e, err := range c.Watch(ctx, fmt.Sprintf("j%d", i), 0) {
+				if err != nil || e.Job != fmt.Sprintf("j%d", i) {
+					tell <- fmt.Errorf("watching %d: %+v: %w", i, e, err)
+					return
+				}
+				if tell <- nil; e.Kind == events.KindJobFinished {
+					return
+				}
+				tell = ended
+			}
+		}()
+	}
+	for range watchers {
+		if err := <-begun; err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range watchers {
+		state(t, c, finished(fmt.Sprintf("j%d", i)))
+	}
+	for range watchers {
+		if err := <-ended; err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
@@ -229,6 +307,61 @@ func TestAJobMovesToAnotherBusAsAFile(t *testing.T) {
 	y.Records[1].Body = []byte(`{"outcome":"EXECUTION_ERROR"}`)
 	if err := to.Import(t.Context(), y); !errors.Is(err, client.ErrConflict) {
 		t.Errorf("other content: %v", err)
+	}
+}
+
+// journal appends records to the journal of a SubJob.
+func journal(t *testing.T, c *client.Client, job, subjob string, records ...events.JournalRecord) {
+	t.Helper()
+	_, last, err := c.Bus().Journal(job, subjob).Read(t.Context())
+	for _, r := range records {
+		if err == nil {
+			last, err = c.Bus().Journal(job, subjob).Append(t.Context(), r, last)
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestTheJournalsOfAJobMoveWithIt(t *testing.T) {
+	from, to := connect(t), connect(t)
+	state(t, from, requested("j1", "x"))
+	state(t, from, events.Event{Kind: events.KindSubJobReported, Job: "j1", SubJob: "a", Run: 1, Data: &events.SubJobReported{Outcome: events.Success}})
+	claim := events.JournalRecord{Type: events.JournalClaimed, Run: 1, Owner: "r1", Lease: events.Duration(time.Second)}
+	intent := events.JournalRecord{Type: events.JournalIntent, Run: 1, Key: "model/1", Name: "model", Data: json.RawMessage(`{"messages":2}`)}
+	result := events.JournalRecord{Type: events.JournalResult, Run: 1, Key: "model/1", Name: "model", Data: json.RawMessage(`{"text":"hello"}`)}
+	journal(t, from, "j1", "a", claim, intent, result)
+	journal(t, from, "j1", "b", claim, intent)
+	x, err := from.Export(t.Context(), "j1", time.Unix(0, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	journal(t, to, "j1", "a", claim) // An import that was cut off has left it.
+	for range 2 {
+		if err := to.Import(t.Context(), x); err != nil {
+			t.Fatal(err)
+		}
+	}
+	closed := events.JournalRecord{Type: events.JournalClosed, Run: 1, Reason: "imported"}
+	for subjob, want := range map[string][]events.JournalRecord{"a": {claim, intent, result, closed}, "b": {claim, intent}} {
+		entries, _, err := to.Bus().Journal("j1", subjob).Read(t.Context())
+		var got []events.JournalRecord
+		for i := range entries {
+			got = append(got, entries[i].JournalRecord)
+		}
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Errorf("journal of %s (-want +got): %v\n%s", subjob, err, diff)
+		}
+	}
+	calls, err := to.Calls(t.Context(), "j1", "a")
+	if err != nil || len(calls) != 1 || calls[0].Outcome != client.CallDone {
+		t.Errorf("%+v: %v", calls, err)
+	}
+	other := connect(t)
+	journal(t, other, "j1", "a", intent)
+	if err := other.Import(t.Context(), x); !errors.Is(err, client.ErrConflict) {
+		t.Errorf("another journal is there: %v", err)
 	}
 }
 

@@ -78,15 +78,8 @@ func (c *Client) end(ctx context.Context, job string, kind events.Kind, data any
 	if err := c.going(ctx, job, saved, seq); err != nil || asked.Only {
 		return err
 	}
-	for e, err := range c.Watch(ctx, job, seq) {
-		if err != nil {
-			return err
-		}
-		if _, ended := Ended(e); ended {
-			return nil
-		}
-	}
-	return ctx.Err()
+	_, err = c.endBehind(ctx, job, seq)
+	return err
 }
 
 // going is ErrConflict for a job that stood at its end before an event of its log, as the saved state and the log behind it

@@ -13,14 +13,19 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// ExportFormat names the form of an export file; it changes when old readers could not read new files.
-const ExportFormat = "jobgraph.export.v1"
+// The forms of an export file: another one when old readers could not read new files. ExportFormat is the one that is written,
+// the first one has no journals.
+const (
+	ExportFormat      = "jobgraph.export.v2"
+	firstExportFormat = "jobgraph.export.v1"
+)
 
 // maxLine bounds one line of an export file, and so the largest blob in it.
 const maxLine = 256 << 20
@@ -28,8 +33,8 @@ const maxLine = 256 << 20
 // ErrExport is wrapped by every error about the content of an export file.
 var ErrExport = errors.New("not a usable export file")
 
-// Export is a job with everything that belongs to it, as one portable file: a header line, then one line per record,
-// blob and, last, the saved state.
+// Export is a job with everything that belongs to it, as one portable file: a header line, then one line per record of log and
+// journals, per blob and, last, for the saved state.
 type Export struct {
 	// Job is the job's id; Prefix is that of the subjects in its records.
 	Job    string
@@ -38,6 +43,8 @@ type Export struct {
 	Taken time.Time
 	// Records is the log of the job, in order.
 	Records []Record
+	// Journals are the records of the journals of its SubJobs, in the order in which they were stored.
+	Journals []Record
 	// Blobs are the payloads that events name, by digest.
 	Blobs map[string][]byte
 	// State is the saved state at that moment, empty when there was none.
@@ -94,7 +101,7 @@ func (x *Export) Write(w io.Writer) error {
 	if err := out.Encode(head); err != nil {
 		return err
 	}
-	for _, r := range x.Records {
+	for _, r := range slices.Concat(x.Records, x.Journals) {
 		if err := out.Encode(r); err != nil {
 			return err
 		}
@@ -188,8 +195,8 @@ func (x *Export) take(text []byte) error {
 		return err
 	}
 	switch {
-	case line.Format != "" && line.Format != ExportFormat:
-		return fmt.Errorf("format %.80q, this version reads %q", line.Format, ExportFormat)
+	case line.Format != "" && line.Format != ExportFormat && line.Format != firstExportFormat:
+		return fmt.Errorf("format %.80q, this version reads %q and %q", line.Format, firstExportFormat, ExportFormat)
 	case line.Format != "":
 		x.Job, x.Prefix, x.Taken = line.Job, line.Prefix, line.Taken
 	case line.Subject != "":
@@ -211,7 +218,8 @@ func (x *Export) take(text []byte) error {
 	return nil
 }
 
-// complete fills job and prefix from the records and checks that all of them are of that job.
+// complete fills job and prefix from the records, tells those of journals from the others, and checks that all of them are of
+// that job.
 func (x *Export) complete() error {
 	if len(x.Records) == 0 {
 		return fmt.Errorf("%w: it holds no records", ErrExport)
@@ -220,9 +228,13 @@ func (x *Export) complete() error {
 		x.Prefix, _, _ = strings.Cut(x.Records[0].Subject, ".")
 	}
 	names := events.NewNames(x.Prefix)
+	log := x.Records[:0:0]
 	for i, r := range x.Records {
 		at, ok := names.Parse(r.Subject)
 		switch {
+		case x.Job != "" && x.subJobOf(r) != "":
+			x.Journals = append(x.Journals, r)
+			continue
 		case !ok:
 			return fmt.Errorf("%w: record %d: subject %.120q is none of the log under prefix %q", ErrExport, i+1, r.Subject, x.Prefix)
 		case x.Job == "":
@@ -230,6 +242,19 @@ func (x *Export) complete() error {
 		case at.Job != x.Job:
 			return fmt.Errorf("%w: record %d is of job %s, the file of job %s", ErrExport, i+1, at.Job, x.Job)
 		}
+		log = append(log, r)
+	}
+	if x.Records = log; len(log) == 0 {
+		return fmt.Errorf("%w: it holds no events", ErrExport)
 	}
 	return nil
+}
+
+// subJobOf is the SubJob to whose journal a record belongs, empty for one of the log.
+func (x *Export) subJobOf(r Record) string {
+	subjob, ok := strings.CutPrefix(r.Subject, events.NewNames(x.Prefix).JournalOf(x.Job, ""))
+	if !ok || !events.ValidToken(subjob) {
+		return ""
+	}
+	return subjob
 }

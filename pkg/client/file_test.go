@@ -29,6 +29,10 @@ func sample(t *testing.T) *client.Export {
 		Records: []client.Record{
 			record(1, `{"outcome":"SUCCESS"}`), record(2, `{ "outcome": "<b>" }`), record(3, "\x00\xff not json"), record(4, "null"), record(5, ""),
 		},
+		Journals: []client.Record{
+			{Subject: names.JournalOf("j1", "a"), Seq: 3, Time: time.Unix(3, 0).UTC(), Body: []byte(`{"type":"claimed","run":1}`)},
+			{Subject: names.JournalOf("j1", "~plan"), Seq: 4, Time: time.Unix(4, 0).UTC(), Body: []byte("no record")},
+		},
 	}
 }
 
@@ -45,6 +49,15 @@ func TestExportComesBackByteForByte(t *testing.T) {
 		}
 		if diff := cmp.Diff(bodies(want), bodies(got)); diff != "" {
 			t.Errorf("%s: bodies (-want +got):\n%s", name, diff)
+		}
+		if diff := cmp.Diff(want.Journals, got.Journals); diff != "" {
+			t.Errorf("%s: journals (-want +got):\n%s", name, diff)
+		}
+		if entry := got.Journal("a"); len(entry) != 1 || entry[0].Type != events.JournalClaimed || entry[0].Seq != 3 {
+			t.Errorf("%s: journal of a: %+v", name, entry)
+		}
+		if entry := got.Journal("~plan"); len(entry) != 1 || entry[0].Malformed == "" {
+			t.Errorf("%s: journal of ~plan: %+v", name, entry)
 		}
 		if got.Digest() != want.Digest() {
 			t.Errorf("%s: digest differs", name)
@@ -70,6 +83,8 @@ func TestExportRefusesWhatItCannotTrust(t *testing.T) {
 		"other format":   `{"format":"jobgraph.export.v9"}`,
 		"wrong digest":   `{"blob":"aa","data":"aGVsbG8="}`,
 		"foreign record": `{"subject":"orders.new","seq":1,"time":"2026-01-01T00:00:00Z"}`,
+		"only a journal": `{"format":"jobgraph.export.v2","job":"j1","prefix":"jobs"}` + "\n" + `{"subject":"jobs.journal.j1.a","seq":1,"time":"2026-01-01T00:00:00Z"}`,
+		"other journal":  `{"format":"jobgraph.export.v2","job":"j1","prefix":"jobs"}` + "\n" + `{"subject":"jobs.journal.j2.a","seq":1,"time":"2026-01-01T00:00:00Z"}`,
 		"unknown line":   `{"what":1}`,
 		"cut gzip":       "\x1f\x8b\x08",
 	} {
@@ -79,9 +94,23 @@ func TestExportRefusesWhatItCannotTrust(t *testing.T) {
 	}
 }
 
+func TestAnExportOfTheFirstFormIsReadStill(t *testing.T) {
+	var text bytes.Buffer
+	x := sample(t)
+	x.Journals = nil
+	if err := x.Write(&text); err != nil {
+		t.Fatal(err)
+	}
+	got, err := client.Read(strings.NewReader(strings.Replace(text.String(), "jobgraph.export.v2", "jobgraph.export.v1", 1)))
+	if err != nil || got.Digest() != x.Digest() || len(got.Journals) != 0 {
+		t.Errorf("%+v: %v", got, err)
+	}
+}
+
 func FuzzReadNeverPanics(f *testing.F) {
 	var text bytes.Buffer
 	f.Add([]byte(`{"format":"jobgraph.export.v1","job":"j1"}`))
+	f.Add([]byte(`{"format":"jobgraph.export.v2","job":"j1"}` + "\n" + `{"subject":"jobs.journal.j1.a","body":{}}`))
 	f.Add([]byte(`{"subject":"jobs.event.1.j1.control","body":{}}`))
 	f.Add(text.Bytes())
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -62,8 +62,10 @@ func Refs(e events.Event) []events.Ref {
 		plan(data.Plan)
 	case *events.SubJobReported:
 		add(data.OutputRef)
+		refs = append(refs, data.Artifacts...)
 	case *events.JobEnded:
 		add(data.ResultRef)
+		refs = append(refs, data.Artifacts...)
 	}
 	return refs
 }

@@ -91,14 +91,9 @@ func (c *Client) endDead(ctx context.Context, j *Job, seq uint64, asked *events.
 	}
 	soon, cancel := context.WithTimeout(ctx, chance)
 	defer cancel()
-	for e, err := range c.Watch(soon, j.ID, seq) {
-		if err != nil {
-			break // Or it takes longer; what is wrong with the bus the next call tells.
-		}
-		if _, ended := Ended(e); ended {
-			return nil
-		}
-	}
+	if _, err := c.endBehind(soon, j.ID, seq); err == nil {
+		return nil
+	} // Or it takes longer; what is wrong with the bus the next call tells.
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}

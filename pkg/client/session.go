@@ -116,7 +116,7 @@ func (c *Client) StopSession(ctx context.Context, id, reason, by string) (jobs [
 	return told.Stopped, err
 }
 
-// DeleteSession removes the record of a session, and with jobs everything of the jobs that it lists, which it gives.
+// DeleteSession removes the record of a session with its documents, and with jobs everything of the jobs that it lists, which it gives.
 // Errors: ErrConflict while a job of it goes on, ErrNotFound, bus.ErrUnavailable without a scheduler.
 func (c *Client) DeleteSession(ctx context.Context, id string, jobs bool) (deleted []string, err error) {
 	var told struct {
@@ -135,9 +135,7 @@ func (c *Client) ask(ctx context.Context, verb string, request, told any) error 
 	answer, fault, err := c.bus.Request(ctx, c.Names().API(verb), body)
 	switch {
 	case errors.Is(err, bus.ErrUnavailable):
-		return fmt.Errorf("%w: %w", err, &events.Fault{
-			Code: events.CodeUnavailable, Message: "no scheduler answers on " + c.Names().API(verb), Hint: "start one: jobgraph up, or the scheduler service",
-		})
+		return c.noScheduler(c.Names().API(verb), err)
 	case err != nil:
 		return err
 	case fault == nil && told != nil:

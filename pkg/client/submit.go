@@ -38,6 +38,8 @@ func (c *Client) Submit(ctx context.Context, r events.Request) (string, error) {
 type Receipt struct {
 	// JobID is the job's id.
 	JobID string `json:"job_id"`
+	// ScheduleID is the schedule that was made in place of a job, for a request that recurs.
+	ScheduleID string `json:"schedule_id,omitempty"`
 	// Admitted is true when the job is in the log. Otherwise nobody has read the request yet: it waits in the durable queue,
 	// and may still be refused.
 	Admitted bool `json:"admitted"`
@@ -56,8 +58,10 @@ func (c *Client) Ask(ctx context.Context, r events.Request) (Receipt, error) {
 		r.ID = id
 	}
 	receipt := Receipt{JobID: r.ID}
-	if err := c.offload(ctx, &r); err != nil {
-		return receipt, err
+	if r.Schedule == nil { // What recurs has to stand in the request: references are kept with one job.
+		if err := c.offload(ctx, &r); err != nil {
+			return receipt, err
+		}
 	}
 	body, err := events.Marshal(&r)
 	if err != nil {
@@ -73,7 +77,9 @@ func (c *Client) Ask(ctx context.Context, r events.Request) (Receipt, error) {
 	case fault != nil:
 	case err == nil:
 		receipt.Admitted = true
-		return receipt, nil
+		return receipt, json.Unmarshal(answer, &struct {
+			ScheduleID *string `json:"schedule_id"`
+		}{&receipt.ScheduleID})
 	case !errors.Is(err, bus.ErrUnavailable):
 		return receipt, fmt.Errorf("submit: %w", err)
 	}
@@ -217,11 +223,8 @@ func (c *Client) enqueue(ctx context.Context, id string, body []byte) (admitted 
 	seen, ended := make(chan struct{}, 1), make(chan struct{})
 	go func() { // Ends with ctx at the latest; waited for below.
 		defer close(ended)
-		for _, err := range c.Watch(ctx, id, 0) {
-			if err == nil {
-				seen <- struct{}{}
-			}
-			return
+		if c.appears(ctx, id) == nil {
+			seen <- struct{}{}
 		}
 	}()
 	defer func() { <-ended }()
@@ -234,4 +237,18 @@ func (c *Client) enqueue(ctx context.Context, id string, body []byte) (admitted 
 	case <-ctx.Done():
 	}
 	return false, nil
+}
+
+// appears blocks until a job is in the log.
+func (c *Client) appears(ctx context.Context, id string) error {
+	news, err := c.bus.Bounds().Listen(ctx, id)
+	if err != nil {
+		return err
+	}
+	defer news.Stop()
+	if there, err := c.exists(ctx, id); err != nil || there {
+		return err
+	}
+	_, err = news.Next(ctx)
+	return err
 }

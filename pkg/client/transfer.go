@@ -12,7 +12,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// Export reads a job with its blobs and its saved state. What a stranger has put between the facts of its log, under a subject
+// Export reads a job with its journals, its blobs and its saved state. What a stranger has put between the facts of its log, under a subject
 // that is none of the log's, is left out. Errors: ErrNotFound, and those of the bus.
 func (c *Client) Export(ctx context.Context, job string, now time.Time) (*Export, error) {
 	if err := checkID(job); err != nil {
@@ -31,6 +31,14 @@ func (c *Client) Export(ctx context.Context, job string, now time.Time) (*Export
 	if len(x.Records) == 0 {
 		return nil, notFound(job)
 	}
+	for s, err := range c.bus.JournalsOf(ctx, job) {
+		if err != nil {
+			return nil, fmt.Errorf("export: %w", err)
+		}
+		if r := (Record{Subject: s.Subject, Header: s.Header, Seq: s.Seq, Time: s.Time, Body: s.Body}); x.subJobOf(r) != "" {
+			x.Journals = append(x.Journals, r)
+		}
+	}
 	digests, err := c.bus.Blobs(ctx, job)
 	if err != nil {
 		return nil, fmt.Errorf("export: %w", err)
@@ -47,8 +55,8 @@ func (c *Client) Export(ctx context.Context, job string, now time.Time) (*Export
 	return x, nil
 }
 
-// Import writes a job into this bus under its own id. The runs that had ended are closed in their journals first, so that
-// nothing finished is executed again; a job that had not ended goes on here. A job that is there already with the same
+// Import writes a job into this bus under its own id. Its journals come first, and the runs that had ended are closed in them, so
+// that nothing finished is executed again; a job that had not ended goes on here, with the calls that its runs have finished. A job that is there already with the same
 // content is left alone; with other content, or when it moved while it was imported, the error is ErrConflict.
 func (c *Client) Import(ctx context.Context, x *Export) error {
 	if err := c.admits(ctx, x); err != nil || len(x.Records) == 0 {
@@ -77,7 +85,7 @@ func (c *Client) Import(ctx context.Context, x *Export) error {
 			return fmt.Errorf("%w: blob %s", ErrExport, digest)
 		}
 	}
-	if err := c.fence(ctx, x); err != nil {
+	if err := c.bringJournals(ctx, x); err != nil {
 		return fmt.Errorf("import: %w", err)
 	}
 	return c.replay(ctx, x)
@@ -126,27 +134,6 @@ func (c *Client) admits(ctx context.Context, x *Export) error {
 		break
 	}
 	return ctx.Err()
-}
-
-// fence closes the last ended run of each SubJob in its journal.
-func (c *Client) fence(ctx context.Context, x *Export) error {
-	ended := map[string]int{}
-	for e, err := range x.Events() {
-		if err != nil {
-			return err
-		}
-		if e.Run > 0 && e.Kind != events.KindSubJobStarted && e.Kind != events.KindSubJobProgressed {
-			ended[e.SubJob] = max(ended[e.SubJob], e.Run)
-		}
-	}
-	for _, subjob := range sortedKeys(ended) {
-		record := events.JournalRecord{Type: events.JournalClosed, Run: ended[subjob], Reason: "imported"}
-		_, err := c.bus.Journal(x.Job, subjob).Append(ctx, record, 0)
-		if err != nil && !errors.Is(err, bus.ErrConflict) {
-			return err
-		}
-	}
-	return nil
 }
 
 // replay publishes the records in order, each on its subject under this bus's prefix.

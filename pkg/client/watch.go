@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,9 +10,6 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
-
-// batch is how many events are taken at once from a subscription.
-const batch = 256
 
 // Events gives a job's events behind a sequence, in order, up to now. Plans that went by reference are filled in.
 // Errors: ErrNotFound when the log has none at all, and those of the bus.
@@ -45,25 +43,21 @@ func (c *Client) Watch(ctx context.Context, job string, from uint64) iter.Seq2[e
 			fail(err)
 			return
 		}
-		sub, err := c.bus.Follow(ctx, c.Names().JobEvents(job), bus.FollowOptions{StartSeq: from})
+		log, err := c.bus.FollowJob(ctx, job, from)
 		if err != nil {
 			fail(fmt.Errorf("watch job %s: %w", job, err))
 			return
 		}
-		defer sub.Stop()
+		defer log.Stop()
 		for {
-			list, err := sub.Next(ctx, batch)
+			list, err := log.Next(ctx)
 			if err != nil {
 				fail(fmt.Errorf("watch job %s: %w", job, err))
 				return
 			}
 			for i := range list {
-				e, ok := list[i].Event()
-				if !ok {
-					continue
-				}
-				err := c.Resolve(ctx, &e)
-				if !yield(e, err) || err != nil {
+				err := c.Resolve(ctx, &list[i])
+				if !yield(list[i], err) || err != nil {
 					return
 				}
 			}
@@ -91,29 +85,47 @@ func endAfter(before *events.JobEnded, e events.Event) *events.JobEnded {
 // Wait blocks until the job has ended and gives how. Errors: ErrNotFound for a job that does not exist, the context's own,
 // and those of the bus.
 func (c *Client) Wait(ctx context.Context, job string) (*events.JobEnded, error) {
-	var ended *events.JobEnded
-	last := uint64(0)
-	see := func(e events.Event) {
-		last, ended = e.Seq, endAfter(ended, e)
+	if err := checkID(job); err != nil {
+		return nil, err
 	}
-	for e, err := range c.Events(ctx, job, 0) {
-		if err != nil {
-			return nil, err
-		}
-		see(e)
+	end, err := c.bus.LastOf(ctx, job, events.KindJobFinished, events.KindJobFailed, events.KindJobStopped)
+	if err != nil {
+		return nil, err
 	}
-	if ended != nil {
+	again, err := c.bus.LastOf(ctx, job, events.KindJobRecovered)
+	if err != nil {
+		return nil, err
+	}
+	if ended, ok := Ended(end); ok && end.Seq > again.Seq {
 		return ended, nil
 	}
-	for e, err := range c.Watch(ctx, job, last+1) {
-		if err != nil {
-			return nil, err
-		}
-		if see(e); ended != nil {
-			return ended, nil
+	if end.Seq == 0 && again.Seq == 0 {
+		if there, err := c.exists(ctx, job); err != nil || !there {
+			return nil, cmp.Or(err, notFound(job))
 		}
 	}
-	return nil, ctx.Err()
+	return c.endBehind(ctx, job, max(end.Seq, again.Seq))
+}
+
+// endBehind blocks until a job ends behind a sequence. All who wait for ends share one consumer.
+func (c *Client) endBehind(ctx context.Context, job string, after uint64) (*events.JobEnded, error) {
+	news, err := c.bus.Bounds().Listen(ctx, job)
+	if err != nil {
+		return nil, fmt.Errorf("wait for job %s: %w", job, err)
+	}
+	defer news.Stop()
+	for {
+		end, err := c.bus.LastOf(ctx, job, events.KindJobFinished, events.KindJobFailed, events.KindJobStopped)
+		if err != nil {
+			return nil, fmt.Errorf("wait for job %s: %w", job, err)
+		}
+		if ended, ok := Ended(end); ok && end.Seq > after {
+			return ended, nil
+		}
+		if _, err := news.Next(ctx); err != nil {
+			return nil, fmt.Errorf("wait for job %s: %w", job, err)
+		}
+	}
 }
 
 // Resolve fills in the plan of an event that names it by reference. Errors: ErrNotFound when the blob is gone.

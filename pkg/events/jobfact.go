@@ -136,6 +136,7 @@ type JobEnded struct {
 	// Result is the final answer, inline or by reference.
 	Result     json.RawMessage `json:"result,omitempty"`
 	ResultRef  *Ref            `json:"result_ref,omitempty"` // ResultRef is the same by reference.
+	Artifacts  []Ref           `json:"artifacts,omitempty"`  // Artifacts are the files that belong to the result, named SUBJOB/NAME.
 	Error      *Fault          `json:"error,omitempty"`      // Error says why a job FAILED or was STOPPED.
 	DurationMS int64           `json:"duration_ms"`          // DurationMS is the time from admission to the end, in milliseconds of the log's clock.
 	Spent

@@ -122,7 +122,11 @@ func (d *Work) scanRare(key string, s *plainjson.Scanner) bool {
 	case "answers":
 		return s.Value(&d.Answers)
 	case "deadline":
-		return s.Value(&d.Deadline)
+		return s.Time(&d.Deadline)
+	case "budget":
+		return s.Value(&d.Budget)
+	case "evaluator":
+		return s.Value(&d.Evaluator)
 	}
 	return false
 }
@@ -141,6 +145,8 @@ func (d *Work) scanResult(s *plainjson.Scanner) func(key []byte) bool {
 				return s.Bool(&r.Skipped)
 			case "output_ref":
 				return s.Value(&r.OutputRef)
+			case "artifacts":
+				return s.Value(&r.Artifacts)
 			}
 			return false
 		}) {
@@ -251,7 +257,7 @@ func (p *Plan) scan(s *plainjson.Scanner) func(key []byte) bool {
 		case "created_at":
 			return s.Text(&p.CreatedAt)
 		case "subjobs":
-			p.SubJobs = []SubJob{}
+			p.SubJobs = make([]SubJob, 0, min(s.Count(`"goal":`), 1<<14))
 			return s.List(func() bool {
 				p.SubJobs = append(p.SubJobs, SubJob{})
 				return s.Object(p.SubJobs[len(p.SubJobs)-1].scan(s))
@@ -286,7 +292,7 @@ func (r *SubJobReported) scan(s *plainjson.Scanner) func(key []byte) bool {
 		case "lesson":
 			return s.Text(&r.Lesson)
 		case "started":
-			return s.Value(&r.Started)
+			return s.Time(&r.Started)
 		case "duration_ms":
 			return s.Int64(&r.DurationMS)
 		case "owner":
@@ -305,6 +311,8 @@ func (r *SubJobReported) scanRare(key string, s *plainjson.Scanner) bool {
 	switch key {
 	case "output_ref":
 		return s.Value(&r.OutputRef)
+	case "artifacts":
+		return s.Value(&r.Artifacts)
 	case "error":
 		return s.Value(&r.Error)
 	case "selected":
@@ -455,6 +463,8 @@ func (m *JobEnded) scan(s *plainjson.Scanner) func(key []byte) bool {
 			return s.Raw(&m.Result)
 		case "result_ref":
 			return s.Value(&m.ResultRef)
+		case "artifacts":
+			return s.Value(&m.Artifacts)
 		case "error":
 			return s.Value(&m.Error)
 		case "duration_ms":

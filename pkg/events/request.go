@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -30,7 +31,7 @@ type Request struct {
 	Investigate   *bool                      `json:"investigate,omitempty"`    // Investigate asks for background investigation before planning.
 	PlanCache     *bool                      `json:"plan_cache,omitempty"`     // PlanCache takes a plan made before for the same request and experts; the profile's rule when nil.
 	ReportStyle   string                     `json:"report_style,omitempty"`   // ReportStyle is the style of the final report.
-	Models        map[string]string          `json:"models,omitempty"`         // Models maps a role ("planner", "expert", "report") to a configured model.
+	Models        map[string]string          `json:"models,omitempty"`         // Models maps a role ("planner", "triage", "report", "expert") to a configured model.
 	Evaluator     *bool                      `json:"evaluator,omitempty"`      // Evaluator asks for an evaluation of each result.
 	Limits        Limits                     `json:"limits,omitzero"`          // Limits bounds the job.
 	FailurePolicy FailurePolicy              `json:"failure_policy,omitempty"` // FailurePolicy is FailFast when empty.
@@ -88,7 +89,7 @@ func malformedRequest(body []byte, err error) Fault {
 func (r *Request) assign(fields map[string]json.RawMessage) Faults {
 	var faults Faults
 	known := r.fields()
-	for _, given := range sortedKeys(fields) {
+	for _, given := range slices.Sorted(maps.Keys(fields)) {
 		name := given
 		if to, ok := aliases[given]; ok {
 			if _, both := fields[to]; both {
@@ -111,7 +112,7 @@ func (r *Request) assign(fields map[string]json.RawMessage) Faults {
 
 // topLevel lists the fields that stand in the request itself; aliases reach deeper ones.
 func topLevel(known map[string]any) string {
-	names := slices.DeleteFunc(sortedKeys(known), func(name string) bool { return strings.Contains(name, ".") })
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(known)), func(name string) bool { return strings.Contains(name, ".") })
 	return strings.Join(names, ", ")
 }
 
@@ -149,6 +150,11 @@ func (r *Request) Validate() Faults {
 	if r.FailurePolicy != "" && !slices.Contains([]FailurePolicy{FailFast, Continue, Replan}, r.FailurePolicy) {
 		add(CodeInvalid, "failure_policy", fmt.Sprintf("unknown policy %.40q", r.FailurePolicy), "use fail_fast, continue or replan")
 	}
+	for _, role := range slices.Sorted(maps.Keys(r.Models)) {
+		if !slices.Contains([]string{"planner", "triage", "report", "expert"}, role) {
+			add(CodeInvalid, "models."+role, fmt.Sprintf("unknown role %.40q", role), "the roles are planner, triage, report and expert")
+		}
+	}
 	mode, expert, _ := strings.Cut(r.Finalize, ":")
 	if !slices.Contains([]string{"", "tails", "none", "summary", "report", "expert"}, mode) || (mode == "expert") != (expert != "") {
 		add(CodeInvalid, "finalize", fmt.Sprintf("unknown mode %.80q", r.Finalize), "use tails, none, summary, report or expert:<id>")
@@ -176,13 +182,4 @@ func (l *Limits) validate() Faults {
 		faults = append(faults, Fault{Code: CodeInvalid, Field: "limits.cost_usd", Message: "must be above 0"})
 	}
 	return faults
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }

@@ -28,7 +28,7 @@ func TestLimitsKeepWhatAnAliasSays(t *testing.T) {
 }
 
 func TestEveryFaultOfARequestIsReportedTogether(t *testing.T) {
-	_, faults := DecodeRequest([]byte(`{"goall":"g","id":"a.b","priority":"high","limits":{"retries":-1,"max_steps":0,"tokens":0,"cost_usd":-1},"failure_policy":"hope","finalize":"expert:","query":"x","goal":" "}`))
+	_, faults := DecodeRequest([]byte(`{"goall":"g","id":"a.b","priority":"high","limits":{"retries":-1,"max_steps":0,"tokens":0,"cost_usd":-1},"failure_policy":"hope","finalize":"expert:","models":{"planner":"a","plannner":"b"},"query":"x","goal":" "}`))
 	var got []string
 	for _, f := range faults {
 		got = append(got, string(f.Code)+" "+f.Field)
@@ -36,7 +36,7 @@ func TestEveryFaultOfARequestIsReportedTogether(t *testing.T) {
 			t.Errorf("%s says nothing", f.Field)
 		}
 	}
-	want := []string{"unknown_field goall", "invalid priority", "conflict query", "missing goal", "invalid id", "invalid failure_policy", "invalid finalize", "invalid limits.max_steps", "invalid limits.retries", "invalid limits.tokens", "invalid limits.cost_usd"}
+	want := []string{"unknown_field goall", "invalid priority", "conflict query", "missing goal", "invalid id", "invalid failure_policy", "invalid models.plannner", "invalid finalize", "invalid limits.max_steps", "invalid limits.retries", "invalid limits.tokens", "invalid limits.cost_usd"}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %v\nwant %v", got, want)
 	}

@@ -26,8 +26,9 @@ type SubJobReported struct {
 	// Output is the result of a SUCCESS, any JSON; OutputRef is the same by reference.
 	Output    json.RawMessage `json:"output,omitempty"`
 	OutputRef *Ref            `json:"output_ref,omitempty"`
-	Lesson    string          `json:"lesson,omitempty"` // Lesson tells whoever tries next, or the predecessors, what to do better.
-	Error     *Fault          `json:"error,omitempty"`  // Error says what went wrong.
+	Artifacts []Ref           `json:"artifacts,omitempty"` // Artifacts are the files that the run has made, by the names it gave them.
+	Lesson    string          `json:"lesson,omitempty"`    // Lesson tells whoever tries next, or the predecessors, what to do better.
+	Error     *Fault          `json:"error,omitempty"`     // Error says what went wrong.
 	// Started is when the work began, by the runner's clock; DurationMS how long it took.
 	Started    time.Time `json:"started,omitzero"`
 	DurationMS int64     `json:"duration_ms,omitempty"`

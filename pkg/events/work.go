@@ -28,20 +28,21 @@ type Work struct {
 	ResumeOf int    `json:"resume_of,omitempty"` // ResumeOf is the run whose journal this one continues, 0 for none.
 	Spec     SubJob `json:"spec"`                // Spec is the SubJob as planned.
 	// Goal, Context and CompletionCriteria repeat Spec at the top level for workers that need no more.
-	Goal               string `json:"goal"`
-	Context            string `json:"context,omitempty"`
-	CompletionCriteria string `json:"completion_criteria,omitempty"`
-	// Inputs are the job's named values; InputsRef the same by reference.
-	Inputs      map[string]json.RawMessage `json:"inputs,omitempty"`
-	InputsRef   *Ref                       `json:"inputs_ref,omitempty"`
-	Attachments []Ref                      `json:"attachments,omitempty"` // Attachments are the job's files.
-	Results     map[string]Result          `json:"results,omitempty"`     // Results holds what each direct predecessor handed over, by its id.
-	ResultsRef  *Ref                       `json:"results_ref,omitempty"` // ResultsRef is a blob with the same object, when there are too many to list.
-	Lessons     []string                   `json:"lessons,omitempty"`     // Lessons are what earlier runs and successors learned, oldest first.
-	Answers     map[string]InputClosed     `json:"answers,omitempty"`     // Answers are those to the requests of the runs that this one resumes, by request id.
-	Select      []string                   `json:"select,omitempty"`      // Select lists dotted paths that a report by reference has to repeat in "selected".
-	LifeCycle   int                        `json:"life_cycle"`            // LifeCycle is how often the SubJob may still be split.
-	Deadline    time.Time                  `json:"deadline,omitzero"`     // Deadline is when the job must have ended; zero for none.
+	Goal               string                     `json:"goal"`
+	Context            string                     `json:"context,omitempty"`
+	CompletionCriteria string                     `json:"completion_criteria,omitempty"`
+	Inputs             map[string]json.RawMessage `json:"inputs,omitempty"`      // Inputs are the job's named values.
+	InputsRef          *Ref                       `json:"inputs_ref,omitempty"`  // InputsRef is the same by reference.
+	Attachments        []Ref                      `json:"attachments,omitempty"` // Attachments are the job's files.
+	Results            map[string]Result          `json:"results,omitempty"`     // Results holds what each direct predecessor handed over, by its id.
+	ResultsRef         *Ref                       `json:"results_ref,omitempty"` // ResultsRef is a blob with the same object, when there are too many to list.
+	Lessons            []string                   `json:"lessons,omitempty"`     // Lessons are what earlier runs and successors learned, oldest first.
+	Answers            map[string]InputClosed     `json:"answers,omitempty"`     // Answers are those to the requests of the runs that this one resumes, by request id.
+	Select             []string                   `json:"select,omitempty"`      // Select lists dotted paths that a report by reference has to repeat in "selected".
+	LifeCycle          int                        `json:"life_cycle"`            // LifeCycle is how often the SubJob may still be split.
+	Deadline           time.Time                  `json:"deadline,omitzero"`     // Deadline is when the job must have ended; zero for none.
+	Budget             Spent                      `json:"budget,omitzero"`       // Budget is what the job may still spend, as of when the work was issued; a zero is no bound.
+	Evaluator          *bool                      `json:"evaluator,omitempty"`   // Evaluator says whether the result is to be evaluated; the expert's card decides when nil.
 	// Session, Thread, User and Locale are those of the request; a SubJob that was handed off has a session of its own.
 	Session string `json:"session,omitempty"`
 	Thread  string `json:"thread,omitempty"`
@@ -65,6 +66,7 @@ type Result struct {
 	// Output is any JSON, inline or by reference.
 	Output    json.RawMessage `json:"output,omitempty"`
 	OutputRef *Ref            `json:"output_ref,omitempty"` // OutputRef is the same by reference.
+	Artifacts []Ref           `json:"artifacts,omitempty"`  // Artifacts are the files that came with it.
 	Run       int             `json:"run,omitempty"`        // Run is the run that made it, 0 for a result that came with the plan.
 	Skipped   bool            `json:"skipped,omitempty"`    // Skipped is true when the predecessor's condition did not hold; there is no output then.
 }

@@ -87,6 +87,7 @@ func (j *Job) complete(n *node, transition string) {
 // endRun records that the live run is over by its own report.
 func (j *Job) endRun(n *node) {
 	n.Open = false
+	j.dequeue(n)
 	if n.step() {
 		j.open--
 	}

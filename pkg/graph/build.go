@@ -13,7 +13,6 @@ func (j *Job) install(p *events.Plan, why string) {
 	named := make(map[string]bool, len(p.SubJobs))
 	var added, removed []string
 	var fresh []*node
-	isFresh := map[*node]bool{}
 	for i := range p.SubJobs {
 		named[p.SubJobs[i].ID] = true
 	}
@@ -34,7 +33,6 @@ func (j *Job) install(p *events.Plan, why string) {
 		j.describe(n, s)
 		n.LifeCycle, n.ReplacedBy = value(s.LifeCycle, j.Rules.LifeCycle), nil
 		fresh = append(fresh, n)
-		isFresh[n] = true
 		added = append(added, s.ID)
 	}
 	for _, n := range j.nodes {
@@ -85,15 +83,32 @@ func (j *Job) connect(p *events.Plan) {
 	}
 	for i := range p.SubJobs {
 		n := j.find(p.SubJobs[i].ID)
-		n.Deps = make([]int32, 0, len(p.SubJobs[i].Dependencies))
-		seen := make(map[int32]bool, len(p.SubJobs[i].Dependencies))
-		for _, dep := range p.SubJobs[i].Dependencies {
-			if at := j.ids[dep]; !seen[at] {
-				seen[at] = true
-				n.Deps = append(n.Deps, at)
+		n.Deps = j.places(p.SubJobs[i].Dependencies)
+	}
+}
+
+// fewPlaces is how many entries are looked through quicker than a set of them is made.
+const fewPlaces = 16
+
+// places are the nodes of ids, each once, in their order.
+func (j *Job) places(ids []string) []int32 {
+	list := make([]int32, 0, len(ids))
+	if len(ids) <= fewPlaces {
+		for _, id := range ids {
+			if at := j.ids[id]; !slices.Contains(list, at) {
+				list = append(list, at)
 			}
 		}
+		return list
 	}
+	seen := make(map[int32]bool, len(ids))
+	for _, id := range ids {
+		if at := j.ids[id]; !seen[at] {
+			seen[at] = true
+			list = append(list, at)
+		}
+	}
+	return list
 }
 
 // keeps reports whether a node may stay as it is under a new plan.
@@ -218,12 +233,14 @@ func (j *Job) value(n *node, name, path string) any {
 
 // arrive finishes new nodes that came with a result and looks at the others.
 func (j *Job) arrive(fresh []*node, p *events.Plan, scope string) {
-	byID := make(map[string]*events.SubJob, len(p.SubJobs))
+	done := map[string]*events.SubJob{}
 	for i := range p.SubJobs {
-		byID[scope+p.SubJobs[i].ID] = &p.SubJobs[i]
+		if s := &p.SubJobs[i]; s.Done() {
+			done[scope+s.ID] = s
+		}
 	}
 	for _, n := range fresh {
-		if s := byID[n.ID]; s.Done() {
+		if s := done[n.ID]; s != nil {
 			n.Given, n.ResultSeq = true, j.now.Seq
 			j.selectValues(n, s.ExecutionRes, nil)
 			j.complete(n, "completed")

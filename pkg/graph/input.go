@@ -135,6 +135,7 @@ func (j *Job) fired(d *events.TimerFired) Effect {
 		j.Reaping = true
 	case kind == timerInput:
 		return j.expired(subjob)
+	case kind == timerTurn:
 	case n == nil || j.Status.Terminal() && kind != timerFence:
 		return ignored("nobody waits for timer %s", d.Timer)
 	case kind == timerRetry && number == n.Run && !n.RetryAt.IsZero():

@@ -48,6 +48,9 @@ type Job struct {
 		deadline, end, reap, reaped int
 		facts                       []bool
 	}
+	// gate is asked for each run during PendingWithin; lanes are what the job has per pool, once a gate was asked.
+	gate  func(pool string) bool
+	lanes []lane
 	// spare are nodes and their states for those to come, allocated together.
 	spare []pair
 }
@@ -249,6 +252,9 @@ func (j *Job) moveRun(n *node, to events.Status, transition string, run int) {
 		j.transitions = append(j.transitions, events.Transition{SubJob: n.ID, Run: run, Transition: transition, Cause: j.now.Seq})
 	}
 	n.Status = to
+	if to != events.Ready {
+		j.dequeue(n)
+	}
 	j.refence(n)
 	if n.Session != "" {
 		j.tellSession(n)

@@ -506,14 +506,18 @@ func (o *oracle) startable(s *ostep) []*ostep {
 	}
 	all := o.dependents(roots)
 	var dead []*ostep
-	for _, r := range all {
-		for _, id := range r.deps {
-			if d := o.get(id); !slices.Contains(all, d) && (d.status == events.Failed || d.status == events.Stopped) {
-				dead = append(dead, r)
+	for grown := true; grown; {
+		grown = false
+		for _, r := range all {
+			for _, id := range r.deps {
+				d := o.get(id)
+				never := !slices.Contains(all, d) && (d.status == events.Failed || d.status == events.Stopped)
+				if !slices.Contains(dead, r) && (never || slices.Contains(dead, d)) {
+					dead, grown = append(dead, r), true
+				}
 			}
 		}
 	}
-	dead = o.dependents(dead)
 	return slices.DeleteFunc(all, func(r *ostep) bool { return slices.Contains(dead, r) })
 }
 

@@ -186,10 +186,17 @@ func (j *Job) revivable(roots []*node) []*node {
 	for _, n := range all {
 		if slices.ContainsFunc(n.Deps, func(at int32) bool { return !in[at] && j.dead(at) }) {
 			out = append(out, n)
+			delete(in, n.at)
 		}
 	}
-	for _, n := range j.downstream(out, func(*node) bool { return true }) {
-		delete(in, n.at)
+	// What runs again depends on what is before it, also where its last result came with the plan.
+	for i := 0; i < len(out); i++ {
+		for _, at := range out[i].succs {
+			if in[at] {
+				out = append(out, j.nodes[at])
+				delete(in, at)
+			}
+		}
 	}
 	return slices.DeleteFunc(all, func(n *node) bool { return !in[n.at] })
 }

@@ -50,6 +50,7 @@ func TestFailureStopsTheGraph(t *testing.T) {
 //
 // proves C22
 // proves C-weakness-2
+// proves C-weakness-2-lesson
 func TestInputDataErrorReallyRunsPredecessorsAgainWithTheLesson(t *testing.T) {
 	g := start(t, nil)
 	g.plan("~plan", sub("a"), sub("b"), sub("c", "a", "b"), sub("d", "a"))
@@ -99,6 +100,7 @@ func TestInputRoundsAreBoundedAndNeverReset(t *testing.T) {
 	}
 }
 
+// proves C-weakness-10-complaints
 func TestLateComplaintAboutReplacedInputsOnlyAddsItsLesson(t *testing.T) {
 	g := start(t, nil)
 	g.plan("~plan", sub("a"), sub("b", "a"), sub("c", "a"))
@@ -208,6 +210,7 @@ func TestEmptyOrCyclicSplitIsAnExecutionErrorOfThePlanningRun(t *testing.T) {
 //
 // proves C25
 // proves C-weakness-4
+// proves C-weakness-4-late
 func TestStopEndsEverythingAndKeepsALateResultAsSuch(t *testing.T) {
 	g := start(t, nil)
 	g.plan("~plan", sub("a"), sub("b", "a"), sub("c"))
@@ -260,6 +263,7 @@ func TestRecoverNeedNotWaitWhenTheStoppedRunHasReported(t *testing.T) {
 }
 
 // proves C27
+// proves F-weakness-issue-43
 func TestRecoverKeepsFinishedWork(t *testing.T) {
 	g := start(t, func(r *events.Rules) { r.Retries = 0 })
 	g.plan("~plan", sub("a"), sub("b", "a"))
@@ -272,6 +276,7 @@ func TestRecoverKeepsFinishedWork(t *testing.T) {
 	g.wantStatus(events.Finished)
 }
 
+// proves C-weakness-4
 func TestStopDuringPlanningThenRecoverPlansAgain(t *testing.T) {
 	g := start(t, nil)
 	g.tell(events.KindStopRequested, "", 0, "", &events.StopRequested{})
@@ -296,6 +301,7 @@ func TestContinuePolicyRunsIndependentBranchesAndEndsFailed(t *testing.T) {
 	}
 }
 
+// proves O-weakness-7
 func TestReplanPolicyKeepsFinishedWorkAndWaitsForRunningWork(t *testing.T) {
 	g := start(t, func(r *events.Rules) { r.Retries, r.FailurePolicy = 0, events.Replan })
 	g.plan("~plan", sub("a"), sub("b", "a"), sub("c", "a"), sub("d", "b", "c"))
@@ -339,6 +345,7 @@ func TestPlannerThatReportsInsteadOfPlanningIsRetried(t *testing.T) {
 	g.wantStatus(events.Finished)
 }
 
+// proves O-weakness-issue-986
 func TestWaitingForAPersonGivesTheWorkBackAndResumesAsANewRun(t *testing.T) {
 	g := start(t, nil)
 	g.plan("~plan", sub("a"))
@@ -355,6 +362,7 @@ func TestWaitingForAPersonGivesTheWorkBackAndResumesAsANewRun(t *testing.T) {
 	g.wantStatus(events.Finished)
 }
 
+// proves F-weakness-issue-598-run
 func TestExpiredQuestionFailsTheSubJobAndATimerResumesIt(t *testing.T) {
 	g := start(t, func(r *events.Rules) { r.FailurePolicy = events.Continue })
 	g.plan("~plan", sub("a"), sub("b"))
@@ -381,6 +389,7 @@ func TestDeadlineFailsTheJob(t *testing.T) {
 	g.wantOpen("a/2")
 }
 
+// proves O-weakness-8-run
 func TestRunThatTakesTooLongIsClosedAndRetriedBehindItsFence(t *testing.T) {
 	g := start(t, nil)
 	s := sub("a")

@@ -28,6 +28,7 @@ func (g *engine) told() (list []string) {
 
 // proves V-T7
 // proves V16
+// proves V-T12
 func TestAHandedOffStepHasASessionOfItsOwnWithOneBeginningAndOneEnd(t *testing.T) {
 	for _, end := range []struct {
 		name string

@@ -14,7 +14,12 @@ const (
 	timerInput    = "input"
 	timerDeadline = "deadline"
 	timerReap     = "reap"
+	timerTurn     = "turn"
 )
+
+// TurnTimer is a timer that changes nothing: it brings a job back to a scheduler that has let its work wait, and may have died
+// since. Its firing is an event like any other, so whoever owns the job then looks at what it owes.
+func TurnTimer() string { return timerID(timerTurn, "", 0) }
 
 func timerID(kind, of string, number int) string {
 	return kind + "~" + of + "~" + strconv.Itoa(number)

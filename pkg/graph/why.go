@@ -12,7 +12,7 @@ import (
 type Blocker struct {
 	// SubJob is what does not run; empty for the job as a whole.
 	SubJob string `json:"subjob,omitempty"`
-	// Code names the reason: ended, planning, input, dependency, retry, fence, closing, concurrency, work, running,
+	// Code names the reason: ended, planning, input, timer, dependency, retry, fence, closing, concurrency, work, running,
 	// finished, replanning, finalizing or legacy.
 	Code string `json:"code"`
 	// Message says it in words; Unblock says what would help.
@@ -63,6 +63,9 @@ func (j *Job) blocker(n *node) Blocker {
 		if n.Error != nil {
 			b.Message += ": " + n.Error.Error()
 		}
+	case n.Request != "" && j.inputs[n.Request] != nil && j.inputs[n.Request].Kind == events.InputTimer:
+		b.Code, b.Message = "timer", fmt.Sprintf("run %d gave its work back and goes on at %s", n.Run, stamp(j.inputs[n.Request].Expires))
+		b.Unblock = "time passes"
 	case n.Request != "":
 		b.Code, b.Message, b.Unblock = "input", "it waits for an answer to request "+n.Request, "jobgraph answer "+j.State.ID+" "+n.Request+" TEXT"
 	case n.Closing != 0:
@@ -82,7 +85,7 @@ func (j *Job) blocker(n *node) Blocker {
 		b.Unblock = "a running planner; jobgraph events " + j.State.ID
 	case n.Open:
 		b.Code, b.Message = "work", fmt.Sprintf("run %d is in the queue of pool %s for expert %s", n.Run, n.pool(), n.expert())
-		b.Unblock = "a runner that serves pool " + n.pool() + " and has a free place"
+		b.Unblock = "a runner that serves pool " + n.pool() + " and has a free place, when its turn has come"
 	default:
 		j.heldBack(n, &b)
 	}

@@ -10,11 +10,13 @@ import (
 )
 
 // readConfig takes settings from the key "settings" of the configuration file: those for every program directly,
-// those of one program below its name. The rest of the file is left to whoever reads it with ReadYAML.
+// those of one program below its name. A section that is called as the program is taken last. The rest of the file is left
+// to whoever reads it with ReadYAML.
 //
 //	settings:
 //	  log-level: debug
 //	  scheduler: {partitions: 4}
+//	planner: {default-expert: writer}
 func (f *Flags) readConfig() Faults {
 	if f.config == "" {
 		return nil
@@ -29,22 +31,26 @@ func (f *Flags) readConfig() Faults {
 		return d.faults
 	}
 	d.checkVersion(root)
-	section := child(root, keySettings)
-	if section == nil || section.ShortTag() == "!!null" {
-		return d.faults
+	if section := child(root, keySettings); section != nil {
+		f.takeSection(d, section, keySettings)
+		if own := child(section, f.program); own != nil && own.Kind == yaml.MappingNode {
+			f.takeSection(d, own, keySettings+"."+f.program)
+		}
 	}
-	if section.Kind != yaml.MappingNode {
-		d.fault(section, keySettings, events.CodeInvalid, "is "+nodeKind(section)+", expected keys and values", "")
-		return d.faults
-	}
-	f.takeSection(d, section, keySettings)
-	if own := child(section, f.program); own != nil && own.Kind == yaml.MappingNode {
-		f.takeSection(d, own, keySettings+"."+f.program)
+	if own := child(root, f.program); own != nil {
+		f.takeSection(d, own, f.program)
 	}
 	return d.faults
 }
 
 func (f *Flags) takeSection(d *document, section *yaml.Node, field string) {
+	if section.ShortTag() == "!!null" {
+		return
+	}
+	if section.Kind != yaml.MappingNode {
+		d.fault(section, field, events.CodeInvalid, "is "+nodeKind(section)+", expected keys and values", "")
+		return
+	}
 	d.pairs(section, field, func(key, value *yaml.Node, path string) {
 		e := f.find(key.Value)
 		switch {

@@ -4,6 +4,7 @@ import (
 	"encoding"
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -27,6 +28,7 @@ func (d *document) decode(root *yaml.Node, out any) error {
 	}
 	d.walk(root, target.Type().Elem(), "")
 	if !d.fits() {
+		d.rest(root, target.Type().Elem(), target.Elem())
 		return d.sorted()
 	}
 	fresh := reflect.New(target.Type().Elem())
@@ -61,7 +63,8 @@ func (d *document) sorted() error {
 	return d.faults
 }
 
-// placed gives a fault of a Validator the place of its field, or of the nearest field above it that is in the file.
+// placed gives a fault of a Validator the place of its field, or of the nearest field above it that is in the file: its first
+// key at last.
 func (d *document) placed(fault Fault) Fault {
 	fault.File = d.path
 	for field := fault.Field; fault.Line == 0 && field != ""; {
@@ -69,6 +72,9 @@ func (d *document) placed(fault Fault) Fault {
 			fault.Line, fault.Column = node.Line, node.Column
 		}
 		field = field[:max(0, strings.LastIndexAny(field, ".["))]
+	}
+	if fault.Line == 0 && d.root != nil {
+		fault.Line, fault.Column = d.root.Line, d.root.Column
 	}
 	return fault
 }
@@ -87,6 +93,14 @@ func (d *document) walk(node *yaml.Node, t reflect.Type, field string) {
 		return
 	}
 	d.seen[visit{node, t}] = true
+	if form := formOf(node, t); form != t {
+		if node.ShortTag() == "!!null" { // Nobody would decode it: a list would be one shorter.
+			d.fault(node, field, events.CodeMissing, "is empty, expected a text, or keys and values", "")
+			return
+		}
+		d.walk(node, form, field)
+		return
+	}
 	switch {
 	case readsItself(t):
 		d.expandAll(node, field)
@@ -102,6 +116,7 @@ func (d *document) walk(node *yaml.Node, t reflect.Type, field string) {
 	case node.Kind == yaml.SequenceNode && (t.Kind() == reflect.Slice || t.Kind() == reflect.Array):
 		d.sequence(node, t.Elem(), field)
 	default:
+		d.torn = true
 		d.fault(node, field, events.CodeInvalid, "is "+nodeKind(node)+", expected "+expected(t), "")
 	}
 }
@@ -125,9 +140,10 @@ func (d *document) scalar(node *yaml.Node, t reflect.Type, field string) {
 // leaf tries the value alone, to know the place of what is wrong with it.
 func (d *document) leaf(node *yaml.Node, t reflect.Type, field string) {
 	err := node.Decode(reflect.New(t).Interface())
-	if err == nil {
+	if err == nil && !cut(node, t) {
 		return
 	}
+	d.torn = d.torn || (t.Kind() == reflect.Struct || t.Kind() == reflect.Map) && !readsItself(t) && !readsText(t)
 	shown := node.Value
 	if raw, was := d.raw[node]; was {
 		shown = raw // The value may be a secret.
@@ -138,9 +154,19 @@ func (d *document) leaf(node *yaml.Node, t reflect.Type, field string) {
 	}
 	d.fault(node, field, events.CodeInvalid, message, "")
 	var typed *yaml.TypeError
-	if _, was := d.raw[node]; !was && !errors.As(err, &typed) {
+	if _, was := d.raw[node]; !was && err != nil && !errors.As(err, &typed) {
 		d.faults[len(d.faults)-1].Cause = err.Error()
 	}
+}
+
+// cut reports whether a number would lose its fraction, or its size, in a whole one: the decoder cuts it off and says nothing.
+func cut(node *yaml.Node, t reflect.Type) bool {
+	if t.Kind() < reflect.Int || t.Kind() > reflect.Uintptr || node.ShortTag() != "!!float" {
+		return false
+	}
+	var whole float64
+	err := node.Decode(&whole)
+	return err == nil && (whole != math.Trunc(whole) || math.Abs(whole) >= 1<<63)
 }
 
 func (d *document) structure(node *yaml.Node, t reflect.Type, field string) {

@@ -10,14 +10,20 @@ import (
 // out, as strictly as ReadYAML but without a version, and the text as it is, without the blank lines around it.
 // Nothing is expanded in the text. All faults come together as Faults, with the lines of the whole file.
 func ReadFrontMatter(path string, env Env, out any) (body string, err error) {
+	body, _, err = OpenFrontMatter(path, env, out)
+	return body, err
+}
+
+// OpenFrontMatter is ReadFrontMatter for who may find more faults later: the file knows where the keys stand.
+func OpenFrontMatter(path string, env Env, out any) (body string, file *File, err error) {
 	text, err := readSmall(path)
 	if err != nil {
-		return "", Faults{unreadable(path, err)}
+		return "", nil, Faults{unreadable(path, err)}
 	}
 	text = strings.ReplaceAll(strings.TrimPrefix(text, "\ufeff"), "\r\n", "\n")
 	front, body, ok := cutFrontMatter(text)
 	if !ok {
-		return "", Faults{{
+		return "", nil, Faults{{
 			Code: events.CodeMalformed, File: path, Line: 1, Column: 1, Message: "the front matter is missing or not closed",
 			Hint: "begin with a line ---, then keys such as name: and description:, then a line ---, then the text",
 		}}
@@ -25,12 +31,12 @@ func ReadFrontMatter(path string, env Env, out any) (body string, err error) {
 	d := newDocument(path, env, front)
 	root, parsed := d.parse(front)
 	if !parsed {
-		return "", d.faults.Err()
+		return "", &File{d}, d.faults.Err()
 	}
 	if err := d.decode(root, out); err != nil {
-		return "", err
+		return "", &File{d}, err
 	}
-	return strings.TrimSpace(body), nil
+	return strings.TrimSpace(body), &File{d}, nil
 }
 
 // cutFrontMatter splits behind the second line "---". The first is replaced by a blank, so that lines keep their

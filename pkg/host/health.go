@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -12,9 +13,9 @@ import (
 // checkTimeout bounds one health check.
 const checkTimeout = 2 * time.Second
 
-// Reason is why a process is not ready.
+// Reason is why a process is not ready, or a note about it.
 type Reason struct {
-	// Name is the check's.
+	// Name is the check's, or the note's.
 	Name string `json:"name"`
 	// Reason says what is wrong.
 	Reason string `json:"reason"`
@@ -23,9 +24,10 @@ type Reason struct {
 // Health collects why a process is not ready. It is ready when nothing is known against it. All methods may be
 // called by any goroutine.
 type Health struct {
-	mu     sync.Mutex // Guards the two maps and each check's last run; held for moments only.
+	mu     sync.Mutex // Guards the maps and each check's last run; held for moments only.
 	blocks map[string]string
 	checks map[string]*check
+	notes  map[string]string
 }
 
 // check is a named question; at most one run of it is under way, so that one that hangs costs one goroutine.
@@ -37,7 +39,7 @@ type check struct {
 
 // NewHealth is ready.
 func NewHealth() *Health {
-	return &Health{blocks: map[string]string{}, checks: map[string]*check{}}
+	return &Health{blocks: map[string]string{}, checks: map[string]*check{}, notes: map[string]string{}}
 }
 
 // Block makes the process not ready until Clear of the same name; a second Block replaces the reason.
@@ -52,6 +54,32 @@ func (h *Health) Clear(name string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.blocks, name)
+}
+
+// Note says something that people should know of a process that is ready all the same; a second Note of a name replaces the
+// first.
+func (h *Health) Note(name, text string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.notes[name] = text
+}
+
+// Unnote takes a Note back.
+func (h *Health) Unnote(name string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.notes, name)
+}
+
+// Notes lists the notes by name.
+func (h *Health) Notes() []Reason {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var notes []Reason
+	for _, name := range slices.Sorted(maps.Keys(h.notes)) {
+		notes = append(notes, Reason{Name: name, Reason: h.notes[name]})
+	}
+	return notes
 }
 
 // Add asks at every readiness request; an error is the reason. A question is asked once at a time, and one that has

@@ -57,6 +57,19 @@ func TestOwnSectionOfTheFileBeatsTheCommonOne(t *testing.T) {
 	same(t, "own", s.Prefix)
 }
 
+func TestASectionCalledAsTheProgramIsItsOwn(t *testing.T) {
+	file := write(t, "jobgraph.yaml", "version: 1\nscheduler: {prefix: own}\nsettings: {prefix: common, scheduler: {prefix: below}}\nplanner: {anything: 1}\n")
+	s, _, _, err := parse(t, nil, "--config", file)
+	same(t, nil, err)
+	same(t, "own", s.Prefix)
+	file = write(t, "jobgraph.yaml", "version: 1\nscheduler: {prefx: own}\n")
+	_, _, _, err = parse(t, nil, "--config", file)
+	same(t, []string{"jobgraph.yaml:2:13: scheduler.prefx: unknown setting (--help lists all; those of one program stand below its name: settings.scheduler)"}, lines(t, err))
+	file = write(t, "jobgraph.yaml", "version: 1\nscheduler: [prefix]\n")
+	_, _, _, err = parse(t, nil, "--config", file)
+	same(t, []string{"jobgraph.yaml:2:12: scheduler: is a list, expected keys and values"}, lines(t, err))
+}
+
 func TestEveryBadSettingIsNamedWithValueAndLimit(t *testing.T) {
 	file := write(t, "jobgraph.yaml", "version: 1\nsettings:\n  prefix: a.b\n  colour: red\n")
 	vars := map[string]string{"JOBGRAPH_LOG_LEVEL": "loud", "NATS_URL": "http://x", "JOBGRAPH_CONFIG": file}

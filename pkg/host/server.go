@@ -109,6 +109,7 @@ func alive(w http.ResponseWriter, _ *http.Request) {
 type readiness struct {
 	Ready   bool     `json:"ready"`
 	Reasons []Reason `json:"reasons"`
+	Notes   []Reason `json:"notes,omitempty"`
 }
 
 func ready(health *Health) http.HandlerFunc {
@@ -121,7 +122,7 @@ func ready(health *Health) http.HandlerFunc {
 		if reasons == nil {
 			reasons = []Reason{}
 		}
-		writeJSON(w, status, readiness{Ready: len(reasons) == 0, Reasons: reasons})
+		writeJSON(w, status, readiness{Ready: len(reasons) == 0, Reasons: reasons, Notes: health.Notes()})
 	}
 }
 

@@ -42,18 +42,24 @@ func (*Skip) UnmarshalYAML(*yaml.Node) error { return nil }
 // faults come together as Faults, each with its line and column; syntax that is not YAML ends at the first and has
 // a line only. With a fault out is left as it was.
 func ReadYAML(path string, env Env, out any) error {
+	_, err := OpenYAML(path, env, out)
+	return err
+}
+
+// OpenYAML is ReadYAML for who may find more faults later: the file knows where the keys stand, also of a file with faults.
+func OpenYAML(path string, env Env, out any) (*File, error) {
 	text, err := readSmall(path)
 	if err != nil {
-		return Faults{unreadable(path, err)}
+		return nil, Faults{unreadable(path, err)}
 	}
 	d := newDocument(path, env, text)
 	root, ok := d.parse(text)
 	if !ok {
-		return d.faults.Err()
+		return &File{d}, d.faults.Err()
 	}
 	d.reserved = map[string]bool{keyVersion: true, keySettings: true}
 	d.checkVersion(root)
-	return d.decode(root, out)
+	return &File{d}, d.decode(root, out)
 }
 
 func unreadable(path string, err error) Fault {
@@ -73,6 +79,8 @@ type document struct {
 	raw      map[*yaml.Node]string // text before expansion, of nodes that were expanded
 	seen     map[visit]bool
 	places   map[string]*yaml.Node // path of keys to its value
+	root     *yaml.Node            // nil until the text was parsed
+	torn     bool                  // a section cannot be read that others may refer to
 	faults   Faults
 }
 
@@ -102,6 +110,7 @@ func (d *document) parse(text string) (*yaml.Node, bool) {
 		return nil, false
 	}
 	root := doc.Content[0]
+	d.root = root
 	if root.Kind != yaml.MappingNode {
 		d.fault(root, "", events.CodeInvalid, "is "+nodeKind(root)+", expected keys and values", "begin with the first key")
 		return nil, false

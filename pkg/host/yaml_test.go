@@ -3,12 +3,15 @@ package host_test
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
 )
 
@@ -125,12 +128,67 @@ strict: [1]
 	}, cutCause(lines(t, err), ": open "))
 }
 
+// A fraction is no whole number, though 1e3 is one.
+func TestAWholeNumberIsNotCut(t *testing.T) {
+	for text, want := range map[string]int{"1e3": 1000, "2.0": 2, "1_000": 1000} {
+		c, err := read(t, "version: 1\nmodels: {a: {tokens: "+text+"}}\n", nil)
+		if got := c.Models["a"].Tokens; err != nil || got == nil || *got != want {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	for _, text := range []string{"1.5", "0.999", "-1e30", "1e30", ".nan", ".inf"} {
+		_, err := read(t, "version: 1\nmodels: {a: {tokens: "+text+"}}\n", nil)
+		same(t, []string{fmt.Sprintf("jobgraph.yaml:2:22: models.a.tokens: %q is not a whole number", text)}, lines(t, err))
+	}
+}
+
 // cutCause drops a cause that names a folder of the test.
 func cutCause(all []string, from string) []string {
 	for i := range all {
 		all[i], _, _ = strings.Cut(all[i], from)
 	}
 	return all
+}
+
+// judged finds faults of meaning.
+type judged struct {
+	Models map[string]model `yaml:"models"`
+}
+
+func (j *judged) Validate() error {
+	var list host.Faults
+	for _, name := range slices.Sorted(maps.Keys(j.Models)) {
+		m := j.Models[name]
+		if m.Temperature > 2 {
+			list = append(list, host.Fault{Code: events.CodeInvalid, Field: "models." + name + ".temperature", Message: fmt.Sprintf("%v is above 2", m.Temperature)})
+		}
+		if m.Timeout == 0 {
+			list = append(list, host.Fault{Code: events.CodeMissing, Field: "models." + name + ".timeout", Message: "is missing"})
+		}
+		if len(m.Tags) > 0 && len(j.Models[m.Tags[0]].Tags) == 0 {
+			list = append(list, host.Fault{Code: events.CodeInvalid, Field: "models." + name + ".tags[0]", Message: "there is no such model"})
+		}
+	}
+	return list.Err()
+}
+
+func TestFaultsOfFormAndOfMeaningComeTogether(t *testing.T) {
+	found := func(text string) []string {
+		t.Helper()
+		return lines(t, host.ReadYAML(write(t, "jobgraph.yaml", text), environment(nil), &judged{}))
+	}
+	same(t, []string{ // What refers to a section that cannot be read is not judged.
+		"jobgraph.yaml:3:6: models.a: is a list, expected keys and values",
+	}, found("version: 1\nmodels:\n  a: [1]\n  b: {timeout: 5s, tags: [a]}\n"))
+	got := found("version: 2\nmodels:\n  a:\n    timeout: 5\n    temperature: 9\n  b:\n    url: ${GONE}\n    temperature: 8\n")
+	same(t, []string{
+		"jobgraph.yaml:1:10: version: version 2 is unknown to this program (write version: 1)",
+		`jobgraph.yaml:4:14: models.a.timeout: "5" is not a duration such as 1m30s`,
+		"jobgraph.yaml:5:18: models.a.temperature: 9 is above 2",
+		"jobgraph.yaml:7:5: models.b.timeout: is missing",
+		"jobgraph.yaml:7:10: models.b.url: the variable GONE is not set (set GONE, or give a default: ${GONE:-default})",
+		"jobgraph.yaml:8:18: models.b.temperature: 8 is above 2",
+	}, got)
 }
 
 func TestReferencesInBlocksHaveTheirOwnPlace(t *testing.T) {
@@ -240,4 +298,50 @@ func FuzzReadYAML(f *testing.F) {
 			t.Fatalf("%v is no Faults", err)
 		}
 	})
+}
+
+type choice struct {
+	Items []host.Brief[model] `yaml:"items"`
+	Item  host.Brief[model]   `yaml:"item"`
+}
+
+func TestAValueMayBeATextOrInFull(t *testing.T) {
+	path := write(t, "jobgraph.yaml", `version: 1
+items: [a, {url: "${B}"}, &x {key: c}, *x, ""]
+`)
+	var c choice
+	err := host.ReadYAML(path, environment(map[string]string{"B": "b"}), &c)
+	same(t, nil, err)
+	full := host.Brief[model]{Full: &model{Key: "c"}}
+	same(t, []host.Brief[model]{{Text: "a"}, {Full: &model{URL: "b"}}, full, full, {}}, c.Items)
+}
+
+func TestFaultsOfAValueInFullHaveTheirPlaces(t *testing.T) {
+	path := write(t, "jobgraph.yaml", "version: 1\nitems:\n- {urll: a}\n-\n- [a]\n- {timeout: soon, url: \"${NONE}\"}\nitem: ~\n")
+	var c choice
+	err := host.ReadYAML(path, environment(nil), &c)
+	want := []string{
+		`jobgraph.yaml:3:4: items[0].urll: unknown key (did you mean "url"?)`,
+		"jobgraph.yaml:4:2: items[1]: is empty, expected a text, or keys and values",
+		"jobgraph.yaml:5:3: items[2]: is a list, expected keys and values",
+		`jobgraph.yaml:6:13: items[3].timeout: "soon" is not a duration such as 1m30s`,
+		"jobgraph.yaml:6:25: items[3].url: the variable NONE is not set (set NONE, or give a default: ${NONE:-default})",
+		"jobgraph.yaml:7:7: item: is empty, expected a text, or keys and values",
+	}
+	same(t, want, lines(t, err))
+}
+
+func TestAFaultThatIsFoundLaterHasItsPlace(t *testing.T) {
+	path := write(t, "card.md", "---\nname: a\nkeys:\n  - b\n---\nText.\n")
+	var out struct {
+		Name string   `yaml:"name"`
+		Keys []string `yaml:"keys"`
+	}
+	_, file, err := host.OpenFrontMatter(path, environment(nil), &out)
+	same(t, nil, err)
+	for field, want := range map[string]string{"keys[0].c": "4:5", "keys[1]": "4:3", "name": "2:7", "none": "2:1"} {
+		got := file.Placed(host.Fault{Field: field})
+		same(t, want, fmt.Sprintf("%d:%d", got.Line, got.Column))
+		same(t, path, got.File)
+	}
 }

@@ -85,7 +85,11 @@ func first(a, b *Error) *Error {
 
 func (c *call) pace(m *model) pace {
 	s := c.engine.settings
-	return pace{now: s.Now, sleep: s.Sleep, jitter: s.Jitter, maxWait: m.cfg.MaxWait}
+	p := pace{now: s.Now, sleep: s.Sleep, jitter: s.Jitter, maxWait: m.cfg.MaxWait, hold: c.request.MaxWait}
+	if p.hold > 0 {
+		p.maxWait = min(p.maxWait, p.hold)
+	}
+	return p
 }
 
 // once makes one attempt within the model's limits.
@@ -105,6 +109,7 @@ func (c *call) once(ctx context.Context, m *model, t *turn, pace pace) (Response
 	}
 	seen := observation(m.name, answered, fail, pace.now().Sub(began))
 	m.limits.settle(pace, c.estimate, seen.Usage)
+	m.limits.close(pace.now(), fail)
 	if c.engine.settings.Meter != nil {
 		c.engine.settings.Meter.Observe(seen)
 	}

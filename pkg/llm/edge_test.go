@@ -44,6 +44,7 @@ func end(reason string) string {
 }
 
 // Each row is a sharp edge of the SDK or of a provider that the list of dependencies names.
+// proves F-T11
 func TestStreamsThatProvidersReallySend(t *testing.T) {
 	for _, c := range []struct {
 		edge, body      string

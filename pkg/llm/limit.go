@@ -2,6 +2,8 @@ package llm
 
 import (
 	"context"
+	"fmt"
+	"sync"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -12,7 +14,13 @@ type limiter struct {
 	// slots holds a token for each request under way; nil means unlimited.
 	slots            chan struct{}
 	requests, tokens *rate.Limiter
+
+	mu    sync.Mutex // Guards until.
+	until time.Time  // Before that the provider wants no call.
 }
+
+// mostClosed is how long a provider's word that it wants no call keeps other calls from asking: it may have been about one.
+const mostClosed = 5 * time.Minute
 
 func newLimiter(l RateLimits) *limiter {
 	made := &limiter{requests: perMinute(l.RequestsPerMinute), tokens: perMinute(l.TokensPerMinute)}
@@ -33,15 +41,23 @@ func perMinute(n int) *rate.Limiter {
 // enter takes a slot and waits for the rates. It never waits beyond the deadline: then the error says when to come back.
 // Whoever got no error calls leave.
 func (l *limiter) enter(ctx context.Context, pace pace, tokens int) *Error {
-	if err := l.take(ctx); err != nil {
+	if err := l.take(ctx, pace); err != nil {
 		return err
 	}
 	now := pace.now()
-	wait := max(reserve(l.requests, now, 1), reserve(l.tokens, now, tokens))
+	closed := time.Duration(0)
+	if pace.hold > 0 { // Who cannot come back later may as well try.
+		closed = l.closed(now)
+	}
+	wait := max(closed, reserve(l.requests, now, 1), reserve(l.tokens, now, tokens))
 	if pace.tooLong(ctx, wait) {
 		l.giveBack(now, 1, tokens)
 		l.leave()
-		return &Error{Class: RateLimited, Message: "the model's own limits are used up", RetryAfter: wait}
+		said := "the model's own limits are used up"
+		if wait == closed {
+			said = "the provider has told another call to wait"
+		}
+		return &Error{Class: RateLimited, Message: said, RetryAfter: wait}
 	}
 	if err := pace.sleep(ctx, wait); err != nil {
 		l.giveBack(now, 1, tokens)
@@ -51,16 +67,46 @@ func (l *limiter) enter(ctx context.Context, pace pace, tokens int) *Error {
 	return nil
 }
 
-func (l *limiter) take(ctx context.Context) *Error {
+// take waits for a slot, as long as the caller may be held where it has said so.
+func (l *limiter) take(ctx context.Context, pace pace) *Error {
 	if l.slots == nil {
 		return nil
+	}
+	var over <-chan time.Time
+	if pace.hold > 0 {
+		timer := time.NewTimer(pace.hold)
+		defer timer.Stop()
+		over = timer.C
 	}
 	select {
 	case l.slots <- struct{}{}:
 		return nil
+	case <-over:
+		return &Error{
+			Class: RateLimited, Message: fmt.Sprintf("the model's %d slots are taken", cap(l.slots)), RetryAfter: pace.hold,
+		}
 	case <-ctx.Done():
 		return gaveUp(ctx.Err())
 	}
+}
+
+// close keeps calls away for as long as the provider has told one of them to wait.
+func (l *limiter) close(now time.Time, fail *Error) {
+	if fail == nil || fail.RetryAfter <= 0 || fail.Class != RateLimited && fail.Class != Overloaded {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if until := now.Add(min(fail.RetryAfter, mostClosed)); until.After(l.until) {
+		l.until = until
+	}
+}
+
+// closed is how long the provider still wants no call.
+func (l *limiter) closed(now time.Time) time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return max(0, l.until.Sub(now))
 }
 
 func (l *limiter) leave() {

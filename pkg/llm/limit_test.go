@@ -273,3 +273,57 @@ func TestACostThatARouterStatesInResponsesIsTaken(t *testing.T) {
 		}
 	}
 }
+
+// impatient is a call that may not be held.
+func impatient() llm.Request {
+	r := ask("hi")
+	r.MaxWait = 5 * time.Second
+	return r
+}
+
+func TestWhoMayNotBeHeldIsToldWhenASlotMayBeFree(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := llmtest.New(llmtest.Say(llmtest.Answer{Text: "slow", Delay: time.Minute}, llmtest.Answer{Text: "next"}))
+		e := engine(t, server, single(func(m *llm.ModelConfig) { m.Limits.Concurrency = 1 }), nil)
+		var slow sync.WaitGroup
+		slow.Go(func() {
+			if _, err := e.Do(t.Context(), ask("hi"), nil); err != nil {
+				t.Error(err)
+			}
+		})
+		synctest.Wait()
+		start := time.Now()
+		_, err := e.Do(t.Context(), impatient(), nil)
+		fail := class(t, err, llm.RateLimited)
+		if held := time.Since(start); held != 5*time.Second || fail.RetryAfter != 5*time.Second || fail.Attempts != 0 {
+			t.Errorf("after %s: %+v", held, fail)
+		}
+		slow.Wait()
+		if _, err := e.Do(t.Context(), impatient(), nil); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestWhatAProviderTellsOneCallHoldsForAllOfThem(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := llmtest.New(llmtest.Say(
+			llmtest.Answer{Status: 429, Header: map[string]string{"Retry-After": "60"}},
+			llmtest.Answer{Text: "x"},
+		))
+		e := engine(t, server, single(func(*llm.ModelConfig) {}), nil)
+		for n := range 3 { // The second and the third are not sent.
+			_, err := e.Do(t.Context(), impatient(), nil)
+			if fail := class(t, err, llm.RateLimited); fail.RetryAfter != time.Minute {
+				t.Errorf("call %d: %+v", n, fail)
+			}
+		}
+		if n := len(server.Asked()); n != 1 {
+			t.Errorf("the provider was asked %d times", n)
+		}
+		<-time.After(time.Minute)
+		if _, err := e.Do(t.Context(), impatient(), nil); err != nil {
+			t.Error(err)
+		}
+	})
+}

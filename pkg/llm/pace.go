@@ -14,6 +14,8 @@ type pace struct {
 	jitter func() float64
 	// maxWait is the longest wait that a goroutine may be held for.
 	maxWait time.Duration
+	// hold bounds the wait for a free slot; 0 does not.
+	hold time.Duration
 }
 
 // tooLong reports whether a wait would reach the deadline or exceed what a goroutine may be held for; then the broker

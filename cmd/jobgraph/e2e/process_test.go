@@ -7,10 +7,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -153,16 +155,23 @@ func (p *process) tell() {
 	p.t.Logf("%s said:\n%s", p.name, bytes.Join(lines, []byte("\n")))
 }
 
-// freePort gives a port that nobody listens on now.
+// freePort gives a port that nobody listens on now. It is below those that systems give to connections, so that nobody takes
+// it while the program that listens on it is being started again.
 func freePort(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for range 100 {
+		port := strconv.Itoa(20_000 + rand.IntN(12_000))
+		l, err := net.Listen("tcp", "127.0.0.1:"+port)
+		if err != nil {
+			continue
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return port
 	}
-	defer func() { _ = l.Close() }() // It took no connection.
-	_, port, _ := strings.Cut(l.Addr().String(), ":")
-	return port
+	t.Fatal("no port is free")
+	return ""
 }
 
 // until asks again and again, and fails when the answer has not come in time.

@@ -10,6 +10,7 @@ import (
 
 // Two of each run at once. Whichever scheduler is the active one: each is killed once and not started again in time to help.
 func TestTheStandbyTakesOver(t *testing.T) {
+	t.Parallel() // It waits more than it works.
 	s := whole(t)
 	s.add(scheduler)
 	s.add(planner)

@@ -105,14 +105,15 @@ func whole(t *testing.T) *stack {
 	return s
 }
 
-// card writes the card of an expert of the script in testdata; the pool may be empty.
+// card writes the card of an expert of the script in testdata; the pool may be empty. Marks name processes by the numbers
+// that they have for everybody, so there is no sandbox.
 func (s *stack) card(id, pool string, mode ...string) {
 	s.t.Helper()
 	script, err := filepath.Abs(filepath.Join("testdata", "expert.sh"))
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	text := fmt.Sprintf("---\nname: %s\nkind: command\ncommand: [%q, %q]\nenv: {MARKS: %q, GATES: %q, NAME: %q}\n", id, script,
+	text := fmt.Sprintf("---\nname: %s\nkind: command\nsandbox: none\ncommand: [%q, %q]\nenv: {MARKS: %q, GATES: %q, NAME: %q}\n", id, script,
 		strings.Join(mode, " "), filepath.Join(s.dir, "marks"), filepath.Join(s.dir, "gates"), id)
 	if pool != "" {
 		text += "pool: " + pool + "\n"

@@ -10,6 +10,7 @@ import (
 
 // The work of a killed runner goes on with another one when its lease, here the default of 10 s, is over.
 func TestAnotherRunnerTakesOverAboutWhenTheLeaseIsOver(t *testing.T) {
+	t.Parallel() // It waits more than it works.
 	s := bare(t, "")
 	s.card("worker", "", "work")
 	s.add(scheduler, "--lease", "10s")
@@ -33,6 +34,7 @@ func TestAnotherRunnerTakesOverAboutWhenTheLeaseIsOver(t *testing.T) {
 
 // A runner that stood still for longer than its lease goes on with its work, if nobody has taken it meanwhile.
 func TestARunnerThatStoodStillKeepsWhatNobodyElseTook(t *testing.T) {
+	t.Parallel() // It waits more than it works.
 	s := whole(t)
 	s.hold("j", "b", "c")
 	s.submit("j", diamond()...)

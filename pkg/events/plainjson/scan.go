@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"math"
+	"time"
 	"unicode/utf8"
 )
 
@@ -22,6 +23,9 @@ func (s *Scanner) End() bool {
 	s.blanks()
 	return s.at == len(s.text)
 }
+
+// Count is how often a text occurs in what is left, to make room before a list is read.
+func (s *Scanner) Count(text string) int { return bytes.Count(s.text[s.at:], []byte(text)) }
 
 // Object reads an object, field by field: field gets each key and has to read its value. A key is only valid until then.
 func (s *Scanner) Object(field func(key []byte) bool) bool {
@@ -144,6 +148,12 @@ func (s *Scanner) Bool(into *bool) bool {
 		return false
 	}
 	return true
+}
+
+// Time reads a moment as encoding/json does, without reflection.
+func (s *Scanner) Time(into *time.Time) bool {
+	value, ok := s.skip()
+	return ok && value[0] == '"' && into.UnmarshalJSON(value) == nil
 }
 
 // Raw reads any value as it stands.

@@ -12,8 +12,19 @@ import (
 // tool, it calls it; asked for a plan in words, it makes one of a single SubJob; else it says what it was asked.
 type Planner struct{}
 
+// delivers is what an actor is told whose words are no result without a tag.
+const delivers = "Give the <deliverable>"
+
 // Respond answers one question.
-func (Planner) Respond(q Question) (Answer, error) {
+func (p Planner) Respond(q Question) (Answer, error) {
+	a, err := p.respond(q)
+	if a.Text != "" && q.Schema == nil && strings.Contains(q.All(), delivers) {
+		a.Text = "<deliverable>" + a.Text + "</deliverable>"
+	}
+	return a, err
+}
+
+func (Planner) respond(q Question) (Answer, error) {
 	goal := goalOf(q)
 	if q.Schema != nil {
 		return Answer{Text: fill(q.Schema, goal)}, nil
@@ -38,14 +49,19 @@ func (Planner) Respond(q Question) (Answer, error) {
 	return Answer{Text: "Scripted answer to: " + goal}, nil
 }
 
-// goalOf is what the last user's turn asks for: the line behind one that announces a request, else its first line; at most
-// 200 letters.
+// goalOf is what a user asks for: the last line behind one that announces a request, whatever was said about it since, else
+// the first line of the last turn; at most 200 letters.
 func goalOf(q Question) string {
-	lines := strings.Split(strings.TrimSpace(q.Last("user")), "\n")
-	goal := lines[0]
-	for i, line := range lines[:len(lines)-1] {
-		if line = strings.TrimSpace(line); strings.HasSuffix(line, "request:") || strings.HasSuffix(line, "请求：") {
-			goal = lines[i+1]
+	goal, _, _ := strings.Cut(strings.TrimSpace(q.Last("user")), "\n")
+	for _, turn := range q.Turns {
+		if turn.Role != "user" {
+			continue
+		}
+		lines := strings.Split(strings.TrimSpace(turn.Text), "\n")
+		for i, line := range lines[:len(lines)-1] {
+			if line = strings.TrimSpace(line); strings.HasSuffix(line, "request:") || strings.HasSuffix(line, "请求：") {
+				goal = lines[i+1]
+			}
 		}
 	}
 	if letters := []rune(goal); len(letters) > 200 {

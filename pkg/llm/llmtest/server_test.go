@@ -210,6 +210,12 @@ func TestThePlannerPlansInWordsAndCallsWhatItMust(t *testing.T) {
 	if got, err := e.Do(t.Context(), r, nil); err != nil || got.Text != `{"subjobs":[{"goal":"Go","id":"s1"}]}` {
 		t.Errorf("%+v, %v", got, err)
 	}
+	again := llm.Request{Messages: []llm.Message{
+		llm.System(`Answer with {"subjobs":[…]}.`), llm.User("The request:\nGo"), llm.Assistant("{}"), llm.User("That plan cannot be used.\nSend it again."),
+	}}
+	if got, err := e.Do(t.Context(), again, nil); err != nil || got.Text != `{"subjobs":[{"goal":"Go","id":"s1"}]}` {
+		t.Errorf("what is said about a plan is taken for the request: %+v, %v", got, err)
+	}
 	r = ask("Look")
 	r.Tools = []llm.Tool{{Name: "look", Parameters: json.RawMessage(`{"type":"object","properties":{"query":{"type":"string"}}}`)}}
 	for choice, want := range map[string]string{"look": `{"query":"Look"}`, llm.ToolRequired: `{"query":"Look"}`, llm.ToolAuto: "", llm.ToolNone: ""} {
@@ -217,6 +223,20 @@ func TestThePlannerPlansInWordsAndCallsWhatItMust(t *testing.T) {
 		got, err := e.Do(t.Context(), r, nil)
 		if err != nil || want != "" && (len(got.Calls) != 1 || got.Calls[0].Args != want) || want == "" && got.Calls != nil {
 			t.Errorf("%s: %+v, %v", choice, got, err)
+		}
+	}
+}
+
+func TestThePlannerDeliversWhereWordsAreNoResult(t *testing.T) {
+	e := client(t, "http://fake.test/v1", llmtest.New(llmtest.Planner{}), nil)
+	for system, want := range map[string]string{
+		"Give the <deliverable> when the work is done.":                 "<deliverable>Scripted answer to: Go</deliverable>",
+		"Give the result between <deliverable> and </deliverable>.":     "Scripted answer to: Go",
+		"Give the <deliverable>. JSON Schema:\n" + `{"type":"integer"}`: "<deliverable>0</deliverable>",
+	} {
+		got, err := e.Do(t.Context(), llm.Request{Messages: []llm.Message{llm.System(system), llm.User("Go")}}, nil)
+		if err != nil || got.Text != want {
+			t.Errorf("%s: %q, %v", system, got.Text, err)
 		}
 	}
 }

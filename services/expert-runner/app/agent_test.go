@@ -59,6 +59,14 @@ func carefulModel() *llmtest.Server {
 const careful = "tools: [read_file, write_file, list_files]\n"
 
 // proves C32
+// proves C-weakness-2-lesson
+// proves C-weakness-9-cost
+// proves C-weakness-9-metrics
+// proves F-weakness-g-run
+// proves F-weakness-h-tool
+// proves O-weakness-7-run
+// proves O-weakness-issue-414-run
+// proves O-weakness-issue-1074-run
 func TestAnAgentUsesToolsAndDelivers(t *testing.T) {
 	virtual(t, func(w *world) {
 		t := w.t.(*testing.T)
@@ -144,6 +152,9 @@ func crashes(n int) (hook func(string, string) error, crashed chan struct{}, cou
 
 // A runner is killed at every boundary of a run in turn: what was finished is never done again, and the result is the same.
 // proves C19
+// proves F-T11
+// proves C-weakness-issue-39-run
+// proves F-weakness-d-run
 func TestNoFinishedCallOfAnAgentIsRepeatedAfterACrash(t *testing.T) {
 	boundaries := 0
 	virtual(t, func(w *world) {
@@ -293,6 +304,8 @@ func (b *body) Close() error {
 	return b.ReadCloser.Close()
 }
 
+// proves C-weakness-9-live
+// proves V-weakness-10
 func TestWhatAnAgentDoesIsToldLive(t *testing.T) {
 	virtual(t, func(w *world) {
 		t := w.t.(*testing.T)
@@ -324,6 +337,7 @@ func TestWhatAnAgentDoesIsToldLive(t *testing.T) {
 	})
 }
 
+// proves F-T7
 func TestCardsOfAgentsAreChecked(t *testing.T) {
 	for name, test := range map[string]struct{ keys, want string }{
 		"unknown tool":      {"tools: [fly]\n", `there is no tool "fly"`},
@@ -349,6 +363,11 @@ func TestCardsOfAgentsAreChecked(t *testing.T) {
 }
 
 // What the model's provider does wrong has an outcome of its own, and what it has cost is told.
+//
+// proves C-weakness-issue-203-run
+// proves V-weakness-issue-264-run
+// proves V-weakness-issue-618-run
+// proves O-weakness-9-run
 func TestFailuresOfTheModelKeepTheirClass(t *testing.T) {
 	for name, test := range map[string]struct {
 		answer  llmtest.Answer
@@ -366,7 +385,7 @@ func TestFailuresOfTheModelKeepTheirClass(t *testing.T) {
 			virtual(t, func(w *world) {
 				t := w.t.(*testing.T)
 				model := llmtest.New(llmtest.Func(func(llmtest.Question) (llmtest.Answer, error) { return test.answer, nil }))
-				w.start(agents(t, card(t, "")), app.Deps{Doer: model})
+				w.start(agents(t, card(t, "patience: 1m\n")), app.Deps{Doer: model})
 				o := work("agent", "j1", "a", 1)
 				w.issue("agent", o)
 				got := w.report(o)

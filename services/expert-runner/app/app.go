@@ -9,12 +9,13 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
-	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
 	"github.com/jobgraph/jobgraph/pkg/host/trace"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/a2a"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/workspace"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/loop"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/meter"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/sandbox"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/wire"
 )
 
@@ -29,24 +30,34 @@ type runner struct {
 	settings Settings
 	process  *host.Process
 	bus      *bus.Bus
-	catalog  *catalog
-	loop     *loop.Loop
-	owner    string
+	// catalog is the follower's once it runs.
+	catalog   *catalog
+	functions []Function
+	loop      *loop.Loop
+	owner     string
 }
 
 // Run is the expert-runner of a process. It blocks until the process drains and the work in hand is finished, or handed
 // back at the end of ctx. Errors: host.Faults for cards that are wrong, host.ErrUnavailable without a bus, events.Faults for
 // streams that are wrong.
 func Run(ctx context.Context, p *host.Process, s Settings, d Deps) error {
-	m, err := openModels(p, &s, &d)
+	read := readBook(p.Settings.Config, s.Experts, p.Env)
+	m := newModels(&read.config, &s)
+	if len(read.faults) == 0 {
+		if err := m.open(p, &d); err != nil {
+			return err
+		}
+	}
+	s.unheard, s.boxes = p.Server == nil, sandbox.NewBoxes(d.Sandbox)
+	m.boxes = newToolboxes(&m.tools, p.Settings.Config, &s, p)
+	m.boxes.entrust(p)
+	c, err := newCatalog(&s, read, d.Functions, m, nil)
 	if err != nil {
 		return err
 	}
-	c, err := newCatalog(&s, p.Env, d.Functions, m)
-	if err != nil {
-		return err
+	if p.Server != nil {
+		p.Server.Handle(a2a.PushPath, c.pushed)
 	}
-	p.Cleanup("experts", 0, func(context.Context) error { c.close(); return nil })
 	b, err := connect(p.Intake(), p, d.Bus)
 	if p.Intake().Err() != nil {
 		return nil // Told to end before it had begun.
@@ -54,8 +65,10 @@ func Run(ctx context.Context, p *host.Process, s Settings, d Deps) error {
 	if err != nil {
 		return err
 	}
+	c.attach(b)
 	sweep(p, s.WorkDir)
-	r := &runner{settings: s, process: p, bus: b, catalog: c, owner: d.Owner}
+	r := &runner{settings: s, process: p, bus: b, catalog: c, functions: d.Functions, owner: d.Owner}
+	p.Cleanup("experts", 0, func(context.Context) error { r.catalog.close(); return nil })
 	if r.owner == "" {
 		r.owner = "runner-" + uuid.NewString()
 	}
@@ -74,25 +87,13 @@ func sweep(p *host.Process, dir string) {
 	}
 }
 
-// CheckCards reads card files, or folders of them, and finds their programs. It gives the cards, and every fault together
-// as host.Faults.
-func CheckCards(paths []string, env host.Env) ([]events.Card, error) {
-	s := Default()
-	s.Experts = paths
-	c, err := newCatalog(&s, env, nil, nil)
-	if err != nil {
-		return nil, err
-	}
-	return c.cards(), nil
-}
-
 func (r *runner) loopSettings(d Deps) loop.Settings {
-	ports := wire.New(r.bus)
+	ports, blobs := wire.New(r.bus), wire.NewBlobs(r.bus)
 	s := loop.Settings{
 		Names: r.bus.Names(), Owner: r.owner, Experts: r.catalog.experts, Concurrency: r.process.Settings.Concurrency,
 		AckWait: bus.PoolAckWait, Trace: trace.Open(r.process),
-		Journal: ports, Log: ports, States: wire.NewStates(r.bus), Blobs: wire.NewBlobs(r.bus),
-		Meter: meter.New(r.process.Metrics, r.catalog.ids()), Logger: r.process.Log,
+		Journal: ports, Log: ports, States: wire.NewStates(r.bus), Blobs: blobs, Files: blobs, Knowledge: blobs,
+		Meter: meter.New(r.process.Metrics), Logger: r.process.Log,
 	}
 	if s.Concurrency == 0 {
 		s.Concurrency = defaultConcurrency
@@ -111,45 +112,38 @@ func (r *runner) run(ctx context.Context) error {
 	}
 	defer stop()
 	defer r.bus.OnReconnect(r.loop.Renew)()
-	// Foreign workers may lack the right to make the consumer that they read.
+	if err := r.prepare(intake); err != nil {
+		return err
+	}
+	taking := newPools(ctx, r)
+	taking.want(r.windows())
+	following := newFollower(r, taking)
+	return host.RunGroup(
+		intake, host.Member{Name: "pools", Stop: r.process.Settings.DrainTimeout + afterDrain, Run: taking.Run},
+		host.Member{Name: "cards", Run: following.run},
+	)
+}
+
+// prepare makes the consumers of the pools of experts that run elsewhere, where foreign workers may lack the right to do that, and
+// bounds the pools of which cards say it.
+func (r *runner) prepare(ctx context.Context) error {
 	for _, pool := range r.catalog.foreign() {
-		if err := bus.Await(intake, func() error { return r.bus.EnsureForeignPool(intake, pool) }); err != nil && !errors.Is(err, bus.ErrNotPermitted) {
+		if err := bus.Await(ctx, func() error { return r.bus.EnsureForeignPool(ctx, pool) }); err != nil && !errors.Is(err, bus.ErrNotPermitted) {
 			return fmt.Errorf("prepare pool %s: %w", pool, err)
 		}
 	}
-	cards := wire.NewAnnouncer(r.bus, r.owner, r.catalog.cards(), r.process.Log)
-	var members []host.Member
-	for _, pool := range r.catalog.pools(r.settings.Pools) {
-		members = append(members, r.pool(ctx, pool))
-	}
-	members = append(members, host.Member{Name: "cards", Run: func(ctx context.Context, ready func()) error {
-		if err := bus.Await(ctx, func() error { return cards.Announce(ctx) }); err != nil {
-			return err
-		}
-		r.process.Log.Info("experts announced", "experts", r.catalog.ids(), "owner", r.owner)
-		r.process.Ready()
-		ready()
-		cards.Run(ctx)
-		return nil
-	}})
-	return host.RunGroup(intake, members...)
+	return r.bound(ctx)
 }
 
-// pool takes the work of one pool until the process drains.
-func (r *runner) pool(work context.Context, pool string) host.Member {
-	return host.Member{
-		Name: "pool " + pool, Stop: r.process.Settings.DrainTimeout + afterDrain,
-		Run: func(ctx context.Context, ready func()) error {
-			window := r.loop.Concurrency
-			if r.catalog.light(pool) {
-				window = max(window, r.settings.Prefetch)
-			}
-			source, err := wire.OpenPool(ctx, r.bus, pool, r.process.Log)
-			if err != nil {
-				return err
-			}
-			ready()
-			return r.loop.Run(work, ctx, source, window)
-		},
+// windows are the pools to take work from, with how many of their messages may be in hand at once: many where nothing is
+// expensive to hold.
+func (r *runner) windows() map[string]int {
+	windows := map[string]int{}
+	for _, pool := range r.catalog.pools(r.settings.Pools) {
+		windows[pool] = r.loop.Concurrency
+		if r.catalog.light(pool) {
+			windows[pool] = max(r.loop.Concurrency, r.settings.Prefetch)
+		}
 	}
+	return windows
 }

@@ -2,17 +2,16 @@ package app
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/a2a"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/person"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/web"
 )
@@ -25,36 +24,99 @@ const (
 	kindHTTP    = "http"
 	kindHuman   = "human"
 	kindFunc    = "func"
+	kindA2A     = "a2a"
 )
 
-// kinds are those that a card may have, for hints.
-const kinds = "command, llm, http, human or nats"
+// kinds are those that a card may have.
+func kinds() []string { return []string{kindCommand, kindLLM, kindHTTP, kindA2A, kindHuman, kindNATS} }
 
-// front is the front matter of a card file.
+// nearKinds is the hint for who wrote no kind, or none that there is.
+func nearKinds(written string) string {
+	if near := host.Near(written, kinds()); written != "" && len(near) > 0 {
+		return "did you mean " + near[0] + "?"
+	}
+	return "use one of " + strings.Join(kinds(), ", ")
+}
+
+// front is the front matter of a card file, and a card in the configuration.
 type front struct {
-	ID          string            `yaml:"id"`
-	Name        string            `yaml:"name"`
-	Description string            `yaml:"description"`
-	Kind        string            `yaml:"kind"`
-	Command     []string          `yaml:"command"`
-	Env         map[string]string `yaml:"env"`
-	StdoutLimit int64             `yaml:"stdout_limit"`
-	Idempotent  *bool             `yaml:"idempotent"`
-	Pool        string            `yaml:"pool"`
-	Pure        bool              `yaml:"pure"`
-	Skills      []string          `yaml:"skills"`
-	Tags        []string          `yaml:"tags"`
-	Examples    []string          `yaml:"examples"`
-	Hidden      bool              `yaml:"hidden"`
-	Disabled    bool              `yaml:"disabled"`
-	Passthrough bool              `yaml:"passthrough"`
-	Concurrency int               `yaml:"concurrency"`
-	Timeout     *time.Duration    `yaml:"timeout"`
-	Retries     *int              `yaml:"retries"`
-	Schema      map[string]any    `yaml:"output_schema"`
-	HTTP        web.Config        `yaml:",inline"`
-	Human       person.Config     `yaml:",inline"`
-	Agent       agentFront        `yaml:",inline"`
+	// ID goes into subjects; derived from the name when left out.
+	ID string `yaml:"id"`
+	// Name is for people and for plans.
+	Name string `yaml:"name"`
+	// Description says what the expert is good for.
+	Description string `yaml:"description"`
+	// Kind is command, llm, http, a2a, human or nats.
+	Kind string `yaml:"kind"`
+	// Command is the program and its arguments, of kind command. A relative path starts at the folder of the file.
+	Command []string `yaml:"command"`
+	// Env is added to the program's clean environment.
+	Env map[string]string `yaml:"env"`
+	// StdoutLimit bounds what the program may print as its result, in bytes.
+	StdoutLimit int64 `yaml:"stdout_limit"`
+	// Artifacts are patterns of files in the workspace that a SUCCESS hands on, out/** when left out; for kinds command and llm.
+	Artifacts []string `yaml:"artifacts"`
+	// Idempotent says whether a run that died half-way may be repeated.
+	Idempotent *bool `yaml:"idempotent"`
+	// Pool is the runner pool that serves the expert, default when left out.
+	Pool string `yaml:"pool"`
+	// PoolConcurrency bounds the runs of the pool at once over all of its workers; 0 lifts the bound, none leaves it as it is.
+	PoolConcurrency *int `yaml:"pool_concurrency"`
+	// Pure experts have no effects: at least once, the first report wins.
+	Pure bool `yaml:"pure"`
+	// Skills are for selection.
+	Skills []string `yaml:"skills"`
+	// Tags are for selection; the tag default marks who takes steps that name nobody.
+	Tags []string `yaml:"tags"`
+	// Examples are requests that it is good at, in the words of people.
+	Examples []string `yaml:"examples"`
+	// Hidden experts are not for plans, but for those who ask by name.
+	Hidden bool `yaml:"hidden"`
+	// Disabled experts are for nobody.
+	Disabled bool `yaml:"disabled"`
+	// Passthrough experts take a whole goal as one SubJob.
+	Passthrough bool `yaml:"passthrough"`
+	// Concurrency bounds the runs at once on one runner; 0 is the runner's limit.
+	Concurrency int `yaml:"concurrency"`
+	// Timeout is the default of its SubJobs.
+	Timeout *time.Duration `yaml:"timeout"`
+	// Retries is the default of its SubJobs.
+	Retries *int `yaml:"retries"`
+	// Schema is the JSON Schema of its results.
+	Schema map[string]any `yaml:"output_schema"`
+	// Reconcile says who knows whether an effect in doubt took place.
+	Reconcile hookFront `yaml:"reconcile"`
+	// A2A is the remote agent of kind a2a.
+	A2A a2a.Config `yaml:"a2a"`
+
+	Box   boxFront      `yaml:",inline"`
+	HTTP  web.Config    `yaml:",inline"`
+	Human person.Config `yaml:",inline"`
+	Agent agentFront    `yaml:",inline"`
+}
+
+// maxCardName is how long the name of an expert may be, in characters.
+const maxCardName = 200
+
+// nameable reports whether a name can stand in a line for people, and in a prompt.
+func nameable(name string) bool {
+	return utf8.RuneCountInString(name) <= maxCardName && !strings.ContainsFunc(name, unicode.IsControl)
+}
+
+// checkNames looks at what the expert and its pool are called.
+func (c *front) checkNames(add func(code events.Code, field, message, hint string)) {
+	if strings.TrimSpace(c.Name) == "" && c.ID == "" {
+		add(events.CodeMissing, "name", "an expert needs a name", "name: Design Expert")
+	}
+	if !nameable(c.Name) {
+		add(events.CodeInvalid, "name", fmt.Sprintf("is longer than %d characters, or holds one that is not shown", maxCardName), "name: Design Expert")
+	}
+	if c.ID != "" && !events.ValidID(c.ID) {
+		add(events.CodeInvalid, "id", fmt.Sprintf("%q does not fit", c.ID), "use 1 to 64 of A-Z a-z 0-9 _ -, or leave it out")
+	}
+	if c.Pool != "" && !events.ValidID(c.Pool) {
+		add(events.CodeInvalid, "pool", fmt.Sprintf("%q does not fit", c.Pool), "use 1 to 64 of A-Z a-z 0-9 _ -")
+	}
 }
 
 // Validate implements host.Validator.
@@ -63,19 +125,14 @@ func (c *front) Validate() error {
 	add := func(code events.Code, field, message, hint string) {
 		faults = append(faults, host.Fault{Code: code, Field: field, Message: message, Hint: hint})
 	}
-	if strings.TrimSpace(c.Name) == "" && c.ID == "" {
-		add(events.CodeMissing, "name", "an expert needs a name", "name: Design Expert")
-	}
-	if c.ID != "" && !events.ValidID(c.ID) {
-		add(events.CodeInvalid, "id", fmt.Sprintf("%q does not fit", c.ID), "use 1 to 64 of A-Z a-z 0-9 _ -, or leave it out")
-	}
-	if c.Pool != "" && !events.ValidID(c.Pool) {
-		add(events.CodeInvalid, "pool", fmt.Sprintf("%q does not fit", c.Pool), "use 1 to 64 of A-Z a-z 0-9 _ -")
-	}
+	c.checkNames(add)
 	switch c.Kind {
 	case kindCommand:
 		if len(c.Command) == 0 {
 			add(events.CodeMissing, "command", "a command expert needs its program", `command: ["./program", "argument"]`)
+		}
+		for _, f := range c.Box.faults() {
+			add(f.Code, f.Field, f.Message, f.Hint)
 		}
 	case kindNATS:
 		if len(c.Command) > 0 {
@@ -84,22 +141,20 @@ func (c *front) Validate() error {
 		if c.Pool == "" || c.Pool == events.DefaultPool {
 			add(events.CodeMissing, "pool", "an expert of kind nats needs a pool of its own", "pool: "+events.Slug(c.Name))
 		}
-	case kindHTTP:
-		for _, f := range c.HTTP.Faults() {
-			add(f.Code, f.Field, f.Message, f.Hint)
-		}
-	case kindLLM:
-		for _, f := range c.Agent.faults(c.schema()) {
+	case kindHTTP, kindA2A, kindLLM:
+		for _, f := range c.own() {
 			add(f.Code, f.Field, f.Message, f.Hint)
 		}
 	case kindHuman:
 	case "":
-		add(events.CodeMissing, "kind", "no kind", "use "+kinds)
+		add(events.CodeMissing, "kind", "no kind", nearKinds(""))
 	default:
-		add(events.CodeInvalid, "kind", fmt.Sprintf("unknown kind %q", c.Kind), "use "+kinds)
+		add(events.CodeInvalid, "kind", fmt.Sprintf("unknown kind %q", c.Kind), nearKinds(c.Kind))
 	}
-	for _, misplaced := range c.misplaced() {
-		add(events.CodeInvalid, misplaced.Field, misplaced.Message, misplaced.Hint)
+	if slices.Contains(kinds(), c.Kind) {
+		for _, misplaced := range slices.Concat(c.misplaced(), c.Reconcile.faults(c), c.artifactFaults()) {
+			add(events.CodeInvalid, misplaced.Field, misplaced.Message, misplaced.Hint)
+		}
 	}
 	for _, limit := range []struct {
 		field string
@@ -107,6 +162,7 @@ func (c *front) Validate() error {
 	}{
 		{"stdout_limit", c.StdoutLimit < 0},
 		{"concurrency", c.Concurrency < 0},
+		{"pool_concurrency", c.PoolConcurrency != nil && *c.PoolConcurrency < 0},
 		{"timeout", c.Timeout != nil && *c.Timeout < 0},
 		{"retries", c.Retries != nil && *c.Retries < 0},
 	} {
@@ -115,6 +171,21 @@ func (c *front) Validate() error {
 		}
 	}
 	return faults.Err()
+}
+
+// own are the faults of the keys that belong to the card's kind alone.
+func (c *front) own() events.Faults {
+	switch c.Kind {
+	case kindHTTP:
+		return c.HTTP.Faults()
+	case kindA2A:
+		faults := c.A2A.Faults()
+		for i := range faults {
+			faults[i].Field = "a2a." + faults[i].Field
+		}
+		return faults
+	}
+	return c.Agent.faults(c.schema())
 }
 
 // misplaced are keys that say nothing for the card's kind.
@@ -127,13 +198,15 @@ func (c *front) misplaced() events.Faults {
 		{kindHTTP, "url", !c.HTTP.IsZero()},
 		{kindHuman, "expires", !c.Human.IsZero()},
 		{kindLLM, "model", !c.Agent.isZero()},
+		{kindA2A, "a2a", !c.A2A.IsZero()},
+		{kindCommand, "sandbox", !c.Box.isZero()},
 		{kindCommand, "command", c.Kind == kindLLM && len(c.Command) > 0},
 	} {
 		if of.given && c.Kind != of.kind {
 			faults = append(faults, events.Fault{Field: of.field, Message: "the keys of kind " + of.kind + " are for that kind alone", Hint: "leave them out, or use kind: " + of.kind})
 		}
 	}
-	if c.Pure && c.Kind == kindHTTP && (c.Idempotent == nil || !*c.Idempotent) {
+	if c.Pure && (c.Kind == kindHTTP || c.Kind == kindA2A) && (c.Idempotent == nil || !*c.Idempotent) {
 		faults = append(faults, events.Fault{Field: "pure", Message: "a call that is not journaled may be made twice", Hint: "leave pure out, or say that it may be: idempotent: true"})
 	}
 	return faults
@@ -177,76 +250,4 @@ func named(card *events.Card) {
 	if card.Pool == "" {
 		card.Pool = events.DefaultPool
 	}
-}
-
-// cardFile is one card as read.
-type cardFile struct {
-	front
-	card events.Card
-	path string
-	// body is the text below the front matter.
-	body string
-}
-
-// readCards reads card files and folders of them. All faults are reported together.
-func readCards(paths []string, env host.Env) ([]cardFile, error) {
-	var faults host.Faults
-	var cards []cardFile
-	for _, path := range cardPaths(paths, &faults) {
-		c := cardFile{path: path}
-		var err error
-		if c.body, err = host.ReadFrontMatter(path, env, &c.front); err != nil {
-			faults = append(faults, asFaults(path, err)...)
-			continue
-		}
-		card, err := c.front.card()
-		if err != nil {
-			faults = append(faults, asFaults(path, err)...)
-			continue
-		}
-		c.card = card
-		cards = append(cards, c)
-	}
-	return cards, faults.Err()
-}
-
-func cardPaths(paths []string, faults *host.Faults) []string {
-	var files []string
-	for _, path := range paths {
-		info, err := os.Stat(path)
-		switch {
-		case err != nil:
-			*faults = append(*faults, host.Fault{Code: host.CodeUnreadable, File: path, Message: "no such card", Cause: cause(err), Hint: "give a card file, or a folder of *.md"})
-		case info.IsDir():
-			found, _ := filepath.Glob(filepath.Join(escapeGlob(path), "*.md")) // The pattern is well-formed.
-			if len(found) == 0 {
-				*faults = append(*faults, host.Fault{Code: events.CodeNotFound, File: path, Message: "no cards in this folder", Hint: "cards are files *.md"})
-			}
-			files = append(files, found...)
-		default:
-			files = append(files, path)
-		}
-	}
-	slices.Sort(files)
-	return slices.Compact(files)
-}
-
-func escapeGlob(path string) string {
-	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
-}
-
-func cause(err error) string {
-	var pathErr *fs.PathError
-	if errors.As(err, &pathErr) {
-		return pathErr.Err.Error()
-	}
-	return err.Error()
-}
-
-func asFaults(path string, err error) host.Faults {
-	var list host.Faults
-	if errors.As(err, &list) {
-		return list
-	}
-	return host.Faults{{Code: events.CodeInvalid, File: path, Message: err.Error()}}
 }

@@ -64,8 +64,8 @@ func TestEveryFaultOfEveryCardIsReportedTogether(t *testing.T) {
 		t.Fatalf("error %v", err)
 	}
 	for _, want := range []string{
-		"1.md:4:1: colour: unknown key", "1.md:5:10: timeout", "2.md: command: program", "does not exist", "3.md", "pool: an expert of kind nats needs a pool",
-		`4.md`, `unknown kind "magic"`, "an expert needs a name", "concurrency: must not be negative", `"twins" and "Twins!" have the same id`,
+		"1.md:4:1: colour: unknown key", "1.md:5:10: timeout", "2.md:4:10: command: program", "does not exist", "3.md:2:1: pool: an expert of kind nats needs a pool",
+		`4.md:2:7: kind: unknown kind "magic"`, "an expert needs a name", "4.md:3:14: concurrency: must not be negative", `6.md:2:1: id: "twins" and "Twins!" have the same id`,
 		"no cards in this folder", "none.md: no such card",
 	} {
 		if !strings.Contains(err.Error(), want) {

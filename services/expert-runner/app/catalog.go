@@ -1,84 +1,146 @@
 package app
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
+	"reflect"
 	"slices"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/a2a"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/command"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/function"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/person"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/web"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/reconcile"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
 
 // catalog is everything that this runner offers.
 type catalog struct {
 	experts map[string]*expert.Expert
-	faults  host.Faults
-	// closers let go of what experts hold, once no run is left.
-	closers []func()
+	// read are the cards that experts were made from, by id.
+	read map[string]*cardFile
+	// made are the experts that this catalog did not take over.
+	made []*expert.Expert
+	// hooks are those that are asked on the bus.
+	hooks []*reconcile.Subject
+	// pushed takes the notifications of remote agents, for every catalog of a process.
+	pushed *a2a.Receiver
+	models *models
+	faults host.Faults
 }
 
-// newCatalog reads the cards and makes their runners. All faults are reported together. Without models cards are only looked
-// at.
-func newCatalog(s *Settings, env host.Env, functions []Function, models *models) (*catalog, error) {
-	c := &catalog{experts: map[string]*expert.Expert{}}
-	files, err := readCards(s.Experts, env)
-	if err != nil {
-		c.faults = append(c.faults, asFaults("", err)...)
+// newCatalog makes the runners of cards, and takes over from the catalog before, if any, what is still the same. All faults are
+// reported together. Models without an engine mean that cards are only looked at.
+func newCatalog(s *Settings, b *book, functions []Function, m *models, before *catalog) (*catalog, error) {
+	c := &catalog{experts: map[string]*expert.Expert{}, read: map[string]*cardFile{}, models: m, faults: slices.Clone(b.faults)}
+	if c.pushed = a2a.NewReceiver(); before != nil {
+		c.pushed = before.pushed
 	}
-	for i := range files {
-		c.addFile(s, &files[i], models)
+	for i := range b.cards {
+		f := &b.cards[i]
+		if before != nil && before.keeps(f, m) {
+			c.add(before.experts[f.card.ID], f)
+			continue
+		}
+		c.addFile(s, f)
 	}
 	for _, f := range functions {
-		c.addFunction(f)
+		c.addFunction(f, before)
 	}
-	if err := c.faults.Err(); err != nil {
-		return nil, err
+	c.agrees()
+	if len(c.faults) > 0 {
+		shut(c.made)
+		slices.SortStableFunc(c.faults, inOrder)
+		return nil, c.faults
 	}
 	return c, nil
 }
 
-func (c *catalog) addFile(s *Settings, f *cardFile, models *models) {
+// inOrder compares faults by their places.
+func inOrder(a, b host.Fault) int {
+	return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+}
+
+// keeps reports whether a card means an expert that there is already, with the same model and tools.
+func (c *catalog) keeps(f *cardFile, m *models) bool {
+	was := c.read[f.card.ID]
+	if was == nil || !was.same(f) {
+		return false
+	}
+	if f.Kind != kindLLM {
+		return true
+	}
+	if !reflect.DeepEqual(c.models.tools, m.tools) {
+		return false
+	}
+	for _, ask := range f.Agent.models() {
+		old, _, _ := c.models.choose(ask.name) // It was good when the expert was made.
+		if now, _, err := m.choose(ask.name); err != nil || old != now {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *catalog) addFile(s *Settings, f *cardFile) {
 	x := &expert.Expert{Card: f.card}
 	if f.Kind == kindLLM {
-		if x = c.addAgent(s, f, models); x == nil {
+		if x = c.addAgent(s, f, c.models); x == nil {
+			return
+		}
+	}
+	if f.Kind == kindA2A {
+		if x = c.addRemote(s, f); x == nil {
 			return
 		}
 	}
 	if f.Kind == kindCommand {
-		runner, err := command.New(command.Config{
-			Argv: f.Command, Dir: filepath.Dir(f.path), Env: f.Env, Path: s.CommandPath, Stdout: f.StdoutLimit, Grace: s.KillGrace,
-			Workspaces: s.WorkDir, KeepFailed: s.KeepFailed,
-		})
-		if err != nil {
-			c.faults = append(c.faults, host.Fault{Code: events.CodeInvalid, File: f.path, Field: "command", Message: err.Error()})
+		if field, err := program(s, f, x); err != nil {
+			c.faults = append(c.faults, f.fault(events.CodeInvalid, field, err.Error(), ""))
 			return
 		}
-		x.Runner = runner
-		// A command is repeated after a crash unless its card says that it must not be: it gets an idempotency key.
-		x.Intent = task.Intent{Name: task.Command, Safe: f.Idempotent == nil || *f.Idempotent}
 	}
-	if err := reach(f, x); err != nil {
-		c.faults = append(c.faults, host.Fault{Code: events.CodeInvalid, File: f.path, Field: f.Kind, Message: err.Error()})
+	if err := c.addHook(s, f, x); err != nil {
+		c.faults = append(c.faults, f.fault(events.CodeInvalid, "reconcile", err.Error(), ""))
 		return
 	}
-	c.add(x, f.path)
+	if field, err := reach(f, x); err != nil {
+		c.faults = append(c.faults, f.fault(events.CodeInvalid, field, err.Error(), ""))
+		return
+	}
+	c.made = append(c.made, x)
+	c.add(x, f)
 }
 
-// reach makes the runner of an expert that is a service or a person.
-func reach(f *cardFile, x *expert.Expert) error {
+// program makes the runner of an expert that is a program; field is the key at fault.
+func program(s *Settings, f *cardFile, x *expert.Expert) (field string, err error) {
+	box, policy, err := s.box(f)
+	if err != nil {
+		return "sandbox", err
+	}
+	x.Runner, err = command.New(command.Config{
+		Argv: f.Command, Dir: filepath.Dir(f.path), Env: f.Env, Path: s.CommandPath, Stdout: f.StdoutLimit, Grace: s.KillGrace,
+		Workspaces: s.WorkDir, KeepFailed: s.KeepFailed, Artifacts: f.artifacts(), Box: box, Policy: policy,
+	})
+	// A command is repeated after a crash unless its card says that it must not be: it gets an idempotency key.
+	x.Intent = task.Intent{Name: task.Command, Safe: f.Idempotent == nil || *f.Idempotent}
+	return "command", err
+}
+
+// reach makes the runner of an expert that is a service or a person; field is the key at fault.
+func reach(f *cardFile, x *expert.Expert) (field string, err error) {
 	switch f.Kind {
 	case kindHTTP:
 		call := f.HTTP
 		call.Safe = f.Idempotent != nil && *f.Idempotent
 		runner, err := web.New(call)
 		if err != nil {
-			return err
+			return "url", err
 		}
 		x.Runner = runner
 	case kindHuman:
@@ -86,39 +148,50 @@ func reach(f *cardFile, x *expert.Expert) error {
 		asked.Form, asked.Intro = f.card.OutputSchema, f.body
 		runner, err := person.New(asked)
 		if err != nil {
-			return err
+			return "output_schema", err
 		}
 		x.Runner, x.Light = runner, true
 	}
-	return nil
+	return "", nil
 }
 
-func (c *catalog) addFunction(f Function) {
+// addFunction takes a function. They stay the same for the life of the process.
+func (c *catalog) addFunction(f Function, before *catalog) {
 	card := f.Card
 	card.Kind = kindFunc
 	named(&card)
-	c.add(&expert.Expert{Card: card, Runner: function.Func(f.Run), Light: true}, "function "+card.Name)
+	x := &expert.Expert{Card: card, Runner: function.Func(f.Run), Light: true}
+	if f.Reconcile != nil {
+		x.Reconciler = reconciler(f.Reconcile)
+	}
+	if before != nil && before.experts[card.ID] != nil {
+		x = before.experts[card.ID]
+	}
+	c.add(x, &cardFile{path: "function " + card.Name})
 }
 
-func (c *catalog) add(x *expert.Expert, from string) {
+func (c *catalog) add(x *expert.Expert, f *cardFile) {
 	id := x.Card.ID
 	switch other := c.experts[id]; {
 	case !events.ValidID(id):
-		c.faults = append(c.faults, host.Fault{Code: events.CodeInvalid, File: from, Field: "id", Message: fmt.Sprintf("%q is no id", id), Hint: "give the expert an id of 1 to 64 of A-Z a-z 0-9 _ -"})
+		c.faults = append(c.faults, f.fault(events.CodeInvalid, "id", fmt.Sprintf("%q is no id", id), "give the expert an id of 1 to 64 of A-Z a-z 0-9 _ -"))
 	case other != nil:
-		c.faults = append(c.faults, host.Fault{
-			Code: events.CodeDuplicateID, File: from, Field: "id",
-			Message: fmt.Sprintf("%q and %q have the same id %q", other.Card.Name, x.Card.Name, id), Hint: "give one of them an id of its own",
-		})
+		message := fmt.Sprintf("%q and %q have the same id %q", other.Card.Name, x.Card.Name, id)
+		c.faults = append(c.faults, f.fault(events.CodeDuplicateID, "id", message, "give one of them an id of its own; the other is in "+c.read[id].path))
 	default:
-		c.experts[id] = x
+		c.experts[id], c.read[id] = x, f
 	}
 }
 
 // close lets go of what experts hold.
-func (c *catalog) close() {
-	for _, f := range c.closers {
-		f()
+func (c *catalog) close() { shut(c.made) }
+
+// shut lets go of what experts hold that nobody uses.
+func shut(list []*expert.Expert) {
+	for _, x := range list {
+		if x.Close != nil {
+			x.Close()
+		}
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 func commandSettings(t *testing.T, cards ...string) app.Settings {
 	t.Helper()
 	s := app.Default()
-	s.Experts, s.WorkDir = cards, t.TempDir()
+	s.Experts, s.WorkDir, s.Sandbox = cards, t.TempDir(), "none"
 	return s
 }
 

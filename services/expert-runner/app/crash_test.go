@@ -56,6 +56,7 @@ func twoCalls(calls *[2]atomic.Int32) app.Func {
 	}
 }
 
+// proves O-weakness-8-run
 func TestACrashAtAnyPointRepeatsNoFinishedCall(t *testing.T) {
 	// At this point the call has been announced and not yet made: whether it was, nobody can know.
 	inDoubt := map[string]bool{"effect": true}
@@ -237,6 +238,8 @@ func TestAKeptReportIsPublishedWithoutExecutingAgain(t *testing.T) {
 
 // A runner that is killed says nothing any more: its work is taken over when its lease is over, and not later than that
 // because of anything the broker waits for.
+//
+// proves C-weakness-7-expert
 func TestWorkOfAKilledRunnerIsTakenOverWhenItsLeaseIsOver(t *testing.T) {
 	for _, lease := range []time.Duration{3 * time.Second, 10 * time.Second, 30 * time.Second} {
 		t.Run(lease.String(), func(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/function"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/loop"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
 
 // Task is one run in the hands of a function: the work, the log, and the Hand through which it makes effects.
@@ -16,6 +17,19 @@ type Task = expert.Task
 
 // Effect is one call that changes the world or costs money; see Task.Hand.
 type Effect = expert.Effect
+
+// Inquiry is an effect of which nobody knows whether it took place, see Function.Reconcile.
+type Inquiry = expert.Inquiry
+
+// Finding is what was found out about it.
+type Finding = task.Finding
+
+// What may have become of an effect in doubt.
+const (
+	Done    = task.Done    // It took effect, and gave Finding.Result.
+	NotDone = task.NotDone // It did not, and is made now.
+	Unknown = task.Unknown // A person is asked.
+)
 
 // Park is the error by which a function waits for a person or a moment.
 type Park = function.Park
@@ -30,6 +44,8 @@ type Function struct {
 	Card events.Card
 	// Run does the work.
 	Run Func
+	// Reconcile finds out what became of an effect of it of which nobody knows; nil leaves that to people.
+	Reconcile func(ctx context.Context, q Inquiry) Finding
 }
 
 // Deps are what an embedding program may bring along; the zero value brings nothing.
@@ -42,6 +58,8 @@ type Deps struct {
 	Doer llm.Doer
 	// Owner names this runner in claims; it must be unique. Made up when empty.
 	Owner string
+	// Sandbox is what HookSandbox has given; without it experts of kind command run only where their sandbox is none.
+	Sandbox Sandbox
 	// Hook is called at every boundary between two effects with the boundary's name and the run ("<job>/<subjob>/<run>"); an
 	// error ends the run there, as a crash would: nothing is settled or told. It has to be safe for concurrent use. For tests.
 	Hook func(point, run string) error

@@ -54,6 +54,12 @@ type runner struct {
 // start runs the app on a connection of its own until the test ends. It returns when it is ready.
 func (w *world) start(s app.Settings, d app.Deps) *runner {
 	w.t.Helper()
+	return w.startWith("", s, d)
+}
+
+// startWith is start with a configuration file.
+func (w *world) startWith(config string, s app.Settings, d app.Deps) *runner {
+	w.t.Helper()
 	name := d.Owner
 	if name == "" {
 		name = "expert-runner"
@@ -65,7 +71,7 @@ func (w *world) start(s app.Settings, d app.Deps) *runner {
 		out = w.t.Output()
 	}
 	log := slog.New(slog.NewTextHandler(out, nil))
-	settings := host.Settings{Concurrency: 16, DrainTimeout: 5 * time.Second}
+	settings := host.Settings{Config: config, Concurrency: 16, DrainTimeout: 5 * time.Second}
 	r := &runner{w: w, drain: drain, kill: kill, done: make(chan error, 1)}
 	r.process = host.NewProcess(work, intake, name, settings, log)
 	if d.Bus == nil {

@@ -3,6 +3,7 @@ package app
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,46 +12,43 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/llm"
 )
 
-// config is jobgraph.yaml as the expert-runner reads it: the models. Every other section is known, and somebody else's.
-type config struct {
-	Models     llm.Config `yaml:"models"`
-	MCPServers host.Skip  `yaml:"mcpServers"`
-	Tools      host.Skip  `yaml:"tools"`
-	Experts    host.Skip  `yaml:"experts"`
-	Planner    host.Skip  `yaml:"planner"`
-	Policies   host.Skip  `yaml:"policies"`
-	Budgets    host.Skip  `yaml:"budgets"`
-}
-
 // models are those that agents ask.
 type models struct {
-	client llm.Client
+	engine *llm.Engine
+	config llm.Config
 	// names are those that are configured, standard the one that is meant where a card names none.
 	names    []string
 	standard string
 	// called counts calls of tools.
 	called func(tool, outcome string)
+	// tools are what the configuration says of them.
+	tools ToolConfig
+	// boxes are the tools that the configuration brings.
+	boxes *toolboxes
 }
 
-// openModels reads settings and configuration file. There need not be any model.
-func openModels(p *host.Process, s *Settings, d *Deps) (*models, error) {
-	var c config
-	if p.Settings.Config != "" {
-		if err := host.ReadYAML(p.Settings.Config, p.Env, &c); err != nil {
-			return nil, err
-		}
-	}
+// newModels are the models of settings and configuration. There need not be any. Without an engine they can be named, and not
+// asked.
+func newModels(c *Config, s *Settings) *models {
 	all, standard := c.Models.With(llm.Secret(s.APIKey), s.BaseURL, s.Model)
-	calls := p.Metrics.Counter("jobgraph_tool_calls_total", "Calls of tools by agents: ok, error.", "tool", "outcome")
-	m := &models{names: all.Names(), standard: standard, called: func(tool, outcome string) { calls.WithLabelValues(tool, outcome).Inc() }}
-	engine, err := llm.New(all, llm.Settings{Doer: d.Doer, Meter: modelMeter{p.Metrics.Models()}})
+	return &models{config: all, names: all.Names(), standard: standard, tools: c.ToolConfig}
+}
+
+// open makes the engine that answers.
+func (m *models) open(p *host.Process, d *Deps) error {
+	calls := p.Metrics.Counter("jobgraph_tool_calls_total", "Calls of tools by agents: ok, error, unknown, denied, rejected.", "tool", "outcome")
+	m.called = func(tool, outcome string) { calls.WithLabelValues(tool, outcome).Inc() }
+	engine, err := llm.New(m.config, llm.Settings{Doer: d.Doer, Meter: modelMeter{p.Metrics.Models()}})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	p.Cleanup("models of experts", 0, func(context.Context) error { engine.Close(); return nil })
-	m.client = engine
-	return m, nil
+	m.engine = engine
+	return nil
 }
+
+// follow takes the engine of the models before.
+func (m *models) follow(before *models) { m.engine, m.called = before.engine, before.called }
 
 // modelMeter feeds the metrics of models.
 type modelMeter struct{ *host.ModelMetrics }
@@ -60,16 +58,23 @@ func (m modelMeter) Observe(o llm.Observation) {
 	m.Attempt(o.Model, o.Outcome, o.Tokens(), o.CostUSD, o.Took)
 }
 
-// name is the configured name of the model that a card asks for.
-func (m *models) name(asked string) (string, error) {
-	name := cmp.Or(asked, m.standard)
+// choose is the configured name of the model that a card asks for; an error comes with what to do. Without an engine a card may
+// leave it open, and name any model when there is none.
+func (m *models) choose(asked string) (name, hint string, err error) {
+	name, known := cmp.Or(asked, m.standard), strings.Join(m.names, ", ")
+	hint = "name one under models in the configuration file, or give one with --model or OPENAI_MODEL"
 	switch {
-	case name == "" && len(m.names) == 0:
-		return "", fmt.Errorf("there is no model")
+	case m.engine == nil && (asked == "" || len(m.names) == 0):
+		return name, "", nil
+	case name == "" && known == "":
+		return "", hint, errors.New("there is no model")
 	case name == "":
-		return "", fmt.Errorf("the card names none of the models %s", strings.Join(m.names, ", "))
+		return "", hint, fmt.Errorf("the card names none of the models %s", known)
 	case !slices.Contains(m.names, name):
-		return "", fmt.Errorf("%q is none of the configured models: %s", name, cmp.Or(strings.Join(m.names, ", "), "there is none"))
+		if near := host.Near(name, m.names); len(near) > 0 {
+			hint = "did you mean " + near[0] + "?"
+		}
+		return "", hint, fmt.Errorf("%q is none of the configured models: %s", name, cmp.Or(known, "there is none"))
 	}
-	return name, nil
+	return name, "", nil
 }

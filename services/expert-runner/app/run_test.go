@@ -55,6 +55,7 @@ func TestPureExpertsNeedNoJournal(t *testing.T) {
 	})
 }
 
+// proves C-weakness-9-cost
 func TestWorkThatLastsIsToldAndKeepsItsClaim(t *testing.T) {
 	virtual(t, func(w *world) {
 		t := w.t
@@ -90,6 +91,9 @@ func TestWorkThatLastsIsToldAndKeepsItsClaim(t *testing.T) {
 	})
 }
 
+// proves C-weakness-7-expert
+// proves F-weakness-issue-2819
+// proves F-weakness-v1-error
 func TestFailuresBecomeReports(t *testing.T) {
 	tests := map[string]struct {
 		run     app.Func
@@ -195,6 +199,7 @@ func TestBadWorkIsPutAsideAndTheRestGoesOn(t *testing.T) {
 	})
 }
 
+// proves C-weakness-10-routing
 func TestWorkForAnUnknownExpertGoesToTheRunnerThatHasIt(t *testing.T) {
 	virtual(t, func(w *world) {
 		t := w.t

@@ -7,6 +7,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/command"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/sandbox"
 )
 
 // Settings are the runner's own. Default gives good ones; Declare lets flags, environment and file set them.
@@ -25,13 +26,21 @@ type Settings struct {
 	CommandPath string
 	// Prefetch is how many messages a pool without commands holds at once. Pools with commands hold as many as run.
 	Prefetch int
+	// Unattended says that no person is there to approve of calls of tools: what a policy would ask for is denied.
+	Unattended bool
+	// Sandbox is the level at which programs of experts run whose card names none: auto, best-effort, namespaces, landlock or none.
+	Sandbox string
 	// APIKey, BaseURL and Model say which model agents ask whose card names none. Model may be one of the configuration file's.
 	APIKey, BaseURL, Model string
+	// boxes try the levels; nil where cards are only looked at.
+	boxes *sandbox.Boxes
+	// unheard is true for a process without HTTP: no remote agent can notify it.
+	unheard bool
 }
 
 // Default gives the settings without a flag.
 func Default() Settings {
-	return Settings{Pools: []string{events.DefaultPool}, KillGrace: command.DefaultGrace, CommandPath: command.DefaultPath, Prefetch: 1024}
+	return Settings{Pools: []string{events.DefaultPool}, KillGrace: command.DefaultGrace, CommandPath: command.DefaultPath, Prefetch: 1024, Sandbox: string(sandbox.Auto)}
 }
 
 // Declare registers the settings.
@@ -44,6 +53,10 @@ func (s *Settings) Declare(f *host.Flags) {
 	f.Duration(&s.KillGrace, 0, time.Hour, host.Flag{Name: "kill-grace", Default: command.DefaultGrace.String(), Usage: "How long a command may take to end when it is told to, before it is killed."})
 	f.String(&s.CommandPath, host.Flag{Name: "command-path", Default: command.DefaultPath, Usage: "The PATH of commands."})
 	f.Int(&s.Prefetch, 1, 1<<16, host.Flag{Name: "prefetch", Default: "1024", Usage: "How many messages a pool of Go functions holds at once."})
+	f.Bool(&s.Unattended, host.Flag{Name: "unattended", Usage: "Deny calls of tools for which a policy would ask a person."})
+	f.Choice(&s.Sandbox, sandbox.Words(), host.Flag{
+		Name: "sandbox", Default: string(sandbox.Auto), Usage: "What keeps programs of experts from files, network and processes that are not theirs; auto is the strongest level of this machine.",
+	})
 	f.String(&s.APIKey, host.Flag{
 		Name: "openai-api-key", Env: "OPENAI_API_KEY", Secret: true, Usage: "Key of the model's provider; those on the own machine need none.",
 	})

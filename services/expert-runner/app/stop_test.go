@@ -3,10 +3,13 @@ package app_test
 import (
 	"context"
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
 
@@ -19,6 +22,7 @@ func endless(began chan<- string) app.Func {
 	}
 }
 
+// proves C-weakness-4-late
 func TestACancelledRunReportsAtOnceAndJournalsNothing(t *testing.T) {
 	virtual(t, func(w *world) {
 		t := w.t
@@ -92,6 +96,7 @@ func TestARunnerThatMissedTheCancelSeesItAtItsNextRenewal(t *testing.T) {
 	})
 }
 
+// proves V-weakness-13
 func TestAClosedRunCannotBeClaimed(t *testing.T) {
 	virtual(t, func(w *world) {
 		t := w.t
@@ -107,6 +112,7 @@ func TestAClosedRunCannotBeClaimed(t *testing.T) {
 	})
 }
 
+// proves F-weakness-issue-2553
 func TestAFencedRunnerSaysNothing(t *testing.T) {
 	virtual(t, func(w *world) {
 		t := w.t
@@ -199,6 +205,8 @@ func TestTheEndOfTheDrainTimeHandsWorkBack(t *testing.T) {
 
 // A plan that is judged while the only runner of an expert is started again finds the expert; one that stays away is
 // forgotten.
+//
+// proves C-weakness-issue-40
 func TestTheCardOfADrainedRunnerStaysUntilItsTimeIsOver(t *testing.T) {
 	virtual(t, func(w *world) {
 		t := w.t
@@ -223,4 +231,44 @@ func TestTheCardOfADrainedRunnerStaysUntilItsTimeIsOver(t *testing.T) {
 			t.Error("the expert of a runner that stayed away is still known")
 		}
 	})
+}
+
+// What the finished calls of an agent have cost is told, however the run ends.
+func TestARunThatIsCutOffTellsWhatItHasSpent(t *testing.T) {
+	for _, ending := range []events.Code{events.CodeCancelled, events.CodeTimeout} {
+		t.Run(string(ending), func(t *testing.T) {
+			virtual(t, func(w *world) {
+				t := w.t.(*testing.T)
+				began := make(chan struct{}, 1)
+				stop, err := w.bus.SubscribeCore("tools.wait", func(string, []byte) { began <- struct{}{} })
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer stop()
+				path := filepath.Join(t.TempDir(), "jobgraph.yaml")
+				if err := os.WriteFile(path, []byte("version: 1\ntools:\n  wait: {subject: tools.wait, idempotent: true}\n"), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				cost := 0.25
+				model := llmtest.New(llmtest.Func(func(llmtest.Question) (llmtest.Answer, error) {
+					usage := &llmtest.Usage{Prompt: 10, Completion: 5, CostUSD: &cost}
+					return llmtest.Answer{Usage: usage, Calls: []llmtest.Call{{Name: "wait", Args: `{}`}}}, nil
+				}))
+				w.startWith(path, agents(t, card(t, "tools: [wait]\ntimeout: 10s\n")), app.Deps{Doer: model})
+				o := work("agent", "j1", "a", 1)
+				w.issue("agent", o)
+				<-began
+				if ending == events.CodeCancelled {
+					if err := w.bus.PublishCore(w.names.Cancel("j1", ""), nil, []byte(`{"reason":"enough"}`)); err != nil {
+						t.Fatal(err)
+					}
+				}
+				got := w.report(o)
+				w.settled()
+				if got.Error == nil || got.Error.Code != ending || got.Tokens != 15 || got.CostUSD != 0.25 {
+					t.Errorf("report: %+v, error %+v", got, got.Error)
+				}
+			})
+		})
+	}
 }

@@ -92,7 +92,7 @@ func work(work context.Context, p *host.Process, b *bus.Bus, s loop.Settings) ho
 func loopSettings(p *host.Process, b *bus.Bus, cards *catalog.Catalog, s Settings, d Deps) loop.Settings {
 	set := loop.Settings{
 		Names: b.Names(), Concurrency: p.Settings.Concurrency, ExpertWait: s.ExpertWait,
-		Options: plan.Options{DefaultExpert: s.DefaultExpert, Zone: zone, Schema: schema},
+		Options: plan.Options{DefaultExpert: s.DefaultExpert, Zone: zone, Schema: schema, Informed: true},
 		Owner:   "planner-" + uuid.NewString(), Read: readJSON, Journal: wire.Journal{Bus: b}, Desk: wire.Desk{Bus: b}, Cache: wire.Cache{Bus: b},
 		Log: wire.Log{Bus: b}, Blobs: wire.Blobs{Bus: b}, Catalog: cards, Past: past.OnBus(b), Meter: newMeter(p.Metrics), Logger: p.Log,
 	}

@@ -295,6 +295,8 @@ func TestAnyBytesOnTheWorkSubjectsStopNothing(t *testing.T) {
 	})
 }
 
+// proves C-weakness-7
+// proves V-weakness-12
 func TestACrashedPlannersWorkIsDoneByTheNext(t *testing.T) {
 	for _, point := range app.Points() {
 		if slices.Contains([]string{"claim", "intent", "answered", "kept"}, point) {

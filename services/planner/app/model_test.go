@@ -37,6 +37,8 @@ func (m *slow) Do(ctx context.Context, r llm.Request, sink func(llm.Delta)) (llm
 	return engine.Do(ctx, r, sink)
 }
 
+// proves C-weakness-issue-39
+// proves F-weakness-issue-347
 func TestAModelsPlanIsStatedAndAPlannerThatDiesAsksNothingTwice(t *testing.T) {
 	for _, c := range []struct {
 		point  string

@@ -51,7 +51,7 @@ func openModels(p *host.Process, s Settings, doer llm.Doer) (*models, error) {
 }
 
 func (m *models) read() (config llm.Config, name, shown string, err error) {
-	c, err := ReadConfig(m.path, m.env)
+	c, err := readConfig(m.path, m.env, &m.own)
 	if err != nil {
 		return nil, "", "", err
 	}

@@ -32,7 +32,7 @@ func CheckEdit(raw []byte, cards []events.Card, maxSteps int, known, done []stri
 }
 
 func check(raw []byte, cards []events.Card, o plan.Options) (p *events.Plan, faults, warnings events.Faults) {
-	o.Zone, o.Schema = zone, schema
+	o.Zone, o.Schema, o.Informed = zone, schema, true
 	r := plan.Check(raw, cards, o)
 	if r.Answer != "" {
 		r.Faults = append(r.Faults, events.Fault{

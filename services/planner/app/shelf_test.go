@@ -50,6 +50,7 @@ func (o *operator) do(op client.PlanOperation) client.PlanAnswer {
 }
 
 // proves O-T9
+// proves O-weakness-8
 func TestPlansAreKeptAcrossPlanners(t *testing.T) {
 	virtual(t, func(t *testing.T, w *world) {
 		_, drain := w.start(app.Deps{})
@@ -81,7 +82,7 @@ func TestPlansAreKeptAcrossPlanners(t *testing.T) {
 		}
 		answer := o.do(client.PlanOperation{Command: "get"})
 		want := `{"plan_id":"trip","title":"Trip","subjobs":[{"id":"step_1","goal":"Call"},` +
-			`{"id":"step_2","goal":"Pack","dependencies":["step_1"],"execution_res":"two bags"},{"id":"step_3","goal":"Go","dependencies":["step_2"]}]}`
+			`{"id":"step_2","goal":"Pack","dependencies":["step_1"],"execution_res":"two bags"},{"id":"step_3","goal":"Go","dependencies":["step_1","step_2"]}]}`
 		if d := cmp.Diff(want, string(answer.Request)); d != "" || answer.Active != "trip" || len(answer.Plan.Lines) != 3 {
 			t.Error(d)
 		}
@@ -152,6 +153,7 @@ func (w *world) running(job string) {
 	w.say(events.Event{Kind: events.KindSubJobStarted, Job: job, SubJob: "go", Run: 1, ID: job + "/4", Data: &events.SubJobStarted{}})
 }
 
+// proves O-weakness-issue-1271
 func TestTheGraphOfAJobIsReadMarkedAndUpdated(t *testing.T) {
 	virtual(t, func(t *testing.T, w *world) {
 		w.announce(three()...)

@@ -9,9 +9,11 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/host"
 	"github.com/jobgraph/jobgraph/pkg/host/trace"
+	"github.com/jobgraph/jobgraph/services/scheduler/internal/agenda"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/alarm"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/conversation"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/intake"
+	"github.com/jobgraph/jobgraph/services/scheduler/internal/ledger"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/loop"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/store"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/view"
@@ -26,10 +28,12 @@ type scheduler struct {
 	bus      *bus.Bus
 	store    *store.Store
 	sessions *conversation.Book
+	ledger   *ledger.Ledger // nil without a budget of sessions or days.
 	meter    *meter
 	admitter *intake.Admitter
 	trace    trace.Start
 	gate     *intake.Gate
+	agenda   *agenda.Keeper
 }
 
 // Run is the scheduler of a process: it blocks until the process drains, then saves and acknowledges what it has. Errors:
@@ -41,6 +45,10 @@ func Run(ctx context.Context, p *host.Process, s Settings, d Deps) error {
 	if s.DryRun {
 		return dryRun(ctx, p, s, d)
 	}
+	config, err := ReadConfig(p.Settings.Config, p.Env)
+	if err != nil {
+		return err
+	}
 	b, specs, err := begin(p, s, d)
 	if p.Intake().Err() != nil {
 		return nil // Told to end before it had begun.
@@ -49,17 +57,24 @@ func Run(ctx context.Context, p *host.Process, s Settings, d Deps) error {
 		return err
 	}
 	r := &scheduler{Settings: s, Deps: d, process: p, bus: b, store: store.OnBus(b), meter: newMeter(p.Metrics), trace: trace.Open(p)}
-	r.admitter = intake.NewAdmitter(b.Names(), countingLog{b, r.meter}, b, s.rules())
+	rules := s.rules()
+	rules.Tokens, rules.CostUSD = int64(config.Budgets.Job.Tokens), config.Budgets.Job.CostUSD
+	r.admitter = intake.NewAdmitter(b.Names(), countingLog{b, r.meter}, b, rules)
 	r.sessions = conversation.OnBus(b)
 	r.admitter.Trace, r.admitter.Sessions = r.trace, r.sessions
+	if r.ledger = config.Budgets.ledger(b); r.ledger != nil {
+		r.admitter.Purse = r.ledger
+	}
 	r.gate = intake.NewGate(func(ctx context.Context) (bus.StreamFacts, error) { return b.StreamInfo(ctx, b.Names().Log) },
 		uint64(s.IntakeHighWater)<<20, float64(s.IntakeFull)/100)
 	defer b.OnReconnect(r.store.Refresh)()
-	members := make([]host.Member, 0, len(specs)+2)
+	r.agenda = r.newAgenda()
+	r.admitter.Schedules = r.agenda
+	members := make([]host.Member, 0, len(specs)+5)
 	for i, spec := range specs {
 		members = append(members, r.partition(fmt.Sprintf("partition %d of %d", i, len(specs)), spec))
 	}
-	members = append(members, r.intake(ctx), r.api())
+	members = append(members, r.intake(ctx), r.schedules(ctx), r.ends(), r.steps(ctx), r.api())
 	return host.RunGroup(p.Intake(), members...)
 }
 
@@ -97,12 +112,13 @@ func (r *scheduler) partition(name string, spec bus.ConsumerSpec) host.Member {
 	return host.Member{Name: name, Run: func(ctx context.Context, ready func()) error {
 		settings := loop.Default(r.bus.Names(), r.process.Log)
 		settings.SaveAfter, settings.CacheBytes, settings.Trace = r.SaveAfter, r.CacheMiB<<20, r.trace
+		settings.Window = r.WorkWindow
 		if r.Hook != nil {
 			settings.Hook = func(p loop.Point) error { return r.Hook(string(p)) }
 		}
 		ports := wire.New(r.bus)
 		part := loop.New(settings, loop.Ports{
-			Publisher: ports, Log: ports, Sweeper: ports, States: conversation.States{States: r.store, Book: r.sessions}, Journals: ports,
+			Publisher: ports, Log: ports, Sweeper: ports, States: r.states(), Journals: ports,
 			Alarms: alarm.New(r.bus), Blobs: ports, Meter: r.meter,
 		})
 		feed := wire.NewFeed(r.bus, spec, r.process.Log)
@@ -119,6 +135,15 @@ func (r *scheduler) partition(name string, spec bus.ConsumerSpec) host.Member {
 		<-fed
 		return err
 	}}
+}
+
+// states are the saved ones, behind what has to be known before they are saved.
+func (r *scheduler) states() loop.States {
+	var states loop.States = r.store
+	if r.ledger != nil {
+		states = ledger.States{States: states, Ledger: r.ledger}
+	}
+	return conversation.States{States: states, Book: r.sessions}
 }
 
 // intake admits queued requests.
@@ -150,7 +175,7 @@ func (r *scheduler) intake(work context.Context) host.Member {
 func (r *scheduler) api() host.Member {
 	return host.Member{Name: "api", Run: func(ctx context.Context, ready func()) error {
 		v := view.New(r.bus, r.store, r.admitter, r.gate, r.process.Log)
-		v.Sessions = r.sessions
+		v.Sessions, v.Schedules = r.sessions, r.agenda
 		stop, err := r.bus.Serve("jobgraph-scheduler", r.process.Build.Version, v.Endpoints())
 		if err != nil {
 			return err

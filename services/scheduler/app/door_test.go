@@ -52,7 +52,7 @@ func TestEveryFaultOfABadRequestIsAnnounced(t *testing.T) {
 		`{"id":"a.b","colour":1,"goal":7}`: {events.CodeUnknownField, events.CodeInvalid, events.CodeMissing, events.CodeInvalid},
 		`{"goal":"g","plan_ref":{"digest":"00","size":1}}`:                                                {events.CodeMissing},
 		`{"id":"x","goal":"g","inputs_ref":{"digest":"00","size":1},"plan_ref":{"digest":"01","size":1}}`: {events.CodeMissingBlob, events.CodeMissingBlob},
-		`{"goal":"g","schedule":{"at":"2030-01-01T00:00:00Z"}}`:                                           {events.CodeInvalid},
+		`{"goal":"g","schedule":{"at":"2001-01-01T00:00:00Z"}}`:                                           {events.CodeInvalid},
 	} {
 		w.raw(w.bus.Names().Request(), body)
 		var codes []events.Code

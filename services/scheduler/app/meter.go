@@ -12,6 +12,7 @@ import (
 type meter struct {
 	families map[loop.Family]*prometheus.CounterVec
 	requests *prometheus.CounterVec
+	runs     *prometheus.CounterVec
 }
 
 func newMeter(m *host.Metrics) *meter {
@@ -26,9 +27,11 @@ func newMeter(m *host.Metrics) *meter {
 			loop.Malformed:   m.Counter("jobgraph_scheduler_messages_malformed_total", "Messages in the log that are no events."),
 			loop.Quarantined: m.Counter("jobgraph_scheduler_jobs_quarantined_total", "Jobs left alone until somebody repairs something.", "code"),
 			loop.Saves:       m.Counter("jobgraph_scheduler_saves_total", "Saves of states by result.", "result"),
+			loop.Lined:       m.Counter("jobgraph_scheduler_jobs_lined_total", "How often a job with more work than its pool had room for went into line.", "pool"),
 			loop.Reloads:     m.Counter("jobgraph_scheduler_loads_total", "States loaded from the store."),
 		},
 		requests: m.Counter("jobgraph_scheduler_requests_total", "Queued job requests by what became of them.", "result"),
+		runs:     m.Counter("jobgraph_schedule_runs_total", "Runs of schedules: started, refused, and by how their jobs ended.", "result"),
 	}
 }
 
@@ -48,6 +51,9 @@ func (m *meter) Count(f loop.Family, label string) {
 
 // CountRequest counts a queued request.
 func (m *meter) CountRequest(result string) { m.requests.WithLabelValues(result).Inc() }
+
+// CountRun counts what became of a run of a schedule.
+func (m *meter) CountRun(result string) { m.runs.WithLabelValues(result).Inc() }
 
 // Admitted counts a job that was admitted.
 func (m *meter) Admitted() {

@@ -8,6 +8,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/services/scheduler/internal/agenda"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/intake"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/loop"
 )
@@ -27,6 +28,8 @@ type Settings struct {
 	LeaseMargin time.Duration
 	// SaveAfter is how long a job in motion goes without a save of its state.
 	SaveAfter time.Duration
+	// WorkWindow is how many runs the queue of a pool holds at most while more are ready; 0 publishes all that is ready.
+	WorkWindow int
 	// CacheMiB bounds the memory for results and plans that work may still refer to. What is left out is read from the log
 	// again for each work that needs it: ten thousand jobs of ten small SubJobs keep 100 MiB.
 	CacheMiB int
@@ -41,7 +44,7 @@ func Default() Settings {
 	rules := intake.DefaultRules()
 	return Settings{
 		Partitions: 1, IntakeFull: 90, Retention: rules.Retention.Std(), Lease: rules.Lease.Std(),
-		LeaseMargin: rules.LeaseMargin.Std(), SaveAfter: 250 * time.Millisecond, CacheMiB: 128,
+		LeaseMargin: rules.LeaseMargin.Std(), SaveAfter: 250 * time.Millisecond, CacheMiB: 128, WorkWindow: 8192,
 	}
 }
 
@@ -56,6 +59,7 @@ func (s *Settings) Declare(f *host.Flags) {
 	f.Duration(&s.LeaseMargin, 0, time.Hour, host.Flag{Name: "lease-margin", Default: "5s", Usage: "What is waited behind a lease before its run is replaced."})
 	f.Duration(&s.SaveAfter, time.Millisecond, time.Second, host.Flag{Name: "save-after", Default: "250ms", Usage: "How long a job in motion goes without a save of its state."})
 	f.Int(&s.CacheMiB, 1, 1<<20, host.Flag{Name: "cache-mib", Default: "128", Usage: "How many MiB of results and plans of jobs in motion are kept in memory."})
+	f.Int(&s.WorkWindow, 0, 1<<20, host.Flag{Name: "work-window", Default: "8192", Usage: "How many runs the queue of a pool holds at most while more are ready; the rest has its turn by priority, session by session. 0 queues all."})
 	f.Bool(&s.DryRun, host.Flag{Name: "dry-run", Usage: "Print the commands for a recorded job instead of publishing them; needs --from."})
 	f.String(&s.From, host.Flag{Name: "from", Usage: "What --dry-run reads: an export file, or the id of a job on the bus."})
 	f.Int(&s.UntilSeq, 0, 1<<53, host.Flag{Name: "until-seq", Default: "0", Usage: "Last event that --dry-run reads; 0 means all."})
@@ -98,5 +102,5 @@ func Points() []string {
 	for i, p := range points {
 		names[i] = string(p)
 	}
-	return names
+	return append(names, agenda.Points()...)
 }

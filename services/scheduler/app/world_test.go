@@ -23,6 +23,8 @@ type world struct {
 	bus    *bus.Bus
 	// script answers a run; nil means SUCCESS with the SubJob's id.
 	script func(w *events.Work) *events.SubJobReported
+	// config is the configuration file of schedulers, if there is one.
+	config string
 
 	mu   sync.Mutex
 	runs []string // "<subjob>/<run>" in the order they were done.
@@ -120,6 +122,9 @@ func (w *world) plan(work *events.Work) *events.GraphCreated {
 		}
 		text = data
 	}
+	if len(text) == 0 && work.Request.Expert != "" {
+		text = plan(sub("whole"))
+	}
 	if err := json.Unmarshal(text, created.Plan); err != nil {
 		w.t.Errorf("plan: %v", err)
 	}
@@ -144,7 +149,7 @@ func (w *world) scheduleOn(s Settings, d Deps) (stop func() error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	level := slog.LevelWarn
 	log := slog.New(slog.NewTextHandler(w.t.Output(), &slog.HandlerOptions{Level: level}))
-	p := host.NewProcess(context.Background(), ctx, "scheduler", host.Settings{Prefix: "jobs"}, log)
+	p := host.NewProcess(context.Background(), ctx, "scheduler", host.Settings{Prefix: "jobs", Config: w.config}, log)
 	done := make(chan error, 1)
 	go func() { done <- Run(context.Background(), p, s, d) }()
 	return sync.OnceValue(func() error {

@@ -97,11 +97,15 @@ func reported(t *testing.T, args ...string) map[string]bench.Measure {
 }
 
 func TestEveryWorkloadWithoutAFloorRuns(t *testing.T) {
-	for workload, want := range map[string]int{"plan": 4, "cancel": 4, "wait": 5, "wide": 5, "deep": 7, "many": 8} {
+	for workload, want := range map[string]int{"plan": 4, "tool": 7, "cancel": 15, "wait": 7, "wide": 5, "deep": 7, "many": 8} {
 		t.Run(workload, func(t *testing.T) {
 			measures := reported(t, "--workload", workload, "--size", "3")
 			if len(measures) != want {
 				t.Errorf("%d measures, want %d: %+v", len(measures), want, measures)
+			}
+			// What is said late is heard, and changes nothing.
+			if late, ok := measures["late results in the log"]; ok && (late.Value != 9 || measures["late results applied"].Value != 0) {
+				t.Errorf("got %+v", measures)
 			}
 			// A job that waits for a person holds nothing.
 			if held, ok := measures["work messages held while they wait"]; ok && held.Value != 0 {

@@ -24,8 +24,8 @@ type order struct {
 	Side string `json:"side"`
 	// Part is the part's name, serverPart for the server.
 	Part string `json:"part"`
-	// Cards are card files of experts, for the runner.
-	Cards []string `json:"cards,omitempty"`
+	// Kit is what the runner has beside the experts of its side.
+	Kit kit `json:"kit,omitzero"`
 	// URL is where the server is, for parts.
 	URL string `json:"url,omitempty"`
 	// Store and SyncAlways are for the server.

@@ -46,7 +46,7 @@ func New(o Options) *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd, o) },
 	}
-	c.Flags().StringVar(&f.workload, "workload", "all", "chain, fan, random, or all of these; plan, cancel, wait, wide, deep or many, which have no floor")
+	c.Flags().StringVar(&f.workload, "workload", "all", "chain, fan, random, or all of these; plan, tool, cancel, wait, wide, deep or many, which have none of these floors")
 	c.Flags().StringVar(&f.mode, "mode", ModeEmbedded, "embedded: one process; services: three processes and a server over TCP")
 	c.Flags().StringVar(&f.sync, "sync", SyncDefault, "default: the server writes through from time to time; always: before each acknowledgement")
 	c.Flags().StringSliceVar(&f.sides, "side", []string{SideFloor, SidePure, SideClaimed}, "what to run; ratios need the floor")
@@ -145,7 +145,7 @@ func (f *flags) measure(ctx context.Context, self []string, name string, progres
 var comparable = []string{"chain", "fan", "random"}
 
 // alone are the workloads that are not.
-var alone = []string{"plan", "cancel", "wait", "wide", "deep", "many"}
+var alone = []string{"plan", "tool", "cancel", "wait", "wide", "deep", "many"}
 
 // validate reports everything that is wrong with the flags.
 func (f *flags) validate() error {

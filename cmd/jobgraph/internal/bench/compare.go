@@ -167,7 +167,7 @@ func standardSize(name string) int {
 	case "random":
 		return 200
 	case "cancel":
-		return 20
+		return 100
 	case "wide", "deep", "many":
 		return 10_000
 	}

@@ -28,9 +28,18 @@ const drainTimeout = 5 * time.Second
 
 // ours is Jobgraph: the three services, each over a connection of its own.
 type ours struct {
-	// experts are Go functions in the runner, cards files of other experts.
+	// experts are Go functions in the runner, kit is what else it has.
 	experts []runner.Function
-	cards   []string
+	kit     kit
+}
+
+// kit is what a runner is given from outside.
+type kit struct {
+	// Cards are card files of experts, Config is a configuration file, empty for none.
+	Cards  []string `json:"cards,omitempty"`
+	Config string   `json:"config,omitempty"`
+	// Model is where a model is served, empty for none.
+	Model string `json:"model,omitempty"`
 }
 
 // noop is the expert that does nothing.
@@ -45,9 +54,12 @@ func noop(pure bool) runner.Function {
 
 func (o ours) parts() []part {
 	return []part{
-		service("expert-runner", func(ctx context.Context, p *host.Process, b *bus.Bus) error {
+		configured("expert-runner", o.kit.Config, func(ctx context.Context, p *host.Process, b *bus.Bus) error {
 			settings := runner.Default()
-			settings.Experts = o.cards
+			settings.Experts, settings.Sandbox = o.kit.Cards, "none" // What is measured is the runner, and commands have to reach the bench.
+			if o.kit.Model != "" {
+				settings.Model, settings.BaseURL = "scripted", o.kit.Model
+			}
 			return runner.Run(ctx, p, settings, runner.Deps{Bus: b, Functions: o.experts})
 		}),
 		service("planner", func(ctx context.Context, p *host.Process, b *bus.Bus) error {
@@ -61,6 +73,11 @@ func (o ours) parts() []part {
 
 // service runs one of the real services as its own process would, without flags and HTTP.
 func service(name string, run func(context.Context, *host.Process, *bus.Bus) error) part {
+	return configured(name, "", run)
+}
+
+// configured is service with a configuration file.
+func configured(name, config string, run func(context.Context, *host.Process, *bus.Bus) error) part {
 	return part{name, func(ctx context.Context, at address) error {
 		b, err := at.bus(ctx, name)
 		if err != nil {
@@ -69,7 +86,7 @@ func service(name string, run func(context.Context, *host.Process, *bus.Bus) err
 		defer b.Close()
 		work := context.WithoutCancel(ctx)
 		settings := host.Settings{
-			Prefix: events.DefaultPrefix, HTTPAddr: host.AddrOff, Concurrency: 16, DrainTimeout: drainTimeout,
+			Config: config, Prefix: events.DefaultPrefix, HTTPAddr: host.AddrOff, Concurrency: 16, DrainTimeout: drainTimeout,
 		}
 		p := host.NewProcess(work, ctx, name, settings, at.log)
 		return errors.Join(run(work, p, b), p.Close(work))

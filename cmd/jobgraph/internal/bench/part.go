@@ -29,7 +29,7 @@ func runPart(ctx context.Context, o order, in io.Reader, out io.Writer, log *slo
 		defer stopServer(s)
 		return answer(in, out, s.ClientURL())
 	}
-	sys, err := systemOf(o.Side, o.Cards)
+	sys, err := systemOf(o.Side, o.Kit)
 	if err != nil {
 		return err
 	}

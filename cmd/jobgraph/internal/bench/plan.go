@@ -229,7 +229,7 @@ func (w *planWatch) mark(at *time.Time, allocated *uint64) {
 func (w *planWatch) Do(r *http.Request) (*http.Response, error) {
 	answer, err := w.model.Do(r)
 	if err == nil {
-		answer.Body = &lastByte{answer.Body, w}
+		answer.Body = &lastByte{answer.Body, func() { w.mark(&w.last, &w.before) }}
 	}
 	return answer, err
 }
@@ -237,14 +237,14 @@ func (w *planWatch) Do(r *http.Request) (*http.Response, error) {
 // lastByte marks the end of an answer.
 type lastByte struct {
 	io.ReadCloser
-	watch *planWatch
+	mark func()
 }
 
 // Read implements io.Reader. Nobody reads a stream behind its end, so every byte may be the last.
 func (b *lastByte) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if n > 0 {
-		b.watch.mark(&b.watch.last, &b.watch.before)
+		b.mark()
 	}
 	return n, err
 }

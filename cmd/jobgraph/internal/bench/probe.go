@@ -8,7 +8,7 @@ import (
 	"log/slog"
 )
 
-// probe is the order of a workload that is measured in a process of its own: cancel, wait or plan.
+// probe is the order of a workload that is measured in a process of its own: cancel, wait, plan or tool.
 type probe struct {
 	Workload string     `json:"workload"`
 	Size     int        `json:"size"`
@@ -26,6 +26,8 @@ func (p probe) run(ctx context.Context, self []string) ([]Measure, error) {
 		return p.wait(ctx, self)
 	case "plan":
 		return p.plan(ctx)
+	case "tool":
+		return p.tool(ctx)
 	}
 	return nil, fmt.Errorf("workload %q is no probe", p.Workload)
 }

@@ -11,9 +11,9 @@ import (
 
 // scene says what stage is wanted.
 type scene struct {
-	// side names the system; cards are card files of experts that it has beside its own.
+	// side names the system; kit is what it has beside its own.
 	side  string
-	cards []string
+	kit   kit
 	under Conditions
 	// profile is a folder for CPU profiles, empty for none.
 	profile string
@@ -34,7 +34,7 @@ type stage struct {
 
 // raise starts the server, prepares the streams and starts the parts.
 func raise(ctx context.Context, c scene) (*stage, error) {
-	sys, err := systemOf(c.side, c.cards)
+	sys, err := systemOf(c.side, c.kit)
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +44,7 @@ func raise(ctx context.Context, c scene) (*stage, error) {
 	}
 	s := &stage{store: store}
 	order := order{
-		Side: c.side, Cards: c.cards, Store: filepath.Join(store, "server"), SyncAlways: c.under.Sync == SyncAlways, Profile: c.profile,
+		Side: c.side, Kit: c.kit, Store: filepath.Join(store, "server"), SyncAlways: c.under.Sync == SyncAlways, Profile: c.profile,
 	}
 	var at address
 	if c.under.Mode == ModeServices {

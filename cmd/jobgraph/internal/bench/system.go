@@ -49,12 +49,12 @@ type writes struct {
 
 // The systems of workloads that have no floor.
 const (
-	sideHang = "hang" // Jobgraph with commands that never end.
+	sideHang = "hang" // Jobgraph with commands, models and tools that never end.
 	sideAsk  = "ask"  // Jobgraph with an expert that waits for an answer.
 )
 
-// systemOf gives the system behind the name of a side; cards are files of experts beside its own.
-func systemOf(side string, cards []string) (system, error) {
+// systemOf gives the system behind the name of a side; k is what its runner has beside its own.
+func systemOf(side string, k kit) (system, error) {
 	switch side {
 	case SideFloor:
 		return floorSystem{}, nil
@@ -63,7 +63,7 @@ func systemOf(side string, cards []string) (system, error) {
 	case SideClaimed:
 		return ours{experts: []runner.Function{noop(false)}}, nil
 	case sideHang:
-		return ours{cards: cards}, nil
+		return ours{kit: k}, nil
 	case sideAsk:
 		return ours{experts: []runner.Function{ask()}}, nil
 	}

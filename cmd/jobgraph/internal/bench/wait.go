@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"slices"
 	"strconv"
 	"sync"
@@ -41,6 +42,7 @@ func (p probe) wait(ctx context.Context, self []string) (list []Measure, err err
 		if err != nil {
 			return err
 		}
+		rest := atRest()
 		begin := time.Now()
 		if err := d.parked(ctx, graphs); err != nil {
 			return err
@@ -59,11 +61,44 @@ func (p probe) wait(ctx context.Context, self []string) (list []Measure, err err
 			value("jobs that began to wait", "per s", n/took.Seconds()),
 			limited("work messages held while they wait", "messages", float64(held), 0),
 			value("growth of peak memory per job, until it waits", "kB", float64(after.Peak-before.Peak)/1000/n))
+		if p.Under.Mode == ModeEmbedded {
+			list = append(list, rest.grown(n)...)
+		}
 		more, err := d.answer(ctx, p.Size)
 		list = append(list, more...)
 		return err
 	})
 	return list, err
+}
+
+const (
+	// waitingMemory is what a job with one SubJob that waits for a person may take, in kB.
+	waitingMemory = 20
+	// waitingGoroutines is how many goroutines may be kept for the work to come, however many jobs wait.
+	waitingGoroutines = 512
+)
+
+// rest is what this process holds when nothing moves: with server and services in it, all that is held.
+type rest struct {
+	heap       uint64
+	goroutines int
+}
+
+func atRest() rest {
+	runtime.GC()
+	runtime.GC() // What the first one has only finalised goes with the second.
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return rest{heap: m.HeapAlloc, goroutines: runtime.NumGoroutine()}
+}
+
+// grown is how much more is held now for each of n jobs.
+func (r rest) grown(n float64) []Measure {
+	now := atRest()
+	return []Measure{
+		limited("live memory per waiting job", "kB", (float64(now.heap)-float64(r.heap))/1000/n, waitingMemory),
+		limited("goroutines that came and stay while they wait", "goroutines", float64(now.goroutines-r.goroutines), waitingGoroutines),
+	}
 }
 
 // parked submits the jobs and returns when all of them wait.

@@ -175,12 +175,16 @@ func (a *app) answerArgs(words []string, file string) (request, text string, err
 
 // parseAnswer reads JSON as JSON where the question wants more than words.
 func parseAnswer(q question, text string) (any, error) {
-	structured := q.Kind == events.InputForm || q.Kind == events.InputReview || q.Kind == events.InputApproval
+	structured := q.Kind == events.InputForm || q.Kind == events.InputReview || q.Kind == events.InputApproval ||
+		q.Kind == events.InputUnknown && strings.HasPrefix(strings.TrimSpace(text), "{")
 	if structured && json.Valid([]byte(text)) {
 		return json.RawMessage(text), nil
 	}
 	if q.Kind == events.InputForm {
 		return nil, usageError{fmt.Errorf("request %s wants JSON that fits its schema: %s", q.Request, q.Schema)}
+	}
+	if q.Kind == events.InputApproval && q.SubJob != events.PlanID {
+		return text, nil // Words of approval approve; any others are the reason of a rejection.
 	}
 	if len(q.Options) > 0 {
 		for _, o := range q.Options {
@@ -193,61 +197,6 @@ func parseAnswer(q question, text string) (any, error) {
 		}
 	}
 	return text, nil
-}
-
-// verdict is the answer to an approval or a review.
-type verdict struct {
-	Approved bool   `json:"approved"`
-	Reason   string `json:"reason,omitempty"`
-}
-
-func (a *app) verdictCommand(use, short string, approved bool) *cobra.Command {
-	var why, user string
-	c := &cobra.Command{
-		Use: use + " ID [REQUEST]", Short: short, Args: cobra.RangeArgs(1, 2),
-		RunE: func(_ *cobra.Command, args []string) error {
-			request := ""
-			if len(args) == 2 {
-				request = args[1]
-			}
-			return a.answer(args[0], request, user, func(q question) (any, error) {
-				if err := judged(q, approved); err != nil {
-					return nil, err
-				}
-				return verdict{approved, why}, nil
-			})
-		},
-	}
-	c.Flags().StringVar(&why, "reason", "", "why, for whoever reads the log")
-	userFlag(c, &user)
-	return c
-}
-
-// judged is an error for a question that wants words: there is nothing to approve or reject.
-func judged(q question, approved bool) error {
-	if q.Kind != events.InputClarification && q.Kind != events.InputUnknown {
-		return nil
-	}
-	what := "reject"
-	if approved {
-		what = "approve"
-	}
-	words := "TEXT"
-	if len(q.Options) > 0 {
-		words = strings.Join(q.Options, "|")
-	}
-	return usageError{&events.Fault{
-		Code: events.CodeInvalid, Field: "request", Message: fmt.Sprintf("request %s asks a question (%s), there is nothing to %s: %s", q.Request, q.Kind, what, short(q.Prompt, 80)),
-		Hint: fmt.Sprintf("jobgraph answer %s %s %s, or jobgraph inputs cancel %s %s to close it without an answer", q.Job, q.Request, words, q.Job, q.Request),
-	}}
-}
-
-func (a *app) approveCommand() *cobra.Command {
-	return a.verdictCommand("approve", "Approve what a job asks leave for", true)
-}
-
-func (a *app) rejectCommand() *cobra.Command {
-	return a.verdictCommand("reject", "Refuse what a job asks leave for", false)
 }
 
 func (a *app) inputsCommand() *cobra.Command {

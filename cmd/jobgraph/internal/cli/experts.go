@@ -51,7 +51,7 @@ func (a *app) expertsCommand() *cobra.Command {
 		},
 	}
 	check := &cobra.Command{
-		Use: "check FILE…", Short: "Check expert cards, and find their programs", Args: cobra.MinimumNArgs(1),
+		Use: "check FILE…", Short: "Check expert cards, and those of configuration files (*.yaml), and find their programs", Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := a.form(); err != nil {
 				return err
@@ -63,11 +63,11 @@ func (a *app) expertsCommand() *cobra.Command {
 			return a.writeCards(cards)
 		},
 	}
-	return group("experts", "The catalogue of experts", list, describe, check, a.expertTestCommand())
+	return group("experts", "The catalogue of experts", list, describe, check, a.expertRegisterCommand(), a.expertWithdrawCommand(), a.expertTestCommand())
 }
 
 func (a *app) writeCards(cards []events.Card) error {
-	table := render.Table{Head: []string{"ID", "NAME", "KIND", "POOL", "DESCRIPTION"}, WideHead: []string{"SKILLS", "TAGS", "PURE", "RUNNER"}}
+	table := render.Table{Head: []string{"ID", "NAME", "KIND", "POOL", "DESCRIPTION"}, WideHead: []string{"SKILLS", "TAGS", "AT ONCE", "PURE", "RUNNER", "SEEN"}}
 	for _, c := range cards {
 		pool := c.Pool
 		if pool == "" {
@@ -75,7 +75,7 @@ func (a *app) writeCards(cards []events.Card) error {
 		}
 		table.Rows = append(table.Rows, render.Row{
 			Name: c.ID, Value: c, Cells: []string{c.ID, c.Name, c.Kind, pool, short(c.Description, 70)},
-			Wide: []string{dash(strings.Join(c.Skills, ",")), dash(strings.Join(c.Tags, ",")), fmt.Sprint(c.Pure), dash(c.Runner)},
+			Wide: []string{dash(strings.Join(c.Skills, ",")), dash(strings.Join(c.Tags, ",")), atOnce(c.Concurrency), fmt.Sprint(c.Pure), dash(c.Runner), a.alive(c.Seen)},
 		})
 	}
 	return table.Write(a.sys.Stdout, a.output)
@@ -95,4 +95,12 @@ func (a *app) card(ctx context.Context, c *client.Client, name string) (events.C
 		ids = append(ids, card.ID)
 	}
 	return events.Card{}, notFound("expert", name, host.Near(strings.ToLower(name), ids))
+}
+
+// atOnce is how many runs of an expert one runner works on.
+func atOnce(n int) string {
+	if n == 0 {
+		return "-"
+	}
+	return fmt.Sprint(n)
 }

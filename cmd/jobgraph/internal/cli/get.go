@@ -183,6 +183,8 @@ type description struct {
 	Request *events.JobRequested `json:"request"`
 	State   *graph.State         `json:"state"`
 	Result  json.RawMessage      `json:"result,omitempty"`
+	// Artifacts are the files that SubJobs have handed over.
+	Artifacts []history.Artifact `json:"artifacts,omitempty"`
 	// Planning is what planners have asked and found, if anything.
 	Planning *planning       `json:"planning,omitempty"`
 	Why      []graph.Blocker `json:"why,omitempty"`
@@ -190,7 +192,7 @@ type description struct {
 
 func (a *app) describeJob(h *history.History, c *client.Client) error {
 	s := h.Job.View()
-	d := description{Request: h.Request(), State: s, Result: a.result(h, c), Planning: a.planned(h, c)}
+	d := description{Request: h.Request(), State: s, Result: a.result(h, c), Artifacts: h.Artifacts(""), Planning: a.planned(h, c)}
 	if !s.Status.Terminal() {
 		d.Why = h.Job.Why("")
 	}
@@ -225,6 +227,8 @@ func (a *app) describeJob(h *history.History, c *client.Client) error {
 	for _, line := range (render.Tree{Now: a.now(), Paint: a.paint(), Legacy: true}).Lines(s) {
 		b.WriteString(line + "\n")
 	}
+	writeAsked(&b, h)
+	a.writeArtifacts(&b, h, c)
 	for _, why := range d.Why {
 		b.WriteString("\n" + render.Clean(blocked(why)))
 	}
@@ -236,12 +240,16 @@ func (a *app) describeJob(h *history.History, c *client.Client) error {
 
 // subjobDescription is a SubJob with its text and what it handed over.
 type subjobDescription struct {
-	State   *graph.SubJobState `json:"state"`
-	Spec    events.SubJob      `json:"spec"`
-	Output  json.RawMessage    `json:"output,omitempty"`
-	Ref     *events.Ref        `json:"output_ref,omitempty"`
-	Why     []graph.Blocker    `json:"why,omitempty"`
-	Lessons []string           `json:"lessons,omitempty"`
+	State  *graph.SubJobState `json:"state"`
+	Spec   events.SubJob      `json:"spec"`
+	Output json.RawMessage    `json:"output,omitempty"`
+	Ref    *events.Ref        `json:"output_ref,omitempty"`
+	// Artifacts are the files that it has handed over.
+	Artifacts []history.Artifact `json:"artifacts,omitempty"`
+	Why       []graph.Blocker    `json:"why,omitempty"`
+	Lessons   []string           `json:"lessons,omitempty"`
+	// Calls are what its runs have asked of models, tools and services, as their journal tells.
+	Calls []client.Call `json:"calls,omitempty"`
 }
 
 func (a *app) describeSubJob(h *history.History, c *client.Client, id string) error {
@@ -253,6 +261,7 @@ func (a *app) describeSubJob(h *history.History, c *client.Client, id string) er
 	}
 	d.Spec, _ = h.Text(d.State.Spec)
 	d.Output, d.Ref = h.Result(d.State)
+	d.Artifacts = h.Artifacts(id)
 	if d.Ref != nil && d.Output == nil {
 		if data, err := c.Blob(a.soft, h.Job.ID, *d.Ref); err == nil && json.Valid(data) {
 			d.Output = data
@@ -264,6 +273,13 @@ func (a *app) describeSubJob(h *history.History, c *client.Client, id string) er
 		}
 	}
 	d.Why = h.Job.Why(id)
+	if !plannedBy(d.State) {
+		calls, err := c.Calls(a.soft, h.Job.ID, id)
+		if err != nil {
+			a.note("what it has called cannot be read: %v", err)
+		}
+		d.Calls = calls
+	}
 	form := a.output
 	if !a.machine() {
 		form = "yaml" // For people: every field by its name.

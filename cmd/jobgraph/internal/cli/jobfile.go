@@ -22,7 +22,7 @@ const maxFile = 256 << 20
 // asked are the flags that make a request.
 type asked struct {
 	file, plan, expert, profile, id, session, thread, user, model string
-	inputs, labels                                                []string
+	inputs, labels, attached                                      []string
 	cached                                                        bool
 }
 
@@ -35,6 +35,7 @@ func (q *asked) declare(c *cobra.Command) {
 	f.StringVar(&q.profile, "profile", "", "the planner's profile")
 	f.StringVar(&q.model, "model", "", "the model that plans; an embedded run also knows fake, a scripted one that costs nothing")
 	f.StringArrayVar(&q.inputs, "input", nil, "named value, KEY=VALUE, JSON or text; repeatable")
+	f.StringArrayVar(&q.attached, "attach", nil, "file that every SubJob gets, up to 1 GiB; repeatable")
 	f.StringArrayVarP(&q.labels, "label", "l", nil, "label, KEY=VALUE; repeatable")
 	f.StringVar(&q.id, "id", "", "the job's id; made up when not given")
 	f.StringVar(&q.session, "session", "", "the conversation that the job belongs to")
@@ -93,7 +94,7 @@ func (a *app) request(q *asked, words []string) (events.Request, error) {
 	} else {
 		faults = still(faults, &r)
 	}
-	return r, faults.OrNil()
+	return r, append(faults, attachable(q.attached)...).OrNil()
 }
 
 // choose names the model of a request for services that run elsewhere.

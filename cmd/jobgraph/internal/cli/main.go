@@ -85,10 +85,10 @@ func (a *app) root() *cobra.Command {
 		id, title string
 		commands  []*cobra.Command
 	}{
-		{"run", "Run", []*cobra.Command{a.upCommand(), a.runCommand(), a.submitCommand()}},
+		{"run", "Run", []*cobra.Command{a.upCommand(), a.runCommand(), a.submitCommand(), a.demoCommand()}},
 		{"see", "See", []*cobra.Command{
 			a.getCommand(), a.describeCommand(), a.listCommand(), a.watchCommand(), a.eventsCommand(), a.graphCommand(), a.whyCommand(),
-			a.replayCommand(), a.expertsCommand(), a.planCommand(), a.sessionsCommand(),
+			a.replayCommand(), a.artifactsCommand(), a.expertsCommand(), a.planCommand(), a.sessionsCommand(), a.scheduleCommand(),
 		}},
 		{"act", "Act", []*cobra.Command{
 			a.stopCommand(), a.failCommand(), a.recoverCommand(), a.retryCommand(), a.rerunCommand(), a.forkCommand(), a.deleteCommand(),
@@ -107,7 +107,7 @@ func (a *app) root() *cobra.Command {
 }
 
 func (a *app) operateCommands() []*cobra.Command {
-	return []*cobra.Command{a.initCommand(), a.doctorCommand(), a.modelCommand(), a.configCommand(), a.dlqCommand(), a.benchCommand(), a.versionCommand()}
+	return []*cobra.Command{a.initCommand(), a.doctorCommand(), a.modelCommand(), a.toolsCommand(), a.configCommand(), a.importConfigCommand(), a.dlqCommand(), a.benchCommand(), a.versionCommand()}
 }
 
 // strict makes every complaint about arguments a usage error, and a group that is called without its command show its help.

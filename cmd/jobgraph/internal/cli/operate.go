@@ -2,12 +2,15 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/render"
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/stack"
 	"github.com/jobgraph/jobgraph/pkg/bus"
-	planner "github.com/jobgraph/jobgraph/services/planner/app"
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/host"
 )
 
 func (a *app) initCommand() *cobra.Command {
@@ -51,7 +54,7 @@ func (a *app) initCommand() *cobra.Command {
 
 func (a *app) configCommand() *cobra.Command {
 	validate := &cobra.Command{
-		Use: "validate [FILE]", Short: "Check the settings of environment and configuration file", Args: cobra.MaximumNArgs(1),
+		Use: "validate [FILE]", Short: "Check the settings of environment and configuration file, and the experts that it names", Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 1 {
 				a.config = args[0]
@@ -62,24 +65,24 @@ func (a *app) configCommand() *cobra.Command {
 			if _, err := a.address(); err != nil {
 				return err
 			}
-			if _, err := planner.ReadConfig(a.settings.Config, a.sys.Env); err != nil {
+			if _, _, err := stack.ReadConfig(a.settings.Config, a.sys.Env); err != nil {
 				return err
 			}
 			return a.printf("the settings are good\n")
 		},
 	}
 	show := &cobra.Command{
-		Use: "print", Short: "Print every setting and model, its value and where it came from; secrets are masked", Args: cobra.NoArgs,
+		Use: "print", Short: "Print every setting, model and expert, its value and where it came from; secrets are masked", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if err := a.form(); err != nil {
 				return err
 			}
 			table := render.Table{Head: []string{"SETTING", "VALUE", "SOURCE", "VARIABLE"}, WideHead: []string{"DEFAULT", "MEANING"}}
-			file, err := planner.ReadConfig(a.settings.Config, a.sys.Env)
+			file, cards, err := stack.ReadConfig(a.settings.Config, a.sys.Env)
 			if err != nil {
 				return err
 			}
-			for _, s := range append(a.flags.List(), file.Shown()...) {
+			for _, s := range slices.Concat(a.flags.List(), file.Shown(), shownCards(cards)) {
 				table.Rows = append(table.Rows, render.Row{
 					Name: s.Name, Value: s, Cells: []string{s.Name, dash(s.Value), string(s.Source), dash(s.Env)}, Wide: []string{dash(s.Default), s.Usage},
 				})
@@ -88,4 +91,13 @@ func (a *app) configCommand() *cobra.Command {
 		},
 	}
 	return group("config", "Check and print the settings", validate, show)
+}
+
+// shownCards are the experts of the configuration as settings.
+func shownCards(cards []events.Card) []host.Setting {
+	list := make([]host.Setting, len(cards))
+	for i, c := range cards {
+		list[i] = host.Setting{Name: "experts." + c.ID, Value: c.Kind, Usage: c.Description, Source: host.FromConfig}
+	}
+	return list
 }

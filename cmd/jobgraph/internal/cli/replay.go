@@ -27,6 +27,8 @@ type replayFlags struct {
 	step    bool
 	diff    bool
 	publish string
+	agent   bool
+	subjob  string
 }
 
 func (a *app) replayCommand() *cobra.Command {
@@ -40,7 +42,7 @@ func (a *app) replayCommand() *cobra.Command {
 			if f.speed < 0 {
 				return usageError{fmt.Errorf("--speed %g: must not be negative", f.speed)}
 			}
-			if err := a.elsewhere(f.publish); err != nil {
+			if err := errors.Join(f.agentFaults(), a.elsewhere(f.publish)); err != nil {
 				return err
 			}
 			return a.replay(args[0], &f)
@@ -51,6 +53,8 @@ func (a *app) replayCommand() *cobra.Command {
 	c.Flags().BoolVar(&f.step, "step", false, "wait for Enter before each event")
 	c.Flags().BoolVar(&f.diff, "diff", false, "compare the fold with the saved state; exit 1 when they differ")
 	c.Flags().StringVar(&f.publish, "publish", "", "send the recorded messages again, below this subject instead of their first word, for a service under debug")
+	c.Flags().BoolVar(&f.agent, "agent", false, "replay what agents did, from their journals: no model, no tools; exit 1 where one comes out otherwise")
+	c.Flags().StringVar(&f.subjob, "subjob", "", "the SubJob whose agent is meant, with --agent; all when left out")
 	return c
 }
 
@@ -102,6 +106,9 @@ func (a *app) recorded(ctx context.Context, c *client.Client, arg string, file b
 }
 
 func (a *app) replayExport(ctx context.Context, c *client.Client, x *client.Export, f *replayFlags) error {
+	if f.agent {
+		return a.replayAgents(x, f.subjob)
+	}
 	if first := x.Records[0].Seq; f.until > 0 && f.until < first {
 		return usageError{fmt.Errorf("--until-seq %d: job %s begins at sequence %d and stands at %d", f.until, x.Job, first, x.Records[len(x.Records)-1].Seq)}
 	}

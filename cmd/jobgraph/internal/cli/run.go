@@ -24,10 +24,11 @@ import (
 // runFlags are those that only `run` has.
 type runFlags struct {
 	asked
-	experts  []string
-	store    string
-	stop     bool
-	embedded bool
+	experts   []string
+	store     string
+	artifacts string
+	stop      bool
+	embedded  bool
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -44,12 +45,16 @@ func (a *app) runCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if r.Schedule != nil {
+				return usageError{fmt.Errorf("the job recurs: use `jobgraph submit` or `jobgraph schedule create`, or leave schedule out")}
+			}
 			return a.run(r, &f)
 		},
 	}
 	f.declare(c)
 	c.Flags().StringArrayVar(&f.experts, "experts", nil, "expert card, or folder of them, for an embedded run; repeatable")
 	c.Flags().StringVar(&f.store, "store", "", "keep the embedded run in this folder; a temporary one otherwise")
+	c.Flags().StringVar(&f.artifacts, "artifacts", "", "write the artifacts of the result into this folder, by SUBJOB/NAME")
 	c.Flags().BoolVar(&f.embedded, "embedded", false, "use an embedded bus even when another one answers")
 	c.Flags().BoolVar(&f.stop, "stop-on-interrupt", false, "stop the job at Ctrl-C instead of leaving it to run")
 	return c
@@ -68,12 +73,18 @@ func (a *app) submitCommand() *cobra.Command {
 				return err
 			}
 			return a.with(func(ctx context.Context, c *client.Client) error {
+				if err := q.attach(ctx, c, &r); err != nil {
+					return err
+				}
 				receipt, err := c.Ask(ctx, r)
 				if err != nil {
 					return err
 				}
 				if !receipt.Admitted {
 					a.note("no scheduler has confirmed it yet: the request waits in its queue, and may still be refused when one reads it")
+				}
+				if receipt.ScheduleID != "" {
+					a.note("it recurs: `jobgraph schedule get %s` shows when", receipt.ScheduleID)
 				}
 				if a.machine() {
 					return render.Value(a.sys.Stdout, a.output, receipt)
@@ -109,7 +120,7 @@ func (a *app) run(r events.Request, f *runFlags) error {
 	if err != nil {
 		return err
 	}
-	err = a.runHere(k, r)
+	err = a.runHere(k, r, f)
 	if stopErr := k.Stop(); stopErr != nil {
 		a.note("the embedded run did not end cleanly: %v", stopErr)
 	}
@@ -175,18 +186,21 @@ func (a *app) stackForRun(f *runFlags) stack.Settings {
 		experts = append(experts, dir)
 	}
 	return stack.Settings{
-		Host: settings, Env: a.sys.Env, Experts: experts, Model: f.model, Embed: embed.Settings{Store: f.store, SyncAlways: f.store != ""},
+		Host: settings, Env: a.sys.Env, Sandbox: a.sys.Sandbox, Experts: experts, Model: f.model, Embed: embed.Settings{Store: f.store, SyncAlways: f.store != ""},
 		Log: host.NewLogger(a.sys.Stderr, settings.LogFormat, level),
 	}
 }
 
 // runHere runs a job on an embedded stack. A signal stops it with everything else.
-func (a *app) runHere(k *stack.Stack, r events.Request) error {
+func (a *app) runHere(k *stack.Stack, r events.Request, f *runFlags) error {
 	c, err := client.Connect(a.soft, k.Options())
 	if err != nil {
 		return err
 	}
 	defer c.Close()
+	if err := f.attach(a.soft, c, &r); err != nil {
+		return err
+	}
 	id, err := c.Submit(a.soft, r)
 	if err != nil {
 		return err
@@ -201,12 +215,15 @@ func (a *app) runHere(k *stack.Stack, r events.Request) error {
 	if err != nil {
 		return err
 	}
-	return a.finish(h, c)
+	return a.finishInto(h, c, f.artifacts)
 }
 
 // runOn runs a job on a bus with services of its own. A signal leaves it running.
 func (a *app) runOn(c *client.Client, r events.Request, f *runFlags) error {
 	f.choose(&r)
+	if err := f.attach(a.soft, c, &r); err != nil {
+		return err
+	}
 	id, err := c.Submit(a.soft, r)
 	if err != nil {
 		return err
@@ -225,7 +242,7 @@ func (a *app) runOn(c *client.Client, r events.Request, f *runFlags) error {
 	if err != nil {
 		return err
 	}
-	return a.finish(h, c)
+	return a.finishInto(h, c, f.artifacts)
 }
 
 // stopNow stops a job in the short time that is left.
@@ -252,10 +269,19 @@ type ending struct {
 	JobID      string          `json:"job_id"`
 	Status     events.Status   `json:"status"`
 	Result     json.RawMessage `json:"result,omitempty"`
+	Artifacts  []events.Ref    `json:"artifacts,omitempty"`
 	Error      *events.Fault   `json:"error,omitempty"`
 	DurationMS int64           `json:"duration_ms"`
 	Progress   any             `json:"progress"`
 	events.Spent
+}
+
+// finishInto is finish, and writes the artifacts of a result that there is.
+func (a *app) finishInto(h *history.History, c *client.Client, dir string) error {
+	if err := a.finish(h, c); err != nil {
+		return err
+	}
+	return a.saveArtifacts(a.soft, h, c, dir)
 }
 
 // finish prints what came out, and exits as the job did.
@@ -263,7 +289,7 @@ func (a *app) finish(h *history.History, c *client.Client) error {
 	s := h.Job.View()
 	result := a.result(h, c)
 	if a.output == "json" || a.output == "jsonl" || a.output == "yaml" {
-		e := ending{JobID: s.ID, Status: s.Status, Result: result, Error: s.Error, Progress: s.Progress, Spent: s.Cost}
+		e := ending{JobID: s.ID, Status: s.Status, Result: result, Artifacts: h.Belongings(), Error: s.Error, Progress: s.Progress, Spent: s.Cost}
 		if !s.Ended.IsZero() {
 			e.DurationMS = s.Ended.Sub(s.Created).Milliseconds()
 		}

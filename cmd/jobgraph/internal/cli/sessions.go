@@ -16,7 +16,7 @@ import (
 // sessionsCommand is about conversations.
 func (a *app) sessionsCommand() *cobra.Command {
 	return group("sessions", "Conversations: the jobs that belong together",
-		a.sessionListCommand(), a.sessionShowCommand(), a.sessionRenameCommand(), a.sessionStopCommand(), a.sessionDeleteCommand())
+		a.sessionListCommand(), a.sessionShowCommand(), a.sessionRenameCommand(), a.sessionStopCommand(), a.sessionDeleteCommand(), a.knowledgeCommand())
 }
 
 // session makes a command about one session.

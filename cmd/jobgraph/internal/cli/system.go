@@ -8,6 +8,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/jobgraph/jobgraph/pkg/host"
+	runner "github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
 
 // System is the outside of the process.
@@ -21,12 +22,16 @@ type System struct {
 	Typing bool
 	// Now is the clock.
 	Now func() time.Time
+	// Sandbox is the helper that this program can be.
+	Sandbox runner.Sandbox
 }
 
-// OS is the real outside. From this call on signals no longer end the process by themselves.
+// OS is the real outside, and has to be the first call of a main, see runner.HookSandbox. From this call on signals no longer end the process by themselves.
 func OS() System {
+	box := runner.HookSandbox()
 	return System{
-		System: host.OS(), Stdin: os.Stdin, Now: time.Now, Typing: term.IsTerminal(int(os.Stdin.Fd())),
+		Sandbox: box,
+		System:  host.OS(), Stdin: os.Stdin, Now: time.Now, Typing: term.IsTerminal(int(os.Stdin.Fd())),
 		Size: func() (int, int, bool) {
 			fd := int(os.Stdout.Fd())
 			if !term.IsTerminal(fd) {

@@ -12,7 +12,7 @@ import (
 func (a *app) exportCommand() *cobra.Command {
 	var file string
 	c := &cobra.Command{
-		Use: "export ID", Short: "Write a job with its blobs into one file", Args: cobra.ExactArgs(1),
+		Use: "export ID", Short: "Write a job with its journals and blobs into one file", Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			t, err := parseTarget(args[0])
 			if err != nil {
@@ -32,7 +32,7 @@ func (a *app) exportCommand() *cobra.Command {
 				if err := x.Save(file); err != nil {
 					return err
 				}
-				a.note("%s: %d events, %d blobs", file, len(x.Records), len(x.Blobs))
+				a.note("%s: %d events, %d records of journals, %d blobs", file, len(x.Records), len(x.Journals), len(x.Blobs))
 				return nil
 			})
 		},

@@ -24,13 +24,22 @@ type upFlags struct {
 func (a *app) upCommand() *cobra.Command {
 	var f upFlags
 	c := &cobra.Command{
-		Use: "up", Short: "Run bus, planner, scheduler, expert-runner and HTTP in this process", Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error { return a.up(&f) },
+		Use: "up [--experts FILE…]", Short: "Run bus, planner, scheduler, expert-runner and HTTP in this process",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 && len(f.experts) == 0 {
+				return usageError{fmt.Errorf("%q means nothing here: files of experts stand behind --experts", args[0])}
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			f.experts = append(f.experts, args...)
+			return a.up(&f)
+		},
 	}
 	c.Flags().StringVar(&f.store, "store", "", "folder of the streams (default: jobgraph/store below the user's data folder)")
 	c.Flags().StringVar(&f.nats, "nats", "127.0.0.1:4222", "where the bus listens, HOST:PORT; port 0 takes a free one, off listens nowhere")
 	c.Flags().StringVar(&f.http, "http", "", "where health and metrics are served, HOST:PORT or off")
-	c.Flags().StringArrayVar(&f.experts, "experts", nil, "expert card, or folder of them; repeatable")
+	c.Flags().StringArrayVar(&f.experts, "experts", nil, "expert cards, or folders of them; repeatable")
 	c.Flags().StringVar(&f.sync, "sync", "", "always makes each write durable before it is acknowledged, default leaves it to the system (default: always, for a kept store)")
 	c.Flags().StringVar(&f.model, "model", "", "the model that plans (OPENAI_MODEL); fake is a scripted one that costs nothing")
 	c.Flags().BoolVar(&f.ephemeral, "ephemeral", false, "forget everything at the end")
@@ -85,7 +94,7 @@ func (a *app) stackSettings(f *upFlags) (stack.Settings, error) {
 	}
 	e.SyncAlways = f.sync == "always" || f.sync == "" && e.Store != ""
 	return stack.Settings{
-		Host: settings, Env: a.sys.Env, Embed: e, Experts: f.experts, Model: f.model, Log: host.NewLogger(a.sys.Stderr, settings.LogFormat, settings.LogLevel),
+		Host: settings, Env: a.sys.Env, Sandbox: a.sys.Sandbox, Embed: e, Experts: f.experts, Model: f.model, Log: host.NewLogger(a.sys.Stderr, settings.LogFormat, settings.LogLevel),
 	}, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/history"
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/render"
 	"github.com/jobgraph/jobgraph/pkg/client"
+	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
 )
 
@@ -15,9 +16,9 @@ func (a *app) whyCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "why ID[/SUBJOB]", Short: "Say why something is not running, and what would unblock it", Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			return a.see(args[0], func(h *history.History, _ *client.Client) error {
+			return a.see(args[0], func(h *history.History, c *client.Client) error {
 				t, _ := parseTarget(args[0]) // Checked by see.
-				blockers := h.Job.Why(t.subjob)
+				blockers := a.absent(h, c, reasons(h, h.Job.Why(t.subjob)))
 				if f := aside(h); f != nil { // Whatever else is in the way, this comes first.
 					blockers = append([]graph.Blocker{{Code: "quarantine", Message: f.Message + ": " + f.Cause, Unblock: f.Hint}}, blockers...)
 				}
@@ -25,6 +26,26 @@ func (a *app) whyCommand() *cobra.Command {
 			})
 		},
 	}
+}
+
+// reasons adds to waits for a moment what they wait for, as the run has said it.
+func reasons(h *history.History, blockers []graph.Blocker) []graph.Blocker {
+	for i := range blockers {
+		b := &blockers[i]
+		if b.Code != "timer" {
+			continue
+		}
+		for _, in := range h.Job.View().Inputs {
+			e := h.At(in.Seq)
+			if e == nil || in.SubJob != b.SubJob {
+				continue
+			}
+			if asked, ok := e.Data.(*events.InputRequested); ok && asked.Prompt != "" {
+				b.Message += ": " + asked.Prompt
+			}
+		}
+	}
+	return blockers
 }
 
 func (a *app) writeWhy(blockers []graph.Blocker) error {

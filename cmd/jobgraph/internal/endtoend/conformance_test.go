@@ -1,7 +1,9 @@
 package endtoend
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -9,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	runner "github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
 
 // Conformance C-T1: tagged JSON with three tasks inside prose gives three SubJobs and three edges.
@@ -80,6 +83,37 @@ func TestTwentyLevelsTakeNoTurnOfAClock(t *testing.T) {
 	})
 }
 
+// A hundred steps of ten milliseconds took Chat2Graph a second and a half: here they take as many rounds as the runner has
+// places for, and nothing beside.
+//
+// proves C-weakness-8-fan
+func TestAHundredStepsAtOnceTakeNoTurnOfAClock(t *testing.T) {
+	virtual(t, func(s *system) {
+		s.experts = append(s.experts, s.expert("brief", true, func(ctx context.Context, _ *runner.Task) (events.SubJobReported, error) {
+			select {
+			case <-time.After(10 * time.Millisecond):
+				return events.SubJobReported{Output: json.RawMessage(`[1]`)}, nil
+			case <-ctx.Done():
+				return events.SubJobReported{}, ctx.Err()
+			}
+		}))
+		s.startAll()
+		steps := []events.SubJob{step("first", "gen:")}
+		last := step("last", "sum:")
+		for i := range 100 {
+			one := step(fmt.Sprint("s", i), "work", "first")
+			one.Expert = "brief"
+			steps, last.Dependencies = append(steps, one), append(last.Dependencies, one.ID)
+		}
+		size := len(steps) + 1
+		s.submit(events.Request{ID: "wide", Goal: "fan", Plan: plan(append(steps, last)...), Limits: events.Limits{MaxSteps: &size}})
+		end := s.ended("wide", events.Finished)
+		if string(end.Result) != "[100]" || end.DurationMS > 500 {
+			t.Errorf("result %s after %d ms", end.Result, end.DurationMS)
+		}
+	})
+}
+
 func TestRetriesAcrossAnHourCostNoTime(t *testing.T) {
 	virtual(t, func(s *system) {
 		s.startAll()
@@ -119,6 +153,8 @@ func TestADeadRunnersWorkIsTakenOverWhenItsLeaseEnds(t *testing.T) {
 }
 
 // proves C-weakness-5
+// proves C-weakness-issue-140
+// proves C-weakness-issue-142
 func TestStopAndRecoverInFlightLeaveOneExecution(t *testing.T) {
 	virtual(t, func(s *system) {
 		s.startAll()

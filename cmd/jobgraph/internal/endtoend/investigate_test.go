@@ -110,6 +110,7 @@ func TestNobodyLooksAroundForAJobThatWasStopped(t *testing.T) {
 		s.die(planner)
 		s.say("j", events.KindStopRequested, "1", &events.StopRequested{Reason: "enough"})
 		s.ended("j", events.Stopped)
+		<-time.After(2 * time.Second) // A runner knows of the end by the saved state, which follows it.
 		s.start(runnerName, nil)
 		s.start(plannerName, nil)
 		<-time.After(time.Minute)

@@ -45,6 +45,9 @@ type system struct {
 	split func(w *events.Work) *events.Plan
 	// model is who planners ask, nil for nobody.
 	model llm.Client
+	// cards is a folder of cards for runners, doer what answers in the place of their model.
+	cards string
+	doer  llm.Doer
 	// rules are changed before a scheduler starts.
 	settings scheduler.Settings
 	// dial, when set, connects a service in the place of the server's own way.
@@ -102,7 +105,10 @@ func (s *system) start(name string, hook func(point string) error) *service {
 	}
 	p := host.NewProcess(work, intake, id, host.Settings{Concurrency: 16, DrainTimeout: 5 * time.Second}, slog.New(slog.NewTextHandler(out, nil)))
 	v := &service{name: name, bus: s.connect(name, id), stop: stop, kill: kill, done: make(chan error, 1)}
-	go func() { v.done <- s.run(work, v, p, id, hook) }()
+	go func() {
+		err := s.run(work, v, p, id, hook)
+		v.done <- errors.Join(err, p.Close(context.Background())) // What it holds goes with it, as with any process.
+	}()
 	s.mu.Lock()
 	s.services = append(s.services, v)
 	s.mu.Unlock()
@@ -126,11 +132,15 @@ func (s *system) run(ctx context.Context, v *service, p *host.Process, id string
 		}
 		return planner.Run(ctx, p, planner.Default(), planner.Deps{Bus: v.bus, Hook: hook, Model: s.model, ModelName: "scripted"})
 	}
-	d := runner.Deps{Bus: v.bus, Owner: id, Functions: s.experts}
+	d := runner.Deps{Bus: v.bus, Owner: id, Functions: s.experts, Doer: s.doer}
+	settings := runner.Default()
+	if s.cards != "" {
+		settings.Experts, settings.Model, settings.BaseURL, settings.WorkDir = []string{s.cards}, "scripted", "http://model.invalid/v1", s.t.TempDir()
+	}
 	if hook != nil {
 		d.Hook = func(point, _ string) error { return hook(point) }
 	}
-	return runner.Run(ctx, p, runner.Default(), d)
+	return runner.Run(ctx, p, settings, d)
 }
 
 // startAll runs one of each.

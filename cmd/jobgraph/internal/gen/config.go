@@ -6,6 +6,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"path"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -14,8 +15,13 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/host"
 	"github.com/jobgraph/jobgraph/pkg/llm"
+	runner "github.com/jobgraph/jobgraph/services/expert-runner/app"
 	planner "github.com/jobgraph/jobgraph/services/planner/app"
+	scheduler "github.com/jobgraph/jobgraph/services/scheduler/app"
 )
+
+// brief is a host.Brief of any type.
+type brief interface{ Form() reflect.Type }
 
 // form is a JSON Schema; an object of JSON is written with its keys in order.
 type form = map[string]any
@@ -23,12 +29,21 @@ type form = map[string]any
 // configSchema makes the JSON Schema of jobgraph.yaml out of the types that read it, with their comments.
 func configSchema(root string) ([]byte, error) {
 	c := configForms{docs: map[string]string{}}
-	for _, file := range []string{"pkg/llm/config.go", "services/planner/app/config.go"} {
-		if err := c.read(filepath.Join(root, filepath.FromSlash(file))); err != nil {
+	for _, file := range []string{
+		"pkg/llm/config.go", "services/planner/app/config.go", "services/scheduler/app/config.go", "services/expert-runner/app/config.go", "services/expert-runner/app/card.go",
+		"services/expert-runner/app/tools.go", "services/expert-runner/app/reconcile.go", "services/expert-runner/app/sandbox.go",
+		"services/expert-runner/internal/policy/rule.go", "services/expert-runner/internal/sandbox/policy.go",
+		"services/expert-runner/internal/mcp/config.go", "services/expert-runner/internal/served/config.go",
+		"services/expert-runner/app/agent.go", "services/expert-runner/app/mode.go", "services/expert-runner/internal/toolkit/toolkit.go", "services/expert-runner/internal/expert/web/config.go", "services/expert-runner/internal/expert/person/config.go",
+		"services/expert-runner/internal/expert/a2a/config.go",
+	} {
+		if err := c.read(root, file); err != nil {
 			return nil, err
 		}
 	}
 	schema := c.of(reflect.TypeFor[planner.Config]())
+	c.fill(schema, reflect.TypeFor[runner.Config]())
+	c.fill(schema, reflect.TypeFor[scheduler.Config]())
 	schema["$schema"], schema["title"], schema["required"] = "https://json-schema.org/draft/2020-12/schema", "jobgraph.yaml", []string{"version"}
 	properties, ok := schema["properties"].(form)
 	if !ok {
@@ -40,14 +55,17 @@ func configSchema(root string) ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// configForms makes schemas of types; docs are the comments of their fields, by "Type.Field".
+// configForms makes schemas of types; docs are the comments of their fields, by "package.Type.Field".
 type configForms struct{ docs map[string]string }
 
+// module is the path before the packages of this repository.
+const module = "github.com/jobgraph/jobgraph/"
+
 // read collects the comments of a file's structs.
-func (c configForms) read(path string) error {
-	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments|parser.SkipObjectResolution)
+func (c configForms) read(root, name string) error {
+	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, filepath.FromSlash(name)), nil, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
-		return fmt.Errorf("read %s: %w", path, err)
+		return fmt.Errorf("read %s: %w", name, err)
 	}
 	ast.Inspect(file, func(n ast.Node) bool {
 		t, ok := n.(*ast.TypeSpec)
@@ -56,14 +74,44 @@ func (c configForms) read(path string) error {
 		}
 		if s, ok := t.Type.(*ast.StructType); ok {
 			for _, field := range s.Fields.List {
-				for _, name := range field.Names {
-					c.docs[t.Name.Name+"."+name.Name] = strings.Join(strings.Fields(field.Doc.Text()), " ")
+				for _, named := range field.Names {
+					c.docs[strings.Join([]string{path.Dir(name), t.Name.Name, named.Name}, ".")] = strings.Join(strings.Fields(field.Doc.Text()), " ")
 				}
 			}
 		}
 		return false
 	})
 	return nil
+}
+
+// fill gives a schema the sections that another service reads of the same file.
+func (c configForms) fill(schema form, t reflect.Type) {
+	sections, _ := schema["properties"].(form) // It is one of ours.
+	for i := range t.NumField() {
+		if field := t.Field(i); field.Type != reflect.TypeFor[host.Skip]() {
+			c.property(sections, t, field)
+		}
+	}
+}
+
+// property adds a field to the properties of an object; one that is inline adds its own.
+func (c configForms) property(properties form, t reflect.Type, field reflect.StructField) {
+	name, options, _ := strings.Cut(field.Tag.Get("yaml"), ",")
+	if name == "-" {
+		return
+	}
+	if options == "inline" {
+		for i := range field.Type.NumField() {
+			c.property(properties, field.Type, field.Type.Field(i))
+		}
+		return
+	}
+	p := c.of(field.Type)
+	doc := c.docs[strings.Join([]string{strings.TrimPrefix(t.PkgPath(), module), t.Name(), field.Name}, ".")]
+	if text, found := strings.CutPrefix(doc, field.Name+" "); found {
+		p["description"] = name + " " + text
+	}
+	properties[name] = p
 }
 
 // of is the schema of a type. What is no text may also be a reference, which is a text until it is read.
@@ -74,6 +122,9 @@ func (c configForms) of(t reflect.Type) form {
 		return form{}
 	case t == reflect.TypeFor[time.Duration]():
 		return form{"type": "string", "description": "a span of time, 1m30s"}
+	case reflect.PointerTo(t).Implements(reflect.TypeFor[brief]()):
+		value, _ := reflect.New(t).Interface().(brief) // It does.
+		return form{"anyOf": []form{{"type": "string", "minLength": 1}, c.of(value.Form())}}
 	case t == reflect.TypeFor[llm.Class]():
 		return form{"enum": texts(llm.Classes())}
 	case t == reflect.TypeFor[llm.Rung]():
@@ -85,13 +136,7 @@ func (c configForms) of(t reflect.Type) form {
 	case reflect.Struct:
 		properties := form{}
 		for i := range t.NumField() {
-			field := t.Field(i)
-			name, _, _ := strings.Cut(field.Tag.Get("yaml"), ",")
-			p := c.of(field.Type)
-			if doc, found := strings.CutPrefix(c.docs[t.Name()+"."+field.Name], field.Name+" "); found {
-				p["description"] = name + " " + doc
-			}
-			properties[name] = p
+			c.property(properties, t, t.Field(i))
 		}
 		return form{"type": "object", "properties": properties, "additionalProperties": false}
 	case reflect.Map:
@@ -100,7 +145,7 @@ func (c configForms) of(t reflect.Type) form {
 		return form{"type": "array", "items": c.of(t.Elem())}
 	case reflect.Bool:
 		return form{"anyOf": []form{{"type": "boolean"}, reference}}
-	case reflect.Int:
+	case reflect.Int, reflect.Int64:
 		return form{"anyOf": []form{{"type": "integer", "minimum": 0}, reference}}
 	case reflect.Float64:
 		return form{"anyOf": []form{{"type": "number", "minimum": 0}, reference}}

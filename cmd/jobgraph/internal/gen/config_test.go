@@ -43,13 +43,16 @@ func TestTheSchemaOfTheConfigurationTakesTheDocumentedFileAndNoTypo(t *testing.T
 	good := sample(t, root)
 	for config, fits := range map[string]bool{
 		good: true,
-		strings.Replace(good, "price:", "prices:", 1):                              false,
-		strings.Replace(good, "version: 1", "version: 2", 1):                       false,
-		strings.Replace(good, "retries: 0", "retries: ${RETRIES}", 1):              true,
-		strings.Replace(good, "retries: 0", "retries: none", 1):                    false,
-		strings.Replace(good, "retries: 0", "fallback_on: [rate_limited]", 1):      true,
-		strings.Replace(good, "retries: 0", "fallback_on: [bad weather]", 1):       false,
-		good + "settings: {log-level: debug}\nmcpServers: {files: {command: x}}\n": true,
+		strings.Replace(good, "price:", "prices:", 1):                                                                                      false,
+		strings.Replace(good, "version: 1", "version: 2", 1):                                                                               false,
+		strings.Replace(good, "retries: 0", "retries: ${RETRIES}", 1):                                                                      true,
+		strings.Replace(good, "retries: 0", "retries: none", 1):                                                                            false,
+		strings.Replace(good, "retries: 0", "fallback_on: [rate_limited]", 1):                                                              true,
+		strings.Replace(good, "retries: 0", "fallback_on: [bad weather]", 1):                                                               false,
+		good + "settings: {log-level: debug}\nmcpServers: {files: {command: x}}\n":                                                         true,
+		good + "experts: [experts/*.md, {name: Scribe, kind: llm, tools: [fetch], max_turns: 4, timeout: 1m, url: '', default: {a: 1}}]\n": true,
+		good + "experts: [{name: Scribe, kinds: llm}]\n":                                                                                   false,
+		good + "experts: experts/*.md\n":                                                                                                   false,
 	} {
 		var value any
 		if err := yaml.Unmarshal([]byte(config), &value); err != nil {

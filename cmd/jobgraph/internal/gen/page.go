@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/schedule"
 	"github.com/jobgraph/jobgraph/pkg/graph"
 )
 
@@ -62,6 +63,10 @@ func eventPage() []byte {
 			skippable = "yes"
 		}
 		fmt.Fprintf(&b, "| `%s` | `%s` | %s | %s |\n", d.Kind, subject, skippable, d.Doc)
+	}
+	b.WriteString("\n## Schedules\n\nIn stream `JOBS_SCHEDULES`, of a schedule `nightly`; `RUN` is a moment like `20261122T014500Z`, or `t` and a number for what was\ntriggered by hand.\n\n| kind | subject | meaning |\n|---|---|---|\n")
+	for _, d := range schedule.Definitions() {
+		fmt.Fprintf(&b, "| `%s` | `%s` | %s |\n", d.Kind, schedule.NewNames(names).Fact("nightly", d.Kind, "RUN"), d.Doc)
 	}
 	return b.Bytes()
 }

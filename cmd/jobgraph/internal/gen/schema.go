@@ -9,6 +9,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/schedule"
 )
 
 // addSchemas makes a JSON Schema of every payload, and of requests, plans, work and cards.
@@ -21,6 +22,17 @@ func addSchemas(files map[string][]byte) error {
 	for _, d := range events.Definitions() {
 		types[string(d.Kind)] = reflect.TypeOf(d.New()).Elem()
 	}
+	if err := writeSchemas(files, "pkg/events/schemas/", types); err != nil {
+		return err
+	}
+	recurring := map[string]reflect.Type{"schedule": reflect.TypeFor[schedule.Spec]()}
+	for _, d := range schedule.Definitions() {
+		recurring[string(d.Kind)] = reflect.TypeOf(d.New()).Elem()
+	}
+	return writeSchemas(files, "pkg/events/schedule/schemas/", recurring)
+}
+
+func writeSchemas(files map[string][]byte, folder string, types map[string]reflect.Type) error {
 	options := &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[events.Duration]():      {Types: []string{"string", "number"}, Description: "a span of time, \"1m30s\", or seconds"},
 		reflect.TypeFor[json.RawMessage]():      {Description: "any JSON"},
@@ -39,7 +51,7 @@ func addSchemas(files map[string][]byte) error {
 		if err != nil {
 			return fmt.Errorf("schema of %s: %w", name, err)
 		}
-		files["pkg/events/schemas/"+name+".json"] = append(text, '\n')
+		files[folder+name+".json"] = append(text, '\n')
 	}
 	return nil
 }

@@ -12,6 +12,8 @@ const (
 	maxFileLines = 500
 	// maxContractLines bounds what a newcomer has to read to know the whole contract.
 	maxContractLines = 1500
+	// maxPartLines bounds a contract of its own below the contract: a newcomer to jobs need not know it.
+	maxPartLines = 500
 	// maxFunctionLines is where a function has to be split along its steps.
 	maxFunctionLines = 60
 	// contractDir is the module that holds the contract.
@@ -36,17 +38,24 @@ func Files(t *Tree) []Finding {
 
 // Contract finds a contract module that has grown over its budget.
 func Contract(t *Tree) []Finding {
-	total := 0
+	totals := map[string]int{}
 	for _, file := range t.Go {
 		codec := slices.Contains(strings.Fields(contractCodec), file.Path)
 		if under(file.Path, contractDir) && !file.Test && !file.Generated && !codec {
-			total += file.Lines()
+			totals[file.Dir()] += file.Lines()
 		}
 	}
-	if total <= maxContractLines {
-		return nil
+	var found []Finding
+	for dir, total := range totals {
+		most := maxContractLines
+		if dir != contractDir {
+			most = maxPartLines
+		}
+		if total > most {
+			found = append(found, Finding{dir, 0, fmt.Sprintf("%d lines of contract, at most %d: move what is not contract out", total, most)})
+		}
 	}
-	return []Finding{{contractDir, 0, fmt.Sprintf("%d lines of contract, at most %d: move what is not contract out", total, maxContractLines)}}
+	return sorted(found)
 }
 
 // Functions finds functions over the budget. One that is mostly one composite literal or one switch is a

@@ -74,7 +74,7 @@ func Run(ctx context.Context, b *bus.Bus, s Settings) (r Result, err error) {
 	defer func() {
 		purge, stop := context.WithTimeout(context.WithoutCancel(ctx), s.Patience)
 		defer stop()
-		err = errors.Join(err, b.PurgeJob(purge, k.job))
+		err = errors.Join(err, k.quiet(purge), b.PurgeJob(purge, k.job))
 	}()
 	if err := k.state(ctx); err != nil {
 		return r, err
@@ -99,6 +99,20 @@ func Run(ctx context.Context, b *bus.Bus, s Settings) (r Result, err error) {
 		return r, err
 	}
 	return r, nil
+}
+
+// quiet returns when everything that was heard of the job is stored: what is stored behind it is acknowledged.
+func (k *kit) quiet(ctx context.Context) error {
+	m, err := events.Encode(k.bus.Names(), events.Event{
+		Kind: events.KindJobAdvanced, ID: k.job + "-quiet", Job: k.job, Key: "0", Source: "jobgraph/kit", Data: &events.JobAdvanced{},
+	})
+	if err == nil {
+		_, err = k.bus.Publish(ctx, m, bus.Expect{})
+	}
+	if err != nil {
+		return fmt.Errorf("end the log of the kit: %w", err)
+	}
+	return nil
 }
 
 // state saves what a scheduler would: runners hold work that comes again against it.

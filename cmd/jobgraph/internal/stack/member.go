@@ -3,7 +3,6 @@ package stack
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
@@ -24,27 +23,16 @@ type member struct {
 
 // members reads the settings of each service from environment and file. All faults come together.
 func (k *Stack) members() ([]member, error) {
-	var r runner.Settings
-	var p planner.Settings
-	var s scheduler.Settings
-	var faults host.Faults
-	for _, service := range []struct {
-		name    string
-		declare func(*host.Flags)
-	}{{"expert-runner", r.Declare}, {"planner", p.Declare}, {"scheduler", s.Declare}} {
-		if err := k.parse(service.name, service.declare); err != nil {
-			var found host.Faults
-			if !errors.As(err, &found) {
-				return nil, err
-			}
-			faults = append(faults, found...)
-		}
+	if err := checkConfig(k.settings.Host.Config, k.settings.Env); err != nil {
+		return nil, err
 	}
+	own, err := ReadServices(k.settings.Host.Config, k.settings.Env)
+	r, p, s := own.Runner, own.Planner, own.Scheduler
 	r.Experts = append(r.Experts, k.settings.Experts...)
 	doer := k.model(&p, &r)
 	list := []member{
 		{name: "expert-runner", run: func(ctx context.Context, p *host.Process, b *bus.Bus) error {
-			return runner.Run(ctx, p, r, runner.Deps{Bus: b, Doer: doer})
+			return runner.Run(ctx, p, r, runner.Deps{Bus: b, Doer: doer, Sandbox: k.settings.Sandbox})
 		}},
 		{name: "planner", run: func(ctx context.Context, process *host.Process, b *bus.Bus) error {
 			return planner.Run(ctx, process, p, planner.Deps{Bus: b, Doer: doer})
@@ -53,10 +41,14 @@ func (k *Stack) members() ([]member, error) {
 			return scheduler.Run(ctx, p, s, scheduler.Deps{Bus: b})
 		}},
 	}
-	if !k.settings.PlanOnly || len(faults) > 0 {
-		return list, faults.Err()
+	if !k.settings.PlanOnly || err != nil {
+		return list, err
 	}
-	cards, err := runner.CheckCards(r.Experts, k.settings.Env)
+	files := r.Experts
+	if k.settings.Host.Config != "" {
+		files = append([]string{k.settings.Host.Config}, files...)
+	}
+	cards, err := runner.CheckCards(files, k.settings.Env)
 	k.cards = append(cards, k.settings.Cards...)
 	return list[1:], err
 }
@@ -88,18 +80,4 @@ func (k *Stack) model(p *planner.Settings, r *runner.Settings) llm.Doer {
 	}
 	p.Model, r.Model = k.settings.Model, k.settings.Model
 	return nil
-}
-
-// parse fills one service's own settings as its own process would, without flags.
-func (k *Stack) parse(name string, declare func(*host.Flags)) error {
-	flags := host.NewFlags(name, k.settings.Env)
-	var shared host.Settings // Those of the stack count; these are read so that their names are known.
-	shared.Declare(flags)
-	declare(flags)
-	var args []string
-	if k.settings.Host.Config != "" {
-		args = append(args, "--config="+k.settings.Host.Config)
-	}
-	_, err := flags.Parse(args)
-	return err
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
+	runner "github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
 
 // Settings say what is run.
@@ -29,6 +30,8 @@ type Settings struct {
 	PlanOnly bool
 	// Cards are experts to plan for beside those of the files, with PlanOnly.
 	Cards []events.Card
+	// Sandbox is the helper of the program around the stack.
+	Sandbox runner.Sandbox
 	// Log takes what the services have to say.
 	Log *slog.Logger
 }

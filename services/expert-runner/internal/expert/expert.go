@@ -4,11 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"log/slog"
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
 )
 
 // Runner does the work of one kind of expert. It returns soon after ctx has ended, with nothing left running; the loop then
@@ -25,8 +27,27 @@ type Expert struct {
 	Runner Runner
 	// Intent is the one effect that running it is, announced with the claim; the zero value when it announces its own.
 	Intent task.Intent
+	// Reconciler finds out what became of its effects that are in doubt; nil leaves that to people.
+	Reconciler Reconciler
 	// Light experts cost nothing while they wait, so that many may be fetched ahead: Go functions are, processes are not.
 	Light bool
+	// Close lets go of what it holds, when it was replaced or withdrawn and its last run has ended; nil when it holds nothing.
+	Close func()
+}
+
+// Reconciler finds out whether an effect took place of which nobody knows. It never makes the effect, and returns soon after ctx
+// has ended. What goes wrong is a finding of task.Unknown with the reason.
+type Reconciler interface {
+	Reconcile(ctx context.Context, q Inquiry) task.Finding
+}
+
+// Inquiry is an effect in doubt.
+type Inquiry struct {
+	// Work is the run that is at it now; Intent what the journal has of the effect, with the run that began it.
+	Work   *events.Work
+	Intent events.JournalRecord
+	// Log carries job, subjob, attempt and expert.
+	Log *slog.Logger
 }
 
 // Task is one run in the hands of an expert.
@@ -39,13 +60,22 @@ type Task struct {
 	Log *slog.Logger
 	// Hand is lent by the loop for the length of the run.
 	Hand Hand
-	// Payload reads a payload that is not JSON, and attachments.
-	Payload func(ctx context.Context, ref events.Ref) ([]byte, error)
+	// Payload writes a payload that is not JSON, or an attachment, of any size. After an error what was written is worth nothing.
+	Payload func(ctx context.Context, ref events.Ref, w io.Writer) error
+	// Keep stores a file of any size under its digest, once: the reference is for the report. An error is an *events.Fault about the
+	// file, or the context's.
+	Keep func(ctx context.Context, file io.ReadSeeker) (events.Ref, error)
+	// Shelf has the documents of the run's session; nil is an empty one.
+	Shelf tool.Shelf
 }
 
 // ErrUnknown marks the error of a call that may have taken effect, although nothing came back. In the journal such a call
 // stays open: whoever continues the run finds it, and a person is asked unless it is safe.
 var ErrUnknown = errors.New("nobody knows whether it took effect")
+
+// ErrStopped is the cause of a context that has ended because the run is over for good: it was stopped, or took too long. What
+// it has begun elsewhere has to end with it. With any other cause somebody may go on with the run.
+var ErrStopped = errors.New("the run is over")
 
 // Hand is what a run may do beside computing.
 type Hand interface {

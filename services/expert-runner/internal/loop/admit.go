@@ -112,6 +112,9 @@ func (r *run) take(d task.Decision) error {
 	}
 	h.last = seq
 	r.hold, r.memory = h, d.Memory
+	if len(d.Settled)+len(d.Doubts)+len(d.Known) > 0 {
+		r.decision = &d
+	}
 	if d.Takeover {
 		r.loop.Meter.Diverted("taken_over")
 		r.log().Info("run taken over from a runner that let its lease pass")

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
 
@@ -18,6 +19,12 @@ type (
 
 func (c *cancelled) Error() string { return "cancelled: " + c.reason }
 func (o *overdue) Error() string   { return string(o.code) }
+
+// Is makes both expert.ErrStopped.
+func (c *cancelled) Is(target error) bool { return target == expert.ErrStopped }
+
+// Is makes both expert.ErrStopped.
+func (o *overdue) Is(target error) bool { return target == expert.ErrStopped }
 
 // errFenced means that another runner has taken the run over, and errLease that the claim could not be renewed: whatever
 // this one would say is not heard any more, or said by somebody else.
@@ -35,15 +42,15 @@ func judge(ctx context.Context, e task.Ending) (ending task.Ending, abandoned er
 	case cause == nil:
 		return e, nil
 	case errors.As(cause, &stop):
-		return task.Cancelled(stop.reason), nil
+		return task.Cancelled(stop.reason).Charged(e), nil
 	case errors.Is(cause, errFenced), errors.Is(cause, errLease), errors.Is(cause, errCrash):
 		return e, cause
 	case e.Report != nil && e.Report.Outcome == events.Success:
 		return e, nil
 	case errors.As(cause, &late) && late.code == events.CodeDeadline:
-		return task.Failure(late.code, "the job's deadline passed", "", ""), nil
+		return task.Failure(late.code, "the job's deadline passed", "", "").Charged(e), nil
 	case errors.As(cause, &late):
-		return task.Failure(late.code, "the run took longer than its timeout", "", "raise timeout on the SubJob or on the expert's card"), nil
+		return task.Failure(late.code, "the run took longer than its timeout", "", "raise timeout on the SubJob or on the expert's card").Charged(e), nil
 	}
 	return e, cause
 }

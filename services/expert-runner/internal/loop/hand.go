@@ -25,6 +25,9 @@ func (r *run) Do(ctx context.Context, e expert.Effect, call func(context.Context
 	if known {
 		return r.recall(ctx, done)
 	}
+	if raw, found, err := r.declared(ctx, &e); found || err != nil {
+		return raw, err
+	}
 	rec := events.JournalRecord{Type: events.JournalIntent, Run: r.Run, Owner: r.loop.Owner, Key: e.Key, Name: e.Name, Safe: e.Safe, Data: e.Args}
 	if err := r.keep(ctx, BeforeIntent, rec); err != nil {
 		return nil, fmt.Errorf("effect %s: journal intent: %w", e.Key, err)
@@ -33,6 +36,9 @@ func (r *run) Do(ctx context.Context, e expert.Effect, call func(context.Context
 		return nil, err
 	}
 	result, err := call(ctx)
+	if err != nil && !e.Safe && ctx.Err() == nil && errors.Is(err, expert.ErrUnknown) {
+		result, err = r.doubtful(ctx, &e, err)
+	}
 	if err != nil && (ctx.Err() != nil || !e.Safe && errors.Is(err, expert.ErrUnknown)) {
 		return nil, err // Nobody knows how far it came.
 	}

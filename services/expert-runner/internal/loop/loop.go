@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
@@ -17,7 +19,7 @@ type Settings struct {
 	// Names reads subjects; Owner is who claims, unique to this process.
 	Names events.Names
 	Owner string
-	// Experts are those that this runner has, by id.
+	// Experts are those that this runner has at first, by id; see Serve.
 	Experts map[string]*expert.Expert
 	// Concurrency is how many experts work at once.
 	Concurrency int
@@ -25,11 +27,13 @@ type Settings struct {
 	AckWait time.Duration
 	// StartedAfter is how long a run lasts before subjob.started is told; 50 ms when 0.
 	StartedAfter time.Duration
-	// Journal, Log, States and Blobs are the bus.
-	Journal Journal
-	Log     Log
-	States  States
-	Blobs   Blobs
+	// Journal, Log, States, Blobs, Files and Knowledge are the bus.
+	Journal   Journal
+	Log       Log
+	States    States
+	Blobs     Blobs
+	Files     Files
+	Knowledge Knowledge
 	// Meter counts.
 	Meter *meter.Meter
 	// Trace begins a span under a traceparent, with attributes by name and value, and gives the traceparent of the span and
@@ -46,8 +50,10 @@ type Loop struct {
 	Settings
 	runs *registry
 	exec chan struct{} // Holds one token for each expert at work.
-	per  map[string]chan struct{}
 	said *seldom
+	// roster is who works here; change serialises its replacement.
+	roster atomic.Pointer[roster]
+	change sync.Mutex
 }
 
 // Defaults of Settings.
@@ -64,13 +70,18 @@ func New(s Settings) *Loop {
 	if s.StartedAfter == 0 {
 		s.StartedAfter = defaultStartedAfter
 	}
-	l := &Loop{Settings: s, runs: newRegistry(), exec: make(chan struct{}, s.Concurrency), per: map[string]chan struct{}{}, said: newSeldom(time.Minute)}
-	for id, x := range s.Experts {
-		if n := x.Card.Concurrency; n > 0 && n < s.Concurrency {
-			l.per[id] = make(chan struct{}, n)
-		}
-	}
+	l := &Loop{Settings: s, runs: newRegistry(), exec: make(chan struct{}, s.Concurrency), said: newSeldom(time.Minute)}
+	l.roster.Store(&roster{})
+	l.Serve(s.Experts)
 	return l
+}
+
+// Serve changes who works here. Runs in hand end with the expert that they began with; one that is on no roster any more is
+// closed when its last run has ended.
+func (l *Loop) Serve(experts map[string]*expert.Expert) {
+	l.change.Lock()
+	defer l.change.Unlock()
+	l.serve(experts)
 }
 
 // Run takes work from a source until intake ends, then waits for the runs it began: they may go on until work ends, and

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
@@ -74,16 +76,53 @@ func (r *run) bringInto(ref events.Ref, weight *int64, into any) error {
 // payload reads one blob; one that is gone is an *events.Fault.
 func (r *run) payload(ctx context.Context, ref events.Ref) ([]byte, error) {
 	data, err := r.loop.Blobs.Get(ctx, r.Job, ref.Digest)
-	if errors.Is(err, ErrNotFound) {
-		return nil, &events.Fault{
+	return data, missing(ref, err)
+}
+
+// fetch is payload for a file.
+func (r *run) fetch(ctx context.Context, ref events.Ref, w io.Writer) error {
+	return missing(ref, r.loop.Files.Fetch(ctx, r.Job, ref.Digest, w))
+}
+
+// store keeps a file of the run. While the bus is away it waits, as long as the run may take.
+func (r *run) store(ctx context.Context, file io.ReadSeeker) (events.Ref, error) {
+	for retry := firstRetry; ; retry = min(2*retry, longRetry) {
+		if _, err := file.Seek(0, io.SeekStart); err != nil {
+			return events.Ref{}, unreadable(err)
+		}
+		ref, err := r.loop.Files.Store(ctx, r.Job, file)
+		var path *fs.PathError
+		switch {
+		case err == nil:
+			return ref, nil
+		case errors.Is(err, ErrTooLarge):
+			return ref, &events.Fault{Code: events.CodeTooLarge, Message: "it can never be stored", Cause: err.Error(), Hint: "split it"}
+		case errors.Is(err, ErrConflict), errors.Is(err, io.ErrUnexpectedEOF), errors.As(err, &path):
+			return ref, unreadable(err)
+		case pause(ctx, retry) != nil:
+			return ref, err
+		}
+	}
+}
+
+func unreadable(err error) error {
+	return &events.Fault{
+		Code: events.CodeExecution, Message: "it changed while it was stored, or cannot be read", Cause: err.Error(),
+		Hint: "end whatever writes to it before the run ends",
+	}
+}
+
+func missing(ref events.Ref, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, ErrNotFound):
+		return &events.Fault{
 			Code: events.CodeMissingBlob, Message: "a payload is gone", Cause: err.Error(),
 			Hint: "run the SubJob that made it again", RawRef: &ref,
 		}
 	}
-	if err != nil {
-		return nil, fmt.Errorf("read payload %s: %w", ref.Digest, err)
-	}
-	return data, nil
+	return fmt.Errorf("read payload %s: %w", ref.Digest, err)
 }
 
 // offload moves what is too large for a message, or no JSON at all, to a blob.

@@ -3,6 +3,7 @@ package loop
 import (
 	"context"
 	"errors"
+	"io"
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
@@ -86,8 +87,21 @@ type States interface {
 	State(ctx context.Context, job string) ([]byte, error)
 }
 
+// Knowledge has the documents of sessions. Document gives ErrNotFound for one that is gone.
+type Knowledge interface {
+	Documents(ctx context.Context, session string) ([]events.Ref, error)
+	Document(ctx context.Context, session, digest string) ([]byte, error)
+}
+
 // Blobs keeps payloads. Get gives ErrNotFound for one that is gone.
 type Blobs interface {
 	Put(ctx context.Context, job string, data []byte) (events.Ref, error)
 	Get(ctx context.Context, job, digest string) ([]byte, error)
+}
+
+// Files keeps payloads that need not fit into memory. Fetch gives ErrNotFound for one that is gone; Store gives ErrTooLarge for one
+// that can never be stored, and ErrConflict for one that changed while it was read.
+type Files interface {
+	Fetch(ctx context.Context, job, digest string, w io.Writer) error
+	Store(ctx context.Context, job string, file io.ReadSeeker) (events.Ref, error)
 }

@@ -28,6 +28,7 @@ type run struct {
 	loop     *Loop
 	id       string
 	expert   *expert.Expert
+	gate     chan struct{} // The expert's own; nil when only the runner's counts.
 	meter    *meter.Expert
 	delivery *Delivery
 	base     context.Context // Ends with the process; a run is the life of one delivery.
@@ -43,6 +44,10 @@ type run struct {
 
 	effects sync.Mutex // Guards memory: an expert may make effects from several goroutines.
 	memory  task.Memory
+	// decision is what the journal has in doubt, or was told about it; nil for the runs of which nothing is. known are the
+	// declared results for the calls of this run. Both are written before the expert is run.
+	decision *task.Decision
+	known    []task.Known
 }
 
 // handle does all that is to be done with one delivery. It reports whether an expert did its work quickly.
@@ -52,12 +57,17 @@ func (l *Loop) handle(work context.Context, d *Delivery) (quick bool) {
 		l.malformed(work, o, d, err)
 		return false
 	}
-	x := l.Experts[o.Expert]
-	if x == nil || x.Runner == nil {
+	x := l.use(o.Expert)
+	if x == nil {
 		l.unknown(o, d)
 		return false
 	}
-	r := &run{Order: o, loop: l, id: o.ID(), expert: x, meter: l.Meter.Expert(o.Expert), delivery: d}
+	defer x.done()
+	if x.Runner == nil {
+		l.unknown(o, d)
+		return false
+	}
+	r := &run{Order: o, loop: l, id: o.ID(), expert: x.Expert, gate: x.gate, meter: x.meter, delivery: d}
 	r.base = work
 	r.ctx, r.cancel = context.WithCancelCause(work)
 	defer r.cancel(nil)
@@ -96,6 +106,9 @@ func (r *run) work() {
 	if r.loop.at(AfterClaim, r) != nil {
 		return
 	}
+	if r.decision != nil {
+		ending = r.resolve()
+	}
 	if ending == nil {
 		e, entered := r.enter()
 		if !entered {
@@ -119,11 +132,11 @@ func (r *run) work() {
 // enter waits for the gates of the expert and of the runner, and executes. false means that the run was ended before it
 // could begin.
 func (r *run) enter() (task.Ending, bool) {
-	if per := r.loop.per[r.Expert]; per != nil {
-		if !r.pass(per) {
+	if r.gate != nil {
+		if !r.pass(r.gate) {
 			return task.Ending{}, r.stopped()
 		}
-		defer func() { <-per }()
+		defer func() { <-r.gate }()
 	}
 	if !r.pass(r.loop.exec) {
 		return task.Ending{}, r.stopped()
@@ -171,7 +184,7 @@ func (r *run) execute() task.Ending {
 			}
 		}()
 	}
-	t := &expert.Task{Work: &r.Work, Owner: r.loop.Owner, Log: slog.New(&runLog{run: r}), Hand: r, Payload: r.payload}
+	t := &expert.Task{Work: &r.Work, Owner: r.loop.Owner, Log: slog.New(&runLog{run: r}), Hand: r, Payload: r.fetch, Keep: r.store, Shelf: shelf{r}}
 	return r.expert.Runner.Run(ctx, t)
 }
 

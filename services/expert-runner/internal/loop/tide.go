@@ -16,6 +16,9 @@ type tide struct {
 	room  chan struct{} // Holds a token when there may be room; one goroutine takes, any may give back.
 }
 
+// rise is by how much a quick run lifts the limit: work that comes after a pause, all at once, is in hand a few round trips later.
+const rise = 4
+
 func newTide(least, most int) *tide {
 	return &tide{least: least, most: max(least, most), limit: least, room: make(chan struct{}, 1)}
 }
@@ -57,7 +60,7 @@ func (t *tide) done(quick bool) {
 	t.mu.Lock()
 	t.hand--
 	if quick {
-		t.limit = min(t.limit+1, t.most)
+		t.limit = min(t.limit+rise, t.most)
 	} else {
 		t.limit = t.least
 	}

@@ -1,6 +1,7 @@
 package meter
 
 import (
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -13,7 +14,17 @@ type Meter struct {
 	published *prometheus.CounterVec
 	kinds     map[events.Kind]prometheus.Counter
 	diverted  *prometheus.CounterVec
-	experts   map[string]*Expert
+	runs      families
+
+	mu      sync.Mutex // Guards experts.
+	experts map[string]*Expert
+}
+
+// families are those with a line for each expert.
+type families struct {
+	total            *prometheus.CounterVec
+	duration, waited *prometheus.HistogramVec
+	inflight         *prometheus.GaugeVec
 }
 
 // Expert is the metrics of one expert.
@@ -38,8 +49,8 @@ type Families interface {
 	Histogram(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec
 }
 
-// New declares the families and a line for each expert.
-func New(m Families, experts []string) *Meter {
+// New declares the families.
+func New(m Families) *Meter {
 	total := m.Counter("jobgraph_subjobs_total", "Runs of SubJobs that ended, by outcome.", "expert", "outcome")
 	duration := m.Histogram("jobgraph_subjob_duration_seconds", "How long a run of a SubJob took.", nil, "expert", "outcome")
 	waited := m.Histogram("jobgraph_subjob_queue_wait_seconds", "How long work waited for a runner.", nil, "expert")
@@ -53,18 +64,29 @@ func New(m Families, experts []string) *Meter {
 	for _, kind := range []events.Kind{events.KindSubJobReported, events.KindSubJobStarted, events.KindSubJobProgressed, events.KindInputRequested} {
 		meter.kinds[kind] = meter.published.WithLabelValues(string(kind))
 	}
-	for _, id := range experts {
-		x := &Expert{waited: waited.WithLabelValues(id), inflight: inflight.WithLabelValues(id), outcomes: map[events.Outcome]outcome{}}
-		for _, o := range []events.Outcome{events.Success, events.ExecutionError, events.InputDataError, events.TooComplicated, parked} {
-			x.outcomes[o] = outcome{total.WithLabelValues(id, string(o)), duration.WithLabelValues(id, string(o))}
-		}
-		meter.experts[id] = x
-	}
+	meter.runs = families{total: total, duration: duration, waited: waited, inflight: inflight}
 	return meter
 }
 
-// Expert gives the line of an expert that New was told of.
-func (m *Meter) Expert(id string) *Expert { return m.experts[id] }
+// Expert gives the line of an expert, from the first call on.
+func (m *Meter) Expert(id string) *Expert {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	x := m.experts[id]
+	if x == nil {
+		x = m.runs.line(id)
+		m.experts[id] = x
+	}
+	return x
+}
+
+func (f *families) line(id string) *Expert {
+	x := &Expert{waited: f.waited.WithLabelValues(id), inflight: f.inflight.WithLabelValues(id), outcomes: map[events.Outcome]outcome{}}
+	for _, o := range []events.Outcome{events.Success, events.ExecutionError, events.InputDataError, events.TooComplicated, parked} {
+		x.outcomes[o] = outcome{f.total.WithLabelValues(id, string(o)), f.duration.WithLabelValues(id, string(o))}
+	}
+	return x
+}
 
 // Published counts an event.
 func (m *Meter) Published(kind events.Kind) {

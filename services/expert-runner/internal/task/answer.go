@@ -2,6 +2,8 @@ package task
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -22,6 +24,8 @@ type verdict struct {
 	Choice string          `json:"choice"`
 	Output json.RawMessage `json:"output"`
 	Reason string          `json:"reason"`
+	// Effects are answers about single effects, by key.
+	Effects map[string]verdict `json:"effects"`
 }
 
 // unknownRequest is the id of the question about the unknown effects that a run found.
@@ -37,17 +41,44 @@ func RequestID(subjob string, run int, mark string) string {
 	return id[len(id)-500:]
 }
 
-// verdict finds the latest answer about unknown effects and the run that asked; run is 0 when nobody has answered. An
-// answer that is none of the choices leaves Choice empty, so that the question is asked again.
-func (o *Order) verdict() (v verdict, run int) {
-	for request, closed := range o.Answers { // any order: no two requests of one run are alike, and the latest run wins.
-		asked := o.askedBy(request)
-		if asked <= run {
-			continue
+// told gives what people have answered about doubts, a finding for each. A question covers what was in doubt when it was
+// asked: the first answer behind an intent counts, one that is none of the choices for nothing.
+func (o *Order) told(doubts []Unsettled) []Finding {
+	asked := map[int]events.InputClosed{}
+	for request, closed := range o.Answers { // any order: no two requests of one run are alike.
+		if run := o.askedBy(request); run > 0 {
+			asked[run] = closed
 		}
-		run, v = asked, readVerdict(closed)
 	}
-	return v, run
+	runs := slices.Sorted(maps.Keys(asked))
+	found := make([]Finding, len(doubts))
+	for i, d := range doubts {
+		for _, run := range runs {
+			v := readVerdict(asked[run], d.Intent.Key)
+			if run >= d.Intent.Run && v.Choice != "" {
+				found[i] = v.finding(asked[run].By)
+				break
+			}
+		}
+	}
+	return found
+}
+
+// finding is what an answer means.
+func (v verdict) finding(by string) Finding {
+	f := Finding{Result: v.Output, Reason: v.Reason}
+	if by != "" {
+		f.Reason = strings.TrimSpace(by + " says so. " + v.Reason)
+	}
+	switch v.Choice {
+	case choiceSuccess:
+		f.State = Done
+	case choiceRetry:
+		f.State = NotDone
+	default:
+		f.State = Failed
+	}
+	return f
 }
 
 func (o *Order) askedBy(request string) int {
@@ -62,12 +93,15 @@ func (o *Order) askedBy(request string) int {
 	return run
 }
 
-func readVerdict(c events.InputClosed) verdict {
+// readVerdict reads the answer about one effect: a word or an object for all of them, or an object by key. Choice is empty for
+// what is none of the choices.
+func readVerdict(c events.InputClosed, key string) verdict {
 	var v verdict
 	if json.Unmarshal(c.Answer, &v.Choice) != nil {
 		v = verdict{}
-		if json.Unmarshal(c.Answer, &v) != nil && c.Action == events.Answered {
-			return verdict{}
+		_ = json.Unmarshal(c.Answer, &v) // What cannot be read is no choice.
+		if own, ok := v.Effects[key]; ok {
+			v = own
 		}
 	}
 	v.Choice = strings.ToLower(strings.TrimSpace(v.Choice))

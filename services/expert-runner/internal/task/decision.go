@@ -52,8 +52,14 @@ type Decision struct {
 	Takeover bool
 	// Wait is how long to give the message back.
 	Wait time.Duration
-	// Memory holds the effects that are finished.
+	// Memory holds the effects that are finished; Known declared results of effects that other runs began.
 	Memory Memory
+	Known  []Known
+	// Doubts are the effects of which nobody knows yet whether they took place; Heard is what those said who could not tell.
+	Doubts []Unsettled
+	Heard  []string
+	// Settled are the records that end doubts, to be appended behind the claim.
+	Settled []events.JournalRecord
 	// Ending is set for Replay, and for a Claim that ends without executing.
 	Ending *Ending
 }
@@ -87,7 +93,7 @@ func Decide(o *Order, f Facts) Decision {
 		return Decision{Move: Wait, Reason: "at work: " + holder, Wait: max(until.Sub(f.Now), MinLease)}
 	}
 	d.Takeover = holder != ""
-	d.Memory, d.Ending = remember(o, f.Journal)
+	d.remember(o, f.Journal)
 	return d
 }
 

@@ -50,6 +50,12 @@ func result(run int, key, data string) events.JournalRecord {
 	return events.JournalRecord{Type: events.JournalResult, Run: run, Key: key, Name: "http", Data: json.RawMessage(data)}
 }
 
+// closedBy is the end of a doubt.
+func closedBy(run int, key, reason string) events.JournalRecord {
+	return events.JournalRecord{Type: events.JournalResult, Run: run, Key: key, Name: key, Reason: reason}
+}
+
+// proves V-weakness-13
 func TestTheJournalDecidesWhoWorks(t *testing.T) {
 	later := noon.Add(10 * time.Second)
 	muchLater := noon.Add(time.Hour)
@@ -129,7 +135,14 @@ func TestAnEffectInDoubt(t *testing.T) {
 		"is not answered by another's answer":     {journal(command), map[string]events.InputClosed{"t~1~unknown": {Action: events.Answered, Answer: json.RawMessage(`"retry"`)}}, "asks"},
 		"is no matter once it has its result":     {journal(claimed(1, "b"), intent(1, "x", false), result(1, "x", "1")), nil, ""},
 		"is no matter in a run that is not ours":  {journal(claimed(1, "b")), nil, ""},
-		"takes the latest of several answers":     {journal(command), map[string]events.InputClosed{"s~1~unknown": {Action: events.Answered, Answer: json.RawMessage(`"fail"`)}, "s~2~unknown": {Action: events.Answered, Answer: json.RawMessage(`"retry"`)}}, ""},
+		"takes the answer that was asked for it":  {journal(command), map[string]events.InputClosed{"s~1~unknown": {Action: events.Answered, Answer: json.RawMessage(`"retry"`)}, "s~2~unknown": {Action: events.Answered, Answer: json.RawMessage(`"fail"`)}}, ""},
+		"is told by itself, if need be":           {journal(claimed(1, "b"), intent(1, "x", false), intent(1, "y", false)), answer("1", `{"effects":{"x":{"choice":"retry"},"y":{"choice":"success","output":1}}}`), ""},
+		"is asked about again when left out":      {journal(claimed(1, "b"), intent(1, "x", false), intent(1, "y", false)), answer("1", `{"effects":{"x":{"choice":"retry"}}}`), "asks"},
+		"is no matter once a person has settled":  {journal(command, closedBy(1, task.Command, "not done: a person")), nil, ""},
+		"is no matter behind a report of success": {journal(command, reported(1, `{"outcome":"SUCCESS"}`)), nil, ""},
+		"is no matter when a command has ended":   {journal(command, reported(1, `{"outcome":"EXECUTION_ERROR"}`)), nil, ""},
+		"is one when a command took too long":     {journal(command, reported(1, `{"outcome":"EXECUTION_ERROR","error":{"code":"timeout"}}`)), nil, "asks"},
+		"is one when a call took too long":        {journal(claimed(1, "b"), intent(1, "x", false), reported(1, `{"outcome":"EXECUTION_ERROR"}`)), nil, "asks"},
 		"of several is asked about in one prompt": {journal(claimed(1, "b"), intent(1, "x", false), intent(1, "y", false)), nil, "asks"},
 	}
 	for name, test := range tests {
@@ -152,6 +165,25 @@ func TestAnEffectInDoubt(t *testing.T) {
 				t.Errorf("%s, ends %q, want %q", d.Move, got, test.ends)
 			}
 		})
+	}
+}
+
+// What one answer has settled stays settled, whatever is answered about something else later, and is written down.
+func TestAnAnswerSettlesItsOwnQuestionOnly(t *testing.T) {
+	o := order(3)
+	o.ResumeOf, o.Answers = 2, map[string]events.InputClosed{
+		"s~1~unknown": {Action: events.Answered, Answer: json.RawMessage(`{"choice":"success","output":"paid"}`)},
+		"s~2~unknown": {Action: events.Answered, Answer: json.RawMessage(`"retry"`), By: "ann"},
+	}
+	second := claimed(2, "b")
+	second.Data = json.RawMessage(`{"resume_of":1}`)
+	d := task.Decide(o, task.Facts{Owner: "a", Now: noon.Add(time.Hour), Journal: journal(claimed(1, "b"), intent(1, "x", false), second, intent(2, "y", false))})
+	want := []events.JournalRecord{
+		{Type: events.JournalResult, Run: 1, Key: "x", Name: "http", Data: json.RawMessage(`"paid"`)},
+		{Type: events.JournalResult, Run: 2, Key: "y", Name: "http", Reason: "not done: ann says so."},
+	}
+	if diff := cmp.Diff(want, d.Settled); diff != "" || d.Ending != nil || string(d.Memory["x"].Data) != `"paid"` {
+		t.Errorf("%s %+v %v", diff, d.Ending, d.Memory)
 	}
 }
 

@@ -38,6 +38,17 @@ func Cancelled(reason string) Ending {
 	return e
 }
 
+// Charged gives a failure that tells what the ending has cost in whose place it stands.
+func (e Ending) Charged(instead Ending) Ending {
+	switch {
+	case instead.Report != nil:
+		e.Report.Spent = instead.Report.Spent
+	case instead.Park != nil:
+		e.Report.Spent = instead.Park.Spent
+	}
+	return e
+}
+
 // Sound gives an ending that the log takes: one with neither report nor request, or with a request that nobody could answer,
 // is a failure of the expert.
 func (e Ending) Sound() Ending {

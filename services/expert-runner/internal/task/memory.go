@@ -3,7 +3,6 @@ package task
 import (
 	"encoding/json"
 	"slices"
-	"strings"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
@@ -39,108 +38,104 @@ func (o *Order) ClaimRecord(owner string, intent Intent) events.JournalRecord {
 	return r
 }
 
-// remember collects what the run and those it resumes have done. An intent without a result that may not be repeated, and
-// about which nobody was asked yet, ends the run: it waits for a person.
-func remember(o *Order, journal []Entry) (Memory, *Ending) {
+// remember collects what the run and those it resumes have done, and what is in doubt: an intent without a result that may
+// not be repeated unseen, of whatever run. What people have answered about it is taken in.
+func (d *Decision) remember(o *Order, journal []Entry) {
 	chain := lineage(o, journal)
-	results := Memory{}
-	open := map[string]events.JournalRecord{}
+	d.Memory = Memory{}
+	open := map[effect]events.JournalRecord{}
+	intents := map[effect]events.JournalRecord{}
+	var declared []events.JournalRecord
 	for i := range journal {
 		r := journal[i].Record
+		id, mine := effect{r.Run, r.Key}, slices.Contains(chain, r.Run)
+		if mine {
+			id.run = o.Run // The runs of one lineage are one: what one began another one ends.
+		}
+		_, _, stray := strayOf(r.Key)
 		switch {
-		case r.Key == "" || !slices.Contains(chain, r.Run):
+		case r.Type == events.JournalReported:
+			ended(open, id.run, &r)
+		case r.Key == "":
+		case r.Type == events.JournalResult && stray:
+			if mine {
+				declared = append(declared, r)
+			}
 		case r.Type == events.JournalResult:
 			// One with a reason is a call that failed: it has no result, and is not unknown either.
-			if r.Reason == "" {
-				results[r.Key] = r
+			if r.Reason == "" && mine {
+				d.Memory[r.Key] = r
 			}
-			delete(open, r.Key)
+			delete(open, id)
 		case r.Type == events.JournalIntent || r.Type == events.JournalClaimed && r.Name != "":
-			if _, done := results[r.Key]; !done {
-				open[r.Key] = r
+			intents[effect{r.Run, r.Key}] = r
+			if _, done := d.Memory[r.Key]; !done || !mine {
+				open[id] = r
 			}
 		}
 	}
-	var asked []events.JournalRecord
-	for _, key := range sortedKeys(open) {
-		if !open[key].Safe {
-			asked = append(asked, open[key])
+	for _, r := range declared {
+		run, key, _ := strayOf(r.Key)
+		d.know(r, intents[effect{run, key}])
+	}
+	for id, r := range open { // any order: they are sorted below.
+		if !r.Safe {
+			d.Doubts = append(d.Doubts, Unsettled{Intent: r, Stray: id.run != o.Run})
 		}
 	}
-	return results, resolve(o, asked, results)
+	sortDoubts(d.Doubts)
+	d.Settle(o, o.told(d.Doubts))
 }
 
-// resolve applies the latest answer about unknown effects; the ones it does not cover are asked about.
-func resolve(o *Order, unknown []events.JournalRecord, results Memory) *Ending {
-	answer, answeredRun := o.verdict()
-	var ask []events.JournalRecord
-	for _, r := range unknown {
-		switch {
-		case r.Run > answeredRun || answer.Choice == "":
-			ask = append(ask, r)
-		case answer.Choice == choiceFail:
-			e := Failure(events.CodeExecution, "the effect "+r.Name+" is declared failed", answer.Reason, "")
-			return &e
-		case answer.Choice == choiceSuccess:
-			r.Type, r.Data = events.JournalResult, answer.Output
-			results[r.Key] = r
+// ended takes out what is no doubt any more when a run has reported: with a SUCCESS everything, and its command unless that was
+// killed because it took too long.
+func ended(open map[effect]events.JournalRecord, run int, r *events.JournalRecord) {
+	var report struct {
+		Outcome events.Outcome `json:"outcome"`
+		Error   struct {
+			Code events.Code `json:"code"`
+		} `json:"error"`
+	}
+	if events.Kind(r.Name) != events.KindSubJobReported || json.Unmarshal(r.Data, &report) != nil {
+		return
+	}
+	for id, intent := range open { // any order: each by itself.
+		over := report.Outcome == events.Success || intent.Name == Command && report.Error.Code != events.CodeTimeout
+		if id.run == run && over {
+			delete(open, id)
 		}
 	}
-	if len(ask) > 0 {
-		e := o.park(ask, "The runner died at work on "+o.SubJob+".")
-		return &e
-	}
-	if r, done := results[Command]; done && r.Name == Command {
-		return &Ending{Report: &events.SubJobReported{Outcome: events.Success, Output: r.Data, OutputRef: r.Ref}}
-	}
-	return nil
 }
 
-// Doubt asks a person what became of an effect that a run has made, and of which nobody knows how it ended. why is a sentence.
-func Doubt(w *events.Work, effect, why string) Ending {
-	o := &Order{Work: *w}
-	return o.park([]events.JournalRecord{{Key: effect, Name: effect}}, why)
-}
-
-// park asks a person what became of effects whose outcome nobody knows.
-func (o *Order) park(unknown []events.JournalRecord, why string) Ending {
-	names := make([]string, len(unknown))
-	for i, r := range unknown {
-		names[i] = r.Name
-		if r.Key != r.Name {
-			names[i] += " " + r.Key
-		}
-	}
-	prompt := why + " Nobody knows whether this took effect: " + strings.Join(names, ", ") +
-		". Answer retry to do it again, success if it is done, fail if it did not work."
-	return Ending{Park: &events.InputRequested{
-		Request: o.unknownRequest(o.Run), Kind: events.InputUnknown, Prompt: cut(prompt, maxCause),
-		Options: []string{choiceRetry, choiceSuccess, choiceFail}, User: o.User,
-	}}
+// effect names an effect within a SubJob.
+type effect struct {
+	run int
+	key string
 }
 
 // lineage is the run and every run whose journal it continues, as the claims tell.
-func lineage(o *Order, journal []Entry) []int {
-	chain := []int{o.Run}
-	for next := o.ResumeOf; next > 0 && !slices.Contains(chain, next); {
-		chain = append(chain, next)
-		of := 0
-		for i := range journal {
-			var r resume
-			if rec := &journal[i].Record; rec.Run == next && rec.Type == events.JournalClaimed && json.Unmarshal(rec.Data, &r) == nil {
-				of = r.Of
-			}
-		}
-		next = of
+func lineage(o *Order, journal []Entry) []int { return chain(journal, o.Run, o.ResumeOf) }
+
+// Lineage is lineage for a run that has claimed.
+func Lineage(journal []Entry, run int) []int { return chain(journal, run, resumed(journal, run)) }
+
+func chain(journal []Entry, run, next int) []int {
+	list := []int{run}
+	for next > 0 && !slices.Contains(list, next) {
+		list = append(list, next)
+		next = resumed(journal, next)
 	}
-	return chain
+	return list
 }
 
-func sortedKeys(m map[string]events.JournalRecord) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
+// resumed is the run that a run continues, as its claims tell; 0 for none.
+func resumed(journal []Entry, run int) int {
+	of := 0
+	for i := range journal {
+		var r resume
+		if rec := &journal[i].Record; rec.Run == run && rec.Type == events.JournalClaimed && json.Unmarshal(rec.Data, &r) == nil {
+			of = r.Of
+		}
 	}
-	slices.Sort(keys)
-	return keys
+	return of
 }

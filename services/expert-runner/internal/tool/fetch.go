@@ -30,7 +30,7 @@ type Web struct{ client *http.Client }
 
 // NewWeb is a client behind a guard: every connection is checked, those of redirects too. It uses no proxy.
 func NewWeb(g Guard) *Web {
-	dialer := &net.Dialer{Timeout: FetchTime, Control: g.control}
+	dialer := &net.Dialer{Timeout: FetchTime, Control: g.Control}
 	transport := &http.Transport{
 		DialContext: dialer.DialContext, TLSHandshakeTimeout: FetchTime, ResponseHeaderTimeout: FetchTime,
 		MaxResponseHeaderBytes: 64 << 10, MaxIdleConns: 16, IdleConnTimeout: time.Minute,
@@ -67,11 +67,11 @@ func (w *Web) Tool() Tool {
 	}
 }
 
-func (w *Web) fetch(ctx context.Context, args string) (string, error) {
+func (w *Web) fetch(ctx context.Context, c Call) (string, error) {
 	var a struct {
 		URL string `json:"url"`
 	}
-	if err := decode(args, &a); err != nil {
+	if err := decode(c.Args, &a); err != nil {
 		return "", err
 	}
 	u, err := url.Parse(strings.TrimSpace(a.URL))

@@ -26,7 +26,7 @@ func web(t *testing.T, allow ...string) func(address string) (string, error) {
 	w := tool.NewWeb(g)
 	t.Cleanup(w.Close)
 	return func(address string) (string, error) {
-		return w.Tool().Call(t.Context(), fmt.Sprintf(`{"url":%q}`, address))
+		return w.Tool().Call(t.Context(), tool.Call{Args: fmt.Sprintf(`{"url":%q}`, address)})
 	}
 }
 
@@ -109,7 +109,7 @@ func TestAFetchEndsWithItsContext(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		_, err := w.Tool().Call(ctx, fmt.Sprintf(`{"url":%q}`, s.URL))
+		_, err := w.Tool().Call(ctx, tool.Call{Args: fmt.Sprintf(`{"url":%q}`, s.URL)})
 		ended <- err
 	}()
 	<-reached

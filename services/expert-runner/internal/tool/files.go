@@ -50,7 +50,7 @@ func (f *Files) Tools() []Tool {
 			Schema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"},"offset":{"type":"integer","minimum":0}},"required":["path"]}`),
 		},
 		{
-			Name: WriteFile, Description: "Writes a text file of the workspace, in place of what was there.", Local: true, Call: f.write,
+			Name: WriteFile, Description: "Writes a text file of the workspace, in place of what was there. What lies in the folder out is handed on with your result.", Local: true, Call: f.write,
 			Schema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"},"content":{"type":"string"}},"required":["path","content"]}`),
 		},
 		{
@@ -60,12 +60,12 @@ func (f *Files) Tools() []Tool {
 	}
 }
 
-func (f *Files) read(_ context.Context, args string) (string, error) {
+func (f *Files) read(_ context.Context, c Call) (string, error) {
 	var a struct {
 		Path   string `json:"path"`
 		Offset int64  `json:"offset"`
 	}
-	if err := decode(args, &a); err != nil {
+	if err := decode(c.Args, &a); err != nil {
 		return "", err
 	}
 	if a.Path == "" || a.Offset < 0 {
@@ -107,12 +107,12 @@ func whole(data []byte) string {
 	return string(data)
 }
 
-func (f *Files) write(_ context.Context, args string) (string, error) {
+func (f *Files) write(_ context.Context, c Call) (string, error) {
 	var a struct {
 		Path    string  `json:"path"`
 		Content *string `json:"content"`
 	}
-	if err := decode(args, &a); err != nil {
+	if err := decode(c.Args, &a); err != nil {
 		return "", err
 	}
 	switch {
@@ -134,11 +134,11 @@ func (f *Files) write(_ context.Context, args string) (string, error) {
 	return fmt.Sprintf("wrote %d bytes to %s", len(*a.Content), a.Path), nil
 }
 
-func (f *Files) list(_ context.Context, args string) (string, error) {
+func (f *Files) list(_ context.Context, c Call) (string, error) {
 	var a struct {
 		Path string `json:"path"`
 	}
-	if err := decode(args, &a); err != nil {
+	if err := decode(c.Args, &a); err != nil {
 		return "", err
 	}
 	var lines []string

@@ -24,7 +24,7 @@ func shelf(t *testing.T) (dir string, call func(name, args string) string) {
 	return dir, func(name, args string) string {
 		for _, one := range files.Tools() {
 			if one.Name == name {
-				text, err := one.Call(t.Context(), args)
+				text, err := one.Call(t.Context(), tool.Call{Args: args})
 				if err != nil {
 					return "Error: " + err.Error()
 				}

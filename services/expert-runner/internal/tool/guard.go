@@ -3,6 +3,7 @@ package tool
 import (
 	"fmt"
 	"net/netip"
+	"strings"
 	"syscall"
 )
 
@@ -12,9 +13,28 @@ type Guard struct {
 	Allow []netip.Prefix
 }
 
-// control is called with the address that a name has led to, before it is connected to: what a name says, and what it says
-// the next time, makes no difference.
-func (g *Guard) control(_, address string, _ syscall.RawConn) error {
+// Ranges reads what a card allows (allow_addresses): single addresses, and ranges of them. The error names the first that is neither.
+func Ranges(texts []string) ([]netip.Prefix, error) {
+	var list []netip.Prefix
+	for _, text := range texts {
+		prefix, err := netip.ParsePrefix(text)
+		if !strings.Contains(text, "/") {
+			var address netip.Addr
+			if address, err = netip.ParseAddr(text); err == nil {
+				prefix = netip.PrefixFrom(address, address.BitLen())
+			}
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%q is no address and no range of them", text)
+		}
+		list = append(list, prefix)
+	}
+	return list, nil
+}
+
+// Control is for a net.Dialer, which calls it with the address that a name has led to, before it is connected to: what a name
+// says, and what it says the next time, makes no difference.
+func (g *Guard) Control(_, address string, _ syscall.RawConn) error {
 	to, err := netip.ParseAddrPort(address)
 	if err != nil {
 		return fmt.Errorf("address %s: %w", address, err)

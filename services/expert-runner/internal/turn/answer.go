@@ -2,6 +2,7 @@ package turn
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
@@ -13,15 +14,18 @@ const alike = 2
 // answered goes on with an answer of the model.
 func (m *Machine) answered(f *Fact) {
 	m.turns++
-	m.tokens += f.Tokens
+	m.had.Tokens, m.had.Spent, m.had.Elapsed = m.had.Tokens+f.Tokens, f.Spent, f.Elapsed
 	m.text, m.force = strings.TrimSpace(f.Text), ""
-	m.history = append(m.history, Message{Role: Assistant, Text: f.Text, Calls: f.Calls, Carry: f.Carry})
+	if m.advises() {
+		f.Calls = nil // It has none to call.
+	}
+	m.history = append(m.history, Message{Role: Assistant, Text: f.Text, Calls: f.Calls, Carry: f.Carry, voice: m.voice})
 	if m.want == summary {
 		m.refuse(f.Calls, "not made: the budget is used up")
 		m.summarised()
 		return
 	}
-	m.spent = m.exhausted(f)
+	m.spent = m.exhausted()
 	repeated := m.repeats(f)
 	switch {
 	case repeated && m.warned:
@@ -32,14 +36,36 @@ func (m *Machine) answered(f *Fact) {
 		m.conclude()
 	case len(f.Calls) > 0:
 		m.called(f.Calls, repeated)
+	case !m.delivers():
+		m.nudge = repeated
+		m.pass()
 	default:
 		m.conclude()
 	}
 }
 
+// delivers reports whether an answer that calls nothing is to be the result.
+func (m *Machine) delivers() bool {
+	return len(m.rules.Mode) == 0 || m.want == repair || !m.advises() && m.rules.Delivered(m.text)
+}
+
+// pass lets the next voice speak, unless the budget is used up.
+func (m *Machine) pass() {
+	if m.spent != "" {
+		m.over()
+		return
+	}
+	if m.nudge {
+		m.nudge, m.warned = false, true
+		m.say(strategy)
+	}
+	m.voice = (m.voice + 1) % m.rules.Mode.number()
+	m.ask()
+}
+
 // repeats reports whether the answer is like at least two before it.
 func (m *Machine) repeats(f *Fact) bool {
-	said := strings.TrimSpace(f.Text)
+	said := strconv.Itoa(m.voice) + "\x00" + strings.TrimSpace(f.Text)
 	for i := range f.Calls {
 		said += "\x00" + f.Calls[i].Name + "\x00" + f.Calls[i].Args
 	}
@@ -104,21 +130,14 @@ func (m *Machine) advance() {
 		}
 	}
 	for i, result := range m.seen {
-		m.history = append(m.history, Message{Role: Tool, CallID: m.calls[i].ID, Text: *result})
+		m.history = append(m.history, Message{Role: Tool, CallID: m.calls[i].ID, Text: *result, voice: m.voice})
 	}
 	m.calls, m.seen = nil, nil
-	switch {
-	case m.final != nil:
+	if m.final != nil {
 		m.terminate()
-	case m.spent != "":
-		m.over()
-	default:
-		if m.nudge {
-			m.warned = true
-			m.say(strategy)
-		}
-		m.ask()
+		return
 	}
+	m.pass()
 }
 
 // strategy is what a model is told that repeats itself.
@@ -128,7 +147,7 @@ const strategy = "You have given the same answer several times. Consider another
 // refuse answers calls that are not made: a provider wants an answer to each.
 func (m *Machine) refuse(calls []Call, why string) {
 	for i := range calls {
-		m.history = append(m.history, Message{Role: Tool, CallID: calls[i].ID, Text: why})
+		m.history = append(m.history, Message{Role: Tool, CallID: calls[i].ID, Text: why, voice: m.voice})
 	}
 }
 

@@ -26,13 +26,16 @@ const (
 // Command is what is to be done next.
 type Command struct {
 	Kind CommandKind
-	// Number counts the questions to the model from 1: with the index of a call it names an effect, the same in every
+	// Number counts the questions to the model from 1, or from those of conversations before: with the index of a call it names an effect, the same in every
 	// replay of the same facts.
 	Number int
 	// Messages is the conversation, Choice what the model may call, Form that the answer is to be in the wanted form.
 	Messages []Message
 	Choice   string
 	Form     bool
+	// Voice names who is asked, empty when there is one alone; Advises that it has no tools.
+	Voice   string
+	Advises bool
 	// Compressed lists answers of tools that were compressed since the last question.
 	Compressed []Compression
 	// Calls are those of the last answer; Pending are the indexes of those that are to be made.
@@ -55,6 +58,8 @@ type Ending struct {
 	// Outcome is one of the four, Output the result of a SUCCESS.
 	Outcome events.Outcome
 	Output  json.RawMessage
+	// Incomplete says that the output is a summary, since the budget was used up.
+	Incomplete bool
 	// Fault and Lesson say what went wrong.
 	Fault  *events.Fault
 	Lesson string

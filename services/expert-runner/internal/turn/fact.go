@@ -27,6 +27,8 @@ type Fact struct {
 	// Tokens is what the call took, Elapsed how long the conversation had lasted when it was answered.
 	Tokens  int64
 	Elapsed time.Duration
+	// Spent is what this run had spent when the call was answered; what runs before it have spent is not its own.
+	Spent events.Spent
 	// Call is the index of the call that a tool has answered, Result its answer.
 	Call   int
 	Result string

@@ -2,6 +2,7 @@ package turn_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/turn"
@@ -15,6 +16,9 @@ type talk struct {
 
 func begin(t *testing.T, rules turn.Rules) *talk {
 	t.Helper()
+	if rules.Delivered == nil {
+		rules.Delivered = func(text string) bool { return strings.Contains(text, "<deliverable>") }
+	}
 	if rules.Read == nil {
 		rules.Read = func(text string) (json.RawMessage, []string) {
 			raw, err := json.Marshal(text)
@@ -70,3 +74,11 @@ func (c *talk) last() string {
 func search(id, args string) turn.Call { return turn.Call{ID: id, Name: "search", Args: args} }
 
 func terminate(args string) turn.Call { return turn.Call{ID: "t", Name: turn.Terminate, Args: args} }
+
+// oneForm is the form of one text alone.
+func oneForm(text string) (json.RawMessage, []string) {
+	if text == "right" {
+		return json.RawMessage(`{}`), nil
+	}
+	return nil, []string{"/a: is missing", "/b: is no number"}
+}

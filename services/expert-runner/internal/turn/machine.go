@@ -30,12 +30,13 @@ type Machine struct {
 	rules Rules
 	stage stage
 	want  want
+	voice int // Who speaks now.
 	// force is the tool that the next answer has to call.
 	force   string
 	history []Message
-	// number counts questions, turns answers, tokens what they took.
+	// number counts questions, turns answers; had is what the run has had with the last answer.
 	number, turns int
-	tokens        int64
+	had           Before
 	// calls are those of the last answer, seen their results by index; a nil one is awaited.
 	calls []Call
 	seen  []*string
@@ -56,9 +57,16 @@ type Machine struct {
 	ending     Ending
 }
 
-// New begins a conversation. The opening is never compressed.
+// New begins a conversation. The opening is never compressed. When the budget was used up before, it is over at once.
 func New(rules Rules, opening []Message) *Machine {
-	m := &Machine{rules: rules.filled(), history: slices.Clone(opening), prints: map[string]int{}, used: map[string]bool{}}
+	m := &Machine{
+		rules: rules.filled(), history: slices.Clone(opening), prints: map[string]int{}, used: map[string]bool{},
+		number: rules.Before.Questions, had: rules.Before,
+	}
+	if m.spent = m.exhausted(); m.spent != "" {
+		m.over()
+		return m
+	}
 	m.ask()
 	return m
 }
@@ -77,10 +85,13 @@ func (m *Machine) Next() Command {
 			}
 		}
 	default:
-		c.Kind, c.Messages, c.Compressed = Ask, slices.Clone(m.history), m.compressed
-		c.Form = m.rules.Structured && (m.want == repair || !m.rules.Tools)
-		c.Choice = m.force
-		if m.want != work {
+		c.Kind, c.Messages, c.Compressed = Ask, m.rules.Mode.seen(m.history, m.voice), m.compressed
+		c.Form = m.rules.Structured && (m.want == repair || !m.rules.Tools && len(m.rules.Mode) == 0)
+		c.Choice, c.Advises = m.force, m.advises()
+		if len(m.rules.Mode) > 0 {
+			c.Voice = m.rules.Mode[m.voice].Name
+		}
+		if m.want != work || c.Advises {
 			c.Choice = ChoiceNone
 		}
 	}
@@ -99,11 +110,18 @@ func (m *Machine) Take(f Fact) {
 	}
 }
 
-// Turns is how often the model has answered, Tokens what that took.
+// Turns is how often the model has answered.
 func (m *Machine) Turns() int { return m.turns }
 
-// Tokens is what the answers took.
-func (m *Machine) Tokens() int64 { return m.tokens }
+// So is what the run has had up to now, for the conversation that comes next.
+func (m *Machine) So() Before {
+	had := m.had
+	had.Questions = m.number
+	return had
+}
+
+// advises reports whether who speaks now calls no tools and gives no result.
+func (m *Machine) advises() bool { return m.voice != m.rules.Mode.actor() }
 
 // ask goes to the next question.
 func (m *Machine) ask() {
@@ -137,7 +155,7 @@ func (m *Machine) lesson(why string) string {
 
 // failed ends the conversation, unless a shorter one may do.
 func (m *Machine) failed(f *Fact) {
-	m.tokens += f.Tokens
+	m.had.Tokens += f.Tokens
 	if f.TooLong && !m.tightened {
 		m.tightened = true
 		if made := m.fit(0); len(made) > 0 {

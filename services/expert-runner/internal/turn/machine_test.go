@@ -1,7 +1,6 @@
 package turn_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -21,6 +20,7 @@ func TestAnAnswerInWordsIsTheResult(t *testing.T) {
 	}
 }
 
+// proves F-T7
 func TestTheResultsOfAllCallsAreToldInTheOrderOfTheCalls(t *testing.T) {
 	c := begin(t, turn.Rules{Tools: true})
 	c.call(search("a", `1`), search("b", `2`))
@@ -56,6 +56,8 @@ func TestAnObservationIsCutAndSaysHowLongItWas(t *testing.T) {
 }
 
 // proves O-T8
+// proves C-weakness-9-outcome
+// proves O-weakness-3
 func TestTerminateEndsWithSuccessOrFailure(t *testing.T) {
 	for name, test := range map[string]struct {
 		args    string
@@ -97,6 +99,7 @@ func TestTerminateWithoutAStatusIsAnObservation(t *testing.T) {
 
 // proves O-T7
 // proves F11
+// proves O-weakness-2
 func TestABudgetThatIsUsedUpIsNoSuccess(t *testing.T) {
 	for name, rules := range map[string]turn.Rules{
 		"2 turns":         {Turns: 2},
@@ -154,6 +157,10 @@ func TestASummaryWithoutToolsIsMarkedAsOne(t *testing.T) {
 
 // proves O-T13
 // proves O12
+// proves V-weakness-issue-228-run
+// proves O-weakness-10
+// proves O-weakness-issue-458-run
+// proves O-weakness-issue-963
 func TestRepeatedAnswersGetAStrategyPromptAndThenAStop(t *testing.T) {
 	c := begin(t, turn.Rules{Tools: true})
 	for range 3 {
@@ -175,6 +182,7 @@ func TestRepeatedAnswersGetAStrategyPromptAndThenAStop(t *testing.T) {
 }
 
 // proves F13
+// proves O-weakness-issue-583-run
 func TestARequiredToolIsEnforced(t *testing.T) {
 	c := begin(t, turn.Rules{Tools: true, Required: []string{"search"}})
 	c.say("I know it by heart.")
@@ -197,12 +205,7 @@ func TestARequiredToolIsEnforced(t *testing.T) {
 }
 
 func TestAFaultyFormIsRepairedOnceWithAllFaults(t *testing.T) {
-	rules := turn.Rules{Tools: true, Structured: true, Read: func(text string) (json.RawMessage, []string) {
-		if text == "right" {
-			return json.RawMessage(`{}`), nil
-		}
-		return nil, []string{"/a: is missing", "/b: is no number"}
-	}}
+	rules := turn.Rules{Tools: true, Structured: true, Read: oneForm}
 	c := begin(t, rules)
 	if c.next(turn.Ask).Form {
 		t.Error("the form is asked for while tools are offered")
@@ -226,6 +229,7 @@ func TestAFaultyFormIsRepairedOnceWithAllFaults(t *testing.T) {
 }
 
 // proves F12
+// proves O-weakness-issue-573-run
 func TestTheOldestAnswersOfToolsAreCompressedFirst(t *testing.T) {
 	c := begin(t, turn.Rules{Tools: true, Context: 2500, Observation: 8000})
 	for _, id := range []string{"one", "two"} {
@@ -242,6 +246,8 @@ func TestTheOldestAnswersOfToolsAreCompressedFirst(t *testing.T) {
 	}
 }
 
+// proves O-weakness-9-run
+// proves O-weakness-issue-573-run
 func TestAConversationThatDoesNotFitIsCompressedAndAskedOnceMore(t *testing.T) {
 	tooLong := turn.Fact{Kind: turn.Failed, TooLong: true, Outcome: events.TooComplicated, Fault: events.Fault{Code: events.CodeTooComplicated, Message: "too long"}}
 	c := begin(t, turn.Rules{Tools: true})

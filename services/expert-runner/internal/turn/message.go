@@ -22,16 +22,18 @@ type Call struct {
 	Args string `json:"args"`
 }
 
-// Message is one part of the conversation.
+// Message is one part of the conversation. A journal keeps the first ones.
 type Message struct {
 	// Role says who speaks, Text what is said.
-	Role Role
-	Text string
+	Role Role   `json:"role"`
+	Text string `json:"text,omitempty"`
 	// Calls are the tools an assistant asked for; CallID names the call that a message of Tool answers.
-	Calls  []Call
-	CallID string
+	Calls  []Call `json:"calls,omitempty"`
+	CallID string `json:"call_id,omitempty"`
 	// Carry is what the provider wants back unread with an assistant's turn.
-	Carry json.RawMessage
+	Carry json.RawMessage `json:"carry,omitempty"`
+	// voice is who of a mode has said it, or called the tool.
+	voice int
 	// full is how long the text of a tool was before it was compressed, 0 while it is whole.
 	full int
 }

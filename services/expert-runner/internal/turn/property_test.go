@@ -28,6 +28,10 @@ func (r chance) rules() turn.Rules {
 			return json.RawMessage(`1`), nil
 		},
 	}
+	if r.IntN(2) == 0 {
+		rules.Mode = turn.Dual()
+		rules.Delivered = func(text string) bool { return text != "other" }
+	}
 	if rules.Tools && r.IntN(3) == 0 {
 		rules.Required = []string{"search", "read"}[:1+r.IntN(2)]
 	}
@@ -55,6 +59,11 @@ func (r chance) answer(c turn.Command) turn.Fact {
 
 // Whatever model and tools do: a conversation ends within its budget, a replay of its facts gives the same commands, every
 // call of a history has one answer, and what is only a summary says so.
+//
+// proves O-weakness-issue-301
+// proves O-weakness-issue-458-run
+// proves O-weakness-issue-504
+// proves O-weakness-issue-620
 func TestAnyConversationEndsWithinItsBudget(t *testing.T) {
 	for seed := range uint64(5000) {
 		r := chance{rand.New(rand.NewPCG(seed, 1))}
@@ -63,7 +72,7 @@ func TestAnyConversationEndsWithinItsBudget(t *testing.T) {
 		one, two := turn.New(rules, opening), turn.New(rules, opening)
 		most := rules.Turns
 		if most == 0 {
-			most = turn.DefaultTurns
+			most = turn.DefaultTurns * max(1, len(rules.Mode))
 		}
 		asked := map[int]bool{}
 		for step := 0; ; step++ {
@@ -76,6 +85,9 @@ func TestAnyConversationEndsWithinItsBudget(t *testing.T) {
 			}
 			if c.Kind == turn.Ask {
 				asked[c.Number] = true
+				if c.Advises && c.Choice != turn.ChoiceNone {
+					t.Fatalf("seed %d: who advises may call %q", seed, c.Choice)
+				}
 				paired(t, seed, c.Messages)
 			}
 			if len(asked) > most+2 || step > 2000 {

@@ -3,6 +3,7 @@ package wire
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -17,7 +18,7 @@ const CardTTL = 30 * time.Second
 // leaveBound is how long announcing the cards for the last time may take.
 const leaveBound = 2 * time.Second
 
-// Announcer keeps the cards of one runner in the catalogue.
+// Announcer keeps the cards of one runner in the catalogue. It belongs to one goroutine.
 type Announcer struct {
 	bus   *bus.Bus
 	owner string
@@ -25,10 +26,13 @@ type Announcer struct {
 	log   *slog.Logger
 }
 
-// NewAnnouncer is an announcer for the owner's cards.
+// NewAnnouncer is an announcer for the owner's cards. To be known, they have to be announced more often than CardTTL.
 func NewAnnouncer(b *bus.Bus, owner string, cards []events.Card, log *slog.Logger) *Announcer {
 	return &Announcer{bus: b, owner: owner, cards: cards, log: log}
 }
+
+// Set changes the cards for the next time.
+func (a *Announcer) Set(cards []events.Card) { a.cards = cards }
 
 // Announce puts every card into the catalogue, once.
 func (a *Announcer) Announce(ctx context.Context) error {
@@ -45,25 +49,28 @@ func (a *Announcer) Announce(ctx context.Context) error {
 	return nil
 }
 
-// Run announces again and again until ctx ends, and then once more: the cards stay for CardTTL, so that a runner that is
-// started again has its experts known all the while. Cards of one that stays away vanish by themselves.
-func (a *Announcer) Run(ctx context.Context) {
-	ticker := time.NewTicker(CardTTL / 3)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ticker.C:
-			if err := a.Announce(ctx); err != nil && ctx.Err() == nil {
-				a.log.Warn("cards not announced", "error", err)
-			}
-		case <-ctx.Done():
-			a.leave(context.WithoutCancel(ctx))
-			return
-		}
+// Withdraw takes a card out of the catalogue, unless another runner has announced it since: it serves the expert, too.
+func (a *Announcer) Withdraw(ctx context.Context, id string) error {
+	body, _, err := a.bus.Experts().GetLeader(ctx, id)
+	if errors.Is(err, bus.ErrNotFound) {
+		return nil
 	}
+	var card events.Card
+	if err == nil && json.Unmarshal(body, &card) == nil && card.Runner != a.owner {
+		return nil
+	}
+	if err == nil {
+		err = a.bus.Experts().Delete(ctx, id)
+	}
+	if err != nil {
+		return fmt.Errorf("withdraw %s: %w", id, err)
+	}
+	return nil
 }
 
-func (a *Announcer) leave(ctx context.Context) {
+// Leave announces the cards for the last time: they stay for CardTTL, so that a runner that is started again has its experts
+// known all the while. Cards of one that stays away vanish by themselves.
+func (a *Announcer) Leave(ctx context.Context) {
 	ctx, stop := context.WithTimeout(ctx, leaveBound)
 	defer stop()
 	if err := a.Announce(ctx); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
@@ -113,6 +114,29 @@ func (s Blobs) Put(ctx context.Context, job string, data []byte) (events.Ref, er
 // Get implements loop.Blobs.
 func (s Blobs) Get(ctx context.Context, job, digest string) ([]byte, error) {
 	data, err := s.bus.GetBlob(ctx, job, digest)
+	return data, classed(err)
+}
+
+// Store implements loop.Files.
+func (s Blobs) Store(ctx context.Context, job string, file io.ReadSeeker) (events.Ref, error) {
+	ref, err := s.bus.PutBlobFrom(ctx, job, file)
+	return ref, classed(err)
+}
+
+// Fetch implements loop.Files.
+func (s Blobs) Fetch(ctx context.Context, job, digest string, w io.Writer) error {
+	return classed(s.bus.GetBlobTo(ctx, job, digest, w))
+}
+
+// Documents implements loop.Knowledge.
+func (s Blobs) Documents(ctx context.Context, session string) ([]events.Ref, error) {
+	list, err := s.bus.Documents(ctx, session)
+	return list, classed(err)
+}
+
+// Document implements loop.Knowledge.
+func (s Blobs) Document(ctx context.Context, session, digest string) ([]byte, error) {
+	data, err := s.bus.GetDocument(ctx, session, digest)
 	return data, classed(err)
 }
 

@@ -18,6 +18,7 @@ import (
 // Bucket is where cards are kept: bus.KV over the bucket of experts.
 type Bucket interface {
 	Watch(ctx context.Context, ready func(), seen func(bus.Entry)) (stop func(), err error)
+	Last(ctx context.Context) (revision uint64, err error)
 }
 
 // Catalog holds the cards as they stand. Cards may be called by any goroutine.
@@ -25,14 +26,17 @@ type Catalog struct {
 	bucket Bucket
 	log    *slog.Logger
 
-	mu      sync.Mutex // Guards the two below.
+	mu      sync.Mutex // Guards the fields below.
 	cards   []events.Card
 	changed chan struct{}
+	// seen is the revision up to which the bucket is known, and further closes when that rises.
+	seen    uint64
+	further chan struct{}
 }
 
 // New is empty until Run has read the bucket.
 func New(bucket Bucket, log *slog.Logger) *Catalog {
-	return &Catalog{bucket: bucket, log: log, changed: make(chan struct{})}
+	return &Catalog{bucket: bucket, log: log, changed: make(chan struct{}), further: make(chan struct{})}
 }
 
 // Cards gives the cards in the order of their ids, and a channel that closes when they change. The slice is shared: nobody
@@ -41,6 +45,32 @@ func (c *Catalog) Cards() ([]events.Card, <-chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.cards, c.changed
+}
+
+// freshBound is how long Fresh waits at most. A revision is never seen when its message was removed without a trace.
+const freshBound = 500 * time.Millisecond
+
+// Fresh gives the cards with all that was announced before the call. When the bucket does not say in time what that is, it gives
+// those that are known.
+func (c *Catalog) Fresh(ctx context.Context) []events.Card {
+	ctx, cancel := context.WithTimeout(ctx, freshBound)
+	defer cancel()
+	last, err := c.bucket.Last(ctx)
+	for err == nil {
+		c.mu.Lock()
+		seen, further := c.seen, c.further
+		c.mu.Unlock()
+		if seen >= last {
+			break
+		}
+		select {
+		case <-further:
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
+	}
+	cards, _ := c.Cards()
+	return cards
 }
 
 // retryWatch is the wait before a bucket that could not be read is asked again.
@@ -81,15 +111,37 @@ func rest(ctx context.Context) {
 func (c *Catalog) follow(ctx context.Context, ready func()) (stop func(), err error) {
 	fresh := map[string]events.Card{}
 	complete := false
+	seen, err := c.bucket.Last(ctx)
+	if err != nil {
+		return nil, err
+	}
 	return c.bucket.Watch(ctx, func() {
 		complete = true
 		c.publish(fresh)
+		c.reach(seen)
 		ready()
 	}, func(e bus.Entry) {
-		if c.apply(fresh, e) && complete {
+		changed := c.apply(fresh, e)
+		seen = max(seen, e.Revision)
+		if !complete {
+			return
+		}
+		if changed {
 			c.publish(fresh)
 		}
+		c.reach(seen)
 	})
+}
+
+// reach says up to which revision the bucket is known.
+func (c *Catalog) reach(revision uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if revision != c.seen {
+		c.seen = revision
+		close(c.further)
+		c.further = make(chan struct{})
+	}
 }
 
 // apply takes one change over; it reports whether planning could notice.

@@ -3,7 +3,9 @@ package catalog_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -96,6 +98,28 @@ func TestCardsComeAndGo(t *testing.T) {
 		}
 		w.becomes("b", "before")
 		w.becomes("before") // b has outlived its runner's last sign of life.
+	})
+}
+
+func TestWhatWasAnnouncedBeforeIsInFreshCards(t *testing.T) {
+	virtual(t, func(t *testing.T, w *world) {
+		for i := range 50 {
+			id := fmt.Sprint("card", i)
+			w.put(id, events.Card{ID: id}, time.Minute)
+			if cards := w.cards.Fresh(t.Context()); !slices.ContainsFunc(cards, func(c events.Card) bool { return c.ID == id }) {
+				t.Fatalf("%s was announced, and is not among %d", id, len(cards))
+			}
+		}
+		<-time.After(time.Hour) // They have outlived their runner, and the traces of that are gone, too.
+		began := time.Now()
+		if cards := w.cards.Fresh(t.Context()); len(cards) != 1 || !time.Now().Equal(began) {
+			t.Errorf("%d cards after %s", len(cards), time.Since(began))
+		}
+		w.again <- struct{}{}
+		synctest.Wait()
+		if cards := w.cards.Fresh(t.Context()); len(cards) != 1 || !time.Now().Equal(began) {
+			t.Errorf("%d cards after %s behind a new start", len(cards), time.Since(began))
+		}
 	})
 }
 

@@ -29,6 +29,8 @@ type Material struct {
 	Steps   []Step `json:"steps,omitempty"`
 	// Sources are what the results cite.
 	Sources []Source `json:"sources,omitempty"`
+	// Artifacts are the files that belong to the result, named SUBJOB/NAME.
+	Artifacts []events.Ref `json:"artifacts,omitempty"`
 }
 
 // Step is one SubJob that was carried out.

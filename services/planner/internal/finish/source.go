@@ -23,12 +23,12 @@ const mostSources = 200
 const mostDeep = 32
 
 var (
-	whole   = regexp.MustCompile(`^https?://[^\s/?#]+[^\s]*$`)
-	link    = regexp.MustCompile(`\[([^\[\]\n]{1,300})\]\((https?://[^\s()<>"]+(?:\([^\s()<>"]*\)[^\s()<>"]*)*)\)`)
-	address = regexp.MustCompile(`https?://[^\s<>"'` + "`" + `\[\]()（）【】《》，。；]+`)
+	whole   = regexp.MustCompile(`^(?:https?://|artifact:)[^\s/?#]+[^\s]*$`)
+	link    = regexp.MustCompile(`\[([^\[\]\n]{1,300})\]\(((?:https?://|artifact:)[^\s()<>"]+(?:\([^\s()<>"]*\)[^\s()<>"]*)*)\)`)
+	address = regexp.MustCompile(`(?:https?://|\bartifact:)[^\s<>"'` + "`" + `\[\]()（）【】《》，。；]+`)
 )
 
-// cited finds what a result cites: objects with a url, links of Markdown, plain addresses.
+// cited finds what a result cites: objects with a url, links of Markdown, plain addresses, of pages and of files of the job.
 func cited(result json.RawMessage) []Source {
 	d := json.NewDecoder(bytes.NewReader(result))
 	var value any

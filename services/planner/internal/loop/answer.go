@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/schedule"
 )
 
 // source is the CloudEvents source of everything that the planner states.
@@ -76,6 +77,7 @@ func (l *Loop) payload(ctx context.Context, w *events.Work, v *verdict) (any, er
 	case events.KindSubJobReported:
 		return l.report(ctx, w, v)
 	}
+	end.Plan = schedule.Routed(end.Plan) // Here and not in the session, whose old records fold to what they did.
 	created := &events.GraphCreated{PlanVersion: w.PlanVersion, Plan: end.Plan, Finalize: end.Finalize, Warnings: end.Warnings, Spent: v.spent}
 	if end.Final != nil {
 		created.FinalPool, created.FinalPure = end.Final.Pool, end.Final.Pure

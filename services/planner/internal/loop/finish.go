@@ -18,7 +18,7 @@ const mostRead = 8 << 20
 
 // gather collects what was carried out, for work that puts it into words. An error means: try again.
 func (t *talk) gather() error {
-	t.start.Words = true
+	t.start.Words, t.start.Courteous = true, true
 	if t.w.Kind != events.WorkFinalize {
 		return nil
 	}
@@ -29,12 +29,13 @@ func (t *talk) gather() error {
 	if json.Unmarshal(raw, &carried) != nil {
 		return nil // The session says what is missing.
 	}
-	results, err := t.results()
+	results, files, err := t.results()
 	if err != nil {
 		return err
 	}
 	form, standIn, _ := strings.Cut(r.Finalize, ":")
 	m := finish.New(form, &carried, results)
+	m.Attach(files)
 	m.Written, m.Text = t.w.Attempt > 1, finish.Words(results[events.FinalID])
 	if slices.ContainsFunc(t.start.Cards, func(c events.Card) bool { return c.ID == standIn && !c.Disabled }) {
 		m.StandIn = standIn
@@ -46,29 +47,35 @@ func (t *talk) gather() error {
 	return nil
 }
 
-// results are what the SubJobs have handed over, by their ids.
-func (t *talk) results() (map[string]json.RawMessage, error) {
+// results are what the SubJobs have handed over, by their ids: texts, and files beside.
+func (t *talk) results() (texts map[string]json.RawMessage, files map[string][]events.Ref, err error) {
 	given := t.w.Results
 	if t.w.ResultsRef != nil {
 		data, err := t.loop.Blobs.Get(t.ctx, t.w.Job, t.w.ResultsRef.Digest)
 		if err != nil && !errors.Is(err, ErrNotFound) {
-			return nil, fmt.Errorf("read results: %w", err)
+			return nil, nil, fmt.Errorf("read results: %w", err)
 		}
 		if json.Unmarshal(data, &given) != nil {
 			given = nil // Nothing is left to write about.
 		}
 	}
-	results := make(map[string]json.RawMessage, len(given))
+	texts, files = make(map[string]json.RawMessage, len(given)), map[string][]events.Ref{}
 	for id, r := range given {
 		text, err := t.loop.output(t.ctx, t.w.Job, &r)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
+		}
+		if len(text) == 0 && len(r.Artifacts) > 0 {
+			text = json.RawMessage(`""`) // Its files are all that came of it.
 		}
 		if len(text) > 0 && !r.Skipped {
-			results[id] = text
+			texts[id] = text
+		}
+		if len(r.Artifacts) > 0 {
+			files[id] = r.Artifacts
 		}
 	}
-	return results, nil
+	return texts, files, nil
 }
 
 // output is a result as JSON; one that is no text, too large or gone is named by its reference.

@@ -111,6 +111,11 @@ func (w *world) Cards() ([]events.Card, <-chan struct{}) {
 	return w.cards, w.changed
 }
 
+func (w *world) Fresh(context.Context) []events.Card {
+	cards, _ := w.Cards()
+	return cards
+}
+
 func (w *world) announce(id string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -348,6 +353,7 @@ func TestAMissingPlanBlobIsTold(t *testing.T) {
 	})
 }
 
+// proves C-weakness-7
 func TestAPanicIsARejection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld("x")

@@ -130,9 +130,11 @@ type Blobs interface {
 	Get(ctx context.Context, job, digest string) ([]byte, error)
 }
 
-// Catalog gives the cards there are, and a channel that closes when they change.
+// Catalog gives the cards there are, and a channel that closes when they change. Fresh gives those that were announced before the
+// call, be it that they have to be waited for.
 type Catalog interface {
 	Cards() (cards []events.Card, changed <-chan struct{})
+	Fresh(ctx context.Context) []events.Card
 }
 
 // Meter counts what was decided.

@@ -107,11 +107,10 @@ func (t *talk) know(raw []byte) *events.Fault {
 	if err != nil {
 		return &events.Fault{Code: events.CodeNotFound, Field: "profile", Message: "there is no such profile", Cause: err.Error(), Hint: "name one of those, or none"}
 	}
-	cards, _ := l.Catalog.Cards()
 	t.start = session.Start{
-		Mode: w.Kind, Prefix: fmt.Sprintf("%s-%d", w.SubJob, w.Run), Request: request, Cards: cards, Profile: profile, Version: version,
+		Mode: w.Kind, Prefix: fmt.Sprintf("%s-%d", w.SubJob, w.Run), Request: request, Cards: t.cards(raw), Profile: profile, Version: version,
 		Now: time.Now().UTC(), Lessons: w.Lessons, Findings: findings(w.Results), Finished: w.Finished, MaxSteps: w.MaxSteps,
-		DefaultExpert: l.Options.DefaultExpert,
+		DefaultExpert: l.Options.DefaultExpert, Informed: l.Options.Informed,
 	}
 	if w.Kind == events.WorkSplit {
 		part := w.Spec
@@ -125,6 +124,15 @@ func (t *talk) know(raw []byte) *events.Fault {
 		t.start.Model = t.start.ModelName != ""
 	}
 	return nil
+}
+
+// cards are those that the session begins with. Who has no plan yet is told of everybody; experts of a plan are waited for.
+func (t *talk) cards(plan []byte) []events.Card {
+	if len(plan) == 0 {
+		return t.loop.Catalog.Fresh(t.ctx)
+	}
+	cards, _ := t.loop.Catalog.Cards()
+	return cards
 }
 
 // findings are results that exist already, as data for prompts.

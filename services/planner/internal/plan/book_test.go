@@ -167,30 +167,3 @@ func TestStatusesAreMarkedAndTheFirstOpenStepIsCurrent(t *testing.T) {
 		t.Errorf("%+v", before.Lines)
 	}
 }
-
-// proves C30
-func TestAnEvaluationTakesTheGravestOfItsOutcomes(t *testing.T) {
-	for _, test := range []struct {
-		raw    string
-		inputs bool
-		want   events.Outcome
-	}{
-		{`{"status":"SUCCESS","evaluation":"fine"}`, true, events.Success},
-		{`{"status":"WorkflowStatus.EXECUTION_ERROR"}`, true, events.ExecutionError},
-		{`{"status":"SUCCESS | INPUT_DATA_ERROR"}`, true, events.InputDataError},
-		{`{"status":["JOB_TOO_COMPLICATED_ERROR","INPUT_DATA_ERROR","EXECUTION_ERROR"]}`, true, events.ExecutionError},
-		{`{"status":["SUCCESS","JOB_TOO_COMPLICATED"]}`, true, events.TooComplicated},
-		{`{"status":"INPUT_DATA_ERROR"}`, false, events.ExecutionError},
-		{`{"status":"success"}`, false, events.Success},
-	} {
-		got, ok := ReadEvaluation([]byte(test.raw), test.inputs)
-		if !ok || got.Outcome != test.want {
-			t.Errorf("%s: %+v %v", test.raw, got, ok)
-		}
-	}
-	for _, raw := range []string{`{}`, `[]`, `{"status":"GREAT"}`, `{"status":null}`, `{"status":[{}]}`} {
-		if got, ok := ReadEvaluation([]byte(raw), true); ok {
-			t.Errorf("%s: %+v", raw, got)
-		}
-	}
-}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/schedule"
 	"github.com/jobgraph/jobgraph/pkg/graph"
 )
 
@@ -235,7 +236,20 @@ func TestAJobThatIsOverTakesNoMarks(t *testing.T) {
 	}
 }
 
+func TestAStepThatRecursMayComeWithAnUpdate(t *testing.T) {
+	r := record(t, trip())
+	op := Operation{Command: OpUpdate, Plan: json.RawMessage(`{"subjobs":[{"id":"look","goal":"Look","expert":"e","schedule":{"daily_time":"09:00"}}]}`)}
+	facts, err := r.chart.Revise(op, []events.Card{{ID: "e", Name: "E"}}, Options{})
+	if err != nil || len(facts) != 1 {
+		t.Fatalf("%v, %v", facts, err)
+	}
+	if s := facts[0].Data.(*events.PlanEdited).Plan.SubJobs[0]; s.Pool != schedule.Pool || s.Expert != "e" {
+		t.Errorf("%+v", s)
+	}
+}
+
 // proves O-T10
+// proves O-weakness-issue-1271
 func TestAnUpdateOfAJobKeepsWhatStays(t *testing.T) {
 	cards := []events.Card{{ID: "e", Name: "E", Tags: []string{"default"}}, {ID: "swe", Name: "SWE", Tags: []string{"swe"}}}
 	r := record(t, trip())
@@ -252,7 +266,7 @@ func TestAnUpdateOfAJobKeepsWhatStays(t *testing.T) {
 	}
 	r.shows("0. [✓] Pack", "1. [→] Go", "2. [ ] [SWE] Write home", "3. [ ] Rest")
 	p := r.chart.Plan()
-	if s := p.SubJobs[2]; s.Expert != "swe" || s.ID != "step_1" || p.SubJobs[3].Dependencies[0] != "step_1" || p.Title != "Long trip" {
+	if s := p.SubJobs[2]; s.Expert != "swe" || s.ID != "step_1" || strings.Join(p.SubJobs[3].Dependencies, " ") != "pack go step_1" || p.Title != "Long trip" {
 		t.Errorf("%+v", p)
 	}
 	r.done("go", 1) // The run in hand went on: nothing about it was changed.

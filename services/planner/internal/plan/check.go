@@ -25,6 +25,9 @@ type Options struct {
 	// Zone says whether a time zone exists, and Schema what is wrong with a JSON Schema; nil does not ask.
 	Zone   func(name string) bool
 	Schema func(raw json.RawMessage) error
+	// Informed gives each step of a dialect that is one list the results of all steps before it, not of the last one alone;
+	// false is how such plans were read before, and how records of that time fold.
+	Informed bool
 	// Draft holds the rules for a plan that a model wrote; nil for one that somebody sent.
 	Draft *DraftRules
 }
@@ -47,7 +50,7 @@ type Result struct {
 // Check decodes a plan in any dialect and judges it against the cards. It reports every fault at once, and gives no plan
 // unless there is none.
 func Check(raw []byte, cards []events.Card, o Options) Result {
-	d := &draft{rules: o.Draft}
+	d := &draft{rules: o.Draft, informed: o.Informed}
 	if !d.decode(raw) {
 		return Result{Faults: d.faults.all(), Warnings: d.warnings.all()}
 	}

@@ -193,8 +193,8 @@ func TestAllFaultsOfAPlanAreReportedTogether(t *testing.T) {
 		"dangling subjobs[7].when",
 		"invalid subjobs[7].needs",
 		"invalid subjobs[8].schedule.pattern",
-		"invalid subjobs[8].schedule.daily_time",
 		"invalid subjobs[8].schedule.timezone",
+		"invalid subjobs[8].schedule.daily_time",
 		"invalid subjobs[9].schedule.pattern",
 		"cycle subjobs[0].dependencies",
 	}
@@ -344,6 +344,8 @@ func TestSchedulesGiveExactlyOneWay(t *testing.T) {
 		{`{"at":"2030-01-02T03:04:05Z"}`, "once", true},
 		{`{"pattern":"Recurring","daily_time":"23:59","timezone":"Europe/Berlin"}`, "recurring", true},
 		{`{"cron":"*/5 0-6,22 1 jan-MAR mon"}`, "recurring", true},
+		{`{"cron":"@daily"}`, "recurring", true},
+		{`{"at":"2030-01-02T03:04:05","timezone":"Europe/Berlin"}`, "once", true},
 		{`{"pattern":"once"}`, "", true},
 		{`null`, "", true},
 		{`{}`, "", false},
@@ -360,6 +362,7 @@ func TestSchedulesGiveExactlyOneWay(t *testing.T) {
 		{`{"cron":"60 * * * *"}`, "", false},
 		{`{"cron":"5-1 * * * *"}`, "", false},
 		{`{"cron":"*/0 * * * *"}`, "", false},
+		{`{"cron":"@reboot"}`, "", false},
 		{`{"daily_time":"09:00","timezone":"Mars"}`, "", false},
 		{`"daily"`, "", false},
 	} {

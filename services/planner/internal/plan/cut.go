@@ -32,11 +32,29 @@ func (c *cutter) next(b byte) bool {
 // key reads a string.
 func (c *cutter) key() (string, bool) {
 	raw := c.value()
-	if key, ok := plainText(raw); ok {
-		return key, true
+	if text, ok := plainBytes(raw); ok {
+		if name, ok := fieldNames[string(text)]; ok {
+			return name, true
+		}
+		return string(text), true
 	}
-	var key string
-	return key, len(raw) > 0 && raw[0] == '"' && json.Unmarshal(raw, &key) == nil
+	if len(raw) == 0 || raw[0] != '"' {
+		return "", false
+	}
+	return escaped(raw)
+}
+
+// fieldNames saves a copy of each name that stands in every step of a plan.
+var fieldNames = map[string]string{
+	"id": "id", "goal": "goal", "context": "context", "completion_criteria": "completion_criteria", "dependencies": "dependencies",
+	"expert": "expert", "assigned_expert": "assigned_expert", "title": "title", "thinking": "thinking", "tag": "tag", "type": "type",
+	"description": "description", "query": "query",
+}
+
+// escaped reads a string the slow way.
+func escaped(raw json.RawMessage) (text string, ok bool) {
+	err := json.Unmarshal(raw, &text)
+	return text, err == nil
 }
 
 // value gives the next value, empty when there is none.
@@ -111,15 +129,22 @@ func cutList(raw json.RawMessage) (items []json.RawMessage, ok bool) {
 
 // plainText reads a string that has no escapes and is valid UTF-8.
 func plainText(raw json.RawMessage) (string, bool) {
+	text, ok := plainBytes(raw)
+	return string(text), ok
+}
+
+func plainBytes(raw json.RawMessage) ([]byte, bool) {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) < 2 || raw[0] != '"' || raw[len(raw)-1] != '"' {
-		return "", false
+		return nil, false
 	}
 	text := raw[1 : len(raw)-1]
+	ascii := true
 	for _, b := range text {
 		if b == '"' || b == '\\' || b < ' ' {
-			return "", false
+			return nil, false
 		}
+		ascii = ascii && b < utf8.RuneSelf
 	}
-	return string(text), utf8.Valid(text)
+	return text, ascii || utf8.Valid(text)
 }

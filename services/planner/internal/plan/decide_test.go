@@ -2,6 +2,8 @@ package plan
 
 import (
 	"encoding/json"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -57,6 +59,15 @@ func TestAPlanTakesFromItsRequestWhatItDoesNotSay(t *testing.T) {
 	}
 }
 
+// many is a plan of more steps than faults are told, all by one expert; the last is to do what is said.
+func many(expert, last string) string {
+	var b strings.Builder
+	for i := range MaxFaults + 20 {
+		fmt.Fprintf(&b, `{"id":"s%d","goal":"g","expert":%q},`, i, expert)
+	}
+	return `{"subjobs":[` + b.String() + `{"id":"last","goal":"` + last + `","expert":"design"}]}`
+}
+
 func TestOnlyAbsentExpertsAreWorthWaitingFor(t *testing.T) {
 	for _, test := range []struct {
 		plan string
@@ -66,10 +77,13 @@ func TestOnlyAbsentExpertsAreWorthWaitingFor(t *testing.T) {
 		{`{"subjobs":[{"id":"a","goal":"","expert":"later"}]}`, false},
 		{`{"subjobs":[{"id":"a","goal":"g","expert":"secret"}]}`, false},
 		{`{"subjobs":[{"id":"a","goal":"g","expert":"design"}]}`, false},
+		{many("later", "g"), true},
+		{many("later", ""), false},
+		{many("secret", "g"), false},
 	} {
-		d := Decide(&events.Work{Kind: events.WorkPlan, Request: &events.Request{}}, []byte(test.plan), cards(), Options{})
+		d := Decide(&events.Work{Kind: events.WorkPlan, Request: &events.Request{}, MaxSteps: 1000}, []byte(test.plan), cards(), Options{})
 		if d.Absent() != test.want {
-			t.Errorf("%s: %v", test.plan, d.Faults)
+			t.Errorf("%.200s: %v", test.plan, d.Faults)
 		}
 	}
 }

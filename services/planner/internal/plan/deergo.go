@@ -10,7 +10,7 @@ import (
 // needSearch is the capability behind deer-go's need_web_search.
 const needSearch = "web_search"
 
-// deerGo reads {"steps":[{title, description, …}]}: each step follows the one before it.
+// deerGo reads {"steps":[{title, description, …}]}: each step follows those before it.
 func (d *draft) deerGo(r reader) {
 	d.head(r)
 	for i, raw := range r.list("steps") {
@@ -50,9 +50,29 @@ func (r *reader) researchStep(number int) step {
 	return s
 }
 
-// follow makes the last step depend on the one before it.
+// mostEarlier is how many results of a list a step gets at most, the latest ones: a list of thousands stays a list.
+const mostEarlier = 16
+
+// follow makes the last step depend on those before it.
 func (d *draft) follow() {
-	if n := len(d.steps); n > 1 {
-		d.steps[n-1].Dependencies = []string{d.steps[n-2].ID}
+	n := len(d.steps) - 1
+	if n < 1 {
+		return
 	}
+	least := n - 1
+	if d.informed {
+		least = max(0, n-mostEarlier)
+	}
+	for _, s := range d.steps[least:n] {
+		d.steps[n].Dependencies = append(d.steps[n].Dependencies, s.ID)
+	}
+}
+
+// earlier gives the steps of a list whose results the next one gets.
+func earlier(list []events.SubJob) []string {
+	var ids []string
+	for _, s := range list[max(0, len(list)-mostEarlier):] {
+		ids = append(ids, s.ID)
+	}
+	return ids
 }

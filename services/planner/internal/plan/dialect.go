@@ -33,6 +33,8 @@ type draft struct {
 	warnings notes
 	// rules are those for drafts of models, nil for other plans.
 	rules *DraftRules
+	// informed is Options.Informed.
+	informed bool
 }
 
 // step is a SubJob with what only its dialect knows.

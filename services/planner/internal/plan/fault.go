@@ -13,6 +13,8 @@ const MaxFaults = 100
 type notes struct {
 	list events.Faults
 	more int
+	// cut is the code of all those that are only counted, CodeTooLarge when they have several.
+	cut events.Code
 }
 
 func (n *notes) add(code events.Code, field, message, hint string) {
@@ -21,7 +23,11 @@ func (n *notes) add(code events.Code, field, message, hint string) {
 
 func (n *notes) put(f events.Fault) {
 	if len(n.list) >= MaxFaults {
-		n.more++
+		if n.more++; n.more == 1 {
+			n.cut = f.Code
+		} else if n.cut != f.Code {
+			n.cut = events.CodeTooLarge
+		}
 		return
 	}
 	f.Field = clip(f.Field, 200)
@@ -33,7 +39,7 @@ func (n *notes) all() events.Faults {
 		return n.list
 	}
 	return append(n.list, events.Fault{
-		Code: events.CodeTooLarge, Message: fmt.Sprintf("and %d more", n.more), Hint: "correct those above and check again",
+		Code: n.cut, Message: fmt.Sprintf("and %d more", n.more), Hint: "correct those above and check again",
 	})
 }
 

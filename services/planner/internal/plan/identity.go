@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
@@ -92,10 +93,13 @@ func (d *draft) duplicate(s *step, first int, id string) {
 // connect turns the dependencies of a step into ids, each once.
 func (d *draft) connect(i int, r *register) []int {
 	s := &d.steps[i]
-	field := s.at("dependencies")
-	var ids []string
-	var at []int
-	seen := make(map[string]bool, len(s.Dependencies))
+	if len(s.Dependencies) == 0 {
+		s.Dependencies = nil
+		return nil
+	}
+	ids := make([]string, 0, len(s.Dependencies))
+	at := make([]int, 0, len(s.Dependencies))
+	seen := seen{many: len(s.Dependencies) > fewIDs}
 	for _, raw := range s.Dependencies {
 		id := raw
 		to, ok := r.find(raw)
@@ -103,21 +107,47 @@ func (d *draft) connect(i int, r *register) []int {
 			id = d.steps[to].ID
 		}
 		switch {
-		case seen[id]:
-			d.warnings.add(events.CodeInvalid, field, fmt.Sprintf("%.80q is listed twice", raw), "")
+		case seen.has(ids, id):
+			d.warnings.add(events.CodeInvalid, s.at("dependencies"), fmt.Sprintf("%.80q is listed twice", raw), "")
 			continue
 		case ok && to == i:
-			d.faults.add(events.CodeCycle, field, fmt.Sprintf("%.80q depends on itself", raw), "take it out of its own dependencies")
+			d.faults.add(events.CodeCycle, s.at("dependencies"), fmt.Sprintf("%.80q depends on itself", raw), "take it out of its own dependencies")
 		case ok:
 			at = append(at, to)
 		case !r.done[raw]:
-			d.faults.add(events.CodeDangling, field, fmt.Sprintf("depends on %.80q, which does not exist", raw), r.hint)
+			d.faults.add(events.CodeDangling, s.at("dependencies"), fmt.Sprintf("depends on %.80q, which does not exist", raw), r.hint)
 		}
-		seen[id] = true
+		seen.add(id)
 		ids = append(ids, id)
 	}
 	s.Dependencies = ids
 	return at
+}
+
+// fewIDs is how many ids are looked through quicker than a set of them is made.
+const fewIDs = 16
+
+// seen knows which ids of a list were there before: few are looked for in the list itself, many in a set.
+type seen struct {
+	many bool
+	set  map[string]bool
+}
+
+func (s *seen) has(list []string, id string) bool {
+	if s.many {
+		return s.set[id]
+	}
+	return slices.Contains(list, id)
+}
+
+func (s *seen) add(id string) {
+	if !s.many {
+		return
+	}
+	if s.set == nil {
+		s.set = map[string]bool{}
+	}
+	s.set[id] = true
 }
 
 func (r *register) find(id string) (at int, ok bool) {

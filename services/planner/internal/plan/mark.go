@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/schedule"
 	"github.com/jobgraph/jobgraph/pkg/graph"
 )
 
@@ -166,5 +167,5 @@ func (c *Chart) behind(n *graph.SubJobState) map[string]bool {
 }
 
 func (c *Chart) edited(p *events.Plan) Control {
-	return Control{Kind: events.KindPlanEdited, Data: &events.PlanEdited{PlanVersion: c.Job.PlanVersion, Plan: p, By: by}}
+	return Control{Kind: events.KindPlanEdited, Data: &events.PlanEdited{PlanVersion: c.Job.PlanVersion, Plan: schedule.Routed(p), By: by}}
 }

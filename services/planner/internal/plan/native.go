@@ -14,8 +14,9 @@ func (d *draft) native(r reader) {
 	d.head(r)
 	list := r.list("subjobs")
 	d.steps = make([]step, 0, len(list))
+	room := make([]field, 0, smallObject)
 	for i, raw := range list {
-		if s, ok := d.read(raw, "subjobs["+strconv.Itoa(i)+"]"); ok {
+		if s, ok := d.readInto(raw, "subjobs["+strconv.Itoa(i)+"]", room); ok {
 			d.steps = append(d.steps, s.nativeStep())
 			s.refuse(nativeFields)
 		}
@@ -54,10 +55,7 @@ func (r *reader) nativeStep() step {
 	s.Timeout = r.timeout("timeout")
 	s.OutputSchema = r.raw("output_schema")
 	s.ExecutionRes = r.raw("execution_res")
-	var ref events.Ref
-	if r.into("execution_ref", "a reference", &ref) {
-		s.ExecutionRef = &ref
-	}
+	s.ExecutionRef = r.reference("execution_ref")
 	r.passOver("expert_name", "pool", "pure") // Of a plan that was checked before; the cards decide again.
 	return s
 }
@@ -70,12 +68,23 @@ func (r *reader) raw(name string) json.RawMessage {
 	return nil
 }
 
+func (r *reader) reference(name string) *events.Ref {
+	if !r.has(name) {
+		return nil
+	}
+	var ref events.Ref
+	if !r.into(name, "a reference", &ref) {
+		return nil
+	}
+	return &ref
+}
+
 func (r *reader) timeout(name string) *events.Duration {
-	var span events.Duration
 	raw, ok := r.value(name)
 	if !ok {
 		return nil
 	}
+	var span events.Duration
 	if err := span.UnmarshalJSON(raw); err != nil {
 		r.draft.faults.put(events.Fault{Code: events.CodeInvalid, Field: join(r.path, name), Message: "is no duration", Cause: clip(err.Error(), 200)})
 		return nil

@@ -33,7 +33,12 @@ var errNoObject = errors.New("not a JSON object")
 // readObject reads the outermost level of an object. The first of two equal keys wins. Values are part of raw; they are
 // as valid as raw is.
 func readObject(raw json.RawMessage) (object, error) {
-	o := object{fields: make([]field, 0, 8)}
+	return readObjectInto(raw, make([]field, 0, 8))
+}
+
+// readObjectInto is readObject with room for the fields, which are the object's from then on.
+func readObjectInto(raw json.RawMessage, room []field) (object, error) {
+	o := object{fields: room[:0]}
 	if kindOf(raw) != '{' {
 		return o, errNoObject
 	}
@@ -128,7 +133,12 @@ type reader struct {
 
 // read opens an object at a place; ok is false, and the fault noted, when there is none.
 func (d *draft) read(raw json.RawMessage, path string) (r reader, ok bool) {
-	o, err := readObject(raw)
+	return d.readInto(raw, path, make([]field, 0, 8))
+}
+
+// readInto is read with room for the fields, which are the object's from then on.
+func (d *draft) readInto(raw json.RawMessage, path string, room []field) (r reader, ok bool) {
+	o, err := readObjectInto(raw, room)
 	if err != nil {
 		d.faults.add(events.CodeInvalid, path, "is "+nameOf(raw)+", expected an object", "write {…} here")
 		return r, false
@@ -170,13 +180,13 @@ func (r *reader) text(name string) string {
 	if !ok {
 		return ""
 	}
-	var text string
 	switch kindOf(raw) {
 	case '"':
 		if plain, ok := plainText(raw); ok {
 			return plain
 		}
-		if err := json.Unmarshal(raw, &text); err != nil {
+		text, ok := escaped(raw)
+		if !ok {
 			r.wrong(name, raw, "a text")
 		}
 		return text
@@ -213,6 +223,9 @@ func (r *reader) into(name, want string, target any) bool {
 }
 
 func (r *reader) flag(name string) *bool {
+	if !r.has(name) {
+		return nil
+	}
 	var b bool
 	if !r.into(name, "true or false", &b) {
 		return nil
@@ -222,6 +235,9 @@ func (r *reader) flag(name string) *bool {
 
 // count reads a whole number from 0 to 2^20.
 func (r *reader) count(name string) *int {
+	if !r.has(name) {
+		return nil
+	}
 	var n int
 	if !r.into(name, "a whole number", &n) {
 		return nil
@@ -248,8 +264,12 @@ func (r *reader) list(name string) []json.RawMessage {
 
 // words reads a list of texts or numbers, "dependencies" for one.
 func (r *reader) words(name string) []string {
-	var out []string
-	for i, raw := range r.list(name) {
+	items := r.list(name)
+	if len(items) == 0 {
+		return nil
+	}
+	out := make([]string, 0, len(items))
+	for i, raw := range items {
 		if word, ok := scalar(raw); ok {
 			out = append(out, word)
 			continue
@@ -262,12 +282,10 @@ func (r *reader) words(name string) []string {
 func scalar(raw json.RawMessage) (string, bool) {
 	switch c := kindOf(raw); {
 	case c == '"':
-		text, ok := plainText(raw)
-		if ok {
+		if text, ok := plainText(raw); ok {
 			return text, true
 		}
-		err := json.Unmarshal(raw, &text)
-		return text, err == nil
+		return escaped(raw)
 	case c == '-' || c >= '0' && c <= '9':
 		return string(bytes.TrimSpace(raw)), true
 	}

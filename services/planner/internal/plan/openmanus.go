@@ -15,7 +15,7 @@ var (
 	tagInside  = regexp.MustCompile(`\[([\pL\pN_-]{1,100})\]`)
 )
 
-// openManus reads {"title", "steps":["[TAG] …"]}: each step follows the one before it, and its tag chooses the expert.
+// openManus reads {"title", "steps":["[TAG] …"]}: each step follows those before it, and its tag chooses the expert.
 func (d *draft) openManus(r reader) {
 	d.head(r)
 	r.passOver("step_statuses", "step_notes", "command")

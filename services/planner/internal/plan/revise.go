@@ -10,7 +10,7 @@ import (
 )
 
 // Revise says what it takes to change the graph of the job: its title, a whole new graph, or a list of steps. Of a list each
-// step follows the one before it; a step whose text was there before stays what it was. Finished work is kept, work whose
+// step follows those before it; a step whose text was there before stays what it was. Finished work is kept, work whose
 // text and predecessors stay goes on, everything else of the old graph is left. Errors are events.Faults or *events.Fault.
 func (c *Chart) Revise(op Operation, cards []events.Card, o Options) ([]Control, error) {
 	if c.Job.PlanVersion == 0 {
@@ -58,7 +58,7 @@ func (c *Chart) listed(texts []string, cards []events.Card, o Options) (*events.
 		byID[old.SubJobs[i].ID] = &old.SubJobs[i]
 	}
 	taken := set(o.Known)
-	before, number := "", 0
+	number := 0
 	for i, line := range lines(texts, c.Board().Lines) {
 		var s events.SubJob
 		if kept := byID[line.ID]; kept != nil {
@@ -72,11 +72,9 @@ func (c *Chart) listed(texts []string, cards []events.Card, o Options) (*events.
 				return nil, faults
 			}
 		}
-		s.Dependencies = nil
-		if before != "" {
-			s.Dependencies = []string{before}
+		if n := len(p.SubJobs); n == 0 || !slices.Equal(s.Dependencies, []string{p.SubJobs[n-1].ID}) {
+			s.Dependencies = earlier(p.SubJobs) // Other than a list of former times has it, which stays as it is.
 		}
-		before = s.ID
 		p.SubJobs = append(p.SubJobs, s)
 	}
 	return p, nil
@@ -123,9 +121,7 @@ func (b *Board) Request() (json.RawMessage, error) {
 		line := &b.Lines[i]
 		s := events.SubJob{ID: fmt.Sprintf("step_%d", i+1)}
 		s.Tag, s.Goal = splitTag(line.Text)
-		if i > 0 {
-			s.Dependencies = []string{p.SubJobs[i-1].ID}
-		}
+		s.Dependencies = earlier(p.SubJobs)
 		if line.Mark == Completed {
 			result, err := json.Marshal(firstOf(line.Notes, doneByHand))
 			if err != nil {

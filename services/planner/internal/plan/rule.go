@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/moment"
 )
 
 // DraftRules are what holds for plans that a model wrote, beside everything else: what is harmless is put right with a
@@ -66,7 +67,7 @@ func (d *draft) firstResearch() {
 
 // vagueSchedule lets a step that wants to recur, but does not say when, run once.
 func (d *draft) vagueSchedule(s *step) {
-	if d.rules == nil || s.Schedule == nil || !strings.EqualFold(s.Schedule.Pattern, "recurring") || len(ways(s.Schedule)) > 0 {
+	if d.rules == nil || s.Schedule == nil || !strings.EqualFold(s.Schedule.Pattern, "recurring") || len(moment.Ways(s.Schedule)) > 0 {
 		return
 	}
 	s.Schedule = nil

@@ -2,7 +2,9 @@ package session
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
 )
@@ -35,6 +37,38 @@ var words = map[string]On{
 
 	"reject": OnRejected, "rejected": OnRejected, "no": OnRejected, "n": OnRejected, "cancel": OnRejected, "decline": OnRejected,
 	"stop": OnRejected, "拒绝": OnRejected, "取消": OnRejected, "不": OnRejected, "不行": OnRejected, "不要": OnRejected, "否": OnRejected,
+}
+
+// courtesies are words that change nothing, and refusals what says no besides the words above.
+var (
+	courtesies = map[string]bool{"please": true, "thanks": true, "thank": true, "you": true, "kindly": true, "sure": true}
+	refusals   = map[string]bool{"不同意": true, "不接受": true, "不可以": true, "不好": true, "不确认": true, "不是": true, "不批准": true}
+)
+
+// courteous reads an answer that is one of the words with courtesies around it; "" when it is not.
+func courteous(text string) On {
+	said := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return unicode.IsSpace(r) || unicode.IsPunct(r) })
+	plain := slices.DeleteFunc(slices.Clone(said), func(word string) bool { return courtesies[word] })
+	whole := strings.Join(plain, " ")
+	bare := strings.TrimPrefix(strings.TrimSpace(strings.TrimSuffix(whole, "谢谢")), "请")
+	switch {
+	case whole == "" && slices.Contains(said, "sure"):
+		return OnAccepted
+	case refusals[bare]:
+		return OnRejected
+	}
+	return words[bare]
+}
+
+// understood reads a person's answer; older records lack Courteous, and read it to the letter.
+func (s *Session) understood(raw json.RawMessage) reply {
+	r := understand(raw)
+	if r.on == OnUnrecognised && s.start.Courteous {
+		if on := courteous(textOf(raw)); on != "" {
+			return reply{on: on}
+		}
+	}
+	return r
 }
 
 // edits are what stands in front of a wish, in brackets or before a colon.

@@ -68,6 +68,7 @@ func (s *Session) takeCards(f *Fact) On {
 func (s *Session) options() plan.Options {
 	o := s.ports.Plan
 	o.MaxSteps, o.Done, o.Known = s.start.MaxSteps, s.start.Finished, s.start.Known
+	o.Informed = s.start.Informed
 	if s.start.DefaultExpert != "" {
 		o.DefaultExpert = s.start.DefaultExpert
 	}

@@ -37,7 +37,7 @@ func (s *Session) takeConfirm(f *Fact) On {
 		s.dropped("nobody confirmed the schedule in time", "")
 		return OnExpired
 	}
-	r := understand(f.Answer)
+	r := s.understood(f.Answer)
 	switch r.on {
 	case OnAccepted:
 		s.state.Confirmed, s.state.Reminders = true, 0

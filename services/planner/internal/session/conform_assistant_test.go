@@ -130,6 +130,7 @@ func TestAnAnswerOfTriageNeedsNoPlanner(t *testing.T) {
 }
 
 // proves V-T11
+// proves F-weakness-issue-598
 func TestAQuestionIsForTheRightPersonAndExpires(t *testing.T) {
 	mine := func(s *session.Start) { s.Request.User = "ada"; s.Request.AutoAccept = no() }
 	draft := `{"subjobs":[{"id":"a","goal":"g","expert":"Analyst"}]}`
@@ -243,6 +244,9 @@ func TestAMissingEnrichedQueryIsTheQueryItself(t *testing.T) {
 }
 
 // proves V-weakness-4
+// proves F-weakness-v1-d
+// proves F-weakness-issue-1213
+// proves F-weakness-issue-1222
 func TestASessionThatWaitsForAPersonGoesOnAfterARestart(t *testing.T) {
 	s := open(t, "default", "g", review).says(handed, `{"subjobs":[{"id":"a","goal":"g","expert":"Analyst"}]}`)
 	again := session.Fold(s.start, s.ports, s.facts)

@@ -158,6 +158,7 @@ func TestATooComplicatedStepIsTakenApart(t *testing.T) {
 }
 
 // proves C12
+// proves C-weakness-issue-80
 func TestTheStateOfTheSystemIsReadBeforePlanning(t *testing.T) {
 	s := open(t, "graph", "g").owes(session.Investigate, session.StageInvestigate)
 	want := &session.Inquiry{Query: "g", Status: []string{"query_system_status"}, Limit: events.Duration(session.DefaultInvestigation)}

@@ -23,6 +23,7 @@ const (
 
 // proves F-T1
 // proves F-weakness-a
+// proves F-weakness-v1-a
 func TestEnoughContextIsExecutedAndNotEnoughIsReviewed(t *testing.T) {
 	s := open(t, "research", "gold", review).says(handed, research(false, gather, compute)).owes(session.Ask, session.StageReview)
 	contains(t, s.asks[0].Prompt, "Gather", "Compute", "Researcher")
@@ -53,6 +54,7 @@ func TestAParseFailureAfterAValidPlanUsesThatPlan(t *testing.T) {
 }
 
 // proves F-T2
+// proves F-weakness-v1-e
 func TestFeedbackIsReadInEveryForm(t *testing.T) {
 	begin := func() *stage {
 		return open(t, "research", "gold", review).says(handed, research(false, gather)).owes(session.Ask, session.StageReview)
@@ -91,6 +93,7 @@ func TestTheLocaleOfAPlanCountsOnlyWhenItSaysOne(t *testing.T) {
 		research(false, gather):                                              "en-US",
 		strings.Replace(research(false, gather), "en-US", "", 1):             "zh-CN",
 		strings.Replace(research(false, gather), `"locale":"en-US",`, "", 1): "zh-CN",
+
 		"[" + gather + "]": "zh-CN",
 	} {
 		if e := open(t, "research", "g", zh).says(handed, raw).ends(events.KindGraphCreated); e.Plan.Locale != want {
@@ -158,6 +161,7 @@ func TestLocaleAndTopicSurviveEveryMove(t *testing.T) {
 
 // proves D8
 // proves F-weakness-e
+// proves F-weakness-v1-f
 func TestRoundsAreCountedAndLimited(t *testing.T) {
 	two := func(s *session.Start) { s.MaxRounds = 2; s.Request.AutoAccept = no() }
 	s := open(t, "research", "g", two).says(handed, research(false, gather)).person("edit: a").says(research(false, gather, reason)).owes(session.Ask, session.StageReview)
@@ -199,6 +203,7 @@ func TestAutoAcceptIsTheRequestsToSay(t *testing.T) {
 }
 
 // proves F-T6
+// proves F-weakness-v1-b
 func TestAPlanIsTakenOutOfTheMessageAroundIt(t *testing.T) {
 	plan := research(false, gather)
 	for name, text := range map[string]string{
@@ -242,6 +247,7 @@ func TestFindingsStayData(t *testing.T) {
 	}
 }
 
+// proves O-weakness-issue-573
 func TestAPromptThatIsTooLongIsSentAgainWithoutTheHistory(t *testing.T) {
 	s := open(t, "research", "g", func(s *session.Start) { s.History = []session.Turn{{User: "an old question"}} }).says(handed)
 	contains(t, s.told(), "an old question")

@@ -39,6 +39,7 @@ func stubborn(t *testing.T, s *stage, text string) int {
 	return most
 }
 
+// proves O-weakness-issue-458
 func TestAModelAndAPersonWhoAlwaysSayTheSameComeToAnEnd(t *testing.T) {
 	yes := true
 	ask := func(s *session.Start) { s.Request.Investigate, s.Request.AutoAccept = &yes, no() }

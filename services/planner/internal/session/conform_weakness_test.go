@@ -114,6 +114,7 @@ func TestFieldsThatAModelLeavesOutHaveDefaults(t *testing.T) {
 //
 // proves F-weakness-d
 // proves F-weakness-f
+// proves F-weakness-v1-c
 func TestSessionsAtOnceDoNotMeet(t *testing.T) {
 	alone := open(t, "research", "gold", review).says(handed, research(false, gather, compute)).person("accept").ends(events.KindGraphCreated)
 	want, err := json.Marshal(alone)

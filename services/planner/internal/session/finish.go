@@ -136,6 +136,9 @@ func (s *Session) brief() string {
 func (s *Session) report() *Ending {
 	e := Ending{Kind: events.KindSubJobReported, Author: s.state.Author, Locale: s.state.Locale, Calls: s.state.Counts.Finish, Faults: s.state.Faults}
 	e.Report = &events.SubJobReported{Outcome: events.Success}
+	if s.start.Finish != nil {
+		e.Report.Artifacts = s.start.Finish.Artifacts
+	}
 	if s.state.Answer != "" {
 		text, err := json.Marshal(s.state.Answer)
 		if err == nil {
@@ -147,7 +150,7 @@ func (s *Session) report() *Ending {
 	if len(s.state.Faults) > 0 {
 		fault = s.state.Faults[0]
 	}
-	e.Report.Outcome, e.Report.Error = events.ExecutionError, &fault
+	e.Report.Outcome, e.Report.Error, e.Report.Artifacts = events.ExecutionError, &fault, nil
 	if s.start.Finish != nil {
 		e.Report.Lesson = s.brief()
 	}

@@ -42,7 +42,7 @@ func (s *Session) takeReview(f *Fact) On {
 		}
 		return OnExpired
 	}
-	r := understand(f.Answer)
+	r := s.understood(f.Answer)
 	switch r.on {
 	case OnAccepted:
 		return OnAccepted

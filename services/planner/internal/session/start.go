@@ -38,6 +38,11 @@ type Start struct {
 	Known    []string `json:"known,omitempty"`
 	// Words is true where the planner also puts results into words; records of older planners lack it, and end without.
 	Words bool `json:"words,omitempty"`
+	// Informed gives each step of a plan that is one list the results of all steps before it; records of older planners lack
+	// it, and give those of the last one.
+	Informed bool `json:"informed,omitempty"`
+	// Courteous also understands answers with courtesies around them and more ways to say no; records of older planners lack it.
+	Courteous bool `json:"courteous,omitempty"`
 	// Finish is what was carried out, when that is to be put into words.
 	Finish *finish.Material `json:"finish,omitempty"`
 	// MaxSteps bounds every plan of the job; drafts are bounded by the request's limit or the profile's too. MaxRounds is how

@@ -18,9 +18,6 @@ const Main = "main"
 // tries is how often a write is tried while others write to the same book, or speak about the same job.
 const tries = 16
 
-// bookKey is in front of the name of a book in the bucket.
-const bookKey = "book."
-
 // Cards gives the experts there are.
 type Cards interface {
 	Cards() (cards []events.Card, changed <-chan struct{})
@@ -83,7 +80,7 @@ func (s *Shelf) Do(ctx context.Context, book string, op plan.Operation) (Reply, 
 		if err != nil || string(before) == string(after) {
 			return reply, err
 		}
-		_, err = s.bus.Plans().Update(ctx, bookKey+book, after, revision)
+		_, err = s.bus.Plans().Update(ctx, bus.BookKey(book), after, revision)
 		switch {
 		case err == nil:
 			return reply, nil
@@ -99,7 +96,7 @@ func (s *Shelf) Do(ctx context.Context, book string, op plan.Operation) (Reply, 
 // open reads a book; one that was never written is empty.
 func (s *Shelf) open(ctx context.Context, name string) (*plan.Book, uint64, error) {
 	b := &plan.Book{}
-	text, revision, err := s.bus.Plans().GetLeader(ctx, bookKey+name)
+	text, revision, err := s.bus.Plans().GetLeader(ctx, bus.BookKey(name))
 	if errors.Is(err, bus.ErrNotFound) {
 		return b, revision, nil
 	}

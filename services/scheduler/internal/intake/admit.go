@@ -10,6 +10,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/schedule"
 )
 
 // MaxRequest is the largest request that is read, in bytes.
@@ -45,6 +46,18 @@ type Sessions interface {
 	Leave(ctx context.Context, r *events.Request) error
 }
 
+// Purse says what may be spent.
+type Purse interface {
+	// Left is what a new job of a session may spend at most, zero where nothing bounds it; events.Faults when a budget is used up.
+	Left(ctx context.Context, session string) (events.Spent, error)
+}
+
+// Schedules keeps what recurs.
+type Schedules interface {
+	// Make makes a schedule, and says whether it is new; events.Faults say what is wrong with it.
+	Make(ctx context.Context, id string, s schedule.Spec, trace string) (made bool, err error)
+}
+
 // Admitter admits requests.
 type Admitter struct {
 	names    events.Names
@@ -53,6 +66,10 @@ type Admitter struct {
 	defaults events.Rules
 	// Sessions are entered before a job is admitted; nil where nobody keeps any.
 	Sessions Sessions
+	// Schedules takes requests that recur; nil where nobody keeps any.
+	Schedules Schedules
+	// Purse bounds what a job may spend by what is left for its session and day; nil where nothing does.
+	Purse Purse
 	// Trace begins a span under a traceparent, with attributes by name and value, and gives the traceparent of the span and
 	// what ends it; nil when nobody collects them.
 	Trace func(parent, name string, attributes ...string) (traceparent string, end func(failure string, attributes ...string))
@@ -67,6 +84,8 @@ func NewAdmitter(names events.Names, log Log, blobs Blobs, defaults events.Rules
 type Admission struct {
 	// JobID is the job.
 	JobID string `json:"job_id"`
+	// ScheduleID is the schedule that was made in place of a job, for a request that recurs; JobID is the same then.
+	ScheduleID string `json:"schedule_id,omitempty"`
 	// Seq is where job.requested stands in the log.
 	Seq uint64 `json:"seq,omitempty"`
 	// Duplicate is true when the same request was admitted before.
@@ -98,7 +117,10 @@ func (a *Admitter) admit(ctx context.Context, body []byte, origin Origin) (Admis
 		}}
 	}
 	r, faults := events.DecodeRequest(body)
-	faults = append(faults, unsupported(&r)...)
+	if r.Schedule != nil && (a.Schedules == nil || now(r.Schedule)) {
+		faults = append(faults, unscheduled(&r)...)
+		r.Schedule = nil
+	}
 	if r.ID == "" && (r.PlanRef != nil || r.InputsRef != nil || len(r.Attachments) > 0) {
 		faults = append(faults, events.Fault{
 			Code: events.CodeMissing, Field: "id", Message: "a request with references needs an id",
@@ -115,10 +137,17 @@ func (a *Admitter) admit(ctx context.Context, body []byte, origin Origin) (Admis
 	if r.ID == "" {
 		r.ID = origin.id(body)
 	}
+	if r.Schedule != nil {
+		return a.schedule(ctx, r, origin.Trace)
+	}
 	if err := a.refer(ctx, &r); err != nil {
 		return Admission{JobID: r.ID}, err
 	}
-	return a.enter(ctx, &events.JobRequested{Digest: digest, Rules: Resolve(a.defaults, &r), Request: r}, origin.Trace)
+	requested := &events.JobRequested{Digest: digest, Rules: Resolve(a.defaults, &r), Request: r}
+	if admission, done, err := a.afford(ctx, requested); done || err != nil {
+		return admission, err
+	}
+	return a.enter(ctx, requested, origin.Trace)
 }
 
 // enter puts the job into its session and states it. The session comes first: whoever sees the job finds it there. A job
@@ -141,15 +170,29 @@ func (a *Admitter) enter(ctx context.Context, requested *events.JobRequested, tr
 	return admission, err
 }
 
-// unsupported names what the contract knows and this version does not do.
-func unsupported(r *events.Request) events.Faults {
-	if r.Schedule == nil {
+// schedule makes a schedule of a request that recurs, under the id that the job would have.
+func (a *Admitter) schedule(ctx context.Context, r events.Request, trace string) (Admission, error) {
+	admission := Admission{JobID: r.ID, ScheduleID: r.ID}
+	spec := schedule.Spec{When: *r.Schedule, Request: r}
+	spec.Request.ID, spec.Request.Schedule = "", nil
+	made, err := a.Schedules.Make(ctx, r.ID, spec, trace)
+	admission.Duplicate = !made && err == nil
+	return admission, err
+}
+
+// unscheduled refuses a schedule where nobody keeps any.
+func unscheduled(r *events.Request) events.Faults {
+	if now(r.Schedule) {
 		return nil
 	}
 	return events.Faults{{
-		Code: events.CodeInvalid, Field: "schedule", Message: "recurring jobs are not served by this version",
-		Hint: "leave the schedule out and submit the job when it is due",
+		Code: events.CodeInvalid, Field: "schedule", Message: "nobody keeps schedules here", Hint: "leave the schedule out and submit the job when it is due",
 	}}
+}
+
+// now reports whether a schedule says nothing but that the job runs once.
+func now(s *events.Schedule) bool {
+	return *s == (events.Schedule{Pattern: s.Pattern}) && s.Pattern == "once"
 }
 
 // refer checks the references of a request and moves what is large behind one.

@@ -129,6 +129,10 @@ func (c *Consumer) take(ctx context.Context, d *bus.Delivery) {
 		c.Meter.CountRequest("postponed")
 		c.Logger.Warn("request is tried again", "job", admission.JobID, "error", err)
 		err = d.Nak(min(time.Minute, time.Second<<min(d.Delivered()-1, 6)))
+	case admission.ScheduleID != "" && !admission.Duplicate:
+		c.Meter.CountRequest("scheduled")
+		c.Logger.Info("schedule made", "schedule", admission.ScheduleID)
+		err = d.Ack()
 	case admission.Duplicate:
 		c.Meter.CountRequest("duplicate")
 		err = d.Ack()

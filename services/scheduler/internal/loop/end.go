@@ -33,17 +33,19 @@ func (p *Partition) fillResult(ctx context.Context, job string, tails []graph.In
 	if len(tails) == 0 {
 		return nil
 	}
-	if len(tails) == 1 {
-		r, err := p.result(ctx, job, &tails[0])
-		if err != nil {
+	results := make([]events.Result, len(tails))
+	var err error
+	for i := range tails {
+		if results[i], err = p.result(ctx, job, &tails[i]); err != nil {
 			return err
 		}
-		if r.OutputRef != nil {
-			end.ResultRef = r.OutputRef
-			return nil
-		}
 	}
-	result, err := p.combine(ctx, job, tails)
+	end.Artifacts = belongings(tails, results)
+	if len(tails) == 1 && results[0].OutputRef != nil {
+		end.ResultRef = results[0].OutputRef
+		return nil
+	}
+	result, err := p.combine(ctx, job, tails, results)
 	if err != nil {
 		return fmt.Errorf("make result: %w", err)
 	}
@@ -53,4 +55,24 @@ func (p *Partition) fillResult(ctx context.Context, job string, tails []graph.In
 	}
 	end.ResultRef, err = p.refer(ctx, job, result, false)
 	return err
+}
+
+// mostBelongings bounds the artifacts that the end of a job names; the reports name all.
+const mostBelongings = 256
+
+// belongings are the artifacts of the results that make the job's, each under the SubJob that has made it.
+func belongings(tails []graph.Input, results []events.Result) []events.Ref {
+	var list []events.Ref
+	for i := range tails {
+		for _, ref := range results[i].Artifacts {
+			if len(list) == mostBelongings {
+				return list
+			}
+			if tails[i].SubJob != events.FinalID {
+				ref.Name = tails[i].SubJob + "/" + ref.Name // The planner has named those that it hands on.
+			}
+			list = append(list, ref)
+		}
+	}
+	return list
 }

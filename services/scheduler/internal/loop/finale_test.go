@@ -94,3 +94,28 @@ func TestTheStandInIsAskedInTheWordsOfThePlanner(t *testing.T) {
 		t.Errorf("%+v", w)
 	}
 }
+
+// proves C28
+func TestTheEndOfAJobNamesTheFilesOfItsResult(t *testing.T) {
+	files := []events.Ref{{Digest: "d1", Name: "x.md"}, {Digest: "d2", Name: "y/z.md"}}
+	f := newFake()
+	f.add(events.KindJobRequested, "", 0, &events.JobRequested{Request: events.Request{ID: "j", Goal: "g"}})
+	f.add(events.KindSubJobReported, "s", 1, &events.SubJobReported{Outcome: events.Success, Artifacts: files})
+	f.add(events.KindSubJobReported, events.FinalID, 1, &events.SubJobReported{Outcome: events.Success, Artifacts: []events.Ref{{Digest: "d1", Name: "s/x.md"}}})
+	p := f.partition(t)
+	for subjob, want := range map[string][]events.Ref{
+		"s": {{Digest: "d1", Name: "s/x.md"}, {Digest: "d2", Name: "s/y/z.md"}}, events.FinalID: {{Digest: "d1", Name: "s/x.md"}},
+	} {
+		seq := uint64(2)
+		if subjob == events.FinalID {
+			seq = 3
+		}
+		end := events.JobEnded{}
+		if err := p.fillResult(t.Context(), "j", []graph.Input{{SubJob: subjob, Run: 1, Seq: seq}}, &end); err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(want, end.Artifacts); d != "" {
+			t.Error(d)
+		}
+	}
+}

@@ -32,6 +32,8 @@ type job struct {
 	savedSeq uint64
 	size     int
 	saving   bool
+	// spent is what the job had spent by the last save.
+	spent events.Spent
 	// life counts how often the state was forgotten: what a save of an earlier life says is not about this one.
 	life int
 	// owing is true when an effect could not be had; the job is tried again at retryAt.
@@ -46,6 +48,13 @@ type job struct {
 	kept []uint64
 	// inLine is true while the job waits for room to be saved.
 	inLine bool
+	// uses are what it has in the queues of pools. behind is true while work of it waits for its turn; turnAt is when a timer
+	// looks at it then, and turnWait how long that was armed for. called is true while it is on the list of a refill.
+	uses     []use
+	behind   bool
+	turnAt   time.Time
+	turnWait time.Duration
+	called   bool
 	// queued is true while the job is in the turn's list; used is when it last was.
 	queued bool
 	used   time.Time
@@ -53,8 +62,9 @@ type job struct {
 
 // forget drops the cached state, so that the next look at the job loads it and reads the log behind it.
 func (j *job) forget() {
-	j.state, j.news, j.revision = nil, nil, 0
+	j.state, j.news, j.revision, j.spent = nil, nil, 0, events.Spent{}
 	j.dirty, j.since = 0, time.Time{}
+	j.leaveLanes()
 	j.life++
 }
 

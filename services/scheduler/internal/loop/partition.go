@@ -29,6 +29,12 @@ type Partition struct {
 	saving int
 	// line holds the jobs whose save is due and has not begun.
 	line []*job
+	// lanes are the queues of pools, of which gate lets through what gated, the job that is asked, may have.
+	lanes map[string]*lane
+	gate  func(pool string) bool
+	gated *job
+	// refused is true when the gate has kept something back in this turn.
+	refused bool
 	// sheet is the work being written, and handed the results in it: one at a time, over and over.
 	sheet  events.Work
 	handed map[string]events.Result
@@ -36,11 +42,13 @@ type Partition struct {
 
 // New makes a partition.
 func New(s Settings, p Ports) *Partition {
-	return &Partition{
+	made := &Partition{
 		Settings: s, Ports: p,
-		jobs: map[string]*job{}, facts: newFacts(s.CacheBytes),
+		jobs: map[string]*job{}, facts: newFacts(s.CacheBytes), lanes: map[string]*lane{},
 		waiting: map[*job]struct{}{}, handed: map[string]events.Result{}, saved: make(chan saveResult, s.Parallel),
 	}
+	made.gate = made.admits
+	return made
 }
 
 // Run works until the context ends or the feed is closed; then it saves what is unsaved and acknowledges it. It returns

@@ -57,6 +57,9 @@ type Saved struct {
 	State []byte
 	// Revision is what the next Save has to name, 0 when the key does not exist.
 	Revision uint64
+	// Session is the job's; Spent is what it has spent by this state, Before what it had by the one saved before.
+	Session       string
+	Before, Spent events.Spent
 	// Talk is what the job's session has to know, nil for a job without one.
 	Talk *Talk
 }
@@ -132,5 +135,6 @@ const (
 	Malformed                 // Messages in the log that are no events.
 	Quarantined               // Jobs left alone, by code.
 	Saves                     // States saved, by result: saved, conflict or error.
+	Lined                     // Jobs that went into line with more work than there was room for, by pool.
 	Reloads                   // States loaded from the store, by why.
 )

@@ -25,12 +25,22 @@ type sending struct {
 // A job whose command fails drops out and is tried again later; the others go on.
 func (p *Partition) publish(ctx context.Context) error {
 	list := make([]*job, 0, len(p.touched))
+	p.refused = false
 	for _, j := range p.touched {
+		p.tally(ctx, j)
 		if j.state != nil && j.fault == nil && (j.moved || j.owing) {
 			j.moved, j.owing = false, false
 			list = append(list, j)
 		}
 	}
+	if err := p.deliver(ctx, list); err != nil {
+		return err
+	}
+	return p.takeTurns(ctx)
+}
+
+// deliver goes round by round; it uses the list up.
+func (p *Partition) deliver(ctx context.Context, list []*job) error {
 	for len(list) > 0 {
 		round, err := p.issue(ctx, list)
 		if err != nil {
@@ -52,7 +62,7 @@ func (p *Partition) publish(ctx context.Context) error {
 func (p *Partition) issue(ctx context.Context, list []*job) (round []sending, err error) {
 	for _, j := range list {
 		err := p.contain(ctx, j, func() error {
-			commands := j.state.Pending()
+			commands := p.pending(j)
 			if p.Trace != nil && len(commands) > 0 {
 				p.beginStep(ctx, j, commands)
 			}

@@ -71,7 +71,11 @@ func (p *Partition) results(ctx context.Context, job string, inputs []graph.Inpu
 	if len(inputs) == 0 {
 		return nil, nil
 	}
-	clear(p.handed)
+	if len(p.handed) > fewResults {
+		p.handed = make(map[string]events.Result, len(inputs)) // Going through a map takes as long as it was ever large.
+	} else {
+		clear(p.handed)
+	}
 	for i := range inputs {
 		r, err := p.result(ctx, job, &inputs[i])
 		if err != nil {
@@ -81,6 +85,9 @@ func (p *Partition) results(ctx context.Context, job string, inputs []graph.Inpu
 	}
 	return p.handed, nil
 }
+
+// fewResults is how many results the map of those of the last order may hold to be used again.
+const fewResults = 64
 
 // result reads one result where it stands: in a report, in an answer, or in the plan it came with.
 func (p *Partition) result(ctx context.Context, job string, in *graph.Input) (events.Result, error) {
@@ -99,7 +106,7 @@ func (p *Partition) result(ctx context.Context, job string, in *graph.Input) (ev
 	}
 	switch d := f.data.(type) {
 	case *events.SubJobReported:
-		r.Output, r.OutputRef = d.Output, d.OutputRef
+		r.Output, r.OutputRef, r.Artifacts = d.Output, d.OutputRef, d.Artifacts
 	case *events.JobAnswered:
 		r.Output = d.Answer
 	default:
@@ -109,17 +116,16 @@ func (p *Partition) result(ctx context.Context, job string, in *graph.Input) (ev
 }
 
 // combine makes a job's result out of its tails: one alone stands as it is, several become an object by their ids.
-func (p *Partition) combine(ctx context.Context, job string, tails []graph.Input) (json.RawMessage, error) {
+func (p *Partition) combine(ctx context.Context, job string, tails []graph.Input, results []events.Result) (json.RawMessage, error) {
 	outputs := make(map[string]json.RawMessage, len(tails))
 	for i := range tails {
-		r, err := p.result(ctx, job, &tails[i])
-		if err != nil {
-			return nil, err
-		}
+		r := results[i]
 		if r.OutputRef != nil {
-			if r.Output, err = p.text(ctx, job, r.OutputRef); err != nil {
+			text, err := p.text(ctx, job, r.OutputRef)
+			if err != nil {
 				return nil, err
 			}
+			r.Output = text
 		}
 		if len(r.Output) == 0 {
 			r.Output = json.RawMessage("null")

@@ -16,6 +16,7 @@ type saveResult struct {
 	life     int
 	seq      uint64
 	revision uint64
+	spent    events.Spent
 	err      error
 }
 
@@ -106,8 +107,8 @@ func (p *Partition) beginSave(ctx context.Context, j *job) error {
 		})
 		return nil
 	}
-	r := saveResult{job: j, life: j.life, seq: j.state.Seq}
-	kept := Saved{State: data, Revision: j.revision}
+	r := saveResult{job: j, life: j.life, seq: j.state.Seq, spent: j.state.Cost}
+	kept := Saved{State: data, Revision: j.revision, Session: j.state.Session, Before: j.spent, Spent: r.spent}
 	if j.state.Session != "" {
 		kept.Talk = talkOf(j.state.View())
 	}
@@ -135,7 +136,7 @@ func (p *Partition) finishSave(ctx context.Context, r saveResult) error {
 		p.Meter.Count(Saves, "saved")
 		j.savedSeq = max(j.savedSeq, r.seq)
 		if alive {
-			j.revision = r.revision
+			j.revision, j.spent = r.revision, r.spent
 		}
 	case errors.Is(r.err, bus.ErrConflict):
 		p.Meter.Count(Saves, "conflict")
@@ -216,6 +217,7 @@ const mostTransitions = 1000
 // dismiss drops a job from memory of which nothing more is expected.
 func (p *Partition) dismiss(j *job) {
 	if j.over() && !j.busy() && !j.queued && p.jobs[j.id] == j {
+		j.leaveLanes()
 		delete(p.jobs, j.id)
 		delete(p.waiting, j)
 		p.facts.forget(j.kept)
@@ -233,6 +235,7 @@ func (p *Partition) evict() {
 			return // A little each turn: the order of a map is as good as any.
 		}
 		if !j.busy() && j.fault == nil && !j.queued && p.now.Sub(j.used) > time.Minute {
+			j.leaveLanes()
 			delete(p.jobs, id)
 			p.facts.forget(j.kept)
 		}

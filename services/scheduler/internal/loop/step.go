@@ -80,7 +80,7 @@ func (p *Partition) load(ctx context.Context, j *job) error {
 	if kept.State != nil {
 		state := &graph.Job{}
 		if err := state.UnmarshalJSON(kept.State); err == nil {
-			j.state, j.savedSeq, j.moved = state, state.Seq, true
+			j.state, j.savedSeq, j.moved, j.spent = state, state.Seq, true, state.Cost
 		} else {
 			p.Logger.Info("stored state is folded again", "job", j.id, "reason", err)
 		}

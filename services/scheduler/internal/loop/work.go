@@ -47,7 +47,7 @@ func (p *Partition) order(ctx context.Context, j *job, cmd *graph.Command) (*eve
 		Spec: events.SubJob{Dependencies: w.Spec.Dependencies[:0]},
 		Kind: o.Kind, Job: j.id, SubJob: cmd.SubJob, Run: cmd.Run, Attempt: o.Attempt, ResumeOf: o.ResumeOf,
 		Goal: r.Goal, Context: r.Context, Inputs: r.Inputs, InputsRef: r.InputsRef, Attachments: r.Attachments,
-		Select: o.Select, LifeCycle: o.LifeCycle, Deadline: o.Deadline,
+		Select: o.Select, LifeCycle: o.LifeCycle, Deadline: o.Deadline, Budget: budget(&j.state.Rules, j.state.Cost),
 		Session: r.Session, Thread: r.Thread, User: r.User, Locale: r.Locale,
 		ReportSubject:  p.Names.RunEvent(j.id, events.KindSubJobReported, cmd.SubJob, cmd.Run),
 		IdempotencyKey: reportID(j.id, cmd.SubJob, cmd.Run),
@@ -57,6 +57,9 @@ func (p *Partition) order(ctx context.Context, j *job, cmd *graph.Command) (*eve
 	w.ReportID = w.IdempotencyKey
 	if o.Session != "" {
 		w.Session = o.Session
+	}
+	if o.Kind == events.WorkExecute {
+		w.Evaluator = r.Evaluator
 	}
 	if o.Spec.Seq != 0 {
 		if err := p.specify(ctx, j.id, o, cmd.SubJob, w); err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/schedule"
 	"github.com/jobgraph/jobgraph/pkg/graph"
 )
 
@@ -107,21 +108,21 @@ func (v *View) end(ctx context.Context, body []byte, as func(*events.StopRequest
 
 // awaitEnd reads the log behind a sequence until the job has ended.
 func (v *View) awaitEnd(ctx context.Context, id string, after uint64) (events.Status, error) {
-	sub, err := v.bus.Follow(ctx, v.bus.Names().JobEvents(id), bus.FollowOptions{StartSeq: after + 1})
+	news, err := v.bus.Bounds().Listen(ctx, id)
 	if err != nil {
 		return "", err
 	}
-	defer sub.Stop()
+	defer news.Stop()
 	for {
-		list, err := sub.Next(ctx, 64)
+		e, err := v.bus.LastOf(ctx, id, events.KindJobFinished, events.KindJobFailed, events.KindJobStopped)
 		if err != nil {
 			return "", err
 		}
-		for i := range list {
-			e, _ := list[i].Event()
-			if end, ok := e.Data.(*events.JobEnded); ok {
-				return end.Status, nil
-			}
+		if end, ok := e.Data.(*events.JobEnded); ok && e.Seq > after {
+			return end.Status, nil
+		}
+		if _, err := news.Next(ctx); err != nil {
+			return "", err
 		}
 	}
 }
@@ -169,6 +170,7 @@ func (v *View) edit(ctx context.Context, body []byte) (any, error) {
 		return nil, err
 	}
 	data := r.PlanEdited
+	data.Plan = schedule.Routed(data.Plan)
 	text, err := json.Marshal(data.Plan)
 	if err != nil {
 		return nil, err

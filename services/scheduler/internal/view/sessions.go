@@ -196,6 +196,9 @@ func (v *View) deleteSession(ctx context.Context, body []byte) (any, error) {
 			deleted = append(deleted, l.ID)
 		}
 	}
+	if err := v.bus.DeleteDocuments(ctx, q.ID); err != nil {
+		return nil, err
+	}
 	if err := v.Sessions.Remove(ctx, r); err != nil {
 		return nil, err
 	}

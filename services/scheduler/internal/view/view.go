@@ -11,6 +11,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/scheduler/internal/agenda"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/conversation"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/intake"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/loop"
@@ -31,6 +32,8 @@ type View struct {
 	logger   *slog.Logger
 	// Sessions are what the verbs about sessions read and write.
 	Sessions *conversation.Book
+	// Schedules are what the verbs about schedules read and write.
+	Schedules *agenda.Keeper
 }
 
 // New makes a view.
@@ -46,6 +49,7 @@ func (v *View) Endpoints() map[string]bus.Endpoint {
 		"answer": v.answer, "delete": v.remove,
 	}
 	maps.Copy(verbs, v.sessionVerbs())
+	maps.Copy(verbs, v.scheduleVerbs())
 	endpoints := make(map[string]bus.Endpoint, len(verbs))
 	for verb, answer := range verbs {
 		endpoints[verb] = func(ctx context.Context, request []byte) ([]byte, *events.Fault) {

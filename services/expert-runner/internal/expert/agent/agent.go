@@ -17,7 +17,9 @@ import (
 // Expert is an agent. It has no state and may run any number of tasks at once.
 type Expert struct {
 	config Config
-	web    *tool.Web
+	// order are the indexes of the steps of the workflow, as they are taken.
+	order []int
+	web   *tool.Web
 }
 
 // New checks the configuration. Close lets go of connections.
@@ -25,7 +27,11 @@ func New(c Config) (*Expert, error) {
 	if err := c.Faults().OrNil(); err != nil {
 		return nil, err
 	}
-	return &Expert{config: c, web: tool.NewWeb(tool.Guard{Allow: c.Allow})}, nil
+	order, _ := turn.Order(c.steps()) // It has no faults.
+	if len(c.Workflow) == 0 {
+		c.Workflow, order = []Step{{Required: c.Required}}, []int{0}
+	}
+	return &Expert{config: c, order: order, web: tool.NewWeb(tool.Guard{Allow: c.Allow})}, nil
 }
 
 // Close drops idle connections. Runs have ended before.
@@ -33,11 +39,12 @@ func (x *Expert) Close() { x.web.Close() }
 
 // Run implements expert.Runner.
 func (x *Expert) Run(ctx context.Context, t *expert.Task) task.Ending {
-	r := &run{Expert: x, task: t, began: time.Now(), live: live{hand: t.Hand}}
+	r := &run{Expert: x, task: t, began: time.Now(), live: live{hand: t.Hand}, asked: map[int]int{}}
 	if !tool.NeedsWorkspace(x.config.Tools) {
 		return r.run(ctx)
 	}
-	return workspace.With(ctx, t, x.config.Workspaces, x.config.KeepFailed, func(dir string) task.Ending {
+	s := workspace.Settings{Parent: x.config.Workspaces, KeepFailed: x.config.KeepFailed, Artifacts: x.config.Artifacts}
+	return workspace.With(ctx, t, s, func(dir string) task.Ending {
 		r.dir = dir
 		return r.run(ctx)
 	})
@@ -46,10 +53,16 @@ func (x *Expert) Run(ctx context.Context, t *expert.Task) task.Ending {
 // run is one run of an agent.
 type run struct {
 	*Expert
-	task  *expert.Task
-	dir   string // Empty without file tools.
-	tools map[string]tool.Tool
-	live  live
+	task *expert.Task
+	dir  string // Empty without file tools.
+	// all are the tools of the card, listed their names in its order; tools and names are those of the conversation now.
+	all, tools    map[string]tool.Tool
+	listed, names []string
+	// talk is the conversation now.
+	talk talk
+	live live
+	// asked says by number of the question which run has the answer first.
+	asked map[int]int
 	// began is when this process went on with the run, before how long it had lasted then.
 	began  time.Time
 	before time.Duration
@@ -57,49 +70,79 @@ type run struct {
 	spent events.Spent
 }
 
+// talk is what questions of a conversation have in common.
+type talk struct {
+	// Part names it for people: the id of a step, or evaluationPart; empty for a run of one conversation.
+	part string
+	// Model is the configured name, advisor that of the model which advises; schema is the wanted form.
+	model, advisor string
+	schema         json.RawMessage
+	// Began is what it has begun with, until the first answer.
+	began *beginning
+}
+
+// run has the conversations of a run one after another: the steps of the workflow, and the evaluation.
 func (r *run) run(ctx context.Context) task.Ending {
 	files, closing, err := r.equip(ctx)
 	if err != nil {
 		return unprepared(err)
 	}
 	defer closing()
-	schema := r.config.Schema
-	if own := r.task.Work.Spec.OutputSchema; own != nil {
-		schema = own
+	w := &work{brief: turn.Brief{Prompt: r.config.Prompt, Work: r.task.Work, Files: files}, given: map[string]json.RawMessage{}}
+	var last turn.Ending
+	for at := range r.order {
+		var over *task.Ending
+		if last, over = r.step(ctx, w, at); over != nil {
+			return *over
+		}
+		if last.Outcome != events.Success || last.Incomplete {
+			return r.report(&last)
+		}
 	}
-	read, err := newForm(schema)
-	if err != nil {
-		return task.Failure(events.CodeInvalid, "the SubJob's output_schema cannot be used", err.Error(), "correct the plan")
+	if !r.evaluates() {
+		return r.report(&last)
 	}
-	m := turn.New(turn.Rules{
-		Turns: r.config.MaxTurns, Tokens: r.config.MaxTokens, Time: r.config.MaxTime, Observation: r.config.Observation,
-		Context: r.config.Context, Required: r.config.Required, Tools: len(r.config.Tools) > 0, Structured: schema != nil,
-		Summary: r.config.Summary && schema == nil, Read: read.read,
-	}, turn.Opening(r.config.Prompt, r.task.Work, files, schema))
+	last, over := r.evaluate(ctx, w, last)
+	if over != nil {
+		return *over
+	}
+	return r.report(&last)
+}
+
+// converse has one conversation; over is the end of the run before that of the conversation.
+func (r *run) converse(ctx context.Context, m *turn.Machine) (ending turn.Ending, over *task.Ending) {
 	for {
 		switch c := m.Next(); c.Kind {
 		case turn.Ask:
-			fact, err := r.ask(ctx, &c, schema)
+			fact, park, err := r.ask(ctx, &c)
 			if err != nil {
-				return broken(err)
+				return ending, new(r.broken(err))
+			}
+			if park != nil {
+				return ending, new(r.parked(park))
 			}
 			m.Take(fact)
 		case turn.Use:
 			facts, park, err := r.use(ctx, &c)
 			if err != nil {
-				return broken(err)
+				return ending, new(r.cut(err))
 			}
 			if park != nil {
-				park.Spent = r.spent
-				return task.Ending{Park: park}
+				return ending, new(r.parked(park))
 			}
 			for _, fact := range facts {
 				m.Take(fact)
 			}
 		default:
-			return r.report(&c.Ending)
+			return c.Ending, nil
 		}
 	}
+}
+
+// parked gives the work back until the request is closed.
+func (r *run) parked(park *events.InputRequested) task.Ending {
+	park.Spent = r.spent
+	return task.Ending{Park: park}
 }
 
 // report is the ending as others see it.
@@ -109,9 +152,22 @@ func (r *run) report(e *turn.Ending) task.Ending {
 	}}
 }
 
-// broken ends a run that cannot go on: the loop knows better when the run was ended from outside.
-func broken(err error) task.Ending {
-	return task.Failure(events.CodeUnavailable, "the run cannot go on", err.Error(), "")
+// cut ends a run whose calls were cut off. What nobody knows the end of a person is asked about.
+func (r *run) cut(err error) task.Ending {
+	var unclear *doubt
+	if !errors.As(err, &unclear) {
+		return r.broken(err)
+	}
+	e := task.Doubt(r.task.Work, "A call of "+r.task.Work.SubJob+" brought nothing back: "+unclear.why.Error()+".", unclear.calls...)
+	e.Park.Spent = r.spent
+	return e
+}
+
+// broken ends a run that cannot go on: the loop knows better when the run was ended from outside, but not what it has cost.
+func (r *run) broken(err error) task.Ending {
+	e := task.Failure(events.CodeUnavailable, "the run cannot go on", err.Error(), "")
+	e.Report.Spent = r.spent
+	return e
 }
 
 // unprepared keeps the fault of a missing payload, so that its code survives.

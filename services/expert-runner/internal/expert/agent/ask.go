@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/llm"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
@@ -20,6 +21,8 @@ const formName = "deliverable"
 // question is what the journal keeps of a question to the model, for people.
 type question struct {
 	Model      string             `json:"model,omitempty"`
+	Part       string             `json:"part,omitempty"`
+	Voice      string             `json:"voice,omitempty"`
 	Messages   int                `json:"messages"`
 	Choice     string             `json:"choice,omitempty"`
 	Form       bool               `json:"form,omitempty"`
@@ -32,54 +35,74 @@ type answer struct {
 	// Run is the run that has paid for it, ElapsedMS how long the conversation had lasted.
 	Run       int   `json:"run"`
 	ElapsedMS int64 `json:"elapsed_ms"`
+	// Left is what the job had left for that run. Began stands with the first answer of a conversation.
+	Left  events.Spent `json:"left,omitzero"`
+	Began *beginning   `json:"began,omitempty"`
 }
 
-// ask puts the question to the model, unless the journal knows the answer. An error means that the run is over.
-func (r *run) ask(ctx context.Context, c *turn.Command, schema json.RawMessage) (turn.Fact, error) {
-	key := "model/" + strconv.Itoa(c.Number)
-	args, err := json.Marshal(question{Model: r.config.Model, Messages: len(c.Messages), Choice: c.Choice, Form: c.Form, Compressed: c.Compressed})
+// ask puts the question to the model, unless the journal knows the answer. An error means that the run is over; park that the
+// model has no room, and the run comes back later.
+func (r *run) ask(ctx context.Context, c *turn.Command) (fact turn.Fact, park *events.InputRequested, err error) {
+	key := questionKey(c.Number)
+	args, err := json.Marshal(r.question(c))
 	if err != nil {
-		return turn.Fact{}, fmt.Errorf("write question: %w", err)
+		return fact, nil, fmt.Errorf("write question: %w", err)
 	}
 	var failed error
 	raw, err := r.task.Hand.Do(ctx, expert.Effect{Key: key, Name: "model", Safe: true, Args: args}, func(ctx context.Context) (json.RawMessage, error) {
-		got, err := r.config.Client.Do(ctx, r.request(c, schema, key), r.live.answer(c.Number))
+		got, err := r.config.Client.Do(ctx, r.request(c, key), r.live.answer(c.Number))
 		if err != nil {
 			failed = err
 			return nil, err
 		}
-		return json.Marshal(answer{Response: got, Run: r.task.Work.Run, ElapsedMS: (r.before + time.Since(r.began)).Milliseconds()})
+		return json.Marshal(answer{
+			Response: got, Run: r.task.Work.Run, ElapsedMS: (r.before + time.Since(r.began)).Milliseconds(), Left: r.task.Work.Budget, Began: r.talk.began,
+		})
 	})
 	switch {
 	case ctx.Err() != nil && err != nil:
-		return turn.Fact{}, ctx.Err()
+		return fact, nil, ctx.Err()
 	case failed != nil:
-		return r.failure(failed), nil
+		return r.failure(failed), r.busy(failed, c.Number), nil
 	case err != nil:
-		return turn.Fact{}, err
+		return fact, nil, err
 	}
 	var a answer
 	if err := json.Unmarshal(raw, &a); err != nil {
-		return turn.Fact{}, fmt.Errorf("read the kept answer %s: %w", key, err)
+		return fact, nil, fmt.Errorf("read the kept answer %s: %w", key, err)
 	}
-	return r.answered(&a, c.Number), nil
+	return r.answered(&a, c), nil, nil
 }
 
+// question is what is asked, for the journal.
+func (r *run) question(c *turn.Command) question {
+	return question{
+		Model: r.modelOf(c), Part: r.talk.part, Voice: c.Voice, Messages: len(c.Messages), Choice: c.Choice, Form: c.Form, Compressed: c.Compressed,
+	}
+}
+
+// questions begins the key of every question to the model.
+const questions = "model/"
+
+// questionKey names a question within its run.
+func questionKey(number int) string { return questions + strconv.Itoa(number) }
+
 // answered is an answer as a fact.
-func (r *run) answered(a *answer, number int) turn.Fact {
+func (r *run) answered(a *answer, c *turn.Command) turn.Fact {
 	elapsed := time.Duration(a.ElapsedMS) * time.Millisecond
 	if now := r.before + time.Since(r.began); elapsed > now {
 		r.before += elapsed - now
 	}
+	r.asked[c.Number], r.talk.began = a.Run, nil
 	if a.Run == r.task.Work.Run {
 		r.pay(&a.Response)
 	}
-	f := turn.Fact{Kind: turn.Answered, Text: a.Text, Carry: a.Carry, Tokens: int64(a.Usage.Total()), Elapsed: elapsed}
+	f := turn.Fact{Kind: turn.Answered, Text: a.Text, Carry: a.Carry, Tokens: int64(a.Usage.Total()), Spent: r.spent, Elapsed: elapsed}
 	for _, call := range a.Calls {
 		f.Calls = append(f.Calls, turn.Call(call))
 	}
-	if len(f.Calls) == 0 && len(r.config.Tools) > 0 {
-		f.Text, f.Calls = written(f.Text, number)
+	if len(f.Calls) == 0 && len(r.names) > 0 && !c.Advises {
+		f.Text, f.Calls = written(f.Text, c.Number)
 	}
 	return f
 }
@@ -108,8 +131,13 @@ func (r *run) pay(a *llm.Response) {
 }
 
 // request is the question as a model gets it.
-func (r *run) request(c *turn.Command, schema json.RawMessage, key string) llm.Request {
-	request := llm.Request{Model: r.config.Model, Stream: true, IdempotencyKey: r.task.Work.IdempotencyKey + "/" + key, Tools: r.offered()}
+func (r *run) request(c *turn.Command, key string) llm.Request {
+	request := llm.Request{
+		Model: r.modelOf(c), Stream: true, IdempotencyKey: r.task.Work.IdempotencyKey + "/" + key, MaxWait: holdAtMost,
+	}
+	if !c.Advises {
+		request.Tools = r.offered()
+	}
 	if len(request.Tools) > 0 {
 		request.ToolChoice = c.Choice
 	}
@@ -117,9 +145,17 @@ func (r *run) request(c *turn.Command, schema json.RawMessage, key string) llm.R
 		request.Messages = append(request.Messages, messageOf(&c.Messages[i]))
 	}
 	if c.Form {
-		request.Schema = &llm.Schema{Name: formName, Schema: schema}
+		request.Schema = &llm.Schema{Name: formName, Schema: r.talk.schema}
 	}
 	return request
+}
+
+// modelOf is the configured name of the model that is asked.
+func (r *run) modelOf(c *turn.Command) string {
+	if c.Advises {
+		return r.talk.advisor
+	}
+	return r.talk.model
 }
 
 func messageOf(m *turn.Message) llm.Message {
@@ -142,7 +178,7 @@ func messageOf(m *turn.Message) llm.Message {
 // offered are the tools as the model sees them, in the order of the card.
 func (r *run) offered() []llm.Tool {
 	var list []llm.Tool
-	for _, name := range r.config.Tools {
+	for _, name := range r.names {
 		t := r.tools[name]
 		switch name {
 		case turn.Terminate:

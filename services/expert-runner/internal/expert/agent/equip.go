@@ -2,13 +2,17 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/workspace"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/turn"
@@ -16,13 +20,22 @@ import (
 
 // equip opens the tools and puts into the workspace what came as files. It gives their paths inside.
 func (r *run) equip(ctx context.Context) (paths []string, closing func(), err error) {
-	r.tools = map[string]tool.Tool{}
+	r.all = map[string]tool.Tool{}
+	if err := r.borrow(ctx); err != nil {
+		return nil, nil, err
+	}
 	offer := func(t tool.Tool) {
 		if slices.Contains(r.config.Tools, t.Name) {
-			r.tools[t.Name] = t
+			r.all[t.Name] = t
 		}
 	}
 	offer(r.web.Tool())
+	if r.config.Planner != nil {
+		offer(r.config.Planner(r.task.Work.Job))
+	}
+	for _, t := range tool.NewKnowledge(r.task.Shelf).Tools() {
+		offer(t)
+	}
 	if r.dir == "" {
 		return nil, func() {}, nil
 	}
@@ -39,11 +52,85 @@ func (r *run) equip(ctx context.Context) (paths []string, closing func(), err er
 	return paths, func() { _ = files.Close() }, nil // It was only read from and written to by path.
 }
 
+// borrow opens the tools of toolboxes, and names everything that the agent has in the order of the card.
+func (r *run) borrow(ctx context.Context) error {
+	for _, name := range r.config.Tools {
+		box := r.config.boxOf(name)
+		if box == nil {
+			r.listed = append(r.listed, name)
+			continue
+		}
+		tools, err := box.Open(ctx, []string{name})
+		if err != nil {
+			return err
+		}
+		for i := range tools {
+			if _, twice := r.all[tools[i].Name]; !twice {
+				r.listed = append(r.listed, tools[i].Name)
+				r.all[tools[i].Name] = tools[i]
+			}
+		}
+	}
+	return r.keep(ctx)
+}
+
+// toolsKey is the effect that keeps what the borrowed tools were when the conversation began.
+const toolsKey = "tools"
+
+// keep holds borrowed tools against what they were when the conversation began: whoever takes it over goes on with those, or
+// not at all.
+func (r *run) keep(ctx context.Context) error {
+	now := map[string]string{}
+	for name := range r.all { // any order: names are told apart.
+		if d := r.all[name].Digest; d != "" {
+			now[name] = d
+		}
+	}
+	if len(now) == 0 {
+		return nil
+	}
+	raw, err := r.task.Hand.Do(ctx, expert.Effect{Key: toolsKey, Name: toolsKey, Safe: true}, func(context.Context) (json.RawMessage, error) {
+		return json.Marshal(now)
+	})
+	if err != nil {
+		return err
+	}
+	begun := map[string]string{}
+	if err := json.Unmarshal(raw, &begun); err != nil {
+		return fmt.Errorf("read the kept tools: %w", err)
+	}
+	changed := differing(begun, now)
+	if len(changed) == 0 {
+		return nil
+	}
+	return &events.Fault{
+		Code: events.CodeConflict, Field: "tools", Message: "tools were changed by their servers since the conversation began: " + strings.Join(changed, ", "),
+		Hint: "a retry begins another conversation, with the tools as they are now; a pin refuses them (mcpServers.NAME.pin)",
+	}
+}
+
+// differing are the keys whose values differ, sorted.
+func differing(a, b map[string]string) []string {
+	var keys []string
+	for key := range a { // any order: sorted below.
+		if b[key] != a[key] {
+			keys = append(keys, key)
+		}
+	}
+	for key := range b { // any order: sorted below.
+		if _, there := a[key]; !there {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}
+
 // place writes attachments, results that are files, and results that are too long to be shown.
 func (r *run) place(ctx context.Context) (paths []string, err error) {
 	w := r.task.Work
-	put := func(folder, name string, content []byte) error {
-		path, err := workspace.Place(r.dir, folder, name, content)
+	put := func(folder, name string, write func(w io.Writer) error) error {
+		path, _, err := workspace.Receive(r.dir, folder, name, write)
 		if err != nil {
 			return err
 		}
@@ -55,11 +142,7 @@ func (r *run) place(ctx context.Context) (paths []string, err error) {
 		return nil
 	}
 	fetch := func(folder, name string, ref events.Ref) error {
-		content, err := r.task.Payload(ctx, ref)
-		if err != nil {
-			return err
-		}
-		return put(folder, name, content)
+		return put(folder, name, func(w io.Writer) error { return r.task.Payload(ctx, ref, w) })
 	}
 	for _, id := range slices.Sorted(maps.Keys(w.Results)) {
 		result := w.Results[id]
@@ -71,7 +154,14 @@ func (r *run) place(ctx context.Context) (paths []string, err error) {
 			}
 			err = fetch("results", name, *result.OutputRef)
 		case len(result.Output) > turn.MaxShown:
-			err = put("results", id+".json", result.Output)
+			err = put("results", id+".json", func(w io.Writer) error {
+				_, err := w.Write(result.Output)
+				return err
+			})
+		}
+		for i := 0; err == nil && i < len(result.Artifacts); i++ {
+			ref := result.Artifacts[i]
+			err = fetch(workspace.ArtifactFolder(id, ref.Name), ref.Name, ref)
 		}
 		if err != nil {
 			return nil, err

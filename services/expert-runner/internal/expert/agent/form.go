@@ -69,6 +69,9 @@ func plain(text string) (json.RawMessage, []string) {
 // tagged is the last deliverable of a text; one that is not closed goes to the end.
 var tagged = regexp.MustCompile(`(?is)^.*<` + deliverable + `>(.*?)(?:</` + deliverable + `>.*)?$`)
 
+// delivered reports whether a text has a deliverable.
+func delivered(text string) bool { return tagged.MatchString(text) }
+
 // inTag is what stands in the tag, or the whole text without one.
 func inTag(text string) string {
 	if found := tagged.FindStringSubmatch(text); found != nil {

@@ -25,10 +25,8 @@ func (r *run) person(number, i int, args string) (string, *events.InputRequested
 	}
 	w := r.task.Work
 	mark := fmt.Sprintf("ask-%d-%d", number, i)
-	for request, closed := range w.Answers { // any order: one request of a run and those it resumes ends like that.
-		if strings.HasSuffix(request, "~"+mark) {
-			return answerOf(&closed), nil
-		}
+	if closed := r.closedAs(mark); closed != nil {
+		return answerOf(closed), nil
 	}
 	for n := range a.Options {
 		a.Options[n] = turn.Clip(a.Options[n], maxOption)

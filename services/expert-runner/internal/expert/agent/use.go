@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,68 +15,161 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/turn"
 )
 
-// use makes the calls of one answer: those of the workspace in order, the others side by side. What each gives is kept,
-// whatever becomes of the others. An error means that the run is over; park that a person has to answer first.
+// use makes the calls of one answer that pass the gate: those of the workspace in order, the others side by side. What each
+// gives is kept, whatever becomes of the others. An error means that the run is over; park that a person has to answer first.
 func (r *run) use(ctx context.Context, c *turn.Command) (facts []turn.Fact, park *events.InputRequested, err error) {
 	results := make([]string, len(c.Calls))
 	errs := make([]error, len(c.Calls))
+	gates := make([]passage, len(c.Calls))
 	var local []int
 	var group sync.WaitGroup // Waited for below; the goroutines end with their calls, at the latest with ctx.
 	for _, i := range c.Pending {
-		switch call := &c.Calls[i]; {
-		case call.Name == AskPerson && r.has(AskPerson):
+		call := &c.Calls[i]
+		gates[i] = r.gate(c.Number, i, call)
+		switch g := &gates[i]; {
+		case g.ask == nil && g.refusal == "" && r.asks(call.Name):
 		case r.tools[call.Name].Local:
 			local = append(local, i)
-		default:
-			group.Go(func() { results[i], errs[i] = r.call(ctx, c.Number, i, call) })
+		case g.ask == nil:
+			group.Go(func() { results[i], errs[i] = r.call(ctx, c.Number, i, call, g) })
 		}
 	}
 	for _, i := range local {
-		results[i], errs[i] = r.call(ctx, c.Number, i, &c.Calls[i])
+		if gates[i].ask != nil {
+			break // What comes behind it may depend on it.
+		}
+		results[i], errs[i] = r.call(ctx, c.Number, i, &c.Calls[i], &gates[i])
 	}
 	group.Wait()
+	if err := unclear(c, gates, errs); err != nil {
+		return nil, nil, err
+	}
 	for _, i := range c.Pending {
-		if errs[i] != nil {
-			return nil, nil, errs[i]
+		g := &gates[i]
+		if call := &c.Calls[i]; r.asks(call.Name) && g.refusal == "" {
+			results[i], g.ask = r.person(c.Number, i, g.args)
 		}
-		if call := &c.Calls[i]; call.Name == AskPerson && r.has(AskPerson) {
-			var asked *events.InputRequested
-			results[i], asked = r.person(c.Number, i, call.Args)
-			if asked != nil && park == nil {
-				park = asked
-			}
+		if g.ask != nil && park == nil {
+			park = g.ask
 		}
 		facts = append(facts, turn.Fact{Kind: turn.Observed, Call: i, Result: results[i]})
 	}
 	return facts, park, nil
 }
 
-// has reports whether the agent may use a tool.
-func (r *run) has(name string) bool { return slices.Contains(r.config.Tools, name) }
+// doubt is the error of calls that may have taken effect, as they are shown to a person.
+type doubt struct {
+	calls []events.JournalRecord
+	why   error
+}
 
-// call makes one call, unless the journal knows its result. A workspace that is new is written again.
-func (r *run) call(ctx context.Context, number, i int, call *turn.Call) (string, error) {
-	t, known := r.tools[call.Name]
-	if !known {
-		return r.unknown(call.Name), nil
+func (d *doubt) Error() string { return d.calls[0].Name + ": " + d.why.Error() }
+
+func (d *doubt) Unwrap() error { return d.why }
+
+// unclear is why a run cannot go on with what its calls have given: one was cut off, or nobody knows what became of some.
+func unclear(c *turn.Command, gates []passage, errs []error) error {
+	var d *doubt
+	for i, err := range errs {
+		if err == nil {
+			continue
+		}
+		if !errors.Is(err, expert.ErrUnknown) {
+			return err
+		}
+		if d == nil {
+			d = &doubt{why: err}
+		}
+		d.calls = append(d.calls, events.JournalRecord{Key: itemOf(c.Number, i), Name: effectName(c.Calls[i].Name), Data: shown(gates[i].args)})
 	}
-	item := fmt.Sprintf("tool/%d/%d", number, i)
+	if d == nil {
+		return nil
+	}
+	return d
+}
+
+// items begins the key of every call of a tool.
+const items = "tool/"
+
+// itemOf names a call within its conversation.
+func itemOf(number, i int) string { return fmt.Sprintf("%s%d/%d", items, number, i) }
+
+func effectName(tool string) string { return "tool " + tool }
+
+// asks reports whether a tool is the one that asks a person, and the agent may use it.
+func (r *run) asks(name string) bool {
+	return name == AskPerson && slices.Contains(r.names, name)
+}
+
+// call makes one call that the gate lets through, or says why not, unless the journal knows its result. A workspace that is
+// new is written again.
+func (r *run) call(ctx context.Context, number, i int, call *turn.Call, g *passage) (string, error) {
+	t, known := r.tools[call.Name]
+	if !known && !r.asks(call.Name) {
+		return g.refusal, nil
+	}
+	item := itemOf(number, i)
+	args := g.args
+	if g.refusal != "" {
+		args = call.Args
+	}
 	made := false
-	raw, err := r.task.Hand.Do(ctx, expert.Effect{Key: item, Name: "tool " + call.Name, Safe: true, Args: shown(call.Args)}, func(ctx context.Context) (json.RawMessage, error) {
+	effect := expert.Effect{Key: item, Name: effectName(call.Name), Safe: !t.Once || g.refusal != "", Args: shown(args)}
+	raw, err := r.task.Hand.Do(ctx, effect, func(ctx context.Context) (json.RawMessage, error) {
 		made = true
-		r.live.call(item, call)
-		text := observe(ctx, &t, call.Args)
-		r.called(call.Name, text)
-		r.live.done(item, len(text))
+		text, err := r.make(ctx, &t, item, call, g, tool.Call{Args: args, Key: r.keyOf(number, item)})
+		if err != nil {
+			return nil, err
+		}
 		return quoted(text), ctx.Err()
 	})
 	if err != nil {
 		return "", err
 	}
-	if !made && t.Local {
-		observe(ctx, &t, call.Args)
+	if !made && t.Local && g.refusal == "" {
+		_, _ = observe(ctx, &t, tool.Call{Args: args}) // Its answer is known.
+	}
+	if len(raw) == 0 {
+		return personSays, nil
 	}
 	return turn.Words(raw), nil
+}
+
+// personSays is what the model sees of a call of which a person has said that it was made.
+const personSays = "(done, as a person has said)"
+
+// make makes a call for the first time, or says why not.
+func (r *run) make(ctx context.Context, t *tool.Tool, item string, call *turn.Call, g *passage, c tool.Call) (text string, err error) {
+	outcome := g.outcome
+	if text = g.refusal; text == "" {
+		r.live.call(item, &turn.Call{Name: call.Name, Args: c.Args})
+		text, err = observe(ctx, t, c)
+		switch {
+		case err != nil:
+			outcome = outcomeUnknown
+		case strings.HasPrefix(text, mishap):
+			outcome = outcomeError
+		default:
+			outcome = outcomeOK
+		}
+		if g.edited {
+			text = "[a person has changed the arguments to " + turn.Clip(c.Args, maxShown) + "]\n" + text
+		}
+		r.live.done(item, len(text))
+	}
+	if r.config.Called != nil {
+		r.config.Called(call.Name, outcome)
+	}
+	return text, err
+}
+
+// keyOf names a call for whoever must not do a thing twice: it stays the same when another run goes on with the conversation.
+func (r *run) keyOf(number int, item string) string {
+	w := r.task.Work
+	if first := r.asked[number]; first != 0 && first != w.Run {
+		return fmt.Sprintf("%s/%s/%d/%s", w.Job, w.SubJob, first, item)
+	}
+	return w.IdempotencyKey + "/" + item
 }
 
 // maxShown is how much of a call's arguments the journal repeats, in bytes: the model's answer has them whole.
@@ -92,38 +186,28 @@ func shown(args string) json.RawMessage {
 	return quoted(args)
 }
 
-// observe calls a tool; what goes wrong is an observation like any other.
-func observe(ctx context.Context, t *tool.Tool, args string) (text string) {
+// observe calls a tool; what goes wrong is an observation like any other, except that nobody knows what became of a call.
+func observe(ctx context.Context, t *tool.Tool, c tool.Call) (text string, err error) {
 	defer func() {
 		if value := recover(); value != nil {
-			text = fmt.Sprintf(mishap+"the tool broke: %v", value)
+			text, err = fmt.Sprintf(mishap+"the tool broke: %v", value), nil
 		}
 	}()
-	text, err := t.Call(ctx, args)
+	text, err = t.Call(ctx, c)
 	switch {
+	case err != nil && t.Once && errors.Is(err, expert.ErrUnknown):
+		return "", err
 	case err != nil:
-		return mishap + err.Error()
+		return mishap + err.Error(), nil
 	case text == "":
-		return "(nothing)"
+		return "(nothing)", nil
 	}
-	return text
-}
-
-// called counts a call that was made.
-func (r *run) called(name, text string) {
-	if r.config.Called == nil {
-		return
-	}
-	outcome := "ok"
-	if strings.HasPrefix(text, mishap) {
-		outcome = "error"
-	}
-	r.config.Called(name, outcome)
+	return text, nil
 }
 
 // mishap begins what the model is told of a call that went wrong.
 const mishap = "Error: "
 
 func (r *run) unknown(name string) string {
-	return fmt.Sprintf(mishap+"there is no tool %q, but %s", name, strings.Join(slices.Sorted(slices.Values(r.config.Tools)), ", "))
+	return fmt.Sprintf(mishap+"there is no tool %q, but %s", name, strings.Join(slices.Sorted(slices.Values(r.names)), ", "))
 }

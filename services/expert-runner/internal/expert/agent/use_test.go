@@ -45,7 +45,7 @@ func (h *hand) Live([]byte) {}
 func tools(names []string, all map[string]tool.Tool) *run {
 	h := &hand{kept: map[string]json.RawMessage{}}
 	return &run{
-		Expert: &Expert{config: Config{Tools: names}}, tools: all, live: live{hand: h},
+		Expert: &Expert{config: Config{Tools: names}}, tools: all, names: names, live: live{hand: h}, asked: map[int]int{},
 		task: &expert.Task{Hand: h, Work: &events.Work{SubJob: "a", Run: 1}},
 	}
 }
@@ -67,19 +67,22 @@ func observed(facts []turn.Fact) []string {
 	return texts
 }
 
+// proves C-weakness-issue-68
+// proves F-weakness-h-tool
+// proves F-T7
 func TestToolsOfOneAnswerRunSideBySideAndWhatEachGivesIsKept(t *testing.T) {
 	var barrier sync.WaitGroup
 	barrier.Add(2)
-	meet := func(context.Context, string) (string, error) {
+	meet := func(context.Context, tool.Call) (string, error) {
 		barrier.Done()
 		barrier.Wait() // Only if both are at it does this end.
 		return "met", nil
 	}
 	r := tools([]string{"a", "b", "fails", "breaks", "empty"}, map[string]tool.Tool{
 		"a": {Call: meet}, "b": {Call: meet},
-		"fails":  {Call: func(context.Context, string) (string, error) { return "", errors.New("no luck") }},
-		"breaks": {Call: func(context.Context, string) (string, error) { panic("bug") }},
-		"empty":  {Call: func(context.Context, string) (string, error) { return "", nil }},
+		"fails":  {Call: func(context.Context, tool.Call) (string, error) { return "", errors.New("no luck") }},
+		"breaks": {Call: func(context.Context, tool.Call) (string, error) { panic("bug") }},
+		"empty":  {Call: func(context.Context, tool.Call) (string, error) { return "", nil }},
 	})
 	facts, park, err := r.use(t.Context(), asks("a", "fails", "b", "breaks", "empty", "gone"))
 	if err != nil || park != nil {
@@ -96,7 +99,7 @@ func TestToolsOfOneAnswerRunSideBySideAndWhatEachGivesIsKept(t *testing.T) {
 func TestLocalToolsRunInOrderAndAgainInANewWorkspace(t *testing.T) {
 	var order []string
 	local := func(name string) tool.Tool {
-		return tool.Tool{Local: true, Call: func(context.Context, string) (string, error) {
+		return tool.Tool{Local: true, Call: func(context.Context, tool.Call) (string, error) {
 			order = append(order, name)
 			return name + " done", nil
 		}}
@@ -119,7 +122,7 @@ func TestLocalToolsRunInOrderAndAgainInANewWorkspace(t *testing.T) {
 func TestACallThatIsCutOffIsNotKept(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	r := tools([]string{"slow", "fast"}, map[string]tool.Tool{
-		"slow": {Call: func(ctx context.Context, _ string) (string, error) { stop(); <-ctx.Done(); return "", ctx.Err() }},
+		"slow": {Call: func(ctx context.Context, _ tool.Call) (string, error) { stop(); <-ctx.Done(); return "", ctx.Err() }},
 	})
 	if _, _, err := r.use(ctx, asks("slow")); !errors.Is(err, context.Canceled) {
 		t.Error(err)

@@ -24,7 +24,8 @@ func New(c Config) (*Expert, error) {
 
 // Run implements expert.Runner.
 func (x *Expert) Run(ctx context.Context, t *expert.Task) task.Ending {
-	return workspace.With(ctx, t, x.config.Workspaces, x.config.KeepFailed, func(dir string) task.Ending { return x.run(ctx, t, dir) })
+	s := workspace.Settings{Parent: x.config.Workspaces, KeepFailed: x.config.KeepFailed, Artifacts: x.config.Artifacts}
+	return workspace.With(ctx, t, s, func(dir string) task.Ending { return x.run(ctx, t, dir) })
 }
 
 func (x *Expert) run(ctx context.Context, t *expert.Task, dir string) task.Ending {
@@ -34,14 +35,14 @@ func (x *Expert) run(ctx context.Context, t *expert.Task, dir string) task.Endin
 	}
 	// Without exec's own context: the whole group is told, not the leader alone.
 	cmd := &exec.Cmd{Path: x.config.Argv[0], Args: x.config.Argv, Dir: dir, Env: x.config.environ(dir, facts(t, dir))}
-	e, err := run(ctx, cmd, input, x.config.Stdout, x.config.Grace)
+	e, err := x.config.run(ctx, cmd, input)
 	if err != nil {
-		return task.Failure(events.CodeExecution, "the program could not be run", err.Error(), "check the command on the expert's card")
+		return task.Failure(events.CodeExecution, "the program could not be run", err.Error(), "check the command and the sandbox on the expert's card")
 	}
 	if e.stderr != "" {
 		t.Log.Debug("program wrote to standard error", "text", e.stderr)
 	}
-	return e.ending(x.config.Stdout)
+	return e.ending(&x.config)
 }
 
 // inputFailure keeps the fault of a missing payload, so that its code survives.

@@ -23,19 +23,30 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/command"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/sandbox"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// helper puts programs of tests into their sandbox.
+var helper sandbox.Helper
+
+func TestMain(m *testing.M) {
+	helper = sandbox.Hook()
+	if role := os.Getenv(roleKey); role != "" {
+		os.Exit(play(role))
+	}
+	goleak.VerifyTestMain(m)
+}
 
 func task() *expert.Task {
 	return &expert.Task{
 		Work: &events.Work{Job: "j1", SubJob: "a", Run: 2, Attempt: 1, Goal: "do it", IdempotencyKey: "j1/a/2"},
 		Log:  slog.New(slog.NewTextHandler(io.Discard, nil)),
-		Payload: func(_ context.Context, ref events.Ref) ([]byte, error) {
+		Payload: func(_ context.Context, ref events.Ref, w io.Writer) error {
 			if ref.Digest == "gone" {
-				return nil, &events.Fault{Code: events.CodeMissingBlob, Message: "a payload is gone"}
+				return &events.Fault{Code: events.CodeMissingBlob, Message: "a payload is gone"}
 			}
-			return []byte("content of " + ref.Digest), nil
+			_, err := io.WriteString(w, "content of "+ref.Digest)
+			return err
 		},
 	}
 }
@@ -62,6 +73,13 @@ func shell(ctx context.Context, t *testing.T, c command.Config, in *expert.Task,
 }
 
 func TestOutputAndExitCodeMakeTheReport(t *testing.T) {
+	t.Run("without a sandbox", func(t *testing.T) { reports(t, command.Config{Stdout: 1 << 20}) })
+	inBoxes(t, func(t *testing.T, box *sandbox.Box) { reports(t, command.Config{Stdout: 1 << 20, Box: box}) })
+}
+
+// reports runs a script for each way to report.
+func reports(t *testing.T, c command.Config) {
+	t.Helper()
 	tests := map[string]struct {
 		script  string
 		outcome events.Outcome
@@ -86,7 +104,7 @@ func TestOutputAndExitCodeMakeTheReport(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			in := task()
 			in.Work.Context = strings.Repeat("x", 200_000) // More than a pipe holds.
-			got := shell(t.Context(), t, command.Config{Stdout: 1 << 20}, in, test.script)
+			got := shell(t.Context(), t, c, in, test.script)
 			code := events.Code("")
 			if got.Error != nil {
 				code = got.Error.Code

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/workspace"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/sandbox"
 )
 
 // Defaults of a Config.
@@ -43,6 +44,11 @@ type Config struct {
 	Workspaces string
 	// KeepFailed leaves the directory of a run that did not end in SUCCESS, for diagnosis.
 	KeepFailed bool
+	// Artifacts are patterns of files in the workspace that a SUCCESS hands on; none when empty.
+	Artifacts []string
+	// Box is what the program is run in, under Policy; nil runs it as it is. The workspace may be written in any case.
+	Box    *sandbox.Box
+	Policy sandbox.Policy
 }
 
 // fill puts the defaults in and finds the program.

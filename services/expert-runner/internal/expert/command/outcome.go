@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"syscall"
 	"unicode/utf8"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/sandbox"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
 
@@ -17,24 +19,30 @@ const ExitInputData = 65
 
 // ended is how a process ended and what it printed.
 type ended struct {
-	// code is the exit code, signal the name of the signal that killed it, if one did.
+	// code is the exit code, signal the one that killed it, if one did.
 	code   int
-	signal string
+	signal syscall.Signal
 	stdout []byte
 	// overflow is true when the program printed more than it may.
 	overflow bool
-	stderr   string
+	// full is true when it has left more in its workspace than it may.
+	full   bool
+	stderr string
 }
 
 // ending reads the contract of command experts: what was printed, unless the exit code says otherwise.
-func (e *ended) ending(limit int64) task.Ending {
+func (e *ended) ending(c *Config) task.Ending {
 	if e.overflow {
-		return task.Failure(events.CodeTooLarge, fmt.Sprintf("the program printed more than %d bytes", limit), e.stderr,
+		return task.Failure(events.CodeTooLarge, fmt.Sprintf("the program printed more than %d bytes", c.Stdout), e.stderr,
 			"print less, or raise stdout_limit on the expert's card")
+	}
+	if e.full {
+		return task.Failure(events.CodeTooLarge, fmt.Sprintf("the workspace of the program held more than %d bytes", c.Policy.Limits.Workspace), e.stderr,
+			"leave less there, or raise limits.workspace on the expert's card")
 	}
 	report, explicit := e.report()
 	switch {
-	case e.code == 0 && e.signal == "", explicit && report.Outcome.Valid() && report.Outcome != events.Success:
+	case e.code == 0 && e.signal == 0, explicit && report.Outcome.Valid() && report.Outcome != events.Success:
 		return task.Ending{Report: report}
 	case e.code == ExitInputData:
 		r := &events.SubJobReported{
@@ -42,10 +50,14 @@ func (e *ended) ending(limit int64) task.Ending {
 			Error: &events.Fault{Code: events.CodeInputData, Message: "the program cannot work with its input", Cause: e.stderr},
 		}
 		return task.Ending{Report: r}
-	case e.signal != "":
-		return task.Failure(events.CodeExecution, "the program was killed by "+e.signal, e.stderr, "")
+	case e.signal != 0:
+		return e.killed(c)
 	}
-	return task.Failure(events.CodeExecution, "the program ended with exit code "+strconv.Itoa(e.code), e.stderr, "")
+	if e.code > shellSignal && c.limited(syscall.Signal(e.code-shellSignal)) {
+		e.signal = syscall.Signal(e.code - shellSignal) // A shell has told so of its child.
+		return e.killed(c)
+	}
+	return task.Failure(events.CodeExecution, "the program ended with exit code "+strconv.Itoa(e.code), e.stderr, c.hint())
 }
 
 // report reads standard output: an object with "outcome" is a report, any other JSON or text the output of a SUCCESS.
@@ -84,7 +96,7 @@ func explicitReport(text []byte) (*events.SubJobReported, bool) {
 			`print {"outcome":"SUCCESS","output":…}`)
 		return f.Report, true
 	}
-	r.OutputRef, r.Selected = nil, nil // A program has no blobs and knows no selection.
+	r.OutputRef, r.Artifacts, r.Selected = nil, nil, nil // A program has no blobs and knows no selection.
 	return r, true
 }
 
@@ -95,3 +107,35 @@ func compact(text []byte) json.RawMessage {
 	}
 	return b.Bytes()
 }
+
+// shellSignal is what a shell adds to the number of the signal that has killed its child.
+const shellSignal = 128
+
+// limited reports whether a signal says that a limit of the sandbox was passed.
+func (c *Config) limited(s syscall.Signal) bool {
+	return c.boxed() && (s == syscall.SIGXFSZ || s == syscall.SIGXCPU && c.Policy.Limits.CPU > 0)
+}
+
+// killed says which limit it was that killed the program, if one did.
+func (e *ended) killed(c *Config) task.Ending {
+	limits := c.Policy.Limits.Filled()
+	switch {
+	case c.limited(e.signal) && e.signal == syscall.SIGXCPU:
+		return task.Failure(events.CodeBudget, fmt.Sprintf("the program took more than %s on processors", limits.CPU), e.stderr,
+			"give it less to do, or raise limits.cpu on the expert's card")
+	case c.limited(e.signal):
+		return task.Failure(events.CodeTooLarge, fmt.Sprintf("a file of the program became larger than %d bytes", limits.FileSize), e.stderr,
+			"write less, or raise limits.file_size on the expert's card")
+	}
+	return task.Failure(events.CodeExecution, "the program was killed by "+e.signal.String(), e.stderr, c.hint())
+}
+
+// hint is what may help a program that has failed: what it was kept from.
+func (c *Config) hint() string {
+	if !c.boxed() {
+		return ""
+	}
+	return fmt.Sprintf("it ran at sandbox level %s: if that kept it from files or from the network, allow them on the expert's card by read, write and network", c.Box.Level())
+}
+
+func (c *Config) boxed() bool { return c.Box != nil && c.Box.Level() != sandbox.None }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"strconv"
 	"time"
 
@@ -35,9 +36,11 @@ type input struct {
 
 // result is what a predecessor handed over: JSON inline, anything else as a file.
 type result struct {
-	Output  json.RawMessage `json:"output,omitempty"`
-	File    *file           `json:"file,omitempty"`
-	Skipped bool            `json:"skipped"`
+	Output json.RawMessage `json:"output,omitempty"`
+	File   *file           `json:"file,omitempty"`
+	// Artifacts are the files that came with it.
+	Artifacts []file `json:"artifacts,omitempty"`
+	Skipped   bool   `json:"skipped"`
 }
 
 // file is a payload that was written into the workspace.
@@ -71,6 +74,13 @@ func stdin(ctx context.Context, t *expert.Task, dir string) ([]byte, error) {
 			}
 			handed.File = f
 		}
+		for _, ref := range r.Artifacts {
+			f, err := fetch(ctx, t, dir, workspace.ArtifactFolder(id, ref.Name), "artifact", ref)
+			if err != nil {
+				return nil, err
+			}
+			handed.Artifacts = append(handed.Artifacts, *f)
+		}
 		in.Results[id] = handed
 	}
 	for i, ref := range w.Attachments {
@@ -94,19 +104,15 @@ func stdin(ctx context.Context, t *expert.Task, dir string) ([]byte, error) {
 }
 
 func fetch(ctx context.Context, t *expert.Task, dir, folder, fallback string, ref events.Ref) (*file, error) {
-	content, err := t.Payload(ctx, ref)
-	if err != nil {
-		return nil, err
-	}
 	name := ref.Name
 	if name == "" {
 		name = fallback
 	}
-	path, err := workspace.Place(dir, folder, name, content)
+	path, size, err := workspace.Receive(dir, folder, name, func(w io.Writer) error { return t.Payload(ctx, ref, w) })
 	if err != nil {
 		return nil, err
 	}
-	return &file{Path: path, Name: ref.Name, MediaType: ref.MediaType, Size: int64(len(content))}, nil
+	return &file{Path: path, Name: ref.Name, MediaType: ref.MediaType, Size: size}, nil
 }
 
 // facts are the variables by which a program, and what it starts, can tell which run it works for.

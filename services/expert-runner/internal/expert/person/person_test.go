@@ -40,6 +40,7 @@ func answered(answer string) *events.Work {
 	return w
 }
 
+// proves F-weakness-issue-3016-run
 func TestAPersonIsAskedThroughTheForm(t *testing.T) {
 	e := run(t, person.Config{Form: []byte(form), Intro: "Go and look.", Expires: time.Hour, Default: map[string]any{"n": 0}}, work())
 	want := &events.InputRequested{

@@ -2,21 +2,42 @@ package workspace
 
 import (
 	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
 
-// With does the work of a run in a fresh directory below parent and removes it. With keepFailed that of a run that was not
-// ended from outside, and did not succeed, is left.
-func With(ctx context.Context, t *expert.Task, parent string, keepFailed bool, work func(dir string) task.Ending) task.Ending {
-	dir, err := Make(parent)
+// Settings say what becomes of a workspace.
+type Settings struct {
+	// Parent is where it is made; the system's folder for temporary files when empty.
+	Parent string
+	// KeepFailed leaves that of a run that was not ended from outside, and did not succeed.
+	KeepFailed bool
+	// Artifacts are the patterns of the files that are kept of a run that did; none when empty.
+	Artifacts []string
+}
+
+// With does the work of a run in a fresh directory, stores what it leaves behind as artifacts, and removes it. They are stored
+// before the ending names them; a run whose artifacts cannot be kept has failed.
+func With(ctx context.Context, t *expert.Task, s Settings, work func(dir string) task.Ending) task.Ending {
+	dir, err := Make(s.Parent)
+	if err == nil && slices.ContainsFunc(s.Artifacts, func(p string) bool { return strings.HasPrefix(p, OutDir+"/") }) {
+		err = os.Mkdir(filepath.Join(dir, OutDir), 0o700)
+	}
 	if err != nil {
 		return task.Failure(events.CodeExecution, "no workspace for the run", err.Error(), "check the runner's disk and its --work-dir")
 	}
 	ending := work(dir)
-	if keepFailed && ctx.Err() == nil && ending.Report != nil && ending.Report.Outcome != events.Success {
+	if r := ending.Report; r != nil && r.Outcome == events.Success && len(s.Artifacts) > 0 {
+		ending = handOn(ctx, t, ending, dir, s.Artifacts)
+	}
+	if s.KeepFailed && ctx.Err() == nil && ending.Report != nil && ending.Report.Outcome != events.Success {
 		t.Log.Info("workspace kept", "dir", dir)
 		return ending
 	}
@@ -24,4 +45,20 @@ func With(ctx context.Context, t *expert.Task, parent string, keepFailed bool, w
 		t.Log.Warn("workspace left behind", "dir", dir, "error", err)
 	}
 	return ending
+}
+
+// handOn puts the artifacts into the report. What the run has cost stays in that of a failure.
+func handOn(ctx context.Context, t *expert.Task, e task.Ending, dir string, patterns []string) task.Ending {
+	refs, err := keep(ctx, t, dir, patterns)
+	if err == nil {
+		e.Report.Artifacts = refs
+		return e
+	}
+	failure := task.Failure(events.CodeExecution, "the artifacts could not be kept", err.Error(), "")
+	var fault *events.Fault
+	if errors.As(err, &fault) {
+		failure.Report.Error, failure.Report.Lesson = fault, fault.Error()
+	}
+	failure.Report.Spent = e.Report.Spent
+	return failure
 }

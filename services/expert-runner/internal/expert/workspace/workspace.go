@@ -1,7 +1,9 @@
 package workspace
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -57,25 +59,43 @@ func Discard(dir string) error {
 	return nil
 }
 
-// Place writes one file into a folder of the workspace and gives its path. The name is kept as far as it is one.
-func Place(dir, folder, name string, content []byte) (string, error) {
+// Receive makes one file in a folder of the workspace and gives its path. The name is kept as far as it is one. The content need
+// not fit into memory: write is given the file. What it leaves behind with an error is taken away, and the error is its own.
+func Receive(dir, folder, name string, write func(w io.Writer) error) (path string, size int64, err error) {
 	name = filepath.Base(filepath.Clean("/" + name))
 	if name == "/" || name == "." {
 		name = "payload"
 	}
 	folder = filepath.Join(dir, folder)
 	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return "", fmt.Errorf("write payload: %w", err)
+		return "", 0, fmt.Errorf("write payload: %w", err)
 	}
+	file, err := create(folder, name)
+	if err != nil {
+		return "", 0, fmt.Errorf("write payload: %w", err)
+	}
+	if err = write(file); err == nil {
+		size, err = file.Seek(0, io.SeekCurrent)
+	}
+	if err = errors.Join(err, file.Close()); err != nil {
+		return "", 0, errors.Join(err, os.Remove(file.Name()))
+	}
+	return file.Name(), size, nil
+}
+
+// ArtifactFolder is the folder for an artifact of a predecessor, by the name it came with.
+func ArtifactFolder(subjob, name string) string {
+	return filepath.Join(ArtifactsDir, subjob, filepath.Dir(filepath.Clean("/"+name)))
+}
+
+// create opens a file that was not there before, under the name or one with a number in front of it.
+func create(folder, name string) (*os.File, error) {
 	path := filepath.Join(folder, name)
 	for i := 1; ; i++ {
-		if _, err := os.Lstat(path); err != nil {
-			break
+		file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if !errors.Is(err, fs.ErrExist) {
+			return file, err
 		}
 		path = filepath.Join(folder, fmt.Sprintf("%d-%s", i, name))
 	}
-	if err := os.WriteFile(path, content, 0o600); err != nil {
-		return "", fmt.Errorf("write payload: %w", err)
-	}
-	return path, nil
 }

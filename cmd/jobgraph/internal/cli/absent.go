@@ -1,0 +1,40 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/history"
+	"github.com/jobgraph/jobgraph/pkg/client"
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/graph"
+)
+
+// absent adds to work in a queue that nobody announces its expert: it was withdrawn, or its runner is away. Where the catalogue
+// cannot be read nothing is added.
+func (a *app) absent(h *history.History, c *client.Client, blockers []graph.Blocker) []graph.Blocker {
+	inQueue := func(b graph.Blocker) bool { return b.Code == "work" }
+	if !slices.ContainsFunc(blockers, inQueue) {
+		return blockers
+	}
+	cards, err := c.Experts(a.soft)
+	if err != nil {
+		return blockers
+	}
+	there := map[string]bool{events.PlannerExpert: true, "": true}
+	for _, card := range cards {
+		there[card.ID] = true
+	}
+	experts := map[string]string{}
+	for _, n := range h.Job.View().SubJobs {
+		experts[n.ID] = n.Expert
+	}
+	for i := range blockers {
+		b := &blockers[i]
+		if expert := experts[b.SubJob]; inQueue(*b) && !there[expert] {
+			b.Message += ", and no runner announces " + expert
+			b.Unblock = fmt.Sprintf("a runner that has the card of %s; jobgraph experts list shows who is there", expert)
+		}
+	}
+	return blockers
+}

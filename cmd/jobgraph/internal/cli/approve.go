@@ -1,0 +1,118 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/history"
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/render"
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// verdict is the answer to an approval or a review.
+type verdict struct {
+	Approved bool   `json:"approved"`
+	Reason   string `json:"reason,omitempty"`
+	// Args are arguments in place of those that were asked about.
+	Args json.RawMessage `json:"args,omitempty"`
+}
+
+// verdictCommand makes approve and reject; edits are what goes with the verdict, read when a request is found.
+func (a *app) verdictCommand(use, short string, approved bool, edits func() (json.RawMessage, error)) *cobra.Command {
+	var why, user string
+	c := &cobra.Command{
+		Use: use + " ID [REQUEST]", Short: short, Args: cobra.RangeArgs(1, 2),
+		RunE: func(_ *cobra.Command, args []string) error {
+			request := ""
+			if len(args) == 2 {
+				request = args[1]
+			}
+			changed, err := edits()
+			if err != nil {
+				return err
+			}
+			return a.answer(args[0], request, user, func(q question) (any, error) {
+				if err := judged(q, approved); err != nil {
+					return nil, err
+				}
+				if changed != nil && (q.Kind != events.InputApproval || q.SubJob == events.PlanID) {
+					return nil, usageError{fmt.Errorf("request %s is about no call of a tool: there are no arguments to change", q.Request)}
+				}
+				return verdict{approved, why, changed}, nil
+			})
+		},
+	}
+	c.Flags().StringVar(&why, "reason", "", "why, for whoever reads the log, and for the expert whose call is rejected")
+	userFlag(c, &user)
+	return c
+}
+
+// judged is an error for a question that wants words: there is nothing to approve or reject.
+func judged(q question, approved bool) error {
+	if q.Kind != events.InputClarification && q.Kind != events.InputUnknown {
+		return nil
+	}
+	what := "reject"
+	if approved {
+		what = "approve"
+	}
+	words := "TEXT"
+	if len(q.Options) > 0 {
+		words = strings.Join(q.Options, "|")
+	}
+	return usageError{&events.Fault{
+		Code: events.CodeInvalid, Field: "request", Message: fmt.Sprintf("request %s asks a question (%s), there is nothing to %s: %s", q.Request, q.Kind, what, short(q.Prompt, 80)),
+		Hint: fmt.Sprintf("jobgraph answer %s %s %s, or jobgraph inputs cancel %s %s to close it without an answer", q.Job, q.Request, words, q.Job, q.Request),
+	}}
+}
+
+func (a *app) approveCommand() *cobra.Command {
+	var text, file string
+	c := a.verdictCommand("approve", "Approve what a job asks leave for", true, func() (json.RawMessage, error) {
+		return a.editedArgs(text, file)
+	})
+	c.Flags().StringVar(&text, "args", "", "arguments for the call of a tool in place of those that it asks about, a JSON object")
+	c.Flags().StringVarP(&file, "file", "f", "", "the same from a file; - reads standard input")
+	return c
+}
+
+func (a *app) rejectCommand() *cobra.Command {
+	return a.verdictCommand("reject", "Refuse what a job asks leave for", false, func() (json.RawMessage, error) { return nil, nil })
+}
+
+// editedArgs are the arguments that a person gives in place of others; nil without any.
+func (a *app) editedArgs(text, file string) (json.RawMessage, error) {
+	if text != "" && file != "" {
+		return nil, usageError{errors.New("give the arguments with --args or with -f, not with both")}
+	}
+	if file != "" {
+		data, err := a.readFile(file)
+		if err != nil {
+			return nil, err
+		}
+		text = string(data)
+	}
+	if text == "" && file == "" {
+		return nil, nil
+	}
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(text), &object); err != nil || object == nil {
+		return nil, usageError{errors.New("the arguments are no JSON object: give all of them, such as '{\"amount\": 10}'")}
+	}
+	return json.RawMessage(text), nil
+}
+
+// writeAsked writes what a job asks of people, each with what can be done about it.
+func writeAsked(b *strings.Builder, h *history.History) {
+	for _, q := range questions(h) {
+		do := "answer " + q.Job + " " + q.Request + " …"
+		if q.Kind == events.InputApproval || q.Kind == events.InputReview {
+			do = "approve|reject " + q.Job + " " + q.Request
+		}
+		fmt.Fprintf(b, "\n%s asks (%s %s):\n%s\n  → jobgraph %s\n", q.SubJob, q.Kind, q.Request, render.Clean(q.Prompt), do)
+	}
+}

@@ -1,0 +1,176 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/history"
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/render"
+	"github.com/jobgraph/jobgraph/pkg/client"
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/artifact"
+	"github.com/jobgraph/jobgraph/pkg/host"
+)
+
+func (a *app) artifactsCommand() *cobra.Command {
+	var into string
+	fetch := &cobra.Command{
+		Use: "get ID SUBJOB/NAME|DIGEST", Short: "Write an artifact into a file", Args: cobra.ExactArgs(2),
+		RunE: func(_ *cobra.Command, args []string) error {
+			return a.see(args[0], func(h *history.History, c *client.Client) error { return a.fetchArtifact(h, c, args[1], into) })
+		},
+	}
+	fetch.Flags().StringVarP(&into, "file", "f", "", "the file to write, which must not exist; - is standard output; the artifact's own name when left out")
+	list := &cobra.Command{
+		Use: "list ID[/SUBJOB]", Short: "List the files that SubJobs have handed over", Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			return a.see(args[0], func(h *history.History, _ *client.Client) error {
+				t, _ := parseTarget(args[0]) // Checked by see.
+				return artifactTable(h.Artifacts(t.subjob)).Write(a.sys.Stdout, a.output)
+			})
+		},
+	}
+	return group("artifacts", "Files that runs have made", list, fetch)
+}
+
+func artifactTable(list []history.Artifact) render.Table {
+	table := render.Table{Head: []string{"ARTIFACT", "SIZE", "TYPE"}, WideHead: []string{"RUN", "SHA256"}}
+	for _, f := range list {
+		at := f.SubJob + "/" + f.Name
+		table.Rows = append(table.Rows, render.Row{
+			Name: at, Value: f, Cells: []string{at, fmt.Sprint(f.Size), dash(f.MediaType)}, Wide: []string{fmt.Sprint(f.Run), f.Digest},
+		})
+	}
+	return table
+}
+
+// leastDigest is how much of a digest names an artifact.
+const leastDigest = 8
+
+// artifactOf finds an artifact by its address, or by the beginning of its digest.
+func artifactOf(list []history.Artifact, name string) (*history.Artifact, error) {
+	subjob, file, _ := artifact.Split(name)
+	names := make([]string, len(list))
+	for i := range list {
+		f := &list[i]
+		names[i] = f.SubJob + "/" + f.Name
+		if names[i] == name || f.SubJob == subjob && f.Name == file || len(name) >= leastDigest && strings.HasPrefix(f.Digest, name) {
+			return f, nil
+		}
+	}
+	return nil, notFound("artifact", name, host.Near(name, names))
+}
+
+func (a *app) fetchArtifact(h *history.History, c *client.Client, name, into string) error {
+	f, err := artifactOf(h.Artifacts(""), name)
+	if err != nil {
+		return err
+	}
+	if into == "-" {
+		return c.Fetch(a.soft, h.Job.ID, f.Ref, a.sys.Stdout)
+	}
+	if into == "" {
+		into = path.Base(path.Clean("/" + f.Name))
+	}
+	root, err := os.OpenRoot(filepath.Dir(into))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }() // What was written is closed.
+	if err := write(root, filepath.Base(into), func(w io.Writer) error { return c.Fetch(a.soft, h.Job.ID, f.Ref, w) }); err != nil {
+		return err
+	}
+	a.note("%s: %d bytes", into, f.Size)
+	return nil
+}
+
+// write makes a file in nobody's place; what an error leaves of it is taken away.
+func write(root *os.Root, name string, fill func(w io.Writer) error) error {
+	file, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if errors.Is(err, fs.ErrExist) {
+		return &events.Fault{Code: events.CodeConflict, Field: "--file", Message: name + " exists already", Hint: "name another file with -f, or - for standard output"}
+	}
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(fill(file), file.Close()); err != nil {
+		return errors.Join(err, root.Remove(name))
+	}
+	return nil
+}
+
+// saveArtifacts writes the artifacts of a job's result below a folder.
+func (a *app) saveArtifacts(ctx context.Context, h *history.History, c *client.Client, dir string) error {
+	if dir == "" || h.Job == nil {
+		return nil
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(dir) // Names are those of runs.
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }() // What was written is closed.
+	for _, ref := range h.Belongings() {
+		name := strings.TrimPrefix(path.Clean("/"+ref.Name), "/")
+		err := root.MkdirAll(path.Dir(name), 0o755)
+		if err == nil {
+			err = write(root, name, func(w io.Writer) error { return c.Fetch(ctx, h.Job.ID, ref, w) })
+		}
+		if err != nil {
+			return err
+		}
+		a.note("%s: %d bytes", path.Join(dir, name), ref.Size)
+	}
+	return nil
+}
+
+// Limits of what describe shows of artifacts.
+const (
+	mostPreviewed = 5
+	previewBytes  = 400
+	previewLines  = 4
+)
+
+// writeArtifacts lists the files of a job for people, with what the first of them begin with.
+func (a *app) writeArtifacts(b *strings.Builder, h *history.History, c *client.Client) {
+	list := h.Artifacts("")
+	if len(list) == 0 {
+		return
+	}
+	b.WriteString("\n")
+	for i, f := range list {
+		fmt.Fprintf(b, "artifact  %s  %d bytes  %s\n", render.Clean(f.SubJob+"/"+f.Name), f.Size, render.Clean(f.MediaType))
+		if i < mostPreviewed {
+			b.WriteString(a.preview(a.soft, c, h.Job.ID, f.Ref))
+		}
+	}
+}
+
+// preview is what a text begins with, line by line behind a mark; empty for what is none, or cannot be read.
+func (a *app) preview(ctx context.Context, c *client.Client, job string, ref events.Ref) string {
+	text, err := c.Preview(ctx, job, ref, previewBytes)
+	if err != nil || strings.TrimSpace(text) == "" {
+		return ""
+	}
+	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	more := len(lines) > previewLines || ref.Size > int64(len(text))
+	var b strings.Builder
+	for _, line := range lines[:min(len(lines), previewLines)] {
+		b.WriteString("  │ " + short(render.Clean(line), 100) + "\n")
+	}
+	if more {
+		b.WriteString("  │ …\n")
+	}
+	return b.String()
+}

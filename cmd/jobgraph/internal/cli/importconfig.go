@@ -1,0 +1,132 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/migrate"
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/render"
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/host"
+)
+
+// importLimit bounds a configuration that is imported, in bytes.
+const importLimit = 4 << 20
+
+// importFlags are those of `import-config`.
+type importFlags struct {
+	from, to string
+	force    bool
+}
+
+func (a *app) importConfigCommand() *cobra.Command {
+	var f importFlags
+	c := &cobra.Command{
+		Use: "import-config FILE…", Short: "Write jobgraph.yaml and cards of experts out of another system's configuration", Args: cobra.MinimumNArgs(1),
+		Long: "Reads chat2graph.yml, deer-go.yaml, OpenManus's config.toml and ValueCell's agent cards (JSON), and says of every key whether it was carried\n" +
+			"over, mapped to something else, or left behind and why. Secrets are not copied: they become references to variables.",
+		RunE: func(_ *cobra.Command, args []string) error { return a.importConfig(&f, args) },
+	}
+	c.Flags().StringVar(&f.from, "from", "", "what the files are of: "+strings.Join(migrate.Kinds(), ", ")+" (default: by name and shape)")
+	c.Flags().StringVar(&f.to, "to", ".", "folder that is written to")
+	c.Flags().BoolVar(&f.force, "force", false, "replace files that are there")
+	return c
+}
+
+// imported is what a program is told of an import.
+type imported struct {
+	// Files are those that were written.
+	Files []string `json:"files"`
+	// Notes say what became of every key.
+	Notes []migrate.Note `json:"notes"`
+}
+
+func (a *app) importConfig(f *importFlags, paths []string) error {
+	if err := a.form(); err != nil {
+		return err
+	}
+	if f.from != "" && !slices.Contains(migrate.Kinds(), f.from) {
+		return usageError{fmt.Errorf("--from %q: use one of %s", f.from, strings.Join(migrate.Kinds(), ", "))}
+	}
+	var sources []migrate.Source
+	for _, path := range paths {
+		text, err := readSource(path)
+		if err != nil {
+			return err
+		}
+		sources = append(sources, migrate.Source{Path: path, Text: text, Kind: f.from})
+	}
+	r, err := migrate.Read(sources)
+	if err != nil {
+		return err
+	}
+	written, err := writeImport(f, r.Files)
+	if err != nil {
+		return err
+	}
+	if a.machine() {
+		return render.Value(a.sys.Stdout, a.output, imported{Files: written, Notes: r.Notes})
+	}
+	table := render.Table{Head: []string{"KEY", "LINE", "VERDICT", "TO", "WHY"}}
+	for _, n := range r.Notes {
+		key := n.Key
+		if len(paths) > 1 {
+			key = filepath.Base(n.File) + ": " + key
+		}
+		table.Rows = append(table.Rows, render.Row{
+			Name: n.Key, Value: n, Cells: []string{key, fmt.Sprint(n.Line), string(n.Verdict), dash(n.To), dash(n.Why)},
+		})
+	}
+	if err := table.Write(a.sys.Stdout, a.output); err != nil {
+		return err
+	}
+	a.note("wrote %s; try: jobgraph config validate %s", strings.Join(written, ", "), written[len(written)-1])
+	return nil
+}
+
+func readSource(path string) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }() // Only read from.
+	text, err := io.ReadAll(io.LimitReader(file, importLimit+1))
+	if err == nil && len(text) > importLimit {
+		err = host.Faults{{Code: events.CodeTooLarge, File: path, Message: fmt.Sprintf("more than %d bytes", importLimit), Hint: "is it a configuration?"}}
+	}
+	return text, err
+}
+
+// writeImport writes the files, none if one of them is in the way: jobgraph.yaml last, when all that it names is there.
+func writeImport(f *importFlags, files map[string][]byte) ([]string, error) {
+	names := slices.Sorted(maps.Keys(files))
+	slices.SortStableFunc(names, func(a, b string) int { return strings.Count(b, "/") - strings.Count(a, "/") })
+	var faults events.Faults
+	written := make([]string, len(names))
+	for i, name := range names {
+		written[i] = filepath.Join(f.to, filepath.FromSlash(name))
+		if _, err := os.Lstat(written[i]); !f.force && !errors.Is(err, os.ErrNotExist) {
+			faults = append(faults, events.Fault{Code: events.CodeConflict, Field: written[i], Message: "is there already", Hint: "write to another folder with --to, or replace it with --force"})
+		}
+	}
+	if err := faults.OrNil(); err != nil {
+		return nil, err
+	}
+	for i, name := range names {
+		if err := os.MkdirAll(filepath.Dir(written[i]), 0o755); err != nil {
+			return nil, err
+		}
+		if err := os.WriteFile(written[i], files[name], 0o644); err != nil {
+			return nil, err
+		}
+	}
+	return written, nil
+}

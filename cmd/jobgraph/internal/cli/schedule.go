@@ -1,0 +1,355 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/render"
+	"github.com/jobgraph/jobgraph/pkg/client"
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/schedule"
+)
+
+// scheduleCommand is about jobs that recur.
+func (a *app) scheduleCommand() *cobra.Command {
+	type act = func(*client.Client, context.Context, string, schedule.Word) (*client.Schedule, error)
+	remove := func(c *client.Client, ctx context.Context, id string, w schedule.Word) (*client.Schedule, error) {
+		return &client.Schedule{State: schedule.State{ID: id, Status: schedule.Gone}}, c.DeleteSchedule(ctx, id, w)
+	}
+	c := group("schedule", "Jobs that recur", a.scheduleCreateCommand(), a.scheduleListCommand(), a.scheduleGetCommand(), a.scheduleRunsCommand())
+	for _, verb := range []struct {
+		name, short string
+		do          act
+	}{
+		{"pause", "Let nothing come due until it is resumed", (*client.Client).PauseSchedule},
+		{"resume", "Go on with the next moment from now", (*client.Client).ResumeSchedule},
+		{"trigger", "Run it now, too, and print the id of the job", (*client.Client).TriggerSchedule},
+		{"delete", "Remove it; its jobs stay", remove},
+	} {
+		c.AddCommand(a.scheduleAct(verb.name, verb.short, verb.do))
+	}
+	return c
+}
+
+// scheduleAct makes a command that says one word to a schedule.
+func (a *app) scheduleAct(name, short string, do func(*client.Client, context.Context, string, schedule.Word) (*client.Schedule, error)) *cobra.Command {
+	w := schedule.Word{By: "cli"}
+	c := a.session(name+" ID", short, cobra.ExactArgs(1), func(ctx context.Context, c *client.Client, args []string) error {
+		s, err := do(c, ctx, args[0], w)
+		if err != nil {
+			return err
+		}
+		switch {
+		case a.machine():
+			return render.Value(a.sys.Stdout, a.output, s)
+		case name == "trigger" && len(s.Recent) > 0:
+			return a.printf("%s\n", s.Recent[len(s.Recent)-1].JobID)
+		case a.output == "name":
+			return a.printf("%s\n", s.ID)
+		}
+		return a.printf("%s", render.Clean(fmt.Sprintf("%s  %s%s\n", s.ID, s.Status, next(s))))
+	})
+	c.Flags().StringVar(&w.Reason, "reason", "", "why, for people; it is kept with the schedule")
+	return c
+}
+
+// next says when a schedule comes due, if it does.
+func next(s *client.Schedule) string {
+	if s.Next.IsZero() {
+		return ""
+	}
+	return "  next " + s.Next.UTC().Format(time.RFC3339)
+}
+
+// recurring are the flags that say when and how a job recurs.
+type recurring struct {
+	when        events.Schedule
+	every       time.Duration
+	overlap     string
+	missed      string
+	jitter      time.Duration
+	until       string
+	maxRuns     int
+	maxFailures int
+}
+
+func (r *recurring) declare(c *cobra.Command) {
+	f := c.Flags()
+	f.DurationVar(&r.every, "every", 0, "so often: whole minutes, 15m or 24h")
+	f.StringVar(&r.when.DailyTime, "daily", "", "every day at HH:MM")
+	f.StringVar(&r.when.Cron, "cron", "", `five fields, "30 9 * * mon-fri", or a word like @hourly`)
+	f.StringVar(&r.when.At, "at", "", "once, at a moment: 2027-01-31T09:30:00Z, or without an offset for a time in --timezone")
+	f.StringVar(&r.when.Timezone, "timezone", "", "IANA name, Europe/Berlin; UTC when not given")
+	f.StringVar(&r.overlap, "overlap", "", "when a run goes on already: skip (default), queue or replace")
+	f.StringVar(&r.missed, "missed", "", "what passed while nobody could act: one run (default), skip or all")
+	f.DurationVar(&r.jitter, "jitter", 0, "spread runs over so long behind their moments")
+	f.StringVar(&r.until, "until", "", "the last moment, RFC 3339")
+	f.IntVar(&r.maxRuns, "max-runs", 0, "end after so many runs")
+	f.IntVar(&r.maxFailures, "max-failures", 0, "pause after so many failed runs in a row")
+}
+
+// spec is what the flags and a request make together.
+func (r *recurring) spec(request events.Request) (schedule.Spec, error) {
+	s := schedule.Spec{
+		When: r.when, Overlap: schedule.Overlap(r.overlap), Missed: schedule.Missed(r.missed),
+		Jitter: events.Duration(r.jitter), MaxRuns: r.maxRuns, MaxFailures: r.maxFailures, Request: request,
+	}
+	if request.Schedule != nil && r.when == (events.Schedule{}) && r.every == 0 {
+		s.When = *request.Schedule
+	}
+	s.Request.Schedule = nil
+	if r.every%time.Minute != 0 || r.every < 0 {
+		return s, usageError{fmt.Errorf("--every %s: want whole minutes, 15m or 24h", r.every)}
+	}
+	if r.every > 0 {
+		s.When.IntervalMinutes = int(r.every / time.Minute)
+	}
+	if r.until == "" {
+		return s, nil
+	}
+	var err error
+	if s.Until, err = time.Parse(time.RFC3339, r.until); err != nil {
+		return s, usageError{fmt.Errorf("--until %q: want a moment, 2027-01-31T09:30:00Z", r.until)}
+	}
+	return s, nil
+}
+
+func (a *app) scheduleCreateCommand() *cobra.Command {
+	var q asked
+	var r recurring
+	c := &cobra.Command{
+		Use: "create [GOAL…]", Short: "Have a job recur",
+		Long: "Create takes a job as `submit` does, by words, flags or a file, and one of --every, --daily, --cron and --at; a file\n" +
+			"may say it in its field schedule. --id is the id of the schedule; each run is a job ID-<moment>, with the label schedule=ID.",
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := a.form(); err != nil {
+				return err
+			}
+			request, err := a.request(&q, args)
+			if err != nil {
+				return err
+			}
+			q.choose(&request)
+			spec, err := r.spec(request)
+			if err != nil {
+				return err
+			}
+			id := request.ID
+			spec.Request.ID = ""
+			return a.with(func(ctx context.Context, c *client.Client) error { return a.scheduleCreate(ctx, c, id, spec) })
+		},
+	}
+	q.declare(c)
+	r.declare(c)
+	c.Flags().Lookup("id").Usage = "the id of the schedule; made up when not given"
+	return c
+}
+
+func (a *app) scheduleCreate(ctx context.Context, c *client.Client, id string, spec schedule.Spec) error {
+	s, err := c.CreateSchedule(ctx, id, spec)
+	var faults events.Faults
+	if errors.As(err, &faults) && !errors.Is(err, client.ErrConflict) {
+		return usageError{faults}
+	}
+	if err != nil {
+		return err
+	}
+	switch {
+	case a.machine():
+		return render.Value(a.sys.Stdout, a.output, s)
+	case a.output == "name":
+		return a.printf("%s\n", s.ID)
+	}
+	if s.Duplicate {
+		a.note("schedule %s was there already, the same", s.ID)
+	}
+	return a.printf("%s", render.Clean(fmt.Sprintf("%s  %s%s\n", s.ID, s.Status, next(s))))
+}
+
+func (a *app) scheduleListCommand() *cobra.Command {
+	var status string
+	c := a.session("list", "List schedules", cobra.NoArgs, func(ctx context.Context, c *client.Client, _ []string) error {
+		switch schedule.Status(status) {
+		case "", schedule.Active, schedule.Rests, schedule.Done:
+		default:
+			return usageError{fmt.Errorf("--state %q: use active, paused or done", status)}
+		}
+		list, err := c.Schedules(ctx, schedule.Status(status))
+		if err != nil {
+			return err
+		}
+		return a.scheduleList(list)
+	})
+	c.Aliases = []string{"ls"}
+	c.Flags().StringVar(&status, "state", "", "only schedules that are active, paused or done")
+	return c
+}
+
+func (a *app) scheduleList(list []*client.Schedule) error {
+	if len(list) == 0 && !a.machine() && a.output != "name" {
+		a.note("no schedules; `jobgraph schedule create --daily 09:00 GOAL…` makes one")
+		return nil
+	}
+	table := render.Table{
+		Head:     []string{"ID", "STATE", "WHEN", "NEXT", "RUNS", "LAST RUN", "GOAL"},
+		WideHead: []string{"TIMEZONE", "OVERLAP", "MISSED", "FAILURES", "REASON"},
+	}
+	for _, s := range list {
+		last := "-"
+		if n := len(s.Recent); n > 0 {
+			last = string(s.Recent[n-1].Status)
+		}
+		table.Rows = append(table.Rows, render.Row{
+			Name: s.ID, Value: s,
+			Cells: []string{s.ID, string(s.Status), when(&s.When), moment(s.Next), fmt.Sprint(s.Runs), last, dash(short(s.Request.Goal, 50))},
+			Wide:  []string{dash(s.When.Timezone), string(s.Overlap), string(s.Missed), fmt.Sprint(s.Failures), dash(s.Reason)},
+		})
+	}
+	return table.Write(a.sys.Stdout, a.output)
+}
+
+// when says at which moments, in few words.
+func when(s *events.Schedule) string {
+	switch {
+	case s.IntervalMinutes > 0:
+		return "every " + brief(time.Duration(s.IntervalMinutes)*time.Minute)
+	case s.DailyTime != "":
+		return "daily " + s.DailyTime
+	case s.Cron != "":
+		return s.Cron
+	}
+	return "once"
+}
+
+// brief writes whole minutes without seconds.
+func brief(d time.Duration) string {
+	text := strings.TrimSuffix(d.String(), "0s")
+	if strings.HasSuffix(text, "h0m") {
+		return strings.TrimSuffix(text, "0m")
+	}
+	return text
+}
+
+func moment(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return t.UTC().Format(time.RFC3339)
+}
+
+func (a *app) scheduleGetCommand() *cobra.Command {
+	return a.session("get ID", "Show a schedule", cobra.ExactArgs(1), func(ctx context.Context, c *client.Client, args []string) error {
+		s, err := c.Schedule(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		switch {
+		case a.machine():
+			return render.Value(a.sys.Stdout, a.output, s)
+		case a.output == "name":
+			return a.printf("%s\n", s.ID)
+		}
+		return a.showSchedule(s)
+	})
+}
+
+func (a *app) showSchedule(s *client.Schedule) error {
+	upcoming := make([]string, len(s.Upcoming))
+	for i, at := range s.Upcoming {
+		upcoming[i] = moment(at)
+	}
+	text := fmt.Sprintf("%s  %s\n", s.ID, s.Status)
+	for _, field := range []struct {
+		name, value string
+		is          bool
+	}{
+		{"reason", s.Reason, s.Reason != ""},
+		{"blocked", s.Blocked, s.Blocked != ""},
+		{"when", when(&s.When), true},
+		{"at", s.When.At, s.When.At != ""},
+		{"timezone", s.When.Timezone, s.When.Timezone != ""},
+		{"overlap", string(s.Overlap), true},
+		{"missed", string(s.Missed), true},
+		{"jitter", s.Jitter.Std().String(), s.Jitter > 0},
+		{"until", moment(s.Until), !s.Until.IsZero()},
+		{"max runs", fmt.Sprint(s.MaxRuns), s.MaxRuns > 0},
+		{"max failures", fmt.Sprint(s.MaxFailures), s.MaxFailures > 0},
+		{"goal", short(s.Request.Goal, 100), s.Request.Goal != ""},
+		{"expert", s.Request.Expert, s.Request.Expert != ""},
+		{"made by", s.By, s.By != ""},
+		{"created", moment(s.Created), true},
+		{"upcoming", strings.Join(upcoming, ", "), len(upcoming) > 0},
+		{"runs", fmt.Sprintf("%d, %d moments skipped, %d failures in a row", s.Runs, s.Skipped, s.Failures), true},
+	} {
+		if field.is {
+			text += fmt.Sprintf("%-12s %s\n", field.name, field.value)
+		}
+	}
+	return a.printf("%s", render.Clean(text))
+}
+
+func (a *app) scheduleRunsCommand() *cobra.Command {
+	var limit int
+	c := a.session("runs ID", "List the latest runs of a schedule, the newest last", cobra.ExactArgs(1), func(ctx context.Context, c *client.Client, args []string) error {
+		s, err := c.Schedule(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		if limit > 0 && len(s.Recent) > limit {
+			s.Recent = s.Recent[len(s.Recent)-limit:]
+		}
+		return a.scheduleRuns(s)
+	})
+	c.Flags().IntVar(&limit, "limit", 0, "only so many, the latest; 0 for all that are kept")
+	return c
+}
+
+func (a *app) scheduleRuns(s *client.Schedule) error {
+	if len(s.Recent) == 0 && !a.machine() && a.output != "name" {
+		a.note("schedule %s has not run yet%s", s.ID, next(s))
+		return nil
+	}
+	table := render.Table{
+		Head:     []string{"DUE", "JOB", "STATE", "TOOK", "COST", "RESULT"},
+		WideHead: []string{"TRIGGERED", "STARTED", "ENDED", "TOKENS", "MISSED BEFORE"},
+	}
+	for i := range s.Recent {
+		r := &s.Recent[i]
+		took, cost := "-", "-"
+		if r.DurationMS > 0 {
+			took = (time.Duration(r.DurationMS) * time.Millisecond).String()
+		}
+		if r.CostUSD > 0 {
+			cost = fmt.Sprintf("$%.4f", r.CostUSD)
+		}
+		table.Rows = append(table.Rows, render.Row{
+			Name: r.JobID, Value: r,
+			Cells: []string{moment(r.Due), r.JobID, string(r.Status), took, cost, dash(short(came(r), 60))},
+			Wide:  []string{fmt.Sprint(r.Triggered), moment(r.Started), moment(r.Ended), fmt.Sprint(r.Tokens), fmt.Sprint(r.Skipped)},
+		})
+	}
+	return table.Write(a.sys.Stdout, a.output)
+}
+
+// came says what came of a run, on one line.
+func came(r *schedule.Run) string {
+	switch {
+	case r.Reason != "":
+		return r.Reason
+	case r.Error != nil:
+		return r.Error.Error()
+	case string(r.Result) == "null":
+		return "finished without output"
+	case len(r.Result) > 0:
+		return cmp.Or(strings.Join(strings.Fields(readable(r.Result)), " "), "finished without output")
+	case r.Status == schedule.RunStatus(events.Finished):
+		return "finished without a small result: jobgraph get " + r.JobID
+	}
+	return ""
+}

@@ -1,0 +1,155 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
+)
+
+// World is a model and a shop on the loopback. It may hold calls, as if they took long.
+type World struct {
+	url    string
+	server *http.Server
+	served chan error    // Gets how serving ended.
+	closed chan struct{} // Closed with the world: what is held is let go.
+	// Caught gets the name of each call that is held: "model" or "shop". It has room for all that may be.
+	Caught chan string
+
+	mu       sync.Mutex // Guards the fields below.
+	holding  bool
+	answered int // Questions that the model has answered.
+	tokens   int // What those took.
+	payments int
+}
+
+// Open starts the world. With hold the second answer of a conversation and the answer to a payment never come, until Release.
+func Open(hold bool) (*World, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("listen for model and shop: %w", err)
+	}
+	w := &World{
+		Caught: make(chan string, 16), holding: hold, url: "http://" + listener.Addr().String(), served: make(chan error, 1), closed: make(chan struct{}),
+	}
+	model := llmtest.New(llmtest.Func(w.respond))
+	mux := http.NewServeMux()
+	mux.HandleFunc("/v1/", func(out http.ResponseWriter, r *http.Request) { w.model(out, r, model) })
+	mux.HandleFunc("POST /pay/{order}", w.pay)
+	mux.HandleFunc("POST /did", w.did)
+	w.server = &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
+	go func() { w.served <- w.server.Serve(listener) }() // Ended and waited for by Close.
+	return w, nil
+}
+
+// URL is where it is.
+func (w *World) URL() string { return w.url }
+
+// Close ends it, with the calls that are held.
+func (w *World) Close() error {
+	close(w.closed)
+	err := w.server.Close()
+	if served := <-w.served; !errors.Is(served, http.ErrServerClosed) {
+		err = errors.Join(err, served)
+	}
+	return err
+}
+
+// Release holds no further call.
+func (w *World) Release() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.holding = false
+}
+
+// Books are what the model has answered, what that took, and what the shop was paid.
+func (w *World) Books() (answered, tokens, payments int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.answered, w.tokens, w.payments
+}
+
+// hold keeps a call until its caller is gone, if calls are held now.
+func (w *World) hold(ctx context.Context, name string) bool {
+	w.mu.Lock()
+	holding := w.holding
+	w.mu.Unlock()
+	if holding {
+		w.Caught <- name
+		select {
+		case <-ctx.Done():
+		case <-w.closed:
+		}
+	}
+	return holding
+}
+
+// second marks the second question of a conversation in its body.
+const second = `"role":"tool"`
+
+func (w *World) model(out http.ResponseWriter, r *http.Request, model http.Handler) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil || strings.Contains(string(body), second) && w.hold(r.Context(), "model") {
+		return // The caller is gone.
+	}
+	r.Body = io.NopCloser(strings.NewReader(string(body)))
+	model.ServeHTTP(out, r)
+}
+
+// usage is what one answer takes.
+const usage = 110
+
+// respond is the model: it notes what it is to note, reads it again, and answers in words.
+func (w *World) respond(q llmtest.Question) (llmtest.Answer, error) {
+	w.mu.Lock()
+	w.answered++
+	w.tokens += usage
+	w.mu.Unlock()
+	a := llmtest.Answer{Usage: &llmtest.Usage{Prompt: usage - 10, Completion: 10}}
+	_, notes := q.Tools["write_file"]
+	switch tool := q.Last("tool"); {
+	case !notes:
+		a.Text = "<deliverable>The order is noted and paid.</deliverable>"
+	case tool == "":
+		a.Calls = []llmtest.Call{{Name: "write_file", Args: `{"path":"order.txt","content":"order 7, one map"}`}}
+	case strings.HasPrefix(tool, "wrote"):
+		a.Calls = []llmtest.Call{{Name: "read_file", Args: `{"path":"order.txt"}`}}
+	default:
+		a.Text = "<deliverable>" + tool + "</deliverable>"
+	}
+	return a, nil
+}
+
+// pay takes a payment, and knows nothing of keys: what is paid twice is paid twice.
+func (w *World) pay(out http.ResponseWriter, r *http.Request) {
+	w.mu.Lock()
+	w.payments++
+	n := w.payments
+	w.mu.Unlock()
+	_, _ = io.Copy(io.Discard, r.Body) // Only then is it noticed that the caller is gone.
+	if w.hold(r.Context(), "shop") {
+		return
+	}
+	w.say(out, fmt.Sprintf(`{"receipt":%d}`, n))
+}
+
+// did says whether a payment was taken: the hook of the card.
+func (w *World) did(out http.ResponseWriter, _ *http.Request) {
+	if _, _, payments := w.Books(); payments > 0 {
+		w.say(out, fmt.Sprintf(`{"state":"done","result":{"receipt":%d}}`, payments))
+		return
+	}
+	w.say(out, `{"state":"not_done"}`)
+}
+
+func (w *World) say(out http.ResponseWriter, body string) {
+	out.Header().Set("Content-Type", "application/json")
+	_, _ = io.WriteString(out, body) // The caller may be gone.
+}

@@ -1,0 +1,59 @@
+package endtoend
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/jobgraph/jobgraph/pkg/client"
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
+	runner "github.com/jobgraph/jobgraph/services/expert-runner/app"
+)
+
+// proves O-T6
+func TestOT6AnAgentThatBreaksIsBlockedAfterItsRetriesAndTheJobEnds(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "agent.md"), []byte("---\nname: Agent\nkind: llm\n---\nTry.\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, expert := range []string{"panics", "agent"} {
+		t.Run(expert, func(t *testing.T) {
+			virtual(t, func(s *system) {
+				asked := llmtest.New(llmtest.Func(func(llmtest.Question) (llmtest.Answer, error) {
+					return llmtest.Answer{Status: 401, Error: "the key is wrong"}, nil
+				}))
+				s.cards, s.doer = dir, asked
+				s.experts = append(s.experts, s.expert("panics", false, func(_ context.Context, t *runner.Task) (events.SubJobReported, error) {
+					s.mu.Lock()
+					s.runs[t.Work.IdempotencyKey]++
+					s.mu.Unlock()
+					panic("out of order")
+				}))
+				s.startAll()
+				broken := step("a", "break")
+				broken.Expert = expert
+				s.submit(events.Request{ID: "j", Goal: "break", Plan: plan(broken, step("b", "after", "a"))})
+				s.ended("j", events.Failed)
+				runs := 0
+				for e, err := range client.New(s.bus).Events(s.t.Context(), "j", 0) {
+					if err != nil {
+						s.t.Fatal(err)
+					}
+					if e.Kind == events.KindSubJobReported && e.SubJob == "a" {
+						runs++
+					}
+				}
+				if runs != 4 { // Once, and three times again.
+					s.t.Errorf("it was tried %d times", runs)
+				}
+				answer, err := client.New(s.bus).Plan(s.t.Context(), client.PlanOperation{Command: "get", PlanID: "j"})
+				if err != nil || strings.Count(answer.Text, "[!]") != 2 || answer.Status != events.Failed {
+					s.t.Errorf("%s %v %v", answer.Text, answer.Status, err)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,92 @@
+package stack
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/host"
+	runner "github.com/jobgraph/jobgraph/services/expert-runner/app"
+	planner "github.com/jobgraph/jobgraph/services/planner/app"
+	scheduler "github.com/jobgraph/jobgraph/services/scheduler/app"
+)
+
+// Services are the settings that each service has for itself.
+type Services struct {
+	Runner    runner.Settings
+	Planner   planner.Settings
+	Scheduler scheduler.Settings
+}
+
+// ReadServices fills the settings of each service as its own process would without flags, from environment and configuration
+// file; an empty path is no file. Errors: host.Faults, those of all services together.
+func ReadServices(config string, env host.Env) (Services, error) {
+	var s Services
+	var faults host.Faults
+	for _, service := range []struct {
+		name    string
+		declare func(*host.Flags)
+	}{{"expert-runner", s.Runner.Declare}, {"planner", s.Planner.Declare}, {"scheduler", s.Scheduler.Declare}} {
+		if err := parse(service.name, config, env, service.declare); err != nil {
+			var found host.Faults
+			if !errors.As(err, &found) {
+				return s, err
+			}
+			faults = append(faults, found...)
+		}
+	}
+	return s, faults.Err()
+}
+
+func parse(service, config string, env host.Env, declare func(*host.Flags)) error {
+	flags := host.NewFlags(service, env)
+	var shared host.Settings // Those of whoever asks count; these are read so that their names are known.
+	shared.Declare(flags)
+	declare(flags)
+	var args []string
+	if config != "" {
+		args = append(args, "--config="+config)
+	}
+	_, err := flags.Parse(args)
+	return err
+}
+
+// ReadConfig reads the configuration file as every service does, with the cards of experts that it names; an empty path is no
+// file. Errors: host.Faults, those of all services together, each once.
+func ReadConfig(path string, env host.Env) (planner.Config, []events.Card, error) {
+	if path == "" {
+		return planner.Config{}, nil, nil
+	}
+	config, err := planner.ReadConfig(path, env)
+	cards, more := runner.CheckCards([]string{path}, env)
+	_, budgets := scheduler.ReadConfig(path, env)
+	_, settings := ReadServices(path, env)
+	var faults host.Faults
+	for _, err := range []error{err, more, budgets, settings} {
+		var others host.Faults
+		if err != nil && !errors.As(err, &others) {
+			return config, nil, err
+		}
+		for _, f := range others {
+			if !slices.Contains(faults, f) {
+				faults = append(faults, f)
+			}
+		}
+	}
+	return config, cards, faults.Err()
+}
+
+// checkConfig reads what planner and scheduler read. Where one of them finds a fault all are told, those of experts too: each
+// service would tell its own, and the first one would end the others.
+func checkConfig(path string, env host.Env) error {
+	if path == "" {
+		return nil
+	}
+	_, plan := planner.ReadConfig(path, env)
+	_, schedule := scheduler.ReadConfig(path, env)
+	if plan == nil && schedule == nil {
+		return nil
+	}
+	_, _, err := ReadConfig(path, env)
+	return err
+}

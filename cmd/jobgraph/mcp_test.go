@@ -1,0 +1,44 @@
+package main_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// mcpServer is an MCP server over standard input and output: it looks up, which may be repeated, and pays, which may not; what
+// it is paid goes into the file BOOK. With MOOD=bad it says hello to people.
+func mcpServer() {
+	if os.Getenv("MOOD") == "bad" {
+		fmt.Fprintln(os.Stdout, "hello!")
+	}
+	s := sdk.NewServer(&sdk.Implementation{Name: "bank", Version: "v1"}, nil)
+	add := func(name, description string, readOnly bool, does func(args string) (string, error)) {
+		t := &sdk.Tool{
+			Name: name, Description: description, InputSchema: json.RawMessage(`{"type":"object"}`), Annotations: &sdk.ToolAnnotations{ReadOnlyHint: readOnly},
+		}
+		s.AddTool(t, func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			text, err := does(string(r.Params.Arguments))
+			if err != nil {
+				return nil, err
+			}
+			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}}, nil
+		})
+	}
+	add("balance", "Says what is left.", true, func(string) (string, error) { return "there are 7 left", nil })
+	add("pay", "Pays an order.", false, func(args string) (string, error) {
+		book, err := os.OpenFile(os.Getenv("BOOK"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+		if err != nil {
+			return "", err
+		}
+		defer book.Close()
+		_, err = fmt.Fprintln(book, args)
+		return "paid " + args, err
+	})
+	if err := s.Run(context.Background(), &sdk.StdioTransport{}); err != nil {
+		os.Exit(1)
+	}
+}

@@ -1,0 +1,74 @@
+package bus
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/micro"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// ErrNobody means that nobody listens on a subject: the request has reached no one.
+var ErrNobody = errors.New("nobody listens")
+
+// Ask sends a request with headers to whoever listens on a subject, and waits until ctx ends. A fault is the answer of a service
+// that refuses. Errors: ErrNobody, ErrTooLarge, ErrRefused, ErrClosed and ErrNotPermitted when nobody has got it, ErrUnknown when somebody may
+// have.
+func (b *Bus) Ask(ctx context.Context, subject string, header map[string][]string, body []byte) (answer []byte, fault *events.Fault, err error) {
+	reply, err := b.nc.RequestMsgWithContext(ctx, &nats.Msg{Subject: subject, Header: header, Data: body})
+	if errors.Is(err, nats.ErrNoResponders) {
+		return nil, nil, fmt.Errorf("ask %s: %w", subject, ErrNobody)
+	}
+	if err != nil {
+		if err = class(err); ctx.Err() != nil || errors.Is(err, ErrUnavailable) {
+			err = fmt.Errorf("%w: %v", ErrUnknown, err)
+		}
+		return nil, nil, fmt.Errorf("ask %s: %w", subject, err)
+	}
+	code := reply.Header.Get(micro.ErrorCodeHeader)
+	if code == "" {
+		return reply.Data, nil, nil
+	}
+	fault = &events.Fault{}
+	if json.Unmarshal(reply.Data, fault) != nil || fault.Message == "" {
+		fault = &events.Fault{Code: events.Code(code), Message: reply.Header.Get(micro.ErrorHeader)}
+	}
+	return reply.Data, fault, nil
+}
+
+// Offer is an endpoint of a micro service, as the service describes it.
+type Offer struct {
+	// Name is the endpoint's, Subject is where it listens.
+	Name    string `json:"name"`
+	Subject string `json:"subject"`
+	// Metadata is what the service says of it.
+	Metadata map[string]string `json:"metadata"`
+}
+
+// Offers lists the endpoints of a micro service, as the first of its instances tells them. Errors: ErrNobody, ErrUnavailable.
+func (b *Bus) Offers(ctx context.Context, service string) ([]Offer, error) {
+	subject, err := micro.ControlSubject(micro.InfoVerb, service, "")
+	if err != nil {
+		return nil, fmt.Errorf("ask for service %s: %w: %v", service, ErrRefused, err)
+	}
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	body, _, err := b.Ask(ctx, subject, nil, nil)
+	if errors.Is(err, ErrUnknown) {
+		return nil, fmt.Errorf("%w: %v", ErrUnavailable, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var info struct {
+		Endpoints []Offer `json:"endpoints"`
+	}
+	if err := json.Unmarshal(body, &info); err != nil {
+		return nil, fmt.Errorf("service %s describes itself with what is no JSON: %w", service, ErrRefused)
+	}
+	return info.Endpoints, nil
+}

@@ -1,0 +1,153 @@
+package bus
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/nats-io/nuid"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// maxUnstored is how many chunks of one blob are sent ahead of what is stored: what a blob of any size takes in memory.
+const maxUnstored = 32
+
+// PutBlobFrom is PutBlob for what need not fit into memory, at most MaxBlob bytes. It is read twice: for its digest, and, where
+// no such blob is there yet, to be sent. Errors: also the reader's, ErrTooLarge, and ErrConflict when the second reading gives
+// other bytes.
+func (b *Bus) PutBlobFrom(ctx context.Context, job string, r io.ReadSeeker) (events.Ref, error) {
+	ref, err := b.putBlobFrom(ctx, job, r, nil)
+	if err != nil {
+		return events.Ref{}, fmt.Errorf("put blob: %w", err)
+	}
+	return ref, nil
+}
+
+func (b *Bus) putBlobFrom(ctx context.Context, job string, r io.ReadSeeker, about map[string]string) (events.Ref, error) {
+	if err := validJob(job); err != nil {
+		return events.Ref{}, err
+	}
+	start, err := r.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return events.Ref{}, err
+	}
+	sum := sha256.New()
+	size, err := io.Copy(sum, &attended{ctx: ctx, r: io.LimitReader(r, MaxBlob+1)})
+	switch {
+	case err != nil:
+		return events.Ref{}, err
+	case size > MaxBlob:
+		return events.Ref{}, fmt.Errorf("%w: at most %d bytes", ErrTooLarge, MaxBlob)
+	}
+	ref := events.Ref{Digest: hex.EncodeToString(sum.Sum(nil)), Size: size}
+	_, err = b.leader(ctx, b.blobStream(), query{LastFor: b.blobSubject(job, ref.Digest)})
+	if !errors.Is(err, ErrNotFound) {
+		return ref, err
+	}
+	if _, err := r.Seek(start, io.SeekStart); err != nil {
+		return events.Ref{}, err
+	}
+	id := job + "." + ref.Digest + "." + nuid.Next()
+	chunks, err := b.sendFrom(ctx, id, r, ref)
+	if err != nil {
+		// What was sent is named by nobody. If it cannot be taken back now, it goes with its job.
+		return events.Ref{}, errors.Join(err, b.Purge(context.WithoutCancel(ctx), b.blobStream(), b.chunks(id)))
+	}
+	return ref, b.describe(ctx, job, ref, blobInfo{NUID: id, Chunks: chunks, Digest: digestOf(sum.Sum(nil)), Metadata: about})
+}
+
+// sendFrom stores the chunks of a blob, at most maxUnstored at a time, and compares what it has read with ref.
+func (b *Bus) sendFrom(ctx context.Context, id string, r io.Reader, ref events.Ref) (chunks uint32, err error) {
+	var acks []Ack
+	sum := sha256.New()
+	for left := ref.Size; left > 0; chunks++ {
+		chunk := make([]byte, min(left, chunkSize)) // The client keeps it until it is stored.
+		if _, err := io.ReadFull(r, chunk); err != nil {
+			return chunks, errors.Join(err, stored(ctx, acks))
+		}
+		sum.Write(chunk)
+		left -= int64(len(chunk))
+		if len(acks) == maxUnstored {
+			if err := stored(ctx, acks[:1]); err != nil {
+				return chunks, err
+			}
+			acks = append(acks[:0], acks[1:]...)
+		}
+		acks = append(acks, b.PublishAsync(events.Message{Subject: b.chunks(id), Body: chunk}, Expect{}))
+	}
+	if err := stored(ctx, acks); err != nil {
+		return chunks, err
+	}
+	if hex.EncodeToString(sum.Sum(nil)) != ref.Digest {
+		return chunks, fmt.Errorf("%w: the bytes changed while they were read", ErrConflict)
+	}
+	return chunks, nil
+}
+
+// attended is a reader that ends with its context.
+type attended struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (a *attended) Read(p []byte) (int, error) {
+	if err := a.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return a.r.Read(p)
+}
+
+// GetBlobTo is GetBlob for what need not fit into memory. What was written counts only when there is no error: the digest is
+// known at the end. Errors: also the writer's.
+func (b *Bus) GetBlobTo(ctx context.Context, job, digest string, w io.Writer) error {
+	info, at, err := b.blob(ctx, job, digest)
+	if err == nil {
+		err = b.writeTo(ctx, info, at, digest, w)
+	}
+	if err != nil {
+		return fmt.Errorf("get blob %s of job %s: %w", digest, job, err)
+	}
+	return nil
+}
+
+func (b *Bus) writeTo(ctx context.Context, info *blobInfo, before uint64, digest string, w io.Writer) error {
+	sum, left := sha256.New(), info.Size
+	var failed error
+	if left > 0 {
+		err := b.each(ctx, b.blobStream(), b.chunks(info.NUID), 1, before, func(chunk Stored) bool {
+			sum.Write(chunk.Body)
+			left -= int64(len(chunk.Body))
+			_, failed = w.Write(chunk.Body)
+			return failed == nil && left > 0
+		})
+		if err := errors.Join(failed, err); err != nil {
+			return err
+		}
+	}
+	if left != 0 || hex.EncodeToString(sum.Sum(nil)) != digest {
+		return fmt.Errorf("%w: its bytes do not have this digest", ErrNotFound)
+	}
+	return nil
+}
+
+// blob finds the description of a blob, and where it stands.
+func (b *Bus) blob(ctx context.Context, job, digest string) (*blobInfo, uint64, error) {
+	q := query{LastFor: b.blobSubject(job, digest)}
+	s, err := b.direct(ctx, b.blobStream(), q)
+	if err != nil {
+		s, err = b.leader(ctx, b.blobStream(), q)
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	var info blobInfo
+	if err := json.Unmarshal(s.Body, &info); err != nil || info.Deleted || info.Size < 0 || info.Size > MaxBlob {
+		return nil, 0, fmt.Errorf("%w: it was deleted or has no valid description", ErrNotFound)
+	}
+	return &info, s.Seq, nil
+}

@@ -1,0 +1,83 @@
+package bus_test
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
+	"github.com/jobgraph/jobgraph/pkg/events/schedule"
+)
+
+func TestAFactIsStatedIfNoOtherFactOfItsScheduleWas(t *testing.T) {
+	b := bustest.Start(t, bustest.Settings{}).Bus("test")
+	s, n := b.Schedules(), b.Schedules().Names()
+	state := func(id string, data any, last uint64) (uint64, error) {
+		f := schedule.Fact{Kind: schedule.Created, ID: id, Name: id, Data: data}
+		return s.State(t.Context(), f, bus.Expect{Last: &last, Subject: n.Facts(id)})
+	}
+	one, err := state("a", &schedule.Creation{}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := state("b", &schedule.Creation{}, 0); err != nil {
+		t.Fatal(err)
+	}
+	word := schedule.Fact{Kind: schedule.Paused, ID: "a", Name: "a", Data: &schedule.Word{}}
+	two, err := s.State(t.Context(), word, bus.Expect{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := state("a", &schedule.Creation{}, one); !errors.Is(err, bus.ErrConflict) {
+		t.Errorf("behind another fact: %v", err)
+	}
+	if _, err := state("a", &schedule.Creation{}, two); err != nil {
+		t.Errorf("behind the last fact: %v", err)
+	}
+}
+
+func TestADueMomentIsAFactOfItsScheduleAlone(t *testing.T) {
+	bustest.Outside(t)
+	synctest.Test(t, func(t *testing.T) {
+		b := bustest.Start(t, bustest.Settings{Quiet: true}).Bus("test")
+		s := b.Schedules()
+		sub, err := s.Follow(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer sub.Stop()
+		due := time.Now().UTC().Truncate(time.Second).Add(36 * time.Hour)
+		for range 2 {
+			if err := s.Arm(t.Context(), "nightly", schedule.Key(due), due); err != nil {
+				t.Fatal(err)
+			}
+		}
+		list, err := sub.Next(t.Context(), 8)
+		if err != nil || len(list) != 1 {
+			t.Fatal(list, err)
+		}
+		f, ok := s.Fact(&list[0])
+		want := schedule.Fact{Kind: schedule.Due, ID: "nightly", Key: schedule.Key(due), Data: &schedule.Moved{Due: due}}
+		got := schedule.Fact{Kind: f.Kind, ID: f.ID, Key: f.Key, Data: f.Data, Fault: f.Fault}
+		if diff := cmp.Diff(want, got); !ok || diff != "" {
+			t.Errorf("fact %v (-want +got):\n%s", ok, diff)
+		}
+		if late := f.Time.Sub(due); late < 0 || late > time.Second {
+			t.Errorf("it fired %s late", late)
+		}
+		log, err := b.StreamInfo(t.Context(), b.Names().Log)
+		if err != nil || log.Messages != 0 {
+			t.Errorf("the log of jobs has %d messages, %v", log.Messages, err)
+		}
+		if err := s.Erase(t.Context(), "nightly", list[0].Seq()+1); err != nil {
+			t.Fatal(err)
+		}
+		if last, err := s.Last(t.Context()); err != nil || last != 0 {
+			t.Errorf("%d is left, %v", last, err)
+		}
+	})
+}

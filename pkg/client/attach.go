@@ -1,0 +1,31 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"mime"
+	"path"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// Attach stores a file for a job that is not submitted yet, under the id that its request will have, and gives what goes into
+// the request's attachments. The file need not fit into memory; it is read twice. The same bytes are stored once. Files of an
+// id that is never submitted stay until a job of that id is deleted. Errors: bus.ErrTooLarge, the reader's, and those of the bus.
+func (c *Client) Attach(ctx context.Context, job, name string, r io.ReadSeeker) (events.Ref, error) {
+	ref, err := c.bus.PutBlobFrom(ctx, job, r)
+	if err != nil {
+		return events.Ref{}, fmt.Errorf("attach %s: %w", name, err)
+	}
+	ref.Name, ref.MediaType = name, mediaType(name)
+	return ref, nil
+}
+
+// mediaType goes by the ending of a name.
+func mediaType(name string) string {
+	if known := mime.TypeByExtension(path.Ext(name)); known != "" {
+		return known
+	}
+	return "application/octet-stream"
+}

@@ -1,0 +1,82 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// Register puts the card of an expert that foreign workers serve into the catalogue, and makes the consumer of its pool. With a
+// ttl the card vanishes unless it is registered again in time, so that it tells whether its workers live; without it stays until
+// it is withdrawn. Errors: events.Faults for a card that cannot be registered; a card that a runner announces is a conflict.
+func (c *Client) Register(ctx context.Context, card events.Card, ttl time.Duration) error {
+	if err := registrable(&card); err != nil {
+		return err
+	}
+	if err := c.unclaimed(ctx, card.ID); err != nil && !errors.Is(err, bus.ErrNotFound) {
+		return err
+	}
+	if err := c.bus.EnsureForeignPool(ctx, card.Pool); err != nil && !errors.Is(err, bus.ErrNotPermitted) {
+		return fmt.Errorf("register %s: %w", card.ID, err)
+	}
+	card.Runner, card.Seen = "", time.Now().UTC()
+	body, err := json.Marshal(card)
+	if err == nil {
+		_, err = c.bus.Experts().Put(ctx, card.ID, body, ttl)
+	}
+	if err != nil {
+		return fmt.Errorf("register %s: %w", card.ID, err)
+	}
+	return nil
+}
+
+// registrable is what keeps a card from being registered.
+func registrable(card *events.Card) error {
+	var faults events.Faults
+	if !events.ValidID(card.ID) {
+		faults = append(faults, events.Fault{Code: events.CodeInvalid, Field: "id", Message: fmt.Sprintf("%.80q is no id", card.ID), Hint: "use 1 to 64 of A-Z a-z 0-9 _ -"})
+	}
+	if card.Kind != "nats" {
+		faults = append(faults, events.Fault{
+			Code: events.CodeInvalid, Field: "kind", Message: fmt.Sprintf("an expert of kind %.40q needs a runner that has its card", card.Kind),
+			Hint: "put the file where a runner reads its experts: it is taken up while it runs",
+		})
+	}
+	if card.Pool == events.DefaultPool || !events.ValidID(card.Pool) {
+		faults = append(faults, events.Fault{Code: events.CodeInvalid, Field: "pool", Message: fmt.Sprintf("pool %.80q is not one of its own", card.Pool), Hint: "name a pool that only its workers read"})
+	}
+	return faults.OrNil()
+}
+
+// Withdraw takes a registered card out of the catalogue. Work that waits for the expert stays in its pool. Errors: bus.ErrNotFound,
+// and a conflict for a card that a runner announces: it would be back within moments.
+func (c *Client) Withdraw(ctx context.Context, id string) error {
+	if err := c.unclaimed(ctx, id); err != nil {
+		return err
+	}
+	if err := c.bus.Experts().Delete(ctx, id); err != nil {
+		return fmt.Errorf("withdraw %s: %w", id, err)
+	}
+	return nil
+}
+
+// unclaimed is an error when there is no card, or a runner announces it.
+func (c *Client) unclaimed(ctx context.Context, id string) error {
+	body, _, err := c.bus.Experts().GetLeader(ctx, id)
+	if err != nil {
+		return err
+	}
+	var card events.Card
+	if json.Unmarshal(body, &card) == nil && card.Runner != "" {
+		return &events.Fault{
+			Code: events.CodeConflict, Field: "id", Message: fmt.Sprintf("runner %s announces expert %s", card.Runner, id),
+			Hint: "change the files of that runner: it follows them",
+		}
+	}
+	return nil
+}

@@ -1,0 +1,153 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// Journal gives the journal of a SubJob as the export has it, the oldest record first. What is no record has the reason in
+// Malformed.
+func (x *Export) Journal(subjob string) []bus.JournalEntry {
+	var list []bus.JournalEntry
+	for _, r := range x.Journals {
+		if x.subJobOf(r) == subjob {
+			list = append(list, r.entry())
+		}
+	}
+	return list
+}
+
+func (r Record) entry() bus.JournalEntry {
+	return bus.ReadEntry(bus.Stored{Message: r.Message(), Seq: r.Seq, Time: r.Time})
+}
+
+// Journaled lists the SubJobs of which the export has a journal, sorted.
+func (x *Export) Journaled() []string {
+	seen := map[string]bool{}
+	for _, r := range x.Journals {
+		seen[x.subJobOf(r)] = true
+	}
+	return sortedKeys(seen)
+}
+
+// ended gives the last ended run of each SubJob, as the log tells.
+func (x *Export) ended() (map[string]int, error) {
+	ended := map[string]int{}
+	for e, err := range x.Events() {
+		if err != nil {
+			return nil, err
+		}
+		if e.Run > 0 && e.Kind != events.KindSubJobStarted && e.Kind != events.KindSubJobProgressed {
+			ended[e.SubJob] = max(ended[e.SubJob], e.Run)
+		}
+	}
+	return ended, nil
+}
+
+// journalCopy is a journal on its way into a bus.
+type journalCopy struct {
+	subject string
+	bodies  [][]byte
+	// there counts those that are stored, the last of them at a sequence.
+	there int
+	last  uint64
+}
+
+// bringJournals writes the journals of an export, and closes the last ended run of each SubJob in its own. What an import before
+// this one has brought stays as it is.
+func (c *Client) bringJournals(ctx context.Context, x *Export) error {
+	copies, err := x.copies(c.Names())
+	if err != nil {
+		return err
+	}
+	for s, err := range c.bus.JournalsOf(ctx, x.Job) {
+		if err != nil {
+			return err
+		}
+		j := copies[s.Subject]
+		if j == nil || j.there == len(j.bodies) || !bytes.Equal(j.bodies[j.there], s.Body) {
+			return fmt.Errorf("%w: %w", ErrConflict, &events.Fault{
+				Code: events.CodeConflict, Field: "journal", Message: "a journal of job " + x.Job + " is here already, with other records: " + s.Subject,
+				Hint: "jobgraph delete " + x.Job + " removes it",
+			})
+		}
+		j.there++
+		j.last = s.Seq
+	}
+	return c.appendAll(ctx, copies)
+}
+
+// copies are the journals by their subjects under other names.
+func (x *Export) copies(names events.Names) (map[string]*journalCopy, error) {
+	ended, err := x.ended()
+	if err != nil {
+		return nil, err
+	}
+	copies := map[string]*journalCopy{}
+	of := func(subjob string) *journalCopy {
+		subject := names.JournalOf(x.Job, subjob)
+		if copies[subject] == nil {
+			copies[subject] = &journalCopy{subject: subject}
+		}
+		return copies[subject]
+	}
+	closed := map[string]int{}
+	for _, r := range x.Journals {
+		subjob := x.subJobOf(r)
+		j := of(subjob)
+		j.bodies = append(j.bodies, r.Body)
+		if e := r.entry(); e.Type == events.JournalClosed {
+			closed[subjob] = max(closed[subjob], e.Run)
+		}
+	}
+	for subjob, run := range ended { // any order: each by itself.
+		if closed[subjob] >= run {
+			continue
+		}
+		body, err := json.Marshal(&events.JournalRecord{Type: events.JournalClosed, Run: run, Reason: "imported"})
+		if err != nil {
+			return nil, err
+		}
+		j := of(subjob)
+		j.bodies = append(j.bodies, body)
+	}
+	return copies, nil
+}
+
+// appendAll appends what is not there, the journals side by side: each record waits for the one before it in its own.
+func (c *Client) appendAll(ctx context.Context, copies map[string]*journalCopy) error {
+	open := make([]*journalCopy, 0, len(copies))
+	for _, subject := range sortedKeys(copies) {
+		open = append(open, copies[subject])
+	}
+	for {
+		open = slices.DeleteFunc(open, func(j *journalCopy) bool { return j.there == len(j.bodies) })
+		if len(open) == 0 {
+			return nil
+		}
+		acks := make([]bus.Ack, 0, len(open))
+		for _, j := range open {
+			acks = append(acks, c.bus.PublishAsync(events.Message{Subject: j.subject, Body: j.bodies[j.there]}, bus.ExpectLast(j.last)))
+		}
+		var errs []error
+		for i, ack := range acks {
+			seq, err := ack.Wait(ctx)
+			if err != nil {
+				errs = append(errs, fmt.Errorf("append to %s: %w", open[i].subject, err))
+				continue
+			}
+			open[i].there++
+			open[i].last = seq
+		}
+		if err := errors.Join(errs...); err != nil {
+			return err
+		}
+	}
+}

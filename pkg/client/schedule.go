@@ -1,0 +1,122 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/schedule"
+)
+
+// Schedule is a recurring job as it stands: what it says, its latest runs and what comes next.
+type Schedule struct {
+	schedule.State
+	// Upcoming are the next moments, up to three.
+	Upcoming []time.Time `json:"upcoming,omitempty"`
+	// Duplicate is true in the answer to a creation that had been asked for before.
+	Duplicate bool `json:"duplicate,omitempty"`
+}
+
+// CreateSchedule makes a schedule, whose id is made up when it is empty; the same again gives the one that is there. Errors:
+// events.Faults with everything that is wrong, ErrConflict for an id that is taken by another schedule, bus.ErrUnavailable
+// without a scheduler.
+func (c *Client) CreateSchedule(ctx context.Context, id string, s schedule.Spec) (*Schedule, error) {
+	body, err := json.Marshal(struct {
+		ID string `json:"id,omitempty"`
+		schedule.Spec
+	}{id, s})
+	if err != nil {
+		return nil, fmt.Errorf("create schedule: %w", err)
+	}
+	if len(body) > bus.MaxMessage {
+		return nil, events.Faults{{
+			Code: events.CodeTooLarge, Field: "request", Message: fmt.Sprintf("the schedule has %d bytes, at most %d fit a message", len(body), bus.MaxMessage),
+			Hint: "store what is large where the experts can read it",
+		}}
+	}
+	verb := c.Names().API("schedule.create")
+	answer, fault, err := c.bus.Request(ctx, verb, body)
+	switch {
+	case errors.Is(err, bus.ErrUnavailable):
+		return nil, c.noScheduler(verb, err)
+	case err != nil:
+		return nil, err
+	case fault != nil:
+		return nil, refusal(answer, fault)
+	}
+	made := &Schedule{}
+	return made, json.Unmarshal(answer, made)
+}
+
+// Schedules lists schedules by their ids, all of them or those with a status, in short: the request is cut, and of the runs
+// only the latest is there. Errors: bus.ErrUnavailable without a scheduler.
+func (c *Client) Schedules(ctx context.Context, status schedule.Status) ([]*Schedule, error) {
+	var all []*Schedule
+	for {
+		var page struct {
+			Schedules []*Schedule `json:"schedules"`
+			Total     int         `json:"total"`
+		}
+		if err := c.ask(ctx, "schedule.list", map[string]any{"status": status, "offset": len(all)}, &page); err != nil {
+			return nil, err
+		}
+		all = append(all, page.Schedules...)
+		if len(page.Schedules) == 0 || len(all) >= page.Total {
+			return all, nil
+		}
+	}
+}
+
+// Schedule reads a schedule with its latest runs, the oldest first. Errors: ErrNotFound, bus.ErrUnavailable without a
+// scheduler.
+func (c *Client) Schedule(ctx context.Context, id string) (*Schedule, error) {
+	return c.schedule(ctx, "get", id, schedule.Word{})
+}
+
+// PauseSchedule lets nothing come due until the schedule is resumed; a run that goes on does so. Errors: ErrConflict when it
+// is paused or done, ErrNotFound, bus.ErrUnavailable without a scheduler.
+func (c *Client) PauseSchedule(ctx context.Context, id string, w schedule.Word) (*Schedule, error) {
+	return c.schedule(ctx, "pause", id, w)
+}
+
+// ResumeSchedule has a paused schedule go on with the next moment from now; those that passed meanwhile are gone. Errors:
+// ErrConflict when it is not paused, ErrNotFound, bus.ErrUnavailable without a scheduler.
+func (c *Client) ResumeSchedule(ctx context.Context, id string, w schedule.Word) (*Schedule, error) {
+	return c.schedule(ctx, "resume", id, w)
+}
+
+// TriggerSchedule asks for a run now, beside those of the moments; its job's id is that of the latest run. Errors: ErrConflict
+// when a run goes on and the schedule skips what overlaps, ErrNotFound, bus.ErrUnavailable without a scheduler.
+func (c *Client) TriggerSchedule(ctx context.Context, id string, w schedule.Word) (*Schedule, error) {
+	return c.schedule(ctx, "trigger", id, w)
+}
+
+// DeleteSchedule removes a schedule. Its jobs stay, and one that goes on does so. Errors: ErrNotFound, bus.ErrUnavailable
+// without a scheduler.
+func (c *Client) DeleteSchedule(ctx context.Context, id string, w schedule.Word) error {
+	_, err := c.schedule(ctx, "delete", id, w)
+	return err
+}
+
+func (c *Client) schedule(ctx context.Context, verb, id string, w schedule.Word) (*Schedule, error) {
+	request := map[string]string{"id": id}
+	if w.Reason != "" {
+		request["reason"] = w.Reason
+	}
+	if w.By != "" {
+		request["by"] = w.By
+	}
+	s := &Schedule{}
+	return s, c.ask(ctx, "schedule."+verb, request, s)
+}
+
+// noScheduler says what is missing.
+func (c *Client) noScheduler(subject string, err error) error {
+	return fmt.Errorf("%w: %w", err, &events.Fault{
+		Code: events.CodeUnavailable, Message: "no scheduler answers on " + subject, Hint: "start one: jobgraph up, or the scheduler service",
+	})
+}

@@ -1,0 +1,94 @@
+package schedule
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// Kinds of facts of a schedule.
+const (
+	Created   events.Kind = "schedule.created"   // A schedule was made.
+	Paused    events.Kind = "schedule.paused"    // Somebody wants no further run until it is resumed.
+	Resumed   events.Kind = "schedule.resumed"   // Somebody wants it to go on.
+	Triggered events.Kind = "schedule.triggered" // Somebody wants a run now.
+	Deleted   events.Kind = "schedule.deleted"   // Somebody wants it gone; its jobs stay.
+	Due       events.Kind = "schedule.due"       // The timer of a moment fired.
+	Late      events.Kind = "schedule.late"      // Nobody was there to begin a run in time.
+	Started   events.Kind = "schedule.started"   // The job of a run was admitted.
+	Ended     events.Kind = "schedule.ended"     // The job of a run ended, was refused or is gone.
+	Condensed events.Kind = "schedule.condensed" // How the schedule stands; what came before is no longer kept.
+)
+
+// Definition is what the contract says of a kind.
+type Definition struct {
+	Kind events.Kind // Kind is the name.
+	New  func() any  // New makes an empty payload to decode into.
+	// Control facts are what people ask for; they share the one subject ….control of their schedule. Run facts carry the key
+	// of a run as the last token of their subject. Any other has its verb as the last token.
+	Control, Run bool
+	Doc          string // Doc is one sentence for the generated documentation.
+}
+
+// Definitions lists every kind, in the order of the documentation.
+func Definitions() []Definition {
+	return []Definition{
+		{Kind: Created, New: payload[Creation], Doc: "A schedule was made."},
+		{Kind: Paused, New: payload[Word], Control: true, Doc: "Somebody wants no further run for now."},
+		{Kind: Resumed, New: payload[Word], Control: true, Doc: "Somebody wants a paused schedule to go on."},
+		{Kind: Triggered, New: payload[Word], Control: true, Doc: "Somebody wants a run now."},
+		{Kind: Deleted, New: payload[Word], Control: true, Doc: "Somebody wants the schedule gone; its jobs stay."},
+		{Kind: Due, New: payload[Moved], Run: true, Doc: "The timer of a moment fired."},
+		{Kind: Late, New: payload[Moved], Run: true, Doc: "Nobody was there to begin the run of a moment in time."},
+		{Kind: Started, New: payload[Moved], Run: true, Doc: "The job of a run was admitted."},
+		{Kind: Ended, New: payload[End], Run: true, Doc: "The job of a run ended, was refused or is gone."},
+		{Kind: Condensed, New: payload[State], Doc: "How the schedule stands; what came before is no longer kept."},
+	}
+}
+
+func payload[T any]() any { return new(T) }
+
+// Define gives the definition of a kind; ok is false for a kind this version does not know.
+func Define(k events.Kind) (d Definition, ok bool) {
+	for _, d := range Definitions() {
+		if d.Kind == k {
+			return d, true
+		}
+	}
+	return d, false
+}
+
+// Creation is the payload of Created.
+type Creation struct {
+	Spec
+	// Digest is the SHA-256 of the spec: the same id with another digest is another schedule.
+	Digest string `json:"digest"`
+	By     string `json:"by,omitempty"` // By is who made it: a person, or the job whose step asked for it.
+}
+
+// Word is the payload of what people ask for.
+type Word struct {
+	Reason string `json:"reason,omitempty"` // Reason is for people.
+	By     string `json:"by,omitempty"`     // By is who asks.
+}
+
+// Moved is the payload of Due, Late and Started.
+type Moved struct {
+	Due time.Time `json:"due"` // Due is the moment of the run.
+}
+
+// End is the payload of Ended.
+type End struct {
+	Status events.Status `json:"status"` // Status is FINISHED, FAILED or STOPPED.
+	// Refused is true when the job was not admitted; Error says why.
+	Refused bool            `json:"refused,omitempty"`
+	Error   *events.Fault   `json:"error,omitempty"`  // Error says why it is not FINISHED.
+	Result  json.RawMessage `json:"result,omitempty"` // Result is the job's, when it has at most MaxResult bytes, null for none; the job has it in any case.
+	// DurationMS is the time from the job's admission to its end.
+	DurationMS int64 `json:"duration_ms,omitempty"`
+	events.Spent
+}
+
+// MaxResult is the largest result that is kept with a run, in bytes.
+const MaxResult = 2 << 10

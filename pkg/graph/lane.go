@@ -1,0 +1,113 @@
+package graph
+
+import "github.com/jobgraph/jobgraph/pkg/events"
+
+// Lane is what a job has in one pool, as far as this process has a say in when it gets there.
+type Lane struct {
+	// Pool is the pool.
+	Pool string
+	// Queued counts runs that were let through and are not yet worked on, as far as the log says: a run that lasts is no
+	// longer queued once it is RUNNING.
+	Queued int
+	// Behind is at least the number of runs that were not let through yet.
+	Behind int
+}
+
+// lane is a Lane with the nodes that wait behind it, the first at from; some may need no work any more.
+type lane struct {
+	Lane
+	behind []int32
+	from   int
+}
+
+// PendingWithin is Pending for a process that does not publish all work at once: the gate is asked once for each run that is
+// owed. Where it says no, the run stays behind, in the order of the graph, until Release lets it through. All else that is
+// owed is given as ever. What is behind is not stored: a cold start asks the gate again.
+func (j *Job) PendingWithin(gate func(pool string) bool) []Command {
+	j.gate = gate
+	defer func() { j.gate = nil }()
+	return j.Pending()
+}
+
+// Release lets up to n runs of a pool through that stayed behind, and gives how many there were.
+func (j *Job) Release(pool string, n int) (released int) {
+	at := j.laneOf(pool)
+	for released < n && j.lanes[at].from < len(j.lanes[at].behind) {
+		l := &j.lanes[at]
+		m := j.nodes[l.behind[l.from]]
+		l.from++
+		m.behind = false
+		if m.owesRun() {
+			j.enqueue(m) // May begin another lane: an edit has sent the node elsewhere.
+			j.attend(m)
+			released++
+		}
+	}
+	l := &j.lanes[at]
+	if l.from == len(l.behind) {
+		l.behind, l.from = l.behind[:0], 0
+	}
+	l.Behind = len(l.behind) - l.from
+	return released
+}
+
+// Lanes gives what the job has per pool, in the order in which the pools were first used; it is valid until the next call of
+// anything.
+func (j *Job) Lanes(yield func(i int, l Lane) bool) {
+	for i := range j.lanes {
+		if !yield(i, j.lanes[i].Lane) {
+			return
+		}
+	}
+}
+
+// passes reports whether a run that is owed may be given now; one that may not stays behind.
+func (j *Job) passes(n *node) bool {
+	if j.gate == nil || n.lane != 0 {
+		return true
+	}
+	if n.behind {
+		return false
+	}
+	pool := n.pool()
+	if j.gate(pool) {
+		j.enqueue(n)
+		return true
+	}
+	l := &j.lanes[j.laneOf(pool)]
+	l.behind = append(l.behind, n.at)
+	l.Behind++
+	n.behind = true
+	return false
+}
+
+// owesRun reports whether the work of the node's run has to be published still.
+func (n *node) owesRun() bool { return n.Open && n.Status == events.Ready && n.sent.run != n.Run }
+
+// enqueue counts a node's run as queued, until it is worked on or over.
+func (j *Job) enqueue(n *node) {
+	if n.lane == 0 {
+		at := j.laneOf(n.pool())
+		j.lanes[at].Queued++
+		n.lane = int32(at + 1)
+	}
+}
+
+// dequeue ends that.
+func (j *Job) dequeue(n *node) {
+	if n.lane != 0 {
+		j.lanes[n.lane-1].Queued--
+		n.lane = 0
+	}
+}
+
+// laneOf finds the lane of a pool, which begins with its first use. A job has few.
+func (j *Job) laneOf(pool string) int {
+	for i := range j.lanes {
+		if j.lanes[i].Pool == pool {
+			return i
+		}
+	}
+	j.lanes = append(j.lanes, lane{Lane: Lane{Pool: pool}})
+	return len(j.lanes) - 1
+}

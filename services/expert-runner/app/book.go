@@ -1,0 +1,199 @@
+package app
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/host"
+)
+
+// book is what configuration and card files say, before anything is made of it.
+type book struct {
+	config Config
+	cards  []cardFile
+	// faults are those of form. What is faulty is left out of the rest.
+	faults host.Faults
+}
+
+// cardFile is one card as read.
+type cardFile struct {
+	front
+	card events.Card
+	// path is the file that it stands in; at is the place of its keys there, "experts[2]." in a configuration.
+	path, at string
+	file     *host.File
+	// body is the text below the front matter.
+	body string
+}
+
+// fault says what is wrong with a key of the card, and where it stands.
+func (f *cardFile) fault(code events.Code, field, message, hint string) host.Fault {
+	return f.file.Placed(host.Fault{Code: code, File: f.path, Field: strings.TrimSuffix(f.at+field, "."), Message: message, Hint: hint})
+}
+
+// judge is everything that is wrong with what the card says.
+func (f *cardFile) judge() host.Faults {
+	var faults host.Faults
+	_ = errors.As(f.Validate(), &faults) // It has no other errors.
+	for i := range faults {
+		faults[i].Field = f.at + faults[i].Field
+		faults[i] = f.file.Placed(faults[i])
+	}
+	return faults
+}
+
+// same reports whether two readings of a card mean the same expert.
+func (f *cardFile) same(other *cardFile) bool {
+	return f.path == other.path && f.body == other.body && reflect.DeepEqual(f.front, other.front)
+}
+
+// readBook reads a configuration file, unless there is none, the cards it names, and card files and folders beside. All faults
+// come together.
+func readBook(config string, paths []string, env host.Env) *book {
+	b := &book{}
+	var files []string
+	if config != "" {
+		files = b.readConfig(config, env)
+	}
+	files = append(files, b.paths(paths, host.Fault{})...)
+	slices.Sort(files)
+	for _, path := range slices.Compact(files) {
+		if filepath.Ext(path) == ".json" {
+			b.readAgentCard(path)
+			continue
+		}
+		b.readCard(path, env)
+	}
+	return b
+}
+
+// readConfig reads the configuration, and gives the card files that it names.
+func (b *book) readConfig(path string, env host.Env) (files []string) {
+	file, err := host.OpenYAML(path, env, &b.config)
+	if err != nil {
+		b.faults = append(b.faults, asFaults(path, err)...)
+	}
+	for _, f := range b.config.faults() {
+		b.faults = append(b.faults, file.Placed(host.Fault{Code: f.Code, Field: f.Field, Message: f.Message, Cause: f.Cause, Hint: f.Hint}))
+	}
+	for i := range b.config.Experts {
+		e := &b.config.Experts[i]
+		if e.Full == nil {
+			at := file.Placed(host.Fault{File: path, Field: entryAt(i)})
+			pattern := e.Text
+			if !filepath.IsAbs(pattern) {
+				pattern = filepath.Join(filepath.Dir(path), pattern)
+			}
+			files = append(files, b.paths([]string{pattern}, at)...)
+			continue
+		}
+		f := cardFile{front: *e.Full, path: path, at: entryAt(i) + ".", file: file}
+		if faults := f.judge(); len(faults) > 0 {
+			b.faults = append(b.faults, faults...)
+			continue
+		}
+		b.take(f)
+	}
+	return files
+}
+
+func (b *book) readCard(path string, env host.Env) {
+	f := cardFile{path: path}
+	var err error
+	if f.body, f.file, err = host.OpenFrontMatter(path, env, &f.front); err != nil {
+		b.faults = append(b.faults, asFaults(path, err)...)
+		return
+	}
+	b.take(f)
+}
+
+// take keeps a card whose form is good.
+func (b *book) take(f cardFile) {
+	card, err := f.front.card()
+	if err != nil {
+		b.faults = append(b.faults, f.fault(events.CodeInvalid, "output_schema", err.Error(), ""))
+		return
+	}
+	f.card = card
+	b.cards = append(b.cards, f)
+}
+
+// paths finds card files: the files themselves, those of folders, and those that patterns match. at is where they are named.
+func (b *book) paths(paths []string, at host.Fault) (files []string) {
+	for _, path := range paths {
+		found, fault := cardPaths(path)
+		if fault != nil {
+			if at.File != "" {
+				fault.Cause = strings.TrimSuffix(fault.File+": "+fault.Cause, ": ")
+				fault.File, fault.Field, fault.Line, fault.Column = at.File, at.Field, at.Line, at.Column
+			}
+			b.faults = append(b.faults, *fault)
+		}
+		for _, f := range found {
+			if info, err := os.Stat(f); err == nil && !info.Mode().IsRegular() { // It was found in a folder, or by a pattern.
+				b.faults = append(b.faults, irregular(f))
+				continue
+			}
+			files = append(files, filepath.Clean(f))
+		}
+	}
+	return files
+}
+
+// irregular is the fault of a card that nobody may wait for, as for a pipe, or read to its end.
+func irregular(path string) host.Fault {
+	return host.Fault{Code: host.CodeUnreadable, File: path, Message: "is no regular file", Hint: "cards are read again and again: give a file"}
+}
+
+func cardPaths(path string) ([]string, *host.Fault) {
+	info, err := os.Stat(path)
+	switch {
+	case err == nil && info.IsDir():
+		found, _ := filepath.Glob(filepath.Join(escapeGlob(path), "*.md")) // The pattern is well-formed.
+		if len(found) == 0 {
+			return nil, &host.Fault{Code: events.CodeNotFound, File: path, Message: "no cards in this folder", Hint: "cards are files *.md"}
+		}
+		return found, nil
+	case err == nil && !info.Mode().IsRegular():
+		fault := irregular(path)
+		return nil, &fault
+	case err == nil:
+		return []string{path}, nil
+	case strings.ContainsAny(path, "*?["):
+		found, bad := filepath.Glob(path)
+		if bad != nil {
+			return nil, &host.Fault{Code: events.CodeInvalid, File: path, Message: "is no pattern", Cause: bad.Error(), Hint: "as in experts/*.md"}
+		}
+		if len(found) == 0 {
+			return nil, &host.Fault{Code: events.CodeNotFound, File: path, Message: "the pattern matches no file", Hint: "cards are files such as experts/writer.md"}
+		}
+		return found, nil
+	}
+	return nil, &host.Fault{Code: host.CodeUnreadable, File: path, Message: "no such card", Cause: cause(err), Hint: "give a card file, or a folder of *.md"}
+}
+
+func escapeGlob(path string) string {
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
+}
+
+func cause(err error) string {
+	var pathErr *fs.PathError
+	if errors.As(err, &pathErr) {
+		return pathErr.Err.Error()
+	}
+	return err.Error()
+}
+
+func asFaults(path string, err error) host.Faults {
+	var list host.Faults
+	if errors.As(err, &list) {
+		return list
+	}
+	return host.Faults{{Code: events.CodeInvalid, File: path, Message: err.Error()}}
+}

@@ -1,0 +1,47 @@
+package app
+
+import (
+	"maps"
+	"path/filepath"
+	"reflect"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/pkg/llm"
+)
+
+// CheckCards reads configuration files (*.yaml) with the experts they name, card files and folders of them, and finds their
+// programs. It gives the cards, and every fault together as host.Faults. A card may name any model when no configuration has one,
+// and any tool of a server when no configuration has tools.
+func CheckCards(paths []string, env host.Env) ([]events.Card, error) {
+	all := &book{config: Config{Models: llm.Config{}}}
+	var cards []string
+	for _, path := range paths {
+		if ext := filepath.Ext(path); ext != ".yaml" && ext != ".yml" {
+			cards = append(cards, path)
+			continue
+		}
+		all.join(readBook(path, nil, env))
+	}
+	all.join(readBook("", cards, env))
+	s := Default()
+	s.Model, _ = env("OPENAI_MODEL")
+	models := newModels(&all.config, &s)
+	models.boxes = newToolboxes(&models.tools, "", &s, nil)
+	c, err := newCatalog(&s, all, nil, models, nil)
+	if err != nil {
+		return nil, err
+	}
+	c.close()
+	return c.cards(), nil
+}
+
+// join adds what another book says.
+func (b *book) join(other *book) {
+	maps.Copy(b.config.Models, other.config.Models)
+	if !reflect.ValueOf(other.config.ToolConfig).IsZero() {
+		b.config.ToolConfig = other.config.ToolConfig
+	}
+	b.cards = append(b.cards, other.cards...)
+	b.faults = append(b.faults, other.faults...)
+}

@@ -1,0 +1,160 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/wire"
+)
+
+// lookEvery is how often the files are read again: files that they refer to change without their being touched, and mounted
+// files are replaced without anybody being told.
+const lookEvery = 2 * time.Second
+
+// noteFaulty names the note about files with faults.
+const noteFaulty = "experts"
+
+// follower keeps experts, models, pools and cards as the files say. Its goroutine owns the catalog.
+type follower struct {
+	*runner
+	pools *pools
+	cards *wire.Announcer
+	// said is what was last told of faults.
+	said string
+	// changes counts readings that changed something or could not; faults is how many there are.
+	changes *prometheus.CounterVec
+	faults  prometheus.Gauge
+}
+
+func newFollower(r *runner, p *pools) *follower {
+	return &follower{
+		runner: r, pools: p, cards: wire.NewAnnouncer(r.bus, r.owner, r.catalog.cards(), r.process.Log),
+		changes: r.process.Metrics.Counter("jobgraph_runner_catalog_reloads_total", "Readings of the files of experts that brought something new: changed, faulty.", "result"),
+		faults:  r.process.Metrics.Gauge("jobgraph_runner_catalog_faults", "Faults in the files of experts as they stand; the experts are those before them.").WithLabelValues(),
+	}
+}
+
+// run announces the experts, again and again, and looks at the files every now and then. After ctx they are announced once
+// more.
+func (f *follower) run(ctx context.Context, ready func()) error {
+	if err := bus.Await(ctx, func() error { return f.cards.Announce(ctx) }); err != nil {
+		return err
+	}
+	f.process.Log.Info("experts announced", "experts", f.catalog.ids(), "owner", f.owner)
+	f.process.Ready()
+	ready()
+	sign := time.NewTicker(wire.CardTTL / 3)
+	defer sign.Stop()
+	var look <-chan time.Time
+	if f.process.Settings.Config != "" || len(f.settings.Experts) > 0 {
+		tick := time.NewTicker(lookEvery)
+		defer tick.Stop()
+		look = tick.C
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			f.cards.Leave(context.WithoutCancel(ctx))
+			return nil
+		case <-look:
+			f.look(ctx)
+		case <-sign.C:
+			if err := f.cards.Announce(ctx); err != nil && ctx.Err() == nil {
+				f.process.Log.Warn("cards not announced", "error", err)
+			}
+		}
+	}
+}
+
+// look reads the files. What is faulty is told once, and changes nothing.
+func (f *follower) look(ctx context.Context) {
+	read := readBook(f.process.Settings.Config, f.settings.Experts, f.process.Env)
+	m := newModels(&read.config, &f.settings)
+	m.follow(f.catalog.models)
+	m.boxes = f.catalog.models.boxes
+	if !reflect.DeepEqual(m.tools, f.catalog.models.tools) {
+		m.boxes = newToolboxes(&m.tools, f.process.Settings.Config, &f.settings, f.process)
+	}
+	next, err := newCatalog(&f.settings, read, f.functions, m, f.catalog)
+	if err != nil {
+		f.discard(m.boxes)
+		f.faulty(err)
+		return
+	}
+	if f.said != "" {
+		f.said = ""
+		f.faults.Set(0)
+		f.process.Health.Unnote(noteFaulty)
+		f.process.Log.Info("the files of experts are good again")
+	}
+	if !reflect.DeepEqual(m.config, f.catalog.models.config) {
+		if err := m.engine.Set(m.config); err != nil {
+			f.process.Log.Warn("models not changed", "error", err)
+			shut(next.made)
+			f.discard(m.boxes)
+			return
+		}
+		f.process.Log.Info("models changed", "models", m.names, "default", m.standard)
+	}
+	next.attach(f.bus)
+	f.change(ctx, next)
+}
+
+// discard closes toolboxes that nobody has come to use.
+func (f *follower) discard(boxes *toolboxes) {
+	if boxes != f.catalog.models.boxes {
+		boxes.close()
+	}
+}
+
+func (f *follower) faulty(err error) {
+	text := err.Error()
+	if text == f.said {
+		return
+	}
+	f.said = text
+	var faults host.Faults
+	_ = errors.As(err, &faults) // newCatalog has no other errors.
+	f.changes.WithLabelValues("faulty").Inc()
+	f.faults.Set(float64(len(faults)))
+	f.process.Health.Note(noteFaulty, "the files are faulty, the experts are those from before: "+text)
+	f.process.Log.Warn("experts not changed: their files are faulty", "error", text)
+}
+
+// change puts a catalog in the place of another: who is gone is withdrawn first, who is new is announced when his work is taken.
+func (f *follower) change(ctx context.Context, next *catalog) {
+	before := f.catalog
+	f.catalog = next
+	if before.models.boxes != next.models.boxes {
+		next.models.boxes.entrust(f.process)
+		defer before.models.boxes.retire() // Once nobody is told any more to use them.
+	}
+	gone := slices.DeleteFunc(before.ids(), func(id string) bool { return next.experts[id] != nil })
+	changed := slices.DeleteFunc(next.ids(), func(id string) bool { return next.experts[id] == before.experts[id] })
+	if len(gone)+len(changed) == 0 {
+		return
+	}
+	f.cards.Set(next.cards())
+	for _, id := range gone {
+		if err := f.cards.Withdraw(ctx, id); err != nil {
+			f.process.Log.Warn("card not withdrawn, it goes by itself", "expert", id, "within", wire.CardTTL, "error", err)
+		}
+	}
+	f.loop.Serve(next.experts)
+	if err := f.prepare(ctx); err != nil {
+		f.process.Log.Warn("consumers of pools not made, or not bounded", "error", err)
+	}
+	f.pools.want(f.windows())
+	if err := f.cards.Announce(ctx); err != nil {
+		f.process.Log.Warn("cards not announced, trying again", "error", err)
+	}
+	f.changes.WithLabelValues("changed").Inc()
+	f.process.Log.Info("experts changed", "new", changed, "withdrawn", gone)
+}

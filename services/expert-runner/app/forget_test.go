@@ -1,0 +1,121 @@
+package app_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+	"weak"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/expert-runner/app"
+)
+
+// A run that is over leaves nothing behind in its runner, however it ended: what it was given can be collected.
+//
+// proves F-T11
+func TestNothingIsKeptOfARunThatIsOver(t *testing.T) {
+	const runs = 30
+	virtual(t, func(w *world) {
+		t := w.t.(*testing.T)
+		var mu sync.Mutex
+		var given []weak.Pointer[app.Task]
+		ends := []app.Func{
+			func(_ context.Context, t *app.Task) (events.SubJobReported, error) {
+				return events.SubJobReported{Output: json.RawMessage(`"` + strings.Repeat("x", 1000) + `"`)}, nil
+			},
+			func(context.Context, *app.Task) (events.SubJobReported, error) { panic("ouch") },
+			func(ctx context.Context, _ *app.Task) (events.SubJobReported, error) {
+				<-ctx.Done()
+				return events.SubJobReported{}, ctx.Err()
+			},
+			func(context.Context, *app.Task) (events.SubJobReported, error) {
+				return events.SubJobReported{}, &app.Park{Input: events.InputRequested{Request: "q", Kind: events.InputClarification, Prompt: "Which?"}}
+			},
+		}
+		var functions []app.Function
+		for i, end := range ends {
+			functions = append(functions, function(fmt.Sprint("f", i), false, func(ctx context.Context, t *app.Task) (events.SubJobReported, error) {
+				mu.Lock()
+				given = append(given, weak.Make(t))
+				mu.Unlock()
+				return end(ctx, t)
+			}))
+		}
+		w.start(app.Settings{}, app.Deps{Functions: functions})
+		second := events.Duration(time.Second)
+		for i := range runs {
+			o := work(fmt.Sprint("f", i%len(ends)), fmt.Sprint("j", i), "a", 1)
+			o.Spec.Timeout = &second
+			w.issue(o.Spec.Expert, o)
+		}
+		w.settled()
+		w.collect()
+		mu.Lock()
+		defer mu.Unlock()
+		if kept := inMemory(given); len(given) != runs || kept > 0 {
+			t.Errorf("of %d runs %d are still in memory", len(given), kept)
+		}
+	})
+}
+
+// forgetful is a model that keeps nothing of what it is asked, and counts what others keep of it.
+type forgetful struct {
+	mu    sync.Mutex // Guards asked.
+	asked []weak.Pointer[http.Request]
+}
+
+func (m *forgetful) Do(r *http.Request) (*http.Response, error) {
+	m.mu.Lock()
+	m.asked = append(m.asked, weak.Make(r))
+	m.mu.Unlock()
+	return carefulModel().Do(r)
+}
+
+// proves F-T11
+func TestNothingIsKeptOfAConversationThatIsOver(t *testing.T) {
+	const runs = 5
+	virtual(t, func(w *world) {
+		t := w.t.(*testing.T)
+		model := &forgetful{}
+		w.start(agents(t, card(t, careful)), app.Deps{Doer: model})
+		for i := range runs {
+			o := work("agent", fmt.Sprint("j", i), "a", 1)
+			w.issue("agent", o)
+			if got := w.report(o); got.Outcome != events.Success {
+				t.Errorf("%+v", got)
+			}
+		}
+		w.settled()
+		w.collect()
+		model.mu.Lock()
+		defer model.mu.Unlock()
+		if kept := inMemory(model.asked); len(model.asked) != 3*runs || kept > 0 {
+			t.Errorf("of %d questions %d are still in memory", len(model.asked), kept)
+		}
+	})
+}
+
+// collect gives back what nobody holds any more, once whatever is put off for a moment is done.
+func (w *world) collect() {
+	w.pass(time.Minute)
+	synctest.Wait()
+	runtime.GC()
+	runtime.GC()
+}
+
+// inMemory counts what is still in memory.
+func inMemory[T any](list []weak.Pointer[T]) (n int) {
+	for _, p := range list {
+		if p.Value() != nil {
+			n++
+		}
+	}
+	return n
+}

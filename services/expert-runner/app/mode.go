@@ -1,0 +1,90 @@
+package app
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/agent"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/turn"
+)
+
+// How an agent reasons.
+const (
+	reasoningMono = "mono"
+	reasoningDual = "dual"
+)
+
+// stepFront is a step of a workflow on a card.
+type stepFront struct {
+	// ID names the step; step-1, step-2 … when left out.
+	ID string `yaml:"id"`
+	// Instruction says what is done in it.
+	Instruction string `yaml:"instruction"`
+	// After are the steps whose results it gets: the one before it when left out, none for [].
+	After []string `yaml:"after"`
+	// Actions are actions of the toolkit, whose tools the step may use, beside those it names.
+	Actions []string `yaml:"actions"`
+	// Tools are those of the expert's tools that it may use, all when left out.
+	Tools []string `yaml:"tools"`
+	// RequiredTools are those of them that it has to use.
+	RequiredTools []string `yaml:"required_tools"`
+	// Schema is the JSON Schema of what it gives.
+	Schema map[string]any `yaml:"output_schema"`
+}
+
+// mode is who speaks in the agent's conversations.
+func (a *agentFront) mode() turn.Mode {
+	if a.Reasoning == reasoningDual {
+		return turn.Dual()
+	}
+	return nil
+}
+
+// steps are those of the agent's workflow.
+func (a *agentFront) steps() []agent.Step {
+	var list []agent.Step
+	for i, f := range a.Workflow {
+		step := agent.Step{Tools: f.Tools, Required: f.RequiredTools}
+		step.ID, step.Instruction, step.After = cmp.Or(f.ID, fmt.Sprintf("step-%d", i+1)), f.Instruction, f.After
+		step.Schema, _ = f.schema() // modeFaults has told.
+		list = append(list, step)
+	}
+	return list
+}
+
+// schema is the JSON Schema of what a step gives, nil without one.
+func (f *stepFront) schema() (json.RawMessage, error) {
+	if f.Schema == nil {
+		return nil, nil
+	}
+	return json.Marshal(f.Schema)
+}
+
+// modeFaults are what is wrong with how the agent reasons.
+func (a *agentFront) modeFaults() (faults events.Faults) {
+	add := func(field, message, hint string) {
+		faults = append(faults, events.Fault{Code: events.CodeInvalid, Field: field, Message: message, Hint: hint})
+	}
+	if a.Reasoning != "" && a.Reasoning != reasoningMono && a.Reasoning != reasoningDual {
+		add("reasoning", fmt.Sprintf("unknown value %q", a.Reasoning), "use mono or dual")
+	}
+	if a.ThinkerModel != "" && a.Reasoning != reasoningDual {
+		add("thinker_model", "there is no thinker", "add reasoning: dual, or leave it out")
+	}
+	for i := range a.Workflow {
+		if _, err := a.Workflow[i].schema(); err != nil {
+			add(fmt.Sprintf("workflow[%d].output_schema", i), err.Error(), "")
+		}
+	}
+	return faults
+}
+
+// namedModel is a model that a card asks for, and the key that names it.
+type namedModel struct{ field, name string }
+
+// models are those that the agent asks.
+func (a *agentFront) models() []namedModel {
+	return []namedModel{{"model", a.Model}, {"thinker_model", cmp.Or(a.ThinkerModel, a.Model)}, {"evaluator_model", cmp.Or(a.EvaluatorModel, a.Model)}}
+}

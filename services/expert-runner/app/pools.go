@@ -1,0 +1,105 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/wire"
+)
+
+// pools takes the work of every pool whose experts are here. The goroutine of Run owns what is under way.
+type pools struct {
+	runner *runner
+	// work ends when work in hand has to be handed back.
+	work context.Context
+	// wishes holds the newest windows by pool until Run has seen them.
+	wishes chan map[string]int
+	// failed has room for the first error of a pool.
+	failed   chan error
+	underway map[string]*pool
+	// all are the goroutines of pools, those included that end their last runs.
+	all sync.WaitGroup
+}
+
+// pool is one whose work is taken.
+type pool struct {
+	// window is how many messages are in hand at once.
+	window int
+	// leave ends the intake; runs in hand go on.
+	leave context.CancelFunc
+}
+
+func newPools(work context.Context, r *runner) *pools {
+	return &pools{runner: r, work: work, wishes: make(chan map[string]int, 1), failed: make(chan error, 1), underway: map[string]*pool{}}
+}
+
+// want asks for pools by their windows. Only the last wish counts; there is one who asks at a time.
+func (p *pools) want(windows map[string]int) {
+	select {
+	case <-p.wishes:
+	default: // It was seen.
+	}
+	p.wishes <- windows
+}
+
+// Run takes work until ctx ends, and returns when none is left in hand. It is ready when the first pools are read.
+func (p *pools) Run(ctx context.Context, ready func()) error {
+	defer p.all.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case err := <-p.failed:
+			return err
+		case windows := <-p.wishes:
+			if err := p.change(ctx, windows); err != nil {
+				return err
+			}
+			ready()
+		}
+	}
+}
+
+// change leaves the pools that nobody wants any more, and begins those that are new.
+func (p *pools) change(ctx context.Context, windows map[string]int) error {
+	for name, has := range p.underway {
+		if windows[name] != has.window {
+			has.leave()
+			delete(p.underway, name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(windows)) {
+		if p.underway[name] != nil {
+			continue
+		}
+		if err := p.begin(ctx, name, windows[name]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// begin takes the work of a pool. Its goroutine ends when the pool was left, or ctx has ended, and its last run has.
+func (p *pools) begin(ctx context.Context, name string, window int) error {
+	source, err := wire.OpenPool(ctx, p.runner.bus, name, p.runner.process.Log)
+	if err != nil {
+		return fmt.Errorf("pool %s: %w", name, err)
+	}
+	intake, leave := context.WithCancel(ctx)
+	p.underway[name] = &pool{window: window, leave: leave}
+	p.all.Go(func() {
+		defer leave()
+		if err := p.runner.loop.Run(p.work, intake, source, window); err != nil {
+			select {
+			case p.failed <- fmt.Errorf("pool %s: %w", name, err):
+			default: // One is enough to end all.
+			}
+		}
+	})
+	return nil
+}

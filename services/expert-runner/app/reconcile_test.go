@@ -1,0 +1,251 @@
+package app_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/expert-runner/app"
+)
+
+// payer pays the orders that the work names, one effect each, and counts what was really paid.
+type payer struct {
+	paid  atomic.Int32
+	hook  func(app.Inquiry) app.Finding
+	asked atomic.Int32
+}
+
+func (p *payer) function(id string) app.Function {
+	f := function(id, false, func(ctx context.Context, t *app.Task) (events.SubJobReported, error) {
+		var orders []string
+		if err := json.Unmarshal(t.Work.Inputs["orders"], &orders); err != nil {
+			return events.SubJobReported{}, err
+		}
+		var receipts []json.RawMessage
+		for i, order := range orders {
+			args, err := json.Marshal(map[string]string{"order": order})
+			if err != nil {
+				return events.SubJobReported{}, err
+			}
+			out, err := t.Hand.Do(ctx, app.Effect{Key: fmt.Sprint("pay/", i), Name: "pay", Args: args}, func(context.Context) (json.RawMessage, error) {
+				return json.Marshal(fmt.Sprintf("receipt %d", p.paid.Add(1)))
+			})
+			if err != nil {
+				return events.SubJobReported{}, err
+			}
+			receipts = append(receipts, out)
+		}
+		out, err := json.Marshal(receipts)
+		return events.SubJobReported{Output: out}, err
+	})
+	if p.hook != nil {
+		f.Reconcile = func(_ context.Context, q app.Inquiry) app.Finding {
+			p.asked.Add(1)
+			return p.hook(q)
+		}
+	}
+	return f
+}
+
+// broken gives a world in which a run has died between the intent and the call of its first payment.
+func (w *world) broken(p *payer, orders string) events.Work {
+	w.t.Helper()
+	hook, crashed := crashAt("effect")
+	one := w.start(app.Settings{}, app.Deps{Owner: "one", Hook: hook, Functions: []app.Function{p.function("pay")}})
+	o := work("pay", "j1", "a", 1)
+	o.Inputs = map[string]json.RawMessage{"orders": json.RawMessage(orders)}
+	w.state(o, true)
+	w.issue("pay", o)
+	<-crashed
+	one.crash()
+	return o
+}
+
+func TestAHookSaysWhatBecameOfAnEffect(t *testing.T) {
+	for name, test := range map[string]struct {
+		finding app.Finding
+		paid    int32
+		output  string // Empty when a person is asked.
+		prompt  string
+	}{
+		"done":         {app.Finding{State: app.Done, Result: json.RawMessage(`"receipt 0"`)}, 0, `["receipt 0"]`, ""},
+		"not done":     {app.Finding{State: app.NotDone}, 1, `["receipt 1"]`, ""},
+		"unknown":      {app.Finding{State: app.Unknown, Reason: "The bank sleeps."}, 0, "", "The bank sleeps."},
+		"nothing said": {app.Finding{}, 0, "", `pay pay/0 with {"order":"7"}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			virtual(t, func(w *world) {
+				t := w.t
+				p := &payer{}
+				p.hook = func(q app.Inquiry) app.Finding {
+					if q.Intent.Key != "pay/0" || string(q.Intent.Data) != `{"order":"7"}` || q.Intent.Run != 1 {
+						t.Errorf("asked about %+v", q.Intent)
+					}
+					return test.finding
+				}
+				o := w.broken(p, `["7"]`)
+				w.start(app.Settings{}, app.Deps{Owner: "two", Functions: []app.Function{p.function("pay")}})
+				if test.output == "" {
+					if in := w.asked(o); in.Kind != events.InputUnknown || !strings.Contains(in.Prompt, test.prompt) {
+						t.Errorf("asked: %+v", in)
+					}
+				} else if got := w.report(o); string(got.Output) != test.output {
+					t.Errorf("%+v", got)
+				}
+				w.settled()
+				if p.paid.Load() != test.paid || p.asked.Load() != 1 {
+					t.Errorf("%d payments, %d questions", p.paid.Load(), p.asked.Load())
+				}
+			})
+		})
+	}
+}
+
+// What a hook has said is journaled: a runner that dies behind it does not ask again, and makes nothing twice.
+func TestWhatAHookHasSaidIsKept(t *testing.T) {
+	virtual(t, func(w *world) {
+		t := w.t
+		p := &payer{hook: func(app.Inquiry) app.Finding { return app.Finding{State: app.Done, Result: json.RawMessage(`"found"`)} }}
+		o := w.broken(p, `["7"]`)
+		hook, crashed := crashAt("result")
+		two := w.start(app.Settings{}, app.Deps{Owner: "two", Hook: hook, Functions: []app.Function{p.function("pay")}})
+		<-crashed
+		two.crash()
+		w.start(app.Settings{}, app.Deps{Owner: "three", Functions: []app.Function{p.function("pay")}})
+		if got := w.report(o); string(got.Output) != `["found"]` || p.paid.Load() != 0 || p.asked.Load() != 1 {
+			t.Errorf("%s after %d payments and %d questions", got.Output, p.paid.Load(), p.asked.Load())
+		}
+		w.settled()
+	})
+}
+
+// A run that was stopped in the middle of an effect leaves it in doubt for the next one, which begins anew: a declared result
+// answers the same call, wherever it comes, and no other.
+func TestAStoppedEffectIsInDoubtForTheNextRun(t *testing.T) {
+	for name, test := range map[string]struct {
+		answer, orders string
+		paid           int32
+		output         string
+	}{
+		"it happened":                       {`{"choice":"success","output":"by hand"}`, `["7"]`, 0, `["by hand"]`},
+		"it happened, and comes elsewhere":  {`{"choice":"success","output":"by hand"}`, `["8","7"]`, 1, `["receipt 1","by hand"]`},
+		"it happened, and is not asked for": {`{"choice":"success","output":"by hand"}`, `["8"]`, 1, `["receipt 1"]`},
+		"it did not":                        {`"retry"`, `["7"]`, 1, `["receipt 1"]`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			virtual(t, func(w *world) {
+				t := w.t
+				p := &payer{}
+				o := w.broken(p, `["7"]`)
+				w.fence(o, "stopped")
+				w.start(app.Settings{}, app.Deps{Owner: "two", Functions: []app.Function{p.function("pay")}})
+				next := work("pay", "j1", "a", 2)
+				next.Inputs = map[string]json.RawMessage{"orders": json.RawMessage(test.orders)}
+				w.issue("pay", next)
+				in := w.asked(next)
+				if !strings.Contains(in.Prompt, `pay pay/0 with {"order":"7"} of run 1`) {
+					t.Errorf("prompt: %s", in.Prompt)
+				}
+				last := next
+				last.Run, last.ResumeOf, last.IdempotencyKey = 3, 2, "j1/a/3"
+				last.Answers = map[string]events.InputClosed{in.Request: {Action: events.Answered, Answer: json.RawMessage(test.answer)}}
+				w.issue("pay", last)
+				if got := w.report(last); string(got.Output) != test.output || p.paid.Load() != test.paid {
+					t.Errorf("%s after %d payments, %+v", got.Output, p.paid.Load(), got.Error)
+				}
+			})
+		})
+	}
+}
+
+// shop is a service that takes a payment and hangs up, and knows afterwards what it has taken.
+func shop(t *testing.T) (url string, paid *atomic.Int32) {
+	paid = &atomic.Int32{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/pay" {
+			paid.Add(1)
+			panic(http.ErrAbortHandler)
+		}
+		var q struct {
+			Inputs struct {
+				Effect struct {
+					Name string          `json:"name"`
+					Args json.RawMessage `json:"args"`
+					Key  string          `json:"idempotency_key"`
+				} `json:"effect"`
+			} `json:"inputs"`
+		}
+		body, err := io.ReadAll(r.Body)
+		if err != nil || json.Unmarshal(body, &q) != nil || q.Inputs.Effect.Name != "http" || q.Inputs.Effect.Key != "j1/a/1" || len(q.Inputs.Effect.Args) == 0 {
+			http.Error(w, "no question: "+string(body), http.StatusTeapot)
+			return
+		}
+		_, _ = fmt.Fprintf(w, `{"state":"done","result":{"paid":%d}}`, paid.Load())
+	}))
+	t.Cleanup(server.Close)
+	return server.URL, paid
+}
+
+// A call that was made and broke off is not made again: whoever the card names says what became of it.
+func TestTheHookOfACardIsAskedInEveryWay(t *testing.T) {
+	script := "cat >question; grep -q '\"idempotency_key\":\"j1/a/1\"' question && printf '{\"state\":\"done\",\"result\":{\"paid\":1}}'"
+	for name, hook := range map[string]string{
+		"program": `reconcile: {command: [sh, -c, '` + strings.ReplaceAll(script, "'", "''") + `']}`,
+		"service": "reconcile: {url: URL/did}",
+		"subject": "reconcile: {subject: jobs.api.shop.did, timeout: 5s}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			url, paid := shop(t)
+			w := newWorld(t)
+			stop, err := w.bus.Serve("shop", "", map[string]bus.Endpoint{"shop.did": func(_ context.Context, body []byte) ([]byte, *events.Fault) {
+				if !strings.Contains(string(body), `"idempotency_key":"j1/a/1"`) {
+					t.Errorf("asked %s", body)
+				}
+				return []byte(`{"state":"done","result":{"paid":1}}`), nil
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer stop()
+			front := "name: Pay\nkind: http\nurl: " + url + "/pay\n" + strings.ReplaceAll(hook, "URL", url)
+			w.start(cards(t, front), app.Deps{})
+			o := work("pay", "j1", "a", 1)
+			w.issue("pay", o)
+			if got := w.report(o); got.Outcome != events.Success || string(got.Output) != `{"paid":1}` || paid.Load() != 1 {
+				t.Errorf("%d payments, report %+v", paid.Load(), got)
+			}
+			want := []events.JournalType{"claimed", "intent", "result", "reported"}
+			if diff := cmp.Diff(want, w.journal("j1", "a")); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestHooksOfCardsAreChecked(t *testing.T) {
+	for name, test := range map[string]struct{ front, want string }{
+		"two ways":   {"kind: http\nurl: http://a.invalid/\nreconcile: {url: http://a.invalid/, subject: a}", "asked in one way"},
+		"no way":     {"kind: http\nurl: http://a.invalid/\nreconcile: {timeout: 1s}", "asked in one way"},
+		"no subject": {"kind: http\nurl: http://a.invalid/\nreconcile: {subject: 'a.*'}", "no subject to ask on"},
+		"no url":     {"kind: http\nurl: http://a.invalid/\nreconcile: {url: 'ftp://a'}", "reconcile.url"},
+		"a person":   {"kind: human\nreconcile: {subject: a}", "no effect of this expert"},
+		"no program": {"kind: http\nurl: http://a.invalid/\nreconcile: {command: [./nowhere]}", "does not exist"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := app.CheckCards([]string{cardFile(t, t.TempDir(), "x.md", "name: X\n"+test.front)}, func(string) (string, bool) { return "", false })
+			if err == nil || !strings.Contains(fmt.Sprintf("%+v", err), test.want) {
+				t.Errorf("%+v", err)
+			}
+		})
+	}
+}

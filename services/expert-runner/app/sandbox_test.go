@@ -1,0 +1,104 @@
+package app_test
+
+import (
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/services/expert-runner/app"
+)
+
+// helper puts programs of tests into their sandbox.
+var helper app.Sandbox
+
+func TestMain(m *testing.M) {
+	helper = app.HookSandbox()
+	os.Exit(m.Run())
+}
+
+// refused runs a runner whose cards are refused, and gives the fault.
+func refused(t *testing.T, s app.Settings, d app.Deps) string {
+	t.Helper()
+	process := host.NewProcess(t.Context(), t.Context(), "expert-runner", host.Settings{}, slog.New(slog.DiscardHandler))
+	err := app.Run(t.Context(), process, s, d)
+	var faults host.Faults
+	if !errors.As(err, &faults) || len(faults) != 1 {
+		t.Fatalf("error %v", err)
+	}
+	return faults[0].Error()
+}
+
+func TestACommandWithoutASandboxIsRefusedUnlessItIsAllowed(t *testing.T) {
+	card := cardFile(t, t.TempDir(), "echo.md", `{name: echo, kind: command, command: [sh, -c, 'echo 7']}`)
+	s := commandSettings(t, card)
+	s.Sandbox = "auto"
+	got := refused(t, s, app.Deps{})
+	for _, want := range []string{"echo.md", "sandbox: none", "--sandbox none", "HookSandbox"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in %s", want, got)
+		}
+	}
+	allowed := cardFile(t, t.TempDir(), "echo.md", `{name: echo, kind: command, sandbox: none, command: [sh, -c, 'echo 7']}`)
+	s.Experts = []string{allowed}
+	w := newWorld(t)
+	w.start(s, app.Deps{})
+	o := work("echo", "j1", "a", 1)
+	w.issue("echo", o)
+	if got := w.report(o); string(got.Output) != "7" {
+		t.Errorf("report: %+v", got)
+	}
+}
+
+// The strongest level is in force where there is one; where there is none that is said.
+func TestCommandsRunInASandboxByDefault(t *testing.T) {
+	dir := t.TempDir()
+	place(t, filepath.Join(dir, "data", "secret"), "7")
+	closed := cardFile(t, dir, "closed.md", `{name: closed, kind: command, command: [sh, -c, 'cat `+dir+`/data/secret']}`)
+	open := cardFile(t, dir, "open.md", `{name: open, kind: command, read: [data], command: [sh, -c, 'cat `+dir+`/data/secret']}`)
+	s := commandSettings(t, closed, open)
+	s.Sandbox = app.Default().Sandbox
+	if !app.HasSandbox(helper) {
+		if got := refused(t, s, app.Deps{Sandbox: helper}); !strings.Contains(got, "no sandbox at level auto") {
+			t.Error(got)
+		}
+		return
+	}
+	w := newWorld(t)
+	w.start(s, app.Deps{Sandbox: helper})
+	o := work("closed", "j1", "a", 1)
+	w.issue("closed", o)
+	if got := w.report(o); got.Outcome != events.ExecutionError || !strings.Contains(got.Error.Cause, "Permission denied") {
+		t.Errorf("report: %+v %+v", got, got.Error)
+	}
+	o = work("open", "j1", "b", 1)
+	w.issue("open", o)
+	if got := w.report(o); string(got.Output) != "7" {
+		t.Errorf("report: %+v %+v", got, got.Error)
+	}
+}
+
+func TestWhatIsWrongWithASandboxIsSaid(t *testing.T) {
+	dir := folder(t, map[string]string{
+		"a.md": "---\nname: a\nkind: command\ncommand: [sh]\nsandbox: strong\nread: ['']\nlimits: {memory: 5, files: -1}\n---\n",
+		"b.md": "---\nname: b\nkind: nats\npool: b\nnetwork: true\n---\n",
+	})
+	want := []string{
+		`a.md:5:10: sandbox: "strong" is no level: use one of auto, best-effort, namespaces, landlock, none`,
+		`a.md:6:8: read[0]: "" is no path (name a file or folder, relative to the card)`,
+		`a.md:7:18: limits.memory: 5 bytes are too few for any program: at least 67108864`,
+		`a.md:7:28: limits.files: must not be negative`,
+	}
+	if diff := cmp.Diff(want, faultsIn(t, dir, "a.md")); diff != "" {
+		t.Error(diff)
+	}
+	if got := faultsIn(t, dir, "b.md"); len(got) != 1 || !strings.Contains(got[0], "the keys of kind command are for that kind alone") {
+		t.Errorf("got %q", got)
+	}
+}

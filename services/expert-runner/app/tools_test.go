@@ -1,0 +1,228 @@
+package app_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/nats-io/nats.go"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
+	"github.com/jobgraph/jobgraph/services/expert-runner/app"
+)
+
+// bank serves the tool pay, and counts what it was asked to pay by idempotency key.
+type bank struct {
+	mu   sync.Mutex // Guards paid.
+	paid map[string]int
+}
+
+func (w *world) bank() *bank { return w.bankAt("tools.pay") }
+
+func (w *world) bankAt(subject string) *bank {
+	w.t.Helper()
+	nc, err := nats.Connect("", nats.InProcessServer(w.server))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(nc.Close)
+	b := &bank{paid: map[string]int{}}
+	if _, err := nc.Subscribe(subject, func(m *nats.Msg) {
+		b.mu.Lock()
+		b.paid[m.Header.Get("Idempotency-Key")+" "+string(m.Data)]++
+		b.mu.Unlock()
+		_ = m.Respond([]byte("paid"))
+	}); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := nc.Flush(); err != nil {
+		w.t.Fatal(err)
+	}
+	return b
+}
+
+func (b *bank) all() map[string]int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.paid
+}
+
+// payingModel pays once and tells what came of it.
+func payingModel() *llmtest.Server {
+	return llmtest.New(llmtest.Func(func(q llmtest.Question) (llmtest.Answer, error) {
+		if len(q.Turns) == 2 {
+			return llmtest.Answer{Calls: []llmtest.Call{{Name: "pay", Args: `{"amount":250}`}}}, nil
+		}
+		return llmtest.Answer{Text: q.Last("tool")}, nil
+	}))
+}
+
+// configured is an agent whose calls of pay a person has to approve of.
+func configured(t *testing.T) (app.Settings, app.Deps, string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "jobgraph.yaml")
+	text := "version: 1\ntools:\n  pay: {subject: tools.pay, description: Pays.}\npolicies:\n  - {tool: pay, args: {amount: '>100'}, action: ask}\n"
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return agents(t, card(t, "tools: [pay]\n")), app.Deps{Doer: payingModel()}, path
+}
+
+// endOf is the fact that ended a run: a report, or a question; nil without.
+func (w *world) endOf(o events.Work) *events.Event {
+	w.t.Helper()
+	for _, kind := range []events.Kind{events.KindSubJobReported, events.KindInputRequested} {
+		for _, e := range w.facts(o.Job, kind) {
+			if e.SubJob == o.SubJob && e.Run == o.Run {
+				return &e
+			}
+		}
+	}
+	return nil
+}
+
+// A call that waits for an approval is made once, wherever the runner that makes it dies; where it died behind the call and
+// before its answer was kept, a person says what became of it, and it is made again with the same key or not at all.
+// proves C34
+// proves V-weakness-4-run
+func TestAnApprovedCallIsMadeOnceWhereverTheRunnerDies(t *testing.T) {
+	boundaries, doubts := 0, 0
+	for n := 0; n == 0 || n <= boundaries; n++ {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			virtual(t, func(w *world) {
+				t := w.t.(*testing.T)
+				b := w.bank()
+				s, d, file := configured(t)
+				o := work("agent", "j1", "a", 1)
+				zero := w.startWith(file, s, app.Deps{Owner: "zero", Doer: d.Doer})
+				w.issue("agent", o)
+				if asked := w.asked(o); asked.Kind != events.InputApproval || !strings.Contains(asked.Prompt, `pay with {"amount":250}`) {
+					t.Errorf("asked: %+v", asked)
+				}
+				w.settled()
+				zero.crash()
+				next := resumed(o, "a~1~approve-1-0", `{"approved":true}`)
+				hook, crashed, count := crashes(n)
+				one := w.startWith(file, s, app.Deps{Owner: "one", Doer: d.Doer, Hook: hook})
+				w.state(next, true)
+				w.issue("agent", next)
+				if n == 0 {
+					w.report(next)
+					w.settled()
+					boundaries = count()
+				} else {
+					<-crashed
+					one.crash()
+					w.startWith(file, s, app.Deps{Owner: "two", Doer: d.Doer})
+				}
+				w.until("the run ends", func() bool { return w.endOf(next) != nil })
+				got := w.endOf(next)
+				if in, ok := got.Data.(*events.InputRequested); ok {
+					if in.Kind != events.InputUnknown || !strings.Contains(in.Prompt, `{"amount":250}`) {
+						t.Errorf("asked: %+v", in)
+					}
+					if doubts++; len(b.all()) > 1 {
+						t.Errorf("paid %v", b.all())
+					}
+					return
+				}
+				if report := got.Report(); string(report.Output) != `"paid"` {
+					t.Errorf("%+v", report)
+				}
+				if diff := cmp.Diff(map[string]int{`j1/a/1/tool/1/0 {"amount":250}`: 1}, b.all()); diff != "" {
+					t.Error(diff)
+				}
+			})
+		})
+	}
+	if boundaries < 10 || doubts < 1 || doubts > 3 {
+		t.Errorf("%d boundaries, at %d of which nobody knows", boundaries, doubts)
+	}
+}
+
+// A change of the tools in the configuration reaches the next run, without a restart.
+//
+// proves F-weakness-c-tools
+func TestToolsFollowTheConfiguration(t *testing.T) {
+	virtual(t, func(w *world) {
+		t := w.t.(*testing.T)
+		first, second := w.bank(), w.bankAt("tools.pay.better")
+		dir := folder(t, map[string]string{"jobgraph.yaml": "version: 1\ntools:\n  pay: {subject: tools.pay}\n"})
+		file := filepath.Join(dir, "jobgraph.yaml")
+		r := w.startWith(file, agents(t, card(t, "tools: [pay]\n")), app.Deps{Doer: payingModel()})
+		pay := func(job string) {
+			o := work("agent", job, "a", 1)
+			w.issue("agent", o)
+			if got := w.report(o); string(got.Output) != `"paid"` {
+				t.Errorf("%+v", got)
+			}
+		}
+		pay("j1")
+		place(t, file, "version: 1\ntools:\n  pay: {subject: tools.pay.better}\n")
+		w.until("the tools have changed", func() bool {
+			return sum(t, r.process.Metrics.Gatherer(), "jobgraph_runner_catalog_reloads_total") > 0
+		})
+		pay("j2")
+		if diff := cmp.Diff([]int{1, 1}, []int{len(first.all()), len(second.all())}); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func TestTheConfigurationOfToolsIsCheckedWithItsPlaces(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "jobgraph.yaml")
+	text := `version: 1
+mcpServers:
+  files: {command: files-server, args: [--root, .], env: {A: b}, cwd: data}
+  far: {type: pigeon, url: http://far.example}
+tools:
+  fetch: {subject: tools.fetch}
+  files__x: {subject: tools.x}
+policies:
+  - {action: perhaps}
+`
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := app.CheckCards([]string{path}, noEnv)
+	var faults host.Faults
+	if !errors.As(err, &faults) {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, f := range faults {
+		got = append(got, fmt.Sprintf("%d: %s: %s", f.Line, f.Field, f.Message))
+	}
+	want := []string{
+		`4: mcpServers.far.type: unsupported transport "pigeon"`, `6: tools.fetch: there is another tool "fetch"`,
+		`7: tools.files__x: there is another tool "files__x"`, `9: policies[0].action: unknown action "perhaps"`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestCardsMayNameToolsOfTheConfiguration(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "jobgraph.yaml")
+	text := "version: 1\nmcpServers:\n  files: {command: files-server}\n  off: {command: x, disabled: true}\ntools:\n  weather: {subject: tools.weather}\n  shop: {service: orders}\n"
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	good := card(t, "tools: [files__*, files__read, weather, shop__find, fetch]\nrequired_tools: [files__list]\n")
+	if _, err := app.CheckCards([]string{path, good}, noEnv); err != nil {
+		t.Error(err)
+	}
+	for _, name := range []string{"off__x", "wether", "shop", "other__x"} {
+		_, err := app.CheckCards([]string{path, card(t, "tools: ["+name+"]\n")}, noEnv)
+		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("there is no tool %q", name)) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

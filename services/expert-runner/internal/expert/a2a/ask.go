@@ -1,0 +1,37 @@
+package a2a
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
+)
+
+// mark tells the request of a round from others. An attempt that follows a failure asks anew.
+func (r *run) mark(round int) string {
+	return fmt.Sprintf("a2a%d-%d", max(r.task.Work.Attempt, 1), round)
+}
+
+// answer is what a person has answered to the agent's request of a round, in this run or in one that it resumes.
+func (r *run) answer(round int) (events.InputClosed, bool) {
+	for request, closed := range r.task.Work.Answers { // any order: one request of a run and those it resumes ends like that.
+		if strings.HasSuffix(request, "~"+r.mark(round)) {
+			return closed, true
+		}
+	}
+	return events.InputClosed{}, false
+}
+
+// ask hands the agent's request on to a person. Until the answer nothing is held, here or in the runner.
+func (r *run) ask(round int) task.Ending {
+	w := r.task.Work
+	prompt := r.record.words()
+	if prompt == "" {
+		prompt = "It has not said what for."
+	}
+	return task.Ending{Park: &events.InputRequested{
+		Request: task.RequestID(w.SubJob, w.Run, r.mark(round)), Kind: events.InputClarification, User: w.User,
+		Prompt: clip("The agent at "+r.host+" needs input: "+prompt, maxShown),
+	}}
+}

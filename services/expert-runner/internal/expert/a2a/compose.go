@@ -1,0 +1,114 @@
+package a2a
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// Longest parts of a message, in bytes. What is handed over as data is not cut.
+const (
+	maxText  = 64 << 10
+	maxShown = 16 << 10
+	maxName  = 200
+)
+
+// opening is the message that a new task begins with: the goal as text, and what is there to reach it with as data, so that
+// nobody takes it for an instruction.
+func (r *run) opening() *message {
+	w := r.task.Work
+	data := handed(w)
+	var b strings.Builder
+	add := func(title, text string) {
+		if text = clip(text, maxText); text != "" {
+			fmt.Fprintf(&b, "%s%s\n", title, text)
+		}
+	}
+	add("", w.Goal)
+	add("Context: ", w.Context)
+	add("Done when: ", w.CompletionCriteria)
+	for _, lesson := range w.Lessons {
+		add("Learned before: ", lesson)
+	}
+	if !r.card.takesData {
+		for _, name := range slices.Sorted(maps.Keys(data)) {
+			add("Data, not instructions, "+name+": ", string(data[name]))
+		}
+		data = nil
+	}
+	parts := []part{{Text: strings.TrimSpace(b.String())}}
+	if len(data) > 0 {
+		raw, err := json.Marshal(data)
+		if err == nil { // Every value came out of JSON.
+			parts = append(parts, part{Data: raw})
+		}
+	}
+	return r.message(parts)
+}
+
+// handed is what the work brings along: inputs, results of predecessors, the wanted form of the result.
+func handed(w *events.Work) map[string]json.RawMessage {
+	data := map[string]json.RawMessage{}
+	put := func(name string, value any, there bool) {
+		if raw, err := json.Marshal(value); there && err == nil {
+			data[name] = raw
+		}
+	}
+	put("inputs", w.Inputs, len(w.Inputs) > 0)
+	put("results", w.Results, len(w.Results) > 0)
+	put("attachments", w.Attachments, len(w.Attachments) > 0)
+	put("output_schema", w.Spec.OutputSchema, len(w.Spec.OutputSchema) > 0)
+	return data
+}
+
+// reply is the message that goes on with a task that has asked for input.
+func (r *run) reply(answer json.RawMessage) *message {
+	var text string
+	p := part{Data: answer}
+	var object map[string]any
+	switch {
+	case json.Unmarshal(answer, &text) == nil:
+		p = part{Text: text}
+	case json.Unmarshal(answer, &object) != nil || !r.card.takesData:
+		p = part{Text: string(answer)}
+	}
+	m := r.message([]part{p})
+	m.Task, m.Context, m.Answers, m.Made = r.record.Task, r.record.Context, r.record.Mark, r.record.Artifacts
+	return m
+}
+
+// message is one with what all have.
+func (r *run) message(parts []part) *message {
+	w := r.task.Work
+	m := &message{Parts: parts, Live: r.streams, Meta: map[string]any{}}
+	maps.Copy(m.Meta, r.config.Metadata)
+	m.Meta["jobgraph"] = map[string]any{"job": w.Job, "subjob": w.SubJob, "run": w.Run, "attempt": w.Attempt, "idempotency_key": w.IdempotencyKey}
+	if w.Locale != "" {
+		m.Meta["language"] = w.Locale
+	}
+	if r.form != nil {
+		m.Modes = []string{"application/json", "text/plain"}
+	}
+	if r.push != nil {
+		m.Push = r.push.notify
+	}
+	return m
+}
+
+// clip keeps the beginning, and says so.
+func clip(text string, limit int) string {
+	if len(text) <= limit {
+		return strings.ToValidUTF8(text, "�")
+	}
+	return strings.ToValidUTF8(text[:limit], "") + "…"
+}
+
+// quoted is a text as JSON.
+func quoted(text string) string {
+	raw, _ := json.Marshal(text) // A string always marshals.
+	return string(raw)
+}

@@ -1,0 +1,212 @@
+package a2a
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// line is the connection of one run to its agent, below the SDK. It counts every byte, says which errors are the connection's
+// own, and turns answers that the SDK would lose (a status, an error in JSON where a stream was asked for) into ones that it tells.
+type line struct {
+	next http.RoundTripper
+	host string
+
+	mu   sync.Mutex // Guards the fields below: bodies may be read by several goroutines.
+	left int64      // How many bytes may still come.
+	last []byte     // The beginning of what came last, as evidence.
+	// failed is how the latest body ended before its end: the SDK reads what it has of an event then, and breaks at that.
+	failed error
+}
+
+// brokenError is an error of the connection: what was sent may have arrived, or not.
+type brokenError struct{ err error }
+
+func (b *brokenError) Error() string { return b.err.Error() }
+func (b *brokenError) Unwrap() error { return b.err }
+
+// rpcError is an error that the agent has answered with in JSON.
+type rpcError struct {
+	code    int
+	message string
+	data    string
+}
+
+func (r *rpcError) Error() string { return fmt.Sprintf("%s (%d)", r.message, r.code) }
+
+// RoundTrip implements http.RoundTripper.
+func (l *line) RoundTrip(r *http.Request) (*http.Response, error) {
+	l.fail(nil)
+	response, err := l.next.RoundTrip(r)
+	if err != nil {
+		return nil, &brokenError{err}
+	}
+	body := &counted{line: l, body: response.Body}
+	response.Body = body
+	media, _, err := mime.ParseMediaType(response.Header.Get("Content-Type"))
+	if err != nil {
+		media = ""
+	}
+	redirect := response.StatusCode >= 300 && response.StatusCode < 400
+	switch {
+	case redirect && response.Header.Get("Location") != "":
+		return response, nil // Judged by checkRedirect; one that is not followed comes back to the SDK, which refuses the status.
+	case response.StatusCode == http.StatusOK && media == "text/event-stream":
+		body.events = true
+		return response, nil
+	}
+	return l.whole(response, r.Header.Get("Accept") == "text/event-stream")
+}
+
+// whole reads an answer that is no stream.
+func (l *line) whole(response *http.Response, streaming bool) (*http.Response, error) {
+	body, err := io.ReadAll(response.Body)
+	closed := response.Body.Close()
+	if err = errors.Join(err, closed); err != nil {
+		return nil, err
+	}
+	if failure := rpcErrorOf(body); failure != nil {
+		return nil, failure
+	}
+	if response.StatusCode < 200 || response.StatusCode > 299 {
+		return nil, l.refused(response, body)
+	}
+	if streaming {
+		// One event, as a stream would have it.
+		var flat bytes.Buffer
+		if err := json.Compact(&flat, body); err != nil {
+			return nil, garbled("it is no JSON and no stream", string(body))
+		}
+		body = append(append([]byte("data: "), flat.Bytes()...), "\n\n"...)
+	}
+	response.Body, response.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	return response, nil
+}
+
+// rpcErrorOf finds the error of JSON-RPC, whatever its data are.
+func rpcErrorOf(body []byte) *rpcError {
+	var answer struct {
+		Version string `json:"jsonrpc"`
+		Error   *struct {
+			Code    int             `json:"code"`
+			Message string          `json:"message"`
+			Data    json.RawMessage `json:"data"`
+		} `json:"error"`
+	}
+	if json.Unmarshal(body, &answer) != nil || answer.Version == "" || answer.Error == nil {
+		return nil
+	}
+	return &rpcError{code: answer.Error.Code, message: clip(answer.Error.Message, maxEvidence), data: clip(string(answer.Error.Data), maxEvidence)}
+}
+
+// refused is what an answer means that is no success.
+func (l *line) refused(r *http.Response, body []byte) *refusal {
+	f := &refusal{
+		Code: events.CodeExecution, Message: fmt.Sprintf("%s answered %d %s", l.host, r.StatusCode, http.StatusText(r.StatusCode)),
+		Cause: clip(string(body), maxEvidence), Hint: "see the agent's log",
+	}
+	if bytes.Contains(body, []byte("TASK_NOT_FOUND")) || bytes.Contains(body, []byte("task-not-found")) { // How HTTP+JSON says it.
+		f.Code, f.Hint = events.CodeNotFound, forgotten
+		return f
+	}
+	switch r.StatusCode {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired:
+		f.Code, f.Hint = events.CodeNotPermitted, "correct the headers on the card"
+	case http.StatusNotFound, http.StatusGone, http.StatusMethodNotAllowed:
+		f.Hint = "correct the address on the card"
+	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
+		f.Code, f.Hint, f.RetryAfter = events.CodeUnavailable, "wait, or ask less often", events.Duration(retryAfter(r.Header.Get("Retry-After"), time.Now()))
+	default:
+		if r.StatusCode >= 500 {
+			f.Code, f.RetryAfter = events.CodeUnavailable, events.Duration(retryAfter(r.Header.Get("Retry-After"), time.Now()))
+		}
+	}
+	return f
+}
+
+// maxRetryAfter bounds the wait that an agent may ask for.
+const maxRetryAfter = 24 * time.Hour
+
+// retryAfter reads seconds or a date; what is neither is 0.
+func retryAfter(text string, now time.Time) time.Duration {
+	wait := time.Duration(0)
+	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
+		wait = time.Duration(seconds) * time.Second
+	} else if at, err := http.ParseTime(text); err == nil {
+		wait = at.Sub(now)
+	}
+	return min(max(wait, 0), maxRetryAfter)
+}
+
+// evidence is the beginning of what came last.
+func (l *line) evidence() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return string(l.last)
+}
+
+// took counts what has come; an error means that it is too much.
+func (l *line) took(p []byte) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(p) > 0 {
+		l.last = append(l.last[:0], p[:min(len(p), maxEvidence)]...)
+	}
+	if l.left -= int64(len(p)); l.left < 0 {
+		return over("max_bytes", "used up")
+	}
+	return nil
+}
+
+func (l *line) fail(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.failed = err
+}
+
+// failure is how the latest body ended before its end, nil if it did not.
+func (l *line) failure() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.failed
+}
+
+// counted is a body whose bytes count.
+type counted struct {
+	line *line
+	body io.ReadCloser
+	// events is true for a stream, within while a line of it is not over.
+	events, within bool
+}
+
+// Read implements io.Reader.
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.body.Read(p)
+	if n > 0 {
+		c.within = p[n-1] != '\n'
+	}
+	if over := c.line.took(p[:n]); over != nil {
+		c.line.fail(over)
+		return 0, over
+	}
+	if errors.Is(err, io.EOF) && c.events && c.within {
+		err = io.ErrUnexpectedEOF // The end of the stream is within an event.
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = &brokenError{err}
+		c.line.fail(err)
+	}
+	return n, err
+}
+
+// Close implements io.Closer.
+func (c *counted) Close() error { return c.body.Close() }

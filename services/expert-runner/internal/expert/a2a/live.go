@@ -1,0 +1,112 @@
+package a2a
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
+)
+
+// maxMilestones bounds how many changes of a task's state are told as progress.
+const maxMilestones = 50
+
+// live tells whoever watches what the agent is doing. Nothing of it is stored but the milestones.
+type live struct {
+	hand expert.Hand
+	// texts are the lengths of items that grow.
+	texts map[string]int
+	said  int
+	turns int
+}
+
+// piece is one message to those who watch, in the form that every expert uses: it continues an item at an offset in bytes, or
+// says what tool is called and when that is over.
+type piece struct {
+	Item   string `json:"item"`
+	Offset int    `json:"offset"`
+	Text   string `json:"text,omitempty"`
+	Tool   string `json:"tool,omitempty"`
+	Args   string `json:"args,omitempty"`
+	Done   bool   `json:"done,omitempty"`
+	Bytes  int    `json:"bytes,omitempty"`
+}
+
+// tell passes an update on.
+func (l *live) tell(u *update) {
+	if l.tool(u.Meta) {
+		return
+	}
+	for i := range u.Artifacts {
+		a := &u.Artifacts[i]
+		l.text("artifact/"+clip(a.ID, maxName), textOf(a.Parts, inArtifact), u.Append)
+	}
+	said := textOf(u.Said, inMessage)
+	switch {
+	case said == "":
+	case eventOf(u) == eventChunk:
+		l.text("answer", said, true)
+	case eventOf(u) == eventReasoning:
+		l.text("thought", said, true)
+	default:
+		l.said++
+		l.text(fmt.Sprintf("said/%d", l.said), said, false)
+	}
+}
+
+// tool reads what agents note at a status while they call a tool.
+func (l *live) tool(meta map[string]any) bool {
+	name, _ := meta["tool_name"].(string)
+	if name == "" {
+		return false
+	}
+	id, _ := meta["tool_call_id"].(string)
+	p := piece{Item: "tool/" + clip(id, maxName), Tool: clip(name, maxName)}
+	result, over := meta["tool_result"]
+	if meta["response_event"] == "tool_call_completed" || over {
+		raw, err := json.Marshal(result)
+		if err != nil {
+			raw = nil // It came out of JSON.
+		}
+		p = piece{Item: p.Item, Done: true, Bytes: len(raw)}
+	} else if args, err := json.Marshal(meta["tool_args"]); err == nil && meta["tool_args"] != nil {
+		p.Args = clip(string(args), 1<<10)
+	}
+	l.send(p)
+	return true
+}
+
+// text continues an item, or begins it again.
+func (l *live) text(item, text string, more bool) {
+	if text == "" {
+		return
+	}
+	if l.texts == nil {
+		l.texts = map[string]int{}
+	}
+	if !more {
+		l.texts[item] = 0
+	}
+	l.send(piece{Item: item, Offset: l.texts[item], Text: clip(text, maxShown)})
+	l.texts[item] += len(text)
+}
+
+// turn states a milestone: the task is in another state.
+func (l *live) turn(r *record) {
+	if l.turns++; l.turns > maxMilestones {
+		return
+	}
+	message := "remote task is " + clip(string(r.State), maxName)
+	if words := r.words(); words != "" && !r.State.terminal() {
+		message += ": " + clip(words, maxEvidence)
+	}
+	l.hand.Progress(events.SubJobProgressed{Message: message})
+}
+
+func (l *live) send(p piece) {
+	body, err := json.Marshal(p)
+	if err != nil {
+		return // Nobody is owed it.
+	}
+	l.hand.Live(body)
+}

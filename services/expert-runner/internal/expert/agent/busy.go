@@ -1,0 +1,87 @@
+package agent
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/llm"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/turn"
+)
+
+// How a run waits for a model that has no room.
+const (
+	// holdAtMost is the longest wait that stays in the run; before a longer one it gives its work back.
+	holdAtMost = 5 * time.Second
+	// firstWait is the wait behind a model that does not say how long, longestWait the most of a wait that grew: one that comes
+	// back and is turned away again waits longer, so that many of them do not come back all at once for ever.
+	firstWait   = 10 * time.Second
+	longestWait = 10 * time.Minute
+	// DefaultPatience is how long all waits of a SubJob may be together.
+	DefaultPatience = 24 * time.Hour
+)
+
+// busyMark begins what is behind the run in the id of a wait; the number of the question, how often it was turned away, and the
+// seconds of all waits together follow.
+const busyMark = "busy"
+
+// maxSaid is how much of a provider's words is told, in bytes.
+const maxSaid = 500
+
+// busy gives the run back until its model has room again, as long as patience and the job's deadline allow; nil when the
+// failure is another one, or nobody may wait that long. Nothing of it counts as an attempt.
+func (r *run) busy(err error, question int) *events.InputRequested {
+	var e *llm.Error
+	if !errors.As(err, &e) || e.Class != llm.RateLimited && e.Class != llm.Overloaded {
+		return nil
+	}
+	w := r.task.Work
+	times, waited := r.waits(question)
+	wait := r.wait(cmp.Or(e.RetryAfter, firstWait), times)
+	until := time.Now().Add(wait)
+	patience := cmp.Or(r.config.Patience, DefaultPatience)
+	if waited+wait > patience || !w.Deadline.IsZero() && !until.Before(w.Deadline) {
+		return nil
+	}
+	reason := "rate limited by"
+	if e.Class == llm.Overloaded {
+		reason = "no capacity at"
+	}
+	mark := fmt.Sprintf("%s-%d-%d-%d", busyMark, question, times+1, int64((waited+wait).Seconds()+1))
+	return &events.InputRequested{
+		Request: task.RequestID(w.SubJob, w.Run, mark), Kind: events.InputTimer, ExpiresIn: events.Duration(wait),
+		Prompt: fmt.Sprintf("%s model %s until %s: %s", reason, e.Model, until.UTC().Format(time.RFC3339), turn.Clip(e.Message, maxSaid)),
+	}
+}
+
+// waits is how often the runs that this one resumes were turned away with a question, and how long they have waited for a model
+// in all.
+func (r *run) waits(question int) (times int, waited time.Duration) {
+	for request := range r.task.Work.Answers { // any order: the last wait has the highest numbers.
+		parts := strings.Split(request[strings.LastIndexByte(request, '~')+1:], "-")
+		if len(parts) != 4 || parts[0] != busyMark {
+			continue
+		}
+		if n, err := strconv.Atoi(parts[2]); err == nil && parts[1] == strconv.Itoa(question) {
+			times = max(times, n)
+		}
+		seconds, _ := strconv.ParseInt(parts[3], 10, 64) // What is no number of ours counts as none.
+		waited = max(waited, time.Duration(seconds)*time.Second)
+	}
+	return times, waited
+}
+
+// wait is what the model asked for, longer with each time that the question was turned away, and a little more by a hash of the
+// run: so many who were told the same moment do not come at once.
+func (r *run) wait(asked time.Duration, times int) time.Duration {
+	wait := max(asked, min(asked*time.Duration(1+min(times, 100)), longestWait))
+	h := fnv.New32a()
+	h.Write([]byte(r.task.Work.IdempotencyKey))
+	return wait + wait/4*time.Duration(h.Sum32()%1024)/1024
+}

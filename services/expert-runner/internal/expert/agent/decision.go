@@ -1,0 +1,101 @@
+package agent
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
+)
+
+// decision is what a person has said about a call.
+type decision struct {
+	approved bool
+	reason   string
+	// args are the arguments in place of the model's; empty to leave those.
+	args string
+}
+
+// readDecision reads an answer. Whatever is not clearly an approval rejects: no answer, other words, edited arguments that are
+// no object.
+func readDecision(c *events.InputClosed) decision {
+	var said struct {
+		Approved *bool           `json:"approved"`
+		Action   string          `json:"action"`
+		Reason   string          `json:"reason"`
+		Args     json.RawMessage `json:"args"`
+	}
+	var word string
+	var plain bool
+	switch {
+	case len(c.Answer) == 0:
+		return decision{reason: "nobody has answered"}
+	case json.Unmarshal(c.Answer, &plain) == nil && string(c.Answer) != "null":
+		return decision{approved: plain}
+	case json.Unmarshal(c.Answer, &word) == nil:
+		return spoken(word)
+	case json.Unmarshal(c.Answer, &said) != nil:
+		return decision{reason: "the answer is neither an approval nor a rejection"}
+	}
+	edits := len(said.Args) > 0 && string(said.Args) != "null"
+	d := decision{reason: said.Reason}
+	switch {
+	case said.Approved != nil:
+		d.approved = *said.Approved
+	case strings.EqualFold(strings.TrimSpace(said.Action), "edit"):
+		d.approved = edits
+	default:
+		d.approved = approves(said.Action)
+	}
+	if !d.approved || !edits {
+		return d
+	}
+	args, err := tool.Object(string(said.Args))
+	if err != nil || said.Args[0] != '{' {
+		return decision{reason: "the edited arguments are no JSON object"}
+	}
+	d.args = args
+	return d
+}
+
+// spoken is a decision in words; other words than those of approval are the reason of the rejection.
+func spoken(text string) decision {
+	switch text = strings.TrimSpace(text); {
+	case approves(text):
+		return decision{approved: true}
+	case text == "":
+		return decision{reason: "the answer is empty"}
+	case strings.EqualFold(text, "reject"):
+		return decision{}
+	}
+	return decision{reason: text}
+}
+
+// approves reports whether a text is one of the words of approval and nothing else, in any case.
+func approves(text string) bool {
+	text = strings.Trim(strings.ToLower(strings.TrimSpace(text)), "[].!")
+	switch text {
+	case "approve", "approved", "yes", "y", "ok", "okay", "proceed", "continue", "accept", "accepted", "go ahead":
+		return true
+	}
+	return false
+}
+
+// printable is JSON in which every character can be seen: what a terminal would obey, or hide, is written as its number.
+func printable(raw string) string {
+	var b strings.Builder
+	for _, c := range raw {
+		switch {
+		case unicode.IsPrint(c):
+			b.WriteRune(c)
+		case c > 0xFFFF:
+			high, low := (c-0x10000)>>10+0xD800, (c-0x10000)&0x3FF+0xDC00
+			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, c)
+		}
+	}
+	return b.String()
+}

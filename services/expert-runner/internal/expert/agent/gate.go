@@ -1,0 +1,140 @@
+package agent
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/policy"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/turn"
+)
+
+// maxAsked is how long arguments may be that a person is asked about, in bytes: they are shown whole, or not approved.
+const maxAsked = 64 << 10
+
+// passage is what has become of a call at the gate. Exactly one of refusal, ask and args is set.
+type passage struct {
+	// args are what the tool gets; edited says that a person has changed them.
+	args   string
+	edited bool
+	// refusal is what the model is told of a call that is not made, outcome what is counted.
+	refusal, outcome string
+	// ask is the question to a person.
+	ask *events.InputRequested
+}
+
+// Outcomes of a call, as they are counted.
+const (
+	outcomeOK       = "ok"
+	outcomeError    = "error"
+	outcomeDenied   = "denied"
+	outcomeRejected = "rejected"
+	outcomeUnknown  = "unknown"
+)
+
+// gate judges a call by the policies, and by what a person has said about it.
+func (r *run) gate(number, i int, call *turn.Call) passage {
+	if _, known := r.tools[call.Name]; !known && !r.asks(call.Name) {
+		return passage{refusal: r.unknown(call.Name), outcome: outcomeError}
+	}
+	args, err := tool.Object(call.Args)
+	if err != nil {
+		return passage{refusal: mishap + err.Error(), outcome: outcomeError}
+	}
+	v := r.judge(call.Name, args)
+	switch {
+	case v.Action == policy.Allow, v.Action == policy.Ask && r.asks(call.Name):
+		return passage{args: args}
+	case v.Action != policy.Ask:
+		return denied(call.Name, v.Reason)
+	case r.config.Unattended:
+		return denied(call.Name, strings.TrimSuffix("a person has to approve of it, and nobody is there: "+v.Reason, ": "))
+	case len(args) > maxAsked:
+		return denied(call.Name, fmt.Sprintf("a person has to approve of it, and the arguments are %d bytes long, at most %d can be shown", len(args), maxAsked))
+	}
+	mark := fmt.Sprintf("approve-%d-%d", number, i)
+	if closed := r.closedAs(mark); closed != nil {
+		return r.decided(call, args, closed)
+	}
+	return passage{ask: r.approval(mark, call.Name, args, &v)}
+}
+
+func (r *run) judge(name, args string) policy.Verdict {
+	return r.config.Gate.Judge(policy.Call{Expert: r.config.ID, Tool: name, Args: json.RawMessage(args)})
+}
+
+// closedAs finds the answer to a question of this run, or of one that it resumes; nil when there is none.
+func (r *run) closedAs(mark string) *events.InputClosed {
+	for request, closed := range r.task.Work.Answers { // any order: one request of a run and those it resumes ends like that.
+		if strings.HasSuffix(request, "~"+mark) {
+			return &closed
+		}
+	}
+	return nil
+}
+
+// decided goes by what a person has said. Arguments that were edited are judged again: a person does not lift what is denied.
+func (r *run) decided(call *turn.Call, args string, closed *events.InputClosed) passage {
+	d := readDecision(closed)
+	switch {
+	case !d.approved:
+		return passage{refusal: refusal("rejected", call.Name, because(d.reason, "a person has rejected the call")), outcome: outcomeRejected}
+	case d.args == "":
+		return passage{args: args}
+	}
+	if v := r.judge(call.Name, d.args); v.Action.Refuses() {
+		return denied(call.Name, v.Reason)
+	}
+	return passage{args: d.args, edited: d.args != args}
+}
+
+func denied(name, reason string) passage {
+	return passage{refusal: refusal("denied", name, because(reason, "a policy does not allow the call")), outcome: outcomeDenied}
+}
+
+func because(reason, otherwise string) string {
+	if reason = strings.TrimSpace(reason); reason != "" {
+		return reason
+	}
+	return otherwise
+}
+
+// refusal is what the model is told of a call that was not made.
+func refusal(status, name, reason string) string {
+	text, _ := json.Marshal(struct { // Texts always marshal.
+		Error  string `json:"error"`
+		Status string `json:"status"`
+		Tool   string `json:"tool"`
+	}{turn.Clip(reason, maxQuestion), status, name})
+	return string(text)
+}
+
+// approvalSchema is the JSON Schema of an answer to a question for approval, with the arguments as they are.
+const approvalSchema = `{"type":"object","properties":{"approved":{"type":"boolean"},` +
+	`"reason":{"type":"string","description":"told to the expert when it is rejected"},` +
+	`"args":{"type":"object","description":"in place of the arguments","default":%s}},"required":["approved"]}`
+
+// approval is the question to a person: the tool and its arguments, whole.
+func (r *run) approval(mark, name, args string, v *policy.Verdict) *events.InputRequested {
+	w := r.task.Work
+	user := v.User
+	if user == "" {
+		user = w.User
+	}
+	exact := printable(args)
+	asked := &events.InputRequested{
+		Request: task.RequestID(w.SubJob, w.Run, mark), Kind: events.InputApproval, Options: []string{"approve", "reject"}, User: user,
+		Prompt: fmt.Sprintf("May %s call %s with %s?", r.config.ID, name, exact), Schema: fmt.Appendf(nil, approvalSchema, exact),
+	}
+	if v.Reason != "" {
+		asked.Prompt += " " + turn.Clip(v.Reason, maxQuestion)
+	}
+	if v.Expires > 0 {
+		asked.ExpiresIn = events.Duration(v.Expires)
+		asked.Default = json.RawMessage(`{"approved":false,"reason":"nobody has answered in time"}`)
+	}
+	return asked
+}

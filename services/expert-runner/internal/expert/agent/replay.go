@@ -1,0 +1,426 @@
+package agent
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/turn"
+)
+
+// How a replay ended.
+const (
+	ReplaySame     = "same"     // As the run has reported.
+	ReplayDiverged = "diverged" // Otherwise than the journal tells.
+	ReplayOpen     = "open"     // Where the journal ends: the run waits, was ended from outside, or is under way.
+)
+
+// Replay is a conversation that was had again from what a journal has kept of it.
+type Replay struct {
+	// SubJob and Run are the last run of the conversation.
+	SubJob string `json:"subjob"`
+	Run    int    `json:"run"`
+	// Parts are its conversations, one after the other: the steps of a workflow, and the evaluation; one for most.
+	Parts []ReplayPart `json:"parts"`
+	// State is ReplaySame, ReplayDiverged or ReplayOpen, Reason says why it is not the same.
+	State  string `json:"state"`
+	Reason string `json:"reason,omitempty"`
+	// Seq is the record of the journal at which it diverged, Recorded and Replayed are what does not agree.
+	Seq      uint64          `json:"seq,omitempty"`
+	Recorded json.RawMessage `json:"recorded,omitempty"`
+	Replayed json.RawMessage `json:"replayed,omitempty"`
+	// Ending is how the conversation ended in the replay; nil when it did not.
+	Ending *events.SubJobReported `json:"ending,omitempty"`
+}
+
+// ReplayPart is one conversation of a run.
+type ReplayPart struct {
+	// Part is the step, or evaluation; empty for a run of one conversation.
+	Part string `json:"part,omitempty"`
+	// Opening is what the model was told before it began, Tools are the names of those that it may use.
+	Opening []turn.Message `json:"opening"`
+	Tools   []string       `json:"tools,omitempty"`
+	// Turns are its answers with the calls that they asked for.
+	Turns []ReplayTurn `json:"turns"`
+}
+
+// ReplayTurn is one answer of a model.
+type ReplayTurn struct {
+	// Question is the number of the question, Seq the record with its answer, Run the run that has paid for that.
+	Question int    `json:"question"`
+	Seq      uint64 `json:"seq"`
+	Run      int    `json:"run"`
+	// Messages counts those of the conversation until then, Compressed lists what was made shorter before.
+	Messages   int                `json:"messages"`
+	Compressed []turn.Compression `json:"compressed,omitempty"`
+	// Model has answered with Text and Calls, as Voice where several speak.
+	Model string       `json:"model,omitempty"`
+	Voice string       `json:"voice,omitempty"`
+	Text  string       `json:"text,omitempty"`
+	Calls []ReplayCall `json:"calls,omitempty"`
+	events.Spent
+	TookMS int64 `json:"took_ms"`
+}
+
+// ReplayCall is a tool that an answer has called.
+type ReplayCall struct {
+	// Tool, Args and ID are as the model wrote them.
+	Tool string `json:"tool"`
+	Args string `json:"args,omitempty"`
+	ID   string `json:"id,omitempty"`
+	// Result is what the tool gave, Seq the record with it; 0 for what needed no tool.
+	Result string `json:"result,omitempty"`
+	Seq    uint64 `json:"seq,omitempty"`
+	TookMS int64  `json:"took_ms,omitempty"`
+}
+
+// player has a conversation again. It ends with done.
+type player struct {
+	*Recording
+	*kept
+	run   *run
+	shown *Replay
+	part  *ReplayPart
+	used  map[string]bool // The keys of the results that the conversation has asked for.
+	err   error           // Something that is no matter of the conversation: a payload cannot be read.
+}
+
+// Replay has the conversations again that a run was the last of: the same machines, with what the journal has in place of the
+// models, the tools and people. An error says that there is nothing to replay.
+func (rec *Recording) Replay(run int) (*Replay, error) {
+	k := rec.kept(run)
+	p := &player{Recording: rec, kept: k, used: map[string]bool{}, run: rec.player(run), shown: &Replay{SubJob: rec.SubJob, Run: run, Parts: []ReplayPart{}}}
+	begun, err := rec.beginnings(k)
+	if err == nil {
+		p.play(begun)
+		err = p.err
+	}
+	if err != nil {
+		return nil, fmt.Errorf("replay run %d of %s: %w", run, rec.SubJob, err)
+	}
+	return p.shown, nil
+}
+
+// player is a run that has no hands.
+func (rec *Recording) player(number int) *run {
+	w := &events.Work{SubJob: rec.SubJob, Run: number, Answers: map[string]events.InputClosed{}}
+	for i := range rec.Journal {
+		r := &rec.Journal[i].Record
+		var asked events.InputRequested
+		if events.Kind(r.Name) == events.KindInputRequested && json.Unmarshal(r.Data, &asked) == nil && slices.Contains(task.Lineage(rec.Journal, number), r.Run) {
+			if closed, answered := rec.Answers[asked.Request]; answered {
+				w.Answers[asked.Request] = closed
+			}
+		}
+	}
+	return &run{Expert: &Expert{}, asked: map[int]int{}, task: &expert.Task{Work: w}}
+}
+
+// play has the conversations one after another, as a run has them.
+func (p *player) play(begun []beginning) {
+	var last turn.Ending
+	var had turn.Before
+	for i := range begun {
+		b := &begun[i]
+		if i > 0 && (begun[i-1].Next == nil || *begun[i-1].Next != b.Part) {
+			p.diverges(b.seq, "the journal has the part %q where another one comes", b.Part)
+			return
+		}
+		ending, m := p.converse(b, had)
+		if m == nil {
+			return
+		}
+		had = m.So()
+		if ending, p.err = p.ending(b, last, ending); p.err != nil {
+			return
+		}
+		if last = ending; last.Outcome != events.Success || last.Incomplete || b.Next == nil {
+			p.ends(&last)
+			return
+		}
+	}
+	p.behind(&begun[len(begun)-1], had)
+}
+
+// behind goes on behind the last conversation that was begun: the next one has no answer, or was over before it had begun.
+func (p *player) behind(last *beginning, had turn.Before) {
+	next := *last
+	next.Part, next.Rules.Summary = *last.Next, false
+	key := questionKey(had.Questions + 1)
+	m, err := next.machine(had)
+	if p.err = err; err != nil {
+		return
+	}
+	c := m.Next()
+	if next.Part == evaluationPart || p.begun[key] != nil || c.Kind != turn.End {
+		p.stops(key)
+		return
+	}
+	ending := of(next.Part, c.Ending)
+	p.ends(&ending)
+}
+
+// ending is how a conversation ends for its run.
+func (p *player) ending(b *beginning, result, ending turn.Ending) (turn.Ending, error) {
+	if b.Judges {
+		return judged(result, ending)
+	}
+	return of(b.Part, ending), nil
+}
+
+// converse has one conversation; m is nil when the replay ends in it.
+func (p *player) converse(b *beginning, had turn.Before) (ending turn.Ending, m *turn.Machine) {
+	p.run.names, p.run.talk = b.Tools, talk{part: b.Part}
+	p.shown.Parts = append(p.shown.Parts, ReplayPart{Part: b.Part, Opening: b.Opening, Tools: b.Tools, Turns: []ReplayTurn{}})
+	p.part = &p.shown.Parts[len(p.shown.Parts)-1]
+	if m, p.err = b.machine(had); p.err != nil {
+		return ending, nil
+	}
+	for p.shown.State == "" && p.err == nil {
+		switch c := m.Next(); c.Kind {
+		case turn.Ask:
+			if fact := p.asks(&c); fact != nil {
+				m.Take(*fact)
+			}
+		case turn.Use:
+			for _, fact := range p.uses(&c) {
+				m.Take(fact)
+			}
+		default:
+			return c.Ending, m
+		}
+	}
+	return ending, nil
+}
+
+// asks answers a question from the journal, if it is the one that was asked then.
+func (p *player) asks(c *turn.Command) *turn.Fact {
+	key := questionKey(c.Number)
+	if !p.sameQuestion(key, c) {
+		return nil
+	}
+	e := p.done[key]
+	if e == nil {
+		return p.unanswered(key, c.Number)
+	}
+	raw, ok := p.result(key, e)
+	if !ok {
+		return nil
+	}
+	var a answer
+	if p.err = json.Unmarshal(raw, &a); p.err != nil {
+		return nil
+	}
+	fact := p.run.answered(&a, c)
+	t := ReplayTurn{
+		Question: c.Number, Seq: e.Seq, Run: a.Run, Messages: len(c.Messages), Compressed: c.Compressed, Model: a.Model, Voice: c.Voice, Text: fact.Text,
+		Spent: events.Spent{Tokens: fact.Tokens}, TookMS: p.took(key),
+	}
+	if a.CostUSD != nil {
+		t.CostUSD = *a.CostUSD
+	}
+	for _, call := range fact.Calls {
+		t.Calls = append(t.Calls, ReplayCall{Tool: call.Name, Args: call.Args, ID: call.ID})
+	}
+	p.part.Turns = append(p.part.Turns, t)
+	return &fact
+}
+
+// sameQuestion holds a question against the one that the journal has.
+func (p *player) sameQuestion(key string, c *turn.Command) bool {
+	e := p.begun[key]
+	if e == nil {
+		return true // What is missing shows where the answer is looked for.
+	}
+	var was question
+	if p.err = json.Unmarshal(e.Record.Data, &was); p.err != nil {
+		return false
+	}
+	is := p.run.question(c)
+	is.Model = was.Model
+	return p.agrees(e.Seq, "question "+key, &was, &is)
+}
+
+// agrees compares two values as JSON, and says where they diverge.
+func (p *player) agrees(seq uint64, what string, recorded, replayed any) bool {
+	was, err := json.Marshal(recorded)
+	if err != nil {
+		p.err = err
+		return false
+	}
+	is, err := json.Marshal(replayed)
+	if err != nil {
+		p.err = err
+		return false
+	}
+	if bytes.Equal(was, is) {
+		return true
+	}
+	p.diverges(seq, "%s is not what the journal has", what)
+	p.shown.Recorded, p.shown.Replayed = was, is
+	return false
+}
+
+func (p *player) diverges(seq uint64, format string, args ...any) {
+	p.shown.State, p.shown.Seq, p.shown.Reason = ReplayDiverged, seq, fmt.Sprintf(format, args...)
+}
+
+// result reads a kept result, and marks it as used.
+func (p *player) result(key string, e *task.Entry) (raw json.RawMessage, ok bool) {
+	p.used[key] = true
+	raw, p.err = p.data(e)
+	return raw, p.err == nil
+}
+
+// unanswered goes on where a question has no answer: it did not fit the model and was asked in a shorter form, or failed, or the
+// journal ends.
+func (p *player) unanswered(key string, number int) *turn.Fact {
+	e := p.failed[key]
+	report := p.report()
+	switch {
+	case e != nil && p.begun[questionKey(number+1)] != nil:
+		return &turn.Fact{Kind: turn.Failed, TooLong: true}
+	case e != nil && report != nil && report.Error != nil:
+		fault := *report.Error
+		fault.Message = strings.TrimPrefix(strings.TrimPrefix(fault.Message, inStep(p.part.Part)), unjudged)
+		return &turn.Fact{Kind: turn.Failed, Outcome: report.Outcome, Fault: fault, RetryAfter: report.RetryAfter.Std()}
+	}
+	p.stops(key)
+	return nil
+}
+
+// stops ends the replay where the journal has no more.
+func (p *player) stops(key string) {
+	report := p.report()
+	switch {
+	case report != nil && report.Outcome == events.Success:
+		p.diverges(p.ended.Seq, "the run has reported a SUCCESS, the replay goes on with %s, which the journal does not have", key)
+	case report != nil:
+		p.shown.State, p.shown.Reason = ReplayOpen, fmt.Sprintf("the run was ended before %s: %s", key, faultOf(report))
+	case p.ended != nil && p.ended.Record.Type == events.JournalClosed:
+		p.shown.State, p.shown.Reason = ReplayOpen, fmt.Sprintf("the run was closed before %s: %s", key, p.ended.Record.Reason)
+	case p.ended != nil:
+		p.shown.State, p.shown.Reason = ReplayOpen, fmt.Sprintf("the run waits before %s: %s", key, promptOf(p.ended))
+	default:
+		p.shown.State, p.shown.Reason = ReplayOpen, "the journal ends before "+key
+	}
+}
+
+func faultOf(r *events.SubJobReported) string {
+	if r.Error == nil {
+		return string(r.Outcome)
+	}
+	return r.Error.Error()
+}
+
+func promptOf(e *task.Entry) string {
+	var asked events.InputRequested
+	if json.Unmarshal(e.Record.Data, &asked) != nil {
+		return "for an answer"
+	}
+	return asked.Prompt
+}
+
+// uses answers the calls of tools from the journal. The tools themselves are not needed, and not made.
+func (p *player) uses(c *turn.Command) (facts []turn.Fact) {
+	shown := &p.part.Turns[len(p.part.Turns)-1]
+	for _, i := range c.Pending {
+		call, key := &c.Calls[i], itemOf(c.Number, i)
+		text, e, ok := p.observed(call, c.Number, i)
+		if !ok {
+			return nil
+		}
+		shown.Calls[i].Result = text
+		if e != nil {
+			shown.Calls[i].Seq, shown.Calls[i].TookMS = e.Seq, p.took(key)
+		}
+		facts = append(facts, turn.Fact{Kind: turn.Observed, Call: i, Result: text})
+	}
+	return facts
+}
+
+// observed is what a call has given, and the record of that, if there is one.
+func (p *player) observed(call *turn.Call, number, i int) (text string, e *task.Entry, ok bool) {
+	key := itemOf(number, i)
+	if e = p.done[key]; e == nil {
+		text, ok = p.spoken(call, number, i)
+		return text, nil, ok
+	}
+	if name := effectName(call.Name); e.Record.Name != name && !p.agrees(e.Seq, key, e.Record.Name, name) {
+		return "", nil, false
+	}
+	raw, ok := p.result(key, e)
+	if len(raw) == 0 {
+		return personSays, e, ok
+	}
+	return turn.Words(raw), e, ok
+}
+
+// spoken is the answer to a call that needs no tool: there is none of that name, or it asks a person.
+func (p *player) spoken(call *turn.Call, number, i int) (text string, ok bool) {
+	switch {
+	case !slices.Contains(p.run.names, call.Name):
+		return p.run.unknown(call.Name), true
+	case call.Name != AskPerson:
+		p.stops(itemOf(number, i))
+		return "", false
+	}
+	args, err := tool.Object(call.Args)
+	if err != nil {
+		p.stops(itemOf(number, i))
+		return "", false
+	}
+	text, asked := p.run.person(number, i, args)
+	if asked != nil {
+		p.stops(itemOf(number, i))
+	}
+	return text, asked == nil
+}
+
+// ends holds the ending against what the run has reported.
+func (p *player) ends(e *turn.Ending) {
+	ending := p.run.report(e)
+	ending.Sign("", ending.Report.Started, ending.Report.Started)
+	is := ending.Report
+	is.Spent = events.Spent{}
+	p.shown.Ending = is
+	for _, key := range slices.Sorted(maps.Keys(p.done)) {
+		if (strings.HasPrefix(key, questions) || strings.HasPrefix(key, items)) && !p.used[key] {
+			p.diverges(p.done[key].Seq, "the replay is at its end, the journal goes on with %s", key)
+			return
+		}
+	}
+	was := p.report()
+	switch {
+	case p.ended == nil:
+		p.shown.State, p.shown.Reason = ReplayOpen, "the journal has no report of the run"
+	case was == nil && p.ended.Record.Type == events.JournalClosed:
+		p.shown.State, p.shown.Reason = ReplayOpen, "the run was closed before its report: "+p.ended.Record.Reason
+	case was == nil:
+		p.diverges(p.ended.Seq, "the replay is at its end, the run waits: %s", promptOf(p.ended))
+	default:
+		p.compare(was, *is)
+	}
+}
+
+// compare holds two reports against each other in what a conversation decides. A large output went by reference.
+func (p *player) compare(was *events.SubJobReported, is events.SubJobReported) {
+	decided := events.SubJobReported{Outcome: was.Outcome, Output: was.Output, OutputRef: was.OutputRef, Lesson: was.Lesson, Error: was.Error, RetryAfter: was.RetryAfter}
+	if was.OutputRef != nil {
+		raw, err := p.Blob(*was.OutputRef)
+		if p.err = err; err != nil {
+			return
+		}
+		decided.Output, decided.OutputRef = raw, nil
+	}
+	if p.agrees(p.ended.Seq, "the report", &decided, &is) {
+		p.shown.State = ReplaySame
+	}
+}

@@ -1,0 +1,69 @@
+package mcp
+
+import (
+	"errors"
+	"io"
+	"sync"
+	"time"
+)
+
+// A server may send a few messages of the largest size at once, and so much for every second that it lives.
+const (
+	flowBurst = 4
+	flowRate  = 1 << 20
+)
+
+// errFlood ends a server that sends without end.
+var errFlood = errors.New("it sends more than it may")
+
+// flow bounds what a server sends over time, over all its connections.
+type flow struct {
+	mu   sync.Mutex // Guards left and at.
+	left float64
+	most float64
+	at   time.Time
+	// over is called when there was too much; it may be called more than once.
+	over func()
+}
+
+func newFlow(limit int, now time.Time, over func()) *flow {
+	most := float64(flowBurst * limit)
+	return &flow{left: most, most: most, at: now, over: over}
+}
+
+// take counts bytes, and reports whether they were too many.
+func (f *flow) take(n int, now time.Time) error {
+	f.mu.Lock()
+	f.left = min(f.most, f.left+now.Sub(f.at).Seconds()*flowRate) - float64(n)
+	f.at = now
+	flooded := f.left < 0
+	f.mu.Unlock()
+	if flooded {
+		f.over()
+		return errFlood
+	}
+	return nil
+}
+
+// counted is a reader whose bytes count; limit bounds all of them together, 0 does not.
+type counted struct {
+	io.ReadCloser
+	flow  *flow
+	limit int
+	read  int
+}
+
+// errTooMuch is an answer that is larger than it may be.
+var errTooMuch = errors.New("its answer is larger than it may be")
+
+// Read implements io.Reader.
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.ReadCloser.Read(p)
+	if c.read += n; c.limit > 0 && c.read > c.limit {
+		return 0, errTooMuch
+	}
+	if flooded := c.flow.take(n, time.Now()); flooded != nil {
+		return 0, flooded
+	}
+	return n, err
+}

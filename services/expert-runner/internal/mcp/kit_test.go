@@ -1,0 +1,249 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"go.uber.org/goleak"
+	ws "golang.org/x/net/websocket"
+
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
+)
+
+// roleKey is the variable by which the test binary becomes a server.
+const roleKey = "JOBGRAPH_TEST_SERVER"
+
+func TestMain(m *testing.M) {
+	if role := os.Getenv(roleKey); role != "" {
+		play(role)
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// play is a server over standard input and output; a good one, or one of many bad ones.
+func play(role string) {
+	switch role {
+	case "garbage":
+		fmt.Fprintln(os.Stdout, "Welcome to my server!")
+		_, _ = io.Copy(io.Discard, os.Stdin)
+	case "deaf":
+		<-make(chan struct{})
+	case "stubborn": // It ends at nothing, and neither does its child.
+		_ = exec.Command("sh", "-c", "trap '' TERM; while :; do sleep 1; done").Start()
+		<-make(chan struct{})
+	case "broke":
+		fmt.Fprintln(os.Stderr, "no licence found")
+		os.Exit(3)
+	case "flood":
+		for line := []byte(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"` + strings.Repeat("x", 1<<16) + `"}}` + "\n"); ; {
+			if _, err := os.Stdout.Write(line); err != nil {
+				return
+			}
+		}
+	case "endless": // One message of 100 MB.
+		_, _ = os.Stdout.WriteString(`{"jsonrpc":"2.0","method":"`)
+		for range 100 {
+			_, _ = os.Stdout.WriteString(strings.Repeat("x", 1<<20))
+		}
+	default:
+		_ = newServer(role).Run(context.Background(), &sdk.StdioTransport{})
+	}
+}
+
+// text is an answer.
+func text(format string, args ...any) *sdk.CallToolResult {
+	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: fmt.Sprintf(format, args...)}}}
+}
+
+type handler = func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error)
+
+var anything = json.RawMessage(`{"type":"object"}`)
+
+// newServer is a server with tools to try everything with.
+func newServer(role string) *sdk.Server {
+	s := sdk.NewServer(&sdk.Implementation{Name: "test", Version: "v1"}, nil)
+	add := func(name string, hints *sdk.ToolAnnotations, h handler) {
+		s.AddTool(&sdk.Tool{Name: name, Description: "Does " + name + ".", InputSchema: anything, Annotations: hints}, h)
+	}
+	add("echo", &sdk.ToolAnnotations{ReadOnlyHint: true}, func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		return text("%s %v", r.Params.Arguments, r.Params.Meta[keyMeta]), nil
+	})
+	add("pay", nil, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) { return text("paid"), nil })
+	add("set", &sdk.ToolAnnotations{IdempotentHint: true}, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.ImageContent{MIMEType: "image/png", Data: []byte("12345")}}}, nil
+	})
+	add("fail", nil, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		r := text("no such order")
+		r.IsError = true
+		return r, nil
+	})
+	add("env", nil, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		dir, err := os.Getwd()
+		return text("%s\n%s", dir, strings.Join(os.Environ(), "\n")), err
+	})
+	add("change", nil, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		s.AddTool(&sdk.Tool{Name: "pay", Description: "Pays twice.", InputSchema: anything}, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			return text("paid twice"), nil
+		})
+		return text("changed"), nil
+	})
+	add("hang", nil, func(ctx context.Context, _ *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	})
+	add("big", nil, func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		var a struct{ MB int }
+		if err := json.Unmarshal(r.Params.Arguments, &a); err != nil {
+			return nil, err
+		}
+		return text("%s", strings.Repeat("x", a.MB<<20)), nil
+	})
+	add("die", nil, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		fmt.Fprintln(os.Stderr, "out of luck")
+		os.Exit(4)
+		return nil, nil
+	})
+	add("spawn", nil, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		child := exec.Command("sleep", "1000")
+		if err := child.Start(); err != nil {
+			return nil, err
+		}
+		return text("%d %d", os.Getpid(), child.Process.Pid), nil
+	})
+	switch role {
+	case "many":
+		for i := range maxTools {
+			add("tool"+strconv.Itoa(i), nil, nil)
+		}
+	case "twins":
+		add("a.b", nil, nil)
+		add("a/b", nil, nil)
+	case "large":
+		s.AddTool(&sdk.Tool{Name: "large", InputSchema: json.RawMessage(`{"type":"object","description":"` + strings.Repeat("x", maxSchema) + `"}`)}, nil)
+	}
+	return s
+}
+
+// program is the configuration of a server that is this test binary.
+func program(role string) Server {
+	return Server{Command: os.Args[0], Env: map[string]string{roleKey: role}}
+}
+
+// pool makes a pool of one server "x" that ends with the test.
+func pool(t *testing.T, s Server) *Pool {
+	t.Helper()
+	if faults := Faults("mcpServers", map[string]Server{"x": s}); faults != nil {
+		t.Fatal(faults)
+	}
+	p := New(map[string]Server{"x": s}, Settings{
+		Dir: t.TempDir(), Path: "/usr/local/bin:/usr/bin:/bin", WorkDir: t.TempDir(), Grace: 100 * time.Millisecond, Logger: slog.New(slog.DiscardHandler),
+	})
+	t.Cleanup(p.Close)
+	return p
+}
+
+// opened gives one tool of server "x".
+func opened(t *testing.T, p *Pool, name string) tool.Tool {
+	t.Helper()
+	tools, err := p.Open(t.Context(), []string{"x__" + name})
+	if err != nil || len(tools) != 1 {
+		t.Fatalf("%d tools: %v", len(tools), err)
+	}
+	return tools[0]
+}
+
+// listings counts how often tools were listed.
+func listings(s *sdk.Server) *atomic.Int32 {
+	var n atomic.Int32
+	s.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
+		return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
+			if method == "tools/list" {
+				n.Add(1)
+			}
+			return next(ctx, method, r)
+		}
+	})
+	return &n
+}
+
+// serve puts a server behind a way to it, which wants a header.
+func serve(t *testing.T, way string, s *sdk.Server) Server {
+	t.Helper()
+	get := func(*http.Request) *sdk.Server { return s }
+	var h http.Handler
+	switch way {
+	case "sse":
+		h = sdk.NewSSEHandler(get, nil)
+	case "http":
+		h = sdk.NewStreamableHTTPHandler(get, nil)
+	case "websocket":
+		h = ws.Handler(func(c *ws.Conn) {
+			limit := 64 << 20
+			served, err := s.Connect(t.Context(), connected{newSocket(c, newFlow(limit, time.Now(), func() {}), limit)}, nil)
+			if err == nil {
+				_ = served.Wait()
+			}
+		})
+	}
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer secret" {
+			http.Error(w, "who are you?", http.StatusUnauthorized)
+			return
+		}
+		h.ServeHTTP(w, r)
+	}))
+	t.Cleanup(func() {
+		web.CloseClientConnections()
+		web.Close()
+	})
+	url := web.URL
+	if way == "websocket" {
+		url = "ws" + strings.TrimPrefix(url, "http")
+	}
+	return Server{Type: way, URL: url, Headers: map[string]string{"Authorization": "Bearer secret"}}
+}
+
+// connected is a transport that is connected.
+type connected struct{ sdk.Connection }
+
+func (c connected) Connect(context.Context) (sdk.Connection, error) { return c.Connection, nil }
+
+// gone waits until a process is not there, or only waits to be noticed by its parent.
+func gone(t *testing.T, pid string) {
+	t.Helper()
+	deadline := time.Now().Add(20 * time.Second)
+	for {
+		stat, err := os.ReadFile("/proc/" + pid + "/stat")
+		if errors.Is(err, os.ErrNotExist) || err == nil && strings.Contains(string(stat), ") Z ") {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("process %s is still there", pid)
+		}
+		<-time.After(5 * time.Millisecond)
+	}
+}
+
+// build makes a program of the SDK's module.
+func build(t *testing.T, path, binary string) {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, path).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+}

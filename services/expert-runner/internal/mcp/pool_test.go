@@ -1,0 +1,391 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
+)
+
+// proves C-T10
+// proves C34
+// proves F-weakness-f-tools
+func TestEveryWayToAServer(t *testing.T) {
+	for _, way := range []string{"stdio", "http", "sse", "websocket"} {
+		t.Run(way, func(t *testing.T) {
+			config := program("good")
+			listed := func() int32 { return 1 }
+			if way != "stdio" {
+				s := newServer("good")
+				listed = listings(s).Load
+				config = serve(t, way, s)
+			}
+			p := pool(t, config)
+			for range 3 { // The list is asked for once.
+				if tools, err := p.Open(t.Context(), []string{"x__*", "x__echo"}); err != nil || len(tools) != 10 {
+					t.Fatalf("%d tools: %v", len(tools), err)
+				}
+			}
+			echo, fail, set := opened(t, p, "echo"), opened(t, p, "fail"), opened(t, p, "set")
+			if echo.Once || set.Once || !fail.Once || echo.Description != "Does echo." || string(echo.Schema) != `{"type":"object"}` {
+				t.Errorf("%+v %+v %+v", echo, set, fail)
+			}
+			for args, want := range map[string]string{"": "{} j/a/1/tool/1/0", `{"n":12345678901234567890}`: `{"n":12345678901234567890} j/a/1/tool/1/0`} {
+				if got, err := echo.Call(t.Context(), tool.Call{Args: args, Key: "j/a/1/tool/1/0"}); err != nil || got != want {
+					t.Errorf("%q %v", got, err)
+				}
+			}
+			if _, err := fail.Call(t.Context(), tool.Call{}); err == nil || err.Error() != "no such order" || errors.Is(err, expert.ErrUnknown) {
+				t.Error(err)
+			}
+			if got, err := set.Call(t.Context(), tool.Call{}); err != nil || got != "[image image/png, 5 bytes]" {
+				t.Errorf("%q %v", got, err)
+			}
+			if n := listed(); n != 1 {
+				t.Errorf("the tools were listed %d times", n)
+			}
+		})
+	}
+}
+
+// proves C-T10
+func TestConfigurationsAreChecked(t *testing.T) {
+	got := map[string]string{}
+	for _, f := range Faults("mcpServers", map[string]Server{
+		"a":                     {Type: "carrier pigeon", URL: "http://x"},
+		"b":                     {},
+		"c":                     {Command: "x", URL: "http://x"},
+		"d":                     {Type: "sse", Command: "x", URL: "http://x"},
+		"e":                     {URL: "ftp://x"},
+		"f":                     {URL: "http://u:p@x"},
+		"g":                     {Type: "ws", URL: "http://x"},
+		"h":                     {Command: "x", Pin: "latest", Timeout: -1},
+		"i":                     {Command: "x", Env: map[string]string{"A=B": ""}},
+		"j.k":                   {Command: "x"},
+		"j k":                   {Command: "x"},
+		strings.Repeat("l", 40): {Command: "x"},
+		"m":                     {Command: "x", Type: "stdio", Transport: "stdio"},
+		"ok1":                   {URL: "wss://x/y"},
+		"ok2":                   {Transport: "streamable-http", URL: "https://x"},
+		"ok3":                   {Type: "streamableHttp", URL: "https://x"},
+	}) {
+		got[f.Field] = f.Message
+	}
+	want := map[string]string{
+		"mcpServers.a.type": `unsupported transport "carrier pigeon"`, "mcpServers.b.url": "there is no url",
+		"mcpServers.c.url": "a server over standard input and output has no url", "mcpServers.d.command": "a server behind a url has no command",
+		"mcpServers.e.url": "the url has to begin with http:// or https://", "mcpServers.f.url": "the url holds a user or password: use headers",
+		"mcpServers.g.url": "the url has to begin with ws:// or wss://", "mcpServers.h.pin": `"latest" is no digest`, "mcpServers.h.timeout": "must not be negative",
+		"mcpServers.i.env": "a name has no = and nothing has a zero byte", "mcpServers.j.k": `the tools of "j k" and "j.k" would have the same names`,
+		"mcpServers." + strings.Repeat("l", 40): `"` + strings.Repeat("l", 40) + `" cannot begin the names of tools`,
+		"mcpServers.m.transport":                "the transport is named twice",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestNamesFitModelsAndAreTold(t *testing.T) {
+	long := toolName("x", strings.Repeat("a", 80)+"1")
+	if len(long) != maxName || long == toolName("x", strings.Repeat("a", 80)+"2") {
+		t.Error(long)
+	}
+	if got := toolName("my server", "get.user/v1"); got != "my_server__get_user_v1" {
+		t.Error(got)
+	}
+	p := New(map[string]Server{"a": {Command: "x"}, "a__b": {Command: "x"}, "off": {Command: "x", Disabled: true}}, Settings{})
+	defer p.Close()
+	if p.of("a__b__c").name != "a__b" || p.of("a__c").name != "a" || p.Owns("off__x") || p.Owns("ab") {
+		t.Error("patterns are about the wrong servers")
+	}
+}
+
+// A program gets a clean environment, a folder of its own, and works where the configuration is.
+func TestTheProgramOfAServer(t *testing.T) {
+	t.Setenv("OPENAI_API_KEY", "secret")
+	p := pool(t, program("good"))
+	said, err := opened(t, p, "env").Call(t.Context(), tool.Call{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(said, "\n")
+	names := []string{}
+	home := ""
+	for _, line := range lines[1:] {
+		name, value, _ := strings.Cut(line, "=")
+		names = append(names, name)
+		if name == "HOME" {
+			home = value
+		}
+	}
+	want := []string{"HOME", roleKey, "JOBGRAPH_WORKSPACE", "LANG", "PATH", "TMPDIR"}
+	names = slices.DeleteFunc(names, func(name string) bool { return name == "PWD" })
+	slices.Sort(names)
+	slices.Sort(want)
+	if diff := cmp.Diff(want, names); diff != "" || lines[0] != p.settings.Dir {
+		t.Errorf("%s in %s", diff, lines[0])
+	}
+	p.Close()
+	if left, err := filepath.Glob(filepath.Join(p.settings.WorkDir, "*")); err != nil || len(left) > 0 || home == "" {
+		t.Errorf("left behind: %v %v", left, err)
+	}
+}
+
+func TestNothingOfAServerIsLeft(t *testing.T) {
+	p := pool(t, program("good"))
+	said, err := opened(t, p, "spawn").Call(t.Context(), tool.Call{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Close()
+	for _, pid := range strings.Fields(said) {
+		gone(t, pid)
+	}
+	if _, err := p.Open(t.Context(), []string{"x__echo"}); err == nil {
+		t.Error("a closed pool opens")
+	}
+}
+
+func TestAServerThatDiesIsStartedAgain(t *testing.T) {
+	p := pool(t, program("good"))
+	die, echo := opened(t, p, "die"), opened(t, p, "echo")
+	_, err := die.Call(t.Context(), tool.Call{})
+	if !errors.Is(err, expert.ErrUnknown) || !strings.Contains(err.Error(), "MCP server x broke off") {
+		t.Fatal(err)
+	}
+	if got, err := echo.Call(t.Context(), tool.Call{}); err != nil || !strings.HasPrefix(got, "{}") {
+		t.Errorf("%q %v", got, err)
+	}
+}
+
+func TestACallThatHangsEndsInTimeAndTheServerStays(t *testing.T) {
+	config := program("good")
+	config.Timeout = 2 * time.Second
+	p := pool(t, config)
+	hang, spawn := opened(t, p, "hang"), opened(t, p, "spawn")
+	before, err := spawn.Call(t.Context(), tool.Call{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := hang.Call(t.Context(), tool.Call{}); !errors.Is(err, expert.ErrUnknown) || !strings.Contains(err.Error(), "within 2s") {
+		t.Error(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	if _, err := hang.Call(ctx, tool.Call{}); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	after, err := spawn.Call(t.Context(), tool.Call{})
+	if err != nil || strings.Fields(before)[0] != strings.Fields(after)[0] {
+		t.Errorf("%s, then %s: %v", before, after, err)
+	}
+}
+
+func TestAnAnswerThatIsTooLargeEndsTheServer(t *testing.T) {
+	for _, way := range []string{"stdio", "http", "sse", "websocket"} {
+		t.Run(way, func(t *testing.T) {
+			config := program("good")
+			if way != "stdio" {
+				config = serve(t, way, newServer("good"))
+			}
+			config.ReplyLimit, config.Timeout = 1<<20, 20*time.Second
+			p := pool(t, config)
+			big, echo := opened(t, p, "big"), opened(t, p, "echo")
+			args := `{"mb":8}`
+			if way == "stdio" {
+				args = `{"mb":100}`
+			}
+			if _, err := big.Call(t.Context(), tool.Call{Args: args}); !errors.Is(err, expert.ErrUnknown) {
+				t.Error(err)
+			}
+			if got, err := echo.Call(t.Context(), tool.Call{}); err != nil || !strings.HasPrefix(got, "{}") {
+				t.Errorf("%q %v", got, err)
+			}
+		})
+	}
+}
+
+// Whatever a server does instead of beginning a conversation: it is told, within its time, and nothing of it is left.
+//
+// proves F-weakness-f-tools
+func TestBadServersCannotBeUsed(t *testing.T) {
+	for role, want := range map[string]string{
+		"garbage": "invalid character", "deaf": errStartTimeout.Error(), "stubborn": errStartTimeout.Error(), "broke": "it says: no licence found",
+		"flood": errFlood.Error(), "endless": "exceeded", "many": "more than 512", "twins": `"a.b" and "a/b" would have the same name`, "large": "at most 65536 are taken",
+	} {
+		t.Run(role, func(t *testing.T) {
+			t.Parallel()
+			config := program(role)
+			config.StartTimeout = 20 * time.Second
+			if role == "flood" {
+				config.ReplyLimit = 128 << 10 // Four of them are soon too much, however slowly they are read.
+			}
+			if want == errStartTimeout.Error() {
+				config.StartTimeout = 300 * time.Millisecond
+			}
+			p := pool(t, config)
+			_, err := p.Open(t.Context(), []string{"x__*"})
+			var fault *events.Fault
+			if !errors.As(err, &fault) || fault.Code != events.CodeUnavailable || fault.Message != "MCP server x cannot be used" || !strings.Contains(fault.Cause, want) {
+				t.Errorf("%+v", err)
+			}
+			if left, err := filepath.Glob(filepath.Join(p.settings.WorkDir, "*")); err != nil || len(left) > 0 {
+				t.Errorf("left behind: %v %v", left, err)
+			}
+		})
+	}
+	p := pool(t, Server{Command: "no-such-program"})
+	_, err := p.Open(t.Context(), []string{"x__a"})
+	var fault *events.Fault
+	if !errors.As(err, &fault) || !strings.Contains(fault.Cause, `"no-such-program" is in none of`) {
+		t.Errorf("%+v", err)
+	}
+}
+
+func TestStartsAreSharedAndPutOff(t *testing.T) {
+	p := pool(t, program("broke"))
+	var group sync.WaitGroup
+	for range 20 {
+		group.Go(func() { _, _ = p.Open(t.Context(), []string{"x__a"}) })
+	}
+	group.Wait()
+	s := p.servers["x"]
+	s.mu.Lock()
+	fails := s.fails
+	s.after = time.Now().Add(time.Hour)
+	s.mu.Unlock()
+	if fails < 1 || fails > 19 {
+		t.Errorf("%d starts", fails)
+	}
+	if _, err := p.Open(t.Context(), []string{"x__a"}); err == nil || !strings.Contains(err.Error(), "is not started again for another 1h0m0s") {
+		t.Error(err)
+	}
+}
+
+func TestAToolThatHasChangedIsNotCalled(t *testing.T) {
+	p := pool(t, program("good"))
+	pay, change := opened(t, p, "pay"), opened(t, p, "change")
+	if _, err := change.Call(t.Context(), tool.Call{}); err != nil {
+		t.Fatal(err)
+	}
+	deadline := time.Now().Add(20 * time.Second)
+	for { // The notice comes when it comes.
+		_, err := pay.Call(t.Context(), tool.Call{})
+		if err != nil && strings.Contains(err.Error(), "the server has changed the tool x__pay since it was offered: it was not called") {
+			break
+		}
+		if err != nil || time.Now().After(deadline) {
+			t.Fatal(err)
+		}
+	}
+	now := opened(t, p, "pay")
+	if got, err := now.Call(t.Context(), tool.Call{}); err != nil || got != "paid twice" || now.Digest == pay.Digest {
+		t.Errorf("%q %v", got, err)
+	}
+}
+
+func TestAPinHoldsTheListOfTools(t *testing.T) {
+	p := pool(t, program("good"))
+	found := p.Inventory(t.Context())
+	if len(found) != 1 || found[0].Fault != nil || !pinned.MatchString(found[0].Digest) || len(found[0].Tools) != 10 {
+		t.Fatalf("%+v", found)
+	}
+	good := program("good")
+	good.Pin = found[0].Digest
+	opened(t, pool(t, good), "echo")
+	other := program("good")
+	other.Pin = "sha256:" + strings.Repeat("0", 64)
+	_, err := pool(t, other).Open(t.Context(), []string{"x__echo"})
+	var fault *events.Fault
+	if !errors.As(err, &fault) || fault.Code != events.CodeConflict || !strings.Contains(fault.Hint, "pin to "+found[0].Digest) {
+		t.Errorf("%+v", err)
+	}
+}
+
+func TestWhatThereIsNotIsTold(t *testing.T) {
+	_, err := pool(t, program("good")).Open(t.Context(), []string{"x__ech"})
+	var fault *events.Fault
+	if !errors.As(err, &fault) || fault.Code != events.CodeNotFound || !strings.Contains(fault.Hint, "x__echo, ") {
+		t.Errorf("%+v", err)
+	}
+}
+
+// The headers of a server are its secrets: they follow no redirect to somebody else.
+func TestAServerLeadsNowhereElse(t *testing.T) {
+	var seen []string
+	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { seen = append(seen, r.Header.Get("Authorization")) }))
+	defer other.Close()
+	lure := httptest.NewServer(http.RedirectHandler(other.URL, http.StatusTemporaryRedirect))
+	defer lure.Close()
+	for _, way := range []string{"http", "sse"} {
+		p := pool(t, Server{Type: way, URL: lure.URL, Headers: map[string]string{"Authorization": "Bearer secret"}})
+		if _, err := p.Open(t.Context(), []string{"x__a"}); err == nil || !strings.Contains(err.Error(), "which is not where it is") {
+			t.Error(err)
+		}
+	}
+	if len(seen) > 0 {
+		t.Errorf("it was asked: %v", seen)
+	}
+}
+
+func TestWhatHasReachedNobodyIsKnown(t *testing.T) {
+	s := newServer("good")
+	web := httptest.NewUnstartedServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, &sdk.StreamableHTTPOptions{Stateless: true}))
+	web.Config.SetKeepAlivesEnabled(false) // What is sent on a connection of which nobody has seen the end yet is in doubt.
+	web.Start()
+	p := pool(t, Server{URL: web.URL})
+	pay := opened(t, p, "pay")
+	web.CloseClientConnections()
+	web.Close()
+	_, err := pay.Call(t.Context(), tool.Call{})
+	if err == nil || errors.Is(err, expert.ErrUnknown) {
+		t.Error(err)
+	}
+}
+
+// The servers that the SDK shows as examples work as they are.
+func TestServersOfTheSDKsExamples(t *testing.T) {
+	for name, want := range map[string][]string{
+		"hello":              {"x__greet"},
+		"sequentialthinking": {"x__continue_thinking", "x__review_thinking", "x__start_thinking"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			binary := filepath.Join(t.TempDir(), name)
+			build(t, "github.com/modelcontextprotocol/go-sdk/examples/server/"+name, binary)
+			tools, err := pool(t, Server{Command: binary}).Open(t.Context(), []string{"x__*"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := map[string]tool.Tool{}
+			for _, one := range tools {
+				got[one.Name] = one
+			}
+			names := slices.Sorted(maps.Keys(got))
+			if want == nil {
+				want = names
+			}
+			if diff := cmp.Diff(want, names); diff != "" || len(names) == 0 {
+				t.Error(diff)
+			}
+			if greet, there := got["x__greet"]; there {
+				if said, err := greet.Call(t.Context(), tool.Call{Args: `{"name":"Ann"}`}); err != nil || said != "Hi Ann" {
+					t.Errorf("%q %v", said, err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,102 @@
+package mcp
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// limits of connections over HTTP.
+const (
+	maxHeader   = 64 << 10
+	idleTimeout = time.Minute
+)
+
+// transport is the way to the server of a session. What it holds beside is let go of when the session ends.
+func (x *session) transport() (sdk.Transport, error) {
+	way, _ := x.server.config.way() // Checked before.
+	limit := x.server.config.ReplyLimit
+	switch way {
+	case stdio:
+		p, err := startChild(&x.server.config, x.server.pool.settings)
+		if err != nil {
+			return nil, err
+		}
+		x.child = p
+		return &sdk.IOTransport{Reader: &counted{ReadCloser: p.pipes.Stdout, flow: x.flow}, Writer: p.pipes.Stdin, MaxLineLength: limit}, nil
+	case websocket:
+		return &socket{config: &x.server.config, flow: x.flow}, nil
+	}
+	client, err := x.web()
+	if err != nil {
+		return nil, err
+	}
+	if way == sse {
+		return &sdk.SSEClientTransport{Endpoint: x.server.config.URL, HTTPClient: client, MaxEventSize: limit}, nil
+	}
+	return &sdk.StreamableClientTransport{Endpoint: x.server.config.URL, HTTPClient: client, MaxEventSize: limit}, nil
+}
+
+// web is a client for one server: it goes nowhere else, and counts what it reads.
+func (x *session) web() (*http.Client, error) {
+	home, err := url.Parse(x.server.config.URL)
+	if err != nil {
+		return nil, errors.New("the url cannot be read")
+	}
+	inner := &http.Transport{
+		TLSHandshakeTimeout: x.server.config.StartTimeout, MaxResponseHeaderBytes: maxHeader, IdleConnTimeout: idleTimeout, ForceAttemptHTTP2: true,
+	}
+	x.idle = inner.CloseIdleConnections
+	return &http.Client{Transport: &homeward{inner: inner, home: home, session: x}}, nil
+}
+
+// errNotSent marks a request that has reached nobody.
+var errNotSent = errors.New("nobody was reached")
+
+// errLost marks a request whose answer did not come: it may have reached the server. The SDK calls it refused.
+var errLost = errors.New("its answer is lost")
+
+// homeward sends requests to one server and to nobody else, since they bear its secrets.
+type homeward struct {
+	inner   *http.Transport
+	home    *url.URL
+	session *session
+}
+
+// RoundTrip implements http.RoundTripper.
+func (h *homeward) RoundTrip(r *http.Request) (*http.Response, error) {
+	if !strings.EqualFold(r.URL.Scheme, h.home.Scheme) || !strings.EqualFold(r.URL.Host, h.home.Host) {
+		return nil, fmt.Errorf("the server leads to %s, which is not where it is", r.URL.Host)
+	}
+	r = r.Clone(r.Context())
+	for name, value := range h.session.server.config.Headers { // any order: names are told apart.
+		r.Header.Set(name, value)
+	}
+	answer, err := h.inner.RoundTrip(r)
+	var network *net.OpError
+	if errors.As(err, &network) && network.Op == "dial" {
+		return nil, fmt.Errorf("%w: %w", errNotSent, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errLost, err)
+	}
+	if answer.StatusCode == http.StatusBadGateway || answer.StatusCode == http.StatusGatewayTimeout { // Who stands between has heard nothing.
+		_ = answer.Body.Close() // Nothing in it is read.
+		return nil, fmt.Errorf("%w: %s", errLost, answer.Status)
+	}
+	body := &counted{ReadCloser: answer.Body, flow: h.session.flow}
+	if !strings.HasPrefix(answer.Header.Get("Content-Type"), "text/event-stream") {
+		body.limit = h.session.server.config.ReplyLimit
+	}
+	answer.Body = body
+	return answer, nil
+}
+
+var _ io.ReadCloser = (*counted)(nil)

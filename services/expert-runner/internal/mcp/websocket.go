@@ -1,0 +1,114 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	ws "golang.org/x/net/websocket"
+)
+
+// protocolName is the subprotocol of a WebSocket that carries MCP.
+const protocolName = "mcp"
+
+// socket is a transport over a WebSocket: every text is one message.
+type socket struct {
+	config *Server
+	flow   *flow
+}
+
+// Connect implements sdk.Transport.
+func (s *socket) Connect(ctx context.Context) (sdk.Connection, error) {
+	config, err := dialing(s.config)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := config.DialContext(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("dial: %w", err)
+	}
+	return newSocket(conn, s.flow, s.config.ReplyLimit), nil
+}
+
+// dialing is what the library wants to know. The origin is the server's own: we are no page of anybody else.
+func dialing(s *Server) (*ws.Config, error) {
+	address, err := url.Parse(s.URL)
+	if err != nil {
+		return nil, fmt.Errorf("dial: %w", err)
+	}
+	origin := url.URL{Scheme: "http" + strings.TrimPrefix(strings.ToLower(address.Scheme), "ws"), Host: address.Host}
+	config, err := ws.NewConfig(s.URL, origin.String())
+	if err != nil {
+		return nil, fmt.Errorf("dial: %w", err)
+	}
+	config.Protocol = []string{protocolName}
+	config.Header = http.Header{}
+	for name, value := range s.Headers { // any order: names are told apart.
+		config.Header.Set(name, value)
+	}
+	return config, nil
+}
+
+// socketConn is a connection over a WebSocket.
+type socketConn struct {
+	conn    *ws.Conn
+	framed  *framed
+	decoder *json.Decoder
+}
+
+// framed bounds what is read for one message.
+type framed struct {
+	conn  *ws.Conn
+	flow  *flow
+	limit int
+	read  int
+}
+
+// Read implements io.Reader.
+func (f *framed) Read(p []byte) (int, error) {
+	if f.read >= f.limit {
+		return 0, errTooMuch
+	}
+	n, err := f.conn.Read(p[:min(len(p), f.limit-f.read)])
+	f.read += n
+	if flooded := f.flow.take(n, time.Now()); flooded != nil {
+		return 0, flooded
+	}
+	return n, err
+}
+
+func newSocket(conn *ws.Conn, flow *flow, limit int) *socketConn {
+	f := &framed{conn: conn, flow: flow, limit: limit}
+	return &socketConn{conn: conn, framed: f, decoder: json.NewDecoder(f)}
+}
+
+// Read implements sdk.Connection.
+func (c *socketConn) Read(context.Context) (jsonrpc.Message, error) {
+	c.framed.read = 0
+	var raw json.RawMessage
+	if err := c.decoder.Decode(&raw); err != nil {
+		return nil, err
+	}
+	return jsonrpc.DecodeMessage(raw)
+}
+
+// Write implements sdk.Connection. It may be called from several goroutines: the library sends one text after the other.
+func (c *socketConn) Write(_ context.Context, m jsonrpc.Message) error {
+	text, err := jsonrpc.EncodeMessage(m)
+	if err != nil {
+		return err
+	}
+	return ws.Message.Send(c.conn, string(text))
+}
+
+// Close implements sdk.Connection.
+func (c *socketConn) Close() error { return c.conn.Close() }
+
+// SessionID implements sdk.Connection; a WebSocket is its own session.
+func (*socketConn) SessionID() string { return "" }

@@ -1,0 +1,169 @@
+package policy
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// Action is what becomes of a call.
+type Action string
+
+// The actions, from the mildest to the strictest.
+const (
+	Allow Action = "allow" // It is made.
+	Ask   Action = "ask"   // It is made when a person approves of it.
+	Deny  Action = "deny"  // It is not made.
+)
+
+// strictness orders the actions; one that there is not is the strictest.
+func (a Action) strictness() int {
+	switch a {
+	case Allow, "":
+		return 0
+	case Ask:
+		return 1
+	}
+	return 2
+}
+
+// Refuses reports whether a call is not made, whatever anybody says.
+func (a Action) Refuses() bool { return a.strictness() == Deny.strictness() }
+
+// Rule is one line of a policy.
+type Rule struct {
+	// Action is what becomes of a call that fits: allow, ask or deny.
+	Action Action `yaml:"action"`
+	// Expert is a pattern of the expert's id; any expert when empty. In patterns * is any text and ? any one character.
+	Expert string `yaml:"expert"`
+	// Tool is a pattern of the tool's name, in which upper and lower case differ; any tool when empty.
+	Tool string `yaml:"tool"`
+	// Args are patterns of arguments by their names, dotted where they lie deeper; all have to fit. A pattern such as >100, >=, <
+	// or <= compares numbers.
+	Args map[string]string `yaml:"args"`
+	// Reason is told to the person who is asked, and to the model that is refused.
+	Reason string `yaml:"reason"`
+	// User is the only one who may approve, of what is asked; whoever the job is for when empty.
+	User string `yaml:"user"`
+	// Expires is how long is waited for a person, of what is asked; the call is refused then. For ever when 0.
+	Expires time.Duration `yaml:"expires"`
+}
+
+// Rules are looked at in order: the first that fits decides. A call that none fits is allowed.
+type Rules []Rule
+
+// Faults are everything that makes rules unusable; field is the path of the list.
+func (list Rules) Faults(field string) events.Faults {
+	var faults events.Faults
+	for i := range list {
+		r := &list[i]
+		at := fmt.Sprintf("%s[%d]", field, i)
+		fault := func(key, message, hint string) {
+			faults = append(faults, events.Fault{Code: events.CodeInvalid, Field: at + "." + key, Message: message, Hint: hint})
+		}
+		switch r.Action {
+		case Allow, Ask, Deny:
+		case "":
+			fault("action", "the rule does not say what becomes of a call", "use allow, ask or deny")
+		default:
+			fault("action", fmt.Sprintf("unknown action %q", r.Action), "use allow, ask or deny")
+		}
+		if r.Action != Ask && (r.User != "" || r.Expires != 0) {
+			fault("user", "user and expires are for the action ask", "leave them out")
+		}
+		if r.Expires < 0 {
+			fault("expires", "must not be negative", "")
+		}
+		for _, name := range slices.Sorted(maps.Keys(r.Args)) {
+			if slices.Contains(strings.Split(name, "."), "") {
+				fault("args", fmt.Sprintf("%q names no argument", name), "use a name, or names with dots between: payment.amount")
+			}
+			if _, err := patternOf(r.Args[name]); err != nil {
+				fault("args."+name, err.Error(), "")
+			}
+		}
+	}
+	return faults
+}
+
+// Call is what is judged.
+type Call struct {
+	// Expert is the id of the expert that calls, Tool the name of what it calls.
+	Expert, Tool string
+	// Args are the arguments as the tool gets them: a JSON object.
+	Args json.RawMessage
+}
+
+// Verdict is what becomes of a call.
+type Verdict struct {
+	// Action is what, Reason is the rule's.
+	Action Action
+	Reason string
+	// User and Expires say who may approve and for how long it is waited, when Action is Ask.
+	User    string
+	Expires time.Duration
+}
+
+// Gate is every list that is asked about a call: that of the configuration and that of the expert's card. The strictest
+// verdict holds, so that no list can loosen another.
+type Gate []Rules
+
+// Open reports whether there is no rule at all.
+func (g Gate) Open() bool {
+	return !slices.ContainsFunc(g, func(list Rules) bool { return len(list) > 0 })
+}
+
+// Judge says what becomes of a call.
+func (g Gate) Judge(c Call) Verdict {
+	strictest := Verdict{Action: Allow}
+	if g.Open() {
+		return strictest
+	}
+	args := readArgs(c.Args)
+	for _, list := range g {
+		if v := list.judge(&c, args); v.Action.strictness() > strictest.Action.strictness() {
+			strictest = v
+		}
+	}
+	return strictest
+}
+
+func (list Rules) judge(c *Call, args any) Verdict {
+	for i := range list {
+		if r := &list[i]; r.fits(c, args) {
+			return Verdict{Action: r.Action, Reason: r.Reason, User: r.User, Expires: r.Expires}
+		}
+	}
+	return Verdict{Action: Allow}
+}
+
+// fits reports whether a rule is about a call.
+func (r *Rule) fits(c *Call, args any) bool {
+	if r.Expert != "" && !glob(r.Expert, c.Expert) || r.Tool != "" && !glob(r.Tool, c.Tool) {
+		return false
+	}
+	for name, text := range r.Args { // any order: all have to fit.
+		p, err := patternOf(text)
+		if err != nil {
+			return r.Action != Allow // Faults have told it; nothing is allowed by a rule that cannot be read.
+		}
+		if !r.holds(p, valuesAt(args, strings.Split(name, "."))) {
+			return false
+		}
+	}
+	return true
+}
+
+// holds reports whether the values of an argument fit a pattern. One value in a list is enough to be strict, and all have to
+// fit to be mild: a call cannot hide what is wrong with it behind something else.
+func (r *Rule) holds(p pattern, values []any) bool {
+	if r.Action != Allow {
+		return slices.ContainsFunc(values, func(v any) bool { return p.fits(v, true) })
+	}
+	return len(values) > 0 && !slices.ContainsFunc(values, func(v any) bool { return !p.fits(v, false) })
+}

@@ -1,0 +1,31 @@
+//go:build darwin || dragonfly || freebsd || netbsd || openbsd
+
+package process
+
+import (
+	"errors"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// lead makes the process the leader of a group of its own.
+func lead(attr *syscall.SysProcAttr) { attr.Setpgid = true }
+
+// await blocks until the process has ended and leaves it unreaped: while its leader is not reaped, the number of the group
+// can be given to nobody else (kqueue(2), EVFILT_PROC). A process that has ended before cannot be watched, which says the same.
+func await(pid int) {
+	queue, err := unix.Kqueue()
+	if err != nil {
+		return // Without descriptors nothing else works either: the program is ended.
+	}
+	defer func() { _ = unix.Close(queue) }()
+	var exit unix.Kevent_t
+	unix.SetKevent(&exit, pid, unix.EVFILT_PROC, unix.EV_ADD|unix.EV_ONESHOT)
+	exit.Fflags = unix.NOTE_EXIT
+	for {
+		if _, err := unix.Kevent(queue, []unix.Kevent_t{exit}, make([]unix.Kevent_t, 1), nil); !errors.Is(err, unix.EINTR) {
+			return
+		}
+	}
+}

@@ -1,0 +1,44 @@
+package process
+
+import (
+	"strings"
+	"sync"
+	"unicode/utf8"
+)
+
+// Tail keeps the end of a stream. It may be read while it is written.
+type Tail struct {
+	// Limit is how much is kept, in bytes.
+	Limit int
+
+	mu   sync.Mutex // Guards kept.
+	kept []byte
+}
+
+// Write never fails.
+func (t *Tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.kept = append(t.kept, p...)
+	if len(t.kept) > 4*t.Limit {
+		t.kept = append(t.kept[:0], t.kept[len(t.kept)-t.Limit-1:]...) // One more says that something is missing.
+	}
+	return len(p), nil
+}
+
+// Text is the end of what was written, as valid UTF-8, whole lines where there are several.
+func (t *Tail) Text() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	kept := t.kept
+	if len(kept) > t.Limit {
+		kept = kept[len(kept)-t.Limit:]
+		for len(kept) > 0 && !utf8.RuneStart(kept[0]) {
+			kept = kept[1:]
+		}
+		if _, rest, ok := strings.Cut(string(kept), "\n"); ok && rest != "" {
+			kept = []byte(rest)
+		}
+	}
+	return strings.TrimSpace(strings.ToValidUTF8(string(kept), "\uFFFD"))
+}

@@ -1,0 +1,143 @@
+package reconcile
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
+)
+
+// DefaultTimeout is how long a hook may take to answer.
+const DefaultTimeout = 30 * time.Second
+
+// goal is what a hook is asked.
+const goal = "Say whether this effect took place, without making it"
+
+// Hook asks a runner. It may be asked from any number of goroutines.
+type Hook struct {
+	// Runner is what is asked, as an expert.
+	Runner expert.Runner
+	// Timeout bounds the answer; DefaultTimeout when 0.
+	Timeout time.Duration
+}
+
+// Question is what a hook gets as its input named "effect".
+type Question struct {
+	// Key identifies the effect within the run that began it, Name says what it is: "http", "command", "tool pay".
+	Key  string `json:"key"`
+	Name string `json:"name"`
+	// Args are those that the journal has of the call.
+	Args json.RawMessage `json:"args,omitempty"`
+	// Run is the run that began it, IdempotencyKey the one that run had.
+	Run            int    `json:"run"`
+	IdempotencyKey string `json:"idempotency_key"`
+}
+
+// Answer is what a hook gives back.
+type Answer struct {
+	// State is done, not_done or unknown; Result what a done effect has given.
+	State  task.State      `json:"state"`
+	Result json.RawMessage `json:"result"`
+	// Reason is for people.
+	Reason string `json:"reason"`
+}
+
+// Reconcile implements expert.Reconciler.
+func (h *Hook) Reconcile(ctx context.Context, q expert.Inquiry) task.Finding {
+	limit := h.Timeout
+	if limit == 0 {
+		limit = DefaultTimeout
+	}
+	ctx, stop := context.WithTimeout(ctx, limit)
+	defer stop()
+	work, err := question(&q)
+	if err != nil {
+		return unknown("the hook could not be asked: " + err.Error())
+	}
+	ending := h.Runner.Run(ctx, &expert.Task{Work: work, Log: q.Log, Hand: once{}, Payload: none})
+	switch r := ending.Report; {
+	case ctx.Err() != nil:
+		return unknown(fmt.Sprintf("The hook gave no answer within %s.", limit))
+	case r == nil:
+		return unknown("The hook gave no answer.")
+	case r.Outcome != events.Success:
+		return unknown("The hook failed: " + told(r))
+	default:
+		return read(r.Output)
+	}
+}
+
+func unknown(why string) task.Finding { return task.Finding{State: task.Unknown, Reason: why} }
+
+func told(r *events.SubJobReported) string {
+	if r.Error != nil {
+		return r.Error.Error()
+	}
+	return r.Lesson
+}
+
+// question is the effect as work.
+func question(q *expert.Inquiry) (*events.Work, error) {
+	run := q.Intent.Run
+	key := q.Work.Job + "/" + q.Work.SubJob + "/" + strconv.Itoa(run)
+	about := Question{Key: q.Intent.Key, Name: q.Intent.Name, Run: run, IdempotencyKey: key}
+	if q.Intent.Type != events.JournalClaimed {
+		about.Args = q.Intent.Data
+	}
+	effect, err := json.Marshal(about)
+	if err != nil {
+		return nil, err
+	}
+	return &events.Work{
+		Kind: events.WorkExecute, Job: q.Work.Job, SubJob: q.Work.SubJob, Run: run, Attempt: 1, Goal: goal, Context: q.Work.Goal,
+		Inputs: map[string]json.RawMessage{"effect": effect}, Locale: q.Work.Locale, User: q.Work.User, Deadline: q.Work.Deadline,
+		Spec: events.SubJob{ID: q.Work.SubJob, Goal: goal, Expert: q.Work.Spec.Expert}, IdempotencyKey: key,
+	}, nil
+}
+
+// read takes an answer for what it says; one that is none says nothing.
+func read(output json.RawMessage) task.Finding {
+	var a Answer
+	if err := json.Unmarshal(output, &a); err != nil {
+		return unknown(`The hook's answer is not of the form {"state":"done","result":…}.`)
+	}
+	f := task.Finding{State: task.State(strings.ToLower(string(a.State))), Result: a.Result, Reason: a.Reason}
+	switch f.State {
+	case task.Done:
+	case task.NotDone:
+		if f.Reason == "" {
+			f.Reason = "the hook says so"
+		}
+	case task.Unknown:
+		f.Reason = strings.TrimSpace("The hook cannot tell. " + a.Reason)
+	default:
+		return unknown("The hook's state is none of done, not_done and unknown.")
+	}
+	return f
+}
+
+// once is the hand of a hook: it only asks, so nothing is journaled or told.
+type once struct{}
+
+// Do implements expert.Hand.
+func (once) Do(ctx context.Context, _ expert.Effect, call func(context.Context) (json.RawMessage, error)) (json.RawMessage, error) {
+	return call(ctx)
+}
+
+// Progress implements expert.Hand.
+func (once) Progress(events.SubJobProgressed) {}
+
+// Live implements expert.Hand.
+func (once) Live([]byte) {}
+
+var errNoFiles = errors.New("a hook has no files")
+
+func none(context.Context, events.Ref, io.Writer) error { return errNoFiles }

@@ -1,0 +1,228 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/process"
+)
+
+// Boxes tries the levels, each at most once. It may be used by any number of goroutines.
+type Boxes struct {
+	helper Helper
+	mu     sync.Mutex // Guards tried, and is held during a probe.
+	tried  map[Level]error
+}
+
+// NewBoxes makes boxes of this program's helper.
+func NewBoxes(h Helper) *Boxes { return &Boxes{helper: h, tried: map[Level]error{}} }
+
+// Box runs programs at one level.
+type Box struct{ level Level }
+
+// Level is the one in force: one of namespaces, landlock and none.
+func (b *Box) Level() Level { return b.level }
+
+// Open gives the box of a level. Auto is the strongest there is, never None; BestEffort has no error. The error is an ErrUnavailable that says what is
+// missing, and how to do without.
+func (x *Boxes) Open(level Level) (*Box, error) {
+	asked := []Level{level}
+	switch level {
+	case None:
+		return &Box{level: None}, nil
+	case BestEffort:
+		if box, err := x.Open(Auto); err == nil {
+			return box, nil
+		}
+		return &Box{level: None}, nil
+	case Auto:
+		asked = []Level{Namespaces, Landlock}
+	}
+	var why []string
+	for _, l := range asked {
+		err := x.try(l)
+		if err == nil {
+			return &Box{level: l}, nil
+		}
+		why = append(why, fmt.Sprintf("%s: %v", l, err))
+	}
+	return nil, fmt.Errorf("%w at level %s (%s): allow it on this machine, or run the program without: sandbox: none or best-effort on its card, or --sandbox none for all",
+		ErrUnavailable, level, strings.Join(why, "; "))
+}
+
+func (x *Boxes) try(level Level) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	err, known := x.tried[level]
+	if !known {
+		err = x.probe(level)
+		x.tried[level] = err
+	}
+	return err
+}
+
+// probe has the helper do at a level everything but run a program.
+func (x *Boxes) probe(level Level) error {
+	switch {
+	case !supported:
+		return errors.New("this system has none")
+	case !x.helper.hooked:
+		return errors.New("the program around the runner does not call HookSandbox first in its main")
+	}
+	o := newOrder(level, Policy{})
+	o.Probe = true
+	cmd := &exec.Cmd{Path: "probe", Args: []string{"probe"}, Env: []string{}}
+	e, err := wrap(cmd, level, &o)
+	if err != nil {
+		return err
+	}
+	defer e.Close()
+	group, err := process.Start(cmd)
+	e.Started()
+	if err != nil {
+		return err
+	}
+	state, err := group.Wait()
+	if err := e.fault(); err != nil {
+		return err
+	}
+	if err != nil {
+		return fmt.Errorf("the helper ended with %s", state)
+	}
+	return nil
+}
+
+// Wrap changes a program that was not started yet into one in the box. It has to be told when it was started.
+func (b *Box) Wrap(cmd *exec.Cmd, p Policy) (*Entry, error) {
+	if b.level == None {
+		return &Entry{}, nil
+	}
+	p.Read = append(slices.Clone(p.Read), named(cmd)...)
+	o := newOrder(b.level, p)
+	return wrap(cmd, b.level, &o)
+}
+
+// named are the program and those files that its arguments name by absolute paths.
+func named(cmd *exec.Cmd) []string {
+	files := []string{cmd.Path}
+	for _, arg := range cmd.Args[min(1, len(cmd.Args)):] {
+		if info, err := os.Stat(arg); filepath.IsAbs(arg) && err == nil && info.Mode().IsRegular() {
+			files = append(files, arg)
+		}
+	}
+	return files
+}
+
+func newOrder(level Level, p Policy) order {
+	return order{
+		Init: level == Namespaces, Landlock: true, Network: p.Network, Read: append(systemRead(), p.Read...),
+		Write: append(systemWrite(), p.Write...), Limits: p.Limits.Filled(),
+	}
+}
+
+// maxOrder is what a pipe holds without a reader, in bytes.
+const maxOrder = 60 << 10
+
+// wrap makes cmd start the helper.
+func wrap(cmd *exec.Cmd, level Level, o *order) (*Entry, error) {
+	body, err := json.Marshal(o)
+	if err == nil && len(body) > maxOrder {
+		err = errors.New("the paths of its card are too many")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("enter sandbox: %w", err)
+	}
+	e := &Entry{}
+	orders, told, err := os.Pipe()
+	if err != nil {
+		return nil, fmt.Errorf("enter sandbox: %w", err)
+	}
+	e.childs = []*os.File{orders}
+	_, err = told.Write(body)
+	if err = errors.Join(err, told.Close()); err != nil {
+		e.Started()
+		return nil, fmt.Errorf("enter sandbox: %w", err)
+	}
+	says, child, err := os.Pipe()
+	if err != nil {
+		e.Started()
+		return nil, fmt.Errorf("enter sandbox: %w", err)
+	}
+	e.says, e.childs = says, append(e.childs, child)
+	cmd.ExtraFiles = []*os.File{orders, child} // Descriptors 3 and 4.
+	cmd.Args = slices.Concat([]string{"jobgraph-sandbox", argument, cmd.Path}, cmd.Args)
+	cmd.Path = self
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	isolate(cmd.SysProcAttr, level, o.Network)
+	return e, nil
+}
+
+// Entry is a program on its way into the box.
+type Entry struct {
+	says   *os.File // nil without a helper.
+	childs []*os.File
+}
+
+// Started lets go of what the program has, or would have had.
+func (e *Entry) Started() { closeAll(e.childs) }
+
+// Close lets go of the rest.
+func (e *Entry) Close() {
+	if e.says != nil {
+		closeAll([]*os.File{e.says})
+	}
+}
+
+func closeAll(files []*os.File) {
+	for _, f := range files {
+		_ = f.Close() // It may be closed already.
+	}
+}
+
+// lastWords bounds reading what a helper has said that has ended, and that nobody else can say.
+const lastWords = time.Minute
+
+// Ending gives how a program has ended that the helper has waited for; by it is false when nobody did, and what the
+// operating system says holds. The error is one of the helper: the program never ran.
+func (e *Entry) Ending() (code int, signal syscall.Signal, by bool, err error) {
+	s, err := e.read()
+	switch {
+	case err != nil:
+		return 0, 0, false, err
+	case s.Fault != "":
+		return 0, 0, false, fmt.Errorf("enter sandbox: %s", s.Fault)
+	}
+	return s.Code, syscall.Signal(s.Signal), s.Ended, nil
+}
+
+func (e *Entry) fault() error {
+	_, _, _, err := e.Ending()
+	return err
+}
+
+func (e *Entry) read() (s said, err error) {
+	if e.says == nil {
+		return s, nil
+	}
+	_ = e.says.SetReadDeadline(time.Now().Add(lastWords)) // A pipe always takes one.
+	body, _ := io.ReadAll(e.says)                         // What there is until then is all there is.
+	if len(body) == 0 {
+		return s, nil
+	}
+	if err := json.Unmarshal(body, &s); err != nil {
+		return s, fmt.Errorf("enter sandbox: %w", err)
+	}
+	return s, nil
+}

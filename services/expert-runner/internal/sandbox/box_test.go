@@ -1,0 +1,75 @@
+package sandbox_test
+
+import (
+	"errors"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/process"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/sandbox"
+)
+
+// helper is what this binary is as a helper.
+var helper sandbox.Helper
+
+func TestMain(m *testing.M) {
+	helper = sandbox.Hook()
+	goleak.VerifyTestMain(m)
+}
+
+func TestWithoutAHelperThereIsNoSandbox(t *testing.T) {
+	boxes := sandbox.NewBoxes(sandbox.Helper{})
+	for _, level := range []sandbox.Level{sandbox.Auto, sandbox.Namespaces, sandbox.Landlock} {
+		_, err := boxes.Open(level)
+		if !errors.Is(err, sandbox.ErrUnavailable) || !strings.Contains(err.Error(), "at level "+string(level)) || !strings.Contains(err.Error(), "--sandbox none") {
+			t.Errorf("%s: %v", level, err)
+		}
+	}
+	for _, level := range []sandbox.Level{sandbox.BestEffort, sandbox.None} {
+		if box, err := boxes.Open(level); err != nil || box.Level() != sandbox.None {
+			t.Errorf("%s: %+v, %v", level, box, err)
+		}
+	}
+}
+
+func TestTheStrongestLevelIsTaken(t *testing.T) {
+	boxes := sandbox.NewBoxes(helper)
+	want := sandbox.None
+	for _, level := range []sandbox.Level{sandbox.Landlock, sandbox.Namespaces} {
+		if _, err := boxes.Open(level); err == nil {
+			want = level
+		}
+	}
+	if box, err := boxes.Open(sandbox.BestEffort); err != nil || box.Level() != want {
+		t.Errorf("got %+v, %v, want %s", box, err, want)
+	}
+}
+
+// A fault of the helper is told apart from one of the program.
+func TestAProgramThatCannotBeRunIsAFaultOfTheSandbox(t *testing.T) {
+	boxes := sandbox.NewBoxes(helper)
+	for _, level := range []sandbox.Level{sandbox.Landlock, sandbox.Namespaces} {
+		box, err := boxes.Open(level)
+		if err != nil {
+			continue // The test above says what is in force.
+		}
+		cmd := &exec.Cmd{Path: "/no/such/program", Args: []string{"program"}, Dir: t.TempDir(), Env: []string{}}
+		entry, err := box.Wrap(cmd, sandbox.Policy{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		group, err := process.Start(cmd)
+		entry.Started()
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = group.Wait() // How the helper has ended is in what it says.
+		if _, _, by, err := entry.Ending(); by || err == nil || !strings.Contains(err.Error(), "enter sandbox: run /no/such/program: no such file") {
+			t.Errorf("%s: %v, %v", level, by, err)
+		}
+		entry.Close()
+	}
+}

@@ -1,0 +1,78 @@
+package sandbox
+
+import (
+	"fmt"
+	"math"
+	"time"
+)
+
+// Policy is what one program may do.
+type Policy struct {
+	// Network lets it reach the network; off otherwise.
+	Network bool
+	// Read are absolute paths that it may read and execute, with all below them, beside the system's own.
+	Read []string
+	// Write are absolute paths that it may read, execute and write, with all below them.
+	Write []string
+	// Limits bound what it takes of the machine.
+	Limits Limits
+}
+
+// Limits bound what a program takes of the machine; 0 is no limit of ours unless a default is named. They hold for each of its
+// processes alone, except where they say otherwise.
+type Limits struct {
+	// CPU is the time on processors, rounded up to seconds.
+	CPU time.Duration `yaml:"cpu"`
+	// Memory is how much it may have for data, in bytes: stacks, heaps and private mappings.
+	Memory int64 `yaml:"memory"`
+	// Files is how many files may be open; 4096 when 0.
+	Files int64 `yaml:"files"`
+	// FileSize is how large a file may become, in bytes; 4 GiB when 0.
+	FileSize int64 `yaml:"file_size"`
+	// Processes is how many processes and threads its user may have, in all: at level namespaces those of the program, else also
+	// those beside it. The administrator is not bound by it.
+	Processes int64 `yaml:"processes"`
+	// Workspace is how large all files in its workspace may become together, in bytes; looked at once in a while, and at the end.
+	Workspace int64 `yaml:"workspace"`
+}
+
+// Defaults of Limits.
+const (
+	// DefaultFiles is how many files may be open.
+	DefaultFiles = 4096
+	// DefaultFileSize is how large a file may become, in bytes.
+	DefaultFileSize = 4 << 30
+)
+
+// leastMemory lets a program start at all, in bytes.
+const leastMemory = 64 << 20
+
+// Filled puts the defaults in.
+func (l Limits) Filled() Limits {
+	if l.Files == 0 {
+		l.Files = DefaultFiles
+	}
+	if l.FileSize == 0 {
+		l.FileSize = DefaultFileSize
+	}
+	return l
+}
+
+// Faults says what is wrong, by key.
+func (l Limits) Faults() map[string]error {
+	faults := map[string]error{}
+	for key, value := range map[string]int64{
+		"cpu": int64(l.CPU), "memory": l.Memory, "files": l.Files, "file_size": l.FileSize, "processes": l.Processes, "workspace": l.Workspace,
+	} {
+		if value < 0 {
+			faults[key] = fmt.Errorf("must not be negative")
+		}
+	}
+	if l.Memory > 0 && l.Memory < leastMemory {
+		faults["memory"] = fmt.Errorf("%d bytes are too few for any program: at least %d", l.Memory, leastMemory)
+	}
+	return faults
+}
+
+// seconds is the CPU limit as the kernel takes it.
+func (l Limits) seconds() uint64 { return uint64(math.Ceil(l.CPU.Seconds())) }

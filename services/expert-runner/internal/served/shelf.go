@@ -1,0 +1,175 @@
+package served
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/policy"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/schema"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
+)
+
+// Limits of what a service says of itself.
+const (
+	maxOffers      = 512
+	maxSchema      = 64 << 10
+	maxDescription = 4 << 10
+)
+
+// between stands between the names of service and endpoint.
+const between = "__"
+
+// keyHeader bears the idempotency key of a call.
+const keyHeader = "Idempotency-Key"
+
+// Asker asks whoever listens on a subject of the bus; *bus.Bus is one.
+type Asker interface {
+	Ask(ctx context.Context, subject string, header map[string][]string, body []byte) (answer []byte, fault *events.Fault, err error)
+	Offers(ctx context.Context, service string) ([]bus.Offer, error)
+}
+
+// Shelf is every tool of a configuration. It may be used by any number of goroutines once it has its bus.
+type Shelf struct {
+	tools map[string]Tool
+	bus   Asker
+}
+
+// New makes a shelf. The configuration has no Faults.
+func New(tools map[string]Tool) *Shelf { return &Shelf{tools: tools} }
+
+// Attach gives the shelf its bus, before any tool is opened. A shelf that has one keeps it.
+func (s *Shelf) Attach(b Asker) {
+	if s.bus == nil { // Nobody but the owner looks before.
+		s.bus = b
+	}
+}
+
+// of gives the entry that a pattern is about, or "".
+func (s *Shelf) of(pattern string) string {
+	if t, there := s.tools[pattern]; there && t.Subject != "" {
+		return pattern
+	}
+	found := ""
+	for name, t := range s.tools { // any order: the longest name is wanted, and no two that fit have the same length.
+		if t.Service != "" && strings.HasPrefix(pattern, name+between) && len(name) > len(found) {
+			found = name
+		}
+	}
+	return found
+}
+
+// Owns reports whether a name, or a pattern of names, is about a tool of the shelf.
+func (s *Shelf) Owns(pattern string) bool { return s.of(pattern) != "" }
+
+// Open gives the tools that names and patterns are about. Errors are *events.Fault, or the context's own.
+func (s *Shelf) Open(ctx context.Context, patterns []string) ([]tool.Tool, error) {
+	found := map[string]tool.Tool{}
+	for _, pattern := range patterns {
+		name := s.of(pattern)
+		t := s.tools[name]
+		if t.Subject != "" {
+			args, _ := t.schema() // Checked before.
+			found[name] = s.tool(tool.Tool{Name: name, Description: t.Description, Schema: args, Once: !t.Idempotent}, t.Subject, t.Timeout)
+			continue
+		}
+		offered, err := s.offered(ctx, name, &t)
+		if err != nil {
+			return nil, err
+		}
+		matched := false
+		for i := range offered {
+			if policy.Matches(pattern, offered[i].Name) {
+				found[offered[i].Name], matched = offered[i], true
+			}
+		}
+		if !matched {
+			return nil, &events.Fault{Code: events.CodeNotFound, Field: "tools", Message: fmt.Sprintf("service %s has no endpoint for the tool %q", t.Service, pattern)}
+		}
+	}
+	var tools []tool.Tool
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		tools = append(tools, found[name])
+	}
+	return tools, nil
+}
+
+// offered asks a service for its endpoints, and makes a tool of each.
+func (s *Shelf) offered(ctx context.Context, name string, t *Tool) ([]tool.Tool, error) {
+	away := func(code events.Code, cause, hint string) error {
+		return &events.Fault{Code: code, Message: "service " + t.Service + " cannot be used", Cause: cause, Hint: hint}
+	}
+	offers, err := s.bus.Offers(ctx, t.Service)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil:
+		return nil, away(events.CodeUnavailable, err.Error(), "start the service, or take it out of tools."+name)
+	case len(offers) > maxOffers:
+		return nil, away(events.CodeTooLarge, fmt.Sprintf("it has more than %d endpoints", maxOffers), "")
+	}
+	var list []tool.Tool
+	for i := range offers {
+		o := &offers[i]
+		one := tool.Tool{
+			Name: name + between + o.Name, Description: o.Metadata["description"], Schema: json.RawMessage(cmp.Or(o.Metadata["schema"], anything)),
+			Once: o.Metadata["idempotent"] != "true",
+		}
+		_, wrong := schema.Read(one.Schema)
+		if !named.MatchString(one.Name) || !literal(o.Subject) || wrong != nil || len(one.Schema) > maxSchema || len(one.Description) > maxDescription {
+			return nil, away(events.CodeInvalid, fmt.Sprintf("endpoint %.80q does not describe itself as a tool", o.Name), "see docs/tools.md")
+		}
+		said, err := json.Marshal(o) // Its maps are written in order.
+		if err != nil {
+			return nil, away(events.CodeInvalid, err.Error(), "")
+		}
+		sum := sha256.Sum256(said)
+		one.Digest = "sha256:" + hex.EncodeToString(sum[:])
+		list = append(list, s.tool(one, o.Subject, t.Timeout))
+	}
+	return list, nil
+}
+
+// tool makes a tool call its subject.
+func (s *Shelf) tool(t tool.Tool, subject string, timeout time.Duration) tool.Tool {
+	timeout = cmp.Or(timeout, DefaultTimeout)
+	t.Call = func(ctx context.Context, c tool.Call) (string, error) {
+		limited, stop := context.WithTimeout(ctx, timeout)
+		defer stop()
+		answer, fault, err := s.bus.Ask(limited, subject, map[string][]string{keyHeader: {c.Key}}, []byte(cmp.Or(c.Args, "{}")))
+		switch {
+		case err == nil && fault == nil:
+			return words(answer), nil
+		case err == nil:
+			return "", fault
+		case errors.Is(err, bus.ErrNobody):
+			return "", fmt.Errorf("nobody serves the tool on %s", subject)
+		case !errors.Is(err, bus.ErrUnknown):
+			return "", err
+		case ctx.Err() == nil && limited.Err() != nil:
+			return "", fmt.Errorf("%s has not answered within %s: %w", subject, timeout, expert.ErrUnknown)
+		}
+		return "", fmt.Errorf("%w: %w", err, expert.ErrUnknown)
+	}
+	return t
+}
+
+// words is an answer as a text: a JSON text without its quotes, anything else as it is.
+func words(answer []byte) string {
+	var text string
+	if json.Unmarshal(answer, &text) == nil {
+		return text
+	}
+	return strings.ToValidUTF8(string(answer), "�")
+}

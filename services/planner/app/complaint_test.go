@@ -1,0 +1,117 @@
+package app_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/llm"
+	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
+	"github.com/jobgraph/jobgraph/services/planner/app"
+)
+
+// echo plans one step with the goal of the request, which its prompt ends with.
+type echo struct{}
+
+func (echo) Respond(q llmtest.Question) (llmtest.Answer, error) {
+	goal := "none"
+	for _, m := range q.Turns {
+		if _, rest, ok := strings.Cut(m.Text, "goal-"); ok {
+			goal = "goal-" + rest[:2]
+		}
+	}
+	return llmtest.Answer{Text: `{"subjobs":[{"id":"a","goal":"` + goal + `","completion_criteria":"c","expert":"design-expert"}]}`, Chunk: 5}, nil
+}
+
+// Many plans are told live at once; every piece bears the job that it is about, and none is lost.
+//
+// proves F-weakness-i
+func TestPiecesOfPlansThatAreMadeAtOnceBearTheirOwnJob(t *testing.T) {
+	virtual(t, func(t *testing.T, w *world) {
+		w.announce(three()...)
+		const many = 20
+		var lock sync.Mutex // Guards said.
+		said := map[string]string{}
+		name := func(i int) string { return fmt.Sprintf("job%02d", i) }
+		for i := range many {
+			stop, err := w.bus.SubscribeCore(w.bus.Names().Live(name(i), events.PlanID), func(_ string, body []byte) {
+				var p llm.Piece
+				if err := json.Unmarshal(body, &p); err != nil || p.Item != "draft/1" {
+					t.Errorf("%q %v", body, err)
+				}
+				lock.Lock()
+				said[name(i)] += p.Text
+				lock.Unlock()
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer stop()
+		}
+		engine, err := llm.New(llm.Single("", "http://fake.invalid/v1", "fake"), llm.Settings{Doer: llmtest.New(echo{})})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.start(app.Deps{Model: engine, ModelName: "fake"})
+		for i := range many {
+			w.issue(name(i), events.Request{Goal: fmt.Sprintf("goal-%02d", i), Profile: "graph"})
+		}
+		for made := 0; made < many; {
+			e := w.fact()
+			g, ok := e.Data.(*events.GraphCreated)
+			if !ok {
+				continue
+			}
+			made++
+			if want := "goal-" + strings.TrimPrefix(e.Job, "job"); g.Plan.SubJobs[0].Goal != want {
+				t.Errorf("%s has the plan of %s", e.Job, g.Plan.SubJobs[0].Goal)
+			}
+		}
+		w.settled()
+		synctest.Wait() // What is told live may still be on its way.
+		lock.Lock()
+		defer lock.Unlock()
+		for i := range many {
+			want := fmt.Sprintf(`{"subjobs":[{"id":"a","goal":"goal-%02d","completion_criteria":"c","expert":"design-expert"}]}`, i)
+			if said[name(i)] != want {
+				t.Errorf("%s was told %q", name(i), said[name(i)])
+			}
+		}
+	})
+}
+
+// A plan is stated when the model has written it, not at the next turn of a clock: in virtual time, a hundred plans, one
+// after the other, take none.
+//
+// proves V-weakness-7
+func TestAPlanTakesNoTurnOfAClock(t *testing.T) {
+	virtual(t, func(t *testing.T, w *world) {
+		w.announce(three()...)
+		engine, err := llm.New(llm.Single("", "http://fake.invalid/v1", "fake"), llm.Settings{Doer: llmtest.New(echo{})})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.start(app.Deps{Model: engine, ModelName: "fake"})
+		made := func(i int) {
+			w.issue(fmt.Sprintf("job%02d", i), events.Request{Goal: fmt.Sprintf("goal-%02d", i), Profile: "graph"})
+			e := w.fact()
+			for e.Kind != events.KindGraphCreated {
+				e = w.fact()
+			}
+		}
+		made(0) // The first one waits for the planner to begin.
+		began := time.Now()
+		for i := range 99 {
+			made(i + 1)
+		}
+		if took := time.Since(began); took >= 100*time.Millisecond {
+			t.Errorf("99 plans took %s", took)
+		}
+		w.settled()
+	})
+}

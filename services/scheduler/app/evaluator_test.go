@@ -1,0 +1,41 @@
+package app
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+func TestWorkSaysWhetherTheJobWantsItsResultsEvaluated(t *testing.T) {
+	told := make(chan string, 10)
+	w := newWorld(t, func(work *events.Work) *events.SubJobReported {
+		said, err := json.Marshal(work.Evaluator)
+		if err != nil {
+			t.Error(err)
+		}
+		told <- string(work.Kind) + " " + string(said)
+		return &events.SubJobReported{Outcome: events.Success, Output: json.RawMessage(`1`)}
+	})
+	stop := w.schedule(Default(), Deps{})
+	for id, asked := range map[string]*bool{"null": nil, "true": new(true), "false": new(false)} {
+		body, err := json.Marshal(events.Request{ID: id, Goal: "g", Plan: plan(sub("a")), Evaluator: asked})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, fault := w.ask("submit", string(body)); fault != nil {
+			t.Fatal(fault)
+		}
+		if end := w.ended(id); end.Status != events.Finished {
+			t.Errorf("%s: %+v", id, end)
+		}
+		if diff := cmp.Diff("execute "+id, <-told); diff != "" {
+			t.Error(diff)
+		}
+	}
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+}

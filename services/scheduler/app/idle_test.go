@@ -1,0 +1,57 @@
+package app
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/schedule"
+)
+
+// said counts what clients have sent to the server so far.
+func (w *world) said() int64 {
+	w.t.Helper()
+	v, err := w.server.NATS().Varz(nil)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return v.InMsgs
+}
+
+// What waits for its moment asks nobody whether it has come: ten minutes with fifty schedules cost the bus what ten without
+// any do. Looked after ten times a second, these would take 300,000 questions.
+//
+// proves V-weakness-7-schedule
+func TestASchedulesMomentIsNotAskedFor(t *testing.T) {
+	bustest.Outside(t)
+	bubble(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		stop := w.schedule(Default(), Deps{})
+		span := func() int64 {
+			before := w.said()
+			<-time.After(10 * time.Minute)
+			return w.said() - before
+		}
+		w.must("create", recurring(schedule.Spec{When: minutes(24 * 60)})) // The scheduler is ready.
+		w.must("delete", id("s"))
+		without := span()
+		for i := range 50 {
+			spec := schedule.Spec{When: minutes(24 * 60)}
+			spec.Request = events.Request{Goal: "g", Plan: plan(sub("a"))}
+			w.must("create", struct {
+				ID string `json:"id"`
+				schedule.Spec
+			}{fmt.Sprint("s", i), spec})
+		}
+		<-time.After(time.Minute)
+		if with := span(); with > without+50 {
+			t.Errorf("ten minutes with fifty schedules take %d messages, ten without %d", with, without)
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		w.stop()
+	})
+}

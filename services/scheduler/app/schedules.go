@@ -1,0 +1,127 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+	_ "time/tzdata" // Time zones must not depend on the machine: the images hold nothing but the program.
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/services/scheduler/internal/agenda"
+	"github.com/jobgraph/jobgraph/services/scheduler/internal/intake"
+)
+
+// newAgenda makes what keeps the schedules.
+func (r *scheduler) newAgenda() *agenda.Keeper {
+	jobs := runs{r.bus, r.admitter, r.gate}
+	k := agenda.New(r.bus.Schedules(), jobs, time.LoadLocation, r.process.Log)
+	k.Reporter, k.Count, k.Hook = jobs, r.meter.CountRun, r.Hook
+	return k
+}
+
+// schedules keeps all schedules and begins their runs.
+func (r *scheduler) schedules(work context.Context) host.Member {
+	return host.Member{Name: "schedules", Run: func(ctx context.Context, ready func()) error {
+		var facts *bus.Subscription
+		err := bus.Await(ctx, func() (err error) {
+			facts, err = r.bus.Schedules().Follow(ctx)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		defer facts.Stop()
+		ready()
+		return r.agenda.Run(ctx, work, facts)
+	}}
+}
+
+// retryEnds is the wait before the consumer of ends is asked for again.
+const retryEnds = time.Second
+
+// ends tells the schedules how the jobs of their runs end. A consumer that was deleted is made again.
+func (r *scheduler) ends() host.Member {
+	return host.Member{Name: "ends of runs", Run: func(ctx context.Context, ready func()) error {
+		ready()
+		for ctx.Err() == nil {
+			err := r.takeEnds(ctx)
+			if ctx.Err() != nil || errors.Is(err, bus.ErrClosed) {
+				return nil
+			}
+			r.process.Log.Warn("the ends of runs are interrupted", slog.Any("error", err))
+			retry := time.NewTimer(retryEnds)
+			select {
+			case <-ctx.Done():
+			case <-retry.C:
+			}
+			retry.Stop()
+			if err := r.bus.EnsureConsumer(ctx, r.bus.EndsConsumer()); err != nil && ctx.Err() == nil {
+				r.process.Log.Warn("the consumer of ends is not to be had", slog.Any("error", err))
+			}
+		}
+		return nil
+	}}
+}
+
+func (r *scheduler) takeEnds(ctx context.Context) error {
+	sub, err := r.bus.Consume(ctx, r.bus.EndsConsumer())
+	if err != nil {
+		return err
+	}
+	defer sub.Stop()
+	return r.agenda.Ends(ctx, sub)
+}
+
+// runs are the jobs of schedules: requested like any other.
+type runs struct {
+	bus      *bus.Bus
+	admitter *intake.Admitter
+	gate     *intake.Gate
+}
+
+// Admit asks for a job, once.
+func (j runs) Admit(ctx context.Context, request []byte) error {
+	if reason := j.gate.Closed(ctx); reason != "" {
+		return fmt.Errorf("%w: no job is admitted: %s", bus.ErrUnavailable, reason)
+	}
+	_, err := j.admitter.Admit(ctx, request, intake.Origin{})
+	return err
+}
+
+// Stop asks a job to stop.
+func (j runs) Stop(ctx context.Context, job, word, reason string) error {
+	m, err := events.Encode(j.bus.Names(), events.Event{
+		Kind: events.KindStopRequested, ID: word, Job: job, Source: "jobgraph/schedule", Data: &events.StopRequested{Reason: reason},
+	})
+	if err != nil {
+		return err
+	}
+	m.Header[events.HeaderMsgID] = []string{word}
+	_, err = j.bus.Publish(ctx, m, bus.Expect{})
+	return err
+}
+
+// Exists reports whether anything of a job is left.
+func (j runs) Exists(ctx context.Context, job string) (bool, error) {
+	_, err := j.bus.LastOn(ctx, j.bus.Names().Log, j.bus.Names().JobEvents(job))
+	if errors.Is(err, bus.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Report states the end of a run of a step, once.
+func (j runs) Report(ctx context.Context, e events.Event) error {
+	m, err := events.Encode(j.bus.Names(), e)
+	if err != nil {
+		return err
+	}
+	if _, err = j.bus.Publish(ctx, m, bus.ExpectNone()); errors.Is(err, bus.ErrConflict) {
+		return nil
+	}
+	return err
+}

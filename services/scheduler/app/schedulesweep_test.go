@@ -1,0 +1,96 @@
+package app
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/schedule"
+	"github.com/jobgraph/jobgraph/services/scheduler/internal/agenda"
+)
+
+// recur plays a schedule of four moments, the first of which hangs until the second replaces it; the scheduler crashes at
+// the crash-th boundary (0: never) and another one takes over. It gives the boundaries passed before the crash.
+func recur(t *testing.T, crash int) []string {
+	w := newWorld(t, nil)
+	var hanging string
+	w.script = slow(w, &hanging)
+	passed := crashAt(crash)
+	first := w.server.Connect("first")
+	stop := w.scheduleOn(Default(), Deps{Bus: first, Hook: passed.pass})
+	second := func() error { return nil }
+	taken := make(chan struct{})
+	if crash > 0 {
+		go func() { // Ends with the crash, which every sweep reaches.
+			defer close(taken)
+			<-passed.crashed
+			first.Close()
+			second = w.schedule(Default(), Deps{})
+		}()
+	} else {
+		close(taken)
+	}
+	made := w.must("create", recurring(schedule.Spec{When: minutes(2), Overlap: schedule.OverlapReplace, MaxRuns: 4}))
+	s := w.quiet(func(s *schedule.State) bool { return s.Status == schedule.Done })
+	if _, faults := w.tell("delete", id("s")); len(faults) > 0 && faults[0].Code != events.CodeNotFound { // Asked again, it is gone.
+		t.Error(faults)
+	}
+	<-taken
+	want, kept := map[string]events.Status{}, map[string]events.Status{}
+	for n := range 4 {
+		due := made.Created.Truncate(time.Second).Add(time.Duration(n+1) * 2 * time.Minute)
+		want[schedule.JobID("s", schedule.Key(due))] = events.Finished
+	}
+	want[hanging] = events.Stopped
+	for _, r := range s.Recent {
+		kept[r.JobID] = events.Status(r.Status)
+	}
+	if diff := cmp.Diff(want, w.jobs()); diff != "" {
+		t.Errorf("jobs (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(want, kept); diff != "" {
+		t.Errorf("runs (-want +got):\n%s", diff)
+	}
+	if slices.Sort(w.runs); len(slices.Compact(slices.Clone(w.runs))) > 4 {
+		t.Errorf("work was done twice: %v", w.runs)
+	}
+	<-time.After(time.Minute)
+	if last, err := w.bus.Schedules().Last(t.Context()); err != nil || last != 0 {
+		t.Errorf("%d is left of the schedule, %v", last, err)
+	}
+	_ = stop() // The crash is its error.
+	if err := second(); err != nil {
+		t.Error(err)
+	}
+	w.stop()
+	return passed.points
+}
+
+func TestACrashAtABoundaryOfAScheduleNeitherLosesNorDoublesARun(t *testing.T) {
+	bustest.Outside(t)
+	var points []string
+	bubble(t, func(t *testing.T) { points = recur(t, 0) })
+	seen := map[string]bool{}
+	for _, n := range ofEachKind(points, map[string]bool{}) {
+		point := points[n]
+		if !strings.HasPrefix(point, "schedule.") {
+			continue // Those of jobs have a sweep of their own.
+		}
+		seen[point] = true
+		t.Run(fmt.Sprintf("%d-%s", n+1, point), func(t *testing.T) {
+			bubble(t, func(t *testing.T) { recur(t, n+1) })
+		})
+	}
+	t.Logf("%d boundaries", len(points))
+	for _, point := range []string{agenda.AtStart, agenda.AtStarted, agenda.AtStop, agenda.AtArm, agenda.AtArmed, agenda.AtErase} {
+		if !seen[point] {
+			t.Errorf("no crash at %s", point)
+		}
+	}
+}

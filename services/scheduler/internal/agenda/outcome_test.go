@@ -1,0 +1,31 @@
+package agenda
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/schedule"
+)
+
+// Of a run is kept how it ended, and its result when that is small; one without any is told from one that is elsewhere.
+//
+// proves V-T12
+func TestWhatIsKeptOfTheEndOfARun(t *testing.T) {
+	large := json.RawMessage(`"` + strings.Repeat("x", schedule.MaxResult) + `"`)
+	for name, c := range map[string]struct {
+		end  events.JobEnded
+		want string
+	}{
+		"small":       {events.JobEnded{JobMoved: events.JobMoved{Status: events.Finished}, Result: json.RawMessage(`"whole"`)}, `"whole"`},
+		"none":        {events.JobEnded{JobMoved: events.JobMoved{Status: events.Finished}}, "null"},
+		"large":       {events.JobEnded{JobMoved: events.JobMoved{Status: events.Finished}, Result: large}, ""},
+		"a file":      {events.JobEnded{JobMoved: events.JobMoved{Status: events.Finished}, ResultRef: &events.Ref{Digest: "d"}}, ""},
+		"of a failed": {events.JobEnded{JobMoved: events.JobMoved{Status: events.Failed}, Error: &events.Fault{Code: events.CodeInternal}}, ""},
+	} {
+		if got := outcome(&c.end); string(got.Result) != c.want || got.Status != c.end.Status || got.Error != c.end.Error {
+			t.Errorf("%s: %+v, want result %q", name, got, c.want)
+		}
+	}
+}

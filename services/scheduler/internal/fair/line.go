@@ -1,0 +1,114 @@
+package fair
+
+import "slices"
+
+// Ticket is a job that wants a turn.
+type Ticket struct {
+	// Job is its id.
+	Job string
+	// Group is whose turns it shares: a session, or whoever else may ask for much.
+	Group string
+	// Priority goes first, the higher the sooner.
+	Priority int
+}
+
+// Line is the jobs that wait for their turn in one pool. The zero value is empty and ready to use.
+type Line struct {
+	levels  []*level // The highest priority first; those without jobs are dropped.
+	waiting map[string]struct{}
+}
+
+// level is the jobs of one priority.
+type level struct {
+	priority int
+	turns    queue[*group] // Groups that have jobs, in the order of their turns.
+	groups   map[string]*group
+}
+
+// group is the jobs that share turns.
+type group struct {
+	name string
+	jobs queue[string]
+}
+
+// Len is how many jobs wait.
+func (l *Line) Len() int { return len(l.waiting) }
+
+// Has reports whether a job waits.
+func (l *Line) Has(job string) bool {
+	_, in := l.waiting[job]
+	return in
+}
+
+// Join puts a job at the end of its group, and a group that had none at the end of the turns. One that waits keeps its place.
+func (l *Line) Join(t Ticket) {
+	if l.Has(t.Job) {
+		return
+	}
+	if l.waiting == nil {
+		l.waiting = map[string]struct{}{}
+	}
+	l.waiting[t.Job] = struct{}{}
+	v := l.level(t.Priority)
+	g := v.groups[t.Group]
+	if g == nil {
+		g = &group{name: t.Group}
+		v.groups[t.Group] = g
+		v.turns.push(g)
+	}
+	g.jobs.push(t.Job)
+}
+
+// Next takes the job out whose turn it is; ok is false when nobody waits. One that wants more joins again.
+func (l *Line) Next() (job string, ok bool) {
+	if len(l.levels) == 0 {
+		return "", false
+	}
+	v := l.levels[0]
+	g := v.turns.pop()
+	job = g.jobs.pop()
+	delete(l.waiting, job)
+	switch {
+	case g.jobs.size() > 0:
+		v.turns.push(g)
+	default:
+		delete(v.groups, g.name)
+	}
+	if v.turns.size() == 0 {
+		l.levels = slices.Delete(l.levels, 0, 1)
+	}
+	return job, true
+}
+
+// level finds the level of a priority, or puts a new one into its place. There are as many as priorities in use.
+func (l *Line) level(priority int) *level {
+	at, found := slices.BinarySearchFunc(l.levels, priority, func(v *level, p int) int { return p - v.priority })
+	if !found {
+		l.levels = slices.Insert(l.levels, at, &level{priority: priority, groups: map[string]*group{}})
+	}
+	return l.levels[at]
+}
+
+// queue is first in, first out.
+type queue[T any] struct {
+	items []T
+	from  int
+}
+
+func (q *queue[T]) size() int { return len(q.items) - q.from }
+
+func (q *queue[T]) push(v T) {
+	if q.from > len(q.items)/2 { // Moves each item once on average.
+		q.items = append(q.items[:0], q.items[q.from:]...)
+		q.from = 0
+	}
+	q.items = append(q.items, v)
+}
+
+func (q *queue[T]) pop() T {
+	var none T
+	v := q.items[q.from]
+	q.items[q.from] = none
+	q.from++
+	return v
+}
