@@ -27,9 +27,9 @@ func TestStopOfAQuarantinedJobThroughTheAPIEndsItsWork(t *testing.T) {
 	w.await(t.Context(), w.bus.Names().JobEvents("bad"), func(e events.Event) bool { return e.SubJob == "b" })
 	w.raw(strings.TrimSuffix(w.bus.Names().JobEvents("bad"), ">")+"graph.rewoven.x", `{"specversion":"1.0","type":"io.jobgraph.graph.rewoven.v1","data":{}}`)
 	w.quarantined("bad")
-	_, fault, err := w.bus.Request(t.Context(), w.bus.Names().API("stop"), []byte(`{"id":"bad","reason":"enough"}`))
-	if err != nil || fault == nil || fault.Code != events.CodeConflict || !strings.Contains(fault.Message, "in quarantine") {
-		t.Errorf("answer: %v, %v", fault, err)
+	_, fault := w.ask("stop", `{"id":"bad","reason":"enough"}`)
+	if fault == nil || fault.Code != events.CodeConflict || !strings.Contains(fault.Message, "in quarantine") {
+		t.Fatalf("answer: %v", fault)
 	}
 	if got := <-told; got != `{"reason":"enough"}` {
 		t.Errorf("workers are told %s", got)
