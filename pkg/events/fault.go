@@ -35,7 +35,7 @@ const (
 	CodeCancelled        Code = "cancelled"                 // Stopped while it ran.
 	CodeFailedByHand     Code = "failed_by_request"         // Somebody asked for the failure.
 	CodeUnavailable      Code = "unavailable"               // Bus, model or a needed service is away.
-	CodeNotPermitted     Code = "not_permitted"             // The sender lacks the right.
+	CodeNotPermitted     Code = "not_permitted"             // The sender lacks the right; an expert that reports it is not tried again.
 	CodeMissingBlob      Code = "missing_blob"              // A payload that an event names is gone.
 	CodeMustUnderstand   Code = "must_understand"           // The event is from a version this one cannot skip.
 	CodeSkippable        Code = "skippable"                 // The event is from a later version, and may be passed over.

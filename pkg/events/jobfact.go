@@ -8,7 +8,7 @@ import (
 
 // RulesVersion is the number of the decision rules that this version writes into job.requested. A core that meets a higher
 // number leaves the job alone.
-const RulesVersion = 2
+const RulesVersion = 3
 
 // JobRequested admits a job. Every default is resolved here, so that a log folds the same under later defaults.
 type JobRequested struct {

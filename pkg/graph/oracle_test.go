@@ -270,6 +270,8 @@ func (o *oracle) outcome(s *ostep, r *events.SubJobReported, planning bool) {
 	case r.Outcome == events.TooComplicated:
 		s.life--
 		s.attempts, s.mode, s.status = 0, events.WorkSplit, events.Ready
+	case r.Error != nil && r.Error.Code == events.CodeNotPermitted && o.rules.Version >= 3:
+		o.failed(s)
 	default:
 		o.tryAgain(s)
 	}

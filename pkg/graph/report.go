@@ -86,14 +86,19 @@ const (
 	closedByUpstream = "a predecessor runs again"
 )
 
-// retry issues the next run after a back-off, with the lesson of this one, or fails the node when the limit is reached.
+// permitsSince is the first version of the rules under which who may not do its work, such as for a wrong key, is not tried again:
+// that takes a person.
+const permitsSince = 3
+
+// retry issues the next run after a back-off, with the lesson of this one, or fails the node when the limit is reached, or when
+// no retry can help.
 func (j *Job) retry(n *node, e *events.Event, f *events.Fault, atLeast time.Duration) {
 	if j.descend(n, f) {
 		return
 	}
 	n.Attempts++
 	n.Lessons = append(n.Lessons, e.Seq)
-	if n.Attempts > n.RetryLimit {
+	if n.Attempts > n.RetryLimit || f.Code == events.CodeNotPermitted && j.Rules.Version >= permitsSince {
 		j.failNode(n, f)
 		return
 	}

@@ -137,6 +137,28 @@ func TestExecutionErrorRetriesWithBackoffAndAccumulatedLessons(t *testing.T) {
 	g.wantStatus(events.Finished)
 }
 
+// proves O-weakness-9
+func TestWhoMayNotIsNotTriedAgain(t *testing.T) {
+	for version, want := range map[int]events.Status{permitsSince: events.Failed, permitsSince - 1: events.Running} {
+		g := start(t, func(r *events.Rules) { r.Version = version })
+		g.plan("~plan", sub("a"), sub("b", "a"))
+		f := &events.Fault{Code: events.CodeNotPermitted, Message: "the key is wrong"}
+		g.report("a", events.SubJobReported{Outcome: events.ExecutionError, Error: f})
+		g.wantStatus(want)
+		if want == events.Running {
+			continue // A log of older rules folds as it did.
+		}
+		g.wantNodes(map[string]events.Status{"a": events.Failed, "b": events.Stopped})
+		if g.job.State.Error.Code != events.CodeNotPermitted {
+			t.Error(g.job.State.Error)
+		}
+		g.tell(events.KindRecoverRequested, "", 0, "", &events.RecoverRequested{}) // Somebody has put it right.
+		g.wantOpen("a/2")
+		g.succeed("a", "b")
+		g.wantStatus(events.Finished)
+	}
+}
+
 // Chat2Graph fault 3 and 6: a split crashed, and only the first and the last node of the replacement were linked.
 //
 // proves C23
