@@ -26,7 +26,7 @@ type Tool struct {
 	// Subject takes the arguments of calls as JSON, and answers with text or JSON. The entry's name is the tool's.
 	Subject string `yaml:"subject"`
 	// Service is a NATS micro service in place of a subject: each endpoint is a tool, with the entry's name, __ and its own. The
-	// metadata of an endpoint say the rest: description, schema, idempotent.
+	// metadata of an endpoint say the rest: description, schema, idempotent, cancel.
 	Service string `yaml:"service"`
 	// Description tells models what it is for.
 	Description string `yaml:"description"`
@@ -34,6 +34,8 @@ type Tool struct {
 	Schema map[string]any `yaml:"schema"`
 	// Idempotent tools may be called again when nobody knows whether a call took effect. Otherwise a person is asked.
 	Idempotent bool `yaml:"idempotent"`
+	// Cancel has the subject with .cancel behind it told of each call whose answer nobody waits for any more.
+	Cancel bool `yaml:"cancel"`
 	// Timeout is how long a call may take; 30s when 0.
 	Timeout time.Duration `yaml:"timeout"`
 }
@@ -67,7 +69,7 @@ func Faults(field string, tools map[string]Tool, taken func(name string) bool) e
 		if t.Service != "" && !named.MatchString(t.Service) {
 			fault("service", "", "%.80q is no name of a service", t.Service)
 		}
-		if t.Service != "" && (t.Schema != nil || t.Description != "" || t.Idempotent) {
+		if t.Service != "" && (t.Schema != nil || t.Description != "" || t.Idempotent || t.Cancel) {
 			fault("service", "leave them out", "the endpoints of a service say themselves what they are")
 		}
 		if _, err := t.schema(); err != nil {

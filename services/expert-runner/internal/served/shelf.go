@@ -11,7 +11,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
@@ -34,9 +33,19 @@ const between = "__"
 // keyHeader bears the idempotency key of a call.
 const keyHeader = "Idempotency-Key"
 
-// Asker asks whoever listens on a subject of the bus; *bus.Bus is one.
+// cancelEnd is behind the subject of a tool where it hears that nobody waits for a call any more.
+const cancelEnd = ".cancel"
+
+// Why nobody waits any more, as a tool is told.
+const (
+	reasonTimeout   = "timeout"
+	reasonCancelled = "cancelled"
+)
+
+// Asker asks, and tells, whoever listens on a subject of the bus; *bus.Bus is one.
 type Asker interface {
 	Ask(ctx context.Context, subject string, header map[string][]string, body []byte) (answer []byte, fault *events.Fault, err error)
+	PublishCore(subject string, header map[string][]string, body []byte) error
 	Offers(ctx context.Context, service string) ([]bus.Offer, error)
 }
 
@@ -81,7 +90,7 @@ func (s *Shelf) Open(ctx context.Context, patterns []string) ([]tool.Tool, error
 		t := s.tools[name]
 		if t.Subject != "" {
 			args, _ := t.schema() // Checked before.
-			found[name] = s.tool(tool.Tool{Name: name, Description: t.Description, Schema: args, Once: !t.Idempotent}, t.Subject, t.Timeout)
+			found[name] = s.tool(tool.Tool{Name: name, Description: t.Description, Schema: args, Once: !t.Idempotent}, &t)
 			continue
 		}
 		offered, err := s.offered(ctx, name, &t)
@@ -136,18 +145,19 @@ func (s *Shelf) offered(ctx context.Context, name string, t *Tool) ([]tool.Tool,
 		}
 		sum := sha256.Sum256(said)
 		one.Digest = "sha256:" + hex.EncodeToString(sum[:])
-		list = append(list, s.tool(one, o.Subject, t.Timeout))
+		list = append(list, s.tool(one, &Tool{Subject: o.Subject, Timeout: t.Timeout, Cancel: o.Metadata["cancel"] == "true"}))
 	}
 	return list, nil
 }
 
-// tool makes a tool call its subject.
-func (s *Shelf) tool(t tool.Tool, subject string, timeout time.Duration) tool.Tool {
-	timeout = cmp.Or(timeout, DefaultTimeout)
+// tool makes a tool call the subject of an entry.
+func (s *Shelf) tool(t tool.Tool, of *Tool) tool.Tool {
+	subject, timeout := of.Subject, cmp.Or(of.Timeout, DefaultTimeout)
 	t.Call = func(ctx context.Context, c tool.Call) (string, error) {
 		limited, stop := context.WithTimeout(ctx, timeout)
 		defer stop()
-		answer, fault, err := s.bus.Ask(limited, subject, map[string][]string{keyHeader: {c.Key}}, []byte(cmp.Or(c.Args, "{}")))
+		header := map[string][]string{keyHeader: {c.Key}}
+		answer, fault, err := s.bus.Ask(limited, subject, header, []byte(cmp.Or(c.Args, "{}")))
 		switch {
 		case err == nil && fault == nil:
 			return words(answer), nil
@@ -157,12 +167,27 @@ func (s *Shelf) tool(t tool.Tool, subject string, timeout time.Duration) tool.To
 			return "", fmt.Errorf("nobody serves the tool on %s", subject)
 		case !errors.Is(err, bus.ErrUnknown):
 			return "", err
-		case ctx.Err() == nil && limited.Err() != nil:
+		}
+		late := ctx.Err() == nil && limited.Err() != nil
+		if of.Cancel && limited.Err() != nil {
+			s.cancel(subject, header, late)
+		}
+		if late {
 			return "", fmt.Errorf("%s has not answered within %s: %w", subject, timeout, expert.ErrUnknown)
 		}
 		return "", fmt.Errorf("%w: %w", err, expert.ErrUnknown)
 	}
 	return t
+}
+
+// cancel tells a tool that nobody waits for a call any more. That it may not arrive changes nothing: what became of the call is
+// unknown either way.
+func (s *Shelf) cancel(subject string, header map[string][]string, late bool) {
+	reason := reasonCancelled
+	if late {
+		reason = reasonTimeout
+	}
+	_ = s.bus.PublishCore(subject+cancelEnd, header, []byte(`{"reason":"`+reason+`"}`)) // Nobody waits for it.
 }
 
 // words is an answer as a text: a JSON text without its quotes, anything else as it is.

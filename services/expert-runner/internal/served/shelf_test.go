@@ -80,13 +80,66 @@ func TestASubjectIsATool(t *testing.T) {
 	if _, err := pay.Call(t.Context(), tool.Call{}); !errors.Is(err, expert.ErrUnknown) || !strings.Contains(err.Error(), "has not answered within 100ms") {
 		t.Error(err)
 	}
-	if _, err := pay.Call(t.Context(), tool.Call{Args: strings.Repeat("x", 2<<20)}); err == nil || errors.Is(err, expert.ErrUnknown) {
+	if _, err := weather.Call(t.Context(), tool.Call{Args: strings.Repeat("x", 2<<20)}); err == nil || errors.Is(err, expert.ErrUnknown) {
 		t.Error(err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
 	if _, err := pay.Call(ctx, tool.Call{}); !errors.Is(err, expert.ErrUnknown) {
 		t.Error(err)
+	}
+}
+
+// A tool that asks for it hears that nobody waits for its answer any more: because the run was cancelled, or it took too long.
+// One that does not ask for it is told nothing.
+func TestAToolIsToldThatNobodyWaitsForItsAnswer(t *testing.T) {
+	nc, shelf := stage(t, map[string]served.Tool{
+		"slow":   {Subject: "tools.slow", Cancel: true, Timeout: time.Hour},
+		"late":   {Subject: "tools.late", Cancel: true, Timeout: time.Millisecond},
+		"orders": {Service: "orders", Timeout: time.Millisecond},
+		"deaf":   {Subject: "tools.deaf", Timeout: time.Millisecond},
+	})
+	told := make(chan *nats.Msg, 9)
+	begun := make(chan struct{}, 9)
+	for _, subject := range []string{"tools.slow", "tools.late", "tools.deaf"} {
+		serve(t, nc, subject, func(*nats.Msg) { begun <- struct{}{} })
+	}
+	service, err := micro.AddService(nc, micro.Config{Name: "orders", Version: "1.0.0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	never := micro.HandlerFunc(func(micro.Request) {})
+	if err := service.AddEndpoint("find", never, micro.WithEndpointSubject("orders.find"), micro.WithEndpointMetadata(map[string]string{"cancel": "true"})); err != nil {
+		t.Fatal(err)
+	}
+	serve(t, nc, "*.*.cancel", func(m *nats.Msg) { told <- m })
+	call := func(ctx context.Context, name string) {
+		if _, err := one(t, shelf, name).Call(ctx, tool.Call{Key: name}); !errors.Is(err, expert.ErrUnknown) {
+			t.Error(err)
+		}
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	go func() {
+		<-begun
+		stop()
+	}()
+	call(ctx, "slow")
+	call(t.Context(), "deaf")
+	call(t.Context(), "late")
+	call(t.Context(), "orders__find")
+	bound, end := context.WithTimeout(t.Context(), 10*time.Second)
+	defer end()
+	var got []string
+	for range 3 {
+		select {
+		case m := <-told:
+			got = append(got, m.Subject+" "+m.Header.Get("Idempotency-Key")+" "+string(m.Data))
+		case <-bound.Done():
+		}
+	}
+	want := []string{`tools.slow.cancel slow {"reason":"cancelled"}`, `tools.late.cancel late {"reason":"timeout"}`, `orders.find.cancel orders__find {"reason":"timeout"}`}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }
 
