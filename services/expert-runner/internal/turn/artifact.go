@@ -16,3 +16,25 @@ func Artifacts(subjob string, refs []events.Ref) string {
 	}
 	return strings.Join(lines, "\n")
 }
+
+// MaxHead is how much the model is shown of what an artifact begins with, in bytes, MaxHeads of how many artifacts.
+const (
+	MaxHead  = 1000
+	MaxHeads = 16
+)
+
+// beginnings are what those artifacts begin with that are text, by digest, as data.
+func beginnings(subjob string, refs []events.Ref, heads map[string]string) string {
+	var b strings.Builder
+	for _, ref := range refs {
+		text := heads[ref.Digest]
+		if text == "" {
+			continue
+		}
+		if ref.Size > int64(len(text)) {
+			text += fmt.Sprintf("\n[cut: %d of %d bytes]", len(text), ref.Size)
+		}
+		b.WriteString("\n" + Data("beginning", artifact.Address(subjob, ref.Name), text, MaxShown))
+	}
+	return b.String()
+}

@@ -22,6 +22,8 @@ type Brief struct {
 	// Files are the paths of what is in the workspace, Schema is the JSON Schema of the result; nil for any.
 	Files  []string
 	Schema json.RawMessage
+	// Heads are what artifacts of predecessors begin with, by digest, of those that are text.
+	Heads map[string]string
 	// Step is the part of the work that is to be done; the zero value is all of it. Given is what the steps before have given.
 	Step  Step
 	Given []Given
@@ -94,6 +96,7 @@ func request(brief *Brief) string {
 		b.WriteString("\n" + Data("result", id, text, MaxShown))
 		if len(r.Artifacts) > 0 {
 			b.WriteString("\n" + Data("artifacts", id, Artifacts(id, r.Artifacts), MaxShown))
+			b.WriteString(beginnings(id, r.Artifacts, brief.Heads))
 		}
 	}
 	for i, lesson := range w.Lessons {

@@ -88,7 +88,11 @@ func (r *run) run(ctx context.Context) task.Ending {
 		return unprepared(err)
 	}
 	defer closing()
-	w := &work{brief: turn.Brief{Prompt: r.config.Prompt, Work: r.task.Work, Files: files}, given: map[string]json.RawMessage{}}
+	heads, err := r.heads(ctx)
+	if err != nil {
+		return unprepared(err)
+	}
+	w := &work{brief: turn.Brief{Prompt: r.config.Prompt, Work: r.task.Work, Files: files, Heads: heads}, given: map[string]json.RawMessage{}}
 	var last turn.Ending
 	for at := range r.order {
 		var over *task.Ending

@@ -1,0 +1,35 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/artifact"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/turn"
+)
+
+// heads reads what the first artifacts of predecessors begin with, as far as they are text, by digest. One that is gone has none.
+func (r *run) heads(ctx context.Context) (map[string]string, error) {
+	results, heads := r.task.Work.Results, map[string]string{}
+	left := turn.MaxHeads
+	for _, id := range slices.Sorted(maps.Keys(results)) {
+		for _, ref := range results[id].Artifacts {
+			if left--; left < 0 {
+				return heads, nil
+			}
+			head := artifact.NewHead(turn.MaxHead)
+			var fault *events.Fault
+			err := r.task.Payload(ctx, ref, head)
+			if err != nil && !head.Full() && !errors.As(err, &fault) {
+				return nil, err
+			}
+			if fault == nil {
+				heads[ref.Digest] = head.Text()
+			}
+		}
+	}
+	return heads, nil
+}
