@@ -113,6 +113,6 @@ func writeAsked(b *strings.Builder, h *history.History) {
 		if q.Kind == events.InputApproval || q.Kind == events.InputReview {
 			do = "approve|reject " + q.Job + " " + q.Request
 		}
-		fmt.Fprintf(b, "\n%s asks (%s %s):\n%s\n  → jobgraph %s\n", q.SubJob, q.Kind, q.Request, render.Clean(q.Prompt), do)
+		b.WriteString(render.Clean(fmt.Sprintf("\n%s asks (%s %s):\n%s\n  → jobgraph %s\n", q.SubJob, q.Kind, q.Request, q.Prompt, do)))
 	}
 }

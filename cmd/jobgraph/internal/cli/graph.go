@@ -10,18 +10,20 @@ import (
 
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/history"
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/picture"
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/render"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
 func (a *app) graphCommand() *cobra.Command {
 	var form, file string
+	forms := append(picture.Formats(), "json")
 	c := &cobra.Command{
 		Use: "graph ID | graph -f PLAN", Short: "Draw a JobGraph", Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			switch {
-			case !slices.Contains(picture.Formats(), form):
-				return usageError{fmt.Errorf("-o %q: use one of %s", form, strings.Join(picture.Formats(), ", "))}
+			case !slices.Contains(forms, form):
+				return usageError{fmt.Errorf("-o %q: use one of %s", form, strings.Join(forms, ", "))}
 			case (len(args) == 1) == (file != ""):
 				return usageError{fmt.Errorf("name a job or, with -f, a plan")}
 			case file != "":
@@ -43,12 +45,15 @@ func (a *app) graphCommand() *cobra.Command {
 			})
 		},
 	}
-	c.Flags().StringVarP(&form, "output", "o", "ascii", "form: "+strings.Join(picture.Formats(), ", "))
+	c.Flags().StringVarP(&form, "output", "o", "ascii", "form: "+strings.Join(forms, ", "))
 	c.Flags().StringVarP(&file, "file", "f", "", "a plan, or a job with a plan, instead of a job on the bus")
 	return c
 }
 
 func (a *app) draw(g picture.Graph, form string) error {
+	if form == "json" {
+		return render.Value(a.sys.Stdout, form, g)
+	}
 	width, _, _ := a.size()
 	return picture.Draw(a.sys.Stdout, g, form, width)
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/history"
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/picture"
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/render"
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
@@ -138,15 +139,15 @@ func (s *Show) transition(e events.Event, t events.Transition, h *history.Histor
 	if s.Form == JSON {
 		return render.Line(s.Out, c)
 	}
-	text := fmt.Sprintf("%s  %s %s", e.Time.Local().Format("15:04:05.000"), s.Paint.Status(status, fmt.Sprintf("%-9s", t.Transition)), t.SubJob)
+	text := fmt.Sprintf("%s  %s %s", e.Time.Local().Format("15:04:05.000"), s.Paint.Status(status, fmt.Sprintf("%-9s", t.Transition)), picture.OneLine(t.SubJob))
 	if t.Run > 1 {
 		text += fmt.Sprintf("  run %d", t.Run)
 	}
 	if c.Expert != "" {
-		text += "  " + s.Paint.Dim(c.Expert)
+		text += "  " + s.Paint.Dim(picture.OneLine(c.Expert))
 	}
 	if c.Error != nil && t.Transition != "completed" {
-		text += "  " + c.Error.Error()
+		text += "  " + picture.OneLine(c.Error.Error())
 	}
 	return s.write(text)
 }
@@ -158,7 +159,7 @@ func (s *Show) moved(e events.Event, h *history.History) error {
 	}
 	text := fmt.Sprintf("%s  job %s  %d/%d", e.Time.Local().Format("15:04:05.000"), s.Paint.Status(view.Status, string(view.Status)), view.Progress.Done, view.Progress.Total)
 	if view.Error != nil {
-		text += "  " + view.Error.Error()
+		text += "  " + picture.OneLine(view.Error.Error())
 	}
 	return s.write(text)
 }

@@ -1,7 +1,6 @@
 package picture
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -36,10 +35,12 @@ func (n Node) label() string {
 }
 
 // Formats are the forms that Draw knows.
-func Formats() []string { return []string{"ascii", "mermaid", "dot", "svg", "json"} }
+func Formats() []string { return []string{"ascii", "mermaid", "dot", "svg"} }
 
-// Draw writes the graph in one of Formats. Width is how many columns a terminal has, for ascii; 0 means no limit.
+// Draw writes the graph in one of Formats. Width is how many columns a terminal has, for ascii; 0 means no limit. Titles and
+// names may be anybody's: they are written as OneLine has them.
 func Draw(w io.Writer, g Graph, format string, width int) error {
+	g = g.legible()
 	var text string
 	switch format {
 	case "ascii":
@@ -50,15 +51,24 @@ func Draw(w io.Writer, g Graph, format string, width int) error {
 		text = dot(g)
 	case "svg":
 		text = svg(g)
-	case "json":
-		out := json.NewEncoder(w)
-		out.SetIndent("", "  ")
-		return out.Encode(g)
 	default:
 		return fmt.Errorf("unknown form %q: use one of %v", format, Formats())
 	}
 	_, err := io.WriteString(w, text)
 	return err
+}
+
+// legible is the graph with every text on one line.
+func (g Graph) legible() Graph {
+	g.Title, g.Nodes = OneLine(g.Title), slices.Clone(g.Nodes)
+	for i := range g.Nodes {
+		n := &g.Nodes[i]
+		n.ID, n.Title, n.Expert, n.Dependencies = OneLine(n.ID), OneLine(n.Title), OneLine(n.Expert), slices.Clone(n.Dependencies)
+		for k := range n.Dependencies {
+			n.Dependencies[k] = OneLine(n.Dependencies[k])
+		}
+	}
+	return g
 }
 
 // edges gives, for each node, the positions of its successors, each once, in order.

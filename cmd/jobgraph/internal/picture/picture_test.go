@@ -50,6 +50,23 @@ func TestTerminalPictureShowsBoxesAndWires(t *testing.T) {
 	}
 }
 
+// Titles and names are often a model's: a picture on a terminal must not be able to say more than they say.
+func TestAPictureHasNothingThatATerminalObeys(t *testing.T) {
+	nasty := "a\x1b[2J\x07\u009b31m\u202e\r\nb\x7f\xff"
+	g := picture.Graph{Title: nasty, Nodes: []picture.Node{{ID: nasty, Title: nasty, Expert: nasty, Status: "FAILED"}, {ID: "c", Dependencies: []string{nasty}}}}
+	for _, format := range picture.Formats() {
+		for _, width := range []int{0, 10} {
+			text := draw(t, g, format, width)
+			if at := strings.IndexFunc(text, func(r rune) bool { return r != '\n' && picture.Obeyed(r) }); at >= 0 {
+				t.Errorf("%s: a terminal obeys %q", format, text[at:min(at+12, len(text))])
+			}
+			if strings.Contains(text, "\nb") {
+				t.Errorf("%s: a name begins a line of its own: %q", format, text)
+			}
+		}
+	}
+}
+
 func TestWideGraphBecomesAList(t *testing.T) {
 	got := draw(t, diamond(), "ascii", 10)
 	want := "A <diamond>\n\n  1 ✔ survey\n  2 ▶ code ← survey\n  2 ✘ text ← survey\n  3 · report ← code, text, survey, nobody\n"

@@ -1,6 +1,7 @@
 package render_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -31,6 +32,25 @@ func TestEveryFormOfAListIsWritten(t *testing.T) {
 		var b strings.Builder
 		if err := table().Write(&b, form); err != nil {
 			t.Errorf("%s: %v", form, err)
+		}
+		if diff := cmp.Diff(want, b.String()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", form, diff)
+		}
+	}
+}
+
+// JSON and YAML let characters pass that a terminal obeys; as numbers they say the same to a program.
+func TestNoFormHasAnythingThatATerminalObeys(t *testing.T) {
+	value := map[string]any{"raw": json.RawMessage("\"\u009b2J \xff\""), "text": "a\x1b[31m\x7f\u0085\u202eb"}
+	want := map[string]string{
+		"json":  "{\n  \"raw\": \"\\u009b2J \ufffd\",\n  \"text\": \"a\\u001b[31m\\u007f\\u0085\\u202eb\"\n}\n",
+		"jsonl": "{\"raw\":\"\\u009b2J \ufffd\",\"text\":\"a\\u001b[31m\\u007f\\u0085\\u202eb\"}\n",
+		"yaml":  "raw: \"\\x9B2J \ufffd\"\ntext: \"a\\e[31m\\x7F\\N\\u202eb\"\n",
+	}
+	for form, want := range want {
+		var b strings.Builder
+		if err := render.Value(&b, form, value); err != nil {
+			t.Fatal(err)
 		}
 		if diff := cmp.Diff(want, b.String()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", form, diff)

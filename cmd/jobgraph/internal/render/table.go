@@ -3,13 +3,17 @@ package render
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/picture"
 )
 
 // Forms are the values of -o for lists and single things.
@@ -43,7 +47,7 @@ func (t Table) Write(w io.Writer, form string) error {
 		return t.columns(w, true)
 	case "name":
 		for _, r := range t.Rows {
-			if _, err := fmt.Fprintln(w, r.Name); err != nil {
+			if _, err := fmt.Fprintln(w, picture.OneLine(r.Name)); err != nil {
 				return err
 			}
 		}
@@ -70,7 +74,7 @@ func (t Table) columns(w io.Writer, wide bool) error {
 			cells = slices.Concat(cells, more)
 		}
 		for i, c := range cells {
-			cells[i] = oneLine(c)
+			cells[i] = picture.OneLine(c)
 		}
 		_, _ = io.WriteString(tabs, strings.Join(cells, "\t")+"\n") // Flush reports.
 	}
@@ -81,21 +85,11 @@ func (t Table) columns(w io.Writer, wide bool) error {
 	return tabs.Flush()
 }
 
-// oneLine makes a text safe for a cell: no line breaks, tabs or control characters of a terminal.
-func oneLine(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
-			return ' '
-		}
-		return r
-	}, text)
-}
-
-// Clean makes a text safe for a terminal, but keeps its line breaks.
+// Clean makes a text safe for a terminal as picture.OneLine does, but keeps its line breaks.
 func Clean(text string) string {
 	lines := strings.Split(text, "\n")
 	for i := range lines {
-		lines[i] = oneLine(lines[i])
+		lines[i] = picture.OneLine(lines[i])
 	}
 	return strings.Join(lines, "\n")
 }
@@ -104,10 +98,7 @@ func Clean(text string) string {
 func Value(w io.Writer, form string, v any) error {
 	switch form {
 	case "json":
-		out := json.NewEncoder(w)
-		out.SetEscapeHTML(false)
-		out.SetIndent("", "  ")
-		return out.Encode(v)
+		return encode(w, v, "  ")
 	case "jsonl":
 		return Line(w, v)
 	case "yaml":
@@ -117,11 +108,40 @@ func Value(w io.Writer, form string, v any) error {
 }
 
 // Line writes a value as one line of JSON.
-func Line(w io.Writer, v any) error {
-	out := json.NewEncoder(w)
+func Line(w io.Writer, v any) error { return encode(w, v, "") }
+
+// encode writes JSON in which a terminal finds nothing to obey but line breaks.
+func encode(w io.Writer, v any, indent string) error {
+	var text bytes.Buffer
+	out := json.NewEncoder(&text)
 	out.SetEscapeHTML(false)
-	return out.Encode(v)
+	out.SetIndent("", indent)
+	if err := out.Encode(v); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, escaped(text.String()))
+	return err
 }
+
+// escaped is JSON, or YAML, with the characters in its texts that a terminal would obey written as numbers: those that the form
+// lets pass.
+func escaped(text string) string {
+	if utf8.ValidString(text) && !strings.ContainsFunc(text, obeyed) {
+		return text
+	}
+	var b strings.Builder
+	for _, r := range text {
+		if obeyed(r) {
+			fmt.Fprintf(&b, `\u%04x`, r)
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// obeyed reports whether a terminal does more about a character than begin a line.
+func obeyed(r rune) bool { return r != '\n' && picture.Obeyed(r) }
 
 // yamlOf goes by way of JSON, so that the names are those of the events and their order is kept.
 func yamlOf(w io.Writer, v any) error {
@@ -134,17 +154,22 @@ func yamlOf(w io.Writer, v any) error {
 		return err
 	}
 	block(&node)
-	out := yaml.NewEncoder(w)
+	text.Reset()
+	out := yaml.NewEncoder(&text)
 	out.SetIndent(2)
-	if err := out.Encode(&node); err != nil {
+	if err := errors.Join(out.Encode(&node), out.Close()); err != nil {
 		return err
 	}
-	return out.Close()
+	_, err := io.WriteString(w, escaped(text.String()))
+	return err
 }
 
 // block turns the flow style of JSON into lines, and drops quotes that are not needed.
 func block(n *yaml.Node) {
 	n.Style = 0
+	if strings.ContainsFunc(n.Value, obeyed) {
+		n.Style = yaml.DoubleQuotedStyle // There it can be written as a number.
+	}
 	for _, child := range n.Content {
 		block(child)
 	}

@@ -55,7 +55,7 @@ func (t Tree) heading(s *graph.State) string {
 		title = s.Goal
 	}
 	head := fmt.Sprintf("%s %s  %d/%d  %s", picture.Mark(string(s.Status)), s.Status, s.Progress.Done, s.Progress.Total, Span(end.Sub(s.Created)))
-	return t.Paint.Status(s.Status, head) + "  " + t.Paint.Bold(oneLine(cut(title, 60))) + "  " + t.Paint.Dim(s.ID)
+	return t.Paint.Status(s.Status, head) + "  " + t.Paint.Bold(picture.OneLine(cut(title, 60))) + "  " + t.Paint.Dim(s.ID)
 }
 
 // choose gives the SubJobs to show and how many are left out: when there is no room, those that run, wait or failed come
@@ -108,7 +108,7 @@ func (t Tree) name(n *graph.SubJobState, depth int) string {
 	if depth > 0 {
 		indent = indent[2:] + "└ "
 	}
-	return indent + oneLine(cut(name, 40))
+	return indent + picture.OneLine(cut(name, 40))
 }
 
 func (t Tree) line(n *graph.SubJobState, depth, widest, expert int) string {
@@ -117,7 +117,7 @@ func (t Tree) line(n *graph.SubJobState, depth, widest, expert int) string {
 		mark = "SKIPPED"
 	}
 	name := pad(t.name(n, depth), widest)
-	line := "  " + t.Paint.Status(n.Status, picture.Mark(mark)) + " " + name + "  " + t.Paint.Dim(pad(oneLine(cut(n.Expert, 24)), expert))
+	line := "  " + t.Paint.Status(n.Status, picture.Mark(mark)) + " " + name + "  " + t.Paint.Dim(pad(picture.OneLine(cut(n.Expert, 24)), expert))
 	if !n.Started.IsZero() {
 		end := t.Now
 		if !n.Ended.IsZero() {
@@ -139,7 +139,7 @@ func (t Tree) line(n *graph.SubJobState, depth, widest, expert int) string {
 		notes = append(notes, n.Error.Error())
 	}
 	if len(notes) > 0 {
-		line += "  " + t.Paint.Status(n.Status, oneLine(strings.Join(notes, ", ")))
+		line += "  " + t.Paint.Status(n.Status, picture.OneLine(strings.Join(notes, ", ")))
 	}
 	return strings.TrimRight(line, " ")
 }
