@@ -1,17 +1,23 @@
 package mcp
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"sync"
 	"time"
 )
 
-// A server may send a few messages of the largest size at once, and so much for every second that it lives.
+// A server may send a few messages of the largest size at once, and so much for every second that it lives. A message counts
+// with what it takes to have it in hand, so that many small ones are no more than few large ones.
 const (
-	flowBurst = 4
-	flowRate  = 1 << 20
+	flowBurst     = 4
+	flowRate      = 1 << 20
+	messageWeight = 512
 )
+
+// messageMark is in every message once.
+const messageMark = `"jsonrpc"`
 
 // errFlood ends a server that sends without end.
 var errFlood = errors.New("it sends more than it may")
@@ -31,7 +37,7 @@ func newFlow(limit int, now time.Time, over func()) *flow {
 	return &flow{left: most, most: most, at: now, over: over}
 }
 
-// take counts bytes, and reports whether they were too many.
+// take counts bytes and weights, and reports whether they were too many.
 func (f *flow) take(n int, now time.Time) error {
 	f.mu.Lock()
 	f.left = min(f.most, f.left+now.Sub(f.at).Seconds()*flowRate) - float64(n)
@@ -45,12 +51,13 @@ func (f *flow) take(n int, now time.Time) error {
 	return nil
 }
 
-// counted is a reader whose bytes count; limit bounds all of them together, 0 does not.
+// counted is a reader whose bytes and messages count; limit bounds all bytes together, 0 does not.
 type counted struct {
 	io.ReadCloser
 	flow  *flow
 	limit int
 	read  int
+	end   []byte // What was read last: a mark may come in two pieces.
 }
 
 // errTooMuch is an answer that is larger than it may be.
@@ -62,8 +69,20 @@ func (c *counted) Read(p []byte) (int, error) {
 	if c.read += n; c.limit > 0 && c.read > c.limit {
 		return 0, errTooMuch
 	}
-	if flooded := c.flow.take(n, time.Now()); flooded != nil {
+	if flooded := c.flow.take(n+messageWeight*c.messages(p[:n]), time.Now()); flooded != nil {
 		return 0, flooded
 	}
 	return n, err
+}
+
+// messages counts the marks that end in what was read.
+func (c *counted) messages(p []byte) int {
+	const most = len(messageMark) - 1
+	seam := append(c.end, p[:min(len(p), most)]...)
+	n := bytes.Count(p, []byte(messageMark)) + bytes.Count(seam, []byte(messageMark))
+	if len(p) > most {
+		seam = p[len(p)-most:]
+	}
+	c.end = append([]byte(nil), seam[max(0, len(seam)-most):]...)
+	return n
 }

@@ -37,6 +37,10 @@ func TestMain(m *testing.M) {
 
 // play is a server over standard input and output; a good one, or one of many bad ones.
 func play(role string) {
+	if kind, is := strings.CutPrefix(role, "noisy "); is {
+		noisy(kind)
+		return
+	}
 	switch role {
 	case "garbage":
 		fmt.Fprintln(os.Stdout, "Welcome to my server!")

@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -253,6 +254,37 @@ func TestBadServersCannotBeUsed(t *testing.T) {
 	var fault *events.Fault
 	if !errors.As(err, &fault) || !strings.Contains(fault.Cause, `"no-such-program" is in none of`) {
 		t.Errorf("%+v", err)
+	}
+}
+
+// proves F-weakness-f-tools
+func TestAServerThatHangsAtItsStartHoldsUpNoOther(t *testing.T) {
+	slow := program("deaf")
+	slow.StartTimeout = time.Hour
+	p := New(map[string]Server{"slow": slow, "x": program("good")}, Settings{WorkDir: t.TempDir(), Grace: time.Millisecond, Logger: slog.New(slog.DiscardHandler)})
+	t.Cleanup(p.Close)
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	hangs := make(chan error, 1)
+	go func() { // Ends with ctx.
+		_, err := p.Open(ctx, []string{"slow__*"})
+		hangs <- err
+	}()
+	for starting := false; !starting && ctx.Err() == nil; {
+		s := p.servers["slow"]
+		s.mu.Lock()
+		starting = s.start != nil
+		s.mu.Unlock()
+	}
+	if got, err := opened(t, p, "echo").Call(t.Context(), tool.Call{}); err != nil || !strings.HasPrefix(got, "{}") {
+		t.Errorf("%q %v", got, err)
+	}
+	if ctx.Err() != nil {
+		t.Error("the other server was waited for")
+	}
+	stop()
+	if err := <-hangs; !errors.Is(err, context.Canceled) {
+		t.Error(err)
 	}
 }
 

@@ -24,7 +24,7 @@ var (
 // keyMeta is where a call bears its idempotency key.
 const keyMeta = "io.jobgraph/idempotency_key"
 
-// stuckAfter is how long a server may take to answer a ping, after a call that took too long.
+// stuckAfter is how long a server may take to take a message, and to answer a ping after a call that took too long.
 const stuckAfter = 3 * time.Second
 
 // session is one life of a server. It ends once, with a cause; done is closed when nothing is left of it.
@@ -214,15 +214,11 @@ func (x *session) call(ctx context.Context, title string, args any, key string) 
 	defer stop()
 	unhook := context.AfterFunc(x.ctx, stop)
 	defer unhook()
-	returned := make(chan struct{})
-	defer close(returned)
-	free := context.AfterFunc(limited, func() { x.unstick(returned) })
-	defer free()
 	params := &sdk.CallToolParams{Name: title, Arguments: args}
 	if key != "" {
 		params.Meta = sdk.Meta{keyMeta: key}
 	}
-	result, err := x.client.CallTool(limited, params)
+	result, err := x.ask(limited, params)
 	var refused *jsonrpc.Error
 	switch {
 	case err == nil && result.IsError:
@@ -259,15 +255,22 @@ func orElse(text, otherwise string) string {
 	return text
 }
 
-// unstick ends the session when a call whose time is over does not return: the server takes no messages.
-func (x *session) unstick(returned <-chan struct{}) {
-	timer := time.NewTimer(stuckAfter)
-	defer timer.Stop()
+// ask calls a tool until ctx ends. A server that takes no messages holds who writes, and not who waits.
+func (x *session) ask(ctx context.Context, params *sdk.CallToolParams) (result *sdk.CallToolResult, err error) {
+	returned := make(chan struct{})
+	var r *sdk.CallToolResult
+	var failure error
+	if !x.server.pool.run(func() { // Ends soon after ctx: no write takes longer than stuckAfter.
+		r, failure = x.client.CallTool(ctx, params)
+		close(returned)
+	}) {
+		return nil, errClosing
+	}
 	select {
 	case <-returned:
-	case <-timer.C:
-		x.cancel(errStuck)
-		x.kill()
+		return r, failure
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"time"
 
@@ -30,7 +31,7 @@ func (x *session) transport() (sdk.Transport, error) {
 			return nil, err
 		}
 		x.child = p
-		return &sdk.IOTransport{Reader: &counted{ReadCloser: p.pipes.Stdout, flow: x.flow}, Writer: p.pipes.Stdin, MaxLineLength: limit}, nil
+		return &sdk.IOTransport{Reader: &counted{ReadCloser: p.pipes.Stdout, flow: x.flow}, Writer: &mouth{File: p.pipes.Stdin, session: x}, MaxLineLength: limit}, nil
 	case websocket:
 		return &socket{config: &x.server.config, flow: x.flow}, nil
 	}
@@ -42,6 +43,24 @@ func (x *session) transport() (sdk.Transport, error) {
 		return &sdk.SSEClientTransport{Endpoint: x.server.config.URL, HTTPClient: client, MaxEventSize: limit}, nil
 	}
 	return &sdk.StreamableClientTransport{Endpoint: x.server.config.URL, HTTPClient: client, MaxEventSize: limit}, nil
+}
+
+// mouth is where a program is spoken to. One that takes nothing for too long is ended: what waits to be said would grow.
+type mouth struct {
+	*os.File
+	session *session
+}
+
+// Write implements io.Writer.
+func (m *mouth) Write(p []byte) (int, error) {
+	if err := m.SetWriteDeadline(time.Now().Add(stuckAfter)); err != nil {
+		return 0, err
+	}
+	n, err := m.File.Write(p)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		m.session.cancel(errStuck)
+	}
+	return n, err
 }
 
 // web is a client for one server: it goes nowhere else, and counts what it reads.

@@ -91,6 +91,9 @@ func newSocket(conn *ws.Conn, flow *flow, limit int) *socketConn {
 // Read implements sdk.Connection.
 func (c *socketConn) Read(context.Context) (jsonrpc.Message, error) {
 	c.framed.read = 0
+	if flooded := c.framed.flow.take(messageWeight, time.Now()); flooded != nil {
+		return nil, flooded
+	}
 	var raw json.RawMessage
 	if err := c.decoder.Decode(&raw); err != nil {
 		return nil, err
@@ -102,6 +105,9 @@ func (c *socketConn) Read(context.Context) (jsonrpc.Message, error) {
 func (c *socketConn) Write(_ context.Context, m jsonrpc.Message) error {
 	text, err := jsonrpc.EncodeMessage(m)
 	if err != nil {
+		return err
+	}
+	if err := c.conn.SetWriteDeadline(time.Now().Add(stuckAfter)); err != nil { // Who takes nothing is gone.
 		return err
 	}
 	return ws.Message.Send(c.conn, string(text))
