@@ -135,26 +135,43 @@ func (a *app) saveArtifacts(ctx context.Context, h *history.History, c *client.C
 	return nil
 }
 
-// Limits of what describe shows of artifacts.
+// Limits of what is shown of artifacts.
 const (
+	mostListed    = 20
 	mostPreviewed = 5
 	previewBytes  = 400
 	previewLines  = 4
 )
 
-// writeArtifacts lists the files of a job for people, with what the first of them begin with.
+// writeArtifacts lists the files of a job for people, with what the first of them begin with if there is a client.
 func (a *app) writeArtifacts(b *strings.Builder, h *history.History, c *client.Client) {
 	list := h.Artifacts("")
 	if len(list) == 0 {
 		return
 	}
 	b.WriteString("\n")
-	for i, f := range list {
-		fmt.Fprintf(b, "artifact  %s  %d bytes  %s\n", render.Clean(f.SubJob+"/"+f.Name), f.Size, render.Clean(f.MediaType))
-		if i < mostPreviewed {
+	for i, f := range list[:min(len(list), mostListed)] {
+		fmt.Fprintf(b, "artifact  %s\n", render.Artifact(f.SubJob, f.Ref))
+		if i < mostPreviewed && c != nil {
 			b.WriteString(a.preview(a.soft, c, h.Job.ID, f.Ref))
 		}
 	}
+	if left := len(list) - mostListed; left > 0 {
+		fmt.Fprintf(b, "… and %d more: jobgraph artifacts list %s\n", left, h.Job.ID)
+	}
+	fmt.Fprintf(b, "  → jobgraph artifacts get %s SUBJOB/NAME\n", h.Job.ID)
+}
+
+// fetchable says how the files can be had that a job has made; kept is false when they go with the bus of this run.
+func (a *app) fetchable(h *history.History, kept bool) {
+	if h.Job == nil || a.machine() || a.output == "name" || len(h.Artifacts("")) == 0 {
+		return
+	}
+	if kept {
+		a.note("`jobgraph artifacts get %s SUBJOB/NAME` writes one of its files", h.Job.ID)
+		return
+	}
+	a.note("its files are gone with this run; --artifacts DIR keeps those of the result")
 }
 
 // preview is what a text begins with, line by line behind a mark; empty for what is none, or cannot be read.

@@ -62,7 +62,7 @@ func (a *app) writeState(h *history.History) error {
 		h.Aside != nil,
 	}, s)}
 	if a.machine() {
-		return a.writeValue(s, h)
+		return a.writeValue(standing{s, h.Artifacts("")}, h)
 	}
 	if err := table.Write(a.sys.Stdout, a.output); err != nil || a.output == "name" {
 		return err
@@ -71,9 +71,19 @@ func (a *app) writeState(h *history.History) error {
 		return a.printf("\n%s\n", render.Clean(reason(f)))
 	}
 	if s.Error != nil {
-		return a.printf("\n%s\n", render.Clean(reason(s.Error)))
+		if err := a.printf("\n%s\n", render.Clean(reason(s.Error))); err != nil {
+			return err
+		}
 	}
-	return nil
+	var b strings.Builder
+	a.writeArtifacts(&b, h, nil)
+	return a.printf("%s", b.String())
+}
+
+// standing is a job's state with the files that its SubJobs have handed over.
+type standing struct {
+	*graph.State
+	Artifacts []history.Artifact `json:"artifacts,omitempty"`
 }
 
 // aside is why the scheduler leaves a job alone, or nil.

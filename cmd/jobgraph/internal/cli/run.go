@@ -215,7 +215,7 @@ func (a *app) runHere(k *stack.Stack, r events.Request, f *runFlags) error {
 	if err != nil {
 		return err
 	}
-	return a.finishInto(h, c, f.artifacts)
+	return a.finishInto(h, c, f.artifacts, f.store != "")
 }
 
 // runOn runs a job on a bus with services of its own. A signal leaves it running.
@@ -242,7 +242,7 @@ func (a *app) runOn(c *client.Client, r events.Request, f *runFlags) error {
 	if err != nil {
 		return err
 	}
-	return a.finishInto(h, c, f.artifacts)
+	return a.finishInto(h, c, f.artifacts, true)
 }
 
 // stopNow stops a job in the short time that is left.
@@ -277,7 +277,10 @@ type ending struct {
 }
 
 // finishInto is finish, and writes the artifacts of a result that there is.
-func (a *app) finishInto(h *history.History, c *client.Client, dir string) error {
+func (a *app) finishInto(h *history.History, c *client.Client, dir string, kept bool) error {
+	if dir == "" {
+		defer a.fetchable(h, kept)
+	}
 	if err := a.finish(h, c); err != nil {
 		return err
 	}

@@ -37,6 +37,7 @@ func (a *app) watchCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
+				a.fetchable(h, true)
 				return a.ended(h)
 			})
 		},

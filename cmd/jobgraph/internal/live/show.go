@@ -118,6 +118,9 @@ func (s *Show) take(h *history.History, e events.Event) error {
 	return s.moved(e, h)
 }
 
+// completed is the transition of a SubJob that has a result.
+const completed = "completed"
+
 // change is a line for programs.
 type change struct {
 	Time   time.Time     `json:"time"`
@@ -126,6 +129,8 @@ type change struct {
 	*events.Transition
 	Expert string        `json:"expert,omitempty"`
 	Error  *events.Fault `json:"error,omitempty"`
+	// Artifacts are the files that a SubJob hands over which has completed.
+	Artifacts []history.Artifact `json:"artifacts,omitempty"`
 }
 
 func (s *Show) transition(e events.Event, t events.Transition, h *history.History) error {
@@ -136,18 +141,25 @@ func (s *Show) transition(e events.Event, t events.Transition, h *history.Histor
 			c.Expert, c.Error, status = n.Expert, n.Error, n.Status
 		}
 	}
+	if t.Transition == completed && t.SubJob != events.FinalID {
+		c.Artifacts = h.Artifacts(t.SubJob)
+	}
 	if s.Form == JSON {
 		return render.Line(s.Out, c)
 	}
-	text := fmt.Sprintf("%s  %s %s", e.Time.Local().Format("15:04:05.000"), s.Paint.Status(status, fmt.Sprintf("%-9s", t.Transition)), picture.OneLine(t.SubJob))
+	at := e.Time.Local().Format("15:04:05.000")
+	text := fmt.Sprintf("%s  %s %s", at, s.Paint.Status(status, fmt.Sprintf("%-9s", t.Transition)), picture.OneLine(t.SubJob))
 	if t.Run > 1 {
 		text += fmt.Sprintf("  run %d", t.Run)
 	}
 	if c.Expert != "" {
 		text += "  " + s.Paint.Dim(picture.OneLine(c.Expert))
 	}
-	if c.Error != nil && t.Transition != "completed" {
+	if c.Error != nil && t.Transition != completed {
 		text += "  " + picture.OneLine(c.Error.Error())
+	}
+	for _, f := range c.Artifacts {
+		text += fmt.Sprintf("\n%s  artifact  %s", at, render.Artifact(f.SubJob, f.Ref))
 	}
 	return s.write(text)
 }
@@ -189,10 +201,30 @@ func (s *Show) redraw(h *history.History, last bool) error {
 		text = fmt.Sprintf("\x1b[%dA\x1b[J", s.drawn)
 	}
 	lines := tree.Lines(h.Job.View())
+	room := mostFiles
+	if tree.Height > 0 {
+		room = min(room, tree.Height-len(lines))
+	}
+	lines = append(lines, files(h.Artifacts(""), room)...)
 	for _, line := range lines {
 		text += line + "\n"
 	}
 	s.drawn = len(lines)
 	_, err := io.WriteString(s.Out, text)
 	return err
+}
+
+// mostFiles bounds the files below a tree.
+const mostFiles = 20
+
+// files are lines for artifacts, the last ones when there is no room for all.
+func files(list []history.Artifact, room int) (lines []string) {
+	if left := len(list) - room; left > 0 && room > 0 {
+		lines = append(lines, fmt.Sprintf("  … %d more artifacts", left+1))
+		list = list[left+1:]
+	}
+	for _, f := range list[:max(0, min(len(list), room))] {
+		lines = append(lines, "  artifact  "+render.Artifact(f.SubJob, f.Ref))
+	}
+	return lines
 }

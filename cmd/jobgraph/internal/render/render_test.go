@@ -68,6 +68,21 @@ func TestSpansAreShort(t *testing.T) {
 	}
 }
 
+func TestAnArtifactIsOneLineWithASizeForPeople(t *testing.T) {
+	for size, want := range map[int64]string{0: "0 B", 1023: "1023 B", 1024: "1.0 KiB", 1<<20 - 1: "1.0 MiB", 1 << 30: "1.0 GiB", 5 << 40: "5120.0 GiB"} {
+		if got := render.Size(size); got != want {
+			t.Errorf("%d: %s, want %s", size, got, want)
+		}
+	}
+	ref := events.Ref{Name: "a\x1b[2J\n.md", Size: 3, Digest: "0123456789abcdef", MediaType: "text/\tx"}
+	if got, want := render.Artifact("s", ref), "s/a [2J .md  3 B  0123456789ab  text/ x"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := render.Artifact("s", events.Ref{Name: "b"}); got != "s/b  0 B  " {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestATreeThatDoesNotFitShowsWhatIsLoud(t *testing.T) {
 	start := time.Unix(1000, 0)
 	s := &graph.State{ID: "j1", Status: events.Running, Goal: "many", Created: start, Progress: graph.Progress{Done: 1, Total: 5}}
