@@ -62,6 +62,7 @@ func (a *app) runCommand() *cobra.Command {
 
 func (a *app) submitCommand() *cobra.Command {
 	var q asked
+	var recurs string
 	c := &cobra.Command{
 		Use: "submit [GOAL…]", Short: "Ask for a job and print its id",
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -71,6 +72,11 @@ func (a *app) submitCommand() *cobra.Command {
 			r, err := a.request(&q, args)
 			if err != nil {
 				return err
+			}
+			if recurs != "" {
+				if r.Schedule, err = recurrence(recurs); err != nil {
+					return err
+				}
 			}
 			return a.with(func(ctx context.Context, c *client.Client) error {
 				if err := q.attach(ctx, c, &r); err != nil {
@@ -94,6 +100,7 @@ func (a *app) submitCommand() *cobra.Command {
 		},
 	}
 	q.declare(c)
+	c.Flags().StringVar(&recurs, "schedule", "", `have it recur: "daily 09:00 Europe/Berlin", "every 15m", "30 9 * * mon-fri"; the id is the schedule's`)
 	return c
 }
 
