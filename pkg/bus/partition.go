@@ -2,13 +2,17 @@ package bus
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 // EnsurePartitions creates the consumers of so many scheduler partitions. When other numbers of partitions exist, new
 // consumers start behind the lowest of their acknowledgement floors, so that nothing is skipped; what both deliver does no
-// harm. RetirePartitions removes the others afterwards.
+// harm. RetirePartitions removes the others when nobody uses them any more.
 func (b *Bus) EnsurePartitions(ctx context.Context, of int) ([]ConsumerSpec, error) {
 	if of < 1 || of > 64 || 64%of != 0 {
 		return nil, fmt.Errorf("ensure %d partitions: %w: want a divisor of 64", of, ErrRefused)
@@ -20,7 +24,7 @@ func (b *Bus) EnsurePartitions(ctx context.Context, of int) ([]ConsumerSpec, err
 	specs := make([]ConsumerSpec, of)
 	for p := range specs {
 		specs[p] = b.SchedulerConsumer(p, of)
-		if !have[specs[p].Durable] {
+		if have[specs[p].Durable] == nil {
 			specs[p].StartSeq = start
 		}
 		if err := b.EnsureConsumer(ctx, specs[p]); err != nil {
@@ -31,18 +35,18 @@ func (b *Bus) EnsurePartitions(ctx context.Context, of int) ([]ConsumerSpec, err
 }
 
 // partitions lists the scheduler consumers that exist, and where a new one has to start.
-func (b *Bus) partitions(ctx context.Context) (have map[string]bool, start uint64, err error) {
+func (b *Bus) partitions(ctx context.Context) (have map[string]*jetstream.ConsumerInfo, start uint64, err error) {
 	stream, err := b.js.Stream(ctx, b.names.Log)
 	if err != nil {
 		return nil, 0, fmt.Errorf("list partitions: %w", class(err))
 	}
-	have = map[string]bool{}
+	have = map[string]*jetstream.ConsumerInfo{}
 	list := stream.ListConsumers(undated{ctx})
 	for info := range list.Info() {
 		if !isPartition(info.Name) {
 			continue
 		}
-		have[info.Name] = true
+		have[info.Name] = info
 		if floor := info.AckFloor.Stream + 1; start == 0 || floor < start {
 			start = floor
 		}
@@ -58,7 +62,12 @@ func isPartition(durable string) bool {
 	return ok && strings.Contains(rest, "of")
 }
 
-// RetirePartitions deletes the scheduler consumers of any other number of partitions.
+// partitionIdle is how long a partition of another number has given nothing to anybody before it is retired: no scheduler that
+// still runs leaves its consumer without a waiting pull for so long.
+const partitionIdle = time.Minute
+
+// RetirePartitions deletes the scheduler consumers of any other number of partitions that nobody has taken from for a minute
+// and nobody waits at. Those of schedulers that still run stay. Errors: ErrNotPermitted, ErrUnavailable.
 func (b *Bus) RetirePartitions(ctx context.Context, of int) error {
 	have, _, err := b.partitions(ctx)
 	if err != nil {
@@ -67,10 +76,21 @@ func (b *Bus) RetirePartitions(ctx context.Context, of int) error {
 	for p := range of {
 		delete(have, schedulerDurable(p, of))
 	}
-	for durable := range have {
-		if err := b.js.DeleteConsumer(ctx, b.names.Log, durable); err != nil {
+	for durable, info := range have {
+		if !abandoned(info, time.Now()) {
+			continue
+		}
+		if err := b.js.DeleteConsumer(ctx, b.names.Log, durable); err != nil && !errors.Is(err, jetstream.ErrConsumerNotFound) {
 			return fmt.Errorf("retire partition %s: %w", durable, class(err))
 		}
 	}
 	return nil
+}
+
+func abandoned(info *jetstream.ConsumerInfo, now time.Time) bool {
+	last := info.Created
+	if info.Delivered.Last != nil {
+		last = *info.Delivered.Last
+	}
+	return info.NumWaiting == 0 && now.Sub(last) >= partitionIdle
 }

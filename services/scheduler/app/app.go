@@ -74,7 +74,7 @@ func Run(ctx context.Context, p *host.Process, s Settings, d Deps) error {
 	for i, spec := range specs {
 		members = append(members, r.partition(fmt.Sprintf("partition %d of %d", i, len(specs)), spec))
 	}
-	members = append(members, r.intake(ctx), r.schedules(ctx), r.ends(), r.steps(ctx), r.api())
+	members = append(members, r.intake(ctx), r.schedules(ctx), r.ends(), r.steps(ctx), r.api(), r.retire())
 	return host.RunGroup(p.Intake(), members...)
 }
 
@@ -134,6 +134,32 @@ func (r *scheduler) partition(name string, spec bus.ConsumerSpec) host.Member {
 		cancel()
 		<-fed
 		return err
+	}}
+}
+
+// retireEvery is the time between two looks at partitions of another number.
+const retireEvery = time.Minute
+
+// retire removes what a change of the number of partitions leaves behind, once the last scheduler of the old number is gone.
+func (r *scheduler) retire() host.Member {
+	return host.Member{Name: "old partitions", Run: func(ctx context.Context, ready func()) error {
+		ready()
+		tick := time.NewTicker(retireEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-tick.C:
+			}
+			err := r.bus.RetirePartitions(ctx, r.Partitions)
+			if errors.Is(err, bus.ErrNotPermitted) {
+				return nil // Whoever may makes them, and removes them.
+			}
+			if err != nil && ctx.Err() == nil {
+				r.process.Log.Debug("old partitions are not looked at", "error", err)
+			}
+		}
 	}}
 }
 

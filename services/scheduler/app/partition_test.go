@@ -1,0 +1,51 @@
+package app
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// Another number of partitions, one scheduler after the other: the old consumer stays as long as anybody uses it, and goes then.
+func TestPartitionsOfAnotherNumberGoWithTheirLastScheduler(t *testing.T) {
+	bustest.Outside(t)
+	bubble(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		old := func() error {
+			_, err := w.bus.ConsumerInfo(t.Context(), w.bus.Names().Log, w.bus.SchedulerConsumer(0, 1).Durable)
+			return err
+		}
+		first := w.schedule(Default(), Deps{})
+		run := func(id string) {
+			w.submit(events.Request{ID: id, Goal: "g", Plan: diamond()})
+			if end := w.ended(id); end.Status != events.Finished {
+				t.Errorf("%s: %+v", id, end)
+			}
+		}
+		run("before")
+		s := Default()
+		s.Partitions = 2
+		second := w.schedule(s, Deps{})
+		run("between")
+		<-time.After(5 * retireEvery)
+		if err := old(); err != nil {
+			t.Errorf("a partition in use: %v", err)
+		}
+		if err := first(); err != nil {
+			t.Error(err)
+		}
+		<-time.After(5 * retireEvery)
+		if err := old(); !errors.Is(err, bus.ErrNotFound) {
+			t.Errorf("a partition that nobody uses: %v", err)
+		}
+		run("after")
+		if err := second(); err != nil {
+			t.Error(err)
+		}
+		w.stop()
+	})
+}
