@@ -100,27 +100,27 @@ type JournalRecord struct {
 	Reason string          `json:"reason,omitempty"` // Reason is why a run was closed.
 }
 
+// SandboxTag begins the tag that says how a runner keeps an expert's program: the level, and behind a space why no stricter one.
+const SandboxTag = "sandbox:"
+
 // Card describes an expert to planners and people. It lives in the experts bucket under its id.
 type Card struct {
-	// ID goes into subjects; Name is for people and for plans.
-	ID          string `json:"id"`
-	Name        string `json:"name"`
+	ID          string `json:"id"`                    // ID goes into subjects.
+	Name        string `json:"name"`                  // Name is for people and for plans.
 	Description string `json:"description,omitempty"` // Description says what it is good for.
 	Kind        string `json:"kind"`                  // Kind is "command", "nats", "func" or a later one.
 	Pool        string `json:"pool,omitempty"`        // Pool is the runner pool that serves it, DefaultPool when empty.
 	Pure        bool   `json:"pure,omitempty"`        // Pure experts have no effects: at-least-once, first report wins.
 	// Skills and Tags are for selection; Examples are requests that it is good at, in the words of people.
-	Skills   []string `json:"skills,omitempty"`
-	Tags     []string `json:"tags,omitempty"`
-	Examples []string `json:"examples,omitempty"`
-	// Hidden experts are never planned for by a model; Disabled ones by nobody.
-	Hidden      bool `json:"hidden,omitempty"`
-	Disabled    bool `json:"disabled,omitempty"`
-	Passthrough bool `json:"passthrough,omitempty"` // Passthrough experts take a whole goal as one SubJob, without planning.
-	Concurrency int  `json:"concurrency,omitempty"` // Concurrency bounds the runs at once on one runner; 0 means the runner's limit.
-	// Timeout and Retries are defaults for its SubJobs.
-	Timeout      *Duration       `json:"timeout,omitempty"`
-	Retries      *int            `json:"retries,omitempty"`
+	Skills       []string        `json:"skills,omitempty"`
+	Tags         []string        `json:"tags,omitempty"`
+	Examples     []string        `json:"examples,omitempty"`
+	Hidden       bool            `json:"hidden,omitempty"`        // Hidden experts are never planned for by a model.
+	Disabled     bool            `json:"disabled,omitempty"`      // Disabled experts are planned for by nobody.
+	Passthrough  bool            `json:"passthrough,omitempty"`   // Passthrough experts take a whole goal as one SubJob, without planning.
+	Concurrency  int             `json:"concurrency,omitempty"`   // Concurrency bounds the runs at once on one runner; 0 means the runner's limit.
+	Timeout      *Duration       `json:"timeout,omitempty"`       // Timeout is the default for its SubJobs.
+	Retries      *int            `json:"retries,omitempty"`       // Retries are the default for its SubJobs.
 	OutputSchema json.RawMessage `json:"output_schema,omitempty"` // OutputSchema is the JSON Schema of its results.
 	// Runner is who announced the card; Seen when it last did.
 	Runner string    `json:"runner,omitempty"`

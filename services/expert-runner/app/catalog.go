@@ -123,6 +123,7 @@ func program(s *Settings, f *cardFile, x *expert.Expert) (field string, err erro
 	if err != nil {
 		return "sandbox", err
 	}
+	x.Card.Tags = boxed(x.Card.Tags, box)
 	x.Runner, err = command.New(command.Config{
 		Argv: f.Command, Dir: filepath.Dir(f.path), Env: f.Env, Path: s.CommandPath, Stdout: f.StdoutLimit, Grace: s.KillGrace,
 		Workspaces: s.WorkDir, KeepFailed: s.KeepFailed, Artifacts: f.artifacts(), Box: box, Policy: policy,

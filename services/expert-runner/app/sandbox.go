@@ -101,6 +101,20 @@ func (s *Settings) box(f *cardFile) (*sandbox.Box, sandbox.Policy, error) {
 	return box, policy, err
 }
 
+// maxWhy is how much a card says of why its sandbox is no stricter one, in bytes.
+const maxWhy = 300
+
+// boxed are the tags of a card with that of its sandbox, which nobody but its runner can know.
+func boxed(tags []string, box *sandbox.Box) []string {
+	tags = slices.DeleteFunc(slices.Clone(tags), func(tag string) bool { return strings.HasPrefix(tag, events.SandboxTag) })
+	if box == nil {
+		return tags
+	}
+	why := box.Why()
+	why = strings.ToValidUTF8(why[:min(len(why), maxWhy)], "")
+	return append(tags, strings.TrimSpace(events.SandboxTag+string(box.Level())+" "+why))
+}
+
 // hookBox is the sandbox of the program that a card asks about effects in doubt: that of the card, whose kind has one.
 func (s *Settings) hookBox(f *cardFile) (*sandbox.Box, sandbox.Policy, error) {
 	if f.Kind != kindCommand {

@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"os"
@@ -53,6 +54,37 @@ func TestACommandWithoutASandboxIsRefusedUnlessItIsAllowed(t *testing.T) {
 	w.issue("echo", o)
 	if got := w.report(o); string(got.Output) != "7" {
 		t.Errorf("report: %+v", got)
+	}
+}
+
+// The card that a runner announces says which level is in force, and why none that is stricter; what its file says of that does
+// not count.
+func TestACardSaysHowItsProgramIsKept(t *testing.T) {
+	dir := t.TempDir()
+	best := cardFile(t, dir, "best.md", `{name: best, kind: command, tags: [text, 'sandbox:namespaces'], command: [sh, -c, 'echo 7']}`)
+	bare := cardFile(t, dir, "bare.md", `{name: bare, kind: command, sandbox: none, command: [sh, -c, 'echo 7']}`)
+	s := commandSettings(t, best, bare)
+	s.Sandbox = "best-effort"
+	w := newWorld(t)
+	w.start(s, app.Deps{})
+	entries, err := w.bus.Experts().List(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string][]string{}
+	for _, e := range entries {
+		var card events.Card
+		if err := json.Unmarshal(e.Value, &card); err != nil {
+			t.Fatal(err)
+		}
+		got[card.ID] = card.Tags
+	}
+	const unhooked = "the program around the runner does not call HookSandbox first in its main"
+	want := map[string][]string{
+		"best": {"text", "sandbox:none namespaces: " + unhooked + "; landlock: " + unhooked}, "bare": {"sandbox:none asked for by name"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }
 

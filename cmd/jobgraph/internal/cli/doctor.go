@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,7 +26,15 @@ type diagnosis struct {
 	Streams  []bus.StreamFacts `json:"streams"`
 	Services []serviceFacts    `json:"services"`
 	Experts  []string          `json:"experts"`
+	Sandbox  []boxFacts        `json:"sandbox"`
 	Faults   events.Faults     `json:"faults"`
+}
+
+// boxFacts is how the programs of some experts are kept, and why no stricter.
+type boxFacts struct {
+	Level   string   `json:"level"`
+	Why     string   `json:"why,omitempty"`
+	Experts []string `json:"experts"`
 }
 
 // serviceFacts is what the consumer of a service says.
@@ -62,7 +71,7 @@ func (a *app) doctorCommand() *cobra.Command {
 }
 
 func diagnose(ctx context.Context, c *client.Client, monitor string) (*diagnosis, error) {
-	d := &diagnosis{Sync: "unknown", Faults: events.Faults{}, Services: []serviceFacts{}, Experts: []string{}}
+	d := &diagnosis{Sync: "unknown", Faults: events.Faults{}, Services: []serviceFacts{}, Experts: []string{}, Sandbox: []boxFacts{}}
 	server, err := c.Bus().Server(ctx)
 	if err != nil {
 		return nil, err
@@ -119,8 +128,22 @@ func (d *diagnosis) services(ctx context.Context, c *client.Client) error {
 	}
 	for _, card := range cards {
 		d.Experts = append(d.Experts, card.ID)
+		d.kept(&card)
 	}
 	return nil
+}
+
+// kept adds an expert to those whose programs are kept in the same way.
+func (d *diagnosis) kept(card *events.Card) {
+	level, why, _ := boxOf(card)
+	if level == "" {
+		return
+	}
+	i := slices.IndexFunc(d.Sandbox, func(b boxFacts) bool { return b.Level == level && b.Why == why })
+	if i < 0 {
+		i, d.Sandbox = len(d.Sandbox), append(d.Sandbox, boxFacts{Level: level, Why: why})
+	}
+	d.Sandbox[i].Experts = append(d.Sandbox[i].Experts, card.ID)
 }
 
 // judge says what would be lost.
@@ -202,6 +225,12 @@ func (a *app) writeDiagnosis(d *diagnosis) error {
 	}
 	if len(d.Experts) > 0 {
 		fmt.Fprintf(&b, "experts   %s\n", strings.Join(d.Experts, ", "))
+	}
+	for _, x := range d.Sandbox {
+		if x.Why != "" {
+			x.Why = " (" + x.Why + ")"
+		}
+		fmt.Fprintf(&b, "sandbox   %-18s %s%s\n", x.Level, strings.Join(x.Experts, ", "), x.Why)
 	}
 	for _, f := range d.Faults {
 		fmt.Fprintf(&b, "FAULT     %s\n", reason(&f))

@@ -67,18 +67,33 @@ func (a *app) expertsCommand() *cobra.Command {
 }
 
 func (a *app) writeCards(cards []events.Card) error {
-	table := render.Table{Head: []string{"ID", "NAME", "KIND", "POOL", "DESCRIPTION"}, WideHead: []string{"SKILLS", "TAGS", "AT ONCE", "PURE", "RUNNER", "SEEN"}}
+	table := render.Table{Head: []string{"ID", "NAME", "KIND", "POOL", "DESCRIPTION"}, WideHead: []string{"SKILLS", "TAGS", "SANDBOX", "AT ONCE", "PURE", "RUNNER", "SEEN"}}
 	for _, c := range cards {
+		level, _, tags := boxOf(&c)
 		pool := c.Pool
 		if pool == "" {
 			pool = events.DefaultPool
 		}
 		table.Rows = append(table.Rows, render.Row{
 			Name: c.ID, Value: c, Cells: []string{c.ID, c.Name, c.Kind, pool, short(c.Description, 70)},
-			Wide: []string{dash(strings.Join(c.Skills, ",")), dash(strings.Join(c.Tags, ",")), atOnce(c.Concurrency), fmt.Sprint(c.Pure), dash(c.Runner), a.alive(c.Seen)},
+			Wide: []string{dash(strings.Join(c.Skills, ",")), dash(strings.Join(tags, ",")), dash(level), atOnce(c.Concurrency), fmt.Sprint(c.Pure), dash(c.Runner), a.alive(c.Seen)},
 		})
 	}
 	return table.Write(a.sys.Stdout, a.output)
+}
+
+// boxOf reads what a runner says of the sandbox of an expert's program: the level in force, empty where there is no program or
+// nobody says so, and why it is no stricter one. tags are the others.
+func boxOf(card *events.Card) (level, why string, tags []string) {
+	for _, tag := range card.Tags {
+		said, is := strings.CutPrefix(tag, events.SandboxTag)
+		if !is {
+			tags = append(tags, tag)
+			continue
+		}
+		level, why, _ = strings.Cut(said, " ")
+	}
+	return level, why, tags
 }
 
 // card finds an expert by id or name.

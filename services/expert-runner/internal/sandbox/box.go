@@ -28,10 +28,19 @@ type Boxes struct {
 func NewBoxes(h Helper) *Boxes { return &Boxes{helper: h, tried: map[Level]error{}} }
 
 // Box runs programs at one level.
-type Box struct{ level Level }
+type Box struct {
+	level Level
+	why   string
+}
 
 // Level is the one in force: one of namespaces, landlock and none.
 func (b *Box) Level() Level { return b.level }
+
+// Why says why no stricter level is in force, on one line; empty at the strictest.
+func (b *Box) Why() string { return b.why }
+
+// byName is why no stricter level is in force when this one was asked for.
+const byName = "asked for by name"
 
 // Open gives the box of a level. Auto is the strongest there is, never None; BestEffort has no error. The error is an ErrUnavailable that says what is
 // missing, and how to do without.
@@ -39,25 +48,26 @@ func (x *Boxes) Open(level Level) (*Box, error) {
 	asked := []Level{level}
 	switch level {
 	case None:
-		return &Box{level: None}, nil
-	case BestEffort:
-		if box, err := x.Open(Auto); err == nil {
-			return box, nil
-		}
-		return &Box{level: None}, nil
-	case Auto:
+		return &Box{level: None, why: byName}, nil
+	case Auto, BestEffort:
 		asked = []Level{Namespaces, Landlock}
 	}
-	var why []string
+	why := ""
+	if level == Landlock {
+		why = byName
+	}
 	for _, l := range asked {
 		err := x.try(l)
 		if err == nil {
-			return &Box{level: l}, nil
+			return &Box{level: l, why: why}, nil
 		}
-		why = append(why, fmt.Sprintf("%s: %v", l, err))
+		why = strings.TrimPrefix(why+"; "+strings.Join(strings.Fields(fmt.Sprintf("%s: %v", l, err)), " "), "; ")
+	}
+	if level == BestEffort {
+		return &Box{level: None, why: why}, nil
 	}
 	return nil, fmt.Errorf("%w at level %s (%s): allow it on this machine, or run the program without: sandbox: none or best-effort on its card, or --sandbox none for all",
-		ErrUnavailable, level, strings.Join(why, "; "))
+		ErrUnavailable, level, why)
 }
 
 func (x *Boxes) try(level Level) error {

@@ -28,8 +28,8 @@ func TestWithoutAHelperThereIsNoSandbox(t *testing.T) {
 			t.Errorf("%s: %v", level, err)
 		}
 	}
-	for _, level := range []sandbox.Level{sandbox.BestEffort, sandbox.None} {
-		if box, err := boxes.Open(level); err != nil || box.Level() != sandbox.None {
+	for level, why := range map[sandbox.Level]string{sandbox.BestEffort: "; landlock: ", sandbox.None: "asked for by name"} {
+		if box, err := boxes.Open(level); err != nil || box.Level() != sandbox.None || !strings.Contains(box.Why(), why) {
 			t.Errorf("%s: %+v, %v", level, box, err)
 		}
 	}
@@ -43,8 +43,12 @@ func TestTheStrongestLevelIsTaken(t *testing.T) {
 			want = level
 		}
 	}
-	if box, err := boxes.Open(sandbox.BestEffort); err != nil || box.Level() != want {
-		t.Errorf("got %+v, %v, want %s", box, err, want)
+	box, err := boxes.Open(sandbox.BestEffort)
+	if err != nil || box.Level() != want {
+		t.Fatalf("got %+v, %v, want %s", box, err, want)
+	}
+	if strictest := want == sandbox.Namespaces; strictest != (box.Why() == "") || !strictest && !strings.HasPrefix(box.Why(), "namespaces: ") {
+		t.Errorf("at %s because %q", want, box.Why())
 	}
 }
 

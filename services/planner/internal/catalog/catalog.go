@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -161,7 +162,8 @@ func (c *Catalog) apply(cards map[string]events.Card, e bus.Entry) (changed bool
 	return !had || !reflect.DeepEqual(old, card)
 }
 
-// read decodes a card. Who announced it and when is forgotten: each sign of life changes that, and nothing else.
+// read decodes a card. Who announced it and when is forgotten: each sign of life changes that, and nothing else. How its program is
+// kept is for operators.
 func read(e bus.Entry) (events.Card, error) {
 	var card events.Card
 	if err := json.Unmarshal(e.Value, &card); err != nil {
@@ -171,6 +173,10 @@ func read(e bus.Entry) (events.Card, error) {
 		return card, fmt.Errorf("read card: its id is %.80q", card.ID)
 	}
 	card.Runner, card.Seen = "", time.Time{}
+	kept := func(tag string) bool { return strings.HasPrefix(tag, events.SandboxTag) }
+	if card.Tags = slices.DeleteFunc(card.Tags, kept); len(card.Tags) == 0 {
+		card.Tags = nil
+	}
 	return card, nil
 }
 

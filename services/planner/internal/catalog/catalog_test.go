@@ -126,7 +126,7 @@ func TestWhatWasAnnouncedBeforeIsInFreshCards(t *testing.T) {
 func TestASignOfLifeIsNoChange(t *testing.T) {
 	virtual(t, func(t *testing.T, w *world) {
 		_, changed := w.cards.Cards()
-		w.put("before", events.Card{ID: "before", Runner: "r", Seen: time.Now()}, 0)
+		w.put("before", events.Card{ID: "before", Runner: "r", Seen: time.Now(), Tags: []string{events.SandboxTag + "none asked for"}}, 0)
 		select {
 		case <-changed:
 			t.Error("planning was told of a sign of life")
