@@ -25,6 +25,9 @@ const (
 // Lease is how long a claim of the kit's work holds without renewal.
 const Lease = 2 * time.Second
 
+// tidyTime bounds what the kit takes away at its end.
+const tidyTime = 30 * time.Second
+
 // owner is the kit in a journal.
 const owner = "kit"
 
@@ -72,7 +75,7 @@ func Run(ctx context.Context, b *bus.Bus, s Settings) (r Result, err error) {
 	}
 	k := &kit{Settings: s, bus: b, job: "kit-" + uuid.NewString()}
 	defer func() {
-		purge, stop := context.WithTimeout(context.WithoutCancel(ctx), s.Patience)
+		purge, stop := context.WithTimeout(context.WithoutCancel(ctx), tidyTime)
 		defer stop()
 		err = errors.Join(err, k.quiet(purge), b.PurgeJob(purge, k.job))
 	}()

@@ -22,6 +22,11 @@ import (
 // try runs the kit in virtual time against what serves the expert "w" of the pool "p".
 func try(t *testing.T, level kit.Level, serve func(t *testing.T, s *bustest.Server)) kit.Result {
 	t.Helper()
+	return tryFor(t, time.Minute, level, serve)
+}
+
+func tryFor(t *testing.T, patience time.Duration, level kit.Level, serve func(t *testing.T, s *bustest.Server)) kit.Result {
+	t.Helper()
 	bustest.Outside(t)
 	var got kit.Result
 	synctest.Test(t, func(t *testing.T) {
@@ -31,7 +36,7 @@ func try(t *testing.T, level kit.Level, serve func(t *testing.T, s *bustest.Serv
 			t.Fatal(err)
 		}
 		serve(t, s)
-		r, err := kit.Run(t.Context(), b, kit.Settings{Card: events.Card{ID: "w", Pool: "p"}, Goal: "do it", Level: level, Patience: time.Minute})
+		r, err := kit.Run(t.Context(), b, kit.Settings{Card: events.Card{ID: "w", Pool: "p"}, Goal: "do it", Level: level, Patience: patience})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -112,6 +117,14 @@ func TestNobodyServesThePool(t *testing.T) {
 	got := try(t, kit.Full, func(*testing.T, *bustest.Server) {})
 	if diff := cmp.Diff(map[string]kit.Verdict{"takes work of its pool": kit.Violated}, verdicts(got)); diff != "" || !kit.Violations(got.Checks) {
 		t.Error(diff)
+	}
+}
+
+// Patience is for the worker: what the kit leaves behind is taken away whatever that takes.
+func TestWithoutPatienceTheKitLeavesNothingBehind(t *testing.T) {
+	got := tryFor(t, time.Nanosecond, kit.Full, func(*testing.T, *bustest.Server) {})
+	if !kit.Violations(got.Checks) {
+		t.Error(got.Checks)
 	}
 }
 
