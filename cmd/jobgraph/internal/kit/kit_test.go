@@ -122,7 +122,7 @@ func TestNobodyServesThePool(t *testing.T) {
 
 // Patience is for the worker: what the kit leaves behind is taken away whatever that takes.
 func TestWithoutPatienceTheKitLeavesNothingBehind(t *testing.T) {
-	got := tryFor(t, time.Nanosecond, kit.Full, func(*testing.T, *bustest.Server) {})
+	got := tryFor(t, 0, kit.Full, func(*testing.T, *bustest.Server) {})
 	if !kit.Violations(got.Checks) {
 		t.Error(got.Checks)
 	}
