@@ -19,9 +19,15 @@ func work(b *bus.Bus, pool, job string, run int) events.Message {
 // take reads exactly n deliveries.
 func take(t testing.TB, s *bus.Subscription, n int) []bus.Delivery {
 	t.Helper()
+	return takeUntil(t.Context(), t, s, n)
+}
+
+// takeUntil is take for what might never come.
+func takeUntil(ctx context.Context, t testing.TB, s *bus.Subscription, n int) []bus.Delivery {
+	t.Helper()
 	var all []bus.Delivery
 	for len(all) < n {
-		list, err := s.Next(t.Context(), n-len(all))
+		list, err := s.Next(ctx, n-len(all))
 		if err != nil {
 			t.Fatalf("after %d of %d deliveries: %v", len(all), n, err)
 		}

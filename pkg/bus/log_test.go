@@ -1,6 +1,7 @@
 package bus_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -105,13 +106,15 @@ func TestEventsAreReadAsTheyWereWritten(t *testing.T) {
 func TestFollowGivesOldAndNewInOrderAcrossARestart(t *testing.T) {
 	server := bustest.Start(t, bustest.Settings{})
 	b := server.Bus("test")
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
 	for i := range 10 {
 		put(t, b, fact(b, "j1", fmt.Sprint(i)))
 	}
 	s, err := b.Follow(t.Context(), b.Names().JobEvents("j1"), bus.FollowOptions{StartSeq: 4})
 	noErr(t, err)
 	defer s.Stop()
-	list := take(t, s, 7)
+	list := takeUntil(ctx, t, s, 7)
 	if list[0].Seq() != 4 || list[6].Pending() != 0 {
 		t.Fatalf("starts at %d, %d pending at the end", list[0].Seq(), list[6].Pending())
 	}
@@ -122,7 +125,7 @@ func TestFollowGivesOldAndNewInOrderAcrossARestart(t *testing.T) {
 	server.Start()
 	<-back
 	put(t, b, fact(b, "j1", "new"))
-	if d := take(t, s, 1)[0]; d.Seq() != 11 {
+	if d := takeUntil(ctx, t, s, 1)[0]; d.Seq() != 11 {
 		t.Fatalf("sequence %d after the restart, want 11", d.Seq())
 	}
 }

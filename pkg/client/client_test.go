@@ -104,8 +104,10 @@ func TestWatchGivesPastAndNewEventsInOrder(t *testing.T) {
 	c := connect(t)
 	state(t, c, requested("j1", "x"))
 	state(t, c, requested("j2", "other"))
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
 	var kinds []events.Kind
-	for e, err := range c.Watch(t.Context(), "j1", 0) {
+	for e, err := range c.Watch(ctx, "j1", 0) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -334,6 +334,16 @@ func TestWhatAnAgentDoesIsToldLive(t *testing.T) {
 				t.Errorf("told %s, want %s", got, piece)
 			}
 		}
+		// However many pieces there are: each answer is written once, and none of them is.
+		w.settled()
+		const intent, result = events.JournalIntent, events.JournalResult
+		written := []events.JournalType{events.JournalClaimed, intent, result, intent, result, intent, result, events.JournalReported}
+		if diff := cmp.Diff(written, w.journal("j1", "a")); diff != "" {
+			t.Errorf("journal (-want +got):\n%s", diff)
+		}
+		if n := len(w.facts("j1", events.KindSubJobProgressed)); n != 0 {
+			t.Errorf("%d pieces are in the log", n)
+		}
 	})
 }
 

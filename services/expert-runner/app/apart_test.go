@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -23,14 +24,19 @@ var aWord = regexp.MustCompile(`word-\d+`)
 // crowd is a model that answers no first question before it was asked all of them. Each agent writes its word into a file of
 // the same name as the others', looks around, and tells what it reads there; who is called word-0 waits for half a minute first.
 func crowd(size int) *llmtest.Server {
-	var all sync.WaitGroup
-	all.Add(size)
+	var asked atomic.Int32
+	all := make(chan struct{})
 	return llmtest.New(llmtest.Func(func(q llmtest.Question) (llmtest.Answer, error) {
 		word := aWord.FindString(q.Turns[1].Text)
 		switch len(q.Turns) {
 		case 2:
-			all.Done()
-			all.Wait()
+			if asked.Add(1) == int32(size) {
+				close(all)
+			}
+			select {
+			case <-all:
+			case <-time.After(time.Minute): // It goes on, too late.
+			}
 			a := llmtest.Answer{Calls: []llmtest.Call{{Name: "write_file", Args: fmt.Sprintf(`{"path":"word","content":%q}`, word)}, {Name: "list_files", Args: `{}`}}}
 			if word == "word-0" {
 				a.Delay = 30 * time.Second

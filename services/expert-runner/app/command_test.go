@@ -1,9 +1,11 @@
 package app_test
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -41,6 +43,37 @@ func TestACommandDoesTheWork(t *testing.T) {
 func alive(pid string) bool {
 	stat, err := os.ReadFile("/proc/" + pid + "/stat")
 	return err == nil && !strings.Contains(string(stat), ") Z ")
+}
+
+// What has taken too long does not go on where nobody sees it.
+//
+// proves F-weakness-issue-2819
+func TestACommandThatTakesTooLongLeavesNobodyOfItsGroup(t *testing.T) {
+	w := newWorld(t)
+	dir := t.TempDir()
+	card := cardFile(t, dir, "long.md", `{name: long, kind: command, command: [sh, -c, 'sleep 90 & echo $$ $! >`+dir+`/pids; wait']}`)
+	settings := commandSettings(t, card)
+	settings.KillGrace = time.Hour
+	w.start(settings, app.Deps{})
+	o := work("long", "j1", "a", 1)
+	timeout := events.Duration(3 * time.Second)
+	o.Spec.Timeout = &timeout
+	w.issue("long", o)
+	if got := w.report(o); got.Error == nil || got.Error.Code != events.CodeTimeout {
+		t.Errorf("report: %+v", got)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "pids"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithTimeout(t.Context(), 30*time.Second) // Before it ends by itself.
+	defer stop()
+	w.until("nobody of the group is left", func() bool {
+		return ctx.Err() != nil || !slices.ContainsFunc(strings.Fields(string(text)), alive)
+	})
+	if ctx.Err() != nil {
+		t.Error("it goes on")
+	}
 }
 
 // The group has an hour to end by itself: only a cancel that is told at once ends the test.

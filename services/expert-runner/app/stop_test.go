@@ -101,10 +101,13 @@ func TestAClosedRunCannotBeClaimed(t *testing.T) {
 	virtual(t, func(w *world) {
 		t := w.t
 		began := make(chan string, 1)
-		o := work("endless", "j1", "a", 1)
+		o := work("brief", "j1", "a", 1)
 		w.fence(o, "stop")
-		w.issue("endless", o)
-		w.start(app.Settings{}, app.Deps{Functions: []app.Function{function("endless", false, endless(began))}})
+		w.issue("brief", o)
+		w.start(app.Settings{}, app.Deps{Functions: []app.Function{function("brief", false, func(_ context.Context, t *app.Task) (events.SubJobReported, error) {
+			began <- t.Work.SubJob
+			return events.SubJobReported{}, nil
+		})}})
 		w.settled()
 		if len(began) != 0 || len(w.facts("j1", events.KindSubJobReported)) != 0 {
 			t.Error("the run was executed")

@@ -118,10 +118,16 @@ func statuses(s *schedule.State) []string {
 	return list
 }
 
+// The time that a run takes makes no moment later.
+//
+// proves V-weakness-9-drift
 func TestAScheduleMakesAsManyJobsAsItHasMoments(t *testing.T) {
 	bustest.Outside(t)
 	bubble(t, func(t *testing.T) {
-		w := newWorld(t, nil)
+		w := newWorld(t, func(*events.Work) *events.SubJobReported {
+			<-time.After(5 * time.Second)
+			return &events.SubJobReported{Outcome: events.Success, Output: json.RawMessage(`"a"`)}
+		})
 		stop := w.schedule(Default(), Deps{})
 		made := w.must("create", recurring(schedule.Spec{When: minutes(1), MaxRuns: 80}))
 		s := w.quiet(func(s *schedule.State) bool { return s.Status == schedule.Done })
@@ -249,6 +255,7 @@ func (w *world) first(job *string) string {
 }
 
 // proves V-weakness-2
+// proves V-weakness-issue-433
 func TestFailedRunsPauseAScheduleOnlyWhenItSaysSo(t *testing.T) {
 	bustest.Outside(t)
 	for limit, want := range map[int]schedule.Status{0: schedule.Done, 2: schedule.Rests} {
@@ -374,7 +381,6 @@ func TestEveryFaultOfACreationIsToldAtOnce(t *testing.T) {
 	w.stop()
 }
 
-// proves V-weakness-issue-433
 func TestTwoSchedulersRunAScheduleOnce(t *testing.T) {
 	bustest.Outside(t)
 	bubble(t, func(t *testing.T) {
