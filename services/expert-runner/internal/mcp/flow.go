@@ -13,7 +13,7 @@ import (
 const (
 	flowBurst     = 4
 	flowRate      = 1 << 20
-	messageWeight = 512
+	messageWeight = 1 << 10
 )
 
 // messageMark is in every message once.
@@ -58,6 +58,15 @@ type counted struct {
 	limit int
 	read  int
 	end   []byte // What was read last: a mark may come in two pieces.
+	done  func() // Called when it is closed; nil for nothing.
+}
+
+// Close implements io.Closer.
+func (c *counted) Close() error {
+	if c.done != nil {
+		defer c.done()
+	}
+	return c.ReadCloser.Close()
 }
 
 // errTooMuch is an answer that is larger than it may be.

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -116,9 +117,11 @@ func noisy(role string) {
 	}
 }
 
-// noisyWeb is a noisy server over streamable HTTP.
+// noisyWeb is a noisy server over streamable HTTP. A mute one answers nothing but calls, until it relents after half a minute.
 func noisyWeb(t *testing.T, role string) Server {
 	t.Helper()
+	relents, stop := context.WithTimeout(t.Context(), 30*time.Second)
+	t.Cleanup(stop)
 	kind, how, _ := strings.Cut(role, "/")
 	text := streams()[kind]
 	if text == "" {
@@ -139,6 +142,12 @@ func noisyWeb(t *testing.T, role string) Server {
 			w.Header().Set("Content-Type", "text/event-stream")
 			noise(w, text, how == "flood", r.Context().Done())
 		case said == "":
+			if how == "mute" && !bytes.Contains(body, []byte("notifications/initialized")) {
+				select {
+				case <-relents.Done():
+				case <-r.Context().Done():
+				}
+			}
 			w.WriteHeader(http.StatusAccepted)
 		default:
 			w.Header().Set("Content-Type", "application/json")
@@ -169,7 +178,9 @@ func TestNoNoiseKeepsACallFromEnding(t *testing.T) {
 		config.Timeout = 300 * time.Millisecond
 		p := pool(t, config)
 		loud, pid := opened(t, p, "noise"), opened(t, p, "pid")
-		if _, err := loud.Call(t.Context(), tool.Call{}); !errors.Is(err, expert.ErrUnknown) || !strings.Contains(err.Error(), "within 300ms") {
+		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+		defer stop()
+		if _, err := loud.Call(ctx, tool.Call{}); !errors.Is(err, expert.ErrUnknown) || !strings.Contains(err.Error(), "within 300ms") {
 			t.Error(err)
 		}
 		id, err := pid.Call(t.Context(), tool.Call{})
@@ -232,7 +243,7 @@ func talks(t *testing.T, p *Pool, since time.Time) *session {
 // Who cancels a call waits neither for the server nor for the time of the call.
 func TestACallIsCancelledInTheMiddleOfNoise(t *testing.T) {
 	everyNoise(t, "drip", func(t *testing.T, config Server) {
-		config.Timeout = time.Hour
+		config.Timeout = time.Minute
 		p := pool(t, config)
 		loud := opened(t, p, "noise")
 		ctx, cancel := context.WithCancel(t.Context())
@@ -252,7 +263,7 @@ func TestACallIsCancelledInTheMiddleOfNoise(t *testing.T) {
 // A server that pings and reads nothing takes no message: who calls it is cancelled at once, and it is ended itself.
 func TestAServerThatTakesNothingHoldsNobodyAndIsEnded(t *testing.T) {
 	config := program("noisy ping/deaf")
-	config.Timeout = time.Hour
+	config.Timeout = time.Minute
 	p := pool(t, config)
 	loud, pid := opened(t, p, "noise"), opened(t, p, "pid")
 	id, err := pid.Call(t.Context(), tool.Call{})
@@ -280,6 +291,27 @@ func TestAServerThatTakesNothingHoldsNobodyAndIsEnded(t *testing.T) {
 	gone(t, id)
 }
 
+// A server on the web that never takes the answers to its pings is ended as well, and nobody waits for it.
+func TestAServerThatTakesNoAnswersHoldsNobodyAndIsEnded(t *testing.T) {
+	config := noisyWeb(t, "ping/mute")
+	config.Timeout = time.Minute
+	if _, err := opened(t, pool(t, config), "noise").Call(t.Context(), tool.Call{}); !errors.Is(err, errStuck) || !errors.Is(err, expert.ErrUnknown) {
+		t.Error(err)
+	}
+	config = noisyWeb(t, "ping/mute")
+	config.Timeout = 300 * time.Millisecond
+	p := pool(t, config)
+	if _, err := opened(t, p, "noise").Call(t.Context(), tool.Call{}); !errors.Is(err, expert.ErrUnknown) {
+		t.Error(err)
+	}
+	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second) // Before the server relents.
+	defer stop()
+	p.Close()
+	if ctx.Err() != nil {
+		t.Error("the end of the runner has waited for the server")
+	}
+}
+
 // Many small messages are no more than few large ones, in whatever pieces they come.
 func TestEveryMessageHasItsWeight(t *testing.T) {
 	said := strings.Repeat(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`+"\n", 100)
@@ -292,7 +324,7 @@ func TestEveryMessageHasItsWeight(t *testing.T) {
 			t.Errorf("%d messages in pieces of %d bytes", n, piece)
 		}
 	}
-	f := newFlow(8<<10, time.Now(), func() {})
+	f := newFlow(24<<10, time.Now(), func() {})
 	r := &counted{ReadCloser: io.NopCloser(strings.NewReader(said)), flow: f}
 	if _, err := io.ReadAll(r); !errors.Is(err, errFlood) {
 		t.Error(err)

@@ -260,7 +260,7 @@ func TestBadServersCannotBeUsed(t *testing.T) {
 // proves F-weakness-f-tools
 func TestAServerThatHangsAtItsStartHoldsUpNoOther(t *testing.T) {
 	slow := program("deaf")
-	slow.StartTimeout = time.Hour
+	slow.StartTimeout = time.Minute
 	p := New(map[string]Server{"slow": slow, "x": program("good")}, Settings{WorkDir: t.TempDir(), Grace: time.Millisecond, Logger: slog.New(slog.DiscardHandler)})
 	t.Cleanup(p.Close)
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
@@ -270,11 +270,8 @@ func TestAServerThatHangsAtItsStartHoldsUpNoOther(t *testing.T) {
 		_, err := p.Open(ctx, []string{"slow__*"})
 		hangs <- err
 	}()
-	for starting := false; !starting && ctx.Err() == nil; {
-		s := p.servers["slow"]
-		s.mu.Lock()
-		starting = s.start != nil
-		s.mu.Unlock()
+	for homes := []string(nil); len(homes) == 0 && ctx.Err() == nil; { // It has one as soon as it is being started.
+		homes, _ = filepath.Glob(filepath.Join(p.settings.WorkDir, "*"))
 	}
 	if got, err := opened(t, p, "echo").Call(t.Context(), tool.Call{}); err != nil || !strings.HasPrefix(got, "{}") {
 		t.Errorf("%q %v", got, err)

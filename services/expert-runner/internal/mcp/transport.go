@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -9,15 +10,17 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// limits of connections over HTTP.
+// limits of connections over HTTP. A server that asks, by pings, and lets more than maxAnswers wait takes no messages any more.
 const (
 	maxHeader   = 64 << 10
 	idleTimeout = time.Minute
+	maxAnswers  = 512
 )
 
 // transport is the way to the server of a session. What it holds beside is let go of when the session ends.
@@ -87,6 +90,7 @@ type homeward struct {
 	inner   *http.Transport
 	home    *url.URL
 	session *session
+	answers atomic.Int64 // Those of ours that the server has not taken yet.
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -94,11 +98,21 @@ func (h *homeward) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !strings.EqualFold(r.URL.Scheme, h.home.Scheme) || !strings.EqualFold(r.URL.Host, h.home.Host) {
 		return nil, fmt.Errorf("the server leads to %s, which is not where it is", r.URL.Host)
 	}
-	r = r.Clone(r.Context())
+	if _, limited := r.Context().Deadline(); !limited { // It is an answer to what the server asks.
+		if h.answers.Add(1) > maxAnswers {
+			h.session.cancel(errStuck)
+		}
+		defer h.answers.Add(-1)
+	}
+	ctx, done := h.session.bind(r)
+	r = r.Clone(ctx)
 	for name, value := range h.session.server.config.Headers { // any order: names are told apart.
 		r.Header.Set(name, value)
 	}
 	answer, err := h.inner.RoundTrip(r)
+	if err != nil {
+		done()
+	}
 	var network *net.OpError
 	if errors.As(err, &network) && network.Op == "dial" {
 		return nil, fmt.Errorf("%w: %w", errNotSent, err)
@@ -108,14 +122,26 @@ func (h *homeward) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	if answer.StatusCode == http.StatusBadGateway || answer.StatusCode == http.StatusGatewayTimeout { // Who stands between has heard nothing.
 		_ = answer.Body.Close() // Nothing in it is read.
+		done()
 		return nil, fmt.Errorf("%w: %s", errLost, answer.Status)
 	}
-	body := &counted{ReadCloser: answer.Body, flow: h.session.flow}
+	body := &counted{ReadCloser: answer.Body, flow: h.session.flow, done: done}
 	if !strings.HasPrefix(answer.Header.Get("Content-Type"), "text/event-stream") {
 		body.limit = h.session.server.config.ReplyLimit
 	}
 	answer.Body = body
 	return answer, nil
+}
+
+// bind gives the context of a request, which ends with that of the request, with the session unless it takes leave of the server,
+// and with done.
+func (x *session) bind(r *http.Request) (ctx context.Context, done func()) {
+	ctx, cancel := context.WithCancel(r.Context())
+	if r.Method == http.MethodDelete {
+		return ctx, cancel
+	}
+	unhook := context.AfterFunc(x.ctx, cancel)
+	return ctx, func() { unhook(); cancel() }
 }
 
 var _ io.ReadCloser = (*counted)(nil)
