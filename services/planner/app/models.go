@@ -92,19 +92,7 @@ func (m *models) reload() {
 
 // follow is the member that keeps the models up to date.
 func (m *models) follow() host.Member {
-	return host.Member{Name: sectionModels, Run: func(ctx context.Context, ready func()) error {
-		ready()
-		tick := time.NewTicker(lookEvery)
-		defer tick.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return nil
-			case <-tick.C:
-				m.reload()
-			}
-		}
-	}}
+	return host.Every(sectionModels, lookEvery, func(context.Context) { m.reload() })
 }
 
 // Name implements loop.Model.

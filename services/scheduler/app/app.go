@@ -142,25 +142,12 @@ const retireEvery = time.Minute
 
 // retire removes what a change of the number of partitions leaves behind, once the last scheduler of the old number is gone.
 func (r *scheduler) retire() host.Member {
-	return host.Member{Name: "old partitions", Run: func(ctx context.Context, ready func()) error {
-		ready()
-		tick := time.NewTicker(retireEvery)
-		defer tick.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return nil
-			case <-tick.C:
-			}
-			err := r.bus.RetirePartitions(ctx, r.Partitions)
-			if errors.Is(err, bus.ErrNotPermitted) {
-				return nil // Whoever may makes them, and removes them.
-			}
-			if err != nil && ctx.Err() == nil {
-				r.process.Log.Debug("old partitions are not looked at", "error", err)
-			}
+	return host.Every("old partitions", retireEvery, func(ctx context.Context) {
+		err := r.bus.RetirePartitions(ctx, r.Partitions)
+		if err != nil && ctx.Err() == nil && !errors.Is(err, bus.ErrNotPermitted) { // Else whoever made them removes them.
+			r.process.Log.Debug("old partitions are not looked at", "error", err)
 		}
-	}}
+	})
 }
 
 // states are the saved ones, behind what has to be known before they are saved.

@@ -1,0 +1,23 @@
+package host
+
+import (
+	"context"
+	"time"
+)
+
+// Every is a member that calls f again and again, the first time after the interval, until the group stops.
+func Every(name string, interval time.Duration, f func(ctx context.Context)) Member {
+	return Member{Name: name, Run: func(ctx context.Context, ready func()) error {
+		ready()
+		tick := time.NewTicker(interval)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-tick.C:
+				f(ctx)
+			}
+		}
+	}}
+}
