@@ -35,8 +35,11 @@ const (
 	MissedAll  Missed = "all"  // Each of them, one behind the other; the latest MaxWaiting if there are more.
 )
 
-// MaxWaiting is how many runs of one schedule wait for another at most.
-const MaxWaiting = 100
+// MaxWaiting is how many runs of one schedule wait for another at most, PreviousInput the input in which a run is told of another.
+const (
+	MaxWaiting    = 100
+	PreviousInput = "previous"
+)
 
 // Spec is what a schedule says: when, what, and how to meet trouble.
 type Spec struct {
@@ -48,7 +51,8 @@ type Spec struct {
 	MaxRuns int             `json:"max_runs,omitempty"` // MaxRuns ends the schedule after so many runs; 0 means no such end. What is triggered by hand does not count.
 	// MaxFailures pauses the schedule after so many failed runs in a row; 0 lets failures be.
 	MaxFailures int            `json:"max_failures,omitempty"`
-	Request     events.Request `json:"request"` // Request is the job of each run, without id and schedule.
+	Previous    bool           `json:"previous,omitempty"` // Previous tells each run, in its input PreviousInput, of the latest before it that has finished.
+	Request     events.Request `json:"request"`            // Request is the job of each run, without id and schedule.
 }
 
 // maxJitter keeps a delayed run near its moment.
@@ -100,6 +104,7 @@ func (s *Spec) validateRequest() events.Faults {
 		{"plan_ref", "send the plan itself: references are kept with one job", s.Request.PlanRef != nil},
 		{"inputs_ref", "send the inputs themselves: references are kept with one job", s.Request.InputsRef != nil},
 		{"attachments", "hand their places over as inputs: attachments are kept with one job", len(s.Request.Attachments) > 0},
+		{"inputs." + PreviousInput, "name it otherwise, or leave previous out", s.Previous && s.Request.Inputs[PreviousInput] != nil},
 	} {
 		if given.is {
 			faults = append(faults, events.Fault{

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -19,7 +20,7 @@ import (
 func (r *scheduler) newAgenda() *agenda.Keeper {
 	jobs := runs{r.bus, r.admitter, r.gate}
 	k := agenda.New(r.bus.Schedules(), jobs, time.LoadLocation, r.process.Log)
-	k.Reporter, k.Count, k.Hook = jobs, r.meter.CountRun, r.Hook
+	k.Results, k.Reporter, k.Count, k.Hook = jobs, jobs, r.meter.CountRun, r.Hook
 	return k
 }
 
@@ -112,6 +113,15 @@ func (j runs) Exists(ctx context.Context, job string) (bool, error) {
 		return false, nil
 	}
 	return err == nil, err
+}
+
+// Result is that of a job that has finished, when its end holds it.
+func (j runs) Result(ctx context.Context, job string) (json.RawMessage, error) {
+	e, err := j.bus.LastOf(ctx, job, events.KindJobFinished)
+	if ended, ok := e.Data.(*events.JobEnded); ok && err == nil {
+		return ended.Result, nil
+	}
+	return nil, err
 }
 
 // Report states the end of a run of a step, once.

@@ -36,7 +36,7 @@ func recur(t *testing.T, crash int) []string {
 	} else {
 		close(taken)
 	}
-	made := w.must("create", recurring(schedule.Spec{When: minutes(2), Overlap: schedule.OverlapReplace, MaxRuns: 4}))
+	made := w.must("create", recurring(schedule.Spec{When: minutes(2), Overlap: schedule.OverlapReplace, MaxRuns: 4, Previous: true}))
 	s := w.quiet(func(s *schedule.State) bool { return s.Status == schedule.Done })
 	if _, faults := w.tell("delete", id("s")); len(faults) > 0 && faults[0].Code != events.CodeNotFound { // Asked again, it is gone.
 		t.Error(faults)

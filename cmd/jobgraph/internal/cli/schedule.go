@@ -77,6 +77,7 @@ type recurring struct {
 	until       string
 	maxRuns     int
 	maxFailures int
+	previous    bool
 }
 
 func (r *recurring) declare(c *cobra.Command) {
@@ -92,13 +93,14 @@ func (r *recurring) declare(c *cobra.Command) {
 	f.StringVar(&r.until, "until", "", "the last moment, RFC 3339")
 	f.IntVar(&r.maxRuns, "max-runs", 0, "end after so many runs")
 	f.IntVar(&r.maxFailures, "max-failures", 0, "pause after so many failed runs in a row")
+	f.BoolVar(&r.previous, "previous", false, "tell each run, in its input previous, what the latest before it that has finished gave")
 }
 
 // spec is what the flags and a request make together.
 func (r *recurring) spec(request events.Request) (schedule.Spec, error) {
 	s := schedule.Spec{
 		When: r.when, Overlap: schedule.Overlap(r.overlap), Missed: schedule.Missed(r.missed),
-		Jitter: events.Duration(r.jitter), MaxRuns: r.maxRuns, MaxFailures: r.maxFailures, Request: request,
+		Jitter: events.Duration(r.jitter), MaxRuns: r.maxRuns, MaxFailures: r.maxFailures, Previous: r.previous, Request: request,
 	}
 	if request.Schedule != nil && r.when == (events.Schedule{}) && r.every == 0 {
 		s.When = *request.Schedule
@@ -280,6 +282,7 @@ func (a *app) showSchedule(s *client.Schedule) error {
 		{"until", moment(s.Until), !s.Until.IsZero()},
 		{"max runs", fmt.Sprint(s.MaxRuns), s.MaxRuns > 0},
 		{"max failures", fmt.Sprint(s.MaxFailures), s.MaxFailures > 0},
+		{"previous", "each run is told of the one before it", s.Previous},
 		{"goal", short(s.Request.Goal, 100), s.Request.Goal != ""},
 		{"expert", s.Request.Expert, s.Request.Expert != ""},
 		{"made by", s.By, s.By != ""},

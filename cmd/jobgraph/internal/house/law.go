@@ -60,6 +60,7 @@ type room struct {
 var law = []room{
 	{dir: "pkg/events", std: true},
 	{dir: "pkg/graph", may: []string{"pkg/events"}, std: true},
+	{dir: "pkg/recur", may: []string{"pkg/events"}, std: true},
 	{dir: "pkg/bus", may: []string{"pkg/events"}, sdk: []string{"github.com/nats-io/", "github.com/google/uuid"}},
 	{dir: "pkg/host", may: []string{"pkg/events"}},
 	{dir: "pkg/llm/lenient", std: true},
@@ -72,9 +73,8 @@ var law = []room{
 	{dir: "services/expert-runner/internal/policy", may: []string{"pkg/events"}, std: true},
 	{dir: "services/expert-runner/internal/task", may: []string{"pkg/events", "pkg/graph"}, std: true},
 	{dir: "services/expert-runner/internal/turn", may: []string{"pkg/events"}, std: true},
-	{dir: "services/scheduler/internal/recur", may: []string{"pkg/events"}, std: true},
 	{dir: "services/planner/internal", may: []string{"pkg/events", "pkg/graph", "pkg/bus", "pkg/llm"}},
-	{dir: "services/scheduler/internal", may: []string{"pkg/events", "pkg/graph", "pkg/bus", "pkg/llm"}},
+	{dir: "services/scheduler/internal", may: []string{"pkg/events", "pkg/graph", "pkg/recur", "pkg/bus", "pkg/llm"}},
 	{dir: "services/expert-runner/internal", may: []string{"pkg/events", "pkg/graph", "pkg/bus", "pkg/llm"}},
 	{dir: "services", may: []string{"pkg"}},
 	{dir: "cmd/jobgraph", may: []string{"pkg", "services"}},

@@ -5,17 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/schedule"
-	"github.com/jobgraph/jobgraph/services/scheduler/internal/recur"
+	"github.com/jobgraph/jobgraph/pkg/recur"
 )
-
-// Label is the label by which the jobs of a schedule are found: "schedule": its id.
-const Label = "schedule"
 
 // condenseAfter is how many facts of a schedule are kept before one takes their place.
 const condenseAfter = 200
@@ -101,13 +97,14 @@ func (k *Keeper) start(ctx context.Context, p *recur.Plan, c recur.Command) erro
 	if late, err := k.late(ctx, p, c); late || err != nil {
 		return err
 	}
-	request := p.Request
-	request.ID = schedule.JobID(p.ID, c.Key)
-	request.Labels = maps.Clone(request.Labels)
-	if request.Labels == nil {
-		request.Labels = map[string]string{}
+	given, err := k.given(ctx, p, c.Key)
+	if err != nil {
+		return err
 	}
-	request.Labels[Label] = p.ID
+	request, err := p.Job(c.Key, given)
+	if err != nil {
+		return err
+	}
 	body, err := json.Marshal(&request)
 	if err != nil {
 		return fmt.Errorf("encode request: %w", err)
@@ -116,6 +113,15 @@ func (k *Keeper) start(ctx context.Context, p *recur.Plan, c recur.Command) erro
 	var faults events.Faults
 	if err != nil && !errors.As(err, &faults) {
 		return err
+	}
+	if len(faults) > 0 && p.Previous { // What it is told may be gone since it was admitted, and make another request of it.
+		exists, err := k.Jobs.Exists(ctx, request.ID)
+		if err != nil {
+			return err
+		}
+		if exists {
+			faults = nil
+		}
 	}
 	if err := k.at(AtStarted); err != nil {
 		return err
@@ -128,6 +134,15 @@ func (k *Keeper) start(ctx context.Context, p *recur.Plan, c recur.Command) erro
 		k.Logger.Warn("run of a schedule was refused", "schedule", p.ID, "job", request.ID, "error", faults.Error())
 	}
 	return k.once(ctx, p.ID, c.Key, result, f)
+}
+
+// given is the result of the run that another one is told of, unless the schedule has kept it.
+func (k *Keeper) given(ctx context.Context, p *recur.Plan, key string) (json.RawMessage, error) {
+	before := p.Before(key)
+	if before == nil || len(before.Result) > 0 {
+		return nil, nil
+	}
+	return k.Results.Result(ctx, before.JobID)
 }
 
 // late states that a run did not begin in time, unless its job was admitted and nobody could say so.
@@ -232,7 +247,7 @@ func (k *Keeper) end(ctx context.Context, d *bus.Delivery) {
 	id, key, run := schedule.RunOf(e.Job)
 	var err error
 	if ok && run && k.known(id) {
-		err = k.once(ctx, id, key, string(ended.Status), schedule.Fact{Kind: schedule.Ended, Trace: e.Trace, Data: outcome(ended)})
+		err = k.once(ctx, id, key, string(ended.Status), schedule.Fact{Kind: schedule.Ended, Trace: e.Trace, Data: recur.Outcome(ended)})
 	}
 	if err == nil {
 		err = d.Ack()
@@ -250,16 +265,4 @@ func (k *Keeper) known(id string) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return !k.whole || k.plans[id] != nil
-}
-
-// outcome is what is kept of a job's end with its run.
-func outcome(e *events.JobEnded) *schedule.End {
-	end := &schedule.End{Status: e.Status, Error: e.Error, DurationMS: e.DurationMS, Spent: e.Spent}
-	switch {
-	case e.Status == events.Finished && len(e.Result) == 0 && e.ResultRef == nil:
-		end.Result = json.RawMessage("null")
-	case len(e.Result) <= schedule.MaxResult:
-		end.Result = e.Result
-	}
-	return end
 }

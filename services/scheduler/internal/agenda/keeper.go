@@ -11,14 +11,15 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events/moment"
 	"github.com/jobgraph/jobgraph/pkg/events/schedule"
-	"github.com/jobgraph/jobgraph/services/scheduler/internal/recur"
+	"github.com/jobgraph/jobgraph/pkg/recur"
 )
 
 // Keeper keeps all schedules. Fill in the fields, call Run once; everything else may be called from any goroutine meanwhile.
 type Keeper struct {
-	// Bus holds facts and timers, Jobs the jobs; Reporter takes the reports of Steps.
+	// Bus holds facts and timers, Jobs the jobs, Results what they have given; Reporter takes the reports of Steps.
 	Bus      bus.Schedules
 	Jobs     Jobs
+	Results  Results
 	Reporter Reporter
 	// Zones gives time zones.
 	Zones moment.Zones

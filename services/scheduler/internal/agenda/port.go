@@ -2,6 +2,7 @@ package agenda
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
@@ -15,6 +16,12 @@ type Jobs interface {
 	Stop(ctx context.Context, job, word, reason string) error
 	// Exists reports whether anything of a job is left.
 	Exists(ctx context.Context, job string) (bool, error)
+}
+
+// Results are what jobs have given.
+type Results interface {
+	// Result is that of a job that has finished; empty when it is large, or nothing of the job is left.
+	Result(ctx context.Context, job string) (json.RawMessage, error)
 }
 
 // Reporter tells what became of steps.

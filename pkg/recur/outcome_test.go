@@ -1,4 +1,4 @@
-package agenda
+package recur
 
 import (
 	"encoding/json"
@@ -24,7 +24,7 @@ func TestWhatIsKeptOfTheEndOfARun(t *testing.T) {
 		"a file":      {events.JobEnded{JobMoved: events.JobMoved{Status: events.Finished}, ResultRef: &events.Ref{Digest: "d"}}, ""},
 		"of a failed": {events.JobEnded{JobMoved: events.JobMoved{Status: events.Failed}, Error: &events.Fault{Code: events.CodeInternal}}, ""},
 	} {
-		if got := outcome(&c.end); string(got.Result) != c.want || got.Status != c.end.Status || got.Error != c.end.Error {
+		if got := Outcome(&c.end); string(got.Result) != c.want || got.Status != c.end.Status || got.Error != c.end.Error {
 			t.Errorf("%s: %+v, want result %q", name, got, c.want)
 		}
 	}

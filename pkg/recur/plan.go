@@ -136,16 +136,19 @@ func (p *Plan) add(r schedule.Run) *schedule.Run {
 	return &p.Recent[len(p.Recent)-1]
 }
 
-// trim drops the oldest of the runs that are over, if they are too many.
+// trim drops the oldest of the runs that are over, if they are too many, but not the one that the next is told of.
 func (p *Plan) trim() {
-	over := 0
+	over, told := 0, ""
 	for i := range p.Recent {
 		if p.Recent[i].Status.Over() {
 			over++
 		}
+		if p.Previous && p.Recent[i].Status == finished {
+			told = p.Recent[i].Key
+		}
 	}
 	p.Recent = slices.DeleteFunc(p.Recent, func(r schedule.Run) bool {
-		drop := over > schedule.MaxRecent && r.Status.Over()
+		drop := over > schedule.MaxRecent && r.Status.Over() && r.Key != told
 		if drop {
 			over--
 		}
