@@ -417,13 +417,39 @@ func TestRunThatTakesTooLongIsClosedAndRetriedBehindItsFence(t *testing.T) {
 	s := sub("a")
 	minute := events.Duration(time.Minute)
 	s.Timeout = &minute
-	g.plan("~plan", s)
+	s.Dependencies = []string{"before"}
+	g.plan("~plan", sub("before"), s, sub("beside"))
+	g.succeed("before")
 	g.tell(events.KindSubJobStarted, "a", 1, "", &events.SubJobStarted{})
 	delete(g.orders, "a/1")
 	g.pass(66 * time.Second)
-	g.wantOpen()
+	g.wantOpen("beside/1") // The rest of the work goes on.
 	g.pass(time.Minute)
-	g.wantOpen("a/2")
+	g.wantOpen("a/2", "beside/1")
+	if in := g.orders["a/2"].Inputs; len(in) != 1 || in[0].SubJob != "before" || in[0].Run != 1 {
+		t.Errorf("what was done is lost: %+v", in)
+	}
+	g.succeed("a", "beside")
+	g.wantStatus(events.Finished)
+}
+
+// proves O-weakness-issue-531
+// proves O-weakness-issue-746
+// proves O-weakness-issue-766
+func TestAWaitForAMomentIsNoAttempt(t *testing.T) {
+	g := start(t, func(r *events.Rules) { r.Retries = 0 })
+	g.plan("~plan", sub("a"))
+	for n := 1; n <= 5; n++ {
+		if o := g.orders[fmt.Sprintf("a/%d", n)]; o.Attempt != 1 {
+			t.Errorf("run %d is attempt %d", n, o.Attempt)
+		}
+		g.tell(events.KindInputRequested, "a", g.take("a"), "", &events.InputRequested{
+			Request: fmt.Sprint("q", n), Kind: events.InputTimer, ExpiresIn: events.Duration(time.Minute),
+		})
+		g.wantOpen()
+		g.pass(2 * time.Minute)
+		g.wantOpen(fmt.Sprintf("a/%d", n+1))
+	}
 	g.succeed("a")
 	g.wantStatus(events.Finished)
 }

@@ -169,6 +169,7 @@ func TestRetriesWaitHalfASecondDoubledAndThenGiveUp(t *testing.T) {
 }
 
 // proves O-weakness-9
+// proves O-weakness-9-run
 func TestWhatIsRetriedFollowsStatusAndTheProvidersWord(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -183,6 +184,7 @@ func TestWhatIsRetriedFollowsStatusAndTheProvidersWord(t *testing.T) {
 		{"503", llmtest.Answer{Status: 503}, 500 * time.Millisecond, ""},
 		{"529", llmtest.Answer{Status: 529}, 500 * time.Millisecond, ""},
 		{"400", llmtest.Answer{Status: 400, Error: "no"}, 0, llm.BadRequest},
+		{"400 too long", llmtest.Answer{Status: 400, Code: "context_length_exceeded"}, 0, llm.ContextTooLong},
 		{"401", llmtest.Answer{Status: 401}, 0, llm.Auth},
 		{"402", llmtest.Answer{Status: 402}, 0, llm.Quota},
 		{"403", llmtest.Answer{Status: 403}, 0, llm.Auth},

@@ -217,6 +217,7 @@ func (w *world) results(job, subjob string) map[string]int {
 	return counts
 }
 
+// proves O-weakness-11
 func TestAnAgentAsksAPersonAndGoesOnWithTheAnswer(t *testing.T) {
 	virtual(t, func(w *world) {
 		t := w.t.(*testing.T)
@@ -402,12 +403,43 @@ func TestFailuresOfTheModelKeepTheirClass(t *testing.T) {
 				if got.Outcome != test.outcome || got.Error == nil || got.Error.Code != test.code || got.RetryAfter.Std() != test.retry {
 					t.Errorf("report: %+v, %+v", got, got.Error)
 				}
+				if n := len(model.Asked()); n != 1 {
+					t.Errorf("the model was asked %d times", n)
+				}
 				if name == "cut" && got.Tokens != 7 {
 					t.Errorf("%d tokens", got.Tokens)
 				}
 			})
 		})
 	}
+}
+
+// A model that answers without the tool that its card requires is made to call it.
+//
+// proves O-weakness-issue-583-run
+func TestAModelThatChoosesNoToolIsMadeToUseTheRequiredOne(t *testing.T) {
+	virtual(t, func(w *world) {
+		t := w.t.(*testing.T)
+		model := llmtest.New(llmtest.Func(func(q llmtest.Question) (llmtest.Answer, error) {
+			if q.ToolChoice == "list_files" {
+				return llmtest.Answer{Calls: []llmtest.Call{{Name: "list_files", Args: `{}`}}}, nil
+			}
+			return llmtest.Answer{Text: fmt.Sprint("answer ", q.N)}, nil
+		}))
+		w.start(agents(t, card(t, "tools: [list_files, read_file]\nrequired_tools: [list_files]\n")), app.Deps{Doer: model})
+		o := work("agent", "j1", "a", 1)
+		w.issue("agent", o)
+		if got := w.report(o); got.Outcome != events.Success || string(got.Output) != `"answer 3"` {
+			t.Errorf("report: %+v %+v", got, got.Error)
+		}
+		var choices []string
+		for _, q := range model.Asked() {
+			choices = append(choices, q.ToolChoice)
+		}
+		if diff := cmp.Diff([]string{"", "list_files", ""}, choices); diff != "" {
+			t.Error(diff)
+		}
+	})
 }
 
 // What a model writes may be larger than any message of the bus.

@@ -146,6 +146,7 @@ func TestFailuresBecomeReports(t *testing.T) {
 	}
 }
 
+// proves O-weakness-7-run
 func TestLargePayloadsTravelByReference(t *testing.T) {
 	virtual(t, func(w *world) {
 		t := w.t
@@ -173,6 +174,20 @@ func TestLargePayloadsTravelByReference(t *testing.T) {
 		w.issue("second", next)
 		if got := w.report(next); string(got.Output) != "true" {
 			t.Errorf("second report: %+v", got)
+		}
+		raw, err := json.Marshal(next.Results)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ref, err := w.bus.PutBlob(t.Context(), "j1", raw) // The results of many predecessors, all together.
+		if err != nil {
+			t.Fatal(err)
+		}
+		many := work("second", "j1", "d", 1)
+		many.ResultsRef = &ref
+		w.issue("second", many)
+		if got := w.report(many); string(got.Output) != "true" {
+			t.Errorf("report with results by reference: %+v", got)
 		}
 		gone := work("second", "j1", "c", 1)
 		gone.Results = map[string]events.Result{"a": {OutputRef: &events.Ref{Digest: strings.Repeat("0", 64), Size: 5}}}

@@ -12,6 +12,11 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/turn"
 )
 
+// The work is done with the first answer that calls nothing: nothing is asked any more.
+//
+// proves O-weakness-issue-301
+// proves O-weakness-issue-504
+// proves O-weakness-issue-620
 func TestAnAnswerInWordsIsTheResult(t *testing.T) {
 	c := begin(t, turn.Rules{})
 	c.say("It is done.")
@@ -128,6 +133,7 @@ func TestABudgetThatIsUsedUpIsNoSuccess(t *testing.T) {
 }
 
 // proves F-T7
+// proves O-weakness-2
 func TestASummaryWithoutToolsIsMarkedAsOne(t *testing.T) {
 	c := begin(t, turn.Rules{Tools: true, Turns: 1, Summary: true})
 	c.call(search("a", ""), search("b", ""))

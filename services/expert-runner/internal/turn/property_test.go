@@ -60,6 +60,7 @@ func (r chance) answer(c turn.Command) turn.Fact {
 // Whatever model and tools do: a conversation ends within its budget, a replay of its facts gives the same commands, every
 // call of a history has one answer, and what is only a summary says so.
 //
+// proves O-weakness-2
 // proves O-weakness-issue-301
 // proves O-weakness-issue-458-run
 // proves O-weakness-issue-504
