@@ -2,5 +2,5 @@
 // experts and virtual time. There is no server, no goroutine and no clock, so the same script gives the same events, byte
 // for byte, and hours of back-off pass at once.
 //
-// A Script is a value; each Run has its own state.
+// A Script is a value; each Run has its own state. A Schedule is a script that recurs: days of runs pass at once.
 package jobtest
