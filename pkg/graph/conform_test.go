@@ -70,19 +70,24 @@ func TestTheCostOfPlanningIsTold(t *testing.T) {
 
 // proves C-weakness-4-late
 func TestAnAttemptThatFailsBehindAStopIsNotMadeAgain(t *testing.T) {
-	g := start(t, func(r *events.Rules) { r.RetryDelay = 0 })
-	g.plan("~plan", sub("a"), sub("b", "a"))
-	g.tell(events.KindSubJobStarted, "a", 1, "", &events.SubJobStarted{})
-	delete(g.orders, "a/1")
-	g.tell(events.KindStopRequested, "", 0, "", &events.StopRequested{Reason: "enough"})
-	g.tell(events.KindSubJobReported, "a", 1, "", &events.SubJobReported{Outcome: events.ExecutionError, Lesson: "it was cut off"})
-	g.pass(time.Hour)
-	g.wantStatus(events.Stopped)
-	g.wantNodes(map[string]events.Status{"a": events.Stopped, "b": events.Stopped})
-	g.wantOpen()
-	g.tell(events.KindRecoverRequested, "", 0, "", &events.RecoverRequested{})
-	g.succeed("a", "b")
-	g.wantStatus(events.Finished)
+	for _, delay := range []time.Duration{0, time.Second} {
+		g := start(t, func(r *events.Rules) { r.RetryDelay = events.Duration(delay) })
+		g.plan("~plan", sub("a"), sub("b", "a"))
+		g.tell(events.KindSubJobStarted, "a", 1, "", &events.SubJobStarted{})
+		delete(g.orders, "a/1")
+		g.tell(events.KindStopRequested, "", 0, "", &events.StopRequested{Reason: "enough"})
+		g.tell(events.KindSubJobReported, "a", 1, "", &events.SubJobReported{Outcome: events.ExecutionError, Lesson: "it was cut off"})
+		if n := g.job.find("a"); n.Attempts != 0 || n.Late == 0 {
+			t.Errorf("%d attempts are used up, late report %d", n.Attempts, n.Late)
+		}
+		g.pass(time.Hour)
+		g.wantStatus(events.Stopped)
+		g.wantNodes(map[string]events.Status{"a": events.Stopped, "b": events.Stopped})
+		g.wantOpen()
+		g.tell(events.KindRecoverRequested, "", 0, "", &events.RecoverRequested{})
+		g.succeed("a", "b")
+		g.wantStatus(events.Finished)
+	}
 }
 
 // proves F-weakness-issue-2553

@@ -93,6 +93,16 @@ func (g *engine) deliver() {
 	g.t.Fatal("Pending never becomes empty")
 }
 
+// last is the sequence of the last event of a kind.
+func (g *engine) last(k events.Kind) (seq uint64) {
+	for i := range g.log {
+		if g.log[i].Kind == k {
+			seq = g.log[i].Seq
+		}
+	}
+	return seq
+}
+
 func (g *engine) back(k events.Kind, subjob string, run int, key string, data any) {
 	e := g.event(k, subjob, run, key, data)
 	g.log = append(g.log, e)

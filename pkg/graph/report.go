@@ -54,6 +54,10 @@ func planningMode(m events.WorkKind) bool {
 	return m == events.WorkPlan || m == events.WorkReplan || m == events.WorkSplit
 }
 
+// lateLessonsSince is the first version of the rules under which a predecessor that runs again already is told of one more
+// complaint about its former result when it runs the next time.
+const lateLessonsSince = 3
+
 // late keeps what a run has stated after it was closed: it changes no result, but it proves that the run has ended, so its
 // fence falls.
 func (j *Job) late(e *events.Event, spent events.Spent, effect Effect) Effect {
@@ -70,7 +74,7 @@ func (j *Job) late(e *events.Event, spent events.Spent, effect Effect) Effect {
 	j.refence(n)
 	if r, ok := e.Data.(*events.SubJobReported); ok && r.Outcome == events.InputDataError && n.CloseReason == closedByUpstream {
 		for _, at := range n.Deps {
-			if p := j.nodes[at]; p.live() && !p.Open {
+			if p := j.nodes[at]; p.live() && (!p.Open || j.Rules.Version >= lateLessonsSince) {
 				p.Lessons = append(p.Lessons, e.Seq)
 			}
 		}

@@ -57,10 +57,12 @@ func TestInputDataErrorReallyRunsPredecessorsAgainWithTheLesson(t *testing.T) {
 	g.succeed("a", "b")
 	g.wantOpen("c/1", "d/1")
 	g.outcome("c", events.InputDataError, "a and b disagree")
-	complaint := g.log[len(g.log)-1]
+	complaint := g.last(events.KindSubJobReported)
 	g.wantOpen("a/2", "b/2")
-	if got := g.orders["a/2"].Lessons; len(got) != 1 || g.kinds[got[0]] != events.KindSubJobReported {
-		t.Errorf("a runs again with lessons %v, want the complaint (log ends at %d)", got, complaint.Seq)
+	for _, run := range []string{"a/2", "b/2"} {
+		if diff := cmp.Diff([]uint64{complaint}, g.orders[run].Lessons); diff != "" {
+			t.Errorf("%s is not told the complaint: %s", run, diff)
+		}
 	}
 	g.wantNodes(map[string]events.Status{"c": events.Created, "d": events.Created})
 	g.succeed("a")
@@ -100,24 +102,55 @@ func TestInputRoundsAreBoundedAndNeverReset(t *testing.T) {
 	}
 }
 
+// Of two complaints about the same input the second makes nothing run once more: what it has to teach is told the next run.
+//
 // proves C-weakness-10-complaints
 func TestLateComplaintAboutReplacedInputsOnlyAddsItsLesson(t *testing.T) {
-	g := start(t, nil)
+	g := start(t, func(r *events.Rules) { r.Version, r.RetryDelay = lateLessonsSince, 0 })
 	g.plan("~plan", sub("a"), sub("b", "a"), sub("c", "a"))
 	g.succeed("a")
 	g.tell(events.KindSubJobStarted, "c", 1, "", &events.SubJobStarted{})
 	delete(g.orders, "c/1") // claimed: its worker is at work
 	g.outcome("b", events.InputDataError, "first")
+	first := g.last(events.KindSubJobReported)
 	g.wantOpen("a/2")
 	g.tell(events.KindSubJobReported, "c", 1, "", &events.SubJobReported{Outcome: events.InputDataError, Lesson: "second"})
+	second := g.last(events.KindSubJobReported)
 	g.wantOpen("a/2")
+	g.outcome("a", events.ExecutionError, "third")
+	g.wantOpen("a/3")
+	if diff := cmp.Diff([]uint64{first, second, g.last(events.KindSubJobReported)}, g.orders["a/3"].Lessons); diff != "" {
+		t.Errorf("a is told other lessons: %s", diff)
+	}
 	g.succeed("a")
 	g.wantOpen("b/2", "c/2")
 	g.succeed("b", "c")
 	g.wantStatus(events.Finished)
 }
 
+// proves C-weakness-10-complaints
+func TestAPredecessorThatHasNotBegunAgainHearsEveryComplaint(t *testing.T) {
+	g := start(t, nil)
+	g.plan("~plan", sub("p"), sub("a", "p"), sub("b", "p", "a"), sub("c", "a"))
+	g.succeed("p", "a")
+	g.tell(events.KindSubJobStarted, "c", 1, "", &events.SubJobStarted{})
+	delete(g.orders, "c/1")
+	g.outcome("b", events.InputDataError, "p and a disagree")
+	first := g.last(events.KindSubJobReported)
+	g.wantOpen("p/2")
+	g.tell(events.KindSubJobReported, "c", 1, "", &events.SubJobReported{Outcome: events.InputDataError, Lesson: "a is torn"})
+	second := g.last(events.KindSubJobReported)
+	g.succeed("p")
+	g.wantOpen("a/2")
+	if diff := cmp.Diff([]uint64{first, second}, g.orders["a/2"].Lessons); diff != "" {
+		t.Errorf("a is told other lessons: %s", diff)
+	}
+	g.succeed("a", "b", "c")
+	g.wantStatus(events.Finished)
+}
+
 // proves C21
+// proves C-weakness-2-lesson
 func TestExecutionErrorRetriesWithBackoffAndAccumulatedLessons(t *testing.T) {
 	g := start(t, nil)
 	g.plan("~plan", sub("a"))
@@ -311,6 +344,7 @@ func TestStopDuringPlanningThenRecoverPlansAgain(t *testing.T) {
 }
 
 // proves V19
+// proves C-weakness-1
 func TestContinuePolicyRunsIndependentBranchesAndEndsFailed(t *testing.T) {
 	g := start(t, func(r *events.Rules) { r.Retries, r.FailurePolicy = 0, events.Continue })
 	g.plan("~plan", sub("a"), sub("b", "a"), sub("c"), sub("d", "c"))
