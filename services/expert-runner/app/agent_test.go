@@ -81,6 +81,7 @@ func TestAnAgentUsesToolsAndDelivers(t *testing.T) {
 		if got.Outcome != events.Success || string(got.Output) != `"it says forty-two"` || got.Tokens != 45 || got.CostUSD != 0.75 {
 			t.Errorf("report: %+v", got)
 		}
+		w.until("the run is counted", func() bool { return sum(t, r.process.Metrics.Gatherer(), "jobgraph_subjobs_total") == 1 })
 		counted := map[string]float64{}
 		for _, name := range []string{"jobgraph_tool_calls_total", "jobgraph_llm_requests_total", "jobgraph_llm_tokens_total", "jobgraph_llm_cost_usd_total"} {
 			counted[name] = sum(t, r.process.Metrics.Gatherer(), name)
@@ -217,6 +218,40 @@ func (w *world) results(job, subjob string) map[string]int {
 	return counts
 }
 
+// An agent is offered a way to say how its work ends, and what it says is the outcome of its run: it need not break to be heard.
+//
+// proves C-weakness-9-outcome
+func TestAnAgentSaysThatItsInputIsBadOrItsWorkTooComplicated(t *testing.T) {
+	for status, want := range map[string]struct {
+		outcome events.Outcome
+		code    events.Code
+		lesson  string
+	}{
+		"bad_input":       {events.InputDataError, events.CodeInputData, "the expert cannot work with its input: the map is torn"},
+		"too_complicated": {events.TooComplicated, events.CodeTooComplicated, "the work is too much for one expert: the map is torn"},
+		"failure":         {events.ExecutionError, events.CodeExecution, "the expert gave up: the map is torn"},
+	} {
+		t.Run(status, func(t *testing.T) {
+			virtual(t, func(w *world) {
+				t := w.t.(*testing.T)
+				model := llmtest.New(llmtest.Func(func(q llmtest.Question) (llmtest.Answer, error) {
+					if q.Tools["terminate"] == nil {
+						return llmtest.Answer{Text: "there is nothing I could call"}, nil
+					}
+					return llmtest.Answer{Calls: []llmtest.Call{{Name: "terminate", Args: fmt.Sprintf(`{"status":%q,"reason":"the map is torn"}`, status)}}}, nil
+				}))
+				w.start(agents(t, card(t, "tools: [terminate]\n")), app.Deps{Doer: model})
+				o := work("agent", "j1", "a", 1)
+				w.issue("agent", o)
+				got := w.report(o)
+				if got.Outcome != want.outcome || got.Error == nil || got.Error.Code != want.code || got.Lesson != want.lesson {
+					t.Errorf("report: %+v, error %+v", got, got.Error)
+				}
+			})
+		})
+	}
+}
+
 // proves O-weakness-11
 func TestAnAgentAsksAPersonAndGoesOnWithTheAnswer(t *testing.T) {
 	virtual(t, func(w *world) {
@@ -331,7 +366,7 @@ func TestWhatAnAgentDoesIsToldLive(t *testing.T) {
 			`{"item":"answer/2","offset":12,"text":"hing."}`,
 		}
 		for _, piece := range want {
-			if got := <-told; got != piece {
+			if got := next(w, told); got != piece {
 				t.Errorf("told %s, want %s", got, piece)
 			}
 		}

@@ -260,7 +260,7 @@ func TestWorkOfAKilledRunnerIsTakenOverWhenItsLeaseIsOver(t *testing.T) {
 				o.Lease = events.Duration(lease)
 				w.state(o, true)
 				w.issue("f", o)
-				<-began
+				next(w, began)
 				w.start(app.Settings{}, app.Deps{Owner: "two", Functions: []app.Function{function("f", false, endless(began))}})
 				w.pass(17 * time.Second) // The work lasts: it is kept all the while.
 				if len(began) != 0 {
@@ -269,7 +269,7 @@ func TestWorkOfAKilledRunnerIsTakenOverWhenItsLeaseIsOver(t *testing.T) {
 				close(dead)
 				first.crash()
 				at := time.Now()
-				<-began
+				next(w, began)
 				most := max(lease, bus.PoolAckWait) + time.Second
 				if took := time.Since(at); took > most {
 					t.Errorf("taken over after %s, at most %s is right", took, most)

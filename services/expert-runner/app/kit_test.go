@@ -117,6 +117,18 @@ func (w *world) until(what string, ok func() bool) {
 	}
 }
 
+// next waits for what comes over a channel, in virtual time.
+func next[T any](w *world, from <-chan T) T {
+	w.t.Helper()
+	select {
+	case v := <-from:
+		return v
+	case <-time.After(10 * time.Minute):
+		w.t.Fatal("nothing has come for ten minutes")
+		panic("unreachable")
+	}
+}
+
 // pass lets virtual time go by.
 func (w *world) pass(d time.Duration) { <-time.After(d) }
 

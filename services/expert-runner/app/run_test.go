@@ -91,6 +91,54 @@ func TestWorkThatLastsIsToldAndKeepsItsClaim(t *testing.T) {
 	})
 }
 
+// Every milestone that an expert states while it works is in the log, in order, also when a second runner goes on with the run.
+//
+// proves C-weakness-9-live
+func TestEveryMilestoneOfARunIsTold(t *testing.T) {
+	virtual(t, func(w *world) {
+		t := w.t
+		dead := make(chan struct{})
+		hook := func(string, string) error {
+			select {
+			case <-dead:
+				return errKilled
+			default:
+				return nil
+			}
+		}
+		told := make(chan struct{}, 2)
+		builder := func(ctx context.Context, t *app.Task) (events.SubJobReported, error) {
+			for _, message := range []string{"the walls", "the roof"} {
+				t.Hand.Progress(events.SubJobProgressed{Message: t.Owner + " has built " + message})
+			}
+			told <- struct{}{}
+			if t.Owner == "one" {
+				<-ctx.Done()
+			}
+			return events.SubJobReported{}, ctx.Err()
+		}
+		first := w.start(app.Settings{}, app.Deps{Owner: "one", Hook: hook, Functions: []app.Function{function("builder", false, builder)}})
+		o := work("builder", "j1", "a", 1)
+		w.state(o, true)
+		w.issue("builder", o)
+		next(w, told)
+		w.until("both are told", func() bool { return len(w.facts("j1", events.KindSubJobProgressed)) >= 2 })
+		close(dead)
+		first.crash()
+		w.start(app.Settings{}, app.Deps{Owner: "two", Functions: []app.Function{function("builder", false, builder)}})
+		w.report(o)
+		w.settled()
+		var got []string
+		for _, e := range w.facts("j1", events.KindSubJobProgressed) {
+			got = append(got, e.Data.(*events.SubJobProgressed).Message)
+		}
+		want := []string{"one has built the walls", "one has built the roof", "two has built the walls", "two has built the roof"}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("milestones (-want +got):\n%s", diff)
+		}
+	})
+}
+
 // proves C-weakness-7-expert
 // proves F-weakness-issue-2819
 // proves F-weakness-v1-error

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
@@ -22,17 +24,21 @@ func endless(began chan<- string) app.Func {
 	}
 }
 
+// Workers hear of the end of a job before their runs are closed in the journals: a run that was told to end writes nothing there.
+//
 // proves C-weakness-4-late
 func TestACancelledRunReportsAtOnceAndJournalsNothing(t *testing.T) {
 	virtual(t, func(w *world) {
 		t := w.t
-		began := make(chan string, 2)
+		began := make(chan string, 3)
 		w.start(app.Settings{}, app.Deps{Functions: []app.Function{function("endless", false, endless(began)), function("pure", true, endless(began))}})
-		a, b := work("endless", "j1", "a", 1), work("pure", "j1", "b", 1)
+		a, b, c := work("endless", "j1", "a", 1), work("pure", "j1", "b", 1), work("endless", "j1", "c", 1)
 		w.issue("endless", a)
 		w.issue("pure", b)
-		<-began
-		<-began
+		w.issue("endless", c)
+		for range 3 {
+			next(w, began)
+		}
 		w.fence(a, "stop")
 		at := time.Now()
 		body, err := json.Marshal(map[string]any{"reason": "enough"})
@@ -42,7 +48,7 @@ func TestACancelledRunReportsAtOnceAndJournalsNothing(t *testing.T) {
 		if err := w.bus.PublishCore(w.names.Cancel("j1", ""), nil, body); err != nil {
 			t.Fatal(err)
 		}
-		for _, o := range []events.Work{a, b} {
+		for _, o := range []events.Work{a, b, c} {
 			got := w.report(o)
 			if got.Error == nil || got.Error.Code != events.CodeCancelled || got.Error.Cause != "enough" {
 				t.Errorf("report: %+v", got)
@@ -54,6 +60,40 @@ func TestACancelledRunReportsAtOnceAndJournalsNothing(t *testing.T) {
 		}
 		if got := w.journal("j1", "a"); got[len(got)-1] != events.JournalClosed {
 			t.Errorf("journal goes on after it was closed: %v", got)
+		}
+		if diff := cmp.Diff([]events.JournalType{events.JournalClaimed}, w.journal("j1", "c")); diff != "" {
+			t.Errorf("journal of a run that is not closed yet (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// A stop that meets a step which is done does not lose its result: it is reported, and the core keeps it as late. The journal
+// has nothing of it, so that nobody takes it for that of a run that counts.
+//
+// proves C-weakness-4-late
+func TestAResultThatAStopMeetsIsReported(t *testing.T) {
+	virtual(t, func(w *world) {
+		t := w.t
+		began := make(chan string, 1)
+		deaf := func(ctx context.Context, t *app.Task) (events.SubJobReported, error) {
+			began <- t.Work.SubJob
+			<-ctx.Done() // It is done at this very moment.
+			return events.SubJobReported{Output: json.RawMessage(`"paid"`), Spent: events.Spent{Tokens: 7}}, nil
+		}
+		w.start(app.Settings{}, app.Deps{Functions: []app.Function{function("deaf", false, deaf)}})
+		o := work("deaf", "j1", "a", 1)
+		w.issue("deaf", o)
+		next(w, began)
+		if err := w.bus.PublishCore(w.names.Cancel("j1", ""), nil, []byte(`{"reason":"enough"}`)); err != nil {
+			t.Fatal(err)
+		}
+		got := w.report(o)
+		w.settled()
+		if got.Outcome != events.Success || string(got.Output) != `"paid"` || got.Tokens != 7 {
+			t.Errorf("report: %+v, error %+v", got, got.Error)
+		}
+		if diff := cmp.Diff([]events.JournalType{events.JournalClaimed}, w.journal("j1", "a")); diff != "" {
+			t.Errorf("journal (-want +got):\n%s", diff)
 		}
 	})
 }

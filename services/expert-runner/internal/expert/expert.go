@@ -14,7 +14,7 @@ import (
 )
 
 // Runner does the work of one kind of expert. It returns soon after ctx has ended, with nothing left running; the loop then
-// decides what to report, and ignores the ending.
+// decides what to report, and takes of the ending only a SUCCESS and what it has cost.
 type Runner interface {
 	Run(ctx context.Context, t *Task) task.Ending
 }

@@ -41,6 +41,9 @@ func judge(ctx context.Context, e task.Ending) (ending task.Ending, abandoned er
 	switch {
 	case cause == nil:
 		return e, nil
+	case errors.As(cause, &stop) && e.Report != nil && e.Report.Outcome == events.Success:
+		e.Unsafe = true // It was done in time: the core keeps the result as late.
+		return e, nil
 	case errors.As(cause, &stop):
 		return task.Cancelled(stop.reason).Charged(e), nil
 	case errors.Is(cause, errFenced), errors.Is(cause, errLease), errors.Is(cause, errCrash):
