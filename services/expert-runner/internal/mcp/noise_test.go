@@ -183,7 +183,10 @@ func TestNoNoiseKeepsACallFromEnding(t *testing.T) {
 		if _, err := loud.Call(ctx, tool.Call{}); !errors.Is(err, expert.ErrUnknown) || !strings.Contains(err.Error(), "within 300ms") {
 			t.Error(err)
 		}
-		id, err := pid.Call(t.Context(), tool.Call{})
+		id, err := pid.Call(ctx, tool.Call{})
+		for err != nil && ctx.Err() == nil { // On a busy machine its time is short, too.
+			id, err = pid.Call(ctx, tool.Call{})
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
