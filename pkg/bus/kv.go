@@ -141,13 +141,20 @@ func (k KV) Last(ctx context.Context) (uint64, error) {
 }
 
 // Delete removes a key. Who watches sees it go; the marker of that vanishes by itself. A key that is not there is no error.
-func (k KV) Delete(ctx context.Context, key string) error {
+func (k KV) Delete(ctx context.Context, key string) error { return k.remove(ctx, key, Expect{}) }
+
+// Remove is Delete of a key that still has this revision. Errors: ErrConflict, and those of Publish.
+func (k KV) Remove(ctx context.Context, key string, revision uint64) error {
+	return k.remove(ctx, key, ExpectLast(revision))
+}
+
+func (k KV) remove(ctx context.Context, key string, e Expect) error {
 	if err := k.valid(key); err != nil {
 		return err
 	}
 	_, err := k.bus.Publish(ctx, events.Message{Subject: k.subject(key), Header: map[string][]string{
 		headerOperation: {"PURGE"}, headerRollup: {"sub"}, headerTTL: {k.markerTTL().String()},
-	}}, Expect{})
+	}}, e)
 	return err
 }
 

@@ -13,3 +13,6 @@ func SessionKey(session string) string {
 	}
 	return events.EscapeID(session)
 }
+
+// SlotKey is where the slots of a key that jobs share are kept, in the bucket of sessions: no session's key has a dot.
+func SlotKey(key string) string { return "slots." + events.EscapeID(key) }

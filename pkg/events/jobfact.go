@@ -27,13 +27,15 @@ func (r *JobRequested) check(*Event) error {
 // Rules holds every resolved limit and policy of a job.
 type Rules struct {
 	Version int `json:"version"` // Version is the number of the decision rules, RulesVersion when written.
-	// MaxSteps, MaxPlanRounds, LifeCycle, Retries, InputRounds and Concurrency are as in Limits, resolved.
+	// MaxSteps, MaxPlanRounds, LifeCycle, Retries, InputRounds, Concurrency, ConcurrencyKey and KeyConcurrency are as in Limits, resolved.
 	MaxSteps       int      `json:"max_steps"`
 	MaxPlanRounds  int      `json:"max_plan_rounds"`
 	LifeCycle      int      `json:"life_cycle"`
 	Retries        int      `json:"retries"`
 	InputRounds    int      `json:"input_rounds"`
 	Concurrency    int      `json:"concurrency"`
+	ConcurrencyKey string   `json:"concurrency_key,omitempty"`
+	KeyConcurrency int      `json:"key_concurrency,omitempty"`
 	JobInputRounds int      `json:"job_input_rounds"` // JobInputRounds bounds input rounds of the whole job; 0 means four times its SubJobs, at least 32.
 	RetryDelay     Duration `json:"retry_delay"`      // RetryDelay is the wait before the first retry.
 	RetryDelayMax  Duration `json:"retry_delay_max"`  // RetryDelayMax bounds its doubling.

@@ -40,18 +40,12 @@ const (
 
 // Definition is what the contract says of a kind.
 type Definition struct {
-	// Kind is the name.
-	Kind Kind
-	// New makes an empty payload to decode into.
-	New func() any
-	// Control events share the one subject ….control of their job.
-	Control bool
-	// Run events carry SubJob and run as the last two tokens of their subject.
-	Run bool
-	// Skippable kinds may be passed over by a reader that does not know them; the others stop it at that job.
-	Skippable bool
-	// Doc is one sentence for the generated documentation.
-	Doc string
+	Kind      Kind       // Kind is the name.
+	New       func() any // New makes an empty payload to decode into.
+	Control   bool       // Control events share the one subject ….control of their job.
+	Run       bool       // Run events carry SubJob and run as the last two tokens of their subject.
+	Skippable bool       // Skippable kinds may be passed over by a reader that does not know them; the others stop it at that job.
+	Doc       string     // Doc is one sentence for the generated documentation.
 }
 
 // Definitions lists every kind, in the order of the documentation.

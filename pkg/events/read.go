@@ -127,6 +127,8 @@ func (d *Work) scanRare(key string, s *plainjson.Scanner) bool {
 		return s.Value(&d.Budget)
 	case "evaluator":
 		return s.Value(&d.Evaluator)
+	case "model":
+		return s.Text(&d.Model)
 	}
 	return false
 }

@@ -52,6 +52,9 @@ type Limits struct {
 	Tokens      *int64    `json:"tokens,omitempty"`       // Tokens is the most model tokens the job may spend.
 	CostUSD     *float64  `json:"cost_usd,omitempty"`     // CostUSD is the most money the job may spend, in US dollars.
 	Concurrency *int      `json:"concurrency,omitempty"`  // Concurrency is the most SubJobs of the job that run at once; 0 means no limit.
+	// ConcurrencyKey names what KeyConcurrency is shared by: the SubJobs, of all jobs with that key, of which so many run at once.
+	ConcurrencyKey string `json:"concurrency_key,omitempty"`
+	KeyConcurrency *int   `json:"key_concurrency,omitempty"`
 }
 
 // aliases are the ancestors' names of request fields.
@@ -175,6 +178,10 @@ func (l *Limits) validate() Faults {
 	check("retries", l.Retries, 0)
 	check("input_rounds", l.InputRounds, 0)
 	check("concurrency", l.Concurrency, 0)
+	check("key_concurrency", l.KeyConcurrency, 1)
+	if len(l.ConcurrencyKey) > 4*MaxID || (l.ConcurrencyKey == "") != (l.KeyConcurrency == nil) {
+		faults = append(faults, Fault{Code: CodeInvalid, Field: "limits.concurrency_key", Message: "want a key of at most 256 bytes together with key_concurrency"})
+	}
 	if l.Tokens != nil && *l.Tokens < 1 {
 		faults = append(faults, Fault{Code: CodeInvalid, Field: "limits.tokens", Message: "must be at least 1"})
 	}

@@ -46,12 +46,17 @@ func TestEveryFaultOfARequestIsReportedTogether(t *testing.T) {
 }
 
 func TestWhatIsNoRequestIsRefusedWithAHint(t *testing.T) {
-	for _, body := range []string{"", " ", "null", "[]", `"goal"`, "{", "hello", "\x00", `{"goal":1}`, `{"limits":{"what":1},"goal":"g"}`, `{"plan":null}`, `{"schedule":5,"goal":"g"}`} {
+	for _, body := range []string{
+		"", " ", "null", "[]", `"goal"`, "{", "hello", "\x00", `{"goal":1}`, `{"limits":{"what":1},"goal":"g"}`,
+		`{"goal":"g","limits":{"concurrency_key":"k"}}`, `{"goal":"g","limits":{"key_concurrency":1}}`, `{"goal":"g","limits":{"concurrency_key":"k","key_concurrency":0}}`,
+		`{"goal":"g","limits":{"concurrency_key":"` + strings.Repeat("k", 257) + `","key_concurrency":1}}`,
+		`{"plan":null}`, `{"schedule":5,"goal":"g"}`,
+	} {
 		if _, faults := DecodeRequest([]byte(body)); len(faults) == 0 {
 			t.Errorf("%q is accepted", body)
 		}
 	}
-	for _, body := range []string{`{"goal":"g"}`, `{"plan":{"subjobs":[]}}`, `{"plan_ref":{"digest":"d","size":1}}`} {
+	for _, body := range []string{`{"goal":"g"}`, `{"plan":{"subjobs":[]}}`, `{"plan_ref":{"digest":"d","size":1}}`, `{"goal":"g","limits":{"concurrency_key":"k","key_concurrency":1}}`} {
 		if _, faults := DecodeRequest([]byte(body)); len(faults) > 0 {
 			t.Errorf("%s: %v", body, faults)
 		}

@@ -144,17 +144,13 @@ func (n Names) beside(what, job, subjob string) string {
 
 // Address is what a subject of the log says: which job, which kind and, for facts about a run, which SubJob and run.
 type Address struct {
-	// Job is the job's id.
-	Job string
-	// Kind is empty on the control subject, where the envelope says it.
-	Kind Kind
-	// Control is true on the job's control subject.
-	Control bool
+	Job     string // Job is the job's id.
+	Kind    Kind   // Kind is empty on the control subject, where the envelope says it.
+	Control bool   // Control is true on the job's control subject.
 	// SubJob and Run are set for facts about one run.
 	SubJob string
 	Run    int
-	// ID is the token behind the verb of any other fact: the request, the timer, the turn.
-	ID string
+	ID     string // ID is the token behind the verb of any other fact: the request, the timer, the turn.
 }
 
 // Parse reads a subject of the log; ok is false when it is not one.

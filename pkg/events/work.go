@@ -43,6 +43,7 @@ type Work struct {
 	Deadline           time.Time                  `json:"deadline,omitzero"`     // Deadline is when the job must have ended; zero for none.
 	Budget             Spent                      `json:"budget,omitzero"`       // Budget is what the job may still spend, as of when the work was issued; a zero is no bound.
 	Evaluator          *bool                      `json:"evaluator,omitempty"`   // Evaluator says whether the result is to be evaluated; the expert's card decides when nil.
+	Model              string                     `json:"model,omitempty"`       // Model is the configured model that the request wants for experts; the expert's card decides when empty.
 	// Session, Thread, User and Locale are those of the request; a SubJob that was handed off has a session of its own.
 	Session string `json:"session,omitempty"`
 	Thread  string `json:"thread,omitempty"`

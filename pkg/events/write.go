@@ -67,6 +67,7 @@ func (d *Work) write(w *plainjson.Writer) {
 	w.Time("deadline", d.Deadline)
 	w.Some("budget", d.Budget != Spent{}, d.Budget)
 	w.Some("evaluator", d.Evaluator != nil, d.Evaluator)
+	w.Text("model", d.Model)
 	w.Text("session", d.Session)
 	w.Text("thread", d.Thread)
 	w.Text("user", d.User)

@@ -51,6 +51,8 @@ type Job struct {
 	// gate is asked for each run during PendingWithin; lanes are what the job has per pool, once a gate was asked.
 	gate  func(pool string) bool
 	lanes []lane
+	// admitted are the runs of steps, by SubJob, whose work Pending may give; every one when nil.
+	admitted map[string]int
 	// spare are nodes and their states for those to come, allocated together.
 	spare []pair
 }

@@ -50,7 +50,7 @@ func (j *Job) Pending() []Command {
 const batch = 1024
 
 func (j *Job) pendingRun(n *node, out []Command) []Command {
-	if !n.owesRun() || !j.passes(n) {
+	if !n.owesRun() || !j.admits(n) || !j.passes(n) {
 		return out
 	}
 	return append(out, Command{CommandID: CommandID{Kind: RunSubJob, SubJob: n.ID, Run: n.Run}, Order: j.order(n)})

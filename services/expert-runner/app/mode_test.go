@@ -279,3 +279,22 @@ func TestCardsOfWorkflowsAreChecked(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestTheModelThatTheRequestWantsForExpertsStandsInForTheCards(t *testing.T) {
+	model := lines(says("", "done"))
+	for wanted, asked := range map[string]string{"": "plain", "deep": "deep"} {
+		o := work("agent", "j1", "a", 1)
+		o.Model = wanted
+		if got := reported(t, "", model, o); got.Outcome != events.Success {
+			t.Fatalf("report: %+v %+v", got, got.Error)
+		}
+		if all := model.Asked(); all[len(all)-1].Model != asked {
+			t.Errorf("asked %s, want %s", all[len(all)-1].Model, asked)
+		}
+	}
+	o := work("agent", "j1", "a", 1)
+	o.Model = "none"
+	if got := reported(t, "", model, o); got.Outcome != events.ExecutionError || got.Error == nil || !strings.Contains(got.Error.Error(), `["deep" "default"]`) {
+		t.Errorf("report: %+v %+v", got, got.Error)
+	}
+}

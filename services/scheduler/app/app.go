@@ -15,6 +15,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/intake"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/ledger"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/loop"
+	"github.com/jobgraph/jobgraph/services/scheduler/internal/slot"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/store"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/view"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/wire"
@@ -28,6 +29,7 @@ type scheduler struct {
 	bus      *bus.Bus
 	store    *store.Store
 	sessions *conversation.Book
+	slots    *slot.Book
 	ledger   *ledger.Ledger // nil without a budget of sessions or days.
 	meter    *meter
 	admitter *intake.Admitter
@@ -61,6 +63,7 @@ func Run(ctx context.Context, p *host.Process, s Settings, d Deps) error {
 	rules.Tokens, rules.CostUSD = int64(config.Budgets.Job.Tokens), config.Budgets.Job.CostUSD
 	r.admitter = intake.NewAdmitter(b.Names(), countingLog{b, r.meter}, b, rules)
 	r.sessions = conversation.OnBus(b)
+	r.slots = slot.OnBus(b)
 	r.admitter.Trace, r.admitter.Sessions = r.trace, r.sessions
 	if r.ledger = config.Budgets.ledger(b); r.ledger != nil {
 		r.admitter.Purse = r.ledger
@@ -119,7 +122,7 @@ func (r *scheduler) partition(name string, spec bus.ConsumerSpec) host.Member {
 		ports := wire.New(r.bus)
 		part := loop.New(settings, loop.Ports{
 			Publisher: ports, Log: ports, Sweeper: ports, States: r.states(), Journals: ports,
-			Alarms: alarm.New(r.bus), Blobs: ports, Meter: r.meter,
+			Alarms: alarm.New(r.bus), Blobs: ports, Meter: r.meter, Slots: r.slots,
 		})
 		feed := wire.NewFeed(r.bus, spec, r.process.Log)
 		batches := make(chan loop.Batch)

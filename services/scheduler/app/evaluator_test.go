@@ -9,19 +9,19 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-func TestWorkSaysWhetherTheJobWantsItsResultsEvaluated(t *testing.T) {
+func TestWorkSaysWhetherTheJobWantsItsResultsEvaluatedAndByWhichModelExpertsGo(t *testing.T) {
 	told := make(chan string, 10)
 	w := newWorld(t, func(work *events.Work) *events.SubJobReported {
 		said, err := json.Marshal(work.Evaluator)
 		if err != nil {
 			t.Error(err)
 		}
-		told <- string(work.Kind) + " " + string(said)
+		told <- string(work.Kind) + " " + string(said) + " " + work.Model
 		return &events.SubJobReported{Outcome: events.Success, Output: json.RawMessage(`1`)}
 	})
 	stop := w.schedule(Default(), Deps{})
 	for id, asked := range map[string]*bool{"null": nil, "true": new(true), "false": new(false)} {
-		body, err := json.Marshal(events.Request{ID: id, Goal: "g", Plan: plan(sub("a")), Evaluator: asked})
+		body, err := json.Marshal(events.Request{ID: id, Goal: "g", Plan: plan(sub("a")), Evaluator: asked, Models: map[string]string{"expert": id}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -31,7 +31,7 @@ func TestWorkSaysWhetherTheJobWantsItsResultsEvaluated(t *testing.T) {
 		if end := w.ended(id); end.Status != events.Finished {
 			t.Errorf("%s: %+v", id, end)
 		}
-		if diff := cmp.Diff("execute "+id, <-told); diff != "" {
+		if diff := cmp.Diff("execute "+id+" "+id, <-told); diff != "" {
 			t.Error(diff)
 		}
 	}

@@ -136,6 +136,9 @@ func (s *scene) pause(t *testing.T, at int) {
 	}
 	stop := w.scheduleOn(Default(), Deps{Bus: first, Hook: hook})
 	w.submit(s.request)
+	for _, r := range s.also {
+		w.submit(r)
+	}
 	if s.during != nil {
 		go w.await(t.Context(), w.bus.Names().JobEvents(s.request.ID), func(e events.Event) bool {
 			if e.Kind == s.on {
@@ -188,7 +191,7 @@ func (s *scene) pauses(t *testing.T, stride int) {
 
 func TestASchedulerThatFreezesAndWakesDoesNoHarm(t *testing.T) {
 	bustest.Outside(t)
-	for _, s := range scenes() {
+	for _, s := range append(scenes(), sharing()) {
 		t.Run(s.name, func(t *testing.T) { s.pauses(t, 23) }) // Far from every multiple of a step's boundaries.
 	}
 }

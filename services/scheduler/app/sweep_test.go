@@ -24,6 +24,7 @@ import (
 type scene struct {
 	name    string
 	request events.Request
+	also    []events.Request // Submitted behind it; they have to finish, too.
 	script  func(*events.Work) *events.SubJobReported
 	// during is called once when the first event of a kind is in the log, scheduler alive or not.
 	on     events.Kind
@@ -128,6 +129,9 @@ func (s *scene) play(t *testing.T, crash int) []string {
 		}()
 	}
 	w.submit(s.request)
+	for _, r := range s.also {
+		w.submit(r)
+	}
 	if s.during != nil {
 		go w.await(context.Background(), w.bus.Names().JobEvents(s.request.ID), func(e events.Event) bool {
 			if e.Kind == s.on {
@@ -143,6 +147,11 @@ func (s *scene) play(t *testing.T, crash int) []string {
 	end := w.ended(s.request.ID)
 	if end.Status != s.status {
 		t.Errorf("end: %+v", end)
+	}
+	for _, r := range s.also {
+		if end := w.ended(r.ID); end.Status != events.Finished {
+			t.Errorf("end of %s: %+v", r.ID, end)
+		}
 	}
 	w.settled() // A report of the stopped run may follow the end.
 	kept := w.saved(s.request.ID, func(k *graph.State) bool { return k.Status == s.status && !k.EndOwed && len(k.Facts) == 0 })
@@ -226,7 +235,7 @@ func ofEachKind(points []string, known map[string]bool) (list []int) {
 func TestACrashAtABoundaryOfEachKindChangesNothing(t *testing.T) {
 	bustest.Outside(t)
 	known := map[string]bool{}
-	for _, s := range scenes() {
+	for _, s := range append(scenes(), sharing()) {
 		t.Run(s.name, func(t *testing.T) {
 			s.crashes(t, func(points []string) []int { return ofEachKind(points, known) })
 		})

@@ -27,7 +27,10 @@ type world struct {
 	config string
 
 	mu   sync.Mutex
-	runs []string // "<subjob>/<run>" in the order they were done.
+	runs []string        // "<subjob>/<run>" in the order they were done.
+	live map[string]bool // Runs of steps that were taken, by idempotency key: true until they are reported. most is the most there were at once.
+	most int
+	over int // How many of live were reported.
 	stop func()
 }
 
@@ -36,7 +39,7 @@ const bystander = "after"
 
 func newWorld(t testing.TB, script func(w *events.Work) *events.SubJobReported) *world {
 	t.Helper()
-	w := &world{t: t, server: bustest.Start(t, bustest.Settings{Quiet: true}), script: script}
+	w := &world{t: t, server: bustest.Start(t, bustest.Settings{Quiet: true}), script: script, live: map[string]bool{}}
 	w.bus = w.server.Bus("world")
 	ctx, cancel := context.WithCancel(context.Background())
 	var all sync.WaitGroup
@@ -60,6 +63,7 @@ func (w *world) serve(ctx context.Context, sub *bus.Subscription) {
 	type sent struct {
 		d   bus.Delivery
 		ack bus.Ack
+		run string
 	}
 	for {
 		list, err := sub.Next(ctx, 256)
@@ -72,10 +76,11 @@ func (w *world) serve(ctx context.Context, sub *bus.Subscription) {
 			if !ok {
 				continue
 			}
-			acks = append(acks, sent{d, w.bus.PublishAsync(m, bus.ExpectNone())})
+			acks = append(acks, sent{d, w.bus.PublishAsync(m, bus.ExpectNone()), m.Get(events.HeaderID)})
 		}
 		for _, s := range acks {
 			if _, err := s.ack.Wait(ctx); err == nil || errors.Is(err, bus.ErrConflict) {
+				w.reported(s.run)
 				_ = s.d.Ack()
 			}
 		}
@@ -95,6 +100,7 @@ func (w *world) answer(body []byte) (events.Message, bool) {
 	default:
 		w.mu.Lock()
 		w.runs = append(w.runs, work.IdempotencyKey[len(work.Job)+1:])
+		w.begun(work.IdempotencyKey)
 		w.mu.Unlock()
 		report := &events.SubJobReported{Outcome: events.Success, Output: json.RawMessage(`"` + work.SubJob + `"`)}
 		if w.script != nil && work.Job != bystander {
@@ -110,6 +116,23 @@ func (w *world) answer(body []byte) (events.Message, bool) {
 		w.t.Errorf("encode: %v", err)
 	}
 	return m, err == nil
+}
+
+// begun counts a run that was taken, unless it was reported before: what comes twice is done once.
+func (w *world) begun(run string) {
+	if _, known := w.live[run]; !known {
+		w.live[run] = true
+		w.most = max(w.most, len(w.live)-w.over)
+	}
+}
+
+func (w *world) reported(run string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.live[run] {
+		w.live[run] = false
+		w.over++
+	}
 }
 
 func (w *world) plan(work *events.Work) *events.GraphCreated {

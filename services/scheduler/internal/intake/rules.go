@@ -26,6 +26,11 @@ func Resolve(rules events.Rules, r *events.Request) events.Rules {
 	set(&rules.Retries, l.Retries)
 	set(&rules.InputRounds, l.InputRounds)
 	set(&rules.Concurrency, l.Concurrency)
+	rules.ConcurrencyKey = l.ConcurrencyKey
+	set(&rules.KeyConcurrency, l.KeyConcurrency)
+	if most := rules.KeyConcurrency; most > 0 && (rules.Concurrency == 0 || rules.Concurrency > most) {
+		rules.Concurrency = most // What is shared with others is no more for one.
+	}
 	set(&rules.RetryDelay, l.RetryDelay)
 	set(&rules.Deadline, l.Deadline)
 	set(&rules.Tokens, l.Tokens)

@@ -8,6 +8,7 @@ const (
 	AtFetched        Point = "fetched"       // A batch was read, nothing was done.
 	AtLoad           Point = "load"          // A state is about to be loaded.
 	AtStepped        Point = "stepped"       // The events were applied, nothing was said.
+	AtClaim          Point = "claim"         // The slots of a key are about to be claimed.
 	AtPublish        Point = "publish"       // A message is about to be handed to the connection.
 	AtPublished      Point = "published"     // The acks of a round are here, Sent was not yet called.
 	AtCloseJournal   Point = "close.journal" // closed(run) is about to be appended.
@@ -26,7 +27,7 @@ const (
 // Points lists every boundary, in the order of a step.
 func Points() []Point {
 	return []Point{
-		AtFetched, AtLoad, AtStepped, AtPublish, AtPublished, AtCloseJournal, AtClosePurge, AtCloseCancel,
+		AtFetched, AtLoad, AtStepped, AtClaim, AtPublish, AtPublished, AtCloseJournal, AtClosePurge, AtCloseCancel,
 		AtCloseFact, AtEndPurgeTimers, AtReap, AtAdvanced, AtSave, AtSaved, AtAck, AtAcked,
 	}
 }

@@ -55,6 +55,10 @@ type job struct {
 	turnAt   time.Time
 	turnWait time.Duration
 	called   bool
+	// live are the runs for which a slot was last claimed, if claimed is true; slotless is true while one of them has none.
+	live     []graph.Run
+	claimed  bool
+	slotless bool
 	// queued is true while the job is in the turn's list; used is when it last was.
 	queued bool
 	used   time.Time
@@ -64,6 +68,7 @@ type job struct {
 func (j *job) forget() {
 	j.state, j.news, j.revision, j.spent = nil, nil, 0, events.Spent{}
 	j.dirty, j.since = 0, time.Time{}
+	j.live, j.claimed, j.slotless = nil, false, false
 	j.leaveLanes()
 	j.life++
 }

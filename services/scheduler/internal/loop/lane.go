@@ -125,7 +125,7 @@ func (p *Partition) tally(ctx context.Context, j *job) {
 			p.Meter.Count(Lined, has.Pool)
 		}
 	}
-	if !j.behind {
+	if !j.behind && !j.slotless {
 		j.turnWait = 0
 	}
 }
@@ -226,7 +226,12 @@ func (p *Partition) summon(ctx context.Context, id string) (*job, error) {
 		return nil, nil
 	}
 	if j.state == nil {
-		err := p.contain(ctx, j, func() error { return p.catchUp(ctx, j) })
+		err := p.contain(ctx, j, func() error {
+			if err := p.catchUp(ctx, j); err != nil || j.state == nil {
+				return err
+			}
+			return p.claim(ctx, j)
+		})
 		if crashed(err) {
 			return nil, err
 		}
@@ -250,7 +255,7 @@ func (p *Partition) remember(ctx context.Context) error {
 	var armed []*job
 	var acks []Ack
 	for _, j := range p.touched {
-		if !j.behind || j.state == nil || j.owing || p.now.Before(j.turnAt) {
+		if !j.behind && !j.slotless || j.state == nil || j.owing || p.now.Before(j.turnAt) {
 			continue
 		}
 		if err := p.at(AtPublish); err != nil {

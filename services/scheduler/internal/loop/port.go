@@ -113,6 +113,8 @@ type Ports struct {
 	Alarms    Alarms
 	Blobs     Blobs
 	Meter     Meter
+	// Slots are those of keys that jobs share; nil lets everything through.
+	Slots Slots
 }
 
 // Meter counts.

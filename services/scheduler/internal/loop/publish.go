@@ -30,7 +30,15 @@ func (p *Partition) publish(ctx context.Context) error {
 		p.tally(ctx, j)
 		if j.state != nil && j.fault == nil && (j.moved || j.owing) {
 			j.moved, j.owing = false, false
-			list = append(list, j)
+			err := p.contain(ctx, j, func() error { return p.claim(ctx, j) })
+			switch {
+			case crashed(err):
+				return err
+			case err != nil:
+				p.postpone(j, err)
+			case j.state != nil:
+				list = append(list, j)
+			}
 		}
 	}
 	if err := p.deliver(ctx, list); err != nil {

@@ -59,7 +59,7 @@ func (p *Partition) order(ctx context.Context, j *job, cmd *graph.Command) (*eve
 		w.Session = o.Session
 	}
 	if o.Kind == events.WorkExecute {
-		w.Evaluator = r.Evaluator
+		w.Evaluator, w.Model = r.Evaluator, r.Models["expert"]
 	}
 	if o.Spec.Seq != 0 {
 		if err := p.specify(ctx, j.id, o, cmd.SubJob, w); err != nil {

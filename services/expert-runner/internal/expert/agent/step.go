@@ -95,7 +95,7 @@ func (r *run) step(ctx context.Context, w *work, at int) (ending turn.Ending, ov
 		return ending, new(task.Failure(events.CodeInvalid, "the SubJob's output_schema cannot be used", err.Error(), "correct the plan"))
 	}
 	r.lend(s.Tools)
-	r.talk = talk{part: s.ID, model: r.config.Model, advisor: r.config.advisor(), schema: schema}
+	r.talk = talk{part: s.ID, model: cmp.Or(r.task.Work.Model, r.config.Model), advisor: r.config.advisor(), schema: schema}
 	brief := w.brief
 	brief.Schema, brief.Step, brief.Shelf = schema, s.Step, slices.Contains(r.names, tool.ListKnowledge)
 	for _, before := range turn.Preceding(r.config.steps(), i) {

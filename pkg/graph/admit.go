@@ -1,0 +1,52 @@
+package graph
+
+import "github.com/jobgraph/jobgraph/pkg/events"
+
+// Run is a run of a step that may be at work, or is about to be.
+type Run struct {
+	// SubJob and Run name it.
+	SubJob string
+	Run    int
+	// Begun is true when its work was given out, as far as the log or this process knows.
+	Begun bool
+}
+
+// Live gives the runs of steps that are live, in the order of the graph, and those that were ended from outside for as long as
+// their worker may not know it. It goes through all nodes.
+func (j *Job) Live(yield func(Run) bool) {
+	for _, n := range j.nodes {
+		if !n.step() {
+			continue
+		}
+		live := Run{SubJob: n.ID, Begun: true}
+		switch {
+		case n.Open:
+			live.Run, live.Begun = n.Run, n.Status == events.Running || n.sent.run == n.Run
+		case n.Closing != 0:
+			live.Run = n.Closing
+		case !n.FenceAt.IsZero() && !j.Status.Terminal():
+			live.Run = n.Fenced
+		default:
+			continue
+		}
+		if !yield(live) {
+			return
+		}
+	}
+}
+
+// Admit bounds Pending to the work of these runs of steps; planning and finalising are never bound. Each call replaces the one
+// before. What was admitted is not stored: a cold start is bound by nothing.
+func (j *Job) Admit(runs []Run) {
+	j.admitted = make(map[string]int, len(runs))
+	for _, r := range runs {
+		j.admitted[r.SubJob] = r.Run
+		if n := j.find(r.SubJob); n != nil && n.owesRun() {
+			j.attend(n)
+		}
+	}
+}
+
+func (j *Job) admits(n *node) bool {
+	return j.admitted == nil || !n.step() || j.admitted[n.ID] == n.Run
+}

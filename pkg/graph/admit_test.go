@@ -1,0 +1,90 @@
+package graph
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// cold is the job as a process folds it that has delivered nothing.
+func (g *engine) cold() *Job {
+	g.t.Helper()
+	j, err := Fold(func(yield func(events.Event, error) bool) {
+		for _, e := range g.log {
+			if !yield(e, nil) {
+				return
+			}
+		}
+	})
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	return j
+}
+
+// workOf are the SubJobs whose work Pending gives.
+func workOf(j *Job) (subjobs []string) {
+	for _, c := range j.Pending() {
+		if c.Kind == RunSubJob {
+			subjobs = append(subjobs, c.SubJob)
+		}
+	}
+	return subjobs
+}
+
+func TestOnlyWorkThatIsAdmittedIsGiven(t *testing.T) {
+	g := start(t, nil)
+	j := g.cold()
+	j.Admit(nil)
+	if got := workOf(j); !slices.Equal(got, []string{events.PlanID}) {
+		t.Errorf("given %v, and planning is never bound", got)
+	}
+	g.plan("~plan", sub("a"), sub("b"), sub("c", "a"))
+	j = g.cold()
+	if got := workOf(j); !slices.Equal(got, []string{"a", "b"}) {
+		t.Errorf("given %v, and nothing is bound at first", got)
+	}
+	live := slices.Collect(j.Live)
+	if want := []Run{{SubJob: "a", Run: 1}, {SubJob: "b", Run: 1}}; !slices.Equal(live, want) {
+		t.Errorf("live %v, want %v", live, want)
+	}
+	for _, c := range []struct {
+		admit []Run
+		want  []string
+	}{
+		{nil, nil},
+		{live[1:], []string{"b"}},
+		{[]Run{{SubJob: "a", Run: 2}, {SubJob: "z", Run: 1}}, nil},
+		{live, []string{"a", "b"}},
+	} {
+		j.Admit(c.admit)
+		if got := workOf(j); !slices.Equal(got, c.want) {
+			t.Errorf("given %v, want %v of %v", got, c.want, c.admit)
+		}
+	}
+	j.Sent(CommandID{Kind: RunSubJob, SubJob: "b", Run: 1})
+	if live := slices.Collect(j.Live); live[0].Begun || !live[1].Begun {
+		t.Errorf("live %v, and the work of b was given out", live)
+	}
+}
+
+func TestARunThatWasEndedFromOutsideIsLiveUntilItsWorkerMayKnow(t *testing.T) {
+	g := start(t, nil)
+	g.plan("~plan", sub("a"), sub("b"))
+	j := g.cold()
+	live := func(what string, want ...Run) {
+		t.Helper()
+		if live := slices.Collect(j.Live); !slices.Equal(live, want) {
+			t.Errorf("live %v, want %v: %s", live, want, what)
+		}
+	}
+	a, b := Run{SubJob: "a", Run: 1, Begun: true}, Run{SubJob: "b", Run: 1}
+	j.Step(g.event(events.KindRerunRequested, "", 0, "", &events.RerunRequested{SubJob: "a"}))
+	live("it is being closed", a, b)
+	j.Step(g.event(events.KindSubJobClosed, "a", 1, "", &events.SubJobClosed{Claimed: true, LeaseUntil: g.now.Add(time.Minute)}))
+	live("its lease has not passed", a, b)
+	j.Step(g.event(events.KindSubJobReported, "a", 1, "", &events.SubJobReported{Outcome: events.ExecutionError}))
+	live("its worker has reported, and the next run is open", Run{SubJob: "a", Run: 2}, b)
+}

@@ -1,0 +1,74 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// keyed is a request with so many steps side by side, of which most run at once with those of other jobs.
+func keyed(id, session, key string, steps, most int) events.Request {
+	return events.Request{ID: id, Goal: "g", Session: session, Plan: wide(steps), Limits: events.Limits{ConcurrencyKey: key, KeyConcurrency: &most}}
+}
+
+func wide(steps int) []byte {
+	var list []events.SubJob
+	for i := range steps {
+		list = append(list, sub(fmt.Sprintf("s%d", i)))
+	}
+	return plan(list...)
+}
+
+// sharing is a scene of three jobs with one slot between them.
+func sharing() scene {
+	return scene{
+		name: "key", request: keyed("k1", "", "customer 42", 2, 1), status: events.Finished,
+		also: []events.Request{keyed("k2", "", "customer 42", 2, 1), keyed("k3", "", "customer 42", 1, 1)},
+		runs: []string{"s0/1", "s0/1", "s0/1", "s1/1", "s1/1"},
+		check: func(w *world) {
+			if w.most != 1 {
+				w.t.Errorf("%d runs at once, want 1", w.most)
+			}
+			w.slotsFree("customer 42")
+		},
+	}
+}
+
+// slotsFree fails when somebody has or wants a slot of a key.
+func (w *world) slotsFree(key string) {
+	w.t.Helper()
+	if value, _, err := w.bus.Sessions().GetLeader(w.t.Context(), bus.SlotKey(key)); !errors.Is(err, bus.ErrNotFound) {
+		w.t.Errorf("record of the key: %s, %v", value, err)
+	}
+}
+
+func TestRunsOfAKeyAreBoundedOverAllJobsPartitionsAndSchedulers(t *testing.T) {
+	bustest.Outside(t)
+	bubble(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		s := Default()
+		s.Partitions = 4
+		first, second := w.schedule(s, Deps{}), w.schedule(s, Deps{})
+		const jobs = 12
+		for i := range jobs {
+			w.submit(keyed(fmt.Sprintf("a%d", i), fmt.Sprintf("session%d", i%3), "a", 5, 2))
+		}
+		for i := range jobs {
+			if end := w.ended(fmt.Sprintf("a%d", i)); end.Status != events.Finished {
+				t.Errorf("a%d: %+v", i, end)
+			}
+		}
+		if err := errors.Join(first(), second()); err != nil {
+			t.Error(err)
+		}
+		w.stop()
+		if len(w.runs) != 5*jobs || w.most > 2 {
+			t.Errorf("%d runs, want %d; %d at once, want 2 at most", len(w.runs), 5*jobs, w.most)
+		}
+		w.slotsFree("a")
+	})
+}
