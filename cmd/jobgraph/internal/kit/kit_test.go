@@ -81,9 +81,13 @@ func ours(run runner.Func) func(*testing.T, *bustest.Server) {
 }
 
 func TestARunnerOfOursKeepsTheWholeContract(t *testing.T) {
-	quick := func(context.Context, *runner.Task) (events.SubJobReported, error) {
-		<-time.After(10 * time.Millisecond)
-		return events.SubJobReported{Output: json.RawMessage(`"done"`)}, nil
+	quick := func(ctx context.Context, _ *runner.Task) (events.SubJobReported, error) {
+		select {
+		case <-time.After(10 * time.Millisecond):
+			return events.SubJobReported{Output: json.RawMessage(`"done"`)}, nil
+		case <-ctx.Done():
+			return events.SubJobReported{}, ctx.Err()
+		}
 	}
 	got := try(t, kit.Full, ours(quick))
 	want := map[string]kit.Verdict{"says that long work is in hand": kit.Unseen, "renews its claim in time": kit.Unseen}
