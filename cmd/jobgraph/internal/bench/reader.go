@@ -207,25 +207,30 @@ func (r *reader) settled(ctx context.Context) error {
 	}
 }
 
-func (r *reader) busy(ctx context.Context) (bool, error) {
+// busy reads every list to its end: whoever lists waits for ever for a reader that leaves.
+func (r *reader) busy(ctx context.Context) (busy bool, err error) {
 	streams := r.js.ListStreams(ctx)
 	for stream := range streams.Info() {
-		if stream.State.Consumers == 0 {
+		if busy || err != nil || stream.State.Consumers == 0 {
 			continue
 		}
-		s, err := r.js.Stream(ctx, stream.Config.Name)
-		if err != nil {
-			return false, fmt.Errorf("read stream %s: %w", stream.Config.Name, err)
-		}
-		list := s.ListConsumers(ctx)
-		for c := range list.Info() {
-			if c.Config.Durable != "" && (c.NumPending > 0 || c.NumAckPending > 0) {
-				return true, nil
-			}
-		}
-		if err := list.Err(); err != nil {
-			return false, fmt.Errorf("list consumers of %s: %w", stream.Config.Name, err)
-		}
+		busy, err = r.pending(ctx, stream.Config.Name)
 	}
-	return false, streams.Err()
+	return busy, errors.Join(err, streams.Err())
+}
+
+// pending reports whether a durable consumer of a stream has anything left.
+func (r *reader) pending(ctx context.Context, stream string) (left bool, err error) {
+	s, err := r.js.Stream(ctx, stream)
+	if err != nil {
+		return false, fmt.Errorf("read stream %s: %w", stream, err)
+	}
+	list := s.ListConsumers(ctx)
+	for c := range list.Info() {
+		left = left || c.Config.Durable != "" && (c.NumPending > 0 || c.NumAckPending > 0)
+	}
+	if err := list.Err(); err != nil {
+		return false, fmt.Errorf("list consumers of %s: %w", stream, err)
+	}
+	return left, nil
 }
