@@ -246,8 +246,8 @@ func TestTheEndOfTheDrainTimeHandsWorkBack(t *testing.T) {
 	})
 }
 
-// A plan that is judged while the only runner of an expert is started again finds the expert; one that stays away is
-// forgotten.
+// An expert is known for as long as its runner lives. A plan that is judged while the only runner of an expert is started again
+// finds the expert; one that stays away is forgotten.
 //
 // proves C-weakness-issue-40
 func TestTheCardOfADrainedRunnerStaysUntilItsTimeIsOver(t *testing.T) {
@@ -262,7 +262,10 @@ func TestTheCardOfADrainedRunnerStaysUntilItsTimeIsOver(t *testing.T) {
 		}
 		none := func(context.Context, *app.Task) (events.SubJobReported, error) { return events.SubJobReported{}, nil }
 		r := w.start(app.Settings{}, app.Deps{Functions: []app.Function{function("f", false, none)}})
-		w.pass(9 * time.Second) // It is about to be announced again.
+		w.pass(2*time.Minute + 9*time.Second) // It is about to be announced again.
+		if cards() != 1 {
+			t.Error("the expert is forgotten while its runner lives")
+		}
 		r.drain()
 		r.wait()
 		w.pass(28 * time.Second)
