@@ -190,11 +190,8 @@ func (s *Show) redraw(h *history.History, last bool) error {
 		return nil
 	}
 	tree := render.Tree{Now: s.Now(), Paint: s.Paint}
-	if width, height, ok := s.Size(); ok {
-		tree.Width = width
-		if !last {
-			tree.Height = height - 1
-		}
+	if _, height, ok := s.Size(); ok && !last {
+		tree.Height = height - 1
 	}
 	text := ""
 	if s.drawn > 0 {

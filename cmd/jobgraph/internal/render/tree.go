@@ -19,8 +19,6 @@ type Tree struct {
 	Paint Paint
 	// Height bounds the lines; what is quiet is left out first. 0 means no bound.
 	Height int
-	// Width bounds the columns; 0 means no bound.
-	Width int
 	// Legacy also shows replaced versions.
 	Legacy bool
 }
