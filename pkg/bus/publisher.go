@@ -39,9 +39,12 @@ type publisher struct {
 	mu      sync.Mutex // Guards everything below and every waiting.
 	room    sync.Cond  // Signalled when len(pending) falls below window, and on close.
 	pending map[uint64]*waiting
-	last    uint64
-	timer   *time.Timer
-	closed  bool
+	// free are the ids of publishes that were answered, to be used again: the server remembers who listens to a subject, if it
+	// comes again. An id whose answer never came is not among them; last is the highest that was ever used.
+	free   []uint64
+	last   uint64
+	timer  *time.Timer
+	closed bool
 }
 
 func newPublisher(nc *nats.Conn, timeout time.Duration, window int) (*publisher, error) {
@@ -91,12 +94,17 @@ func (p *publisher) register(w *waiting) (id uint64, ok bool) {
 		w.done, w.err = true, fmt.Errorf("%w: connection", ErrClosed)
 		return 0, false
 	}
-	p.last++
-	p.pending[p.last] = w
+	if rest := len(p.free) - 1; rest >= 0 {
+		id, p.free = p.free[rest], p.free[:rest]
+	} else {
+		p.last++
+		id = p.last
+	}
+	p.pending[id] = w
 	if p.timer == nil {
 		p.timer = time.AfterFunc(p.timeout, p.sweep)
 	}
-	return p.last, true
+	return id, true
 }
 
 // sweep ends what has waited for too long. It is armed while anything is pending, and re-arms itself.
@@ -166,6 +174,7 @@ func (p *publisher) settle(id, seq uint64, err error) {
 	defer p.mu.Unlock()
 	if w := p.pending[id]; w != nil {
 		p.end(id, w, seq, err)
+		p.free = append(p.free, id)
 	}
 }
 

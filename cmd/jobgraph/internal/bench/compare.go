@@ -43,7 +43,7 @@ func compare(ctx context.Context, self []string, shape Shape, under Conditions, 
 	samples := map[string][]Sample{}
 	for round := range rounds {
 		for _, side := range sides {
-			s, err := perform(ctx, self, trial{Side: side, Shape: shape, Under: under, Profile: dir})
+			s, err := perform(ctx, self, trial{Side: side, Shape: shape, Under: under, Profile: dir, Warm: true})
 			if err != nil {
 				return Comparison{}, fmt.Errorf("%s on %s: %w", shape.Name, side, err)
 			}

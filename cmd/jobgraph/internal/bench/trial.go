@@ -21,7 +21,9 @@ type trial struct {
 	Again int `json:"again,omitempty"`
 	// Before is how many jobs of one SubJob have ended in this store when the measurement starts.
 	Before int `json:"before,omitempty"`
-	log    *slog.Logger
+	// Warm runs the graphs once before the measurement, so that it is not about a process that has just started.
+	Warm bool `json:"warm,omitempty"`
+	log  *slog.Logger
 }
 
 // before is how many of the jobs of Before run at once.
@@ -40,7 +42,7 @@ func (t trial) run(ctx context.Context, self []string) (Sample, error) {
 	if err != nil {
 		return s, err
 	}
-	if err = t.warm(ctx, stage); err == nil {
+	if err = t.warm(ctx, stage, graphs); err == nil {
 		s, err = t.measure(ctx, stage, graphs)
 	}
 	if cause := context.Cause(ctx); cause != nil {
@@ -50,9 +52,14 @@ func (t trial) run(ctx context.Context, self []string) (Sample, error) {
 }
 
 // warm runs what has to have happened before: one job at least, so that every part is there and has connected.
-func (t trial) warm(ctx context.Context, on *stage) error {
+func (t trial) warm(ctx context.Context, on *stage, graphs []floor.Graph) error {
 	if err := on.driver.run(ctx, "warm", []floor.Graph{{nil}}); err != nil {
 		return fmt.Errorf("warm up: %w", err)
+	}
+	if t.Warm {
+		if err := on.driver.run(ctx, "first", graphs); err != nil {
+			return fmt.Errorf("warm up: %w", err)
+		}
 	}
 	for done := 0; done < t.Before; done += beforeAtOnce {
 		some := make([]floor.Graph, min(beforeAtOnce, t.Before-done))

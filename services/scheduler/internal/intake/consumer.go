@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
@@ -44,15 +46,18 @@ type Consumer struct {
 }
 
 // batchSize is how many requests are taken at once; bytesAtOnce how large those together are that are admitted side by side,
-// for each of which some copies are made.
+// for each of which some copies are made. One counts as leastBytes at least.
 const (
-	batchSize   = 64
+	batchSize   = 256
 	bytesAtOnce = 1 << 20
+	leastBytes  = bytesAtOnce / batchSize
 )
 
-// Run admits requests, those of a batch side by side, until ctx ends or the queue is closed. A request under way is finished
-// with work.
+// Run admits requests, many side by side, until ctx ends or the queue is closed. A request under way is finished with work.
 func (c *Consumer) Run(ctx, work context.Context) error {
+	var all sync.WaitGroup
+	defer all.Wait()
+	room := semaphore.NewWeighted(bytesAtOnce)
 	for {
 		if err := c.await(ctx); err != nil {
 			return nil
@@ -64,33 +69,17 @@ func (c *Consumer) Run(ctx, work context.Context) error {
 		if err != nil {
 			return err
 		}
-		for len(list) > 0 {
-			some := share(list)
-			c.takeAll(work, list[:some])
-			list = list[some:]
+		for i := range list {
+			size := int64(min(max(len(list[i].Message().Body), leastBytes), bytesAtOnce))
+			if room.Acquire(work, size) != nil {
+				return nil // What was not begun comes again.
+			}
+			all.Go(func() { // Ends with the request; at most batchSize of them.
+				defer room.Release(size)
+				c.take(work, &list[i])
+			})
 		}
 	}
-}
-
-// share is how many of a list are admitted side by side: those that stay within bytesAtOnce, and one at least.
-func share(list []bus.Delivery) int {
-	bytes := 0
-	for i := range list {
-		bytes += len(list[i].Message().Body)
-		if i > 0 && bytes > bytesAtOnce {
-			return i
-		}
-	}
-	return len(list)
-}
-
-// takeAll admits requests side by side.
-func (c *Consumer) takeAll(ctx context.Context, list []bus.Delivery) {
-	var all sync.WaitGroup
-	for i := range list {
-		all.Go(func() { c.take(ctx, &list[i]) }) // Ends with the request; at most batchSize of them.
-	}
-	all.Wait()
 }
 
 // await returns when the gate is open.

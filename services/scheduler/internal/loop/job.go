@@ -40,6 +40,8 @@ type job struct {
 	owing    bool
 	retryAt  time.Time
 	failures int
+	// flying is true while commands of it are under way: what comes meanwhile is applied when they have landed.
+	flying bool
 	// fault is why the job is left alone.
 	fault *events.Fault
 	// moved is true when something was applied since its commands were last looked at.
@@ -84,7 +86,7 @@ func (j *job) change(now time.Time) {
 
 // busy reports whether something is still to be done about the job.
 func (j *job) busy() bool {
-	return j.dirty > 0 || j.saving || j.owing || len(j.unacked) > 0
+	return j.dirty > 0 || j.saving || j.owing || j.flying || len(j.unacked) > 0
 }
 
 // resting reports whether nothing is in flight, so that the state is worth saving at once.

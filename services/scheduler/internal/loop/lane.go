@@ -169,7 +169,7 @@ func (p *Partition) takeTurns(ctx context.Context) error {
 		if len(list) == 0 {
 			break
 		}
-		if err := p.deliver(ctx, list); err != nil {
+		if err := p.depart(ctx, list); err != nil {
 			return err
 		}
 	}
@@ -200,7 +200,9 @@ func (p *Partition) refill(ctx context.Context) (list []*job, err error) {
 			if j == nil {
 				continue
 			}
-			if released := j.state.Release(l.pool, 1); (released > 0 || j.moved) && !j.called {
+			released := j.state.Release(l.pool, 1)
+			j.moved = j.moved || released > 0
+			if j.moved && !j.called && !j.flying {
 				j.called, j.moved = true, false
 				list = append(list, j)
 			}
@@ -222,7 +224,7 @@ func (p *Partition) summon(ctx context.Context, id string) (*job, error) {
 		p.jobs[id] = j
 	}
 	p.touch(j)
-	if j.owing || j.fault != nil {
+	if j.owing || j.fault != nil || j.flying && j.state == nil {
 		return nil, nil
 	}
 	if j.state == nil {

@@ -27,6 +27,9 @@ type Partition struct {
 	// saved brings the results of saves, of which saving are under way.
 	saved  chan saveResult
 	saving int
+	// landed brings the rounds whose commands are answered, of which flights are under way.
+	landed  chan *flight
+	flights int
 	// line holds the jobs whose save is due and has not begun.
 	line []*job
 	// lanes are the queues of pools, of which gate lets through what gated, the job that is asked, may have.
@@ -46,6 +49,7 @@ func New(s Settings, p Ports) *Partition {
 		Settings: s, Ports: p,
 		jobs: map[string]*job{}, facts: newFacts(s.CacheBytes), lanes: map[string]*lane{},
 		waiting: map[*job]struct{}{}, handed: map[string]events.Result{}, saved: make(chan saveResult, s.Parallel),
+		landed: make(chan *flight, 2*mostFlights),
 	}
 	made.gate = made.admits
 	return made
@@ -55,43 +59,73 @@ func New(s Settings, p Ports) *Partition {
 // nil then, and the hook's error when the hook ended it.
 func (p *Partition) Run(ctx context.Context, feed <-chan Batch) error {
 	work, stop := p.outlast(ctx)
+	defer p.awaitAll()
 	defer stop()
 	wake := time.NewTimer(time.Hour)
 	defer wake.Stop()
 	for {
 		wake.Reset(p.idle())
+		fetch := feed
+		if p.flights >= mostFlights {
+			fetch = nil
+		}
 		var err error
 		select {
 		case <-ctx.Done():
 			return p.drain(work)
-		case batch, ok := <-feed:
+		case batch, ok := <-fetch:
 			if !ok {
 				return p.drain(work)
 			}
 			err = p.take(work, batch)
+		case f := <-p.landed:
+			err = p.proceed(work, f)
 		case r := <-p.saved:
 			err = p.finishSave(work, r)
 		case <-wake.C:
 			err = p.take(work, Batch{})
 		}
 		if err != nil {
-			p.awaitSaves()
 			return err
 		}
 	}
 }
 
-// Replay takes one batch and waits for the saves it began: a step by itself, for dry runs.
+// Replay takes one batch and waits for all that it leads to: a step by itself, for dry runs.
 func (p *Partition) Replay(ctx context.Context, batch Batch) error {
-	if err := p.take(ctx, batch); err != nil {
-		return err
-	}
-	for p.saving > 0 {
-		if err := p.finishSave(ctx, <-p.saved); err != nil {
-			return err
+	err := p.take(ctx, batch)
+	for err == nil && p.underWay() {
+		select {
+		case f := <-p.landed:
+			err = p.proceed(ctx, f)
+		case r := <-p.saved:
+			err = p.finishSave(ctx, r)
 		}
 	}
-	return nil
+	return err
+}
+
+// underWay reports whether answers are still to come.
+func (p *Partition) underWay() bool { return p.saving > 0 || p.flights > 0 }
+
+// awaitAll waits for the goroutines of rounds and saves; their results no longer matter.
+func (p *Partition) awaitAll() {
+	for p.underWay() {
+		select {
+		case <-p.landed:
+			p.flights--
+		case <-p.saved:
+			p.saving--
+		}
+	}
+}
+
+// proceed lands a round and takes its jobs further.
+func (p *Partition) proceed(ctx context.Context, f *flight) error {
+	if err := p.land(ctx, f); err != nil {
+		return err
+	}
+	return p.take(ctx, Batch{})
 }
 
 // outlast gives a context that ends a while after ctx: a step under way is finished, but not for ever.
@@ -175,7 +209,7 @@ func (p *Partition) acknowledge() error {
 	return p.at(AtAcked)
 }
 
-// drain saves everything and acknowledges it, within a bound.
+// drain lets what is under way land, saves everything and acknowledges it, within a bound.
 func (p *Partition) drain(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, p.SaveLatest)
 	defer cancel()
@@ -184,26 +218,21 @@ func (p *Partition) drain(ctx context.Context) error {
 		if err := p.saveAll(ctx); err != nil {
 			return err
 		}
-		if p.saving == 0 {
+		if !p.underWay() {
 			return p.acknowledge()
 		}
+		var err error
 		select {
 		case <-ctx.Done():
-			p.awaitSaves()
 			return p.acknowledge()
+		case f := <-p.landed:
+			err = p.proceed(ctx, f)
 		case r := <-p.saved:
-			if err := p.finishSave(ctx, r); err != nil {
-				p.awaitSaves()
-				return err
-			}
+			err = p.finishSave(ctx, r)
 		}
-	}
-}
-
-// awaitSaves waits for the goroutines of saves; their results no longer matter.
-func (p *Partition) awaitSaves() {
-	for ; p.saving > 0; p.saving-- {
-		<-p.saved
+		if err != nil {
+			return err
+		}
 	}
 }
 

@@ -13,21 +13,16 @@ import (
 // source is the CloudEvents source of everything the scheduler states.
 const source = "jobgraph/scheduler"
 
-// sending is a command under way.
-type sending struct {
-	job *job
-	cmd *graph.Command
-	ack Ack
-	err error
-}
-
-// publish delivers what the touched jobs owe: round by round, each round for all jobs at once, until nobody owes anything.
-// A job whose command fails drops out and is tried again later; the others go on.
+// publish sends what the touched jobs owe, one round for all of them at once. Nobody waits for it: the jobs of a round are on the
+// way until it lands, and what they owe then is the next one. A job whose command fails is tried again later; the others go on.
 func (p *Partition) publish(ctx context.Context) error {
 	list := make([]*job, 0, len(p.touched))
 	p.refused = false
 	for _, j := range p.touched {
 		p.tally(ctx, j)
+		if j.flying {
+			continue
+		}
 		if j.state != nil && j.fault == nil && (j.moved || j.owing) {
 			j.moved, j.owing = false, false
 			err := p.contain(ctx, j, func() error { return p.claim(ctx, j) })
@@ -41,29 +36,10 @@ func (p *Partition) publish(ctx context.Context) error {
 			}
 		}
 	}
-	if err := p.deliver(ctx, list); err != nil {
+	if err := p.depart(ctx, list); err != nil {
 		return err
 	}
 	return p.takeTurns(ctx)
-}
-
-// deliver goes round by round; it uses the list up.
-func (p *Partition) deliver(ctx context.Context, list []*job) error {
-	for len(list) > 0 {
-		round, err := p.issue(ctx, list)
-		if err != nil {
-			return err
-		}
-		err = p.settle(ctx, round)
-		if p.Trace != nil {
-			endSteps(list, round)
-		}
-		if err != nil {
-			return err
-		}
-		list = stillOwing(list, round)
-	}
-	return nil
 }
 
 // issue begins everything that the jobs owe now. Runs are closed before anything else of their job is said.
@@ -106,36 +82,6 @@ func isQuarantine(err error) bool {
 	}
 	var q *quarantine
 	return errors.As(err, &q)
-}
-
-// settle waits for all of a round and tells the jobs what was delivered.
-func (p *Partition) settle(ctx context.Context, round []sending) error {
-	for i := range round {
-		s := &round[i]
-		if s.err == nil && s.ack != nil {
-			_, s.err = s.ack.Wait(ctx)
-		}
-		if crashed(s.err) {
-			return s.err
-		}
-	}
-	if len(round) > 0 {
-		if err := p.at(AtPublished); err != nil {
-			return err
-		}
-	}
-	for i := range round {
-		s := &round[i]
-		if s.job.state == nil {
-			continue // Something before it in this round made the job be forgotten.
-		}
-		if err := p.delivered(ctx, s); crashed(err) {
-			return err
-		} else if err != nil {
-			p.postpone(s.job, fmt.Errorf("%s %s: %w", s.cmd.Kind, s.cmd.SubJob, err))
-		}
-	}
-	return nil
 }
 
 // delivered decides what the outcome of a command means for its job.
@@ -202,22 +148,6 @@ func (p *Partition) count(cmd *graph.Command) {
 	case graph.CloseRun:
 		p.Meter.Count(Published, string(events.KindSubJobClosed))
 	}
-}
-
-// stillOwing keeps the jobs that had something in this round and were not put off: the next round may owe more.
-func stillOwing(list []*job, round []sending) []*job {
-	next := list[:0]
-	at := 0
-	for _, j := range list {
-		had := false
-		for ; at < len(round) && round[at].job == j; at++ {
-			had = true
-		}
-		if had && !j.owing && j.state != nil && j.fault == nil {
-			next = append(next, j)
-		}
-	}
-	return next
 }
 
 // send begins one command.

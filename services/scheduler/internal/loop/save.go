@@ -75,7 +75,7 @@ func (p *Partition) saveAll(ctx context.Context) error {
 
 // saveable reports whether a save is possible: one that covers events whose commands were not delivered would lose them.
 func (p *Partition) saveable(j *job) bool {
-	return j.state != nil && j.dirty > 0 && !j.saving && !j.owing && j.fault == nil
+	return j.state != nil && j.dirty > 0 && !j.saving && !j.owing && !j.flying && j.fault == nil
 }
 
 // due decides when: at once when the job is at rest; in motion the less often the larger it is and the more of them are.
@@ -168,7 +168,7 @@ func (p *Partition) finishSave(ctx context.Context, r saveResult) error {
 
 // cover releases the receipts that a save covers. Those that were looked at under the same save are not looked at again.
 func (p *Partition) cover(j *job) {
-	clean := j.state != nil && j.dirty == 0 && !j.saving && !j.owing
+	clean := j.state != nil && j.dirty == 0 && !j.saving && !j.owing && !j.flying
 	from := 0
 	if !clean && j.savedSeq == j.lookedSeq {
 		from = min(j.looked, len(j.unacked))

@@ -14,6 +14,9 @@ import (
 // store and log otherwise.
 func (p *Partition) advance(ctx context.Context) error {
 	for _, j := range p.touched {
+		if j.flying {
+			continue
+		}
 		err := p.contain(ctx, j, func() error { return p.catchUp(ctx, j) })
 		if crashed(err) {
 			return err

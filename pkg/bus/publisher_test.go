@@ -1,0 +1,52 @@
+package bus_test
+
+import (
+	"testing"
+	"testing/synctest"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
+)
+
+// A subject for answers is used again, but never one to which an answer may still come.
+func TestALateAnswerIsTakenForNoOthers(t *testing.T) {
+	bustest.Outside(t)
+	synctest.Test(t, func(t *testing.T) {
+		server := bustest.Start(t, bustest.Settings{Quiet: true})
+		b := server.Connect("test")
+		raw, err := nats.Connect("", nats.InProcessServer(server))
+		noErr(t, err)
+		defer raw.Close()
+		asked := make(chan *nats.Msg, 8)
+		_, err = raw.ChanSubscribe(b.Names().AllEvents(), asked)
+		noErr(t, err)
+		noErr(t, raw.Flush())
+		publish := func(key string) (bus.Ack, *nats.Msg) {
+			ack := b.PublishAsync(fact(b, "j1", key), bus.Expect{})
+			return ack, <-asked
+		}
+		lost, late := publish("a")
+		_, err = lost.Wait(t.Context())
+		wantErr(t, err, bus.ErrUnknown)
+
+		answered, m := publish("b")
+		if m.Reply == late.Reply {
+			t.Fatalf("%s is asked again while its answer may come", m.Reply)
+		}
+		noErr(t, late.Respond([]byte(`{"stream":"s","seq":7}`)))
+		noErr(t, m.Respond([]byte(`{"stream":"s","seq":9}`)))
+		if seq, err := answered.Wait(t.Context()); seq != 9 || err != nil {
+			t.Fatalf("sequence %d, %v; want the answer to the second, 9", seq, err)
+		}
+		again, next := publish("c")
+		if next.Reply != m.Reply {
+			t.Errorf("%s is not used again, but %s", m.Reply, next.Reply)
+		}
+		noErr(t, next.Respond([]byte(`{"stream":"s","seq":10}`)))
+		if seq, err := again.Wait(t.Context()); seq != 10 || err != nil {
+			t.Errorf("sequence %d, %v", seq, err)
+		}
+	})
+}

@@ -1,0 +1,189 @@
+package loop
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// tower is a world whose answers to some messages take until they are given.
+type tower struct {
+	*fake
+	mu sync.Mutex // Guards the world.
+	// held are the parts of subjects whose answers are held back, with what gives them.
+	held map[string]chan error
+	feed chan Batch
+	seq  uint64
+}
+
+type answer chan error
+
+func (a answer) Wait(ctx context.Context) (uint64, error) {
+	select {
+	case err := <-a:
+		return 0, err
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
+}
+
+func (w *tower) Publish(m events.Message, e Expect) Ack {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for part, given := range w.held {
+		if strings.Contains(m.Subject, part) {
+			w.published = append(w.published, m.Subject)
+			return answer(given)
+		}
+	}
+	return w.fake.Publish(m, e)
+}
+
+func (w *tower) Save(ctx context.Context, job string, s Saved, fault *events.Fault) (uint64, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.fake.Save(ctx, job, s, fault)
+}
+
+// saw counts the messages on subjects with a part.
+func (w *tower) saw(part string) (n int) {
+	synctest.Wait()
+	for _, s := range w.published {
+		if strings.Contains(s, part) {
+			n++
+		}
+	}
+	return n
+}
+
+// tell delivers an event of a job.
+func (w *tower) tell(job string, kind events.Kind, subjob string, run int, data any) {
+	e := w.add(kind, subjob, run, data)
+	e.Job = job
+	w.log[e.Seq-1].Job = job
+	w.seq++
+	w.feed <- Batch{Deliveries: []Delivery{{Event: e, ConsumerSeq: w.seq, First: true, Acker: w}}}
+	synctest.Wait()
+}
+
+// plan delivers the request of a job and its plan of two steps behind each other.
+func (w *tower) plan(job string) {
+	w.tell(job, events.KindJobRequested, "", 0, &events.JobRequested{
+		Request: events.Request{ID: job, Goal: "g"},
+		Rules:   events.Rules{Version: 1, MaxSteps: 9, MaxPlanRounds: 1, Finalize: "tails", FailurePolicy: events.FailFast},
+	})
+	step := func(id string, deps ...string) events.SubJob {
+		return events.SubJob{ID: id, Goal: id, Expert: "x", Pool: "default", Dependencies: deps}
+	}
+	w.tell(job, events.KindGraphCreated, events.PlanID, 1, &events.GraphCreated{Plan: &events.Plan{SubJobs: []events.SubJob{step("a"), step("b", "a")}}})
+}
+
+// inTower runs a partition over a tower in virtual time; stop ends it, and waits for its end.
+func inTower(t *testing.T, do func(w *tower, stop func())) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		w := &tower{fake: newFake(), held: map[string]chan error{}, feed: make(chan Batch)}
+		s := Default(events.NewNames(""), slog.New(slog.DiscardHandler))
+		s.SaveEvery = 1
+		p := New(s, Ports{Publisher: w, Log: w, Sweeper: w, States: w, Journals: w, Alarms: w, Blobs: w, Meter: w})
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- p.Run(ctx, w.feed) }()
+		var once sync.Once
+		stop := func() {
+			once.Do(func() {
+				cancel()
+				if err := <-ended; err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		do(w, stop)
+		stop()
+	})
+}
+
+func TestCommandsUnderWayHoldBackTheirOwnJobAlone(t *testing.T) {
+	inTower(t, func(w *tower, _ func()) {
+		w.held[".one.a.1"] = make(chan error)
+		w.plan("one")
+		acked := w.acked
+		w.tell("one", events.KindSubJobReported, "a", 1, success) // Whoever does the work may be faster than the answer.
+		if w.saw(".one.b.1") != 0 || w.acked != acked {
+			t.Errorf("job one went on before its command was answered: %q, %d acknowledged", w.published, w.acked-acked)
+		}
+		w.plan("two")
+		w.tell("two", events.KindSubJobReported, "a", 1, success)
+		if w.saw(".two.b.1") != 1 || w.acked <= acked {
+			t.Errorf("job two waits for job one: %q, %d acknowledged", w.published, w.acked-acked)
+		}
+		w.held[".one.a.1"] <- nil
+		if w.saw(".one.b.1") != 1 {
+			t.Errorf("job one does not go on: %q", w.published)
+		}
+		<-time.After(time.Minute)
+		if synctest.Wait(); w.acked != int(w.seq) {
+			t.Errorf("%d of %d deliveries acknowledged", w.acked, w.seq)
+		}
+	})
+}
+
+func TestACommandThatWasNotTakenIsTriedAgainAfterAWhile(t *testing.T) {
+	inTower(t, func(w *tower, _ func()) {
+		given := make(chan error)
+		w.held[".one.a.1"] = given
+		w.plan("one")
+		acked := w.acked
+		given <- bus.ErrUnavailable
+		if n := w.saw(".one.a.1"); n != 1 {
+			t.Errorf("published %d times at once", n)
+		}
+		<-time.After(150 * time.Millisecond)
+		if n := w.saw(".one.a.1"); n != 2 || w.acked != acked {
+			t.Errorf("published %d times after the first wait, want 2; %d acknowledged", n, w.acked-acked)
+		}
+		given <- nil
+		<-time.After(time.Minute)
+		if synctest.Wait(); w.acked != int(w.seq) {
+			t.Errorf("%d of %d deliveries acknowledged", w.acked, w.seq)
+		}
+	})
+}
+
+func TestAPartitionEndsAlthoughAnAnswerDoesNotCome(t *testing.T) {
+	inTower(t, func(w *tower, stop func()) {
+		w.held[".one.a.1"] = make(chan error)
+		w.plan("one")
+		acked, began := w.acked, time.Now()
+		stop()
+		if w.acked != acked || time.Since(began) > 3*time.Second {
+			t.Errorf("ended after %s with %d acknowledgements more", time.Since(began), w.acked-acked)
+		}
+	})
+}
+
+func TestWhatIsForgottenWhileItIsUnderWayIsReadAgain(t *testing.T) {
+	inTower(t, func(w *tower, _ func()) {
+		given := make(chan error)
+		w.held[".one.a.1"] = given
+		w.plan("one")
+		w.add(events.KindSubJobReported, "a", 1, success) // Delivered to another scheduler, which died.
+		w.log[len(w.log)-1].Job = "one"
+		w.seq += 2 // A gap: the cache cannot be trusted.
+		w.tell("two", events.KindSubJobProgressed, "a", 1, &events.SubJobProgressed{})
+		if w.saw(".one.b.1") != 0 {
+			t.Error("the job was read while its command was under way")
+		}
+		given <- nil
+		if w.saw(".one.b.1") != 1 {
+			t.Errorf("what another scheduler got is not seen: %q", w.published)
+		}
+	})
+}
