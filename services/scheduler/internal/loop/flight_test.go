@@ -52,9 +52,25 @@ func (w *tower) Save(ctx context.Context, job string, s Saved, fault *events.Fau
 	return w.fake.Save(ctx, job, s, fault)
 }
 
+func (w *tower) Ack() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.fake.Ack()
+}
+
+// settled is how many deliveries are acknowledged.
+func (w *tower) settled() int {
+	synctest.Wait()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.acked
+}
+
 // saw counts the messages on subjects with a part.
 func (w *tower) saw(part string) (n int) {
 	synctest.Wait()
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	for _, s := range w.published {
 		if strings.Contains(s, part) {
 			n++
@@ -114,23 +130,23 @@ func TestCommandsUnderWayHoldBackTheirOwnJobAlone(t *testing.T) {
 	inTower(t, func(w *tower, _ func()) {
 		w.held[".one.a.1"] = make(chan error)
 		w.plan("one")
-		acked := w.acked
+		acked := w.settled()
 		w.tell("one", events.KindSubJobReported, "a", 1, success) // Whoever does the work may be faster than the answer.
-		if w.saw(".one.b.1") != 0 || w.acked != acked {
-			t.Errorf("job one went on before its command was answered: %q, %d acknowledged", w.published, w.acked-acked)
+		if w.saw(".one.b.1") != 0 || w.settled() != acked {
+			t.Errorf("job one went on before its command was answered: %q, %d acknowledged", w.published, w.settled()-acked)
 		}
 		w.plan("two")
 		w.tell("two", events.KindSubJobReported, "a", 1, success)
-		if w.saw(".two.b.1") != 1 || w.acked <= acked {
-			t.Errorf("job two waits for job one: %q, %d acknowledged", w.published, w.acked-acked)
+		if w.saw(".two.b.1") != 1 || w.settled() <= acked {
+			t.Errorf("job two waits for job one: %q, %d acknowledged", w.published, w.settled()-acked)
 		}
 		w.held[".one.a.1"] <- nil
 		if w.saw(".one.b.1") != 1 {
 			t.Errorf("job one does not go on: %q", w.published)
 		}
 		<-time.After(time.Minute)
-		if synctest.Wait(); w.acked != int(w.seq) {
-			t.Errorf("%d of %d deliveries acknowledged", w.acked, w.seq)
+		if w.settled() != int(w.seq) {
+			t.Errorf("%d of %d deliveries acknowledged", w.settled(), w.seq)
 		}
 	})
 }
@@ -140,19 +156,19 @@ func TestACommandThatWasNotTakenIsTriedAgainAfterAWhile(t *testing.T) {
 		given := make(chan error)
 		w.held[".one.a.1"] = given
 		w.plan("one")
-		acked := w.acked
+		acked := w.settled()
 		given <- bus.ErrUnavailable
 		if n := w.saw(".one.a.1"); n != 1 {
 			t.Errorf("published %d times at once", n)
 		}
 		<-time.After(150 * time.Millisecond)
-		if n := w.saw(".one.a.1"); n != 2 || w.acked != acked {
-			t.Errorf("published %d times after the first wait, want 2; %d acknowledged", n, w.acked-acked)
+		if n := w.saw(".one.a.1"); n != 2 || w.settled() != acked {
+			t.Errorf("published %d times after the first wait, want 2; %d acknowledged", n, w.settled()-acked)
 		}
 		given <- nil
 		<-time.After(time.Minute)
-		if synctest.Wait(); w.acked != int(w.seq) {
-			t.Errorf("%d of %d deliveries acknowledged", w.acked, w.seq)
+		if w.settled() != int(w.seq) {
+			t.Errorf("%d of %d deliveries acknowledged", w.settled(), w.seq)
 		}
 	})
 }
@@ -161,10 +177,10 @@ func TestAPartitionEndsAlthoughAnAnswerDoesNotCome(t *testing.T) {
 	inTower(t, func(w *tower, stop func()) {
 		w.held[".one.a.1"] = make(chan error)
 		w.plan("one")
-		acked, began := w.acked, time.Now()
+		acked, began := w.settled(), time.Now()
 		stop()
-		if w.acked != acked || time.Since(began) > 3*time.Second {
-			t.Errorf("ended after %s with %d acknowledgements more", time.Since(began), w.acked-acked)
+		if w.settled() != acked || time.Since(began) > 3*time.Second {
+			t.Errorf("ended after %s with %d acknowledgements more", time.Since(began), w.settled()-acked)
 		}
 	})
 }
