@@ -10,6 +10,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/pkg/host/onbus"
 	"github.com/jobgraph/jobgraph/pkg/host/trace"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/a2a"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/workspace"
@@ -58,7 +59,7 @@ func Run(ctx context.Context, p *host.Process, s Settings, d Deps) error {
 	if p.Server != nil {
 		p.Server.Handle(a2a.PushPath, c.pushed)
 	}
-	b, err := connect(p.Intake(), p, d.Bus)
+	b, err := onbus.Open(p.Intake(), p, d.Bus)
 	if p.Intake().Err() != nil {
 		return nil // Told to end before it had begun.
 	}

@@ -2,13 +2,13 @@ package app
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/pkg/host/onbus"
 	"github.com/jobgraph/jobgraph/pkg/host/trace"
 	"github.com/jobgraph/jobgraph/services/planner/internal/catalog"
 	"github.com/jobgraph/jobgraph/services/planner/internal/loop"
@@ -35,7 +35,7 @@ func Run(ctx context.Context, p *host.Process, s Settings, d Deps) error {
 	if err != nil {
 		return err
 	}
-	b, err := connect(p.Intake(), p, d.Bus)
+	b, err := onbus.Open(p.Intake(), p, d.Bus)
 	if p.Intake().Err() != nil {
 		return nil // Told to end before it had begun.
 	}
@@ -103,27 +103,4 @@ func loopSettings(p *host.Process, b *bus.Bus, cards *catalog.Catalog, s Setting
 		set.Hook = func(at loop.Point) error { return d.Hook(string(at)) }
 	}
 	return set
-}
-
-// connect gives the bus of a process, with its streams in place.
-func connect(ctx context.Context, p *host.Process, given *bus.Bus) (*bus.Bus, error) {
-	b := given
-	if b == nil {
-		n := p.Settings.NATS
-		var err error
-		b, err = bus.Connect(ctx, bus.Options{
-			URL: n.URL, Creds: n.Creds, User: n.User, Password: n.Password, Token: n.Token, NKey: n.NKey,
-			CA: n.CA, Cert: n.Cert, Key: n.Key, InboxPrefix: n.InboxPrefix,
-			Name: p.Name, Prefix: p.Settings.Prefix, Logger: p.Log,
-		})
-		if err != nil {
-			return nil, fmt.Errorf("%w: %w", host.ErrUnavailable, err)
-		}
-		p.Cleanup("bus", 0, func(context.Context) error { b.Close(); return nil })
-	}
-	if err := b.Prepare(ctx); err != nil {
-		return nil, fmt.Errorf("prepare streams: %w", err)
-	}
-	p.Health.Add(p.Name+" bus", func(context.Context) error { return b.Ready() })
-	return b, nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/pkg/host/onbus"
 	"github.com/jobgraph/jobgraph/pkg/host/trace"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/agenda"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/alarm"
@@ -83,7 +84,7 @@ func Run(ctx context.Context, p *host.Process, s Settings, d Deps) error {
 
 // begin connects and makes the consumers of the partitions.
 func begin(p *host.Process, s Settings, d Deps) (*bus.Bus, []bus.ConsumerSpec, error) {
-	b, err := connect(p.Intake(), p, d.Bus)
+	b, err := onbus.Open(p.Intake(), p, d.Bus)
 	if err != nil {
 		return nil, nil, err
 	}

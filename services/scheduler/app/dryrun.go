@@ -14,6 +14,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/pkg/host/onbus"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/loop"
 )
 
@@ -37,7 +38,7 @@ func recorded(ctx context.Context, p *host.Process, from string, given *bus.Bus)
 	if !errors.Is(err, fs.ErrNotExist) || !events.ValidToken(from) {
 		return x, err
 	}
-	b, err := connect(ctx, p, given)
+	b, err := onbus.Open(ctx, p, given)
 	if err != nil {
 		return nil, err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/pkg/host/onbus"
 )
 
 // globals are the flags of every command.
@@ -98,10 +99,7 @@ func (a *app) address() (bus.Options, error) {
 	if err != nil {
 		return bus.Options{}, err
 	}
-	return bus.Options{
-		URL: n.URL, Creds: n.Creds, User: n.User, Password: n.Password, Token: n.Token, NKey: n.NKey, CA: n.CA, Cert: n.Cert,
-		Key: n.Key, Prefix: a.settings.Prefix, InboxPrefix: n.InboxPrefix, Name: "jobgraph-cli",
-	}, nil
+	return onbus.Options(&n, "jobgraph-cli", a.settings.Prefix), nil
 }
 
 // reach is how long a command tries to reach the bus; an attempt that is under way then may take two seconds more.

@@ -62,6 +62,7 @@ var law = []room{
 	{dir: "pkg/graph", may: []string{"pkg/events"}, std: true},
 	{dir: "pkg/recur", may: []string{"pkg/events"}, std: true},
 	{dir: "pkg/bus", may: []string{"pkg/events"}, sdk: []string{"github.com/nats-io/", "github.com/google/uuid"}},
+	{dir: "pkg/host/onbus", may: []string{"pkg/host", "pkg/bus"}},
 	{dir: "pkg/host", may: []string{"pkg/events"}},
 	{dir: "pkg/llm/lenient", std: true},
 	{dir: "pkg/llm", may: []string{"pkg/events"}, sdk: []string{"github.com/sashabaranov/go-openai", "golang.org/x/time/", "go.yaml.in/yaml/"}},

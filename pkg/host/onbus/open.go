@@ -1,0 +1,38 @@
+package onbus
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/host"
+)
+
+// Options are those of a connection under a name to the bus that the settings describe.
+func Options(n *host.NATS, name, prefix string) bus.Options {
+	return bus.Options{
+		URL: n.URL, Creds: n.Creds, User: n.User, Password: n.Password, Token: n.Token, NKey: n.NKey,
+		CA: n.CA, Cert: n.Cert, Key: n.Key, InboxPrefix: n.InboxPrefix, Name: name, Prefix: prefix,
+	}
+}
+
+// Open gives the bus of a process, with its streams in place and in the health of the process: the given one, or with nil a
+// connection of its own, which the process closes at its end. Errors: host.ErrUnavailable without a connection, and those of
+// bus.Prepare.
+func Open(ctx context.Context, p *host.Process, given *bus.Bus) (*bus.Bus, error) {
+	b := given
+	if b == nil {
+		o := Options(&p.Settings.NATS, p.Name, p.Settings.Prefix)
+		o.Logger = p.Log
+		var err error
+		if b, err = bus.Connect(ctx, o); err != nil {
+			return nil, fmt.Errorf("%w: %w", host.ErrUnavailable, err)
+		}
+		p.Cleanup("bus", 0, func(context.Context) error { b.Close(); return nil })
+	}
+	if err := b.Prepare(ctx); err != nil {
+		return nil, fmt.Errorf("prepare streams: %w", err)
+	}
+	p.Health.Add(p.Name+" bus", func(context.Context) error { return b.Ready() })
+	return b, nil
+}
