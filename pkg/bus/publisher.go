@@ -71,7 +71,7 @@ func (p *publisher) send(m events.Message, e Expect) Ack {
 	}
 	err := p.nc.PublishMsg(&nats.Msg{Subject: m.Subject, Reply: p.inbox + strconv.FormatUint(id, 36), Header: header, Data: m.Body})
 	if err != nil {
-		p.settle(id, 0, notSent(err))
+		p.drop(id, notSent(err))
 	}
 	return Ack{w}
 }
@@ -167,6 +167,16 @@ func leadingNumber(text []byte) (n uint64, ok bool) {
 		n = n*10 + uint64(c-'0')
 	}
 	return n, len(text) > 0
+}
+
+// drop ends a publish that the client could not hand over. A connection that breaks may have taken it all the same: its id is not
+// used again.
+func (p *publisher) drop(id uint64, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if w := p.pending[id]; w != nil {
+		p.end(id, w, 0, err)
+	}
 }
 
 func (p *publisher) settle(id, seq uint64, err error) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
+	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
 // A subject for answers is used again, but never one to which an answer may still come.
@@ -47,6 +48,33 @@ func TestALateAnswerIsTakenForNoOthers(t *testing.T) {
 		noErr(t, next.Respond([]byte(`{"stream":"s","seq":10}`)))
 		if seq, err := again.Wait(t.Context()); seq != 10 || err != nil {
 			t.Errorf("sequence %d, %v", seq, err)
+		}
+	})
+}
+
+func TestASubjectForAnAnswerThatTheClientGaveUpIsNotUsedAgain(t *testing.T) {
+	bustest.Outside(t)
+	synctest.Test(t, func(t *testing.T) {
+		server := bustest.Start(t, bustest.Settings{Quiet: true})
+		b := server.Connect("test")
+		raw, err := nats.Connect("", nats.InProcessServer(server))
+		noErr(t, err)
+		defer raw.Close()
+		asked := make(chan *nats.Msg, 8)
+		_, err = raw.ChanSubscribe(b.Names().AllEvents(), asked)
+		noErr(t, err)
+		noErr(t, raw.Flush())
+		answered := b.PublishAsync(fact(b, "j1", "a"), bus.Expect{})
+		first := <-asked
+		noErr(t, first.Respond([]byte(`{"stream":"s","seq":7}`)))
+		_, err = answered.Wait(t.Context())
+		noErr(t, err)
+		if _, err = b.PublishAsync(events.Message{}, bus.Expect{}).Wait(t.Context()); err == nil { // Takes the subject of the first.
+			t.Fatal("a message without a subject was sent")
+		}
+		b.PublishAsync(fact(b, "j1", "b"), bus.Expect{})
+		if m := <-asked; m.Reply == first.Reply {
+			t.Errorf("%s is used again", m.Reply)
 		}
 	})
 }
