@@ -70,13 +70,14 @@ func (c *Consumer) Run(ctx, work context.Context) error {
 			return err
 		}
 		for i := range list {
-			size := int64(min(max(len(list[i].Message().Body), leastBytes), bytesAtOnce))
+			d := list[i] // Alone: one that takes long does not keep the others of its batch in memory.
+			size := int64(min(max(len(d.Message().Body), leastBytes), bytesAtOnce))
 			if room.Acquire(work, size) != nil {
 				return nil // What was not begun comes again.
 			}
 			all.Go(func() { // Ends with the request; at most batchSize of them.
 				defer room.Release(size)
-				c.take(work, &list[i])
+				c.take(work, &d)
 			})
 		}
 	}

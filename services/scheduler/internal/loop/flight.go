@@ -86,12 +86,14 @@ func (p *Partition) land(ctx context.Context, f *flight) error {
 		endSteps(f.jobs, f.round)
 	}
 	for _, j := range f.jobs {
-		if j.owing {
+		switch {
+		case p.jobs[j.id] != j: // It is deleted; whoever has its id now is another one.
+		case j.owing:
 			p.await(j)
-			continue
+		default:
+			j.moved = j.state != nil
+			p.touch(j)
 		}
-		j.moved = j.state != nil
-		p.touch(j)
 	}
 	return nil
 }

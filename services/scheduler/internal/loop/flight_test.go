@@ -2,6 +2,7 @@ package loop
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"strings"
 	"sync"
@@ -21,6 +22,10 @@ type tower struct {
 	held map[string]chan error
 	feed chan Batch
 	seq  uint64
+	// saves holds saves back until it gives their results; nil lets them through.
+	saves chan error
+	// turns counts those of the loop.
+	turns int
 }
 
 type answer chan error
@@ -47,30 +52,28 @@ func (w *tower) Publish(m events.Message, e Expect) Ack {
 }
 
 func (w *tower) Save(ctx context.Context, job string, s Saved, fault *events.Fault) (uint64, error) {
+	if w.saves != nil {
+		if err := <-w.saves; err != nil {
+			return 0, err
+		}
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.fake.Save(ctx, job, s, fault)
 }
 
-func (w *tower) Ack() error {
+// pass lets time pass. What the test has looked at before, the loop changes behind it.
+func (w *tower) pass(d time.Duration) {
 	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.fake.Ack()
-}
-
-// settled is how many deliveries are acknowledged.
-func (w *tower) settled() int {
+	after := time.After(d)
+	w.mu.Unlock()
+	<-after
 	synctest.Wait()
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.acked
 }
 
 // saw counts the messages on subjects with a part.
 func (w *tower) saw(part string) (n int) {
 	synctest.Wait()
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	for _, s := range w.published {
 		if strings.Contains(s, part) {
 			n++
@@ -89,12 +92,21 @@ func (w *tower) tell(job string, kind events.Kind, subjob string, run int, data 
 	synctest.Wait()
 }
 
-// plan delivers the request of a job and its plan of two steps behind each other.
+// plan delivers the request of a job and its plan.
 func (w *tower) plan(job string) {
+	w.request(job)
+	w.chain(job)
+}
+
+func (w *tower) request(job string) {
 	w.tell(job, events.KindJobRequested, "", 0, &events.JobRequested{
 		Request: events.Request{ID: job, Goal: "g"},
 		Rules:   events.Rules{Version: 1, MaxSteps: 9, MaxPlanRounds: 1, Finalize: "tails", FailurePolicy: events.FailFast},
 	})
+}
+
+// chain delivers a plan of two steps behind each other.
+func (w *tower) chain(job string) {
 	step := func(id string, deps ...string) events.SubJob {
 		return events.SubJob{ID: id, Goal: id, Expert: "x", Pool: "default", Dependencies: deps}
 	}
@@ -108,6 +120,17 @@ func inTower(t *testing.T, do func(w *tower, stop func())) {
 		w := &tower{fake: newFake(), held: map[string]chan error{}, feed: make(chan Batch)}
 		s := Default(events.NewNames(""), slog.New(slog.DiscardHandler))
 		s.SaveEvery = 1
+		s.Hook = func(at Point) error {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			if at == AtStepped {
+				w.turns++
+			}
+			if w.turns > 10_000 {
+				return errSpin
+			}
+			return nil
+		}
 		p := New(s, Ports{Publisher: w, Log: w, Sweeper: w, States: w, Journals: w, Alarms: w, Blobs: w, Meter: w})
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error)
@@ -130,23 +153,23 @@ func TestCommandsUnderWayHoldBackTheirOwnJobAlone(t *testing.T) {
 	inTower(t, func(w *tower, _ func()) {
 		w.held[".one.a.1"] = make(chan error)
 		w.plan("one")
-		acked := w.settled()
+		acked := w.acked
 		w.tell("one", events.KindSubJobReported, "a", 1, success) // Whoever does the work may be faster than the answer.
-		if w.saw(".one.b.1") != 0 || w.settled() != acked {
-			t.Errorf("job one went on before its command was answered: %q, %d acknowledged", w.published, w.settled()-acked)
+		if w.saw(".one.b.1") != 0 || w.acked != acked {
+			t.Errorf("job one went on before its command was answered: %q, %d acknowledged", w.published, w.acked-acked)
 		}
 		w.plan("two")
 		w.tell("two", events.KindSubJobReported, "a", 1, success)
-		if w.saw(".two.b.1") != 1 || w.settled() <= acked {
-			t.Errorf("job two waits for job one: %q, %d acknowledged", w.published, w.settled()-acked)
+		if w.saw(".two.b.1") != 1 || w.acked <= acked {
+			t.Errorf("job two waits for job one: %q, %d acknowledged", w.published, w.acked-acked)
 		}
 		w.held[".one.a.1"] <- nil
 		if w.saw(".one.b.1") != 1 {
 			t.Errorf("job one does not go on: %q", w.published)
 		}
-		<-time.After(time.Minute)
-		if w.settled() != int(w.seq) {
-			t.Errorf("%d of %d deliveries acknowledged", w.settled(), w.seq)
+		w.pass(time.Minute)
+		if w.acked != int(w.seq) {
+			t.Errorf("%d of %d deliveries acknowledged", w.acked, w.seq)
 		}
 	})
 }
@@ -156,19 +179,19 @@ func TestACommandThatWasNotTakenIsTriedAgainAfterAWhile(t *testing.T) {
 		given := make(chan error)
 		w.held[".one.a.1"] = given
 		w.plan("one")
-		acked := w.settled()
+		acked := w.acked
 		given <- bus.ErrUnavailable
 		if n := w.saw(".one.a.1"); n != 1 {
 			t.Errorf("published %d times at once", n)
 		}
-		<-time.After(150 * time.Millisecond)
-		if n := w.saw(".one.a.1"); n != 2 || w.settled() != acked {
-			t.Errorf("published %d times after the first wait, want 2; %d acknowledged", n, w.settled()-acked)
+		w.pass(150 * time.Millisecond)
+		if n := w.saw(".one.a.1"); n != 2 || w.acked != acked {
+			t.Errorf("published %d times after the first wait, want 2; %d acknowledged", n, w.acked-acked)
 		}
 		given <- nil
-		<-time.After(time.Minute)
-		if w.settled() != int(w.seq) {
-			t.Errorf("%d of %d deliveries acknowledged", w.settled(), w.seq)
+		w.pass(time.Minute)
+		if w.acked != int(w.seq) {
+			t.Errorf("%d of %d deliveries acknowledged", w.acked, w.seq)
 		}
 	})
 }
@@ -177,11 +200,57 @@ func TestAPartitionEndsAlthoughAnAnswerDoesNotCome(t *testing.T) {
 	inTower(t, func(w *tower, stop func()) {
 		w.held[".one.a.1"] = make(chan error)
 		w.plan("one")
-		acked, began := w.settled(), time.Now()
+		acked, began := w.acked, time.Now()
 		stop()
-		if w.settled() != acked || time.Since(began) > 3*time.Second {
-			t.Errorf("ended after %s with %d acknowledgements more", time.Since(began), w.settled()-acked)
+		if w.acked != acked || time.Since(began) > 3*time.Second {
+			t.Errorf("ended after %s with %d acknowledgements more", time.Since(began), w.acked-acked)
 		}
+	})
+}
+
+func TestAJobForWhichSomethingComesWhileEachRoundIsUnderWayIsSaved(t *testing.T) {
+	inTower(t, func(w *tower, _ func()) {
+		const pairs = 4
+		w.request("one")
+		var steps []events.SubJob
+		for i := range pairs {
+			a := events.SubJob{ID: fmt.Sprintf("a%d", i), Goal: "g", Expert: "x", Pool: "default"}
+			b := events.SubJob{ID: fmt.Sprintf("b%d", i), Goal: "g", Expert: "x", Pool: "default", Dependencies: []string{a.ID}}
+			steps = append(steps, a, b)
+		}
+		w.tell("one", events.KindGraphCreated, events.PlanID, 1, &events.GraphCreated{Plan: &events.Plan{SubJobs: steps}})
+		acked := w.acked
+		given := make(chan error)
+		w.held[".one.b"] = given
+		for i := range pairs {
+			w.tell("one", events.KindSubJobReported, fmt.Sprintf("a%d", i), 1, success)
+			if i > 0 {
+				given <- nil
+			}
+		}
+		if w.saw(".one.b") != pairs || w.acked < acked+pairs-1 {
+			t.Errorf("published %q, %d acknowledged", w.published, w.acked-acked)
+		}
+		given <- nil
+	})
+}
+
+// Whatever becomes of its state meanwhile, a job under way is looked at when it lands, and not again and again before.
+func TestTheLoopDoesNotTurnForAJobUnderWay(t *testing.T) {
+	inTower(t, func(w *tower, _ func()) {
+		w.saves = make(chan error)
+		w.request("one")
+		given := make(chan error)
+		w.held[".one.a.1"] = given
+		w.chain("one")
+		w.saves <- bus.ErrConflict
+		turns := w.turns
+		w.pass(time.Second)
+		if w.turns-turns > 100 {
+			t.Errorf("turned %d times in a second", w.turns-turns)
+		}
+		close(w.saves)
+		given <- nil
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"log/slog"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -231,6 +232,109 @@ func TestTheIdOfADeletedQuarantinedJobIsFreeAgain(t *testing.T) {
 	f.deliver(t, p, 3, true, again)
 	if !f.said(".j.~plan.1") {
 		t.Errorf("planning was not issued: %q", f.published)
+	}
+}
+
+// reaper deletes a job as the broker does; what happens right behind is in the log before the scheduler knows that it is deleted.
+type reaper struct {
+	*fake
+	loads int
+	then  func()
+}
+
+func (r *reaper) PurgeJob(context.Context, string) error {
+	for i := range r.log {
+		r.log[i] = events.Event{Seq: r.log[i].Seq}
+	}
+	clear(r.states)
+	if r.then != nil {
+		r.then()
+	}
+	return nil
+}
+
+func (r *reaper) Load(ctx context.Context, job string) (Saved, error) {
+	r.loads++
+	return r.fake.Load(ctx, job)
+}
+
+func (r *reaper) PurgeEvents(_ context.Context, subject string) error {
+	r.published = append(r.published, "purged "+subject)
+	return nil
+}
+
+// reap gives a partition in which a job has ended whose time is over, and the delivery that says so.
+func reap(t *testing.T, r *reaper) (*Partition, Delivery) {
+	p := r.partition(t)
+	p.Window, p.Sweeper, p.States = 8, r, r
+	rules := events.Rules{Version: 1, MaxSteps: 9, MaxPlanRounds: 1, Finalize: "tails", FailurePolicy: events.FailFast, Retention: events.Duration(time.Hour)}
+	r.deliver(t, p, 1, true, r.add(events.KindJobRequested, "", 0, &events.JobRequested{Request: events.Request{ID: "j", Goal: "g"}, Rules: rules}))
+	stop := r.add(events.KindStopRequested, "", 0, &events.StopRequested{})
+	r.deliver(t, p, 2, true, stop)
+	r.deliver(t, p, 3, true, r.add(events.KindSubJobClosed, events.PlanID, 1, &events.SubJobClosed{}))
+	end := events.JobMoved{Status: events.Stopped, Turn: p.jobs["j"].state.Turn, Cause: stop.Seq}
+	r.deliver(t, p, 4, true, r.add(events.KindJobStopped, "", 0, &events.JobEnded{JobMoved: end}))
+	fired := r.add(events.KindTimerFired, "", 0, &events.TimerFired{Timer: "reap~~" + strconv.Itoa(end.Turn)})
+	r.loads = 0
+	return p, Delivery{Event: fired, ConsumerSeq: 5, First: true, Acker: r}
+}
+
+func TestADeletedJobWhoseIdIsTakenAgainIsNotTakenForTheNext(t *testing.T) {
+	r := &reaper{fake: newFake()}
+	p, fired := reap(t, r)
+	var again events.Event
+	r.then = func() {
+		again = r.add(events.KindJobRequested, "", 0, &events.JobRequested{Request: events.Request{ID: "j", Goal: "g"}, Rules: events.Rules{Version: 1}})
+	}
+	if err := p.Replay(t.Context(), Batch{Deliveries: []Delivery{fired}}); err != nil {
+		t.Fatal(err)
+	}
+	if again.Seq == 0 {
+		t.Fatal("the job was not deleted")
+	}
+	if err := p.Replay(t.Context(), Batch{Deliveries: []Delivery{{Event: again, ConsumerSeq: 6, First: true, Acker: r}}}); err != nil {
+		t.Fatal(err)
+	}
+	if l := p.lanes[events.PlannerPool]; l == nil || l.queued != 1 {
+		t.Errorf("one run is in the queue, the scheduler counts %+v", l)
+	}
+	for j := range p.waiting {
+		if p.jobs[j.id] != j {
+			t.Errorf("a job is known twice")
+		}
+	}
+}
+
+func TestWhatComesWhileAJobIsDeletedIsNotLeftInTheLog(t *testing.T) {
+	r := &reaper{fake: newFake()}
+	p, fired := reap(t, r)
+	if err := p.take(t.Context(), Batch{Deliveries: []Delivery{fired}}); err != nil {
+		t.Fatal(err)
+	}
+	late := Delivery{Event: r.add(events.KindSubJobReported, "a", 1, success), ConsumerSeq: 6, First: true, Acker: r}
+	if err := p.Replay(t.Context(), Batch{Deliveries: []Delivery{late}}); err != nil {
+		t.Fatal(err)
+	}
+	if !r.said("purged jobs.event.") || r.acked != 6 || len(p.jobs) != 0 {
+		t.Errorf("said %q, %d acknowledged, %d jobs known", r.published, r.acked, len(p.jobs))
+	}
+}
+
+func TestTheSpanOfAStepEndsWithTheQuarantineOfItsJob(t *testing.T) {
+	f := newFake()
+	p := f.partition(t)
+	open := 0
+	p.Trace = func(string, string, ...string) (string, func(string, ...string)) {
+		open++
+		return "trace", func(string, ...string) { open-- }
+	}
+	p.facts = newFacts(0)
+	requested, created := f.begin()
+	f.deliver(t, p, 1, true, requested)
+	f.log[created.Seq-1] = events.Event{Seq: created.Seq} // Gone when the work is written.
+	f.deliver(t, p, 2, true, created)
+	if p.jobs["j"].fault == nil || open != 0 {
+		t.Errorf("%d spans are open, the fault is %v", open, p.jobs["j"].fault)
 	}
 }
 

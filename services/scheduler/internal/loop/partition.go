@@ -3,6 +3,7 @@ package loop
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
@@ -120,12 +121,26 @@ func (p *Partition) awaitAll() {
 	}
 }
 
-// proceed lands a round and takes its jobs further.
+// proceed lands a round and takes its jobs further. A job for which something has come by every landing would be under way
+// again, and never saved: one that ought to be is, before its news.
 func (p *Partition) proceed(ctx context.Context, f *flight) error {
 	if err := p.land(ctx, f); err != nil {
 		return err
 	}
+	if slices.ContainsFunc(f.jobs, p.pressed) {
+		if err := p.publish(ctx); err != nil {
+			return err
+		}
+		if err := p.save(ctx); err != nil {
+			return err
+		}
+	}
 	return p.take(ctx, Batch{})
+}
+
+// pressed reports whether a job with news ought to be saved first.
+func (p *Partition) pressed(j *job) bool {
+	return len(j.news) > 0 && p.saveable(j) && (p.due(j) || p.ledger.open >= p.MaxOpen)
 }
 
 // outlast gives a context that ends a while after ctx: a step under way is finished, but not for ever.
@@ -190,7 +205,7 @@ func (p *Partition) await(j *job) {
 		p.sweep = p.now.Add(p.SaveAfter / 4)
 	}
 	p.waiting[j] = struct{}{}
-	if j.owing && j.retryAt.Before(p.sweep) {
+	if j.owing && !j.flying && j.retryAt.Before(p.sweep) { // One under way is looked at when it lands, however long that takes.
 		p.sweep = j.retryAt
 	}
 }

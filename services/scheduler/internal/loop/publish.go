@@ -126,6 +126,8 @@ func (p *Partition) afterwards(ctx context.Context, s *sending) error {
 		if err := p.Alarms.Purge(ctx, s.job.id); err != nil {
 			return fmt.Errorf("purge timers: %w", err)
 		}
+	case s.cmd.Kind == graph.ReapJob && len(s.job.news) > 0:
+		s.job.forget() // What came since is of no job, or of the next one: the log says.
 	case s.cmd.Kind == graph.ReapJob:
 		p.release(s.job)
 	}

@@ -23,6 +23,10 @@ func (p *Partition) quarantine(ctx context.Context, j *job, fault events.Fault) 
 	if j.state != nil {
 		kept.State, _ = p.marshal(j) // Without one the mark stands alone.
 	}
+	if j.step.end != nil { // Commands that were begun do not land.
+		j.step.end(fault.Error())
+		j.step = span{}
+	}
 	j.forget()
 	j.fault = &fault
 	j.owing = false

@@ -1,0 +1,408 @@
+package loop
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/graph"
+)
+
+// Whatever happens, in any weather: nothing is acknowledged before what it leads to is stored, every job that was accepted comes
+// to its end, and then nothing is left of it in memory.
+func TestJobsComeThroughAnyStorm(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		var failure any
+		synctest.Test(t, func(*testing.T) {
+			defer func() { failure = recover() }() // Where rapid does not see it.
+			throughAStorm(rt)
+		})
+		if failure != nil {
+			panic(failure)
+		}
+	})
+}
+
+func throughAStorm(t *rapid.T) {
+	w := newStorm(t, rapid.Uint64().Draw(t, "seed"))
+	defer func() {
+		if !w.dead {
+			w.crash()
+		}
+	}()
+	window, parallel := rapid.SampledFrom([]int{0, 1, 2, 5}).Draw(t, "window"), rapid.SampledFrom([]int{1, 3}).Draw(t, "parallel")
+	w.start(window, parallel)
+	for range rapid.IntRange(1, 300).Draw(t, "actions") {
+		w.act(rapid.SampledFrom(actions).Draw(t, "action"), window, parallel)
+		w.check()
+	}
+	w.settle()
+}
+
+// actions are what may happen; what is there twice happens twice as often.
+var actions = []string{
+	"submit", "deliver", "deliver", "deliver", "answer", "answer", "answer", "answer", "answer", "answer all", "lose", "refuse",
+	"save", "save", "work", "work", "work", "wait", "wait long", "again", "steal", "stop job", "start again", "stop", "crash",
+}
+
+func (w *storm) act(action string, window, parallel int) {
+	switch action {
+	case "submit":
+		w.submit()
+	case "deliver":
+		w.deliver(rapid.IntRange(1, 6).Draw(w.t, "most"), true)
+	case "steal":
+		w.deliver(rapid.IntRange(1, 2).Draw(w.t, "most"), false)
+	case "again":
+		w.redeliver()
+	case "answer", "lose", "refuse":
+		w.end(action, rapid.IntRange(0, 1<<10).Draw(w.t, "which"))
+	case "answer all":
+		for len(w.air) > 0 {
+			w.end("answer", 0)
+		}
+	case "save":
+		w.endSave(rapid.SampledFrom([]string{"kept", "kept", "kept", "kept", "lost", "refused"}).Draw(w.t, "outcome"), rapid.IntRange(0, 1<<10).Draw(w.t, "which"))
+	case "work":
+		w.labour(rapid.IntRange(0, 1<<10).Draw(w.t, "which"))
+	case "wait":
+		w.wait(time.Duration(rapid.IntRange(1, 300).Draw(w.t, "ms")) * time.Millisecond)
+	case "wait long":
+		w.wait(time.Duration(rapid.IntRange(1, 20).Draw(w.t, "s")) * time.Second)
+	case "stop job", "start again":
+		w.control(action, rapid.IntRange(0, 1<<10).Draw(w.t, "which"))
+	case "stop", "crash":
+		if action == "stop" {
+			w.stop()
+		} else {
+			w.crash()
+		}
+		w.check()
+		w.start(window, parallel)
+	}
+	w.rest()
+}
+
+// submit asks for a job under an id that is free.
+func (w *storm) submit() {
+	id := "j" + strconv.Itoa(rapid.IntRange(0, 7).Draw(w.t, "job"))
+	if w.last[w.names.Event(id, events.KindJobRequested)] != 0 {
+		return
+	}
+	rules := events.Rules{
+		Version: 1, MaxSteps: 99, MaxPlanRounds: 1, Finalize: "tails", FailurePolicy: events.FailFast, Retries: 1,
+		RetryDelay: events.Duration(time.Second), RetryDelayMax: events.Duration(time.Minute), Retention: events.Duration(rapid.SampledFrom([]time.Duration{0, 5 * time.Second}).Draw(w.t, "retention")),
+	}
+	if rapid.IntRange(0, 2).Draw(w.t, "shares slots") == 0 {
+		rules.ConcurrencyKey, rules.KeyConcurrency = "key", 2
+	}
+	plan := &events.Plan{}
+	for i := range rapid.IntRange(1, 7).Draw(w.t, "steps") {
+		step := events.SubJob{ID: "s" + strconv.Itoa(i), Goal: "g", Expert: "x", Pool: rapid.SampledFrom([]string{"one", "two"}).Draw(w.t, "pool")}
+		if before := rapid.IntRange(-2, i-1).Draw(w.t, "behind"); before >= 0 {
+			step.Dependencies = []string{"s" + strconv.Itoa(before)}
+		}
+		plan.SubJobs = append(plan.SubJobs, step)
+	}
+	w.plans[id] = plan
+	session := rapid.SampledFrom([]string{"", "a", "b"}).Draw(w.t, "session")
+	w.happen(events.Event{
+		Kind: events.KindJobRequested, Job: id,
+		Data: &events.JobRequested{Request: events.Request{ID: id, Goal: "g", Session: session, Priority: rapid.IntRange(-1, 1).Draw(w.t, "priority")}, Rules: rules},
+	})
+}
+
+// deliver hands out what comes next in the log, to this scheduler or to another one, which dies of it.
+func (w *storm) deliver(most int, here bool) {
+	var list []Delivery
+	for ; w.read < len(w.log) && most > 0; w.read++ {
+		if e := &w.log[w.read]; e.Job != "" {
+			list = append(list, w.delivery(e, true))
+			most--
+		}
+	}
+	if here && len(list) > 0 {
+		w.due = append(w.due, Batch{Deliveries: list})
+	}
+}
+
+// redeliver hands out again what was not acknowledged.
+func (w *storm) redeliver() {
+	var list []Delivery
+	for i := range w.log[:w.read] {
+		if e := &w.log[i]; e.Job != "" && !w.acked[e.Seq] {
+			list = append(list, w.delivery(e, false))
+		}
+	}
+	if len(list) > 0 {
+		w.due = append(w.due, Batch{Deliveries: list})
+	}
+}
+
+// end answers a message, which is stored before; or it is, and the answer is lost; or it is not stored.
+func (w *storm) end(how string, which int) {
+	if len(w.air) == 0 {
+		return
+	}
+	defer w.rest()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	f := w.air[which%len(w.air)]
+	if how == "refuse" && !f.reached {
+		w.answer(f, bus.ErrUnavailable)
+		return
+	}
+	w.reach(f)
+	err := f.err
+	if how == "lose" {
+		err = bus.ErrUnknown
+	}
+	w.answer(f, err)
+}
+
+func (w *storm) endSave(how string, which int) {
+	if len(w.saves) == 0 {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	f := w.saves[which%len(w.saves)]
+	if how != "refused" {
+		w.reach(f)
+	}
+	err := f.err
+	if how != "kept" {
+		err = bus.ErrUnknown
+	}
+	w.answer(f, err)
+}
+
+// labour does some of the work, once or twice, well or badly.
+func (w *storm) labour(which int) {
+	if len(w.work) == 0 {
+		return
+	}
+	which %= len(w.work)
+	parts := strings.Split(w.work[which], ".")
+	w.mu.Lock()
+	w.work = slices.Delete(w.work, which, which+1)
+	w.mu.Unlock()
+	job, subjob := parts[4], parts[5]
+	run, _ := strconv.Atoi(parts[6]) // Our own subject.
+	e := events.Event{Kind: events.KindSubJobReported, Job: job, SubJob: subjob, Run: run, Data: success}
+	switch {
+	case subjob == events.PlanID:
+		e.Kind, e.Data = events.KindGraphCreated, &events.GraphCreated{Plan: w.plans[job]}
+	case !w.calm && w.chance.IntN(4) == 0:
+		e.Data = &events.SubJobReported{Outcome: events.ExecutionError, Error: &events.Fault{Code: events.CodeInternal, Message: "no"}}
+	}
+	if w.last[w.names.Event(job, events.KindJobRequested)] == 0 || w.last[subjectOf(w.names, &e)] != 0 {
+		return
+	}
+	if subjob != events.PlanID {
+		w.happen(events.Event{Kind: events.KindSubJobStarted, Job: job, SubJob: subjob, Run: run, Data: &events.SubJobStarted{}})
+	}
+	w.happen(e)
+}
+
+// wait lets time pass, and timers fire.
+func (w *storm) wait(d time.Duration) {
+	w.mu.Lock() // What the test has looked at before, the scheduler changes behind it.
+	after := time.After(d)
+	w.mu.Unlock()
+	<-after
+	synctest.Wait()
+	for _, job := range slices.Sorted(maps.Keys(w.armed)) {
+		for _, timer := range slices.Sorted(maps.Keys(w.armed[job])) {
+			if at := w.armed[job][timer]; !at.After(time.Now()) {
+				w.mu.Lock()
+				delete(w.armed[job], timer)
+				w.mu.Unlock()
+				w.happen(events.Event{Kind: events.KindTimerFired, Job: job, Key: timer, Data: &events.TimerFired{Timer: timer, Due: at}})
+			}
+		}
+	}
+}
+
+// control has somebody stop a job, or want it to go on.
+func (w *storm) control(what string, which int) {
+	job := "j" + strconv.Itoa(which%8)
+	if w.last[w.names.Event(job, events.KindJobRequested)] == 0 {
+		return
+	}
+	e := events.Event{Kind: events.KindStopRequested, Job: job, Control: true, Data: &events.StopRequested{}}
+	if what == "start again" {
+		e.Kind, e.Data = events.KindRecoverRequested, &events.RecoverRequested{}
+	}
+	w.happen(e)
+}
+
+// check fails if a job would be stuck were all memory lost now: its events are acknowledged, and it owes what is not stored.
+func (w *storm) check() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.faults > 0 {
+		w.t.Fatal("a job was quarantined")
+	}
+	for i := range 8 {
+		job := "j" + strconv.Itoa(i)
+		list := w.of(job, 0)
+		open := func(e events.Event) bool { return !w.acked[e.Seq] }
+		if len(list) == 0 || slices.ContainsFunc(list, open) {
+			continue
+		}
+		state := w.fold(job, list)
+		for _, c := range state.Pending() {
+			if !w.has(job, &c) {
+				w.t.Fatalf("all %d events of %s are acknowledged, and %s %s of run %d %s is not stored", len(list), job, c.Kind, c.SubJob, c.Run, c.Key)
+			}
+		}
+	}
+}
+
+func (w *storm) fold(job string, list []events.Event) *graph.Job {
+	state, err := graph.Fold(func(yield func(events.Event, error) bool) {
+		for i := range list {
+			if !yield(list[i], nil) {
+				return
+			}
+		}
+	})
+	if err != nil {
+		w.t.Fatalf("job %s: %v", job, err)
+	}
+	return state
+}
+
+// has reports whether a command was carried out, or somebody comes back for it.
+func (w *storm) has(job string, c *graph.Command) bool {
+	switch c.Kind {
+	case graph.RunSubJob:
+		_, comes := w.armed[job][graph.TurnTimer()]
+		return comes || w.called[job] || w.last[w.names.WorkFor(c.Order.Pool, c.Order.Expert, job, c.SubJob, c.Run)] != 0
+	case graph.ArmTimer:
+		_, armed := w.armed[job][c.Key]
+		return armed
+	}
+	return false
+}
+
+// settle has the weather calm down: all that is under way arrives, and everybody does what he has to.
+func (w *storm) settle() {
+	for len(w.air)+len(w.saves) > 0 {
+		w.end("answer", 0)
+		w.endSave("kept", 0)
+		w.rest()
+	}
+	w.mu.Lock()
+	w.calm = true
+	w.mu.Unlock()
+	quiet := time.Now()
+	for range 2000 {
+		before := len(w.log)
+		w.deliver(100, true)
+		w.rest()
+		for range len(w.work) {
+			w.labour(0)
+		}
+		pause := time.Second
+		if time.Since(quiet) > 30*time.Second {
+			w.redeliver()
+			pause = 30 * time.Second
+		}
+		w.wait(pause)
+		w.rest()
+		if len(w.log) > before || w.read < len(w.log) {
+			quiet = time.Now()
+		}
+		w.check()
+		if time.Since(quiet) > 2*lastTurn {
+			w.left()
+			return
+		}
+	}
+	w.t.Fatal("it does not come to rest")
+}
+
+// left fails if a job has not come to its end, or anything is left of one in memory.
+func (w *storm) left() {
+	for i := range 8 {
+		job := "j" + strconv.Itoa(i)
+		list := w.of(job, 0)
+		if len(list) == 0 {
+			continue
+		}
+		if s := w.fold(job, list); !s.Status.Terminal() || s.EndOwed {
+			w.t.Errorf("job %s is %s: %+v", job, s.Status, w.p.jobs[job])
+		}
+	}
+	for i := range w.log {
+		if e := &w.log[i]; e.Job != "" && !w.acked[e.Seq] && e.Kind != events.KindJobAdvanced {
+			w.t.Errorf("%s of %s (%d) is not acknowledged: %+v", e.Kind, e.Job, e.Seq, w.p.jobs[e.Job])
+		}
+	}
+	p := w.p
+	if len(p.waiting)+p.flights+p.saving+len(p.line) > 0 {
+		w.t.Errorf("left behind: %d jobs that wait, %d flights, %d saves, %d in line", len(p.waiting), p.flights, p.saving, len(p.line))
+	}
+	for _, j := range p.jobs { // One that was forgotten stays until there are too many.
+		if j.state != nil || j.busy() {
+			w.t.Errorf("job %s is left behind: %+v", j.id, j)
+		}
+	}
+	for _, l := range p.lanes {
+		if l.queued != 0 || l.line.Len() != 0 {
+			w.t.Errorf("pool %s is thought to have %d runs, %d jobs wait for it", l.pool, l.queued, l.line.Len())
+		}
+	}
+}
+
+// Claim gives the slots of the only key.
+func (w *storm) Claim(_ context.Context, _ string, c *Claim) (Grant, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.fails() {
+		return Grant{}, fmt.Errorf("claim: %w", bus.ErrUnavailable)
+	}
+	delete(w.called, c.Job)
+	w.line = slices.DeleteFunc(w.line, func(job string) bool { return len(w.of(job, 0)) == 0 })
+	if !slices.Contains(w.line, c.Job) {
+		w.line = append(w.line, c.Job)
+	}
+	same := func(a graph.Run) func(graph.Run) bool {
+		return func(b graph.Run) bool { return a.SubJob == b.SubJob && a.Run == b.Run }
+	}
+	w.wants[c.Job] = c.Runs
+	free := c.Limit
+	for _, job := range w.line {
+		w.holds[job] = slices.DeleteFunc(w.holds[job], func(r graph.Run) bool { return !slices.ContainsFunc(w.wants[job], same(r)) })
+		free -= len(w.holds[job])
+	}
+	fresh := map[string]bool{}
+	for _, job := range w.line {
+		for _, r := range w.wants[job] {
+			if free <= 0 || slices.ContainsFunc(w.holds[job], same(r)) {
+				continue
+			}
+			w.holds[job] = append(w.holds[job], r)
+			free--
+			if job != c.Job {
+				w.called[job], fresh[job] = true, true
+			}
+		}
+	}
+	if c.Anew {
+		maps.Copy(fresh, w.called)
+	}
+	return Grant{Held: slices.Clone(w.holds[c.Job]), Called: slices.Sorted(maps.Keys(fresh))}, nil
+}
