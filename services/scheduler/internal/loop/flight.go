@@ -78,7 +78,7 @@ func (p *Partition) land(ctx context.Context, f *flight) error {
 		}
 		if err := p.delivered(ctx, s); crashed(err) {
 			return err
-		} else if err != nil {
+		} else if err != nil && !s.job.owing { // Many at once are one failure.
 			p.postpone(s.job, fmt.Errorf("%s %s: %w", s.cmd.Kind, s.cmd.SubJob, err))
 		}
 	}

@@ -196,6 +196,25 @@ func TestACommandThatWasNotTakenIsTriedAgainAfterAWhile(t *testing.T) {
 	})
 }
 
+func TestManyCommandsThatWereNotTakenAtOnceAreOneFailure(t *testing.T) {
+	inTower(t, func(w *tower, _ func()) {
+		var steps []events.SubJob
+		for i := range 9 {
+			steps = append(steps, events.SubJob{ID: fmt.Sprintf("a%d", i), Goal: "g", Expert: "x", Pool: "default"})
+		}
+		w.fail[".one.a"] = bus.ErrUnavailable
+		w.request("one")
+		w.tell("one", events.KindGraphCreated, events.PlanID, 1, &events.GraphCreated{Plan: &events.Plan{SubJobs: steps}})
+		w.mu.Lock()
+		clear(w.fail)
+		w.mu.Unlock()
+		w.pass(150 * time.Millisecond)
+		if n := w.saw(".one.a"); n != len(steps) {
+			t.Errorf("%d of %d are published after the first wait", n, len(steps))
+		}
+	})
+}
+
 func TestAPartitionEndsAlthoughAnAnswerDoesNotCome(t *testing.T) {
 	inTower(t, func(w *tower, stop func()) {
 		w.held[".one.a.1"] = make(chan error)
