@@ -1,8 +1,6 @@
 package app
 
 import (
-	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,8 +14,8 @@ import (
 )
 
 // recur plays a schedule of four moments, the first of which hangs until the second replaces it; the scheduler crashes at
-// the crash-th boundary (0: never) and another one takes over. It gives the boundaries passed before the crash.
-func recur(t *testing.T, crash int) []string {
+// a boundary, if there is one, and another one takes over. It gives the boundaries that were passed.
+func recur(t *testing.T, crash boundary) []string {
 	w := newWorld(t, nil)
 	var hanging string
 	w.script = slow(w, &hanging)
@@ -26,8 +24,8 @@ func recur(t *testing.T, crash int) []string {
 	stop := w.scheduleOn(Default(), Deps{Bus: first, Hook: passed.pass})
 	second := func() error { return nil }
 	taken := make(chan struct{})
-	if crash > 0 {
-		go func() { // Ends with the crash, which every sweep reaches.
+	if crash.visit > 0 {
+		go func() { // Ends with the crash, which is awaited below.
 			defer close(taken)
 			<-passed.crashed
 			first.Close()
@@ -41,13 +39,16 @@ func recur(t *testing.T, crash int) []string {
 	if _, faults := w.tell("delete", id("s")); len(faults) > 0 && faults[0].Code != events.CodeNotFound { // Asked again, it is gone.
 		t.Error(faults)
 	}
+	if crash.visit > 0 && !passed.await() {
+		t.Errorf("there was no %s", crash)
+	}
 	<-taken
 	want, kept := map[string]events.Status{}, map[string]events.Status{}
 	for n := range 4 {
 		due := made.Created.Truncate(time.Second).Add(time.Duration(n+1) * 2 * time.Minute)
 		want[schedule.JobID("s", schedule.Key(due))] = events.Finished
 	}
-	want[hanging] = events.Stopped
+	want[w.first(&hanging)] = events.Stopped
 	for _, r := range s.Recent {
 		kept[r.JobID] = events.Status(r.Status)
 	}
@@ -57,8 +58,8 @@ func recur(t *testing.T, crash int) []string {
 	if diff := cmp.Diff(want, kept); diff != "" {
 		t.Errorf("runs (-want +got):\n%s", diff)
 	}
-	if slices.Sort(w.runs); len(slices.Compact(slices.Clone(w.runs))) > 4 {
-		t.Errorf("work was done twice: %v", w.runs)
+	if runs := w.taken(); len(runs) != 4 {
+		t.Errorf("4 runs have work, not %v", runs)
 	}
 	<-time.After(time.Minute)
 	if last, err := w.bus.Schedules().Last(t.Context()); err != nil || last != 0 {
@@ -75,16 +76,16 @@ func recur(t *testing.T, crash int) []string {
 func TestACrashAtABoundaryOfAScheduleNeitherLosesNorDoublesARun(t *testing.T) {
 	bustest.Outside(t)
 	var points []string
-	bubble(t, func(t *testing.T) { points = recur(t, 0) })
+	bubble(t, func(t *testing.T) { points = recur(t, boundary{}) })
 	seen := map[string]bool{}
 	for _, n := range ofEachKind(points, map[string]bool{}) {
-		point := points[n]
-		if !strings.HasPrefix(point, "schedule.") {
+		crash := boundaryOf(points, n)
+		if !strings.HasPrefix(crash.point, "schedule.") {
 			continue // Those of jobs have a sweep of their own.
 		}
-		seen[point] = true
-		t.Run(fmt.Sprintf("%d-%s", n+1, point), func(t *testing.T) {
-			bubble(t, func(t *testing.T) { recur(t, n+1) })
+		seen[crash.point] = true
+		t.Run(crash.String(), func(t *testing.T) {
+			bubble(t, func(t *testing.T) { recur(t, crash) })
 		})
 	}
 	t.Logf("%d boundaries", len(points))

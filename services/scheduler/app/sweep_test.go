@@ -87,17 +87,38 @@ func (w *world) control(job string, kind events.Kind, data any) {
 	}
 }
 
-// boundaries are those a scheduler passes; it crashes at one of them, and fails at all that follow.
-type boundaries struct {
-	crash   int           // The number of the fatal one, 0 for none.
-	crashed chan struct{} // Closed with the crash.
-
-	mu     sync.Mutex // Guards points.
-	points []string
+// boundary is one passing of a point: which of its kind it is, from 1; the zero value is none. Its number among all would be
+// another one each time: jobs and schedules pass theirs beside each other, and what comes together is done at once.
+type boundary struct {
+	point string
+	visit int
 }
 
-func crashAt(n int) *boundaries {
-	return &boundaries{crash: n, crashed: make(chan struct{})}
+func (b boundary) String() string { return fmt.Sprintf("%s-%d", b.point, b.visit) }
+
+// boundaryOf is the boundary that was passed as points[n].
+func boundaryOf(points []string, n int) boundary {
+	b := boundary{point: points[n]}
+	for _, point := range points[:n+1] {
+		if point == b.point {
+			b.visit++
+		}
+	}
+	return b
+}
+
+// boundaries are those a scheduler passes; it crashes at one of them, and fails at all that follow.
+type boundaries struct {
+	fatal   boundary
+	crashed chan struct{} // Closed with the crash.
+
+	mu     sync.Mutex // Guards what is below.
+	points []string
+	dead   bool
+}
+
+func crashAt(fatal boundary) *boundaries {
+	return &boundaries{fatal: fatal, crashed: make(chan struct{})}
 }
 
 // pass is the scheduler's hook.
@@ -105,25 +126,51 @@ func (b *boundaries) pass(point string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.points = append(b.points, point)
-	if b.crash == 0 || len(b.points) < b.crash {
-		return nil
+	if boundaryOf(b.points, len(b.points)-1) == b.fatal {
+		b.die()
 	}
-	if len(b.points) == b.crash {
-		close(b.crashed)
+	if b.dead {
+		return errors.New("crash")
 	}
-	return errors.New("crash")
+	return nil
 }
 
-// play runs a scene; the scheduler crashes at the crash-th boundary (0: never) and a new one takes over. It gives the
-// boundaries passed before the crash.
-func (s *scene) play(t *testing.T, crash int) []string {
+// die needs the lock.
+func (b *boundaries) die() {
+	if !b.dead {
+		b.dead = true
+		close(b.crashed)
+	}
+}
+
+// rest is how long nothing new begins before a scheduler is at rest, in virtual time.
+const rest = 2 * time.Minute
+
+// await waits for the crash. It reports whether the boundary was passed: what is done at once with something else passes fewer
+// of them. Then the scheduler crashes at rest, where it would pass one an hour.
+func (b *boundaries) await() bool {
+	select {
+	case <-b.crashed:
+		return true
+	case <-time.After(rest):
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	passed := b.dead // At this very moment.
+	b.die()
+	return passed
+}
+
+// play runs a scene; the scheduler crashes at a boundary, if there is one, and a new one takes over. It gives the boundaries
+// that were passed.
+func (s *scene) play(t *testing.T, crash boundary) []string {
 	w := newWorld(t, s.script)
 	passed := crashAt(crash)
 	first := w.server.Connect("first")
 	stop := w.scheduleOn(Default(), Deps{Bus: first, Hook: passed.pass})
 	second := func() error { return nil }
-	if crash > 0 {
-		go func() { // Ends with the crash, which every sweep reaches.
+	if crash.visit > 0 {
+		go func() { // Ends with the crash, which is awaited below.
 			<-passed.crashed
 			first.Close()
 		}()
@@ -140,8 +187,8 @@ func (s *scene) play(t *testing.T, crash int) []string {
 			return e.Kind == s.on
 		})
 	}
-	if crash > 0 {
-		<-passed.crashed
+	if crash.visit > 0 {
+		passed.await()
 		second = w.schedule(Default(), Deps{})
 	}
 	end := w.ended(s.request.ID)
@@ -202,12 +249,13 @@ func bubble(t *testing.T, f func(t *testing.T)) {
 // crashes plays the scene once for each of its boundaries that are wanted; wanted is told them all.
 func (s *scene) crashes(t *testing.T, wanted func(points []string) []int) {
 	var points []string
-	bubble(t, func(t *testing.T) { points = s.play(t, 0) })
+	bubble(t, func(t *testing.T) { points = s.play(t, boundary{}) })
 	list := wanted(points)
 	t.Logf("%d of %d boundaries", len(list), len(points))
 	for _, n := range list {
-		t.Run(fmt.Sprintf("%d-%s", n+1, points[n]), func(t *testing.T) {
-			bubble(t, func(t *testing.T) { s.play(t, n+1) })
+		crash := boundaryOf(points, n)
+		t.Run(crash.String(), func(t *testing.T) {
+			bubble(t, func(t *testing.T) { s.play(t, crash) })
 		})
 	}
 }
@@ -239,6 +287,30 @@ func TestACrashAtABoundaryOfEachKindChangesNothing(t *testing.T) {
 	for _, s := range append(scenes(), sharing()) {
 		t.Run(s.name, func(t *testing.T) {
 			s.crashes(t, func(points []string) []int { return ofEachKind(points, known) })
+		})
+	}
+}
+
+// What else is passed meanwhile moves no crash, and a boundary that never comes keeps no sweep waiting.
+func TestASweepCrashesAtTheBoundaryItNamesOrElseAtRest(t *testing.T) {
+	fatal := boundary{"ack", 2}
+	for _, c := range []struct {
+		points []string
+		passed bool
+	}{{[]string{"ack", "save", "ack"}, true}, {[]string{"save", "ack", "save", "save"}, false}} {
+		bubble(t, func(t *testing.T) {
+			b := crashAt(fatal)
+			for n, point := range c.points {
+				if crashed := b.pass(point) != nil; crashed != (boundaryOf(c.points, n) == fatal) {
+					t.Errorf("%v: a crash at %d: %v", c.points, n, crashed)
+				}
+			}
+			if passed := b.await(); passed != c.passed {
+				t.Errorf("%v: passed: %v", c.points, passed)
+			}
+			if b.pass("save") == nil {
+				t.Errorf("%v: no crash at rest", c.points)
+			}
 		})
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -133,6 +135,13 @@ func (w *world) reported(run string) {
 		w.live[run] = false
 		w.over++
 	}
+}
+
+// taken lists the runs of steps that were taken, by idempotency key.
+func (w *world) taken() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Sorted(maps.Keys(w.live))
 }
 
 func (w *world) plan(work *events.Work) *events.GraphCreated {
