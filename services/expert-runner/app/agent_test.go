@@ -483,7 +483,7 @@ func TestLargeArgumentsAndAnswersAreKept(t *testing.T) {
 		t := w.t.(*testing.T)
 		text := strings.Repeat("x", 800<<10)
 		model := llmtest.New(llmtest.Say(
-			llmtest.Answer{Calls: []llmtest.Call{{Name: "write_file", Args: `{"path":"large","content":"` + text + `"}`}}, Chunk: 64 << 10},
+			llmtest.Answer{Calls: []llmtest.Call{{Name: "write_file", Args: `{"path":"large","content":"` + text + `"}`}}, Chunk: 1 << 10},
 			llmtest.Answer{Text: text, Chunk: 64 << 10},
 		))
 		w.start(agents(t, card(t, careful)), app.Deps{Doer: model})

@@ -203,10 +203,14 @@ func TestAnAnswerThatIsTooLargeEndsTheServer(t *testing.T) {
 			if way != "stdio" {
 				config = serve(t, way, newServer("good"))
 			}
-			config.ReplyLimit, config.Timeout = 1<<20, 3*time.Minute // A slow machine takes a while to write so much.
+			config.ReplyLimit, config.Timeout = 1<<20, 3*time.Minute // A slow machine takes a while to write 100 MB.
 			p := pool(t, config)
 			big, echo := opened(t, p, "big"), opened(t, p, "echo")
-			if _, err := big.Call(t.Context(), tool.Call{Args: `{"mb":8}`}); !errors.Is(err, expert.ErrUnknown) {
+			args := `{"mb":8}`
+			if way == "stdio" {
+				args = `{"mb":100}`
+			}
+			if _, err := big.Call(t.Context(), tool.Call{Args: args}); !errors.Is(err, expert.ErrUnknown) {
 				t.Error(err)
 			}
 			if got, err := echo.Call(t.Context(), tool.Call{}); err != nil || !strings.HasPrefix(got, "{}") {
