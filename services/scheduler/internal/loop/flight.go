@@ -42,7 +42,7 @@ func (p *Partition) depart(ctx context.Context, list []*job) error {
 	p.flights++
 	go func() { // Ends with the last answer, which comes, or does not within the publisher's patience.
 		f.wait(ctx)
-		p.landed <- f // Has room for every flight there can be.
+		p.landed <- f // Taken by the loop, or by whoever waits for its end.
 	}()
 	return nil
 }
