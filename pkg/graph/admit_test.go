@@ -88,3 +88,32 @@ func TestARunThatWasEndedFromOutsideIsLiveUntilItsWorkerMayKnow(t *testing.T) {
 	j.Step(g.event(events.KindSubJobReported, "a", 1, "", &events.SubJobReported{Outcome: events.ExecutionError}))
 	live("its worker has reported, and the next run is open", Run{SubJob: "a", Run: 2}, b)
 }
+
+// A place in a queue that waits for a slot would keep it from those that have one.
+func TestARunThatIsNotAdmittedTakesNoPlaceInAQueue(t *testing.T) {
+	g := start(t, nil)
+	g.plan("~plan", sub("a"), sub("b"))
+	j := g.cold()
+	live := slices.Collect(j.Live)
+	full := func(string) bool { return false }
+	j.Admit(live)
+	if got := j.PendingWithin(full); len(got) != 0 {
+		t.Fatalf("given %v, and there is no room", got)
+	}
+	j.Admit(live[1:])
+	if released := j.Release("default", 1); released != 1 {
+		t.Errorf("%d released, and b may go", released)
+	}
+	if got := workOf(j); !slices.Equal(got, []string{"b"}) {
+		t.Errorf("given %v, want b", got)
+	}
+	j.Admit(live)
+	room := func(string) bool { return true }
+	var got []string
+	for _, c := range j.PendingWithin(room) {
+		got = append(got, c.SubJob)
+	}
+	if !slices.Equal(got, []string{"a", "b"}) && !slices.Equal(got, []string{"b", "a"}) {
+		t.Errorf("given %v, want both once both are admitted", got)
+	}
+}

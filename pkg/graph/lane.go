@@ -37,7 +37,7 @@ func (j *Job) Release(pool string, n int) (released int) {
 		m := j.nodes[l.behind[l.from]]
 		l.from++
 		m.behind = false
-		if m.owesRun() {
+		if m.owesRun() && j.admits(m) { // One that is not comes back when it is.
 			j.enqueue(m) // May begin another lane: an edit has sent the node elsewhere.
 			j.attend(m)
 			released++

@@ -327,44 +327,50 @@ func (w *storm) settle() {
 		}
 		w.check()
 		if time.Since(quiet) > 2*lastTurn {
-			w.left()
+			if list := w.left(); len(list) > 0 {
+				w.t.Fatal(strings.Join(list, "; "))
+			}
 			return
 		}
 	}
-	w.t.Fatal("it does not come to rest")
+	last := w.log[len(w.log)-1]
+	w.t.Fatalf("it does not come to rest: the last of %d events is %s of %s; slots are held %v, wanted %v in the order %v; %s",
+		len(w.log), last.Kind, last.Job, w.holds, w.wants, w.line, strings.Join(w.left(), "; "))
 }
 
-// left fails if a job has not come to its end, or anything is left of one in memory.
-func (w *storm) left() {
+// left says which jobs have not come to their end, and what is left of any in memory.
+func (w *storm) left() (list []string) {
+	say := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
 	for i := range 8 {
 		job := "j" + strconv.Itoa(i)
-		list := w.of(job, 0)
-		if len(list) == 0 {
+		told := w.of(job, 0)
+		if len(told) == 0 {
 			continue
 		}
-		if s := w.fold(job, list); !s.Status.Terminal() || s.EndOwed {
-			w.t.Errorf("job %s is %s: %+v", job, s.Status, w.p.jobs[job])
+		if s := w.fold(job, told); !s.Status.Terminal() || s.EndOwed {
+			say("job %s is %s: %+v", job, s.Status, w.p.jobs[job])
 		}
 	}
 	for i := range w.log {
 		if e := &w.log[i]; e.Job != "" && !w.acked[e.Seq] && e.Kind != events.KindJobAdvanced {
-			w.t.Errorf("%s of %s (%d) is not acknowledged: %+v", e.Kind, e.Job, e.Seq, w.p.jobs[e.Job])
+			say("%s of %s (%d) is not acknowledged: %+v", e.Kind, e.Job, e.Seq, w.p.jobs[e.Job])
 		}
 	}
 	p := w.p
 	if len(p.waiting)+p.flights+p.saving+len(p.line) > 0 {
-		w.t.Errorf("left behind: %d jobs that wait, %d flights, %d saves, %d in line", len(p.waiting), p.flights, p.saving, len(p.line))
+		say("left behind: %d jobs that wait, %d flights, %d saves, %d in line", len(p.waiting), p.flights, p.saving, len(p.line))
 	}
 	for _, j := range p.jobs { // One that was forgotten stays until there are too many.
 		if j.state != nil || j.busy() {
-			w.t.Errorf("job %s is left behind: %+v", j.id, j)
+			say("job %s is left behind: %+v", j.id, j)
 		}
 	}
 	for _, l := range p.lanes {
 		if l.queued != 0 || l.line.Len() != 0 {
-			w.t.Errorf("pool %s is thought to have %d runs, %d jobs wait for it", l.pool, l.queued, l.line.Len())
+			say("pool %s is thought to have %d runs, %d jobs wait for it", l.pool, l.queued, l.line.Len())
 		}
 	}
+	return list
 }
 
 // Claim gives the slots of the only key.
