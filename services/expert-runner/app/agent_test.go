@@ -291,11 +291,8 @@ func TestACancelEndsTheModelsStreamAtOnce(t *testing.T) {
 	virtual(t, func(w *world) {
 		t := w.t.(*testing.T)
 		streaming, closed := make(chan struct{}), make(chan struct{})
-		model := llmtest.New(llmtest.Func(func(llmtest.Question) (llmtest.Answer, error) {
-			close(streaming)
-			return llmtest.Answer{Text: "It goes on and", Fault: llmtest.Hang}, nil
-		}))
-		w.start(agents(t, card(t, "")), app.Deps{Doer: watched{model, closed}})
+		model := llmtest.New(llmtest.Say(llmtest.Answer{Text: "It goes on and", Fault: llmtest.Hang}))
+		w.start(agents(t, card(t, "")), app.Deps{Doer: watched{model, streaming, closed}})
 		o := work("agent", "j1", "a", 1)
 		w.issue("agent", o)
 		<-streaming
@@ -315,16 +312,17 @@ func TestACancelEndsTheModelsStreamAtOnce(t *testing.T) {
 	})
 }
 
-// watched tells when the body of an answer is closed.
+// watched tells when the body of the answer is there, and when it is closed.
 type watched struct {
-	model  *llmtest.Server
-	closed chan struct{}
+	model             *llmtest.Server
+	streaming, closed chan struct{}
 }
 
 func (d watched) Do(r *http.Request) (*http.Response, error) {
 	answer, err := d.model.Do(r)
 	if err == nil {
 		answer.Body = &body{ReadCloser: answer.Body, closed: d.closed}
+		close(d.streaming)
 	}
 	return answer, err
 }
