@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -101,7 +102,7 @@ func (w *world) answer(body []byte) (events.Message, bool) {
 		e.Kind, e.Data = events.KindGraphCreated, w.plan(&work)
 	default:
 		w.mu.Lock()
-		w.runs = append(w.runs, work.IdempotencyKey[len(work.Job)+1:])
+		w.runs = append(w.runs, work.SubJob+"/"+strconv.Itoa(work.Run))
 		w.begun(work.IdempotencyKey)
 		w.mu.Unlock()
 		report := &events.SubJobReported{Outcome: events.Success, Output: json.RawMessage(`"` + work.SubJob + `"`)}

@@ -31,7 +31,7 @@ func TestOT6AnAgentThatBreaksIsBlockedAndTheJobEnds(t *testing.T) {
 				s.cards, s.doer = dir, asked
 				s.experts = append(s.experts, s.expert("panics", false, func(_ context.Context, t *runner.Task) (events.SubJobReported, error) {
 					s.mu.Lock()
-					s.runs[t.Work.IdempotencyKey]++
+					s.runs[runOf(t.Work)]++
 					s.mu.Unlock()
 					panic("out of order")
 				}))

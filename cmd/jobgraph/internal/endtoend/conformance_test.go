@@ -239,7 +239,7 @@ func TestWhoeverRunsAgainIsToldWhy(t *testing.T) {
 		lessons := map[string][]string{} // Guarded by the system.
 		s.experts = append(s.experts, s.expert("pupil", false, func(ctx context.Context, t *runner.Task) (events.SubJobReported, error) {
 			s.mu.Lock()
-			lessons[t.Work.IdempotencyKey] = t.Work.Lessons
+			lessons[runOf(t.Work)] = t.Work.Lessons
 			s.mu.Unlock()
 			return s.act(ctx, t.Work)
 		}))

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -227,7 +228,7 @@ func (s *system) expert(id string, pure bool, f runner.Func) runner.Function {
 func (s *system) work(ctx context.Context, t *runner.Task) (events.SubJobReported, error) {
 	w := t.Work
 	s.mu.Lock()
-	s.runs[w.IdempotencyKey]++
+	s.runs[runOf(w)]++
 	s.mu.Unlock()
 	for _, key := range []string{"first", "second"} {
 		_, err := t.Hand.Do(ctx, runner.Effect{Key: key, Name: "call", Safe: true}, func(ctx context.Context) (json.RawMessage, error) {
@@ -235,7 +236,7 @@ func (s *system) work(ctx context.Context, t *runner.Task) (events.SubJobReporte
 				return nil, err // Nothing leaves the house, as with any client of the world outside.
 			}
 			s.mu.Lock()
-			s.calls[w.IdempotencyKey+"/"+key]++
+			s.calls[runOf(w)+"/"+key]++
 			s.mu.Unlock()
 			return json.RawMessage(`true`), nil
 		})
@@ -246,9 +247,12 @@ func (s *system) work(ctx context.Context, t *runner.Task) (events.SubJobReporte
 	return s.act(ctx, w)
 }
 
+// runOf names a run among those of a play.
+func runOf(w *events.Work) string { return w.Job + "/" + w.SubJob + "/" + strconv.Itoa(w.Run) }
+
 func (s *system) echo(ctx context.Context, t *runner.Task) (events.SubJobReported, error) {
 	s.mu.Lock()
-	s.runs[t.Work.IdempotencyKey]++
+	s.runs[runOf(t.Work)]++
 	s.mu.Unlock()
 	return s.act(ctx, t.Work)
 }

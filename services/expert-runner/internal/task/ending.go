@@ -111,7 +111,7 @@ func (o *Order) Event(e Ending, source string) events.Event {
 		event.Data = e.Park
 		return event
 	}
-	event.ID, event.Data = o.ID(), e.Report
+	event.ID, event.Data = o.reportID(), e.Report
 	return event
 }
 

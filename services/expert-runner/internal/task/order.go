@@ -88,7 +88,17 @@ func (o *Order) settle() {
 	}
 }
 
-// ID is "<job>/<subjob>/<run>", the identity of the run and of its report.
+// reportID is the message id of the report: what the work says, so that a job whose id was used before is not taken for the
+// earlier one, provided that it is about this run. Any other id could make the report of another run a duplicate.
+func (o *Order) reportID() string {
+	born, ok := strings.CutSuffix(o.ReportID, "/"+o.SubJob+"/"+strconv.Itoa(o.Run))
+	if ok && strings.HasPrefix(born, o.Job+"@") {
+		return o.ReportID
+	}
+	return o.ID()
+}
+
+// ID is "<job>/<subjob>/<run>", the identity of the run among those of all jobs that are there.
 func (o *Order) ID() string { return o.Job + "/" + o.SubJob + "/" + strconv.Itoa(o.Run) }
 
 // Inquiry is true for work outside of the graph: something that a planning run wants to know before it plans. run is that

@@ -19,7 +19,7 @@ func (p *Partition) end(ctx context.Context, j *job, cmd *graph.Command) (Ack, e
 	if err := p.fillResult(ctx, j.id, cmd.Tails, &end); err != nil {
 		return nil, err
 	}
-	id := factID(j.id, cmd.Fact, strconv.Itoa(end.Turn))
+	id := factID(j.born(), cmd.Fact, strconv.Itoa(end.Turn))
 	m, err := events.Encode(p.Names, events.Event{Kind: cmd.Fact, ID: id, Job: j.id, Source: source, Data: &end})
 	if err != nil {
 		return nil, err

@@ -32,6 +32,10 @@ func runID(job string, kind events.Kind, subjob string, run int) string {
 	return job + "/" + string(kind) + "/" + subjob + "/" + strconv.Itoa(run)
 }
 
+// born names this job and no other of the same id. What is published under a message id has it: within the window of
+// duplicates an id that was deleted and is used again would otherwise get no work, no report and no end.
+func (j *job) born() string { return j.id + "@" + strconv.FormatUint(j.state.RequestSeq, 10) }
+
 // replanned names the reason of a graph.replaced for the metrics.
 func replanned(cmd *graph.Command) string {
 	raw, _ := cmd.Data.(json.RawMessage)

@@ -23,7 +23,7 @@ func (p *Partition) work(ctx context.Context, j *job, cmd *graph.Command) (event
 	if err != nil {
 		return events.Message{}, err
 	}
-	id := runID(j.id, "subjob.issued", cmd.SubJob, cmd.Run)
+	id := runID(j.born(), "subjob.issued", cmd.SubJob, cmd.Run)
 	header := events.Header(events.HeaderSpec, "1.0", events.HeaderID, id, events.HeaderSource, source,
 		events.HeaderType, workType, events.HeaderMsgID, id)
 	if parent := j.cause(); parent != "" {
@@ -50,7 +50,7 @@ func (p *Partition) order(ctx context.Context, j *job, cmd *graph.Command) (*eve
 		Select: o.Select, LifeCycle: o.LifeCycle, Deadline: o.Deadline, Budget: budget(&j.state.Rules, j.state.Cost),
 		Session: r.Session, Thread: r.Thread, User: r.User, Locale: r.Locale,
 		ReportSubject:  p.Names.RunEvent(j.id, events.KindSubJobReported, cmd.SubJob, cmd.Run),
-		IdempotencyKey: reportID(j.id, cmd.SubJob, cmd.Run),
+		IdempotencyKey: reportID(j.born(), cmd.SubJob, cmd.Run),
 		ClaimSubject:   p.Names.JournalOf(j.id, cmd.SubJob), Lease: requested.Rules.Lease,
 		CancelSubject: p.Names.Cancel(j.id, cmd.SubJob),
 	}
@@ -255,7 +255,7 @@ func (p *Partition) refuse(ctx context.Context, j *job, cmd *graph.Command, caus
 		Hint: "shorten goal and context of the SubJob, or hand long texts over as inputs",
 	}}
 	m, err := events.Encode(p.Names, events.Event{
-		Kind: events.KindSubJobReported, ID: reportID(j.id, cmd.SubJob, cmd.Run),
+		Kind: events.KindSubJobReported, ID: reportID(j.born(), cmd.SubJob, cmd.Run),
 		Job: j.id, SubJob: cmd.SubJob, Run: cmd.Run, Source: source, Data: report,
 	})
 	if err != nil {
