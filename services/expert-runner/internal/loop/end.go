@@ -90,13 +90,13 @@ var errNoJSON = errors.New("the report cannot be encoded")
 
 // say sends the journal's record and the event, and waits for both. The event decides.
 func (r *run) say(e task.Ending, event events.Event) error {
-	var kept Pending
+	kept := func() {}
 	if r.hold != nil && !e.Unsafe {
 		body, err := events.Marshal(event.Data)
 		if err != nil {
 			return errors.Join(errNoJSON, err)
 		}
-		kept = r.hold.report(r.Record(e, r.loop.Owner, body))
+		kept = r.hold.report(r.base, r.Record(e, r.loop.Owner, body))
 		event.Data = events.Verbatim(body)
 	}
 	said, err := r.loop.Log.Once(event)
@@ -104,10 +104,6 @@ func (r *run) say(e task.Ending, event events.Event) error {
 		return errors.Join(errNoJSON, err)
 	}
 	_, err = said.Wait(r.base)
-	if kept != nil {
-		// Its failure changes nothing: a conflict means that the run was closed or taken over, and then the log decides
-		// whose report was first.
-		_, _ = kept.Wait(r.base)
-	}
+	kept()
 	return err
 }

@@ -15,9 +15,11 @@ import (
 type hold struct {
 	run *run
 
-	mu    sync.Mutex // Guards last and until, and is held across an append: appends are in a line.
-	last  uint64
-	until time.Time // When the lease ends, counted from before it was asked for.
+	mu     sync.Mutex // Guards the fields below, and is held across an append: appends are in a line.
+	last   uint64
+	unsure bool      // Nobody knows whether the latest append was stored: the journal may go on behind last.
+	until  time.Time // When the lease ends, counted from before it was asked for.
+	over   bool      // The record of the ending is stored.
 }
 
 // Waits between attempts to append while the bus is away.
@@ -26,8 +28,9 @@ const (
 	longRetry  = 2 * time.Second
 )
 
-// releaseBound is how long letting go of a claim may take.
-const releaseBound = time.Second
+// lastBound is how long the last record of a claim may take: the one that lets go of it, or that of an ending at which the
+// journal has to be looked at.
+const lastBound = time.Second
 
 // append adds a record and waits until it is stored. It goes on while the bus is away, until ctx or the lease ends. When the
 // journal says that somebody else holds the run, or that it is closed, the run's context is ended with the reason.
@@ -43,6 +46,7 @@ func (h *hold) append(ctx context.Context, rec events.JournalRecord) error {
 			}
 			return err
 		}
+		h.unsure = true
 		done, lost := h.look(ctx, rec, asked)
 		if done || lost != nil {
 			return lost
@@ -58,9 +62,12 @@ func (h *hold) append(ctx context.Context, rec events.JournalRecord) error {
 }
 
 func (h *hold) stored(rec events.JournalRecord, seq uint64, asked time.Time) {
-	h.last = seq
-	if rec.Type == events.JournalRenewed {
+	h.last, h.unsure = seq, false
+	switch rec.Type {
+	case events.JournalRenewed:
 		h.until = asked.Add(rec.Lease.Std())
+	case events.JournalReported:
+		h.over = true
 	}
 }
 
@@ -75,8 +82,9 @@ func (h *hold) look(ctx context.Context, rec events.JournalRecord, asked time.Ti
 		return false, h.lose(entries)
 	}
 	for i := range entries {
-		e := &entries[i]
-		if e.Seq > h.last && e.Record.Type == rec.Type && e.Record.Key == rec.Key && e.Record.Owner == rec.Owner {
+		e := &entries[i].Record
+		// A renewal that was stored late is no release.
+		if entries[i].Seq > h.last && e.Type == rec.Type && e.Key == rec.Key && e.Owner == rec.Owner && e.Lease == rec.Lease {
 			done = true
 		}
 	}
@@ -134,21 +142,45 @@ func (h *hold) renew(ctx context.Context) error {
 
 // release ends the lease at once, so that the next delivery need not wait for it.
 func (h *hold) release() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	ctx, stop := context.WithTimeout(context.WithoutCancel(h.run.ctx), releaseBound)
-	defer stop()
 	rec := events.JournalRecord{Type: events.JournalRenewed, Run: h.run.Run, Owner: h.run.loop.Owner}
-	if seq, err := h.run.loop.Journal.Append(h.run.Job, h.run.SubJob, rec, h.last).Wait(ctx); err == nil {
-		h.last = seq
-	}
+	h.conclude(context.WithoutCancel(h.run.ctx), rec)
 }
 
-// report sends the record of the ending without waiting.
-func (h *hold) report(rec events.JournalRecord) Pending {
+// report sends the record of the ending, and gives what waits for it. Where nobody knows what the journal ends with, it is
+// stored before report returns: the next run, which the event begins, must not find this one open.
+func (h *hold) report(ctx context.Context, rec events.JournalRecord) (wait func()) {
+	h.mu.Lock()
+	if h.unsure {
+		h.mu.Unlock()
+		h.conclude(ctx, rec)
+		return func() {}
+	}
+	defer h.mu.Unlock()
+	if h.over {
+		return func() {}
+	}
+	sent := h.run.loop.Journal.Append(h.run.Job, h.run.SubJob, rec, h.last)
+	return func() { h.reported(ctx, rec, sent) }
+}
+
+// reported waits for the record of the ending. One that was not stored is tried again for a while.
+func (h *hold) reported(ctx context.Context, rec events.JournalRecord, sent Pending) {
+	seq, err := sent.Wait(ctx)
+	if err != nil {
+		h.conclude(ctx, rec)
+		return
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.run.loop.Journal.Append(h.run.Job, h.run.SubJob, rec, h.last)
+	h.stored(rec, seq, time.Now())
+}
+
+// conclude appends the last record of a claim. A failure changes nothing: the next one waits for the lease, or the log
+// decides whose report was first.
+func (h *hold) conclude(ctx context.Context, rec events.JournalRecord) {
+	ctx, stop := context.WithTimeout(ctx, lastBound)
+	defer stop()
+	_ = h.append(ctx, rec)
 }
 
 func pause(ctx context.Context, d time.Duration) error {

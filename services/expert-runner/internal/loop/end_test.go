@@ -1,0 +1,76 @@
+package loop
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
+)
+
+// renewing is the middle of the first renewal of a claim, when the answers of a world take half a second: it is stored
+// already, and nobody has heard so.
+const renewing = 3500 * time.Millisecond
+
+// lasts is an expert that fails after a while.
+func lasts(d time.Duration) does {
+	return func(ctx context.Context, _ *expert.Task) task.Ending {
+		_ = pause(ctx, d) // The ending is the same.
+		return task.Failure(events.CodeExecution, "exit status 1", "", "")
+	}
+}
+
+// The next run, which the event of this one begins, must not find it open: nobody could say what became of its command.
+func TestAReportBehindARenewalThatWasCutOffIsKeptBeforeItIsStated(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{latency: 500 * time.Millisecond}
+		l := w.loop(task.Intent{Name: task.Command}, lasts(renewing))
+		w.give(t.Context(), t, l, 1)
+		w.give(t.Context(), t, l, 2)
+		check(t, w,
+			"claimed 1 10s", "subjob.started 1", "renewed 1 10s", "reported 1 0s", "subjob.reported 1",
+			"claimed 2 10s", "subjob.started 2", "renewed 2 10s", "reported 2 0s", "subjob.reported 2",
+		)
+	})
+}
+
+func TestAReportThatTheJournalMissedIsKeptAllTheSame(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{latency: time.Millisecond}
+		missed := false
+		w.away = func(r events.JournalRecord) bool {
+			first := r.Type == events.JournalReported && !missed
+			missed = missed || first
+			return first
+		}
+		w.give(t.Context(), t, w.loop(task.Intent{}, lasts(0)), 1)
+		check(t, w, "claimed 1 10s", "subjob.reported 1", "reported 1 0s")
+	})
+}
+
+func TestAJournalThatStaysAwayHoldsUpNoReport(t *testing.T) {
+	for _, d := range []time.Duration{0, renewing} {
+		synctest.Test(t, func(t *testing.T) {
+			w := &world{latency: 500 * time.Millisecond}
+			w.away = func(r events.JournalRecord) bool { return r.Type == events.JournalReported }
+			began := time.Now()
+			w.give(t.Context(), t, w.loop(task.Intent{}, lasts(d)), 1)
+			if last := w.lines[len(w.lines)-1]; last != "subjob.reported 1" || time.Since(began) > d+lease {
+				t.Errorf("a run of %s: %s after %s", d, last, time.Since(began))
+			}
+		})
+	}
+}
+
+func TestARunThatIsLeftToOthersEndsItsLeaseBehindARenewalThatWasCutOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{latency: 500 * time.Millisecond}
+		work, kill := context.WithTimeout(t.Context(), renewing+w.latency) // The claim took as long.
+		defer kill()
+		w.give(work, t, w.loop(task.Intent{}, lasts(time.Minute)), 1)
+		check(t, w, "claimed 1 10s", "subjob.started 1", "renewed 1 10s", "renewed 1 0s")
+	})
+}
