@@ -63,7 +63,7 @@ func (r *run) keep(ctx context.Context, before Point, rec events.JournalRecord) 
 // keepResult stores what came back, large ones by reference, and remembers it.
 func (r *run) keepResult(ctx context.Context, rec events.JournalRecord) error {
 	if len(rec.Data) > events.MaxInline {
-		ref, err := r.loop.Blobs.Put(ctx, r.Job, rec.Data)
+		ref, err := r.put(ctx, rec.Data)
 		if err != nil {
 			return err
 		}
@@ -82,6 +82,17 @@ func (r *run) keepResult(ctx context.Context, rec events.JournalRecord) error {
 	}
 	r.memory[rec.Key] = rec
 	return nil
+}
+
+// put stores what came back of an effect. While the bus is away it waits, as long as the run may take: what was done cannot be
+// done again.
+func (r *run) put(ctx context.Context, data []byte) (events.Ref, error) {
+	for retry := firstRetry; ; retry = min(2*retry, longRetry) {
+		ref, err := r.loop.Blobs.Put(ctx, r.Job, data)
+		if err == nil || errors.Is(err, ErrTooLarge) || r.ctx.Err() != nil || pause(ctx, retry) != nil {
+			return ref, err
+		}
+	}
 }
 
 func (r *run) recall(ctx context.Context, done events.JournalRecord) (json.RawMessage, error) {

@@ -207,13 +207,24 @@ func (r *record) result(ctx context.Context, key, name string, value any) error 
 	}
 	rec := events.JournalRecord{Type: events.JournalResult, Run: r.w.Run, Owner: r.loop.Owner, Key: key, Name: name, Data: data}
 	if len(data) > events.MaxInline {
-		ref, err := r.loop.Blobs.Put(ctx, r.w.Job, data)
+		ref, err := r.put(ctx, data)
 		if err != nil {
 			return fmt.Errorf("record %s: %w", key, err)
 		}
 		rec.Data, rec.Ref = nil, &ref
 	}
 	return r.append(ctx, rec)
+}
+
+// put stores what is too large for a record. While the bus is away it waits, as long as the run is held: what a model has said
+// is paid for.
+func (r *record) put(ctx context.Context, data []byte) (events.Ref, error) {
+	for retry := firstRetry; ; retry = min(2*retry, longRetry) {
+		ref, err := r.loop.Blobs.Put(ctx, r.w.Job, data)
+		if err == nil || errors.Is(err, ErrTooLarge) || pause(ctx, retry) != nil {
+			return ref, err
+		}
+	}
 }
 
 // renew extends the lease.

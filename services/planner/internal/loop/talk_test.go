@@ -285,3 +285,73 @@ func TestARunThatAnotherPlannerTookIsLeftUnsettledAndWhoeverCaresHearsIt(t *test
 		}
 	})
 }
+
+// noBlobs has the object store answer so from now on.
+func (w *world) noBlobs(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.blobErr = err
+}
+
+// wide is a plan whose answer is too large for a record.
+func wide() string {
+	return `{"subjobs":[{"id":"a","expert":"x","goal":"` + strings.Repeat("x", events.MaxInline) + `"}]}`
+}
+
+func TestALargeAnswerWaitsForAStoreThatIsAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld("x")
+		m := &tongue{says: wide()}
+		w.model = m
+		w.noBlobs(errors.New("bus is away"))
+		during := func() {
+			<-time.After(time.Minute)
+			w.noBlobs(nil)
+			<-time.After(time.Minute)
+		}
+		if err := w.run(t, during, w.delivery(t, goal())); err != nil {
+			t.Fatal(err)
+		}
+		if all := strings.Join(w.lines, ","); m.calls != 1 || strings.Contains(all, "nak") || !strings.Contains(all, "state graph.created") {
+			t.Errorf("%d calls, %s", m.calls, all)
+		}
+	})
+}
+
+func TestALargeAnswerWaitsNoLongerThanItsRun(t *testing.T) {
+	tests := map[string]struct {
+		end    func(w *world)
+		within time.Duration
+		facts  int
+	}{
+		"a stop ends it at once": {func(w *world) { w.loop.Cancel("j", "", 1, "enough") }, 0, 1},
+		"a lost claim ends it": {func(w *world) {
+			last := uint64(len(w.journal))
+			if _, err := w.Append(t.Context(), "", "", events.JournalRecord{Type: events.JournalClaimed, Run: 2, Owner: "other"}, last); err != nil {
+				t.Error(err)
+			}
+		}, longestBeat, 0},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld("x")
+				w.model = &tongue{says: wide()}
+				w.noBlobs(errors.New("bus is away"))
+				var began time.Time
+				during := func() {
+					<-time.After(time.Minute)
+					synctest.Wait()
+					test.end(w)
+					began = time.Now()
+				}
+				if err := w.run(t, during, w.delivery(t, goal())); err != nil {
+					t.Fatal(err)
+				}
+				if took := time.Since(began); took > test.within || len(w.facts) != test.facts {
+					t.Errorf("it took %s: %q", took, w.lines)
+				}
+			})
+		})
+	}
+}
