@@ -49,7 +49,7 @@ func (p *pulse) now() {
 	}
 	defer p.mu.Unlock()
 	if p.timer != nil && !p.stopped.Load() {
-		p.told, p.renewed = true, time.Time{}
+		p.renewed = time.Time{}
 		p.timer.Reset(0)
 	}
 }
@@ -66,7 +66,7 @@ func (p *pulse) fire() {
 		return // stop came first, or finds what it has to cancel.
 	}
 	interval := min(r.Lease.Std(), r.loop.AckWait) / 3
-	if !p.told {
+	if !p.told && time.Since(p.began) >= r.loop.StartedAfter {
 		p.told = true
 		r.state(events.KindSubJobStarted, &events.SubJobStarted{Owner: r.loop.Owner, Started: p.began.UTC()})
 		p.timer.Reset(max(interval-r.loop.StartedAfter, time.Millisecond))
@@ -77,6 +77,9 @@ func (p *pulse) fire() {
 	if r.hold != nil && time.Since(p.renewed) > r.Lease.Std()/3-interval/2 {
 		p.renewed = time.Now()
 		_ = r.hold.renew(ctx) // What it means for the run is in the run's context.
+	}
+	if !p.told {
+		interval = max(r.loop.StartedAfter-time.Since(p.began), time.Millisecond) // A reconnect came before that.
 	}
 	p.timer.Reset(interval)
 }
