@@ -52,7 +52,7 @@ func throughAStorm(t *rapid.T) {
 // actions are what may happen; what is there twice happens twice as often.
 var actions = []string{
 	"submit", "deliver", "deliver", "deliver", "answer", "answer", "answer", "answer", "answer", "answer all", "lose", "refuse",
-	"save", "save", "work", "work", "work", "wait", "wait long", "again", "steal", "stop job", "start again", "stop", "crash",
+	"save", "save", "work", "work", "work", "wait", "wait long", "early", "again", "steal", "stop job", "start again", "stop", "crash",
 }
 
 func (w *storm) act(action string, window, parallel int) {
@@ -79,6 +79,8 @@ func (w *storm) act(action string, window, parallel int) {
 		w.wait(time.Duration(rapid.IntRange(1, 300).Draw(w.t, "ms")) * time.Millisecond)
 	case "wait long":
 		w.wait(time.Duration(rapid.IntRange(1, 20).Draw(w.t, "s")) * time.Second)
+	case "early":
+		w.fire(func(timer string, _ time.Time) bool { return timer == graph.TurnTimer() })
 	case "stop job", "start again":
 		w.control(action, rapid.IntRange(0, 1<<10).Draw(w.t, "which"))
 	case "stop", "crash":
@@ -222,9 +224,14 @@ func (w *storm) wait(d time.Duration) {
 	w.mu.Unlock()
 	<-after
 	synctest.Wait()
+	w.fire(func(_ string, at time.Time) bool { return !at.After(time.Now()) })
+}
+
+// fire has those timers fire that are due; by the server's clock that may be before their time.
+func (w *storm) fire(due func(timer string, at time.Time) bool) {
 	for _, job := range slices.Sorted(maps.Keys(w.armed)) {
 		for _, timer := range slices.Sorted(maps.Keys(w.armed[job])) {
-			if at := w.armed[job][timer]; !at.After(time.Now()) {
+			if at := w.armed[job][timer]; due(timer, at) {
 				w.mu.Lock()
 				delete(w.armed[job], timer)
 				w.mu.Unlock()

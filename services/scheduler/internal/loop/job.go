@@ -50,10 +50,12 @@ type job struct {
 	kept []uint64
 	// inLine is true while the job waits for room to be saved.
 	inLine bool
-	// uses are what it has in the queues of pools. behind is true while work of it waits for its turn; turnAt is when a timer
-	// looks at it then, and turnWait how long that was armed for. called is true while it is on the list of a refill.
+	// uses are what it has in the queues of pools. behind is true while work of it waits for its turn; armed is true while a
+	// timer comes for it then, as far as the log tells, at turnAt, and turnWait how long that was armed for. called is true while it
+	// is on the list of a refill.
 	uses     []use
 	behind   bool
+	armed    bool
 	turnAt   time.Time
 	turnWait time.Duration
 	called   bool
@@ -71,6 +73,7 @@ func (j *job) forget() {
 	j.state, j.news, j.revision, j.spent = nil, nil, 0, events.Spent{}
 	j.dirty, j.since = 0, time.Time{}
 	j.live, j.claimed, j.slotless = nil, false, false
+	j.armed = false // Somebody else may have had the timer since.
 	j.leaveLanes()
 	j.life++
 }

@@ -257,13 +257,20 @@ func (p *Partition) remember(ctx context.Context) error {
 	var armed []*job
 	var acks []Ack
 	for _, j := range p.touched {
-		if !j.behind && !j.slotless || j.state == nil || j.owing || p.now.Before(j.turnAt) {
+		if !j.behind && !j.slotless || j.state == nil || j.owing || j.state.Status.Terminal() {
+			continue
+		}
+		early := p.now.Before(j.turnAt)
+		if j.armed && early {
 			continue
 		}
 		if err := p.at(AtPublish); err != nil {
 			return err
 		}
-		j.turnWait = min(max(firstTurn, 2*j.turnWait), lastTurn)
+		if !early {
+			j.turnWait *= 2
+		}
+		j.turnWait = min(max(firstTurn, j.turnWait), lastTurn)
 		armed = append(armed, j)
 		acks = append(acks, p.Alarms.Arm(ctx, j.id, graph.TurnTimer(), p.now.Add(j.turnWait)))
 	}
@@ -272,7 +279,7 @@ func (p *Partition) remember(ctx context.Context) error {
 			p.postpone(j, err)
 			continue
 		}
-		j.turnAt = p.now.Add(j.turnWait)
+		j.armed, j.turnAt = true, p.now.Add(j.turnWait)
 	}
 	return nil
 }

@@ -96,7 +96,7 @@ func (m *market) submit(job, session string, priority, steps int) {
 func (m *market) request(job, session string, priority, steps int, chain bool) {
 	m.event(job, events.KindJobRequested, "", 0, &events.JobRequested{
 		Request: events.Request{ID: job, Goal: "g", Session: session, Priority: priority},
-		Rules:   events.Rules{Version: 1, MaxSteps: 20_000, MaxPlanRounds: 1, Finalize: "tails", FailurePolicy: events.FailFast},
+		Rules:   events.Rules{Version: 1, MaxSteps: 20_000, MaxPlanRounds: 1, Finalize: "tails", FailurePolicy: events.FailFast, Deadline: events.Duration(24 * time.Hour)},
 	})
 	plan := &events.Plan{}
 	for i := range steps {
@@ -244,15 +244,51 @@ func TestAHigherPriorityGoesFirst(t *testing.T) {
 	}
 }
 
+// The server's clock may be ahead, or the machine have slept: nothing is left of the timer then, and only memory knows of the wait.
+func TestAJobWhoseTurnTimerFiresEarlyComesBackBehindACrash(t *testing.T) {
+	m := newMarket(t, 1)
+	m.submit("first", "", 0, 1)
+	m.submit("second", "", 0, 1)
+	m.turn()
+	m.wake()
+	m.begin(1)
+	m.wake()
+	for range 2 {
+		m.work("default")
+		m.turn()
+	}
+	if len(m.owed) > 0 {
+		t.Errorf("accepted and never published: %v", m.owed)
+	}
+}
+
+// The end takes all timers back, also the one that memory says is armed.
+func TestAJobThatIsStartedAgainIsRememberedAnew(t *testing.T) {
+	m := newMarket(t, 1)
+	m.submit("first", "", 0, 1)
+	m.submit("second", "", 0, 1)
+	m.turn()
+	m.event("second", events.KindStopRequested, "", 0, &events.StopRequested{})
+	m.turn()
+	if m.timers["second"] {
+		t.Fatal("a job that has ended has a timer")
+	}
+	m.event("second", events.KindRecoverRequested, "", 0, &events.RecoverRequested{})
+	m.turn()
+	if !m.timers["second"] {
+		t.Error("a job that waits again has no timer")
+	}
+}
+
 // Whatever happens, each safety property holds: the queue of a pool is never longer than the window while one scheduler lives;
-// every accepted step runs, also behind crashes.
+// every accepted step runs, also behind crashes, and whenever timers fire.
 func TestTurnsUnderAnyHistory(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		window := rapid.IntRange(1, 6).Draw(t, "window")
 		m := newMarket(t, window)
 		jobs, crashes := 0, 0
 		for range rapid.IntRange(1, 40).Draw(t, "actions") {
-			switch rapid.SampledFrom([]string{"submit", "submit", "work", "work", "work", "turn", "crash"}).Draw(t, "action") {
+			switch rapid.SampledFrom([]string{"submit", "submit", "work", "work", "work", "turn", "early", "crash"}).Draw(t, "action") {
 			case "submit":
 				jobs++
 				session := rapid.SampledFrom([]string{"", "a", "b", "c"}).Draw(t, "session")
@@ -262,6 +298,9 @@ func TestTurnsUnderAnyHistory(t *testing.T) {
 				m.turn()
 			case "turn":
 				m.turn()
+			case "early":
+				m.turn()
+				m.wake()
 			case "crash":
 				m.turn()
 				crashes++
@@ -285,7 +324,13 @@ func TestTurnsUnderAnyHistory(t *testing.T) {
 	})
 }
 
-// wake fires the timers of all jobs that have one, as the broker does some time after a crash.
+// Purge notes that a job does not come back.
+func (m *market) Purge(_ context.Context, job string) error {
+	delete(m.timers, job)
+	return nil
+}
+
+// wake fires the timers of all jobs that have one, as the broker does some time after a crash, or too soon.
 func (m *market) wake() {
 	for i := range m.log {
 		job := m.log[i].Job

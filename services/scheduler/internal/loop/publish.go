@@ -123,6 +123,7 @@ func (p *Partition) afterwards(ctx context.Context, s *sending) error {
 		if err := p.at(AtEndPurgeTimers); err != nil {
 			return err
 		}
+		s.job.armed = false
 		if err := p.Alarms.Purge(ctx, s.job.id); err != nil {
 			return fmt.Errorf("purge timers: %w", err)
 		}

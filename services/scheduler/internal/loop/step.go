@@ -133,6 +133,9 @@ func (p *Partition) apply(ctx context.Context, j *job, e *events.Event) error {
 		p.Meter.Count(Ignored, string(e.Kind))
 		p.Logger.Info("event ignored", "job", j.id, "subjob", e.SubJob, "run", e.Run, "kind", string(e.Kind), "seq", e.Seq, "reason", effect.Reason)
 	}
+	if d, ok := e.Data.(*events.TimerFired); ok && d.Timer == graph.TurnTimer() {
+		j.armed = false // Whatever our clock says: the server's may be ahead.
+	}
 	p.keep(j.id, e)
 	j.change(p.now)
 	return nil
