@@ -387,6 +387,15 @@ func (w *storm) Claim(_ context.Context, _ string, c *Claim) (Grant, error) {
 	if w.fails() {
 		return Grant{}, fmt.Errorf("claim: %w", bus.ErrUnavailable)
 	}
+	grant := w.give(c)
+	if w.fails() { // It is stored all the same.
+		return Grant{}, fmt.Errorf("claim: %w", bus.ErrUnknown)
+	}
+	return grant, nil
+}
+
+// give changes the record of the key. It needs the lock.
+func (w *storm) give(c *Claim) Grant {
 	delete(w.called, c.Job)
 	w.line = slices.DeleteFunc(w.line, func(job string) bool { return len(w.of(job, 0)) == 0 })
 	if !slices.Contains(w.line, c.Job) {
@@ -417,5 +426,5 @@ func (w *storm) Claim(_ context.Context, _ string, c *Claim) (Grant, error) {
 	if c.Anew {
 		maps.Copy(fresh, w.called)
 	}
-	return Grant{Held: slices.Clone(w.holds[c.Job]), Called: slices.Sorted(maps.Keys(fresh))}, nil
+	return Grant{Held: slices.Clone(w.holds[c.Job]), Called: slices.Sorted(maps.Keys(fresh))}
 }

@@ -347,3 +347,36 @@ func TestALargeContextTravelsOnceToThePlanner(t *testing.T) {
 		t.Errorf("%d bytes: %v", len(body), err)
 	}
 }
+
+// register keeps the slots of a key with room for all, and notes which claims are the first ones.
+type register struct {
+	anew []bool
+	err  error
+}
+
+func (r *register) Claim(_ context.Context, _ string, c *Claim) (Grant, error) {
+	r.anew = append(r.anew, c.Anew)
+	return Grant{Held: c.Runs}, r.err
+}
+
+// It may have given a slot to somebody, whom nobody else calls.
+func TestAClaimOfUnknownOutcomeIsRepeatedAnew(t *testing.T) {
+	f, slots := newFake(), &register{}
+	p := f.partition(t)
+	p.Slots = slots
+	requested, created := f.begin()
+	rules := &requested.Data.(*events.JobRequested).Rules
+	rules.ConcurrencyKey, rules.KeyConcurrency = "key", 1
+	f.deliver(t, p, 1, true, requested)
+	f.deliver(t, p, 2, true, created)
+	slots.anew, slots.err = nil, bus.ErrUnknown
+	f.deliver(t, p, 3, true, f.add(events.KindSubJobReported, "a", 1, success))
+	slots.err = nil
+	p.jobs["j"].retryAt, p.sweep = time.Time{}, time.Time{}
+	if err := p.Replay(t.Context(), Batch{}); err != nil {
+		t.Fatal(err)
+	}
+	if want := []bool{false, true}; !slices.Equal(slots.anew, want) {
+		t.Errorf("claims that are anew: %v, want %v", slots.anew, want)
+	}
+}

@@ -23,7 +23,8 @@ type Claim struct {
 	Limit int
 	// Runs are in the order in which they want to go.
 	Runs []graph.Run
-	// Anew is true for the first claim since the job was loaded: whoever had it before may owe a call.
+	// Anew is true for the first claim since the job was loaded, and behind one that has failed: who made the one before may owe
+	// a call.
 	Anew bool
 }
 
@@ -50,13 +51,14 @@ func (p *Partition) claim(ctx context.Context, j *job) error {
 	if err := p.at(AtClaim); err != nil {
 		return err
 	}
+	anew := !j.claimed
+	j.claimed = false // Until those are told who were given a slot, be it by a claim of which nobody knows whether it was stored.
 	grant, err := p.Slots.Claim(ctx, rules.ConcurrencyKey, &Claim{
-		Ticket: p.ticket(ctx, j), Limit: rules.KeyConcurrency, Runs: runs, Anew: !j.claimed,
+		Ticket: p.ticket(ctx, j), Limit: rules.KeyConcurrency, Runs: runs, Anew: anew,
 	})
 	if err != nil {
 		return err
 	}
-	j.claimed = false // Until those are told.
 	if err := p.call(ctx, grant.Called); err != nil {
 		return err
 	}

@@ -16,6 +16,8 @@ type shelf struct {
 	revision uint64
 	// before is called once, ahead of the next write: somebody else was faster.
 	before func()
+	// lost is true when the answer to the next write gets lost.
+	lost bool
 }
 
 func (s *shelf) GetLeader(context.Context, string) ([]byte, uint64, error) {
@@ -34,6 +36,10 @@ func (s *shelf) Update(_ context.Context, _ string, value []byte, revision uint6
 		return 0, bus.ErrConflict
 	}
 	s.value, s.revision = value, s.revision+1
+	if s.lost {
+		s.lost = false
+		return 0, bus.ErrUnknown
+	}
 	return s.revision, nil
 }
 
@@ -88,6 +94,25 @@ func TestASlotOfADeletedJobIsFoundByWhoeverAsksAgain(t *testing.T) {
 	}
 	dead = nil
 	if g, err := b.Claim(t.Context(), "key", wants("a", "", 1, 1)); err != nil || len(g.Held) != 1 {
+		t.Errorf("%+v %v", g, err)
+	}
+}
+
+func TestASlotThatAWriteOfUnknownOutcomeHasGivenIsCalledByTheClaimAnew(t *testing.T) {
+	keys := &shelf{}
+	b := New(keys, func(context.Context, string) (bool, error) { return true, nil })
+	for _, job := range []string{"a", "b"} {
+		if _, err := b.Claim(t.Context(), "key", wants(job, "", 1, 1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	over := wants("a", "", 1, 0)
+	keys.lost = true
+	if _, err := b.Claim(t.Context(), "key", over); !errors.Is(err, bus.ErrUnknown) {
+		t.Fatalf("error %v", err)
+	}
+	over.Anew = true
+	if g, err := b.Claim(t.Context(), "key", over); err != nil || !slices.Equal(g.Called, []string{"b"}) {
 		t.Errorf("%+v %v", g, err)
 	}
 }
