@@ -39,8 +39,9 @@ type publisher struct {
 	mu      sync.Mutex // Guards everything below and every waiting.
 	room    sync.Cond  // Signalled when len(pending) falls below window, and on close.
 	pending map[uint64]*waiting
-	// free are the ids of publishes that were answered, to be used again: the server remembers who listens to a subject, if it
-	// comes again. An id whose answer never came is not among them; last is the highest that was ever used.
+	// free are the ids of publishes that were stored or lost to somebody else, to be used again: the server remembers who listens to
+	// a subject, if it comes again. An id whose answer never came, or may come yet behind another one, is not among them; last is
+	// the highest that was ever used.
 	free   []uint64
 	last   uint64
 	timer  *time.Timer
@@ -64,7 +65,7 @@ func (p *publisher) send(m events.Message, e Expect) Ack {
 		header = make(map[string][]string, 2)
 	}
 	e.write(header)
-	w := &waiting{p: p, subject: m.Subject, sent: time.Now()}
+	w := &waiting{p: p, subject: m.Subject}
 	id, ok := p.register(w)
 	if !ok {
 		return Ack{w}
@@ -100,6 +101,7 @@ func (p *publisher) register(w *waiting) (id uint64, ok bool) {
 		p.last++
 		id = p.last
 	}
+	w.sent = time.Now()
 	p.pending[id] = w
 	if p.timer == nil {
 		p.timer = time.AfterFunc(p.timeout, p.sweep)
@@ -184,7 +186,9 @@ func (p *publisher) settle(id, seq uint64, err error) {
 	defer p.mu.Unlock()
 	if w := p.pending[id]; w != nil {
 		p.end(id, w, seq, err)
-		p.free = append(p.free, id)
+		if err == nil || errors.Is(err, ErrConflict) {
+			p.free = append(p.free, id)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package bus_test
 import (
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/nats-io/nats.go"
 
@@ -75,6 +76,73 @@ func TestASubjectForAnAnswerThatTheClientGaveUpIsNotUsedAgain(t *testing.T) {
 		b.PublishAsync(fact(b, "j1", "b"), bus.Expect{})
 		if m := <-asked; m.Reply == first.Reply {
 			t.Errorf("%s is used again", m.Reply)
+		}
+	})
+}
+
+// Behind an answer that says that nobody was there, or that says nothing, another may come.
+func TestASubjectIsUsedAgainBehindAnAnswerThatIsFinal(t *testing.T) {
+	bustest.Outside(t)
+	synctest.Test(t, func(t *testing.T) {
+		server := bustest.Start(t, bustest.Settings{Quiet: true})
+		b := server.Connect("test")
+		raw, err := nats.Connect("", nats.InProcessServer(server))
+		noErr(t, err)
+		defer raw.Close()
+		asked := make(chan *nats.Msg, 8)
+		_, err = raw.ChanSubscribe(b.Names().AllEvents(), asked)
+		noErr(t, err)
+		noErr(t, raw.Flush())
+		ack := b.PublishAsync(fact(b, "j1", "a"), bus.Expect{})
+		for _, c := range []struct {
+			answer string
+			again  bool
+		}{
+			{`{"stream":"s","seq":7}`, true},
+			{`{"error":{"code":400,"err_code":10071,"description":"wrong last sequence: 3"}}`, true},
+			{`{"error":{"code":503,"err_code":10008,"description":"system temporarily unavailable"}}`, false},
+			{"", false}, // As the server says that there is no responder.
+			{"no JSON", false},
+		} {
+			m := <-asked
+			noErr(t, m.Respond([]byte(c.answer)))
+			_, _ = ack.Wait(t.Context()) // Whatever it is.
+			ack = b.PublishAsync(fact(b, "j1", "b"), bus.Expect{})
+			next := <-asked
+			if (next.Reply == m.Reply) != c.again {
+				t.Errorf("asked at %s behind the answer %q to %s", next.Reply, c.answer, m.Reply)
+			}
+			asked <- next
+		}
+	})
+}
+
+func TestThePatienceOfAPublishBeginsWhenItIsSent(t *testing.T) {
+	bustest.Outside(t)
+	synctest.Test(t, func(t *testing.T) {
+		const patience = 10 * time.Second
+		server := bustest.Start(t, bustest.Settings{Quiet: true})
+		o := server.Options("test")
+		o.AckTimeout, o.MaxPending = patience, 2
+		b, err := bus.Connect(t.Context(), o)
+		noErr(t, err)
+		defer b.Close()
+		raw, err := nats.Connect("", nats.InProcessServer(server))
+		noErr(t, err)
+		defer raw.Close()
+		asked := make(chan *nats.Msg, 8)
+		_, err = raw.ChanSubscribe(b.Names().AllEvents(), asked)
+		noErr(t, err)
+		noErr(t, raw.Flush())
+		b.PublishAsync(fact(b, "j1", "a"), bus.Expect{})
+		<-time.After(patience / 10)
+		b.PublishAsync(fact(b, "j1", "b"), bus.Expect{})
+		last := b.PublishAsync(fact(b, "j1", "c"), bus.Expect{}) // There is room when the first is given up.
+		sent := time.Now()
+		_, err = last.Wait(t.Context())
+		wantErr(t, err, bus.ErrUnknown)
+		if waited := time.Since(sent); waited != patience {
+			t.Errorf("given up %s after it was sent, want %s", waited, patience)
 		}
 	})
 }
