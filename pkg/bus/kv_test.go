@@ -73,6 +73,28 @@ func TestListGivesLiveKeysOnly(t *testing.T) {
 	}
 }
 
+func TestOnlyRecordsOfSessionsAreListedAsSuch(t *testing.T) {
+	b := bustest.Start(t, bustest.Settings{}).Bus("test")
+	sessions := []string{"plain", "a.b>*", "j1~step", "slots.customer", "x--tricky"}
+	for _, id := range sessions {
+		_, err := b.Sessions().Put(t.Context(), bus.SessionKey(id), []byte(id), 0)
+		noErr(t, err)
+	}
+	for _, key := range []string{bus.SlotKey("customer"), bus.SlotKey("a.b"), "spent.session.plain"} {
+		_, err := b.Sessions().Put(t.Context(), key, []byte(key), 0)
+		noErr(t, err)
+	}
+	list, err := b.SessionRecords(t.Context())
+	noErr(t, err)
+	var got []string
+	for _, e := range list {
+		got = append(got, string(e.Value))
+	}
+	if diff := cmp.Diff(sessions, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestBucketIsOneOfEveryClient(t *testing.T) {
 	server := bustest.Start(t, bustest.Settings{})
 	b := server.Bus("test")

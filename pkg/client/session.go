@@ -69,7 +69,7 @@ func (q SessionQuery) wants(s *Session) bool {
 
 // Sessions gives the sessions that fit, the one that changed last first. Errors: those of the bus.
 func (c *Client) Sessions(ctx context.Context, q SessionQuery) ([]*Session, error) {
-	entries, err := c.bus.Sessions().List(ctx)
+	entries, err := c.bus.SessionRecords(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -28,6 +28,10 @@ func TestSessionsAreReadWithoutAScheduler(t *testing.T) {
 	keep(t, c, "j2~a", `{"id":"j2~a","parent":"s2","state":"active","updated":"2026-01-03T00:00:00Z","total":1,"jobs":[{"id":"j2","subjob":"a","status":"READY"}]}`)
 	keep(t, c, "empty", `{"id":"empty","jobs":[]}`)
 	keep(t, c, "odd", `not ours`)
+	held := `{"turn":0,"jobs":[{"job":"j2","limit":1,"held":["a/1"]}]}` // The slots of a key that jobs share.
+	if _, err := c.Bus().Sessions().Put(t.Context(), bus.SlotKey("customer 42"), []byte(held), 0); err != nil {
+		t.Fatal(err)
+	}
 	for _, q := range []struct {
 		query client.SessionQuery
 		want  []string

@@ -114,6 +114,9 @@ func TestSessionsAreListedShownRenamedStoppedAndDeleted(t *testing.T) {
 		submit("other", "s2", "bob")
 		w.ended("other")
 		w.settled()
+		if _, err := w.bus.Sessions().Put(t.Context(), bus.SlotKey("customer 42"), []byte(`{"turn":0,"jobs":[{"job":"other","limit":1,"held":["a/1"]}]}`), 0); err != nil {
+			t.Fatal(err)
+		}
 
 		list := func(query string) (ids []string) {
 			t.Helper()

@@ -40,13 +40,13 @@ type Book struct {
 	lines [32]sync.Mutex
 }
 
-// NewBook makes the book over a bucket.
+// NewBook makes the book over a bucket; list gives the records of sessions alone.
 func NewBook(keys Keys, list func(ctx context.Context) ([]bus.Entry, error)) *Book {
 	return &Book{keys: keys, list: list, seed: maphash.MakeSeed()}
 }
 
 // OnBus makes the book of a connection.
-func OnBus(b *bus.Bus) *Book { return NewBook(b.Sessions(), b.Sessions().List) }
+func OnBus(b *bus.Bus) *Book { return NewBook(b.Sessions(), b.SessionRecords) }
 
 // Open enters a job into its session, which begins with it when there is none, and says whether the job is new there. A
 // request without a session is none of its business. Errors: events.Faults for a request that may not join, and the bus's.
