@@ -30,6 +30,9 @@ func (l *Loop) answer(work, intake context.Context, d *Delivery, w *events.Work,
 	} else {
 		var err error
 		if v, err = l.converse(work, intake, d, w, raw); err != nil {
+			v, err = instead(&v, err)
+		}
+		if err != nil {
 			return events.Event{}, Outcome{}, err
 		}
 	}

@@ -68,6 +68,12 @@ func (t *talk) investigate(c *session.Command) (session.Fact, error) {
 	}
 	t.wait(waiting, list)
 	for i := range list {
+		if q := &list[i]; q.err == nil { // Whatever becomes of the others: it has to be paid.
+			fact.Tokens += q.report.Tokens
+			fact.CostUSD += q.report.CostUSD
+		}
+	}
+	for i := range list {
 		q := &list[i]
 		switch {
 		case q.err == nil:
@@ -199,8 +205,6 @@ func (t *talk) letter(w *events.Work) events.Message {
 // hear adds what an expert reported.
 func (t *talk) hear(ctx context.Context, fact *session.Fact, q *inquiry) error {
 	r := q.report
-	fact.Tokens += r.Tokens
-	fact.CostUSD += r.CostUSD
 	if r.Outcome != events.Success {
 		reason := r.Lesson
 		if r.Error != nil {

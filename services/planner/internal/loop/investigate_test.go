@@ -172,6 +172,20 @@ func TestAnInvestigationIsWithdrawnWithAStopAndLeftToOthersAtADrain(t *testing.T
 	})
 }
 
+func TestAnInvestigationThatIsStoppedTellsWhatItsReportsHaveCost(t *testing.T) {
+	for _, first := range []string{"x", "y"} {
+		synctest.Test(t, func(t *testing.T) {
+			w, _ := curious(&office{reports: map[string]*events.SubJobReported{first: found("up")}})
+			if err := w.run(t, func() { w.loop.Cancel("j", "", 1, "enough") }, w.delivery(t, goal())); err != nil {
+				t.Fatal(err)
+			}
+			if d := w.facts[0].Data.(*events.PlanRejected); d.Tokens != 7 {
+				t.Errorf("%d tokens are told, the report of %s took 7", d.Tokens, first)
+			}
+		})
+	}
+}
+
 func TestThatNobodyIsThereToLookAroundIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, _ := curious(&office{})

@@ -126,9 +126,6 @@ func (l *Loop) handle(work, intake context.Context, d *Delivery) error {
 		return nil
 	}
 	e, outcome, err := l.answer(work, intake, d, w, fault)
-	if err != nil {
-		e, outcome, err = l.instead(work, w, err)
-	}
 	if err == nil {
 		e.Trace = d.Get(events.HeaderTrace)
 		outcome, err = l.state(work, e, outcome)
@@ -153,15 +150,6 @@ func (l *Loop) settled(d *Delivery, err error) {
 	if err != nil {
 		l.Logger.Debug("delivery not settled", "subject", d.Subject, "error", err)
 	}
-}
-
-// instead makes the fact of a run that somebody stopped: it is late, and says that nobody is at work on it any more.
-func (l *Loop) instead(ctx context.Context, w *events.Work, err error) (events.Event, Outcome, error) {
-	var stop *cancelled
-	if !errors.As(err, &stop) {
-		return events.Event{}, Outcome{}, err
-	}
-	return l.fact(ctx, w, rejected(events.Fault{Code: events.CodeCancelled, Message: "the run was cancelled", Cause: stop.reason}))
 }
 
 // giveBack settles work of which nothing came here.

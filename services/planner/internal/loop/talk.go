@@ -46,7 +46,7 @@ type verdict struct {
 	cache  string // CacheHit, CacheMiss, or empty where no plan is reused.
 }
 
-// converse plans. raw is the request's plan, resolved when it went by reference.
+// converse plans. raw is the request's plan, resolved when it went by reference. With an error the verdict tells what was spent.
 func (l *Loop) converse(work, intake context.Context, d *Delivery, w *events.Work, raw []byte) (v verdict, err error) {
 	t := &talk{loop: l, d: d, w: w, intake: intake, patience: time.Now().Add(l.ExpertWait)}
 	t.ctx, t.lose = context.WithCancelCause(work)
@@ -88,6 +88,18 @@ func (l *Loop) converse(work, intake context.Context, d *Delivery, w *events.Wor
 		t.record.release(work)
 	}
 	return v, err
+}
+
+// instead is the verdict of a run that somebody stopped: it is late, says that nobody is at work on it any more, and what it
+// has cost.
+func instead(v *verdict, err error) (verdict, error) {
+	var stop *cancelled
+	if !errors.As(err, &stop) {
+		return *v, err
+	}
+	late := rejected(events.Fault{Code: events.CodeCancelled, Message: "the run was cancelled", Cause: stop.reason})
+	late.spent = v.spent
+	return late, nil
 }
 
 // rejected is a run that ends with a fault.
@@ -182,10 +194,18 @@ func (t *talk) run() (verdict, error) {
 			continue
 		}
 		if err != nil {
-			return verdict{}, err
+			return verdict{spent: t.paid(&fact)}, err
 		}
 		t.apply(fact)
 	}
+}
+
+// paid is what the run has cost when it ends before its session does: with an answer that came and could not be kept.
+func (t *talk) paid(last *session.Fact) events.Spent {
+	spent := t.session.Spent(t.w.Run)
+	spent.Tokens += max(0, last.Tokens)
+	spent.CostUSD += max(0, last.CostUSD)
+	return spent
 }
 
 // begin makes the session; it counts as busy while it computes.

@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/services/planner/internal/session"
 )
@@ -29,7 +31,10 @@ func (w *world) Read(context.Context, string, string) ([]Entry, uint64, error) {
 }
 
 // Append implements Journal.
-func (w *world) Append(_ context.Context, _, _ string, r events.JournalRecord, last uint64) (uint64, error) {
+func (w *world) Append(ctx context.Context, _, _ string, r events.JournalRecord, last uint64) (uint64, error) {
+	if ctx.Err() != nil {
+		return 0, ctx.Err()
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if last != uint64(len(w.journal)) {
@@ -207,6 +212,39 @@ func TestARunThatIsStoppedEndsItsCallAtOnceAndSaysSo(t *testing.T) {
 			t.Errorf("%+v after %s", w.facts[0], time.Since(began))
 		}
 	})
+}
+
+func TestARunThatIsStoppedTellsWhatItsFinishedCallsHaveCost(t *testing.T) {
+	cancel := func(w *world) { w.loop.Cancel("j", "", 1, "enough") }
+	for name, stop := range map[string]func(w *world) (during func()){
+		"in the next call": func(w *world) func() {
+			return func() {
+				<-time.After(1500 * time.Millisecond) // The first call takes a second.
+				cancel(w)
+			}
+		},
+		"before the answer is kept": func(w *world) func() {
+			w.hook = func(p Point) error {
+				if p == AtAnswered {
+					cancel(w)
+				}
+				return nil
+			}
+			return func() { <-time.After(2 * time.Second) }
+		},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld("x")
+			w.model = &tongue{says: "I would rather not.", takes: time.Second}
+			if err := w.run(t, stop(w), w.delivery(t, goal())); err != nil {
+				t.Fatal(err)
+			}
+			d := w.facts[0].Data.(*events.PlanRejected)
+			if diff := cmp.Diff(events.Spent{Tokens: 10}, d.Spent); diff != "" || d.Faults[0].Code != events.CodeCancelled {
+				t.Errorf("stopped %s: %v %s", name, d.Faults, diff)
+			}
+		})
+	}
 }
 
 func TestAClaimIsRenewedWhileTheModelThinks(t *testing.T) {
