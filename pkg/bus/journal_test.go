@@ -70,10 +70,53 @@ func TestPurgedJobLeavesNothingAndOthersWhole(t *testing.T) {
 	fill("j2")
 	noErr(t, b.PurgeJob(t.Context(), "j2"))
 	noErr(t, b.PurgeJob(t.Context(), "j2"))
-	if left := count(); left != one+1 {
-		t.Fatalf("%d messages are left, want %d and the marker of the deleted state", left, one)
+	fill("j3")
+	reap := put(t, b, fact(b, "j3", "reap"))
+	put(t, b, fact(b, "j3", "behind"))
+	noErr(t, b.ReapJob(t.Context(), "j3", reap))
+	if left := count(); left != one+2 {
+		t.Fatalf("%d messages are left, want %d and the markers of two deleted states", left, one)
 	}
 	for _, job := range []string{"", "*", ">", "j1.>"} {
 		wantErr(t, b.PurgeJob(t.Context(), job), bus.ErrRefused)
+		wantErr(t, b.PurgeRest(t.Context(), job), bus.ErrRefused)
+	}
+}
+
+func TestWhatIsLeftOfAJobGoesAndTheNextOneOfTheIdKeepsItsOwn(t *testing.T) {
+	b := bustest.Start(t, bustest.Settings{}).Bus("test")
+	keys := func() []string {
+		list, err := b.State().Keys(t.Context())
+		noErr(t, err)
+		return list
+	}
+	save := func() {
+		for _, key := range []string{"j.0", "j"} {
+			_, err := b.State().Put(t.Context(), key, []byte("{}"), 0)
+			noErr(t, err)
+		}
+	}
+	save()
+	late := put(t, b, fact(b, "j", "late"))
+	other := put(t, b, fact(b, "other", "a"))
+	noErr(t, b.PurgeRest(t.Context(), "j"))
+	_, err := b.EventAt(t.Context(), late)
+	wantErr(t, err, bus.ErrNotFound)
+	if left := keys(); len(left) != 0 {
+		t.Errorf("%v are left", left)
+	}
+
+	late = put(t, b, fact(b, "j", "late"))
+	next := put(t, b, events.Message{Subject: b.Names().Event("j", events.KindJobRequested), Body: []byte("{}")})
+	save()
+	noErr(t, b.PurgeRest(t.Context(), "j"))
+	_, err = b.EventAt(t.Context(), late)
+	wantErr(t, err, bus.ErrNotFound)
+	for _, seq := range []uint64{other, next} {
+		_, err = b.EventAt(t.Context(), seq)
+		noErr(t, err)
+	}
+	if diff := cmp.Diff([]string{"j.0", "j"}, keys()); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -38,9 +38,22 @@ func (b *Bus) purge(ctx context.Context, stream, subject string, below uint64) e
 	return nil
 }
 
-// PurgeJob removes everything of a job, in the order in which nothing can come back: work, timers, journals, blobs, log,
-// the book of plans that its agents keep, state. It may be repeated after a failure.
-func (b *Bus) PurgeJob(ctx context.Context, job string) error {
+// PurgeJob removes everything of a job, in the order in which nothing can come back: work, timers, journals, blobs, the book of
+// plans that its agents keep, log, state. It may be repeated after a failure. With the log the id is free: the state of a job that
+// has taken it is left alone. One that was cut off there has left a state of its own, which PurgeRest removes.
+func (b *Bus) PurgeJob(ctx context.Context, job string) error { return b.purgeJob(ctx, job, 0) }
+
+// ReapJob is PurgeJob for whoever was brought to it by the event with this sequence, and has not acknowledged that. The log from there
+// on goes last: when the caller dies before the state is gone the event comes again, and whoever gets it calls PurgeRest.
+func (b *Bus) ReapJob(ctx context.Context, job string, last uint64) error {
+	if err := b.purgeJob(ctx, job, last); err != nil {
+		return err
+	}
+	return b.purgeStray(ctx, job)
+}
+
+// purgeJob is PurgeJob; of the log it leaves what stands at a sequence and behind it, with 0 nothing.
+func (b *Bus) purgeJob(ctx context.Context, job string, last uint64) error {
 	if err := validJob(job); err != nil {
 		return fmt.Errorf("purge: %w", err)
 	}
@@ -50,14 +63,32 @@ func (b *Bus) PurgeJob(ctx context.Context, job string) error {
 		func() error { return b.PurgeTimers(ctx, job) },
 		func() error { return b.Purge(ctx, n.Journal, n.JobJournal(job)) },
 		func() error { return b.DeleteBlobs(ctx, job) },
-		func() error { return b.Purge(ctx, n.Log, n.JobEvents(job)) },
 		func() error { return b.purgeBook(ctx, job) },
+		func() error { return b.purge(ctx, n.Log, n.JobEvents(job), last) },
 		func() error { return b.purgeState(ctx, job) },
 	}
 	for _, step := range steps {
 		if err := step(); err != nil {
 			return fmt.Errorf("purge job %s: %w", job, err)
 		}
+	}
+	return nil
+}
+
+// PurgeRest removes what is left of a job of which the log has no request: its state, and then its events. A job that has taken the
+// id keeps its own.
+func (b *Bus) PurgeRest(ctx context.Context, job string) error {
+	_, _, err := b.State().GetLeader(ctx, job) // Refuses what is no id.
+	if err == nil {
+		err = b.purgeState(ctx, job)
+	} else if errors.Is(err, ErrNotFound) {
+		err = nil // Most events that come too late are of jobs that were deleted as a whole.
+	}
+	if err == nil {
+		err = b.purgeStray(ctx, job)
+	}
+	if err != nil {
+		return fmt.Errorf("purge what is left of job %s: %w", job, err)
 	}
 	return nil
 }
@@ -72,13 +103,47 @@ func (b *Bus) purgeBook(ctx context.Context, job string) error {
 	return err
 }
 
-// purgeState deletes the key of the job, so that those who watch see it go, and its chunks.
+// purgeState deletes the key of a job of which the log has no request, so that those who watch see it go, and its chunks. Whoever
+// was about to save it meets another revision. What is in the bucket before the log is looked at is of no other job.
 func (b *Bus) purgeState(ctx context.Context, job string) error {
 	state := b.State()
-	if err := b.Purge(ctx, state.stream(), state.subject(job+".>")); err != nil {
+	for {
+		last, err := state.Last(ctx)
+		if err != nil {
+			return err
+		}
+		_, revision, err := state.GetLeader(ctx, job)
+		if err != nil && !errors.Is(err, ErrNotFound) {
+			return err
+		}
+		next, err := b.LastOf(ctx, job, events.KindJobRequested)
+		if err != nil || next.Seq != 0 {
+			return err
+		}
+		if err := b.purge(ctx, state.stream(), state.subject(job+".>"), last+1); err != nil {
+			return err
+		}
+		if err := state.Remove(ctx, job, revision); !errors.Is(err, ErrConflict) {
+			return err
+		}
+	}
+}
+
+// purgeStray removes the events of a job that stand before its request: all that there are by now, when it has none.
+func (b *Bus) purgeStray(ctx context.Context, job string) error {
+	facts, err := b.StreamInfo(ctx, b.names.Log)
+	if err != nil {
 		return err
 	}
-	return state.Delete(ctx, job)
+	next, err := b.LastOf(ctx, job, events.KindJobRequested)
+	if err != nil {
+		return err
+	}
+	below := facts.LastSeq + 1
+	if next.Seq != 0 {
+		below = next.Seq
+	}
+	return b.purge(ctx, b.names.Log, b.names.JobEvents(job), below)
 }
 
 // Drop deletes every stream and bucket under the prefix, with all jobs. Streams that are not ours stay.

@@ -452,6 +452,22 @@ func TestAQuarantinedJobCanBeDeleted(t *testing.T) {
 	}
 }
 
+func TestADeletionThatWasCutOffBehindTheLogCanBeRepeated(t *testing.T) {
+	c := connect(t)
+	if _, err := c.Bus().State().Put(t.Context(), "j", []byte(`{"id":"j","status":"FINISHED"}`), 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Delete(t.Context(), "j"); err != nil {
+		t.Error(err)
+	}
+	if list, err := c.List(t.Context(), client.Query{}); err != nil || len(list) != 0 {
+		t.Errorf("%+v, %v", list, err)
+	}
+	if err := c.Delete(t.Context(), "j"); !errors.Is(err, client.ErrNotFound) {
+		t.Errorf("once more: %v", err)
+	}
+}
+
 func TestAJobIsInTheListAsSoonAsItIsAdmitted(t *testing.T) {
 	c := connect(t)
 	state(t, c, requested("j1", "x"))

@@ -201,15 +201,22 @@ func (c *Client) closedSo(ctx context.Context, subject string, closed *events.In
 // Delete removes everything of a job that has ended, or that the scheduler leaves alone for good. Errors: ErrConflict for one that has not, ErrNotFound, those of the
 // bus; it may be repeated after a failure.
 func (c *Client) Delete(ctx context.Context, job string) error {
-	if _, err := c.Head(ctx, job); err != nil {
+	if err := checkID(job); err != nil {
 		return err
 	}
 	var ended *events.JobEnded
+	requested := false
 	for e, err := range c.bus.EventsOf(ctx, job, 0) {
 		if err != nil {
 			return err
 		}
-		ended = endAfter(ended, e)
+		requested, ended = requested || e.Kind == events.KindJobRequested, endAfter(ended, e)
+	}
+	if !requested { // A deletion that was cut off behind the log may have left the state.
+		if _, err := c.Get(ctx, job); err != nil {
+			return err
+		}
+		return c.bus.PurgeRest(ctx, job)
 	}
 	if ended == nil {
 		saved, err := c.Get(ctx, job)

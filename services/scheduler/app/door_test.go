@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -11,6 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
@@ -194,6 +197,71 @@ func TestControlVerbsSayWhyTheyDoNotApply(t *testing.T) {
 	if err := stop(); err != nil {
 		t.Error(err)
 	}
+}
+
+func TestWhatADeletionThatWasCutOffHasLeftIsNotListedForEver(t *testing.T) {
+	bustest.Outside(t)
+	bubble(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		names := w.bus.Names()
+		stop := w.schedule(Default(), Deps{})
+		for id, finish := range map[string]func(id string){
+			"repeated": func(id string) {
+				if answer, fault := w.ask("delete", id); fault != nil || !strings.Contains(answer, `"deleted":true`) {
+					t.Errorf("%s %v", answer, fault)
+				}
+			},
+			"redelivered": func(id string) {
+				w.raw(names.Event(id, events.KindTimerFired, "reap~~1"), `{"timer":"reap~~1"}`)
+			},
+		} {
+			w.submit(events.Request{ID: id, Goal: "g", Plan: plan(sub("a"))})
+			w.ended(id)
+			w.settled()
+			if err := w.bus.Purge(t.Context(), names.Log, names.JobEvents(id)); err != nil { // The state is next, and is left.
+				t.Fatal(err)
+			}
+			if answer, _ := w.ask("list", ""); !strings.Contains(answer, `"id":"`+id+`"`) {
+				t.Errorf("nothing of %s is left: %s", id, answer)
+			}
+			finish(id)
+			w.settled()
+			if answer, fault := w.ask("list", ""); fault != nil || !strings.Contains(answer, `"jobs":[]`) {
+				t.Errorf("%s: %s %v", id, answer, fault)
+			}
+			if answer, fault := w.ask("delete", id); fault == nil || fault.Code != events.CodeNotFound {
+				t.Errorf("%s once more: %s %v", id, answer, fault)
+			}
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		w.stop()
+	})
+}
+
+func TestAJobWhoseTimeIsOverIsDeletedAsAWhole(t *testing.T) {
+	bustest.Outside(t)
+	bubble(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		settings := Default()
+		settings.Retention = time.Minute
+		stop := w.schedule(settings, Deps{})
+		w.submit(events.Request{ID: "j", Goal: "g", Plan: plan(sub("a"))})
+		w.ended("j")
+		<-time.After(2 * time.Minute) // In virtual time.
+		w.settled()
+		if answer, fault := w.ask("list", ""); fault != nil || !strings.Contains(answer, `"jobs":[]`) {
+			t.Errorf("%s %v", answer, fault)
+		}
+		if last, err := w.bus.LastOn(t.Context(), w.bus.Names().Log, w.bus.Names().JobEvents("j")); !errors.Is(err, bus.ErrNotFound) {
+			t.Errorf("%s is left, %v", last.Subject, err)
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		w.stop()
+	})
 }
 
 func TestTwoAnswersToOneQuestionAdmitOne(t *testing.T) {

@@ -101,9 +101,10 @@ func (d *dry) EventAt(_ context.Context, seq uint64) (events.Event, error) {
 	return e, nil
 }
 
-// PurgeEvents prints the purge.
-func (d *dry) PurgeEvents(ctx context.Context, subject string) error {
-	return d.PurgeWork(ctx, subject)
+// PurgeRest prints the purge.
+func (d *dry) PurgeRest(_ context.Context, job string) error {
+	d.print(line{Command: "purge", Subject: job})
+	return nil
 }
 
 // PurgeWork prints the purge.
@@ -112,8 +113,8 @@ func (d *dry) PurgeWork(_ context.Context, subject string) error {
 	return nil
 }
 
-// PurgeJob prints the deletion.
-func (d *dry) PurgeJob(_ context.Context, job string) error {
+// ReapJob prints the deletion.
+func (d *dry) ReapJob(_ context.Context, job string, _ uint64) error {
 	d.print(line{Command: "delete", Subject: job})
 	return nil
 }

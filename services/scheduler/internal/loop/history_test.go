@@ -428,3 +428,17 @@ func (w *storm) give(c *Claim) Grant {
 	}
 	return Grant{Held: slices.Clone(w.holds[c.Job]), Called: slices.Sorted(maps.Keys(fresh))}
 }
+
+// subjectOf is where an event stands in the log.
+func subjectOf(n events.Names, e *events.Event) string {
+	definition, _ := events.Define(e.Kind)
+	switch {
+	case definition.Control || e.Kind == "":
+		return n.Control(e.Job)
+	case definition.Run:
+		return n.RunEvent(e.Job, e.Kind, e.SubJob, e.Run)
+	case e.Key != "":
+		return n.Event(e.Job, e.Kind, e.Key)
+	}
+	return n.Event(e.Job, e.Kind)
+}

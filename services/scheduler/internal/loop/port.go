@@ -41,14 +41,15 @@ type Log interface {
 	EventAt(ctx context.Context, seq uint64) (events.Event, error)
 }
 
-// Sweeper removes messages.
+// Sweeper removes messages, and what they have led to.
 type Sweeper interface {
-	// PurgeEvents removes what stands on one subject of the log.
-	PurgeEvents(ctx context.Context, subject string) error
+	// PurgeRest removes what is left of a job of which the log has no request: its state, and its events.
+	PurgeRest(ctx context.Context, job string) error
 	// PurgeWork removes work not yet taken; the subject may hold wildcards.
 	PurgeWork(ctx context.Context, subject string) error
-	// PurgeJob removes a job: work, timers, journal, blobs, log, state, in this order.
-	PurgeJob(ctx context.Context, job string) error
+	// ReapJob removes a job: work, timers, journal, blobs, log, state, in this order, and then the log from a sequence on, which is
+	// not acknowledged yet and comes again after a crash.
+	ReapJob(ctx context.Context, job string, last uint64) error
 }
 
 // Saved is a job's state as it is kept.

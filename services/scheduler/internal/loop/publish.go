@@ -179,7 +179,7 @@ func (p *Partition) send(ctx context.Context, j *job, cmd *graph.Command) (Ack, 
 		if err := p.at(AtReap); err != nil {
 			return nil, err
 		}
-		if err := p.Sweeper.PurgeJob(ctx, j.id); err != nil {
+		if err := p.Sweeper.ReapJob(ctx, j.id, j.state.Seq); err != nil {
 			return nil, fmt.Errorf("delete job: %w", err)
 		}
 		return nil, nil

@@ -208,15 +208,15 @@ func (p *Partition) blob(ctx context.Context, job string, ref *events.Ref) ([]by
 	return data, nil
 }
 
-// dropOrphan purges events of a job that has neither state nor request.
+// dropOrphan purges events of a job that has no request, with the state that a deletion may have left when it was cut off.
 func (p *Partition) dropOrphan(ctx context.Context, j *job, orphans []events.Event) error {
-	for i := range orphans {
-		p.Meter.Count(Orphans, "")
-		if err := p.Sweeper.PurgeEvents(ctx, subjectOf(p.Names, &orphans[i])); err != nil {
-			return fmt.Errorf("purge event of a job that does not exist: %w", err)
-		}
-	}
 	if len(orphans) > 0 {
+		if err := p.Sweeper.PurgeRest(ctx, j.id); err != nil {
+			return fmt.Errorf("purge events of a job that does not exist: %w", err)
+		}
+		for range orphans {
+			p.Meter.Count(Orphans, "")
+		}
 		p.Logger.Warn("events of a job that does not exist", "job", j.id, "count", len(orphans), "kind", string(orphans[0].Kind))
 	}
 	p.release(j)
@@ -234,18 +234,4 @@ func (p *Partition) release(j *job) {
 	if p.jobs[j.id] == j {
 		delete(p.jobs, j.id)
 	}
-}
-
-// subjectOf is where an event stands in the log.
-func subjectOf(n events.Names, e *events.Event) string {
-	definition, _ := events.Define(e.Kind)
-	switch {
-	case definition.Control || e.Kind == "":
-		return n.Control(e.Job)
-	case definition.Run:
-		return n.RunEvent(e.Job, e.Kind, e.SubJob, e.Run)
-	case e.Key != "":
-		return n.Event(e.Job, e.Kind, e.Key)
-	}
-	return n.Event(e.Job, e.Kind)
 }

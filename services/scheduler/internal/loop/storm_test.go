@@ -420,15 +420,25 @@ func (w *storm) EventAt(_ context.Context, seq uint64) (events.Event, error) {
 	return events.Event{}, bus.ErrNotFound
 }
 
-func (w *storm) PurgeEvents(_ context.Context, subject string) error {
+func (w *storm) PurgeRest(_ context.Context, job string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	next := w.last[w.names.Event(job, events.KindJobRequested)]
 	for i := range w.log {
-		if w.log[i].Job != "" && subjectOf(w.names, &w.log[i]) == subject {
-			w.log[i] = events.Event{}
+		if next != 0 && w.log[i].Seq >= next {
+			break
+		}
+		if e := &w.log[i]; e.Job == job {
+			if subject := subjectOf(w.names, e); w.last[subject] == e.Seq {
+				delete(w.last, subject)
+			}
+			*e = events.Event{}
 		}
 	}
-	delete(w.last, subject)
+	if _, left := w.states[job]; left && next == 0 {
+		delete(w.states, job)
+		w.keys[job]++
+	}
 	return nil
 }
 
@@ -440,7 +450,7 @@ func (w *storm) PurgeWork(_ context.Context, subject string) error {
 	return nil
 }
 
-func (w *storm) PurgeJob(_ context.Context, job string) error {
+func (w *storm) ReapJob(_ context.Context, job string, _ uint64) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.fails() {

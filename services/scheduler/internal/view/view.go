@@ -176,7 +176,7 @@ func (v *View) remove(ctx context.Context, body []byte) (any, error) {
 	}
 	job, err := v.fold(ctx, r.ID)
 	if err != nil && !v.leftAlone(ctx, r.ID) {
-		return nil, err
+		return v.removeRest(ctx, r.ID, err)
 	}
 	if err == nil && !job.Status.Terminal() {
 		return nil, &events.Fault{Code: events.CodeConflict, Field: "id", Message: "job " + r.ID + " is " + string(job.Status), Hint: "jobgraph stop " + r.ID + ", then delete it"}
@@ -185,4 +185,23 @@ func (v *View) remove(ctx context.Context, body []byte) (any, error) {
 		return nil, err
 	}
 	return map[string]any{"job_id": r.ID, "deleted": true}, nil
+}
+
+// removeRest deletes the state that is left when a deletion was cut off behind the log; cause is why there is no job.
+func (v *View) removeRest(ctx context.Context, id string, cause error) (any, error) {
+	var fault *events.Fault
+	if !errors.As(cause, &fault) || fault.Code != events.CodeNotFound {
+		return nil, cause
+	}
+	_, _, err := v.bus.State().GetLeader(ctx, id)
+	if errors.Is(err, bus.ErrNotFound) {
+		return nil, cause
+	}
+	if err == nil {
+		err = v.bus.PurgeRest(ctx, id)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return map[string]any{"job_id": id, "deleted": true}, nil
 }

@@ -36,18 +36,18 @@ func (p Ports) EventAt(ctx context.Context, seq uint64) (events.Event, error) {
 	return p.bus.EventAt(ctx, seq)
 }
 
-// PurgeEvents removes what stands on one subject of the log.
-func (p Ports) PurgeEvents(ctx context.Context, subject string) error {
-	return p.bus.Purge(ctx, p.bus.Names().Log, subject)
-}
+// PurgeRest removes what is left of a job of which the log has no request: its state, and its events.
+func (p Ports) PurgeRest(ctx context.Context, job string) error { return p.bus.PurgeRest(ctx, job) }
 
 // PurgeWork removes work not yet taken.
 func (p Ports) PurgeWork(ctx context.Context, subject string) error {
 	return p.bus.Purge(ctx, p.bus.Names().Work, subject)
 }
 
-// PurgeJob removes a job: work, timers, journal, blobs, log, state, in this order.
-func (p Ports) PurgeJob(ctx context.Context, job string) error { return p.bus.PurgeJob(ctx, job) }
+// ReapJob removes a job: work, timers, journal, blobs, log, state, in this order, and then the log from a sequence on.
+func (p Ports) ReapJob(ctx context.Context, job string, last uint64) error {
+	return p.bus.ReapJob(ctx, job, last)
+}
 
 // Read gives the journal of a SubJob and the sequence at which it ends. Records that cannot be read are left out: they
 // claim nothing.
