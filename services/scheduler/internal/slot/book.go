@@ -64,7 +64,7 @@ func (b *Book) Claim(ctx context.Context, key string, c *loop.Claim) (loop.Grant
 		r := read(value)
 		was := r.called()
 		if again := r.claim(c); again && len(r.grant(c, was).Held) < len(c.Runs) {
-			if err := b.bury(ctx, r, c.Job); err != nil {
+			if err := b.bury(ctx, r, c); err != nil {
 				return loop.Grant{}, fmt.Errorf("jobs with slots of key %.80q: %w", key, err)
 			}
 		}
@@ -79,10 +79,10 @@ func (b *Book) Claim(ctx context.Context, key string, c *loop.Claim) (loop.Grant
 }
 
 // bury drops jobs with slots that are no more: somebody has deleted them, so nobody else says that they have ended.
-func (b *Book) bury(ctx context.Context, r *record, caller string) error {
+func (b *Book) bury(ctx context.Context, r *record, c *loop.Claim) error {
 	var dead []string
 	for _, e := range r.Jobs {
-		if len(e.Held) == 0 || e.Job == caller {
+		if len(e.Held) == 0 || e.Job == c.Job {
 			continue
 		}
 		alive, err := b.alive(ctx, e.Job)
@@ -97,7 +97,7 @@ func (b *Book) bury(ctx context.Context, r *record, caller string) error {
 		r.drop(job)
 	}
 	if len(dead) > 0 {
-		r.fill(caller)
+		r.claim(c) // There may be more room than for what the record has of it.
 	}
 	return nil
 }

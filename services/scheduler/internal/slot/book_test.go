@@ -98,6 +98,20 @@ func TestASlotOfADeletedJobIsFoundByWhoeverAsksAgain(t *testing.T) {
 	}
 }
 
+func TestAllSlotsOfADeletedJobAreTakenAtOnce(t *testing.T) {
+	const many = 3 * mostWants
+	b := New(&shelf{}, func(_ context.Context, job string) (bool, error) { return job != "deleted", nil })
+	if _, err := b.Claim(t.Context(), "key", wants("deleted", "", many, many)); err != nil {
+		t.Fatal(err)
+	}
+	if g, err := b.Claim(t.Context(), "key", wants("a", "", many, many)); err != nil || len(g.Held) != 0 {
+		t.Errorf("%+v %v", g, err)
+	}
+	if g, err := b.Claim(t.Context(), "key", wants("a", "", many, many)); err != nil || len(g.Held) != many {
+		t.Errorf("%d have a slot, %v", len(g.Held), err)
+	}
+}
+
 func TestASlotThatAWriteOfUnknownOutcomeHasGivenIsCalledByTheClaimAnew(t *testing.T) {
 	keys := &shelf{}
 	b := New(keys, func(context.Context, string) (bool, error) { return true, nil })

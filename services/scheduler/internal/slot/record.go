@@ -1,16 +1,30 @@
 package slot
 
 import (
+	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
+	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/graph"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/loop"
 )
 
-// mostJobs bounds the jobs of one record. One beyond it has no place in the order until it asks again.
-const mostJobs = 1000
+// A record has at most mostJobs, and is not larger than a message. Runs of a job that wait come into it up to mostBytes, of which
+// mostWants stay when it is known that they wait: whoever is given a slot asks again. Those at work, or with a slot, come into it
+// up to fullBytes. What does not fit has no place in the order until its job asks again.
+const (
+	mostJobs  = 1000
+	mostWants = 8
+	mostBytes = bus.MaxMessage * 3 / 4
+	fullBytes = bus.MaxMessage - 64
+)
+
+// mostGroup bounds the name of a group, in bytes: a longer one goes by its digest.
+const mostGroup = 128
 
 // record is who has the slots of a key, and who waits.
 type record struct {
@@ -28,7 +42,7 @@ type entry struct {
 	Priority int    `json:"priority,omitempty"`
 	// Limit is how many slots the job says that the key has.
 	Limit int `json:"limit"`
-	// Held are the runs that have a slot, Wants those that wait for one: "<subjob>/<run>".
+	// Held are the runs that have a slot, Wants the first of those that wait for one: "<subjob>/<run>".
 	Held  []string `json:"held,omitempty"`
 	Wants []string `json:"wants,omitempty"`
 	// Turn is when it is the job's, while it waits.
@@ -56,35 +70,99 @@ func (r *record) find(job string) *entry {
 	return nil
 }
 
-// claim takes in what of a job is live, and gives away what is free. again is true when the job has waited for the same before.
+// claim takes in what of a job is live, and gives away what is free. again is true when the job has waited for the same before, or
+// has no place.
 func (r *record) claim(c *loop.Claim) (again bool) {
-	e := r.find(c.Job)
-	switch {
-	case len(c.Runs) == 0:
+	e, known := r.find(c.Job), true
+	if e == nil {
+		e, known = &entry{Job: c.Job}, false
+	}
+	e.Group, e.Priority, e.Limit, e.Called = group(c.Group), c.Priority, c.Limit, false
+	held, wants := r.part(e, c.Runs)
+	if full := !known && len(r.Jobs) >= mostJobs; len(held) == 0 && (len(wants) == 0 || full) {
 		r.drop(c.Job)
 		r.fill(c.Job)
-		return false
-	case e == nil && len(r.Jobs) >= mostJobs && !slices.ContainsFunc(c.Runs, func(run graph.Run) bool { return run.Begun }):
-		return true
-	case e == nil:
-		e = &entry{Job: c.Job}
+		return len(c.Runs) > 0
+	}
+	if !known {
 		r.Jobs = append(r.Jobs, e)
 	}
-	e.Group, e.Priority, e.Limit, e.Called = c.Group, c.Priority, c.Limit, false
-	var held, wants []string
-	for _, run := range c.Runs {
-		name := name(run)
-		if run.Begun || slices.Contains(e.Held, name) { // One that has begun has a slot, even one too many.
-			held = append(held, name)
-			continue
-		}
-		wants = append(wants, name)
-	}
-	again = slices.Equal(e.Wants, wants)
+	again = slices.Equal(e.Wants, first(wants))
 	e.Held, e.Wants = held, wants
 	r.queue(e)
 	r.fill(c.Job)
+	e.Wants = first(e.Wants)
 	return again
+}
+
+// part gives those runs of a job that have a slot and those that want one, as far as there is room for them.
+func (r *record) part(e *entry, runs []graph.Run) (held, wants []string) {
+	taken := e.frame()
+	for _, other := range r.Jobs {
+		if other != e {
+			taken += other.weight()
+		}
+	}
+	take := func(list []string, name string, room int) []string {
+		if taken+weight(name) > room {
+			return list
+		}
+		taken += weight(name)
+		return append(list, name)
+	}
+	has := make(map[string]bool, len(e.Held))
+	for _, name := range e.Held {
+		has[name] = true
+	}
+	var open []string
+	for _, run := range runs {
+		name := name(run)
+		if run.Begun || has[name] { // One that has begun has a slot, even one too many.
+			held = take(held, name, fullBytes)
+			continue
+		}
+		open = append(open, name)
+	}
+	for _, name := range open { // Behind all that are held: of those none gives up its slot for want of room.
+		wants = take(wants, name, mostBytes)
+	}
+	return held, wants
+}
+
+// weight is the most that a job takes in the record until it asks again: what others do to it moves runs, and sets marks.
+func (e *entry) weight() int {
+	n := e.frame()
+	for _, name := range e.Held {
+		n += weight(name)
+	}
+	for _, name := range e.Wants {
+		n += weight(name)
+	}
+	return n
+}
+
+// weight is what a run takes; ids need no escapes.
+func weight(name string) int { return len(name) + len(`"",`) }
+
+// frame is what a job takes beside its runs: the names of all fields, with the largest numbers in them, and what JSON makes of the
+// group at the worst.
+func (e *entry) frame() int {
+	n := 136 + len(e.Job) + len(e.Group)
+	for _, c := range []byte(e.Group) {
+		if c < ' ' || c > '~' || strings.IndexByte(`"\<>&`, c) >= 0 {
+			n += len(`\u003c`) - 1
+		}
+	}
+	return n
+}
+
+func first(wants []string) []string { return wants[:min(len(wants), mostWants)] }
+
+func group(name string) string {
+	if len(name) <= mostGroup {
+		return name
+	}
+	return fmt.Sprintf("%x", sha256.Sum256([]byte(name)))
 }
 
 // queue gives a job that waits its turn, and takes it from one that does not.

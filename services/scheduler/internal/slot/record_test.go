@@ -3,10 +3,14 @@ package slot
 import (
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/fair"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/loop"
@@ -32,10 +36,10 @@ func (r *record) holders() []string {
 }
 
 // Whatever jobs claim and give up, in whatever order: no more than the limit have a slot, none is free while somebody waits, and
-// whoever was given one without asking is called.
+// whoever was given one without asking is called, also when more of it waits than the record keeps.
 func TestSlotsUnderAnyHistory(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		limit := rapid.IntRange(1, 3).Draw(t, "limit")
+		limit := rapid.SampledFrom([]int{1, 2, 3, 3 * mostWants}).Draw(t, "limit")
 		r := &record{}
 		live := map[string]*loop.Claim{}
 		for action := range rapid.IntRange(1, 100).Draw(t, "actions") {
@@ -47,8 +51,10 @@ func TestSlotsUnderAnyHistory(t *testing.T) {
 				live[job] = c
 			}
 			switch rapid.IntRange(0, 2).Draw(t, "what") {
-			case 0: // One more is ready.
-				c.Runs = append(c.Runs, graph.Run{SubJob: fmt.Sprintf("s%d", len(c.Runs)), Run: 1 + action})
+			case 0: // Some more are ready.
+				for range rapid.SampledFrom([]int{1, 1, 1, 2 * mostWants}).Draw(t, "more") {
+					c.Runs = append(c.Runs, graph.Run{SubJob: fmt.Sprintf("s%d", len(c.Runs)), Run: 1 + action})
+				}
 			case 1: // One is over: whichever has a slot, or none that has was ended from outside.
 				if len(c.Runs) > 0 {
 					at := rapid.IntRange(0, len(c.Runs)-1).Draw(t, "over")
@@ -68,6 +74,11 @@ func TestSlotsUnderAnyHistory(t *testing.T) {
 			}
 			if held := len(r.holders()); held > limit || held < limit && waiting > 0 {
 				t.Fatalf("%d have a slot, %d wait, the limit is %d", held, waiting, limit)
+			}
+			for job, c := range live {
+				if e := r.find(job); len(c.Runs) > 0 && len(e.Held) < len(c.Runs) && len(e.Wants) == 0 && !e.Called {
+					t.Fatalf("%s waits with %d runs, of which %d have a slot, and nobody knows", job, len(c.Runs), len(e.Held))
+				}
 			}
 			if e := r.find(job); e != nil && len(granted.Held) != len(e.Held) {
 				t.Fatalf("%s is told of %v, and has %v", job, granted.Held, e.Held)
@@ -167,4 +178,67 @@ func TestARecordIsBounded(t *testing.T) {
 	if r.claim(late); r.find("j1000") == nil {
 		t.Error("a job has no place although there is one")
 	}
+}
+
+// Most ids are shorter; no record is larger than a message may be, or nobody could give up a slot.
+func TestARecordIsNeverTooLarge(t *testing.T) {
+	for _, c := range []struct{ jobs, runs int }{{150, 60}, {50, 200}, {1, 8000}} {
+		t.Run(fmt.Sprintf("%d jobs of %d runs", c.jobs, c.runs), func(t *testing.T) {
+			r, live := &record{Turn: 1 << 40}, map[string]*loop.Claim{}
+			for i := range c.jobs {
+				job := wants(fmt.Sprintf("%0*d", events.MaxID, i), strings.Repeat("<", 1<<10)+strconv.Itoa(i), c.runs, c.runs)
+				for i := range job.Runs {
+					job.Runs[i].SubJob = fmt.Sprintf("%0*d", events.MaxID, i)
+				}
+				live[job.Job] = job
+				r.claim(job)
+			}
+			fits(t, r)
+			for turn := 0; len(r.Jobs) > 0; turn++ {
+				e := r.Jobs[slices.IndexFunc(r.Jobs, func(e *entry) bool { return len(e.Held) > 0 })]
+				job := live[e.Job]
+				has := map[string]bool{}
+				for _, name := range e.Held {
+					has[name] = true
+				}
+				job.Runs = slices.DeleteFunc(job.Runs, func(run graph.Run) bool { return has[name(run)] })
+				if r.claim(job); turn%50 == 0 {
+					fits(t, r)
+				}
+				if len(job.Runs) == 0 {
+					delete(live, job.Job)
+				}
+			}
+			for job := range live { // Those without a place ask again by themselves.
+				if r.claim(live[job]); len(r.holders()) == 0 {
+					t.Fatalf("%s has no slot although all are free", job)
+				}
+				r.drop(job)
+			}
+		})
+	}
+}
+
+func fits(t *testing.T, r *record) {
+	t.Helper()
+	if value, err := r.write(); err != nil || len(value) > bus.MaxMessage {
+		t.Fatalf("a record of %d bytes, %v; at most %d fit", len(value), err, bus.MaxMessage)
+	}
+}
+
+func TestWhatIsAtWorkHasASlotInAFullRecord(t *testing.T) {
+	r := &record{}
+	for i := 0; ; i++ {
+		job := wants(fmt.Sprintf("%0*d", events.MaxID, i), strings.Repeat("<", mostGroup), 1, mostWants)
+		if r.claim(job); r.find(job.Job) == nil {
+			break
+		}
+	}
+	lost := wants("lost", "", 1, 2)
+	lost.Runs[0].Begun = true
+	r.claim(lost)
+	if e := r.find("lost"); e == nil || !slices.Equal(e.Held, []string{"s0/1"}) || len(e.Wants) > 0 {
+		t.Errorf("entry %+v", e)
+	}
+	fits(t, r)
 }
