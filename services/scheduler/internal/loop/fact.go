@@ -107,13 +107,26 @@ func newFact(e *events.Event) *fact {
 	case *events.SubJobReported:
 		f.size += len(d.Output) + len(d.Lesson)
 	default:
-		if e.Kind != events.KindSubJobReported {
+		switch {
+		case e.Kind == events.KindSubJobReported:
+			r := e.Report()
+			f.data, f.size = r, f.size+len(r.Output)+len(r.Lesson)
+		case e.Fault != nil && closes(e.Kind):
+			f.data, f.size = e.Fault, f.size+len(e.Fault.Cause)
+		default:
 			return nil
 		}
-		r := e.Report()
-		f.data, f.size = r, f.size+len(r.Output)+len(r.Lesson)
 	}
 	return f
+}
+
+// closes reports whether a kind ends a run besides the report. What cannot be read ends it as well, and is a lesson for the next.
+func closes(k events.Kind) bool {
+	switch k {
+	case events.KindGraphCreated, events.KindPlanRejected, events.KindJobAnswered, events.KindInputRequested:
+		return true
+	}
+	return false
 }
 
 func (f *fact) index(p *events.Plan) {

@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
@@ -53,5 +54,78 @@ func TestWhatWorkReferredToIsForgottenWithItsJob(t *testing.T) {
 	}
 	if p.jobs["j"] != nil || len(p.facts.bySeq) != 0 || p.facts.size != 0 {
 		t.Errorf("%d facts of %d bytes are kept of job %+v", len(p.facts.bySeq), p.facts.size, p.jobs["j"])
+	}
+}
+
+// malformed stores what the decoder makes of bytes on the subject of an event.
+func (f *fake) malformed(t *testing.T, at events.Event, body string) events.Event {
+	t.Helper()
+	m := events.Message{Subject: subjectOf(events.NewNames(""), &at), Body: []byte(body)}
+	if body == ofLaterVersion {
+		m.Header = events.Header(events.HeaderType, strings.TrimSuffix(at.Kind.Type(), "v1")+"v2", events.HeaderSkippable, "true")
+	}
+	e, ok := events.Decode(events.NewNames(""), m)
+	if !ok || e.Fault == nil {
+		t.Fatalf("%s on %s is no malformed event: %+v", body, m.Subject, e)
+	}
+	e.Seq, e.Time = uint64(len(f.log)+1), time.Unix(int64(len(f.log)), 0)
+	f.log = append(f.log, e)
+	return e
+}
+
+func TestBytesThatEndARunAndCannotBeReadTeachTheNextRun(t *testing.T) {
+	bodies := []string{"", "rub{", "null", "[1]", "7", "\x00\xff", `{"request":{},"plan":7,"faults":7,"answer":}`, ofLaterVersion}
+	ends := map[string][]events.Kind{
+		"a": {events.KindInputRequested, events.KindSubJobReported},
+		events.PlanID: {
+			events.KindGraphCreated, events.KindPlanRejected, events.KindJobAnswered, events.KindInputRequested, events.KindSubJobReported,
+		},
+	}
+	for subjob, kinds := range ends {
+		for _, kind := range kinds {
+			for _, body := range bodies {
+				endsInBytes(t, 100<<10, kind, subjob, body)
+				endsInBytes(t, 0, kind, subjob, body) // All is read back from the log.
+			}
+		}
+	}
+}
+
+// ofLaterVersion stands for bytes of a version that the reader does not know, and may pass over.
+const ofLaterVersion = "later version"
+
+// endsInBytes ends both runs that a SubJob may have with bytes that cannot be read.
+func endsInBytes(t *testing.T, remembered int, kind events.Kind, subjob, body string) {
+	t.Helper()
+	f := newFake()
+	p := f.partition(t)
+	p.facts = newFacts(remembered)
+	requested, created := f.begin()
+	list := []events.Event{requested, created}
+	if r, ok := requested.Data.(*events.JobRequested); ok {
+		r.Rules.Retries = 1
+	}
+	if d, ok := created.Data.(*events.GraphCreated); ok {
+		retries := 1
+		d.Plan.SubJobs[0].Retries = &retries
+	}
+	if subjob == events.PlanID {
+		f.log, list = f.log[:1], list[:1]
+	}
+	list = append(list, f.malformed(t, events.Event{Kind: kind, Job: "j", SubJob: subjob, Run: 1}, body))
+	for i, e := range list {
+		f.deliver(t, p, uint64(i+1), true, e)
+	}
+	j := p.jobs["j"]
+	if j.fault != nil || !f.said(".j."+subjob+".2") {
+		t.Fatalf("%s of %s with %q: fault %v, published %q", kind, subjob, body, j.fault, f.published)
+	}
+	if !strings.Contains(strings.Join(p.sheet.Lessons, ""), "could not be read") {
+		t.Errorf("%s of %s with %q: the next run is taught %q", kind, subjob, body, p.sheet.Lessons)
+	}
+	last := f.malformed(t, events.Event{Kind: kind, Job: "j", SubJob: subjob, Run: 2}, body)
+	f.deliver(t, p, uint64(len(f.log)), true, last)
+	if j.fault != nil || j.state.Status != events.Failed {
+		t.Errorf("%s of %s with %q twice: fault %v, the job is %s", kind, subjob, body, j.fault, j.state.Status)
 	}
 }
