@@ -104,6 +104,7 @@ func newFact(e *events.Event) *fact {
 		f.size += len(d.Edit)
 	case *events.PlanRejected, *events.InputRequested:
 		f.size += 512
+	case *events.TimerFired: // The next run after one that took too long has it for a lesson.
 	case *events.SubJobReported:
 		f.size += len(d.Output) + len(d.Lesson)
 	default:

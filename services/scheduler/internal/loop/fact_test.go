@@ -129,3 +129,21 @@ func endsInBytes(t *testing.T, remembered int, kind events.Kind, subjob, body st
 		t.Errorf("%s of %s with %q twice: fault %v, the job is %s", kind, subjob, body, j.fault, j.state.Status)
 	}
 }
+
+func TestARunThatTookTooLongIsTriedAgain(t *testing.T) {
+	f := newFake()
+	p := f.partition(t)
+	requested, created := f.begin()
+	if d, ok := created.Data.(*events.GraphCreated); ok {
+		retries, timeout := 1, events.Duration(time.Second)
+		d.Plan.SubJobs[0].Retries, d.Plan.SubJobs[0].Timeout = &retries, &timeout
+	}
+	f.deliver(t, p, 1, true, requested)
+	f.deliver(t, p, 2, true, created)
+	f.deliver(t, p, 3, true, f.add(events.KindSubJobStarted, "a", 1, &events.SubJobStarted{}))
+	f.deliver(t, p, 4, true, f.add(events.KindTimerFired, "", 0, &events.TimerFired{Timer: "timeout~a~1"}))
+	f.deliver(t, p, 5, true, f.add(events.KindSubJobClosed, "a", 1, &events.SubJobClosed{}))
+	if j := p.jobs["j"]; j.fault != nil || !f.said(".j.a.2") || !strings.Contains(strings.Join(p.sheet.Lessons, ""), "took longer") {
+		t.Errorf("fault %v, published %q, taught %q", j.fault, f.published, p.sheet.Lessons)
+	}
+}

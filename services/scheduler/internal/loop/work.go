@@ -178,6 +178,8 @@ func (f *fact) lesson() string {
 		return d.Lesson
 	case *events.PlanRejected:
 		return d.Faults.Error()
+	case *events.TimerFired:
+		return "The run took longer than it may."
 	case *events.Fault: // Of what ended a run and cannot be read.
 		return "What the run stated could not be read: " + d.Error()
 	}
