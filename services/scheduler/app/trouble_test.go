@@ -146,6 +146,27 @@ func TestAnyBytesInTheLogNeverStopTheLoop(t *testing.T) {
 	}
 }
 
+func TestBytesOnTheRequestOfAFinishedJobLeaveItAsItIs(t *testing.T) {
+	w := newWorld(t, nil)
+	stop := w.schedule(Default(), Deps{})
+	w.submit(events.Request{ID: "j", Goal: "g", Plan: diamond()})
+	w.ended("j")
+	w.settled()
+	before := w.folded("j").View()
+	w.raw(w.bus.Names().Event("j", events.KindJobRequested), "rubbish{")
+	kept := w.saved("j", func(s *graph.State) bool { return s.Seq > before.Seq })
+	if kept.Status != events.Finished || kept.RequestSeq != before.RequestSeq || kept.Goal != before.Goal {
+		t.Errorf("kept: %+v", kept)
+	}
+	if again := w.folded("j").View(); again.Status != events.Finished || again.Seq != kept.Seq {
+		t.Errorf("the log has %s at %d, the state is at %d", again.Status, again.Seq, kept.Seq)
+	}
+	w.settled()
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestAStateOfAnotherLogIsThrownAwayAndFoldedAgain(t *testing.T) {
 	w := newWorld(t, func(work *events.Work) *events.SubJobReported {
 		if work.SubJob == "d" {

@@ -56,7 +56,7 @@ func (p *Partition) forgetAll() {
 }
 
 // sort files one delivery under its job. whole is true when the batch has every event since the one before it: only then may
-// a job begin from deliveries, without a look at the log.
+// a job begin from deliveries, without a look at the log: one that is not known, and whose request can be read.
 func (p *Partition) sort(d *Delivery, r *receipt, whole bool) {
 	e := &d.Event
 	if e.Job == "" {
@@ -82,10 +82,10 @@ func (p *Partition) sort(d *Delivery, r *receipt, whole bool) {
 		}
 		j.fault = nil // Somebody asks, or the job was deleted and its id taken again.
 	}
-	begins := requested && whole
+	begins := requested && whole && e.Fault == nil && j.state == nil && !j.busy()
 	if j.state != nil && e.Seq > j.state.Seq && (requested || !d.First) {
-		// Either the id was free again, and the job in memory is a deleted one; or somebody else had this event first,
-		// and perhaps others before it.
+		// Either the id was free again, and the job in memory is a deleted one, or this is no first event: the log tells. Or
+		// somebody else had this event first, and perhaps others before it.
 		j.forget()
 	}
 	if j.state != nil || begins || len(j.news) > 0 {

@@ -236,6 +236,36 @@ func TestTheIdOfADeletedQuarantinedJobIsFreeAgain(t *testing.T) {
 	}
 }
 
+func TestARequestThatIsNotTheFirstEventOfAJobIsNoBirth(t *testing.T) {
+	valid := `{"request":{"goal":"another"},"rules":{"version":1}}`
+	for _, body := range []string{"rubbish{", "{}", "[1]", "", valid} {
+		for _, known := range []bool{true, false} {
+			f := newFake()
+			p := f.partition(t)
+			requested, created := f.begin()
+			f.deliver(t, p, 1, true, requested)
+			f.deliver(t, p, 2, true, created)
+			stray, _ := events.Decode(p.Names, events.Message{Subject: p.Names.Event("j", events.KindJobRequested), Body: []byte(body)})
+			if !known {
+				if stray.Fault == nil {
+					continue // The store refuses the first state of a job that has one.
+				}
+				p = f.partition(t)
+			}
+			stray.Seq = uint64(len(f.log) + 1)
+			f.log, f.published = append(f.log, stray), nil
+			f.deliver(t, p, 3, true, stray)
+			if j := p.jobs["j"]; j == nil || j.fault != nil || j.state.RequestSeq != 1 || j.state.Seq != stray.Seq || f.said(".j.~plan.1") {
+				t.Fatalf("with %q, in memory %t: job %+v, published %q", body, known, j, f.published)
+			}
+			f.deliver(t, p, 4, true, f.add(events.KindSubJobReported, "a", 1, success))
+			if !f.said(".j.b.1") {
+				t.Errorf("with %q, in memory %t the job does not go on: %q", body, known, f.published)
+			}
+		}
+	}
+}
+
 // reaper deletes a job as the broker does; what happens right behind is in the log before the scheduler knows that it is deleted.
 // With cut it gets no further than the log before the event that it is called for.
 type reaper struct {

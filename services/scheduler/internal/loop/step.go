@@ -151,6 +151,9 @@ func (p *Partition) begin(j *job, e *events.Event) error {
 			Cause: err.Error(), Hint: "upgrade the scheduler, then `jobgraph dlq retry " + j.id + "`",
 		}}
 	case err != nil:
+		if e.Fault != nil {
+			err = e.Fault
+		}
 		p.Meter.Count(Malformed, "")
 		return &quarantine{events.Fault{
 			Code: events.CodeMalformed, Message: "job.requested cannot be read", Cause: err.Error(),
