@@ -393,6 +393,36 @@ func TestWhatComesWhileAJobIsDeletedIsNotLeftInTheLog(t *testing.T) {
 	}
 }
 
+// listener notes what is told to whoever listens.
+type listener struct {
+	*fake
+	told []string
+}
+
+func (l *listener) Tell(subject string, body []byte) error {
+	l.told = append(l.told, subject+" "+string(body))
+	return nil
+}
+
+func TestReportsForAJobThatDoesNotExistAreAnnouncedAsRejected(t *testing.T) {
+	l := &listener{fake: newFake()}
+	p := l.partition(t)
+	p.Publisher = l
+	l.deliver(t, p, 1, true, l.add(events.KindTimerFired, "", 0, &events.TimerFired{Timer: "retry~a~1"}))
+	if len(l.told) != 0 {
+		t.Errorf("a timer that is late is told: %q", l.told)
+	}
+	l.log[0] = events.Event{Seq: 1} // Purged.
+	l.add(events.KindSubJobReported, "a", 1, success)
+	l.deliver(t, p, 2, true, l.add(events.KindSubJobReported, "b", 1, success))
+	if len(l.told) != 1 || !strings.HasPrefix(l.told[0], "jobs.rejected {") || !strings.Contains(l.told[0], `"not_found"`) {
+		t.Fatalf("two reports at once are told as %q, want one rejection", l.told)
+	}
+	if strings.Contains(l.told[0], "job_id") {
+		t.Errorf("%s would be taken for the rejection of a request with this id", l.told[0])
+	}
+}
+
 func TestTheSpanOfAStepEndsWithTheQuarantineOfItsJob(t *testing.T) {
 	f := newFake()
 	p := f.partition(t)

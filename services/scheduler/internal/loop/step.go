@@ -211,21 +211,6 @@ func (p *Partition) blob(ctx context.Context, job string, ref *events.Ref) ([]by
 	return data, nil
 }
 
-// dropOrphan purges events of a job that has no request, with the state that a deletion may have left when it was cut off.
-func (p *Partition) dropOrphan(ctx context.Context, j *job, orphans []events.Event) error {
-	if len(orphans) > 0 {
-		if err := p.Sweeper.PurgeRest(ctx, j.id); err != nil {
-			return fmt.Errorf("purge events of a job that does not exist: %w", err)
-		}
-		for range orphans {
-			p.Meter.Count(Orphans, "")
-		}
-		p.Logger.Warn("events of a job that does not exist", "job", j.id, "count", len(orphans), "kind", string(orphans[0].Kind))
-	}
-	p.release(j)
-	return nil
-}
-
 // release forgets a job that is no more, and covers its deliveries.
 func (p *Partition) release(j *job) {
 	for _, r := range j.unacked {
