@@ -3,6 +3,8 @@ package main_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -175,6 +177,70 @@ func TestAnInterruptEndsAnEmbeddedRunAndItsCommand(t *testing.T) {
 	if code := <-p.code; code != cli.ExitInterrupted { // The command would hold for ever.
 		t.Errorf("exit code %d: %s", code, p.stderr.String())
 	}
+}
+
+func TestTheAllInOneEndsWorkThatOutlastsItsDrain(t *testing.T) {
+	_, experts := holding(t)
+	home := t.TempDir()
+	vars := map[string]string{"HOME": home, "JOBGRAPH_DRAIN_TIMEOUT": "10ms"}
+	p := launch(func(name string) (string, bool) { v, ok := vars[name]; return v, ok }, nil,
+		"up", "--ephemeral", "--nats", "127.0.0.1:0", "--http", "off", "--experts", experts, "-o", "json")
+	c := reach(t, p)
+	plan := json.RawMessage(`{"subjobs":[{"id":"hold","goal":"for ever","expert":"Holder"}]}`)
+	if _, err := c.Submit(t.Context(), events.Request{ID: "j1", Goal: "hold", Plan: plan}); err != nil {
+		t.Fatal(err)
+	}
+	if err := untilStatus(bounded(t), c, "j1", "hold", events.Running); err != nil {
+		t.Fatal(err)
+	}
+	p.signals <- syscall.SIGTERM
+	if code := <-p.code; code != cli.ExitOK {
+		t.Errorf("exit code %d: %s", code, p.stderr.String())
+	}
+}
+
+// A folder in whose place a file stands is as good as a full disk, as in the tests of package embed.
+func TestTheAllInOneEndsWithAStoreThatCannotBeWritten(t *testing.T) {
+	home, store := t.TempDir(), t.TempDir()
+	vars := map[string]string{"HOME": home}
+	p := launch(func(name string) (string, bool) { v, ok := vars[name]; return v, ok }, nil,
+		"up", "--store", store, "--nats", "127.0.0.1:0", "--http", "off", "-o", "json")
+	c := reach(t, p)
+	messages := filepath.Join(store, "jetstream", "$G", "streams", c.Names().Intake, "msgs")
+	if err := errors.Join(os.RemoveAll(messages), os.WriteFile(messages, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	for range 20 {
+		c.Bus().PublishAsync(events.Message{Subject: c.Names().Request(), Body: make([]byte, bus.MaxMessage)}, bus.Expect{})
+	}
+	if code := <-p.code; code != cli.ExitUnavailable {
+		t.Errorf("exit code %d", code)
+	}
+	for _, part := range []string{"the store " + store + " cannot be written", "start again: nothing that was accepted is lost"} {
+		if !strings.Contains(p.stderr.String(), part) {
+			t.Errorf("no %q in %q", part, p.stderr.String())
+		}
+	}
+}
+
+// reach gives a client of an up that was launched with -o json.
+func reach(t *testing.T, p *program) *client.Client {
+	t.Helper()
+	var where struct {
+		NATS string `json:"nats"`
+	}
+	if err := p.stdout.until(bounded(t), "\n"); err != nil {
+		t.Fatalf("%v: %s", err, p.stderr.String())
+	}
+	if err := json.Unmarshal([]byte(p.stdout.String()), &where); err != nil {
+		t.Fatal(err)
+	}
+	c, err := client.Connect(t.Context(), bus.Options{URL: where.NATS})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
 }
 
 func TestATerminalShowsATreeThatIsRedrawn(t *testing.T) {

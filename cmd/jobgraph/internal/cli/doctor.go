@@ -95,6 +95,9 @@ func diagnose(ctx context.Context, c *client.Client, monitor string) (*diagnosis
 		if d.Sync, err = syncInterval(ctx, monitor); err != nil {
 			return nil, usageError{fmt.Errorf("--monitor: %w", err)}
 		}
+		if err := d.health(ctx, monitor); err != nil {
+			return nil, usageError{fmt.Errorf("--monitor: %w", err)}
+		}
 	}
 	d.judge()
 	return d, nil
@@ -174,27 +177,50 @@ func (d *diagnosis) judge() {
 // monitorBound is how long the monitoring address may take to answer.
 const monitorBound = 3 * time.Second
 
-// syncInterval asks the server's monitoring how often it syncs.
-func syncInterval(ctx context.Context, monitor string) (string, error) {
+// ask reads a page of the server's monitoring into value.
+func ask(ctx context.Context, monitor, page string, value any) error {
 	ctx, cancel := context.WithTimeout(ctx, monitorBound)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(monitor, "/")+"/jsz", nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(monitor, "/")+page, nil)
 	if err != nil {
-		return "", err
+		return err
 	}
 	reply, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return "", err
+		return err
 	}
 	defer func() { _ = reply.Body.Close() }() // Only read.
+	if err := json.NewDecoder(http.MaxBytesReader(nil, reply.Body, 1<<20)).Decode(value); err != nil {
+		return fmt.Errorf("%s answers no JSON: %w", request.URL, err)
+	}
+	return nil
+}
+
+// health asks the server's monitoring whether it is well: of a stream that it cannot write it tells clients nothing.
+func (d *diagnosis) health(ctx context.Context, monitor string) error {
+	var answer struct {
+		Error string `json:"error"`
+	}
+	err := ask(ctx, monitor, "/healthz", &answer)
+	if err == nil && answer.Error != "" {
+		d.Faults = append(d.Faults, events.Fault{
+			Code: events.CodeUnavailable, Field: "server", Message: "it is not well", Cause: answer.Error,
+			Hint: "what it could not write it refuses until it is started again: see to its disk, then start it again; nothing that was accepted is lost",
+		})
+	}
+	return err
+}
+
+// syncInterval asks the server's monitoring how often it syncs.
+func syncInterval(ctx context.Context, monitor string) (string, error) {
 	var answer struct {
 		Config struct {
 			Interval time.Duration `json:"sync_interval"`
 			Always   bool          `json:"sync_always"`
 		} `json:"config"`
 	}
-	if err := json.NewDecoder(http.MaxBytesReader(nil, reply.Body, 1<<20)).Decode(&answer); err != nil {
-		return "", fmt.Errorf("%s answers no JSON: %w", request.URL, err)
+	if err := ask(ctx, monitor, "/jsz", &answer); err != nil {
+		return "", err
 	}
 	switch {
 	case answer.Config.Always:

@@ -51,11 +51,10 @@ func (a *app) planDraft(r events.Request, f *runFlags) error {
 	if err != nil {
 		return err
 	}
+	free := a.bind(k)
 	err = a.draftOn(k, r)
-	if stopErr := k.Stop(); stopErr != nil {
-		a.note("the embedded stack did not end cleanly: %v", stopErr)
-	}
-	return err
+	free()
+	return a.unbound(err, k.Stop())
 }
 
 // cardsOnBus are the experts of a bus that answers, none when nobody does.

@@ -27,10 +27,12 @@ const (
 	ExitInterrupted  = 130 // A signal ended it.
 )
 
-// errInterrupted is the cause of contexts that a signal ended; errTimeout of those that --timeout ended.
+// errInterrupted is the cause of contexts that a signal ended; errTimeout of those that --timeout ended, and errStackFailed of those
+// that ended with the stack in this process.
 var (
 	errInterrupted = errors.New("interrupted")
 	errTimeout     = errors.New("timeout")
+	errStackFailed = errors.New("the embedded stack has failed")
 )
 
 // outcome is an error that only carries an exit code: everything was said already.

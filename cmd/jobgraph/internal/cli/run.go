@@ -127,10 +127,44 @@ func (a *app) run(r events.Request, f *runFlags) error {
 	if err != nil {
 		return err
 	}
+	free := a.bind(k)
 	err = a.runHere(k, r, f)
-	if stopErr := k.Stop(); stopErr != nil {
-		a.note("the embedded run did not end cleanly: %v", stopErr)
+	free()
+	return a.unbound(err, k.Stop())
+}
+
+// bind has everything end with a stack that fails, on which nothing moves any more. free ends that.
+func (a *app) bind(k *stack.Stack) (free func()) {
+	outer := a.soft
+	soft, end := context.WithCancelCause(outer)
+	a.soft = soft
+	done := make(chan struct{})
+	go func() { // Ends with soft, which free ends at the latest; free waits for it.
+		defer close(done)
+		select {
+		case <-k.Failed():
+			end(errStackFailed)
+		case <-soft.Done():
+		}
+	}()
+	return func() {
+		end(nil)
+		if <-done; !errors.Is(context.Cause(soft), errStackFailed) {
+			a.soft = outer
+		}
 	}
+}
+
+// unbound is the error of what was done on a stack that has ended with an error, or nil, of its own.
+func (a *app) unbound(err, stackErr error) error {
+	var said outcome
+	switch {
+	case stackErr == nil:
+		return err
+	case err != nil && !errors.As(err, &said) && errors.Is(context.Cause(a.soft), errStackFailed):
+		return stackErr
+	}
+	a.note("the embedded run did not end cleanly: %v", stackErr)
 	return err
 }
 

@@ -150,7 +150,7 @@ func (a *app) with(do func(ctx context.Context, c *client.Client) error) error {
 func (a *app) homeless(c *client.Client, err error) error {
 	n := c.Names()
 	if _, infoErr := c.Bus().StreamInfo(a.soft, n.Log); !errors.Is(infoErr, bus.ErrNotFound) {
-		return err
+		return unanswered(err)
 	}
 	flag := ""
 	if n.Prefix() != events.DefaultPrefix {
@@ -159,5 +159,16 @@ func (a *app) homeless(c *client.Client, err error) error {
 	return fmt.Errorf("%w: %w", bus.ErrUnavailable, &events.Fault{
 		Code: events.CodeUnavailable, Message: fmt.Sprintf("this bus has no Jobgraph under prefix %q", n.Prefix()), Cause: "stream " + n.Log + " does not exist",
 		Hint: "`jobgraph " + flag + "init` makes one; or name another bus with --server or NATS_URL, or another --prefix",
+	})
+}
+
+// unanswered says what to look at when the bus has not acknowledged what was asked for: a server that cannot write says nothing.
+func unanswered(err error) error {
+	if !errors.Is(err, bus.ErrUnknown) || len(faultsOf(err)) > 0 {
+		return err
+	}
+	return fmt.Errorf("%w: %w", bus.ErrUnknown, &events.Fault{
+		Code: events.CodeUnavailable, Message: "the bus has not acknowledged it", Cause: err.Error(),
+		Hint: "is the disk of its server full? See what `jobgraph up` or nats-server says, then look whether it was done, and ask again under the same --id",
 	})
 }

@@ -64,7 +64,9 @@ func (a *app) up(f *upFlags) error {
 	case <-a.soft.Done():
 		a.note("draining; a second signal ends at once")
 	}
-	err = k.Stop()
+	if err = k.Stop(); err != nil && a.soft.Err() != nil {
+		a.note("it did not end cleanly: %v", err) // What is returned is told as an interruption.
+	}
 	if err == nil && a.hard.Err() == nil {
 		return nil
 	}

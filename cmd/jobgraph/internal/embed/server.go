@@ -35,11 +35,15 @@ type Server struct {
 	lock  *os.File
 }
 
-// Start runs a server. Errors are events.Faults where the user can do something: the folder is in use, the address is.
+// Start runs a server. Errors are events.Faults where the user can do something: the folder is in use, the address is, or the disk
+// is full.
 func Start(s Settings) (*Server, error) {
 	e := &Server{store: s.Store}
 	if err := e.claim(); err != nil {
 		return nil, err
+	}
+	if err := e.try(); err != nil {
+		return nil, errors.Join(err, e.release())
 	}
 	opts := &server.Options{
 		ServerName: "jobgraph", DontListen: true, NoLog: true, NoSigs: true, JetStream: true, StoreDir: e.store,

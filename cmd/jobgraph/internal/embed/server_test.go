@@ -4,6 +4,9 @@ import (
 	"errors"
 	"net"
 	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/embed"
@@ -68,5 +71,43 @@ func TestABusyAddressIsAFault(t *testing.T) {
 	var faults events.Faults
 	if !errors.As(err, &faults) || faults[0].Field != "nats" {
 		t.Errorf("got %v", err)
+	}
+}
+
+// A folder in whose place a file stands is as good as a full disk: what goes beyond the file that is open has nowhere to go.
+func TestAStoreThatCannotBeWrittenIsAFault(t *testing.T) {
+	dir := t.TempDir()
+	e := start(t, embed.Settings{Store: dir})
+	b, err := bus.Connect(t.Context(), bus.Options{InProcess: e})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Init(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Sound(); err != nil {
+		t.Errorf("a store that is well: %v", err)
+	}
+	messages := filepath.Join(dir, "jetstream", "$G", "streams", b.Names().Intake, "msgs")
+	if err := errors.Join(os.RemoveAll(messages), os.WriteFile(messages, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	var last bus.Ack
+	for range 20 {
+		last = b.PublishAsync(events.Message{Subject: b.Names().Request(), Body: make([]byte, bus.MaxMessage)}, bus.Expect{})
+	}
+	var faults events.Faults
+	for err = e.Sound(); err == nil; err = e.Sound() { // The server says nothing to whoever waits for an acknowledgement.
+		runtime.Gosched()
+	}
+	if !errors.As(err, &faults) || faults[0].Code != events.CodeUnavailable || !strings.Contains(faults[0].Cause, b.Names().Intake) {
+		t.Errorf("got %v", err)
+	}
+	b.Close()
+	if _, err := last.Wait(t.Context()); !errors.Is(err, bus.ErrUnknown) {
+		t.Errorf("publish: got %v", err)
+	}
+	if err := e.Stop(); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/embed"
@@ -39,7 +40,7 @@ type Settings struct {
 // FakeModel names the scripted model: it plans any goal as one step, always in the same way, and costs nothing.
 const FakeModel = "fake"
 
-// startBound is how long the services may take to be ready, and stopBound how long beyond the drain timeout to end.
+// startBound is how long the services may take to be ready, and stopBound how long to end once no work may go on.
 const (
 	startBound = 30 * time.Second
 	stopBound  = 15 * time.Second
@@ -54,9 +55,15 @@ type Stack struct {
 	cards    []events.Card // Whom nobody works for, see PlanOnly.
 	admin    *bus.Bus
 	buses    []*bus.Bus
+	work     context.Context    // Ends when nothing more can be finished.
+	endWork  context.CancelFunc // Ends work.
 	drain    context.CancelFunc // Ends the intake of all services.
+	endLook  context.CancelFunc // Ends the look at the store.
+	looked   chan struct{}      // Closed when that has ended, after broken is written.
+	broken   error              // Why the store cannot be written.
 	ended    chan struct{}      // Closed when all services have ended, after err is written.
-	failed   chan struct{}      // Closed at the first failure.
+	failed   chan struct{}      // Closed at the first failure, by fail.
+	fail     func()
 	err      error
 }
 
@@ -67,12 +74,17 @@ func Start(work context.Context, s Settings) (*Stack, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &Stack{settings: s, server: server, ended: make(chan struct{}), failed: make(chan struct{})}
+	k := &Stack{settings: s, server: server, looked: make(chan struct{}), ended: make(chan struct{}), failed: make(chan struct{})}
+	k.fail = sync.OnceFunc(func() { close(k.failed) })
+	k.work, k.endWork = context.WithCancel(work)
 	intake, drain := context.WithCancel(context.WithoutCancel(work))
 	k.drain = drain
-	k.process = host.NewProcess(work, intake, "jobgraph", s.Host, s.Log)
+	k.process = host.NewProcess(k.work, intake, "jobgraph", s.Host, s.Log)
 	k.process.Env = s.Env
-	if err := k.begin(work); err != nil {
+	look, endLook := context.WithCancel(context.WithoutCancel(work))
+	k.endLook = endLook
+	go k.keepSound(look) // Ended and waited for by Stop.
+	if err := k.begin(k.work); err != nil {
 		return nil, errors.Join(err, k.Stop())
 	}
 	return k, nil
@@ -168,9 +180,7 @@ func (k *Stack) run(work context.Context, members []member) {
 		var all []error
 		for range members {
 			if err := <-errs; err != nil && !errors.Is(err, context.Canceled) {
-				if all == nil {
-					close(k.failed)
-				}
+				k.fail()
 				all = append(all, err)
 			}
 		}
@@ -223,28 +233,47 @@ func (k *Stack) HTTP() string {
 	return "http://" + k.process.Server.Addr()
 }
 
-// Failed is closed when a service has failed; Stop says why.
+// Failed is closed when a service has failed, or the store; Stop says why.
 func (k *Stack) Failed() <-chan struct{} { return k.failed }
 
-// Stop drains the services, then ends connections and server. The error is what any of them had to say.
+// Stop drains the services, ends what is under way when the drain takes too long, then ends connections and server. The error is
+// what any of them had to say; of a store that cannot be written it is that alone, events.Faults, since all else came of it.
 func (k *Stack) Stop() error {
 	k.process.Health.Block("jobgraph", "draining")
 	k.drain()
-	var errs []error
-	timer := time.NewTimer(k.settings.Host.DrainTimeout + stopBound)
-	defer timer.Stop()
-	select {
-	case <-k.ended:
-		errs = append(errs, k.err)
-	case <-timer.C:
-		errs = append(errs, errors.New("the services did not end in time"))
-	}
+	errs := []error{k.settle()}
 	ctx, cancel := context.WithTimeout(context.Background(), stopBound)
 	defer cancel()
 	errs = append(errs, k.process.Close(ctx))
 	for _, b := range k.buses {
 		b.Close()
 	}
+	k.endWork()
+	k.endLook()
+	<-k.looked
 	errs = append(errs, k.server.Stop())
+	if k.broken != nil {
+		return k.broken
+	}
 	return errors.Join(errs...)
+}
+
+// settle waits for the end of the services, and gives what they had to say.
+func (k *Stack) settle() error {
+	timer := time.NewTimer(k.settings.Host.DrainTimeout)
+	defer timer.Stop()
+	select {
+	case <-k.ended:
+		return k.err
+	case <-timer.C:
+		k.endWork()
+	case <-k.work.Done():
+	}
+	timer.Reset(stopBound)
+	select {
+	case <-k.ended:
+		return k.err
+	case <-timer.C:
+		return errors.New("the services did not end in time")
+	}
 }

@@ -1,0 +1,70 @@
+package embed
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// LeastRoom is how many free bytes the disk of a store has to have at the start: on a full one the server would start, and fail at
+// its first message.
+const LeastRoom = 1 << 20
+
+// Sound is nil while the server can write. What it could not write once it refuses from then on, without an answer, until it is
+// started again. The error is events.Faults.
+func (e *Server) Sound() error {
+	for _, found := range e.nats.Healthz(&server.HealthzOptions{Details: true}).Errors {
+		// A stream that is being made or removed may be told, too: it is no fault of the disk.
+		if found.Type == server.HealthzErrorJetStream || found.Type == server.HealthzErrorStream && strings.Contains(found.Error, " write error: ") {
+			return e.unwritable(errors.New(found.Error))
+		}
+	}
+	return nil
+}
+
+// Room is how many bytes are free on the disk of the store.
+func (e *Server) Room() (uint64, error) {
+	var disk syscall.Statfs_t
+	if err := syscall.Statfs(e.store, &disk); err != nil {
+		return 0, fmt.Errorf("read room of %s: %w", e.store, err)
+	}
+	return disk.Bavail * uint64(disk.Bsize), nil
+}
+
+// try writes as much as a start needs, and removes it: what a quota leaves is known in no other way.
+func (e *Server) try() error {
+	file := filepath.Join(e.store, "jobgraph.room")
+	err := os.WriteFile(file, bytes.Repeat([]byte{1}, LeastRoom), 0o600)
+	if gone := os.Remove(file); gone != nil && !errors.Is(gone, os.ErrNotExist) {
+		err = errors.Join(err, gone)
+	}
+	if err != nil {
+		return e.unwritable(err)
+	}
+	return nil
+}
+
+// unwritable says what to do about a store that takes no more.
+func (e *Server) unwritable(cause error) events.Faults {
+	f := events.Fault{
+		Code: events.CodeUnavailable, Field: "store", Message: "the store " + e.store + " cannot be written", Cause: cause.Error(),
+		Hint: "see to the disk and start again: nothing that was accepted is lost",
+	}
+	// The server tells its errors as text.
+	if strings.Contains(f.Cause, syscall.ENOSPC.Error()) || strings.Contains(f.Cause, syscall.EDQUOT.Error()) {
+		f.Message = "the disk of the store " + e.store + " is full"
+		f.Hint = "free room on it and start again: nothing that was accepted is lost"
+	}
+	if e.temp {
+		f.Hint = "free room for temporary files, or name a folder with --store"
+	}
+	return events.Faults{f}
+}
