@@ -78,6 +78,7 @@ func (a *app) submitCommand() *cobra.Command {
 					return err
 				}
 			}
+			q.choose(&r)
 			return a.with(func(ctx context.Context, c *client.Client) error {
 				if err := q.attach(ctx, c, &r); err != nil {
 					return err
