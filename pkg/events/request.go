@@ -74,8 +74,8 @@ func DecodeRequest(body []byte) (Request, Faults) {
 		return r, Faults{malformedRequest(body, err)}
 	}
 	faults := r.assign(fields)
-	faults = append(faults, r.Validate()...)
-	return r, faults
+	faulty := slices.ContainsFunc(faults, func(f Fault) bool { return f.Code == CodeInvalid && strings.Contains("goal query plan", f.Field) })
+	return r, append(faults, slices.DeleteFunc(r.Validate(), func(f Fault) bool { return faulty && f.Code == CodeMissing })...)
 }
 
 func malformedRequest(body []byte, err error) Fault {

@@ -55,7 +55,7 @@ func TestEveryFaultOfABadRequestIsAnnounced(t *testing.T) {
 	for body, want := range map[string][]events.Code{
 		"":                                 {events.CodeMalformed},
 		"[1]":                              {events.CodeMalformed},
-		`{"id":"a.b","colour":1,"goal":7}`: {events.CodeUnknownField, events.CodeInvalid, events.CodeMissing, events.CodeInvalid},
+		`{"id":"a.b","colour":1,"goal":7}`: {events.CodeUnknownField, events.CodeInvalid, events.CodeInvalid},
 		`{"goal":"g","mcp_settings":{"servers":{}}}`:                                                      {events.CodeUnknownField},
 		`{"goal":"g","plan_ref":{"digest":"00","size":1}}`:                                                {events.CodeMissing},
 		`{"id":"x","goal":"g","inputs_ref":{"digest":"00","size":1},"plan_ref":{"digest":"01","size":1}}`: {events.CodeMissingBlob, events.CodeMissingBlob},
@@ -296,6 +296,68 @@ func TestTwoAnswersToOneQuestionAdmitOne(t *testing.T) {
 	// The same answer again is told the same, also when nothing is open any more; without the request nobody knows which.
 	if answer, fault := w.ask("answer", `{"id":"j","request":"q","answer": "yes" ,"by":"ann"}`); fault != nil || !strings.Contains(answer, `"accepted":true`) {
 		t.Error(answer, fault)
+	}
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A request in a CloudEvent of structured mode is the request inside it; the same event is the same job.
+func TestARequestMayComeInAStructuredCloudEvent(t *testing.T) {
+	w := newWorld(t, nil)
+	stop := w.schedule(Default(), Deps{})
+	envelope := func(id string) string {
+		return `{"specversion":"1.0","type":"com.example.job","source":"/shop","id":"` + id + `","datacontenttype":"application/json",` +
+			`"data":{"goal":"g","plan":{"subjobs":[{"id":"a","goal":"x","expert":"noop"}]}}}`
+	}
+	var first, again, other struct {
+		JobID     string `json:"job_id"`
+		Duplicate bool   `json:"duplicate"`
+	}
+	for _, ask := range []struct {
+		id string
+		to any
+	}{{"1", &first}, {"1", &again}, {"2", &other}} {
+		answer, fault := w.ask("submit", envelope(ask.id))
+		if fault != nil {
+			t.Fatal(fault)
+		}
+		if err := json.Unmarshal([]byte(answer), ask.to); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if first.JobID != again.JobID || !again.Duplicate || first.JobID == other.JobID {
+		t.Errorf("first %v, again %v, other %v", first, again, other)
+	}
+	w.raw(w.bus.Names().Request(), strings.Replace(envelope("3"), `"goal":"g"`, `"goal":"g","id":"queued"`, 1))
+	w.ended("queued")
+	w.ended(first.JobID)
+	w.ended(other.JobID)
+	for _, body := range []string{
+		`{"specversion":"1.0","type":"t","source":"s","id":"4","goal":"g"}`,
+		`{"specversion":"1.0","type":"t","source":"s","id":"4","data":"goal"}`,
+	} {
+		if answer, fault := w.ask("submit", body); fault == nil {
+			t.Errorf("%s is taken: %s", body, answer)
+		}
+	}
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+}
+
+// The text that makes a request too large is the one that is named.
+func TestARequestThatIsTooLargeNamesItsLargestText(t *testing.T) {
+	w := newWorld(t, nil)
+	stop := w.schedule(Default(), Deps{})
+	large := strings.Repeat("x", events.MaxMessage-32<<10)
+	for field, body := range map[string]string{
+		"goal":    `{"goal":"` + large + `"}`,
+		"context": `{"goal":"g","context":"` + large + `"}`,
+	} {
+		if answer, fault := w.ask("submit", body); fault == nil || fault.Code != events.CodeTooLarge || !strings.Contains(answer, `"field":"`+field+`"`) {
+			t.Errorf("%s: %v, %s", field, fault, answer)
+		}
 	}
 	if err := stop(); err != nil {
 		t.Error(err)

@@ -95,6 +95,9 @@ type Admission struct {
 // Admit makes a job of a request. The error is events.Faults with all that is wrong with the request, which the same request
 // will meet again; any other error is the bus's, and the same request may be tried again.
 func (a *Admitter) Admit(ctx context.Context, body []byte, origin Origin) (Admission, error) {
+	if len(body) <= MaxRequest {
+		body, origin = unwrapped(body, origin)
+	}
 	if a.Trace == nil {
 		return a.admit(ctx, body, origin)
 	}
@@ -266,7 +269,7 @@ func (a *Admitter) state(ctx context.Context, requested *events.JobRequested, tr
 	}
 	if len(m.Body) > maxRequested {
 		return admission, events.Faults{{
-			Code: events.CodeTooLarge, Field: "context", Message: fmt.Sprintf("the request has %d bytes without its plan and inputs, at most %d fit", len(m.Body), maxRequested),
+			Code: events.CodeTooLarge, Field: largest(&requested.Request), Message: fmt.Sprintf("the request has %d bytes without its plan and inputs, at most %d fit", len(m.Body), maxRequested),
 			Hint: "hand long texts over as inputs or attachments",
 		}}
 	}
@@ -278,6 +281,14 @@ func (a *Admitter) state(ctx context.Context, requested *events.JobRequested, tr
 		return admission, fmt.Errorf("state job.requested: %w", err)
 	}
 	return admission, nil
+}
+
+// largest names the longer text of a request without its plan and inputs.
+func largest(r *events.Request) string {
+	if len(r.Goal) > len(r.Context) {
+		return "goal"
+	}
+	return "context"
 }
 
 // repeated tells a repeat from another job under the same id.
