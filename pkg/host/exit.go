@@ -1,12 +1,17 @@
 package host
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
 
 // Exit codes of a service process.
 const (
 	ExitOK          = 0   // Ended in order.
 	ExitFailure     = 1   // Ended by an error; not ready, for healthcheck.
 	ExitUsage       = 2   // A flag, a setting or a configuration file is wrong.
+	ExitNotFound    = 5   // What the service was asked to read is not there.
 	ExitUnavailable = 69  // The bus or a model cannot be reached.
 	ExitInterrupted = 130 // A second signal asked to end at once.
 )
@@ -17,6 +22,7 @@ var ErrUnavailable = errors.New("unavailable")
 // ExitCode is the code that a program ends with for an error.
 func ExitCode(err error) int {
 	var faults Faults
+	var wire events.Faults
 	switch {
 	case err == nil:
 		return ExitOK
@@ -26,6 +32,10 @@ func ExitCode(err error) int {
 		return ExitUsage
 	case errors.Is(err, ErrUnavailable):
 		return ExitUnavailable
+	case errors.As(err, &wire) && len(wire) > 0 && wire[0].Code == events.CodeNotFound:
+		return ExitNotFound
+	case errors.As(err, &wire):
+		return ExitUsage
 	}
 	return ExitFailure
 }

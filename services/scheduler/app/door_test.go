@@ -17,6 +17,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
+	"github.com/jobgraph/jobgraph/pkg/host"
 )
 
 // ask calls a verb until the scheduler is there to answer.
@@ -361,6 +362,29 @@ func TestARequestThatIsTooLargeNamesItsLargestText(t *testing.T) {
 	}
 	if err := stop(); err != nil {
 		t.Error(err)
+	}
+}
+
+// What a dry run was asked for wrongly is a matter of usage, and what is not there is not found.
+func TestADryRunSaysWhatWasAskedWrongly(t *testing.T) {
+	w := newWorld(t, nil)
+	for name, test := range map[string]struct {
+		set  func(*Settings)
+		code int
+	}{
+		"nothing to read":   {func(s *Settings) { s.DryRun = true }, host.ExitUsage},
+		"nothing is dry":    {func(s *Settings) { s.From = "j" }, host.ExitUsage},
+		"three partitions":  {func(s *Settings) { s.Partitions = 3 }, host.ExitUsage},
+		"no such job":       {func(s *Settings) { s.DryRun, s.From = true, "nobody" }, host.ExitNotFound},
+		"no such file":      {func(s *Settings) { s.DryRun, s.From = true, "./nobody.jsonl" }, host.ExitNotFound},
+		"no file but a dir": {func(s *Settings) { s.DryRun, s.From = true, "." }, host.ExitFailure},
+	} {
+		s := Default()
+		test.set(&s)
+		err := w.scheduleOn(s, Deps{Bus: w.bus, Out: &bytes.Buffer{}})()
+		if code := host.ExitCode(err); code != test.code {
+			t.Errorf("%s: %d for %v, want %d", name, code, err, test.code)
+		}
 	}
 }
 

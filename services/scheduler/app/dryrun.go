@@ -21,6 +21,12 @@ import (
 // dryRun runs the loop over a recorded job and prints what it would do.
 func dryRun(ctx context.Context, p *host.Process, s Settings, d Deps) error {
 	x, err := recorded(ctx, p, s.From, d.Bus)
+	if errors.Is(err, bus.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
+		return events.Faults{{
+			Code: events.CodeNotFound, Field: "from", Message: fmt.Sprintf("there is no file and no job %q", s.From), Cause: err.Error(),
+			Hint: "name an export file, or a job that `jobgraph list` shows",
+		}}
+	}
 	if err != nil {
 		return err
 	}

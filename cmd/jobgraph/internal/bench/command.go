@@ -22,6 +22,8 @@ type Options struct {
 	JSON func() bool
 	// Missed is the error for targets that were missed under --check; nil means one that says so.
 	Missed error
+	// Usage marks an error about the flags; nil leaves it as it is.
+	Usage func(error) error
 }
 
 // flags are the command's.
@@ -39,6 +41,9 @@ func New(o Options) *cobra.Command {
 	}
 	if o.Missed == nil {
 		o.Missed = errors.New("a target was missed")
+	}
+	if o.Usage == nil {
+		o.Usage = func(err error) error { return err }
 	}
 	var f flags
 	c := &cobra.Command{
@@ -72,7 +77,7 @@ func (o Options) self() ([]string, error) {
 
 func (f *flags) run(cmd *cobra.Command, o Options) error {
 	if err := f.validate(); err != nil {
-		return err
+		return o.Usage(err)
 	}
 	self, err := o.self()
 	if err != nil {

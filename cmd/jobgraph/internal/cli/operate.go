@@ -56,6 +56,9 @@ func (a *app) configCommand() *cobra.Command {
 	validate := &cobra.Command{
 		Use: "validate [FILE]", Short: "Check the settings of environment and configuration file, and the experts that it names", Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
+			if err := a.form(); err != nil {
+				return err
+			}
 			if len(args) == 1 {
 				a.config = args[0]
 				if err := a.check(a); err != nil {
@@ -67,6 +70,9 @@ func (a *app) configCommand() *cobra.Command {
 			}
 			if _, _, err := stack.ReadConfig(a.settings.Config, a.sys.Env); err != nil {
 				return err
+			}
+			if a.machine() {
+				return render.Value(a.sys.Stdout, a.output, map[string]bool{"valid": true})
 			}
 			return a.printf("the settings are good\n")
 		},

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/render"
 	"github.com/jobgraph/jobgraph/pkg/client"
 )
 
@@ -45,6 +46,9 @@ func (a *app) importCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "import FILE", Short: "Take a job in from a file", Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
+			if err := a.form(); err != nil {
+				return err
+			}
 			x, err := client.Load(args[0])
 			if err != nil {
 				return err
@@ -52,6 +56,9 @@ func (a *app) importCommand() *cobra.Command {
 			return a.with(func(ctx context.Context, c *client.Client) error {
 				if err := c.Import(ctx, x); err != nil {
 					return err
+				}
+				if a.machine() {
+					return render.Value(a.sys.Stdout, a.output, map[string]string{"job_id": x.Job})
 				}
 				return a.printf("%s\n", x.Job)
 			})

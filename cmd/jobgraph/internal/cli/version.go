@@ -26,5 +26,5 @@ func (a *app) versionCommand() *cobra.Command {
 }
 
 func (a *app) benchCommand() *cobra.Command {
-	return bench.New(bench.Options{JSON: a.machine, Missed: outcome(ExitFailed)})
+	return bench.New(bench.Options{JSON: a.machine, Missed: outcome(ExitFailed), Usage: func(err error) error { return usageError{err} }})
 }
