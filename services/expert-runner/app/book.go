@@ -19,6 +19,8 @@ type book struct {
 	cards  []cardFile
 	// faults are those of form. What is faulty is left out of the rest.
 	faults host.Faults
+	// unbuilt says that programs of experts need not be there.
+	unbuilt bool
 }
 
 // cardFile is one card as read.

@@ -2,6 +2,7 @@ package app
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"reflect"
@@ -32,12 +33,15 @@ type catalog struct {
 	pushed *a2a.Receiver
 	models *models
 	faults host.Faults
+	// unbuilt says that programs need not be there; absent are those that are not.
+	unbuilt bool
+	absent  host.Faults
 }
 
 // newCatalog makes the runners of cards, and takes over from the catalog before, if any, what is still the same. All faults are
 // reported together. Models without an engine mean that cards are only looked at.
 func newCatalog(s *Settings, b *book, functions []Function, m *models, before *catalog) (*catalog, error) {
-	c := &catalog{experts: map[string]*expert.Expert{}, read: map[string]*cardFile{}, models: m, faults: slices.Clone(b.faults)}
+	c := &catalog{experts: map[string]*expert.Expert{}, read: map[string]*cardFile{}, models: m, faults: slices.Clone(b.faults), unbuilt: b.unbuilt}
 	if c.pushed = a2a.NewReceiver(); before != nil {
 		c.pushed = before.pushed
 	}
@@ -100,12 +104,12 @@ func (c *catalog) addFile(s *Settings, f *cardFile) {
 		}
 	}
 	if f.Kind == kindCommand {
-		if field, err := program(s, f, x); err != nil {
+		if field, err := program(s, f, x); err != nil && !c.excuse(f, field, err) {
 			c.faults = append(c.faults, f.fault(events.CodeInvalid, field, err.Error(), ""))
 			return
 		}
 	}
-	if err := c.addHook(s, f, x); err != nil {
+	if err := c.addHook(s, f, x); err != nil && !c.excuse(f, "reconcile", err) {
 		c.faults = append(c.faults, f.fault(events.CodeInvalid, "reconcile", err.Error(), ""))
 		return
 	}
@@ -115,6 +119,16 @@ func (c *catalog) addFile(s *Settings, f *cardFile) {
 	}
 	c.made = append(c.made, x)
 	c.add(x, f)
+}
+
+// excuse notes a program that is not there; any other error is none to excuse.
+func (c *catalog) excuse(f *cardFile, field string, err error) bool {
+	var absent command.AbsentError
+	if !c.unbuilt || !errors.As(err, &absent) {
+		return false
+	}
+	c.absent = append(c.absent, f.fault(events.CodeInvalid, field, err.Error(), ""))
+	return true
 }
 
 // program makes the runner of an expert that is a program; field is the key at fault.

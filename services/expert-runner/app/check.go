@@ -14,7 +14,18 @@ import (
 // programs. It gives the cards, and every fault together as host.Faults. A card may name any model when no configuration has one,
 // and any tool of a server when no configuration has tools.
 func CheckCards(paths []string, env host.Env) ([]events.Card, error) {
-	all := &book{config: Config{Models: llm.Config{}}}
+	cards, _, err := look(paths, env, false)
+	return cards, err
+}
+
+// ReadCards is CheckCards for those who want to know the experts and not to run them: programs that are not there are told as
+// warnings.
+func ReadCards(paths []string, env host.Env) (cards []events.Card, warnings host.Faults, err error) {
+	return look(paths, env, true)
+}
+
+func look(paths []string, env host.Env, unbuilt bool) ([]events.Card, host.Faults, error) {
+	all := &book{config: Config{Models: llm.Config{}}, unbuilt: unbuilt}
 	var cards []string
 	for _, path := range paths {
 		if ext := filepath.Ext(path); ext != ".yaml" && ext != ".yml" {
@@ -30,10 +41,10 @@ func CheckCards(paths []string, env host.Env) ([]events.Card, error) {
 	models.boxes = newToolboxes(&models.tools, "", &s, nil)
 	c, err := newCatalog(&s, all, nil, models, nil)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	c.close()
-	return c.cards(), nil
+	return c.cards(), c.absent, nil
 }
 
 // join adds what another book says.

@@ -92,7 +92,11 @@ func (a *app) cardsFor(file string, given []string) ([]events.Card, error) {
 		}
 	}
 	if len(given) > 0 {
-		return runner.CheckCards(given, a.sys.Env)
+		cards, warnings, err := runner.ReadCards(given, a.sys.Env)
+		for _, w := range warnings.Wire() {
+			a.note("warning: %s", reason(&w))
+		}
+		return cards, err
 	}
 	if !a.given("nats-url") && !a.given("nats-context") {
 		return nil, nil

@@ -104,14 +104,20 @@ func (c *Config) find(program string) (string, error) {
 			return candidate, nil
 		}
 	}
-	return "", fmt.Errorf("program %q is in none of %s: give its path, relative to the card, or install it", program, path)
+	return "", AbsentError(fmt.Sprintf("program %q is in none of %s: give its path, relative to the card, or install it", program, path))
 }
+
+// AbsentError says that a program is not there: it may still be built, or is on another machine.
+type AbsentError string
+
+// Error says which program, and what to do.
+func (e AbsentError) Error() string { return string(e) }
 
 func executable(path string) error {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("program %s does not exist: build it first, or correct the path", path)
+		return AbsentError(fmt.Sprintf("program %s does not exist: build it first, or correct the path", path))
 	case err != nil:
 		return fmt.Errorf("find program: %w", err)
 	case info.IsDir() || info.Mode()&0o111 == 0:
