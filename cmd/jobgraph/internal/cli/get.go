@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -57,12 +59,16 @@ func stateTable() render.Table {
 func (a *app) writeState(h *history.History) error {
 	s := h.Job.View()
 	table := stateTable()
+	var steps []string
+	for _, n := range s.SubJobs {
+		steps = append(steps, n.ID)
+	}
 	table.Rows = []render.Row{a.row(rowOf{
-		s.ID, s.Status, s.Progress.Done, s.Progress.Total, s.Created, s.Ended, s.Title, s.Goal, s.Profile, s.Session, s.Labels, s.Seq, s.Error,
+		s.ID, s.Status, s.Progress.Done, s.Progress.Total, s.Created, s.Ended, s.Title, s.Goal, s.Profile, s.Session, steps, s.Labels, s.Seq, s.Error,
 		h.Aside != nil,
 	}, s)}
 	if a.machine() {
-		return a.writeValue(standing{s, h.Artifacts("")}, h)
+		return a.writeValue(standing{s, rejected(h), h.Artifacts("")}, h)
 	}
 	if err := table.Write(a.sys.Stdout, a.output); err != nil || a.output == "name" {
 		return err
@@ -80,10 +86,24 @@ func (a *app) writeState(h *history.History) error {
 	return a.printf("%s", b.String())
 }
 
-// standing is a job's state with the files that its SubJobs have handed over.
+// standing is a job's state with the files that its SubJobs have handed over, and what is wrong with the plan when that ended it.
 type standing struct {
 	*graph.State
+	Faults    events.Faults      `json:"faults,omitempty"`
 	Artifacts []history.Artifact `json:"artifacts,omitempty"`
+}
+
+// rejected is everything that is wrong with the plan of a job that failed for it; the job's error has it as one text.
+func rejected(h *history.History) events.Faults {
+	if e := h.Job.View().Error; e == nil || e.Code != events.CodeRejected {
+		return nil
+	}
+	for i := len(h.Events) - 1; i >= 0; i-- {
+		if r, ok := h.Events[i].Data.(*events.PlanRejected); ok {
+			return r.Faults
+		}
+	}
+	return nil
 }
 
 // aside is why the scheduler leaves a job alone, or nil.
@@ -118,6 +138,7 @@ type rowOf struct {
 	done, total                  int
 	created, ended               time.Time
 	title, goal, profile, sesson string
+	steps                        []string
 	labels                       map[string]string
 	seq                          uint64
 	fault                        *events.Fault
@@ -129,10 +150,9 @@ func (a *app) row(r rowOf, value any) render.Row {
 	if end.IsZero() {
 		end = a.now()
 	}
-	heading := r.title
-	if heading == "" {
-		heading = r.goal
-	}
+	// A plan may have neither a title nor a goal: then its steps tell which it is.
+	own := slices.DeleteFunc(r.steps, func(id string) bool { return !events.ValidID(id) })
+	heading := cmp.Or(r.title, r.goal, strings.Join(own, ", "))
 	why := ""
 	if r.fault != nil {
 		why = r.fault.Error()
@@ -145,7 +165,7 @@ func (a *app) row(r rowOf, value any) render.Row {
 		Name: r.id, Value: value,
 		Cells: []string{
 			r.id, status, fmt.Sprintf("%d/%d", r.done, r.total), render.Span(a.now().Sub(r.created)),
-			render.Span(end.Sub(r.created)), short(heading, 60),
+			render.Span(end.Sub(r.created)), dash(short(heading, 60)),
 		},
 		Wide: []string{dash(r.profile), dash(r.sesson), dash(labels(r.labels)), fmt.Sprint(r.seq), dash(short(why, 80))},
 	}

@@ -87,8 +87,12 @@ func (a *app) list(ctx context.Context, c *client.Client, q client.Query) error 
 	}
 	table := stateTable()
 	for _, j := range jobs {
+		var steps []string
+		for _, n := range j.SubJobs {
+			steps = append(steps, n.ID)
+		}
 		table.Rows = append(table.Rows, a.row(rowOf{
-			j.ID, j.Status, j.Progress.Done, j.Progress.Total, j.Created, j.Ended, j.Title, j.Goal, j.Profile, j.Session, j.Labels, j.Seq, j.Error, j.Quarantined != nil,
+			j.ID, j.Status, j.Progress.Done, j.Progress.Total, j.Created, j.Ended, j.Title, j.Goal, j.Profile, j.Session, steps, j.Labels, j.Seq, j.Error, j.Quarantined != nil,
 		}, j.Raw))
 	}
 	if len(jobs) == 0 && !a.machine() && a.output != "name" {

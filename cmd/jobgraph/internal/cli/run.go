@@ -306,16 +306,23 @@ func (a *app) follow(c *client.Client, id string) (*history.History, error) {
 	return a.watch(a.soft, c, id, 0, form)
 }
 
-// ending is what a program gets of a job that has ended.
+// ending is what a program gets of a job that has ended. What it took and cost is said also when that is nothing.
 type ending struct {
 	JobID      string          `json:"job_id"`
 	Status     events.Status   `json:"status"`
 	Result     json.RawMessage `json:"result,omitempty"`
 	Artifacts  []events.Ref    `json:"artifacts,omitempty"`
 	Error      *events.Fault   `json:"error,omitempty"`
+	Faults     events.Faults   `json:"faults,omitempty"`
 	DurationMS int64           `json:"duration_ms"`
 	Progress   any             `json:"progress"`
-	events.Spent
+	cost
+}
+
+// cost is what was spent, for programs: nothing is a zero.
+type cost struct {
+	Tokens  int64   `json:"tokens"`
+	CostUSD float64 `json:"cost_usd"`
 }
 
 // finishInto is finish, and writes the artifacts of a result that there is.
@@ -334,7 +341,7 @@ func (a *app) finish(h *history.History, c *client.Client) error {
 	s := h.Job.View()
 	result := a.result(h, c)
 	if a.output == "json" || a.output == "jsonl" || a.output == "yaml" {
-		e := ending{JobID: s.ID, Status: s.Status, Result: result, Artifacts: h.Belongings(), Error: s.Error, Progress: s.Progress, Spent: s.Cost}
+		e := ending{JobID: s.ID, Status: s.Status, Result: result, Artifacts: h.Belongings(), Error: s.Error, Faults: rejected(h), Progress: s.Progress, cost: cost(s.Cost)}
 		if !s.Ended.IsZero() {
 			e.DurationMS = s.Ended.Sub(s.Created).Milliseconds()
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -118,6 +119,7 @@ func (a *app) unknownJob(ctx context.Context, c *client.Client, job string) erro
 	if err != nil || len(ids) > nearJobs {
 		ids = nil
 	}
+	ids = slices.DeleteFunc(ids, func(id string) bool { return id == job }) // A key that holds no job suggests nothing.
 	return notFound("job", job, host.Near(job, ids))
 }
 

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -20,7 +21,7 @@ func (a *app) whyCommand() *cobra.Command {
 				t, _ := parseTarget(args[0]) // Checked by see.
 				blockers := a.absent(h, c, reasons(h, h.Job.Why(t.subjob)))
 				if f := aside(h); f != nil { // Whatever else is in the way, this comes first.
-					blockers = append([]graph.Blocker{{Code: "quarantine", Message: f.Message + ": " + f.Cause, Unblock: f.Hint}}, blockers...)
+					blockers = append([]graph.Blocker{{Code: "quarantine", Message: strings.TrimSuffix(f.Message+": "+f.Cause, ": "), Unblock: f.Hint}}, blockers...)
 				}
 				return a.writeWhy(blockers)
 			})
