@@ -17,6 +17,9 @@ ARGS     ?=
 # The version that `jobgraph version`, /version and the images say.
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
+# The commit stands in every program where git knows one; the toolchain leaves it out of several programs of one workspace by itself.
+VCS := $(if $(shell git rev-parse HEAD 2>/dev/null),-buildvcs=true)
+
 # House rules read files of other modules, which the test cache does not see; they always run.
 HOUSE := ./cmd/jobgraph/internal/house
 
@@ -31,7 +34,7 @@ help: ## list the targets
 
 build: ## build every program into bin/ and the example experts into examples/bin/
 	@mkdir -p bin
-	go build -o bin/ ./cmd/jobgraph ./services/planner ./services/scheduler ./services/expert-runner
+	go build $(VCS) -o bin/ ./cmd/jobgraph ./services/planner ./services/scheduler ./services/expert-runner
 	go build -o examples/bin/ ./examples/cmd/...
 
 run: ## run the example job on this source tree, with live progress and a result
