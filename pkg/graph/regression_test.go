@@ -3,6 +3,7 @@ package graph
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"testing"
 	"time"
 
@@ -425,6 +426,21 @@ func TestALateReportCountsAgainstTheBudget(t *testing.T) {
 	g.wantStatus(events.Failed)
 	if g.job.State.Error.Code != events.CodeBudget {
 		t.Error(g.job.State.Error)
+	}
+}
+
+func TestCostsBeyondAllNumbersStayNumbersAndTheJobEnds(t *testing.T) {
+	g := start(t, nil)
+	g.plan("~plan", sub("a"), sub("b"))
+	for _, id := range []string{"a", "b"} {
+		g.report(id, events.SubJobReported{Outcome: events.Success, Spent: events.Spent{Tokens: math.MaxInt64 - 1, CostUSD: 1.7e308}})
+	}
+	g.wantStatus(events.Finished)
+	if want := (events.Spent{Tokens: math.MaxInt64, CostUSD: math.MaxFloat64}); g.job.State.Cost != want {
+		t.Errorf("spent %+v, want %+v", g.job.State.Cost, want)
+	}
+	if _, err := g.job.MarshalJSON(); err != nil {
+		t.Errorf("the state cannot be saved: %v", err)
 	}
 }
 

@@ -330,10 +330,7 @@ func (j *Job) stopDependents(n *node) {
 	}
 }
 
-func (j *Job) spend(s events.Spent) {
-	j.Cost.Tokens += max(0, s.Tokens)
-	j.Cost.CostUSD += max(0, s.CostUSD)
-}
+func (j *Job) spend(s events.Spent) { j.Cost = AddSpent(j.Cost, s) }
 
 func (j *Job) checkBudget() {
 	if j.Status.Terminal() || !j.overBudget() || j.wording() {

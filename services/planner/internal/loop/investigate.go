@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/graph"
 	"github.com/jobgraph/jobgraph/services/planner/internal/session"
 )
 
@@ -69,8 +70,7 @@ func (t *talk) investigate(c *session.Command) (session.Fact, error) {
 	t.wait(waiting, list)
 	for i := range list {
 		if q := &list[i]; q.err == nil { // Whatever becomes of the others: it has to be paid.
-			fact.Tokens += q.report.Tokens
-			fact.CostUSD += q.report.CostUSD
+			fact.Spent = graph.AddSpent(fact.Spent, q.report.Spent)
 		}
 	}
 	for i := range list {

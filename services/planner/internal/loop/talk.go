@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/graph"
 	"github.com/jobgraph/jobgraph/services/planner/internal/session"
 )
 
@@ -202,10 +203,7 @@ func (t *talk) run() (verdict, error) {
 
 // paid is what the run has cost when it ends before its session does: with an answer that came and could not be kept.
 func (t *talk) paid(last *session.Fact) events.Spent {
-	spent := t.session.Spent(t.w.Run)
-	spent.Tokens += max(0, last.Tokens)
-	spent.CostUSD += max(0, last.CostUSD)
-	return spent
+	return graph.AddSpent(t.session.Spent(t.w.Run), last.Spent)
 }
 
 // begin makes the session; it counts as busy while it computes.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/graph"
 	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
 )
 
@@ -190,10 +191,7 @@ func (s *Session) Apply(f Fact) bool {
 func (s *Session) account(f *Fact) {
 	if at := (entry{f.Run, f.Key}); !s.booked[at] {
 		s.booked[at] = true
-		spent := s.spent[f.Run]
-		spent.Tokens += max(0, f.Tokens)
-		spent.CostUSD += max(0, f.CostUSD)
-		s.spent[f.Run] = spent
+		s.spent[f.Run] = graph.AddSpent(s.spent[f.Run], f.Spent)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/graph"
 )
 
 // mostEntries bounds the jobs that an account tells apart. Beyond it those that spent the least recently are summed up; were
@@ -58,7 +59,7 @@ func (a *account) note(job string, before, spent events.Spent) bool {
 func (a *account) sum() events.Spent {
 	total := a.Earlier
 	for _, job := range a.jobs() {
-		total = plus(total, a.Entries[job].own())
+		total = graph.AddSpent(total, a.Entries[job].own())
 	}
 	return total
 }
@@ -86,11 +87,7 @@ func (a *account) compact() {
 		return
 	}
 	for _, job := range a.jobs()[:len(a.Entries)/2] {
-		a.Earlier = plus(a.Earlier, a.Entries[job].own())
+		a.Earlier = graph.AddSpent(a.Earlier, a.Entries[job].own())
 		delete(a.Entries, job)
 	}
-}
-
-func plus(a, b events.Spent) events.Spent {
-	return events.Spent{Tokens: a.Tokens + b.Tokens, CostUSD: a.CostUSD + b.CostUSD}
 }

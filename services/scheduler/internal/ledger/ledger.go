@@ -12,6 +12,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/graph"
 )
 
 // Keys is the bucket.
@@ -157,7 +158,7 @@ func (l *Ledger) today(ctx context.Context) (events.Spent, error) {
 		if err != nil && !errors.Is(err, bus.ErrNotFound) {
 			return sum, err
 		}
-		sum = plus(sum, read(value).sum())
+		sum = graph.AddSpent(sum, read(value).sum())
 	}
 	l.day, l.sum, l.read = day, sum, now
 	return sum, nil

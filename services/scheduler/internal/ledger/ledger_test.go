@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -147,6 +148,16 @@ func TestWhatIsLeftIsTheLeastOfAllBudgets(t *testing.T) {
 	at.now = at.now.AddDate(0, 0, 1)
 	if got := left("u"); got != "100 2.0" {
 		t.Errorf("the next day: %s", got)
+	}
+}
+
+func TestSumsBeyondAllNumbersStayNumbers(t *testing.T) {
+	a := read(nil)
+	for _, job := range []string{"a", "b"} {
+		a.note(job, events.Spent{}, events.Spent{Tokens: math.MaxInt64 - 1, CostUSD: 1.7e308})
+	}
+	if got, want := a.sum(), (events.Spent{Tokens: math.MaxInt64, CostUSD: math.MaxFloat64}); got != want {
+		t.Errorf("spent %+v, want %+v", got, want)
 	}
 }
 

@@ -20,7 +20,7 @@ func (p *Partition) end(ctx context.Context, j *job, cmd *graph.Command) (Ack, e
 		return nil, err
 	}
 	id := factID(j.born(), cmd.Fact, strconv.Itoa(end.Turn))
-	m, err := events.Encode(p.Names, events.Event{Kind: cmd.Fact, ID: id, Job: j.id, Source: source, Data: &end})
+	m, err := p.encode(events.Event{Kind: cmd.Fact, ID: id, Job: j.id, Source: source, Data: &end})
 	if err != nil {
 		return nil, err
 	}

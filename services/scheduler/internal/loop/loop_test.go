@@ -6,6 +6,7 @@ import (
 	"errors"
 	"iter"
 	"log/slog"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/graph"
 )
 
 // fake is a world in memory: a log that the test writes, and a note of everything that is published.
@@ -167,6 +169,36 @@ func TestNothingIsAcknowledgedWhileACommandIsOwed(t *testing.T) {
 	}
 	if !f.said(".j.a.1") || f.acked != 2 {
 		t.Errorf("published %q, %d acknowledged", f.published, f.acked)
+	}
+}
+
+func TestCostsBeyondAllNumbersHoldNoJobBack(t *testing.T) {
+	f := newFake()
+	p := f.partition(t)
+	requested, created := f.begin()
+	f.deliver(t, p, 1, true, requested)
+	f.deliver(t, p, 2, true, created)
+	for i, id := range []string{"a", "b"} {
+		costly := &events.SubJobReported{Outcome: events.Success, Output: json.RawMessage("1"), Spent: events.Spent{CostUSD: 1.7e308}}
+		f.deliver(t, p, uint64(3+i), true, f.add(events.KindSubJobReported, id, 1, costly))
+	}
+	if !f.said("job.finished") {
+		t.Errorf("published %q", f.published)
+	}
+}
+
+func TestAFactThatCannotBeWrittenPutsItsJobIntoQuarantine(t *testing.T) {
+	f := newFake()
+	p := f.partition(t)
+	for _, cmd := range []graph.Command{
+		{CommandID: graph.CommandID{Kind: graph.EndJob}, Fact: events.KindJobFinished, Data: &events.JobEnded{Spent: events.Spent{CostUSD: math.Inf(1)}}},
+		{CommandID: graph.CommandID{Kind: graph.StateFact, Key: "k"}, Fact: events.KindGraphCreated, Data: math.Inf(1)},
+	} {
+		_, err := p.send(t.Context(), &job{id: "j"}, &cmd)
+		var q *quarantine
+		if !errors.As(err, &q) || q.fault.Code != events.CodeInternal || !strings.Contains(q.fault.Cause, "unsupported value") {
+			t.Errorf("%s: %v", cmd.Kind, err)
+		}
 	}
 }
 

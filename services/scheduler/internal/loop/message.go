@@ -17,9 +17,21 @@ func (p *Partition) fact(job string, cmd *graph.Command) (events.Message, error)
 	if kept, ok := data.(json.RawMessage); ok {
 		data = events.Verbatim(kept)
 	}
-	return events.Encode(p.Names, events.Event{
+	return p.encode(events.Event{
 		Kind: cmd.Fact, ID: factID(job, cmd.Fact, key), Job: job, Key: key, Source: source, Data: data,
 	})
+}
+
+// encode writes what a state owes. What cannot be written now never can: the job is left alone instead of tried again for ever.
+func (p *Partition) encode(e events.Event) (events.Message, error) {
+	m, err := events.Encode(p.Names, e)
+	if err != nil {
+		return m, &quarantine{events.Fault{
+			Code: events.CodeInternal, Message: "an event of the job cannot be written", Cause: err.Error(),
+			Hint: "please report it with `jobgraph export " + e.Job + "`",
+		}}
+	}
+	return m, nil
 }
 
 // factID is the identity of a fact about neither run nor SubJob.

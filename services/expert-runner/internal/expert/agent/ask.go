@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/graph"
 	"github.com/jobgraph/jobgraph/pkg/llm"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
@@ -124,10 +125,11 @@ func (r *run) failure(err error) turn.Fact {
 }
 
 func (r *run) pay(a *llm.Response) {
-	r.spent.Tokens += int64(a.Usage.Total())
+	cost := events.Spent{Tokens: int64(a.Usage.Total())}
 	if a.CostUSD != nil {
-		r.spent.CostUSD += *a.CostUSD
+		cost.CostUSD = *a.CostUSD
 	}
+	r.spent = graph.AddSpent(r.spent, cost)
 }
 
 // request is the question as a model gets it.
