@@ -498,6 +498,22 @@ func TestATakenIDIsToldWithoutAScheduler(t *testing.T) {
 	}
 }
 
+func TestAnotherRequestUnderAQueuedIDIsQueuedTooAndARepeatIsNot(t *testing.T) {
+	c := connect(t)
+	for _, step := range []struct {
+		goal string
+		want uint64
+	}{{"first", 1}, {"first", 1}, {"second", 2}} {
+		if r, err := c.Ask(t.Context(), events.Request{ID: "x", Goal: step.goal}); err != nil || r.Admitted {
+			t.Fatalf("%s: %+v, %v", step.goal, r, err)
+		}
+		last, err := c.Bus().LastOn(t.Context(), c.Names().Intake, c.Names().Request())
+		if err != nil || last.Seq != step.want {
+			t.Errorf("after %s the queue ends at %d, want %d: %v", step.goal, last.Seq, step.want, err)
+		}
+	}
+}
+
 // quarantined makes a job that the scheduler has left alone while a run of it was at work and another one waited.
 func quarantined(t *testing.T, c *client.Client) {
 	t.Helper()

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -213,7 +214,9 @@ func (c *Client) enqueue(ctx context.Context, id string, body []byte) (admitted 
 		return false, fmt.Errorf("submit: %w", err)
 	}
 	defer stop()
-	m := events.Message{Subject: c.Names().Request(), Body: body, Header: map[string][]string{events.HeaderMsgID: {id}}}
+	// The broker drops a repeat, not another request under the same id: that one is for the scheduler to refuse.
+	word := fmt.Sprintf("%s/%x", id, sha256.Sum256(body))
+	m := events.Message{Subject: c.Names().Request(), Body: body, Header: map[string][]string{events.HeaderMsgID: {word}}}
 	if _, err := c.bus.Publish(ctx, m, bus.Expect{}); err != nil {
 		return false, fmt.Errorf("submit: %w", roomless(err))
 	}
