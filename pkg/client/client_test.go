@@ -435,6 +435,58 @@ func TestStopOfAJobWhoseRecoveryIsNotSavedWaitsForItsEnd(t *testing.T) {
 	}
 }
 
+func TestStopOfASubJobThatIsNotThereOrHasEndedIsRefusedBeforeAnythingIsStored(t *testing.T) {
+	c := connect(t)
+	seq := state(t, c, requested("j", "g"))
+	text := `{"id":"j","status":"RUNNING","seq":%d,"subjobs":[{"id":"a","status":"FINISHED","run":1},{"id":"b","status":"RUNNING","run":2}]}`
+	if _, err := c.Bus().State().Put(t.Context(), "j", fmt.Appendf(nil, text, seq), 0); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		asked events.StopRequested
+		want  error
+	}{
+		{events.StopRequested{SubJob: "typo", Only: true}, client.ErrNotFound},
+		{events.StopRequested{SubJob: "a", Only: true}, client.ErrConflict},
+		{events.StopRequested{SubJob: "b", Run: 1, Only: true}, client.ErrConflict},
+	} {
+		if err := c.Stop(t.Context(), "j", test.asked); !errors.Is(err, test.want) {
+			t.Errorf("stop %+v: %v", test.asked, err)
+		}
+		if err := c.Fail(t.Context(), "j", events.FailRequested(test.asked)); !errors.Is(err, test.want) {
+			t.Errorf("fail %+v: %v", test.asked, err)
+		}
+	}
+	if head, err := c.Head(t.Context(), "j"); err != nil || head != seq {
+		t.Errorf("the log ends at %d, want %d: %v", head, seq, err)
+	}
+	if err := c.Stop(t.Context(), "j", events.StopRequested{SubJob: "b", Run: 2, Only: true}); err != nil {
+		t.Errorf("the run that is there: %v", err)
+	}
+	if err := c.Stop(t.Context(), "j", events.StopRequested{SubJob: "later", Only: true}); err != nil {
+		t.Errorf("one that the saved state may not know yet: %v", err)
+	}
+}
+
+func TestStopOfASubJobOfAJobThatFinishesAllTheSameIsAConflict(t *testing.T) {
+	c := connect(t)
+	state(t, c, requested("j", "g"))
+	ended := make(chan error, 1)
+	go func() { ended <- c.Stop(t.Context(), "j", events.StopRequested{SubJob: "typo"}) }()
+	for e, err := range c.Watch(t.Context(), "j", 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Kind == events.KindStopRequested {
+			break
+		}
+	}
+	state(t, c, finished("j"))
+	if err := <-ended; !errors.Is(err, client.ErrConflict) {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestAQuarantinedJobCanBeDeleted(t *testing.T) {
 	c := connect(t)
 	state(t, c, requested("j", "g"))

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
@@ -43,7 +44,8 @@ func (c *Client) Tell(ctx context.Context, job string, kind events.Kind, data an
 
 // Stop asks a job, or one SubJob of it, to stop and waits until the job has ended, or with Only until the request is
 // stored. Of a job in quarantine the work is ended, and the error is ErrQuarantined: the request is kept for the day on which
-// the scheduler takes the job up again. Errors: ErrConflict for a job that has ended, ErrNotFound, the context's own.
+// the scheduler takes the job up again. Errors: ErrConflict for a job or SubJob that has ended, a SubJob at another run, and a
+// job that has FINISHED all the same; ErrNotFound; the context's own.
 func (c *Client) Stop(ctx context.Context, job string, s events.StopRequested) error {
 	return c.end(ctx, job, events.KindStopRequested, &s, &s)
 }
@@ -67,6 +69,9 @@ func (c *Client) end(ctx context.Context, job string, kind events.Kind, data any
 	if err := c.going(ctx, job, saved, math.MaxUint64); err != nil {
 		return err
 	}
+	if err := c.aimed(ctx, job, saved, asked); err != nil {
+		return err
+	}
 	seq, err := c.Tell(ctx, job, kind, data)
 	if err != nil {
 		return err
@@ -78,8 +83,62 @@ func (c *Client) end(ctx context.Context, job string, kind events.Kind, data any
 	if err := c.going(ctx, job, saved, seq); err != nil || asked.Only {
 		return err
 	}
-	_, err = c.endBehind(ctx, job, seq)
-	return err
+	if _, err = c.endBehind(ctx, job, seq); err != nil || asked.SubJob == "" {
+		return err
+	}
+	return c.heeded(ctx, job, seq)
+}
+
+// aimed refuses a request about a SubJob that the fold would ignore. Only a saved state that is up to date tells; about any
+// other one, and a state in several keys, the fold decides.
+func (c *Client) aimed(ctx context.Context, job string, saved *Job, asked *events.StopRequested) error {
+	if asked.SubJob == "" || len(saved.SubJobs) == 0 || saved.Quarantined != nil {
+		return nil
+	}
+	for e, err := range c.bus.EventsOf(ctx, job, saved.Seq) {
+		if err != nil {
+			return err
+		}
+		if e.Kind != events.KindJobAdvanced { // That one tells of a save and moves nothing.
+			return nil
+		}
+	}
+	at := slices.IndexFunc(saved.SubJobs, func(s SubJob) bool { return s.ID == asked.SubJob })
+	if at < 0 {
+		return fmt.Errorf("%w: %w", ErrNotFound, &events.Fault{
+			Code: events.CodeNotFound, Field: "subjob", Message: fmt.Sprintf("job %s has no SubJob %.80q", job, asked.SubJob), Hint: "jobgraph get " + job,
+		})
+	}
+	s := &saved.SubJobs[at]
+	switch {
+	case s.Status.Terminal() || s.Status == events.Legacy:
+		return stale(job, fmt.Sprintf("%s is %s", s.ID, s.Status))
+	case asked.Run != 0 && asked.Run != s.Run:
+		return stale(job, fmt.Sprintf("%s is at run %d, not %d", s.ID, s.Run, asked.Run))
+	}
+	return nil
+}
+
+// heeded is ErrConflict when a job has FINISHED behind a request to end it by one SubJob: the fold has ignored the request.
+func (c *Client) heeded(ctx context.Context, job string, seq uint64) error {
+	for e, err := range c.bus.EventsOf(ctx, job, seq) {
+		if err != nil {
+			return err
+		}
+		if end, ok := Ended(e); !ok {
+			continue
+		} else if end.Status == events.Finished {
+			return stale(job, "the request ended nothing, and job "+job+" is FINISHED")
+		}
+		break // A later end is that of a job that was taken up again.
+	}
+	return nil
+}
+
+func stale(job, what string) error {
+	return fmt.Errorf("%w: %w", ErrConflict, &events.Fault{
+		Code: events.CodeConflict, Field: "subjob", Message: what, Hint: "jobgraph get " + job + " shows where the job stands",
+	})
 }
 
 // going is ErrConflict for a job that stood at its end before an event of its log, as the saved state and the log behind it
