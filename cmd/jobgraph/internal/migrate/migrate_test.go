@@ -3,6 +3,7 @@ package migrate_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -297,6 +298,21 @@ func TestWhatIsNoConfigurationIsRefusedWithItsPlace(t *testing.T) {
 		if err == nil || !strings.HasPrefix(err.Error(), test.want) {
 			t.Errorf("%s: %v, want %s", path, err, test.want)
 		}
+	}
+}
+
+func TestJSONIsReadWithItsEscapesAndKeepsItsLines(t *testing.T) {
+	text := "{\"name\": \"n\", \"url\": \"u\",\n\"description\": \"" + `a\/b \ud83d\ude00 \\ud83d\\ude00 \\\ud83D\uDE00 \t\u00e9 \ud83d. \ude00` + "\",\n\"colour\": \"red\", \"skills\": []}"
+	r, err := migrate.Read([]migrate.Source{{Path: "a.json", Text: []byte(text)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	card := string(r.Files["experts/n.md"])
+	if want := `description: "a/b \U0001F600 \\ud83d\\ude00 \\\U0001F600 \té �. �"`; !strings.Contains(card, want) {
+		t.Errorf("the card lacks %q:\n%s", want, card)
+	}
+	if !slices.ContainsFunc(r.Notes, func(n migrate.Note) bool { return n.Key == "colour" && n.Line == 3 }) {
+		t.Errorf("a key of the third line: %v", told(r))
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
@@ -46,7 +47,27 @@ func parseJSON(file string, text []byte) (*node, error) {
 	if err := json.Unmarshal(text, &valid); err != nil {
 		return nil, unreadable(file, 0, "this is not JSON", err)
 	}
+	text = escape.ReplaceAllFunc(text, character)
 	return parseYAML(file, []byte(strings.ReplaceAll(string(text), "\t", " "))) // JSON has tabs between values only.
+}
+
+// escape finds each escape of JSON as a whole, so that a backslash that is escaped itself begins none; a pair of surrogates is one.
+var escape = regexp.MustCompile(`\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.)`)
+
+// character replaces what the reader of YAML takes for no escape by the character that it means: slashes and surrogates, of
+// which one alone means none.
+func character(text []byte) []byte {
+	if string(text) == `\/` {
+		return text[1:]
+	}
+	if len(text) < len(`\ud83d`) || text[2]|0x20 != 'd' || text[3] < '8' {
+		return text
+	}
+	var c string
+	if json.Unmarshal(fmt.Appendf(nil, `"%s"`, text), &c) != nil {
+		return text
+	}
+	return []byte(c)
 }
 
 // yamlReader makes a tree of nodes.
