@@ -136,12 +136,15 @@ func (f *forker) plan(ctx context.Context, s *graph.State) *events.Plan {
 		for _, at := range n.Deps {
 			if d := s.SubJobs[at]; present(d) {
 				sub.Dependencies = append(sub.Dependencies, names[d.ID])
-				sub.When = strings.ReplaceAll(sub.When, d.ID+".", names[d.ID]+".")
 			}
 		}
 		f.total++
 		if n.Status == events.Finished {
 			f.keep(ctx, n, &sub, read[old])
+		} else if sub.When != "" {
+			var err error
+			sub.When, err = f.condition(s, n, sub.When, names)
+			f.fail(err)
 		}
 		p.SubJobs = append(p.SubJobs, sub)
 	}
