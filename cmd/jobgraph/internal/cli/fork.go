@@ -156,7 +156,7 @@ func present(n *graph.SubJobState) bool {
 	return n.ID != events.PlanID && n.ID != events.FinalID && n.Status != events.Legacy
 }
 
-// keep hands a result on. A skipped step has none and is not looked at again.
+// keep hands a result on, empty where there is none: a skipped step is not looked at again.
 func (f *forker) keep(ctx context.Context, n *graph.SubJobState, sub *events.SubJob, inline bool) {
 	f.kept++
 	sub.When, sub.Schedule = "", nil
@@ -172,8 +172,9 @@ func (f *forker) keep(ctx context.Context, n *graph.SubJobState, sub *events.Sub
 		sub.ExecutionRes, sub.ExecutionRef = data, nil
 	case ref != nil:
 		f.copy(ctx, *ref)
-	case len(result) == 0:
-		sub.ExecutionRes = json.RawMessage("null")
+	}
+	if sub.ExecutionRef == nil && (len(sub.ExecutionRes) == 0 || string(sub.ExecutionRes) == "null") {
+		sub.ExecutionRes = json.RawMessage(`""`) // A plan takes null for no result; conditions find nothing in either.
 	}
 }
 

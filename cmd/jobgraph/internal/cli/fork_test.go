@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"iter"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/history"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/jobtest"
+	planner "github.com/jobgraph/jobgraph/services/planner/app"
 )
 
 // played runs a script to its end and folds its log until behind the last report of a SubJob, "" for all of it.
@@ -123,6 +125,37 @@ func TestOnlyOperandsOfAConditionAreRenamed(t *testing.T) {
 		})
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)
+		}
+	}
+}
+
+func TestAForkDoesNothingAgainThatHadNoOutput(t *testing.T) {
+	experts := func(w events.Work) events.SubJobReported {
+		switch w.SubJob {
+		case "pay":
+			return events.SubJobReported{Outcome: events.Success} // A program that prints nothing.
+		case "look":
+			return jobtest.Succeed(nil)
+		}
+		return jobtest.Succeed("done")
+	}
+	h := played(t, jobtest.Script{Default: experts, Plan: &events.Plan{SubJobs: []events.SubJob{
+		{ID: "look", Goal: "look", Expert: "e"},
+		{ID: "pay", Goal: "pay", Expert: "e", Dependencies: []string{"look"}},
+		{ID: "alarm", Goal: "alarm", Expert: "e", Dependencies: []string{"look"}, When: "look.bad"},
+	}}}, "")
+	f := forker{history: h, from: "job", to: "fork"}
+	text, err := json.Marshal(f.plan(t.Context(), h.Job.View()))
+	if err != nil || f.err != nil {
+		t.Fatal(err, f.err)
+	}
+	p, faults, _ := planner.Check(text, []events.Card{{ID: "e", Name: "e"}}, 0)
+	if p == nil {
+		t.Fatal(faults)
+	}
+	for i := range p.SubJobs {
+		if s := &p.SubJobs[i]; !s.Done() {
+			t.Errorf("%s is to be done again", s.ID)
 		}
 	}
 }
