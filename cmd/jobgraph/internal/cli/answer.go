@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -266,8 +267,11 @@ func putTo(h *history.History, request string) *question {
 	return nil
 }
 
+// inputs lists what jobs ask, or one of them. In the list of all a job that the scheduler leaves alone is left out: what it asks
+// cannot be told, and the others are no worse for it.
 func (a *app) inputs(ctx context.Context, c *client.Client, ids []string) error {
-	if len(ids) == 0 {
+	named := len(ids) > 0
+	if !named {
 		jobs, err := c.List(ctx, client.Query{States: []events.Status{events.Waiting, events.Running, events.Planning}})
 		if err != nil {
 			return err
@@ -285,7 +289,12 @@ func (a *app) inputs(ctx context.Context, c *client.Client, ids []string) error 
 			continue // It was deleted meanwhile.
 		}
 		if err != nil {
-			return err
+			aside, lookErr := a.quarantine(ctx, c, id, true)
+			if aside == nil || named {
+				return errors.Join(aside, cmp.Or(lookErr, err))
+			}
+			a.note("left out: %v", aside)
+			continue
 		}
 		for _, q := range questions(h) {
 			table.Rows = append(table.Rows, render.Row{
