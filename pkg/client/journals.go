@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
@@ -49,6 +50,23 @@ func (x *Export) ended() (map[string]int, error) {
 		}
 	}
 	return ended, nil
+}
+
+// moving is the export without the records of the log that say only that somebody where the job comes from was at work on a run
+// that had not ended. He is not here: a scheduler that read them would take the run to be in his hands, and give its work to
+// nobody. A log without them is one of runs that were young, and whoever works on them here states it anew.
+func (x *Export) moving() (*Export, error) {
+	ended, err := x.ended()
+	if err != nil {
+		return nil, err
+	}
+	names := events.NewNames(x.Prefix)
+	moving := *x
+	moving.Records = slices.DeleteFunc(slices.Clone(x.Records), func(r Record) bool {
+		at, ok := names.Parse(r.Subject)
+		return ok && at.Kind == events.KindSubJobStarted && at.Run > ended[at.SubJob]
+	})
+	return &moving, nil
 }
 
 // journalCopy is a journal on its way into a bus.
@@ -100,10 +118,13 @@ func (x *Export) copies(names events.Names) (map[string]*journalCopy, error) {
 	}
 	closed := map[string]int{}
 	for _, r := range x.Journals {
-		subjob := x.subJobOf(r)
+		subjob, e := x.subJobOf(r), r.entry()
+		if ahead(subjob, &e, ended[subjob]) {
+			continue
+		}
 		j := of(subjob)
 		j.bodies = append(j.bodies, r.Body)
-		if e := r.entry(); e.Type == events.JournalClosed {
+		if e.Type == events.JournalClosed {
 			closed[subjob] = max(closed[subjob], e.Run)
 		}
 	}
@@ -119,6 +140,16 @@ func (x *Export) copies(names events.Names) (map[string]*journalCopy, error) {
 		j.bodies = append(j.bodies, body)
 	}
 	return copies, nil
+}
+
+// ahead reports whether a record of a journal tells of what the log does not know yet, because the job went on while it was exported:
+// a run that was not issued, or the close of one that had not ended. It would keep everybody here from that run. An inquiry before
+// planning is closed by its planner, and the log never says so.
+func ahead(subjob string, e *bus.JournalEntry, ended int) bool {
+	if e.Malformed != "" || strings.HasPrefix(subjob, events.PlanID+"~") {
+		return false
+	}
+	return e.Run > ended+1 || e.Type == events.JournalClosed && e.Run > ended
 }
 
 // appendAll appends what is not there, the journals side by side: each record waits for the one before it in its own.

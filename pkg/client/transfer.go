@@ -56,10 +56,15 @@ func (c *Client) Export(ctx context.Context, job string, now time.Time) (*Export
 }
 
 // Import writes a job into this bus under its own id. Its journals come first, and the runs that had ended are closed in them, so
-// that nothing finished is executed again; a job that had not ended goes on here, with the calls that its runs have finished. A job that is there already with the same
-// content is left alone; with other content, or when it moved while it was imported, the error is ErrConflict.
+// that nothing finished is executed again; a job that had not ended goes on here, with the calls that its runs have finished: the work
+// of runs that were under way is given out again. A job that is there already with the same content is left alone; with other
+// content, or when it moved while it was imported, the error is ErrConflict.
 func (c *Client) Import(ctx context.Context, x *Export) error {
-	if err := c.admits(ctx, x); err != nil || len(x.Records) == 0 {
+	if err := c.admits(ctx, x); err != nil {
+		return err
+	}
+	moving, err := x.moving()
+	if err != nil {
 		return err
 	}
 	there, err := c.exists(ctx, x.Job)
@@ -71,7 +76,7 @@ func (c *Client) Import(ctx context.Context, x *Export) error {
 		if err != nil {
 			return err
 		}
-		if have.holds(x) {
+		if have.holds(moving) {
 			return nil
 		}
 		return fmt.Errorf("%w: %w", ErrConflict, &events.Fault{
@@ -88,7 +93,7 @@ func (c *Client) Import(ctx context.Context, x *Export) error {
 	if err := c.bringJournals(ctx, x); err != nil {
 		return fmt.Errorf("import: %w", err)
 	}
-	return c.replay(ctx, x)
+	return c.replay(ctx, moving)
 }
 
 // holds reports whether every record of another export is among these, in the same order. What the scheduler states by
@@ -143,7 +148,7 @@ func (c *Client) replay(ctx context.Context, x *Export) error {
 	for _, r := range x.Records {
 		m := r.On(c.Names().Prefix())
 		expect := bus.Expect{}
-		if !seen[m.Subject] {
+		if at, _ := c.Names().Parse(m.Subject); !seen[m.Subject] && at.Kind != events.KindSubJobProgressed { // A run that goes on may have told some here.
 			expect, seen[m.Subject] = bus.ExpectNone(), true
 		}
 		acks = append(acks, c.bus.PublishAsync(m, expect))
