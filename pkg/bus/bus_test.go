@@ -13,7 +13,13 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m, goleak.IgnoreTopFunction(bustest.Lingers)) }
+// forsaken is a goroutine of nats.go that an upload begins. When the upload is over before the goroutine is scheduled, the channel that
+// it looks for is gone, and it waits for ever.
+const forsaken = "github.com/nats-io/nats.go/jetstream.(*jetStream).resetPendingAcksOnReconnect"
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction(bustest.Lingers), goleak.IgnoreTopFunction(forsaken))
+}
 
 // fact is an event of a job on a subject of its own.
 func fact(b *bus.Bus, job, key string) events.Message {
