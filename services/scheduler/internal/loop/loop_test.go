@@ -194,7 +194,7 @@ func TestAFactThatCannotBeWrittenPutsItsJobIntoQuarantine(t *testing.T) {
 		{CommandID: graph.CommandID{Kind: graph.EndJob}, Fact: events.KindJobFinished, Data: &events.JobEnded{Spent: events.Spent{CostUSD: math.Inf(1)}}},
 		{CommandID: graph.CommandID{Kind: graph.StateFact, Key: "k"}, Fact: events.KindGraphCreated, Data: math.Inf(1)},
 	} {
-		_, err := p.send(t.Context(), &job{id: "j"}, &cmd)
+		_, err := p.send(t.Context(), &job{id: "j", state: &graph.Job{}}, &cmd)
 		var q *quarantine
 		if !errors.As(err, &q) || q.fault.Code != events.CodeInternal || !strings.Contains(q.fault.Cause, "unsupported value") {
 			t.Errorf("%s: %v", cmd.Kind, err)
