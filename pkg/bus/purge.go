@@ -49,7 +49,7 @@ func (b *Bus) ReapJob(ctx context.Context, job string, last uint64) error {
 	if err := b.purgeJob(ctx, job, last); err != nil {
 		return err
 	}
-	return b.purgeStray(ctx, job)
+	return b.PurgeStrays(ctx, job)
 }
 
 // purgeJob is PurgeJob; of the log it leaves what stands at a sequence and behind it, with 0 nothing.
@@ -85,7 +85,7 @@ func (b *Bus) PurgeRest(ctx context.Context, job string) error {
 		err = nil // Most events that come too late are of jobs that were deleted as a whole.
 	}
 	if err == nil {
-		err = b.purgeStray(ctx, job)
+		err = b.PurgeStrays(ctx, job)
 	}
 	if err != nil {
 		return fmt.Errorf("purge what is left of job %s: %w", job, err)
@@ -129,8 +129,11 @@ func (b *Bus) purgeState(ctx context.Context, job string) error {
 	}
 }
 
-// purgeStray removes the events of a job that stand before its request: all that there are by now, when it has none.
-func (b *Bus) purgeStray(ctx context.Context, job string) error {
+// PurgeStrays removes the events of a job that stand before its request: all that there are by now, when it has none.
+func (b *Bus) PurgeStrays(ctx context.Context, job string) error {
+	if err := validJob(job); err != nil {
+		return fmt.Errorf("purge: %w", err)
+	}
 	facts, err := b.StreamInfo(ctx, b.names.Log)
 	if err != nil {
 		return err

@@ -53,6 +53,20 @@ type header struct {
 	Chunks []uint64 `json:"chunks,omitempty"`
 }
 
+// Saved reports whether a value of the bucket was written by Save.
+func Saved(value []byte) bool { return read(value) != nil }
+
+// read gives the header of what is kept, or nil.
+func read(value []byte) *header {
+	var kept struct {
+		Store *header `json:"store"`
+	}
+	if json.Unmarshal(value, &kept) != nil {
+		return nil
+	}
+	return kept.Store
+}
+
 // Refresh forgets what is known of the log: after a reconnect it may be another one.
 func (s *Store) Refresh() {
 	s.mu.Lock()
@@ -83,18 +97,16 @@ func (s *Store) Load(ctx context.Context, job string) (loop.Saved, error) {
 		return loop.Saved{}, fmt.Errorf("load state of %s: %w", job, err)
 	}
 	none := loop.Saved{Revision: revision}
-	var kept struct {
-		Store *header `json:"store"`
-	}
-	if json.Unmarshal(value, &kept) != nil || kept.Store == nil {
+	kept := read(value)
+	if kept == nil {
 		return none, nil
 	}
 	stream, err := s.stream(ctx)
-	if err != nil || stream != kept.Store.Stream {
+	if err != nil || stream != kept.Stream {
 		return none, err
 	}
-	if kept.Store.Chunks != nil {
-		if value, err = s.join(ctx, job, kept.Store); err != nil || value == nil {
+	if kept.Chunks != nil {
+		if value, err = s.join(ctx, job, kept); err != nil || value == nil {
 			return none, err
 		}
 	}

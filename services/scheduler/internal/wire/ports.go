@@ -2,11 +2,14 @@ package wire
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"iter"
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/loop"
+	"github.com/jobgraph/jobgraph/services/scheduler/internal/store"
 )
 
 // Ports are the loop's over one connection, without States, Alarms and Meter.
@@ -36,8 +39,18 @@ func (p Ports) EventAt(ctx context.Context, seq uint64) (events.Event, error) {
 	return p.bus.EventAt(ctx, seq)
 }
 
-// PurgeRest removes what is left of a job of which the log has no request: its state, and its events.
-func (p Ports) PurgeRest(ctx context.Context, job string) error { return p.bus.PurgeRest(ctx, job) }
+// PurgeRest removes what is left of a job of which the log has no request: its events, and a state that a scheduler has saved. Whoever
+// tries out workers has states of his own, and no log.
+func (p Ports) PurgeRest(ctx context.Context, job string) error {
+	value, _, err := p.bus.State().GetLeader(ctx, job)
+	if err == nil && store.Saved(value) {
+		return p.bus.PurgeRest(ctx, job)
+	}
+	if err != nil && !errors.Is(err, bus.ErrNotFound) {
+		return fmt.Errorf("purge what is left of job %s: %w", job, err)
+	}
+	return p.bus.PurgeStrays(ctx, job)
+}
 
 // PurgeWork removes work not yet taken.
 func (p Ports) PurgeWork(ctx context.Context, subject string) error {
