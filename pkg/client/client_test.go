@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -634,5 +635,32 @@ func TestStopOfAQuarantinedJobThatCanEndWaitsForItsEnd(t *testing.T) {
 	state(t, c, events.Event{Kind: events.KindJobStopped, Job: "j", Data: &events.JobEnded{JobMoved: events.JobMoved{Status: events.Stopped}}})
 	if err := <-ended; err != nil {
 		t.Errorf("got %v", err)
+	}
+}
+
+func TestAnImportGoesOnWhenAPureRunIsExecutedHereBeforeItsOwnEndComesIn(t *testing.T) {
+	from, to := connect(t), connect(t)
+	state(t, from, requested("j", "g"))
+	planned := events.Event{Kind: events.KindGraphCreated, Job: "j", SubJob: events.PlanID, Run: 1, Data: &events.GraphCreated{Plan: &events.Plan{SubJobs: []events.SubJob{{ID: "a", Goal: "g"}}}}}
+	state(t, from, planned)
+	state(t, from, finished("j"))
+	x, err := from.Export(t.Context(), "j", time.Unix(0, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	planned.Data = &events.GraphCreated{Plan: &events.Plan{SubJobs: []events.SubJob{{ID: "a", Goal: "here"}}}}
+	state(t, to, planned)
+	if err := to.Replay(t.Context(), x); err != nil {
+		t.Fatal(err)
+	}
+	var kinds []events.Kind
+	for e, err := range to.Bus().EventsOf(t.Context(), "j", 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		kinds = append(kinds, e.Kind)
+	}
+	if want := []events.Kind{events.KindGraphCreated, events.KindJobRequested, events.KindJobFinished}; !slices.Equal(kinds, want) {
+		t.Errorf("got %q, want %q", kinds, want)
 	}
 }

@@ -156,8 +156,8 @@ func (c *Client) replay(ctx context.Context, x *Export) error {
 	var errs []error
 	for i, ack := range acks {
 		_, err := ack.Wait(ctx)
-		if errors.Is(err, bus.ErrConflict) && derived(x, x.Records[i]) {
-			continue // The scheduler reads along and was faster: what it states of the same events is there already.
+		if errors.Is(err, bus.ErrConflict) && (derived(x, x.Records[i]) || ends(x, x.Records[i])) {
+			continue // Those who read along were faster: what they state of the same events, and of a pure run, is there already.
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("import record %d (%s): %w", i+1, x.Records[i].Subject, err))
@@ -180,6 +180,14 @@ func derived(x *Export, r Record) bool {
 	}
 	d, _ := events.Define(at.Kind)
 	return d.Skippable
+}
+
+// ends reports whether a record says how a run has ended. That of a run which was claimed stands behind a journal in which the run is
+// closed; a pure one may be executed here again while its job comes in, and the end that is stored first counts.
+func ends(x *Export, r Record) bool {
+	at, ok := events.NewNames(x.Prefix).Parse(r.Subject)
+	d, known := events.Define(at.Kind)
+	return ok && known && d.Run && at.Kind != events.KindSubJobStarted && at.Kind != events.KindSubJobProgressed
 }
 
 // On is the record as a message under another prefix: headers of the envelope are kept, those that told the broker of the

@@ -1,0 +1,6 @@
+package client
+
+import "context"
+
+// Replay is the part of Import behind the journals.
+func (c *Client) Replay(ctx context.Context, x *Export) error { return c.replay(ctx, x) }
