@@ -19,7 +19,7 @@ func CheckCards(paths []string, env host.Env) ([]events.Card, error) {
 }
 
 // ReadCards is CheckCards for those who want to know the experts and not to run them: programs that are not there are told as
-// warnings.
+// warnings. The error is host.Faults, as there.
 func ReadCards(paths []string, env host.Env) (cards []events.Card, warnings host.Faults, err error) {
 	return look(paths, env, true)
 }
