@@ -27,8 +27,11 @@ const (
 	firstExportFormat = "jobgraph.export.v1"
 )
 
-// maxLine bounds one line of an export file, and so the largest blob in it.
-const maxLine = 256 << 20
+// maxLine bounds one line of an export file; blobPart is how much of a blob one line holds, a longer one goes on in the next.
+const (
+	maxLine  = 256 << 20
+	blobPart = 32 << 20
+)
 
 // ErrExport is wrapped by every error about the content of an export file.
 var ErrExport = errors.New("not a usable export file")
@@ -53,13 +56,17 @@ type Export struct {
 
 // exportLine is any line: which of the fields are set says what it is.
 type exportLine struct {
-	Format string          `json:"format,omitempty"`
-	Job    string          `json:"job,omitempty"`
-	Prefix string          `json:"prefix,omitempty"`
-	Taken  time.Time       `json:"taken,omitzero"`
-	Blob   string          `json:"blob,omitempty"`
-	Data   []byte          `json:"data,omitempty"`
-	State  json.RawMessage `json:"state,omitempty"`
+	Format string    `json:"format,omitempty"`
+	Job    string    `json:"job,omitempty"`
+	Prefix string    `json:"prefix,omitempty"`
+	Taken  time.Time `json:"taken,omitzero"`
+	// Lines is how many lines follow the header; it is 0 in files that do not say.
+	Lines int    `json:"lines,omitempty"`
+	Blob  string `json:"blob,omitempty"`
+	Data  []byte `json:"data,omitempty"`
+	// More is true when the next line goes on with the same blob.
+	More  bool            `json:"more,omitempty"`
+	State json.RawMessage `json:"state,omitempty"`
 	// Subject is set for a record, which is then read as one.
 	Subject string `json:"subject,omitempty"`
 }
@@ -97,7 +104,7 @@ func (x *Export) Events() iter.Seq2[events.Event, error] {
 // Write writes the file's text.
 func (x *Export) Write(w io.Writer) error {
 	out := json.NewEncoder(w)
-	head := exportLine{Format: ExportFormat, Job: x.Job, Prefix: x.Prefix, Taken: x.Taken}
+	head := exportLine{Format: ExportFormat, Job: x.Job, Prefix: x.Prefix, Taken: x.Taken, Lines: x.lines()}
 	if err := out.Encode(head); err != nil {
 		return err
 	}
@@ -107,7 +114,7 @@ func (x *Export) Write(w io.Writer) error {
 		}
 	}
 	for _, digest := range sortedKeys(x.Blobs) {
-		if err := out.Encode(exportLine{Blob: digest, Data: x.Blobs[digest]}); err != nil {
+		if err := writeBlob(out, digest, x.Blobs[digest]); err != nil {
 			return err
 		}
 	}
@@ -115,6 +122,28 @@ func (x *Export) Write(w io.Writer) error {
 		return nil
 	}
 	return out.Encode(exportLine{State: x.State})
+}
+
+// lines is how many lines Write puts behind the header.
+func (x *Export) lines() int {
+	n := len(x.Records) + len(x.Journals)
+	for _, data := range x.Blobs {
+		n += max(1, (len(data)+blobPart-1)/blobPart)
+	}
+	if len(x.State) > 0 {
+		n++
+	}
+	return n
+}
+
+func writeBlob(out *json.Encoder, digest string, data []byte) error {
+	for len(data) > blobPart {
+		if err := out.Encode(exportLine{Blob: digest, Data: data[:blobPart], More: true}); err != nil {
+			return err
+		}
+		data = data[blobPart:]
+	}
+	return out.Encode(exportLine{Blob: digest, Data: data})
 }
 
 // Save writes the file; a name that ends in .gz is compressed. The file appears whole or not at all.
@@ -172,24 +201,71 @@ func Read(r io.Reader) (*Export, error) {
 		}
 		buffer = bufio.NewReader(z)
 	}
-	x := &Export{Blobs: map[string][]byte{}}
+	in := reading{x: &Export{Blobs: map[string][]byte{}}}
 	lines := bufio.NewScanner(buffer)
 	lines.Buffer(nil, maxLine)
 	for n := 1; lines.Scan(); n++ {
-		if err := x.take(bytes.TrimSpace(lines.Bytes())); err != nil {
+		if err := in.take(bytes.TrimSpace(lines.Bytes())); err != nil {
 			return nil, fmt.Errorf("%w: line %d: %w", ErrExport, n, err)
 		}
 	}
 	if err := lines.Err(); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrExport, err)
 	}
-	return x, x.complete()
+	if err := in.whole(); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrExport, err)
+	}
+	return in.x, in.x.complete()
 }
 
-func (x *Export) take(text []byte) error {
+// reading is an export file that is being read.
+type reading struct {
+	x *Export
+	// said is how many lines follow the header as it says, 0 when it does not; taken is how many did.
+	said, taken int
+	// open is the digest of a blob that goes on in the next line, part what was read of it.
+	open string
+	part []byte
+}
+
+// whole reports whether the file ended where it was said to end.
+func (in *reading) whole() error {
+	switch {
+	case in.open != "":
+		return fmt.Errorf("it ends within blob %.64s: it was cut off, export the job again", in.open)
+	case in.taken < in.said:
+		return fmt.Errorf("it holds %d of the %d lines that its header promises: it was cut off, export the job again "+
+			"(or, when lines were taken out on purpose, take `lines` out of the header)", in.taken, in.said)
+	}
+	return nil
+}
+
+// blob takes a blob, or the next part of one.
+func (in *reading) blob(line *exportLine) error {
+	if in.open != "" && line.Blob != in.open {
+		return fmt.Errorf("blob %.64s is not at its end yet", in.open)
+	}
+	if in.open = ""; line.More {
+		in.open = line.Blob
+		in.part = append(in.part, line.Data...)
+		return nil
+	}
+	data := line.Data
+	if in.part != nil {
+		data, in.part = append(in.part, data...), nil
+	}
+	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != line.Blob {
+		return fmt.Errorf("the bytes of blob %.64s are not those of its digest", line.Blob)
+	}
+	in.x.Blobs[line.Blob] = data
+	return nil
+}
+
+func (in *reading) take(text []byte) error {
 	if len(text) == 0 {
 		return nil
 	}
+	x := in.x
 	var line exportLine
 	if err := json.Unmarshal(text, &line); err != nil {
 		return err
@@ -199,6 +275,8 @@ func (x *Export) take(text []byte) error {
 		return fmt.Errorf("format %.80q, this version reads %q and %q", line.Format, firstExportFormat, ExportFormat)
 	case line.Format != "":
 		x.Job, x.Prefix, x.Taken = line.Job, line.Prefix, line.Taken
+		in.said = line.Lines
+		return nil
 	case line.Subject != "":
 		var r Record
 		if err := json.Unmarshal(text, &r); err != nil {
@@ -206,15 +284,15 @@ func (x *Export) take(text []byte) error {
 		}
 		x.Records = append(x.Records, r)
 	case line.Blob != "":
-		if sum := sha256.Sum256(line.Data); hex.EncodeToString(sum[:]) != line.Blob {
-			return fmt.Errorf("the bytes of blob %.64s are not those of its digest", line.Blob)
+		if err := in.blob(&line); err != nil {
+			return err
 		}
-		x.Blobs[line.Blob] = line.Data
 	case line.State != nil:
 		x.State = line.State
 	default:
 		return errors.New("neither header, record, blob nor state")
 	}
+	in.taken++
 	return nil
 }
 

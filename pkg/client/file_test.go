@@ -2,8 +2,11 @@ package client_test
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -90,6 +93,51 @@ func TestExportRefusesWhatItCannotTrust(t *testing.T) {
 	} {
 		if _, err := client.Read(strings.NewReader(text)); !errors.Is(err, client.ErrExport) {
 			t.Errorf("%s: got %v, want ErrExport", name, err)
+		}
+	}
+}
+
+func TestAnExportThatWasCutOffIsNotReadAsWhole(t *testing.T) {
+	x := sample(t)
+	var text bytes.Buffer
+	if err := x.Write(&text); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.SplitAfter(strings.TrimSpace(text.String()), "\n")
+	for n := 1; n < len(lines); n++ {
+		_, err := client.Read(strings.NewReader(strings.Join(lines[:n], "")))
+		if want := fmt.Sprintf("holds %d of the %d lines", n-1, len(lines)-1); !errors.Is(err, client.ErrExport) || !strings.Contains(err.Error(), want) {
+			t.Errorf("the first %d of %d lines: got %v, want %q", n, len(lines), err, want)
+		}
+	}
+	unsaid := strings.Replace(text.String(), fmt.Sprintf(`,"lines":%d`, len(lines)-1), "", 1)
+	if _, err := client.Read(strings.NewReader(unsaid[:strings.LastIndexByte(strings.TrimSpace(unsaid), '\n')])); err != nil {
+		t.Errorf("a file that does not say how long it is: %v", err)
+	}
+}
+
+func TestABlobOfSeveralLinesComesBack(t *testing.T) {
+	x := sample(t)
+	data := bytes.Repeat([]byte("0123456789abcdef"), 5<<20) // 80 MiB are three lines.
+	sum := sha256.Sum256(data)
+	digest := hex.EncodeToString(sum[:])
+	x.Blobs[digest] = data
+	var text bytes.Buffer
+	if err := x.Write(&text); err != nil {
+		t.Fatal(err)
+	}
+	got, err := client.Read(bytes.NewReader(text.Bytes()))
+	if err != nil || !bytes.Equal(got.Blobs[digest], data) || len(got.Blobs) != 2 || got.State == nil {
+		t.Errorf("%d blobs: %v", len(got.Blobs), err)
+	}
+	head, rest, _ := strings.Cut(text.String(), `,"more":true}`+"\n")
+	_, rest, _ = strings.Cut(rest, "\n")
+	for name, wrong := range map[string]string{
+		"ends within": head + `,"more":true}` + "\n", "not those of its digest": head + "}\n", "not at its end": head + `,"more":true}` + "\n" + `{"blob":"aa"}`,
+		"are not those of": head + `,"more":true}` + "\n" + rest,
+	} {
+		if _, err := client.Read(strings.NewReader(wrong)); !errors.Is(err, client.ErrExport) || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: got %v", name, err)
 		}
 	}
 }

@@ -48,6 +48,7 @@ func Refs(e events.Event) []events.Ref {
 		}
 		for i := range p.SubJobs {
 			add(p.SubJobs[i].ExecutionRef)
+			refs = append(refs, p.SubJobs[i].Artifacts...)
 		}
 	}
 	switch data := e.Data.(type) {

@@ -45,6 +45,7 @@ type SubJob struct {
 	Handoff            bool            `json:"handoff,omitempty"`             // Handoff gives the step a session of its own, in the thread of the request (ValueCell).
 	ExecutionRes       json.RawMessage `json:"execution_res,omitempty"`       // ExecutionRes is a result that is known already: the step arrives FINISHED.
 	ExecutionRef       *Ref            `json:"execution_ref,omitempty"`       // ExecutionRef is the same by reference.
+	Artifacts          []Ref           `json:"artifacts,omitempty"`           // Artifacts are the files that came with that result.
 }
 
 // Done reports whether the step arrives with its result.

@@ -220,6 +220,8 @@ func (j *SubJob) scanRare(key string, s *plainjson.Scanner) bool {
 		return s.Value(&j.Schedule)
 	case "execution_ref":
 		return s.Value(&j.ExecutionRef)
+	case "artifacts":
+		return s.Value(&j.Artifacts)
 	}
 	return false
 }

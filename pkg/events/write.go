@@ -135,6 +135,7 @@ func (j *SubJob) write(w *plainjson.Writer) {
 	w.Flag("handoff", j.Handoff)
 	w.Some("execution_res", len(j.ExecutionRes) > 0, j.ExecutionRes)
 	w.Some("execution_ref", j.ExecutionRef != nil, j.ExecutionRef)
+	w.Some("artifacts", len(j.Artifacts) > 0, j.Artifacts)
 	w.Close()
 }
 

@@ -161,7 +161,11 @@ func (f *forker) keep(ctx context.Context, n *graph.SubJobState, sub *events.Sub
 	f.kept++
 	sub.When, sub.Schedule = "", nil
 	result, ref := f.history.Result(n)
-	sub.ExecutionRes, sub.ExecutionRef = result, ref
+	sub.ExecutionRes, sub.ExecutionRef, sub.Artifacts = result, ref, nil
+	for _, file := range f.history.Artifacts(n.ID) {
+		f.copy(ctx, file.Ref)
+		sub.Artifacts = append(sub.Artifacts, file.Ref)
+	}
 	switch {
 	case ref != nil && inline:
 		data, err := f.client.Blob(ctx, f.from, *ref)

@@ -1,10 +1,13 @@
 package history
 
-import "github.com/jobgraph/jobgraph/pkg/events"
+import (
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/graph"
+)
 
 // Artifact is a file that a SubJob has handed over.
 type Artifact struct {
-	// SubJob and Run have made it.
+	// SubJob and Run have made it; Run is 0 for one that came with the plan.
 	SubJob string `json:"subjob"`
 	Run    int    `json:"run"`
 	events.Ref
@@ -24,16 +27,27 @@ func (h *History) Belongings() []events.Ref {
 func (h *History) Artifacts(subjob string) []Artifact {
 	var list []Artifact
 	for _, n := range h.Job.View().SubJobs {
-		if subjob != "" && n.ID != subjob || subjob == "" && n.ID == events.FinalID || n.Skipped || n.Given {
+		if subjob != "" && n.ID != subjob || subjob == "" && n.ID == events.FinalID {
 			continue // What ends a job hands on the files of others.
 		}
-		e := h.At(n.ResultSeq)
-		if e == nil || e.Kind != events.KindSubJobReported {
-			continue
-		}
-		for _, ref := range e.Report().Artifacts {
+		for _, ref := range h.files(n) {
 			list = append(list, Artifact{SubJob: n.ID, Run: n.ResultRun, Ref: ref})
 		}
 	}
 	return list
+}
+
+// files are the artifacts of a SubJob's result, from its report or from the plan that it came with.
+func (h *History) files(n *graph.SubJobState) []events.Ref {
+	if n.Skipped {
+		return nil
+	}
+	if n.Given {
+		text, _ := h.Text(n.Spec)
+		return text.Artifacts
+	}
+	if e := h.At(n.ResultSeq); e != nil && e.Kind == events.KindSubJobReported {
+		return e.Report().Artifacts
+	}
+	return nil
 }

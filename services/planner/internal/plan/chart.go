@@ -215,7 +215,7 @@ func (c *Chart) Plan() *events.Plan {
 		}
 		s.ID, s.Dependencies = n.ID, nil
 		if !n.Given {
-			s.ExecutionRes, s.ExecutionRef = nil, nil // It is to be done, or was, since it came with that.
+			s.ExecutionRes, s.ExecutionRef, s.Artifacts = nil, nil, nil // It is to be done, or was, since it came with that.
 		}
 		for _, at := range n.Deps {
 			if d := state.SubJobs[at]; onBoard(d) {

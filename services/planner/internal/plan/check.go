@@ -190,6 +190,9 @@ func (d *draft) judgeValues(s *step, o Options) {
 		}
 	}
 	d.judgeWhen(s)
+	if len(s.Artifacts) > 0 && !s.Done() {
+		d.faults.add(events.CodeInvalid, s.at("artifacts"), "are the files of a result, and there is none", "give `execution_res` with them")
+	}
 }
 
 // judgeWhen checks that a condition can be read and that it reads direct predecessors only: anything else may not have

@@ -162,11 +162,11 @@ func TestAllFaultsOfAPlanAreReportedTogether(t *testing.T) {
 		{"id":"c","goal":"g","expert":"design","dependencies":["b","a"]},
 		{"id":"d","goal":"","expert":"Nobody","dependencies":["d"]},
 		{"id":"a","goal":"g","expert":"Secret Expert","dependancies":["b"]},
-		{"goal":"g","expert":"off","retries":-1,"life_cycle":"two","timeout":"soon"},
+		{"goal":"g","expert":"off","retries":-1,"life_cycle":"two","timeout":"soon","artifacts":"a.csv"},
 		{"id":"e","goal":"g","expert":"design","when":"a.x > ","dependencies":["a"]},
 		{"id":"f","goal":"g","expert":"design","when":"a.x > 1 and b.y == 2","dependencies":["a"],"needs":["flying"]},
 		{"id":"g","goal":"g","expert":"design","schedule":{"pattern":"recurring","daily_time":"9:00","cron":"* * * * *","timezone":"Mars/Base"}},
-		{"id":"h","goal":"g","expert":"design","schedule":{"pattern":"recurring","weekly":1}},
+		{"id":"h","goal":"g","expert":"design","schedule":{"pattern":"recurring","weekly":1},"artifacts":[{"digest":"aa","size":1,"name":"a.csv"}]},
 		17
 	]}`
 	got := Check([]byte(plan), cards(), options())
@@ -179,6 +179,7 @@ func TestAllFaultsOfAPlanAreReportedTogether(t *testing.T) {
 		"invalid subjobs[5].life_cycle",
 		"invalid subjobs[5].retries",
 		"invalid subjobs[5].timeout",
+		"invalid subjobs[5].artifacts",
 		"unknown_field subjobs[9].schedule.weekly",
 		"invalid subjobs[10]",
 		"unknown_field colour",
@@ -196,6 +197,7 @@ func TestAllFaultsOfAPlanAreReportedTogether(t *testing.T) {
 		"invalid subjobs[8].schedule.timezone",
 		"invalid subjobs[8].schedule.daily_time",
 		"invalid subjobs[9].schedule.pattern",
+		"invalid subjobs[9].artifacts",
 		"cycle subjobs[0].dependencies",
 	}
 	if d := cmp.Diff(want, places(got.Faults)); d != "" {

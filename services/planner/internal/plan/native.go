@@ -56,6 +56,7 @@ func (r *reader) nativeStep() step {
 	s.OutputSchema = r.raw("output_schema")
 	s.ExecutionRes = r.raw("execution_res")
 	s.ExecutionRef = r.reference("execution_ref")
+	r.into("artifacts", "a list of references", &s.Artifacts)
 	r.passOver("expert_name", "pool", "pure") // Of a plan that was checked before; the cards decide again.
 	return s
 }

@@ -12,6 +12,9 @@ type job struct {
 	id string
 	// state is nil when it has to be loaded first.
 	state *graph.Job
+	// name is what born gives for the request at nameSeq.
+	name    string
+	nameSeq uint64
 	// trace is the traceparent that came with the request.
 	trace string
 	// step is the span of the commands under way, and its traceparent; without a collector there is none.

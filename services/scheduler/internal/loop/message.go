@@ -46,7 +46,12 @@ func runID(job string, kind events.Kind, subjob string, run int) string {
 
 // born names this job and no other of the same id. What is published under a message id has it: within the window of
 // duplicates an id that was deleted and is used again would otherwise get no work, no report and no end.
-func (j *job) born() string { return j.id + "@" + strconv.FormatUint(j.state.RequestSeq, 10) }
+func (j *job) born() string {
+	if j.name == "" || j.nameSeq != j.state.RequestSeq {
+		j.name, j.nameSeq = j.id+"@"+strconv.FormatUint(j.state.RequestSeq, 10), j.state.RequestSeq
+	}
+	return j.name
+}
 
 // replanned names the reason of a graph.replaced for the metrics.
 func replanned(cmd *graph.Command) string {

@@ -97,7 +97,7 @@ func (p *Partition) result(ctx context.Context, job string, in *graph.Input) (ev
 	}
 	if in.Spec.Seq != 0 {
 		spec, err := p.spec(ctx, job, in.Spec)
-		r.Output, r.OutputRef = spec.ExecutionRes, spec.ExecutionRef
+		r.Output, r.OutputRef, r.Artifacts = spec.ExecutionRes, spec.ExecutionRef, spec.Artifacts
 		return r, err
 	}
 	f, err := p.recallFact(ctx, job, in.Seq)

@@ -108,7 +108,7 @@ func (p *Partition) specify(ctx context.Context, job string, o *graph.Order, sub
 		return err
 	}
 	spec.ID, spec.Expert, spec.Pool = subjob, o.Expert, o.Pool
-	spec.ExecutionRes, spec.ExecutionRef = nil, nil
+	spec.ExecutionRes, spec.ExecutionRef, spec.Artifacts = nil, nil, nil
 	spec.Dependencies = w.Spec.Dependencies
 	for i := range o.Inputs {
 		spec.Dependencies = append(spec.Dependencies, o.Inputs[i].SubJob)
