@@ -168,7 +168,7 @@ func standardSize(name string) int {
 		return 200
 	case "cancel":
 		return 100
-	case "wide", "deep", "many":
+	case "wait", "wide", "deep", "many":
 		return 10_000
 	}
 	return 1000
