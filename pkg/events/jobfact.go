@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// RulesVersion is the number of the decision rules that this version writes into job.requested. A core that meets a higher
-// number leaves the job alone.
+// RulesVersion is the number of the decision rules that job.requested gets. A core leaves a job with a higher number alone.
 const RulesVersion = 3
 
 // JobRequested admits a job. Every default is resolved here, so that a log folds the same under later defaults.
