@@ -7,7 +7,7 @@ import (
 )
 
 // RulesVersion is the number of the decision rules that job.requested gets. A core leaves a job with a higher number alone.
-const RulesVersion = 3
+const RulesVersion = 4
 
 // JobRequested admits a job. Every default is resolved here, so that a log folds the same under later defaults.
 type JobRequested struct {

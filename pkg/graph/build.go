@@ -116,6 +116,15 @@ func (j *Job) keeps(n *node, s *events.SubJob) bool {
 	if n.Status == events.Finished {
 		return true
 	}
+	if !j.unchanged(n, s) {
+		return false
+	}
+	j.limit(n, s)
+	return true
+}
+
+// unchanged reports whether a node that is still to be done has the text and the predecessors that a new plan gives it.
+func (j *Job) unchanged(n *node, s *events.SubJob) bool {
 	if !n.live() || n.Hash != specHash(s) || s.Done() || len(n.Deps) != len(s.Dependencies) {
 		return false
 	}
@@ -124,7 +133,6 @@ func (j *Job) keeps(n *node, s *events.SubJob) bool {
 			return false
 		}
 	}
-	j.limit(n, s)
 	return true
 }
 
@@ -212,6 +220,11 @@ func (j *Job) sources(n *node, name string) []*node {
 	if p == nil {
 		return nil
 	}
+	return j.replacements(p)
+}
+
+// replacements are a node and what it was split into.
+func (j *Job) replacements(p *node) []*node {
 	found := []*node{p}
 	for i := 0; i < len(found); i++ {
 		for _, at := range found[i].ReplacedBy {

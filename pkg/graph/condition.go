@@ -243,6 +243,35 @@ func nameByte(c byte) bool {
 	return isLetter(c) || c >= '0' && c <= '9' || c == '_' || c == '-' || c == '~'
 }
 
+// RenameOperands gives a condition that can be read other names of SubJobs, and leaves everything else in it as it is.
+func RenameOperands(when string, rename func(name, path string) string) string {
+	var b strings.Builder
+	literal := false // What follows a comparison is a value: 1.5 is no operand.
+	for i := 0; i < len(when); {
+		end := i + 1
+		switch c := when[i]; {
+		case c == '"' || c == '\'':
+			end += strings.IndexByte(when[end:], c) + 1
+			literal = false
+		case c == '=' || c == '<' || c == '>':
+			literal = true
+		case nameByte(c) || c == '.':
+			for end < len(when) && (nameByte(when[end]) || when[end] == '.') {
+				end++
+			}
+			if name, path, ok := strings.Cut(when[i:end], "."); ok && !literal {
+				b.WriteString(rename(name, path) + "." + path)
+				i = end
+				continue
+			}
+			literal = false
+		}
+		b.WriteString(when[i:end])
+		i = end
+	}
+	return b.String()
+}
+
 // Select reads the value at a dotted path of a JSON document; list elements are named by position. The root is "output" or
 // whatever stands in front of the first dot in a condition, so the path begins below it.
 func Select(doc json.RawMessage, path string) (json.RawMessage, bool) {

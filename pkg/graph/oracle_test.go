@@ -593,6 +593,9 @@ func (o *oracle) acceptable(p *events.Plan, whole bool) bool {
 			return false
 		}
 		c, _ := ParseCondition(s.When)
+		if was := o.get(s.ID); whole && o.rules.Version >= 4 && was != nil && was.stays(&s) {
+			continue
+		}
 		for _, read := range c.operands() {
 			if d := o.get(read.subjob); whole && finished[read.subjob] && !d.skipped {
 				if _, kept := d.kept[read.path]; !kept {
@@ -618,6 +621,11 @@ func (o *oracle) graphCreated(s *ostep, p *events.Plan) {
 
 func text(s *events.SubJob) string {
 	return strings.Join([]string{s.Goal, s.Expert, s.When}, "\x00")
+}
+
+// stays reports whether a step is left as it is by a plan.
+func (s *ostep) stays(in *events.SubJob) bool {
+	return s.status == events.Finished || unended(s) && s.text == text(in) && slices.Equal(s.deps, in.Dependencies) && !in.Done()
 }
 
 func (o *oracle) describe(s *ostep, p *events.SubJob) {
@@ -652,7 +660,7 @@ func (o *oracle) install(p *events.Plan) {
 	for i := range p.SubJobs {
 		in := &p.SubJobs[i]
 		s := o.get(in.ID)
-		if s != nil && (s.status == events.Finished || unended(s) && s.text == text(in) && slices.Equal(s.deps, in.Dependencies) && !in.Done()) {
+		if s != nil && s.stays(in) {
 			if s.status != events.Finished {
 				s.timeout = in.Timeout != nil
 			}

@@ -133,7 +133,7 @@ func (j *Job) checkGraph(p *events.Plan, whole bool) *events.Fault {
 			return fault(events.CodeUnknownExpert, fmt.Sprintf("%s names expert %.80q and pool %.80q, which is no address", s.ID, s.Expert, s.Pool))
 		}
 	}
-	if f := checkConditions(p, known); f != nil {
+	if f := j.checkConditions(p, known); f != nil {
 		return f
 	}
 	if !whole {
@@ -142,24 +142,48 @@ func (j *Job) checkGraph(p *events.Plan, whole bool) *events.Fault {
 	return checkOrder(p, at, j.stays(maps.Clone(at)))
 }
 
+// replacedSince is the first version of the rules under which a plan of the whole job may keep conditions that read what was
+// split.
+const replacedSince = 4
+
 // checkConditions looks for conditions that cannot be decided: over anything but direct predecessors, or over a value of
-// finished work that nobody had asked for when it finished.
-func checkConditions(p *events.Plan, known func(id string) *node) *events.Fault {
+// finished work that nobody had asked for when it finished. What stays as it is reads what it read before.
+func (j *Job) checkConditions(p *events.Plan, known func(id string) *node) *events.Fault {
 	for i := range p.SubJobs {
 		s := &p.SubJobs[i]
 		c, err := ParseCondition(s.When)
 		if err != nil {
 			return fault(events.CodeInvalid, "when of "+s.ID+": "+err.Error())
 		}
+		n := known(s.ID)
+		if n != nil && j.Rules.Version >= replacedSince && (n.Status == events.Finished || j.unchanged(n, s)) {
+			continue
+		}
 		for _, o := range c.operands() {
-			if !slices.Contains(s.Dependencies, o.subjob) {
-				return fault(events.CodeDangling, fmt.Sprintf("when of %s reads %.80q, which is no direct predecessor", s.ID, o.subjob))
-			}
-			if d := known(o.subjob); d != nil && d.Status == events.Finished && !d.Skipped && !slices.Contains(d.Selects, o.path) {
-				f := fault(events.CodeMissing, fmt.Sprintf("when of %s reads %s.%.80s, which was not kept when %s finished", s.ID, o.subjob, o.path, o.subjob))
-				f.Hint = "give the step another id, so that it runs again"
+			if f := j.checkOperand(s, o, known(o.subjob)); f != nil {
 				return f
 			}
+		}
+	}
+	return nil
+}
+
+// checkOperand judges one value that a condition reads; d is the step of the job that it names, nil for none.
+func (j *Job) checkOperand(s *events.SubJob, o operand, d *node) *events.Fault {
+	read := []*node{d}
+	direct := slices.Contains(s.Dependencies, o.subjob)
+	if !direct && d != nil && j.Rules.Version >= replacedSince {
+		read = slices.DeleteFunc(j.replacements(d), func(n *node) bool { return n.Status == events.Legacy })
+		direct = len(read) > 0 && !slices.ContainsFunc(read, func(n *node) bool { return !slices.Contains(s.Dependencies, n.ID) })
+	}
+	if !direct {
+		return fault(events.CodeDangling, fmt.Sprintf("when of %s reads %.80q, which is no direct predecessor", s.ID, o.subjob))
+	}
+	for _, n := range read {
+		if n != nil && n.Status == events.Finished && !n.Skipped && !slices.Contains(n.Selects, o.path) {
+			f := fault(events.CodeMissing, fmt.Sprintf("when of %s reads %s.%.80s, which was not kept when %s finished", s.ID, n.ID, o.path, n.ID))
+			f.Hint = "give the step another id, so that it runs again"
+			return f
 		}
 	}
 	return nil

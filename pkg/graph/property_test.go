@@ -41,7 +41,7 @@ func oneOf[T any](d *dice, of []T) T { return of[d.roll(len(of))] }
 // drawRules draws limits so small that every one of them is met.
 func drawRules(w *dice) events.Rules {
 	r := events.Rules{
-		Version: 1 + w.roll(3), MaxSteps: 8, MaxPlanRounds: 1 + w.roll(3), LifeCycle: w.roll(4),
+		Version: 1 + w.roll(events.RulesVersion), MaxSteps: 8, MaxPlanRounds: 1 + w.roll(3), LifeCycle: w.roll(4),
 		Retries: w.roll(4), InputRounds: w.roll(4),
 		Concurrency:   oneOf(w, []int{0, 0, 1, 2}),
 		RetryDelay:    oneOf(w, []events.Duration{0, events.Duration(time.Second)}),

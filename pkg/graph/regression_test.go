@@ -354,6 +354,47 @@ func TestAnEditMayNameWhatASplitMade(t *testing.T) {
 	g.wantStatus(events.Finished)
 }
 
+func TestAnEditMayKeepConditionsThatReadWhatWasSplit(t *testing.T) {
+	r, y, z := sub("r", "l"), sub("y", "x"), sub("z")
+	r.When, y.When = "l.ok", "x.ok"
+	kept := sub("x~2~r", "x~2~l")
+	kept.Goal, kept.When = r.Goal, r.When
+	for _, test := range []struct {
+		version int
+		behind  string // What y depends on.
+		reads   string
+		want    Verdict
+	}{
+		{replacedSince - 1, "x~2~r", "x.ok", Ignored},
+		{replacedSince, "x~2~r", "x.ok", Applied},
+		{replacedSince, "x~2~r", "x~2~r.ok", Applied},
+		{replacedSince, "z", "x.ok", Ignored},
+		{replacedSince, "z", "x~2~r.ok", Ignored},
+		{replacedSince, "x~2~r", "old.ok", Ignored},
+	} {
+		g := start(t, func(r *events.Rules) { r.Version = test.version })
+		g.plan("~plan", sub("x"), y, sub("old"))
+		g.tell(events.KindPlanEdited, "", 0, "", &events.PlanEdited{PlanVersion: 1, Plan: &events.Plan{SubJobs: []events.SubJob{sub("x"), y}}})
+		g.outcome("x", events.TooComplicated, "")
+		g.plan("x", sub("l"), r)
+		again := sub("y", test.behind)
+		again.When = test.reads
+		plan := &events.Plan{SubJobs: []events.SubJob{sub("x~2~l"), kept, again, z}}
+		plan.SubJobs[0].Goal = "do l"
+		if e := g.tell(events.KindPlanEdited, "", 0, "", &events.PlanEdited{PlanVersion: 3, Plan: plan}); e.Verdict != test.want {
+			t.Errorf("%+v: %+v", test, e)
+		}
+		for _, id := range []string{"x~2~l", "x~2~r"} {
+			g.report(id, events.SubJobReported{Outcome: events.Success, Output: json.RawMessage(`{"ok":true}`)})
+		}
+		g.succeed("y")
+		if test.want == Applied {
+			g.succeed("z")
+		}
+		g.wantStatus(events.Finished)
+	}
+}
+
 func TestALateAnswerOfAPlannerLiftsTheFenceOfItsRun(t *testing.T) {
 	g := start(t, nil)
 	run := g.take("~plan")

@@ -15,7 +15,7 @@ func (f *forker) condition(s *graph.State, n *graph.SubJobState, when string, na
 		return "", err
 	}
 	var fault error
-	text := renameOperands(when, func(name, path string) string {
+	text := graph.RenameOperands(when, func(name, path string) string {
 		d, err := source(s, n, name, path)
 		if err != nil {
 			fault = err
@@ -66,37 +66,4 @@ func source(s *graph.State, n *graph.SubJobState, name, path string) (*graph.Sub
 		Code: events.CodeDangling, Field: n.ID, Message: "its condition reads " + name + ", which is no direct predecessor any more",
 		Hint: "fork at another moment: --at-seq",
 	}
-}
-
-// renameOperands gives a condition that can be read other names of SubJobs, and leaves everything else in it as it is.
-func renameOperands(when string, rename func(name, path string) string) string {
-	var b strings.Builder
-	literal := false // What follows a comparison is a value: 1.5 is no operand.
-	for i := 0; i < len(when); {
-		end := i + 1
-		switch c := when[i]; {
-		case c == '"' || c == '\'':
-			end += strings.IndexByte(when[end:], c) + 1
-			literal = false
-		case c == '=' || c == '<' || c == '>':
-			literal = true
-		case operandByte(c):
-			for end < len(when) && operandByte(when[end]) {
-				end++
-			}
-			if name, path, ok := strings.Cut(when[i:end], "."); ok && !literal {
-				b.WriteString(rename(name, path) + "." + path)
-				i = end
-				continue
-			}
-			literal = false
-		}
-		b.WriteString(when[i:end])
-		i = end
-	}
-	return b.String()
-}
-
-func operandByte(c byte) bool {
-	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("_-~.", c) >= 0
 }

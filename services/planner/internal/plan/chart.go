@@ -212,6 +212,7 @@ func (c *Chart) Plan() *events.Plan {
 		s := c.planned(n) // What goes on stays as it is only if its text does.
 		if !live(n) {
 			s = c.spec(n)
+			s.When = absolute(n, s.When)
 		}
 		s.ID, s.Dependencies = n.ID, nil
 		if !n.Given {
@@ -225,4 +226,11 @@ func (c *Chart) Plan() *events.Plan {
 		p.SubJobs = append(p.SubJobs, s)
 	}
 	return p
+}
+
+// absolute is the condition of a step as it reads in a plan of the whole job: a step that came out of a split names its siblings
+// by their full ids there. What stays as it is keeps its condition as it stands.
+func absolute(n *graph.SubJobState, when string) string {
+	scope := strings.TrimSuffix(n.ID, n.Spec.ID)
+	return graph.RenameOperands(when, func(name, _ string) string { return scope + name })
 }

@@ -3,6 +3,7 @@ package plan
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -26,7 +27,7 @@ func record(t *testing.T, p *events.Plan) *tape {
 	r := &tape{t: t, chart: &Chart{}}
 	r.add(events.KindJobRequested, "", 0, &events.JobRequested{
 		Request: events.Request{Goal: "go on a trip", ID: "j"},
-		Rules:   events.Rules{Version: 1, MaxSteps: 100, MaxPlanRounds: 3, LifeCycle: 1, Retries: 0, InputRounds: 1, FailurePolicy: events.Continue, Finalize: "tails"},
+		Rules:   events.Rules{Version: events.RulesVersion, MaxSteps: 100, MaxPlanRounds: 3, LifeCycle: 1, Retries: 0, InputRounds: 1, FailurePolicy: events.Continue, Finalize: "tails"},
 	})
 	r.add(events.KindGraphCreated, events.PlanID, 1, &events.GraphCreated{Plan: p})
 	return r
@@ -288,6 +289,81 @@ func TestAnUpdateOfAJobKeepsWhatStays(t *testing.T) {
 		if said := update(test.op); !strings.Contains(said, test.want) {
 			t.Errorf("%+v: %s", test.op, said)
 		}
+	}
+}
+
+func (r *tape) node(id string) *graph.SubJobState {
+	all := r.chart.Job.View().SubJobs
+	return all[slices.IndexFunc(all, func(n *graph.SubJobState) bool { return n.ID == id })]
+}
+
+// divided is the log of a job whose x was split, with a condition within the split and one behind it.
+func divided(t *testing.T) *tape {
+	t.Helper()
+	r := record(t, &events.Plan{Title: "T", SubJobs: []events.SubJob{
+		{ID: "x", Goal: "X", Expert: "e"},
+		{ID: "c", Goal: "C", Expert: "e", Dependencies: []string{"x"}, When: "x.go"},
+		{ID: "d", Goal: "D", Expert: "e"},
+	}})
+	r.add(events.KindSubJobReported, "x", 1, &events.SubJobReported{Outcome: events.TooComplicated})
+	r.add(events.KindGraphCreated, "x", 2, &events.GraphCreated{Plan: &events.Plan{SubJobs: []events.SubJob{
+		{ID: "p", Goal: "P", Expert: "e"},
+		{ID: "q", Goal: "Q", Expert: "e", Dependencies: []string{"p"}, When: "p.go"},
+		{ID: "r", Goal: "R", Expert: "e", Dependencies: []string{"p"}},
+	}}})
+	return r
+}
+
+func TestAnUpdateKeepsConditionsThatReadWhatWasSplit(t *testing.T) {
+	cards := []events.Card{{ID: "e", Name: "E", Tags: []string{"default"}}}
+	goes := &events.SubJobReported{Outcome: events.Success, Output: json.RawMessage(`{"go":true}`)}
+	finish := func(r *tape, ids ...string) {
+		for _, id := range ids {
+			for r.node(id).Status != events.Finished { // A run that was closed reports late, then comes the next.
+				if e := r.add(events.KindSubJobReported, id, r.node(id).Run, goes); e.Verdict != graph.Applied {
+					t.Fatalf("%s: %+v", id, e)
+				}
+			}
+		}
+	}
+	blocked := func(r *tape) {
+		if said := r.mark(stepOf("x~2~q", "blocked")); said != "" {
+			t.Fatal(said)
+		}
+	}
+	renamed, listed := Operation{Title: "Other"}, Operation{Steps: []string{"P", "Q", "R", "D", "E", "C"}}
+	for name, test := range map[string]struct {
+		op     Operation
+		before func(r *tape)
+		left   []string // What is still to be done.
+	}{
+		"nothing was done":      {renamed, func(*tape) {}, []string{"x~2~p", "x~2~q", "x~2~r", "c", "d"}},
+		"in the middle":         {renamed, func(r *tape) { finish(r, "x~2~p", "x~2~q") }, []string{"x~2~r", "c", "d"}},
+		"a run is under way":    {renamed, func(r *tape) { finish(r, "x~2~p", "x~2~q", "x~2~r") }, []string{"c", "d"}},
+		"one is blocked":        {renamed, func(r *tape) { finish(r, "x~2~p"); blocked(r) }, []string{"x~2~r", "x~2~q", "c", "d"}},
+		"a step is put between": {listed, func(r *tape) { finish(r, "x~2~p") }, []string{"x~2~q", "x~2~r", "d", "step_1", "c"}},
+	} {
+		r := divided(t)
+		test.before(r)
+		was := r.node("c").Run
+		facts, err := r.chart.Revise(test.op, cards, Options{})
+		if said := r.tell(facts, err); said != "" {
+			t.Errorf("%s: %s", name, said)
+			continue
+		}
+		if n := r.node("c"); n.Run != was || n.Open != (was > 0) {
+			t.Errorf("%s: c is at run %d, was at %d", name, n.Run, was)
+		}
+		finish(r, test.left...)
+		for _, n := range r.chart.steps() {
+			if n.Status != events.Finished || n.Skipped {
+				t.Errorf("%s: %s is %s, skipped: %t", name, n.ID, n.Status, n.Skipped)
+			}
+		}
+	}
+	r := divided(t)
+	if said := r.mark(stepOf("d", "completed")); said != "" || r.node("d").Status != events.Finished {
+		t.Error(said)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/graph"
 )
 
 // Revise says what it takes to change the graph of the job: its title, a whole new graph, or a list of steps. Of a list each
@@ -57,6 +58,10 @@ func (c *Chart) listed(texts []string, cards []events.Card, o Options) (*events.
 	for i := range old.SubJobs {
 		byID[old.SubJobs[i].ID] = &old.SubJobs[i]
 	}
+	nodes := map[string]*graph.SubJobState{}
+	for _, n := range c.steps() {
+		nodes[n.ID] = n
+	}
 	taken := set(o.Known)
 	number := 0
 	for i, line := range lines(texts, c.Board().Lines) {
@@ -74,6 +79,9 @@ func (c *Chart) listed(texts []string, cards []events.Card, o Options) (*events.
 		}
 		if n := len(p.SubJobs); n == 0 || !slices.Equal(s.Dependencies, []string{p.SubJobs[n-1].ID}) {
 			s.Dependencies = earlier(p.SubJobs) // Other than a list of former times has it, which stays as it is.
+			if was := nodes[s.ID]; was != nil && live(was) {
+				s.When = absolute(was, s.When)
+			}
 		}
 		p.SubJobs = append(p.SubJobs, s)
 	}
