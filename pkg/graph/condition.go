@@ -307,3 +307,20 @@ func scalar(raw json.RawMessage) any {
 	}
 	return true
 }
+
+// Compared is as much of a JSON value as tells what every condition makes of it: a long text is cut where no condition can name
+// a longer one, and of a long list or object it is kept that there is one.
+func Compared(raw json.RawMessage) json.RawMessage {
+	if len(raw) <= maxSelected {
+		return raw
+	}
+	v := scalar(raw)
+	if text, ok := v.(string); ok {
+		v = cut(text, maxCondition)
+	}
+	short, err := json.Marshal(v)
+	if err != nil {
+		return nil // Not reached: scalars always are JSON.
+	}
+	return short
+}

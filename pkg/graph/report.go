@@ -376,11 +376,17 @@ func (j *Job) selectValues(n *node, output json.RawMessage, selected map[string]
 		if !ok && len(output) > 0 {
 			raw, ok = Select(output, path)
 		}
-		if ok && len(raw) <= maxSelected {
+		if j.Rules.Version >= sizesSince {
+			raw = Compared(raw)
+		}
+		if ok && (len(raw) <= maxSelected || j.Rules.Version >= sizesSince) {
 			n.Selected[path] = raw
 		}
 	}
 }
 
-// maxSelected bounds a value kept for conditions, in bytes: a condition compares scalars.
+// sizesSince is the first version of the rules under which a long value counts in conditions.
+const sizesSince = 4
+
+// maxSelected bounds a value that is kept for conditions as it is, in bytes.
 const maxSelected = 256

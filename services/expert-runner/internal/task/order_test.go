@@ -87,7 +87,7 @@ func TestSelectedPicksValuesByPath(t *testing.T) {
 	for path, value := range task.Selected(output, []string{"a.b.0", "a.b.1.c", "a.b.2", "a.b.x", "n", "n.m", "big", "none", ""}) {
 		got[path] = string(value)
 	}
-	want := map[string]string{"a.b.0": "1", "a.b.1.c": `"x"`, "n": "null"}
+	want := map[string]string{"a.b.0": "1", "a.b.1.c": `"x"`, "n": "null", "big": `"` + strings.Repeat("y", 1000) + `…"`, "": "true"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

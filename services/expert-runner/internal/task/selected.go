@@ -5,15 +5,21 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
+
+	"github.com/jobgraph/jobgraph/pkg/graph"
 )
 
-// Selected picks dotted paths out of an output: keys of objects, indexes of lists; the empty path is the whole. A path that
-// leads nowhere, or to more than maxSelected bytes, is left out.
+// Selected picks dotted paths out of an output: keys of objects, indexes of lists; the empty path is the whole. Of a value of more
+// than maxSelected bytes it gives what conditions compare. A path that leads nowhere is left out.
 func Selected(output json.RawMessage, paths []string) map[string]json.RawMessage {
 	found := map[string]json.RawMessage{}
 	room := maxAllSelected
 	for _, path := range paths {
-		if value, ok := At(output, path); ok && len(value) <= min(maxSelected, room) {
+		value, ok := At(output, path)
+		if len(value) > min(maxSelected, room) {
+			value = graph.Compared(value)
+		}
+		if ok && len(value) <= room {
 			found[path] = value
 			room -= len(value)
 		}
@@ -24,7 +30,7 @@ func Selected(output json.RawMessage, paths []string) map[string]json.RawMessage
 	return found
 }
 
-// Largest value that a report repeats, and all together, in bytes: conditions compare scalars.
+// Largest value that a report repeats as it is, and all together, in bytes.
 const (
 	maxSelected    = 4 << 10
 	maxAllSelected = 64 << 10
