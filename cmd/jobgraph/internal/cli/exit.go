@@ -25,12 +25,14 @@ const (
 	ExitUnavailable  = 69  // The bus cannot be reached, or the model that should plan.
 	ExitTimeout      = 124 // --timeout has passed.
 	ExitInterrupted  = 130 // A signal ended it.
+	ExitUnread       = 141 // Nobody reads its output any more.
 )
 
-// errInterrupted is the cause of contexts that a signal ended; errTimeout of those that --timeout ended, and errStackFailed of those
-// that ended with the stack in this process.
+// errInterrupted is the cause of contexts that a signal ended; errUnread of those that ended since nobody reads the output, errTimeout
+// of those that --timeout ended, and errStackFailed of those that ended with the stack in this process.
 var (
 	errInterrupted = errors.New("interrupted")
+	errUnread      = errors.New("nobody reads the output")
 	errTimeout     = errors.New("timeout")
 	errStackFailed = errors.New("the embedded stack has failed")
 )
@@ -60,6 +62,8 @@ func exitCode(ctx context.Context, err error) int {
 		return int(code)
 	case errors.Is(context.Cause(ctx), errInterrupted):
 		return ExitInterrupted
+	case errors.Is(context.Cause(ctx), errUnread):
+		return ExitUnread
 	case errors.Is(context.Cause(ctx), errTimeout):
 		return ExitTimeout
 	case errors.As(err, &usage), errors.As(err, &settings), errors.Is(err, client.ErrExport), errors.Is(err, fs.ErrNotExist):

@@ -20,7 +20,7 @@ import (
 type app struct {
 	sys System
 	globals
-	// soft ends at the first signal or at --timeout, hard at the second signal.
+	// soft ends at the first signal, at --timeout or when nobody reads the output any more, hard at the second signal.
 	soft, hard context.Context
 	// endTimer ends the timer of --timeout.
 	endTimer context.CancelFunc
@@ -40,6 +40,8 @@ func Main(sys System) int {
 	}()
 	defer func() { <-watched }()
 	defer close(done)
+	unread := func() { endSoft(errUnread) }
+	sys.Stdout, sys.Stderr = pipe{sys.Stdout, unread}, pipe{sys.Stderr, unread}
 	a := &app{sys: sys, soft: soft, hard: hard, endTimer: func() {}}
 	root := a.root()
 	root.SetArgs(sys.Args)
@@ -162,6 +164,8 @@ func (a *app) report(err error) {
 	}
 	text, faults := err.Error(), faultsOf(err)
 	switch cause := context.Cause(a.soft); {
+	case errors.Is(cause, errUnread):
+		return
 	case errors.Is(cause, errInterrupted):
 		text, faults = "interrupted", nil
 	case errors.Is(cause, errTimeout):

@@ -233,7 +233,7 @@ func (a *app) stackForRun(f *runFlags) stack.Settings {
 	}
 }
 
-// runHere runs a job on an embedded stack. A signal stops it with everything else.
+// runHere runs a job on an embedded stack. A signal stops it with everything else, and so does an output that nobody reads.
 func (a *app) runHere(k *stack.Stack, r events.Request, f *runFlags) error {
 	c, err := client.Connect(a.soft, k.Options())
 	if err != nil {
@@ -248,7 +248,7 @@ func (a *app) runHere(k *stack.Stack, r events.Request, f *runFlags) error {
 		return err
 	}
 	h, err := a.follow(c, id)
-	if errors.Is(context.Cause(a.soft), errInterrupted) {
+	if cause := context.Cause(a.soft); errors.Is(cause, errInterrupted) || errors.Is(cause, errUnread) {
 		a.stopNow(c, id)
 		if dir, temporary := k.Server().Store(); !temporary {
 			a.note("job %s is kept in %s", id, dir)

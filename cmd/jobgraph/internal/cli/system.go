@@ -3,6 +3,8 @@ package cli
 import (
 	"io"
 	"os"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"golang.org/x/term"
@@ -26,9 +28,11 @@ type System struct {
 	Sandbox runner.Sandbox
 }
 
-// OS is the real outside, and has to be the first call of a main, see runner.HookSandbox. From this call on signals no longer end the process by themselves.
+// OS is the real outside, and has to be the first call of a main, see runner.HookSandbox. From this call on signals no longer end the process by themselves,
+// nor does an output that nobody reads: writing it gives an error instead.
 func OS() System {
 	box := runner.HookSandbox()
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // The error is what counts. To ignore the signal would have programs of experts ignore it, too.
 	return System{
 		Sandbox: box,
 		System:  host.OS(), Stdin: os.Stdin, Now: time.Now, Typing: term.IsTerminal(int(os.Stdin.Fd())),
