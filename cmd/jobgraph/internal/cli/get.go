@@ -68,7 +68,7 @@ func (a *app) writeState(h *history.History) error {
 		h.Aside != nil,
 	}, s)}
 	if a.machine() {
-		return a.writeValue(standing{s, rejected(h), h.Artifacts("")}, h)
+		return a.writeValue(standing{s, partial(s), rejected(h), h.Artifacts("")}, h)
 	}
 	if err := table.Write(a.sys.Stdout, a.output); err != nil || a.output == "name" {
 		return err
@@ -89,6 +89,8 @@ func (a *app) writeState(h *history.History) error {
 // standing is a job's state with the files that its SubJobs have handed over, and what is wrong with the plan when that ended it.
 type standing struct {
 	*graph.State
+	// Partial is true when its result is what some SubJobs gave of a job that has not finished.
+	Partial   bool               `json:"partial,omitempty"`
 	Faults    events.Faults      `json:"faults,omitempty"`
 	Artifacts []history.Artifact `json:"artifacts,omitempty"`
 }
@@ -213,6 +215,8 @@ type description struct {
 	Request *events.JobRequested `json:"request"`
 	State   *graph.State         `json:"state"`
 	Result  json.RawMessage      `json:"result,omitempty"`
+	// Partial is true when that is what some SubJobs gave of a job that has not finished.
+	Partial bool `json:"partial,omitempty"`
 	// Artifacts are the files that SubJobs have handed over.
 	Artifacts []history.Artifact `json:"artifacts,omitempty"`
 	// Planning is what planners have asked and found, if anything.
@@ -222,7 +226,7 @@ type description struct {
 
 func (a *app) describeJob(h *history.History, c *client.Client) error {
 	s := h.Job.View()
-	d := description{Request: h.Request(), State: s, Result: a.result(h, c), Artifacts: h.Artifacts(""), Planning: a.planned(h, c)}
+	d := description{Request: h.Request(), State: s, Result: a.result(h, c), Partial: partial(s), Artifacts: h.Artifacts(""), Planning: a.planned(h, c)}
 	if !s.Status.Terminal() {
 		d.Why = h.Job.Why("")
 	}
@@ -263,7 +267,7 @@ func (a *app) describeJob(h *history.History, c *client.Client) error {
 		b.WriteString("\n" + render.Clean(blocked(why)))
 	}
 	if len(d.Result) > 0 {
-		b.WriteString("\n\n" + render.Clean(readable(d.Result)) + "\n")
+		b.WriteString("\n\n" + told(s, d.Result) + "\n")
 	}
 	return a.printf("%s\n", strings.TrimRight(b.String(), "\n"))
 }
@@ -333,6 +337,20 @@ func (a *app) result(h *history.History, c *client.Client) json.RawMessage {
 		return text
 	}
 	return data
+}
+
+// partial reports whether a job that has ended gives less than a result: what those of its SubJobs gave that had finished.
+func partial(s *graph.State) bool {
+	return (len(s.Result) > 0 || s.ResultRef != nil) && s.Status.Terminal() && s.Status != events.Finished
+}
+
+// told is what a job gives, for people: what is no result is called so.
+func told(s *graph.State, result json.RawMessage) string {
+	text := render.Clean(readable(result))
+	if partial(s) {
+		return fmt.Sprintf("job %s %s: no result, this is what had come out by then\n%s", s.ID, s.Status, text)
+	}
+	return text
 }
 
 // readable is a JSON value for people: a text as it is, anything else indented.

@@ -308,14 +308,16 @@ func (a *app) follow(c *client.Client, id string) (*history.History, error) {
 
 // ending is what a program gets of a job that has ended. What it took and cost is said also when that is nothing.
 type ending struct {
-	JobID      string          `json:"job_id"`
-	Status     events.Status   `json:"status"`
-	Result     json.RawMessage `json:"result,omitempty"`
-	Artifacts  []events.Ref    `json:"artifacts,omitempty"`
-	Error      *events.Fault   `json:"error,omitempty"`
-	Faults     events.Faults   `json:"faults,omitempty"`
-	DurationMS int64           `json:"duration_ms"`
-	Progress   any             `json:"progress"`
+	JobID  string          `json:"job_id"`
+	Status events.Status   `json:"status"`
+	Result json.RawMessage `json:"result,omitempty"`
+	// Partial is true when the job has not finished: what it gives is what some of its SubJobs gave.
+	Partial    bool          `json:"partial,omitempty"`
+	Artifacts  []events.Ref  `json:"artifacts,omitempty"`
+	Error      *events.Fault `json:"error,omitempty"`
+	Faults     events.Faults `json:"faults,omitempty"`
+	DurationMS int64         `json:"duration_ms"`
+	Progress   any           `json:"progress"`
 	cost
 }
 
@@ -341,7 +343,7 @@ func (a *app) finish(h *history.History, c *client.Client) error {
 	s := h.Job.View()
 	result := a.result(h, c)
 	if a.output == "json" || a.output == "jsonl" || a.output == "yaml" {
-		e := ending{JobID: s.ID, Status: s.Status, Result: result, Artifacts: h.Belongings(), Error: s.Error, Faults: rejected(h), Progress: s.Progress, cost: cost(s.Cost)}
+		e := ending{JobID: s.ID, Status: s.Status, Result: result, Partial: partial(s), Artifacts: h.Belongings(), Error: s.Error, Faults: rejected(h), Progress: s.Progress, cost: cost(s.Cost)}
 		if !s.Ended.IsZero() {
 			e.DurationMS = s.Ended.Sub(s.Created).Milliseconds()
 		}
@@ -357,7 +359,7 @@ func (a *app) finish(h *history.History, c *client.Client) error {
 		return a.ended(h)
 	}
 	if len(result) > 0 {
-		if err := a.printf("\n%s\n", render.Clean(readable(result))); err != nil {
+		if err := a.printf("\n%s\n", told(s, result)); err != nil {
 			return err
 		}
 	}
