@@ -12,10 +12,13 @@ import (
 )
 
 // Init creates the streams, buckets and consumers that are missing and checks those that exist. It changes no stream: one
-// that is not ours, or that differs from the table, is refused, and nothing is created then. The error is events.Faults
-// with every difference, or wraps ErrUnavailable or ErrNotPermitted.
+// that is not ours, that differs from the table or that takes subjects of a missing one is refused, and nothing is created
+// then. The error is events.Faults with every difference, or wraps ErrUnavailable or ErrNotPermitted.
 func (b *Bus) Init(ctx context.Context) error {
 	missing, faults, err := b.inspect(ctx)
+	if err == nil && len(faults) == 0 {
+		faults, err = b.overlap(ctx, missing)
+	}
 	if err != nil {
 		return fmt.Errorf("init: %w", err)
 	}
@@ -43,8 +46,8 @@ func (b *Bus) Init(ctx context.Context) error {
 	return nil
 }
 
-// Check reports everything that Init would have to create or would refuse, as events.Faults. It changes nothing and needs
-// no right to.
+// Check reports everything that Init would have to create or would refuse, as events.Faults; subjects that others take of
+// what is missing only Init finds. It changes nothing and needs no right to.
 func (b *Bus) Check(ctx context.Context) error {
 	missing, faults, err := b.inspect(ctx)
 	if err != nil {

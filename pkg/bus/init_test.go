@@ -76,6 +76,41 @@ func TestInitRefusesAForeignStreamAndCreatesNothing(t *testing.T) {
 	}
 }
 
+func TestInitRefusesStreamsOfOthersThatTakeItsSubjectsAndCreatesNothing(t *testing.T) {
+	server := bustest.Start(t, bustest.Settings{})
+	js := sdk(t, server)
+	for name, subjects := range map[string][]string{
+		"ORDERS": {"orders.>", "jobs.request"}, "WORK": {"jobs.work.*.x.>", "jobs.journal"}, "OTHERS": {"jobs", "job.>", "jobs.api.>"}, "CARDS": {"$KV.JOBS_EXPERTS.a"},
+	} {
+		_, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: name, Subjects: subjects})
+		noErr(t, err)
+	}
+	b := server.Connect("test")
+	err := b.Init(t.Context())
+	var faults events.Faults
+	if !errors.As(err, &faults) || len(faults) != 3 {
+		t.Fatalf("init beside streams that take its subjects gives %v", err)
+	}
+	for i, want := range []string{
+		"CARDS: the stream takes $KV.JOBS_EXPERTS.a, which overlaps with $KV.JOBS_EXPERTS.>",
+		"ORDERS: the stream takes jobs.request, which overlaps with jobs.request",
+		"WORK: the stream takes jobs.work.*.x.>, which overlaps with jobs.work.>",
+	} {
+		if f := faults[i]; f.Code != events.CodeConflict || f.Error() != want || !strings.Contains(f.Hint, "--prefix") || !strings.Contains(f.Hint, "nats stream edit "+f.Field) {
+			t.Errorf("%+v, want %s", f, want)
+		}
+	}
+	facts, err := b.Streams(t.Context())
+	noErr(t, err)
+	if len(facts) != 0 {
+		t.Errorf("%d streams were created", len(facts))
+	}
+	for _, name := range []string{"ORDERS", "WORK", "CARDS"} {
+		noErr(t, js.DeleteStream(t.Context(), name))
+	}
+	noErr(t, b.Init(t.Context()))
+}
+
 func TestCheckReportsEveryDifferenceTogether(t *testing.T) {
 	server := bustest.Start(t, bustest.Settings{})
 	b := server.Bus("test")

@@ -1,0 +1,77 @@
+package bus
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// overlap finds the streams of others that take subjects of streams that are missing: the server would refuse to create these.
+func (b *Bus) overlap(ctx context.Context, missing []jetstream.StreamConfig) (events.Faults, error) {
+	var wanted []string
+	others := map[string]bool{}
+	for _, want := range missing {
+		for _, subject := range want.Subjects {
+			wanted = append(wanted, subject)
+			lister := b.js.StreamNames(ctx, jetstream.WithStreamListSubject(subject))
+			for name := range lister.Name() {
+				others[name] = true
+			}
+			if err := lister.Err(); err != nil {
+				return nil, fmt.Errorf("list streams of %s: %w", subject, class(err))
+			}
+		}
+	}
+	var faults events.Faults
+	for _, name := range slices.Sorted(maps.Keys(others)) {
+		stream, err := b.js.Stream(ctx, name)
+		if err != nil {
+			return nil, fmt.Errorf("read stream %s: %w", name, class(err))
+		}
+		taken, of := colliding(stream.CachedInfo().Config.Subjects, wanted)
+		if len(taken) == 0 {
+			continue // The server goes by its name when it has no subjects.
+		}
+		faults = append(faults, events.Fault{
+			Code: events.CodeConflict, Field: name,
+			Message: fmt.Sprintf("the stream takes %s, which overlaps with %s", strings.Join(taken, ", "), strings.Join(of, ", ")),
+			Hint:    "choose another prefix (--prefix), or take other subjects for that stream with `nats stream edit " + name + "`",
+		})
+	}
+	return faults, nil
+}
+
+// colliding gives those of two lists of subjects that overlap with one of the other list.
+func colliding(have, want []string) (taken, of []string) {
+	for _, h := range have {
+		if slices.ContainsFunc(want, func(w string) bool { return collide(h, w) }) {
+			taken = append(taken, h)
+		}
+	}
+	for _, w := range want {
+		if slices.ContainsFunc(have, func(h string) bool { return collide(h, w) }) {
+			of = append(of, w)
+		}
+	}
+	return taken, of
+}
+
+// collide reports whether a subject exists that both match.
+func collide(a, b string) bool {
+	left, right := strings.Split(a, "."), strings.Split(b, ".")
+	for i := range min(len(left), len(right)) {
+		switch l, r := left[i], right[i]; {
+		case l == ">" || r == ">":
+			return true
+		case l != r && l != "*" && r != "*":
+			return false
+		}
+	}
+	return len(left) == len(right)
+}
