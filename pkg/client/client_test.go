@@ -307,7 +307,7 @@ func TestAJobMovesToAnotherBusAsAFile(t *testing.T) {
 	if err := to.Import(t.Context(), y); err != nil {
 		t.Errorf("what a scheduler states by itself is held against the file: %v", err)
 	}
-	y.Records[1].Body = []byte(`{"outcome":"EXECUTION_ERROR"}`)
+	y.Records[0].Body = []byte(`{"id":"j1","goal":"y"}`)
 	if err := to.Import(t.Context(), y); !errors.Is(err, client.ErrConflict) {
 		t.Errorf("other content: %v", err)
 	}
@@ -662,5 +662,44 @@ func TestAnImportGoesOnWhenAPureRunIsExecutedHereBeforeItsOwnEndComesIn(t *testi
 	}
 	if want := []events.Kind{events.KindGraphCreated, events.KindJobRequested, events.KindJobFinished}; !slices.Equal(kinds, want) {
 		t.Errorf("got %q, want %q", kinds, want)
+	}
+}
+
+func TestAnImportRepeatedAfterAPureRunOfItEndedOtherwiseHereChangesNothing(t *testing.T) {
+	from, to := connect(t), connect(t)
+	report := func(subjob string, outcome events.Outcome) events.Event {
+		return events.Event{Kind: events.KindSubJobReported, Job: "j", SubJob: subjob, Run: 1, Data: &events.SubJobReported{Outcome: outcome}}
+	}
+	state(t, from, requested("j", "g"))
+	for _, subjob := range []string{"claimed", "pure"} {
+		state(t, from, report(subjob, events.Success))
+	}
+	journal(t, from, "j", "claimed", events.JournalRecord{Type: events.JournalClaimed, Run: 1, Owner: "r1", Lease: events.Duration(time.Second)})
+	x, err := from.Export(t.Context(), "j", time.Unix(0, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	state(t, to, requested("j", "g")) // As after an import than which a runner was faster.
+	state(t, to, report("pure", events.ExecutionError))
+	state(t, to, report("claimed", events.Success))
+	for _, subjob := range []string{"claimed", "pure"} {
+		journal(t, to, "j", subjob, events.JournalRecord{Type: events.JournalClosed, Run: 1, Reason: "imported"})
+	}
+	if err := to.Import(t.Context(), x); err != nil {
+		t.Error(err)
+	}
+	for name, c := range map[string]*client.Client{"another job": from, "another run": to} {
+		y := *x
+		y.Records = slices.Clone(x.Records)
+		at := map[*client.Client]int{from: 2, to: 1}[c] // A pure run may differ where the job was imported, a claimed one nowhere.
+		y.Records[at].Body = []byte(`{"outcome":"JOB_TOO_COMPLICATED_ERROR"}`)
+		if err := c.Import(t.Context(), &y); !errors.Is(err, client.ErrConflict) || !strings.Contains(err.Error(), y.Records[at].Subject+" differs") {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+	y := *x
+	y.Records = append(slices.Clone(x.Records), client.Record{Subject: strings.Replace(x.Records[2].Subject, "pure", "more", 1), Body: x.Records[2].Body})
+	if err := to.Import(t.Context(), &y); !errors.Is(err, client.ErrConflict) || !strings.Contains(err.Error(), "more.1 is not in its log") {
+		t.Errorf("a record that is not there: got %v", err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -57,8 +58,8 @@ func (c *Client) Export(ctx context.Context, job string, now time.Time) (*Export
 
 // Import writes a job into this bus under its own id. Its journals come first, and the runs that had ended are closed in them, so
 // that nothing finished is executed again; a job that had not ended goes on here, with the calls that its runs have finished: the work
-// of runs that were under way is given out again. A job that is there already with the same content is left alone; with other
-// content, or when it moved while it was imported, the error is ErrConflict.
+// of runs that were under way is given out again. A job that is there already with the same content is left alone, also when runs that
+// nobody claims have ended otherwise here; with other content, or when it moved while it was imported, the error is ErrConflict.
 func (c *Client) Import(ctx context.Context, x *Export) error {
 	if err := c.admits(ctx, x); err != nil {
 		return err
@@ -76,12 +77,7 @@ func (c *Client) Import(ctx context.Context, x *Export) error {
 		if err != nil {
 			return err
 		}
-		if have.holds(moving) {
-			return nil
-		}
-		return fmt.Errorf("%w: %w", ErrConflict, &events.Fault{
-			Code: events.CodeConflict, Field: "job", Message: "job " + x.Job + " is here already, with other events", Hint: "jobgraph delete " + x.Job + " removes it",
-		})
+		return have.holds(moving)
 	}
 	for digest, data := range x.Blobs {
 		if ref, err := c.bus.PutBlob(ctx, x.Job, data); err != nil {
@@ -96,24 +92,67 @@ func (c *Client) Import(ctx context.Context, x *Export) error {
 	return c.replay(ctx, moving)
 }
 
-// holds reports whether every record of another export is among these, in the same order. What the scheduler states by
-// itself does not count: it may have added to it, or have been faster than an import.
-func (x *Export) holds(other *Export) bool {
+// holds checks that every record of another export is among these, in the same order. What the scheduler states by itself does not
+// count: it may have added to it, or have been faster than an import. Where an import has brought a run that nobody had claimed, another
+// end of it is as good: such a run may have been executed here meanwhile, and that end stands.
+func (x *Export) holds(other *Export) error {
 	mine, theirs := events.NewNames(x.Prefix).Prefix(), events.NewNames(other.Prefix).Prefix()
 	at := 0
 	for _, r := range other.Records {
 		if derived(other, r) {
 			continue
 		}
-		for at < len(x.Records) && !x.Records[at].same(mine, r, theirs) {
-			at++
+		next := at
+		for next < len(x.Records) && !x.Records[next].same(mine, r, theirs) {
+			next++
 		}
-		if at == len(x.Records) {
+		switch {
+		case next < len(x.Records):
+			at = next + 1
+		case !x.again(other, r):
+			return x.lacks(r, strings.TrimPrefix(r.Subject, theirs))
+		}
+	}
+	return nil
+}
+
+// again reports whether these records tell in their own way what a record of another export tells of a run, and an import has closed
+// that run here, which nobody has claimed here or there.
+func (x *Export) again(other *Export, r Record) bool {
+	if !executed(other, r) || x.on(strings.TrimPrefix(r.Subject, events.NewNames(other.Prefix).Prefix())) == nil {
+		return false
+	}
+	at, _ := events.NewNames(other.Prefix).Parse(r.Subject)
+	for _, e := range slices.Concat(x.Journal(at.SubJob), other.Journal(at.SubJob)) {
+		if e.Run == at.Run && e.Type == events.JournalClaimed {
 			return false
 		}
-		at++
 	}
-	return true
+	return slices.ContainsFunc(x.Journal(at.SubJob), func(e bus.JournalEntry) bool { return e.Type == events.JournalClosed && e.Run >= at.Run })
+}
+
+// on gives the first record on a subject behind the prefix, nil when there is none.
+func (x *Export) on(subject string) *Record {
+	prefix := events.NewNames(x.Prefix).Prefix()
+	for i := range x.Records {
+		if strings.TrimPrefix(x.Records[i].Subject, prefix) == subject {
+			return &x.Records[i]
+		}
+	}
+	return nil
+}
+
+// lacks says which record of an import these do not have.
+func (x *Export) lacks(r Record, subject string) error {
+	message := "job " + x.Job + " is here already, and the file's record " + r.Subject + " "
+	if x.on(subject) != nil {
+		message += "differs from the one in its log: it is another job, or went on otherwise"
+	} else {
+		message += "is not in its log: the file was made later, or the import before this one was cut off"
+	}
+	return fmt.Errorf("%w: %w", ErrConflict, &events.Fault{
+		Code: events.CodeConflict, Field: "job", Message: message, Hint: "keep the job that is here, or jobgraph delete " + x.Job + " and import the file again",
+	})
 }
 
 // same compares subjects behind their prefixes, and bodies.
@@ -156,7 +195,7 @@ func (c *Client) replay(ctx context.Context, x *Export) error {
 	var errs []error
 	for i, ack := range acks {
 		_, err := ack.Wait(ctx)
-		if errors.Is(err, bus.ErrConflict) && (derived(x, x.Records[i]) || ends(x, x.Records[i])) {
+		if errors.Is(err, bus.ErrConflict) && (derived(x, x.Records[i]) || executed(x, x.Records[i])) {
 			continue // Those who read along were faster: what they state of the same events, and of a pure run, is there already.
 		}
 		if err != nil {
@@ -182,12 +221,13 @@ func derived(x *Export, r Record) bool {
 	return d.Skippable
 }
 
-// ends reports whether a record says how a run has ended. That of a run which was claimed stands behind a journal in which the run is
-// closed; a pure one may be executed here again while its job comes in, and the end that is stored first counts.
-func ends(x *Export, r Record) bool {
+// executed reports whether a record is of a run as its worker tells it: that it began, or how it ended. That of a run which was claimed
+// stands behind a journal in which the run is closed; a pure one may be executed here again while its job comes in, and what is stored
+// first counts.
+func executed(x *Export, r Record) bool {
 	at, ok := events.NewNames(x.Prefix).Parse(r.Subject)
 	d, known := events.Define(at.Kind)
-	return ok && known && d.Run && at.Kind != events.KindSubJobStarted && at.Kind != events.KindSubJobProgressed
+	return ok && known && d.Run && at.Kind != events.KindSubJobProgressed
 }
 
 // On is the record as a message under another prefix: headers of the envelope are kept, those that told the broker of the
