@@ -233,3 +233,62 @@ func TestSessionsAreListedShownRenamedStoppedAndDeleted(t *testing.T) {
 		w.stop()
 	})
 }
+
+func TestASessionIsDeletedWithItsOwnJobsOnly(t *testing.T) {
+	bustest.Outside(t)
+	bubble(t, func(t *testing.T) {
+		w := newWorld(t, func(w *events.Work) *events.SubJobReported {
+			if w.Thread == "hang" {
+				return nil
+			}
+			return &events.SubJobReported{Outcome: events.Success, Output: json.RawMessage(`"done"`)}
+		})
+		stop := w.schedule(Default(), Deps{})
+		submit := func(id, session, thread string) {
+			t.Helper()
+			if answer, fault := w.ask("submit", fmt.Sprintf(`{"id":%q,"session":%q,"thread":%q,"goal":"g","plan":%s}`, id, session, thread, plan(sub("a")))); fault != nil {
+				t.Fatalf("%s: %v", answer, fault)
+			}
+			if thread == "hang" {
+				w.await(t.Context(), w.bus.Names().JobEvents(id), func(e events.Event) bool { return e.Kind == events.KindJobRunning })
+				return
+			}
+			w.ended(id)
+			w.settled()
+		}
+		for _, id := range []string{"own", "taken", "busy", "gone", "back"} {
+			submit(id, "s1", "first")
+		}
+		for _, id := range []string{"taken", "busy", "gone", "back"} {
+			if answer, fault := w.ask("delete", id); fault != nil {
+				t.Fatalf("%s %v", answer, fault)
+			}
+		}
+		submit("taken", "", "second")
+		submit("busy", "s2", "hang")
+		submit("back", "s1", "hang")
+		if answer, fault := w.ask("sessions.delete", `{"id":"s1","jobs":true}`); fault == nil || !strings.Contains(fault.Message, "job back of the session is RUNNING") {
+			t.Errorf("a job that goes on is deleted: %s %v", answer, fault)
+		}
+		if answer, fault := w.ask("stop", "back"); fault != nil {
+			t.Errorf("%s %v", answer, fault)
+		}
+		answer, fault := w.ask("sessions.delete", `{"id":"s1","jobs":true}`)
+		var got struct{ Jobs []string }
+		if err := json.Unmarshal([]byte(answer), &got); fault != nil || err != nil {
+			t.Fatalf("%s %v %v", answer, fault, err)
+		}
+		if diff := cmp.Diff([]string{"own", "gone", "back"}, got.Jobs); diff != "" {
+			t.Error(diff)
+		}
+		for id, want := range map[string]bool{"own": false, "gone": false, "back": false, "taken": true, "busy": true} {
+			if _, fault := w.ask("get", id); (fault == nil) != want {
+				t.Errorf("job %s is there: %v", id, fault)
+			}
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		w.stop()
+	})
+}

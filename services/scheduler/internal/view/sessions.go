@@ -140,6 +140,10 @@ func (v *View) stopSession(ctx context.Context, body []byte) (any, error) {
 		places <- struct{}{}
 		all.Go(func() { // Ends with the job, or with the patience of stop.
 			defer func() { <-places }()
+			if requested, err := v.belongs(ctx, l.ID, r); err != nil || requested == nil {
+				failed[i] = err
+				return
+			}
 			request, err := json.Marshal(ending{ref: ref{ID: l.ID}, StopRequested: events.StopRequested{SubJob: l.SubJob, Only: l.SubJob != "", Reason: q.Reason, By: q.By}})
 			if err == nil {
 				_, err = v.stop(ctx, request)
@@ -182,18 +186,27 @@ func (v *View) deleteSession(ctx context.Context, body []byte) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	var ours []string
 	for i := range r.Jobs {
-		if err := v.ended(ctx, &r.Jobs[i], r.ID); err != nil {
+		l := &r.Jobs[i]
+		request, err := v.belongs(ctx, l.ID, r)
+		if err == nil && request != nil {
+			err = v.ended(ctx, l, request.Seq, r.ID)
+		}
+		if err != nil {
 			return nil, err
+		}
+		if request != nil && l.SubJob == "" {
+			ours = append(ours, l.ID)
 		}
 	}
 	deleted := []string{}
-	for i := range r.Jobs {
-		if l := &r.Jobs[i]; q.Jobs && l.SubJob == "" {
-			if err := v.bus.PurgeJob(ctx, l.ID); err != nil {
+	if q.Jobs {
+		for _, id := range ours {
+			if err := v.bus.PurgeJob(ctx, id); err != nil {
 				return nil, err
 			}
-			deleted = append(deleted, l.ID)
+			deleted = append(deleted, id)
 		}
 	}
 	if err := v.bus.DeleteDocuments(ctx, q.ID); err != nil {
@@ -205,9 +218,26 @@ func (v *View) deleteSession(ctx context.Context, body []byte) (any, error) {
 	return map[string]any{"id": q.ID, "deleted": true, "jobs": deleted}, nil
 }
 
-// ended refuses a session one of whose jobs goes on; a job that never came to be, or is no more, does not.
-func (v *View) ended(ctx context.Context, l *conversation.Line, session string) error {
-	if l.Status.Terminal() {
+// belongs gives the request of the job that has an id when that job is one of a session, the zero event when there is none, and nil
+// when the job of the session was deleted and another has taken the id.
+func (v *View) belongs(ctx context.Context, id string, r *conversation.Record) (*events.Event, error) {
+	e, err := v.bus.LastOf(ctx, id, events.KindJobRequested)
+	if err != nil {
+		return nil, err
+	}
+	session := r.ID
+	if r.Parent != "" {
+		session = r.Parent // One that was handed off has the jobs of the other.
+	}
+	if d, ok := e.Data.(*events.JobRequested); ok && d.Request.Session != session {
+		return nil, nil
+	}
+	return &e, nil
+}
+
+// ended refuses a session one of whose jobs, requested at a sequence, goes on; a job that never came to be, or is no more, does not.
+func (v *View) ended(ctx context.Context, l *conversation.Line, requested uint64, session string) error {
+	if l.Status.Terminal() && requested < l.Seq {
 		return nil
 	}
 	job, err := v.fold(ctx, l.ID)
