@@ -236,10 +236,8 @@ func (r *record) renew(ctx context.Context) error {
 func (r *record) release(ctx context.Context) {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), releaseBound)
 	defer stop()
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	// A failure makes the next one wait for the lease.
-	_, _ = r.loop.Journal.Append(ctx, r.w.Job, r.w.SubJob, events.JournalRecord{Type: events.JournalRenewed, Run: r.w.Run, Owner: r.loop.Owner}, r.last)
+	_ = r.append(ctx, events.JournalRecord{Type: events.JournalRenewed, Run: r.w.Run, Owner: r.loop.Owner})
 }
 
 // releaseBound is how long letting go of a claim may take.
@@ -299,7 +297,8 @@ func (r *record) look(ctx context.Context, rec *events.JournalRecord, failed err
 		case e.Run == r.w.Run && e.Type == events.JournalClaimed:
 			held = e.Owner == r.loop.Owner
 		}
-		if e.Seq > r.last && e.Owner == rec.Owner && e.Type == rec.Type && e.Key == rec.Key {
+		// A renewal that was stored late is no release.
+		if e.Seq > r.last && e.Owner == rec.Owner && e.Type == rec.Type && e.Key == rec.Key && e.Lease == rec.Lease {
 			seq = last
 		}
 	}

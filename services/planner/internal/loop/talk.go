@@ -86,6 +86,8 @@ func (l *Loop) converse(work, intake context.Context, d *Delivery, w *events.Wor
 	}
 	var dead crash
 	if err != nil && t.record != nil && !errors.As(err, &dead) && !errors.Is(err, errLost) {
+		t.lose(nil)
+		t.beats.Wait() // No renewal comes behind the release, nor does it wait for one.
 		t.record.release(work)
 	}
 	return v, err

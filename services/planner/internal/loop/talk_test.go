@@ -24,7 +24,10 @@ func readText(text string, fits func(json.RawMessage) bool) (json.RawMessage, er
 }
 
 // Read implements Journal.
-func (w *world) Read(context.Context, string, string) ([]Entry, uint64, error) {
+func (w *world) Read(ctx context.Context, _, _ string) ([]Entry, uint64, error) {
+	if ctx.Err() != nil {
+		return nil, 0, ctx.Err()
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return append([]Entry(nil), w.journal...), uint64(len(w.journal)), nil
@@ -41,6 +44,14 @@ func (w *world) Append(ctx context.Context, _, _ string, r events.JournalRecord,
 		return 0, ErrConflict
 	}
 	w.journal = append(w.journal, Entry{JournalRecord: r, Seq: last + 1, Time: time.Now()})
+	if r.Type == events.JournalRenewed && w.renewals > 0 {
+		if w.renewals--; w.renewals == 0 {
+			w.mu.Unlock()
+			<-ctx.Done()
+			w.mu.Lock()
+			return 0, ctx.Err()
+		}
+	}
 	return last + 1, nil
 }
 
@@ -269,6 +280,37 @@ func TestAClaimIsRenewedWhileTheModelThinks(t *testing.T) {
 			t.Errorf("%+v", w.facts)
 		}
 	})
+}
+
+func TestAClaimIsLetGoOfWhenItsRenewalWasCutOff(t *testing.T) {
+	for name, test := range map[string]struct {
+		model *tongue
+		stop  bool
+	}{
+		"stopped": {&tongue{says: onePlan, takes: time.Minute}, true},
+		"put off": {&tongue{takes: 7 * time.Second, off: &Later{After: time.Second, Why: errors.New("429")}}, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld("x")
+			w.model, w.renewals = test.model, 2 // The second is under way by then, and stored.
+			during := func() {
+				<-time.After(7 * time.Second)
+				if test.stop {
+					w.loop.Cancel("j", "", 1, "enough")
+				}
+			}
+			if err := w.run(t, during, w.delivery(t, goal())); err != nil {
+				t.Fatal(err)
+			}
+			entries, _, err := w.Read(t.Context(), "", "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := New(Settings{Journal: w, Owner: "other"}).free(&events.Work{Run: 1}, entries); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		})
+	}
 }
 
 func TestACallThatIsPutOffForLongGoesBackToTheBroker(t *testing.T) {
