@@ -362,6 +362,10 @@ func TestAnUpdateKeepsConditionsThatReadWhatWasSplit(t *testing.T) {
 		}
 	}
 	r := divided(t)
+	facts, err := r.chart.Revise(Operation{Command: OpUpdate, Steps: []string{"C", "P", "Q", "R"}}, cards, Options{})
+	if said := r.tell(facts, err); !strings.Contains(said, `when of c reads "x", which is no direct predecessor`) {
+		t.Error(said)
+	}
 	if said := r.mark(stepOf("d", "completed")); said != "" || r.node("d").Status != events.Finished {
 		t.Error(said)
 	}
