@@ -113,6 +113,17 @@ func (a *app) saveArtifacts(ctx context.Context, h *history.History, c *client.C
 	if dir == "" || h.Job == nil {
 		return nil
 	}
+	var names []string
+	for _, ref := range h.Belongings() {
+		names = append(names, ref.Name)
+	}
+	if folder, within, found := artifact.Collision(names); found {
+		return &events.Fault{
+			Code: events.CodeConflict, Field: "--artifacts",
+			Message: fmt.Sprintf("%q cannot be a file beside %q, which stands in a folder of that name; nothing was written", folder, within),
+			Hint:    "have one of them made under another name, or write them one by one: jobgraph artifacts get " + h.Job.ID + " SUBJOB/NAME -f FILE",
+		}
+	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}

@@ -174,13 +174,9 @@ func (r *run) broken(err error) task.Ending {
 	return e
 }
 
-// unprepared keeps the fault of a missing payload, so that its code survives.
+// unprepared is the ending of a run that cannot begin.
 func unprepared(err error) task.Ending {
-	var fault *events.Fault
-	if errors.As(err, &fault) {
-		return task.Ending{Report: &events.SubJobReported{Outcome: events.ExecutionError, Error: fault, Lesson: fault.Error()}}
-	}
-	return task.Failure(events.CodeExecution, "the workspace of the agent could not be prepared", err.Error(), "")
+	return workspace.Unfilled(err, "the workspace of the agent could not be prepared")
 }
 
 // quoted is a text as JSON.

@@ -129,6 +129,9 @@ func differing(a, b map[string]string) []string {
 // place writes attachments, results that are files, and results that are too long to be shown.
 func (r *run) place(ctx context.Context) (paths []string, err error) {
 	w := r.task.Work
+	if err := workspace.Collision(w.Results); err != nil {
+		return nil, err
+	}
 	put := func(folder, name string, write func(w io.Writer) error) error {
 		path, _, err := workspace.Receive(r.dir, folder, name, write)
 		if err != nil {

@@ -2,7 +2,6 @@ package command
 
 import (
 	"context"
-	"errors"
 	"os/exec"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
@@ -31,7 +30,7 @@ func (x *Expert) Run(ctx context.Context, t *expert.Task) task.Ending {
 func (x *Expert) run(ctx context.Context, t *expert.Task, dir string) task.Ending {
 	input, err := stdin(ctx, t, dir)
 	if err != nil {
-		return inputFailure(err)
+		return workspace.Unfilled(err, "the input of the program could not be prepared")
 	}
 	// Without exec's own context: the whole group is told, not the leader alone.
 	cmd := &exec.Cmd{Path: x.config.Argv[0], Args: x.config.Argv, Dir: dir, Env: x.config.environ(dir, facts(t, dir))}
@@ -43,13 +42,4 @@ func (x *Expert) run(ctx context.Context, t *expert.Task, dir string) task.Endin
 		t.Log.Debug("program wrote to standard error", "text", e.stderr)
 	}
 	return e.ending(&x.config)
-}
-
-// inputFailure keeps the fault of a missing payload, so that its code survives.
-func inputFailure(err error) task.Ending {
-	var fault *events.Fault
-	if errors.As(err, &fault) {
-		return task.Ending{Report: &events.SubJobReported{Outcome: events.ExecutionError, Error: fault, Lesson: fault.Error()}}
-	}
-	return task.Failure(events.CodeExecution, "the input of the program could not be prepared", err.Error(), "")
 }

@@ -296,6 +296,21 @@ func TestAMissingPayloadKeepsItsCode(t *testing.T) {
 	}
 }
 
+func TestArtifactsThatCannotStandBesideEachOtherGoBackWithBothNames(t *testing.T) {
+	in := task()
+	in.Work.Results = map[string]events.Result{"make": {Artifacts: []events.Ref{{Name: "data"}, {Name: "data/a.csv"}}}}
+	in.Payload = func(context.Context, events.Ref, io.Writer) error { return nil }
+	got := shell(t.Context(), t, command.Config{}, in, `true`)
+	if got.Outcome != events.InputDataError || got.Error == nil || got.Error.Code != events.CodeInputData || got.Lesson != got.Error.Error() {
+		t.Fatalf("report: %+v", got)
+	}
+	for _, part := range []string{"results.make.artifacts", `"data"`, `"data/a.csv"`} {
+		if !strings.Contains(got.Lesson, part) {
+			t.Errorf("no %s in %q", part, got.Lesson)
+		}
+	}
+}
+
 func TestABadConfigurationSaysWhatToDo(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "plain"), []byte("x"), 0o600); err != nil {

@@ -54,6 +54,9 @@ type file struct {
 // stdin makes the input of a run and writes its files.
 func stdin(ctx context.Context, t *expert.Task, dir string) ([]byte, error) {
 	w := t.Work
+	if err := workspace.Collision(w.Results); err != nil {
+		return nil, err
+	}
 	in := input{
 		Job: w.Job, SubJob: w.SubJob, Run: w.Run, Attempt: w.Attempt, Goal: w.Goal, Context: w.Context,
 		CompletionCriteria: w.CompletionCriteria, Inputs: w.Inputs, Results: map[string]result{}, Lessons: w.Lessons,
