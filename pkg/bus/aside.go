@@ -2,8 +2,10 @@ package bus
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"strconv"
 	"strings"
@@ -22,10 +24,11 @@ const (
 const (
 	headerAsideSubject = "Jobgraph-Subject"
 	headerAsideReason  = "Jobgraph-Reason"
+	headerAsideFaults  = "Jobgraph-Faults"
 	headerAsideCut     = "Jobgraph-Cut"
 )
 
-// longestReason bounds the reason that is kept with a message, in bytes: all headers of a message share one bound.
+// longestReason bounds the reason that is kept with a message, in bytes, and its faults as well: all headers of a message share one bound.
 const longestReason = 16 << 10
 
 // Aside is a message that nobody could handle, kept for people.
@@ -36,6 +39,8 @@ type Aside struct {
 	// Time is when it was set aside, Reason says why.
 	Time   time.Time
 	Reason string
+	// Faults are the same one by one, where that is known, and the first of them when they are many.
+	Faults events.Faults
 	// Message is what was published, where it was published.
 	Message events.Message
 	// Whole is false when the body was too large to be kept.
@@ -57,24 +62,28 @@ func (b *Bus) asideKind(subject string) string {
 }
 
 // setAside keeps a copy of a delivery, once. On a bus that was made before there was a place for it, there is none.
-func (b *Bus) setAside(d *Delivery, reason string) error {
+func (b *Bus) setAside(d *Delivery, reason string, faults events.Faults) error {
 	kind := b.asideKind(d.msg.Subject)
 	if kind == "" {
 		return nil
 	}
 	ctx, cancel := bounded(context.Background()) // A delivery is settled after the end of what it was for, too.
 	defer cancel()
-	header := map[string][]string{headerAsideSubject: {d.msg.Subject}, headerAsideReason: {asideReason(reason)}}
+	own := map[string][]string{headerAsideSubject: {d.msg.Subject}, headerAsideReason: {asideReason(reason)}}
+	if list := asideFaults(faults); list != "" {
+		own[headerAsideFaults] = []string{list}
+	}
+	header := maps.Clone(own)
 	for name, values := range d.msg.Header {
-		if _, ours := header[name]; !ours && !strings.HasPrefix(name, "Nats-") {
+		if !strings.HasPrefix(name, "Jobgraph-") && !strings.HasPrefix(name, "Nats-") { // Nobody else says what was wrong.
 			header[name] = values
 		}
 	}
 	m := events.Message{Subject: b.names.SetAside(kind, d.seq), Header: header, Body: d.msg.Data}
 	_, err := b.PublishAsync(m, ExpectNone()).Wait(ctx)
 	if errors.Is(err, ErrTooLarge) {
-		m.Header = map[string][]string{headerAsideSubject: {d.msg.Subject}, headerAsideReason: {asideReason(reason)}, headerAsideCut: {"true"}}
-		m.Body = nil
+		own[headerAsideCut] = []string{"true"}
+		m.Header, m.Body = own, nil
 		_, err = b.PublishAsync(m, ExpectNone()).Wait(ctx)
 	}
 	if err == nil || errors.Is(err, ErrConflict) || errors.Is(err, errNoResponder) || errors.Is(err, ErrFull) {
@@ -90,6 +99,16 @@ func asideReason(reason string) string {
 		reason = strings.ToValidUTF8(reason[:longestReason], "")
 	}
 	return reason
+}
+
+// asideFaults are as many faults as there is room for, as JSON; empty for none.
+func asideFaults(faults events.Faults) string {
+	for n := len(faults); n > 0; n-- {
+		if list, err := json.Marshal(faults[:n]); err == nil && len(list) <= longestReason {
+			return string(list)
+		}
+	}
+	return ""
 }
 
 // Asides lists what was set aside, the oldest first. Errors: ErrUnavailable, ErrNotPermitted.
@@ -149,6 +168,9 @@ func (b *Bus) asideOf(s Stored) (a Aside, ok bool) {
 		return a, false
 	}
 	a = Aside{Kind: kind, Seq: seq, Time: s.Time, Reason: s.Get(headerAsideReason), Whole: s.Get(headerAsideCut) == ""}
+	if json.Unmarshal([]byte(s.Get(headerAsideFaults)), &a.Faults) != nil {
+		a.Faults = nil // The reason says it.
+	}
 	a.Message = events.Message{Subject: s.Get(headerAsideSubject), Header: map[string][]string{}, Body: s.Body}
 	for name, values := range s.Header {
 		if !strings.HasPrefix(name, "Jobgraph-") && !strings.HasPrefix(name, "Nats-") {

@@ -2,6 +2,7 @@ package bus_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -63,6 +64,37 @@ func TestWhatIsHopelessIsSetAsideWithItsReason(t *testing.T) {
 		if _, err := b.AsideBy(t.Context(), id); !errors.Is(err, bus.ErrNotFound) {
 			t.Errorf("%s: %v", id, err)
 		}
+	}
+}
+
+func TestWhatIsRefusedKeepsItsFaultsOneByOne(t *testing.T) {
+	b := bustest.Start(t, bustest.Settings{Quiet: true}).Bus("test")
+	few := events.Faults{{Code: events.CodeMissing, Field: "goal", Message: "says nothing", Hint: "say\nit"}, {Code: events.CodeInvalid, Field: "plan", Message: "ä"}}
+	many := slices.Repeat(events.Faults{{Code: events.CodeInvalid, Message: strings.Repeat("x", 1000)}}, 100)
+	sub, err := b.Consume(t.Context(), b.IntakeConsumer())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sub.Stop()
+	for _, faults := range []events.Faults{few, many} {
+		put(t, b, events.Message{Subject: b.Names().Request(), Body: []byte("{}")})
+		list, err := sub.Next(t.Context(), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := list[0].Refuse(faults); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list, err := b.Asides(t.Context())
+	if err != nil || len(list) != 2 {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	if diff := cmp.Diff(few, list[0].Faults); diff != "" || list[0].Reason != strings.Join(strings.Fields(few.Error()), " ") {
+		t.Errorf("%s (-want +got):\n%s", list[0].Reason, diff)
+	}
+	if n := len(list[1].Faults); n == 0 || n == len(many) || !list[1].Whole {
+		t.Errorf("%d faults of many, whole %v", n, list[1].Whole)
 	}
 }
 

@@ -66,8 +66,13 @@ func (d *Delivery) InProgress() error { return d.settle("+WPI") }
 
 // Term settles the message as hopeless: a copy is set aside with the reason, and it is never delivered again. When the copy
 // cannot be stored for now the message is not settled, and comes again.
-func (d *Delivery) Term(reason string) error {
-	if err := d.bus.setAside(d, reason); err != nil {
+func (d *Delivery) Term(reason string) error { return d.giveUp(reason, nil) }
+
+// Refuse is Term for what is wrong in ways that are known: the copy keeps them one by one, too.
+func (d *Delivery) Refuse(faults events.Faults) error { return d.giveUp(faults.Error(), faults) }
+
+func (d *Delivery) giveUp(reason string, faults events.Faults) error {
+	if err := d.bus.setAside(d, reason, faults); err != nil {
 		return err
 	}
 	if reason == "" {

@@ -27,6 +27,8 @@ type Dead struct {
 	Since time.Time `json:"since"`
 	// Fault says why.
 	Fault events.Fault `json:"fault"`
+	// Faults are what is wrong with a request, one by one; the message of Fault has them as one text.
+	Faults events.Faults `json:"faults,omitempty"`
 	// Subject is where the message was published; empty for a job.
 	Subject string `json:"subject,omitempty"`
 	// Body is the message as it came: JSON as it is, anything else as a text.
@@ -138,7 +140,7 @@ func deadJob(j *Job) Dead {
 }
 
 func deadMessage(a *bus.Aside) Dead {
-	d := Dead{ID: a.ID(), Kind: a.Kind, Since: a.Time, Subject: a.Message.Subject, Body: a.Message.Body, message: a}
+	d := Dead{ID: a.ID(), Kind: a.Kind, Since: a.Time, Subject: a.Message.Subject, Body: a.Message.Body, Faults: a.Faults, message: a}
 	d.Fault = events.Fault{Code: events.CodeRejected, Message: a.Reason, Hint: "send it again without its faults"}
 	if a.Kind == bus.AsideWork {
 		d.Fault.Code, d.Fault.Hint = events.CodeMalformed, "find out who published it: nobody waits for it"

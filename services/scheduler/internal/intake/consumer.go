@@ -114,7 +114,7 @@ func (c *Consumer) take(ctx context.Context, d *bus.Delivery) {
 	case errors.As(err, &faults):
 		c.Meter.CountRequest("rejected")
 		c.reject(admission.JobID, faults)
-		err = d.Term(faults.Error())
+		err = d.Refuse(faults)
 	case err != nil:
 		c.Meter.CountRequest("postponed")
 		c.Logger.Warn("request is tried again", "job", admission.JobID, "error", err)
