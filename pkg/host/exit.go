@@ -19,7 +19,7 @@ const (
 // ErrUnavailable is wrapped by whoever gives up on reaching the bus or a model.
 var ErrUnavailable = errors.New("unavailable")
 
-// ExitCode is the code that a program ends with for an error.
+// ExitCode is the code that a program ends with for an error; of several faults the first decides.
 func ExitCode(err error) int {
 	var faults Faults
 	var wire events.Faults
@@ -32,10 +32,31 @@ func ExitCode(err error) int {
 		return ExitUsage
 	case errors.Is(err, ErrUnavailable):
 		return ExitUnavailable
-	case errors.As(err, &wire) && len(wire) > 0 && wire[0].Code == events.CodeNotFound:
-		return ExitNotFound
-	case errors.As(err, &wire):
-		return ExitUsage
+	case errors.As(err, &wire) && len(wire) > 0:
+		return faultCode(wire[0].Code)
 	}
 	return ExitFailure
+}
+
+func faultCode(code events.Code) int {
+	switch {
+	case AskedWrongly(code):
+		return ExitUsage
+	case code == events.CodeNotFound:
+		return ExitNotFound
+	case code == events.CodeUnavailable:
+		return ExitUnavailable
+	}
+	return ExitFailure
+}
+
+// AskedWrongly reports whether a fault is one of usage or configuration: what was asked for, or set, has to be put right first.
+func AskedWrongly(code events.Code) bool {
+	switch code {
+	case events.CodeMalformed, events.CodeUnknownField, events.CodeInvalid, events.CodeMissing, events.CodeTooLarge,
+		events.CodeDuplicateID, events.CodeCycle, events.CodeDangling, events.CodeHiddenExpert,
+		CodeUnreadable, CodeDuplicateKey, CodeUnknownVariable:
+		return true
+	}
+	return false
 }

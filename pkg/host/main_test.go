@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
 )
 
@@ -102,6 +103,20 @@ func TestErrorsBecomeExitCodes(t *testing.T) {
 			t.Errorf("%v ends with %d, want %d", err, got.code, want)
 		}
 	}
+}
+
+func TestFaultsOfAServiceEndItByTheirCode(t *testing.T) {
+	for code, want := range map[events.Code]int{
+		events.CodeInvalid: host.ExitUsage, events.CodeMissing: host.ExitUsage, events.CodeUnknownField: host.ExitUsage, host.CodeUnreadable: host.ExitUsage,
+		events.CodeNotFound: host.ExitNotFound, events.CodeUnavailable: host.ExitUnavailable,
+		events.CodeConflict: host.ExitFailure, events.CodeInternal: host.ExitFailure, events.CodeMustUnderstand: host.ExitFailure, "": host.ExitFailure,
+	} {
+		err := fmt.Errorf("start: %w", events.Faults{{Code: code, Message: "no"}, {Code: events.CodeInvalid}})
+		if got := host.ExitCode(err); got != want {
+			t.Errorf("%q ends with %d, want %d", code, got, want)
+		}
+	}
+	same(t, host.ExitFailure, host.ExitCode(events.Faults{}))
 }
 
 func TestAnErrorWhileDrainingIsNotLost(t *testing.T) {

@@ -96,8 +96,8 @@ func faultCode(faults events.Faults) int {
 		return ExitNotPermitted
 	case events.CodeUnavailable:
 		return ExitUnavailable
-	case events.CodeMalformed, events.CodeUnknownField, events.CodeInvalid, events.CodeMissing, events.CodeTooLarge,
-		events.CodeDuplicateID, events.CodeCycle, events.CodeDangling, events.CodeHiddenExpert:
+	}
+	if host.AskedWrongly(faults[0].Code) {
 		return ExitUsage
 	}
 	return ExitFailed
