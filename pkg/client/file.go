@@ -206,11 +206,11 @@ func Read(r io.Reader) (*Export, error) {
 	lines.Buffer(nil, maxLine)
 	for n := 1; lines.Scan(); n++ {
 		if err := in.take(bytes.TrimSpace(lines.Bytes())); err != nil {
-			return nil, fmt.Errorf("%w: line %d: %w", ErrExport, n, err)
+			return nil, fmt.Errorf("%w: line %d: %w", ErrExport, n, early(err))
 		}
 	}
 	if err := lines.Err(); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrExport, err)
+		return nil, fmt.Errorf("%w: %w", ErrExport, early(err))
 	}
 	if err := in.whole(); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrExport, err)
@@ -218,10 +218,20 @@ func Read(r io.Reader) (*Export, error) {
 	return in.x, in.x.complete()
 }
 
+// early says that the file was cut off when it ends too early.
+func early(err error) error {
+	var syntax *json.SyntaxError
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &syntax) && syntax.Error() == "unexpected end of JSON input" {
+		return fmt.Errorf("it was cut off, export the job again: %w", err)
+	}
+	return err
+}
+
 // reading is an export file that is being read.
 type reading struct {
 	x *Export
-	// said is how many lines follow the header as it says, 0 when it does not; taken is how many did.
+	// headed is true behind the header; said is how many lines follow it as it says, 0 when it does not; taken is how many did.
+	headed      bool
 	said, taken int
 	// open is the digest of a blob that goes on in the next line, part what was read of it.
 	open string
@@ -236,6 +246,9 @@ func (in *reading) whole() error {
 	case in.taken < in.said:
 		return fmt.Errorf("it holds %d of the %d lines that its header promises: it was cut off, export the job again "+
 			"(or, when lines were taken out on purpose, take `lines` out of the header)", in.taken, in.said)
+	case in.said > 0 && in.taken > in.said:
+		return fmt.Errorf("it holds %d lines, more than the %d that its header promises: something was written behind it, export the job again "+
+			"(or, when lines were added on purpose, take `lines` out of the header)", in.taken, in.said)
 	}
 	return nil
 }
@@ -273,7 +286,10 @@ func (in *reading) take(text []byte) error {
 	switch {
 	case line.Format != "" && line.Format != ExportFormat && line.Format != firstExportFormat:
 		return fmt.Errorf("format %.80q, this version reads %q and %q", line.Format, firstExportFormat, ExportFormat)
+	case line.Format != "" && in.headed:
+		return errors.New("a second header: one file holds one job")
 	case line.Format != "":
+		in.headed = true
 		x.Job, x.Prefix, x.Taken = line.Job, line.Prefix, line.Taken
 		in.said = line.Lines
 		return nil

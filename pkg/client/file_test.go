@@ -2,6 +2,7 @@ package client_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -113,6 +114,34 @@ func TestAnExportThatWasCutOffIsNotReadAsWhole(t *testing.T) {
 	unsaid := strings.Replace(text.String(), fmt.Sprintf(`,"lines":%d`, len(lines)-1), "", 1)
 	if _, err := client.Read(strings.NewReader(unsaid[:strings.LastIndexByte(strings.TrimSpace(unsaid), '\n')])); err != nil {
 		t.Errorf("a file that does not say how long it is: %v", err)
+	}
+}
+
+func TestAFileThatEndsWithinALineOrHoldsMoreThanOneExportIsRefusedAsSuch(t *testing.T) {
+	var text, zipped bytes.Buffer
+	if err := sample(t).Write(&text); err != nil {
+		t.Fatal(err)
+	}
+	z := gzip.NewWriter(&zipped)
+	if _, err := z.Write(text.Bytes()); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	whole := text.String()
+	last := whole[strings.LastIndexByte(strings.TrimSpace(whole), '\n')+1:]
+	for file, want := range map[string]string{
+		whole[:len(whole)-5]:             "was cut off",
+		zipped.String()[:zipped.Len()/2]: "was cut off",
+		zipped.String()[:zipped.Len()-4]: "was cut off",
+		whole + whole:                    "second header",
+		whole + last:                     "more than the",
+		"hello\n":                        "line 1: invalid character",
+	} {
+		if _, err := client.Read(strings.NewReader(file)); !errors.Is(err, client.ErrExport) || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
 	}
 }
 

@@ -44,12 +44,12 @@ func (a *app) exportCommand() *cobra.Command {
 
 func (a *app) importCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "import FILE", Short: "Take a job in from a file", Args: cobra.ExactArgs(1),
+		Use: "import FILE", Short: "Take a job in from a file, or with - from standard input", Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := a.form(); err != nil {
 				return err
 			}
-			x, err := client.Load(args[0])
+			x, err := a.loadExport(args[0])
 			if err != nil {
 				return err
 			}
@@ -64,4 +64,12 @@ func (a *app) importCommand() *cobra.Command {
 			})
 		},
 	}
+}
+
+// loadExport reads an export file, - for standard input.
+func (a *app) loadExport(file string) (*client.Export, error) {
+	if file == "-" {
+		return client.Read(a.sys.Stdin)
+	}
+	return client.Load(file)
 }
