@@ -289,6 +289,12 @@ func TestAJobMovesToAnotherBusAsAFile(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	if err := to.Bus().DeleteBlobs(t.Context(), "j1"); err != nil {
+		t.Fatal(err)
+	}
+	if err := to.Import(t.Context(), y); err != nil { // What the job has lost since comes back.
+		t.Fatal(err)
+	}
 	back, err := to.Export(t.Context(), "j1", time.Unix(0, 0))
 	if err != nil {
 		t.Fatal(err)

@@ -59,7 +59,8 @@ func (c *Client) Export(ctx context.Context, job string, now time.Time) (*Export
 // Import writes a job into this bus under its own id. Its journals come first, and the runs that had ended are closed in them, so
 // that nothing finished is executed again; a job that had not ended goes on here, with the calls that its runs have finished: the work
 // of runs that were under way is given out again. A job that is there already with the same content is left alone, also when runs that
-// nobody claims have ended otherwise here; with other content, or when it moved while it was imported, the error is ErrConflict.
+// nobody claims have ended otherwise here, and gets the blobs that it has lost; with other content, or when it moved while it was
+// imported, the error is ErrConflict.
 func (c *Client) Import(ctx context.Context, x *Export) error {
 	if err := c.admits(ctx, x); err != nil {
 		return err
@@ -77,8 +78,22 @@ func (c *Client) Import(ctx context.Context, x *Export) error {
 		if err != nil {
 			return err
 		}
-		return have.holds(moving)
+		if err := have.holds(moving); err != nil {
+			return err
+		}
+		return c.bringBlobs(ctx, x)
 	}
+	if err := c.bringBlobs(ctx, x); err != nil {
+		return err
+	}
+	if err := c.bringJournals(ctx, x); err != nil {
+		return fmt.Errorf("import: %w", err)
+	}
+	return c.replay(ctx, moving)
+}
+
+// bringBlobs writes the blobs of an export that are not there.
+func (c *Client) bringBlobs(ctx context.Context, x *Export) error {
 	for digest, data := range x.Blobs {
 		if ref, err := c.bus.PutBlob(ctx, x.Job, data); err != nil {
 			return fmt.Errorf("import blob %s: %w", digest, err)
@@ -86,10 +101,7 @@ func (c *Client) Import(ctx context.Context, x *Export) error {
 			return fmt.Errorf("%w: blob %s", ErrExport, digest)
 		}
 	}
-	if err := c.bringJournals(ctx, x); err != nil {
-		return fmt.Errorf("import: %w", err)
-	}
-	return c.replay(ctx, moving)
+	return nil
 }
 
 // holds checks that every record of another export is among these, in the same order. What the scheduler states by itself does not

@@ -1,8 +1,12 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -27,6 +31,9 @@ func (a *app) exportCommand() *cobra.Command {
 				if err != nil {
 					return a.missing(ctx, c, t.job, err)
 				}
+				if gone := lost(x); len(gone) > 0 {
+					a.note("the bus has lost payloads that the log of %s names: %s; the file lacks them, too", t.job, strings.Join(gone, ", "))
+				}
 				if file == "-" {
 					return x.Write(a.sys.Stdout)
 				}
@@ -40,6 +47,23 @@ func (a *app) exportCommand() *cobra.Command {
 	}
 	c.Flags().StringVarP(&file, "output", "o", "", "the file to write")
 	return c
+}
+
+// lost lists the payloads that an export's events name and its blobs lack, by their names, else by the beginnings of their digests.
+func lost(x *client.Export) []string {
+	var gone []string
+	for e, err := range x.Events() {
+		if err != nil {
+			return gone
+		}
+		for _, ref := range client.Refs(e) {
+			name := cmp.Or(ref.Name, fmt.Sprintf("%.12s", ref.Digest))
+			if _, ok := x.Blobs[ref.Digest]; !ok && !slices.Contains(gone, name) {
+				gone = append(gone, name)
+			}
+		}
+	}
+	return gone
 }
 
 func (a *app) importCommand() *cobra.Command {

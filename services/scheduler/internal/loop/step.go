@@ -202,7 +202,7 @@ func (p *Partition) blob(ctx context.Context, job string, ref *events.Ref) ([]by
 	if errors.Is(err, bus.ErrNotFound) {
 		return nil, &quarantine{events.Fault{
 			Code: events.CodeMissingBlob, Message: "a payload that the log names is gone",
-			RawRef: ref, Cause: err.Error(), Hint: "restore the object store, then `jobgraph dlq retry " + job + "`",
+			RawRef: ref, Cause: err.Error(), Hint: "restore the object store, or `jobgraph import` an export of the job, then `jobgraph dlq retry " + job + "`",
 		}}
 	}
 	if err != nil {
