@@ -83,6 +83,26 @@ func TestPurgedJobLeavesNothingAndOthersWhole(t *testing.T) {
 	}
 }
 
+func TestJournalsWithoutAJobGoAndThoseOfOneStay(t *testing.T) {
+	b := bustest.Start(t, bustest.Settings{}).Bus("test")
+	for _, job := range []string{"cut", "other"} {
+		put(t, b, events.Message{Subject: b.Names().JournalOf(job, "a"), Body: []byte("{}")})
+	}
+	left := func(job string) int {
+		list, _, err := b.Journal(job, "a").Read(t.Context())
+		noErr(t, err)
+		return len(list)
+	}
+	noErr(t, b.PurgeJournals(t.Context(), "cut"))
+	wantErr(t, b.PurgeJournals(t.Context(), "cut"), bus.ErrNotFound)
+	put(t, b, events.Message{Subject: b.Names().Event("other", events.KindJobRequested), Body: []byte("{}")})
+	wantErr(t, b.PurgeJournals(t.Context(), "other"), bus.ErrNotFound)
+	if left("cut") != 0 || left("other") != 1 {
+		t.Errorf("%d and %d records are left", left("cut"), left("other"))
+	}
+	wantErr(t, b.PurgeJournals(t.Context(), "*"), bus.ErrRefused)
+}
+
 func TestWhatIsLeftOfAJobGoesAndTheNextOneOfTheIdKeepsItsOwn(t *testing.T) {
 	b := bustest.Start(t, bustest.Settings{}).Bus("test")
 	keys := func() []string {

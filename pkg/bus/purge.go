@@ -129,6 +129,27 @@ func (b *Bus) purgeState(ctx context.Context, job string) error {
 	}
 }
 
+// PurgeJournals removes the journals of a job of which the log has no request, as an import leaves them that was cut off. A job that
+// has taken the id meanwhile keeps its own: what was written before the log is looked at is of no job that came later. Errors:
+// ErrNotFound when there is nothing to remove.
+func (b *Bus) PurgeJournals(ctx context.Context, job string) error {
+	if err := validJob(job); err != nil {
+		return fmt.Errorf("purge: %w", err)
+	}
+	last, err := b.LastOn(ctx, b.names.Journal, b.names.JobJournal(job))
+	if err != nil {
+		return err
+	}
+	next, err := b.LastOf(ctx, job, events.KindJobRequested)
+	if err != nil {
+		return err
+	}
+	if next.Seq != 0 {
+		return fmt.Errorf("purge journals of job %s: %w: there is one", job, ErrNotFound)
+	}
+	return b.purge(ctx, b.names.Journal, b.names.JobJournal(job), last.Seq+1)
+}
+
 // PurgeStrays removes the events of a job that stand before its request: all that there are by now, when it has none.
 func (b *Bus) PurgeStrays(ctx context.Context, job string) error {
 	if err := validJob(job); err != nil {

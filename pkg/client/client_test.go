@@ -372,6 +372,12 @@ func TestTheJournalsOfAJobMoveWithIt(t *testing.T) {
 	if err := other.Import(t.Context(), x); !errors.Is(err, client.ErrConflict) {
 		t.Errorf("another journal is there: %v", err)
 	}
+	if err := other.Delete(t.Context(), "j1"); err != nil { // As the hint says.
+		t.Fatal(err)
+	}
+	if err := other.Import(t.Context(), x); err != nil {
+		t.Errorf("behind the deletion: %v", err)
+	}
 }
 
 func TestListShowsTheNewestFirstAndSelects(t *testing.T) {
@@ -668,6 +674,10 @@ func TestAnImportGoesOnWhenAPureRunIsExecutedHereBeforeItsOwnEndComesIn(t *testi
 	}
 	if want := []events.Kind{events.KindGraphCreated, events.KindJobRequested, events.KindJobFinished}; !slices.Equal(kinds, want) {
 		t.Errorf("got %q, want %q", kinds, want)
+	}
+	var fault *events.Fault
+	if err := to.Replay(t.Context(), x); !errors.Is(err, client.ErrConflict) || !errors.As(err, &fault) || !strings.Contains(fault.Hint, "import the file again") {
+		t.Errorf("another import came in between: %v", err)
 	}
 }
 

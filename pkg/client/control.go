@@ -257,6 +257,22 @@ func (c *Client) closedSo(ctx context.Context, subject string, closed *events.In
 	return ok && was.Action == closed.Action && was.By == closed.By && bytes.Equal(was.Answer, closed.Answer), nil
 }
 
+// deleteRest removes what a deletion that was cut off behind the log may have left, the state, and an import that was cut off before
+// it, journals.
+func (c *Client) deleteRest(ctx context.Context, job string) error {
+	_, err := c.Get(ctx, job)
+	if err == nil {
+		return c.bus.PurgeRest(ctx, job)
+	}
+	if !errors.Is(err, ErrNotFound) {
+		return err
+	}
+	if purged := c.bus.PurgeJournals(ctx, job); !errors.Is(purged, ErrNotFound) {
+		return purged
+	}
+	return err
+}
+
 // Delete removes everything of a job that has ended, or that the scheduler leaves alone for good. Errors: ErrConflict for one that has not, ErrNotFound, those of the
 // bus; it may be repeated after a failure.
 func (c *Client) Delete(ctx context.Context, job string) error {
@@ -271,11 +287,8 @@ func (c *Client) Delete(ctx context.Context, job string) error {
 		}
 		requested, ended = requested || e.Kind == events.KindJobRequested, endAfter(ended, e)
 	}
-	if !requested { // A deletion that was cut off behind the log may have left the state.
-		if _, err := c.Get(ctx, job); err != nil {
-			return err
-		}
-		return c.bus.PurgeRest(ctx, job)
+	if !requested {
+		return c.deleteRest(ctx, job)
 	}
 	if ended == nil {
 		saved, err := c.Get(ctx, job)

@@ -87,9 +87,21 @@ func (c *Client) Import(ctx context.Context, x *Export) error {
 		return err
 	}
 	if err := c.bringJournals(ctx, x); err != nil {
-		return fmt.Errorf("import: %w", err)
+		return overtaken(x.Job, fmt.Errorf("import: %w", err))
 	}
 	return c.replay(ctx, moving)
+}
+
+// overtaken says what to do when somebody else wrote into a job while it was imported.
+func overtaken(job string, err error) error {
+	var fault *events.Fault
+	if !errors.Is(err, bus.ErrConflict) || errors.As(err, &fault) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrConflict, &events.Fault{
+		Code: events.CodeConflict, Field: "job", Message: "job " + job + " moved while it was imported, or is imported twice at once",
+		Cause: err.Error(), Hint: "import the file again: that says whether all of it is here",
+	})
 }
 
 // bringBlobs writes the blobs of an export that are not there.
@@ -214,7 +226,7 @@ func (c *Client) replay(ctx context.Context, x *Export) error {
 			errs = append(errs, fmt.Errorf("import record %d (%s): %w", i+1, x.Records[i].Subject, err))
 		}
 	}
-	return errors.Join(errs...)
+	return overtaken(x.Job, errors.Join(errs...))
 }
 
 // derived reports whether a record is a fact that the scheduler states by itself when it folds the ones before it.

@@ -234,6 +234,14 @@ func TestWhatADeletionThatWasCutOffHasLeftIsNotListedForEver(t *testing.T) {
 				t.Errorf("%s once more: %s %v", id, answer, fault)
 			}
 		}
+		if _, err := w.bus.Journal("cut", "a").Append(t.Context(), events.JournalRecord{Type: events.JournalClosed, Run: 1}, 0); err != nil { // By an import.
+			t.Fatal(err)
+		}
+		for _, want := range []bool{true, false} {
+			if answer, fault := w.ask("delete", "cut"); (fault == nil) != want {
+				t.Errorf("journals without a log: %s %v", answer, fault)
+			}
+		}
 		if err := stop(); err != nil {
 			t.Error(err)
 		}

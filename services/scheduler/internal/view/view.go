@@ -187,7 +187,8 @@ func (v *View) remove(ctx context.Context, body []byte) (any, error) {
 	return map[string]any{"job_id": r.ID, "deleted": true}, nil
 }
 
-// removeRest deletes the state that is left when a deletion was cut off behind the log; cause is why there is no job.
+// removeRest deletes the state that is left when a deletion was cut off behind the log, or the journals when an import was before it;
+// cause is why there is no job.
 func (v *View) removeRest(ctx context.Context, id string, cause error) (any, error) {
 	var fault *events.Fault
 	if !errors.As(cause, &fault) || fault.Code != events.CodeNotFound {
@@ -195,9 +196,10 @@ func (v *View) removeRest(ctx context.Context, id string, cause error) (any, err
 	}
 	_, _, err := v.bus.State().GetLeader(ctx, id)
 	if errors.Is(err, bus.ErrNotFound) {
-		return nil, cause
-	}
-	if err == nil {
+		if err = v.bus.PurgeJournals(ctx, id); errors.Is(err, bus.ErrNotFound) {
+			return nil, cause
+		}
+	} else if err == nil {
 		err = v.bus.PurgeRest(ctx, id)
 	}
 	if err != nil {
