@@ -1,6 +1,9 @@
 package loop
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
 
 func TestASaveWithoutRoomStandsInLineForIt(t *testing.T) {
 	f := newFake()
@@ -18,6 +21,26 @@ func TestASaveWithoutRoomStandsInLineForIt(t *testing.T) {
 	}
 	if len(f.states) != 3 || f.acked != 3 || len(p.line) != 0 {
 		t.Errorf("%d states saved, %d deliveries acknowledged, %d in line", len(f.states), f.acked, len(p.line))
+	}
+}
+
+func TestAJobInMotionIsSavedTheLessOftenTheLongerASaveTakes(t *testing.T) {
+	f := newFake()
+	p := f.partition(t)
+	requested, created := f.begin()
+	f.deliver(t, p, 1, true, requested)
+	f.deliver(t, p, 2, true, created)
+	j := p.jobs["j"]
+	for _, test := range []struct{ took, after time.Duration }{
+		{0, p.SaveAfter}, {time.Millisecond, p.SaveAfter}, {20 * time.Millisecond, 640 * time.Millisecond}, {time.Minute, p.SaveLatest},
+	} {
+		p.saveTook, j.since = test.took, p.now.Add(1-test.after)
+		if p.due(j) {
+			t.Errorf("saves of %v: due before %v", test.took, test.after)
+		}
+		if j.since = p.now.Add(-test.after); !p.due(j) {
+			t.Errorf("saves of %v: not due after %v", test.took, test.after)
+		}
 	}
 }
 

@@ -28,6 +28,8 @@ type Partition struct {
 	// saved brings the results of saves, of which saving are under way.
 	saved  chan saveResult
 	saving int
+	// saveTook is how long a save takes of late.
+	saveTook time.Duration
 	// landed brings the rounds whose commands are answered, of which flights are under way.
 	landed  chan *flight
 	flights int

@@ -17,6 +17,7 @@ type saveResult struct {
 	seq      uint64
 	revision uint64
 	spent    events.Spent
+	began    time.Time
 	err      error
 }
 
@@ -78,7 +79,8 @@ func (p *Partition) saveable(j *job) bool {
 	return j.state != nil && j.dirty > 0 && !j.saving && !j.owing && !j.flying && j.fault == nil
 }
 
-// due decides when: at once when the job is at rest; in motion the less often the larger it is and the more of them are.
+// due decides when: at once when the job is at rest; in motion the less often the larger it is, the more of them are and the longer
+// a save takes.
 func (p *Partition) due(j *job) bool {
 	if j.resting() {
 		return true
@@ -88,8 +90,12 @@ func (p *Partition) due(j *job) bool {
 		return true
 	}
 	after := p.SaveAfter * time.Duration(scale+len(p.waiting)/p.CacheJobs*4)
-	return p.now.Sub(j.since) >= min(after, p.SaveLatest)
+	return p.now.Sub(j.since) >= min(max(after, savePause*p.saveTook), p.SaveLatest)
 }
+
+// savePause is how many times longer than a save takes a job in motion goes without one: on a store that makes each write durable
+// before it acknowledges it, saves would take the room of the events in it.
+const savePause = 32
 
 // beginSave states the transitions since the last save and writes the state, in a goroutine that ends with the write.
 func (p *Partition) beginSave(ctx context.Context, j *job) error {
@@ -107,7 +113,7 @@ func (p *Partition) beginSave(ctx context.Context, j *job) error {
 		})
 		return nil
 	}
-	r := saveResult{job: j, life: j.life, seq: j.state.Seq, spent: j.state.Cost}
+	r := saveResult{job: j, life: j.life, seq: j.state.Seq, spent: j.state.Cost, began: p.now}
 	kept := Saved{State: data, Revision: j.revision, Session: j.state.Session, Before: j.spent, Spent: r.spent}
 	if j.state.Session != "" {
 		kept.Talk = talkOf(j.state.View())
@@ -130,6 +136,7 @@ func (p *Partition) finishSave(ctx context.Context, r saveResult) error {
 		return err
 	}
 	p.now = time.Now()
+	p.saveTook += (p.now.Sub(r.began) - p.saveTook) / 8 // What it took of late.
 	alive := j.life == r.life
 	switch {
 	case r.err == nil:

@@ -12,7 +12,7 @@ type Settings struct {
 	// Names builds all subjects.
 	Names events.Names
 	// SaveEvery and SaveAfter bound how many events, and how long, a job that is in motion goes without a save. A state
-	// larger than SaveScale bytes is saved less often, in proportion, but at least each SaveLatest.
+	// larger than SaveScale bytes is saved less often, in proportion, and so is any on a slow store, but at least each SaveLatest.
 	SaveEvery  int
 	SaveAfter  time.Duration
 	SaveScale  int
