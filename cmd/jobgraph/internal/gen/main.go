@@ -22,7 +22,11 @@ func main() {
 
 // write makes every generated file below the root of the repository.
 func write(root string) error {
-	codes, err := codeTable(filepath.Join(root, "pkg", "events", "fault.go"))
+	codes, err := codeTable(filepath.Join(root, "pkg", "events", "fault.go"), "Code")
+	if err != nil {
+		return err
+	}
+	exits, err := codeTable(filepath.Join(root, "cmd", "jobgraph", "internal", "cli", "exit.go"), "Exit")
 	if err != nil {
 		return err
 	}
@@ -31,7 +35,7 @@ func write(root string) error {
 		return err
 	}
 	files := map[string][]byte{
-		"docs/states.md": statePage(), "docs/events.md": eventPage(), "docs/errors.md": errorPage(codes), "docs/conformance.md": conformance,
+		"docs/states.md": statePage(), "docs/events.md": eventPage(), "docs/errors.md": errorPage(codes, exits), "docs/conformance.md": conformance,
 	}
 	if err := addSchemas(files); err != nil {
 		return err

@@ -71,11 +71,11 @@ func eventPage() []byte {
 	return b.Bytes()
 }
 
-// code is an error code with what its comment says.
+// code is an error code or an exit code with what its comment says.
 type code struct{ value, doc string }
 
-// codeTable reads the codes and their comments out of the source.
-func codeTable(path string) ([]code, error) {
+// codeTable reads the codes and their comments out of the source; prefix is what their names begin with.
+func codeTable(path, prefix string) ([]code, error) {
 	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments)
 	if err != nil {
 		return nil, err
@@ -83,24 +83,30 @@ func codeTable(path string) ([]code, error) {
 	var codes []code
 	ast.Inspect(file, func(n ast.Node) bool {
 		v, ok := n.(*ast.ValueSpec)
-		if !ok || len(v.Values) != 1 || !strings.HasPrefix(v.Names[0].Name, "Code") {
+		if !ok || len(v.Values) != 1 || !strings.HasPrefix(v.Names[0].Name, prefix) {
 			return true
 		}
 		if lit, ok := v.Values[0].(*ast.BasicLit); ok {
-			if value, err := strconv.Unquote(lit.Value); err == nil {
-				codes = append(codes, code{value, strings.TrimSpace(v.Comment.Text())})
+			value := lit.Value
+			if text, err := strconv.Unquote(value); err == nil {
+				value = text
 			}
+			codes = append(codes, code{value, strings.TrimSpace(v.Comment.Text())})
 		}
 		return false
 	})
 	return codes, nil
 }
 
-func errorPage(codes []code) []byte {
+func errorPage(codes, exits []code) []byte {
 	var b bytes.Buffer
 	b.WriteString(note + "# Errors\n\nOne shape everywhere (replies, rejections, reports, HTTP, `-o json`):\n`{\"code\", \"message\", \"field\"?, \"cause\"?, \"hint\"?, \"raw_ref\"?}`.\n\n| code | meaning |\n|---|---|\n")
 	for _, c := range codes {
 		fmt.Fprintf(&b, "| `%s` | %s |\n", c.value, c.doc)
+	}
+	b.WriteString("\n## Exit codes\n\nOf all commands; with several faults the first decides.\n\n| code | meaning |\n|---|---|\n")
+	for _, c := range exits {
+		fmt.Fprintf(&b, "| %s | %s |\n", c.value, c.doc)
 	}
 	return b.Bytes()
 }
