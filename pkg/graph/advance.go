@@ -88,6 +88,7 @@ func (j *Job) complete(n *node, transition string) {
 func (j *Job) endRun(n *node) {
 	n.Open = false
 	j.dequeue(n)
+	j.over(n)
 	if n.step() {
 		j.open--
 	}

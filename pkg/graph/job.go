@@ -254,7 +254,14 @@ func (j *Job) moveRun(n *node, to events.Status, transition string, run int) {
 		j.transitions = append(j.transitions, events.Transition{SubJob: n.ID, Run: run, Transition: transition, Cause: j.now.Seq})
 	}
 	n.Status = to
-	if to != events.Ready {
+	switch {
+	case to == events.Ready:
+		j.over(n)
+	case to == events.Running:
+		j.began(n)
+		j.dequeue(n)
+	default:
+		j.over(n)
 		j.dequeue(n)
 	}
 	j.refence(n)

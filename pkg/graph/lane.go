@@ -9,6 +9,8 @@ type Lane struct {
 	// Queued counts runs that were let through and are not yet worked on, as far as the log says: a run that lasts is no
 	// longer queued once it is RUNNING.
 	Queued int
+	// Running counts those that are RUNNING.
+	Running int
 	// Behind is at least the number of runs that were not let through yet.
 	Behind int
 }
@@ -98,6 +100,23 @@ func (j *Job) dequeue(n *node) {
 	if n.lane != 0 {
 		j.lanes[n.lane-1].Queued--
 		n.lane = 0
+	}
+}
+
+// began counts a queued run that is RUNNING from now on. A run that was let through by an earlier process is not counted.
+func (j *Job) began(n *node) {
+	if n.lane == 0 {
+		return
+	}
+	j.lanes[n.lane-1].Running++
+	n.running = n.lane
+}
+
+// over ends that.
+func (j *Job) over(n *node) {
+	if n.running != 0 {
+		j.lanes[n.running-1].Running--
+		n.running = 0
 	}
 }
 

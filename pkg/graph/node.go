@@ -21,9 +21,9 @@ type node struct {
 	// fenced is true while the node counts in Job.fencing.
 	fenced bool
 	// lane is the place of the lane in which its run is queued, counted from 1; 0 while it is not. behind is true while the node
-	// stands behind a lane.
-	lane   int32
-	behind bool
+	// stands behind a lane. running is the place of the lane that counts its run as RUNNING, 0 for none.
+	lane, running int32
+	behind        bool
 	// sent is what this process has delivered for the node; never saved.
 	sent struct{ run, close, fence, retry, timeout int }
 }

@@ -123,7 +123,7 @@ func (r *scheduler) partition(name string, spec bus.ConsumerSpec) host.Member {
 		ports := wire.New(r.bus)
 		part := loop.New(settings, loop.Ports{
 			Publisher: ports, Log: ports, Sweeper: ports, States: r.states(), Journals: ports,
-			Alarms: alarm.New(r.bus), Blobs: ports, Meter: r.meter, Slots: r.slots,
+			Alarms: alarm.New(r.bus), Blobs: ports, Meter: r.meter, Slots: r.slots, Queues: ports,
 		})
 		feed := wire.NewFeed(r.bus, spec, r.process.Log)
 		batches := make(chan loop.Batch)

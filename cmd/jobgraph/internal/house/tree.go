@@ -72,6 +72,9 @@ func Load(root fs.FS) (*Tree, error) {
 			}
 			return nil
 		}
+		if name == ".git" {
+			return nil // A linked work tree: the file says where its repository is.
+		}
 		if err := tree.add(root, name, entry); err != nil {
 			faults = append(faults, err)
 		}

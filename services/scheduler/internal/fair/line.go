@@ -10,6 +10,8 @@ type Ticket struct {
 	Group string
 	// Priority goes first, the higher the sooner.
 	Priority int
+	// Served is true when the job has had a turn just now, without a wait.
+	Served bool
 }
 
 // Line is the jobs that wait for their turn in one pool. The zero value is empty and ready to use.
@@ -18,11 +20,14 @@ type Line struct {
 	waiting map[string]struct{}
 }
 
-// level is the jobs of one priority.
+// level is the jobs of one priority. Its groups are served in rounds, one job each.
 type level struct {
 	priority int
-	turns    queue[*group] // Groups that have jobs, in the order of their turns.
+	turns    queue[*group] // Groups with jobs that have their turn in this round, in order.
+	next     queue[*group] // Those that have it in the next one.
 	groups   map[string]*group
+	served   map[string]struct{} // Groups without jobs that had their turn in this round.
+	ahead    int                 // Groups that came into this round while it was under way.
 }
 
 // group is the jobs that share turns.
@@ -40,7 +45,9 @@ func (l *Line) Has(job string) bool {
 	return in
 }
 
-// Join puts a job at the end of its group, and a group that had none at the end of the turns. One that waits keeps its place.
+// Join puts a job at the end of its group. A group that had none has its turn in this round, before all that had theirs, unless it
+// had its own already or as many groups have come in like this as there are others: those that wait are served in any case. A job
+// that waits keeps its place.
 func (l *Line) Join(t Ticket) {
 	if l.Has(t.Job) {
 		return
@@ -54,7 +61,7 @@ func (l *Line) Join(t Ticket) {
 	if g == nil {
 		g = &group{name: t.Group}
 		v.groups[t.Group] = g
-		v.turns.push(g)
+		v.enter(g, t.Served)
 	}
 	g.jobs.push(t.Job)
 }
@@ -65,26 +72,46 @@ func (l *Line) Next() (job string, ok bool) {
 		return "", false
 	}
 	v := l.levels[0]
-	g := v.turns.pop()
-	job = g.jobs.pop()
+	job = v.take()
 	delete(l.waiting, job)
-	switch {
-	case g.jobs.size() > 0:
-		v.turns.push(g)
-	default:
-		delete(v.groups, g.name)
-	}
-	if v.turns.size() == 0 {
+	if len(v.groups) == 0 {
 		l.levels = slices.Delete(l.levels, 0, 1)
 	}
 	return job, true
+}
+
+// enter gives a group that has got its first job its turn.
+func (v *level) enter(g *group, served bool) {
+	if _, before := v.served[g.name]; served || before || v.ahead >= max(1, len(v.groups)-1) {
+		v.next.push(g)
+		return
+	}
+	v.ahead++
+	v.turns.push(g)
+}
+
+// take serves the next group; there is one.
+func (v *level) take() (job string) {
+	if v.turns.size() == 0 {
+		v.turns, v.next, v.ahead = v.next, v.turns, 0
+		clear(v.served)
+	}
+	g := v.turns.pop()
+	job = g.jobs.pop()
+	if g.jobs.size() > 0 {
+		v.next.push(g)
+	} else {
+		delete(v.groups, g.name)
+		v.served[g.name] = struct{}{}
+	}
+	return job
 }
 
 // level finds the level of a priority, or puts a new one into its place. There are as many as priorities in use.
 func (l *Line) level(priority int) *level {
 	at, found := slices.BinarySearchFunc(l.levels, priority, func(v *level, p int) int { return p - v.priority })
 	if !found {
-		l.levels = slices.Insert(l.levels, at, &level{priority: priority, groups: map[string]*group{}})
+		l.levels = slices.Insert(l.levels, at, &level{priority: priority, groups: map[string]*group{}, served: map[string]struct{}{}})
 	}
 	return l.levels[at]
 }

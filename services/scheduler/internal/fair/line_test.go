@@ -11,8 +11,14 @@ import (
 // naive is the same rules, told plainly: a list, searched from its beginning.
 type naive struct {
 	tickets []Ticket
-	// served are the groups of a priority in the order in which they came or had their last turn.
-	served map[int][]string
+	rounds  map[int]*round // By priority; one without jobs has none.
+}
+
+// round is the groups of a priority: those that have their turn in this round, those that have it in the next one, those that had
+// it and have no jobs, and how many came in while it was under way.
+type round struct {
+	now, next, had []string
+	late           int
 }
 
 func (n *naive) join(t Ticket) {
@@ -20,8 +26,18 @@ func (n *naive) join(t Ticket) {
 		return
 	}
 	n.tickets = append(n.tickets, t)
-	if !slices.Contains(n.served[t.Priority], t.Group) {
-		n.served[t.Priority] = append(n.served[t.Priority], t.Group)
+	r := n.rounds[t.Priority]
+	if r == nil {
+		r = &round{}
+		n.rounds[t.Priority] = r
+	}
+	switch others := len(r.now) + len(r.next); {
+	case slices.Contains(r.now, t.Group), slices.Contains(r.next, t.Group):
+	case t.Served, slices.Contains(r.had, t.Group), r.late >= max(1, others):
+		r.next = append(r.next, t.Group)
+	default:
+		r.now = append(r.now, t.Group)
+		r.late++
 	}
 }
 
@@ -30,14 +46,23 @@ func (n *naive) next() (string, bool) {
 		return "", false
 	}
 	best := slices.MaxFunc(n.tickets, func(a, b Ticket) int { return a.Priority - b.Priority }).Priority
-	group := n.served[best][0]
+	r := n.rounds[best]
+	if len(r.now) == 0 {
+		*r = round{now: r.next}
+	}
+	group := r.now[0]
+	r.now = r.now[1:]
 	mine := func(t Ticket) bool { return t.Priority == best && t.Group == group }
 	at := slices.IndexFunc(n.tickets, mine)
 	job := n.tickets[at].Job
 	n.tickets = slices.Delete(n.tickets, at, at+1)
-	n.served[best] = n.served[best][1:]
 	if slices.ContainsFunc(n.tickets, mine) {
-		n.served[best] = append(n.served[best], group)
+		r.next = append(r.next, group)
+	} else {
+		r.had = append(r.had, group)
+	}
+	if !slices.ContainsFunc(n.tickets, func(t Ticket) bool { return t.Priority == best }) {
+		delete(n.rounds, best)
 	}
 	return job, true
 }
@@ -45,12 +70,12 @@ func (n *naive) next() (string, bool) {
 func TestTurnsAreThoseOfThePlainRules(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var line Line
-		plain := naive{served: map[int][]string{}}
+		plain := naive{rounds: map[int]*round{}}
 		for i := range rapid.IntRange(1, 200).Draw(t, "actions") {
 			if rapid.Bool().Draw(t, "join") {
 				ticket := Ticket{
 					Job: "j" + strconv.Itoa(rapid.IntRange(0, 30).Draw(t, "job")), Group: rapid.SampledFrom([]string{"", "a", "b", "c"}).Draw(t, "group"),
-					Priority: rapid.IntRange(-2, 2).Draw(t, "priority"),
+					Priority: rapid.IntRange(-2, 2).Draw(t, "priority"), Served: rapid.Bool().Draw(t, "served"),
 				}
 				line.Join(ticket)
 				plain.join(ticket)
@@ -68,39 +93,72 @@ func TestTurnsAreThoseOfThePlainRules(t *testing.T) {
 	})
 }
 
-// A group that waits has its turn before any other of its priority has its second.
-func TestNobodyHasASecondTurnWhileAnotherWaitsForTheFirst(t *testing.T) {
+// A group that waits has its turn before any other has its third: a newcomer may come in before it once in a round.
+func TestEachGroupHasItsTurnWithinTwoRounds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var line Line
-		groups := map[string]string{}
-		for i := range rapid.IntRange(2, 100).Draw(t, "jobs") {
-			ticket := Ticket{Job: "j" + strconv.Itoa(i), Group: rapid.SampledFrom([]string{"", "a", "b", "c", "d"}).Draw(t, "group")}
+		groups, turns := map[string]string{}, 0
+		since := map[string]map[string]int{} // What the others have had while a group waits.
+		join := func() {
+			ticket := Ticket{
+				Job: "j" + strconv.Itoa(len(groups)), Group: rapid.SampledFrom([]string{"", "a", "b", "c", "d"}).Draw(t, "group"),
+				Served: rapid.Bool().Draw(t, "served"),
+			}
 			groups[ticket.Job] = ticket.Group
 			line.Join(ticket)
+			if since[ticket.Group] == nil {
+				since[ticket.Group] = map[string]int{}
+			}
 		}
-		waiting := map[string]int{}
+		left := map[string]int{}
+		for range rapid.IntRange(2, 60).Draw(t, "jobs") {
+			join()
+		}
 		for _, group := range groups { // any order: it only counts.
-			waiting[group]++
+			left[group]++
 		}
-		since := map[string]int{}
-		for turn := 1; line.Len() > 0; turn++ {
+		for ; line.Len() > 0 && turns < 300; turns++ {
 			job, _ := line.Next()
 			group := groups[job]
-			delete(groups, job)
-			if gap := turn - since[group]; gap > len(waiting) {
-				t.Fatalf("group %q waited for %d turns, %d groups wait", group, gap, len(waiting))
-			}
-			since[group] = turn
-			if waiting[group]--; rapid.Bool().Draw(t, "again") {
-				waiting[group]++
-				groups[job] = group
-				line.Join(Ticket{Job: job, Group: group})
-				if turn > 300 {
-					return
+			for other, had := range since { // any order: each by itself.
+				if other == group {
+					continue
 				}
+				if had[group]++; had[group] > 2 {
+					t.Fatalf("group %q had %d turns while %q waits", group, had[group], other)
+				}
+			}
+			if left[group]--; left[group] == 0 {
+				delete(since, group)
+			} else {
+				since[group] = map[string]int{}
+			}
+			if rapid.Bool().Draw(t, "again") {
+				before := len(groups)
+				join()
+				left[groups["j"+strconv.Itoa(before)]]++
 			}
 		}
 	})
+}
+
+// One that comes behind another's flood is the next, also when the flood's first job had its turn without a wait.
+func TestANewcomerIsNext(t *testing.T) {
+	var line Line
+	for i := range 5 {
+		line.Join(Ticket{Job: "flood" + strconv.Itoa(i), Group: "greedy", Served: i == 0})
+	}
+	var got []string
+	for range 2 {
+		line.Join(Ticket{Job: "one" + strconv.Itoa(len(got)), Group: "one" + strconv.Itoa(len(got))})
+		for range 2 {
+			job, _ := line.Next()
+			got = append(got, job)
+		}
+	}
+	if want := []string{"one0", "flood0", "one2", "flood1"}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
 }
 
 func BenchmarkLine(b *testing.B) {

@@ -11,46 +11,68 @@ import (
 // lane is one pool: how much of its work is in the queue, and who waits until there is room. All of it is memory: after a
 // restart the jobs owe their work again, and come here again.
 type lane struct {
+	window
 	pool string
-	// queued counts runs in the queue that nobody works on, as far as the log tells.
-	queued int
-	line   fair.Line
-	// most is how long the queue may be: about what the pool takes in a second. left counts runs that left it since the moment
-	// from which that is reckoned.
-	most  int
-	left  int
-	since time.Time
+	line fair.Line
 }
 
-// How many runs a queue holds: at first, before anything is known of its pool, and at least, whatever that takes: enough to have
-// the next one at hand, few enough that somebody who comes later has not long to wait for the first turn.
-const (
-	firstWindow = 256
-	leastWindow = 64
-)
-
-// pace fits the queues to what their pools take, while somebody waits: one that is half empty at the beginning of a turn, or of
-// which half was taken within a second, was too short; one that stood for a second is cut to what left it.
+// pace fits the windows of all pools to what their workers take.
 func (p *Partition) pace() {
 	for _, l := range p.lanes { // any order: lanes have nothing in common.
-		waits := l.line.Len() > 0
-		switch stood := p.now.Sub(l.since); {
-		case waits && (2*l.queued <= l.most || 2*l.left >= l.most && stood < time.Second):
-			l.most = min(2*l.most, p.Window)
-		case waits && stood < time.Second:
-			continue
-		case waits:
-			taken := int(float64(l.left) / stood.Seconds())
-			l.most = min(max(taken, leastWindow), p.Window)
-		}
-		l.left, l.since = 0, p.now
+		l.pace(p.now, l.line.Len() > 0)
 	}
+}
+
+// reading is what a reading of a pool's queue has brought.
+type reading struct {
+	lane  *lane
+	depth Depth
+	err   error
+}
+
+// measure begins a reading of each queue that is due for one, in a goroutine that ends with the answer.
+func (p *Partition) measure(ctx context.Context) {
+	if p.Queues == nil {
+		return
+	}
+	for _, l := range p.lanes { // any order: lanes have nothing in common.
+		if !l.due(p.now, l.line.Len() > 0) {
+			continue
+		}
+		l.ask()
+		p.measuring++
+		go func() {
+			r := reading{lane: l}
+			r.depth, r.err = p.Queues.Depth(ctx, l.pool)
+			p.measured <- r // Taken by the loop, or by whoever waits for its end.
+		}()
+	}
+}
+
+// measures takes a reading over, and goes on with the jobs that it makes room for.
+func (p *Partition) measures(ctx context.Context, r reading) error {
+	p.measuring--
+	r.lane.read(time.Now(), r.depth, r.err)
+	return p.take(ctx, Batch{})
+}
+
+// nextReading is when the first reading of a queue is due; ok is false when none is.
+func (p *Partition) nextReading() (at time.Time, ok bool) {
+	if p.Queues == nil {
+		return at, false
+	}
+	for _, l := range p.lanes { // any order: the smallest counts.
+		if l.line.Len() > 0 && l.full() && !l.reading && (!ok || l.next.Before(at)) {
+			at, ok = l.next, true
+		}
+	}
+	return at, ok
 }
 
 // use is what a job has in a lane.
 type use struct {
-	lane   *lane
-	queued int
+	lane            *lane
+	queued, running int
 }
 
 // How soon a job with work that waits is looked at again although nothing happens: the first time, and at most. It is for the
@@ -72,11 +94,11 @@ func (p *Partition) pending(j *job) []graph.Command {
 // admits is the gate: a run goes into its pool's queue while that is short, and nobody waits for the same.
 func (p *Partition) admits(pool string) bool {
 	u := p.use(p.gated, pool)
-	if u.lane.queued >= u.lane.most || u.lane.line.Len() > 0 {
+	if u.lane.full() || u.lane.line.Len() > 0 {
 		p.refused = true
 		return false
 	}
-	u.lane.queued++
+	u.lane.enter(p.now, 1)
 	u.queued++
 	return true
 }
@@ -90,7 +112,7 @@ func (p *Partition) use(j *job, pool string) *use {
 	}
 	l := p.lanes[pool]
 	if l == nil {
-		l = &lane{pool: pool, most: min(firstWindow, p.Window)}
+		l = &lane{pool: pool, window: newWindow(p.Window, p.Queues != nil)}
 		p.lanes[pool] = l
 	}
 	j.uses = append(j.uses, use{lane: l})
@@ -100,7 +122,7 @@ func (p *Partition) use(j *job, pool string) *use {
 // leaveLanes takes back what a job counts for: its state is not known any more, or over.
 func (j *job) leaveLanes() {
 	for i := range j.uses {
-		j.uses[i].lane.queued -= j.uses[i].queued
+		j.uses[i].lane.drop(j.uses[i])
 	}
 	j.uses = nil
 }
@@ -113,15 +135,17 @@ func (p *Partition) tally(ctx context.Context, j *job) {
 	j.behind = false
 	for _, has := range j.state.Lanes {
 		u := p.use(j, has.Pool)
-		u.lane.queued += has.Queued - u.queued
-		u.lane.left += max(0, u.queued-has.Queued)
-		u.queued = has.Queued
+		now := use{lane: u.lane, queued: has.Queued, running: has.Running}
+		u.lane.change(p.now, *u, now)
+		*u = now
 		if has.Behind == 0 {
 			continue
 		}
 		j.behind = true
 		if !u.lane.line.Has(j.id) {
-			u.lane.line.Join(p.ticket(ctx, j))
+			t := p.ticket(ctx, j)
+			t.Served = has.Queued+has.Running > 0
+			u.lane.line.Join(t)
 			p.Meter.Count(Lined, has.Pool)
 		}
 	}
@@ -188,7 +212,7 @@ func (p *Partition) anybodyWaits() bool {
 // refill lets those through whose turn it is, as long as there is room, and gives the jobs that have something to publish now.
 func (p *Partition) refill(ctx context.Context) (list []*job, err error) {
 	for _, l := range p.lanes { // any order: lanes have nothing in common.
-		for l.queued < l.most {
+		for !l.full() {
 			id, ok := l.line.Next()
 			if !ok {
 				break

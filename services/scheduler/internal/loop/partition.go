@@ -35,6 +35,9 @@ type Partition struct {
 	flights int
 	// line holds the jobs whose save is due and has not begun.
 	line []*job
+	// measured brings readings of pools' queues, of which measuring are under way.
+	measured  chan reading
+	measuring int
 	// lanes are the queues of pools, of which gate lets through what gated, the job that is asked, may have.
 	lanes map[string]*lane
 	gate  func(pool string) bool
@@ -52,7 +55,7 @@ func New(s Settings, p Ports) *Partition {
 		Settings: s, Ports: p,
 		jobs: map[string]*job{}, facts: newFacts(s.CacheBytes), lanes: map[string]*lane{},
 		waiting: map[*job]struct{}{}, handed: map[string]events.Result{}, saved: make(chan saveResult, s.Parallel),
-		landed: make(chan *flight, 2*mostFlights),
+		landed: make(chan *flight, 2*mostFlights), measured: make(chan reading),
 	}
 	made.gate = made.admits
 	return made
@@ -85,6 +88,8 @@ func (p *Partition) Run(ctx context.Context, feed <-chan Batch) error {
 			err = p.proceed(work, f)
 		case r := <-p.saved:
 			err = p.finishSave(work, r)
+		case r := <-p.measured:
+			err = p.measures(work, r)
 		case <-wake.C:
 			err = p.take(work, Batch{})
 		}
@@ -103,13 +108,15 @@ func (p *Partition) Replay(ctx context.Context, batch Batch) error {
 			err = p.proceed(ctx, f)
 		case r := <-p.saved:
 			err = p.finishSave(ctx, r)
+		case r := <-p.measured:
+			err = p.measures(ctx, r)
 		}
 	}
 	return err
 }
 
 // underWay reports whether answers are still to come.
-func (p *Partition) underWay() bool { return p.saving > 0 || p.flights > 0 }
+func (p *Partition) underWay() bool { return p.saving > 0 || p.flights > 0 || p.measuring > 0 }
 
 // awaitAll waits for the goroutines of rounds and saves; their results no longer matter.
 func (p *Partition) awaitAll() {
@@ -119,6 +126,8 @@ func (p *Partition) awaitAll() {
 			p.flights--
 		case <-p.saved:
 			p.saving--
+		case <-p.measured:
+			p.measuring--
 		}
 	}
 }
@@ -162,10 +171,14 @@ func (p *Partition) outlast(ctx context.Context) (work context.Context, stop fun
 
 // idle is how long nothing will be due.
 func (p *Partition) idle() time.Duration {
-	if len(p.waiting) == 0 {
-		return time.Hour
+	idle := time.Hour
+	if len(p.waiting) > 0 {
+		idle = time.Until(p.sweep)
 	}
-	return max(0, time.Until(p.sweep))
+	if at, ok := p.nextReading(); ok {
+		idle = min(idle, time.Until(at))
+	}
+	return max(0, idle)
 }
 
 // take is one step: admit a batch, apply it, publish what is owed, begin the saves that are due, acknowledge.
@@ -184,6 +197,7 @@ func (p *Partition) take(ctx context.Context, batch Batch) error {
 		return err
 	}
 	p.rest()
+	p.measure(ctx)
 	return p.acknowledge()
 }
 
@@ -246,6 +260,8 @@ func (p *Partition) drain(ctx context.Context) error {
 			err = p.proceed(ctx, f)
 		case r := <-p.saved:
 			err = p.finishSave(ctx, r)
+		case <-p.measured:
+			p.measuring--
 		}
 		if err != nil {
 			return err

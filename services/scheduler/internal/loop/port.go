@@ -116,6 +116,8 @@ type Ports struct {
 	Meter     Meter
 	// Slots are those of keys that jobs share; nil lets everything through.
 	Slots Slots
+	// Queues are those of pools; without them a pool's pace is all that bounds its queue.
+	Queues Queues
 }
 
 // Meter counts.

@@ -39,6 +39,15 @@ func (p Ports) EventAt(ctx context.Context, seq uint64) (events.Event, error) {
 	return p.bus.EventAt(ctx, seq)
 }
 
+// Depth reads the queue of a pool. A pool that no worker has ever read is empty and has no idle worker.
+func (p Ports) Depth(ctx context.Context, pool string) (loop.Depth, error) {
+	facts, err := p.bus.ConsumerInfo(ctx, p.bus.Names().Work, p.bus.PoolConsumer(pool).Durable)
+	if errors.Is(err, bus.ErrNotFound) {
+		return loop.Depth{}, nil
+	}
+	return loop.Depth{Pending: int(facts.Pending), Taken: facts.Unsettled, Idle: facts.Waiting > 0}, err
+}
+
 // PurgeRest removes what is left of a job of which the log has no request: its events, and a state that a scheduler has saved. Whoever
 // tries out workers has states of his own, and no log.
 func (p Ports) PurgeRest(ctx context.Context, job string) error {

@@ -1,0 +1,204 @@
+package loop
+
+import (
+	"context"
+	"time"
+)
+
+// Depth is how the queue of a pool stands on the bus.
+type Depth struct {
+	// Pending counts runs that no worker has fetched; Taken those that workers have in hand.
+	Pending, Taken int
+	// Idle is true when a worker waits for work.
+	Idle bool
+}
+
+// Queues reads the queues of pools.
+type Queues interface {
+	// Depth reads the queue of a pool, or gives an error of the bus.
+	Depth(ctx context.Context, pool string) (Depth, error)
+}
+
+// window is the backpressure window of one pool: how many runs may be published and not over. It follows what workers take, so
+// that a newcomer waits for about one run and not for what an earlier flood has put in front of it.
+//
+// A pool of quick runs shows its pace by runs that end within quickRun, in the order in which they were let in: the window doubles
+// as long as half of it ends like that within a second. A pool of slow runs has to be asked: readings of its queue say whether a worker waits.
+// Where the queue cannot be read the window follows the pace alone and never falls below blindLeast.
+type window struct {
+	// most is the window; limit bounds it.
+	most, limit int
+	// queued and running are the runs in it, as the jobs of this partition tell.
+	queued, running int
+	// ended counts the runs that are over since since, quick those of them that were quick, left those that left the queue.
+	ended, quick, left int
+	since              time.Time
+	// entered are the runs inside by the time at which they were let in, the oldest first.
+	entered []cohort
+	// rate is how many runs the pool ends in a second, averaged over about rateOver: runs that began together end together.
+	rate float64
+	// measured is true while readings succeed.
+	measured bool
+	// reading is true while one is under way, which began with asked runs in the window; the next one is due at next, and pause
+	// is the time between two.
+	reading bool
+	asked   int
+	next    time.Time
+	pause   time.Duration
+}
+
+// cohort is runs that were let in at once.
+type cohort struct {
+	at   time.Time
+	runs int
+}
+
+const (
+	// blindFirst and blindLeast are the window of a pool whose queue cannot be read, in runs: before anything is known of it, and
+	// at least, so that the next one is at hand.
+	blindFirst = 256
+	blindLeast = 64
+	// The time between two readings while work waits: shorter behind news of the pool, longer while nothing changes.
+	readingFirst = 5 * time.Millisecond
+	readingMost  = 250 * time.Millisecond
+	// The time over which the rate of a pool is averaged.
+	rateOver = 10 * time.Second
+	// What ends within this time is a quick run. A runner states the start of those that last longer.
+	quickRun = 50 * time.Millisecond
+)
+
+// newWindow begins with one run where the queue can be read, since the first reading is a moment away.
+func newWindow(limit int, measured bool) window {
+	w := window{limit: limit, measured: measured, most: 1, pause: readingFirst}
+	if !measured {
+		w.most = min(blindFirst, limit)
+	}
+	return w
+}
+
+// full reports whether no further run may be published.
+func (w *window) full() bool {
+	if !w.measured {
+		return w.queued >= w.most
+	}
+	return w.queued+w.running >= w.most
+}
+
+// enter lets runs in.
+func (w *window) enter(now time.Time, runs int) {
+	w.queued += runs
+	if last := len(w.entered) - 1; last >= 0 && w.entered[last].at.Equal(now) {
+		w.entered[last].runs += runs
+		return
+	}
+	w.entered = append(w.entered, cohort{now, runs})
+}
+
+// change takes over what a job had in the window and has now.
+func (w *window) change(now time.Time, had, has use) {
+	if more := has.queued - had.queued; more > 0 {
+		w.enter(now, more)
+	} else {
+		w.queued += more
+		w.left -= more
+	}
+	w.running += has.running - had.running
+	ended := max(0, had.queued+had.running-has.queued-has.running)
+	w.ended += ended
+	w.quick += w.leave(now, ended)
+	if ended > 0 || has.queued < had.queued {
+		w.pause = readingFirst
+	}
+}
+
+// drop takes out what a job had in the window: its state is not known any more.
+func (w *window) drop(had use) {
+	w.queued -= had.queued
+	w.running -= had.running
+	w.leave(time.Time{}, had.queued+had.running)
+}
+
+// leave takes out the runs that came first, and gives how many of them were quick.
+func (w *window) leave(now time.Time, runs int) (quick int) {
+	for runs > 0 && len(w.entered) > 0 {
+		first := &w.entered[0]
+		n := min(runs, first.runs)
+		if now.Sub(first.at) < quickRun {
+			quick += n
+		}
+		if first.runs -= n; first.runs == 0 {
+			w.entered = w.entered[1:]
+		}
+		runs -= n
+	}
+	return quick
+}
+
+// pace fits the window to the runs that were over so far; waits is true while a job has more.
+func (w *window) pace(now time.Time, waits bool) {
+	stood := now.Sub(w.since)
+	if !w.measured {
+		w.paceBlind(now, stood, waits)
+		return
+	}
+	switch {
+	case !waits:
+		w.most = max(w.most, 1) // The next one to come is the first in line.
+		w.reset(now)
+	case w.quick > 0 && 2*w.quick >= w.most && stood < time.Second:
+		w.most = min(2*w.most, w.limit)
+		w.reset(now)
+	}
+}
+
+// paceBlind is pace without readings: a window that is half empty at the beginning of a turn, or of which half was taken within
+// a second, was too short; one that stood for a second is cut to what left it.
+func (w *window) paceBlind(now time.Time, stood time.Duration, waits bool) {
+	switch {
+	case waits && (2*w.queued <= w.most || 2*w.left >= w.most && stood < time.Second):
+		w.most = min(2*w.most, w.limit)
+	case waits && stood < time.Second:
+		return
+	case waits:
+		w.most = min(max(int(float64(w.left)/stood.Seconds()), blindLeast), w.limit)
+	}
+	w.reset(now)
+}
+
+func (w *window) reset(now time.Time) { w.ended, w.quick, w.left, w.since = 0, 0, 0, now }
+
+// due reports whether the queue ought to be read now; waits is true while a job has more than there is room for.
+func (w *window) due(now time.Time, waits bool) bool {
+	return waits && w.full() && !w.reading && !now.Before(w.next)
+}
+
+// ask begins a reading.
+func (w *window) ask() { w.reading, w.asked = true, w.queued+w.running }
+
+// read takes a reading over. When every published run is in a worker's hands and a worker waits, there is room for as many again:
+// at worst fewer than the pool works on at once then stand in its queue. A worker that waits while a run is on its way to it
+// says nothing. When the window has stood for a second it is cut to
+// what workers hold, and what the pool ends in a second.
+func (w *window) read(now time.Time, d Depth, err error) {
+	w.reading = false
+	w.next, w.pause = now.Add(w.pause), min(2*w.pause, readingMost)
+	if err != nil {
+		if w.measured {
+			w.measured, w.most = false, max(w.most, min(blindLeast, w.limit))
+			w.reset(now)
+		}
+		return
+	}
+	w.measured = true
+	inside := w.queued + w.running
+	stood := now.Sub(w.since)
+	switch {
+	case d.Pending == 0 && d.Idle && d.Taken >= max(inside, w.asked):
+		w.most = min(max(w.most, inside+max(1, d.Taken)), w.limit)
+		w.reset(now)
+	case stood >= time.Second:
+		w.rate += (float64(w.ended)/stood.Seconds() - w.rate) * min(1, stood.Seconds()/rateOver.Seconds())
+		w.most = min(max(0, inside-d.Pending)+int(w.rate), w.limit)
+		w.reset(now)
+	}
+}
