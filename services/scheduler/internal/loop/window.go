@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"cmp"
 	"context"
 	"time"
 )
@@ -39,12 +40,14 @@ type window struct {
 	rate float64
 	// measured is true while readings succeed.
 	measured bool
-	// reading is true while one is under way, which began with asked runs in the window; the next one is due at next, and pause
-	// is the time between two.
-	reading bool
-	asked   int
-	next    time.Time
-	pause   time.Duration
+	// reading is true while one is under way, which began with asked runs in the window; quiet is true as long as none ended since.
+	// The next one is due at next, and pause is the time between two.
+	reading, quiet bool
+	asked          int
+	// step is how many runs the next reading with room lets in: 0, as many as workers hold, until one has found all places taken.
+	step  int
+	next  time.Time
+	pause time.Duration
 }
 
 // cohort is runs that were let in at once.
@@ -105,6 +108,7 @@ func (w *window) change(now time.Time, had, has use) {
 	w.running += has.running - had.running
 	ended := max(0, had.queued+had.running-has.queued-has.running)
 	w.ended += ended
+	w.quiet = w.quiet && ended == 0
 	w.quick += w.leave(now, ended)
 	if ended > 0 || has.queued < had.queued {
 		w.pause = readingFirst
@@ -173,11 +177,11 @@ func (w *window) due(now time.Time, waits bool) bool {
 }
 
 // ask begins a reading.
-func (w *window) ask() { w.reading, w.asked = true, w.queued+w.running }
+func (w *window) ask() { w.reading, w.quiet, w.asked = true, true, w.queued+w.running }
 
 // read takes a reading over. When every published run is in a worker's hands and a worker waits, there is room for as many again:
-// at worst fewer than the pool works on at once then stand in its queue. A worker that waits while a run is on its way to it
-// says nothing. When the window has stood for a second it is cut to
+// at worst fewer than the pool works on at once then stand in its queue. Once all places were found taken there is room for one
+// more, then two, then four: a worker may wait because its next run is on the way to it. When the window has stood for a second it is cut to
 // what workers hold, and what the pool ends in a second.
 func (w *window) read(now time.Time, d Depth, err error) {
 	w.reading = false
@@ -190,11 +194,16 @@ func (w *window) read(now time.Time, d Depth, err error) {
 		return
 	}
 	w.measured = true
+	if d.Pending > 0 || !d.Idle {
+		w.step = 1
+	}
 	inside := w.queued + w.running
 	stood := now.Sub(w.since)
 	switch {
-	case d.Pending == 0 && d.Idle && d.Taken >= max(inside, w.asked):
-		w.most = min(max(w.most, inside+max(1, d.Taken)), w.limit)
+	case d.Pending == 0 && d.Idle && w.quiet && d.Taken >= max(inside, w.asked):
+		step := cmp.Or(w.step, max(1, d.Taken))
+		w.step *= 2
+		w.most = min(max(w.most, inside+step), w.limit)
 		w.reset(now)
 	case stood >= time.Second:
 		w.rate += (float64(w.ended)/stood.Seconds() - w.rate) * min(1, stood.Seconds()/rateOver.Seconds())
