@@ -23,6 +23,7 @@ type Bus struct {
 	log      *slog.Logger
 	replicas int
 	pub      *publisher
+	pulls    patience // How long pull requests wait.
 	bounds   *Tail
 	news     *Tail        // Of all events.
 	followed atomic.Int32 // How many JobLogs there are.
@@ -83,6 +84,10 @@ func newBus(nc *nats.Conn, o Options, owned bool) (*Bus, error) {
 	b := &Bus{
 		nc: nc, names: events.NewNames(o.Prefix), log: o.Logger, replicas: o.Replicas, owned: owned,
 		watched: make(chan struct{}), roamed: make(chan struct{}), closed: make(chan struct{}), reconnected: map[int]func(){},
+	}
+	b.pulls = remote
+	if o.InProcess != nil && nc.ConnectedClusterName() == "" {
+		b.pulls = embedded
 	}
 	b.bounds, b.news = newBounds(b), &Tail{bus: b, filters: []string{b.names.AllEvents()}}
 	js, err := jetstream.New(nc)

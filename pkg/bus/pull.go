@@ -32,9 +32,9 @@ func (s *Subscription) pull() {
 	request = append(request, `,"max_bytes":`...)
 	request = strconv.AppendInt(request, int64(s.most), 10)
 	request = append(request, `,"expires":`...)
-	request = strconv.AppendInt(request, int64(pullExpiry), 10)
+	request = strconv.AppendInt(request, int64(s.bus.pulls.expiry), 10)
 	request = append(request, `,"idle_heartbeat":`...)
-	request = strconv.AppendInt(request, int64(pullHeartbeat), 10)
+	request = strconv.AppendInt(request, int64(s.bus.pulls.heartbeat), 10)
 	if s.group != "" {
 		request = append(request, `,"group":"`+s.group+`"`...)
 	}
@@ -174,7 +174,7 @@ func (s *Subscription) restart() {
 // and makes an ephemeral one anew.
 func (s *Subscription) watch() {
 	defer close(s.watched)
-	tick := time.NewTicker(pullHeartbeat)
+	tick := time.NewTicker(s.bus.pulls.heartbeat)
 	defer tick.Stop()
 	for {
 		select {
@@ -194,7 +194,7 @@ func (s *Subscription) watch() {
 
 func (s *Subscription) mend() {
 	s.mu.Lock()
-	if len(s.queue) < s.buffer && time.Since(s.seen) > 2*pullHeartbeat+pullHeartbeat/2 {
+	if len(s.queue) < s.buffer && time.Since(s.seen) > 5*s.bus.pulls.heartbeat/2 {
 		s.open, s.seen = 0, time.Now()
 		// In the pauses of a replay the server sends no heartbeats.
 		s.lost, s.gone = s.lost || s.remake != nil && !s.paced, s.gone || s.paced

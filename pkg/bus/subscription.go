@@ -10,14 +10,21 @@ import (
 )
 
 const (
-	// pullExpiry and pullHeartbeat are short: a pull request that outlives its server stalls until its heartbeats are missed.
-	pullExpiry    = 5 * time.Second
-	pullHeartbeat = 500 * time.Millisecond
 	defaultBuffer = 512
 	// pullBytes bounds what one pull request brings, and what may wait unread before the next one is made; two may be open.
 	// No message of ours is as large. mostMessage is the largest message that a server can be made to take.
 	pullBytes   = 2 << 20
 	mostMessage = 128 << 20
+)
+
+// patience is how long a pull request stays open, and how often the server gives a sign of life meanwhile.
+type patience struct{ expiry, heartbeat time.Duration }
+
+var (
+	// remote is short: a pull request that outlives its server stalls until its heartbeats are missed.
+	remote = patience{expiry: 5 * time.Second, heartbeat: 500 * time.Millisecond}
+	// embedded is long: a server within the process goes only with the connection, and each sign of life wakes an idle process.
+	embedded = patience{expiry: time.Minute, heartbeat: 20 * time.Second}
 )
 
 // Subscription is one reader of one consumer. Next belongs to one goroutine; Stop and Drain may be called from any.
