@@ -65,6 +65,8 @@ type Task struct {
 	// Keep stores a file of any size under its digest, once: the reference is for the report. An error is an *events.Fault about the
 	// file, or the context's.
 	Keep func(ctx context.Context, file io.ReadSeeker) (events.Ref, error)
+	// Claim is that of the run; nil when nothing but ctx takes the run away.
+	Claim Claim
 	// Shelf has the documents of the run's session; nil is an empty one.
 	Shelf tool.Shelf
 }

@@ -63,6 +63,7 @@ func (h *hold) append(ctx context.Context, rec events.JournalRecord) error {
 
 func (h *hold) stored(rec events.JournalRecord, seq uint64, asked time.Time) {
 	h.last, h.unsure = seq, false
+	h.run.lookout.renewed()
 	switch rec.Type {
 	case events.JournalRenewed:
 		h.until = asked.Add(rec.Lease.Std())

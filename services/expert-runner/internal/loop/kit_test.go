@@ -30,6 +30,8 @@ type world struct {
 	// away says of a record that the bus is away for it, noBlobs how many payloads cannot be stored before one can.
 	away    func(events.JournalRecord) bool
 	noBlobs int
+	// unread is how many readings of the journal fail.
+	unread int
 }
 
 var errAway = errors.New("the bus is away")
@@ -52,6 +54,10 @@ func (a answered) Wait(ctx context.Context) (uint64, error) {
 func (w *world) Read(ctx context.Context, _, _ string) ([]task.Entry, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.unread > 0 {
+		w.unread--
+		return nil, errAway
+	}
 	return slices.Clone(w.journal), ctx.Err()
 }
 

@@ -78,6 +78,9 @@ func (p *pulse) fire() {
 		p.renewed = time.Now()
 		_ = r.hold.renew(ctx) // What it means for the run is in the run's context.
 	}
+	if r.hold == nil {
+		r.lookout.renewed() // That this process lives is all there is to keep.
+	}
 	if !p.told {
 		interval = max(r.loop.StartedAfter-time.Since(p.began), time.Millisecond) // A reconnect came before that.
 	}

@@ -36,6 +36,7 @@ type run struct {
 	cancel   context.CancelCauseFunc
 	pulse    pulse
 	hold     *hold // nil for pure experts, and before the claim.
+	lookout  lookout
 	started  time.Time
 	quick    bool // The expert did its work in less than quickRun.
 	// close ends the span of the run; nil when nobody collects them. What is told of a run that is not executed here is
@@ -68,7 +69,7 @@ func (l *Loop) handle(work context.Context, d *Delivery) (quick bool) {
 		return false
 	}
 	r := &run{Order: o, loop: l, id: o.ID(), expert: x.Expert, gate: x.gate, meter: x.meter, delivery: d}
-	r.base = work
+	r.base, r.lookout.run = work, r
 	r.ctx, r.cancel = context.WithCancelCause(work)
 	defer r.cancel(nil)
 	if !l.runs.add(r) {
@@ -184,7 +185,7 @@ func (r *run) execute() task.Ending {
 			}
 		}()
 	}
-	t := &expert.Task{Work: &r.Work, Owner: r.loop.Owner, Log: slog.New(&runLog{run: r}), Hand: r, Payload: r.fetch, Keep: r.store, Shelf: shelf{r}}
+	t := &expert.Task{Work: &r.Work, Owner: r.loop.Owner, Log: slog.New(&runLog{run: r}), Hand: r, Payload: r.fetch, Keep: r.store, Claim: &r.lookout, Shelf: shelf{r}}
 	return r.expert.Runner.Run(ctx, t)
 }
 

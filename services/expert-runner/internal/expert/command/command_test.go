@@ -335,3 +335,23 @@ func TestABadConfigurationSaysWhatToDo(t *testing.T) {
 		})
 	}
 }
+
+// lost is a claim that another runner has.
+type lost struct{}
+
+func (lost) Confirm(context.Context) error { return errors.New("the run was taken over") }
+
+func (lost) Renewed(func()) (stop func()) { return func() {} }
+
+func TestAProgramIsNotBegunForARunThatIsLost(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "begun")
+	in := task()
+	in.Claim = lost{}
+	got := shell(t.Context(), t, command.Config{}, in, `: >`+file)
+	if got.Outcome != events.ExecutionError || got.Error.Cause != "the run was taken over" {
+		t.Errorf("got %+v %+v", got, got.Error)
+	}
+	if _, err := os.Stat(file); err == nil {
+		t.Error("it was begun")
+	}
+}

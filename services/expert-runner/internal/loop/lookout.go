@@ -1,0 +1,64 @@
+package loop
+
+import (
+	"context"
+	"sync"
+
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
+)
+
+// lookout is what an expert sees of the claim of its run.
+type lookout struct {
+	run *run
+
+	mu       sync.Mutex // Guards the fields below, and is held while watchers are called.
+	next     int
+	watchers map[int]func()
+}
+
+var _ expert.Claim = (*lookout)(nil)
+
+// Confirm implements expert.Claim. While the bus is away it waits: what nobody can look up may be over.
+func (o *lookout) Confirm(ctx context.Context) error {
+	r := o.run
+	for retry := firstRetry; r.hold != nil; retry = min(2*retry, longRetry) {
+		entries, err := r.loop.Journal.Read(ctx, r.Job, r.SubJob)
+		if err == nil {
+			if _, ok := task.Holds(entries, r.Run, r.loop.Owner); !ok {
+				return r.hold.lose(entries)
+			}
+			break
+		}
+		if err := pause(ctx, retry); err != nil {
+			return context.Cause(ctx)
+		}
+	}
+	return context.Cause(ctx)
+}
+
+// Renewed implements expert.Claim.
+func (o *lookout) Renewed(f func()) (stop func()) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.watchers == nil {
+		o.watchers = map[int]func(){}
+	}
+	id := o.next
+	o.next++
+	o.watchers[id] = f
+	return func() {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		delete(o.watchers, id)
+	}
+}
+
+// renewed says that the runner was able to keep the claim just now.
+func (o *lookout) renewed() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, f := range o.watchers { // any order: each is about a program of its own.
+		f()
+	}
+}
