@@ -175,6 +175,7 @@ func (r *JournalRecord) write(w *plainjson.Writer) {
 	w.Some("data", len(r.Data) > 0, r.Data)
 	w.Some("ref", r.Ref != nil, r.Ref)
 	w.Text("reason", r.Reason)
+	w.Uint("decides", r.Decides)
 	w.Close()
 }
 

@@ -97,10 +97,7 @@ func (r *run) take(d task.Decision) error {
 	if err := r.loop.at(BeforeClaim, r); err != nil {
 		return err
 	}
-	var intent task.Intent
-	if d.Ending == nil {
-		intent = r.expert.Intent
-	}
+	intent, announced := d.Announces(r.expert.Intent)
 	h := &hold{run: r, last: d.Expect, until: time.Now().Add(r.Lease.Std())}
 	seq, err := r.loop.Journal.Append(r.Job, r.SubJob, r.ClaimRecord(r.loop.Owner, intent), d.Expect).Wait(r.ctx)
 	if err != nil && !errors.Is(err, ErrConflict) {
@@ -111,7 +108,7 @@ func (r *run) take(d task.Decision) error {
 		return err
 	}
 	h.last = seq
-	r.hold, r.memory = h, d.Memory
+	r.hold, r.memory, r.announced = h, d.Memory, announced
 	if len(d.Settled)+len(d.Doubts)+len(d.Known) > 0 {
 		r.decision = &d
 	}

@@ -63,6 +63,10 @@ func (r *run) publish(e task.Ending) bool {
 		if err == nil || errors.Is(err, ErrConflict) {
 			break // Stored, or reported before.
 		}
+		if errors.Is(err, errUnasked) {
+			r.abandon(err)
+			return false
+		}
 		if errors.Is(err, ErrTooLarge) || errors.Is(err, errNoJSON) {
 			e = task.Failure(events.CodeTooLarge, "the report cannot be published", err.Error(), "report less, and valid JSON")
 			e.Sign(r.loop.Owner, r.started.UTC(), time.Now())
@@ -88,7 +92,12 @@ func (r *run) publish(e task.Ending) bool {
 // errNoJSON marks a payload that cannot be encoded.
 var errNoJSON = errors.New("the report cannot be encoded")
 
-// say sends the journal's record and the event, and waits for both. The event decides.
+// errUnasked marks a question that the journal did not take: whoever has the run now, or gets it next, asks by itself.
+var errUnasked = errors.New("the question could not be journaled")
+
+// say sends the journal's record and the event, and waits for both. The event decides. A question what became of an effect is
+// journaled before it is asked: its answer decides about the intents that lie before it, and a runner that has lost the run asks
+// nothing.
 func (r *run) say(e task.Ending, event events.Event) error {
 	kept := func() {}
 	if r.hold != nil && !e.Unsafe {
@@ -96,7 +105,14 @@ func (r *run) say(e task.Ending, event events.Event) error {
 		if err != nil {
 			return errors.Join(errNoJSON, err)
 		}
-		kept = r.hold.report(r.base, r.Record(e, r.loop.Owner, body))
+		rec := r.Record(e, r.loop.Owner, body)
+		if e.Park != nil && e.Park.Kind == events.InputUnknown {
+			if err := r.hold.ask(r.base, rec); err != nil {
+				return errors.Join(errUnasked, err)
+			}
+		} else {
+			kept = r.hold.report(r.base, rec)
+		}
 		event.Data = events.Verbatim(body)
 	}
 	said, err := r.loop.Log.Once(event)

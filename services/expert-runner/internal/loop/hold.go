@@ -147,6 +147,17 @@ func (h *hold) release() {
 	h.conclude(context.WithoutCancel(h.run.ctx), rec)
 }
 
+// ask stores the record of a question, unless it is stored.
+func (h *hold) ask(ctx context.Context, rec events.JournalRecord) error {
+	h.mu.Lock()
+	over := h.over
+	h.mu.Unlock()
+	if over {
+		return nil
+	}
+	return h.append(ctx, rec)
+}
+
 // report sends the record of the ending, and gives what waits for it. Where nobody knows what the journal ends with, it is
 // stored before report returns: the next run, which the event begins, must not find this one open.
 func (h *hold) report(ctx context.Context, rec events.JournalRecord) (wait func()) {

@@ -38,7 +38,9 @@ type run struct {
 	hold     *hold // nil for pure experts, and before the claim.
 	lookout  lookout
 	started  time.Time
-	quick    bool // The expert did its work in less than quickRun.
+	// announced is true once the journal has the expert's first effect, with the claim or behind it.
+	announced bool
+	quick     bool // The expert did its work in less than quickRun.
 	// close ends the span of the run; nil when nobody collects them. What is told of a run that is not executed here is
 	// dropped with it.
 	close func(failure string, attributes ...string)
@@ -135,14 +137,17 @@ func (r *run) work() {
 func (r *run) enter() (task.Ending, bool) {
 	if r.gate != nil {
 		if !r.pass(r.gate) {
-			return task.Ending{}, r.stopped()
+			return task.Ending{}, r.turnedAway()
 		}
 		defer func() { <-r.gate }()
 	}
 	if !r.pass(r.loop.exec) {
-		return task.Ending{}, r.stopped()
+		return task.Ending{}, r.turnedAway()
 	}
 	defer func() { <-r.loop.exec }()
+	if r.announce() != nil {
+		return task.Ending{}, r.stopped()
+	}
 	return r.execute(), true
 }
 
@@ -158,6 +163,31 @@ func (r *run) pass(gate chan struct{}) bool {
 	case <-r.ctx.Done():
 		return false
 	}
+}
+
+// announce journals the expert's first effect, unless the claim did.
+func (r *run) announce() error {
+	first := r.expert.Intent
+	if r.hold == nil || r.announced || first.Name == "" {
+		return nil
+	}
+	rec := events.JournalRecord{Type: events.JournalIntent, Run: r.Run, Owner: r.loop.Owner, Key: first.Name, Name: first.Name, Safe: first.Safe}
+	if err := r.keep(r.ctx, BeforeIntent, rec); err != nil {
+		return err
+	}
+	r.announced = true
+	return r.loop.at(BetweenEffect, r)
+}
+
+// turnedAway journals that the effect that the claim announced has not begun, so that nobody is asked what became of it. It is
+// true for a run that was cancelled.
+func (r *run) turnedAway() bool {
+	first := r.expert.Intent
+	if r.announced && !first.Safe && !isCrash(context.Cause(r.ctx)) {
+		rec := events.JournalRecord{Type: events.JournalResult, Run: r.Run, Owner: r.loop.Owner, Key: first.Name, Name: first.Name, Reason: "not begun"}
+		r.hold.conclude(context.WithoutCancel(r.ctx), rec)
+	}
+	return r.stopped()
 }
 
 // stopped is true for a run that was cancelled while it waited: that is reported like any other.

@@ -42,8 +42,9 @@ func RequestID(subjob string, run int, mark string) string {
 }
 
 // told gives what people have answered about doubts, a finding for each. A question covers what was in doubt when it was
-// asked: the first answer behind an intent counts, one that is none of the choices for nothing.
-func (o *Order) told(doubts []Unsettled) []Finding {
+// asked: the first answer behind an intent counts, one that is none of the choices for nothing. questions has the sequence
+// under which the journal keeps the question of a run; one that it does not keep was asked last in its run.
+func (o *Order) told(doubts []Unsettled, questions map[int]uint64) []Finding {
 	asked := map[int]events.InputClosed{}
 	for request, closed := range o.Answers { // any order: no two requests of one run are alike.
 		if run := o.askedBy(request); run > 0 {
@@ -55,7 +56,8 @@ func (o *Order) told(doubts []Unsettled) []Finding {
 	for i, d := range doubts {
 		for _, run := range runs {
 			v := readVerdict(asked[run], d.Intent.Key)
-			if run >= d.Intent.Run && v.Choice != "" {
+			seq, kept := questions[run]
+			if run >= d.Intent.Run && (!kept || d.Seq < seq) && v.Choice != "" {
 				found[i] = v.finding(asked[run].By)
 				break
 			}

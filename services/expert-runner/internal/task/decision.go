@@ -64,6 +64,15 @@ type Decision struct {
 	Ending *Ending
 }
 
+// Announces gives the effect that the claim announces together with itself, or none and false: a run that has something to
+// settle, or that ends at once, announces nothing before that is done.
+func (d *Decision) Announces(first Intent) (Intent, bool) {
+	if first.Name == "" || d.Ending != nil || len(d.Settled)+len(d.Doubts) > 0 {
+		return Intent{}, false
+	}
+	return first, true
+}
+
 // Decide says what to do with a run, given the journal.
 func Decide(o *Order, f Facts) Decision {
 	d := Decision{Move: Claim}

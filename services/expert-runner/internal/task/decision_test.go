@@ -179,8 +179,8 @@ func TestAnAnswerSettlesItsOwnQuestionOnly(t *testing.T) {
 	second.Data = json.RawMessage(`{"resume_of":1}`)
 	d := task.Decide(o, task.Facts{Owner: "a", Now: noon.Add(time.Hour), Journal: journal(claimed(1, "b"), intent(1, "x", false), second, intent(2, "y", false))})
 	want := []events.JournalRecord{
-		{Type: events.JournalResult, Run: 1, Key: "x", Name: "http", Data: json.RawMessage(`"paid"`)},
-		{Type: events.JournalResult, Run: 2, Key: "y", Name: "http", Reason: "not done: ann says so."},
+		{Type: events.JournalResult, Run: 1, Key: "x", Name: "http", Data: json.RawMessage(`"paid"`), Decides: 11},
+		{Type: events.JournalResult, Run: 2, Key: "y", Name: "http", Reason: "not done: ann says so.", Decides: 13},
 	}
 	if diff := cmp.Diff(want, d.Settled); diff != "" || d.Ending != nil || string(d.Memory["x"].Data) != `"paid"` {
 		t.Errorf("%s %+v %v", diff, d.Ending, d.Memory)

@@ -2,6 +2,7 @@ package task
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -16,6 +17,8 @@ import (
 type Unsettled struct {
 	// Intent is what the journal has of it. A claim that announces its effect has no arguments.
 	Intent events.JournalRecord
+	// Seq is the intent's sequence in the journal, and its identity: what is decided names it.
+	Seq uint64
 	// Stray is true when the run that began it is none that this one continues: it was stopped, or took too long.
 	Stray bool
 }
@@ -112,6 +115,7 @@ func (d *Decision) done(o *Order, doubt Unsettled, result json.RawMessage) {
 	r := doubt.Intent
 	kept := events.JournalRecord{Type: events.JournalResult, Run: r.Run, Key: r.Key, Name: r.Name, Data: result}
 	if !doubt.Stray {
+		kept.Decides = doubt.Seq
 		d.Settled = append(d.Settled, kept)
 		d.Memory[r.Key] = kept
 		return
@@ -134,7 +138,9 @@ func (d *Decision) know(kept, intent events.JournalRecord) {
 // closes ends the doubt without a result.
 func (d *Decision) closes(doubt Unsettled, why string) {
 	r := doubt.Intent
-	d.Settled = append(d.Settled, events.JournalRecord{Type: events.JournalResult, Run: r.Run, Key: r.Key, Name: r.Name, Reason: why})
+	d.Settled = append(d.Settled, events.JournalRecord{
+		Type: events.JournalResult, Run: r.Run, Key: r.Key, Name: r.Name, Reason: why, Decides: doubt.Seq,
+	})
 }
 
 // strayMark opens the key under which a run keeps the declared result of an effect that another run began.
@@ -200,12 +206,12 @@ func (o *Order) called(r *events.JournalRecord) string {
 	return text
 }
 
-// sortDoubts brings the doubts in order: by run, then by key.
+// sortDoubts brings the doubts in order: by run, then by key, then as they were begun.
 func sortDoubts(list []Unsettled) {
 	slices.SortFunc(list, func(a, b Unsettled) int {
 		if a.Intent.Run != b.Intent.Run {
 			return a.Intent.Run - b.Intent.Run
 		}
-		return strings.Compare(a.Intent.Key, b.Intent.Key)
+		return cmp.Or(strings.Compare(a.Intent.Key, b.Intent.Key), cmp.Compare(a.Seq, b.Seq))
 	})
 }

@@ -41,73 +41,52 @@ func (o *Order) ClaimRecord(owner string, intent Intent) events.JournalRecord {
 // remember collects what the run and those it resumes have done, and what is in doubt: an intent without a result that may
 // not be repeated unseen, of whatever run. What people have answered about it is taken in.
 func (d *Decision) remember(o *Order, journal []Entry) {
-	chain := lineage(o, journal)
+	runs := lineage(o, journal)
 	d.Memory = Memory{}
-	open := map[effect]events.JournalRecord{}
+	var l ledger
 	intents := map[effect]events.JournalRecord{}
 	var declared []events.JournalRecord
 	for i := range journal {
-		r := journal[i].Record
-		id, mine := effect{r.Run, r.Key}, slices.Contains(chain, r.Run)
-		if mine {
-			id.run = o.Run // The runs of one lineage are one: what one began another one ends.
-		}
+		e := &journal[i]
+		r := &e.Record
+		mine := slices.Contains(runs, r.Run)
 		_, _, stray := strayOf(r.Key)
 		switch {
-		case r.Type == events.JournalReported:
-			ended(open, id.run, &r)
-		case r.Key == "":
 		case r.Type == events.JournalResult && stray:
 			if mine {
-				declared = append(declared, r)
+				declared = append(declared, *r)
 			}
-		case r.Type == events.JournalResult:
+		case r.Type == events.JournalResult && r.Key != "":
 			// One with a reason is a call that failed: it has no result, and is not unknown either.
 			if r.Reason == "" && mine {
-				d.Memory[r.Key] = r
+				d.Memory[r.Key] = *r
 			}
-			delete(open, id)
-		case r.Type == events.JournalIntent || r.Type == events.JournalClaimed && r.Name != "":
-			intents[effect{r.Run, r.Key}] = r
-			if _, done := d.Memory[r.Key]; !done || !mine {
-				open[id] = r
+			l.add(e)
+		case announces(r):
+			intents[effect{r.Run, r.Key}] = *r
+			if _, done := d.Memory[r.Key]; done && mine {
+				continue // It is answered from what is known.
 			}
+			l.add(e)
+		default:
+			l.add(e)
 		}
 	}
 	for _, r := range declared {
 		run, key, _ := strayOf(r.Key)
 		d.know(r, intents[effect{run, key}])
 	}
-	for id, r := range open { // any order: they are sorted below.
-		if !r.Safe {
-			d.Doubts = append(d.Doubts, Unsettled{Intent: r, Stray: id.run != o.Run})
+	for _, u := range l.open {
+		if !u.Intent.Safe {
+			u.Stray = !slices.Contains(runs, u.Intent.Run)
+			d.Doubts = append(d.Doubts, u)
 		}
 	}
 	sortDoubts(d.Doubts)
-	d.Settle(o, o.told(d.Doubts))
+	d.Settle(o, o.told(d.Doubts, l.asked))
 }
 
-// ended takes out what is no doubt any more when a run has reported: with a SUCCESS everything, and its command unless that was
-// killed because it took too long.
-func ended(open map[effect]events.JournalRecord, run int, r *events.JournalRecord) {
-	var report struct {
-		Outcome events.Outcome `json:"outcome"`
-		Error   struct {
-			Code events.Code `json:"code"`
-		} `json:"error"`
-	}
-	if events.Kind(r.Name) != events.KindSubJobReported || json.Unmarshal(r.Data, &report) != nil {
-		return
-	}
-	for id, intent := range open { // any order: each by itself.
-		over := report.Outcome == events.Success || intent.Name == Command && report.Error.Code != events.CodeTimeout
-		if id.run == run && over {
-			delete(open, id)
-		}
-	}
-}
-
-// effect names an effect within a SubJob.
+// effect names the effects within a SubJob that have one key in one run.
 type effect struct {
 	run int
 	key string

@@ -1,0 +1,89 @@
+package task
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// ledger is the fold of a journal that knows which effects have begun and have neither a result nor a decision. An open intent
+// is identified by its sequence in the journal. The zero value is the ledger of an empty journal.
+type ledger struct {
+	// open are the open intents in the order in which they were begun.
+	open []Unsettled
+	// asked has, per run, the sequence of the question about unknown effects with which it ended.
+	asked map[int]uint64
+	// claimed is the run of the latest claim, which lies at the sequence claim.
+	claimed int
+	claim   uint64
+}
+
+// announces reports whether a record begins an effect: an intent, or a claim with the first intent in it.
+func announces(r *events.JournalRecord) bool {
+	return r.Key != "" && (r.Type == events.JournalIntent || r.Type == events.JournalClaimed && r.Name != "")
+}
+
+// add takes in the next record of the journal.
+func (l *ledger) add(e *Entry) {
+	r := &e.Record
+	if r.Type == events.JournalClaimed {
+		l.claimed, l.claim = r.Run, e.Seq
+	}
+	switch {
+	case announces(r):
+		l.open = append(l.open, Unsettled{Intent: *r, Seq: e.Seq})
+	case r.Type == events.JournalReported:
+		l.report(e)
+	case r.Type == events.JournalResult && r.Key != "":
+		l.close(r)
+	}
+}
+
+// close takes out the one intent that a result belongs to. A decision names it. One that does not, or that was written where
+// the journal had other sequences, is about the newest intent before the claim of the run that decided, if it is about another
+// run; a result of the run's own is that of the newest intent.
+func (l *ledger) close(r *events.JournalRecord) {
+	at := -1
+	for i := range l.open {
+		u := &l.open[i]
+		switch {
+		case u.Intent.Run != r.Run || u.Intent.Key != r.Key:
+		case r.Decides == u.Seq:
+			l.open = slices.Delete(l.open, i, i+1)
+			return
+		case r.Run != l.claimed && u.Seq >= l.claim:
+		default:
+			at = i
+		}
+	}
+	if at >= 0 {
+		l.open = slices.Delete(l.open, at, at+1)
+	}
+}
+
+// report takes out what is no doubt any more when a run has reported: with a SUCCESS everything, and its command unless that was
+// killed because it took too long. A run that has asked leaves its doubts to the answer.
+func (l *ledger) report(e *Entry) {
+	r := &e.Record
+	if events.Kind(r.Name) == events.KindInputRequested {
+		if l.asked == nil {
+			l.asked = map[int]uint64{}
+		}
+		l.asked[r.Run] = e.Seq
+		return
+	}
+	var report struct {
+		Outcome events.Outcome `json:"outcome"`
+		Error   struct {
+			Code events.Code `json:"code"`
+		} `json:"error"`
+	}
+	if events.Kind(r.Name) != events.KindSubJobReported || json.Unmarshal(r.Data, &report) != nil {
+		return
+	}
+	l.open = slices.DeleteFunc(l.open, func(u Unsettled) bool {
+		over := report.Outcome == events.Success || u.Intent.Name == Command && report.Error.Code != events.CodeTimeout
+		return u.Intent.Run == r.Run && over
+	})
+}

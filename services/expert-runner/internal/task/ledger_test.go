@@ -1,0 +1,127 @@
+package task_test
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
+)
+
+// program is a claim that announces the command, of a run that continues another one.
+func program(run, of int, owner string) events.JournalRecord {
+	r := claimed(run, owner)
+	r.Key, r.Name = task.Command, task.Command
+	return resuming(r, of)
+}
+
+func resuming(r events.JournalRecord, of int) events.JournalRecord {
+	if of > 0 {
+		r.Data, _ = json.Marshal(map[string]int{"resume_of": of})
+	}
+	return r
+}
+
+// parked is the record of a question about unknown effects.
+func parked(run int) events.JournalRecord {
+	return events.JournalRecord{Type: events.JournalReported, Run: run, Name: string(events.KindInputRequested), Data: json.RawMessage(`{"kind":"unknown"}`)}
+}
+
+// retried are the answers of a person who said "retry" to the questions of some runs.
+func retried(runs ...string) map[string]events.InputClosed {
+	answers := map[string]events.InputClosed{}
+	for _, run := range runs {
+		answers["s~"+run+"~unknown"] = events.InputClosed{Action: events.Answered, Answer: json.RawMessage(`"retry"`)}
+	}
+	return answers
+}
+
+// decides names the intent that a record decides.
+func decides(r events.JournalRecord, seq uint64) events.JournalRecord {
+	r.Decides = seq
+	return r
+}
+
+// A decision about the intent of one run says nothing of the intent of another, whatever lies between them in the journal.
+// The records of journal have the sequences 10, 11, …
+func TestADecisionClosesNoOtherIntent(t *testing.T) {
+	notDone := closedBy(1, task.Command, "not done: ann says so.")
+	call := func(run int) events.JournalRecord { return intent(run, "pay", false) }
+	callNotDone := closedBy(1, "pay", "not done: the hook says so")
+	tests := map[string]struct {
+		run, of int
+		answers map[string]events.InputClosed
+		journal []task.Entry
+		open    []uint64
+	}{
+		"the program began again behind the decision": {
+			2, 1, retried("1"), journal(program(1, 0, "a"), claimed(1, "b"), parked(1), program(2, 1, "c"), decides(notDone, 10)), []uint64{13},
+		},
+		"so it did in a journal of an earlier version": {
+			2, 1, retried("1"), journal(program(1, 0, "a"), claimed(1, "b"), parked(1), program(2, 1, "c"), notDone), []uint64{13},
+		},
+		"and unseen a third time": {
+			2, 1, retried("1"), journal(program(1, 0, "a"), claimed(1, "b"), parked(1), program(2, 1, "c"), notDone, program(2, 1, "d")), []uint64{13, 15},
+		},
+		"the intent is a record of its own": {
+			2, 1, retried("1"), journal(claimed(1, "a"), call(1), claimed(1, "b"), parked(1), resuming(claimed(2, "c"), 1), decides(callNotDone, 11), call(2)), []uint64{16},
+		},
+		"a hook decided in the same run": {
+			1, 0, nil, journal(claimed(1, "a"), call(1), claimed(1, "b"), decides(callNotDone, 11), call(1)), []uint64{14},
+		},
+		"a hook of an earlier version did": {
+			1, 0, nil, journal(claimed(1, "a"), call(1), claimed(1, "b"), callNotDone, call(1)), []uint64{14},
+		},
+		"a hook decided about a claim of the same run": {
+			1, 0, nil, journal(program(1, 0, "a"), claimed(1, "b"), decides(notDone, 10), program(1, 0, "c")), []uint64{13},
+		},
+		"the third death in a row": {
+			3, 2, retried("1", "2"), journal(
+				program(1, 0, "a"), claimed(1, "b"), parked(1), program(2, 1, "c"), decides(notDone, 10),
+				claimed(2, "d"), parked(2), program(3, 2, "e"), decides(closedBy(2, task.Command, "not done"), 13)), []uint64{17},
+		},
+		"a run that was stopped is another lineage": {
+			3, 2, retried("2"), journal(program(1, 0, "a"), closed(1), claimed(2, "b"), parked(2), program(3, 2, "c"), decides(notDone, 10)), []uint64{14},
+		},
+		"a journal that came from elsewhere has other sequences": {
+			2, 1, retried("1"), journal(program(1, 0, "a"), claimed(1, "b"), parked(1), program(2, 1, "c"), decides(notDone, 7), closed(1)), []uint64{13},
+		},
+		"a question asked before the intent decides nothing of it": {
+			2, 1, retried("1"), journal(program(1, 0, "a"), claimed(1, "b"), parked(1), call(1)), []uint64{13},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			o := order(test.run)
+			o.ResumeOf, o.Answers = test.of, test.answers
+			d := task.Decide(o, task.Facts{Owner: "z", Now: noon.Add(time.Hour), Journal: test.journal})
+			if test.journal[len(test.journal)-1].Record.Type == events.JournalIntent && test.run > 1 && d.Move == task.Drop {
+				t.Fatal(d.Reason)
+			}
+			var open []uint64
+			for _, u := range d.Doubts {
+				open = append(open, u.Seq)
+			}
+			if diff := cmp.Diff(test.open, open); diff != "" || d.Ending == nil || d.Ending.Park == nil {
+				t.Errorf("%s %+v", diff, d.Ending)
+			}
+		})
+	}
+}
+
+// What is settled names the intent that it settles, so that it settles no later one.
+func TestADecisionNamesItsIntent(t *testing.T) {
+	o := order(2)
+	o.ResumeOf, o.Answers = 1, retried("1")
+	d := task.Decide(o, task.Facts{Owner: "z", Now: noon.Add(time.Hour), Journal: journal(program(1, 0, "a"), claimed(1, "b"), parked(1))})
+	want := []events.JournalRecord{{Type: events.JournalResult, Run: 1, Key: task.Command, Name: task.Command, Reason: "not done: ", Decides: 10}}
+	if diff := cmp.Diff(want, d.Settled); diff != "" || d.Ending != nil {
+		t.Errorf("%s %+v", diff, d.Ending)
+	}
+	if _, announces := d.Announces(task.Intent{Name: task.Command}); announces {
+		t.Error("a claim that has something to settle announces an effect")
+	}
+}
