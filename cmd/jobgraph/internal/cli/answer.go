@@ -50,21 +50,26 @@ func questions(h *history.History) []question {
 	return list
 }
 
+// askedJob is the job whose requests are meant: they are named by their own ids, not by their SubJobs.
+func askedJob(text string) (string, error) {
+	return jobOf("a request", text, "name the request: jobgraph inputs JOB lists those that are open")
+}
+
 // answer closes a request of a job: the one that is named, or the only one.
 func (a *app) answer(job, request, user string, build func(q question) (any, error)) error {
 	if err := a.form(); err != nil {
 		return err
 	}
-	t, err := parseTarget(job)
+	job, err := askedJob(job)
 	if err != nil {
 		return err
 	}
 	return a.with(func(ctx context.Context, c *client.Client) error {
-		h, err := a.load(ctx, c, target{job: t.job})
+		h, err := a.load(ctx, c, target{job: job})
 		if err != nil {
 			return err
 		}
-		q, err := choose(questions(h), t.job, request)
+		q, err := choose(questions(h), job, request)
 		if was := putTo(h, request); err != nil && was != nil {
 			q, err = *was, nil // It is closed. The same answer again is told the same, another one meets a conflict.
 		}
@@ -79,11 +84,11 @@ func (a *app) answer(job, request, user string, build func(q question) (any, err
 		if err != nil {
 			return err
 		}
-		if err := c.Answer(ctx, t.job, q.Request, value, by); err != nil {
+		if err := c.Answer(ctx, job, q.Request, value, by); err != nil {
 			return err
 		}
 		if a.machine() {
-			return render.Value(a.sys.Stdout, a.output, map[string]string{"job_id": t.job, "request": q.Request})
+			return render.Value(a.sys.Stdout, a.output, map[string]string{"job_id": job, "request": q.Request})
 		}
 		return a.printf("%s answered\n", q.Request)
 	})
@@ -207,14 +212,23 @@ func (a *app) inputsCommand() *cobra.Command {
 			if err := a.form(); err != nil {
 				return err
 			}
+			for _, arg := range args {
+				if _, err := askedJob(arg); err != nil {
+					return err
+				}
+			}
 			return a.with(func(ctx context.Context, c *client.Client) error { return a.inputs(ctx, c, args) })
 		},
 	}
 	c.AddCommand(&cobra.Command{
 		Use: "cancel ID REQUEST", Short: "Close a request without an answer", Args: cobra.ExactArgs(2),
 		RunE: func(_ *cobra.Command, args []string) error {
+			job, err := askedJob(args[0])
+			if err != nil {
+				return err
+			}
 			return a.with(func(ctx context.Context, c *client.Client) error {
-				return a.cancelInput(ctx, c, args[0], args[1])
+				return a.cancelInput(ctx, c, job, args[1])
 			})
 		},
 	})
@@ -224,23 +238,19 @@ func (a *app) inputsCommand() *cobra.Command {
 // cancelInput closes a request without an answer. One that was never made is not found: closing it would shut the door on
 // whoever makes it later.
 func (a *app) cancelInput(ctx context.Context, c *client.Client, job, request string) error {
-	t, err := parseTarget(job)
-	if err != nil {
-		return err
-	}
-	h, err := a.load(ctx, c, target{job: t.job})
+	h, err := a.load(ctx, c, target{job: job})
 	if err != nil {
 		return err
 	}
 	if err := made(h, request); err != nil {
 		return err
 	}
-	if err := c.CancelInput(ctx, t.job, request, "cli"); err != nil {
+	if err := c.CancelInput(ctx, job, request, "cli"); err != nil {
 		return err
 	}
 	a.note("%s is closed without an answer", request)
 	if a.machine() {
-		return render.Value(a.sys.Stdout, a.output, map[string]string{"job_id": t.job, "request": request})
+		return render.Value(a.sys.Stdout, a.output, map[string]string{"job_id": job, "request": request})
 	}
 	return nil
 }

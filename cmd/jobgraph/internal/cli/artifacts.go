@@ -26,6 +26,9 @@ func (a *app) artifactsCommand() *cobra.Command {
 	fetch := &cobra.Command{
 		Use: "get ID SUBJOB/NAME|DIGEST", Short: "Write an artifact into a file", Args: cobra.ExactArgs(2),
 		RunE: func(_ *cobra.Command, args []string) error {
+			if _, err := jobOf("artifacts get", args[0], "jobgraph artifacts get JOB SUBJOB/NAME"); err != nil {
+				return err
+			}
 			return a.see(args[0], func(h *history.History, c *client.Client) error { return a.fetchArtifact(h, c, args[1], into) })
 		},
 	}

@@ -174,11 +174,11 @@ func (a *app) recoverCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "recover ID", Short: "Let a stopped or failed job go on; finished work is kept", Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			t, err := parseTarget(args[0])
+			job, err := jobOf("recover", args[0], "jobgraph recover JOB lets all of it go on", "jobgraph recover JOB --from SUBJOB runs that one and its dependents again")
 			if err != nil {
 				return err
 			}
-			return a.act(target{t.job, from}, events.KindRecoverRequested, false, func(*history.History) any {
+			return a.act(target{job, from}, events.KindRecoverRequested, false, func(*history.History) any {
 				return &events.RecoverRequested{From: from, By: "cli"}
 			})
 		},
@@ -273,25 +273,25 @@ func (a *app) deleteCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "delete ID", Short: "Remove everything of a job that has ended", Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			t, err := parseTarget(args[0])
+			job, err := jobOf("delete", args[0], "jobgraph delete JOB removes all of it; a part cannot be removed")
 			if err != nil {
 				return err
 			}
 			return a.with(func(ctx context.Context, c *client.Client) error {
-				if _, err := c.Head(ctx, t.job); err != nil {
-					return a.missing(ctx, c, t.job, err)
+				if _, err := c.Head(ctx, job); err != nil {
+					return a.missing(ctx, c, job, err)
 				}
 				if force {
-					if err := c.Stop(ctx, t.job, events.StopRequested{Reason: "deleted", By: "cli"}); err != nil && !errors.Is(err, bus.ErrConflict) {
+					if err := c.Stop(ctx, job, events.StopRequested{Reason: "deleted", By: "cli"}); err != nil && !errors.Is(err, bus.ErrConflict) {
 						return err
 					}
 				}
-				if err := c.Delete(ctx, t.job); err != nil {
+				if err := c.Delete(ctx, job); err != nil {
 					return err
 				}
-				a.note("job %s is gone", t.job)
+				a.note("job %s is gone", job)
 				if a.machine() {
-					return render.Value(a.sys.Stdout, a.output, map[string]any{"job_id": t.job, "deleted": true})
+					return render.Value(a.sys.Stdout, a.output, map[string]any{"job_id": job, "deleted": true})
 				}
 				return nil
 			})

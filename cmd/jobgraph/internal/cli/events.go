@@ -23,15 +23,15 @@ func (a *app) eventsCommand() *cobra.Command {
 			if err := a.form(); err != nil {
 				return err
 			}
-			t, err := parseTarget(args[0])
+			job, err := jobOf("events", args[0], "jobgraph events JOB shows those of all its SubJobs", "jobgraph describe JOB/SUBJOB")
 			if err != nil {
 				return err
 			}
 			return a.with(func(ctx context.Context, c *client.Client) error {
-				if _, err := c.Head(ctx, t.job); err != nil {
-					return a.missing(ctx, c, t.job, err)
+				if _, err := c.Head(ctx, job); err != nil {
+					return a.missing(ctx, c, job, err)
 				}
-				return a.events(ctx, c, t.job, from, follow, transitions)
+				return a.events(ctx, c, job, from, follow, transitions)
 			})
 		},
 	}

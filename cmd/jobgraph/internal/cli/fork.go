@@ -24,12 +24,12 @@ func (a *app) forkCommand() *cobra.Command {
 			if err := a.form(); err != nil {
 				return err
 			}
-			t, err := parseTarget(args[0])
+			job, err := jobOf("fork", args[0], "jobgraph fork JOB begins a new job from all of it", "jobgraph rerun JOB/SUBJOB runs that one and its dependents again")
 			if err != nil {
 				return err
 			}
 			return a.with(func(ctx context.Context, c *client.Client) error {
-				h, err := a.moment(ctx, c, t.job, at)
+				h, err := a.moment(ctx, c, job, at)
 				if err != nil {
 					return err
 				}

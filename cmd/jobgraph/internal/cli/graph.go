@@ -29,12 +29,12 @@ func (a *app) graphCommand() *cobra.Command {
 			case file != "":
 				return a.drawPlan(file, form)
 			}
-			t, err := parseTarget(args[0])
+			job, err := jobOf("graph", args[0], "jobgraph graph JOB draws all of it")
 			if err != nil {
 				return err
 			}
 			return a.with(func(ctx context.Context, c *client.Client) error {
-				h, err := a.look(ctx, c, target{job: t.job})
+				h, err := a.look(ctx, c, target{job: job})
 				if err != nil {
 					return err
 				}

@@ -75,6 +75,11 @@ func (a *app) elsewhere(subject string) error {
 // replay folds a file or a job on the bus. The bus is only reached when it is needed.
 func (a *app) replay(arg string, f *replayFlags) error {
 	_, statErr := os.Stat(arg)
+	if statErr != nil {
+		if _, err := jobOf("replay", arg, "jobgraph replay JOB", "jobgraph replay JOB --agent --subjob SUBJOB"); len(faultsOf(err)) > 0 {
+			return err
+		}
+	}
 	if statErr != nil && !events.ValidToken(arg) {
 		return usageError{&events.Fault{Code: events.CodeNotFound, Field: arg, Message: "neither a file nor a job id"}}
 	}

@@ -35,6 +35,20 @@ func subjobOf(text string) (target, error) {
 	return t, err
 }
 
+// jobOf is the job that a command for whole jobs is about. A SubJob behind it is a fault: what was meant for a part would
+// happen to all of the job. instead are commands to offer, in which JOB and SUBJOB stand for what was typed.
+func jobOf(command, text string, instead ...string) (string, error) {
+	t, err := parseTarget(text)
+	if err != nil || t.subjob == "" {
+		return t.job, err
+	}
+	return "", usageError{events.Faults{{
+		Code: events.CodeInvalid, Field: text,
+		Message: fmt.Sprintf("%s is for whole jobs, and this is SubJob %s of job %s", command, t.subjob, t.job),
+		Hint:    strings.NewReplacer("SUBJOB", t.subjob, "JOB", t.job).Replace(strings.Join(instead, ", or ")),
+	}}}
+}
+
 // nearJobs bounds the number of jobs among which a like name is looked for.
 const nearJobs = 10_000
 

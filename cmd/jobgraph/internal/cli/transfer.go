@@ -19,7 +19,7 @@ func (a *app) exportCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "export ID", Short: "Write a job with its journals and blobs into one file", Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			t, err := parseTarget(args[0])
+			job, err := jobOf("export", args[0], "jobgraph export JOB -o FILE")
 			if err != nil {
 				return err
 			}
@@ -27,12 +27,12 @@ func (a *app) exportCommand() *cobra.Command {
 				return usageError{errors.New("name the file with -o; a name that ends in .gz is compressed, - is standard output")}
 			}
 			return a.with(func(ctx context.Context, c *client.Client) error {
-				x, err := c.Export(ctx, t.job, a.now())
+				x, err := c.Export(ctx, job, a.now())
 				if err != nil {
-					return a.missing(ctx, c, t.job, err)
+					return a.missing(ctx, c, job, err)
 				}
 				if gone := lost(x); len(gone) > 0 {
-					a.note("the bus has lost payloads that the log of %s names: %s; the file lacks them, too", t.job, strings.Join(gone, ", "))
+					a.note("the bus has lost payloads that the log of %s names: %s; the file lacks them, too", job, strings.Join(gone, ", "))
 				}
 				if file == "-" {
 					return x.Write(a.sys.Stdout)

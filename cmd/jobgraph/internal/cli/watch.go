@@ -22,7 +22,7 @@ func (a *app) watchCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "watch ID", Short: "Watch a job until it ends", Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			t, err := parseTarget(args[0])
+			job, err := jobOf("watch", args[0], "jobgraph watch JOB", "jobgraph describe JOB/SUBJOB")
 			if err != nil {
 				return err
 			}
@@ -30,10 +30,10 @@ func (a *app) watchCommand() *cobra.Command {
 				return err
 			}
 			return a.with(func(ctx context.Context, c *client.Client) error {
-				if _, err := c.Head(ctx, t.job); err != nil {
-					return a.missing(ctx, c, t.job, err)
+				if _, err := c.Head(ctx, job); err != nil {
+					return a.missing(ctx, c, job, err)
 				}
-				h, err := a.watch(ctx, c, t.job, from, a.display())
+				h, err := a.watch(ctx, c, job, from, a.display())
 				if err != nil {
 					return err
 				}
