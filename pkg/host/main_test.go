@@ -151,7 +151,7 @@ func TestBadSettingsAreToldTogetherBeforeAnythingRuns(t *testing.T) {
 	})
 	same(t, host.ExitUsage, got.code)
 	same(t, "scheduler: --colour: unknown flag (--help lists all)\n"+
-		"scheduler: --concurrency: value \"x\" is not good (it must be a whole number from 1 to 10000)\n", got.stderr)
+		"scheduler: --concurrency: value \"x\" is not good (it must be a whole number from 0 to 10000)\n", got.stderr)
 }
 
 func TestSubcommandsAnswerAndEnd(t *testing.T) {

@@ -24,7 +24,7 @@ func TestDefaultsHoldWhenNothingIsGiven(t *testing.T) {
 	s, _, _, err := parse(t, nil)
 	same(t, nil, err)
 	same(t, host.Settings{
-		Prefix: "jobs", LogFormat: "text", HTTPAddr: "127.0.0.1:0", Concurrency: 16, DrainTimeout: 25 * time.Second,
+		Prefix: "jobs", LogFormat: "text", HTTPAddr: "127.0.0.1:0", DrainTimeout: 25 * time.Second,
 	}, s)
 }
 
@@ -73,7 +73,7 @@ func TestASectionCalledAsTheProgramIsItsOwn(t *testing.T) {
 func TestEveryBadSettingIsNamedWithValueAndLimit(t *testing.T) {
 	file := write(t, "jobgraph.yaml", "version: 1\nsettings:\n  prefix: a.b\n  colour: red\n")
 	vars := map[string]string{"JOBGRAPH_LOG_LEVEL": "loud", "NATS_URL": "http://x", "JOBGRAPH_CONFIG": file}
-	_, _, _, err := parse(t, vars, "--log-formt=json", "--concurrency=0", "--drain-timeout=1d", "--nats-password=p", "--http-addr")
+	_, _, _, err := parse(t, vars, "--log-formt=json", "--concurrency=-1", "--drain-timeout=1d", "--nats-password=p", "--http-addr")
 	same(t, []string{
 		"--log-formt: unknown flag (did you mean --log-format? --help lists all)",
 		"--nats-password: unknown flag (a secret is given by NATS_PASSWORD, NATS_PASSWORD_FILE or --nats-password-file)",
@@ -81,7 +81,7 @@ func TestEveryBadSettingIsNamedWithValueAndLimit(t *testing.T) {
 		"jobgraph.yaml:4:3: settings.colour: unknown setting (--help lists all; those of one program stand below its name: settings.scheduler)",
 		`jobgraph.yaml:3:11: settings.prefix: value "a.b" is not good (it must be 1 to 32 of A-Z a-z 0-9 _ -)`,
 		`JOBGRAPH_LOG_LEVEL: value "loud" is not good: slog: level string "loud": unknown name (it must be debug, info, warn or error)`,
-		`--concurrency: value "0" is not good (it must be a whole number from 1 to 10000)`,
+		`--concurrency: value "-1" is not good (it must be a whole number from 0 to 10000)`,
 		`--drain-timeout: value "1d" is not good (it must be a duration from 0s to 1h0m0s, such as 1m30s)`,
 		`NATS_URL: value "http://x" is not good: scheme "http" is unknown (it must be addresses separated by commas, each nats://, tls://, ws:// or wss://HOST:PORT)`,
 	}, lines(t, err))

@@ -21,7 +21,7 @@ type Settings struct {
 	LogFormat string
 	// HTTPAddr is where health, metrics and version are served; port 0 takes a free one, "off" serves nothing.
 	HTTPAddr string
-	// Concurrency is how many pieces of work run at once.
+	// Concurrency is how many pieces of work run at once, of whatever kind; 0 leaves that to the service.
 	Concurrency int
 	// DrainTimeout is how long accepted work may go on after the first signal to end.
 	DrainTimeout time.Duration
@@ -51,8 +51,9 @@ func (s *Settings) Declare(f *Flags) {
 		Limit: `HOST:PORT with a port from 0 to 65535, or "off"`,
 		Usage: "Where /healthz, /readyz, /metrics and /version are served; port 0 takes a free one.",
 	})
-	f.Int(&s.Concurrency, 1, 10_000, Flag{
-		Name: "concurrency", Default: "16", Usage: "How many pieces of work run at once.",
+	f.Int(&s.Concurrency, 0, 10_000, Flag{
+		Name: "concurrency", Default: "0",
+		Usage: "How many pieces of work run at once; 0 means 16, and in the expert-runner 256 more of those that wait for others: agents, http, a2a, people.",
 	})
 	f.Duration(&s.DrainTimeout, 0, time.Hour, Flag{
 		Name: "drain-timeout", Default: "25s",

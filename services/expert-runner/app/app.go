@@ -97,7 +97,7 @@ func (r *runner) loopSettings(d Deps) loop.Settings {
 		Meter: meter.New(r.process.Metrics), Logger: r.process.Log,
 	}
 	if s.Concurrency == 0 {
-		s.Concurrency = defaultConcurrency
+		s.Concurrency, s.Calls = defaultConcurrency, callPlaces(host.Capacity())
 	}
 	if d.Hook != nil {
 		s.Hook = func(p loop.Point, run string) error { return d.Hook(string(p), run) }

@@ -117,6 +117,7 @@ func (c *catalog) addFile(s *Settings, f *cardFile) {
 		c.faults = append(c.faults, f.fault(events.CodeInvalid, field, err.Error(), ""))
 		return
 	}
+	x.Calls = slices.Contains(callKinds, f.Kind)
 	c.made = append(c.made, x)
 	c.add(x, f)
 }

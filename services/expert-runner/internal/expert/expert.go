@@ -31,6 +31,8 @@ type Expert struct {
 	Reconciler Reconciler
 	// Light experts cost nothing while they wait, so that many may be fetched ahead: Go functions are, processes are not.
 	Light bool
+	// Calls experts wait for the answers of others most of the time, so that many may be at work at once: models, services, people.
+	Calls bool
 	// Close lets go of what it holds, when it was replaced or withdrawn and its last run has ended; nil when it holds nothing.
 	Close func()
 }

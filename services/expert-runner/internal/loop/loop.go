@@ -21,8 +21,9 @@ type Settings struct {
 	Owner string
 	// Experts are those that this runner has at first, by id; see Serve.
 	Experts map[string]*expert.Expert
-	// Concurrency is how many experts work at once.
-	Concurrency int
+	// Concurrency is how many experts work at once. Calls is how many of those that wait for the answers of others do, beside them;
+	// 0 counts these like any other.
+	Concurrency, Calls int
 	// AckWait is how long the broker waits for a sign of life; 5 s when 0.
 	AckWait time.Duration
 	// StartedAfter is how long a run lasts before subjob.started is told; 50 ms when 0.
@@ -50,7 +51,9 @@ type Loop struct {
 	Settings
 	runs *registry
 	exec chan struct{} // Holds one token for each expert at work.
-	said *seldom
+	// calls holds one for each that waits for the answers of others; nil when exec does.
+	calls chan struct{}
+	said  *seldom
 	// roster is who works here; change serialises its replacement.
 	roster atomic.Pointer[roster]
 	change sync.Mutex
@@ -71,6 +74,9 @@ func New(s Settings) *Loop {
 		s.StartedAfter = defaultStartedAfter
 	}
 	l := &Loop{Settings: s, runs: newRegistry(), exec: make(chan struct{}, s.Concurrency), said: newSeldom(time.Minute)}
+	if s.Calls > 0 {
+		l.calls = make(chan struct{}, s.Calls)
+	}
 	l.roster.Store(&roster{})
 	l.Serve(s.Experts)
 	return l
@@ -88,10 +94,13 @@ func (l *Loop) Serve(experts map[string]*expert.Expert) {
 // are killed and handed back then. window bounds the messages in hand while runs are quick; else there are as many as may
 // work at once. It returns when nothing is left; an error is the source's.
 func (l *Loop) Run(work, intake context.Context, source Source, window int) error {
-	t := &taker{loop: l, intake: intake, source: source, hands: newTide(l.Concurrency, window), ended: make(chan error, 1)}
+	t := &taker{loop: l, intake: intake, source: source, hands: newTide(l.Concurrency, window, l.Calls), ended: make(chan error, 1)}
 	t.runs = newCrew(t.turn, func(d *Delivery) {
-		quick := false
-		defer func() { t.hands.done(quick) }()
+		quick, call := false, l.calling(d.Subject)
+		if call {
+			t.hands.call()
+		}
+		defer func() { t.hands.done(call, quick) }()
 		quick = l.handle(work, d)
 	})
 	t.runs.run(nil)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/meter"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
 
 // roster is who works here, by id. It is replaced as a whole, and never changed.
@@ -43,13 +44,30 @@ func (l *Loop) serve(experts map[string]*expert.Expert) {
 func (l *Loop) enlist(x *expert.Expert, was *served) *served {
 	s := &served{Expert: x, meter: l.Meter.Expert(x.Card.ID)}
 	s.uses.Store(1)
-	if n := x.Card.Concurrency; n > 0 && n < l.Concurrency {
+	if n := x.Card.Concurrency; n > 0 && n < cap(l.places(x)) {
 		s.gate = make(chan struct{}, n)
 		if was != nil && cap(was.gate) == n {
 			s.gate = was.gate
 		}
 	}
 	return s
+}
+
+// places are those at which an expert works.
+func (l *Loop) places(x *expert.Expert) chan struct{} {
+	if x.Calls && l.calls != nil {
+		return l.calls
+	}
+	return l.exec
+}
+
+// calling reports whether the work of a subject is for an expert with the places of calls.
+func (l *Loop) calling(subject string) bool {
+	if l.calls == nil {
+		return false
+	}
+	s := (*l.roster.Load())[task.ExpertOf(l.Names, subject)]
+	return s != nil && s.Calls
 }
 
 // use finds an expert for a run, which has to call done; nil when there is none.

@@ -141,10 +141,11 @@ func (r *run) enter() (task.Ending, bool) {
 		}
 		defer func() { <-r.gate }()
 	}
-	if !r.pass(r.loop.exec) {
+	places := r.loop.places(r.expert)
+	if !r.pass(places) {
 		return task.Ending{}, r.turnedAway()
 	}
-	defer func() { <-r.loop.exec }()
+	defer func() { <-places }()
 	if r.announce() != nil {
 		return task.Ending{}, r.stopped()
 	}

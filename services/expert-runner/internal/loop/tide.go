@@ -6,21 +6,23 @@ import (
 )
 
 // tide bounds the messages in hand. It begins at as many as experts may work at once, rises with every run that was quick,
-// and falls back with one that was not: what waits behind slow work is better left to another runner.
+// and falls back with one that was not: what waits behind slow work is better left to another runner. Calls, runs that wait for
+// the answers of others, have places of their own and count only beyond these.
 type tide struct {
-	least, most int
+	least, most, calls int
 
-	mu    sync.Mutex // Guards hand and limit.
-	hand  int
-	limit int
-	room  chan struct{} // Holds a token when there may be room; one goroutine takes, any may give back.
+	mu      sync.Mutex // Guards hand, calling and limit.
+	hand    int
+	calling int // How many of those in hand are calls.
+	limit   int
+	room    chan struct{} // Holds a token when there may be room; one goroutine takes, any may give back.
 }
 
 // rise is by how much a quick run lifts the limit: work that comes after a pause, all at once, is in hand a few round trips later.
 const rise = 4
 
-func newTide(least, most int) *tide {
-	return &tide{least: least, most: max(least, most), limit: least, room: make(chan struct{}, 1)}
+func newTide(least, most, calls int) *tide {
+	return &tide{least: least, most: max(least, most), calls: calls, limit: least, room: make(chan struct{}, 1)}
 }
 
 // take waits for room and takes at most so many.
@@ -40,7 +42,7 @@ func (t *tide) take(ctx context.Context, most int) (int, error) {
 func (t *tide) try(most int) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	n := min(most, t.limit-t.hand)
+	n := min(most, t.limit-t.hand+min(t.calling, t.calls))
 	if n > 0 {
 		t.hand += n
 	}
@@ -55,11 +57,21 @@ func (t *tide) give(n int) {
 	t.wake()
 }
 
-// done gives one back, and says whether its run was quick.
-func (t *tide) done(quick bool) {
+// call says that one of those in hand is a call.
+func (t *tide) call() {
+	t.mu.Lock()
+	t.calling++
+	t.mu.Unlock()
+	t.wake()
+}
+
+// done gives one back, and says whether it was a call, and whether its run was quick. A call says nothing about the pace of others.
+func (t *tide) done(call, quick bool) {
 	t.mu.Lock()
 	t.hand--
-	if quick {
+	if call {
+		t.calling--
+	} else if quick {
 		t.limit = min(t.limit+rise, t.most)
 	} else {
 		t.limit = t.least

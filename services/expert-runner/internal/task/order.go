@@ -71,6 +71,14 @@ func (o *Order) address(n events.Names, subject string) (job, subjob string, run
 	return parts[2], parts[3], run, nil
 }
 
+// ExpertOf is the expert that a work subject names, or "".
+func ExpertOf(n events.Names, subject string) string {
+	rest, _ := strings.CutPrefix(subject, n.Prefix()+".work.")
+	_, rest, _ = strings.Cut(rest, ".")
+	expert, _, _ := strings.Cut(rest, ".")
+	return expert
+}
+
 // settle fills in what a message may leave out.
 func (o *Order) settle() {
 	if o.Kind == "" {
