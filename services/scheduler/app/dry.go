@@ -176,5 +176,8 @@ func (d *dry) GetBlob(_ context.Context, _, digest string) ([]byte, error) {
 // Ack says nothing.
 func (d *dry) Ack() error { return nil }
 
+// InProgress is told to nobody.
+func (d *dry) InProgress() error { return nil }
+
 // Count counts nothing.
 func (d *dry) Count(loop.Family, string) {}

@@ -15,7 +15,7 @@ func (p *Partition) admit(batch Batch) error {
 	if batch.Fresh || gap {
 		p.forgetAll()
 	}
-	receipts := p.ledger.add(batch.Deliveries)
+	receipts := p.ledger.add(p.now, batch.Deliveries)
 	for i := range batch.Deliveries {
 		p.sort(&batch.Deliveries[i], &receipts[i], !gap)
 	}
@@ -47,6 +47,7 @@ func (p *Partition) gap(deliveries []Delivery) bool {
 
 // forgetAll drops every cached state: an event may have been seen by another scheduler only.
 func (p *Partition) forgetAll() {
+	p.ended = ended{}
 	for id, j := range p.jobs {
 		j.forget()
 		if !j.busy() && j.fault == nil {
@@ -70,6 +71,11 @@ func (p *Partition) sort(d *Delivery, r *receipt, whole bool) {
 		return
 	}
 	j := p.jobs[e.Job]
+	if j == nil && p.ended.settles(e) {
+		p.Meter.Count(Duplicates, string(e.Kind))
+		p.ledger.cover(r)
+		return
+	}
 	if j == nil {
 		j = &job{id: e.Job}
 		p.jobs[e.Job] = j
@@ -81,6 +87,15 @@ func (p *Partition) sort(d *Delivery, r *receipt, whole bool) {
 			return
 		}
 		j.fault = nil // Somebody asks, or the job was deleted and its id taken again.
+	}
+	if !d.First {
+		if held := j.holds(e.Seq); held != nil {
+			// It is in our hands since it came before, and by the consumer's count nobody else had anything since: the state in
+			// memory is as good as it was.
+			p.ledger.again(p.now, held, r)
+			p.Meter.Count(Duplicates, string(e.Kind))
+			return
+		}
 	}
 	begins := requested && whole && e.Fault == nil && j.state == nil && !j.busy()
 	if j.state != nil && e.Seq > j.state.Seq && (requested || !d.First) {

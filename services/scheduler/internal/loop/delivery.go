@@ -2,9 +2,12 @@ package loop
 
 import "github.com/jobgraph/jobgraph/pkg/events"
 
-// Acker acknowledges one delivery.
+// Acker settles one delivery.
 type Acker interface {
+	// Ack settles it: it is not delivered again.
 	Ack() error
+	// InProgress asks the consumer to wait on: without a word it delivers the message again.
+	InProgress() error
 }
 
 // Delivery is one message of the log as a consumer hands it out.

@@ -81,6 +81,16 @@ func (j *job) forget() {
 	j.life++
 }
 
+// holds gives the open receipt of an event; nil when there is none.
+func (j *job) holds(seq uint64) *receipt {
+	for _, r := range j.unacked {
+		if r.seq == seq && !r.covered {
+			return r
+		}
+	}
+	return nil
+}
+
 // change counts an event that the next save has to cover.
 func (j *job) change(now time.Time) {
 	j.moved = true

@@ -24,6 +24,7 @@ type fake struct {
 	published []string
 	states    map[string][]byte
 	acked     int
+	told      int // How often a delivery was said to be in progress.
 	fail      map[string]error
 }
 
@@ -61,6 +62,9 @@ func (f *fake) PurgeRest(context.Context, string) error       { return nil }
 func (f *fake) PurgeWork(context.Context, string) error       { return nil }
 func (f *fake) ReapJob(context.Context, string, uint64) error { return nil }
 func (f *fake) Load(_ context.Context, job string) (Saved, error) {
+	if err := f.fail["load"]; err != nil {
+		return Saved{}, err
+	}
 	return Saved{State: f.states[job]}, nil
 }
 
@@ -81,6 +85,7 @@ func (f *fake) PutBlob(context.Context, string, []byte) (events.Ref, error) {
 func (f *fake) GetBlob(context.Context, string, string) ([]byte, error) { return nil, bus.ErrNotFound }
 func (f *fake) Count(Family, string)                                    {}
 func (f *fake) Ack() error                                              { f.acked++; return nil }
+func (f *fake) InProgress() error                                       { f.told++; return nil }
 
 // add stores an event.
 func (f *fake) add(kind events.Kind, subjob string, run int, data any) events.Event {

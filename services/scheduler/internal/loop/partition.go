@@ -15,6 +15,7 @@ type Partition struct {
 	Ports
 	jobs   map[string]*job
 	ledger ledger
+	ended  ended
 	facts  *facts
 	// last is the consumer's sequence of the last delivery; 0 before the first.
 	last uint64
@@ -228,6 +229,9 @@ func (p *Partition) await(j *job) {
 
 // acknowledge tells the consumer what is covered.
 func (p *Partition) acknowledge() error {
+	if err := p.ledger.tell(p.now); err != nil {
+		p.Logger.Warn("the consumer was not told what is in progress", "error", err)
+	}
 	if !p.ledger.ready() {
 		return nil
 	}

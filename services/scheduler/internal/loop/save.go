@@ -224,6 +224,7 @@ const mostTransitions = 1000
 // dismiss drops a job from memory of which nothing more is expected.
 func (p *Partition) dismiss(j *job) {
 	if j.over() && !j.busy() && !j.queued && p.jobs[j.id] == j {
+		p.ended.add(j.id, j.state.Seq)
 		j.leaveLanes()
 		delete(p.jobs, j.id)
 		delete(p.waiting, j)

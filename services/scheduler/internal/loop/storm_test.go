@@ -237,6 +237,8 @@ func (r receiver) Ack() error {
 	return nil
 }
 
+func (r receiver) InProgress() error { return nil }
+
 // reach has a message arrive, behind those to the same stream before it, or a save. It needs the lock.
 func (w *storm) reach(f *flying) {
 	if f.reached || f.expect.Subject == saving {

@@ -1,0 +1,43 @@
+package loop
+
+import (
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/graph"
+)
+
+// ended remembers the jobs that have ended and were saved lately, with the last event that their states have. What still comes for
+// them, a repeat or the timer of a turn long had, is settled without a load. The zero value is empty and ready to use.
+type ended struct {
+	// recent takes new ones until it is full, and is then older, which was dropped.
+	recent, older map[string]uint64
+}
+
+// mostEnded is how many jobs each half of the memory has: a few MiB.
+const mostEnded = 1 << 15
+
+// add remembers a job by the last event of its saved state.
+func (n *ended) add(job string, seq uint64) {
+	if n.recent == nil || len(n.recent) >= mostEnded {
+		n.recent, n.older = map[string]uint64{}, n.recent
+	}
+	n.recent[job] = seq
+}
+
+// settles reports whether an event changes nothing. Anything but a repeat or a turn has the job forgotten: it may go on.
+func (n *ended) settles(e *events.Event) bool {
+	seq, known := n.recent[e.Job]
+	if !known {
+		if seq, known = n.older[e.Job]; !known {
+			return false
+		}
+	}
+	if e.Seq <= seq {
+		return true
+	}
+	if d, ok := e.Data.(*events.TimerFired); ok && d.Timer == graph.TurnTimer() {
+		return true
+	}
+	delete(n.recent, e.Job)
+	delete(n.older, e.Job)
+	return false
+}
