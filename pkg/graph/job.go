@@ -254,10 +254,10 @@ func (j *Job) moveRun(n *node, to events.Status, transition string, run int) {
 		j.transitions = append(j.transitions, events.Transition{SubJob: n.ID, Run: run, Transition: transition, Cause: j.now.Seq})
 	}
 	n.Status = to
-	switch {
-	case to == events.Ready:
+	switch to {
+	case events.Ready:
 		j.over(n)
-	case to == events.Running:
+	case events.Running:
 		j.began(n)
 		j.dequeue(n)
 	default:

@@ -1,12 +1,9 @@
 package loop
 
-import (
-	"github.com/jobgraph/jobgraph/pkg/events"
-	"github.com/jobgraph/jobgraph/pkg/graph"
-)
+import "github.com/jobgraph/jobgraph/pkg/events"
 
-// ended remembers the jobs that have ended and were saved lately, with the last event that their states have. What still comes for
-// them, a repeat or the timer of a turn long had, is settled without a load. The zero value is empty and ready to use.
+// ended remembers the jobs that have ended and were saved lately, with the last event that their states have. A repeat that still
+// comes for them is settled without a load. The zero value is empty and ready to use.
 type ended struct {
 	// recent takes new ones until it is full, and is then older, which was dropped.
 	recent, older map[string]uint64
@@ -23,7 +20,8 @@ func (n *ended) add(job string, seq uint64) {
 	n.recent[job] = seq
 }
 
-// settles reports whether an event changes nothing. Anything but a repeat or a turn has the job forgotten: it may go on.
+// settles reports whether an event is in the saved state already. Any other has the job forgotten: it is folded like all others,
+// so that the saved state stays the fold of the whole log.
 func (n *ended) settles(e *events.Event) bool {
 	seq, known := n.recent[e.Job]
 	if !known {
@@ -32,9 +30,6 @@ func (n *ended) settles(e *events.Event) bool {
 		}
 	}
 	if e.Seq <= seq {
-		return true
-	}
-	if d, ok := e.Data.(*events.TimerFired); ok && d.Timer == graph.TurnTimer() {
 		return true
 	}
 	delete(n.recent, e.Job)
