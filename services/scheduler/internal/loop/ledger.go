@@ -16,11 +16,11 @@ type receipt struct {
 }
 
 // When the consumer is told that a delivery is in progress: well before it would deliver it again, which is after five seconds, some
-// at a time, and not for ever: what cannot be saved here for minutes is better delivered to another scheduler.
+// at a time, and not for ever: what cannot be saved here for a minute is better delivered to another scheduler.
 const (
 	tellAfter = 1250 * time.Millisecond
 	mostTold  = 4096
-	mostTells = 240
+	mostTells = 48
 )
 
 // ledger knows what was delivered and is not yet acknowledged.
