@@ -10,8 +10,8 @@ const (
 	callBytes = 4 << 20
 )
 
-// callPlaces is how many calls are at work at once with so much memory, in bytes, of which they may have one half; 0 bytes means
-// that nothing is known.
+// callPlaces is how many calls may be at work at once when the process has memory bytes: they get half of it. 0 bytes means that
+// the memory is unknown.
 func callPlaces(memory uint64) int {
 	if memory == 0 {
 		return mostCalls

@@ -176,7 +176,7 @@ func (d *dry) GetBlob(_ context.Context, _, digest string) ([]byte, error) {
 // Ack says nothing.
 func (d *dry) Ack() error { return nil }
 
-// InProgress is told to nobody.
+// InProgress does nothing: a dry run has no consumer.
 func (d *dry) InProgress() error { return nil }
 
 // Count counts nothing.

@@ -92,7 +92,7 @@ func (r *run) publish(e task.Ending) bool {
 // errNoJSON marks a payload that cannot be encoded.
 var errNoJSON = errors.New("the report cannot be encoded")
 
-// errUnasked marks a question that the journal did not take: whoever has the run now, or gets it next, asks by itself.
+// errUnasked marks a question that the journal did not take: the present owner of the run, or the next one, asks it.
 var errUnasked = errors.New("the question could not be journaled")
 
 // say sends the journal's record and the event, and waits for both. The event decides. A question what became of an effect is

@@ -19,7 +19,7 @@ type lookout struct {
 
 var _ expert.Claim = (*lookout)(nil)
 
-// Confirm implements expert.Claim. While the bus is away it waits: what nobody can look up may be over.
+// Confirm implements expert.Claim. While the bus is away it waits: a claim that cannot be read may be lost.
 func (o *lookout) Confirm(ctx context.Context) error {
 	r := o.run
 	for retry := firstRetry; r.hold != nil; retry = min(2*retry, longRetry) {

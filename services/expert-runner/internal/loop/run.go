@@ -180,7 +180,7 @@ func (r *run) announce() error {
 	return r.loop.at(BetweenEffect, r)
 }
 
-// turnedAway journals that the effect that the claim announced has not begun, so that nobody is asked what became of it. It is
+// turnedAway journals that the effect that the claim announced has not begun, so that no person is asked what became of it. It is
 // true for a run that was cancelled.
 func (r *run) turnedAway() bool {
 	first := r.expert.Intent

@@ -90,9 +90,9 @@ func (p *Partition) sort(d *Delivery, r *receipt, whole bool) {
 	}
 	if !d.First {
 		if held := j.holds(e.Seq); held != nil {
-			// It is in our hands since it came before, and by the consumer's count nobody else had anything since: the state in
+			// The event was delivered here before, and by the consumer's count no other scheduler had anything since: the state in
 			// memory is as good as it was.
-			p.ledger.again(p.now, held, r)
+			p.ledger.again(held, r)
 			p.Meter.Count(Duplicates, string(e.Kind))
 			return
 		}

@@ -44,7 +44,7 @@ func (p *Partition) measure(ctx context.Context) {
 		go func() {
 			r := reading{lane: l}
 			r.depth, r.err = p.Queues.Depth(ctx, l.pool)
-			p.measured <- r // Taken by the loop, or by whoever waits for its end.
+			p.measured <- r // Taken by the loop, or by awaitAll.
 		}()
 	}
 }

@@ -52,14 +52,15 @@ func (l *ledger) cover(r *receipt) {
 	}
 }
 
-// again puts a repeat of a delivery that is open into its place: one acknowledgement settles both.
-func (l *ledger) again(now time.Time, r, repeat *receipt) {
-	r.acker, r.told, r.tells = repeat.acker, now, 0
+// again puts a repeat of a delivery that is open into its place: one acknowledgement settles both. Its turn to be told stays, so that
+// held keeps its order.
+func (l *ledger) again(r, repeat *receipt) {
+	r.acker, r.tells = repeat.acker, 0
 	repeat.covered = true
 	l.open--
 }
 
-// tell has the consumer wait on for what has been open for a while. What it does not hear of comes again, which does no harm.
+// tell has the consumer wait on for what has been open for a while. A delivery that it is not told of comes again, which does no harm.
 func (l *ledger) tell(now time.Time) error {
 	var failed error
 	for told := 0; l.first < len(l.held) && told < mostTold; {
