@@ -36,6 +36,8 @@ type Bus struct {
 
 	mu          sync.Mutex // Guards reconnected; never held while a callback runs.
 	reconnected map[int]func()
+
+	presence    presence
 	nextHandler int
 }
 
@@ -101,6 +103,7 @@ func newBus(nc *nats.Conn, o Options, owned bool) (*Bus, error) {
 		return nil, fmt.Errorf("connect to the bus: %w", class(err))
 	}
 	b.status = nc.StatusChanged(nats.RECONNECTING, nats.DISCONNECTED, nats.CONNECTED, nats.CLOSED)
+	b.presence.interrupted()
 	go b.watch()
 	if owned && o.InProcess == nil {
 		go b.roam()
@@ -115,6 +118,7 @@ func newBus(nc *nats.Conn, o Options, owned bool) (*Bus, error) {
 func (b *Bus) watch() {
 	defer close(b.watched)
 	for status := range b.status {
+		b.presence.interrupted()
 		switch status {
 		case nats.CONNECTED:
 			b.log.Info("bus is back")

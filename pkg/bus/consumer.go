@@ -49,7 +49,10 @@ const (
 	defaultPinTTL    = 2 * time.Second
 	schedulerAckWait = 5 * time.Second
 	schedulerBuffer  = 2048
-	pinGroup         = "active"
+	// IntakeAhead is how many requests may be in the hands of schedulers before they are admitted: of more it is not known whose
+	// they are.
+	IntakeAhead = 32 << 10
+	pinGroup    = "active"
 )
 
 // PoolConsumer is the one consumer of a pool of our runners; "~planner" is the pool of planners.
@@ -68,7 +71,7 @@ func (b *Bus) ForeignConsumer(pool string) ConsumerSpec {
 
 // IntakeConsumer is the one consumer of job requests.
 func (b *Bus) IntakeConsumer() ConsumerSpec {
-	return ConsumerSpec{Stream: b.names.Intake, Durable: "intake", Filters: []string{b.names.Request()}, MaxAckPending: 1024}
+	return ConsumerSpec{Stream: b.names.Intake, Durable: "intake", Filters: []string{b.names.Request()}, MaxAckPending: IntakeAhead}
 }
 
 // SchedulerConsumer is the consumer of partition p of so many: it gets the shards s with s mod of = p.

@@ -83,6 +83,8 @@ type ConsumerFacts struct {
 	Waiting int `json:"waiting"`
 	// AckFloor is the stream sequence up to which everything is settled.
 	AckFloor uint64 `json:"ack_floor"`
+	// Seen is the stream sequence of the last message that it delivered.
+	Seen uint64 `json:"seen"`
 	// Pinned is true when somebody holds the pin of a pinned consumer.
 	Pinned bool `json:"pinned,omitempty"`
 }
@@ -96,7 +98,7 @@ func (b *Bus) ConsumerInfo(ctx context.Context, stream, durable string) (Consume
 	info := c.CachedInfo()
 	facts := ConsumerFacts{
 		Pending: info.NumPending, Unsettled: info.NumAckPending, Redelivered: info.NumRedelivered, Waiting: info.NumWaiting,
-		AckFloor: info.AckFloor.Stream,
+		AckFloor: info.AckFloor.Stream, Seen: info.Delivered.Stream,
 	}
 	for _, group := range info.PriorityGroups {
 		facts.Pinned = facts.Pinned || group.PinnedClientID != ""

@@ -3,6 +3,7 @@ package bus
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"time"
@@ -41,6 +42,9 @@ func (j Journal) Read(ctx context.Context) (list []JournalEntry, last uint64, er
 		})
 	}
 	if err != nil {
+		if ctx.Err() == nil || errors.Is(err, context.DeadlineExceeded) {
+			j.bus.presence.interrupted()
+		}
 		return nil, 0, fmt.Errorf("read journal of %s/%s: %w", j.job, j.subjob, err)
 	}
 	return list, last, nil

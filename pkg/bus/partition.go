@@ -57,6 +57,26 @@ func (b *Bus) partitions(ctx context.Context) (have map[string]*jetstream.Consum
 	return have, start, nil
 }
 
+// Settled is the sequence of the log up to which schedulers have settled everything: what stands behind it may still come to one.
+// Without consumers of schedulers it is 0. Errors: ErrNotFound, ErrUnavailable.
+func (b *Bus) Settled(ctx context.Context) (uint64, error) {
+	facts, err := b.StreamInfo(ctx, b.names.Log)
+	if err != nil {
+		return 0, err
+	}
+	have, _, err := b.partitions(ctx)
+	if err != nil || len(have) == 0 {
+		return 0, err
+	}
+	settled := facts.LastSeq
+	for _, info := range have { // any order: the least of all is the same in each
+		if info.NumPending > 0 || info.NumAckPending > 0 {
+			settled = min(settled, info.AckFloor.Stream)
+		}
+	}
+	return settled, nil
+}
+
 func isPartition(durable string) bool {
 	rest, ok := strings.CutPrefix(durable, "scheduler-")
 	return ok && strings.Contains(rest, "of")

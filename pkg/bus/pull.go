@@ -196,6 +196,7 @@ func (s *Subscription) mend() {
 	s.mu.Lock()
 	if len(s.queue) < s.buffer && time.Since(s.seen) > 5*s.bus.pulls.heartbeat/2 {
 		s.open, s.seen = 0, time.Now()
+		s.bus.presence.interrupted()
 		// In the pauses of a replay the server sends no heartbeats.
 		s.lost, s.gone = s.lost || s.remake != nil && !s.paced, s.gone || s.paced
 	}

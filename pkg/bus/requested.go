@@ -2,6 +2,7 @@ package bus
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"iter"
 
@@ -21,4 +22,30 @@ func (b *Bus) Requested(ctx context.Context, from, to uint64) iter.Seq2[events.E
 			yield(events.Event{}, fmt.Errorf("read requests %d to %d: %w", from, to, err))
 		}
 	}
+}
+
+// Requests gives what waits in the queue of requests, in its order: what no scheduler has admitted yet. Errors: ErrNotFound,
+// ErrUnavailable.
+func (b *Bus) Requests(ctx context.Context) iter.Seq2[Stored, error] {
+	return func(yield func(Stored, error) bool) {
+		if err := b.read(ctx, b.names.Intake, b.names.Request(), 0, yield); err != nil {
+			yield(Stored{}, fmt.Errorf("read the requests that wait: %w", err))
+		}
+	}
+}
+
+// RequestedID gives the id that a queued request asks for; empty when it has none, or cannot be read.
+func RequestedID(body []byte) string {
+	var r struct {
+		ID   string          `json:"id"`
+		Spec string          `json:"specversion"`
+		Data json.RawMessage `json:"data"`
+	}
+	if json.Unmarshal(body, &r) != nil {
+		return ""
+	}
+	if r.Spec != "" && len(r.Data) > 0 { // A CloudEvent has an id of its own.
+		return RequestedID(r.Data)
+	}
+	return r.ID
 }

@@ -77,6 +77,24 @@ func (k KV) Watch(ctx context.Context, ready func(), seen func(Entry)) (stop fun
 	return k.watch(ctx, ">", ready, seen)
 }
 
+// Each calls seen for every key, one at a time, so that not all values have to be in memory. A key that changes meanwhile comes again.
+func (k KV) Each(ctx context.Context, seen func(Entry)) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	whole := make(chan struct{})
+	stop, err := k.watch(ctx, ">", func() { close(whole) }, seen)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	select {
+	case <-whole:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("read %s: %w", k.bucket, ctx.Err())
+	}
+}
+
 func (k KV) watch(ctx context.Context, keys string, ready func(), seen func(Entry)) (stop func(), err error) {
 	s, there, err := k.bus.follow(ctx, k.stream(), []string{k.subject(keys)}, FollowOptions{}, false)
 	if err != nil {

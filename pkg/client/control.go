@@ -24,7 +24,7 @@ func (c *Client) Tell(ctx context.Context, job string, kind events.Kind, data an
 		return 0, err
 	}
 	if !there {
-		return 0, notFound(job)
+		return 0, c.absent(ctx, job)
 	}
 	id, err := NewID()
 	if err != nil {
@@ -73,6 +73,9 @@ func (c *Client) end(ctx context.Context, job string, kind events.Kind, data any
 		return err
 	}
 	seq, err := c.Tell(ctx, job, kind, data)
+	if errors.Is(err, ErrNotAdmitted) {
+		return c.endWaiting(ctx, job, kind, asked)
+	}
 	if err != nil {
 		return err
 	}
@@ -87,6 +90,23 @@ func (c *Client) end(ctx context.Context, job string, kind events.Kind, data any
 		return err
 	}
 	return c.heeded(ctx, job, seq)
+}
+
+// endWaiting ends a job whose request waits in the queue: a scheduler admits it and ends it at once, so that the log tells of both.
+func (c *Client) endWaiting(ctx context.Context, job string, kind events.Kind, asked *events.StopRequested) error {
+	if asked.SubJob != "" {
+		return c.absent(ctx, job)
+	}
+	verb := "stop"
+	if kind == events.KindFailRequested {
+		verb = "fail"
+	}
+	err := c.ask(ctx, verb, map[string]any{"id": job, "reason": asked.Reason, "wait": false}, nil)
+	if err != nil {
+		return err
+	}
+	_, err = c.endBehind(ctx, job, 0)
+	return err
 }
 
 // aimed refuses a request about a SubJob that the fold would ignore. Only a saved state that is up to date tells; about any

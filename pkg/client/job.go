@@ -1,7 +1,6 @@
 package client
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/kept"
 )
 
 // Job is the saved state of a job as far as lists show it. Raw holds all of it.
@@ -69,7 +69,7 @@ func (c *Client) Get(ctx context.Context, job string) (*Job, error) {
 	}
 	entry, err := c.bus.State().Entry(ctx, job)
 	if errors.Is(err, bus.ErrNotFound) {
-		return nil, notFound(job)
+		return nil, c.absent(ctx, job)
 	}
 	if err != nil {
 		return nil, err
@@ -84,20 +84,12 @@ func (c *Client) State(ctx context.Context, job string) (json.RawMessage, error)
 	if err != nil {
 		return nil, err
 	}
-	var kept struct {
-		Store struct {
-			Size   int      `json:"size"`
-			Chunks []uint64 `json:"chunks"`
-		} `json:"store"`
+	h := kept.Read(j.Raw)
+	if h == nil || h.Chunks == nil {
+		return kept.Bare(j.Raw), nil
 	}
-	if err := json.Unmarshal(j.Raw, &kept); err != nil {
-		return nil, fmt.Errorf("saved state: %w", err)
-	}
-	if kept.Store.Chunks == nil {
-		return bareState(j.Raw)
-	}
-	whole := make([]byte, 0, kept.Store.Size)
-	for n, want := range kept.Store.Chunks {
+	whole := make([]byte, 0, h.Size)
+	for n, want := range h.Chunks {
 		part, revision, err := c.bus.State().GetLeader(ctx, job+"."+strconv.Itoa(n))
 		if err == nil && revision != want {
 			err = fmt.Errorf("%w: part %d is being written", ErrNotFound, n)
@@ -108,18 +100,6 @@ func (c *Client) State(ctx context.Context, job string) (json.RawMessage, error)
 		whole = append(whole, part...)
 	}
 	return whole, nil
-}
-
-// bareState takes off what the store writes in front of the core's own fields.
-func bareState(text []byte) (json.RawMessage, error) {
-	const first = `"fold":`
-	if at := bytes.Index(text, []byte(first)); at > 0 {
-		bare := append([]byte{'{'}, text[at:]...)
-		if json.Valid(bare) {
-			return bare, nil
-		}
-	}
-	return text, nil
 }
 
 func decodeJob(e bus.Entry) (*Job, error) {

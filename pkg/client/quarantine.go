@@ -100,17 +100,26 @@ func (c *Client) endDead(ctx context.Context, j *Job, seq uint64, asked *events.
 	return j.Quarantine()
 }
 
+// moving is how long a connection may take to move from one server to another before a watch that cannot begin is an error.
+const moving = 5 * time.Second
+
 // WatchQuarantine gives a context that ends when the job is in quarantine, with ErrQuarantined as its cause, and otherwise
 // with ctx. stop frees what it takes.
 func (c *Client) WatchQuarantine(ctx context.Context, job string) (watched context.Context, stop func(), err error) {
 	watched, cancel := context.WithCancelCause(ctx)
-	end, err := c.bus.State().WatchKey(watched, job, func(e bus.Entry) {
-		if !bytes.Contains(e.Value, []byte(`"quarantined"`)) {
-			return // Most states; they may be large.
-		}
-		if j, err := decodeJob(e); err == nil && j.Quarantined != nil {
-			cancel(j.Quarantine())
-		}
+	patient, enough := context.WithTimeout(ctx, moving)
+	defer enough()
+	var end func()
+	err = bus.Await(patient, func() (err error) {
+		end, err = c.bus.State().WatchKey(watched, job, func(e bus.Entry) {
+			if !bytes.Contains(e.Value, []byte(`"quarantined"`)) {
+				return // Most states; they may be large.
+			}
+			if j, err := decodeJob(e); err == nil && j.Quarantined != nil {
+				cancel(j.Quarantine())
+			}
+		})
+		return err
 	})
 	if err != nil {
 		cancel(nil)

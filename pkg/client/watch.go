@@ -156,7 +156,7 @@ func (c *Client) Head(ctx context.Context, job string) (uint64, error) {
 	}
 	last, err := c.bus.LastOn(ctx, c.Names().Log, c.Names().JobEvents(job))
 	if errors.Is(err, bus.ErrNotFound) {
-		return 0, notFound(job)
+		return 0, c.absent(ctx, job)
 	}
 	return last.Seq, err
 }

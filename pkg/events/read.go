@@ -226,8 +226,7 @@ func (j *SubJob) scanRare(key string, s *plainjson.Scanner) bool {
 	return false
 }
 
-// ReadPlan reads a plan in native form as json.Unmarshal does, but without reflection when it is as we write it. What p
-// held before is gone.
+// ReadPlan reads a plan in native form as ReadWork reads a SubJob's work; what p held before is gone.
 func ReadPlan(body []byte, p *Plan) error {
 	*p = Plan{}
 	if readPlain(body, p) {

@@ -87,22 +87,23 @@ const (
 
 // JournalRecord is one entry in the journal of a SubJob.
 type JournalRecord struct {
-	Type  JournalType `json:"type"`            // Type says what the record is.
-	Run   int         `json:"run"`             // Run is the run it belongs to.
-	Owner string      `json:"owner,omitempty"` // Owner is the runner that wrote it; empty for the scheduler.
-	Lease Duration    `json:"lease,omitempty"` // Lease is how long a claim or renewal holds.
-	Key   string      `json:"key,omitempty"`   // Key identifies an effect within the run.
-	Name  string      `json:"name,omitempty"`  // Name says what the effect is ("command", "http").
-	Safe  bool        `json:"safe,omitempty"`  // Safe is true for an effect that may be repeated when its result is unknown.
-	// Data is the intent's arguments, the effect's result or the report; Ref the same by reference.
-	Data    json.RawMessage `json:"data,omitempty"`
-	Ref     *Ref            `json:"ref,omitempty"`
+	Type    JournalType     `json:"type"`              // Type says what the record is.
+	Run     int             `json:"run"`               // Run is the run it belongs to.
+	Owner   string          `json:"owner,omitempty"`   // Owner is the runner that wrote it; empty for the scheduler.
+	Lease   Duration        `json:"lease,omitempty"`   // Lease is how long a claim or renewal holds.
+	Key     string          `json:"key,omitempty"`     // Key identifies an effect within the run.
+	Name    string          `json:"name,omitempty"`    // Name says what the effect is ("command", "http").
+	Safe    bool            `json:"safe,omitempty"`    // Safe is true for an effect that may be repeated when its result is unknown.
+	Data    json.RawMessage `json:"data,omitempty"`    // Data is the intent's arguments, the effect's result or the report.
+	Ref     *Ref            `json:"ref,omitempty"`     // Ref is the same by reference.
 	Reason  string          `json:"reason,omitempty"`  // Reason is why a run was closed, or why an effect has no result.
 	Decides uint64          `json:"decides,omitempty"` // Decides is the sequence of the intent that a person or a hook has decided about.
 }
 
-// SandboxTag begins the tag that says how a runner keeps an expert's program: the level, and behind a space why no stricter one.
-const SandboxTag = "sandbox:"
+const (
+	SandboxTag = "sandbox:" // SandboxTag begins the tag with the level of a program's sandbox and why it is no stricter one.
+	BuiltinTag = "builtin"  // BuiltinTag marks cards of Jobgraph itself.
+)
 
 // Card describes an expert to planners and people. It lives in the experts bucket under its id.
 type Card struct {

@@ -21,6 +21,9 @@ const (
 // since. Its firing is an event like any other, so whoever owns the job then looks at what it owes.
 func TurnTimer() string { return timerID(timerTurn, "", 0) }
 
+// ReapTimer is the timer that says that the retention of a job which has ended with this turn has passed.
+func ReapTimer(turn int) string { return timerID(timerReap, "", turn) }
+
 func timerID(kind, of string, number int) string {
 	return kind + "~" + of + "~" + strconv.Itoa(number)
 }

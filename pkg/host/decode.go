@@ -103,7 +103,7 @@ func (d *document) walk(node *yaml.Node, t reflect.Type, field string) {
 	}
 	switch {
 	case readsItself(t):
-		d.expandAll(node, field)
+		d.expandAll(node, field, field)
 		d.leaf(node, t, field)
 	case node.Kind == yaml.ScalarNode:
 		d.scalar(node, t, field)
@@ -122,7 +122,7 @@ func (d *document) walk(node *yaml.Node, t reflect.Type, field string) {
 }
 
 func (d *document) scalar(node *yaml.Node, t reflect.Type, field string) {
-	if !d.expand(node, field) {
+	if !d.expand(node, field, field) {
 		return
 	}
 	if _, was := d.raw[node]; was && node.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) == 0 {
@@ -240,13 +240,17 @@ func (d *document) pairs(node *yaml.Node, field string, visit func(key, value *y
 	}
 }
 
-// expandAll expands every text below a node that decodes itself.
-func (d *document) expandAll(node *yaml.Node, field string) {
+// expandAll expands every text below a node that decodes itself. Faults are put to the field; path is where the text stands.
+func (d *document) expandAll(node *yaml.Node, field, path string) {
 	if node.Kind == yaml.ScalarNode {
-		d.expand(node, field)
+		d.expand(node, field, path)
 	}
-	for _, below := range node.Content {
-		d.expandAll(below, field)
+	for i, below := range node.Content {
+		if node.Kind == yaml.MappingNode && i%2 == 1 {
+			d.expandAll(below, field, path+"."+node.Content[i-1].Value)
+			continue
+		}
+		d.expandAll(below, field, path)
 	}
 }
 

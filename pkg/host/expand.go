@@ -11,11 +11,18 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// expand replaces the references in a text. It is false when one of them is at fault.
-func (d *document) expand(node *yaml.Node, field string) bool {
-	if _, done := d.raw[node]; done || !strings.Contains(node.Value, "${") {
+// expand replaces the references in a text, and notes which secrets it holds. It is false when a reference is at fault, which is put
+// to the field; path is where the text stands.
+func (d *document) expand(node *yaml.Node, field, path string) bool {
+	if _, done := d.raw[node]; done {
 		return true
 	}
+	ok := !strings.Contains(node.Value, "${") || d.replace(node, field, path)
+	d.secrets.written(path, node.Value)
+	return ok
+}
+
+func (d *document) replace(node *yaml.Node, field, path string) bool {
 	text, ok := node.Value, true
 	d.raw[node] = text
 	cursor := place{line: node.Line, column: node.Column}
@@ -38,6 +45,7 @@ func (d *document) expand(node *yaml.Node, field string) bool {
 			return false
 		}
 		value, good := d.reference(reference, at, field)
+		d.secrets.refer(path, reference, value)
 		out.WriteString(value)
 		ok = ok && good
 		text, cursor = rest, place{line: at.line, column: at.column + 1}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/redact"
 )
 
 // checkTimeout bounds one health check.
@@ -28,6 +30,8 @@ type Health struct {
 	blocks map[string]string
 	checks map[string]*check
 	notes  map[string]string
+
+	secrets *redact.Set // Taken out of what is told. Written before anybody asks.
 }
 
 // check is a named question; at most one run of it is under way, so that one that hangs costs one goroutine.
@@ -77,7 +81,7 @@ func (h *Health) Notes() []Reason {
 	defer h.mu.Unlock()
 	var notes []Reason
 	for _, name := range slices.Sorted(maps.Keys(h.notes)) {
-		notes = append(notes, Reason{Name: name, Reason: h.notes[name]})
+		notes = append(notes, Reason{Name: name, Reason: h.secrets.Redactor().Text(h.notes[name])})
 	}
 	return notes
 }
@@ -119,6 +123,9 @@ func (h *Health) Reasons(ctx context.Context) []Reason {
 		if err := h.await(ctx, c, waits[name]); err != nil {
 			reasons = append(reasons, Reason{Name: name, Reason: err.Error()})
 		}
+	}
+	for i := range reasons {
+		reasons[i].Reason = h.secrets.Redactor().Text(reasons[i].Reason)
 	}
 	slices.SortFunc(reasons, func(a, b Reason) int { return strings.Compare(a.Name, b.Name) })
 	return reasons

@@ -136,6 +136,7 @@ func serve(sys System, program Program, settings Settings) int {
 	}
 	p.Log.Info("process started", "version", p.Build.Version, "commit", p.Build.Commit, "http", p.httpAddr(),
 		"nats", settings.NATS)
+	go GiveBack(life.work) // Ends with the process.
 	go life.watch(sys.Signals, settings.DrainTimeout, func(first os.Signal) {
 		p.Log.Info("draining", "signal", first.String(), "timeout", settings.DrainTimeout)
 		p.Health.Block("drain", "draining since "+first.String())

@@ -3,17 +3,16 @@ package host
 import (
 	"net/url"
 	"strings"
-)
 
-// masked stands where a secret was. Its length tells nothing.
-const masked = "********"
+	"github.com/jobgraph/jobgraph/pkg/redact"
+)
 
 // Mask is what may be shown of a secret: that there is one.
 func Mask(secret string) string {
 	if secret == "" {
 		return ""
 	}
-	return masked
+	return redact.Mask
 }
 
 // MaskURL hides the user part of each address in a comma-separated list: a lone user name is a token in NATS, so it
@@ -36,10 +35,10 @@ func maskAddress(address string) string {
 	}
 	at := strings.LastIndex(rest, "@")
 	if _, err := url.Parse("any://" + rest[at+1:]); err != nil {
-		return masked
+		return redact.Mask
 	}
 	if scheme != "" {
 		scheme += "://"
 	}
-	return scheme + masked + "@" + rest[at+1:]
+	return scheme + redact.Mask + "@" + rest[at+1:]
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"log/slog"
 	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/redact"
 )
 
 // Process is what a service gets to run with. `up` runs several services in one Process, each with its Child.
@@ -22,6 +24,9 @@ type Process struct {
 	Metrics *Metrics
 	// Health is shared too; services name their checks so that they do not meet.
 	Health *Health
+	// Secrets are what the process was given to enter somewhere: log, health and traces never show them, and neither does what a
+	// service states. Whoever resolves a secret adds it, before it is used. Shared by all services of the process.
+	Secrets *redact.Set
 	// Server is where operators look; nil when HTTP is off.
 	Server *Server
 
@@ -36,10 +41,13 @@ func NewProcess(work, intake context.Context, name string, settings Settings, lo
 	build := ReadBuild(name)
 	intake, cancel := context.WithCancel(intake)
 	context.AfterFunc(work, cancel)
+	secrets := redact.NewSet(settings.NATS.secrets()...)
+	log = slog.New(redact.Handler(log.Handler(), secrets))
 	p := &Process{
 		Name: name, Settings: settings, Build: build, Log: log.With("service", name), Metrics: NewMetrics(build),
-		Health: NewHealth(), intake: intake, cleanups: &cleanups{}, log: log,
+		Health: NewHealth(), Secrets: secrets, intake: intake, cleanups: &cleanups{}, log: log,
 	}
+	p.Health.secrets = secrets
 	p.Health.Block(name, starting)
 	return p
 }

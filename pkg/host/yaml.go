@@ -82,6 +82,7 @@ type document struct {
 	root     *yaml.Node            // nil until the text was parsed
 	torn     bool                  // a section cannot be read that others may refer to
 	faults   Faults
+	secrets  secrets
 }
 
 func newDocument(path string, env Env, text string) *document {

@@ -162,7 +162,7 @@ func aboutForm(err *Error) bool {
 
 // presumed is a refusal by the SDK itself, before anything was sent.
 func presumed(err error) *Error {
-	made := &Error{Class: BadRequest, Message: excerpt(err.Error()), unsent: true}
+	made := &Error{Class: BadRequest, Message: excerpt(err.Error(), nil), unsent: true}
 	if errors.Is(err, openai.ErrReasoningToolsRequireResponses) {
 		made.Message = "tools of this model need the Responses API"
 	}

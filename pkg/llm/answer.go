@@ -3,15 +3,17 @@ package llm
 import (
 	"slices"
 	"strings"
+
+	"github.com/jobgraph/jobgraph/pkg/redact"
 )
 
 // answer is a Response in the making. Both dialects, streamed or not, feed it.
 type answer struct {
 	sink  func(Delta)
 	think thinker
-	// secrets are the keys that an answer never shows; saying and thinking keep them out of the texts.
-	secrets          []Secret
-	saying, thinking veil
+	// redactor takes out what an answer never shows; saying and thinking do it while the texts come in.
+	redactor         *redact.Redactor
+	saying, thinking *redact.Stream
 	// size is what the answer has grown to, in bytes.
 	size int
 	// said, thought and refusal are the texts so far.
@@ -24,8 +26,8 @@ type answer struct {
 	used  Usage
 }
 
-func newAnswer(cfg ModelConfig, secrets []Secret, sink func(Delta)) *answer {
-	a := &answer{sink: sink, secrets: secrets, saying: veil{secrets: secrets}, thinking: veil{secrets: secrets}}
+func newAnswer(cfg ModelConfig, redactor *redact.Redactor, sink func(Delta)) *answer {
+	a := &answer{sink: sink, redactor: redactor, saying: redactor.Stream(true), thinking: redactor.Stream(true)}
 	if cfg.OpenThink {
 		a.think = openThinker()
 	}
@@ -40,7 +42,7 @@ func (a *answer) say(piece string) {
 	}
 }
 
-func (a *answer) pass(said, thought string) { a.give(a.saying.feed(said), a.thinking.feed(thought)) }
+func (a *answer) pass(said, thought string) { a.give(a.saying.Feed(said), a.thinking.Feed(thought)) }
 
 func (a *answer) give(said, thought string) {
 	a.said.WriteString(said)
@@ -80,15 +82,15 @@ var ends = map[string]Class{
 // finish judges the answer. It is believed only when the provider said why it ended, and ended well.
 func (a *answer) finish(r Request, rung Rung) (Response, *Error) {
 	a.pass(a.think.flush())
-	a.give(a.saying.flush(), a.thinking.flush())
+	a.give(a.saying.Flush(), a.thinking.Flush())
 	if a.ended == "" {
 		return Response{}, a.bad(StreamCut, "the answer stopped without a reason")
 	}
 	if class, bad := ends[strings.ToLower(a.ended)]; bad {
-		return Response{}, a.bad(class, "the answer ended with "+excerpt(a.ended, a.secrets...))
+		return Response{}, a.bad(class, "the answer ended with "+excerpt(a.ended, a.redactor))
 	}
 	if a.refusal.Len() > 0 {
-		return Response{}, a.bad(Refused, excerpt(a.refusal.String(), a.secrets...))
+		return Response{}, a.bad(Refused, excerpt(a.refusal.String(), a.redactor))
 	}
 	calls, fail := a.calls.finish(a.id)
 	if fail != nil {
@@ -98,10 +100,10 @@ func (a *answer) finish(r Request, rung Rung) (Response, *Error) {
 	answered := a.partial()
 	answered.Calls = calls
 	for i := range calls {
-		calls[i].Args = veil{secrets: a.secrets, exact: true}.veiled(calls[i].Args)
+		calls[i].Args = string(a.redactor.JSON([]byte(calls[i].Args)))
 	}
 	if rung == RungTool && answered.unwrap(r.Schema.Name) {
-		answered.Text = veil{secrets: a.secrets}.veiled(answered.Text)
+		answered.Text = a.redactor.Keys(answered.Text)
 	}
 	answered.Text = before(answered.Text, r.Stop)
 	answered.Finish = FinishStop
@@ -130,7 +132,7 @@ func (a *answer) decline(piece string) {
 
 func (a *answer) bad(class Class, why string) *Error {
 	e := &Error{Class: class, Message: why}
-	a.give(a.saying.flush(), a.thinking.flush())
+	a.give(a.saying.Flush(), a.thinking.Flush())
 	if a.said.Len() > 0 || a.thought.Len() > 0 || a.used.Total() > 0 {
 		e.Partial = a.partial()
 	}

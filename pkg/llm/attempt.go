@@ -26,7 +26,7 @@ func (t *turn) attempt(caller context.Context, doer Doer, now func() time.Time, 
 		defer idle.Stop()
 		x.touch = func() { idle.Reset(t.cfg.Idle) }
 	}
-	a := newAnswer(t.cfg, t.secrets, sink)
+	a := newAnswer(t.cfg, t.redactor, sink)
 	sdk := openai.DefaultConfig(string(t.cfg.Key))
 	sdk.BaseURL, sdk.HTTPClient = t.cfg.BaseURL, cure{doer}
 	put := t.chat
@@ -49,7 +49,10 @@ func (t *turn) attempt(caller context.Context, doer Doer, now func() time.Time, 
 		return Response{}, fail
 	}
 	answered.Dialect, answered.Rung, answered.Dropped = t.shape.dialect, t.rung(), t.shape.dropped
-	answered.Carry = t.cfg.carried(veilItems(x.items, t.secrets), answered.Calls)
+	for i := range x.items {
+		x.items[i] = t.redactor.JSON(x.items[i])
+	}
+	answered.Carry = t.cfg.carried(x.items, answered.Calls)
 	return *t.priced(&answered, x.cost), nil
 }
 
@@ -63,7 +66,7 @@ func (t *turn) priced(r *Response, stated *float64) *Response {
 func (t *turn) exchange(now func() time.Time) *exchange {
 	x := &exchange{
 		dialect: t.shape.dialect, stream: t.request.Stream, set: t.fields(), header: http.Header{},
-		secret: t.cfg.Key, now: now, touch: func() {},
+		redactor: t.redactor, now: now, touch: func() {},
 	}
 	for name, text := range t.cfg.Headers {
 		x.header.Set(name, text)
@@ -87,7 +90,7 @@ func (x *exchange) verdict(err error) *Error {
 	case ok:
 		return own
 	case x.sent:
-		return &Error{Class: Malformed, Message: excerpt(err.Error(), x.secret)}
+		return &Error{Class: Malformed, Message: excerpt(err.Error(), x.redactor)}
 	}
 	return presumed(err)
 }

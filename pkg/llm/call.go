@@ -3,6 +3,8 @@ package llm
 import (
 	"context"
 	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/redact"
 )
 
 // call is one Do on its way through retries and models. It belongs to the caller's goroutine.
@@ -12,8 +14,8 @@ type call struct {
 	estimate int
 	began    time.Time
 	sink     func(Delta)
-	// secrets are the keys of all models: no answer shows them.
-	secrets []Secret
+	// redactor takes out what no answer shows.
+	redactor *redact.Redactor
 	// attempts counts requests, over all models.
 	attempts int
 	// shown is set when pieces have been handed out, which a further attempt makes void.
@@ -40,7 +42,7 @@ func (c *call) restart() {
 // model calls one model until it answers, or nothing more can be done.
 func (c *call) model(ctx context.Context, m *model) (Response, *Error) {
 	pace := c.pace(m)
-	t := &turn{request: c.request, cfg: m.cfg, shape: m.learned.recall(), secrets: c.secrets}
+	t := &turn{request: c.request, cfg: m.cfg, shape: m.learned.recall(), redactor: c.redactor}
 	var refusal *Error
 	for failures := 0; ; {
 		answered, fail := c.once(ctx, m, t, pace)

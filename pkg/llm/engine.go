@@ -11,6 +11,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/redact"
 )
 
 // Client answers requests. An Engine is one; tests and caches may be others.
@@ -30,6 +32,8 @@ type Settings struct {
 	Now    func() time.Time
 	Sleep  func(ctx context.Context, d time.Duration) error
 	Jitter func() float64
+	// Secrets are what no answer and no error shows. The keys of the models are added; a set of the Engine's own when nil.
+	Secrets *redact.Set
 }
 
 // Engine calls the configured models. It is safe for concurrent use.
@@ -53,6 +57,9 @@ type model struct {
 func New(config Config, s Settings) (*Engine, error) {
 	e := &Engine{settings: s}
 	e.models.Store(&map[string]*model{})
+	if e.settings.Secrets == nil {
+		e.settings.Secrets = redact.NewSet()
+	}
 	if e.settings.Doer == nil {
 		if standard, ok := http.DefaultTransport.(*http.Transport); ok {
 			e.transport = standard.Clone()
@@ -95,6 +102,7 @@ func (e *Engine) Set(config Config) error {
 		m.limits = cmp.Or(m.limits, newLimiter(cfg.Limits))
 		m.learned = cmp.Or(m.learned, newMemory(cfg))
 		made[name] = m
+		e.settings.Secrets.Add(string(cfg.Key))
 	}
 	e.models.Store(&made)
 	return nil
@@ -128,7 +136,7 @@ func (e *Engine) Do(ctx context.Context, r Request, sink func(Delta)) (Response,
 			Class: NotFound, Model: cmp.Or(r.Model, DefaultModel), Message: fmt.Sprintf("no model of this name is configured, there are %q", e.Models()),
 		}
 	}
-	c := &call{engine: e, request: r, estimate: r.estimate(), began: e.settings.Now(), sink: sink, secrets: secrets(models)}
+	c := &call{engine: e, request: r, estimate: r.estimate(), began: e.settings.Now(), sink: sink, redactor: e.settings.Secrets.Redactor()}
 	var failures []*Error
 	for _, name := range append([]string{first.name}, first.cfg.Fallback...) {
 		answered, fail := c.model(ctx, models[name])

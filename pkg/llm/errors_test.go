@@ -17,6 +17,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/llm"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
+	"github.com/jobgraph/jobgraph/pkg/redact"
 )
 
 func TestWhatProvidersSayIsClassed(t *testing.T) {
@@ -119,7 +120,7 @@ func TestKeysAreNeverShown(t *testing.T) {
 	}
 	for _, shown := range []string{
 		fmt.Sprint(secret), fmt.Sprintf("%v %+v %#v %s %q", config, config, config, secret, secret), log.String(), string(asJSON), string(asYAML),
-		llm.Mask("a my-very-own-key-without-form b", secret),
+		llm.Mask("a my-very-own-key-without-form b", redact.New(string(secret))),
 	} {
 		if strings.Contains(shown, "very-own") {
 			t.Errorf("shows the key: %s", shown)
@@ -131,7 +132,7 @@ func TestKeysAreNeverShown(t *testing.T) {
 		"gsk_0123456789abcdef and AIzaSyA0123456789012345678901234567890":   "******** and ********",
 		"the task-oriented sky is key to disk-based risk_assessment":        "the task-oriented sky is key to disk-based risk_assessment",
 	} {
-		if got := llm.Mask(text); got != want {
+		if got := llm.Mask(text, nil); got != want {
 			t.Errorf("%q became %q, want %q", text, got, want)
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/redact"
 )
 
 // Doer sends a request. *http.Client is one, so are a cassette and a scripted model.
@@ -23,7 +25,8 @@ type exchange struct {
 	// set are fields of the body that the SDK cannot send.
 	set    map[string]any
 	header http.Header
-	secret Secret
+	// redactor takes out what no error shows.
+	redactor *redact.Redactor
 	// touch is called whenever the provider shows a sign of life.
 	touch func()
 	now   func() time.Time
@@ -60,8 +63,8 @@ func (x *exchange) failed(err *Error) {
 func (x *exchange) told(status int, body []byte) *Error {
 	s := listen(body)
 	return &Error{
-		Class: classify(status, s), Status: status, Message: excerpt(s.message, x.secret),
-		Code: excerpt(s.code, x.secret), Param: excerpt(s.param, x.secret),
+		Class: classify(status, s), Status: status, Message: excerpt(s.message, x.redactor),
+		Code: excerpt(s.code, x.redactor), Param: excerpt(s.param, x.redactor),
 	}
 }
 
@@ -72,7 +75,7 @@ func (x *exchange) broken(err error, during Class) *Error {
 		err = wrapped.Err
 	}
 	var late net.Error
-	made := &Error{Class: during, Message: excerpt(err.Error(), x.secret)}
+	made := &Error{Class: during, Message: excerpt(err.Error(), x.redactor)}
 	switch {
 	case errors.Is(err, errTooLarge):
 		made.Class = Malformed
@@ -87,5 +90,5 @@ func (x *exchange) broken(err error, during Class) *Error {
 
 // nonsense is an answer that cannot be understood; a part of it is kept.
 func (x *exchange) nonsense(why string, body []byte) *Error {
-	return &Error{Class: Malformed, Message: why + ": " + excerpt(string(body), x.secret)}
+	return &Error{Class: Malformed, Message: why + ": " + excerpt(string(body), x.redactor)}
 }

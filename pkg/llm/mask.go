@@ -6,20 +6,19 @@ import (
 	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/jobgraph/jobgraph/pkg/redact"
 )
 
 // Secret is a key. However it is printed, logged or encoded, it shows only that there is one.
 type Secret string
-
-// hidden stands where a key was.
-const hidden = "********"
 
 // String hides the key.
 func (s Secret) String() string {
 	if s == "" {
 		return ""
 	}
-	return hidden
+	return redact.Mask
 }
 
 // GoString hides the key.
@@ -38,30 +37,22 @@ func (s Secret) MarshalYAML() (any, error) { return s.String(), nil }
 // word Bearer.
 var keyForm = regexp.MustCompile(`\b(?:sk|pk|rk|key|gsk|xai|hf|pplx)[-_][A-Za-z0-9*_\-.]{8,}|\bAIza[A-Za-z0-9_\-]{20,}|(?i:bearer)\s+[^\s"',;]+`)
 
-// Mask takes keys out of a text: the given ones, and whatever looks like one.
-func Mask(text string, secrets ...Secret) string {
-	for _, secret := range secrets {
-		if len(secret) >= 4 {
-			text = strings.ReplaceAll(text, string(secret), hidden)
-		}
-	}
-	return keyForm.ReplaceAllString(text, hidden)
+// Mask takes secrets out of a text that is for people, and whatever looks like a key.
+func Mask(text string, r *redact.Redactor) string {
+	return keyForm.ReplaceAllString(r.Text(text), redact.Mask)
 }
 
 // maxMessage bounds what is kept of a provider's words.
 const maxMessage = 2000
 
-// excerpt makes a provider's words fit for an error: masked, valid, and not too long.
-func excerpt(text string, secrets ...Secret) string {
+// excerpt makes a provider's words fit for an error: without secrets, valid, and not too long.
+func excerpt(text string, r *redact.Redactor) string {
 	const enough = 16 * maxMessage
-	whole := len(text) <= enough
-	text = Mask(strings.ToValidUTF8(strings.TrimSpace(text[:min(len(text), enough)]), "�"), secrets...)
-	if !whole {
-		for _, secret := range secrets {
-			text = text[:max(0, len(text)-len(secret))] // What the cut has left of a key was not recognised.
-		}
-		text = strings.ToValidUTF8(text, "")
+	text = strings.TrimSpace(text)
+	if len(text) > enough {
+		text = r.Stream(false).Feed(text[:enough]) // Without what the cut may have left of a secret.
 	}
+	text = Mask(strings.ToValidUTF8(text, "�"), r)
 	if len(text) <= maxMessage {
 		return text
 	}

@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/jobgraph/jobgraph/pkg/redact"
 )
 
 // turn is one request in the shape in which one model gets it.
@@ -15,8 +17,8 @@ type turn struct {
 	request Request
 	cfg     ModelConfig
 	shape   shape
-	// secrets are the keys that the answer never shows.
-	secrets []Secret
+	// redactor takes out what the answer never shows.
+	redactor *redact.Redactor
 	// adapted counts how often the shape has changed within this call.
 	adapted int
 }

@@ -14,6 +14,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/pkg/redact"
 )
 
 // Start begins a span under a traceparent; an empty one begins a trace. Attributes are names and values in turn, without the
@@ -64,6 +65,7 @@ func wanted(env host.Env) bool {
 type tracer struct {
 	provider *sdk.TracerProvider
 	spans    trace.Tracer
+	secrets  *redact.Set // Taken out of attributes and descriptions.
 	context  propagation.TraceContext
 }
 
@@ -81,7 +83,7 @@ func open(p *host.Process) (*tracer, error) {
 		return nil, err
 	}
 	provider := sdk.NewTracerProvider(sdk.WithBatcher(&quiet{SpanExporter: exporter, log: p.Log}), sdk.WithResource(about))
-	return &tracer{provider: provider, spans: provider.Tracer("github.com/jobgraph/jobgraph")}, nil
+	return &tracer{provider: provider, spans: provider.Tracer("github.com/jobgraph/jobgraph"), secrets: p.Secrets}, nil
 }
 
 // headerTrace is the name under which the SDK reads and writes a traceparent.
@@ -92,22 +94,23 @@ func (t *tracer) start(parent, name string, attributes ...string) (string, func(
 	if parent != "" {
 		ctx = t.context.Extract(ctx, propagation.MapCarrier{headerTrace: parent})
 	}
-	ctx, span := t.spans.Start(ctx, name, trace.WithAttributes(pairs(attributes)...))
+	ctx, span := t.spans.Start(ctx, name, trace.WithAttributes(t.pairs(attributes)...))
 	carrier := propagation.MapCarrier{}
 	t.context.Inject(ctx, carrier)
 	return carrier[headerTrace], func(failure string, attributes ...string) {
-		span.SetAttributes(pairs(attributes)...)
+		span.SetAttributes(t.pairs(attributes)...)
 		if failure != "" {
-			span.SetStatus(codes.Error, failure)
+			span.SetStatus(codes.Error, t.secrets.Redactor().Text(failure))
 		}
 		span.End()
 	}
 }
 
-func pairs(attributes []string) []attribute.KeyValue {
+func (t *tracer) pairs(attributes []string) []attribute.KeyValue {
+	redactor := t.secrets.Redactor()
 	list := make([]attribute.KeyValue, 0, len(attributes)/2)
 	for i := 0; i+1 < len(attributes); i += 2 {
-		list = append(list, attribute.String("jobgraph."+attributes[i], attributes[i+1]))
+		list = append(list, attribute.String("jobgraph."+attributes[i], redactor.Text(attributes[i+1])))
 	}
 	return list
 }

@@ -114,3 +114,23 @@ func TestThePlaceOfTracesAloneIsEnough(t *testing.T) {
 		t.Errorf("spans: %+v", spans)
 	}
 }
+
+func TestASpanShowsNoSecret(t *testing.T) {
+	c := tracetest.New(t)
+	p := process(t, &strings.Builder{}, "OTEL_EXPORTER_OTLP_ENDPOINT", c.URL)
+	start := trace.Open(p)
+	p.Secrets.Add("a-s3cret-value")
+	_, end := start("", "run", "model", "with a-s3cret-value")
+	end("it said a-s3cret-value", "outcome", "a-s3cret-value")
+	if err := p.Close(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{"jobgraph.model": "with ********", "jobgraph.outcome": "********"}
+	spans := c.Spans()
+	if len(spans) != 1 || spans[0].Failure != "it said ********" {
+		t.Fatalf("spans: %+v", spans)
+	}
+	if diff := cmp.Diff(want, spans[0].Attributes); diff != "" {
+		t.Error(diff)
+	}
+}

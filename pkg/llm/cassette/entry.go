@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/jobgraph/jobgraph/pkg/llm"
+	"github.com/jobgraph/jobgraph/pkg/redact"
 )
 
 // Entry is one line of a cassette: a request and what came back.
@@ -35,8 +36,8 @@ type Entry struct {
 var kept = []string{"Content-Type", "Retry-After", "Retry-After-Ms", "X-Should-Retry"}
 
 // entry is a line without its answer. Keys are taken out before the digest is made, so that they do not decide it.
-func entry(r *http.Request, body []byte, secrets []llm.Secret) Entry {
-	e := Entry{Method: r.Method, Path: r.URL.Path, Request: canonical([]byte(llm.Mask(string(body), secrets...)))}
+func entry(r *http.Request, body []byte, redactor *redact.Redactor) Entry {
+	e := Entry{Method: r.Method, Path: r.URL.Path, Request: canonical([]byte(llm.Mask(string(body), redactor)))}
 	h := sha256.New()
 	h.Write([]byte(e.Method + " " + endpoint(e.Path) + "\n"))
 	h.Write(e.Request)
@@ -68,20 +69,20 @@ func canonical(body []byte) json.RawMessage {
 }
 
 // answered adds what came back.
-func (e Entry) answered(resp *http.Response, body []byte, cut bool, secrets []llm.Secret) Entry {
+func (e Entry) answered(resp *http.Response, body []byte, cut bool, redactor *redact.Redactor) Entry {
 	e.Status, e.Cut = resp.StatusCode, cut
 	for _, name := range kept {
 		if value := resp.Header.Get(name); value != "" {
 			if e.Header == nil {
 				e.Header = map[string]string{}
 			}
-			e.Header[name] = llm.Mask(value, secrets...)
+			e.Header[name] = llm.Mask(value, redactor)
 		}
 	}
 	if utf8.Valid(body) {
-		e.Body = llm.Mask(string(body), secrets...)
+		e.Body = llm.Mask(string(body), redactor)
 	} else {
-		e.Raw = []byte(llm.Mask(string(body), secrets...))
+		e.Raw = []byte(llm.Mask(string(body), redactor))
 	}
 	return e
 }

@@ -11,12 +11,13 @@ import (
 	"sync"
 
 	"github.com/jobgraph/jobgraph/pkg/llm"
+	"github.com/jobgraph/jobgraph/pkg/redact"
 )
 
 // Player answers requests from a cassette and never touches a network. The same request asked again gets the next answer
 // that was recorded for it; after the last one, that one again.
 type Player struct {
-	secrets []llm.Secret
+	redactor *redact.Redactor
 
 	mu    sync.Mutex // Guards tapes.
 	tapes map[string][]Entry
@@ -27,7 +28,7 @@ const maxLine = 256 << 20
 
 // Play reads a cassette. The secrets are the ones that were taken out of the recorded requests.
 func Play(from io.Reader, secrets ...llm.Secret) (*Player, error) {
-	p := &Player{secrets: secrets, tapes: map[string][]Entry{}}
+	p := &Player{redactor: redactor(secrets), tapes: map[string][]Entry{}}
 	lines := bufio.NewScanner(from)
 	lines.Buffer(nil, maxLine)
 	for n := 1; lines.Scan(); n++ {
@@ -71,7 +72,7 @@ func (p *Player) Do(req *http.Request) (*http.Response, error) {
 			return nil, fmt.Errorf("play request: %w", err)
 		}
 	}
-	asked := entry(req, body, p.secrets)
+	asked := entry(req, body, p.redactor)
 	p.mu.Lock()
 	left := p.tapes[asked.Digest]
 	if len(left) > 1 {

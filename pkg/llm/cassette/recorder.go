@@ -10,12 +10,13 @@ import (
 	"sync"
 
 	"github.com/jobgraph/jobgraph/pkg/llm"
+	"github.com/jobgraph/jobgraph/pkg/redact"
 )
 
 // Recorder passes requests on and writes down what came back. A request that got no answer at all is not written.
 type Recorder struct {
-	doer    llm.Doer
-	secrets []llm.Secret
+	doer     llm.Doer
+	redactor *redact.Redactor
 
 	mu  sync.Mutex // Guards to and err.
 	to  io.Writer
@@ -24,7 +25,15 @@ type Recorder struct {
 
 // Record writes to a writer what a doer answers. The secrets are taken out wherever they occur.
 func Record(to io.Writer, doer llm.Doer, secrets ...llm.Secret) *Recorder {
-	return &Recorder{to: to, doer: doer, secrets: secrets}
+	return &Recorder{to: to, doer: doer, redactor: redactor(secrets)}
+}
+
+func redactor(secrets []llm.Secret) *redact.Redactor {
+	texts := make([]string, len(secrets))
+	for i, secret := range secrets {
+		texts[i] = string(secret)
+	}
+	return redact.New(texts...)
 }
 
 // Err is the first error of writing. A call never fails because its recording did.
@@ -44,13 +53,13 @@ func (r *Recorder) Do(req *http.Request) (*http.Response, error) {
 		}
 		req.Body = io.NopCloser(bytes.NewReader(body))
 	}
-	made := entry(req, body, r.secrets)
+	made := entry(req, body, r.redactor)
 	resp, err := r.doer.Do(req)
 	if err != nil {
 		return resp, err
 	}
 	resp.Body = &tape{ReadCloser: resp.Body, write: func(read []byte, cut bool) {
-		r.write(made.answered(resp, read, cut, r.secrets))
+		r.write(made.answered(resp, read, cut, r.redactor))
 	}}
 	return resp, nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/workspace"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/loop"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/meter"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/process"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/sandbox"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/wire"
 )
@@ -42,16 +43,20 @@ type runner struct {
 // back at the end of ctx. Errors: host.Faults for cards that are wrong, host.ErrUnavailable without a bus, events.Faults for
 // streams that are wrong.
 func Run(ctx context.Context, p *host.Process, s Settings, d Deps) error {
+	s.unheard, s.boxes, s.secrets = p.Server == nil, sandbox.NewBoxes(d.Sandbox), p.Secrets
+	s.keeper = process.NewKeeper(d.Sandbox.Keeps(), s.OrphanAfter)
+	p.Cleanup("programs of experts", afterDrain, func(context.Context) error { s.keeper.Close(); return nil })
 	read := readBook(p.Settings.Config, s.Experts, p.Env)
+	p.Secrets.Add(read.secrets...)
 	m := newModels(&read.config, &s)
 	if len(read.faults) == 0 {
 		if err := m.open(p, &d); err != nil {
 			return err
 		}
 	}
-	s.unheard, s.boxes = p.Server == nil, sandbox.NewBoxes(d.Sandbox)
 	m.boxes = newToolboxes(&m.tools, p.Settings.Config, &s, p)
 	m.boxes.entrust(p)
+	read.standIn(m, d.Functions)
 	c, err := newCatalog(&s, read, d.Functions, m, nil)
 	if err != nil {
 		return err
@@ -89,12 +94,12 @@ func sweep(p *host.Process, dir string) {
 }
 
 func (r *runner) loopSettings(d Deps) loop.Settings {
-	ports, blobs := wire.New(r.bus), wire.NewBlobs(r.bus)
+	ports := wire.Redacted{Ports: wire.New(r.bus), Blobs: wire.NewBlobs(r.bus), Secrets: r.process.Secrets, Dir: r.settings.WorkDir}
 	s := loop.Settings{
 		Names: r.bus.Names(), Owner: r.owner, Experts: r.catalog.experts, Concurrency: r.process.Settings.Concurrency,
 		AckWait: bus.PoolAckWait, Trace: trace.Open(r.process),
-		Journal: ports, Log: ports, States: wire.NewStates(r.bus), Blobs: blobs, Files: blobs, Knowledge: blobs,
-		Meter: meter.New(r.process.Metrics), Logger: r.process.Log,
+		Journal: ports, Log: ports, States: wire.NewStates(r.bus), Blobs: ports, Files: ports, Knowledge: ports,
+		Meter: meter.New(r.process.Metrics), Logger: r.process.Log, Secrets: r.process.Secrets,
 	}
 	if s.Concurrency == 0 {
 		s.Concurrency, s.Calls = defaultConcurrency, callPlaces(host.Capacity())

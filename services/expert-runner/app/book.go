@@ -19,6 +19,8 @@ type book struct {
 	cards  []cardFile
 	// faults are those of form. What is faulty is left out of the rest.
 	faults host.Faults
+	// secrets are what the files bring that nobody should repeat.
+	secrets []string
 	// unbuilt says that programs of experts need not be there.
 	unbuilt bool
 }
@@ -78,6 +80,7 @@ func readBook(config string, paths []string, env host.Env) *book {
 // readConfig reads the configuration, and gives the card files that it names.
 func (b *book) readConfig(path string, env host.Env) (files []string) {
 	file, err := host.OpenYAML(path, env, &b.config)
+	b.secrets = append(b.secrets, file.Secrets()...)
 	if err != nil {
 		b.faults = append(b.faults, asFaults(path, err)...)
 	}
@@ -108,7 +111,9 @@ func (b *book) readConfig(path string, env host.Env) (files []string) {
 func (b *book) readCard(path string, env host.Env) {
 	f := cardFile{path: path}
 	var err error
-	if f.body, f.file, err = host.OpenFrontMatter(path, env, &f.front); err != nil {
+	f.body, f.file, err = host.OpenFrontMatter(path, env, &f.front)
+	b.secrets = append(b.secrets, f.file.Secrets()...)
+	if err != nil {
 		b.faults = append(b.faults, asFaults(path, err)...)
 		return
 	}

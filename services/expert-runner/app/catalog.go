@@ -113,7 +113,7 @@ func (c *catalog) addFile(s *Settings, f *cardFile) {
 		c.faults = append(c.faults, f.fault(events.CodeInvalid, "reconcile", err.Error(), ""))
 		return
 	}
-	if field, err := reach(f, x); err != nil {
+	if field, err := reach(s, f, x); err != nil {
 		c.faults = append(c.faults, f.fault(events.CodeInvalid, field, err.Error(), ""))
 		return
 	}
@@ -142,6 +142,7 @@ func program(s *Settings, f *cardFile, x *expert.Expert) (field string, err erro
 	x.Runner, err = command.New(command.Config{
 		Argv: f.Command, Dir: filepath.Dir(f.path), Env: f.Env, Path: s.CommandPath, Stdout: f.StdoutLimit, Grace: s.KillGrace,
 		Workspaces: s.WorkDir, KeepFailed: s.KeepFailed, Artifacts: f.artifacts(), Box: box, Policy: policy,
+		Secrets: s.secrets, Keeper: s.keeper,
 	})
 	// A command is repeated after a crash unless its card says that it must not be: it gets an idempotency key.
 	x.Intent = task.Intent{Name: task.Command, Safe: f.Idempotent == nil || *f.Idempotent}
@@ -149,11 +150,11 @@ func program(s *Settings, f *cardFile, x *expert.Expert) (field string, err erro
 }
 
 // reach makes the runner of an expert that is a service or a person; field is the key at fault.
-func reach(f *cardFile, x *expert.Expert) (field string, err error) {
+func reach(s *Settings, f *cardFile, x *expert.Expert) (field string, err error) {
 	switch f.Kind {
 	case kindHTTP:
 		call := f.HTTP
-		call.Safe = f.Idempotent != nil && *f.Idempotent
+		call.Safe, call.Secrets = f.Idempotent != nil && *f.Idempotent, s.secrets
 		runner, err := web.New(call)
 		if err != nil {
 			return "url", err

@@ -35,7 +35,7 @@ type follower struct {
 
 func newFollower(r *runner, p *pools) *follower {
 	return &follower{
-		runner: r, pools: p, cards: wire.NewAnnouncer(r.bus, r.owner, r.catalog.cards(), r.process.Log),
+		runner: r, pools: p, cards: wire.NewAnnouncer(r.bus, r.owner, r.catalog.cards(), r.process.Secrets, r.process.Log),
 		changes: r.process.Metrics.Counter("jobgraph_runner_catalog_reloads_total", "Readings of the files of experts that brought something new: changed, faulty.", "result"),
 		faults:  r.process.Metrics.Gauge("jobgraph_runner_catalog_faults", "Faults in the files of experts as they stand; the experts are those before them.").WithLabelValues(),
 	}
@@ -76,12 +76,14 @@ func (f *follower) run(ctx context.Context, ready func()) error {
 // look reads the files. What is faulty is told once, and changes nothing.
 func (f *follower) look(ctx context.Context) {
 	read := readBook(f.process.Settings.Config, f.settings.Experts, f.process.Env)
+	f.process.Secrets.Add(read.secrets...)
 	m := newModels(&read.config, &f.settings)
 	m.follow(f.catalog.models)
 	m.boxes = f.catalog.models.boxes
 	if !reflect.DeepEqual(m.tools, f.catalog.models.tools) {
 		m.boxes = newToolboxes(&m.tools, f.process.Settings.Config, &f.settings, f.process)
 	}
+	read.standIn(m, f.functions)
 	next, err := newCatalog(&f.settings, read, f.functions, m, f.catalog)
 	if err != nil {
 		f.discard(m.boxes)

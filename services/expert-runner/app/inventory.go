@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/pkg/redact"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/mcp"
 )
 
@@ -38,6 +39,7 @@ func ListTools(ctx context.Context, file string, env host.Env) ([]ToolServer, er
 		return nil, err
 	}
 	s := Default()
+	s.secrets = redact.NewSet(read.secrets...)
 	boxes := newToolboxes(&read.config.ToolConfig, file, &s, nil)
 	defer boxes.close()
 	servers := []ToolServer{}

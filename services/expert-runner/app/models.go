@@ -38,7 +38,7 @@ func newModels(c *Config, s *Settings) *models {
 func (m *models) open(p *host.Process, d *Deps) error {
 	calls := p.Metrics.Counter("jobgraph_tool_calls_total", "Calls of tools by agents: ok, error, unknown, denied, rejected.", "tool", "outcome")
 	m.called = func(tool, outcome string) { calls.WithLabelValues(tool, outcome).Inc() }
-	engine, err := llm.New(m.config, llm.Settings{Doer: d.Doer, Meter: modelMeter{p.Metrics.Models()}})
+	engine, err := llm.New(m.config, llm.Settings{Doer: d.Doer, Meter: modelMeter{p.Metrics.Models()}, Secrets: p.Secrets})
 	if err != nil {
 		return err
 	}

@@ -92,7 +92,9 @@ func (c *catalog) addHook(s *Settings, f *cardFile, x *expert.Expert) error {
 		c.hooks = append(c.hooks, subject)
 		hook.Runner = subject
 	case h.URL != "":
-		runner, err := web.New(*h.call())
+		call := h.call()
+		call.Secrets = s.secrets
+		runner, err := web.New(*call)
 		if err != nil {
 			return err
 		}
@@ -104,7 +106,7 @@ func (c *catalog) addHook(s *Settings, f *cardFile, x *expert.Expert) error {
 		}
 		runner, err := command.New(command.Config{
 			Argv: h.Command, Dir: filepath.Dir(f.path), Env: h.Env, Path: s.CommandPath, Grace: s.KillGrace, Workspaces: s.WorkDir,
-			Box: box, Policy: policy,
+			Box: box, Policy: policy, Secrets: s.secrets, Keeper: s.keeper,
 		})
 		if err != nil {
 			return err

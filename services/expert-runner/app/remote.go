@@ -12,7 +12,7 @@ import (
 // addRemote makes what runs a card of kind a2a. What the card leaves open is taken from the agent's own, if that is given.
 func (c *catalog) addRemote(s *Settings, f *cardFile) *expert.Expert {
 	config := f.A2A
-	config.Safe, config.Schema, config.Receiver = f.Idempotent != nil && *f.Idempotent, f.card.OutputSchema, c.pushed
+	config.Safe, config.Schema, config.Receiver, config.Secrets = f.Idempotent != nil && *f.Idempotent, f.card.OutputSchema, c.pushed, s.secrets
 	if config.Mode == a2a.ModePush && s.unheard {
 		c.faults = append(c.faults, f.fault(events.CodeInvalid, "a2a.mode", "HTTP is off, so that no agent can notify this runner", "give the runner an --http-addr that the agent can reach, or use mode: poll"))
 		return nil

@@ -6,7 +6,9 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/pkg/redact"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/command"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/process"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/sandbox"
 )
 
@@ -30,17 +32,23 @@ type Settings struct {
 	Unattended bool
 	// Sandbox is the level at which programs of experts run whose card names none: auto, best-effort, namespaces, landlock or none.
 	Sandbox string
+	// OrphanAfter is how long a program goes on while the runner cannot renew its claim, because it stands still or the bus is away.
+	OrphanAfter time.Duration
 	// APIKey, BaseURL and Model say which model agents ask whose card names none. Model may be one of the configuration file's.
 	APIKey, BaseURL, Model string
 	// boxes try the levels; nil where cards are only looked at.
 	boxes *sandbox.Boxes
+	// keeper starts programs; nil where cards are only looked at.
+	keeper *process.Keeper
 	// unheard is true for a process without HTTP: no remote agent can notify it.
 	unheard bool
+	// secrets are those of the process; nil where cards are only looked at.
+	secrets *redact.Set
 }
 
 // Default gives the settings without a flag.
 func Default() Settings {
-	return Settings{Pools: []string{events.DefaultPool}, KillGrace: command.DefaultGrace, CommandPath: command.DefaultPath, Prefetch: 1024, Sandbox: string(sandbox.Auto)}
+	return Settings{Pools: []string{events.DefaultPool}, KillGrace: command.DefaultGrace, CommandPath: command.DefaultPath, Prefetch: 1024, Sandbox: string(sandbox.Auto), OrphanAfter: process.DefaultOrphanAfter}
 }
 
 // Declare registers the settings.
@@ -57,6 +65,7 @@ func (s *Settings) Declare(f *host.Flags) {
 	f.Choice(&s.Sandbox, sandbox.Words(), host.Flag{
 		Name: "sandbox", Default: string(sandbox.Auto), Usage: "What keeps programs of experts from files, network and processes that are not theirs; auto is the strongest level of this machine.",
 	})
+	f.Duration(&s.OrphanAfter, time.Second, 24*time.Hour, host.Flag{Name: "orphan-after", Default: process.DefaultOrphanAfter.String(), Usage: "How long a program goes on while the runner cannot renew its claim."})
 	f.String(&s.APIKey, host.Flag{
 		Name: "openai-api-key", Env: "OPENAI_API_KEY", Secret: true, Usage: "Key of the model's provider; those on the own machine need none.",
 	})

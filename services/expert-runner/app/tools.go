@@ -67,7 +67,7 @@ type toolboxes struct {
 
 // newToolboxes makes them. The file is that of the configuration; p is nil when they are only looked at.
 func newToolboxes(c *ToolConfig, file string, s *Settings, p *host.Process) *toolboxes {
-	settings := mcp.Settings{Dir: filepath.Dir(file), Path: s.CommandPath, WorkDir: s.WorkDir, Grace: s.KillGrace, Logger: slog.New(slog.DiscardHandler)}
+	settings := mcp.Settings{Dir: filepath.Dir(file), Path: s.CommandPath, WorkDir: s.WorkDir, Grace: s.KillGrace, Keeper: s.keeper, Secrets: s.secrets, Logger: slog.New(slog.DiscardHandler)}
 	t := &toolboxes{served: served.New(c.Tools), known: p != nil || len(c.Tools)+len(c.MCPServers)+len(c.Toolkit) > 0}
 	if p != nil {
 		settings.Logger, settings.Version = p.Log, host.ReadBuild(p.Name).Version

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -93,8 +94,9 @@ func loopSettings(p *host.Process, b *bus.Bus, cards *catalog.Catalog, s Setting
 	set := loop.Settings{
 		Names: b.Names(), Concurrency: p.Settings.Concurrency, ExpertWait: s.ExpertWait,
 		Options: plan.Options{DefaultExpert: s.DefaultExpert, Zone: zone, Schema: schema, Informed: true},
-		Owner:   "planner-" + uuid.NewString(), Read: readJSON, Journal: wire.Journal{Bus: b}, Desk: wire.Desk{Bus: b}, Cache: wire.Cache{Bus: b},
-		Log: wire.Log{Bus: b}, Blobs: wire.Blobs{Bus: b}, Catalog: cards, Past: past.OnBus(b), Meter: newMeter(p.Metrics), Logger: p.Log,
+		Owner:   cmp.Or(d.Owner, "planner-"+uuid.NewString()), Read: readJSON, Journal: wire.RedactedJournal{Journal: wire.Journal{Bus: b}, Secrets: p.Secrets}, Desk: wire.Desk{Bus: b}, Cache: wire.Cache{Bus: b},
+		Log: wire.RedactedLog{Log: wire.Log{Bus: b}, Secrets: p.Secrets}, Blobs: wire.RedactedBlobs{Blobs: wire.Blobs{Bus: b}, Secrets: p.Secrets},
+		Catalog: cards, Past: past.OnBus(b), Meter: newMeter(p.Metrics), Logger: p.Log,
 	}
 	if set.Concurrency == 0 {
 		set.Concurrency = defaultConcurrency

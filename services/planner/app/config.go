@@ -27,6 +27,8 @@ type Config struct {
 
 	// own are the settings that choose among the models; nil where the file is looked at alone.
 	own *Settings `yaml:"-"`
+	// secrets are what nobody should repeat.
+	secrets []string `yaml:"-"`
 }
 
 // sectionModels is the key of the models.
@@ -59,7 +61,8 @@ func readConfig(path string, env host.Env, own *Settings) (Config, error) {
 	if path == "" {
 		return c, nil
 	}
-	err := host.ReadYAML(path, env, &c)
+	file, err := host.OpenYAML(path, env, &c)
+	c.secrets = file.Secrets()
 	return c, err
 }
 

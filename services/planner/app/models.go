@@ -10,6 +10,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
 	"github.com/jobgraph/jobgraph/pkg/llm"
+	"github.com/jobgraph/jobgraph/pkg/redact"
 	"github.com/jobgraph/jobgraph/services/planner/internal/caller"
 	"github.com/jobgraph/jobgraph/services/planner/internal/loop"
 	"github.com/jobgraph/jobgraph/services/planner/internal/session"
@@ -26,6 +27,7 @@ type models struct {
 	env     host.Env
 	own     Settings
 	log     *slog.Logger
+	secrets *redact.Set
 	now     llm.Config // What the engine was given last, and said what was wrong with the file since. Both are reload's.
 	said    string
 	current atomic.Pointer[caller.Model] // The model that is meant, nil without one.
@@ -33,7 +35,7 @@ type models struct {
 
 // openModels reads settings and file. A planner without a file has the models that it has.
 func openModels(p *host.Process, s Settings, doer llm.Doer) (*models, error) {
-	m := &models{path: p.Settings.Config, env: p.Env, own: s, log: p.Log}
+	m := &models{path: p.Settings.Config, env: p.Env, own: s, log: p.Log, secrets: p.Secrets}
 	config, name, shown, err := m.read()
 	if err != nil {
 		return nil, err
@@ -41,7 +43,7 @@ func openModels(p *host.Process, s Settings, doer llm.Doer) (*models, error) {
 	if len(config) == 0 && m.path == "" {
 		return nil, nil
 	}
-	m.engine, err = llm.New(config, llm.Settings{Doer: doer, Meter: modelMeter{p.Metrics.Models()}})
+	m.engine, err = llm.New(config, llm.Settings{Doer: doer, Meter: modelMeter{p.Metrics.Models()}, Secrets: p.Secrets})
 	if err != nil {
 		return nil, err
 	}
@@ -52,6 +54,7 @@ func openModels(p *host.Process, s Settings, doer llm.Doer) (*models, error) {
 
 func (m *models) read() (config llm.Config, name, shown string, err error) {
 	c, err := readConfig(m.path, m.env, &m.own)
+	m.secrets.Add(c.secrets...)
 	if err != nil {
 		return nil, "", "", err
 	}

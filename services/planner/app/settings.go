@@ -58,6 +58,8 @@ type Deps struct {
 	ModelName string
 	// Doer sends what models are asked, in place of an HTTP client.
 	Doer llm.Doer
+	// Owner names this planner in claims; it must be unique. Made up when empty.
+	Owner string
 	// Hook is called at every boundary between two effects with the boundary's name; an error ends the planner there, as a
 	// crash would. It has to be safe for concurrent use. For tests.
 	Hook func(point string) error

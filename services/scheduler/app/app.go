@@ -36,6 +36,7 @@ type scheduler struct {
 	admitter *intake.Admitter
 	trace    trace.Start
 	gate     *intake.Gate
+	load     *load
 	agenda   *agenda.Keeper
 }
 
@@ -59,7 +60,7 @@ func Run(ctx context.Context, p *host.Process, s Settings, d Deps) error {
 	if err != nil {
 		return err
 	}
-	r := &scheduler{Settings: s, Deps: d, process: p, bus: b, store: store.OnBus(b), meter: newMeter(p.Metrics), trace: trace.Open(p)}
+	r := &scheduler{Settings: s, Deps: d, process: p, bus: b, store: store.OnBus(b), meter: newMeter(p.Metrics, p.Health), trace: trace.Open(p)}
 	rules := s.rules()
 	rules.Tokens, rules.CostUSD = int64(config.Budgets.Job.Tokens), config.Budgets.Job.CostUSD
 	r.admitter = intake.NewAdmitter(b.Names(), countingLog{b, r.meter}, b, rules)
@@ -74,11 +75,12 @@ func Run(ctx context.Context, p *host.Process, s Settings, d Deps) error {
 	defer b.OnReconnect(r.store.Refresh)()
 	r.agenda = r.newAgenda()
 	r.admitter.Schedules = r.agenda
+	r.load = &load{intake.NewGauge(len(specs)), b, specs}
 	members := make([]host.Member, 0, len(specs)+5)
 	for i, spec := range specs {
-		members = append(members, r.partition(fmt.Sprintf("partition %d of %d", i, len(specs)), spec))
+		members = append(members, r.partition(i, spec))
 	}
-	members = append(members, r.intake(ctx), r.schedules(ctx), r.ends(), r.steps(ctx), r.api(), r.retire())
+	members = append(members, r.intake(ctx), r.schedules(ctx), r.ends(), r.steps(ctx), r.api(), r.retire(), r.survey())
 	return host.RunGroup(p.Intake(), members...)
 }
 
@@ -112,8 +114,8 @@ func given(b *bus.Bus, partitions int) []bus.ConsumerSpec {
 }
 
 // partition owns the jobs of some shards for as long as the broker gives it their events; other schedulers stand by.
-func (r *scheduler) partition(name string, spec bus.ConsumerSpec) host.Member {
-	return host.Member{Name: name, Run: func(ctx context.Context, ready func()) error {
+func (r *scheduler) partition(i int, spec bus.ConsumerSpec) host.Member {
+	return host.Member{Name: fmt.Sprintf("partition %d of %d", i, r.Partitions), Run: func(ctx context.Context, ready func()) error {
 		settings := loop.Default(r.bus.Names(), r.process.Log)
 		settings.SaveAfter, settings.CacheBytes, settings.Trace = r.SaveAfter, r.CacheMiB<<20, r.trace
 		settings.Window = r.WorkWindow
@@ -123,7 +125,7 @@ func (r *scheduler) partition(name string, spec bus.ConsumerSpec) host.Member {
 		ports := wire.New(r.bus)
 		part := loop.New(settings, loop.Ports{
 			Publisher: ports, Log: ports, Sweeper: ports, States: r.states(), Journals: ports,
-			Alarms: alarm.New(r.bus), Blobs: ports, Meter: r.meter, Slots: r.slots, Queues: ports,
+			Alarms: alarm.New(r.bus), Blobs: ports, Meter: r.meter, Slots: r.slots, Queues: ports, Load: r.load.Of(i),
 		})
 		feed := wire.NewFeed(r.bus, spec, r.process.Log)
 		batches := make(chan loop.Batch)
@@ -180,8 +182,8 @@ func (r *scheduler) intake(work context.Context) host.Member {
 		}
 		defer queue.Stop()
 		consumer := intake.Consumer{
-			Admitter: r.admitter, Gate: r.gate, Queue: queue, Teller: r.bus, Rejected: r.bus.Names().Rejected(),
-			Stream: stream + "@" + facts.Created.UTC().Format(time.RFC3339Nano), Meter: r.meter, Logger: r.process.Log,
+			Admitter: r.admitter, Gate: r.gate, Load: r.load, Most: r.InMotion, Queue: queue, Teller: r.bus, Rejected: r.bus.Names().Rejected(),
+			Stream: intake.QueueName(facts), Meter: r.meter, Logger: r.process.Log,
 		}
 		ready()
 		return consumer.Run(ctx, work)

@@ -101,6 +101,9 @@ func (d *dry) EventAt(_ context.Context, seq uint64) (events.Event, error) {
 	return e, nil
 }
 
+// EndOf gives nothing: what is replayed is folded as a whole, and knows its end.
+func (d *dry) EndOf(context.Context, string) (events.Event, error) { return events.Event{}, nil }
+
 // PurgeRest prints the purge.
 func (d *dry) PurgeRest(_ context.Context, job string) error {
 	d.print(line{Command: "purge", Subject: job})

@@ -1,6 +1,9 @@
 package app
 
 import (
+	"fmt"
+	"time"
+
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
@@ -13,10 +16,17 @@ type meter struct {
 	families map[loop.Family]*prometheus.CounterVec
 	requests *prometheus.CounterVec
 	runs     *prometheus.CounterVec
+	waiting  *prometheus.GaugeVec
+	moving   *prometheus.GaugeVec
+	health   *host.Health
+	noted    time.Time // When the health was last told that requests wait; zero when it was told that none do.
 }
 
-func newMeter(m *host.Metrics) *meter {
+func newMeter(m *host.Metrics, health *host.Health) *meter {
 	return &meter{
+		health:  health,
+		waiting: m.Gauge("jobgraph_scheduler_requests_waiting", "Requests that this scheduler holds until there is room for their jobs."),
+		moving:  m.Gauge("jobgraph_scheduler_jobs_in_motion", "Jobs with news that no save covers yet, while requests wait for them."),
 		families: map[loop.Family]*prometheus.CounterVec{
 			loop.Published:   m.Counter("jobgraph_events_published_total", "Events published.", "kind"),
 			loop.Ended:       m.Counter("jobgraph_jobs_total", "Jobs admitted (CREATED) and ended.", "state"),
@@ -59,4 +69,21 @@ func (m *meter) CountRun(result string) { m.runs.WithLabelValues(result).Inc() }
 func (m *meter) Admitted() {
 	m.families[loop.Ended].WithLabelValues(string(events.Created)).Inc()
 	m.families[loop.Published].WithLabelValues(string(events.KindJobRequested)).Inc()
+}
+
+// noteEvery is how often the text of a note is written anew.
+const noteEvery = time.Second
+
+// Waiting tells metrics and /readyz of requests that wait. It belongs to one goroutine.
+func (m *meter) Waiting(held, inMotion int) {
+	m.waiting.WithLabelValues().Set(float64(held))
+	m.moving.WithLabelValues().Set(float64(inMotion))
+	switch {
+	case held == 0 && !m.noted.IsZero():
+		m.noted = time.Time{}
+		m.health.Unnote("intake")
+	case held > 0 && time.Since(m.noted) >= noteEvery:
+		m.noted = time.Now()
+		m.health.Note("intake", fmt.Sprintf("%d requests wait for their admission, %d jobs are in motion (--in-motion)", held, inMotion))
+	}
 }

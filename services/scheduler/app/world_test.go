@@ -26,6 +26,8 @@ type world struct {
 	bus    *bus.Bus
 	// script answers a run; nil means SUCCESS with the SubJob's id.
 	script func(w *events.Work) *events.SubJobReported
+	// health is that of the scheduler that was started last.
+	health *host.Health
 	// config is the configuration file of schedulers, if there is one.
 	config string
 
@@ -183,6 +185,7 @@ func (w *world) scheduleOn(s Settings, d Deps) (stop func() error) {
 	level := slog.LevelWarn
 	log := slog.New(slog.NewTextHandler(w.t.Output(), &slog.HandlerOptions{Level: level}))
 	p := host.NewProcess(context.Background(), ctx, "scheduler", host.Settings{Prefix: "jobs", Config: w.config}, log)
+	w.health = p.Health
 	done := make(chan error, 1)
 	go func() { done <- Run(context.Background(), p, s, d) }()
 	return sync.OnceValue(func() error {

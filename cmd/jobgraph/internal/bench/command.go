@@ -29,6 +29,7 @@ type Options struct {
 // flags are the command's.
 type flags struct {
 	workload, mode, sync, profile string
+	dag                           string
 	sides                         []string
 	size, rounds                  int
 	check                         bool
@@ -51,7 +52,8 @@ func New(o Options) *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd, o) },
 	}
-	c.Flags().StringVar(&f.workload, "workload", "all", "chain, fan, random, or all of these; plan, tool, cancel, wait, wide, deep or many, which have none of these floors")
+	c.Flags().StringVar(&f.workload, "workload", "all", "chain, fan, random, or all of these; plan, tool, cancel, wait, burst, wide, deep or many, which have none of these floors")
+	c.Flags().StringVar(&f.dag, "dag", "", "file with a plan whose graph is run beside the floor, in place of a workload; --size is how many jobs of it at once")
 	c.Flags().StringVar(&f.mode, "mode", ModeEmbedded, "embedded: one process; services: three processes and a server over TCP")
 	c.Flags().StringVar(&f.sync, "sync", SyncDefault, "default: the server writes through from time to time; always: before each acknowledgement")
 	c.Flags().StringSliceVar(&f.sides, "side", []string{SideFloor, SidePure, SideClaimed}, "what to run; ratios need the floor")
@@ -86,6 +88,12 @@ func (f *flags) run(cmd *cobra.Command, o Options) error {
 	names := []string{f.workload}
 	if f.workload == "all" {
 		names = comparable
+	}
+	if f.dag != "" {
+		if _, err := readDAG(f.dag); err != nil {
+			return o.Usage(err)
+		}
+		names = []string{"dag"}
 	}
 	var results []result
 	met := true
@@ -124,8 +132,9 @@ func (f *flags) measure(ctx context.Context, self []string, name string, progres
 	if size == 0 {
 		size = standardSize(name)
 	}
-	if slices.Contains(comparable, name) {
-		return compare(ctx, self, Shape{name, size}, under, f.rounds, f.sides, f.profile, progress)
+	if slices.Contains(comparable, name) || name == "dag" {
+		t := trial{DAG: f.dag, Shape: Shape{name, size}, Under: under, Profile: f.profile, Warm: true}
+		return compare(ctx, self, t, f.rounds, f.sides, progress)
 	}
 	r := Report{Workload: name, Size: size, Conditions: under}
 	s := scale{self: self, under: under, size: size, dir: f.profile}
@@ -137,6 +146,8 @@ func (f *flags) measure(ctx context.Context, self []string, name string, progres
 		r.Measures, err = s.deep(ctx)
 	case "many":
 		r.Measures, err = s.many(ctx)
+	case "burst":
+		r.Measures, err = bursts(ctx, self, probe{Workload: name, Size: size, Under: under, Profile: f.profile})
 	default:
 		r.Measures, err = inquire(ctx, self, probe{Workload: name, Size: size, Under: under, Profile: f.profile})
 	}
@@ -150,7 +161,7 @@ func (f *flags) measure(ctx context.Context, self []string, name string, progres
 var comparable = []string{"chain", "fan", "random"}
 
 // alone are the workloads that are not.
-var alone = []string{"plan", "tool", "cancel", "wait", "wide", "deep", "many"}
+var alone = []string{"plan", "tool", "cancel", "wait", "burst", "wide", "deep", "many"}
 
 // validate reports everything that is wrong with the flags.
 func (f *flags) validate() error {

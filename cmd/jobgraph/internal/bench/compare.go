@@ -39,11 +39,13 @@ type Score struct {
 }
 
 // compare runs the sides in turn, each trial in a fresh process; progress hears of every trial.
-func compare(ctx context.Context, self []string, shape Shape, under Conditions, rounds int, sides []string, dir string, progress io.Writer) (Comparison, error) {
+func compare(ctx context.Context, self []string, t trial, rounds int, sides []string, progress io.Writer) (Comparison, error) {
+	shape, under := t.Shape, t.Under
 	samples := map[string][]Sample{}
 	for round := range rounds {
 		for _, side := range sides {
-			s, err := perform(ctx, self, trial{Side: side, Shape: shape, Under: under, Profile: dir, Warm: true})
+			t.Side = side
+			s, err := perform(ctx, self, t)
 			if err != nil {
 				return Comparison{}, fmt.Errorf("%s on %s: %w", shape.Name, side, err)
 			}
@@ -164,11 +166,11 @@ func target(shape Shape, under Conditions, side string) float64 {
 // standardSize is the size that expectations and targets are about: nodes, width, DAGs, stops, jobs.
 func standardSize(name string) int {
 	switch name {
-	case "random":
+	case "random", "dag":
 		return 200
 	case "cancel":
 		return 100
-	case "wait", "wide", "deep", "many":
+	case "wait", "burst", "wide", "deep", "many":
 		return 10_000
 	}
 	return 1000

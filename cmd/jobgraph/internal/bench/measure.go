@@ -13,8 +13,9 @@ type Measure struct {
 	Unit string `json:"unit"`
 	// Value is the number.
 	Value float64 `json:"value"`
-	// Limit is the most that is allowed; nil for none. Met is true when it was kept or there is none.
+	// Limit is the most that is allowed and Least the least; nil for none. Met is true when they were kept or there are none.
 	Limit *float64 `json:"limit,omitempty"`
+	Least *float64 `json:"least,omitempty"`
 	Met   bool     `json:"met"`
 }
 
@@ -26,6 +27,11 @@ func value(name, unit string, v float64) Measure {
 // limited is a measure that may not be above a limit.
 func limited(name, unit string, v, limit float64) Measure {
 	return Measure{Name: name, Unit: unit, Value: v, Limit: &limit, Met: v <= limit}
+}
+
+// atLeast is a measure that may not be below a limit.
+func atLeast(name, unit string, v, least float64) Measure {
+	return Measure{Name: name, Unit: unit, Value: v, Least: &least, Met: v >= least}
 }
 
 // Report is what a workload without a floor measured.
@@ -56,8 +62,12 @@ func (r Report) print(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	for _, m := range r.Measures {
 		goal := ""
-		if m.Limit != nil {
-			goal = fmt.Sprintf("at most %.4g: %s", *m.Limit, map[bool]string{true: "met", false: "MISSED"}[m.Met])
+		verdict := map[bool]string{true: "met", false: "MISSED"}[m.Met]
+		switch {
+		case m.Limit != nil:
+			goal = fmt.Sprintf("at most %.4g: %s", *m.Limit, verdict)
+		case m.Least != nil:
+			goal = fmt.Sprintf("at least %.4g: %s", *m.Least, verdict)
 		}
 		if _, err := fmt.Fprintf(t, "  %s\t%.4g %s\t%s\n", m.Name, m.Value, m.Unit, goal); err != nil {
 			return err

@@ -160,8 +160,13 @@ func (d *oursDriver) submit(ctx context.Context, word string, graphs []floor.Gra
 	return nil
 }
 
-// request is what a client sends: the plan goes to the blobs when it is large.
+// request is what a client without a user sends.
 func (d *oursDriver) request(ctx context.Context, job string, g floor.Graph) (events.Message, error) {
+	return d.requestOf(ctx, job, "", g)
+}
+
+// requestOf is what a client sends: the plan goes to the blobs when it is large.
+func (d *oursDriver) requestOf(ctx context.Context, job, user string, g floor.Graph) (events.Message, error) {
 	plan := events.Plan{SubJobs: make([]events.SubJob, len(g))}
 	for n, before := range g {
 		s := &plan.SubJobs[n]
@@ -175,7 +180,7 @@ func (d *oursDriver) request(ctx context.Context, job string, g floor.Graph) (ev
 	if err != nil {
 		return events.Message{}, err
 	}
-	r := events.Request{ID: job, Goal: "bench", Plan: text}
+	r := events.Request{ID: job, Goal: "bench", User: user, Plan: text}
 	if len(text) > bus.InlineLimit {
 		ref, err := d.bus.PutBlob(ctx, job, text)
 		if err != nil {

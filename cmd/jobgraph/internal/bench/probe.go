@@ -8,13 +8,15 @@ import (
 	"log/slog"
 )
 
-// probe is the order of a workload that is measured in a process of its own: cancel, wait, plan or tool.
+// probe is the order of a workload that is measured in a process of its own: cancel, wait, plan, tool or burst.
 type probe struct {
 	Workload string     `json:"workload"`
 	Size     int        `json:"size"`
 	Under    Conditions `json:"under"`
 	Profile  string     `json:"profile,omitempty"`
-	log      *slog.Logger
+	// Act is the part of a workload that has several.
+	Act string `json:"act,omitempty"`
+	log *slog.Logger
 }
 
 // run measures in this process.
@@ -28,6 +30,8 @@ func (p probe) run(ctx context.Context, self []string) ([]Measure, error) {
 		return p.plan(ctx)
 	case "tool":
 		return p.tool(ctx)
+	case "burst":
+		return p.burst(ctx, self)
 	}
 	return nil, fmt.Errorf("workload %q is no probe", p.Workload)
 }

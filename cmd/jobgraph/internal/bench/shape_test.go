@@ -102,7 +102,7 @@ func TestThePeakIsReadFromTheStatusOfAProcess(t *testing.T) {
 }
 
 func TestARatioIsJudgedByItsTargetAndTheFloorByItsMachine(t *testing.T) {
-	c := Comparison{Shape: Shape{"chain", 1000}, Conditions: Conditions{ModeEmbedded, SyncDefault}, Expected: 7000}
+	c := Comparison{Shape: Shape{Name: "chain", Size: 1000}, Conditions: Conditions{ModeEmbedded, SyncDefault}, Expected: 7000}
 	c.Sides = append(c.Sides, score([]Sample{{Side: SideFloor, PerSecond: 6000, LoopPerSecond: 6000}}))
 	c.Sides = append(c.Sides,
 		score([]Sample{{Side: SidePure, PerSecond: 4800, LoopPerSecond: 4800}}),

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/bench/floor"
@@ -12,7 +13,9 @@ import (
 
 // trial is one measurement; as JSON it is the order to a child process.
 type trial struct {
-	Side  string     `json:"side"`
+	Side string `json:"side"`
+	// DAG is the file of a user's own graph, of which Size of Shape says how many there are; empty for the graphs of Shape.
+	DAG   string     `json:"dag,omitempty"`
 	Shape Shape      `json:"shape"`
 	Under Conditions `json:"under"`
 	// Profile is a folder for a CPU profile of each process, empty for none.
@@ -32,7 +35,7 @@ const beforeAtOnce = 2000
 // run makes the measurement in this process, or with self in processes of its own.
 func (t trial) run(ctx context.Context, self []string) (Sample, error) {
 	var s Sample
-	graphs, err := t.Shape.Graphs()
+	graphs, err := t.graphs()
 	if err != nil {
 		return s, err
 	}
@@ -49,6 +52,15 @@ func (t trial) run(ctx context.Context, self []string) (Sample, error) {
 		err = cause // The rest only follows from it.
 	}
 	return s, errors.Join(err, stage.strike())
+}
+
+// graphs are those of the shape, or the one graph of the user as often as the size says.
+func (t trial) graphs() ([]floor.Graph, error) {
+	if t.DAG == "" {
+		return t.Shape.Graphs()
+	}
+	g, err := readDAG(t.DAG)
+	return slices.Repeat([]floor.Graph{g}, t.Shape.Size), err
 }
 
 // warm runs what has to have happened before: one job at least, so that every part is there and has connected.

@@ -293,6 +293,7 @@ func (a *app) inputs(ctx context.Context, c *client.Client, ids []string) error 
 		return a.missing(ctx, c, ids[0], err)
 	}
 	table := render.Table{Head: []string{"JOB", "REQUEST", "KIND", "SUBJOB", "PROMPT"}, WideHead: []string{"OPTIONS", "USER"}}
+	var longer []question // Those whose prompt a line does not show as it is.
 	for _, id := range ids {
 		h, err := history.Load(ctx, c, id, 0)
 		if errors.Is(err, bus.ErrNotFound) {
@@ -307,8 +308,12 @@ func (a *app) inputs(ctx context.Context, c *client.Client, ids []string) error 
 			continue
 		}
 		for _, q := range questions(h) {
+			line := short(render.Visible(strings.ReplaceAll(q.Prompt, "\n", " ")), 80)
+			if line != q.Prompt {
+				longer = append(longer, q)
+			}
 			table.Rows = append(table.Rows, render.Row{
-				Name: q.Request, Value: q, Cells: []string{q.Job, q.Request, string(q.Kind), q.SubJob, short(q.Prompt, 80)},
+				Name: q.Request, Value: q, Cells: []string{q.Job, q.Request, string(q.Kind), q.SubJob, line},
 				Wide: []string{dash(strings.Join(q.Options, "|")), dash(q.User)},
 			})
 		}
@@ -317,5 +322,23 @@ func (a *app) inputs(ctx context.Context, c *client.Client, ids []string) error 
 		a.note("nobody is asked anything")
 		return nil
 	}
-	return table.Write(a.sys.Stdout, a.output)
+	if err := table.Write(a.sys.Stdout, a.output); err != nil || a.machine() || a.output == "name" {
+		return err
+	}
+	return a.writeLonger(longer, named)
+}
+
+// writeLonger writes the prompts whole that a list has shortened: those of one job, where somebody is about to decide. In the list
+// of all it is said where they are.
+func (a *app) writeLonger(longer []question, named bool) error {
+	if len(longer) > 0 && !named {
+		a.note("%d of these prompts are not shown whole here: `jobgraph inputs %s` does that", len(longer), longer[0].Job)
+		return nil
+	}
+	for _, q := range longer {
+		if err := a.printf("\n%s\n", asks(&q)); err != nil {
+			return err
+		}
+	}
+	return nil
 }

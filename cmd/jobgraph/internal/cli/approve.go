@@ -42,6 +42,7 @@ func (a *app) verdictCommand(use, short string, approved bool, edits func() (jso
 				if changed != nil && (q.Kind != events.InputApproval || q.SubJob == events.PlanID) {
 					return nil, usageError{fmt.Errorf("request %s is about no call of a tool: there are no arguments to change", q.Request)}
 				}
+				a.note("%s", asks(&q)) // What the verdict is about.
 				return verdict{approved, why, changed}, nil
 			})
 		},
@@ -65,7 +66,7 @@ func judged(q question, approved bool) error {
 		words = strings.Join(q.Options, "|")
 	}
 	return usageError{&events.Fault{
-		Code: events.CodeInvalid, Field: "request", Message: fmt.Sprintf("request %s asks a question (%s), there is nothing to %s: %s", q.Request, q.Kind, what, short(q.Prompt, 80)),
+		Code: events.CodeInvalid, Field: "request", Message: fmt.Sprintf("request %s asks a question (%s), there is nothing to %s: %s", q.Request, q.Kind, what, render.Visible(q.Prompt)),
 		Hint: fmt.Sprintf("jobgraph answer %s %s %s, or jobgraph inputs cancel %s %s to close it without an answer", q.Job, q.Request, words, q.Job, q.Request),
 	}}
 }
@@ -113,6 +114,11 @@ func writeAsked(b *strings.Builder, h *history.History) {
 		if q.Kind == events.InputApproval || q.Kind == events.InputReview {
 			do = "approve|reject " + q.Job + " " + q.Request
 		}
-		b.WriteString(render.Clean(fmt.Sprintf("\n%s asks (%s %s):\n%s\n  → jobgraph %s\n", q.SubJob, q.Kind, q.Request, q.Prompt, do)))
+		fmt.Fprintf(b, "\n%s\n  → jobgraph %s\n", asks(&q), render.Visible(do))
 	}
+}
+
+// asks is a question with its prompt, whole.
+func asks(q *question) string {
+	return render.Visible(fmt.Sprintf("%s asks (%s %s):", q.SubJob, q.Kind, q.Request)) + "\n" + render.Quote(q.Prompt)
 }

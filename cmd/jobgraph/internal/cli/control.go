@@ -134,7 +134,7 @@ func (a *app) end(t target, kind events.Kind, wait bool, data any) error {
 	}
 	return a.with(func(ctx context.Context, c *client.Client) error {
 		h, err := a.look(ctx, c, t)
-		if err != nil && !errors.Is(err, client.ErrQuarantined) {
+		if err != nil && !errors.Is(err, client.ErrQuarantined) && !errors.Is(err, client.ErrNotAdmitted) {
 			return err
 		}
 		if err == nil && h.Aside == nil {

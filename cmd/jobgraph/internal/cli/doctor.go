@@ -27,7 +27,10 @@ type diagnosis struct {
 	Services []serviceFacts    `json:"services"`
 	Experts  []string          `json:"experts"`
 	Sandbox  []boxFacts        `json:"sandbox"`
-	Faults   events.Faults     `json:"faults"`
+	// Lost are jobs of which the log lacks what their saved states have seen, Quarantined those that the scheduler leaves alone.
+	Lost        []bus.LostJob `json:"lost"`
+	Quarantined []string      `json:"quarantined"`
+	Faults      events.Faults `json:"faults"`
 }
 
 // boxFacts is how the programs of some experts are kept, and why no stricter.
@@ -71,7 +74,7 @@ func (a *app) doctorCommand() *cobra.Command {
 }
 
 func diagnose(ctx context.Context, c *client.Client, monitor string) (*diagnosis, error) {
-	d := &diagnosis{Sync: "unknown", Faults: events.Faults{}, Services: []serviceFacts{}, Experts: []string{}, Sandbox: []boxFacts{}}
+	d := &diagnosis{Sync: "unknown", Faults: events.Faults{}, Services: []serviceFacts{}, Experts: []string{}, Sandbox: []boxFacts{}, Lost: []bus.LostJob{}, Quarantined: []string{}}
 	server, err := c.Bus().Server(ctx)
 	if err != nil {
 		return nil, err
@@ -87,7 +90,7 @@ func diagnose(ctx context.Context, c *client.Client, monitor string) (*diagnosis
 		return nil, err
 	}
 	if len(d.Streams) > 0 {
-		if err := d.services(ctx, c); err != nil {
+		if err := errors.Join(d.services(ctx, c), d.jobs(ctx, c)); err != nil {
 			return nil, err
 		}
 	}
@@ -119,7 +122,7 @@ func (d *diagnosis) services(ctx context.Context, c *client.Client) error {
 			return err
 		}
 		d.Services = append(d.Services, serviceFacts{s.name, facts})
-		if facts.Waiting == 0 {
+		if facts.Waiting == 0 && facts.Unsettled == 0 { // Whoever has work in hand may have no place for more.
 			d.Faults = append(d.Faults, events.Fault{
 				Code: events.CodeUnavailable, Field: s.name, Message: fmt.Sprintf("nobody reads; %d messages wait", facts.Pending), Hint: "start the service",
 			})
@@ -132,6 +135,36 @@ func (d *diagnosis) services(ctx context.Context, c *client.Client) error {
 	for _, card := range cards {
 		d.Experts = append(d.Experts, card.ID)
 		d.kept(&card)
+	}
+	return nil
+}
+
+// jobs looks for what no service can do anything about.
+func (d *diagnosis) jobs(ctx context.Context, c *client.Client) error {
+	found, err := c.Bus().Survey(ctx)
+	if errors.Is(err, bus.ErrNotFound) {
+		return nil // Check has said so.
+	}
+	if err != nil {
+		return err
+	}
+	d.Lost, d.Quarantined = found.Lost, found.Quarantined
+	if text := found.Text(); text != "" {
+		d.Faults = append(d.Faults, events.Fault{
+			Code: events.CodeNotFound, Field: c.Names().Log, Message: text,
+			Hint: "restore the stream from a backup; `jobgraph fsck` tells each job, `jobgraph delete ID` gives one up",
+		})
+	}
+	if n := len(d.Quarantined); n > 0 {
+		const named = 5
+		text := strings.Join(d.Quarantined[:min(n, named)], ", ")
+		if n > named {
+			text += fmt.Sprintf(" and %d more", n-named)
+		}
+		d.Faults = append(d.Faults, events.Fault{
+			Code: events.CodeConflict, Field: "quarantine", Message: "left alone by the scheduler: " + text,
+			Hint: "`jobgraph dlq ls` says why; `jobgraph dlq retry ID` tries one again, `jobgraph delete ID` removes it",
+		})
 	}
 	return nil
 }

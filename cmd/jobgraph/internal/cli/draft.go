@@ -138,6 +138,6 @@ func (a *app) draftAsks(c *client.Client, job string, asked *events.InputRequest
 	if asked.Kind == events.InputTimer {
 		return false, nil
 	}
-	a.complain(fmt.Sprintf("the planner asks before it plans: %s\n  → say it in the goal or in context, or run the job and answer", short(asked.Prompt, 400)))
+	a.complain(fmt.Sprintf("the planner asks before it plans: %s\n  → say it in the goal or in context, or run the job and answer", render.Visible(asked.Prompt)))
 	return true, outcome(ExitWaiting)
 }

@@ -15,11 +15,15 @@ import (
 )
 
 func (a *app) expertsCommand() *cobra.Command {
+	builtin := false
 	list := &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List the experts that runners announce", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if err := a.form(); err != nil {
 				return err
+			}
+			if builtin {
+				return a.writeCards(runner.Builtin())
 			}
 			return a.with(func(ctx context.Context, c *client.Client) error {
 				cards, err := c.Experts(ctx)
@@ -34,6 +38,7 @@ func (a *app) expertsCommand() *cobra.Command {
 			})
 		},
 	}
+	list.Flags().BoolVar(&builtin, "builtin", false, "list the experts that come with the program: they work where there is a model and no other expert")
 	describe := &cobra.Command{
 		Use: "describe NAME", Short: "Show an expert's card", Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {

@@ -121,8 +121,35 @@ func (a *app) dial(o bus.Options, within time.Duration) (*client.Client, error) 
 	if err == nil || errors.Is(err, bus.ErrNotPermitted) {
 		return c, err
 	}
+	hint := "start one with `jobgraph up`, or name another with --server or NATS_URL"
+	if by := a.namedBy(); by != "" {
+		hint = fmt.Sprintf("start one there with `jobgraph up --nats HOST:PORT`, or correct or unset %s: without an address `jobgraph run` has a bus of its own", by)
+	}
 	return nil, fmt.Errorf("%w: %w", bus.ErrUnavailable, &events.Fault{
-		Code: events.CodeUnavailable, Message: "the bus is away", Cause: err.Error(),
-		Hint: "start one with `jobgraph up --nats 127.0.0.1:4222`, or name it with --server or NATS_URL",
+		Code: events.CodeUnavailable, Message: "the bus is away: nobody answers at " + a.place(o), Cause: err.Error(), Hint: hint,
 	})
+}
+
+// place is where the bus should be, and what says so.
+func (a *app) place(o bus.Options) string {
+	place := host.MaskURL(o.URL)
+	if by := a.namedBy(); by != "" {
+		place += " (" + by + ")"
+	}
+	return place
+}
+
+// namedBy is what names the bus, as the user knows it; empty when nothing does.
+func (a *app) namedBy() string {
+	for _, by := range []struct{ setting, flag, env string }{{"nats-url", "--server", "NATS_URL"}, {"nats-context", "--context", "NATS_CONTEXT"}} {
+		switch a.source(by.setting) {
+		case host.FromFlag:
+			return by.flag
+		case host.FromEnv:
+			return by.env
+		case host.FromConfig:
+			return by.setting + " of the configuration file"
+		}
+	}
+	return ""
 }

@@ -109,7 +109,7 @@ func (a *app) root() *cobra.Command {
 }
 
 func (a *app) operateCommands() []*cobra.Command {
-	return []*cobra.Command{a.initCommand(), a.doctorCommand(), a.modelCommand(), a.toolsCommand(), a.configCommand(), a.importConfigCommand(), a.dlqCommand(), a.benchCommand(), a.versionCommand()}
+	return []*cobra.Command{a.initCommand(), a.doctorCommand(), a.fsckCommand(), a.modelCommand(), a.toolsCommand(), a.configCommand(), a.importConfigCommand(), a.dlqCommand(), a.benchCommand(), a.versionCommand()}
 }
 
 // strict makes every complaint about arguments a usage error, and a group that is called without its command show its help.

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -265,13 +264,13 @@ func (a *app) replayDiff(x *client.Export, until uint64) error {
 	if err != nil {
 		return err
 	}
-	lines, err := differences(x.State, text)
+	lines, err := history.Differences(x.State, text)
 	if err != nil {
 		return err
 	}
 	if a.machine() {
 		if lines == nil {
-			lines = []difference{}
+			lines = []history.Difference{}
 		}
 		if err := render.Value(a.sys.Stdout, a.output, lines); err != nil {
 			return err
@@ -288,76 +287,4 @@ func (a *app) replayDiff(x *client.Export, until uint64) error {
 	}
 	a.note("the fold of %d events up to sequence %d is the saved state", len(h.Events), at.Seq)
 	return nil
-}
-
-// difference is one field that the saved state and the fold do not agree on.
-type difference struct {
-	Field  string          `json:"field"`
-	Saved  json.RawMessage `json:"saved,omitempty"`
-	Folded json.RawMessage `json:"folded,omitempty"`
-}
-
-// beside are the fields that the store writes in front of the core's own.
-func beside(field string) bool { return field == "store" || field == "quarantined" }
-
-// differences compares two states byte for byte, field by field, and SubJob by SubJob.
-func differences(saved, folded json.RawMessage) ([]difference, error) {
-	var left, right map[string]json.RawMessage
-	if err := errors.Join(json.Unmarshal(saved, &left), json.Unmarshal(folded, &right)); err != nil {
-		return nil, fmt.Errorf("saved state: %w", err)
-	}
-	var list []difference
-	for _, field := range keysOf(left, right) {
-		if beside(field) || string(left[field]) == string(right[field]) {
-			continue
-		}
-		if field == "subjobs" {
-			list = append(list, nodeDifferences(left[field], right[field])...)
-			continue
-		}
-		list = append(list, difference{field, left[field], right[field]})
-	}
-	return list, nil
-}
-
-func nodeDifferences(saved, folded json.RawMessage) []difference {
-	left, right := nodesOf(saved), nodesOf(folded)
-	var list []difference
-	for _, id := range keysOf(left, right) {
-		if string(left[id]) != string(right[id]) {
-			list = append(list, difference{"subjobs." + id, left[id], right[id]})
-		}
-	}
-	if len(list) == 0 {
-		list = append(list, difference{Field: "subjobs"}) // Their order differs.
-	}
-	return list
-}
-
-func nodesOf(raw json.RawMessage) map[string]json.RawMessage {
-	var nodes []json.RawMessage
-	byID := map[string]json.RawMessage{}
-	if json.Unmarshal(raw, &nodes) != nil {
-		return byID
-	}
-	for _, n := range nodes {
-		var id struct {
-			ID string `json:"id"`
-		}
-		if json.Unmarshal(n, &id) == nil {
-			byID[id.ID] = n
-		}
-	}
-	return byID
-}
-
-func keysOf(maps ...map[string]json.RawMessage) []string {
-	var keys []string
-	for _, m := range maps {
-		for k := range m {
-			keys = append(keys, k)
-		}
-	}
-	slices.Sort(keys)
-	return slices.Compact(keys)
 }

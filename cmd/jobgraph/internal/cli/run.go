@@ -35,8 +35,9 @@ func (a *app) runCommand() *cobra.Command {
 	var f runFlags
 	c := &cobra.Command{
 		Use: "run [GOAL…]", Short: "Run a job, watch it, and exit as it ends",
-		Long: "Run submits a job and watches it to its end. It uses the bus of --server, NATS_URL or the context when one answers\n" +
-			"there, and otherwise an embedded one for this run, with the experts of the folder experts/ beside the job file.",
+		Long: "Run submits a job and watches it to its end. An address given by --server, NATS_URL or a context is binding:\n" +
+			"when nobody answers there, the exit code is 69. Without one it uses the bus at " + host.DefaultURL + " if Jobgraph is there, else\n" +
+			"an embedded one for this run, with the experts of the folder experts/ beside the job file.",
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := a.form(); err != nil {
 				return err
@@ -48,6 +49,9 @@ func (a *app) runCommand() *cobra.Command {
 			if r.Schedule != nil {
 				return usageError{fmt.Errorf("the job recurs: use `jobgraph submit` or `jobgraph schedule create`, or leave schedule out")}
 			}
+			if (f.embedded || f.store != "") && (a.server != "" || a.context != "") {
+				return usageError{errors.New("--server and --context name a bus, --embedded and --store want one of this run: leave out either")}
+			}
 			return a.run(r, &f)
 		},
 	}
@@ -55,7 +59,7 @@ func (a *app) runCommand() *cobra.Command {
 	c.Flags().StringArrayVar(&f.experts, "experts", nil, "expert card, or folder of them, for an embedded run; repeatable")
 	c.Flags().StringVar(&f.store, "store", "", "keep the embedded run in this folder; a temporary one otherwise")
 	c.Flags().StringVar(&f.artifacts, "artifacts", "", "write the artifacts of the result into this folder, by SUBJOB/NAME")
-	c.Flags().BoolVar(&f.embedded, "embedded", false, "use an embedded bus even when another one answers")
+	c.Flags().BoolVar(&f.embedded, "embedded", false, "use an embedded bus, whatever NATS_URL names and whoever answers")
 	c.Flags().BoolVar(&f.stop, "stop-on-interrupt", false, "stop the job at Ctrl-C instead of leaving it to run")
 	return c
 }
@@ -169,46 +173,61 @@ func (a *app) unbound(err, stackErr error) error {
 	return err
 }
 
-// probe is how long a run looks for a bus before it makes its own: one attempt, and another one after a refusal.
+// probe is how long a run looks for a bus that nobody has named before it makes its own: one attempt, and another one after a
+// refusal.
 const probe = 100 * time.Millisecond
 
-// answering gives a client of the bus that was named, or of the default one, if Jobgraph is there; nil when nobody is.
+// answering gives a client of the bus that was named, and an error when that one does not answer or has no Jobgraph. When none
+// was named it gives a client of the default one if Jobgraph is there, and nil otherwise.
 func (a *app) answering() (*client.Client, error) {
 	o, err := a.address()
 	if err != nil {
 		return nil, err
 	}
-	named := a.server != "" || a.context != ""
+	if a.namedBy() != "" {
+		return a.named(o)
+	}
 	c, err := a.dial(o, probe)
 	switch {
-	case err == nil:
-	case named || errors.Is(err, bus.ErrNotPermitted):
+	case errors.Is(err, bus.ErrNotPermitted):
 		return nil, err
-	default:
-		if a.given("nats-url") || a.given("nats-context") {
-			a.note("the bus at %s does not answer: this run is embedded", o.URL)
-		}
+	case err != nil:
 		return nil, a.soft.Err()
 	}
 	if err := c.Bus().Check(a.soft); err != nil {
 		c.Close()
-		if named {
-			return nil, fmt.Errorf("the bus at %s has no Jobgraph: %w", o.URL, err)
-		}
-		a.note("the bus at %s has no Jobgraph: this run is embedded", o.URL)
+		a.note("the bus at %s has no Jobgraph: this run is embedded", host.MaskURL(o.URL))
 		return nil, nil
+	}
+	return c, nil
+}
+
+// named gives a client of the bus that was named.
+func (a *app) named(o bus.Options) (*client.Client, error) {
+	c, err := a.dial(o, reach)
+	if err != nil {
+		return nil, err
+	}
+	if err = c.Bus().Check(a.soft); err != nil {
+		defer c.Close()
+		return nil, a.homeless(c, err)
 	}
 	return c, nil
 }
 
 // given reports whether a setting was given at all.
 func (a *app) given(name string) bool {
+	return a.source(name) != host.FromDefault
+}
+
+// source says where the value of a setting comes from.
+func (a *app) source(name string) host.Source {
 	for _, s := range a.flags.List() {
 		if s.Name == name {
-			return s.Source != host.FromDefault
+			return s.Source
 		}
 	}
-	return false
+	return host.FromDefault
 }
 
 // startForRun starts an embedded stack for one run; its services only speak when something is wrong.

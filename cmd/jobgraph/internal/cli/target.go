@@ -129,6 +129,9 @@ func inQuarantine(watched context.Context, within time.Duration) error {
 }
 
 func (a *app) unknownJob(ctx context.Context, c *client.Client, job string) error {
+	if _, err := c.Head(ctx, job); errors.Is(err, client.ErrNotAdmitted) {
+		return err
+	}
 	ids, err := c.IDs(ctx)
 	if err != nil || len(ids) > nearJobs {
 		ids = nil
@@ -172,8 +175,12 @@ func (a *app) homeless(c *client.Client, err error) error {
 	if n.Prefix() != events.DefaultPrefix {
 		flag = "--prefix " + n.Prefix() + " "
 	}
+	cause := "stream " + n.Log + " does not exist"
+	if o, addressErr := a.address(); addressErr == nil {
+		cause += " at " + a.place(o)
+	}
 	return fmt.Errorf("%w: %w", bus.ErrUnavailable, &events.Fault{
-		Code: events.CodeUnavailable, Message: fmt.Sprintf("this bus has no Jobgraph under prefix %q", n.Prefix()), Cause: "stream " + n.Log + " does not exist",
+		Code: events.CodeUnavailable, Message: fmt.Sprintf("this bus has no Jobgraph under prefix %q", n.Prefix()), Cause: cause,
 		Hint: "`jobgraph " + flag + "init` makes one; or name another bus with --server or NATS_URL, or another --prefix",
 	})
 }

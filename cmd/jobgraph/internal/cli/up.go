@@ -38,7 +38,7 @@ func (a *app) upCommand() *cobra.Command {
 	}
 	c.Flags().StringVar(&f.store, "store", "", "folder of the streams (default: jobgraph/store below the user's data folder)")
 	c.Flags().StringVar(&f.nats, "nats", "127.0.0.1:4222", "where the bus listens, HOST:PORT; port 0 takes a free one, off listens nowhere")
-	c.Flags().StringVar(&f.http, "http", "", "where health and metrics are served, HOST:PORT or off")
+	c.Flags().StringVar(&f.http, "http", "", "where health and metrics are served, HOST:PORT or off; "+upHTTP+" by default, a free port where that is taken")
 	c.Flags().StringArrayVar(&f.experts, "experts", nil, "expert cards, or folders of them; repeatable")
 	c.Flags().StringVar(&f.sync, "sync", "", "always makes each write durable before it is acknowledged, default leaves it to the system (default: always, for a kept store)")
 	c.Flags().StringVar(&f.model, "model", "", "the model that plans (OPENAI_MODEL); fake is a scripted one that costs nothing")
@@ -76,10 +76,16 @@ func (a *app) up(f *upFlags) error {
 	return err
 }
 
+// upHTTP is where `up` serves HTTP unless it is told otherwise: always at the same address, so that scrapers and bookmarks keep.
+const upHTTP = "127.0.0.1:8420"
+
 func (a *app) stackSettings(f *upFlags) (stack.Settings, error) {
-	settings := a.settings
-	if f.http != "" {
+	settings, otherwise := a.settings, ""
+	switch {
+	case f.http != "":
 		settings.HTTPAddr = f.http
+	case !a.given("http-addr"):
+		settings.HTTPAddr, otherwise = upHTTP, settings.HTTPAddr
 	}
 	if f.ephemeral && f.store != "" {
 		return stack.Settings{}, usageError{errors.New("--ephemeral and --store exclude each other")}
@@ -96,7 +102,7 @@ func (a *app) stackSettings(f *upFlags) (stack.Settings, error) {
 	}
 	e.SyncAlways = f.sync == "always" || f.sync == "" && e.Store != ""
 	return stack.Settings{
-		Host: settings, Env: a.sys.Env, Sandbox: a.sys.Sandbox, Embed: e, Experts: f.experts, Model: f.model, Log: host.NewLogger(a.sys.Stderr, settings.LogFormat, settings.LogLevel),
+		Host: settings, HTTPElse: otherwise, Env: a.sys.Env, Sandbox: a.sys.Sandbox, Embed: e, Experts: f.experts, Model: f.model, Log: host.NewLogger(a.sys.Stderr, settings.LogFormat, settings.LogLevel),
 	}, nil
 }
 

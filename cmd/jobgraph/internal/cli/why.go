@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -17,36 +18,49 @@ func (a *app) whyCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "why ID[/SUBJOB]", Short: "Say why something is not running, and what would unblock it", Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			return a.see(args[0], func(h *history.History, c *client.Client) error {
+			err := a.see(args[0], func(h *history.History, c *client.Client) error {
 				t, _ := parseTarget(args[0]) // Checked by see.
-				blockers := a.absent(h, c, reasons(h, h.Job.Why(t.subjob)))
+				blockers := a.absent(h, c, a.reasons(h, h.Job.Why(t.subjob)))
 				if f := aside(h); f != nil { // Whatever else is in the way, this comes first.
 					blockers = append([]graph.Blocker{{Code: "quarantine", Message: strings.TrimSuffix(f.Message+": "+f.Cause, ": "), Unblock: f.Hint}}, blockers...)
 				}
 				return a.writeWhy(blockers)
 			})
+			var f *events.Fault
+			if errors.Is(err, client.ErrNotAdmitted) && errors.As(err, &f) {
+				return a.writeWhy([]graph.Blocker{{Code: "admission", Message: f.Message, Unblock: f.Hint}})
+			}
+			return err
 		},
 	}
 }
 
-// reasons adds to waits for a moment what they wait for, as the run has said it.
-func reasons(h *history.History, blockers []graph.Blocker) []graph.Blocker {
+// reasons adds to waits what they wait for, as the run has said it: the question to a person, or why it goes on later. For
+// people it is quoted, so that no line of it passes for one of ours.
+func (a *app) reasons(h *history.History, blockers []graph.Blocker) []graph.Blocker {
 	for i := range blockers {
 		b := &blockers[i]
-		if b.Code != "timer" {
+		if b.Code != "timer" && b.Code != "input" {
 			continue
 		}
 		for _, in := range h.Job.View().Inputs {
 			e := h.At(in.Seq)
-			if e == nil || in.SubJob != b.SubJob {
+			if e == nil || in.SubJob != b.SubJob || in.Closing != "" || (in.Kind == events.InputTimer) != (b.Code == "timer") {
 				continue
 			}
 			if asked, ok := e.Data.(*events.InputRequested); ok && asked.Prompt != "" {
-				b.Message += ": " + asked.Prompt
+				b.Message += a.said(asked.Prompt)
 			}
 		}
 	}
 	return blockers
+}
+
+func (a *app) said(prompt string) string {
+	if a.machine() {
+		return ": " + prompt
+	}
+	return ":\n" + render.Quote(prompt)
 }
 
 func (a *app) writeWhy(blockers []graph.Blocker) error {

@@ -5,7 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/google/uuid"
+
 	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/events/owner"
 	"github.com/jobgraph/jobgraph/pkg/host"
 	"github.com/jobgraph/jobgraph/pkg/llm"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
@@ -21,6 +24,9 @@ type member struct {
 	run  func(ctx context.Context, p *host.Process, b *bus.Bus) error
 }
 
+// seated names an owner of claims. The store has one stack at a time: what a former one has claimed need not be waited for.
+func seated(seat string) string { return owner.Seated(seat, uuid.NewString()) }
+
 // members reads the settings of each service from environment and file. All faults come together.
 func (k *Stack) members() ([]member, error) {
 	if err := checkConfig(k.settings.Host.Config, k.settings.Env); err != nil {
@@ -32,10 +38,10 @@ func (k *Stack) members() ([]member, error) {
 	doer := k.model(&p, &r)
 	list := []member{
 		{name: "expert-runner", run: func(ctx context.Context, p *host.Process, b *bus.Bus) error {
-			return runner.Run(ctx, p, r, runner.Deps{Bus: b, Doer: doer, Sandbox: k.settings.Sandbox})
+			return runner.Run(ctx, p, r, runner.Deps{Bus: b, Doer: doer, Sandbox: k.settings.Sandbox, Owner: seated("runner-up")})
 		}},
 		{name: "planner", run: func(ctx context.Context, process *host.Process, b *bus.Bus) error {
-			return planner.Run(ctx, process, p, planner.Deps{Bus: b, Doer: doer})
+			return planner.Run(ctx, process, p, planner.Deps{Bus: b, Doer: doer, Owner: seated("planner-up")})
 		}},
 		{name: "scheduler", run: func(ctx context.Context, p *host.Process, b *bus.Bus) error {
 			return scheduler.Run(ctx, p, s, scheduler.Deps{Bus: b})
@@ -49,7 +55,9 @@ func (k *Stack) members() ([]member, error) {
 		files = append([]string{k.settings.Host.Config}, files...)
 	}
 	cards, err := runner.CheckCards(files, k.settings.Env)
-	k.cards = append(cards, k.settings.Cards...)
+	if k.cards = append(cards, k.settings.Cards...); len(k.cards) == 0 {
+		k.cards = runner.StandIns(k.settings.Host.Config, &r, k.settings.Env)
+	}
 	return list[1:], err
 }
 

@@ -19,6 +19,8 @@ import (
 type Settings struct {
 	// Host are the settings common to all services; those of the bus are not used.
 	Host host.Settings
+	// HTTPElse is where HTTP is served when the address of Host is taken; empty when that is an error.
+	HTTPElse string
 	// Env looks variables up, for the services' own settings and their files.
 	Env host.Env
 	// Embed is the server.
@@ -83,7 +85,8 @@ func Start(work context.Context, s Settings) (*Stack, error) {
 	k.process.Env = s.Env
 	look, endLook := context.WithCancel(context.WithoutCancel(work))
 	k.endLook = endLook
-	go k.keepSound(look) // Ended and waited for by Stop.
+	go k.keepSound(look)     // Ended and waited for by Stop.
+	go host.GiveBack(k.work) // Ends with the stack.
 	if err := k.begin(k.work); err != nil {
 		return nil, errors.Join(err, k.Stop())
 	}
@@ -136,6 +139,9 @@ func (k *Stack) listen() error {
 		return nil
 	}
 	server, err := host.Listen(addr, k.process.Health, k.process.Metrics, k.process.Build)
+	if err != nil && k.settings.HTTPElse != "" {
+		server, err = host.Listen(k.settings.HTTPElse, k.process.Health, k.process.Metrics, k.process.Build)
+	}
 	if err != nil {
 		return err
 	}

@@ -73,7 +73,10 @@ func (r *run) claim() (*task.Ending, bool) {
 				r.later("read the journal", err)
 				return nil, false
 			}
-			d = task.Decide(r.Order, task.Facts{Owner: r.loop.Owner, Now: time.Now(), Journal: entries})
+			if d, err = r.decide(entries); err != nil {
+				r.later("read the clock", err)
+				return nil, false
+			}
 		}
 		fresh = false
 		if d.Move != task.Claim {
@@ -92,13 +95,27 @@ func (r *run) claim() (*task.Ending, bool) {
 	return nil, false
 }
 
-// take appends the claim. Its lease counts from before it was sent.
+// decide holds the journal against the broker's clock, which is asked only where somebody else has a claim.
+func (r *run) decide(entries []task.Entry) (task.Decision, error) {
+	facts := task.Facts{Owner: r.loop.Owner, Journal: entries}
+	d := task.Decide(r.Order, facts)
+	if d.Move != task.Wait {
+		return d, nil
+	}
+	var err error
+	if facts.Now, facts.Since, err = r.loop.Journal.Clock(r.ctx); err != nil {
+		return d, err
+	}
+	return task.Decide(r.Order, facts), nil
+}
+
+// take appends the claim.
 func (r *run) take(d task.Decision) error {
 	if err := r.loop.at(BeforeClaim, r); err != nil {
 		return err
 	}
 	intent, announced := d.Announces(r.expert.Intent)
-	h := &hold{run: r, last: d.Expect, until: time.Now().Add(r.Lease.Std())}
+	h := newHold(r, d.Expect)
 	seq, err := r.loop.Journal.Append(r.Job, r.SubJob, r.ClaimRecord(r.loop.Owner, intent), d.Expect).Wait(r.ctx)
 	if err != nil && !errors.Is(err, ErrConflict) {
 		// Nobody may know whether it was stored; the journal does.

@@ -26,12 +26,8 @@ func (c *cancelled) Is(target error) bool { return target == expert.ErrStopped }
 // Is makes both expert.ErrStopped.
 func (o *overdue) Is(target error) bool { return target == expert.ErrStopped }
 
-// errFenced means that another runner has taken the run over, and errLease that the claim could not be renewed: whatever
-// this one would say is not heard any more, or said by somebody else.
-var (
-	errFenced = errors.New("the run was taken over")
-	errLease  = errors.New("the claim could not be renewed")
-)
+// errFenced means that another runner has taken the run over: what this one would say is said by somebody else.
+var errFenced = errors.New("the run was taken over")
 
 // judge says how a run ends whose expert has returned. abandoned means: say nothing, another delivery goes on.
 func judge(ctx context.Context, e task.Ending) (ending task.Ending, abandoned error) {
@@ -46,7 +42,7 @@ func judge(ctx context.Context, e task.Ending) (ending task.Ending, abandoned er
 		return e, nil
 	case errors.As(cause, &stop):
 		return task.Cancelled(stop.reason).Charged(e), nil
-	case errors.Is(cause, errFenced), errors.Is(cause, errLease), errors.Is(cause, errCrash):
+	case errors.Is(cause, errFenced), errors.Is(cause, errCrash):
 		return e, cause
 	case e.Report != nil && e.Report.Outcome == events.Success:
 		return e, nil

@@ -29,7 +29,7 @@ func (r *run) end(e task.Ending) {
 
 // ready signs the ending and moves what is large. While the bus is away it waits: the work is done, and worth it.
 func (r *run) ready(e task.Ending) task.Ending {
-	e = e.Sound()
+	e = r.redacted(e.Sound())
 	e.Sign(r.loop.Owner, r.started.UTC(), time.Now())
 	if e.Report == nil {
 		return e

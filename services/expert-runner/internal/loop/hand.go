@@ -17,7 +17,8 @@ func (r *run) Do(ctx context.Context, e expert.Effect, call func(context.Context
 		return nil, errors.New("effect: key and name are needed")
 	}
 	if r.hold == nil {
-		return call(ctx) // Pure: at least once, by declaration.
+		raw, err := call(ctx) // Pure: at least once, by declaration.
+		return r.loop.Secrets.Redactor().JSON(raw), err
 	}
 	r.effects.Lock()
 	done, known := r.memory[e.Key]
@@ -36,6 +37,7 @@ func (r *run) Do(ctx context.Context, e expert.Effect, call func(context.Context
 		return nil, err
 	}
 	result, err := call(ctx)
+	result = r.loop.Secrets.Redactor().JSON(result) // Who goes on now has what whoever takes over reads in the journal.
 	if err != nil && !e.Safe && ctx.Err() == nil && errors.Is(err, expert.ErrUnknown) {
 		result, err = r.doubtful(ctx, &e, err)
 	}

@@ -49,7 +49,7 @@ func TestALargeResultWaitsNoLongerThanItsRun(t *testing.T) {
 	}{
 		"a stop ends it at once":   {func(_ *world, l *Loop, _ func()) { l.Cancel("j", "", 0, "enough") }, 0, "subjob.reported 1"},
 		"a process that ends, too": {func(_ *world, _ *Loop, kill func()) { kill() }, 0, "renewed 1 0s"},
-		"a lost claim ends it":     {func(w *world, _ *Loop, _ func()) { w.leave() }, lease + lastBound, "renewed 1 10s"},
+		"another runner's claim":   {func(w *world, _ *Loop, _ func()) { w.takenOver() }, lease, "renewed 1 10s"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -75,11 +75,4 @@ func TestALargeResultWaitsNoLongerThanItsRun(t *testing.T) {
 			})
 		})
 	}
-}
-
-// leave takes the journal away.
-func (w *world) leave() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.away = func(events.JournalRecord) bool { return true }
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
@@ -15,11 +14,10 @@ import (
 type hold struct {
 	run *run
 
-	mu     sync.Mutex // Guards the fields below, and is held across an append: appends are in a line.
+	turn   chan struct{} // Guards the fields below, and is held across an append: appends are in a line.
 	last   uint64
-	unsure bool      // Nobody knows whether the latest append was stored: the journal may go on behind last.
-	until  time.Time // When the lease ends, counted from before it was asked for.
-	over   bool      // The record of the ending is stored.
+	unsure bool // Nobody knows whether the latest append was stored: the journal may go on behind last.
+	over   bool // The record of the ending is stored.
 }
 
 // Waits between attempts to append while the bus is away.
@@ -32,28 +30,42 @@ const (
 // journal has to be looked at.
 const lastBound = time.Second
 
-// append adds a record and waits until it is stored. It goes on while the bus is away, until ctx or the lease ends. When the
+func newHold(r *run, last uint64) *hold {
+	return &hold{run: r, last: last, turn: make(chan struct{}, 1)}
+}
+
+// lock waits for the turn, as long as ctx lasts.
+func (h *hold) lock(ctx context.Context) error {
+	select {
+	case h.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (h *hold) unlock() { <-h.turn }
+
+// append adds a record and waits until it is stored. It goes on while the bus is away, until ctx ends: the lease is how long others
+// keep off the run, not how long its work may go on, and a late record is stored as long as nobody has taken over. When the
 // journal says that somebody else holds the run, or that it is closed, the run's context is ended with the reason.
 func (h *hold) append(ctx context.Context, rec events.JournalRecord) error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
+	if err := h.lock(ctx); err != nil {
+		return err
+	}
+	defer h.unlock()
 	for retry := firstRetry; ; retry = min(2*retry, longRetry) {
-		asked := time.Now()
 		seq, err := h.run.loop.Journal.Append(h.run.Job, h.run.SubJob, rec, h.last).Wait(ctx)
 		if err == nil || errors.Is(err, ErrTooLarge) {
 			if err == nil {
-				h.stored(rec, seq, asked)
+				h.stored(rec, seq)
 			}
 			return err
 		}
 		h.unsure = true
-		done, lost := h.look(ctx, rec, asked)
+		done, lost := h.look(ctx, rec)
 		if done || lost != nil {
 			return lost
-		}
-		if time.Now().After(h.until) {
-			h.run.cancel(errLease)
-			return errLease
 		}
 		if err := pause(ctx, retry); err != nil {
 			return err
@@ -61,19 +73,14 @@ func (h *hold) append(ctx context.Context, rec events.JournalRecord) error {
 	}
 }
 
-func (h *hold) stored(rec events.JournalRecord, seq uint64, asked time.Time) {
+func (h *hold) stored(rec events.JournalRecord, seq uint64) {
 	h.last, h.unsure = seq, false
 	h.run.lookout.renewed()
-	switch rec.Type {
-	case events.JournalRenewed:
-		h.until = asked.Add(rec.Lease.Std())
-	case events.JournalReported:
-		h.over = true
-	}
+	h.over = h.over || rec.Type == events.JournalReported
 }
 
 // look reads the journal after a write that did not succeed: done means that it did after all.
-func (h *hold) look(ctx context.Context, rec events.JournalRecord, asked time.Time) (done bool, lost error) {
+func (h *hold) look(ctx context.Context, rec events.JournalRecord) (done bool, lost error) {
 	entries, err := h.run.loop.Journal.Read(ctx, h.run.Job, h.run.SubJob)
 	if err != nil {
 		return false, nil // The bus is away, which the next attempt finds out by itself.
@@ -91,7 +98,7 @@ func (h *hold) look(ctx context.Context, rec events.JournalRecord, asked time.Ti
 	}
 	h.last = last
 	if done {
-		h.stored(rec, last, asked)
+		h.stored(rec, last)
 	}
 	return done, nil
 }
@@ -119,26 +126,13 @@ func (h *hold) claimed(expect uint64) (uint64, error) {
 	return last, nil
 }
 
-// lateBound is how long a renewal may take that comes after the end of the lease.
-const lateBound = time.Second
-
-// renew extends the lease. One that comes late, because process or machine stood still, is tried once all the same: as long
-// as the journal ends with this claim nobody has taken the run, and nobody can have been told to.
+// renew extends the lease. One that does not get through in a third of the lease leaves the line to the records of effects; the
+// next beat tries again. As long as the journal ends with this claim nobody has taken the run.
 func (h *hold) renew(ctx context.Context) error {
 	r := h.run
-	h.mu.Lock()
-	until := h.until
-	h.mu.Unlock()
-	if late := time.Now().Add(min(lateBound, r.Lease.Std()/3)); late.After(until) {
-		until = late
-	}
-	ctx, stop := context.WithDeadline(ctx, until)
+	ctx, stop := context.WithTimeout(ctx, r.Lease.Std()/3)
 	defer stop()
-	err := h.append(ctx, events.JournalRecord{Type: events.JournalRenewed, Run: r.Run, Owner: r.loop.Owner, Lease: r.Lease})
-	if err != nil && !time.Now().Before(until) {
-		r.cancel(errLease)
-	}
-	return err
+	return h.append(ctx, events.JournalRecord{Type: events.JournalRenewed, Run: r.Run, Owner: r.loop.Owner, Lease: r.Lease})
 }
 
 // release ends the lease at once, so that the next delivery need not wait for it.
@@ -149,9 +143,11 @@ func (h *hold) release() {
 
 // ask stores the record of a question, unless it is stored.
 func (h *hold) ask(ctx context.Context, rec events.JournalRecord) error {
-	h.mu.Lock()
+	if err := h.lock(ctx); err != nil {
+		return err
+	}
 	over := h.over
-	h.mu.Unlock()
+	h.unlock()
 	if over {
 		return nil
 	}
@@ -161,13 +157,15 @@ func (h *hold) ask(ctx context.Context, rec events.JournalRecord) error {
 // report sends the record of the ending, and gives what waits for it. Where nobody knows what the journal ends with, it is
 // stored before report returns: the next run, which the event begins, must not find this one open.
 func (h *hold) report(ctx context.Context, rec events.JournalRecord) (wait func()) {
-	h.mu.Lock()
+	if err := h.lock(ctx); err != nil {
+		return func() {}
+	}
 	if h.unsure {
-		h.mu.Unlock()
+		h.unlock()
 		h.conclude(ctx, rec)
 		return func() {}
 	}
-	defer h.mu.Unlock()
+	defer h.unlock()
 	if h.over {
 		return func() {}
 	}
@@ -182,9 +180,10 @@ func (h *hold) reported(ctx context.Context, rec events.JournalRecord, sent Pend
 		h.conclude(ctx, rec)
 		return
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.stored(rec, seq, time.Now())
+	if h.lock(ctx) == nil {
+		defer h.unlock()
+		h.stored(rec, seq)
+	}
 }
 
 // conclude appends the last record of a claim. A failure changes nothing: the next one waits for the lease, or the log

@@ -30,9 +30,19 @@ type world struct {
 	// away says of a record that the bus is away for it, noBlobs how many payloads cannot be stored before one can.
 	away    func(events.JournalRecord) bool
 	noBlobs int
+	back    time.Time // Until then the bus is away for all.
 	// unread is how many readings of the journal fail.
 	unread int
 }
+
+// goes takes the bus away for a while: nothing is read or stored.
+func (w *world) goes(d time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.back = time.Now().Add(d)
+}
+
+func (w *world) gone() bool { return time.Now().Before(w.back) }
 
 var errAway = errors.New("the bus is away")
 
@@ -51,9 +61,22 @@ func (a answered) Wait(ctx context.Context) (uint64, error) {
 	return a.seq, errors.Join(a.err, pause(ctx, a.after))
 }
 
+// Clock is that of the broker, which was last away until back.
+func (w *world) Clock(context.Context) (now, since time.Time, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.gone() {
+		return now, since, errAway
+	}
+	return time.Now(), w.back, nil
+}
+
 func (w *world) Read(ctx context.Context, _, _ string) ([]task.Entry, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.gone() {
+		return nil, errAway
+	}
 	if w.unread > 0 {
 		w.unread--
 		return nil, errAway
@@ -64,7 +87,7 @@ func (w *world) Read(ctx context.Context, _, _ string) ([]task.Entry, error) {
 func (w *world) Append(_, _ string, r events.JournalRecord, last uint64) Pending {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.away != nil && w.away(r) {
+	if w.gone() || w.away != nil && w.away(r) {
 		return answered{err: errAway, after: w.latency}
 	}
 	seq := uint64(len(w.journal))
@@ -77,7 +100,12 @@ func (w *world) Append(_, _ string, r events.JournalRecord, last uint64) Pending
 }
 
 func (w *world) Once(e events.Event) (Pending, error) {
-	w.State(e)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.gone() {
+		return answered{err: errAway, after: w.latency}, nil
+	}
+	w.say("%s %d", e.Kind, e.Run)
 	return answered{seq: 1, after: w.latency}, nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/redact"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/meter"
 )
@@ -40,6 +41,8 @@ type Settings struct {
 	// Trace begins a span under a traceparent, with attributes by name and value, and gives the traceparent of the span and
 	// what ends it; nil when nobody collects them.
 	Trace func(parent, name string, attributes ...string) (traceparent string, end func(failure string, attributes ...string))
+	// Secrets are taken out of what experts bring back before anybody uses it or cuts it; nil holds none.
+	Secrets *redact.Set
 	// Logger hears what people should.
 	Logger *slog.Logger
 	// Hook is called at every boundary between effects; nil in production.

@@ -69,10 +69,12 @@ type Pending interface {
 	Wait(ctx context.Context) (seq uint64, err error)
 }
 
-// Journal is the journal of SubJobs. Append stores a record if the journal still ends at last, else ErrConflict.
+// Journal is the journal of SubJobs. Append stores a record if the journal still ends at last, else ErrConflict. Clock is that of the
+// broker, which stamps the records: its time, and from when on it has been there without a break, as far as this process knows.
 type Journal interface {
 	Read(ctx context.Context, job, subjob string) ([]task.Entry, error)
 	Append(job, subjob string, r events.JournalRecord, last uint64) Pending
+	Clock(ctx context.Context) (now, since time.Time, err error)
 }
 
 // Log takes facts. Once stores the fact if its subject has none yet, else ErrConflict; State does not care.

@@ -246,6 +246,7 @@ func (r *run) abandon(why error) {
 
 // settle answers the broker. An answer that is lost makes the message come again, which every path expects.
 func (l *Loop) settle(d *Delivery, a Answer) {
+	a.Reason = l.Secrets.Redactor().Text(a.Reason)
 	if err := d.Receipt.Settle(a); err != nil {
 		l.Logger.Debug("settle delivery", "subject", d.Subject, "error", err)
 	}

@@ -31,7 +31,7 @@ func startChild(s *Server, p Settings) (*child, error) {
 	if err != nil {
 		return nil, err
 	}
-	x := &child{dir: dir, tail: process.Tail{Limit: maxTail}}
+	x := &child{dir: dir, tail: process.Tail{Limit: maxTail, Redactor: p.Secrets.Redactor()}}
 	if err := x.start(s, p); err != nil {
 		_ = workspace.Discard(dir) // It is empty.
 		return nil, err
@@ -53,7 +53,7 @@ func (x *child) start(s *Server, p Settings) error {
 	if x.pipes, err = process.Connect(cmd); err != nil {
 		return err
 	}
-	x.group, err = process.Start(cmd)
+	x.group, err = p.Keeper.Keep(cmd)
 	x.pipes.Started()
 	if err != nil {
 		x.pipes.Close()

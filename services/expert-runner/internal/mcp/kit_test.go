@@ -198,7 +198,7 @@ func serve(t *testing.T, way string, s *sdk.Server) Server {
 	case "websocket":
 		h = ws.Handler(func(c *ws.Conn) {
 			limit := 64 << 20
-			served, err := s.Connect(t.Context(), connected{newSocket(c, newFlow(limit, time.Now(), func() {}), limit)}, nil)
+			served, err := s.Connect(t.Context(), connected{newSocket(c, newFlow(limit, time.Now(), func() {}), limit, nil)}, nil)
 			if err == nil {
 				_ = served.Wait()
 			}

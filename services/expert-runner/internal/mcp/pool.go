@@ -13,7 +13,9 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/redact"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/policy"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/process"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
 )
 
@@ -27,8 +29,12 @@ type Settings struct {
 	WorkDir string
 	// Grace is how long a program may take to end, at each step, before it is killed.
 	Grace time.Duration
+	// Keeper ends the programs when the runner dies; nil starts them without.
+	Keeper *process.Keeper
 	// Version is the runner's, which servers are told.
 	Version string
+	// Secrets are taken out of everything that servers say; nil holds none.
+	Secrets *redact.Set
 	// Logger takes starts and ends of servers.
 	Logger *slog.Logger
 }

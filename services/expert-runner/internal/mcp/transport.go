@@ -34,9 +34,9 @@ func (x *session) transport() (sdk.Transport, error) {
 			return nil, err
 		}
 		x.child = p
-		return &sdk.IOTransport{Reader: &counted{ReadCloser: p.pipes.Stdout, flow: x.flow}, Writer: &mouth{File: p.pipes.Stdin, session: x}, MaxLineLength: limit}, nil
+		return &sdk.IOTransport{Reader: &counted{ReadCloser: x.redacted(p.pipes.Stdout), flow: x.flow}, Writer: &mouth{File: p.pipes.Stdin, session: x}, MaxLineLength: limit}, nil
 	case websocket:
-		return &socket{config: &x.server.config, flow: x.flow}, nil
+		return &socket{config: &x.server.config, flow: x.flow, redactor: x.server.pool.settings.Secrets.Redactor()}, nil
 	}
 	client, err := x.web()
 	if err != nil {
@@ -46,6 +46,14 @@ func (x *session) transport() (sdk.Transport, error) {
 		return &sdk.SSEClientTransport{Endpoint: x.server.config.URL, HTTPClient: client, MaxEventSize: limit}, nil
 	}
 	return &sdk.StreamableClientTransport{Endpoint: x.server.config.URL, HTTPClient: client, MaxEventSize: limit}, nil
+}
+
+// redacted is what a server says, without secrets.
+func (x *session) redacted(said io.ReadCloser) io.ReadCloser {
+	return struct {
+		io.Reader
+		io.Closer
+	}{x.server.pool.settings.Secrets.Redactor().Reader(said), said}
 }
 
 // mouth is where a program is spoken to. One that takes nothing for too long is ended: what waits to be said would grow.
@@ -125,7 +133,7 @@ func (h *homeward) RoundTrip(r *http.Request) (*http.Response, error) {
 		done()
 		return nil, fmt.Errorf("%w: %s", errLost, answer.Status)
 	}
-	body := &counted{ReadCloser: answer.Body, flow: h.session.flow, done: done}
+	body := &counted{ReadCloser: h.session.redacted(answer.Body), flow: h.session.flow, done: done}
 	if !strings.HasPrefix(answer.Header.Get("Content-Type"), "text/event-stream") {
 		body.limit = h.session.server.config.ReplyLimit
 	}

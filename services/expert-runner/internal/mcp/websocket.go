@@ -12,6 +12,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	ws "golang.org/x/net/websocket"
+
+	"github.com/jobgraph/jobgraph/pkg/redact"
 )
 
 // protocolName is the subprotocol of a WebSocket that carries MCP.
@@ -21,6 +23,8 @@ const protocolName = "mcp"
 type socket struct {
 	config *Server
 	flow   *flow
+	// redactor takes out what the server must not repeat.
+	redactor *redact.Redactor
 }
 
 // Connect implements sdk.Transport.
@@ -33,7 +37,7 @@ func (s *socket) Connect(ctx context.Context) (sdk.Connection, error) {
 	if err != nil {
 		return nil, fmt.Errorf("dial: %w", err)
 	}
-	return newSocket(conn, s.flow, s.config.ReplyLimit), nil
+	return newSocket(conn, s.flow, s.config.ReplyLimit, s.redactor), nil
 }
 
 // dialing is what the library wants to know. The origin is the server's own: we are no page of anybody else.
@@ -83,9 +87,9 @@ func (f *framed) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func newSocket(conn *ws.Conn, flow *flow, limit int) *socketConn {
+func newSocket(conn *ws.Conn, flow *flow, limit int, redactor *redact.Redactor) *socketConn {
 	f := &framed{conn: conn, flow: flow, limit: limit}
-	return &socketConn{conn: conn, framed: f, decoder: json.NewDecoder(f)}
+	return &socketConn{conn: conn, framed: f, decoder: json.NewDecoder(redactor.Reader(f))}
 }
 
 // Read implements sdk.Connection.

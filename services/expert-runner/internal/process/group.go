@@ -1,8 +1,8 @@
 package process
 
 import (
+	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"runtime"
 	"sync"
@@ -12,65 +12,94 @@ import (
 
 // Group is a program with everything that it has started in its process group.
 type Group struct {
-	cmd    *exec.Cmd
 	exited chan struct{} // Closed when the program has ended, and its group was killed.
-	err    error         // What waiting for it gave; written before exited is closed.
-	mu     sync.Mutex    // Guards gone, and is held while the group is signalled or its number given back.
-	gone   bool          // The number of the group may be somebody else's.
+	ending Ending        // Both are written before exited is closed.
+	err    error
+	reach  reach
 }
 
-// Start runs the program in a group of its own. What its SysProcAttr says already is kept. Nothing has been started when there is
-// an error.
+// reach is the way to a group that has not ended yet.
+type reach interface {
+	// signal reaches the whole group, and nobody when it has ended.
+	signal(s syscall.Signal)
+	// renew says that the runner keeps the program.
+	renew()
+}
+
+// Start runs the program in a group of its own, without a keeper. What its SysProcAttr says already is kept. Nothing has been started
+// when there is an error.
 func Start(cmd *exec.Cmd) (*Group, error) {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}
 	lead(cmd.SysProcAttr)
-	g := &Group{cmd: cmd, exited: make(chan struct{})}
+	d := &direct{cmd: cmd}
+	g := &Group{exited: make(chan struct{}), reach: d}
 	started := make(chan error, 1)
-	go g.live(started) // Ends with the program.
+	go d.live(g, started) // Ends with the program.
 	if err := <-started; err != nil {
 		return nil, fmt.Errorf("start program: %w", err)
 	}
 	return g, nil
 }
 
+// direct is a program that the runner has started itself.
+type direct struct {
+	cmd  *exec.Cmd
+	mu   sync.Mutex // Guards gone, and is held while the group is signalled or its number given back.
+	gone bool       // The number of the group may be somebody else's.
+}
+
 // live starts the program and stays with it: the signal that it gets when its parent dies follows the thread that has started
 // it, which nobody else may have meanwhile.
-func (g *Group) live(started chan<- error) {
+func (d *direct) live(g *Group, started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	err := g.cmd.Start()
+	err := d.cmd.Start()
 	started <- err
 	if err != nil {
 		return
 	}
-	await(g.cmd.Process.Pid)
-	g.Signal(syscall.SIGKILL) // Whoever is left of the group.
-	g.mu.Lock()
-	g.err = g.cmd.Wait()
-	g.gone = true
-	g.mu.Unlock()
+	await(d.cmd.Process.Pid)
+	d.signal(syscall.SIGKILL) // Whoever is left of the group.
+	d.mu.Lock()
+	err = d.cmd.Wait()
+	d.gone = true
+	d.mu.Unlock()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		g.err = err
+	}
+	if status, ok := d.cmd.ProcessState.Sys().(syscall.WaitStatus); ok {
+		g.ending = endingOf(status)
+	}
 	close(g.exited)
 }
+
+func (d *direct) signal(s syscall.Signal) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.gone {
+		_ = syscall.Kill(-d.cmd.Process.Pid, s)
+	}
+}
+
+func (*direct) renew() {} // Only its own runner ends it.
 
 // Exited is closed when the program has ended and its whole group was killed.
 func (g *Group) Exited() <-chan struct{} { return g.exited }
 
-// Wait blocks until then and gives how the program has ended, and the error of exec.Cmd.Wait.
-func (g *Group) Wait() (*os.ProcessState, error) {
+// Wait blocks until then and gives how the program has ended. An error means that nobody knows.
+func (g *Group) Wait() (Ending, error) {
 	<-g.exited
-	return g.cmd.ProcessState, g.err
+	return g.ending, g.err
 }
 
 // Signal reaches the whole group. That nobody is left is no error.
-func (g *Group) Signal(s syscall.Signal) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if !g.gone {
-		_ = syscall.Kill(-g.cmd.Process.Pid, s)
-	}
-}
+func (g *Group) Signal(s syscall.Signal) { g.reach.signal(s) }
+
+// Renew says that the runner keeps the program. It may be called after its end.
+func (g *Group) Renew() { g.reach.renew() }
 
 // End tells the group to end, kills it when it has not done so within the grace, and waits until it has.
 func (g *Group) End(grace time.Duration) {

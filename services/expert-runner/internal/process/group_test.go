@@ -12,17 +12,37 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/process"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	helper = process.Hook()
+	goleak.VerifyTestMain(m)
+}
+
+// helper makes this binary a keeper.
+var helper process.Helper
+
+// both runs a test with a keeper and without.
+func both(t *testing.T, test func(t *testing.T, start starts)) {
+	t.Helper()
+	t.Run("without a keeper", func(t *testing.T) { test(t, process.Start) })
+	t.Run("with a keeper", func(t *testing.T) {
+		k := process.NewKeeper(helper, time.Hour)
+		defer k.Close()
+		test(t, k.Start)
+	})
+}
+
+// starts is a way to start programs.
+type starts func(*exec.Cmd) (*process.Group, error)
 
 // shell starts a script and gives what it prints as its first line, which it does when it is ready.
-func shell(t *testing.T, cmd *exec.Cmd) (*process.Group, string) {
+func shell(t *testing.T, start starts, cmd *exec.Cmd) (*process.Group, string) {
 	t.Helper()
 	pipes, err := process.Connect(cmd)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(pipes.Close)
-	group, err := process.Start(cmd)
+	group, err := start(cmd)
 	pipes.Started()
 	if err != nil {
 		t.Fatal(err)
@@ -40,21 +60,24 @@ func script(text string) *exec.Cmd {
 }
 
 func TestAWillingProgramEndsByItself(t *testing.T) {
-	group, _ := shell(t, script(`trap 'exit 7' TERM; echo ready; sleep 3600 & wait`))
-	group.End(time.Hour)
-	if state, _ := group.Wait(); state.ExitCode() != 7 {
-		t.Errorf("it ended with %s", state)
-	}
+	both(t, func(t *testing.T, start starts) {
+		group, _ := shell(t, start, script(`trap 'exit 7' TERM; echo ready; sleep 3600 & wait`))
+		group.End(time.Hour)
+		if ending, _ := group.Wait(); ending.Code != 7 {
+			t.Errorf("it ended with %s", ending)
+		}
+	})
 }
 
 func TestAnUnwillingProgramIsKilled(t *testing.T) {
-	group, _ := shell(t, script(`trap '' TERM; echo ready; while :; do sleep 3600; done`))
-	group.End(time.Millisecond)
-	state, _ := group.Wait()
-	if status, ok := state.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGKILL {
-		t.Errorf("it ended with %s", state)
-	}
-	group.Signal(syscall.SIGKILL) // Its number may be somebody else's: nobody is reached.
+	both(t, func(t *testing.T, start starts) {
+		group, _ := shell(t, start, script(`trap '' TERM; echo ready; while :; do sleep 3600; done`))
+		group.End(time.Millisecond)
+		if ending, _ := group.Wait(); ending.Signal != syscall.SIGKILL {
+			t.Errorf("it ended with %s", ending)
+		}
+		group.Signal(syscall.SIGKILL) // Its number may be somebody else's: nobody is reached.
+	})
 }
 
 // What was asked of the kernel before stays.
@@ -62,7 +85,7 @@ func TestAttributesOfAProgramAreExtended(t *testing.T) {
 	cmd := script(`echo ready; read never`)
 	cmd.SysProcAttr = &syscall.SysProcAttr{}
 	before := cmd.SysProcAttr
-	group, _ := shell(t, cmd)
+	group, _ := shell(t, process.Start, cmd)
 	if cmd.SysProcAttr != before || !before.Setpgid {
 		t.Errorf("the attributes were replaced: %+v", cmd.SysProcAttr)
 	}
@@ -70,9 +93,12 @@ func TestAttributesOfAProgramAreExtended(t *testing.T) {
 }
 
 func TestAProgramThatIsNotThereIsNotStarted(t *testing.T) {
-	if _, err := process.Start(&exec.Cmd{Path: "/no/such/program", Args: []string{"x"}}); err == nil || !strings.HasPrefix(err.Error(), "start program: ") {
-		t.Errorf("error %v", err)
-	}
+	both(t, func(t *testing.T, start starts) {
+		const want = "start program: fork/exec /no/such/program: no such file or directory"
+		if _, err := start(&exec.Cmd{Path: "/no/such/program", Args: []string{"x"}}); err == nil || err.Error() != want {
+			t.Errorf("error %v", err)
+		}
+	})
 }
 
 func TestATailKeepsWholeLinesOfTheEnd(t *testing.T) {

@@ -4,22 +4,34 @@ import (
 	"strings"
 	"sync"
 	"unicode/utf8"
+
+	"github.com/jobgraph/jobgraph/pkg/redact"
 )
 
 // Tail keeps the end of a stream. It may be read while it is written.
 type Tail struct {
 	// Limit is how much is kept, in bytes.
 	Limit int
+	// Redactor takes secrets out before anything is cut off; nil takes out nothing.
+	Redactor *redact.Redactor
 
-	mu   sync.Mutex // Guards kept.
-	kept []byte
+	mu     sync.Mutex // Guards the fields below.
+	kept   []byte
+	stream *redact.Stream // Made with the first write.
 }
 
 // Write never fails.
 func (t *Tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.kept = append(t.kept, p...)
+	if t.stream == nil {
+		t.stream = t.Redactor.Stream(false)
+	}
+	if t.Redactor.Empty() {
+		t.kept = append(t.kept, p...)
+	} else {
+		t.kept = append(t.kept, t.stream.Feed(string(p))...)
+	}
 	if len(t.kept) > 4*t.Limit {
 		t.kept = append(t.kept[:0], t.kept[len(t.kept)-t.Limit-1:]...) // One more says that something is missing.
 	}
@@ -31,6 +43,10 @@ func (t *Tail) Text() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	kept := t.kept
+	if t.stream != nil {
+		so := *t.stream // More may be written.
+		kept = append(kept[:len(kept):len(kept)], so.Flush()...)
+	}
 	if len(kept) > t.Limit {
 		kept = kept[len(kept)-t.Limit:]
 		for len(kept) > 0 && !utf8.RuneStart(kept[0]) {

@@ -102,12 +102,15 @@ func (x *Boxes) probe(level Level) error {
 	if err != nil {
 		return err
 	}
-	state, err := group.Wait()
+	ending, err := group.Wait()
 	if err := e.fault(); err != nil {
 		return err
 	}
 	if err != nil {
-		return fmt.Errorf("the helper ended with %s", state)
+		return err
+	}
+	if ending != (process.Ending{}) {
+		return fmt.Errorf("the helper ended with %s", ending)
 	}
 	return nil
 }

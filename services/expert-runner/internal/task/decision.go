@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/owner"
 )
 
 // Entry is one record of a journal, as stored.
@@ -20,8 +21,10 @@ type Entry struct {
 type Facts struct {
 	// Owner is this runner, which is not at work on the run: it would have noticed.
 	Owner string
-	// Now is the time by which leases are judged.
+	// Now is the time by which leases are judged: that of the broker, which has stamped the records. Without one none has passed.
 	Now time.Time
+	// Since is from when on the owner of a claim could have renewed it, as far as this runner knows: the broker has been there.
+	Since time.Time
 	// Journal is the whole journal of the SubJob, oldest first.
 	Journal []Entry
 }
@@ -90,7 +93,7 @@ func Decide(o *Order, f Facts) Decision {
 			return Decision{Move: Drop, Reason: fmt.Sprintf("run %d has begun", r.Run)}
 		case r.Run < o.Run:
 		case r.Type == events.JournalClaimed, r.Type == events.JournalRenewed:
-			holder, until = r.Owner, e.Time.Add(r.Lease.Std())
+			holder, until = r.Owner, f.expiry(e)
 		case r.Type == events.JournalReported:
 			reported = r
 		}
@@ -98,12 +101,25 @@ func Decide(o *Order, f Facts) Decision {
 	if reported != nil {
 		return replay(d, *reported)
 	}
-	if holder != "" && holder != f.Owner && f.Now.Before(until) {
+	if holder != "" && holder != f.Owner && !owner.Succeeds(f.Owner, holder) && f.Now.Before(until) {
 		return Decision{Move: Wait, Reason: "at work: " + holder, Wait: max(until.Sub(f.Now), MinLease)}
 	}
 	d.Takeover = holder != ""
 	d.remember(o, f.Journal)
 	return d
+}
+
+// expiry is when a claim is dead that was not renewed: a lease behind its last record, throughout which it could have been. One that
+// was let go of has no lease.
+func (f *Facts) expiry(e *Entry) time.Time {
+	at := e.Time
+	if lease := e.Record.Lease.Std(); lease > 0 {
+		if at.Before(f.Since) {
+			at = f.Since
+		}
+		at = at.Add(lease)
+	}
+	return at
 }
 
 // replay gives the kept ending; one that cannot be read is an EXECUTION_ERROR, since the work itself was done.

@@ -241,3 +241,37 @@ func TestTheSavedStateSaysWhetherWorkIsStillWanted(t *testing.T) {
 		})
 	}
 }
+
+func TestALeaseCountsFromWhenItCouldBeRenewed(t *testing.T) {
+	held := journal(claimed(1, "b"))
+	at := held[0].Time
+	lease := held[0].Record.Lease.Std()
+	for name, test := range map[string]struct {
+		since time.Time
+		after time.Duration // Behind the claim.
+		want  task.Move
+	}{
+		"the broker was there throughout":      {at.Add(-time.Hour), lease + time.Second, task.Claim},
+		"it came back half a lease later":      {at.Add(lease / 2), lease + time.Second, task.Wait},
+		"and was there for a lease since then": {at.Add(lease / 2), lease + lease/2, task.Claim},
+		"it has just come back, much later":    {at.Add(time.Hour), time.Hour, task.Wait},
+	} {
+		d := task.Decide(order(1), task.Facts{Owner: "a", Now: at.Add(test.after), Since: test.since, Journal: held})
+		if d.Move != test.want {
+			t.Errorf("%s: %s, want %s", name, d.Move, test.want)
+		}
+	}
+	if d := task.Decide(order(1), task.Facts{Owner: "a", Journal: held}); d.Move != task.Wait {
+		t.Errorf("without a clock: %s", d.Move)
+	}
+}
+
+func TestTheClaimOfAFormerHolderOfTheSeatIsNotWaitedFor(t *testing.T) {
+	held := journal(claimed(1, "up~1"))
+	for name, want := range map[string]task.Move{"up~2": task.Claim, "other~2": task.Wait, "up": task.Wait} {
+		d := task.Decide(order(1), task.Facts{Owner: name, Now: held[0].Time, Since: held[0].Time, Journal: held})
+		if d.Move != want || d.Takeover != (want == task.Claim) {
+			t.Errorf("%s: %s, takeover %t", name, d.Move, d.Takeover)
+		}
+	}
+}

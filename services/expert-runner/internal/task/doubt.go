@@ -167,25 +167,57 @@ func Doubt(w *events.Work, why string, effects ...events.JournalRecord) Ending {
 	return o.park(doubts, why)
 }
 
-// maxCall is how much of one call a question shows, in bytes.
-const maxCall = 2 << 10
+// Bounds of the calls that a question shows, in bytes: of all of them, for a message takes six times as much, and of each when
+// there are too many for that.
+const (
+	maxCalls = 64 << 10
+	maxCall  = 2 << 10
+)
 
 // park asks a person what became of effects whose outcome nobody knows: it shows each call as it was made.
 func (o *Order) park(doubts []Unsettled, why string) Ending {
 	var b strings.Builder
-	b.WriteString(why + " Nobody knows whether this took effect:\n")
-	for _, d := range doubts {
-		b.WriteString("- " + cut(o.called(&d.Intent), maxCall) + "\n")
-	}
+	b.WriteString(o.shown(why, maxCause) + " Nobody knows whether this took effect:\n")
+	o.writeCalls(&b, doubts)
 	b.WriteString("Answer retry if it did not happen and is to be done, success if it did, fail if it did not and is not to be done. " +
 		`What it gave can be told: {"choice":"success","output":…}.`)
 	if len(doubts) > 1 {
 		b.WriteString(` So can each by itself: {"effects":{"` + doubts[0].Intent.Key + `":{"choice":"retry"}}}.`)
 	}
 	return Ending{Park: &events.InputRequested{
-		Request: o.unknownRequest(o.Run), Kind: events.InputUnknown, Prompt: cut(b.String(), maxCause),
+		Request: o.unknownRequest(o.Run), Kind: events.InputUnknown, Prompt: b.String(),
 		Options: []string{choiceRetry, choiceSuccess, choiceFail}, User: o.User,
 	}}
+}
+
+// writeCalls writes the calls whole when they fit, and says what it leaves out otherwise.
+func (o *Order) writeCalls(b *strings.Builder, doubts []Unsettled) {
+	calls, sum := make([]string, len(doubts)), 0
+	for i := range doubts {
+		calls[i] = o.called(&doubts[i].Intent)
+		sum += len(calls[i])
+	}
+	limit := maxCalls
+	if sum > maxCalls {
+		limit = max(maxCall, maxCalls/(2*len(calls)))
+	}
+	left := maxCalls
+	for i, call := range calls {
+		call = o.shown(call, limit)
+		if left -= len(call); left < 0 {
+			b.WriteString("- and " + strconv.Itoa(len(calls)-i) + " more: jobgraph describe " + o.Job + "/" + o.SubJob + "\n")
+			return
+		}
+		b.WriteString("- " + call + "\n")
+	}
+}
+
+// shown is a text of at most so many bytes, and of a longer one how much that is and where all of it is.
+func (o *Order) shown(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	return fmt.Sprintf("%s… (%d of %d bytes; all of it: jobgraph describe %s/%s)", cut(text, limit), limit, len(text), o.Job, o.SubJob)
 }
 
 // called is a call in words: name, key, arguments, and the run that made it.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/redact"
 )
 
 // CardTTL is how long a card stays in the catalogue after its runner last said it lives.
@@ -23,12 +24,14 @@ type Announcer struct {
 	bus   *bus.Bus
 	owner string
 	cards []events.Card
-	log   *slog.Logger
+	// secrets are taken out of the cards: remote agents write parts of theirs.
+	secrets *redact.Set
+	log     *slog.Logger
 }
 
 // NewAnnouncer is an announcer for the owner's cards. To be known, they have to be announced more often than CardTTL.
-func NewAnnouncer(b *bus.Bus, owner string, cards []events.Card, log *slog.Logger) *Announcer {
-	return &Announcer{bus: b, owner: owner, cards: cards, log: log}
+func NewAnnouncer(b *bus.Bus, owner string, cards []events.Card, secrets *redact.Set, log *slog.Logger) *Announcer {
+	return &Announcer{bus: b, owner: owner, cards: cards, secrets: secrets, log: log}
 }
 
 // Set changes the cards for the next time.
@@ -42,7 +45,7 @@ func (a *Announcer) Announce(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("announce %s: %w", card.ID, err)
 		}
-		if _, err := a.bus.Experts().Put(ctx, card.ID, body, CardTTL); err != nil {
+		if _, err := a.bus.Experts().Put(ctx, card.ID, a.secrets.Redactor().JSON(body), CardTTL); err != nil {
 			return fmt.Errorf("announce %s: %w", card.ID, err)
 		}
 	}

@@ -55,6 +55,9 @@ func (p Ports) Read(ctx context.Context, job, subjob string) ([]task.Entry, erro
 	return entries, nil
 }
 
+// Clock implements loop.Journal.
+func (p Ports) Clock(ctx context.Context) (now, since time.Time, err error) { return p.bus.Clock(ctx) }
+
 // Append implements loop.Journal.
 func (p Ports) Append(job, subjob string, r events.JournalRecord, last uint64) loop.Pending {
 	return pending{p.bus.Journal(job, subjob).AppendAsync(r, last)}

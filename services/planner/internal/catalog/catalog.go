@@ -180,12 +180,19 @@ func read(e bus.Entry) (events.Card, error) {
 	return card, nil
 }
 
+// builtin experts stand in where there is nobody else.
+func builtin(card events.Card) bool { return slices.Contains(card.Tags, events.BuiltinTag) }
+
+// publish shows a set of cards to planning. Experts that come with the program are left out where there are others.
 func (c *Catalog) publish(cards map[string]events.Card) {
 	list := make([]events.Card, 0, len(cards))
 	for _, card := range cards {
 		list = append(list, card)
 	}
 	slices.SortFunc(list, func(a, b events.Card) int { return cmp.Compare(a.ID, b.ID) })
+	if own := slices.DeleteFunc(slices.Clone(list), builtin); len(own) > 0 {
+		list = own
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.cards = list

@@ -160,3 +160,19 @@ func TestReadingAnewKeepsTheCardsMeanwhile(t *testing.T) {
 		}
 	})
 }
+
+func TestExpertsOfTheProgramGiveWayToOthers(t *testing.T) {
+	virtual(t, func(t *testing.T, w *world) {
+		w.put("assistant", events.Card{ID: "assistant", Tags: []string{events.BuiltinTag}}, 0)
+		w.put("other", events.Card{ID: "other"}, 0)
+		w.becomes("before", "other")
+		if err := w.bus.Experts().Delete(t.Context(), "before"); err != nil {
+			t.Fatal(err)
+		}
+		w.becomes("other")
+		if err := w.bus.Experts().Delete(t.Context(), "other"); err != nil {
+			t.Fatal(err)
+		}
+		w.becomes("assistant")
+	})
+}

@@ -33,6 +33,7 @@ type world struct {
 	hook            Hook
 	options         plan.Options
 	journal         []Entry
+	since           time.Time
 	renewals        int // The renewal whose answer does not come, counted down; 0 for none.
 	model           Model
 	desk            Desk

@@ -68,10 +68,12 @@ type Entry struct {
 }
 
 // Journal is the journal of planning runs. Read gives all records and the sequence of the last one; Append stores one if the
-// journal still ends there, else ErrConflict.
+// journal still ends there, else ErrConflict. Clock is that of the broker, which stamps the records: its time, and from when on it has
+// been there without a break, as far as this process knows.
 type Journal interface {
 	Read(ctx context.Context, job, subjob string) (entries []Entry, last uint64, err error)
 	Append(ctx context.Context, job, subjob string, r events.JournalRecord, last uint64) (uint64, error)
+	Clock(ctx context.Context) (now, since time.Time, err error)
 }
 
 // Question is one call of a model.

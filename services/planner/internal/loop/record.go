@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/owner"
 	"github.com/jobgraph/jobgraph/services/planner/internal/session"
 )
 
@@ -41,9 +42,8 @@ type record struct {
 	facts map[string]session.Fact
 	asked map[string]time.Time // When the first intent of each key was recorded.
 
-	mu    sync.Mutex // Guards last and until, and is held across an append: appends are in a line.
-	last  uint64
-	until time.Time // When the lease ends, counted from before it was asked for.
+	mu   sync.Mutex // Guards last, and is held across an append: appends are in a line.
+	last uint64
 }
 
 // claim reads the journal of a run and takes the run. Errors: errOver, *busyError, and the bus's.
@@ -55,7 +55,7 @@ func (l *Loop) claim(ctx context.Context, w *events.Work) (*record, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read the journal: %w", err)
 		}
-		if err := l.free(w, entries); err != nil {
+		if err := l.free(ctx, w, entries); err != nil {
 			return nil, err
 		}
 		if err := r.remember(ctx, entries); err != nil {
@@ -65,7 +65,6 @@ func (l *Loop) claim(ctx context.Context, w *events.Work) (*record, error) {
 		if err != nil {
 			return nil, err
 		}
-		asked := time.Now()
 		r.last, err = l.Journal.Append(ctx, w.Job, w.SubJob, events.JournalRecord{
 			Type: events.JournalClaimed, Run: w.Run, Owner: l.Owner, Lease: r.lease(), Data: of,
 		}, last)
@@ -75,7 +74,6 @@ func (l *Loop) claim(ctx context.Context, w *events.Work) (*record, error) {
 		if err != nil {
 			return nil, fmt.Errorf("claim the run: %w", err)
 		}
-		r.until = asked.Add(r.lease().Std())
 		return r, nil
 	}
 	return nil, errors.New("claim the run: its journal goes on changing")
@@ -93,20 +91,31 @@ func (r *record) lease() events.Duration {
 	return r.w.Lease
 }
 
-// free reports whether a run can be claimed.
-func (l *Loop) free(w *events.Work, entries []Entry) error {
-	var holder string
-	var until time.Time
+// free reports whether a run can be claimed. A claim of somebody else holds for a lease behind its last record, throughout which it
+// could have been renewed.
+func (l *Loop) free(ctx context.Context, w *events.Work, entries []Entry) error {
+	var claim *Entry
 	for i := range entries {
 		e := &entries[i]
 		switch {
 		case e.Type == events.JournalClosed && e.Run >= w.Run, e.Run > w.Run:
 			return errOver
 		case e.Run == w.Run && (e.Type == events.JournalClaimed || e.Type == events.JournalRenewed):
-			holder, until = e.Owner, e.Time.Add(e.Lease.Std())
+			claim = e
 		}
 	}
-	if wait := time.Until(until); holder != "" && holder != l.Owner && wait > 0 {
+	if claim == nil || claim.Owner == l.Owner || owner.Succeeds(l.Owner, claim.Owner) || claim.Lease <= 0 {
+		return nil
+	}
+	now, since, err := l.Journal.Clock(ctx)
+	if err != nil {
+		return fmt.Errorf("read the clock: %w", err)
+	}
+	from := claim.Time
+	if from.Before(since) {
+		from = since
+	}
+	if wait := from.Add(claim.Lease.Std()).Sub(now); wait > 0 {
 		return &busyError{wait: wait}
 	}
 	return nil
@@ -243,13 +252,12 @@ func (r *record) release(ctx context.Context) {
 // releaseBound is how long letting go of a claim may take.
 const releaseBound = time.Second
 
-// append adds a record and waits until it is stored, also while the bus is away, until ctx or the lease ends. errLost means
-// that the run is somebody else's, or nobody's any more.
+// append adds a record and waits until it is stored, also while the bus is away, until ctx ends: the lease is how long others keep
+// off the run, not how long its work may go on. errLost means that the run is somebody else's, or nobody's any more.
 func (r *record) append(ctx context.Context, rec events.JournalRecord) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for retry := firstRetry; ; retry = min(2*retry, longRetry) {
-		asked := time.Now()
 		seq, err := r.loop.Journal.Append(ctx, r.w.Job, r.w.SubJob, rec, r.last)
 		if err != nil {
 			seq, err = r.look(ctx, &rec, err)
@@ -257,14 +265,9 @@ func (r *record) append(ctx context.Context, rec events.JournalRecord) error {
 		switch {
 		case err == nil && seq != 0:
 			r.last = seq
-			if rec.Type == events.JournalRenewed {
-				r.until = asked.Add(rec.Lease.Std())
-			}
 			return nil
 		case err != nil:
 			return err
-		case time.Now().After(r.until):
-			return errLost
 		}
 		if err := pause(ctx, retry); err != nil {
 			return err

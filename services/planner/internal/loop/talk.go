@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
+	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
 	"github.com/jobgraph/jobgraph/services/planner/internal/session"
 )
 
@@ -75,6 +77,11 @@ func (l *Loop) converse(work, intake context.Context, d *Delivery, w *events.Wor
 	}
 	if err := t.gather(); err != nil {
 		return v, err
+	}
+	if fault, err := t.staffed(); err != nil {
+		return v, err
+	} else if fault != nil {
+		return rejected(*fault), nil
 	}
 	t.reuse()
 	v, err = t.run()
@@ -324,20 +331,53 @@ func (t *talk) await(c *session.Command) (session.Fact, error) {
 	if !sameCards(cards, t.session.State().Cards) {
 		return fact, nil
 	}
+	var err error
+	if fact.Waited, err = t.changes(changed, left); err != nil || fact.Waited {
+		return fact, err
+	}
+	fact.Cards, _ = t.loop.Catalog.Cards()
+	return fact, nil
+}
+
+// changes waits for a change of the cards, and reports whether there was none in time.
+func (t *talk) changes(changed <-chan struct{}, most time.Duration) (over bool, err error) {
 	t.beat()
-	over := time.NewTimer(left)
-	defer over.Stop()
+	timer := time.NewTimer(most)
+	defer timer.Stop()
 	select {
 	case <-changed:
-		fact.Cards, _ = t.loop.Catalog.Cards()
-	case <-over.C:
-		fact.Waited = true
+		return false, nil
+	case <-timer.C:
+		return true, nil
 	case <-t.ctx.Done():
-		return fact, errDraining
 	case <-t.intake.Done():
-		return fact, errDraining
 	}
-	return fact, nil
+	return false, errDraining
+}
+
+// staffed waits for an expert to plan for, and says what to do when none comes: no model is asked for a plan that nobody could
+// carry out. A session that has begun goes on, and so does one whose plan or expert is given.
+func (t *talk) staffed() (*events.Fault, error) {
+	s := &t.start
+	if s.Mode == events.WorkFinalize || !s.Model || len(s.Request.Plan) > 0 || strings.TrimSpace(s.Request.Expert) != "" || t.w.ResumeOf > 0 {
+		return nil, nil
+	}
+	for !plan.Staffed(s.Cards) {
+		cards, changed := t.loop.Catalog.Cards()
+		if plan.Staffed(cards) {
+			s.Cards = cards
+			break
+		}
+		if over, err := t.changes(changed, time.Until(t.patience)); err != nil {
+			return nil, err
+		} else if over {
+			return &events.Fault{
+				Code: events.CodeUnknownExpert, Field: "experts", Message: "there is no expert to plan for, and no model was asked",
+				Hint: "give `jobgraph run` or `jobgraph up` cards with --experts, or start a runner that has some; `jobgraph experts list` shows who is there",
+			}, nil
+		}
+	}
+	return nil, nil
 }
 
 // sameCards reports whether nothing was announced or withdrawn.

@@ -24,6 +24,11 @@ func readText(text string, fits func(json.RawMessage) bool) (json.RawMessage, er
 }
 
 // Read implements Journal.
+// Clock is that of the broker, which was there from w.since on.
+func (w *world) Clock(context.Context) (now, since time.Time, err error) {
+	return time.Now(), w.since, nil
+}
+
 func (w *world) Read(ctx context.Context, _, _ string) ([]Entry, uint64, error) {
 	if ctx.Err() != nil {
 		return nil, 0, ctx.Err()
@@ -268,7 +273,7 @@ func TestAClaimIsRenewedWhileTheModelThinks(t *testing.T) {
 			if err != nil {
 				t.Error(err)
 			}
-			if err := New(Settings{Journal: w, Owner: "other"}).free(&events.Work{Run: 1}, entries); err == nil {
+			if err := New(Settings{Journal: w, Owner: "other"}).free(t.Context(), &events.Work{Run: 1}, entries); err == nil {
 				t.Error("another planner could take the run of one that is alive")
 			}
 			<-time.After(2 * time.Minute)
@@ -306,7 +311,7 @@ func TestAClaimIsLetGoOfWhenItsRenewalWasCutOff(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := New(Settings{Journal: w, Owner: "other"}).free(&events.Work{Run: 1}, entries); err != nil {
+			if err := New(Settings{Journal: w, Owner: "other"}).free(t.Context(), &events.Work{Run: 1}, entries); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
 		})
@@ -434,4 +439,54 @@ func TestALargeAnswerWaitsNoLongerThanItsRun(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestAClaimIsFreeALeaseBehindWhenItCouldBeRenewed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld("x")
+		claim := Entry{JournalRecord: events.JournalRecord{Type: events.JournalClaimed, Run: 1, Owner: "dead", Lease: events.Duration(10 * time.Second)}, Seq: 1, Time: time.Now()}
+		l := New(Settings{Journal: w, Owner: "other"})
+		<-time.After(time.Minute)
+		w.since = time.Now().Add(-4 * time.Second) // The bus has just come back.
+		var busy *busyError
+		if err := l.free(t.Context(), &events.Work{Run: 1}, []Entry{claim}); !errors.As(err, &busy) || busy.wait != 6*time.Second {
+			t.Errorf("%v, want a wait of six seconds", err)
+		}
+		<-time.After(6 * time.Second)
+		if err := l.free(t.Context(), &events.Work{Run: 1}, []Entry{claim}); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestNoModelIsAskedWhileThereIsNobodyToPlanFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		m := &tongue{says: onePlan}
+		w.model = m
+		if err := w.run(t, func() { <-time.After(time.Minute) }, w.delivery(t, order(""))); err != nil {
+			t.Fatal(err)
+		}
+		if m.calls != 0 || len(w.journal) != 0 || len(w.facts) != 1 {
+			t.Fatalf("%d calls, journal %v, facts %v", m.calls, w.journal, w.facts)
+		}
+		refused, ok := w.facts[0].Data.(*events.PlanRejected)
+		if !ok || refused.Faults[0].Code != events.CodeUnknownExpert || !strings.Contains(refused.Faults[0].Hint, "--experts") {
+			t.Errorf("%+v", w.facts[0])
+		}
+	})
+}
+
+func TestTheModelIsAskedOnceAnExpertIsThere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		m := &tongue{says: onePlan}
+		w.model = m
+		if err := w.run(t, func() { <-time.After(time.Second); w.announce("x") }, w.delivery(t, order(""))); err != nil {
+			t.Fatal(err)
+		}
+		if m.calls != 1 || w.facts[len(w.facts)-1].Kind != events.KindGraphCreated {
+			t.Fatalf("%d calls, facts %v", m.calls, w.facts)
+		}
+	})
 }

@@ -8,6 +8,11 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
+// Staffed reports whether there is anybody that a plan may name.
+func Staffed(cards []events.Card) bool {
+	return slices.ContainsFunc(cards, func(c events.Card) bool { return !c.Hidden && !c.Disabled })
+}
+
 // Able gives the id of the first expert, by id, that may be planned for and has a capability among its skills and tags; ""
 // for none.
 func Able(cards []events.Card, need string) string {

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"context"
+	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
@@ -22,6 +23,12 @@ func (j Journal) Read(ctx context.Context, job, subjob string) ([]loop.Entry, ui
 		entries[i] = loop.Entry{JournalRecord: list[i].JournalRecord, Seq: list[i].Seq, Time: list[i].Time}
 	}
 	return entries, last, nil
+}
+
+// Clock implements loop.Journal.
+func (j Journal) Clock(ctx context.Context) (now, since time.Time, err error) {
+	now, since, err = j.Bus.Clock(ctx)
+	return now, since, classed(err)
 }
 
 // Append implements loop.Journal.

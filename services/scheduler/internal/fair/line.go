@@ -12,6 +12,8 @@ type Ticket struct {
 	Priority int
 	// Served is true when the job has had a turn just now, without a wait.
 	Served bool
+	// Late is true for a job that may overtake: every second turn of its group is for the last one that came, if that may.
+	Late bool
 }
 
 // Line is the jobs that wait for their turn in one pool. The zero value is empty and ready to use.
@@ -33,7 +35,28 @@ type level struct {
 // group is the jobs that share turns.
 type group struct {
 	name string
-	jobs queue[string]
+	jobs queue[entry]
+	// back is true when the next turn is for the last one that came.
+	back bool
+}
+
+// entry is a job in its group.
+type entry struct {
+	job  string
+	late bool
+}
+
+// take serves the jobs of a group from both ends in turns: a burst of one does not hold up what comes behind it, and what came first
+// moves on in any case.
+func (g *group) take() (job string) {
+	last := &g.jobs.items[len(g.jobs.items)-1]
+	if g.back = !g.back; !g.back && last.late {
+		job = last.job
+		*last = entry{}
+		g.jobs.items = g.jobs.items[:len(g.jobs.items)-1]
+		return job
+	}
+	return g.jobs.pop().job
 }
 
 // Len is how many jobs wait.
@@ -63,7 +86,7 @@ func (l *Line) Join(t Ticket) {
 		v.groups[t.Group] = g
 		v.enter(g, t.Served)
 	}
-	g.jobs.push(t.Job)
+	g.jobs.push(entry{t.Job, t.Late})
 }
 
 // Next takes the job out whose turn it is; ok is false when nobody waits. One that wants more joins again.
@@ -97,7 +120,7 @@ func (v *level) take() (job string) {
 		clear(v.served)
 	}
 	g := v.turns.pop()
-	job = g.jobs.pop()
+	job = g.take()
 	if g.jobs.size() > 0 {
 		v.next.push(g)
 	} else {

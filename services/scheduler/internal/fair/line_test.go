@@ -177,3 +177,20 @@ func BenchmarkLine(b *testing.B) {
 		line.Join(tickets[at[job]])
 	}
 }
+
+func TestEverySecondTurnOfAGroupIsForTheLastThatCame(t *testing.T) {
+	var l Line
+	for _, job := range []string{"1", "2", "3", "4", "5"} {
+		l.Join(Ticket{Job: job, Late: true})
+	}
+	for _, job := range []string{"a", "b"} {
+		l.Join(Ticket{Job: job, Group: "in order"})
+	}
+	order := ""
+	for job, ok := l.Next(); ok; job, ok = l.Next() {
+		order += job
+	}
+	if order != "1a5b243" {
+		t.Errorf("served %q", order)
+	}
+}

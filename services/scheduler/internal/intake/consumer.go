@@ -5,10 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
-	"sync"
 	"time"
-
-	"golang.org/x/sync/semaphore"
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
@@ -17,12 +14,16 @@ import (
 // Meter counts requests by what became of them: admitted, duplicate, rejected or postponed.
 type Meter interface {
 	CountRequest(result string)
+	// Waiting is told how many requests are held until there is room for them, while so many jobs are in motion.
+	Waiting(held, inMotion int)
 }
 
 // Queue is where requests wait.
 type Queue interface {
 	// Next blocks for the first request and adds what else is there.
 	Next(ctx context.Context, max int) ([]bus.Delivery, error)
+	// Stop ends the reading: what is given back goes to others.
+	Stop()
 }
 
 // Teller sends messages that nobody keeps.
@@ -32,9 +33,12 @@ type Teller interface {
 
 // Consumer admits queued requests.
 type Consumer struct {
-	// Admitter admits, Gate holds back.
+	// Admitter admits, Gate holds back while the log is full.
 	Admitter *Admitter
 	Gate     *Gate
+	// Load is what the schedulers have to do, of which Most jobs may have news at once; without one, or with 0, that bounds nothing.
+	Load Load
+	Most int
 	// Queue and Teller are the bus's; Stream identifies the queue.
 	Queue  Queue
 	Teller Teller
@@ -53,60 +57,43 @@ const (
 	leastBytes  = bytesAtOnce / batchSize
 )
 
-// Run admits requests, many side by side, until ctx ends or the queue is closed. A request under way is finished with work.
+// Run admits requests, many side by side, until ctx ends or the queue is closed. A request under way is finished with work; what was
+// not begun is given back.
 func (c *Consumer) Run(ctx, work context.Context) error {
-	var all sync.WaitGroup
-	defer all.Wait()
-	room := semaphore.NewWeighted(bytesAtOnce)
+	read := make(chan []bus.Delivery)
+	reading, stop := context.WithCancel(ctx)
+	failed := make(chan error, 1)
+	over := make(chan struct{})
+	go func() { // Ends with its context, and is waited for below.
+		defer close(over)
+		failed <- c.read(reading, read)
+	}()
+	d := door{Consumer: c, settled: make(chan outcome, batchSize), asked: make(chan Motion, 1), measured: time.Now()}
+	err := d.run(ctx, work, read, failed)
+	stop()
+	<-over
+	d.close()
+	return err
+}
+
+// read hands on what the queue has, until ctx ends or the queue is closed.
+func (c *Consumer) read(ctx context.Context, out chan<- []bus.Delivery) error {
 	for {
-		if err := c.await(ctx); err != nil {
-			return nil
-		}
 		list, err := c.Queue.Next(ctx, batchSize)
-		if ctx.Err() != nil {
-			return nil
-		}
 		if err != nil {
 			return err
 		}
-		for i := range list {
-			d := list[i] // Alone: one that takes long does not keep the others of its batch in memory.
-			size := int64(min(max(len(d.Message().Body), leastBytes), bytesAtOnce))
-			if room.Acquire(work, size) != nil {
-				return nil // What was not begun comes again.
-			}
-			all.Go(func() { // Ends with the request; at most batchSize of them.
-				defer room.Release(size)
-				c.take(work, &d)
-			})
-		}
-	}
-}
-
-// await returns when the gate is open.
-func (c *Consumer) await(ctx context.Context) error {
-	told := false
-	for {
-		reason := c.Gate.Closed(ctx)
-		if reason == "" {
-			return ctx.Err()
-		}
-		if !told {
-			c.Logger.Warn("no job is admitted", "reason", reason)
-			told = true
-		}
-		again := time.NewTimer(lookEvery)
 		select {
+		case out <- list:
 		case <-ctx.Done():
-			again.Stop()
 			return ctx.Err()
-		case <-again.C:
 		}
 	}
 }
 
-// take admits one request and settles its delivery. Nothing it meets is a reason to stop.
-func (c *Consumer) take(ctx context.Context, d *bus.Delivery) {
+// take admits one request and settles its delivery. It gives the place of what was stated in the log, 0 for none. Nothing it meets is
+// a reason to stop.
+func (c *Consumer) take(ctx context.Context, d *bus.Delivery) (stated uint64) {
 	m := d.Message()
 	admission, err := c.Admitter.Admit(ctx, m.Body, OriginOf(m, c.Stream, d.Seq()))
 	var faults events.Faults
@@ -129,11 +116,13 @@ func (c *Consumer) take(ctx context.Context, d *bus.Delivery) {
 	default:
 		c.Meter.CountRequest("admitted")
 		c.Logger.Info("job admitted", "job", admission.JobID, "seq", admission.Seq)
+		stated = admission.Seq
 		err = d.Ack()
 	}
 	if err != nil {
 		c.Logger.Warn("request was not settled and will come again", "job", admission.JobID, "error", err)
 	}
+	return stated
 }
 
 // reject tells whoever listens what is wrong with a request: the queue has no way back to its sender.

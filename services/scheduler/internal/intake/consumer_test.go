@@ -49,6 +49,7 @@ func (l *slowLog) EventsOf(context.Context, string, uint64) iter.Seq2[events.Eve
 type counts struct{}
 
 func (counts) CountRequest(string) {}
+func (counts) Waiting(int, int)    {}
 
 // Requests are admitted side by side as long as they are small together, and one that ends makes room for the next.
 func TestAsManyRequestsAreAdmittedAtOnceAsAreSmallTogether(t *testing.T) {

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
@@ -22,6 +24,11 @@ type Origin struct {
 	Nonce string
 	// Trace is the traceparent of the request, if any. It has no part in the id.
 	Trace string
+}
+
+// QueueName identifies the queue of requests: one that was made anew is another.
+func QueueName(facts bus.StreamFacts) string {
+	return facts.Name + "@" + facts.Created.UTC().Format(time.RFC3339Nano)
 }
 
 // OriginOf reads the headers of a queued request.

@@ -17,18 +17,22 @@ func (p *Partition) admit(batch Batch) error {
 	}
 	receipts := p.ledger.add(p.now, batch.Deliveries)
 	for i := range batch.Deliveries {
+		p.seen = max(p.seen, batch.Deliveries[i].Event.Seq)
 		p.sort(&batch.Deliveries[i], &receipts[i], !gap)
 	}
 	if p.now.Before(p.sweep) {
 		return nil
 	}
 	p.sweep = p.now.Add(p.SaveAfter / 4)
+	p.stuck = 0
 	for j := range p.waiting {
 		switch {
 		case !j.busy():
 			delete(p.waiting, j)
 		case !j.owing || !j.retryAt.After(p.now):
 			p.touch(j)
+		default:
+			p.stuck++
 		}
 	}
 	return nil
@@ -97,13 +101,16 @@ func (p *Partition) sort(d *Delivery, r *receipt, whole bool) {
 			return
 		}
 	}
+	if j.loading {
+		j.stale = j.stale || requested || !d.First
+	}
 	begins := requested && whole && e.Fault == nil && j.state == nil && !j.busy()
 	if j.state != nil && e.Seq > j.state.Seq && (requested || !d.First) {
 		// Either the id was free again, and the job in memory is a deleted one, or this is no first event: the log tells. Or
 		// somebody else had this event first, and perhaps others before it.
 		j.forget()
 	}
-	if j.state != nil || begins || len(j.news) > 0 {
+	if j.state != nil || begins || j.loading || len(j.news) > 0 {
 		j.news = append(j.news, *e)
 	} // Otherwise the state is loaded, and the log has the event.
 	j.unacked = append(j.unacked, r)

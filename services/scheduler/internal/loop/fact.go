@@ -45,19 +45,23 @@ func (c *facts) get(seq uint64) *fact {
 // keep remembers an event that work can refer to; others are passed over.
 func (c *facts) keep(e *events.Event) *fact {
 	f := newFact(e)
-	if f == nil {
-		return nil
+	if f != nil {
+		c.add(f)
 	}
-	if old := c.bySeq[e.Seq]; old != nil {
+	return f
+}
+
+// add remembers what newFact has made.
+func (c *facts) add(f *fact) {
+	if old := c.bySeq[f.seq]; old != nil {
 		c.drop(old)
 	}
-	c.bySeq[e.Seq] = f
+	c.bySeq[f.seq] = f
 	c.size += f.size
 	c.link(f)
 	for c.size > c.most && c.ring.prev != f {
 		c.drop(c.ring.prev)
 	}
-	return f
 }
 
 // forget drops what nobody will refer to any more.

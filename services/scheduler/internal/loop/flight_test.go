@@ -24,6 +24,8 @@ type tower struct {
 	seq  uint64
 	// saves holds saves back until it gives their results; nil lets them through.
 	saves chan error
+	// loads holds the reading of states back until it is closed; nil lets it through.
+	loads chan struct{}
 	// turns counts those of the loop.
 	turns int
 }
@@ -60,6 +62,15 @@ func (w *tower) Save(ctx context.Context, job string, s Saved, fault *events.Fau
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.fake.Save(ctx, job, s, fault)
+}
+
+func (w *tower) Load(ctx context.Context, job string) (Saved, error) {
+	if w.loads != nil {
+		<-w.loads
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.fake.Load(ctx, job)
 }
 
 // pass lets time pass. What the test has looked at before, the loop changes behind it.

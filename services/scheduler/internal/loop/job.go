@@ -19,6 +19,9 @@ type job struct {
 	trace string
 	// step is the span of the commands under way, and its traceparent; without a collector there is none.
 	step span
+	// whole is true when the state is the fold of the whole log, and nothing of it was taken from a saved one. distrusted is true
+	// when the saved one has told what the log does not have: the next load takes nothing from it.
+	whole, distrusted bool
 	// revision is what the next save has to name; it is known when state is not nil.
 	revision uint64
 	// news are delivered events to be applied.
@@ -45,6 +48,11 @@ type job struct {
 	failures int
 	// flying is true while commands of it are under way: what comes meanwhile is applied when they have landed.
 	flying bool
+	// loading is true while the state is read, beside the loop; stale is true when what is read may lack something by now. turnsDue
+	// are the lanes in which its turn has come meanwhile.
+	loading  bool
+	stale    bool
+	turnsDue []*lane
 	// fault is why the job is left alone.
 	fault *events.Fault
 	// moved is true when something was applied since its commands were last looked at.
@@ -53,15 +61,17 @@ type job struct {
 	kept []uint64
 	// inLine is true while the job waits for room to be saved.
 	inLine bool
-	// uses are what it has in the queues of pools. behind is true while work of it waits for its turn; armed is true while a
-	// timer comes for it then, as far as the log tells, at turnAt, and turnWait how long that was armed for. called is true while it
-	// is on the list of a refill.
-	uses     []use
-	behind   bool
-	armed    bool
-	turnAt   time.Time
-	turnWait time.Duration
-	called   bool
+	// uses are what it has in the queues of pools. behind is true while work of it waits for its turn, since lateSince; guarded is
+	// true while its deliveries are kept unacknowledged for that. armed is true while a timer comes for it then, as far as the log
+	// tells, at turnAt, and turnWait how long that was armed for. called is true while it is on the list of a refill.
+	uses      []use
+	behind    bool
+	lateSince time.Time
+	guarded   bool
+	armed     bool
+	turnAt    time.Time
+	turnWait  time.Duration
+	called    bool
 	// live are the runs for which a slot was last claimed, if claimed is true; slotless is true while one of them has none.
 	live     []graph.Run
 	claimed  bool
@@ -74,7 +84,7 @@ type job struct {
 // forget drops the cached state, so that the next look at the job loads it and reads the log behind it.
 func (j *job) forget() {
 	j.state, j.news, j.revision, j.spent = nil, nil, 0, events.Spent{}
-	j.dirty, j.since = 0, time.Time{}
+	j.dirty, j.since, j.whole = 0, time.Time{}, false
 	j.live, j.claimed, j.slotless = nil, false, false
 	j.armed = false // Somebody else may have had the timer since.
 	j.leaveLanes()
@@ -102,7 +112,12 @@ func (j *job) change(now time.Time) {
 
 // busy reports whether something is still to be done about the job.
 func (j *job) busy() bool {
-	return j.dirty > 0 || j.saving || j.owing || j.flying || len(j.unacked) > 0
+	return j.dirty > 0 || j.saving || j.owing || j.flying || j.loading || len(j.unacked) > 0
+}
+
+// late reports whether work of the job waits for its turn or for a slot.
+func (j *job) late() bool {
+	return j.state != nil && (j.behind || j.slotless) && !j.state.Status.Terminal()
 }
 
 // resting reports whether nothing is in flight, so that the state is worth saving at once.

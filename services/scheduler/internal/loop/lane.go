@@ -82,6 +82,15 @@ const (
 	lastTurn  = 8 * time.Minute
 )
 
+// turnPatience is how long work may wait before a timer is armed for it. Until then the deliveries that it came from stay
+// unacknowledged: they come again if this scheduler dies. Most waits are shorter, and each timer is two messages and a look at a job
+// that may have ended long ago.
+// A job with more than mostGuarded of them has its timer at once, since the consumer has only so many out.
+const (
+	turnPatience = 2 * time.Second
+	mostGuarded  = 64
+)
+
 // pending is what a job owes and may publish now. Without a window that is everything.
 func (p *Partition) pending(j *job) []graph.Command {
 	if p.Window == 0 {
@@ -174,7 +183,7 @@ func (p *Partition) ticket(ctx context.Context, j *job) fair.Ticket {
 // are full, or something cannot be published.
 func (p *Partition) takeTurns(ctx context.Context) error {
 	if !p.refused && !p.anybodyWaits() {
-		return nil
+		return p.remember(ctx)
 	}
 	p.pace()
 	for {
@@ -212,20 +221,19 @@ func (p *Partition) anybodyWaits() bool {
 // refill lets those through whose turn it is, as long as there is room, and gives the jobs that have something to publish now.
 func (p *Partition) refill(ctx context.Context) (list []*job, err error) {
 	for _, l := range p.lanes { // any order: lanes have nothing in common.
-		for !l.full() {
+		for !l.full() && len(p.toLoad) < mostLoads {
 			id, ok := l.line.Next()
 			if !ok {
 				break
 			}
-			j, err := p.summon(ctx, id)
+			j, err := p.summon(ctx, l, id)
 			if err != nil {
 				return list, err
 			}
 			if j == nil {
 				continue
 			}
-			released := j.state.Release(l.pool, 1)
-			j.moved = j.moved || released > 0
+			j.release(l)
 			if j.moved && !j.called && !j.flying {
 				j.called, j.moved = true, false
 				list = append(list, j)
@@ -239,53 +247,52 @@ func (p *Partition) refill(ctx context.Context) (list []*job, err error) {
 	return list, nil
 }
 
-// summon gives a job that has its turn, loaded if it is not in memory; nil when it is no more, or left alone, or in trouble
-// that it comes back from by itself.
-func (p *Partition) summon(ctx context.Context, id string) (*job, error) {
+// release lets one run of a job through in a lane, whose turn it is.
+func (j *job) release(l *lane) {
+	released := j.state.Release(l.pool, 1)
+	j.moved = j.moved || released > 0
+}
+
+// summon gives a job that has its turn in a lane; nil when it is no more, or left alone, or in trouble that it comes back from by
+// itself. One that is not in memory is loaded first, and has its turn then.
+func (p *Partition) summon(ctx context.Context, l *lane, id string) (*job, error) {
 	j := p.jobs[id]
 	if j == nil {
 		j = &job{id: id}
 		p.jobs[id] = j
 	}
 	p.touch(j)
-	if j.owing || j.fault != nil || j.flying && j.state == nil {
+	switch {
+	case j.owing || j.fault != nil || j.flying && j.state == nil:
 		return nil, nil
+	case j.state != nil:
+		return j, nil
 	}
-	if j.state == nil {
-		err := p.contain(ctx, j, func() error {
-			if err := p.catchUp(ctx, j); err != nil || j.state == nil {
-				return err
-			}
-			return p.claim(ctx, j)
-		})
-		if crashed(err) {
+	if !j.loading {
+		if err := p.load(ctx, j); err != nil {
 			return nil, err
 		}
-		if err != nil {
-			j.forget()
-			p.postpone(j, err)
-			return nil, nil
-		}
-		if j.state == nil || j.fault != nil {
-			return nil, nil
-		}
-		j.state.PendingWithin(func(string) bool { return false }) // Finds what is behind; what else is owed is owed still.
-		j.moved = true
 	}
-	return j, nil
+	j.turnsDue = append(j.turnsDue, l)
+	p.use(j, l.pool).queued++ // So that it counts, until it is known what the job has.
+	l.enter(p.now, 1)
+	return nil, nil
 }
 
-// remember arms a timer for every job with work that waits, before its events are acknowledged: were this scheduler to die
-// then, nothing else would bring the job back.
+// remember sees to it that every job with work that waits is brought back were this scheduler to die: nothing else would. For a while
+// its deliveries are kept, then a timer is armed before they are acknowledged.
 func (p *Partition) remember(ctx context.Context) error {
 	var armed []*job
 	var acks []Ack
 	for _, j := range p.touched {
-		if !j.behind && !j.slotless || j.state == nil || j.owing || j.state.Status.Terminal() {
+		if !j.late() || j.owing {
 			continue
 		}
 		early := p.now.Before(j.turnAt)
 		if j.armed && early {
+			continue
+		}
+		if p.guards(j) {
 			continue
 		}
 		if err := p.at(AtPublish); err != nil {
@@ -304,6 +311,25 @@ func (p *Partition) remember(ctx context.Context) error {
 			continue
 		}
 		j.armed, j.turnAt = true, p.now.Add(j.turnWait)
+		j.unguard()
 	}
 	return nil
+}
+
+// guards reports whether the deliveries of a job that is late are kept, and are still enough.
+func (p *Partition) guards(j *job) bool {
+	if j.armed || len(j.unacked) == 0 || len(j.unacked) > mostGuarded || p.ledger.open > p.MaxOpen/2 {
+		return false
+	}
+	if !j.guarded {
+		j.guarded, j.lateSince = true, p.now
+	}
+	return p.now.Sub(j.lateSince) < turnPatience
+}
+
+// unguard lets the deliveries of a job go, as far as a save covers them.
+func (j *job) unguard() {
+	if j.guarded {
+		j.guarded, j.looked = false, 0
+	}
 }

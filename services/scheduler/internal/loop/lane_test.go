@@ -21,7 +21,7 @@ import (
 // counted in runs.
 type market struct {
 	*fake
-	mu      sync.Mutex // Guards the states.
+	mu      sync.Mutex // Guards states and timers.
 	t       rapid.TB
 	p       *Partition
 	seq     uint64
@@ -30,12 +30,13 @@ type market struct {
 	at      map[string]int      // Where each stands in taken.
 	owed    map[string]bool     // Steps that were accepted and not yet taken.
 	timers  map[string]bool     // Jobs with an armed turn timer.
+	acked   map[uint64]bool     // Events that were acknowledged.
 	batch   []Delivery
 	longest int
 }
 
 func newMarket(t rapid.TB, window int) *market {
-	m := &market{fake: newFake(), t: t, queues: map[string][]string{}, at: map[string]int{}, owed: map[string]bool{}, timers: map[string]bool{}}
+	m := &market{fake: newFake(), t: t, queues: map[string][]string{}, at: map[string]int{}, owed: map[string]bool{}, timers: map[string]bool{}, acked: map[uint64]bool{}}
 	m.begin(window)
 	return m
 }
@@ -54,12 +55,32 @@ func (m *market) Save(ctx context.Context, job string, s Saved, fault *events.Fa
 	return m.fake.Save(ctx, job, s, fault)
 }
 
-// begin makes a scheduler, the first one or one behind a crash: it knows nothing.
+// begin makes a scheduler, the first one or one behind a crash: it knows nothing, and is given again what is not acknowledged.
 func (m *market) begin(window int) {
 	s := Default(events.NewNames(""), slog.New(slog.DiscardHandler))
 	s.Window = window
 	m.p, m.seq = New(s, Ports{Publisher: m, Log: m.fake, Sweeper: m.fake, States: m, Journals: m.fake, Alarms: m, Blobs: m.fake, Meter: m.fake}), 0
+	m.batch = nil
+	for i := range m.log {
+		if !m.acked[m.log[i].Seq] {
+			m.deliver(m.log[i], false)
+		}
+	}
 }
+
+// deliver hands an event out with the next turn.
+func (m *market) deliver(e events.Event, first bool) {
+	m.seq++
+	m.batch = append(m.batch, Delivery{Event: e, ConsumerSeq: m.seq, First: first, Acker: acks{m, e.Seq}})
+}
+
+// acks notes that an event was acknowledged.
+type acks struct {
+	*market
+	seq uint64
+}
+
+func (a acks) Ack() error { a.acked[a.seq] = true; return nil }
 
 // Publish stores work in the queue of its pool, once per subject.
 func (m *market) Publish(msg events.Message, e Expect) Ack {
@@ -75,16 +96,17 @@ func (m *market) Publish(msg events.Message, e Expect) Ack {
 
 // Arm notes that a job comes back.
 func (m *market) Arm(_ context.Context, job, timer string, _ time.Time) Ack {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	m.timers[job] = m.timers[job] || strings.HasPrefix(timer, "turn~")
 	return outcome{}
 }
 
 // event stores an event and delivers it with the next turn.
 func (m *market) event(job string, kind events.Kind, subjob string, run int, data any) {
-	m.seq++
 	e := events.Event{Kind: kind, Job: job, SubJob: subjob, Run: run, ID: "e", Seq: uint64(len(m.log) + 1), Time: time.Unix(int64(len(m.log)), 0), Data: data}
 	m.log = append(m.log, e)
-	m.batch = append(m.batch, Delivery{Event: e, ConsumerSeq: m.seq, First: true, Acker: m.fake})
+	m.deliver(e, true)
 }
 
 // submit accepts a job with so many steps, which do not depend on each other.
@@ -275,8 +297,9 @@ func TestAJobThatIsStartedAgainIsRememberedAnew(t *testing.T) {
 	}
 	m.event("second", events.KindRecoverRequested, "", 0, &events.RecoverRequested{})
 	m.turn()
-	if !m.timers["second"] {
-		t.Error("a job that waits again has no timer")
+	recovery := m.log[len(m.log)-1].Seq
+	if !m.timers["second"] && m.acked[recovery] {
+		t.Error("a job that waits again has no timer, and what it waits for is acknowledged")
 	}
 }
 
@@ -326,6 +349,8 @@ func TestTurnsUnderAnyHistory(t *testing.T) {
 
 // Purge notes that a job does not come back.
 func (m *market) Purge(_ context.Context, job string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	delete(m.timers, job)
 	return nil
 }

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -58,6 +57,18 @@ func (f *fake) EventAt(_ context.Context, seq uint64) (events.Event, error) {
 	}
 	return f.log[seq-1], nil
 }
+
+func (f *fake) EndOf(_ context.Context, job string) (end events.Event, err error) {
+	for _, e := range f.log {
+		if _, ok := e.Data.(*events.JobEnded); ok && e.Job == job {
+			end = e
+		} else if d, _ := events.Define(e.Kind); d.Control && e.Job == job {
+			end = events.Event{}
+		}
+	}
+	return end, nil
+}
+
 func (f *fake) PurgeRest(context.Context, string) error       { return nil }
 func (f *fake) PurgeWork(context.Context, string) error       { return nil }
 func (f *fake) ReapJob(context.Context, string, uint64) error { return nil }
@@ -359,7 +370,9 @@ func reap(t *testing.T, r *reaper) (*Partition, Delivery) {
 	r.deliver(t, p, 3, true, r.add(events.KindSubJobClosed, events.PlanID, 1, &events.SubJobClosed{}))
 	end := events.JobMoved{Status: events.Stopped, Turn: p.jobs["j"].state.Turn, Cause: stop.Seq}
 	r.deliver(t, p, 4, true, r.add(events.KindJobStopped, "", 0, &events.JobEnded{JobMoved: end}))
-	fired := r.add(events.KindTimerFired, "", 0, &events.TimerFired{Timer: "reap~~" + strconv.Itoa(end.Turn)})
+	fired := r.add(events.KindTimerFired, "", 0, &events.TimerFired{Timer: graph.ReapTimer(end.Turn)})
+	fired.Time = fired.Time.Add(rules.Retention.Std())
+	r.log[fired.Seq-1] = fired
 	r.loads = 0
 	return p, Delivery{Event: fired, ConsumerSeq: 5, First: true, Acker: r}
 }
@@ -421,7 +434,9 @@ func TestWhatComesWhileAJobIsDeletedIsNotLeftInTheLog(t *testing.T) {
 	if err := p.take(t.Context(), Batch{Deliveries: []Delivery{fired}}); err != nil {
 		t.Fatal(err)
 	}
+	deleted := <-p.landed // The job is deleted, and the partition has yet to hear of it.
 	late := Delivery{Event: r.add(events.KindSubJobReported, "a", 1, success), ConsumerSeq: 6, First: true, Acker: r}
+	p.landed <- deleted
 	if err := p.Replay(t.Context(), Batch{Deliveries: []Delivery{late}}); err != nil {
 		t.Fatal(err)
 	}

@@ -3,15 +3,26 @@ package loop
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
+// ErrLost means that the log has lost a job of which a saved state is left.
+var ErrLost = errors.New("the log has lost the job")
+
 // dropOrphan purges events of a job that has no request, with the state that a deletion may have left when it was cut off.
 func (p *Partition) dropOrphan(ctx context.Context, j *job, orphans []events.Event) error {
 	if len(orphans) > 0 {
-		if err := p.Sweeper.PurgeRest(ctx, j.id); err != nil {
+		err := p.Sweeper.PurgeRest(ctx, j.id)
+		if errors.Is(err, ErrLost) {
+			p.Logger.Error("the log has lost the beginning of a job in motion: its saved state and what is left of its log are kept", "job", j.id,
+				"count", len(orphans), "seq", orphans[0].Seq, "hint", "restore the log from a backup, or `jobgraph delete "+j.id+"`; `jobgraph fsck` finds all such jobs")
+			p.release(j)
+			return nil
+		}
+		if err != nil {
 			return fmt.Errorf("purge events of a job that does not exist: %w", err)
 		}
 		for range orphans {

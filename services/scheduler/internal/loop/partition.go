@@ -17,8 +17,10 @@ type Partition struct {
 	ledger ledger
 	ended  ended
 	facts  *facts
-	// last is the consumer's sequence of the last delivery; 0 before the first.
-	last uint64
+	// last is the consumer's sequence of the last delivery; 0 before the first. seen is the last event of all that were delivered.
+	last, seen uint64
+	// stuck is how many of the waiting jobs are left until their retry, as the last sweep found them.
+	stuck int
 	// now is when the turn began.
 	now time.Time
 	// touched are the jobs to look at in this turn; waiting those with a save, a retry or receipts left behind a turn.
@@ -34,6 +36,10 @@ type Partition struct {
 	// landed brings the rounds whose commands are answered, of which flights are under way.
 	landed  chan *flight
 	flights int
+	// loaded brings states that were read, of which loading are under way; toLoad are the jobs whose turn to be read comes.
+	loaded  chan loaded
+	loading int
+	toLoad  []*job
 	// line holds the jobs whose save is due and has not begun.
 	line []*job
 	// measured brings readings of pools' queues, of which measuring are under way.
@@ -57,6 +63,7 @@ func New(s Settings, p Ports) *Partition {
 		jobs: map[string]*job{}, facts: newFacts(s.CacheBytes), lanes: map[string]*lane{},
 		waiting: map[*job]struct{}{}, handed: map[string]events.Result{}, saved: make(chan saveResult, s.Parallel),
 		landed: make(chan *flight, 2*mostFlights), measured: make(chan reading),
+		loaded: make(chan loaded, mostLoads),
 	}
 	made.gate = made.admits
 	return made
@@ -91,6 +98,8 @@ func (p *Partition) Run(ctx context.Context, feed <-chan Batch) error {
 			err = p.finishSave(work, r)
 		case r := <-p.measured:
 			err = p.measures(work, r)
+		case l := <-p.loaded:
+			err = p.finishLoad(work, l)
 		case <-wake.C:
 			err = p.take(work, Batch{})
 		}
@@ -111,13 +120,15 @@ func (p *Partition) Replay(ctx context.Context, batch Batch) error {
 			err = p.finishSave(ctx, r)
 		case r := <-p.measured:
 			err = p.measures(ctx, r)
+		case l := <-p.loaded:
+			err = p.finishLoad(ctx, l)
 		}
 	}
 	return err
 }
 
 // underWay reports whether answers are still to come.
-func (p *Partition) underWay() bool { return p.saving > 0 || p.flights > 0 || p.measuring > 0 }
+func (p *Partition) underWay() bool { return p.saving+p.flights+p.measuring+p.loading > 0 }
 
 // awaitAll waits for the goroutines of rounds and saves; their results no longer matter.
 func (p *Partition) awaitAll() {
@@ -129,6 +140,8 @@ func (p *Partition) awaitAll() {
 			p.saving--
 		case <-p.measured:
 			p.measuring--
+		case <-p.loaded:
+			p.loading--
 		}
 	}
 }
@@ -199,6 +212,9 @@ func (p *Partition) take(ctx context.Context, batch Batch) error {
 	}
 	p.rest()
 	p.measure(ctx)
+	if p.Load != nil {
+		p.Load.Set(max(0, len(p.waiting)-p.stuck), p.seen)
+	}
 	return p.acknowledge()
 }
 
@@ -222,7 +238,7 @@ func (p *Partition) await(j *job) {
 		p.sweep = p.now.Add(p.SaveAfter / 4)
 	}
 	p.waiting[j] = struct{}{}
-	if j.owing && !j.flying && j.retryAt.Before(p.sweep) { // One under way is looked at when it lands, however long that takes.
+	if j.owing && !j.flying && !j.loading && j.retryAt.Before(p.sweep) { // One under way is looked at when it lands, however long that takes.
 		p.sweep = j.retryAt
 	}
 }
@@ -266,6 +282,8 @@ func (p *Partition) drain(ctx context.Context) error {
 			err = p.finishSave(ctx, r)
 		case <-p.measured:
 			p.measuring--
+		case <-p.loaded:
+			p.loading-- // Its deliveries are not acknowledged, and come again.
 		}
 		if err != nil {
 			return err

@@ -39,11 +39,15 @@ type Log interface {
 	EventsOf(ctx context.Context, job string, after uint64) iter.Seq2[events.Event, error]
 	// EventAt gives the event with a sequence, or bus.ErrNotFound.
 	EventAt(ctx context.Context, seq uint64) (events.Event, error)
+	// EndOf gives the event with which a job has ended and since which nobody has asked anything of it; the zero event when there
+	// is none.
+	EndOf(ctx context.Context, job string) (events.Event, error)
 }
 
 // Sweeper removes messages, and what they have led to.
 type Sweeper interface {
-	// PurgeRest removes what is left of a job of which the log has no request: its state, and its events.
+	// PurgeRest removes what is left of a job of which the log has no request: its state, and its events. ErrLost when the state is that
+	// of a job in motion, which nobody deletes: the log has lost it, and everything is kept.
 	PurgeRest(ctx context.Context, job string) error
 	// PurgeWork removes work not yet taken; the subject may hold wildcards.
 	PurgeWork(ctx context.Context, subject string) error
@@ -56,6 +60,10 @@ type Sweeper interface {
 type Saved struct {
 	// State is what graph.Job marshals to; nil when there is none that can be trusted.
 	State []byte
+	// Refused says why what is kept is not given, where somebody ought to know; Load sets it.
+	Refused string
+	// Unsigned is true when the state has no digest, so that only the log can say whether it is what was written; Load sets it.
+	Unsigned bool
 	// Revision is what the next Save has to name, 0 when the key does not exist.
 	Revision uint64
 	// Session is the job's; Spent is what it has spent by this state, Before what it had by the one saved before.
@@ -118,6 +126,15 @@ type Ports struct {
 	Slots Slots
 	// Queues are those of pools; without them a pool's pace is all that bounds its queue.
 	Queues Queues
+	// Load is told what is in motion; nil where nobody wants to know.
+	Load Load
+}
+
+// Load hears how much a partition has to do.
+type Load interface {
+	// Set says how many jobs have news that no save covers yet, and the last event that was delivered. It is called at the end of
+	// every turn and must not block.
+	Set(jobs int, seen uint64)
 }
 
 // Meter counts.

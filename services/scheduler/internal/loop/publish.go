@@ -90,9 +90,7 @@ func (p *Partition) delivered(ctx context.Context, s *sending) error {
 	switch {
 	case s.err == nil:
 		p.count(s.cmd)
-		if err := p.afterwards(ctx, s); err != nil {
-			return err
-		}
+		p.afterwards(s)
 	case errors.Is(s.err, bus.ErrConflict) && s.cmd.Kind == graph.EndJob:
 		// Somebody asked for something since: what ends, or whether anything does, is to be decided again.
 		j.forget()
@@ -101,6 +99,10 @@ func (p *Partition) delivered(ctx context.Context, s *sending) error {
 		// It is there already: an earlier life, or another scheduler, has said the same.
 	case errors.Is(s.err, bus.ErrUnknown):
 		j.forget()
+		return s.err
+	case errors.Is(s.err, errNoEnd):
+		j.forget()
+		j.distrusted = true
 		return s.err
 	case errors.Is(s.err, bus.ErrTooLarge) && s.cmd.Kind == graph.RunSubJob:
 		if err := p.refuse(ctx, j, s.cmd, s.err); err != nil {
@@ -117,22 +119,16 @@ func (p *Partition) delivered(ctx context.Context, s *sending) error {
 }
 
 // afterwards does what belongs behind the publishing of a command.
-func (p *Partition) afterwards(ctx context.Context, s *sending) error {
+func (p *Partition) afterwards(s *sending) {
 	switch {
-	case s.cmd.Kind == graph.EndJob && s.cmd.PurgeTimers:
-		if err := p.at(AtEndPurgeTimers); err != nil {
-			return err
-		}
+	case s.cmd.Kind == graph.EndJob:
 		s.job.armed = false
-		if err := p.Alarms.Purge(ctx, s.job.id); err != nil {
-			return fmt.Errorf("purge timers: %w", err)
-		}
+	case s.cmd.Kind == graph.ReapJob && !s.deleted(): // It is too young.
 	case s.cmd.Kind == graph.ReapJob && len(s.job.news) > 0:
 		s.job.forget() // What came since is of no job, or of the next one: the log says.
 	case s.cmd.Kind == graph.ReapJob:
 		p.release(s.job)
 	}
-	return nil
 }
 
 // count feeds the metrics with what this scheduler, and no other, has stated.
@@ -169,7 +165,11 @@ func (p *Partition) send(ctx context.Context, j *job, cmd *graph.Command) (Ack, 
 		}
 		return p.publishAs(m, Expect{})
 	case graph.EndJob:
-		return p.end(ctx, j, cmd)
+		ack, err := p.end(ctx, j, cmd)
+		if err == nil && (cmd.PurgeTimers || j.armed) {
+			ack = &ending{ack, p, j.id}
+		}
+		return ack, err
 	case graph.ArmTimer:
 		if err := p.at(AtPublish); err != nil {
 			return nil, err
@@ -179,12 +179,36 @@ func (p *Partition) send(ctx context.Context, j *job, cmd *graph.Command) (Ack, 
 		if err := p.at(AtReap); err != nil {
 			return nil, err
 		}
-		if err := p.Sweeper.ReapJob(ctx, j.id, j.state.Seq); err != nil {
-			return nil, fmt.Errorf("delete job: %w", err)
-		}
-		return nil, nil
+		return &reaping{p: p, job: j.id, state: j.state, whole: j.whole}, nil
 	}
 	panic(fmt.Sprintf("unknown command %q", cmd.Kind))
+}
+
+// purgeTimers takes back what is armed for a job that has ended.
+func (p *Partition) purgeTimers(ctx context.Context, job string) error {
+	if err := p.at(AtEndPurgeTimers); err != nil {
+		return err
+	}
+	if err := p.Alarms.Purge(ctx, job); err != nil {
+		return fmt.Errorf("purge timers: %w", err)
+	}
+	return nil
+}
+
+// ending is the end of a job, behind which its timers are taken back. Both are waited for beside the loop.
+type ending struct {
+	Ack
+	p   *Partition
+	job string
+}
+
+// Wait gives the outcome of both.
+func (e *ending) Wait(ctx context.Context) (uint64, error) {
+	seq, err := e.Ack.Wait(ctx)
+	if err != nil {
+		return seq, err
+	}
+	return seq, e.p.purgeTimers(ctx, e.job)
 }
 
 func (p *Partition) publishAs(m events.Message, expect Expect) (Ack, error) {

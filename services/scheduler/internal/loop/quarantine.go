@@ -6,6 +6,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/graph"
 )
 
 // quarantine is the error of a job that has to be left alone until somebody repairs something.
@@ -21,7 +22,7 @@ func (p *Partition) quarantine(ctx context.Context, j *job, fault events.Fault) 
 	p.Logger.Error("job is quarantined", "job", j.id, "code", string(fault.Code), "error", fault.Error(), "hint", fault.Hint)
 	kept := Saved{Revision: j.revision}
 	if j.state != nil {
-		kept.State, _ = p.marshal(j) // Without one the mark stands alone.
+		kept.State, _ = marshal(j.state) // Without one the mark stands alone.
 	}
 	if j.step.end != nil { // Commands that were begun do not land.
 		j.step.end(fault.Error())
@@ -34,13 +35,13 @@ func (p *Partition) quarantine(ctx context.Context, j *job, fault events.Fault) 
 }
 
 // marshal writes the state, which may be what the panic was about.
-func (p *Partition) marshal(j *job) (data []byte, err error) {
+func marshal(state *graph.Job) (data []byte, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			data, err = nil, errors.New("state cannot be written")
 		}
 	}()
-	return j.state.MarshalJSON()
+	return state.MarshalJSON()
 }
 
 // mark writes the quarantine into the store, against whatever stands there.

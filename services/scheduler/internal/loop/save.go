@@ -105,7 +105,7 @@ func (p *Partition) beginSave(ctx context.Context, j *job) error {
 	if err := p.at(AtSave); err != nil {
 		return err
 	}
-	data, err := p.marshal(j)
+	data, err := marshal(j.state)
 	if err != nil {
 		p.quarantine(ctx, j, events.Fault{
 			Code: events.CodeInternal, Message: "the state cannot be written", Cause: err.Error(),
@@ -175,6 +175,15 @@ func (p *Partition) finishSave(ctx context.Context, r saveResult) error {
 
 // cover releases the receipts that a save covers. Those that were looked at under the same save are not looked at again.
 func (p *Partition) cover(j *job) {
+	if j.loading {
+		return // It stands behind a save of which nobody here knows what it owes.
+	}
+	if j.guarded {
+		if j.state == nil || j.late() || j.flying || j.owing {
+			return
+		}
+		j.unguard()
+	}
 	clean := j.state != nil && j.dirty == 0 && !j.saving && !j.owing && !j.flying
 	from := 0
 	if !clean && j.savedSeq == j.lookedSeq {

@@ -14,7 +14,7 @@ import (
 // store and log otherwise.
 func (p *Partition) advance(ctx context.Context) error {
 	for _, j := range p.touched {
-		if j.flying {
+		if j.flying || j.loading {
 			continue
 		}
 		err := p.contain(ctx, j, func() error { return p.catchUp(ctx, j) })
@@ -30,21 +30,27 @@ func (p *Partition) advance(ctx context.Context) error {
 }
 
 // contain turns a panic about one job into its quarantine.
-func (p *Partition) contain(ctx context.Context, j *job, f func() error) (err error) {
+func (p *Partition) contain(ctx context.Context, j *job, f func() error) error {
+	err := recovered(j.id, f)
+	if err == nil {
+		return nil
+	}
+	var q *quarantine
+	if errors.As(err, &q) {
+		p.quarantine(ctx, j, q.fault)
+		return nil
+	}
+	return err
+}
+
+// recovered gives what f gives, and a quarantine when it panics.
+func recovered(job string, f func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = &quarantine{events.Fault{
 				Code: events.CodeInternal, Message: "the scheduler panicked about this job",
-				Cause: fmt.Sprint(r), Hint: "please report it with `jobgraph export " + j.id + "`",
+				Cause: fmt.Sprint(r), Hint: "please report it with `jobgraph export " + job + "`",
 			}}
-		}
-		if err == nil {
-			return
-		}
-		var q *quarantine
-		if errors.As(err, &q) {
-			p.quarantine(ctx, j, q.fault)
-			err = nil
 		}
 	}()
 	return f()
@@ -68,103 +74,79 @@ func (p *Partition) catchUp(ctx context.Context, j *job) error {
 	return nil
 }
 
-// load takes the state from the store, if it can be trusted, and reads the log behind it.
-func (p *Partition) load(ctx context.Context, j *job) error {
-	if err := p.at(AtLoad); err != nil {
-		return err
-	}
-	p.Meter.Count(Reloads, "")
-	kept, err := p.States.Load(ctx, j.id)
-	if err != nil {
-		return fmt.Errorf("load state: %w", err)
-	}
-	j.forget()
-	j.revision, j.size, j.savedSeq = kept.Revision, len(kept.State), 0
-	if kept.State != nil {
-		state := &graph.Job{}
-		if err := state.UnmarshalJSON(kept.State); err == nil {
-			j.state, j.savedSeq, j.moved, j.spent = state, state.Seq, true, state.Cost
-		} else {
-			p.Logger.Info("stored state is folded again", "job", j.id, "reason", err)
-		}
-	}
-	var orphans []events.Event
-	for e, err := range p.Log.EventsOf(ctx, j.id, j.savedSeq) {
-		if err != nil {
-			return fmt.Errorf("read log: %w", err)
-		}
-		if j.state == nil && e.Kind != events.KindJobRequested {
-			orphans = append(orphans, e)
-			continue
-		}
-		if err := p.apply(ctx, j, &e); err != nil {
-			return err
-		}
-	}
-	if j.state == nil {
-		return p.dropOrphan(ctx, j, orphans)
-	}
-	return nil
-}
-
 // apply steps one event. What was applied before does nothing.
 func (p *Partition) apply(ctx context.Context, j *job, e *events.Event) error {
-	if j.state == nil {
-		return p.begin(j, e)
-	}
-	if e.Kind == events.KindJobAdvanced {
+	if e.Kind == events.KindJobAdvanced && j.state != nil {
 		return nil // Read by people; the state knows it already.
 	}
-	if e.Seq <= j.state.Seq {
+	if j.state != nil && e.Seq <= j.state.Seq {
 		p.Meter.Count(Duplicates, string(e.Kind))
 		return nil
 	}
-	if err := p.resolve(ctx, e); err != nil {
+	state, err := p.fold(ctx, j.id, j.state, e)
+	if err != nil {
 		return err
 	}
-	effect := j.state.Step(*e)
-	switch effect.Verdict {
-	case graph.Poisoned:
-		return &quarantine{events.Fault{
-			Code: events.CodeMustUnderstand, Message: fmt.Sprintf("event %d (%s) cannot be understood", e.Seq, e.Kind),
-			Cause: effect.Reason, Hint: "upgrade the scheduler, then `jobgraph dlq retry " + j.id + "`",
-		}}
-	case graph.Ignored:
-		p.Meter.Count(Ignored, string(e.Kind))
-		p.Logger.Info("event ignored", "job", j.id, "subjob", e.SubJob, "run", e.Run, "kind", string(e.Kind), "seq", e.Seq, "reason", effect.Reason)
+	j.whole = j.whole || j.state == nil
+	j.state = state
+	p.applied(j, e)
+	return nil
+}
+
+// applied notes what memory has to know of an event that is in the state now.
+func (p *Partition) applied(j *job, e *events.Event) {
+	if e.Kind == events.KindJobRequested {
+		j.trace = e.Trace
 	}
 	if d, ok := e.Data.(*events.TimerFired); ok && d.Timer == graph.TurnTimer() {
 		j.armed = false // Whatever our clock says: the server's may be ahead.
 	}
 	p.keep(j.id, e)
 	j.change(p.now)
-	return nil
+}
+
+// fold gives a state behind one more event; without a state the event is the request. It may be called beside the loop.
+func (p *Partition) fold(ctx context.Context, job string, state *graph.Job, e *events.Event) (*graph.Job, error) {
+	if state == nil {
+		return p.begin(job, e)
+	}
+	if err := p.resolve(ctx, e); err != nil {
+		return state, err
+	}
+	effect := state.Step(*e)
+	switch effect.Verdict {
+	case graph.Poisoned:
+		return state, &quarantine{events.Fault{
+			Code: events.CodeMustUnderstand, Message: fmt.Sprintf("event %d (%s) cannot be understood", e.Seq, e.Kind),
+			Cause: effect.Reason, Hint: "upgrade the scheduler, then `jobgraph dlq retry " + job + "`",
+		}}
+	case graph.Ignored:
+		p.Meter.Count(Ignored, string(e.Kind))
+		p.Logger.Info("event ignored", "job", job, "subjob", e.SubJob, "run", e.Run, "kind", string(e.Kind), "seq", e.Seq, "reason", effect.Reason)
+	}
+	return state, nil
 }
 
 // begin makes the state from job.requested.
-func (p *Partition) begin(j *job, e *events.Event) error {
+func (p *Partition) begin(job string, e *events.Event) (*graph.Job, error) {
 	state, err := graph.New(*e)
 	switch {
 	case errors.Is(err, graph.ErrRules):
-		return &quarantine{events.Fault{
+		return nil, &quarantine{events.Fault{
 			Code: events.CodeMustUnderstand, Message: "the job is decided by newer rules",
-			Cause: err.Error(), Hint: "upgrade the scheduler, then `jobgraph dlq retry " + j.id + "`",
+			Cause: err.Error(), Hint: "upgrade the scheduler, then `jobgraph dlq retry " + job + "`",
 		}}
 	case err != nil:
 		if e.Fault != nil {
 			err = e.Fault
 		}
 		p.Meter.Count(Malformed, "")
-		return &quarantine{events.Fault{
+		return nil, &quarantine{events.Fault{
 			Code: events.CodeMalformed, Message: "job.requested cannot be read", Cause: err.Error(),
-			Hint: "`jobgraph delete " + j.id + "`, then submit the job again",
+			Hint: "`jobgraph delete " + job + "`, then submit the job again",
 		}}
 	}
-	j.state = state
-	p.keep(j.id, e)
-	j.trace = e.Trace
-	j.change(p.now)
-	return nil
+	return state, nil
 }
 
 // resolve fills in a plan that went by reference.

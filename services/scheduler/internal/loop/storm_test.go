@@ -422,6 +422,22 @@ func (w *storm) EventAt(_ context.Context, seq uint64) (events.Event, error) {
 	return events.Event{}, bus.ErrNotFound
 }
 
+func (w *storm) EndOf(_ context.Context, job string) (end events.Event, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, e := range w.of(job, 0) {
+		if _, ok := e.Data.(*events.JobEnded); ok {
+			end = e
+		} else if d, _ := events.Define(e.Kind); d.Control {
+			end = events.Event{}
+		}
+	}
+	if w.fails() {
+		return events.Event{}, bus.ErrUnavailable
+	}
+	return end, nil
+}
+
 func (w *storm) PurgeRest(_ context.Context, job string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/kept"
 )
 
 // mostInOne is the largest state that stands in one value, in bytes; chunkSize is how much of a larger one a chunk holds.
@@ -35,7 +36,7 @@ func (s *Store) split(ctx context.Context, job string, state []byte) ([]uint64, 
 }
 
 // join reads the chunks; nil when one of them is not the one that the header lists.
-func (s *Store) join(ctx context.Context, job string, h *header) ([]byte, error) {
+func (s *Store) join(ctx context.Context, job string, h *kept.Header) ([]byte, error) {
 	state := make([]byte, 0, h.Size)
 	for n, want := range h.Chunks {
 		piece, revision, err := s.keys.GetLeader(ctx, chunkKey(job, n))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/kept"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/loop"
 )
 
@@ -43,30 +44,6 @@ type Store struct {
 // New makes the store.
 func New(keys Keys, log Log) *Store { return &Store{keys: keys, log: log} }
 
-// header is the first field of what is kept: what the value is, beside the state itself.
-type header struct {
-	// Stream is the identity of the log that the state is the fold of.
-	Stream string `json:"stream"`
-	// Size is the length of the state in bytes, and Chunks the revisions of the keys <job>.0, <job>.1, … that hold it; both
-	// are empty for a state that stands in this very value.
-	Size   int      `json:"size,omitempty"`
-	Chunks []uint64 `json:"chunks,omitempty"`
-}
-
-// Saved reports whether a value of the bucket was written by Save.
-func Saved(value []byte) bool { return read(value) != nil }
-
-// read gives the header of what is kept, or nil.
-func read(value []byte) *header {
-	var kept struct {
-		Store *header `json:"store"`
-	}
-	if json.Unmarshal(value, &kept) != nil {
-		return nil
-	}
-	return kept.Store
-}
-
 // Refresh forgets what is known of the log: after a reconnect it may be another one.
 func (s *Store) Refresh() {
 	s.mu.Lock()
@@ -97,42 +74,63 @@ func (s *Store) Load(ctx context.Context, job string) (loop.Saved, error) {
 		return loop.Saved{}, fmt.Errorf("load state of %s: %w", job, err)
 	}
 	none := loop.Saved{Revision: revision}
-	kept := read(value)
-	if kept == nil {
+	h := kept.Read(value)
+	if h == nil {
+		none.Refused = "it is torn, or no scheduler has written it"
 		return none, nil
 	}
 	stream, err := s.stream(ctx)
-	if err != nil || stream != kept.Stream {
+	if err != nil || stream != h.Stream {
 		return none, err
 	}
-	if kept.Chunks != nil {
-		if value, err = s.join(ctx, job, kept); err != nil || value == nil {
+	state := kept.Bare(value)
+	if h.Chunks != nil {
+		if state, err = s.join(ctx, job, h); err != nil || state == nil {
 			return none, err
 		}
 	}
-	if trusted, err := s.trusted(ctx, job, value); err != nil || !trusted {
+	verdict := h.Check(state)
+	if verdict == kept.Unsigned && marked(state) {
+		return none, nil
+	}
+	if verdict == kept.Damaged {
+		none.Refused = "it does not match its digest"
+		return none, nil
+	}
+	if none.Refused, err = s.misfit(ctx, job, state); err != nil || none.Refused != "" {
 		return none, err
 	}
-	return loop.Saved{State: value, Revision: revision}, nil
+	return loop.Saved{State: state, Revision: revision, Unsigned: verdict == kept.Unsigned}, nil
 }
 
-// trusted reports whether the log still has the event that the state ends with.
-func (s *Store) trusted(ctx context.Context, job string, state []byte) (bool, error) {
+// marked reports whether there is no state, and the mark of a quarantine stands alone.
+func marked(state []byte) bool {
+	var s struct {
+		Fold int `json:"fold"`
+	}
+	return json.Unmarshal(state, &s) == nil && s.Fold == 0
+}
+
+// misfit says why the log does not have the event that the state ends with; nothing when it does.
+func (s *Store) misfit(ctx context.Context, job string, state []byte) (string, error) {
 	var end struct {
 		Seq     uint64 `json:"seq"`
 		EventID string `json:"event_id"`
 	}
 	if json.Unmarshal(state, &end) != nil || end.Seq == 0 {
-		return false, nil
+		return "it names no event with which it ends", nil
 	}
 	e, err := s.log.EventAt(ctx, end.Seq)
 	if errors.Is(err, bus.ErrNotFound) {
-		return false, nil
+		return fmt.Sprintf("the log does not have event %d, with which it ends", end.Seq), nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("hold state of %s against the log: %w", job, err)
+		return "", fmt.Errorf("hold state of %s against the log: %w", job, err)
 	}
-	return e.Job == job && e.ID == end.EventID, nil
+	if e.Job != job || e.ID != end.EventID {
+		return fmt.Sprintf("event %d of the log is not the one with which it ends", end.Seq), nil
+	}
+	return "", nil
 }
 
 // Save replaces the state that has a revision. A fault marks the job as quarantined; without a state the mark stands alone.
@@ -141,9 +139,11 @@ func (s *Store) Save(ctx context.Context, job string, saved loop.Saved, fault *e
 	if err != nil {
 		return 0, err
 	}
-	h := header{Stream: stream}
+	h := kept.Header{Stream: stream}
 	state := saved.State
-	if state == nil {
+	if state != nil {
+		h.Digest = kept.Digest(state)
+	} else {
 		if state, err = json.Marshal(map[string]string{"id": job}); err != nil {
 			return 0, err
 		}
@@ -155,7 +155,7 @@ func (s *Store) Save(ctx context.Context, job string, saved loop.Saved, fault *e
 		h.Size = len(state)
 		state = summary(job, state)
 	}
-	value, err := compose(h, fault, state)
+	value, err := kept.Compose(h, fault, state)
 	if err != nil {
 		return 0, fmt.Errorf("save state of %s: %w", job, err)
 	}
@@ -164,22 +164,4 @@ func (s *Store) Save(ctx context.Context, job string, saved loop.Saved, fault *e
 		return 0, fmt.Errorf("save state of %s: %w", job, err)
 	}
 	return revision, nil
-}
-
-// compose puts the header, and the fault of a quarantined job, in front of the state's own fields.
-func compose(h header, fault *events.Fault, state []byte) ([]byte, error) {
-	front, err := json.Marshal(struct {
-		Store       header        `json:"store"`
-		Quarantined *events.Fault `json:"quarantined,omitempty"`
-	}{h, fault})
-	if err != nil {
-		return nil, err
-	}
-	if len(state) < 3 || state[0] != '{' {
-		return nil, errors.New("state is no JSON object")
-	}
-	value := make([]byte, 0, len(front)+len(state))
-	value = append(value, front[:len(front)-1]...)
-	value = append(value, ',')
-	return append(value, state[1:]...), nil
 }

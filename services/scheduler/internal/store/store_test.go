@@ -12,6 +12,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/kept"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/loop"
 )
 
@@ -30,7 +31,7 @@ func (l *log) EventAt(_ context.Context, seq uint64) (events.Event, error) {
 }
 
 func state(size int) []byte {
-	return fmt.Appendf(nil, `{"id":"j","seq":7,"event_id":"e7","goal":%q,"subjobs":["%s"]}`, `a ,"subjobs":[ b`, strings.Repeat("s", size))
+	return fmt.Appendf(nil, `{"fold":1,"id":"j","seq":7,"event_id":"e7","goal":%q,"subjobs":["%s"]}`, `a ,"subjobs":[ b`, strings.Repeat("s", size))
 }
 
 func open(t *testing.T) (*Store, *log, bus.KV) {
@@ -50,7 +51,7 @@ func TestAStateOfAnySizeComesBackAsItWas(t *testing.T) {
 		}
 		revision = next
 		got, err := s.Load(t.Context(), "j")
-		if err != nil || got.Revision != revision || !bytes.Contains(got.State, want[1:]) && !bytes.Equal(got.State, want) {
+		if err != nil || got.Revision != revision || !bytes.Equal(got.State, want) || got.Unsigned || got.Refused != "" {
 			t.Errorf("size %d: revision %d of %d, %d bytes of %d, %v", size, got.Revision, revision, len(got.State), len(want), err)
 		}
 		if value, _, err := keys.GetLeader(t.Context(), "j"); err != nil || !bytes.Contains(value, []byte(`"goal":"a ,\"subjobs\":[ b"`)) {
@@ -95,6 +96,61 @@ func TestAStateThatIsTornOrOfAnotherLogIsNone(t *testing.T) {
 				t.Errorf("save again: %v", err)
 			}
 		})
+	}
+}
+
+// rewrite puts a value as somebody else would have written it.
+func rewrite(t *testing.T, keys bus.KV, old, other string) {
+	t.Helper()
+	value, _, err := keys.GetLeader(t.Context(), "j")
+	if err != nil || !bytes.Contains(value, []byte(old)) {
+		t.Fatalf("no %s in %.300s, %v", old, value, err)
+	}
+	if _, err := keys.Put(t.Context(), "j", bytes.Replace(value, []byte(old), []byte(other), 1), 0); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAStateThatIsNotWhatWasWrittenIsRefusedWithTheReason(t *testing.T) {
+	for _, size := range []int{10, 3 * mostInOne} {
+		s, _, keys := open(t)
+		if _, err := s.Save(t.Context(), "j", loop.Saved{State: state(size)}, nil); err != nil {
+			t.Fatal(err)
+		}
+		if size < mostInOne {
+			rewrite(t, keys, `"subjobs":["s`, `"subjobs":["S`)
+		} else {
+			rewrite(t, keys, `"digest":"crc32c:`, `"digest":"crc32c:0`)
+		}
+		got, err := s.Load(t.Context(), "j")
+		if err != nil || got.State != nil || got.Revision == 0 || !strings.Contains(got.Refused, "digest") {
+			t.Errorf("size %d: %d bytes, refused for %q, %v", size, len(got.State), got.Refused, err)
+		}
+	}
+}
+
+func TestAStateOfAReleaseWithoutDigestsIsGivenForTheLogToTell(t *testing.T) {
+	for _, size := range []int{10, 3 * mostInOne} {
+		s, _, keys := open(t)
+		want := state(size)
+		if _, err := s.Save(t.Context(), "j", loop.Saved{State: want}, nil); err != nil {
+			t.Fatal(err)
+		}
+		rewrite(t, keys, `,"digest":"`+kept.Digest(want)+`"`, "")
+		got, err := s.Load(t.Context(), "j")
+		if err != nil || !bytes.Equal(got.State, want) || !got.Unsigned {
+			t.Errorf("size %d: %d bytes, unsigned %t, %v", size, len(got.State), got.Unsigned, err)
+		}
+	}
+}
+
+func TestTheMarkOfAQuarantineWithoutAStateIsNoDamage(t *testing.T) {
+	s, _, _ := open(t)
+	if _, err := s.Save(t.Context(), "j", loop.Saved{}, &events.Fault{Code: events.CodeInternal}); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := s.Load(t.Context(), "j"); err != nil || got.State != nil || got.Refused != "" {
+		t.Errorf("%s, refused for %q, %v", got.State, got.Refused, err)
 	}
 }
 

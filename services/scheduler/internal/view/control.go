@@ -91,6 +91,10 @@ func (v *View) end(ctx context.Context, body []byte, as func(*events.StopRequest
 		return v.halt(ctx, &r, kind, data)
 	}
 	answer, err := v.tell(ctx, r.ID, kind, data)
+	var fault *events.Fault
+	if errors.As(err, &fault) && fault.Code == events.CodeNotFound && r.SubJob == "" && v.admitted(ctx, r.ID) {
+		answer, err = v.tell(ctx, r.ID, kind, data)
+	}
 	if err != nil || r.Only || r.Wait != nil && !*r.Wait {
 		return answer, err
 	}

@@ -11,23 +11,37 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/graph"
 )
 
+func validID(id string) error {
+	if !events.ValidToken(id) {
+		return &events.Fault{Code: events.CodeInvalid, Field: "id", Message: fmt.Sprintf("%.80q is no job id", id), Hint: "use 1 to 64 of A-Z a-z 0-9 _ -"}
+	}
+	return nil
+}
+
 // fold gives a job's state as of now: the kept one and what the log has behind it. The job is the caller's own.
 func (v *View) fold(ctx context.Context, id string) (*graph.Job, error) {
-	if !events.ValidToken(id) {
-		return nil, &events.Fault{Code: events.CodeInvalid, Field: "id", Message: fmt.Sprintf("%.80q is no job id", id), Hint: "use 1 to 64 of A-Z a-z 0-9 _ -"}
+	if err := validID(id); err != nil {
+		return nil, err
 	}
 	kept, err := v.states.Load(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	var job *graph.Job
-	var after uint64
-	if kept.State != nil {
-		state := &graph.Job{}
-		if state.UnmarshalJSON(kept.State) == nil {
-			job, after = state, state.Seq
-		}
+	if state := (&graph.Job{}); kept.State != nil && !kept.Unsigned && state.UnmarshalJSON(kept.State) == nil {
+		return v.foldOn(ctx, id, state, state.Seq)
 	}
+	return v.foldLog(ctx, id)
+}
+
+// foldLog gives a job's state as of now by its log alone: a deletion is never derived from anything else.
+func (v *View) foldLog(ctx context.Context, id string) (*graph.Job, error) {
+	if err := validID(id); err != nil {
+		return nil, err
+	}
+	return v.foldOn(ctx, id, nil, 0)
+}
+
+func (v *View) foldOn(ctx context.Context, id string, job *graph.Job, after uint64) (*graph.Job, error) {
 	for e, err := range v.bus.EventsOf(ctx, id, after) {
 		if err != nil {
 			return nil, err

@@ -191,7 +191,7 @@ func (v *View) deleteSession(ctx context.Context, body []byte) (any, error) {
 		l := &r.Jobs[i]
 		request, err := v.belongs(ctx, l.ID, r)
 		if err == nil && request != nil {
-			err = v.ended(ctx, l, request.Seq, r.ID)
+			err = v.ended(ctx, l, request.Seq, r.ID, q.Jobs)
 		}
 		if err != nil {
 			return nil, err
@@ -236,11 +236,12 @@ func (v *View) belongs(ctx context.Context, id string, r *conversation.Record) (
 }
 
 // ended refuses a session one of whose jobs, requested at a sequence, goes on; a job that never came to be, or is no more, does not.
-func (v *View) ended(ctx context.Context, l *conversation.Line, requested uint64, session string) error {
-	if l.Status.Terminal() && requested < l.Seq {
+// With all its jobs are to be deleted as well: then their logs say so, and not the record of the session.
+func (v *View) ended(ctx context.Context, l *conversation.Line, requested uint64, session string, all bool) error {
+	if !all && l.Status.Terminal() && requested < l.Seq {
 		return nil
 	}
-	job, err := v.fold(ctx, l.ID)
+	job, err := v.foldLog(ctx, l.ID)
 	var fault *events.Fault
 	switch {
 	case errors.As(err, &fault) && fault.Code == events.CodeNotFound:

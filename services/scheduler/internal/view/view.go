@@ -174,7 +174,7 @@ func (v *View) remove(ctx context.Context, body []byte) (any, error) {
 	if err := decode(body, &r); err != nil {
 		return nil, err
 	}
-	job, err := v.fold(ctx, r.ID)
+	job, err := v.foldLog(ctx, r.ID)
 	if err != nil && !v.leftAlone(ctx, r.ID) {
 		return v.removeRest(ctx, r.ID, err)
 	}

@@ -8,8 +8,8 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/kept"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/loop"
-	"github.com/jobgraph/jobgraph/services/scheduler/internal/store"
 )
 
 // Ports are the loop's over one connection, without States, Alarms and Meter.
@@ -39,6 +39,22 @@ func (p Ports) EventAt(ctx context.Context, seq uint64) (events.Event, error) {
 	return p.bus.EventAt(ctx, seq)
 }
 
+// EndOf gives the event with which a job has ended and since which nobody has asked anything of it; the zero event when there is none.
+func (p Ports) EndOf(ctx context.Context, job string) (events.Event, error) {
+	end, err := p.bus.LastOf(ctx, job, events.KindJobFinished, events.KindJobFailed, events.KindJobStopped)
+	if err != nil || end.Seq == 0 {
+		return events.Event{}, err
+	}
+	asked, err := p.bus.LastOn(ctx, p.bus.Names().Log, p.bus.Names().Control(job))
+	if err != nil && !errors.Is(err, bus.ErrNotFound) {
+		return events.Event{}, err
+	}
+	if err == nil && asked.Seq > end.Seq {
+		return events.Event{}, nil
+	}
+	return end, nil
+}
+
 // Depth reads the queue of a pool. A pool that no worker has ever read is empty and has no idle worker.
 func (p Ports) Depth(ctx context.Context, pool string) (loop.Depth, error) {
 	facts, err := p.bus.ConsumerInfo(ctx, p.bus.Names().Work, p.bus.PoolConsumer(pool).Durable)
@@ -48,11 +64,14 @@ func (p Ports) Depth(ctx context.Context, pool string) (loop.Depth, error) {
 	return loop.Depth{Pending: int(facts.Pending), Taken: facts.Unsettled, Idle: facts.Waiting > 0}, err
 }
 
-// PurgeRest removes what is left of a job of which the log has no request: its events, and a state that a scheduler has saved. Whoever
-// tries out workers has states of his own, and no log.
+// PurgeRest removes what is left of a job of which the log has no request: its events, and a state that a scheduler has saved, unless
+// that is of a job in motion: then the log is what was lost. Whoever tries out workers has states of his own, and no log.
 func (p Ports) PurgeRest(ctx context.Context, job string) error {
 	value, _, err := p.bus.State().GetLeader(ctx, job)
-	if err == nil && store.Saved(value) {
+	if h, ours := kept.ReadHead(value); err == nil && ours {
+		if h.InMotion() {
+			return loop.ErrLost
+		}
 		return p.bus.PurgeRest(ctx, job)
 	}
 	if err != nil && !errors.Is(err, bus.ErrNotFound) {

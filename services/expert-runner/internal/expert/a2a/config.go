@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/redact"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
 )
 
@@ -65,6 +66,8 @@ type Config struct {
 	Schema []byte `yaml:"-"`
 	// Receiver takes the notifications of mode push.
 	Receiver *Receiver `yaml:"-"`
+	// Secrets are taken out of everything that the agent says; nil holds none.
+	Secrets *redact.Set `yaml:"-"`
 }
 
 // IsZero reports whether a card says nothing of an agent.

@@ -57,16 +57,16 @@ func (x *Expert) fetch(ctx context.Context) (*Card, error) {
 	client := &http.Client{Transport: x.dialer, CheckRedirect: checkRedirect}
 	if strings.HasSuffix(at.Path, ".json") {
 		raw, status, err := get(ctx, client, at)
-		return cardOf(at, raw, status, err)
+		return x.cardOf(at, raw, status, err)
 	}
 	raw, status, err := get(ctx, client, at.JoinPath(cardPath))
 	if err == nil && status == http.StatusNotFound {
 		raw, status, err = get(ctx, client, at.JoinPath(oldCardPath))
 	}
-	return cardOf(at, raw, status, err)
+	return x.cardOf(at, raw, status, err)
 }
 
-func cardOf(at *url.URL, raw []byte, status int, err error) (*Card, error) {
+func (x *Expert) cardOf(at *url.URL, raw []byte, status int, err error) (*Card, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -78,6 +78,7 @@ func cardOf(at *url.URL, raw []byte, status int, err error) (*Card, error) {
 	case status != http.StatusOK:
 		return nil, fault
 	}
+	raw = x.config.Secrets.Redactor().JSON(raw)
 	c, err := ReadCard(raw)
 	if err != nil {
 		return nil, &refusal{Code: events.CodeMalformed, Message: err.Error(), Cause: clip(string(raw), maxEvidence), Hint: "see the agent's card at " + at.Host}

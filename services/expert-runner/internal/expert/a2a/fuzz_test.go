@@ -72,7 +72,7 @@ func FuzzAnswer(f *testing.F) {
 		if mode&8 != 0 {
 			media = "text/event-stream"
 		}
-		r := newRemote(c, &dialer{}, 1<<20)
+		r := newRemote(c, &dialer{}, 1<<20, nil)
 		r.line.next = &answers{status: 100 + max(status, -status)%500, media: media, body: body}
 		rec := &record{}
 		ended := false

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/redact"
 )
 
 // line is the connection of one run to its agent, below the SDK. It counts every byte, says which errors are the connection's
@@ -20,6 +21,8 @@ import (
 type line struct {
 	next http.RoundTripper
 	host string
+	// redactor takes out what the agent must not repeat.
+	redactor *redact.Redactor
 
 	mu   sync.Mutex // Guards the fields below: bodies may be read by several goroutines.
 	left int64      // How many bytes may still come.
@@ -50,7 +53,7 @@ func (l *line) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, &brokenError{err}
 	}
-	body := &counted{line: l, body: response.Body}
+	body := &counted{line: l, body: response.Body, clean: l.redactor.Reader(response.Body)}
 	response.Body = body
 	media, _, err := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	if err != nil {
@@ -184,13 +187,15 @@ func (l *line) failure() error {
 type counted struct {
 	line *line
 	body io.ReadCloser
+	// clean reads the body without secrets.
+	clean io.Reader
 	// events is true for a stream, within while a line of it is not over.
 	events, within bool
 }
 
 // Read implements io.Reader.
 func (c *counted) Read(p []byte) (int, error) {
-	n, err := c.body.Read(p)
+	n, err := c.clean.Read(p)
 	if n > 0 {
 		c.within = p[n-1] != '\n'
 	}

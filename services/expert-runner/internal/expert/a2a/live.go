@@ -3,8 +3,11 @@ package a2a
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/redact"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 )
 
@@ -16,8 +19,11 @@ type live struct {
 	hand expert.Hand
 	// texts are the lengths of items that grow.
 	texts map[string]int
-	said  int
-	turns int
+	// streams take out secrets that come in several pieces, by item.
+	redactor *redact.Redactor
+	streams  map[string]*redact.Stream
+	said     int
+	turns    int
 }
 
 // piece is one message to those who watch, in the form that every expert uses: it continues an item at an offset in bytes, or
@@ -50,7 +56,9 @@ func (l *live) tell(u *update) {
 		l.text("thought", said, true)
 	default:
 		l.said++
-		l.text(fmt.Sprintf("said/%d", l.said), said, false)
+		item := fmt.Sprintf("said/%d", l.said)
+		l.text(item, said, false)
+		l.rest(item)
 	}
 }
 
@@ -82,17 +90,40 @@ func (l *live) text(item, text string, more bool) {
 		return
 	}
 	if l.texts == nil {
-		l.texts = map[string]int{}
+		l.texts, l.streams = map[string]int{}, map[string]*redact.Stream{}
 	}
 	if !more {
 		l.texts[item] = 0
+	}
+	if !more || l.streams[item] == nil {
+		l.streams[item] = l.redactor.Stream(false)
+	}
+	l.pass(item, l.streams[item].Feed(text))
+}
+
+// pass tells what is known to be no secret.
+func (l *live) pass(item, text string) {
+	if text == "" {
+		return
 	}
 	l.send(piece{Item: item, Offset: l.texts[item], Text: clip(text, maxShown)})
 	l.texts[item] += len(text)
 }
 
+// rest tells what was held back of an item that does not go on.
+func (l *live) rest(item string) {
+	if s := l.streams[item]; s != nil {
+		l.pass(item, s.Flush())
+	}
+}
+
 // turn states a milestone: the task is in another state.
 func (l *live) turn(r *record) {
+	if r.State.terminal() {
+		for _, item := range slices.Sorted(maps.Keys(l.streams)) {
+			l.rest(item)
+		}
+	}
 	if l.turns++; l.turns > maxMilestones {
 		return
 	}

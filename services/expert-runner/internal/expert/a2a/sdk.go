@@ -20,6 +20,7 @@ import (
 	sdklog "github.com/a2aproject/a2a-go/v2/log"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/redact"
 )
 
 // remote is a peer behind the SDK's transport for the version and the binding of its card.
@@ -30,8 +31,8 @@ type remote struct {
 }
 
 // newRemote is the peer of one run.
-func newRemote(c *Card, d *dialer, maxBytes int64) *remote {
-	l := &line{next: d, host: c.endpoint.Host, left: maxBytes}
+func newRemote(c *Card, d *dialer, maxBytes int64, redactor *redact.Redactor) *remote {
+	l := &line{next: d, host: c.endpoint.Host, left: maxBytes, redactor: redactor}
 	client := &http.Client{Transport: l, CheckRedirect: checkRedirect}
 	r := &remote{line: l, card: c}
 	switch {

@@ -112,10 +112,11 @@ func refusal(status, name, reason string) string {
 	return string(text)
 }
 
-// approvalSchema is the JSON Schema of an answer to a question for approval, with the arguments as they are.
+// approvalSchema is the JSON Schema of an answer to a question for approval. The arguments are in the question, once: twice they
+// could be too large for a message.
 const approvalSchema = `{"type":"object","properties":{"approved":{"type":"boolean"},` +
 	`"reason":{"type":"string","description":"told to the expert when it is rejected"},` +
-	`"args":{"type":"object","description":"in place of the arguments","default":%s}},"required":["approved"]}`
+	`"args":{"type":"object","description":"in place of the arguments"}},"required":["approved"]}`
 
 // approval is the question to a person: the tool and its arguments, whole.
 func (r *run) approval(mark, name, args string, v *policy.Verdict) *events.InputRequested {
@@ -124,10 +125,9 @@ func (r *run) approval(mark, name, args string, v *policy.Verdict) *events.Input
 	if user == "" {
 		user = w.User
 	}
-	exact := printable(args)
 	asked := &events.InputRequested{
 		Request: task.RequestID(w.SubJob, w.Run, mark), Kind: events.InputApproval, Options: []string{"approve", "reject"}, User: user,
-		Prompt: fmt.Sprintf("May %s call %s with %s?", r.config.ID, name, exact), Schema: fmt.Appendf(nil, approvalSchema, exact),
+		Prompt: fmt.Sprintf("May %s call %s with %s?", r.config.ID, name, printable(args)), Schema: json.RawMessage(approvalSchema),
 	}
 	if v.Reason != "" {
 		asked.Prompt += " " + turn.Clip(v.Reason, maxQuestion)

@@ -25,6 +25,8 @@ const roleKey = "JOBGRAPH_TEST_ROLE"
 func play(role string) int {
 	what, argument, _ := strings.Cut(role, " ")
 	switch what {
+	case "run":
+		return playRunner(strings.Fields(argument))
 	case "connect":
 		conn, err := net.Dial("tcp", argument)
 		if err != nil {
@@ -68,7 +70,7 @@ func run(t *testing.T, c command.Config, role string) *events.SubJobReported {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Argv, c.Env, c.Workspaces = []string{self}, map[string]string{roleKey: role}, t.TempDir()
+	c.Argv, c.Env, c.Workspaces, c.Keeper = []string{self}, map[string]string{roleKey: role}, t.TempDir(), keeper
 	x, err := command.New(c)
 	if err != nil {
 		t.Fatal(err)

@@ -34,10 +34,7 @@ func (x *Expert) run(ctx context.Context, t *expert.Task, dir string) task.Endin
 	}
 	// Without exec's own context: the whole group is told, not the leader alone.
 	cmd := &exec.Cmd{Path: x.config.Argv[0], Args: x.config.Argv, Dir: dir, Env: x.config.environ(dir, facts(t, dir))}
-	if err := t.Confirm(ctx); err != nil {
-		return task.Failure(events.CodeExecution, "the program was not begun", err.Error(), "")
-	}
-	e, err := x.config.run(ctx, cmd, input)
+	e, err := x.config.run(ctx, cmd, input, t)
 	if err != nil {
 		return task.Failure(events.CodeExecution, "the program could not be run", err.Error(), "check the command and the sandbox on the expert's card")
 	}

@@ -23,18 +23,32 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/command"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/process"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/sandbox"
 )
 
-// helper puts programs of tests into their sandbox.
-var helper sandbox.Helper
+// helper puts programs of tests into their sandbox; keeper starts them.
+var (
+	helper sandbox.Helper
+	keeper *process.Keeper
+)
 
 func TestMain(m *testing.M) {
 	helper = sandbox.Hook()
 	if role := os.Getenv(roleKey); role != "" {
 		os.Exit(play(role))
 	}
-	goleak.VerifyTestMain(m)
+	keeper = process.NewKeeper(helper.Keeps(), time.Hour)
+	goleak.VerifyTestMain(kept{m})
+}
+
+// kept are tests with a keeper.
+type kept struct{ *testing.M }
+
+// Run implements goleak.TestingM.
+func (k kept) Run() int {
+	defer keeper.Close()
+	return k.M.Run()
 }
 
 func task() *expert.Task {
@@ -54,7 +68,7 @@ func task() *expert.Task {
 // shell runs a script as an expert.
 func shell(ctx context.Context, t *testing.T, c command.Config, in *expert.Task, script string) *events.SubJobReported {
 	t.Helper()
-	c.Argv = []string{"/bin/sh", "-c", script}
+	c.Argv, c.Keeper = []string{"/bin/sh", "-c", script}, keeper
 	if c.Workspaces == "" {
 		c.Workspaces = t.TempDir()
 	}

@@ -11,7 +11,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jobgraph/jobgraph/pkg/redact"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/workspace"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/process"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/sandbox"
 )
 
@@ -49,6 +51,10 @@ type Config struct {
 	// Box is what the program is run in, under Policy; nil runs it as it is. The workspace may be written in any case.
 	Box    *sandbox.Box
 	Policy sandbox.Policy
+	// Secrets are taken out of what the program prints; nil holds none.
+	Secrets *redact.Set
+	// Keeper ends the program when the runner dies, or does not renew its claim; nil starts it without.
+	Keeper *process.Keeper
 }
 
 // fill puts the defaults in and finds the program.

@@ -5,12 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"sync"
-	"syscall"
 	"time"
 
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/process"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/sandbox"
 )
@@ -18,9 +17,12 @@ import (
 // afterlife is how long the pipes of a process that has ended are read: a child that left its group may hold them for ever.
 const afterlife = 2 * time.Second
 
+// startWithin is how long behind a look at the claim a program may be started: a runner that stands still in between looks again.
+const startWithin = time.Second
+
 // run starts the program, feeds it, reads it and returns when its whole group has ended or was killed. The end of ctx tells the group
 // to end, and kills it after the grace.
-func (c *Config) run(ctx context.Context, cmd *exec.Cmd, input []byte) (*ended, error) {
+func (c *Config) run(ctx context.Context, cmd *exec.Cmd, input []byte, t *expert.Task) (*ended, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	pipes, err := process.Connect(cmd)
@@ -35,14 +37,17 @@ func (c *Config) run(ctx context.Context, cmd *exec.Cmd, input []byte) (*ended, 
 		return nil, err
 	}
 	defer entry.Close()
-	group, err := process.Start(cmd)
+	group, err := c.start(ctx, cmd, t)
 	pipes.Started()
 	entry.Started()
 	if err != nil {
 		return nil, err
 	}
+	if t.Claim != nil {
+		defer t.Claim.Renewed(group.Renew)()
+	}
 	out := &capture{limit: c.Stdout, overflow: cancel}
-	errs := &process.Tail{Limit: maxTail}
+	errs := &process.Tail{Limit: maxTail, Redactor: c.Secrets.Redactor()}
 	full := &quota{dir: dir, limit: c.Policy.Limits.Workspace}
 	var copies sync.WaitGroup                                                                 // The goroutines at the pipes; they end when the pipes do.
 	copies.Go(func() { drain(pipes.Stdin, bytes.NewReader(input)); _ = pipes.Stdin.Close() }) // It may have been closed early.
@@ -51,14 +56,14 @@ func (c *Config) run(ctx context.Context, cmd *exec.Cmd, input []byte) (*ended, 
 	copies.Go(func() { full.watch(group.Exited(), cancel) })
 	killed := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() { defer close(killed); group.End(c.Grace) })
-	state, err := group.Wait()
+	ending, err := group.Wait()
 	if !stop() {
 		<-killed
 	}
 	pipes.Until(time.Now().Add(afterlife)) // What is still in them is read.
 	copies.Wait()
-	e := &ended{stdout: out.kept, overflow: out.full, stderr: errs.Text(), full: full.over}
-	return e, e.status(entry, state, err)
+	e := &ended{stdout: c.Secrets.Redactor().JSON(out.kept), overflow: out.full, stderr: errs.Text(), full: full.over}
+	return e, e.status(entry, ending, err)
 }
 
 // enter puts the program into its box.
@@ -71,11 +76,30 @@ func (c *Config) enter(cmd *exec.Cmd) (*sandbox.Entry, error) {
 	return c.Box.Wrap(cmd, p)
 }
 
+// start starts the program if the run is still this runner's. One of a run that has no claim is kept for as long as the runner runs.
+func (c *Config) start(ctx context.Context, cmd *exec.Cmd, t *expert.Task) (*process.Group, error) {
+	for {
+		until := process.Now().After(startWithin)
+		if err := t.Confirm(ctx); err != nil {
+			return nil, err
+		}
+		if t.Claim == nil {
+			return c.Keeper.Keep(cmd)
+		}
+		group, err := c.Keeper.StartUntil(cmd, until)
+		if !errors.Is(err, process.ErrLate) {
+			return group, err
+		}
+	}
+}
+
 // status reads how the program has ended: from the helper that has waited for it, else from the operating system.
-func (e *ended) status(entry *sandbox.Entry, state *os.ProcessState, err error) error {
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
+func (e *ended) status(entry *sandbox.Entry, ending process.Ending, err error) error {
+	switch {
+	case err != nil:
 		return fmt.Errorf("wait for program: %w", err)
+	case ending.Why != "":
+		return errors.New(ending.Why)
 	}
 	code, signal, by, err := entry.Ending()
 	if err != nil {
@@ -85,9 +109,6 @@ func (e *ended) status(entry *sandbox.Entry, state *os.ProcessState, err error) 
 		e.code, e.signal = code, signal
 		return nil
 	}
-	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
-		e.signal = status.Signal()
-	}
-	e.code = state.ExitCode()
+	e.code, e.signal = ending.Code, ending.Signal
 	return nil
 }

@@ -131,14 +131,39 @@ func TestAFormMayAskForApprovedItself(t *testing.T) {
 	}
 }
 
-func TestLongWorkIsCutForThePerson(t *testing.T) {
+func TestAPersonReadsTheWorkWhole(t *testing.T) {
+	w := work()
+	w.Context = strings.Repeat("ä", 20_000)
+	w.Inputs = map[string]json.RawMessage{"terms": json.RawMessage(`"` + strings.Repeat("y", 9000) + `, and all of it for ann"`)}
+	e := run(t, person.Config{}, w)
+	if got := e.Park.Prompt; !strings.Contains(got, w.Context+"\n") || !strings.Contains(got, "y, and all of it for ann\"\n") {
+		t.Errorf("%d bytes", len(got))
+	}
+}
+
+func TestWorkTooLongForAMessageIsCutWithAMark(t *testing.T) {
 	w := work()
 	w.Context = strings.Repeat("ä", 40_000)
-	for range 50 {
-		w.Lessons = append(w.Lessons, strings.Repeat("x", 5000))
+	w.Results = map[string]events.Result{"a": {Output: json.RawMessage(`"` + strings.Repeat("z", 5000) + `"`)}}
+	e := run(t, person.Config{}, w)
+	for _, want := range []string{
+		"ä… (8192 of 80000 bytes; all of it: jobgraph describe j1/count -o json)\n",
+		"z… (2048 of 5002 bytes; all of it: jobgraph describe j1/a -o json)",
+	} {
+		if !strings.Contains(e.Park.Prompt, want) {
+			t.Errorf("no %q in %d bytes", want, len(e.Park.Prompt))
+		}
 	}
-	if e := run(t, person.Config{}, w); len(e.Park.Prompt) > 33_000 || !strings.HasSuffix(e.Park.Prompt, "…") {
-		t.Errorf("%d bytes", len(e.Park.Prompt))
+	w.Context = ""
+	for range 50 {
+		w.Lessons = append(w.Lessons, strings.Repeat("\x01", 5000))
+	}
+	e = run(t, person.Config{}, w)
+	if !strings.Contains(e.Park.Prompt[len(e.Park.Prompt)-100:], "… (65536 of ") {
+		t.Errorf("it ends with %q", e.Park.Prompt[len(e.Park.Prompt)-100:])
+	}
+	if body, err := json.Marshal(e.Park); err != nil || len(body) > events.MaxMessage*9/10 {
+		t.Errorf("%d bytes do not fit a message: %v", len(body), err)
 	}
 }
 

@@ -9,43 +9,53 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// Longest parts of a prompt, in bytes: all of it together stays far below a message.
+// Bounds of a prompt, in bytes: it is whole when it fits, for a message takes six times as much. Of a longer one every part is
+// shortened, so that each is there.
 const (
+	maxPrompt = 64 << 10
 	maxText   = 8 << 10
 	maxResult = 2 << 10
-	maxPrompt = 32 << 10
 )
 
 // prompt is what a person reads: what was wrong with the last answer, the card's text, the work, and what is there to do it
 // with.
 func prompt(intro string, w *events.Work, wrong []string) string {
+	if whole := told(intro, w, wrong, maxPrompt, maxPrompt); len(whole) <= maxPrompt {
+		return whole
+	}
+	return cut(told(intro, w, wrong, maxText, maxResult), maxPrompt, w.Job+"/"+w.SubJob)
+}
+
+// told puts a prompt together, of parts that have at most so many bytes.
+func told(intro string, w *events.Work, wrong []string, maxText, maxResult int) string {
 	var b strings.Builder
-	add := func(title, text string, limit int) {
-		if text = cut(text, limit); text != "" {
+	self := w.Job + "/" + w.SubJob
+	add := func(title, text string, limit int, from string) {
+		if text = cut(text, limit, from); text != "" {
 			fmt.Fprintf(&b, "%s%s\n", title, text)
 		}
 	}
-	add("The last answer does not fit: ", strings.Join(wrong, "; "), maxResult)
-	add("", intro, maxText)
-	add("", w.Goal, maxText)
-	add("Context: ", w.Context, maxText)
-	add("Done when: ", w.CompletionCriteria, maxResult)
+	add("The last answer does not fit: ", strings.Join(wrong, "; "), maxResult, self)
+	add("", intro, maxText, self)
+	add("", w.Goal, maxText, self)
+	add("Context: ", w.Context, maxText, self)
+	add("Done when: ", w.CompletionCriteria, maxResult, self)
 	for _, name := range slices.Sorted(maps.Keys(w.Inputs)) {
-		add(name+": ", string(w.Inputs[name]), maxResult)
+		add(name+": ", string(w.Inputs[name]), maxResult, w.Job)
 	}
 	for _, id := range slices.Sorted(maps.Keys(w.Results)) {
-		add("From "+id+": ", string(w.Results[id].Output), maxResult)
+		add("From "+id+": ", string(w.Results[id].Output), maxResult, w.Job+"/"+id)
 	}
 	for _, lesson := range w.Lessons {
-		add("Learned before: ", lesson, maxResult)
+		add("Learned before: ", lesson, maxResult, self)
 	}
-	return cut(strings.TrimSpace(b.String()), maxPrompt)
+	return strings.TrimSpace(b.String())
 }
 
-// cut keeps the beginning, and says so.
-func cut(text string, limit int) string {
+// cut keeps the beginning, and says how much that is and where all of it is.
+func cut(text string, limit int, from string) string {
 	if len(text) <= limit {
 		return text
 	}
-	return strings.ToValidUTF8(text[:limit], "") + "…"
+	return fmt.Sprintf("%s… (%d of %d bytes; all of it: jobgraph describe %s -o json)", strings.ToValidUTF8(text[:limit], ""), limit, len(text), from)
 }

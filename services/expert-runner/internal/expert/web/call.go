@@ -56,7 +56,7 @@ func (x *Expert) call(ctx context.Context, target *url.URL, body []byte, key str
 		return nil, x.broken(ctx, err, written.Load())
 	}
 	defer func() { _ = response.Body.Close() }() // Everything that is wanted was read.
-	a, err := read(response, x.config.Limit)
+	a, err := x.read(response)
 	if err != nil {
 		return nil, x.broken(ctx, err, true)
 	}
@@ -94,10 +94,15 @@ func (x *Expert) broken(ctx context.Context, err error, written bool) error {
 }
 
 // read takes an answer up to the limit.
-func read(r *http.Response, limit int64) (*answer, error) {
+func (x *Expert) read(r *http.Response) (*answer, error) {
+	limit := x.config.Limit
 	body, err := io.ReadAll(io.LimitReader(r.Body, limit+1))
 	if err != nil {
 		return nil, err
+	}
+	if int64(len(body)) <= limit { // Else it is dropped.
+		body = x.config.Secrets.Redactor().JSON(body)
+		limit = max(limit, int64(len(body)))
 	}
 	return newAnswer(r, body, limit), nil
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/redact"
 )
 
 // Defaults of a Config.
@@ -36,6 +37,8 @@ type Config struct {
 	Limit int64 `yaml:"answer_limit"`
 	// Safe calls may be repeated when nobody knows whether they took place. Those that only read (GET, HEAD) always are.
 	Safe bool `yaml:"-"`
+	// Secrets are taken out of what the server answers; nil holds none.
+	Secrets *redact.Set `yaml:"-"`
 }
 
 // IsZero reports whether a card says nothing of a call.

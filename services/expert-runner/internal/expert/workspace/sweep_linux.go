@@ -8,7 +8,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
+
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/process"
 )
 
 // self names this process in a way that no other process of this machine ever has: its space of process ids, its id, and
@@ -51,7 +52,7 @@ func Sweep(parent string) (removed []string, err error) {
 			continue
 		}
 		if path, err := filepath.Abs(dir); err == nil {
-			killIn(path)
+			process.KillMarked(process.Mark + path)
 		}
 		if err := Discard(dir); err != nil {
 			errs = append(errs, err)
@@ -60,19 +61,4 @@ func Sweep(parent string) (removed []string, err error) {
 		removed = append(removed, dir)
 	}
 	return removed, errors.Join(errs...)
-}
-
-// killIn kills every process whose environment says that it works in a workspace.
-func killIn(dir string) {
-	mark := []byte("JOBGRAPH_WORKSPACE=" + dir + "\x00")
-	files, _ := filepath.Glob("/proc/[0-9]*/environ") // The pattern is well-formed.
-	for _, file := range files {
-		env, err := os.ReadFile(file)
-		if err != nil || !bytes.Contains(append([]byte{0}, env...), append([]byte{0}, mark...)) {
-			continue
-		}
-		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file))); err == nil {
-			_ = syscall.Kill(pid, syscall.SIGKILL) // It may have ended meanwhile.
-		}
-	}
 }

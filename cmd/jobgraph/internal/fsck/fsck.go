@@ -1,0 +1,137 @@
+package fsck
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/history"
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/client"
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// Kind says what is wrong, stable for programs.
+type Kind string
+
+// The kinds.
+const (
+	LogShort       Kind = "log_short"       // The log lacks events that the saved state has seen.
+	LogGone        Kind = "log_gone"        // There is a saved state, and no log.
+	LogUnreadable  Kind = "log_unreadable"  // The log cannot be folded.
+	StateMissing   Kind = "state_missing"   // There is a log, all of which schedulers have settled, and no saved state.
+	StateDamaged   Kind = "state_damaged"   // The saved state cannot be read, or does not match its digest.
+	StateDiffers   Kind = "state_differs"   // The saved state is not the fold of the log.
+	PayloadMissing Kind = "payload_missing" // An event names a payload that is not in the object store, or is damaged there.
+)
+
+// Finding is one thing that is wrong with a job.
+type Finding struct {
+	Kind Kind   `json:"kind"`
+	Job  string `json:"job_id"`
+	// Fault says it to people, with what to do.
+	Fault events.Fault `json:"fault"`
+	// Differences are those of a saved state from the fold.
+	Differences []history.Difference `json:"differences,omitempty"`
+}
+
+// Report is what a store looks like.
+type Report struct {
+	// Jobs, States, Events and Payloads are how many were looked at.
+	Jobs     int `json:"jobs"`
+	States   int `json:"states"`
+	Events   int `json:"events"`
+	Payloads int `json:"payloads"`
+	// Unsigned states have no digest, Foreign ones are of another log or another version of the fold: the scheduler folds both anew when
+	// it needs them. Quarantined jobs are left alone by it.
+	Unsigned    int `json:"unsigned"`
+	Foreign     int `json:"foreign"`
+	Quarantined int `json:"quarantined"`
+	// Findings are in the order of the jobs' ids.
+	Findings []Finding `json:"findings"`
+}
+
+// checker is one look at a store.
+type checker struct {
+	client *client.Client
+	log    bus.StreamFacts
+	// settled is the sequence up to which schedulers have settled everything.
+	settled uint64
+	report  *Report
+}
+
+// Check looks at all jobs. On a bus with services, what is wrong with a job is looked at twice: it may have been in motion. Errors: those of
+// the bus.
+func Check(ctx context.Context, c *client.Client) (*Report, error) {
+	k := &checker{client: c, report: &Report{Findings: []Finding{}}}
+	var err error
+	if k.log, err = c.Bus().StreamInfo(ctx, c.Names().Log); err != nil {
+		return nil, err
+	}
+	if k.settled, err = c.Bus().Settled(ctx); err != nil {
+		return nil, err
+	}
+	jobs, err := k.jobs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, job := range jobs {
+		seen, err := k.job(ctx, job)
+		if err == nil && len(seen.findings) > 0 {
+			if k.log, err = c.Bus().StreamInfo(ctx, c.Names().Log); err == nil {
+				seen, err = k.job(ctx, job)
+			}
+		}
+		if err != nil {
+			return nil, fmt.Errorf("check job %s: %w", job, err)
+		}
+		k.report.add(seen)
+	}
+	return k.report, nil
+}
+
+// jobs gives the ids of all that have a saved state, or a request in the log, sorted.
+func (k *checker) jobs(ctx context.Context) ([]string, error) {
+	jobs, err := k.client.IDs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for e, err := range k.client.Bus().Requested(ctx, 1, k.log.LastSeq) {
+		if err != nil {
+			return nil, err
+		}
+		jobs = append(jobs, e.Job)
+	}
+	slices.Sort(jobs)
+	return slices.Compact(jobs), nil
+}
+
+// add counts what was seen of a job.
+func (r *Report) add(s *sight) {
+	r.Events += len(s.events)
+	r.Payloads += s.payloads
+	if len(s.events) > 0 || s.saved() {
+		r.Jobs++
+	}
+	if s.saved() {
+		r.States++
+	}
+	for _, is := range []struct {
+		so    bool
+		count *int
+	}{{s.unsigned, &r.Unsigned}, {s.foreign, &r.Foreign}, {s.quarantined, &r.Quarantined}} {
+		if is.so {
+			*is.count++
+		}
+	}
+	r.Findings = append(r.Findings, s.findings...)
+}
+
+// restore is what to do about a log that has lost something.
+func restore(job string) string {
+	return "restore the stream from a backup, or `jobgraph delete " + job + "` and `jobgraph import` an export of the job"
+}
+
+// stamp is a moment as people read it.
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }

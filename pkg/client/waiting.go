@@ -1,0 +1,44 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// ErrNotAdmitted means that a job does not exist yet: its request waits in the queue. It is also ErrNotFound.
+var ErrNotAdmitted = errors.New("not admitted yet")
+
+// Waiting reports whether the request for a job waits for its admission, and how many stand before it in the queue. A request
+// without an id is not found: it has none before it is admitted. Errors are those of the bus.
+func (c *Client) Waiting(ctx context.Context, job string) (ahead int, waits bool, err error) {
+	for m, err := range c.bus.Requests(ctx) {
+		if errors.Is(err, bus.ErrNotFound) || errors.Is(err, bus.ErrNotPermitted) {
+			return 0, false, nil // Whoever may not look sees no queue.
+		}
+		if err != nil {
+			return 0, false, err
+		}
+		if bus.RequestedID(m.Body) == job {
+			return ahead, true, nil
+		}
+		ahead++
+	}
+	return 0, false, nil
+}
+
+// absent is the error for a job that the log does not have.
+func (c *Client) absent(ctx context.Context, job string) error {
+	ahead, waits, err := c.Waiting(ctx, job)
+	if err != nil || !waits {
+		return notFound(job) // What the queue has is only more than that.
+	}
+	return fmt.Errorf("%w: %w: %w", ErrNotFound, ErrNotAdmitted, &events.Fault{
+		Code: events.CodeNotFound, Field: "job",
+		Message: fmt.Sprintf("job %s is not admitted yet: its request waits in the queue, behind %d others", job, ahead),
+		Hint:    "wait, or `jobgraph stop " + job + "`; `jobgraph doctor` says whether a scheduler is there",
+	})
+}

@@ -1,0 +1,2 @@
+// Package owner names those who claim runs in the journal.
+package owner

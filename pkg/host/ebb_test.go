@@ -1,0 +1,23 @@
+package host
+
+import "testing"
+
+func TestMemoryIsGivenBackOnceAfterEachBusyTime(t *testing.T) {
+	var tide ebb
+	for i, look := range []struct {
+		allocated uint64
+		out       bool
+	}{
+		{4 << 20, false},   // Quiet, and was never busy.
+		{90 << 20, false},  // Busy.
+		{300 << 20, false}, // Still busy.
+		{301 << 20, true},  // Quiet behind it.
+		{302 << 20, false}, // Given back already.
+		{364 << 20, false}, // Busy again,
+		{365 << 20, true},  // and quiet.
+	} {
+		if got := tide.out(look.allocated); got != look.out {
+			t.Errorf("look %d at %d bytes: %v, want %v", i, look.allocated, got, look.out)
+		}
+	}
+}

@@ -1,0 +1,31 @@
+package command_test
+
+import (
+	"testing"
+
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/command"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/process"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/sandbox"
+)
+
+// BenchmarkTrue is what a run of the smallest program costs, with a keeper and without.
+func BenchmarkTrue(b *testing.B) {
+	for _, level := range []sandbox.Level{sandbox.None, sandbox.Landlock, sandbox.Namespaces} {
+		box, err := sandbox.NewBoxes(helper).Open(level)
+		if err != nil {
+			b.Log(err)
+			continue
+		}
+		for name, k := range map[string]*process.Keeper{"direct": nil, "kept": keeper} { // any order: each by itself.
+			b.Run(string(level)+"/"+name, func(b *testing.B) {
+				x, err := command.New(command.Config{Argv: []string{"/bin/true"}, Workspaces: b.TempDir(), Box: box, Keeper: k})
+				if err != nil {
+					b.Fatal(err)
+				}
+				for b.Loop() {
+					x.Run(b.Context(), task())
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,23 @@
+package loop
+
+import (
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
+)
+
+// redacted is an ending without secrets, before any of its texts is cut.
+func (r *run) redacted(e task.Ending) task.Ending {
+	redactor := r.loop.Secrets.Redactor()
+	if redactor.Empty() {
+		return e
+	}
+	if p := e.Park; p != nil {
+		p.Prompt = redactor.Text(p.Prompt)
+	}
+	if p := e.Report; p != nil {
+		p.Output, p.Lesson = redactor.JSON(p.Output), redactor.Text(p.Lesson)
+		if f := p.Error; f != nil {
+			f.Message, f.Cause, f.Hint, f.Field = redactor.Text(f.Message), redactor.Text(f.Cause), redactor.Text(f.Hint), redactor.Text(f.Field)
+		}
+	}
+	return e
+}

@@ -1,0 +1,65 @@
+package loop
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/redact"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
+)
+
+// What an expert goes on with is what whoever takes over finds in the journal; and no text of its ending is cut within a secret.
+func TestAnExpertHasItsResultsAsTheJournalHasThem(t *testing.T) {
+	const secret = "s3cret-of-an-expert"
+	synctest.Test(t, func(t *testing.T) {
+		w, got := &world{}, ""
+		l := w.loop(task.Intent{}, func(ctx context.Context, x *expert.Task) task.Ending {
+			raw, err := x.Hand.Do(ctx, expert.Effect{Key: "ask", Name: "http"}, func(context.Context) (json.RawMessage, error) {
+				return json.RawMessage(`{"given":"` + secret + `"}`), nil
+			})
+			if err != nil {
+				t.Error(err)
+			}
+			got = string(raw)
+			return task.Failure(events.CodeExecution, strings.Repeat(secret, 10_000), "x"+strings.Repeat(secret, 10_000), secret)
+		})
+		l.Secrets = redact.NewSet(secret)
+		w.give(t.Context(), t, l, 1)
+		if got != `{"given":"********"}` {
+			t.Errorf("the expert goes on with %s", got)
+		}
+		found := false
+		for _, e := range w.journal {
+			text := string(e.Record.Data) + e.Record.Reason
+			if strings.Contains(text, "s3c") || strings.Contains(text, "expert-") {
+				t.Errorf("%s holds a part of the secret: %.200s", e.Record.Type, text)
+			}
+			found = found || e.Record.Type == events.JournalResult && string(e.Record.Data) == got
+		}
+		if !found {
+			t.Errorf("the journal has another result: %+v", w.journal)
+		}
+	})
+}
+
+// settled is a receipt that remembers why.
+type settled struct{ reason string }
+
+func (s *settled) Settle(a Answer) error {
+	s.reason = a.Reason
+	return nil
+}
+
+func TestTheReasonOfATermShowsNoSecret(t *testing.T) {
+	l, s := (&world{}).loop(task.Intent{}, nil), &settled{}
+	l.Secrets = redact.NewSet("s3cret-of-an-expert")
+	l.settle(&Delivery{Receipt: s}, Answer{Verb: Term, Reason: "it says s3cret-of-an-expert"})
+	if s.reason != "it says ********" {
+		t.Errorf("%q", s.reason)
+	}
+}

@@ -1,0 +1,42 @@
+package process
+
+import (
+	"fmt"
+	"syscall"
+)
+
+// Ending is how a program has ended.
+type Ending struct {
+	// Code is its exit code, -1 when a signal has ended it.
+	Code int
+	// Signal is the one that has ended it, else 0.
+	Signal syscall.Signal
+	// Why says why the keeper has ended it, or that it died itself; empty when nobody has.
+	Why string
+}
+
+// Reasons of an Ending.
+const (
+	// Orphaned: the runner gave no sign of life for it for too long.
+	Orphaned = "the runner could not keep its claim for too long"
+	// Unkept: the keeper has died, and the program with it.
+	Unkept = "the process that keeps programs has died"
+)
+
+// String says it for people.
+func (e Ending) String() string {
+	switch {
+	case e.Why != "":
+		return e.Why
+	case e.Signal != 0:
+		return "signal: " + e.Signal.String()
+	}
+	return fmt.Sprintf("exit status %d", e.Code)
+}
+
+func endingOf(s syscall.WaitStatus) Ending {
+	if s.Signaled() {
+		return Ending{Code: -1, Signal: s.Signal()}
+	}
+	return Ending{Code: s.ExitStatus()}
+}

@@ -1,0 +1,148 @@
+package process
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// order is what the runner says to its keeper about the program of a number. One with a path starts it, with the files that come
+// with the frame as its descriptors; one with a signal sends it that; any other renews it.
+type order struct {
+	Program int                    `json:"program"`
+	Path    string                 `json:"path,omitempty"`
+	Args    []string               `json:"args,omitempty"`
+	Env     []string               `json:"env,omitempty"`
+	Dir     string                 `json:"dir,omitempty"`
+	Clone   uintptr                `json:"clone,omitempty"`
+	Users   []syscall.SysProcIDMap `json:"users,omitempty"`
+	Groups  []syscall.SysProcIDMap `json:"groups,omitempty"`
+	Signal  syscall.Signal         `json:"signal,omitempty"`
+	// Until is the Moment behind which the program is not started any more; 0 for none.
+	Until Moment `json:"until,omitempty"`
+}
+
+// word is what the keeper says: that a program was started, or why it was not, or how it has ended.
+type word struct {
+	Program int     `json:"program"`
+	Fault   string  `json:"fault,omitempty"`
+	Late    bool    `json:"late,omitempty"` // It was not started, since its moment had passed.
+	Ending  *Ending `json:"ending,omitempty"`
+}
+
+// mostFiles bounds the descriptors of a frame.
+const mostFiles = 32
+
+// headLength is that of the length which opens a frame.
+const headLength = 4
+
+// frame is the bytes of one message.
+func frame(v any) ([]byte, error) {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return nil, fmt.Errorf("write frame: %w", err)
+	}
+	return append(binary.BigEndian.AppendUint32(make([]byte, 0, headLength+len(body)), uint32(len(body))), body...), nil
+}
+
+// send writes a frame with the files that go along.
+func send(c *net.UnixConn, v any, files []*os.File) error {
+	text, err := frame(v)
+	if err != nil {
+		return err
+	}
+	var rights []byte
+	if len(files) > 0 {
+		fds := make([]int, len(files))
+		for i, f := range files {
+			fds[i] = int(f.Fd())
+		}
+		rights = unix.UnixRights(fds...)
+	}
+	n, _, err := c.WriteMsgUnix(text, rights, nil)
+	if err == nil && n < len(text) {
+		_, err = c.Write(text[n:])
+	}
+	if err != nil {
+		return fmt.Errorf("write frame: %w", err)
+	}
+	return nil
+}
+
+// source reads from a line, with the descriptors that come along.
+type source interface {
+	read(text, rights []byte) (n, taken int, err error)
+}
+
+// polled is a line that the runtime waits for; blocking is one that a thread waits for.
+type (
+	polled   struct{ *net.UnixConn }
+	blocking int
+)
+
+func (p polled) read(text, rights []byte) (n, taken int, err error) {
+	n, taken, _, _, err = p.ReadMsgUnix(text, rights)
+	return n, taken, err
+}
+
+func (b blocking) read(text, rights []byte) (n, taken int, err error) {
+	for {
+		n, taken, _, _, err = unix.Recvmsg(int(b), text, rights, unix.MSG_CMSG_CLOEXEC)
+		if !errors.Is(err, unix.EINTR) {
+			return n, taken, err
+		}
+	}
+}
+
+// receive reads a frame. The descriptors that came along are the caller's, also with an error.
+func receive(from source, v any) (fds []int, err error) {
+	head, rights := make([]byte, headLength), make([]byte, unix.CmsgSpace(mostFiles*4))
+	n, taken, err := from.read(head, rights)
+	if err != nil {
+		return nil, err
+	}
+	if fds, err = descriptors(rights[:taken]); err != nil {
+		return fds, err
+	}
+	if n == 0 {
+		return fds, io.EOF
+	}
+	if err := fill(from, head[n:]); err != nil {
+		return fds, err
+	}
+	body := make([]byte, binary.BigEndian.Uint32(head))
+	if err := fill(from, body); err != nil {
+		return fds, err
+	}
+	return fds, json.Unmarshal(body, v)
+}
+
+func fill(from source, text []byte) error {
+	for len(text) > 0 {
+		n, _, err := from.read(text, nil)
+		switch {
+		case err != nil:
+			return err
+		case n == 0:
+			return io.ErrUnexpectedEOF
+		}
+		text = text[n:]
+	}
+	return nil
+}
+
+func descriptors(rights []byte) (fds []int, err error) {
+	messages, err := unix.ParseSocketControlMessage(rights)
+	for i := range messages {
+		more, bad := unix.ParseUnixRights(&messages[i])
+		fds, err = append(fds, more...), errors.Join(err, bad)
+	}
+	return fds, err
+}

@@ -1,0 +1,168 @@
+//go:build linux
+
+package process_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/process"
+)
+
+// output is what a program prints.
+func output(t *testing.T, start starts, cmd *exec.Cmd) string {
+	t.Helper()
+	pipes, err := process.Connect(cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pipes.Close()
+	group, err := start(cmd)
+	pipes.Started()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = pipes.Stdin.Close()
+	text, err := io.ReadAll(pipes.Stdout)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ending, err := group.Wait(); err != nil || ending != (process.Ending{}) {
+		t.Errorf("it ended with %s, %v", ending, err)
+	}
+	return string(text)
+}
+
+// Nothing of runner or keeper reaches a program but what it is given.
+func TestAProgramHasOfItsKeeperNoMoreThanOfItsRunner(t *testing.T) {
+	t.Setenv("SECRET", "of the runner")
+	var seen []string
+	both(t, func(t *testing.T, start starts) {
+		cmd := script(`ls /proc/self/fd | tr '\n' ' '; pwd; env | sort | grep -v -e ^_= -e ^PWD= -e ^OLDPWD= -e ^SHLVL=; grep -e SigIgn -e SigBlk /proc/self/status`)
+		cmd.Dir, cmd.Env = "/usr", []string{"A=1", "PATH=/usr/bin:/bin"}
+		seen = append(seen, output(t, start, cmd))
+	})
+	if diff := cmp.Diff(seen[0], seen[1]); diff != "" || !strings.Contains(seen[0], "/usr\nA=1\nPATH=/usr/bin:/bin\nSig") {
+		t.Errorf("%s\n%s", seen[0], diff)
+	}
+}
+
+// More than a socket takes at once.
+func TestAProgramMayHaveALongCommandLine(t *testing.T) {
+	both(t, func(t *testing.T, start starts) {
+		cmd := script(`echo $#; echo ${#10}`)
+		cmd.Args = append(cmd.Args, "sh")
+		for range 12 {
+			cmd.Args = append(cmd.Args, strings.Repeat("x", 100_000))
+		}
+		if got := output(t, start, cmd); got != "12\n100000\n" {
+			t.Errorf("got %q", got)
+		}
+	})
+}
+
+// keepers are the processes that keep programs for this one, with what they have open and their children.
+func keepers(t *testing.T) (list []string) {
+	t.Helper()
+	dirs, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range dirs {
+		line, _ := os.ReadFile(dir + "/cmdline")
+		stat, _ := os.ReadFile(dir + "/stat")
+		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+		if bytes.HasPrefix(line, []byte("jobgraph-keeper\x00")) && len(fields) > 1 && fields[1] == strconv.Itoa(os.Getpid()) {
+			list = append(list, dir)
+		}
+	}
+	return list
+}
+
+func TestManyProgramsAtOnceLeaveNothingInTheirKeeper(t *testing.T) {
+	k := process.NewKeeper(helper, time.Hour)
+	defer k.Close()
+	output(t, k.Start, script(`:`))
+	list := keepers(t)
+	if len(list) != 1 {
+		t.Fatalf("keepers: %v", list)
+	}
+	before, err := os.ReadDir(list[0] + "/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for range 20 {
+				if got := output(t, k.Start, script(`(setsid sh -c : &); echo $((6*7))`)); got != "42\n" {
+					t.Errorf("got %q", got)
+				}
+			}
+		})
+	}
+	all.Wait()
+	after, err := os.ReadDir(list[0] + "/fd")
+	if err != nil || len(after) != len(before) {
+		t.Errorf("%d descriptors before, %d after, %v", len(before), len(after), err)
+	}
+	k.Close()
+	if list := keepers(t); len(list) != 0 {
+		t.Errorf("left: %v", list)
+	}
+	if _, err := k.Start(script(`:`)); err == nil {
+		t.Error("a keeper that was closed starts programs")
+	}
+}
+
+// What is not renewed is ended; what is renewed goes on.
+func TestAProgramEndsWhenItIsNotRenewed(t *testing.T) {
+	k := process.NewKeeper(helper, 2*time.Second)
+	defer k.Close()
+	text := make(chan string)
+	go func() { text <- output(t, k.Keep, script(`sleep 4; echo done`)) }()
+	group, err := k.Start(script(`trap '' TERM; sleep 3600 & wait`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ending, err := group.Wait(); err != nil || ending.Why != process.Orphaned {
+		t.Errorf("it ended with %s, %v", ending, err)
+	}
+	if got := <-text; got != "done\n" {
+		t.Errorf("the other one said %q", got)
+	}
+}
+
+// A runner that stood still between its look at the claim and its order may not have the claim any more.
+func TestAProgramIsNotStartedBehindTheMomentUntilWhichThatIsInOrder(t *testing.T) {
+	k := process.NewKeeper(helper, 0)
+	defer k.Close()
+	dir := t.TempDir()
+	if _, err := k.StartUntil(script(`: >`+dir+`/late`), process.Now()-1); !errors.Is(err, process.ErrLate) {
+		t.Errorf("started: %v", err)
+	}
+	group, err := k.StartUntil(script(`: >`+dir+`/in-time`), process.Now().After(time.Hour))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := group.Wait(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "late")); err == nil {
+		t.Error("the late one ran")
+	}
+	if _, err := os.Stat(filepath.Join(dir, "in-time")); err != nil {
+		t.Error(err)
+	}
+}

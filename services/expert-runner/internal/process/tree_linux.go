@@ -1,0 +1,112 @@
+package process
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// A process that is about to become another program has no environment for a moment: it is looked at more than once.
+const (
+	looks     = 3
+	mostLooks = 50 // One that waits for a device does not die at once.
+	lookAgain = 20 * time.Millisecond
+)
+
+// KillMarked kills every process whose environment has one of these entries, also those that are begun meanwhile.
+func KillMarked(marks ...string) {
+	tick := time.NewTicker(lookAgain)
+	defer tick.Stop()
+	clean := 0
+	for all := 0; clean < looks && all < mostLooks; all++ {
+		clean++
+		if killOnce(marks) {
+			clean = 0
+		}
+		<-tick.C
+	}
+}
+
+func killOnce(marks []string) (found bool) {
+	dirs, _ := filepath.Glob("/proc/[0-9]*") // The pattern is well-formed.
+	for _, dir := range dirs {
+		pid, err := strconv.Atoi(filepath.Base(dir))
+		if err != nil || pid == os.Getpid() || !slices.ContainsFunc(marks, func(mark string) bool { return marked(pid, mark) }) {
+			continue
+		}
+		if syscall.Kill(pid, syscall.SIGKILL) == nil { // One that is not there, or is somebody else's, is not looked for again.
+			found = true
+		}
+	}
+	return found
+}
+
+// marked reports whether the environment of a process has an entry. One that cannot be read has not.
+func marked(pid int, mark string) bool {
+	env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
+	return err == nil && mark != "" && bytes.Contains(append([]byte{0}, env...), []byte("\x00"+mark+"\x00"))
+}
+
+// descendants are all processes below one, by its threads' lists of children.
+func descendants(pid int) []int {
+	var all []int
+	for _, child := range children(pid) {
+		all = append(append(all, child), descendants(child)...)
+	}
+	return all
+}
+
+// adopted are the processes of which this one has become the parent, and those that its first thread has started.
+func adopted() []int {
+	pid := strconv.Itoa(os.Getpid())
+	text, err := os.ReadFile("/proc/" + pid + "/task/" + pid + "/children")
+	if err != nil {
+		return childrenByParent(os.Getpid())
+	}
+	return numbers(text)
+}
+
+// children are the processes of which one is the parent. A kernel without these lists has to be asked for every process.
+func children(pid int) []int {
+	lists, _ := filepath.Glob("/proc/" + strconv.Itoa(pid) + "/task/*/children") // The pattern is well-formed.
+	if len(lists) == 0 {
+		return childrenByParent(pid)
+	}
+	var all []int
+	for _, list := range lists {
+		text, _ := os.ReadFile(list) // The thread may have ended.
+		all = append(all, numbers(text)...)
+	}
+	return all
+}
+
+func numbers(text []byte) (all []int) {
+	for _, field := range strings.Fields(string(text)) {
+		if n, err := strconv.Atoi(field); err == nil {
+			all = append(all, n)
+		}
+	}
+	return all
+}
+
+func childrenByParent(pid int) []int {
+	var all []int
+	files, _ := filepath.Glob("/proc/[0-9]*/stat") // The pattern is well-formed.
+	for _, file := range files {
+		stat, _ := os.ReadFile(file) // It may have ended.
+		// The name, in parentheses, may hold anything; the parent is the second field behind it.
+		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+		if len(fields) < 2 || fields[1] != strconv.Itoa(pid) {
+			continue
+		}
+		if child, err := strconv.Atoi(filepath.Base(filepath.Dir(file))); err == nil {
+			all = append(all, child)
+		}
+	}
+	return all
+}

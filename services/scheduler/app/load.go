@@ -1,0 +1,33 @@
+package app
+
+import (
+	"context"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/services/scheduler/internal/intake"
+)
+
+// load is what all schedulers have to do: those of this process say so themselves, of others the broker knows what they have not
+// acknowledged.
+type load struct {
+	*intake.Gauge
+	bus   *bus.Bus
+	specs []bus.ConsumerSpec
+}
+
+// eventsInMotion is how many unacknowledged events a job in motion has, by experience with jobs of ten SubJobs.
+const eventsInMotion = 4
+
+// There adds up the consumers of all partitions.
+func (l *load) There(ctx context.Context) (intake.Motion, error) {
+	var sum intake.Motion
+	for _, spec := range l.specs {
+		facts, err := l.bus.ConsumerInfo(ctx, spec.Stream, spec.Durable)
+		if err != nil {
+			return sum, err
+		}
+		sum.Jobs += (facts.Unsettled + int(facts.Pending)) / eventsInMotion
+		sum.Seen = max(sum.Seen, facts.Seen)
+	}
+	return sum, nil
+}

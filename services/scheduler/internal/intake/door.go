@@ -1,0 +1,192 @@
+package intake
+
+import (
+	"context"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+)
+
+// door lets requests in as fast as jobs go on. All of it belongs to the goroutine of run.
+type door struct {
+	*Consumer
+	hall hall
+	// now and bytes are the requests under way.
+	now, bytes int
+	settled    chan outcome
+	// unseen are the places of admitted jobs in the log, as far as no scheduler is known to have been given them.
+	unseen []uint64
+	// there is what the broker said of the load when nothing had been heard of it here since measured; asking is true while it is
+	// asked.
+	there    Motion
+	asked    chan Motion
+	asking   bool
+	measured time.Time
+	// closed is why nothing is let in.
+	closed string
+	// toldHeld and toldMoving are what was told last.
+	toldHeld, toldMoving int
+}
+
+// outcome is a request that was settled.
+type outcome struct {
+	size   int
+	stated uint64
+}
+
+const (
+	// askAfter is how long the load may stand still before the broker is asked for it, with requests that wait for a change.
+	askAfter = 100 * time.Millisecond
+	// idle is how long nothing happens by itself.
+	idle = time.Hour
+)
+
+// run works until ctx ends or reading has failed.
+func (d *door) run(ctx, work context.Context, read <-chan []bus.Delivery, failed <-chan error) error {
+	var changed <-chan struct{}
+	if d.Load != nil {
+		changed = d.Load.Changed()
+	}
+	wake := time.NewTimer(idle)
+	defer wake.Stop()
+	for {
+		d.admit(ctx, work)
+		d.tell()
+		in := read
+		if d.hall.full() {
+			in = nil
+		}
+		wake.Reset(d.sleep())
+		select {
+		case <-ctx.Done():
+			return nil
+		case err := <-failed:
+			if ctx.Err() != nil {
+				return nil
+			}
+			return err
+		case list := <-in:
+			for i := range list {
+				d.hall.add(time.Now(), list[i])
+			}
+		case o := <-d.settled:
+			d.settle(o)
+		case <-changed:
+			d.measured, d.there = time.Now(), Motion{}
+		case d.there = <-d.asked:
+			d.asking = false
+		case <-wake.C:
+		}
+	}
+}
+
+// tell says how many requests are held, when that has changed.
+func (d *door) tell() {
+	held, moving := len(d.hall.byKey), 0
+	if d.Load != nil && held > 0 {
+		moving = max(d.Load.Here().Jobs, d.there.Jobs)
+	}
+	if held != d.toldHeld || moving != d.toldMoving {
+		d.toldHeld, d.toldMoving = held, moving
+		d.Meter.Waiting(held, moving)
+	}
+}
+
+// sleep is how long nothing is to be done as long as nothing comes.
+func (d *door) sleep() time.Duration {
+	switch {
+	case d.hall.empty():
+		return idle
+	case d.closed != "":
+		return lookEvery
+	}
+	return askAfter
+}
+
+// admit lets in as many as there is room for.
+func (d *door) admit(ctx, work context.Context) {
+	if d.hall.empty() {
+		return
+	}
+	if err := d.hall.tell(time.Now()); err != nil {
+		d.Logger.Warn("the consumer was not told which requests wait", "error", err)
+	}
+	if !d.open(ctx) {
+		return
+	}
+	for room := d.room(); room > 0 && !d.hall.empty(); room-- {
+		size := min(max(d.hall.head().size, leastBytes), bytesAtOnce)
+		if d.bytes+size > bytesAtOnce {
+			return // There is room when one of those under way is settled.
+		}
+		r := d.hall.next()
+		d.now++
+		d.bytes += size
+		go func() { d.settled <- outcome{size, d.take(work, &r.delivery)} }() // Taken by run or by close.
+	}
+	if d.Load != nil && !d.hall.empty() && !d.asking && time.Since(d.measured) >= askAfter {
+		d.ask(ctx)
+	}
+}
+
+// ask begins to ask the broker for the load. Nobody waits for it.
+func (d *door) ask(ctx context.Context) {
+	d.asking, d.measured = true, time.Now()
+	go func() { // Ends with the answer, for which the channel has room.
+		m, err := d.Load.There(ctx)
+		if err != nil {
+			m = Motion{} // What is known here counts.
+		}
+		d.asked <- m
+	}()
+}
+
+// open looks whether the log has room at all.
+func (d *door) open(ctx context.Context) bool {
+	reason := d.Gate.Closed(ctx)
+	if reason != "" && d.closed == "" {
+		d.Logger.Warn("no job is admitted", "reason", reason)
+	}
+	d.closed = reason
+	return reason == ""
+}
+
+// room is how many more may be let in.
+func (d *door) room() int {
+	if d.Load == nil || d.Most == 0 {
+		return mostHeld
+	}
+	m := d.Load.Here()
+	m.Jobs, m.Seen = max(m.Jobs, d.there.Jobs), max(m.Seen, d.there.Seen)
+	kept := d.unseen[:0]
+	for _, seq := range d.unseen {
+		if seq > m.Seen {
+			kept = append(kept, seq)
+		}
+	}
+	d.unseen = kept
+	return d.Most - m.Jobs - len(d.unseen) - d.now
+}
+
+func (d *door) settle(o outcome) {
+	d.now--
+	d.bytes -= o.size
+	if o.stated > 0 && d.Load != nil && d.Most > 0 {
+		d.unseen = append(d.unseen, o.stated)
+	}
+}
+
+// close waits for what is under way, and gives back what waits.
+func (d *door) close() {
+	for d.now > 0 {
+		d.settle(<-d.settled)
+	}
+	if d.asking {
+		<-d.asked
+	}
+	d.Queue.Stop()
+	d.Meter.Waiting(0, 0)
+	if err := d.hall.leave(); err != nil {
+		d.Logger.Warn("requests that wait were not given back and come again later", "error", err)
+	}
+}

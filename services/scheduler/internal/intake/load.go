@@ -1,0 +1,76 @@
+package intake
+
+import (
+	"context"
+	"sync"
+)
+
+// Load says how much the schedulers have to do: what is admitted beyond that only gets in its own way.
+type Load interface {
+	// Here is the load as the partitions of this process know it. Changed gets a value when that has changed; one reader may wait.
+	Here() Motion
+	Changed() <-chan struct{}
+	// There asks the broker, for partitions that another scheduler has.
+	There(ctx context.Context) (Motion, error)
+}
+
+// Motion is what goes on.
+type Motion struct {
+	// Jobs are those with events that no save covers yet.
+	Jobs int
+	// Seen is the last event of the log that a scheduler was given.
+	Seen uint64
+}
+
+// Gauge is the motion of the partitions of one process. Make one with NewGauge. It is safe for concurrent use.
+type Gauge struct {
+	changed chan struct{}
+
+	mu    sync.Mutex // Guards what is below.
+	parts []Motion
+}
+
+// NewGauge makes a gauge for so many partitions.
+func NewGauge(partitions int) *Gauge {
+	return &Gauge{changed: make(chan struct{}, 1), parts: make([]Motion, partitions)}
+}
+
+// Of gives what a partition says its motion to.
+func (g *Gauge) Of(partition int) *Dial { return &Dial{g, partition} }
+
+// Here is the sum over the partitions.
+func (g *Gauge) Here() Motion {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var sum Motion
+	for _, m := range g.parts {
+		sum.Jobs += m.Jobs
+		sum.Seen = max(sum.Seen, m.Seen)
+	}
+	return sum
+}
+
+// Changed gets a value when a partition has said something new.
+func (g *Gauge) Changed() <-chan struct{} { return g.changed }
+
+// Dial is one partition's part of a gauge.
+type Dial struct {
+	gauge     *Gauge
+	partition int
+}
+
+// Set says what is in motion now.
+func (d *Dial) Set(jobs int, seen uint64) {
+	d.gauge.mu.Lock()
+	now := Motion{jobs, seen}
+	changed := d.gauge.parts[d.partition] != now
+	d.gauge.parts[d.partition] = now
+	d.gauge.mu.Unlock()
+	if !changed {
+		return
+	}
+	select {
+	case d.gauge.changed <- struct{}{}:
+	default: // It is to be looked at anyway.
+	}
+}
