@@ -100,9 +100,10 @@ type JournalRecord struct {
 	Decides uint64          `json:"decides,omitempty"` // Decides is the sequence of the intent that a person or a hook has decided about.
 }
 
+// SandboxTag and BuiltinTag are tags of cards.
 const (
-	SandboxTag = "sandbox:" // SandboxTag begins the tag with the level of a program's sandbox and why it is no stricter one.
-	BuiltinTag = "builtin"  // BuiltinTag marks cards of Jobgraph itself.
+	SandboxTag = "sandbox:" // The tag goes on with the level of a program's sandbox and why it is no stricter one.
+	BuiltinTag = "builtin"  // The card is one of Jobgraph itself.
 )
 
 // Card describes an expert to planners and people. It lives in the experts bucket under its id.
