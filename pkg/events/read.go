@@ -31,8 +31,7 @@ func (e *Event) spoil(body []byte, err error) {
 	e.Raw, e.Fault = body, &Fault{Code: CodeMalformed, Message: "malformed " + string(e.Kind), Cause: err.Error()}
 }
 
-// ReadWork reads the body of a work message as json.Unmarshal does, but without reflection when it is as we write it. What
-// w held before is gone.
+// ReadWork reads a work message's body as json.Unmarshal does, without reflection when it is as we write it; what w held is gone.
 func ReadWork(body []byte, w *Work) error {
 	*w = Work{}
 	if readPlain(body, w) {
