@@ -18,12 +18,11 @@ const (
 	FinalID = "~final" // The finalisation by an expert.
 )
 
-// PlannerPool and PlannerExpert address planning work.
+// PlannerPool and PlannerExpert address planning work; DefaultPool serves every expert that names no pool of its own.
 const (
 	PlannerPool   = "~planner"
 	PlannerExpert = "~planner"
-	// DefaultPool serves every expert that names no pool of its own.
-	DefaultPool = "default"
+	DefaultPool   = "default"
 )
 
 // ValidID reports whether s may be chosen by a user as an id: [A-Za-z0-9_-]{1,64}.

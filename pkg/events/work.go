@@ -100,11 +100,11 @@ type JournalRecord struct {
 	Decides uint64          `json:"decides,omitempty"` // Decides is the sequence of the intent that a person or a hook has decided about.
 }
 
-// SandboxTag begins the tag with the level of a program's sandbox and why it is no stricter one.
-const SandboxTag = "sandbox:"
-
-// BuiltinTag marks cards of Jobgraph itself.
-const BuiltinTag = "builtin"
+// SandboxTag begins the tag with a program's sandbox level and why it is no stricter one; BuiltinTag marks cards of Jobgraph itself.
+const (
+	SandboxTag = "sandbox:"
+	BuiltinTag = "builtin"
+)
 
 // Card describes an expert to planners and people. It lives in the experts bucket under its id.
 type Card struct {
