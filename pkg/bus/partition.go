@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
 // EnsurePartitions creates the consumers of so many scheduler partitions. When other numbers of partitions exist, new
@@ -57,24 +60,27 @@ func (b *Bus) partitions(ctx context.Context) (have map[string]*jetstream.Consum
 	return have, start, nil
 }
 
-// Settled is the sequence of the log up to which schedulers have settled everything: what stands behind it may still come to one.
-// Without consumers of schedulers it is 0. Errors: ErrNotFound, ErrUnavailable.
-func (b *Bus) Settled(ctx context.Context) (uint64, error) {
-	facts, err := b.StreamInfo(ctx, b.names.Log)
-	if err != nil {
-		return 0, err
-	}
+// Settled is, shard by shard, the sequence of the log up to which schedulers have settled everything: what stands behind it may still
+// come to one. It is 0 where no scheduler has a consumer. How many messages a consumer has still to deliver does not matter: the
+// server counts them a moment after it has stored them. Errors: ErrNotFound, ErrUnavailable.
+func (b *Bus) Settled(ctx context.Context) (by [events.Shards]uint64, err error) {
 	have, _, err := b.partitions(ctx)
-	if err != nil || len(have) == 0 {
-		return 0, err
+	if err != nil {
+		return by, err
 	}
-	settled := facts.LastSeq
+	var seen [events.Shards]bool
 	for _, info := range have { // any order: the least of all is the same in each
-		if info.NumPending > 0 || info.NumAckPending > 0 {
-			settled = min(settled, info.AckFloor.Stream)
+		filters := append(info.Config.FilterSubjects, info.Config.FilterSubject)
+		for shard := range by {
+			if !slices.Contains(filters, b.names.AllEvents()) && !slices.Contains(filters, b.names.ShardEvents(shard)) {
+				continue
+			}
+			if !seen[shard] || info.AckFloor.Stream < by[shard] {
+				seen[shard], by[shard] = true, info.AckFloor.Stream
+			}
 		}
 	}
-	return settled, nil
+	return by, nil
 }
 
 func isPartition(durable string) bool {

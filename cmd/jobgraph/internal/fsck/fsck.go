@@ -56,8 +56,8 @@ type Report struct {
 type checker struct {
 	client *client.Client
 	log    bus.StreamFacts
-	// settled is the sequence up to which schedulers have settled everything.
-	settled uint64
+	// settled are the sequences up to which schedulers have settled everything, by shard.
+	settled [events.Shards]uint64
 	report  *Report
 }
 

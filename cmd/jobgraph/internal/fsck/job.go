@@ -122,7 +122,7 @@ func (k *checker) covers(s *sight) bool {
 	case asked < 0 && len(s.events) > 0:
 		s.find(LogShort, events.CodeNotFound, restore(s.job), "the log has %d events from sequence %d on, and no request of the job", len(s.events), s.events[0].Seq)
 		return false
-	case asked >= 0 && !s.saved() && s.events[len(s.events)-1].Seq <= k.settled:
+	case asked >= 0 && !s.saved() && s.events[len(s.events)-1].Seq <= k.settled[events.ShardOf(s.job)]:
 		s.find(StateMissing, events.CodeNotFound, "nothing: the scheduler folds the job from its log when something next happens to it",
 			"the log has %d events, which schedulers have settled, and there is no saved state", len(s.events))
 	case !known:
