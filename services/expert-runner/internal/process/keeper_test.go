@@ -62,9 +62,25 @@ func TestAProgramHasOfItsKeeperNoMoreThanOfItsRunner(t *testing.T) {
 			t.Errorf("it has file %s of the keeper", file)
 		}
 	}
+	// The same goes for signals that it ignores.
+	direct, ignored, _ := strings.Cut(direct, "SigIgn:")
+	keeper, ignoredOfKeeper, _ := strings.Cut(keeper, "SigIgn:")
+	if of, by := signals(t, ignored), signals(t, ignoredOfKeeper); by&^of != 0 {
+		t.Errorf("it ignores signals %x, %x by itself", by, of)
+	}
 	if diff := cmp.Diff(direct, keeper); diff != "" || !strings.HasPrefix(direct, "A=1\nPATH=/usr/bin:/bin\nSig") {
 		t.Errorf("%s\n%s", direct, diff)
 	}
+}
+
+// signals reads a set of signals as /proc shows it.
+func signals(t *testing.T, text string) uint64 {
+	t.Helper()
+	set, err := strconv.ParseUint(strings.TrimSpace(text), 16, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set
 }
 
 // More than a socket takes at once.
