@@ -49,6 +49,8 @@ const (
 	defaultPinTTL    = 2 * time.Second
 	schedulerAckWait = 5 * time.Second
 	schedulerBuffer  = 2048
+	// BatchLinger is how long a runner that leaves gives back the batches that come yet: schedulers stop sending them before.
+	BatchLinger = 2200 * time.Millisecond
 	// IntakeAhead is how many requests may be in the hands of schedulers before they are admitted: of more it is not known whose
 	// they are.
 	IntakeAhead = 32 << 10

@@ -87,6 +87,8 @@ type ConsumerFacts struct {
 	Seen uint64 `json:"seen"`
 	// Pinned is true when somebody holds the pin of a pinned consumer.
 	Pinned bool `json:"pinned,omitempty"`
+	// Bounded is true when somebody has set how many deliveries may be unsettled.
+	Bounded bool `json:"-"`
 }
 
 // ConsumerInfo reads the facts of a consumer. Errors: ErrNotFound, ErrUnavailable.
@@ -99,6 +101,7 @@ func (b *Bus) ConsumerInfo(ctx context.Context, stream, durable string) (Consume
 	facts := ConsumerFacts{
 		Pending: info.NumPending, Unsettled: info.NumAckPending, Redelivered: info.NumRedelivered, Waiting: info.NumWaiting,
 		AckFloor: info.AckFloor.Stream, Seen: info.Delivered.Stream,
+		Bounded: info.Config.MaxAckPending < defaultInFlight,
 	}
 	for _, group := range info.PriorityGroups {
 		facts.Pinned = facts.Pinned || group.PinnedClientID != ""

@@ -125,7 +125,7 @@ type Card struct {
 	Timeout      *Duration       `json:"timeout,omitempty"`       // Timeout is the default for its SubJobs.
 	Retries      *int            `json:"retries,omitempty"`       // Retries are the default for its SubJobs.
 	OutputSchema json.RawMessage `json:"output_schema,omitempty"` // OutputSchema is the JSON Schema of its results.
-	// Runner is who announced the card; Seen when it last did.
-	Runner string    `json:"runner,omitempty"`
-	Seen   time.Time `json:"seen,omitzero"`
+	Batches      bool            `json:"batches,omitempty"`       // Batches says that the runner takes work of its pool in batches, too.
+	Runner       string          `json:"runner,omitempty"`        // Runner is who announced the card.
+	Seen         time.Time       `json:"seen,omitzero"`           // Seen is when it last did.
 }

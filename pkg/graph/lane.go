@@ -63,6 +63,14 @@ func (j *Job) Lanes(yield func(i int, l Lane) bool) {
 	}
 }
 
+// Address is the pool and the expert that a SubJob's next run would go to; both are empty for one that there is not.
+func (j *Job) Address(subjob string) (pool, expert string) {
+	if n := j.find(subjob); n != nil {
+		return n.Pool, n.Expert
+	}
+	return "", ""
+}
+
 // passes reports whether a run that is owed may be given now; one that may not stays behind.
 func (j *Job) passes(n *node) bool {
 	if j.gate == nil || n.lane != 0 {

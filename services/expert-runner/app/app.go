@@ -37,6 +37,8 @@ type runner struct {
 	functions []Function
 	loop      *loop.Loop
 	owner     string
+	// apart is true for a runner that does not share its connection with all other services.
+	apart bool
 }
 
 // Run is the expert-runner of a process. It blocks until the process drains and the work in hand is finished, or handed
@@ -73,7 +75,7 @@ func Run(ctx context.Context, p *host.Process, s Settings, d Deps) error {
 	}
 	c.attach(b)
 	sweep(p, s.WorkDir)
-	r := &runner{settings: s, process: p, bus: b, catalog: c, functions: d.Functions, owner: d.Owner}
+	r := &runner{settings: s, process: p, bus: b, catalog: c, functions: d.Functions, owner: d.Owner, apart: d.Bus == nil}
 	p.Cleanup("experts", 0, func(context.Context) error { r.catalog.close(); return nil })
 	if r.owner == "" {
 		r.owner = "runner-" + uuid.NewString()

@@ -35,7 +35,7 @@ type follower struct {
 
 func newFollower(r *runner, p *pools) *follower {
 	return &follower{
-		runner: r, pools: p, cards: wire.NewAnnouncer(r.bus, r.owner, r.catalog.cards(), r.process.Secrets, r.process.Log),
+		runner: r, pools: p, cards: wire.NewAnnouncer(r.bus, r.owner, r.catalog.cards(), p.takes, r.process.Secrets, r.process.Log),
 		changes: r.process.Metrics.Counter("jobgraph_runner_catalog_reloads_total", "Readings of the files of experts that brought something new: changed, faulty.", "result"),
 		faults:  r.process.Metrics.Gauge("jobgraph_runner_catalog_faults", "Faults in the files of experts as they stand; the experts are those before them.").WithLabelValues(),
 	}

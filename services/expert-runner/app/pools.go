@@ -2,11 +2,14 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"sync"
 
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/loop"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/wire"
 )
 
@@ -20,6 +23,8 @@ type pools struct {
 	// failed has room for the first error of a pool.
 	failed   chan error
 	underway map[string]*pool
+	// batched are the pools of which batches are taken, too.
+	batched sync.Map
 	// all are the goroutines of pools, those included that end their last runs.
 	all sync.WaitGroup
 }
@@ -69,6 +74,7 @@ func (p *pools) Run(ctx context.Context, ready func()) error {
 func (p *pools) change(ctx context.Context, windows map[string]int) error {
 	for name, has := range p.underway {
 		if windows[name] != has.window {
+			p.batched.Delete(name)
 			has.leave()
 			delete(p.underway, name)
 		}
@@ -84,7 +90,7 @@ func (p *pools) change(ctx context.Context, windows map[string]int) error {
 	return nil
 }
 
-// begin takes the work of a pool. Its goroutine ends when the pool was left, or ctx has ended, and its last run has.
+// begin takes the work of a pool: what lies there by itself, and what lies in batches.
 func (p *pools) begin(ctx context.Context, name string, window int) error {
 	source, err := wire.OpenPool(ctx, p.runner.bus, name, p.runner.process.Log)
 	if err != nil {
@@ -92,8 +98,29 @@ func (p *pools) begin(ctx context.Context, name string, window int) error {
 	}
 	intake, leave := context.WithCancel(ctx)
 	p.underway[name] = &pool{window: window, leave: leave}
+	p.take(intake, name, source, window)
+	batches, err := wire.OpenBatches(ctx, p.runner.bus, name, p.runner.apart, p.runner.process.Log)
+	switch {
+	case errors.Is(err, bus.ErrNotPermitted):
+		p.runner.process.Log.Info("work is not taken in batches", "pool", name, "reason", err)
+		return nil
+	case err != nil:
+		return fmt.Errorf("batches of pool %s: %w", name, err)
+	}
+	p.batched.Store(name, true)
+	p.take(intake, name, batches, window)
+	return nil
+}
+
+// takes reports whether batches of a pool are taken.
+func (p *pools) takes(name string) bool {
+	_, ok := p.batched.Load(name)
+	return ok
+}
+
+// take runs what a source gives. Its goroutine ends when the pool was left, or intake has ended for another reason, and its last run has.
+func (p *pools) take(intake context.Context, name string, source loop.Source, window int) {
 	p.all.Go(func() {
-		defer leave()
 		if err := p.runner.loop.Run(p.work, intake, source, window); err != nil {
 			select {
 			case p.failed <- fmt.Errorf("pool %s: %w", name, err):
@@ -101,5 +128,4 @@ func (p *pools) begin(ctx context.Context, name string, window int) error {
 			}
 		}
 	})
-	return nil
 }

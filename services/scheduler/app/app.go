@@ -37,6 +37,7 @@ type scheduler struct {
 	trace    trace.Start
 	gate     *intake.Gate
 	load     *load
+	takers   *wire.Takers // nil when work is not put into batches.
 	agenda   *agenda.Keeper
 }
 
@@ -75,6 +76,10 @@ func Run(ctx context.Context, p *host.Process, s Settings, d Deps) error {
 	defer b.OnReconnect(r.store.Refresh)()
 	r.agenda = r.newAgenda()
 	r.admitter.Schedules = r.agenda
+	if s.Batches {
+		r.takers = wire.NewTakers(b, p.Log)
+		defer r.takers.Close()
+	}
 	r.load = &load{intake.NewGauge(len(specs)), b, specs}
 	members := make([]host.Member, 0, len(specs)+5)
 	for i, spec := range specs {
@@ -118,15 +123,19 @@ func (r *scheduler) partition(i int, spec bus.ConsumerSpec) host.Member {
 	return host.Member{Name: fmt.Sprintf("partition %d of %d", i, r.Partitions), Run: func(ctx context.Context, ready func()) error {
 		settings := loop.Default(r.bus.Names(), r.process.Log)
 		settings.SaveAfter, settings.CacheBytes, settings.Trace = r.SaveAfter, r.CacheMiB<<20, r.trace
-		settings.Window = r.WorkWindow
+		settings.Window, settings.BatchAtOnce = r.WorkWindow, r.BatchAtOnce
 		if r.Hook != nil {
 			settings.Hook = func(p loop.Point) error { return r.Hook(string(p)) }
 		}
 		ports := wire.New(r.bus)
-		part := loop.New(settings, loop.Ports{
+		all := loop.Ports{
 			Publisher: ports, Log: ports, Sweeper: ports, States: r.states(), Journals: ports,
 			Alarms: alarm.New(r.bus), Blobs: ports, Meter: r.meter, Slots: r.slots, Queues: ports, Load: r.load.Of(i),
-		})
+		}
+		if r.takers != nil {
+			all.Takers = r.takers
+		}
+		part := loop.New(settings, all)
 		feed := wire.NewFeed(r.bus, spec, r.process.Log)
 		batches := make(chan loop.Batch)
 		ctx, cancel := context.WithCancel(ctx)

@@ -30,6 +30,8 @@ type Settings struct {
 	SaveAfter time.Duration
 	// WorkWindow is how many runs the queue of a pool holds at most while more are ready; 0 publishes all that is ready.
 	WorkWindow int
+	// Batches puts the work of quick experts into messages of many SubJobs, for pools whose runners have all declared that they take them.
+	Batches bool
 	// InMotion is how many jobs may change at once before requests wait for their admission; 0 admits all.
 	InMotion int
 	// CacheMiB bounds the memory for results and plans that work may still refer to. What is left out is read from the log
@@ -46,7 +48,7 @@ func Default() Settings {
 	rules := intake.DefaultRules()
 	return Settings{
 		Partitions: 1, IntakeFull: 90, Retention: rules.Retention.Std(), Lease: rules.Lease.Std(),
-		LeaseMargin: rules.LeaseMargin.Std(), SaveAfter: 250 * time.Millisecond, CacheMiB: 128, WorkWindow: 8192, InMotion: 512,
+		LeaseMargin: rules.LeaseMargin.Std(), SaveAfter: 250 * time.Millisecond, CacheMiB: 128, WorkWindow: 8192, Batches: true, InMotion: 512,
 	}
 }
 
@@ -62,6 +64,7 @@ func (s *Settings) Declare(f *host.Flags) {
 	f.Duration(&s.SaveAfter, time.Millisecond, time.Second, host.Flag{Name: "save-after", Default: "250ms", Usage: "How long a job in motion goes without a save of its state."})
 	f.Int(&s.CacheMiB, 1, 1<<20, host.Flag{Name: "cache-mib", Default: "128", Usage: "How many MiB of results and plans of jobs in motion are kept in memory."})
 	f.Int(&s.WorkWindow, 0, 1<<20, host.Flag{Name: "work-window", Default: "8192", Usage: "How many runs the queue of a pool holds at most while more are ready; the rest has its turn by priority, session by session. 0 queues all."})
+	f.Bool(&s.Batches, host.Flag{Name: "batches", Default: "true", Usage: "Publish the work of quick experts in messages of many SubJobs, for pools whose runners all take them."})
 	f.Int(&s.InMotion, 0, 1<<20, host.Flag{Name: "in-motion", Default: "512", Usage: "How many jobs may change at once before requests wait for their admission, user by user. Jobs whose work is being done or waits do not count. 0 admits all."})
 	f.Bool(&s.DryRun, host.Flag{Name: "dry-run", Usage: "Print the commands for a recorded job instead of publishing them; needs --from."})
 	f.String(&s.From, host.Flag{Name: "from", Usage: "What --dry-run reads: an export file, or the id of a job on the bus."})
@@ -94,6 +97,8 @@ type Deps struct {
 	// Hook is called at every boundary between two effects with the boundary's name; an error ends the scheduler there, as
 	// a crash would. It has to be safe for concurrent use. For tests.
 	Hook func(point string) error
+	// BatchAtOnce puts work into batches before experts have shown to be quick. For tests.
+	BatchAtOnce bool
 	// Out takes what a dry run prints; the standard output when nil.
 	Out io.Writer
 }

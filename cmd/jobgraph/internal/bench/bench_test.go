@@ -37,15 +37,17 @@ func compared(t *testing.T, args ...string) []bench.Comparison {
 // check holds the counts of a comparison, never its times, against what each side has to do.
 func check(t *testing.T, c bench.Comparison, subjobs int) {
 	t.Helper()
-	awaited := map[string]float64{bench.SideFloor: 2, bench.SidePure: 2, bench.SideClaimed: 4}
+	// The work of ours may go in batches: then it is less than one message.
+	least := map[string]float64{bench.SideFloor: 2, bench.SidePure: 1, bench.SideClaimed: 3}
+	most := map[string]float64{bench.SideFloor: 2, bench.SidePure: 2, bench.SideClaimed: 4}
 	for i, side := range []string{bench.SideFloor, bench.SidePure, bench.SideClaimed} {
 		s := c.Sides[i]
 		if s.Side != side || s.SubJobs != subjobs {
 			t.Errorf("%s: side %d is %s with %d SubJobs, want %s with %d", c.Name, i, s.Side, s.SubJobs, side, subjobs)
 		}
 		// A job of ours is also planned: one piece of work more.
-		if perJob := s.AwaitedWrites - awaited[side]; perJob < 0 || perJob > 1 {
-			t.Errorf("%s: %s awaits %.2f writes per SubJob, want %.0f", c.Name, side, s.AwaitedWrites, awaited[side])
+		if s.AwaitedWrites < least[side] || s.AwaitedWrites > most[side]+1 {
+			t.Errorf("%s: %s awaits %.2f writes per SubJob, want %.0f to %.0f", c.Name, side, s.AwaitedWrites, least[side], most[side])
 		}
 		if s.Writes <= s.AwaitedWrites || s.DiskPerSubJob <= 0 || s.PeakBytes <= 0 || s.PerSecond <= 0 || s.LoopPerSecond <= 0 || s.HopP99MS < s.HopP50MS {
 			t.Errorf("%s: %s measured %+v", c.Name, side, s.Sample)

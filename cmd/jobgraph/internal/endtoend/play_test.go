@@ -3,13 +3,19 @@
 package endtoend
 
 import (
+	"bytes"
+	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/batch"
 )
 
 // play says how a scene is played.
@@ -41,7 +47,7 @@ func (c *scene) play(t *testing.T, p play) *played {
 	var got played
 	w := &witness{}
 	virtual(t, func(s *system) {
-		w.TB, s.t, s.quiet = s.t, w, true
+		w.TB, s.t, s.quiet, s.batches = s.t, w, true, c.batches
 		defer w.end()
 		s.split = c.split
 		if p.off != nil || p.pause {
@@ -82,6 +88,7 @@ func (c *scene) act(s *system, p *play, trap *trap, got *played) {
 		trap.wake()
 		<-handled
 	}()
+	batches := s.batchesSeen(c.batches)
 	r := c.request
 	r.ID, r.Goal = "j", c.name
 	s.submit(r)
@@ -94,6 +101,9 @@ func (c *scene) act(s *system, p *play, trap *trap, got *played) {
 	}
 	s.ended("j", c.end)
 	s.settled("j")
+	if c.batches && batches() == 0 && p.nth == 0 {
+		s.t.Errorf("no work went in a batch")
+	}
 	got.outcome = s.outcome("j")
 	if c.loose {
 		got.outcome = map[string]string{"job": got.outcome["job"]}
@@ -105,6 +115,42 @@ func (c *scene) act(s *system, p *play, trap *trap, got *played) {
 	s.once(p.nth > 0 && p.victim == runnerName)
 	for _, subject := range s.repeats("j") {
 		s.t.Errorf("%s was said twice", subject)
+	}
+}
+
+// batchesSeen waits until a runner has said that it takes batches, and counts them from then on.
+func (s *system) batchesSeen(on bool) (count func() int) {
+	if !on {
+		return nil
+	}
+	ear, err := s.bus.Overhear(s.names.PoolWork(batch.Pool(events.DefaultPool)))
+	if err != nil {
+		s.t.Fatalf("%v", err)
+	}
+	for taken := false; !taken; {
+		list, err := s.bus.Experts().List(context.Background())
+		if err != nil {
+			s.t.Fatalf("%v", err)
+		}
+		taken = slices.ContainsFunc(list, func(e bus.Entry) bool { return bytes.Contains(e.Value, []byte(`"batches":true`)) })
+		if !taken {
+			<-time.After(10 * time.Millisecond)
+		}
+	}
+	heard := make(chan int, 1)
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() { // Ends when it is asked.
+		n := 0
+		for _, err := ear.Next(ctx); err == nil; _, err = ear.Next(ctx) {
+			n++
+		}
+		heard <- n
+	}()
+	return func() int {
+		defer ear.Close()
+		synctest.Wait()
+		cancel()
+		return <-heard
 	}
 }
 

@@ -21,6 +21,8 @@ type scene struct {
 	on  events.Kind
 	say func(s *system)
 	end events.Status
+	// batches has work go in batches from the beginning.
+	batches bool
 	// loose compares only how the job ended: what a failure meets in flight is a matter of moments.
 	loose bool
 }
@@ -38,6 +40,10 @@ func scenes() []scene {
 		leaves = append(leaves, id)
 	}
 	fan = append(fan, step("join", "sum:", leaves...))
+	paused := append([]events.SubJob(nil), fan...)
+	paused[0].Goal = "pause:" // Until it is known that batches are taken.
+	flaky := append([]events.SubJob(nil), paused...)
+	flaky[2].Goal, flaky[5].Goal = "fail:1", "fail:1"
 	diamond := []events.SubJob{step("a", "gen:"), step("b", "double:", "a"), step("c", "add ten:", "a"), step("d", "sum:", "b", "c")}
 	with := func(id, goal string) json.RawMessage {
 		changed := append([]events.SubJob(nil), diamond...)
@@ -59,6 +65,15 @@ func scenes() []scene {
 		{name: "diamond", request: events.Request{Plan: plan(diamond...)}, end: events.Finished},
 		{name: "pure", request: events.Request{Plan: plan(pure...)}, end: events.Finished},
 		{name: "fan", request: events.Request{Plan: plan(fan...)}, end: events.Finished},
+		{name: "batches", request: events.Request{Plan: plan(paused...)}, end: events.Finished, batches: true},
+		{name: "batches of retries", request: events.Request{Plan: plan(flaky...), Limits: quick}, end: events.Finished, batches: true},
+		{
+			name: "batches stopped", request: events.Request{Plan: plan(paused...)}, end: events.Finished, on: events.KindSubJobReported, batches: true,
+			say: func(s *system) {
+				s.say("j", events.KindStopRequested, "1", &events.StopRequested{})
+				s.say("j", events.KindRecoverRequested, "1", &events.RecoverRequested{})
+			},
+		},
 		{name: "execution error", request: events.Request{Plan: with("b", "fail:1"), Limits: quick}, end: events.Finished},
 		{name: "failure", request: events.Request{Plan: with("b", "fail:9"), Limits: quick}, end: events.Failed, loose: true},
 		{name: "input error", request: events.Request{Plan: with("d", "bad input:1")}, end: events.Finished},
@@ -91,8 +106,8 @@ func scenes() []scene {
 func TestCrashSweep(t *testing.T) {
 	for _, c := range scenes() {
 		for _, victim := range []string{schedulerName, plannerName, runnerName} {
-			if victim == plannerName && c.split != nil {
-				continue // The scripted planner stands in there, and is no service of ours.
+			if victim == plannerName && (c.split != nil || c.batches) {
+				continue // The scripted planner stands in there, and is no service of ours; batches are nothing to it.
 			}
 			t.Run(c.name+"/"+victim, func(t *testing.T) { c.sweep(t, victim) })
 		}

@@ -51,6 +51,8 @@ type system struct {
 	doer  llm.Doer
 	// rules are changed before a scheduler starts.
 	settings scheduler.Settings
+	// batches has work go in batches from the beginning.
+	batches bool
 	// dial, when set, connects a service in the place of the server's own way.
 	dial func(service, id string) *bus.Bus
 	// patience bounds each wait, in virtual time.
@@ -126,7 +128,7 @@ func (s *system) connect(service, id string) *bus.Bus {
 func (s *system) run(ctx context.Context, v *service, p *host.Process, id string, hook func(string) error) error {
 	switch v.name {
 	case schedulerName:
-		return scheduler.Run(ctx, p, s.settings, scheduler.Deps{Bus: v.bus, Hook: hook})
+		return scheduler.Run(ctx, p, s.settings, scheduler.Deps{Bus: v.bus, Hook: hook, BatchAtOnce: s.batches})
 	case plannerName:
 		if s.split != nil {
 			return s.scripted(p.Intake(), v.bus, p)
@@ -277,9 +279,13 @@ func (s *system) act(ctx context.Context, w *events.Work) (events.SubJobReported
 	case verb == "hang":
 		<-ctx.Done()
 		return events.SubJobReported{}, ctx.Err()
-	case verb == "slow":
+	case verb == "slow", verb == "pause":
+		lasts := 3 * time.Second
+		if verb == "pause" {
+			lasts = 100 * time.Millisecond
+		}
 		select {
-		case <-time.After(3 * time.Second):
+		case <-time.After(lasts):
 		case <-ctx.Done():
 			return events.SubJobReported{}, ctx.Err()
 		}

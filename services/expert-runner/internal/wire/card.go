@@ -24,14 +24,17 @@ type Announcer struct {
 	bus   *bus.Bus
 	owner string
 	cards []events.Card
+	// batches says whether work of a pool is taken in batches here.
+	batches func(pool string) bool
 	// secrets are taken out of the cards: remote agents write parts of theirs.
 	secrets *redact.Set
 	log     *slog.Logger
 }
 
 // NewAnnouncer is an announcer for the owner's cards. To be known, they have to be announced more often than CardTTL.
-func NewAnnouncer(b *bus.Bus, owner string, cards []events.Card, secrets *redact.Set, log *slog.Logger) *Announcer {
-	return &Announcer{bus: b, owner: owner, cards: cards, secrets: secrets, log: log}
+// batches says at each announcement whether work of a pool is taken in batches here.
+func NewAnnouncer(b *bus.Bus, owner string, cards []events.Card, batches func(pool string) bool, secrets *redact.Set, log *slog.Logger) *Announcer {
+	return &Announcer{bus: b, owner: owner, cards: cards, batches: batches, secrets: secrets, log: log}
 }
 
 // Set changes the cards for the next time.
@@ -40,7 +43,7 @@ func (a *Announcer) Set(cards []events.Card) { a.cards = cards }
 // Announce puts every card into the catalogue, once.
 func (a *Announcer) Announce(ctx context.Context) error {
 	for _, card := range a.cards {
-		card.Runner, card.Seen = a.owner, time.Now().UTC()
+		card.Runner, card.Seen, card.Batches = a.owner, time.Now().UTC(), a.batches(card.Pool)
 		body, err := json.Marshal(card)
 		if err != nil {
 			return fmt.Errorf("announce %s: %w", card.ID, err)
@@ -72,8 +75,10 @@ func (a *Announcer) Withdraw(ctx context.Context, id string) error {
 }
 
 // Leave announces the cards for the last time: they stay for CardTTL, so that a runner that is started again has its experts
-// known all the while. Cards of one that stays away vanish by themselves.
+// known all the while. Cards of one that stays away vanish by themselves. Batches are not wanted any more: the next one may be of a
+// release that does not take them.
 func (a *Announcer) Leave(ctx context.Context) {
+	a.batches = func(string) bool { return false }
 	ctx, stop := context.WithTimeout(ctx, leaveBound)
 	defer stop()
 	if err := a.Announce(ctx); err != nil {

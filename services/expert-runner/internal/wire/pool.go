@@ -41,12 +41,21 @@ func (p *Pool) consume(ctx context.Context) error {
 	return err
 }
 
-// Next implements loop.Source. A consumer that was deleted is made again.
+// Next implements loop.Source.
 func (p *Pool) Next(ctx context.Context, most int) ([]loop.Delivery, error) {
+	list, err := p.next(ctx, most)
+	if err != nil {
+		return nil, err
+	}
+	return p.deliveries(list), nil
+}
+
+// next gives what the bus delivers. A consumer that was deleted is made again.
+func (p *Pool) next(ctx context.Context, most int) ([]bus.Delivery, error) {
 	for {
 		list, err := p.sub.Next(ctx, most)
 		if err == nil {
-			return p.deliveries(list), nil
+			return list, nil
 		}
 		if ctx.Err() != nil || !errors.Is(err, bus.ErrNotFound) {
 			return nil, err

@@ -172,7 +172,7 @@ func read(e bus.Entry) (events.Card, error) {
 	if card.ID != e.Key || !events.ValidID(card.ID) {
 		return card, fmt.Errorf("read card: its id is %.80q", card.ID)
 	}
-	card.Runner, card.Seen = "", time.Time{}
+	card.Runner, card.Seen, card.Batches = "", time.Time{}, false
 	kept := func(tag string) bool { return strings.HasPrefix(tag, events.SandboxTag) }
 	if card.Tags = slices.DeleteFunc(card.Tags, kept); len(card.Tags) == 0 {
 		card.Tags = nil

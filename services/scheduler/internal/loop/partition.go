@@ -54,6 +54,9 @@ type Partition struct {
 	// sheet is the work being written, and handed the results in it: one at a time, over and over.
 	sheet  events.Work
 	handed map[string]events.Result
+	// packer fills batches, for experts whose paces say so.
+	packer packer
+	paces  paces
 }
 
 // New makes a partition.
@@ -63,8 +66,9 @@ func New(s Settings, p Ports) *Partition {
 		jobs: map[string]*job{}, facts: newFacts(s.CacheBytes), lanes: map[string]*lane{},
 		waiting: map[*job]struct{}{}, handed: map[string]events.Result{}, saved: make(chan saveResult, s.Parallel),
 		landed: make(chan *flight, 2*mostFlights), measured: make(chan reading),
-		loaded: make(chan loaded, mostLoads),
+		loaded: make(chan loaded, mostLoads), paces: paces{},
 	}
+	made.packer = packer{names: s.Names, open: map[address]*bundle{}, publish: made.publishAs}
 	made.gate = made.admits
 	return made
 }

@@ -126,6 +126,8 @@ type Ports struct {
 	Slots Slots
 	// Queues are those of pools; without them a pool's pace is all that bounds its queue.
 	Queues Queues
+	// Takers are the pools that take batches; without it none does.
+	Takers Takers
 	// Load is told what is in motion; nil where nobody wants to know.
 	Load Load
 }

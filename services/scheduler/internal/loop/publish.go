@@ -73,7 +73,7 @@ func (p *Partition) issue(ctx context.Context, list []*job) (round []sending, er
 			return round, err
 		}
 	}
-	return round, nil
+	return round, p.packer.flush()
 }
 
 func isQuarantine(err error) bool {
@@ -153,11 +153,7 @@ func (p *Partition) count(cmd *graph.Command) {
 func (p *Partition) send(ctx context.Context, j *job, cmd *graph.Command) (Ack, error) {
 	switch cmd.Kind {
 	case graph.RunSubJob:
-		m, err := p.work(ctx, j, cmd)
-		if err != nil {
-			return nil, err
-		}
-		return p.publishAs(m, Expect{})
+		return p.issueRun(ctx, j, cmd)
 	case graph.StateFact, graph.CloseInput:
 		m, err := p.fact(j.id, cmd)
 		if err != nil {

@@ -26,6 +26,8 @@ type Settings struct {
 	// Window is how many runs a pool's queue holds at most while more are ready, less where the pool takes less in a second: what
 	// waits beyond it is let in by priority, and session by session. 0 publishes all that is ready.
 	Window int
+	// BatchAtOnce puts work into batches for every pool that takes them, whether its experts have shown to be quick or not; for tests.
+	BatchAtOnce bool
 	// Parallel bounds closes and saves that are under way at once.
 	Parallel int
 	// RetryFirst and RetryMost bound the wait before a job is tried again whose effects failed; it doubles between.

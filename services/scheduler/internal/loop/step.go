@@ -101,6 +101,11 @@ func (p *Partition) applied(j *job, e *events.Event) {
 	if d, ok := e.Data.(*events.TimerFired); ok && d.Timer == graph.TurnTimer() {
 		j.armed = false // Whatever our clock says: the server's may be ahead.
 	}
+	if e.Kind == events.KindSubJobReported && p.Takers != nil {
+		if pool, expert := j.state.Address(e.SubJob); expert != "" {
+			p.paces.note(address{pool, expert}, e.Report())
+		}
+	}
 	p.keep(j.id, e)
 	j.change(p.now)
 }

@@ -7,31 +7,37 @@ import (
 	"strconv"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/batch"
 	"github.com/jobgraph/jobgraph/pkg/graph"
 )
 
-// workType is the CloudEvents type of a work message.
-const workType = "io.jobgraph.subjob.issued.v1"
-
-// work builds the message of a run out of what its order refers to.
-func (p *Partition) work(ctx context.Context, j *job, cmd *graph.Command) (events.Message, error) {
+// work builds the work of a run out of what its order refers to.
+func (p *Partition) work(ctx context.Context, j *job, cmd *graph.Command) (m batch.Member, err error) {
 	w, err := p.order(ctx, j, cmd)
 	if err != nil {
-		return events.Message{}, err
+		return m, err
 	}
 	body, err := p.fit(ctx, w)
 	if err != nil {
-		return events.Message{}, err
+		return m, err
 	}
-	id := runID(j.born(), "subjob.issued", cmd.SubJob, cmd.Run)
-	header := events.Header(events.HeaderSpec, "1.0", events.HeaderID, id, events.HeaderSource, source,
-		events.HeaderType, workType, events.HeaderMsgID, id)
-	if parent := j.cause(); parent != "" {
-		header[events.HeaderTrace] = []string{parent}
-	}
-	return events.Message{
-		Subject: p.Names.WorkFor(cmd.Order.Pool, cmd.Order.Expert, j.id, cmd.SubJob, cmd.Run), Header: header, Body: body,
+	return batch.Member{
+		Subject: p.Names.WorkFor(cmd.Order.Pool, cmd.Order.Expert, j.id, cmd.SubJob, cmd.Run),
+		ID:      runID(j.born(), "subjob.issued", cmd.SubJob, cmd.Run), Trace: j.cause(), Work: body,
 	}, nil
+}
+
+// issueRun publishes the work of a run, by itself or in a batch.
+func (p *Partition) issueRun(ctx context.Context, j *job, cmd *graph.Command) (Ack, error) {
+	m, err := p.work(ctx, j, cmd)
+	if err != nil {
+		return nil, err
+	}
+	to := address{cmd.Order.Pool, cmd.Order.Expert}
+	if p.packs(to) {
+		return p.packer.add(to, j.id, m)
+	}
+	return p.publishAs(m.Message(), Expect{})
 }
 
 // order resolves an order. The work is written on the partition's one sheet: the next order takes it again.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/batch"
 	"github.com/jobgraph/jobgraph/pkg/events/kept"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/loop"
 )
@@ -55,13 +56,24 @@ func (p Ports) EndOf(ctx context.Context, job string) (events.Event, error) {
 	return end, nil
 }
 
-// Depth reads the queue of a pool. A pool that no worker has ever read is empty and has no idle worker.
+// Depth reads the queue of a pool. A pool that no worker has ever read is empty and has no idle worker. A batch that nobody has
+// fetched counts as if it were full, one that somebody has as one run.
 func (p Ports) Depth(ctx context.Context, pool string) (loop.Depth, error) {
 	facts, err := p.bus.ConsumerInfo(ctx, p.bus.Names().Work, p.bus.PoolConsumer(pool).Durable)
 	if errors.Is(err, bus.ErrNotFound) {
 		return loop.Depth{}, nil
 	}
-	return loop.Depth{Pending: int(facts.Pending), Taken: facts.Unsettled, Idle: facts.Waiting > 0}, err
+	depth := loop.Depth{Pending: int(facts.Pending), Taken: facts.Unsettled, Idle: facts.Waiting > 0}
+	if err != nil {
+		return depth, err
+	}
+	batches, err := p.bus.ConsumerInfo(ctx, p.bus.Names().Work, p.bus.PoolConsumer(batch.Pool(pool)).Durable)
+	if errors.Is(err, bus.ErrNotFound) {
+		return depth, nil
+	}
+	depth.Pending += int(batches.Pending) * batch.MostMembers
+	depth.Taken += batches.Unsettled
+	return depth, err
 }
 
 // PurgeRest removes what is left of a job of which the log has no request: its events, and a state that a scheduler has saved, unless

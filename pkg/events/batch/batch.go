@@ -1,0 +1,137 @@
+package batch
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+const (
+	// MostMembers is how many SubJobs a batch holds at most.
+	MostMembers = 64
+	// MostBytes is how long the body of a batch may be, in bytes; a member that is longer goes by itself.
+	MostBytes = 256 << 10
+)
+
+// suffix marks the pool that holds the batches of a pool. No id that a user has chosen holds a tilde.
+const suffix = "~batch"
+
+// Pool is where the batches of a pool lie.
+func Pool(pool string) string { return pool + suffix }
+
+// Subject is the subject of a batch for an expert. Where all members are of one job it bears that job's id, so that what removes the
+// work of a job removes the batch; job is empty for several.
+func Subject(n events.Names, pool, expert, job string, members int) string {
+	if job == "" {
+		job = suffix
+	}
+	return n.WorkFor(Pool(pool), expert, job, suffix, members)
+}
+
+// Member is the work of one SubJob in a batch.
+type Member struct {
+	// Subject is where the work would have been published by itself, and ID the message id that it would have had.
+	Subject string `json:"subject"`
+	ID      string `json:"id"`
+	// Trace is its W3C traceparent, if any.
+	Trace string `json:"trace,omitempty"`
+	// Work is the body that it would have had, JSON on one line.
+	Work json.RawMessage `json:"work"`
+}
+
+// source and issued are the CloudEvents source and type of all work.
+const (
+	source = "jobgraph/scheduler"
+	issued = "io.jobgraph.subjob.issued.v1"
+)
+
+// Message is the work as a message of its own: how it is published unless it goes in a batch, and how it goes back to the queue when
+// a runner has no place for it.
+func (m *Member) Message() events.Message {
+	header := events.Header(events.HeaderSpec, "1.0", events.HeaderID, m.ID, events.HeaderSource, source, events.HeaderType, issued,
+		events.HeaderMsgID, m.ID)
+	if m.Trace != "" {
+		header[events.HeaderTrace] = []string{m.Trace}
+	}
+	return events.Message{Subject: m.Subject, Header: header, Body: m.Work}
+}
+
+// Fits reports whether a member may be added to the body of a batch of so many: there is room, and its work is on one line.
+func Fits(body []byte, members int, m *Member) bool {
+	return members < MostMembers && len(body)+len(m.Subject)+len(m.ID)+len(m.Trace)+len(m.Work)+64 <= MostBytes && bytes.IndexByte(m.Work, '\n') < 0
+}
+
+// work stands between the address of a member and its work.
+const work = `,"work":`
+
+// Append adds a member to the body of a batch. Its strings are subjects, ids and traceparents, which need no escapes.
+func Append(body []byte, m *Member) []byte {
+	body = append(append(body, `{"subject":"`...), m.Subject...)
+	body = append(append(append(body, `","id":"`...), m.ID...), '"')
+	if m.Trace != "" {
+		body = append(append(append(body, `,"trace":"`...), m.Trace...), '"')
+	}
+	body = append(append(append(body, work...), m.Work...), '}', '\n')
+	return body
+}
+
+// Read gives the members of a batch in order. They share its bytes. Errors: a text that is no batch.
+func Read(body []byte) ([]Member, error) {
+	members := make([]Member, 0, bytes.Count(body, []byte{'\n'}))
+	for line := range bytes.Lines(body) {
+		m, err := read(bytes.TrimRight(line, "\n"))
+		if err != nil {
+			return nil, fmt.Errorf("read batch: line %d: %w", len(members)+1, err)
+		}
+		members = append(members, m)
+	}
+	if len(members) == 0 {
+		return nil, errors.New("read batch: it is empty")
+	}
+	return members, nil
+}
+
+// read takes the address by hand when it is as Append writes it, and with encoding/json otherwise; the work stays as it stands, and
+// is read once, by the runner.
+func read(line []byte) (m Member, err error) {
+	at := bytes.Index(line, []byte(work))
+	if at < 0 || line[len(line)-1] != '}' {
+		return m, fmt.Errorf("%.80q is no member", line)
+	}
+	if !m.plain(line[:at]) {
+		m = Member{}
+		if err := json.Unmarshal(append(line[:at:at], '}'), &m); err != nil {
+			return m, err
+		}
+	}
+	m.Work = line[at+len(work) : len(line)-1]
+	if m.Subject == "" || m.ID == "" {
+		return m, errors.New("a member has no subject or no id")
+	}
+	return m, nil
+}
+
+// plain reads an address as Append writes it.
+func (m *Member) plain(address []byte) bool {
+	text := string(address)
+	if strings.Contains(text, `\`) {
+		return false
+	}
+	subject, ok := strings.CutPrefix(text, `{"subject":"`)
+	if !ok {
+		return false
+	}
+	subject, id, _ := strings.Cut(subject, `","id":"`)
+	id, trace, traced := strings.Cut(id, `","trace":"`)
+	last := &id
+	if traced {
+		last = &trace
+	}
+	*last, ok = strings.CutSuffix(*last, `"`)
+	m.Subject, m.ID, m.Trace = subject, id, trace
+	return ok && !strings.Contains(subject+id+trace, `"`)
+}
