@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
 // Journal is the journal of one SubJob.
@@ -17,22 +17,12 @@ type Journal struct {
 	job, subjob string
 }
 
-// JournalEntry is one record as it was stored.
-type JournalEntry struct {
-	events.JournalRecord
-	// Seq is its sequence in the stream of journals, and Time the stream's own timestamp.
-	Seq  uint64
-	Time time.Time
-	// Malformed says why the bytes are no record; Type is empty then.
-	Malformed string
-}
-
 // Journal gives the journal of a SubJob.
 func (b *Bus) Journal(job, subjob string) Journal { return Journal{b, job, subjob} }
 
 // Read gives all records in order, and the sequence of the last, which the next append has to expect; 0 for none. Both are
 // the leader's truth. Errors: ErrUnavailable.
-func (j Journal) Read(ctx context.Context) (list []JournalEntry, last uint64, err error) {
+func (j Journal) Read(ctx context.Context) (list []run.Entry, last uint64, err error) {
 	stream, subject := j.bus.names.Journal, j.bus.names.JournalOf(j.job, j.subjob)
 	last, err = j.bus.lastOf(ctx, stream, subject)
 	if err == nil {
@@ -51,8 +41,8 @@ func (j Journal) Read(ctx context.Context) (list []JournalEntry, last uint64, er
 }
 
 // ReadEntry reads a message of a journal.
-func ReadEntry(s Stored) JournalEntry {
-	e := JournalEntry{Seq: s.Seq, Time: s.Time}
+func ReadEntry(s Stored) run.Entry {
+	e := run.Entry{Seq: s.Seq, Time: s.Time}
 	if err := json.Unmarshal(s.Body, &e.JournalRecord); err != nil {
 		e.JournalRecord, e.Malformed = events.JournalRecord{}, err.Error()
 	}

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
 // Call is one effect of a run, as the journal of its SubJob tells: a question to a model, a call of a tool or of a service.
@@ -72,7 +72,7 @@ func (c *Client) Calls(ctx context.Context, job, subjob string) ([]Call, error) 
 }
 
 // closes puts into a call what came of it.
-func (c *Client) closes(ctx context.Context, job string, x *Call, e *bus.JournalEntry) error {
+func (c *Client) closes(ctx context.Context, job string, x *Call, e *run.Entry) error {
 	x.TookMS = e.Time.Sub(x.began).Milliseconds()
 	if e.Reason != "" {
 		x.Outcome, x.Reason = CallFailed, strings.TrimPrefix(e.Reason, "failed: ")

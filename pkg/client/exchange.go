@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
 // Exchange is one thing that a planning run has asked of a model or an expert, as its journal tells.
@@ -65,7 +65,7 @@ func find(all []Exchange, key string) *Exchange {
 }
 
 // answered puts into an exchange what came of it.
-func (c *Client) answered(ctx context.Context, job string, x *Exchange, e *bus.JournalEntry) error {
+func (c *Client) answered(ctx context.Context, job string, x *Exchange, e *run.Entry) error {
 	data := []byte(e.Data)
 	if e.Ref != nil {
 		var err error

@@ -11,12 +11,13 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
 // Journal gives the journal of a SubJob as the export has it, the oldest record first. What is no record has the reason in
 // Malformed.
-func (x *Export) Journal(subjob string) []bus.JournalEntry {
-	var list []bus.JournalEntry
+func (x *Export) Journal(subjob string) []run.Entry {
+	var list []run.Entry
 	for _, r := range x.Journals {
 		if x.subJobOf(r) == subjob {
 			list = append(list, r.entry())
@@ -25,7 +26,7 @@ func (x *Export) Journal(subjob string) []bus.JournalEntry {
 	return list
 }
 
-func (r Record) entry() bus.JournalEntry {
+func (r Record) entry() run.Entry {
 	return bus.ReadEntry(bus.Stored{Message: r.Message(), Seq: r.Seq, Time: r.Time})
 }
 
@@ -128,11 +129,11 @@ func (x *Export) copies(names events.Names) (map[string]*journalCopy, error) {
 			closed[subjob] = max(closed[subjob], e.Run)
 		}
 	}
-	for subjob, run := range ended { // any order: each by itself.
-		if closed[subjob] >= run {
+	for subjob, last := range ended { // any order: each by itself.
+		if closed[subjob] >= last {
 			continue
 		}
-		body, err := json.Marshal(&events.JournalRecord{Type: events.JournalClosed, Run: run, Reason: "imported"})
+		body, err := json.Marshal(run.Closed(last, "imported"))
 		if err != nil {
 			return nil, err
 		}
@@ -145,7 +146,7 @@ func (x *Export) copies(names events.Names) (map[string]*journalCopy, error) {
 // ahead reports whether a record of a journal tells of what the log does not know yet, because the job went on while it was exported:
 // a run that was not issued, or the close of one that had not ended. It would keep everybody here from that run. An inquiry before
 // planning is closed by its planner, and the log never says so.
-func ahead(subjob string, e *bus.JournalEntry, ended int) bool {
+func ahead(subjob string, e *run.Entry, ended int) bool {
 	if e.Malformed != "" || strings.HasPrefix(subjob, events.PlanID+"~") {
 		return false
 	}

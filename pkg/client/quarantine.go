@@ -11,6 +11,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
 // Quarantine is ErrQuarantined with why, since when and what to do; nil for a job that goes on.
@@ -68,12 +69,10 @@ func (c *Client) closeRun(ctx context.Context, job string, s *SubJob, reason str
 		if err != nil {
 			return err
 		}
-		for _, e := range entries {
-			if e.Type == events.JournalClosed && e.Run >= s.Run {
-				return nil
-			}
+		if run.Read(entries).IsClosed(s.Run) {
+			return nil
 		}
-		_, err = journal.Append(ctx, events.JournalRecord{Type: events.JournalClosed, Run: s.Run, Reason: reason}, last)
+		_, err = journal.Append(ctx, run.Closed(s.Run, reason), last)
 		if !errors.Is(err, bus.ErrConflict) || ctx.Err() != nil {
 			return err
 		}

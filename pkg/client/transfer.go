@@ -5,12 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
 // Export reads a job with its journals, its blobs and its saved state. What a stranger has put between the facts of its log, under a subject
@@ -147,12 +147,8 @@ func (x *Export) again(other *Export, r Record) bool {
 		return false
 	}
 	at, _ := events.NewNames(other.Prefix).Parse(r.Subject)
-	for _, e := range slices.Concat(x.Journal(at.SubJob), other.Journal(at.SubJob)) {
-		if e.Run == at.Run && e.Type == events.JournalClaimed {
-			return false
-		}
-	}
-	return slices.ContainsFunc(x.Journal(at.SubJob), func(e bus.JournalEntry) bool { return e.Type == events.JournalClosed && e.Run >= at.Run })
+	here, there := run.Read(x.Journal(at.SubJob)), run.Read(other.Journal(at.SubJob))
+	return !here.Claimed(at.Run) && !there.Claimed(at.Run) && here.IsClosed(at.Run)
 }
 
 // on gives the first record on a subject behind the prefix, nil when there is none.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/a2a"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/command"
@@ -17,7 +18,6 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/person"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/web"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/reconcile"
-	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
 
 // catalog is everything that this runner offers.
@@ -145,7 +145,7 @@ func program(s *Settings, f *cardFile, x *expert.Expert) (field string, err erro
 		Secrets: s.secrets, Keeper: s.keeper,
 	})
 	// A command is repeated after a crash unless its card says that it must not be: it gets an idempotency key.
-	x.Intent = task.Intent{Name: task.Command, Safe: f.Idempotent == nil || *f.Idempotent}
+	x.Intent = run.Effect{Key: run.Command, Name: run.Command, Safe: f.Idempotent == nil || *f.Idempotent}
 	return "command", err
 }
 

@@ -6,10 +6,10 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/llm"
+	"github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/function"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/loop"
-	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
 
 // Task is one run in the hands of a function: the work, the log, and the Hand through which it makes effects.
@@ -22,13 +22,13 @@ type Effect = expert.Effect
 type Inquiry = expert.Inquiry
 
 // Finding is what was found out about it.
-type Finding = task.Finding
+type Finding = run.Resolution
 
 // What may have become of an effect in doubt.
 const (
-	Done    = task.Done    // It took effect, and gave Finding.Result.
-	NotDone = task.NotDone // It did not, and is made now.
-	Unknown = task.Unknown // A person is asked.
+	Done    = run.Done    // It took effect, and gave Finding.Result.
+	NotDone = run.NotDone // It did not, and is made now.
+	Unknown = run.Unknown // A person is asked.
 )
 
 // Park is the error by which a function waits for a person or a moment.

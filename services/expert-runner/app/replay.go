@@ -7,7 +7,6 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/agent"
-	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
 
 // Replay is an agent's conversation that was had again from its journal.
@@ -35,7 +34,7 @@ func ReplayAgents(x *client.Export, subjob string) ([]*Replay, error) {
 		if id == events.PlanID || id == events.FinalID || subjob != "" && id != subjob {
 			continue // What planners ask is no conversation of an agent.
 		}
-		rec := &agent.Recording{SubJob: id, Journal: entries(x, id), Answers: answers, Blob: func(ref events.Ref) ([]byte, error) {
+		rec := &agent.Recording{SubJob: id, Journal: x.Journal(id), Answers: answers, Blob: func(ref events.Ref) ([]byte, error) {
 			data, found := x.Blobs[ref.Digest]
 			if !found {
 				return nil, fmt.Errorf("%w: blob %s is not in the file", client.ErrExport, ref.Digest)
@@ -69,14 +68,6 @@ func nothing(x *client.Export, subjob string) error {
 		f.Message = fmt.Sprintf("SubJob %s of job %s has no journal of an agent's conversation", subjob, x.Job)
 	}
 	return f
-}
-
-func entries(x *client.Export, subjob string) []task.Entry {
-	var list []task.Entry
-	for _, e := range x.Journal(subjob) {
-		list = append(list, task.Entry{Record: e.JournalRecord, Seq: e.Seq, Time: e.Time})
-	}
-	return list
 }
 
 // answered is what people have answered, by request.

@@ -14,6 +14,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/loop"
 )
 
@@ -137,7 +138,7 @@ func (d *dry) Save(_ context.Context, job string, s loop.Saved, fault *events.Fa
 }
 
 // Read gives an empty journal.
-func (d *dry) Read(context.Context, string, string) ([]loop.Entry, uint64, error) { return nil, 0, nil }
+func (d *dry) Read(context.Context, string, string) ([]run.Entry, uint64, error) { return nil, 0, nil }
 
 // Append prints the record.
 func (d *dry) Append(_ context.Context, job, subjob string, r events.JournalRecord, _ uint64) error {

@@ -4,7 +4,7 @@ import "go/ast"
 
 // pureDirs are the packages that are functions of their input: no clock, no chance, no I/O, no log, no
 // goroutine, and no map order in what they give back.
-var pureDirs = []string{"pkg/graph", "pkg/llm/lenient", "services/planner/internal/finish", "services/planner/internal/plan", "services/planner/internal/session", "services/expert-runner/internal/policy", "services/expert-runner/internal/task", "services/expert-runner/internal/turn", "pkg/recur"}
+var pureDirs = []string{"pkg/graph", "pkg/llm/lenient", "services/planner/internal/finish", "services/planner/internal/plan", "services/planner/internal/session", "services/expert-runner/internal/policy", "services/expert-runner/internal/task", "services/expert-runner/internal/turn", "pkg/recur", "pkg/run"}
 
 func isPure(dir string) bool {
 	for _, pure := range pureDirs {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
 // Level is how much of the contract a worker has to keep.
@@ -144,11 +145,11 @@ func (k *kit) full(ctx context.Context, first *trace) ([]Check, error) {
 	if k.Card.Pure || Violations(checks) && len(first.records(events.JournalClaimed)) == 0 {
 		return checks, nil // Without claims nothing else can hold.
 	}
-	late, err := k.after(ctx, closed, events.JournalRecord{Type: events.JournalClosed, Run: 1, Reason: "the kit has closed it"}, func(t *trace) bool { return t.first(acked) >= 0 })
+	late, err := k.after(ctx, closed, run.Closed(1, "the kit has closed it"), func(t *trace) bool { return t.first(acked) >= 0 })
 	if err != nil {
 		return checks, err
 	}
-	other, err := k.after(ctx, held, events.JournalRecord{Type: events.JournalClaimed, Run: 1, Owner: owner, Lease: events.Duration(Lease)}, nil)
+	other, err := k.after(ctx, held, run.Claimed(1, owner, Lease, 0, run.Effect{}), nil)
 	if err != nil {
 		return checks, err
 	}
@@ -191,7 +192,7 @@ func (k *kit) stop(ctx context.Context) (Check, error) {
 
 func (k *kit) cancel(ctx context.Context, w *events.Work) error {
 	const reason = "the kit stops it"
-	record, err := json.Marshal(events.JournalRecord{Type: events.JournalClosed, Run: w.Run, Reason: reason})
+	record, err := json.Marshal(run.Closed(w.Run, reason))
 	if err != nil {
 		return fmt.Errorf("write record: %w", err)
 	}
@@ -250,7 +251,7 @@ func (k *kit) listen(ctx context.Context, t *trace, delivery string, done func(*
 // order is the work that a scheduler would issue.
 func (k *kit) order(subjob string) events.Work {
 	n := k.bus.Names()
-	id := k.job + "/" + subjob + "/1"
+	id := run.ID(k.job, subjob, 1)
 	return events.Work{
 		Kind: events.WorkExecute, Job: k.job, SubJob: subjob, Run: 1, Attempt: 1, Goal: k.Goal, Inputs: k.Inputs, LifeCycle: 1,
 		Spec:          events.SubJob{ID: subjob, Goal: k.Goal, Expert: k.Card.ID, Pool: k.Card.Pool, OutputSchema: k.Card.OutputSchema},

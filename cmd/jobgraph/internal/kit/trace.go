@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
 // seen is one thing that passed by, in its order.
@@ -41,7 +42,7 @@ type trace struct {
 	seq     uint64 // Of the work in its stream.
 	list    []seen
 	// journal is what the bus has kept of it: a claim that it refused only passed by.
-	journal []bus.JournalEntry
+	journal []run.Entry
 	ended   bool // Report, or request for input, and acknowledgement were heard in time.
 }
 
@@ -143,6 +144,6 @@ func (t *trace) lasted() time.Duration {
 }
 
 // taken are the claims of workers that the bus has kept.
-func (t *trace) taken() []bus.JournalEntry {
-	return slices.DeleteFunc(slices.Clone(t.journal), func(e bus.JournalEntry) bool { return e.Type != events.JournalClaimed || e.Owner == owner })
+func (t *trace) taken() []run.Entry {
+	return slices.DeleteFunc(slices.Clone(t.journal), func(e run.Entry) bool { return e.Type != events.JournalClaimed || e.Owner == owner })
 }

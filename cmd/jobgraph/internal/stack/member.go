@@ -8,10 +8,10 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
-	"github.com/jobgraph/jobgraph/pkg/events/owner"
 	"github.com/jobgraph/jobgraph/pkg/host"
 	"github.com/jobgraph/jobgraph/pkg/llm"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
+	"github.com/jobgraph/jobgraph/pkg/run"
 	runner "github.com/jobgraph/jobgraph/services/expert-runner/app"
 	planner "github.com/jobgraph/jobgraph/services/planner/app"
 	scheduler "github.com/jobgraph/jobgraph/services/scheduler/app"
@@ -25,7 +25,7 @@ type member struct {
 }
 
 // seated names an owner of claims. The store has one stack at a time: what a former one has claimed need not be waited for.
-func seated(seat string) string { return owner.Seated(seat, uuid.NewString()) }
+func seated(seat string) string { return run.Seated(seat, uuid.NewString()) }
 
 // members reads the settings of each service from environment and file. All faults come together.
 func (k *Stack) members() ([]member, error) {

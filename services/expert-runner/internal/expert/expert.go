@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
 )
@@ -26,7 +27,7 @@ type Expert struct {
 	// Runner does the work; nil for an expert that foreign workers serve.
 	Runner Runner
 	// Intent is the one effect that running it is, announced with the claim; the zero value when it announces its own.
-	Intent task.Intent
+	Intent run.Effect
 	// Reconciler finds out what became of its effects that are in doubt; nil leaves that to people.
 	Reconciler Reconciler
 	// Light experts cost nothing while they wait, so that many may be fetched ahead: Go functions are, processes are not.
@@ -38,9 +39,9 @@ type Expert struct {
 }
 
 // Reconciler finds out whether an effect took place of which nobody knows. It never makes the effect, and returns soon after ctx
-// has ended. What goes wrong is a finding of task.Unknown with the reason.
+// has ended. What goes wrong is a finding of run.Unknown with the reason.
 type Reconciler interface {
-	Reconcile(ctx context.Context, q Inquiry) task.Finding
+	Reconcile(ctx context.Context, q Inquiry) run.Resolution
 }
 
 // Inquiry is an effect in doubt.
@@ -93,16 +94,7 @@ type Hand interface {
 }
 
 // Effect is one call that changes the world, or costs money.
-type Effect struct {
-	// Key identifies it within the run: the same in every attempt to make it.
-	Key string
-	// Name says what it is: "http".
-	Name string
-	// Safe effects may be repeated when nobody knows whether they took place.
-	Safe bool
-	// Args are kept with the intent, for people.
-	Args json.RawMessage
-}
+type Effect = run.Effect
 
 // Limit is the moment at which the run must have ended, and the code of the fault if it has not; zero when there is none.
 // The timeout counts from now.

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	jobrun "github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
@@ -49,11 +50,11 @@ func (r *run) wanted() bool {
 		r.later("read the job's state", err)
 		return false
 	}
-	move, reason := task.Open(r.Order, state, age)
-	switch move {
-	case task.Drop:
+	action, reason := task.Open(r.Order, state, age)
+	switch action {
+	case jobrun.Drop:
 		r.drop(reason)
-	case task.Wait:
+	case jobrun.Wait:
 		r.loop.settle(r.delivery, Answer{Verb: Nak, Delay: retryUnknown})
 	default:
 		return true
@@ -64,7 +65,7 @@ func (r *run) wanted() bool {
 // claim appends a claim, after reading the journal unless this is the first delivery of a first run: its journal is empty,
 // and the broker says so if it is not.
 func (r *run) claim() (*task.Ending, bool) {
-	d := task.Decision{Move: task.Claim}
+	d := task.Decision{Admission: jobrun.Admission{Action: jobrun.Claim}}
 	fresh := r.Run == 1 && r.ResumeOf == 0 && r.delivery.Count <= 1
 	for range maxClaims {
 		if !fresh {
@@ -79,7 +80,7 @@ func (r *run) claim() (*task.Ending, bool) {
 			}
 		}
 		fresh = false
-		if d.Move != task.Claim {
+		if d.Action != jobrun.Claim {
 			return r.refused(d)
 		}
 		err := r.take(d)
@@ -96,10 +97,10 @@ func (r *run) claim() (*task.Ending, bool) {
 }
 
 // decide holds the journal against the broker's clock, which is asked only where somebody else has a claim.
-func (r *run) decide(entries []task.Entry) (task.Decision, error) {
+func (r *run) decide(entries []jobrun.Entry) (task.Decision, error) {
 	facts := task.Facts{Owner: r.loop.Owner, Journal: entries}
 	d := task.Decide(r.Order, facts)
-	if d.Move != task.Wait {
+	if d.Action != jobrun.Wait {
 		return d, nil
 	}
 	var err error
@@ -116,7 +117,7 @@ func (r *run) take(d task.Decision) error {
 	}
 	intent, announced := d.Announces(r.expert.Intent)
 	h := newHold(r, d.Expect)
-	seq, err := r.loop.Journal.Append(r.Job, r.SubJob, r.ClaimRecord(r.loop.Owner, intent), d.Expect).Wait(r.ctx)
+	seq, err := r.loop.Journal.Append(r.Job, r.SubJob, jobrun.Claimed(r.Run, r.loop.Owner, r.Lease.Std(), r.ResumeOf, intent), d.Expect).Wait(r.ctx)
 	if err != nil && !errors.Is(err, ErrConflict) {
 		// Nobody may know whether it was stored; the journal does.
 		seq, err = h.claimed(d.Expect)
@@ -125,8 +126,8 @@ func (r *run) take(d task.Decision) error {
 		return err
 	}
 	h.last = seq
-	r.hold, r.memory, r.announced = h, d.Memory, announced
-	if len(d.Settled)+len(d.Doubts)+len(d.Known) > 0 {
+	r.hold, r.known, r.announced = h, d.Effects, announced
+	if d.Pending() {
 		r.decision = &d
 	}
 	if d.Takeover {
@@ -145,11 +146,11 @@ func (r *run) begin() {
 
 // refused acts on a decision not to claim.
 func (r *run) refused(d task.Decision) (*task.Ending, bool) {
-	switch d.Move {
-	case task.Replay:
+	switch d.Action {
+	case jobrun.Replay:
 		r.loop.Meter.Diverted("replayed")
 		r.publish(*d.Ending)
-	case task.Wait:
+	case jobrun.Wait:
 		r.loop.settle(r.delivery, Answer{Verb: Nak, Delay: d.Wait})
 	default:
 		r.drop(d.Reason)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	jobrun "github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
@@ -37,7 +38,7 @@ func TestARunOutlivesABusThatIsAwayBeyondItsLease(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w, begun := &world{latency: time.Millisecond}, 0
-				l := w.loop(task.Intent{}, func(ctx context.Context, x *expert.Task) task.Ending {
+				l := w.loop(jobrun.Effect{}, func(ctx context.Context, x *expert.Task) task.Ending {
 					return pay(ctx, x, &begun, test.before, test.after)
 				})
 				time.AfterFunc(5*time.Second, func() { w.goes(20 * time.Second) })
@@ -49,7 +50,7 @@ func TestARunOutlivesABusThatIsAwayBeyondItsLease(t *testing.T) {
 					t.Errorf("begun %d times: %q", begun, w.lines)
 				}
 				var got events.SubJobReported
-				if err := json.Unmarshal(w.journal[len(w.journal)-1].Record.Data, &got); err != nil || got.Outcome != events.Success {
+				if err := json.Unmarshal(w.journal[len(w.journal)-1].Data, &got); err != nil || got.Outcome != events.Success {
 					t.Errorf("%+v %v", got, err)
 				}
 			})
@@ -61,7 +62,7 @@ func TestARunOutlivesABusThatIsAwayBeyondItsLease(t *testing.T) {
 func TestARunThatWasTakenOverWhileTheBusWasAwayEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{latency: time.Millisecond}
-		l := w.loop(task.Intent{Name: task.Command}, func(ctx context.Context, _ *expert.Task) task.Ending {
+		l := w.loop(jobrun.Effect{Key: jobrun.Command, Name: jobrun.Command}, func(ctx context.Context, _ *expert.Task) task.Ending {
 			err := pause(ctx, time.Minute)
 			if err == nil {
 				t.Error("the program was left running")
@@ -84,7 +85,7 @@ func (w *world) takenOver() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	other := events.JournalRecord{Type: events.JournalClaimed, Run: 1, Owner: "other", Lease: events.Duration(lease)}
-	w.journal = append(w.journal, task.Entry{Record: other, Seq: uint64(len(w.journal) + 1), Time: time.Now()})
+	w.journal = append(w.journal, jobrun.Entry{JournalRecord: other, Seq: uint64(len(w.journal) + 1), Time: time.Now()})
 }
 
 // When the bus comes back, a second runner does not take over before the first one has had the time to renew its claim.
@@ -92,7 +93,7 @@ func TestAClaimThatCouldNotBeRenewedWhileTheBusWasAwayIsNotTakenOver(t *testing.
 	synctest.Test(t, func(t *testing.T) {
 		w, begun := &world{latency: time.Millisecond}, 0
 		runner := func(owner string) *Loop {
-			l := w.loop(task.Intent{Name: task.Command}, func(ctx context.Context, _ *expert.Task) task.Ending {
+			l := w.loop(jobrun.Effect{Key: jobrun.Command, Name: jobrun.Command}, func(ctx context.Context, _ *expert.Task) task.Ending {
 				begun++
 				if err := pause(ctx, 30*time.Second); err != nil {
 					return task.Failure(events.CodeExecution, err.Error(), "", "")

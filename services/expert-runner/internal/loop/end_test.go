@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	jobrun "github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
@@ -27,7 +28,7 @@ func lasts(d time.Duration) does {
 func TestAReportBehindARenewalThatWasCutOffIsKeptBeforeItIsStated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{latency: 500 * time.Millisecond}
-		l := w.loop(task.Intent{Name: task.Command}, lasts(renewing))
+		l := w.loop(jobrun.Effect{Key: jobrun.Command, Name: jobrun.Command}, lasts(renewing))
 		w.give(t.Context(), t, l, 1)
 		w.give(t.Context(), t, l, 2)
 		check(t, w,
@@ -46,7 +47,7 @@ func TestAReportThatTheJournalMissedIsKeptAllTheSame(t *testing.T) {
 			missed = missed || first
 			return first
 		}
-		w.give(t.Context(), t, w.loop(task.Intent{}, lasts(0)), 1)
+		w.give(t.Context(), t, w.loop(jobrun.Effect{}, lasts(0)), 1)
 		check(t, w, "claimed 1 10s", "subjob.reported 1", "reported 1 0s")
 	})
 }
@@ -57,7 +58,7 @@ func TestAJournalThatStaysAwayHoldsUpNoReport(t *testing.T) {
 			w := &world{latency: 500 * time.Millisecond}
 			w.away = func(r events.JournalRecord) bool { return r.Type == events.JournalReported }
 			began := time.Now()
-			w.give(t.Context(), t, w.loop(task.Intent{}, lasts(d)), 1)
+			w.give(t.Context(), t, w.loop(jobrun.Effect{}, lasts(d)), 1)
 			if last := w.lines[len(w.lines)-1]; last != "subjob.reported 1" || time.Since(began) > d+lease {
 				t.Errorf("a run of %s: %s after %s", d, last, time.Since(began))
 			}
@@ -70,7 +71,7 @@ func TestARunThatIsLeftToOthersEndsItsLeaseBehindARenewalThatWasCutOff(t *testin
 		w := &world{latency: 500 * time.Millisecond}
 		work, kill := context.WithTimeout(t.Context(), renewing+w.latency) // The claim took as long.
 		defer kill()
-		w.give(work, t, w.loop(task.Intent{}, lasts(time.Minute)), 1)
+		w.give(work, t, w.loop(jobrun.Effect{}, lasts(time.Minute)), 1)
 		check(t, w, "claimed 1 10s", "subjob.started 1", "renewed 1 10s", "renewed 1 0s")
 	})
 }

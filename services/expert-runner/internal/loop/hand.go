@@ -7,8 +7,8 @@ import (
 	"fmt"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	jobrun "github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
-	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
 
 // Do implements expert.Hand: intent, call, result, each stored before the next.
@@ -21,16 +21,15 @@ func (r *run) Do(ctx context.Context, e expert.Effect, call func(context.Context
 		return r.loop.Secrets.Redactor().JSON(raw), err
 	}
 	r.effects.Lock()
-	done, known := r.memory[e.Key]
+	use, known := r.known.Begin(e)
 	r.effects.Unlock()
-	if known {
-		return r.recall(ctx, done)
+	switch use {
+	case jobrun.Recall:
+		return r.recall(ctx, known)
+	case jobrun.Adopt:
+		return r.adopt(ctx, e, known)
 	}
-	if raw, found, err := r.declared(ctx, &e); found || err != nil {
-		return raw, err
-	}
-	rec := events.JournalRecord{Type: events.JournalIntent, Run: r.Run, Owner: r.loop.Owner, Key: e.Key, Name: e.Name, Safe: e.Safe, Data: e.Args}
-	if err := r.keep(ctx, BeforeIntent, rec); err != nil {
+	if err := r.keep(ctx, BeforeIntent, jobrun.Intends(r.Run, r.loop.Owner, e)); err != nil {
 		return nil, fmt.Errorf("effect %s: journal intent: %w", e.Key, err)
 	}
 	if err := r.loop.at(BetweenEffect, r); err != nil {
@@ -44,11 +43,7 @@ func (r *run) Do(ctx context.Context, e expert.Effect, call func(context.Context
 	if err != nil && (ctx.Err() != nil || !e.Safe && errors.Is(err, expert.ErrUnknown)) {
 		return nil, err // Nobody knows how far it came.
 	}
-	rec = events.JournalRecord{Type: events.JournalResult, Run: r.Run, Owner: r.loop.Owner, Key: e.Key, Name: e.Name, Data: result}
-	if err != nil {
-		rec.Data, rec.Reason = nil, "failed: "+err.Error()
-	}
-	if kept := r.keepResult(ctx, rec); kept != nil {
+	if kept := r.keepResult(ctx, jobrun.Made(r.Run, r.loop.Owner, e, result, err)); kept != nil {
 		return nil, fmt.Errorf("effect %s: journal result: %w", e.Key, kept)
 	}
 	return result, err
@@ -74,15 +69,12 @@ func (r *run) keepResult(ctx context.Context, rec events.JournalRecord) error {
 	if err := r.hold.append(ctx, rec); err != nil {
 		return err
 	}
-	if err := r.loop.at(AfterResult, r); err != nil || rec.Reason != "" {
+	if err := r.loop.at(AfterResult, r); err != nil {
 		return err
 	}
 	r.effects.Lock()
 	defer r.effects.Unlock()
-	if r.memory == nil {
-		r.memory = task.Memory{}
-	}
-	r.memory[rec.Key] = rec
+	r.known.Finish(rec)
 	return nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	jobrun "github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
@@ -30,7 +31,7 @@ func pays(calls *int) does {
 func TestALargeResultWaitsForAStoreThatIsAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, calls := &world{noBlobs: 10}, 0
-		w.give(t.Context(), t, w.loop(task.Intent{}, pays(&calls)), 1)
+		w.give(t.Context(), t, w.loop(jobrun.Effect{}, pays(&calls)), 1)
 		check(t, w,
 			"claimed 1 10s", "intent 1 0s", "subjob.started 1", "renewed 1 10s", "renewed 1 10s", "result 1 0s",
 			"reported 1 0s", "subjob.reported 1",
@@ -55,7 +56,7 @@ func TestALargeResultWaitsNoLongerThanItsRun(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w, calls := &world{noBlobs: 1_000_000}, 0
-				l := w.loop(task.Intent{}, pays(&calls))
+				l := w.loop(jobrun.Effect{}, pays(&calls))
 				work, kill := context.WithCancel(t.Context())
 				defer kill()
 				done := make(chan time.Time)

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
-	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
+	jobrun "github.com/jobgraph/jobgraph/pkg/run"
 )
 
 // hold is a claim that this process has, and the only writer behind it: every append expects the one before.
@@ -85,28 +85,22 @@ func (h *hold) look(ctx context.Context, rec events.JournalRecord) (done bool, l
 	if err != nil {
 		return false, nil // The bus is away, which the next attempt finds out by itself.
 	}
-	last, ok := task.Holds(entries, h.run.Run, h.run.loop.Owner)
-	if !ok {
-		return false, h.lose(entries)
+	journal := jobrun.Read(entries)
+	if !journal.Holds(h.run.Run, h.run.loop.Owner) {
+		return false, h.lose(journal)
 	}
-	for i := range entries {
-		e := &entries[i].Record
-		// A renewal that was stored late is no release.
-		if entries[i].Seq > h.last && e.Type == rec.Type && e.Key == rec.Key && e.Owner == rec.Owner && e.Lease == rec.Lease {
-			done = true
-		}
-	}
-	h.last = last
+	done = journal.Stored(h.last, &rec)
+	h.last = journal.Last()
 	if done {
-		h.stored(rec, last)
+		h.stored(rec, h.last)
 	}
 	return done, nil
 }
 
 // lose ends the run: stopped, when the journal closes it, else fenced.
-func (h *hold) lose(entries []task.Entry) error {
+func (h *hold) lose(journal *jobrun.Journal) error {
 	why := errFenced
-	if reason, closed := task.Closed(entries, h.run.Run); closed {
+	if reason, over := journal.Over(h.run.Run); over {
 		why = &cancelled{reason: reason}
 	}
 	h.run.cancel(why)
@@ -119,11 +113,11 @@ func (h *hold) claimed(expect uint64) (uint64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("claim: %w", err)
 	}
-	last, ok := task.Holds(entries, h.run.Run, h.run.loop.Owner)
-	if !ok || last <= expect {
+	journal := jobrun.Read(entries)
+	if !journal.Holds(h.run.Run, h.run.loop.Owner) || journal.Last() <= expect {
 		return 0, fmt.Errorf("claim: %w", ErrConflict)
 	}
-	return last, nil
+	return journal.Last(), nil
 }
 
 // renew extends the lease. One that does not get through in a third of the lease leaves the line to the records of effects; the
@@ -132,12 +126,12 @@ func (h *hold) renew(ctx context.Context) error {
 	r := h.run
 	ctx, stop := context.WithTimeout(ctx, r.Lease.Std()/3)
 	defer stop()
-	return h.append(ctx, events.JournalRecord{Type: events.JournalRenewed, Run: r.Run, Owner: r.loop.Owner, Lease: r.Lease})
+	return h.append(ctx, jobrun.Renewed(r.Run, r.loop.Owner, r.Lease.Std()))
 }
 
 // release ends the lease at once, so that the next delivery need not wait for it.
 func (h *hold) release() {
-	rec := events.JournalRecord{Type: events.JournalRenewed, Run: h.run.Run, Owner: h.run.loop.Owner}
+	rec := jobrun.Released(h.run.Run, h.run.loop.Owner)
 	h.conclude(context.WithoutCancel(h.run.ctx), rec)
 }
 

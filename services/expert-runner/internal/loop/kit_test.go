@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	jobrun "github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/meter"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
@@ -26,7 +27,7 @@ type world struct {
 
 	mu      sync.Mutex // Guards the fields below.
 	lines   []string
-	journal []task.Entry
+	journal []jobrun.Entry
 	// away says of a record that the bus is away for it, noBlobs how many payloads cannot be stored before one can.
 	away    func(events.JournalRecord) bool
 	noBlobs int
@@ -71,7 +72,7 @@ func (w *world) Clock(context.Context) (now, since time.Time, err error) {
 	return time.Now(), w.back, nil
 }
 
-func (w *world) Read(ctx context.Context, _, _ string) ([]task.Entry, error) {
+func (w *world) Read(ctx context.Context, _, _ string) ([]jobrun.Entry, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.gone() {
@@ -94,7 +95,7 @@ func (w *world) Append(_, _ string, r events.JournalRecord, last uint64) Pending
 	if seq != last {
 		return answered{err: ErrConflict, after: w.latency}
 	}
-	w.journal = append(w.journal, task.Entry{Record: r, Seq: seq + 1, Time: time.Now()})
+	w.journal = append(w.journal, jobrun.Entry{JournalRecord: r, Seq: seq + 1, Time: time.Now()})
 	w.say("%s %d %s", r.Type, r.Run, r.Lease.Std())
 	return answered{seq: seq + 1, after: w.latency}
 }
@@ -152,7 +153,7 @@ type does func(context.Context, *expert.Task) task.Ending
 func (d does) Run(ctx context.Context, t *expert.Task) task.Ending { return d(ctx, t) }
 
 // loop makes a runner whose one expert announces an intent with its claim, or none.
-func (w *world) loop(intent task.Intent, run does) *Loop {
+func (w *world) loop(intent jobrun.Effect, run does) *Loop {
 	x := &expert.Expert{Card: events.Card{ID: "x"}, Intent: intent, Runner: run}
 	return New(Settings{
 		Names: events.NewNames(""), Owner: "me", Experts: map[string]*expert.Expert{"x": x}, Concurrency: 1,

@@ -4,8 +4,8 @@ import (
 	"context"
 	"sync"
 
+	jobrun "github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
-	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
 
 // lookout is what an expert sees of the claim of its run.
@@ -25,8 +25,8 @@ func (o *lookout) Confirm(ctx context.Context) error {
 	for retry := firstRetry; r.hold != nil; retry = min(2*retry, longRetry) {
 		entries, err := r.loop.Journal.Read(ctx, r.Job, r.SubJob)
 		if err == nil {
-			if _, ok := task.Holds(entries, r.Run, r.loop.Owner); !ok {
-				return r.hold.lose(entries)
+			if journal := jobrun.Read(entries); !journal.Holds(r.Run, r.loop.Owner) {
+				return r.hold.lose(journal)
 			}
 			break
 		}

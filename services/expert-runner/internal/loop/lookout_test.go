@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	jobrun "github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
@@ -39,7 +40,7 @@ func TestAnEffectDoesNotBeginOnceItsRunWasClosedOrTakenOver(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w, begun := &world{}, 0
-				w.give(t.Context(), t, w.loop(task.Intent{}, begins(func() {
+				w.give(t.Context(), t, w.loop(jobrun.Effect{}, begins(func() {
 					if test.record != nil {
 						w.Append("j", "a", *test.record, 1)
 					}
@@ -58,7 +59,7 @@ func TestAnEffectDoesNotBeginOnceItsRunWasClosedOrTakenOver(t *testing.T) {
 func TestALookAtTheClaimWaitsForTheBus(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, begun := &world{unread: 5}, 0
-		w.give(t.Context(), t, w.loop(task.Intent{}, begins(func() {}, &begun)), 1)
+		w.give(t.Context(), t, w.loop(jobrun.Effect{}, begins(func() {}, &begun)), 1)
 		if w.unread != 0 || begun != 1 {
 			t.Errorf("begun %d times, %d readings to go", begun, w.unread)
 		}
@@ -69,7 +70,7 @@ func TestWhoWatchesAClaimHearsOfItsRenewals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{}
 		var heard, after int
-		w.give(t.Context(), t, w.loop(task.Intent{}, func(ctx context.Context, t *expert.Task) task.Ending {
+		w.give(t.Context(), t, w.loop(jobrun.Effect{}, func(ctx context.Context, t *expert.Task) task.Ending {
 			stop := t.Claim.Renewed(func() { heard++ })
 			_ = pause(ctx, 2*lease)
 			stop()
@@ -87,7 +88,7 @@ func TestWhoWatchesAClaimHearsOfItsRenewals(t *testing.T) {
 func TestARunWithoutAClaimIsKeptByItsPulse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, heard := &world{}, 0
-		l := w.loop(task.Intent{}, func(ctx context.Context, t *expert.Task) task.Ending {
+		l := w.loop(jobrun.Effect{}, func(ctx context.Context, t *expert.Task) task.Ending {
 			defer t.Claim.Renewed(func() { heard++ })()
 			_ = pause(ctx, time.Minute)
 			return task.Failure(events.CodeExecution, errors.Join(t.Confirm(ctx), errAway).Error(), "", "")

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
-	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
+	jobrun "github.com/jobgraph/jobgraph/pkg/run"
 )
 
 // What adapters say of a write that did not succeed. Any other error means: not now, or nobody knows; try again.
@@ -72,7 +72,7 @@ type Pending interface {
 // Journal is the journal of SubJobs. Append stores a record if the journal still ends at last, else ErrConflict. Clock is that of the
 // broker, which stamps the records: its time, and from when on it has been there without a break, as far as this process knows.
 type Journal interface {
-	Read(ctx context.Context, job, subjob string) ([]task.Entry, error)
+	Read(ctx context.Context, job, subjob string) ([]jobrun.Entry, error)
 	Append(job, subjob string, r events.JournalRecord, last uint64) Pending
 	Clock(ctx context.Context) (now, since time.Time, err error)
 }

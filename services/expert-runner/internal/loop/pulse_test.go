@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	jobrun "github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
@@ -25,7 +26,7 @@ func TestAReconnectRenewsAtOnceAndARunIsToldToHaveBegunAllTheSame(t *testing.T) 
 			synctest.Test(t, func(t *testing.T) {
 				w := &world{latency: time.Millisecond}
 				var l *Loop
-				l = w.loop(task.Intent{}, func(ctx context.Context, k *expert.Task) task.Ending {
+				l = w.loop(jobrun.Effect{}, func(ctx context.Context, k *expert.Task) task.Ending {
 					_ = pause(ctx, test.renewed)
 					l.Renew()
 					return lasts(test.lasts-test.renewed)(ctx, k)

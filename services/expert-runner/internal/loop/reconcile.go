@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	jobrun "github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
@@ -16,15 +17,17 @@ import (
 func (r *run) resolve() *task.Ending {
 	d := r.decision
 	ending, err := d.Ending, r.settled()
-	if err == nil && len(d.Doubts) > 0 && ending.Park != nil && r.expert.Reconciler != nil {
-		found := make([]task.Finding, len(d.Doubts))
-		for i := range d.Doubts {
-			found[i] = r.inquire(r.ctx, d.Doubts[i].Intent)
+	if err == nil && len(d.Unresolved) > 0 && ending.Park != nil && r.expert.Reconciler != nil {
+		found := make([]jobrun.Resolution, len(d.Unresolved))
+		for i := range d.Unresolved {
+			found[i] = r.inquire(r.ctx, d.Unresolved[i].Intent)
 		}
 		d.Settle(r.Order, found)
 		ending, err = d.Ending, r.settled()
 	}
-	r.known = d.Known
+	r.effects.Lock()
+	r.known = d.Effects
+	r.effects.Unlock()
 	if err != nil {
 		e := task.Failure(events.CodeUnavailable, "what is known of an effect could not be journaled", err.Error(), "")
 		return &e
@@ -45,7 +48,7 @@ func (r *run) settled() error {
 }
 
 // inquire asks the expert's hook about one effect.
-func (r *run) inquire(ctx context.Context, intent events.JournalRecord) task.Finding {
+func (r *run) inquire(ctx context.Context, intent events.JournalRecord) jobrun.Resolution {
 	began := time.Now()
 	f := r.expert.Reconciler.Reconcile(ctx, expert.Inquiry{Work: &r.Work, Intent: intent, Log: r.log()})
 	r.log().Info("asked what became of an effect", "effect", intent.Key, "state", string(f.State), "reason", f.Reason, "took", time.Since(began))
@@ -58,11 +61,11 @@ func (r *run) doubtful(ctx context.Context, e *expert.Effect, why error) (json.R
 	if r.expert.Reconciler == nil {
 		return nil, why
 	}
-	f := r.inquire(ctx, events.JournalRecord{Type: events.JournalIntent, Run: r.Run, Key: e.Key, Name: e.Name, Data: e.Args})
+	f := r.inquire(ctx, jobrun.Intends(r.Run, "", *e))
 	switch {
-	case f.State == task.Done:
+	case f.State == jobrun.Done:
 		return f.Result, nil
-	case f.State == task.NotDone:
+	case f.State == jobrun.NotDone:
 		return nil, fmt.Errorf("it did not take effect: %s", f.Reason)
 	case f.Reason == "":
 		return nil, why
@@ -70,17 +73,11 @@ func (r *run) doubtful(ctx context.Context, e *expert.Effect, why error) (json.R
 	return nil, fmt.Errorf("%w; %s", why, f.Reason)
 }
 
-// declared gives the result that was declared of the same call in a run before, under the key of this one.
-func (r *run) declared(ctx context.Context, e *expert.Effect) (raw json.RawMessage, found bool, err error) {
-	for i := range r.known {
-		k := &r.known[i]
-		if !e.Safe && k.Answers(e.Name, e.Args) {
-			if raw, err = r.recall(ctx, k.Record); err != nil {
-				return nil, true, err
-			}
-			rec := events.JournalRecord{Type: events.JournalResult, Run: r.Run, Owner: r.loop.Owner, Key: e.Key, Name: e.Name, Data: raw}
-			return raw, true, r.keepResult(ctx, rec)
-		}
+// adopt keeps the result that was declared of the same call in a run before, under the key of this one.
+func (r *run) adopt(ctx context.Context, e expert.Effect, declared events.JournalRecord) (json.RawMessage, error) {
+	raw, err := r.recall(ctx, declared)
+	if err != nil {
+		return nil, err
 	}
-	return nil, false, nil
+	return raw, r.keepResult(ctx, jobrun.Made(r.Run, r.loop.Owner, e, raw, nil))
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/redact"
+	jobrun "github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
@@ -18,7 +19,7 @@ func TestAnExpertHasItsResultsAsTheJournalHasThem(t *testing.T) {
 	const secret = "s3cret-of-an-expert"
 	synctest.Test(t, func(t *testing.T) {
 		w, got := &world{}, ""
-		l := w.loop(task.Intent{}, func(ctx context.Context, x *expert.Task) task.Ending {
+		l := w.loop(jobrun.Effect{}, func(ctx context.Context, x *expert.Task) task.Ending {
 			raw, err := x.Hand.Do(ctx, expert.Effect{Key: "ask", Name: "http"}, func(context.Context) (json.RawMessage, error) {
 				return json.RawMessage(`{"given":"` + secret + `"}`), nil
 			})
@@ -35,11 +36,11 @@ func TestAnExpertHasItsResultsAsTheJournalHasThem(t *testing.T) {
 		}
 		found := false
 		for _, e := range w.journal {
-			text := string(e.Record.Data) + e.Record.Reason
+			text := string(e.Data) + e.Reason
 			if strings.Contains(text, "s3c") || strings.Contains(text, "expert-") {
-				t.Errorf("%s holds a part of the secret: %.200s", e.Record.Type, text)
+				t.Errorf("%s holds a part of the secret: %.200s", e.Type, text)
 			}
-			found = found || e.Record.Type == events.JournalResult && string(e.Record.Data) == got
+			found = found || e.Type == events.JournalResult && string(e.Data) == got
 		}
 		if !found {
 			t.Errorf("the journal has another result: %+v", w.journal)
@@ -56,7 +57,7 @@ func (s *settled) Settle(a Answer) error {
 }
 
 func TestTheReasonOfATermShowsNoSecret(t *testing.T) {
-	l, s := (&world{}).loop(task.Intent{}, nil), &settled{}
+	l, s := (&world{}).loop(jobrun.Effect{}, nil), &settled{}
 	l.Secrets = redact.NewSet("s3cret-of-an-expert")
 	l.settle(&Delivery{Receipt: s}, Answer{Verb: Term, Reason: "it says s3cret-of-an-expert"})
 	if s.reason != "it says ********" {

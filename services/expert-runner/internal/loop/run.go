@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	jobrun "github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/meter"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
@@ -45,12 +46,11 @@ type run struct {
 	// dropped with it.
 	close func(failure string, attributes ...string)
 
-	effects sync.Mutex // Guards memory: an expert may make effects from several goroutines.
-	memory  task.Memory
-	// decision is what the journal has in doubt, or was told about it; nil for the runs of which nothing is. known are the
-	// declared results for the calls of this run. Both are written before the expert is run.
+	effects sync.Mutex // Guards known: an expert may make effects from several goroutines.
+	known   jobrun.Effects
+	// decision is what is unknown of effects, or was decided about them; nil for the runs that have nothing to settle or ask. It is
+	// written before the expert is run.
 	decision *task.Decision
-	known    []task.Known
 }
 
 // handle does all that is to be done with one delivery. It reports whether an expert did its work quickly.
@@ -172,8 +172,7 @@ func (r *run) announce() error {
 	if r.hold == nil || r.announced || first.Name == "" {
 		return nil
 	}
-	rec := events.JournalRecord{Type: events.JournalIntent, Run: r.Run, Owner: r.loop.Owner, Key: first.Name, Name: first.Name, Safe: first.Safe}
-	if err := r.keep(r.ctx, BeforeIntent, rec); err != nil {
+	if err := r.keep(r.ctx, BeforeIntent, jobrun.Intends(r.Run, r.loop.Owner, first)); err != nil {
 		return err
 	}
 	r.announced = true
@@ -185,8 +184,7 @@ func (r *run) announce() error {
 func (r *run) turnedAway() bool {
 	first := r.expert.Intent
 	if r.announced && !first.Safe && !isCrash(context.Cause(r.ctx)) {
-		rec := events.JournalRecord{Type: events.JournalResult, Run: r.Run, Owner: r.loop.Owner, Key: first.Name, Name: first.Name, Reason: "not begun"}
-		r.hold.conclude(context.WithoutCancel(r.ctx), rec)
+		r.hold.conclude(context.WithoutCancel(r.ctx), jobrun.NotBegun(r.Run, r.loop.Owner, first))
 	}
 	return r.stopped()
 }
@@ -257,6 +255,6 @@ func (r *run) state(kind events.Kind, data any) {
 	r.loop.Meter.Published(kind)
 	r.loop.Log.State(events.Event{
 		Kind: kind, Job: r.Job, SubJob: r.SubJob, Run: r.Run, Source: source, Data: data, Trace: r.delivery.Trace,
-		ID: r.Job + "/" + string(kind) + "/" + r.SubJob + "/" + runText(r.Run),
+		ID: jobrun.EventID(r.Job, kind, r.SubJob, r.Run),
 	})
 }

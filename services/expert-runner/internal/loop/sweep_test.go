@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	jobrun "github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/meter"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
@@ -39,7 +40,7 @@ func (l *life) makes(key string) {
 	intent := uint64(0)
 	decided := map[uint64]bool{}
 	for i := range l.journal {
-		r := &l.journal[i].Record
+		r := &l.journal[i]
 		switch {
 		case r.Key != key:
 		case r.Type == events.JournalIntent, r.Type == events.JournalClaimed && r.Name != "":
@@ -79,7 +80,7 @@ func (l *life) kinds() map[string]does {
 	}
 	return map[string]does{
 		"command": func(context.Context, *expert.Task) task.Ending {
-			l.makes(task.Command)
+			l.makes(jobrun.Command)
 			return end(nil)
 		},
 		"func": func(ctx context.Context, t *expert.Task) task.Ending {
@@ -115,14 +116,14 @@ func (l *life) kinds() map[string]does {
 }
 
 // answers is a hook that says the same of every effect.
-type answers task.State
+type answers jobrun.Outcome
 
-func (a answers) Reconcile(context.Context, expert.Inquiry) task.Finding {
-	return task.Finding{State: task.State(a), Reason: "the hook says so"}
+func (a answers) Reconcile(context.Context, expert.Inquiry) jobrun.Resolution {
+	return jobrun.Resolution{State: jobrun.Outcome(a), Reason: "the hook says so"}
 }
 
 // live plays the script. It reports how many runners have died at the boundary that the script has for them.
-func live(t *testing.T, kind string, hook task.State, script ...int) (died int) {
+func live(t *testing.T, kind string, hook jobrun.Outcome, script ...int) (died int) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		l := &life{world: &world{}, t: t, kind: kind + " " + string(hook), script: script, made: map[string][]uint64{}}
@@ -139,7 +140,7 @@ func live(t *testing.T, kind string, hook task.State, script ...int) (died int) 
 			}
 			if asks {
 				l.asked++
-				told[task.RequestID("a", run, "unknown")] = events.InputClosed{Action: events.Answered, Answer: json.RawMessage(`"retry"`)}
+				told[jobrun.RequestID("a", run, "unknown")] = events.InputClosed{Action: events.Answered, Answer: json.RawMessage(`"retry"`)}
 				run++
 			}
 			<-time.After(2 * lease)
@@ -160,10 +161,10 @@ func live(t *testing.T, kind string, hook task.State, script ...int) (died int) 
 }
 
 // deliver hands the run to the nth runner.
-func (l *life) deliver(n, run int, kind string, hook task.State, told map[string]events.InputClosed) {
+func (l *life) deliver(n, run int, kind string, hook jobrun.Outcome, told map[string]events.InputClosed) {
 	x := &expert.Expert{Card: events.Card{ID: "x"}, Runner: l.kinds()[kind]}
 	if kind == "command" {
-		x.Intent = task.Intent{Name: task.Command}
+		x.Intent = jobrun.Effect{Key: jobrun.Command, Name: jobrun.Command}
 	}
 	if hook != "" {
 		x.Reconciler = answers(hook)
@@ -197,7 +198,7 @@ func TestNoNumberOfDeathsMakesAnEffectAgainWithoutADecision(t *testing.T) {
 	const most = 40 // More boundaries than any run passes.
 	chance := rand.New(rand.NewPCG(1, 2))
 	for _, kind := range []string{"command", "func", "agent", "http"} {
-		for _, hook := range []task.State{"", task.NotDone, task.Unknown} {
+		for _, hook := range []jobrun.Outcome{"", jobrun.NotDone, jobrun.Unknown} {
 			t.Run(kind+" "+string(hook), func(t *testing.T) {
 				pairs := 0
 				for first := 1; first < most; first++ {

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
-	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
 
 // DefaultTimeout is how long a hook may take to answer.
@@ -44,14 +44,14 @@ type Question struct {
 // Answer is what a hook gives back.
 type Answer struct {
 	// State is done, not_done or unknown; Result what a done effect has given.
-	State  task.State      `json:"state"`
+	State  run.Outcome     `json:"state"`
 	Result json.RawMessage `json:"result"`
 	// Reason is for people.
 	Reason string `json:"reason"`
 }
 
 // Reconcile implements expert.Reconciler.
-func (h *Hook) Reconcile(ctx context.Context, q expert.Inquiry) task.Finding {
+func (h *Hook) Reconcile(ctx context.Context, q expert.Inquiry) run.Resolution {
 	limit := h.Timeout
 	if limit == 0 {
 		limit = DefaultTimeout
@@ -75,7 +75,7 @@ func (h *Hook) Reconcile(ctx context.Context, q expert.Inquiry) task.Finding {
 	}
 }
 
-func unknown(why string) task.Finding { return task.Finding{State: task.Unknown, Reason: why} }
+func unknown(why string) run.Resolution { return run.Resolution{State: run.Unknown, Reason: why} }
 
 func told(r *events.SubJobReported) string {
 	if r.Error != nil {
@@ -104,19 +104,19 @@ func question(q *expert.Inquiry) (*events.Work, error) {
 }
 
 // read takes an answer for what it says; one that is none says nothing.
-func read(output json.RawMessage) task.Finding {
+func read(output json.RawMessage) run.Resolution {
 	var a Answer
 	if err := json.Unmarshal(output, &a); err != nil {
 		return unknown(`The hook's answer is not of the form {"state":"done","result":…}.`)
 	}
-	f := task.Finding{State: task.State(strings.ToLower(string(a.State))), Result: a.Result, Reason: a.Reason}
+	f := run.Resolution{State: run.Outcome(strings.ToLower(string(a.State))), Result: a.Result, Reason: a.Reason}
 	switch f.State {
-	case task.Done:
-	case task.NotDone:
+	case run.Done:
+	case run.NotDone:
 		if f.Reason == "" {
 			f.Reason = "the hook says so"
 		}
-	case task.Unknown:
+	case run.Unknown:
 		f.Reason = strings.TrimSpace("The hook cannot tell. " + a.Reason)
 	default:
 		return unknown("The hook's state is none of done, not_done and unknown.")

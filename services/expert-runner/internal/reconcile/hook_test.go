@@ -12,10 +12,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/function"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/reconcile"
-	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
 
 func inquiry() expert.Inquiry {
@@ -33,16 +33,16 @@ func says(output string) *reconcile.Hook {
 }
 
 func TestWhatAHookSaysIsReadStrictly(t *testing.T) {
-	for output, want := range map[string]task.Finding{
-		`{"state":"done","result":{"a":1}}`:      {State: task.Done, Result: json.RawMessage(`{"a":1}`)},
-		`{"state":"DONE"}`:                       {State: task.Done},
-		`{"state":"not_done"}`:                   {State: task.NotDone, Reason: "the hook says so"},
-		`{"state":"not_done","reason":"late"}`:   {State: task.NotDone, Reason: "late"},
-		`{"state":"unknown","reason":"Asleep."}`: {State: task.Unknown, Reason: "The hook cannot tell. Asleep."},
-		`{"state":"failed"}`:                     {State: task.Unknown, Reason: "The hook's state is none of done, not_done and unknown."},
-		`{}`:                                     {State: task.Unknown, Reason: "The hook's state is none of done, not_done and unknown."},
-		`"done"`:                                 {State: task.Unknown, Reason: `The hook's answer is not of the form {"state":"done","result":…}.`},
-		``:                                       {State: task.Unknown, Reason: `The hook's answer is not of the form {"state":"done","result":…}.`},
+	for output, want := range map[string]run.Resolution{
+		`{"state":"done","result":{"a":1}}`:      {State: run.Done, Result: json.RawMessage(`{"a":1}`)},
+		`{"state":"DONE"}`:                       {State: run.Done},
+		`{"state":"not_done"}`:                   {State: run.NotDone, Reason: "the hook says so"},
+		`{"state":"not_done","reason":"late"}`:   {State: run.NotDone, Reason: "late"},
+		`{"state":"unknown","reason":"Asleep."}`: {State: run.Unknown, Reason: "The hook cannot tell. Asleep."},
+		`{"state":"failed"}`:                     {State: run.Unknown, Reason: "The hook's state is none of done, not_done and unknown."},
+		`{}`:                                     {State: run.Unknown, Reason: "The hook's state is none of done, not_done and unknown."},
+		`"done"`:                                 {State: run.Unknown, Reason: `The hook's answer is not of the form {"state":"done","result":…}.`},
+		``:                                       {State: run.Unknown, Reason: `The hook's answer is not of the form {"state":"done","result":…}.`},
 	} {
 		if diff := cmp.Diff(want, says(output).Reconcile(t.Context(), inquiry())); diff != "" {
 			t.Errorf("%s: %s", output, diff)
@@ -64,7 +64,7 @@ func TestAHookIsAskedAboutTheRunThatBeganTheEffect(t *testing.T) {
 }
 
 func TestAHookThatFailsOrHangsLeavesTheDoubt(t *testing.T) {
-	for want, run := range map[string]function.Func{
+	for want, hook := range map[string]function.Func{
 		"The hook failed": func(context.Context, *expert.Task) (events.SubJobReported, error) {
 			return events.SubJobReported{}, errors.New("no")
 		},
@@ -77,11 +77,11 @@ func TestAHookThatFailsOrHangsLeavesTheDoubt(t *testing.T) {
 			return events.SubJobReported{}, &function.Park{}
 		},
 	} {
-		h := &reconcile.Hook{Runner: run, Timeout: time.Millisecond}
+		h := &reconcile.Hook{Runner: hook, Timeout: time.Millisecond}
 		if want != "no answer within 1ms" {
 			h.Timeout = 0
 		}
-		if f := h.Reconcile(t.Context(), inquiry()); f.State != task.Unknown || !strings.Contains(f.Reason, want) {
+		if f := h.Reconcile(t.Context(), inquiry()); f.State != run.Unknown || !strings.Contains(f.Reason, want) {
 			t.Errorf("%+v, want %q", f, want)
 		}
 	}

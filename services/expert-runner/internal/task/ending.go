@@ -3,10 +3,10 @@ package task
 import (
 	"encoding/json"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
 // Longest texts of a report, in bytes: with them and an output by reference no report comes near events.MaxMessage.
@@ -107,17 +107,16 @@ func (e Ending) Kind() events.Kind {
 func (o *Order) Event(e Ending, source string) events.Event {
 	event := events.Event{Kind: e.Kind(), Job: o.Job, SubJob: o.SubJob, Run: o.Run, Source: source}
 	if e.Park != nil {
-		event.ID = o.Job + "/" + string(event.Kind) + "/" + o.SubJob + "/" + strconv.Itoa(o.Run)
-		event.Data = e.Park
+		event.ID, event.Data = run.EventID(o.Job, event.Kind, o.SubJob, o.Run), e.Park
 		return event
 	}
-	event.ID, event.Data = o.reportID(), e.Report
+	event.ID, event.Data = run.ReportID(&o.Work), e.Report
 	return event
 }
 
 // Record is the ending as the journal keeps it.
 func (o *Order) Record(e Ending, owner string, body json.RawMessage) events.JournalRecord {
-	return events.JournalRecord{Type: events.JournalReported, Run: o.Run, Owner: owner, Name: string(e.Kind()), Data: body}
+	return run.Reported(o.Run, owner, e.Kind(), body)
 }
 
 // kept reads an ending back from the journal.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
 // DedupeWindow is how long the bus drops repeats of work by itself. Work that is older, or that comes again, has to be
@@ -25,67 +26,67 @@ type standing struct {
 // Open says whether the job's saved state holds the run open. state is nil when the job has none; age is that of the work
 // message. The move is Claim to go on, Drop for work that nobody wants any more, or Wait when the state is behind the
 // work: work is published before the state that owes it is saved.
-func Open(o *Order, state []byte, age time.Duration) (Move, string) {
-	run, inquiry := o.Inquiry()
+func Open(o *Order, state []byte, age time.Duration) (run.Action, string) {
+	planning, inquiry := o.Inquiry()
 	if state == nil {
 		switch {
 		case age >= DedupeWindow:
-			return Drop, "the job is gone"
+			return run.Drop, "the job is gone"
 		case inquiry:
-			return Claim, ""
+			return run.Claim, ""
 		}
-		return Wait, "the job's state is not saved yet"
+		return run.Wait, "the job's state is not saved yet"
 	}
 	var s standing
 	if json.Unmarshal(state, &s) != nil {
-		return Claim, "the job's state is not for this version"
+		return run.Claim, "the job's state is not for this version"
 	}
 	if inquiry {
-		return s.asks(run, age)
+		return s.asks(planning, age)
 	}
 	ended := s.Status.Terminal()
 	if ended && age >= DedupeWindow {
-		return Drop, "the job is " + string(s.Status)
+		return run.Drop, "the job is " + string(s.Status)
 	}
 	for i := range s.SubJobs {
 		line := &s.SubJobs[i]
 		switch {
 		case line.ID != o.SubJob:
 		case line.Run > o.Run:
-			return Drop, "a later run is open"
+			return run.Drop, "a later run is open"
 		case line.Run < o.Run && age < DedupeWindow:
-			return Wait, "the job's state is behind the work"
+			return run.Wait, "the job's state is behind the work"
 		case line.Run < o.Run:
-			return Claim, "the job's state is behind the work"
+			return run.Claim, "the job's state is behind the work"
 		case !line.Open || ended:
-			return Drop, "the run is over, the SubJob is " + string(line.Status)
+			return run.Drop, "the run is over, the SubJob is " + string(line.Status)
 		default:
-			return Claim, ""
+			return run.Claim, ""
 		}
 	}
 	if ended {
 		// A recovery may be behind it. Dropped within the window, the work could not be published again.
-		return Wait, "the job is " + string(s.Status) + ", or its state is behind the work"
+		return run.Wait, "the job is " + string(s.Status) + ", or its state is behind the work"
 	}
 	// Planning, finalising, or a state in several keys: the fence in the journal decides.
-	return Claim, ""
+	return run.Claim, ""
 }
 
 // asks says whether the planning run that has asked is still the one: after a stop nobody waits for the answer, and a later
 // run asks anew.
-func (s *standing) asks(run int, age time.Duration) (Move, string) {
+func (s *standing) asks(planning int, age time.Duration) (run.Action, string) {
 	ended := s.Status.Terminal()
 	for i := range s.SubJobs {
 		line := &s.SubJobs[i]
-		if line.ID == events.PlanID && (line.Run > run || line.Run == run && (ended || !line.Open)) {
-			return Drop, "the planning run that asked is over"
+		if line.ID == events.PlanID && (line.Run > planning || line.Run == planning && (ended || !line.Open)) {
+			return run.Drop, "the planning run that asked is over"
 		}
 	}
 	switch {
 	case ended && age >= DedupeWindow:
-		return Drop, "the job is " + string(s.Status)
+		return run.Drop, "the job is " + string(s.Status)
 	case ended:
-		return Wait, "the job is " + string(s.Status) + ", or its state is behind the work"
+		return run.Wait, "the job is " + string(s.Status) + ", or its state is behind the work"
 	}
-	return Claim, ""
+	return run.Claim, ""
 }

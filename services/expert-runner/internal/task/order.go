@@ -4,17 +4,9 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
-)
-
-// Bounds of a lease. What is below is raised and what is above is cut: a lease that cannot be renewed in time, or that
-// outlives its owner by hours, helps nobody.
-const (
-	DefaultLease = 10 * time.Second
-	MinLease     = 300 * time.Millisecond
-	MaxLease     = 10 * time.Minute
+	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
 // Order is one work message, read and checked.
@@ -52,7 +44,7 @@ func Read(n events.Names, subject string, body []byte) (*Order, error) {
 	return o, nil
 }
 
-func (o *Order) address(n events.Names, subject string) (job, subjob string, run int, err error) {
+func (o *Order) address(n events.Names, subject string) (job, subjob string, number int, err error) {
 	rest, ok := strings.CutPrefix(subject, n.Prefix()+".work.")
 	parts := strings.Split(rest, ".")
 	if !ok || len(parts) != 5 {
@@ -63,12 +55,12 @@ func (o *Order) address(n events.Names, subject string) (job, subjob string, run
 			return "", "", 0, fmt.Errorf("read work: %.80q in the subject is no id", part)
 		}
 	}
-	run, err = strconv.Atoi(parts[4])
-	if err != nil || run < 1 || strconv.Itoa(run) != parts[4] {
+	number, err = strconv.Atoi(parts[4])
+	if err != nil || number < 1 || strconv.Itoa(number) != parts[4] {
 		return "", "", 0, fmt.Errorf("read work: %.80q in the subject is no run", parts[4])
 	}
 	o.Pool, o.Expert = parts[0], parts[1]
-	return parts[2], parts[3], run, nil
+	return parts[2], parts[3], number, nil
 }
 
 // ExpertOf is the expert that a work subject names, or "".
@@ -85,9 +77,9 @@ func (o *Order) settle() {
 		o.Kind = events.WorkExecute
 	}
 	if o.Lease == 0 {
-		o.Lease = events.Duration(DefaultLease)
+		o.Lease = events.Duration(run.DefaultLease)
 	}
-	o.Lease = events.Duration(min(max(o.Lease.Std(), MinLease), MaxLease))
+	o.Lease = events.Duration(min(max(o.Lease.Std(), run.MinLease), run.MaxLease))
 	if o.Goal == "" {
 		o.Goal, o.Context, o.CompletionCriteria = o.Spec.Goal, o.Spec.Context, o.Spec.CompletionCriteria
 	}
@@ -96,18 +88,8 @@ func (o *Order) settle() {
 	}
 }
 
-// reportID is the message id of the report: what the work says, so that a job whose id was used before is not taken for the
-// earlier one, provided that it is about this run. Any other id could make the report of another run a duplicate.
-func (o *Order) reportID() string {
-	born, ok := strings.CutSuffix(o.ReportID, "/"+o.SubJob+"/"+strconv.Itoa(o.Run))
-	if ok && strings.HasPrefix(born, o.Job+"@") {
-		return o.ReportID
-	}
-	return o.ID()
-}
-
 // ID is "<job>/<subjob>/<run>", the identity of the run among those of all jobs that are there.
-func (o *Order) ID() string { return o.Job + "/" + o.SubJob + "/" + strconv.Itoa(o.Run) }
+func (o *Order) ID() string { return run.ID(o.Job, o.SubJob, o.Run) }
 
 // Inquiry is true for work outside of the graph: something that a planning run wants to know before it plans. run is that
 // planning run. The state knows nothing of such work, only of who has asked.

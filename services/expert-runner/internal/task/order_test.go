@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
 
@@ -19,7 +20,7 @@ func TestTheSubjectDecidesAndABodyMayLeaveItOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o.Pool != "p" || o.Expert != "e" || o.ID() != "j/s~1~t/3" || o.Goal != "g" || o.Lease.Std() != task.MinLease ||
+	if o.Pool != "p" || o.Expert != "e" || o.ID() != "j/s~1~t/3" || o.Goal != "g" || o.Lease.Std() != run.MinLease ||
 		o.IdempotencyKey != "j/s~1~t/3" || o.Kind != events.WorkExecute {
 		t.Errorf("%+v", o)
 	}
@@ -60,7 +61,7 @@ func FuzzRead(f *testing.F) {
 		if want := names.WorkFor(o.Pool, o.Expert, o.Job, o.SubJob, o.Run); want != subject {
 			t.Errorf("subject %q read as %q", subject, want)
 		}
-		if o.Lease.Std() < task.MinLease || o.Lease.Std() > task.MaxLease {
+		if o.Lease.Std() < run.MinLease || o.Lease.Std() > run.MaxLease {
 			t.Errorf("lease %s", o.Lease.Std())
 		}
 		d := task.Decide(o, task.Facts{Owner: "a", Now: noon, Journal: journal(claimed(1, "b"), intent(1, "x", false))})

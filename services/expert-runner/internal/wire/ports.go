@@ -9,8 +9,8 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/loop"
-	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
 
 // Ports are the loop's, over one connection.
@@ -43,16 +43,9 @@ func classed(err error) error {
 }
 
 // Read implements loop.Journal. A record that cannot be read counts for nothing but its sequence.
-func (p Ports) Read(ctx context.Context, job, subjob string) ([]task.Entry, error) {
+func (p Ports) Read(ctx context.Context, job, subjob string) ([]run.Entry, error) {
 	list, _, err := p.bus.Journal(job, subjob).Read(ctx)
-	if err != nil {
-		return nil, err
-	}
-	entries := make([]task.Entry, len(list))
-	for i := range list {
-		entries[i] = task.Entry{Record: list[i].JournalRecord, Seq: list[i].Seq, Time: list[i].Time}
-	}
-	return entries, nil
+	return list, err
 }
 
 // Clock implements loop.Journal.

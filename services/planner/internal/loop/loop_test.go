@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	jobrun "github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
 	"github.com/jobgraph/jobgraph/services/planner/internal/session"
 )
@@ -32,7 +33,7 @@ type world struct {
 	logErr, blobErr error
 	hook            Hook
 	options         plan.Options
-	journal         []Entry
+	journal         []jobrun.Entry
 	since           time.Time
 	renewals        int // The renewal whose answer does not come, counted down; 0 for none.
 	model           Model

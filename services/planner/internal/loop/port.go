@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	jobrun "github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/services/planner/internal/session"
 )
 
@@ -59,19 +60,11 @@ type Log interface {
 	Live(job, subjob string, body []byte)
 }
 
-// Entry is one record of a journal, as stored.
-type Entry struct {
-	events.JournalRecord
-	// Seq is its sequence in the journal's stream, Time the stream's own timestamp.
-	Seq  uint64
-	Time time.Time
-}
-
 // Journal is the journal of planning runs. Read gives all records and the sequence of the last one; Append stores one if the
 // journal still ends there, else ErrConflict. Clock is that of the broker, which stamps the records: its time, and from when on it has
 // been there without a break, as far as this process knows.
 type Journal interface {
-	Read(ctx context.Context, job, subjob string) (entries []Entry, last uint64, err error)
+	Read(ctx context.Context, job, subjob string) (entries []jobrun.Entry, last uint64, err error)
 	Append(ctx context.Context, job, subjob string, r events.JournalRecord, last uint64) (uint64, error)
 	Clock(ctx context.Context) (now, since time.Time, err error)
 }

@@ -5,12 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
-	"github.com/jobgraph/jobgraph/pkg/events/owner"
+	jobrun "github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/services/planner/internal/session"
 )
 
@@ -55,19 +54,14 @@ func (l *Loop) claim(ctx context.Context, w *events.Work) (*record, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read the journal: %w", err)
 		}
-		if err := l.free(ctx, w, entries); err != nil {
+		journal := jobrun.Read(entries)
+		if err := l.free(ctx, w, journal); err != nil {
 			return nil, err
 		}
-		if err := r.remember(ctx, entries); err != nil {
+		if err := r.remember(ctx, journal); err != nil {
 			return nil, err
 		}
-		of, err := json.Marshal(lineage{Of: w.ResumeOf})
-		if err != nil {
-			return nil, err
-		}
-		r.last, err = l.Journal.Append(ctx, w.Job, w.SubJob, events.JournalRecord{
-			Type: events.JournalClaimed, Run: w.Run, Owner: l.Owner, Lease: r.lease(), Data: of,
-		}, last)
+		r.last, err = l.Journal.Append(ctx, w.Job, w.SubJob, jobrun.Claimed(w.Run, l.Owner, r.lease(), w.ResumeOf, jobrun.Effect{}), last)
 		if errors.Is(err, ErrConflict) {
 			continue
 		}
@@ -79,84 +73,43 @@ func (l *Loop) claim(ctx context.Context, w *events.Work) (*record, error) {
 	return nil, errors.New("claim the run: its journal goes on changing")
 }
 
-// lineage is what a claim tells of the run that it continues.
-type lineage struct {
-	Of int `json:"resume_of,omitempty"`
-}
-
-func (r *record) lease() events.Duration {
+func (r *record) lease() time.Duration {
 	if r.w.Lease <= 0 {
-		return events.Duration(defaultLease)
+		return defaultLease
 	}
-	return r.w.Lease
+	return r.w.Lease.Std()
 }
 
-// free reports whether a run can be claimed. A claim of somebody else holds for a lease behind its last record, throughout which it
-// could have been renewed.
-func (l *Loop) free(ctx context.Context, w *events.Work, entries []Entry) error {
-	var claim *Entry
-	for i := range entries {
-		e := &entries[i]
-		switch {
-		case e.Type == events.JournalClosed && e.Run >= w.Run, e.Run > w.Run:
-			return errOver
-		case e.Run == w.Run && (e.Type == events.JournalClaimed || e.Type == events.JournalRenewed):
-			claim = e
+// free reports whether a run can be claimed, by the broker's clock, which is asked only where somebody else has a claim.
+func (l *Loop) free(ctx context.Context, w *events.Work, journal *jobrun.Journal) error {
+	c := jobrun.Claimant{Owner: l.Owner}
+	a := journal.Admit(w.Run, c)
+	if a.Action == jobrun.Wait {
+		var err error
+		if c.Now, c.Since, err = l.Journal.Clock(ctx); err != nil {
+			return fmt.Errorf("read the clock: %w", err)
 		}
+		a = journal.Admit(w.Run, c)
 	}
-	if claim == nil || claim.Owner == l.Owner || owner.Succeeds(l.Owner, claim.Owner) || claim.Lease <= 0 {
-		return nil
-	}
-	now, since, err := l.Journal.Clock(ctx)
-	if err != nil {
-		return fmt.Errorf("read the clock: %w", err)
-	}
-	from := claim.Time
-	if from.Before(since) {
-		from = since
-	}
-	if wait := from.Add(claim.Lease.Std()).Sub(now); wait > 0 {
-		return &busyError{wait: wait}
+	switch a.Action {
+	case jobrun.Drop:
+		return errOver
+	case jobrun.Wait:
+		return &busyError{wait: a.Wait}
 	}
 	return nil
 }
 
 // remember collects what this run and those it resumes have come to.
-func (r *record) remember(ctx context.Context, entries []Entry) error {
-	chain := r.chain(entries)
-	for i := range entries {
-		e := &entries[i]
-		if !slices.Contains(chain, e.Run) {
-			continue
-		}
-		if _, known := r.asked[e.Key]; e.Type == events.JournalIntent && !known {
-			r.asked[e.Key] = e.Time
-		}
-		if e.Type != events.JournalResult {
-			continue
-		}
-		if err := r.recall(ctx, &e.JournalRecord); err != nil {
+func (r *record) remember(ctx context.Context, journal *jobrun.Journal) error {
+	known := journal.Effects(r.w.Run, r.w.ResumeOf)
+	r.asked = known.Begun
+	for _, rec := range known.Finished { // any order: each is about a call of its own.
+		if err := r.recall(ctx, &rec); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// chain is the run and every run that it continues, as the claims tell.
-func (r *record) chain(entries []Entry) []int {
-	runs := []int{r.w.Run}
-	for next := r.w.ResumeOf; next > 0 && !slices.Contains(runs, next); {
-		runs = append(runs, next)
-		of := 0
-		for i := range entries {
-			var l lineage
-			if e := &entries[i]; e.Run == next && e.Type == events.JournalClaimed && json.Unmarshal(e.Data, &l) == nil {
-				of = l.Of
-			}
-		}
-		next = of
-	}
-	return runs
 }
 
 // recall reads one result. One that is damaged counts as not there: the call is made again.
@@ -193,7 +146,7 @@ func (r *record) begin(ctx context.Context, s *session.Start) error {
 
 // intend records that something is about to be asked. It may be asked twice: what was not answered was not used.
 func (r *record) intend(ctx context.Context, c *session.Command) error {
-	return r.append(ctx, events.JournalRecord{Type: events.JournalIntent, Run: r.w.Run, Owner: r.loop.Owner, Key: c.Key, Name: string(c.Kind), Safe: true})
+	return r.append(ctx, jobrun.Intends(r.w.Run, r.loop.Owner, jobrun.Effect{Key: c.Key, Name: string(c.Kind), Safe: true}))
 }
 
 // since is when something was first asked, also by a planner that is dead by now.
@@ -214,7 +167,7 @@ func (r *record) result(ctx context.Context, key, name string, value any) error 
 	if err != nil {
 		return fmt.Errorf("record %s: %w", key, err)
 	}
-	rec := events.JournalRecord{Type: events.JournalResult, Run: r.w.Run, Owner: r.loop.Owner, Key: key, Name: name, Data: data}
+	rec := jobrun.Made(r.w.Run, r.loop.Owner, jobrun.Effect{Key: key, Name: name}, data, nil)
 	if len(data) > events.MaxInline {
 		ref, err := r.put(ctx, data)
 		if err != nil {
@@ -238,7 +191,7 @@ func (r *record) put(ctx context.Context, data []byte) (events.Ref, error) {
 
 // renew extends the lease.
 func (r *record) renew(ctx context.Context) error {
-	return r.append(ctx, events.JournalRecord{Type: events.JournalRenewed, Run: r.w.Run, Owner: r.loop.Owner, Lease: r.lease()})
+	return r.append(ctx, jobrun.Renewed(r.w.Run, r.loop.Owner, r.lease()))
 }
 
 // release ends the lease at once, so that the next delivery need not wait for it.
@@ -246,7 +199,7 @@ func (r *record) release(ctx context.Context) {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), releaseBound)
 	defer stop()
 	// A failure makes the next one wait for the lease.
-	_ = r.append(ctx, events.JournalRecord{Type: events.JournalRenewed, Run: r.w.Run, Owner: r.loop.Owner})
+	_ = r.append(ctx, jobrun.Released(r.w.Run, r.loop.Owner))
 }
 
 // releaseBound is how long letting go of a claim may take.
@@ -291,22 +244,12 @@ func (r *record) look(ctx context.Context, rec *events.JournalRecord, failed err
 	if err != nil {
 		return 0, nil // The bus is away, which the next attempt finds out by itself.
 	}
-	held := false
-	for i := range entries {
-		e := &entries[i]
-		switch {
-		case e.Type == events.JournalClosed && e.Run >= r.w.Run, e.Run > r.w.Run:
-			return 0, errLost
-		case e.Run == r.w.Run && e.Type == events.JournalClaimed:
-			held = e.Owner == r.loop.Owner
-		}
-		// A renewal that was stored late is no release.
-		if e.Seq > r.last && e.Owner == rec.Owner && e.Type == rec.Type && e.Key == rec.Key && e.Lease == rec.Lease {
-			seq = last
-		}
-	}
-	if !held {
+	journal := jobrun.Read(entries)
+	if !journal.Holds(r.w.Run, r.loop.Owner) {
 		return 0, errLost
+	}
+	if journal.Stored(r.last, rec) {
+		seq = last
 	}
 	r.last = last
 	return seq, nil

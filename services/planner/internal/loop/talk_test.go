@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	jobrun "github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/services/planner/internal/session"
 )
 
@@ -29,13 +30,13 @@ func (w *world) Clock(context.Context) (now, since time.Time, err error) {
 	return time.Now(), w.since, nil
 }
 
-func (w *world) Read(ctx context.Context, _, _ string) ([]Entry, uint64, error) {
+func (w *world) Read(ctx context.Context, _, _ string) ([]jobrun.Entry, uint64, error) {
 	if ctx.Err() != nil {
 		return nil, 0, ctx.Err()
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return append([]Entry(nil), w.journal...), uint64(len(w.journal)), nil
+	return append([]jobrun.Entry(nil), w.journal...), uint64(len(w.journal)), nil
 }
 
 // Append implements Journal.
@@ -48,7 +49,7 @@ func (w *world) Append(ctx context.Context, _, _ string, r events.JournalRecord,
 	if last != uint64(len(w.journal)) {
 		return 0, ErrConflict
 	}
-	w.journal = append(w.journal, Entry{JournalRecord: r, Seq: last + 1, Time: time.Now()})
+	w.journal = append(w.journal, jobrun.Entry{JournalRecord: r, Seq: last + 1, Time: time.Now()})
 	if r.Type == events.JournalRenewed && w.renewals > 0 {
 		if w.renewals--; w.renewals == 0 {
 			w.mu.Unlock()
@@ -193,7 +194,7 @@ func TestAPlanThatAPersonHasToSeeParksTheRunAndHisAnswerGoesOn(t *testing.T) {
 }
 
 func TestAClosedRunIsDroppedAndOneThatAnotherHoldsIsGivenBack(t *testing.T) {
-	for name, entry := range map[string]Entry{
+	for name, entry := range map[string]jobrun.Entry{
 		"ack": {JournalRecord: events.JournalRecord{Type: events.JournalClosed, Run: 1}},
 		"nak 30s": {JournalRecord: events.JournalRecord{
 			Type: events.JournalClaimed, Run: 1, Owner: "other", Lease: events.Duration(30 * time.Second),
@@ -204,7 +205,7 @@ func TestAClosedRunIsDroppedAndOneThatAnotherHoldsIsGivenBack(t *testing.T) {
 			m := &tongue{says: onePlan}
 			w.model = m
 			entry.Seq, entry.Time = 1, time.Now()
-			w.journal = []Entry{entry}
+			w.journal = []jobrun.Entry{entry}
 			if err := w.run(t, nil, w.delivery(t, goal())); err != nil {
 				t.Fatal(err)
 			}
@@ -273,7 +274,7 @@ func TestAClaimIsRenewedWhileTheModelThinks(t *testing.T) {
 			if err != nil {
 				t.Error(err)
 			}
-			if err := New(Settings{Journal: w, Owner: "other"}).free(t.Context(), &events.Work{Run: 1}, entries); err == nil {
+			if err := New(Settings{Journal: w, Owner: "other"}).free(t.Context(), &events.Work{Run: 1}, jobrun.Read(entries)); err == nil {
 				t.Error("another planner could take the run of one that is alive")
 			}
 			<-time.After(2 * time.Minute)
@@ -311,7 +312,7 @@ func TestAClaimIsLetGoOfWhenItsRenewalWasCutOff(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := New(Settings{Journal: w, Owner: "other"}).free(t.Context(), &events.Work{Run: 1}, entries); err != nil {
+			if err := New(Settings{Journal: w, Owner: "other"}).free(t.Context(), &events.Work{Run: 1}, jobrun.Read(entries)); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
 		})
@@ -444,16 +445,16 @@ func TestALargeAnswerWaitsNoLongerThanItsRun(t *testing.T) {
 func TestAClaimIsFreeALeaseBehindWhenItCouldBeRenewed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld("x")
-		claim := Entry{JournalRecord: events.JournalRecord{Type: events.JournalClaimed, Run: 1, Owner: "dead", Lease: events.Duration(10 * time.Second)}, Seq: 1, Time: time.Now()}
+		claim := jobrun.Entry{JournalRecord: events.JournalRecord{Type: events.JournalClaimed, Run: 1, Owner: "dead", Lease: events.Duration(10 * time.Second)}, Seq: 1, Time: time.Now()}
 		l := New(Settings{Journal: w, Owner: "other"})
 		<-time.After(time.Minute)
 		w.since = time.Now().Add(-4 * time.Second) // The bus has just come back.
 		var busy *busyError
-		if err := l.free(t.Context(), &events.Work{Run: 1}, []Entry{claim}); !errors.As(err, &busy) || busy.wait != 6*time.Second {
+		if err := l.free(t.Context(), &events.Work{Run: 1}, jobrun.Read([]jobrun.Entry{claim})); !errors.As(err, &busy) || busy.wait != 6*time.Second {
 			t.Errorf("%v, want a wait of six seconds", err)
 		}
 		<-time.After(6 * time.Second)
-		if err := l.free(t.Context(), &events.Work{Run: 1}, []Entry{claim}); err != nil {
+		if err := l.free(t.Context(), &events.Work{Run: 1}, jobrun.Read([]jobrun.Entry{claim})); err != nil {
 			t.Error(err)
 		}
 	})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
 // Desk hands work to experts by the streams that all work goes by.
@@ -48,11 +49,14 @@ func (d Desk) Report(ctx context.Context, subject string) (*events.SubJobReporte
 func (d Desk) Close(ctx context.Context, w *events.Work, reason string) error {
 	journal := d.Bus.Journal(w.Job, w.SubJob)
 	for {
-		_, last, err := journal.Read(ctx)
+		entries, last, err := journal.Read(ctx)
 		if err != nil {
 			return classed(err)
 		}
-		_, err = journal.Append(ctx, events.JournalRecord{Type: events.JournalClosed, Run: w.Run, Reason: reason}, last)
+		if run.Read(entries).IsClosed(w.Run) {
+			break
+		}
+		_, err = journal.Append(ctx, run.Closed(w.Run, reason), last)
 		if err == nil {
 			break
 		}

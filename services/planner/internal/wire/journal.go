@@ -6,23 +6,16 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
-	"github.com/jobgraph/jobgraph/services/planner/internal/loop"
+	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
 // Journal keeps the journals of planning runs.
 type Journal struct{ Bus *bus.Bus }
 
 // Read implements loop.Journal. A record that cannot be read counts for nothing but its sequence.
-func (j Journal) Read(ctx context.Context, job, subjob string) ([]loop.Entry, uint64, error) {
+func (j Journal) Read(ctx context.Context, job, subjob string) ([]run.Entry, uint64, error) {
 	list, last, err := j.Bus.Journal(job, subjob).Read(ctx)
-	if err != nil {
-		return nil, 0, classed(err)
-	}
-	entries := make([]loop.Entry, len(list))
-	for i := range list {
-		entries[i] = loop.Entry{JournalRecord: list[i].JournalRecord, Seq: list[i].Seq, Time: list[i].Time}
-	}
-	return entries, last, nil
+	return list, last, classed(err)
 }
 
 // Clock implements loop.Journal.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
+	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
 // cancelled is the body of a cancel message.
@@ -75,19 +76,20 @@ func (p *Partition) closeRun(ctx context.Context, job string, cmd *graph.Command
 	return err
 }
 
-// fence appends closed(run), unless that stands there, and says who held the run.
+// fence appends the close of a run, unless that stands there, and says who held the run.
 func (p *Partition) fence(ctx context.Context, job string, cmd *graph.Command) (*events.SubJobClosed, error) {
-	record := events.JournalRecord{Type: events.JournalClosed, Run: cmd.Run, Reason: cmd.Reason}
 	for {
 		entries, last, err := p.Journals.Read(ctx, job, cmd.SubJob)
 		if err != nil {
 			return nil, err
 		}
-		closed, already := holder(entries, cmd.Run)
-		if already {
+		journal := run.Read(entries)
+		closed := &events.SubJobClosed{}
+		closed.LeaseUntil, closed.Claimed = journal.Held(cmd.Run)
+		if journal.IsClosed(cmd.Run) {
 			return closed, nil
 		}
-		err = p.Journals.Append(ctx, job, cmd.SubJob, record, last)
+		err = p.Journals.Append(ctx, job, cmd.SubJob, run.Closed(cmd.Run, cmd.Reason), last)
 		if err == nil {
 			return closed, nil
 		}
@@ -95,26 +97,6 @@ func (p *Partition) fence(ctx context.Context, job string, cmd *graph.Command) (
 			return nil, err
 		}
 	}
-}
-
-// holder reads from a journal whether a run is claimed and until when, and whether it is closed already.
-func holder(entries []Entry, run int) (closed *events.SubJobClosed, already bool) {
-	closed = &events.SubJobClosed{}
-	var lease events.Duration
-	for _, e := range entries {
-		if e.Type == events.JournalClosed && e.Run >= run {
-			already = true
-		}
-		if e.Run != run || e.Owner == "" {
-			continue
-		}
-		if e.Lease > 0 {
-			lease = e.Lease
-		}
-		// Whatever its owner writes renews the claim.
-		closed.Claimed, closed.LeaseUntil = true, e.Time.Add(lease.Std())
-	}
-	return closed, already
 }
 
 // cancel tells workers over core NATS; an empty SubJob means all of the job.

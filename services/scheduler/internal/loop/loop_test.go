@@ -15,6 +15,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
+	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
 // fake is a world in memory: a log that the test writes, and a note of everything that is published.
@@ -83,7 +84,9 @@ func (f *fake) Save(_ context.Context, job string, s Saved, _ *events.Fault) (ui
 	f.states[job] = s.State
 	return s.Revision + 1, nil
 }
-func (f *fake) Read(context.Context, string, string) ([]Entry, uint64, error) { return nil, 0, nil }
+
+func (f *fake) Read(context.Context, string, string) ([]run.Entry, uint64, error) { return nil, 0, nil }
+
 func (f *fake) Append(context.Context, string, string, events.JournalRecord, uint64) error {
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
 // Expect is the condition under which the broker stores a message. The zero value expects the message to be the first on
@@ -81,17 +82,10 @@ type States interface {
 	Save(ctx context.Context, job string, s Saved, fault *events.Fault) (revision uint64, err error)
 }
 
-// Entry is a record of a journal as the broker keeps it.
-type Entry struct {
-	events.JournalRecord
-	// Time is the broker's.
-	Time time.Time
-}
-
 // Journals reads and writes the journals of SubJobs.
 type Journals interface {
 	// Read gives all records of a SubJob and the sequence at which its subject ends.
-	Read(ctx context.Context, job, subjob string) (entries []Entry, last uint64, err error)
+	Read(ctx context.Context, job, subjob string) (entries []run.Entry, last uint64, err error)
 	// Append adds a record if the subject still ends at last, or gives bus.ErrConflict.
 	Append(ctx context.Context, job, subjob string, r events.JournalRecord, last uint64) error
 }

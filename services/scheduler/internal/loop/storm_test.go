@@ -18,6 +18,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
+	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
 // storm is a world of many jobs in which little goes well: what is published arrives late or never, answers get lost, reads
@@ -496,7 +497,9 @@ func (w *storm) ReapJob(_ context.Context, job string, _ uint64) error {
 	return nil
 }
 
-func (w *storm) Read(context.Context, string, string) ([]Entry, uint64, error) { return nil, 0, nil }
+func (w *storm) Read(context.Context, string, string) ([]run.Entry, uint64, error) {
+	return nil, 0, nil
+}
 
 func (w *storm) Append(context.Context, string, string, events.JournalRecord, uint64) error {
 	w.mu.Lock()

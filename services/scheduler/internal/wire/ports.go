@@ -10,6 +10,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/batch"
 	"github.com/jobgraph/jobgraph/pkg/events/kept"
+	"github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/loop"
 )
 
@@ -102,17 +103,9 @@ func (p Ports) ReapJob(ctx context.Context, job string, last uint64) error {
 	return p.bus.ReapJob(ctx, job, last)
 }
 
-// Read gives the journal of a SubJob and the sequence at which it ends. Records that cannot be read are left out: they
-// claim nothing.
-func (p Ports) Read(ctx context.Context, job, subjob string) ([]loop.Entry, uint64, error) {
-	list, last, err := p.bus.Journal(job, subjob).Read(ctx)
-	entries := make([]loop.Entry, 0, len(list))
-	for i := range list {
-		if list[i].Malformed == "" {
-			entries = append(entries, loop.Entry{JournalRecord: list[i].JournalRecord, Time: list[i].Time})
-		}
-	}
-	return entries, last, err
+// Read gives the journal of a SubJob and the sequence at which it ends.
+func (p Ports) Read(ctx context.Context, job, subjob string) ([]run.Entry, uint64, error) {
+	return p.bus.Journal(job, subjob).Read(ctx)
 }
 
 // Append adds a record if the journal still ends at last, or gives bus.ErrConflict.

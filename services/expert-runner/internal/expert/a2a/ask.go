@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	jobrun "github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
 
@@ -31,7 +32,7 @@ func (r *run) ask(round int) task.Ending {
 		prompt = "It has not said what for."
 	}
 	return task.Ending{Park: &events.InputRequested{
-		Request: task.RequestID(w.SubJob, w.Run, r.mark(round)), Kind: events.InputClarification, User: w.User,
+		Request: jobrun.RequestID(w.SubJob, w.Run, r.mark(round)), Kind: events.InputClarification, User: w.User,
 		Prompt: clip("The agent at "+r.host+" needs input: "+prompt, maxShown),
 	}}
 }

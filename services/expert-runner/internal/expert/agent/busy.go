@@ -11,7 +11,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/llm"
-	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
+	jobrun "github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/turn"
 )
 
@@ -55,7 +55,7 @@ func (r *run) busy(err error, question int) *events.InputRequested {
 	}
 	mark := fmt.Sprintf("%s-%d-%d-%d", busyMark, question, times+1, int64((waited+wait).Seconds()+1))
 	return &events.InputRequested{
-		Request: task.RequestID(w.SubJob, w.Run, mark), Kind: events.InputTimer, ExpiresIn: events.Duration(wait),
+		Request: jobrun.RequestID(w.SubJob, w.Run, mark), Kind: events.InputTimer, ExpiresIn: events.Duration(wait),
 		Prompt: fmt.Sprintf("%s model %s until %s: %s", reason, e.Model, until.UTC().Format(time.RFC3339), turn.Clip(e.Message, maxSaid)),
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	jobrun "github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/policy"
-	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/turn"
 )
@@ -126,7 +126,7 @@ func (r *run) approval(mark, name, args string, v *policy.Verdict) *events.Input
 		user = w.User
 	}
 	asked := &events.InputRequested{
-		Request: task.RequestID(w.SubJob, w.Run, mark), Kind: events.InputApproval, Options: []string{"approve", "reject"}, User: user,
+		Request: jobrun.RequestID(w.SubJob, w.Run, mark), Kind: events.InputApproval, Options: []string{"approve", "reject"}, User: user,
 		Prompt: fmt.Sprintf("May %s call %s with %s?", r.config.ID, name, printable(args)), Schema: json.RawMessage(approvalSchema),
 	}
 	if v.Reason != "" {

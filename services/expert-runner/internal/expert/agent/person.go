@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
-	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
+	jobrun "github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/turn"
 )
 
@@ -32,7 +32,7 @@ func (r *run) person(number, i int, args string) (string, *events.InputRequested
 		a.Options[n] = turn.Clip(a.Options[n], maxOption)
 	}
 	return "", &events.InputRequested{
-		Request: task.RequestID(w.SubJob, w.Run, mark), Kind: events.InputClarification, Prompt: turn.Clip(a.Question, maxQuestion),
+		Request: jobrun.RequestID(w.SubJob, w.Run, mark), Kind: events.InputClarification, Prompt: turn.Clip(a.Question, maxQuestion),
 		Options: a.Options[:min(len(a.Options), maxOptions)], User: w.User,
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
-	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
+	jobrun "github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/turn"
 )
 
@@ -52,7 +52,7 @@ func (b *beginning) machine(had turn.Before) (*turn.Machine, error) {
 type Recording struct {
 	// SubJob is its id, Journal the whole journal, oldest record first.
 	SubJob  string
-	Journal []task.Entry
+	Journal []jobrun.Entry
 	// Answers are what people have answered, by request.
 	Answers map[string]events.InputClosed
 	// Blob reads what travelled by reference.
@@ -62,11 +62,12 @@ type Recording struct {
 // Conversations are the last runs of all conversations with a model, in order: a run that another one continues is part of that.
 func (rec *Recording) Conversations() []int {
 	var runs, continued []int
+	journal := jobrun.Read(rec.Journal)
 	for i := range rec.Journal {
-		r := &rec.Journal[i].Record
+		r := &rec.Journal[i]
 		if r.Type == events.JournalClaimed && !slices.Contains(runs, r.Run) {
 			runs = append(runs, r.Run)
-			continued = append(continued, task.Lineage(rec.Journal, r.Run)[1:]...)
+			continued = append(continued, journal.Lineage(r.Run)[1:]...)
 		}
 	}
 	return slices.DeleteFunc(runs, func(run int) bool { return slices.Contains(continued, run) || len(rec.kept(run).questions()) == 0 })
@@ -76,20 +77,20 @@ func (rec *Recording) Conversations() []int {
 type kept struct {
 	run int
 	// begun, done and failed are intents and results by key: the first intent, and the last result.
-	begun, done, failed map[string]*task.Entry
+	begun, done, failed map[string]*jobrun.Entry
 	// since is when an effect was last begun.
 	since map[string]time.Time
 	// ended is how the last run ended for its runner, or why it was closed; nil when neither is told.
-	ended *task.Entry
+	ended *jobrun.Entry
 }
 
 // kept collects the records of a run and of those that it continues.
 func (rec *Recording) kept(run int) *kept {
-	k := &kept{run: run, begun: map[string]*task.Entry{}, done: map[string]*task.Entry{}, failed: map[string]*task.Entry{}, since: map[string]time.Time{}}
-	runs := task.Lineage(rec.Journal, run)
+	k := &kept{run: run, begun: map[string]*jobrun.Entry{}, done: map[string]*jobrun.Entry{}, failed: map[string]*jobrun.Entry{}, since: map[string]time.Time{}}
+	runs := jobrun.Read(rec.Journal).Lineage(run)
 	for i := range rec.Journal {
 		e := &rec.Journal[i]
-		r := &e.Record
+		r := e
 		switch {
 		case r.Type == events.JournalClosed && r.Run >= run && k.ended == nil, r.Type == events.JournalReported && r.Run == run:
 			k.ended = e
@@ -127,7 +128,7 @@ func (k *kept) questions() []string {
 // report is what the last run has reported; nil when it did not.
 func (k *kept) report() *events.SubJobReported {
 	var r events.SubJobReported
-	if k.ended == nil || events.Kind(k.ended.Record.Name) != events.KindSubJobReported || json.Unmarshal(k.ended.Record.Data, &r) != nil {
+	if k.ended == nil || events.Kind(k.ended.Name) != events.KindSubJobReported || json.Unmarshal(k.ended.Data, &r) != nil {
 		return nil
 	}
 	return &r
@@ -142,13 +143,13 @@ func (k *kept) took(key string) int64 {
 }
 
 // data is the result of an effect, wherever it is.
-func (rec *Recording) data(e *task.Entry) (json.RawMessage, error) {
-	if e.Record.Ref == nil {
-		return e.Record.Data, nil
+func (rec *Recording) data(e *jobrun.Entry) (json.RawMessage, error) {
+	if e.Ref == nil {
+		return e.Data, nil
 	}
-	raw, err := rec.Blob(*e.Record.Ref)
+	raw, err := rec.Blob(*e.Ref)
 	if err != nil {
-		return nil, fmt.Errorf("read the result of %s: %w", e.Record.Key, err)
+		return nil, fmt.Errorf("read the result of %s: %w", e.Key, err)
 	}
 	return raw, nil
 }

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	jobrun "github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
-	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/turn"
 )
@@ -112,9 +112,9 @@ func (rec *Recording) Replay(run int) (*Replay, error) {
 func (rec *Recording) player(number int) *run {
 	w := &events.Work{SubJob: rec.SubJob, Run: number, Answers: map[string]events.InputClosed{}}
 	for i := range rec.Journal {
-		r := &rec.Journal[i].Record
+		r := &rec.Journal[i]
 		var asked events.InputRequested
-		if events.Kind(r.Name) == events.KindInputRequested && json.Unmarshal(r.Data, &asked) == nil && slices.Contains(task.Lineage(rec.Journal, number), r.Run) {
+		if events.Kind(r.Name) == events.KindInputRequested && json.Unmarshal(r.Data, &asked) == nil && slices.Contains(jobrun.Read(rec.Journal).Lineage(number), r.Run) {
 			if closed, answered := rec.Answers[asked.Request]; answered {
 				w.Answers[asked.Request] = closed
 			}
@@ -240,7 +240,7 @@ func (p *player) sameQuestion(key string, c *turn.Command) bool {
 		return true // What is missing shows where the answer is looked for.
 	}
 	var was question
-	if p.err = json.Unmarshal(e.Record.Data, &was); p.err != nil {
+	if p.err = json.Unmarshal(e.Data, &was); p.err != nil {
 		return false
 	}
 	is := p.run.question(c)
@@ -273,7 +273,7 @@ func (p *player) diverges(seq uint64, format string, args ...any) {
 }
 
 // result reads a kept result, and marks it as used.
-func (p *player) result(key string, e *task.Entry) (raw json.RawMessage, ok bool) {
+func (p *player) result(key string, e *jobrun.Entry) (raw json.RawMessage, ok bool) {
 	p.used[key] = true
 	raw, p.err = p.data(e)
 	return raw, p.err == nil
@@ -304,8 +304,8 @@ func (p *player) stops(key string) {
 		p.diverges(p.ended.Seq, "the run has reported a SUCCESS, the replay goes on with %s, which the journal does not have", key)
 	case report != nil:
 		p.shown.State, p.shown.Reason = ReplayOpen, fmt.Sprintf("the run was ended before %s: %s", key, faultOf(report))
-	case p.ended != nil && p.ended.Record.Type == events.JournalClosed:
-		p.shown.State, p.shown.Reason = ReplayOpen, fmt.Sprintf("the run was closed before %s: %s", key, p.ended.Record.Reason)
+	case p.ended != nil && p.ended.Type == events.JournalClosed:
+		p.shown.State, p.shown.Reason = ReplayOpen, fmt.Sprintf("the run was closed before %s: %s", key, p.ended.Reason)
 	case p.ended != nil:
 		p.shown.State, p.shown.Reason = ReplayOpen, fmt.Sprintf("the run waits before %s: %s", key, promptOf(p.ended))
 	default:
@@ -320,9 +320,9 @@ func faultOf(r *events.SubJobReported) string {
 	return r.Error.Error()
 }
 
-func promptOf(e *task.Entry) string {
+func promptOf(e *jobrun.Entry) string {
 	var asked events.InputRequested
-	if json.Unmarshal(e.Record.Data, &asked) != nil {
+	if json.Unmarshal(e.Data, &asked) != nil {
 		return "for an answer"
 	}
 	return asked.Prompt
@@ -347,13 +347,13 @@ func (p *player) uses(c *turn.Command) (facts []turn.Fact) {
 }
 
 // observed is what a call has given, and the record of that, if there is one.
-func (p *player) observed(call *turn.Call, number, i int) (text string, e *task.Entry, ok bool) {
+func (p *player) observed(call *turn.Call, number, i int) (text string, e *jobrun.Entry, ok bool) {
 	key := itemOf(number, i)
 	if e = p.done[key]; e == nil {
 		text, ok = p.spoken(call, number, i)
 		return text, nil, ok
 	}
-	if name := effectName(call.Name); e.Record.Name != name && !p.agrees(e.Seq, key, e.Record.Name, name) {
+	if name := effectName(call.Name); e.Name != name && !p.agrees(e.Seq, key, e.Name, name) {
 		return "", nil, false
 	}
 	raw, ok := p.result(key, e)
@@ -401,8 +401,8 @@ func (p *player) ends(e *turn.Ending) {
 	switch {
 	case p.ended == nil:
 		p.shown.State, p.shown.Reason = ReplayOpen, "the journal has no report of the run"
-	case was == nil && p.ended.Record.Type == events.JournalClosed:
-		p.shown.State, p.shown.Reason = ReplayOpen, "the run was closed before its report: "+p.ended.Record.Reason
+	case was == nil && p.ended.Type == events.JournalClosed:
+		p.shown.State, p.shown.Reason = ReplayOpen, "the run was closed before its report: "+p.ended.Reason
 	case was == nil:
 		p.diverges(p.ended.Seq, "the replay is at its end, the run waits: %s", promptOf(p.ended))
 	default:

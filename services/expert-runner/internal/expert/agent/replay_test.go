@@ -14,6 +14,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/llm"
+	jobrun "github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
@@ -23,20 +24,20 @@ import (
 // story is a SubJob whose runs are journaled in memory, as the loop does it.
 type story struct {
 	mu      sync.Mutex // Guards journal.
-	journal []task.Entry
+	journal []jobrun.Entry
 	answers map[string]events.InputClosed
 	run     int
 }
 
 func (s *story) add(r events.JournalRecord) {
 	r.Run = s.run
-	s.journal = append(s.journal, task.Entry{Record: r, Seq: uint64(len(s.journal) + 1), Time: time.Unix(int64(len(s.journal)), 0)})
+	s.journal = append(s.journal, jobrun.Entry{JournalRecord: r, Seq: uint64(len(s.journal) + 1), Time: time.Unix(int64(len(s.journal)), 0)})
 }
 
 func (s *story) Do(ctx context.Context, e expert.Effect, call func(context.Context) (json.RawMessage, error)) (json.RawMessage, error) {
 	s.mu.Lock()
 	for _, was := range s.journal {
-		if r := &was.Record; r.Type == events.JournalResult && r.Key == e.Key && r.Reason == "" {
+		if r := &was; r.Type == events.JournalResult && r.Key == e.Key && r.Reason == "" {
 			s.mu.Unlock()
 			return r.Data, nil
 		}
@@ -228,10 +229,10 @@ func TestAReplayGoesAsFarAsTheJournal(t *testing.T) {
 func tampered(t *testing.T, s *story, key, from, to string) *Recording {
 	t.Helper()
 	rec := s.recording(len(s.journal))
-	rec.Journal = append([]task.Entry(nil), rec.Journal...)
+	rec.Journal = append([]jobrun.Entry(nil), rec.Journal...)
 	changed := false
 	for i := range rec.Journal {
-		if r := &rec.Journal[i].Record; r.Key == key && strings.Contains(string(r.Data), from) {
+		if r := &rec.Journal[i]; r.Key == key && strings.Contains(string(r.Data), from) {
 			r.Data, changed = json.RawMessage(strings.Replace(string(r.Data), from, to, 1)), true
 		}
 	}

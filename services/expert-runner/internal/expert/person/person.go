@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	jobrun "github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/schema"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
@@ -65,7 +66,7 @@ func request(w *events.Work, run int) string {
 	if w.Attempt > 1 {
 		mark += strconv.Itoa(w.Attempt)
 	}
-	return task.RequestID(w.SubJob, run, mark)
+	return jobrun.RequestID(w.SubJob, run, mark)
 }
 
 func (x *Expert) ask(w *events.Work, form json.RawMessage, wrong []string) task.Ending {

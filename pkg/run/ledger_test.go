@@ -1,20 +1,19 @@
-package task_test
+package run_test
 
 import (
 	"encoding/json"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
-	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
+	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
 // program is a claim that announces the command, of a run that continues another one.
-func program(run, of int, owner string) events.JournalRecord {
-	r := claimed(run, owner)
-	r.Key, r.Name = task.Command, task.Command
+func program(number, of int, owner string) events.JournalRecord {
+	r := claimed(number, owner)
+	r.Key, r.Name = run.Command, run.Command
 	return resuming(r, of)
 }
 
@@ -48,13 +47,13 @@ func decides(r events.JournalRecord, seq uint64) events.JournalRecord {
 // A decision about the intent of one run says nothing of the intent of another, whatever lies between them in the journal.
 // The records of journal have the sequences 10, 11, …
 func TestADecisionClosesNoOtherIntent(t *testing.T) {
-	notDone := closedBy(1, task.Command, "not done: ann says so.")
+	notDone := closedBy(1, run.Command, "not done: ann says so.")
 	call := func(run int) events.JournalRecord { return intent(run, "pay", false) }
 	callNotDone := closedBy(1, "pay", "not done: the hook says so")
 	tests := map[string]struct {
 		run, of int
 		answers map[string]events.InputClosed
-		journal []task.Entry
+		journal []run.Entry
 		open    []uint64
 	}{
 		"the program began again behind the decision": {
@@ -81,7 +80,7 @@ func TestADecisionClosesNoOtherIntent(t *testing.T) {
 		"the third death in a row": {
 			3, 2, retried("1", "2"), journal(
 				program(1, 0, "a"), claimed(1, "b"), parked(1), program(2, 1, "c"), decides(notDone, 10),
-				claimed(2, "d"), parked(2), program(3, 2, "e"), decides(closedBy(2, task.Command, "not done"), 13)), []uint64{17},
+				claimed(2, "d"), parked(2), program(3, 2, "e"), decides(closedBy(2, run.Command, "not done"), 13)), []uint64{17},
 		},
 		"a run that was stopped is another lineage": {
 			3, 2, retried("2"), journal(program(1, 0, "a"), closed(1), claimed(2, "b"), parked(2), program(3, 2, "c"), decides(notDone, 10)), []uint64{14},
@@ -95,18 +94,14 @@ func TestADecisionClosesNoOtherIntent(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			o := order(test.run)
-			o.ResumeOf, o.Answers = test.of, test.answers
-			d := task.Decide(o, task.Facts{Owner: "z", Now: noon.Add(time.Hour), Journal: test.journal})
-			if test.journal[len(test.journal)-1].Record.Type == events.JournalIntent && test.run > 1 && d.Move == task.Drop {
-				t.Fatal(d.Reason)
-			}
+			x := run.Read(test.journal).Effects(test.run, test.of)
+			x.Answer("s", test.answers)
 			var open []uint64
-			for _, u := range d.Doubts {
+			for _, u := range x.Unresolved {
 				open = append(open, u.Seq)
 			}
-			if diff := cmp.Diff(test.open, open); diff != "" || d.Ending == nil || d.Ending.Park == nil {
-				t.Errorf("%s %+v", diff, d.Ending)
+			if diff := cmp.Diff(test.open, open); diff != "" {
+				t.Error(diff)
 			}
 		})
 	}
@@ -114,14 +109,13 @@ func TestADecisionClosesNoOtherIntent(t *testing.T) {
 
 // What is settled names the intent that it settles, so that it settles no later one.
 func TestADecisionNamesItsIntent(t *testing.T) {
-	o := order(2)
-	o.ResumeOf, o.Answers = 1, retried("1")
-	d := task.Decide(o, task.Facts{Owner: "z", Now: noon.Add(time.Hour), Journal: journal(program(1, 0, "a"), claimed(1, "b"), parked(1))})
-	want := []events.JournalRecord{{Type: events.JournalResult, Run: 1, Key: task.Command, Name: task.Command, Reason: "not done: ", Decides: 10}}
-	if diff := cmp.Diff(want, d.Settled); diff != "" || d.Ending != nil {
-		t.Errorf("%s %+v", diff, d.Ending)
+	x := run.Read(journal(program(1, 0, "a"), claimed(1, "b"), parked(1))).Effects(2, 1)
+	x.Answer("s", retried("1"))
+	want := []events.JournalRecord{{Type: events.JournalResult, Run: 1, Key: run.Command, Name: run.Command, Reason: "not done: ", Decides: 10}}
+	if diff := cmp.Diff(want, x.Settled); diff != "" || len(x.Unresolved) > 0 {
+		t.Errorf("%s %+v", diff, x.Unresolved)
 	}
-	if _, announces := d.Announces(task.Intent{Name: task.Command}); announces {
+	if _, announces := x.Announces(run.Effect{Key: run.Command, Name: run.Command}); announces {
 		t.Error("a claim that has something to settle announces an effect")
 	}
 }

@@ -1,4 +1,4 @@
-package task
+package run
 
 import (
 	"encoding/json"
@@ -11,8 +11,8 @@ import (
 // is identified by its sequence in the journal. The zero value is the ledger of an empty journal.
 type ledger struct {
 	// open are the open intents in the order in which they were begun.
-	open []Unsettled
-	// asked has, per run, the sequence of the question about unknown effects with which it ended.
+	open []Unresolved
+	// asked has, per run, the sequence of the question about unknown outcomes with which it ended.
 	asked map[int]uint64
 	// claimed is the run of the latest claim, which lies at the sequence claim.
 	claimed int
@@ -26,17 +26,16 @@ func announces(r *events.JournalRecord) bool {
 
 // add takes in the next record of the journal.
 func (l *ledger) add(e *Entry) {
-	r := &e.Record
-	if r.Type == events.JournalClaimed {
-		l.claimed, l.claim = r.Run, e.Seq
+	if e.Type == events.JournalClaimed {
+		l.claimed, l.claim = e.Run, e.Seq
 	}
 	switch {
-	case announces(r):
-		l.open = append(l.open, Unsettled{Intent: *r, Seq: e.Seq})
-	case r.Type == events.JournalReported:
+	case announces(&e.JournalRecord):
+		l.open = append(l.open, Unresolved{Intent: e.JournalRecord, Seq: e.Seq})
+	case e.Type == events.JournalReported:
 		l.report(e)
-	case r.Type == events.JournalResult && r.Key != "":
-		l.close(r)
+	case e.Type == events.JournalResult && e.Key != "":
+		l.close(&e.JournalRecord)
 	}
 }
 
@@ -62,15 +61,14 @@ func (l *ledger) close(r *events.JournalRecord) {
 	}
 }
 
-// report takes out what is no doubt any more when a run has reported: with a SUCCESS everything, and its command unless that was
-// killed because it took too long. A run that has asked leaves its doubts to the answer.
+// report takes out what is not unknown any more when a run has reported: with a SUCCESS everything, and its command unless that
+// was killed because it took too long. A run that has asked leaves its open intents to the answer.
 func (l *ledger) report(e *Entry) {
-	r := &e.Record
-	if events.Kind(r.Name) == events.KindInputRequested {
+	if events.Kind(e.Name) == events.KindInputRequested {
 		if l.asked == nil {
 			l.asked = map[int]uint64{}
 		}
-		l.asked[r.Run] = e.Seq
+		l.asked[e.Run] = e.Seq
 		return
 	}
 	var report struct {
@@ -79,11 +77,11 @@ func (l *ledger) report(e *Entry) {
 			Code events.Code `json:"code"`
 		} `json:"error"`
 	}
-	if events.Kind(r.Name) != events.KindSubJobReported || json.Unmarshal(r.Data, &report) != nil {
+	if events.Kind(e.Name) != events.KindSubJobReported || json.Unmarshal(e.Data, &report) != nil {
 		return
 	}
-	l.open = slices.DeleteFunc(l.open, func(u Unsettled) bool {
+	l.open = slices.DeleteFunc(l.open, func(u Unresolved) bool {
 		over := report.Outcome == events.Success || u.Intent.Name == Command && report.Error.Code != events.CodeTimeout
-		return u.Intent.Run == r.Run && over
+		return u.Intent.Run == e.Run && over
 	})
 }

@@ -1,2 +1,0 @@
-// Package owner names those who claim runs in the journal.
-package owner

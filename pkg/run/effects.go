@@ -1,0 +1,193 @@
+package run
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// Effects is what a run has to know of effects before it goes on: those that are finished, and those of which the outcome is
+// unknown. It belongs to one goroutine.
+type Effects struct {
+	// Run is the run that it is for.
+	Run int
+	// Finished are the results of effects of the run and of those it continues, by key.
+	Finished map[string]events.JournalRecord
+	// Begun says when the run, or one that it continues, first stated the intent to make an effect, by key and the broker's clock.
+	Begun map[string]time.Time
+	// Declared are results that were declared of effects of other runs, for the same calls in this one.
+	Declared []Declared
+	// Unresolved are the effects with an unknown outcome: whoever goes on has to ask about each.
+	Unresolved []Unresolved
+	// Undecided is what those said who were asked and could not tell.
+	Undecided []string
+	// Settled are the records that end unknown outcomes, to be appended behind the claim, so that nothing is asked again.
+	Settled []events.JournalRecord
+	// Failed is set when the run has to end because one of its effects is declared failed.
+	Failed *FailedEffect
+
+	// asked has, per run, the sequence of its question about unknown outcomes.
+	asked map[int]uint64
+}
+
+// Unresolved is an effect with an unknown outcome: an intent without a result that must not be made again unseen.
+type Unresolved struct {
+	// Intent is what the journal has of it. A claim that announces its effect has no arguments.
+	Intent events.JournalRecord
+	// Seq is the intent's sequence in the journal, and its identity: what is decided names it.
+	Seq uint64
+	// Stray is true when the run that began it is none that this one continues: it was stopped, or took too long.
+	Stray bool
+}
+
+// Declared is a declared result of a stray effect: it answers the same call with the same arguments.
+type Declared struct {
+	// Name and Args are the call, Record its result.
+	Name   string
+	Args   json.RawMessage
+	Record events.JournalRecord
+}
+
+// FailedEffect is an effect that is declared failed.
+type FailedEffect struct {
+	// Name is the effect's, Reason why or who says so.
+	Name, Reason string
+}
+
+// answers reports whether the result is that of a call.
+func (d *Declared) answers(name string, args json.RawMessage) bool {
+	return d.Name == name && bytes.Equal(compacted(d.Args), compacted(args))
+}
+
+func compacted(raw json.RawMessage) []byte {
+	var b bytes.Buffer
+	if json.Compact(&b, raw) != nil {
+		return raw
+	}
+	return b.Bytes()
+}
+
+// Use is how a run comes to the result of an effect.
+type Use string
+
+// The uses.
+const (
+	Make   Use = "make"   // By making it, behind a stored intent.
+	Recall Use = "recall" // It is finished: the record has its result.
+	Adopt  Use = "adopt"  // It is declared of the same call in another run: the record's result is stored under the key of this one.
+)
+
+// Begin says whether an effect may be begun. Only with Make it may; with Recall and Adopt the record has its result.
+func (x *Effects) Begin(e Effect) (Use, events.JournalRecord) {
+	if r, done := x.Finished[e.Key]; done {
+		return Recall, r
+	}
+	for i := range x.Declared {
+		if d := &x.Declared[i]; !e.Safe && d.answers(e.Name, e.Args) {
+			return Adopt, d.Record
+		}
+	}
+	return Make, events.JournalRecord{}
+}
+
+// Finish takes in a record that the run has stored behind its claim.
+func (x *Effects) Finish(r events.JournalRecord) {
+	if r.Type != events.JournalResult || r.Reason != "" {
+		return
+	}
+	if x.Finished == nil {
+		x.Finished = map[string]events.JournalRecord{}
+	}
+	x.Finished[r.Key] = r
+}
+
+// CommandResult is the result of a run whose only effect is its command, if that is finished: the run need not go on.
+func (x *Effects) CommandResult() (r events.JournalRecord, done bool) {
+	r, done = x.Finished[Command]
+	return r, done && r.Name == Command
+}
+
+// Announces gives the effect that the claim announces together with itself, or none and false: a run that has something to
+// settle or to ask, or that ends at once, announces nothing.
+func (x *Effects) Announces(first Effect) (Effect, bool) {
+	_, done := x.CommandResult()
+	if first.Name == "" || done || x.Failed != nil || len(x.Settled)+len(x.Unresolved) > 0 {
+		return Effect{}, false
+	}
+	return first, true
+}
+
+// Pending reports whether the run has something to settle or to ask before it goes on, or knows a declared result.
+func (x *Effects) Pending() bool { return len(x.Settled)+len(x.Unresolved)+len(x.Declared) > 0 }
+
+// Effects collects what the run and those that it continues have done, and which effects have an unknown outcome: every intent
+// without a result that must not be repeated unseen, of whatever run. resumes is the run that it continues, 0 for none.
+func (j *Journal) Effects(run, resumes int) Effects {
+	runs := j.lineage(run, resumes)
+	x := Effects{Run: run, Finished: map[string]events.JournalRecord{}, Begun: map[string]time.Time{}}
+	var l ledger
+	intents := map[effect]events.JournalRecord{}
+	var declared []events.JournalRecord
+	for i := range j.entries {
+		e := &j.entries[i]
+		mine := slices.Contains(runs, e.Run)
+		_, _, stray := strayOf(e.Key)
+		switch {
+		case e.Type == events.JournalResult && stray:
+			if mine {
+				declared = append(declared, e.JournalRecord)
+			}
+		case e.Type == events.JournalResult && e.Key != "":
+			// One with a reason is a call that failed: it has no result, and is not unknown either.
+			if e.Reason == "" && mine {
+				x.Finished[e.Key] = e.JournalRecord
+			}
+			l.add(e)
+		case announces(&e.JournalRecord):
+			if _, known := x.Begun[e.Key]; mine && !known {
+				x.Begun[e.Key] = e.Time
+			}
+			intents[effect{e.Run, e.Key}] = e.JournalRecord
+			if _, done := x.Finished[e.Key]; done && mine {
+				continue // It is answered from what is known.
+			}
+			l.add(e)
+		default:
+			l.add(e)
+		}
+	}
+	for _, r := range declared {
+		run, key, _ := strayOf(r.Key)
+		x.declare(r, intents[effect{run, key}])
+	}
+	for _, u := range l.open {
+		if !u.Intent.Safe {
+			u.Stray = !slices.Contains(runs, u.Intent.Run)
+			x.Unresolved = append(x.Unresolved, u)
+		}
+	}
+	sortUnresolved(x.Unresolved)
+	x.asked = l.asked
+	return x
+}
+
+// effect names the effects within a SubJob that have one key in one run.
+type effect struct {
+	run int
+	key string
+}
+
+// sortUnresolved brings unknown outcomes in order: by run, then by key, then as they were begun.
+func sortUnresolved(list []Unresolved) {
+	slices.SortFunc(list, func(a, b Unresolved) int {
+		if a.Intent.Run != b.Intent.Run {
+			return a.Intent.Run - b.Intent.Run
+		}
+		return cmp.Or(strings.Compare(a.Intent.Key, b.Intent.Key), cmp.Compare(a.Seq, b.Seq))
+	})
+}

@@ -1,0 +1,98 @@
+package run
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// Entry is one record of a journal, as stored.
+type Entry struct {
+	events.JournalRecord
+	// Seq is its sequence in the stream of journals, and Time the stream's own timestamp.
+	Seq  uint64
+	Time time.Time
+	// Malformed says why the bytes are no record; Type is empty then, and the entry counts for nothing but its sequence.
+	Malformed string
+}
+
+// Bounds of a lease. What is below is raised and what is above is cut: a lease that cannot be renewed in time, or that
+// outlives its owner by hours, helps nobody.
+const (
+	DefaultLease = 10 * time.Second
+	MinLease     = 300 * time.Millisecond
+	MaxLease     = 10 * time.Minute
+)
+
+// Command is the key and the name of the one effect of a command expert: the command itself.
+const Command = "command"
+
+// Effect is something that a run is about to do to the world.
+type Effect struct {
+	// Key identifies the effect within its run, and within the runs that continue it.
+	Key string
+	// Name says what it is; empty for none.
+	Name string
+	// Safe is true when it may be repeated if its outcome is unknown.
+	Safe bool
+	// Args are what it is made with; any JSON.
+	Args json.RawMessage
+}
+
+// resume is what a claim carries about the run that it continues.
+type resume struct {
+	Of int `json:"resume_of,omitempty"`
+}
+
+// Claimed is the claim of a run for a lease. It announces the effect first, unless that has no name, which saves an append.
+// resumes is the run that it continues, 0 for none.
+func Claimed(run int, owner string, lease time.Duration, resumes int, first Effect) events.JournalRecord {
+	r := events.JournalRecord{Type: events.JournalClaimed, Run: run, Owner: owner, Lease: events.Duration(lease)}
+	if first.Name != "" {
+		r.Key, r.Name, r.Safe = first.Key, first.Name, first.Safe
+	}
+	if resumes > 0 {
+		r.Data, _ = json.Marshal(resume{Of: resumes}) // A number always marshals.
+	}
+	return r
+}
+
+// Renewed extends a claim by a lease.
+func Renewed(run int, owner string, lease time.Duration) events.JournalRecord {
+	return events.JournalRecord{Type: events.JournalRenewed, Run: run, Owner: owner, Lease: events.Duration(lease)}
+}
+
+// Released ends a claim at once, so that the next delivery need not wait for the lease.
+func Released(run int, owner string) events.JournalRecord { return Renewed(run, owner, 0) }
+
+// Intends says that an effect is about to be made.
+func Intends(run int, owner string, e Effect) events.JournalRecord {
+	return events.JournalRecord{Type: events.JournalIntent, Run: run, Owner: owner, Key: e.Key, Name: e.Name, Safe: e.Safe, Data: e.Args}
+}
+
+// Made is the end of an effect that its run has seen: its result, or why it has none.
+func Made(run int, owner string, e Effect, result json.RawMessage, failed error) events.JournalRecord {
+	r := events.JournalRecord{Type: events.JournalResult, Run: run, Owner: owner, Key: e.Key, Name: e.Name, Data: result}
+	if failed != nil {
+		r.Data, r.Reason = nil, "failed: "+failed.Error()
+	}
+	return r
+}
+
+// NotBegun says that an announced effect was never begun, so that no person is asked about it.
+func NotBegun(run int, owner string, e Effect) events.JournalRecord {
+	r := Made(run, owner, e, nil, nil)
+	r.Reason = "not begun"
+	return r
+}
+
+// Reported keeps the event with which a run ends, before it is published.
+func Reported(run int, owner string, kind events.Kind, body json.RawMessage) events.JournalRecord {
+	return events.JournalRecord{Type: events.JournalReported, Run: run, Owner: owner, Name: string(kind), Data: body}
+}
+
+// Closed says that nobody may claim the run or a lower one any more.
+func Closed(run int, reason string) events.JournalRecord {
+	return events.JournalRecord{Type: events.JournalClosed, Run: run, Reason: reason}
+}

@@ -1,0 +1,276 @@
+package run
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// Journal is what the records of one SubJob's journal come to. The zero value is an empty journal.
+type Journal struct {
+	entries []Entry
+	runs    []state // By run, ascending.
+	ends    []end   // Each ends more runs than the one before.
+}
+
+// state is what a journal says of one run.
+type state struct {
+	run int
+	// owner has the last claim; renewed is its last claim or renewal, an index of the journal's entries, -1 for none.
+	owner   string
+	renewed int
+	// resumes is the run that it continues, 0 for none.
+	resumes int
+	// reported is the record of its end, an index of the journal's entries, -1 for none.
+	reported int
+	// claimed is true once an owner wrote anything; wrote is when it last did, lease what it last asked for.
+	claimed bool
+	wrote   time.Time
+	lease   time.Duration
+}
+
+// end is a record behind which a run and those below it are over.
+type end struct {
+	upTo   int
+	closed bool // Else a later run has begun.
+	reason string
+}
+
+// Read folds a journal, oldest record first. It keeps the entries, which must not be changed any more.
+func Read(entries []Entry) *Journal {
+	j := &Journal{entries: entries}
+	for i := range entries {
+		j.add(i)
+	}
+	return j
+}
+
+func (j *Journal) add(i int) {
+	e := &j.entries[i]
+	if e.Type == "" {
+		return // Not a record.
+	}
+	if e.Type == events.JournalClosed {
+		j.end(end{upTo: e.Run, closed: true, reason: e.Reason})
+	} else {
+		j.end(end{upTo: e.Run - 1, reason: e.Reason})
+	}
+	s := j.touch(e.Run)
+	switch e.Type {
+	case events.JournalClaimed:
+		s.owner, s.renewed = e.Owner, i
+		var r resume
+		if len(e.Data) > 0 && json.Unmarshal(e.Data, &r) == nil {
+			s.resumes = r.Of
+		}
+	case events.JournalRenewed:
+		s.renewed = i
+	case events.JournalReported:
+		s.reported = i
+	}
+	if e.Owner == "" {
+		return
+	}
+	s.claimed, s.wrote = true, e.Time
+	if e.Lease > 0 {
+		s.lease = e.Lease.Std()
+	}
+}
+
+func (j *Journal) end(e end) {
+	if len(j.ends) == 0 || e.upTo > j.ends[len(j.ends)-1].upTo {
+		j.ends = append(j.ends, e)
+	}
+}
+
+func (j *Journal) touch(run int) *state {
+	i, found := slices.BinarySearchFunc(j.runs, run, func(s state, run int) int { return cmp.Compare(s.run, run) })
+	if !found {
+		j.runs = slices.Insert(j.runs, i, state{run: run, renewed: -1, reported: -1})
+	}
+	return &j.runs[i]
+}
+
+// of is what the journal says of a run; nil for nothing.
+func (j *Journal) of(run int) *state {
+	for i := range j.runs {
+		if j.runs[i].run == run {
+			return &j.runs[i]
+		}
+	}
+	return nil
+}
+
+// Last is the sequence of the journal's last record, which the next append has to expect; 0 for an empty journal.
+func (j *Journal) Last() uint64 {
+	if len(j.entries) == 0 {
+		return 0
+	}
+	return j.entries[len(j.entries)-1].Seq
+}
+
+// Over reports whether the run can be executed by nobody any more, and why: it is closed, or a later one has begun.
+func (j *Journal) Over(run int) (reason string, over bool) {
+	e := j.overBy(run)
+	if e == nil {
+		return "", false
+	}
+	return e.reason, true
+}
+
+func (j *Journal) overBy(run int) *end {
+	for i := range j.ends {
+		if j.ends[i].upTo >= run {
+			return &j.ends[i]
+		}
+	}
+	return nil
+}
+
+// IsClosed reports whether a record of the journal closes the run.
+func (j *Journal) IsClosed(run int) bool {
+	return slices.ContainsFunc(j.entries, func(e Entry) bool { return e.Type == events.JournalClosed && e.Run >= run })
+}
+
+// Holds reports whether the owner still holds the run: the last claim is its own, and the run is not over. Only then may it
+// begin an effect or append to the journal.
+func (j *Journal) Holds(run int, owner string) bool {
+	s := j.of(run)
+	return s != nil && owner != "" && s.owner == owner && j.overBy(run) == nil
+}
+
+// Stored reports whether a record was stored behind a sequence, for its writer, who does not know.
+func (j *Journal) Stored(behind uint64, r *events.JournalRecord) bool {
+	return slices.ContainsFunc(j.entries, func(e Entry) bool {
+		// A renewal that was stored late is no release.
+		return e.Seq > behind && e.Owner == r.Owner && e.Type == r.Type && e.Key == r.Key && e.Lease == r.Lease
+	})
+}
+
+// Held says until when a run is held, for whoever closes it: by the broker's clock, a lease behind whatever its owners wrote
+// last. claimed is false when nobody has ever held it.
+func (j *Journal) Held(run int) (until time.Time, claimed bool) {
+	s := j.of(run)
+	if s == nil || !s.claimed {
+		return time.Time{}, false
+	}
+	return s.wrote.Add(s.lease), true
+}
+
+// Claimed reports whether anybody has ever claimed the run.
+func (j *Journal) Claimed(run int) bool {
+	s := j.of(run)
+	return s != nil && s.owner != ""
+}
+
+// Resumes is the run that a run continues, as its claims tell; 0 for none.
+func (j *Journal) Resumes(run int) int {
+	if s := j.of(run); s != nil {
+		return s.resumes
+	}
+	return 0
+}
+
+// Lineage is a run that has claimed and all those that it continues, latest first, as their claims tell.
+func (j *Journal) Lineage(run int) []int { return j.lineage(run, j.Resumes(run)) }
+
+// lineage is Lineage for a run that may not have claimed yet; resumes is the run that it continues, 0 for none.
+func (j *Journal) lineage(run, resumes int) []int {
+	list := []int{run}
+	for resumes > 0 && !slices.Contains(list, resumes) {
+		list = append(list, resumes)
+		resumes = j.Resumes(resumes)
+	}
+	return list
+}
+
+// Action is what to do with a work message.
+type Action string
+
+// The actions.
+const (
+	// Claim appends a claim behind Expect and executes.
+	Claim Action = "claim"
+	// Wait gives the message back for a while: another owner is at work.
+	Wait Action = "wait"
+	// Replay publishes the report that the journal kept, without executing.
+	Replay Action = "replay"
+	// Drop acknowledges the message and does nothing.
+	Drop Action = "drop"
+)
+
+// Claimant is who wants to claim a run, and what it knows of the time.
+type Claimant struct {
+	// Owner is its name. It is not at work on the run: it would have noticed.
+	Owner string
+	// Now is the time by which leases are judged: that of the broker, which has stamped the records. With the zero time no
+	// lease has passed.
+	Now time.Time
+	// Since is from when on the owner of a claim could have renewed it, as far as the claimant knows: the broker has been
+	// there without a break.
+	Since time.Time
+}
+
+// Admission says what a claimant may do with a run.
+type Admission struct {
+	Action Action
+	// Reason says why, for the log.
+	Reason string
+	// Expect is the sequence of the journal's last record, for Claim and Replay; 0 for an empty journal.
+	Expect uint64
+	// Takeover is true when the claim fences an owner whose own is dead.
+	Takeover bool
+	// Wait is how long to give the message back.
+	Wait time.Duration
+	// Report is the kept record of the run's end, for Replay.
+	Report *events.JournalRecord
+}
+
+// Admit says whether the run may be claimed. A run that is over is dropped, one that has reported is replayed. Else a claim
+// that stands keeps others off until it is dead: it was let go of, its owner's seat has gone to the claimant, or it was not
+// renewed for a lease throughout which it could have been. Of claimants who see the same journal one gets the run: the claim
+// has to expect Expect.
+func (j *Journal) Admit(run int, c Claimant) Admission {
+	a := Admission{Action: Claim, Expect: j.Last()}
+	if e := j.overBy(run); e != nil {
+		reason := "the run is closed: " + e.reason
+		if !e.closed {
+			reason = fmt.Sprintf("run %d has begun", e.upTo+1)
+		}
+		return Admission{Action: Drop, Reason: reason}
+	}
+	s := j.of(run)
+	switch {
+	case s == nil:
+		return a
+	case s.reported >= 0:
+		a.Action, a.Reason, a.Report = Replay, "the run has ended", &j.entries[s.reported].JournalRecord
+		return a
+	case s.renewed < 0:
+		return a
+	}
+	e := &j.entries[s.renewed]
+	if until, dead := expiry(e, c); !dead {
+		return Admission{Action: Wait, Reason: "at work: " + e.Owner, Wait: max(until.Sub(c.Now), MinLease)}
+	}
+	a.Takeover = e.Owner != ""
+	return a
+}
+
+// expiry says whether a claim is dead, else when it will be.
+func expiry(e *Entry, c Claimant) (until time.Time, dead bool) {
+	lease := e.Lease.Std()
+	if e.Owner == "" || e.Owner == c.Owner || Succeeds(c.Owner, e.Owner) || lease <= 0 {
+		return time.Time{}, true
+	}
+	until = e.Time
+	if until.Before(c.Since) {
+		until = c.Since
+	}
+	until = until.Add(lease)
+	return until, !c.Now.Before(until)
+}
