@@ -73,7 +73,7 @@ func (c *Client) Ask(ctx context.Context, r events.Request) (Receipt, error) {
 	}
 	answer, fault, err := c.bus.Request(ctx, c.Names().API("submit"), body)
 	switch {
-	case fault != nil && fault.Code != events.CodeUnavailable: // Then the queue keeps it until there is room.
+	case fault != nil && (fault.Code != events.CodeUnavailable || fault.Field == "disk"): // Else the queue keeps it until there is room.
 		return receipt, refusal(answer, fault)
 	case fault != nil:
 	case err == nil:

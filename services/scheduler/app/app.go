@@ -73,6 +73,7 @@ func Run(ctx context.Context, p *host.Process, s Settings, d Deps) error {
 	}
 	r.gate = intake.NewGate(func(ctx context.Context) (bus.StreamFacts, error) { return b.StreamInfo(ctx, b.Names().Log) },
 		uint64(s.IntakeHighWater)<<20, float64(s.IntakeFull)/100)
+	r.gate.Room = d.Room
 	defer b.OnReconnect(r.store.Refresh)()
 	r.agenda = r.newAgenda()
 	r.admitter.Schedules = r.agenda

@@ -94,6 +94,8 @@ func (s *Settings) rules() events.Rules {
 type Deps struct {
 	// Bus is a connection to use, which stays open; without it Run makes its own from the process's settings.
 	Bus *bus.Bus
+	// Room is how many bytes are free on the disk of the bus's store, for programs that have it within them; nil when nobody knows.
+	Room func() (uint64, error)
 	// Hook is called at every boundary between two effects with the boundary's name; an error ends the scheduler there, as
 	// a crash would. It has to be safe for concurrent use. For tests.
 	Hook func(point string) error

@@ -24,6 +24,7 @@ func (k *Stack) keepSound(ctx context.Context) {
 	for {
 		if err := k.server.Sound(); err != nil {
 			k.broken = err
+			close(k.broke)
 			k.process.Log.Error("store cannot be written: everything ends", "error", err)
 			k.process.Health.Block("store", err.Error())
 			k.fail()

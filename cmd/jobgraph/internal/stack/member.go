@@ -44,7 +44,7 @@ func (k *Stack) members() ([]member, error) {
 			return planner.Run(ctx, process, p, planner.Deps{Bus: b, Doer: doer, Owner: seated("planner-up")})
 		}},
 		{name: "scheduler", run: func(ctx context.Context, p *host.Process, b *bus.Bus) error {
-			return scheduler.Run(ctx, p, s, scheduler.Deps{Bus: b})
+			return scheduler.Run(ctx, p, s, scheduler.Deps{Bus: b, Room: k.server.Room})
 		}},
 	}
 	if !k.settings.PlanOnly || err != nil {

@@ -62,7 +62,8 @@ type Stack struct {
 	drain    context.CancelFunc // Ends the intake of all services.
 	endLook  context.CancelFunc // Ends the look at the store.
 	looked   chan struct{}      // Closed when that has ended, after broken is written.
-	broken   error              // Why the store cannot be written.
+	broke    chan struct{}      // Closed when the store cannot be written, after broken is written.
+	broken   error              // Why it cannot.
 	ended    chan struct{}      // Closed when all services have ended, after err is written.
 	failed   chan struct{}      // Closed at the first failure, by fail.
 	fail     func()
@@ -76,7 +77,7 @@ func Start(work context.Context, s Settings) (*Stack, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &Stack{settings: s, server: server, looked: make(chan struct{}), ended: make(chan struct{}), failed: make(chan struct{})}
+	k := &Stack{settings: s, server: server, looked: make(chan struct{}), broke: make(chan struct{}), ended: make(chan struct{}), failed: make(chan struct{})}
 	k.fail = sync.OnceFunc(func() { close(k.failed) })
 	k.work, k.endWork = context.WithCancel(work)
 	intake, drain := context.WithCancel(context.WithoutCancel(work))
@@ -247,13 +248,16 @@ func (k *Stack) Failed() <-chan struct{} { return k.failed }
 func (k *Stack) Stop() error {
 	k.process.Health.Block("jobgraph", "draining")
 	k.drain()
+	select {
+	case <-k.broke: // Nothing is stored any more, and nobody is kept waiting for it.
+		k.hangUp()
+	default:
+	}
 	errs := []error{k.settle()}
 	ctx, cancel := context.WithTimeout(context.Background(), stopBound)
 	defer cancel()
 	errs = append(errs, k.process.Close(ctx))
-	for _, b := range k.buses {
-		b.Close()
-	}
+	k.hangUp()
 	k.endWork()
 	k.endLook()
 	<-k.looked
@@ -262,6 +266,13 @@ func (k *Stack) Stop() error {
 		return k.broken
 	}
 	return errors.Join(errs...)
+}
+
+// hangUp ends the connections of the services.
+func (k *Stack) hangUp() {
+	for _, b := range k.buses {
+		b.Close()
+	}
 }
 
 // settle waits for the end of the services, and gives what they had to say.

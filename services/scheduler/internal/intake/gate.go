@@ -7,13 +7,20 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
 // lookEvery is how long what was seen of the log is believed.
 const lookEvery = time.Second
 
-// Gate holds requests back while the log is too full: what room is left belongs to jobs that were admitted.
+// reserve is how many bytes have to be free on the disk of the store for anything to be admitted, where that is known.
+const reserve = 4 << 20
+
+// Gate holds requests back while the log or its disk is too full: what room is left belongs to jobs that were admitted.
 type Gate struct {
+	// Room is how many bytes are free on the disk of the store; nil where nobody here knows.
+	Room func() (uint64, error)
+
 	look func(context.Context) (bus.StreamFacts, error)
 	most uint64
 	full float64
@@ -21,6 +28,7 @@ type Gate struct {
 	mu     sync.Mutex // Guards what is below; held while the log is asked, so that one asks for all.
 	seen   time.Time
 	reason string
+	disk   bool
 }
 
 // NewGate closes when look says that the log holds most bytes or more (0: no such limit), or is full by this share of its
@@ -36,8 +44,15 @@ func (g *Gate) Closed(ctx context.Context) string {
 	if time.Since(g.seen) < lookEvery {
 		return g.reason
 	}
+	g.seen, g.disk = time.Now(), false
+	if g.Room != nil {
+		if room, err := g.Room(); err == nil && room < reserve {
+			g.disk = true
+			g.reason = fmt.Sprintf("the disk of the store is full: %d KiB are free, and %d KiB are kept for jobs that were admitted", room>>10, reserve>>10)
+			return g.reason
+		}
+	}
 	facts, err := g.look(ctx)
-	g.seen = time.Now()
 	switch {
 	case err != nil:
 	case g.most > 0 && facts.Bytes >= g.most:
@@ -48,4 +63,20 @@ func (g *Gate) Closed(ctx context.Context) string {
 		g.reason = ""
 	}
 	return g.reason
+}
+
+// Refusal says why a request that is to be answered at once is not admitted now; nil when it is. While the disk is full the queue of
+// requests has no room either, and the fault names the field "disk".
+func (g *Gate) Refusal(ctx context.Context, queue string) *events.Fault {
+	reason := g.Closed(ctx)
+	if reason == "" {
+		return nil
+	}
+	f := &events.Fault{Code: events.CodeUnavailable, Message: "no job is admitted now", Cause: reason, Hint: "publish the request on " + queue + ": the queue keeps it until there is room"}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.disk {
+		f.Field, f.Hint = "disk", "free room on the disk, or `jobgraph delete` jobs that have ended, and submit again"
+	}
+	return f
 }

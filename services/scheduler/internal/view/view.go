@@ -107,8 +107,8 @@ type ref struct {
 }
 
 func (v *View) submit(ctx context.Context, body []byte) (any, error) {
-	if reason := v.gate.Closed(ctx); reason != "" {
-		return nil, &events.Fault{Code: events.CodeUnavailable, Message: "no job is admitted now", Cause: reason, Hint: "publish the request on " + v.bus.Names().Request() + ": the queue keeps it until there is room"}
+	if refused := v.gate.Refusal(ctx, v.bus.Names().Request()); refused != nil {
+		return nil, refused
 	}
 	return v.admitter.Admit(ctx, body, intake.Origin{Nonce: nonce(), Trace: bus.TraceOf(ctx)})
 }
