@@ -20,7 +20,7 @@ func (a *app) whyCommand() *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error {
 			err := a.see(args[0], func(h *history.History, c *client.Client) error {
 				t, _ := parseTarget(args[0]) // Checked by see.
-				blockers := a.absent(h, c, a.reasons(h, h.Job.Why(t.subjob)))
+				blockers := a.absent(h, c, a.claimed(h, c, a.reasons(h, h.Job.Why(t.subjob))))
 				if f := aside(h); f != nil { // Whatever else is in the way, this comes first.
 					blockers = append([]graph.Blocker{{Code: "quarantine", Message: strings.TrimSuffix(f.Message+": "+f.Cause, ": "), Unblock: f.Hint}}, blockers...)
 				}
