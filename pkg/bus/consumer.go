@@ -55,6 +55,7 @@ const (
 	// they are.
 	IntakeAhead = 32 << 10
 	pinGroup    = "active"
+	poolDurable = "pool-"
 )
 
 // PoolConsumer is the one consumer of a pool of our runners; "~planner" is the pool of planners.
@@ -68,7 +69,7 @@ func (b *Bus) PoolConsumer(pool string) ConsumerSpec {
 
 // ForeignConsumer is the one consumer of a pool whose workers are not ours: they have longer to give a sign of life.
 func (b *Bus) ForeignConsumer(pool string) ConsumerSpec {
-	return ConsumerSpec{Stream: b.names.Work, Durable: "pool-" + pool, Filters: []string{b.names.PoolWork(pool)}, Bounded: true}
+	return ConsumerSpec{Stream: b.names.Work, Durable: poolDurable + pool, Filters: []string{b.names.PoolWork(pool)}, Bounded: true}
 }
 
 // IntakeConsumer is the one consumer of job requests.

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 // StreamFacts is what a stream says of itself.
@@ -97,7 +99,10 @@ func (b *Bus) ConsumerInfo(ctx context.Context, stream, durable string) (Consume
 	if err != nil {
 		return ConsumerFacts{}, fmt.Errorf("read consumer %s of %s: %w", durable, stream, class(err))
 	}
-	info := c.CachedInfo()
+	return factsOf(c.CachedInfo()), nil
+}
+
+func factsOf(info *jetstream.ConsumerInfo) ConsumerFacts {
 	facts := ConsumerFacts{
 		Pending: info.NumPending, Unsettled: info.NumAckPending, Redelivered: info.NumRedelivered, Waiting: info.NumWaiting,
 		AckFloor: info.AckFloor.Stream, Seen: info.Delivered.Stream,
@@ -106,7 +111,27 @@ func (b *Bus) ConsumerInfo(ctx context.Context, stream, durable string) (Consume
 	for _, group := range info.PriorityGroups {
 		facts.Pinned = facts.Pinned || group.PinnedClientID != ""
 	}
-	return facts, nil
+	return facts
+}
+
+// Pools reads the facts of the consumers of all pools, by pool; that of batches is a pool of its own. Errors: ErrNotFound,
+// ErrUnavailable.
+func (b *Bus) Pools(ctx context.Context) (map[string]ConsumerFacts, error) {
+	stream, err := b.js.Stream(ctx, b.names.Work)
+	if err != nil {
+		return nil, fmt.Errorf("list pools: %w", class(err))
+	}
+	pools := map[string]ConsumerFacts{}
+	list := stream.ListConsumers(undated{ctx})
+	for info := range list.Info() {
+		if pool, ok := strings.CutPrefix(info.Name, poolDurable); ok {
+			pools[pool] = factsOf(info)
+		}
+	}
+	if err := list.Err(); err != nil {
+		return nil, fmt.Errorf("list pools: %w", class(err))
+	}
+	return pools, nil
 }
 
 // Server is what the server says of itself.

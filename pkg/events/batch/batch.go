@@ -23,6 +23,9 @@ const suffix = "~batch"
 // Pool is where the batches of a pool lie.
 func Pool(pool string) string { return pool + suffix }
 
+// Of is the pool whose batches lie in a pool; batches is false for one that holds none.
+func Of(pool string) (of string, batches bool) { return strings.CutSuffix(pool, suffix) }
+
 // Subject is the subject of a batch for an expert. Where all members are of one job it bears that job's id, so that what removes the
 // work of a job removes the batch; job is empty for several.
 func Subject(n events.Names, pool, expert, job string, members int) string {

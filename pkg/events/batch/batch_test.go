@@ -68,6 +68,12 @@ func TestABatchIsBounded(t *testing.T) {
 
 func TestBatchesLieApartFromThePool(t *testing.T) {
 	n := events.NewNames("")
+	if of, batches := Of(Pool("default")); of != "default" || !batches {
+		t.Error(of, batches)
+	}
+	if of, batches := Of("default"); of != "default" || batches {
+		t.Error(of, batches)
+	}
 	if got := Subject(n, "default", "x", "j1", 3); got != "jobs.work.default~batch.x.j1.~batch.3" {
 		t.Error(got)
 	}

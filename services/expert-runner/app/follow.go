@@ -65,11 +65,18 @@ func (f *follower) run(ctx context.Context, ready func()) error {
 			return nil
 		case <-look:
 			f.look(ctx)
+		case <-f.pools.opened:
+			f.announce(ctx)
 		case <-sign.C:
-			if err := f.cards.Announce(ctx); err != nil && ctx.Err() == nil {
-				f.process.Log.Warn("cards not announced", "error", err)
-			}
+			f.announce(ctx)
 		}
+	}
+}
+
+// announce tells the cards again; when it fails the next time is soon.
+func (f *follower) announce(ctx context.Context) {
+	if err := f.cards.Announce(ctx); err != nil && ctx.Err() == nil {
+		f.process.Log.Warn("cards not announced", "error", err)
 	}
 }
 

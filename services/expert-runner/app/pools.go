@@ -23,8 +23,9 @@ type pools struct {
 	// failed has room for the first error of a pool.
 	failed   chan error
 	underway map[string]*pool
-	// batched are the pools of which batches are taken, too.
+	// batched are the pools of which batches are taken, too; opened holds a token when there is one more.
 	batched sync.Map
+	opened  chan struct{}
 	// all are the goroutines of pools, those included that end their last runs.
 	all sync.WaitGroup
 }
@@ -38,7 +39,7 @@ type pool struct {
 }
 
 func newPools(work context.Context, r *runner) *pools {
-	return &pools{runner: r, work: work, wishes: make(chan map[string]int, 1), failed: make(chan error, 1), underway: map[string]*pool{}}
+	return &pools{runner: r, work: work, wishes: make(chan map[string]int, 1), failed: make(chan error, 1), opened: make(chan struct{}, 1), underway: map[string]*pool{}}
 }
 
 // want asks for pools by their windows. Only the last wish counts; there is one who asks at a time.
@@ -108,6 +109,10 @@ func (p *pools) begin(ctx context.Context, name string, window int) error {
 		return fmt.Errorf("batches of pool %s: %w", name, err)
 	}
 	p.batched.Store(name, true)
+	select {
+	case p.opened <- struct{}{}:
+	default: // It is known that there are some.
+	}
 	p.take(intake, name, batches, window)
 	return nil
 }

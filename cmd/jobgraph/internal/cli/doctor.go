@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/batch"
 )
 
 // diagnosis is what doctor finds.
@@ -128,6 +130,9 @@ func (d *diagnosis) services(ctx context.Context, c *client.Client) error {
 			})
 		}
 	}
+	if err := d.batches(ctx, c); err != nil {
+		return err
+	}
 	cards, err := c.Experts(ctx)
 	if err != nil {
 		return err
@@ -135,6 +140,27 @@ func (d *diagnosis) services(ctx context.Context, c *client.Client) error {
 	for _, card := range cards {
 		d.Experts = append(d.Experts, card.ID)
 		d.kept(&card)
+	}
+	return nil
+}
+
+// batches looks for batches that no runner takes any more: those who are there are all of a release that knows none.
+func (d *diagnosis) batches(ctx context.Context, c *client.Client) error {
+	pools, err := c.Bus().Pools(ctx)
+	if errors.Is(err, bus.ErrNotFound) {
+		return nil // Check has said so.
+	}
+	if err != nil {
+		return err
+	}
+	for _, pool := range slices.Sorted(maps.Keys(pools)) {
+		facts := pools[pool]
+		if of, batches := batch.Of(pool); batches && facts.Pending > 0 && facts.Waiting == 0 && facts.Unsettled == 0 {
+			d.Faults = append(d.Faults, events.Fault{
+				Code: events.CodeUnavailable, Field: "pool " + of, Message: fmt.Sprintf("nobody takes batches any more; %d of them wait", facts.Pending),
+				Hint: "start a runner of a release that takes batches, for a moment at least: when it stops it gives the SubJobs back one by one",
+			})
+		}
 	}
 	return nil
 }
