@@ -161,6 +161,27 @@ func (j *Journal) Held(run int) (until time.Time, claimed bool) {
 	return s.wrote.Add(s.lease), true
 }
 
+// Holder is who has a run in hand.
+type Holder struct {
+	Owner string
+	// Lease is how long its claim holds without a sign of life, Heard when the last one came, by the broker's clock.
+	Lease time.Duration
+	Heard time.Time
+}
+
+// Until is when another may take the run over, unless its owner writes before.
+func (h *Holder) Until() time.Time { return h.Heard.Add(h.Lease) }
+
+// Holder is who has the run in hand. ok is false when nobody has: it was never claimed, or was released, or is over or reported.
+func (j *Journal) Holder(run int) (h Holder, ok bool) {
+	s := j.of(run)
+	if s == nil || s.owner == "" || s.reported >= 0 || j.overBy(run) != nil {
+		return h, false
+	}
+	h = Holder{Owner: s.owner, Lease: j.entries[s.renewed].Lease.Std(), Heard: s.wrote}
+	return h, h.Lease > 0
+}
+
 // Claimed reports whether anybody has ever claimed the run.
 func (j *Journal) Claimed(run int) bool {
 	s := j.of(run)
