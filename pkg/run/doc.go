@@ -20,6 +20,9 @@
 // may die in its turn, and then its own intent is an unknown outcome again. The same holds for answers: a question covers the
 // intents that lie before it in the journal.
 //
+// What no journal can exclude is a process that is stopped between its last look at the claim and the start of the effect, for
+// so long that its run is taken over and decided about in the meantime.
+//
 // The test of this package explores every interleaving of two runners, a scheduler, a person and a bus that stalls, within
 // bounds, against these functions.
 package run

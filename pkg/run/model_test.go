@@ -1,0 +1,386 @@
+package run_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/run"
+)
+
+// The model: two runners, the scheduler, a person and a bus that stalls, around one SubJob with one effect that must not be
+// repeated unseen. Whatever one of them does is one step; the checker takes every step from every state. What they decide,
+// they decide by the functions of package run on the journal; what really happened is kept beside it, in truth.
+
+// Bounds of the exploration. They hold the histories that have gone wrong: a death in each of two runs, a stop, a close, a stall.
+const (
+	maxRuns   = 3
+	maxHaps   = 2 // Deaths, stops, stalls, closes, runs that are turned away and questions about something else, together.
+	leaseLong = 2 // Ticks: a claim that is renewed with each never lapses.
+)
+
+const tick = time.Second
+
+// stage is where a runner is in its run.
+type stage byte
+
+const (
+	idle      stage = iota
+	decided         // It has read the journal, up to its record n.
+	claimed_        // Its claim is stored.
+	intended        // The intent is stored.
+	looked          // It has looked at its claim.
+	executed        // The effect has taken place.
+	finished        // Its result is stored.
+	reported_       // The run's end is stored.
+)
+
+// order is a work message.
+type order struct {
+	run, resumes int
+	// answers are the person's, by run that asked; empty for none.
+	answers [maxRuns + 1]string
+}
+
+// runner is one of the two.
+type runner struct {
+	at      stage
+	stopped bool
+	lapsed  bool // Its lease has passed once, although the bus was there.
+	life    int  // Counts its processes, each of which has a name of its own.
+	order   order
+	n       int    // How many records it had read when it decided.
+	last    uint64 // What its next append expects.
+	settled int    // How many of its decision's records are stored.
+	intent  uint64 // The sequence of its intent.
+	seen    int    // How many records the journal had when it looked.
+	since   int    // From when on it knows the bus to be there.
+}
+
+// truth is what really happened to one intent.
+type truth struct {
+	seq  uint64
+	run  int
+	made bool // The effect took place.
+	over bool // Its end is journaled by the one who made it.
+	idle bool // It was never begun, and who intended it knows.
+	// decided is true once the person has decided about it; declared is the run that was told of its result, 0 for none.
+	decided  bool
+	declared int
+}
+
+// world is one state of the model.
+type world struct {
+	m       *model
+	entries []run.Entry
+	seq     uint64
+	now     int
+	down    bool
+	since   int // When the bus came back.
+	runners [2]runner
+	truth   []truth
+
+	current order
+	of      [maxRuns + 1]int // The run that each one continues.
+	done    bool
+	asked   []uint64 // The intents of the question that is open; nil for another question.
+	parked  bool     // The current run waits for the person.
+	closing bool     // The current run is closed, and the next one not issued; free is when it may be.
+	free    int
+
+	haps int
+}
+
+// model is what is explored: the kind of the expert, and the safety that is switched off.
+type model struct {
+	announces bool // The claim announces the effect, as of a command; else it is a record of its own.
+	runs      int  // How many runs there may be, up to maxRuns.
+	off       string
+}
+
+// violation is a broken property.
+type violation struct{ property, how string }
+
+func (v *violation) Error() string { return v.property + ": " + v.how }
+
+// The properties.
+const (
+	noneTwice    = "no effect that must not be repeated happens twice without a decision that names its intent"
+	noneAgain    = "no finished effect is repeated"
+	noneClosed   = "nothing begins after a readable close"
+	noneAsked    = "no question about an effect whose end is journaled or that provably never began"
+	noneTaken    = "a live claim is never taken over"
+	noClosedHeld = "a closed run is never claimed"
+)
+
+func (m *model) effect() run.Effect {
+	if m.announces {
+		return run.Effect{Key: run.Command, Name: run.Command}
+	}
+	return run.Effect{Key: "tool/1/0", Name: "pay", Args: json.RawMessage(`{"to":"ann"}`)}
+}
+
+func (m *model) first() run.Effect {
+	if m.announces {
+		return m.effect()
+	}
+	return run.Effect{}
+}
+
+func newWorld(m *model) *world { return &world{m: m, current: order{run: 1}} }
+
+func (w *world) clone() *world {
+	c := *w
+	c.entries = w.entries[:len(w.entries):len(w.entries)]
+	c.truth = slices.Clone(w.truth)
+	return &c
+}
+
+func (w *world) owner(i int) string { return fmt.Sprintf("%c%d", 'a'+i, w.runners[i].life) }
+
+func (w *world) at(t int) time.Time { return time.Unix(0, 0).Add(time.Duration(t) * tick) }
+
+func (w *world) journal() *run.Journal { return run.Read(w.entries) }
+
+// store appends a record, whoever else has written.
+func (w *world) store(r events.JournalRecord) uint64 {
+	w.seq++
+	w.entries = append(w.entries, run.Entry{JournalRecord: r, Seq: w.seq, Time: w.at(w.now)})
+	return w.seq
+}
+
+// append is what a runner does behind its claim: it expects the record before, and looks at the journal if that is not the last.
+func (w *world) append(i int, r events.JournalRecord) bool {
+	x := &w.runners[i]
+	if x.last != w.seq && w.m.off != offFence && !w.journal().Holds(x.order.run, w.owner(i)) {
+		w.leave(i)
+		return false
+	}
+	x.last = w.store(r)
+	return true
+}
+
+// leave is how a runner gives up what it has in hand.
+func (w *world) leave(i int) {
+	x := &w.runners[i]
+	*x = runner{life: x.life, since: x.since}
+}
+
+func (w *world) truthOf(seq uint64) *truth {
+	for i := range w.truth {
+		if w.truth[i].seq == seq {
+			return &w.truth[i]
+		}
+	}
+	return nil
+}
+
+// effects is what a runner knows of effects by what it has read.
+func (w *world) effects(x *runner) run.Effects {
+	resumes := x.order.resumes
+	if w.m.off == offLineage {
+		resumes = 0
+	}
+	known := run.Read(w.entries[:x.n]).Effects(x.order.run, resumes)
+	w.m.forget(&known, w.entries[:x.n])
+	answers := map[string]events.InputClosed{}
+	for asker, choice := range x.order.answers {
+		if choice != "" {
+			answer, _ := json.Marshal(choice)
+			answers[run.UnknownRequest("s", asker)] = events.InputClosed{Action: events.Answered, Answer: answer}
+		}
+	}
+	if asker := x.order.resumes; w.m.off == offCovers && x.order.answers[asker] == run.Retry {
+		known.Settle(slices.Repeat([]run.Resolution{{State: run.NotDone}}, len(known.Unresolved)))
+	}
+	known.Answer("s", answers)
+	return known
+}
+
+// step is one successor of a state.
+type step struct {
+	name string
+	to   *world
+	err  error
+}
+
+// steps are all that can happen next. Between the last look of a runner at its claim and the start of its effect nothing but a
+// death, a stall and a close comes: what no journal can exclude is a process that is stopped right there for so long that its
+// run is taken over and decided about.
+func (w *world) steps() []step {
+	var list []step
+	try := func(name string, do func(*world) (bool, error)) {
+		c := w.clone()
+		if happened, err := do(c); happened || err != nil {
+			list = append(list, step{name, c, err})
+		}
+	}
+	starts := slices.IndexFunc(w.runners[:], func(x runner) bool { return x.at == looked })
+	for i := range w.runners {
+		if !w.done && (starts < 0 || starts == i) {
+			w.process(i, try)
+		}
+	}
+	if w.done {
+		return nil
+	}
+	if !w.down {
+		w.sudden(try)
+	}
+	if starts >= 0 {
+		return list
+	}
+	if w.down {
+		try("the bus is back", (*world).returns)
+	} else {
+		w.outside(try)
+	}
+	try("time passes", (*world).pass)
+	return list
+}
+
+// process are the steps of a runner's process.
+func (w *world) process(i int, try func(string, func(*world) (bool, error))) {
+	x, name := &w.runners[i], w.owner(i)
+	if x.stopped {
+		try(name+" goes on", func(c *world) (bool, error) { c.runners[i].stopped = false; return true, nil })
+	} else {
+		w.live(i, name, try)
+	}
+	if x.at != idle && w.haps < maxHaps { // It is idle for as long as it takes to start again.
+		try(name+" dies", func(c *world) (bool, error) {
+			c.haps++
+			c.runners[i] = runner{life: x.life + 1, since: c.now}
+			return true, nil
+		})
+	}
+}
+
+func (w *world) returns() (bool, error) {
+	w.down, w.since = false, w.now
+	for i := range w.runners {
+		w.runners[i].since = max(w.runners[i].since, w.now)
+	}
+	return true, nil
+}
+
+// pass lets time go on. Runners that are at work renew their claims in time, if they can.
+func (w *world) pass() (bool, error) {
+	for i := range w.runners {
+		if w.holds(i) && !w.runners[i].stopped && !w.down {
+			w.renew(i)
+		}
+	}
+	w.now++
+	for i := range w.runners {
+		if w.holds(i) && !w.down && w.now >= w.expiry(i) {
+			w.runners[i].lapsed = true
+		}
+	}
+	return true, nil
+}
+
+// holds reports whether a runner is at work behind a claim, as far as it knows.
+func (w *world) holds(i int) bool { return w.runners[i].at >= claimed_ }
+
+// expiry is when the lease of a runner's claim ends, by what really happened.
+func (w *world) expiry(i int) int {
+	renewed := 0
+	for k := range w.entries {
+		if e := &w.entries[k]; e.Owner == w.owner(i) && e.Lease > 0 {
+			renewed = int(e.Time.Sub(w.at(0)) / tick)
+		}
+	}
+	return max(renewed, w.since) + leaseLong
+}
+
+// sudden are the steps that can come at any moment: the bus stalls, the scheduler closes the run.
+func (w *world) sudden(try func(string, func(*world) (bool, error))) {
+	if w.haps < maxHaps {
+		try("the bus stalls", func(c *world) (bool, error) { c.haps++; c.down = true; return true, nil })
+	}
+	if w.haps >= maxHaps || w.parked || w.closing {
+		return
+	}
+	try("the scheduler closes the run", func(c *world) (bool, error) {
+		c.haps++
+		j := c.journal()
+		if until, held := j.Held(c.current.run); held {
+			c.free = int(until.Sub(c.at(0)) / tick)
+		}
+		if !j.IsClosed(c.current.run) {
+			c.store(run.Closed(c.current.run, "too long"))
+		}
+		c.closing = true
+		return true, nil
+	})
+}
+
+// outside are the other steps of the scheduler and the person.
+func (w *world) outside(try func(string, func(*world) (bool, error))) {
+	if w.closing && w.now >= w.free {
+		try("the scheduler issues the next run", func(c *world) (bool, error) { c.issue(order{}); return true, nil })
+	}
+	if !w.parked {
+		return
+	}
+	choices := []string{run.Retry, run.Success, run.Fail}
+	if w.asked == nil {
+		choices = choices[:1]
+	}
+	for _, choice := range choices {
+		try("the person says "+choice, func(c *world) (bool, error) { c.answer(choice); return true, nil })
+	}
+}
+
+// issue begins the next run, or ends the model where there have been enough.
+func (w *world) issue(next order) {
+	next.run = w.current.run + 1
+	w.parked, w.closing, w.asked, w.free = false, false, nil, 0
+	if next.run > w.m.runs {
+		w.done = true
+		return
+	}
+	w.current = next
+	w.of[next.run] = next.resumes
+}
+
+// answer is that of the person: the run goes on as another one.
+func (w *world) answer(choice string) {
+	next := order{resumes: w.current.run, answers: w.current.answers}
+	for _, seq := range w.asked {
+		t := w.truthOf(seq)
+		t.decided = true
+		if choice == run.Success {
+			t.declared = w.current.run + 1
+		}
+	}
+	if w.asked != nil {
+		next.answers[w.current.run] = choice
+	}
+	w.issue(next)
+}
+
+// publish states the end of a run, as its journal keeps it. The first end of the current run counts.
+func (w *world) publish(run int, r *events.JournalRecord) {
+	if run != w.current.run || w.parked || w.closing {
+		return
+	}
+	var end struct {
+		Effects []uint64       `json:"effects"`
+		Outcome events.Outcome `json:"outcome"`
+	}
+	if err := json.Unmarshal(r.Data, &end); err != nil {
+		panic(err) // The model wrote it.
+	}
+	switch {
+	case events.Kind(r.Name) == events.KindInputRequested:
+		w.parked, w.asked = true, end.Effects
+	case end.Outcome == events.Success:
+		w.done = true
+	default:
+		w.issue(order{})
+	}
+}
