@@ -4,14 +4,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
-	"github.com/jobgraph/jobgraph/pkg/run"
+	"github.com/jobgraph/jobgraph/pkg/run/lease"
 )
 
 // Quarantine is ErrQuarantined with why, since when and what to do; nil for a job that goes on.
@@ -63,20 +62,8 @@ func (c *Client) Halt(ctx context.Context, j *Job, asked *events.StopRequested) 
 
 // closeRun appends the fence of a run, unless it stands there.
 func (c *Client) closeRun(ctx context.Context, job string, s *SubJob, reason string) error {
-	journal := c.bus.Journal(job, s.ID)
-	for {
-		entries, last, err := journal.Read(ctx)
-		if err != nil {
-			return err
-		}
-		if run.Read(entries).IsClosed(s.Run) {
-			return nil
-		}
-		_, err = journal.Append(ctx, run.Closed(s.Run, reason), last)
-		if !errors.Is(err, bus.ErrConflict) || ctx.Err() != nil {
-			return err
-		}
-	}
+	_, err := lease.Fence(ctx, c.bus.Journal(job, s.ID), s.Run, reason, bus.ErrConflict)
+	return err
 }
 
 // chance is how long the end of a job in quarantine is waited for: a request to end is also one to try it again, and what

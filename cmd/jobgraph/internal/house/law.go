@@ -61,6 +61,7 @@ var law = []room{
 	{dir: "pkg/events", std: true},
 	{dir: "pkg/graph", may: []string{"pkg/events"}, std: true},
 	{dir: "pkg/recur", may: []string{"pkg/events"}, std: true},
+	{dir: "pkg/run/lease", may: []string{"pkg/events", "pkg/run"}, std: true},
 	{dir: "pkg/run", may: []string{"pkg/events"}, std: true},
 	{dir: "pkg/redact", std: true},
 	{dir: "pkg/bus", may: []string{"pkg/events", "pkg/run"}, sdk: []string{"github.com/nats-io/", "github.com/google/uuid"}},

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	jobrun "github.com/jobgraph/jobgraph/pkg/run"
+	"github.com/jobgraph/jobgraph/pkg/run/lease"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
@@ -69,15 +70,12 @@ func (r *run) claim() (*task.Ending, bool) {
 	fresh := r.Run == 1 && r.ResumeOf == 0 && r.delivery.Count <= 1
 	for range maxClaims {
 		if !fresh {
-			entries, err := r.loop.Journal.Read(r.ctx, r.Job, r.SubJob)
+			journal, a, err := lease.Admit(r.ctx, r.loop.Journal, r.claimant())
 			if err != nil {
 				r.later("read the journal", err)
 				return nil, false
 			}
-			if d, err = r.decide(entries); err != nil {
-				r.later("read the clock", err)
-				return nil, false
-			}
+			d = task.Decide(r.Order, journal, a)
 		}
 		fresh = false
 		if d.Action != jobrun.Claim {
@@ -96,18 +94,9 @@ func (r *run) claim() (*task.Ending, bool) {
 	return nil, false
 }
 
-// decide holds the journal against the broker's clock, which is asked only where somebody else has a claim.
-func (r *run) decide(entries []jobrun.Entry) (task.Decision, error) {
-	facts := task.Facts{Owner: r.loop.Owner, Journal: entries}
-	d := task.Decide(r.Order, facts)
-	if d.Action != jobrun.Wait {
-		return d, nil
-	}
-	var err error
-	if facts.Now, facts.Since, err = r.loop.Journal.Clock(r.ctx); err != nil {
-		return d, err
-	}
-	return task.Decide(r.Order, facts), nil
+// claimant is the run with this runner for its owner.
+func (r *run) claimant() lease.Run {
+	return lease.Run{Job: r.Job, SubJob: r.SubJob, Run: r.Run, Resumes: r.ResumeOf, Owner: r.loop.Owner, Lease: r.Lease.Std()}
 }
 
 // take appends the claim.
@@ -116,16 +105,10 @@ func (r *run) take(d task.Decision) error {
 		return err
 	}
 	intent, announced := d.Announces(r.expert.Intent)
-	h := newHold(r, d.Expect)
-	seq, err := r.loop.Journal.Append(r.Job, r.SubJob, jobrun.Claimed(r.Run, r.loop.Owner, r.Lease.Std(), r.ResumeOf, intent), d.Expect).Wait(r.ctx)
-	if err != nil && !errors.Is(err, ErrConflict) {
-		// Nobody may know whether it was stored; the journal does.
-		seq, err = h.claimed(d.Expect)
-	}
+	h, err := lease.Take(r.ctx, r.loop.Journal, r.claimant(), d.Expect, intent, lease.Hooks{Stored: r.lookout.renewed, Lost: r.lost})
 	if err != nil {
 		return err
 	}
-	h.last = seq
 	r.hold, r.known, r.announced = h, d.Effects, announced
 	if d.Pending() {
 		r.decision = &d
@@ -136,6 +119,16 @@ func (r *run) take(d task.Decision) error {
 	}
 	r.begin()
 	return nil
+}
+
+// lost ends a run that is not this runner's any more: stopped, when the journal says that it is over, else fenced.
+func (r *run) lost(reason string, over bool) error {
+	why := errFenced
+	if over {
+		why = &cancelled{reason: reason}
+	}
+	r.cancel(why)
+	return why
 }
 
 // begin starts the clock of the run and its pulse.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	jobrun "github.com/jobgraph/jobgraph/pkg/run"
+	"github.com/jobgraph/jobgraph/pkg/run/lease"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
@@ -19,10 +20,10 @@ func TestARunOutlivesABusThatIsAwayBeyondItsLease(t *testing.T) {
 	pay := func(ctx context.Context, t *expert.Task, begun *int, before, after time.Duration) task.Ending {
 		out, err := t.Hand.Do(ctx, expert.Effect{Key: "pay", Name: "http"}, func(ctx context.Context) (json.RawMessage, error) {
 			*begun++
-			return json.RawMessage("1"), pause(ctx, before)
+			return json.RawMessage("1"), lease.Pause(ctx, before)
 		})
 		if err == nil {
-			err = pause(ctx, after)
+			err = lease.Pause(ctx, after)
 		}
 		if err != nil {
 			return task.Failure(events.CodeExecution, err.Error(), "", "")
@@ -63,7 +64,7 @@ func TestARunThatWasTakenOverWhileTheBusWasAwayEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{latency: time.Millisecond}
 		l := w.loop(jobrun.Effect{Key: jobrun.Command, Name: jobrun.Command}, func(ctx context.Context, _ *expert.Task) task.Ending {
-			err := pause(ctx, time.Minute)
+			err := lease.Pause(ctx, time.Minute)
 			if err == nil {
 				t.Error("the program was left running")
 			}
@@ -84,7 +85,7 @@ func TestARunThatWasTakenOverWhileTheBusWasAwayEnds(t *testing.T) {
 func (w *world) takenOver() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	other := events.JournalRecord{Type: events.JournalClaimed, Run: 1, Owner: "other", Lease: events.Duration(lease)}
+	other := events.JournalRecord{Type: events.JournalClaimed, Run: 1, Owner: "other", Lease: events.Duration(leaseTime)}
 	w.journal = append(w.journal, jobrun.Entry{JournalRecord: other, Seq: uint64(len(w.journal) + 1), Time: time.Now()})
 }
 
@@ -95,7 +96,7 @@ func TestAClaimThatCouldNotBeRenewedWhileTheBusWasAwayIsNotTakenOver(t *testing.
 		runner := func(owner string) *Loop {
 			l := w.loop(jobrun.Effect{Key: jobrun.Command, Name: jobrun.Command}, func(ctx context.Context, _ *expert.Task) task.Ending {
 				begun++
-				if err := pause(ctx, 30*time.Second); err != nil {
+				if err := lease.Pause(ctx, 30*time.Second); err != nil {
 					return task.Failure(events.CodeExecution, err.Error(), "", "")
 				}
 				return task.Ending{Report: &events.SubJobReported{Outcome: events.Success}}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/run/lease"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
 
@@ -34,7 +35,7 @@ func (r *run) ready(e task.Ending) task.Ending {
 	if e.Report == nil {
 		return e
 	}
-	for retry := firstRetry; ; retry = min(2*retry, longRetry) {
+	for retry := lease.FirstRetry; ; retry = min(2*retry, lease.LongRetry) {
 		err := r.offload(r.base, e.Report)
 		var syntax *json.SyntaxError
 		switch {
@@ -44,7 +45,7 @@ func (r *run) ready(e task.Ending) task.Ending {
 			e = task.Failure(events.CodeMalformed, "the output is no JSON, or too large to be kept", err.Error(), "report valid JSON")
 			e.Sign(r.loop.Owner, r.started.UTC(), time.Now())
 			return e
-		case pause(r.base, retry) != nil:
+		case lease.Pause(r.base, retry) != nil:
 			return e // publish will see the same end and give the message back.
 		}
 	}
@@ -55,7 +56,7 @@ func (r *run) ready(e task.Ending) task.Ending {
 func (r *run) publish(e task.Ending) bool {
 	event := r.Event(e, source)
 	event.Trace = r.delivery.Trace
-	for retry := firstRetry; ; retry = min(2*retry, longRetry) {
+	for retry := lease.FirstRetry; ; retry = min(2*retry, lease.LongRetry) {
 		if r.loop.at(BeforeReport, r) != nil {
 			return false
 		}
@@ -76,7 +77,7 @@ func (r *run) publish(e task.Ending) bool {
 		if r.loop.said.let("publish") {
 			r.loop.Logger.Warn("report waits for the bus", "error", err)
 		}
-		if pause(r.base, retry) != nil {
+		if lease.Pause(r.base, retry) != nil {
 			r.loop.settle(r.delivery, Answer{Verb: Nak, Delay: retryFailed})
 			return false
 		}
@@ -107,11 +108,11 @@ func (r *run) say(e task.Ending, event events.Event) error {
 		}
 		rec := r.Record(e, r.loop.Owner, body)
 		if e.Park != nil && e.Park.Kind == events.InputUnknown {
-			if err := r.hold.ask(r.base, rec); err != nil {
+			if err := r.hold.Ask(r.base, rec); err != nil {
 				return errors.Join(errUnasked, err)
 			}
 		} else {
-			kept = r.hold.report(r.base, rec)
+			kept = r.hold.Report(r.base, rec)
 		}
 		event.Data = events.Verbatim(body)
 	}

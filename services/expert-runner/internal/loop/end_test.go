@@ -8,6 +8,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	jobrun "github.com/jobgraph/jobgraph/pkg/run"
+	"github.com/jobgraph/jobgraph/pkg/run/lease"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
@@ -19,7 +20,7 @@ const renewing = 3500 * time.Millisecond
 // lasts is an expert that fails after a while.
 func lasts(d time.Duration) does {
 	return func(ctx context.Context, _ *expert.Task) task.Ending {
-		_ = pause(ctx, d) // The ending is the same.
+		_ = lease.Pause(ctx, d) // The ending is the same.
 		return task.Failure(events.CodeExecution, "exit status 1", "", "")
 	}
 }
@@ -59,7 +60,7 @@ func TestAJournalThatStaysAwayHoldsUpNoReport(t *testing.T) {
 			w.away = func(r events.JournalRecord) bool { return r.Type == events.JournalReported }
 			began := time.Now()
 			w.give(t.Context(), t, w.loop(jobrun.Effect{}, lasts(d)), 1)
-			if last := w.lines[len(w.lines)-1]; last != "subjob.reported 1" || time.Since(began) > d+lease {
+			if last := w.lines[len(w.lines)-1]; last != "subjob.reported 1" || time.Since(began) > d+leaseTime {
 				t.Errorf("a run of %s: %s after %s", d, last, time.Since(began))
 			}
 		})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	jobrun "github.com/jobgraph/jobgraph/pkg/run"
+	"github.com/jobgraph/jobgraph/pkg/run/lease"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 )
 
@@ -54,7 +55,7 @@ func (r *run) keep(ctx context.Context, before Point, rec events.JournalRecord) 
 	if err := r.loop.at(before, r); err != nil {
 		return err
 	}
-	return r.hold.append(ctx, rec)
+	return r.hold.Append(ctx, rec)
 }
 
 // keepResult stores what came back, large ones by reference, and remembers it.
@@ -66,7 +67,7 @@ func (r *run) keepResult(ctx context.Context, rec events.JournalRecord) error {
 		}
 		rec.Data, rec.Ref = nil, &ref
 	}
-	if err := r.hold.append(ctx, rec); err != nil {
+	if err := r.hold.Append(ctx, rec); err != nil {
 		return err
 	}
 	if err := r.loop.at(AfterResult, r); err != nil {
@@ -81,9 +82,9 @@ func (r *run) keepResult(ctx context.Context, rec events.JournalRecord) error {
 // put stores what came back of an effect. While the bus is away it waits, as long as the run may take: what was done cannot be
 // done again.
 func (r *run) put(ctx context.Context, data []byte) (events.Ref, error) {
-	for retry := firstRetry; ; retry = min(2*retry, longRetry) {
+	for retry := lease.FirstRetry; ; retry = min(2*retry, lease.LongRetry) {
 		ref, err := r.loop.Blobs.Put(ctx, r.Job, data)
-		if err == nil || errors.Is(err, ErrTooLarge) || r.ctx.Err() != nil || pause(ctx, retry) != nil {
+		if err == nil || errors.Is(err, ErrTooLarge) || r.ctx.Err() != nil || lease.Pause(ctx, retry) != nil {
 			return ref, err
 		}
 	}

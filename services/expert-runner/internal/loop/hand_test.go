@@ -50,7 +50,7 @@ func TestALargeResultWaitsNoLongerThanItsRun(t *testing.T) {
 	}{
 		"a stop ends it at once":   {func(_ *world, l *Loop, _ func()) { l.Cancel("j", "", 0, "enough") }, 0, "subjob.reported 1"},
 		"a process that ends, too": {func(_ *world, _ *Loop, kill func()) { kill() }, 0, "renewed 1 0s"},
-		"another runner's claim":   {func(w *world, _ *Loop, _ func()) { w.takenOver() }, lease, "renewed 1 10s"},
+		"another runner's claim":   {func(w *world, _ *Loop, _ func()) { w.takenOver() }, leaseTime, "renewed 1 10s"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	jobrun "github.com/jobgraph/jobgraph/pkg/run"
+	"github.com/jobgraph/jobgraph/pkg/run/lease"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/meter"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
@@ -59,7 +60,7 @@ type answered struct {
 }
 
 func (a answered) Wait(ctx context.Context) (uint64, error) {
-	return a.seq, errors.Join(a.err, pause(ctx, a.after))
+	return a.seq, errors.Join(a.err, lease.Pause(ctx, a.after))
 }
 
 // Clock is that of the broker, which was last away until back.
@@ -85,7 +86,7 @@ func (w *world) Read(ctx context.Context, _, _ string) ([]jobrun.Entry, error) {
 	return slices.Clone(w.journal), ctx.Err()
 }
 
-func (w *world) Append(_, _ string, r events.JournalRecord, last uint64) Pending {
+func (w *world) Append(_, _ string, r events.JournalRecord, last uint64) lease.Pending {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.gone() || w.away != nil && w.away(r) {
@@ -100,7 +101,7 @@ func (w *world) Append(_, _ string, r events.JournalRecord, last uint64) Pending
 	return answered{seq: seq + 1, after: w.latency}
 }
 
-func (w *world) Once(e events.Event) (Pending, error) {
+func (w *world) Once(e events.Event) (lease.Pending, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.gone() {
@@ -161,13 +162,13 @@ func (w *world) loop(intent jobrun.Effect, run does) *Loop {
 	})
 }
 
-// lease is that of every run.
-const lease = 10 * time.Second
+// leaseTime is that of every run.
+const leaseTime = 10 * time.Second
 
 // give hands a run to the loop, and returns when the loop has nothing to do for it any more.
 func (w *world) give(ctx context.Context, t *testing.T, l *Loop, run int) {
 	t.Helper()
-	body, err := json.Marshal(events.Work{Kind: events.WorkExecute, Job: "j", SubJob: "a", Run: run, Lease: events.Duration(lease), Goal: "g"})
+	body, err := json.Marshal(events.Work{Kind: events.WorkExecute, Job: "j", SubJob: "a", Run: run, Lease: events.Duration(leaseTime), Goal: "g"})
 	if err != nil {
 		t.Fatal(err)
 	}

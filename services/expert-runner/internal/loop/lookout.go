@@ -4,7 +4,6 @@ import (
 	"context"
 	"sync"
 
-	jobrun "github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 )
 
@@ -21,18 +20,8 @@ var _ expert.Claim = (*lookout)(nil)
 
 // Confirm implements expert.Claim. While the bus is away it waits: a claim that cannot be read may be lost.
 func (o *lookout) Confirm(ctx context.Context) error {
-	r := o.run
-	for retry := firstRetry; r.hold != nil; retry = min(2*retry, longRetry) {
-		entries, err := r.loop.Journal.Read(ctx, r.Job, r.SubJob)
-		if err == nil {
-			if journal := jobrun.Read(entries); !journal.Holds(r.Run, r.loop.Owner) {
-				return r.hold.lose(journal)
-			}
-			break
-		}
-		if err := pause(ctx, retry); err != nil {
-			return context.Cause(ctx)
-		}
+	if hold := o.run.hold; hold != nil {
+		return hold.Confirm(ctx)
 	}
 	return context.Cause(ctx)
 }

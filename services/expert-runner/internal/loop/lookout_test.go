@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	jobrun "github.com/jobgraph/jobgraph/pkg/run"
+	"github.com/jobgraph/jobgraph/pkg/run/lease"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
@@ -72,10 +73,10 @@ func TestWhoWatchesAClaimHearsOfItsRenewals(t *testing.T) {
 		var heard, after int
 		w.give(t.Context(), t, w.loop(jobrun.Effect{}, func(ctx context.Context, t *expert.Task) task.Ending {
 			stop := t.Claim.Renewed(func() { heard++ })
-			_ = pause(ctx, 2*lease)
+			_ = lease.Pause(ctx, 2*leaseTime)
 			stop()
 			after = heard
-			_ = pause(ctx, 2*lease)
+			_ = lease.Pause(ctx, 2*leaseTime)
 			return task.Ending{Report: &events.SubJobReported{Outcome: events.Success}}
 		}), 1)
 		if heard < 5 || after != heard {
@@ -90,7 +91,7 @@ func TestARunWithoutAClaimIsKeptByItsPulse(t *testing.T) {
 		w, heard := &world{}, 0
 		l := w.loop(jobrun.Effect{}, func(ctx context.Context, t *expert.Task) task.Ending {
 			defer t.Claim.Renewed(func() { heard++ })()
-			_ = pause(ctx, time.Minute)
+			_ = lease.Pause(ctx, time.Minute)
 			return task.Failure(events.CodeExecution, errors.Join(t.Confirm(ctx), errAway).Error(), "", "")
 		})
 		l.Experts["x"].Card.Pure = true

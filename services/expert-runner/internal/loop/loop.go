@@ -11,6 +11,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/redact"
+	"github.com/jobgraph/jobgraph/pkg/run/lease"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/meter"
 )
@@ -30,7 +31,7 @@ type Settings struct {
 	// StartedAfter is how long a run lasts before subjob.started is told; 50 ms when 0.
 	StartedAfter time.Duration
 	// Journal, Log, States, Blobs, Files and Knowledge are the bus.
-	Journal   Journal
+	Journal   lease.Journal
 	Log       Log
 	States    States
 	Blobs     Blobs

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/run/lease"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
 
@@ -86,7 +87,7 @@ func (r *run) fetch(ctx context.Context, ref events.Ref, w io.Writer) error {
 
 // store keeps a file of the run. While the bus is away it waits, as long as the run may take.
 func (r *run) store(ctx context.Context, file io.ReadSeeker) (events.Ref, error) {
-	for retry := firstRetry; ; retry = min(2*retry, longRetry) {
+	for retry := lease.FirstRetry; ; retry = min(2*retry, lease.LongRetry) {
 		if _, err := file.Seek(0, io.SeekStart); err != nil {
 			return events.Ref{}, unreadable(err)
 		}
@@ -99,7 +100,7 @@ func (r *run) store(ctx context.Context, file io.ReadSeeker) (events.Ref, error)
 			return ref, &events.Fault{Code: events.CodeTooLarge, Message: "it can never be stored", Cause: err.Error(), Hint: "split it"}
 		case errors.Is(err, ErrConflict), errors.Is(err, io.ErrUnexpectedEOF), errors.As(err, &path):
 			return ref, unreadable(err)
-		case pause(ctx, retry) != nil:
+		case lease.Pause(ctx, retry) != nil:
 			return ref, err
 		}
 	}

@@ -61,7 +61,7 @@ func working(t *testing.T, concurrency, calls int, order ...string) (at []string
 		})
 		for i, id := range order {
 			subject := l.Names.WorkFor(events.DefaultPool, id, "j", id, i+1)
-			body, err := json.Marshal(events.Work{Kind: events.WorkExecute, Job: "j", SubJob: id, Run: i + 1, Lease: events.Duration(lease), Goal: "g"})
+			body, err := json.Marshal(events.Work{Kind: events.WorkExecute, Job: "j", SubJob: id, Run: i + 1, Lease: events.Duration(leaseTime), Goal: "g"})
 			if err != nil {
 				t.Fatal(err)
 			}

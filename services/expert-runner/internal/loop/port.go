@@ -7,15 +7,15 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
-	jobrun "github.com/jobgraph/jobgraph/pkg/run"
+	"github.com/jobgraph/jobgraph/pkg/run/lease"
 )
 
 // What adapters say of a write that did not succeed. Any other error means: not now, or nobody knows; try again.
 var (
 	// ErrConflict means that the expectation of a write does not hold; nothing was stored.
-	ErrConflict = errors.New("expectation does not hold")
+	ErrConflict = lease.ErrConflict
 	// ErrTooLarge means that the message can never be stored.
-	ErrTooLarge = errors.New("too large")
+	ErrTooLarge = lease.ErrTooLarge
 	// ErrNotFound means that what is read does not exist.
 	ErrNotFound = errors.New("not found")
 )
@@ -64,22 +64,9 @@ type Source interface {
 	Stop()
 }
 
-// Pending is the answer to a write that was sent.
-type Pending interface {
-	Wait(ctx context.Context) (seq uint64, err error)
-}
-
-// Journal is the journal of SubJobs. Append stores a record if the journal still ends at last, else ErrConflict. Clock is that of the
-// broker, which stamps the records: its time, and from when on it has been there without a break, as far as this process knows.
-type Journal interface {
-	Read(ctx context.Context, job, subjob string) ([]jobrun.Entry, error)
-	Append(job, subjob string, r events.JournalRecord, last uint64) Pending
-	Clock(ctx context.Context) (now, since time.Time, err error)
-}
-
 // Log takes facts. Once stores the fact if its subject has none yet, else ErrConflict; State does not care.
 type Log interface {
-	Once(e events.Event) (Pending, error)
+	Once(e events.Event) (lease.Pending, error)
 	State(e events.Event)
 	Live(job, subjob string, body []byte)
 }

@@ -76,7 +76,7 @@ func (p *pulse) fire() {
 	// A claim that would be due before the next beat is renewed with this one.
 	if r.hold != nil && time.Since(p.renewed) > r.Lease.Std()/3-interval/2 {
 		p.renewed = time.Now()
-		_ = r.hold.renew(ctx) // What it means for the run is in the run's context.
+		_ = r.hold.Renew(ctx) // What it means for the run is in the run's context.
 	}
 	if r.hold == nil {
 		r.lookout.renewed() // That this process lives is all there is to keep.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	jobrun "github.com/jobgraph/jobgraph/pkg/run"
+	"github.com/jobgraph/jobgraph/pkg/run/lease"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
@@ -27,7 +28,7 @@ func TestAReconnectRenewsAtOnceAndARunIsToldToHaveBegunAllTheSame(t *testing.T) 
 				w := &world{latency: time.Millisecond}
 				var l *Loop
 				l = w.loop(jobrun.Effect{}, func(ctx context.Context, k *expert.Task) task.Ending {
-					_ = pause(ctx, test.renewed)
+					_ = lease.Pause(ctx, test.renewed)
 					l.Renew()
 					return lasts(test.lasts-test.renewed)(ctx, k)
 				})

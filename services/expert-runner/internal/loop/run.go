@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	jobrun "github.com/jobgraph/jobgraph/pkg/run"
+	"github.com/jobgraph/jobgraph/pkg/run/lease"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/meter"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
@@ -36,7 +37,7 @@ type run struct {
 	ctx      context.Context // Ends with the run; others end it by cancel.
 	cancel   context.CancelCauseFunc
 	pulse    pulse
-	hold     *hold // nil for pure experts, and before the claim.
+	hold     *lease.Lease // nil for pure experts, and before the claim.
 	lookout  lookout
 	started  time.Time
 	// announced is true once the journal has the expert's first effect, with the claim or behind it.
@@ -184,7 +185,7 @@ func (r *run) announce() error {
 func (r *run) turnedAway() bool {
 	first := r.expert.Intent
 	if r.announced && !first.Safe && !isCrash(context.Cause(r.ctx)) {
-		r.hold.conclude(context.WithoutCancel(r.ctx), jobrun.NotBegun(r.Run, r.loop.Owner, first))
+		r.hold.Conclude(context.WithoutCancel(r.ctx), jobrun.NotBegun(r.Run, r.loop.Owner, first))
 	}
 	return r.stopped()
 }
@@ -237,7 +238,7 @@ func (r *run) abandon(why error) {
 		return // The delivery is the other runner's.
 	}
 	if r.hold != nil {
-		r.hold.release()
+		r.hold.Release(r.ctx)
 	}
 	r.loop.settle(r.delivery, Answer{Verb: Nak, Delay: retryFailed})
 }

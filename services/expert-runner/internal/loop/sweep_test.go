@@ -143,7 +143,7 @@ func live(t *testing.T, kind string, hook jobrun.Outcome, script ...int) (died i
 				told[jobrun.RequestID("a", run, "unknown")] = events.InputClosed{Action: events.Answered, Answer: json.RawMessage(`"retry"`)}
 				run++
 			}
-			<-time.After(2 * lease)
+			<-time.After(2 * leaseTime)
 			if n == 19 {
 				t.Errorf("%s %v: no report after 20 deliveries: %s", l.kind, script, strings.Join(l.lines, ", "))
 			}
@@ -183,7 +183,7 @@ func (l *life) deliver(n, run int, kind string, hook jobrun.Outcome, told map[st
 		}
 		return nil
 	}
-	work := events.Work{Job: "j", SubJob: "a", Run: run, ResumeOf: run - 1, Lease: events.Duration(lease), Goal: "g", Answers: told}
+	work := events.Work{Job: "j", SubJob: "a", Run: run, ResumeOf: run - 1, Lease: events.Duration(leaseTime), Goal: "g", Answers: told}
 	body, err := json.Marshal(work)
 	if err != nil {
 		l.t.Fatal(err)

@@ -2,21 +2,10 @@ package task
 
 import (
 	"strings"
-	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/run"
 )
-
-// Facts are what a runner knows when a work message is in its hands.
-type Facts struct {
-	// Owner is this runner, which is not at work on the run: it would have noticed.
-	Owner string
-	// Now and Since are the broker's clock, and from when on it has been there without a break; see run.Claimant.
-	Now, Since time.Time
-	// Journal is the whole journal of the SubJob, oldest first.
-	Journal []run.Entry
-}
 
 // Decision is what a runner does with a work message.
 type Decision struct {
@@ -27,10 +16,10 @@ type Decision struct {
 	Ending *Ending
 }
 
-// Decide says what to do with a run, given the journal: what package run says, and how a run ends that need not, or cannot, go on.
-func Decide(o *Order, f Facts) Decision {
-	journal := run.Read(f.Journal)
-	d := Decision{Admission: journal.Admit(o.Run, run.Claimant{Owner: f.Owner, Now: f.Now, Since: f.Since})}
+// Decide says what to do with a run, given the journal of its SubJob and what that admits: how a run ends that need not, or cannot,
+// go on.
+func Decide(o *Order, journal *run.Journal, a run.Admission) Decision {
+	d := Decision{Admission: a}
 	switch d.Action {
 	case run.Replay:
 		ending := replayed(d.Report)

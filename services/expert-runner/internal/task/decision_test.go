@@ -46,6 +46,12 @@ func closedBy(run int, key, reason string) events.JournalRecord {
 	return events.JournalRecord{Type: events.JournalResult, Run: run, Key: key, Name: key, Reason: reason}
 }
 
+// decide is for a runner "a" at a moment.
+func decide(o *task.Order, now time.Time, entries []run.Entry) task.Decision {
+	j := run.Read(entries)
+	return task.Decide(o, j, j.Admit(o.Run, run.Claimant{Owner: "a", Now: now}))
+}
+
 func TestAnEffectInDoubt(t *testing.T) {
 	command := claimed(1, "b")
 	command.Key, command.Name = run.Command, run.Command
@@ -83,7 +89,7 @@ func TestAnEffectInDoubt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := order(2)
 			o.ResumeOf, o.Answers = 1, test.answers
-			d := task.Decide(o, task.Facts{Owner: "a", Now: noon.Add(time.Hour), Journal: test.journal})
+			d := decide(o, noon.Add(time.Hour), test.journal)
 			got := ""
 			switch {
 			case d.Ending == nil:

@@ -64,7 +64,7 @@ func FuzzRead(f *testing.F) {
 		if o.Lease.Std() < run.MinLease || o.Lease.Std() > run.MaxLease {
 			t.Errorf("lease %s", o.Lease.Std())
 		}
-		d := task.Decide(o, task.Facts{Owner: "a", Now: noon, Journal: journal(claimed(1, "b"), intent(1, "x", false))})
+		d := decide(o, noon, journal(claimed(1, "b"), intent(1, "x", false)))
 		if d.Ending != nil && d.Ending.Park != nil && !events.ValidToken(d.Ending.Park.Request) {
 			t.Errorf("request id %q", d.Ending.Park.Request)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/run"
+	"github.com/jobgraph/jobgraph/pkg/run/lease"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/loop"
 )
 
@@ -22,7 +23,7 @@ func New(b *bus.Bus) Ports { return Ports{b} }
 // pending gives errors in the loop's words.
 type pending struct{ bus.Ack }
 
-// Wait implements loop.Pending.
+// Wait implements lease.Pending.
 func (p pending) Wait(ctx context.Context) (uint64, error) {
 	seq, err := p.Ack.Wait(ctx)
 	return seq, classed(err)
@@ -42,22 +43,22 @@ func classed(err error) error {
 	return err
 }
 
-// Read implements loop.Journal. A record that cannot be read counts for nothing but its sequence.
+// Read implements lease.Journal. A record that cannot be read counts for nothing but its sequence.
 func (p Ports) Read(ctx context.Context, job, subjob string) ([]run.Entry, error) {
 	list, _, err := p.bus.Journal(job, subjob).Read(ctx)
 	return list, err
 }
 
-// Clock implements loop.Journal.
+// Clock implements lease.Journal.
 func (p Ports) Clock(ctx context.Context) (now, since time.Time, err error) { return p.bus.Clock(ctx) }
 
-// Append implements loop.Journal.
-func (p Ports) Append(job, subjob string, r events.JournalRecord, last uint64) loop.Pending {
+// Append implements lease.Journal.
+func (p Ports) Append(job, subjob string, r events.JournalRecord, last uint64) lease.Pending {
 	return pending{p.bus.Journal(job, subjob).AppendAsync(r, last)}
 }
 
 // Once implements loop.Log.
-func (p Ports) Once(e events.Event) (loop.Pending, error) {
+func (p Ports) Once(e events.Event) (lease.Pending, error) {
 	m, err := events.Encode(p.bus.Names(), e)
 	if err != nil {
 		return nil, err

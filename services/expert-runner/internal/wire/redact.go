@@ -8,7 +8,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/redact"
-	"github.com/jobgraph/jobgraph/services/expert-runner/internal/loop"
+	"github.com/jobgraph/jobgraph/pkg/run/lease"
 )
 
 // Redacted is the ports with the secrets of the process taken out of everything that leaves the runner: facts, journal records, live
@@ -21,15 +21,15 @@ type Redacted struct {
 	Dir     string
 }
 
-// Append implements loop.Journal.
-func (p Redacted) Append(job, subjob string, r events.JournalRecord, last uint64) loop.Pending {
+// Append implements lease.Journal.
+func (p Redacted) Append(job, subjob string, r events.JournalRecord, last uint64) lease.Pending {
 	redactor := p.Secrets.Redactor()
 	r.Data, r.Reason = redactor.JSON(r.Data), redactor.Text(r.Reason)
 	return p.Ports.Append(job, subjob, r, last)
 }
 
 // Once implements loop.Log.
-func (p Redacted) Once(e events.Event) (loop.Pending, error) {
+func (p Redacted) Once(e events.Event) (lease.Pending, error) {
 	if err := redacted(p.Secrets, &e); err != nil {
 		return nil, err
 	}

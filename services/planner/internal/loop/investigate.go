@@ -173,7 +173,7 @@ func (t *talk) work(c *session.Command, card *events.Card, n int, late time.Time
 		Deadline: late, Session: r.Session, User: r.User, Locale: t.session.State().Locale,
 		ReportSubject:  names.RunEvent(t.w.Job, events.KindSubJobReported, id, inquiryRun),
 		IdempotencyKey: t.born() + "/" + id + "/" + strconv.Itoa(inquiryRun),
-		ClaimSubject:   names.JournalOf(t.w.Job, id), Lease: events.Duration(t.record.lease()), CancelSubject: names.Cancel(t.w.Job, id),
+		ClaimSubject:   names.JournalOf(t.w.Job, id), Lease: events.Duration(leaseOf(t.w)), CancelSubject: names.Cancel(t.w.Job, id),
 	}
 	w.ReportID = w.IdempotencyKey
 	return w

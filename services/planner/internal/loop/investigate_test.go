@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/run/lease"
 	"github.com/jobgraph/jobgraph/services/planner/internal/session"
 )
 
@@ -52,7 +53,7 @@ func (o *office) Report(ctx context.Context, subject string) (*events.SubJobRepo
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}
-	return report, pause(ctx, o.takes)
+	return report, lease.Pause(ctx, o.takes)
 }
 
 func (o *office) Close(_ context.Context, w *events.Work, reason string) error {

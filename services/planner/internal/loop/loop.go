@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/run/lease"
 	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
 )
 
@@ -28,7 +29,7 @@ type Settings struct {
 	// Source gives work; Log, Journal, Blobs and Catalog are the bus.
 	Source  Source
 	Log     Log
-	Journal Journal
+	Journal lease.Journal
 	Blobs   Blobs
 	Catalog Catalog
 	// Desk hands work to the experts that look around before planning.

@@ -6,16 +6,16 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
-	jobrun "github.com/jobgraph/jobgraph/pkg/run"
+	"github.com/jobgraph/jobgraph/pkg/run/lease"
 	"github.com/jobgraph/jobgraph/services/planner/internal/session"
 )
 
 // What adapters say of the bus. Any other error means: not now, or nobody knows; try again.
 var (
-	// ErrConflict means that the fact was stated before.
-	ErrConflict = errors.New("stated before")
+	// ErrConflict means that the fact was stated before, or that a journal has gone on.
+	ErrConflict = lease.ErrConflict
 	// ErrTooLarge means that the message can never be stored.
-	ErrTooLarge = errors.New("too large")
+	ErrTooLarge = lease.ErrTooLarge
 	// ErrNotFound means that what is read does not exist.
 	ErrNotFound = errors.New("not found")
 )
@@ -58,15 +58,6 @@ type Log interface {
 	Tell(e events.Event)
 	// Live passes bytes to whoever watches a SubJob; nothing is stored.
 	Live(job, subjob string, body []byte)
-}
-
-// Journal is the journal of planning runs. Read gives all records and the sequence of the last one; Append stores one if the
-// journal still ends there, else ErrConflict. Clock is that of the broker, which stamps the records: its time, and from when on it has
-// been there without a break, as far as this process knows.
-type Journal interface {
-	Read(ctx context.Context, job, subjob string) (entries []jobrun.Entry, last uint64, err error)
-	Append(ctx context.Context, job, subjob string, r events.JournalRecord, last uint64) (uint64, error)
-	Clock(ctx context.Context) (now, since time.Time, err error)
 }
 
 // Question is one call of a model.

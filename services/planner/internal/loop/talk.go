@@ -95,7 +95,7 @@ func (l *Loop) converse(work, intake context.Context, d *Delivery, w *events.Wor
 	if err != nil && t.record != nil && !errors.As(err, &dead) && !errors.Is(err, errLost) {
 		t.lose(nil)
 		t.beats.Wait() // No renewal comes behind the release, nor does it wait for one.
-		t.record.release(work)
+		t.record.Release(work)
 	}
 	return v, err
 }
@@ -422,7 +422,7 @@ func (t *talk) beat() {
 			if r == nil {
 				continue
 			}
-			if err := r.renew(t.ctx); err != nil && t.ctx.Err() == nil {
+			if err := r.Renew(t.ctx); errors.Is(err, errLost) {
 				t.lose(err)
 				return
 			}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	jobrun "github.com/jobgraph/jobgraph/pkg/run"
+	"github.com/jobgraph/jobgraph/pkg/run/lease"
 	"github.com/jobgraph/jobgraph/services/planner/internal/session"
 )
 
@@ -30,17 +31,26 @@ func (w *world) Clock(context.Context) (now, since time.Time, err error) {
 	return time.Now(), w.since, nil
 }
 
-func (w *world) Read(ctx context.Context, _, _ string) ([]jobrun.Entry, uint64, error) {
+func (w *world) Read(ctx context.Context, _, _ string) ([]jobrun.Entry, error) {
 	if ctx.Err() != nil {
-		return nil, 0, ctx.Err()
+		return nil, ctx.Err()
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return append([]jobrun.Entry(nil), w.journal...), uint64(len(w.journal)), nil
+	return append([]jobrun.Entry(nil), w.journal...), nil
 }
 
 // Append implements Journal.
-func (w *world) Append(ctx context.Context, _, _ string, r events.JournalRecord, last uint64) (uint64, error) {
+func (w *world) Append(_, _ string, r events.JournalRecord, last uint64) lease.Pending {
+	return pending(func(ctx context.Context) (uint64, error) { return w.stores(ctx, r, last) })
+}
+
+// pending is a write that happens when somebody waits for it.
+type pending func(ctx context.Context) (uint64, error)
+
+func (p pending) Wait(ctx context.Context) (uint64, error) { return p(ctx) }
+
+func (w *world) stores(ctx context.Context, r events.JournalRecord, last uint64) (uint64, error) {
 	if ctx.Err() != nil {
 		return 0, ctx.Err()
 	}
@@ -59,6 +69,13 @@ func (w *world) Append(ctx context.Context, _, _ string, r events.JournalRecord,
 		}
 	}
 	return last + 1, nil
+}
+
+// free is whether another planner could take the run.
+func (w *world) free(t *testing.T) error {
+	l := New(Settings{Journal: w, Owner: "other"})
+	_, a, err := lease.Admit(t.Context(), w, l.claimant(&events.Work{Run: 1}))
+	return errors.Join(err, refused(a))
 }
 
 // tongue is a model that says the same to everybody. It counts how often it is asked, and may take its time or put off.
@@ -81,7 +98,7 @@ func (m *tongue) Ask(ctx context.Context, q *Question) (session.Fact, error) {
 	}
 	m.keys[key] = true
 	m.calls++
-	if err := pause(ctx, m.takes); err != nil {
+	if err := lease.Pause(ctx, m.takes); err != nil {
 		return session.Fact{}, err
 	}
 	return session.Fact{Kind: session.Answered, Text: m.says, Spent: events.Spent{Tokens: 10}}, m.off
@@ -270,11 +287,7 @@ func TestAClaimIsRenewedWhileTheModelThinks(t *testing.T) {
 		w.model = &tongue{says: onePlan, takes: 5 * time.Minute}
 		during := func() {
 			<-time.After(4 * time.Minute)
-			entries, _, err := w.Read(t.Context(), "", "")
-			if err != nil {
-				t.Error(err)
-			}
-			if err := New(Settings{Journal: w, Owner: "other"}).free(t.Context(), &events.Work{Run: 1}, jobrun.Read(entries)); err == nil {
+			if err := w.free(t); err == nil {
 				t.Error("another planner could take the run of one that is alive")
 			}
 			<-time.After(2 * time.Minute)
@@ -308,11 +321,7 @@ func TestAClaimIsLetGoOfWhenItsRenewalWasCutOff(t *testing.T) {
 			if err := w.run(t, during, w.delivery(t, goal())); err != nil {
 				t.Fatal(err)
 			}
-			entries, _, err := w.Read(t.Context(), "", "")
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := New(Settings{Journal: w, Owner: "other"}).free(t.Context(), &events.Work{Run: 1}, jobrun.Read(entries)); err != nil {
+			if err := w.free(t); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
 		})
@@ -354,9 +363,9 @@ func TestARunThatAnotherPlannerTookIsLeftUnsettledAndWhoeverCaresHearsIt(t *test
 		var lost []string
 		d.Lost = func(reason string) { lost = append(lost, reason) }
 		taken := func() {
-			_, last, err := w.Read(t.Context(), "", "")
+			list, err := w.Read(t.Context(), "", "")
 			if err == nil {
-				_, err = w.Append(t.Context(), "", "", events.JournalRecord{Type: events.JournalClaimed, Run: 1, Owner: "other", Lease: events.Duration(time.Hour)}, last)
+				_, err = w.Append("", "", events.JournalRecord{Type: events.JournalClaimed, Run: 1, Owner: "other", Lease: events.Duration(time.Hour)}, uint64(len(list))).Wait(t.Context())
 			}
 			if err != nil {
 				t.Error(err)
@@ -413,7 +422,7 @@ func TestALargeAnswerWaitsNoLongerThanItsRun(t *testing.T) {
 		"a stop ends it at once": {func(w *world) { w.loop.Cancel("j", "", 1, "enough") }, 0, 1},
 		"a lost claim ends it": {func(w *world) {
 			last := uint64(len(w.journal))
-			if _, err := w.Append(t.Context(), "", "", events.JournalRecord{Type: events.JournalClaimed, Run: 2, Owner: "other"}, last); err != nil {
+			if _, err := w.Append("", "", events.JournalRecord{Type: events.JournalClaimed, Run: 2, Owner: "other"}, last).Wait(context.Background()); err != nil {
 				t.Error(err)
 			}
 		}, longestBeat, 0},
@@ -446,15 +455,15 @@ func TestAClaimIsFreeALeaseBehindWhenItCouldBeRenewed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld("x")
 		claim := jobrun.Entry{JournalRecord: events.JournalRecord{Type: events.JournalClaimed, Run: 1, Owner: "dead", Lease: events.Duration(10 * time.Second)}, Seq: 1, Time: time.Now()}
-		l := New(Settings{Journal: w, Owner: "other"})
+		w.journal = []jobrun.Entry{claim}
 		<-time.After(time.Minute)
 		w.since = time.Now().Add(-4 * time.Second) // The bus has just come back.
 		var busy *busyError
-		if err := l.free(t.Context(), &events.Work{Run: 1}, jobrun.Read([]jobrun.Entry{claim})); !errors.As(err, &busy) || busy.wait != 6*time.Second {
+		if err := w.free(t); !errors.As(err, &busy) || busy.wait != 6*time.Second {
 			t.Errorf("%v, want a wait of six seconds", err)
 		}
 		<-time.After(6 * time.Second)
-		if err := l.free(t.Context(), &events.Work{Run: 1}, jobrun.Read([]jobrun.Entry{claim})); err != nil {
+		if err := w.free(t); err != nil {
 			t.Error(err)
 		}
 	})

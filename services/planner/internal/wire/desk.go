@@ -8,7 +8,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
-	"github.com/jobgraph/jobgraph/pkg/run"
+	"github.com/jobgraph/jobgraph/pkg/run/lease"
 )
 
 // Desk hands work to experts by the streams that all work goes by.
@@ -47,22 +47,8 @@ func (d Desk) Report(ctx context.Context, subject string) (*events.SubJobReporte
 
 // Close implements loop.Desk: the journal first, from then on nobody can claim the run.
 func (d Desk) Close(ctx context.Context, w *events.Work, reason string) error {
-	journal := d.Bus.Journal(w.Job, w.SubJob)
-	for {
-		entries, last, err := journal.Read(ctx)
-		if err != nil {
-			return classed(err)
-		}
-		if run.Read(entries).IsClosed(w.Run) {
-			break
-		}
-		_, err = journal.Append(ctx, run.Closed(w.Run, reason), last)
-		if err == nil {
-			break
-		}
-		if !errors.Is(err, bus.ErrConflict) {
-			return classed(err)
-		}
+	if _, err := lease.Fence(ctx, d.Bus.Journal(w.Job, w.SubJob), w.Run, reason, bus.ErrConflict); err != nil {
+		return classed(err)
 	}
 	names := d.Bus.Names()
 	if err := d.Bus.Purge(ctx, names.Work, names.WorkFor("*", "*", w.Job, w.SubJob, w.Run)); err != nil {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/redact"
+	"github.com/jobgraph/jobgraph/pkg/run/lease"
 )
 
 // RedactedLog is a Log that states no secret of the process.
@@ -51,11 +52,11 @@ type RedactedJournal struct {
 	Secrets *redact.Set
 }
 
-// Append implements loop.Journal.
-func (j RedactedJournal) Append(ctx context.Context, job, subjob string, r events.JournalRecord, last uint64) (uint64, error) {
+// Append implements lease.Journal.
+func (j RedactedJournal) Append(job, subjob string, r events.JournalRecord, last uint64) lease.Pending {
 	redactor := j.Secrets.Redactor()
 	r.Data, r.Reason = redactor.JSON(r.Data), redactor.Text(r.Reason)
-	return j.Journal.Append(ctx, job, subjob, r, last)
+	return j.Journal.Append(job, subjob, r, last)
 }
 
 // RedactedBlobs keep no secret of the process.

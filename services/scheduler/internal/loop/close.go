@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
 	"github.com/jobgraph/jobgraph/pkg/run"
+	"github.com/jobgraph/jobgraph/pkg/run/lease"
 )
 
 // cancelled is the body of a cancel message.
@@ -78,25 +80,29 @@ func (p *Partition) closeRun(ctx context.Context, job string, cmd *graph.Command
 
 // fence appends the close of a run, unless that stands there, and says who held the run.
 func (p *Partition) fence(ctx context.Context, job string, cmd *graph.Command) (*events.SubJobClosed, error) {
-	for {
-		entries, last, err := p.Journals.Read(ctx, job, cmd.SubJob)
-		if err != nil {
-			return nil, err
-		}
-		journal := run.Read(entries)
-		closed := &events.SubJobClosed{}
-		closed.LeaseUntil, closed.Claimed = journal.Held(cmd.Run)
-		if journal.IsClosed(cmd.Run) {
-			return closed, nil
-		}
-		err = p.Journals.Append(ctx, job, cmd.SubJob, run.Closed(cmd.Run, cmd.Reason), last)
-		if err == nil {
-			return closed, nil
-		}
-		if !isConflict(err) || ctx.Err() != nil {
-			return nil, err
-		}
+	journal, err := lease.Fence(ctx, oneJournal{p.Journals, job, cmd.SubJob}, cmd.Run, cmd.Reason, bus.ErrConflict)
+	if err != nil {
+		return nil, err
 	}
+	closed := &events.SubJobClosed{}
+	closed.LeaseUntil, closed.Claimed = journal.Held(cmd.Run)
+	return closed, nil
+}
+
+// oneJournal is that of one SubJob.
+type oneJournal struct {
+	all         Journals
+	job, subjob string
+}
+
+// Read implements lease.One.
+func (j oneJournal) Read(ctx context.Context) ([]run.Entry, uint64, error) {
+	return j.all.Read(ctx, j.job, j.subjob)
+}
+
+// Append implements lease.One.
+func (j oneJournal) Append(ctx context.Context, r events.JournalRecord, last uint64) (uint64, error) {
+	return 0, j.all.Append(ctx, j.job, j.subjob, r, last)
 }
 
 // cancel tells workers over core NATS; an empty SubJob means all of the job.

@@ -1,0 +1,39 @@
+package lease
+
+import (
+	"context"
+	"errors"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/run"
+)
+
+// One is the journal of one SubJob: Read gives all records and the sequence of the last, Append stores one if the journal still
+// ends there.
+type One interface {
+	Read(ctx context.Context) (entries []run.Entry, last uint64, err error)
+	Append(ctx context.Context, r events.JournalRecord, last uint64) (uint64, error)
+}
+
+// Fence closes a run in its journal, unless it is closed: from then on nobody can claim it, nor write behind a claim. It gives the
+// journal as it stood before. conflict tells the error of an append that finds another end of the journal. Errors: those of the
+// journal, and ctx's.
+func Fence(ctx context.Context, in One, number int, reason string, conflict error) (*run.Journal, error) {
+	for {
+		entries, last, err := in.Read(ctx)
+		if err != nil {
+			return nil, err
+		}
+		journal := run.Read(entries)
+		if journal.IsClosed(number) {
+			return journal, nil
+		}
+		_, err = in.Append(ctx, run.Closed(number, reason), last)
+		if err == nil {
+			return journal, nil
+		}
+		if !errors.Is(err, conflict) || ctx.Err() != nil {
+			return nil, err
+		}
+	}
+}

@@ -1,0 +1,186 @@
+package lease_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/run"
+	"github.com/jobgraph/jobgraph/pkg/run/lease"
+)
+
+var (
+	errAway  = errors.New("the bus is away")
+	errTaken = errors.New("taken over")
+	errOver  = errors.New("over")
+)
+
+// store is a journal whose answers can get lost.
+type store struct {
+	entries []run.Entry
+	// away fails everything; deaf stores the next append without saying so.
+	away, deaf bool
+}
+
+func (s *store) Read(context.Context, string, string) ([]run.Entry, error) {
+	if s.away {
+		return nil, errAway
+	}
+	return append([]run.Entry(nil), s.entries...), nil
+}
+
+func (s *store) Clock(context.Context) (now, since time.Time, err error) {
+	return time.Now(), time.Time{}, nil
+}
+
+type sent func() (uint64, error)
+
+func (f sent) Wait(context.Context) (uint64, error) { return f() }
+
+func (s *store) Append(_, _ string, r events.JournalRecord, last uint64) lease.Pending {
+	return sent(func() (uint64, error) {
+		if s.away {
+			return 0, errAway
+		}
+		if last != uint64(len(s.entries)) {
+			return 0, lease.ErrConflict
+		}
+		s.add(r)
+		if s.deaf {
+			s.deaf = false
+			return 0, errAway
+		}
+		return last + 1, nil
+	})
+}
+
+func (s *store) add(r events.JournalRecord) {
+	s.entries = append(s.entries, run.Entry{JournalRecord: r, Seq: uint64(len(s.entries) + 1), Time: time.Now()})
+}
+
+func who(owner string) lease.Run {
+	return lease.Run{Job: "j", SubJob: "s", Run: 1, Owner: owner, Lease: 10 * time.Second}
+}
+
+func hooks() lease.Hooks {
+	return lease.Hooks{Lost: func(_ string, over bool) error {
+		if over {
+			return errOver
+		}
+		return errTaken
+	}}
+}
+
+func taken(t *testing.T, s *store) *lease.Lease {
+	t.Helper()
+	_, a, err := lease.Admit(t.Context(), s, who("a"))
+	if err != nil || a.Action != run.Claim {
+		t.Fatal(a, err)
+	}
+	l, err := lease.Take(t.Context(), s, who("a"), a.Expect, run.Effect{}, hooks())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+var result = run.Made(1, "a", run.Effect{Key: "k", Name: "k"}, nil, nil)
+
+func TestAnAppendWaitsForTheBusAndIsStoredOnce(t *testing.T) {
+	for name, setup := range map[string]func(*store){
+		"the bus is away":    func(s *store) { s.away = true },
+		"the answer is lost": func(s *store) { s.deaf = true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &store{}
+				l := taken(t, s)
+				setup(s)
+				time.AfterFunc(time.Minute, func() { s.away = false }) // Longer than the lease.
+				if err := l.Append(t.Context(), result); err != nil || len(s.entries) != 2 {
+					t.Errorf("%v, %d records", err, len(s.entries))
+				}
+				if err := l.Renew(t.Context()); err != nil || len(s.entries) != 3 {
+					t.Errorf("%v, %d records", err, len(s.entries))
+				}
+			})
+		})
+	}
+}
+
+func TestAClaimWhoseAnswerIsLostIsFound(t *testing.T) {
+	s := &store{deaf: true}
+	if l := taken(t, s); l.Append(t.Context(), result) != nil || len(s.entries) != 2 {
+		t.Errorf("%d records", len(s.entries))
+	}
+}
+
+func TestNothingIsWrittenBehindAClaimThatIsLost(t *testing.T) {
+	for name, c := range map[string]struct {
+		record events.JournalRecord
+		want   error
+	}{
+		"another owner has taken it over": {run.Claimed(1, "b", time.Second, 0, run.Effect{}), errTaken},
+		"the run is closed":               {run.Closed(1, "stop"), errOver},
+		"a later run has begun":           {run.Claimed(2, "a", time.Second, 0, run.Effect{}), errOver},
+	} {
+		s := &store{}
+		l := taken(t, s)
+		s.add(c.record)
+		if err := l.Confirm(t.Context()); !errors.Is(err, c.want) {
+			t.Errorf("%s: confirmed with %v", name, err)
+		}
+		if err := l.Append(t.Context(), result); !errors.Is(err, c.want) || len(s.entries) != 2 {
+			t.Errorf("%s: %v, %d records", name, err, len(s.entries))
+		}
+	}
+}
+
+func TestAClaimBehindAJournalThatHasGoneOnIsRefused(t *testing.T) {
+	s := &store{}
+	s.add(run.Closed(0, ""))
+	if _, err := lease.Take(t.Context(), s, who("a"), 0, run.Effect{}, hooks()); !errors.Is(err, lease.ErrConflict) {
+		t.Error(err)
+	}
+}
+
+func TestARunThatIsLetGoOfCanBeClaimedAtOnce(t *testing.T) {
+	s := &store{}
+	taken(t, s).Release(t.Context())
+	if _, a, err := lease.Admit(t.Context(), s, who("b")); err != nil || a.Action != run.Claim || !a.Takeover {
+		t.Error(a, err)
+	}
+}
+
+// one is the journal of one SubJob, which somebody else appends to in between.
+type one struct {
+	*store
+	between func()
+}
+
+func (o *one) Read(ctx context.Context) ([]run.Entry, uint64, error) {
+	list, err := o.store.Read(ctx, "", "")
+	if o.between != nil {
+		o.between()
+		o.between = nil
+	}
+	return list, uint64(len(list)), err
+}
+
+func (o *one) Append(ctx context.Context, r events.JournalRecord, last uint64) (uint64, error) {
+	return o.store.Append("", "", r, last).Wait(ctx)
+}
+
+func TestAFenceIsPutUpOnceBehindWhateverIsWrittenMeanwhile(t *testing.T) {
+	s := &store{}
+	o := &one{store: s, between: func() { s.add(run.Claimed(1, "a", time.Second, 0, run.Effect{})) }}
+	for range 2 {
+		j, err := lease.Fence(t.Context(), o, 1, "stop", lease.ErrConflict)
+		if err != nil || !j.Claimed(1) || len(s.entries) != 2 {
+			t.Errorf("%v, %d records", err, len(s.entries))
+		}
+	}
+}

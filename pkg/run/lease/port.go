@@ -1,0 +1,62 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/run"
+)
+
+// What a journal says of an append that did not succeed. Any other error means: not now, or the outcome is unknown; try again.
+var (
+	// ErrConflict means that the journal does not end where the append expects; nothing was stored.
+	ErrConflict = errors.New("expectation does not hold")
+	// ErrTooLarge means that the record can never be stored.
+	ErrTooLarge = errors.New("too large")
+)
+
+// Journal is the journal of SubJobs. Read gives all records, oldest first. Append stores a record if the journal still ends at
+// last, 0 for an empty one. Clock is that of the broker, which stamps the records: its time, and from when on it has been there
+// without a break, as far as this process knows.
+type Journal interface {
+	Read(ctx context.Context, job, subjob string) ([]run.Entry, error)
+	Append(job, subjob string, r events.JournalRecord, last uint64) Pending
+	Clock(ctx context.Context) (now, since time.Time, err error)
+}
+
+// Pending is the answer to a write that was sent.
+type Pending interface {
+	Wait(ctx context.Context) (seq uint64, err error)
+}
+
+// Run is a run, and who wants to hold it.
+type Run struct {
+	Job, SubJob string
+	Run         int
+	// Resumes is the run that it continues, 0 for none.
+	Resumes int
+	// Owner is the name of this process, Lease how long a claim holds without renewal.
+	Owner string
+	Lease time.Duration
+}
+
+// Admit reads the journal of a run and says whether it may be claimed. The broker's clock is asked only where another owner has
+// a claim. Errors: those of the journal.
+func Admit(ctx context.Context, from Journal, r Run) (*run.Journal, run.Admission, error) {
+	entries, err := from.Read(ctx, r.Job, r.SubJob)
+	if err != nil {
+		return nil, run.Admission{}, err
+	}
+	journal := run.Read(entries)
+	c := run.Claimant{Owner: r.Owner}
+	a := journal.Admit(r.Run, c)
+	if a.Action == run.Wait {
+		if c.Now, c.Since, err = from.Clock(ctx); err != nil {
+			return nil, a, err
+		}
+		a = journal.Admit(r.Run, c)
+	}
+	return journal, a, nil
+}
