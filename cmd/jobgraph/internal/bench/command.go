@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/chaos"
 )
 
 // Options say how the command is embedded in a program.
@@ -33,6 +35,8 @@ type flags struct {
 	sides                         []string
 	size, rounds                  int
 	check                         bool
+	chaos                         bool
+	campaign                      chaos.Settings
 }
 
 // New makes the command "bench" with its hidden children "trial" and "part".
@@ -61,7 +65,8 @@ func New(o Options) *cobra.Command {
 	c.Flags().IntVar(&f.rounds, "rounds", 5, "how often each side of a comparison runs")
 	c.Flags().StringVar(&f.profile, "cpu-profile", "", "folder for a CPU profile of each process of the last round")
 	c.Flags().BoolVar(&f.check, "check", false, "exit with 1 when a target is missed")
-	c.AddCommand(trialCommand(o), probeCommand(o), partCommand(), hangCommand(o))
+	f.declareChaos(c.Flags())
+	c.AddCommand(trialCommand(o), probeCommand(o), partCommand(), hangCommand(o), chaos.ServerCommand(chaosServer))
 	return c
 }
 
@@ -84,6 +89,9 @@ func (f *flags) run(cmd *cobra.Command, o Options) error {
 	self, err := o.self()
 	if err != nil {
 		return err
+	}
+	if f.chaos {
+		return f.runChaos(cmd, o, self)
 	}
 	names := []string{f.workload}
 	if f.workload == "all" {
@@ -182,6 +190,9 @@ func (f *flags) validate() error {
 	}
 	if f.rounds < 1 {
 		err = errors.Join(err, fmt.Errorf("--rounds %d: must be at least 1", f.rounds))
+	}
+	if f.chaos {
+		err = errors.Join(err, errors.Join(f.validateChaos()...))
 	}
 	return err
 }

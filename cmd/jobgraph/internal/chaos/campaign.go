@@ -1,0 +1,85 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Settings of a campaign.
+type Settings struct {
+	// Self starts the server: a program and the arguments that lead to ServerCommand.
+	Self []string
+	// Programs is the folder with planner, scheduler and expert-runner; Other one with those of another release, of which half of the
+	// services are started, or empty.
+	Programs, Other string
+	// Seed decides about faults and jobs; the same seed gives the same faults in the same order.
+	Seed uint64
+	// Duration is how long faults happen; Faults ends it earlier, after so many, when it is not 0.
+	Duration time.Duration
+	Faults   int
+	// Servers is 1, or 3 for a cluster.
+	Servers int
+	// Log takes a line for each fault; Keep leaves the folder of the campaign behind.
+	Log  io.Writer
+	Keep bool
+}
+
+const (
+	// lease is that of runs in a campaign: short, so that most faults last longer.
+	lease = 3 * time.Second
+	// jobsAtOnce is how many jobs are in motion.
+	jobsAtOnce = 12
+	// calm is how long after the last fault nothing may end before the campaign gives jobs up for lost.
+	calm = 2 * time.Minute
+	// pauseLeast and pauseMost lie between two faults.
+	pauseLeast, pauseMost = 300 * time.Millisecond, 1500 * time.Millisecond
+)
+
+// Run makes a campaign. An error means that it could not be made; what it found is in the report.
+func Run(ctx context.Context, s Settings) (r *Report, err error) {
+	dir, err := os.MkdirTemp("", "jobgraph-chaos-")
+	if err != nil {
+		return nil, err
+	}
+	if s.Keep {
+		_, _ = fmt.Fprintln(s.Log, "everything is in", dir)
+	} else {
+		defer os.RemoveAll(dir)
+	}
+	f := &fleet{Settings: s, dir: dir}
+	defer func() { err = errors.Join(err, f.end()) }()
+	if err := f.begin(ctx); err != nil {
+		return nil, err
+	}
+	c, err := connect(ctx, f.url)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	load := newLoad(c, rand.New(rand.NewPCG(s.Seed, 2)), filepath.Join(dir, "marks"))
+	working, stop := context.WithCancel(ctx)
+	defer stop()
+	done := make(chan struct{})
+	go func() { // Ends with its context, and is waited for below.
+		defer close(done)
+		load.run(working)
+	}()
+	faults := newFaults(f, load, rand.New(rand.NewPCG(s.Seed, 1)))
+	err = faults.run(ctx)
+	load.close()
+	if err == nil {
+		err = load.settle(ctx)
+	}
+	stop()
+	<-done
+	if err != nil {
+		return nil, err
+	}
+	return judge(ctx, c, load, faults)
+}

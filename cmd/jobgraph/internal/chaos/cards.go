@@ -1,0 +1,58 @@
+package chaos
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// The experts of a campaign.
+const (
+	blink  = "blink"  // At once; may be repeated.
+	steady = "steady" // About a second; may be repeated.
+	long   = "long"   // Longer than a lease; may be repeated.
+	once   = "once"   // About a second; may not be repeated unasked.
+	flaky  = "flaky"  // Fails at its first attempt; may be repeated.
+	clerk  = "clerk"  // A person.
+)
+
+// program writes down that it began, that it is alive ten times a second, and that it ended: what, job, SubJob, run, process, nanoseconds.
+const program = `#!/bin/sh
+say() { echo "$1 $JOBGRAPH_JOB $JOBGRAPH_SUBJOB $JOBGRAPH_RUN $$ $(date +%s%N)" >>"$MARKS"; }
+say begin
+i=0
+while [ "$i" -lt "$TENTHS" ]; do sleep 0.1; say alive; i=$((i + 1)); done
+say end
+if [ "$FAILS" = "$JOBGRAPH_ATTEMPT" ]; then echo "not yet" >&2; exit 1; fi
+echo '"done"'
+`
+
+// writeCards puts the experts and their program where runners find them.
+func writeCards(dir string) error {
+	for _, sub := range []string{"cards", "work", "store"} {
+		if err := os.MkdirAll(filepath.Join(dir, sub), 0o700); err != nil {
+			return err
+		}
+	}
+	script := filepath.Join(dir, "expert.sh")
+	if err := os.WriteFile(script, []byte(program), 0o700); err != nil { //nolint:gosec // It is run.
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "marks"), nil, 0o600); err != nil {
+		return err
+	}
+	for _, e := range []struct {
+		id         string
+		tenths     int
+		fails      string
+		idempotent bool
+	}{{blink, 0, "", true}, {steady, 10, "", true}, {long, 45, "", true}, {once, 10, "", false}, {flaky, 3, "1", true}} {
+		text := fmt.Sprintf("---\nname: %s\nkind: command\nsandbox: none\nidempotent: %v\nretries: 3\ncommand: [%q]\nenv: {MARKS: %q, TENTHS: \"%d\", FAILS: %q}\n---\n",
+			e.id, e.idempotent, script, filepath.Join(dir, "marks"), e.tenths, e.fails)
+		if err := os.WriteFile(filepath.Join(dir, "cards", e.id+".md"), []byte(text), 0o600); err != nil {
+			return err
+		}
+	}
+	text := fmt.Sprintf("---\nname: %s\nkind: human\n---\nSay yes.\n", clerk)
+	return os.WriteFile(filepath.Join(dir, "cards", clerk+".md"), []byte(text), 0o600)
+}

@@ -1,0 +1,257 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/client"
+)
+
+// The programs of a campaign.
+const (
+	natsServer = "server"
+	scheduler  = "scheduler"
+	planner    = "planner"
+	runner     = "expert-runner"
+)
+
+// perRole is how many processes there are of each service.
+const perRole = 2
+
+// fleet is all processes of a campaign.
+type fleet struct {
+	Settings
+	dir, url string
+	list     []*process
+}
+
+// process is one that is started again whenever it was ended.
+type process struct {
+	name, program string
+	path          string
+	args, env     []string
+	log           *os.File
+
+	mu      sync.Mutex // Guards the fields below.
+	cmd     *exec.Cmd
+	ended   chan struct{} // Closed when cmd has ended.
+	stopped bool          // By SIGSTOP.
+	away    bool          // Ended on purpose, and not started again yet.
+}
+
+// farewell is how long a process may take to end by itself.
+const farewell = 15 * time.Second
+
+// begin writes the cards and starts everything.
+func (f *fleet) begin(ctx context.Context) error {
+	if err := writeCards(f.dir); err != nil {
+		return err
+	}
+	if err := f.servers(); err != nil {
+		return err
+	}
+	for _, p := range f.list {
+		if err := p.start(); err != nil {
+			return err
+		}
+	}
+	if err := f.prepare(ctx); err != nil {
+		return err
+	}
+	for i := range perRole {
+		for _, program := range []string{scheduler, planner, runner} {
+			dir := f.Programs
+			if f.Other != "" && i%2 == 1 {
+				dir = f.Other
+			}
+			p, err := f.service(fmt.Sprintf("%s-%d", program, i+1), program, dir)
+			if err != nil {
+				return err
+			}
+			if err := p.start(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (f *fleet) add(p *process) (*process, error) {
+	log, err := os.Create(filepath.Join(f.dir, p.name+".log"))
+	if err != nil {
+		return nil, err
+	}
+	p.log = log
+	f.list = append(f.list, p)
+	return p, nil
+}
+
+// service is one of ours, with a lease that most faults outlast.
+func (f *fleet) service(name, program, dir string) (*process, error) {
+	p := &process{
+		name: name, program: program, path: filepath.Join(dir, program),
+		env: []string{
+			"NATS_URL=" + f.url, "HOME=" + f.dir, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + f.dir, "JOBGRAPH_HTTP_ADDR=off",
+			"JOBGRAPH_DRAIN_TIMEOUT=3s",
+		},
+	}
+	switch program {
+	case scheduler:
+		p.args = []string{"--lease", lease.String(), "--lease-margin", "500ms"}
+	case runner:
+		p.args = []string{"--experts", filepath.Join(f.dir, "cards"), "--work-dir", filepath.Join(f.dir, "work"), "--kill-grace", "200ms"}
+	}
+	return f.add(p)
+}
+
+// servers adds one server, or three that are a cluster.
+func (f *fleet) servers() error {
+	var urls, routes []string
+	orders := make([]ServerOrder, f.Servers)
+	for i := range orders {
+		client, err := freePort()
+		if err != nil {
+			return err
+		}
+		peer, err := freePort()
+		if err != nil {
+			return err
+		}
+		orders[i] = ServerOrder{Name: fmt.Sprintf("server-%d", i+1), Port: client, Store: filepath.Join(f.dir, "store", fmt.Sprint(i+1))}
+		if f.Servers > 1 {
+			orders[i].Peer = peer
+			routes = append(routes, fmt.Sprintf("nats://127.0.0.1:%d", peer))
+		}
+		urls = append(urls, fmt.Sprintf("nats://127.0.0.1:%d", client))
+	}
+	f.url = strings.Join(urls, ",")
+	for _, o := range orders {
+		o.Routes = routes
+		text, err := o.text()
+		if err != nil {
+			return err
+		}
+		p := &process{name: o.Name, program: natsServer, path: f.Self[0], args: append(append([]string(nil), f.Self[1:]...), text), env: os.Environ()}
+		if _, err := f.add(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// prepare makes streams and buckets, as many copies as there are servers.
+func (f *fleet) prepare(ctx context.Context) error {
+	b, err := bus.Connect(ctx, bus.Options{URL: f.url, Name: "chaos", Replicas: f.Servers})
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	return b.Prepare(ctx)
+}
+
+func connect(ctx context.Context, url string) (*client.Client, error) {
+	return client.Connect(ctx, bus.Options{URL: url, Name: "chaos"})
+}
+
+func freePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port, nil //nolint:forcetypeassert // It listens on TCP.
+}
+
+// start begins the process, in a group of its own.
+func (p *process) start() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	cmd := exec.Command(p.path, p.args...) //nolint:gosec // The programs of the campaign.
+	cmd.Env, cmd.Stdout, cmd.Stderr = p.env, p.log, p.log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("start %s: %w", p.name, err)
+	}
+	ended := make(chan struct{})
+	go func() { // Ends with the process.
+		_ = cmd.Wait() // However it ended.
+		close(ended)
+	}()
+	p.cmd, p.ended, p.stopped, p.away = cmd, ended, false, false
+	return nil
+}
+
+// strike sends a signal; false when the process is away, or stands still, already.
+func (p *process) strike(s syscall.Signal) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.away || p.stopped || p.cmd == nil {
+		return false
+	}
+	p.stopped, p.away = s == syscall.SIGSTOP, s != syscall.SIGSTOP
+	_ = p.cmd.Process.Signal(s) // It may have ended by itself: then it is started again all the same.
+	return true
+}
+
+// wake lets one that stands still go on.
+func (p *process) wake() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.stopped = false
+	_ = p.cmd.Process.Signal(syscall.SIGCONT) // It may have ended.
+}
+
+// gone waits for its end, and kills it when that takes too long.
+func (p *process) gone() {
+	p.mu.Lock()
+	cmd, ended := p.cmd, p.ended
+	p.mu.Unlock()
+	late := time.NewTimer(farewell)
+	defer late.Stop()
+	select {
+	case <-ended:
+		return
+	case <-late.C:
+	}
+	_ = cmd.Process.Kill() // It may have ended meanwhile.
+	<-ended
+}
+
+// alive reports whether it has not ended.
+func (p *process) alive() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	select {
+	case <-p.ended:
+		return false
+	default:
+		return true
+	}
+}
+
+// end ends all processes, the servers last.
+func (f *fleet) end() error {
+	var errs []error
+	for i := len(f.list) - 1; i >= 0; i-- {
+		p := f.list[i]
+		if p.cmd != nil {
+			p.wake()
+			_ = p.cmd.Process.Signal(syscall.SIGTERM) // It may have ended.
+			p.gone()
+		}
+		errs = append(errs, p.log.Close())
+	}
+	return errors.Join(errs...)
+}
