@@ -192,10 +192,16 @@ type result struct {
 	code     int
 }
 
-// runProgram runs a program to its end.
+// runProgram runs a program to its end, which comes soon.
 func runProgram(t *testing.T, program string, env, args []string, stdin string) result {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 90*time.Second)
+	return runWithin(t, 90*time.Second, program, env, args, stdin)
+}
+
+// runWithin runs a program to its end.
+func runWithin(t *testing.T, within time.Duration, program string, env, args []string, stdin string) result {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
 	c := exec.CommandContext(ctx, filepath.Join(programs, program), args...)
 	var out, errs bytes.Buffer

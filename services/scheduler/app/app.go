@@ -11,7 +11,6 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/host/onbus"
 	"github.com/jobgraph/jobgraph/pkg/host/trace"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/agenda"
-	"github.com/jobgraph/jobgraph/services/scheduler/internal/alarm"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/conversation"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/intake"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/ledger"
@@ -131,7 +130,7 @@ func (r *scheduler) partition(i int, spec bus.ConsumerSpec) host.Member {
 		ports := wire.New(r.bus)
 		all := loop.Ports{
 			Publisher: ports, Log: ports, Sweeper: ports, States: r.states(), Journals: ports,
-			Alarms: alarm.New(r.bus), Blobs: ports, Meter: r.meter, Slots: r.slots, Queues: ports, Load: r.load.Of(i),
+			Alarms: ports, Blobs: ports, Meter: r.meter, Slots: r.slots, Queues: ports, Load: r.load.Of(i),
 		}
 		if r.takers != nil {
 			all.Takers = r.takers

@@ -11,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/run"
@@ -97,7 +96,7 @@ func (d *dry) EventsOf(context.Context, string, uint64) iter.Seq2[events.Event, 
 func (d *dry) EventAt(_ context.Context, seq uint64) (events.Event, error) {
 	e, ok := d.bySeq[seq]
 	if !ok {
-		return e, fmt.Errorf("event %d is not in the record: %w", seq, bus.ErrNotFound)
+		return e, fmt.Errorf("event %d is not in the record: %w", seq, loop.ErrNotFound)
 	}
 	return e, nil
 }
@@ -172,7 +171,7 @@ func (d *dry) PutBlob(_ context.Context, job string, data []byte) (events.Ref, e
 func (d *dry) GetBlob(_ context.Context, _, digest string) ([]byte, error) {
 	data, ok := d.blobs[digest]
 	if !ok {
-		return nil, fmt.Errorf("blob %s is not in the record: %w", digest, bus.ErrNotFound)
+		return nil, fmt.Errorf("blob %s is not in the record: %w", digest, loop.ErrNotFound)
 	}
 	return data, nil
 }

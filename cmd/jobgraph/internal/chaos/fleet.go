@@ -49,6 +49,9 @@ type process struct {
 	away    bool          // Ended on purpose, and not started again yet.
 }
 
+// path is where services and programs look for others.
+const path = "/usr/local/bin:/usr/bin:/bin"
+
 // farewell is how long a process may take to end by itself.
 const farewell = 15 * time.Second
 
@@ -101,7 +104,7 @@ func (f *fleet) service(name, program, dir string) (*process, error) {
 	p := &process{
 		name: name, program: program, path: filepath.Join(dir, program),
 		env: []string{
-			"NATS_URL=" + f.url, "HOME=" + f.dir, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + f.dir, "JOBGRAPH_HTTP_ADDR=off",
+			"NATS_URL=" + f.url, "HOME=" + f.dir, "PATH=" + path, "TMPDIR=" + f.dir, "JOBGRAPH_HTTP_ADDR=off",
 			"JOBGRAPH_DRAIN_TIMEOUT=3s",
 		},
 	}
@@ -141,7 +144,7 @@ func (f *fleet) servers() error {
 		if err != nil {
 			return err
 		}
-		p := &process{name: o.Name, program: natsServer, path: f.Self[0], args: append(append([]string(nil), f.Self[1:]...), text), env: os.Environ()}
+		p := &process{name: o.Name, program: natsServer, path: f.Self[0], args: append(append([]string(nil), f.Self[1:]...), text)}
 		if _, err := f.add(p); err != nil {
 			return err
 		}

@@ -19,14 +19,13 @@ const slack = 100 * time.Millisecond
 
 // judged is one job as its log, its journals and the marks of its programs tell.
 type judged struct {
-	job      string
-	x        *client.Export
-	marks    map[[2]string][]*execution
-	answers  map[[2]string]answer
-	experts  map[string]string
-	reports  map[string][]events.Event // By SubJob, in order.
-	report   *Report
-	journals map[string][]run.Entry
+	job     string
+	x       *client.Export
+	marks   map[[2]string][]*execution
+	answers map[[2]string]answer
+	experts map[string]string
+	reports map[string][]events.Event // By SubJob, in order.
+	report  *Report
 }
 
 // judge holds everything against everything.
@@ -82,14 +81,14 @@ func (j *judged) look() error {
 		case events.KindSubJobReported:
 			j.reports[e.SubJob] = append(j.reports[e.SubJob], e)
 		case events.KindInputRequested:
-			j.question(&e)
+			j.question(&e, j.x.Journal(e.SubJob))
 		}
 	}
 	if err := j.differences(); err != nil {
 		return err
 	}
 	for subjob := range j.experts { // any order: SubJobs are judged by themselves.
-		j.executions(subjob)
+		j.executions(subjob, j.x.Journal(subjob))
 	}
 	return nil
 }
@@ -122,7 +121,7 @@ func (j *judged) differences() error {
 }
 
 // question counts a question about an unknown outcome, and finds one whose answer stood in the journal.
-func (j *judged) question(e *events.Event) {
+func (j *judged) question(e *events.Event, journal []run.Entry) {
 	asked, ok := e.Data.(*events.InputRequested)
 	if !ok || asked.Kind != events.InputUnknown {
 		return
@@ -132,14 +131,18 @@ func (j *judged) question(e *events.Event) {
 	if !began {
 		j.report.NeverBegun++
 	}
-	settled := map[string]bool{}
-	for _, entry := range j.x.Journal(e.SubJob) {
+	type effect struct {
+		run int
+		key string
+	}
+	settled := map[effect]bool{}
+	for _, entry := range journal {
 		switch {
 		case !entry.Time.Before(e.Time):
 		case entry.Type == events.JournalClaimed && entry.Name != "" || entry.Type == events.JournalIntent:
-			settled[entry.Key] = false
+			settled[effect{entry.Run, entry.Key}] = false
 		case entry.Type == events.JournalResult:
-			settled[entry.Key] = true
+			settled[effect{entry.Run, entry.Key}] = true
 		}
 	}
 	open := false
@@ -152,10 +155,9 @@ func (j *judged) question(e *events.Event) {
 }
 
 // executions judges how often the program of a SubJob was run, and when.
-func (j *judged) executions(subjob string) {
+func (j *judged) executions(subjob string, journal []run.Entry) {
 	list := j.marks[[2]string{j.job, subjob}]
 	j.report.Executions += len(list)
-	journal := j.x.Journal(subjob)
 	for i, x := range list {
 		for _, entry := range journal {
 			if entry.Type == events.JournalClosed && entry.Run >= x.run && x.begin.After(entry.Time.Add(slack)) {

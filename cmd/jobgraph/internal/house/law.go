@@ -78,6 +78,7 @@ var law = []room{
 	{dir: "services/expert-runner/internal/task", may: []string{"pkg/events", "pkg/run", "pkg/graph"}, std: true},
 	{dir: "services/expert-runner/internal/turn", may: []string{"pkg/events"}, std: true},
 	{dir: "services/planner/internal", may: []string{"pkg/events", "pkg/run", "pkg/graph", "pkg/bus", "pkg/llm", "pkg/redact"}},
+	{dir: "services/scheduler/internal/loop", may: []string{"pkg/events", "pkg/run", "pkg/graph"}},
 	{dir: "services/scheduler/internal", may: []string{"pkg/events", "pkg/run", "pkg/graph", "pkg/recur", "pkg/bus", "pkg/llm"}},
 	{dir: "services/expert-runner/internal", may: []string{"pkg/events", "pkg/run", "pkg/graph", "pkg/bus", "pkg/llm", "pkg/redact"}},
 	{dir: "services", may: []string{"pkg"}},

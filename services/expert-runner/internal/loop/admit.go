@@ -81,6 +81,13 @@ func (r *run) claim() (*task.Ending, bool) {
 		if d.Action != jobrun.Claim {
 			return r.refused(d)
 		}
+		if over, err := r.overInLog(&d); err != nil {
+			r.later("look for the report", err)
+			return nil, false
+		} else if over {
+			r.drop("it is reported")
+			return nil, false
+		}
 		err := r.take(d)
 		if err == nil {
 			return d.Ending, true
@@ -92,6 +99,15 @@ func (r *run) claim() (*task.Ending, bool) {
 	}
 	r.later("claim", errors.New("the journal goes on changing"))
 	return nil, false
+}
+
+// overInLog looks whether the log has the report of a run that somebody else has worked on, or that came before. Its record in the
+// journal is sent first and not awaited: servers that die may lose it and keep the report.
+func (r *run) overInLog(d *task.Decision) (bool, error) {
+	if !d.Takeover && r.delivery.Count <= 1 {
+		return false, nil
+	}
+	return r.loop.States.Reported(r.ctx, r.Job, r.SubJob, r.Run)
 }
 
 // claimant is the run with this runner for its owner.

@@ -113,3 +113,26 @@ func TestAClaimThatCouldNotBeRenewedWhileTheBusWasAwayIsNotTakenOver(t *testing.
 		}
 	})
 }
+
+// The record of a report is sent before the report itself, and not awaited: of two streams, the one with the journals may lose it when
+// servers die. Whoever takes the run over finds the report in the log.
+func TestARunWhoseReportStandsInTheLogAloneIsNotTakenOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, begun := &world{latency: time.Millisecond}, 0
+		w.away = func(r events.JournalRecord) bool { return r.Type == events.JournalReported }
+		runner := func(owner string) *Loop {
+			l := w.loop(jobrun.Effect{Key: jobrun.Command, Name: jobrun.Command, Safe: true}, func(context.Context, *expert.Task) task.Ending {
+				begun++
+				return task.Ending{Report: &events.SubJobReported{Outcome: events.Success}}
+			})
+			l.Owner = owner
+			return l
+		}
+		w.give(t.Context(), t, runner("first"), 1)
+		<-time.After(2 * leaseTime)
+		w.give(t.Context(), t, runner("second"), 1)
+		if begun != 1 || !slices.Contains(w.lines, "subjob.reported 1") {
+			t.Errorf("begun %d times: %q", begun, w.lines)
+		}
+	})
+}

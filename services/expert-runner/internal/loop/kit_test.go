@@ -111,6 +111,20 @@ func (w *world) Once(e events.Event) (lease.Pending, error) {
 	return answered{seq: 1, after: w.latency}, nil
 }
 
+// saved is how jobs stand in a world.
+type saved struct{ *world }
+
+func (saved) State(context.Context, string) ([]byte, error) { return nil, nil }
+
+func (s saved) Reported(_ context.Context, _, _ string, run int) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.gone() {
+		return false, errAway
+	}
+	return slices.Contains(s.lines, fmt.Sprintf("%s %d", events.KindSubJobReported, run)), nil
+}
+
 func (w *world) State(e events.Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -158,7 +172,7 @@ func (w *world) loop(intent jobrun.Effect, run does) *Loop {
 	x := &expert.Expert{Card: events.Card{ID: "x"}, Intent: intent, Runner: run}
 	return New(Settings{
 		Names: events.NewNames(""), Owner: "me", Experts: map[string]*expert.Expert{"x": x}, Concurrency: 1,
-		Journal: w, Log: w, Blobs: w, Meter: meter.New(metrics{}), Logger: slog.New(slog.DiscardHandler),
+		Journal: w, Log: w, States: saved{w}, Blobs: w, Meter: meter.New(metrics{}), Logger: slog.New(slog.DiscardHandler),
 	})
 }
 

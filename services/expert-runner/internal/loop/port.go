@@ -71,9 +71,11 @@ type Log interface {
 	Live(job, subjob string, body []byte)
 }
 
-// States reads what the scheduler has saved of a job, from the leader; nil when there is nothing.
+// States reads how a job stands, from the leader: what the scheduler has saved of it, nil when there is nothing, and whether the log has
+// the report of a run.
 type States interface {
 	State(ctx context.Context, job string) ([]byte, error)
+	Reported(ctx context.Context, job, subjob string, run int) (bool, error)
 }
 
 // Knowledge has the documents of sessions. Document gives ErrNotFound for one that is gone.

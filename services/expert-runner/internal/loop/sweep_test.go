@@ -171,7 +171,7 @@ func (l *life) deliver(n, run int, kind string, hook jobrun.Outcome, told map[st
 	}
 	loop := New(Settings{
 		Names: events.NewNames(""), Owner: fmt.Sprint("runner ", n), Experts: map[string]*expert.Expert{"x": x}, Concurrency: 1,
-		Journal: l, Log: l, Blobs: l, Meter: meter.New(metrics{}), Logger: slog.New(slog.DiscardHandler),
+		Journal: l, Log: l, States: saved{l.world}, Blobs: l, Meter: meter.New(metrics{}), Logger: slog.New(slog.DiscardHandler),
 	})
 	boundary := 0
 	loop.Hook = func(Point, string) error {

@@ -96,6 +96,16 @@ func (s States) State(ctx context.Context, job string) ([]byte, error) {
 	return value, err
 }
 
+// Reported implements loop.States.
+func (s States) Reported(ctx context.Context, job, subjob string, run int) (bool, error) {
+	names := s.bus.Names()
+	_, err := s.bus.LastOn(ctx, names.Log, names.RunEvent(job, events.KindSubJobReported, subjob, run))
+	if errors.Is(err, bus.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 // Blobs implements loop.Blobs.
 type Blobs struct{ bus *bus.Bus }
 

@@ -10,7 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
@@ -191,7 +190,7 @@ func TestACommandThatWasNotTakenIsTriedAgainAfterAWhile(t *testing.T) {
 		w.held[".one.a.1"] = given
 		w.plan("one")
 		acked := w.acked
-		given <- bus.ErrUnavailable
+		given <- errAway
 		if n := w.saw(".one.a.1"); n != 1 {
 			t.Errorf("published %d times at once", n)
 		}
@@ -213,7 +212,7 @@ func TestManyCommandsThatWereNotTakenAtOnceAreOneFailure(t *testing.T) {
 		for i := range 9 {
 			steps = append(steps, events.SubJob{ID: fmt.Sprintf("a%d", i), Goal: "g", Expert: "x", Pool: "default"})
 		}
-		w.fail[".one.a"] = bus.ErrUnavailable
+		w.fail[".one.a"] = errAway
 		w.request("one")
 		w.tell("one", events.KindGraphCreated, events.PlanID, 1, &events.GraphCreated{Plan: &events.Plan{SubJobs: steps}})
 		w.mu.Lock()
@@ -273,7 +272,7 @@ func TestTheLoopDoesNotTurnForAJobUnderWay(t *testing.T) {
 		given := make(chan error)
 		w.held[".one.a.1"] = given
 		w.chain("one")
-		w.saves <- bus.ErrConflict
+		w.saves <- ErrConflict
 		turns := w.turns
 		w.pass(time.Second)
 		if w.turns-turns > 100 {

@@ -4,7 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
 )
@@ -42,7 +41,7 @@ func TestARepeatOfWhatIsHeldLeavesTheCacheAlone(t *testing.T) {
 		w.plan("one")
 		w.tell("one", events.KindSubJobReported, "a", 1, success) // Held until the commands before it are answered.
 		held := w.log[len(w.log)-1]
-		w.fail["load"] = bus.ErrUnavailable // The store cannot be read: a dropped state would not come back.
+		w.fail["load"] = errAway // The store cannot be read: a dropped state would not come back.
 		acked := w.acked
 		w.again(held)
 		given <- nil

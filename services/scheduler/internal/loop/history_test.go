@@ -13,7 +13,6 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
 )
@@ -161,13 +160,13 @@ func (w *storm) end(how string, which int) {
 	defer w.mu.Unlock()
 	f := w.air[which%len(w.air)]
 	if how == "refuse" && !f.reached {
-		w.answer(f, bus.ErrUnavailable)
+		w.answer(f, errAway)
 		return
 	}
 	w.reach(f)
 	err := f.err
 	if how == "lose" {
-		err = bus.ErrUnknown
+		err = ErrUnknown
 	}
 	w.answer(f, err)
 }
@@ -184,7 +183,7 @@ func (w *storm) endSave(how string, which int) {
 	}
 	err := f.err
 	if how != "kept" {
-		err = bus.ErrUnknown
+		err = ErrUnknown
 	}
 	w.answer(f, err)
 }
@@ -385,11 +384,11 @@ func (w *storm) Claim(_ context.Context, _ string, c *Claim) (Grant, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.fails() {
-		return Grant{}, fmt.Errorf("claim: %w", bus.ErrUnavailable)
+		return Grant{}, fmt.Errorf("claim: %w", errAway)
 	}
 	grant := w.give(c)
 	if w.fails() { // It is stored all the same.
-		return Grant{}, fmt.Errorf("claim: %w", bus.ErrUnknown)
+		return Grant{}, fmt.Errorf("claim: %w", ErrUnknown)
 	}
 	return grant, nil
 }

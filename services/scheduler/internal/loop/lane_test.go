@@ -13,7 +13,6 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
@@ -86,7 +85,7 @@ func (a acks) Ack() error { a.acked[a.seq] = true; return nil }
 func (m *market) Publish(msg events.Message, e Expect) Ack {
 	if parts := strings.Split(msg.Subject, "."); parts[1] == "work" {
 		if m.said(msg.Subject) {
-			return outcome{bus.ErrConflict}
+			return outcome{ErrConflict}
 		}
 		m.queues[parts[2]] = append(m.queues[parts[2]], msg.Subject)
 		m.longest = max(m.longest, len(m.queues[parts[2]]))

@@ -12,11 +12,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
 	"github.com/jobgraph/jobgraph/pkg/run"
 )
+
+// errAway is what any call may bring while the bus is away.
+var errAway = errors.New("the bus is away")
 
 // fake is a world in memory: a log that the test writes, and a note of everything that is published.
 type fake struct {
@@ -54,7 +56,7 @@ func (f *fake) EventsOf(_ context.Context, job string, after uint64) iter.Seq2[e
 
 func (f *fake) EventAt(_ context.Context, seq uint64) (events.Event, error) {
 	if seq == 0 || seq > uint64(len(f.log)) {
-		return events.Event{}, bus.ErrNotFound
+		return events.Event{}, ErrNotFound
 	}
 	return f.log[seq-1], nil
 }
@@ -96,7 +98,7 @@ func (f *fake) PutBlob(context.Context, string, []byte) (events.Ref, error) {
 	return events.Ref{}, nil
 }
 
-func (f *fake) GetBlob(context.Context, string, string) ([]byte, error) { return nil, bus.ErrNotFound }
+func (f *fake) GetBlob(context.Context, string, string) ([]byte, error) { return nil, ErrNotFound }
 func (f *fake) Count(Family, string)                                    {}
 func (f *fake) Ack() error                                              { f.acked++; return nil }
 func (f *fake) InProgress() error                                       { f.told++; return nil }
@@ -176,7 +178,7 @@ func TestNothingIsAcknowledgedWhileACommandIsOwed(t *testing.T) {
 	requested, created := f.begin()
 	f.deliver(t, p, 1, true, requested)
 	acked := f.acked
-	f.fail[".j.a.1"] = bus.ErrUnavailable
+	f.fail[".j.a.1"] = errAway
 	f.deliver(t, p, 2, true, created)
 	if f.acked != acked {
 		t.Errorf("%d acknowledgements with the work of a not published", f.acked-acked)
@@ -226,7 +228,7 @@ func TestWorkThatFitsNoMessageIsReportedInItsWorkersPlace(t *testing.T) {
 	p := f.partition(t)
 	requested, created := f.begin()
 	f.deliver(t, p, 1, true, requested)
-	f.fail["jobs.work.default"] = bus.ErrTooLarge
+	f.fail["jobs.work.default"] = ErrTooLarge
 	f.deliver(t, p, 2, true, created)
 	if !f.said("subjob.reported.a.1") {
 		t.Errorf("no report: %q", f.published)
@@ -527,7 +529,7 @@ func TestAClaimOfUnknownOutcomeIsRepeatedAnew(t *testing.T) {
 	rules.ConcurrencyKey, rules.KeyConcurrency = "key", 1
 	f.deliver(t, p, 1, true, requested)
 	f.deliver(t, p, 2, true, created)
-	slots.anew, slots.err = nil, bus.ErrUnknown
+	slots.anew, slots.err = nil, ErrUnknown
 	f.deliver(t, p, 3, true, f.add(events.KindSubJobReported, "a", 1, success))
 	slots.err = nil
 	p.jobs["j"].retryAt, p.sweep = time.Time{}, time.Time{}

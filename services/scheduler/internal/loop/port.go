@@ -2,11 +2,24 @@ package loop
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/run"
+)
+
+// What adapters say of a call that did not succeed. Any other error means: not now; try again later.
+var (
+	// ErrConflict means that the expectation of a write does not hold; nothing was stored.
+	ErrConflict = errors.New("expectation does not hold")
+	// ErrUnknown means that nobody knows whether a write was stored: it may be made again under the same identity.
+	ErrUnknown = errors.New("outcome unknown")
+	// ErrTooLarge means that a message can never be stored.
+	ErrTooLarge = errors.New("too large")
+	// ErrNotFound means that what is read does not exist.
+	ErrNotFound = errors.New("not found")
 )
 
 // Expect is the condition under which the broker stores a message. The zero value expects the message to be the first on
@@ -22,7 +35,7 @@ type Expect struct {
 
 // Ack is the outcome of a message under way.
 type Ack interface {
-	// Wait gives the sequence, or bus.ErrConflict, bus.ErrUnknown, bus.ErrTooLarge or another error of the bus.
+	// Wait gives the sequence, or ErrConflict, ErrUnknown, ErrTooLarge or another error.
 	Wait(ctx context.Context) (uint64, error)
 }
 
@@ -38,7 +51,7 @@ type Publisher interface {
 type Log interface {
 	// EventsOf gives a job's events behind a sequence, in order, none missing.
 	EventsOf(ctx context.Context, job string, after uint64) iter.Seq2[events.Event, error]
-	// EventAt gives the event with a sequence, or bus.ErrNotFound.
+	// EventAt gives the event with a sequence, or ErrNotFound.
 	EventAt(ctx context.Context, seq uint64) (events.Event, error)
 	// EndOf gives the event with which a job has ended and since which nobody has asked anything of it; the zero event when there
 	// is none.
@@ -78,7 +91,7 @@ type Saved struct {
 type States interface {
 	// Load gives the kept state if it is the fold of the log as it stands, and the revision in any case.
 	Load(ctx context.Context, job string) (Saved, error)
-	// Save replaces the state that has a revision, or gives bus.ErrConflict. A fault marks the job as quarantined.
+	// Save replaces the state that has a revision, or gives ErrConflict. A fault marks the job as quarantined.
 	Save(ctx context.Context, job string, s Saved, fault *events.Fault) (revision uint64, err error)
 }
 
@@ -86,7 +99,7 @@ type States interface {
 type Journals interface {
 	// Read gives all records of a SubJob and the sequence at which its subject ends.
 	Read(ctx context.Context, job, subjob string) (entries []run.Entry, last uint64, err error)
-	// Append adds a record if the subject still ends at last, or gives bus.ErrConflict.
+	// Append adds a record if the subject still ends at last, or gives ErrConflict.
 	Append(ctx context.Context, job, subjob string, r events.JournalRecord, last uint64) error
 }
 
@@ -102,7 +115,7 @@ type Alarms interface {
 type Blobs interface {
 	// PutBlob keeps bytes under their digest, once.
 	PutBlob(ctx context.Context, job string, data []byte) (events.Ref, error)
-	// GetBlob gives them back, or bus.ErrNotFound.
+	// GetBlob gives them back, or ErrNotFound.
 	GetBlob(ctx context.Context, job, digest string) ([]byte, error)
 }
 

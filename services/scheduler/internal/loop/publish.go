@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
 )
@@ -91,20 +90,20 @@ func (p *Partition) delivered(ctx context.Context, s *sending) error {
 	case s.err == nil:
 		p.count(s.cmd)
 		p.afterwards(s)
-	case errors.Is(s.err, bus.ErrConflict) && s.cmd.Kind == graph.EndJob:
+	case errors.Is(s.err, ErrConflict) && s.cmd.Kind == graph.EndJob:
 		// Somebody asked for something since: what ends, or whether anything does, is to be decided again.
 		j.forget()
 		return s.err
-	case errors.Is(s.err, bus.ErrConflict):
+	case errors.Is(s.err, ErrConflict):
 		// It is there already: an earlier life, or another scheduler, has said the same.
-	case errors.Is(s.err, bus.ErrUnknown):
+	case errors.Is(s.err, ErrUnknown):
 		j.forget()
 		return s.err
 	case errors.Is(s.err, errNoEnd):
 		j.forget()
 		j.distrusted = true
 		return s.err
-	case errors.Is(s.err, bus.ErrTooLarge) && s.cmd.Kind == graph.RunSubJob:
+	case errors.Is(s.err, ErrTooLarge) && s.cmd.Kind == graph.RunSubJob:
 		if err := p.refuse(ctx, j, s.cmd, s.err); err != nil {
 			return err
 		}

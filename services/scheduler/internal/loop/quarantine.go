@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
 )
@@ -47,7 +46,7 @@ func marshal(state *graph.Job) (data []byte, err error) {
 // mark writes the quarantine into the store, against whatever stands there.
 func (p *Partition) mark(ctx context.Context, j *job, kept Saved) {
 	_, err := p.States.Save(ctx, j.id, kept, j.fault)
-	for tries := 0; errors.Is(err, bus.ErrConflict) && tries < 3; tries++ {
+	for tries := 0; errors.Is(err, ErrConflict) && tries < 3; tries++ {
 		var stored Saved
 		if stored, err = p.States.Load(ctx, j.id); err == nil {
 			kept.Revision = stored.Revision

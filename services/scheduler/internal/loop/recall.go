@@ -7,12 +7,11 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
 )
 
-func isConflict(err error) bool { return errors.Is(err, bus.ErrConflict) }
+func isConflict(err error) bool { return errors.Is(err, ErrConflict) }
 
 // recallFact gives an event that work refers to, from memory or from the log.
 func (p *Partition) recallFact(ctx context.Context, job string, seq uint64) (*fact, error) {
@@ -46,7 +45,7 @@ func (p *Partition) keep(job string, e *events.Event) *fact {
 func (p *Partition) eventAt(ctx context.Context, job string, seq uint64) (events.Event, error) {
 	e, err := p.Log.EventAt(ctx, seq)
 	switch {
-	case errors.Is(err, bus.ErrNotFound):
+	case errors.Is(err, ErrNotFound):
 		return e, &quarantine{events.Fault{
 			Code: events.CodeMissingBlob, Message: fmt.Sprintf("event %d, which the state names, is gone", seq),
 			Cause: err.Error(), Hint: "restore the log, then `jobgraph dlq retry " + job + "`",

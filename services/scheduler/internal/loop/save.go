@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
@@ -145,7 +144,7 @@ func (p *Partition) finishSave(ctx context.Context, r saveResult) error {
 		if alive {
 			j.revision, j.spent = r.revision, r.spent
 		}
-	case errors.Is(r.err, bus.ErrConflict):
+	case errors.Is(r.err, ErrConflict):
 		p.Meter.Count(Saves, "conflict")
 		if alive {
 			j.forget()

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
 )
@@ -186,7 +185,7 @@ func (p *Partition) resolvePlan(ctx context.Context, e *events.Event, ref *event
 // blob reads a payload; one that is gone quarantines the job.
 func (p *Partition) blob(ctx context.Context, job string, ref *events.Ref) ([]byte, error) {
 	data, err := p.Blobs.GetBlob(ctx, job, ref.Digest)
-	if errors.Is(err, bus.ErrNotFound) {
+	if errors.Is(err, ErrNotFound) {
 		return nil, &quarantine{events.Fault{
 			Code: events.CodeMissingBlob, Message: "a payload that the log names is gone",
 			RawRef: ref, Cause: err.Error(), Hint: "restore the object store, or `jobgraph import` an export of the job, then `jobgraph dlq retry " + job + "`",

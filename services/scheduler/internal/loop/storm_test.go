@@ -15,7 +15,6 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
 	"github.com/jobgraph/jobgraph/pkg/run"
@@ -77,7 +76,7 @@ func (f *flying) Wait(ctx context.Context) (uint64, error) {
 		f.given <- err
 		return 0, err
 	case <-ctx.Done():
-		return 0, fmt.Errorf("%w: %w", bus.ErrUnknown, ctx.Err())
+		return 0, fmt.Errorf("%w: %w", ErrUnknown, ctx.Err())
 	}
 }
 
@@ -176,7 +175,7 @@ func (w *storm) crash() {
 		if w.chance.IntN(2) == 0 {
 			w.reach(f)
 		}
-		w.answer(f, bus.ErrUnknown)
+		w.answer(f, ErrUnknown)
 	}
 	w.mu.Unlock()
 	w.cancel()
@@ -281,7 +280,7 @@ func (w *storm) store(f *flying) error {
 	case id != "" && w.ids[id]:
 		return nil
 	case !f.expect.Any && w.last[subject] != f.expect.Last:
-		return bus.ErrConflict
+		return ErrConflict
 	}
 	w.ids[id] = true
 	e, ok := events.Decode(w.names, f.m)
@@ -322,7 +321,7 @@ func (w *storm) fly(f *flying) Ack {
 	defer w.mu.Unlock()
 	switch {
 	case w.dead:
-		f.given <- bus.ErrUnavailable
+		f.given <- errAway
 	case w.calm:
 		f.given <- w.store(f)
 	default:
@@ -352,7 +351,7 @@ func (f *flying) save(w *storm) {
 	}
 	f.reached = true
 	if w.keys[f.job] != f.expect.Last {
-		f.err = bus.ErrConflict
+		f.err = ErrConflict
 		return
 	}
 	w.keys[f.job]++
@@ -364,7 +363,7 @@ func (w *storm) Save(ctx context.Context, job string, s Saved, _ *events.Fault) 
 	w.mu.Lock()
 	switch {
 	case w.dead:
-		f.given <- bus.ErrUnavailable
+		f.given <- errAway
 	case w.calm:
 		f.save(w)
 		f.given <- f.err
@@ -380,7 +379,7 @@ func (w *storm) Load(_ context.Context, job string) (Saved, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.fails() {
-		return Saved{}, bus.ErrUnavailable
+		return Saved{}, errAway
 	}
 	return Saved{State: w.states[job].State, Revision: w.keys[job]}, nil
 }
@@ -390,7 +389,7 @@ func (w *storm) EventsOf(_ context.Context, job string, after uint64) iter.Seq2[
 	defer w.mu.Unlock()
 	list, err := w.of(job, after), error(nil)
 	if w.fails() {
-		list, err = list[:len(list)/2], bus.ErrUnavailable
+		list, err = list[:len(list)/2], errAway
 	}
 	return func(yield func(events.Event, error) bool) {
 		for i := range list {
@@ -420,7 +419,7 @@ func (w *storm) EventAt(_ context.Context, seq uint64) (events.Event, error) {
 	if e := w.log[seq-1]; e.Job != "" {
 		return e, nil
 	}
-	return events.Event{}, bus.ErrNotFound
+	return events.Event{}, ErrNotFound
 }
 
 func (w *storm) EndOf(_ context.Context, job string) (end events.Event, err error) {
@@ -434,7 +433,7 @@ func (w *storm) EndOf(_ context.Context, job string) (end events.Event, err erro
 		}
 	}
 	if w.fails() {
-		return events.Event{}, bus.ErrUnavailable
+		return events.Event{}, errAway
 	}
 	return end, nil
 }
@@ -473,7 +472,7 @@ func (w *storm) ReapJob(_ context.Context, job string, _ uint64) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.fails() {
-		return bus.ErrUnavailable
+		return errAway
 	}
 	w.work = slices.DeleteFunc(w.work, func(s string) bool { return strings.Split(s, ".")[4] == job })
 	for i := range w.log {
@@ -505,7 +504,7 @@ func (w *storm) Append(context.Context, string, string, events.JournalRecord, ui
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.fails() {
-		return bus.ErrUnavailable
+		return errAway
 	}
 	return nil
 }
@@ -514,7 +513,7 @@ func (w *storm) Purge(_ context.Context, job string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.fails() {
-		return bus.ErrUnavailable
+		return errAway
 	}
 	delete(w.armed, job)
 	return nil
@@ -525,5 +524,5 @@ func (w *storm) PutBlob(context.Context, string, []byte) (events.Ref, error) {
 }
 
 func (w *storm) GetBlob(context.Context, string, string) ([]byte, error) {
-	return nil, bus.ErrNotFound
+	return nil, ErrNotFound
 }

@@ -160,6 +160,9 @@ func (s *Store) Save(ctx context.Context, job string, saved loop.Saved, fault *e
 		return 0, fmt.Errorf("save state of %s: %w", job, err)
 	}
 	revision, err := s.keys.Update(ctx, job, value, saved.Revision)
+	if errors.Is(err, bus.ErrConflict) {
+		err = fmt.Errorf("%w: %w", loop.ErrConflict, err)
+	}
 	if err != nil {
 		return 0, fmt.Errorf("save state of %s: %w", job, err)
 	}

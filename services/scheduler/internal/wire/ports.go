@@ -23,9 +23,9 @@ func New(b *bus.Bus) Ports { return Ports{b} }
 // Publish sends a message that a stream keeps.
 func (p Ports) Publish(m events.Message, e loop.Expect) loop.Ack {
 	if e.Any {
-		return p.bus.PublishAsync(m, bus.Expect{})
+		return pending{p.bus.PublishAsync(m, bus.Expect{})}
 	}
-	return p.bus.PublishAsync(m, bus.Expect{Last: &e.Last, Subject: e.Subject})
+	return pending{p.bus.PublishAsync(m, bus.Expect{Last: &e.Last, Subject: e.Subject})}
 }
 
 // Tell sends a message that nobody keeps.
@@ -36,9 +36,10 @@ func (p Ports) EventsOf(ctx context.Context, job string, after uint64) iter.Seq2
 	return p.bus.EventsOf(ctx, job, after)
 }
 
-// EventAt gives the event with a sequence, or bus.ErrNotFound.
+// EventAt gives the event with a sequence, or loop.ErrNotFound.
 func (p Ports) EventAt(ctx context.Context, seq uint64) (events.Event, error) {
-	return p.bus.EventAt(ctx, seq)
+	e, err := p.bus.EventAt(ctx, seq)
+	return e, classed(err)
 }
 
 // EndOf gives the event with which a job has ended and since which nobody has asked anything of it; the zero event when there is none.
@@ -108,10 +109,10 @@ func (p Ports) Read(ctx context.Context, job, subjob string) ([]run.Entry, uint6
 	return p.bus.Journal(job, subjob).Read(ctx)
 }
 
-// Append adds a record if the journal still ends at last, or gives bus.ErrConflict.
+// Append adds a record if the journal still ends at last, or gives loop.ErrConflict.
 func (p Ports) Append(ctx context.Context, job, subjob string, r events.JournalRecord, last uint64) error {
 	_, err := p.bus.Journal(job, subjob).Append(ctx, r, last)
-	return err
+	return classed(err)
 }
 
 // PutBlob keeps bytes under their digest, once.
@@ -119,7 +120,8 @@ func (p Ports) PutBlob(ctx context.Context, job string, data []byte) (events.Ref
 	return p.bus.PutBlob(ctx, job, data)
 }
 
-// GetBlob gives them back, or bus.ErrNotFound.
+// GetBlob gives them back, or loop.ErrNotFound.
 func (p Ports) GetBlob(ctx context.Context, job, digest string) ([]byte, error) {
-	return p.bus.GetBlob(ctx, job, digest)
+	data, err := p.bus.GetBlob(ctx, job, digest)
+	return data, classed(err)
 }
