@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
 	"github.com/jobgraph/jobgraph/pkg/run"
@@ -80,7 +79,7 @@ func (p *Partition) closeRun(ctx context.Context, job string, cmd *graph.Command
 
 // fence appends the close of a run, unless that stands there, and says who held the run.
 func (p *Partition) fence(ctx context.Context, job string, cmd *graph.Command) (*events.SubJobClosed, error) {
-	journal, err := lease.Fence(ctx, oneJournal{p.Journals, job, cmd.SubJob}, cmd.Run, cmd.Reason, bus.ErrConflict)
+	journal, err := lease.Fence(ctx, oneJournal{p.Journals, job, cmd.SubJob}, cmd.Run, cmd.Reason, ErrConflict)
 	if err != nil {
 		return nil, err
 	}
