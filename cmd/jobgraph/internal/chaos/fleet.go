@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -174,14 +175,18 @@ func freePort() (int, error) {
 		return 0, err
 	}
 	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port, nil //nolint:forcetypeassert // It listens on TCP.
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	if err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(port)
 }
 
 // start begins the process, in a group of its own.
 func (p *process) start() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	cmd := exec.Command(p.path, p.args...) //nolint:gosec // The programs of the campaign.
+	cmd := exec.CommandContext(context.Background(), p.path, p.args...) // It is ended by signals alone.
 	cmd.Env, cmd.Stdout, cmd.Stderr = p.env, p.log, p.log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
