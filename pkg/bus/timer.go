@@ -9,6 +9,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
 // dueTTL is how long a due message stays where the log sources it from.
@@ -24,7 +25,7 @@ func (b *Bus) Arm(job, timer string, at time.Time) Ack {
 	}
 	return b.PublishAsync(events.Message{Subject: subject, Body: body, Header: map[string][]string{
 		events.HeaderSpec: {"1.0"}, events.HeaderType: {events.KindTimerFired.Type()}, events.HeaderSource: {"jobgraph/timer"},
-		events.HeaderID:                {job + "/" + string(events.KindTimerFired) + "/" + timer},
+		events.HeaderID:                {run.FactID(job, events.KindTimerFired, timer)},
 		jetstream.ScheduleHeader:       {"@at " + at.UTC().Format(time.RFC3339Nano)},
 		jetstream.ScheduleTargetHeader: {b.names.Due(job, timer)},
 		jetstream.ScheduleTTLHeader:    {dueTTL.String()},

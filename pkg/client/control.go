@@ -11,6 +11,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
 // Tell publishes a control event of a job and gives its sequence. Whether it is legal is decided when the log is folded:
@@ -240,7 +241,7 @@ func (c *Client) closeInput(ctx context.Context, job, request string, closed *ev
 	if !events.ValidToken(request) {
 		return fmt.Errorf("%w: %w", ErrNotFound, &events.Fault{Code: events.CodeNotFound, Field: "request", Message: fmt.Sprintf("%.80q is no request", request), Hint: "jobgraph inputs " + job})
 	}
-	id := job + "/" + string(events.KindInputClosed) + "/" + request
+	id := run.FactID(job, events.KindInputClosed, request)
 	m, err := events.Encode(c.Names(), events.Event{Kind: events.KindInputClosed, ID: id, Job: job, Key: request, Source: source, Data: closed})
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
+	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
 // factKey is the last token of a fact's subject: what stands behind "~" in the command's key.
@@ -79,7 +80,7 @@ func (g *engine) message(c graph.Command) events.Work {
 		Spec: spec, Goal: spec.Goal, Context: spec.Context, CompletionCriteria: spec.CompletionCriteria,
 		Inputs: request.Inputs, Results: map[string]events.Result{}, Answers: map[string]events.InputClosed{},
 		Select: o.Select, LifeCycle: o.LifeCycle, Deadline: o.Deadline, PlanVersion: o.PlanVersion, Finished: o.Finished,
-		Request: request, IdempotencyKey: fmt.Sprintf("%s/%s/%d", g.job.ID, c.SubJob, c.Run),
+		Request: request, IdempotencyKey: run.ID(g.job.ID, c.SubJob, c.Run),
 	}
 	for _, in := range o.Inputs {
 		w.Results[in.SubJob] = events.Result{Output: g.result(in), Run: in.Run, Skipped: in.Skipped}

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -32,6 +33,27 @@ func WorkID(incarnation, subjob string, run int) string {
 	return EventID(incarnation, issued, subjob, run)
 }
 
+// incarnationMark stands between the id of a job and what tells it from an earlier one with the same id.
+const incarnationMark = "@"
+
+// Incarnation names a job and no other of the same id: requested is the sequence of its job.requested. What is published under a
+// message id has it: within the window of duplicates an id that was deleted and is used again would otherwise get no work, no
+// report and no end.
+func Incarnation(job string, requested uint64) string {
+	return job + incarnationMark + strconv.FormatUint(requested, 10)
+}
+
+// IncarnationOf is the incarnation of a work message's job, or its id when the message does not say.
+func IncarnationOf(w *events.Work) string {
+	if incarnation, rest, ok := strings.Cut(w.IdempotencyKey, "/"); ok && rest != "" {
+		return incarnation
+	}
+	return w.Job
+}
+
+// KeyOf is the idempotency key that another run of the same SubJob has, or had.
+func KeyOf(w *events.Work, run int) string { return ID(IncarnationOf(w), w.SubJob, run) }
+
 // CallKey is the idempotency key of one call within a run: the run's, and the call's own name within it.
 func CallKey(key, call string) string { return key + "/" + call }
 
@@ -39,10 +61,35 @@ func CallKey(key, call string) string { return key + "/" + call }
 // earlier one, provided that it is about this run. Any other id could make the report of another run a duplicate.
 func ReportID(w *events.Work) string {
 	incarnation, ok := strings.CutSuffix(w.ReportID, "/"+w.SubJob+"/"+strconv.Itoa(w.Run))
-	if ok && strings.HasPrefix(incarnation, w.Job+"@") {
+	if ok && strings.HasPrefix(incarnation, w.Job+incarnationMark) {
 		return w.ReportID
 	}
 	return ID(w.Job, w.SubJob, w.Run)
+}
+
+// Address is what the subject of a work message says.
+type Address struct {
+	Pool, Expert, Job, SubJob string
+	Run                       int
+}
+
+// ReadAddress reads <prefix>.work.<pool>.<expert>.<job>.<subjob>.<run>.
+func ReadAddress(n events.Names, subject string) (a Address, err error) {
+	rest, ok := strings.CutPrefix(subject, n.Prefix()+".work.")
+	parts := strings.Split(rest, ".")
+	if !ok || len(parts) != 5 {
+		return a, fmt.Errorf("read work: subject %.200q is no work subject", subject)
+	}
+	for _, part := range parts[:4] {
+		if !events.ValidToken(part) {
+			return a, fmt.Errorf("read work: %.80q in the subject is no id", part)
+		}
+	}
+	run, err := strconv.Atoi(parts[4])
+	if err != nil || run < 1 || strconv.Itoa(run) != parts[4] {
+		return a, fmt.Errorf("read work: %.80q in the subject is no run", parts[4])
+	}
+	return Address{parts[0], parts[1], parts[2], parts[3], run}, nil
 }
 
 // RequestID is the id under which a run asks for something, which mark tells from its other questions.

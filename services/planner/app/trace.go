@@ -3,12 +3,13 @@ package app
 import (
 	"context"
 	"maps"
-	"strings"
+	"strconv"
 	"sync"
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host/trace"
+	"github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/services/planner/internal/loop"
 )
 
@@ -44,9 +45,8 @@ func (s tracedSource) Next(ctx context.Context) (loop.Delivery, error) {
 
 func (t *tracer) begin(d *loop.Delivery) {
 	attributes := []string{"expert", events.PlannerPool}
-	// <prefix>.work.<pool>.<expert>.<job>.<subjob>.<run>
-	if parts := strings.Split(strings.TrimPrefix(d.Subject, t.names.Prefix()+".work."), "."); len(parts) == 5 {
-		attributes = append(attributes, "job", parts[2], "subjob", parts[3], "run", parts[4])
+	if at, err := run.ReadAddress(t.names, d.Subject); err == nil {
+		attributes = append(attributes, "job", at.Job, "subjob", at.SubJob, "run", strconv.Itoa(at.Run))
 	}
 	id, end := t.start(d.Get(events.HeaderTrace), "plan", attributes...)
 	header := maps.Clone(d.Header)

@@ -19,6 +19,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/host"
 	"github.com/jobgraph/jobgraph/pkg/llm"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
+	"github.com/jobgraph/jobgraph/pkg/run"
 	planner "github.com/jobgraph/jobgraph/services/planner/app"
 )
 
@@ -185,7 +186,7 @@ func planned(ctx context.Context, b *bus.Bus, job string) error {
 func (w *planWatch) one(ctx context.Context, b *bus.Bus, job string) error {
 	body, err := events.Marshal(&events.Work{
 		Kind: events.WorkPlan, Job: job, SubJob: events.PlanID, Run: 1, Attempt: 1, MaxSteps: 1000, Lease: events.Duration(10 * time.Second),
-		IdempotencyKey: job + "/" + events.PlanID + "/1", Request: &events.Request{Goal: "a goal of ten steps"},
+		IdempotencyKey: run.ID(job, events.PlanID, 1), Request: &events.Request{Goal: "a goal of ten steps"},
 	})
 	if err != nil {
 		return err

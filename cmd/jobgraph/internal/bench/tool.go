@@ -20,6 +20,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
+	"github.com/jobgraph/jobgraph/pkg/run"
 	runner "github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
 
@@ -171,7 +172,7 @@ func (w *toolWatch) one(ctx context.Context, reports *ends, job string) error {
 	before := w.served.Load()
 	body, err := events.Marshal(&events.Work{
 		Kind: events.WorkExecute, Job: job, SubJob: "a", Run: 1, Attempt: 1, Goal: "call your tool", LifeCycle: 1,
-		Lease: events.Duration(10 * time.Second), IdempotencyKey: job + "/a/1", Spec: events.SubJob{ID: "a", Goal: "call your tool", Expert: expertID},
+		Lease: events.Duration(10 * time.Second), IdempotencyKey: run.ID(job, "a", 1), Spec: events.SubJob{ID: "a", Goal: "call your tool", Expert: expertID},
 	})
 	if err != nil {
 		return err

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 	"time"
 
@@ -86,9 +85,8 @@ func told(r *events.SubJobReported) string {
 
 // question is the effect as work.
 func question(q *expert.Inquiry) (*events.Work, error) {
-	run := q.Intent.Run
-	key := q.Work.Job + "/" + q.Work.SubJob + "/" + strconv.Itoa(run)
-	about := Question{Key: q.Intent.Key, Name: q.Intent.Name, Run: run, IdempotencyKey: key}
+	key := run.KeyOf(q.Work, q.Intent.Run)
+	about := Question{Key: q.Intent.Key, Name: q.Intent.Name, Run: q.Intent.Run, IdempotencyKey: key}
 	if q.Intent.Type != events.JournalClaimed {
 		about.Args = q.Intent.Data
 	}
@@ -97,7 +95,7 @@ func question(q *expert.Inquiry) (*events.Work, error) {
 		return nil, err
 	}
 	return &events.Work{
-		Kind: events.WorkExecute, Job: q.Work.Job, SubJob: q.Work.SubJob, Run: run, Attempt: 1, Goal: goal, Context: q.Work.Goal,
+		Kind: events.WorkExecute, Job: q.Work.Job, SubJob: q.Work.SubJob, Run: q.Intent.Run, Attempt: 1, Goal: goal, Context: q.Work.Goal,
 		Inputs: map[string]json.RawMessage{"effect": effect}, Locale: q.Work.Locale, User: q.Work.User, Deadline: q.Work.Deadline,
 		Spec: events.SubJob{ID: q.Work.SubJob, Goal: goal, Expert: q.Work.Spec.Expert}, IdempotencyKey: key,
 	}, nil

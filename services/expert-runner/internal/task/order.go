@@ -20,47 +20,28 @@ type Order struct {
 // anything that is no work for an expert. The error's text is for the log, the report and the dead letter. With an error the
 // order is nil when the subject names no run, and otherwise says which run it is that nobody can execute.
 func Read(n events.Names, subject string, body []byte) (*Order, error) {
-	o := &Order{}
-	job, subjob, run, err := o.address(n, subject)
+	at, err := run.ReadAddress(n, subject)
 	if err != nil {
 		return nil, err
 	}
+	o := &Order{Pool: at.Pool, Expert: at.Expert}
 	unreadable := func(err error) (*Order, error) {
-		return &Order{Work: events.Work{Job: job, SubJob: subjob, Run: run}, Pool: o.Pool, Expert: o.Expert}, fmt.Errorf("read work: %w", err)
+		return &Order{Work: events.Work{Job: at.Job, SubJob: at.SubJob, Run: at.Run}, Pool: o.Pool, Expert: o.Expert}, fmt.Errorf("read work: %w", err)
 	}
 	if err := events.ReadWork(body, &o.Work); err != nil {
 		return unreadable(err)
 	}
-	if (o.Job != "" && o.Job != job) || (o.SubJob != "" && o.SubJob != subjob) || (o.Run != 0 && o.Run != run) {
-		return unreadable(fmt.Errorf("body is about %.80q/%.80q run %d, subject about %s/%s run %d", o.Job, o.SubJob, o.Run, job, subjob, run))
+	if (o.Job != "" && o.Job != at.Job) || (o.SubJob != "" && o.SubJob != at.SubJob) || (o.Run != 0 && o.Run != at.Run) {
+		return unreadable(fmt.Errorf("body is about %.80q/%.80q run %d, subject about %s/%s run %d", o.Job, o.SubJob, o.Run, at.Job, at.SubJob, at.Run))
 	}
 	switch o.Kind {
 	case "", events.WorkExecute, events.WorkFinalize:
 	default:
 		return unreadable(fmt.Errorf("kind %.40q is not for an expert", string(o.Kind)))
 	}
-	o.Job, o.SubJob, o.Run = job, subjob, run
+	o.Job, o.SubJob, o.Run = at.Job, at.SubJob, at.Run
 	o.settle()
 	return o, nil
-}
-
-func (o *Order) address(n events.Names, subject string) (job, subjob string, number int, err error) {
-	rest, ok := strings.CutPrefix(subject, n.Prefix()+".work.")
-	parts := strings.Split(rest, ".")
-	if !ok || len(parts) != 5 {
-		return "", "", 0, fmt.Errorf("read work: subject %.200q is no work subject", subject)
-	}
-	for _, part := range parts[:4] {
-		if !events.ValidToken(part) {
-			return "", "", 0, fmt.Errorf("read work: %.80q in the subject is no id", part)
-		}
-	}
-	number, err = strconv.Atoi(parts[4])
-	if err != nil || number < 1 || strconv.Itoa(number) != parts[4] {
-		return "", "", 0, fmt.Errorf("read work: %.80q in the subject is no run", parts[4])
-	}
-	o.Pool, o.Expert = parts[0], parts[1]
-	return parts[2], parts[3], number, nil
 }
 
 // ExpertOf is the expert that a work subject names, or "".

@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/schedule"
+	jobrun "github.com/jobgraph/jobgraph/pkg/run"
 )
 
 // source is the CloudEvents source of everything that the planner states.
@@ -61,7 +61,7 @@ func (l *Loop) fact(ctx context.Context, w *events.Work, v verdict) (events.Even
 		}
 	}
 	o.Kind = e.Kind
-	e.ID = w.Job + "/" + string(e.Kind) + "/" + w.SubJob + "/" + strconv.Itoa(w.Run)
+	e.ID = jobrun.EventID(w.Job, e.Kind, w.SubJob, w.Run)
 	return e, o, err
 }
 

@@ -6,13 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
+	jobrun "github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/services/planner/internal/session"
 )
 
@@ -172,24 +172,16 @@ func (t *talk) work(c *session.Command, card *events.Card, n int, late time.Time
 		Goal: c.Look.Query, Context: r.Context, Inputs: r.Inputs, InputsRef: r.InputsRef, Attachments: r.Attachments,
 		Deadline: late, Session: r.Session, User: r.User, Locale: t.session.State().Locale,
 		ReportSubject:  names.RunEvent(t.w.Job, events.KindSubJobReported, id, inquiryRun),
-		IdempotencyKey: t.born() + "/" + id + "/" + strconv.Itoa(inquiryRun),
+		IdempotencyKey: jobrun.ID(jobrun.IncarnationOf(t.w), id, inquiryRun),
 		ClaimSubject:   names.JournalOf(t.w.Job, id), Lease: events.Duration(leaseOf(t.w)), CancelSubject: names.Cancel(t.w.Job, id),
 	}
 	w.ReportID = w.IdempotencyKey
 	return w
 }
 
-// born is what the ids of the run begin with: the job, told from an earlier one of the same id.
-func (t *talk) born() string {
-	if born, _, ok := strings.Cut(t.w.IdempotencyKey, "/"); ok {
-		return born
-	}
-	return t.w.Job
-}
-
 // letter is the message of a piece of work.
 func (t *talk) letter(w *events.Work) events.Message {
-	id := t.born() + "/subjob.issued/" + w.SubJob + "/" + strconv.Itoa(w.Run)
+	id := jobrun.WorkID(jobrun.IncarnationOf(w), w.SubJob, w.Run)
 	header := events.Header(events.HeaderSpec, "1.0", events.HeaderID, id, events.HeaderSource, source,
 		events.HeaderType, inquiryType, events.HeaderMsgID, id)
 	if parent := t.d.Get(events.HeaderTrace); parent != "" {

@@ -4,40 +4,27 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	jobrun "github.com/jobgraph/jobgraph/pkg/run"
 )
 
 // order reads a work message. ok is false when its subject names no run, so that nobody could be told. fault says what is
 // wrong with the body; the subject alone decides which run it is about.
 func (l *Loop) order(d *Delivery) (w *events.Work, fault *events.Fault, ok bool) {
-	at, ok := address(l.Names, d.Subject)
-	if !ok {
+	at, err := jobrun.ReadAddress(l.Names, d.Subject)
+	if err != nil || !events.ValidID(at.Job) {
 		return nil, nil, false
 	}
 	w = &events.Work{}
-	err := events.ReadWork(d.Body, w)
+	err = events.ReadWork(d.Body, w)
 	if err == nil && (w.Job != at.Job || w.SubJob != at.SubJob || w.Run != at.Run) {
 		err = fmt.Errorf("body is about %.80q/%.80q run %d, subject about %s/%s run %d", w.Job, w.SubJob, w.Run, at.Job, at.SubJob, at.Run)
 	}
 	if err != nil {
-		return &at, &events.Fault{Code: events.CodeMalformed, Field: "work", Message: "the planning work cannot be read", Cause: err.Error()}, true
+		return &events.Work{Job: at.Job, SubJob: at.SubJob, Run: at.Run}, &events.Fault{Code: events.CodeMalformed, Field: "work", Message: "the planning work cannot be read", Cause: err.Error()}, true
 	}
 	return w, nil, true
-}
-
-// address reads <prefix>.work.<pool>.<expert>.<job>.<subjob>.<run>.
-func address(n events.Names, subject string) (w events.Work, ok bool) {
-	rest, ok := strings.CutPrefix(subject, n.Prefix()+".work.")
-	t := strings.Split(rest, ".")
-	if !ok || len(t) != 5 || !events.ValidID(t[2]) || !events.ValidToken(t[3]) {
-		return w, false
-	}
-	run, err := strconv.Atoi(t[4])
-	w.Job, w.SubJob, w.Run = t[2], t[3], run
-	return w, err == nil && run > 0 && strconv.Itoa(run) == t[4]
 }
 
 // given reads the request's plan, wherever it is. A fault is told to the sender; an error means: try again.

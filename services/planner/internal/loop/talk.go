@@ -13,6 +13,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
+	jobrun "github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
 	"github.com/jobgraph/jobgraph/services/planner/internal/session"
 )
@@ -314,7 +315,7 @@ func (t *talk) answer(c *session.Command) (session.Fact, error) {
 		return t.investigate(c)
 	}
 	return t.loop.Model.Ask(t.ctx, &Question{
-		Request: &t.start.Request, Call: c.Call, Key: c.Key, IdempotencyKey: t.w.IdempotencyKey + "/" + c.Key,
+		Request: &t.start.Request, Call: c.Call, Key: c.Key, IdempotencyKey: jobrun.CallKey(t.w.IdempotencyKey, c.Key),
 		Live: func(body []byte) { t.loop.Log.Live(t.w.Job, t.w.SubJob, body) },
 	})
 }

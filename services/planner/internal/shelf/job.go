@@ -11,6 +11,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
+	"github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
 )
 
@@ -126,7 +127,7 @@ func (s *Shelf) tell(ctx context.Context, job string, chart *plan.Chart, ask fun
 func (s *Shelf) state(ctx context.Context, job string, chart *plan.Chart, facts []plan.Control) error {
 	for i, fact := range facts {
 		e := events.Event{
-			Kind: fact.Kind, ID: job + "/" + string(fact.Kind) + "/" + rand.Text(), Job: job, SubJob: fact.SubJob, Run: fact.Run,
+			Kind: fact.Kind, ID: run.FactID(job, fact.Kind, rand.Text()), Job: job, SubJob: fact.SubJob, Run: fact.Run,
 			Source: plan.Hand, Data: fact.Data,
 		}
 		m, err := s.encode(ctx, e)

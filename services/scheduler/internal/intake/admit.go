@@ -11,6 +11,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/schedule"
+	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
 // MaxRequest is the largest request that is read, in bytes.
@@ -261,7 +262,7 @@ func (a *Admitter) checkRefs(ctx context.Context, r *events.Request) error {
 func (a *Admitter) state(ctx context.Context, requested *events.JobRequested, trace string) (Admission, error) {
 	admission := Admission{JobID: requested.Request.ID}
 	m, err := events.Encode(a.names, events.Event{
-		Kind: events.KindJobRequested, ID: admission.JobID + "/" + string(events.KindJobRequested), Job: admission.JobID,
+		Kind: events.KindJobRequested, ID: run.FactID(admission.JobID, events.KindJobRequested, ""), Job: admission.JobID,
 		Source: source, Data: requested, Trace: trace,
 	})
 	if err != nil {

@@ -64,7 +64,7 @@ func (p *Partition) closeRun(ctx context.Context, job string, cmd *graph.Command
 		return err
 	}
 	m, err := events.Encode(p.Names, events.Event{
-		Kind: events.KindSubJobClosed, ID: runID(job, events.KindSubJobClosed, cmd.SubJob, cmd.Run),
+		Kind: events.KindSubJobClosed, ID: run.EventID(job, events.KindSubJobClosed, cmd.SubJob, cmd.Run),
 		Job: job, SubJob: cmd.SubJob, Run: cmd.Run, Source: source, Data: closed,
 	})
 	if err != nil {

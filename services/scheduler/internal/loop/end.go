@@ -7,6 +7,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
+	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
 // end publishes the terminal fact with the job's result, provided that nobody has asked for anything since.
@@ -19,7 +20,7 @@ func (p *Partition) end(ctx context.Context, j *job, cmd *graph.Command) (Ack, e
 	if err := p.fillResult(ctx, j.id, cmd.Tails, &end); err != nil {
 		return nil, err
 	}
-	id := factID(j.born(), cmd.Fact, strconv.Itoa(end.Turn))
+	id := run.FactID(j.born(), cmd.Fact, strconv.Itoa(end.Turn))
 	m, err := p.encode(events.Event{Kind: cmd.Fact, ID: id, Job: j.id, Source: source, Data: &end})
 	if err != nil {
 		return nil, err

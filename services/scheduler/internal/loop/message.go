@@ -2,11 +2,11 @@ package loop
 
 import (
 	"encoding/json"
-	"strconv"
 	"strings"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
+	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
 // fact is the message of a fact that the state owes. Its key is the last token of the subject; the identity of the command
@@ -18,7 +18,7 @@ func (p *Partition) fact(job string, cmd *graph.Command) (events.Message, error)
 		data = events.Verbatim(kept)
 	}
 	return p.encode(events.Event{
-		Kind: cmd.Fact, ID: factID(job, cmd.Fact, key), Job: job, Key: key, Source: source, Data: data,
+		Kind: cmd.Fact, ID: run.FactID(job, cmd.Fact, key), Job: job, Key: key, Source: source, Data: data,
 	})
 }
 
@@ -34,21 +34,10 @@ func (p *Partition) encode(e events.Event) (events.Message, error) {
 	return m, nil
 }
 
-// factID is the identity of a fact about neither run nor SubJob.
-func factID(job string, kind events.Kind, key string) string {
-	return job + "/" + string(kind) + "/" + key
-}
-
-// runID is the identity of a fact about a run.
-func runID(job string, kind events.Kind, subjob string, run int) string {
-	return job + "/" + string(kind) + "/" + subjob + "/" + strconv.Itoa(run)
-}
-
-// born names this job and no other of the same id. What is published under a message id has it: within the window of
-// duplicates an id that was deleted and is used again would otherwise get no work, no report and no end.
+// born names this job and no other of the same id; see run.Incarnation.
 func (j *job) born() string {
 	if j.name == "" || j.nameSeq != j.state.RequestSeq {
-		j.name, j.nameSeq = j.id+"@"+strconv.FormatUint(j.state.RequestSeq, 10), j.state.RequestSeq
+		j.name, j.nameSeq = run.Incarnation(j.id, j.state.RequestSeq), j.state.RequestSeq
 	}
 	return j.name
 }

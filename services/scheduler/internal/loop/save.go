@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
 // saveResult is how a save ended.
@@ -214,7 +215,7 @@ func (p *Partition) advanced(j *job) error {
 			key += "-" + strconv.Itoa(part)
 		}
 		m, err := events.Encode(p.Names, events.Event{
-			Kind: events.KindJobAdvanced, ID: factID(j.id, events.KindJobAdvanced, key), Job: j.id, Key: key, Source: source,
+			Kind: events.KindJobAdvanced, ID: run.FactID(j.id, events.KindJobAdvanced, key), Job: j.id, Key: key, Source: source,
 			Data: &events.JobAdvanced{From: j.savedSeq, To: j.state.Seq, Transitions: now},
 		})
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
+	"github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/fair"
 )
 
@@ -79,7 +80,7 @@ func (p *Partition) call(ctx context.Context, jobs []string) error {
 	for i, id := range jobs {
 		key := graph.TurnTimer()
 		m, err := events.Encode(p.Names, events.Event{
-			Kind: events.KindTimerFired, ID: factID(id, events.KindTimerFired, key), Job: id, Key: key, Source: source,
+			Kind: events.KindTimerFired, ID: run.FactID(id, events.KindTimerFired, key), Job: id, Key: key, Source: source,
 			Data: &events.TimerFired{Timer: key, Due: p.now.UTC()},
 		})
 		if err != nil {

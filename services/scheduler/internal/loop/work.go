@@ -4,11 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strconv"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/batch"
 	"github.com/jobgraph/jobgraph/pkg/graph"
+	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
 // work builds the work of a run out of what its order refers to.
@@ -23,7 +23,7 @@ func (p *Partition) work(ctx context.Context, j *job, cmd *graph.Command) (m bat
 	}
 	return batch.Member{
 		Subject: p.Names.WorkFor(cmd.Order.Pool, cmd.Order.Expert, j.id, cmd.SubJob, cmd.Run),
-		ID:      runID(j.born(), "subjob.issued", cmd.SubJob, cmd.Run), Trace: j.cause(), Work: body,
+		ID:      run.WorkID(j.born(), cmd.SubJob, cmd.Run), Trace: j.cause(), Work: body,
 	}, nil
 }
 
@@ -56,7 +56,7 @@ func (p *Partition) order(ctx context.Context, j *job, cmd *graph.Command) (*eve
 		Select: o.Select, LifeCycle: o.LifeCycle, Deadline: o.Deadline, Budget: budget(&j.state.Rules, j.state.Cost),
 		Session: r.Session, Thread: r.Thread, User: r.User, Locale: r.Locale,
 		ReportSubject:  p.Names.RunEvent(j.id, events.KindSubJobReported, cmd.SubJob, cmd.Run),
-		IdempotencyKey: reportID(j.born(), cmd.SubJob, cmd.Run),
+		IdempotencyKey: run.ID(j.born(), cmd.SubJob, cmd.Run),
 		ClaimSubject:   p.Names.JournalOf(j.id, cmd.SubJob), Lease: requested.Rules.Lease,
 		CancelSubject: p.Names.Cancel(j.id, cmd.SubJob),
 	}
@@ -86,10 +86,6 @@ func (p *Partition) order(ctx context.Context, j *job, cmd *graph.Command) (*eve
 		return w, p.word(ctx, j.id, o, r, w)
 	}
 	return w, nil
-}
-
-func reportID(job, subjob string, run int) string {
-	return job + "/" + subjob + "/" + strconv.Itoa(run)
 }
 
 // requested is what was asked for.
@@ -265,7 +261,7 @@ func (p *Partition) refuse(ctx context.Context, j *job, cmd *graph.Command, caus
 		Hint: "shorten goal and context of the SubJob, or hand long texts over as inputs",
 	}}
 	m, err := events.Encode(p.Names, events.Event{
-		Kind: events.KindSubJobReported, ID: reportID(j.born(), cmd.SubJob, cmd.Run),
+		Kind: events.KindSubJobReported, ID: run.ID(j.born(), cmd.SubJob, cmd.Run),
 		Job: j.id, SubJob: cmd.SubJob, Run: cmd.Run, Source: source, Data: report,
 	})
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
+	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
 // reply is an answer to a request for input.
@@ -63,7 +64,7 @@ func (v *View) answer(ctx context.Context, body []byte) (any, error) {
 // closing is the fact that an answer states.
 func (v *View) closing(r *reply) (events.Message, error) {
 	return events.Encode(v.bus.Names(), events.Event{
-		Kind: events.KindInputClosed, ID: r.ID + "/" + string(events.KindInputClosed) + "/" + r.Request,
+		Kind: events.KindInputClosed, ID: run.FactID(r.ID, events.KindInputClosed, r.Request),
 		Job: r.ID, Key: r.Request, Source: source, Data: &events.InputClosed{Action: r.Action, Answer: r.Answer, By: r.By},
 	})
 }

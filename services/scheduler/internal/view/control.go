@@ -12,6 +12,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/schedule"
 	"github.com/jobgraph/jobgraph/pkg/graph"
+	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
 // source is the CloudEvents source of what people ask for through these verbs.
@@ -35,7 +36,7 @@ type told struct {
 
 // tell tries a control event on a private copy, and publishes it if nothing was asked of the job since.
 func (v *View) tell(ctx context.Context, id string, kind events.Kind, data any) (told, error) {
-	e := events.Event{Kind: kind, ID: id + "/" + string(kind) + "/" + rand.Text(), Job: id, Source: source, Data: data}
+	e := events.Event{Kind: kind, ID: run.FactID(id, kind, rand.Text()), Job: id, Source: source, Data: data}
 	m, err := events.Encode(v.bus.Names(), e)
 	if err != nil {
 		return told{}, err

@@ -7,13 +7,14 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
 // halt ends the work of a job that the scheduler leaves alone: the request is kept for the day on which the job is taken up
 // again, work that nobody has taken is purged, and running workers are told at once. The fault says that the job itself
 // stays as it is.
 func (v *View) halt(ctx context.Context, r *ending, kind events.Kind, data any) (any, error) {
-	e := events.Event{Kind: kind, ID: r.ID + "/" + string(kind) + "/" + rand.Text(), Job: r.ID, Source: source, Data: data}
+	e := events.Event{Kind: kind, ID: run.FactID(r.ID, kind, rand.Text()), Job: r.ID, Source: source, Data: data}
 	m, err := events.Encode(v.bus.Names(), e)
 	if err != nil {
 		return nil, err

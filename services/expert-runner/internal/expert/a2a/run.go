@@ -5,11 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	jobrun "github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/schema"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
@@ -124,7 +126,7 @@ func (r *run) exchange(ctx context.Context, round int, m *message) (json.RawMess
 func (r *run) messageID(ctx context.Context, round int) (string, error) {
 	e := expert.Effect{Key: r.key(round, "message"), Name: effectName, Safe: true}
 	raw, err := r.task.Hand.Do(ctx, e, func(context.Context) (json.RawMessage, error) {
-		name := fmt.Sprintf("%s/%d", r.task.Work.IdempotencyKey, round)
+		name := jobrun.CallKey(r.task.Work.IdempotencyKey, strconv.Itoa(round))
 		return json.RawMessage(quoted(uuid.NewSHA1(uuid.NameSpaceURL, []byte(name)).String())), nil
 	})
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
 	"github.com/jobgraph/jobgraph/pkg/llm"
+	jobrun "github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/turn"
@@ -135,7 +136,7 @@ func (r *run) pay(a *llm.Response) {
 // request is the question as a model gets it.
 func (r *run) request(c *turn.Command, key string) llm.Request {
 	request := llm.Request{
-		Model: r.modelOf(c), Stream: true, IdempotencyKey: r.task.Work.IdempotencyKey + "/" + key, MaxWait: holdAtMost,
+		Model: r.modelOf(c), Stream: true, IdempotencyKey: jobrun.CallKey(r.task.Work.IdempotencyKey, key), MaxWait: holdAtMost,
 	}
 	if !c.Advises {
 		request.Tools = r.offered()

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	jobrun "github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/turn"
@@ -167,9 +168,9 @@ func (r *run) make(ctx context.Context, t *tool.Tool, item string, call *turn.Ca
 func (r *run) keyOf(number int, item string) string {
 	w := r.task.Work
 	if first := r.asked[number]; first != 0 && first != w.Run {
-		return fmt.Sprintf("%s/%s/%d/%s", w.Job, w.SubJob, first, item)
+		return jobrun.CallKey(jobrun.KeyOf(w, first), item)
 	}
-	return w.IdempotencyKey + "/" + item
+	return jobrun.CallKey(w.IdempotencyKey, item)
 }
 
 // maxShown is how much of a call's arguments the journal repeats, in bytes: the model's answer has them whole.
