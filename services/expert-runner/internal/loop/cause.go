@@ -35,6 +35,8 @@ func judge(ctx context.Context, e task.Ending) (ending task.Ending, abandoned er
 	var stop *cancelled
 	var late *overdue
 	switch {
+	case cause == nil && e.Cut != "":
+		return e, errors.New(e.Cut)
 	case cause == nil:
 		return e, nil
 	case errors.As(cause, &stop) && e.Report != nil && e.Report.Outcome == events.Success:

@@ -76,3 +76,32 @@ func TestARunThatIsLeftToOthersEndsItsLeaseBehindARenewalThatWasCutOff(t *testin
 		check(t, w, "claimed 1 10s", "subjob.started 1", "renewed 1 10s", "renewed 1 0s")
 	})
 }
+
+// cut is an expert whose program is ended from outside.
+func cut(context.Context, *expert.Task) task.Ending {
+	e := task.Failure(events.CodeExecution, "the program could not be run", "its keeper has ended it", "")
+	e.Cut = "its keeper has ended it"
+	return e
+}
+
+// Nobody knows how far a program came that was ended from outside: it has not failed, and is not tried again unseen.
+func TestAProgramThatWasCutOffIsInDoubt(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		safe bool
+		want []string
+	}{
+		{"may not be repeated", false, []string{"claimed 1 10s", "renewed 1 0s", "claimed 1 10s", "reported 1 0s", "input.requested 1"}},
+		{"may be repeated", true, []string{"claimed 1 10s", "renewed 1 0s", "claimed 1 10s", "renewed 1 0s"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := &world{}
+				l := w.loop(jobrun.Effect{Key: jobrun.Command, Name: jobrun.Command, Safe: c.safe}, cut)
+				w.give(t.Context(), t, l, 1)
+				w.give(t.Context(), t, l, 1)
+				check(t, w, c.want...)
+			})
+		})
+	}
+}

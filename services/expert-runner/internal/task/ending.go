@@ -23,6 +23,9 @@ type Ending struct {
 	Park *events.InputRequested
 	// Unsafe is true for an ending that may not be journaled: the run was closed while it was at work.
 	Unsafe bool
+	// Cut says why the execution was ended from outside before it had an end of its own, empty when it was not. The run is left to
+	// another delivery, which finds its intent open: it repeats what may be repeated, and has somebody asked about anything else.
+	Cut string
 }
 
 // Failure is an EXECUTION_ERROR with a fault; the lesson is its text.

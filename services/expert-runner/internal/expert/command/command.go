@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"errors"
 	"os/exec"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
@@ -36,7 +37,12 @@ func (x *Expert) run(ctx context.Context, t *expert.Task, dir string) task.Endin
 	cmd := &exec.Cmd{Path: x.config.Argv[0], Args: x.config.Argv, Dir: dir, Env: x.config.environ(dir, facts(t, dir))}
 	e, err := x.config.run(ctx, cmd, input, t)
 	if err != nil {
-		return task.Failure(events.CodeExecution, "the program could not be run", err.Error(), "check the command and the sandbox on the expert's card")
+		failure := task.Failure(events.CodeExecution, "the program could not be run", err.Error(), "check the command and the sandbox on the expert's card")
+		var cut *cutOff
+		if errors.As(err, &cut) {
+			failure.Cut = cut.Error()
+		}
+		return failure
 	}
 	if e.stderr != "" {
 		t.Log.Debug("program wrote to standard error", "text", e.stderr)

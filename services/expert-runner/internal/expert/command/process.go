@@ -93,13 +93,18 @@ func (c *Config) start(ctx context.Context, cmd *exec.Cmd, t *expert.Task) (*pro
 	}
 }
 
+// cutOff is the error of a program that its keeper has ended, or that died with it: nobody knows how far it came.
+type cutOff struct{ why string }
+
+func (c *cutOff) Error() string { return c.why }
+
 // status reads how the program has ended: from the helper that has waited for it, else from the operating system.
 func (e *ended) status(entry *sandbox.Entry, ending process.Ending, err error) error {
 	switch {
 	case err != nil:
 		return fmt.Errorf("wait for program: %w", err)
 	case ending.Why != "":
-		return errors.New(ending.Why)
+		return &cutOff{ending.Why}
 	}
 	code, signal, by, err := entry.Ending()
 	if err != nil {
