@@ -20,8 +20,10 @@
 // may die in its turn, and then its own intent is an unknown outcome again. The same holds for answers: a question covers the
 // intents that lie before it in the journal.
 //
-// What no journal can exclude is a process that is stopped between its last look at the claim and the start of the effect, for
-// so long that its run is taken over and decided about in the meantime.
+// A claim stands until it is taken over, also when its lease has passed. Only an effect must not begin on such a one: whoever takes
+// over need not wait, and may be told at once that the effect did not happen. So a lease that has passed is renewed before an effect
+// begins. What no journal can exclude is a process that is stopped for a lease between its last look at the claim and the start of the
+// effect.
 //
 // The test of this package explores every interleaving of two runners, a scheduler, a person and a bus that stalls, within
 // bounds, against these functions.

@@ -206,9 +206,7 @@ type step struct {
 	err  error
 }
 
-// steps are all that can happen next. Between the last look of a runner at its claim and the start of its effect nothing but a
-// death, a stall and a close comes: what no journal can exclude is a process that is stopped right there for so long that its
-// run is taken over and decided about.
+// steps are all that can happen next.
 func (w *world) steps() []step {
 	var list []step
 	try := func(name string, do func(*world) (bool, error)) {
@@ -217,20 +215,14 @@ func (w *world) steps() []step {
 			list = append(list, step{name, c, err})
 		}
 	}
-	starts := slices.IndexFunc(w.runners[:], func(x runner) bool { return x.at == looked })
-	for i := range w.runners {
-		if !w.done && (starts < 0 || starts == i) {
-			w.process(i, try)
-		}
-	}
 	if w.done {
 		return nil
 	}
+	for i := range w.runners {
+		w.process(i, try)
+	}
 	if !w.down {
 		w.sudden(try)
-	}
-	if starts >= 0 {
-		return list
 	}
 	if w.down {
 		try("the bus is back", (*world).returns)
@@ -266,8 +258,15 @@ func (w *world) returns() (bool, error) {
 	return true, nil
 }
 
-// pass lets time go on. Runners that are at work renew their claims in time, if they can.
+// pass lets time go on. Runners that are at work renew their claims in time, if they can. Between the last look of a runner at its
+// claim and the start of its effect less than a lease passes, which is no time here: what no journal can exclude is a process
+// that is stopped right there.
 func (w *world) pass() (bool, error) {
+	for i := range w.runners {
+		if w.runners[i].at == looked {
+			return false, nil
+		}
+	}
 	for i := range w.runners {
 		if w.holds(i) && !w.runners[i].stopped && !w.down {
 			w.renew(i)
@@ -287,13 +286,24 @@ func (w *world) holds(i int) bool { return w.runners[i].at >= claimed_ }
 
 // expiry is when the lease of a runner's claim ends, by what really happened.
 func (w *world) expiry(i int) int {
-	renewed := 0
+	return max(w.renewed(i), w.since) + leaseLong
+}
+
+// renewed is when a runner last claimed or renewed.
+func (w *world) renewed(i int) (at int) {
 	for k := range w.entries {
 		if e := &w.entries[k]; e.Owner == w.owner(i) && e.Lease > 0 {
-			renewed = int(e.Time.Sub(w.at(0)) / tick)
+			at = int(e.Time.Sub(w.at(0)) / tick)
 		}
 	}
-	return max(renewed, w.since) + leaseLong
+	return at
+}
+
+// fresh makes sure that a runner which begins an effect has a lease that others have to wait for.
+func (w *world) fresh(i int) {
+	if w.m.off != offFresh && w.now >= w.renewed(i)+leaseLong {
+		w.renew(i)
+	}
 }
 
 // sudden are the steps that can come at any moment: the bus stalls, the scheduler closes the run.

@@ -26,6 +26,7 @@ const (
 	offLease    = "a claim holds for a lease"
 	offSince    = "a lease counts from when the bus was there"
 	offLook     = "a program looks at its claim before it starts"
+	offFresh    = "whose lease has passed renews it before it begins an effect"
 	offClosed   = "a closed run is dropped"
 )
 
@@ -206,11 +207,13 @@ func renewal(e *run.Entry) bool { return e.Type == events.JournalRenewed && e.Le
 const mostStates = 500_000
 
 func TestEveryInterleavingKeepsTheProperties(t *testing.T) {
+	t.Parallel()
 	for name, m := range map[string]*model{
 		"a command, two runs": {announces: true, runs: 2},
 		"a tool, three runs":  {runs: 3},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			states, trace, err := explore(m, mostStates)
 			if err != nil {
 				t.Errorf("%v:\n%s", err, strings.Join(trace, "\n"))
@@ -222,6 +225,7 @@ func TestEveryInterleavingKeepsTheProperties(t *testing.T) {
 
 // Each safety is needed: without it there is a history that breaks a property.
 func TestEachSafetyIsNeeded(t *testing.T) {
+	t.Parallel()
 	for off, want := range map[string]string{
 		offNames:    noneTwice,
 		offCovers:   noneTwice,
@@ -235,6 +239,7 @@ func TestEachSafetyIsNeeded(t *testing.T) {
 		offLease:    noneTaken,
 		offSince:    noneTaken,
 		offLook:     noneClosed,
+		offFresh:    noneTwice,
 		offClosed:   noClosedHeld,
 	} {
 		t.Run(off, func(t *testing.T) {

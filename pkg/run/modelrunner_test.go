@@ -149,6 +149,7 @@ func (w *world) begin(i int) error {
 			x.at = intended
 		}
 		w.truth = append(w.truth, truth{seq: x.intent, run: x.order.run})
+		w.fresh(i)
 	}
 	return nil
 }
@@ -199,6 +200,7 @@ func (w *world) look(i int) error {
 		return nil
 	}
 	x.at, x.seen = looked, len(w.entries)
+	w.fresh(i)
 	return nil
 }
 

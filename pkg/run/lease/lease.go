@@ -21,8 +21,9 @@ type Lease struct {
 
 	turn   chan struct{} // Guards the fields below, and is held across an append.
 	last   uint64
-	unsure bool // The outcome of the latest append is unknown: the journal may go on behind last.
-	over   bool // The record of the run's end is stored.
+	fresh  time.Time // When the latest claim or renewal that was stored had been sent.
+	unsure bool      // The outcome of the latest append is unknown: the journal may go on behind last.
+	over   bool      // The record of the run's end is stored.
 }
 
 // Hooks are told what becomes of a lease.
@@ -48,6 +49,7 @@ const lastBound = time.Second
 // ErrConflict when the journal has gone on, or those of the journal.
 func Take(ctx context.Context, in Journal, r Run, behind uint64, first run.Effect, hooks Hooks) (*Lease, error) {
 	l := &Lease{Run: r, journal: in, stored: hooks.Stored, lost: hooks.Lost, turn: make(chan struct{}, 1)}
+	l.fresh = time.Now()
 	seq, err := in.Append(r.Job, r.SubJob, run.Claimed(r.Run, r.Owner, r.Lease, r.Resumes, first), behind).Wait(ctx)
 	if err != nil && !errors.Is(err, ErrConflict) {
 		seq, err = l.claimed(ctx, behind) // Whether it was stored is unknown; the journal has it or not.
@@ -99,10 +101,14 @@ func (l *Lease) Append(ctx context.Context, rec events.JournalRecord) error {
 	}
 	defer l.unlock()
 	for retry := FirstRetry; ; retry = min(2*retry, LongRetry) {
+		sent := time.Now()
 		seq, err := l.journal.Append(l.Job, l.SubJob, rec, l.last).Wait(ctx)
 		if err == nil || errors.Is(err, ErrTooLarge) {
 			if err == nil {
 				l.keep(rec, seq)
+				if rec.Type == events.JournalRenewed {
+					l.fresh = sent
+				}
 			}
 			return err
 		}
@@ -147,7 +153,7 @@ func (l *Lease) lose(journal *run.Journal) error {
 	return l.lost(reason, over)
 }
 
-// Confirm looks at the claim once more, right before an effect starts. While the bus is away it waits: a claim that cannot be
+// Confirm looks at the claim once more, right before an effect starts, and renews a lease that has passed. While the bus is away it waits: a claim that cannot be
 // read may be lost. Errors: what Hooks.Lost gives, and ctx's cause.
 func (l *Lease) Confirm(ctx context.Context) error {
 	for retry := FirstRetry; ; retry = min(2*retry, LongRetry) {
@@ -156,12 +162,41 @@ func (l *Lease) Confirm(ctx context.Context) error {
 			if !journal.Holds(l.Run.Run, l.Owner) {
 				return l.lose(journal)
 			}
+			if err := l.refresh(ctx); err != nil && ctx.Err() == nil {
+				return err
+			}
 			return context.Cause(ctx)
 		}
 		if Pause(ctx, retry) != nil {
 			return context.Cause(ctx)
 		}
 	}
+}
+
+// Begin stores the intent to make an effect, which may begin when it returns without an error. Errors: those of Append.
+func (l *Lease) Begin(ctx context.Context, intent events.JournalRecord) error {
+	if err := l.refresh(ctx); err != nil {
+		return err
+	}
+	if err := l.Append(ctx, intent); err != nil {
+		return err
+	}
+	return l.refresh(ctx)
+}
+
+// refresh renews a lease that has passed, because this process was stopped or the bus was away. Nobody may have taken over so far, but
+// whoever comes now would not have to wait: an effect that began now could be asked about, and made by another owner, while it
+// begins.
+func (l *Lease) refresh(ctx context.Context) error {
+	if err := l.lock(ctx); err != nil {
+		return err
+	}
+	passed := time.Since(l.fresh) >= l.Run.Lease
+	l.unlock()
+	if !passed {
+		return nil
+	}
+	return l.Append(ctx, run.Renewed(l.Run.Run, l.Owner, l.Run.Lease))
 }
 
 // Renew extends the lease. A renewal that does not get through in a third of the lease leaves the line to the records of effects;

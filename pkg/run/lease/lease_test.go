@@ -184,3 +184,28 @@ func TestAFenceIsPutUpOnceBehindWhateverIsWrittenMeanwhile(t *testing.T) {
 		}
 	}
 }
+
+func TestALeaseThatHasPassedIsRenewedBeforeAnEffectBegins(t *testing.T) {
+	intent := run.Intends(1, "a", run.Effect{Key: "k", Name: "k"})
+	for name, begin := range map[string]func(context.Context, *lease.Lease) error{
+		"an intent":   func(ctx context.Context, l *lease.Lease) error { return l.Begin(ctx, intent) },
+		"a last look": func(ctx context.Context, l *lease.Lease) error { return l.Confirm(ctx) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &store{}
+				l := taken(t, s)
+				if err := begin(t.Context(), l); err != nil || len(s.entries) > 2 {
+					t.Errorf("%v, %d records", err, len(s.entries))
+				}
+				<-time.After(time.Minute) // The process was stopped.
+				if err := begin(t.Context(), l); err != nil {
+					t.Error(err)
+				}
+				if _, a, err := lease.Admit(t.Context(), s, who("b")); err != nil || a.Action != run.Wait {
+					t.Error(a, err)
+				}
+			})
+		})
+	}
+}

@@ -30,7 +30,7 @@ func (r *run) Do(ctx context.Context, e expert.Effect, call func(context.Context
 	case jobrun.Adopt:
 		return r.adopt(ctx, e, known)
 	}
-	if err := r.keep(ctx, BeforeIntent, jobrun.Intends(r.Run, r.loop.Owner, e)); err != nil {
+	if err := r.intend(ctx, e); err != nil {
 		return nil, fmt.Errorf("effect %s: journal intent: %w", e.Key, err)
 	}
 	if err := r.loop.at(BetweenEffect, r); err != nil {
@@ -50,12 +50,12 @@ func (r *run) Do(ctx context.Context, e expert.Effect, call func(context.Context
 	return result, err
 }
 
-// keep appends one record of an effect.
-func (r *run) keep(ctx context.Context, before Point, rec events.JournalRecord) error {
-	if err := r.loop.at(before, r); err != nil {
+// intend stores the intent to make an effect.
+func (r *run) intend(ctx context.Context, e expert.Effect) error {
+	if err := r.loop.at(BeforeIntent, r); err != nil {
 		return err
 	}
-	return r.hold.Append(ctx, rec)
+	return r.hold.Begin(ctx, jobrun.Intends(r.Run, r.loop.Owner, e))
 }
 
 // keepResult stores what came back, large ones by reference, and remembers it.

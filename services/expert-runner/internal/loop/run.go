@@ -173,7 +173,7 @@ func (r *run) announce() error {
 	if r.hold == nil || r.announced || first.Name == "" {
 		return nil
 	}
-	if err := r.keep(r.ctx, BeforeIntent, jobrun.Intends(r.Run, r.loop.Owner, first)); err != nil {
+	if err := r.intend(r.ctx, first); err != nil {
 		return err
 	}
 	r.announced = true
