@@ -13,6 +13,7 @@ const (
 	long   = "long"   // Longer than a lease; may be repeated.
 	once   = "once"   // About a second; may not be repeated unasked.
 	flaky  = "flaky"  // Fails at its first attempt; may be repeated.
+	boxed  = "boxed"  // About a second, at sandbox level landlock; may be repeated.
 	clerk  = "clerk"  // A person.
 )
 
@@ -28,7 +29,7 @@ echo '"done"'
 `
 
 // writeCards puts the experts and their program where runners find them.
-func writeCards(dir string) error {
+func writeCards(dir string, boxes bool) error {
 	for _, sub := range []string{"cards", "work", "store"} {
 		if err := os.MkdirAll(filepath.Join(dir, sub), 0o700); err != nil {
 			return err
@@ -41,14 +42,21 @@ func writeCards(dir string) error {
 	if err := os.WriteFile(filepath.Join(dir, "marks"), nil, 0o600); err != nil {
 		return err
 	}
-	for _, e := range []struct {
+	type expert struct {
 		id         string
 		tenths     int
 		fails      string
 		idempotent bool
-	}{{blink, 0, "", true}, {steady, 10, "", true}, {long, 45, "", true}, {once, 10, "", false}, {flaky, 3, "1", true}} {
-		text := fmt.Sprintf("---\nname: %s\nkind: command\nsandbox: none\nidempotent: %v\nretries: 3\ncommand: [%q]\nenv: {MARKS: %q, TENTHS: \"%d\", FAILS: %q}\n---\n",
-			e.id, e.idempotent, script, filepath.Join(dir, "marks"), e.tenths, e.fails)
+		sandbox    string
+	}
+	marks, none := filepath.Join(dir, "marks"), "none"
+	list := []expert{{blink, 0, "", true, none}, {steady, 10, "", true, none}, {long, 45, "", true, none}, {once, 10, "", false, none}, {flaky, 3, "1", true, none}}
+	if boxes {
+		list = append(list, expert{boxed, 10, "", true, fmt.Sprintf("landlock\nwrite: [%q]", marks)})
+	}
+	for _, e := range list {
+		text := fmt.Sprintf("---\nname: %s\nkind: command\nsandbox: %s\nidempotent: %v\nretries: 3\ncommand: [%q]\nenv: {MARKS: %q, TENTHS: \"%d\", FAILS: %q}\n---\n",
+			e.id, e.sandbox, e.idempotent, script, marks, e.tenths, e.fails)
 		if err := os.WriteFile(filepath.Join(dir, "cards", e.id+".md"), []byte(text), 0o600); err != nil {
 			return err
 		}

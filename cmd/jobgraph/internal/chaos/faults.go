@@ -54,6 +54,7 @@ func kinds() []fault {
 		{"planner restarted", planner, syscall.SIGTERM, 0, time.Second},
 		{"bus killed", natsServer, syscall.SIGKILL, 0, 2 * time.Second},
 		{"bus killed", natsServer, syscall.SIGKILL, beyond, 2 * beyond},
+		{busFull, natsServer, syscall.SIGTERM, beyond, 2 * beyond},
 		{"bus stands still", natsServer, syscall.SIGSTOP, beyond, 2 * beyond},
 	}
 }
@@ -105,6 +106,12 @@ func (f *faults) strike(kind fault, which int, lasts time.Duration) {
 	}
 	_, _ = fmt.Fprintf(f.fleet.Log, "%7.1f s  %s: %s for %.1f s, %d programs at work\n", time.Since(f.begun).Seconds(), kind.name, p.name, lasts.Seconds(), flying)
 	f.under.Go(func() { // Ends a moment after the fault.
+		if kind.name == busFull {
+			if err := p.fill(lasts); err != nil {
+				_, _ = fmt.Fprintln(f.fleet.Log, err)
+			}
+			return
+		}
 		<-time.After(lasts)
 		if kind.signal == syscall.SIGSTOP {
 			p.wake()
@@ -121,7 +128,7 @@ func (f *faults) strike(kind fault, which int, lasts time.Duration) {
 func (p *process) struck() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.stopped || p.away
+	return p.stopped || p.away || p.full
 }
 
 // heal waits for the faults under way, and starts what has ended by itself, as whoever supervises services does.

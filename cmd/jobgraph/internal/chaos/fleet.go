@@ -34,6 +34,7 @@ type fleet struct {
 	Settings
 	dir, url string
 	list     []*process
+	boxes    bool // Programs run at sandbox level landlock, too.
 }
 
 // process is one that is started again whenever it was ended.
@@ -41,6 +42,7 @@ type process struct {
 	name, program string
 	path          string
 	args, env     []string
+	order         *ServerOrder // Of a server: the last of its arguments.
 	log           *os.File
 
 	mu      sync.Mutex // Guards the fields below.
@@ -48,6 +50,7 @@ type process struct {
 	ended   chan struct{} // Closed when cmd has ended.
 	stopped bool          // By SIGSTOP.
 	away    bool          // Ended on purpose, and not started again yet.
+	full    bool          // A server without room: no other fault strikes it.
 }
 
 // path is where services and programs look for others.
@@ -58,7 +61,8 @@ const farewell = 15 * time.Second
 
 // begin writes the cards and starts everything.
 func (f *fleet) begin(ctx context.Context) error {
-	if err := writeCards(f.dir); err != nil {
+	f.boxes = landlocked()
+	if err := writeCards(f.dir, f.boxes); err != nil {
 		return err
 	}
 	if err := f.servers(); err != nil {
@@ -113,7 +117,7 @@ func (f *fleet) service(name, program, dir string) (*process, error) {
 	case scheduler:
 		p.args = []string{"--lease", lease.String(), "--lease-margin", "500ms"}
 	case runner:
-		p.args = []string{"--experts", filepath.Join(f.dir, "cards"), "--work-dir", filepath.Join(f.dir, "work"), "--kill-grace", "200ms"}
+		p.args = []string{"--experts", filepath.Join(f.dir, "cards"), "--work-dir", filepath.Join(f.dir, "work"), "--kill-grace", "200ms", "--orphan-after", orphanAfter.String()}
 	}
 	return f.add(p)
 }
@@ -145,7 +149,7 @@ func (f *fleet) servers() error {
 		if err != nil {
 			return err
 		}
-		p := &process{name: o.Name, program: natsServer, path: f.Self[0], args: append(append([]string(nil), f.Self[1:]...), text)}
+		p := &process{name: o.Name, program: natsServer, path: f.Self[0], args: append(append([]string(nil), f.Self[1:]...), text), order: &o}
 		if _, err := f.add(p); err != nil {
 			return err
 		}
@@ -205,7 +209,7 @@ func (p *process) start() error {
 func (p *process) strike(s syscall.Signal) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.away || p.stopped || p.cmd == nil {
+	if p.away || p.stopped || p.full || p.cmd == nil {
 		return false
 	}
 	p.stopped, p.away = s == syscall.SIGSTOP, s != syscall.SIGSTOP

@@ -21,6 +21,7 @@ type load struct {
 	client *client.Client
 	rng    *rand.Rand
 	marks  string
+	boxes  bool // Programs run at sandbox level landlock, too.
 
 	mu sync.Mutex // Guards the fields below.
 	// accepted are the jobs that were accepted, in order; open those that have not ended, as far as is known.
@@ -42,8 +43,8 @@ type answer struct {
 // look is the time between two looks at all jobs.
 const look = 300 * time.Millisecond
 
-func newLoad(c *client.Client, rng *rand.Rand, marks string) *load {
-	return &load{client: c, rng: rng, marks: marks, open: map[string]bool{}, answers: map[[2]string]answer{}, ended: time.Now()}
+func newLoad(c *client.Client, rng *rand.Rand, marks string, boxes bool) *load {
+	return &load{boxes: boxes, client: c, rng: rng, marks: marks, open: map[string]bool{}, answers: map[[2]string]answer{}, ended: time.Now()}
 }
 
 // run works until ctx ends.
@@ -93,7 +94,7 @@ func (l *load) close() {
 
 // submit hands a job in until the bus has it. The request is the same each time, so it is one job however often it was tried.
 func (l *load) submit(ctx context.Context, id string) {
-	plan, err := json.Marshal(events.Plan{SubJobs: shape(l.rng)})
+	plan, err := json.Marshal(events.Plan{SubJobs: shape(l.rng, l.boxes)})
 	if err != nil {
 		panic(err) // A plan of ours is JSON.
 	}
@@ -136,21 +137,47 @@ func (l *load) attend(ctx context.Context, id string) {
 	}
 }
 
-// answer says yes, and of an unknown outcome sometimes that it is to be tried again and sometimes that it has come off. A person says the
-// same again when asked again.
+// answer says yes, and of an unknown outcome what the marks of the program tell. A person says the same again when asked again.
 func (l *load) answer(ctx context.Context, job, subjob, request string, kind events.InputKind) {
 	choice := "yes"
 	if kind == events.InputUnknown {
 		l.mu.Lock()
 		a, said := l.answers[[2]string{job, request}]
 		if !said {
-			a = answer{subjob: subjob, choice: []string{run.Retry, run.Retry, run.Success}[l.rng.IntN(3)], at: time.Now()}
+			choice, known := l.decide(job, subjob)
+			if !known {
+				l.mu.Unlock()
+				return
+			}
+			a = answer{subjob: subjob, choice: choice, at: time.Now()}
 			l.answers[[2]string{job, request}] = a
 		}
 		l.mu.Unlock()
 		choice = a.choice
 	}
 	_ = l.client.Answer(ctx, job, request, choice, "campaign") // When it fails it is said again at the next look.
+}
+
+// silent is how long a program has been quiet that is taken for dead: ten times as long as it is between two signs of life.
+const silent = time.Second
+
+// decide says what a careful person would: that it has come off of a program that ended, and of any other sometimes that too, and
+// sometimes that it is to be tried again. While one gives signs of life nothing is known.
+func (l *load) decide(job, subjob string) (choice string, known bool) {
+	marks, err := readMarks(l.marks)
+	if err != nil {
+		return "", false
+	}
+	choice = []string{run.Retry, run.Retry, run.Success}[l.rng.IntN(3)]
+	for _, x := range marks[[2]string{job, subjob}] {
+		if !x.end.IsZero() {
+			return run.Success, true
+		}
+		if time.Since(x.seen) < silent {
+			return "", false
+		}
+	}
+	return choice, true
 }
 
 // settle waits until every job has ended, or nothing has ended for too long.
@@ -173,8 +200,11 @@ func (l *load) settle(ctx context.Context) error {
 }
 
 // shape is a graph by chance: a chain, a fan, or one in which each step has up to three before it.
-func shape(rng *rand.Rand) []events.SubJob {
+func shape(rng *rand.Rand, boxes bool) []events.SubJob {
 	experts := []string{blink, blink, steady, steady, long, once, once, flaky}
+	if boxes {
+		experts = append(experts, boxed)
+	}
 	n := 3 + rng.IntN(6)
 	steps := make([]events.SubJob, n)
 	kind := rng.IntN(3)

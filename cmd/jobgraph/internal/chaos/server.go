@@ -20,6 +20,8 @@ type ServerOrder struct {
 	// Peer is its port for the others of a cluster, which are reached by Routes; 0 for a server alone.
 	Peer   int      `json:"peer,omitempty"`
 	Routes []string `json:"routes,omitempty"`
+	// Most is how many bytes it may store; 0 for as many as there is room for.
+	Most int64 `json:"most,omitempty"`
 }
 
 func (o *ServerOrder) text() (string, error) {
@@ -46,6 +48,7 @@ func (o *ServerOrder) run(ctx context.Context) error {
 	options := &server.Options{
 		ServerName: o.Name, Host: "127.0.0.1", Port: o.Port, NoSigs: true, JetStream: true, StoreDir: o.Store, SyncInterval: time.Minute,
 	}
+	options.JetStreamMaxStore = o.Most
 	if o.Peer != 0 {
 		options.Cluster = server.ClusterOpts{Name: "chaos", Host: "127.0.0.1", Port: o.Peer}
 		for _, route := range o.Routes {
