@@ -108,7 +108,7 @@ func (l *life) kinds() map[string]does {
 				return json.RawMessage("1"), nil
 			})
 			if errors.Is(err, expert.ErrUnknown) {
-				return task.Doubt(t.Work, "It broke off.", events.JournalRecord{Key: "http", Name: "http"})
+				return task.Doubt(t.Work, "It broke off.", jobrun.Effect{Key: "http", Name: "http"})
 			}
 			return end(err)
 		},

@@ -11,11 +11,11 @@ import (
 
 // Doubt asks a person what became of effects that a run has made, and of which nobody knows how they ended: key, name and
 // arguments of each are shown. why is a sentence.
-func Doubt(w *events.Work, why string, effects ...events.JournalRecord) Ending {
+func Doubt(w *events.Work, why string, effects ...run.Effect) Ending {
 	o := &Order{Work: *w}
 	doubts := make([]run.Unresolved, len(effects))
-	for i, r := range effects {
-		doubts[i] = run.Unresolved{Intent: r}
+	for i, e := range effects {
+		doubts[i] = run.Unresolved{Intent: run.Intends(w.Run, "", e)}
 	}
 	return o.park(doubts, why)
 }

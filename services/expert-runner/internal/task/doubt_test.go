@@ -6,11 +6,12 @@ import (
 	"testing"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
 
-func lost(key, args string) events.JournalRecord {
-	return events.JournalRecord{Type: events.JournalIntent, Run: 1, Key: key, Name: "tool pay", Data: json.RawMessage(args)}
+func lost(key, args string) run.Effect {
+	return run.Effect{Key: key, Name: "tool pay", Args: json.RawMessage(args)}
 }
 
 func TestAPersonSeesWhatIsInDoubtWhole(t *testing.T) {
@@ -24,16 +25,16 @@ func TestAPersonSeesWhatIsInDoubtWhole(t *testing.T) {
 
 func TestWhatIsInDoubtAndTooLongIsCutWithAMark(t *testing.T) {
 	w := &events.Work{Job: "j", SubJob: "s", Run: 1}
-	many := make([]events.JournalRecord, 40)
+	many := make([]run.Effect, 40)
 	for i := range many {
 		many[i] = lost("k", `{"text":"`+strings.Repeat("<", 5000)+`"}`)
 	}
 	for name, c := range map[string]struct {
 		why     string
-		effects []events.JournalRecord
+		effects []run.Effect
 		want    []string
 	}{
-		"one":  {"It broke.", []events.JournalRecord{lost("k", `{"text":"`+strings.Repeat("&", 70_000)+`"}`)}, []string{"&… (32768 of 70027 bytes; all of it: jobgraph describe j/s)\n"}},
+		"one":  {"It broke.", []run.Effect{lost("k", `{"text":"`+strings.Repeat("&", 70_000)+`"}`)}, []string{"&… (32768 of 70027 bytes; all of it: jobgraph describe j/s)\n"}},
 		"many": {"It broke.", many, []string{"<… (2048 of 5027 bytes; all of it: jobgraph describe j/s)\n", "\n- and 9 more: jobgraph describe j/s\n"}},
 		"why":  {strings.Repeat("w", 9000), many[:1], []string{"w… (8192 of 9000 bytes; all of it: jobgraph describe j/s) Nobody knows"}},
 	} {

@@ -104,7 +104,7 @@ func (r *run) exchange(ctx context.Context, round int, m *message) (json.RawMess
 	raw, err := r.task.Hand.Do(ctx, e, func(ctx context.Context) (json.RawMessage, error) { return r.send(ctx, m) })
 	if err != nil {
 		if !r.config.Safe && errors.Is(err, expert.ErrUnknown) {
-			doubt := task.Doubt(r.task.Work, "The message to "+r.host+" was cut off: "+err.Error()+".", events.JournalRecord{Key: e.Key, Name: e.Name, Data: e.Args})
+			doubt := task.Doubt(r.task.Work, "The message to "+r.host+" was cut off: "+err.Error()+".", e)
 			return nil, &doubt
 		}
 		return nil, r.broken(err)

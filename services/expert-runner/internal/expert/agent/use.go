@@ -60,7 +60,7 @@ func (r *run) use(ctx context.Context, c *turn.Command) (facts []turn.Fact, park
 
 // doubt is the error of calls that may have taken effect, as they are shown to a person.
 type doubt struct {
-	calls []events.JournalRecord
+	calls []expert.Effect
 	why   error
 }
 
@@ -81,7 +81,7 @@ func unclear(c *turn.Command, gates []passage, errs []error) error {
 		if d == nil {
 			d = &doubt{why: err}
 		}
-		d.calls = append(d.calls, events.JournalRecord{Key: itemOf(c.Number, i), Name: effectName(c.Calls[i].Name), Data: shown(gates[i].args)})
+		d.calls = append(d.calls, expert.Effect{Key: itemOf(c.Number, i), Name: effectName(c.Calls[i].Name), Args: shown(gates[i].args)})
 	}
 	if d == nil {
 		return nil

@@ -64,7 +64,7 @@ func (x *Expert) Run(ctx context.Context, t *expert.Task) task.Ending {
 	})
 	switch {
 	case err != nil && !x.config.Safe && errors.Is(err, expert.ErrUnknown):
-		return task.Doubt(t.Work, "The call of "+target.Host+" broke off: "+err.Error()+".", events.JournalRecord{Key: effect, Name: effect, Data: args})
+		return task.Doubt(t.Work, "The call of "+target.Host+" broke off: "+err.Error()+".", expert.Effect{Key: effect, Name: effect, Args: args})
 	case err != nil:
 		return task.Failure(events.CodeUnavailable, "the call of "+target.Host+" brought no answer", err.Error(), "see that the server runs, and that url and answer_timeout on the card are right")
 	}
