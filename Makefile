@@ -27,14 +27,18 @@ HOUSE := ./cmd/jobgraph/internal/house
 FULL := lint race workers metrics fuzz bench sweep e2e e2e-compose
 
 .PHONY: help build test test-full race fuzz bench lint fmt tidy gen verify up run images e2e e2e-compose sweep \
-	workers metrics phases tools clean
+	workers metrics phases tools clean pgo
 
 help: ## list the targets
 	@grep -hE '^[a-z][a-z0-9-]*:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-12s %s\n", $$1, $$2 }'
 
+# The profile that images are compiled by. `make build PGO=$(PROFILE)` takes it, too: it doubles what has to be compiled.
+PROFILE := deploy/jobgraph.pgo
+PGO     ?= off
+
 build: ## build every program into bin/ and the example experts into examples/bin/
 	@mkdir -p bin
-	go build $(VCS) -o bin/ ./cmd/jobgraph ./services/planner ./services/scheduler ./services/expert-runner
+	go build $(VCS) -pgo=$(if $(filter-out off,$(PGO)),$(abspath $(PGO)),off) -o bin/ ./cmd/jobgraph ./services/planner ./services/scheduler ./services/expert-runner
 	go build -o examples/bin/ ./examples/cmd/...
 
 run: ## run the example job on this source tree, with live progress and a result
@@ -98,6 +102,9 @@ gen: ## write what is generated from code: schemas, diagrams, reference pages
 
 verify: gen fmt ## check that generated and formatted files are committed
 	git diff --exit-code
+
+pgo: ## measure anew what the profile for the compiler is made of (some minutes on a quiet machine)
+	scripts/pgo.sh $(PROFILE)
 
 images: ## build the container images jobgraph/{jobgraph,planner,scheduler,expert-runner,nats} (needs a Docker engine)
 	VERSION=$(VERSION) scripts/images.sh

@@ -43,10 +43,10 @@ func ServerCommand(use string) *cobra.Command {
 	}
 }
 
-// run serves until ctx ends. Each write is durable before it is acknowledged, as in every deployment that keeps what it has.
+// run serves until ctx ends. It is the process that dies in a campaign and not the machine: what the system has taken is not lost.
 func (o *ServerOrder) run(ctx context.Context) error {
 	options := &server.Options{
-		ServerName: o.Name, Host: "127.0.0.1", Port: o.Port, NoSigs: true, JetStream: true, StoreDir: o.Store, SyncInterval: time.Minute,
+		ServerName: o.Name, Host: "127.0.0.1", Port: o.Port, NoSigs: true, JetStream: true, StoreDir: o.Store,
 	}
 	options.JetStreamMaxStore = o.Most
 	if o.Peer != 0 {
