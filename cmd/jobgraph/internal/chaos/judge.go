@@ -13,9 +13,9 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
-// slack is how far two writers of one machine may be apart in what they call now: between the broker's stamp of a close and the first line
-// of a program lies the program's start.
-const slack = 100 * time.Millisecond
+// slack is how far two writers of one machine may be apart in what they call now: between the last look at the journal, or the broker's
+// stamp of a close, and the first line of a program lies the start of a shell, on a busy machine.
+const slack = 300 * time.Millisecond
 
 // judged is one job as its log, its journals and the marks of its programs tell.
 type judged struct {
@@ -165,7 +165,8 @@ func (j *judged) executions(subjob string, journal []run.Entry) {
 				break
 			}
 		}
-		if done := j.succeeded(subjob, journal); !done.IsZero() && x.begin.After(done.Add(slack)) {
+		said := i > 0 && j.retried(subjob, list[0].begin, x.begin) // What had ended was reported when a person had been asked already.
+		if done := j.succeeded(subjob, journal); !done.IsZero() && x.begin.After(done.Add(slack)) && !said {
 			j.report.fault("repeated after a finish", "%s/%s run %d, %s behind it", j.job, subjob, x.run, x.begin.Sub(done))
 		}
 		if i > 0 {
@@ -214,17 +215,23 @@ func (j *judged) repeat(subjob string, before, x *execution) {
 		}
 		return
 	}
-	asked := false
-	for key, a := range j.answers { // any order: one is enough.
-		asked = asked || key[0] == j.job && a.subjob == subjob && a.choice == run.Retry && a.at.After(before.begin) && a.at.Before(x.begin)
-	}
-	if asked {
+	if j.retried(subjob, before.begin, x.begin) {
 		return
 	}
 	j.report.fault("repeated unasked", "%s/%s run %d behind run %d", j.job, subjob, x.run, before.run)
 	if alive {
 		j.report.fault("alive twice", "%s/%s run %d beside run %d", j.job, subjob, x.run, before.run)
 	}
+}
+
+// retried reports whether a person has said between two moments that a program of unknown outcome is to be run again.
+func (j *judged) retried(subjob string, from, to time.Time) bool {
+	for key, a := range j.answers { // any order: one is enough.
+		if key[0] == j.job && a.subjob == subjob && a.choice == run.Retry && a.at.After(from) && a.at.Before(to) {
+			return true
+		}
+	}
+	return false
 }
 
 // Report is what came of a campaign.

@@ -97,6 +97,9 @@ func TestEachPromiseThatIsBrokenIsFound(t *testing.T) {
 		"a person said it came off":      {scene{expert: once, marks: again, answers: []answer{{choice: run.Success, at: at(4)}}}, []string{"repeated unasked"}},
 		"it had failed":                  {scene{expert: once, marks: again, reports: []events.Event{reported(4, 1, events.ExecutionError)}}, nil},
 		"after a finish in the log":      {scene{expert: steady, marks: again, reports: []events.Event{reported(4, 1, events.Success)}}, []string{"repeated after a finish"}},
+		"reported after a person was asked": {
+			scene{expert: once, marks: again, reports: []events.Event{reported(4, 1, events.Success)}, answers: []answer{{choice: run.Retry, at: at(4.5)}}}, nil,
+		},
 		"after a finish in the journal": {
 			scene{expert: steady, marks: again, journal: []run.Entry{record(4, events.JournalReported, 1, "", success)}},
 			[]string{"repeated after a finish"},
