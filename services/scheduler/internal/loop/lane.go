@@ -298,22 +298,28 @@ func (p *Partition) remember(ctx context.Context) error {
 		if err := p.at(AtPublish); err != nil {
 			return err
 		}
-		if !early {
-			j.turnWait *= 2
-		}
-		j.turnWait = min(max(firstTurn, j.turnWait), lastTurn)
 		armed = append(armed, j)
-		acks = append(acks, p.Alarms.Arm(ctx, j.id, graph.TurnTimer(), p.now.Add(j.turnWait)))
+		acks = append(acks, p.Alarms.Arm(ctx, j.id, graph.TurnTimer(), p.now.Add(j.nextTurnWait(early))))
 	}
 	for i, j := range armed {
 		if _, err := acks[i].Wait(ctx); err != nil {
 			p.postpone(j, err)
 			continue
 		}
+		j.turnWait = j.nextTurnWait(p.now.Before(j.turnAt))
 		j.armed, j.turnAt = true, p.now.Add(j.turnWait)
 		j.unguard()
 	}
 	return nil
+}
+
+// nextTurnWait is how long the next timer is armed for: twice as long as the last one, if that has come.
+func (j *job) nextTurnWait(early bool) time.Duration {
+	wait := j.turnWait
+	if !early {
+		wait *= 2
+	}
+	return min(max(firstTurn, wait), lastTurn)
 }
 
 // guards reports whether the deliveries of a job that is late are kept, and are still enough.

@@ -13,6 +13,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
@@ -365,4 +367,50 @@ func (m *market) wake() {
 		m.event(job, events.KindTimerFired, "", 0, &events.TimerFired{Timer: "turn~~0"})
 	}
 	m.turn()
+}
+
+// reluctant fails to arm timers for a while, and notes for when it does.
+type reluctant struct {
+	*fake
+	failures int
+	armed    []time.Time
+}
+
+func (r *reluctant) Arm(_ context.Context, _, _ string, at time.Time) Ack {
+	if r.failures > 0 {
+		r.failures--
+		return outcome{errAway}
+	}
+	r.armed = append(r.armed, at)
+	return outcome{}
+}
+
+// A timer that could not be armed is armed for the same wait: a bus that was away makes no job wait for minutes.
+func TestTheWaitForATurnGrowsWithTimersAndNotWithAttemptsToArmOne(t *testing.T) {
+	f := newFake()
+	p := f.partition(t)
+	requested, created := f.begin()
+	batch := Batch{Deliveries: []Delivery{{Event: requested, ConsumerSeq: 1, First: true, Acker: f}, {Event: created, ConsumerSeq: 2, First: true, Acker: f}}}
+	if err := p.Replay(t.Context(), batch); err != nil {
+		t.Fatal(err)
+	}
+	alarms := &reluctant{fake: f, failures: 5}
+	p.Alarms = alarms
+	j := p.jobs["j"]
+	j.slotless, j.unacked = true, nil
+	var waits []time.Duration
+	for range 8 {
+		p.now = p.now.Add(time.Hour)
+		before := len(alarms.armed)
+		p.touched, j.owing = []*job{j}, false
+		if err := p.remember(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if len(alarms.armed) > before {
+			waits = append(waits, alarms.armed[before].Sub(p.now))
+		}
+	}
+	if diff := cmp.Diff([]time.Duration{firstTurn, 2 * firstTurn, 4 * firstTurn}, waits); diff != "" {
+		t.Error(diff)
+	}
 }
