@@ -21,12 +21,15 @@ var (
 // store is a journal whose answers can get lost.
 type store struct {
 	entries []run.Entry
-	// away fails everything; deaf stores the next append without saying so.
-	away, deaf bool
+	// Until back everything fails; deaf stores the next append without saying so.
+	back time.Time
+	deaf bool
 }
 
+func (s *store) away() bool { return time.Now().Before(s.back) }
+
 func (s *store) Read(context.Context, string, string) ([]run.Entry, error) {
-	if s.away {
+	if s.away() {
 		return nil, errAway
 	}
 	return append([]run.Entry(nil), s.entries...), nil
@@ -42,7 +45,7 @@ func (f sent) Wait(context.Context) (uint64, error) { return f() }
 
 func (s *store) Append(_, _ string, r events.JournalRecord, last uint64) lease.Pending {
 	return sent(func() (uint64, error) {
-		if s.away {
+		if s.away() {
 			return 0, errAway
 		}
 		if last != uint64(len(s.entries)) {
@@ -91,7 +94,7 @@ var result = run.Made(1, "a", run.Effect{Key: "k", Name: "k"}, nil, nil)
 
 func TestAnAppendWaitsForTheBusAndIsStoredOnce(t *testing.T) {
 	for name, setup := range map[string]func(*store){
-		"the bus is away":    func(s *store) { s.away = true },
+		"the bus is away":    func(s *store) { s.back = time.Now().Add(time.Minute) }, // Longer than the lease.
 		"the answer is lost": func(s *store) { s.deaf = true },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -99,7 +102,6 @@ func TestAnAppendWaitsForTheBusAndIsStoredOnce(t *testing.T) {
 				s := &store{}
 				l := taken(t, s)
 				setup(s)
-				time.AfterFunc(time.Minute, func() { s.away = false }) // Longer than the lease.
 				if err := l.Append(t.Context(), result); err != nil || len(s.entries) != 2 {
 					t.Errorf("%v, %d records", err, len(s.entries))
 				}
