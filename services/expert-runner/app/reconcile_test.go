@@ -224,6 +224,7 @@ func TestTheHookOfACardIsAskedInEveryWay(t *testing.T) {
 			if got := w.report(o); got.Outcome != events.Success || string(got.Output) != `{"paid":1}` || paid.Load() != 1 {
 				t.Errorf("%d payments, report %+v", paid.Load(), got)
 			}
+			w.settled() // The record of the report is awaited beside the report.
 			want := []events.JournalType{"claimed", "intent", "result", "reported"}
 			if diff := cmp.Diff(want, w.journal("j1", "a")); diff != "" {
 				t.Error(diff)
