@@ -2,6 +2,7 @@ package loop
 
 import (
 	"context"
+	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/batch"
@@ -93,8 +94,8 @@ func (k *packer) send(b *bundle) error {
 }
 
 const (
-	// quickMS is how long a run may take for its expert to be quick, in milliseconds.
-	quickMS = 50
+	// quickMS is quickRun in milliseconds, as reports have it.
+	quickMS = int64(quickRun / time.Millisecond)
 	// quickRuns is how many runs of an expert have to be quick, one after the other, before its work goes in batches.
 	quickRuns = 32
 	// mostPaces bounds the experts of which this is known; behind it all begin anew.
