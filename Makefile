@@ -20,14 +20,14 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 # The commit stands in every program where git knows one; the toolchain leaves it out of several programs of one workspace by itself.
 VCS := $(if $(shell git rev-parse HEAD 2>/dev/null),-buildvcs=true)
 
-# House rules read files of other modules, which the test cache does not see; they always run.
-HOUSE := ./cmd/jobgraph/internal/house
+# The rules of the house read files of other modules, which the test cache does not see; they always run.
+LINT := ./cmd/internal/lint
 
 # What test-full adds to test, in order of cost. Each is a target of its own; .ci/run times them one by one.
-FULL := lint race workers metrics fuzz bench sweep e2e e2e-compose
+FULL := lint modules release-test race workers metrics fuzz bench sweep e2e e2e-compose
 
-.PHONY: help build test test-full race fuzz bench lint fmt tidy gen verify up run images e2e e2e-compose sweep \
-	workers metrics phases tools clean pgo
+.PHONY: help build test test-full modules release release-test race fuzz bench lint fmt tidy gen verify up run images e2e e2e-compose sweep \
+	workers metrics versions phases tools clean pgo measure
 
 help: ## list the targets
 	@grep -hE '^[a-z][a-z0-9-]*:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-12s %s\n", $$1, $$2 }'
@@ -36,10 +36,13 @@ help: ## list the targets
 PROFILE := deploy/jobgraph.pgo
 PGO     ?= off
 
+# Static and stripped, as in the images; the debugger wants `go build -gcflags 'all=-N -l'` (docs/debug.md).
+STATIC := CGO_ENABLED=0 go build -trimpath -ldflags '-s -w'
+
 build: ## build every program into bin/ and the example experts into examples/bin/
 	@mkdir -p bin
-	go build $(VCS) -pgo=$(if $(filter-out off,$(PGO)),$(abspath $(PGO)),off) -o bin/ ./cmd/jobgraph ./services/planner ./services/scheduler ./services/expert-runner
-	go build -o examples/bin/ ./examples/cmd/...
+	$(STATIC) $(VCS) -pgo=$(if $(filter-out off,$(PGO)),$(abspath $(PGO)),off) -o bin/ ./cmd/jobgraph ./services/planner ./services/scheduler ./services/expert-runner
+	$(STATIC) -o examples/bin/ ./examples/cmd/...
 
 run: ## run the example job on this source tree, with live progress and a result
 	go build -o examples/bin/ ./examples/cmd/...
@@ -51,7 +54,7 @@ up: ## start bus, planner, scheduler, expert-runner and HTTP in one process (ARG
 test: ## vet and test all modules
 	go vet work
 	go test work
-	go test -count=1 $(HOUSE)
+	go test -count=1 $(LINT)
 
 test-full: test ## test, and everything that needs more than Go: race, lint, foreign workers, promtool, crashes, containers
 	@for phase in $(FULL); do echo "== $$phase"; $(MAKE) --no-print-directory $$phase; done
@@ -62,7 +65,16 @@ phases: ## name what test-full adds to test
 # A program under the race detector sleeps for a second before it exits, unless told otherwise; the tests end hundreds of them.
 # The house only reads the tree, in one goroutine.
 race: ## test all modules with the race detector (needs a C compiler)
-	CGO_ENABLED=1 GORACE="atexit_sleep_ms=0 $${GORACE:-}" go test -race -exec "$(CURDIR)/scripts/in-memory.sh" $$(go list work | grep -v "/internal/house$$")
+	CGO_ENABLED=1 GORACE="atexit_sleep_ms=0 $${GORACE:-}" go test -race -exec "$(CURDIR)/scripts/in-memory.sh" $$(go list work | grep -v "/cmd/internal/lint$$")
+
+modules: ## build and vet every module by itself, as one who gets only that one would
+	scripts/modules.sh
+
+release: ## tag every module for VERSION=vX.Y.Z, in a commit beside the branch, so that `go get` and `go install` find them
+	scripts/release.sh "$(VERSION)"
+
+release-test: ## make a release in a clone and get client, CLI and services from it by a module proxy in a folder
+	scripts/release-test.sh
 
 fuzz: ## run each fuzz target for FUZZTIME (5s)
 	scripts/fuzz.sh $(FUZZTIME)
@@ -81,6 +93,9 @@ e2e-compose: ## run jobs on containers that are restarted on the way (needs a Do
 
 workers: ## run jobs on workers in Python and shell that speak to the bus themselves, and check them (needs python3, jq)
 	scripts/workers.sh
+
+versions: ## run services of the release before beside those of this tree: every mix, a rolling upgrade and a rollback (needs python3, git history)
+	scripts/versions.sh
 
 metrics: ## check the metrics of every service with promtool (needs promtool and curl)
 	scripts/metrics.sh
@@ -103,7 +118,10 @@ gen: ## write what is generated from code: schemas, diagrams, reference pages
 verify: gen fmt ## check that generated and formatted files are committed
 	git diff --exit-code
 
-pgo: ## measure anew what the profile for the compiler is made of (some minutes on a quiet machine)
+measure: build ## print what the structure of the code is measured by, beside what is wanted
+	go run ./cmd/internal/measure -bin bin .
+
+pgo: ## record what the profile for the compiler is made of (some minutes on a quiet machine)
 	scripts/pgo.sh $(PROFILE)
 
 images: ## build the container images jobgraph/{jobgraph,planner,scheduler,expert-runner,nats} (needs a Docker engine)

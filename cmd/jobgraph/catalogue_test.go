@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"encoding/json"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -44,5 +45,28 @@ func awaitExpert(ts *testscript.TestScript, neg bool, args []string) {
 	case <-seen:
 	case <-ctx.Done():
 		ts.Fatalf("the catalogue never changes so: %v", args)
+	}
+}
+
+// awaitUnread waits until no runner asks for work of a pool any more: its card goes first, its readers a moment later.
+func awaitUnread(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: awaitunread POOL")
+	}
+	c, ctx, done := connect(ts)
+	defer done()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		pools, err := c.Bus().Queues().Pools(ctx)
+		ts.Check(err)
+		if facts, known := pools[args[0]]; known && facts.Waiting == 0 {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			ts.Fatalf("pool %s never loses its readers", args[0])
+		}
 	}
 }

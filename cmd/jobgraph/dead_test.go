@@ -17,7 +17,7 @@ import (
 
 // untilQuarantined waits until the scheduler has set a job aside.
 func untilQuarantined(ctx context.Context, c *client.Client, job string) error {
-	watched, stop, err := c.WatchQuarantine(ctx, job)
+	watched, stop, err := c.Quarantine().Watch(ctx, job)
 	if err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func awaitDead(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	c, ctx, done := connect(ts)
 	defer done()
-	sub, err := c.Bus().FollowAside(ctx, args[0])
+	sub, err := c.Bus().DeadLetters().Follow(ctx, args[0])
 	ts.Check(err)
 	defer sub.Stop()
 	list, err := sub.Next(ctx, 1)

@@ -46,6 +46,7 @@ func TestMain(m *testing.M) {
 //	model [flag…]               the scripted model on a free port, which OPENAI_BASE_URL names
 //	awaitsession ID STATE       until the record of a session says so
 //	awaitexpert ID [DESCRIPTION]   until the catalogue has such a card; with ! until it has none
+//	awaitunread POOL            until no runner asks for its work any more
 //	web                         a service for experts of kind http, which WEB_URL names
 //	bus                         a bus without services, which NATS_URL names
 //	admitted JOB GOAL           job.requested, as a scheduler that is gone has stated it
@@ -63,13 +64,13 @@ func TestScripts(t *testing.T) {
 			env.Setenv("EXAMPLES", examples)
 			env.Setenv("GORACE", os.Getenv("GORACE"))     // Each script ends dozens of programs: see the target race of the Makefile.
 			env.Setenv("JOBGRAPH_SANDBOX", "best-effort") // Scripts are about other things than what this machine allows.
-			env.Setenv("NATS_URL", "nats://127.0.0.1:1")  // Nobody listens there: no script meets a bus of this machine.
+			env.Setenv("NATS_URL", "nats://127.0.0.1:1")  // No server listens there: no script meets a bus of this machine.
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"up": up, "exits": exits, "state": state, "await": await,
 			"awaitdead": awaitDead, "awaitevent": awaitEvent, "publish": publish, "bus": bare, "admitted": admitted,
-			"model": model, "web": web, "awaitsession": awaitSession, "awaitexpert": awaitExpert, "awaitrun": awaitRun,
+			"model": model, "web": web, "awaitsession": awaitSession, "awaitexpert": awaitExpert, "awaitunread": awaitUnread, "awaitrun": awaitRun,
 		},
 	})
 }

@@ -24,7 +24,7 @@ import (
 type output struct {
 	mu    sync.Mutex // Guards text and wrote.
 	text  bytes.Buffer
-	wrote chan struct{} // Closed at the next write, when somebody waits.
+	wrote chan struct{} // Closed at the next write, when there is a waiter.
 }
 
 func (o *output) Write(p []byte) (int, error) {

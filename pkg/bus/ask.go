@@ -12,14 +12,14 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// ErrNobody means that nobody listens on a subject: the request has reached no one.
-var ErrNobody = errors.New("nobody listens")
+// ErrNobody means that a subject has no listener: the request has reached no one.
+var ErrNobody = errors.New("no listener")
 
-// Ask sends a request with headers to whoever listens on a subject, and waits until ctx ends. A fault is the answer of a service
-// that refuses. Errors: ErrNobody, ErrTooLarge, ErrRefused, ErrClosed and ErrNotPermitted when nobody has got it, ErrUnknown when somebody may
+// Ask sends a request with headers to the listener of a subject, and waits until ctx ends. A fault is the answer of a service
+// that refuses. Errors: ErrNobody, ErrTooLarge, ErrRefused, ErrClosed and ErrNotPermitted when it was not delivered, ErrUnknown when it may
 // have.
-func (b *Bus) Ask(ctx context.Context, subject string, header map[string][]string, body []byte) (answer []byte, fault *events.Fault, err error) {
-	reply, err := b.nc.RequestMsgWithContext(ctx, &nats.Msg{Subject: subject, Header: header, Data: body})
+func (s Services) Ask(ctx context.Context, subject string, header map[string][]string, body []byte) (answer []byte, fault *events.Fault, err error) {
+	reply, err := s.bus.nc.RequestMsgWithContext(ctx, &nats.Msg{Subject: subject, Header: header, Data: body})
 	if errors.Is(err, nats.ErrNoResponders) {
 		return nil, nil, fmt.Errorf("ask %s: %w", subject, ErrNobody)
 	}
@@ -50,14 +50,14 @@ type Offer struct {
 }
 
 // Offers lists the endpoints of a micro service, as the first of its instances tells them. Errors: ErrNobody, ErrUnavailable.
-func (b *Bus) Offers(ctx context.Context, service string) ([]Offer, error) {
+func (s Services) Offers(ctx context.Context, service string) ([]Offer, error) {
 	subject, err := micro.ControlSubject(micro.InfoVerb, service, "")
 	if err != nil {
 		return nil, fmt.Errorf("ask for service %s: %w: %v", service, ErrRefused, err)
 	}
 	ctx, cancel := bounded(ctx)
 	defer cancel()
-	body, _, err := b.Ask(ctx, subject, nil, nil)
+	body, _, err := s.Ask(ctx, subject, nil, nil)
 	if errors.Is(err, ErrUnknown) {
 		return nil, fmt.Errorf("%w: %v", ErrUnavailable, err)
 	}

@@ -28,11 +28,11 @@ func Await(ctx context.Context, f func() error) error {
 
 // Prepare makes streams, buckets and consumers, or checks them where it may not, and awaits the bus for it. Errors: those of
 // Init and Check.
-func (b *Bus) Prepare(ctx context.Context) error {
+func (s Streams) Prepare(ctx context.Context) error {
 	return Await(ctx, func() error {
-		err := b.Init(ctx)
+		err := s.Init(ctx)
 		if errors.Is(err, ErrNotPermitted) {
-			err = b.Check(ctx)
+			err = s.Check(ctx)
 		}
 		return err
 	})

@@ -21,9 +21,9 @@ func over(b *testing.B, f func(b *testing.B, c *bus.Bus)) {
 			c, err := bus.Connect(b.Context(), o)
 			noErr(b, err)
 			defer c.Close()
-			noErr(b, c.Init(b.Context()))
-			noErr(b, c.Drop(b.Context()))
-			noErr(b, c.Init(b.Context()))
+			noErr(b, c.Streams().Init(b.Context()))
+			noErr(b, c.Streams().Drop(b.Context()))
+			noErr(b, c.Streams().Init(b.Context()))
 			b.ReportAllocs()
 			b.ResetTimer()
 			f(b, c)
@@ -61,7 +61,7 @@ func BenchmarkPublishOne(b *testing.B) {
 func BenchmarkConsume(b *testing.B) {
 	over(b, func(b *testing.B, c *bus.Bus) {
 		publish(b, c)
-		s := reader(b, c, c.SchedulerConsumer(0, 1))
+		s := reader(b, c, c.Queues().SchedulerConsumer(0, 1))
 		b.ResetTimer()
 		for n := 0; n < b.N; {
 			list, err := s.Next(b.Context(), 512)
@@ -83,7 +83,7 @@ func BenchmarkEventsOf(b *testing.B) {
 		publish(b, c)
 		b.ResetTimer()
 		n := 0
-		for _, err := range c.EventsOf(b.Context(), "j1", 0) {
+		for _, err := range c.Log().EventsOf(b.Context(), "j1", 0) {
 			noErr(b, err)
 			n++
 		}
@@ -98,7 +98,7 @@ func BenchmarkNoNews(b *testing.B) {
 		put(b, c, fact(c, "j1", "a"))
 		b.ResetTimer()
 		for range b.N {
-			for range c.EventsOf(b.Context(), "j1", 1) {
+			for range c.Log().EventsOf(b.Context(), "j1", 1) {
 				b.Fatal("there is news")
 			}
 		}

@@ -42,17 +42,20 @@ type blobInfo struct {
 	Metadata map[string]string `json:"metadata,omitempty"`
 }
 
-func (b *Bus) blobStream() string { return "OBJ_" + b.names.Blobs }
+// Blobs keeps the payloads of jobs that are too large for a message, each under its digest and its job.
+type Blobs struct{ bus *Bus }
 
-func (b *Bus) chunks(nuid string) string { return "$O." + b.names.Blobs + ".C." + nuid }
+func (o Blobs) stream() string { return "OBJ_" + o.bus.names.Blobs }
 
-func (b *Bus) blobSubject(job, digest string) string {
-	return "$O." + b.names.Blobs + ".M." + base64.URLEncoding.EncodeToString([]byte(job+"/"+digest))
+func (o Blobs) chunks(nuid string) string { return "$O." + o.bus.names.Blobs + ".C." + nuid }
+
+func (o Blobs) subject(job, digest string) string {
+	return "$O." + o.bus.names.Blobs + ".M." + base64.URLEncoding.EncodeToString([]byte(job+"/"+digest))
 }
 
-// PutBlob stores bytes under their digest, within one job, unless they are there already. It returns when they are stored,
+// Put stores bytes under their digest, within one job, unless they are there already. It returns when they are stored,
 // so that an event may name them. Errors: those of Publish.
-func (b *Bus) PutBlob(ctx context.Context, job string, data []byte) (events.Ref, error) {
+func (o Blobs) Put(ctx context.Context, job string, data []byte) (events.Ref, error) {
 	sum := sha256.Sum256(data)
 	ref := events.Ref{Digest: hex.EncodeToString(sum[:]), Size: int64(len(data))}
 	if err := validJob(job); err != nil {
@@ -61,34 +64,34 @@ func (b *Bus) PutBlob(ctx context.Context, job string, data []byte) (events.Ref,
 	// The chunks lie below job and digest, so that a job's blobs can be found and purged by subject; the last token keeps
 	// two writers of the same bytes apart.
 	id := job + "." + ref.Digest + "." + nuid.Next()
-	err := b.putBlob(ctx, job, ref, id, data)
+	err := o.put(ctx, job, ref, id, data)
 	if err != nil {
 		return ref, fmt.Errorf("put blob %s: %w", ref.Digest, err)
 	}
 	return ref, nil
 }
 
-// putBlob sends a blob of one chunk along with the question whether it is there already, since waiting for the answer takes
+// put sends a blob of one chunk along with the question whether it is there already, since waiting for the answer takes
 // longer than sending what may turn out to be one chunk too many.
-func (b *Bus) putBlob(ctx context.Context, job string, ref events.Ref, id string, data []byte) error {
+func (o Blobs) put(ctx context.Context, job string, ref events.Ref, id string, data []byte) error {
 	var acks []Ack
 	if len(data) <= chunkSize {
-		acks = b.sendChunks(id, data)
+		acks = o.sendChunks(id, data)
 	}
-	_, err := b.leader(ctx, b.blobStream(), query{LastFor: b.blobSubject(job, ref.Digest)})
+	_, err := o.bus.leader(ctx, o.stream(), query{LastFor: o.subject(job, ref.Digest)})
 	switch {
 	case err == nil && len(acks) > 0:
 		if err := stored(ctx, acks); err != nil {
 			return err
 		}
-		return b.Purge(ctx, b.blobStream(), b.chunks(id))
+		return o.bus.Streams().Purge(ctx, o.stream(), o.chunks(id))
 	case err == nil:
 		return nil
 	case !errors.Is(err, ErrNotFound):
 		return err
 	}
 	if len(data) > chunkSize {
-		acks = b.sendChunks(id, data)
+		acks = o.sendChunks(id, data)
 	}
 	if err := stored(ctx, acks); err != nil {
 		return err
@@ -97,16 +100,16 @@ func (b *Bus) putBlob(ctx context.Context, job string, ref events.Ref, id string
 	if err != nil {
 		return err
 	}
-	return b.describe(ctx, job, ref, blobInfo{
+	return o.describe(ctx, job, ref, blobInfo{
 		NUID: id, Chunks: uint32(len(acks)), Digest: digestOf(digest),
 	})
 }
 
-func (b *Bus) sendChunks(id string, data []byte) []Ack {
+func (o Blobs) sendChunks(id string, data []byte) []Ack {
 	var acks []Ack
 	for start := 0; start < len(data); start += chunkSize {
 		chunk := data[start:min(start+chunkSize, len(data))]
-		acks = append(acks, b.PublishAsync(events.Message{Subject: b.chunks(id), Body: chunk}, Expect{}))
+		acks = append(acks, o.bus.PublishAsync(events.Message{Subject: o.chunks(id), Body: chunk}, Expect{}))
 	}
 	return acks
 }
@@ -120,37 +123,37 @@ func stored(ctx context.Context, acks []Ack) error {
 	return nil
 }
 
-// describe makes the chunks an object. Whoever loses the race takes his chunks back: the same bytes are there.
-func (b *Bus) describe(ctx context.Context, job string, ref events.Ref, info blobInfo) error {
-	info.Name, info.Bucket, info.Size, info.ModTime = job+"/"+ref.Digest, b.names.Blobs, ref.Size, time.Now().UTC()
+// describe makes the chunks an object. The loser of a race removes its chunks: the same bytes are there.
+func (o Blobs) describe(ctx context.Context, job string, ref events.Ref, info blobInfo) error {
+	info.Name, info.Bucket, info.Size, info.ModTime = job+"/"+ref.Digest, o.bus.names.Blobs, ref.Size, time.Now().UTC()
 	info.Options = map[string]uint32{"max_chunk_size": chunkSize}
 	body, err := json.Marshal(info)
 	if err != nil {
 		return err
 	}
-	_, err = b.Publish(ctx, events.Message{Subject: b.blobSubject(job, ref.Digest), Body: body}, ExpectNone())
+	_, err = o.bus.Publish(ctx, events.Message{Subject: o.subject(job, ref.Digest), Body: body}, ExpectNone())
 	if errors.Is(err, ErrConflict) {
-		return b.Purge(ctx, b.blobStream(), b.chunks(info.NUID))
+		return o.bus.Streams().Purge(ctx, o.stream(), o.chunks(info.NUID))
 	}
 	return err
 }
 
-// GetBlob reads a blob and checks it against its digest. Errors: ErrNotFound, also for a blob whose bytes are not those that
+// Get reads a blob and checks it against its digest. Errors: ErrNotFound, also for a blob whose bytes are not those that
 // were put, ErrUnavailable.
-func (b *Bus) GetBlob(ctx context.Context, job, digest string) ([]byte, error) {
-	data, err := b.getBlob(ctx, job, digest)
+func (o Blobs) Get(ctx context.Context, job, digest string) ([]byte, error) {
+	data, err := o.get(ctx, job, digest)
 	if err != nil {
 		return nil, fmt.Errorf("get blob %s of job %s: %w", digest, job, err)
 	}
 	return data, nil
 }
 
-func (b *Bus) getBlob(ctx context.Context, job, digest string) ([]byte, error) {
-	info, at, err := b.blob(ctx, job, digest)
+func (o Blobs) get(ctx context.Context, job, digest string) ([]byte, error) {
+	info, at, err := o.info(ctx, job, digest)
 	if err != nil {
 		return nil, err
 	}
-	data, err := b.content(ctx, info, at)
+	data, err := o.content(ctx, info, at)
 	if err != nil {
 		return nil, err
 	}
@@ -161,9 +164,9 @@ func (b *Bus) getBlob(ctx context.Context, job, digest string) ([]byte, error) {
 }
 
 // content puts the chunks of a blob together, which stand before its description.
-func (b *Bus) content(ctx context.Context, info *blobInfo, before uint64) ([]byte, error) {
+func (o Blobs) content(ctx context.Context, info *blobInfo, before uint64) ([]byte, error) {
 	if info.Chunks == 1 {
-		chunk, err := b.direct(ctx, b.blobStream(), query{LastFor: b.chunks(info.NUID)})
+		chunk, err := o.bus.direct(ctx, o.stream(), query{LastFor: o.chunks(info.NUID)})
 		if err == nil {
 			return chunk.Body, nil
 		}
@@ -175,19 +178,19 @@ func (b *Bus) content(ctx context.Context, info *blobInfo, before uint64) ([]byt
 	if info.Size == 0 {
 		return nil, nil
 	}
-	err := b.each(ctx, b.blobStream(), b.chunks(info.NUID), 1, before, func(chunk Stored) bool {
+	err := o.bus.each(ctx, o.stream(), o.chunks(info.NUID), 1, before, func(chunk Stored) bool {
 		data.Write(chunk.Body)
 		return int64(data.Len()) < info.Size
 	})
 	return data.Bytes(), err
 }
 
-// Blobs lists the blobs of a job by digest. Errors: ErrUnavailable.
-func (b *Bus) Blobs(ctx context.Context, job string) ([]string, error) {
+// List lists the blobs of a job by digest. Errors: ErrUnavailable.
+func (o Blobs) List(ctx context.Context, job string) ([]string, error) {
 	if err := validJob(job); err != nil {
 		return nil, fmt.Errorf("list blobs: %w", err)
 	}
-	subjects, err := b.Subjects(ctx, b.blobStream(), b.chunks(job+".>"))
+	subjects, err := o.bus.Streams().Subjects(ctx, o.stream(), o.chunks(job+".>"))
 	if err != nil {
 		return nil, fmt.Errorf("list blobs of job %s: %w", job, err)
 	}
@@ -203,16 +206,16 @@ func (b *Bus) Blobs(ctx context.Context, job string) ([]string, error) {
 	return sorted(digests), nil
 }
 
-// DeleteBlobs removes every blob of a job.
-func (b *Bus) DeleteBlobs(ctx context.Context, job string) error {
-	digests, err := b.Blobs(ctx, job)
+// Delete removes every blob of a job.
+func (o Blobs) Delete(ctx context.Context, job string) error {
+	digests, err := o.List(ctx, job)
 	if err != nil {
 		return fmt.Errorf("delete blobs: %w", err)
 	}
 	for _, digest := range append(digests, emptyDigest) {
-		if err := b.Purge(ctx, b.blobStream(), b.blobSubject(job, digest)); err != nil {
+		if err := o.bus.Streams().Purge(ctx, o.stream(), o.subject(job, digest)); err != nil {
 			return err
 		}
 	}
-	return b.Purge(ctx, b.blobStream(), b.chunks(job+".>"))
+	return o.bus.Streams().Purge(ctx, o.stream(), o.chunks(job+".>"))
 }

@@ -32,12 +32,12 @@ func TestBlobOfAnySizeComesBackWhole(t *testing.T) {
 	noErr(t, err)
 	for _, size := range []int{0, 1, bus.InlineLimit + 1, 128 << 10, 128<<10 + 1, 20 << 20} {
 		data := random(size)
-		ref, err := b.PutBlobFrom(t.Context(), "j1", bytes.NewReader(data))
+		ref, err := b.Blobs().PutFrom(t.Context(), "j1", bytes.NewReader(data))
 		noErr(t, err)
 		if want := fmt.Sprintf("%x", sha256.Sum256(data)); ref.Digest != want || ref.Size != int64(size) {
 			t.Fatalf("reference is %+v, want digest %s", ref, want)
 		}
-		got, err := b.GetBlob(t.Context(), "j1", ref.Digest)
+		got, err := b.Blobs().Get(t.Context(), "j1", ref.Digest)
 		noErr(t, err)
 		if !bytes.Equal(got, data) {
 			t.Fatalf("%d bytes came back as %d others", size, len(got))
@@ -48,7 +48,7 @@ func TestBlobOfAnySizeComesBackWhole(t *testing.T) {
 			t.Fatalf("another client reads %d bytes as %d others", size, len(got))
 		}
 	}
-	_, err = b.GetBlob(t.Context(), "j1", "absent")
+	_, err = b.Blobs().Get(t.Context(), "j1", "absent")
 	wantErr(t, err, bus.ErrNotFound)
 }
 
@@ -80,19 +80,19 @@ func TestABlobIsNeverReadFarAheadOfWhatIsStored(t *testing.T) {
 			return // The first reading is for the digest alone.
 		}
 		asked = total
-		info, err := b.StreamInfo(t.Context(), "OBJ_JOBS_BLOBS")
+		info, err := b.Streams().Info(t.Context(), "OBJ_JOBS_BLOBS")
 		noErr(t, err)
 		if ahead := total - int64(info.Bytes); ahead > most {
 			t.Errorf("%d bytes were read, %d of them are not stored", total, ahead)
 		}
 	}
-	ref, err := b.PutBlobFrom(t.Context(), "j1", source)
+	ref, err := b.Blobs().PutFrom(t.Context(), "j1", source)
 	noErr(t, err)
 	if asked < size-2<<20 {
-		t.Fatalf("nobody looked behind byte %d", asked)
+		t.Fatalf("no request looked behind byte %d", asked)
 	}
 	sum, largest := sha256.New(), 0
-	noErr(t, b.GetBlobTo(t.Context(), "j1", ref.Digest, writer(func(p []byte) (int, error) {
+	noErr(t, b.Blobs().GetTo(t.Context(), "j1", ref.Digest, writer(func(p []byte) (int, error) {
 		largest = max(largest, len(p))
 		return sum.Write(p)
 	})))
@@ -109,12 +109,12 @@ func (w writer) Write(p []byte) (int, error) { return w(p) }
 func TestABlobThatCannotBeWrittenOrReadLeavesNothingBehind(t *testing.T) {
 	b := bustest.Start(t, bustest.Settings{}).Bus("test")
 	full := errors.New("the disk is full")
-	ref, err := b.PutBlobFrom(t.Context(), "j1", bytes.NewReader(random(1<<20)))
+	ref, err := b.Blobs().PutFrom(t.Context(), "j1", bytes.NewReader(random(1<<20)))
 	noErr(t, err)
-	wantErr(t, b.GetBlobTo(t.Context(), "j1", ref.Digest, writer(func([]byte) (int, error) { return 0, full })), full)
-	wantErr(t, b.GetBlobTo(t.Context(), "j1", "absent", io.Discard), bus.ErrNotFound)
+	wantErr(t, b.Blobs().GetTo(t.Context(), "j1", ref.Digest, writer(func([]byte) (int, error) { return 0, full })), full)
+	wantErr(t, b.Blobs().GetTo(t.Context(), "j1", "absent", io.Discard), bus.ErrNotFound)
 
-	before, err := b.StreamInfo(t.Context(), "OBJ_JOBS_BLOBS")
+	before, err := b.Streams().Info(t.Context(), "OBJ_JOBS_BLOBS")
 	noErr(t, err)
 	data := random(2<<20 + 1)
 	source := &counted{Reader: bytes.NewReader(data)}
@@ -123,16 +123,16 @@ func TestABlobThatCannotBeWrittenOrReadLeavesNothingBehind(t *testing.T) {
 			data[len(data)-1]++ // After it was read for its digest.
 		}
 	}
-	_, err = b.PutBlobFrom(t.Context(), "j1", source)
+	_, err = b.Blobs().PutFrom(t.Context(), "j1", source)
 	wantErr(t, err, bus.ErrConflict)
-	after, err := b.StreamInfo(t.Context(), "OBJ_JOBS_BLOBS")
+	after, err := b.Streams().Info(t.Context(), "OBJ_JOBS_BLOBS")
 	noErr(t, err)
 	if after.Messages != before.Messages {
 		t.Errorf("%d messages are left", after.Messages-before.Messages)
 	}
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
-	_, err = b.PutBlobFrom(stopped, "j1", bytes.NewReader(data))
+	_, err = b.Blobs().PutFrom(stopped, "j1", bytes.NewReader(data))
 	wantErr(t, err, context.Canceled)
 }
 
@@ -141,7 +141,7 @@ func TestSameBytesAreStoredOnceWhoeverPutsThem(t *testing.T) {
 		b := bustest.Start(t, bustest.Settings{}).Bus("test")
 		data := random(size)
 		put := func() {
-			if _, err := b.PutBlob(t.Context(), "j1", data); err != nil {
+			if _, err := b.Blobs().Put(t.Context(), "j1", data); err != nil {
 				t.Error(err)
 			}
 		}
@@ -151,7 +151,7 @@ func TestSameBytesAreStoredOnceWhoeverPutsThem(t *testing.T) {
 		}
 		group.Wait()
 		put()
-		facts, err := b.StreamInfo(t.Context(), "OBJ_JOBS_BLOBS")
+		facts, err := b.Streams().Info(t.Context(), "OBJ_JOBS_BLOBS")
 		noErr(t, err)
 		if facts.Messages != messages {
 			t.Fatalf("%d messages for %d bytes, want %d: the chunks and their description", facts.Messages, size, messages)
@@ -162,13 +162,13 @@ func TestSameBytesAreStoredOnceWhoeverPutsThem(t *testing.T) {
 func TestTamperedBlobIsNotGiven(t *testing.T) {
 	server := bustest.Start(t, bustest.Settings{})
 	b := server.Bus("test")
-	ref, err := b.PutBlob(t.Context(), "j1", random(100))
+	ref, err := b.Blobs().Put(t.Context(), "j1", random(100))
 	noErr(t, err)
 	theirs, err := sdk(t, server).ObjectStore(t.Context(), "JOBS_BLOBS")
 	noErr(t, err)
 	_, err = theirs.PutBytes(t.Context(), "j1/"+ref.Digest, []byte("other"))
 	noErr(t, err)
-	_, err = b.GetBlob(t.Context(), "j1", ref.Digest)
+	_, err = b.Blobs().Get(t.Context(), "j1", ref.Digest)
 	wantErr(t, err, bus.ErrNotFound)
 }
 
@@ -177,21 +177,21 @@ func TestBlobsOfOneJobGoAndNoOthers(t *testing.T) {
 	var refs []events.Ref
 	for _, size := range []int{0, 10, 200 << 10} {
 		for _, job := range []string{"j1", "j11"} {
-			ref, err := b.PutBlob(t.Context(), job, random(size))
+			ref, err := b.Blobs().Put(t.Context(), job, random(size))
 			noErr(t, err)
 			refs = append(refs, ref)
 		}
 	}
-	noErr(t, b.DeleteBlobs(t.Context(), "j1"))
-	noErr(t, b.DeleteBlobs(t.Context(), "j1"))
-	wantErr(t, b.DeleteBlobs(t.Context(), "*"), bus.ErrRefused)
+	noErr(t, b.Blobs().Delete(t.Context(), "j1"))
+	noErr(t, b.Blobs().Delete(t.Context(), "j1"))
+	wantErr(t, b.Blobs().Delete(t.Context(), "*"), bus.ErrRefused)
 	for _, ref := range refs {
-		_, err := b.GetBlob(t.Context(), "j1", ref.Digest)
+		_, err := b.Blobs().Get(t.Context(), "j1", ref.Digest)
 		wantErr(t, err, bus.ErrNotFound)
-		_, err = b.GetBlob(t.Context(), "j11", ref.Digest)
+		_, err = b.Blobs().Get(t.Context(), "j11", ref.Digest)
 		noErr(t, err)
 	}
-	facts, err := b.StreamInfo(t.Context(), "OBJ_JOBS_BLOBS")
+	facts, err := b.Streams().Info(t.Context(), "OBJ_JOBS_BLOBS")
 	noErr(t, err)
 	if facts.Messages != 6 {
 		t.Fatalf("%d messages are left, want those of three blobs", facts.Messages)

@@ -17,18 +17,18 @@ import (
 // maxUnstored is how many chunks of one blob are sent ahead of what is stored: what a blob of any size takes in memory.
 const maxUnstored = 32
 
-// PutBlobFrom is PutBlob for what need not fit into memory, at most MaxBlob bytes. It is read twice: for its digest, and, where
+// PutFrom is Put for what need not fit into memory, at most MaxBlob bytes. It is read twice: for its digest, and, where
 // no such blob is there yet, to be sent. Errors: also the reader's, ErrTooLarge, and ErrConflict when the second reading gives
 // other bytes.
-func (b *Bus) PutBlobFrom(ctx context.Context, job string, r io.ReadSeeker) (events.Ref, error) {
-	ref, err := b.putBlobFrom(ctx, job, r, nil)
+func (o Blobs) PutFrom(ctx context.Context, job string, r io.ReadSeeker) (events.Ref, error) {
+	ref, err := o.putFrom(ctx, job, r, nil)
 	if err != nil {
 		return events.Ref{}, fmt.Errorf("put blob: %w", err)
 	}
 	return ref, nil
 }
 
-func (b *Bus) putBlobFrom(ctx context.Context, job string, r io.ReadSeeker, about map[string]string) (events.Ref, error) {
+func (o Blobs) putFrom(ctx context.Context, job string, r io.ReadSeeker, about map[string]string) (events.Ref, error) {
 	if err := validJob(job); err != nil {
 		return events.Ref{}, err
 	}
@@ -45,7 +45,7 @@ func (b *Bus) putBlobFrom(ctx context.Context, job string, r io.ReadSeeker, abou
 		return events.Ref{}, fmt.Errorf("%w: at most %d bytes", ErrTooLarge, MaxBlob)
 	}
 	ref := events.Ref{Digest: hex.EncodeToString(sum.Sum(nil)), Size: size}
-	_, err = b.leader(ctx, b.blobStream(), query{LastFor: b.blobSubject(job, ref.Digest)})
+	_, err = o.bus.leader(ctx, o.stream(), query{LastFor: o.subject(job, ref.Digest)})
 	if !errors.Is(err, ErrNotFound) {
 		return ref, err
 	}
@@ -53,16 +53,16 @@ func (b *Bus) putBlobFrom(ctx context.Context, job string, r io.ReadSeeker, abou
 		return events.Ref{}, err
 	}
 	id := job + "." + ref.Digest + "." + nuid.Next()
-	chunks, err := b.sendFrom(ctx, id, r, ref)
+	chunks, err := o.sendFrom(ctx, id, r, ref)
 	if err != nil {
-		// What was sent is named by nobody. If it cannot be taken back now, it goes with its job.
-		return events.Ref{}, errors.Join(err, b.Purge(context.WithoutCancel(ctx), b.blobStream(), b.chunks(id)))
+		// No description names what was sent. If it cannot be taken back now, it goes with its job.
+		return events.Ref{}, errors.Join(err, o.bus.Streams().Purge(context.WithoutCancel(ctx), o.stream(), o.chunks(id)))
 	}
-	return ref, b.describe(ctx, job, ref, blobInfo{NUID: id, Chunks: chunks, Digest: digestOf(sum.Sum(nil)), Metadata: about})
+	return ref, o.describe(ctx, job, ref, blobInfo{NUID: id, Chunks: chunks, Digest: digestOf(sum.Sum(nil)), Metadata: about})
 }
 
 // sendFrom stores the chunks of a blob, at most maxUnstored at a time, and compares what it has read with ref.
-func (b *Bus) sendFrom(ctx context.Context, id string, r io.Reader, ref events.Ref) (chunks uint32, err error) {
+func (o Blobs) sendFrom(ctx context.Context, id string, r io.Reader, ref events.Ref) (chunks uint32, err error) {
 	var acks []Ack
 	sum := sha256.New()
 	for left := ref.Size; left > 0; chunks++ {
@@ -78,7 +78,7 @@ func (b *Bus) sendFrom(ctx context.Context, id string, r io.Reader, ref events.R
 			}
 			acks = append(acks[:0], acks[1:]...)
 		}
-		acks = append(acks, b.PublishAsync(events.Message{Subject: b.chunks(id), Body: chunk}, Expect{}))
+		acks = append(acks, o.bus.PublishAsync(events.Message{Subject: o.chunks(id), Body: chunk}, Expect{}))
 	}
 	if err := stored(ctx, acks); err != nil {
 		return chunks, err
@@ -102,12 +102,12 @@ func (a *attended) Read(p []byte) (int, error) {
 	return a.r.Read(p)
 }
 
-// GetBlobTo is GetBlob for what need not fit into memory. What was written counts only when there is no error: the digest is
+// GetTo is Get for what need not fit into memory. What was written counts only when there is no error: the digest is
 // known at the end. Errors: also the writer's.
-func (b *Bus) GetBlobTo(ctx context.Context, job, digest string, w io.Writer) error {
-	info, at, err := b.blob(ctx, job, digest)
+func (o Blobs) GetTo(ctx context.Context, job, digest string, w io.Writer) error {
+	info, at, err := o.info(ctx, job, digest)
 	if err == nil {
-		err = b.writeTo(ctx, info, at, digest, w)
+		err = o.writeTo(ctx, info, at, digest, w)
 	}
 	if err != nil {
 		return fmt.Errorf("get blob %s of job %s: %w", digest, job, err)
@@ -115,11 +115,11 @@ func (b *Bus) GetBlobTo(ctx context.Context, job, digest string, w io.Writer) er
 	return nil
 }
 
-func (b *Bus) writeTo(ctx context.Context, info *blobInfo, before uint64, digest string, w io.Writer) error {
+func (o Blobs) writeTo(ctx context.Context, info *blobInfo, before uint64, digest string, w io.Writer) error {
 	sum, left := sha256.New(), info.Size
 	var failed error
 	if left > 0 {
-		err := b.each(ctx, b.blobStream(), b.chunks(info.NUID), 1, before, func(chunk Stored) bool {
+		err := o.bus.each(ctx, o.stream(), o.chunks(info.NUID), 1, before, func(chunk Stored) bool {
 			sum.Write(chunk.Body)
 			left -= int64(len(chunk.Body))
 			_, failed = w.Write(chunk.Body)
@@ -135,12 +135,12 @@ func (b *Bus) writeTo(ctx context.Context, info *blobInfo, before uint64, digest
 	return nil
 }
 
-// blob finds the description of a blob, and where it stands.
-func (b *Bus) blob(ctx context.Context, job, digest string) (*blobInfo, uint64, error) {
-	q := query{LastFor: b.blobSubject(job, digest)}
-	s, err := b.direct(ctx, b.blobStream(), q)
+// info finds the description of a blob, and where it stands.
+func (o Blobs) info(ctx context.Context, job, digest string) (*blobInfo, uint64, error) {
+	q := query{LastFor: o.subject(job, digest)}
+	s, err := o.bus.direct(ctx, o.stream(), q)
 	if err != nil {
-		s, err = b.leader(ctx, b.blobStream(), q)
+		s, err = o.bus.leader(ctx, o.stream(), q)
 	}
 	if err != nil {
 		return nil, 0, err

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// question is how long one question to the server may take: while a cluster has no leader it is lost, and nobody says so.
+	// question is how long one question to the server may take: while a cluster has no leader it is lost without an answer.
 	question = 2500 * time.Millisecond
 	// askTimeout is how long it is asked again for a caller without a deadline: an election takes 4 to 5 s.
 	askTimeout = 10 * time.Second
@@ -86,7 +86,7 @@ type undated struct{ context.Context }
 // Deadline implements context.Context.
 func (undated) Deadline() (time.Time, bool) { return time.Time{}, false }
 
-// asking is the SDK's JetStream without questions that wait for ever.
+// asking is the SDK's JetStream without questions that wait for ever. It has the many methods of that interface, whose place it takes.
 type asking struct {
 	jetstream.JetStream
 	nc *nats.Conn

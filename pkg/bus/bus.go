@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -15,18 +14,17 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// Bus is one connection to the bus, under one prefix.
+// Bus is one connection to the bus, under one prefix: its life, publishing, and core messages. What it holds is reached
+// through parts, each of which owns the state it needs.
 type Bus struct {
 	nc       *nats.Conn
 	js       jetstream.JetStream
 	names    events.Names
-	log      *slog.Logger
+	logger   *slog.Logger
 	replicas int
 	pub      *publisher
-	pulls    patience // How long pull requests wait.
-	bounds   *Tail
-	news     *Tail        // Of all events.
-	followed atomic.Int32 // How many JobLogs there are.
+	log      *Log
+	queues   *Queues
 	owned    bool
 	status   chan nats.Status
 	watched  chan struct{} // Closed when the goroutine of watch has ended.
@@ -40,6 +38,33 @@ type Bus struct {
 	presence    presence
 	nextHandler int
 }
+
+// Log is the log of events.
+func (b *Bus) Log() *Log { return b.log }
+
+// Queues are the durable consumers: of requests, of work, of the log by schedulers.
+func (b *Bus) Queues() *Queues { return b.queues }
+
+// Streams are all streams and buckets, for setup and administration.
+func (b *Bus) Streams() Streams { return Streams{b} }
+
+// Blobs are the blobs of jobs.
+func (b *Bus) Blobs() Blobs { return Blobs{b} }
+
+// Documents are the documents of sessions.
+func (b *Bus) Documents() Documents { return Documents{b} }
+
+// Timers are the timers of jobs.
+func (b *Bus) Timers() Timers { return Timers{b} }
+
+// DeadLetters are the messages that no service could handle.
+func (b *Bus) DeadLetters() DeadLetters { return DeadLetters{b} }
+
+// Services are request and reply.
+func (b *Bus) Services() Services { return Services{b} }
+
+// Retention removes what jobs have left.
+func (b *Bus) Retention() Retention { return Retention{b} }
 
 // Connect reaches the bus. It tries until it succeeds or ctx ends, and then reconnects for ever; refused credentials end it
 // at once. Errors: ErrNotPermitted, ErrUnavailable.
@@ -84,14 +109,14 @@ func Use(nc *nats.Conn, prefix string) (*Bus, error) {
 
 func newBus(nc *nats.Conn, o Options, owned bool) (*Bus, error) {
 	b := &Bus{
-		nc: nc, names: events.NewNames(o.Prefix), log: o.Logger, replicas: o.Replicas, owned: owned,
+		nc: nc, names: events.NewNames(o.Prefix), logger: o.Logger, replicas: o.Replicas, owned: owned,
 		watched: make(chan struct{}), roamed: make(chan struct{}), closed: make(chan struct{}), reconnected: map[int]func(){},
 	}
-	b.pulls = remote
+	b.queues = &Queues{bus: b, pulls: remote}
 	if o.InProcess != nil && nc.ConnectedClusterName() == "" {
-		b.pulls = embedded
+		b.queues.pulls = embedded
 	}
-	b.bounds, b.news = newBounds(b), &Tail{bus: b, filters: []string{b.names.AllEvents()}}
+	b.log = &Log{bus: b, lifecycle: newLifecycle(b), news: &JobWatcher{bus: b, filters: []string{b.names.AllEvents()}}}
 	js, err := jetstream.New(nc)
 	if b.js = (asking{js, nc}); err == nil {
 		b.pub, err = newPublisher(nc, o.AckTimeout, o.MaxPending)
@@ -114,14 +139,14 @@ func newBus(nc *nats.Conn, o Options, owned bool) (*Bus, error) {
 }
 
 // watch follows the connection until Close ends it: a disconnect leaves every pending publish unknown, a reconnect is told
-// to whoever asked.
+// to the registered callbacks.
 func (b *Bus) watch() {
 	defer close(b.watched)
 	for status := range b.status {
 		b.presence.interrupted()
 		switch status {
 		case nats.CONNECTED:
-			b.log.Info("bus is back")
+			b.logger.Info("bus is back")
 			for _, f := range b.handlers() {
 				f()
 			}

@@ -8,7 +8,7 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// PublishCore sends a message that nobody stores: whoever listens now gets it, once. Errors: ErrUnavailable, ErrTooLarge.
+// PublishCore sends a message that is not stored: each present listener gets it once. Errors: ErrUnavailable, ErrTooLarge.
 func (b *Bus) PublishCore(subject string, header map[string][]string, body []byte) error {
 	if err := b.nc.PublishMsg(&nats.Msg{Subject: subject, Header: header, Data: body}); err != nil {
 		return fmt.Errorf("publish %s: %w", subject, notSent(err))

@@ -37,7 +37,7 @@ func (d *Delivery) Event() (e events.Event, ok bool) {
 // Seq is the sequence in the stream.
 func (d *Delivery) Seq() uint64 { return d.seq }
 
-// ConsumerSeq counts the deliveries of the consumer, to whomever they went: a gap means that somebody else got some.
+// ConsumerSeq counts the deliveries of the consumer, over all readers: a gap means that another reader got some.
 func (d *Delivery) ConsumerSeq() uint64 { return d.order }
 
 // Delivered says how often this message was delivered, 1 for the first time.
@@ -64,7 +64,7 @@ func (d *Delivery) Nak(delay time.Duration) error {
 // InProgress asks for another AckWait from now.
 func (d *Delivery) InProgress() error { return d.settle("+WPI") }
 
-// Term settles the message as hopeless: a copy is set aside with the reason, and it is never delivered again. When the copy
+// Term settles the message as hopeless: a copy is kept as a dead letter with the reason, and it is never delivered again. When the copy
 // cannot be stored for now the message is not settled, and comes again.
 func (d *Delivery) Term(reason string) error { return d.giveUp(reason, nil) }
 
@@ -72,7 +72,7 @@ func (d *Delivery) Term(reason string) error { return d.giveUp(reason, nil) }
 func (d *Delivery) Refuse(faults events.Faults) error { return d.giveUp(faults.Error(), faults) }
 
 func (d *Delivery) giveUp(reason string, faults events.Faults) error {
-	if err := d.bus.setAside(d, reason, faults); err != nil {
+	if err := d.bus.DeadLetters().add(d, reason, faults); err != nil {
 		return err
 	}
 	if reason == "" {

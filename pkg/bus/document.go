@@ -26,9 +26,12 @@ const documentName, documentType = "name", "media_type"
 // shelf is the name under which the documents of a session lie among the blobs. No job can have it.
 func shelf(session string) string { return "~k~" + SessionKey(session) }
 
-// PutDocument stores a document for a session under its digest and says how it is kept: the same bytes are stored once, under their
-// first name. Errors: ErrTooLarge, ErrRefused for an empty one or one too many, the reader's, and those of PutBlobFrom.
-func (b *Bus) PutDocument(ctx context.Context, session string, about events.Ref, r io.ReadSeeker) (events.Ref, error) {
+// Documents keeps the documents that people give a session, for all of its jobs.
+type Documents struct{ bus *Bus }
+
+// Put stores a document for a session under its digest and says how it is kept: the same bytes are stored once, under their
+// first name. Errors: ErrTooLarge, ErrRefused for an empty one or one too many, the reader's, and those of Blobs.PutFrom.
+func (d Documents) Put(ctx context.Context, session string, about events.Ref, r io.ReadSeeker) (events.Ref, error) {
 	size, err := r.Seek(0, io.SeekEnd)
 	if err == nil {
 		_, err = r.Seek(0, io.SeekStart)
@@ -41,29 +44,29 @@ func (b *Bus) PutDocument(ctx context.Context, session string, about events.Ref,
 	case size == 0:
 		return events.Ref{}, fmt.Errorf("put document: %w: it is empty", ErrRefused)
 	}
-	there, err := b.Documents(ctx, session)
+	there, err := d.List(ctx, session)
 	if err != nil {
 		return events.Ref{}, err
 	}
 	if len(there) >= MaxDocuments {
 		return events.Ref{}, fmt.Errorf("put document: %w: a session has at most %d", ErrRefused, MaxDocuments)
 	}
-	ref, err := b.putBlobFrom(ctx, shelf(session), r, map[string]string{documentName: about.Name, documentType: about.MediaType})
+	ref, err := d.bus.Blobs().putFrom(ctx, shelf(session), r, map[string]string{documentName: about.Name, documentType: about.MediaType})
 	if err != nil {
 		return events.Ref{}, fmt.Errorf("put document: %w", err)
 	}
-	return b.document(ctx, session, ref.Digest)
+	return d.info(ctx, session, ref.Digest)
 }
 
-// Documents lists the documents of a session by name. Errors: ErrUnavailable.
-func (b *Bus) Documents(ctx context.Context, session string) ([]events.Ref, error) {
-	digests, err := b.Blobs(ctx, shelf(session))
+// List lists the documents of a session by name. Errors: ErrUnavailable.
+func (d Documents) List(ctx context.Context, session string) ([]events.Ref, error) {
+	digests, err := d.bus.Blobs().List(ctx, shelf(session))
 	if err != nil {
 		return nil, err
 	}
 	var list []events.Ref
 	for _, digest := range digests {
-		ref, err := b.document(ctx, session, digest)
+		ref, err := d.info(ctx, session, digest)
 		switch {
 		case errors.Is(err, ErrNotFound): // Only half there: it is being stored, or removed.
 		case err != nil:
@@ -76,36 +79,36 @@ func (b *Bus) Documents(ctx context.Context, session string) ([]events.Ref, erro
 	return list, nil
 }
 
-func (b *Bus) document(ctx context.Context, session, digest string) (events.Ref, error) {
-	info, _, err := b.blob(ctx, shelf(session), digest)
+func (d Documents) info(ctx context.Context, session, digest string) (events.Ref, error) {
+	info, _, err := d.bus.Blobs().info(ctx, shelf(session), digest)
 	if err != nil {
 		return events.Ref{}, fmt.Errorf("document %s: %w", digest, err)
 	}
 	return events.Ref{Digest: digest, Size: info.Size, Name: info.Metadata[documentName], MediaType: info.Metadata[documentType]}, nil
 }
 
-// GetDocument reads a document. Errors: those of GetBlob.
-func (b *Bus) GetDocument(ctx context.Context, session, digest string) ([]byte, error) {
-	return b.GetBlob(ctx, shelf(session), digest)
+// Get reads a document. Errors: those of Blobs.Get.
+func (d Documents) Get(ctx context.Context, session, digest string) ([]byte, error) {
+	return d.bus.Blobs().Get(ctx, shelf(session), digest)
 }
 
-// DeleteDocument removes one document of a session. Errors: ErrNotFound, ErrUnavailable.
-func (b *Bus) DeleteDocument(ctx context.Context, session, digest string) error {
+// Delete removes one document of a session. Errors: ErrNotFound, ErrUnavailable.
+func (d Documents) Delete(ctx context.Context, session, digest string) error {
 	if raw, err := hex.DecodeString(digest); err != nil || len(raw) == 0 {
 		return fmt.Errorf("delete document %.80q: %w", digest, ErrNotFound)
 	}
-	if _, err := b.document(ctx, session, digest); err != nil {
+	if _, err := d.info(ctx, session, digest); err != nil {
 		return err
 	}
-	if err := b.Purge(ctx, b.blobStream(), b.blobSubject(shelf(session), digest)); err != nil {
+	if err := d.bus.Streams().Purge(ctx, d.bus.Blobs().stream(), d.bus.Blobs().subject(shelf(session), digest)); err != nil {
 		return err
 	}
-	return b.Purge(ctx, b.blobStream(), b.chunks(shelf(session)+"."+digest+".>"))
+	return d.bus.Streams().Purge(ctx, d.bus.Blobs().stream(), d.bus.Blobs().chunks(shelf(session)+"."+digest+".>"))
 }
 
-// DeleteDocuments removes all documents of a session.
-func (b *Bus) DeleteDocuments(ctx context.Context, session string) error {
-	return b.DeleteBlobs(ctx, shelf(session))
+// DeleteAll removes all documents of a session.
+func (d Documents) DeleteAll(ctx context.Context, session string) error {
+	return d.bus.Blobs().Delete(ctx, shelf(session))
 }
 
 // digestOf is a digest as object stores write it.

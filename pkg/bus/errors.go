@@ -12,7 +12,7 @@ import (
 
 // What callers branch on; every error of this package that they can act on wraps one of these.
 var (
-	// ErrConflict means that the expectation of a write does not hold: somebody else was first. Nothing was stored.
+	// ErrConflict means that the expectation of a write does not hold: another writer was first. Nothing was stored.
 	ErrConflict = errors.New("expectation does not hold")
 	// ErrNotFound means that there is no such message, key, blob, stream or consumer.
 	ErrNotFound = errors.New("not found")
@@ -114,7 +114,7 @@ func class(err error) error {
 	case errors.Is(err, nats.ErrConnectionClosed), errors.Is(err, nats.ErrConnectionDraining):
 		return fmt.Errorf("%w: connection", ErrClosed)
 	case errors.Is(err, nats.ErrNoResponders), errors.Is(err, jetstream.ErrNoStreamResponse):
-		return fmt.Errorf("%w: nobody answers", ErrUnavailable)
+		return fmt.Errorf("%w: no answer", ErrUnavailable)
 	case errors.Is(err, jetstream.ErrStreamNotFound), errors.Is(err, jetstream.ErrConsumerNotFound),
 		errors.Is(err, jetstream.ErrMsgNotFound), errors.Is(err, jetstream.ErrConsumerDeleted):
 		return fmt.Errorf("%w: %v", ErrNotFound, err)

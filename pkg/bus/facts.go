@@ -13,7 +13,7 @@ import (
 
 // StreamFacts is what a stream says of itself.
 type StreamFacts struct {
-	// Name is the stream's; Created identifies it: a stream that was made anew is another.
+	// Name is the stream's; Created identifies it: a recreated stream is another.
 	Name    string    `json:"name"`
 	Created time.Time `json:"created"`
 	// Messages and Bytes are what it holds, Subjects how many different ones.
@@ -43,13 +43,13 @@ func (f StreamFacts) Full() float64 {
 	return full
 }
 
-// StreamInfo reads the facts of a stream. Errors: ErrNotFound, ErrUnavailable.
-func (b *Bus) StreamInfo(ctx context.Context, stream string) (StreamFacts, error) {
-	s, err := b.js.Stream(ctx, stream)
+// Info reads the facts of a stream. Errors: ErrNotFound, ErrUnavailable.
+func (s Streams) Info(ctx context.Context, stream string) (StreamFacts, error) {
+	found, err := s.bus.js.Stream(ctx, stream)
 	if err != nil {
 		return StreamFacts{}, fmt.Errorf("read stream %s: %w", stream, class(err))
 	}
-	info := s.CachedInfo()
+	info := found.CachedInfo()
 	return StreamFacts{
 		Name: stream, Created: info.Created, Messages: info.State.Msgs, Bytes: info.State.Bytes,
 		Subjects: info.State.NumSubjects, FirstSeq: info.State.FirstSeq, LastSeq: info.State.LastSeq,
@@ -58,11 +58,11 @@ func (b *Bus) StreamInfo(ctx context.Context, stream string) (StreamFacts, error
 	}, nil
 }
 
-// Streams reads the facts of all streams of the topology; those that do not exist are left out.
-func (b *Bus) Streams(ctx context.Context) ([]StreamFacts, error) {
+// List reads the facts of all streams of the topology; those that do not exist are left out.
+func (s Streams) List(ctx context.Context) ([]StreamFacts, error) {
 	var list []StreamFacts
-	for _, cfg := range streams(b.names) {
-		facts, err := b.StreamInfo(ctx, cfg.Name)
+	for _, cfg := range streams(s.bus.names) {
+		facts, err := s.Info(ctx, cfg.Name)
 		if errors.Is(err, ErrNotFound) {
 			continue
 		}
@@ -76,26 +76,26 @@ func (b *Bus) Streams(ctx context.Context) ([]StreamFacts, error) {
 
 // ConsumerFacts is what a durable consumer says of itself.
 type ConsumerFacts struct {
-	// Pending is how many messages it has still to deliver, Unsettled how many it delivered and nobody settled.
+	// Pending is how many messages it has still to deliver, Unsettled how many deliveries are not settled.
 	Pending   uint64 `json:"pending"`
 	Unsettled int    `json:"unsettled"`
 	// Redelivered is how many of the unsettled ones were delivered more than once.
 	Redelivered int `json:"redelivered"`
-	// Waiting is how many pull requests are open: 0 means that nobody reads.
+	// Waiting is how many pull requests are open: 0 means that there is no reader.
 	Waiting int `json:"waiting"`
 	// AckFloor is the stream sequence up to which everything is settled.
 	AckFloor uint64 `json:"ack_floor"`
 	// Seen is the stream sequence of the last message that it delivered.
 	Seen uint64 `json:"seen"`
-	// Pinned is true when somebody holds the pin of a pinned consumer.
+	// Pinned is true when a reader holds the pin of a pinned consumer.
 	Pinned bool `json:"pinned,omitempty"`
-	// Bounded is true when somebody has set how many deliveries may be unsettled.
+	// Bounded is true when a limit was set on how many deliveries may be unsettled.
 	Bounded bool `json:"-"`
 }
 
-// ConsumerInfo reads the facts of a consumer. Errors: ErrNotFound, ErrUnavailable.
-func (b *Bus) ConsumerInfo(ctx context.Context, stream, durable string) (ConsumerFacts, error) {
-	c, err := b.js.Consumer(ctx, stream, durable)
+// Info reads the facts of a consumer. Errors: ErrNotFound, ErrUnavailable.
+func (q *Queues) Info(ctx context.Context, stream, durable string) (ConsumerFacts, error) {
+	c, err := q.bus.js.Consumer(ctx, stream, durable)
 	if err != nil {
 		return ConsumerFacts{}, fmt.Errorf("read consumer %s of %s: %w", durable, stream, class(err))
 	}
@@ -116,8 +116,8 @@ func factsOf(info *jetstream.ConsumerInfo) ConsumerFacts {
 
 // Pools reads the facts of the consumers of all pools, by pool; that of batches is a pool of its own. Errors: ErrNotFound,
 // ErrUnavailable.
-func (b *Bus) Pools(ctx context.Context) (map[string]ConsumerFacts, error) {
-	stream, err := b.js.Stream(ctx, b.names.Work)
+func (q *Queues) Pools(ctx context.Context) (map[string]ConsumerFacts, error) {
+	stream, err := q.bus.js.Stream(ctx, q.bus.names.Work)
 	if err != nil {
 		return nil, fmt.Errorf("list pools: %w", class(err))
 	}
@@ -151,26 +151,26 @@ type Server struct {
 }
 
 // Server reads the facts of the server. Errors: ErrUnavailable, ErrNotPermitted.
-func (b *Bus) Server(ctx context.Context) (Server, error) {
-	account, err := b.js.AccountInfo(ctx)
+func (s Streams) Server(ctx context.Context) (Server, error) {
+	account, err := s.bus.js.AccountInfo(ctx)
 	if err != nil {
 		return Server{}, fmt.Errorf("read account: %w", class(err))
 	}
 	return Server{
-		Version: b.nc.ConnectedServerVersion(), ID: b.nc.ConnectedServerId(), URL: b.nc.ConnectedUrlRedacted(),
+		Version: s.bus.nc.ConnectedServerVersion(), ID: s.bus.nc.ConnectedServerId(), URL: s.bus.nc.ConnectedUrlRedacted(),
 		APILevel: account.API.Level, Domain: account.Domain, Storage: account.Store, MaxStorage: account.Limits.MaxStore,
-		MaxPayload: b.nc.MaxPayload(),
+		MaxPayload: s.bus.nc.MaxPayload(),
 	}, nil
 }
 
 // Subjects lists the subjects of a stream that match a filter, with the number of messages on each, from the leader.
 // Errors: ErrNotFound, ErrUnavailable.
-func (b *Bus) Subjects(ctx context.Context, stream, filter string) (map[string]uint64, error) {
+func (s Streams) Subjects(ctx context.Context, stream, filter string) (map[string]uint64, error) {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
 	all := map[string]uint64{}
 	for {
-		page, total, err := b.subjectPage(ctx, stream, filter, len(all))
+		page, total, err := s.subjectPage(ctx, stream, filter, len(all))
 		if err != nil {
 			return nil, fmt.Errorf("list subjects of %s: %w", stream, err)
 		}
@@ -183,12 +183,12 @@ func (b *Bus) Subjects(ctx context.Context, stream, filter string) (map[string]u
 	}
 }
 
-func (b *Bus) subjectPage(ctx context.Context, stream, filter string, offset int) (map[string]uint64, int, error) {
+func (s Streams) subjectPage(ctx context.Context, stream, filter string, offset int) (map[string]uint64, int, error) {
 	body, err := json.Marshal(map[string]any{"subjects_filter": filter, "offset": offset})
 	if err != nil {
 		return nil, 0, err
 	}
-	reply, err := b.nc.RequestWithContext(ctx, apiPrefix+"STREAM.INFO."+stream, body)
+	reply, err := s.bus.nc.RequestWithContext(ctx, apiPrefix+"STREAM.INFO."+stream, body)
 	if err != nil {
 		return nil, 0, class(err)
 	}

@@ -37,7 +37,7 @@ func FuzzAnyBytesOnOurSubjects(f *testing.F) {
 	f.Cleanup(theirs.Close)
 	n := b.Names()
 	readers := map[string]*bus.Subscription{}
-	for _, c := range []bus.ConsumerSpec{b.SchedulerConsumer(0, 1), b.IntakeConsumer(), b.PoolConsumer("default")} {
+	for _, c := range []bus.ConsumerSpec{b.Queues().SchedulerConsumer(0, 1), b.Queues().IntakeConsumer(), b.Queues().PoolConsumer("default")} {
 		readers[c.Stream] = reader(f, b, c)
 	}
 	f.Fuzz(func(t *testing.T, token, header, value string, body []byte) {
@@ -70,9 +70,9 @@ func FuzzAnyBytesOnOurSubjects(f *testing.F) {
 		}
 		_, _, err := b.Journal("j1", "a").Read(t.Context())
 		noErr(t, err)
-		for _, err := range b.EventsOf(t.Context(), "j1", 0) {
+		for _, err := range b.Log().EventsOf(t.Context(), "j1", 0) {
 			noErr(t, err)
 		}
-		noErr(t, b.Purge(t.Context(), n.Log, n.AllEvents()))
+		noErr(t, b.Streams().Purge(t.Context(), n.Log, n.AllEvents()))
 	})
 }

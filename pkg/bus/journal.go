@@ -55,7 +55,7 @@ func (b *Bus) JournalsOf(ctx context.Context, job string) iter.Seq2[Stored, erro
 	return func(yield func(Stored, error) bool) {
 		err := validJob(job)
 		if err == nil {
-			err = b.read(ctx, b.names.Journal, b.names.JobJournal(job), 0, yield)
+			err = b.Log().read(ctx, b.names.Journal, b.names.JobJournal(job), 0, yield)
 		}
 		if err != nil {
 			yield(Stored{}, fmt.Errorf("read journals of job %s: %w", job, err))

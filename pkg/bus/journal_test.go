@@ -48,7 +48,7 @@ func TestPurgedJobLeavesNothingAndOthersWhole(t *testing.T) {
 		put(t, b, work(b, "default", job, 1))
 		_, err := b.Journal(job, "a").Append(t.Context(), events.JournalRecord{Type: events.JournalClaimed, Run: 1}, 0)
 		noErr(t, err)
-		_, err = b.PutBlob(t.Context(), job, random(10))
+		_, err = b.Blobs().Put(t.Context(), job, random(10))
 		noErr(t, err)
 		_, err = b.Plans().Put(t.Context(), bus.BookKey(bus.AgentBook(job)), []byte("{}"), 0)
 		noErr(t, err)
@@ -58,7 +58,7 @@ func TestPurgedJobLeavesNothingAndOthersWhole(t *testing.T) {
 		}
 	}
 	count := func() (n uint64) {
-		facts, err := b.Streams(t.Context())
+		facts, err := b.Streams().List(t.Context())
 		noErr(t, err)
 		for _, f := range facts {
 			n += f.Messages
@@ -68,18 +68,18 @@ func TestPurgedJobLeavesNothingAndOthersWhole(t *testing.T) {
 	fill("j1")
 	one := count()
 	fill("j2")
-	noErr(t, b.PurgeJob(t.Context(), "j2"))
-	noErr(t, b.PurgeJob(t.Context(), "j2"))
+	noErr(t, b.Retention().PurgeJob(t.Context(), "j2"))
+	noErr(t, b.Retention().PurgeJob(t.Context(), "j2"))
 	fill("j3")
 	reap := put(t, b, fact(b, "j3", "reap"))
 	put(t, b, fact(b, "j3", "behind"))
-	noErr(t, b.ReapJob(t.Context(), "j3", reap))
+	noErr(t, b.Retention().ReapJob(t.Context(), "j3", reap))
 	if left := count(); left != one+2 {
 		t.Fatalf("%d messages are left, want %d and the markers of two deleted states", left, one)
 	}
 	for _, job := range []string{"", "*", ">", "j1.>"} {
-		wantErr(t, b.PurgeJob(t.Context(), job), bus.ErrRefused)
-		wantErr(t, b.PurgeRest(t.Context(), job), bus.ErrRefused)
+		wantErr(t, b.Retention().PurgeJob(t.Context(), job), bus.ErrRefused)
+		wantErr(t, b.Retention().PurgeRest(t.Context(), job), bus.ErrRefused)
 	}
 }
 
@@ -93,14 +93,14 @@ func TestJournalsWithoutAJobGoAndThoseOfOneStay(t *testing.T) {
 		noErr(t, err)
 		return len(list)
 	}
-	noErr(t, b.PurgeJournals(t.Context(), "cut"))
-	wantErr(t, b.PurgeJournals(t.Context(), "cut"), bus.ErrNotFound)
+	noErr(t, b.Retention().PurgeJournals(t.Context(), "cut"))
+	wantErr(t, b.Retention().PurgeJournals(t.Context(), "cut"), bus.ErrNotFound)
 	put(t, b, events.Message{Subject: b.Names().Event("other", events.KindJobRequested), Body: []byte("{}")})
-	wantErr(t, b.PurgeJournals(t.Context(), "other"), bus.ErrNotFound)
+	wantErr(t, b.Retention().PurgeJournals(t.Context(), "other"), bus.ErrNotFound)
 	if left("cut") != 0 || left("other") != 1 {
 		t.Errorf("%d and %d records are left", left("cut"), left("other"))
 	}
-	wantErr(t, b.PurgeJournals(t.Context(), "*"), bus.ErrRefused)
+	wantErr(t, b.Retention().PurgeJournals(t.Context(), "*"), bus.ErrRefused)
 }
 
 func TestWhatIsLeftOfAJobGoesAndTheNextOneOfTheIdKeepsItsOwn(t *testing.T) {
@@ -119,8 +119,8 @@ func TestWhatIsLeftOfAJobGoesAndTheNextOneOfTheIdKeepsItsOwn(t *testing.T) {
 	save()
 	late := put(t, b, fact(b, "j", "late"))
 	other := put(t, b, fact(b, "other", "a"))
-	noErr(t, b.PurgeRest(t.Context(), "j"))
-	_, err := b.EventAt(t.Context(), late)
+	noErr(t, b.Retention().PurgeRest(t.Context(), "j"))
+	_, err := b.Log().EventAt(t.Context(), late)
 	wantErr(t, err, bus.ErrNotFound)
 	if left := keys(); len(left) != 0 {
 		t.Errorf("%v are left", left)
@@ -129,11 +129,11 @@ func TestWhatIsLeftOfAJobGoesAndTheNextOneOfTheIdKeepsItsOwn(t *testing.T) {
 	late = put(t, b, fact(b, "j", "late"))
 	next := put(t, b, events.Message{Subject: b.Names().Event("j", events.KindJobRequested), Body: []byte("{}")})
 	save()
-	noErr(t, b.PurgeRest(t.Context(), "j"))
-	_, err = b.EventAt(t.Context(), late)
+	noErr(t, b.Retention().PurgeRest(t.Context(), "j"))
+	_, err = b.Log().EventAt(t.Context(), late)
 	wantErr(t, err, bus.ErrNotFound)
 	for _, seq := range []uint64{other, next} {
-		_, err = b.EventAt(t.Context(), seq)
+		_, err = b.Log().EventAt(t.Context(), seq)
 		noErr(t, err)
 	}
 	if diff := cmp.Diff([]string{"j.0", "j"}, keys()); diff != "" {

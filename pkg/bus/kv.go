@@ -42,7 +42,7 @@ func (b *Bus) Plans() KV { return KV{b, b.names.Plans} }
 // BookKey is the key of a book of plans in that bucket.
 func BookKey(book string) string { return "book." + book }
 
-// AgentBook names the book that the agents of a job keep; it goes with the job. Nobody else's bears such a name.
+// AgentBook names the book that the agents of a job keep; it goes with the job. No other book has such a name.
 func AgentBook(job string) string { return job + "~agents" }
 
 func (k KV) stream() string            { return "KV_" + k.bucket }
@@ -134,9 +134,9 @@ func (k KV) write(key string, value []byte, ttl time.Duration, e Expect) Ack {
 }
 
 // Last gives the revision of the latest change of any key, also of one that has gone since; 0 before the first. Errors: those of
-// StreamInfo.
+// Streams.Info.
 func (k KV) Last(ctx context.Context) (uint64, error) {
-	facts, err := k.bus.StreamInfo(ctx, k.stream())
+	facts, err := k.bus.Streams().Info(ctx, k.stream())
 	return facts.LastSeq, err
 }
 

@@ -16,7 +16,7 @@ import (
 
 func seqs(t testing.TB, b *bus.Bus, job string, after uint64) (list []uint64) {
 	t.Helper()
-	for e, err := range b.EventsOf(t.Context(), job, after) {
+	for e, err := range b.Log().EventsOf(t.Context(), job, after) {
 		noErr(t, err)
 		if e.Job != job {
 			t.Fatalf("event of job %s among those of %s", e.Job, job)
@@ -77,24 +77,24 @@ func TestEventsAreReadAsTheyWereWritten(t *testing.T) {
 	m, err := events.Encode(b.Names(), e)
 	noErr(t, err)
 	e.Seq = put(t, b, m)
-	at, err := b.EventAt(t.Context(), e.Seq)
+	at, err := b.Log().EventAt(t.Context(), e.Seq)
 	noErr(t, err)
 	e.Time = at.Time
 	if diff := cmp.Diff(e, at); diff != "" {
 		t.Fatal(diff)
 	}
-	for got, err := range b.EventsOf(t.Context(), "j1", 0) {
+	for got, err := range b.Log().EventsOf(t.Context(), "j1", 0) {
 		noErr(t, err)
 		if diff := cmp.Diff(e, got); diff != "" {
 			t.Fatal(diff)
 		}
 	}
-	_, err = b.EventAt(t.Context(), e.Seq+1)
+	_, err = b.Log().EventAt(t.Context(), e.Seq+1)
 	wantErr(t, err, bus.ErrNotFound)
-	_, err = b.EventAt(t.Context(), 0)
+	_, err = b.Log().EventAt(t.Context(), 0)
 	wantErr(t, err, bus.ErrNotFound)
 	for _, job := range []string{"", "*", ">", "a.b"} {
-		for _, err := range b.EventsOf(t.Context(), job, 0) {
+		for _, err := range b.Log().EventsOf(t.Context(), job, 0) {
 			wantErr(t, err, bus.ErrRefused)
 		}
 	}
@@ -111,7 +111,7 @@ func TestFollowGivesOldAndNewInOrderAcrossARestart(t *testing.T) {
 	for i := range 10 {
 		put(t, b, fact(b, "j1", fmt.Sprint(i)))
 	}
-	s, err := b.Follow(t.Context(), b.Names().JobEvents("j1"), bus.FollowOptions{StartSeq: 4})
+	s, err := b.Log().Follow(t.Context(), b.Names().JobEvents("j1"), bus.FollowOptions{StartSeq: 4})
 	noErr(t, err)
 	defer s.Stop()
 	list := takeUntil(ctx, t, s, 7)
@@ -137,7 +137,7 @@ func TestReplayAtOriginalSpeedKeepsThePauses(t *testing.T) {
 		put(t, b, fact(b, "j1", "a"))
 		<-time.After(5 * time.Minute)
 		put(t, b, fact(b, "j1", "b"))
-		s, err := b.Follow(t.Context(), b.Names().JobEvents("j1"), bus.FollowOptions{OriginalSpeed: true})
+		s, err := b.Log().Follow(t.Context(), b.Names().JobEvents("j1"), bus.FollowOptions{OriginalSpeed: true})
 		noErr(t, err)
 		defer s.Stop()
 		take(t, s, 1)

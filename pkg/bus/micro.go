@@ -20,11 +20,14 @@ type Endpoint func(ctx context.Context, request []byte) (body []byte, fault *eve
 // concurrentRequests bounds the requests that one Serve answers at once; the others wait with the client library.
 const concurrentRequests = 64
 
+// Services is request and reply: micro services that answer here, and those that are asked.
+type Services struct{ bus *Bus }
+
 // Serve answers requests on jobs.api.<verb> as a NATS micro service, many at once; several processes share them. A version
-// that is not of the form v1.2.3 is told as 0.0.0-dev. stop waits until every request that was taken is answered; the
-// context of the endpoints ends then.
-func (b *Bus) Serve(name, version string, endpoints map[string]Endpoint) (stop func(), err error) {
-	service, err := micro.AddService(b.nc, micro.Config{Name: name, Version: microVersion(version), Description: "Jobgraph " + name})
+// that is not of the form v1.2.3 is told as 0.0.0-dev. The metadata is what Peers give. stop waits until every request that was
+// taken is answered; the context of the endpoints ends then.
+func (s Services) Serve(name, version string, metadata map[string]string, endpoints map[string]Endpoint) (stop func(), err error) {
+	service, err := micro.AddService(s.bus.nc, micro.Config{Name: name, Version: microVersion(version), Description: "Jobgraph " + name, Metadata: metadata})
 	if err != nil {
 		return nil, fmt.Errorf("serve %s: %w", name, class(err))
 	}
@@ -36,10 +39,10 @@ func (b *Bus) Serve(name, version string, endpoints map[string]Endpoint) (stop f
 			slots <- struct{}{}
 			running.Go(func() {
 				defer func() { <-slots }()
-				b.respond(ctx, r, endpoint)
+				s.respond(ctx, r, endpoint)
 			})
 		})
-		subject := micro.WithEndpointSubject(b.names.API(verb))
+		subject := micro.WithEndpointSubject(s.bus.names.API(verb))
 		if err := service.AddEndpoint(endpointName(verb), handler, subject); err != nil {
 			cancel()
 			_ = service.Stop() // The endpoint's error says more.
@@ -48,7 +51,7 @@ func (b *Bus) Serve(name, version string, endpoints map[string]Endpoint) (stop f
 	}
 	return func() {
 		if err := service.Stop(); err != nil {
-			b.log.Debug("service did not stop cleanly", "service", name, "error", err)
+			s.bus.logger.Debug("service did not stop cleanly", "service", name, "error", err)
 		}
 		running.Wait()
 		cancel()
@@ -68,16 +71,16 @@ func microVersion(version string) string {
 func endpointName(verb string) string { return strings.ReplaceAll(verb, ".", "-") }
 
 // respond answers one request. A panic is a fault of that request alone.
-func (b *Bus) respond(ctx context.Context, r micro.Request, endpoint Endpoint) {
-	body, fault := b.guarded(ctx, r, endpoint)
+func (s Services) respond(ctx context.Context, r micro.Request, endpoint Endpoint) {
+	body, fault := s.guarded(ctx, r, endpoint)
 	// The SDK's own Respond and Error write to the request, which its service reads as soon as the handler has returned: an
 	// answer that comes later has to go past them.
 	reply := &nats.Msg{Subject: r.Reply()}
 	if reply.Subject == "" {
-		return // Nobody waits.
+		return // There is no waiter.
 	}
 	switch {
-	case fault == nil && int64(len(body)) > b.nc.MaxPayload():
+	case fault == nil && int64(len(body)) > s.bus.nc.MaxPayload():
 		fault = &events.Fault{
 			Code: events.CodeTooLarge, Message: fmt.Sprintf("the answer has %d bytes, more than a message may", len(body)),
 			Hint: "ask for less, or read the stream or the bucket itself",
@@ -91,15 +94,15 @@ func (b *Bus) respond(ctx context.Context, r micro.Request, endpoint Endpoint) {
 		reply.Header = nats.Header{micro.ErrorHeader: {oneLine(fault.Error())}, micro.ErrorCodeHeader: {string(fault.Code)}}
 	}
 	reply.Data = body
-	if err := b.nc.PublishMsg(reply); err != nil {
-		b.log.Warn("request was not answered", "subject", r.Subject(), "error", err)
+	if err := s.bus.nc.PublishMsg(reply); err != nil {
+		s.bus.logger.Warn("request was not answered", "subject", r.Subject(), "error", err)
 	}
 }
 
-func (b *Bus) guarded(ctx context.Context, r micro.Request, endpoint Endpoint) (body []byte, fault *events.Fault) {
+func (s Services) guarded(ctx context.Context, r micro.Request, endpoint Endpoint) (body []byte, fault *events.Fault) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			b.log.Error("endpoint panicked", "subject", r.Subject(), "cause", cause)
+			s.bus.logger.Error("endpoint panicked", "subject", r.Subject(), "cause", cause)
 			body, fault = nil, &events.Fault{Code: events.CodeInternal, Message: "the service met a bug of its own", Cause: fmt.Sprint(cause)}
 		}
 	}()
@@ -130,11 +133,11 @@ func oneLine(text string) string {
 }
 
 // Request asks a service and waits for the answer. A fault is the service's own refusal, and the body then what it sent
-// with it. Errors: ErrUnavailable when nobody answers, the context's own.
-func (b *Bus) Request(ctx context.Context, subject string, body []byte) (answer []byte, fault *events.Fault, err error) {
+// with it. Errors: ErrUnavailable without an answer, the context's own.
+func (s Services) Request(ctx context.Context, subject string, body []byte) (answer []byte, fault *events.Fault, err error) {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
-	reply, err := b.nc.RequestWithContext(ctx, subject, body)
+	reply, err := s.bus.nc.RequestWithContext(ctx, subject, body)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, nil, fmt.Errorf("request %s: %w: %w", subject, ErrUnavailable, ctx.Err())

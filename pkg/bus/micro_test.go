@@ -17,7 +17,7 @@ import (
 func TestServiceAnswersFaultsAndPanics(t *testing.T) {
 	b := bustest.Start(t, bustest.Settings{MaxPayload: 64 << 10}).Bus("test")
 	rejection := events.Rejection{JobID: "j1", Faults: events.Faults{{Code: events.CodeMissing, Message: "two\nlines"}, {Code: events.CodeInvalid, Message: "b"}}}
-	stop, err := b.Serve("jobgraph", "1.2.3", map[string]bus.Endpoint{
+	stop, err := b.Services().Serve("jobgraph", "1.2.3", nil, map[string]bus.Endpoint{
 		"echo": func(_ context.Context, body []byte) ([]byte, *events.Fault) { return body, nil },
 		"get": func(context.Context, []byte) ([]byte, *events.Fault) {
 			return nil, &events.Fault{Code: events.CodeNotFound, Message: "no such job", Hint: "list"}
@@ -33,7 +33,7 @@ func TestServiceAnswersFaultsAndPanics(t *testing.T) {
 	noErr(t, err)
 	ask := func(verb, body string) ([]byte, *events.Fault) {
 		t.Helper()
-		answer, fault, err := b.Request(t.Context(), b.Names().API(verb), []byte(body))
+		answer, fault, err := b.Services().Request(t.Context(), b.Names().API(verb), []byte(body))
 		noErr(t, err)
 		return answer, fault
 	}
@@ -57,14 +57,14 @@ func TestServiceAnswersFaultsAndPanics(t *testing.T) {
 		t.Fatalf("a large answer gives %v", fault)
 	}
 	stop()
-	_, _, err = b.Request(t.Context(), b.Names().API("echo"), nil)
+	_, _, err = b.Services().Request(t.Context(), b.Names().API("echo"), nil)
 	wantErr(t, err, bus.ErrUnavailable)
 }
 
 func TestSlowRequestHoldsUpNoOther(t *testing.T) {
 	b := bustest.Start(t, bustest.Settings{}).Bus("test")
 	entered, release := make(chan struct{}), make(chan struct{})
-	stop, err := b.Serve("jobgraph", "1.2.3", map[string]bus.Endpoint{
+	stop, err := b.Services().Serve("jobgraph", "1.2.3", nil, map[string]bus.Endpoint{
 		"stop": func(ctx context.Context, body []byte) ([]byte, *events.Fault) {
 			if string(body) == "slow" {
 				close(entered)
@@ -76,11 +76,11 @@ func TestSlowRequestHoldsUpNoOther(t *testing.T) {
 	noErr(t, err)
 	slow := make(chan error, 1)
 	go func() {
-		_, _, err := b.Request(t.Context(), b.Names().API("stop"), []byte("slow"))
+		_, _, err := b.Services().Request(t.Context(), b.Names().API("stop"), []byte("slow"))
 		slow <- err
 	}()
 	<-entered
-	_, _, err = b.Request(t.Context(), b.Names().API("stop"), nil)
+	_, _, err = b.Services().Request(t.Context(), b.Names().API("stop"), nil)
 	noErr(t, err)
 	close(release)
 	noErr(t, <-slow)

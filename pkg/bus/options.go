@@ -30,7 +30,7 @@ type Options struct {
 	InboxPrefix string
 	// InProcess connects to an embedded server without a socket, when set; URL is not used then.
 	InProcess nats.InProcessConnProvider
-	// Logger hears about disconnects and failed attempts; nobody when nil.
+	// Logger hears about disconnects and failed attempts; nil for silence.
 	Logger *slog.Logger
 	// Replicas is how many copies Init gives each stream, 1 when 0.
 	Replicas int

@@ -13,13 +13,13 @@ import (
 )
 
 // overlap finds the streams of others that take subjects of streams that are missing: the server would refuse to create these.
-func (b *Bus) overlap(ctx context.Context, missing []jetstream.StreamConfig) (events.Faults, error) {
+func (s Streams) overlap(ctx context.Context, missing []jetstream.StreamConfig) (events.Faults, error) {
 	var wanted []string
 	others := map[string]bool{}
 	for _, want := range missing {
 		for _, subject := range want.Subjects {
 			wanted = append(wanted, subject)
-			lister := b.js.StreamNames(ctx, jetstream.WithStreamListSubject(subject))
+			lister := s.bus.js.StreamNames(ctx, jetstream.WithStreamListSubject(subject))
 			for name := range lister.Name() {
 				others[name] = true
 			}
@@ -30,7 +30,7 @@ func (b *Bus) overlap(ctx context.Context, missing []jetstream.StreamConfig) (ev
 	}
 	var faults events.Faults
 	for _, name := range slices.Sorted(maps.Keys(others)) {
-		stream, err := b.js.Stream(ctx, name)
+		stream, err := s.bus.js.Stream(ctx, name)
 		if err != nil {
 			return nil, fmt.Errorf("read stream %s: %w", name, class(err))
 		}

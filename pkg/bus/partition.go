@@ -15,22 +15,22 @@ import (
 
 // EnsurePartitions creates the consumers of so many scheduler partitions. When other numbers of partitions exist, new
 // consumers start behind the lowest of their acknowledgement floors, so that nothing is skipped; what both deliver does no
-// harm. RetirePartitions removes the others when nobody uses them any more.
-func (b *Bus) EnsurePartitions(ctx context.Context, of int) ([]ConsumerSpec, error) {
+// harm. RetirePartitions removes the others when they are unused.
+func (q *Queues) EnsurePartitions(ctx context.Context, of int) ([]ConsumerSpec, error) {
 	if of < 1 || of > 64 || 64%of != 0 {
 		return nil, fmt.Errorf("ensure %d partitions: %w: want a divisor of 64", of, ErrRefused)
 	}
-	have, start, err := b.partitions(ctx)
+	have, start, err := q.partitions(ctx)
 	if err != nil {
 		return nil, err
 	}
 	specs := make([]ConsumerSpec, of)
 	for p := range specs {
-		specs[p] = b.SchedulerConsumer(p, of)
+		specs[p] = q.SchedulerConsumer(p, of)
 		if have[specs[p].Durable] == nil {
 			specs[p].StartSeq = start
 		}
-		if err := b.EnsureConsumer(ctx, specs[p]); err != nil {
+		if err := q.EnsureConsumer(ctx, specs[p]); err != nil {
 			return nil, err
 		}
 	}
@@ -38,8 +38,8 @@ func (b *Bus) EnsurePartitions(ctx context.Context, of int) ([]ConsumerSpec, err
 }
 
 // partitions lists the scheduler consumers that exist, and where a new one has to start.
-func (b *Bus) partitions(ctx context.Context) (have map[string]*jetstream.ConsumerInfo, start uint64, err error) {
-	stream, err := b.js.Stream(ctx, b.names.Log)
+func (q *Queues) partitions(ctx context.Context) (have map[string]*jetstream.ConsumerInfo, start uint64, err error) {
+	stream, err := q.bus.js.Stream(ctx, q.bus.names.Log)
 	if err != nil {
 		return nil, 0, fmt.Errorf("list partitions: %w", class(err))
 	}
@@ -63,8 +63,8 @@ func (b *Bus) partitions(ctx context.Context) (have map[string]*jetstream.Consum
 // Settled is, shard by shard, the sequence of the log up to which schedulers have settled everything: what stands behind it may still
 // come to one. It is 0 where no scheduler has a consumer. How many messages a consumer has still to deliver does not matter: the
 // server counts them a moment after it has stored them. Errors: ErrNotFound, ErrUnavailable.
-func (b *Bus) Settled(ctx context.Context) (by [events.Shards]uint64, err error) {
-	have, _, err := b.partitions(ctx)
+func (q *Queues) Settled(ctx context.Context) (by [events.Shards]uint64, err error) {
+	have, _, err := q.partitions(ctx)
 	if err != nil {
 		return by, err
 	}
@@ -72,7 +72,7 @@ func (b *Bus) Settled(ctx context.Context) (by [events.Shards]uint64, err error)
 	for _, info := range have { // any order: the least of all is the same in each
 		filters := append(info.Config.FilterSubjects, info.Config.FilterSubject)
 		for shard := range by {
-			if !slices.Contains(filters, b.names.AllEvents()) && !slices.Contains(filters, b.names.ShardEvents(shard)) {
+			if !slices.Contains(filters, q.bus.names.AllEvents()) && !slices.Contains(filters, q.bus.names.ShardEvents(shard)) {
 				continue
 			}
 			if !seen[shard] || info.AckFloor.Stream < by[shard] {
@@ -92,10 +92,10 @@ func isPartition(durable string) bool {
 // still runs leaves its consumer without a waiting pull for so long.
 const partitionIdle = time.Minute
 
-// RetirePartitions deletes the scheduler consumers of any other number of partitions that nobody has taken from for a minute
-// and nobody waits at. Those of schedulers that still run stay. Errors: ErrNotPermitted, ErrUnavailable.
-func (b *Bus) RetirePartitions(ctx context.Context, of int) error {
-	have, _, err := b.partitions(ctx)
+// RetirePartitions deletes the scheduler consumers of any other number of partitions that were not read for a minute
+// and have no waiting reader. Those of schedulers that still run stay. Errors: ErrNotPermitted, ErrUnavailable.
+func (q *Queues) RetirePartitions(ctx context.Context, of int) error {
+	have, _, err := q.partitions(ctx)
 	if err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func (b *Bus) RetirePartitions(ctx context.Context, of int) error {
 		if !abandoned(info, time.Now()) {
 			continue
 		}
-		if err := b.js.DeleteConsumer(ctx, b.names.Log, durable); err != nil && !errors.Is(err, jetstream.ErrConsumerNotFound) {
+		if err := q.bus.js.DeleteConsumer(ctx, q.bus.names.Log, durable); err != nil && !errors.Is(err, jetstream.ErrConsumerNotFound) {
 			return fmt.Errorf("retire partition %s: %w", durable, class(err))
 		}
 	}

@@ -14,7 +14,7 @@ func TestPinnedConsumerHasOneReaderAndAHotStandby(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := bustest.Start(t, bustest.Settings{Quiet: true})
 		b, other := server.Bus("one"), server.Connect("two")
-		c := b.SchedulerConsumer(0, 1)
+		c := b.Queues().SchedulerConsumer(0, 1)
 		first := reader(t, b, c)
 		put(t, b, fact(b, "j1", "0"))
 		noErr(t, take(t, first, 1)[0].Ack())
@@ -55,7 +55,7 @@ func TestPinnedConsumerHasOneReaderAndAHotStandby(t *testing.T) {
 			t.Fatalf("redelivery took %s", waited)
 		}
 		waitFor(t, func() bool {
-			facts, err := b.ConsumerInfo(t.Context(), c.Stream, c.Durable)
+			facts, err := b.Queues().Info(t.Context(), c.Stream, c.Durable)
 			noErr(t, err)
 			return facts.AckFloor == 52 && facts.Unsettled == 0 && facts.Pinned
 		})

@@ -28,7 +28,7 @@ func (p *presence) lasts() time.Duration {
 }
 
 // Clock gives the broker's time, in which all records are stamped, and since when in that time the broker has been there without a
-// break, as far as this process knows. Whoever could have written something since then has had the bus for it. Errors: ErrUnavailable.
+// break, as far as this process knows. Every writer could reach the bus in that time. Errors: ErrUnavailable.
 func (b *Bus) Clock(ctx context.Context) (now, since time.Time, err error) {
 	lasts := b.presence.lasts() // From before the question: the answer may be long in coming.
 	s, err := b.js.Stream(ctx, b.names.Journal)

@@ -96,7 +96,7 @@ func TestPublishWithoutAnAnswerIsUnknown(t *testing.T) {
 
 func TestClosedBusEndsEveryWait(t *testing.T) {
 	b := bustest.Start(t, bustest.Settings{}).Bus("test")
-	s := reader(t, b, b.PoolConsumer("default"))
+	s := reader(t, b, b.Queues().PoolConsumer("default"))
 	ended := make(chan error, 1)
 	go func() {
 		_, err := s.Next(t.Context(), 1)
@@ -145,7 +145,7 @@ func TestWindowHoldsBackAndLosesNothing(t *testing.T) {
 	for range 8 {
 		noErr(t, <-done)
 	}
-	facts, err := b.StreamInfo(t.Context(), b.Names().Log)
+	facts, err := b.Streams().Info(t.Context(), b.Names().Log)
 	noErr(t, err)
 	if facts.Messages != 800 {
 		t.Fatalf("%d messages stored, want 800", facts.Messages)

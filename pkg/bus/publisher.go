@@ -39,7 +39,7 @@ type publisher struct {
 	mu      sync.Mutex // Guards everything below and every waiting.
 	room    sync.Cond  // Signalled when len(pending) falls below window, and on close.
 	pending map[uint64]*waiting
-	// free are the ids of publishes that were stored or lost to somebody else, to be used again: the server remembers who listens to
+	// free are the ids of publishes that were stored or refused for another writer, to be used again: the server remembers who listens to
 	// a subject, if it comes again. An id whose answer never came, or may come yet behind another one, is not among them; last is
 	// the highest that was ever used.
 	free   []uint64

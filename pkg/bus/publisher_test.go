@@ -80,7 +80,7 @@ func TestASubjectForAnAnswerThatTheClientGaveUpIsNotUsedAgain(t *testing.T) {
 	})
 }
 
-// Behind an answer that says that nobody was there, or that says nothing, another may come.
+// Behind an answer that there is no responder, or an empty one, another may come.
 func TestASubjectIsUsedAgainBehindAnAnswerThatIsFinal(t *testing.T) {
 	bustest.Outside(t)
 	synctest.Test(t, func(t *testing.T) {

@@ -20,7 +20,7 @@ func (s *Subscription) pull() {
 	if s.demand {
 		room = min(room, s.wanted)
 		if s.unread > 0 {
-			return // Next has something to give, and says anew what it waits for.
+			return // Next has something to give, and requests again what it waits for.
 		}
 	}
 	want := room - s.open - len(s.queue)
@@ -32,9 +32,9 @@ func (s *Subscription) pull() {
 	request = append(request, `,"max_bytes":`...)
 	request = strconv.AppendInt(request, int64(s.most), 10)
 	request = append(request, `,"expires":`...)
-	request = strconv.AppendInt(request, int64(s.bus.pulls.expiry), 10)
+	request = strconv.AppendInt(request, int64(s.bus.queues.pulls.expiry), 10)
 	request = append(request, `,"idle_heartbeat":`...)
-	request = strconv.AppendInt(request, int64(s.bus.pulls.heartbeat), 10)
+	request = strconv.AppendInt(request, int64(s.bus.queues.pulls.heartbeat), 10)
 	if s.group != "" {
 		request = append(request, `,"group":"`+s.group+`"`...)
 	}
@@ -79,7 +79,7 @@ func (s *Subscription) admit(d *Delivery, consumer string) bool {
 	}
 	if s.err != nil {
 		if s.draining {
-			_ = d.Nak(0) // The server gives it to somebody else, now or after AckWait.
+			_ = d.Nak(0) // The server redelivers it, now or after AckWait.
 		}
 		return false
 	}
@@ -162,7 +162,7 @@ func (s *Subscription) wake() {
 	}
 }
 
-// restart asks anew after a reconnect, when all requests are gone.
+// restart repeats the requests after a reconnect, when all requests are gone.
 func (s *Subscription) restart() {
 	s.mu.Lock()
 	s.open, s.seen, s.lost = 0, time.Now(), s.lost || s.remake != nil
@@ -171,10 +171,10 @@ func (s *Subscription) restart() {
 }
 
 // watch keeps requests open until the subscription or the bus ends: it notices missed heartbeats, a consumer that is gone,
-// and makes an ephemeral one anew.
+// and recreates an ephemeral one.
 func (s *Subscription) watch() {
 	defer close(s.watched)
-	tick := time.NewTicker(s.bus.pulls.heartbeat)
+	tick := time.NewTicker(s.bus.queues.pulls.heartbeat)
 	defer tick.Stop()
 	for {
 		select {
@@ -194,7 +194,7 @@ func (s *Subscription) watch() {
 
 func (s *Subscription) mend() {
 	s.mu.Lock()
-	if len(s.queue) < s.buffer && time.Since(s.seen) > 5*s.bus.pulls.heartbeat/2 {
+	if len(s.queue) < s.buffer && time.Since(s.seen) > 5*s.bus.queues.pulls.heartbeat/2 {
 		s.open, s.seen = 0, time.Now()
 		s.bus.presence.interrupted()
 		// In the pauses of a replay the server sends no heartbeats.
@@ -222,7 +222,7 @@ func (s *Subscription) exists(ctx context.Context, consumer string) bool {
 	return !errors.Is(err, jetstream.ErrConsumerNotFound) && !errors.Is(err, jetstream.ErrStreamNotFound)
 }
 
-// again makes an ephemeral consumer anew behind the last message that came.
+// again recreates an ephemeral consumer behind the last message that came.
 func (s *Subscription) again(ctx context.Context, last uint64) {
 	name, err := s.remake(ctx, last)
 	if errors.Is(err, ErrNotFound) {
@@ -231,7 +231,7 @@ func (s *Subscription) again(ctx context.Context, last uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.lost = err != nil; s.lost {
-		s.bus.log.Warn("reader is not back yet", "consumer", s.name, "error", err)
+		s.bus.logger.Warn("reader is not back yet", "consumer", s.name, "error", err)
 		return
 	}
 	s.current, s.order, s.open, s.seen = name, 1, 0, time.Now()

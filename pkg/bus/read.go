@@ -188,7 +188,7 @@ func (b *Bus) each(ctx context.Context, stream, filter string, from, to uint64, 
 
 // batch reads one range through one request, and gives the sequence to go on from; more is false when f wants no more.
 func (b *Bus) batch(ctx context.Context, stream, filter string, from, to uint64, f func(Stored) bool) (next uint64, more bool, err error) {
-	late, cancel := context.WithTimeout(ctx, readTimeout) // Then it is asked anew from where it had come to.
+	late, cancel := context.WithTimeout(ctx, readTimeout) // After that the read is repeated from where it had come to.
 	defer cancel()
 	body, err := json.Marshal(query{Seq: from, NextFor: filter, Batch: readBatch, MaxBytes: readBytes})
 	if err != nil {

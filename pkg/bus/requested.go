@@ -11,11 +11,11 @@ import (
 
 // Requested gives job.requested of every job that was admitted between two sequences of the log, both included, in order.
 // Errors: ErrNotFound, ErrUnavailable.
-func (b *Bus) Requested(ctx context.Context, from, to uint64) iter.Seq2[events.Event, error] {
+func (l *Log) Requested(ctx context.Context, from, to uint64) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
-		filter := b.names.Prefix() + ".event.*.*." + string(events.KindJobRequested)
-		err := b.each(ctx, b.names.Log, filter, from, to, func(s Stored) bool {
-			e, ok := b.Event(s)
+		filter := l.bus.names.Prefix() + ".event.*.*." + string(events.KindJobRequested)
+		err := l.bus.each(ctx, l.bus.names.Log, filter, from, to, func(s Stored) bool {
+			e, ok := l.Event(s)
 			return !ok || yield(e, nil)
 		})
 		if err != nil {
@@ -26,9 +26,9 @@ func (b *Bus) Requested(ctx context.Context, from, to uint64) iter.Seq2[events.E
 
 // Requests gives what waits in the queue of requests, in its order: what no scheduler has admitted yet. Errors: ErrNotFound,
 // ErrUnavailable.
-func (b *Bus) Requests(ctx context.Context) iter.Seq2[Stored, error] {
+func (l *Log) Requests(ctx context.Context) iter.Seq2[Stored, error] {
 	return func(yield func(Stored, error) bool) {
-		if err := b.read(ctx, b.names.Intake, b.names.Request(), 0, yield); err != nil {
+		if err := l.read(ctx, l.bus.names.Intake, l.bus.names.Request(), 0, yield); err != nil {
 			yield(Stored{}, fmt.Errorf("read the requests that wait: %w", err))
 		}
 	}

@@ -37,7 +37,7 @@ func (b *Bus) roam() {
 		}
 		if silent++; silent >= roamAfter && vain < servers {
 			silent, vain = 0, vain+1
-			b.log.Warn("server does not answer for its cluster, trying another one", "server", b.nc.ConnectedUrlRedacted())
+			b.logger.Warn("server does not answer for its cluster, trying another one", "server", b.nc.ConnectedUrlRedacted())
 			_ = b.nc.ForceReconnect() // Closed meanwhile, or reconnecting already.
 		}
 	}

@@ -25,11 +25,11 @@ func schedules(n events.Names) jetstream.StreamConfig {
 	}
 }
 
-// EndsConsumer is the one consumer of the ends of jobs, for whoever keeps schedules.
-func (b *Bus) EndsConsumer() ConsumerSpec {
-	c := ConsumerSpec{Stream: b.names.Log, Durable: "schedules"}
+// EndsConsumer is the one consumer of the ends of jobs, for the keeper of schedules.
+func (q *Queues) EndsConsumer() ConsumerSpec {
+	c := ConsumerSpec{Stream: q.bus.names.Log, Durable: "schedules"}
 	for _, k := range []events.Kind{events.KindJobFinished, events.KindJobFailed, events.KindJobStopped} {
-		c.Filters = append(c.Filters, b.names.Prefix()+".event.*.*."+string(k))
+		c.Filters = append(c.Filters, q.bus.names.Prefix()+".event.*.*."+string(k))
 	}
 	return c
 }
@@ -48,7 +48,7 @@ func (s Schedules) Names() schedule.Names { return s.names }
 
 // Follow reads the facts of all schedules from the first that is kept on, in order, without gaps and without end.
 func (s Schedules) Follow(ctx context.Context) (*Subscription, error) {
-	sub, _, err := s.bus.follow(ctx, s.names.Stream(), []string{s.names.All()}, FollowOptions{}, false)
+	sub, _, err := s.bus.Log().follow(ctx, s.names.Stream(), []string{s.names.All()}, FollowOptions{}, false)
 	return sub, err
 }
 
@@ -96,7 +96,7 @@ func (s Schedules) Erase(ctx context.Context, id string, below uint64) error {
 	if !schedule.ValidID(id) {
 		return fmt.Errorf("erase schedule %.80q: %w: no id", id, ErrRefused)
 	}
-	if err := s.bus.Purge(ctx, s.bus.names.Timers, s.names.Timers(id)); err != nil {
+	if err := s.bus.Streams().Purge(ctx, s.bus.names.Timers, s.names.Timers(id)); err != nil {
 		return err
 	}
 	return s.Forget(ctx, id, below)
@@ -104,5 +104,5 @@ func (s Schedules) Erase(ctx context.Context, id string, below uint64) error {
 
 // Forget removes the facts of a schedule below a sequence.
 func (s Schedules) Forget(ctx context.Context, id string, below uint64) error {
-	return s.bus.purge(ctx, s.names.Stream(), s.names.Facts(id), below)
+	return s.bus.Streams().purge(ctx, s.names.Stream(), s.names.Facts(id), below)
 }

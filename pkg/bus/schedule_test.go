@@ -69,7 +69,7 @@ func TestADueMomentIsAFactOfItsScheduleAlone(t *testing.T) {
 		if late := f.Time.Sub(due); late < 0 || late > time.Second {
 			t.Errorf("it fired %s late", late)
 		}
-		log, err := b.StreamInfo(t.Context(), b.Names().Log)
+		log, err := b.Streams().Info(t.Context(), b.Names().Log)
 		if err != nil || log.Messages != 0 {
 			t.Errorf("the log of jobs has %d messages, %v", log.Messages, err)
 		}

@@ -49,15 +49,15 @@ type Subscription struct {
 	draining bool
 	pin      string
 	open     int // Messages that were asked for and have neither come nor expired.
-	wanted   int // On demand, how many Next waits for; 0 while nobody is in it.
+	wanted   int // On demand, how many Next waits for; 0 outside Next.
 	most     int // How many bytes a pull request asks for.
 	unread   int // How many bytes wait in queue.
 	seen     time.Time
-	gone     bool   // The server knows nobody who would answer a pull.
-	current  string // The name of the consumer, which changes when an ephemeral one is made anew.
+	gone     bool   // The server has no responder for a pull.
+	current  string // The name of the consumer, which changes when an ephemeral one is recreated.
 	order    uint64 // For an ephemeral consumer, the consumer sequence that comes next.
 	last     uint64 // For an ephemeral consumer, the last stream sequence that came.
-	lost     bool   // For an ephemeral consumer, that it has to be made anew.
+	lost     bool   // For an ephemeral consumer, that it has to be recreated.
 }
 
 // source is what a subscription reads.
@@ -66,22 +66,22 @@ type source struct {
 	buffer                  int
 	// demand asks for no more than Next waits for.
 	demand bool
-	// remake makes an ephemeral consumer anew behind a sequence; it is nil for a durable.
+	// remake recreates an ephemeral consumer behind a sequence; it is nil for a durable.
 	remake func(context.Context, uint64) (string, error)
 	// paced is true for a replay at original speed.
 	paced bool
 }
 
-func (b *Bus) subscribe(from source) (*Subscription, error) {
+func (q *Queues) subscribe(from source) (*Subscription, error) {
 	if from.buffer <= 0 {
 		from.buffer = defaultBuffer
 	}
 	s := &Subscription{
-		bus: b, source: from, name: from.stream + "." + from.consumer, queue: make(chan Delivery, 2*from.buffer),
+		bus: q.bus, source: from, name: from.stream + "." + from.consumer, queue: make(chan Delivery, 2*from.buffer),
 		ended: make(chan struct{}), kick: make(chan struct{}, 1), watched: make(chan struct{}), current: from.consumer,
 		pulls: apiPrefix + "CONSUMER.MSG.NEXT." + from.stream + ".", order: 1, seen: time.Now(), most: pullBytes,
 	}
-	inbox, err := b.nc.Subscribe(b.nc.NewInbox(), s.take)
+	inbox, err := q.bus.nc.Subscribe(q.bus.nc.NewInbox(), s.take)
 	if err == nil {
 		err = inbox.SetPendingLimits(-1, -1)
 	}
@@ -89,7 +89,7 @@ func (b *Bus) subscribe(from source) (*Subscription, error) {
 		return nil, fmt.Errorf("consume %s: %w", s.name, class(err))
 	}
 	s.inbox = inbox
-	s.forget = b.OnReconnect(s.restart)
+	s.forget = q.bus.OnReconnect(s.restart)
 	s.pull()
 	go s.watch()
 	return s, nil
@@ -132,7 +132,7 @@ func (s *Subscription) want(n int) {
 func (s *Subscription) fill(first Delivery, limit int) []Delivery {
 	list := make([]Delivery, 1, max(1, min(limit, 1+len(s.queue))))
 	list[0] = first
-	for len(list) < limit && len(s.queue) > 0 { // Nobody else takes from it.
+	for len(list) < limit && len(s.queue) > 0 { // It has one reader.
 		list = append(list, <-s.queue)
 	}
 	s.taken(list)

@@ -20,6 +20,8 @@ type Survey struct {
 	Lost []LostJob
 	// Quarantined are the ids of the jobs that the scheduler leaves alone, sorted.
 	Quarantined []string
+	// Unknown are those of them of which it did not understand something that another release may.
+	Unknown []string
 }
 
 // LostJob is a job of which the log lacks something.
@@ -34,11 +36,11 @@ type LostJob struct {
 // mostProbed bounds the jobs in motion whose requests are looked for in the log, so that a survey ends.
 const mostProbed = 1000
 
-// Survey reads every saved state once, and holds its sequence against the end of the log; of jobs in motion, which nobody deletes, the
-// log must have the request, too. Errors: those of StreamInfo and List.
-func (b *Bus) Survey(ctx context.Context) (*Survey, error) {
+// Survey reads every saved state once, and holds its sequence against the end of the log; of jobs in motion, which are not deleted, the
+// log must have the request, too. Errors: those of Info and List.
+func (s Streams) Survey(ctx context.Context) (*Survey, error) {
 	heads := map[string]kept.Head{}
-	err := b.State().Each(ctx, func(e Entry) {
+	err := s.bus.State().Each(ctx, func(e Entry) {
 		if strings.Contains(e.Key, ".") {
 			return // A part of a large state.
 		}
@@ -50,41 +52,44 @@ func (b *Bus) Survey(ctx context.Context) (*Survey, error) {
 	if err != nil {
 		return nil, fmt.Errorf("survey saved states: %w", err)
 	}
-	log, err := b.StreamInfo(ctx, b.names.Log) // Behind the states: the log has at least what they had seen.
+	log, err := s.Info(ctx, s.bus.names.Log) // Behind the states: the log has at least what they had seen.
 	if err != nil {
 		return nil, fmt.Errorf("survey saved states: %w", err)
 	}
-	s := &Survey{States: len(heads), Lost: []LostJob{}, Quarantined: []string{}}
+	found := &Survey{States: len(heads), Lost: []LostJob{}, Quarantined: []string{}, Unknown: []string{}}
 	probed := 0
 	for _, job := range slices.Sorted(maps.Keys(heads)) {
 		h := heads[job]
 		if h.Quarantined != nil {
-			s.Quarantined = append(s.Quarantined, job)
+			found.Quarantined = append(found.Quarantined, job)
+			if h.Quarantined.Code == events.CodeMustUnderstand {
+				found.Unknown = append(found.Unknown, job)
+			}
 		}
 		switch {
 		case h.Seq > log.LastSeq:
-			s.Lost = append(s.Lost, LostJob{job, h.Seq, fmt.Sprintf("the log ends at sequence %d, its saved state has seen %d", log.LastSeq, h.Seq)})
+			found.Lost = append(found.Lost, LostJob{job, h.Seq, fmt.Sprintf("the log ends at sequence %d, its saved state has seen %d", log.LastSeq, h.Seq)})
 		case h.InMotion() && probed < mostProbed:
 			probed++
-			lost, err := b.headless(ctx, job)
+			lost, err := s.headless(ctx, job)
 			if err != nil {
 				return nil, fmt.Errorf("survey saved states: %w", err)
 			}
 			if lost {
-				s.Lost = append(s.Lost, LostJob{job, h.Seq, fmt.Sprintf("the log does not have its request, event %d by its saved state", h.RequestSeq)})
+				found.Lost = append(found.Lost, LostJob{job, h.Seq, fmt.Sprintf("the log does not have its request, event %d by its saved state", h.RequestSeq)})
 			}
 		}
 	}
-	return s, nil
+	return found, nil
 }
 
 // headless reports whether the log has no request of a job whose saved state is still there.
-func (b *Bus) headless(ctx context.Context, job string) (bool, error) {
-	e, err := b.LastOf(ctx, job, events.KindJobRequested)
+func (s Streams) headless(ctx context.Context, job string) (bool, error) {
+	e, err := s.bus.Log().LastOf(ctx, job, events.KindJobRequested)
 	if err != nil || e.Seq != 0 {
 		return false, err
 	}
-	value, _, err := b.State().GetLeader(ctx, job)
+	value, _, err := s.bus.State().GetLeader(ctx, job)
 	if errors.Is(err, ErrNotFound) {
 		return false, nil // It was deleted since.
 	}

@@ -32,7 +32,7 @@ func TestASurveyFindsWhatTheLogLacksAndWhatIsLeftAlone(t *testing.T) {
 	}
 	survey := func() *bus.Survey {
 		t.Helper()
-		s, err := b.Survey(t.Context())
+		s, err := b.Streams().Survey(t.Context())
 		noErr(t, err)
 		return s
 	}

@@ -15,35 +15,38 @@ import (
 // dueTTL is how long a due message stays where the log sources it from.
 const dueTTL = 24 * time.Hour
 
+// Timers arms timers of jobs, which the broker fires into the log.
+type Timers struct{ bus *Bus }
+
 // Arm schedules timer.fired in the log of a job. Arming the same timer again replaces it. A moment that has passed fires at
 // once; none fires early, and each fires up to a quarter of a second late. Only the scheduler may do this.
-func (b *Bus) Arm(job, timer string, at time.Time) Ack {
-	subject := b.names.Timer(job, timer)
+func (t Timers) Arm(job, timer string, at time.Time) Ack {
+	subject := t.bus.names.Timer(job, timer)
 	body, err := json.Marshal(events.TimerFired{Timer: timer, Due: at.UTC()})
 	if err != nil {
 		return failed(subject, fmt.Errorf("encode timer: %w", err))
 	}
-	return b.PublishAsync(events.Message{Subject: subject, Body: body, Header: map[string][]string{
+	return t.bus.PublishAsync(events.Message{Subject: subject, Body: body, Header: map[string][]string{
 		events.HeaderSpec: {"1.0"}, events.HeaderType: {events.KindTimerFired.Type()}, events.HeaderSource: {"jobgraph/timer"},
 		events.HeaderID:                {run.FactID(job, events.KindTimerFired, timer)},
 		jetstream.ScheduleHeader:       {"@at " + at.UTC().Format(time.RFC3339Nano)},
-		jetstream.ScheduleTargetHeader: {b.names.Due(job, timer)},
+		jetstream.ScheduleTargetHeader: {t.bus.names.Due(job, timer)},
 		jetstream.ScheduleTTLHeader:    {dueTTL.String()},
 	}}, Expect{})
 }
 
-// CancelTimer takes an armed timer back; one that is not armed is no error. One that is due already fires.
-func (b *Bus) CancelTimer(ctx context.Context, job, timer string) error {
+// Cancel takes an armed timer back; one that is not armed is no error. One that is due already fires.
+func (t Timers) Cancel(ctx context.Context, job, timer string) error {
 	if !events.ValidToken(job) || !events.ValidToken(timer) {
 		return fmt.Errorf("cancel timer %.80q of job %.80q: %w: no id", timer, job, ErrRefused)
 	}
-	return b.Purge(ctx, b.names.Timers, b.names.Timer(job, timer))
+	return t.bus.Streams().Purge(ctx, t.bus.names.Timers, t.bus.names.Timer(job, timer))
 }
 
-// PurgeTimers takes every armed timer of a job back.
-func (b *Bus) PurgeTimers(ctx context.Context, job string) error {
+// Purge takes every armed timer of a job back.
+func (t Timers) Purge(ctx context.Context, job string) error {
 	if err := validJob(job); err != nil {
 		return fmt.Errorf("purge timers: %w", err)
 	}
-	return b.Purge(ctx, b.names.Timers, b.names.JobTimers(job))
+	return t.bus.Streams().Purge(ctx, t.bus.names.Timers, t.bus.names.JobTimers(job))
 }

@@ -22,13 +22,13 @@ func alone(t *testing.T, f func(t *testing.T, b *bus.Bus)) {
 
 func arm(t *testing.T, b *bus.Bus, job, timer string, at time.Time) {
 	t.Helper()
-	_, err := b.Arm(job, timer, at).Wait(t.Context())
+	_, err := b.Timers().Arm(job, timer, at).Wait(t.Context())
 	noErr(t, err)
 }
 
 func TestDueTimerIsAFactInTheLog(t *testing.T) {
 	alone(t, func(t *testing.T, b *bus.Bus) {
-		s := reader(t, b, b.SchedulerConsumer(0, 1))
+		s := reader(t, b, b.Queues().SchedulerConsumer(0, 1))
 		due := time.Now().Add(10 * time.Minute)
 		arm(t, b, "j1", "retry~a~2", due)
 		d := take(t, s, 1)[0]
@@ -48,7 +48,7 @@ func TestDueTimerIsAFactInTheLog(t *testing.T) {
 		}
 		noErr(t, d.Ack())
 		// A day later the server takes the due message from its stream; the log keeps its own.
-		left, err := b.LastOn(t.Context(), b.Names().Timers, b.Names().Due("j1", "retry~a~2"))
+		left, err := b.Streams().LastOn(t.Context(), b.Names().Timers, b.Names().Due("j1", "retry~a~2"))
 		noErr(t, err)
 		if ttl := left.Header[jetstream.MsgTTLHeader]; len(ttl) != 1 || ttl[0] != "24h0m0s" {
 			t.Fatalf("the due message lives for %v", ttl)
@@ -61,7 +61,7 @@ func TestDueTimerIsAFactInTheLog(t *testing.T) {
 
 func TestPastTimerFiresAtOnceAndRearmedOneOnce(t *testing.T) {
 	alone(t, func(t *testing.T, b *bus.Bus) {
-		s := reader(t, b, b.SchedulerConsumer(0, 1))
+		s := reader(t, b, b.Queues().SchedulerConsumer(0, 1))
 		arm(t, b, "j1", "past", time.Now().Add(-time.Hour))
 		start := time.Now()
 		noErr(t, take(t, s, 1)[0].Ack())
@@ -88,11 +88,11 @@ func TestCancelledTimersDoNotFire(t *testing.T) {
 			arm(t, b, "j1", timer, time.Now().Add(time.Hour))
 			arm(t, b, "j2", timer, time.Now().Add(time.Hour))
 		}
-		noErr(t, b.CancelTimer(t.Context(), "j1", "a"))
-		noErr(t, b.CancelTimer(t.Context(), "j1", "never"))
-		noErr(t, b.PurgeTimers(t.Context(), "j2"))
-		wantErr(t, b.CancelTimer(t.Context(), "j1", "*"), bus.ErrRefused)
-		wantErr(t, b.PurgeTimers(t.Context(), ">"), bus.ErrRefused)
+		noErr(t, b.Timers().Cancel(t.Context(), "j1", "a"))
+		noErr(t, b.Timers().Cancel(t.Context(), "j1", "never"))
+		noErr(t, b.Timers().Purge(t.Context(), "j2"))
+		wantErr(t, b.Timers().Cancel(t.Context(), "j1", "*"), bus.ErrRefused)
+		wantErr(t, b.Timers().Purge(t.Context(), ">"), bus.ErrRefused)
 		<-time.After(2 * time.Hour)
 		if one, two := seqs(t, b, "j1", 0), seqs(t, b, "j2", 0); len(one) != 2 || len(two) != 0 {
 			t.Fatalf("fired %v and %v, want two and none", one, two)
@@ -112,7 +112,7 @@ func TestTimersSurviveARestart(t *testing.T) {
 		<-time.After(2 * time.Hour)
 		server.Start()
 		<-back
-		s := reader(t, b, b.SchedulerConsumer(0, 1))
+		s := reader(t, b, b.Queues().SchedulerConsumer(0, 1))
 		take(t, s, 1)
 	})
 }

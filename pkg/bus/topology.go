@@ -19,9 +19,9 @@ const (
 	DedupeWindow = 2 * time.Minute
 	// intakeLimit is how many requests may wait for admission.
 	intakeLimit = 100_000
-	// asideLimit is how many messages that nobody could handle are kept, asideAge how long.
-	asideLimit = 1_000
-	asideAge   = 30 * 24 * time.Hour
+	// deadLimit is how many dead letters are kept, deadAge how long.
+	deadLimit = 1_000
+	deadAge   = 30 * 24 * time.Hour
 	// markerTTL is how long the deletion of a key stays visible to those who watch.
 	markerTTL = time.Hour
 	// cardMarkerTTL is the same for cards of experts, which come and go.
@@ -58,7 +58,7 @@ func streams(n events.Names) []jetstream.StreamConfig {
 	}
 	aside := jetstream.StreamConfig{
 		Name: n.Aside, Description: "messages that nobody could handle, for people", Subjects: []string{n.AllAside()},
-		Discard: jetstream.DiscardOld, MaxMsgs: asideLimit, MaxAge: asideAge,
+		Discard: jetstream.DiscardOld, MaxMsgs: deadLimit, MaxAge: deadAge,
 	}
 	table := []jetstream.StreamConfig{
 		timers, log, intake, work, journal, aside, schedules(n),
@@ -103,6 +103,6 @@ func objects(name, description string) jetstream.StreamConfig {
 
 // consumers is the table of durables that exist before anybody asks: filters on a work queue may not overlap, and services
 // may lack the right to create.
-func (b *Bus) consumers() []ConsumerSpec {
-	return []ConsumerSpec{b.IntakeConsumer(), b.PoolConsumer(events.PlannerPool), b.PoolConsumer(events.DefaultPool), b.EndsConsumer(), b.ForeignConsumer(schedule.Pool)}
+func (q *Queues) consumers() []ConsumerSpec {
+	return []ConsumerSpec{q.IntakeConsumer(), q.PoolConsumer(events.PlannerPool), q.PoolConsumer(events.DefaultPool), q.EndsConsumer(), q.ForeignConsumer(schedule.Pool)}
 }

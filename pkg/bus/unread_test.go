@@ -15,10 +15,10 @@ func TestWhatWaitsUnreadIsBoundedInBytes(t *testing.T) {
 	for run := range count {
 		put(t, b, events.Message{Subject: b.Names().WorkFor("default", "e", "j1", "s1", run+1), Body: bytes.Repeat([]byte("x"), size)})
 	}
-	c := b.PoolConsumer("default")
+	c := b.Queues().PoolConsumer("default")
 	s := reader(t, b, c)
 	got := take(t, s, 1)
-	facts, err := b.ConsumerInfo(t.Context(), c.Stream, c.Durable)
+	facts, err := b.Queues().Info(t.Context(), c.Stream, c.Durable)
 	noErr(t, err)
 	if held := facts.Unsettled * size; held > 8<<20 {
 		t.Errorf("%d bytes are held for a reader of one message", held)

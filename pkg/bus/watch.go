@@ -25,7 +25,7 @@ func (k KV) Keys(ctx context.Context) ([]string, error) {
 }
 
 func (k KV) all(ctx context.Context, keysOnly bool) ([]Entry, error) {
-	s, there, err := k.bus.follow(ctx, k.stream(), []string{k.subject(">")}, FollowOptions{}, keysOnly)
+	s, there, err := k.bus.Log().follow(ctx, k.stream(), []string{k.subject(">")}, FollowOptions{}, keysOnly)
 	if err != nil {
 		return nil, fmt.Errorf("list %s: %w", k.bucket, err)
 	}
@@ -96,7 +96,7 @@ func (k KV) Each(ctx context.Context, seen func(Entry)) error {
 }
 
 func (k KV) watch(ctx context.Context, keys string, ready func(), seen func(Entry)) (stop func(), err error) {
-	s, there, err := k.bus.follow(ctx, k.stream(), []string{k.subject(keys)}, FollowOptions{}, false)
+	s, there, err := k.bus.Log().follow(ctx, k.stream(), []string{k.subject(keys)}, FollowOptions{}, false)
 	if err != nil {
 		return nil, fmt.Errorf("watch %s: %w", k.bucket, err)
 	}
@@ -108,7 +108,7 @@ func (k KV) watch(ctx context.Context, keys string, ready func(), seen func(Entr
 	go func() {
 		defer close(done)
 		if err := k.tell(ctx, s, c, ready, seen); !errors.Is(err, ErrClosed) && ctx.Err() == nil {
-			k.bus.log.Error("watch ended", "bucket", k.bucket, "error", err)
+			k.bus.logger.Error("watch ended", "bucket", k.bucket, "error", err)
 		}
 	}()
 	return func() {
@@ -117,7 +117,7 @@ func (k KV) watch(ctx context.Context, keys string, ready func(), seen func(Entr
 	}, nil
 }
 
-// tell takes the census until it is whole; nil is for a watch that nobody asked when it is.
+// tell takes the census until it is whole; nil for a watch without a census.
 func (k KV) tell(ctx context.Context, s *Subscription, c *census, ready func(), seen func(Entry)) error {
 	for {
 		whole, err := c.whole(ctx)
@@ -158,12 +158,12 @@ func (c *census) count(e *Entry) {
 	}
 }
 
-// whole reports whether all keys have been read. Errors: those of StreamInfo.
+// whole reports whether all keys have been read. Errors: those of Streams.Info.
 func (c *census) whole(ctx context.Context) (bool, error) {
 	if c == nil || !c.due {
 		return false, nil
 	}
-	facts, err := c.bucket.bus.StreamInfo(ctx, c.bucket.stream())
+	facts, err := c.bucket.bus.Streams().Info(ctx, c.bucket.stream())
 	return uint64(len(c.keys)) >= facts.Subjects, err
 }
 

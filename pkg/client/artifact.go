@@ -14,7 +14,7 @@ func (c *Client) Fetch(ctx context.Context, job string, ref events.Ref, w io.Wri
 	if err := checkID(job); err != nil {
 		return err
 	}
-	return c.bus.GetBlobTo(ctx, job, ref.Digest, w)
+	return c.bus.Blobs().GetTo(ctx, job, ref.Digest, w)
 }
 
 // Preview is what a payload begins with, at most so many bytes, when it is text; empty for anything else. It reads no further, and so

@@ -14,7 +14,7 @@ func TestAPayloadIsFetchedWholeAndPreviewedWhenItIsText(t *testing.T) {
 	c := connect(t)
 	put := func(text string) events.Ref {
 		t.Helper()
-		ref, err := c.Bus().PutBlob(t.Context(), "j1", []byte(text))
+		ref, err := c.Bus().Blobs().Put(t.Context(), "j1", []byte(text))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,7 +14,7 @@ import (
 // the request's attachments. The file need not fit into memory; it is read twice. The same bytes are stored once. Files of an
 // id that is never submitted stay until a job of that id is deleted. Errors: bus.ErrTooLarge, the reader's, and those of the bus.
 func (c *Client) Attach(ctx context.Context, job, name string, r io.ReadSeeker) (events.Ref, error) {
-	ref, err := c.bus.PutBlobFrom(ctx, job, r)
+	ref, err := c.bus.Blobs().PutFrom(ctx, job, r)
 	if err != nil {
 		return events.Ref{}, fmt.Errorf("attach %s: %w", name, err)
 	}

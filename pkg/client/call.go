@@ -42,12 +42,15 @@ const (
 	CallOpen   = "open"
 )
 
+// Journals reads what the runs of a SubJob have recorded: calls, and what agents and models have said.
+type Journals struct{ client *Client }
+
 // Calls lists the effects of all runs of a SubJob, in the order in which they were begun. Errors: those of the bus.
-func (c *Client) Calls(ctx context.Context, job, subjob string) ([]Call, error) {
+func (j Journals) Calls(ctx context.Context, job, subjob string) ([]Call, error) {
 	if err := checkID(job); err != nil {
 		return nil, err
 	}
-	entries, _, err := c.bus.Journal(job, subjob).Read(ctx)
+	entries, _, err := j.client.bus.Journal(job, subjob).Read(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +66,7 @@ func (c *Client) Calls(ctx context.Context, job, subjob string) ([]Call, error) 
 			all[at].Begun++
 			all[at].began = e.Time
 		case e.Type == events.JournalResult && at >= 0:
-			if err := c.closes(ctx, job, &all[at], e); err != nil {
+			if err := j.closes(ctx, job, &all[at], e); err != nil {
 				return nil, err
 			}
 		}
@@ -72,7 +75,7 @@ func (c *Client) Calls(ctx context.Context, job, subjob string) ([]Call, error) 
 }
 
 // closes puts into a call what came of it.
-func (c *Client) closes(ctx context.Context, job string, x *Call, e *run.Entry) error {
+func (j Journals) closes(ctx context.Context, job string, x *Call, e *run.Entry) error {
 	x.TookMS = e.Time.Sub(x.began).Milliseconds()
 	if e.Reason != "" {
 		x.Outcome, x.Reason = CallFailed, strings.TrimPrefix(e.Reason, "failed: ")
@@ -85,7 +88,7 @@ func (c *Client) closes(ctx context.Context, job string, x *Call, e *run.Entry) 
 	data := []byte(e.Data)
 	if e.Ref != nil {
 		var err error
-		if data, err = c.Blob(ctx, job, *e.Ref); err != nil && !errors.Is(err, ErrNotFound) {
+		if data, err = j.client.Blob(ctx, job, *e.Ref); err != nil && !errors.Is(err, ErrNotFound) {
 			return fmt.Errorf("read what was answered: %w", err)
 		}
 	}

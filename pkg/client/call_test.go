@@ -40,7 +40,7 @@ func TestCallsTellWhatWasMadeHowOftenAndForHowMuch(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got, err := client.New(b).Calls(t.Context(), "j", "a")
+	got, err := client.New(b).Journals().Calls(t.Context(), "j", "a")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,23 +11,26 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
+// Experts reads the cards of experts, and registers those of workers that are not ours.
+type Experts struct{ client *Client }
+
 // Register puts the card of an expert that foreign workers serve into the catalogue, and makes the consumer of its pool. With a
 // ttl the card vanishes unless it is registered again in time, so that it tells whether its workers live; without it stays until
 // it is withdrawn. Errors: events.Faults for a card that cannot be registered; a card that a runner announces is a conflict.
-func (c *Client) Register(ctx context.Context, card events.Card, ttl time.Duration) error {
+func (x Experts) Register(ctx context.Context, card events.Card, ttl time.Duration) error {
 	if err := registrable(&card); err != nil {
 		return err
 	}
-	if err := c.unclaimed(ctx, card.ID); err != nil && !errors.Is(err, bus.ErrNotFound) {
+	if err := x.unclaimed(ctx, card.ID); err != nil && !errors.Is(err, bus.ErrNotFound) {
 		return err
 	}
-	if err := c.bus.EnsureForeignPool(ctx, card.Pool); err != nil && !errors.Is(err, bus.ErrNotPermitted) {
+	if err := x.client.bus.Queues().EnsureForeignPool(ctx, card.Pool); err != nil && !errors.Is(err, bus.ErrNotPermitted) {
 		return fmt.Errorf("register %s: %w", card.ID, err)
 	}
 	card.Runner, card.Seen = "", time.Now().UTC()
 	body, err := json.Marshal(card)
 	if err == nil {
-		_, err = c.bus.Experts().Put(ctx, card.ID, body, ttl)
+		_, err = x.client.bus.Experts().Put(ctx, card.ID, body, ttl)
 	}
 	if err != nil {
 		return fmt.Errorf("register %s: %w", card.ID, err)
@@ -55,19 +58,19 @@ func registrable(card *events.Card) error {
 
 // Withdraw takes a registered card out of the catalogue. Work that waits for the expert stays in its pool. Errors: bus.ErrNotFound,
 // and a conflict for a card that a runner announces: it would be back within moments.
-func (c *Client) Withdraw(ctx context.Context, id string) error {
-	if err := c.unclaimed(ctx, id); err != nil {
+func (x Experts) Withdraw(ctx context.Context, id string) error {
+	if err := x.unclaimed(ctx, id); err != nil {
 		return err
 	}
-	if err := c.bus.Experts().Delete(ctx, id); err != nil {
+	if err := x.client.bus.Experts().Delete(ctx, id); err != nil {
 		return fmt.Errorf("withdraw %s: %w", id, err)
 	}
 	return nil
 }
 
 // unclaimed is an error when there is no card, or a runner announces it.
-func (c *Client) unclaimed(ctx context.Context, id string) error {
-	body, _, err := c.bus.Experts().GetLeader(ctx, id)
+func (x Experts) unclaimed(ctx context.Context, id string) error {
+	body, _, err := x.client.bus.Experts().GetLeader(ctx, id)
 	if err != nil {
 		return err
 	}

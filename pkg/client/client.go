@@ -22,7 +22,8 @@ var (
 	ErrQuarantined = errors.New("the job is in quarantine")
 )
 
-// Client speaks to one Jobgraph. It may be used by any goroutine.
+// Client speaks to one Jobgraph. It may be used by any goroutine. Its methods are many because each verb about jobs is one; what is not about
+// a job is in parts.
 type Client struct {
 	bus   *bus.Bus
 	owned bool
@@ -55,6 +56,30 @@ func (c *Client) Bus() *bus.Bus { return c.bus }
 
 // Names are the names on this bus.
 func (c *Client) Names() events.Names { return c.bus.Names() }
+
+// Schedules are what recurs.
+func (c *Client) Schedules() Schedules { return Schedules{c} }
+
+// Sessions are the conversations.
+func (c *Client) Sessions() Sessions { return Sessions{c} }
+
+// Knowledge is what the experts of sessions may look things up in.
+func (c *Client) Knowledge() Knowledge { return Knowledge{c} }
+
+// DeadLetters are the messages that no service could handle.
+func (c *Client) DeadLetters() DeadLetters { return DeadLetters{c} }
+
+// Archive moves whole jobs.
+func (c *Client) Archive() Archive { return Archive{c} }
+
+// Quarantine is about jobs that the scheduler leaves alone.
+func (c *Client) Quarantine() Quarantine { return Quarantine{c} }
+
+// Journals are the records of runs.
+func (c *Client) Journals() Journals { return Journals{c} }
+
+// Experts are the cards that are known.
+func (c *Client) Experts() Experts { return Experts{c} }
 
 // notFound says that a job does not exist.
 func notFound(job string) error {

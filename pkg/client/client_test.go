@@ -63,7 +63,7 @@ func TestSubmitWithoutASchedulerWaitsInTheQueueWithItsPayloadInBlobs(t *testing.
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := c.Bus().LastOn(t.Context(), c.Names().Intake, c.Names().Request())
+	s, err := c.Bus().Streams().LastOn(t.Context(), c.Names().Intake, c.Names().Request())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func TestARejectionOfAQueuedRequestReachesItsSender(t *testing.T) {
 	c := connect(t)
 	names := c.Names()
 	go func() { // Ends when the request has come, or with the test.
-		sub, err := c.Bus().Consume(t.Context(), c.Bus().IntakeConsumer())
+		sub, err := c.Bus().Queues().Consume(t.Context(), c.Bus().Queues().IntakeConsumer())
 		if err != nil {
 			return
 		}
@@ -266,13 +266,13 @@ func TestControlOfAnUnknownJobIsNotFound(t *testing.T) {
 func TestAJobMovesToAnotherBusAsAFile(t *testing.T) {
 	from, to := connect(t), connect(t)
 	state(t, from, requested("j1", "x"))
-	ref, err := from.Bus().PutBlob(t.Context(), "j1", []byte("payload"))
+	ref, err := from.Bus().Blobs().Put(t.Context(), "j1", []byte("payload"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	state(t, from, events.Event{Kind: events.KindSubJobReported, Job: "j1", SubJob: "a", Run: 2, Data: &events.SubJobReported{Outcome: events.Success, OutputRef: &ref}})
 	state(t, from, finished("j1"))
-	x, err := from.Export(t.Context(), "j1", time.Unix(0, 0))
+	x, err := from.Archive().Export(t.Context(), "j1", time.Unix(0, 0))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -285,17 +285,17 @@ func TestAJobMovesToAnotherBusAsAFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 { // The second time there is nothing to do.
-		if err := to.Import(t.Context(), y); err != nil {
+		if err := to.Archive().Import(t.Context(), y); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := to.Bus().DeleteBlobs(t.Context(), "j1"); err != nil {
+	if err := to.Bus().Blobs().Delete(t.Context(), "j1"); err != nil {
 		t.Fatal(err)
 	}
-	if err := to.Import(t.Context(), y); err != nil { // What the job has lost since comes back.
+	if err := to.Archive().Import(t.Context(), y); err != nil { // What the job has lost since comes back.
 		t.Fatal(err)
 	}
-	back, err := to.Export(t.Context(), "j1", time.Unix(0, 0))
+	back, err := to.Archive().Export(t.Context(), "j1", time.Unix(0, 0))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -310,11 +310,11 @@ func TestAJobMovesToAnotherBusAsAFile(t *testing.T) {
 		t.Errorf("journal %+v: %v", entries, err)
 	}
 	y.Records[2].Body = []byte(`{"status":"FINISHED","turn":9}`)
-	if err := to.Import(t.Context(), y); err != nil {
+	if err := to.Archive().Import(t.Context(), y); err != nil {
 		t.Errorf("what a scheduler states by itself is held against the file: %v", err)
 	}
 	y.Records[0].Body = []byte(`{"id":"j1","goal":"y"}`)
-	if err := to.Import(t.Context(), y); !errors.Is(err, client.ErrConflict) {
+	if err := to.Archive().Import(t.Context(), y); !errors.Is(err, client.ErrConflict) {
 		t.Errorf("other content: %v", err)
 	}
 }
@@ -342,13 +342,13 @@ func TestTheJournalsOfAJobMoveWithIt(t *testing.T) {
 	result := events.JournalRecord{Type: events.JournalResult, Run: 1, Key: "model/1", Name: "model", Data: json.RawMessage(`{"text":"hello"}`)}
 	journal(t, from, "j1", "a", claim, intent, result)
 	journal(t, from, "j1", "b", claim, intent)
-	x, err := from.Export(t.Context(), "j1", time.Unix(0, 0))
+	x, err := from.Archive().Export(t.Context(), "j1", time.Unix(0, 0))
 	if err != nil {
 		t.Fatal(err)
 	}
 	journal(t, to, "j1", "a", claim) // An import that was cut off has left it.
 	for range 2 {
-		if err := to.Import(t.Context(), x); err != nil {
+		if err := to.Archive().Import(t.Context(), x); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -363,19 +363,19 @@ func TestTheJournalsOfAJobMoveWithIt(t *testing.T) {
 			t.Errorf("journal of %s (-want +got): %v\n%s", subjob, err, diff)
 		}
 	}
-	calls, err := to.Calls(t.Context(), "j1", "a")
+	calls, err := to.Journals().Calls(t.Context(), "j1", "a")
 	if err != nil || len(calls) != 1 || calls[0].Outcome != client.CallDone {
 		t.Errorf("%+v: %v", calls, err)
 	}
 	other := connect(t)
 	journal(t, other, "j1", "a", intent)
-	if err := other.Import(t.Context(), x); !errors.Is(err, client.ErrConflict) {
+	if err := other.Archive().Import(t.Context(), x); !errors.Is(err, client.ErrConflict) {
 		t.Errorf("another journal is there: %v", err)
 	}
 	if err := other.Delete(t.Context(), "j1"); err != nil { // As the hint says.
 		t.Fatal(err)
 	}
-	if err := other.Import(t.Context(), x); err != nil {
+	if err := other.Archive().Import(t.Context(), x); err != nil {
 		t.Errorf("behind the deletion: %v", err)
 	}
 }
@@ -572,7 +572,7 @@ func TestAnotherRequestUnderAQueuedIDIsQueuedTooAndARepeatIsNot(t *testing.T) {
 		if r, err := c.Ask(t.Context(), events.Request{ID: "x", Goal: step.goal}); err != nil || r.Admitted {
 			t.Fatalf("%s: %+v, %v", step.goal, r, err)
 		}
-		last, err := c.Bus().LastOn(t.Context(), c.Names().Intake, c.Names().Request())
+		last, err := c.Bus().Streams().LastOn(t.Context(), c.Names().Intake, c.Names().Request())
 		if err != nil || last.Seq != step.want {
 			t.Errorf("after %s the queue ends at %d, want %d: %v", step.goal, last.Seq, step.want, err)
 		}
@@ -611,7 +611,7 @@ func TestStopOfAQuarantinedJobEndsItsWorkAndSaysWhy(t *testing.T) {
 	if got := <-told; got != `{"reason":"enough"}` {
 		t.Errorf("workers are told %s", got)
 	}
-	if _, err := c.Bus().LastOn(t.Context(), c.Names().Work, c.Names().JobWork("j")); !errors.Is(err, bus.ErrNotFound) {
+	if _, err := c.Bus().Streams().LastOn(t.Context(), c.Names().Work, c.Names().JobWork("j")); !errors.Is(err, bus.ErrNotFound) {
 		t.Errorf("its work: %v", err)
 	}
 	closed := map[string]int{}
@@ -656,7 +656,7 @@ func TestAnImportGoesOnWhenAPureRunIsExecutedHereBeforeItsOwnEndComesIn(t *testi
 	planned := events.Event{Kind: events.KindGraphCreated, Job: "j", SubJob: events.PlanID, Run: 1, Data: &events.GraphCreated{Plan: &events.Plan{SubJobs: []events.SubJob{{ID: "a", Goal: "g"}}}}}
 	state(t, from, planned)
 	state(t, from, finished("j"))
-	x, err := from.Export(t.Context(), "j", time.Unix(0, 0))
+	x, err := from.Archive().Export(t.Context(), "j", time.Unix(0, 0))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -666,7 +666,7 @@ func TestAnImportGoesOnWhenAPureRunIsExecutedHereBeforeItsOwnEndComesIn(t *testi
 		t.Fatal(err)
 	}
 	var kinds []events.Kind
-	for e, err := range to.Bus().EventsOf(t.Context(), "j", 0) {
+	for e, err := range to.Bus().Log().EventsOf(t.Context(), "j", 0) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -691,7 +691,7 @@ func TestAnImportRepeatedAfterAPureRunOfItEndedOtherwiseHereChangesNothing(t *te
 		state(t, from, report(subjob, events.Success))
 	}
 	journal(t, from, "j", "claimed", events.JournalRecord{Type: events.JournalClaimed, Run: 1, Owner: "r1", Lease: events.Duration(time.Second)})
-	x, err := from.Export(t.Context(), "j", time.Unix(0, 0))
+	x, err := from.Archive().Export(t.Context(), "j", time.Unix(0, 0))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -701,7 +701,7 @@ func TestAnImportRepeatedAfterAPureRunOfItEndedOtherwiseHereChangesNothing(t *te
 	for _, subjob := range []string{"claimed", "pure"} {
 		journal(t, to, "j", subjob, events.JournalRecord{Type: events.JournalClosed, Run: 1, Reason: "imported"})
 	}
-	if err := to.Import(t.Context(), x); err != nil {
+	if err := to.Archive().Import(t.Context(), x); err != nil {
 		t.Error(err)
 	}
 	for name, c := range map[string]*client.Client{"another job": from, "another run": to} {
@@ -709,13 +709,13 @@ func TestAnImportRepeatedAfterAPureRunOfItEndedOtherwiseHereChangesNothing(t *te
 		y.Records = slices.Clone(x.Records)
 		at := map[*client.Client]int{from: 2, to: 1}[c] // A pure run may differ where the job was imported, a claimed one nowhere.
 		y.Records[at].Body = []byte(`{"outcome":"JOB_TOO_COMPLICATED_ERROR"}`)
-		if err := c.Import(t.Context(), &y); !errors.Is(err, client.ErrConflict) || !strings.Contains(err.Error(), y.Records[at].Subject+" differs") {
+		if err := c.Archive().Import(t.Context(), &y); !errors.Is(err, client.ErrConflict) || !strings.Contains(err.Error(), y.Records[at].Subject+" differs") {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
 	y := *x
 	y.Records = append(slices.Clone(x.Records), client.Record{Subject: strings.Replace(x.Records[2].Subject, "pure", "more", 1), Body: x.Records[2].Body})
-	if err := to.Import(t.Context(), &y); !errors.Is(err, client.ErrConflict) || !strings.Contains(err.Error(), "more.1 is not in its log") {
+	if err := to.Archive().Import(t.Context(), &y); !errors.Is(err, client.ErrConflict) || !strings.Contains(err.Error(), "more.1 is not in its log") {
 		t.Errorf("a record that is not there: got %v", err)
 	}
 }

@@ -81,7 +81,7 @@ func (c *Client) end(ctx context.Context, job string, kind events.Kind, data any
 		return err
 	}
 	if saved.Quarantined != nil {
-		return c.endDead(ctx, saved, seq, asked)
+		return c.Quarantine().endDead(ctx, saved, seq, asked)
 	}
 	// Behind an end the fold ignores the request, and no other end follows it.
 	if err := c.going(ctx, job, saved, seq); err != nil || asked.Only {
@@ -116,7 +116,7 @@ func (c *Client) aimed(ctx context.Context, job string, saved *Job, asked *event
 	if asked.SubJob == "" || len(saved.SubJobs) == 0 || saved.Quarantined != nil {
 		return nil
 	}
-	for e, err := range c.bus.EventsOf(ctx, job, saved.Seq) {
+	for e, err := range c.bus.Log().EventsOf(ctx, job, saved.Seq) {
 		if err != nil {
 			return err
 		}
@@ -142,7 +142,7 @@ func (c *Client) aimed(ctx context.Context, job string, saved *Job, asked *event
 
 // heeded is ErrConflict when a job has FINISHED behind a request to end it by one SubJob: the fold has ignored the request.
 func (c *Client) heeded(ctx context.Context, job string, seq uint64) error {
-	for e, err := range c.bus.EventsOf(ctx, job, seq) {
+	for e, err := range c.bus.Log().EventsOf(ctx, job, seq) {
 		if err != nil {
 			return err
 		}
@@ -166,7 +166,7 @@ func stale(job, what string) error {
 // tell. A request to go on that the saved state does not cover counts as granted.
 func (c *Client) going(ctx context.Context, job string, saved *Job, before uint64) error {
 	status := saved.Status
-	for e, err := range c.bus.EventsOf(ctx, job, saved.Seq) {
+	for e, err := range c.bus.Log().EventsOf(ctx, job, saved.Seq) {
 		if err != nil {
 			return err
 		}
@@ -266,11 +266,11 @@ func (c *Client) closeInput(ctx context.Context, job, request string, closed *ev
 
 // closedSo reports whether a request was closed just so before.
 func (c *Client) closedSo(ctx context.Context, subject string, closed *events.InputClosed) (bool, error) {
-	last, err := c.bus.LastOn(ctx, c.Names().Log, subject)
+	last, err := c.bus.Streams().LastOn(ctx, c.Names().Log, subject)
 	if err != nil {
 		return false, err
 	}
-	e, err := c.bus.EventAt(ctx, last.Seq)
+	e, err := c.bus.Log().EventAt(ctx, last.Seq)
 	if err != nil {
 		return false, err
 	}
@@ -283,12 +283,12 @@ func (c *Client) closedSo(ctx context.Context, subject string, closed *events.In
 func (c *Client) deleteRest(ctx context.Context, job string) error {
 	_, err := c.Get(ctx, job)
 	if err == nil {
-		return c.bus.PurgeRest(ctx, job)
+		return c.bus.Retention().PurgeRest(ctx, job)
 	}
 	if !errors.Is(err, ErrNotFound) {
 		return err
 	}
-	if purged := c.bus.PurgeJournals(ctx, job); !errors.Is(purged, ErrNotFound) {
+	if purged := c.bus.Retention().PurgeJournals(ctx, job); !errors.Is(purged, ErrNotFound) {
 		return purged
 	}
 	return err
@@ -302,7 +302,7 @@ func (c *Client) Delete(ctx context.Context, job string) error {
 	}
 	var ended *events.JobEnded
 	requested := false
-	for e, err := range c.bus.EventsOf(ctx, job, 0) {
+	for e, err := range c.bus.Log().EventsOf(ctx, job, 0) {
 		if err != nil {
 			return err
 		}
@@ -320,5 +320,5 @@ func (c *Client) Delete(ctx context.Context, job string) error {
 			return conflict(job, "not at its end")
 		}
 	}
-	return c.bus.PurgeJob(ctx, job)
+	return c.bus.Retention().PurgeJob(ctx, job)
 }

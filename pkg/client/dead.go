@@ -21,7 +21,7 @@ const DeadJob = "job"
 type Dead struct {
 	// ID names it for RetryDead: a job's id, or "request:7", "work:7".
 	ID string `json:"id"`
-	// Kind is DeadJob, bus.AsideRequest or bus.AsideWork.
+	// Kind is DeadJob, bus.DeadRequest or bus.DeadWork.
 	Kind string `json:"kind"`
 	// Since is when it was set aside.
 	Since time.Time `json:"since"`
@@ -34,12 +34,15 @@ type Dead struct {
 	// Body is the message as it came: JSON as it is, anything else as a text.
 	Body json.RawMessage `json:"body,omitempty"`
 
-	message *bus.Aside
+	message *bus.DeadLetter
 }
 
-// Dead lists everything that was set aside, the oldest first.
-func (c *Client) Dead(ctx context.Context) ([]Dead, error) {
-	jobs, err := c.List(ctx, Query{})
+// DeadLetters reads what no service could handle, and sends it once more.
+type DeadLetters struct{ client *Client }
+
+// List lists everything that was set aside, the oldest first.
+func (l DeadLetters) List(ctx context.Context) ([]Dead, error) {
+	jobs, err := l.client.List(ctx, Query{})
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +52,7 @@ func (c *Client) Dead(ctx context.Context) ([]Dead, error) {
 			list = append(list, deadJob(j))
 		}
 	}
-	asides, err := c.bus.Asides(ctx)
+	asides, err := l.client.bus.DeadLetters().List(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -60,11 +63,11 @@ func (c *Client) Dead(ctx context.Context) ([]Dead, error) {
 	return list, nil
 }
 
-// DeadBy finds what was set aside by its id. Errors: ErrNotFound, ErrConflict for a job that is not in quarantine, those of
+// Get finds what was set aside by its id. Errors: ErrNotFound, ErrConflict for a job that is not in quarantine, those of
 // the bus.
-func (c *Client) DeadBy(ctx context.Context, id string) (Dead, error) {
+func (l DeadLetters) Get(ctx context.Context, id string) (Dead, error) {
 	if strings.Contains(id, ":") {
-		a, err := c.bus.AsideBy(ctx, id)
+		a, err := l.client.bus.DeadLetters().Get(ctx, id)
 		if errors.Is(err, bus.ErrNotFound) {
 			return Dead{}, fmt.Errorf("%w: %w", ErrNotFound, &events.Fault{
 				Code: events.CodeNotFound, Field: "id", Message: fmt.Sprintf("nothing is set aside as %.80q", id), Hint: "jobgraph dlq ls",
@@ -72,10 +75,10 @@ func (c *Client) DeadBy(ctx context.Context, id string) (Dead, error) {
 		}
 		return deadMessage(&a), err
 	}
-	j, err := c.Get(ctx, id)
+	j, err := l.client.Get(ctx, id)
 	if errors.Is(err, ErrNotFound) { // Not saved yet, or not there at all: the log tells.
 		j = &Job{}
-		_, err = c.Head(ctx, id)
+		_, err = l.client.Head(ctx, id)
 	}
 	if err != nil {
 		return Dead{}, err
@@ -88,32 +91,32 @@ func (c *Client) DeadBy(ctx context.Context, id string) (Dead, error) {
 	return deadJob(j), nil
 }
 
-// RetryDead lets something that was set aside be tried again, and gives the id of the job that came of it: a job is taken up
+// Retry lets something that was set aside be tried again, and gives the id of the job that came of it: a job is taken up
 // by the scheduler, which sets it aside again if nothing was repaired; a request is submitted again, and stays aside with the
 // faults it still has; a work message is queued again where it was published. Errors: as those of Submit and Recover.
-func (c *Client) RetryDead(ctx context.Context, d Dead) (job string, err error) {
+func (l DeadLetters) Retry(ctx context.Context, d Dead) (job string, err error) {
 	if d.message == nil {
-		return d.ID, c.Recover(ctx, d.ID, events.RecoverRequested{By: "dlq"})
+		return d.ID, l.client.Recover(ctx, d.ID, events.RecoverRequested{By: "dlq"})
 	}
 	if !d.message.Whole {
 		return "", fmt.Errorf("%w: %w", ErrConflict, &events.Fault{
 			Code: events.CodeTooLarge, Field: "id", Message: d.ID + " was too large to be kept whole", Hint: "send it again from where it came",
 		})
 	}
-	if d.Kind == bus.AsideRequest {
-		job, err = c.resubmit(ctx, d.message.Message)
+	if d.Kind == bus.DeadRequest {
+		job, err = l.resubmit(ctx, d.message.Message)
 	} else {
-		_, err = c.bus.Publish(ctx, d.message.Message, bus.ExpectNone())
+		_, err = l.client.bus.Publish(ctx, d.message.Message, bus.ExpectNone())
 	}
 	if err != nil {
 		return job, fmt.Errorf("retry %s: %w", d.ID, err)
 	}
-	return job, c.bus.DropAside(ctx, d.message)
+	return job, l.client.bus.DeadLetters().Drop(ctx, d.message)
 }
 
 // resubmit asks for the job of a request that was rejected before.
-func (c *Client) resubmit(ctx context.Context, m events.Message) (job string, err error) {
-	answer, fault, err := c.bus.Request(ctx, c.Names().API("submit"), m.Body)
+func (l DeadLetters) resubmit(ctx context.Context, m events.Message) (job string, err error) {
+	answer, fault, err := l.client.bus.Services().Request(ctx, l.client.Names().API("submit"), m.Body)
 	var admitted struct {
 		JobID string `json:"job_id"`
 	}
@@ -131,7 +134,7 @@ func (c *Client) resubmit(ctx context.Context, m events.Message) (job string, er
 		return "", err
 	}
 	m.Header = map[string][]string{events.HeaderMsgID: {id}}
-	_, err = c.bus.Publish(ctx, m, bus.Expect{}) // The queue keeps it until a scheduler is there.
+	_, err = l.client.bus.Publish(ctx, m, bus.Expect{}) // The queue keeps it until a scheduler is there.
 	return "", roomless(err)
 }
 
@@ -139,10 +142,10 @@ func deadJob(j *Job) Dead {
 	return Dead{ID: j.ID, Kind: DeadJob, Since: j.Saved, Fault: *j.Quarantined}
 }
 
-func deadMessage(a *bus.Aside) Dead {
+func deadMessage(a *bus.DeadLetter) Dead {
 	d := Dead{ID: a.ID(), Kind: a.Kind, Since: a.Time, Subject: a.Message.Subject, Body: a.Message.Body, Faults: a.Faults, message: a}
 	d.Fault = events.Fault{Code: events.CodeRejected, Message: a.Reason, Hint: "send it again without its faults"}
-	if a.Kind == bus.AsideWork {
+	if a.Kind == bus.DeadWork {
 		d.Fault.Code, d.Fault.Hint = events.CodeMalformed, "find out who published it: nobody waits for it"
 	}
 	if !json.Valid(d.Body) {

@@ -24,7 +24,7 @@ func ExampleClient_Sessions() {
 		return
 	}
 	defer c.Close()
-	if err := c.Bus().Init(ctx); err != nil {
+	if err := c.Bus().Streams().Init(ctx); err != nil {
 		fmt.Println(err)
 		return
 	}
@@ -33,7 +33,7 @@ func ExampleClient_Sessions() {
 		fmt.Println(err)
 		return
 	}
-	list, err := c.Sessions(ctx, client.SessionQuery{User: "ann"})
+	list, err := c.Sessions().List(ctx, client.SessionQuery{User: "ann"})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -49,7 +49,7 @@ func ExampleClient_Watch() {
 		return
 	}
 	defer c.Close()
-	if err := c.Bus().Init(ctx); err != nil { // `jobgraph init` and `jobgraph up` do it too.
+	if err := c.Bus().Streams().Init(ctx); err != nil { // `jobgraph init` and `jobgraph up` do it too.
 		fmt.Println(err)
 		return
 	}

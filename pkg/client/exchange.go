@@ -30,11 +30,11 @@ type Exchange struct {
 }
 
 // Exchanges lists what the planning runs of a SubJob have asked, in order. Errors: those of the bus.
-func (c *Client) Exchanges(ctx context.Context, job, subjob string) ([]Exchange, error) {
+func (j Journals) Exchanges(ctx context.Context, job, subjob string) ([]Exchange, error) {
 	if err := checkID(job); err != nil {
 		return nil, err
 	}
-	entries, _, err := c.bus.Journal(job, subjob).Read(ctx)
+	entries, _, err := j.client.bus.Journal(job, subjob).Read(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +46,7 @@ func (c *Client) Exchanges(ctx context.Context, job, subjob string) ([]Exchange,
 		case e.Type == events.JournalIntent && (x == nil || x.Run != e.Run): // Else it is asked again after a crash.
 			all = append(all, Exchange{SubJob: subjob, Run: e.Run, Key: e.Key, Kind: e.Name, Outcome: "open", Asked: e.Time})
 		case e.Type == events.JournalResult && x != nil:
-			if err := c.answered(ctx, job, x, e); err != nil {
+			if err := j.answered(ctx, job, x, e); err != nil {
 				return nil, err
 			}
 		}
@@ -65,11 +65,11 @@ func find(all []Exchange, key string) *Exchange {
 }
 
 // answered puts into an exchange what came of it.
-func (c *Client) answered(ctx context.Context, job string, x *Exchange, e *run.Entry) error {
+func (j Journals) answered(ctx context.Context, job string, x *Exchange, e *run.Entry) error {
 	data := []byte(e.Data)
 	if e.Ref != nil {
 		var err error
-		if data, err = c.Blob(ctx, job, *e.Ref); err != nil && !errors.Is(err, ErrNotFound) {
+		if data, err = j.client.Blob(ctx, job, *e.Ref); err != nil && !errors.Is(err, ErrNotFound) {
 			return fmt.Errorf("read what was answered: %w", err)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 
 func TestWhatPlanningHasAskedIsReadFromItsJournal(t *testing.T) {
 	c := connect(t)
-	large, err := c.Bus().PutBlob(t.Context(), "j", []byte(`{"kind":"answered","model":"big"}`))
+	large, err := c.Bus().Blobs().Put(t.Context(), "j", []byte(`{"kind":"answered","model":"big"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func TestWhatPlanningHasAskedIsReadFromItsJournal(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got, err := c.Exchanges(t.Context(), "j", events.PlanID)
+	got, err := c.Journals().Exchanges(t.Context(), "j", events.PlanID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func TestWhatPlanningHasAskedIsReadFromItsJournal(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
-	if none, err := c.Exchanges(t.Context(), "other", events.PlanID); err != nil || len(none) != 0 {
+	if none, err := c.Journals().Exchanges(t.Context(), "other", events.PlanID); err != nil || len(none) != 0 {
 		t.Error(none, err)
 	}
 }

@@ -3,4 +3,4 @@ package client
 import "context"
 
 // Replay is the part of Import behind the journals.
-func (c *Client) Replay(ctx context.Context, x *Export) error { return c.replay(ctx, x) }
+func (c *Client) Replay(ctx context.Context, x *Export) error { return c.Archive().replay(ctx, x) }

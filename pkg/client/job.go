@@ -37,6 +37,8 @@ type Job struct {
 	Result    json.RawMessage `json:"result"`
 	ResultRef *events.Ref     `json:"result_ref"`
 	Error     *events.Fault   `json:"error"`
+	// Cost is what was spent so far.
+	Cost events.Spent `json:"cost"`
 	// SubJobs are the nodes; empty for a state that is kept in several keys.
 	SubJobs []SubJob `json:"subjobs"`
 	// Quarantined says why the scheduler leaves the job alone, when it does.
@@ -188,7 +190,7 @@ const recent = 5_000
 // fresh gives the jobs that were admitted a moment ago and have no saved state yet: whoever submits one finds it in the list.
 func (c *Client) fresh(ctx context.Context, known map[string]bool) ([]*Job, error) {
 	n := c.Names()
-	last, err := c.bus.LastOn(ctx, n.Log, n.AllEvents())
+	last, err := c.bus.Streams().LastOn(ctx, n.Log, n.AllEvents())
 	if errors.Is(err, bus.ErrNotFound) {
 		return nil, nil
 	}
@@ -196,7 +198,7 @@ func (c *Client) fresh(ctx context.Context, known map[string]bool) ([]*Job, erro
 		return nil, err
 	}
 	var list []*Job
-	for e, err := range c.bus.Requested(ctx, max(last.Seq, recent)-recent+1, last.Seq) {
+	for e, err := range c.bus.Log().Requested(ctx, max(last.Seq, recent)-recent+1, last.Seq) {
 		if err != nil {
 			return nil, err
 		}
@@ -237,9 +239,9 @@ func (c *Client) IDs(ctx context.Context) ([]string, error) {
 	return keys, nil
 }
 
-// Experts gives the announced cards by id.
-func (c *Client) Experts(ctx context.Context) ([]events.Card, error) {
-	entries, err := c.bus.Experts().List(ctx)
+// List gives the announced cards by id.
+func (x Experts) List(ctx context.Context) ([]events.Card, error) {
+	entries, err := x.client.bus.Experts().List(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -81,12 +81,12 @@ type journalCopy struct {
 
 // bringJournals writes the journals of an export, and closes the last ended run of each SubJob in its own. What an import before
 // this one has brought stays as it is.
-func (c *Client) bringJournals(ctx context.Context, x *Export) error {
-	copies, err := x.copies(c.Names())
+func (a Archive) bringJournals(ctx context.Context, x *Export) error {
+	copies, err := x.copies(a.client.Names())
 	if err != nil {
 		return err
 	}
-	for s, err := range c.bus.JournalsOf(ctx, x.Job) {
+	for s, err := range a.client.bus.JournalsOf(ctx, x.Job) {
 		if err != nil {
 			return err
 		}
@@ -100,7 +100,7 @@ func (c *Client) bringJournals(ctx context.Context, x *Export) error {
 		j.there++
 		j.last = s.Seq
 	}
-	return c.appendAll(ctx, copies)
+	return a.appendAll(ctx, copies)
 }
 
 // copies are the journals by their subjects under other names.
@@ -154,7 +154,7 @@ func ahead(subjob string, e *run.Entry, ended int) bool {
 }
 
 // appendAll appends what is not there, the journals side by side: each record waits for the one before it in its own.
-func (c *Client) appendAll(ctx context.Context, copies map[string]*journalCopy) error {
+func (a Archive) appendAll(ctx context.Context, copies map[string]*journalCopy) error {
 	open := make([]*journalCopy, 0, len(copies))
 	for _, subject := range sortedKeys(copies) {
 		open = append(open, copies[subject])
@@ -166,7 +166,7 @@ func (c *Client) appendAll(ctx context.Context, copies map[string]*journalCopy) 
 		}
 		acks := make([]bus.Ack, 0, len(open))
 		for _, j := range open {
-			acks = append(acks, c.bus.PublishAsync(events.Message{Subject: j.subject, Body: j.bodies[j.there]}, bus.ExpectLast(j.last)))
+			acks = append(acks, a.client.bus.PublishAsync(events.Message{Subject: j.subject, Body: j.bodies[j.there]}, bus.ExpectLast(j.last)))
 		}
 		var errs []error
 		for i, ack := range acks {

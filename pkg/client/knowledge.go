@@ -10,29 +10,32 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// AddKnowledge keeps a document for a session, of at most bus.MaxDocument bytes, until it is removed or its session deleted: agents
+// Knowledge is the documents that the experts of a session may look things up in.
+type Knowledge struct{ client *Client }
+
+// Add keeps a document for a session, of at most bus.MaxDocument bytes, until it is removed or its session deleted: agents
 // with the tools list_knowledge and read_knowledge find it there. The same bytes are kept once, under their first name. Errors:
 // bus.ErrTooLarge, bus.ErrRefused, the reader's, and those of the bus.
-func (c *Client) AddKnowledge(ctx context.Context, session, name string, r io.ReadSeeker) (events.Ref, error) {
-	ref, err := c.bus.PutDocument(ctx, session, events.Ref{Name: name, MediaType: mediaType(name)}, r)
+func (k Knowledge) Add(ctx context.Context, session, name string, r io.ReadSeeker) (events.Ref, error) {
+	ref, err := k.client.bus.Documents().Put(ctx, session, events.Ref{Name: name, MediaType: mediaType(name)}, r)
 	if err != nil {
 		return events.Ref{}, fmt.Errorf("add %s: %w", name, err)
 	}
 	return ref, nil
 }
 
-// Knowledge lists the documents of a session by name. Errors: those of the bus.
-func (c *Client) Knowledge(ctx context.Context, session string) ([]events.Ref, error) {
-	return c.bus.Documents(ctx, session)
+// List lists the documents of a session by name. Errors: those of the bus.
+func (k Knowledge) List(ctx context.Context, session string) ([]events.Ref, error) {
+	return k.client.bus.Documents().List(ctx, session)
 }
 
 // leastID is how much of a digest names a document.
 const leastID = 8
 
-// RemoveKnowledge removes the document of a session whose digest begins so. Errors: ErrNotFound for none, and for several; those of
+// Remove removes the document of a session whose digest begins so. Errors: ErrNotFound for none, and for several; those of
 // the bus.
-func (c *Client) RemoveKnowledge(ctx context.Context, session, id string) error {
-	list, err := c.bus.Documents(ctx, session)
+func (k Knowledge) Remove(ctx context.Context, session, id string) error {
+	list, err := k.client.bus.Documents().List(ctx, session)
 	if err != nil {
 		return err
 	}
@@ -48,5 +51,5 @@ func (c *Client) RemoveKnowledge(ctx context.Context, session, id string) error 
 			Hint: "jobgraph sessions knowledge list " + session,
 		})
 	}
-	return c.bus.DeleteDocument(ctx, session, found[0])
+	return k.client.bus.Documents().Delete(ctx, session, found[0])
 }

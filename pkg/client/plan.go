@@ -89,7 +89,7 @@ func (c *Client) Plan(ctx context.Context, op PlanOperation) (PlanAnswer, error)
 }
 
 func (c *Client) plan(ctx context.Context, command string, body []byte) ([]byte, error) {
-	text, fault, err := c.bus.Request(ctx, c.Names().API("plan."+command), body)
+	text, fault, err := c.bus.Services().Request(ctx, c.Names().API("plan."+command), body)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("plan %s: %w", command, err)

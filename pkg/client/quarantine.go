@@ -29,23 +29,26 @@ func (j *Job) Quarantine() error {
 	return fmt.Errorf("%w: %w", ErrQuarantined, &f)
 }
 
+// Quarantine ends and watches jobs that the scheduler leaves alone.
+type Quarantine struct{ client *Client }
+
 // Halt ends the work of a job that the scheduler leaves alone, or that of the one SubJob that a request with Only names:
 // running workers are told at once, what nobody has taken is purged, and each running run is closed in its journal, so that
 // whoever missed it stops at his next entry. Nothing is stated about the job. Errors: those of the bus; it may be repeated.
-func (c *Client) Halt(ctx context.Context, j *Job, asked *events.StopRequested) error {
-	subjob, work := "", c.Names().JobWork(j.ID)
+func (q Quarantine) Halt(ctx context.Context, j *Job, asked *events.StopRequested) error {
+	subjob, work := "", q.client.Names().JobWork(j.ID)
 	if asked.Only && events.ValidToken(asked.SubJob) {
-		subjob, work = asked.SubJob, c.Names().JobWork(j.ID)
+		subjob, work = asked.SubJob, q.client.Names().JobWork(j.ID)
 		work = work[:len(work)-1] + subjob + ".>"
 	}
 	body, err := json.Marshal(map[string]string{"reason": asked.Reason})
 	if err != nil {
 		return fmt.Errorf("halt job %s: %w", j.ID, err)
 	}
-	if err := c.bus.Purge(ctx, c.Names().Work, work); err != nil {
+	if err := q.client.bus.Streams().Purge(ctx, q.client.Names().Work, work); err != nil {
 		return fmt.Errorf("halt job %s: %w", j.ID, err)
 	}
-	if err := c.bus.PublishCore(c.Names().Cancel(j.ID, subjob), nil, body); err != nil {
+	if err := q.client.bus.PublishCore(q.client.Names().Cancel(j.ID, subjob), nil, body); err != nil {
 		return fmt.Errorf("halt job %s: %w", j.ID, err)
 	}
 	for i := range j.SubJobs {
@@ -53,16 +56,16 @@ func (c *Client) Halt(ctx context.Context, j *Job, asked *events.StopRequested) 
 		if s.Run == 0 || s.Status.Terminal() || subjob != "" && s.ID != subjob {
 			continue
 		}
-		if err := c.closeRun(ctx, j.ID, s, asked.Reason); err != nil {
+		if err := q.closeRun(ctx, j.ID, s, asked.Reason); err != nil {
 			return fmt.Errorf("halt job %s: close run %d of %s: %w", j.ID, s.Run, s.ID, err)
 		}
 	}
-	return c.bus.Flush(ctx)
+	return q.client.bus.Flush(ctx)
 }
 
 // closeRun appends the fence of a run, unless it stands there.
-func (c *Client) closeRun(ctx context.Context, job string, s *SubJob, reason string) error {
-	_, err := lease.Fence(ctx, c.bus.Journal(job, s.ID), s.Run, reason, bus.ErrConflict)
+func (q Quarantine) closeRun(ctx context.Context, job string, s *SubJob, reason string) error {
+	_, err := lease.Fence(ctx, q.client.bus.Journal(job, s.ID), s.Run, reason, bus.ErrConflict)
 	return err
 }
 
@@ -71,13 +74,13 @@ func (c *Client) closeRun(ctx context.Context, job string, s *SubJob, reason str
 const chance = 2 * time.Second
 
 // endDead ends the work of a job in quarantine, whose request to end stands at a sequence, and the job if it can.
-func (c *Client) endDead(ctx context.Context, j *Job, seq uint64, asked *events.StopRequested) error {
-	if err := c.Halt(ctx, j, asked); err != nil {
+func (q Quarantine) endDead(ctx context.Context, j *Job, seq uint64, asked *events.StopRequested) error {
+	if err := q.Halt(ctx, j, asked); err != nil {
 		return err
 	}
 	soon, cancel := context.WithTimeout(ctx, chance)
 	defer cancel()
-	if _, err := c.endBehind(soon, j.ID, seq); err == nil {
+	if _, err := q.client.endBehind(soon, j.ID, seq); err == nil {
 		return nil
 	} // Or it takes longer; what is wrong with the bus the next call tells.
 	if ctx.Err() != nil {
@@ -89,15 +92,15 @@ func (c *Client) endDead(ctx context.Context, j *Job, seq uint64, asked *events.
 // moving is how long a connection may take to move from one server to another before a watch that cannot begin is an error.
 const moving = 5 * time.Second
 
-// WatchQuarantine gives a context that ends when the job is in quarantine, with ErrQuarantined as its cause, and otherwise
+// Watch gives a context that ends when the job is in quarantine, with ErrQuarantined as its cause, and otherwise
 // with ctx. stop frees what it takes.
-func (c *Client) WatchQuarantine(ctx context.Context, job string) (watched context.Context, stop func(), err error) {
+func (q Quarantine) Watch(ctx context.Context, job string) (watched context.Context, stop func(), err error) {
 	watched, cancel := context.WithCancelCause(ctx)
 	patient, enough := context.WithTimeout(ctx, moving)
 	defer enough()
 	var end func()
 	err = bus.Await(patient, func() (err error) {
-		end, err = c.bus.State().WatchKey(watched, job, func(e bus.Entry) {
+		end, err = q.client.bus.State().WatchKey(watched, job, func(e bus.Entry) {
 			if !bytes.Contains(e.Value, []byte(`"quarantined"`)) {
 				return // Most states; they may be large.
 			}

@@ -21,14 +21,17 @@ type Schedule struct {
 	Duplicate bool `json:"duplicate,omitempty"`
 }
 
-// CreateSchedule makes a schedule, whose id is made up when it is empty; the same again gives the one that is there. Errors:
+// Schedules makes, reads and changes what recurs.
+type Schedules struct{ client *Client }
+
+// Create makes a schedule, whose id is made up when it is empty; the same again gives the one that is there. Errors:
 // events.Faults with everything that is wrong, ErrConflict for an id that is taken by another schedule, bus.ErrUnavailable
 // without a scheduler.
-func (c *Client) CreateSchedule(ctx context.Context, id string, s schedule.Spec) (*Schedule, error) {
+func (s Schedules) Create(ctx context.Context, id string, spec schedule.Spec) (*Schedule, error) {
 	body, err := json.Marshal(struct {
 		ID string `json:"id,omitempty"`
 		schedule.Spec
-	}{id, s})
+	}{id, spec})
 	if err != nil {
 		return nil, fmt.Errorf("create schedule: %w", err)
 	}
@@ -38,11 +41,11 @@ func (c *Client) CreateSchedule(ctx context.Context, id string, s schedule.Spec)
 			Hint: "store what is large where the experts can read it",
 		}}
 	}
-	verb := c.Names().API("schedule.create")
-	answer, fault, err := c.bus.Request(ctx, verb, body)
+	verb := s.client.Names().API("schedule.create")
+	answer, fault, err := s.client.bus.Services().Request(ctx, verb, body)
 	switch {
 	case errors.Is(err, bus.ErrUnavailable):
-		return nil, c.noScheduler(verb, err)
+		return nil, noScheduler(verb, err)
 	case err != nil:
 		return nil, err
 	case fault != nil:
@@ -52,16 +55,16 @@ func (c *Client) CreateSchedule(ctx context.Context, id string, s schedule.Spec)
 	return made, json.Unmarshal(answer, made)
 }
 
-// Schedules lists schedules by their ids, all of them or those with a status, in short: the request is cut, and of the runs
+// List lists schedules by their ids, all of them or those with a status, in short: the request is cut, and of the runs
 // only the latest is there. Errors: bus.ErrUnavailable without a scheduler.
-func (c *Client) Schedules(ctx context.Context, status schedule.Status) ([]*Schedule, error) {
+func (s Schedules) List(ctx context.Context, status schedule.Status) ([]*Schedule, error) {
 	var all []*Schedule
 	for {
 		var page struct {
 			Schedules []*Schedule `json:"schedules"`
 			Total     int         `json:"total"`
 		}
-		if err := c.ask(ctx, "schedule.list", map[string]any{"status": status, "offset": len(all)}, &page); err != nil {
+		if err := s.client.ask(ctx, "schedule.list", map[string]any{"status": status, "offset": len(all)}, &page); err != nil {
 			return nil, err
 		}
 		all = append(all, page.Schedules...)
@@ -71,38 +74,38 @@ func (c *Client) Schedules(ctx context.Context, status schedule.Status) ([]*Sche
 	}
 }
 
-// Schedule reads a schedule with its latest runs, the oldest first. Errors: ErrNotFound, bus.ErrUnavailable without a
+// Get reads a schedule with its latest runs, the oldest first. Errors: ErrNotFound, bus.ErrUnavailable without a
 // scheduler.
-func (c *Client) Schedule(ctx context.Context, id string) (*Schedule, error) {
-	return c.schedule(ctx, "get", id, schedule.Word{})
+func (s Schedules) Get(ctx context.Context, id string) (*Schedule, error) {
+	return s.do(ctx, "get", id, schedule.Word{})
 }
 
-// PauseSchedule lets nothing come due until the schedule is resumed; a run that goes on does so. Errors: ErrConflict when it
+// Pause lets nothing come due until the schedule is resumed; a run that goes on does so. Errors: ErrConflict when it
 // is paused or done, ErrNotFound, bus.ErrUnavailable without a scheduler.
-func (c *Client) PauseSchedule(ctx context.Context, id string, w schedule.Word) (*Schedule, error) {
-	return c.schedule(ctx, "pause", id, w)
+func (s Schedules) Pause(ctx context.Context, id string, w schedule.Word) (*Schedule, error) {
+	return s.do(ctx, "pause", id, w)
 }
 
-// ResumeSchedule has a paused schedule go on with the next moment from now; those that passed meanwhile are gone. Errors:
+// Resume has a paused schedule go on with the next moment from now; those that passed meanwhile are gone. Errors:
 // ErrConflict when it is not paused, ErrNotFound, bus.ErrUnavailable without a scheduler.
-func (c *Client) ResumeSchedule(ctx context.Context, id string, w schedule.Word) (*Schedule, error) {
-	return c.schedule(ctx, "resume", id, w)
+func (s Schedules) Resume(ctx context.Context, id string, w schedule.Word) (*Schedule, error) {
+	return s.do(ctx, "resume", id, w)
 }
 
-// TriggerSchedule asks for a run now, beside those of the moments; its job's id is that of the latest run. Errors: ErrConflict
+// Trigger asks for a run now, beside those of the moments; its job's id is that of the latest run. Errors: ErrConflict
 // when a run goes on and the schedule skips what overlaps, ErrNotFound, bus.ErrUnavailable without a scheduler.
-func (c *Client) TriggerSchedule(ctx context.Context, id string, w schedule.Word) (*Schedule, error) {
-	return c.schedule(ctx, "trigger", id, w)
+func (s Schedules) Trigger(ctx context.Context, id string, w schedule.Word) (*Schedule, error) {
+	return s.do(ctx, "trigger", id, w)
 }
 
-// DeleteSchedule removes a schedule. Its jobs stay, and one that goes on does so. Errors: ErrNotFound, bus.ErrUnavailable
+// Delete removes a schedule. Its jobs stay, and one that goes on does so. Errors: ErrNotFound, bus.ErrUnavailable
 // without a scheduler.
-func (c *Client) DeleteSchedule(ctx context.Context, id string, w schedule.Word) error {
-	_, err := c.schedule(ctx, "delete", id, w)
+func (s Schedules) Delete(ctx context.Context, id string, w schedule.Word) error {
+	_, err := s.do(ctx, "delete", id, w)
 	return err
 }
 
-func (c *Client) schedule(ctx context.Context, verb, id string, w schedule.Word) (*Schedule, error) {
+func (s Schedules) do(ctx context.Context, verb, id string, w schedule.Word) (*Schedule, error) {
 	request := map[string]string{"id": id}
 	if w.Reason != "" {
 		request["reason"] = w.Reason
@@ -110,12 +113,12 @@ func (c *Client) schedule(ctx context.Context, verb, id string, w schedule.Word)
 	if w.By != "" {
 		request["by"] = w.By
 	}
-	s := &Schedule{}
-	return s, c.ask(ctx, "schedule."+verb, request, s)
+	changed := &Schedule{}
+	return changed, s.client.ask(ctx, "schedule."+verb, request, changed)
 }
 
 // noScheduler says what is missing.
-func (c *Client) noScheduler(subject string, err error) error {
+func noScheduler(subject string, err error) error {
 	return fmt.Errorf("%w: %w", err, &events.Fault{
 		Code: events.CodeUnavailable, Message: "no scheduler answers on " + subject, Hint: "start one: jobgraph up, or the scheduler service",
 	})

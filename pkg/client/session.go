@@ -67,17 +67,20 @@ func (q SessionQuery) wants(s *Session) bool {
 	return (q.User == "" || q.User == s.User) && (q.State == "" || q.State == s.State) && (q.All || s.Parent == "")
 }
 
-// Sessions gives the sessions that fit, the one that changed last first. Errors: those of the bus.
-func (c *Client) Sessions(ctx context.Context, q SessionQuery) ([]*Session, error) {
-	entries, err := c.bus.SessionRecords(ctx)
+// Sessions reads and changes conversations, each of which has any number of jobs.
+type Sessions struct{ client *Client }
+
+// List gives the sessions that fit, the one that changed last first. Errors: those of the bus.
+func (s Sessions) List(ctx context.Context, q SessionQuery) ([]*Session, error) {
+	entries, err := s.client.bus.SessionRecords(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var list []*Session
 	for _, e := range entries {
-		s := &Session{Raw: e.Value}
-		if json.Unmarshal(e.Value, s) == nil && len(s.Jobs) > 0 && q.wants(s) {
-			list = append(list, s)
+		found := &Session{Raw: e.Value}
+		if json.Unmarshal(e.Value, found) == nil && len(found.Jobs) > 0 && q.wants(found) {
+			list = append(list, found)
 		}
 	}
 	slices.SortFunc(list, func(a, b *Session) int {
@@ -86,43 +89,43 @@ func (c *Client) Sessions(ctx context.Context, q SessionQuery) ([]*Session, erro
 	return list, nil
 }
 
-// Session reads a session with its latest jobs. Errors: ErrNotFound, those of the bus.
-func (c *Client) Session(ctx context.Context, id string) (*Session, error) {
-	value, _, err := c.bus.Sessions().GetLeader(ctx, bus.SessionKey(id))
+// Get reads a session with its latest jobs. Errors: ErrNotFound, those of the bus.
+func (s Sessions) Get(ctx context.Context, id string) (*Session, error) {
+	value, _, err := s.client.bus.Sessions().GetLeader(ctx, bus.SessionKey(id))
 	if err != nil && !errors.Is(err, bus.ErrNotFound) {
 		return nil, err
 	}
-	s := &Session{Raw: value}
-	if err != nil || json.Unmarshal(value, s) != nil || len(s.Jobs) == 0 {
+	found := &Session{Raw: value}
+	if err != nil || json.Unmarshal(value, found) != nil || len(found.Jobs) == 0 {
 		return nil, fmt.Errorf("%w: %w", ErrNotFound, &events.Fault{
 			Code: events.CodeNotFound, Field: "session", Message: fmt.Sprintf("there is no session %.80q", id), Hint: "jobgraph sessions list --all",
 		})
 	}
-	return s, nil
+	return found, nil
 }
 
-// RenameSession gives a session a title that no job changes. Errors: ErrNotFound, bus.ErrUnavailable without a scheduler.
-func (c *Client) RenameSession(ctx context.Context, id, title string) error {
-	return c.ask(ctx, "sessions.rename", map[string]any{"id": id, "title": title}, nil)
+// Rename gives a session a title that no job changes. Errors: ErrNotFound, bus.ErrUnavailable without a scheduler.
+func (s Sessions) Rename(ctx context.Context, id, title string) error {
+	return s.client.ask(ctx, "sessions.rename", map[string]any{"id": id, "title": title}, nil)
 }
 
-// StopSession stops the jobs of a session that are under way, waits up to 5 s for their ends, and gives their ids. The
+// Stop stops the jobs of a session that are under way, waits up to 5 s for their ends, and gives their ids. The
 // session can be gone on with. Errors: ErrNotFound, bus.ErrUnavailable without a scheduler.
-func (c *Client) StopSession(ctx context.Context, id, reason, by string) (jobs []string, err error) {
+func (s Sessions) Stop(ctx context.Context, id, reason, by string) (jobs []string, err error) {
 	var told struct {
 		Stopped []string `json:"stopped"`
 	}
-	err = c.ask(ctx, "sessions.stop", map[string]any{"id": id, "reason": reason, "by": by}, &told)
+	err = s.client.ask(ctx, "sessions.stop", map[string]any{"id": id, "reason": reason, "by": by}, &told)
 	return told.Stopped, err
 }
 
-// DeleteSession removes the record of a session with its documents, and with jobs everything of the jobs that it lists, which it gives.
+// Delete removes the record of a session with its documents, and with jobs everything of the jobs that it lists, which it gives.
 // Errors: ErrConflict while a job of it goes on, ErrNotFound, bus.ErrUnavailable without a scheduler.
-func (c *Client) DeleteSession(ctx context.Context, id string, jobs bool) (deleted []string, err error) {
+func (s Sessions) Delete(ctx context.Context, id string, jobs bool) (deleted []string, err error) {
 	var told struct {
 		Jobs []string `json:"jobs"`
 	}
-	err = c.ask(ctx, "sessions.delete", map[string]any{"id": id, "jobs": jobs}, &told)
+	err = s.client.ask(ctx, "sessions.delete", map[string]any{"id": id, "jobs": jobs}, &told)
 	return told.Jobs, err
 }
 
@@ -132,10 +135,10 @@ func (c *Client) ask(ctx context.Context, verb string, request, told any) error 
 	if err != nil {
 		return fmt.Errorf("%s: %w", verb, err)
 	}
-	answer, fault, err := c.bus.Request(ctx, c.Names().API(verb), body)
+	answer, fault, err := c.bus.Services().Request(ctx, c.Names().API(verb), body)
 	switch {
 	case errors.Is(err, bus.ErrUnavailable):
-		return c.noScheduler(c.Names().API(verb), err)
+		return noScheduler(c.Names().API(verb), err)
 	case err != nil:
 		return err
 	case fault == nil && told != nil:

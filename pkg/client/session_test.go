@@ -41,7 +41,7 @@ func TestSessionsAreReadWithoutAScheduler(t *testing.T) {
 		{client.SessionQuery{User: "ann"}, []string{"a talk"}},
 		{client.SessionQuery{State: client.SessionStopped}, nil},
 	} {
-		list, err := c.Sessions(t.Context(), q.query)
+		list, err := c.Sessions().List(t.Context(), q.query)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -53,16 +53,16 @@ func TestSessionsAreReadWithoutAScheduler(t *testing.T) {
 			t.Errorf("%+v: %s", q.query, diff)
 		}
 	}
-	s, err := c.Session(t.Context(), "a talk")
+	s, err := c.Sessions().Get(t.Context(), "a talk")
 	if err != nil || s.Jobs[0].Status != events.Waiting || !s.Jobs[0].Asking || s.Threads[0] != "t" {
 		t.Errorf("%+v, %v", s, err)
 	}
 	for _, id := range []string{"nobody", "empty", "odd"} {
-		if _, err := c.Session(t.Context(), id); !errors.Is(err, client.ErrNotFound) {
+		if _, err := c.Sessions().Get(t.Context(), id); !errors.Is(err, client.ErrNotFound) {
 			t.Errorf("%s: %v", id, err)
 		}
 	}
-	if err := c.RenameSession(t.Context(), "s2", "x"); !errors.Is(err, bus.ErrUnavailable) {
+	if err := c.Sessions().Rename(t.Context(), "s2", "x"); !errors.Is(err, bus.ErrUnavailable) {
 		t.Errorf("without a scheduler: %v", err)
 	}
 }
@@ -76,7 +76,7 @@ func TestWhatIsDoneWithASessionIsTheSchedulersToDo(t *testing.T) {
 			return []byte(body), fault
 		}
 	}
-	stop, err := c.Bus().Serve("test", "0.0.1", map[string]bus.Endpoint{
+	stop, err := c.Bus().Services().Serve("test", "0.0.1", nil, map[string]bus.Endpoint{
 		"sessions.rename": answer("rename", "", &events.Fault{Code: events.CodeNotFound, Message: "there is none"}),
 		"sessions.stop":   answer("stop", `{"id":"s","stopped":["j1"]}`, nil),
 		"sessions.delete": answer("delete", "", &events.Fault{Code: events.CodeConflict, Message: "it goes on"}),
@@ -85,13 +85,13 @@ func TestWhatIsDoneWithASessionIsTheSchedulersToDo(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer stop()
-	if err := c.RenameSession(t.Context(), "s", "T"); !errors.Is(err, client.ErrNotFound) {
+	if err := c.Sessions().Rename(t.Context(), "s", "T"); !errors.Is(err, client.ErrNotFound) {
 		t.Error(err)
 	}
-	if jobs, err := c.StopSession(t.Context(), "s", "enough", "ann"); err != nil || len(jobs) != 1 || jobs[0] != "j1" {
+	if jobs, err := c.Sessions().Stop(t.Context(), "s", "enough", "ann"); err != nil || len(jobs) != 1 || jobs[0] != "j1" {
 		t.Error(jobs, err)
 	}
-	if _, err := c.DeleteSession(t.Context(), "s", true); !errors.Is(err, client.ErrConflict) {
+	if _, err := c.Sessions().Delete(t.Context(), "s", true); !errors.Is(err, client.ErrConflict) {
 		t.Error(err)
 	}
 	want := map[string]any{"rename": map[string]any{"id": "s", "title": "T"}, "stop": map[string]any{"id": "s", "reason": "enough", "by": "ann"}, "delete": map[string]any{"id": "s", "jobs": true}}

@@ -71,7 +71,7 @@ func (c *Client) Ask(ctx context.Context, r events.Request) (Receipt, error) {
 	if len(body) > bus.MaxMessage {
 		return receipt, oversize(r, len(body))
 	}
-	answer, fault, err := c.bus.Request(ctx, c.Names().API("submit"), body)
+	answer, fault, err := c.bus.Services().Request(ctx, c.Names().API("submit"), body)
 	switch {
 	case fault != nil && (fault.Code != events.CodeUnavailable || fault.Field == "disk"): // Else the queue keeps it until there is room.
 		return receipt, refusal(answer, fault)
@@ -95,7 +95,7 @@ func (c *Client) Ask(ctx context.Context, r events.Request) (Receipt, error) {
 // taken reports whether the job of a request is in the log already. With another request it is ErrConflict: nobody is there
 // to say so.
 func (c *Client) taken(ctx context.Context, id string, body []byte) (bool, error) {
-	for e, err := range c.bus.EventsOf(ctx, id, 0) {
+	for e, err := range c.bus.Log().EventsOf(ctx, id, 0) {
 		if err != nil {
 			return false, fmt.Errorf("submit: %w", err)
 		}
@@ -127,7 +127,7 @@ func same(a, b []byte) bool {
 // offload moves what is large out of the request.
 func (c *Client) offload(ctx context.Context, r *events.Request) error {
 	if len(r.Plan) > bus.InlineLimit {
-		ref, err := c.bus.PutBlob(ctx, r.ID, r.Plan)
+		ref, err := c.bus.Blobs().Put(ctx, r.ID, r.Plan)
 		if err != nil {
 			return fmt.Errorf("submit plan: %w", err)
 		}
@@ -142,7 +142,7 @@ func (c *Client) offload(ctx context.Context, r *events.Request) error {
 		if err != nil {
 			return fmt.Errorf("submit inputs: %w", err)
 		}
-		ref, err := c.bus.PutBlob(ctx, r.ID, text)
+		ref, err := c.bus.Blobs().Put(ctx, r.ID, text)
 		if err != nil {
 			return fmt.Errorf("submit inputs: %w", err)
 		}
@@ -244,7 +244,7 @@ func (c *Client) enqueue(ctx context.Context, id string, body []byte) (admitted 
 
 // appears blocks until a job is in the log.
 func (c *Client) appears(ctx context.Context, id string) error {
-	news, err := c.bus.Bounds().Listen(ctx, id)
+	news, err := c.bus.Log().Lifecycle().Listen(ctx, id)
 	if err != nil {
 		return err
 	}

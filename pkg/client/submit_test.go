@@ -45,7 +45,7 @@ func TestWhatIsNoFactOfTheLogIsNotExported(t *testing.T) {
 		t.Fatal(err)
 	}
 	state(t, c, finished("j1"))
-	x, err := c.Export(t.Context(), "j1", time.Unix(0, 0))
+	x, err := c.Archive().Export(t.Context(), "j1", time.Unix(0, 0))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,18 +13,21 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
+// Archive moves jobs between buses: as a whole, with journals and blobs.
+type Archive struct{ client *Client }
+
 // Export reads a job with its journals, its blobs and its saved state. What a stranger has put between the facts of its log, under a subject
 // that is none of the log's, is left out. Errors: ErrNotFound, and those of the bus.
-func (c *Client) Export(ctx context.Context, job string, now time.Time) (*Export, error) {
+func (a Archive) Export(ctx context.Context, job string, now time.Time) (*Export, error) {
 	if err := checkID(job); err != nil {
 		return nil, err
 	}
-	x := &Export{Job: job, Prefix: c.Names().Prefix(), Taken: now.UTC(), Blobs: map[string][]byte{}}
-	for s, err := range c.bus.StoredOf(ctx, job, 0) {
+	x := &Export{Job: job, Prefix: a.client.Names().Prefix(), Taken: now.UTC(), Blobs: map[string][]byte{}}
+	for s, err := range a.client.bus.Log().StoredOf(ctx, job, 0) {
 		if err != nil {
 			return nil, fmt.Errorf("export: %w", err)
 		}
-		if _, ok := c.Names().Parse(s.Subject); !ok {
+		if _, ok := a.client.Names().Parse(s.Subject); !ok {
 			continue
 		}
 		x.Records = append(x.Records, Record{Subject: s.Subject, Header: s.Header, Seq: s.Seq, Time: s.Time, Body: s.Body})
@@ -32,7 +35,7 @@ func (c *Client) Export(ctx context.Context, job string, now time.Time) (*Export
 	if len(x.Records) == 0 {
 		return nil, notFound(job)
 	}
-	for s, err := range c.bus.JournalsOf(ctx, job) {
+	for s, err := range a.client.bus.JournalsOf(ctx, job) {
 		if err != nil {
 			return nil, fmt.Errorf("export: %w", err)
 		}
@@ -40,16 +43,16 @@ func (c *Client) Export(ctx context.Context, job string, now time.Time) (*Export
 			x.Journals = append(x.Journals, r)
 		}
 	}
-	digests, err := c.bus.Blobs(ctx, job)
+	digests, err := a.client.bus.Blobs().List(ctx, job)
 	if err != nil {
 		return nil, fmt.Errorf("export: %w", err)
 	}
 	for _, digest := range digests {
-		if x.Blobs[digest], err = c.bus.GetBlob(ctx, job, digest); err != nil {
+		if x.Blobs[digest], err = a.client.bus.Blobs().Get(ctx, job, digest); err != nil {
 			return nil, fmt.Errorf("export: %w", err)
 		}
 	}
-	x.State, err = c.State(ctx, job)
+	x.State, err = a.client.State(ctx, job)
 	if err != nil && !errors.Is(err, bus.ErrNotFound) {
 		return nil, fmt.Errorf("export: %w", err)
 	}
@@ -61,35 +64,35 @@ func (c *Client) Export(ctx context.Context, job string, now time.Time) (*Export
 // of runs that were under way is given out again. A job that is there already with the same content is left alone, also when runs that
 // nobody claims have ended otherwise here, and gets the blobs that it has lost; with other content, or when it moved while it was
 // imported, the error is ErrConflict.
-func (c *Client) Import(ctx context.Context, x *Export) error {
-	if err := c.admits(ctx, x); err != nil {
+func (a Archive) Import(ctx context.Context, x *Export) error {
+	if err := a.admits(ctx, x); err != nil {
 		return err
 	}
 	moving, err := x.moving()
 	if err != nil {
 		return err
 	}
-	there, err := c.exists(ctx, x.Job)
+	there, err := a.client.exists(ctx, x.Job)
 	if err != nil {
 		return fmt.Errorf("import: %w", err)
 	}
 	if there {
-		have, err := c.Export(ctx, x.Job, x.Taken)
+		have, err := a.Export(ctx, x.Job, x.Taken)
 		if err != nil {
 			return err
 		}
 		if err := have.holds(moving); err != nil {
 			return err
 		}
-		return c.bringBlobs(ctx, x)
+		return a.bringBlobs(ctx, x)
 	}
-	if err := c.bringBlobs(ctx, x); err != nil {
+	if err := a.bringBlobs(ctx, x); err != nil {
 		return err
 	}
-	if err := c.bringJournals(ctx, x); err != nil {
+	if err := a.bringJournals(ctx, x); err != nil {
 		return overtaken(x.Job, fmt.Errorf("import: %w", err))
 	}
-	return c.replay(ctx, moving)
+	return a.replay(ctx, moving)
 }
 
 // overtaken says what to do when somebody else wrote into a job while it was imported.
@@ -105,9 +108,9 @@ func overtaken(job string, err error) error {
 }
 
 // bringBlobs writes the blobs of an export that are not there.
-func (c *Client) bringBlobs(ctx context.Context, x *Export) error {
+func (a Archive) bringBlobs(ctx context.Context, x *Export) error {
 	for digest, data := range x.Blobs {
-		if ref, err := c.bus.PutBlob(ctx, x.Job, data); err != nil {
+		if ref, err := a.client.bus.Blobs().Put(ctx, x.Job, data); err != nil {
 			return fmt.Errorf("import blob %s: %w", digest, err)
 		} else if ref.Digest != digest {
 			return fmt.Errorf("%w: blob %s", ErrExport, digest)
@@ -181,7 +184,7 @@ func (r Record) same(prefix string, other Record, otherPrefix string) bool {
 }
 
 // admits checks that the file begins as a job does.
-func (c *Client) admits(ctx context.Context, x *Export) error {
+func (a Archive) admits(ctx context.Context, x *Export) error {
 	if err := checkID(x.Job); err != nil {
 		return err
 	}
@@ -201,16 +204,16 @@ func (c *Client) admits(ctx context.Context, x *Export) error {
 }
 
 // replay publishes the records in order, each on its subject under this bus's prefix.
-func (c *Client) replay(ctx context.Context, x *Export) error {
+func (a Archive) replay(ctx context.Context, x *Export) error {
 	seen := map[string]bool{}
 	acks := make([]bus.Ack, 0, len(x.Records))
 	for _, r := range x.Records {
-		m := r.On(c.Names().Prefix())
+		m := r.On(a.client.Names().Prefix())
 		expect := bus.Expect{}
-		if at, _ := c.Names().Parse(m.Subject); !seen[m.Subject] && at.Kind != events.KindSubJobProgressed { // A run that goes on may have told some here.
+		if at, _ := a.client.Names().Parse(m.Subject); !seen[m.Subject] && at.Kind != events.KindSubJobProgressed { // A run that goes on may have told some here.
 			expect, seen[m.Subject] = bus.ExpectNone(), true
 		}
-		acks = append(acks, c.bus.PublishAsync(m, expect))
+		acks = append(acks, a.client.bus.PublishAsync(m, expect))
 	}
 	var errs []error
 	for i, ack := range acks {

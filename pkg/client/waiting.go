@@ -15,7 +15,7 @@ var ErrNotAdmitted = errors.New("not admitted yet")
 // Waiting reports whether the request for a job waits for its admission, and how many stand before it in the queue. A request
 // without an id is not found: it has none before it is admitted. Errors are those of the bus.
 func (c *Client) Waiting(ctx context.Context, job string) (ahead int, waits bool, err error) {
-	for m, err := range c.bus.Requests(ctx) {
+	for m, err := range c.bus.Log().Requests(ctx) {
 		if errors.Is(err, bus.ErrNotFound) || errors.Is(err, bus.ErrNotPermitted) {
 			return 0, false, nil // Whoever may not look sees no queue.
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
@@ -20,7 +21,7 @@ func (c *Client) Events(ctx context.Context, job string, after uint64) iter.Seq2
 			return
 		}
 		found := after > 0
-		for e, err := range c.bus.EventsOf(ctx, job, after) {
+		for e, err := range c.bus.Log().EventsOf(ctx, job, after) {
 			if err == nil {
 				err = c.Resolve(ctx, &e)
 			}
@@ -43,7 +44,7 @@ func (c *Client) Watch(ctx context.Context, job string, from uint64) iter.Seq2[e
 			fail(err)
 			return
 		}
-		log, err := c.bus.FollowJob(ctx, job, from)
+		log, err := c.bus.Log().FollowJob(ctx, job, from)
 		if err != nil {
 			fail(fmt.Errorf("watch job %s: %w", job, err))
 			return
@@ -88,11 +89,11 @@ func (c *Client) Wait(ctx context.Context, job string) (*events.JobEnded, error)
 	if err := checkID(job); err != nil {
 		return nil, err
 	}
-	end, err := c.bus.LastOf(ctx, job, events.KindJobFinished, events.KindJobFailed, events.KindJobStopped)
+	end, err := c.bus.Log().LastOf(ctx, job, events.KindJobFinished, events.KindJobFailed, events.KindJobStopped)
 	if err != nil {
 		return nil, err
 	}
-	again, err := c.bus.LastOf(ctx, job, events.KindJobRecovered)
+	again, err := c.bus.Log().LastOf(ctx, job, events.KindJobRecovered)
 	if err != nil {
 		return nil, err
 	}
@@ -109,21 +110,44 @@ func (c *Client) Wait(ctx context.Context, job string) (*events.JobEnded, error)
 
 // endBehind blocks until a job ends behind a sequence. All who wait for ends share one consumer.
 func (c *Client) endBehind(ctx context.Context, job string, after uint64) (*events.JobEnded, error) {
-	news, err := c.bus.Bounds().Listen(ctx, job)
+	news, err := c.bus.Log().Lifecycle().Listen(ctx, job)
 	if err != nil {
 		return nil, fmt.Errorf("wait for job %s: %w", job, err)
 	}
 	defer news.Stop()
-	for {
-		end, err := c.bus.LastOf(ctx, job, events.KindJobFinished, events.KindJobFailed, events.KindJobStopped)
+	last := func() (events.Event, error) {
+		return c.bus.Log().LastOf(ctx, job, events.KindJobFinished, events.KindJobFailed, events.KindJobStopped)
+	}
+	ended, err := awaitEnd(ctx, after, last, news.Next)
+	if err != nil {
+		return nil, fmt.Errorf("wait for job %s: %w", job, err)
+	}
+	return ended, nil
+}
+
+// The pauses between two looks at the log without news of it. In a cluster news may come from a server that is ahead of the one that is
+// asked: who looked too early would wait for ever.
+const lookFirst, lookMost = 100 * time.Millisecond, 30 * time.Second
+
+// awaitEnd looks for the end behind a sequence at each piece of news, and from time to time without one.
+func awaitEnd(ctx context.Context, after uint64, last func() (events.Event, error), next func(context.Context) (uint64, error)) (*events.JobEnded, error) {
+	for pause := lookFirst; ; pause = min(2*pause, lookMost) {
+		end, err := last()
 		if err != nil {
-			return nil, fmt.Errorf("wait for job %s: %w", job, err)
+			return nil, err
 		}
 		if ended, ok := Ended(end); ok && end.Seq > after {
 			return ended, nil
 		}
-		if _, err := news.Next(ctx); err != nil {
-			return nil, fmt.Errorf("wait for job %s: %w", job, err)
+		soon, cancel := context.WithTimeout(ctx, pause)
+		_, err = next(soon)
+		late := soon.Err() != nil
+		cancel()
+		switch {
+		case err == nil:
+			pause = lookFirst / 2 // Doubled before the next look.
+		case ctx.Err() != nil || !late:
+			return nil, err
 		}
 	}
 }
@@ -134,7 +158,7 @@ func (c *Client) Resolve(ctx context.Context, e *events.Event) error {
 	if ref == nil {
 		return nil
 	}
-	text, err := c.bus.GetBlob(ctx, e.Job, ref.Digest)
+	text, err := c.bus.Blobs().Get(ctx, e.Job, ref.Digest)
 	if err != nil {
 		return fmt.Errorf("plan of event %d: %w", e.Seq, err)
 	}
@@ -146,7 +170,7 @@ func (c *Client) Blob(ctx context.Context, job string, ref events.Ref) ([]byte, 
 	if err := checkID(job); err != nil {
 		return nil, err
 	}
-	return c.bus.GetBlob(ctx, job, ref.Digest)
+	return c.bus.Blobs().Get(ctx, job, ref.Digest)
 }
 
 // Head is the sequence of a job's last event. Errors: ErrNotFound for a job without any.
@@ -154,7 +178,7 @@ func (c *Client) Head(ctx context.Context, job string) (uint64, error) {
 	if err := checkID(job); err != nil {
 		return 0, err
 	}
-	last, err := c.bus.LastOn(ctx, c.Names().Log, c.Names().JobEvents(job))
+	last, err := c.bus.Streams().LastOn(ctx, c.Names().Log, c.Names().JobEvents(job))
 	if errors.Is(err, bus.ErrNotFound) {
 		return 0, c.absent(ctx, job)
 	}
@@ -163,7 +187,7 @@ func (c *Client) Head(ctx context.Context, job string) (uint64, error) {
 
 // exists reports whether the log has anything of a job.
 func (c *Client) exists(ctx context.Context, job string) (bool, error) {
-	_, err := c.bus.LastOn(ctx, c.Names().Log, c.Names().JobEvents(job))
+	_, err := c.bus.Streams().LastOn(ctx, c.Names().Log, c.Names().JobEvents(job))
 	if errors.Is(err, bus.ErrNotFound) {
 		return false, nil
 	}

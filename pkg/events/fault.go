@@ -33,7 +33,7 @@ const (
 	CodeDeadline         Code = "deadline_exceeded"         // The job's deadline passed.
 	CodeTimeout          Code = "timeout"                   // A SubJob ran longer than it may.
 	CodeCancelled        Code = "cancelled"                 // Stopped while it ran.
-	CodeFailedByHand     Code = "failed_by_request"         // Somebody asked for the failure.
+	CodeFailedByHand     Code = "failed_by_request"         // The failure was requested.
 	CodeUnavailable      Code = "unavailable"               // Bus, model or a needed service is away.
 	CodeNotPermitted     Code = "not_permitted"             // The sender lacks the right; an expert that reports it is not tried again.
 	CodeMissingBlob      Code = "missing_blob"              // A payload that an event names is gone.

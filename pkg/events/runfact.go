@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// SubJobStarted says that a run is being worked on; it is published by work that lasts, and awaited by nobody.
+// SubJobStarted says that a run is being worked on; it is published by work that lasts, and not awaited.
 type SubJobStarted struct {
 	Owner   string    `json:"owner,omitempty"`  // Owner is the runner at work.
 	Started time.Time `json:"started,omitzero"` // Started is when the claim was made, by the runner's clock.
@@ -27,7 +27,7 @@ type SubJobReported struct {
 	Output    json.RawMessage `json:"output,omitempty"`
 	OutputRef *Ref            `json:"output_ref,omitempty"`
 	Artifacts []Ref           `json:"artifacts,omitempty"` // Artifacts are the files that the run has made, by the names it gave them.
-	Lesson    string          `json:"lesson,omitempty"`    // Lesson tells whoever tries next, or the predecessors, what to do better.
+	Lesson    string          `json:"lesson,omitempty"`    // Lesson tells the next attempt, or the predecessors, what to do better.
 	Error     *Fault          `json:"error,omitempty"`     // Error says what went wrong.
 	// Started is when the work began, by the runner's clock; DurationMS how long it took.
 	Started    time.Time `json:"started,omitzero"`
@@ -72,7 +72,7 @@ func (e *Event) Report() *SubJobReported {
 
 // SubJobClosed is the scheduler's record that a run is closed in its journal.
 type SubJobClosed struct {
-	// Claimed is true when somebody held the run; then LeaseUntil is when the last claim runs out, by the journal's clock.
+	// Claimed is true when the run was held; then LeaseUntil is when the last claim runs out, by the journal's clock.
 	Claimed    bool      `json:"claimed,omitempty"`
 	LeaseUntil time.Time `json:"lease_until,omitzero"`
 }
@@ -86,7 +86,7 @@ const (
 	InputReview        InputKind = "review"        // Accept, edit or reject a plan.
 	InputApproval      InputKind = "approval"      // Approve or reject an action.
 	InputForm          InputKind = "form"          // Values that fit a schema.
-	InputUnknown       InputKind = "unknown"       // An effect whose outcome nobody knows.
+	InputUnknown       InputKind = "unknown"       // An effect whose outcome is unknown.
 	InputTimer         InputKind = "timer"         // No person: come back when it expires.
 )
 

@@ -39,7 +39,7 @@ func (n Names) Request() string { return n.prefix + ".request" }
 // Rejected is where a rejection of a request published without a reply subject is announced (core NATS).
 func (n Names) Rejected() string { return n.prefix + ".rejected" }
 
-// SetAside is where a message that nobody could handle is kept: kind is "request" or "work", seq its place in its queue.
+// SetAside is where a message that no service could handle is kept: kind is "request" or "work", seq its place in its queue.
 func (n Names) SetAside(kind string, seq uint64) string {
 	return n.prefix + ".dlq." + kind + "." + strconv.FormatUint(seq, 10)
 }

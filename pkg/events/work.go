@@ -82,7 +82,7 @@ const (
 	JournalIntent   JournalType = "intent"   // An effect is about to be made.
 	JournalResult   JournalType = "result"   // An effect was made, and this is what came back.
 	JournalReported JournalType = "reported" // The run's report, kept before it is published.
-	JournalClosed   JournalType = "closed"   // Nobody may claim this run or a lower one any more.
+	JournalClosed   JournalType = "closed"   // Neither this run nor a lower one may be claimed any more.
 )
 
 // JournalRecord is one entry in the journal of a SubJob.
@@ -119,7 +119,7 @@ type Card struct {
 	Tags         []string        `json:"tags,omitempty"`
 	Examples     []string        `json:"examples,omitempty"`
 	Hidden       bool            `json:"hidden,omitempty"`        // Hidden experts are never planned for by a model.
-	Disabled     bool            `json:"disabled,omitempty"`      // Disabled experts are planned for by nobody.
+	Disabled     bool            `json:"disabled,omitempty"`      // Disabled experts are not used in plans.
 	Passthrough  bool            `json:"passthrough,omitempty"`   // Passthrough experts take a whole goal as one SubJob, without planning.
 	Concurrency  int             `json:"concurrency,omitempty"`   // Concurrency bounds the runs at once on one runner; 0 means the runner's limit.
 	Timeout      *Duration       `json:"timeout,omitempty"`       // Timeout is the default for its SubJobs.

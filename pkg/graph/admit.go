@@ -14,7 +14,7 @@ type Run struct {
 // Live gives the runs of steps that are live, in the order of the graph, and those that were ended from outside for as long as
 // their worker may not know it. It goes through all nodes.
 func (j *Job) Live(yield func(Run) bool) {
-	for _, n := range j.nodes {
+	for _, n := range j.dag.nodes {
 		if !n.step() {
 			continue
 		}
@@ -38,15 +38,11 @@ func (j *Job) Live(yield func(Run) bool) {
 // Admit bounds Pending to the work of these runs of steps; planning and finalising are never bound. Each call replaces the one
 // before. What was admitted is not stored: a cold start is bound by nothing.
 func (j *Job) Admit(runs []Run) {
-	j.admitted = make(map[string]int, len(runs))
+	j.queues.admitted = make(map[string]int, len(runs))
 	for _, r := range runs {
-		j.admitted[r.SubJob] = r.Run
-		if n := j.find(r.SubJob); n != nil && n.owesRun() {
-			j.attend(n)
+		j.queues.admitted[r.SubJob] = r.Run
+		if n := j.dag.find(r.SubJob); n != nil && n.runPending() {
+			j.outbox.attend(n)
 		}
 	}
-}
-
-func (j *Job) admits(n *node) bool {
-	return j.admitted == nil || !n.step() || j.admitted[n.ID] == n.Run
 }

@@ -11,25 +11,25 @@ type CommandKind string
 
 // The commands.
 const (
-	// RunSubJob publishes the work of a run. Discharged when the run starts, reports, parks or is closed.
+	// RunSubJob publishes the work of a run. Pending until the run starts, reports, parks or is closed.
 	RunSubJob CommandKind = "run_subjob"
 	// CloseRun fences a run: append closed(run) to its journal, purge its work message, tell its worker over core NATS,
-	// then state subjob.closed, which discharges it.
+	// then state subjob.closed, until which it is pending.
 	CloseRun CommandKind = "close_run"
-	// ArmTimer schedules timer.fired. Discharged when it fires or nobody waits for it any more.
+	// ArmTimer schedules timer.fired. Pending until it fires or is no longer waited for.
 	ArmTimer CommandKind = "arm_timer"
-	// CloseInput states input.closed for a request that expired or that nobody needs any more.
+	// CloseInput states input.closed for a request that expired or is no longer needed.
 	CloseInput CommandKind = "close_input"
-	// StateFact publishes a fact of the scheduler's own. Discharged when it is read back.
+	// StateFact publishes a fact of the scheduler's own. Pending until it is read back.
 	StateFact CommandKind = "state_fact"
-	// EndJob publishes the terminal fact, only if the job's control subject still ends at Expect. Discharged when it is
+	// EndJob publishes the terminal fact, only if the job's control subject still ends at Expect. Pending until it is
 	// read back.
 	EndJob CommandKind = "end_job"
 	// ReapJob deletes everything of the job: work, timers, journal, blobs, log, state, in this order.
 	ReapJob CommandKind = "reap_job"
 )
 
-// CommandID identifies a command: the same state owes the same ids in every process.
+// CommandID identifies a command: the same state gives the same ids in every process.
 type CommandID struct {
 	Kind   CommandKind
 	SubJob string
@@ -38,7 +38,7 @@ type CommandID struct {
 	Key string
 }
 
-// Command is one thing that a state owes the world.
+// Command is one thing that a state asks of the world.
 type Command struct {
 	CommandID
 	// Order is what to put into the work message, for RunSubJob.

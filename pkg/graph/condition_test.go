@@ -55,7 +55,7 @@ func TestAConditionReadsValuesOfAnySize(t *testing.T) {
 		b.When = when
 		g.plan("~plan", sub("a"), b)
 		g.report("a", events.SubJobReported{Outcome: events.Success, Output: output})
-		if got := !g.job.find("b").Skipped; got != want {
+		if got := !g.job.dag.find("b").Skipped; got != want {
 			t.Errorf("%.20s: %t, want %t", when, got, want)
 		}
 		if saved, err := json.Marshal(g.job); err != nil || len(saved) > 16<<10 {
@@ -74,8 +74,8 @@ func TestALogOfOlderRulesReadsShortValuesOnly(t *testing.T) {
 	b.When, c.When = "a.long", "a.short"
 	g.plan("~plan", sub("a"), b, c)
 	g.report("a", events.SubJobReported{Outcome: events.Success, Output: json.RawMessage(`{"short":"x","long":"` + strings.Repeat("x", 300) + `"}`)})
-	if !g.job.find("b").Skipped || g.job.find("c").Skipped {
-		t.Errorf("%+v", g.job.find("a").Selected)
+	if !g.job.dag.find("b").Skipped || g.job.dag.find("c").Skipped {
+		t.Errorf("%+v", g.job.dag.find("a").Selected)
 	}
 	g.succeed("c")
 	g.wantStatus(events.Finished)

@@ -77,7 +77,7 @@ func TestAnAttemptThatFailsBehindAStopIsNotMadeAgain(t *testing.T) {
 		delete(g.orders, "a/1")
 		g.tell(events.KindStopRequested, "", 0, "", &events.StopRequested{Reason: "enough"})
 		g.tell(events.KindSubJobReported, "a", 1, "", &events.SubJobReported{Outcome: events.ExecutionError, Lesson: "it was cut off"})
-		if n := g.job.find("a"); n.Attempts != 0 || n.Late == 0 {
+		if n := g.job.dag.find("a"); n.Attempts != 0 || n.Late == 0 {
 			t.Errorf("%d attempts are used up, late report %d", n.Attempts, n.Late)
 		}
 		g.pass(time.Hour)
@@ -103,7 +103,7 @@ func TestALateResultDoesNotTakeThePlaceOfATimeout(t *testing.T) {
 			delete(g.orders, "a/1")
 			g.pass(66 * time.Second)
 			g.tell(events.KindSubJobReported, "a", 1, "", &events.SubJobReported{Outcome: events.Success, Output: json.RawMessage(`"late"`)})
-			if g.job.find("a").Late == 0 {
+			if g.job.dag.find("a").Late == 0 {
 				t.Error("the late report was not kept")
 			}
 			if retries == 0 {

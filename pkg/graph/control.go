@@ -9,30 +9,43 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// control applies what people ask for. What the sender expected has to hold still, otherwise nothing happens.
-func (j *Job) control(e *events.Event) Effect {
+// requests applies what people ask for. It holds nothing.
+type requests struct {
+	job       *State
+	now       *events.Event
+	dag       *dag
+	runs      *runs
+	waits     *waits
+	outbox    *outbox
+	outcomes  *outcomes
+	planning  *planning
+	lifecycle *lifecycle
+}
+
+// apply applies what people ask for. What the sender expected has to hold still, otherwise nothing happens.
+func (c *requests) apply(e *events.Event) Effect {
 	switch d := e.Data.(type) {
 	case *events.StopRequested:
-		return j.stopRequested(d, events.Stopped, events.CodeCancelled, "stopped")
+		return c.stop(d, events.Stopped, events.CodeCancelled, "stopped")
 	case *events.FailRequested:
-		return j.stopRequested((*events.StopRequested)(d), events.Failed, events.CodeFailedByHand, "declared failed")
+		return c.stop((*events.StopRequested)(d), events.Failed, events.CodeFailedByHand, "declared failed")
 	case *events.RecoverRequested:
-		return j.recoverRequested(d)
+		return c.recover(d)
 	case *events.RetryRequested:
-		return j.retryRequested(d)
+		return c.retry(d)
 	case *events.RerunRequested:
-		return j.rerunRequested(e, d)
+		return c.rerun(e, d)
 	case *events.PlanEdited:
-		return j.planEdited(d)
+		return c.edit(d)
 	}
 	return ignored("%s means nothing to the fold", e.Kind)
 }
 
-func (j *Job) stopRequested(d *events.StopRequested, to events.Status, code events.Code, what string) Effect {
-	if j.Status.Terminal() {
-		return ignored("the job is %s", j.Status)
+func (c *requests) stop(d *events.StopRequested, to events.Status, code events.Code, what string) Effect {
+	if c.job.Status.Terminal() {
+		return ignored("the job is %s", c.job.Status)
 	}
-	f := &events.Fault{Code: code, Message: what, Field: d.SubJob, Hint: "jobgraph recover " + j.State.ID + " goes on"}
+	f := &events.Fault{Code: code, Message: what, Field: d.SubJob, Hint: "jobgraph recover " + c.job.ID + " goes on"}
 	if d.By != "" {
 		f.Message += " by " + d.By
 	}
@@ -40,34 +53,34 @@ func (j *Job) stopRequested(d *events.StopRequested, to events.Status, code even
 		f.Message += ": " + cut(d.Reason, 500)
 	}
 	if d.SubJob == "" {
-		j.end(to, f)
+		c.lifecycle.end(to, f)
 		return applied
 	}
-	n, effect := j.target(d.SubJob, d.Run)
+	n, effect := c.target(d.SubJob, d.Run)
 	switch {
 	case n == nil:
 		return effect
 	case !n.live():
 		return ignored("%s is %s", n.ID, n.Status)
 	case to == events.Failed:
-		j.closeRun(n, f.Message)
-		j.withdraw(n)
-		n.RetryAt, n.Error, n.Ended = time.Time{}, f, j.now.Time
-		j.move(n, events.Failed, "failed")
+		c.runs.close(n, f.Message)
+		c.waits.withdraw(n)
+		n.RetryAt, n.Error, n.Ended = time.Time{}, f, c.now.Time
+		c.runs.move(n, events.Failed, "failed")
 	default:
-		j.stop(n, f)
+		c.runs.stop(n, f)
 	}
 	if d.Only {
-		j.stopDependents(n)
+		c.outcomes.stopDependents(n)
 		return applied
 	}
-	j.end(to, f)
+	c.lifecycle.end(to, f)
 	return applied
 }
 
 // target finds the step that a request is about, at the run that its sender saw.
-func (j *Job) target(id string, run int) (*node, Effect) {
-	n := j.find(id)
+func (c *requests) target(id string, run int) (*node, Effect) {
+	n := c.dag.find(id)
 	switch {
 	case n == nil || !n.step():
 		return nil, ignored("no SubJob %q", id)
@@ -79,34 +92,13 @@ func (j *Job) target(id string, run int) (*node, Effect) {
 	return n, applied
 }
 
-// revive brings an ended job back: a new epoch, a new deadline, timers armed again.
-func (j *Job) revive() {
-	j.Epoch++
-	j.Status = events.Running
-	if j.PlanVersion == 0 {
-		j.Status = events.Planning
+func (c *requests) recover(d *events.RecoverRequested) Effect {
+	if c.job.Status != events.Failed && c.job.Status != events.Stopped {
+		return ignored("the job is %s: only a STOPPED or FAILED job can be recovered", c.job.Status)
 	}
-	j.Turn++
-	j.Changed = j.now.Time
-	j.EndOwed, j.EndCause, j.Error, j.AnswerSeq, j.Reaping = false, 0, nil, 0, false
-	j.Ended, j.Result, j.ResultRef, j.State.Tails = time.Time{}, nil, nil, nil
-	j.setDeadline()
-	clear(j.sent.facts)
-	for _, n := range j.nodes {
-		n.sent.retry, n.sent.fence, n.sent.timeout = 0, 0, 0
-		if !n.FenceAt.IsZero() {
-			j.attend(n)
-		}
-	}
-}
-
-func (j *Job) recoverRequested(d *events.RecoverRequested) Effect {
-	if j.Status != events.Failed && j.Status != events.Stopped {
-		return ignored("the job is %s: only a STOPPED or FAILED job can be recovered", j.Status)
-	}
-	roots := j.nodesIn(events.Failed, events.Stopped)
+	roots := c.dag.in(events.Failed, events.Stopped)
 	if d.From != "" {
-		from, effect := j.target(d.From, 0)
+		from, effect := c.target(d.From, 0)
 		switch {
 		case from == nil:
 			return effect
@@ -115,74 +107,52 @@ func (j *Job) recoverRequested(d *events.RecoverRequested) Effect {
 		}
 		roots = append(roots, from)
 	}
-	j.revive()
-	j.owe(events.KindJobRecovered, strconv.Itoa(j.Turn), events.JobMoved{Status: j.Status, Turn: j.Turn, Cause: j.now.Seq, Reason: d.By})
-	j.rerun(j.revivable(roots), "recover")
-	j.resumePlanning()
+	c.lifecycle.revive()
+	c.outbox.add(events.KindJobRecovered, strconv.Itoa(c.job.Turn), events.JobMoved{Status: c.job.Status, Turn: c.job.Turn, Cause: c.now.Seq, Reason: d.By})
+	c.runs.rerun(c.dag.revivable(roots), "recover")
+	c.planning.resume()
 	return applied
 }
 
-// resumePlanning issues the planning run again that an end cut off.
-func (j *Job) resumePlanning() {
-	if p := j.plan(); p.Status == events.Failed || p.Status == events.Stopped {
-		mode := p.Mode
-		j.keepVersion(p, "recover")
-		p.forget()
-		p.Mode = mode
-		j.move(p, events.Created, "requeued")
-		j.look(p)
-	}
-}
-
-func (j *Job) nodesIn(statuses ...events.Status) []*node {
-	var found []*node
-	for _, n := range j.nodes {
-		if n.step() && slices.Contains(statuses, n.Status) {
-			found = append(found, n)
-		}
-	}
-	return found
-}
-
-func (j *Job) retryRequested(d *events.RetryRequested) Effect {
-	n, effect := j.target(d.SubJob, d.Run)
+func (c *requests) retry(d *events.RetryRequested) Effect {
+	n, effect := c.target(d.SubJob, d.Run)
 	if n == nil {
 		return effect
 	}
 	if n.Status != events.Failed && n.Status != events.Stopped {
 		return ignored("%s is %s: only a FAILED or STOPPED SubJob can be retried", n.ID, n.Status)
 	}
-	affected := j.revivable(append([]*node{n}, j.stranded()...))
+	affected := c.dag.revivable(append([]*node{n}, c.stranded()...))
 	if !slices.Contains(affected, n) {
 		return ignored("%s depends on a SubJob that is FAILED or STOPPED: retry that", n.ID)
 	}
-	j.reopen()
-	j.rerun(affected, "retry")
+	c.reopen()
+	c.runs.rerun(affected, "retry")
 	return applied
 }
 
 // reopen brings the job back if it has ended, and takes the finalisation back if it was under way.
-func (j *Job) reopen() {
-	if j.Status.Terminal() {
-		j.revive()
-		j.owe(events.KindJobRecovered, strconv.Itoa(j.Turn), events.JobMoved{Status: j.Status, Turn: j.Turn, Cause: j.now.Seq})
-		j.resumePlanning()
+func (c *requests) reopen() {
+	if c.job.Status.Terminal() {
+		c.lifecycle.revive()
+		c.outbox.add(events.KindJobRecovered, strconv.Itoa(c.job.Turn), events.JobMoved{Status: c.job.Status, Turn: c.job.Turn, Cause: c.now.Seq})
+		c.planning.resume()
 	}
-	if f := j.find(events.FinalID); f != nil && f.live() {
-		j.stop(f, fault(events.CodeCancelled, "the graph runs again"))
+	if f := c.dag.find(events.FinalID); f != nil && f.live() {
+		c.runs.stop(f, fault(events.CodeCancelled, "the graph runs again"))
 	}
 }
 
 // stranded are the STOPPED nodes of a job that has ended: it comes back with all that its end has cut off.
-func (j *Job) stranded() []*node {
-	if !j.Status.Terminal() {
+func (c *requests) stranded() []*node {
+	if !c.job.Status.Terminal() {
 		return nil
 	}
-	return j.nodesIn(events.Stopped)
+	return c.dag.in(events.Stopped)
 }
 
-func (j *Job) rerunRequested(e *events.Event, d *events.RerunRequested) Effect {
-	n, effect := j.target(d.SubJob, d.Run)
+func (c *requests) rerun(e *events.Event, d *events.RerunRequested) Effect {
+	n, effect := c.target(d.SubJob, d.Run)
 	if n == nil {
 		return effect
 	}
@@ -192,7 +162,7 @@ func (j *Job) rerunRequested(e *events.Event, d *events.RerunRequested) Effect {
 			return ignored("the edit of %s cannot be read: %v", n.ID, err)
 		}
 	}
-	affected := j.revivable(append([]*node{n}, j.stranded()...))
+	affected := c.dag.revivable(append([]*node{n}, c.stranded()...))
 	switch {
 	case edit.Expert == "" && !n.workable():
 		return ignored("%s has no expert: its result came with the plan", n.ID)
@@ -201,8 +171,8 @@ func (j *Job) rerunRequested(e *events.Event, d *events.RerunRequested) Effect {
 	case !slices.Contains(affected, n):
 		return ignored("%s depends on a SubJob that is FAILED or STOPPED: retry that", n.ID)
 	}
-	j.reopen()
-	j.rerun(affected, "rerun")
+	c.reopen()
+	c.runs.rerun(affected, "rerun")
 	if len(d.Edit) > 0 {
 		n.Spec.Edits = append(n.Spec.Edits, e.Seq)
 		n.redirect(&edit)
@@ -226,20 +196,20 @@ func (n *node) redirect(edit *events.SubJob) {
 	}
 }
 
-func (j *Job) planEdited(d *events.PlanEdited) Effect {
+func (c *requests) edit(d *events.PlanEdited) Effect {
 	switch {
-	case j.Status.Terminal():
-		return ignored("the job is %s", j.Status)
-	case j.plan().live():
+	case c.job.Status.Terminal():
+		return ignored("the job is %s", c.job.Status)
+	case c.dag.plan().live():
 		return ignored("a planner is at work on the graph: edit what comes out")
-	case j.PlanVersion == 0 || d.PlanVersion != j.PlanVersion:
-		return ignored("the graph is at version %d, the edit is about %d", j.PlanVersion, d.PlanVersion)
+	case c.job.PlanVersion == 0 || d.PlanVersion != c.job.PlanVersion:
+		return ignored("the graph is at version %d, the edit is about %d", c.job.PlanVersion, d.PlanVersion)
 	}
-	if f := j.checkGraph(d.Plan, true); f != nil {
+	if f := checkPlan(c.dag, &c.job.Rules, d.Plan, true); f != nil {
 		return ignored("%s", f.Error())
 	}
-	j.reopen()
-	j.Replanning = false
-	j.install(d.Plan, "edit")
+	c.reopen()
+	c.job.Replanning = false
+	c.planning.install(d.Plan, "edit")
 	return applied
 }

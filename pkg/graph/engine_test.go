@@ -230,7 +230,7 @@ func (g *engine) wantStatus(want events.Status) {
 	}
 }
 
-func (g *engine) status(id string) events.Status { return g.job.find(id).Status }
+func (g *engine) status(id string) events.Status { return g.job.dag.find(id).Status }
 
 func (g *engine) wantNodes(want map[string]events.Status) {
 	g.t.Helper()

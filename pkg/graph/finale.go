@@ -9,7 +9,7 @@ import (
 // wordsSince is the first version of the rules under which a planner may put the result into words.
 const wordsSince = 2
 
-// mostObserved is up to how many finished SubJobs are all told to whoever puts the result into words; of more, the tails.
+// mostObserved is up to how many finished SubJobs are all told to the writer of the result; of more, the tails.
 const mostObserved = 1000
 
 // How many attempts at putting a result into words have failed when it is the turn of the expert that stands in for the
@@ -19,34 +19,43 @@ const (
 	byFixed   = 2
 )
 
-// finale is how the result is made: as the planner has said for this graph, else as the rules say.
-func (j *Job) finale() string {
-	if j.State.Finalize != "" {
-		return j.State.Finalize
+// finale makes the result of a job: from its tails, by an expert, or in words, for which there are several that can write them.
+type finale struct {
+	job       *State
+	now       *events.Event
+	dag       *dag
+	runs      *runs
+	lifecycle *lifecycle
+}
+
+// how says how the result is made: as the planner has said for this graph, else as the rules say.
+func (fin *finale) how() string {
+	if fin.job.Finalize != "" {
+		return fin.job.Finalize
 	}
-	return j.Rules.Finalize
+	return fin.job.Rules.Finalize
 }
 
-// worded reads "summary" or "report" with the id of the expert that stands in for the model; ok is false where nobody puts
-// the result into words.
-func (j *Job) worded() (standIn string, ok bool) {
-	mode, standIn, _ := strings.Cut(j.finale(), ":")
-	return standIn, (mode == "summary" || mode == "report") && j.Rules.Version >= wordsSince
+// worded reads "summary" or "report" with the id of the expert that stands in for the model; ok is false when the result
+// is not put into words.
+func (fin *finale) worded() (standIn string, ok bool) {
+	mode, standIn, _ := strings.Cut(fin.how(), ":")
+	return standIn, (mode == "summary" || mode == "report") && fin.job.Rules.Version >= wordsSince
 }
 
-// wording reports whether somebody is putting the result into words: all work is done.
-func (j *Job) wording() bool {
-	f := j.find(events.FinalID)
+// wording reports whether the result is being put into words: all work is done.
+func (fin *finale) wording() bool {
+	f := fin.dag.find(events.FinalID)
 	if f == nil || !f.live() {
 		return false
 	}
-	_, ok := j.worded()
+	_, ok := fin.worded()
 	return ok
 }
 
 // address sends the finalisation to an expert, or to the planner.
-func (j *Job) address(f *node, expert string) {
-	f.Expert, f.Pool, f.Pure = expert, j.FinalPool, j.FinalPure
+func (fin *finale) address(f *node, expert string) {
+	f.Expert, f.Pool, f.Pure = expert, fin.job.FinalPool, fin.job.FinalPure
 	switch {
 	case expert == events.PlannerExpert:
 		f.Pool, f.Pure = events.PlannerPool, false
@@ -55,77 +64,77 @@ func (j *Job) address(f *node, expert string) {
 	}
 }
 
-// descend hands the wording of the result to whoever is next: the model, the expert that stands in for it, the planner with
+// descend hands the wording of the result to the next writer: the model, the expert that stands in for it, the planner with
 // fixed words. When even that came to nothing the result is what the stand-in wrote, else it is made of the tails: a job whose work is done does not fail for
 // want of words. It is false for every other node.
-func (j *Job) descend(n *node, f *events.Fault) bool {
-	standIn, ok := j.worded()
+func (fin *finale) descend(n *node, f *events.Fault) bool {
+	standIn, ok := fin.worded()
 	if !ok || !n.final() {
 		return false
 	}
 	n.Error = f
 	n.ResumeOf, n.Answers = 0, nil
-	if j.now.Kind == events.KindSubJobReported {
-		n.Lessons = append(n.Lessons, j.now.Seq)
+	if fin.now.Kind == events.KindSubJobReported {
+		n.Lessons = append(n.Lessons, fin.now.Seq)
 	}
 	n.Attempts++
-	if n.Attempts == byStandIn && (standIn == "" || j.overBudget()) {
+	if n.Attempts == byStandIn && (standIn == "" || overBudget(fin.job)) {
 		n.Attempts = byFixed
 	}
 	switch n.Attempts {
 	case byStandIn:
-		j.address(n, standIn)
+		fin.address(n, standIn)
 	case byFixed:
-		j.address(n, events.PlannerExpert)
+		fin.address(n, events.PlannerExpert)
 	default:
-		n.Ended = j.now.Time
-		j.move(n, events.Failed, "failed")
-		j.end(events.Finished, nil)
+		n.Ended = fin.now.Time
+		fin.runs.move(n, events.Failed, "failed")
+		fin.lifecycle.end(events.Finished, nil)
 		return true
 	}
-	j.again(n)
+	fin.runs.again(n)
 	return true
 }
 
 // relay gives what the expert wrote to the planner, which sets it as it would set a model's words.
-func (j *Job) relay(n *node) bool {
-	if _, ok := j.worded(); !ok || !n.final() || n.Expert == events.PlannerExpert {
+func (fin *finale) relay(n *node) bool {
+	if _, ok := fin.worded(); !ok || !n.final() || n.Expert == events.PlannerExpert {
 		return false
 	}
 	n.Attempts, n.ResumeOf, n.Answers = byFixed, 0, nil
-	j.address(n, events.PlannerExpert)
-	j.again(n)
+	fin.address(n, events.PlannerExpert)
+	fin.runs.again(n)
 	return true
 }
 
-// observed are the SubJobs whose results are told to whoever makes the job's result.
-func (j *Job) observed() []int32 {
-	if _, ok := j.worded(); !ok {
-		return j.tails()
+// observed are the SubJobs whose results the maker of the job's result is told.
+func (fin *finale) observed() []int32 {
+	if _, ok := fin.worded(); !ok {
+		return fin.dag.tails()
 	}
 	var all []int32
-	for _, n := range j.nodes {
+	for _, n := range fin.dag.nodes {
 		if n.step() && n.Status == events.Finished && !n.Skipped {
 			all = append(all, n.at)
 		}
 	}
 	if len(all) > mostObserved {
-		return j.tails()
+		return fin.dag.tails()
 	}
 	return all
 }
 
 // carried adds to the order of a finalisation what was carried out, and what an expert has written of it.
-func (j *Job) carried(n *node, o *Order) {
-	if _, ok := j.worded(); !ok {
+func (fin *finale) carried(n *node, o *Order) {
+	if _, ok := fin.worded(); !ok {
 		return
 	}
-	o.Finalize = j.finale()
+	o.Finalize = fin.how()
 	for _, at := range n.Deps {
-		d := j.nodes[at]
+		d := fin.dag.nodes[at]
 		step := Step{ID: d.ID, Spec: d.Spec}
 		for _, before := range d.Deps {
-			step.Deps = append(step.Deps, j.nodes[before].ID)
+			step.Deps = append(step.Deps, fin.dag.nodes[before].ID)
 		}
 		o.Steps = append(o.Steps, step)
 		if !strings.Contains(d.ID, "~") { // What was spliced in comes with a plan of its own.
@@ -135,4 +144,80 @@ func (j *Job) carried(n *node, o *Order) {
 	if n.ResultSeq != 0 {
 		o.Inputs = append(o.Inputs, Input{SubJob: n.ID, Run: n.ResultRun, Seq: n.ResultSeq})
 	}
+}
+
+// finalize makes the end of a graph in which nothing is left to do.
+func (fin *finale) begin() {
+	for _, status := range []events.Status{events.Failed, events.Stopped} {
+		if fin.dag.number(status) > 0 {
+			fin.lifecycle.end(status, fin.dag.firstError(status))
+			return
+		}
+	}
+	expert := finalExpert(fin.how())
+	if _, ok := fin.worded(); ok {
+		expert = events.PlannerExpert
+	}
+	if f := fin.dag.find(events.FinalID); expert == "" || f != nil && f.Status == events.Finished && f.ResultSeq > fin.dag.lastResult() {
+		fin.lifecycle.end(events.Finished, nil)
+		return
+	}
+	fin.start(expert)
+}
+
+func (fin *finale) start(expert string) {
+	f := fin.dag.find(events.FinalID)
+	if f == nil {
+		f = fin.dag.add(SubJobState{ID: events.FinalID, Status: events.Created, RetryLimit: fin.job.Rules.Retries})
+	}
+	if f.live() && f.Status != events.Created {
+		if f.Request != "" {
+			fin.lifecycle.move(events.Waiting)
+		} else {
+			fin.lifecycle.move(events.Finalizing)
+		}
+		return
+	}
+	f.Mode = events.WorkFinalize
+	fin.address(f, expert)
+	if f.Status != events.Created {
+		f.forget()
+		f.Mode = events.WorkFinalize
+		fin.runs.move(f, events.Created, "requeued")
+	}
+	f.Deps = fin.observed()
+	fin.lifecycle.move(events.Finalizing)
+	fin.runs.look(f)
+	fin.runs.drain()
+}
+
+// resultInputs says where the job's result stands: an answer, what the final expert made, or the tails.
+func (fin *finale) inputs() []Input {
+	if fin.job.AnswerSeq != 0 {
+		return []Input{{SubJob: events.PlanID, Run: fin.dag.plan().Run, Seq: fin.job.AnswerSeq}}
+	}
+	if f := fin.dag.find(events.FinalID); f != nil && f.ResultSeq != 0 && f.Status.Terminal() && fin.job.Status == events.Finished {
+		return []Input{{SubJob: f.ID, Run: f.ResultRun, Seq: f.ResultSeq}}
+	}
+	if fin.how() == "none" {
+		return nil
+	}
+	var inputs []Input
+	for _, id := range fin.job.Tails {
+		n := fin.dag.find(id)
+		in := Input{SubJob: n.ID, Run: n.ResultRun, Seq: n.ResultSeq}
+		if n.Given {
+			in.Spec = n.Spec
+		}
+		inputs = append(inputs, in)
+	}
+	return inputs
+}
+
+func finalExpert(finalize string) string {
+	const mode = "expert:"
+	if len(finalize) > len(mode) && finalize[:len(mode)] == mode {
+		return finalize[len(mode):]
+	}
+	return ""
 }

@@ -62,7 +62,7 @@ func anyEvent(t *rapid.T, d *dice, names events.Names, job *Job) events.Event {
 	subject := names.Event("j", definition.Kind, oneOf(d, []string{"1", "2", "q1", "retry~a~1"}))
 	if definition.Run {
 		run := 1 + d.roll(3)
-		if n := job.find(id); n != nil && d.roll(2) == 0 {
+		if n := job.dag.find(id); n != nil && d.roll(2) == 0 {
 			run = max(1, n.Run)
 		}
 		subject = names.RunEvent("j", definition.Kind, id, run)

@@ -1,7 +1,7 @@
 package graph
 
 // heap holds positions of nodes that are ready and wait for a free place, the earliest in the plan first. Entries may be
-// stale; whoever pops one looks again.
+// stale: check each one that is popped.
 type heap []int32
 
 func (h *heap) push(v int32) {

@@ -16,7 +16,7 @@ type node struct {
 	unfinished int
 	// when is the parsed condition, nil without one.
 	when *Condition
-	// attention is true while the node stands in the job's list of nodes that may owe something.
+	// attention is true while the node stands in the job's list of nodes that may have a command pending.
 	attention bool
 	// fenced is true while the node counts in Job.fencing.
 	fenced bool

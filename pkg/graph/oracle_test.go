@@ -898,7 +898,7 @@ func (w *world) checkOracle() {
 	for _, s := range o.steps {
 		want = append(want, fmt.Sprintf("%s %s run %d open %t", s.id, s.status, s.run, s.open))
 	}
-	for _, n := range w.truth.nodes {
+	for _, n := range w.truth.dag.nodes {
 		got = append(got, fmt.Sprintf("%s %s run %d open %t", n.ID, n.Status, n.Run, n.Open))
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

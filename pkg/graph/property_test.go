@@ -128,7 +128,7 @@ func (w *world) act() {
 	s := &w.pair[w.roll(2)]
 	if w.truth.Status.Terminal() && w.roll(6) == 0 {
 		if w.truth.Status == events.Finished {
-			w.append(control(&events.RerunRequested{SubJob: oneOf(w.dice, w.truth.nodes).ID}))
+			w.append(control(&events.RerunRequested{SubJob: oneOf(w.dice, w.truth.dag.nodes).ID}))
 		} else {
 			w.append(control(&events.RecoverRequested{}))
 		}
@@ -219,7 +219,7 @@ func (w *world) actPeople() {
 // drawControl draws what a person may ask for.
 func (w *world) drawControl() any {
 	j := w.truth
-	n := j.nodes[w.roll(len(j.nodes))]
+	n := j.dag.nodes[w.roll(len(j.dag.nodes))]
 	run := oneOf(w.dice, []int{0, n.Run, n.Run, n.Run + 1})
 	switch w.roll(8) {
 	case 0:
@@ -250,7 +250,7 @@ func (w *world) actNoise() {
 		ghost.Kind, ghost.Data = events.KindSubJobReported, &events.SubJobReported{Outcome: events.Success}
 		w.append(ghost)
 	case 2:
-		n := w.truth.nodes[w.roll(len(w.truth.nodes))]
+		n := w.truth.dag.nodes[w.roll(len(w.truth.dag.nodes))]
 		w.append(events.Event{Kind: events.KindSubJobReported, SubJob: n.ID, Run: n.Run + 1 + len(w.log), Data: &events.SubJobReported{Outcome: events.Success}})
 	case 3:
 		w.append(events.Event{Kind: events.KindTimerFired, Key: "x", Data: &events.TimerFired{Timer: oneOf(w.dice, []string{"x", "retry~a~1", "fence~a~9", "input~q1~1", "timeout~a~1", "deadline~~7", "reap~~3", "deadline~~9999999999999999999999"})}})

@@ -148,7 +148,7 @@ func TestARequestIdIsGoodForOneRequest(t *testing.T) {
 	g.tell(events.KindInputClosed, "", 0, "q", &events.InputClosed{Action: events.Answered, Answer: json.RawMessage(`1`)})
 	ask()
 	g.wantNodes(map[string]events.Status{"a": events.Waiting})
-	if r := g.job.find("a"); r.Request != "" || r.Error.Code != events.CodeDuplicateID {
+	if r := g.job.dag.find("a"); r.Request != "" || r.Error.Code != events.CodeDuplicateID {
 		t.Errorf("request %q, error %v", r.Request, r.Error)
 	}
 	g.pass(time.Minute)
@@ -333,7 +333,7 @@ func TestARequestThatWasClosedBeforeItWasAskedIsUsedUp(t *testing.T) {
 	g.plan("~plan", sub("a"))
 	g.tell(events.KindInputClosed, "", 0, "q", &events.InputClosed{Action: events.Answered})
 	g.tell(events.KindInputRequested, "a", g.take("a"), "", &events.InputRequested{Request: "q", Kind: events.InputApproval})
-	if n := g.job.find("a"); n.Request != "" || n.Error.Code != events.CodeDuplicateID {
+	if n := g.job.dag.find("a"); n.Request != "" || n.Error.Code != events.CodeDuplicateID {
 		t.Errorf("request %q, error %v", n.Request, n.Error)
 	}
 	g.pass(time.Minute)
@@ -451,7 +451,7 @@ func TestALeaseBeyondReasonDoesNotHoldARetryForEver(t *testing.T) {
 	g.take("a")
 	g.lease = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
 	g.tell(events.KindStopRequested, "", 0, "", &events.StopRequested{})
-	if f := g.job.find("a").FenceAt; f.Sub(g.now) > 48*time.Hour {
+	if f := g.job.dag.find("a").FenceAt; f.Sub(g.now) > 48*time.Hour {
 		t.Errorf("fenced until %s", f)
 	}
 }
@@ -607,7 +607,7 @@ func TestAPlanEditThatDropsAStepBeingSplitMakesItsSplitStale(t *testing.T) {
 	g.outcome("x", events.TooComplicated, "")
 	run := g.take("x")
 	g.tell(events.KindPlanEdited, "", 0, "", &events.PlanEdited{PlanVersion: 1, Plan: &events.Plan{SubJobs: []events.SubJob{sub("z")}}})
-	if e := g.tell(events.KindGraphCreated, "x", run, "", &events.GraphCreated{Plan: &events.Plan{SubJobs: []events.SubJob{sub("l")}}}); e.Verdict == Applied && g.job.find("x~2~l") != nil {
+	if e := g.tell(events.KindGraphCreated, "x", run, "", &events.GraphCreated{Plan: &events.Plan{SubJobs: []events.SubJob{sub("l")}}}); e.Verdict == Applied && g.job.dag.find("x~2~l") != nil {
 		t.Error("a stale split was spliced")
 	}
 	g.succeed("z")

@@ -69,7 +69,7 @@ func TestInputDataErrorReallyRunsPredecessorsAgainWithTheLesson(t *testing.T) {
 	g.wantOpen("b/2", "d/2")
 	g.succeed("b", "c", "d")
 	g.wantStatus(events.Finished)
-	if v := g.job.find("a").Versions; len(v) != 1 || v[0].Reason != "upstream_rerun" {
+	if v := g.job.dag.find("a").Versions; len(v) != 1 || v[0].Reason != "upstream_rerun" {
 		t.Errorf("versions of a: %+v", v)
 	}
 }
@@ -279,7 +279,7 @@ func TestStopEndsEverythingAndKeepsALateResultAsSuch(t *testing.T) {
 	}
 	g.tell(events.KindSubJobReported, "a", 1, "", &events.SubJobReported{Outcome: events.Success, Output: json.RawMessage(`1`)})
 	g.wantNodes(map[string]events.Status{"a": events.Stopped, "b": events.Stopped, "c": events.Stopped})
-	if g.job.find("a").Late == 0 {
+	if g.job.dag.find("a").Late == 0 {
 		t.Error("the late report was not kept")
 	}
 }
@@ -656,7 +656,7 @@ func TestWhatTheStandInWroteGoesBackToThePlannerAndIsKeptWhateverComesOfThat(t *
 	}
 	g.outcome("~final", events.ExecutionError, "")
 	g.wantStatus(events.Finished)
-	if in := g.job.resultInputs(); len(in) != 1 || in[0].SubJob != "~final" || in[0].Run != 2 {
+	if in := g.job.finale.inputs(); len(in) != 1 || in[0].SubJob != "~final" || in[0].Run != 2 {
 		t.Errorf("the result is %+v", in)
 	}
 }
@@ -679,7 +679,7 @@ func TestAPlannerMaySayThatThereIsNoResult(t *testing.T) {
 	g.tell(events.KindGraphCreated, "~plan", g.take("~plan"), "", &events.GraphCreated{Finalize: "none", Plan: &events.Plan{SubJobs: []events.SubJob{sub("a")}}})
 	g.succeed("a")
 	g.wantStatus(events.Finished)
-	if in := g.job.resultInputs(); in != nil {
+	if in := g.job.finale.inputs(); in != nil {
 		t.Errorf("the result is %+v", in)
 	}
 }

@@ -71,7 +71,7 @@ type State struct {
 	Reaping   bool   `json:"reaping,omitempty"`
 	// Rules decides.
 	Rules events.Rules `json:"rules"`
-	// Facts are owed and not yet read back.
+	// Facts are stated and not yet read back.
 	Facts []Fact `json:"facts,omitempty"`
 	// Inputs are open requests for input.
 	Inputs []*InputState `json:"inputs,omitempty"`
@@ -88,7 +88,7 @@ type Progress struct {
 	Total int `json:"total"`
 }
 
-// Fact is a fact of the scheduler's own that is owed.
+// Fact is a fact of the scheduler's own that is pending.
 type Fact struct {
 	Kind events.Kind     `json:"kind"`
 	Key  string          `json:"key"`
@@ -107,11 +107,11 @@ type InputState struct {
 	User string `json:"user,omitempty"`
 	// Expires is when it closes by itself.
 	Expires time.Time `json:"expires,omitzero"`
-	// Closing is set when the scheduler owes its end; Default is then the answer.
+	// Closing is set when its end is pending; Default is then the answer.
 	Closing events.InputAction `json:"closing,omitempty"`
 	Default json.RawMessage    `json:"default,omitempty"`
 
-	// at is its place in the list; due is true while it stands among those that may owe a command; armed and sent are what
+	// at is its place in the list; due is true while it stands among those that may have a command pending; armed and sent are what
 	// this process has delivered for it.
 	at               int
 	due, armed, sent bool

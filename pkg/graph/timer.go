@@ -18,7 +18,7 @@ const (
 )
 
 // TurnTimer is a timer that changes nothing: it brings a job back to a scheduler that has let its work wait, and may have died
-// since. Its firing is an event like any other, so whoever owns the job then looks at what it owes.
+// since. Its firing is an event like any other, so the owner of the job then looks at what is pending.
 func TurnTimer() string { return timerID(timerTurn, "", 0) }
 
 // ReapTimer is the timer that says that the retention of a job which has ended with this turn has passed.

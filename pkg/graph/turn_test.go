@@ -30,10 +30,10 @@ func TestWhatIsStatedOfAStepCountsOnceAndOnlyInItsTurn(t *testing.T) {
 	ignored("start of a step that nobody issued", begun("b", 1))
 	ignored("start of a run that was never issued", begun("a", 2))
 	begun("a", 1)
-	first := g.job.find("a").Started
+	first := g.job.dag.find("a").Started
 	g.pass(time.Minute)
 	begun("a", 1)
-	if again := g.job.find("a").Started; g.status("a") != events.Running || !again.Equal(first) {
+	if again := g.job.dag.find("a").Started; g.status("a") != events.Running || !again.Equal(first) {
 		t.Errorf("a second start moved the first from %s to %s, %s", first, again, g.status("a"))
 	}
 	g.succeed("a")

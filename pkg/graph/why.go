@@ -22,12 +22,13 @@ type Blocker struct {
 
 // Why explains why a SubJob, or with an empty id every unfinished one, is not running.
 func (j *Job) Why(subjob string) []Blocker {
+	x := explanation{&j.State, &j.dag, &j.runs, &j.waits}
 	if subjob != "" {
-		n := j.find(subjob)
+		n := j.dag.find(subjob)
 		if n == nil {
 			return nil
 		}
-		return []Blocker{j.blocker(n)}
+		return []Blocker{x.blocker(n)}
 	}
 	if j.Status.Terminal() {
 		b := Blocker{Code: "ended", Message: "the job is " + string(j.Status)}
@@ -40,17 +41,25 @@ func (j *Job) Why(subjob string) []Blocker {
 		return []Blocker{b}
 	}
 	var all []Blocker
-	for _, n := range j.nodes {
+	for _, n := range j.dag.nodes {
 		if n.live() {
-			all = append(all, j.blocker(n))
+			all = append(all, x.blocker(n))
 		}
 	}
 	return all
 }
 
-func (j *Job) blocker(n *node) Blocker {
+// explanation says of the SubJobs of a job why they do not run.
+type explanation struct {
+	job   *State
+	dag   *dag
+	runs  *runs
+	waits *waits
+}
+
+func (x explanation) blocker(n *node) Blocker {
 	b := Blocker{SubJob: n.ID}
-	ref := j.State.ID + "/" + n.ID
+	ref := x.job.ID + "/" + n.ID
 	switch {
 	case n.Status == events.Legacy:
 		b.Code, b.Message = "legacy", "it was replaced in a later version of the graph"
@@ -63,11 +72,11 @@ func (j *Job) blocker(n *node) Blocker {
 		if n.Error != nil {
 			b.Message += ": " + n.Error.Error()
 		}
-	case n.Request != "" && j.inputs[n.Request] != nil && j.inputs[n.Request].Kind == events.InputTimer:
-		b.Code, b.Message = "timer", fmt.Sprintf("run %d gave its work back and goes on at %s", n.Run, stamp(j.inputs[n.Request].Expires))
+	case n.Request != "" && x.waits.inputs[n.Request] != nil && x.waits.inputs[n.Request].Kind == events.InputTimer:
+		b.Code, b.Message = "timer", fmt.Sprintf("run %d gave its work back and goes on at %s", n.Run, stamp(x.waits.inputs[n.Request].Expires))
 		b.Unblock = "time passes"
 	case n.Request != "":
-		b.Code, b.Message, b.Unblock = "input", "it waits for an answer to request "+n.Request, "jobgraph answer "+j.State.ID+" "+n.Request+" TEXT"
+		b.Code, b.Message, b.Unblock = "input", "it waits for an answer to request "+n.Request, "jobgraph answer "+x.job.ID+" "+n.Request+" TEXT"
 	case n.Closing != 0:
 		b.Code, b.Message, b.Unblock = "closing", fmt.Sprintf("run %d is being closed: %s", n.Closing, n.CloseReason), "a running scheduler"
 	case !n.FenceAt.IsZero():
@@ -82,32 +91,32 @@ func (j *Job) blocker(n *node) Blocker {
 		b.Code, b.Message = "running", fmt.Sprintf("run %d is being worked on since %s", n.Run, stamp(n.Started))
 	case n.Open && planningMode(n.Mode):
 		b.Code, b.Message = "work", fmt.Sprintf("planning run %d waits for a planner, or one is at it: the log tells its stages", n.Run)
-		b.Unblock = "a running planner; jobgraph events " + j.State.ID
+		b.Unblock = "a running planner; jobgraph events " + x.job.ID
 	case n.Open:
 		b.Code, b.Message = "work", fmt.Sprintf("run %d is in the queue of pool %s for expert %s", n.Run, n.pool(), n.expert())
 		b.Unblock = "a runner that serves pool " + n.pool() + " and has a free place, when its turn has come"
 	default:
-		j.heldBack(n, &b)
+		x.heldBack(n, &b)
 	}
 	return b
 }
 
 // heldBack explains a node without a run, a question, a fence or a back-off.
-func (j *Job) heldBack(n *node, b *Blocker) {
+func (x explanation) heldBack(n *node, b *Blocker) {
 	var missing []string
 	for _, at := range n.Deps {
-		if d := j.nodes[at]; d.Status != events.Finished {
+		if d := x.dag.nodes[at]; d.Status != events.Finished {
 			missing = append(missing, d.ID+" ("+string(d.Status)+")")
 		}
 	}
 	switch {
 	case len(missing) > 0:
 		b.Code, b.Message = "dependency", "it waits for "+strings.Join(missing[:min(len(missing), 10)], ", ")
-		b.Unblock = "jobgraph why " + j.State.ID + " explains those"
-	case j.Replanning || j.plan().live():
+		b.Unblock = "jobgraph why " + x.job.ID + " explains those"
+	case x.job.Replanning || x.dag.plan().live():
 		b.Code, b.Message, b.Unblock = "replanning", "the remainder of the job is being planned again", "a running planner"
 	default:
-		b.Code, b.Message = "concurrency", fmt.Sprintf("%d of %d places of the job are taken", j.open, j.Rules.Concurrency)
+		b.Code, b.Message = "concurrency", fmt.Sprintf("%d of %d places of the job are taken", x.runs.open, x.job.Rules.Concurrency)
 		b.Unblock = "a running SubJob ends, or limits.concurrency is higher"
 	}
 }

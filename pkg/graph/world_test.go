@@ -87,7 +87,7 @@ func (w *world) append(e events.Event) {
 		return
 	}
 	before := w.statuses()
-	for _, n := range w.truth.nodes {
+	for _, n := range w.truth.dag.nodes {
 		w.modes[n.ID] = n.Mode
 	}
 	effect := w.truth.Step(e)
@@ -110,7 +110,7 @@ func (w *world) once(e events.Event) bool {
 
 func (w *world) statuses() map[string]events.Status {
 	all := map[string]events.Status{"": w.truth.Status}
-	for _, n := range w.truth.nodes {
+	for _, n := range w.truth.dag.nodes {
 		all[n.ID] = n.Status
 	}
 	return all
@@ -156,7 +156,7 @@ func (w *world) checkMoves(e events.Event, before map[string]events.Status) {
 
 // requeued says where a node went that goes on after its own run ended, or starts again because of something else.
 func (w *world) requeued(e events.Event, subjob string) events.Status {
-	n := w.truth.find(subjob)
+	n := w.truth.dag.find(subjob)
 	r, reported := e.Data.(*events.SubJobReported)
 	switch {
 	case e.SubJob != subjob && e.Kind != events.KindTimerFired, reported && r.Outcome == events.InputDataError && n.Attempts == 0:
@@ -181,13 +181,13 @@ func (w *world) checkMove(e events.Event, m events.Transition, from, to events.S
 func (w *world) checkInvariants(e events.Event) {
 	j, t := w.truth, w.t
 	open, asking, fencing := 0, 0, 0
-	for _, n := range j.nodes {
+	for _, n := range j.dag.nodes {
 		if !n.step() {
 			continue
 		}
 		unfinished := 0
 		for _, at := range n.Deps {
-			d := j.nodes[at]
+			d := j.dag.nodes[at]
 			if n.Status != events.Legacy && d.Status == events.Legacy {
 				t.Fatalf("after event %d (%s) %s depends on legacy %s\n%s", e.Seq, e.Kind, n.ID, d.ID, w.history())
 			}
@@ -211,8 +211,8 @@ func (w *world) checkInvariants(e events.Event) {
 			fencing++
 		}
 	}
-	if open != j.open || asking != j.asking || fencing != j.fencing {
-		t.Fatalf("after event %d (%s) the job counts %d open, %d asking, %d fencing; there are %d, %d, %d", e.Seq, e.Kind, j.open, j.asking, j.fencing, open, asking, fencing)
+	if open != j.runs.open || asking != j.waits.asking || fencing != j.runs.fencing {
+		t.Fatalf("after event %d (%s) the job counts %d open, %d asking, %d fencing; there are %d, %d, %d", e.Seq, e.Kind, j.runs.open, j.waits.asking, j.runs.fencing, open, asking, fencing)
 	}
 	if j.Rules.Concurrency > 0 && open > j.Rules.Concurrency {
 		t.Fatalf("%d runs are open, the limit is %d", open, j.Rules.Concurrency)
@@ -324,7 +324,7 @@ func (w *world) publish(s *scheduler, c *Command) {
 	w.runs++
 	w.work[c.CommandID] = &piece{order: c.Order, closed: w.subject[closedSubject(c.SubJob, c.Run)]}
 	for _, in := range c.Order.Inputs {
-		d := s.job.find(in.SubJob)
+		d := s.job.dag.find(in.SubJob)
 		if d.Status != events.Finished && in.SubJob != c.SubJob { // What a stand-in wrote goes back to the planner.
 			w.t.Fatalf("%s/%d starts while %s is %s\n%s", c.SubJob, c.Run, in.SubJob, d.Status, w.history())
 		}

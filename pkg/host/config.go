@@ -11,7 +11,7 @@ import (
 
 // readConfig takes settings from the key "settings" of the configuration file: those for every program directly,
 // those of one program below its name. A section that is called as the program is taken last. The rest of the file is left
-// to whoever reads it with ReadYAML.
+// to callers of ReadYAML.
 //
 //	settings:
 //	  log-level: debug

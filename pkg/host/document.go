@@ -19,11 +19,11 @@ type Setting struct {
 	EnvFile string `json:"env_file,omitempty"`
 	// Usage is one sentence.
 	Usage string `json:"usage"`
-	// Default is the value when nobody gives one.
+	// Default is the value when none is given.
 	Default string `json:"default,omitempty"`
 	// Limit says which values are good.
 	Limit string `json:"limit,omitempty"`
-	// Value is what it is set to, masked where it lets somebody in.
+	// Value is what it is set to, masked where it is a credential.
 	Value string `json:"value"`
 	// Source is where Value came from.
 	Source Source `json:"source"`

@@ -2,7 +2,7 @@ package host
 
 import "testing"
 
-func TestMemoryIsGivenBackOnceAfterEachBusyTime(t *testing.T) {
+func TestMemoryIsGivenBackThriceAfterEachBusyTime(t *testing.T) {
 	var tide ebb
 	for i, look := range []struct {
 		allocated uint64
@@ -12,9 +12,12 @@ func TestMemoryIsGivenBackOnceAfterEachBusyTime(t *testing.T) {
 		{90 << 20, false},  // Busy.
 		{300 << 20, false}, // Still busy.
 		{301 << 20, true},  // Quiet behind it.
-		{302 << 20, false}, // Given back already.
+		{302 << 20, true},  // What had been cached goes now.
 		{364 << 20, false}, // Busy again,
-		{365 << 20, true},  // and quiet.
+		{365 << 20, true},  // and quiet,
+		{366 << 20, true},  // and
+		{367 << 20, true},  // quiet.
+		{368 << 20, false}, // Given back already.
 	} {
 		if got := tide.out(look.allocated); got != look.out {
 			t.Errorf("look %d at %d bytes: %v, want %v", i, look.allocated, got, look.out)

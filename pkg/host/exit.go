@@ -16,7 +16,7 @@ const (
 	ExitInterrupted = 130 // A second signal asked to end at once.
 )
 
-// ErrUnavailable is wrapped by whoever gives up on reaching the bus or a model.
+// ErrUnavailable is wrapped by errors that mean that the bus or a model could not be reached.
 var ErrUnavailable = errors.New("unavailable")
 
 // ExitCode is the code that a program ends with for an error; of several faults the first decides.

@@ -26,7 +26,7 @@ type Flag struct {
 	Env string
 	// Usage is one sentence for people.
 	Usage string
-	// Default is the value when nobody gives one; empty leaves the variable as it is.
+	// Default is the value when none is given; empty leaves the variable as it is.
 	Default string
 	// Limit says in words which values are good; it is part of every fault about the value.
 	Limit string

@@ -10,11 +10,12 @@ const (
 	// mostGrowth is how much a small heap may grow over what is live, in percent, before it is collected. Services keep little
 	// and allocate much: at 400 the collector takes a tenth less of the processor than at Go's own 100.
 	mostGrowth = 400
-	// leastGrowth is the same for a large heap, Go's own, and room what it may grow by in between, in bytes.
-	leastGrowth = 100
+	// leastGrowth is the same for a large heap, and room what it may grow by in between, in bytes. Beside Go's own 100 a burst of
+	// 10,000 jobs peaks 75 MB lower in one process, and takes about two percent longer.
+	leastGrowth = 60
 	room        = 96 << 20
 	// softLimit is what all memory of the process is held to, in bytes, while limitOverLive times of what is live is less: large
-	// buffers come and go faster than growth is set anew, and what was collected goes back to the system. At twice of what is
+	// buffers come and go faster than growth is set again, and what was collected goes back to the system. At twice of what is
 	// live the collector took three quarters of the processor with 10,000 jobs at once.
 	softLimit     = 256 << 20
 	limitOverLive = 3
@@ -38,7 +39,7 @@ type pace struct {
 	live    []metrics.Sample
 }
 
-// afterEachCollection sets the growth anew behind each collection, in the runtime's own goroutine for finalizers.
+// afterEachCollection sets the growth again after each collection, in the runtime's own goroutine for finalizers.
 func afterEachCollection(p *pace) {
 	runtime.SetFinalizer(p, func(p *pace) {
 		metrics.Read(p.live)

@@ -10,7 +10,7 @@ func TestTheHeapMayGrowTheLessTheMoreIsLive(t *testing.T) {
 	for _, c := range []struct {
 		live    uint64
 		percent int
-	}{{0, 400}, {10 << 20, 400}, {24 << 20, 400}, {48 << 20, 200}, {96 << 20, 100}, {1 << 40, 100}} {
+	}{{0, 400}, {10 << 20, 400}, {24 << 20, 400}, {48 << 20, 200}, {96 << 20, 100}, {1 << 40, 60}} {
 		if got := growth(c.live); got != c.percent {
 			t.Errorf("%d bytes live: %d percent, want %d", c.live, got, c.percent)
 		}

@@ -22,7 +22,7 @@ func (m *Metrics) Models() *ModelMetrics {
 	}
 }
 
-// Attempt counts one attempt: what came of it, its tokens by type, what it cost in US dollars, nil when nobody knows, and how
+// Attempt counts one attempt: what came of it, its tokens by type, what it cost in US dollars, nil when unknown, and how
 // long it took.
 func (m *ModelMetrics) Attempt(model, outcome string, tokens map[string]int, cost *float64, took time.Duration) {
 	m.requests.WithLabelValues(model, outcome).Inc()

@@ -11,7 +11,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// NATS says how to reach and to enter the bus. It is plain data: whoever connects converts it.
+// NATS says how to reach and to enter the bus. It is plain data: the connecting code converts it.
 type NATS struct {
 	// URL is one or more addresses, separated by commas.
 	URL string
@@ -37,7 +37,7 @@ type NATS struct {
 	Context string
 }
 
-// DefaultURL is where the bus is when nobody says otherwise.
+// DefaultURL is where the bus is by default.
 const DefaultURL = "nats://127.0.0.1:4222"
 
 func (n *NATS) declare(f *Flags) {

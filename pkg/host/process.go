@@ -25,7 +25,7 @@ type Process struct {
 	// Health is shared too; services name their checks so that they do not meet.
 	Health *Health
 	// Secrets are what the process was given to enter somewhere: log, health and traces never show them, and neither does what a
-	// service states. Whoever resolves a secret adds it, before it is used. Shared by all services of the process.
+	// service states. The code that resolves a secret adds it, before it is used. Shared by all services of the process.
 	Secrets *redact.Set
 	// Server is where operators look; nil when HTTP is off.
 	Server *Server

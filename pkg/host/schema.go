@@ -51,7 +51,7 @@ func hintKeys(name string, known map[string]reflect.Type, root bool, reserved ma
 		}
 	}
 	slices.Sort(keys)
-	if near := nearest(name, keys); near != "" {
+	if near := Meant(name, keys); near != "" {
 		return fmt.Sprintf("did you mean %q?", near)
 	}
 	return "known keys: " + strings.Join(keys, ", ")

@@ -16,7 +16,7 @@ import (
 //   - when it is written there under a key that speaks of a secret, such as Authorization;
 //   - when it is the user's part, or such a parameter, of an address.
 //
-// Too common values are sorted out by whoever takes the list.
+// Too common values are sorted out by the user of the list.
 type secrets struct{ values []string }
 
 // given are sections whose values go to programs and servers.

@@ -12,7 +12,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/recur"
 )
 
-// act carries out what the schedule owes, as the scheduler would. Nobody is ever late, and no job goes away.
+// act carries out what the schedule owes, as the scheduler would. It is never late, and no job goes away.
 func (c *calendar) act() error {
 	for _, o := range c.plan.Pending() {
 		c.plan.Sent(o)
@@ -58,7 +58,7 @@ func (c *calendar) job(key string, more ...Act) error {
 			return nil
 		}
 	}
-	return nil // It waits for somebody, and so do the runs behind it.
+	return nil // It waits for a person, and so do the runs behind it.
 }
 
 // result is what the job of a run has given, unless it is too large to be told.

@@ -15,7 +15,7 @@ type Expert func(events.Work) events.SubJobReported
 // Planner answers planning work: a plan, or why there is none. Work.Kind tells plan, replan and split apart.
 type Planner func(events.Work) (*events.Plan, error)
 
-// Act is something that somebody does from outside while the job runs: a control event or an answer.
+// Act is an intervention from outside while the job runs: a control event or an answer.
 type Act struct {
 	// At is when, counted from the start of the job.
 	At time.Duration
@@ -35,7 +35,7 @@ type Script struct {
 	Plan *events.Plan
 	// Planner answers all other planning, and the first one when Plan is nil.
 	Planner Planner
-	// Experts are found by the Expert of a SubJob; Default serves whoever is not listed.
+	// Experts are found by the Expert of a SubJob; Default serves all others.
 	Experts map[string]Expert
 	Default Expert
 	// Rules decide the job; DefaultRules when nil.

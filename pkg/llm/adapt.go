@@ -144,7 +144,7 @@ func isWordByte(c byte) bool {
 }
 
 // aboutForm reports whether a refusal may be about how structured output was asked for: a 400 or 422 that does not name
-// another parameter, or a router that found nobody who can do it.
+// another parameter, or a router that found no provider for it.
 func aboutForm(err *Error) bool {
 	if err.Status == http.StatusNotFound {
 		return strings.Contains(err.Message, "No endpoints found that support")

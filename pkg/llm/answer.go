@@ -116,7 +116,7 @@ func (a *answer) finish(r Request, rung Rung) (Response, *Error) {
 }
 
 // tooLarge is the failure of an answer that has grown beyond what one may have, nil as long as it has not. What arrived is
-// not handed on: nobody reads that much.
+// not handed on: it is too much to read.
 func (a *answer) tooLarge() *Error {
 	if a.size <= maxAnswer {
 		return nil

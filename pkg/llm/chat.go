@@ -27,12 +27,12 @@ func (t *turn) chat(ctx context.Context, x *exchange, sdk *openai.Client, a *ans
 	}
 	defer stream.Close()
 	for {
-		chunk, err := stream.Recv()
+		chunk, err := x.events.chunk()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
-		if err != nil || x.fail != nil {
-			return cmp.Or(err, error(x.fail))
+		if err != nil {
+			return err
 		}
 		a.takeChunk(chunk)
 		if fail := a.tooLarge(); fail != nil {
@@ -134,23 +134,40 @@ func (a *answer) takeCompletion(c openai.ChatCompletionResponse) {
 }
 
 // takeChunk reads a chunk of a stream.
-func (a *answer) takeChunk(c openai.ChatCompletionStreamResponse) {
-	a.id, a.model = cmp.Or(a.id, c.ID), cmp.Or(a.model, c.Model)
+func (a *answer) takeChunk(c *chatBody) {
+	a.id, a.model = cmp.Or(a.id, string(c.ID)), cmp.Or(a.model, string(c.Model))
 	if c.Usage != nil && c.Usage.PromptTokens+c.Usage.CompletionTokens > 0 {
-		a.used = chatUsed(c.Usage)
+		a.used = c.Usage.used()
 	}
-	for _, choice := range c.Choices {
+	for i := range c.Choices {
+		choice := &c.Choices[i]
 		if choice.Index != 0 {
 			continue
 		}
-		a.muse(choice.Delta.ReasoningContent)
-		a.say(choice.Delta.Content)
-		a.decline(choice.Delta.Refusal)
-		for _, call := range choice.Delta.ToolCalls {
-			a.call(callPiece{call.Index, call.ID, call.Function.Name, call.Function.Arguments})
+		if d := choice.Delta; d != nil {
+			a.muse(string(d.ReasoningContent))
+			a.say(d.Content.said())
+			a.decline(string(d.Refusal))
+			for _, call := range d.ToolCalls {
+				a.call(callPiece{call.Index, string(call.ID), string(call.Function.Name), string(call.Function.Arguments)})
+			}
 		}
-		a.ended = cmp.Or(string(choice.FinishReason), a.ended)
+		if choice.FinishReason != nil {
+			a.ended = cmp.Or(string(*choice.FinishReason), a.ended)
+		}
 	}
+}
+
+// used is what a completion has taken.
+func (u *chatUsage) used() Usage {
+	used := Usage{Prompt: int(u.PromptTokens), Completion: int(u.CompletionTokens)}
+	if u.PromptDetails != nil {
+		used.Cached = int(u.PromptDetails.CachedTokens)
+	}
+	if u.AnswerDetails != nil {
+		used.Reasoning = int(u.AnswerDetails.ReasoningTokens)
+	}
+	return used
 }
 
 func chatUsed(u *openai.Usage) Usage {

@@ -94,7 +94,7 @@ func Single(key Secret, baseURL, model string) Config {
 }
 
 // With adds the model that settings describe, where they describe one. standard is the configured name that is meant where
-// nobody names one: that of the settings, "default", or the only one there is; it is empty without any model, and where several
+// none is named: that of the settings, "default", or the only one there is; it is empty without any model, and where several
 // leave it open. The configuration itself stays as it is.
 func (c Config) With(key Secret, baseURL, model string) (all Config, standard string) {
 	all = Config{}

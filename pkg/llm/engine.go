@@ -26,7 +26,7 @@ type Client interface {
 type Settings struct {
 	// Doer sends requests; an http.Client of the Engine's own when nil.
 	Doer Doer
-	// Meter counts attempts; nobody when nil.
+	// Meter counts attempts; nil disables it.
 	Meter Meter
 	// Now, Sleep and Jitter are the clock, the wait that a context can end, and chance in [0,1); the real ones when nil.
 	Now    func() time.Time
@@ -63,7 +63,7 @@ func New(config Config, s Settings) (*Engine, error) {
 	if e.settings.Doer == nil {
 		if standard, ok := http.DefaultTransport.(*http.Transport); ok {
 			e.transport = standard.Clone()
-			e.transport.MaxIdleConnsPerHost = 32
+			e.transport.MaxIdleConns, e.transport.MaxIdleConnsPerHost, e.transport.IdleConnTimeout = 0, mostIdle, idleFor
 			e.settings.Doer = &http.Client{Transport: e.transport}
 		} else {
 			e.settings.Doer = &http.Client{}
@@ -116,6 +116,14 @@ func (m ModelConfig) sameModel(other ModelConfig) bool {
 
 // Models lists the configured names in order.
 func (e *Engine) Models() []string { return slices.Sorted(maps.Keys(*e.models.Load())) }
+
+const (
+	// mostIdle is how many connections to a provider are kept for the next calls: a runner makes 256 at once by default, and with
+	// fewer each of them would begin with another handshake.
+	mostIdle = 1024
+	// idleFor is how long: what a burst has opened does not stay.
+	idleFor = 20 * time.Second
+)
 
 // Close drops idle connections. Calls under way are ended by their contexts.
 func (e *Engine) Close() {

@@ -69,7 +69,7 @@ type Error struct {
 	Code, Param string
 	// Attempts counts the requests that were sent.
 	Attempts int
-	// RetryAfter is when a new call may succeed; the caller had no time to wait for it. 0 when nobody knows.
+	// RetryAfter is when a new call may succeed; the caller had no time to wait for it. 0 when unknown.
 	RetryAfter time.Duration
 	// Partial is what had arrived, nil when nothing had.
 	Partial *Response

@@ -33,6 +33,8 @@ type exchange struct {
 
 	// sent is set when a request has left.
 	sent bool
+	// events are those of an answer that was asked for as a stream, nil before it has begun.
+	events *plainStream
 	// fail is why there is no answer, which beats whatever the SDK makes of it.
 	fail *Error
 	// cost is what the provider says the call has cost.

@@ -39,7 +39,7 @@ func perMinute(n int) *rate.Limiter {
 }
 
 // enter takes a slot and waits for the rates. It never waits beyond the deadline: then the error says when to come back.
-// Whoever got no error calls leave.
+// A caller that got no error calls leave.
 func (l *limiter) enter(ctx context.Context, pace pace, tokens int) *Error {
 	if err := l.take(ctx, pace); err != nil {
 		return err

@@ -10,7 +10,7 @@ type Observation struct {
 	Outcome string
 	// Usage counts the tokens of the attempt.
 	Usage Usage
-	// CostUSD is what it cost, nil when nobody knows.
+	// CostUSD is what it cost, nil when unknown.
 	CostUSD *float64
 	// Took is how long the provider took, waits excluded.
 	Took time.Duration

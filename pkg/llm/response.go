@@ -62,7 +62,7 @@ type Response struct {
 	Finish Finish `json:"finish"`
 	// Usage counts tokens; all zero when the provider did not say.
 	Usage Usage `json:"usage"`
-	// CostUSD is what the call cost, nil when nobody knows.
+	// CostUSD is what the call cost, nil when unknown.
 	CostUSD *float64 `json:"cost_usd,omitempty"`
 	// Model is the configured name that answered, which a fallback may have changed.
 	Model string `json:"model"`

@@ -28,12 +28,12 @@ func (t *turn) responses(ctx context.Context, x *exchange, sdk *openai.Client, a
 	defer stream.Close()
 	var heard listener
 	for {
-		event, err := stream.Recv()
+		event, err := x.events.event()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
-		if err != nil || x.fail != nil {
-			return cmp.Or(err, error(x.fail))
+		if err != nil {
+			return err
 		}
 		if err := heard.take(event, a); err != nil {
 			return err
@@ -175,21 +175,25 @@ type listener struct {
 	said, thought, refused, items bool
 }
 
-func (l *listener) take(event openai.ResponseStreamEvent, a *answer) error {
-	switch event.Type {
+func (l *listener) take(event *responsesEvent, a *answer) error {
+	switch openai.ResponseStreamEventType(event.Type) {
 	case openai.ResponseStreamEventOutputTextDelta:
 		l.said = true
-		a.say(event.Delta)
+		a.say(string(event.Delta))
 	case openai.ResponseStreamEventRefusalDelta:
 		l.refused = true
-		a.decline(event.Delta)
+		a.decline(string(event.Delta))
 	case openai.ResponseStreamEventReasoningTextDelta, openai.ResponseStreamEventReasoningSummaryTextDelta:
 		l.thought = true
-		a.muse(event.Delta)
+		a.muse(string(event.Delta))
 	case openai.ResponseStreamEventOutputItemDone:
 		l.items = true
 		if event.Item != nil {
-			a.takeItem(l.rest(*event.Item))
+			item, err := asItem(event.Item)
+			if err != nil {
+				return err
+			}
+			a.takeItem(l.rest(item))
 		}
 	case openai.ResponseStreamEventCompleted, openai.ResponseStreamEventIncomplete, openai.ResponseStreamEventFailed:
 		return l.end(event, a)
@@ -198,9 +202,12 @@ func (l *listener) take(event openai.ResponseStreamEvent, a *answer) error {
 }
 
 // end reads the last event. Its status is that of the event when it says none.
-func (l *listener) end(event openai.ResponseStreamEvent, a *answer) error {
-	last := *event.Response
-	last.Status = cmp.Or(last.Status, openai.ResponseStatus(strings.TrimPrefix(string(event.Type), "response.")))
+func (l *listener) end(event *responsesEvent, a *answer) error {
+	last, err := event.Response.answer()
+	if err != nil {
+		return err
+	}
+	last.Status = cmp.Or(last.Status, openai.ResponseStatus(strings.TrimPrefix(event.Type, "response.")))
 	if l.items {
 		return a.takeResponse(last, false)
 	}

@@ -34,27 +34,30 @@ type eventReader struct {
 	// skipLF is set after a CR, whose LF may only arrive with the next bytes.
 	skipLF bool
 	first  bool
+	// text and data are the latest line and the data of the latest event, whose room is used again.
+	text, data []byte
 }
 
 func newEventReader(r io.Reader) *eventReader {
 	return &eventReader{lines: bufio.NewReader(r), first: true}
 }
 
-// next is the data of the next event that has any, and the event's name. An event that the end of the stream cuts off
-// counts too: some providers leave out the last empty line, and what is cut does not decode.
+// next is the data of the next event that has any, and the event's name; the data stays until the next call. An event that the end of
+// the stream cuts off counts too: some providers leave out the last empty line, and what is cut does not decode.
 func (e *eventReader) next() (name string, data []byte, err error) {
-	var has bool
+	e.data = e.data[:0]
+	has := false
 	for {
-		line, err := e.line(maxEvent - len(data))
+		line, err := e.line(maxEvent - len(e.data))
 		if err != nil && (len(line) == 0 || !errors.Is(err, io.EOF)) {
 			if errors.Is(err, io.EOF) && has {
-				return name, data, nil
+				return name, e.data, nil
 			}
 			return "", nil, err
 		}
 		if len(line) == 0 {
 			if has {
-				return name, data, nil
+				return name, e.data, nil
 			}
 			name = ""
 			continue
@@ -64,41 +67,51 @@ func (e *eventReader) next() (name string, data []byte, err error) {
 		switch string(field) {
 		case "data":
 			if has {
-				data = append(data, '\n')
+				e.data = append(e.data, '\n')
 			}
-			data, has = append(data, value...), true
+			e.data, has = append(e.data, value...), true
 		case "event":
 			name = string(value)
 		}
 	}
 }
 
-// line reads up to the end of a line, which it leaves out. At the end of the stream it gives what there is, with io.EOF.
+// line reads up to the end of a line, which it leaves out. At the end of the stream it gives what there is, with io.EOF. The line
+// stays until the next call.
 func (e *eventReader) line(limit int) ([]byte, error) {
-	var line []byte
+	e.text = e.text[:0]
 	for {
-		c, err := e.lines.ReadByte()
-		if err != nil {
-			return line, err
+		if _, err := e.lines.Peek(1); err != nil {
+			return e.text, err
 		}
+		here, _ := e.lines.Peek(e.lines.Buffered()) // They are there.
 		if e.skipLF {
 			e.skipLF = false
-			if c == '\n' {
+			if here[0] == '\n' {
+				_, _ = e.lines.Discard(1) // It is there.
 				continue
 			}
 		}
-		if c == '\n' || c == '\r' {
-			e.skipLF = c == '\r'
-			if e.first {
-				e.first = false
-				line = bytes.TrimPrefix(line, []byte("\xef\xbb\xbf"))
-			}
-			return line, nil
+		end := bytes.IndexAny(here, "\r\n")
+		most := end
+		if end < 0 {
+			most = len(here)
 		}
-		if len(line) >= limit {
+		if len(e.text)+most > limit {
 			return nil, fmt.Errorf("read event: %w", errTooLarge)
 		}
-		line = append(line, c)
+		e.text = append(e.text, here[:most]...)
+		if end < 0 {
+			_, _ = e.lines.Discard(most) // They are there.
+			continue
+		}
+		e.skipLF = here[end] == '\r'
+		_, _ = e.lines.Discard(end + 1) // They are there.
+		if e.first {
+			e.first = false
+			return bytes.TrimPrefix(e.text, []byte("\xef\xbb\xbf")), nil
+		}
+		return e.text, nil
 	}
 }
 

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// streamed gives the SDK a stream it can read: one event per line, in plain form, ended by [DONE]. An answer that came in
-// one piece although a stream was asked for becomes a stream of one event.
+// streamed reads an answer event by event, past the SDK, which would decode each of them again. An answer that came in one piece
+// although a stream was asked for becomes a stream of one event.
 func (x *exchange) streamed(resp *http.Response) (*http.Response, error) {
 	reader := bufio.NewReader(resp.Body)
 	start, err := reader.Peek(1)
@@ -22,7 +22,7 @@ func (x *exchange) streamed(resp *http.Response) (*http.Response, error) {
 	}
 	// An error shows itself again at the next read.
 	if isStream(start) {
-		resp.Body = &plainStream{x: x, body: resp.Body, events: newEventReader(reader)}
+		x.events = &plainStream{x: x, events: newEventReader(reader)}
 		return resp, nil
 	}
 	defer resp.Body.Close()
@@ -35,7 +35,8 @@ func (x *exchange) streamed(resp *http.Response) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	return replaced(resp, append(lines, done...)), nil
+	x.events = &plainStream{x: x, events: newEventReader(bytes.NewReader(append(lines, done...)))}
+	return replaced(resp, nil), nil
 }
 
 // done ends every stream.
@@ -69,110 +70,100 @@ func asLine(event any) ([]byte, error) {
 	return append(append([]byte("data: "), data...), "\n\n"...), nil
 }
 
-// plainStream is the body of a stream while it arrives.
+// plainStream is the events of an answer while they arrive.
 type plainStream struct {
 	x      *exchange
-	body   io.ReadCloser
 	events *eventReader
-	// ready is what was read and not yet given; end is what comes after it.
-	ready []byte
-	end   error
 	// total counts bytes, so that a stream that never ends has an end.
 	total int
 	// kept counts those of the items that are kept.
 	kept int
 }
 
-// Read gives the next plain events, at least one.
-func (p *plainStream) Read(to []byte) (int, error) {
-	for len(p.ready) == 0 {
-		if p.end != nil {
-			return 0, p.end
+// next gives the data of the next event of the provider that has any, io.EOF behind the last, or the failure of the exchange.
+func (p *plainStream) next() ([]byte, error) {
+	for {
+		name, data, err := p.events.next()
+		p.x.touch()
+		if errors.Is(err, io.EOF) {
+			return nil, io.EOF
 		}
-		p.ready, p.end = p.fetch()
+		if err != nil {
+			p.x.failed(p.x.broken(err, StreamCut))
+			return nil, err
+		}
+		data = bytes.TrimSpace(data)
+		if p.total += len(data); p.total > maxStream {
+			return nil, p.fail(&Error{Class: Malformed, Message: "the stream is larger than an answer may be"})
+		}
+		switch {
+		case len(data) == 0:
+		case string(data) == "[DONE]":
+			return nil, io.EOF
+		case name == "error":
+			return nil, p.fail(p.x.told(0, data))
+		default:
+			return data, nil
+		}
 	}
-	n := copy(to, p.ready)
-	p.ready = p.ready[n:]
-	return n, nil
 }
 
-// Close ends the connection.
-func (p *plainStream) Close() error { return p.body.Close() }
+// fail ends the exchange with its first failure.
+func (p *plainStream) fail(e *Error) error {
+	p.x.failed(e)
+	return p.x.fail
+}
 
-// fetch reads one event of the provider.
-func (p *plainStream) fetch() ([]byte, error) {
-	name, data, err := p.events.next()
-	p.x.touch()
-	if errors.Is(err, io.EOF) {
-		return []byte(done), io.EOF
-	}
+// chunk is the next piece of a completion.
+func (p *plainStream) chunk() (*chatBody, error) {
+	data, err := p.next()
 	if err != nil {
-		p.x.failed(p.x.broken(err, StreamCut))
 		return nil, err
 	}
-	data = bytes.TrimSpace(data)
-	if p.total += len(data); p.total > maxStream {
-		p.x.failed(&Error{Class: Malformed, Message: "the stream is larger than an answer may be"})
-		return nil, p.x.fail
-	}
-	switch {
-	case len(data) == 0:
-		return nil, nil
-	case string(data) == "[DONE]":
-		return []byte(done), io.EOF
-	case name == "error":
-		p.x.failed(p.x.told(0, data))
-		return nil, p.x.fail
-	}
-	if p.x.dialect == DialectResponses {
-		return p.responses(data)
-	}
-	return p.chat(data)
-}
-
-func (p *plainStream) chat(data []byte) ([]byte, error) {
 	body, inside, err := readChat(data)
 	switch {
 	case err != nil:
-		p.x.failed(p.x.cutOrNonsense(err, data))
-		return nil, p.x.fail
+		return nil, p.fail(p.x.cutOrNonsense(err, data))
 	case inside != nil:
-		p.x.failed(p.x.told(0, inside))
-		return nil, p.x.fail
+		return nil, p.fail(p.x.told(0, inside))
 	case body.Choices == nil && body.Usage == nil && bytes.Contains(data, []byte(`"object":"error"`)):
-		p.x.failed(p.x.told(0, data))
-		return nil, p.x.fail
+		return nil, p.fail(p.x.told(0, data))
 	}
 	if body.Usage != nil && body.Usage.Cost.usd != nil {
 		p.x.cost = body.Usage.Cost.usd
 	}
-	return asLine(body.chunk())
+	body = body.chunk()
+	return &body, nil
 }
 
-func (p *plainStream) responses(data []byte) ([]byte, error) {
-	event, inside, err := readResponsesEvent(data)
-	switch {
-	case err != nil:
-		p.x.failed(p.x.cutOrNonsense(err, data))
-		return nil, p.x.fail
-	case inside != nil:
-		p.x.failed(p.x.told(0, inside))
-		return nil, p.x.fail
-	case event.Type == "":
-		return nil, nil
-	case event.Type == "response.output_item.done":
-		if p.kept += len(event.raw); p.kept > maxAnswer {
-			p.x.failed(&Error{Class: Malformed, Message: "the items are larger than an answer may be"})
-			return nil, p.x.fail
+// event is the next event of the Responses API that says something.
+func (p *plainStream) event() (*responsesEvent, error) {
+	for {
+		data, err := p.next()
+		if err != nil {
+			return nil, err
 		}
-		p.x.items = append(p.x.items, event.raw)
-	case event.Type == "response.completed":
-		p.x.billed(event.Response.Usage)
-		if len(p.x.items) == 0 {
-			p.x.keepIn(data)
+		event, inside, err := readResponsesEvent(data)
+		switch {
+		case err != nil:
+			return nil, p.fail(p.x.cutOrNonsense(err, data))
+		case inside != nil:
+			return nil, p.fail(p.x.told(0, inside))
+		case event.Type == "":
+			continue
+		case event.Type == "response.output_item.done":
+			if p.kept += len(event.raw); p.kept > maxAnswer {
+				return nil, p.fail(&Error{Class: Malformed, Message: "the items are larger than an answer may be"})
+			}
+			p.x.items = append(p.x.items, event.raw)
+		case event.Type == "response.completed":
+			p.x.billed(event.Response.Usage)
+			if len(p.x.items) == 0 {
+				p.x.keepIn(data)
+			}
 		}
+		return &event, nil
 	}
-	return asLine(event)
 }
 
 // cutOrNonsense tells an event that ends too early from one that never was JSON.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"strings"
+	"unicode/utf8"
 )
 
 // The forms below read what providers really send and write what the SDK can read.
@@ -11,8 +12,55 @@ import (
 // loose is text that some providers send as a list of parts or as an object. It is written as a string.
 type loose string
 
+// simple is the text of a JSON string that stands for itself, which nearly all are: decoding those of a stream's many events is most of
+// what it costs.
+func simple(data []byte) (text string, ok bool) {
+	last := len(data) - 1
+	if last < 1 || data[0] != '"' || bytes.IndexByte(data, '\\') >= 0 || !utf8.Valid(data) {
+		return "", false
+	}
+	return string(data[1:last]), true
+}
+
+// content is what is said in a message: a text, or raw what has to be looked into first.
+type content struct {
+	text string
+	raw  json.RawMessage
+}
+
+// UnmarshalJSON takes anything.
+func (c *content) UnmarshalJSON(data []byte) error {
+	var ok bool
+	c.raw = nil // The last of several counts.
+	if c.text, ok = simple(data); !ok {
+		c.raw = bytes.Clone(data)
+	}
+	return nil
+}
+
+// MarshalJSON gives the text.
+func (c *content) MarshalJSON() ([]byte, error) { return json.Marshal(c.text) }
+
+// plain makes what is raw a text.
+func (c *content) plain() {
+	var text loose
+	_ = text.UnmarshalJSON(c.raw) // It takes anything.
+	c.text, c.raw = string(text), nil
+}
+
+func (c *content) said() string {
+	if c == nil {
+		return ""
+	}
+	return c.text
+}
+
 // UnmarshalJSON takes a string, null, a list, or an object that holds text.
 func (l *loose) UnmarshalJSON(data []byte) error {
+	if text, ok := simple(data); ok {
+		*l = loose(text)
+		return nil
+	}
 	var text string
 	if json.Unmarshal(data, &text) == nil {
 		*l = loose(text)
@@ -90,6 +138,10 @@ type arguments string
 
 // UnmarshalJSON takes a string, null, or any other value, which it keeps in its compact form.
 func (a *arguments) UnmarshalJSON(data []byte) error {
+	if text, ok := simple(data); ok {
+		*a = arguments(text)
+		return nil
+	}
 	var text string
 	if json.Unmarshal(data, &text) == nil {
 		*a = arguments(text)
@@ -108,6 +160,10 @@ type word string
 
 // UnmarshalJSON takes a string or a number; anything else counts as not said.
 func (w *word) UnmarshalJSON(data []byte) error {
+	if text, ok := simple(data); ok {
+		*w = word(text)
+		return nil
+	}
 	var text string
 	var number json.Number
 	switch {

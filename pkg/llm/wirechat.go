@@ -23,14 +23,13 @@ type chatChoice struct {
 }
 
 type chatMessage struct {
-	Role word `json:"role,omitempty"`
-	// Content is kept raw until plain has taken the thinking out of it.
-	Content          json.RawMessage `json:"content,omitempty"`
-	Refusal          loose           `json:"refusal,omitempty"`
-	Reasoning        loose           `json:"reasoning,omitempty"`
-	ReasoningContent loose           `json:"reasoning_content,omitempty"`
-	ToolCalls        []chatCall      `json:"tool_calls,omitempty"`
-	FunctionCall     *chatFunction   `json:"function_call,omitempty"`
+	Role             word          `json:"role,omitempty"`
+	Content          *content      `json:"content,omitempty"`
+	Refusal          loose         `json:"refusal,omitempty"`
+	Reasoning        loose         `json:"reasoning,omitempty"`
+	ReasoningContent loose         `json:"reasoning_content,omitempty"`
+	ToolCalls        []chatCall    `json:"tool_calls,omitempty"`
+	FunctionCall     *chatFunction `json:"function_call,omitempty"`
 }
 
 type chatCall struct {
@@ -66,8 +65,12 @@ func (money) MarshalJSON() ([]byte, error) { return []byte("null"), nil }
 
 // readChat reads a completion or a chunk into its plain form, with the error inside it, if any, taken out.
 func readChat(data []byte) (body chatBody, inside json.RawMessage, err error) {
-	if err := json.Unmarshal(data, &body); err != nil {
-		return body, nil, err
+	body, quick := scanChunk(data)
+	if !quick {
+		body = chatBody{}
+		if err := json.Unmarshal(data, &body); err != nil {
+			return body, nil, err
+		}
 	}
 	inside = present(body.Error)
 	body.Error = nil
@@ -104,10 +107,9 @@ func (m *chatMessage) plain() {
 		m.ReasoningContent = m.Reasoning
 	}
 	m.Reasoning = ""
-	var content loose
-	if m.Content != nil && json.Unmarshal(m.Content, &content) == nil {
-		m.takeThought()
-		m.Content, _ = json.Marshal(string(content)) // A string always encodes.
+	if m.Content != nil && m.Content.raw != nil {
+		m.takeThought(m.Content.raw)
+		m.Content.plain()
 	}
 	if m.FunctionCall != nil && len(m.ToolCalls) == 0 {
 		m.ToolCalls = []chatCall{{Function: *m.FunctionCall}}
@@ -119,11 +121,11 @@ func (m *chatMessage) plain() {
 }
 
 // takeThought finds the parts of a content that are thought, and refusals.
-func (m *chatMessage) takeThought() {
-	if !strings.HasPrefix(strings.TrimSpace(string(m.Content)), "[") {
+func (m *chatMessage) takeThought(raw json.RawMessage) {
+	if !strings.HasPrefix(strings.TrimSpace(string(raw)), "[") {
 		return
 	}
-	for _, part := range looseParts(m.Content) {
+	for _, part := range looseParts(raw) {
 		if part.Type == "thinking" || part.Type == "reasoning" {
 			m.ReasoningContent += part.Thinking + part.said()
 		}

@@ -2,6 +2,8 @@ package llm
 
 import (
 	"encoding/json"
+
+	openai "github.com/sashabaranov/go-openai"
 )
 
 // responsesBody is an answer of the Responses API.
@@ -118,6 +120,15 @@ func readResponsesEvent(data []byte) (event responsesEvent, inside json.RawMessa
 		event = responsesEvent{}
 	}
 	return event, inside, err
+}
+
+// answer is a plain answer as the SDK has it.
+func (b *responsesBody) answer() (made openai.CreateResponseResponse, err error) {
+	data, err := json.Marshal(b)
+	if err == nil {
+		err = json.Unmarshal(data, &made)
+	}
+	return made, err
 }
 
 // asEvent is a whole answer as the event that ends a stream of it.

@@ -20,7 +20,7 @@
 // may die in its turn, and then its own intent is an unknown outcome again. The same holds for answers: a question covers the
 // intents that lie before it in the journal.
 //
-// A claim stands until it is taken over, also when its lease has passed. Only an effect must not begin on such a one: whoever takes
+// A claim stands until it is taken over, also when its lease has passed. Only an effect must not begin on such a one: an owner that takes
 // over need not wait, and may be told at once that the effect did not happen. So a lease that has passed is renewed before an effect
 // begins. What no journal can exclude is a process that is stopped for a lease between its last look at the claim and the start of the
 // effect.

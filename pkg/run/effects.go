@@ -22,7 +22,7 @@ type Effects struct {
 	Begun map[string]time.Time
 	// Declared are results that were declared of effects of other runs, for the same calls in this one.
 	Declared []Declared
-	// Unresolved are the effects with an unknown outcome: whoever goes on has to ask about each.
+	// Unresolved are the effects with an unknown outcome: whoever continues has to ask about each.
 	Unresolved []Unresolved
 	// Undecided is what those said who were asked and could not tell.
 	Undecided []string

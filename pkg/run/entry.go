@@ -18,7 +18,7 @@ type Entry struct {
 }
 
 // Bounds of a lease. What is below is raised and what is above is cut: a lease that cannot be renewed in time, or that
-// outlives its owner by hours, helps nobody.
+// outlives its owner by hours, is useless.
 const (
 	DefaultLease = 10 * time.Second
 	MinLease     = 300 * time.Millisecond
@@ -92,7 +92,7 @@ func Reported(run int, owner string, kind events.Kind, body json.RawMessage) eve
 	return events.JournalRecord{Type: events.JournalReported, Run: run, Owner: owner, Name: string(kind), Data: body}
 }
 
-// Closed says that nobody may claim the run or a lower one any more.
+// Closed says that neither the run nor a lower one may be claimed any more.
 func Closed(run int, reason string) events.JournalRecord {
 	return events.JournalRecord{Type: events.JournalClosed, Run: run, Reason: reason}
 }

@@ -113,7 +113,7 @@ func (j *Journal) Last() uint64 {
 	return j.entries[len(j.entries)-1].Seq
 }
 
-// Over reports whether the run can be executed by nobody any more, and why: it is closed, or a later one has begun.
+// Over reports whether the run can no longer be executed, and why: it is closed, or a later one has begun.
 func (j *Journal) Over(run int) (reason string, over bool) {
 	e := j.overBy(run)
 	if e == nil {
@@ -151,8 +151,8 @@ func (j *Journal) Stored(behind uint64, r *events.JournalRecord) bool {
 	})
 }
 
-// Held says until when a run is held, for whoever closes it: by the broker's clock, a lease behind whatever its owners wrote
-// last. claimed is false when nobody has ever held it.
+// Held says until when a run is held, for those who close it: by the broker's clock, one lease behind what its owners wrote
+// last. claimed is false when it was never held.
 func (j *Journal) Held(run int) (until time.Time, claimed bool) {
 	s := j.of(run)
 	if s == nil || !s.claimed {
@@ -172,7 +172,7 @@ type Holder struct {
 // Until is when another may take the run over, unless its owner writes before.
 func (h *Holder) Until() time.Time { return h.Heard.Add(h.Lease) }
 
-// Holder is who has the run in hand. ok is false when nobody has: it was never claimed, or was released, or is over or reported.
+// Holder is who has the run in hand. ok is false when it is free: it was never claimed, or was released, or is over or reported.
 func (j *Journal) Holder(run int) (h Holder, ok bool) {
 	s := j.of(run)
 	if s == nil || s.owner == "" || s.reported >= 0 || j.overBy(run) != nil {

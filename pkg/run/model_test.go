@@ -144,7 +144,7 @@ func (w *world) at(t int) time.Time { return time.Unix(0, 0).Add(time.Duration(t
 
 func (w *world) journal() *run.Journal { return run.Read(w.entries) }
 
-// store appends a record, whoever else has written.
+// store appends a record, whatever others have written.
 func (w *world) store(r events.JournalRecord) uint64 {
 	w.seq++
 	w.entries = append(w.entries, run.Entry{JournalRecord: r, Seq: w.seq, Time: w.at(w.now)})

@@ -16,7 +16,7 @@ const (
 	Done    Outcome = "done"     // It took effect; the result is known.
 	NotDone Outcome = "not_done" // It did not, and may be made.
 	Failed  Outcome = "failed"   // It did not, and the run ends for it.
-	Unknown Outcome = "unknown"  // Nobody can tell: a person has to.
+	Unknown Outcome = "unknown"  // It cannot be found out: a person decides.
 )
 
 // Resolution is what a person or a hook has found out about an effect.

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/chaos"
+	"github.com/jobgraph/jobgraph/cmd/internal/chaos"
 )
 
 // A minute of what `jobgraph bench --chaos` does for ten by default: kills, stops and restarts of all processes, several at once, and

@@ -16,7 +16,7 @@ import (
 // supervised mounts a small disk at $0, for itself and its children only, and starts a program again until it ends in order.
 const supervised = `mount -t tmpfs -o size=16m tmpfs "$0" && until "$@"; do sleep 0.2; done`
 
-// A full disk ends the bus and the services in one process, with word of the disk and as often as somebody starts them on it. When
+// A full disk ends the bus and the services in one process, naming the disk, and does so at every start on it. When
 // there is room again the next start goes on: nothing that was accepted is lost.
 func TestAFullDiskEndsTheAllInOneUntilThereIsRoom(t *testing.T) {
 	unshare, err := exec.LookPath("unshare")

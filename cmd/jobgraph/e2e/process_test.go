@@ -77,7 +77,7 @@ type process struct {
 	ended   chan struct{} // Closed when it has ended.
 }
 
-// start begins the program anew. It ends with the test at the latest.
+// start restarts the program. It ends with the test at the latest.
 func (p *process) start() {
 	p.t.Helper()
 	out, err := os.OpenFile(p.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
@@ -155,7 +155,7 @@ func (p *process) tell() {
 	p.t.Logf("%s said:\n%s", p.name, bytes.Join(lines, []byte("\n")))
 }
 
-// freePort gives a port that nobody listens on now. It is below those that systems give to connections, so that nobody takes
+// freePort gives a port without a listener. It is below those that systems give to connections, so that no connection takes
 // it while the program that listens on it is being started again.
 func freePort(t *testing.T) string {
 	t.Helper()

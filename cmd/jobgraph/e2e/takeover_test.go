@@ -32,7 +32,7 @@ func TestAnotherRunnerTakesOverAboutWhenTheLeaseIsOver(t *testing.T) {
 	s.finish("j")
 }
 
-// A runner that stood still for longer than its lease goes on with its work, if nobody has taken it meanwhile.
+// A runner that stood still for longer than its lease goes on with its work, if it was not taken over meanwhile.
 func TestARunnerThatStoodStillKeepsWhatNobodyElseTook(t *testing.T) {
 	t.Parallel() // It waits more than it works.
 	s := whole(t)

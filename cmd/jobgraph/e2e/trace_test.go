@@ -11,7 +11,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/host/trace/tracetest"
 )
 
-// A job that is handed in with a traceparent is one trace over all services: intake under whoever asked, steps of the
+// A job that is handed in with a traceparent is one trace over all services: intake under the caller, steps of the
 // scheduler under intake, planning and runs under the steps that ordered them.
 func TestOneJobIsOneTraceOverAllServices(t *testing.T) {
 	c := tracetest.New(t)

@@ -37,8 +37,8 @@ func steps(g graph.Graph) []step {
 	return list
 }
 
-// PageRank returns the share of each entity, in the order of g.Entities: the chance to be there for somebody who
-// follows relations by their weight and now and then starts anew. The shares add up to 1.
+// PageRank returns the share of each entity, in the order of g.Entities: the chance to find a walker there who
+// follows relations by their weight and now and then starts over. The shares add up to 1.
 func PageRank(g graph.Graph) []float64 {
 	n := len(g.Entities)
 	if n == 0 {

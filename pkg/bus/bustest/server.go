@@ -126,7 +126,7 @@ func (b *Server) Stop() {
 	b.mu.Unlock()
 	if s != nil {
 		// What lost clients have asked for is answered before: a shutdown sleeps under a lock that such a request may wait for,
-		// and in virtual time no clock goes on while somebody waits for a lock.
+		// and in virtual time no clock goes on while a goroutine waits for a lock.
 		<-time.After(lull)
 		s.Shutdown()
 		s.WaitForShutdown()
@@ -180,7 +180,7 @@ func (b *Server) Connect(name string) *bus.Bus {
 func (b *Server) Bus(name string) *bus.Bus {
 	b.t.Helper()
 	c := b.Connect(name)
-	if err := c.Init(b.t.Context()); err != nil {
+	if err := c.Streams().Init(b.t.Context()); err != nil {
 		b.t.Fatal(err)
 	}
 	if b.settings.Quiet {

@@ -49,7 +49,7 @@ type Head struct {
 	RequestSeq uint64 `json:"request_seq"`
 }
 
-// InMotion reports whether the job has neither ended nor been given up: nobody deletes such a one.
+// InMotion reports whether the job has neither ended nor been given up: such a job is not deleted.
 func (h *Head) InMotion() bool {
 	return h.Status != "" && !h.Status.Terminal() && h.Quarantined == nil
 }

@@ -10,12 +10,12 @@ import (
 // Kinds of facts of a schedule.
 const (
 	Created   events.Kind = "schedule.created"   // A schedule was made.
-	Paused    events.Kind = "schedule.paused"    // Somebody wants no further run until it is resumed.
-	Resumed   events.Kind = "schedule.resumed"   // Somebody wants it to go on.
-	Triggered events.Kind = "schedule.triggered" // Somebody wants a run now.
-	Deleted   events.Kind = "schedule.deleted"   // Somebody wants it gone; its jobs stay.
+	Paused    events.Kind = "schedule.paused"    // Asks for no further run until it is resumed.
+	Resumed   events.Kind = "schedule.resumed"   // Asks to go on.
+	Triggered events.Kind = "schedule.triggered" // Asks for a run now.
+	Deleted   events.Kind = "schedule.deleted"   // Asks for its removal; its jobs stay.
 	Due       events.Kind = "schedule.due"       // The timer of a moment fired.
-	Late      events.Kind = "schedule.late"      // Nobody was there to begin a run in time.
+	Late      events.Kind = "schedule.late"      // A run could not begin in time.
 	Started   events.Kind = "schedule.started"   // The job of a run was admitted.
 	Ended     events.Kind = "schedule.ended"     // The job of a run ended, was refused or is gone.
 	Condensed events.Kind = "schedule.condensed" // How the schedule stands; what came before is no longer kept.
@@ -35,12 +35,12 @@ type Definition struct {
 func Definitions() []Definition {
 	return []Definition{
 		{Kind: Created, New: payload[Creation], Doc: "A schedule was made."},
-		{Kind: Paused, New: payload[Word], Control: true, Doc: "Somebody wants no further run for now."},
-		{Kind: Resumed, New: payload[Word], Control: true, Doc: "Somebody wants a paused schedule to go on."},
-		{Kind: Triggered, New: payload[Word], Control: true, Doc: "Somebody wants a run now."},
-		{Kind: Deleted, New: payload[Word], Control: true, Doc: "Somebody wants the schedule gone; its jobs stay."},
+		{Kind: Paused, New: payload[Word], Control: true, Doc: "A request to hold further runs."},
+		{Kind: Resumed, New: payload[Word], Control: true, Doc: "A request to resume a paused schedule."},
+		{Kind: Triggered, New: payload[Word], Control: true, Doc: "A request for a run now."},
+		{Kind: Deleted, New: payload[Word], Control: true, Doc: "A request to remove the schedule; its jobs stay."},
 		{Kind: Due, New: payload[Moved], Run: true, Doc: "The timer of a moment fired."},
-		{Kind: Late, New: payload[Moved], Run: true, Doc: "Nobody was there to begin the run of a moment in time."},
+		{Kind: Late, New: payload[Moved], Run: true, Doc: "The run of a moment could not begin in time."},
 		{Kind: Started, New: payload[Moved], Run: true, Doc: "The job of a run was admitted."},
 		{Kind: Ended, New: payload[End], Run: true, Doc: "The job of a run ended, was refused or is gone."},
 		{Kind: Condensed, New: payload[State], Doc: "How the schedule stands; what came before is no longer kept."},

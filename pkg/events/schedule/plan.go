@@ -6,7 +6,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// Routed gives a plan whose steps that recur go to whoever makes schedules, under the names of their experts, which the runs of
+// Routed gives a plan whose steps that recur go to the maker of schedules, under the names of their experts, which the runs of
 // those schedules go to. Steps with a result stay what they are, and so does the plan that is given.
 func Routed(p *events.Plan) *events.Plan {
 	if p == nil || !slices.ContainsFunc(p.SubJobs, recurs) {

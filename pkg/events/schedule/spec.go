@@ -25,7 +25,7 @@ const (
 	OverlapReplace Overlap = "replace" // The run that is going is stopped; then the new one begins.
 )
 
-// Missed says what happens to moments that passed while nobody could act, for a minute or longer.
+// Missed says what happens to moments that passed while no scheduler could act, for a minute or longer.
 type Missed string
 
 // The ways to meet missed moments.

@@ -13,7 +13,7 @@ type Status string
 // The statuses.
 const (
 	Active Status = "active" // A moment lies ahead.
-	Rests  Status = "paused" // Nothing comes due until somebody resumes it.
+	Rests  Status = "paused" // Nothing comes due until it is resumed.
 	Done   Status = "done"   // No moment is left.
 	Gone   Status = "deleted"
 )

@@ -30,7 +30,7 @@ func Open(ctx context.Context, p *host.Process, given *bus.Bus) (*bus.Bus, error
 		}
 		p.Cleanup("bus", 0, func(context.Context) error { b.Close(); return nil })
 	}
-	if err := b.Prepare(ctx); err != nil {
+	if err := b.Streams().Prepare(ctx); err != nil {
 		return nil, fmt.Errorf("prepare streams: %w", err)
 	}
 	p.Health.Add(p.Name+" bus", func(context.Context) error { return b.Ready() })

@@ -7,7 +7,6 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdk "go.opentelemetry.io/otel/sdk/trace"
@@ -70,7 +69,7 @@ type tracer struct {
 }
 
 func open(p *host.Process) (*tracer, error) {
-	exporter, err := otlptracehttp.New(context.Background())
+	exporter, err := newExporter(p.Env)
 	if err != nil {
 		return nil, err
 	}

@@ -82,7 +82,7 @@ func (p *parser) closer(mark byte, r rune, size int) {
 		p.skip(ExtraCloser, size)
 	default:
 		for slot(p.top().mark) != slot(mark) {
-			p.steps++
+			p.ahead.steps++
 			p.note(MissingCloser, p.pos)
 			p.pop()
 		}
@@ -91,7 +91,7 @@ func (p *parser) closer(mark byte, r rune, size int) {
 
 // again reports whether the same closer follows at once.
 func (p *parser) again(mark byte, size int) bool {
-	r, _ := runeAt(p.src, p.blanks(p.pos+size))
+	r, _ := runeAt(p.src, p.ahead.blanks(p.pos+size))
 	return markOf(r) == mark
 }
 
@@ -100,8 +100,8 @@ func (p *parser) goesOn(at int) bool {
 	if p.strict || p.stack[0].mark != '{' {
 		return false
 	}
-	at = p.blanks(at)
-	return at < len(p.src) && p.src[at] == ',' && p.quotedKeyAt(p.blanks(at+1))
+	at = p.ahead.blanks(at)
+	return at < len(p.src) && p.src[at] == ',' && p.ahead.quotedKeyAt(p.ahead.blanks(at+1))
 }
 
 // extra reports whether a brace that closes an object around an array is one too many rather than the array's bracket
@@ -110,14 +110,14 @@ func (p *parser) extra(mark byte, size int) bool {
 	if mark != '}' || p.top().mark == '{' {
 		return false
 	}
-	at := p.blanks(p.pos + size)
+	at := p.ahead.blanks(p.pos + size)
 	r, width := runeAt(p.src, at)
 	switch markOf(r) {
 	case ']':
 		return true
 	case ',':
-		at = p.blanks(at + width)
-		return at < len(p.src) && !p.keyAt(at) && p.startsValue(at)
+		at = p.ahead.blanks(at + width)
+		return at < len(p.src) && !p.ahead.keyAt(at) && p.ahead.startsValue(at)
 	}
 	return false
 }
@@ -147,7 +147,7 @@ func (p *parser) closeAll(kind Kind) {
 		top.n--
 	}
 	for len(p.stack) > 0 {
-		p.steps++
+		p.ahead.steps++
 		p.note(kind, p.pos)
 		p.pop()
 	}

@@ -1,4 +1,4 @@
-// Package lenient reads JSON out of what a model wrote: in a fence or a tag, after thinking, among prose, with the
+// Package lenient is JSON repair: it reads JSON out of what a model wrote, in a fence or a tag, after thinking, among prose, with the
 // mistakes that models make.
 //
 // What it promises: time linear in the text, and bounded depth and size. Text that is valid JSON comes back as the same

@@ -12,7 +12,7 @@ func (s *scanner) fences() {
 	for end < len(s.src) && s.src[end] == c {
 		end++
 	}
-	s.p.steps += end - s.pos
+	s.p.ahead.steps += end - s.pos
 	if end-s.pos < 3 {
 		s.pos = end
 		return
@@ -24,7 +24,7 @@ func (s *scanner) fences() {
 	for end < len(s.src) && (isLetter(s.src[end]) || isDigit(s.src[end]) || strings.IndexByte("+-_.", s.src[end]) >= 0) {
 		end++
 	}
-	s.p.steps += end - start
+	s.p.ahead.steps += end - start
 	name := strings.ToLower(s.src[start:min(end, start+16)])
 	s.fence = name != "" || !s.fence
 	s.named = name == "" || strings.HasPrefix(name, "json") || name == "jsonl" || name == "ndjson"
@@ -80,7 +80,7 @@ func (s *scanner) tagAt(at int) (name string, closing bool, end int) {
 		}
 		stop += size
 	}
-	s.p.steps += stop - start
+	s.p.ahead.steps += stop - start
 	if stop == start || stop >= len(s.src) {
 		return "", false, at + 1
 	}
@@ -88,7 +88,7 @@ func (s *scanner) tagAt(at int) (name string, closing bool, end int) {
 	for end < len(s.src) && end < stop+maxTag && s.src[end] != '>' && s.src[end] != '<' && s.src[end] != '{' && s.src[end] != '[' {
 		end++
 	}
-	s.p.steps += end - stop
+	s.p.ahead.steps += end - stop
 	if end >= len(s.src) || s.src[end] != '>' {
 		return "", false, at + 1
 	}
@@ -100,11 +100,11 @@ func (s *scanner) think(name string, end int) {
 	s.thoughts = true
 	size := closingTag(s.src[end:], name)
 	if size < 0 {
-		s.p.steps += len(s.src) - end
+		s.p.ahead.steps += len(s.src) - end
 		s.thinking = true
 		return
 	}
-	s.p.steps += size
+	s.p.ahead.steps += size
 	s.pos = end + size
 	s.tail = s.pos
 }
@@ -131,7 +131,7 @@ func (s *scanner) rethink(value Value) bool {
 	if s.thoughts {
 		return false
 	}
-	s.p.steps += value.End - value.Start
+	s.p.ahead.steps += value.End - value.Start
 	span := s.src[value.Start:value.End]
 	if !strings.Contains(span, "</") {
 		return false
@@ -154,10 +154,10 @@ func (s *scanner) reframe(value *Value) {
 		return
 	}
 	span := s.src[value.Start:value.End]
-	s.p.steps += len(span)
+	s.p.ahead.steps += len(span)
 	at := strings.Index(span, "\n```")
 	for _, tag := range s.opts.Tags {
-		s.p.steps += len(span)
+		s.p.ahead.steps += len(span)
 		if size := closingTag(span, strings.ToLower(tag)); size >= 0 && (at < 0 || size < at) {
 			at = size - len(tag) - len("</>") - 1
 		}

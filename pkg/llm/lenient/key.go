@@ -2,7 +2,6 @@ package lenient
 
 import (
 	"strings"
-	"unicode/utf8"
 )
 
 // key reads the name of a member, or what ends the object instead.
@@ -12,7 +11,7 @@ func (p *parser) key() {
 	switch {
 	case quoteOf(r) != noQuote:
 		p.element(top)
-		p.string(true)
+		p.strings.read(true)
 	case isCloser(mark):
 		p.closer(mark, r, size)
 	case mark == ',':
@@ -22,7 +21,7 @@ func (p *parser) key() {
 		p.skip(ExtraOpener, size)
 	case mark != 0:
 		p.skip(Junk, size)
-	case p.dots(p.pos) > 0:
+	case p.ahead.dots(p.pos) > 0:
 		p.ellipsis()
 	case p.prefix():
 	default:
@@ -33,13 +32,13 @@ func (p *parser) key() {
 // bareKey reads a key without quotes, up to its colon. Text that no colon follows is no key.
 func (p *parser) bareKey() {
 	start := p.pos
-	end := p.bareKeyEnd(start)
+	end := p.ahead.bareKeyEnd(start)
 	text := strings.TrimSpace(p.src[start:end])
 	if end >= len(p.src) {
 		p.pos = end
 		return
 	}
-	if _, size := p.sepAt(end); size == 0 || text == "" {
+	if _, size := p.ahead.sepAt(end); size == 0 || text == "" {
 		_, size = runeAt(p.src, start)
 		p.note(Junk, start)
 		p.pos = max(end, start+size)
@@ -53,23 +52,10 @@ func (p *parser) bareKey() {
 	p.want = wantColon
 }
 
-// bareKeyEnd is where a key without quotes ends: at a separator, punctuation, a quote or the end of the line.
-func (p *parser) bareKeyEnd(at int) int {
-	for at < len(p.src) {
-		p.steps++
-		r, size := runeAt(p.src, at)
-		if r == '\n' || r == '=' || r == '"' || markOf(r) != 0 || p.frameEnds(at) {
-			return at
-		}
-		at += size
-	}
-	return at
-}
-
 // colon reads what stands between key and value.
 func (p *parser) colon() {
 	r, size := runeAt(p.src, p.pos)
-	kind, width := p.sepAt(p.pos)
+	kind, width := p.ahead.sepAt(p.pos)
 	mark := markOf(r)
 	switch {
 	case width > 0:
@@ -80,7 +66,7 @@ func (p *parser) colon() {
 		p.separate()
 	case isCloser(mark) || mark == ',':
 		p.separate()
-	case isOpener(mark) || quoteOf(r) != noQuote || p.startsValue(p.pos):
+	case isOpener(mark) || quoteOf(r) != noQuote || p.ahead.startsValue(p.pos):
 		p.note(MissingColon, p.pos)
 		p.separate()
 	default:
@@ -92,26 +78,4 @@ func (p *parser) colon() {
 func (p *parser) separate() {
 	p.out = append(p.out, ':')
 	p.want = wantValue
-}
-
-// sepAt is the separator of key and value at an offset: its length, or 0, and the repair that it needs.
-func (p *parser) sepAt(at int) (kind Kind, size int) {
-	rest := p.src[at:]
-	if rest == "" {
-		return "", 0
-	}
-	switch two := rest[:min(2, len(rest))]; {
-	case two == "=>", two == "->", two == ":=", two == "==":
-		return MissingColon, 2
-	case rest[0] == ':':
-		return "", 1
-	case rest[0] == '=':
-		return MissingColon, 1
-	case rest[0] < utf8.RuneSelf:
-		return "", 0
-	}
-	if r, size := runeAt(rest, 0); markOf(r) == ':' {
-		return Punctuation, size
-	}
-	return "", 0
 }

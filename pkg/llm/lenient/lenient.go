@@ -94,7 +94,7 @@ func ReadAll[Text ~string | ~[]byte](text Text, o Options) ([]Value, error) {
 // maxEncodings bounds how often JSON is looked for in a string of JSON.
 const maxEncodings = 3
 
-// readAll finds the values of a text, looking into a text that is one string when nobody wants a string.
+// readAll finds the values of a text, looking into a text that is one string when the caller wants no string.
 func readAll(text string, o Options) ([]Value, error) {
 	found, _, err := read(text, o)
 	return found, err
@@ -104,9 +104,9 @@ func readAll(text string, o Options) ([]Value, error) {
 func read(text string, o Options) ([]Value, int, error) {
 	steps, start := 0, text
 	for level := 0; ; level++ {
-		s := scanner{opts: &o, src: text, p: parser{opts: &o, src: text}}
+		s := scanner{opts: &o, src: text, p: newParser(&o, text)}
 		found, err := s.all()
-		steps += s.p.steps
+		steps += s.p.ahead.steps
 		if level > 0 && len(found) == 0 {
 			return []Value{{JSON: json.RawMessage(start), End: len(start)}}, steps, nil
 		}

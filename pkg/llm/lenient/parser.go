@@ -24,37 +24,43 @@ type frame struct {
 }
 
 // parser reads one value from one place of the text, without recursion. It writes compact JSON as it goes, so that at
-// any moment the output plus the missing closers is valid.
+// any moment the output plus the missing closers is valid. It is the grammar: what stands ahead is asked of ahead, and strings are
+// read by strings.
 type parser struct {
-	opts *Options
-	src  string
-	pos  int
-	out  []byte
+	opts    *Options
+	ahead   *lookahead
+	strings stringReader
+	src     string
+	pos     int
+	out     []byte
 	// stack are the open brackets, open counts them by closer.
 	stack []frame
 	open  [3]int
 	want  want
-	// text says that the last value was a string, to which a piece may be joined.
-	text  bool
-	notes Notes
+	// joinable says that the last value was a string, to which a piece may be joined.
+	joinable bool
+	notes    Notes
 	// strict makes the first repair a failure: the way to learn whether there is anything to repair.
 	strict, failed bool
-	// opened is where the last string began, closed where the last one that was closed began. Before trusted, quotes do
-	// what they do in JSON: a strict reader has come past the string there.
-	opened, closed, trusted int
 	// ended, cut and deep say how it went: the value is complete, the text ended in it, it is nested too deep.
 	ended, cut, deep bool
 	// round says that there were round brackets, which leave blanks in the output.
 	round bool
 	// headless says that the outermost brace was put in front.
 	headless bool
-	// steps counts what was looked at, to prove that the time is linear.
-	steps int
+}
+
+// newParser makes a parser of a text, to be reset to the place of a value.
+func newParser(opts *Options, src string) parser {
+	return parser{opts: opts, src: src, ahead: &lookahead{opts: opts, src: src}}
 }
 
 // reset makes the parser ready for the value at an offset.
 func (p *parser) reset(at int, strict bool) {
-	*p = parser{opts: p.opts, src: p.src, pos: at, strict: strict, steps: p.steps, out: p.out[:0], stack: p.stack[:0], closed: at}
+	*p = parser{
+		opts: p.opts, ahead: p.ahead, src: p.src, pos: at, strict: strict, out: p.out[:0], stack: p.stack[:0],
+		strings: stringReader{p: p, closed: at},
+	}
 }
 
 // note records a repair, or ends a strict reading.
@@ -83,7 +89,7 @@ func (p *parser) inObject() bool {
 // run reads until the value is complete, cut or given up.
 func (p *parser) run() {
 	for !p.ended && !p.failed && !p.deep {
-		p.steps++
+		p.ahead.steps++
 		p.space()
 		if p.failed {
 			return
@@ -92,7 +98,7 @@ func (p *parser) run() {
 			p.cutOff()
 			return
 		}
-		if !p.strict && p.frameEnds(p.pos) {
+		if !p.strict && p.ahead.frameEnds(p.pos) {
 			p.closeAll(MissingCloser)
 			return
 		}
@@ -116,7 +122,7 @@ func (p *parser) value() {
 	switch {
 	case quoteOf(r) != noQuote:
 		p.begin()
-		p.string(false)
+		p.strings.read(false)
 	case isOpener(mark):
 		p.push(mark, r, size)
 	case isCloser(mark) && top != nil && top.mark != '{':
@@ -127,9 +133,9 @@ func (p *parser) value() {
 		p.skip(ExtraComma, size)
 	case mark != 0:
 		p.skip(Junk, size)
-	case p.payload(p.pos):
+	case p.ahead.payload(p.pos):
 		p.rawPayload(p.pos)
-	case p.dots(p.pos) > 0:
+	case p.ahead.dots(p.pos) > 0:
 		p.ellipsis()
 	default:
 		p.word()
@@ -153,12 +159,12 @@ func (p *parser) next() {
 		}
 	case isCloser(mark):
 		p.closer(mark, r, size)
-	case p.joins(r, size):
-		p.join()
-	case p.inObject() && p.keyAt(p.pos):
+	case p.strings.joins(r, size):
+		p.strings.join()
+	case p.inObject() && p.ahead.keyAt(p.pos):
 		p.note(MissingComma, p.pos)
 		p.want = wantKey
-	case !p.inObject() && p.startsValue(p.pos):
+	case !p.inObject() && p.ahead.startsValue(p.pos):
 		p.note(MissingComma, p.pos)
 		p.want = wantValue
 	default:
@@ -185,7 +191,7 @@ func (p *parser) element(top *frame) {
 
 // done ends a value.
 func (p *parser) done(text bool) {
-	p.text = text
+	p.joinable = text
 	p.want = wantNext
 	p.ended = len(p.stack) == 0
 }
@@ -217,7 +223,7 @@ func (p *parser) junk(size int) {
 		if size == 0 || !isWord(r) {
 			return
 		}
-		p.steps++
+		p.ahead.steps++
 		p.pos += size
 	}
 }
@@ -229,19 +235,19 @@ func (p *parser) ellipsis() {
 	} else {
 		p.note(Ellipsis, p.pos)
 	}
-	p.pos += p.dots(p.pos)
+	p.pos += p.ahead.dots(p.pos)
 	for {
 		r, size := runeAt(p.src, p.pos)
 		if size == 0 || !isWord(r) && r != '…' {
 			break
 		}
-		p.steps++
+		p.ahead.steps++
 		p.pos += size
 	}
 	if p.want == wantNext || p.top() == nil {
 		return
 	}
-	if at := p.blanks(p.pos); at < len(p.src) && p.src[at] == ',' {
+	if at := p.ahead.blanks(p.pos); at < len(p.src) && p.src[at] == ',' {
 		p.pos = at + 1
 	}
 }

@@ -4,65 +4,65 @@ import "strings"
 
 // joins reports whether a piece of the string just read follows: behind a plus, or, where no comma can have been
 // forgotten, directly.
-func (p *parser) joins(r rune, size int) bool {
-	if !p.text {
+func (sr *stringReader) joins(r rune, size int) bool {
+	if !sr.p.joinable {
 		return false
 	}
-	top := p.top()
+	top := sr.p.top()
 	if r == '+' {
-		after, _ := runeAt(p.src, p.blanks(p.pos+size))
+		after, _ := runeAt(sr.p.src, sr.p.ahead.blanks(sr.p.pos+size))
 		return quoteOf(after) != noQuote
 	}
 	if quoteOf(r) == noQuote {
 		return false
 	}
-	return top.mark == '(' || top.mark == '{' && !p.keyAt(p.pos)
+	return top.mark == '(' || top.mark == '{' && !sr.p.ahead.keyAt(sr.p.pos)
 }
 
 // join reads a piece onto the string just read.
-func (p *parser) join() {
-	p.note(Joined, p.pos)
-	if p.src[p.pos] == '+' {
-		p.pos = p.blanks(p.pos + 1)
+func (sr *stringReader) join() {
+	sr.p.note(Joined, sr.p.pos)
+	if sr.p.src[sr.p.pos] == '+' {
+		sr.p.pos = sr.p.ahead.blanks(sr.p.pos + 1)
 	}
-	p.out = p.out[:len(p.out)-1]
-	r, size := runeAt(p.src, p.pos)
-	if size := p.tripled(p.pos); size > 0 {
-		p.raw(false, size)
+	sr.p.out = sr.p.out[:len(sr.p.out)-1]
+	r, size := runeAt(sr.p.src, sr.p.pos)
+	if size := sr.tripled(sr.p.pos); size > 0 {
+		sr.raw(false, size)
 		return
 	}
-	p.pos += size
-	p.content(false, r)
+	sr.p.pos += size
+	sr.content(false, r)
 }
 
 // tripled is the length of an opening quote that is written three times, or 0.
-func (p *parser) tripled(at int) int {
-	if p.strict || at < p.trusted || at+3 > len(p.src) {
+func (sr *stringReader) tripled(at int) int {
+	if sr.p.strict || at < sr.trusted || at+3 > len(sr.p.src) {
 		return 0
 	}
-	if three := p.src[at : at+3]; three == `"""` || three == `'''` {
+	if three := sr.p.src[at : at+3]; three == `"""` || three == `'''` {
 		return 3
 	}
 	return 0
 }
 
 // raw reads a string between quotes that are written three times; quotes and line breaks in it mean themselves.
-func (p *parser) raw(key bool, size int) {
-	p.note(Quote, p.pos)
-	ends := p.src[p.pos : p.pos+size]
-	p.pos += size
-	for p.pos < len(p.src) && !p.failed {
-		p.steps++
-		r, width := runeAt(p.src, p.pos)
+func (sr *stringReader) raw(key bool, size int) {
+	sr.p.note(Quote, sr.p.pos)
+	ends := sr.p.src[sr.p.pos : sr.p.pos+size]
+	sr.p.pos += size
+	for sr.p.pos < len(sr.p.src) && !sr.p.failed {
+		sr.p.ahead.steps++
+		r, width := runeAt(sr.p.src, sr.p.pos)
 		switch {
-		case strings.HasPrefix(p.src[p.pos:], ends):
-			p.endString(key, size)
+		case strings.HasPrefix(sr.p.src[sr.p.pos:], ends):
+			sr.end(key, size)
 			return
 		case r == '\\':
-			p.escape(true, '"')
+			sr.escape(true, '"')
 		default:
-			p.copy(r, width)
+			sr.copy(r, width)
 		}
 	}
-	p.openEnd(key)
+	sr.openEnd(key)
 }

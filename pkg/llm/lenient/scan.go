@@ -47,7 +47,7 @@ func (s *scanner) all() ([]Value, error) {
 		s.headless()
 	}
 	for s.pos < len(s.src) && !s.p.deep {
-		s.p.steps++
+		s.p.ahead.steps++
 		s.look()
 	}
 	if s.p.deep {
@@ -59,7 +59,7 @@ func (s *scanner) all() ([]Value, error) {
 	if len(s.reserve) > 0 {
 		return s.reserve, nil
 	}
-	if s.thinking || s.framed > 0 && s.p.blanks(s.framed) == len(s.src) {
+	if s.thinking || s.framed > 0 && s.p.ahead.blanks(s.framed) == len(s.src) {
 		return nil, ErrTruncated
 	}
 	return nil, ErrNoJSON
@@ -104,7 +104,7 @@ func (s *scanner) look() {
 
 // candidate reads a value that may begin here.
 func (s *scanner) candidate(mark byte, size int) {
-	at := s.p.blanks(s.pos + size)
+	at := s.p.ahead.blanks(s.pos + size)
 	if mark == '{' && at < len(s.src) && isOpener(s.src[at]) {
 		s.pos += size
 		return
@@ -148,7 +148,7 @@ func (s *scanner) parse(start int, headless bool) Value {
 			return s.value(start)
 		}
 	}
-	trusted := p.closed
+	trusted := p.strings.closed
 	p.reset(start, false)
 	if headless {
 		p.headless = true
@@ -158,7 +158,7 @@ func (s *scanner) parse(start int, headless bool) Value {
 		p.out = append(p.out, '{')
 		p.want = wantKey
 	} else {
-		p.trusted = trusted
+		p.strings.trusted = trusted
 	}
 	p.run()
 	return s.value(start)
@@ -166,8 +166,8 @@ func (s *scanner) parse(start int, headless bool) Value {
 
 // followed reports whether members follow a complete object, which then was closed too early.
 func (s *scanner) followed(at int) bool {
-	at = s.p.blanks(at)
-	return s.p.out[0] == '{' && at < len(s.src) && s.src[at] == ',' && s.p.quotedKeyAt(s.p.blanks(at+1))
+	at = s.p.ahead.blanks(at)
+	return s.p.out[0] == '{' && at < len(s.src) && s.src[at] == ',' && s.p.ahead.quotedKeyAt(s.p.ahead.blanks(at+1))
 }
 
 // value is what the parser has just read.
@@ -219,7 +219,7 @@ func dense(value []byte) []byte {
 func (s *scanner) closers(start int, value *Value) int {
 	pos := max(value.End, start+1)
 	for !value.Cut {
-		at := s.p.blanks(pos)
+		at := s.p.ahead.blanks(pos)
 		if at >= len(s.src) || s.src[at] != '}' && s.src[at] != ']' {
 			return pos
 		}
@@ -231,13 +231,13 @@ func (s *scanner) closers(start int, value *Value) int {
 
 // scalar takes the whole text, or what follows the thinking, as one string, number or literal.
 func (s *scanner) scalar() bool {
-	start := s.p.blanks(s.tail)
-	if !s.p.startsValue(start) {
+	start := s.p.ahead.blanks(s.tail)
+	if !s.p.ahead.startsValue(start) {
 		return false
 	}
 	s.p.reset(start, false)
 	s.p.run()
-	if s.p.failed || s.p.cut || s.p.blanks(s.p.pos) < len(s.src) {
+	if s.p.failed || s.p.cut || s.p.ahead.blanks(s.p.pos) < len(s.src) {
 		return false
 	}
 	s.thinking = false

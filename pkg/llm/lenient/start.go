@@ -12,28 +12,28 @@ func (s *scanner) plausible(mark byte, at int) bool {
 	}
 	r, size := runeAt(s.src, at)
 	inner := markOf(r)
-	framed := s.inFrame() || mark == '{' && s.p.blanks(s.tail) == s.pos
+	framed := s.inFrame() || mark == '{' && s.p.ahead.blanks(s.tail) == s.pos
 	switch {
-	case mark == '{' && inner == '}', mark == '[' && inner == ']', s.p.commentAt(at) && r != '#':
+	case mark == '{' && inner == '}', mark == '[' && inner == ']', s.p.ahead.commentAt(at) && r != '#':
 		return true
 	case mark == '{' && quoteOf(r) != noQuote:
-		return framed || s.p.quotedKeyAt(at)
+		return framed || s.p.ahead.quotedKeyAt(at)
 	case mark == '{' && at+1 < len(s.src) && strings.IndexByte("ubUB", s.src[at]) >= 0 && quoteOf(rune(s.src[at+1])) != noQuote:
-		return s.p.quotedKeyAt(at + 1)
+		return s.p.ahead.quotedKeyAt(at + 1)
 	case mark == '{':
-		return s.p.keyAt(at) || framed && (s.p.commentAt(at) || s.p.dots(at) > 0 || s.spacedKey(at))
+		return s.p.ahead.keyAt(at) || framed && (s.p.ahead.commentAt(at) || s.p.ahead.dots(at) > 0 || s.spacedKey(at))
 	case inner == '{':
-		return s.plausible('{', s.p.blanks(at+size)) || framed
+		return s.plausible('{', s.p.ahead.blanks(at+size)) || framed
 	case framed:
 		return true
 	}
-	return s.p.startsValue(at) && inner != '('
+	return s.p.ahead.startsValue(at) && inner != '('
 }
 
 // spacedKey reports whether a key of several words starts at an offset.
 func (s *scanner) spacedKey(at int) bool {
 	for limit := at + maxAhead; at < len(s.src) && at < limit; at++ {
-		s.p.steps++
+		s.p.ahead.steps++
 		switch c := s.src[at]; {
 		case c == ':':
 			return true
@@ -47,8 +47,8 @@ func (s *scanner) spacedKey(at int) bool {
 // headless reads an object whose opening brace is missing, at the start of the text or of a frame: models that are
 // given the brace as the start of their answer go on behind it.
 func (s *scanner) headless() {
-	at := s.p.blanks(s.pos)
-	if !s.p.memberAt(at) {
+	at := s.p.ahead.blanks(s.pos)
+	if !s.p.ahead.memberAt(at) {
 		return
 	}
 	value := s.parse(at, true)
@@ -62,7 +62,7 @@ func (s *scanner) headless() {
 // isEscaped reports whether the quotes behind a bracket are written with a backslash, as inside a string: {\"a\": 1}.
 func (s *scanner) isEscaped(at int) bool {
 	for limit := at + maxAhead; at+1 < len(s.src) && at < limit; {
-		s.p.steps++
+		s.p.ahead.steps++
 		switch two := s.src[at : at+2]; {
 		case two == `\"`:
 			return !s.encoded && s.level < maxEncodings
@@ -83,10 +83,10 @@ func (s *scanner) escaped() bool {
 	s.encoded = true
 	start := s.pos
 	rest := unescaped(s.src[start:])
-	s.p.steps += len(rest)
-	sub := scanner{opts: s.opts, src: rest, p: parser{opts: s.opts, src: rest}, level: s.level + 1}
+	s.p.ahead.steps += len(rest)
+	sub := scanner{opts: s.opts, src: rest, p: newParser(s.opts, rest), level: s.level + 1}
 	found, err := sub.all()
-	s.p.steps += sub.p.steps
+	s.p.ahead.steps += sub.p.ahead.steps
 	s.p.deep = errors.Is(err, ErrTooDeep)
 	for _, value := range found {
 		s.p.out, s.p.round = append(s.p.out[:0], value.JSON...), false

@@ -10,96 +10,104 @@ type pause struct {
 	blank, set bool
 }
 
-// string reads a string, from its opening quote on.
-func (p *parser) string(key bool) {
-	p.opened = p.pos
-	r, size := runeAt(p.src, p.pos)
+// stringReader reads the strings of a parser, and decides where they end.
+type stringReader struct {
+	p *parser
+	// opened is where the last string began, closed where the last one that was closed began. Before trusted, quotes do
+	// what they do in JSON: a strict reader has come past the string there.
+	opened, closed, trusted int
+}
+
+// read reads a string, from its opening quote on.
+func (sr *stringReader) read(key bool) {
+	sr.opened = sr.p.pos
+	r, size := runeAt(sr.p.src, sr.p.pos)
 	if r != '"' {
-		p.note(Quote, p.pos)
+		sr.p.note(Quote, sr.p.pos)
 	}
-	if at := p.pos + size; !key && !p.strict && at > p.trusted && p.payload(at) {
-		p.quotedPayload(at, quoteOf(r))
+	if at := sr.p.pos + size; !key && !sr.p.strict && at > sr.trusted && sr.p.ahead.payload(at) {
+		sr.quotedPayload(at, quoteOf(r))
 		return
 	}
-	p.out = append(p.out, '"')
-	if size := p.tripled(p.pos); size > 0 {
-		p.raw(key, size)
+	sr.p.out = append(sr.p.out, '"')
+	if size := sr.tripled(sr.p.pos); size > 0 {
+		sr.raw(key, size)
 		return
 	}
-	p.pos += size
-	p.content(key, r)
+	sr.p.pos += size
+	sr.content(key, r)
 }
 
 // quotedPayload reads raw text whose markers stand inside the quotes.
-func (p *parser) quotedPayload(at int, family quote) {
+func (sr *stringReader) quotedPayload(at int, family quote) {
 	// The string has begun already for an array; rawPayload begins it, so take that back.
-	if top := p.top(); top != nil && top.mark != '{' {
-		p.out = p.out[:top.member]
+	if top := sr.p.top(); top != nil && top.mark != '{' {
+		sr.p.out = sr.p.out[:top.member]
 		top.n--
 	}
-	p.rawPayload(at)
-	if r, size := runeAt(p.src, p.pos); quoteOf(r) == family {
-		p.pos += size
+	sr.p.rawPayload(at)
+	if r, size := runeAt(sr.p.src, sr.p.pos); quoteOf(r) == family {
+		sr.p.pos += size
 	}
 }
 
 // content reads the inside of a string that was opened by a quote, and its end.
-func (p *parser) content(key bool, opener rune) {
+func (sr *stringReader) content(key bool, opener rune) {
 	family, broke, nested := quoteOf(opener), pause{}, 0
-	for p.pos < len(p.src) && !p.failed {
-		p.steps++
-		c := p.src[p.pos]
+	for sr.p.pos < len(sr.p.src) && !sr.p.failed {
+		sr.p.ahead.steps++
+		c := sr.p.src[sr.p.pos]
 		if plain(c) {
-			p.plainRun()
-			broke.blank = p.src[p.pos-1] == ','
+			sr.plainRun()
+			broke.blank = sr.p.src[sr.p.pos-1] == ','
 			if broke.blank {
-				broke = pause{at: p.pos - 1, out: len(p.out) - 1, blank: true}
+				broke = pause{at: sr.p.pos - 1, out: len(sr.p.out) - 1, blank: true}
 			}
 			continue
 		}
-		r, size := runeAt(p.src, p.pos)
+		r, size := runeAt(sr.p.src, sr.p.pos)
 		switch {
 		case r == '\\':
-			if p.escape(key, opener) {
-				p.endString(key, 0)
+			if sr.escape(key, opener) {
+				sr.end(key, 0)
 				return
 			}
 		case quoteOf(r) == family && r != opener && !pairs(opener, r):
-			if nested == 0 && p.closesForeign(p.pos, size, key) {
-				p.endString(key, size)
+			if nested == 0 && sr.closesForeign(sr.p.pos, size, key) {
+				sr.end(key, size)
 				return
 			}
 			nested = max(0, nested+opens(r))
-			p.copy(r, size)
+			sr.copy(r, size)
 		case quoteOf(r) == family:
-			if p.closes(p.pos, size, key) {
-				p.endString(key, size)
+			if sr.closes(sr.p.pos, size, key) {
+				sr.end(key, size)
 				return
 			}
-			if p.leftOpen(key, &broke, size) {
+			if sr.leftOpen(key, &broke, size) {
 				return
 			}
-			p.note(InnerQuote, p.pos)
-			p.copy(r, size)
+			sr.p.note(InnerQuote, sr.p.pos)
+			sr.copy(r, size)
 		case r < 0x20:
-			p.note(Control, p.pos)
+			sr.p.note(Control, sr.p.pos)
 			if r == '\n' {
-				broke = pause{at: p.pos, out: len(p.out), blank: true}
+				broke = pause{at: sr.p.pos, out: len(sr.p.out), blank: true}
 			}
-			p.copy(r, size)
+			sr.copy(r, size)
 		case r == utf8.RuneError && size == 1:
-			if !utf8.FullRuneInString(p.src[p.pos:]) {
-				p.pos = len(p.src)
+			if !utf8.FullRuneInString(sr.p.src[sr.p.pos:]) {
+				sr.p.pos = len(sr.p.src)
 				break
 			}
-			p.note(Encoding, p.pos)
-			p.copy(r, size)
+			sr.p.note(Encoding, sr.p.pos)
+			sr.copy(r, size)
 		default:
 			broke.blank = broke.blank && isSpace(r)
-			p.copy(r, size)
+			sr.copy(r, size)
 		}
 	}
-	p.openEnd(key)
+	sr.openEnd(key)
 }
 
 // plain is an ASCII character that means nothing but itself in any string; blanks are looked at one by one.
@@ -108,23 +116,23 @@ func plain(c byte) bool {
 }
 
 // plainRun copies plain characters at once.
-func (p *parser) plainRun() {
-	start := p.pos
-	for p.pos < len(p.src) && plain(p.src[p.pos]) {
-		p.pos++
+func (sr *stringReader) plainRun() {
+	start := sr.p.pos
+	for sr.p.pos < len(sr.p.src) && plain(sr.p.src[sr.p.pos]) {
+		sr.p.pos++
 	}
-	p.steps += p.pos - start
-	p.out = append(p.out, p.src[start:p.pos]...)
+	sr.p.ahead.steps += sr.p.pos - start
+	sr.p.out = append(sr.p.out, sr.p.src[start:sr.p.pos]...)
 }
 
 // copy takes over one rune of a string.
-func (p *parser) copy(r rune, size int) {
+func (sr *stringReader) copy(r rune, size int) {
 	if r < utf8.RuneSelf {
-		p.out = appendByte(p.out, byte(r))
+		sr.p.out = appendByte(sr.p.out, byte(r))
 	} else {
-		p.out = utf8.AppendRune(p.out, r)
+		sr.p.out = utf8.AppendRune(sr.p.out, r)
 	}
-	p.pos += size
+	sr.p.pos += size
 }
 
 // pairs reports whether a quote is the usual closing one of an opening one.
@@ -153,54 +161,54 @@ func opens(r rune) int {
 	return 0
 }
 
-// endString closes a string whose closing quote stands here.
-func (p *parser) endString(key bool, size int) {
-	p.out = append(p.out, '"')
-	p.closed = p.opened
-	p.pos += size
+// end closes a string whose closing quote stands here.
+func (sr *stringReader) end(key bool, size int) {
+	sr.p.out = append(sr.p.out, '"')
+	sr.closed = sr.opened
+	sr.p.pos += size
 	if key {
-		p.want = wantColon
+		sr.p.want = wantColon
 		return
 	}
-	p.done(true)
+	sr.p.done(true)
 }
 
 // openEnd closes a string that the text ends in. A key without its end is taken back.
-func (p *parser) openEnd(key bool) {
-	if p.strict || p.failed {
-		p.failed = true
+func (sr *stringReader) openEnd(key bool) {
+	if sr.p.strict || sr.p.failed {
+		sr.p.failed = true
 		return
 	}
-	p.pos = len(p.src)
-	p.endString(key, 0)
-	p.cut = true
-	if len(p.stack) == 0 {
-		p.note(Cut, p.pos)
+	sr.p.pos = len(sr.p.src)
+	sr.end(key, 0)
+	sr.p.cut = true
+	if len(sr.p.stack) == 0 {
+		sr.p.note(Cut, sr.p.pos)
 	}
 }
 
 // leftOpen ends a string at a line break or comma, when a member turns out to follow: the quote behind the break opens a
 // key and this one, which a colon follows, closes it.
-func (p *parser) leftOpen(key bool, broke *pause, size int) bool {
+func (sr *stringReader) leftOpen(key bool, broke *pause, size int) bool {
 	if broke.blank {
-		broke.blank, broke.set, broke.quote = false, true, p.pos
+		broke.blank, broke.set, broke.quote = false, true, sr.p.pos
 		return false
 	}
-	if key || !broke.set || !p.inObject() {
+	if key || !broke.set || !sr.p.inObject() {
 		return false
 	}
-	if next := p.blanks(p.pos + size); next < len(p.src) && markOf(rune(p.src[next])) != ':' {
+	if next := sr.p.ahead.blanks(sr.p.pos + size); next < len(sr.p.src) && markOf(rune(sr.p.src[next])) != ':' {
 		broke.set = false
 		return false
 	}
-	p.note(OpenString, broke.at)
-	p.out = p.out[:broke.out]
-	for n := len(p.out); n > 0 && (p.out[n-1] == ' ' || p.out[n-1] == ','); n-- {
-		p.out = p.out[:n-1]
+	sr.p.note(OpenString, broke.at)
+	sr.p.out = sr.p.out[:broke.out]
+	for n := len(sr.p.out); n > 0 && (sr.p.out[n-1] == ' ' || sr.p.out[n-1] == ','); n-- {
+		sr.p.out = sr.p.out[:n-1]
 	}
-	p.pos = broke.quote
-	p.endString(false, 0)
-	p.top().comma, p.top().commas = true, true
-	p.want = wantKey
+	sr.p.pos = broke.quote
+	sr.end(false, 0)
+	sr.p.top().comma, sr.p.top().commas = true, true
+	sr.p.want = wantKey
 	return true
 }

@@ -19,7 +19,7 @@ type Value struct {
 	inner bool
 }
 
-// choose picks the value that the text is about: the best that fits, and of equally good ones the last. What nobody
+// choose picks the value that the text is about: the best that fits, and of equally good ones the last. What no caller
 // accepts comes with an error.
 func choose(found []Value, fits func(json.RawMessage) bool) (Value, error) {
 	best, score := -1, -1

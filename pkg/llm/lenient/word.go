@@ -21,20 +21,6 @@ func literal(word string) (string, bool) {
 	return "", false
 }
 
-// tight is the text at an offset up to a blank or punctuation, at most limit bytes and what completes a rune.
-func (p *parser) tight(at, limit int) string {
-	end := at
-	for end < len(p.src) && end-at < limit {
-		r, size := runeAt(p.src, end)
-		if isSpace(r) || r == utf8.RuneError && size == 1 || r == '"' || r == '`' || markOf(r) != 0 && r != ':' || p.frameEnds(end) {
-			break
-		}
-		end += size
-	}
-	p.steps += end - at
-	return p.src[at:end]
-}
-
 // word reads a value without quotes: a literal, a number, a wrapper around a value, or text.
 func (p *parser) word() {
 	if p.prefix() {
@@ -45,7 +31,7 @@ func (p *parser) word() {
 		// A text that is no more than a literal is short.
 		limit = maxAhead
 	}
-	word := p.tight(start, limit)
+	word := p.ahead.tight(start, limit)
 	end := start + len(word)
 	if word == "" {
 		_, size := runeAt(p.src, start)
@@ -106,18 +92,18 @@ func (p *parser) write(plain string) {
 
 // wordEnds reports whether no more words of the same text follow.
 func (p *parser) wordEnds(at int) bool {
-	next := p.blanks(at)
-	if next >= len(p.src) || p.broken(at, next) {
+	next := p.ahead.blanks(at)
+	if next >= len(p.src) || p.ahead.broken(at, next) {
 		return true
 	}
 	r, _ := runeAt(p.src, next)
-	if !isWord(r) && r != '%' && r != '/' || p.commentAt(next) {
+	if !isWord(r) && r != '%' && r != '/' || p.ahead.commentAt(next) {
 		return true
 	}
 	if p.inObject() {
-		return p.keyAt(next)
+		return p.ahead.keyAt(next)
 	}
-	return next > at && p.startsValue(next)
+	return next > at && p.ahead.startsValue(next)
 }
 
 // completed is the JSON literal that a word is the beginning of.
@@ -137,7 +123,7 @@ func (p *parser) wrapper(word string, end int) bool {
 	}
 	switch c := p.src[end]; {
 	case c == '(':
-		r, _ := runeAt(p.src, p.blanks(end+1))
+		r, _ := runeAt(p.src, p.ahead.blanks(end+1))
 		if mark := markOf(r); quoteOf(r) == noQuote && mark != '{' && mark != '[' {
 			return false
 		}
@@ -171,11 +157,11 @@ func (p *parser) prefix() bool {
 func (p *parser) textEnd(at int) int {
 	parens := 0
 	for at < len(p.src) {
-		p.steps++
+		p.ahead.steps++
 		r, size := runeAt(p.src, at)
 		mark := markOf(r)
 		switch {
-		case r == '\n', mark == '}', mark == ']', p.frameEnds(at), r == utf8.RuneError && size == 1:
+		case r == '\n', mark == '}', mark == ']', p.ahead.frameEnds(at), r == utf8.RuneError && size == 1:
 			return at
 		case mark == '(':
 			parens++
@@ -183,11 +169,11 @@ func (p *parser) textEnd(at int) int {
 			return at
 		case mark == ')':
 			parens--
-		case mark == ',' && parens == 0 && (!p.inObject() || p.comesNext(at+size, p.top())):
+		case mark == ',' && parens == 0 && (!p.inObject() || p.strings.comesNext(at+size, p.top())):
 			return at
-		case r == '"' && (!p.inObject() || p.keyAt(at)):
+		case r == '"' && (!p.inObject() || p.ahead.keyAt(at)):
 			return at
-		case isSpace(r) && at+size < len(p.src) && p.commentAt(at+size):
+		case isSpace(r) && at+size < len(p.src) && p.ahead.commentAt(at+size):
 			return at
 		}
 		at += size

@@ -2,5 +2,5 @@
 // through it; Fence closes a run from outside. What may be claimed, and whether a claim still stands, package run decides.
 //
 // A lease is how long others keep off the run, not how long its work may go on. While the bus is away an append waits and is
-// tried again, and a late record is stored as long as nobody has taken over: every append expects the one before.
+// tried again, and a late record is stored until a takeover: every append expects the one before.
 package lease

@@ -15,7 +15,7 @@ type One interface {
 	Append(ctx context.Context, r events.JournalRecord, last uint64) (uint64, error)
 }
 
-// Fence closes a run in its journal, unless it is closed: from then on nobody can claim it, nor write behind a claim. It gives the
+// Fence closes a run in its journal, unless it is closed: from then on it cannot be claimed, and no claim can be written behind. It gives the
 // journal as it stood before. conflict tells the error of an append that finds another end of the journal. Errors: those of the
 // journal, and ctx's.
 func Fence(ctx context.Context, in One, number int, reason string, conflict error) (*run.Journal, error) {

@@ -24,6 +24,7 @@ type Lease struct {
 	fresh  time.Time // When the latest claim or renewal that was stored had been sent.
 	unsure bool      // The outcome of the latest append is unknown: the journal may go on behind last.
 	over   bool      // The record of the run's end is stored.
+	gone   error     // What Hooks.Lost has given to an append; nil while the claim may stand.
 }
 
 // Hooks are told what becomes of a lease.
@@ -138,7 +139,8 @@ func (l *Lease) look(ctx context.Context, rec *events.JournalRecord) (done bool,
 		return false, nil // The bus is away, which the next attempt finds out by itself.
 	}
 	if !journal.Holds(l.Run.Run, l.Owner) {
-		return false, l.lose(journal)
+		l.gone = l.lose(journal)
+		return false, l.gone
 	}
 	done = journal.Stored(l.last, rec)
 	l.last = journal.Last()
@@ -184,8 +186,8 @@ func (l *Lease) Begin(ctx context.Context, intent events.JournalRecord) error {
 	return l.refresh(ctx)
 }
 
-// refresh renews a lease that has passed, because this process was stopped or the bus was away. Nobody may have taken over so far, but
-// whoever comes now would not have to wait: an effect that began now could be asked about, and made by another owner, while it
+// refresh renews a lease that has passed, because this process was stopped or the bus was away. It may not have been taken over so far, but
+// a successor would not have to wait now: an effect that began now could be asked about, and made by another owner, while it
 // begins.
 func (l *Lease) refresh(ctx context.Context) error {
 	if err := l.lock(ctx); err != nil {
@@ -200,7 +202,7 @@ func (l *Lease) refresh(ctx context.Context) error {
 }
 
 // Renew extends the lease. A renewal that does not get through in a third of the lease leaves the line to the records of effects;
-// the next one tries again. As long as the journal ends with this claim nobody has taken the run.
+// the next one tries again. As long as the journal ends with this claim the run has not been taken over.
 func (l *Lease) Renew(ctx context.Context) error {
 	ctx, stop := context.WithTimeout(ctx, l.Run.Lease/3)
 	defer stop()
@@ -231,6 +233,19 @@ func (l *Lease) Ask(ctx context.Context, rec events.JournalRecord) error {
 		return nil
 	}
 	return l.Append(ctx, rec)
+}
+
+// End stores the record of an end that takes the run away from its owner: anything but a success. It goes on for a second at most, and a
+// journal that stays away keeps back nothing. Errors: what Hooks.Lost gives, when the run has another owner or is over.
+func (l *Lease) End(ctx context.Context, rec events.JournalRecord) error {
+	bounded, stop := context.WithTimeout(ctx, lastBound)
+	defer stop()
+	_ = l.Ask(bounded, rec) // Whether the claim is lost is all that counts.
+	if l.lock(ctx) != nil {
+		return nil
+	}
+	defer l.unlock()
+	return l.gone
 }
 
 // Report sends the record of the run's end, and gives what waits for it. Where it is unknown what the journal ends with, the

@@ -157,7 +157,7 @@ func TestARunThatIsLetGoOfCanBeClaimedAtOnce(t *testing.T) {
 	}
 }
 
-// one is the journal of one SubJob, which somebody else appends to in between.
+// one is the journal of one SubJob, which another writer appends to in between.
 type one struct {
 	*store
 	between func()
@@ -206,6 +206,39 @@ func TestALeaseThatHasPassedIsRenewedBeforeAnEffectBegins(t *testing.T) {
 				}
 				if _, a, err := lease.Admit(t.Context(), s, who("b")); err != nil || a.Action != run.Wait {
 					t.Error(a, err)
+				}
+			})
+		})
+	}
+}
+
+var failed = run.Reported(1, "a", events.KindSubJobReported, nil)
+
+func TestAnEndIsKeptUnlessTheClaimIsLost(t *testing.T) {
+	for name, c := range map[string]struct {
+		meanwhile func(*store)
+		want      error
+		records   int
+	}{
+		"the claim stands":                {func(*store) {}, nil, 2},
+		"the answer is lost":              {func(s *store) { s.deaf = true }, nil, 2},
+		"another owner has taken it over": {func(s *store) { s.add(run.Claimed(1, "b", time.Second, 0, run.Effect{})) }, errTaken, 2},
+		"the run is closed":               {func(s *store) { s.add(run.Closed(1, "stop")) }, errOver, 2},
+		"the journal stays away":          {func(s *store) { s.back = time.Now().Add(time.Hour) }, nil, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &store{}
+				l := taken(t, s)
+				c.meanwhile(s)
+				began := time.Now()
+				for range 2 { // It is stored once.
+					if err := l.End(t.Context(), failed); !errors.Is(err, c.want) || len(s.entries) != c.records {
+						t.Errorf("%v, %d records", err, len(s.entries))
+					}
+				}
+				if time.Since(began) > 2*time.Second {
+					t.Errorf("waited for %s", time.Since(began))
 				}
 			})
 		})

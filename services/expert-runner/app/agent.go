@@ -36,7 +36,7 @@ type agentFront struct {
 	Evaluator bool `yaml:"evaluator"`
 	// EvaluatorModel is the configured model that judges, that of the expert when left out.
 	EvaluatorModel string `yaml:"evaluator_model"`
-	// EvaluatorPrompt are instructions for whoever judges.
+	// EvaluatorPrompt are instructions for the judging model.
 	EvaluatorPrompt string `yaml:"evaluator_prompt"`
 	// Prompt are the instructions, before the text of the card.
 	Prompt string `yaml:"prompt"`

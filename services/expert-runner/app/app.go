@@ -136,7 +136,7 @@ func (r *runner) run(ctx context.Context) error {
 // bounds the pools of which cards say it.
 func (r *runner) prepare(ctx context.Context) error {
 	for _, pool := range r.catalog.foreign() {
-		if err := bus.Await(ctx, func() error { return r.bus.EnsureForeignPool(ctx, pool) }); err != nil && !errors.Is(err, bus.ErrNotPermitted) {
+		if err := bus.Await(ctx, func() error { return r.bus.Queues().EnsureForeignPool(ctx, pool) }); err != nil && !errors.Is(err, bus.ErrNotPermitted) {
 			return fmt.Errorf("prepare pool %s: %w", pool, err)
 		}
 	}

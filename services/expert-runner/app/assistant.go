@@ -5,7 +5,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/host"
 )
 
-// assistant is the expert that comes with the program: a model without tools, for whoever has a model and no card yet.
+// assistant is the expert that comes with the program: a model without tools, for users who have a model and no card yet.
 func assistant() cardFile {
 	f := cardFile{
 		front: front{
@@ -20,7 +20,7 @@ func assistant() cardFile {
 	return f
 }
 
-// standIn takes the built-in assistant in where there is a model and nobody else. It goes when a card comes.
+// standIn takes the built-in assistant in where there is a model and no other expert. It goes when a card comes.
 func (b *book) standIn(m *models, functions []Function) {
 	if len(b.cards)+len(functions)+len(b.faults) == 0 && m.standard != "" {
 		b.cards = append(b.cards, assistant())

@@ -28,7 +28,7 @@ func benchmarkLoop(b *testing.B, pure bool) {
 	b.ReportAllocs()
 	b.ResetTimer()
 	w.start(app.Settings{}, app.Deps{Functions: []app.Function{function("noop", pure, noop)}})
-	for facts, err := w.bus.StreamInfo(b.Context(), w.names.Work); err != nil || facts.Messages > 0; facts, err = w.bus.StreamInfo(b.Context(), w.names.Work) {
+	for facts, err := w.bus.Streams().Info(b.Context(), w.names.Work); err != nil || facts.Messages > 0; facts, err = w.bus.Streams().Info(b.Context(), w.names.Work) {
 		<-time.After(5 * time.Millisecond)
 	}
 	b.StopTimer()

@@ -19,7 +19,7 @@ type book struct {
 	cards  []cardFile
 	// faults are those of form. What is faulty is left out of the rest.
 	faults host.Faults
-	// secrets are what the files bring that nobody should repeat.
+	// secrets are values of the files that must never be printed.
 	secrets []string
 	// unbuilt says that programs of experts need not be there.
 	unbuilt bool
@@ -153,7 +153,7 @@ func (b *book) paths(paths []string, at host.Fault) (files []string) {
 	return files
 }
 
-// irregular is the fault of a card that nobody may wait for, as for a pipe, or read to its end.
+// irregular is the fault of a card that is no regular file, such as a pipe, which would block the reader.
 func irregular(path string) host.Fault {
 	return host.Fault{Code: host.CodeUnreadable, File: path, Message: "is no regular file", Hint: "cards are read again and again: give a file"}
 }

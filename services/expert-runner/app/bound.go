@@ -47,7 +47,7 @@ func (r *runner) bound(ctx context.Context) error {
 	bounds, foreign := r.catalog.bounds(), r.catalog.foreign()
 	for _, pool := range slices.Sorted(maps.Keys(bounds)) {
 		ours := !slices.Contains(foreign, pool)
-		if err := bus.Await(ctx, func() error { return r.bus.BoundPool(ctx, pool, bounds[pool], ours) }); err != nil {
+		if err := bus.Await(ctx, func() error { return r.bus.Queues().BoundPool(ctx, pool, bounds[pool], ours) }); err != nil {
 			return fmt.Errorf("bound pool %s to %d runs: %w", pool, bounds[pool], err)
 		}
 	}

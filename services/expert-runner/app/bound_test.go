@@ -42,7 +42,7 @@ func (s *site) work(ctx context.Context, t *app.Task) (events.SubJobReported, er
 	return events.SubJobReported{}, ctx.Err()
 }
 
-// counted are how many were at work at once, and how many are now; it counts anew from here.
+// counted are how many were at work at once, and how many are now; counting starts over here.
 func (s *site) counted() (most, now int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -66,13 +66,13 @@ type front struct {
 	Pure bool `yaml:"pure"`
 	// Skills are for selection.
 	Skills []string `yaml:"skills"`
-	// Tags are for selection; the tag default marks who takes steps that name nobody.
+	// Tags are for selection; the tag default marks the expert of steps that name none.
 	Tags []string `yaml:"tags"`
 	// Examples are requests that it is good at, in the words of people.
 	Examples []string `yaml:"examples"`
 	// Hidden experts are not for plans, but for those who ask by name.
 	Hidden bool `yaml:"hidden"`
-	// Disabled experts are for nobody.
+	// Disabled experts get no work.
 	Disabled bool `yaml:"disabled"`
 	// Passthrough experts take a whole goal as one SubJob.
 	Passthrough bool `yaml:"passthrough"`

@@ -203,7 +203,7 @@ func (c *catalog) add(x *expert.Expert, f *cardFile) {
 // close lets go of what experts hold.
 func (c *catalog) close() { shut(c.made) }
 
-// shut lets go of what experts hold that nobody uses.
+// shut closes what unused experts hold open.
 func shut(list []*expert.Expert) {
 	for _, x := range list {
 		if x.Close != nil {

@@ -45,7 +45,7 @@ func alive(pid string) bool {
 	return err == nil && !strings.Contains(string(stat), ") Z ")
 }
 
-// What has taken too long does not go on where nobody sees it.
+// What has taken too long does not go on unseen.
 //
 // proves F-weakness-issue-2819
 func TestACommandThatTakesTooLongLeavesNobodyOfItsGroup(t *testing.T) {
@@ -68,7 +68,7 @@ func TestACommandThatTakesTooLongLeavesNobodyOfItsGroup(t *testing.T) {
 	}
 	ctx, stop := context.WithTimeout(t.Context(), 30*time.Second) // Before it ends by itself.
 	defer stop()
-	w.until("nobody of the group is left", func() bool {
+	w.until("the group is gone", func() bool {
 		return ctx.Err() != nil || !slices.ContainsFunc(strings.Fields(string(text)), alive)
 	})
 	if ctx.Err() != nil {
@@ -100,7 +100,7 @@ func TestACancelKillsTheWholeGroupOfACommandAtOnce(t *testing.T) {
 		if err := w.bus.PublishCore(w.names.Cancel("j1", o.SubJob), nil, body); err != nil {
 			t.Fatal(err)
 		}
-		w.until("nobody of the group is left", func() bool { return !alive(pids[0]) && !alive(pids[1]) })
+		w.until("the group is gone", func() bool { return !alive(pids[0]) && !alive(pids[1]) })
 		if got := w.report(o); got.Error == nil || got.Error.Code != events.CodeCancelled {
 			t.Errorf("report: %+v", got)
 		}

@@ -10,9 +10,9 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/llm"
 )
 
-// Config is jobgraph.yaml as the expert-runner reads it: models, tools and experts. Every other section is known, and somebody else's.
+// Config is jobgraph.yaml as the expert-runner reads it: models, tools and experts. Every other section is known and belongs to another service.
 type Config struct {
-	// Models are the models by name. The one that is meant where nobody names any is called "default".
+	// Models are the models by name. The one that is used where none is named is called "default".
 	Models llm.Config `yaml:"models"`
 	// Experts are card files, folders of them and patterns such as experts/*.md, all relative to this file, or the keys of a
 	// card, with its text under prompt.

@@ -23,7 +23,7 @@ func folder(t testing.TB, files map[string]string) string {
 	return dir
 }
 
-// place writes a file as editors do: whoever reads it sees the old text or the new one.
+// place writes a file as editors do: a reader sees the old text or the new one.
 func place(t testing.TB, path, text string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {

@@ -58,7 +58,7 @@ func twoCalls(calls *[2]atomic.Int32) app.Func {
 
 // proves O-weakness-8-run
 func TestACrashAtAnyPointRepeatsNoFinishedCall(t *testing.T) {
-	// At this point the call has been announced and not yet made: whether it was, nobody can know.
+	// At this point the call has been announced and not yet made: whether it was cannot be known.
 	inDoubt := map[string]bool{"effect": true}
 	for _, point := range app.Points() {
 		t.Run(point, func(t *testing.T) {

@@ -116,7 +116,7 @@ func (f *follower) look(ctx context.Context) {
 	f.change(ctx, next)
 }
 
-// discard closes toolboxes that nobody has come to use.
+// discard closes toolboxes that were never used.
 func (f *follower) discard(boxes *toolboxes) {
 	if boxes != f.catalog.models.boxes {
 		boxes.close()
@@ -143,7 +143,7 @@ func (f *follower) change(ctx context.Context, next *catalog) {
 	f.catalog = next
 	if before.models.boxes != next.models.boxes {
 		next.models.boxes.entrust(f.process)
-		defer before.models.boxes.retire() // Once nobody is told any more to use them.
+		defer before.models.boxes.retire() // After no reader can get them any more.
 	}
 	gone := slices.DeleteFunc(before.ids(), func(id string) bool { return next.experts[id] != nil })
 	changed := slices.DeleteFunc(next.ids(), func(id string) bool { return next.experts[id] == before.experts[id] })

@@ -72,7 +72,7 @@ func TestCardsComeChangeAndGoWithTheirFiles(t *testing.T) {
 		w.state(waiting, true)
 		w.until("the person is asked", func() bool { return len(w.facts("j1", events.KindInputRequested)) == 1 })
 		w.pass(time.Minute)
-		if facts, err := w.bus.StreamInfo(t.Context(), w.names.Work); err != nil || facts.Messages != 1 {
+		if facts, err := w.bus.Streams().Info(t.Context(), w.names.Work); err != nil || facts.Messages != 1 {
 			t.Errorf("%d messages of work are left, want that of the expert who is gone: %v", facts.Messages, err)
 		}
 		if got := sum(t.(*testing.T), r.process.Metrics.Gatherer(), "jobgraph_runner_catalog_reloads_total"); got < 1 {

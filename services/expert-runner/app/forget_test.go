@@ -102,7 +102,7 @@ func TestNothingIsKeptOfAConversationThatIsOver(t *testing.T) {
 	})
 }
 
-// collect gives back what nobody holds any more, once whatever is put off for a moment is done.
+// collect releases what is no longer held, after everything that was postponed has run.
 func (w *world) collect() {
 	w.pass(time.Minute)
 	synctest.Wait()

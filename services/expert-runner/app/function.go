@@ -18,7 +18,7 @@ type Task = expert.Task
 // Effect is one call that changes the world or costs money; see Task.Hand.
 type Effect = expert.Effect
 
-// Inquiry is an effect of which nobody knows whether it took place, see Function.Reconcile.
+// Inquiry is an effect with an unknown outcome, see Function.Reconcile.
 type Inquiry = expert.Inquiry
 
 // Finding is what was found out about it.
@@ -44,7 +44,7 @@ type Function struct {
 	Card events.Card
 	// Run does the work.
 	Run Func
-	// Reconcile finds out what became of an effect of it of which nobody knows; nil leaves that to people.
+	// Reconcile finds the outcome of an effect when it is unknown; nil leaves that to people.
 	Reconcile func(ctx context.Context, q Inquiry) Finding
 }
 

@@ -59,7 +59,7 @@ func trickster(t *testing.T) (url string) {
 }
 
 // A server that misbehaves is an observation when its call may be repeated, and a question to a person when it may not: never
-// the end of the runner, never a success that nobody has seen, and the call stays in the journal.
+// the end of the runner, never a success that the runner has not seen, and the call stays in the journal.
 func TestWhatAnMCPServerDoesEndsInATypedOutcome(t *testing.T) {
 	config := filepath.Join(t.TempDir(), "jobgraph.yaml")
 	yaml := fmt.Sprintf("version: 1\nmcpServers:\n  x: {url: %q, timeout: 1m, reply_limit: 1048576}\n  slow: {url: %[1]q, timeout: 300ms}\n", trickster(t))

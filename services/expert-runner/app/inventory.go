@@ -28,7 +28,7 @@ type ServerTool struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description,omitempty"`
 	Schema      json.RawMessage `json:"schema"`
-	// Repeatable says that it may be called again when nobody knows whether a call took effect.
+	// Repeatable says that it may be called again when it is unknown whether a call took effect.
 	Repeatable bool `json:"repeatable"`
 }
 

@@ -172,7 +172,7 @@ func (w *world) state(o events.Work, open bool) {
 func (w *world) facts(job string, kind events.Kind) []events.Event {
 	w.t.Helper()
 	var list []events.Event
-	for e, err := range w.bus.EventsOf(w.t.Context(), job, 0) {
+	for e, err := range w.bus.Log().EventsOf(w.t.Context(), job, 0) {
 		if err != nil {
 			w.t.Fatal(err)
 		}
@@ -202,7 +202,7 @@ func (w *world) report(o events.Work) *events.SubJobReported {
 func (w *world) settled() {
 	w.t.Helper()
 	w.until("no work is left", func() bool {
-		facts, err := w.bus.StreamInfo(w.t.Context(), w.names.Work)
+		facts, err := w.bus.Streams().Info(w.t.Context(), w.names.Work)
 		return err == nil && facts.Messages == 0
 	})
 }

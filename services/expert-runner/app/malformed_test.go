@@ -38,7 +38,7 @@ func TestMalformedWorkThatNamesNoRunIsSetAside(t *testing.T) {
 		if _, err := w.bus.Publish(t.Context(), m, bus.Expect{}); err != nil {
 			t.Fatal(err)
 		}
-		sub, err := w.bus.FollowAside(t.Context(), bus.AsideWork)
+		sub, err := w.bus.DeadLetters().Follow(t.Context(), bus.DeadWork)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -47,7 +47,7 @@ func TestMalformedWorkThatNamesNoRunIsSetAside(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.settled()
-		if list, err := w.bus.Asides(t.Context()); err != nil || len(list) != 1 || !strings.Contains(list[0].Reason, "no work subject") {
+		if list, err := w.bus.DeadLetters().List(t.Context()); err != nil || len(list) != 1 || !strings.Contains(list[0].Reason, "no work subject") {
 			t.Errorf("%+v, %v", list, err)
 		}
 	})

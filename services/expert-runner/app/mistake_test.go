@@ -23,7 +23,7 @@ func bomb() string {
 	return b.String()
 }
 
-// Whatever is wrong with a card, there is a fault that names file and reason, nothing is read from elsewhere, and nobody waits.
+// Whatever is wrong with a card, there is a fault that names file and reason, nothing is read from elsewhere, and nothing blocks.
 func TestAnyMistakeInACardIsAFault(t *testing.T) {
 	card := func(keys string) string { return "---\nname: A\nkind: human\n" + keys + "---\n" }
 	for name, test := range map[string]struct{ text, want string }{

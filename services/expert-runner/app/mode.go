@@ -6,8 +6,8 @@ import (
 	"fmt"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/conversation"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/agent"
-	"github.com/jobgraph/jobgraph/services/expert-runner/internal/turn"
 )
 
 // How an agent reasons.
@@ -35,9 +35,9 @@ type stepFront struct {
 }
 
 // mode is who speaks in the agent's conversations.
-func (a *agentFront) mode() turn.Mode {
+func (a *agentFront) mode() conversation.Mode {
 	if a.Reasoning == reasoningDual {
-		return turn.Dual()
+		return conversation.Dual()
 	}
 	return nil
 }

@@ -71,7 +71,7 @@ func (p *pools) Run(ctx context.Context, ready func()) error {
 	}
 }
 
-// change leaves the pools that nobody wants any more, and begins those that are new.
+// change stops consuming pools that are no longer wanted and starts on new ones.
 func (p *pools) change(ctx context.Context, windows map[string]int) error {
 	for name, has := range p.underway {
 		if windows[name] != has.window {

@@ -15,7 +15,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/reconcile"
 )
 
-// hookFront says on a card who knows whether an effect took place: a program, a service or whoever answers on a subject.
+// hookFront says on a card what knows whether an effect took place: a program, a service or a responder on a subject.
 type hookFront struct {
 	// Command is a program and its arguments that is asked.
 	Command []string `yaml:"command"`
@@ -122,7 +122,7 @@ func (c *catalog) attach(b *bus.Bus) {
 	c.models.boxes.attach(b)
 	for _, hook := range c.hooks {
 		if hook.Bus == nil { // One that stays from an earlier reading has it, and may be at work.
-			hook.Bus = b
+			hook.Bus = b.Services()
 		}
 	}
 }

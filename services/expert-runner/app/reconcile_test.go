@@ -129,7 +129,7 @@ func TestWhatAHookHasSaidIsKept(t *testing.T) {
 	})
 }
 
-// A run that was stopped in the middle of an effect leaves it in doubt for the next one, which begins anew: a declared result
+// A run that was stopped in the middle of an effect leaves it in doubt for the next one, which starts over: a declared result
 // answers the same call, wherever it comes, and no other.
 func TestAStoppedEffectIsInDoubtForTheNextRun(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -196,7 +196,7 @@ func shop(t *testing.T) (url string, paid *atomic.Int32) {
 	return server.URL, paid
 }
 
-// A call that was made and broke off is not made again: whoever the card names says what became of it.
+// A call that was made and broke off is not made again: the hook that the card names says what became of it.
 func TestTheHookOfACardIsAskedInEveryWay(t *testing.T) {
 	script := "cat >question; grep -q '\"idempotency_key\":\"j1/a/1\"' question && printf '{\"state\":\"done\",\"result\":{\"paid\":1}}'"
 	for name, hook := range map[string]string{
@@ -207,7 +207,7 @@ func TestTheHookOfACardIsAskedInEveryWay(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			url, paid := shop(t)
 			w := newWorld(t)
-			stop, err := w.bus.Serve("shop", "", map[string]bus.Endpoint{"shop.did": func(_ context.Context, body []byte) ([]byte, *events.Fault) {
+			stop, err := w.bus.Services().Serve("shop", "", nil, map[string]bus.Endpoint{"shop.did": func(_ context.Context, body []byte) ([]byte, *events.Fault) {
 				if !strings.Contains(string(body), `"idempotency_key":"j1/a/1"`) {
 					t.Errorf("asked %s", body)
 				}

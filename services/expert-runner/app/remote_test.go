@@ -51,7 +51,7 @@ func (k *killer) hook(point, _ string) error {
 }
 
 // A runner dies at every boundary in turn. The agent sees one message, and the result is the same; only between the intent and
-// the message, where nobody can know, a person is asked.
+// the message, where the outcome cannot be known, a person is asked.
 //
 // proves V-weakness-12-remote
 func TestARemoteAgentSeesOneMessageWhereverTheRunnerDies(t *testing.T) {
@@ -306,6 +306,6 @@ func TestPushNeedsAnAddressOfTheRunner(t *testing.T) {
 
 // idle reports whether no work is left.
 func (w *world) idle() bool {
-	facts, err := w.bus.StreamInfo(w.t.Context(), w.names.Work)
+	facts, err := w.bus.Streams().Info(w.t.Context(), w.names.Work)
 	return err == nil && facts.Messages == 0
 }

@@ -227,7 +227,7 @@ func TestLargePayloadsTravelByReference(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ref, err := w.bus.PutBlob(t.Context(), "j1", raw) // The results of many predecessors, all together.
+		ref, err := w.bus.Blobs().Put(t.Context(), "j1", raw) // The results of many predecessors, all together.
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -271,7 +271,7 @@ func TestWorkForAnUnknownExpertGoesToTheRunnerThatHasIt(t *testing.T) {
 		w.state(o, true)
 		w.issue("late", o)
 		w.until("it was handed back", func() bool {
-			facts, err := w.bus.ConsumerInfo(w.t.Context(), w.names.Work, "pool-default")
+			facts, err := w.bus.Queues().Info(w.t.Context(), w.names.Work, "pool-default")
 			return err == nil && facts.Redelivered > 0
 		})
 		w.start(app.Settings{}, app.Deps{Owner: "two", Functions: []app.Function{function("late", false, echo)}})

@@ -104,7 +104,7 @@ func (s *Settings) box(f *cardFile) (*sandbox.Box, sandbox.Policy, error) {
 // maxWhy is how much a card says of why its sandbox is no stricter one, in bytes.
 const maxWhy = 300
 
-// boxed are the tags of a card with that of its sandbox, which nobody but its runner can know.
+// boxed are the tags of a card with that of its sandbox, which only its runner can know.
 func boxed(tags []string, box *sandbox.Box) []string {
 	tags = slices.DeleteFunc(slices.Clone(tags), func(tag string) bool { return strings.HasPrefix(tag, events.SandboxTag) })
 	if box == nil {

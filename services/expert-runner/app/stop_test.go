@@ -68,7 +68,7 @@ func TestACancelledRunReportsAtOnceAndJournalsNothing(t *testing.T) {
 }
 
 // A stop that meets a step which is done does not lose its result: it is reported, and the core keeps it as late. The journal
-// has nothing of it, so that nobody takes it for that of a run that counts.
+// has nothing of it, so that it is not taken for the output of a run that counts.
 //
 // proves C-weakness-4-late
 func TestAResultThatAStopMeetsIsReported(t *testing.T) {

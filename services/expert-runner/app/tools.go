@@ -91,8 +91,8 @@ func (t *toolboxes) list() []agent.Toolbox {
 
 // attach gives the tools on the bus their connection, before any is opened. Those that have one keep it.
 func (t *toolboxes) attach(b *bus.Bus) {
-	t.served.Attach(b)
-	if t.plans == nil { // Nobody but the owner looks before.
+	t.served.Attach(served.OnBus(b))
+	if t.plans == nil { // Only the owner looks before that.
 		t.plans = client.New(b)
 	}
 }
@@ -125,7 +125,7 @@ func (t *toolboxes) drop() {
 	}
 }
 
-// retire says that nobody else will hold them.
+// retire declares that no further reference will be taken.
 func (t *toolboxes) retire() {
 	t.mu.Lock()
 	t.retired = true
@@ -139,7 +139,7 @@ func (t *toolboxes) retire() {
 // close ends what they have started. It may be called more than once.
 func (t *toolboxes) close() { t.mcp.Close() }
 
-// anyBox stands for toolboxes of which nobody knows what is in them; with server only names of servers' tools are taken for
+// anyBox stands for toolboxes with unknown content; with server only names of servers' tools are taken for
 // theirs.
 type anyBox struct{ server bool }
 

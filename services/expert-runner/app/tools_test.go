@@ -143,7 +143,7 @@ func TestAnApprovedCallIsMadeOnceWhereverTheRunnerDies(t *testing.T) {
 		})
 	}
 	if boundaries < 10 || doubts < 1 || doubts > 3 {
-		t.Errorf("%d boundaries, at %d of which nobody knows", boundaries, doubts)
+		t.Errorf("%d boundaries, %d of them with an unknown outcome", boundaries, doubts)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/host"
 	"github.com/jobgraph/jobgraph/pkg/host/onbus"
 	"github.com/jobgraph/jobgraph/pkg/host/trace"
+	"github.com/jobgraph/jobgraph/pkg/schema"
 	"github.com/jobgraph/jobgraph/services/planner/internal/catalog"
 	"github.com/jobgraph/jobgraph/services/planner/internal/loop"
 	"github.com/jobgraph/jobgraph/services/planner/internal/past"
@@ -93,7 +94,7 @@ func work(work context.Context, p *host.Process, b *bus.Bus, s loop.Settings) ho
 func loopSettings(p *host.Process, b *bus.Bus, cards *catalog.Catalog, s Settings, d Deps) loop.Settings {
 	set := loop.Settings{
 		Names: b.Names(), Concurrency: p.Settings.Concurrency, ExpertWait: s.ExpertWait,
-		Options: plan.Options{DefaultExpert: s.DefaultExpert, Zone: zone, Schema: schema, Informed: true},
+		Options: plan.Options{DefaultExpert: s.DefaultExpert, Zone: zone, Schema: schema.Check, Informed: true},
 		Owner:   cmp.Or(d.Owner, "planner-"+uuid.NewString()), Read: readJSON, Journal: wire.RedactedJournal{Journal: wire.Journal{Bus: b}, Secrets: p.Secrets}, Desk: wire.Desk{Bus: b}, Cache: wire.Cache{Bus: b},
 		Log: wire.RedactedLog{Log: wire.Log{Bus: b}, Secrets: p.Secrets}, Blobs: wire.RedactedBlobs{Blobs: wire.Blobs{Bus: b}, Secrets: p.Secrets},
 		Catalog: cards, Past: past.OnBus(b), Meter: newMeter(p.Metrics), Logger: p.Log,

@@ -39,7 +39,7 @@ func virtual(t *testing.T, f func(t *testing.T, w *world)) {
 	synctest.Test(t, func(t *testing.T) {
 		s := bustest.Start(t, bustest.Settings{Quiet: true})
 		w := &world{t: t, server: s, bus: s.Bus("test")}
-		facts, err := w.bus.Follow(t.Context(), w.bus.Names().AllEvents(), bus.FollowOptions{})
+		facts, err := w.bus.Log().Follow(t.Context(), w.bus.Names().AllEvents(), bus.FollowOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -155,7 +155,7 @@ func (w *world) rejected() events.Faults {
 func (w *world) settled() {
 	w.t.Helper()
 	for wait := time.Millisecond; ; wait *= 2 {
-		facts, err := w.bus.StreamInfo(w.t.Context(), w.bus.Names().Work)
+		facts, err := w.bus.Streams().Info(w.t.Context(), w.bus.Names().Work)
 		if err != nil {
 			w.t.Fatal(err)
 		}
@@ -246,7 +246,7 @@ func TestALargePlanTravelsByReferenceInAndOut(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ref, err := w.bus.PutBlob(t.Context(), "large", text)
+		ref, err := w.bus.Blobs().Put(t.Context(), "large", text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -255,7 +255,7 @@ func TestALargePlanTravelsByReferenceInAndOut(t *testing.T) {
 		if !ok || created.Plan != nil || created.PlanRef == nil {
 			t.Fatalf("%+v", created)
 		}
-		stored, err := w.bus.GetBlob(t.Context(), "large", created.PlanRef.Digest)
+		stored, err := w.bus.Blobs().Get(t.Context(), "large", created.PlanRef.Digest)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -319,7 +319,7 @@ func TestACrashedPlannersWorkIsDoneByTheNext(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			ref, err := w.bus.PutBlob(t.Context(), "j", text)
+			ref, err := w.bus.Blobs().Put(t.Context(), "j", text)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -333,7 +333,7 @@ func TestACrashedPlannersWorkIsDoneByTheNext(t *testing.T) {
 				t.Errorf("%s: %+v", point, e)
 			}
 			w.settled()
-			info, err := w.bus.StreamInfo(t.Context(), w.bus.Names().Log)
+			info, err := w.bus.Streams().Info(t.Context(), w.bus.Names().Log)
 			if err != nil || info.Messages != 1 {
 				t.Errorf("%s: %d facts, %v", point, info.Messages, err)
 			}

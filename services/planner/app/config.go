@@ -11,9 +11,9 @@ import (
 )
 
 // Config is jobgraph.yaml as the planner reads it: the models. The section planner has been read with the settings; every
-// other one is known, and somebody else's.
+// other one is known, and belongs to another service.
 type Config struct {
-	// Models are the models by name. The one that is meant where nobody names any is called "default".
+	// Models are the models by name. The one that is used where none is named is called "default".
 	Models llm.Config `yaml:"models"`
 
 	// MCPServers, Tools, Toolkit, Experts, Planner, Policies and Budgets are not read here.
@@ -27,7 +27,7 @@ type Config struct {
 
 	// own are the settings that choose among the models; nil where the file is looked at alone.
 	own *Settings `yaml:"-"`
-	// secrets are what nobody should repeat.
+	// secrets are what must never be printed.
 	secrets []string `yaml:"-"`
 }
 
@@ -66,14 +66,14 @@ func readConfig(path string, env host.Env, own *Settings) (Config, error) {
 	return c, err
 }
 
-// meant is the fault of several models of which none is meant where nobody names one.
+// meant is the fault of several models without a default.
 func (c Config) meant(s Settings) error {
 	models, name := c.Models.With(llm.Secret(s.APIKey), s.BaseURL, s.Model)
 	if name != "" || len(models) == 0 {
 		return nil
 	}
 	return host.Faults{{
-		Code: events.CodeMissing, Field: sectionModels, Message: fmt.Sprintf("none of %s is meant where nobody names one", strings.Join(models.Names(), ", ")),
+		Code: events.CodeMissing, Field: sectionModels, Message: fmt.Sprintf("none of %s is the default", strings.Join(models.Names(), ", ")),
 		Hint: "call one of them default, or choose with --model or OPENAI_MODEL",
 	}}
 }

@@ -20,10 +20,10 @@ func status() events.Card {
 // worker reads the experts' pool and reports what it is told to, as workers in any language do. It counts what it was handed.
 func (w *world) worker(says string) *atomic.Int32 {
 	w.t.Helper()
-	if err := w.bus.EnsurePool(w.t.Context(), events.DefaultPool); err != nil {
+	if err := w.bus.Queues().EnsurePool(w.t.Context(), events.DefaultPool); err != nil {
 		w.t.Fatal(err)
 	}
-	sub, err := w.bus.Consume(w.t.Context(), w.bus.PoolConsumer(events.DefaultPool))
+	sub, err := w.bus.Queues().Consume(w.t.Context(), w.bus.Queues().PoolConsumer(events.DefaultPool))
 	if err != nil {
 		w.t.Fatal(err)
 	}

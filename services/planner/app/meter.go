@@ -29,10 +29,10 @@ func newMeter(m *host.Metrics) *meter {
 		results: m.Counter("jobgraph_planner_results_total",
 			"Results put into words, by author: model, stand_in, fixed; handed_on to the stand-in, failed.", "author"),
 		cache: m.Counter("jobgraph_planner_plan_cache_total",
-			"Graphs of requests that may reuse a plan: hit (one of an earlier job), miss (made anew).", "result"),
+			"Graphs of requests that may reuse a plan: hit (one of an earlier job), miss (planned).", "result"),
 		steps: m.Histogram("jobgraph_planner_steps", "SubJobs of a graph.",
 			[]float64{1, 2, 3, 5, 10, 20, 50, 100, 1000, 10000}).WithLabelValues(),
-		rounds: m.Histogram("jobgraph_planner_rounds", "How often a model planned anew until there was a graph.",
+		rounds: m.Histogram("jobgraph_planner_rounds", "How often a model planned until there was a graph.",
 			[]float64{1, 2, 3, 5, 10}).WithLabelValues(),
 		took: m.Histogram("jobgraph_planner_duration_seconds", "Time from taking planning work to its answer.", host.Patience()).WithLabelValues(),
 	}

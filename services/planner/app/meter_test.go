@@ -17,7 +17,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/planner/app"
 )
 
-// fickle plans badly at first: prose, then an expert that does not exist, then a plan. Whoever asks for words gets some.
+// fickle plans badly at first: prose, then an expert that does not exist, then a plan. A request for words gets some.
 type fickle struct{ drafts int }
 
 func (f *fickle) Respond(q llmtest.Question) (llmtest.Answer, error) {

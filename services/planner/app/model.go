@@ -13,8 +13,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/llm/lenient"
 	"github.com/jobgraph/jobgraph/services/planner/internal/caller"
 	"github.com/jobgraph/jobgraph/services/planner/internal/loop"
+	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 	"github.com/jobgraph/jobgraph/services/planner/internal/profile"
-	"github.com/jobgraph/jobgraph/services/planner/internal/session"
 )
 
 // newModel gives the model to plan with: the one that was brought along, else those of settings and configuration file, nil
@@ -57,11 +57,20 @@ func readProfiles(dir string) (profiles, error) {
 	return profiles{set}, nil
 }
 
+// Profiles are the names of the profiles that come with the program, sorted.
+func Profiles() []string {
+	set, err := readProfiles("")
+	if err != nil {
+		return nil // They are embedded, and tested.
+	}
+	return set.Names()
+}
+
 // Find implements loop.Profiles.
-func (p profiles) Find(name string) (session.Profile, string, error) {
+func (p profiles) Find(name string) (planning.Profile, string, error) {
 	e, found := p.Get(name)
 	if !found {
-		return session.Profile{}, "", fmt.Errorf("%.80q is none of %s", name, strings.Join(p.Names(), ", "))
+		return planning.Profile{}, "", fmt.Errorf("%.80q is none of %s", name, strings.Join(p.Names(), ", "))
 	}
 	return e.Profile, p.Version(), nil
 }

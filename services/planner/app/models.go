@@ -13,7 +13,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/redact"
 	"github.com/jobgraph/jobgraph/services/planner/internal/caller"
 	"github.com/jobgraph/jobgraph/services/planner/internal/loop"
-	"github.com/jobgraph/jobgraph/services/planner/internal/session"
+	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
 
 // lookEvery is how often the configuration file is read again: files of keys that it names change without its being touched,
@@ -107,11 +107,11 @@ func (m *models) Name(r *events.Request) string {
 }
 
 // Ask implements loop.Model.
-func (m *models) Ask(ctx context.Context, q *loop.Question) (session.Fact, error) {
+func (m *models) Ask(ctx context.Context, q *loop.Question) (planning.Fact, error) {
 	if current := m.current.Load(); current != nil {
 		return current.Ask(ctx, q)
 	}
-	return session.Fact{Kind: session.Failed, Class: session.ClassNotFound, Message: "no model is configured any more"}, nil
+	return planning.Fact{Kind: planning.Failed, Class: planning.ClassNotFound, Message: "no model is configured any more"}, nil
 }
 
 var _ loop.Model = (*models)(nil)

@@ -5,6 +5,7 @@ import (
 	_ "time/tzdata" // Images without a file system still know every time zone.
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/schema"
 	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
 )
 
@@ -32,7 +33,7 @@ func CheckEdit(raw []byte, cards []events.Card, maxSteps int, known, done []stri
 }
 
 func check(raw []byte, cards []events.Card, o plan.Options) (p *events.Plan, faults, warnings events.Faults) {
-	o.Zone, o.Schema, o.Informed = zone, schema, true
+	o.Zone, o.Schema, o.Informed = zone, schema.Check, true
 	r := plan.Check(raw, cards, o)
 	if r.Answer != "" {
 		r.Faults = append(r.Faults, events.Fault{

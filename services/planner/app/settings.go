@@ -11,7 +11,7 @@ import (
 
 // Settings are the planner's own. Default gives good ones; Declare lets flags, environment and file set them.
 type Settings struct {
-	// DefaultExpert, by id or name, takes steps of plans that name nobody; empty means the card tagged "default", or the
+	// DefaultExpert, by id or name, takes steps of plans that name no expert; empty means the card tagged "default", or the
 	// only one there is.
 	DefaultExpert string
 	// ExpertWait is how long a plan with unknown experts waits for a runner to announce them before it is rejected.
@@ -30,7 +30,7 @@ func Default() Settings { return Settings{ExpertWait: 2 * time.Second} }
 func (s *Settings) Declare(f *host.Flags) {
 	*s = Default()
 	f.String(&s.DefaultExpert, host.Flag{
-		Name: "default-expert", Usage: "Expert for steps that name nobody; without it the one tagged default, or the only one there is.",
+		Name: "default-expert", Usage: "Expert for steps that name none; without it the one tagged default, or the only one there is.",
 	})
 	f.Duration(&s.ExpertWait, 0, 20*time.Second, host.Flag{
 		Name: "expert-wait", Default: "2s", Usage: "How long a plan with unknown experts waits for a runner to announce them.",

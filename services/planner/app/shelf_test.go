@@ -190,7 +190,7 @@ func TestTheGraphOfAJobIsReadMarkedAndUpdated(t *testing.T) {
 			t.Error(err)
 		}
 		edited := 0
-		for e, err := range w.bus.EventsOf(t.Context(), "j1", 0) {
+		for e, err := range w.bus.Log().EventsOf(t.Context(), "j1", 0) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -231,7 +231,7 @@ func TestMarksOfOneMomentAreOneFact(t *testing.T) {
 // count says how often a fact of a kind is in the log.
 func (w *world) count(ctx context.Context, kind events.Kind) int {
 	n := 0
-	for e, err := range w.bus.EventsOf(ctx, "j1", 0) {
+	for e, err := range w.bus.Log().EventsOf(ctx, "j1", 0) {
 		if err != nil {
 			w.t.Fatal(err)
 		}

@@ -16,7 +16,7 @@ func TestTheSpanOfARunThatAnotherPlannerTookEnds(t *testing.T) {
 	var d loop.Delivery
 	tr.begin(&d)
 	if d.Lost == nil {
-		t.Fatal("nobody hears that the run is lost")
+		t.Fatal("the loss of the run is not reported")
 	}
 	d.Lost("the run is not held any more")
 	if len(tr.open) != 0 || len(ended) != 1 || ended[0] != "the run is not held any more" {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/bus/release"
 	"github.com/jobgraph/jobgraph/pkg/host"
 	"github.com/jobgraph/jobgraph/pkg/host/onbus"
 	"github.com/jobgraph/jobgraph/pkg/host/trace"
@@ -38,6 +39,8 @@ type scheduler struct {
 	load     *load
 	takers   *wire.Takers // nil when work is not put into batches.
 	agenda   *agenda.Keeper
+	peers    *release.Gate
+	passed   chan struct{} // Gets a value when this scheduler gets events of which another one had some before.
 }
 
 // Run is the scheduler of a process: it blocks until the process drains, then saves and acknowledges what it has. Errors:
@@ -60,17 +63,21 @@ func Run(ctx context.Context, p *host.Process, s Settings, d Deps) error {
 	if err != nil {
 		return err
 	}
-	r := &scheduler{Settings: s, Deps: d, process: p, bus: b, store: store.OnBus(b), meter: newMeter(p.Metrics, p.Health), trace: trace.Open(p)}
+	r := &scheduler{Settings: s, Deps: d, process: p, bus: b, store: store.OnBus(b), meter: newMeter(p.Metrics, p.Health), trace: trace.Open(p), passed: make(chan struct{}, 1)}
+	r.peers = release.NewGate(b.Services(), release.Scheduler, p.Log)
+	defer r.peers.Close()
 	rules := s.rules()
+	rules.Version = r.declares()[release.Rules]
 	rules.Tokens, rules.CostUSD = int64(config.Budgets.Job.Tokens), config.Budgets.Job.CostUSD
-	r.admitter = intake.NewAdmitter(b.Names(), countingLog{b, r.meter}, b, rules)
+	r.admitter = intake.NewAdmitter(b.Names(), countingLog{b, r.meter}, b.Blobs(), rules)
 	r.sessions = conversation.OnBus(b)
 	r.slots = slot.OnBus(b)
 	r.admitter.Trace, r.admitter.Sessions = r.trace, r.sessions
+	r.admitter.Newest = func(ctx context.Context) int { return r.peers.Level(ctx, release.Rules) }
 	if r.ledger = config.Budgets.ledger(b); r.ledger != nil {
 		r.admitter.Purse = r.ledger
 	}
-	r.gate = intake.NewGate(func(ctx context.Context) (bus.StreamFacts, error) { return b.StreamInfo(ctx, b.Names().Log) },
+	r.gate = intake.NewGate(func(ctx context.Context) (bus.StreamFacts, error) { return b.Streams().Info(ctx, b.Names().Log) },
 		uint64(s.IntakeHighWater)<<20, float64(s.IntakeFull)/100)
 	r.gate.Room = d.Room
 	defer b.OnReconnect(r.store.Refresh)()
@@ -97,11 +104,11 @@ func begin(p *host.Process, s Settings, d Deps) (*bus.Bus, []bus.ConsumerSpec, e
 	}
 	var specs []bus.ConsumerSpec
 	err = bus.Await(p.Intake(), func() (err error) {
-		specs, err = b.EnsurePartitions(p.Intake(), s.Partitions)
+		specs, err = b.Queues().EnsurePartitions(p.Intake(), s.Partitions)
 		return err
 	})
 	if errors.Is(err, bus.ErrNotPermitted) {
-		specs, err = given(b, s.Partitions), nil // Whoever may has made them.
+		specs, err = given(b, s.Partitions), nil // They were made by a process that may.
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("prepare partitions: %w", err)
@@ -113,7 +120,7 @@ func begin(p *host.Process, s Settings, d Deps) (*bus.Bus, []bus.ConsumerSpec, e
 func given(b *bus.Bus, partitions int) []bus.ConsumerSpec {
 	specs := make([]bus.ConsumerSpec, partitions)
 	for p := range specs {
-		specs[p] = b.SchedulerConsumer(p, partitions)
+		specs[p] = b.Queues().SchedulerConsumer(p, partitions)
 	}
 	return specs
 }
@@ -123,7 +130,13 @@ func (r *scheduler) partition(i int, spec bus.ConsumerSpec) host.Member {
 	return host.Member{Name: fmt.Sprintf("partition %d of %d", i, r.Partitions), Run: func(ctx context.Context, ready func()) error {
 		settings := loop.Default(r.bus.Names(), r.process.Log)
 		settings.SaveAfter, settings.CacheBytes, settings.Trace = r.SaveAfter, r.CacheMiB<<20, r.trace
-		settings.Window, settings.BatchAtOnce = r.WorkWindow, r.BatchAtOnce
+		settings.Window, settings.BatchAtOnce, settings.Rules = r.WorkWindow, r.BatchAtOnce, r.known()
+		settings.Passed = func() {
+			select {
+			case r.passed <- struct{}{}:
+			default: // It is known already.
+			}
+		}
 		if r.Hook != nil {
 			settings.Hook = func(p loop.Point) error { return r.Hook(string(p)) }
 		}
@@ -158,8 +171,8 @@ const retireEvery = time.Minute
 // retire removes what a change of the number of partitions leaves behind, once the last scheduler of the old number is gone.
 func (r *scheduler) retire() host.Member {
 	return host.Every("old partitions", retireEvery, func(ctx context.Context) {
-		err := r.bus.RetirePartitions(ctx, r.Partitions)
-		if err != nil && ctx.Err() == nil && !errors.Is(err, bus.ErrNotPermitted) { // Else whoever made them removes them.
+		err := r.bus.Queues().RetirePartitions(ctx, r.Partitions)
+		if err != nil && ctx.Err() == nil && !errors.Is(err, bus.ErrNotPermitted) { // Otherwise their maker removes them.
 			r.process.Log.Debug("old partitions are not looked at", "error", err)
 		}
 	})
@@ -181,8 +194,8 @@ func (r *scheduler) intake(work context.Context) host.Member {
 		var facts bus.StreamFacts
 		var queue *bus.Subscription
 		err := bus.Await(ctx, func() (err error) {
-			if facts, err = r.bus.StreamInfo(ctx, stream); err == nil {
-				queue, err = r.bus.Consume(ctx, r.bus.IntakeConsumer())
+			if facts, err = r.bus.Streams().Info(ctx, stream); err == nil {
+				queue, err = r.bus.Queues().Consume(ctx, r.bus.Queues().IntakeConsumer())
 			}
 			return err
 		})
@@ -204,7 +217,7 @@ func (r *scheduler) api() host.Member {
 	return host.Member{Name: "api", Run: func(ctx context.Context, ready func()) error {
 		v := view.New(r.bus, r.store, r.admitter, r.gate, r.process.Log)
 		v.Sessions, v.Schedules = r.sessions, r.agenda
-		stop, err := r.bus.Serve("jobgraph-scheduler", r.process.Build.Version, v.Endpoints())
+		stop, err := r.bus.Services().Serve(string(release.Scheduler), r.process.Build.Version, r.declares().Metadata(), v.Endpoints())
 		if err != nil {
 			return err
 		}

@@ -47,7 +47,7 @@ func random(n int, r *rand.Rand) json.RawMessage {
 func benchmark(b *testing.B, jobs, nodes int, make func(i int) []byte) {
 	w := newWorld(b, nil)
 	stop := w.schedule(Default(), Deps{})
-	sub, err := w.bus.Follow(b.Context(), "jobs.event.*.*.job.finished", bus.FollowOptions{})
+	sub, err := w.bus.Log().Follow(b.Context(), "jobs.event.*.*.job.finished", bus.FollowOptions{})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func benchmark(b *testing.B, jobs, nodes int, make func(i int) []byte) {
 		for i := range jobs {
 			r := events.Request{ID: fmt.Sprintf("j%d-%d", round, i), Goal: "bench", Plan: make(i)}
 			if len(r.Plan) > events.MaxInline {
-				ref, err := w.bus.PutBlob(b.Context(), r.ID, r.Plan)
+				ref, err := w.bus.Blobs().Put(b.Context(), r.ID, r.Plan)
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -9,7 +9,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/ledger"
 )
 
-// Config is jobgraph.yaml as the scheduler reads it: the budgets. Every other section is known, and somebody else's.
+// Config is jobgraph.yaml as the scheduler reads it: the budgets. Every other section is known and belongs to another service.
 type Config struct {
 	// Budgets are what jobs may spend.
 	Budgets Budgets `yaml:"budgets"`

@@ -24,7 +24,7 @@ import (
 func (w *world) ask(verb, body string) (string, *events.Fault) {
 	w.t.Helper()
 	for {
-		answer, fault, err := w.bus.Request(w.t.Context(), w.bus.Names().API(verb), []byte(body))
+		answer, fault, err := w.bus.Services().Request(w.t.Context(), w.bus.Names().API(verb), []byte(body))
 		if err == nil {
 			return string(answer), fault
 		}
@@ -35,7 +35,7 @@ func (w *world) ask(verb, body string) (string, *events.Fault) {
 	}
 }
 
-// What a request brings and nobody would look at is refused by its name: tools, for one, are the configuration's.
+// What a request brings and no service reads is refused by its name: tools, for one, are the configuration's.
 //
 // proves F-weakness-c-tools
 func TestEveryFaultOfABadRequestIsAnnounced(t *testing.T) {
@@ -75,7 +75,7 @@ func TestEveryFaultOfABadRequestIsAnnounced(t *testing.T) {
 			t.Errorf("%s: %s", body, diff)
 		}
 	}
-	facts, err := w.bus.StreamInfo(t.Context(), w.bus.Names().Intake)
+	facts, err := w.bus.Streams().Info(t.Context(), w.bus.Names().Intake)
 	if err != nil || facts.Messages > 0 && !drained(w) {
 		t.Errorf("left in the queue: %d, %v", facts.Messages, err)
 	}
@@ -86,7 +86,7 @@ func TestEveryFaultOfABadRequestIsAnnounced(t *testing.T) {
 
 func drained(w *world) bool {
 	for range 3000 {
-		facts, err := w.bus.StreamInfo(context.Background(), w.bus.Names().Intake)
+		facts, err := w.bus.Streams().Info(context.Background(), w.bus.Names().Intake)
 		if err == nil && facts.Messages == 0 {
 			return true
 		}
@@ -97,7 +97,7 @@ func drained(w *world) bool {
 
 func TestTheSameIdWithOtherContentIsAConflictAndWithTheSameOneJob(t *testing.T) {
 	w := newWorld(t, nil)
-	w.stop() // Nobody plans.
+	w.stop() // No planner runs.
 	stop := w.schedule(Default(), Deps{})
 	first, fault := w.ask("submit", `{"id":"same","goal":"one","inputs":{"a":1,"b":{"c":2,"d":3}}}`)
 	if fault != nil {
@@ -219,7 +219,7 @@ func TestWhatADeletionThatWasCutOffHasLeftIsNotListedForEver(t *testing.T) {
 			w.submit(events.Request{ID: id, Goal: "g", Plan: plan(sub("a"))})
 			w.ended(id)
 			w.settled()
-			if err := w.bus.Purge(t.Context(), names.Log, names.JobEvents(id)); err != nil { // The state is next, and is left.
+			if err := w.bus.Streams().Purge(t.Context(), names.Log, names.JobEvents(id)); err != nil { // The state is next, and is left.
 				t.Fatal(err)
 			}
 			if answer, _ := w.ask("list", ""); !strings.Contains(answer, `"id":"`+id+`"`) {
@@ -263,7 +263,7 @@ func TestAJobWhoseTimeIsOverIsDeletedAsAWhole(t *testing.T) {
 		if answer, fault := w.ask("list", ""); fault != nil || !strings.Contains(answer, `"jobs":[]`) {
 			t.Errorf("%s %v", answer, fault)
 		}
-		if last, err := w.bus.LastOn(t.Context(), w.bus.Names().Log, w.bus.Names().JobEvents("j")); !errors.Is(err, bus.ErrNotFound) {
+		if last, err := w.bus.Streams().LastOn(t.Context(), w.bus.Names().Log, w.bus.Names().JobEvents("j")); !errors.Is(err, bus.ErrNotFound) {
 			t.Errorf("%s is left, %v", last.Subject, err)
 		}
 		if err := stop(); err != nil {
@@ -302,7 +302,7 @@ func TestTwoAnswersToOneQuestionAdmitOne(t *testing.T) {
 	if first != nil || second == nil || second.Code != events.CodeConflict && second.Code != events.CodeNotFound {
 		t.Errorf("first %v, second %v", first, second)
 	}
-	// The same answer again is told the same, also when nothing is open any more; without the request nobody knows which.
+	// The same answer again is told the same, also when nothing is open any more; without the request it is unknown which.
 	if answer, fault := w.ask("answer", `{"id":"j","request":"q","answer": "yes" ,"by":"ann"}`); fault != nil || !strings.Contains(answer, `"accepted":true`) {
 		t.Error(answer, fault)
 	}
@@ -405,7 +405,7 @@ func TestADryRunPrintsTheCommandsOfARecordedJobAndPublishesNothing(t *testing.T)
 	if err := stop(); err != nil {
 		t.Fatal(err)
 	}
-	x, err := client.New(w.bus).Export(t.Context(), "j", time.Now())
+	x, err := client.New(w.bus).Archive().Export(t.Context(), "j", time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -413,7 +413,7 @@ func TestADryRunPrintsTheCommandsOfARecordedJobAndPublishesNothing(t *testing.T)
 	if err := x.Save(path); err != nil {
 		t.Fatal(err)
 	}
-	before, err := w.bus.StreamInfo(t.Context(), w.bus.Names().Log)
+	before, err := w.bus.Streams().Info(t.Context(), w.bus.Names().Log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -430,7 +430,7 @@ func TestADryRunPrintsTheCommandsOfARecordedJobAndPublishesNothing(t *testing.T)
 			}
 		}
 	}
-	after, err := w.bus.StreamInfo(t.Context(), w.bus.Names().Log)
+	after, err := w.bus.Streams().Info(t.Context(), w.bus.Names().Log)
 	if err != nil || after.LastSeq != before.LastSeq {
 		t.Errorf("the log went from %d to %d: %v", before.LastSeq, after.LastSeq, err)
 	}

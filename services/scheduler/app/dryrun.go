@@ -48,7 +48,7 @@ func recorded(ctx context.Context, p *host.Process, from string, given *bus.Bus)
 	if err != nil {
 		return nil, err
 	}
-	return client.New(b).Export(ctx, from, time.Now())
+	return client.New(b).Archive().Export(ctx, from, time.Now())
 }
 
 // replay runs the real loop over a recorded job, up to the event with a sequence (0: to its end), and prints one JSON object a

@@ -43,7 +43,7 @@ func (w *world) forge(job string, fields map[string]any) {
 // requests counts the requests that the log has of a job.
 func (w *world) requests(job string) (n int) {
 	w.t.Helper()
-	for e, err := range w.bus.EventsOf(w.t.Context(), job, 0) {
+	for e, err := range w.bus.Log().EventsOf(w.t.Context(), job, 0) {
 		if err != nil {
 			w.t.Fatal(err)
 		}
@@ -129,7 +129,7 @@ func TestAForgedTimeOfItsEndDeletesNoJobEarly(t *testing.T) {
 	})
 }
 
-// Whoever asks to delete a job is refused while the log has no end of it.
+// A request to delete a job is refused while the log has no end of it.
 func TestAForgedEndDoesNotLetARunningJobBeDeleted(t *testing.T) {
 	w := newWorld(t, func(*events.Work) *events.SubJobReported { return nil })
 	stop := w.schedule(Default(), Deps{})
@@ -139,7 +139,7 @@ func TestAForgedEndDoesNotLetARunningJobBeDeleted(t *testing.T) {
 	if answer, fault := w.ask("delete", "j"); fault == nil || fault.Code != events.CodeConflict {
 		t.Errorf("%s %v", answer, fault)
 	}
-	if _, err := w.bus.LastOn(t.Context(), w.bus.Names().Log, w.bus.Names().Event("j", events.KindJobRequested)); err != nil {
+	if _, err := w.bus.Streams().LastOn(t.Context(), w.bus.Names().Log, w.bus.Names().Event("j", events.KindJobRequested)); err != nil {
 		t.Errorf("the request: %v", err)
 	}
 	if err := stop(); err != nil {
@@ -203,7 +203,7 @@ func TestAStateOfTheReleaseBeforeIsHeldAgainstTheLogAndSavedWithADigest(t *testi
 	digest := kept.Read(value).Digest
 	w.rewrite("j", `,"digest":"`+digest+`"`, "")
 	told := func() (n int) {
-		for e, err := range w.bus.EventsOf(t.Context(), "j", 0) {
+		for e, err := range w.bus.Log().EventsOf(t.Context(), "j", 0) {
 			if d, ok := e.Data.(*events.JobAdvanced); ok {
 				n += len(d.Transitions)
 			} else if err != nil {
@@ -243,7 +243,7 @@ func TestTheStateOfAJobInMotionWhoseLogIsGoneIsKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	names := w.bus.Names()
-	if err := w.bus.Purge(t.Context(), names.Log, names.JobEvents("j")); err != nil {
+	if err := w.bus.Streams().Purge(t.Context(), names.Log, names.JobEvents("j")); err != nil {
 		t.Fatal(err)
 	}
 	stop = w.schedule(Default(), Deps{})
@@ -252,7 +252,7 @@ func TestTheStateOfAJobInMotionWhoseLogIsGoneIsKept(t *testing.T) {
 	if _, _, err := w.bus.State().GetLeader(t.Context(), "j"); err != nil {
 		t.Errorf("the state: %v", err)
 	}
-	if _, err := w.bus.LastOn(t.Context(), names.Log, names.JobEvents("j")); err != nil {
+	if _, err := w.bus.Streams().LastOn(t.Context(), names.Log, names.JobEvents("j")); err != nil {
 		t.Errorf("what came since: %v", err)
 	}
 	if answer, fault := w.ask("delete", "j"); fault != nil {

@@ -34,7 +34,7 @@ func TestStopOfAQuarantinedJobThroughTheAPIEndsItsWork(t *testing.T) {
 	if got := <-told; got != `{"reason":"enough"}` {
 		t.Errorf("workers are told %s", got)
 	}
-	if _, err := w.bus.LastOn(t.Context(), w.bus.Names().Work, w.bus.Names().JobWork("bad")); !errors.Is(err, bus.ErrNotFound) {
+	if _, err := w.bus.Streams().LastOn(t.Context(), w.bus.Names().Work, w.bus.Names().JobWork("bad")); !errors.Is(err, bus.ErrNotFound) {
 		t.Errorf("its work: %v", err)
 	}
 	if err := stop(); err != nil {

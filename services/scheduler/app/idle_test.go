@@ -20,7 +20,7 @@ func (w *world) said() int64 {
 	return v.InMsgs
 }
 
-// What waits for its moment asks nobody whether it has come: ten minutes with fifty schedules cost the bus what ten without
+// What waits for its moment is not polled for: ten minutes with fifty schedules cost the bus what ten without
 // any do. Looked after ten times a second, these would take 300,000 questions.
 //
 // proves V-weakness-7-schedule

@@ -22,7 +22,7 @@ const eventsInMotion = 4
 func (l *load) There(ctx context.Context) (intake.Motion, error) {
 	var sum intake.Motion
 	for _, spec := range l.specs {
-		facts, err := l.bus.ConsumerInfo(ctx, spec.Stream, spec.Durable)
+		facts, err := l.bus.Queues().Info(ctx, spec.Stream, spec.Durable)
 		if err != nil {
 			return sum, err
 		}

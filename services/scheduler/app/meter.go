@@ -35,7 +35,7 @@ func newMeter(m *host.Metrics, health *host.Health) *meter {
 			loop.Duplicates:  m.Counter("jobgraph_scheduler_events_duplicate_total", "Events that had been applied before.", "kind"),
 			loop.Orphans:     m.Counter("jobgraph_scheduler_events_orphaned_total", "Events of jobs that do not exist."),
 			loop.Malformed:   m.Counter("jobgraph_scheduler_messages_malformed_total", "Messages in the log that are no events."),
-			loop.Quarantined: m.Counter("jobgraph_scheduler_jobs_quarantined_total", "Jobs left alone until somebody repairs something.", "code"),
+			loop.Quarantined: m.Counter("jobgraph_scheduler_jobs_quarantined_total", "Jobs left alone until something is repaired.", "code"),
 			loop.Saves:       m.Counter("jobgraph_scheduler_saves_total", "Saves of states by result.", "result"),
 			loop.Lined:       m.Counter("jobgraph_scheduler_jobs_lined_total", "How often a job with more work than its pool had room for went into line.", "pool"),
 			loop.Reloads:     m.Counter("jobgraph_scheduler_loads_total", "States loaded from the store."),
@@ -71,7 +71,7 @@ func (m *meter) Admitted() {
 	m.families[loop.Published].WithLabelValues(string(events.KindJobRequested)).Inc()
 }
 
-// noteEvery is how often the text of a note is written anew.
+// noteEvery is how often the text of a note is rewritten.
 const noteEvery = time.Second
 
 // Waiting tells metrics and /readyz of requests that wait. It belongs to one goroutine.

@@ -16,7 +16,7 @@ func TestPartitionsOfAnotherNumberGoWithTheirLastScheduler(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := newWorld(t, nil)
 		old := func() error {
-			_, err := w.bus.ConsumerInfo(t.Context(), w.bus.Names().Log, w.bus.SchedulerConsumer(0, 1).Durable)
+			_, err := w.bus.Queues().Info(t.Context(), w.bus.Names().Log, w.bus.Queues().SchedulerConsumer(0, 1).Durable)
 			return err
 		}
 		first := w.schedule(Default(), Deps{})
@@ -40,7 +40,7 @@ func TestPartitionsOfAnotherNumberGoWithTheirLastScheduler(t *testing.T) {
 		}
 		<-time.After(5 * retireEvery)
 		if err := old(); !errors.Is(err, bus.ErrNotFound) {
-			t.Errorf("a partition that nobody uses: %v", err)
+			t.Errorf("an unused partition: %v", err)
 		}
 		run("after")
 		if err := second(); err != nil {

@@ -32,7 +32,7 @@ func (w *world) tell(verb string, request any) (schedule.State, events.Faults) {
 	err = bus.Await(ctx, func() error { // A scheduler that crashes leaves questions without an answer.
 		ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 		defer cancel()
-		answer, fault, err = w.bus.Request(ctx, w.bus.Names().API("schedule."+verb), body)
+		answer, fault, err = w.bus.Services().Request(ctx, w.bus.Names().API("schedule."+verb), body)
 		if fault != nil && fault.Code == events.CodeUnavailable {
 			return bus.ErrUnavailable
 		}
@@ -98,7 +98,7 @@ func (w *world) quiet(done func(s *schedule.State) bool) schedule.State {
 func (w *world) jobs() map[string]events.Status {
 	w.t.Helper()
 	jobs := map[string]events.Status{}
-	facts, err := w.bus.Subjects(w.t.Context(), w.bus.Names().Log, w.bus.Names().AllEvents())
+	facts, err := w.bus.Streams().Subjects(w.t.Context(), w.bus.Names().Log, w.bus.Names().AllEvents())
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -146,7 +146,7 @@ func TestAScheduleMakesAsManyJobsAsItHasMoments(t *testing.T) {
 		if string(last.Result) != `"a"` || last.DurationMS < 0 || last.Ended.IsZero() || last.Started.Before(last.Due) {
 			t.Errorf("last run: %+v", last)
 		}
-		facts, err := w.bus.StreamInfo(t.Context(), w.bus.Schedules().Names().Stream())
+		facts, err := w.bus.Streams().Info(t.Context(), w.bus.Schedules().Names().Stream())
 		if err != nil || facts.Messages > 205 {
 			t.Errorf("%d facts are kept of 3 × 80, %v", facts.Messages, err)
 		}

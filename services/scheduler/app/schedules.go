@@ -60,7 +60,7 @@ func (r *scheduler) ends() host.Member {
 			case <-retry.C:
 			}
 			retry.Stop()
-			if err := r.bus.EnsureConsumer(ctx, r.bus.EndsConsumer()); err != nil && ctx.Err() == nil {
+			if err := r.bus.Queues().EnsureConsumer(ctx, r.bus.Queues().EndsConsumer()); err != nil && ctx.Err() == nil {
 				r.process.Log.Warn("the consumer of ends is not to be had", slog.Any("error", err))
 			}
 		}
@@ -69,7 +69,7 @@ func (r *scheduler) ends() host.Member {
 }
 
 func (r *scheduler) takeEnds(ctx context.Context) error {
-	sub, err := r.bus.Consume(ctx, r.bus.EndsConsumer())
+	sub, err := r.bus.Queues().Consume(ctx, r.bus.Queues().EndsConsumer())
 	if err != nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func (j runs) Stop(ctx context.Context, job, word, reason string) error {
 
 // Exists reports whether anything of a job is left.
 func (j runs) Exists(ctx context.Context, job string) (bool, error) {
-	_, err := j.bus.LastOn(ctx, j.bus.Names().Log, j.bus.Names().JobEvents(job))
+	_, err := j.bus.Streams().LastOn(ctx, j.bus.Names().Log, j.bus.Names().JobEvents(job))
 	if errors.Is(err, bus.ErrNotFound) {
 		return false, nil
 	}
@@ -117,7 +117,7 @@ func (j runs) Exists(ctx context.Context, job string) (bool, error) {
 
 // Result is that of a job that has finished, when its end holds it.
 func (j runs) Result(ctx context.Context, job string) (json.RawMessage, error) {
-	e, err := j.bus.LastOf(ctx, job, events.KindJobFinished)
+	e, err := j.bus.Log().LastOf(ctx, job, events.KindJobFinished)
 	if ended, ok := e.Data.(*events.JobEnded); ok && err == nil {
 		return ended.Result, nil
 	}

@@ -67,7 +67,7 @@ func (w *world) session(id string) conversation.Record {
 	for i := range r.Jobs {
 		l := &r.Jobs[i]
 		if l.Status.Terminal() && l.SubJob == "" && l.Ended.IsZero() {
-			w.t.Errorf("job %s has ended, nobody knows when", l.ID)
+			w.t.Errorf("job %s has ended, at an unknown time", l.ID)
 		}
 		l.Created, l.Ended, l.Seq = time.Time{}, time.Time{}, 0
 	}
@@ -77,7 +77,7 @@ func (w *world) session(id string) conversation.Record {
 // moves lists what the log of a job says of sessions.
 func (w *world) moves(job string) (list []string) {
 	w.t.Helper()
-	for e, err := range w.bus.EventsOf(w.t.Context(), job, 0) {
+	for e, err := range w.bus.Log().EventsOf(w.t.Context(), job, 0) {
 		if err != nil {
 			w.t.Fatal(err)
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/bus/release"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/agenda"
@@ -32,6 +33,9 @@ type Settings struct {
 	WorkWindow int
 	// Batches puts the work of quick experts into messages of many SubJobs, for pools whose runners have all declared that they take them.
 	Batches bool
+	// Rules is the number of the newest decision rules that new jobs get, here and from all other schedulers; 0 for the newest that all
+	// know.
+	Rules int
 	// InMotion is how many jobs may change at once before requests wait for their admission; 0 admits all.
 	InMotion int
 	// CacheMiB bounds the memory for results and plans that work may still refer to. What is left out is read from the log
@@ -65,6 +69,7 @@ func (s *Settings) Declare(f *host.Flags) {
 	f.Int(&s.CacheMiB, 1, 1<<20, host.Flag{Name: "cache-mib", Default: "128", Usage: "How many MiB of results and plans of jobs in motion are kept in memory."})
 	f.Int(&s.WorkWindow, 0, 1<<20, host.Flag{Name: "work-window", Default: "8192", Usage: "How many runs the queue of a pool holds at most while more are ready; the rest has its turn by priority, session by session. 0 queues all."})
 	f.Bool(&s.Batches, host.Flag{Name: "batches", Default: "true", Usage: "Publish the work of quick experts in messages of many SubJobs, for pools whose runners all take them."})
+	f.Int(&s.Rules, 0, events.RulesVersion, host.Flag{Name: "rules", Default: "0", Usage: "The newest decision rules that new jobs get, from other schedulers, too: those of the release before, ahead of a rollback. 0 means the newest that all schedulers know."})
 	f.Int(&s.InMotion, 0, 1<<20, host.Flag{Name: "in-motion", Default: "512", Usage: "How many jobs may change at once before requests wait for their admission, user by user. Jobs whose work is being done or waits do not count. 0 admits all."})
 	f.Bool(&s.DryRun, host.Flag{Name: "dry-run", Usage: "Print the commands for a recorded job instead of publishing them; needs --from."})
 	f.String(&s.From, host.Flag{Name: "from", Usage: "What --dry-run reads: an export file, or the id of a job on the bus."})
@@ -94,15 +99,35 @@ func (s *Settings) rules() events.Rules {
 type Deps struct {
 	// Bus is a connection to use, which stays open; without it Run makes its own from the process's settings.
 	Bus *bus.Bus
-	// Room is how many bytes are free on the disk of the bus's store, for programs that have it within them; nil when nobody knows.
+	// Room is how many bytes are free on the disk of the bus's store, for programs that have it within them; nil when unknown.
 	Room func() (uint64, error)
 	// Hook is called at every boundary between two effects with the boundary's name; an error ends the scheduler there, as
 	// a crash would. It has to be safe for concurrent use. For tests.
 	Hook func(point string) error
 	// BatchAtOnce puts work into batches before experts have shown to be quick. For tests.
 	BatchAtOnce bool
+	// Known is the number of the newest decision rules that the scheduler knows; that of this release when 0. For tests, of two releases.
+	Known int
 	// Out takes what a dry run prints; the standard output when nil.
 	Out io.Writer
+}
+
+// known is the number of the newest decision rules that the scheduler can go by.
+func (d *Deps) known() int {
+	if d.Known != 0 {
+		return d.Known
+	}
+	return events.RulesVersion
+}
+
+// declares is what the scheduler says that it knows: no newer rules than new jobs are to get.
+func (r *scheduler) declares() release.Levels {
+	levels := release.Of(release.Scheduler)
+	levels[release.Rules] = r.known()
+	if r.Rules != 0 {
+		levels[release.Rules] = min(levels[release.Rules], r.Rules)
+	}
+	return levels
 }
 
 // Points lists the names of the boundaries at which Deps.Hook is called, in the order of a step.

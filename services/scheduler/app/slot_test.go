@@ -38,7 +38,7 @@ func sharing() scene {
 	}
 }
 
-// slotsFree fails when somebody has or wants a slot of a key.
+// slotsFree fails when a slot of a key is held or wanted.
 func (w *world) slotsFree(key string) {
 	w.t.Helper()
 	if value, _, err := w.bus.Sessions().GetLeader(w.t.Context(), bus.SlotKey(key)); !errors.Is(err, bus.ErrNotFound) {

@@ -13,7 +13,7 @@ func (r *scheduler) steps(work context.Context) host.Member {
 	return host.Member{Name: "steps that recur", Run: func(ctx context.Context, ready func()) error {
 		var queue *bus.Subscription
 		err := bus.Await(ctx, func() (err error) {
-			queue, err = r.bus.Consume(ctx, r.bus.ForeignConsumer(schedule.Pool))
+			queue, err = r.bus.Queues().Consume(ctx, r.bus.Queues().ForeignConsumer(schedule.Pool))
 			return err
 		})
 		if err != nil {

@@ -3,33 +3,45 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/bus/release"
+	"github.com/jobgraph/jobgraph/pkg/graph"
 	"github.com/jobgraph/jobgraph/pkg/host"
 )
 
 // surveyEvery is the time between two looks at the ends of the log. All saved states are read when one of them has moved as it only does
-// when something was removed, or while something is missing, and at most a two-hundredth of the time is spent on it.
+// when something was removed, while something is missing, and when jobs may have come to another scheduler; at most a two-hundredth of
+// the time is spent on it.
 const (
 	surveyEvery = time.Minute
 	surveyPause = 200
 )
 
-// surveyor says on /readyz when the log lacks what saved states have seen. The process stays ready: to begin it again mends nothing.
+// surveyor says on /readyz when the log lacks what saved states have seen: the process stays ready, as to begin it again mends nothing.
+// And it has jobs taken up that a scheduler of another release has left alone: their present scheduler may understand them.
 type surveyor struct {
 	bus     *bus.Bus
 	process *host.Process
+	peers   *release.Gate
 	seen    bus.StreamFacts
 	lost    bool
 	next    time.Time
+	// live are the schedulers that lived when left jobs were taken up last; passed gets a value when this one gets what others had.
+	live   string
+	passed chan struct{}
+	stale  bool // It has got one since.
+	tries  tries
 }
 
 // survey looks at once, and then from time to time.
 func (r *scheduler) survey() host.Member {
 	return host.Member{Name: "survey", Run: func(ctx context.Context, ready func()) error {
 		ready()
-		s := &surveyor{bus: r.bus, process: r.process}
+		s := &surveyor{bus: r.bus, process: r.process, peers: r.peers, passed: r.passed}
 		tick := time.NewTicker(surveyEvery)
 		defer tick.Stop()
 		for {
@@ -40,6 +52,8 @@ func (r *scheduler) survey() host.Member {
 			case <-ctx.Done():
 				return nil
 			case <-tick.C:
+			case <-s.passed:
+				s.stale = true
 			}
 		}
 	}}
@@ -48,20 +62,28 @@ func (r *scheduler) survey() host.Member {
 // look reads the saved states if there is a reason to.
 func (s *surveyor) look(ctx context.Context) error {
 	now := time.Now()
-	log, err := s.bus.StreamInfo(ctx, s.bus.Names().Log)
+	log, err := s.bus.Streams().Info(ctx, s.bus.Names().Log)
 	if err != nil {
 		return err
 	}
 	moved := !log.Created.Equal(s.seen.Created) || log.LastSeq < s.seen.LastSeq || log.FirstSeq != s.seen.FirstSeq || log.Messages < s.seen.Messages
-	if !moved && !s.lost || now.Before(s.next) {
+	live, known := s.peers.Live(ctx)
+	others := s.stale || known && live != s.live
+	if !moved && !s.lost && !others || now.Before(s.next) {
 		s.seen.LastSeq, s.seen.Messages = max(s.seen.LastSeq, log.LastSeq), max(s.seen.Messages, log.Messages)
 		return nil
 	}
-	found, err := s.bus.Survey(ctx)
+	found, err := s.bus.Streams().Survey(ctx)
 	if err != nil {
 		return err
 	}
 	s.seen, s.next = log, now.Add(surveyPause*time.Since(now))
+	if s.tries.due(live, found.Unknown, now) {
+		if err := s.takeUp(ctx, found.Unknown); err != nil {
+			return err
+		}
+	}
+	s.live, s.stale = live, false
 	const note = "log"
 	if len(found.Lost) == 0 {
 		s.lost = false
@@ -76,4 +98,46 @@ func (s *surveyor) look(ctx context.Context) error {
 	}
 	s.lost = true
 	return nil
+}
+
+// takeUp brings jobs to their present scheduler, by a timer that changes nothing: a scheduler that has left one alone itself passes over it.
+func (s *surveyor) takeUp(ctx context.Context, jobs []string) error {
+	acks := make([]bus.Ack, len(jobs))
+	for i, job := range jobs {
+		acks[i] = s.bus.Timers().Arm(job, graph.TurnTimer(), time.Now())
+	}
+	for i, ack := range acks {
+		if _, err := ack.Wait(ctx); err != nil {
+			return fmt.Errorf("take up job %s: %w", jobs[i], err)
+		}
+	}
+	if len(jobs) > 0 {
+		s.process.Log.Info("jobs that were left alone are taken up if their present scheduler understands them", "count", len(jobs), "first", jobs[0])
+	}
+	return nil
+}
+
+// tries spaces out the attempts to have the same jobs taken up while the same schedulers live: each leaves an event in the log.
+type tries struct {
+	live string
+	jobs []string
+	wait time.Duration
+	next time.Time
+}
+
+// The first and the longest time between two attempts.
+const triesFirst, triesMost = time.Minute, 6 * time.Hour
+
+// due reports whether jobs are to be tried now, and counts it as done.
+func (t *tries) due(live string, jobs []string, now time.Time) bool {
+	if live == t.live && slices.Equal(jobs, t.jobs) {
+		if now.Before(t.next) {
+			return false
+		}
+		t.wait = min(2*t.wait, triesMost)
+	} else {
+		t.live, t.jobs, t.wait = live, jobs, triesFirst
+	}
+	t.next = now.Add(t.wait)
+	return true
 }

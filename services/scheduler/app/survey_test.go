@@ -40,7 +40,7 @@ func TestReadinessNotesALogThatLacksWhatStatesHaveSeen(t *testing.T) {
 			t.Errorf("a whole log: %s", text)
 		}
 		names := w.bus.Names()
-		if err := w.bus.Purge(t.Context(), names.Log, names.JobEvents("cut")); err != nil {
+		if err := w.bus.Streams().Purge(t.Context(), names.Log, names.JobEvents("cut")); err != nil {
 			t.Fatal(err)
 		}
 		<-time.After(2 * surveyEvery)

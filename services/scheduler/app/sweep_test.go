@@ -221,12 +221,12 @@ func (s *scene) play(t *testing.T, crash boundary) []string {
 }
 
 // settled waits until every delivery of the log is acknowledged. It is looked at only when everybody has come to rest, as time
-// passes for nobody before: a worker may be about to report.
+// is not taken for lost before: a worker may be about to report.
 func (w *world) settled() {
 	w.t.Helper()
 	for range 200 {
 		<-time.After(100 * time.Millisecond)
-		facts, err := w.bus.ConsumerInfo(w.t.Context(), w.bus.Names().Log, "scheduler-0of1")
+		facts, err := w.bus.Queues().Info(w.t.Context(), w.bus.Names().Log, "scheduler-0of1")
 		if err != nil {
 			w.t.Fatal(err)
 		}

@@ -76,15 +76,15 @@ func TestAMissingBlobQuarantinesItsJobUntilItIsRestored(t *testing.T) {
 	w := newWorld(t, nil)
 	names := w.bus.Names()
 	stop := w.schedule(Default(), Deps{})
-	w.stop() // Nobody plans.
+	w.stop() // No planner runs.
 	w.submit(events.Request{ID: "j", Goal: "g"})
 	w.await(t.Context(), names.JobEvents("j"), func(e events.Event) bool { return e.Kind == events.KindJobPlanning })
 	text := diamond()
-	ref, err := w.bus.PutBlob(t.Context(), "j", text)
+	ref, err := w.bus.Blobs().Put(t.Context(), "j", text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.bus.DeleteBlobs(t.Context(), "j"); err != nil {
+	if err := w.bus.Blobs().Delete(t.Context(), "j"); err != nil {
 		t.Fatal(err)
 	}
 	body, err := json.Marshal(events.GraphCreated{PlanRef: &ref})
@@ -95,7 +95,7 @@ func TestAMissingBlobQuarantinesItsJobUntilItIsRestored(t *testing.T) {
 	if f := w.quarantined("j"); f.Code != events.CodeMissingBlob {
 		t.Errorf("mark: %+v", f)
 	}
-	if _, err := w.bus.PutBlob(t.Context(), "j", text); err != nil {
+	if _, err := w.bus.Blobs().Put(t.Context(), "j", text); err != nil {
 		t.Fatal(err)
 	}
 	w.control("j", events.KindRecoverRequested, &events.RecoverRequested{})
@@ -114,7 +114,7 @@ func TestEventsOfAJobThatDoesNotExistArePurged(t *testing.T) {
 	w.submit(events.Request{ID: "real", Goal: "g", Plan: diamond()})
 	w.ended("real")
 	w.settled()
-	subjects, err := w.bus.Subjects(t.Context(), names.Log, names.JobEvents("ghost"))
+	subjects, err := w.bus.Streams().Subjects(t.Context(), names.Log, names.JobEvents("ghost"))
 	if err != nil || len(subjects) > 0 {
 		t.Errorf("left: %v, %v", subjects, err)
 	}

@@ -14,7 +14,7 @@ func TestARequestThatWaitsForItsAdmissionCanBeFoundAndStopped(t *testing.T) {
 	bustest.Outside(t)
 	bubble(t, func(t *testing.T) {
 		w := newWorld(t, nil)
-		w.stop()      // Nobody plans.
+		w.stop()      // No planner runs.
 		for range 3 { // More than the mark allows: nothing is admitted.
 			w.raw(w.bus.Names().Prefix()+".event.none", strings.Repeat("x", 400<<10))
 		}

@@ -49,7 +49,7 @@ func newWorld(t testing.TB, script func(w *events.Work) *events.SubJobReported) 
 	ctx, cancel := context.WithCancel(context.Background())
 	var all sync.WaitGroup
 	for _, pool := range []string{events.PlannerPool, events.DefaultPool} {
-		sub, err := w.bus.Consume(ctx, w.bus.PoolConsumer(pool))
+		sub, err := w.bus.Queues().Consume(ctx, w.bus.Queues().PoolConsumer(pool))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -151,7 +151,7 @@ func (w *world) plan(work *events.Work) *events.GraphCreated {
 	created := &events.GraphCreated{PlanVersion: work.PlanVersion, Plan: &events.Plan{}}
 	text := []byte(work.Request.Plan)
 	if ref := work.Request.PlanRef; ref != nil {
-		data, err := w.bus.GetBlob(context.Background(), work.Job, ref.Digest)
+		data, err := w.bus.Blobs().Get(context.Background(), work.Job, ref.Digest)
 		if err != nil {
 			w.t.Errorf("plan blob: %v", err)
 		}
@@ -164,7 +164,7 @@ func (w *world) plan(work *events.Work) *events.GraphCreated {
 		w.t.Errorf("plan: %v", err)
 	}
 	if len(text) > events.MaxInline {
-		ref, err := w.bus.PutBlob(context.Background(), work.Job, text)
+		ref, err := w.bus.Blobs().Put(context.Background(), work.Job, text)
 		if err != nil {
 			w.t.Errorf("put plan: %v", err)
 		}
@@ -224,7 +224,7 @@ func (w *world) ended(job string) *events.JobEnded {
 // await reads the log from its beginning until f is true.
 func (w *world) await(ctx context.Context, filter string, f func(events.Event) bool) {
 	w.t.Helper()
-	sub, err := w.bus.Follow(ctx, filter, bus.FollowOptions{})
+	sub, err := w.bus.Log().Follow(ctx, filter, bus.FollowOptions{})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -274,9 +274,9 @@ func (w *world) saved(job string, f func(*graph.State) bool) *graph.State {
 func (w *world) folded(job string) *graph.Job {
 	w.t.Helper()
 	j, err := graph.Fold(func(yield func(events.Event, error) bool) {
-		for e, err := range w.bus.EventsOf(w.t.Context(), job, 0) {
+		for e, err := range w.bus.Log().EventsOf(w.t.Context(), job, 0) {
 			if d, ok := e.Data.(*events.GraphCreated); ok && d.PlanRef != nil {
-				data, err := w.bus.GetBlob(w.t.Context(), job, d.PlanRef.Digest)
+				data, err := w.bus.Blobs().Get(w.t.Context(), job, d.PlanRef.Digest)
 				if err != nil {
 					w.t.Fatal(err)
 				}

@@ -4,20 +4,20 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/history"
+	"github.com/jobgraph/jobgraph/cmd/internal/history"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
 )
 
-// absent adds to work in a queue that nobody announces its expert: it was withdrawn, or its runner is away. Where the catalogue
+// absent adds to work in a queue that its expert is not announced: it was withdrawn, or its runner is away. Where the catalogue
 // cannot be read nothing is added.
-func (a *app) absent(h *history.History, c *client.Client, blockers []graph.Blocker) []graph.Blocker {
+func (g views) absent(h *history.History, c *client.Client, blockers []graph.Blocker) []graph.Blocker {
 	inQueue := func(b graph.Blocker) bool { return b.Code == "work" }
 	if !slices.ContainsFunc(blockers, inQueue) {
 		return blockers
 	}
-	cards, err := c.Experts(a.soft)
+	cards, err := c.Experts().List(g.app.soft)
 	if err != nil {
 		return blockers
 	}

@@ -11,11 +11,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/history"
-	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/render"
+	"github.com/jobgraph/jobgraph/cmd/internal/history"
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/output"
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/schema"
 )
 
 // question is an open request for input.
@@ -55,17 +56,20 @@ func askedJob(text string) (string, error) {
 	return jobOf("a request", text, "name the request: jobgraph inputs JOB lists those that are open")
 }
 
+// inputs are the commands about what jobs ask: answer, approve, reject, inputs.
+type inputs struct{ app *app }
+
 // answer closes a request of a job: the one that is named, or the only one.
-func (a *app) answer(job, request, user string, build func(q question) (any, error)) error {
-	if err := a.form(); err != nil {
+func (g inputs) answer(job, request, user string, build func(q question) (any, error)) error {
+	if err := g.app.form(); err != nil {
 		return err
 	}
 	job, err := askedJob(job)
 	if err != nil {
 		return err
 	}
-	return a.with(func(ctx context.Context, c *client.Client) error {
-		h, err := a.load(ctx, c, target{job: job})
+	return g.app.with(func(ctx context.Context, c *client.Client) error {
+		h, err := g.app.load(ctx, c, target{job: job})
 		if err != nil {
 			return err
 		}
@@ -80,25 +84,25 @@ func (a *app) answer(job, request, user string, build func(q question) (any, err
 		if err != nil {
 			return err
 		}
-		by, err := a.answerer(q, user)
+		by, err := g.answerer(q, user)
 		if err != nil {
 			return err
 		}
 		if err := c.Answer(ctx, job, q.Request, value, by); err != nil {
 			return err
 		}
-		if a.machine() {
-			return render.Value(a.sys.Stdout, a.output, map[string]string{"job_id": job, "request": q.Request})
+		if g.app.machine() {
+			return output.Value(g.app.sys.Stdout, g.app.output, map[string]string{"job_id": job, "request": q.Request})
 		}
-		return a.printf("%s answered\n", q.Request)
+		return g.app.printf("%s answered\n", q.Request)
 	})
 }
 
-// answerer is who answers, as it is recorded: the user that was given, else whoever is logged in here. A question for
-// somebody else is not answered in his name unless that is said.
-func (a *app) answerer(q question, user string) (string, error) {
+// answerer is who answers, as it is recorded: the user that was given, else the user who is logged in here. A question for
+// another person is not answered in their name unless that is said.
+func (g inputs) answerer(q question, user string) (string, error) {
 	if user == "" {
-		user, _ = a.sys.Env("USER")
+		user, _ = g.app.sys.Env("USER")
 	}
 	if q.User == "" || q.User == user {
 		return user, nil
@@ -108,7 +112,7 @@ func (a *app) answerer(q question, user string) (string, error) {
 		Hint: "only " + q.User + " may answer it, with --user " + q.User,
 	}
 	if user == "" {
-		f.Message = fmt.Sprintf("request %s is for %s, and nobody is named who answers", q.Request, q.User)
+		f.Message = fmt.Sprintf("request %s is for %s, and the answering person is not named", q.Request, q.User)
 	}
 	return "", fmt.Errorf("%w: %w", bus.ErrNotPermitted, f)
 }
@@ -138,16 +142,16 @@ func choose(open []question, job, request string) (question, error) {
 	return question{}, notFound("request", request, ids)
 }
 
-func (a *app) answerCommand() *cobra.Command {
+func (g inputs) answerCommand() *cobra.Command {
 	var file, user string
 	c := &cobra.Command{
 		Use: "answer ID [REQUEST] TEXT | answer ID [REQUEST] -f FILE", Short: "Answer what a job asks", Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			request, text, err := a.answerArgs(args[1:], file)
+			request, text, err := g.answerArgs(args[1:], file)
 			if err != nil {
 				return err
 			}
-			return a.answer(args[0], request, user, func(q question) (any, error) { return parseAnswer(q, text) })
+			return g.answer(args[0], request, user, func(q question) (any, error) { return parseAnswer(q, text) })
 		},
 	}
 	c.Flags().StringVarP(&file, "file", "f", "", "the answer, JSON or text; - reads standard input")
@@ -156,9 +160,9 @@ func (a *app) answerCommand() *cobra.Command {
 }
 
 // answerArgs tells REQUEST and TEXT apart: with a file the words can only name the request.
-func (a *app) answerArgs(words []string, file string) (request, text string, err error) {
+func (g inputs) answerArgs(words []string, file string) (request, text string, err error) {
 	if file != "" {
-		data, err := a.readFile(file)
+		data, err := g.app.documents.file(file)
 		if err != nil {
 			return "", "", err
 		}
@@ -179,12 +183,27 @@ func (a *app) answerArgs(words []string, file string) (request, text string, err
 	return words[0], strings.Join(words[1:], " "), nil
 }
 
+// fits is what is wrong with the answer to a form; nil when it fits, or when its schema cannot be read.
+func fits(q *question, text string) error {
+	s, err := schema.Read(q.Schema)
+	if q.Kind != events.InputForm || err != nil {
+		return nil
+	}
+	if misfits := s.Misfits(json.RawMessage(text)); len(misfits) > 0 {
+		return usageError{events.Faults{{
+			Code: events.CodeInvalid, Field: "answer", Message: "it does not fit the schema: " + strings.Join(misfits, "; "),
+			Hint: fmt.Sprintf("request %s is still open, and wants %s", q.Request, q.Schema),
+		}}}
+	}
+	return nil
+}
+
 // parseAnswer reads JSON as JSON where the question wants more than words.
 func parseAnswer(q question, text string) (any, error) {
 	structured := q.Kind == events.InputForm || q.Kind == events.InputReview || q.Kind == events.InputApproval ||
 		q.Kind == events.InputUnknown && strings.HasPrefix(strings.TrimSpace(text), "{")
 	if structured && json.Valid([]byte(text)) {
-		return json.RawMessage(text), nil
+		return json.RawMessage(text), fits(&q, text)
 	}
 	if q.Kind == events.InputForm {
 		return nil, usageError{fmt.Errorf("request %s wants JSON that fits its schema: %s", q.Request, q.Schema)}
@@ -205,11 +224,11 @@ func parseAnswer(q question, text string) (any, error) {
 	return text, nil
 }
 
-func (a *app) inputsCommand() *cobra.Command {
+func (g inputs) inputsCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "inputs [ID]", Short: "List what jobs ask of people", Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := a.form(); err != nil {
+			if err := g.app.form(); err != nil {
 				return err
 			}
 			for _, arg := range args {
@@ -217,7 +236,7 @@ func (a *app) inputsCommand() *cobra.Command {
 					return err
 				}
 			}
-			return a.with(func(ctx context.Context, c *client.Client) error { return a.inputs(ctx, c, args) })
+			return g.app.with(func(ctx context.Context, c *client.Client) error { return g.inputs(ctx, c, args) })
 		},
 	}
 	c.AddCommand(&cobra.Command{
@@ -227,8 +246,8 @@ func (a *app) inputsCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.with(func(ctx context.Context, c *client.Client) error {
-				return a.cancelInput(ctx, c, job, args[1])
+			return g.app.with(func(ctx context.Context, c *client.Client) error {
+				return g.cancelInput(ctx, c, job, args[1])
 			})
 		},
 	})
@@ -236,9 +255,9 @@ func (a *app) inputsCommand() *cobra.Command {
 }
 
 // cancelInput closes a request without an answer. One that was never made is not found: closing it would shut the door on
-// whoever makes it later.
-func (a *app) cancelInput(ctx context.Context, c *client.Client, job, request string) error {
-	h, err := a.load(ctx, c, target{job: job})
+// a later maker.
+func (g inputs) cancelInput(ctx context.Context, c *client.Client, job, request string) error {
+	h, err := g.app.load(ctx, c, target{job: job})
 	if err != nil {
 		return err
 	}
@@ -248,9 +267,9 @@ func (a *app) cancelInput(ctx context.Context, c *client.Client, job, request st
 	if err := c.CancelInput(ctx, job, request, "cli"); err != nil {
 		return err
 	}
-	a.note("%s is closed without an answer", request)
-	if a.machine() {
-		return render.Value(a.sys.Stdout, a.output, map[string]string{"job_id": job, "request": request})
+	g.app.note("%s is closed without an answer", request)
+	if g.app.machine() {
+		return output.Value(g.app.sys.Stdout, g.app.output, map[string]string{"job_id": job, "request": request})
 	}
 	return nil
 }
@@ -279,7 +298,7 @@ func putTo(h *history.History, request string) *question {
 
 // inputs lists what jobs ask, or one of them. In the list of all a job that the scheduler leaves alone is left out: what it asks
 // cannot be told, and the others are no worse for it.
-func (a *app) inputs(ctx context.Context, c *client.Client, ids []string) error {
+func (g inputs) inputs(ctx context.Context, c *client.Client, ids []string) error {
 	named := len(ids) > 0
 	if !named {
 		jobs, err := c.List(ctx, client.Query{States: []events.Status{events.Waiting, events.Running, events.Planning}})
@@ -290,9 +309,9 @@ func (a *app) inputs(ctx context.Context, c *client.Client, ids []string) error 
 			ids = append(ids, j.ID)
 		}
 	} else if _, err := c.Head(ctx, ids[0]); err != nil {
-		return a.missing(ctx, c, ids[0], err)
+		return g.app.views.missing(ctx, c, ids[0], err)
 	}
-	table := render.Table{Head: []string{"JOB", "REQUEST", "KIND", "SUBJOB", "PROMPT"}, WideHead: []string{"OPTIONS", "USER"}}
+	table := output.Table{Head: []string{"JOB", "REQUEST", "KIND", "SUBJOB", "PROMPT"}, WideHead: []string{"OPTIONS", "USER"}}
 	var longer []question // Those whose prompt a line does not show as it is.
 	for _, id := range ids {
 		h, err := history.Load(ctx, c, id, 0)
@@ -300,43 +319,43 @@ func (a *app) inputs(ctx context.Context, c *client.Client, ids []string) error 
 			continue // It was deleted meanwhile.
 		}
 		if err != nil {
-			aside, lookErr := a.quarantine(ctx, c, id, true)
+			aside, lookErr := g.app.quarantine(ctx, c, id, true)
 			if aside == nil || named {
 				return errors.Join(aside, cmp.Or(lookErr, err))
 			}
-			a.note("left out: %v", aside)
+			g.app.note("left out: %v", aside)
 			continue
 		}
 		for _, q := range questions(h) {
-			line := short(render.Visible(strings.ReplaceAll(q.Prompt, "\n", " ")), 80)
+			line := short(output.Visible(strings.ReplaceAll(q.Prompt, "\n", " ")), 80)
 			if line != q.Prompt {
 				longer = append(longer, q)
 			}
-			table.Rows = append(table.Rows, render.Row{
+			table.Rows = append(table.Rows, output.Row{
 				Name: q.Request, Value: q, Cells: []string{q.Job, q.Request, string(q.Kind), q.SubJob, line},
 				Wide: []string{dash(strings.Join(q.Options, "|")), dash(q.User)},
 			})
 		}
 	}
-	if len(table.Rows) == 0 && !a.machine() && a.output != "name" {
-		a.note("nobody is asked anything")
+	if len(table.Rows) == 0 && !g.app.machine() && g.app.output != "name" {
+		g.app.note("no question is open")
 		return nil
 	}
-	if err := table.Write(a.sys.Stdout, a.output); err != nil || a.machine() || a.output == "name" {
+	if err := g.app.write(table); err != nil || g.app.machine() || g.app.output == "name" {
 		return err
 	}
-	return a.writeLonger(longer, named)
+	return g.writeLonger(longer, named)
 }
 
-// writeLonger writes the prompts whole that a list has shortened: those of one job, where somebody is about to decide. In the list
+// writeLonger writes the prompts whole that a list has shortened: those of one job, where a decision is due. In the list
 // of all it is said where they are.
-func (a *app) writeLonger(longer []question, named bool) error {
+func (g inputs) writeLonger(longer []question, named bool) error {
 	if len(longer) > 0 && !named {
-		a.note("%d of these prompts are not shown whole here: `jobgraph inputs %s` does that", len(longer), longer[0].Job)
+		g.app.note("%d of these prompts are not shown whole here: `jobgraph inputs %s` does that", len(longer), longer[0].Job)
 		return nil
 	}
 	for _, q := range longer {
-		if err := a.printf("\n%s\n", asks(&q)); err != nil {
+		if err := g.app.printf("\n%s\n", asks(&q)); err != nil {
 			return err
 		}
 	}

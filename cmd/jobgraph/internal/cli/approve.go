@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/history"
-	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/render"
+	"github.com/jobgraph/jobgraph/cmd/internal/history"
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/output"
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
@@ -22,7 +22,7 @@ type verdict struct {
 }
 
 // verdictCommand makes approve and reject; edits are what goes with the verdict, read when a request is found.
-func (a *app) verdictCommand(use, short string, approved bool, edits func() (json.RawMessage, error)) *cobra.Command {
+func (g inputs) verdictCommand(use, short string, approved bool, edits func() (json.RawMessage, error)) *cobra.Command {
 	var why, user string
 	c := &cobra.Command{
 		Use: use + " ID [REQUEST]", Short: short, Args: cobra.RangeArgs(1, 2),
@@ -35,19 +35,19 @@ func (a *app) verdictCommand(use, short string, approved bool, edits func() (jso
 			if err != nil {
 				return err
 			}
-			return a.answer(args[0], request, user, func(q question) (any, error) {
+			return g.answer(args[0], request, user, func(q question) (any, error) {
 				if err := judged(q, approved); err != nil {
 					return nil, err
 				}
 				if changed != nil && (q.Kind != events.InputApproval || q.SubJob == events.PlanID) {
 					return nil, usageError{fmt.Errorf("request %s is about no call of a tool: there are no arguments to change", q.Request)}
 				}
-				a.note("%s", asks(&q)) // What the verdict is about.
+				g.app.note("%s", asks(&q)) // What the verdict is about.
 				return verdict{approved, why, changed}, nil
 			})
 		},
 	}
-	c.Flags().StringVar(&why, "reason", "", "why, for whoever reads the log, and for the expert whose call is rejected")
+	c.Flags().StringVar(&why, "reason", "", "why, for readers of the log, and for the expert whose call is rejected")
 	userFlag(c, &user)
 	return c
 }
@@ -66,32 +66,32 @@ func judged(q question, approved bool) error {
 		words = strings.Join(q.Options, "|")
 	}
 	return usageError{&events.Fault{
-		Code: events.CodeInvalid, Field: "request", Message: fmt.Sprintf("request %s asks a question (%s), there is nothing to %s: %s", q.Request, q.Kind, what, render.Visible(q.Prompt)),
+		Code: events.CodeInvalid, Field: "request", Message: fmt.Sprintf("request %s asks a question (%s), there is nothing to %s: %s", q.Request, q.Kind, what, output.Visible(q.Prompt)),
 		Hint: fmt.Sprintf("jobgraph answer %s %s %s, or jobgraph inputs cancel %s %s to close it without an answer", q.Job, q.Request, words, q.Job, q.Request),
 	}}
 }
 
-func (a *app) approveCommand() *cobra.Command {
+func (g inputs) approveCommand() *cobra.Command {
 	var text, file string
-	c := a.verdictCommand("approve", "Approve what a job asks leave for", true, func() (json.RawMessage, error) {
-		return a.editedArgs(text, file)
+	c := g.verdictCommand("approve", "Approve what a job asks leave for", true, func() (json.RawMessage, error) {
+		return g.editedArgs(text, file)
 	})
 	c.Flags().StringVar(&text, "args", "", "arguments for the call of a tool in place of those that it asks about, a JSON object")
 	c.Flags().StringVarP(&file, "file", "f", "", "the same from a file; - reads standard input")
 	return c
 }
 
-func (a *app) rejectCommand() *cobra.Command {
-	return a.verdictCommand("reject", "Refuse what a job asks leave for", false, func() (json.RawMessage, error) { return nil, nil })
+func (g inputs) rejectCommand() *cobra.Command {
+	return g.verdictCommand("reject", "Refuse what a job asks leave for", false, func() (json.RawMessage, error) { return nil, nil })
 }
 
 // editedArgs are the arguments that a person gives in place of others; nil without any.
-func (a *app) editedArgs(text, file string) (json.RawMessage, error) {
+func (g inputs) editedArgs(text, file string) (json.RawMessage, error) {
 	if text != "" && file != "" {
 		return nil, usageError{errors.New("give the arguments with --args or with -f, not with both")}
 	}
 	if file != "" {
-		data, err := a.readFile(file)
+		data, err := g.app.documents.file(file)
 		if err != nil {
 			return nil, err
 		}
@@ -114,11 +114,11 @@ func writeAsked(b *strings.Builder, h *history.History) {
 		if q.Kind == events.InputApproval || q.Kind == events.InputReview {
 			do = "approve|reject " + q.Job + " " + q.Request
 		}
-		fmt.Fprintf(b, "\n%s\n  → jobgraph %s\n", asks(&q), render.Visible(do))
+		fmt.Fprintf(b, "\n%s\n  → jobgraph %s\n", asks(&q), output.Visible(do))
 	}
 }
 
 // asks is a question with its prompt, whole.
 func asks(q *question) string {
-	return render.Visible(fmt.Sprintf("%s asks (%s %s):", q.SubJob, q.Kind, q.Request)) + "\n" + render.Quote(q.Prompt)
+	return output.Visible(fmt.Sprintf("%s asks (%s %s):", q.SubJob, q.Kind, q.Request)) + "\n" + output.Quote(q.Prompt)
 }

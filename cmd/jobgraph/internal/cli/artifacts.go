@@ -13,15 +13,18 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/history"
-	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/render"
+	"github.com/jobgraph/jobgraph/cmd/internal/history"
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/output"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/artifact"
 	"github.com/jobgraph/jobgraph/pkg/host"
 )
 
-func (a *app) artifactsCommand() *cobra.Command {
+// files are the commands about artifacts, and how other commands show them.
+type files struct{ app *app }
+
+func (g files) command() *cobra.Command {
 	var into string
 	fetch := &cobra.Command{
 		Use: "get ID SUBJOB/NAME|DIGEST", Short: "Write an artifact into a file", Args: cobra.ExactArgs(2),
@@ -29,27 +32,27 @@ func (a *app) artifactsCommand() *cobra.Command {
 			if _, err := jobOf("artifacts get", args[0], "jobgraph artifacts get JOB SUBJOB/NAME"); err != nil {
 				return err
 			}
-			return a.see(args[0], func(h *history.History, c *client.Client) error { return a.fetchArtifact(h, c, args[1], into) })
+			return g.app.views.see(args[0], func(h *history.History, c *client.Client) error { return g.fetch(h, c, args[1], into) })
 		},
 	}
 	fetch.Flags().StringVarP(&into, "file", "f", "", "the file to write, which must not exist; - is standard output; the artifact's own name when left out")
 	list := &cobra.Command{
 		Use: "list ID[/SUBJOB]", Short: "List the files that SubJobs have handed over", Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			return a.see(args[0], func(h *history.History, _ *client.Client) error {
+			return g.app.views.see(args[0], func(h *history.History, _ *client.Client) error {
 				t, _ := parseTarget(args[0]) // Checked by see.
-				return artifactTable(h.Artifacts(t.subjob)).Write(a.sys.Stdout, a.output)
+				return g.app.write(artifactTable(h.Artifacts(t.subjob)))
 			})
 		},
 	}
 	return group("artifacts", "Files that runs have made", list, fetch)
 }
 
-func artifactTable(list []history.Artifact) render.Table {
-	table := render.Table{Head: []string{"ARTIFACT", "SIZE", "TYPE"}, WideHead: []string{"RUN", "SHA256"}}
+func artifactTable(list []history.Artifact) output.Table {
+	table := output.Table{Head: []string{"ARTIFACT", "SIZE", "TYPE"}, WideHead: []string{"RUN", "SHA256"}}
 	for _, f := range list {
 		at := f.SubJob + "/" + f.Name
-		table.Rows = append(table.Rows, render.Row{
+		table.Rows = append(table.Rows, output.Row{
 			Name: at, Value: f, Cells: []string{at, fmt.Sprint(f.Size), dash(f.MediaType)}, Wide: []string{fmt.Sprint(f.Run), f.Digest},
 		})
 	}
@@ -73,13 +76,13 @@ func artifactOf(list []history.Artifact, name string) (*history.Artifact, error)
 	return nil, notFound("artifact", name, host.Near(name, names))
 }
 
-func (a *app) fetchArtifact(h *history.History, c *client.Client, name, into string) error {
+func (g files) fetch(h *history.History, c *client.Client, name, into string) error {
 	f, err := artifactOf(h.Artifacts(""), name)
 	if err != nil {
 		return err
 	}
 	if into == "-" {
-		return c.Fetch(a.soft, h.Job.ID, f.Ref, a.sys.Stdout)
+		return c.Fetch(g.app.soft, h.Job.ID, f.Ref, g.app.sys.Stdout)
 	}
 	if into == "" {
 		into = path.Base(path.Clean("/" + f.Name))
@@ -89,14 +92,14 @@ func (a *app) fetchArtifact(h *history.History, c *client.Client, name, into str
 		return err
 	}
 	defer func() { _ = root.Close() }() // What was written is closed.
-	if err := write(root, filepath.Base(into), func(w io.Writer) error { return c.Fetch(a.soft, h.Job.ID, f.Ref, w) }); err != nil {
+	if err := write(root, filepath.Base(into), func(w io.Writer) error { return c.Fetch(g.app.soft, h.Job.ID, f.Ref, w) }); err != nil {
 		return err
 	}
-	a.note("%s: %d bytes", into, f.Size)
+	g.app.note("%s: %d bytes", into, f.Size)
 	return nil
 }
 
-// write makes a file in nobody's place; what an error leaves of it is taken away.
+// write creates a file and replaces none; what an error leaves of it is taken away.
 func write(root *os.Root, name string, fill func(w io.Writer) error) error {
 	file, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if errors.Is(err, fs.ErrExist) {
@@ -111,8 +114,8 @@ func write(root *os.Root, name string, fill func(w io.Writer) error) error {
 	return nil
 }
 
-// saveArtifacts writes the artifacts of a job's result below a folder.
-func (a *app) saveArtifacts(ctx context.Context, h *history.History, c *client.Client, dir string) error {
+// save writes the artifacts of a job's result below a folder.
+func (g files) save(ctx context.Context, h *history.History, c *client.Client, dir string) error {
 	if dir == "" || h.Job == nil {
 		return nil
 	}
@@ -144,7 +147,7 @@ func (a *app) saveArtifacts(ctx context.Context, h *history.History, c *client.C
 		if err != nil {
 			return err
 		}
-		a.note("%s: %d bytes", path.Join(dir, name), ref.Size)
+		g.app.note("%s: %d bytes", path.Join(dir, name), ref.Size)
 	}
 	return nil
 }
@@ -157,17 +160,17 @@ const (
 	previewLines  = 4
 )
 
-// writeArtifacts lists the files of a job for people, with what the first of them begin with if there is a client.
-func (a *app) writeArtifacts(b *strings.Builder, h *history.History, c *client.Client) {
+// write lists the files of a job for people, with what the first of them begin with if there is a client.
+func (g files) write(b *strings.Builder, h *history.History, c *client.Client) {
 	list := h.Artifacts("")
 	if len(list) == 0 {
 		return
 	}
 	b.WriteString("\n")
 	for i, f := range list[:min(len(list), mostListed)] {
-		fmt.Fprintf(b, "artifact  %s\n", render.Artifact(f.SubJob, f.Ref))
+		fmt.Fprintf(b, "artifact  %s\n", output.Artifact(f.SubJob, f.Ref))
 		if i < mostPreviewed && c != nil {
-			b.WriteString(a.preview(a.soft, c, h.Job.ID, f.Ref))
+			b.WriteString(g.preview(g.app.soft, c, h.Job.ID, f.Ref))
 		}
 	}
 	if left := len(list) - mostListed; left > 0 {
@@ -177,19 +180,19 @@ func (a *app) writeArtifacts(b *strings.Builder, h *history.History, c *client.C
 }
 
 // fetchable says how the files can be had that a job has made; kept is false when they go with the bus of this run.
-func (a *app) fetchable(h *history.History, kept bool) {
-	if h.Job == nil || a.machine() || a.output == "name" || len(h.Artifacts("")) == 0 {
+func (g files) fetchable(h *history.History, kept bool) {
+	if h.Job == nil || g.app.machine() || g.app.output == "name" || len(h.Artifacts("")) == 0 {
 		return
 	}
 	if kept {
-		a.note("`jobgraph artifacts get %s SUBJOB/NAME` writes one of its files", h.Job.ID)
+		g.app.note("`jobgraph artifacts get %s SUBJOB/NAME` writes one of its files", h.Job.ID)
 		return
 	}
-	a.note("its files are gone with this run; --artifacts DIR keeps those of the result")
+	g.app.note("its files are gone with this run; --artifacts DIR keeps those of the result")
 }
 
 // preview is what a text begins with, line by line behind a mark; empty for what is none, or cannot be read.
-func (a *app) preview(ctx context.Context, c *client.Client, job string, ref events.Ref) string {
+func (g files) preview(ctx context.Context, c *client.Client, job string, ref events.Ref) string {
 	text, err := c.Preview(ctx, job, ref, previewBytes)
 	if err != nil || strings.TrimSpace(text) == "" {
 		return ""
@@ -198,7 +201,7 @@ func (a *app) preview(ctx context.Context, c *client.Client, job string, ref eve
 	more := len(lines) > previewLines || ref.Size > int64(len(text))
 	var b strings.Builder
 	for _, line := range lines[:min(len(lines), previewLines)] {
-		b.WriteString("  │ " + short(render.Clean(line), 100) + "\n")
+		b.WriteString("  │ " + short(output.Clean(line), 100) + "\n")
 	}
 	if more {
 		b.WriteString("  │ …\n")

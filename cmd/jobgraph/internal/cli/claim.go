@@ -4,15 +4,15 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/history"
+	"github.com/jobgraph/jobgraph/cmd/internal/history"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/graph"
 	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
-// claimed adds to runs that are worked on by whom, and until when nobody else takes them over. Where the journal or the broker's
+// claimed adds to runs that are worked on by whom, and until when they are not taken over. Where the journal or the broker's
 // clock cannot be read nothing is added.
-func (a *app) claimed(h *history.History, c *client.Client, blockers []graph.Blocker) []graph.Blocker {
+func (g views) claimed(h *history.History, c *client.Client, blockers []graph.Blocker) []graph.Blocker {
 	runs := map[string]int{}
 	for _, n := range h.Job.View().SubJobs {
 		if n.Open && !n.Pure {
@@ -24,7 +24,7 @@ func (a *app) claimed(h *history.History, c *client.Client, blockers []graph.Blo
 		if runs[b.SubJob] == 0 || b.Code != "running" && b.Code != "work" {
 			continue
 		}
-		entries, _, err := c.Bus().Journal(h.Job.ID, b.SubJob).Read(a.soft)
+		entries, _, err := c.Bus().Journal(h.Job.ID, b.SubJob).Read(g.app.soft)
 		if err != nil {
 			return blockers
 		}
@@ -32,7 +32,7 @@ func (a *app) claimed(h *history.History, c *client.Client, blockers []graph.Blo
 		if !ok {
 			continue
 		}
-		now, _, err := c.Bus().Clock(a.soft)
+		now, _, err := c.Bus().Clock(g.app.soft)
 		if err != nil {
 			return blockers
 		}

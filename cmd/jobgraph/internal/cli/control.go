@@ -9,47 +9,50 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/history"
-	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/render"
+	"github.com/jobgraph/jobgraph/cmd/internal/history"
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/output"
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
 )
 
+// controls are the commands that change a job: stop, fail, recover, retry, rerun, delete.
+type controls struct{ app *app }
+
 // act tells a job something and reports whether the fold took it: an event that is not legal is a conflict. With an end
 // expected it waits until the job has ended.
-func (a *app) act(t target, kind events.Kind, end bool, data func(h *history.History) any) error {
-	if err := a.form(); err != nil {
+func (g controls) act(t target, kind events.Kind, end bool, data func(h *history.History) any) error {
+	if err := g.app.form(); err != nil {
 		return err
 	}
-	return a.with(func(ctx context.Context, c *client.Client) error {
-		h, err := a.load(ctx, c, t)
+	return g.app.with(func(ctx context.Context, c *client.Client) error {
+		h, err := g.app.load(ctx, c, t)
 		if err != nil {
 			return err
 		}
-		return a.tell(ctx, c, h, kind, end, data(h))
+		return g.tell(ctx, c, h, kind, end, data(h))
 	})
 }
 
-func (a *app) tell(ctx context.Context, c *client.Client, h *history.History, kind events.Kind, end bool, data any) error {
+func (g controls) tell(ctx context.Context, c *client.Client, h *history.History, kind events.Kind, end bool, data any) error {
 	seq, err := c.Tell(ctx, h.Job.ID, kind, data)
 	if err != nil {
 		return err
 	}
-	if err := a.taken(ctx, c, h, seq); err != nil {
+	if err := g.taken(ctx, c, h, seq); err != nil {
 		return err
 	}
 	if end {
-		if err := a.untilEnd(ctx, c, h); err != nil {
+		if err := g.untilEnd(ctx, c, h); err != nil {
 			return err
 		}
 	}
-	return a.acted(h)
+	return g.acted(h)
 }
 
 // taken folds on until the event with a sequence has been folded.
-func (a *app) taken(ctx context.Context, c *client.Client, h *history.History, seq uint64) error {
+func (g controls) taken(ctx context.Context, c *client.Client, h *history.History, seq uint64) error {
 	last := h.Events[len(h.Events)-1].Seq
 	for e, err := range c.Events(ctx, h.Job.ID, last) {
 		if err != nil {
@@ -72,11 +75,11 @@ func (a *app) taken(ctx context.Context, c *client.Client, h *history.History, s
 	return fmt.Errorf("%w: event %d is not in the log", bus.ErrUnknown, seq)
 }
 
-func (a *app) untilEnd(ctx context.Context, c *client.Client, h *history.History) error {
+func (g controls) untilEnd(ctx context.Context, c *client.Client, h *history.History) error {
 	if over(h) {
 		return nil
 	}
-	defer a.mindful(ctx, c)()
+	defer g.app.mindful(ctx, c)()
 	last := h.Events[len(h.Events)-1].Seq
 	for e, err := range c.Watch(ctx, h.Job.ID, last+1) {
 		if err != nil {
@@ -92,12 +95,12 @@ func (a *app) untilEnd(ctx context.Context, c *client.Client, h *history.History
 	return ctx.Err()
 }
 
-func (a *app) acted(h *history.History) error {
+func (g controls) acted(h *history.History) error {
 	s := h.Job.View()
-	if a.machine() {
-		return render.Value(a.sys.Stdout, a.output, map[string]any{"job_id": s.ID, "status": s.Status, "seq": s.Seq})
+	if g.app.machine() {
+		return output.Value(g.app.sys.Stdout, g.app.output, map[string]any{"job_id": s.ID, "status": s.Status, "seq": s.Seq})
 	}
-	return a.printf("%s %s\n", s.ID, s.Status)
+	return g.app.printf("%s %s\n", s.ID, s.Status)
 }
 
 // endFlags are those of stop and fail.
@@ -106,7 +109,7 @@ type endFlags struct {
 	only, noWait bool
 }
 
-func (a *app) endCommand(use, short string, kind events.Kind, data func(events.StopRequested) any) *cobra.Command {
+func (g controls) endCommand(use, short string, kind events.Kind, data func(events.StopRequested) any) *cobra.Command {
 	var f endFlags
 	c := &cobra.Command{
 		Use: use, Short: short, Args: cobra.ExactArgs(1),
@@ -118,7 +121,7 @@ func (a *app) endCommand(use, short string, kind events.Kind, data func(events.S
 			if f.only && t.subjob == "" {
 				return usageError{errors.New("--only needs ID/SUBJOB")}
 			}
-			return a.end(t, kind, !f.only && !f.noWait, data(events.StopRequested{SubJob: t.subjob, Only: f.only, Reason: f.reason, By: "cli"}))
+			return g.end(t, kind, !f.only && !f.noWait, data(events.StopRequested{SubJob: t.subjob, Only: f.only, Reason: f.reason, By: "cli"}))
 		},
 	}
 	c.Flags().BoolVar(&f.only, "only", false, "that SubJob and its dependents only; the rest of the job goes on")
@@ -128,17 +131,17 @@ func (a *app) endCommand(use, short string, kind events.Kind, data func(events.S
 }
 
 // end ends a job or a part of it. Of a job in quarantine it ends at least the work.
-func (a *app) end(t target, kind events.Kind, wait bool, data any) error {
-	if err := a.form(); err != nil {
+func (g controls) end(t target, kind events.Kind, wait bool, data any) error {
+	if err := g.app.form(); err != nil {
 		return err
 	}
-	return a.with(func(ctx context.Context, c *client.Client) error {
-		h, err := a.look(ctx, c, t)
+	return g.app.with(func(ctx context.Context, c *client.Client) error {
+		h, err := g.app.look(ctx, c, t)
 		if err != nil && !errors.Is(err, client.ErrQuarantined) && !errors.Is(err, client.ErrNotAdmitted) {
 			return err
 		}
 		if err == nil && h.Aside == nil {
-			return a.tell(ctx, c, h, kind, wait, data)
+			return g.tell(ctx, c, h, kind, wait, data)
 		}
 		switch d := data.(type) {
 		case *events.StopRequested:
@@ -147,29 +150,29 @@ func (a *app) end(t target, kind events.Kind, wait bool, data any) error {
 			err = c.Fail(ctx, t.job, *d)
 		}
 		if err == nil { // What was in the way does not matter to a job that ends.
-			if h, err = a.look(ctx, c, target{job: t.job}); err == nil {
-				err = a.acted(h)
+			if h, err = g.app.look(ctx, c, target{job: t.job}); err == nil {
+				err = g.acted(h)
 			}
 			return err
 		}
 		if errors.Is(err, client.ErrQuarantined) {
-			a.note("its running work was ended and what waited was taken back; the job itself stays in quarantine")
+			g.app.note("its running work was ended and what waited was taken back; the job itself stays in quarantine")
 		}
 		return err
 	})
 }
 
-func (a *app) stopCommand() *cobra.Command {
-	return a.endCommand("stop ID[/SUBJOB]", "Stop a job, and kill what runs", events.KindStopRequested,
+func (g controls) stopCommand() *cobra.Command {
+	return g.endCommand("stop ID[/SUBJOB]", "Stop a job, and kill what runs", events.KindStopRequested,
 		func(s events.StopRequested) any { return &s })
 }
 
-func (a *app) failCommand() *cobra.Command {
-	return a.endCommand("fail ID[/SUBJOB]", "Declare a job, or a SubJob of it, failed", events.KindFailRequested,
+func (g controls) failCommand() *cobra.Command {
+	return g.endCommand("fail ID[/SUBJOB]", "Declare a job, or a SubJob of it, failed", events.KindFailRequested,
 		func(s events.StopRequested) any { f := events.FailRequested(s); return &f })
 }
 
-func (a *app) recoverCommand() *cobra.Command {
+func (g controls) recoverCommand() *cobra.Command {
 	var from string
 	c := &cobra.Command{
 		Use: "recover ID", Short: "Let a stopped or failed job go on; finished work is kept", Args: cobra.ExactArgs(1),
@@ -178,7 +181,7 @@ func (a *app) recoverCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.act(target{job, from}, events.KindRecoverRequested, false, func(*history.History) any {
+			return g.act(target{job, from}, events.KindRecoverRequested, false, func(*history.History) any {
 				return &events.RecoverRequested{From: from, By: "cli"}
 			})
 		},
@@ -197,7 +200,7 @@ func runOf(h *history.History, subjob string) int {
 	return 0
 }
 
-func (a *app) retryCommand() *cobra.Command {
+func (g controls) retryCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "retry ID/SUBJOB", Short: "Run a failed or stopped SubJob again", Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -205,14 +208,14 @@ func (a *app) retryCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.act(t, events.KindRetryRequested, false, func(h *history.History) any {
+			return g.act(t, events.KindRetryRequested, false, func(h *history.History) any {
 				return &events.RetryRequested{SubJob: t.subjob, Run: runOf(h, t.subjob), By: "cli"}
 			})
 		},
 	}
 }
 
-func (a *app) rerunCommand() *cobra.Command {
+func (g controls) rerunCommand() *cobra.Command {
 	var file string
 	c := &cobra.Command{
 		Use: "rerun ID/SUBJOB", Short: "Run the job again from a SubJob, with edited input", Args: cobra.ExactArgs(1),
@@ -223,11 +226,11 @@ func (a *app) rerunCommand() *cobra.Command {
 			}
 			var edit json.RawMessage
 			if file != "" {
-				if edit, err = a.readEdit(file); err != nil {
+				if edit, err = g.readEdit(file); err != nil {
 					return err
 				}
 			}
-			return a.act(t, events.KindRerunRequested, false, func(h *history.History) any {
+			return g.act(t, events.KindRerunRequested, false, func(h *history.History) any {
 				return &events.RerunRequested{SubJob: t.subjob, Run: runOf(h, t.subjob), Edit: edit, By: "cli"}
 			})
 		},
@@ -237,8 +240,8 @@ func (a *app) rerunCommand() *cobra.Command {
 }
 
 // readEdit checks an edit: an object with nothing but fields that may be edited.
-func (a *app) readEdit(file string) (json.RawMessage, error) {
-	body, err := a.readDocument(file)
+func (g controls) readEdit(file string) (json.RawMessage, error) {
+	body, err := g.app.documents.document(file)
 	if err != nil {
 		return nil, err
 	}
@@ -268,7 +271,7 @@ func (a *app) readEdit(file string) (json.RawMessage, error) {
 	return body, nil
 }
 
-func (a *app) deleteCommand() *cobra.Command {
+func (g controls) deleteCommand() *cobra.Command {
 	var force bool
 	c := &cobra.Command{
 		Use: "delete ID", Short: "Remove everything of a job that has ended", Args: cobra.ExactArgs(1),
@@ -277,9 +280,9 @@ func (a *app) deleteCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.with(func(ctx context.Context, c *client.Client) error {
+			return g.app.with(func(ctx context.Context, c *client.Client) error {
 				if _, err := c.Head(ctx, job); err != nil {
-					return a.missing(ctx, c, job, err)
+					return g.app.views.missing(ctx, c, job, err)
 				}
 				if force {
 					if err := c.Stop(ctx, job, events.StopRequested{Reason: "deleted", By: "cli"}); err != nil && !errors.Is(err, bus.ErrConflict) {
@@ -289,9 +292,9 @@ func (a *app) deleteCommand() *cobra.Command {
 				if err := c.Delete(ctx, job); err != nil {
 					return err
 				}
-				a.note("job %s is gone", job)
-				if a.machine() {
-					return render.Value(a.sys.Stdout, a.output, map[string]any{"job_id": job, "deleted": true})
+				g.app.note("job %s is gone", job)
+				if g.app.machine() {
+					return output.Value(g.app.sys.Stdout, g.app.output, map[string]any{"job_id": job, "deleted": true})
 				}
 				return nil
 			})

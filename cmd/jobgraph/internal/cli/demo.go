@@ -13,48 +13,51 @@ import (
 
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/demo"
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/embed"
-	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/render"
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/output"
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/stack"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/host"
 	runner "github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
 
-func (a *app) demoCommand() *cobra.Command {
-	c := group("demo", "A guided first five minutes, with a scripted model and no key", a.demoCrashCommand(), a.demoRunnerCommand())
+// demos are the guided tour and the demonstration of a crash.
+type demos struct{ app *app }
+
+func (g demos) command() *cobra.Command {
+	c := group("demo", "A guided first five minutes, with a scripted model and no key", g.crashCommand(), g.runnerCommand())
 	c.Long = "Demo runs real commands on an embedded bus, one after another, and says what they show."
-	c.RunE = func(*cobra.Command, []string) error { return a.tour() }
+	c.RunE = func(*cobra.Command, []string) error { return g.tour() }
 	return c
 }
 
-func (a *app) demoCrashCommand() *cobra.Command {
+func (g demos) crashCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "crash", Short: "Kill a runner with -9 in the middle of its calls, and count what was made twice", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			if err := a.form(); err != nil {
+			if err := g.app.form(); err != nil {
 				return err
 			}
-			return a.demoCrash()
+			return g.crash()
 		},
 	}
 }
 
-// demoRunnerCommand is the runner that is killed: the expert-runner as its own program would be.
-func (a *app) demoRunnerCommand() *cobra.Command {
+// runnerCommand is the runner that is killed: the expert-runner as its own program would be.
+func (g demos) runnerCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "runner", Hidden: true, DisableFlagParsing: true,
 		PersistentPreRunE: func(*cobra.Command, []string) error { return nil },
 		RunE: func(_ *cobra.Command, args []string) error {
 			signals := make(chan os.Signal, 1)
-			stop := context.AfterFunc(a.soft, func() { signals <- syscall.SIGTERM })
+			stop := context.AfterFunc(g.app.soft, func() { signals <- syscall.SIGTERM })
 			defer stop()
-			sys := a.sys.System
+			sys := g.app.sys.System
 			sys.Args, sys.Signals = args, signals
 			settings := runner.Default()
 			code := host.Main(sys, host.Program{
 				Name: "expert-runner", About: "Executes SubJobs.", Declare: settings.Declare,
 				Run: func(ctx context.Context, p *host.Process) error {
-					return runner.Run(ctx, p, settings, runner.Deps{Sandbox: a.sys.Sandbox})
+					return runner.Run(ctx, p, settings, runner.Deps{Sandbox: g.app.sys.Sandbox})
 				},
 			})
 			if code != 0 {
@@ -74,7 +77,7 @@ type scene struct {
 }
 
 // set makes a scene. With apart the experts run nowhere: a process of its own does their work.
-func (a *app) set(apart bool) (*scene, error) {
+func (g demos) set(apart bool) (*scene, error) {
 	dir, err := os.MkdirTemp("", "jobgraph-demo-")
 	if err != nil {
 		return nil, fmt.Errorf("make folder for cards: %w", err)
@@ -89,11 +92,11 @@ func (a *app) set(apart bool) (*scene, error) {
 		"JOBGRAPH_LEASE": demo.Lease.String(), "JOBGRAPH_LEASE_MARGIN": "0s",
 	}
 	if err = demo.Cards(dir); err == nil {
-		settings := a.settings
+		settings := g.app.settings
 		settings.HTTPAddr, settings.Config = host.AddrOff, ""
-		s.stack, err = stack.Start(a.hard, stack.Settings{
-			Host: settings, Env: s.lookup, Sandbox: a.sys.Sandbox, Experts: []string{dir}, PlanOnly: apart, Embed: embed.Settings{Listen: "127.0.0.1:0"},
-			Log: host.NewLogger(a.sys.Stderr, settings.LogFormat, slog.LevelError),
+		s.stack, err = stack.Start(g.app.hard, stack.Settings{
+			Host: settings, Env: s.lookup, Sandbox: g.app.sys.Sandbox, Experts: []string{dir}, PlanOnly: apart, Embed: embed.Settings{Listen: "127.0.0.1:0"},
+			Log: host.NewLogger(g.app.sys.Stderr, settings.LogFormat, slog.LevelError),
 		})
 	}
 	if err != nil {
@@ -117,9 +120,9 @@ func (s *scene) strike() error {
 	return errors.Join(err, s.world.Close(), os.RemoveAll(s.dir))
 }
 
-// demoCrash plays the crash and prints what it has cost.
-func (a *app) demoCrash() (err error) {
-	s, err := a.set(true)
+// crash plays the crash and prints what it has cost.
+func (g demos) crash() (err error) {
+	s, err := g.set(true)
 	if err != nil {
 		return err
 	}
@@ -128,7 +131,7 @@ func (a *app) demoCrash() (err error) {
 	if err != nil {
 		return fmt.Errorf("find this program: %w", err)
 	}
-	c, err := client.Connect(a.soft, s.stack.Options())
+	c, err := client.Connect(g.app.soft, s.stack.Options())
 	if err != nil {
 		return err
 	}
@@ -138,26 +141,26 @@ func (a *app) demoCrash() (err error) {
 		env = append(env, name+"="+value)
 	}
 	crash := &demo.Crash{
-		Client: c, World: s.world, Runner: []string{self, "demo", "runner", "--experts", s.dir}, Env: env, Errors: a.sys.Stderr, Note: a.note,
+		Client: c, World: s.world, Runner: []string{self, "demo", "runner", "--experts", s.dir}, Env: env, Errors: g.app.sys.Stderr, Note: g.app.note,
 		Follow: func(context.Context) (int64, error) {
-			h, err := a.follow(c, demo.Job)
+			h, err := g.app.runs.follow(c, demo.Job)
 			if err != nil {
 				return 0, err
 			}
-			return h.Job.View().Cost.Tokens, a.ended(h)
+			return h.Job.View().Cost.Tokens, g.app.views.ended(h)
 		},
 	}
-	counts, err := crash.Run(a.soft)
+	counts, err := crash.Run(g.app.soft)
 	if err != nil {
 		return err
 	}
-	return a.writeCounts(&counts)
+	return g.writeCounts(&counts)
 }
 
 // writeCounts prints what a kill has cost.
-func (a *app) writeCounts(n *demo.Counts) error {
-	if a.machine() {
-		return render.Value(a.sys.Stdout, a.output, n)
+func (g demos) writeCounts(n *demo.Counts) error {
+	if g.app.machine() {
+		return output.Value(g.app.sys.Stdout, g.app.output, n)
 	}
 	list := func(names []string) string {
 		if len(names) == 0 {
@@ -165,7 +168,7 @@ func (a *app) writeCounts(n *demo.Counts) error {
 		}
 		return fmt.Sprintf("%d: %s", len(names), strings.Join(names, ", "))
 	}
-	return a.printf("\ncalls finished before the kill  %d\n  of these repeated             %d\ncalls in flight at the kill     %s\n"+
+	return g.app.printf("\ncalls finished before the kill  %d\n  of these repeated             %d\ncalls in flight at the kill     %s\n"+
 		"  repeated, as declared safe    %s\n  asked about instead           %s\npayments made                   %d\n"+
 		"answers of the model            %d\ntokens paid, and of the job     %d, %d\n",
 		n.Finished, n.Repeated, list(n.InFlight), list(n.Again), list(n.Settled), n.Payments, n.Answers, n.Tokens, n.JobTokens)

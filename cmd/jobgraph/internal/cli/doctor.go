@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/render"
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/output"
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
@@ -48,20 +48,23 @@ type serviceFacts struct {
 	bus.ConsumerFacts
 }
 
-func (a *app) doctorCommand() *cobra.Command {
+// operations are the commands for those who run a bus: doctor, fsck, init, config, model, bench, version.
+type operations struct{ app *app }
+
+func (g operations) doctorCommand() *cobra.Command {
 	var monitor string
 	c := &cobra.Command{
 		Use: "doctor", Short: "Check bus, streams and services, and say what could be lost and when", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			if err := a.form(); err != nil {
+			if err := g.app.form(); err != nil {
 				return err
 			}
-			return a.with(func(ctx context.Context, c *client.Client) error {
+			return g.app.with(func(ctx context.Context, c *client.Client) error {
 				d, err := diagnose(ctx, c, monitor)
 				if err != nil {
 					return err
 				}
-				if err := a.writeDiagnosis(d); err != nil {
+				if err := g.writeDiagnosis(d); err != nil {
 					return err
 				}
 				if len(d.Faults) > 0 {
@@ -77,18 +80,18 @@ func (a *app) doctorCommand() *cobra.Command {
 
 func diagnose(ctx context.Context, c *client.Client, monitor string) (*diagnosis, error) {
 	d := &diagnosis{Sync: "unknown", Faults: events.Faults{}, Services: []serviceFacts{}, Experts: []string{}, Sandbox: []boxFacts{}, Lost: []bus.LostJob{}, Quarantined: []string{}}
-	server, err := c.Bus().Server(ctx)
+	server, err := c.Bus().Streams().Server(ctx)
 	if err != nil {
 		return nil, err
 	}
 	d.Server = &server
 	var faults events.Faults
-	if err := c.Bus().Check(ctx); errors.As(err, &faults) {
+	if err := c.Bus().Streams().Check(ctx); errors.As(err, &faults) {
 		d.Faults = append(d.Faults, faults...)
 	} else if err != nil {
 		return nil, err
 	}
-	if d.Streams, err = c.Bus().Streams(ctx); err != nil {
+	if d.Streams, err = c.Bus().Streams().List(ctx); err != nil {
 		return nil, err
 	}
 	if len(d.Streams) > 0 {
@@ -108,15 +111,15 @@ func diagnose(ctx context.Context, c *client.Client, monitor string) (*diagnosis
 	return d, nil
 }
 
-// services looks who reads: a consumer that nobody pulls from has no service behind it.
+// services looks for readers: a consumer without pulls has no service behind it.
 func (d *diagnosis) services(ctx context.Context, c *client.Client) error {
 	names := c.Names()
 	for _, s := range []struct{ name, stream, durable string }{
-		{"scheduler intake", names.Intake, c.Bus().IntakeConsumer().Durable},
-		{"planner", names.Work, c.Bus().PoolConsumer(events.PlannerPool).Durable},
-		{"expert-runner", names.Work, c.Bus().PoolConsumer(events.DefaultPool).Durable},
+		{"scheduler intake", names.Intake, c.Bus().Queues().IntakeConsumer().Durable},
+		{"planner", names.Work, c.Bus().Queues().PoolConsumer(events.PlannerPool).Durable},
+		{"expert-runner", names.Work, c.Bus().Queues().PoolConsumer(events.DefaultPool).Durable},
 	} {
-		facts, err := c.Bus().ConsumerInfo(ctx, s.stream, s.durable)
+		facts, err := c.Bus().Queues().Info(ctx, s.stream, s.durable)
 		if errors.Is(err, bus.ErrNotFound) {
 			continue // Check has said so.
 		}
@@ -124,16 +127,16 @@ func (d *diagnosis) services(ctx context.Context, c *client.Client) error {
 			return err
 		}
 		d.Services = append(d.Services, serviceFacts{s.name, facts})
-		if facts.Waiting == 0 && facts.Unsettled == 0 { // Whoever has work in hand may have no place for more.
+		if facts.Waiting == 0 && facts.Unsettled == 0 { // A busy runner may have no place for more.
 			d.Faults = append(d.Faults, events.Fault{
-				Code: events.CodeUnavailable, Field: s.name, Message: fmt.Sprintf("nobody reads; %d messages wait", facts.Pending), Hint: "start the service",
+				Code: events.CodeUnavailable, Field: s.name, Message: fmt.Sprintf("no reader; %d messages wait", facts.Pending), Hint: "start the service",
 			})
 		}
 	}
 	if err := d.batches(ctx, c); err != nil {
 		return err
 	}
-	cards, err := c.Experts(ctx)
+	cards, err := c.Experts().List(ctx)
 	if err != nil {
 		return err
 	}
@@ -146,7 +149,7 @@ func (d *diagnosis) services(ctx context.Context, c *client.Client) error {
 
 // batches looks for batches that no runner takes any more: those who are there are all of a release that knows none.
 func (d *diagnosis) batches(ctx context.Context, c *client.Client) error {
-	pools, err := c.Bus().Pools(ctx)
+	pools, err := c.Bus().Queues().Pools(ctx)
 	if errors.Is(err, bus.ErrNotFound) {
 		return nil // Check has said so.
 	}
@@ -157,7 +160,7 @@ func (d *diagnosis) batches(ctx context.Context, c *client.Client) error {
 		facts := pools[pool]
 		if of, batches := batch.Of(pool); batches && facts.Pending > 0 && facts.Waiting == 0 && facts.Unsettled == 0 {
 			d.Faults = append(d.Faults, events.Fault{
-				Code: events.CodeUnavailable, Field: "pool " + of, Message: fmt.Sprintf("nobody takes batches any more; %d of them wait", facts.Pending),
+				Code: events.CodeUnavailable, Field: "pool " + of, Message: fmt.Sprintf("no runner takes batches any more; %d of them wait", facts.Pending),
 				Hint: "start a runner of a release that takes batches, for a moment at least: when it stops it gives the SubJobs back one by one",
 			})
 		}
@@ -167,7 +170,7 @@ func (d *diagnosis) batches(ctx context.Context, c *client.Client) error {
 
 // jobs looks for what no service can do anything about.
 func (d *diagnosis) jobs(ctx context.Context, c *client.Client) error {
-	found, err := c.Bus().Survey(ctx)
+	found, err := c.Bus().Streams().Survey(ctx)
 	if errors.Is(err, bus.ErrNotFound) {
 		return nil // Check has said so.
 	}
@@ -187,10 +190,11 @@ func (d *diagnosis) jobs(ctx context.Context, c *client.Client) error {
 		if n > named {
 			text += fmt.Sprintf(" and %d more", n-named)
 		}
-		d.Faults = append(d.Faults, events.Fault{
-			Code: events.CodeConflict, Field: "quarantine", Message: "left alone by the scheduler: " + text,
-			Hint: "`jobgraph dlq ls` says why; `jobgraph dlq retry ID` tries one again, `jobgraph delete ID` removes it",
-		})
+		hint := "`jobgraph dlq ls` says why; `jobgraph dlq retry ID` tries one again, `jobgraph delete ID` removes it"
+		if unknown := len(found.Unknown); unknown > 0 {
+			hint = fmt.Sprintf("start a scheduler of the newest release that was here: it takes up by itself what it understands of %d that were not understood; ", unknown) + hint
+		}
+		d.Faults = append(d.Faults, events.Fault{Code: events.CodeConflict, Field: "quarantine", Message: "left alone by the scheduler: " + text, Hint: hint})
 	}
 	return nil
 }
@@ -290,9 +294,9 @@ func syncInterval(ctx context.Context, monitor string) (string, error) {
 	return "unknown", nil
 }
 
-func (a *app) writeDiagnosis(d *diagnosis) error {
-	if a.machine() {
-		return render.Value(a.sys.Stdout, a.output, d)
+func (g operations) writeDiagnosis(d *diagnosis) error {
+	if g.app.machine() {
+		return output.Value(g.app.sys.Stdout, g.app.output, d)
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "server    nats-server %s at %s, API level %d\n", d.Server.Version, d.Server.URL, d.Server.APILevel)
@@ -323,5 +327,5 @@ func (a *app) writeDiagnosis(d *diagnosis) error {
 	if len(d.Faults) == 0 {
 		b.WriteString("all is well\n")
 	}
-	return a.printf("%s", render.Clean(b.String()))
+	return g.app.printf("%s", output.Clean(b.String()))
 }

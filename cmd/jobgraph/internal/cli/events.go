@@ -8,30 +8,30 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/history"
-	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/render"
+	"github.com/jobgraph/jobgraph/cmd/internal/history"
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/output"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-func (a *app) eventsCommand() *cobra.Command {
+func (g views) eventsCommand() *cobra.Command {
 	var follow, transitions bool
 	var from uint64
 	c := &cobra.Command{
 		Use: "events ID", Short: "Print a job's events in order", Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := a.form(); err != nil {
+			if err := g.app.form(); err != nil {
 				return err
 			}
 			job, err := jobOf("events", args[0], "jobgraph events JOB shows those of all its SubJobs", "jobgraph describe JOB/SUBJOB")
 			if err != nil {
 				return err
 			}
-			return a.with(func(ctx context.Context, c *client.Client) error {
+			return g.app.with(func(ctx context.Context, c *client.Client) error {
 				if _, err := c.Head(ctx, job); err != nil {
-					return a.missing(ctx, c, job, err)
+					return g.missing(ctx, c, job, err)
 				}
-				return a.events(ctx, c, job, from, follow, transitions)
+				return g.events(ctx, c, job, from, follow, transitions)
 			})
 		},
 	}
@@ -42,22 +42,22 @@ func (a *app) eventsCommand() *cobra.Command {
 }
 
 // missing turns the absence of a job into an error that names like ones.
-func (a *app) missing(ctx context.Context, c *client.Client, job string, err error) error {
+func (g views) missing(ctx context.Context, c *client.Client, job string, err error) error {
 	if exitCode(ctx, err) == ExitNotFound {
-		return a.unknownJob(ctx, c, job)
+		return g.app.unknownJob(ctx, c, job)
 	}
 	return err
 }
 
-func (a *app) events(ctx context.Context, c *client.Client, job string, from uint64, follow, transitions bool) error {
+func (g views) events(ctx context.Context, c *client.Client, job string, from uint64, follow, transitions bool) error {
 	log := c.Events(ctx, job, 0)
 	if follow {
 		log = c.Watch(ctx, job, 0)
 	}
 	if transitions {
-		return a.transitions(log, from)
+		return g.transitions(log, from)
 	}
-	var rows []render.Row
+	var rows []output.Row
 	for e, err := range log {
 		if err != nil {
 			return err
@@ -66,8 +66,8 @@ func (a *app) events(ctx context.Context, c *client.Client, job string, from uin
 			continue
 		}
 		row := eventRow(e)
-		if follow || a.output == "jsonl" || a.output == "" {
-			if err := a.printRow(row); err != nil {
+		if follow || g.app.output == "jsonl" || g.app.output == "" {
+			if err := g.printRow(row); err != nil {
 				return err
 			}
 			continue
@@ -77,23 +77,23 @@ func (a *app) events(ctx context.Context, c *client.Client, job string, from uin
 	if rows == nil {
 		return nil
 	}
-	return render.Table{Head: eventHead(), Rows: rows}.Write(a.sys.Stdout, a.output)
+	return g.app.write(output.Table{Head: eventHead(), Rows: rows})
 }
 
 func eventHead() []string { return []string{"SEQ", "TIME", "KIND", "SUBJOB", "RUN", "WHAT"} }
 
 // printRow writes one row at once, as a line of text or of JSON.
-func (a *app) printRow(r render.Row) error {
-	if a.machine() {
-		return render.Line(a.sys.Stdout, r.Value)
+func (g views) printRow(r output.Row) error {
+	if g.app.machine() {
+		return output.Line(g.app.sys.Stdout, r.Value)
 	}
-	return a.printf("%6s  %s  %-18s  %-16s  %3s  %s\n", cleaned(r.Cells)...)
+	return g.app.printf("%6s  %s  %-18s  %-16s  %3s  %s\n", cleaned(r.Cells)...)
 }
 
 func cleaned(cells []string) []any {
 	list := make([]any, len(cells))
 	for i, c := range cells {
-		list[i] = render.Clean(c)
+		list[i] = output.Clean(c)
 	}
 	return list
 }
@@ -115,12 +115,12 @@ type eventForm struct {
 	Fault  *events.Fault `json:"fault,omitempty"`
 }
 
-func eventRow(e events.Event) render.Row {
+func eventRow(e events.Event) output.Row {
 	run := ""
 	if e.Run > 0 {
 		run = fmt.Sprint(e.Run)
 	}
-	return render.Row{
+	return output.Row{
 		Name: fmt.Sprint(e.Seq),
 		Value: eventForm{
 			e.Seq, e.Time, e.Kind, e.ID, e.Job, e.SubJob, e.Run, e.Key, e.Source, e.Trace, e.Data, string(e.Raw), e.Fault,
@@ -178,7 +178,7 @@ func summary(e events.Event) string {
 }
 
 // transitions derives what happened to SubJobs by folding.
-func (a *app) transitions(log iter.Seq2[events.Event, error], from uint64) error {
+func (g views) transitions(log iter.Seq2[events.Event, error], from uint64) error {
 	h := history.New()
 	for e, err := range log {
 		if err != nil {
@@ -191,10 +191,10 @@ func (a *app) transitions(log iter.Seq2[events.Event, error], from uint64) error
 			if t.Cause < from {
 				continue
 			}
-			if a.machine() {
-				err = render.Line(a.sys.Stdout, t)
+			if g.app.machine() {
+				err = output.Line(g.app.sys.Stdout, t)
 			} else {
-				err = a.printf("%6d  %s  %-10s %s run %d\n", t.Cause, e.Time.Format("15:04:05.000"), t.Transition, t.SubJob, t.Run)
+				err = g.app.printf("%6d  %s  %-10s %s run %d\n", t.Cause, e.Time.Format("15:04:05.000"), t.Transition, t.SubJob, t.Run)
 			}
 			if err != nil {
 				return err

@@ -19,20 +19,20 @@ const (
 	ExitStopped      = 3   // The job is STOPPED.
 	ExitWaiting      = 4   // The job waits for a person, and there is none.
 	ExitNotFound     = 5   // No such job, SubJob, request or expert.
-	ExitConflict     = 6   // Somebody else was first, or the state is another.
+	ExitConflict     = 6   // Another writer was first, or the state is another.
 	ExitBudget       = 7   // A budget is spent.
 	ExitNotPermitted = 8   // The right is missing.
 	ExitUnavailable  = 69  // The bus cannot be reached, or the model that should plan.
 	ExitTimeout      = 124 // --timeout has passed.
 	ExitInterrupted  = 130 // A signal ended it.
-	ExitUnread       = 141 // Nobody reads its output any more.
+	ExitUnread       = 141 // Its output has no reader any more.
 )
 
-// errInterrupted is the cause of contexts that a signal ended; errUnread of those that ended since nobody reads the output, errTimeout
+// errInterrupted is the cause of contexts that a signal ended; errUnread of those that ended since the output has no reader, errTimeout
 // of those that --timeout ended, and errStackFailed of those that ended with the stack in this process.
 var (
 	errInterrupted = errors.New("interrupted")
-	errUnread      = errors.New("nobody reads the output")
+	errUnread      = errors.New("the output has no reader")
 	errTimeout     = errors.New("timeout")
 	errStackFailed = errors.New("the embedded stack has failed")
 )

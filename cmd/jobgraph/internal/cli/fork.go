@@ -4,47 +4,59 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/history"
-	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/render"
+	"github.com/jobgraph/jobgraph/cmd/internal/history"
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/output"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
 )
 
-func (a *app) forkCommand() *cobra.Command {
+// forks are the commands that begin a job where another stood.
+type forks struct{ app *app }
+
+func (g forks) forkCommand() *cobra.Command {
 	var at uint64
 	var id string
+	var v variation
 	c := &cobra.Command{
 		Use: "fork ID", Short: "Start a new job from any moment of another one; what was finished then is kept", Args: cobra.ExactArgs(1),
+		Example: "  jobgraph fork last                                     # once more, without what is finished\n" +
+			"  jobgraph fork last --before write --expert Reviewer    # another expert for one step, and what follows from it again\n" +
+			"  jobgraph fork last --before write --result @draft.md   # as if that step had given this",
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := a.form(); err != nil {
+			if err := g.app.form(); err != nil {
 				return err
 			}
 			job, err := jobOf("fork", args[0], "jobgraph fork JOB begins a new job from all of it", "jobgraph rerun JOB/SUBJOB runs that one and its dependents again")
 			if err != nil {
 				return err
 			}
-			return a.with(func(ctx context.Context, c *client.Client) error {
-				h, err := a.moment(ctx, c, job, at)
+			return g.app.with(func(ctx context.Context, c *client.Client) error {
+				h, err := g.moment(ctx, c, job, at)
+				if err == nil {
+					err = v.read(g.app, h)
+				}
 				if err != nil {
 					return err
 				}
-				return a.fork(ctx, c, h, id)
+				return g.fork(ctx, c, h, id, &v)
 			})
 		},
 	}
 	c.Flags().Uint64Var(&at, "at-seq", 0, "the moment, as a sequence of the log; 0 for now")
 	c.Flags().StringVar(&id, "id", "", "the new job's id; made up when not given")
+	v.declare(c)
 	return c
 }
 
 // moment folds a job up to a sequence of its log, 0 for all of it.
-func (a *app) moment(ctx context.Context, c *client.Client, job string, at uint64) (*history.History, error) {
-	h, err := a.look(ctx, c, target{job: job})
+func (g forks) moment(ctx context.Context, c *client.Client, job string, at uint64) (*history.History, error) {
+	h, err := g.app.look(ctx, c, target{job: job})
 	if err != nil || at == 0 {
 		return h, err
 	}
@@ -54,7 +66,7 @@ func (a *app) moment(ctx context.Context, c *client.Client, job string, at uint6
 	return history.Load(ctx, c, job, at)
 }
 
-func (a *app) fork(ctx context.Context, c *client.Client, h *history.History, id string) error {
+func (g forks) fork(ctx context.Context, c *client.Client, h *history.History, id string, v *variation) error {
 	if id == "" {
 		var err error
 		if id, err = client.NewID(); err != nil {
@@ -71,7 +83,14 @@ func (a *app) fork(ctx context.Context, c *client.Client, h *history.History, id
 		}
 	}
 	r.Labels = labels
-	f := forker{history: h, from: s.ID, to: id, client: c}
+	f := forker{history: h, from: s.ID, to: id, client: c, varied: *v, again: v.again(s)}
+	if v.model != "" {
+		r.Models = maps.Clone(r.Models)
+		if r.Models == nil {
+			r.Models = map[string]string{}
+		}
+		r.Models["expert"] = v.model
+	}
 	if plan := f.plan(ctx, s); plan != nil {
 		text, err := json.Marshal(plan)
 		if err != nil {
@@ -94,11 +113,11 @@ func (a *app) fork(ctx context.Context, c *client.Client, h *history.History, id
 	if _, err := c.Submit(ctx, r); err != nil {
 		return err
 	}
-	a.note("forked at sequence %d: %d of %d SubJobs keep their result", s.Seq, f.kept, f.total)
-	if a.machine() {
-		return render.Value(a.sys.Stdout, a.output, map[string]any{"job_id": id, "forked_from": s.ID, "at_seq": s.Seq, "kept": f.kept, "total": f.total})
+	g.app.note("forked at sequence %d: %d of %d SubJobs keep their result", s.Seq, f.kept, f.total)
+	if g.app.machine() {
+		return output.Value(g.app.sys.Stdout, g.app.output, map[string]any{"job_id": id, "forked_from": s.ID, "at_seq": s.Seq, "kept": f.kept, "total": f.total})
 	}
-	return a.printf("%s\n", id)
+	return g.app.printf("%s\n", id)
 }
 
 // forker makes the plan of the new job.
@@ -106,6 +125,8 @@ type forker struct {
 	history     *history.History
 	client      *client.Client
 	from, to    string
+	varied      variation
+	again       map[string]bool // What is not kept, whatever came of it.
 	kept, total int
 	err         error // The first one.
 }
@@ -119,7 +140,7 @@ func (f *forker) plan(ctx context.Context, s *graph.State) *events.Plan {
 	names := renamed(s)
 	read := map[string]bool{} // Whose results are read by conditions of what has still to run.
 	for _, n := range s.SubJobs {
-		if present(n) && n.When != "" && n.Status != events.Finished {
+		if present(n) && n.When != "" && !f.finished(n) {
 			for _, at := range n.Deps {
 				read[s.SubJobs[at].ID] = true
 			}
@@ -139,7 +160,9 @@ func (f *forker) plan(ctx context.Context, s *graph.State) *events.Plan {
 			}
 		}
 		f.total++
-		if n.Status == events.Finished {
+		if f.varied.apply(old, &sub) {
+			f.kept++
+		} else if f.finished(n) {
 			f.keep(ctx, n, &sub, read[old])
 		} else if sub.When != "" {
 			var err error
@@ -149,6 +172,11 @@ func (f *forker) plan(ctx context.Context, s *graph.State) *events.Plan {
 		p.SubJobs = append(p.SubJobs, sub)
 	}
 	return p
+}
+
+// finished reports whether the new job takes the result of a node.
+func (f *forker) finished(n *graph.SubJobState) bool {
+	return n.Status == events.Finished && !f.again[n.ID]
 }
 
 // present reports whether a node belongs to the graph as it stands.
@@ -186,7 +214,7 @@ func (f *forker) keep(ctx context.Context, n *graph.SubJobState, sub *events.Sub
 func (f *forker) copy(ctx context.Context, ref events.Ref) {
 	data, err := f.client.Blob(ctx, f.from, ref)
 	if err == nil {
-		_, err = f.client.Bus().PutBlob(ctx, f.to, data)
+		_, err = f.client.Bus().Blobs().Put(ctx, f.to, data)
 	}
 	f.fail(err)
 }

@@ -12,36 +12,36 @@ import (
 
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/embed"
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/fsck"
-	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/render"
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/output"
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
 // fsckCommand holds a store against itself.
-func (a *app) fsckCommand() *cobra.Command {
+func (g operations) fsckCommand() *cobra.Command {
 	var store string
 	c := &cobra.Command{
 		Use: "fsck", Short: "Check every job of a store: log, saved state, payloads; exit 1 when something does not fit", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			if err := a.form(); err != nil {
+			if err := g.app.form(); err != nil {
 				return err
 			}
 			if store == "" {
-				return a.with(a.fsck)
+				return g.app.with(g.fsck)
 			}
-			if a.server != "" || a.context != "" {
+			if g.app.server != "" || g.app.context != "" {
 				return usageError{errors.New("--store excludes --server and --context: a store is checked by itself")}
 			}
-			return a.inStore(store, a.fsck)
+			return g.inStore(store, g.fsck)
 		},
 	}
 	c.Flags().StringVar(&store, "store", "", "check the folder of an `up` that is not running, instead of a bus")
 	return c
 }
 
-// inStore does something with a store that nobody uses.
-func (a *app) inStore(dir string, do func(context.Context, *client.Client) error) (err error) {
+// inStore does something with a store that is not in use.
+func (g operations) inStore(dir string, do func(context.Context, *client.Client) error) (err error) {
 	if found, err := os.Stat(filepath.Join(dir, "jetstream")); err != nil || !found.IsDir() {
 		return usageError{&events.Fault{Code: events.CodeNotFound, Field: "store", Message: dir + " is no store", Hint: "name the folder that `up` tells as its store"}}
 	}
@@ -50,15 +50,15 @@ func (a *app) inStore(dir string, do func(context.Context, *client.Client) error
 		return err
 	}
 	defer func() { err = errors.Join(err, server.Stop()) }()
-	c, err := a.dial(bus.Options{InProcess: server, Name: "jobgraph-cli", Prefix: a.settings.Prefix}, reach)
+	c, err := g.app.dial(bus.Options{InProcess: server, Name: "jobgraph-cli", Prefix: g.app.settings.Prefix}, reach)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	return do(a.soft, c)
+	return do(g.app.soft, c)
 }
 
-func (a *app) fsck(ctx context.Context, c *client.Client) error {
+func (g operations) fsck(ctx context.Context, c *client.Client) error {
 	report, err := fsck.Check(ctx, c)
 	if errors.Is(err, bus.ErrNotFound) {
 		return fmt.Errorf("%w: %w", err, &events.Fault{
@@ -68,10 +68,10 @@ func (a *app) fsck(ctx context.Context, c *client.Client) error {
 	if err != nil {
 		return err
 	}
-	if a.machine() {
-		err = render.Value(a.sys.Stdout, a.output, report)
+	if g.app.machine() {
+		err = output.Value(g.app.sys.Stdout, g.app.output, report)
 	} else {
-		err = a.printf("%s", render.Clean(checked(report)))
+		err = g.app.printf("%s", output.Clean(checked(report)))
 	}
 	if err == nil && len(report.Findings) > 0 {
 		return outcome(ExitFailed)
@@ -88,7 +88,7 @@ func checked(r *fsck.Report) string {
 		text  string
 	}{
 		{r.Unsigned, "saved states without a digest, of an earlier release: the scheduler saves each with one when it next needs it"},
-		{r.Foreign, "saved states of another log or version, which count as none: the scheduler folds those jobs anew when it next needs them"},
+		{r.Foreign, "saved states of another log or version, which count as none: the scheduler folds those jobs again when it next needs them"},
 		{r.Quarantined, "jobs in quarantine: `jobgraph dlq ls`"},
 	} {
 		if told.count > 0 {

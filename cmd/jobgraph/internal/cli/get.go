@@ -6,44 +6,48 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/history"
-	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/render"
+	"github.com/jobgraph/jobgraph/cmd/internal/history"
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/output"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
 )
 
-func (a *app) getCommand() *cobra.Command {
+// views are the commands that show jobs: get, describe, list, watch, events, graph, why.
+type views struct{ app *app }
+
+func (g views) getCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "get ID", Short: "Show where a job stands; -o plan shows its steps with their marks", Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if _, err := jobOf("get", args[0], "jobgraph get JOB", "jobgraph describe JOB/SUBJOB shows that one"); err != nil {
 				return err
 			}
-			if a.output == "plan" {
-				return a.showPlan(args[0])
+			if g.app.output == "plan" {
+				return g.app.plans.show(args[0])
 			}
-			return a.see(args[0], func(h *history.History, _ *client.Client) error { return a.writeState(h) })
+			return g.see(args[0], g.writeState)
 		},
 	}
 }
 
 // see folds the job named by an argument and shows something of it.
-func (a *app) see(arg string, show func(h *history.History, c *client.Client) error) error {
-	if err := a.form(); err != nil {
+func (g views) see(arg string, show func(h *history.History, c *client.Client) error) error {
+	if err := g.app.form(); err != nil {
 		return err
 	}
 	t, err := parseTarget(arg)
 	if err != nil {
 		return err
 	}
-	return a.with(func(ctx context.Context, c *client.Client) error {
-		h, err := a.look(ctx, c, t)
+	return g.app.with(func(ctx context.Context, c *client.Client) error {
+		h, err := g.app.look(ctx, c, t)
 		if err != nil {
 			return err
 		}
@@ -52,50 +56,124 @@ func (a *app) see(arg string, show func(h *history.History, c *client.Client) er
 }
 
 // stateTable is jobs as rows.
-func stateTable() render.Table {
-	return render.Table{
+func stateTable() output.Table {
+	return output.Table{
 		Head:     []string{"ID", "STATUS", "PROGRESS", "AGE", "TOOK", "GOAL"},
 		WideHead: []string{"PROFILE", "SESSION", "LABELS", "SEQ", "REASON"},
+		Width:    80, // Also in a file, so that a list looks the same everywhere.
 	}
 }
 
-func (a *app) writeState(h *history.History) error {
+func (g views) writeState(h *history.History, c *client.Client) error {
 	s := h.Job.View()
 	table := stateTable()
 	var steps []string
 	for _, n := range s.SubJobs {
 		steps = append(steps, n.ID)
 	}
-	table.Rows = []render.Row{a.row(rowOf{
+	table.Rows = []output.Row{g.row(rowOf{
 		s.ID, s.Status, s.Progress.Done, s.Progress.Total, s.Created, s.Ended, s.Title, s.Goal, s.Profile, s.Session, steps, s.Labels, s.Seq, s.Error,
 		h.Aside != nil,
 	}, s)}
-	if a.machine() {
-		return a.writeValue(standing{s, partial(s), rejected(h), h.Artifacts("")}, h)
+	if g.app.machine() {
+		return g.writeValue(g.standing(h, c), h)
 	}
-	if err := table.Write(a.sys.Stdout, a.output); err != nil || a.output == "name" {
+	if err := g.app.write(table); err != nil || g.app.output == "name" {
 		return err
 	}
 	if f := aside(h); f != nil {
-		return a.printf("\n%s\n", render.Clean(reason(f)))
+		return g.app.printf("\n%s\n", output.Clean(reason(f)))
 	}
 	if s.Error != nil {
-		if err := a.printf("\n%s\n", render.Clean(reason(s.Error))); err != nil {
+		if err := g.app.printf("\n%s\n", output.Clean(reason(s.Error))); err != nil {
 			return err
 		}
 	}
 	var b strings.Builder
-	a.writeArtifacts(&b, h, nil)
-	return a.printf("%s", b.String())
+	if cost := spent(s.Cost); cost != "" {
+		b.WriteString("\ncost  " + cost + "\n")
+	}
+	if result := g.result(h, c); len(result) > 0 {
+		b.WriteString("\n" + beginning(told(s, result), s.ID) + "\n")
+	}
+	g.app.files.write(&b, h, nil)
+	return g.app.printf("%s", b.String())
 }
 
-// standing is a job's state with the files that its SubJobs have handed over, and what is wrong with the plan when that ended it.
+// mostResult bounds what is shown of a result beside other things, in characters.
+const mostResult = 2000
+
+// beginning is a result as far as it is shown here.
+func beginning(result, job string) string {
+	if runes := []rune(result); len(runes) > mostResult {
+		return fmt.Sprintf("%s…\n(%d more characters: jobgraph describe %s)", string(runes[:mostResult]), len(runes)-mostResult, job)
+	}
+	return result
+}
+
+// standing is what programs get of a job, from every command that prints one: its state, what came out, what it took and cost, and what is
+// wrong with the plan when that ended it. It only grows.
 type standing struct {
 	*graph.State
-	// Partial is true when its result is what some SubJobs gave of a job that has not finished.
-	Partial   bool               `json:"partial,omitempty"`
-	Faults    events.Faults      `json:"faults,omitempty"`
+	// JobID is the id once more, by the name that requests and events have for it.
+	JobID string `json:"job_id"`
+	// SubJobs are those of the state.
+	SubJobs []exact `json:"subjobs"`
+	// Result is there also when the state has it by reference.
+	Result json.RawMessage `json:"result,omitempty"`
+	// Partial is true when it is what some SubJobs gave of a job that has not finished.
+	Partial bool          `json:"partial,omitempty"`
+	Faults  events.Faults `json:"faults,omitempty"`
+	// Artifacts are the files that SubJobs have handed over.
 	Artifacts []history.Artifact `json:"artifacts,omitempty"`
+	// DurationMS is from its admission to its end, in milliseconds; 0 while it has none.
+	DurationMS int64 `json:"duration_ms"`
+	cost
+}
+
+// exact is a SubJob whose hash is a text: many programs read numbers beyond 2^53 as another one.
+type exact struct {
+	*graph.SubJobState
+	Hash string `json:"hash,omitempty"`
+}
+
+func exactly(n *graph.SubJobState) exact {
+	x := exact{SubJobState: n}
+	if n.Hash != 0 {
+		x.Hash = strconv.FormatUint(n.Hash, 10)
+	}
+	return x
+}
+
+// cost is what was spent, for programs: nothing is a zero.
+type cost struct {
+	Tokens  int64   `json:"tokens"`
+	CostUSD float64 `json:"cost_usd"`
+}
+
+// standing sums a job up for programs.
+func (g views) standing(h *history.History, c *client.Client) standing {
+	s := h.Job.View()
+	j := standing{State: s, JobID: s.ID, Result: g.result(h, c), Partial: partial(s), Faults: rejected(h), Artifacts: h.Artifacts(""), cost: cost(s.Cost)}
+	for _, n := range s.SubJobs {
+		j.SubJobs = append(j.SubJobs, exactly(n))
+	}
+	if !s.Ended.IsZero() {
+		j.DurationMS = s.Ended.Sub(s.Created).Milliseconds()
+	}
+	return j
+}
+
+// spent says what a job has cost, for people; "" when it was nothing.
+func spent(s events.Spent) string {
+	var parts []string
+	if s.Tokens > 0 {
+		parts = append(parts, fmt.Sprintf("%d tokens", s.Tokens))
+	}
+	if s.CostUSD > 0 {
+		parts = append(parts, fmt.Sprintf("%.4f USD", s.CostUSD))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // rejected is everything that is wrong with the plan of a job that failed for it; the job's error has it as one text.
@@ -120,10 +198,10 @@ func aside(h *history.History) *events.Fault {
 }
 
 // writeValue writes a value about a job for programs; a quarantine is one field more.
-func (a *app) writeValue(value any, h *history.History) error {
+func (g views) writeValue(value any, h *history.History) error {
 	f := aside(h)
 	if f == nil {
-		return render.Value(a.sys.Stdout, a.output, value)
+		return output.Value(g.app.sys.Stdout, g.app.output, value)
 	}
 	text, err := json.Marshal(value)
 	if err != nil {
@@ -133,7 +211,7 @@ func (a *app) writeValue(value any, h *history.History) error {
 	if err != nil {
 		return err
 	}
-	return render.Value(a.sys.Stdout, a.output, json.RawMessage(`{"quarantined":`+string(mark)+","+string(text[1:])))
+	return output.Value(g.app.sys.Stdout, g.app.output, json.RawMessage(`{"quarantined":`+string(mark)+","+string(text[1:])))
 }
 
 // rowOf is what a row of a job needs, from a fold or from a saved state.
@@ -150,10 +228,10 @@ type rowOf struct {
 	aside                        bool
 }
 
-func (a *app) row(r rowOf, value any) render.Row {
+func (g views) row(r rowOf, value any) output.Row {
 	end := r.ended
 	if end.IsZero() {
-		end = a.now()
+		end = g.app.now()
 	}
 	// A plan may have neither a title nor a goal: then its steps tell which it is.
 	own := slices.DeleteFunc(r.steps, func(id string) bool { return !events.ValidID(id) })
@@ -166,11 +244,11 @@ func (a *app) row(r rowOf, value any) render.Row {
 	if r.aside {
 		status = strings.TrimSpace(status + " (quarantined)")
 	}
-	return render.Row{
+	return output.Row{
 		Name: r.id, Value: value,
 		Cells: []string{
-			r.id, status, fmt.Sprintf("%d/%d", r.done, r.total), render.Span(a.now().Sub(r.created)),
-			render.Span(end.Sub(r.created)), dash(short(heading, 60)),
+			r.id, status, fmt.Sprintf("%d/%d", r.done, r.total), output.Span(g.app.now().Sub(r.created)),
+			output.Span(end.Sub(r.created)), dash(short(heading, 60)),
 		},
 		Wide: []string{dash(r.profile), dash(r.sesson), dash(labels(r.labels)), fmt.Sprint(r.seq), dash(short(why, 80))},
 	}
@@ -198,16 +276,16 @@ func reason(f *events.Fault) string {
 	return text
 }
 
-func (a *app) describeCommand() *cobra.Command {
+func (g views) describeCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "describe ID[/SUBJOB]", Short: "Show all there is to know of a job or a SubJob", Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			return a.see(args[0], func(h *history.History, c *client.Client) error {
+			return g.see(args[0], func(h *history.History, c *client.Client) error {
 				t, _ := parseTarget(args[0]) // Checked by see.
 				if t.subjob != "" {
-					return a.describeSubJob(h, c, t.subjob)
+					return g.describeSubJob(h, c, t.subjob)
 				}
-				return a.describeJob(h, c)
+				return g.describeJob(h, c)
 			})
 		},
 	}
@@ -216,7 +294,7 @@ func (a *app) describeCommand() *cobra.Command {
 // description is a job with what was asked for and what came out.
 type description struct {
 	Request *events.JobRequested `json:"request"`
-	State   *graph.State         `json:"state"`
+	State   standing             `json:"state"`
 	Result  json.RawMessage      `json:"result,omitempty"`
 	// Partial is true when that is what some SubJobs gave of a job that has not finished.
 	Partial bool `json:"partial,omitempty"`
@@ -227,19 +305,19 @@ type description struct {
 	Why      []graph.Blocker `json:"why,omitempty"`
 }
 
-func (a *app) describeJob(h *history.History, c *client.Client) error {
+func (g views) describeJob(h *history.History, c *client.Client) error {
 	s := h.Job.View()
-	d := description{Request: h.Request(), State: s, Result: a.result(h, c), Partial: partial(s), Artifacts: h.Artifacts(""), Planning: a.planned(h, c)}
+	d := description{Request: h.Request(), State: g.standing(h, c), Result: g.result(h, c), Partial: partial(s), Artifacts: h.Artifacts(""), Planning: g.planned(h, c)}
 	if !s.Status.Terminal() {
 		d.Why = h.Job.Why("")
 	}
-	if a.machine() {
-		return a.writeValue(d, h)
+	if g.app.machine() {
+		return g.writeValue(d, h)
 	}
 	var b strings.Builder
 	field := func(name, value string) {
 		if value != "" {
-			fmt.Fprintf(&b, "%-10s %s\n", name, render.Clean(value))
+			fmt.Fprintf(&b, "%-10s %s\n", name, output.Clean(value))
 		}
 	}
 	field("id", s.ID)
@@ -252,7 +330,7 @@ func (a *app) describeJob(h *history.History, c *client.Client) error {
 	field("labels", labels(s.Labels))
 	field("created", s.Created.UTC().Format(time.RFC3339))
 	if !s.Ended.IsZero() {
-		field("ended", s.Ended.UTC().Format(time.RFC3339)+" after "+render.Span(s.Ended.Sub(s.Created)))
+		field("ended", s.Ended.UTC().Format(time.RFC3339)+" after "+output.Span(s.Ended.Sub(s.Created)))
 	}
 	if s.Error != nil {
 		field("error", reason(s.Error))
@@ -261,26 +339,27 @@ func (a *app) describeJob(h *history.History, c *client.Client) error {
 		d.Planning.write(&b)
 	}
 	b.WriteString("\n")
-	for _, line := range (render.Tree{Now: a.now(), Paint: a.paint(), Legacy: true}).Lines(s) {
+	width, _, _ := g.app.size()
+	for _, line := range (output.Tree{Now: g.app.now(), Paint: g.app.paint(), Width: width, Legacy: true}).Lines(s) {
 		b.WriteString(line + "\n")
 	}
 	writeAsked(&b, h)
-	a.writeArtifacts(&b, h, c)
+	g.app.files.write(&b, h, c)
 	for _, why := range d.Why {
-		b.WriteString("\n" + render.Clean(blocked(why)))
+		b.WriteString("\n" + output.Clean(blocked(why)))
 	}
 	if len(d.Result) > 0 {
 		b.WriteString("\n\n" + told(s, d.Result) + "\n")
 	}
-	return a.printf("%s\n", strings.TrimRight(b.String(), "\n"))
+	return g.app.printf("%s\n", strings.TrimRight(b.String(), "\n"))
 }
 
 // subjobDescription is a SubJob with its text and what it handed over.
 type subjobDescription struct {
-	State  *graph.SubJobState `json:"state"`
-	Spec   events.SubJob      `json:"spec"`
-	Output json.RawMessage    `json:"output,omitempty"`
-	Ref    *events.Ref        `json:"output_ref,omitempty"`
+	State  exact           `json:"state"`
+	Spec   events.SubJob   `json:"spec"`
+	Output json.RawMessage `json:"output,omitempty"`
+	Ref    *events.Ref     `json:"output_ref,omitempty"`
 	// Artifacts are the files that it has handed over.
 	Artifacts []history.Artifact `json:"artifacts,omitempty"`
 	Why       []graph.Blocker    `json:"why,omitempty"`
@@ -289,18 +368,18 @@ type subjobDescription struct {
 	Calls []client.Call `json:"calls,omitempty"`
 }
 
-func (a *app) describeSubJob(h *history.History, c *client.Client, id string) error {
+func (g views) describeSubJob(h *history.History, c *client.Client, id string) error {
 	var d subjobDescription
 	for _, n := range h.Job.View().SubJobs {
 		if n.ID == id {
-			d.State = n
+			d.State = exactly(n)
 		}
 	}
-	d.Spec, _ = h.Text(d.State.Spec)
-	d.Output, d.Ref = h.Result(d.State)
+	d.Spec, _ = h.Text(d.State.SubJobState.Spec)
+	d.Output, d.Ref = h.Result(d.State.SubJobState)
 	d.Artifacts = h.Artifacts(id)
 	if d.Ref != nil && d.Output == nil {
-		if data, err := c.Blob(a.soft, h.Job.ID, *d.Ref); err == nil && json.Valid(data) {
+		if data, err := c.Blob(g.app.soft, h.Job.ID, *d.Ref); err == nil && json.Valid(data) {
 			d.Output = data
 		}
 	}
@@ -310,29 +389,29 @@ func (a *app) describeSubJob(h *history.History, c *client.Client, id string) er
 		}
 	}
 	d.Why = h.Job.Why(id)
-	if !plannedBy(d.State) {
-		calls, err := c.Calls(a.soft, h.Job.ID, id)
+	if !plannedBy(d.State.SubJobState) {
+		calls, err := c.Journals().Calls(g.app.soft, h.Job.ID, id)
 		if err != nil {
-			a.note("what it has called cannot be read: %v", err)
+			g.app.note("what it has called cannot be read: %v", err)
 		}
 		d.Calls = calls
 	}
-	form := a.output
-	if !a.machine() {
+	form := g.app.output
+	if !g.app.machine() {
 		form = "yaml" // For people: every field by its name.
 	}
-	return render.Value(a.sys.Stdout, form, d)
+	return output.Value(g.app.sys.Stdout, form, d)
 }
 
 // result is the job's final answer, fetched when it went by reference; nil when there is none or it is gone.
-func (a *app) result(h *history.History, c *client.Client) json.RawMessage {
+func (g views) result(h *history.History, c *client.Client) json.RawMessage {
 	s := h.Job.View()
 	if s.ResultRef == nil || len(s.Result) > 0 || c == nil {
 		return s.Result
 	}
-	data, err := c.Blob(a.soft, s.ID, *s.ResultRef)
+	data, err := c.Blob(g.app.soft, s.ID, *s.ResultRef)
 	if err != nil {
-		a.note("the result cannot be read: %v", err)
+		g.app.note("the result cannot be read: %v", err)
 		return nil
 	}
 	if !json.Valid(data) {
@@ -349,7 +428,7 @@ func partial(s *graph.State) bool {
 
 // told is what a job gives, for people: what is no result is called so.
 func told(s *graph.State, result json.RawMessage) string {
-	text := render.Clean(readable(result))
+	text := output.Clean(readable(result))
 	if partial(s) {
 		return fmt.Sprintf("job %s %s: no result, this is what had come out by then\n%s", s.ID, s.Status, text)
 	}
@@ -363,7 +442,7 @@ func readable(raw json.RawMessage) string {
 		return text
 	}
 	var b strings.Builder
-	if render.Value(&b, "json", raw) != nil {
+	if output.Value(&b, "json", raw) != nil {
 		return string(raw)
 	}
 	return strings.TrimRight(b.String(), "\n")

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/render"
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/output"
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
@@ -36,7 +36,7 @@ func (g *globals) declare(root *cobra.Command) {
 	f.StringVar(&g.creds, "creds", "", "credentials file (NATS_CREDS)")
 	f.StringVar(&g.prefix, "prefix", "", "first word of all subjects (JOBGRAPH_PREFIX; jobs)")
 	f.StringVar(&g.config, "config", "", "configuration file (JOBGRAPH_CONFIG)")
-	f.StringVarP(&g.output, "output", "o", "", "form of the result: "+strings.Join(render.Forms(), ", "))
+	f.StringVarP(&g.output, "output", "o", "", "form of the result: "+strings.Join(output.Forms(), ", "))
 	f.StringVar(&g.color, "color", "auto", "colours: auto, always, never")
 	f.DurationVar(&g.timeout, "timeout", 0, "give up after this long, 0 for never")
 	f.BoolVarP(&g.quiet, "quiet", "q", false, "no notes on standard error")
@@ -70,17 +70,31 @@ func (g *globals) check(a *app) error {
 
 // form checks -o for commands that print lists and values.
 func (a *app) form() error {
-	if !render.Known(a.output) {
-		return usageError{fmt.Errorf("-o %q: use one of %s", a.output, strings.Join(render.Forms(), ", "))}
+	if !output.Known(a.output) {
+		return usageError{fmt.Errorf("-o %q: use one of %s", a.output, strings.Join(output.Forms(), ", "))}
 	}
 	return nil
 }
 
+// write prints a list, as wide as the terminal is.
+func (a *app) write(t output.Table) error {
+	if width, _, terminal := a.size(); terminal {
+		t.Width = width
+	}
+	return t.Write(a.sys.Stdout, a.output)
+}
+
 // paint tells whether colours are wanted.
-func (a *app) paint() render.Paint {
-	_, _, terminal := a.size()
+func (a *app) paint() output.Paint {
 	plain, found := a.sys.Env("NO_COLOR")
-	return render.Paint(a.color == "always" || a.color == "auto" && terminal && (!found || plain == ""))
+	return output.Paint(a.color == "always" || a.color == "auto" && a.screen() && (!found || plain == ""))
+}
+
+// screen reports whether the output is a terminal on which what was written can be replaced and coloured.
+func (a *app) screen() bool {
+	_, _, terminal := a.size()
+	kind, _ := a.sys.Env("TERM")
+	return terminal && kind != "dumb"
 }
 
 func (a *app) size() (width, height int, ok bool) {
@@ -126,7 +140,7 @@ func (a *app) dial(o bus.Options, within time.Duration) (*client.Client, error) 
 		hint = fmt.Sprintf("start one there with `jobgraph up --nats HOST:PORT`, or correct or unset %s: without an address `jobgraph run` has a bus of its own", by)
 	}
 	return nil, fmt.Errorf("%w: %w", bus.ErrUnavailable, &events.Fault{
-		Code: events.CodeUnavailable, Message: "the bus is away: nobody answers at " + a.place(o), Cause: err.Error(), Hint: hint,
+		Code: events.CodeUnavailable, Message: "the bus is away: no server answers at " + a.place(o), Cause: err.Error(), Hint: hint,
 	})
 }
 
@@ -152,4 +166,19 @@ func (a *app) namedBy() string {
 		}
 	}
 	return ""
+}
+
+// given reports whether a setting was given at all.
+func (a *app) given(name string) bool {
+	return a.source(name) != host.FromDefault
+}
+
+// source says where the value of a setting comes from.
+func (a *app) source(name string) host.Source {
+	for _, s := range a.flags.List() {
+		if s.Name == name {
+			return s.Source
+		}
+	}
+	return host.FromDefault
 }

@@ -8,16 +8,16 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/history"
-	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/picture"
-	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/render"
+	"github.com/jobgraph/jobgraph/cmd/internal/history"
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/drawing"
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/output"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-func (a *app) graphCommand() *cobra.Command {
+func (g views) graphCommand() *cobra.Command {
 	var form, file string
-	forms := append(picture.Formats(), "json")
+	forms := append(drawing.Formats(), "json")
 	c := &cobra.Command{
 		Use: "graph ID | graph -f PLAN", Short: "Draw a JobGraph", Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -27,21 +27,21 @@ func (a *app) graphCommand() *cobra.Command {
 			case (len(args) == 1) == (file != ""):
 				return usageError{fmt.Errorf("name a job or, with -f, a plan")}
 			case file != "":
-				return a.drawPlan(file, form)
+				return g.app.plans.draw(file, form)
 			}
 			job, err := jobOf("graph", args[0], "jobgraph graph JOB draws all of it")
 			if err != nil {
 				return err
 			}
-			return a.with(func(ctx context.Context, c *client.Client) error {
-				h, err := a.look(ctx, c, target{job: job})
+			return g.app.with(func(ctx context.Context, c *client.Client) error {
+				h, err := g.app.look(ctx, c, target{job: job})
 				if err != nil {
 					return err
 				}
 				if f := aside(h); f != nil {
-					a.note("%s", reason(f))
+					g.app.note("%s", reason(f))
 				}
-				return a.draw(jobPicture(h), form)
+				return g.draw(jobPicture(h), form)
 			})
 		},
 	}
@@ -50,18 +50,18 @@ func (a *app) graphCommand() *cobra.Command {
 	return c
 }
 
-func (a *app) draw(g picture.Graph, form string) error {
+func (g views) draw(layout drawing.Graph, form string) error {
 	if form == "json" {
-		return render.Value(a.sys.Stdout, form, g)
+		return output.Value(g.app.sys.Stdout, form, layout)
 	}
-	width, _, _ := a.size()
-	return picture.Draw(a.sys.Stdout, g, form, width)
+	width, _, _ := g.app.size()
+	return drawing.Draw(g.app.sys.Stdout, layout, form, width)
 }
 
 // jobPicture is the present graph of a job.
-func jobPicture(h *history.History) picture.Graph {
+func jobPicture(h *history.History) drawing.Graph {
 	s := h.Job.View()
-	g := picture.Graph{Title: s.Title}
+	g := drawing.Graph{Title: s.Title}
 	if g.Title == "" {
 		g.Title = short(s.Goal, 100)
 	}
@@ -69,7 +69,7 @@ func jobPicture(h *history.History) picture.Graph {
 		if n.ID == events.PlanID || n.Status == events.Legacy {
 			continue
 		}
-		node := picture.Node{ID: n.ID, Title: n.Title, Expert: n.Expert, Status: string(n.Status)}
+		node := drawing.Node{ID: n.ID, Title: n.Title, Expert: n.Expert, Status: string(n.Status)}
 		if n.Skipped {
 			node.Status = "SKIPPED"
 		}
@@ -82,15 +82,15 @@ func jobPicture(h *history.History) picture.Graph {
 }
 
 // planPicture is a plan that was not run.
-func planPicture(p *events.Plan) picture.Graph {
-	g := picture.Graph{Title: p.Title}
+func planPicture(p *events.Plan) drawing.Graph {
+	g := drawing.Graph{Title: p.Title}
 	for i := range p.SubJobs {
 		s := &p.SubJobs[i]
 		expert := s.ExpertName
 		if expert == "" {
 			expert = s.Expert
 		}
-		g.Nodes = append(g.Nodes, picture.Node{ID: s.ID, Title: s.Title, Expert: expert, Dependencies: s.Dependencies})
+		g.Nodes = append(g.Nodes, drawing.Node{ID: s.ID, Title: s.Title, Expert: expert, Dependencies: s.Dependencies})
 	}
 	return g
 }

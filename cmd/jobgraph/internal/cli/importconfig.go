@@ -12,8 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/migrate"
-	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/render"
+	"github.com/jobgraph/jobgraph/cmd/internal/importer"
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/output"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
 )
@@ -27,15 +27,15 @@ type importFlags struct {
 	force    bool
 }
 
-func (a *app) importConfigCommand() *cobra.Command {
+func (g operations) importConfigCommand() *cobra.Command {
 	var f importFlags
 	c := &cobra.Command{
 		Use: "import-config FILE…", Short: "Write jobgraph.yaml and cards of experts out of another system's configuration", Args: cobra.MinimumNArgs(1),
 		Long: "Reads chat2graph.yml, deer-go.yaml, OpenManus's config.toml and ValueCell's agent cards (JSON), and says of every key whether it was carried\n" +
 			"over, mapped to something else, or left behind and why. Secrets are not copied: they become references to variables.",
-		RunE: func(_ *cobra.Command, args []string) error { return a.importConfig(&f, args) },
+		RunE: func(_ *cobra.Command, args []string) error { return g.importConfig(&f, args) },
 	}
-	c.Flags().StringVar(&f.from, "from", "", "what the files are of: "+strings.Join(migrate.Kinds(), ", ")+" (default: by name and shape)")
+	c.Flags().StringVar(&f.from, "from", "", "what the files are of: "+strings.Join(importer.Kinds(), ", ")+" (default: by name and shape)")
 	c.Flags().StringVar(&f.to, "to", ".", "folder that is written to")
 	c.Flags().BoolVar(&f.force, "force", false, "replace files that are there")
 	return c
@@ -46,25 +46,25 @@ type imported struct {
 	// Files are those that were written.
 	Files []string `json:"files"`
 	// Notes say what became of every key.
-	Notes []migrate.Note `json:"notes"`
+	Notes []importer.Note `json:"notes"`
 }
 
-func (a *app) importConfig(f *importFlags, paths []string) error {
-	if err := a.form(); err != nil {
+func (g operations) importConfig(f *importFlags, paths []string) error {
+	if err := g.app.form(); err != nil {
 		return err
 	}
-	if f.from != "" && !slices.Contains(migrate.Kinds(), f.from) {
-		return usageError{fmt.Errorf("--from %q: use one of %s", f.from, strings.Join(migrate.Kinds(), ", "))}
+	if f.from != "" && !slices.Contains(importer.Kinds(), f.from) {
+		return usageError{fmt.Errorf("--from %q: use one of %s", f.from, strings.Join(importer.Kinds(), ", "))}
 	}
-	var sources []migrate.Source
+	var sources []importer.Source
 	for _, path := range paths {
 		text, err := readSource(path)
 		if err != nil {
 			return err
 		}
-		sources = append(sources, migrate.Source{Path: path, Text: text, Kind: f.from})
+		sources = append(sources, importer.Source{Path: path, Text: text, Kind: f.from})
 	}
-	r, err := migrate.Read(sources)
+	r, err := importer.Read(sources)
 	if err != nil {
 		return err
 	}
@@ -72,23 +72,23 @@ func (a *app) importConfig(f *importFlags, paths []string) error {
 	if err != nil {
 		return err
 	}
-	if a.machine() {
-		return render.Value(a.sys.Stdout, a.output, imported{Files: written, Notes: r.Notes})
+	if g.app.machine() {
+		return output.Value(g.app.sys.Stdout, g.app.output, imported{Files: written, Notes: r.Notes})
 	}
-	table := render.Table{Head: []string{"KEY", "LINE", "VERDICT", "TO", "WHY"}}
+	table := output.Table{Head: []string{"KEY", "LINE", "VERDICT", "TO", "WHY"}}
 	for _, n := range r.Notes {
 		key := n.Key
 		if len(paths) > 1 {
 			key = filepath.Base(n.File) + ": " + key
 		}
-		table.Rows = append(table.Rows, render.Row{
+		table.Rows = append(table.Rows, output.Row{
 			Name: n.Key, Value: n, Cells: []string{key, fmt.Sprint(n.Line), string(n.Verdict), dash(n.To), dash(n.Why)},
 		})
 	}
-	if err := table.Write(a.sys.Stdout, a.output); err != nil {
+	if err := g.app.write(table); err != nil {
 		return err
 	}
-	a.note("wrote %s; try: jobgraph config validate %s", strings.Join(written, ", "), written[len(written)-1])
+	g.app.note("wrote %s; try: jobgraph config validate %s", strings.Join(written, ", "), written[len(written)-1])
 	return nil
 }
 

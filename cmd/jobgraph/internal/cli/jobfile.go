@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
@@ -43,12 +45,15 @@ func (q *asked) declare(c *cobra.Command) {
 	f.StringVar(&q.user, "user", "", "on whose behalf the job runs")
 }
 
+// documents reads what a user gives: files, plans, requests.
+type documents struct{ app *app }
+
 // request builds the request out of file, flags and words. All faults come together.
-func (a *app) request(q *asked, words []string) (events.Request, error) {
+func (g documents) request(q *asked, words []string) (events.Request, error) {
 	var r events.Request
 	var faults events.Faults
 	if q.file != "" {
-		body, err := a.readDocument(q.file)
+		body, err := g.document(q.file)
 		if err != nil {
 			return r, err
 		}
@@ -67,7 +72,7 @@ func (a *app) request(q *asked, words []string) (events.Request, error) {
 		}
 	}
 	if q.plan != "" {
-		plan, err := a.readPlan(q.plan)
+		plan, err := g.plan(q.plan)
 		if err != nil {
 			return r, err
 		}
@@ -167,9 +172,9 @@ func absolute(inputs map[string]json.RawMessage, dir string) {
 	}
 }
 
-// readFile reads a file, or standard input for "-".
-func (a *app) readFile(path string) ([]byte, error) {
-	r := a.sys.Stdin
+// file reads a file, or standard input for "-".
+func (g documents) file(path string) ([]byte, error) {
+	r := g.app.sys.Stdin
 	if path != "-" {
 		f, err := os.Open(path)
 		if err != nil {
@@ -196,9 +201,9 @@ func unreadable(path string, err error) error {
 	return &events.Fault{Code: events.CodeInvalid, Field: path, Message: "cannot be read", Cause: err.Error(), Hint: "check the path and its permissions"}
 }
 
-// readDocument reads JSON or YAML as JSON.
-func (a *app) readDocument(path string) ([]byte, error) {
-	data, err := a.readFile(path)
+// document reads JSON or YAML as JSON.
+func (g documents) document(path string) ([]byte, error) {
+	data, err := g.file(path)
 	if err != nil || json.Valid(data) {
 		return data, err
 	}
@@ -236,12 +241,12 @@ func badJSON(path string, data []byte) error {
 	return &events.Fault{Code: events.CodeMalformed, Field: place, Message: "no valid JSON", Cause: err.Error()}
 }
 
-// readPlan reads a plan in any dialect: JSON as it is, YAML as JSON, any other text as a JSON string; or one that is kept.
-func (a *app) readPlan(path string) (json.RawMessage, error) {
+// plan reads a plan in any dialect: JSON as it is, YAML as JSON, any other text as a JSON string; or one that is kept.
+func (g documents) plan(path string) (json.RawMessage, error) {
 	if name, kept := strings.CutPrefix(path, draftPrefix); kept {
-		return a.draft(name)
+		return g.keptPlan(name)
 	}
-	data, err := a.readFile(path)
+	data, err := g.file(path)
 	if err != nil {
 		return nil, err
 	}
@@ -249,7 +254,7 @@ func (a *app) readPlan(path string) (json.RawMessage, error) {
 		return data, nil
 	}
 	if ext := filepath.Ext(path); ext == ".yaml" || ext == ".yml" {
-		return a.readDocument(path)
+		return g.document(path)
 	}
 	text, err := json.Marshal(string(data))
 	if err != nil {
@@ -268,4 +273,20 @@ func besideExperts(file string) string {
 		return ""
 	}
 	return dir
+}
+
+// keptPlan gives a plan that is kept as a job request takes it.
+func (g documents) keptPlan(name string) (json.RawMessage, error) {
+	var plan json.RawMessage
+	err := g.app.with(func(ctx context.Context, c *client.Client) error {
+		answer, err := c.Plan(ctx, client.PlanOperation{Command: "get", PlanID: name})
+		if err == nil && answer.JobID != "" {
+			err = &events.Fault{
+				Code: events.CodeNotFound, Field: "plan", Message: fmt.Sprintf("there is no plan %.80q, but a job of that id", name), Hint: "jobgraph fork " + name + " runs its graph again",
+			}
+		}
+		plan = answer.Request
+		return err
+	})
+	return plan, err
 }

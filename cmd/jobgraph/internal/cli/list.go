@@ -1,30 +1,34 @@
 package cli
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-func (a *app) listCommand() *cobra.Command {
+func (g views) listCommand() *cobra.Command {
 	var labelArgs, states []string
 	var q client.Query
 	c := &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List jobs, the newest first", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			if err := a.form(); err != nil {
+			if err := g.app.form(); err != nil {
 				return err
 			}
 			if err := query(&q, labelArgs, states); err != nil {
 				return err
 			}
-			return a.with(func(ctx context.Context, c *client.Client) error { return a.list(ctx, c, q) })
+			return g.app.with(func(ctx context.Context, c *client.Client) error { return g.list(ctx, c, q) })
 		},
 	}
 	c.Flags().StringArrayVarP(&labelArgs, "label", "l", nil, "only jobs with this label, KEY=VALUE; repeatable")
@@ -80,24 +84,72 @@ func labels(m map[string]string) string {
 	return strings.Join(list, ",")
 }
 
-func (a *app) list(ctx context.Context, c *client.Client, q client.Query) error {
+func (g views) list(ctx context.Context, c *client.Client, q client.Query) error {
 	jobs, err := c.List(ctx, q)
 	if err != nil {
 		return err
 	}
 	table := stateTable()
+	ids := make([]string, len(jobs))
+	for i, j := range jobs {
+		ids[i] = j.ID
+	}
 	for _, j := range jobs {
 		var steps []string
 		for _, n := range j.SubJobs {
 			steps = append(steps, n.ID)
 		}
-		table.Rows = append(table.Rows, a.row(rowOf{
+		table.Rows = append(table.Rows, g.row(rowOf{
 			j.ID, j.Status, j.Progress.Done, j.Progress.Total, j.Created, j.Ended, j.Title, j.Goal, j.Profile, j.Session, steps, j.Labels, j.Seq, j.Error, j.Quarantined != nil,
-		}, j.Raw))
+		}, listed(j)))
 	}
-	if len(jobs) == 0 && !a.machine() && a.output != "name" {
-		a.note("no jobs; `jobgraph submit` makes one")
+	if g.app.screen() { // A person can type as much of it as is shown; programs get the whole.
+		for i := range table.Rows {
+			table.Rows[i].Cells[0] = uniqueBeginning(ids[i], ids)
+		}
+	}
+	if len(jobs) == 0 && !g.app.machine() && g.app.output != "name" {
+		g.app.note("no jobs; `jobgraph submit` makes one")
 		return nil
 	}
-	return table.Write(a.sys.Stdout, a.output)
+	return g.app.write(table)
+}
+
+// shortestID is how much of an id a list shows at least: of one that was made up, its time.
+const shortestID = 13
+
+// uniqueBeginning is as much of an id as tells it from the others; ids that people chose are whole.
+func uniqueBeginning(id string, all []string) string {
+	if _, err := uuid.Parse(id); err != nil {
+		return id
+	}
+	n := shortestID
+	for _, other := range all {
+		for other != id && n < len(id) && strings.HasPrefix(other, id[:n]) {
+			n++
+		}
+	}
+	return id[:n]
+}
+
+// longHash is the hash of a SubJob that many programs would read as another number.
+var longHash = regexp.MustCompile(`"hash":([0-9]{16,20})\b`)
+
+// listed is a saved state in the shape that programs get of a job everywhere; what is kept elsewhere, as by reference, stays out.
+func listed(j *client.Job) json.RawMessage {
+	took := int64(0)
+	if !j.Ended.IsZero() {
+		took = j.Ended.Sub(j.Created).Milliseconds()
+	}
+	more, err := json.Marshal(struct {
+		JobID      string `json:"job_id"`
+		DurationMS int64  `json:"duration_ms"`
+		cost
+	}{j.ID, took, cost(j.Cost)})
+	text := bytes.TrimRight(j.Raw, " \t\r\n")
+	if err != nil || len(text) < 3 || text[len(text)-1] != '}' {
+		return j.Raw
+	}
+	text = longHash.ReplaceAll(text, []byte(`"hash":"$1"`))
+	return slices.Concat(text[:len(text)-1], []byte(","), more[1:])
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/render"
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/output"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
 )
@@ -20,10 +20,40 @@ import (
 type app struct {
 	sys System
 	globals
-	// soft ends at the first signal, at --timeout or when nobody reads the output any more, hard at the second signal.
+	// soft ends at the first signal, at --timeout or when the output has no reader any more, hard at the second signal.
 	soft, hard context.Context
 	// endTimer ends the timer of --timeout.
 	endTimer context.CancelFunc
+	commands
+}
+
+// commands are all groups of commands: each knows the run of the program, and by it the others.
+type commands struct {
+	controls    controls
+	deadLetters deadLetters
+	demos       demos
+	documents   documents
+	experts     experts
+	files       files
+	forks       forks
+	inputs      inputs
+	operations  operations
+	plans       plans
+	replays     replays
+	runs        runs
+	schedules   schedules
+	sessions    sessions
+	views       views
+}
+
+func newApp(soft, hard context.Context, sys System) *app {
+	a := &app{sys: sys, soft: soft, hard: hard, endTimer: func() {}}
+	a.commands = commands{
+		controls: controls{a}, deadLetters: deadLetters{a}, demos: demos{a}, documents: documents{a}, experts: experts{a},
+		files: files{a}, forks: forks{a}, inputs: inputs{a}, operations: operations{a}, plans: plans{a}, replays: replays{a},
+		runs: runs{a}, schedules: schedules{a}, sessions: sessions{a}, views: views{a},
+	}
+	return a
 }
 
 // Main runs the program and gives its exit code.
@@ -36,13 +66,13 @@ func Main(sys System) int {
 	watched := make(chan struct{})
 	go func() { // Ends with done; waited for below.
 		defer close(watched)
-		watch(sys.Signals, done, func() { endSoft(errInterrupted) }, func() { endHard(errInterrupted) })
+		onSignals(sys.Signals, done, func() { endSoft(errInterrupted) }, func() { endHard(errInterrupted) })
 	}()
 	defer func() { <-watched }()
 	defer close(done)
 	unread := func() { endSoft(errUnread) }
 	sys.Stdout, sys.Stderr = pipe{sys.Stdout, unread}, pipe{sys.Stderr, unread}
-	a := &app{sys: sys, soft: soft, hard: hard, endTimer: func() {}}
+	a := newApp(soft, hard, sys)
 	root := a.root()
 	root.SetArgs(sys.Args)
 	err := root.ExecuteContext(soft)
@@ -52,8 +82,8 @@ func Main(sys System) int {
 	return code
 }
 
-// watch turns the first signal into first, the second into second.
-func watch(signals <-chan os.Signal, done <-chan struct{}, first, second func()) {
+// onSignals turns the first signal into first, the second into second.
+func onSignals(signals <-chan os.Signal, done <-chan struct{}, first, second func()) {
 	for _, f := range []func(){first, second} {
 		select {
 		case <-signals:
@@ -87,14 +117,14 @@ func (a *app) root() *cobra.Command {
 		id, title string
 		commands  []*cobra.Command
 	}{
-		{"run", "Run", []*cobra.Command{a.upCommand(), a.runCommand(), a.submitCommand(), a.demoCommand()}},
+		{"run", "Run", []*cobra.Command{a.runs.upCommand(), a.runs.runCommand(), a.runs.submitCommand(), a.demos.command()}},
 		{"see", "See", []*cobra.Command{
-			a.getCommand(), a.describeCommand(), a.listCommand(), a.watchCommand(), a.eventsCommand(), a.graphCommand(), a.whyCommand(),
-			a.replayCommand(), a.artifactsCommand(), a.expertsCommand(), a.planCommand(), a.sessionsCommand(), a.scheduleCommand(),
+			a.views.getCommand(), a.views.describeCommand(), a.views.listCommand(), a.views.watchCommand(), a.views.eventsCommand(), a.views.graphCommand(), a.views.whyCommand(),
+			a.replays.replayCommand(), a.forks.diffCommand(), a.files.command(), a.experts.command(), a.plans.command(), a.sessions.command(), a.schedules.command(),
 		}},
 		{"act", "Act", []*cobra.Command{
-			a.stopCommand(), a.failCommand(), a.recoverCommand(), a.retryCommand(), a.rerunCommand(), a.forkCommand(), a.deleteCommand(),
-			a.answerCommand(), a.approveCommand(), a.rejectCommand(), a.inputsCommand(), a.exportCommand(), a.importCommand(),
+			a.controls.stopCommand(), a.controls.failCommand(), a.controls.recoverCommand(), a.controls.retryCommand(), a.controls.rerunCommand(), a.forks.forkCommand(), a.controls.deleteCommand(),
+			a.inputs.answerCommand(), a.inputs.approveCommand(), a.inputs.rejectCommand(), a.inputs.inputsCommand(), a.replays.exportCommand(), a.replays.importCommand(),
 		}},
 		{"operate", "Operate", a.operateCommands()},
 	} {
@@ -105,11 +135,13 @@ func (a *app) root() *cobra.Command {
 		}
 	}
 	strict(root)
+	a.shortIDs(root, "")
+	a.completeFlags(root)
 	return root
 }
 
 func (a *app) operateCommands() []*cobra.Command {
-	return []*cobra.Command{a.initCommand(), a.doctorCommand(), a.fsckCommand(), a.modelCommand(), a.toolsCommand(), a.configCommand(), a.importConfigCommand(), a.dlqCommand(), a.benchCommand(), a.versionCommand()}
+	return []*cobra.Command{a.operations.initCommand(), a.operations.doctorCommand(), a.operations.fsckCommand(), a.operations.modelCommand(), a.experts.toolsCommand(), a.operations.configCommand(), a.operations.importConfigCommand(), a.deadLetters.command(), a.operations.benchCommand(), a.operations.versionCommand()}
 }
 
 // strict makes every complaint about arguments a usage error, and a group that is called without its command show its help.
@@ -179,17 +211,17 @@ func (a *app) report(err error) {
 		case len(faults) > 1:
 			value = events.Rejection{Faults: faults}
 		}
-		_ = render.Value(a.sys.Stdout, a.output, value) // The text below still says it.
+		_ = output.Value(a.sys.Stdout, a.output, value) // The text below still says it.
 	}
 	if len(faults) == 0 {
 		a.complain(text)
 		var usage usageError
 		if errors.As(err, &usage) {
-			_, _ = fmt.Fprintln(a.sys.Stderr, "jobgraph: --help shows what there is") // Nobody is left to tell.
+			_, _ = fmt.Fprintln(a.sys.Stderr, "jobgraph: --help shows what there is") // There is no other output.
 		}
 		return
 	}
-	for _, f := range faults {
+	for _, f := range alike(faults) {
 		line := f.Error()
 		if f.Hint != "" {
 			line += "\n  → " + f.Hint
@@ -199,13 +231,13 @@ func (a *app) report(err error) {
 }
 
 func (a *app) complain(text string) {
-	_, _ = io.WriteString(a.sys.Stderr, "jobgraph: "+render.Clean(text)+"\n") // Nobody is left to tell.
+	_, _ = io.WriteString(a.sys.Stderr, "jobgraph: "+output.Clean(text)+"\n") // There is no other output.
 }
 
 // note says something beside the result, unless --quiet.
 func (a *app) note(format string, args ...any) {
 	if !a.quiet {
-		_, _ = io.WriteString(a.sys.Stderr, render.Clean(fmt.Sprintf(format, args...))+"\n") // A note may be lost.
+		_, _ = io.WriteString(a.sys.Stderr, output.Clean(fmt.Sprintf(format, args...))+"\n") // A note may be lost.
 	}
 }
 

@@ -31,7 +31,7 @@ func (a *app) mindful(ctx context.Context, c *client.Client) (stop func()) {
 		}
 		probe, end := context.WithTimeout(a.hard, silence)
 		defer end()
-		if _, _, err := c.Bus().Request(probe, c.Names().API("list"), []byte(`{"limit":1}`)); errors.Is(err, bus.ErrUnavailable) {
+		if _, _, err := c.Bus().Services().Request(probe, c.Names().API("list"), []byte(`{"limit":1}`)); errors.Is(err, bus.ErrUnavailable) {
 			a.note("no scheduler answers on %s: nothing moves until one is there (jobgraph up, or the scheduler service); what was asked for is kept, Ctrl-C or --timeout ends only this wait", c.Names().API("list"))
 		}
 	}()

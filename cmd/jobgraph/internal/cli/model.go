@@ -17,18 +17,18 @@ import (
 // modelBound is how long answers under way may take once the scripted model is told to end.
 const modelBound = 2 * time.Second
 
-func (a *app) modelCommand() *cobra.Command {
-	return group("model", "A scripted model, for trying things without a key", a.modelServeCommand())
+func (g operations) modelCommand() *cobra.Command {
+	return group("model", "A scripted model, for trying things without a key", g.modelServeCommand())
 }
 
-func (a *app) modelServeCommand() *cobra.Command {
+func (g operations) modelServeCommand() *cobra.Command {
 	var listen, script string
 	c := &cobra.Command{
 		Use: "serve", Short: "Serve a scripted model that speaks OpenAI's API", Args: cobra.NoArgs,
 		Long: "Serve answers /v1/chat/completions, /v1/responses and /v1/models. Without a script it plans any goal as one step; a\n" +
 			"script is YAML or JSON: {answers: [{when: {contains: [TEXT]}, text: ANSWER}, …]}, and can also play slow answers,\n" +
 			"errors and cut streams. Use it with OPENAI_BASE_URL=http://ADDRESS/v1.",
-		RunE: func(*cobra.Command, []string) error { return a.serveModel(listen, script) },
+		RunE: func(*cobra.Command, []string) error { return g.serveModel(listen, script) },
 	}
 	c.Flags().StringVar(&listen, "listen", "127.0.0.1:0", "where it listens, HOST:PORT; port 0 takes a free one")
 	c.Flags().StringVar(&script, "script", "", "file with the answers")
@@ -36,27 +36,27 @@ func (a *app) modelServeCommand() *cobra.Command {
 }
 
 // serveModel serves until a signal ends it.
-func (a *app) serveModel(listen, file string) error {
+func (g operations) serveModel(listen, file string) error {
 	responder, err := readScript(file)
 	if err != nil {
 		return err
 	}
-	listener, err := (&net.ListenConfig{}).Listen(a.soft, "tcp", listen)
+	listener, err := (&net.ListenConfig{}).Listen(g.app.soft, "tcp", listen)
 	if err != nil {
 		return usageError{fmt.Errorf("--listen: %w", err)}
 	}
 	server := &http.Server{Handler: llmtest.New(responder), ReadHeaderTimeout: 10 * time.Second}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }() // Ended by Shutdown, waited for below.
-	if err := a.printf("http://%s/v1\n", listener.Addr()); err != nil {
+	if err := g.app.printf("http://%s/v1\n", listener.Addr()); err != nil {
 		return errors.Join(err, server.Close())
 	}
 	select {
 	case err := <-served:
 		return fmt.Errorf("serve the model: %w", err)
-	case <-a.soft.Done():
+	case <-g.app.soft.Done():
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(a.soft), modelBound)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(g.app.soft), modelBound)
 	defer cancel()
 	if server.Shutdown(ctx) != nil {
 		_ = server.Close() // What is still open is cut.

@@ -6,14 +6,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/render"
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/output"
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/stack"
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
 )
 
-func (a *app) initCommand() *cobra.Command {
+func (g operations) initCommand() *cobra.Command {
 	var replicas int
 	c := &cobra.Command{
 		Use: "init", Short: "Create the streams and buckets, or check those that are there", Args: cobra.NoArgs,
@@ -21,20 +21,20 @@ func (a *app) initCommand() *cobra.Command {
 			if replicas < 1 || replicas > 5 {
 				return usageError{fmt.Errorf("--replicas %d: use 1 to 5", replicas)}
 			}
-			o, err := a.address()
+			o, err := g.app.address()
 			if err != nil {
 				return err
 			}
 			o.Replicas = replicas
-			c, err := a.dial(o, reach)
+			c, err := g.app.dial(o, reach)
 			if err != nil {
 				return err
 			}
 			defer c.Close()
-			if err := bus.Await(a.soft, func() error { return c.Bus().Init(a.soft) }); err != nil {
+			if err := bus.Await(g.app.soft, func() error { return c.Bus().Streams().Init(g.app.soft) }); err != nil {
 				return err
 			}
-			facts, err := c.Bus().Streams(a.soft)
+			facts, err := c.Bus().Streams().List(g.app.soft)
 			if err != nil {
 				return err
 			}
@@ -42,58 +42,58 @@ func (a *app) initCommand() *cobra.Command {
 			for i, f := range facts {
 				names[i] = f.Name
 			}
-			if a.machine() {
-				return render.Value(a.sys.Stdout, a.output, map[string]any{"streams": names})
+			if g.app.machine() {
+				return output.Value(g.app.sys.Stdout, g.app.output, map[string]any{"streams": names})
 			}
-			return a.printf("%d streams and buckets are there under prefix %s\n", len(names), c.Names().Prefix())
+			return g.app.printf("%d streams and buckets are there under prefix %s\n", len(names), c.Names().Prefix())
 		},
 	}
 	c.Flags().IntVar(&replicas, "replicas", 1, "copies of each stream that is created; 3 in a cluster")
 	return c
 }
 
-func (a *app) configCommand() *cobra.Command {
+func (g operations) configCommand() *cobra.Command {
 	validate := &cobra.Command{
 		Use: "validate [FILE]", Short: "Check the settings of environment and configuration file, and the experts that it names", Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := a.form(); err != nil {
+			if err := g.app.form(); err != nil {
 				return err
 			}
 			if len(args) == 1 {
-				a.config = args[0]
-				if err := a.check(a); err != nil {
+				g.app.config = args[0]
+				if err := g.app.check(g.app); err != nil {
 					return err
 				}
 			}
-			if _, err := a.address(); err != nil {
+			if _, err := g.app.address(); err != nil {
 				return err
 			}
-			if _, _, err := stack.ReadConfig(a.settings.Config, a.sys.Env); err != nil {
+			if _, _, err := stack.ReadConfig(g.app.settings.Config, g.app.sys.Env); err != nil {
 				return err
 			}
-			if a.machine() {
-				return render.Value(a.sys.Stdout, a.output, map[string]bool{"valid": true})
+			if g.app.machine() {
+				return output.Value(g.app.sys.Stdout, g.app.output, map[string]bool{"valid": true})
 			}
-			return a.printf("the settings are good\n")
+			return g.app.printf("the settings are good\n")
 		},
 	}
 	show := &cobra.Command{
 		Use: "print", Short: "Print every setting, model and expert, its value and where it came from; secrets are masked", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			if err := a.form(); err != nil {
+			if err := g.app.form(); err != nil {
 				return err
 			}
-			table := render.Table{Head: []string{"SETTING", "VALUE", "SOURCE", "VARIABLE"}, WideHead: []string{"DEFAULT", "MEANING"}}
-			file, cards, err := stack.ReadConfig(a.settings.Config, a.sys.Env)
+			table := output.Table{Head: []string{"SETTING", "VALUE", "SOURCE", "VARIABLE"}, WideHead: []string{"DEFAULT", "MEANING"}}
+			file, cards, err := stack.ReadConfig(g.app.settings.Config, g.app.sys.Env)
 			if err != nil {
 				return err
 			}
-			for _, s := range slices.Concat(a.flags.List(), file.Shown(), shownCards(cards)) {
-				table.Rows = append(table.Rows, render.Row{
+			for _, s := range slices.Concat(g.app.flags.List(), file.Shown(), shownCards(cards)) {
+				table.Rows = append(table.Rows, output.Row{
 					Name: s.Name, Value: s, Cells: []string{s.Name, dash(s.Value), string(s.Source), dash(s.Env)}, Wide: []string{dash(s.Default), s.Usage},
 				})
 			}
-			return table.Write(a.sys.Stdout, a.output)
+			return g.app.write(table)
 		},
 	}
 	return group("config", "Check and print the settings", validate, show)

@@ -6,7 +6,7 @@ import (
 	"syscall"
 )
 
-// pipe is an output that says when nobody reads it any more.
+// pipe is an output that says when it has no reader any more.
 type pipe struct {
 	to     io.Writer
 	unread func()

@@ -10,37 +10,40 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/render"
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/output"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	runner "github.com/jobgraph/jobgraph/services/expert-runner/app"
 	planner "github.com/jobgraph/jobgraph/services/planner/app"
 )
 
-func (a *app) planCommand() *cobra.Command {
-	c := group("plan", "Draft, check, compare, keep and mark plans", a.planDraftCommand(), a.planCheckCommand(), a.planDiffCommand(), a.planTemplateCommand())
-	c.AddCommand(a.planOperations()...)
+// plans are the commands about plans: checked, compared, drawn, kept under a name.
+type plans struct{ app *app }
+
+func (g plans) command() *cobra.Command {
+	c := group("plan", "Draft, check, compare, keep and mark plans", g.app.runs.planDraftCommand(), g.checkCommand(), g.diffCommand(), g.templateCommand())
+	c.AddCommand(g.operations()...)
 	return c
 }
 
-func (a *app) planCheckCommand() *cobra.Command {
+func (g plans) checkCommand() *cobra.Command {
 	var experts []string
 	var maxSteps int
 	c := &cobra.Command{
 		Use: "check FILE", Short: "Check a plan in any dialect, or a job file with one; every fault with its place", Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := a.form(); err != nil {
+			if err := g.app.form(); err != nil {
 				return err
 			}
-			raw, err := a.planIn(args[0])
+			raw, err := g.read(args[0])
 			if err != nil {
 				return err
 			}
-			cards, err := a.cardsFor(args[0], experts)
+			cards, err := g.cardsFor(args[0], experts)
 			if err != nil {
 				return err
 			}
-			return a.checkPlan(raw, cards, maxSteps)
+			return g.check(raw, cards, maxSteps)
 		},
 	}
 	c.Flags().StringArrayVar(&experts, "experts", nil, "expert card, or folder of them; repeatable (default: experts/ beside the file, else those on the bus)")
@@ -48,29 +51,45 @@ func (a *app) planCheckCommand() *cobra.Command {
 	return c
 }
 
-// checkPlan prints the plan in native form, or fails with every fault.
-func (a *app) checkPlan(raw []byte, cards []events.Card, maxSteps int) error {
+// check prints the plan in native form, or fails with every fault.
+func (g plans) check(raw []byte, cards []events.Card, maxSteps int) error {
 	known := cards != nil
 	if !known {
-		a.note("no experts are known here: they are not checked (--experts FOLDER)")
+		g.app.note("no experts are known here: they are not checked (--experts FOLDER)")
 		cards = standIns(raw)
 	}
 	plan, faults, warnings := planner.Check(raw, cards, maxSteps)
 	for _, w := range warnings {
-		a.note("warning: %s", reason(&w))
+		g.app.note("warning: %s", reason(&w))
 	}
 	if len(faults) > 0 {
 		return usageError{faults}
 	}
-	if a.machine() {
-		return render.Value(a.sys.Stdout, a.output, plan)
+	if g.app.machine() {
+		return output.Value(g.app.sys.Stdout, g.app.output, plan)
 	}
-	return a.printf("the plan is good: %d SubJobs\n", len(plan.SubJobs))
+	return g.app.printf("the plan is good: %d SubJobs\n", len(plan.SubJobs))
 }
 
-// planIn reads a plan, also out of a job file.
-func (a *app) planIn(file string) ([]byte, error) {
-	raw, err := a.readPlan(file)
+// sound refuses a request whose plan the planner would refuse with any experts: those may come and go until it runs.
+func (g plans) sound(r *events.Request) error {
+	_, faults, _ := planner.Check(r.Plan, standIns(r.Plan), 0)
+	faults = slices.DeleteFunc(faults, func(f events.Fault) bool { return f.Code == events.CodeUnknownExpert })
+	for i := range faults {
+		faults[i].Field = strings.TrimSuffix("plan."+faults[i].Field, ".")
+	}
+	if r.Expert != "" {
+		g.app.note("expert %s takes the steps of the plan that name no expert", r.Expert)
+	}
+	if len(faults) > 0 {
+		return usageError{faults}
+	}
+	return nil
+}
+
+// read reads a plan, also out of a job file.
+func (g plans) read(file string) ([]byte, error) {
+	raw, err := g.app.documents.plan(file)
 	if err != nil {
 		return nil, err
 	}
@@ -84,31 +103,31 @@ func (a *app) planIn(file string) ([]byte, error) {
 }
 
 // cardsFor finds the experts that a plan may name: given ones, those beside its file, those on a bus that was named. Nil
-// means that nobody knows.
-func (a *app) cardsFor(file string, given []string) ([]events.Card, error) {
+// means unknown.
+func (g plans) cardsFor(file string, given []string) ([]events.Card, error) {
 	if len(given) == 0 {
 		if dir := besideExperts(file); dir != "" {
 			given = []string{dir}
 		}
 	}
 	if len(given) > 0 {
-		cards, warnings, err := runner.ReadCards(given, a.sys.Env)
+		cards, warnings, err := runner.ReadCards(given, g.app.sys.Env)
 		for _, w := range warnings.Wire() {
-			a.note("warning: %s", reason(&w))
+			g.app.note("warning: %s", reason(&w))
 		}
 		return cards, err
 	}
-	if !a.given("nats-url") && !a.given("nats-context") {
+	if !g.app.given("nats-url") && !g.app.given("nats-context") {
 		return nil, nil
 	}
 	var cards []events.Card
-	err := a.with(func(ctx context.Context, c *client.Client) error {
+	err := g.app.with(func(ctx context.Context, c *client.Client) error {
 		var err error
-		cards, err = c.Experts(ctx)
+		cards, err = c.Experts().List(ctx)
 		return err
 	})
-	if err != nil && a.server == "" && a.context == "" {
-		return nil, a.soft.Err() // Nobody asked for that bus in particular: the plan is checked without it.
+	if err != nil && g.app.server == "" && g.app.context == "" {
+		return nil, g.app.soft.Err() // That bus was not named: the plan is checked without it.
 	}
 	return cards, err
 }
@@ -177,8 +196,8 @@ func collect(value any, visit func(key, text string)) {
 }
 
 // readable plan for drawing and comparing: experts need not exist.
-func (a *app) loosePlan(file string) (*events.Plan, error) {
-	raw, err := a.planIn(file)
+func (g plans) loosePlan(file string) (*events.Plan, error) {
+	raw, err := g.read(file)
 	if err != nil {
 		return nil, err
 	}
@@ -192,31 +211,31 @@ func (a *app) loosePlan(file string) (*events.Plan, error) {
 	return plan, nil
 }
 
-func (a *app) drawPlan(file, form string) error {
-	plan, err := a.loosePlan(file)
+func (g plans) draw(file, form string) error {
+	plan, err := g.loosePlan(file)
 	if err != nil {
 		return err
 	}
-	return a.draw(planPicture(plan), form)
+	return g.app.views.draw(planPicture(plan), form)
 }
 
-func (a *app) planDiffCommand() *cobra.Command {
+func (g plans) diffCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "diff A B", Short: "Compare two plans step by step; exit 1 when they differ", Args: cobra.ExactArgs(2),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := a.form(); err != nil {
+			if err := g.app.form(); err != nil {
 				return err
 			}
-			before, err := a.loosePlan(args[0])
+			before, err := g.loosePlan(args[0])
 			if err != nil {
 				return err
 			}
-			after, err := a.loosePlan(args[1])
+			after, err := g.loosePlan(args[1])
 			if err != nil {
 				return err
 			}
 			d := planner.Diff(before, after)
-			if err := a.writeDifference(&d); err != nil {
+			if err := g.writeDiff(&d); err != nil {
 				return err
 			}
 			if !d.Empty() {
@@ -227,9 +246,9 @@ func (a *app) planDiffCommand() *cobra.Command {
 	}
 }
 
-func (a *app) writeDifference(d *planner.Difference) error {
-	if a.machine() {
-		return render.Value(a.sys.Stdout, a.output, d)
+func (g plans) writeDiff(d *planner.Difference) error {
+	if g.app.machine() {
+		return output.Value(g.app.sys.Stdout, g.app.output, d)
 	}
 	var b strings.Builder
 	for _, field := range d.Plan {
@@ -247,10 +266,10 @@ func (a *app) writeDifference(d *planner.Difference) error {
 			fmt.Fprintf(&b, "    %s: %s → %s\n", f.Field, dash(short(string(f.Before), 120)), dash(short(string(f.After), 120)))
 		}
 	}
-	return a.printf("%s", render.Clean(b.String()))
+	return g.app.printf("%s", output.Clean(b.String()))
 }
 
-func (a *app) planTemplateCommand() *cobra.Command {
+func (g plans) templateCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "template [DIALECT]", Short: "Print a plan to start from: " + strings.Join(planner.Dialects(), ", "), Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -262,7 +281,7 @@ func (a *app) planTemplateCommand() *cobra.Command {
 			if !ok {
 				return usageError{fmt.Errorf("unknown dialect %q: use one of %s", dialect, strings.Join(planner.Dialects(), ", "))}
 			}
-			return a.printf("%s", text)
+			return g.app.printf("%s", text)
 		},
 	}
 }

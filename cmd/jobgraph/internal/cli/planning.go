@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/history"
-	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/render"
+	"github.com/jobgraph/jobgraph/cmd/internal/history"
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/output"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
@@ -15,7 +15,7 @@ import (
 
 // planning is what planners have done for a job.
 type planning struct {
-	// Rounds counts how often a model planned anew, Drafts the plans that it wrote, repairs included.
+	// Rounds counts how often a model planned again, Drafts the plans that it wrote, repairs included.
 	Rounds int `json:"rounds"`
 	Drafts int `json:"drafts"`
 	// Spent is what all of it has cost, TookMS how many milliseconds others were waited for.
@@ -28,16 +28,16 @@ type planning struct {
 }
 
 // planned collects it from the journals and the log; nil when no planner had anything to ask or to say.
-func (a *app) planned(h *history.History, c *client.Client) *planning {
+func (g views) planned(h *history.History, c *client.Client) *planning {
 	p := &planning{}
 	rounds := map[string]bool{}
 	for _, n := range h.Job.View().SubJobs {
 		if !plannedBy(n) || c == nil {
 			continue
 		}
-		list, err := c.Exchanges(a.soft, h.Job.ID, n.ID)
+		list, err := c.Journals().Exchanges(g.app.soft, h.Job.ID, n.ID)
 		if err != nil {
-			a.note("what planning has asked cannot be read: %v", err)
+			g.app.note("what planning has asked cannot be read: %v", err)
 			return nil
 		}
 		for i := range list {
@@ -78,20 +78,20 @@ func (p *planning) write(b *strings.Builder) {
 	if p.CostUSD > 0 {
 		fmt.Fprintf(b, ", %.4f USD", p.CostUSD)
 	}
-	fmt.Fprintf(b, ", waited %s\n", render.Span(time.Duration(p.TookMS)*time.Millisecond))
+	fmt.Fprintf(b, ", waited %s\n", output.Span(time.Duration(p.TookMS)*time.Millisecond))
 	for _, x := range p.Exchanges {
 		who := x.Model
 		if who == "" {
 			who = x.Kind
 		}
-		line := fmt.Sprintf("  %s/%d %s: %s by %s, %s, %s", x.SubJob, x.Run, x.Key, x.Outcome, who, count(int(x.Tokens), "token"), render.Span(time.Duration(x.TookMS)*time.Millisecond))
-		b.WriteString(render.Clean(line) + "\n")
+		line := fmt.Sprintf("  %s/%d %s: %s by %s, %s, %s", x.SubJob, x.Run, x.Key, x.Outcome, who, count(int(x.Tokens), "token"), output.Span(time.Duration(x.TookMS)*time.Millisecond))
+		b.WriteString(output.Clean(line) + "\n")
 	}
 	for i := range p.Warnings {
-		b.WriteString("  warning: " + render.Clean(p.Warnings[i].Error()) + "\n")
+		b.WriteString("  warning: " + output.Clean(p.Warnings[i].Error()) + "\n")
 	}
 	for _, r := range p.Remarks {
-		b.WriteString("  doubt (" + r.Kind + "): " + render.Clean(strings.TrimSpace(r.SubJob+" "+r.Message)) + "\n")
+		b.WriteString("  doubt (" + r.Kind + "): " + output.Clean(strings.TrimSpace(r.SubJob+" "+r.Message)) + "\n")
 	}
 }
 

@@ -2,43 +2,41 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/history"
-	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/render"
+	"github.com/jobgraph/jobgraph/cmd/internal/history"
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/output"
 	"github.com/jobgraph/jobgraph/pkg/client"
-	"github.com/jobgraph/jobgraph/pkg/events"
 	planner "github.com/jobgraph/jobgraph/services/planner/app"
 )
 
 // draftPrefix in front of a name, in place of a plan file, means a plan that is kept.
 const draftPrefix = "draft:"
 
-// planOperations are the commands on plans that are kept, and on the graphs of jobs.
-func (a *app) planOperations() []*cobra.Command {
+// operations are the commands on plans that are kept, and on the graphs of jobs.
+func (g plans) operations() []*cobra.Command {
 	return []*cobra.Command{
-		a.planWriteCommand("create", "Keep a plan: a list of steps, or a graph from a file"),
-		a.planWriteCommand("update", "Change a plan that is kept, or the graph of a job; what stays keeps its mark"),
-		a.planOperation("list", "List the plans that are kept", cobra.NoArgs, nil),
-		a.planOperation("get [PLAN|JOB]", "Show a plan that is kept, or the graph of a job, with its marks", cobra.MaximumNArgs(1), nil),
-		a.planOperation("set-active PLAN|JOB", "Choose the plan that get and mark mean when they name none", cobra.ExactArgs(1), nil),
-		a.planMarkCommand(),
-		a.planOperation("delete PLAN", "Remove a plan that is kept", cobra.ExactArgs(1), nil),
+		g.writeCommand("create", "Keep a plan: a list of steps, or a graph from a file"),
+		g.writeCommand("update", "Change a plan that is kept, or the graph of a job; what stays keeps its mark"),
+		g.operation("list", "List the plans that are kept", cobra.NoArgs, nil),
+		g.operation("get [PLAN|JOB]", "Show a plan that is kept, or the graph of a job, with its marks", cobra.MaximumNArgs(1), nil),
+		g.operation("set-active PLAN|JOB", "Choose the plan that get and mark mean when they name none", cobra.ExactArgs(1), nil),
+		g.markCommand(),
+		g.operation("delete PLAN", "Remove a plan that is kept", cobra.ExactArgs(1), nil),
 	}
 }
 
-// planOperation is the command of one operation; fill adds what its flags and arguments say.
-func (a *app) planOperation(use, short string, args cobra.PositionalArgs, fill func(op *client.PlanOperation, args []string) error) *cobra.Command {
+// operation is the command of one operation; fill adds what its flags and arguments say.
+func (g plans) operation(use, short string, args cobra.PositionalArgs, fill func(op *client.PlanOperation, args []string) error) *cobra.Command {
 	var book string
 	c := &cobra.Command{
 		Use: use, Short: short, Args: args,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := a.form(); err != nil {
+			if err := g.app.form(); err != nil {
 				return err
 			}
 			op := client.PlanOperation{Command: planCommands[cmd.Name()], Book: book}
@@ -50,7 +48,7 @@ func (a *app) planOperation(use, short string, args cobra.PositionalArgs, fill f
 					return err
 				}
 			}
-			return a.operatePlan(op)
+			return g.operate(op)
 		},
 	}
 	c.Flags().StringVar(&book, "book", "", "the book that the plan is kept in (main)")
@@ -62,28 +60,28 @@ var planCommands = map[string]string{
 	"create": "create", "update": "update", "list": "list", "get": "get", "set-active": "set_active", "mark": "mark_step", "delete": "delete",
 }
 
-func (a *app) operatePlan(op client.PlanOperation) error {
-	return a.with(func(ctx context.Context, c *client.Client) error {
+func (g plans) operate(op client.PlanOperation) error {
+	return g.app.with(func(ctx context.Context, c *client.Client) error {
 		answer, err := c.Plan(ctx, op)
 		if err != nil {
 			return err
 		}
-		if a.machine() {
-			return render.Value(a.sys.Stdout, a.output, answer)
+		if g.app.machine() {
+			return output.Value(g.app.sys.Stdout, g.app.output, answer)
 		}
-		return a.printf("%s\n", render.Clean(strings.TrimSuffix(answer.Text, "\n")))
+		return g.app.printf("%s\n", output.Clean(strings.TrimSuffix(answer.Text, "\n")))
 	})
 }
 
-func (a *app) planWriteCommand(name, short string) *cobra.Command {
+func (g plans) writeCommand(name, short string) *cobra.Command {
 	var title, file string
 	var steps []string
-	c := a.planOperation(name+" PLAN", short, cobra.ExactArgs(1), func(op *client.PlanOperation, args []string) error {
+	c := g.operation(name+" PLAN", short, cobra.ExactArgs(1), func(op *client.PlanOperation, args []string) error {
 		op.PlanID, op.Title, op.Steps = args[0], title, steps
 		if file == "" {
 			return nil
 		}
-		raw, err := a.planIn(file)
+		raw, err := g.read(file)
 		op.Plan = raw
 		return err
 	})
@@ -96,9 +94,9 @@ func (a *app) planWriteCommand(name, short string) *cobra.Command {
 	return c
 }
 
-func (a *app) planMarkCommand() *cobra.Command {
+func (g plans) markCommand() *cobra.Command {
 	var notes string
-	c := a.planOperation("mark [PLAN|JOB] STEP [STATUS]", "Mark a step: not_started, in_progress, completed or blocked", cobra.RangeArgs(1, 3),
+	c := g.operation("mark [PLAN|JOB] STEP [STATUS]", "Mark a step: not_started, in_progress, completed or blocked", cobra.RangeArgs(1, 3),
 		func(op *client.PlanOperation, args []string) error {
 			if last := args[len(args)-1]; len(args) > 1 && isMark(last) {
 				op.StepStatus, args = markOf(last), args[:len(args)-1]
@@ -154,30 +152,14 @@ func noMark(text string) error {
 	return usageError{fmt.Errorf("%q is no status: use not_started, in_progress, completed or blocked", text)}
 }
 
-// draft gives a plan that is kept as a job request takes it.
-func (a *app) draft(name string) (json.RawMessage, error) {
-	var plan json.RawMessage
-	err := a.with(func(ctx context.Context, c *client.Client) error {
-		answer, err := c.Plan(ctx, client.PlanOperation{Command: "get", PlanID: name})
-		if err == nil && answer.JobID != "" {
-			err = &events.Fault{
-				Code: events.CodeNotFound, Field: "plan", Message: fmt.Sprintf("there is no plan %.80q, but a job of that id", name), Hint: "jobgraph fork " + name + " runs its graph again",
-			}
-		}
-		plan = answer.Request
-		return err
-	})
-	return plan, err
-}
-
-// showPlan prints the graph of a job as a plan with its marks.
-func (a *app) showPlan(arg string) error {
-	a.output = ""
-	return a.see(arg, func(h *history.History, _ *client.Client) error {
+// show prints the graph of a job as a plan with its marks.
+func (g plans) show(arg string) error {
+	g.app.output = ""
+	return g.app.views.see(arg, func(h *history.History, _ *client.Client) error {
 		text, err := planner.PlanText(h.Events)
 		if err != nil {
 			return err
 		}
-		return a.printf("%s", render.Clean(text))
+		return g.app.printf("%s", output.Clean(text))
 	})
 }

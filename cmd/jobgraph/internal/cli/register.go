@@ -11,7 +11,7 @@ import (
 	runner "github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
 
-func (a *app) expertRegisterCommand() *cobra.Command {
+func (g experts) registerCommand() *cobra.Command {
 	var ttl time.Duration
 	c := &cobra.Command{
 		Use: "register FILE…", Short: "Put cards of kind nats into the catalogue, for workers that serve themselves", Args: cobra.MinimumNArgs(1),
@@ -19,16 +19,16 @@ func (a *app) expertRegisterCommand() *cobra.Command {
 			if ttl != 0 && ttl < time.Second {
 				return usageError{fmt.Errorf("--ttl %s: use at least 1s, or none", ttl)}
 			}
-			cards, err := runner.CheckCards(args, a.sys.Env)
+			cards, err := runner.CheckCards(args, g.app.sys.Env)
 			if err != nil {
 				return err
 			}
-			return a.with(func(ctx context.Context, c *client.Client) error {
+			return g.app.with(func(ctx context.Context, c *client.Client) error {
 				for _, card := range cards {
-					if err := c.Register(ctx, card, ttl); err != nil {
+					if err := c.Experts().Register(ctx, card, ttl); err != nil {
 						return err
 					}
-					if err := a.printf("%s registered\n", card.ID); err != nil {
+					if err := g.app.printf("%s registered\n", card.ID); err != nil {
 						return err
 					}
 				}
@@ -40,28 +40,28 @@ func (a *app) expertRegisterCommand() *cobra.Command {
 	return c
 }
 
-func (a *app) expertWithdrawCommand() *cobra.Command {
+func (g experts) withdrawCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "withdraw NAME", Short: "Take a registered card out of the catalogue", Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			return a.with(func(ctx context.Context, c *client.Client) error {
-				card, err := a.card(ctx, c, args[0])
+			return g.app.with(func(ctx context.Context, c *client.Client) error {
+				card, err := g.card(ctx, c, args[0])
 				if err != nil {
 					return err
 				}
-				if err := c.Withdraw(ctx, card.ID); err != nil {
+				if err := c.Experts().Withdraw(ctx, card.ID); err != nil {
 					return err
 				}
-				return a.printf("%s withdrawn\n", card.ID)
+				return g.app.printf("%s withdrawn\n", card.ID)
 			})
 		},
 	}
 }
 
 // alive says when a card was last announced; it vanishes when that does not go on.
-func (a *app) alive(seen time.Time) string {
+func (g experts) alive(seen time.Time) string {
 	if seen.IsZero() {
 		return "-"
 	}
-	return max(0, a.now().Sub(seen)).Round(time.Second).String() + " ago"
+	return max(0, g.app.now().Sub(seen)).Round(time.Second).String() + " ago"
 }

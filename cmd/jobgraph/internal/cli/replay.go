@@ -12,8 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/history"
-	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/render"
+	"github.com/jobgraph/jobgraph/cmd/internal/history"
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/output"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
@@ -30,21 +30,24 @@ type replayFlags struct {
 	subjob  string
 }
 
-func (a *app) replayCommand() *cobra.Command {
+// replays are the commands about logs kept in files: replay, export, import.
+type replays struct{ app *app }
+
+func (g replays) replayCommand() *cobra.Command {
 	var f replayFlags
 	c := &cobra.Command{
 		Use: "replay ID|FILE", Short: "Fold a job's events again, from the bus or offline from an export", Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := a.form(); err != nil {
+			if err := g.app.form(); err != nil {
 				return err
 			}
 			if f.speed < 0 {
 				return usageError{fmt.Errorf("--speed %g: must not be negative", f.speed)}
 			}
-			if err := errors.Join(f.agentFaults(), a.elsewhere(f.publish)); err != nil {
+			if err := errors.Join(f.agentFaults(), g.elsewhere(f.publish)); err != nil {
 				return err
 			}
-			return a.replay(args[0], &f)
+			return g.replay(args[0], &f)
 		},
 	}
 	c.Flags().Uint64Var(&f.until, "until-seq", 0, "stop behind this sequence")
@@ -58,8 +61,8 @@ func (a *app) replayCommand() *cobra.Command {
 }
 
 // elsewhere refuses to publish where a living Jobgraph would take the messages for its own.
-func (a *app) elsewhere(subject string) error {
-	prefix := events.NewNames(a.settings.Prefix).Prefix()
+func (g replays) elsewhere(subject string) error {
+	prefix := events.NewNames(g.app.settings.Prefix).Prefix()
 	first, _, _ := strings.Cut(subject, ".")
 	switch {
 	case subject == "":
@@ -72,7 +75,7 @@ func (a *app) elsewhere(subject string) error {
 }
 
 // replay folds a file or a job on the bus. The bus is only reached when it is needed.
-func (a *app) replay(arg string, f *replayFlags) error {
+func (g replays) replay(arg string, f *replayFlags) error {
 	_, statErr := os.Stat(arg)
 	if statErr != nil {
 		if _, err := jobOf("replay", arg, "jobgraph replay JOB", "jobgraph replay JOB --agent --subjob SUBJOB"); len(faultsOf(err)) > 0 {
@@ -87,39 +90,39 @@ func (a *app) replay(arg string, f *replayFlags) error {
 		if err != nil {
 			return err
 		}
-		return a.replayExport(a.soft, nil, x, f)
+		return g.replayExport(g.app.soft, nil, x, f)
 	}
-	return a.with(func(ctx context.Context, c *client.Client) error {
-		x, err := a.recorded(ctx, c, arg, statErr == nil)
+	return g.app.with(func(ctx context.Context, c *client.Client) error {
+		x, err := g.recorded(ctx, c, arg, statErr == nil)
 		if err != nil {
 			return err
 		}
-		return a.replayExport(ctx, c, x, f)
+		return g.replayExport(ctx, c, x, f)
 	})
 }
 
-func (a *app) recorded(ctx context.Context, c *client.Client, arg string, file bool) (*client.Export, error) {
+func (g replays) recorded(ctx context.Context, c *client.Client, arg string, file bool) (*client.Export, error) {
 	if file {
 		return client.Load(arg)
 	}
-	x, err := c.Export(ctx, arg, a.now())
+	x, err := c.Archive().Export(ctx, arg, g.app.now())
 	if err != nil {
-		return nil, a.missing(ctx, c, arg, err)
+		return nil, g.app.views.missing(ctx, c, arg, err)
 	}
 	return x, nil
 }
 
-func (a *app) replayExport(ctx context.Context, c *client.Client, x *client.Export, f *replayFlags) error {
+func (g replays) replayExport(ctx context.Context, c *client.Client, x *client.Export, f *replayFlags) error {
 	if f.agent {
-		return a.replayAgents(x, f.subjob)
+		return g.replayAgents(x, f.subjob)
 	}
 	if first := x.Records[0].Seq; f.until > 0 && f.until < first {
 		return usageError{fmt.Errorf("--until-seq %d: job %s begins at sequence %d and stands at %d", f.until, x.Job, first, x.Records[len(x.Records)-1].Seq)}
 	}
 	if f.diff {
-		return a.replayDiff(x, f.until)
+		return g.replayDiff(x, f.until)
 	}
-	keys := bufio.NewScanner(a.sys.Stdin)
+	keys := bufio.NewScanner(g.app.sys.Stdin)
 	h := history.New()
 	var last time.Time
 	i := 0
@@ -132,7 +135,7 @@ func (a *app) replayExport(ctx context.Context, c *client.Client, x *client.Expo
 		if f.until > 0 && e.Seq > f.until {
 			break
 		}
-		if err := a.pause(ctx, f, keys, e.Time.Sub(last), last.IsZero()); err != nil {
+		if err := g.pause(ctx, f, keys, e.Time.Sub(last), last.IsZero()); err != nil {
 			return err
 		}
 		last = e.Time
@@ -145,7 +148,7 @@ func (a *app) replayExport(ctx context.Context, c *client.Client, x *client.Expo
 		if err := h.Step(e); err != nil {
 			return err
 		}
-		if err := a.printStep(e, h, before); err != nil {
+		if err := g.printStep(e, h, before); err != nil {
 			return err
 		}
 	}
@@ -156,7 +159,7 @@ func (a *app) replayExport(ctx context.Context, c *client.Client, x *client.Expo
 }
 
 // pause waits for Enter, or as long as lay between two events.
-func (a *app) pause(ctx context.Context, f *replayFlags, keys *bufio.Scanner, gap time.Duration, first bool) error {
+func (g replays) pause(ctx context.Context, f *replayFlags, keys *bufio.Scanner, gap time.Duration, first bool) error {
 	if f.step && !keys.Scan() {
 		return errors.Join(keys.Err(), outcome(ExitOK))
 	}
@@ -210,7 +213,7 @@ type statusChanged struct {
 	To     events.Status `json:"to"`
 }
 
-func (a *app) printStep(e events.Event, h *history.History, before map[string]events.Status) error {
+func (g replays) printStep(e events.Event, h *history.History, before map[string]events.Status) error {
 	s := h.Job.View()
 	step := folded{
 		Seq: e.Seq, Time: e.Time, Kind: e.Kind, SubJob: e.SubJob, Run: e.Run, Verdict: h.Effect.Verdict, Reason: h.Effect.Reason,
@@ -221,8 +224,8 @@ func (a *app) printStep(e events.Event, h *history.History, before map[string]ev
 			step.Changed = append(step.Changed, statusChanged{n.ID, was, n.Status})
 		}
 	}
-	if a.machine() {
-		return render.Line(a.sys.Stdout, step)
+	if g.app.machine() {
+		return output.Line(g.app.sys.Stdout, step)
 	}
 	text := fmt.Sprintf("%6d  %-18s %-9s %-10s %d/%d", e.Seq, e.Kind, step.Verdict, step.Status, step.Done, step.Total)
 	var changes []string
@@ -239,11 +242,11 @@ func (a *app) printStep(e events.Event, h *history.History, before map[string]ev
 	if step.Reason != "" {
 		changes = append(changes, step.Reason)
 	}
-	return a.printf("%s\n", render.Clean(strings.TrimRight(text+"  "+strings.Join(changes, ", "), " ")))
+	return g.app.printf("%s\n", output.Clean(strings.TrimRight(text+"  "+strings.Join(changes, ", "), " ")))
 }
 
 // replayDiff holds the fold against the saved state, which may be older than the log: it is compared at its own sequence.
-func (a *app) replayDiff(x *client.Export, until uint64) error {
+func (g replays) replayDiff(x *client.Export, until uint64) error {
 	if len(x.State) == 0 {
 		return &events.Fault{Code: events.CodeNotFound, Message: "there is no saved state to compare with", Hint: "wait until the scheduler has saved, or leave --diff out"}
 	}
@@ -268,16 +271,16 @@ func (a *app) replayDiff(x *client.Export, until uint64) error {
 	if err != nil {
 		return err
 	}
-	if a.machine() {
+	if g.app.machine() {
 		if lines == nil {
 			lines = []history.Difference{}
 		}
-		if err := render.Value(a.sys.Stdout, a.output, lines); err != nil {
+		if err := output.Value(g.app.sys.Stdout, g.app.output, lines); err != nil {
 			return err
 		}
 	} else {
 		for _, d := range lines {
-			if err := a.printf("%s\n  saved  %s\n  folded %s\n", d.Field, short(string(d.Saved), 300), short(string(d.Folded), 300)); err != nil {
+			if err := g.app.printf("%s\n  saved  %s\n  folded %s\n", d.Field, short(string(d.Saved), 300), short(string(d.Folded), 300)); err != nil {
 				return err
 			}
 		}
@@ -285,6 +288,6 @@ func (a *app) replayDiff(x *client.Export, until uint64) error {
 	if len(lines) > 0 {
 		return outcome(ExitFailed)
 	}
-	a.note("the fold of %d events up to sequence %d is the saved state", len(h.Events), at.Seq)
+	g.app.note("the fold of %d events up to sequence %d is the saved state", len(h.Events), at.Seq)
 	return nil
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/render"
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/output"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	runner "github.com/jobgraph/jobgraph/services/expert-runner/app"
@@ -25,15 +25,15 @@ func (f *replayFlags) agentFaults() error {
 }
 
 // replayAgents has the conversations of agents again, and exits with 1 when one comes out otherwise.
-func (a *app) replayAgents(x *client.Export, subjob string) error {
+func (g replays) replayAgents(x *client.Export, subjob string) error {
 	list, err := runner.ReplayAgents(x, subjob)
 	if err != nil {
 		return err
 	}
-	if a.machine() {
-		err = render.Value(a.sys.Stdout, a.output, list)
+	if g.app.machine() {
+		err = output.Value(g.app.sys.Stdout, g.app.output, list)
 	} else {
-		err = a.printReplays(list)
+		err = g.printReplays(list)
 	}
 	for _, r := range list {
 		if err == nil && r.State == runner.ReplayDiverged {
@@ -43,14 +43,14 @@ func (a *app) replayAgents(x *client.Export, subjob string) error {
 	return err
 }
 
-func (a *app) printReplays(list []*runner.Replay) error {
+func (g replays) printReplays(list []*runner.Replay) error {
 	var b strings.Builder
-	line := func(name, text string) { fmt.Fprintf(&b, "  %-10s %s\n", name, render.Clean(text)) }
+	line := func(name, text string) { fmt.Fprintf(&b, "  %-10s %s\n", name, output.Clean(text)) }
 	for i, r := range list {
 		if i > 0 {
 			b.WriteString("\n")
 		}
-		fmt.Fprintf(&b, "%s  run %d\n", render.Clean(r.SubJob), r.Run)
+		fmt.Fprintf(&b, "%s  run %d\n", output.Clean(r.SubJob), r.Run)
 		for i := range r.Parts {
 			writePart(line, &r.Parts[i])
 		}
@@ -59,7 +59,7 @@ func (a *app) printReplays(list []*runner.Replay) error {
 		}
 		writeVerdict(&b, r)
 	}
-	return a.printf("%s", b.String())
+	return g.app.printf("%s", b.String())
 }
 
 // writePart shows one conversation.
@@ -106,15 +106,15 @@ func writeVerdict(b *strings.Builder, r *runner.Replay) {
 	case runner.ReplaySame:
 		fmt.Fprintf(b, "  the same as run %d has reported\n", r.Run)
 	case runner.ReplayOpen:
-		fmt.Fprintf(b, "  %s\n", render.Clean(r.Reason))
+		fmt.Fprintf(b, "  %s\n", output.Clean(r.Reason))
 	default:
-		fmt.Fprintf(b, "  diverges at record %d of the journal: %s\n", r.Seq, render.Clean(r.Reason))
+		fmt.Fprintf(b, "  diverges at record %d of the journal: %s\n", r.Seq, output.Clean(r.Reason))
 		for _, side := range []struct {
 			name string
 			text json.RawMessage
 		}{{"recorded", r.Recorded}, {"replayed", r.Replayed}} {
 			if side.text != nil {
-				fmt.Fprintf(b, "    %s %s\n", side.name, render.Clean(short(string(side.text), 300)))
+				fmt.Fprintf(b, "    %s %s\n", side.name, output.Clean(short(string(side.text), 300)))
 			}
 		}
 	}

@@ -10,50 +10,55 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/render"
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/output"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/schedule"
 )
 
-// scheduleCommand is about jobs that recur.
-func (a *app) scheduleCommand() *cobra.Command {
-	type act = func(*client.Client, context.Context, string, schedule.Word) (*client.Schedule, error)
-	remove := func(c *client.Client, ctx context.Context, id string, w schedule.Word) (*client.Schedule, error) {
-		return &client.Schedule{State: schedule.State{ID: id, Status: schedule.Gone}}, c.DeleteSchedule(ctx, id, w)
+// schedules are the commands about schedules.
+type schedules struct{ app *app }
+
+// command is about jobs that recur.
+func (g schedules) command() *cobra.Command {
+	remove := func(s client.Schedules, ctx context.Context, id string, w schedule.Word) (*client.Schedule, error) {
+		return &client.Schedule{State: schedule.State{ID: id, Status: schedule.Gone}}, s.Delete(ctx, id, w)
 	}
-	c := group("schedule", "Jobs that recur", a.scheduleCreateCommand(), a.scheduleListCommand(), a.scheduleGetCommand(), a.scheduleRunsCommand())
+	c := group("schedule", "Jobs that recur", g.createCommand(), g.listCommand(), g.getCommand(), g.runsCommand())
 	for _, verb := range []struct {
 		name, short string
-		do          act
+		do          scheduleAction
 	}{
-		{"pause", "Let nothing come due until it is resumed", (*client.Client).PauseSchedule},
-		{"resume", "Go on with the next moment from now", (*client.Client).ResumeSchedule},
-		{"trigger", "Run it now, too, and print the id of the job", (*client.Client).TriggerSchedule},
+		{"pause", "Let nothing come due until it is resumed", client.Schedules.Pause},
+		{"resume", "Go on with the next moment from now", client.Schedules.Resume},
+		{"trigger", "Run it now, too, and print the id of the job", client.Schedules.Trigger},
 		{"delete", "Remove it; its jobs stay", remove},
 	} {
-		c.AddCommand(a.scheduleAct(verb.name, verb.short, verb.do))
+		c.AddCommand(g.act(verb.name, verb.short, verb.do))
 	}
 	return c
 }
 
-// scheduleAct makes a command that says one word to a schedule.
-func (a *app) scheduleAct(name, short string, do func(*client.Client, context.Context, string, schedule.Word) (*client.Schedule, error)) *cobra.Command {
+// scheduleAction changes the schedule with an id.
+type scheduleAction func(client.Schedules, context.Context, string, schedule.Word) (*client.Schedule, error)
+
+// act makes a command that changes one schedule.
+func (g schedules) act(name, short string, do scheduleAction) *cobra.Command {
 	w := schedule.Word{By: "cli"}
-	c := a.session(name+" ID", short, cobra.ExactArgs(1), func(ctx context.Context, c *client.Client, args []string) error {
-		s, err := do(c, ctx, args[0], w)
+	c := g.app.connected(name+" ID", short, cobra.ExactArgs(1), func(ctx context.Context, c *client.Client, args []string) error {
+		s, err := do(c.Schedules(), ctx, args[0], w)
 		if err != nil {
 			return err
 		}
 		switch {
-		case a.machine():
-			return render.Value(a.sys.Stdout, a.output, s)
+		case g.app.machine():
+			return output.Value(g.app.sys.Stdout, g.app.output, s)
 		case name == "trigger" && len(s.Recent) > 0:
-			return a.printf("%s\n", s.Recent[len(s.Recent)-1].JobID)
-		case a.output == "name":
-			return a.printf("%s\n", s.ID)
+			return g.app.printf("%s\n", s.Recent[len(s.Recent)-1].JobID)
+		case g.app.output == "name":
+			return g.app.printf("%s\n", s.ID)
 		}
-		return a.printf("%s", render.Clean(fmt.Sprintf("%s  %s%s\n", s.ID, s.Status, next(s))))
+		return g.app.printf("%s", output.Clean(fmt.Sprintf("%s  %s%s\n", s.ID, s.Status, next(s))))
 	})
 	c.Flags().StringVar(&w.Reason, "reason", "", "why, for people; it is kept with the schedule")
 	return c
@@ -88,7 +93,7 @@ func (r *recurring) declare(c *cobra.Command) {
 	f.StringVar(&r.when.At, "at", "", "once, at a moment: 2027-01-31T09:30:00Z, or without an offset for a time in --timezone")
 	f.StringVar(&r.when.Timezone, "timezone", "", "IANA name, Europe/Berlin; UTC when not given")
 	f.StringVar(&r.overlap, "overlap", "", "when a run goes on already: skip (default), queue or replace")
-	f.StringVar(&r.missed, "missed", "", "what passed while nobody could act: one run (default), skip or all")
+	f.StringVar(&r.missed, "missed", "", "what to do about missed runs: one run (default), skip or all")
 	f.DurationVar(&r.jitter, "jitter", 0, "spread runs over so long behind their moments")
 	f.StringVar(&r.until, "until", "", "the last moment, RFC 3339")
 	f.IntVar(&r.maxRuns, "max-runs", 0, "end after so many runs")
@@ -122,7 +127,7 @@ func (r *recurring) spec(request events.Request) (schedule.Spec, error) {
 	return s, nil
 }
 
-func (a *app) scheduleCreateCommand() *cobra.Command {
+func (g schedules) createCommand() *cobra.Command {
 	var q asked
 	var r recurring
 	c := &cobra.Command{
@@ -130,10 +135,10 @@ func (a *app) scheduleCreateCommand() *cobra.Command {
 		Long: "Create takes a job as `submit` does, by words, flags or a file, and one of --every, --daily, --cron and --at; a file\n" +
 			"may say it in its field schedule. --id is the id of the schedule; each run is a job ID-<moment>, with the label schedule=ID.",
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := a.form(); err != nil {
+			if err := g.app.form(); err != nil {
 				return err
 			}
-			request, err := a.request(&q, args)
+			request, err := g.app.documents.request(&q, args)
 			if err != nil {
 				return err
 			}
@@ -144,7 +149,7 @@ func (a *app) scheduleCreateCommand() *cobra.Command {
 			}
 			id := request.ID
 			spec.Request.ID = ""
-			return a.with(func(ctx context.Context, c *client.Client) error { return a.scheduleCreate(ctx, c, id, spec) })
+			return g.app.with(func(ctx context.Context, c *client.Client) error { return g.create(ctx, c, id, spec) })
 		},
 	}
 	q.declare(c)
@@ -153,8 +158,8 @@ func (a *app) scheduleCreateCommand() *cobra.Command {
 	return c
 }
 
-func (a *app) scheduleCreate(ctx context.Context, c *client.Client, id string, spec schedule.Spec) error {
-	s, err := c.CreateSchedule(ctx, id, spec)
+func (g schedules) create(ctx context.Context, c *client.Client, id string, spec schedule.Spec) error {
+	s, err := c.Schedules().Create(ctx, id, spec)
 	var faults events.Faults
 	if errors.As(err, &faults) && !errors.Is(err, client.ErrConflict) {
 		return usageError{faults}
@@ -163,42 +168,42 @@ func (a *app) scheduleCreate(ctx context.Context, c *client.Client, id string, s
 		return err
 	}
 	switch {
-	case a.machine():
-		return render.Value(a.sys.Stdout, a.output, s)
-	case a.output == "name":
-		return a.printf("%s\n", s.ID)
+	case g.app.machine():
+		return output.Value(g.app.sys.Stdout, g.app.output, s)
+	case g.app.output == "name":
+		return g.app.printf("%s\n", s.ID)
 	}
 	if s.Duplicate {
-		a.note("schedule %s was there already, the same", s.ID)
+		g.app.note("schedule %s was there already, the same", s.ID)
 	}
-	return a.printf("%s", render.Clean(fmt.Sprintf("%s  %s%s\n", s.ID, s.Status, next(s))))
+	return g.app.printf("%s", output.Clean(fmt.Sprintf("%s  %s%s\n", s.ID, s.Status, next(s))))
 }
 
-func (a *app) scheduleListCommand() *cobra.Command {
+func (g schedules) listCommand() *cobra.Command {
 	var status string
-	c := a.session("list", "List schedules", cobra.NoArgs, func(ctx context.Context, c *client.Client, _ []string) error {
+	c := g.app.connected("list", "List schedules", cobra.NoArgs, func(ctx context.Context, c *client.Client, _ []string) error {
 		switch schedule.Status(status) {
 		case "", schedule.Active, schedule.Rests, schedule.Done:
 		default:
 			return usageError{fmt.Errorf("--state %q: use active, paused or done", status)}
 		}
-		list, err := c.Schedules(ctx, schedule.Status(status))
+		list, err := c.Schedules().List(ctx, schedule.Status(status))
 		if err != nil {
 			return err
 		}
-		return a.scheduleList(list)
+		return g.list(list)
 	})
 	c.Aliases = []string{"ls"}
 	c.Flags().StringVar(&status, "state", "", "only schedules that are active, paused or done")
 	return c
 }
 
-func (a *app) scheduleList(list []*client.Schedule) error {
-	if len(list) == 0 && !a.machine() && a.output != "name" {
-		a.note("no schedules; `jobgraph schedule create --daily 09:00 GOAL…` makes one")
+func (g schedules) list(list []*client.Schedule) error {
+	if len(list) == 0 && !g.app.machine() && g.app.output != "name" {
+		g.app.note("no schedules; `jobgraph schedule create --daily 09:00 GOAL…` makes one")
 		return nil
 	}
-	table := render.Table{
+	table := output.Table{
 		Head:     []string{"ID", "STATE", "WHEN", "NEXT", "RUNS", "LAST RUN", "GOAL"},
 		WideHead: []string{"TIMEZONE", "OVERLAP", "MISSED", "FAILURES", "REASON"},
 	}
@@ -207,13 +212,13 @@ func (a *app) scheduleList(list []*client.Schedule) error {
 		if n := len(s.Recent); n > 0 {
 			last = string(s.Recent[n-1].Status)
 		}
-		table.Rows = append(table.Rows, render.Row{
+		table.Rows = append(table.Rows, output.Row{
 			Name: s.ID, Value: s,
 			Cells: []string{s.ID, string(s.Status), when(&s.When), moment(s.Next), fmt.Sprint(s.Runs), last, dash(short(s.Request.Goal, 50))},
 			Wide:  []string{dash(s.When.Timezone), string(s.Overlap), string(s.Missed), fmt.Sprint(s.Failures), dash(s.Reason)},
 		})
 	}
-	return table.Write(a.sys.Stdout, a.output)
+	return g.app.write(table)
 }
 
 // when says at which moments, in few words.
@@ -245,23 +250,23 @@ func moment(t time.Time) string {
 	return t.UTC().Format(time.RFC3339)
 }
 
-func (a *app) scheduleGetCommand() *cobra.Command {
-	return a.session("get ID", "Show a schedule", cobra.ExactArgs(1), func(ctx context.Context, c *client.Client, args []string) error {
-		s, err := c.Schedule(ctx, args[0])
+func (g schedules) getCommand() *cobra.Command {
+	return g.app.connected("get ID", "Show a schedule", cobra.ExactArgs(1), func(ctx context.Context, c *client.Client, args []string) error {
+		s, err := c.Schedules().Get(ctx, args[0])
 		if err != nil {
 			return err
 		}
 		switch {
-		case a.machine():
-			return render.Value(a.sys.Stdout, a.output, s)
-		case a.output == "name":
-			return a.printf("%s\n", s.ID)
+		case g.app.machine():
+			return output.Value(g.app.sys.Stdout, g.app.output, s)
+		case g.app.output == "name":
+			return g.app.printf("%s\n", s.ID)
 		}
-		return a.showSchedule(s)
+		return g.show(s)
 	})
 }
 
-func (a *app) showSchedule(s *client.Schedule) error {
+func (g schedules) show(s *client.Schedule) error {
 	upcoming := make([]string, len(s.Upcoming))
 	for i, at := range s.Upcoming {
 		upcoming[i] = moment(at)
@@ -294,31 +299,31 @@ func (a *app) showSchedule(s *client.Schedule) error {
 			text += fmt.Sprintf("%-12s %s\n", field.name, field.value)
 		}
 	}
-	return a.printf("%s", render.Clean(text))
+	return g.app.printf("%s", output.Clean(text))
 }
 
-func (a *app) scheduleRunsCommand() *cobra.Command {
+func (g schedules) runsCommand() *cobra.Command {
 	var limit int
-	c := a.session("runs ID", "List the latest runs of a schedule, the newest last", cobra.ExactArgs(1), func(ctx context.Context, c *client.Client, args []string) error {
-		s, err := c.Schedule(ctx, args[0])
+	c := g.app.connected("runs ID", "List the latest runs of a schedule, the newest last", cobra.ExactArgs(1), func(ctx context.Context, c *client.Client, args []string) error {
+		s, err := c.Schedules().Get(ctx, args[0])
 		if err != nil {
 			return err
 		}
 		if limit > 0 && len(s.Recent) > limit {
 			s.Recent = s.Recent[len(s.Recent)-limit:]
 		}
-		return a.scheduleRuns(s)
+		return g.runs(s)
 	})
 	c.Flags().IntVar(&limit, "limit", 0, "only so many, the latest; 0 for all that are kept")
 	return c
 }
 
-func (a *app) scheduleRuns(s *client.Schedule) error {
-	if len(s.Recent) == 0 && !a.machine() && a.output != "name" {
-		a.note("schedule %s has not run yet%s", s.ID, next(s))
+func (g schedules) runs(s *client.Schedule) error {
+	if len(s.Recent) == 0 && !g.app.machine() && g.app.output != "name" {
+		g.app.note("schedule %s has not run yet%s", s.ID, next(s))
 		return nil
 	}
-	table := render.Table{
+	table := output.Table{
 		Head:     []string{"DUE", "JOB", "STATE", "TOOK", "COST", "RESULT"},
 		WideHead: []string{"TRIGGERED", "STARTED", "ENDED", "TOKENS", "MISSED BEFORE"},
 	}
@@ -331,13 +336,13 @@ func (a *app) scheduleRuns(s *client.Schedule) error {
 		if r.CostUSD > 0 {
 			cost = fmt.Sprintf("$%.4f", r.CostUSD)
 		}
-		table.Rows = append(table.Rows, render.Row{
+		table.Rows = append(table.Rows, output.Row{
 			Name: r.JobID, Value: r,
 			Cells: []string{moment(r.Due), r.JobID, string(r.Status), took, cost, dash(short(came(r), 60))},
 			Wide:  []string{fmt.Sprint(r.Triggered), moment(r.Started), moment(r.Ended), fmt.Sprint(r.Tokens), fmt.Sprint(r.Skipped)},
 		})
 	}
-	return table.Write(a.sys.Stdout, a.output)
+	return g.app.write(table)
 }
 
 // came says what came of a run, on one line.

@@ -9,38 +9,28 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/render"
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/output"
 	"github.com/jobgraph/jobgraph/pkg/client"
 )
 
-// sessionsCommand is about conversations.
-func (a *app) sessionsCommand() *cobra.Command {
+// sessions are the commands about sessions and the documents that are kept for them.
+type sessions struct{ app *app }
+
+// command is about conversations.
+func (g sessions) command() *cobra.Command {
 	return group("sessions", "Conversations: the jobs that belong together",
-		a.sessionListCommand(), a.sessionShowCommand(), a.sessionRenameCommand(), a.sessionStopCommand(), a.sessionDeleteCommand(), a.knowledgeCommand())
+		g.listCommand(), g.showCommand(), g.renameCommand(), g.stopCommand(), g.deleteCommand(), g.knowledgeCommand())
 }
 
-// session makes a command about one session.
-func (a *app) session(use, short string, args cobra.PositionalArgs, do func(ctx context.Context, c *client.Client, args []string) error) *cobra.Command {
-	return &cobra.Command{
-		Use: use, Short: short, Args: args,
-		RunE: func(_ *cobra.Command, args []string) error {
-			if err := a.form(); err != nil {
-				return err
-			}
-			return a.with(func(ctx context.Context, c *client.Client) error { return do(ctx, c, args) })
-		},
-	}
-}
-
-func (a *app) sessionListCommand() *cobra.Command {
+func (g sessions) listCommand() *cobra.Command {
 	var q client.SessionQuery
 	var limit int
-	c := a.session("list", "List sessions, the one that changed last first", cobra.NoArgs, func(ctx context.Context, c *client.Client, _ []string) error {
+	c := g.app.connected("list", "List sessions, the one that changed last first", cobra.NoArgs, func(ctx context.Context, c *client.Client, _ []string) error {
 		states := []string{"", client.SessionActive, client.SessionWaiting, client.SessionStopped}
 		if !slices.Contains(states, q.State) {
 			return usageError{fmt.Errorf("--state %q: use one of %s", q.State, strings.Join(states[1:], ", "))}
 		}
-		return a.sessionList(ctx, c, q, limit)
+		return g.list(ctx, c, q, limit)
 	})
 	c.Aliases = []string{"ls"}
 	c.Flags().StringVar(&q.User, "user", "", "only sessions of this user")
@@ -50,52 +40,52 @@ func (a *app) sessionListCommand() *cobra.Command {
 	return c
 }
 
-func (a *app) sessionList(ctx context.Context, c *client.Client, q client.SessionQuery, limit int) error {
-	list, err := c.Sessions(ctx, q)
+func (g sessions) list(ctx context.Context, c *client.Client, q client.SessionQuery, limit int) error {
+	list, err := c.Sessions().List(ctx, q)
 	if err != nil {
 		return err
 	}
 	if limit > 0 && len(list) > limit {
 		list = list[:limit]
 	}
-	table := render.Table{Head: []string{"ID", "STATE", "JOBS", "USER", "UPDATED", "TITLE"}, WideHead: []string{"PARENT", "THREADS", "LAST"}}
+	table := output.Table{Head: []string{"ID", "STATE", "JOBS", "USER", "UPDATED", "TITLE"}, WideHead: []string{"PARENT", "THREADS", "LAST"}}
 	for _, s := range list {
 		last := s.Jobs[len(s.Jobs)-1]
-		table.Rows = append(table.Rows, render.Row{
+		table.Rows = append(table.Rows, output.Row{
 			Name: s.ID, Value: s.Raw,
 			Cells: []string{s.ID, s.State, fmt.Sprint(s.Total), dash(s.User), s.Updated.UTC().Format(time.RFC3339), dash(s.Title)},
 			Wide:  []string{dash(s.Parent), dash(strings.Join(s.Threads, ",")), dash(short(last.Goal, 60))},
 		})
 	}
-	if len(list) == 0 && !a.machine() && a.output != "name" {
-		a.note("no sessions; `jobgraph run --session ID …` begins one")
+	if len(list) == 0 && !g.app.machine() && g.app.output != "name" {
+		g.app.note("no sessions; `jobgraph run --session ID …` begins one")
 		return nil
 	}
-	return table.Write(a.sys.Stdout, a.output)
+	return g.app.write(table)
 }
 
-func (a *app) sessionShowCommand() *cobra.Command {
+func (g sessions) showCommand() *cobra.Command {
 	var limit int
-	c := a.session("show ID", "Show a session and its latest jobs", cobra.ExactArgs(1), func(ctx context.Context, c *client.Client, args []string) error {
-		s, err := c.Session(ctx, args[0])
+	c := g.app.connected("show ID", "Show a session and its latest jobs", cobra.ExactArgs(1), func(ctx context.Context, c *client.Client, args []string) error {
+		s, err := c.Sessions().Get(ctx, args[0])
 		if err != nil {
 			return err
 		}
 		if limit > 0 && len(s.Jobs) > limit {
 			s.Jobs = s.Jobs[len(s.Jobs)-limit:]
 		}
-		return a.showSession(s)
+		return g.show(s)
 	})
 	c.Flags().IntVar(&limit, "limit", 0, "only so many jobs, the latest; 0 for all that are kept")
 	return c
 }
 
-func (a *app) showSession(s *client.Session) error {
+func (g sessions) show(s *client.Session) error {
 	switch {
-	case a.machine():
-		return render.Value(a.sys.Stdout, a.output, s)
-	case a.output == "name":
-		return a.printf("%s\n", s.ID)
+	case g.app.machine():
+		return output.Value(g.app.sys.Stdout, g.app.output, s)
+	case g.app.output == "name":
+		return g.app.printf("%s\n", s.ID)
 	}
 	text := fmt.Sprintf("%s  %s\n", s.ID, s.State)
 	for _, field := range []struct{ name, value string }{
@@ -111,74 +101,74 @@ func (a *app) showSession(s *client.Session) error {
 			text += fmt.Sprintf("%-8s %s\n", field.name, field.value)
 		}
 	}
-	if err := a.printf("%s", render.Clean(text)); err != nil {
+	if err := g.app.printf("%s", output.Clean(text)); err != nil {
 		return err
 	}
-	table := render.Table{Head: []string{"JOB", "STATUS", "CREATED", "GOAL"}, WideHead: []string{"THREAD", "SUBJOB", "HANDED OFF TO"}}
+	table := output.Table{Head: []string{"JOB", "STATUS", "CREATED", "GOAL"}, WideHead: []string{"THREAD", "SUBJOB", "HANDED OFF TO"}}
 	for _, j := range s.Jobs {
-		table.Rows = append(table.Rows, render.Row{
+		table.Rows = append(table.Rows, output.Row{
 			Name: j.ID, Value: j, Cells: []string{j.ID, string(j.Status), j.Created.UTC().Format(time.RFC3339), dash(j.Goal)},
 			Wide: []string{dash(j.Thread), dash(j.SubJob), dash(strings.Join(j.Handed, ","))},
 		})
 	}
-	return table.Write(a.sys.Stdout, a.output)
+	return g.app.write(table)
 }
 
-func (a *app) sessionRenameCommand() *cobra.Command {
-	return a.session("rename ID TITLE…", "Give a session a title that no job changes", cobra.MinimumNArgs(2), func(ctx context.Context, c *client.Client, args []string) error {
+func (g sessions) renameCommand() *cobra.Command {
+	return g.app.connected("rename ID TITLE…", "Give a session a title that no job changes", cobra.MinimumNArgs(2), func(ctx context.Context, c *client.Client, args []string) error {
 		title := strings.Join(args[1:], " ")
 		if strings.TrimSpace(title) == "" {
 			return usageError{fmt.Errorf("the title is empty")}
 		}
-		if err := c.RenameSession(ctx, args[0], title); err != nil {
+		if err := c.Sessions().Rename(ctx, args[0], title); err != nil {
 			return err
 		}
-		return a.didSession(args[0], "renamed", map[string]any{"id": args[0], "title": title})
+		return g.did(args[0], "renamed", map[string]any{"id": args[0], "title": title})
 	})
 }
 
-func (a *app) sessionStopCommand() *cobra.Command {
+func (g sessions) stopCommand() *cobra.Command {
 	var reason string
-	c := a.session("stop ID", "Stop the jobs of a session that are under way; it can be gone on with", cobra.ExactArgs(1), func(ctx context.Context, c *client.Client, args []string) error {
-		jobs, err := c.StopSession(ctx, args[0], reason, "cli")
+	c := g.app.connected("stop ID", "Stop the jobs of a session that are under way; it can be gone on with", cobra.ExactArgs(1), func(ctx context.Context, c *client.Client, args []string) error {
+		jobs, err := c.Sessions().Stop(ctx, args[0], reason, "cli")
 		if err != nil {
 			return err
 		}
 		if len(jobs) == 0 {
-			a.note("no job of session %s is under way", args[0])
+			g.app.note("no job of session %s is under way", args[0])
 		}
 		for _, id := range jobs {
-			a.note("job %s is stopped", id)
+			g.app.note("job %s is stopped", id)
 		}
-		return a.didSession(args[0], "stopped", map[string]any{"id": args[0], "stopped": jobs})
+		return g.did(args[0], "stopped", map[string]any{"id": args[0], "stopped": jobs})
 	})
 	c.Flags().StringVar(&reason, "reason", "", "why, for people; it is kept in the state of each job")
 	return c
 }
 
-func (a *app) sessionDeleteCommand() *cobra.Command {
+func (g sessions) deleteCommand() *cobra.Command {
 	var jobs bool
-	c := a.session("delete ID", "Forget a session; its jobs stay until their retention has passed", cobra.ExactArgs(1), func(ctx context.Context, c *client.Client, args []string) error {
-		deleted, err := c.DeleteSession(ctx, args[0], jobs)
+	c := g.app.connected("delete ID", "Forget a session; its jobs stay until their retention has passed", cobra.ExactArgs(1), func(ctx context.Context, c *client.Client, args []string) error {
+		deleted, err := c.Sessions().Delete(ctx, args[0], jobs)
 		if err != nil {
 			return err
 		}
 		if len(deleted) > 0 {
-			a.note("deleted with it: %s", strings.Join(deleted, ", "))
+			g.app.note("deleted with it: %s", strings.Join(deleted, ", "))
 		}
-		return a.didSession(args[0], "deleted", map[string]any{"id": args[0], "deleted": true, "jobs": deleted})
+		return g.did(args[0], "deleted", map[string]any{"id": args[0], "deleted": true, "jobs": deleted})
 	})
 	c.Flags().BoolVar(&jobs, "jobs", false, "delete its jobs with everything of them, too")
 	return c
 }
 
-// didSession says what was done with a session.
-func (a *app) didSession(id, what string, value any) error {
-	if a.machine() {
-		return render.Value(a.sys.Stdout, a.output, value)
+// did says what was done with a session.
+func (g sessions) did(id, what string, value any) error {
+	if g.app.machine() {
+		return output.Value(g.app.sys.Stdout, g.app.output, value)
 	}
-	if a.output == "name" {
-		return a.printf("%s\n", id)
+	if g.app.output == "name" {
+		return g.app.printf("%s\n", id)
 	}
-	return a.printf("%s", render.Clean(fmt.Sprintf("%s %s\n", id, what)))
+	return g.app.printf("%s", output.Clean(fmt.Sprintf("%s %s\n", id, what)))
 }

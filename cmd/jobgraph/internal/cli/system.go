@@ -29,7 +29,7 @@ type System struct {
 }
 
 // OS is the real outside, and has to be the first call of a main, see runner.HookSandbox. From this call on signals no longer end the process by themselves,
-// nor does an output that nobody reads: writing it gives an error instead.
+// nor does an output without a reader: writing it gives an error instead.
 func OS() System {
 	box := runner.HookSandbox()
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // The error is what counts. To ignore the signal would have programs of experts ignore it, too.

@@ -8,7 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/history"
+	"github.com/spf13/cobra"
+
+	"github.com/jobgraph/jobgraph/cmd/internal/history"
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
@@ -89,7 +91,7 @@ func (a *app) look(ctx context.Context, c *client.Client, t target) (*history.Hi
 	return nil, notFound("subjob", t.subjob, host.Near(t.subjob, ids))
 }
 
-// patience is how long a job is given to be put in quarantine after somebody has seen an event that he does not understand.
+// patience is how long a job is given to be put in quarantine after an event that is not understood was seen.
 const patience = time.Second
 
 // quarantine is why the scheduler leaves a job alone, nil when it does not. A fold that has failed here is about to fail at
@@ -106,7 +108,7 @@ func (a *app) quarantine(ctx context.Context, c *client.Client, job string, fail
 	if !failed {
 		return nil, nil
 	}
-	watched, stop, err := c.WatchQuarantine(ctx, job)
+	watched, stop, err := c.Quarantine().Watch(ctx, job)
 	if err != nil {
 		return nil, err
 	}
@@ -168,7 +170,7 @@ func (a *app) with(do func(ctx context.Context, c *client.Client) error) error {
 // homeless says so when what was not found is Jobgraph itself.
 func (a *app) homeless(c *client.Client, err error) error {
 	n := c.Names()
-	if _, infoErr := c.Bus().StreamInfo(a.soft, n.Log); !errors.Is(infoErr, bus.ErrNotFound) {
+	if _, infoErr := c.Bus().Streams().Info(a.soft, n.Log); !errors.Is(infoErr, bus.ErrNotFound) {
 		return unanswered(err)
 	}
 	flag := ""
@@ -194,4 +196,17 @@ func unanswered(err error) error {
 		Code: events.CodeUnavailable, Message: "the bus has not acknowledged it", Cause: err.Error(),
 		Hint: "is the disk of its server full? See what `jobgraph up` or nats-server says, then look whether it was done, and ask again under the same --id",
 	})
+}
+
+// connected makes a command about one session.
+func (a *app) connected(use, short string, args cobra.PositionalArgs, do func(ctx context.Context, c *client.Client, args []string) error) *cobra.Command {
+	return &cobra.Command{
+		Use: use, Short: short, Args: args,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := a.form(); err != nil {
+				return err
+			}
+			return a.with(func(ctx context.Context, c *client.Client) error { return do(ctx, c, args) })
+		},
+	}
 }

@@ -32,8 +32,8 @@ func stops(plan string) []stop {
 }
 
 // tour runs the commands one after another on an embedded bus.
-func (a *app) tour() (err error) {
-	s, err := a.set(false)
+func (g demos) tour() (err error) {
+	s, err := g.set(false)
 	if err != nil {
 		return err
 	}
@@ -48,28 +48,28 @@ func (a *app) tour() (err error) {
 	}
 	env := map[string]string{"NATS_URL": s.stack.Server().URL(), "NO_COLOR": "1"}
 	for i, at := range stops(plan) {
-		if err := a.soft.Err(); err != nil {
+		if err := g.app.soft.Err(); err != nil {
 			return err
 		}
-		if err := a.printf("%d. %s\n\n$ jobgraph %s\n", i+1, at.says, strings.ReplaceAll(strings.Join(at.args, " "), s.dir+"/", "")); err != nil {
+		if err := g.app.printf("%d. %s\n\n$ jobgraph %s\n", i+1, at.says, strings.ReplaceAll(strings.Join(at.args, " "), s.dir+"/", "")); err != nil {
 			return err
 		}
-		if code := a.visit(at, env); code != 0 {
+		if code := g.visit(at, env); code != 0 {
 			return fmt.Errorf("jobgraph %s ended with exit code %d", at.args[0], code)
 		}
-		if err := a.printf("\n"); err != nil {
+		if err := g.app.printf("\n"); err != nil {
 			return err
 		}
 	}
-	return a.printf("What next:\n  jobgraph demo crash   kills a runner with -9 in the middle of its calls, and counts what was made twice: nothing\n" +
+	return g.app.printf("What next:\n  jobgraph demo crash   kills a runner with -9 in the middle of its calls, and counts what was made twice: nothing\n" +
 		"  jobgraph up           keeps a bus, a planner, a scheduler and a runner here for your own jobs and experts\n")
 }
 
 // visit runs one command as a user does, in this process.
-func (a *app) visit(at stop, env map[string]string) int {
+func (g demos) visit(at stop, env map[string]string) int {
 	return Main(System{
 		System: host.System{
-			Args: at.args, Stdout: a.sys.Stdout, Stderr: a.sys.Stderr, Signals: make(chan os.Signal),
+			Args: at.args, Stdout: g.app.sys.Stdout, Stderr: g.app.sys.Stderr, Signals: make(chan os.Signal),
 			Env: func(name string) (string, bool) { value, ok := env[name]; return value, ok },
 		},
 		Stdin: strings.NewReader(""), Now: time.Now,

@@ -10,11 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/render"
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/output"
 	"github.com/jobgraph/jobgraph/pkg/client"
 )
 
-func (a *app) exportCommand() *cobra.Command {
+func (g replays) exportCommand() *cobra.Command {
 	var file string
 	c := &cobra.Command{
 		Use: "export ID", Short: "Write a job with its journals and blobs into one file", Args: cobra.ExactArgs(1),
@@ -26,21 +26,21 @@ func (a *app) exportCommand() *cobra.Command {
 			if file == "" {
 				return usageError{errors.New("name the file with -o; a name that ends in .gz is compressed, - is standard output")}
 			}
-			return a.with(func(ctx context.Context, c *client.Client) error {
-				x, err := c.Export(ctx, job, a.now())
+			return g.app.with(func(ctx context.Context, c *client.Client) error {
+				x, err := c.Archive().Export(ctx, job, g.app.now())
 				if err != nil {
-					return a.missing(ctx, c, job, err)
+					return g.app.views.missing(ctx, c, job, err)
 				}
 				if gone := lost(x); len(gone) > 0 {
-					a.note("the bus has lost payloads that the log of %s names: %s; the file lacks them, too", job, strings.Join(gone, ", "))
+					g.app.note("the bus has lost payloads that the log of %s names: %s; the file lacks them, too", job, strings.Join(gone, ", "))
 				}
 				if file == "-" {
-					return x.Write(a.sys.Stdout)
+					return x.Write(g.app.sys.Stdout)
 				}
 				if err := x.Save(file); err != nil {
 					return err
 				}
-				a.note("%s: %d events, %d records of journals, %d blobs", file, len(x.Records), len(x.Journals), len(x.Blobs))
+				g.app.note("%s: %d events, %d records of journals, %d blobs", file, len(x.Records), len(x.Journals), len(x.Blobs))
 				return nil
 			})
 		},
@@ -66,34 +66,34 @@ func lost(x *client.Export) []string {
 	return gone
 }
 
-func (a *app) importCommand() *cobra.Command {
+func (g replays) importCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "import FILE", Short: "Take a job in from a file, or with - from standard input", Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := a.form(); err != nil {
+			if err := g.app.form(); err != nil {
 				return err
 			}
-			x, err := a.loadExport(args[0])
+			x, err := g.loadExport(args[0])
 			if err != nil {
 				return err
 			}
-			return a.with(func(ctx context.Context, c *client.Client) error {
-				if err := c.Import(ctx, x); err != nil {
+			return g.app.with(func(ctx context.Context, c *client.Client) error {
+				if err := c.Archive().Import(ctx, x); err != nil {
 					return err
 				}
-				if a.machine() {
-					return render.Value(a.sys.Stdout, a.output, map[string]string{"job_id": x.Job})
+				if g.app.machine() {
+					return output.Value(g.app.sys.Stdout, g.app.output, map[string]string{"job_id": x.Job})
 				}
-				return a.printf("%s\n", x.Job)
+				return g.app.printf("%s\n", x.Job)
 			})
 		},
 	}
 }
 
 // loadExport reads an export file, - for standard input.
-func (a *app) loadExport(file string) (*client.Export, error) {
+func (g replays) loadExport(file string) (*client.Export, error) {
 	if file == "-" {
-		return client.Read(a.sys.Stdin)
+		return client.Read(g.app.sys.Stdin)
 	}
 	return client.Load(file)
 }

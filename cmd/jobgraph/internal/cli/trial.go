@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/kit"
-	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/live"
-	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/render"
+	"github.com/jobgraph/jobgraph/cmd/internal/conformance"
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/output"
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/watch"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
@@ -23,17 +23,17 @@ type trial struct {
 	patience time.Duration
 }
 
-// expertTestCommand runs one SubJob of an expert, and nothing else; for one that somebody else serves it checks how.
-func (a *app) expertTestCommand() *cobra.Command {
+// testCommand runs one SubJob of an expert, and nothing else; for one that another program serves it checks how.
+func (g experts) testCommand() *cobra.Command {
 	var t trial
 	c := &cobra.Command{
 		Use: "test NAME", Short: "Give an expert a goal, and show what he makes of it and whether he keeps the contract", Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := a.form(); err != nil {
+			if err := g.app.form(); err != nil {
 				return err
 			}
-			switch kit.Level(t.level) {
-			case "", kit.Basic, kit.Full:
+			switch conformance.Level(t.level) {
+			case "", conformance.Basic, conformance.Full:
 			default:
 				return usageError{fmt.Errorf("--level %q is none of: basic, full", t.level)}
 			}
@@ -46,7 +46,7 @@ func (a *app) expertTestCommand() *cobra.Command {
 			if err := q.addInputs(&r); err != nil {
 				return err
 			}
-			return a.with(func(ctx context.Context, c *client.Client) error { return a.tryExpert(ctx, c, args[0], t, r) })
+			return g.app.with(func(ctx context.Context, c *client.Client) error { return g.try(ctx, c, args[0], t, r) })
 		},
 	}
 	c.Flags().StringVar(&t.goal, "goal", "Say what you can do", "what he is asked to do")
@@ -56,47 +56,47 @@ func (a *app) expertTestCommand() *cobra.Command {
 	return c
 }
 
-// tryExpert runs the goal as a job, or checks the contract.
-func (a *app) tryExpert(ctx context.Context, c *client.Client, name string, t trial, r events.Request) error {
-	card, err := a.card(ctx, c, name)
+// try runs the goal as a job, or checks the contract.
+func (g experts) try(ctx context.Context, c *client.Client, name string, t trial, r events.Request) error {
+	card, err := g.card(ctx, c, name)
 	if err != nil {
 		return err
 	}
 	if t.level == "" && card.Kind == "nats" {
-		t.level = string(kit.Basic)
+		t.level = string(conformance.Basic)
 	}
 	if t.level != "" {
-		return a.checkContract(ctx, c, card, t, r.Inputs)
+		return g.checkContract(ctx, c, card, t, r.Inputs)
 	}
 	r.Expert = card.ID
 	id, err := c.Submit(ctx, r)
 	if err != nil {
 		return err
 	}
-	h, err := a.watch(ctx, c, id, 0, live.Quiet)
+	h, err := g.app.views.watch(ctx, c, id, 0, watch.Quiet)
 	if err != nil {
 		return err
 	}
-	return a.finish(h, c)
+	return g.app.runs.finish(h, c)
 }
 
 // checkContract prints one line for each rule of the contract; a broken one is a difference.
-func (a *app) checkContract(ctx context.Context, c *client.Client, card events.Card, t trial, inputs map[string]json.RawMessage) error {
-	got, err := kit.Run(ctx, c.Bus(), kit.Settings{Card: card, Goal: t.goal, Inputs: inputs, Level: kit.Level(t.level), Patience: t.patience})
+func (g experts) checkContract(ctx context.Context, c *client.Client, card events.Card, t trial, inputs map[string]json.RawMessage) error {
+	got, err := conformance.Run(ctx, c.Bus(), conformance.Settings{Card: card, Goal: t.goal, Inputs: inputs, Level: conformance.Level(t.level), Patience: t.patience})
 	if err != nil {
 		return err
 	}
-	table := render.Table{Head: []string{"RULE", "VERDICT", "DETAIL"}}
+	table := output.Table{Head: []string{"RULE", "VERDICT", "DETAIL"}}
 	for _, check := range got.Checks {
-		table.Rows = append(table.Rows, render.Row{Name: check.Rule, Value: check, Cells: []string{check.Rule, string(check.Verdict), dash(check.Detail)}})
+		table.Rows = append(table.Rows, output.Row{Name: check.Rule, Value: check, Cells: []string{check.Rule, string(check.Verdict), dash(check.Detail)}})
 	}
-	if err := table.Write(a.sys.Stdout, a.output); err != nil {
+	if err := g.app.write(table); err != nil {
 		return err
 	}
 	if r := got.Report; r != nil {
-		a.note("%s reported %s %s", card.Name, r.Outcome, short(string(r.Output), 80))
+		g.app.note("%s reported %s %s", card.Name, r.Outcome, short(string(r.Output), 80))
 	}
-	if kit.Violations(got.Checks) {
+	if conformance.Violations(got.Checks) {
 		return outcome(ExitFailed)
 	}
 	return nil

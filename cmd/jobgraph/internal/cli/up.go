@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/embed"
-	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/render"
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/output"
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/stack"
 	"github.com/jobgraph/jobgraph/pkg/host"
 )
@@ -21,7 +21,7 @@ type upFlags struct {
 	ephemeral               bool
 }
 
-func (a *app) upCommand() *cobra.Command {
+func (g runs) upCommand() *cobra.Command {
 	var f upFlags
 	c := &cobra.Command{
 		Use: "up [--experts FILE…]", Short: "Run bus, planner, scheduler, expert-runner and HTTP in this process",
@@ -33,7 +33,7 @@ func (a *app) upCommand() *cobra.Command {
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
 			f.experts = append(f.experts, args...)
-			return a.up(&f)
+			return g.up(&f)
 		},
 	}
 	c.Flags().StringVar(&f.store, "store", "", "folder of the streams (default: jobgraph/store below the user's data folder)")
@@ -47,27 +47,27 @@ func (a *app) upCommand() *cobra.Command {
 }
 
 // up runs the stack until a signal ends it: the first drains it, the second ends it at once.
-func (a *app) up(f *upFlags) error {
-	s, err := a.stackSettings(f)
+func (g runs) up(f *upFlags) error {
+	s, err := g.stackSettings(f)
 	if err != nil {
 		return err
 	}
-	k, err := stack.Start(a.hard, s)
+	k, err := stack.Start(g.app.hard, s)
 	if err != nil {
 		return err
 	}
-	if err := a.announce(k); err != nil {
+	if err := g.announce(k); err != nil {
 		return errors.Join(err, k.Stop())
 	}
 	select {
 	case <-k.Failed():
-	case <-a.soft.Done():
-		a.note("draining; a second signal ends at once")
+	case <-g.app.soft.Done():
+		g.app.note("draining; a second signal ends at once")
 	}
-	if err = k.Stop(); err != nil && a.soft.Err() != nil {
-		a.note("it did not end cleanly: %v", err) // What is returned is told as an interruption.
+	if err = k.Stop(); err != nil && g.app.soft.Err() != nil {
+		g.app.note("it did not end cleanly: %v", err) // What is returned is told as an interruption.
 	}
-	if err == nil && a.hard.Err() == nil {
+	if err == nil && g.app.hard.Err() == nil {
 		return nil
 	}
 	if err == nil {
@@ -79,12 +79,12 @@ func (a *app) up(f *upFlags) error {
 // upHTTP is where `up` serves HTTP unless it is told otherwise: always at the same address, so that scrapers and bookmarks keep.
 const upHTTP = "127.0.0.1:8420"
 
-func (a *app) stackSettings(f *upFlags) (stack.Settings, error) {
-	settings, otherwise := a.settings, ""
+func (g runs) stackSettings(f *upFlags) (stack.Settings, error) {
+	settings, otherwise := g.app.settings, ""
 	switch {
 	case f.http != "":
 		settings.HTTPAddr = f.http
-	case !a.given("http-addr"):
+	case !g.app.given("http-addr"):
 		settings.HTTPAddr, otherwise = upHTTP, settings.HTTPAddr
 	}
 	if f.ephemeral && f.store != "" {
@@ -98,20 +98,20 @@ func (a *app) stackSettings(f *upFlags) (stack.Settings, error) {
 		e.Listen = ""
 	}
 	if e.Store == "" && !f.ephemeral {
-		e.Store = filepath.Join(a.dataFolder(), "jobgraph", "store")
+		e.Store = filepath.Join(g.dataFolder(), "jobgraph", "store")
 	}
 	e.SyncAlways = f.sync == "always" || f.sync == "" && e.Store != ""
 	return stack.Settings{
-		Host: settings, HTTPElse: otherwise, Env: a.sys.Env, Sandbox: a.sys.Sandbox, Embed: e, Experts: f.experts, Model: f.model, Log: host.NewLogger(a.sys.Stderr, settings.LogFormat, settings.LogLevel),
+		Host: settings, HTTPElse: otherwise, Env: g.app.sys.Env, Sandbox: g.app.sys.Sandbox, Embed: e, Experts: f.experts, Model: f.model, Log: host.NewLogger(g.app.sys.Stderr, settings.LogFormat, settings.LogLevel),
 	}, nil
 }
 
 // dataFolder is where the user's programs keep their data.
-func (a *app) dataFolder() string {
-	if dir, ok := a.sys.Env("XDG_DATA_HOME"); ok && dir != "" {
+func (g runs) dataFolder() string {
+	if dir, ok := g.app.sys.Env("XDG_DATA_HOME"); ok && dir != "" {
 		return dir
 	}
-	home, _ := a.sys.Env("HOME")
+	home, _ := g.app.sys.Env("HOME")
 	return filepath.Join(home, ".local", "share")
 }
 
@@ -123,11 +123,11 @@ type whereabouts struct {
 }
 
 // announce says where everything is and what to try next.
-func (a *app) announce(k *stack.Stack) error {
+func (g runs) announce(k *stack.Stack) error {
 	dir, temporary := k.Server().Store()
 	w := whereabouts{NATS: k.Server().URL(), HTTP: k.HTTP(), Store: dir}
-	if a.machine() {
-		return render.Line(a.sys.Stdout, w)
+	if g.app.machine() {
+		return output.Line(g.app.sys.Stdout, w)
 	}
 	kept := ""
 	if temporary {
@@ -147,5 +147,5 @@ func (a *app) announce(k *stack.Stack) error {
 		}
 		text += fmt.Sprintf("try\n  jobgraph%s plan template > plan.json\n  jobgraph%s submit --plan plan.json\n  jobgraph%s list\n", server, server, server)
 	}
-	return a.printf("%s", text)
+	return g.app.printf("%s", text)
 }

@@ -3,28 +3,31 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/bench"
-	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/render"
+	"github.com/jobgraph/jobgraph/cmd/internal/bench"
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/output"
 	"github.com/jobgraph/jobgraph/pkg/host"
 )
 
-func (a *app) versionCommand() *cobra.Command {
+func (g operations) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Say which program this is", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			b := host.ReadBuild("jobgraph")
-			if a.machine() {
-				return render.Value(a.sys.Stdout, a.output, b)
+			if g.app.machine() {
+				return output.Value(g.app.sys.Stdout, g.app.output, b)
 			}
-			commit := b.Commit
-			if commit == "" {
-				commit = "unknown commit"
+			about := b.Go
+			switch {
+			case b.Commit != "" && b.Modified:
+				about = b.Commit + " and changes, " + b.Go
+			case b.Commit != "":
+				about = b.Commit + ", " + b.Go
 			}
-			return a.printf("%s %s (%s, %s)\n", b.Name, b.Version, commit, b.Go)
+			return g.app.printf("%s %s (%s)\n", b.Name, b.Version, about)
 		},
 	}
 }
 
-func (a *app) benchCommand() *cobra.Command {
-	return bench.New(bench.Options{JSON: a.machine, Missed: outcome(ExitFailed), Usage: func(err error) error { return usageError{err} }})
+func (g operations) benchCommand() *cobra.Command {
+	return bench.New(bench.Options{JSON: g.app.machine, Missed: outcome(ExitFailed), Usage: func(err error) error { return usageError{err} }})
 }

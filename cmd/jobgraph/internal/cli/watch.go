@@ -10,14 +10,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/history"
-	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/live"
+	"github.com/jobgraph/jobgraph/cmd/internal/history"
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/watch"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
 )
 
-func (a *app) watchCommand() *cobra.Command {
+func (g views) watchCommand() *cobra.Command {
 	var from uint64
 	c := &cobra.Command{
 		Use: "watch ID", Short: "Watch a job until it ends", Args: cobra.ExactArgs(1),
@@ -26,19 +26,22 @@ func (a *app) watchCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := a.form(); err != nil {
+			if err := g.app.form(); err != nil {
 				return err
 			}
-			return a.with(func(ctx context.Context, c *client.Client) error {
+			return g.app.with(func(ctx context.Context, c *client.Client) error {
 				if _, err := c.Head(ctx, job); err != nil {
-					return a.missing(ctx, c, job, err)
+					return g.missing(ctx, c, job, err)
 				}
-				h, err := a.watch(ctx, c, job, from, a.display())
+				h, err := g.watch(ctx, c, job, from, g.display())
 				if err != nil {
 					return err
 				}
-				a.fetchable(h, true)
-				return a.ended(h)
+				g.app.files.fetchable(h, true)
+				if h.Job == nil || g.app.machine() || !h.Job.View().Status.Terminal() {
+					return g.ended(h)
+				}
+				return g.app.runs.finish(h, c)
 			})
 		},
 	}
@@ -47,40 +50,39 @@ func (a *app) watchCommand() *cobra.Command {
 }
 
 // display is the form that fits the output.
-func (a *app) display() live.Form {
-	_, _, terminal := a.size()
+func (g views) display() watch.Form {
 	switch {
-	case a.machine():
-		return live.JSON
-	case terminal:
-		return live.Tree
+	case g.app.machine():
+		return watch.JSON
+	case g.app.screen():
+		return watch.Tree
 	}
-	return live.Lines
+	return watch.Lines
 }
 
 // watch follows a job to its end, or with --no-input to where only a person can help.
-func (a *app) watch(ctx context.Context, c *client.Client, job string, from uint64, form live.Form) (*history.History, error) {
+func (g views) watch(ctx context.Context, c *client.Client, job string, from uint64, form watch.Form) (*history.History, error) {
 	head, err := c.Head(ctx, job)
 	if err != nil && exitCode(ctx, err) != ExitNotFound {
 		return nil, err
 	}
 	h := history.New()
-	show := live.Show{Out: a.sys.Stdout, Form: form, Size: a.size, Paint: a.paint(), Now: a.now, From: from}
-	ctx, stop, err := c.WatchQuarantine(ctx, job)
+	show := watch.Show{Out: g.app.sys.Stdout, Form: form, Size: g.app.size, Paint: g.app.paint(), Now: g.app.now, From: from}
+	ctx, stop, err := c.Quarantine().Watch(ctx, job)
 	if err != nil {
 		return nil, err
 	}
 	defer stop()
-	defer a.mindful(ctx, c)()
+	defer g.app.mindful(ctx, c)()
 	log := func(ctx context.Context) iter.Seq2[events.Event, error] { return c.Watch(ctx, job, 0) }
 	err = show.Follow(ctx, log, h, func() bool {
 		last := h.Events[len(h.Events)-1]
 		if last.Seq < head {
 			return false // What is already past is not the end.
 		}
-		return over(h) || a.noInput && stuck(h)
+		return over(h) || g.app.noInput && stuck(h)
 	})
-	if err != nil && a.soft.Err() == nil {
+	if err != nil && g.app.soft.Err() == nil {
 		within := time.Duration(0)
 		if errors.Is(err, history.ErrPoisoned) {
 			within = patience // The scheduler meets the same event.
@@ -116,14 +118,14 @@ func unplanned(s *graph.State) bool {
 }
 
 // ended gives the exit code of a watched job.
-func (a *app) ended(h *history.History) error {
+func (g views) ended(h *history.History) error {
 	if h.Job == nil {
 		return outcome(ExitNotFound)
 	}
 	s := h.Job.View()
 	if !s.Status.Terminal() {
 		for _, in := range s.Inputs {
-			a.note("job %s waits for a person; answer with: jobgraph answer %s %s TEXT", s.ID, s.ID, in.Request)
+			g.app.note("job %s waits for a person; answer with: jobgraph answer %s %s TEXT", s.ID, s.ID, in.Request)
 		}
 		return outcome(ExitWaiting)
 	}

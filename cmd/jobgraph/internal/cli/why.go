@@ -7,28 +7,28 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/history"
-	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/render"
+	"github.com/jobgraph/jobgraph/cmd/internal/history"
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/output"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
 )
 
-func (a *app) whyCommand() *cobra.Command {
+func (g views) whyCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "why ID[/SUBJOB]", Short: "Say why something is not running, and what would unblock it", Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			err := a.see(args[0], func(h *history.History, c *client.Client) error {
+			err := g.see(args[0], func(h *history.History, c *client.Client) error {
 				t, _ := parseTarget(args[0]) // Checked by see.
-				blockers := a.absent(h, c, a.claimed(h, c, a.reasons(h, h.Job.Why(t.subjob))))
+				blockers := g.absent(h, c, g.claimed(h, c, g.reasons(h, h.Job.Why(t.subjob))))
 				if f := aside(h); f != nil { // Whatever else is in the way, this comes first.
 					blockers = append([]graph.Blocker{{Code: "quarantine", Message: strings.TrimSuffix(f.Message+": "+f.Cause, ": "), Unblock: f.Hint}}, blockers...)
 				}
-				return a.writeWhy(blockers)
+				return g.writeWhy(blockers)
 			})
 			var f *events.Fault
 			if errors.Is(err, client.ErrNotAdmitted) && errors.As(err, &f) {
-				return a.writeWhy([]graph.Blocker{{Code: "admission", Message: f.Message, Unblock: f.Hint}})
+				return g.writeWhy([]graph.Blocker{{Code: "admission", Message: f.Message, Unblock: f.Hint}})
 			}
 			return err
 		},
@@ -37,7 +37,7 @@ func (a *app) whyCommand() *cobra.Command {
 
 // reasons adds to waits what they wait for, as the run has said it: the question to a person, or why it goes on later. For
 // people it is quoted, so that no line of it passes for one of ours.
-func (a *app) reasons(h *history.History, blockers []graph.Blocker) []graph.Blocker {
+func (g views) reasons(h *history.History, blockers []graph.Blocker) []graph.Blocker {
 	for i := range blockers {
 		b := &blockers[i]
 		if b.Code != "timer" && b.Code != "input" {
@@ -49,29 +49,29 @@ func (a *app) reasons(h *history.History, blockers []graph.Blocker) []graph.Bloc
 				continue
 			}
 			if asked, ok := e.Data.(*events.InputRequested); ok && asked.Prompt != "" {
-				b.Message += a.said(asked.Prompt)
+				b.Message += g.said(asked.Prompt)
 			}
 		}
 	}
 	return blockers
 }
 
-func (a *app) said(prompt string) string {
-	if a.machine() {
+func (g views) said(prompt string) string {
+	if g.app.machine() {
 		return ": " + prompt
 	}
-	return ":\n" + render.Quote(prompt)
+	return ":\n" + output.Quote(prompt)
 }
 
-func (a *app) writeWhy(blockers []graph.Blocker) error {
-	if a.machine() {
+func (g views) writeWhy(blockers []graph.Blocker) error {
+	if g.app.machine() {
 		if blockers == nil {
 			blockers = []graph.Blocker{}
 		}
-		return render.Value(a.sys.Stdout, a.output, blockers)
+		return output.Value(g.app.sys.Stdout, g.app.output, blockers)
 	}
 	for _, b := range blockers {
-		if err := a.printf("%s\n", render.Clean(blocked(b))); err != nil {
+		if err := g.app.printf("%s\n", output.Clean(blocked(b))); err != nil {
 			return err
 		}
 	}

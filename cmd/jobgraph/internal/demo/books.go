@@ -58,7 +58,7 @@ type Counts struct {
 	Finished int `json:"finished_calls"`
 	Repeated int `json:"finished_calls_repeated"`
 	// InFlight are those that had none, Again those of them that were made again, which are declared safe; Settled those about
-	// which somebody was asked instead.
+	// which a person was asked instead.
 	InFlight []string `json:"calls_in_flight"`
 	Again    []string `json:"calls_in_flight_repeated"`
 	Settled  []string `json:"calls_in_flight_asked_about"`

@@ -30,7 +30,7 @@ func TestATemporaryStoreGoesWithItsServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := b.Init(t.Context()); err != nil {
+	if err := b.Streams().Init(t.Context()); err != nil {
 		t.Error(err)
 	}
 	b.Close()
@@ -82,7 +82,7 @@ func TestAStoreThatCannotBeWrittenIsAFault(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := b.Init(t.Context()); err != nil {
+	if err := b.Streams().Init(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if err := e.Sound(); err != nil {
@@ -97,7 +97,7 @@ func TestAStoreThatCannotBeWrittenIsAFault(t *testing.T) {
 		last = b.PublishAsync(events.Message{Subject: b.Names().Request(), Body: make([]byte, bus.MaxMessage)}, bus.Expect{})
 	}
 	var faults events.Faults
-	for err = e.Sound(); err == nil; err = e.Sound() { // The server says nothing to whoever waits for an acknowledgement.
+	for err = e.Sound(); err == nil; err = e.Sound() { // The server says nothing while an acknowledgement is awaited.
 		runtime.Gosched()
 	}
 	if !errors.As(err, &faults) || faults[0].Code != events.CodeUnavailable || !strings.Contains(faults[0].Cause, b.Names().Intake) {

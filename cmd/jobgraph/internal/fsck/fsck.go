@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/history"
+	"github.com/jobgraph/jobgraph/cmd/internal/history"
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
@@ -43,7 +43,7 @@ type Report struct {
 	States   int `json:"states"`
 	Events   int `json:"events"`
 	Payloads int `json:"payloads"`
-	// Unsigned states have no digest, Foreign ones are of another log or another version of the fold: the scheduler folds both anew when
+	// Unsigned states have no digest, Foreign ones are of another log or another version of the fold: the scheduler folds both again when
 	// it needs them. Quarantined jobs are left alone by it.
 	Unsigned    int `json:"unsigned"`
 	Foreign     int `json:"foreign"`
@@ -66,10 +66,10 @@ type checker struct {
 func Check(ctx context.Context, c *client.Client) (*Report, error) {
 	k := &checker{client: c, report: &Report{Findings: []Finding{}}}
 	var err error
-	if k.log, err = c.Bus().StreamInfo(ctx, c.Names().Log); err != nil {
+	if k.log, err = c.Bus().Streams().Info(ctx, c.Names().Log); err != nil {
 		return nil, err
 	}
-	if k.settled, err = c.Bus().Settled(ctx); err != nil {
+	if k.settled, err = c.Bus().Queues().Settled(ctx); err != nil {
 		return nil, err
 	}
 	jobs, err := k.jobs(ctx)
@@ -79,7 +79,7 @@ func Check(ctx context.Context, c *client.Client) (*Report, error) {
 	for _, job := range jobs {
 		seen, err := k.job(ctx, job)
 		if err == nil && len(seen.findings) > 0 {
-			if k.log, err = c.Bus().StreamInfo(ctx, c.Names().Log); err == nil {
+			if k.log, err = c.Bus().Streams().Info(ctx, c.Names().Log); err == nil {
 				seen, err = k.job(ctx, job)
 			}
 		}
@@ -97,7 +97,7 @@ func (k *checker) jobs(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	for e, err := range k.client.Bus().Requested(ctx, 1, k.log.LastSeq) {
+	for e, err := range k.client.Bus().Log().Requested(ctx, 1, k.log.LastSeq) {
 		if err != nil {
 			return nil, err
 		}

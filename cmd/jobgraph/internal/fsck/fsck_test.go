@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/jobgraph/jobgraph/cmd/internal/history"
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/fsck"
-	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/history"
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
 	"github.com/jobgraph/jobgraph/pkg/client"
@@ -78,7 +78,7 @@ func (s *store) job(id string) {
 
 func (s *store) blob(job string, data []byte) events.Ref {
 	s.t.Helper()
-	ref, err := s.bus.PutBlob(s.t.Context(), job, data)
+	ref, err := s.bus.Blobs().Put(s.t.Context(), job, data)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func (s *store) blob(job string, data []byte) events.Ref {
 
 func (s *store) save(job, digest string, state []byte) {
 	s.t.Helper()
-	facts, err := s.bus.StreamInfo(s.t.Context(), s.bus.Names().Log)
+	facts, err := s.bus.Streams().Info(s.t.Context(), s.bus.Names().Log)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func (s *store) value() []byte {
 
 func (s *store) purge(stream, subject string) {
 	s.t.Helper()
-	if err := s.bus.Purge(s.t.Context(), stream, subject); err != nil {
+	if err := s.bus.Streams().Purge(s.t.Context(), stream, subject); err != nil {
 		s.t.Fatal(err)
 	}
 }
@@ -133,11 +133,11 @@ func (s *store) changed() []byte {
 
 func (s *store) settle() {
 	s.t.Helper()
-	specs, err := s.bus.EnsurePartitions(s.t.Context(), 1)
+	specs, err := s.bus.Queues().EnsurePartitions(s.t.Context(), 1)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	sub, err := s.bus.Consume(s.t.Context(), specs[0])
+	sub, err := s.bus.Queues().Consume(s.t.Context(), specs[0])
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -155,7 +155,7 @@ func (s *store) settle() {
 		taken += len(list)
 	}
 	for settled := uint64(0); settled < 6; { // Acknowledgements are told, not asked.
-		by, err := s.bus.Settled(s.t.Context())
+		by, err := s.bus.Queues().Settled(s.t.Context())
 		if err != nil {
 			s.t.Fatal(err)
 		}
@@ -188,7 +188,7 @@ func TestWhatDoesNotFitIsFoundAndNothingElse(t *testing.T) {
 			s.purge(s.bus.Names().Log, s.bus.Names().RunEvent("j", events.KindGraphCreated, events.PlanID, 1))
 		}, []fsck.Kind{fsck.StateDiffers}},
 		"payloads gone": {func(s *store) {
-			if err := s.bus.DeleteBlobs(s.t.Context(), "j"); err != nil {
+			if err := s.bus.Blobs().Delete(s.t.Context(), "j"); err != nil {
 				s.t.Fatal(err)
 			}
 		}, []fsck.Kind{fsck.PayloadMissing, fsck.PayloadMissing}},

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/history"
+	"github.com/jobgraph/jobgraph/cmd/internal/history"
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
@@ -50,7 +50,7 @@ func (k *checker) job(ctx context.Context, job string) (*sight, error) {
 	if err := k.readState(ctx, s); err != nil {
 		return nil, err
 	}
-	for e, err := range k.client.Bus().EventsOf(ctx, job, 0) {
+	for e, err := range k.client.Bus().Log().EventsOf(ctx, job, 0) {
 		if err != nil {
 			return nil, err
 		}
@@ -147,7 +147,7 @@ func (k *checker) readPayloads(ctx context.Context, s *sight) (readable bool, er
 		e := &s.events[i]
 		ref, fill := client.PlanRef(e)
 		if ref != nil {
-			text, err := k.client.Bus().GetBlob(ctx, s.job, ref.Digest)
+			text, err := k.client.Bus().Blobs().Get(ctx, s.job, ref.Digest)
 			if err == nil {
 				err = fill(text)
 			} else if !errors.Is(err, bus.ErrNotFound) {
@@ -161,7 +161,7 @@ func (k *checker) readPayloads(ctx context.Context, s *sight) (readable bool, er
 			}
 			looked[ref.Digest] = true
 			s.payloads++
-			err := k.client.Bus().GetBlobTo(ctx, s.job, ref.Digest, io.Discard)
+			err := k.client.Bus().Blobs().GetTo(ctx, s.job, ref.Digest, io.Discard)
 			if errors.Is(err, bus.ErrNotFound) {
 				s.find(PayloadMissing, events.CodeMissingBlob, "restore the object store, or `jobgraph import` an export of the job",
 					"event %d (%s) names payload %s of %d bytes, which is gone or damaged", e.Seq, e.Kind, ref.Digest, ref.Size)

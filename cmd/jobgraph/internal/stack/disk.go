@@ -8,7 +8,7 @@ import (
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/embed"
 )
 
-// lookEvery is how often the store is looked at: a server that cannot write tells nobody, and acknowledges nothing.
+// lookEvery is how often the store is looked at: a server that cannot write says nothing and acknowledges nothing.
 const lookEvery = time.Second
 
 // lowRoom is how few free bytes on the disk of the store are worth a word.

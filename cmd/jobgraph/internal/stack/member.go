@@ -61,7 +61,7 @@ func (k *Stack) members() ([]member, error) {
 	return list[1:], err
 }
 
-// announce puts the cards of experts that nobody runs into the catalogue.
+// announce puts the cards of experts without a runner into the catalogue.
 func (k *Stack) announce(ctx context.Context) error {
 	for _, card := range k.cards {
 		body, err := json.Marshal(card)

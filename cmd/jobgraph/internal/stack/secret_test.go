@@ -254,7 +254,7 @@ func (e *echo) play(r events.Request) []byte {
 	if err != nil {
 		e.t.Fatal(err)
 	}
-	x, err := c.Export(e.t.Context(), r.ID, time.Now())
+	x, err := c.Archive().Export(e.t.Context(), r.ID, time.Now())
 	if err != nil {
 		e.t.Fatal(err)
 	}

@@ -40,7 +40,7 @@ func ReadServices(config string, env host.Env) (Services, error) {
 
 func parse(service, config string, env host.Env, declare func(*host.Flags)) error {
 	flags := host.NewFlags(service, env)
-	var shared host.Settings // Those of whoever asks count; these are read so that their names are known.
+	var shared host.Settings // Those of the caller count; these are read so that their names are known.
 	shared.Declare(flags)
 	declare(flags)
 	var args []string

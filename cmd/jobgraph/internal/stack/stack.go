@@ -46,7 +46,7 @@ const FakeModel = "fake"
 const (
 	startBound = 30 * time.Second
 	stopBound  = 15 * time.Second
-	glance     = 2 * time.Millisecond // How often readiness is looked at: Health tells nobody by itself.
+	glance     = 2 * time.Millisecond // How often readiness is looked at: Health does not notify.
 )
 
 // Stack is a stack that runs.
@@ -54,7 +54,7 @@ type Stack struct {
 	settings Settings
 	server   *embed.Server
 	process  *host.Process
-	cards    []events.Card // Whom nobody works for, see PlanOnly.
+	cards    []events.Card // Of experts without a runner, see PlanOnly.
 	admin    *bus.Bus
 	buses    []*bus.Bus
 	work     context.Context    // Ends when nothing more can be finished.
@@ -101,7 +101,7 @@ func (k *Stack) begin(work context.Context) error {
 		k.admin, err = k.connect(work, "jobgraph")
 	}
 	if err == nil {
-		err = k.admin.Init(work)
+		err = k.admin.Streams().Init(work)
 	}
 	if err == nil {
 		err = k.announce(work)
@@ -249,7 +249,7 @@ func (k *Stack) Stop() error {
 	k.process.Health.Block("jobgraph", "draining")
 	k.drain()
 	select {
-	case <-k.broke: // Nothing is stored any more, and nobody is kept waiting for it.
+	case <-k.broke: // Nothing is stored any more, and there is nothing to wait for.
 		k.hangUp()
 	default:
 	}

@@ -38,7 +38,7 @@ type Expert struct {
 	Close func()
 }
 
-// Reconciler finds out whether an effect took place of which nobody knows. It never makes the effect, and returns soon after ctx
+// Reconciler finds out whether an effect with an unknown outcome took place. It never makes the effect, and returns soon after ctx
 // has ended. What goes wrong is a finding of run.Unknown with the reason.
 type Reconciler interface {
 	Reconcile(ctx context.Context, q Inquiry) run.Resolution
@@ -75,11 +75,11 @@ type Task struct {
 }
 
 // ErrUnknown marks the error of a call that may have taken effect, although nothing came back. In the journal such a call
-// stays open: whoever continues the run finds it, and a person is asked unless it is safe.
-var ErrUnknown = errors.New("nobody knows whether it took effect")
+// stays open: the runner that continues the run finds it, and a person is asked unless it is safe.
+var ErrUnknown = errors.New("it is unknown whether it took effect")
 
 // ErrStopped is the cause of a context that has ended because the run is over for good: it was stopped, or took too long. What
-// it has begun elsewhere has to end with it. With any other cause somebody may go on with the run.
+// it has begun elsewhere has to end with it. With any other cause another runner may go on with the run.
 var ErrStopped = errors.New("the run is over")
 
 // Hand is what a run may do beside computing.
@@ -89,7 +89,7 @@ type Hand interface {
 	Do(ctx context.Context, e Effect, call func(ctx context.Context) (json.RawMessage, error)) (json.RawMessage, error)
 	// Progress states a milestone; it is never awaited.
 	Progress(p events.SubJobProgressed)
-	// Live passes bytes to whoever watches; nothing is stored.
+	// Live passes bytes to watchers; nothing is stored.
 	Live(body []byte)
 }
 

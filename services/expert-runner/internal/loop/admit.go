@@ -101,7 +101,7 @@ func (r *run) claim() (*task.Ending, bool) {
 	return nil, false
 }
 
-// overInLog looks whether the log has the report of a run that somebody else has worked on, or that came before. Its record in the
+// overInLog looks whether the log has the report of a run that another runner has worked on, or that came before. Its record in the
 // journal is sent first and not awaited: servers that die may lose it and keep the report.
 func (r *run) overInLog(d *task.Decision) (bool, error) {
 	if !d.Takeover && r.delivery.Count <= 1 {
@@ -125,7 +125,7 @@ func (r *run) take(d task.Decision) error {
 	if err != nil {
 		return err
 	}
-	r.hold, r.known, r.announced = h, d.Effects, announced
+	r.hold, r.effects.known, r.announced = h, d.Effects, announced
 	if d.Pending() {
 		r.decision = &d
 	}
@@ -167,7 +167,7 @@ func (r *run) refused(d task.Decision) (*task.Ending, bool) {
 	return nil, false
 }
 
-// drop acknowledges work that nobody wants any more.
+// drop acknowledges work that is no longer wanted.
 func (r *run) drop(reason string) {
 	r.loop.Meter.Diverted("not_wanted")
 	r.log().Debug("work dropped", "reason", reason)
@@ -182,4 +182,4 @@ func (r *run) later(doing string, err error) {
 	r.loop.settle(r.delivery, Answer{Verb: Nak, Delay: retryFailed})
 }
 
-var _ expert.Hand = (*run)(nil)
+var _ expert.Hand = (*effects)(nil)

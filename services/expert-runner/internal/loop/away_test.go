@@ -89,6 +89,13 @@ func (w *world) takenOver() {
 	w.journal = append(w.journal, jobrun.Entry{JournalRecord: other, Seq: uint64(len(w.journal) + 1), Time: time.Now()})
 }
 
+// fenced has the scheduler close the run.
+func (w *world) fenced() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.journal = append(w.journal, jobrun.Entry{JournalRecord: jobrun.Closed(1, "too long"), Seq: uint64(len(w.journal) + 1), Time: time.Now()})
+}
+
 // When the bus comes back, a second runner does not take over before the first one has had the time to renew its claim.
 func TestAClaimThatCouldNotBeRenewedWhileTheBusWasAwayIsNotTakenOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -115,7 +122,7 @@ func TestAClaimThatCouldNotBeRenewedWhileTheBusWasAwayIsNotTakenOver(t *testing.
 }
 
 // The record of a report is sent before the report itself, and not awaited: of two streams, the one with the journals may lose it when
-// servers die. Whoever takes the run over finds the report in the log.
+// servers die. A successor finds the report in the log.
 func TestARunWhoseReportStandsInTheLogAloneIsNotTakenOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, begun := &world{latency: time.Millisecond}, 0

@@ -11,7 +11,7 @@ import (
 
 // Causes of the end of a run's context, beside errCrash.
 type (
-	// cancelled: somebody stopped the run. It is reported, which lifts the fence early, but never journaled.
+	// cancelled: the run was stopped. It is reported, which lifts the fence early, but never journaled.
 	cancelled struct{ reason string }
 	// overdue: the run took longer than it may.
 	overdue struct{ code events.Code }
@@ -26,7 +26,7 @@ func (c *cancelled) Is(target error) bool { return target == expert.ErrStopped }
 // Is makes both expert.ErrStopped.
 func (o *overdue) Is(target error) bool { return target == expert.ErrStopped }
 
-// errFenced means that another runner has taken the run over: what this one would say is said by somebody else.
+// errFenced means that another runner has taken the run over: what this one would say is said by that one.
 var errFenced = errors.New("the run was taken over")
 
 // judge says how a run ends whose expert has returned. abandoned means: say nothing, another delivery goes on.

@@ -5,11 +5,11 @@ import (
 	"sync/atomic"
 )
 
-// mostIdle bounds the goroutines that wait for work.
-const mostIdle = 256
+// mostIdle bounds the goroutines that wait for work; each keeps its stack.
+const mostIdle = 64
 
 // crew runs deliveries, each in a goroutine that it has to itself. Goroutines are kept for the next delivery: a new one
-// grows its stack anew for each.
+// grows its stack again for each.
 type crew struct {
 	turn func() *Delivery
 	do   func(*Delivery)

@@ -20,8 +20,8 @@ func (r *run) end(e task.Ending) {
 		outcome = e.Report.Outcome
 	}
 	published := r.publish(e)
-	if r.close != nil {
-		r.closed(&e, outcome, published)
+	if r.span.close != nil {
+		r.span.end(&e, outcome, published)
 	}
 	if published {
 		r.meter.Reported(outcome, time.Since(r.started))
@@ -30,13 +30,13 @@ func (r *run) end(e task.Ending) {
 
 // ready signs the ending and moves what is large. While the bus is away it waits: the work is done, and worth it.
 func (r *run) ready(e task.Ending) task.Ending {
-	e = r.redacted(e.Sound())
+	e = redacted(r.loop.Secrets.Redactor(), e.Sound())
 	e.Sign(r.loop.Owner, r.started.UTC(), time.Now())
 	if e.Report == nil {
 		return e
 	}
 	for retry := lease.FirstRetry; ; retry = min(2*retry, lease.LongRetry) {
-		err := r.offload(r.base, e.Report)
+		err := r.payloads.offload(r.base, e.Report, r.Select)
 		var syntax *json.SyntaxError
 		switch {
 		case err == nil:
@@ -51,7 +51,7 @@ func (r *run) ready(e task.Ending) task.Ending {
 	}
 }
 
-// publish says how the run ended until somebody has heard it, and acknowledges. false means that the process ends first, or
+// publish repeats how the run ended until it is stored, and acknowledges. false means that the process ends first, or
 // that a crash is played: the message comes again, and the journal answers it.
 func (r *run) publish(e task.Ending) bool {
 	event := r.Event(e, source)
@@ -64,8 +64,8 @@ func (r *run) publish(e task.Ending) bool {
 		if err == nil || errors.Is(err, ErrConflict) {
 			break // Stored, or reported before.
 		}
-		if errors.Is(err, errUnasked) {
-			r.abandon(err)
+		if lost := (*unkept)(nil); errors.As(err, &lost) {
+			r.abandon(lost.why)
 			return false
 		}
 		if errors.Is(err, ErrTooLarge) || errors.Is(err, errNoJSON) {
@@ -93,12 +93,12 @@ func (r *run) publish(e task.Ending) bool {
 // errNoJSON marks a payload that cannot be encoded.
 var errNoJSON = errors.New("the report cannot be encoded")
 
-// errUnasked marks a question that the journal did not take: the present owner of the run, or the next one, asks it.
-var errUnasked = errors.New("the question could not be journaled")
+// unkept marks an end that the journal did not take: the run has another owner by now, or is over.
+type unkept struct{ why error }
 
-// say sends the journal's record and the event, and waits for both. The event decides. A question what became of an effect is
-// journaled before it is asked: its answer decides about the intents that lie before it, and a runner that has lost the run asks
-// nothing.
+func (u *unkept) Error() string { return "the end could not be journaled: " + u.why.Error() }
+
+// say sends the journal's record and the event, and waits for both. A success is sent beside its record, and the event decides.
 func (r *run) say(e task.Ending, event events.Event) error {
 	kept := func() {}
 	if r.hold != nil && !e.Unsafe {
@@ -107,12 +107,10 @@ func (r *run) say(e task.Ending, event events.Event) error {
 			return errors.Join(errNoJSON, err)
 		}
 		rec := r.Record(e, r.loop.Owner, body)
-		if e.Park != nil && e.Park.Kind == events.InputUnknown {
-			if err := r.hold.Ask(r.base, rec); err != nil {
-				return errors.Join(errUnasked, err)
-			}
-		} else {
+		if e.Report != nil && e.Report.Outcome == events.Success {
 			kept = r.hold.Report(r.base, rec)
+		} else if err := r.keep(&e, rec); err != nil {
+			return &unkept{err}
 		}
 		event.Data = events.Verbatim(body)
 	}
@@ -123,4 +121,14 @@ func (r *run) say(e task.Ending, event events.Event) error {
 	_, err = said.Wait(r.base)
 	kept()
 	return err
+}
+
+// keep journals an end that begins another run, before it is stated: a runner that has lost the run would end that of its present
+// owner. A question what became of an effect waits for the journal as long as it takes, since its answer decides about the intents that
+// lie before it; any other end for a second.
+func (r *run) keep(e *task.Ending, rec events.JournalRecord) error {
+	if e.Park != nil && e.Park.Kind == events.InputUnknown {
+		return r.hold.Ask(r.base, rec)
+	}
+	return r.hold.End(r.base, rec)
 }

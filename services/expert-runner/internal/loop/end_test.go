@@ -2,6 +2,7 @@ package loop
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,7 +15,7 @@ import (
 )
 
 // renewing is the middle of the first renewal of a claim, when the answers of a world take half a second: it is stored
-// already, and nobody has heard so.
+// already, and it is not known yet.
 const renewing = 3500 * time.Millisecond
 
 // lasts is an expert that fails after a while.
@@ -25,7 +26,7 @@ func lasts(d time.Duration) does {
 	}
 }
 
-// The next run, which the event of this one begins, must not find it open: nobody could say what became of its command.
+// The next run, which the event of this one begins, must not find it open: the outcome of its command would be unknown.
 func TestAReportBehindARenewalThatWasCutOffIsKeptBeforeItIsStated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{latency: 500 * time.Millisecond}
@@ -39,18 +40,57 @@ func TestAReportBehindARenewalThatWasCutOffIsKeptBeforeItIsStated(t *testing.T) 
 	})
 }
 
+// A success is stated beside its record; anything else begins another run, and is kept first.
 func TestAReportThatTheJournalMissedIsKeptAllTheSame(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := &world{latency: time.Millisecond}
-		missed := false
-		w.away = func(r events.JournalRecord) bool {
-			first := r.Type == events.JournalReported && !missed
-			missed = missed || first
-			return first
+	for name, c := range map[string]struct {
+		run  does
+		want []string
+	}{
+		"success": {succeeds, []string{"claimed 1 10s", "subjob.reported 1", "reported 1 0s"}},
+		"failure": {lasts(0), []string{"claimed 1 10s", "reported 1 0s", "subjob.reported 1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := &world{latency: time.Millisecond}
+				missed := false
+				w.away = func(r events.JournalRecord) bool {
+					first := r.Type == events.JournalReported && !missed
+					missed = missed || first
+					return first
+				}
+				w.give(t.Context(), t, w.loop(jobrun.Effect{}, c.run), 1)
+				check(t, w, c.want...)
+			})
+		})
+	}
+}
+
+func succeeds(context.Context, *expert.Task) task.Ending {
+	return task.Ending{Report: &events.SubJobReported{Outcome: events.Success}}
+}
+
+// A failure or a question would end the run of its present owner. Nothing tells this runner that it has lost the run but its own record.
+func TestARunnerThatHasLostItsRunStatesNoFailure(t *testing.T) {
+	park := func(context.Context, *expert.Task) task.Ending {
+		return task.Ending{Park: &events.InputRequested{Kind: events.InputClarification, Request: "q", Prompt: "which?"}}
+	}
+	for name, run := range map[string]does{"failure": lasts(0), "question": park} {
+		for _, closed := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, closed %t", name, closed), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					w := &world{latency: time.Millisecond}
+					w.give(t.Context(), t, w.loop(jobrun.Effect{}, func(ctx context.Context, x *expert.Task) task.Ending {
+						w.takenOver()
+						if closed {
+							w.fenced()
+						}
+						return run(ctx, x)
+					}), 1)
+					check(t, w, "claimed 1 10s")
+				})
+			})
 		}
-		w.give(t.Context(), t, w.loop(jobrun.Effect{}, lasts(0)), 1)
-		check(t, w, "claimed 1 10s", "subjob.reported 1", "reported 1 0s")
-	})
+	}
 }
 
 func TestAJournalThatStaysAwayHoldsUpNoReport(t *testing.T) {
@@ -84,7 +124,7 @@ func cut(context.Context, *expert.Task) task.Ending {
 	return e
 }
 
-// Nobody knows how far a program came that was ended from outside: it has not failed, and is not tried again unseen.
+// How far a program came that was ended from outside is unknown: it has not failed, and is not tried again unseen.
 func TestAProgramThatWasCutOffIsInDoubt(t *testing.T) {
 	for _, c := range []struct {
 		name string

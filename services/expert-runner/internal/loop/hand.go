@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	jobrun "github.com/jobgraph/jobgraph/pkg/run"
@@ -12,93 +13,102 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 )
 
+// effects makes the effects of a run: intent, call, result, each journaled before the next, and what is known of those of runs
+// before. It is the expert.Hand of the run.
+type effects struct {
+	run *run
+
+	mu    sync.Mutex // Guards known: an expert may make effects from several goroutines.
+	known jobrun.Effects
+}
+
 // Do implements expert.Hand: intent, call, result, each stored before the next.
-func (r *run) Do(ctx context.Context, e expert.Effect, call func(context.Context) (json.RawMessage, error)) (json.RawMessage, error) {
+func (ef *effects) Do(ctx context.Context, e expert.Effect, call func(context.Context) (json.RawMessage, error)) (json.RawMessage, error) {
 	if e.Key == "" || e.Name == "" {
 		return nil, errors.New("effect: key and name are needed")
 	}
-	if r.hold == nil {
+	if ef.run.hold == nil {
 		raw, err := call(ctx) // Pure: at least once, by declaration.
-		return r.loop.Secrets.Redactor().JSON(raw), err
+		return ef.run.loop.Secrets.Redactor().JSON(raw), err
 	}
-	r.effects.Lock()
-	use, known := r.known.Begin(e)
-	r.effects.Unlock()
+	ef.mu.Lock()
+	use, known := ef.known.Begin(e)
+	ef.mu.Unlock()
 	switch use {
 	case jobrun.Recall:
-		return r.recall(ctx, known)
+		return ef.recall(ctx, known)
 	case jobrun.Adopt:
-		return r.adopt(ctx, e, known)
+		return ef.adopt(ctx, e, known)
 	}
-	if err := r.intend(ctx, e); err != nil {
+	if err := ef.intend(ctx, e); err != nil {
 		return nil, fmt.Errorf("effect %s: journal intent: %w", e.Key, err)
 	}
-	if err := r.loop.at(BetweenEffect, r); err != nil {
+	if err := ef.run.loop.at(BetweenEffect, ef.run); err != nil {
 		return nil, err
 	}
 	result, err := call(ctx)
-	result = r.loop.Secrets.Redactor().JSON(result) // Who goes on now has what whoever takes over reads in the journal.
+	result = ef.run.loop.Secrets.Redactor().JSON(result) // The present owner has what a successor reads in the journal.
 	if err != nil && !e.Safe && ctx.Err() == nil && errors.Is(err, expert.ErrUnknown) {
-		result, err = r.doubtful(ctx, &e, err)
+		result, err = ef.doubtful(ctx, &e, err)
 	}
 	if err != nil && (ctx.Err() != nil || !e.Safe && errors.Is(err, expert.ErrUnknown)) {
-		return nil, err // Nobody knows how far it came.
+		return nil, err // How far it came is unknown.
 	}
-	if kept := r.keepResult(ctx, jobrun.Made(r.Run, r.loop.Owner, e, result, err)); kept != nil {
+	if kept := ef.keepResult(ctx, jobrun.Made(ef.run.Run, ef.run.loop.Owner, e, result, err)); kept != nil {
 		return nil, fmt.Errorf("effect %s: journal result: %w", e.Key, kept)
 	}
 	return result, err
 }
 
 // intend stores the intent to make an effect.
-func (r *run) intend(ctx context.Context, e expert.Effect) error {
-	if err := r.loop.at(BeforeIntent, r); err != nil {
+func (ef *effects) intend(ctx context.Context, e expert.Effect) error {
+	if err := ef.run.loop.at(BeforeIntent, ef.run); err != nil {
 		return err
 	}
-	return r.hold.Begin(ctx, jobrun.Intends(r.Run, r.loop.Owner, e))
+	return ef.run.hold.Begin(ctx, jobrun.Intends(ef.run.Run, ef.run.loop.Owner, e))
 }
 
 // keepResult stores what came back, large ones by reference, and remembers it.
-func (r *run) keepResult(ctx context.Context, rec events.JournalRecord) error {
+func (ef *effects) keepResult(ctx context.Context, rec events.JournalRecord) error {
 	if len(rec.Data) > events.MaxInline {
-		ref, err := r.put(ctx, rec.Data)
+		ref, err := ef.put(ctx, rec.Data)
 		if err != nil {
 			return err
 		}
 		rec.Data, rec.Ref = nil, &ref
 	}
-	if err := r.hold.Append(ctx, rec); err != nil {
+	if err := ef.run.hold.Append(ctx, rec); err != nil {
 		return err
 	}
-	if err := r.loop.at(AfterResult, r); err != nil {
+	if err := ef.run.loop.at(AfterResult, ef.run); err != nil {
 		return err
 	}
-	r.effects.Lock()
-	defer r.effects.Unlock()
-	r.known.Finish(rec)
+	ef.mu.Lock()
+	defer ef.mu.Unlock()
+	ef.known.Finish(rec)
 	return nil
 }
 
 // put stores what came back of an effect. While the bus is away it waits, as long as the run may take: what was done cannot be
 // done again.
-func (r *run) put(ctx context.Context, data []byte) (events.Ref, error) {
+func (ef *effects) put(ctx context.Context, data []byte) (events.Ref, error) {
 	for retry := lease.FirstRetry; ; retry = min(2*retry, lease.LongRetry) {
-		ref, err := r.loop.Blobs.Put(ctx, r.Job, data)
-		if err == nil || errors.Is(err, ErrTooLarge) || r.ctx.Err() != nil || lease.Pause(ctx, retry) != nil {
+		ref, err := ef.run.loop.Blobs.Put(ctx, ef.run.Job, data)
+		if err == nil || errors.Is(err, ErrTooLarge) || ef.run.ctx.Err() != nil || lease.Pause(ctx, retry) != nil {
 			return ref, err
 		}
 	}
 }
 
-func (r *run) recall(ctx context.Context, done events.JournalRecord) (json.RawMessage, error) {
+func (ef *effects) recall(ctx context.Context, done events.JournalRecord) (json.RawMessage, error) {
 	if done.Ref == nil {
 		return done.Data, nil
 	}
-	return r.payload(ctx, *done.Ref)
+	return ef.run.payloads.get(ctx, *done.Ref)
 }
 
 // Progress implements expert.Hand.
-func (r *run) Progress(p events.SubJobProgressed) { r.state(events.KindSubJobProgressed, &p) }
+func (ef *effects) Progress(p events.SubJobProgressed) { ef.run.state(events.KindSubJobProgressed, &p) }
 
 // Live implements expert.Hand.
-func (r *run) Live(body []byte) { r.loop.Log.Live(r.Job, r.SubJob, body) }
+func (ef *effects) Live(body []byte) { ef.run.loop.Log.Live(ef.run.Job, ef.run.SubJob, body) }

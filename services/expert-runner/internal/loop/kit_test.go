@@ -147,7 +147,7 @@ func (w *world) Get(context.Context, string, string) ([]byte, error) { return ni
 
 func (w *world) Settle(Answer) error { return nil }
 
-// metrics declares families that nobody reads.
+// metrics declares families without a reader.
 type metrics struct{}
 
 func (metrics) Counter(name, help string, labels ...string) *prometheus.CounterVec {

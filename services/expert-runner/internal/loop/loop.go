@@ -40,7 +40,7 @@ type Settings struct {
 	// Meter counts.
 	Meter *meter.Meter
 	// Trace begins a span under a traceparent, with attributes by name and value, and gives the traceparent of the span and
-	// what ends it; nil when nobody collects them.
+	// what ends it; nil without a collector.
 	Trace func(parent, name string, attributes ...string) (traceparent string, end func(failure string, attributes ...string))
 	// Secrets are taken out of what experts bring back before anybody uses it or cuts it; nil holds none.
 	Secrets *redact.Set
@@ -114,7 +114,7 @@ func (l *Loop) Run(work, intake context.Context, source Source, window int) erro
 	return err
 }
 
-// taker takes work, turn by turn. Whoever has the turn runs the first delivery that it brings by itself, and gives the turn
+// taker takes work, turn by turn. The holder of the turn runs the first delivery that it brings by itself, and gives the turn
 // to another: nothing has to be handed over between the arrival of work and its beginning.
 type taker struct {
 	loop   *Loop

@@ -8,7 +8,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
 
-// malformed ends work that cannot be read. When its subject still names a run, somebody waits for that run: he is told by a
+// malformed ends work that cannot be read. When its subject still names a run, a scheduler waits for that run: it is told by a
 // report, so that the job goes on. Anything else is set aside for people.
 func (l *Loop) malformed(work context.Context, o *task.Order, d *Delivery, why error) {
 	l.Meter.Diverted("malformed")
@@ -17,7 +17,8 @@ func (l *Loop) malformed(work context.Context, o *task.Order, d *Delivery, why e
 		l.settle(d, Answer{Verb: Term, Reason: "malformed work message: " + why.Error()})
 		return
 	}
-	r := &run{Order: o, loop: l, id: o.ID(), delivery: d, base: work, ctx: work, started: time.Now()}
+	r := &run{Order: o, loop: l, id: o.ID(), delivery: d, base: work, ctx: work, started: time.Now(), payloads: payloads{l, o.Job}}
+	r.effects.run = r
 	e := task.Failure(events.CodeMalformed, "the work message cannot be read", why.Error(), "see who publishes on "+d.Subject)
 	e.Sign(l.Owner, r.started.UTC(), r.started)
 	r.publish(e)

@@ -16,10 +16,16 @@ import (
 // maxBrought bounds what one run's inputs may weigh when they are brought inline, in bytes.
 const maxBrought = 256 << 20
 
+// payloads reads and stores the blobs and files of one job.
+type payloads struct {
+	loop *Loop
+	job  string
+}
+
 // bring puts inputs and results that travelled by reference into the work. An ending says that it cannot be done at all;
 // false that it cannot be done now, and that the delivery is settled.
 func (r *run) bring() (*task.Ending, bool) {
-	err := r.bringAll()
+	err := r.payloads.bring(r.ctx, &r.Work)
 	var fault *events.Fault
 	switch {
 	case err == nil:
@@ -32,39 +38,40 @@ func (r *run) bring() (*task.Ending, bool) {
 	return nil, false
 }
 
-func (r *run) bringAll() error {
+// bring puts all that travelled by reference into the work of a run.
+func (p payloads) bring(ctx context.Context, work *events.Work) error {
 	weight := int64(0)
-	if r.InputsRef != nil {
-		if err := r.bringInto(*r.InputsRef, &weight, &r.Inputs); err != nil {
+	if work.InputsRef != nil {
+		if err := p.into(ctx, *work.InputsRef, &weight, &work.Inputs); err != nil {
 			return err
 		}
 	}
-	if r.ResultsRef != nil {
-		if err := r.bringInto(*r.ResultsRef, &weight, &r.Results); err != nil {
+	if work.ResultsRef != nil {
+		if err := p.into(ctx, *work.ResultsRef, &weight, &work.Results); err != nil {
 			return err
 		}
 	}
-	for id, result := range r.Results {
+	for id, result := range work.Results {
 		ref := result.OutputRef
 		if ref == nil || ref.MediaType != "" && ref.MediaType != "application/json" {
 			continue
 		}
-		if err := r.bringInto(*ref, &weight, &result.Output); err != nil {
+		if err := p.into(ctx, *ref, &weight, &result.Output); err != nil {
 			return err
 		}
-		r.Results[id] = result
+		work.Results[id] = result
 	}
 	return nil
 }
 
-func (r *run) bringInto(ref events.Ref, weight *int64, into any) error {
+func (p payloads) into(ctx context.Context, ref events.Ref, weight *int64, into any) error {
 	if *weight += ref.Size; *weight > maxBrought {
 		return &events.Fault{
 			Code: events.CodeTooLarge, Message: fmt.Sprintf("the inputs are larger than %d bytes together", maxBrought),
 			Hint: "hand over files, or less",
 		}
 	}
-	data, err := r.payload(r.ctx, ref)
+	data, err := p.get(ctx, ref)
 	if err != nil {
 		return err
 	}
@@ -74,24 +81,24 @@ func (r *run) bringInto(ref events.Ref, weight *int64, into any) error {
 	return nil
 }
 
-// payload reads one blob; one that is gone is an *events.Fault.
-func (r *run) payload(ctx context.Context, ref events.Ref) ([]byte, error) {
-	data, err := r.loop.Blobs.Get(ctx, r.Job, ref.Digest)
+// get reads one blob; one that is gone is an *events.Fault.
+func (p payloads) get(ctx context.Context, ref events.Ref) ([]byte, error) {
+	data, err := p.loop.Blobs.Get(ctx, p.job, ref.Digest)
 	return data, missing(ref, err)
 }
 
-// fetch is payload for a file.
-func (r *run) fetch(ctx context.Context, ref events.Ref, w io.Writer) error {
-	return missing(ref, r.loop.Files.Fetch(ctx, r.Job, ref.Digest, w))
+// fetch is get for a file.
+func (p payloads) fetch(ctx context.Context, ref events.Ref, w io.Writer) error {
+	return missing(ref, p.loop.Files.Fetch(ctx, p.job, ref.Digest, w))
 }
 
 // store keeps a file of the run. While the bus is away it waits, as long as the run may take.
-func (r *run) store(ctx context.Context, file io.ReadSeeker) (events.Ref, error) {
+func (p payloads) store(ctx context.Context, file io.ReadSeeker) (events.Ref, error) {
 	for retry := lease.FirstRetry; ; retry = min(2*retry, lease.LongRetry) {
 		if _, err := file.Seek(0, io.SeekStart); err != nil {
 			return events.Ref{}, unreadable(err)
 		}
-		ref, err := r.loop.Files.Store(ctx, r.Job, file)
+		ref, err := p.loop.Files.Store(ctx, p.job, file)
 		var path *fs.PathError
 		switch {
 		case err == nil:
@@ -126,8 +133,8 @@ func missing(ref events.Ref, err error) error {
 	return fmt.Errorf("read payload %s: %w", ref.Digest, err)
 }
 
-// offload moves what is too large for a message, or no JSON at all, to a blob.
-func (r *run) offload(ctx context.Context, report *events.SubJobReported) error {
+// offload moves what is too large for a message, or no JSON at all, to a blob; what conditions read of it stays.
+func (p payloads) offload(ctx context.Context, report *events.SubJobReported, conditions []string) error {
 	raw := report.OutputRef != nil && report.OutputRef.Digest == ""
 	if !raw && len(report.Output) <= events.MaxInline {
 		return nil
@@ -138,12 +145,12 @@ func (r *run) offload(ctx context.Context, report *events.SubJobReported) error 
 	} else if !json.Valid(report.Output) {
 		return &json.SyntaxError{}
 	}
-	ref, err := r.loop.Blobs.Put(ctx, r.Job, report.Output)
+	ref, err := p.loop.Blobs.Put(ctx, p.job, report.Output)
 	if err != nil {
 		return err
 	}
 	if !raw {
-		report.Selected = task.Selected(report.Output, r.Select)
+		report.Selected = task.Selected(report.Output, conditions)
 	}
 	ref.MediaType = mediaType
 	report.Output, report.OutputRef = nil, &ref

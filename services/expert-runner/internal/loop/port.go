@@ -10,7 +10,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/run/lease"
 )
 
-// What adapters say of a write that did not succeed. Any other error means: not now, or nobody knows; try again.
+// What adapters say of a write that did not succeed. Any other error means: not now, or unknown; try again.
 var (
 	// ErrConflict means that the expectation of a write does not hold; nothing was stored.
 	ErrConflict = lease.ErrConflict

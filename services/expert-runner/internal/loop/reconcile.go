@@ -14,20 +14,20 @@ import (
 
 // resolve journals what people have said about effects in doubt, and asks the expert's hook about the others. It gives the
 // ending of a run that need not go on, or cannot; nil for one that does.
-func (r *run) resolve() *task.Ending {
-	d := r.decision
-	ending, err := d.Ending, r.settled()
-	if err == nil && len(d.Unresolved) > 0 && ending.Park != nil && r.expert.Reconciler != nil {
+func (ef *effects) resolve() *task.Ending {
+	d := ef.run.decision
+	ending, err := d.Ending, ef.settled()
+	if err == nil && len(d.Unresolved) > 0 && ending.Park != nil && ef.run.expert.Reconciler != nil {
 		found := make([]jobrun.Resolution, len(d.Unresolved))
 		for i := range d.Unresolved {
-			found[i] = r.inquire(r.ctx, d.Unresolved[i].Intent)
+			found[i] = ef.inquire(ef.run.ctx, d.Unresolved[i].Intent)
 		}
-		d.Settle(r.Order, found)
-		ending, err = d.Ending, r.settled()
+		d.Settle(ef.run.Order, found)
+		ending, err = d.Ending, ef.settled()
 	}
-	r.effects.Lock()
-	r.known = d.Effects
-	r.effects.Unlock()
+	ef.mu.Lock()
+	ef.known = d.Effects
+	ef.mu.Unlock()
 	if err != nil {
 		e := task.Failure(events.CodeUnavailable, "what is known of an effect could not be journaled", err.Error(), "")
 		return &e
@@ -36,32 +36,32 @@ func (r *run) resolve() *task.Ending {
 }
 
 // settled appends the records that end doubts.
-func (r *run) settled() error {
-	for _, rec := range r.decision.Settled {
-		rec.Owner = r.loop.Owner
-		if err := r.keepResult(r.ctx, rec); err != nil {
+func (ef *effects) settled() error {
+	for _, rec := range ef.run.decision.Settled {
+		rec.Owner = ef.run.loop.Owner
+		if err := ef.keepResult(ef.run.ctx, rec); err != nil {
 			return fmt.Errorf("settle effect %s: %w", rec.Key, err)
 		}
 	}
-	r.decision.Settled = nil
+	ef.run.decision.Settled = nil
 	return nil
 }
 
 // inquire asks the expert's hook about one effect.
-func (r *run) inquire(ctx context.Context, intent events.JournalRecord) jobrun.Resolution {
+func (ef *effects) inquire(ctx context.Context, intent events.JournalRecord) jobrun.Resolution {
 	began := time.Now()
-	f := r.expert.Reconciler.Reconcile(ctx, expert.Inquiry{Work: &r.Work, Intent: intent, Log: r.log()})
-	r.log().Info("asked what became of an effect", "effect", intent.Key, "state", string(f.State), "reason", f.Reason, "took", time.Since(began))
+	f := ef.run.expert.Reconciler.Reconcile(ctx, expert.Inquiry{Work: &ef.run.Work, Intent: intent, Log: ef.run.log()})
+	ef.run.log().Info("asked what became of an effect", "effect", intent.Key, "state", string(f.State), "reason", f.Reason, "took", time.Since(began))
 	return f
 }
 
 // doubtful asks the hook about a call of this run that brought nothing back but an error. That stays expert.ErrUnknown when
 // the hook cannot tell.
-func (r *run) doubtful(ctx context.Context, e *expert.Effect, why error) (json.RawMessage, error) {
-	if r.expert.Reconciler == nil {
+func (ef *effects) doubtful(ctx context.Context, e *expert.Effect, why error) (json.RawMessage, error) {
+	if ef.run.expert.Reconciler == nil {
 		return nil, why
 	}
-	f := r.inquire(ctx, jobrun.Intends(r.Run, "", *e))
+	f := ef.inquire(ctx, jobrun.Intends(ef.run.Run, "", *e))
 	switch {
 	case f.State == jobrun.Done:
 		return f.Result, nil
@@ -74,10 +74,10 @@ func (r *run) doubtful(ctx context.Context, e *expert.Effect, why error) (json.R
 }
 
 // adopt keeps the result that was declared of the same call in a run before, under the key of this one.
-func (r *run) adopt(ctx context.Context, e expert.Effect, declared events.JournalRecord) (json.RawMessage, error) {
-	raw, err := r.recall(ctx, declared)
+func (ef *effects) adopt(ctx context.Context, e expert.Effect, declared events.JournalRecord) (json.RawMessage, error) {
+	raw, err := ef.recall(ctx, declared)
 	if err != nil {
 		return nil, err
 	}
-	return raw, r.keepResult(ctx, jobrun.Made(r.Run, r.loop.Owner, e, raw, nil))
+	return raw, ef.keepResult(ctx, jobrun.Made(ef.run.Run, ef.run.loop.Owner, e, raw, nil))
 }

@@ -1,12 +1,12 @@
 package loop
 
 import (
+	"github.com/jobgraph/jobgraph/pkg/redact"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
 
 // redacted is an ending without secrets, before any of its texts is cut.
-func (r *run) redacted(e task.Ending) task.Ending {
-	redactor := r.loop.Secrets.Redactor()
+func redacted(redactor *redact.Redactor, e task.Ending) task.Ending {
 	if redactor.Empty() {
 		return e
 	}

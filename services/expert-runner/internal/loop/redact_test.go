@@ -14,7 +14,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
 
-// What an expert goes on with is what whoever takes over finds in the journal; and no text of its ending is cut within a secret.
+// What an expert goes on with is what a successor finds in the journal; and no text of its ending is cut within a secret.
 func TestAnExpertHasItsResultsAsTheJournalHasThem(t *testing.T) {
 	const secret = "s3cret-of-an-expert"
 	synctest.Test(t, func(t *testing.T) {

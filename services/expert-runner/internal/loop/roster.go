@@ -20,7 +20,7 @@ type served struct {
 	uses atomic.Int64
 }
 
-// serve makes the roster anew. Whoever is the same expert stays; the others are let go when their last run has ended.
+// serve rebuilds the roster. Experts that are the same stay; the others are let go when their last run has ended.
 func (l *Loop) serve(experts map[string]*expert.Expert) {
 	before := *l.roster.Load()
 	next := make(roster, len(experts))

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
@@ -43,12 +42,10 @@ type run struct {
 	// announced is true once the journal has the expert's first effect, with the claim or behind it.
 	announced bool
 	quick     bool // The expert did its work in less than quickRun.
-	// close ends the span of the run; nil when nobody collects them. What is told of a run that is not executed here is
-	// dropped with it.
-	close func(failure string, attributes ...string)
+	span      span
 
-	effects sync.Mutex // Guards known: an expert may make effects from several goroutines.
-	known   jobrun.Effects
+	payloads payloads
+	effects  effects
 	// decision is what is unknown of effects, or was decided about them; nil for the runs that have nothing to settle or ask. It is
 	// written before the expert is run.
 	decision *task.Decision
@@ -72,7 +69,8 @@ func (l *Loop) handle(work context.Context, d *Delivery) (quick bool) {
 		return false
 	}
 	r := &run{Order: o, loop: l, id: o.ID(), expert: x.Expert, gate: x.gate, meter: x.meter, delivery: d}
-	r.base, r.lookout.run = work, r
+	r.base, r.lookout.run, r.effects.run = work, r, r
+	r.payloads = payloads{l, o.Job}
 	r.ctx, r.cancel = context.WithCancelCause(work)
 	defer r.cancel(nil)
 	if !l.runs.add(r) {
@@ -101,7 +99,7 @@ func (l *Loop) unknown(o *task.Order, d *Delivery) {
 func (r *run) work() {
 	r.meter.Waited(time.Since(r.delivery.Stored))
 	if r.loop.Trace != nil {
-		r.open()
+		r.delivery.Trace, r.span.close = startSpan(r)
 	}
 	ending, go_ := r.admit()
 	if !go_ {
@@ -111,7 +109,7 @@ func (r *run) work() {
 		return
 	}
 	if r.decision != nil {
-		ending = r.resolve()
+		ending = r.effects.resolve()
 	}
 	if ending == nil {
 		e, entered := r.enter()
@@ -173,7 +171,7 @@ func (r *run) announce() error {
 	if r.hold == nil || r.announced || first.Name == "" {
 		return nil
 	}
-	if err := r.intend(r.ctx, first); err != nil {
+	if err := r.effects.intend(r.ctx, first); err != nil {
 		return err
 	}
 	r.announced = true
@@ -215,7 +213,7 @@ func (r *run) execute() task.Ending {
 			}
 		}()
 	}
-	t := &expert.Task{Work: &r.Work, Owner: r.loop.Owner, Log: slog.New(&runLog{run: r}), Hand: r, Payload: r.fetch, Keep: r.store, Claim: &r.lookout, Shelf: shelf{r}}
+	t := &expert.Task{Work: &r.Work, Owner: r.loop.Owner, Log: slog.New(&runLog{run: r}), Hand: &r.effects, Payload: r.payloads.fetch, Keep: r.payloads.store, Claim: &r.lookout, Shelf: documents{r}}
 	return r.expert.Runner.Run(ctx, t)
 }
 
@@ -223,15 +221,15 @@ func (r *run) log() *slog.Logger {
 	return r.loop.Logger.With("job", r.Job, "subjob", r.SubJob, "run", r.Run, "attempt", r.Attempt, "expert", r.Expert)
 }
 
-// abandon leaves a run to another delivery. What this process still holds it lets go of, so that nobody has to wait for
+// abandon leaves a run to another delivery. What this process still holds it lets go of, so that no other run has to wait for
 // the lease.
 func (r *run) abandon(why error) {
 	if isCrash(why) {
 		return
 	}
 	r.log().Warn("run abandoned", "error", why)
-	if r.close != nil {
-		r.close("abandoned: " + why.Error())
+	if r.span.close != nil {
+		r.span.close("abandoned: " + why.Error())
 	}
 	r.loop.Meter.Diverted("abandoned")
 	if isFenced(why) {
@@ -251,7 +249,7 @@ func (l *Loop) settle(d *Delivery, a Answer) {
 	}
 }
 
-// state publishes a fact of the run that nobody awaits.
+// state publishes a fact of the run that is not awaited.
 func (r *run) state(kind events.Kind, data any) {
 	r.loop.Meter.Published(kind)
 	r.loop.Log.State(events.Event{

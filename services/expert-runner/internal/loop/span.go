@@ -7,14 +7,20 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
 
-// open begins the span of a run, from which on everything that the run states belongs to it.
-func (r *run) open() {
-	r.delivery.Trace, r.close = r.loop.Trace(r.delivery.Trace, "run", "job", r.Job, "subjob", r.SubJob, "run", runText(r.Run),
+// span is the span of a run in its trace.
+type span struct {
+	// close ends it; nil without a collector. What is told of a run that is not executed here is dropped with it.
+	close func(failure string, attributes ...string)
+}
+
+// startSpan begins the span of a run, to which everything belongs that the run states from then on.
+func startSpan(r *run) (traceparent string, end func(failure string, attributes ...string)) {
+	return r.loop.Trace(r.delivery.Trace, "run", "job", r.Job, "subjob", r.SubJob, "run", runText(r.Run),
 		"attempt", strconv.Itoa(r.Attempt), "expert", r.Expert, "pool", r.Pool, "kind", string(r.Kind), "runner", r.loop.Owner)
 }
 
-// closed ends the span of a run that has ended.
-func (r *run) closed(e *task.Ending, outcome events.Outcome, published bool) {
+// end ends the span of a run that has ended.
+func (s *span) end(e *task.Ending, outcome events.Outcome, published bool) {
 	failure := ""
 	switch {
 	case !published:
@@ -25,5 +31,5 @@ func (r *run) closed(e *task.Ending, outcome events.Outcome, published bool) {
 	default:
 		failure = string(outcome)
 	}
-	r.close(failure, "outcome", string(outcome))
+	s.close(failure, "outcome", string(outcome))
 }

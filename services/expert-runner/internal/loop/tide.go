@@ -83,6 +83,6 @@ func (t *tide) done(call, quick bool) {
 func (t *tide) wake() {
 	select {
 	case t.room <- struct{}{}:
-	default: // Somebody has said so.
+	default: // It is said already.
 	}
 }

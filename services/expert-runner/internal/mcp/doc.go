@@ -6,5 +6,5 @@
 // its program has a clean environment and a process group of its own, of which nothing is left. Tools are known by a digest of
 // what they say of themselves: one that has changed since a run began to use it is not called.
 //
-// The package does not journal and judges no call; that is for whoever calls the tools.
+// The package does not journal and judges no call; that is for the caller of the tools.
 package mcp

@@ -11,7 +11,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/jobgraph/jobgraph/services/expert-runner/internal/turn"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/conversation"
 )
 
 // Limits of a list of tools.
@@ -28,7 +28,7 @@ type Listed struct {
 	// Description and Schema are what models are told.
 	Description string
 	Schema      json.RawMessage
-	// Once tools must not be called again when nobody knows whether a call took effect: their server says neither that they
+	// Once tools must not be called again when it is unknown whether a call took effect: their server says neither that they
 	// only read nor that repeating them changes nothing.
 	Once bool
 	// Digest changes with anything that its server says of it.
@@ -81,7 +81,7 @@ func describe(server string, t *sdk.Tool) (Listed, error) {
 		return Listed{}, fmt.Errorf("description of %.80q: %w", t.Name, err)
 	}
 	return Listed{
-		Name: toolName(server, t.Name), Title: t.Name, Description: turn.Clip(strings.ToValidUTF8(t.Description, "�"), maxDescription),
+		Name: toolName(server, t.Name), Title: t.Name, Description: conversation.Clip(strings.ToValidUTF8(t.Description, "�"), maxDescription),
 		Schema: schema, Once: !readOnly && !idempotent, Digest: digest(said),
 	}, nil
 }

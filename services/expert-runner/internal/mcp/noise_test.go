@@ -65,7 +65,7 @@ func reply(line []byte) (text string, ok bool) {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result), true
 }
 
-// noise says the same again and again, a hundred long ones at once or a short one each millisecond, until nobody takes it or
+// noise says the same again and again, a hundred long ones at once or a short one each millisecond, until the reader stops or
 // done is closed.
 func noise(w io.Writer, text string, flood bool, done <-chan struct{}) {
 	many, pace := 1, time.NewTicker(time.Millisecond)
@@ -280,7 +280,7 @@ func TestAServerThatTakesNothingHoldsNobodyAndIsEnded(t *testing.T) {
 		returned <- err
 	}()
 	x := talks(t, p, began)
-	go func() { // Ends with the call, which is too large for a pipe that nobody reads.
+	go func() { // Ends with the call, which is too large for a pipe without a reader.
 		_, err := pid.Call(ctx, tool.Call{Args: `{"x":"` + strings.Repeat("x", 1<<20) + `"}`})
 		returned <- err
 	}()
@@ -294,7 +294,7 @@ func TestAServerThatTakesNothingHoldsNobodyAndIsEnded(t *testing.T) {
 	gone(t, id)
 }
 
-// A server on the web that never takes the answers to its pings is ended as well, and nobody waits for it.
+// A server on the web that never takes the answers to its pings is ended as well, and blocks no caller.
 func TestAServerThatTakesNoAnswersHoldsNobodyAndIsEnded(t *testing.T) {
 	config := noisyWeb(t, "ping/mute")
 	config.Timeout = time.Minute

@@ -46,7 +46,7 @@ func (s *Settings) quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 type Pool struct {
 	settings Settings
 	servers  map[string]*server // By the prefix of their tools' names. Never written after New.
-	ctx      context.Context    // Ends the servers; a pool outlives whoever made it.
+	ctx      context.Context    // Ends the servers; a pool outlives its maker.
 	cancel   context.CancelFunc
 
 	mu      sync.Mutex // Guards closed.

@@ -353,7 +353,7 @@ func TestWhatThereIsNotIsTold(t *testing.T) {
 	}
 }
 
-// The headers of a server are its secrets: they follow no redirect to somebody else.
+// The headers of a server are its secrets: they follow no redirect to another host.
 func TestAServerLeadsNowhereElse(t *testing.T) {
 	var seen []string
 	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { seen = append(seen, r.Header.Get("Authorization")) }))
@@ -374,7 +374,7 @@ func TestAServerLeadsNowhereElse(t *testing.T) {
 func TestWhatHasReachedNobodyIsKnown(t *testing.T) {
 	s := newServer("good")
 	web := httptest.NewUnstartedServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, &sdk.StreamableHTTPOptions{Stateless: true}))
-	web.Config.SetKeepAlivesEnabled(false) // What is sent on a connection of which nobody has seen the end yet is in doubt.
+	web.Config.SetKeepAlivesEnabled(false) // What is sent on a connection that is not known to have ended is in doubt.
 	web.Start()
 	p := pool(t, Server{URL: web.URL})
 	pay := opened(t, p, "pay")

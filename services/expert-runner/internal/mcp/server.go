@@ -11,7 +11,7 @@ import (
 )
 
 // Pauses before a server that has died, or could not be started, is started again: the first, which doubles, the longest, and
-// how long a server has to live for the pauses to begin anew.
+// how long a server has to live for the pauses to start over.
 const (
 	firstPause = 250 * time.Millisecond
 	longPause  = 30 * time.Second
@@ -33,12 +33,12 @@ type server struct {
 
 	mu      sync.Mutex // Guards the fields below; it is not held while a server is started.
 	session *session   // nil when there is none.
-	start   *start     // nil when nobody starts one.
+	start   *start     // nil when none is being started.
 	fails   int        // How often in a row it has died soon, or could not be started.
 	after   time.Time  // Before that it is not started.
 }
 
-// start is one attempt to start a server, for whoever waits for it.
+// start is one attempt to start a server, shared by all that wait for it.
 type start struct {
 	done    chan struct{}
 	session *session
@@ -116,7 +116,7 @@ func (s *server) try(a *start, pause time.Duration) {
 func (s *server) ended(x *session) {
 	cause := context.Cause(x.ctx)
 	s.mu.Lock()
-	if s.session == x { // Else somebody has seen that it ends, and started another one.
+	if s.session == x { // Otherwise it was seen to end, and another one was started.
 		s.session = nil
 	}
 	if time.Since(x.began) > goodLife {

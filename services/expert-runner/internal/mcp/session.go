@@ -39,7 +39,7 @@ type session struct {
 	began  time.Time
 	done   chan struct{}
 
-	listing chan struct{} // Holds one token: whoever has it may ask for the list.
+	listing chan struct{} // Holds one token: its holder may ask for the list.
 
 	mu     sync.Mutex // Guards the fields below.
 	tools  []Listed
@@ -78,7 +78,7 @@ func (x *session) greet() error {
 		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) { x.changed() },
 	}
 	client := sdk.NewClient(&sdk.Implementation{Name: "jobgraph", Version: x.server.pool.settings.Version}, options)
-	unhook := context.AfterFunc(x.ctx, x.kill) // A server that takes no messages holds whoever writes.
+	unhook := context.AfterFunc(x.ctx, x.kill) // A server that takes no messages blocks the writer.
 	defer unhook()
 	if x.client, err = client.Connect(x.ctx, t, nil); err != nil {
 		return fmt.Errorf("begin: %w", err)
@@ -130,7 +130,7 @@ func (x *session) fresh(ctx context.Context) error {
 		return ctx.Err()
 	}
 	defer func() { <-x.listing }()
-	if !x.stale() { // Somebody else has asked meanwhile.
+	if !x.stale() { // Another goroutine has asked meanwhile.
 		return nil
 	}
 	limited, stop := context.WithTimeout(x.ctx, x.server.config.StartTimeout)
@@ -171,7 +171,7 @@ func (x *session) finish() {
 		x.child.stop(x.grace())
 	}
 	if x.client != nil {
-		_ = x.client.Close() // It may be closed already, and nobody is owed anything.
+		_ = x.client.Close() // It may be closed already, and nothing is pending.
 	}
 	if x.idle != nil {
 		x.idle()
@@ -236,7 +236,7 @@ func (x *session) call(ctx context.Context, title string, args any, key string) 
 		return "", fmt.Errorf("MCP server %s has not answered within %s: %w", x.server.name, x.server.config.Timeout, expert.ErrUnknown)
 	}
 	why := x.why(err)
-	x.cancel(errDied) // Nobody else is to use it.
+	x.cancel(errDied) // No further caller may use it.
 	return "", fmt.Errorf("MCP server %s broke off: %w: %w", x.server.name, why, expert.ErrUnknown)
 }
 

@@ -34,7 +34,7 @@ func (x *session) transport() (sdk.Transport, error) {
 			return nil, err
 		}
 		x.child = p
-		return &sdk.IOTransport{Reader: &counted{ReadCloser: x.redacted(p.pipes.Stdout), flow: x.flow}, Writer: &mouth{File: p.pipes.Stdin, session: x}, MaxLineLength: limit}, nil
+		return &sdk.IOTransport{Reader: &counted{ReadCloser: x.redacted(p.pipes.Stdout), flow: x.flow}, Writer: &stdin{file: p.pipes.Stdin, session: x}, MaxLineLength: limit}, nil
 	case websocket:
 		return &socket{config: &x.server.config, flow: x.flow, redactor: x.server.pool.settings.Secrets.Redactor()}, nil
 	}
@@ -56,20 +56,23 @@ func (x *session) redacted(said io.ReadCloser) io.ReadCloser {
 	}{x.server.pool.settings.Secrets.Redactor().Reader(said), said}
 }
 
-// mouth is where a program is spoken to. One that takes nothing for too long is ended: what waits to be said would grow.
-type mouth struct {
-	*os.File
+// stdin writes to a program. A program that reads nothing for too long is ended: what waits to be written would grow.
+type stdin struct {
+	file    *os.File
 	session *session
 }
 
+// Close implements io.Closer.
+func (s *stdin) Close() error { return s.file.Close() }
+
 // Write implements io.Writer.
-func (m *mouth) Write(p []byte) (int, error) {
-	if err := m.SetWriteDeadline(time.Now().Add(stuckAfter)); err != nil {
+func (s *stdin) Write(p []byte) (int, error) {
+	if err := s.file.SetWriteDeadline(time.Now().Add(stuckAfter)); err != nil {
 		return 0, err
 	}
-	n, err := m.File.Write(p)
+	n, err := s.file.Write(p)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		m.session.cancel(errStuck)
+		s.session.cancel(errStuck)
 	}
 	return n, err
 }
@@ -87,13 +90,13 @@ func (x *session) web() (*http.Client, error) {
 	return &http.Client{Transport: &homeward{inner: inner, home: home, session: x}}, nil
 }
 
-// errNotSent marks a request that has reached nobody.
-var errNotSent = errors.New("nobody was reached")
+// errNotSent marks a request that reached no server.
+var errNotSent = errors.New("no server was reached")
 
 // errLost marks a request whose answer did not come: it may have reached the server. The SDK calls it refused.
 var errLost = errors.New("its answer is lost")
 
-// homeward sends requests to one server and to nobody else, since they bear its secrets.
+// homeward sends requests to one server and to no other, since they bear its secrets.
 type homeward struct {
 	inner   *http.Transport
 	home    *url.URL

@@ -9,10 +9,11 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// Meter is the runner's metrics. All methods may be called by any goroutine.
+// Meter is the runner's metrics. All methods may be called by any goroutine. A series exists from its first use on: most experts
+// end in few of the ways there are, and many are never called.
 type Meter struct {
 	published *prometheus.CounterVec
-	kinds     map[events.Kind]prometheus.Counter
+	kinds     map[events.Kind]func() prometheus.Counter
 	diverted  *prometheus.CounterVec
 	runs      families
 
@@ -27,11 +28,11 @@ type families struct {
 	inflight         *prometheus.GaugeVec
 }
 
-// Expert is the metrics of one expert.
+// Expert is the metrics of one expert. Each of its functions makes its series when it is first called.
 type Expert struct {
-	waited   prometheus.Observer
-	inflight prometheus.Gauge
-	outcomes map[events.Outcome]outcome
+	waited   func() prometheus.Observer
+	inflight func() prometheus.Gauge
+	outcomes map[events.Outcome]func() outcome
 }
 
 type outcome struct {
@@ -59,10 +60,10 @@ func New(m Families) *Meter {
 		published: m.Counter("jobgraph_events_published_total", "Events published.", "kind"),
 		diverted: m.Counter("jobgraph_runner_diverted_total",
 			"Work that was not simply executed and reported: malformed, unknown_expert, not_wanted, replayed, taken_over, abandoned.", "reason"),
-		kinds: map[events.Kind]prometheus.Counter{}, experts: map[string]*Expert{},
+		kinds: map[events.Kind]func() prometheus.Counter{}, experts: map[string]*Expert{},
 	}
 	for _, kind := range []events.Kind{events.KindSubJobReported, events.KindSubJobStarted, events.KindSubJobProgressed, events.KindInputRequested} {
-		meter.kinds[kind] = meter.published.WithLabelValues(string(kind))
+		meter.kinds[kind] = sync.OnceValue(func() prometheus.Counter { return meter.published.WithLabelValues(string(kind)) })
 	}
 	meter.runs = families{total: total, duration: duration, waited: waited, inflight: inflight}
 	return meter
@@ -81,9 +82,15 @@ func (m *Meter) Expert(id string) *Expert {
 }
 
 func (f *families) line(id string) *Expert {
-	x := &Expert{waited: f.waited.WithLabelValues(id), inflight: f.inflight.WithLabelValues(id), outcomes: map[events.Outcome]outcome{}}
+	x := &Expert{
+		waited:   sync.OnceValue(func() prometheus.Observer { return f.waited.WithLabelValues(id) }),
+		inflight: sync.OnceValue(func() prometheus.Gauge { return f.inflight.WithLabelValues(id) }),
+		outcomes: map[events.Outcome]func() outcome{},
+	}
 	for _, o := range []events.Outcome{events.Success, events.ExecutionError, events.InputDataError, events.TooComplicated, parked} {
-		x.outcomes[o] = outcome{f.total.WithLabelValues(id, string(o)), f.duration.WithLabelValues(id, string(o))}
+		x.outcomes[o] = sync.OnceValue(func() outcome {
+			return outcome{f.total.WithLabelValues(id, string(o)), f.duration.WithLabelValues(id, string(o))}
+		})
 	}
 	return x
 }
@@ -91,7 +98,7 @@ func (f *families) line(id string) *Expert {
 // Published counts an event.
 func (m *Meter) Published(kind events.Kind) {
 	if c := m.kinds[kind]; c != nil {
-		c.Inc()
+		c().Inc()
 		return
 	}
 	m.published.WithLabelValues(string(kind)).Inc()
@@ -101,20 +108,21 @@ func (m *Meter) Published(kind events.Kind) {
 func (m *Meter) Diverted(reason string) { m.diverted.WithLabelValues(reason).Inc() }
 
 // Waited is the time from publishing the work to taking it.
-func (x *Expert) Waited(d time.Duration) { x.waited.Observe(max(0, d.Seconds())) }
+func (x *Expert) Waited(d time.Duration) { x.waited().Observe(max(0, d.Seconds())) }
 
 // Began and Ended count a run that is being executed.
-func (x *Expert) Began() { x.inflight.Inc() }
+func (x *Expert) Began() { x.inflight().Inc() }
 
 // Ended goes with Began.
-func (x *Expert) Ended() { x.inflight.Dec() }
+func (x *Expert) Ended() { x.inflight().Dec() }
 
 // Reported counts a run that ended; anything but an outcome means that it waits.
 func (x *Expert) Reported(o events.Outcome, took time.Duration) {
-	line, ok := x.outcomes[o]
-	if !ok {
-		line = x.outcomes[parked]
+	series, known := x.outcomes[o]
+	if !known {
+		series = x.outcomes[parked]
 	}
+	line := series()
 	line.total.Inc()
 	line.duration.Observe(took.Seconds())
 }

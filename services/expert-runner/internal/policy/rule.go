@@ -48,7 +48,7 @@ type Rule struct {
 	Args map[string]string `yaml:"args"`
 	// Reason is told to the person who is asked, and to the model that is refused.
 	Reason string `yaml:"reason"`
-	// User is the only one who may approve, of what is asked; whoever the job is for when empty.
+	// User is the only person who may approve; empty means the user of the job.
 	User string `yaml:"user"`
 	// Expires is how long is waited for a person, of what is asked; the call is refused then. For ever when 0.
 	Expires time.Duration `yaml:"expires"`

@@ -11,7 +11,7 @@ type Ending struct {
 	Code int
 	// Signal is the one that has ended it, else 0.
 	Signal syscall.Signal
-	// Why says why the keeper has ended it, or that it died itself; empty when nobody has.
+	// Why says why the keeper has ended it, or that it died itself; empty when it ended by itself.
 	Why string
 }
 

@@ -20,7 +20,7 @@ type Group struct {
 
 // reach is the way to a group that has not ended yet.
 type reach interface {
-	// signal reaches the whole group, and nobody when it has ended.
+	// signal reaches the whole group, and does nothing after it has ended.
 	signal(s syscall.Signal)
 	// renew says that the runner keeps the program.
 	renew()
@@ -47,11 +47,11 @@ func Start(cmd *exec.Cmd) (*Group, error) {
 type direct struct {
 	cmd  *exec.Cmd
 	mu   sync.Mutex // Guards gone, and is held while the group is signalled or its number given back.
-	gone bool       // The number of the group may be somebody else's.
+	gone bool       // The number of the group may have been reused.
 }
 
 // live starts the program and stays with it: the signal that it gets when its parent dies follows the thread that has started
-// it, which nobody else may have meanwhile.
+// it, which cannot be reused meanwhile.
 func (d *direct) live(g *Group, started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -61,7 +61,7 @@ func (d *direct) live(g *Group, started chan<- error) {
 		return
 	}
 	await(d.cmd.Process.Pid)
-	d.signal(syscall.SIGKILL) // Whoever is left of the group.
+	d.signal(syscall.SIGKILL) // What is left of the group.
 	d.mu.Lock()
 	err = d.cmd.Wait()
 	d.gone = true
@@ -89,13 +89,13 @@ func (*direct) renew() {} // Only its own runner ends it.
 // Exited is closed when the program has ended and its whole group was killed.
 func (g *Group) Exited() <-chan struct{} { return g.exited }
 
-// Wait blocks until then and gives how the program has ended. An error means that nobody knows.
+// Wait blocks until then and gives how the program has ended. An error means that this is unknown.
 func (g *Group) Wait() (Ending, error) {
 	<-g.exited
 	return g.ending, g.err
 }
 
-// Signal reaches the whole group. That nobody is left is no error.
+// Signal reaches the whole group. An empty group is no error.
 func (g *Group) Signal(s syscall.Signal) { g.reach.signal(s) }
 
 // Renew says that the runner keeps the program. It may be called after its end.

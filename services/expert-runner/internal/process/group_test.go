@@ -76,7 +76,7 @@ func TestAnUnwillingProgramIsKilled(t *testing.T) {
 		if ending, _ := group.Wait(); ending.Signal != syscall.SIGKILL {
 			t.Errorf("it ended with %s", ending)
 		}
-		group.Signal(syscall.SIGKILL) // Its number may be somebody else's: nobody is reached.
+		group.Signal(syscall.SIGKILL) // Its number may have been reused: no process is reached.
 	})
 }
 

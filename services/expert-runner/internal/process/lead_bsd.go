@@ -13,7 +13,7 @@ import (
 func lead(attr *syscall.SysProcAttr) { attr.Setpgid = true }
 
 // await blocks until the process has ended and leaves it unreaped: while its leader is not reaped, the number of the group
-// can be given to nobody else (kqueue(2), EVFILT_PROC). A process that has ended before cannot be watched, which says the same.
+// cannot be reused (kqueue(2), EVFILT_PROC). A process that has ended before cannot be watched, which says the same.
 func await(pid int) {
 	queue, err := unix.Kqueue()
 	if err != nil {

@@ -16,7 +16,7 @@ const (
 )
 
 // await blocks until the process has ended and leaves it unreaped: while its leader is not reaped, the number of the group
-// can be given to nobody else.
+// cannot be reused.
 func await(pid int) {
 	var info [128]byte
 	for {

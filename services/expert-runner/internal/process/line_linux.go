@@ -177,7 +177,7 @@ func (l *line) listen() {
 		}
 		l.heard(&w)
 	}
-	l.kill() // Nobody would hear of it.
+	l.kill() // It would go unnoticed.
 	_ = l.keeper.Wait()
 	_ = l.conn.Close()
 	l.lose()

@@ -39,7 +39,7 @@ func killOnce(marks []string) (found bool) {
 		if err != nil || pid == os.Getpid() || !slices.ContainsFunc(marks, func(mark string) bool { return marked(pid, mark) }) {
 			continue
 		}
-		if syscall.Kill(pid, syscall.SIGKILL) == nil { // One that is not there, or is somebody else's, is not looked for again.
+		if syscall.Kill(pid, syscall.SIGKILL) == nil { // One that is not there, or belongs to another user, is not looked for again.
 			found = true
 		}
 	}

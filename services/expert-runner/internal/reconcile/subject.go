@@ -9,7 +9,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
 
-// Requester asks whoever answers on a subject of the bus.
+// Requester sends requests to a responder on a subject of the bus.
 type Requester interface {
 	Request(ctx context.Context, subject string, body []byte) (answer []byte, fault *events.Fault, err error)
 }
@@ -32,7 +32,7 @@ func (s *Subject) Run(ctx context.Context, t *expert.Task) task.Ending {
 	answer, fault, err := s.Bus.Request(ctx, s.Name, body)
 	switch {
 	case err != nil:
-		return task.Failure(events.CodeUnavailable, "nobody answers on "+s.Name, err.Error(), "start what answers there")
+		return task.Failure(events.CodeUnavailable, "no service answers on "+s.Name, err.Error(), "start what answers there")
 	case fault != nil:
 		return task.Ending{Report: &events.SubJobReported{Outcome: events.ExecutionError, Error: fault}}
 	}

@@ -204,11 +204,11 @@ func closeAll(files []*os.File) {
 	}
 }
 
-// lastWords bounds reading what a helper has said that has ended, and that nobody else can say.
+// lastWords bounds reading the last output of a helper that has ended.
 const lastWords = time.Minute
 
-// Ending gives how a program has ended that the helper has waited for; by it is false when nobody did, and what the
-// operating system says holds. The error is one of the helper: the program never ran.
+// Ending gives how a program ended, as the helper saw it. by is false when the helper did not wait for it; then the status of the
+// operating system counts. The error is the helper's own: the program never ran.
 func (e *Entry) Ending() (code int, signal syscall.Signal, by bool, err error) {
 	s, err := e.read()
 	switch {

@@ -3,5 +3,5 @@
 //
 // A program of ours is its own helper: started again with a hidden argument, it restricts itself and becomes the program to run.
 // The package mounts nothing, moves no root and makes no space of mounts, so nothing that it does can outlive a program or reach
-// the machine. It keeps no state; a Box belongs to whoever opened it.
+// the machine. It keeps no state; a Box belongs to its opener.
 package sandbox

@@ -23,7 +23,7 @@ func enter(path string, argv []string) int {
 	if err := obey(path, argv, &s); err != nil {
 		s = said{Fault: err.Error()}
 	}
-	_ = json.NewEncoder(says).Encode(s) // Nobody is left to be told.
+	_ = json.NewEncoder(says).Encode(s) // The reader is gone.
 	if s.Fault != "" {
 		return faultCode
 	}
@@ -42,7 +42,7 @@ func obey(path string, argv []string, s *said) error {
 		return fmt.Errorf("read order: %w", err)
 	}
 	if o.Init {
-		// Nobody below may look into us.
+		// No child may inspect us.
 		if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 			return fmt.Errorf("close to others: %w", err)
 		}
@@ -91,7 +91,7 @@ func dropCapabilities() error {
 	return nil
 }
 
-// watch is the first process of its space: it starts the program, buries whoever dies, and ends with the program, whereupon
+// watch is the first process of its space: it starts the program, reaps every child, and ends with the program, whereupon
 // the kernel kills all others.
 func watch(path string, argv []string, l Limits, s *said) error {
 	caught := make(chan os.Signal, 1)

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
-	"github.com/jobgraph/jobgraph/services/expert-runner/internal/schema"
+	"github.com/jobgraph/jobgraph/pkg/schema"
 )
 
 // DefaultTimeout is how long a call may take.
@@ -32,9 +32,9 @@ type Tool struct {
 	Description string `yaml:"description"`
 	// Schema is the JSON Schema of the arguments; any object when there is none.
 	Schema map[string]any `yaml:"schema"`
-	// Idempotent tools may be called again when nobody knows whether a call took effect. Otherwise a person is asked.
+	// Idempotent tools may be called again when it is unknown whether a call took effect. Otherwise a person is asked.
 	Idempotent bool `yaml:"idempotent"`
-	// Cancel has the subject with .cancel behind it told of each call whose answer nobody waits for any more.
+	// Cancel publishes on the subject with .cancel appended for each call that is given up.
 	Cancel bool `yaml:"cancel"`
 	// Timeout is how long a call may take; 30s when 0.
 	Timeout time.Duration `yaml:"timeout"`

@@ -2,5 +2,5 @@
 // and answers, or a micro service whose endpoints describe themselves.
 //
 // It trusts no answer: each is bounded in time and size. It keeps no state but the configuration, journals nothing, and judges
-// no call; that is for whoever calls the tools.
+// no call; that is for the caller of the tools.
 package served

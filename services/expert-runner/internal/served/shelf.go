@@ -14,9 +14,9 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/schema"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/policy"
-	"github.com/jobgraph/jobgraph/services/expert-runner/internal/schema"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
 )
 
@@ -33,20 +33,33 @@ const between = "__"
 // keyHeader bears the idempotency key of a call.
 const keyHeader = "Idempotency-Key"
 
-// cancelEnd is behind the subject of a tool where it hears that nobody waits for a call any more.
+// cancelEnd is behind the subject of a tool that tells a tool to give up a call.
 const cancelEnd = ".cancel"
 
-// Why nobody waits any more, as a tool is told.
+// Why a call is given up, as told to the tool.
 const (
 	reasonTimeout   = "timeout"
 	reasonCancelled = "cancelled"
 )
 
-// Asker asks, and tells, whoever listens on a subject of the bus; *bus.Bus is one.
+// Asker asks the listeners of a subject of the bus, or sends them a message without an answer.
 type Asker interface {
 	Ask(ctx context.Context, subject string, header map[string][]string, body []byte) (answer []byte, fault *events.Fault, err error)
 	PublishCore(subject string, header map[string][]string, body []byte) error
 	Offers(ctx context.Context, service string) ([]bus.Offer, error)
+}
+
+// OnBus asks over a connection.
+func OnBus(b *bus.Bus) Asker { return onBus{b.Services(), b} }
+
+type onBus struct {
+	bus.Services
+	bus *bus.Bus
+}
+
+// PublishCore sends a message that no stream keeps.
+func (o onBus) PublishCore(subject string, header map[string][]string, body []byte) error {
+	return o.bus.PublishCore(subject, header, body)
 }
 
 // Shelf is every tool of a configuration. It may be used by any number of goroutines once it has its bus.
@@ -60,7 +73,7 @@ func New(tools map[string]Tool) *Shelf { return &Shelf{tools: tools} }
 
 // Attach gives the shelf its bus, before any tool is opened. A shelf that has one keeps it.
 func (s *Shelf) Attach(b Asker) {
-	if s.bus == nil { // Nobody but the owner looks before.
+	if s.bus == nil { // Only the owner looks before that.
 		s.bus = b
 	}
 }
@@ -164,7 +177,7 @@ func (s *Shelf) tool(t tool.Tool, of *Tool) tool.Tool {
 		case err == nil:
 			return "", fault
 		case errors.Is(err, bus.ErrNobody):
-			return "", fmt.Errorf("nobody serves the tool on %s", subject)
+			return "", fmt.Errorf("no service offers the tool on %s", subject)
 		case !errors.Is(err, bus.ErrUnknown):
 			return "", err
 		}
@@ -180,14 +193,14 @@ func (s *Shelf) tool(t tool.Tool, of *Tool) tool.Tool {
 	return t
 }
 
-// cancel tells a tool that nobody waits for a call any more. That it may not arrive changes nothing: what became of the call is
+// cancel tells a tool to give up a call. That it may not arrive changes nothing: what became of the call is
 // unknown either way.
 func (s *Shelf) cancel(subject string, header map[string][]string, late bool) {
 	reason := reasonCancelled
 	if late {
 		reason = reasonTimeout
 	}
-	_ = s.bus.PublishCore(subject+cancelEnd, header, []byte(`{"reason":"`+reason+`"}`)) // Nobody waits for it.
+	_ = s.bus.PublishCore(subject+cancelEnd, header, []byte(`{"reason":"`+reason+`"}`)) // Best effort.
 }
 
 // words is an answer as a text: a JSON text without its quotes, anything else as it is.

@@ -32,7 +32,7 @@ func stage(t *testing.T, tools map[string]served.Tool) (*nats.Conn, *served.Shel
 		t.Fatal(faults)
 	}
 	shelf := served.New(tools)
-	shelf.Attach(server.Connect("runner"))
+	shelf.Attach(served.OnBus(server.Connect("runner")))
 	return nc, shelf
 }
 
@@ -73,7 +73,7 @@ func TestASubjectIsATool(t *testing.T) {
 	if got, err := weather.Call(t.Context(), tool.Call{Args: `{"at":"sea"}`, Key: "k"}); err != nil || got != `{"at":"sea"} k` {
 		t.Errorf("%q %v", got, err)
 	}
-	if _, err := one(t, shelf, "absent").Call(t.Context(), tool.Call{}); err == nil || errors.Is(err, expert.ErrUnknown) || err.Error() != "nobody serves the tool on tools.absent" {
+	if _, err := one(t, shelf, "absent").Call(t.Context(), tool.Call{}); err == nil || errors.Is(err, expert.ErrUnknown) || err.Error() != "no service offers the tool on tools.absent" {
 		t.Error(err)
 	}
 	serve(t, nc, "tools.pay", func(*nats.Msg) {})
@@ -90,7 +90,7 @@ func TestASubjectIsATool(t *testing.T) {
 	}
 }
 
-// A tool that asks for it hears that nobody waits for its answer any more: because the run was cancelled, or it took too long.
+// A tool that asks for it is told to give up a call: because the run was cancelled, or it took too long.
 // One that does not ask for it is told nothing.
 func TestAToolIsToldThatNobodyWaitsForItsAnswer(t *testing.T) {
 	nc, shelf := stage(t, map[string]served.Tool{

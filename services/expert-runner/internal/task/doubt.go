@@ -9,7 +9,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
-// Doubt asks a person what became of effects that a run has made, and of which nobody knows how they ended: key, name and
+// Doubt asks a person about effects of a run with an unknown outcome: key, name and
 // arguments of each are shown. why is a sentence.
 func Doubt(w *events.Work, why string, effects ...run.Effect) Ending {
 	o := &Order{Work: *w}
@@ -27,10 +27,10 @@ const (
 	maxCall  = 2 << 10
 )
 
-// park asks a person what became of effects whose outcome nobody knows: it shows each call as it was made.
+// park asks a person about effects with an unknown outcome: it shows each call as it was made.
 func (o *Order) park(doubts []run.Unresolved, why string) Ending {
 	var b strings.Builder
-	b.WriteString(o.shown(why, maxCause) + " Nobody knows whether this took effect:\n")
+	b.WriteString(o.shown(why, maxCause) + " It is unknown whether this took effect:\n")
 	o.writeCalls(&b, doubts)
 	b.WriteString("Answer retry if it did not happen and is to be done, success if it did, fail if it did not and is not to be done. " +
 		`What it gave can be told: {"choice":"success","output":…}.`)

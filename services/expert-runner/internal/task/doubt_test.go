@@ -36,7 +36,7 @@ func TestWhatIsInDoubtAndTooLongIsCutWithAMark(t *testing.T) {
 	}{
 		"one":  {"It broke.", []run.Effect{lost("k", `{"text":"`+strings.Repeat("&", 70_000)+`"}`)}, []string{"&… (32768 of 70027 bytes; all of it: jobgraph describe j/s)\n"}},
 		"many": {"It broke.", many, []string{"<… (2048 of 5027 bytes; all of it: jobgraph describe j/s)\n", "\n- and 9 more: jobgraph describe j/s\n"}},
-		"why":  {strings.Repeat("w", 9000), many[:1], []string{"w… (8192 of 9000 bytes; all of it: jobgraph describe j/s) Nobody knows"}},
+		"why":  {strings.Repeat("w", 9000), many[:1], []string{"w… (8192 of 9000 bytes; all of it: jobgraph describe j/s) It is unknown"}},
 	} {
 		e := task.Doubt(w, c.why, c.effects...)
 		for _, want := range append(c.want, "Answer retry if it did not happen") {

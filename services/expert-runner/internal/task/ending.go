@@ -15,7 +15,7 @@ const (
 	maxCause  = 8 << 10
 )
 
-// Ending is how a run ends for its runner: with a report, or parked until somebody answers. Exactly one is set.
+// Ending is how a run ends for its runner: with a report, or parked until an answer arrives. Exactly one is set.
 type Ending struct {
 	// Report is one of the four outcomes.
 	Report *events.SubJobReported
@@ -24,7 +24,7 @@ type Ending struct {
 	// Unsafe is true for an ending that may not be journaled: the run was closed while it was at work.
 	Unsafe bool
 	// Cut says why the execution was ended from outside before it had an end of its own, empty when it was not. The run is left to
-	// another delivery, which finds its intent open: it repeats what may be repeated, and has somebody asked about anything else.
+	// another delivery, which finds its intent open: it repeats what may be repeated, and asks a person about anything else.
 	Cut string
 }
 
@@ -52,7 +52,7 @@ func (e Ending) Charged(instead Ending) Ending {
 	return e
 }
 
-// Sound gives an ending that the log takes: one with neither report nor request, or with a request that nobody could answer,
+// Sound gives an ending that the log takes: one with neither report nor request, or with a request that cannot be answered,
 // is a failure of the expert.
 func (e Ending) Sound() Ending {
 	switch {

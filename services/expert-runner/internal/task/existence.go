@@ -24,7 +24,7 @@ type standing struct {
 }
 
 // Open says whether the job's saved state holds the run open. state is nil when the job has none; age is that of the work
-// message. The move is Claim to go on, Drop for work that nobody wants any more, or Wait when the state is behind the
+// message. The move is Claim to go on, Drop for work that is no longer wanted, or Wait when the state is behind the
 // work: work is published before the state that owes it is saved.
 func Open(o *Order, state []byte, age time.Duration) (run.Action, string) {
 	planning, inquiry := o.Inquiry()
@@ -72,8 +72,8 @@ func Open(o *Order, state []byte, age time.Duration) (run.Action, string) {
 	return run.Claim, ""
 }
 
-// asks says whether the planning run that has asked is still the one: after a stop nobody waits for the answer, and a later
-// run asks anew.
+// asks says whether the planning run that has asked is still the one: after a stop the answer is not awaited, and a later
+// run asks again.
 func (s *standing) asks(planning int, age time.Duration) (run.Action, string) {
 	ended := s.Status.Terminal()
 	for i := range s.SubJobs {

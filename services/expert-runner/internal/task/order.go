@@ -18,7 +18,7 @@ type Order struct {
 
 // Read reads a work message. The subject alone decides job, SubJob and run; a body that disagrees is an error, as is
 // anything that is no work for an expert. The error's text is for the log, the report and the dead letter. With an error the
-// order is nil when the subject names no run, and otherwise says which run it is that nobody can execute.
+// order is nil when the subject names no run, and otherwise says which run cannot be executed.
 func Read(n events.Names, subject string, body []byte) (*Order, error) {
 	at, err := run.ReadAddress(n, subject)
 	if err != nil {

@@ -33,7 +33,7 @@ type Tool struct {
 type Call struct {
 	// Args are the arguments: what the model wrote, as Object has read it.
 	Args string
-	// Key is the same in every attempt to make this call, and of no other call: for whoever must not do a thing twice.
+	// Key is the same in every attempt to make this call, and of no other call: for services that must not do a thing twice.
 	Key string
 }
 

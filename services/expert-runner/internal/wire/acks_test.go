@@ -41,7 +41,7 @@ func pool(t *testing.T, b *bus.Bus, n int) (*Pool, []loop.Delivery) {
 func left(t *testing.T, b *bus.Bus) int {
 	t.Helper()
 	synctest.Wait()
-	facts, err := b.StreamInfo(t.Context(), b.Names().Work)
+	facts, err := b.Streams().Info(t.Context(), b.Names().Work)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,7 +34,7 @@ type Batches struct {
 	newest  time.Time
 
 	mu sync.Mutex // Guards the fields below.
-	// left are the members that nobody has taken yet, the oldest first.
+	// left are the members that are not taken yet, the oldest first.
 	left  []member
 	timer *time.Timer // Armed while left holds something.
 }
@@ -146,7 +146,7 @@ func (b *Batches) Stop() {
 	ctx, cancel := context.WithTimeout(context.Background(), drainBound)
 	defer cancel()
 	for {
-		facts, err := b.bus.ConsumerInfo(ctx, b.bus.Names().Work, b.bus.PoolConsumer(b.pool).Durable)
+		facts, err := b.bus.Queues().Info(ctx, b.bus.Names().Work, b.bus.Queues().PoolConsumer(b.pool).Durable)
 		if err != nil || facts.Pending == 0 || b.pass(ctx) != nil {
 			break
 		}
@@ -165,7 +165,7 @@ func (b *Batches) pass(ctx context.Context) error {
 	return err
 }
 
-// giveBack sends back all that nobody has taken.
+// giveBack returns all members that were not taken.
 func (b *Batches) giveBack() {
 	b.mu.Lock()
 	left := b.left

@@ -54,7 +54,7 @@ func send(t *testing.T, b *bus.Bus, from, to int) {
 func queued(t *testing.T, b *bus.Bus) []string {
 	t.Helper()
 	synctest.Wait()
-	subjects, err := b.Subjects(t.Context(), b.Names().Work, b.Names().AllWork())
+	subjects, err := b.Streams().Subjects(t.Context(), b.Names().Work, b.Names().AllWork())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +181,7 @@ func TestWhatIsNoBatchIsSetAside(t *testing.T) {
 		if n := left(t, b); n != 0 {
 			t.Errorf("%d messages are left", n)
 		}
-		facts, err := b.StreamInfo(t.Context(), b.Names().Aside)
+		facts, err := b.Streams().Info(t.Context(), b.Names().Aside)
 		if err != nil || facts.Messages != 1 {
 			t.Errorf("%d set aside, %v", facts.Messages, err)
 		}

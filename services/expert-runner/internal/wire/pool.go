@@ -24,7 +24,7 @@ type Pool struct {
 func OpenPool(ctx context.Context, b *bus.Bus, pool string, log *slog.Logger) (*Pool, error) {
 	p := &Pool{bus: b, pool: pool, acks: &acks{log: log}, log: log}
 	return p, bus.Await(ctx, func() error {
-		if err := b.EnsurePool(ctx, pool); err != nil {
+		if err := b.Queues().EnsurePool(ctx, pool); err != nil {
 			return err
 		}
 		return p.consume(ctx)
@@ -32,9 +32,9 @@ func OpenPool(ctx context.Context, b *bus.Bus, pool string, log *slog.Logger) (*
 }
 
 func (p *Pool) consume(ctx context.Context) error {
-	spec := p.bus.PoolConsumer(p.pool)
+	spec := p.bus.Queues().PoolConsumer(p.pool)
 	spec.OnDemand = true
-	sub, err := p.bus.Consume(ctx, spec)
+	sub, err := p.bus.Queues().Consume(ctx, spec)
 	if err == nil {
 		p.sub = sub
 	}
@@ -70,7 +70,7 @@ func (p *Pool) next(ctx context.Context, most int) ([]bus.Delivery, error) {
 func (p *Pool) again(ctx context.Context) error {
 	p.sub.Stop()
 	for {
-		err := p.bus.EnsurePool(ctx, p.pool)
+		err := p.bus.Queues().EnsurePool(ctx, p.pool)
 		if err == nil {
 			err = p.consume(ctx)
 		}
@@ -89,7 +89,7 @@ func (p *Pool) again(ctx context.Context) error {
 // drainBound is how long giving back unread work may take.
 const drainBound = 2 * time.Second
 
-// Stop implements loop.Source: what is unread is given back, so that somebody else has it at once.
+// Stop implements loop.Source: what is unread is given back, so that another runner gets it at once.
 func (p *Pool) Stop() {
 	ctx, cancel := context.WithTimeout(context.Background(), drainBound)
 	defer cancel()

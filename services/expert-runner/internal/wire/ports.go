@@ -78,7 +78,7 @@ func (p Ports) State(e events.Event) {
 
 // Live implements loop.Log.
 func (p Ports) Live(job, subjob string, body []byte) {
-	_ = p.bus.PublishCore(p.bus.Names().Live(job, subjob), nil, body) // Nobody is owed it.
+	_ = p.bus.PublishCore(p.bus.Names().Live(job, subjob), nil, body) // Best effort.
 }
 
 // States implements loop.States.
@@ -99,7 +99,7 @@ func (s States) State(ctx context.Context, job string) ([]byte, error) {
 // Reported implements loop.States.
 func (s States) Reported(ctx context.Context, job, subjob string, run int) (bool, error) {
 	names := s.bus.Names()
-	_, err := s.bus.LastOn(ctx, names.Log, names.RunEvent(job, events.KindSubJobReported, subjob, run))
+	_, err := s.bus.Streams().LastOn(ctx, names.Log, names.RunEvent(job, events.KindSubJobReported, subjob, run))
 	if errors.Is(err, bus.ErrNotFound) {
 		return false, nil
 	}
@@ -114,36 +114,36 @@ func NewBlobs(b *bus.Bus) Blobs { return Blobs{b} }
 
 // Put implements loop.Blobs.
 func (s Blobs) Put(ctx context.Context, job string, data []byte) (events.Ref, error) {
-	ref, err := s.bus.PutBlob(ctx, job, data)
+	ref, err := s.bus.Blobs().Put(ctx, job, data)
 	return ref, classed(err)
 }
 
 // Get implements loop.Blobs.
 func (s Blobs) Get(ctx context.Context, job, digest string) ([]byte, error) {
-	data, err := s.bus.GetBlob(ctx, job, digest)
+	data, err := s.bus.Blobs().Get(ctx, job, digest)
 	return data, classed(err)
 }
 
 // Store implements loop.Files.
 func (s Blobs) Store(ctx context.Context, job string, file io.ReadSeeker) (events.Ref, error) {
-	ref, err := s.bus.PutBlobFrom(ctx, job, file)
+	ref, err := s.bus.Blobs().PutFrom(ctx, job, file)
 	return ref, classed(err)
 }
 
 // Fetch implements loop.Files.
 func (s Blobs) Fetch(ctx context.Context, job, digest string, w io.Writer) error {
-	return classed(s.bus.GetBlobTo(ctx, job, digest, w))
+	return classed(s.bus.Blobs().GetTo(ctx, job, digest, w))
 }
 
 // Documents implements loop.Knowledge.
 func (s Blobs) Documents(ctx context.Context, session string) ([]events.Ref, error) {
-	list, err := s.bus.Documents(ctx, session)
+	list, err := s.bus.Documents().List(ctx, session)
 	return list, classed(err)
 }
 
 // Document implements loop.Knowledge.
 func (s Blobs) Document(ctx context.Context, session, digest string) ([]byte, error) {
-	data, err := s.bus.GetDocument(ctx, session, digest)
+	data, err := s.bus.Documents().Get(ctx, session, digest)
 	return data, classed(err)
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/llm"
 	"github.com/jobgraph/jobgraph/services/planner/internal/loop"
-	"github.com/jobgraph/jobgraph/services/planner/internal/session"
+	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
 
 // Model implements loop.Model over a client.
@@ -33,20 +33,20 @@ func (m *Model) Name(r *events.Request) string {
 }
 
 // Ask implements loop.Model.
-func (m *Model) Ask(ctx context.Context, q *loop.Question) (session.Fact, error) {
+func (m *Model) Ask(ctx context.Context, q *loop.Question) (planning.Fact, error) {
 	answer, err := m.Client.Do(ctx, m.request(q), watched(q))
 	if err == nil {
-		return session.Fact{Kind: session.Answered, Text: answer.Text, Model: answer.Model, Spent: spent(&answer)}, nil
+		return planning.Fact{Kind: planning.Answered, Text: answer.Text, Model: answer.Model, Spent: spent(&answer)}, nil
 	}
 	if ctx.Err() != nil {
-		return session.Fact{}, ctx.Err()
+		return planning.Fact{}, ctx.Err()
 	}
 	var failed *llm.Error
 	if errors.As(err, &failed) && failed.Passing() && failed.RetryAfter >= worthWaiting {
-		return session.Fact{}, &loop.Later{After: min(failed.RetryAfter, longestWait), Why: err}
+		return planning.Fact{}, &loop.Later{After: min(failed.RetryAfter, longestWait), Why: err}
 	}
 	fault := llm.Fault(err)
-	fact := session.Fact{Kind: session.Failed, Class: classOf(err), Message: fault.Message}
+	fact := planning.Fact{Kind: planning.Failed, Class: classOf(err), Message: fault.Message}
 	if fault.Cause != "" {
 		fact.Message += ": " + fault.Cause
 	}
@@ -109,31 +109,31 @@ func spent(a *llm.Response) events.Spent {
 }
 
 // classOf gives a failure in the session's words.
-func classOf(err error) session.Class {
+func classOf(err error) planning.Class {
 	switch llm.ClassOf(err) {
 	case llm.ContextTooLong:
-		return session.ClassTooLong
+		return planning.ClassTooLong
 	case llm.LengthCut:
-		return session.ClassCut
+		return planning.ClassCut
 	case llm.StreamCut:
-		return session.ClassBroken
+		return planning.ClassBroken
 	case llm.Filtered:
-		return session.ClassFilter
+		return planning.ClassFilter
 	case llm.Refused:
-		return session.ClassRefusal
+		return planning.ClassRefusal
 	case llm.Malformed, llm.Empty:
-		return session.ClassMalformed
+		return planning.ClassMalformed
 	case llm.Auth:
-		return session.ClassAuth
+		return planning.ClassAuth
 	case llm.Quota:
-		return session.ClassQuota
+		return planning.ClassQuota
 	case llm.NotFound:
 		if failed, ok := errors.AsType[*llm.Error](err); ok && failed.Attempts == 0 {
-			return session.ClassUnnamed // Nobody was asked.
+			return planning.ClassUnnamed // No model was asked.
 		}
-		return session.ClassNotFound
+		return planning.ClassNotFound
 	case llm.BadRequest:
-		return session.ClassBadRequest
+		return planning.ClassBadRequest
 	}
-	return session.ClassUnavailable
+	return planning.ClassUnavailable
 }

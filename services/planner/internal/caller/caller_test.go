@@ -9,7 +9,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
 	"github.com/jobgraph/jobgraph/services/planner/internal/caller"
 	"github.com/jobgraph/jobgraph/services/planner/internal/loop"
-	"github.com/jobgraph/jobgraph/services/planner/internal/session"
+	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
 
 func TestAFailureHasTheClassOfItsCause(t *testing.T) {
@@ -17,15 +17,15 @@ func TestAFailureHasTheClassOfItsCause(t *testing.T) {
 	for _, c := range []struct {
 		answer llmtest.Answer
 		model  string
-		class  session.Class
+		class  planning.Class
 		told   string
 	}{
-		{llmtest.Answer{Status: 401}, "", session.ClassAuth, ""},
-		{llmtest.Answer{Status: 402}, "", session.ClassQuota, ""},
-		{llmtest.Answer{Status: 404}, "", session.ClassNotFound, ""},
-		{llmtest.Answer{}, "unknown", session.ClassUnnamed, `"default"`},
-		{llmtest.Answer{Text: "half", Finish: "length"}, "", session.ClassCut, ""},
-		{llmtest.Answer{Type: "text/event-stream", Body: `data: {"choices":[{"index":0,"delta":{"content":"{"}}]}` + "\n\n"}, "", session.ClassBroken, ""},
+		{llmtest.Answer{Status: 401}, "", planning.ClassAuth, ""},
+		{llmtest.Answer{Status: 402}, "", planning.ClassQuota, ""},
+		{llmtest.Answer{Status: 404}, "", planning.ClassNotFound, ""},
+		{llmtest.Answer{}, "unknown", planning.ClassUnnamed, `"default"`},
+		{llmtest.Answer{Text: "half", Finish: "length"}, "", planning.ClassCut, ""},
+		{llmtest.Answer{Type: "text/event-stream", Body: `data: {"choices":[{"index":0,"delta":{"content":"{"}}]}` + "\n\n"}, "", planning.ClassBroken, ""},
 	} {
 		config := llm.Config{llm.DefaultModel: {Model: "m", BaseURL: "http://model.test/v1", Retries: &none}}
 		engine, err := llm.New(config, llm.Settings{Doer: llmtest.New(llmtest.Say(c.answer))})
@@ -34,10 +34,10 @@ func TestAFailureHasTheClassOfItsCause(t *testing.T) {
 		}
 		asked := &loop.Question{
 			Request: &events.Request{Models: map[string]string{"planner": c.model}}, Live: func([]byte) {},
-			Call: &session.ModelCall{Role: "planner", Messages: []session.Message{{Role: "user", Text: "hi"}}},
+			Call: &planning.ModelCall{Role: "planner", Messages: []planning.Message{{Role: "user", Text: "hi"}}},
 		}
 		fact, err := (&caller.Model{Client: engine}).Ask(t.Context(), asked)
-		if err != nil || fact.Kind != session.Failed || fact.Class != c.class || !strings.Contains(fact.Message, c.told) {
+		if err != nil || fact.Kind != planning.Failed || fact.Class != c.class || !strings.Contains(fact.Message, c.told) {
 			t.Errorf("%s: %+v, %v", c.class, fact, err)
 		}
 	}

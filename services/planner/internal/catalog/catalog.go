@@ -40,7 +40,7 @@ func New(bucket Bucket, log *slog.Logger) *Catalog {
 	return &Catalog{bucket: bucket, log: log, changed: make(chan struct{}), further: make(chan struct{})}
 }
 
-// Cards gives the cards in the order of their ids, and a channel that closes when they change. The slice is shared: nobody
+// Cards gives the cards in the order of their ids, and a channel that closes when they change. The slice is shared: no caller
 // changes it.
 func (c *Catalog) Cards() ([]events.Card, <-chan struct{}) {
 	c.mu.Lock()
@@ -180,7 +180,7 @@ func read(e bus.Entry) (events.Card, error) {
 	return card, nil
 }
 
-// builtin experts stand in where there is nobody else.
+// builtin experts stand in where there is no other expert.
 func builtin(card events.Card) bool { return slices.Contains(card.Tags, events.BuiltinTag) }
 
 // publish shows a set of cards to planning. Experts that come with the program are left out where there are others.

@@ -25,7 +25,7 @@ func links(subjob string, refs []events.Ref) string {
 var bracket = strings.NewReplacer("[", "(", "]", ")", "\n", " ")
 
 // Attach takes the files that results have come with, by SubJob, and lists them behind the words of their steps. Those of the last steps belong to the result, under SUBJOB/NAME. A
-// source that is a file of the job stays only when there is that file: whoever cites another one has made it up.
+// source that is a file of the job stays only when there is that file: any other one is invented.
 func (m *Material) Attach(files map[string][]events.Ref) {
 	known := map[string]bool{}
 	for i := range m.Steps {

@@ -17,7 +17,7 @@ const (
 type Material struct {
 	// Form is Summary or Report.
 	Form string `json:"form"`
-	// Written is true when nobody is to be asked any more: Text is what the expert that stands in for the model wrote, empty
+	// Written is true when no model is to be asked any more: Text is what the expert that stands in for the model wrote, empty
 	// when it wrote nothing.
 	Written bool   `json:"written,omitempty"`
 	Text    string `json:"text,omitempty"`

@@ -16,7 +16,7 @@ type Source struct {
 	URL   string `json:"url"`
 }
 
-// mostSources bounds the list: a report with more is read by nobody.
+// mostSources bounds the list: a report with more would not be read.
 const mostSources = 200
 
 // mostDeep bounds how deep a result is searched.

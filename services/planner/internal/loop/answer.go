@@ -65,7 +65,7 @@ func (l *Loop) fact(ctx context.Context, w *events.Work, v verdict) (events.Even
 	return e, o, err
 }
 
-// errDraining gives work back that waits for an expert: somebody else can wait longer.
+// errDraining gives work back that waits for an expert: another planner can wait longer.
 var errDraining = errors.New("the planner ends while the plan waits for an expert")
 
 // payload makes the data of the fact. A plan that is too large for a message is stored first.

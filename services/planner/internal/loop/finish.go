@@ -10,7 +10,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/services/planner/internal/finish"
-	"github.com/jobgraph/jobgraph/services/planner/internal/session"
+	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
 
 // mostRead is the largest result that is read to be written about, in bytes.
@@ -100,7 +100,7 @@ func (l *Loop) output(ctx context.Context, job string, r *events.Result) (json.R
 }
 
 // reported turns the end of work that puts a result into words into the report that its run owes, whatever has ended it.
-func reported(end *session.Ending) *session.Ending {
+func reported(end *planning.Ending) *planning.Ending {
 	if end.Report != nil {
 		return end
 	}
@@ -108,7 +108,7 @@ func reported(end *session.Ending) *session.Ending {
 	if len(end.Faults) > 0 {
 		fault = end.Faults[0]
 	}
-	return &session.Ending{
+	return &planning.Ending{
 		Kind: events.KindSubJobReported, Faults: end.Faults, Author: end.Author,
 		Report: &events.SubJobReported{Outcome: events.ExecutionError, Error: &fault},
 	}

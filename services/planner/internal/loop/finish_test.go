@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
-	"github.com/jobgraph/jobgraph/services/planner/internal/session"
+	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
 
 // done is the work of putting the result of two steps into words.
@@ -235,9 +235,9 @@ func TestMetricsHearWhatDraftsWereWorthAndWhoWroteTheWords(t *testing.T) {
 		}
 		yes := true
 		want := []Outcome{
-			{Kind: events.KindPlanRejected, Rounds: 1, Drafts: session.Drafts{Unreadable: 2}},
-			{Kind: events.KindGraphCreated, Rounds: 1, Steps: 1, Drafts: session.Drafts{Valid: 1}, EnoughContext: &yes, Remarks: []string{"executable"}},
-			{Kind: events.KindSubJobReported, Author: session.ByModel},
+			{Kind: events.KindPlanRejected, Rounds: 1, Drafts: planning.Drafts{Unreadable: 2}},
+			{Kind: events.KindGraphCreated, Rounds: 1, Steps: 1, Drafts: planning.Drafts{Valid: 1}, EnoughContext: &yes, Remarks: []string{"executable"}},
+			{Kind: events.KindSubJobReported, Author: planning.ByModel},
 		}
 		for i := range heard {
 			heard[i].Took, heard[i].Faults = 0, nil

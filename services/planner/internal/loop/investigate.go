@@ -13,7 +13,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
 	jobrun "github.com/jobgraph/jobgraph/pkg/run"
-	"github.com/jobgraph/jobgraph/services/planner/internal/session"
+	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
 
 const (
@@ -43,8 +43,8 @@ type inquiry struct {
 // investigate asks experts as SubJobs ask them: work on the bus, a report on the log. The work is outside of the graph, which
 // does not exist yet, and the scheduler passes its report over; claim, journal and cancellation are those of any run. Its
 // identity is made of the planning run and the command, so that asking again after a crash finds the work, or its report,
-// and nobody is paid twice. Whatever fails is told in the fact: planning goes on without.
-func (t *talk) investigate(c *session.Command) (session.Fact, error) {
+// and no model is paid twice. Whatever fails is told in the fact: planning goes on without.
+func (t *talk) investigate(c *planning.Command) (planning.Fact, error) {
 	ctx, leave := context.WithCancelCause(t.ctx)
 	defer leave(nil)
 	defer context.AfterFunc(t.intake, func() { leave(errDraining) })()
@@ -54,10 +54,10 @@ func (t *talk) investigate(c *session.Command) (session.Fact, error) {
 	}
 	waiting, stop := context.WithDeadlineCause(ctx, late, errLate)
 	defer stop()
-	fact := session.Fact{Kind: session.Failed, Class: session.ClassUnavailable}
+	fact := planning.Fact{Kind: planning.Failed, Class: planning.ClassUnavailable}
 	if c.Look.Expert == "" && c.Look.Wanted != "" {
 		fact.Faults = append(fact.Faults, events.Fault{
-			Code: events.CodeUnknownExpert, Message: fmt.Sprintf("nobody looked around before planning: no expert is called %.80q, or can do it", c.Look.Wanted),
+			Code: events.CodeUnknownExpert, Message: fmt.Sprintf("there was no investigation before planning: no expert is called %.80q, or can do it", c.Look.Wanted),
 			Hint: "start a runner with such an expert, or name another one in the profile's investigate",
 		})
 	}
@@ -88,7 +88,7 @@ func (t *talk) investigate(c *session.Command) (session.Fact, error) {
 		}
 	}
 	if len(fact.Findings) > 0 {
-		fact.Kind, fact.Class = session.Found, ""
+		fact.Kind, fact.Class = planning.Found, ""
 	}
 	return fact, nil
 }
@@ -114,7 +114,7 @@ func cause(ctx context.Context, err error) error {
 	return err
 }
 
-// withdrawn closes what was asked when the run was stopped: nobody waits for it any more. In every other case another planner
+// withdrawn closes what was asked when the run was stopped: it is no longer awaited. In every other case another planner
 // goes on.
 func (t *talk) withdrawn(list []inquiry, err error) error {
 	var stop *cancelled
@@ -124,7 +124,7 @@ func (t *talk) withdrawn(list []inquiry, err error) error {
 	return err
 }
 
-// close fences inquiries, and has whoever is at work on them end.
+// close fences inquiries, and ends the runs that work on them.
 func (t *talk) close(list []inquiry, reason string) {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(t.ctx), closeBound)
 	defer stop()
@@ -141,9 +141,9 @@ func (t *talk) close(list []inquiry, reason string) {
 }
 
 // inquiries makes the work of all that are asked.
-func (t *talk) inquiries(c *session.Command, late time.Time) []inquiry {
+func (t *talk) inquiries(c *planning.Command, late time.Time) []inquiry {
 	var list []inquiry
-	cards := t.session.State().Cards
+	cards := t.planning.State().Cards
 	for _, id := range append([]string{c.Look.Expert}, c.Look.Status...) {
 		at := slices.IndexFunc(cards, func(card events.Card) bool { return id != "" && card.ID == id })
 		if at < 0 {
@@ -155,7 +155,7 @@ func (t *talk) inquiries(c *session.Command, late time.Time) []inquiry {
 }
 
 // work is the order for one expert. Its SubJob is named after the planning run, the command and its place in it.
-func (t *talk) work(c *session.Command, card *events.Card, n int, late time.Time) events.Work {
+func (t *talk) work(c *planning.Command, card *events.Card, n int, late time.Time) events.Work {
 	r, names := &t.start.Request, t.loop.Names
 	id := fmt.Sprintf("%s~%d~%s-%d", t.w.SubJob, t.w.Run, strings.ReplaceAll(c.Key, "/", "-"), n)
 	pool := card.Pool
@@ -170,7 +170,7 @@ func (t *talk) work(c *session.Command, card *events.Card, n int, late time.Time
 		Kind: events.WorkExecute, Job: t.w.Job, SubJob: id, Run: inquiryRun, Attempt: 1,
 		Spec: events.SubJob{ID: id, Goal: c.Look.Query, Context: r.Context, Expert: card.ID, ExpertName: card.Name, Pool: pool, Pure: card.Pure, Timeout: &limit},
 		Goal: c.Look.Query, Context: r.Context, Inputs: r.Inputs, InputsRef: r.InputsRef, Attachments: r.Attachments,
-		Deadline: late, Session: r.Session, User: r.User, Locale: t.session.State().Locale,
+		Deadline: late, Session: r.Session, User: r.User, Locale: t.planning.State().Locale,
 		ReportSubject:  names.RunEvent(t.w.Job, events.KindSubJobReported, id, inquiryRun),
 		IdempotencyKey: jobrun.ID(jobrun.IncarnationOf(t.w), id, inquiryRun),
 		ClaimSubject:   names.JournalOf(t.w.Job, id), Lease: events.Duration(leaseOf(t.w)), CancelSubject: names.Cancel(t.w.Job, id),
@@ -195,7 +195,7 @@ func (t *talk) letter(w *events.Work) events.Message {
 }
 
 // hear adds what an expert reported.
-func (t *talk) hear(ctx context.Context, fact *session.Fact, q *inquiry) error {
+func (t *talk) hear(ctx context.Context, fact *planning.Fact, q *inquiry) error {
 	r := q.report
 	if r.Outcome != events.Success {
 		reason := r.Lesson
@@ -220,7 +220,7 @@ func (t *talk) hear(ctx context.Context, fact *session.Fact, q *inquiry) error {
 			return fmt.Errorf("read what %s found: %w", q.card.ID, err)
 		}
 	}
-	fact.Findings = append(fact.Findings, session.Finding{Source: q.card.Name, Title: q.work.Goal, Text: said(output)})
+	fact.Findings = append(fact.Findings, planning.Finding{Source: q.card.Name, Title: q.work.Goal, Text: said(output)})
 	return nil
 }
 

@@ -12,7 +12,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/run/lease"
-	"github.com/jobgraph/jobgraph/services/planner/internal/session"
+	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
 
 // office is a desk in memory: experts who answer after a while what reports says of them, or never.
@@ -67,7 +67,7 @@ func (o *office) Close(_ context.Context, w *events.Work, reason string) error {
 func curious(o *office) (*world, *tongue) {
 	w := newWorld("x", "y")
 	m := &tongue{says: onePlan}
-	w.model, w.desk, w.looks = m, o, session.InvestigateRules{When: "always", Expert: "x", Status: []string{"y"}}
+	w.model, w.desk, w.looks = m, o, planning.InvestigateRules{When: "always", Expert: "x", Status: []string{"y"}}
 	return w, m
 }
 
@@ -190,7 +190,7 @@ func TestAnInvestigationThatIsStoppedTellsWhatItsReportsHaveCost(t *testing.T) {
 func TestThatNobodyIsThereToLookAroundIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, _ := curious(&office{})
-		w.looks = session.InvestigateRules{When: "always", Needs: "telepathy"}
+		w.looks = planning.InvestigateRules{When: "always", Needs: "telepathy"}
 		if err := w.run(t, nil, w.delivery(t, goal())); err != nil {
 			t.Fatal(err)
 		}

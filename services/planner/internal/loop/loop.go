@@ -34,7 +34,7 @@ type Settings struct {
 	Catalog Catalog
 	// Desk hands work to the experts that look around before planning.
 	Desk Desk
-	// Past tells what was said in a session before; nil where nobody keeps any.
+	// Past tells what was said in a session before; nil where there are none.
 	Past Past
 	// Cache keeps plans for requests that come again; nil for none.
 	Cache Cache
@@ -57,7 +57,7 @@ type Loop struct {
 	runs runs
 }
 
-// window bounds the deliveries in hand. Those that wait for an expert cost little, and keep nobody else from his turn.
+// window bounds the deliveries in hand. Those that wait for an expert cost little, and block no other.
 const window = 256
 
 // New makes a loop.
@@ -162,7 +162,7 @@ func (l *Loop) giveBack(w *events.Work, d *Delivery, err error) {
 		l.log(w).Debug("planning work dropped", "reason", err)
 		l.settled(d, d.Receipt.Ack())
 	case errors.Is(err, errLost):
-		l.log(w).Warn("planning abandoned", "reason", err) // The delivery is somebody else's by now.
+		l.log(w).Warn("planning abandoned", "reason", err) // The delivery belongs to another planner by now.
 		if d.Lost != nil {
 			d.Lost(err.Error())
 		}

@@ -17,7 +17,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	jobrun "github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
-	"github.com/jobgraph/jobgraph/services/planner/internal/session"
+	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
 
 // world is everything around the loop, in memory. Its lines say in order what the loop did.
@@ -39,8 +39,8 @@ type world struct {
 	model           Model
 	desk            Desk
 	past            Past
-	looks           session.InvestigateRules
-	hears           func(Outcome) // Hears what is counted, nil for nobody.
+	looks           planning.InvestigateRules
+	hears           func(Outcome) // Hears what is counted, nil for none.
 	loop            *Loop         // The one of the last run.
 }
 
@@ -128,13 +128,13 @@ func (w *world) announce(id string) {
 }
 
 // Find gives a profile that has no stage but those that cannot be left out.
-func (w *world) Find(name string) (session.Profile, string, error) {
-	p := session.Profile{
-		Name: "plain", Dialect: "native", Limits: session.Limits{HistoryBytes: 1000, Steps: 100, Rounds: 2, Repairs: 1, Reminders: 1},
-		Stages: []session.Stage{session.StageReview}, Fallback: []session.Rung{session.RungEarlier},
+func (w *world) Find(name string) (planning.Profile, string, error) {
+	p := planning.Profile{
+		Name: "plain", Dialect: "native", Limits: planning.Limits{HistoryBytes: 1000, Steps: 100, Rounds: 2, Repairs: 1, Reminders: 1},
+		Stages: []planning.Stage{planning.StageReview}, Fallback: []planning.Rung{planning.RungEarlier},
 	}
 	if w.looks.When != "" {
-		p.Stages, p.Investigate, p.Limits.FindingBytes = append(p.Stages, session.StageInvestigate), w.looks, 1000
+		p.Stages, p.Investigate, p.Limits.FindingBytes = append(p.Stages, planning.StageInvestigate), w.looks, 1000
 	}
 	if name != "" {
 		return p, "", errors.New("there is only plain")
@@ -142,8 +142,8 @@ func (w *world) Find(name string) (session.Profile, string, error) {
 	return p, "1", nil
 }
 
-func (w *world) Render(prompt, locale string, v session.Vars) (session.Prompt, error) {
-	return session.Prompt{User: prompt + " in " + locale + v.Findings + v.Words + v.History}, nil
+func (w *world) Render(prompt, locale string, v planning.Vars) (planning.Prompt, error) {
+	return planning.Prompt{User: prompt + " in " + locale + v.Findings + v.Words + v.History}, nil
 }
 
 func (w *world) Decided(o Outcome) {

@@ -9,7 +9,7 @@ import (
 	jobrun "github.com/jobgraph/jobgraph/pkg/run"
 )
 
-// order reads a work message. ok is false when its subject names no run, so that nobody could be told. fault says what is
+// order reads a work message. ok is false when its subject names no run, so that there is no one to report to. fault says what is
 // wrong with the body; the subject alone decides which run it is about.
 func (l *Loop) order(d *Delivery) (w *events.Work, fault *events.Fault, ok bool) {
 	at, err := jobrun.ReadAddress(l.Names, d.Subject)

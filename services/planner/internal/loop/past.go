@@ -4,16 +4,16 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/jobgraph/jobgraph/services/planner/internal/session"
+	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
 
 // Past tells what was said in a session.
 type Past interface {
 	// Before gives the turns of a session, by its id, before a job, oldest first: the latest ones, at most so many bytes.
-	Before(ctx context.Context, id, job string, most int) ([]session.Turn, error)
+	Before(ctx context.Context, id, job string, most int) ([]planning.Turn, error)
 }
 
-// recollect reads the session so far, for whoever plans with a model. What was read becomes part of the beginning, which is
+// recollect reads the session so far, for planning with a model. What was read becomes part of the beginning, which is
 // recorded before anybody is asked: every later run of this planning sees the same, whatever has been said since.
 func (t *talk) recollect() error {
 	s := &t.start

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
-	"github.com/jobgraph/jobgraph/services/planner/internal/session"
+	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
 
 // memory is a session that tells something else each time it is asked.
@@ -19,9 +19,9 @@ type memory struct {
 	err   error
 }
 
-func (m *memory) Before(_ context.Context, id, job string, most int) ([]session.Turn, error) {
+func (m *memory) Before(_ context.Context, id, job string, most int) ([]planning.Turn, error) {
 	m.asked = append(m.asked, fmt.Sprint(id, " before ", job, ", ", most))
-	return []session.Turn{{User: "hello", Answer: fmt.Sprint("answer ", len(m.asked))}}, m.err
+	return []planning.Turn{{User: "hello", Answer: fmt.Sprint("answer ", len(m.asked))}}, m.err
 }
 
 func talking() events.Work {

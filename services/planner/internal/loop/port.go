@@ -7,10 +7,10 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/run/lease"
-	"github.com/jobgraph/jobgraph/services/planner/internal/session"
+	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
 
-// What adapters say of the bus. Any other error means: not now, or nobody knows; try again.
+// What adapters say of the bus. Any other error means: not now, or unknown; try again.
 var (
 	// ErrConflict means that the fact was stated before, or that a journal has gone on.
 	ErrConflict = lease.ErrConflict
@@ -28,7 +28,7 @@ type Delivery struct {
 	// Receipt settles it, Pulse keeps it until then.
 	Receipt Receipt
 	Pulse   Pulse
-	// Lost hears that the delivery will not be settled here, because the run is somebody else's; nil when nobody cares.
+	// Lost hears that the delivery will not be settled here, because the run belongs to another planner; nil to ignore it.
 	Lost func(reason string)
 }
 
@@ -54,9 +54,9 @@ type Source interface {
 // Log takes facts. State stores one if its subject has none yet, else ErrConflict.
 type Log interface {
 	State(ctx context.Context, e events.Event) error
-	// Tell states a fact that nobody waits for.
+	// Tell states a fact that is not awaited.
 	Tell(e events.Event)
-	// Live passes bytes to whoever watches a SubJob; nothing is stored.
+	// Live passes bytes to the watchers of a SubJob; nothing is stored.
 	Live(job, subjob string, body []byte)
 }
 
@@ -65,10 +65,10 @@ type Question struct {
 	// Request is the job's, which may name the model.
 	Request *events.Request
 	// Call is what is asked.
-	Call *session.ModelCall
+	Call *planning.ModelCall
 	// Key is the name of the call within its run. IdempotencyKey is the same in every attempt of every run.
 	Key, IdempotencyKey string
-	// Live takes what is told while the answer comes; nil when nobody listens.
+	// Live takes what is told while the answer comes; nil without a listener.
 	Live func(body []byte)
 }
 
@@ -77,12 +77,12 @@ type Question struct {
 // *Later.
 type Model interface {
 	Name(r *events.Request) string
-	Ask(ctx context.Context, q *Question) (session.Fact, error)
+	Ask(ctx context.Context, q *Question) (planning.Fact, error)
 }
 
 // Desk hands work to experts and hears their reports. Issue stores a work message unless it is there, or the run reported on
-// the subject already. Report waits for the report on a subject. Close fences a run, so that nobody begins it, and has
-// whoever is at work on it end.
+// the subject already. Report waits for the report on a subject. Close fences a run, so that it cannot begin, and has
+// a runner at work on it end.
 type Desk interface {
 	Issue(ctx context.Context, m events.Message, report string) error
 	Report(ctx context.Context, subject string) (*events.SubJobReported, error)
@@ -106,8 +106,8 @@ func (l *Later) Unwrap() error { return l.Why }
 // Profiles give the rules of planning and the texts of its prompts. Find takes the name that a request gives, empty for the
 // default one; its error names those there are. version changes with any of them.
 type Profiles interface {
-	Find(name string) (p session.Profile, version string, err error)
-	Render(prompt, locale string, v session.Vars) (session.Prompt, error)
+	Find(name string) (p planning.Profile, version string, err error)
+	Render(prompt, locale string, v planning.Vars) (planning.Prompt, error)
 }
 
 // Blobs keeps payloads within a job. Get gives ErrNotFound for one that is gone.
@@ -132,15 +132,15 @@ type Meter interface {
 type Outcome struct {
 	// Kind is the fact that was stated, empty for a message that is no planning work.
 	Kind events.Kind
-	// Steps counts the SubJobs of the graph, Rounds how often a model planned anew, Drafts what its drafts were worth.
+	// Steps counts the SubJobs of the graph, Rounds how often a model planned again, Drafts what its drafts were worth.
 	Steps, Rounds int
-	Drafts        session.Drafts
+	Drafts        planning.Drafts
 	// Remarks are doubts about a plan that a model wrote, by kind.
 	Remarks []string
 	// Cache is CacheHit or CacheMiss for a graph that could have been one of an earlier job, else empty.
 	Cache string
 	// Author is who put a result into words, for work that does so.
-	Author session.Author
+	Author planning.Author
 	// EnoughContext is what the plan says of itself, if it does.
 	EnoughContext *bool
 	// Faults are those of a rejection.

@@ -10,7 +10,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	jobrun "github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/pkg/run/lease"
-	"github.com/jobgraph/jobgraph/services/planner/internal/session"
+	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
 
 // startKey is the record of what a session began with.
@@ -21,9 +21,9 @@ const defaultLease = 30 * time.Second
 
 // Ways a run is not this planner's to go on with.
 var (
-	// errOver means that the run is closed, or a later one has begun: nobody waits for its answer.
+	// errOver means that the run is closed, or a later one has begun: its answer is not awaited.
 	errOver = errors.New("the run is over")
-	// errLost means that somebody else has taken the run, or that the claim could not be renewed in time.
+	// errLost means that another planner has taken the run, or that the claim could not be renewed in time.
 	errLost = errors.New("the run is not held any more")
 )
 
@@ -38,8 +38,8 @@ type record struct {
 	*lease.Lease
 	loop  *Loop
 	w     *events.Work
-	start *session.Start // nil when none was recorded.
-	facts map[string]session.Fact
+	start *planning.Start // nil when none was recorded.
+	facts map[string]planning.Fact
 	asked map[string]time.Time // When the first intent of each key was recorded.
 }
 
@@ -54,7 +54,7 @@ func (l *Loop) claim(ctx context.Context, w *events.Work) (*record, error) {
 		if err := refused(a); err != nil {
 			return nil, err
 		}
-		r := &record{loop: l, w: w, facts: map[string]session.Fact{}}
+		r := &record{loop: l, w: w, facts: map[string]planning.Fact{}}
 		if err := r.remember(ctx, journal); err != nil {
 			return nil, err
 		}
@@ -122,13 +122,13 @@ func (r *record) recall(ctx context.Context, rec *events.JournalRecord) error {
 		}
 	}
 	if rec.Key == startKey {
-		var s session.Start
+		var s planning.Start
 		if json.Unmarshal(data, &s) == nil {
 			r.start = &s
 		}
 		return nil
 	}
-	var f session.Fact
+	var f planning.Fact
 	if json.Unmarshal(data, &f) == nil && f.Key == rec.Key {
 		r.facts[f.Key] = f
 	}
@@ -136,12 +136,12 @@ func (r *record) recall(ctx context.Context, rec *events.JournalRecord) error {
 }
 
 // begin records what the session knows.
-func (r *record) begin(ctx context.Context, s *session.Start) error {
+func (r *record) begin(ctx context.Context, s *planning.Start) error {
 	return r.result(ctx, startKey, "session", s)
 }
 
 // intend records that something is about to be asked. It may be asked twice: what was not answered was not used.
-func (r *record) intend(ctx context.Context, c *session.Command) error {
+func (r *record) intend(ctx context.Context, c *planning.Command) error {
 	return r.Append(ctx, jobrun.Intends(r.w.Run, r.loop.Owner, jobrun.Effect{Key: c.Key, Name: string(c.Kind), Safe: true}))
 }
 
@@ -154,7 +154,7 @@ func (r *record) since(key string) time.Time {
 }
 
 // keep records what came of it.
-func (r *record) keep(ctx context.Context, c *session.Command, f *session.Fact) error {
+func (r *record) keep(ctx context.Context, c *planning.Command, f *planning.Fact) error {
 	return r.result(ctx, c.Key, string(c.Kind), f)
 }
 

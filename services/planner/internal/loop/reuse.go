@@ -5,14 +5,14 @@ import (
 	"errors"
 	"time"
 
-	"github.com/jobgraph/jobgraph/services/planner/internal/session"
+	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
 
 // Cache keeps plans for requests that come again. Find gives ErrNotFound for a key that nothing is kept under; Keep
 // overwrites, and forgets after a while.
 type Cache interface {
-	Find(ctx context.Context, key string) (*session.Reused, error)
-	Keep(ctx context.Context, key string, r *session.Reused, last time.Duration) error
+	Find(ctx context.Context, key string) (*planning.Reused, error)
+	Keep(ctx context.Context, key string, r *planning.Reused, last time.Duration) error
 }
 
 // Whether a plan that was made before was there, for the metrics.
@@ -51,7 +51,7 @@ func (t *talk) cached(v *verdict) {
 	if v.end.Keep == nil {
 		return
 	}
-	kept := &session.Reused{Plan: v.end.Keep, Job: t.w.Job, Made: time.Now().UTC()}
+	kept := &planning.Reused{Plan: v.end.Keep, Job: t.w.Job, Made: time.Now().UTC()}
 	if err := t.loop.Cache.Keep(t.ctx, key, kept, t.start.ReuseFor()); err != nil {
 		t.loop.log(t.w).Warn("the plan is not kept for the next request", "error", err)
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// cancelled ends a run because somebody stopped it.
+// cancelled ends a run because it was stopped.
 type cancelled struct{ reason string }
 
 func (c *cancelled) Error() string { return "cancelled: " + c.reason }

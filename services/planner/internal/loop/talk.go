@@ -15,7 +15,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/graph"
 	jobrun "github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
-	"github.com/jobgraph/jobgraph/services/planner/internal/session"
+	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
 
 // talk drives one session: it answers what the session owes, from the record where that knows. It belongs to one
@@ -29,24 +29,24 @@ type talk struct {
 	ctx  context.Context
 	lose context.CancelCauseFunc
 
-	start   session.Start
-	session *session.Session
-	record  *record                // nil until something has to be remembered.
-	claimed atomic.Pointer[record] // The same, for the pulse.
-	stage   session.Stage
-	beats   sync.WaitGroup // The goroutine of the pulse, which ends with ctx.
-	beating bool
+	start    planning.Start
+	planning *planning.Planning
+	record   *record                // nil until something has to be remembered.
+	claimed  atomic.Pointer[record] // The same, for the pulse.
+	stage    planning.Stage
+	beats    sync.WaitGroup // The goroutine of the pulse, which ends with ctx.
+	beating  bool
 	// patience is until when experts are waited for.
 	patience time.Time
 }
 
 // verdict is what a run states: the end of its session, or a question that parks it.
 type verdict struct {
-	end *session.Ending
+	end *planning.Ending
 	ask *events.InputRequested
 	// spent is what this run has cost, drafts what all drafts of the session were worth.
 	spent  events.Spent
-	drafts session.Drafts
+	drafts planning.Drafts
 	cache  string // CacheHit, CacheMiss, or empty where no plan is reused.
 }
 
@@ -101,7 +101,7 @@ func (l *Loop) converse(work, intake context.Context, d *Delivery, w *events.Wor
 	return v, err
 }
 
-// instead is the verdict of a run that somebody stopped: it is late, says that nobody is at work on it any more, and what it
+// instead is the verdict of a stopped run: it is late, says that no planner works on it any more, and what it
 // has cost.
 func instead(v *verdict, err error) (verdict, error) {
 	var stop *cancelled
@@ -115,7 +115,7 @@ func instead(v *verdict, err error) (verdict, error) {
 
 // rejected is a run that ends with a fault.
 func rejected(fault events.Fault) verdict {
-	return verdict{end: &session.Ending{Kind: events.KindPlanRejected, Faults: events.Faults{fault}}}
+	return verdict{end: &planning.Ending{Kind: events.KindPlanRejected, Faults: events.Faults{fault}}}
 }
 
 // know collects what the session begins with.
@@ -130,7 +130,7 @@ func (t *talk) know(raw []byte) *events.Fault {
 	if err != nil {
 		return &events.Fault{Code: events.CodeNotFound, Field: "profile", Message: "there is no such profile", Cause: err.Error(), Hint: "name one of those, or none"}
 	}
-	t.start = session.Start{
+	t.start = planning.Start{
 		Mode: w.Kind, Prefix: fmt.Sprintf("%s-%d", w.SubJob, w.Run), Request: request, Cards: t.cards(raw), Profile: profile, Version: version,
 		Now: time.Now().UTC(), Lessons: w.Lessons, Findings: findings(w.Results), Finished: w.Finished, MaxSteps: w.MaxSteps,
 		DefaultExpert: l.Options.DefaultExpert, Informed: l.Options.Informed,
@@ -159,7 +159,7 @@ func (t *talk) cards(plan []byte) []events.Card {
 }
 
 // findings are results that exist already, as data for prompts.
-func findings(results map[string]events.Result) []session.Finding {
+func findings(results map[string]events.Result) []planning.Finding {
 	ids := make([]string, 0, len(results))
 	for id, r := range results {
 		if !r.Skipped && len(r.Output) > 0 {
@@ -167,9 +167,9 @@ func findings(results map[string]events.Result) []session.Finding {
 		}
 	}
 	slices.Sort(ids)
-	list := make([]session.Finding, len(ids))
+	list := make([]planning.Finding, len(ids))
 	for i, id := range ids {
-		list[i] = session.Finding{Source: id, Text: said(results[id].Output)}
+		list[i] = planning.Finding{Source: id, Text: said(results[id].Output)}
 	}
 	return list
 }
@@ -183,19 +183,19 @@ func (t *talk) run() (verdict, error) {
 	}
 	t.begin()
 	for {
-		c := t.session.Owes()
-		var fact session.Fact
+		c := t.planning.Pending()
+		var fact planning.Fact
 		var err error
 		switch c.Kind {
-		case session.End:
-			return verdict{end: c.End, spent: t.session.Spent(t.w.Run), drafts: t.session.State().Drafts}, nil
-		case session.Ask:
+		case planning.End:
+			return verdict{end: c.End, spent: t.planning.Spent(t.w.Run), drafts: t.planning.State().Drafts}, nil
+		case planning.Ask:
 			closed, told := t.w.Answers[t.start.RequestID(c.Key)]
 			if !told {
 				return t.park(&c)
 			}
-			fact = session.Fact{Key: c.Key, Kind: session.Closed, Action: closed.Action, Answer: closed.Answer, By: closed.By}
-		case session.Await:
+			fact = planning.Fact{Key: c.Key, Kind: planning.Closed, Action: closed.Action, Answer: closed.Answer, By: closed.By}
+		case planning.Await:
 			fact, err = t.await(&c)
 		default:
 			fact, err = t.ask(&c)
@@ -212,8 +212,8 @@ func (t *talk) run() (verdict, error) {
 }
 
 // paid is what the run has cost when it ends before its session does: with an answer that came and could not be kept.
-func (t *talk) paid(last *session.Fact) events.Spent {
-	return graph.AddSpent(t.session.Spent(t.w.Run), last.Spent)
+func (t *talk) paid(last *planning.Fact) events.Spent {
+	return graph.AddSpent(t.planning.Spent(t.w.Run), last.Spent)
 }
 
 // begin makes the session; it counts as busy while it computes.
@@ -221,16 +221,16 @@ func (t *talk) begin() {
 	if t.record != nil && t.record.start != nil {
 		t.start = *t.record.start
 	}
-	ports := session.Ports{Read: t.loop.Read, Plan: t.loop.Options, Render: t.loop.Profiles.Render}
+	ports := planning.Ports{Read: t.loop.Read, Plan: t.loop.Options, Render: t.loop.Profiles.Render}
 	t.loop.busy <- struct{}{}
 	defer func() { <-t.loop.busy }()
-	t.session = session.New(t.start, ports)
+	t.planning = planning.New(t.start, ports)
 }
 
-func (t *talk) apply(f session.Fact) {
+func (t *talk) apply(f planning.Fact) {
 	t.loop.busy <- struct{}{}
 	defer func() { <-t.loop.busy }()
-	t.session.Apply(f)
+	t.planning.Apply(f)
 }
 
 // errAnew means that the record knows of a beginning of this session that is not ours: it has to be folded from there.
@@ -269,7 +269,7 @@ func (t *talk) remember() error {
 }
 
 // park states the question of a session; its answer begins the next run.
-func (t *talk) park(c *session.Command) (verdict, error) {
+func (t *talk) park(c *planning.Command) (verdict, error) {
 	if err := t.remember(); errors.Is(err, errAnew) {
 		t.begin()
 		return t.run()
@@ -277,23 +277,23 @@ func (t *talk) park(c *session.Command) (verdict, error) {
 		return verdict{}, err
 	}
 	t.tell(c.Stage)
-	return verdict{ask: c.Ask, spent: t.session.Spent(t.w.Run)}, nil
+	return verdict{ask: c.Ask, spent: t.planning.Spent(t.w.Run)}, nil
 }
 
-// ask has a model or somebody else answer, once: a finished answer is taken from the record.
-func (t *talk) ask(c *session.Command) (session.Fact, error) {
+// ask has a model or a person answer, once: a finished answer is taken from the record.
+func (t *talk) ask(c *planning.Command) (planning.Fact, error) {
 	if err := t.remember(); err != nil {
-		return session.Fact{}, err
+		return planning.Fact{}, err
 	}
 	if f, known := t.record.facts[c.Key]; known {
 		return f, nil
 	}
 	t.tell(c.Stage)
 	if err := t.loop.Hook.at(AtIntent); err != nil {
-		return session.Fact{}, err
+		return planning.Fact{}, err
 	}
 	if err := t.record.intend(t.ctx, c); err != nil {
-		return session.Fact{}, err
+		return planning.Fact{}, err
 	}
 	fact, err := t.answer(c)
 	if err != nil {
@@ -309,9 +309,9 @@ func (t *talk) ask(c *session.Command) (session.Fact, error) {
 	return fact, t.loop.Hook.at(AtKept)
 }
 
-// answer has whoever a command is for answer it.
-func (t *talk) answer(c *session.Command) (session.Fact, error) {
-	if c.Kind == session.Investigate {
+// answer sends a command to what can answer it.
+func (t *talk) answer(c *planning.Command) (planning.Fact, error) {
+	if c.Kind == planning.Investigate {
 		return t.investigate(c)
 	}
 	return t.loop.Model.Ask(t.ctx, &Question{
@@ -321,15 +321,15 @@ func (t *talk) answer(c *session.Command) (session.Fact, error) {
 }
 
 // await waits until the cards change, for a while: a runner may just be starting.
-func (t *talk) await(c *session.Command) (session.Fact, error) {
+func (t *talk) await(c *planning.Command) (planning.Fact, error) {
 	cards, changed := t.loop.Catalog.Cards()
-	fact := session.Fact{Key: c.Key, Kind: session.Cards, Cards: cards, Run: t.w.Run}
+	fact := planning.Fact{Key: c.Key, Kind: planning.Cards, Cards: cards, Run: t.w.Run}
 	left := time.Until(t.patience)
 	if left <= 0 {
 		fact.Waited = true
 		return fact, nil
 	}
-	if !sameCards(cards, t.session.State().Cards) {
+	if !sameCards(cards, t.planning.State().Cards) {
 		return fact, nil
 	}
 	var err error
@@ -356,7 +356,7 @@ func (t *talk) changes(changed <-chan struct{}, most time.Duration) (over bool, 
 	return false, errDraining
 }
 
-// staffed waits for an expert to plan for, and says what to do when none comes: no model is asked for a plan that nobody could
+// staffed waits for an expert to plan for, and says what to do when none comes: no model is asked for a plan that no expert could
 // carry out. A session that has begun goes on, and so does one whose plan or expert is given.
 func (t *talk) staffed() (*events.Fault, error) {
 	s := &t.start
@@ -386,15 +386,15 @@ func sameCards(a, b []events.Card) bool {
 	return slices.EqualFunc(a, b, func(x, y events.Card) bool { return x.ID == y.ID })
 }
 
-// tell states each stage in which somebody is asked, once, for whoever watches.
-func (t *talk) tell(stage session.Stage) {
+// tell states each stage in which a model or person is asked, once, for watchers.
+func (t *talk) tell(stage planning.Stage) {
 	if stage == t.stage {
 		return
 	}
 	t.stage = stage
 	t.loop.Log.Tell(events.Event{
 		Kind: events.KindSubJobProgressed, Job: t.w.Job, SubJob: t.w.SubJob, Run: t.w.Run, Source: source, Trace: t.d.Get(events.HeaderTrace),
-		ID:   fmt.Sprintf("%s/%s/%s/%d/%s", t.w.Job, events.KindSubJobProgressed, t.w.SubJob, t.w.Run, t.session.Owes().Key),
+		ID:   fmt.Sprintf("%s/%s/%s/%d/%s", t.w.Job, events.KindSubJobProgressed, t.w.SubJob, t.w.Run, t.planning.Pending().Key),
 		Data: &events.SubJobProgressed{Message: string(stage)},
 	})
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	jobrun "github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/pkg/run/lease"
-	"github.com/jobgraph/jobgraph/services/planner/internal/session"
+	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
 
 // readText takes a text that is JSON as a whole.
@@ -45,7 +45,7 @@ func (w *world) Append(_, _ string, r events.JournalRecord, last uint64) lease.P
 	return pending(func(ctx context.Context) (uint64, error) { return w.stores(ctx, r, last) })
 }
 
-// pending is a write that happens when somebody waits for it.
+// pending is a write that happens when it is awaited.
 type pending func(ctx context.Context) (uint64, error)
 
 func (p pending) Wait(ctx context.Context) (uint64, error) { return p(ctx) }
@@ -90,7 +90,7 @@ type tongue struct {
 
 func (m *tongue) Name(*events.Request) string { return "tongue" }
 
-func (m *tongue) Ask(ctx context.Context, q *Question) (session.Fact, error) {
+func (m *tongue) Ask(ctx context.Context, q *Question) (planning.Fact, error) {
 	c, key := q.Call, q.IdempotencyKey
 	m.heard = c.Messages[len(c.Messages)-1].Text
 	if m.keys == nil {
@@ -99,9 +99,9 @@ func (m *tongue) Ask(ctx context.Context, q *Question) (session.Fact, error) {
 	m.keys[key] = true
 	m.calls++
 	if err := lease.Pause(ctx, m.takes); err != nil {
-		return session.Fact{}, err
+		return planning.Fact{}, err
 	}
-	return session.Fact{Kind: session.Answered, Text: m.says, Spent: events.Spent{Tokens: 10}}, m.off
+	return planning.Fact{Kind: planning.Answered, Text: m.says, Spent: events.Spent{Tokens: 10}}, m.off
 }
 
 // goal is planning work without a plan.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
-	"github.com/jobgraph/jobgraph/services/planner/internal/session"
+	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
 
 // Bounds of what is read: mostTurns jobs, the first mostEvents events and mostSteps steps of each, and payloads up to
@@ -46,16 +46,35 @@ func New(names events.Names, log Log, record func(ctx context.Context, key strin
 }
 
 // OnBus makes it over a connection.
-func OnBus(b *bus.Bus) *Past { return New(b.Names(), b, b.Sessions().GetLeader) }
+func OnBus(b *bus.Bus) *Past {
+	return New(b.Names(), onBus{b.Log(), b.Streams(), b.Blobs()}, b.Sessions().GetLeader)
+}
+
+// onBus joins the parts of a bus that a Log reads.
+type onBus struct {
+	*bus.Log
+	streams bus.Streams
+	blobs   bus.Blobs
+}
+
+// LastOn gives the last message on a subject.
+func (b onBus) LastOn(ctx context.Context, stream, subject string) (bus.Stored, error) {
+	return b.streams.LastOn(ctx, stream, subject)
+}
+
+// GetBlob gives a payload.
+func (b onBus) GetBlob(ctx context.Context, job, digest string) ([]byte, error) {
+	return b.blobs.Get(ctx, job, digest)
+}
 
 // Before gives the turns of a session before a job, oldest first: the latest ones, at most so many bytes of them. A job that
 // is no more, or of another session, is no turn; one that goes on has no answer. Errors are the bus's.
-func (p *Past) Before(ctx context.Context, id, job string, most int) ([]session.Turn, error) {
+func (p *Past) Before(ctx context.Context, id, job string, most int) ([]planning.Turn, error) {
 	jobs, err := p.jobs(ctx, id, job)
 	if err != nil {
 		return nil, err
 	}
-	var turns []session.Turn
+	var turns []planning.Turn
 	for _, job := range slices.Backward(jobs[max(0, len(jobs)-mostTurns):]) {
 		if most <= 0 {
 			break
@@ -105,7 +124,7 @@ func (p *Past) jobs(ctx context.Context, id, before string) ([]string, error) {
 }
 
 // turn reads one job; nil when there is none of this session.
-func (p *Past) turn(ctx context.Context, id, job string, most int) (*session.Turn, error) {
+func (p *Past) turn(ctx context.Context, id, job string, most int) (*planning.Turn, error) {
 	var s story
 	n := 0
 	for e, err := range p.log.EventsOf(ctx, job, 0) {
@@ -194,7 +213,7 @@ func (p *Past) payload(ctx context.Context, job string, ref *events.Ref) ([]byte
 	return data, err
 }
 
-func size(t *session.Turn) int {
+func size(t *planning.Turn) int {
 	n := len(t.User) + len(t.Answer)
 	for _, step := range t.Steps {
 		n += len(step)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
-	"github.com/jobgraph/jobgraph/services/planner/internal/session"
+	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
 
 // archive is a log in memory, by job.
@@ -115,7 +115,7 @@ func TestTheTurnsBeforeAJobAreToldWithStepsAndAnswersInOrder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []session.Turn{
+	want := []planning.Turn{
 		{User: "goal of j1", Answer: "It is three.", Steps: []string{`Look (Finder): it has to be known → {"n":3}`, "say it (writer)"}},
 		{User: "goal of j2", Answer: "(failed: nobody knows)"},
 		{User: "goal of j3", Steps: []string{"go on"}},

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
-	"github.com/jobgraph/jobgraph/services/planner/internal/session"
+	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
 
 // mostStep is how much of what one step gave is told, in bytes.
@@ -55,8 +55,8 @@ func (s *story) output(subjob string, output json.RawMessage) {
 }
 
 // tell makes the turn: none of its texts is longer than most bytes.
-func (s *story) tell(answer json.RawMessage, most int) session.Turn {
-	t := session.Turn{User: clip(s.request.Goal, most), Answer: clip(plain(answer), most)}
+func (s *story) tell(answer json.RawMessage, most int) planning.Turn {
+	t := planning.Turn{User: clip(s.request.Goal, most), Answer: clip(plain(answer), most)}
 	switch {
 	case s.end == nil:
 	case s.end.Status == events.Finished && t.Answer == "":

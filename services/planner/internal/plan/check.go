@@ -16,7 +16,7 @@ const MaxText = 256 << 10
 type Options struct {
 	// MaxSteps is the most SubJobs; 0 for no limit.
 	MaxSteps int
-	// DefaultExpert, by id or name, takes the steps that name nobody.
+	// DefaultExpert, by id or name, takes the steps that name none.
 	DefaultExpert string
 	// Known are ids that the job has already: they are kept as they are, whatever their form.
 	Known []string
@@ -28,7 +28,7 @@ type Options struct {
 	// Informed gives each step of a dialect that is one list the results of all steps before it, not of the last one alone;
 	// false is how such plans were read before, and how records of that time fold.
 	Informed bool
-	// Draft holds the rules for a plan that a model wrote; nil for one that somebody sent.
+	// Draft holds the rules for a plan that a model wrote; nil for one that was sent.
 	Draft *DraftRules
 }
 

@@ -322,8 +322,8 @@ func TestWhoTakesAStepThatNamesNobody(t *testing.T) {
 		{"the job's expert", cards(), Options{DefaultExpert: "Coder 2"}, "step_1 coder"},
 		{"the card tagged default", cards(), Options{}, "step_1 design"},
 		{"the only one", two[:1], Options{}, "step_1 a"},
-		{"nobody among several", two, Options{}, ""},
-		{"nobody among none", nil, Options{}, ""},
+		{"none among several", two, Options{}, ""},
+		{"none among none", nil, Options{}, ""},
 	} {
 		got := Check(plan, test.cards, test.o)
 		if strings.Join(outline(got.Plan), ",") != test.want {

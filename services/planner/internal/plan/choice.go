@@ -50,7 +50,7 @@ func Called(cards []events.Card, name string) string {
 }
 
 // Best gives the id of the expert whose card has most words of the query; among equals the default, else the first by id.
-// "" means that there is nobody to choose from.
+// "" means that there is no expert to choose from.
 func Best(query string, cards []events.Card, byDefault string) string {
 	c := newCatalog(cards)
 	standard := ""

@@ -89,7 +89,7 @@ func Reject(fault events.Fault) Decision {
 	return Decision{Kind: events.KindPlanRejected, Result: Result{Faults: events.Faults{fault}}}
 }
 
-// Absent reports whether nothing but experts that nobody has registered keeps the plan from being valid: a runner may be
+// Absent reports whether nothing but experts that are not registered keeps the plan from being valid: a runner may be
 // about to announce them.
 func (d *Decision) Absent() bool {
 	for i := range d.Faults {

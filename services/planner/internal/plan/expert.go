@@ -18,7 +18,7 @@ type catalog struct {
 	byTag  map[string][]int
 }
 
-// defaultTag marks the card that takes steps which name nobody.
+// defaultTag marks the card that takes steps which name no expert.
 const defaultTag = "default"
 
 func newCatalog(cards []events.Card) *catalog {
@@ -157,7 +157,7 @@ func (d *draft) assign(s *step, c *catalog, byDefault string) {
 	d.employ(s, card)
 }
 
-// refuseExpert notes a fault, unless the step needs nobody because its result is there.
+// refuseExpert notes a fault, unless the step needs no expert because its result is there.
 func (d *draft) refuseExpert(s *step, fault *events.Fault) {
 	if s.Done() {
 		return
@@ -195,7 +195,7 @@ func (d *draft) choose(s *step, c *catalog) (int, bool) {
 	return 0, false
 }
 
-// standard is the expert of steps that name nobody: the one asked for, the card tagged "default", or the only one there.
+// standard is the expert of steps that name none: the one asked for, the card tagged "default", or the only one there.
 func (c *catalog) standard(name string) (*events.Card, *events.Fault) {
 	if name != "" {
 		return c.resolve(name, true)
@@ -210,7 +210,7 @@ func (c *catalog) standard(name string) (*events.Card, *events.Fault) {
 		return &c.cards[list[0]], nil
 	}
 	return nil, &events.Fault{
-		Code: events.CodeUnknownExpert, Message: "nobody is named for this step, and there is no default expert",
+		Code: events.CodeUnknownExpert, Message: "no expert is named for this step, and there is no default expert",
 		Hint: "name an expert, tag one as default, or give the job an expert; " + c.hint,
 	}
 }

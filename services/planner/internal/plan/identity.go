@@ -29,7 +29,7 @@ func (d *draft) identify(o Options) [][]int {
 	for i := range d.steps {
 		d.name(i, &r)
 	}
-	r.hint = "the steps are " + some(d.ids(), 12)
+	r.hint = "the steps are " + some(givenIDs(d.steps), 12)
 	edges := make([][]int, len(d.steps))
 	for i := range d.steps {
 		edges[i] = d.connect(i, &r)
@@ -157,11 +157,11 @@ func (r *register) find(id string) (at int, ok bool) {
 	return at, ok
 }
 
-// ids lists the ids as they were given.
-func (d *draft) ids() []string {
-	ids := make([]string, len(d.steps))
-	for i := range d.steps {
-		ids[i] = d.steps[i].given()
+// givenIDs lists the ids of steps as they were given.
+func givenIDs(steps []step) []string {
+	ids := make([]string, len(steps))
+	for i := range steps {
+		ids[i] = steps[i].given()
 	}
 	return ids
 }

@@ -18,7 +18,7 @@ type object struct {
 	twice  []string
 }
 
-// field is one of an object; used is true once somebody has asked for it.
+// field is one of an object; used is true once it was asked for.
 type field struct {
 	key   string
 	value json.RawMessage
@@ -312,7 +312,7 @@ func (r *reader) wrong(name string, raw json.RawMessage, want string) {
 	r.draft.faults.add(events.CodeInvalid, join(r.path, name), "is "+nameOf(raw)+", expected "+want, "")
 }
 
-// unread lists the fields that nobody asked for, in their order.
+// unread lists the fields that were not asked for, in their order.
 func (r *reader) unread() []string {
 	var left []string
 	for i := range r.fields {

@@ -12,7 +12,7 @@ import (
 // clock is a time of day as people write it.
 const clock = `(?:\d{1,2}(?:[:：]\d{2})?\s*(?:am|pm|a\.m\.|p\.m\.|o'clock)?)`
 
-// timeWords are phrases that say when something recurs, or that somebody be told: they belong to the schedule, and would
+// timeWords are phrases that say when something recurs, or that a person be told: they belong to the schedule, and would
 // make an expert schedule or notify by himself.
 var timeWords = []*regexp.Regexp{
 	regexp.MustCompile(`(?i)[,;]?\s*\b(?:every|each)\s+(?:other\s+)?(?:\d+\s*)?(?:minutes?|mins?|hours?|hrs?|days?|weeks?|months?|mornings?|evenings?|nights?|weekdays?|workdays?|monday|tuesday|wednesday|thursday|friday|saturday|sunday)\b(?:\s+(?:at|from|by)\s+` + clock + `)?`),

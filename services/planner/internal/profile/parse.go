@@ -8,7 +8,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
-	"github.com/jobgraph/jobgraph/services/planner/internal/session"
+	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
 
 // formatVersion is the only version of the files that is understood.
@@ -34,7 +34,7 @@ func parse(f file) (Entry, []error) {
 		{"default", r.flag(&e.Default)},
 		{"locale", r.text(&p.Locale)},
 		{"finalize", r.word(&p.Finalize, "tails", "none", "summary", "report")},
-		{"stages", func(n *yaml.Node) { p.Stages = words(r, n, session.Optional()) }},
+		{"stages", func(n *yaml.Node) { p.Stages = words(r, n, planning.Optional()) }},
 		{"dialect", func(n *yaml.Node) { p.Dialect = string(one(r, n, plan.Dialects())) }},
 		{"prompts", r.texts(&p.Prompts)},
 		{"cache", r.duration(&p.Cache)},
@@ -55,14 +55,14 @@ func parse(f file) (Entry, []error) {
 			})
 		}},
 		{"investigate", func(n *yaml.Node) { r.object(n, r.investigate(&p.Investigate)) }},
-		{"fallback", func(n *yaml.Node) { p.Fallback = words(r, n, session.Rungs()) }},
+		{"fallback", func(n *yaml.Node) { p.Fallback = words(r, n, planning.Rungs()) }},
 	})
 	p.Version = format
 	r.need(doc.Content[0], "version", "name", "dialect", "limits")
 	return e, r.faults
 }
 
-func (r *reader) limits(l *session.Limits) []field {
+func (r *reader) limits(l *planning.Limits) []field {
 	return []field{
 		{"clarifications", r.number(&l.Clarifications, 0, 20)},
 		{"repairs", r.number(&l.Repairs, 0, 20)},
@@ -75,7 +75,7 @@ func (r *reader) limits(l *session.Limits) []field {
 	}
 }
 
-func (r *reader) review(v *session.ReviewRules) []field {
+func (r *reader) review(v *planning.ReviewRules) []field {
 	return []field{
 		{"when", r.word(&v.When, "request", "always", "never")},
 		{"expires", r.duration(&v.Expires)},
@@ -84,14 +84,14 @@ func (r *reader) review(v *session.ReviewRules) []field {
 	}
 }
 
-func (r *reader) investigate(v *session.InvestigateRules) []field {
+func (r *reader) investigate(v *planning.InvestigateRules) []field {
 	return []field{
 		{"when", r.word(&v.When, "request", "always", "never")},
 		{"expert", r.text(&v.Expert)},
 		{"needs", r.text(&v.Needs)},
 		{"tool", r.text(&v.Tool)},
 		{"status", r.list(&v.Status)},
-		{"timeout", r.durationUpTo(&v.Timeout, session.MaxInvestigation)},
+		{"timeout", r.durationUpTo(&v.Timeout, planning.MaxInvestigation)},
 	}
 }
 

@@ -11,14 +11,14 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/services/planner/internal/finish"
-	"github.com/jobgraph/jobgraph/services/planner/internal/session"
+	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
 
 // fallbackLanguage is the one that every prompt must have.
 const fallbackLanguage = "en"
 
 // prompt is one template that defines "system" and "user".
-type prompt struct{ *template.Template }
+type prompt struct{ template *template.Template }
 
 var functions = template.FuncMap{"join": strings.Join}
 
@@ -65,7 +65,7 @@ func parsePrompt(f file, parts string) (*prompt, error) {
 		return nil, fmt.Errorf("read parts of prompt %s: %w", f.name, err)
 	}
 	p := &prompt{t}
-	for _, v := range []session.Vars{{}, sample()} {
+	for _, v := range []planning.Vars{{}, sample()} {
 		if _, err := p.render(v); err != nil {
 			return nil, fmt.Errorf("try prompt: %w", err)
 		}
@@ -74,10 +74,10 @@ func parsePrompt(f file, parts string) (*prompt, error) {
 }
 
 // sample has something in every variable.
-func sample() session.Vars {
-	return session.Vars{
+func sample() planning.Vars {
+	return planning.Vars{
 		Now: "2026-01-01T00:00:00Z", Locale: "en-US", Goal: "goal", Query: "query", Context: "context", MaxSteps: 3, MaxRounds: 2, Round: 1,
-		Experts: []session.Expert{
+		Experts: []planning.Expert{
 			{ID: "a", Name: "A", Description: "d", Skills: []string{"s"}, Tags: []string{"t"}, Examples: []string{"e"}, Abilities: []string{"x"}, Live: true},
 			{ID: "b", Name: "B", Seen: "2026-01-01T00:00:00Z"},
 		},
@@ -90,14 +90,14 @@ func sample() session.Vars {
 	}
 }
 
-func (p *prompt) render(v session.Vars) (session.Prompt, error) {
+func (p *prompt) render(v planning.Vars) (planning.Prompt, error) {
 	var system, user strings.Builder
-	err := errors.Join(p.ExecuteTemplate(&system, "system", v), p.ExecuteTemplate(&user, "user", v))
-	return session.Prompt{System: system.String(), User: user.String()}, err
+	err := errors.Join(p.template.ExecuteTemplate(&system, "system", v), p.template.ExecuteTemplate(&user, "user", v))
+	return planning.Prompt{System: system.String(), User: user.String()}, err
 }
 
-// Render makes a prompt in the language of a locale, in English where there is none. It is session.Ports' Render.
-func (s *Set) Render(name, locale string, v session.Vars) (session.Prompt, error) {
+// Render makes a prompt in the language of a locale, in English where there is none. It is planning.Ports' Render.
+func (s *Set) Render(name, locale string, v planning.Vars) (planning.Prompt, error) {
 	language, _, _ := strings.Cut(strings.ToLower(locale), "-")
 	for _, l := range []string{strings.ToLower(locale), language, fallbackLanguage} {
 		if p := s.prompts[l][name]; p != nil {
@@ -108,7 +108,7 @@ func (s *Set) Render(name, locale string, v session.Vars) (session.Prompt, error
 			return out, nil
 		}
 	}
-	return session.Prompt{}, fmt.Errorf("there is no prompt %q; there are %s", name, strings.Join(s.promptNames(), ", "))
+	return planning.Prompt{}, fmt.Errorf("there is no prompt %q; there are %s", name, strings.Join(s.promptNames(), ", "))
 }
 
 func (s *Set) has(name string) bool { return s.prompts[fallbackLanguage][name] != nil }

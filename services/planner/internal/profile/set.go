@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/jobgraph/jobgraph/services/planner/internal/session"
+	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
 
 //go:embed all:data
@@ -28,7 +28,7 @@ type Set struct {
 
 // Entry is one profile with what only people and tools want to know of it.
 type Entry struct {
-	session.Profile
+	planning.Profile
 	// About is one sentence for a list, File where it was read from.
 	About, File string
 	// Default is true for the profile of requests that name none. One of the user's goes before the built-in one.

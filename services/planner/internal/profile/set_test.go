@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
-	"github.com/jobgraph/jobgraph/services/planner/internal/session"
+	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
 
 var update = flag.Bool("update", false, "write golden files")
@@ -63,11 +63,11 @@ func TestEveryPromptExistsInEnglishAndChinese(t *testing.T) {
 }
 
 // rich is a session's variables with something in each.
-func rich() session.Vars {
+func rich() planning.Vars {
 	v := sample()
 	v.Goal, v.Query, v.Context = "compare graph stores", "compare graph stores by speed", "for a talk"
-	v.Findings = session.Delimited([]session.Finding{{Source: "search", Title: "t", Text: "a fact </finding> and a trick"}}, 1000)
-	v.History = session.History([]session.Turn{{User: "hello", Answer: "hi", Steps: []string{"thought"}}}, 1000)
+	v.Findings = planning.Delimited([]planning.Finding{{Source: "search", Title: "t", Text: "a fact </finding> and a trick"}}, 1000)
+	v.History = planning.History([]planning.Turn{{User: "hello", Answer: "hi", Steps: []string{"thought"}}}, 1000)
 	v.Text, v.Plan = "1. first · A", `{"subjobs":[]}`
 	v.Unreachable, v.Malformed = false, false
 	return v
@@ -101,11 +101,11 @@ func TestPromptsAreAsTheGoldenFilesSay(t *testing.T) {
 
 func TestALocaleWithoutPromptsGetsEnglishOnes(t *testing.T) {
 	s := own(t)
-	p, err := s.Render("draft", "fr-FR", session.Vars{Locale: "fr-FR", Query: "q"})
+	p, err := s.Render("draft", "fr-FR", planning.Vars{Locale: "fr-FR", Query: "q"})
 	if err != nil || !strings.Contains(p.System, "You plan work") || !strings.Contains(p.System, "fr-FR") {
 		t.Errorf("%v %s", err, p.System)
 	}
-	if _, err := s.Render("nothing", "en-US", session.Vars{}); err == nil {
+	if _, err := s.Render("nothing", "en-US", planning.Vars{}); err == nil {
 		t.Error("a prompt that does not exist was rendered")
 	}
 }
@@ -137,17 +137,17 @@ func TestAFifthProfileIsWrittenInYAMLAlone(t *testing.T) {
 	if !ok || e.Review.Expires != events.Duration(90*time.Second) || e.Prompts["draft"] != "terse" || s.Version() == own(t).Version() {
 		t.Fatalf("%+v", e)
 	}
-	run := session.New(session.Start{
+	run := planning.New(planning.Start{
 		Mode: events.WorkPlan, Request: events.Request{Goal: "dig"}, Profile: e.Profile, Model: true, Cards: []events.Card{{ID: "a", Name: "A"}}, Prefix: "p1",
-	}, session.Ports{Render: s.Render, Read: plainReader})
-	if c := run.Owes(); c.Key != "draft/1" || c.Call.Messages[0].Text != "Plan in three words." {
+	}, planning.Ports{Render: s.Render, Read: plainReader})
+	if c := run.Pending(); c.Key != "draft/1" || c.Call.Messages[0].Text != "Plan in three words." {
 		t.Fatalf("%+v", c)
 	}
-	run.Apply(session.Fact{Key: "draft/1", Kind: session.Answered, Text: `{"subjobs":[{"id":"a","goal":"dig"}]}`})
-	if c := run.Owes(); c.Kind != session.Ask || c.Ask.Kind != events.InputReview || string(c.Ask.Default) != `{"action":"accept"}` {
+	run.Apply(planning.Fact{Key: "draft/1", Kind: planning.Answered, Text: `{"subjobs":[{"id":"a","goal":"dig"}]}`})
+	if c := run.Pending(); c.Kind != planning.Ask || c.Ask.Kind != events.InputReview || string(c.Ask.Default) != `{"action":"accept"}` {
 		t.Fatalf("%+v", c)
 	}
-	run.Apply(session.Fact{Key: "review/1", Kind: session.Closed, Action: events.Expired})
+	run.Apply(planning.Fact{Key: "review/1", Kind: planning.Closed, Action: events.Expired})
 	if e, ok := run.Ended(); !ok || e.Kind != events.KindGraphCreated {
 		t.Fatalf("%+v", e)
 	}
@@ -161,7 +161,7 @@ func TestAUsersFilesReplaceTheBuiltInOnes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := s.Render("draft", "zh", session.Vars{})
+	p, err := s.Render("draft", "zh", planning.Vars{})
 	if err != nil || p.System != "三个字" {
 		t.Error(err, p)
 	}
@@ -264,23 +264,23 @@ func TestNothingBranchesOnTheNameOfAProfile(t *testing.T) {
 	s := own(t)
 	for i, name := range s.Names() {
 		e, _ := s.Get(name)
-		trace := func(p session.Profile) string {
-			run := session.New(session.Start{
+		trace := func(p planning.Profile) string {
+			run := planning.New(planning.Start{
 				Mode: events.WorkPlan, Prefix: "p1", Request: events.Request{Goal: "say which is faster"}, Profile: p, Model: true,
 				Cards: []events.Card{{ID: "a", Name: "A", Tags: []string{"default"}}},
-			}, session.Ports{Render: s.Render, Read: plainReader})
+			}, planning.Ports{Render: s.Render, Read: plainReader})
 			var keys []string
 			for range 50 {
-				c := run.Owes()
+				c := run.Pending()
 				keys = append(keys, fmt.Sprintf("%s %s", c.Key, c.Kind))
-				if c.Kind == session.End {
+				if c.Kind == planning.End {
 					return strings.Join(append(keys, string(c.End.Kind), fmt.Sprint(c.End.Faults)), "\n")
 				}
-				kind := session.Answered
-				if c.Kind == session.Investigate {
-					kind = session.Failed
+				kind := planning.Answered
+				if c.Kind == planning.Investigate {
+					kind = planning.Failed
 				}
-				run.Apply(session.Fact{Key: c.Key, Kind: kind, Text: "nonsense"})
+				run.Apply(planning.Fact{Key: c.Key, Kind: kind, Text: "nonsense"})
 			}
 			return "no end"
 		}

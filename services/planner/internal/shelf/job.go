@@ -61,7 +61,7 @@ func unknown(job string) *events.Fault {
 // chart folds the log of a job as it stands.
 func (s *Shelf) chart(ctx context.Context, job string) (*plan.Chart, error) {
 	chart := &plan.Chart{}
-	for e, err := range s.bus.EventsOf(ctx, job, 0) {
+	for e, err := range s.bus.Log().EventsOf(ctx, job, 0) {
 		if err != nil {
 			return nil, err
 		}
@@ -91,7 +91,7 @@ func (s *Shelf) resolve(ctx context.Context, e *events.Event) error {
 	if ref == nil || *into != nil {
 		return nil
 	}
-	text, err := s.bus.GetBlob(ctx, e.Job, ref.Digest)
+	text, err := s.bus.Blobs().Get(ctx, e.Job, ref.Digest)
 	if errors.Is(err, bus.ErrNotFound) {
 		return &events.Fault{Code: events.CodeMissingBlob, Message: fmt.Sprintf("the plan of event %d is gone", e.Seq), RawRef: ref, Cause: err.Error()}
 	}
@@ -102,7 +102,7 @@ func (s *Shelf) resolve(ctx context.Context, e *events.Event) error {
 	return json.Unmarshal(text, *into)
 }
 
-// tell tries facts on the job as it stands, and states them if nobody has asked anything of it since. It gives the job as it
+// tell tries facts on the job as it stands, and states them if it has no newer request. It gives the job as it
 // is with them. What the scheduler would ignore is refused with its reason.
 func (s *Shelf) tell(ctx context.Context, job string, chart *plan.Chart, ask func(*plan.Chart) ([]plan.Control, error)) (*plan.Chart, error) {
 	for try := 0; ; try++ {
@@ -166,7 +166,7 @@ func (s *Shelf) encode(ctx context.Context, e events.Event) (events.Message, err
 			return events.Message{}, err
 		}
 		if len(text) > events.MaxInline {
-			ref, err := s.bus.PutBlob(ctx, e.Job, text)
+			ref, err := s.bus.Blobs().Put(ctx, e.Job, text)
 			if err != nil {
 				return events.Message{}, err
 			}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
-	"github.com/jobgraph/jobgraph/services/planner/internal/session"
+	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
 
 // cacheKey is in front of the keys of plans that may be reused.
@@ -16,17 +16,17 @@ const cacheKey = "cache."
 type Cache struct{ Bus *bus.Bus }
 
 // Find implements loop.Cache.
-func (c Cache) Find(ctx context.Context, key string) (*session.Reused, error) {
+func (c Cache) Find(ctx context.Context, key string) (*planning.Reused, error) {
 	text, _, err := c.Bus.Plans().Get(ctx, cacheKey+key)
 	if err != nil {
 		return nil, classed(err)
 	}
-	var r session.Reused
+	var r planning.Reused
 	return &r, json.Unmarshal(text, &r)
 }
 
 // Keep implements loop.Cache.
-func (c Cache) Keep(ctx context.Context, key string, r *session.Reused, last time.Duration) error {
+func (c Cache) Keep(ctx context.Context, key string, r *planning.Reused, last time.Duration) error {
 	text, err := json.Marshal(r)
 	if err != nil {
 		return err

@@ -16,7 +16,7 @@ type Desk struct{ Bus *bus.Bus }
 
 // Issue implements loop.Desk.
 func (d Desk) Issue(ctx context.Context, m events.Message, report string) error {
-	_, err := d.Bus.LastOn(ctx, d.Bus.Names().Log, report)
+	_, err := d.Bus.Streams().LastOn(ctx, d.Bus.Names().Log, report)
 	if !errors.Is(err, bus.ErrNotFound) {
 		return classed(err)
 	}
@@ -29,7 +29,7 @@ func (d Desk) Issue(ctx context.Context, m events.Message, report string) error 
 
 // Report implements loop.Desk.
 func (d Desk) Report(ctx context.Context, subject string) (*events.SubJobReported, error) {
-	sub, err := d.Bus.Follow(ctx, subject, bus.FollowOptions{Buffer: 1})
+	sub, err := d.Bus.Log().Follow(ctx, subject, bus.FollowOptions{Buffer: 1})
 	if err != nil {
 		return nil, classed(err)
 	}
@@ -45,13 +45,13 @@ func (d Desk) Report(ctx context.Context, subject string) (*events.SubJobReporte
 	}
 }
 
-// Close implements loop.Desk: the journal first, from then on nobody can claim the run.
+// Close implements loop.Desk: the journal first, from then on the run cannot be claimed.
 func (d Desk) Close(ctx context.Context, w *events.Work, reason string) error {
 	if _, err := lease.Fence(ctx, d.Bus.Journal(w.Job, w.SubJob), w.Run, reason, bus.ErrConflict); err != nil {
 		return classed(err)
 	}
 	names := d.Bus.Names()
-	if err := d.Bus.Purge(ctx, names.Work, names.WorkFor("*", "*", w.Job, w.SubJob, w.Run)); err != nil {
+	if err := d.Bus.Streams().Purge(ctx, names.Work, names.WorkFor("*", "*", w.Job, w.SubJob, w.Run)); err != nil {
 		return classed(err)
 	}
 	body, err := json.Marshal(map[string]any{"run": w.Run, "reason": reason})

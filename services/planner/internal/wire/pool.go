@@ -34,12 +34,12 @@ func OpenPool(ctx context.Context, b *bus.Bus, log *slog.Logger) (*Pool, error) 
 }
 
 func (p *Pool) open(ctx context.Context) error {
-	spec := p.bus.PoolConsumer(events.PlannerPool)
+	spec := p.bus.Queues().PoolConsumer(events.PlannerPool)
 	spec.Buffer = fetched
-	sub, err := p.bus.Consume(ctx, spec)
+	sub, err := p.bus.Queues().Consume(ctx, spec)
 	if errors.Is(err, bus.ErrNotFound) {
-		if err = p.bus.EnsurePool(ctx, events.PlannerPool); err == nil {
-			sub, err = p.bus.Consume(ctx, spec)
+		if err = p.bus.Queues().EnsurePool(ctx, events.PlannerPool); err == nil {
+			sub, err = p.bus.Queues().Consume(ctx, spec)
 		}
 	}
 	if err == nil {
@@ -81,7 +81,7 @@ func rest(ctx context.Context) bool {
 	}
 }
 
-// Drain implements loop.Source: it stops reading and gives back what nobody has begun, so that another planner has it at
+// Drain implements loop.Source: it stops reading and gives back what was not begun, so that another planner has it at
 // once and not after the broker's wait.
 func (p *Pool) Drain(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, drainBound)
@@ -101,5 +101,5 @@ func (p *Pool) Drain(ctx context.Context) {
 	}
 }
 
-// Stop implements loop.Source: what is unread goes to somebody else after the broker's wait.
+// Stop implements loop.Source: what is unread goes to another planner after the broker's wait.
 func (p *Pool) Stop() { p.sub.Stop() }

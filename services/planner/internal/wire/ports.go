@@ -32,7 +32,7 @@ func (l Log) Tell(e events.Event) {
 
 // Live implements loop.Log.
 func (l Log) Live(job, subjob string, body []byte) {
-	_ = l.Bus.PublishCore(l.Bus.Names().Live(job, subjob), nil, body) // Nobody is owed it.
+	_ = l.Bus.PublishCore(l.Bus.Names().Live(job, subjob), nil, body) // Best effort.
 }
 
 // Blobs keeps payloads in the object store.
@@ -40,13 +40,13 @@ type Blobs struct{ Bus *bus.Bus }
 
 // Put implements loop.Blobs.
 func (b Blobs) Put(ctx context.Context, job string, data []byte) (events.Ref, error) {
-	ref, err := b.Bus.PutBlob(ctx, job, data)
+	ref, err := b.Bus.Blobs().Put(ctx, job, data)
 	return ref, classed(err)
 }
 
 // Get implements loop.Blobs.
 func (b Blobs) Get(ctx context.Context, job, digest string) ([]byte, error) {
-	data, err := b.Bus.GetBlob(ctx, job, digest)
+	data, err := b.Bus.Blobs().Get(ctx, job, digest)
 	return data, classed(err)
 }
 

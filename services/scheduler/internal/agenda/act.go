@@ -145,7 +145,7 @@ func (k *Keeper) given(ctx context.Context, p *recur.Plan, key string) (json.Raw
 	return k.Results.Result(ctx, before.JobID)
 }
 
-// late states that a run did not begin in time, unless its job was admitted and nobody could say so.
+// late states that a run did not begin in time, unless its job was admitted and the statement was lost.
 func (k *Keeper) late(ctx context.Context, p *recur.Plan, c recur.Command) (bool, error) {
 	if c.By.IsZero() || time.Now().Before(c.By) {
 		return false, nil
@@ -170,7 +170,7 @@ func (k *Keeper) once(ctx context.Context, id, key, result string, f schedule.Fa
 	return err
 }
 
-// look states the end of a run of which nothing is left, since nobody else will.
+// look states the end of a run of which nothing is left, since no other service will.
 func (k *Keeper) look(ctx context.Context, p *recur.Plan, c recur.Command) error {
 	if err := k.at(AtLook); err != nil {
 		return err

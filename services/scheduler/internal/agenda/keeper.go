@@ -33,7 +33,7 @@ type Keeper struct {
 	plans   map[string]*recur.Plan // All schedules; a plan changes only under mu, by the goroutine of Run.
 	seq     uint64                 // The last fact that was taken in.
 	whole   bool                   // Every fact that was there at the beginning has been taken in.
-	news    chan struct{}          // Closed, and made anew, whenever seq or whole changes.
+	news    chan struct{}          // Closed and replaced whenever seq or whole changes.
 	orphans map[string]uint64      // Facts of schedules that do not exist: their ids, and the last of each.
 }
 

@@ -185,7 +185,7 @@ func (b *Book) load(ctx context.Context, id string) (*Record, uint64, error) {
 	return record, revision, nil
 }
 
-// change applies f to a record and writes it if f says so, until nobody was faster.
+// change applies f to a record and writes it if f says so, until its write wins.
 func (b *Book) change(ctx context.Context, id string, f func(*Record) (bool, error)) error {
 	line := &b.lines[maphash.String(b.seed, id)%uint64(len(b.lines))]
 	line.Lock()

@@ -36,7 +36,7 @@ type Record struct {
 	ID string `json:"id"`
 	// Parent is the session from which a SubJob was handed off to this one.
 	Parent string `json:"parent,omitempty"`
-	// User is whose it is; nobody's when empty.
+	// User is the owner; empty for an anonymous session.
 	User string `json:"user,omitempty"`
 	// Title is set once, by the first job with a graph or by a person.
 	Title string `json:"title,omitempty"`
@@ -169,7 +169,7 @@ func (r *Record) settle() {
 	}
 }
 
-// mayUse reports whether a person may add to the session: its own user, or anybody when it is nobody's.
+// mayUse reports whether a person may add to the session: its own user, or anyone when it is anonymous.
 func (r *Record) mayUse(user string) bool { return r.User == "" || r.User == user }
 
 // brief is the first line of a text, cut to so many characters.

@@ -33,10 +33,10 @@ type Log interface {
 
 // Blobs keeps what does not fit a message.
 type Blobs interface {
-	// PutBlob keeps bytes under their digest, once.
-	PutBlob(ctx context.Context, job string, data []byte) (events.Ref, error)
-	// Blobs lists the digests that a job has.
-	Blobs(ctx context.Context, job string) ([]string, error)
+	// Put keeps bytes under their digest, once.
+	Put(ctx context.Context, job string, data []byte) (events.Ref, error)
+	// List lists the digests that a job has.
+	List(ctx context.Context, job string) ([]string, error)
 }
 
 // Sessions enters jobs into their sessions.
@@ -65,14 +65,16 @@ type Admitter struct {
 	log      Log
 	blobs    Blobs
 	defaults events.Rules
-	// Sessions are entered before a job is admitted; nil where nobody keeps any.
+	// Sessions are entered before a job is admitted; nil where there are none.
 	Sessions Sessions
-	// Schedules takes requests that recur; nil where nobody keeps any.
+	// Schedules takes requests that recur; nil where there are none.
 	Schedules Schedules
 	// Purse bounds what a job may spend by what is left for its session and day; nil where nothing does.
 	Purse Purse
+	// Newest is the number of the newest decision rules that every live scheduler knows; nil leaves it to the defaults.
+	Newest func(ctx context.Context) int
 	// Trace begins a span under a traceparent, with attributes by name and value, and gives the traceparent of the span and
-	// what ends it; nil when nobody collects them.
+	// what ends it; nil without a collector.
 	Trace func(parent, name string, attributes ...string) (traceparent string, end func(failure string, attributes ...string))
 }
 
@@ -147,14 +149,23 @@ func (a *Admitter) admit(ctx context.Context, body []byte, origin Origin) (Admis
 	if err := a.refer(ctx, &r); err != nil {
 		return Admission{JobID: r.ID}, err
 	}
-	requested := &events.JobRequested{Digest: digest, Rules: Resolve(a.defaults, &r), Request: r}
+	requested := &events.JobRequested{Digest: digest, Rules: Resolve(a.rules(ctx), &r), Request: r}
 	if admission, done, err := a.afford(ctx, requested); done || err != nil {
 		return admission, err
 	}
 	return a.enter(ctx, requested, origin.Trace)
 }
 
-// enter puts the job into its session and states it. The session comes first: whoever sees the job finds it there. A job
+// rules are the defaults, no newer than every live scheduler knows.
+func (a *Admitter) rules(ctx context.Context) events.Rules {
+	rules := a.defaults
+	if a.Newest != nil {
+		rules.Version = min(rules.Version, a.Newest(ctx))
+	}
+	return rules
+}
+
+// enter puts the job into its session and states it. The session comes first: a job that is seen is found there. A job
 // that is refused leaves it again.
 func (a *Admitter) enter(ctx context.Context, requested *events.JobRequested, trace string) (Admission, error) {
 	entered := false
@@ -184,13 +195,13 @@ func (a *Admitter) schedule(ctx context.Context, r events.Request, trace string)
 	return admission, err
 }
 
-// unscheduled refuses a schedule where nobody keeps any.
+// unscheduled refuses a schedule where there are none.
 func unscheduled(r *events.Request) events.Faults {
 	if now(r.Schedule) {
 		return nil
 	}
 	return events.Faults{{
-		Code: events.CodeInvalid, Field: "schedule", Message: "nobody keeps schedules here", Hint: "leave the schedule out and submit the job when it is due",
+		Code: events.CodeInvalid, Field: "schedule", Message: "no schedules are kept here", Hint: "leave the schedule out and submit the job when it is due",
 	}}
 }
 
@@ -205,7 +216,7 @@ func (a *Admitter) refer(ctx context.Context, r *events.Request) error {
 		return err
 	}
 	if len(r.Plan) > events.MaxInline {
-		ref, err := a.blobs.PutBlob(ctx, r.ID, r.Plan)
+		ref, err := a.blobs.Put(ctx, r.ID, r.Plan)
 		if err != nil {
 			return fmt.Errorf("store plan: %w", err)
 		}
@@ -216,7 +227,7 @@ func (a *Admitter) refer(ctx context.Context, r *events.Request) error {
 		return fmt.Errorf("encode inputs: %w", err)
 	}
 	if len(inputs) > events.MaxInline {
-		ref, err := a.blobs.PutBlob(ctx, r.ID, inputs)
+		ref, err := a.blobs.Put(ctx, r.ID, inputs)
 		if err != nil {
 			return fmt.Errorf("store inputs: %w", err)
 		}
@@ -239,7 +250,7 @@ func (a *Admitter) checkRefs(ctx context.Context, r *events.Request) error {
 			continue
 		}
 		if known == nil {
-			digests, err := a.blobs.Blobs(ctx, r.ID)
+			digests, err := a.blobs.List(ctx, r.ID)
 			if err != nil {
 				return fmt.Errorf("look for payloads: %w", err)
 			}

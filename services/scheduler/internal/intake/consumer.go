@@ -26,7 +26,7 @@ type Queue interface {
 	Stop()
 }
 
-// Teller sends messages that nobody keeps.
+// Teller sends messages that are not stored.
 type Teller interface {
 	PublishCore(subject string, header map[string][]string, body []byte) error
 }
@@ -125,7 +125,7 @@ func (c *Consumer) take(ctx context.Context, d *bus.Delivery) (stated uint64) {
 	return stated
 }
 
-// reject tells whoever listens what is wrong with a request: the queue has no way back to its sender.
+// reject publishes what is wrong with a request: the queue has no way back to its sender.
 func (c *Consumer) reject(job string, faults events.Faults) {
 	c.Logger.Warn("request rejected", "job", job, "error", faults.Error())
 	body, err := json.Marshal(events.Rejection{JobID: job, Faults: faults})

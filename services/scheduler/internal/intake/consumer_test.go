@@ -61,7 +61,7 @@ func TestAsManyRequestsAreAdmittedAtOnceAsAreSmallTogether(t *testing.T) {
 		bustest.Outside(t)
 		synctest.Test(t, func(t *testing.T) {
 			b := bustest.Start(t, bustest.Settings{Quiet: true}).Bus("test")
-			queue, err := b.Consume(t.Context(), b.IntakeConsumer())
+			queue, err := b.Queues().Consume(t.Context(), b.Queues().IntakeConsumer())
 			if err != nil {
 				t.Fatal(err)
 			}

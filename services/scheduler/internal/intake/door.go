@@ -129,7 +129,7 @@ func (d *door) admit(ctx, work context.Context) {
 	}
 }
 
-// ask begins to ask the broker for the load. Nobody waits for it.
+// ask begins to ask the broker for the load. It does not block.
 func (d *door) ask(ctx context.Context) {
 	d.asking, d.measured = true, time.Now()
 	go func() { // Ends with the answer, for which the channel has room.

@@ -74,7 +74,7 @@ func inLobby(t *testing.T, most int, f func(l *lobby)) {
 
 // open begins to admit.
 func (l *lobby) open() {
-	queue, err := l.bus.Consume(l.t.Context(), l.bus.IntakeConsumer())
+	queue, err := l.bus.Queues().Consume(l.t.Context(), l.bus.Queues().IntakeConsumer())
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -183,7 +183,7 @@ func TestRequestsThatWaitAreHeldAndGivenBackAtTheEnd(t *testing.T) {
 		synctest.Wait()
 		l.load.Of(0).Set(1, 1)
 		<-time.After(5 * time.Minute)
-		facts, err := l.bus.ConsumerInfo(l.t.Context(), l.bus.Names().Intake, l.bus.IntakeConsumer().Durable)
+		facts, err := l.bus.Queues().Info(l.t.Context(), l.bus.Names().Intake, l.bus.Queues().IntakeConsumer().Durable)
 		if err != nil || facts.Redelivered > 0 || facts.Unsettled != 9 {
 			t.Errorf("%+v, %v: want nine that are held, none of them delivered again", facts, err)
 		}

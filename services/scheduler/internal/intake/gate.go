@@ -18,7 +18,7 @@ const reserve = 4 << 20
 
 // Gate holds requests back while the log or its disk is too full: what room is left belongs to jobs that were admitted.
 type Gate struct {
-	// Room is how many bytes are free on the disk of the store; nil where nobody here knows.
+	// Room is how many bytes are free on the disk of the store; nil when unknown.
 	Room func() (uint64, error)
 
 	look func(context.Context) (bus.StreamFacts, error)

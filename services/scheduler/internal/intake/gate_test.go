@@ -30,7 +30,7 @@ func TestAFullDiskRefusesAtOnceAndAFullLogPointsToTheQueue(t *testing.T) {
 			{"the disk is full", func() { room = reserve - 1 }, "the disk of the store is full: 4095 KiB are free", "disk", "free room"},
 			{"both are full", func() { facts.Bytes = 100 }, "the disk of the store is full", "disk", "free room"},
 			{"the log is full", func() { room = reserve }, "the log holds 100 bytes", "", "publish the request on q"},
-			{"nobody knows the disk", func() { room, unknown = 0, errors.New("no disk") }, "the log holds 100 bytes", "", "publish the request on q"},
+			{"unknown disk", func() { room, unknown = 0, errors.New("no disk") }, "the log holds 100 bytes", "", "publish the request on q"},
 			{"there is room again", func() { facts.Bytes = 99 }, "", "", ""},
 		} {
 			c.change()

@@ -16,7 +16,7 @@ const (
 	heldBytes = 64 << 20
 	// smallRequest is up to which size a request may overtake what its tenant has sent before, in bytes.
 	smallRequest = 4 << 10
-	// tellAfter is when the consumer is told that a request is still held: well before it would give it to somebody else.
+	// tellAfter is when the consumer is told that a request is still held: well before it is redelivered.
 	tellAfter = 10 * time.Second
 )
 
@@ -31,7 +31,7 @@ type held struct {
 // hall is the requests that wait. They are let in tenant by tenant: the user's, else the session's, else those of all who are
 // neither. The zero value is empty and ready to use.
 type hall struct {
-	line  fair.Line
+	line  fair.Queue
 	byKey map[string]*held
 	bytes int
 	// first is the one whose turn it is, once that was asked.
@@ -59,12 +59,12 @@ func (h *hall) add(now time.Time, d bus.Delivery) {
 	h.byKey[key] = r
 	h.bytes += r.size
 	h.order = append(h.order, r)
-	h.line.Join(ticket(key, d.Message().Body))
+	h.line.Join(item(key, d.Message().Body))
 }
 
-// ticket reads whose request it is. One that cannot be read is nobody's, and is refused when its turn comes.
-func ticket(key string, body []byte) fair.Ticket {
-	t := fair.Ticket{Job: key}
+// item reads whose request it is. One that cannot be read is anonymous and is refused when its turn comes.
+func item(key string, body []byte) fair.Item {
+	t := fair.Item{Job: key}
 	if len(body) > MaxRequest {
 		return t
 	}
@@ -80,7 +80,7 @@ func ticket(key string, body []byte) fair.Ticket {
 	return t
 }
 
-// head is the one whose turn it is; nil when none waits. It keeps its turn, whoever comes.
+// head is the one whose turn it is; nil when none waits. It keeps its turn when others arrive.
 func (h *hall) head() *held {
 	if h.first == "" {
 		h.first, _ = h.line.Next()

@@ -26,7 +26,7 @@ type Origin struct {
 	Trace string
 }
 
-// QueueName identifies the queue of requests: one that was made anew is another.
+// QueueName identifies the queue of requests: a recreated one is another.
 func QueueName(facts bus.StreamFacts) string {
 	return facts.Name + "@" + facts.Created.UTC().Format(time.RFC3339Nano)
 }

@@ -81,7 +81,7 @@ func (l *Ledger) Note(ctx context.Context, job, session string, before, spent ev
 	return nil
 }
 
-// enter changes one account, until nobody was faster.
+// enter changes one account, until its write wins.
 func (l *Ledger) enter(ctx context.Context, key, job string, before, spent events.Spent) error {
 	line := &l.lines[hashed(key)%uint32(len(l.lines))]
 	line.Lock()

@@ -18,7 +18,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// shelf is a bucket in memory, of which every nth write loses to somebody else.
+// shelf is a bucket in memory, of which every nth write loses to another writer.
 type shelf struct {
 	values   map[string][]byte
 	revision map[string]uint64

@@ -14,7 +14,7 @@ type Takers interface {
 	Takes(pool string) bool
 }
 
-// packer puts the work of a round that goes to one expert into batches. A batch of one is a message like any other.
+// packer puts the work that is sent at once to one expert into batches. A batch of one is a message like any other.
 type packer struct {
 	names   events.Names
 	publish func(m events.Message, expect Expect) (Ack, error)
@@ -77,7 +77,7 @@ func (k *packer) flush() error {
 }
 
 // send publishes a batch. It has no message id, and expects nothing of its subject: its members are not the same when it is published
-// again, and whoever gets one of them twice finds the claim or the report of the first.
+// again, and a runner that gets one of them twice finds the claim or the report of the first.
 func (k *packer) send(b *bundle) error {
 	delete(k.open, b.address)
 	if m := b.members[0].Message(); len(b.members) == 1 {
@@ -98,8 +98,8 @@ const (
 	quickMS = int64(quickRun / time.Millisecond)
 	// quickRuns is how many runs of an expert have to be quick, one after the other, before its work goes in batches.
 	quickRuns = 32
-	// mostPaces bounds the experts of which this is known; behind it all begin anew.
-	mostPaces = 4096
+	// maxPaces bounds the experts of which this is known; beyond it all start from zero.
+	maxPaces = 4096
 )
 
 // paces counts for each expert how many of its last runs were quick, one after the other. Slow work goes by itself: the runner that
@@ -112,7 +112,7 @@ func (p paces) note(of address, r *events.SubJobReported) {
 		delete(p, of)
 		return
 	}
-	if _, known := p[of]; !known && len(p) >= mostPaces {
+	if _, known := p[of]; !known && len(p) >= maxPaces {
 		clear(p)
 	}
 	p[of]++
@@ -122,6 +122,6 @@ func (p paces) note(of address, r *events.SubJobReported) {
 func (p paces) quick(of address) bool { return p[of] >= quickRuns }
 
 // packs reports whether work for an address goes in batches now.
-func (p *Partition) packs(to address) bool {
-	return p.Takers != nil && (p.BatchAtOnce || p.paces.quick(to)) && p.Takers.Takes(to.pool)
+func (o *outbox) packs(to address) bool {
+	return o.Takers != nil && (o.BatchAtOnce || o.paces.quick(to)) && o.Takers.Takes(to.pool)
 }

@@ -162,7 +162,7 @@ func TestAnExpertIsQuickAfterManyQuickRunsAndSlowAfterOne(t *testing.T) {
 			t.Errorf("quick after %+v", slow)
 		}
 	}
-	for i := range mostPaces {
+	for i := range maxPaces {
 		p.note(address{"p", fmt.Sprint(i)}, report(1))
 	}
 	if p.note(address{"p", "one more"}, report(1)); len(p) != 1 {
@@ -180,16 +180,16 @@ func TestOnlyQuickWorkOfPoolsThatTakeBatchesIsPacked(t *testing.T) {
 	f := newFake()
 	p := f.partition(t)
 	quick, slow, other := address{"mine", "quick"}, address{"mine", "slow"}, address{"other", "quick"}
-	p.paces[quick], p.paces[other] = quickRuns, quickRuns
-	if p.packs(quick) {
-		t.Error("work is packed although nobody takes batches")
+	p.outbox.paces[quick], p.outbox.paces[other] = quickRuns, quickRuns
+	if p.outbox.packs(quick) {
+		t.Error("work is packed although no pool takes batches")
 	}
 	p.Takers = takers("mine")
-	if !p.packs(quick) || p.packs(slow) || p.packs(other) {
-		t.Errorf("packed: quick %v, slow %v, of another pool %v", p.packs(quick), p.packs(slow), p.packs(other))
+	if !p.outbox.packs(quick) || p.outbox.packs(slow) || p.outbox.packs(other) {
+		t.Errorf("packed: quick %v, slow %v, of another pool %v", p.outbox.packs(quick), p.outbox.packs(slow), p.outbox.packs(other))
 	}
 	p.BatchAtOnce = true
-	if !p.packs(slow) || p.packs(other) {
-		t.Errorf("at once: slow %v, of another pool %v", p.packs(slow), p.packs(other))
+	if !p.outbox.packs(slow) || p.outbox.packs(other) {
+		t.Errorf("at once: slow %v, of another pool %v", p.outbox.packs(slow), p.outbox.packs(other))
 	}
 }

@@ -20,66 +20,69 @@ type cancelled struct {
 	Reason string `json:"reason,omitempty"`
 }
 
+// closer closes runs from outside. It has no state of its own, and works beside the loop.
+type closer struct{ *env }
+
 // closeRuns fences runs of one job, some at a time. When the whole job ends its workers are told first, all at once.
-func (p *Partition) closeRuns(ctx context.Context, j *job, commands []graph.Command) []sending {
-	done := make([]sending, len(commands))
+func (c *closer) closeRuns(ctx context.Context, j *job, commands []graph.Command) []pendingAck {
+	done := make([]pendingAck, len(commands))
 	if j.state.EndOwed {
-		if err := p.cancel(j.id, "", 0, commands[0].Reason); err != nil {
+		if err := c.cancel(j.id, "", 0, commands[0].Reason); err != nil {
 			for i := range done {
-				done[i] = sending{job: j, cmd: &commands[i], err: err}
+				done[i] = pendingAck{job: j, cmd: &commands[i], err: err}
 			}
 			return done
 		}
 	}
-	slots := make(chan struct{}, p.Parallel)
+	room := make(chan struct{}, c.Parallel)
 	var all sync.WaitGroup
 	for i := range commands {
-		slots <- struct{}{}
+		room <- struct{}{}
 		all.Go(func() { // Ends with the close of one run.
-			defer func() { <-slots }()
-			done[i] = sending{job: j, cmd: &commands[i], err: p.closeRun(ctx, j.id, &commands[i])}
+			defer func() { <-room }()
+			done[i] = pendingAck{job: j, cmd: &commands[i], err: c.closeRun(ctx, j.id, &commands[i])}
 		})
 	}
 	all.Wait()
 	return done
 }
 
-// closeRun fences one run. From the append on nobody can claim it; the purge keeps it from those who have not seen it, the
-// cancel tells whoever is at work, and the fact lets the job go on.
-func (p *Partition) closeRun(ctx context.Context, job string, cmd *graph.Command) error {
-	if err := p.at(AtCloseJournal); err != nil {
+// closeRun fences one run. From the append on it cannot be claimed; the purge keeps it from workers that have not seen it, the
+// cancel tells the worker that has it, and the fact lets the job go on.
+func (c *closer) closeRun(ctx context.Context, job string, cmd *graph.Command) error {
+	if err := c.at(AtCloseJournal); err != nil {
 		return err
 	}
-	closed, err := p.fence(ctx, job, cmd)
+	closed, err := c.fence(ctx, job, cmd)
 	if err != nil {
 		return fmt.Errorf("close run in its journal: %w", err)
 	}
-	if err := p.at(AtClosePurge); err != nil {
+	if err := c.at(AtClosePurge); err != nil {
 		return err
 	}
-	if err := p.Sweeper.PurgeWork(ctx, p.Names.WorkFor("*", "*", job, cmd.SubJob, cmd.Run)); err != nil {
+	if err := c.Sweeper.PurgeWork(ctx, c.Names.WorkFor("*", "*", job, cmd.SubJob, cmd.Run)); err != nil {
 		return fmt.Errorf("purge work: %w", err)
 	}
-	if err := p.cancel(job, cmd.SubJob, cmd.Run, cmd.Reason); err != nil {
+	if err := c.cancel(job, cmd.SubJob, cmd.Run, cmd.Reason); err != nil {
 		return err
 	}
-	m, err := events.Encode(p.Names, events.Event{
+	m, err := events.Encode(c.Names, events.Event{
 		Kind: events.KindSubJobClosed, ID: run.EventID(job, events.KindSubJobClosed, cmd.SubJob, cmd.Run),
 		Job: job, SubJob: cmd.SubJob, Run: cmd.Run, Source: source, Data: closed,
 	})
 	if err != nil {
 		return err
 	}
-	if err := p.at(AtCloseFact); err != nil {
+	if err := c.at(AtCloseFact); err != nil {
 		return err
 	}
-	_, err = p.Publisher.Publish(m, Expect{}).Wait(ctx)
+	_, err = c.Publisher.Publish(m, Expect{}).Wait(ctx)
 	return err
 }
 
 // fence appends the close of a run, unless that stands there, and says who held the run.
-func (p *Partition) fence(ctx context.Context, job string, cmd *graph.Command) (*events.SubJobClosed, error) {
-	journal, err := lease.Fence(ctx, oneJournal{p.Journals, job, cmd.SubJob}, cmd.Run, cmd.Reason, ErrConflict)
+func (c *closer) fence(ctx context.Context, job string, cmd *graph.Command) (*events.SubJobClosed, error) {
+	journal, err := lease.Fence(ctx, oneJournal{c.Journals, job, cmd.SubJob}, cmd.Run, cmd.Reason, ErrConflict)
 	if err != nil {
 		return nil, err
 	}
@@ -105,15 +108,15 @@ func (j oneJournal) Append(ctx context.Context, r events.JournalRecord, last uin
 }
 
 // cancel tells workers over core NATS; an empty SubJob means all of the job.
-func (p *Partition) cancel(job, subjob string, run int, reason string) error {
-	if err := p.at(AtCloseCancel); err != nil {
+func (c *closer) cancel(job, subjob string, run int, reason string) error {
+	if err := c.at(AtCloseCancel); err != nil {
 		return err
 	}
 	body, err := json.Marshal(cancelled{Run: run, Reason: reason})
 	if err != nil {
 		return fmt.Errorf("encode cancel: %w", err)
 	}
-	if err := p.Publisher.Tell(p.Names.Cancel(job, subjob), body); err != nil {
+	if err := c.Publisher.Tell(c.Names.Cancel(job, subjob), body); err != nil {
 		return fmt.Errorf("tell workers: %w", err)
 	}
 	return nil

@@ -36,7 +36,7 @@ func newCrowd(t *testing.T, places int, takes time.Duration, starts, blind bool)
 		began: map[string]time.Time{},
 	}
 	c.more = sync.NewCond(&c.mu)
-	s := Default(events.NewNames(""), slog.New(slog.DiscardHandler))
+	s := strict(t, slog.New(slog.DiscardHandler))
 	s.Window = 8192
 	c.p = New(s, Ports{
 		Publisher: c, Log: c.fake, Sweeper: c.fake, States: c.market, Journals: c.fake, Alarms: c.market, Blobs: c.fake, Meter: c.fake, Queues: c,

@@ -9,12 +9,12 @@ type ended struct {
 	recent, older map[string]uint64
 }
 
-// mostEnded is how many jobs each half of the memory has: a few MiB.
-const mostEnded = 1 << 15
+// maxEnded is how many jobs each half of the memory has: a few MiB.
+const maxEnded = 1 << 15
 
 // add remembers a job by the last event of its saved state.
 func (n *ended) add(job string, seq uint64) {
-	if n.recent == nil || len(n.recent) >= mostEnded {
+	if n.recent == nil || len(n.recent) >= maxEnded {
 		n.recent, n.older = map[string]uint64{}, n.recent
 	}
 	n.recent[job] = seq

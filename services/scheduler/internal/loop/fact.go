@@ -64,7 +64,7 @@ func (c *facts) add(f *fact) {
 	}
 }
 
-// forget drops what nobody will refer to any more.
+// forget drops what no work will refer to any more.
 func (c *facts) forget(seqs []uint64) {
 	for _, seq := range seqs {
 		if f := c.bySeq[seq]; f != nil {

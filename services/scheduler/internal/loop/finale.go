@@ -9,16 +9,16 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/graph"
 )
 
-// word fills work that puts a result into words. The planner gets the request with the plan as it was carried out; an expert
+// finalizeRequest fills work that puts a result into words. The planner gets the request with the plan as it was carried out; an expert
 // that stands in for its model gets, as its goal, what the planner asks of it.
-func (p *Partition) word(ctx context.Context, job string, o *graph.Order, r *events.Request, w *events.Work) error {
+func (b *workBuilder) finalizeRequest(ctx context.Context, j *job, o *graph.Order, r *events.Request, w *events.Work) error {
 	if o.Pool != events.PlannerPool {
 		if last := len(w.Lessons) - 1; last >= 0 {
 			w.Goal, w.Context, w.Lessons = w.Lessons[last], r.Goal, nil
 		}
 		return nil
 	}
-	text, err := p.carriedOut(ctx, job, o)
+	text, err := b.completedPlan(ctx, j, o)
 	if err != nil {
 		return err
 	}
@@ -27,7 +27,7 @@ func (p *Partition) word(ctx context.Context, job string, o *graph.Order, r *eve
 	asked.Inputs, asked.InputsRef, asked.Attachments = nil, nil, nil
 	if len(text) > events.MaxInline {
 		asked.Plan = nil
-		if asked.PlanRef, err = p.refer(ctx, job, text, false); err != nil {
+		if asked.PlanRef, err = b.refer(ctx, j.id, text, false); err != nil {
 			return err
 		}
 	}
@@ -35,11 +35,11 @@ func (p *Partition) word(ctx context.Context, job string, o *graph.Order, r *eve
 	return nil
 }
 
-// carriedOut is the plan of what has a result, as far as whoever sums it up has to know it.
-func (p *Partition) carriedOut(ctx context.Context, job string, o *graph.Order) (json.RawMessage, error) {
+// completedPlan is the plan of what has a result, as far as the planner or expert that sums it up has to know it.
+func (b *workBuilder) completedPlan(ctx context.Context, j *job, o *graph.Order) (json.RawMessage, error) {
 	plan := events.Plan{SubJobs: make([]events.SubJob, len(o.Steps))}
 	if o.PlanSeq != 0 {
-		f, err := p.recallFact(ctx, job, o.PlanSeq)
+		f, err := b.loadEvent(ctx, j, o.PlanSeq)
 		if err != nil {
 			return nil, err
 		}
@@ -48,7 +48,7 @@ func (p *Partition) carriedOut(ctx context.Context, job string, o *graph.Order) 
 		}
 	}
 	for i := range o.Steps {
-		spec, err := p.spec(ctx, job, o.Steps[i].Spec)
+		spec, err := b.spec(ctx, j, o.Steps[i].Spec)
 		if err != nil {
 			return nil, err
 		}

@@ -42,7 +42,7 @@ func worded(t *testing.T, steps int, also ...events.SubJobReported) (*Partition,
 	p := f.partition(t)
 	for _, cmd := range state.Pending() {
 		if cmd.Kind == graph.RunSubJob {
-			w, err := p.order(t.Context(), &job{id: "j", state: state}, &cmd)
+			w, err := p.builder.resolveOrder(t.Context(), &job{id: "j", state: state}, &cmd)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -79,7 +79,7 @@ func TestALongPlanThatWasCarriedOutGoesByReference(t *testing.T) {
 	if w.Request.Plan != nil || w.Request.PlanRef == nil || len(w.Results) != 400 {
 		t.Errorf("%d bytes, %v, %d results", len(w.Request.Plan), w.Request.PlanRef, len(w.Results))
 	}
-	if body, err := p.fit(t.Context(), w); err != nil || len(body) > events.MaxMessage {
+	if body, err := p.builder.fit(t.Context(), w); err != nil || len(body) > events.MaxMessage {
 		t.Errorf("%d bytes: %v", len(body), err)
 	}
 }
@@ -111,7 +111,7 @@ func TestTheEndOfAJobNamesTheFilesOfItsResult(t *testing.T) {
 			seq = 3
 		}
 		end := events.JobEnded{}
-		if err := p.fillResult(t.Context(), "j", []graph.Input{{SubJob: subjob, Run: 1, Seq: seq}}, &end); err != nil {
+		if err := p.builder.fillResult(t.Context(), &job{id: "j"}, []graph.Input{{SubJob: subjob, Run: 1, Seq: seq}}, &end); err != nil {
 			t.Fatal(err)
 		}
 		if d := cmp.Diff(want, end.Artifacts); d != "" {

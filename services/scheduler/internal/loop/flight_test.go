@@ -128,7 +128,7 @@ func inTower(t *testing.T, do func(w *tower, stop func())) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		w := &tower{fake: newFake(), held: map[string]chan error{}, feed: make(chan Batch)}
-		s := Default(events.NewNames(""), slog.New(slog.DiscardHandler))
+		s := strict(t, slog.New(slog.DiscardHandler))
 		s.SaveEvery = 1
 		s.Hook = func(at Point) error {
 			w.mu.Lock()
@@ -164,7 +164,7 @@ func TestCommandsUnderWayHoldBackTheirOwnJobAlone(t *testing.T) {
 		w.held[".one.a.1"] = make(chan error)
 		w.plan("one")
 		acked := w.acked
-		w.tell("one", events.KindSubJobReported, "a", 1, success) // Whoever does the work may be faster than the answer.
+		w.tell("one", events.KindSubJobReported, "a", 1, success) // The worker may be faster than the answer.
 		if w.saw(".one.b.1") != 0 || w.acked != acked {
 			t.Errorf("job one went on before its command was answered: %q, %d acknowledged", w.published, w.acked-acked)
 		}

@@ -58,7 +58,7 @@ func TestARepeatOfWhatIsHeldLeavesTheCacheAlone(t *testing.T) {
 func TestARepeatForAJobThatHasEndedLatelyIsSettledWithoutALoad(t *testing.T) {
 	r := &reaper{fake: newFake()}
 	p, _ := reap(t, r)
-	j := p.jobs["j"]
+	j := p.cache.jobs["j"]
 	for len(j.state.Facts) > 0 { // What it has stated comes back, and it is over.
 		f := j.state.Facts[0]
 		stated, ok := events.Decode(p.Names, events.Message{Subject: p.Names.Event("j", f.Kind, f.Key), Body: f.Data})
@@ -67,18 +67,18 @@ func TestARepeatForAJobThatHasEndedLatelyIsSettledWithoutALoad(t *testing.T) {
 		}
 		stated.Seq = uint64(len(r.log) + 1)
 		r.log = append(r.log, stated)
-		r.deliver(t, p, p.last+1, true, stated)
+		r.deliver(t, p, p.acks.last+1, true, stated)
 	}
-	if len(p.jobs) != 0 {
-		t.Fatalf("%d jobs in memory: %+v", len(p.jobs), j)
+	if len(p.cache.jobs) != 0 {
+		t.Fatalf("%d jobs in memory: %+v", len(p.cache.jobs), j)
 	}
 	acked := r.acked
 	r.loads = 0
-	r.deliver(t, p, p.last+1, false, r.log[0])
+	r.deliver(t, p, p.acks.last+1, false, r.log[0])
 	if r.loads != 0 || r.acked != acked+1 {
 		t.Errorf("%d loads, %d acknowledged", r.loads, r.acked-acked)
 	}
-	r.deliver(t, p, p.last+1, true, r.add(events.KindTimerFired, "", 0, &events.TimerFired{Timer: graph.TurnTimer()}))
+	r.deliver(t, p, p.acks.last+1, true, r.add(events.KindTimerFired, "", 0, &events.TimerFired{Timer: graph.TurnTimer()}))
 	if r.loads == 0 {
 		t.Error("an event that the saved state does not have is not folded")
 	}

@@ -240,7 +240,7 @@ func (w *storm) fire(due func(timer string, at time.Time) bool) {
 	}
 }
 
-// control has somebody stop a job, or want it to go on.
+// control stops or resumes a job from outside.
 func (w *storm) control(what string, which int) {
 	job := "j" + strconv.Itoa(which%8)
 	if w.last[w.names.Event(job, events.KindJobRequested)] == 0 {
@@ -290,7 +290,7 @@ func (w *storm) fold(job string, list []events.Event) *graph.Job {
 	return state
 }
 
-// has reports whether a command was carried out, or somebody comes back for it.
+// has reports whether a command was carried out, or will be retried.
 func (w *storm) has(job string, c *graph.Command) bool {
 	switch c.Kind {
 	case graph.RunSubJob:
@@ -354,26 +354,26 @@ func (w *storm) left() (list []string) {
 			continue
 		}
 		if s := w.fold(job, told); !s.Status.Terminal() || s.EndOwed {
-			say("job %s is %s: %+v", job, s.Status, w.p.jobs[job])
+			say("job %s is %s: %+v", job, s.Status, w.p.cache.jobs[job])
 		}
 	}
 	for i := range w.log {
 		if e := &w.log[i]; e.Job != "" && !w.acked[e.Seq] && e.Kind != events.KindJobAdvanced {
-			say("%s of %s (%d) is not acknowledged: %+v", e.Kind, e.Job, e.Seq, w.p.jobs[e.Job])
+			say("%s of %s (%d) is not acknowledged: %+v", e.Kind, e.Job, e.Seq, w.p.cache.jobs[e.Job])
 		}
 	}
 	p := w.p
-	if len(p.waiting)+p.flights+p.saving+len(p.line) > 0 {
-		say("left behind: %d jobs that wait, %d flights, %d saves, %d in line", len(p.waiting), p.flights, p.saving, len(p.line))
+	if len(p.work.retry)+p.outbox.underWay+p.saver.underWay+len(p.saver.queue) > 0 {
+		say("left behind: %d jobs that wait, %d flights, %d saves, %d in line", len(p.work.retry), p.outbox.underWay, p.saver.underWay, len(p.saver.queue))
 	}
-	for _, j := range p.jobs { // One that was forgotten stays until there are too many.
+	for _, j := range p.cache.jobs { // One that was forgotten stays until there are too many.
 		if j.state != nil || j.busy() {
 			say("job %s is left behind: %+v", j.id, j)
 		}
 	}
-	for _, l := range p.lanes {
-		if l.queued != 0 || l.line.Len() != 0 {
-			say("pool %s is thought to have %d runs, %d jobs wait for it", l.pool, l.queued, l.line.Len())
+	for _, l := range p.admission.limits {
+		if l.queued != 0 || l.queue.Len() != 0 {
+			say("pool %s is thought to have %d runs, %d jobs wait for it", l.pool, l.queued, l.queue.Len())
 		}
 	}
 	return list

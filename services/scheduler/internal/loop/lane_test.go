@@ -58,7 +58,7 @@ func (m *market) Save(ctx context.Context, job string, s Saved, fault *events.Fa
 
 // begin makes a scheduler, the first one or one behind a crash: it knows nothing, and is given again what is not acknowledged.
 func (m *market) begin(window int) {
-	s := Default(events.NewNames(""), slog.New(slog.DiscardHandler))
+	s := strict(m.t, slog.New(slog.DiscardHandler))
 	s.Window = window
 	m.p, m.seq = New(s, Ports{Publisher: m, Log: m.fake, Sweeper: m.fake, States: m, Journals: m.fake, Alarms: m, Blobs: m.fake, Meter: m.fake}), 0
 	m.batch = nil
@@ -396,14 +396,15 @@ func TestTheWaitForATurnGrowsWithTimersAndNotWithAttemptsToArmOne(t *testing.T) 
 	}
 	alarms := &reluctant{fake: f, failures: 5}
 	p.Alarms = alarms
-	j := p.jobs["j"]
-	j.slotless, j.unacked = true, nil
+	j := p.cache.jobs["j"]
+	j.slots.waiting, j.acks.open = true, nil
 	var waits []time.Duration
 	for range 8 {
 		p.now = p.now.Add(time.Hour)
 		before := len(alarms.armed)
-		p.touched, j.owing = []*job{j}, false
-		if err := p.remember(t.Context()); err != nil {
+		p.work.dirty = []*job{j}
+		j.retry.clear()
+		if err := p.reminders.arm(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if len(alarms.armed) > before {

@@ -111,7 +111,7 @@ func (f *fake) add(kind events.Kind, subjob string, run int, data any) events.Ev
 }
 
 func (f *fake) partition(t *testing.T) *Partition {
-	s := Default(events.NewNames(""), slog.New(slog.NewTextHandler(t.Output(), nil)))
+	s := strict(t, slog.New(slog.NewTextHandler(t.Output(), nil)))
 	return New(s, Ports{Publisher: f, Log: f, Sweeper: f, States: f, Journals: f, Alarms: f, Blobs: f, Meter: f})
 }
 
@@ -150,7 +150,7 @@ func TestAnEventThatAnotherSchedulerGotIsReadFromTheLog(t *testing.T) {
 	requested, created := f.begin()
 	f.deliver(t, p, 1, true, requested)
 	f.deliver(t, p, 2, true, created)
-	f.add(events.KindSubJobReported, "a", 1, success) // Delivery 3 goes to somebody else.
+	f.add(events.KindSubJobReported, "a", 1, success) // Delivery 3 goes to another reader.
 	f.deliver(t, p, 4, true, f.add(events.KindSubJobProgressed, "a", 1, &events.SubJobProgressed{}))
 	if !f.said(".j.b.1") {
 		t.Errorf("b was not issued: %q", f.published)
@@ -184,7 +184,7 @@ func TestNothingIsAcknowledgedWhileACommandIsOwed(t *testing.T) {
 		t.Errorf("%d acknowledgements with the work of a not published", f.acked-acked)
 	}
 	delete(f.fail, ".j.a.1")
-	p.jobs["j"].retryAt, p.sweep = time.Time{}, time.Time{}
+	p.cache.jobs["j"].retry.at, p.work.sweepAt = time.Unix(0, 0), time.Time{}
 	if err := p.Replay(t.Context(), Batch{}); err != nil {
 		t.Fatal(err)
 	}
@@ -215,7 +215,7 @@ func TestAFactThatCannotBeWrittenPutsItsJobIntoQuarantine(t *testing.T) {
 		{CommandID: graph.CommandID{Kind: graph.EndJob}, Fact: events.KindJobFinished, Data: &events.JobEnded{Spent: events.Spent{CostUSD: math.Inf(1)}}},
 		{CommandID: graph.CommandID{Kind: graph.StateFact, Key: "k"}, Fact: events.KindGraphCreated, Data: math.Inf(1)},
 	} {
-		_, err := p.send(t.Context(), &job{id: "j", state: &graph.Job{}}, &cmd)
+		_, err := p.outbox.command(t.Context(), &job{id: "j", state: &graph.Job{}}, &cmd)
 		var q *quarantine
 		if !errors.As(err, &q) || q.fault.Code != events.CodeInternal || !strings.Contains(q.fault.Cause, "unsupported value") {
 			t.Errorf("%s: %v", cmd.Kind, err)
@@ -252,7 +252,7 @@ func TestTheAnswerMarkedInATextIsTheResult(t *testing.T) {
 func TestAGapInTheBatchThatBeginsAJobIsFilledFromTheLog(t *testing.T) {
 	f := newFake()
 	p := f.partition(t)
-	requested, created := f.begin() // The plan goes to somebody else.
+	requested, created := f.begin() // The plan goes to another reader.
 	_ = created
 	progressed := f.add(events.KindSubJobProgressed, "a", 1, &events.SubJobProgressed{})
 	batch := Batch{Deliveries: []Delivery{
@@ -275,7 +275,7 @@ func TestTheIdOfADeletedQuarantinedJobIsFreeAgain(t *testing.T) {
 	f.log[poison.Seq-1] = poison
 	f.deliver(t, p, 1, true, requested)
 	f.deliver(t, p, 2, true, poison)
-	if p.jobs["j"].fault == nil {
+	if p.cache.jobs["j"].fault == nil {
 		t.Fatal("the job is not quarantined")
 	}
 	for i := range f.log {
@@ -308,7 +308,7 @@ func TestARequestThatIsNotTheFirstEventOfAJobIsNoBirth(t *testing.T) {
 			stray.Seq = uint64(len(f.log) + 1)
 			f.log, f.published = append(f.log, stray), nil
 			f.deliver(t, p, 3, true, stray)
-			if j := p.jobs["j"]; j == nil || j.fault != nil || j.state.RequestSeq != 1 || j.state.Seq != stray.Seq || f.said(".j.~plan.1") {
+			if j := p.cache.jobs["j"]; j == nil || j.fault != nil || j.state.RequestSeq != 1 || j.state.Seq != stray.Seq || f.said(".j.~plan.1") {
 				t.Fatalf("with %q, in memory %t: job %+v, published %q", body, known, j, f.published)
 			}
 			f.deliver(t, p, 4, true, f.add(events.KindSubJobReported, "a", 1, success))
@@ -373,7 +373,7 @@ func reap(t *testing.T, r *reaper) (*Partition, Delivery) {
 	stop := r.add(events.KindStopRequested, "", 0, &events.StopRequested{})
 	r.deliver(t, p, 2, true, stop)
 	r.deliver(t, p, 3, true, r.add(events.KindSubJobClosed, events.PlanID, 1, &events.SubJobClosed{}))
-	end := events.JobMoved{Status: events.Stopped, Turn: p.jobs["j"].state.Turn, Cause: stop.Seq}
+	end := events.JobMoved{Status: events.Stopped, Turn: p.cache.jobs["j"].state.Turn, Cause: stop.Seq}
 	r.deliver(t, p, 4, true, r.add(events.KindJobStopped, "", 0, &events.JobEnded{JobMoved: end}))
 	fired := r.add(events.KindTimerFired, "", 0, &events.TimerFired{Timer: graph.ReapTimer(end.Turn)})
 	fired.Time = fired.Time.Add(rules.Retention.Std())
@@ -398,11 +398,11 @@ func TestADeletedJobWhoseIdIsTakenAgainIsNotTakenForTheNext(t *testing.T) {
 	if err := p.Replay(t.Context(), Batch{Deliveries: []Delivery{{Event: again, ConsumerSeq: 6, First: true, Acker: r}}}); err != nil {
 		t.Fatal(err)
 	}
-	if l := p.lanes[events.PlannerPool]; l == nil || l.queued != 1 {
+	if l := p.admission.limits[events.PlannerPool]; l == nil || l.queued != 1 {
 		t.Errorf("one run is in the queue, the scheduler counts %+v", l)
 	}
-	for j := range p.waiting {
-		if p.jobs[j.id] != j {
+	for j := range p.work.retry {
+		if p.cache.jobs[j.id] != j {
 			t.Errorf("a job is known twice")
 		}
 	}
@@ -428,29 +428,29 @@ func TestADeletionThatACrashHasCutOffIsFinishedByWhoeverGetsItsEvent(t *testing.
 	if err := next.Replay(t.Context(), Batch{Deliveries: []Delivery{fired}}); err != nil {
 		t.Fatal(err)
 	}
-	if len(r.states) != 0 || r.log[fired.Event.Seq-1].Job != "" || r.acked == 0 || len(next.jobs) != 0 {
-		t.Errorf("states %s, log %+v, %d acknowledged, %d jobs known", r.states, r.log, r.acked, len(next.jobs))
+	if len(r.states) != 0 || r.log[fired.Event.Seq-1].Job != "" || r.acked == 0 || len(next.cache.jobs) != 0 {
+		t.Errorf("states %s, log %+v, %d acknowledged, %d jobs known", r.states, r.log, r.acked, len(next.cache.jobs))
 	}
 }
 
 func TestWhatComesWhileAJobIsDeletedIsNotLeftInTheLog(t *testing.T) {
 	r := &reaper{fake: newFake()}
 	p, fired := reap(t, r)
-	if err := p.take(t.Context(), Batch{Deliveries: []Delivery{fired}}); err != nil {
+	if err := p.step(t.Context(), Batch{Deliveries: []Delivery{fired}}); err != nil {
 		t.Fatal(err)
 	}
-	deleted := <-p.landed // The job is deleted, and the partition has yet to hear of it.
+	deleted := <-p.outbox.acked // The job is deleted, and the partition has yet to hear of it.
 	late := Delivery{Event: r.add(events.KindSubJobReported, "a", 1, success), ConsumerSeq: 6, First: true, Acker: r}
-	p.landed <- deleted
+	p.outbox.acked <- deleted
 	if err := p.Replay(t.Context(), Batch{Deliveries: []Delivery{late}}); err != nil {
 		t.Fatal(err)
 	}
-	if !r.said("purged rest of j") || r.acked != 6 || len(p.jobs) != 0 {
-		t.Errorf("said %q, %d acknowledged, %d jobs known", r.published, r.acked, len(p.jobs))
+	if !r.said("purged rest of j") || r.acked != 6 || len(p.cache.jobs) != 0 {
+		t.Errorf("said %q, %d acknowledged, %d jobs known", r.published, r.acked, len(p.cache.jobs))
 	}
 }
 
-// listener notes what is told to whoever listens.
+// listener notes what listeners are told.
 type listener struct {
 	*fake
 	told []string
@@ -488,13 +488,13 @@ func TestTheSpanOfAStepEndsWithTheQuarantineOfItsJob(t *testing.T) {
 		open++
 		return "trace", func(string, ...string) { open-- }
 	}
-	p.facts = newFacts(0)
+	p.cache.facts.most = 0
 	requested, created := f.begin()
 	f.deliver(t, p, 1, true, requested)
 	f.log[created.Seq-1] = events.Event{Seq: created.Seq} // Gone when the work is written.
 	f.deliver(t, p, 2, true, created)
-	if p.jobs["j"].fault == nil || open != 0 {
-		t.Errorf("%d spans are open, the fault is %v", open, p.jobs["j"].fault)
+	if p.cache.jobs["j"].fault == nil || open != 0 {
+		t.Errorf("%d spans are open, the fault is %v", open, p.cache.jobs["j"].fault)
 	}
 }
 
@@ -502,7 +502,7 @@ func TestALargeContextTravelsOnceToThePlanner(t *testing.T) {
 	p := newFake().partition(t)
 	long := strings.Repeat("x", 400<<10)
 	w := &events.Work{Kind: events.WorkPlan, Job: "j", Goal: "g", Context: long, Request: &events.Request{Goal: "g", Context: long}}
-	body, err := p.fit(t.Context(), w)
+	body, err := p.builder.fit(t.Context(), w)
 	if err != nil || len(body) > events.MaxMessage || w.Request.Context != long {
 		t.Errorf("%d bytes: %v", len(body), err)
 	}
@@ -519,7 +519,7 @@ func (r *register) Claim(_ context.Context, _ string, c *Claim) (Grant, error) {
 	return Grant{Held: c.Runs}, r.err
 }
 
-// It may have given a slot to somebody, whom nobody else calls.
+// It may have granted a slot to a job that only this scheduler notifies.
 func TestAClaimOfUnknownOutcomeIsRepeatedAnew(t *testing.T) {
 	f, slots := newFake(), &register{}
 	p := f.partition(t)
@@ -532,7 +532,7 @@ func TestAClaimOfUnknownOutcomeIsRepeatedAnew(t *testing.T) {
 	slots.anew, slots.err = nil, ErrUnknown
 	f.deliver(t, p, 3, true, f.add(events.KindSubJobReported, "a", 1, success))
 	slots.err = nil
-	p.jobs["j"].retryAt, p.sweep = time.Time{}, time.Time{}
+	p.cache.jobs["j"].retry.at, p.work.sweepAt = time.Unix(0, 0), time.Time{}
 	if err := p.Replay(t.Context(), Batch{}); err != nil {
 		t.Fatal(err)
 	}

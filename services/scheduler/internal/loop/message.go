@@ -11,20 +11,20 @@ import (
 
 // fact is the message of a fact that the state owes. Its key is the last token of the subject; the identity of the command
 // also holds the kind.
-func (p *Partition) fact(job string, cmd *graph.Command) (events.Message, error) {
+func (o *outbox) fact(job string, cmd *graph.Command) (events.Message, error) {
 	key := strings.TrimPrefix(cmd.Key, string(cmd.Fact)+"~")
 	data := cmd.Data
 	if kept, ok := data.(json.RawMessage); ok {
 		data = events.Verbatim(kept)
 	}
-	return p.encode(events.Event{
+	return o.encode(events.Event{
 		Kind: cmd.Fact, ID: run.FactID(job, cmd.Fact, key), Job: job, Key: key, Source: source, Data: data,
 	})
 }
 
 // encode writes what a state owes. What cannot be written now never can: the job is left alone instead of tried again for ever.
-func (p *Partition) encode(e events.Event) (events.Message, error) {
-	m, err := events.Encode(p.Names, e)
+func (o *outbox) encode(e events.Event) (events.Message, error) {
+	m, err := events.Encode(o.Names, e)
 	if err != nil {
 		return m, &quarantine{events.Fault{
 			Code: events.CodeInternal, Message: "an event of the job cannot be written", Cause: err.Error(),
@@ -32,14 +32,6 @@ func (p *Partition) encode(e events.Event) (events.Message, error) {
 		}}
 	}
 	return m, nil
-}
-
-// born names this job and no other of the same id; see run.Incarnation.
-func (j *job) born() string {
-	if j.name == "" || j.nameSeq != j.state.RequestSeq {
-		j.name, j.nameSeq = run.Incarnation(j.id, j.state.RequestSeq), j.state.RequestSeq
-	}
-	return j.name
 }
 
 // replanned names the reason of a graph.replaced for the metrics.

@@ -12,36 +12,37 @@ import (
 // ErrLost means that the log has lost a job of which a saved state is left.
 var ErrLost = errors.New("the log has lost the job")
 
-// dropOrphan purges events of a job that has no request, with the state that a deletion may have left when it was cut off.
-func (p *Partition) dropOrphan(ctx context.Context, j *job, orphans []events.Event) error {
-	if len(orphans) > 0 {
-		err := p.Sweeper.PurgeRest(ctx, j.id)
+// orphans are events without a job. It has no state of its own.
+type orphans struct{ *env }
+
+// drop purges events of a job that has no request, with the state that a deletion may have left when it was cut off.
+func (o *orphans) drop(ctx context.Context, job string, list []events.Event) error {
+	if len(list) > 0 {
+		err := o.Sweeper.PurgeRest(ctx, job)
 		if errors.Is(err, ErrLost) {
-			p.Logger.Error("the log has lost the beginning of a job in motion: its saved state and what is left of its log are kept", "job", j.id,
-				"count", len(orphans), "seq", orphans[0].Seq, "hint", "restore the log from a backup, or `jobgraph delete "+j.id+"`; `jobgraph fsck` finds all such jobs")
-			p.release(j)
+			o.Logger.Error("the log has lost the beginning of a job in motion: its saved state and what is left of its log are kept", "job", job,
+				"count", len(list), "seq", list[0].Seq, "hint", "restore the log from a backup, or `jobgraph delete "+job+"`; `jobgraph fsck` finds all such jobs")
 			return nil
 		}
 		if err != nil {
 			return fmt.Errorf("purge events of a job that does not exist: %w", err)
 		}
-		for range orphans {
-			p.Meter.Count(Orphans, "")
+		for range list {
+			o.Meter.Count(Orphans, "")
 		}
-		p.Logger.Warn("events of a job that does not exist", "job", j.id, "count", len(orphans), "kind", string(orphans[0].Kind))
+		o.Logger.Warn("events of a job that does not exist", "job", job, "count", len(list), "kind", string(list[0].Kind))
 	}
-	p.announce(j.id, orphans)
-	p.release(j)
+	o.announce(job, list)
 	return nil
 }
 
-// announce tells whoever listens to rejections of reports for a job that does not exist, once for all that were found together:
+// announce tells listeners on rejections of reports for a job that does not exist, once for all that were found together:
 // their sender has no other way to hear of it. Nothing keeps that, so no flood of them fills anything. The fault names the job,
-// and not the rejection: whoever waits for the admission of a request with this id would take it for his own.
-func (p *Partition) announce(job string, orphans []events.Event) {
+// and not the rejection: a client that waits for the admission of a request with this id would take it for its own.
+func (o *orphans) announce(job string, list []events.Event) {
 	reports := 0
-	for i := range orphans {
-		if orphans[i].Kind == events.KindSubJobReported {
+	for i := range list {
+		if list[i].Kind == events.KindSubJobReported {
 			reports++
 		}
 	}
@@ -53,9 +54,9 @@ func (p *Partition) announce(job string, orphans []events.Event) {
 		Hint: "report on the subject that the work message names, while its job is there",
 	}}})
 	if err == nil {
-		err = p.Publisher.Tell(p.Names.Rejected(), body)
+		err = o.Publisher.Tell(o.Names.Rejected(), body)
 	}
 	if err != nil {
-		p.Logger.Warn("rejection was not announced", "job", job, "error", err)
+		o.Logger.Warn("rejection was not announced", "job", job, "error", err)
 	}
 }

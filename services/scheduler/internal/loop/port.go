@@ -14,7 +14,7 @@ import (
 var (
 	// ErrConflict means that the expectation of a write does not hold; nothing was stored.
 	ErrConflict = errors.New("expectation does not hold")
-	// ErrUnknown means that nobody knows whether a write was stored: it may be made again under the same identity.
+	// ErrUnknown means that the outcome of a write is unknown: it may be made again under the same identity.
 	ErrUnknown = errors.New("outcome unknown")
 	// ErrTooLarge means that a message can never be stored.
 	ErrTooLarge = errors.New("too large")
@@ -43,7 +43,7 @@ type Ack interface {
 type Publisher interface {
 	// Publish sends a message that a stream keeps.
 	Publish(m events.Message, expect Expect) Ack
-	// Tell sends a message that nobody keeps.
+	// Tell sends a message that no stream keeps.
 	Tell(subject string, body []byte) error
 }
 
@@ -53,7 +53,7 @@ type Log interface {
 	EventsOf(ctx context.Context, job string, after uint64) iter.Seq2[events.Event, error]
 	// EventAt gives the event with a sequence, or ErrNotFound.
 	EventAt(ctx context.Context, seq uint64) (events.Event, error)
-	// EndOf gives the event with which a job has ended and since which nobody has asked anything of it; the zero event when there
+	// EndOf gives the event with which a job has ended with no request behind it; the zero event when there
 	// is none.
 	EndOf(ctx context.Context, job string) (events.Event, error)
 }
@@ -61,7 +61,7 @@ type Log interface {
 // Sweeper removes messages, and what they have led to.
 type Sweeper interface {
 	// PurgeRest removes what is left of a job of which the log has no request: its state, and its events. ErrLost when the state is that
-	// of a job in motion, which nobody deletes: the log has lost it, and everything is kept.
+	// of a job in motion, which is never deleted: the log has lost it, and everything is kept.
 	PurgeRest(ctx context.Context, job string) error
 	// PurgeWork removes work not yet taken; the subject may hold wildcards.
 	PurgeWork(ctx context.Context, subject string) error
@@ -74,7 +74,7 @@ type Sweeper interface {
 type Saved struct {
 	// State is what graph.Job marshals to; nil when there is none that can be trusted.
 	State []byte
-	// Refused says why what is kept is not given, where somebody ought to know; Load sets it.
+	// Refused says why what is kept is not given, where an operator ought to know; Load sets it.
 	Refused string
 	// Unsigned is true when the state has no digest, so that only the log can say whether it is what was written; Load sets it.
 	Unsigned bool
@@ -135,7 +135,7 @@ type Ports struct {
 	Queues Queues
 	// Takers are the pools that take batches; without it none does.
 	Takers Takers
-	// Load is told what is in motion; nil where nobody wants to know.
+	// Load is told what is in motion; nil where no other part needs it.
 	Load Load
 }
 
@@ -169,3 +169,5 @@ const (
 	Lined                     // Jobs that went into line with more work than there was room for, by pool.
 	Reloads                   // States loaded from the store, by why.
 )
+
+func isConflict(err error) bool { return errors.Is(err, ErrConflict) }

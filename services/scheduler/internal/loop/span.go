@@ -7,7 +7,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/graph"
 )
 
-// span is what is told of one round of commands of one job. The zero value is none.
+// span is what is told of one batch of commands of one job. The zero value is none.
 type span struct {
 	traceparent string
 	end         func(failure string, attributes ...string)
@@ -21,10 +21,10 @@ func (j *job) cause() string {
 	return j.trace
 }
 
-// beginStep begins the span of a round of commands, under the span in which the job was admitted.
-func (p *Partition) beginStep(ctx context.Context, j *job, commands []graph.Command) {
-	if _, err := p.requested(ctx, j); err != nil {
-		return // Whoever needs the request meets the same error, and acts on it.
+// beginStep begins the span of a batch of commands, under the span in which the job was admitted.
+func (o *outbox) beginStep(ctx context.Context, j *job, commands []graph.Command) {
+	if _, err := o.builder.requested(ctx, j); err != nil {
+		return // The work builder meets the same error, and acts on it.
 	}
 	work := 0
 	for i := range commands {
@@ -32,14 +32,14 @@ func (p *Partition) beginStep(ctx context.Context, j *job, commands []graph.Comm
 			work++
 		}
 	}
-	j.step.traceparent, j.step.end = p.Trace(j.trace, "step", "job", j.id, "seq", strconv.FormatUint(j.state.Seq, 10),
+	j.step.traceparent, j.step.end = o.Trace(j.trace, "step", "job", j.id, "seq", strconv.FormatUint(j.state.Seq, 10),
 		"status", string(j.state.Status), "commands", strconv.Itoa(len(commands)), "work", strconv.Itoa(work))
 }
 
-// endSteps ends the spans of a round.
-func endSteps(list []*job, round []sending) {
-	for i := range round {
-		if s := &round[i]; s.err != nil && !isConflict(s.err) && s.job.step.end != nil {
+// endSteps ends the spans of a batch.
+func endSteps(list []*job, pending []pendingAck) {
+	for i := range pending {
+		if s := &pending[i]; s.err != nil && !isConflict(s.err) && s.job.step.end != nil {
 			s.job.step.end(s.err.Error())
 			s.job.step = span{}
 		}

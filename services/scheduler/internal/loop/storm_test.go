@@ -21,7 +21,7 @@ import (
 )
 
 // storm is a world of many jobs in which little goes well: what is published arrives late or never, answers get lost, reads
-// fail, saves lose, deliveries go to somebody else, schedulers die. Until it is calm nothing is stored before the test says so,
+// fail, saves lose, deliveries go to other readers, schedulers die. Until it is calm nothing is stored before the test says so,
 // so that each acknowledgement is made while all that it rests on can still be lost.
 type storm struct {
 	t      *rapid.T
@@ -109,6 +109,7 @@ var (
 // start begins a scheduler, which knows nothing: what it does not get acknowledged comes again.
 func (w *storm) start(window, parallel int) {
 	s := Default(w.names, slog.New(slog.DiscardHandler))
+	s.Illegal = func(err error) { w.t.Errorf("illegal move: %v", err) }
 	s.Window, s.Parallel, s.SaveEvery = window, parallel, 4
 	s.Hook = func(Point) error {
 		w.mu.Lock()
@@ -167,7 +168,7 @@ func (w *storm) rest() {
 	}
 }
 
-// crash ends the scheduler there and then. What was under way arrives, or does not; nobody hears of it.
+// crash ends the scheduler there and then. What was under way arrives, or does not; without an answer.
 func (w *storm) crash() {
 	w.mu.Lock()
 	w.dead = true

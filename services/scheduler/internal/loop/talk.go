@@ -26,8 +26,8 @@ type Talk struct {
 	Children []Talk
 }
 
-// mostHanded is how many SubJobs of a job have records of their sessions.
-const mostHanded = 50
+// maxHanded is how many SubJobs of a job have records of their sessions.
+const maxHanded = 50
 
 // talkOf is what the session of a job has to know; nil for a job without one.
 func talkOf(s *graph.State) *Talk {
@@ -46,7 +46,7 @@ func talkOf(s *graph.State) *Talk {
 		if steps++; steps == 1 && t.Title == "" {
 			t.Title = n.Title
 		}
-		if n.Told != "" && len(t.Handed) < mostHanded {
+		if n.Told != "" && len(t.Handed) < maxHanded {
 			t.Handed = append(t.Handed, n.Session)
 			t.Children = append(t.Children, t.child(n))
 		}

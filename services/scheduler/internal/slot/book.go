@@ -40,7 +40,7 @@ func New(keys Keys, alive func(ctx context.Context, job string) (bool, error)) *
 // OnBus makes the book of a connection, beside the sessions.
 func OnBus(b *bus.Bus) *Book {
 	return New(b.Sessions(), func(ctx context.Context, job string) (bool, error) {
-		_, err := b.LastOn(ctx, b.Names().Log, b.Names().Event(job, events.KindJobRequested))
+		_, err := b.Streams().LastOn(ctx, b.Names().Log, b.Names().Event(job, events.KindJobRequested))
 		if errors.Is(err, bus.ErrNotFound) {
 			return false, nil
 		}
@@ -78,7 +78,7 @@ func (b *Book) Claim(ctx context.Context, key string, c *loop.Claim) (loop.Grant
 	}
 }
 
-// bury drops jobs with slots that are no more: somebody has deleted them, so nobody else says that they have ended.
+// bury drops jobs with slots that are no more: they were deleted, so their end is not reported otherwise.
 func (b *Book) bury(ctx context.Context, r *record, c *loop.Claim) error {
 	var dead []string
 	for _, e := range r.Jobs {

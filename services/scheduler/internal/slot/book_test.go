@@ -14,7 +14,7 @@ import (
 type shelf struct {
 	value    []byte
 	revision uint64
-	// before is called once, ahead of the next write: somebody else was faster.
+	// before is called once, ahead of the next write: another writer was faster.
 	before func()
 	// lost is true when the answer to the next write gets lost.
 	lost bool

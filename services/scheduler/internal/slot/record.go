@@ -14,7 +14,7 @@ import (
 )
 
 // A record has at most mostJobs, and is not larger than a message. Runs of a job that wait come into it up to mostBytes, of which
-// mostWants stay when it is known that they wait: whoever is given a slot asks again. Those at work, or with a slot, come into it
+// mostWants stay when it is known that they wait: a job that gets a slot claims again. Those at work, or with a slot, come into it
 // up to fullBytes. What does not fit has no place in the order until its job asks again.
 const (
 	mostJobs  = 1000
@@ -28,7 +28,7 @@ const mostGroup = 128
 
 // record is who has the slots of a key, and who waits.
 type record struct {
-	// Turn is the last that somebody had. A group's first job in wait has the turn behind it, its next one the one behind that:
+	// Turn is the last that was used. A group's first job in wait has the turn behind it, its next one the one behind that:
 	// so groups that wait for the same take turns.
 	Turn int `json:"turn"`
 	// Jobs are in the order in which they came.
@@ -181,8 +181,8 @@ func (r *record) queue(e *entry) {
 	}
 }
 
-// fill gives free slots to those whose turn it is: the highest priority, then the lowest turn, then who came first. Nobody
-// overtakes a job to whose limit there are too many.
+// fill gives free slots to those whose turn it is: the highest priority, then the lowest turn, then the earliest. No job
+// overtakes one whose limit is reached.
 func (r *record) fill(caller string) {
 	held := 0
 	for _, e := range r.Jobs {

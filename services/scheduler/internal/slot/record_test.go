@@ -17,7 +17,7 @@ import (
 )
 
 func wants(job, group string, limit, steps int) *loop.Claim {
-	c := &loop.Claim{Ticket: fair.Ticket{Job: job, Group: group}, Limit: limit}
+	c := &loop.Claim{Item: fair.Item{Job: job, Group: group}, Limit: limit}
 	for i := range steps {
 		c.Runs = append(c.Runs, graph.Run{SubJob: fmt.Sprintf("s%d", i), Run: 1})
 	}
@@ -35,8 +35,8 @@ func (r *record) holders() []string {
 	return list
 }
 
-// Whatever jobs claim and give up, in whatever order: no more than the limit have a slot, none is free while somebody waits, and
-// whoever was given one without asking is called, also when more of it waits than the record keeps.
+// Whatever jobs claim and give up, in whatever order: no more than the limit have a slot, none is free while a job waits, and
+// a job that got one without asking is notified, even when more of its runs wait than the record keeps.
 func TestSlotsUnderAnyHistory(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limit := rapid.SampledFrom([]int{1, 2, 3, 3 * mostWants}).Draw(t, "limit")
@@ -77,7 +77,7 @@ func TestSlotsUnderAnyHistory(t *testing.T) {
 			}
 			for job, c := range live {
 				if e := r.find(job); len(c.Runs) > 0 && len(e.Held) < len(c.Runs) && len(e.Wants) == 0 && !e.Called {
-					t.Fatalf("%s waits with %d runs, of which %d have a slot, and nobody knows", job, len(c.Runs), len(e.Held))
+					t.Fatalf("%s waits with %d runs, of which %d have a slot, and the job does not know", job, len(c.Runs), len(e.Held))
 				}
 			}
 			if e := r.find(job); e != nil && len(granted.Held) != len(e.Held) {
@@ -98,7 +98,7 @@ func written(t *rapid.T, r *record) []byte {
 	return value
 }
 
-// drain gives the order in which the jobs of a full record have their turns: whoever has the slot ends its first run.
+// drain gives the order in which the jobs of a full record have their turns: the holder of the slot ends its first run.
 func drain(r *record, live map[string]*loop.Claim) (order []string) {
 	for len(r.Jobs) > 0 {
 		holder := slices.IndexFunc(r.Jobs, func(e *entry) bool { return len(e.Held) > 0 })
@@ -180,7 +180,7 @@ func TestARecordIsBounded(t *testing.T) {
 	}
 }
 
-// Most ids are shorter; no record is larger than a message may be, or nobody could give up a slot.
+// Most ids are shorter; no record is larger than a message may be, or no slot could be released.
 func TestARecordIsNeverTooLarge(t *testing.T) {
 	for _, c := range []struct{ jobs, runs int }{{150, 60}, {50, 200}, {1, 8000}} {
 		t.Run(fmt.Sprintf("%d jobs of %d runs", c.jobs, c.runs), func(t *testing.T) {

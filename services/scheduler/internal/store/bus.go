@@ -16,11 +16,11 @@ type onBus struct{ bus *bus.Bus }
 
 // Identity is the moment the stream was created.
 func (l onBus) Identity(ctx context.Context) (string, error) {
-	facts, err := l.bus.StreamInfo(ctx, l.bus.Names().Log)
+	facts, err := l.bus.Streams().Info(ctx, l.bus.Names().Log)
 	return facts.Created.UTC().Format(time.RFC3339Nano), err
 }
 
 // EventAt reads from the leader.
 func (l onBus) EventAt(ctx context.Context, seq uint64) (events.Event, error) {
-	return l.bus.EventAt(ctx, seq)
+	return l.bus.Log().EventAt(ctx, seq)
 }

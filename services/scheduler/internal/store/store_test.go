@@ -99,7 +99,7 @@ func TestAStateThatIsTornOrOfAnotherLogIsNone(t *testing.T) {
 	}
 }
 
-// rewrite puts a value as somebody else would have written it.
+// rewrite puts a value as another writer would.
 func rewrite(t *testing.T, keys bus.KV, old, other string) {
 	t.Helper()
 	value, _, err := keys.GetLeader(t.Context(), "j")

@@ -13,6 +13,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
 	"github.com/jobgraph/jobgraph/pkg/run"
+	"github.com/jobgraph/jobgraph/pkg/schema"
 )
 
 // reply is an answer to a request for input.
@@ -78,14 +79,14 @@ func (v *View) repeated(ctx context.Context, r *reply, refusal error) (any, erro
 	if err != nil {
 		return nil, err
 	}
-	last, err := v.bus.LastOn(ctx, v.bus.Names().Log, m.Subject)
+	last, err := v.bus.Streams().LastOn(ctx, v.bus.Names().Log, m.Subject)
 	if errors.Is(err, bus.ErrNotFound) {
 		return nil, refusal
 	}
 	if err != nil {
 		return nil, err
 	}
-	e, err := v.bus.EventAt(ctx, last.Seq)
+	e, err := v.bus.Log().EventAt(ctx, last.Seq)
 	if err != nil {
 		return nil, err
 	}
@@ -120,6 +121,18 @@ func chooseInput(job *graph.Job, request string) (*graph.InputState, error) {
 	return nil, &events.Fault{Code: events.CodeNotFound, Field: "request", Message: fmt.Sprintf("no request %.80q is open", request), Hint: "open: " + strings.Join(open, ", ")}
 }
 
+// unfit is the fault of an answer that does not fit its schema; nil when it does, or when the schema cannot be read.
+func unfit(form, answer json.RawMessage) error {
+	s, err := schema.Read(form)
+	if err != nil {
+		return nil // The expert that has asked makes what it can of the answer.
+	}
+	if misfits := s.Misfits(answer); len(misfits) > 0 {
+		return &events.Fault{Code: events.CodeInvalid, Field: "answer", Message: "the answer does not fit its schema: " + strings.Join(misfits, "; "), Hint: "jobgraph inputs shows what is asked; the request is still open"}
+	}
+	return nil
+}
+
 // mayAnswer checks person, form and choice.
 func (v *View) mayAnswer(ctx context.Context, in *graph.InputState, r *reply) error {
 	switch {
@@ -134,11 +147,14 @@ func (v *View) mayAnswer(ctx context.Context, in *graph.InputState, r *reply) er
 	case len(r.Answer) > events.MaxInline:
 		return &events.Fault{Code: events.CodeTooLarge, Field: "answer", Message: fmt.Sprintf("the answer has %d bytes, at most %d", len(r.Answer), events.MaxInline), Hint: "store it and answer with its place"}
 	}
-	e, err := v.bus.EventAt(ctx, in.Seq)
+	e, err := v.bus.Log().EventAt(ctx, in.Seq)
 	if err != nil {
 		return err
 	}
 	asked, ok := e.Data.(*events.InputRequested)
+	if ok && in.Kind == events.InputForm {
+		return unfit(asked.Schema, r.Answer)
+	}
 	var choice string
 	planner := in.SubJob == events.PlanID && in.Kind != events.InputUnknown // It reads other words than its choices too.
 	if !ok || planner || len(asked.Options) == 0 || json.Unmarshal(r.Answer, &choice) != nil || slices.Contains(asked.Options, choice) {

@@ -106,20 +106,20 @@ func (v *View) end(ctx context.Context, body []byte, as func(*events.StopRequest
 	defer cancel()
 	answer.Status, err = v.awaitEnd(ctx, r.ID, answer.Seq)
 	if ctx.Err() != nil {
-		return answer, nil // Accepted; whoever wants to know more watches.
+		return answer, nil // Accepted; for more, watch the job.
 	}
 	return answer, err
 }
 
 // awaitEnd reads the log behind a sequence until the job has ended.
 func (v *View) awaitEnd(ctx context.Context, id string, after uint64) (events.Status, error) {
-	news, err := v.bus.Bounds().Listen(ctx, id)
+	news, err := v.bus.Log().Lifecycle().Listen(ctx, id)
 	if err != nil {
 		return "", err
 	}
 	defer news.Stop()
 	for {
-		e, err := v.bus.LastOf(ctx, id, events.KindJobFinished, events.KindJobFailed, events.KindJobStopped)
+		e, err := v.bus.Log().LastOf(ctx, id, events.KindJobFinished, events.KindJobFailed, events.KindJobStopped)
 		if err != nil {
 			return "", err
 		}
@@ -183,7 +183,7 @@ func (v *View) edit(ctx context.Context, body []byte) (any, error) {
 	if len(text) <= events.MaxInline {
 		return v.tell(ctx, r.ID, events.KindPlanEdited, &data)
 	}
-	blob, err := v.bus.PutBlob(ctx, r.ID, text)
+	blob, err := v.bus.Blobs().Put(ctx, r.ID, text)
 	if err != nil {
 		return nil, err
 	}

@@ -42,7 +42,7 @@ func (v *View) foldLog(ctx context.Context, id string) (*graph.Job, error) {
 }
 
 func (v *View) foldOn(ctx context.Context, id string, job *graph.Job, after uint64) (*graph.Job, error) {
-	for e, err := range v.bus.EventsOf(ctx, id, after) {
+	for e, err := range v.bus.Log().EventsOf(ctx, id, after) {
 		if err != nil {
 			return nil, err
 		}
@@ -85,7 +85,7 @@ func (v *View) resolve(ctx context.Context, e *events.Event) error {
 	if ref == nil || *plan != nil {
 		return nil
 	}
-	data, err := v.bus.GetBlob(ctx, e.Job, ref.Digest)
+	data, err := v.bus.Blobs().Get(ctx, e.Job, ref.Digest)
 	if errors.Is(err, bus.ErrNotFound) {
 		return &events.Fault{Code: events.CodeMissingBlob, Message: fmt.Sprintf("the plan of event %d is gone", e.Seq), RawRef: ref, Cause: err.Error()}
 	}

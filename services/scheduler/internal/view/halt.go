@@ -11,7 +11,7 @@ import (
 )
 
 // halt ends the work of a job that the scheduler leaves alone: the request is kept for the day on which the job is taken up
-// again, work that nobody has taken is purged, and running workers are told at once. The fault says that the job itself
+// again, work that was not taken is purged, and running workers are told at once. The fault says that the job itself
 // stays as it is.
 func (v *View) halt(ctx context.Context, r *ending, kind events.Kind, data any) (any, error) {
 	e := events.Event{Kind: kind, ID: run.FactID(r.ID, kind, rand.Text()), Job: r.ID, Source: source, Data: data}
@@ -26,7 +26,7 @@ func (v *View) halt(ctx context.Context, r *ending, kind events.Kind, data any) 
 	if r.Only && events.ValidToken(r.SubJob) {
 		subjob, work = r.SubJob, work[:len(work)-1]+r.SubJob+".>"
 	}
-	if err := v.bus.Purge(ctx, v.bus.Names().Work, work); err != nil {
+	if err := v.bus.Streams().Purge(ctx, v.bus.Names().Work, work); err != nil {
 		return nil, err
 	}
 	body, err := json.Marshal(map[string]string{"reason": r.Reason})

@@ -187,7 +187,7 @@ func (v *View) questions(ctx context.Context, id string) ([]question, error) {
 	var open []question
 	for _, in := range job.Inputs {
 		q := question{JobID: id, Request: in.Request, SubJob: in.SubJob, Kind: in.Kind, User: in.User, Expires: in.Expires}
-		e, err := v.bus.EventAt(ctx, in.Seq)
+		e, err := v.bus.Log().EventAt(ctx, in.Seq)
 		if err != nil {
 			return nil, err
 		}

@@ -16,14 +16,17 @@ import (
 // readSchedules bounds the wait until all schedules have been read after a start.
 const readSchedules = 30 * time.Second
 
-func (v *View) scheduleVerbs() map[string]func(context.Context, []byte) (any, error) {
+// schedules answers the verbs about schedules.
+type schedules struct{ view *View }
+
+func (sc schedules) verbs() map[string]func(context.Context, []byte) (any, error) {
 	verbs := map[string]func(context.Context, []byte) (any, error){
-		"schedule.create": v.createSchedule, "schedule.list": v.listSchedules, "schedule.get": v.getSchedule,
+		"schedule.create": sc.create, "schedule.list": sc.list, "schedule.get": sc.get,
 	}
 	for verb, kind := range map[string]events.Kind{
 		"pause": schedule.Paused, "resume": schedule.Resumed, "trigger": schedule.Triggered, "delete": schedule.Deleted,
 	} {
-		verbs["schedule."+verb] = func(ctx context.Context, body []byte) (any, error) { return v.tellSchedule(ctx, body, kind) }
+		verbs["schedule."+verb] = func(ctx context.Context, body []byte) (any, error) { return sc.tell(ctx, body, kind) }
 	}
 	for verb, answer := range verbs {
 		verbs[verb] = func(ctx context.Context, body []byte) (any, error) {
@@ -44,7 +47,7 @@ type creation struct {
 	Request json.RawMessage `json:"request"`
 }
 
-func (v *View) createSchedule(ctx context.Context, body []byte) (any, error) {
+func (sc schedules) create(ctx context.Context, body []byte) (any, error) {
 	var c creation
 	if err := decode(body, &c); err != nil {
 		return nil, err
@@ -60,23 +63,23 @@ func (v *View) createSchedule(ctx context.Context, body []byte) (any, error) {
 	if c.ID == "" {
 		c.ID = "s-" + strings.ToLower(nonce()[:16])
 	}
-	made, err := v.Schedules.Create(ctx, c.ID, c.Creation, bus.TraceOf(ctx), faults...)
+	made, err := sc.view.Schedules.Create(ctx, c.ID, c.Creation, bus.TraceOf(ctx), faults...)
 	if made == nil {
 		return nil, err
 	}
 	return made, err
 }
 
-func (v *View) getSchedule(ctx context.Context, body []byte) (any, error) {
+func (sc schedules) get(ctx context.Context, body []byte) (any, error) {
 	var r ref
 	if err := decode(body, &r); err != nil {
 		return nil, err
 	}
-	return v.Schedules.Get(ctx, r.ID)
+	return sc.view.Schedules.Get(ctx, r.ID)
 }
 
-// listSchedules shows all schedules, without their requests and runs.
-func (v *View) listSchedules(ctx context.Context, body []byte) (any, error) {
+// list shows all schedules, without their requests and runs.
+func (sc schedules) list(ctx context.Context, body []byte) (any, error) {
 	var s struct {
 		Status schedule.Status `json:"status"`
 		Offset int             `json:"offset"`
@@ -87,7 +90,7 @@ func (v *View) listSchedules(ctx context.Context, body []byte) (any, error) {
 			return nil, err
 		}
 	}
-	list, err := v.Schedules.List(ctx)
+	list, err := sc.view.Schedules.List(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +119,7 @@ func brief(goal string) string {
 	return goal
 }
 
-func (v *View) tellSchedule(ctx context.Context, body []byte, kind events.Kind) (any, error) {
+func (sc schedules) tell(ctx context.Context, body []byte, kind events.Kind) (any, error) {
 	var r struct {
 		ref
 		schedule.Word
@@ -124,7 +127,7 @@ func (v *View) tellSchedule(ctx context.Context, body []byte, kind events.Kind) 
 	if err := decode(body, &r); err != nil {
 		return nil, err
 	}
-	told, err := v.Schedules.Tell(ctx, r.ID, kind, r.Word)
+	told, err := sc.view.Schedules.Tell(ctx, r.ID, kind, r.Word)
 	if err != nil {
 		return nil, err
 	}

@@ -11,11 +11,14 @@ import (
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/conversation"
 )
 
-// sessionVerbs are the verbs about sessions.
-func (v *View) sessionVerbs() map[string]func(context.Context, []byte) (any, error) {
+// sessions answers the verbs about sessions.
+type sessions struct{ view *View }
+
+// verbs are the verbs about sessions.
+func (s sessions) verbs() map[string]func(context.Context, []byte) (any, error) {
 	return map[string]func(context.Context, []byte) (any, error){
-		"sessions.list": v.listSessions, "sessions.show": v.showSession, "sessions.rename": v.renameSession,
-		"sessions.stop": v.stopSession, "sessions.delete": v.deleteSession,
+		"sessions.list": s.list, "sessions.show": s.show, "sessions.rename": s.rename,
+		"sessions.stop": s.stop, "sessions.delete": s.delete,
 	}
 }
 
@@ -35,15 +38,15 @@ func (q *sessionQuery) wants(r *conversation.Record) bool {
 	return (q.User == "" || q.User == r.User) && (q.State == "" || q.State == r.State) && (q.All || r.Parent == "")
 }
 
-// listSessions shows sessions without their jobs, the one that changed last first.
-func (v *View) listSessions(ctx context.Context, body []byte) (any, error) {
+// list shows sessions without their jobs, the one that changed last first.
+func (s sessions) list(ctx context.Context, body []byte) (any, error) {
 	var q sessionQuery
 	if len(body) > 0 {
 		if err := decode(body, &q); err != nil {
 			return nil, err
 		}
 	}
-	all, err := v.Sessions.List(ctx)
+	all, err := s.view.Sessions.List(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -62,14 +65,14 @@ func (v *View) listSessions(ctx context.Context, body []byte) (any, error) {
 	return map[string]any{"sessions": list[:min(len(list), q.Limit)], "total": total}, nil
 }
 
-// showSession shows a session with its latest jobs, or with those before one of them.
-func (v *View) showSession(ctx context.Context, body []byte) (any, error) {
+// show shows a session with its latest jobs, or with those before one of them.
+func (s sessions) show(ctx context.Context, body []byte) (any, error) {
 	var q struct {
 		ref
 		Before string `json:"before"`
 		Limit  int    `json:"limit"`
 	}
-	r, err := v.session(ctx, body, &q, &q.ID)
+	r, err := s.read(ctx, body, &q, &q.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -89,39 +92,39 @@ func (v *View) showSession(ctx context.Context, body []byte) (any, error) {
 	return r, nil
 }
 
-// session decodes a request and reads the session that it names. A bare text stands for the id.
-func (v *View) session(ctx context.Context, body []byte, into any, id *string) (*conversation.Record, error) {
+// read decodes a request and reads the session that it names. A bare text stands for the id.
+func (s sessions) read(ctx context.Context, body []byte, into any, id *string) (*conversation.Record, error) {
 	if err := decode(body, into); err != nil {
 		return nil, err
 	}
 	if *id == "" {
 		return nil, &events.Fault{Code: events.CodeMissing, Field: "id", Message: "no session is named", Hint: `send {"id":"…"}`}
 	}
-	return v.Sessions.Get(ctx, *id)
+	return s.view.Sessions.Get(ctx, *id)
 }
 
-func (v *View) renameSession(ctx context.Context, body []byte) (any, error) {
+func (s sessions) rename(ctx context.Context, body []byte) (any, error) {
 	var q struct {
 		ref
 		Title string `json:"title"`
 	}
-	if _, err := v.session(ctx, body, &q, &q.ID); err != nil {
+	if _, err := s.read(ctx, body, &q, &q.ID); err != nil {
 		return nil, err
 	}
 	if strings.TrimSpace(q.Title) == "" {
 		return nil, &events.Fault{Code: events.CodeMissing, Field: "title", Message: "there is no title", Hint: `send {"id":"…","title":"…"}`}
 	}
-	return v.Sessions.Rename(ctx, q.ID, q.Title)
+	return s.view.Sessions.Rename(ctx, q.ID, q.Title)
 }
 
-// stopSession stops the jobs of a session that are under way, and waits for their ends as stop does.
-func (v *View) stopSession(ctx context.Context, body []byte) (any, error) {
+// stop stops the jobs of a session that are under way, and waits for their ends as stop does.
+func (s sessions) stop(ctx context.Context, body []byte) (any, error) {
 	var q struct {
 		ref
 		Reason string `json:"reason"`
 		By     string `json:"by"`
 	}
-	r, err := v.session(ctx, body, &q, &q.ID)
+	r, err := s.read(ctx, body, &q, &q.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -140,13 +143,13 @@ func (v *View) stopSession(ctx context.Context, body []byte) (any, error) {
 		places <- struct{}{}
 		all.Go(func() { // Ends with the job, or with the patience of stop.
 			defer func() { <-places }()
-			if requested, err := v.belongs(ctx, l.ID, r); err != nil || requested == nil {
+			if requested, err := s.belongs(ctx, l.ID, r); err != nil || requested == nil {
 				failed[i] = err
 				return
 			}
 			request, err := json.Marshal(ending{ref: ref{ID: l.ID}, StopRequested: events.StopRequested{SubJob: l.SubJob, Only: l.SubJob != "", Reason: q.Reason, By: q.By}})
 			if err == nil {
-				_, err = v.stop(ctx, request)
+				_, err = s.view.stop(ctx, request)
 			}
 			if err == nil {
 				stopped[i] = l.ID
@@ -176,22 +179,22 @@ func stopFailed(err error) error {
 	return err
 }
 
-// deleteSession removes a session of which nothing is under way, and with "jobs" everything of its jobs, too.
-func (v *View) deleteSession(ctx context.Context, body []byte) (any, error) {
+// delete removes a session of which nothing is under way, and with "jobs" everything of its jobs, too.
+func (s sessions) delete(ctx context.Context, body []byte) (any, error) {
 	var q struct {
 		ref
 		Jobs bool `json:"jobs"`
 	}
-	r, err := v.session(ctx, body, &q, &q.ID)
+	r, err := s.read(ctx, body, &q, &q.ID)
 	if err != nil {
 		return nil, err
 	}
 	var ours []string
 	for i := range r.Jobs {
 		l := &r.Jobs[i]
-		request, err := v.belongs(ctx, l.ID, r)
+		request, err := s.belongs(ctx, l.ID, r)
 		if err == nil && request != nil {
-			err = v.ended(ctx, l, request.Seq, r.ID, q.Jobs)
+			err = s.ended(ctx, l, request.Seq, r.ID, q.Jobs)
 		}
 		if err != nil {
 			return nil, err
@@ -203,16 +206,16 @@ func (v *View) deleteSession(ctx context.Context, body []byte) (any, error) {
 	deleted := []string{}
 	if q.Jobs {
 		for _, id := range ours {
-			if err := v.bus.PurgeJob(ctx, id); err != nil {
+			if err := s.view.bus.Retention().PurgeJob(ctx, id); err != nil {
 				return nil, err
 			}
 			deleted = append(deleted, id)
 		}
 	}
-	if err := v.bus.DeleteDocuments(ctx, q.ID); err != nil {
+	if err := s.view.bus.Documents().DeleteAll(ctx, q.ID); err != nil {
 		return nil, err
 	}
-	if err := v.Sessions.Remove(ctx, r); err != nil {
+	if err := s.view.Sessions.Remove(ctx, r); err != nil {
 		return nil, err
 	}
 	return map[string]any{"id": q.ID, "deleted": true, "jobs": deleted}, nil
@@ -220,8 +223,8 @@ func (v *View) deleteSession(ctx context.Context, body []byte) (any, error) {
 
 // belongs gives the request of the job that has an id when that job is one of a session, the zero event when there is none, and nil
 // when the job of the session was deleted and another has taken the id.
-func (v *View) belongs(ctx context.Context, id string, r *conversation.Record) (*events.Event, error) {
-	e, err := v.bus.LastOf(ctx, id, events.KindJobRequested)
+func (s sessions) belongs(ctx context.Context, id string, r *conversation.Record) (*events.Event, error) {
+	e, err := s.view.bus.Log().LastOf(ctx, id, events.KindJobRequested)
 	if err != nil {
 		return nil, err
 	}
@@ -237,16 +240,16 @@ func (v *View) belongs(ctx context.Context, id string, r *conversation.Record) (
 
 // ended refuses a session one of whose jobs, requested at a sequence, goes on; a job that never came to be, or is no more, does not.
 // With all its jobs are to be deleted as well: then their logs say so, and not the record of the session.
-func (v *View) ended(ctx context.Context, l *conversation.Line, requested uint64, session string, all bool) error {
+func (s sessions) ended(ctx context.Context, l *conversation.Line, requested uint64, session string, all bool) error {
 	if !all && l.Status.Terminal() && requested < l.Seq {
 		return nil
 	}
-	job, err := v.foldLog(ctx, l.ID)
+	job, err := s.view.foldLog(ctx, l.ID)
 	var fault *events.Fault
 	switch {
 	case errors.As(err, &fault) && fault.Code == events.CodeNotFound:
 		return nil
-	case err != nil && v.leftAlone(ctx, l.ID):
+	case err != nil && s.view.leftAlone(ctx, l.ID):
 		return nil
 	case err != nil:
 		return err

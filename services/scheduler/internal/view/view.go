@@ -48,8 +48,8 @@ func (v *View) Endpoints() map[string]bus.Endpoint {
 		"stop": v.stop, "fail": v.fail, "recover": v.recover, "retry": v.retry, "rerun": v.rerun, "edit": v.edit,
 		"answer": v.answer, "delete": v.remove,
 	}
-	maps.Copy(verbs, v.sessionVerbs())
-	maps.Copy(verbs, v.scheduleVerbs())
+	maps.Copy(verbs, sessions{v}.verbs())
+	maps.Copy(verbs, schedules{v}.verbs())
 	endpoints := make(map[string]bus.Endpoint, len(verbs))
 	for verb, answer := range verbs {
 		endpoints[verb] = func(ctx context.Context, request []byte) ([]byte, *events.Fault) {
@@ -181,7 +181,7 @@ func (v *View) remove(ctx context.Context, body []byte) (any, error) {
 	if err == nil && !job.Status.Terminal() {
 		return nil, &events.Fault{Code: events.CodeConflict, Field: "id", Message: "job " + r.ID + " is " + string(job.Status), Hint: "jobgraph stop " + r.ID + ", then delete it"}
 	}
-	if err := v.bus.PurgeJob(ctx, r.ID); err != nil {
+	if err := v.bus.Retention().PurgeJob(ctx, r.ID); err != nil {
 		return nil, err
 	}
 	return map[string]any{"job_id": r.ID, "deleted": true}, nil
@@ -196,11 +196,11 @@ func (v *View) removeRest(ctx context.Context, id string, cause error) (any, err
 	}
 	_, _, err := v.bus.State().GetLeader(ctx, id)
 	if errors.Is(err, bus.ErrNotFound) {
-		if err = v.bus.PurgeJournals(ctx, id); errors.Is(err, bus.ErrNotFound) {
+		if err = v.bus.Retention().PurgeJournals(ctx, id); errors.Is(err, bus.ErrNotFound) {
 			return nil, cause
 		}
 	} else if err == nil {
-		err = v.bus.PurgeRest(ctx, id)
+		err = v.bus.Retention().PurgeRest(ctx, id)
 	}
 	if err != nil {
 		return nil, err

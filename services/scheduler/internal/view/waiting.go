@@ -10,11 +10,11 @@ import (
 // admitted admits a job whose request waits in the queue, and reports whether there was one: it can be stopped then. The request is
 // settled when its turn comes, as one that was admitted before.
 func (v *View) admitted(ctx context.Context, id string) bool {
-	facts, err := v.bus.StreamInfo(ctx, v.bus.Names().Intake)
+	facts, err := v.bus.Streams().Info(ctx, v.bus.Names().Intake)
 	if err != nil {
 		return false
 	}
-	for m, err := range v.bus.Requests(ctx) {
+	for m, err := range v.bus.Log().Requests(ctx) {
 		if err != nil {
 			return false
 		}

@@ -49,14 +49,14 @@ func (f *Feed) Run(ctx context.Context, out chan<- loop.Batch) {
 		case <-retry.C:
 		}
 		retry.Stop()
-		if err := f.bus.EnsureConsumer(ctx, f.spec); err != nil && ctx.Err() == nil {
+		if err := f.bus.Queues().EnsureConsumer(ctx, f.spec); err != nil && ctx.Err() == nil {
 			f.logger.Warn("consumer is not to be had", "consumer", f.spec.Durable, "error", err)
 		}
 	}
 }
 
 func (f *Feed) consume(ctx context.Context, out chan<- loop.Batch) error {
-	sub, err := f.bus.Consume(ctx, f.spec)
+	sub, err := f.bus.Queues().Consume(ctx, f.spec)
 	if err != nil {
 		return err
 	}

@@ -28,27 +28,27 @@ func (p Ports) Publish(m events.Message, e loop.Expect) loop.Ack {
 	return pending{p.bus.PublishAsync(m, bus.Expect{Last: &e.Last, Subject: e.Subject})}
 }
 
-// Tell sends a message that nobody keeps.
+// Tell sends a message that is not stored.
 func (p Ports) Tell(subject string, body []byte) error { return p.bus.PublishCore(subject, nil, body) }
 
 // EventsOf gives a job's events behind a sequence, in order.
 func (p Ports) EventsOf(ctx context.Context, job string, after uint64) iter.Seq2[events.Event, error] {
-	return p.bus.EventsOf(ctx, job, after)
+	return p.bus.Log().EventsOf(ctx, job, after)
 }
 
 // EventAt gives the event with a sequence, or loop.ErrNotFound.
 func (p Ports) EventAt(ctx context.Context, seq uint64) (events.Event, error) {
-	e, err := p.bus.EventAt(ctx, seq)
+	e, err := p.bus.Log().EventAt(ctx, seq)
 	return e, classed(err)
 }
 
-// EndOf gives the event with which a job has ended and since which nobody has asked anything of it; the zero event when there is none.
+// EndOf gives the event with which a job has ended with no request behind it; the zero event when there is none.
 func (p Ports) EndOf(ctx context.Context, job string) (events.Event, error) {
-	end, err := p.bus.LastOf(ctx, job, events.KindJobFinished, events.KindJobFailed, events.KindJobStopped)
+	end, err := p.bus.Log().LastOf(ctx, job, events.KindJobFinished, events.KindJobFailed, events.KindJobStopped)
 	if err != nil || end.Seq == 0 {
 		return events.Event{}, err
 	}
-	asked, err := p.bus.LastOn(ctx, p.bus.Names().Log, p.bus.Names().Control(job))
+	asked, err := p.bus.Streams().LastOn(ctx, p.bus.Names().Log, p.bus.Names().Control(job))
 	if err != nil && !errors.Is(err, bus.ErrNotFound) {
 		return events.Event{}, err
 	}
@@ -58,10 +58,10 @@ func (p Ports) EndOf(ctx context.Context, job string) (events.Event, error) {
 	return end, nil
 }
 
-// Depth reads the queue of a pool. A pool that no worker has ever read is empty and has no idle worker. A batch that nobody has
-// fetched counts as if it were full, one that somebody has as one run.
+// Depth reads the queue of a pool. A pool that no worker has ever read is empty and has no idle worker. A batch that is not
+// fetched counts as if it were full, one that is in work as one run.
 func (p Ports) Depth(ctx context.Context, pool string) (loop.Depth, error) {
-	facts, err := p.bus.ConsumerInfo(ctx, p.bus.Names().Work, p.bus.PoolConsumer(pool).Durable)
+	facts, err := p.bus.Queues().Info(ctx, p.bus.Names().Work, p.bus.Queues().PoolConsumer(pool).Durable)
 	if errors.Is(err, bus.ErrNotFound) {
 		return loop.Depth{}, nil
 	}
@@ -69,7 +69,7 @@ func (p Ports) Depth(ctx context.Context, pool string) (loop.Depth, error) {
 	if err != nil {
 		return depth, err
 	}
-	batches, err := p.bus.ConsumerInfo(ctx, p.bus.Names().Work, p.bus.PoolConsumer(batch.Pool(pool)).Durable)
+	batches, err := p.bus.Queues().Info(ctx, p.bus.Names().Work, p.bus.Queues().PoolConsumer(batch.Pool(pool)).Durable)
 	if errors.Is(err, bus.ErrNotFound) {
 		return depth, nil
 	}
@@ -79,29 +79,29 @@ func (p Ports) Depth(ctx context.Context, pool string) (loop.Depth, error) {
 }
 
 // PurgeRest removes what is left of a job of which the log has no request: its events, and a state that a scheduler has saved, unless
-// that is of a job in motion: then the log is what was lost. Whoever tries out workers has states of his own, and no log.
+// that is of a job in motion: then the log is what was lost. The conformance kit has states of its own and no log.
 func (p Ports) PurgeRest(ctx context.Context, job string) error {
 	value, _, err := p.bus.State().GetLeader(ctx, job)
 	if h, ours := kept.ReadHead(value); err == nil && ours {
 		if h.InMotion() {
 			return loop.ErrLost
 		}
-		return p.bus.PurgeRest(ctx, job)
+		return p.bus.Retention().PurgeRest(ctx, job)
 	}
 	if err != nil && !errors.Is(err, bus.ErrNotFound) {
 		return fmt.Errorf("purge what is left of job %s: %w", job, err)
 	}
-	return p.bus.PurgeStrays(ctx, job)
+	return p.bus.Retention().PurgeStrays(ctx, job)
 }
 
 // PurgeWork removes work not yet taken.
 func (p Ports) PurgeWork(ctx context.Context, subject string) error {
-	return p.bus.Purge(ctx, p.bus.Names().Work, subject)
+	return p.bus.Streams().Purge(ctx, p.bus.Names().Work, subject)
 }
 
 // ReapJob removes a job: work, timers, journal, blobs, log, state, in this order, and then the log from a sequence on.
 func (p Ports) ReapJob(ctx context.Context, job string, last uint64) error {
-	return p.bus.ReapJob(ctx, job, last)
+	return p.bus.Retention().ReapJob(ctx, job, last)
 }
 
 // Read gives the journal of a SubJob and the sequence at which it ends.
@@ -117,11 +117,11 @@ func (p Ports) Append(ctx context.Context, job, subjob string, r events.JournalR
 
 // PutBlob keeps bytes under their digest, once.
 func (p Ports) PutBlob(ctx context.Context, job string, data []byte) (events.Ref, error) {
-	return p.bus.PutBlob(ctx, job, data)
+	return p.bus.Blobs().Put(ctx, job, data)
 }
 
 // GetBlob gives them back, or loop.ErrNotFound.
 func (p Ports) GetBlob(ctx context.Context, job, digest string) ([]byte, error) {
-	data, err := p.bus.GetBlob(ctx, job, digest)
+	data, err := p.bus.Blobs().Get(ctx, job, digest)
 	return data, classed(err)
 }

@@ -105,7 +105,7 @@ func (t *Takers) ask(ctx context.Context) (map[string]bool, error) {
 		if !takes {
 			continue
 		}
-		facts, err := t.bus.ConsumerInfo(ctx, t.bus.Names().Work, t.bus.PoolConsumer(pool).Durable)
+		facts, err := t.bus.Queues().Info(ctx, t.bus.Names().Work, t.bus.Queues().PoolConsumer(pool).Durable)
 		if err != nil && !errors.Is(err, bus.ErrNotFound) {
 			return nil, err
 		}

@@ -59,9 +59,9 @@ func TestAPoolTakesBatchesWhenAllOfItsCardsSaySo(t *testing.T) {
 		}
 		announce("apart", "nobody", true)
 		if takes(k, "nobody") {
-			t.Error("batches go to a pool that nobody reads")
+			t.Error("batches go to a pool without a reader")
 		}
-		if err := b.BoundPool(t.Context(), events.DefaultPool, 3, true); err != nil {
+		if err := b.Queues().BoundPool(t.Context(), events.DefaultPool, 3, true); err != nil {
 			t.Fatal(err)
 		}
 		if takes(k, events.DefaultPool) {

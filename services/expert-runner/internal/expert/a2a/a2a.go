@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/schema"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
-	"github.com/jobgraph/jobgraph/services/expert-runner/internal/schema"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
 )

@@ -9,7 +9,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
 
-// mark tells the request of a round from others. An attempt that follows a failure asks anew.
+// mark tells the request of a round from others. An attempt that follows a failure asks again.
 func (r *run) mark(round int) string {
 	return fmt.Sprintf("a2a%d-%d", max(r.task.Work.Attempt, 1), round)
 }

@@ -18,7 +18,7 @@ const (
 )
 
 // opening is the message that a new task begins with: the goal as text, and what is there to reach it with as data, so that
-// nobody takes it for an instruction.
+// it is not taken for an instruction.
 func (r *run) opening() *message {
 	w := r.task.Work
 	data := handed(w)

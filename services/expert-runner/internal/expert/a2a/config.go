@@ -60,7 +60,7 @@ type Config struct {
 	// AllowAddresses are addresses, or ranges, that a fetched card may lead to although they are not public.
 	AllowAddresses []string `yaml:"allow_addresses"`
 
-	// Safe is true when the agent knows a message by its id, so that it may be sent again when nobody knows whether it came.
+	// Safe is true when the agent knows a message by its id, so that it may be sent again when it is unknown whether it arrived.
 	Safe bool `yaml:"-"`
 	// Schema is the JSON Schema of results, nil for any.
 	Schema []byte `yaml:"-"`

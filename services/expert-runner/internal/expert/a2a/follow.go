@@ -141,7 +141,7 @@ func (r *run) follow(ctx context.Context) (json.RawMessage, error) {
 		// It was begun before there was a limit.
 		defer context.AfterFunc(ctx, func() { t.cancel(context.Cause(ctx)) })()
 	}
-	anew := r.tail == nil // After a crash nobody has told the agent yet where its notifications go now.
+	first := r.tail == nil // After a crash the agent does not know yet where to send notifications.
 	for wait := firstWait; ; wait = min(2*wait, r.config.PollInterval) {
 		before := r.told
 		if err := r.hearOut(ctx); err != nil {
@@ -156,10 +156,10 @@ func (r *run) follow(ctx context.Context) (json.RawMessage, error) {
 		if err := pause(ctx, max(wait, r.patience()), r.push.notified()); err != nil {
 			return nil, err
 		}
-		if err := r.look(ctx, anew); err != nil {
+		if err := r.look(ctx, first); err != nil {
 			return nil, err
 		}
-		anew = false
+		first = false
 	}
 }
 
@@ -188,9 +188,9 @@ func (r *run) hearOut(ctx context.Context) error {
 }
 
 // look asks how the task is, and listens again if the agent can be listened to.
-func (r *run) look(ctx context.Context, anew bool) error {
+func (r *run) look(ctx context.Context, first bool) error {
 	f := &following{task: r.record.Task}
-	if anew && r.push != nil {
+	if first && r.push != nil {
 		f.push = r.push.notify
 	}
 	r.listen(ctx, func(ctx context.Context) iter.Seq2[*update, error] { return r.peer.Follow(ctx, f) })

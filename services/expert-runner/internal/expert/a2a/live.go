@@ -14,7 +14,7 @@ import (
 // maxMilestones bounds how many changes of a task's state are told as progress.
 const maxMilestones = 50
 
-// live tells whoever watches what the agent is doing. Nothing of it is stored but the milestones.
+// live reports to watchers what the agent is doing. Nothing of it is stored but the milestones.
 type live struct {
 	hand expert.Hand
 	// texts are the lengths of items that grow.
@@ -137,7 +137,7 @@ func (l *live) turn(r *record) {
 func (l *live) send(p piece) {
 	body, err := json.Marshal(p)
 	if err != nil {
-		return // Nobody is owed it.
+		return // Best effort.
 	}
 	l.hand.Live(body)
 }

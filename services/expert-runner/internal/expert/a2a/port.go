@@ -43,7 +43,7 @@ type message struct {
 type following struct {
 	task string
 	live bool
-	// push is where the agent is to be told anew to send notifications; nil when it need not.
+	// push is where the agent is told again to send notifications; nil when it need not.
 	push *notify
 }
 

@@ -16,7 +16,7 @@ const PushPath = "/a2a/push/"
 const maxPushed = 1 << 20
 
 // Receiver takes the notifications of agents, for all experts of a process. A notification is no more than a hint to look at a
-// task: what is in it is read by nobody, so that one which is forged, late or twice changes nothing.
+// task: its content is not read, so that one which is forged, late or twice changes nothing.
 type Receiver struct {
 	mu       sync.Mutex // Guards expected.
 	expected map[string]*expectation

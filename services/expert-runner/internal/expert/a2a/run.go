@@ -12,8 +12,8 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	jobrun "github.com/jobgraph/jobgraph/pkg/run"
+	"github.com/jobgraph/jobgraph/pkg/schema"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
-	"github.com/jobgraph/jobgraph/services/expert-runner/internal/schema"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
 
@@ -76,7 +76,7 @@ func (r *run) run(ctx context.Context) task.Ending {
 		}
 		if closed.Action != events.Answered && len(closed.Answer) == 0 {
 			r.cancel(ctx)
-			return task.Failure(events.CodeRejected, "nobody has answered the agent", "the request was "+string(closed.Action), "answer it next time, or give the agent what it needs in the goal")
+			return task.Failure(events.CodeRejected, "the agent got no answer", "the request was "+string(closed.Action), "answer it next time, or give the agent what it needs in the goal")
 		}
 		m = r.reply(closed.Answer)
 	}

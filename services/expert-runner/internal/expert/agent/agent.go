@@ -7,11 +7,11 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/conversation"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/workspace"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
-	"github.com/jobgraph/jobgraph/services/expert-runner/internal/turn"
 )
 
 // Expert is an agent. It has no state and may run any number of tasks at once.
@@ -27,7 +27,7 @@ func New(c Config) (*Expert, error) {
 	if err := c.Faults().OrNil(); err != nil {
 		return nil, err
 	}
-	order, _ := turn.Order(c.steps()) // It has no faults.
+	order, _ := conversation.Order(c.steps()) // It has no faults.
 	if len(c.Workflow) == 0 {
 		c.Workflow, order = []Step{{Required: c.Required}}, []int{0}
 	}
@@ -92,8 +92,8 @@ func (r *run) run(ctx context.Context) task.Ending {
 	if err != nil {
 		return unprepared(err)
 	}
-	w := &work{brief: turn.Brief{Prompt: r.config.Prompt, Work: r.task.Work, Files: files, Heads: heads}, given: map[string]json.RawMessage{}}
-	var last turn.Ending
+	w := &work{brief: conversation.Brief{Prompt: r.config.Prompt, Work: r.task.Work, Files: files, Heads: heads}, given: map[string]json.RawMessage{}}
+	var last conversation.Ending
 	for at := range r.order {
 		var over *task.Ending
 		if last, over = r.step(ctx, w, at); over != nil {
@@ -114,10 +114,10 @@ func (r *run) run(ctx context.Context) task.Ending {
 }
 
 // converse has one conversation; over is the end of the run before that of the conversation.
-func (r *run) converse(ctx context.Context, m *turn.Machine) (ending turn.Ending, over *task.Ending) {
+func (r *run) converse(ctx context.Context, m *conversation.Machine) (ending conversation.Ending, over *task.Ending) {
 	for {
 		switch c := m.Next(); c.Kind {
-		case turn.Ask:
+		case conversation.Ask:
 			fact, park, err := r.ask(ctx, &c)
 			if err != nil {
 				return ending, new(r.broken(err))
@@ -126,7 +126,7 @@ func (r *run) converse(ctx context.Context, m *turn.Machine) (ending turn.Ending
 				return ending, new(r.parked(park))
 			}
 			m.Take(fact)
-		case turn.Use:
+		case conversation.Use:
 			facts, park, err := r.use(ctx, &c)
 			if err != nil {
 				return ending, new(r.cut(err))
@@ -150,13 +150,13 @@ func (r *run) parked(park *events.InputRequested) task.Ending {
 }
 
 // report is the ending as others see it.
-func (r *run) report(e *turn.Ending) task.Ending {
+func (r *run) report(e *conversation.Ending) task.Ending {
 	return task.Ending{Report: &events.SubJobReported{
 		Outcome: e.Outcome, Output: e.Output, Error: e.Fault, Lesson: e.Lesson, RetryAfter: events.Duration(e.RetryAfter), Spent: r.spent,
 	}}
 }
 
-// cut ends a run whose calls were cut off. What nobody knows the end of a person is asked about.
+// cut ends a run whose calls were cut off. If the outcome of a call is unknown, a person is asked.
 func (r *run) cut(err error) task.Ending {
 	var unclear *doubt
 	if !errors.As(err, &unclear) {

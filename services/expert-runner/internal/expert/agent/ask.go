@@ -12,9 +12,9 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/graph"
 	"github.com/jobgraph/jobgraph/pkg/llm"
 	jobrun "github.com/jobgraph/jobgraph/pkg/run"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/conversation"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
-	"github.com/jobgraph/jobgraph/services/expert-runner/internal/turn"
 )
 
 // formName names the wanted form for the provider.
@@ -22,13 +22,13 @@ const formName = "deliverable"
 
 // question is what the journal keeps of a question to the model, for people.
 type question struct {
-	Model      string             `json:"model,omitempty"`
-	Part       string             `json:"part,omitempty"`
-	Voice      string             `json:"voice,omitempty"`
-	Messages   int                `json:"messages"`
-	Choice     string             `json:"choice,omitempty"`
-	Form       bool               `json:"form,omitempty"`
-	Compressed []turn.Compression `json:"compressed,omitempty"`
+	Model      string                     `json:"model,omitempty"`
+	Part       string                     `json:"part,omitempty"`
+	Voice      string                     `json:"voice,omitempty"`
+	Messages   int                        `json:"messages"`
+	Choice     string                     `json:"choice,omitempty"`
+	Form       bool                       `json:"form,omitempty"`
+	Compressed []conversation.Compression `json:"compressed,omitempty"`
 }
 
 // answer is what the journal keeps of the model's answer.
@@ -44,7 +44,7 @@ type answer struct {
 
 // ask puts the question to the model, unless the journal knows the answer. An error means that the run is over; park that the
 // model has no room, and the run comes back later.
-func (r *run) ask(ctx context.Context, c *turn.Command) (fact turn.Fact, park *events.InputRequested, err error) {
+func (r *run) ask(ctx context.Context, c *conversation.Command) (fact conversation.Fact, park *events.InputRequested, err error) {
 	key := questionKey(c.Number)
 	args, err := json.Marshal(r.question(c))
 	if err != nil {
@@ -77,7 +77,7 @@ func (r *run) ask(ctx context.Context, c *turn.Command) (fact turn.Fact, park *e
 }
 
 // question is what is asked, for the journal.
-func (r *run) question(c *turn.Command) question {
+func (r *run) question(c *conversation.Command) question {
 	return question{
 		Model: r.modelOf(c), Part: r.talk.part, Voice: c.Voice, Messages: len(c.Messages), Choice: c.Choice, Form: c.Form, Compressed: c.Compressed,
 	}
@@ -90,7 +90,7 @@ const questions = "model/"
 func questionKey(number int) string { return questions + strconv.Itoa(number) }
 
 // answered is an answer as a fact.
-func (r *run) answered(a *answer, c *turn.Command) turn.Fact {
+func (r *run) answered(a *answer, c *conversation.Command) conversation.Fact {
 	elapsed := time.Duration(a.ElapsedMS) * time.Millisecond
 	if now := r.before + time.Since(r.began); elapsed > now {
 		r.before += elapsed - now
@@ -99,9 +99,9 @@ func (r *run) answered(a *answer, c *turn.Command) turn.Fact {
 	if a.Run == r.task.Work.Run {
 		r.pay(&a.Response)
 	}
-	f := turn.Fact{Kind: turn.Answered, Text: a.Text, Carry: a.Carry, Tokens: int64(a.Usage.Total()), Spent: r.spent, Elapsed: elapsed}
+	f := conversation.Fact{Kind: conversation.Answered, Text: a.Text, Carry: a.Carry, Tokens: int64(a.Usage.Total()), Spent: r.spent, Elapsed: elapsed}
 	for _, call := range a.Calls {
-		f.Calls = append(f.Calls, turn.Call(call))
+		f.Calls = append(f.Calls, conversation.Call(call))
 	}
 	if len(f.Calls) == 0 && len(r.names) > 0 && !c.Advises {
 		f.Text, f.Calls = written(f.Text, c.Number)
@@ -110,9 +110,9 @@ func (r *run) answered(a *answer, c *turn.Command) turn.Fact {
 }
 
 // failure is a failed call as a fact.
-func (r *run) failure(err error) turn.Fact {
-	f := turn.Fact{
-		Kind: turn.Failed, Outcome: llm.Outcome(err), Fault: llm.Fault(err), TooLong: llm.ClassOf(err) == llm.ContextTooLong,
+func (r *run) failure(err error) conversation.Fact {
+	f := conversation.Fact{
+		Kind: conversation.Failed, Outcome: llm.Outcome(err), Fault: llm.Fault(err), TooLong: llm.ClassOf(err) == llm.ContextTooLong,
 	}
 	var e *llm.Error
 	if errors.As(err, &e) {
@@ -134,7 +134,7 @@ func (r *run) pay(a *llm.Response) {
 }
 
 // request is the question as a model gets it.
-func (r *run) request(c *turn.Command, key string) llm.Request {
+func (r *run) request(c *conversation.Command, key string) llm.Request {
 	request := llm.Request{
 		Model: r.modelOf(c), Stream: true, IdempotencyKey: jobrun.CallKey(r.task.Work.IdempotencyKey, key), MaxWait: holdAtMost,
 	}
@@ -154,25 +154,25 @@ func (r *run) request(c *turn.Command, key string) llm.Request {
 }
 
 // modelOf is the configured name of the model that is asked.
-func (r *run) modelOf(c *turn.Command) string {
+func (r *run) modelOf(c *conversation.Command) string {
 	if c.Advises {
 		return r.talk.advisor
 	}
 	return r.talk.model
 }
 
-func messageOf(m *turn.Message) llm.Message {
+func messageOf(m *conversation.Message) llm.Message {
 	switch m.Role {
-	case turn.System:
+	case conversation.System:
 		return llm.System(m.Text)
-	case turn.Assistant:
+	case conversation.Assistant:
 		said := llm.Assistant(m.Text)
 		for _, call := range m.Calls {
 			said.Calls = append(said.Calls, llm.Call(call))
 		}
 		said.Carry = m.Carry
 		return said
-	case turn.Tool:
+	case conversation.Tool:
 		return llm.Result(m.CallID, m.Text)
 	}
 	return llm.User(m.Text)
@@ -184,8 +184,8 @@ func (r *run) offered() []llm.Tool {
 	for _, name := range r.names {
 		t := r.tools[name]
 		switch name {
-		case turn.Terminate:
-			t = tool.Tool{Name: name, Description: "Ends the work: with success and the result, or with failure and the reason.", Schema: json.RawMessage(turn.TerminateSchema)}
+		case conversation.Terminate:
+			t = tool.Tool{Name: name, Description: "Ends the work: with success and the result, or with failure and the reason.", Schema: json.RawMessage(conversation.TerminateSchema)}
 		case AskPerson:
 			t = tool.Tool{Name: name, Description: "Asks a person, and waits for the answer, which may take long.", Schema: json.RawMessage(personSchema)}
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/llm"
 	jobrun "github.com/jobgraph/jobgraph/pkg/run"
-	"github.com/jobgraph/jobgraph/services/expert-runner/internal/turn"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/conversation"
 )
 
 // How a run waits for a model that has no room.
@@ -35,7 +35,7 @@ const busyMark = "busy"
 const maxSaid = 500
 
 // busy gives the run back until its model has room again, as long as patience and the job's deadline allow; nil when the
-// failure is another one, or nobody may wait that long. Nothing of it counts as an attempt.
+// failure is another one, or the wait would be too long. Nothing of it counts as an attempt.
 func (r *run) busy(err error, question int) *events.InputRequested {
 	var e *llm.Error
 	if !errors.As(err, &e) || e.Class != llm.RateLimited && e.Class != llm.Overloaded {
@@ -56,7 +56,7 @@ func (r *run) busy(err error, question int) *events.InputRequested {
 	mark := fmt.Sprintf("%s-%d-%d-%d", busyMark, question, times+1, int64((waited+wait).Seconds()+1))
 	return &events.InputRequested{
 		Request: jobrun.RequestID(w.SubJob, w.Run, mark), Kind: events.InputTimer, ExpiresIn: events.Duration(wait),
-		Prompt: fmt.Sprintf("%s model %s until %s: %s", reason, e.Model, until.UTC().Format(time.RFC3339), turn.Clip(e.Message, maxSaid)),
+		Prompt: fmt.Sprintf("%s model %s until %s: %s", reason, e.Model, until.UTC().Format(time.RFC3339), conversation.Clip(e.Message, maxSaid)),
 	}
 }
 

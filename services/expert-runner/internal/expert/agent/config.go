@@ -11,9 +11,9 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/llm"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/conversation"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/policy"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
-	"github.com/jobgraph/jobgraph/services/expert-runner/internal/turn"
 )
 
 // AskPerson is the name of the tool that asks a person; the run waits for the answer without holding anything.
@@ -41,7 +41,7 @@ type Config struct {
 	Client llm.Client
 	Model  string
 	// Mode is who speaks in its conversations; Advisor the configured model of those who only advise, empty for Model.
-	Mode    turn.Mode
+	Mode    conversation.Mode
 	Advisor string
 	// Workflow are the steps of its work, each a conversation; none is one conversation about all of it.
 	Workflow []Step
@@ -56,7 +56,7 @@ type Config struct {
 	Toolboxes []Toolbox
 	// Planner gives the tool Planning to the agents of a job; nil where it is not used.
 	Planner func(job string) tool.Tool
-	// MaxTurns, MaxTokens and MaxTime are its budget; 0 is turn.DefaultTurns, and no limit.
+	// MaxTurns, MaxTokens and MaxTime are its budget; 0 is conversation.DefaultTurns, and no limit.
 	MaxTurns  int
 	MaxTokens int64
 	MaxTime   time.Duration
@@ -65,7 +65,7 @@ type Config struct {
 	// Summary lets a run whose budget is used up end with a summary that is marked as one.
 	Summary bool
 	// Observation is how much of a tool's answer the model sees in bytes, Context the size of the conversation in tokens at
-	// which old ones are compressed; 0 for the defaults of package turn.
+	// which old ones are compressed; 0 for the defaults of package conversation.
 	Observation, Context int
 	// Schema is the JSON Schema of its results, nil for any; a SubJob's own comes first.
 	Schema json.RawMessage
@@ -76,14 +76,14 @@ type Config struct {
 	KeepFailed bool
 	// Artifacts are patterns of files in the workspace that a SUCCESS hands on; none when empty.
 	Artifacts []string
-	// Called is told of each call of a tool that is there, from any goroutine; nobody when nil. The outcome is "ok" or "error" of
-	// one that was made, "unknown" when nobody knows, "denied" and "rejected" of one that was not.
+	// Called is told of each call of a tool that is there, from any goroutine; nil disables it. The outcome is "ok" or "error" of
+	// one that was made, "unknown" when the outcome is unknown, "denied" and "rejected" of one that was not.
 	Called func(tool, outcome string)
 }
 
 // ToolNames lists every tool that an agent can have.
 func ToolNames() []string {
-	names := append(tool.Names(), AskPerson, Planning, turn.Terminate)
+	names := append(tool.Names(), AskPerson, Planning, conversation.Terminate)
 	slices.Sort(names)
 	return names
 }
@@ -114,7 +114,7 @@ func (c *Config) Faults() events.Faults {
 		}
 	}
 	for _, name := range c.Required {
-		if !slices.ContainsFunc(c.Tools, func(pattern string) bool { return policy.Matches(pattern, name) }) || name == turn.Terminate {
+		if !slices.ContainsFunc(c.Tools, func(pattern string) bool { return policy.Matches(pattern, name) }) || name == conversation.Terminate {
 			fault("required_tools", "name it under tools, too", "required tool %q is none of its tools", name)
 		}
 	}

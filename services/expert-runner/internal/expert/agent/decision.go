@@ -31,7 +31,7 @@ func readDecision(c *events.InputClosed) decision {
 	var plain bool
 	switch {
 	case len(c.Answer) == 0:
-		return decision{reason: "nobody has answered"}
+		return decision{reason: "no answer"}
 	case json.Unmarshal(c.Answer, &plain) == nil && string(c.Answer) != "null":
 		return decision{approved: plain}
 	case json.Unmarshal(c.Answer, &word) == nil:

@@ -12,10 +12,10 @@ import (
 	"strings"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/conversation"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/workspace"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
-	"github.com/jobgraph/jobgraph/services/expert-runner/internal/turn"
 )
 
 // equip opens the tools and puts into the workspace what came as files. It gives their paths inside.
@@ -77,7 +77,7 @@ func (r *run) borrow(ctx context.Context) error {
 // toolsKey is the effect that keeps what the borrowed tools were when the conversation began.
 const toolsKey = "tools"
 
-// keep holds borrowed tools against what they were when the conversation began: whoever takes it over goes on with those, or
+// keep holds borrowed tools against what they were when the conversation began: a runner that takes over goes on with those, or
 // not at all.
 func (r *run) keep(ctx context.Context) error {
 	now := map[string]string{}
@@ -156,7 +156,7 @@ func (r *run) place(ctx context.Context) (paths []string, err error) {
 				name = id
 			}
 			err = fetch("results", name, *result.OutputRef)
-		case len(result.Output) > turn.MaxShown:
+		case len(result.Output) > conversation.MaxShown:
 			err = put("results", id+".json", func(w io.Writer) error {
 				_, err := w.Write(result.Output)
 				return err

@@ -7,8 +7,8 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/llm/lenient"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/conversation"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
-	"github.com/jobgraph/jobgraph/services/expert-runner/internal/turn"
 )
 
 // Evaluator judges what an agent gives, before it counts.
@@ -35,20 +35,20 @@ func (r *run) evaluates() bool {
 
 // evaluate has a result judged. It is one more conversation, without tools and beside the budget of turns and tokens, which may
 // have ended with the result.
-func (r *run) evaluate(ctx context.Context, w *work, result turn.Ending) (ending turn.Ending, over *task.Ending) {
+func (r *run) evaluate(ctx context.Context, w *work, result conversation.Ending) (ending conversation.Ending, over *task.Ending) {
 	inputs := len(r.task.Work.Results) > 0
 	r.lend([]string{})
 	model := cmp.Or(r.config.Evaluator.Model, r.config.Model)
-	r.talk = talk{part: evaluationPart, model: model, schema: turn.EvaluationSchema(inputs)}
+	r.talk = talk{part: evaluationPart, model: model, schema: conversation.EvaluationSchema(inputs)}
 	brief := w.brief
 	brief.Prompt = r.config.Evaluator.Prompt
-	opening := turn.Evaluating(&brief, result.Output)
-	rules := turn.Rules{
-		Before: turn.Before{Questions: w.had.Questions}, Turns: evaluation, Context: r.config.Context, Structured: true,
+	opening := conversation.Evaluating(&brief, result.Output)
+	rules := conversation.Rules{
+		Before: conversation.Before{Questions: w.had.Questions}, Turns: evaluation, Context: r.config.Context, Structured: true,
 		Read: func(text string) (json.RawMessage, []string) { return readEvaluation(text, inputs) },
 	}
 	r.talk.began = &beginning{Part: evaluationPart, Judges: true, Inputs: inputs, Rules: rules, Opening: opening}
-	if ending, over = r.converse(ctx, turn.New(rules, opening)); over != nil {
+	if ending, over = r.converse(ctx, conversation.New(rules, opening)); over != nil {
 		return ending, over
 	}
 	ending, err := judged(result, ending)
@@ -62,27 +62,27 @@ func (r *run) evaluate(ctx context.Context, w *work, result turn.Ending) (ending
 const unjudged = "the result could not be evaluated: "
 
 // judged is the ending of a run whose result an evaluator has judged.
-func judged(result, ending turn.Ending) (turn.Ending, error) {
+func judged(result, ending conversation.Ending) (conversation.Ending, error) {
 	if ending.Outcome != events.Success {
 		fault := *ending.Fault
 		fault.Message = unjudged + fault.Message
 		ending.Fault, ending.Lesson = &fault, "The result could not be evaluated: "+ending.Lesson
 		return ending, nil
 	}
-	var said turn.Evaluation
+	var said conversation.Evaluation
 	if err := json.Unmarshal(ending.Output, &said); err != nil {
 		return ending, err // It was written by readEvaluation.
 	}
 	return said.Judged(result), nil
 }
 
-// readEvaluation is the turn.Reader of an evaluation.
+// readEvaluation is the conversation.Reader of an evaluation.
 func readEvaluation(text string, inputs bool) (json.RawMessage, []string) {
 	raw, _, err := lenient.Read(text, lenient.Options{Fits: lenient.Object})
 	if err != nil {
 		return nil, []string{err.Error()}
 	}
-	e, ok := turn.ReadEvaluation(raw, inputs)
+	e, ok := conversation.ReadEvaluation(raw, inputs)
 	if !ok {
 		return nil, []string{"/status: is none of SUCCESS, EXECUTION_ERROR, INPUT_DATA_ERROR, JOB_TOO_COMPLICATED_ERROR"}
 	}

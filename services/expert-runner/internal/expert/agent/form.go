@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/jobgraph/jobgraph/pkg/llm/lenient"
-	"github.com/jobgraph/jobgraph/services/expert-runner/internal/schema"
+	"github.com/jobgraph/jobgraph/pkg/schema"
 )
 
 // deliverable is the tag that a result may stand in.
@@ -29,7 +29,7 @@ func newForm(raw json.RawMessage) (*form, error) {
 	return &form{schema: s}, nil
 }
 
-// read is the turn.Reader of a form.
+// read is the conversation.Reader of a form.
 func (f *form) read(text string) (json.RawMessage, []string) {
 	if f.schema == nil {
 		return plain(text)

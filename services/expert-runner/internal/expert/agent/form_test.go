@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/jobgraph/jobgraph/services/expert-runner/internal/turn"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/conversation"
 )
 
 // proves C32
@@ -62,7 +62,7 @@ func TestCallsThatAreWrittenIntoTheTextAreCalls(t *testing.T) {
 	text := "Let me look.\n<function_call>{\"name\": \"search\", \"call_objective\": \"find\", \"args\": {\"q\": 1,}}</function_call>\n" +
 		"<function_call>search(1)</function_call>"
 	said, calls := written(text, 3)
-	want := []turn.Call{{ID: "text-3-0", Name: "search", Args: `{"q":1}`}, {ID: "text-3-1", Name: "unreadable", Args: "search(1)"}}
+	want := []conversation.Call{{ID: "text-3-0", Name: "search", Args: `{"q":1}`}, {ID: "text-3-1", Name: "unreadable", Args: "search(1)"}}
 	if diff := cmp.Diff(want, calls); diff != "" || said != "Let me look." {
 		t.Errorf("%q %s", said, diff)
 	}

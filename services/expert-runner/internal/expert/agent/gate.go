@@ -7,9 +7,9 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	jobrun "github.com/jobgraph/jobgraph/pkg/run"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/conversation"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/policy"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
-	"github.com/jobgraph/jobgraph/services/expert-runner/internal/turn"
 )
 
 // maxAsked is how long arguments may be that a person is asked about, in bytes: they are shown whole, or not approved.
@@ -35,35 +35,38 @@ const (
 	outcomeUnknown  = "unknown"
 )
 
-// gate judges a call by the policies, and by what a person has said about it.
-func (r *run) gate(number, i int, call *turn.Call) passage {
-	if _, known := r.tools[call.Name]; !known && !r.asks(call.Name) {
-		return passage{refusal: r.unknown(call.Name), outcome: outcomeError}
+// gate stands before the tools of a run: the policies, and the people whose approval they want.
+type gate struct{ run *run }
+
+// pass judges a call by the policies, and by what a person has said about it.
+func (g gate) pass(number, i int, call *conversation.Call) passage {
+	if _, known := g.run.tools[call.Name]; !known && !g.run.asks(call.Name) {
+		return passage{refusal: g.run.unknown(call.Name), outcome: outcomeError}
 	}
 	args, err := tool.Object(call.Args)
 	if err != nil {
 		return passage{refusal: mishap + err.Error(), outcome: outcomeError}
 	}
-	v := r.judge(call.Name, args)
+	v := g.judge(call.Name, args)
 	switch {
-	case v.Action == policy.Allow, v.Action == policy.Ask && r.asks(call.Name):
+	case v.Action == policy.Allow, v.Action == policy.Ask && g.run.asks(call.Name):
 		return passage{args: args}
 	case v.Action != policy.Ask:
 		return denied(call.Name, v.Reason)
-	case r.config.Unattended:
-		return denied(call.Name, strings.TrimSuffix("a person has to approve of it, and nobody is there: "+v.Reason, ": "))
+	case g.run.config.Unattended:
+		return denied(call.Name, strings.TrimSuffix("a person has to approve of it, and no person is available: "+v.Reason, ": "))
 	case len(args) > maxAsked:
 		return denied(call.Name, fmt.Sprintf("a person has to approve of it, and the arguments are %d bytes long, at most %d can be shown", len(args), maxAsked))
 	}
 	mark := fmt.Sprintf("approve-%d-%d", number, i)
-	if closed := r.closedAs(mark); closed != nil {
-		return r.decided(call, args, closed)
+	if closed := g.run.closedAs(mark); closed != nil {
+		return g.decided(call, args, closed)
 	}
-	return passage{ask: r.approval(mark, call.Name, args, &v)}
+	return passage{ask: g.question(mark, call.Name, args, &v)}
 }
 
-func (r *run) judge(name, args string) policy.Verdict {
-	return r.config.Gate.Judge(policy.Call{Expert: r.config.ID, Tool: name, Args: json.RawMessage(args)})
+func (g gate) judge(name, args string) policy.Verdict {
+	return g.run.config.Gate.Judge(policy.Call{Expert: g.run.config.ID, Tool: name, Args: json.RawMessage(args)})
 }
 
 // closedAs finds the answer to a question of this run, or of one that it resumes; nil when there is none.
@@ -77,7 +80,7 @@ func (r *run) closedAs(mark string) *events.InputClosed {
 }
 
 // decided goes by what a person has said. Arguments that were edited are judged again: a person does not lift what is denied.
-func (r *run) decided(call *turn.Call, args string, closed *events.InputClosed) passage {
+func (g gate) decided(call *conversation.Call, args string, closed *events.InputClosed) passage {
 	d := readDecision(closed)
 	switch {
 	case !d.approved:
@@ -85,7 +88,7 @@ func (r *run) decided(call *turn.Call, args string, closed *events.InputClosed) 
 	case d.args == "":
 		return passage{args: args}
 	}
-	if v := r.judge(call.Name, d.args); v.Action.Refuses() {
+	if v := g.judge(call.Name, d.args); v.Action.Refuses() {
 		return denied(call.Name, v.Reason)
 	}
 	return passage{args: d.args, edited: d.args != args}
@@ -108,7 +111,7 @@ func refusal(status, name, reason string) string {
 		Error  string `json:"error"`
 		Status string `json:"status"`
 		Tool   string `json:"tool"`
-	}{turn.Clip(reason, maxQuestion), status, name})
+	}{conversation.Clip(reason, maxQuestion), status, name})
 	return string(text)
 }
 
@@ -118,23 +121,23 @@ const approvalSchema = `{"type":"object","properties":{"approved":{"type":"boole
 	`"reason":{"type":"string","description":"told to the expert when it is rejected"},` +
 	`"args":{"type":"object","description":"in place of the arguments"}},"required":["approved"]}`
 
-// approval is the question to a person: the tool and its arguments, whole.
-func (r *run) approval(mark, name, args string, v *policy.Verdict) *events.InputRequested {
-	w := r.task.Work
+// question is the question to a person: the tool and its arguments, whole.
+func (g gate) question(mark, name, args string, v *policy.Verdict) *events.InputRequested {
+	w := g.run.task.Work
 	user := v.User
 	if user == "" {
 		user = w.User
 	}
 	asked := &events.InputRequested{
 		Request: jobrun.RequestID(w.SubJob, w.Run, mark), Kind: events.InputApproval, Options: []string{"approve", "reject"}, User: user,
-		Prompt: fmt.Sprintf("May %s call %s with %s?", r.config.ID, name, printable(args)), Schema: json.RawMessage(approvalSchema),
+		Prompt: fmt.Sprintf("May %s call %s with %s?", g.run.config.ID, name, printable(args)), Schema: json.RawMessage(approvalSchema),
 	}
 	if v.Reason != "" {
-		asked.Prompt += " " + turn.Clip(v.Reason, maxQuestion)
+		asked.Prompt += " " + conversation.Clip(v.Reason, maxQuestion)
 	}
 	if v.Expires > 0 {
 		asked.ExpiresIn = events.Duration(v.Expires)
-		asked.Default = json.RawMessage(`{"approved":false,"reason":"nobody has answered in time"}`)
+		asked.Default = json.RawMessage(`{"approved":false,"reason":"no answer in time"}`)
 	}
 	return asked
 }

@@ -13,10 +13,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/conversation"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/policy"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
-	"github.com/jobgraph/jobgraph/services/expert-runner/internal/turn"
 )
 
 // gated is a run of one tool "pay" that tells its arguments, behind these rules. calls counts how often it was called.
@@ -30,10 +30,10 @@ func gated(calls *int, rules ...policy.Rule) *run {
 	return r
 }
 
-func pays(args ...string) *turn.Command {
-	c := &turn.Command{Kind: turn.Use, Number: 1}
+func pays(args ...string) *conversation.Command {
+	c := &conversation.Command{Kind: conversation.Use, Number: 1}
 	for i, a := range args {
-		c.Calls = append(c.Calls, turn.Call{ID: fmt.Sprint(i), Name: "pay", Args: a})
+		c.Calls = append(c.Calls, conversation.Call{ID: fmt.Sprint(i), Name: "pay", Args: a})
 		c.Pending = append(c.Pending, i)
 	}
 	return c
@@ -83,7 +83,7 @@ func TestACallWaitsForAPersonAndIsMadeAsApproved(t *testing.T) {
 		wanted := events.InputRequested{
 			Request: "a~1~approve-1-0", Kind: events.InputApproval, Prompt: "May clerk call pay with {\"n\":250,\"to\":\"<ann>\"}? it is money",
 			Options: []string{"approve", "reject"}, User: "boss", ExpiresIn: events.Duration(time.Hour),
-			Default: json.RawMessage(`{"approved":false,"reason":"nobody has answered in time"}`),
+			Default: json.RawMessage(`{"approved":false,"reason":"no answer in time"}`),
 		}
 		if diff := cmp.Diff(wanted, asked); diff != "" {
 			t.Fatal(diff)
@@ -141,7 +141,7 @@ func TestWhatIsNotAllowedIsToldAndNotDone(t *testing.T) {
 		counted[outcome]++
 	}
 	c := pays(`{"n":11}`, `{"n":7}`, `n = 1`, `{"n":1}`)
-	c.Calls = append(c.Calls, turn.Call{ID: "p", Name: AskPerson, Args: `{"question":"May I?"}`}, turn.Call{ID: "g", Name: "gone", Args: `{}`})
+	c.Calls = append(c.Calls, conversation.Call{ID: "p", Name: AskPerson, Args: `{"question":"May I?"}`}, conversation.Call{ID: "g", Name: "gone", Args: `{}`})
 	c.Pending = append(c.Pending, 4, 5)
 	facts, park, err := r.use(t.Context(), c)
 	if err != nil || park != nil {
@@ -153,7 +153,7 @@ func TestWhatIsNotAllowedIsToldAndNotDone(t *testing.T) {
 	}
 	got[2] = ""
 	want := []string{
-		`{"error":"too much","status":"denied","tool":"pay"}`, `{"error":"a person has to approve of it, and nobody is there","status":"denied","tool":"pay"}`,
+		`{"error":"too much","status":"denied","tool":"pay"}`, `{"error":"a person has to approve of it, and no person is available","status":"denied","tool":"pay"}`,
 		"", `paid {"n":1}`, `{"error":"a policy does not allow the call","status":"denied","tool":"ask_person"}`, `Error: there is no tool "gone", but ask_person, pay`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" || calls != 1 {
@@ -238,7 +238,7 @@ func TestNobodyKnowsWhatBecameOfACall(t *testing.T) {
 	if e.Park == nil || e.Park.Kind != events.InputUnknown || !strings.Contains(e.Park.Prompt, "took effect:\n- tool once tool/1/0 with {}\n") {
 		t.Errorf("%+v", e.Park)
 	}
-	if diff := cmp.Diff(map[string]json.RawMessage{"tool/1/1": json.RawMessage(`"Error: the line broke: nobody knows whether it took effect"`)}, r.live.hand.(*hand).kept); diff != "" {
+	if diff := cmp.Diff(map[string]json.RawMessage{"tool/1/1": json.RawMessage(`"Error: the line broke: it is unknown whether it took effect"`)}, r.live.hand.(*hand).kept); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -8,19 +8,19 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/artifact"
-	"github.com/jobgraph/jobgraph/services/expert-runner/internal/turn"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/conversation"
 )
 
 // heads reads what the first artifacts of predecessors begin with, as far as they are text, by digest. One that is gone has none.
 func (r *run) heads(ctx context.Context) (map[string]string, error) {
 	results, heads := r.task.Work.Results, map[string]string{}
-	left := turn.MaxHeads
+	left := conversation.MaxHeads
 	for _, id := range slices.Sorted(maps.Keys(results)) {
 		for _, ref := range results[id].Artifacts {
 			if left--; left < 0 {
 				return heads, nil
 			}
-			head := artifact.NewHead(turn.MaxHead)
+			head := artifact.NewHead(conversation.MaxHead)
 			var fault *events.Fault
 			err := r.task.Payload(ctx, ref, head)
 			if err != nil && !head.Full() && !errors.As(err, &fault) {

@@ -6,11 +6,11 @@ import (
 	"sync"
 
 	"github.com/jobgraph/jobgraph/pkg/llm"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/conversation"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
-	"github.com/jobgraph/jobgraph/services/expert-runner/internal/turn"
 )
 
-// live tells whoever watches what is going on. Nothing of it is stored.
+// live reports progress to watchers. Nothing of it is stored.
 type live struct {
 	hand expert.Hand
 	mu   sync.Mutex // Guards the order of what is told: tools run side by side.
@@ -19,7 +19,7 @@ type live struct {
 func (l *live) tell(p llm.Piece) {
 	body, err := json.Marshal(p)
 	if err != nil {
-		return // Nobody is owed it.
+		return // Best effort.
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -34,7 +34,7 @@ func (l *live) answer(number int) func(llm.Delta) {
 // maxArgs is how much of a call's arguments is told, in bytes.
 const maxArgs = 1 << 10
 
-func (l *live) call(item string, c *turn.Call) {
+func (l *live) call(item string, c *conversation.Call) {
 	args := c.Args
 	if len(args) > maxArgs {
 		args = args[:maxArgs]

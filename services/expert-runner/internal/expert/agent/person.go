@@ -7,7 +7,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	jobrun "github.com/jobgraph/jobgraph/pkg/run"
-	"github.com/jobgraph/jobgraph/services/expert-runner/internal/turn"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/conversation"
 )
 
 // personSchema is the JSON Schema of AskPerson's arguments.
@@ -29,10 +29,10 @@ func (r *run) person(number, i int, args string) (string, *events.InputRequested
 		return answerOf(closed), nil
 	}
 	for n := range a.Options {
-		a.Options[n] = turn.Clip(a.Options[n], maxOption)
+		a.Options[n] = conversation.Clip(a.Options[n], maxOption)
 	}
 	return "", &events.InputRequested{
-		Request: jobrun.RequestID(w.SubJob, w.Run, mark), Kind: events.InputClarification, Prompt: turn.Clip(a.Question, maxQuestion),
+		Request: jobrun.RequestID(w.SubJob, w.Run, mark), Kind: events.InputClarification, Prompt: conversation.Clip(a.Question, maxQuestion),
 		Options: a.Options[:min(len(a.Options), maxOptions)], User: w.User,
 	}
 }
@@ -46,7 +46,7 @@ const (
 
 func answerOf(c *events.InputClosed) string {
 	if c.Action == events.Cancelled || len(c.Answer) == 0 {
-		return "(nobody has answered)"
+		return "(no answer)"
 	}
-	return turn.Words(c.Answer)
+	return conversation.Words(c.Answer)
 }

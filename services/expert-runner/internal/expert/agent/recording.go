@@ -11,7 +11,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	jobrun "github.com/jobgraph/jobgraph/pkg/run"
-	"github.com/jobgraph/jobgraph/services/expert-runner/internal/turn"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/conversation"
 )
 
 // beginning is what a conversation begins with. The journal keeps it with the first answer, so that the conversation can be had
@@ -24,28 +24,28 @@ type beginning struct {
 	Judges bool `json:"judges,omitempty"`
 	Inputs bool `json:"inputs,omitempty"`
 	// Rules and Opening make the machine, Schema is the form of the result; Tools are the names of those that it may use.
-	Rules   turn.Rules      `json:"rules"`
-	Opening []turn.Message  `json:"opening"`
-	Tools   []string        `json:"tools,omitempty"`
-	Schema  json.RawMessage `json:"schema,omitempty"`
-	seq     uint64          // The record that it was read from.
+	Rules   conversation.Rules     `json:"rules"`
+	Opening []conversation.Message `json:"opening"`
+	Tools   []string               `json:"tools,omitempty"`
+	Schema  json.RawMessage        `json:"schema,omitempty"`
+	seq     uint64                 // The record that it was read from.
 }
 
 // machine has the conversation begin, in a run that has had something before.
-func (b *beginning) machine(had turn.Before) (*turn.Machine, error) {
+func (b *beginning) machine(had conversation.Before) (*conversation.Machine, error) {
 	rules := b.Rules
 	rules.Before, rules.Delivered = had, delivered
 	rules.Read = func(text string) (json.RawMessage, []string) { return readEvaluation(text, b.Inputs) }
 	if b.Judges {
-		rules.Before = turn.Before{Questions: had.Questions}
-		return turn.New(rules, b.Opening), nil
+		rules.Before = conversation.Before{Questions: had.Questions}
+		return conversation.New(rules, b.Opening), nil
 	}
 	read, err := newForm(b.Schema)
 	if err != nil {
 		return nil, err
 	}
 	rules.Read = read.read
-	return turn.New(rules, b.Opening), nil
+	return conversation.New(rules, b.Opening), nil
 }
 
 // Recording is what is left of an agent's runs of one SubJob.

@@ -10,9 +10,9 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	jobrun "github.com/jobgraph/jobgraph/pkg/run"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/conversation"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
-	"github.com/jobgraph/jobgraph/services/expert-runner/internal/turn"
 )
 
 // How a replay ended.
@@ -45,8 +45,8 @@ type ReplayPart struct {
 	// Part is the step, or evaluation; empty for a run of one conversation.
 	Part string `json:"part,omitempty"`
 	// Opening is what the model was told before it began, Tools are the names of those that it may use.
-	Opening []turn.Message `json:"opening"`
-	Tools   []string       `json:"tools,omitempty"`
+	Opening []conversation.Message `json:"opening"`
+	Tools   []string               `json:"tools,omitempty"`
 	// Turns are its answers with the calls that they asked for.
 	Turns []ReplayTurn `json:"turns"`
 }
@@ -58,8 +58,8 @@ type ReplayTurn struct {
 	Seq      uint64 `json:"seq"`
 	Run      int    `json:"run"`
 	// Messages counts those of the conversation until then, Compressed lists what was made shorter before.
-	Messages   int                `json:"messages"`
-	Compressed []turn.Compression `json:"compressed,omitempty"`
+	Messages   int                        `json:"messages"`
+	Compressed []conversation.Compression `json:"compressed,omitempty"`
 	// Model has answered with Text and Calls, as Voice where several speak.
 	Model string       `json:"model,omitempty"`
 	Voice string       `json:"voice,omitempty"`
@@ -125,8 +125,8 @@ func (rec *Recording) player(number int) *run {
 
 // play has the conversations one after another, as a run has them.
 func (p *player) play(begun []beginning) {
-	var last turn.Ending
-	var had turn.Before
+	var last conversation.Ending
+	var had conversation.Before
 	for i := range begun {
 		b := &begun[i]
 		if i > 0 && (begun[i-1].Next == nil || *begun[i-1].Next != b.Part) {
@@ -150,7 +150,7 @@ func (p *player) play(begun []beginning) {
 }
 
 // behind goes on behind the last conversation that was begun: the next one has no answer, or was over before it had begun.
-func (p *player) behind(last *beginning, had turn.Before) {
+func (p *player) behind(last *beginning, had conversation.Before) {
 	next := *last
 	next.Part, next.Rules.Summary = *last.Next, false
 	key := questionKey(had.Questions + 1)
@@ -159,7 +159,7 @@ func (p *player) behind(last *beginning, had turn.Before) {
 		return
 	}
 	c := m.Next()
-	if next.Part == evaluationPart || p.begun[key] != nil || c.Kind != turn.End {
+	if next.Part == evaluationPart || p.begun[key] != nil || c.Kind != conversation.End {
 		p.stops(key)
 		return
 	}
@@ -168,7 +168,7 @@ func (p *player) behind(last *beginning, had turn.Before) {
 }
 
 // ending is how a conversation ends for its run.
-func (p *player) ending(b *beginning, result, ending turn.Ending) (turn.Ending, error) {
+func (p *player) ending(b *beginning, result, ending conversation.Ending) (conversation.Ending, error) {
 	if b.Judges {
 		return judged(result, ending)
 	}
@@ -176,7 +176,7 @@ func (p *player) ending(b *beginning, result, ending turn.Ending) (turn.Ending, 
 }
 
 // converse has one conversation; m is nil when the replay ends in it.
-func (p *player) converse(b *beginning, had turn.Before) (ending turn.Ending, m *turn.Machine) {
+func (p *player) converse(b *beginning, had conversation.Before) (ending conversation.Ending, m *conversation.Machine) {
 	p.run.names, p.run.talk = b.Tools, talk{part: b.Part}
 	p.shown.Parts = append(p.shown.Parts, ReplayPart{Part: b.Part, Opening: b.Opening, Tools: b.Tools, Turns: []ReplayTurn{}})
 	p.part = &p.shown.Parts[len(p.shown.Parts)-1]
@@ -185,11 +185,11 @@ func (p *player) converse(b *beginning, had turn.Before) (ending turn.Ending, m 
 	}
 	for p.shown.State == "" && p.err == nil {
 		switch c := m.Next(); c.Kind {
-		case turn.Ask:
+		case conversation.Ask:
 			if fact := p.asks(&c); fact != nil {
 				m.Take(*fact)
 			}
-		case turn.Use:
+		case conversation.Use:
 			for _, fact := range p.uses(&c) {
 				m.Take(fact)
 			}
@@ -201,7 +201,7 @@ func (p *player) converse(b *beginning, had turn.Before) (ending turn.Ending, m 
 }
 
 // asks answers a question from the journal, if it is the one that was asked then.
-func (p *player) asks(c *turn.Command) *turn.Fact {
+func (p *player) asks(c *conversation.Command) *conversation.Fact {
 	key := questionKey(c.Number)
 	if !p.sameQuestion(key, c) {
 		return nil
@@ -234,7 +234,7 @@ func (p *player) asks(c *turn.Command) *turn.Fact {
 }
 
 // sameQuestion holds a question against the one that the journal has.
-func (p *player) sameQuestion(key string, c *turn.Command) bool {
+func (p *player) sameQuestion(key string, c *conversation.Command) bool {
 	e := p.begun[key]
 	if e == nil {
 		return true // What is missing shows where the answer is looked for.
@@ -281,16 +281,16 @@ func (p *player) result(key string, e *jobrun.Entry) (raw json.RawMessage, ok bo
 
 // unanswered goes on where a question has no answer: it did not fit the model and was asked in a shorter form, or failed, or the
 // journal ends.
-func (p *player) unanswered(key string, number int) *turn.Fact {
+func (p *player) unanswered(key string, number int) *conversation.Fact {
 	e := p.failed[key]
 	report := p.report()
 	switch {
 	case e != nil && p.begun[questionKey(number+1)] != nil:
-		return &turn.Fact{Kind: turn.Failed, TooLong: true}
+		return &conversation.Fact{Kind: conversation.Failed, TooLong: true}
 	case e != nil && report != nil && report.Error != nil:
 		fault := *report.Error
 		fault.Message = strings.TrimPrefix(strings.TrimPrefix(fault.Message, inStep(p.part.Part)), unjudged)
-		return &turn.Fact{Kind: turn.Failed, Outcome: report.Outcome, Fault: fault, RetryAfter: report.RetryAfter.Std()}
+		return &conversation.Fact{Kind: conversation.Failed, Outcome: report.Outcome, Fault: fault, RetryAfter: report.RetryAfter.Std()}
 	}
 	p.stops(key)
 	return nil
@@ -329,7 +329,7 @@ func promptOf(e *jobrun.Entry) string {
 }
 
 // uses answers the calls of tools from the journal. The tools themselves are not needed, and not made.
-func (p *player) uses(c *turn.Command) (facts []turn.Fact) {
+func (p *player) uses(c *conversation.Command) (facts []conversation.Fact) {
 	shown := &p.part.Turns[len(p.part.Turns)-1]
 	for _, i := range c.Pending {
 		call, key := &c.Calls[i], itemOf(c.Number, i)
@@ -341,13 +341,13 @@ func (p *player) uses(c *turn.Command) (facts []turn.Fact) {
 		if e != nil {
 			shown.Calls[i].Seq, shown.Calls[i].TookMS = e.Seq, p.took(key)
 		}
-		facts = append(facts, turn.Fact{Kind: turn.Observed, Call: i, Result: text})
+		facts = append(facts, conversation.Fact{Kind: conversation.Observed, Call: i, Result: text})
 	}
 	return facts
 }
 
 // observed is what a call has given, and the record of that, if there is one.
-func (p *player) observed(call *turn.Call, number, i int) (text string, e *jobrun.Entry, ok bool) {
+func (p *player) observed(call *conversation.Call, number, i int) (text string, e *jobrun.Entry, ok bool) {
 	key := itemOf(number, i)
 	if e = p.done[key]; e == nil {
 		text, ok = p.spoken(call, number, i)
@@ -360,11 +360,11 @@ func (p *player) observed(call *turn.Call, number, i int) (text string, e *jobru
 	if len(raw) == 0 {
 		return personSays, e, ok
 	}
-	return turn.Words(raw), e, ok
+	return conversation.Words(raw), e, ok
 }
 
 // spoken is the answer to a call that needs no tool: there is none of that name, or it asks a person.
-func (p *player) spoken(call *turn.Call, number, i int) (text string, ok bool) {
+func (p *player) spoken(call *conversation.Call, number, i int) (text string, ok bool) {
 	switch {
 	case !slices.Contains(p.run.names, call.Name):
 		return p.run.unknown(call.Name), true
@@ -385,7 +385,7 @@ func (p *player) spoken(call *turn.Call, number, i int) (text string, ok bool) {
 }
 
 // ends holds the ending against what the run has reported.
-func (p *player) ends(e *turn.Ending) {
+func (p *player) ends(e *conversation.Ending) {
 	ending := p.run.report(e)
 	ending.Sign("", ending.Report.Started, ending.Report.Started)
 	is := ending.Report

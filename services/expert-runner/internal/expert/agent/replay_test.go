@@ -15,10 +15,10 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/llm"
 	jobrun "github.com/jobgraph/jobgraph/pkg/run"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/conversation"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
-	"github.com/jobgraph/jobgraph/services/expert-runner/internal/turn"
 )
 
 // story is a SubJob whose runs are journaled in memory, as the loop does it.
@@ -144,8 +144,8 @@ func scenarios(t *testing.T) map[string]*story {
 	tooLong := &llm.Error{Class: llm.ContextTooLong, Model: "m", Message: "too long"}
 	all := map[string]*story{}
 	steps := []Step{
-		{Step: turn.Step{ID: "find", Instruction: "Find."}, Tools: []string{"dig"}},
-		{Step: turn.Step{ID: "tell", Instruction: "Tell."}, Tools: []string{AskPerson}},
+		{Step: conversation.Step{ID: "find", Instruction: "Find."}, Tools: []string{"dig"}},
+		{Step: conversation.Step{ID: "tell", Instruction: "Tell."}, Tools: []string{AskPerson}},
 	}
 	judge := Evaluator{On: true}
 	for name, of := range map[string]struct {
@@ -154,7 +154,7 @@ func scenarios(t *testing.T) map[string]*story {
 		said   []any
 		runs   int
 	}{
-		"two voices":       {config: Config{Tools: tools, Mode: turn.Dual()}, said: []any{"dig first", call("dig"), "and then", "<deliverable>found</deliverable>"}},
+		"two voices":       {config: Config{Tools: tools, Mode: conversation.Dual()}, said: []any{"dig first", call("dig"), "and then", "<deliverable>found</deliverable>"}},
 		"workflow":         {config: Config{Tools: tools, Workflow: steps}, said: []any{call("dig"), "gold", call("fly"), "much gold"}},
 		"steps and people": {config: Config{Tools: tools, Workflow: steps}, said: []any{call("dig"), "gold", call(AskPerson), "for you"}, runs: 2},
 		"a step fails":     {config: Config{Tools: tools, Workflow: steps}, said: []any{call("dig"), errors.New("gone")}},

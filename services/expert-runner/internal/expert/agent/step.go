@@ -8,15 +8,15 @@ import (
 	"slices"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/conversation"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/policy"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
-	"github.com/jobgraph/jobgraph/services/expert-runner/internal/turn"
 )
 
 // Step is one part of an agent's workflow.
 type Step struct {
-	turn.Step
+	conversation.Step
 	// Tools are those of the agent's tools, or patterns of their names, that the step may use, nil for all; Required are those that
 	// it has to use.
 	Tools, Required []string
@@ -25,8 +25,8 @@ type Step struct {
 }
 
 // steps are the steps as their order is made of them.
-func (c *Config) steps() []turn.Step {
-	list := make([]turn.Step, len(c.Workflow))
+func (c *Config) steps() []conversation.Step {
+	list := make([]conversation.Step, len(c.Workflow))
 	for i := range c.Workflow {
 		list[i] = c.Workflow[i].Step
 	}
@@ -38,7 +38,7 @@ func (c *Config) stepFaults() events.Faults {
 	if len(c.Workflow) == 0 {
 		return nil
 	}
-	_, faults := turn.Order(c.steps())
+	_, faults := conversation.Order(c.steps())
 	fault := func(i int, key, message, hint string) {
 		faults = append(faults, events.Fault{Code: events.CodeInvalid, Field: fmt.Sprintf("workflow[%d].%s", i, key), Message: message, Hint: hint})
 	}
@@ -59,7 +59,7 @@ func (c *Config) stepFaults() events.Faults {
 			own = c.Tools
 		}
 		for _, name := range s.Required {
-			if !covered(own, name) || name == turn.Terminate {
+			if !covered(own, name) || name == conversation.Terminate {
 				fault(i, "required_tools", fmt.Sprintf("required tool %q is none of the step's tools", name), "name it under tools, too")
 			}
 		}
@@ -77,13 +77,13 @@ func covered(patterns []string, name string) bool {
 
 // work is what the conversations of a run have in common, and what they have given so far, by step.
 type work struct {
-	brief turn.Brief
+	brief conversation.Brief
 	given map[string]json.RawMessage
-	had   turn.Before
+	had   conversation.Before
 }
 
 // step has the conversation of a step, by its place in the order.
-func (r *run) step(ctx context.Context, w *work, at int) (ending turn.Ending, over *task.Ending) {
+func (r *run) step(ctx context.Context, w *work, at int) (ending conversation.Ending, over *task.Ending) {
 	i := r.order[at]
 	s := &r.config.Workflow[i]
 	schema := s.Schema
@@ -98,14 +98,14 @@ func (r *run) step(ctx context.Context, w *work, at int) (ending turn.Ending, ov
 	r.talk = talk{part: s.ID, model: cmp.Or(r.task.Work.Model, r.config.Model), advisor: r.config.advisor(), schema: schema}
 	brief := w.brief
 	brief.Schema, brief.Step, brief.Shelf = schema, s.Step, slices.Contains(r.names, tool.ListKnowledge)
-	for _, before := range turn.Preceding(r.config.steps(), i) {
-		brief.Given = append(brief.Given, turn.Given{ID: before, Output: w.given[before]})
+	for _, before := range conversation.Preceding(r.config.steps(), i) {
+		brief.Given = append(brief.Given, conversation.Given{ID: before, Output: w.given[before]})
 	}
 	rules := r.rules(read, w.had)
 	rules.Required, rules.Summary = s.Required, r.config.Summary && schema == nil
-	opening := turn.Opening(&brief)
+	opening := conversation.Opening(&brief)
 	r.talk.began = &beginning{Part: s.ID, Next: r.behind(at), Rules: rules, Opening: opening, Tools: r.names, Schema: schema}
-	m := turn.New(rules, opening)
+	m := conversation.New(rules, opening)
 	ending, over = r.converse(ctx, m)
 	w.had, w.given[s.ID] = m.So(), ending.Output
 	return of(s.ID, ending), over
@@ -151,9 +151,9 @@ func (r *run) lend(patterns []string) {
 func (c *Config) advisor() string { return cmp.Or(c.Advisor, c.Model) }
 
 // rules are those of a conversation that may use tools.
-func (r *run) rules(read *form, had turn.Before) turn.Rules {
+func (r *run) rules(read *form, had conversation.Before) conversation.Rules {
 	c := &r.config
-	return turn.Rules{
+	return conversation.Rules{
 		Mode: c.Mode, Delivered: delivered, Before: had, Turns: c.MaxTurns, Tokens: c.MaxTokens, Time: c.MaxTime, Left: r.task.Work.Budget,
 		Observation: c.Observation, Context: c.Context, Tools: len(r.names) > 0, Structured: read.schema != nil, Read: read.read,
 	}
@@ -163,7 +163,7 @@ func (r *run) rules(read *form, had turn.Before) turn.Rules {
 func inStep(id string) string { return "step " + id + ": " }
 
 // of says in an ending of a step which step it is.
-func of(id string, e turn.Ending) turn.Ending {
+func of(id string, e conversation.Ending) conversation.Ending {
 	if id == "" || e.Fault == nil && !e.Incomplete {
 		return e
 	}

@@ -11,14 +11,14 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	jobrun "github.com/jobgraph/jobgraph/pkg/run"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/conversation"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
-	"github.com/jobgraph/jobgraph/services/expert-runner/internal/turn"
 )
 
 // use makes the calls of one answer that pass the gate: those of the workspace in order, the others side by side. What each
 // gives is kept, whatever becomes of the others. An error means that the run is over; park that a person has to answer first.
-func (r *run) use(ctx context.Context, c *turn.Command) (facts []turn.Fact, park *events.InputRequested, err error) {
+func (r *run) use(ctx context.Context, c *conversation.Command) (facts []conversation.Fact, park *events.InputRequested, err error) {
 	results := make([]string, len(c.Calls))
 	errs := make([]error, len(c.Calls))
 	gates := make([]passage, len(c.Calls))
@@ -26,7 +26,7 @@ func (r *run) use(ctx context.Context, c *turn.Command) (facts []turn.Fact, park
 	var group sync.WaitGroup // Waited for below; the goroutines end with their calls, at the latest with ctx.
 	for _, i := range c.Pending {
 		call := &c.Calls[i]
-		gates[i] = r.gate(c.Number, i, call)
+		gates[i] = gate{r}.pass(c.Number, i, call)
 		switch g := &gates[i]; {
 		case g.ask == nil && g.refusal == "" && r.asks(call.Name):
 		case r.tools[call.Name].Local:
@@ -53,7 +53,7 @@ func (r *run) use(ctx context.Context, c *turn.Command) (facts []turn.Fact, park
 		if g.ask != nil && park == nil {
 			park = g.ask
 		}
-		facts = append(facts, turn.Fact{Kind: turn.Observed, Call: i, Result: results[i]})
+		facts = append(facts, conversation.Fact{Kind: conversation.Observed, Call: i, Result: results[i]})
 	}
 	return facts, park, nil
 }
@@ -68,8 +68,8 @@ func (d *doubt) Error() string { return d.calls[0].Name + ": " + d.why.Error() }
 
 func (d *doubt) Unwrap() error { return d.why }
 
-// unclear is why a run cannot go on with what its calls have given: one was cut off, or nobody knows what became of some.
-func unclear(c *turn.Command, gates []passage, errs []error) error {
+// unclear is why a run cannot go on with what its calls have given: one was cut off, or some have an unknown outcome.
+func unclear(c *conversation.Command, gates []passage, errs []error) error {
 	var d *doubt
 	for i, err := range errs {
 		if err == nil {
@@ -104,7 +104,7 @@ func (r *run) asks(name string) bool {
 
 // call makes one call that the gate lets through, or says why not, unless the journal knows its result. A workspace that is
 // new is written again.
-func (r *run) call(ctx context.Context, number, i int, call *turn.Call, g *passage) (string, error) {
+func (r *run) call(ctx context.Context, number, i int, call *conversation.Call, g *passage) (string, error) {
 	t, known := r.tools[call.Name]
 	if !known && !r.asks(call.Name) {
 		return g.refusal, nil
@@ -133,17 +133,17 @@ func (r *run) call(ctx context.Context, number, i int, call *turn.Call, g *passa
 	if len(raw) == 0 {
 		return personSays, nil
 	}
-	return turn.Words(raw), nil
+	return conversation.Words(raw), nil
 }
 
 // personSays is what the model sees of a call of which a person has said that it was made.
 const personSays = "(done, as a person has said)"
 
 // make makes a call for the first time, or says why not.
-func (r *run) make(ctx context.Context, t *tool.Tool, item string, call *turn.Call, g *passage, c tool.Call) (text string, err error) {
+func (r *run) make(ctx context.Context, t *tool.Tool, item string, call *conversation.Call, g *passage, c tool.Call) (text string, err error) {
 	outcome := g.outcome
 	if text = g.refusal; text == "" {
-		r.live.call(item, &turn.Call{Name: call.Name, Args: c.Args})
+		r.live.call(item, &conversation.Call{Name: call.Name, Args: c.Args})
 		text, err = observe(ctx, t, c)
 		switch {
 		case err != nil:
@@ -154,7 +154,7 @@ func (r *run) make(ctx context.Context, t *tool.Tool, item string, call *turn.Ca
 			outcome = outcomeOK
 		}
 		if g.edited {
-			text = "[a person has changed the arguments to " + turn.Clip(c.Args, maxShown) + "]\n" + text
+			text = "[a person has changed the arguments to " + conversation.Clip(c.Args, maxShown) + "]\n" + text
 		}
 		r.live.done(item, len(text))
 	}
@@ -164,7 +164,7 @@ func (r *run) make(ctx context.Context, t *tool.Tool, item string, call *turn.Ca
 	return text, err
 }
 
-// keyOf names a call for whoever must not do a thing twice: it stays the same when another run goes on with the conversation.
+// keyOf names a call for services that must not do a thing twice: it stays the same when another run goes on with the conversation.
 func (r *run) keyOf(number int, item string) string {
 	w := r.task.Work
 	if first := r.asked[number]; first != 0 && first != w.Run {
@@ -180,14 +180,14 @@ const maxShown = 4 << 10
 func shown(args string) json.RawMessage {
 	switch raw := json.RawMessage(args); {
 	case len(args) > maxShown:
-		return quoted(turn.Clip(args, maxShown))
+		return quoted(conversation.Clip(args, maxShown))
 	case json.Valid(raw):
 		return raw
 	}
 	return quoted(args)
 }
 
-// observe calls a tool; what goes wrong is an observation like any other, except that nobody knows what became of a call.
+// observe calls a tool; what goes wrong is an observation like any other, except an unknown outcome of a call.
 func observe(ctx context.Context, t *tool.Tool, c tool.Call) (text string, err error) {
 	defer func() {
 		if value := recover(); value != nil {

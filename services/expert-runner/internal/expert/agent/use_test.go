@@ -10,9 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/conversation"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
-	"github.com/jobgraph/jobgraph/services/expert-runner/internal/turn"
 )
 
 // hand is a journal in memory.
@@ -50,16 +50,16 @@ func tools(names []string, all map[string]tool.Tool) *run {
 	}
 }
 
-func asks(names ...string) *turn.Command {
-	c := &turn.Command{Kind: turn.Use, Number: 1}
+func asks(names ...string) *conversation.Command {
+	c := &conversation.Command{Kind: conversation.Use, Number: 1}
 	for i, name := range names {
-		c.Calls = append(c.Calls, turn.Call{ID: name, Name: name, Args: "{}"})
+		c.Calls = append(c.Calls, conversation.Call{ID: name, Name: name, Args: "{}"})
 		c.Pending = append(c.Pending, i)
 	}
 	return c
 }
 
-func observed(facts []turn.Fact) []string {
+func observed(facts []conversation.Fact) []string {
 	var texts []string
 	for _, f := range facts {
 		texts = append(texts, f.Result)
@@ -151,7 +151,7 @@ func TestAPersonIsAskedOneQuestionAtATime(t *testing.T) {
 	if err != nil || park != nil {
 		t.Fatal(park, err)
 	}
-	if diff := cmp.Diff([]string{"Error: bad arguments: question is needed", `{"n":1}`, "(nobody has answered)"}, observed(facts)); diff != "" {
+	if diff := cmp.Diff([]string{"Error: bad arguments: question is needed", `{"n":1}`, "(no answer)"}, observed(facts)); diff != "" {
 		t.Error(diff)
 	}
 }

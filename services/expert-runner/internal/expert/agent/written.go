@@ -7,16 +7,16 @@ import (
 	"strings"
 
 	"github.com/jobgraph/jobgraph/pkg/llm/lenient"
-	"github.com/jobgraph/jobgraph/services/expert-runner/internal/turn"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/conversation"
 )
 
 // functionCall is a call as models write it that know no tools but by the prompt.
 var functionCall = regexp.MustCompile(`(?is)<function_call>(.*?)</function_call>`)
 
 // written finds the calls that a text consists of, and what is said beside.
-func written(text string, number int) (said string, calls []turn.Call) {
+func written(text string, number int) (said string, calls []conversation.Call) {
 	for i, found := range functionCall.FindAllStringSubmatch(text, -1) {
-		call := turn.Call{ID: fmt.Sprintf("text-%d-%d", number, i), Args: strings.TrimSpace(found[1])}
+		call := conversation.Call{ID: fmt.Sprintf("text-%d-%d", number, i), Args: strings.TrimSpace(found[1])}
 		var c struct {
 			Name string          `json:"name"`
 			Args json.RawMessage `json:"args"`

@@ -208,7 +208,7 @@ func TestALimitThatWasPassedIsNamed(t *testing.T) {
 	})
 }
 
-// whoever is left of a program says so after a while: nobody may be.
+// what is left of a program reports after a while: nothing may be left.
 func TestAForkingProgramLeavesNobody(t *testing.T) {
 	inBoxes(t, func(t *testing.T, box *sandbox.Box) {
 		scripts := map[string]string{

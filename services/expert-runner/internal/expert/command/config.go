@@ -23,7 +23,7 @@ const (
 	DefaultStdout = 8 << 20
 	// DefaultGrace is how long a program may take to end when it is told to, before it is killed.
 	DefaultGrace = 2 * time.Second
-	// DefaultPath is where programs are looked up when nobody says otherwise.
+	// DefaultPath is where programs are looked up by default.
 	DefaultPath = "/usr/local/bin:/usr/bin:/bin"
 )
 

@@ -107,7 +107,7 @@ func lay(t *testing.T, level sandbox.Level, script string, after time.Duration) 
 	return b
 }
 
-// up waits until the program is up; from then on nobody but the program has the pipe.
+// up waits until the program is up; from then on only the program has the pipe.
 func (b *bed) up(t *testing.T) {
 	t.Helper()
 	ours, err := os.OpenFile(b.dir+"/pipe", os.O_RDWR, 0)
@@ -189,7 +189,7 @@ func send(t *testing.T, p *os.Process, s syscall.Signal) {
 	}
 }
 
-// Also whoever has left its group, has lost its parent and has no environment.
+// Also a process that has left its group, has lost its parent and has no environment.
 func TestProgramsEndWhenTheirRunnerDies(t *testing.T) {
 	atAllLevels(t, func(t *testing.T, level sandbox.Level) {
 		b := lay(t, level, strings.Replace(stubborn, "setsid %s", "setsid env -i", 1), time.Hour)

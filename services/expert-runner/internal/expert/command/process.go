@@ -93,7 +93,7 @@ func (c *Config) start(ctx context.Context, cmd *exec.Cmd, t *expert.Task) (*pro
 	}
 }
 
-// cutOff is the error of a program that its keeper has ended, or that died with it: nobody knows how far it came.
+// cutOff is the error of a program that its keeper has ended, or that died with it: how far it came is unknown.
 type cutOff struct{ why string }
 
 func (c *cutOff) Error() string { return c.why }

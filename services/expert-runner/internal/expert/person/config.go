@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jobgraph/jobgraph/services/expert-runner/internal/schema"
+	"github.com/jobgraph/jobgraph/pkg/schema"
 )
 
 // Config is what a card says of its person.

@@ -7,8 +7,8 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	jobrun "github.com/jobgraph/jobgraph/pkg/run"
+	"github.com/jobgraph/jobgraph/pkg/schema"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
-	"github.com/jobgraph/jobgraph/services/expert-runner/internal/schema"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
 
@@ -110,6 +110,6 @@ func rejection(by, reason string) task.Ending {
 	if by != "" {
 		who = by
 	}
-	fault := &events.Fault{Code: events.CodeRejected, Message: who + " rejected the work", Cause: reason, Hint: "change what is asked, or ask somebody else"}
+	fault := &events.Fault{Code: events.CodeRejected, Message: who + " rejected the work", Cause: reason, Hint: "change what is asked, or ask another person"}
 	return task.Ending{Report: &events.SubJobReported{Outcome: events.ExecutionError, Error: fault, Lesson: reason}}
 }

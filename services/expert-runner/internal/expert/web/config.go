@@ -35,7 +35,7 @@ type Config struct {
 	Timeout time.Duration `yaml:"answer_timeout"`
 	// Limit bounds the answer in bytes; DefaultLimit when 0.
 	Limit int64 `yaml:"answer_limit"`
-	// Safe calls may be repeated when nobody knows whether they took place. Those that only read (GET, HEAD) always are.
+	// Safe calls may be repeated when it is unknown whether they took place. Those that only read (GET, HEAD) always are.
 	Safe bool `yaml:"-"`
 	// Secrets are taken out of what the server answers; nil holds none.
 	Secrets *redact.Set `yaml:"-"`

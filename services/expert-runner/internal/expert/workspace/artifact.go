@@ -61,7 +61,7 @@ func keep(ctx context.Context, t *expert.Task, dir string, patterns []string) ([
 	return refs, nil
 }
 
-// keepOne stores one file, of at most so many bytes. The program may have left somebody behind who changes files meanwhile.
+// keepOne stores one file, of at most so many bytes. The program may have left a process behind that changes files meanwhile.
 func keepOne(ctx context.Context, t *expert.Task, root *os.Root, name string, most int64) (events.Ref, error) {
 	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // A pipe in its place would be waited for.
 	if err != nil {

@@ -30,7 +30,7 @@ func Collision(results map[string]events.Result) error {
 }
 
 // Unfilled is the ending of a run whose input could not be prepared. The code of a fault survives; what predecessors handed over
-// goes back to them when nobody could work with it.
+// goes back to them when it was of no use to any expert.
 func Unfilled(err error, message string) task.Ending {
 	var fault *events.Fault
 	if !errors.As(err, &fault) {

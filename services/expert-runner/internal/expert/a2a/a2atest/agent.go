@@ -68,7 +68,7 @@ func Start(tb testing.TB, s Settings, play Play) *Agent {
 	}
 	mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write(a.Card()) // Whoever asked is gone otherwise.
+		_, _ = w.Write(a.Card()) // Otherwise the client is gone.
 	})
 	return a
 }
@@ -104,7 +104,7 @@ func patient(next http.Handler) http.Handler {
 			}
 			maps.Copy(w.Header(), answer.Header())
 			w.WriteHeader(answer.Code)
-			_, _ = w.Write(answer.Body.Bytes()) // Whoever asked is gone otherwise.
+			_, _ = w.Write(answer.Body.Bytes()) // Otherwise the client is gone.
 			return
 		}
 	})

@@ -1,0 +1,195 @@
+package baseline_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/jobgraph/jobgraph/cmd/internal/bench/baseline"
+	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
+)
+
+// world is a server with the floor's streams.
+type world struct {
+	t      *testing.T
+	server *bustest.Server
+	js     jetstream.JetStream
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{t: t, server: bustest.Start(t, bustest.Settings{Quiet: true})}
+	w.js = w.connect()
+	if err := baseline.Init(t.Context(), w.js); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func (w *world) connect() jetstream.JetStream {
+	w.t.Helper()
+	nc, err := nats.Connect("", nats.InProcessServer(w.server))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(nc.Close)
+	js, err := jetstream.New(nc)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return js
+}
+
+// start runs a part over a connection of its own until stop, which waits for it.
+func (w *world) start(run func(context.Context, jetstream.JetStream) error) (stop func()) {
+	js := w.connect()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := run(ctx, js); err != nil && ctx.Err() == nil { // The job may have ended before a part was up.
+			w.t.Error(err)
+		}
+	}()
+	return func() { cancel(); <-done }
+}
+
+func (w *world) submit(job string, g baseline.Graph) {
+	w.t.Helper()
+	body, err := json.Marshal(g)
+	if err == nil {
+		_, err = w.js.Publish(w.t.Context(), "floor.log."+job+".graph", body)
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// read gives the subjects of the log, from the first, up to and with the one that ends so.
+func (w *world) read(ending string) []string {
+	w.t.Helper()
+	cons, err := w.js.OrderedConsumer(w.t.Context(), baseline.LogStream, jetstream.OrderedConsumerConfig{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	it, err := cons.Messages()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer it.Stop()
+	var subjects []string
+	for {
+		m, err := it.Next()
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		subjects = append(subjects, strings.TrimPrefix(m.Subject(), "floor.log."))
+		if strings.HasSuffix(m.Subject(), ending) {
+			return subjects
+		}
+	}
+}
+
+func chain(n int) baseline.Graph {
+	g := make(baseline.Graph, n)
+	for i := 1; i < n; i++ {
+		g[i] = []int{i - 1}
+	}
+	return g
+}
+
+// inVirtualTime runs a test in a bubble, where redelivery takes no time.
+func inVirtualTime(t *testing.T, f func(t *testing.T)) {
+	bustest.Outside(t)
+	synctest.Test(t, f)
+}
+
+func TestANodeRunsAfterItsPredecessorsAndOnce(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T) {
+		w := newWorld(t)
+		defer w.start(baseline.Schedule)()
+		defer w.start(baseline.Work)()
+		w.submit("a", baseline.Graph{nil, {0}, {0}, {1, 2}})
+		got := w.read("a.finished")
+		if len(got) != 6 || got[1] != "a.done.0" || got[4] != "a.done.3" {
+			t.Errorf("got %q", got)
+		}
+	})
+}
+
+func TestASchedulerGoesOnWhereALostOneWas(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T) {
+		w := newWorld(t)
+		defer w.start(baseline.Work)()
+		stop := w.start(baseline.Schedule)
+		w.submit("a", chain(300))
+		w.read("a.done.100")
+		stop()
+		defer w.start(baseline.Schedule)()
+		done := map[string]bool{}
+		for _, subject := range w.read("a.finished") {
+			done[subject] = done[subject] || strings.Contains(subject, ".done.")
+		}
+		delete(done, "a.graph")
+		delete(done, "a.finished")
+		if len(done) != 300 {
+			t.Errorf("%d nodes are done", len(done))
+		}
+	})
+}
+
+func TestAWorkerGoesOnWhereALostOneWas(t *testing.T) {
+	for name, work := range map[string]func(context.Context, jetstream.JetStream) error{"work": baseline.Work, "claim and work": baseline.ClaimAndWork} {
+		t.Run(name, func(t *testing.T) {
+			inVirtualTime(t, func(t *testing.T) {
+				w := newWorld(t)
+				defer w.start(baseline.Schedule)()
+				stop := w.start(work)
+				w.submit("a", chain(300))
+				w.read("a.done.100")
+				stop()
+				defer w.start(work)()
+				w.read("a.finished")
+			})
+		})
+	}
+}
+
+func TestAClaimIsStoredForEachNodeBeforeItRuns(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T) {
+		w := newWorld(t)
+		defer w.start(baseline.Schedule)()
+		defer w.start(baseline.ClaimAndWork)()
+		w.submit("a", chain(3))
+		w.read("a.finished")
+		for _, node := range []string{"0", "1", "2"} {
+			claim, err := w.last(baseline.JournalStream, "floor.journal.a."+node)
+			if err != nil {
+				t.Fatal(err)
+			}
+			done, err := w.last(baseline.LogStream, "floor.log.a.done."+node)
+			if err != nil || done.Before(claim) {
+				t.Errorf("node %s: claimed at %v, done at %v: %v", node, claim, done, err)
+			}
+		}
+	})
+}
+
+// last gives the time of the message on a subject.
+func (w *world) last(stream, subject string) (time.Time, error) {
+	s, err := w.js.Stream(w.t.Context(), stream)
+	if err != nil {
+		return time.Time{}, err
+	}
+	m, err := s.GetLastMsgForSubject(w.t.Context(), subject)
+	if err != nil {
+		return time.Time{}, err
+	}
+	return m.Time, nil
+}

@@ -1,0 +1,74 @@
+package bench
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+)
+
+// probe is the order of a workload that is measured in a process of its own: cancel, wait, plan, tool, agents or burst.
+type probe struct {
+	Workload string     `json:"workload"`
+	Size     int        `json:"size"`
+	Under    Conditions `json:"under"`
+	Profile  string     `json:"profile,omitempty"`
+	// Act is the part of a workload that has several.
+	Act string `json:"act,omitempty"`
+	log *slog.Logger
+}
+
+// run measures in this process.
+func (p probe) run(ctx context.Context, self []string) ([]Measure, error) {
+	switch p.Workload {
+	case "cancel":
+		return p.cancel(ctx, self)
+	case "wait":
+		return p.wait(ctx, self)
+	case "plan":
+		return p.plan(ctx)
+	case "tool":
+		return p.tool(ctx)
+	case "agents":
+		return p.agents(ctx, self)
+	case "burst":
+		return p.burst(ctx, self)
+	}
+	return nil, fmt.Errorf("workload %q is no probe", p.Workload)
+}
+
+// on raises a stage for the time of f.
+func (p probe) on(ctx context.Context, c scene, f func(ctx context.Context, s *stage, d *oursDriver) error) error {
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	c.under, c.profile, c.log, c.fail = p.Under, p.Profile, p.log, fail
+	s, err := raise(ctx, c)
+	if err != nil {
+		return err
+	}
+	if d, ok := s.driver.(*oursDriver); ok {
+		err = f(ctx, s, d)
+	}
+	if cause := context.Cause(ctx); cause != nil {
+		err = cause // The rest only follows from it.
+	}
+	return errors.Join(err, s.strike())
+}
+
+// inquire has a probe made by a child process.
+func inquire(ctx context.Context, self []string, p probe) ([]Measure, error) {
+	cmd, err := child(ctx, self, "probe", p)
+	if err != nil {
+		return nil, err
+	}
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("probe: %w", err)
+	}
+	var list []Measure
+	if err := json.Unmarshal(out, &list); err != nil {
+		return nil, fmt.Errorf("read probe: %w", err)
+	}
+	return list, nil
+}

@@ -1,0 +1,236 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/jobgraph/jobgraph/cmd/internal/bench/baseline"
+)
+
+const (
+	readAhead   = 4096                   // Messages taken ahead by a reader.
+	slowest     = time.Minute            // How long a busy server may take to answer.
+	settlePoll  = 5 * time.Millisecond   // How often consumers are asked whether they are done.
+	settleBound = 10 * time.Second       // How long they may take.
+	pullExpiry  = 5 * time.Second        // Of a reader's pull requests,
+	pullBeat    = 500 * time.Millisecond // and of their heartbeat.
+)
+
+// reader reads streams for the drivers of both sides in the same way.
+type reader struct {
+	nc *nats.Conn
+	js jetstream.JetStream
+	// also closes what belongs to the reader's driver; nil for nothing.
+	also func()
+}
+
+// newReader connects.
+func newReader(at address, name string) (*reader, error) {
+	nc, err := at.dial(name)
+	if err != nil {
+		return nil, err
+	}
+	js, err := jetstream.New(nc, jetstream.WithDefaultTimeout(slowest))
+	if err != nil {
+		nc.Close()
+		return nil, fmt.Errorf("open JetStream: %w", err)
+	}
+	return &reader{nc: nc, js: js}, nil
+}
+
+func (r *reader) close() {
+	if r.also != nil {
+		r.also()
+	}
+	r.nc.Close()
+}
+
+// ends hears of the ends of jobs as they are published. It listens on the connection and not to the stream, so that the server
+// has no consumer more to serve than in real life.
+type ends struct {
+	subs []*nats.Subscription
+	said chan *nats.Msg
+}
+
+// listen starts hearing what is published on some subjects; at most room messages may wait unread.
+func (r *reader) listen(room int, subjects ...string) (*ends, error) {
+	e := &ends{said: make(chan *nats.Msg, room)}
+	for _, subject := range subjects {
+		sub, err := r.nc.ChanSubscribe(subject, e.said)
+		if err != nil {
+			e.stop()
+			return nil, fmt.Errorf("listen to %s: %w", subject, err)
+		}
+		e.subs = append(e.subs, sub)
+	}
+	if err := r.nc.Flush(); err != nil { // What is published from now on is heard.
+		e.stop()
+		return nil, fmt.Errorf("listen: %w", err)
+	}
+	return e, nil
+}
+
+// next gives the subject and body of the next message.
+func (e *ends) next(ctx context.Context) (subject string, body []byte, err error) {
+	select {
+	case m := <-e.said:
+		return m.Subject, m.Data, nil
+	case <-ctx.Done():
+		return "", nil, ctx.Err()
+	}
+}
+
+func (e *ends) stop() {
+	for _, sub := range e.subs {
+		_ = sub.Unsubscribe() // A connection that is gone has no subscription either.
+	}
+}
+
+// follow reads the messages of some subjects in order, from the first.
+func (r *reader) follow(ctx context.Context, stream string, filters ...string) (jetstream.MessagesContext, error) {
+	cons, err := r.js.OrderedConsumer(ctx, stream, jetstream.OrderedConsumerConfig{FilterSubjects: filters})
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", stream, err)
+	}
+	it, err := cons.Messages(jetstream.PullMaxMessages(readAhead), jetstream.PullExpiry(pullExpiry), jetstream.PullHeartbeat(pullBeat))
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", stream, err)
+	}
+	return it, nil
+}
+
+// place is a node of a run; graph is −1 for a node of another run.
+type place struct{ graph, node int }
+
+// placeOf reads the names that the drivers give: job <word>-<graph>, node <node>.
+func placeOf(word, job, node string) place {
+	rest, ours := strings.CutPrefix(job, word+"-")
+	graph, err1 := strconv.Atoi(rest)
+	n, err2 := strconv.Atoi(strings.TrimPrefix(node, "n"))
+	if !ours || err1 != nil || err2 != nil {
+		return place{-1, -1}
+	}
+	return place{graph, n}
+}
+
+// collect reads one time for each node of the graphs; of several it keeps the first.
+func (r *reader) collect(
+	ctx context.Context, stream, filter string, graphs []baseline.Graph, read func(jetstream.Msg) (place, int64, error),
+) ([][]int64, error) {
+	out := make([][]int64, len(graphs))
+	for k, g := range graphs {
+		out[k] = make([]int64, len(g))
+	}
+	it, err := r.follow(ctx, stream, filter)
+	if err != nil {
+		return nil, err
+	}
+	defer it.Stop()
+	for left := nodes(graphs); left > 0; {
+		m, err := it.Next(jetstream.NextContext(ctx))
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", stream, err)
+		}
+		at, when, err := read(m)
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", m.Subject(), err)
+		}
+		if at.graph < 0 || at.graph >= len(out) || at.node >= len(out[at.graph]) {
+			continue
+		}
+		if slot := &out[at.graph][at.node]; *slot == 0 {
+			*slot = when
+			left--
+		}
+	}
+	return out, nil
+}
+
+// matching counts the messages of a stream whose subject matches.
+func (r *reader) matching(ctx context.Context, stream, filter string) (uint64, error) {
+	s, err := r.js.Stream(ctx, stream)
+	if err != nil {
+		return 0, fmt.Errorf("read stream %s: %w", stream, err)
+	}
+	info, err := s.Info(ctx, jetstream.WithSubjectFilter(filter))
+	if err != nil {
+		return 0, fmt.Errorf("read stream %s: %w", stream, err)
+	}
+	count := uint64(0)
+	for _, n := range info.State.Subjects {
+		count += n
+	}
+	return count, nil
+}
+
+// written counts what all streams ever stored; awaited is the given number and all of the named streams.
+func (r *reader) written(ctx context.Context, awaited uint64, streams ...string) (writes, error) {
+	w := writes{awaited: awaited}
+	list := r.js.ListStreams(ctx)
+	for info := range list.Info() {
+		w.total += info.State.LastSeq
+		for _, name := range streams {
+			if info.Config.Name == name {
+				w.awaited += info.State.LastSeq
+			}
+		}
+	}
+	if err := list.Err(); err != nil {
+		return writes{}, fmt.Errorf("list streams: %w", err)
+	}
+	return w, nil
+}
+
+// settled waits until no durable consumer has anything left to deliver or to be acknowledged.
+func (r *reader) settled(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, settleBound)
+	defer cancel()
+	tick := time.NewTicker(settlePoll)
+	defer tick.Stop()
+	for {
+		busy, err := r.busy(ctx)
+		if err != nil || !busy {
+			return err
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return errors.New("messages are left unacknowledged after the end of all jobs")
+		}
+	}
+}
+
+// busy reads every list to its end: the lister waits for ever for a reader that leaves.
+func (r *reader) busy(ctx context.Context) (busy bool, err error) {
+	streams := r.js.ListStreams(ctx)
+	for stream := range streams.Info() {
+		if busy || err != nil || stream.State.Consumers == 0 {
+			continue
+		}
+		busy, err = r.pending(ctx, stream.Config.Name)
+	}
+	return busy, errors.Join(err, streams.Err())
+}
+
+// pending reports whether a durable consumer of a stream has anything left.
+func (r *reader) pending(ctx context.Context, stream string) (left bool, err error) {
+	s, err := r.js.Stream(ctx, stream)
+	if err != nil {
+		return false, fmt.Errorf("read stream %s: %w", stream, err)
+	}
+	list := s.ListConsumers(ctx)
+	for c := range list.Info() {
+		left = left || c.Config.Durable != "" && (c.NumPending > 0 || c.NumAckPending > 0)
+	}
+	if err := list.Err(); err != nil {
+		return false, fmt.Errorf("list consumers of %s: %w", stream, err)
+	}
+	return left, nil
+}

@@ -1,0 +1,69 @@
+package bench
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// usage is what a process has taken since its start; of several processes, the sum.
+type usage struct {
+	// CPU is processor time, of user and system, in seconds.
+	CPU float64 `json:"cpu"`
+	// Peak is the most memory that was resident, in bytes.
+	Peak int64 `json:"peak"`
+	// Resident is what is resident now, in bytes; 0 where the system does not say.
+	Resident int64 `json:"resident"`
+}
+
+func (u usage) plus(v usage) usage {
+	return usage{u.CPU + v.CPU, u.Peak + v.Peak, u.Resident + v.Resident}
+}
+
+// ownUsage reads what this process has taken.
+func ownUsage() usage {
+	var r syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
+		return usage{}
+	}
+	cpu := time.Duration(r.Utime.Nano() + r.Stime.Nano())
+	peak, resident := r.Maxrss<<10, int64(0)
+	// The rusage of a fresh process remembers the size of the one that started it; the high water mark does not.
+	if status, err := os.ReadFile("/proc/self/status"); err == nil {
+		if mark, ok := memory(string(status), "VmHWM:"); ok {
+			peak = mark
+		}
+		resident, _ = memory(string(status), "VmRSS:")
+	}
+	return usage{cpu.Seconds(), peak, resident}
+}
+
+// memory finds a size in the text of /proc/<pid>/status, such as the peak of the resident set.
+func memory(status, name string) (int64, bool) {
+	_, rest, found := strings.Cut(status, name)
+	fields := strings.Fields(rest)
+	if !found || len(fields) == 0 {
+		return 0, false
+	}
+	kib, err := strconv.ParseInt(fields[0], 10, 64)
+	return kib << 10, err == nil
+}
+
+// diskUse sums the sizes of all files under a folder. Files that go away meanwhile count as gone.
+func diskUse(dir string) int64 {
+	total := int64(0)
+	_ = filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error { // What cannot be read counts nothing.
+		if err != nil || entry.IsDir() {
+			return nil
+		}
+		if info, err := entry.Info(); err == nil {
+			total += info.Size()
+		}
+		return nil
+	})
+	return total
+}

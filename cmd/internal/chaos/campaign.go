@@ -1,0 +1,130 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/events/kept"
+)
+
+// Settings of a campaign.
+type Settings struct {
+	// Self starts the server: a program and the arguments that lead to ServerCommand.
+	Self []string
+	// Programs is the folder with planner, scheduler and expert-runner; Other one with those of another release, of which half of the
+	// services are started, or empty.
+	Programs, Other string
+	// Seed decides about faults and jobs; the same seed gives the same faults in the same order.
+	Seed uint64
+	// Duration is how long faults happen; Faults ends it earlier, after so many, when it is not 0.
+	Duration time.Duration
+	Faults   int
+	// Servers is 1, or 3 for a cluster.
+	Servers int
+	// Rolling replaces services of the other release by those of this one and back, through every mix, in place of faults; Worker is the
+	// command line of a worker that is none of ours, which gets the name of its pool at the end, or empty.
+	Rolling bool
+	Worker  string
+	// Log takes a line for each fault; Keep leaves the folder of the campaign behind.
+	Log  io.Writer
+	Keep bool
+}
+
+const (
+	// lease is that of runs in a campaign: short, so that most faults last longer.
+	lease = 3 * time.Second
+	// orphanAfter is how long a program goes on whose runner cannot renew its claim: it ends before another runner may have the run.
+	orphanAfter = 2 * time.Second
+	// jobsAtOnce is how many jobs are in motion.
+	jobsAtOnce = 24
+	// calm is how long after the last fault nothing may end before the campaign gives jobs up for lost.
+	calm = 2 * time.Minute
+	// pauseLeast and pauseMost lie between two faults.
+	pauseLeast, pauseMost = 300 * time.Millisecond, 1500 * time.Millisecond
+)
+
+// Run makes a campaign. An error means that it could not be made; what it found is in the report.
+func Run(ctx context.Context, s Settings) (r *Report, err error) {
+	dir, err := os.MkdirTemp("", "jobgraph-chaos-")
+	if err != nil {
+		return nil, err
+	}
+	if s.Keep {
+		_, _ = fmt.Fprintln(s.Log, "everything is in", dir)
+	} else {
+		defer os.RemoveAll(dir)
+	}
+	f := &fleet{Settings: s, dir: dir}
+	defer func() { err = errors.Join(err, f.end()) }()
+	if err := f.begin(ctx); err != nil {
+		return nil, err
+	}
+	c, err := connect(ctx, f.url)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	if !f.boxes {
+		_, _ = fmt.Fprintln(s.Log, "NOT TESTED HERE: programs at sandbox level landlock, which this system does not have")
+	}
+	load := newLoad(c, rand.New(rand.NewPCG(s.Seed, 2)), filepath.Join(dir, "marks"), f.boxes)
+	load.worker = s.Worker != ""
+	faults := newFaults(f, load, rand.New(rand.NewPCG(s.Seed, 1)))
+	strike := faults.run
+	if s.Rolling {
+		strike = faults.roll
+	}
+	left, err := under(ctx, load, s.Rolling, s.Log, strike)
+	if err != nil {
+		return nil, err
+	}
+	return judge(ctx, c, load, faults, left)
+}
+
+// under has the load work while something strikes, and waits until its jobs have ended. left are the jobs that a scheduler has left alone
+// on the way, whatever came of them.
+func under(ctx context.Context, l *load, fast bool, log io.Writer, strike func(context.Context) error) (left []string, err error) {
+	working, stop := context.WithCancel(ctx)
+	defer stop()
+	seen := map[string]bool{}
+	unwatch, err := l.client.Bus().State().Watch(working, nil, func(e bus.Entry) {
+		if head, ok := kept.ReadHead(e.Value); ok && head.Quarantined != nil && !seen[e.Key] {
+			seen[e.Key] = true
+			_, _ = fmt.Fprintf(log, "%s is in quarantine: %s\n", e.Key, head.Quarantined.Error())
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	quiet, err := l.hear()
+	if err != nil {
+		return nil, err // The watch ends with its context.
+	}
+	defer quiet()
+	var all sync.WaitGroup
+	all.Go(func() { l.run(working) }) // Ends with its context, like all of them, and is waited for below.
+	if fast {
+		for i := range streams {
+			all.Go(func() { l.stream(working, fmt.Sprintf("q%d-", i)) })
+		}
+	}
+	err = strike(ctx)
+	l.close()
+	if err == nil {
+		err = l.settle(ctx)
+	}
+	stop()
+	all.Wait()
+	unwatch()
+	return slices.Sorted(maps.Keys(seen)), err
+}

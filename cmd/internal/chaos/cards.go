@@ -1,0 +1,80 @@
+package chaos
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// The experts of a campaign.
+const (
+	blink  = "blink"  // At once; may be repeated.
+	steady = "steady" // About a second; may be repeated.
+	long   = "long"   // Longer than a lease; may be repeated.
+	once   = "once"   // About a second; may not be repeated unasked.
+	flaky  = "flaky"  // Fails at its first attempt; may be repeated.
+	boxed  = "boxed"  // About a second, at sandbox level landlock; may be repeated.
+	clerk  = "clerk"  // A person.
+)
+
+// program writes down that it began, that it is alive ten times a second, and that it ended: what, job, SubJob, run, process, nanoseconds.
+const program = `#!/bin/sh
+say() { echo "$1 $JOBGRAPH_JOB $JOBGRAPH_SUBJOB $JOBGRAPH_RUN $$ $(date +%s%N)" >>"$MARKS"; }
+say begin
+i=0
+while [ "$i" -lt "$TENTHS" ]; do sleep 0.1; say alive; i=$((i + 1)); done
+say end
+if [ "$FAILS" = "$JOBGRAPH_ATTEMPT" ]; then echo "not yet" >&2; exit 1; fi
+echo '"done"'
+`
+
+// writeCards puts the experts and their program where runners find them.
+func writeCards(dir string, boxes bool) error {
+	for _, sub := range []string{"cards", "work", "store"} {
+		if err := os.MkdirAll(filepath.Join(dir, sub), 0o700); err != nil {
+			return err
+		}
+	}
+	script := filepath.Join(dir, "expert.sh")
+	if err := os.WriteFile(script, []byte(program), 0o700); err != nil { //nolint:gosec // It is run.
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "marks"), nil, 0o600); err != nil {
+		return err
+	}
+	type expert struct {
+		id         string
+		tenths     int
+		fails      string
+		idempotent bool
+		sandbox    string
+	}
+	marks, none := filepath.Join(dir, "marks"), "none"
+	list := []expert{{blink, 0, "", true, none}, {steady, 10, "", true, none}, {long, 45, "", true, none}, {once, 10, "", false, none}, {flaky, 3, "1", true, none}}
+	if boxes {
+		list = append(list, expert{boxed, 10, "", true, fmt.Sprintf("landlock\nwrite: [%q]", marks)})
+	}
+	for _, e := range list {
+		text := fmt.Sprintf("---\nname: %s\nkind: command\nsandbox: %s\nidempotent: %v\nretries: 3\ncommand: [%q]\nenv: {MARKS: %q, TENTHS: \"%d\", FAILS: %q}\n---\n",
+			e.id, e.sandbox, e.idempotent, script, marks, e.tenths, e.fails)
+		if err := os.WriteFile(filepath.Join(dir, "cards", e.id+".md"), []byte(text), 0o600); err != nil {
+			return err
+		}
+	}
+	text := fmt.Sprintf("---\nname: %s\nkind: human\n---\nSay yes.\n", clerk)
+	return os.WriteFile(filepath.Join(dir, "cards", clerk+".md"), []byte(text), 0o600)
+}
+
+// writeQuickCards adds the experts of a campaign with two releases: one that calls an address, in a pool of its own, and that of a worker
+// that is none of ours.
+func writeQuickCards(dir, address string) error {
+	for name, text := range map[string]string{ // any order: each is a file.
+		quick:   fmt.Sprintf("---\nname: %s\nkind: http\npool: %s\nidempotent: true\nurl: http://%s/\n---\n", quick, quick, address),
+		foreign: fmt.Sprintf("---\nname: %s\nkind: nats\npool: %s\ntimeout: 1m\n---\n", foreign, foreign),
+	} {
+		if err := os.WriteFile(filepath.Join(dir, "cards", name+".md"), []byte(text), 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,161 @@
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// faults strikes processes by chance, several at once.
+type faults struct {
+	fleet *fleet
+	load  *load
+	rng   *rand.Rand
+	under sync.WaitGroup
+	// made counts faults by what they are, inFlight those that met programs at work.
+	made     map[string]int
+	count    int
+	inFlight int
+	begun    time.Time
+	stays    []Stay
+}
+
+func newFaults(f *fleet, l *load, rng *rand.Rand) *faults {
+	return &faults{fleet: f, load: l, rng: rng, made: map[string]int{}, begun: time.Now()}
+}
+
+// fault is a kind of fault.
+type fault struct {
+	name    string
+	program string
+	signal  syscall.Signal
+	// least and most bound how long it lasts; what was stopped then goes on, what was ended is started again.
+	least, most time.Duration
+}
+
+// busAway strikes all servers at once.
+const busAway = "every server killed"
+
+// kinds are the faults, as often as they are to happen beside each other.
+func kinds() []fault {
+	beyond := lease + time.Second
+	return []fault{
+		{"runner killed", runner, syscall.SIGKILL, 0, 2 * time.Second},
+		{"runner killed", runner, syscall.SIGKILL, 0, 2 * time.Second},
+		{"runner killed", runner, syscall.SIGKILL, beyond, 2 * beyond},
+		{"runner stands still", runner, syscall.SIGSTOP, beyond, 2 * beyond},
+		{"runner stands still", runner, syscall.SIGSTOP, 0, time.Second},
+		{"runner restarted", runner, syscall.SIGTERM, 0, time.Second},
+		{"scheduler killed", scheduler, syscall.SIGKILL, 0, 2 * time.Second},
+		{"scheduler killed", scheduler, syscall.SIGKILL, 0, 2 * time.Second},
+		{"scheduler stands still", scheduler, syscall.SIGSTOP, beyond, 2 * beyond},
+		{"scheduler restarted", scheduler, syscall.SIGTERM, 0, time.Second},
+		{"planner killed", planner, syscall.SIGKILL, 0, 2 * time.Second},
+		{"planner restarted", planner, syscall.SIGTERM, 0, time.Second},
+		{"bus killed", natsServer, syscall.SIGKILL, 0, 2 * time.Second},
+		{"bus killed", natsServer, syscall.SIGKILL, beyond, 2 * beyond},
+		{busAway, natsServer, syscall.SIGKILL, beyond, 2 * beyond},
+		{busFull, natsServer, syscall.SIGTERM, beyond, 2 * beyond},
+		{"bus stands still", natsServer, syscall.SIGSTOP, beyond, 2 * beyond},
+	}
+}
+
+// run makes faults until their time is over, and then waits until all is well again.
+func (f *faults) run(ctx context.Context) error {
+	end := time.NewTimer(f.fleet.Duration)
+	defer end.Stop()
+	all := kinds()
+	for f.fleet.Faults == 0 || f.count < f.fleet.Faults {
+		pause := pauseLeast + time.Duration(f.rng.Int64N(int64(pauseMost-pauseLeast)))
+		kind, which, lasts := all[f.rng.IntN(len(all))], f.rng.Int(), f.rng.Float64()
+		timer := time.NewTimer(pause)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			f.under.Wait()
+			return ctx.Err()
+		case <-end.C:
+			timer.Stop()
+			return f.heal()
+		case <-timer.C:
+		}
+		f.strike(kind, which, kind.least+time.Duration(lasts*float64(kind.most-kind.least)))
+	}
+	return f.heal()
+}
+
+// strike makes one fault. A cluster lacks one server at a time, or all of them.
+func (f *faults) strike(kind fault, which int, lasts time.Duration) {
+	var of []*process
+	for _, p := range f.fleet.list {
+		if p.program == kind.program {
+			of = append(of, p)
+		}
+	}
+	if kind.program == natsServer && slices.ContainsFunc(of, (*process).struck) || kind.name == busAway && len(of) == 1 {
+		return // A single server that is away is a fault of its own.
+	}
+	if kind.name != busAway {
+		of = of[which%len(of):][:1]
+	}
+	flying := atWork(f.load.marks, time.Now())
+	of = slices.DeleteFunc(of, func(p *process) bool { return !p.strike(kind.signal) })
+	if len(of) == 0 {
+		return
+	}
+	f.count++
+	f.made[kind.name]++
+	if flying > 0 {
+		f.inFlight++
+	}
+	_, _ = fmt.Fprintf(f.fleet.Log, "%7.1f s  %s: %s for %.1f s, %d programs at work\n", time.Since(f.begun).Seconds(), kind.name, of[0].name, lasts.Seconds(), flying)
+	for _, p := range of {
+		f.undo(p, kind, lasts)
+	}
+}
+
+// undo ends a fault when its time is over: what was stopped goes on, what was ended is started again.
+func (f *faults) undo(p *process, kind fault, lasts time.Duration) {
+	f.under.Go(func() { // Ends a moment after the fault.
+		if kind.name == busFull {
+			if err := p.fill(lasts); err != nil {
+				_, _ = fmt.Fprintln(f.fleet.Log, err)
+			}
+			return
+		}
+		<-time.After(lasts)
+		if kind.signal == syscall.SIGSTOP {
+			p.wake()
+			return
+		}
+		p.gone()
+		if err := p.start(); err != nil {
+			_, _ = fmt.Fprintln(f.fleet.Log, err)
+		}
+	})
+}
+
+// struck reports whether a process is away or stands still.
+func (p *process) struck() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.stopped || p.away || p.full
+}
+
+// heal waits for the faults under way, and starts what has ended by itself, as a supervisor does.
+func (f *faults) heal() error {
+	f.under.Wait()
+	for _, p := range f.fleet.list {
+		if p.alive() {
+			continue
+		}
+		if err := p.start(); err != nil {
+			return err
+		}
+	}
+	return nil
+}

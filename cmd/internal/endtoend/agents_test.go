@@ -1,0 +1,318 @@
+//go:build sweep
+
+package endtoend
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/jobgraph/jobgraph/pkg/client"
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
+	runner "github.com/jobgraph/jobgraph/services/expert-runner/app"
+)
+
+// tally is what an errand has cost: how often each question was put to the model, and what the shop has seen.
+type tally struct {
+	shop *shop
+
+	mu    sync.Mutex
+	asked map[string]int // By conversation.
+}
+
+// respond lets the model answer, and counts.
+func (y *tally) respond(c *errand, q llmtest.Question) llmtest.Answer {
+	y.mu.Lock()
+	y.asked[conversation(&q)]++
+	y.mu.Unlock()
+	a := c.says(&q)
+	for i := range a.Calls {
+		if i == 0 {
+			a.Calls = append([]llmtest.Call(nil), a.Calls...)
+		}
+		a.Calls[i].Args = strings.ReplaceAll(a.Calls[i].Args, "$SHOP", y.shop.url)
+	}
+	return a
+}
+
+// conversation is what was said so far. The ids of calls are new in each answer, and do not count.
+func conversation(q *llmtest.Question) string {
+	var b strings.Builder
+	for _, t := range q.Turns {
+		fmt.Fprintf(&b, "%s %v: %s\n", t.Role, t.Calls, t.Text)
+	}
+	return b.String()
+}
+
+// play plays an errand once.
+func (c *errand) play(t *testing.T, p play) *played {
+	t.Helper()
+	var got played
+	w := &witness{}
+	y := &tally{shop: openShop(t), asked: map[string]int{}}
+	dir := t.TempDir()
+	for name, text := range c.cardsOf(y.shop.url) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	virtual(t, func(s *system) {
+		w.TB, s.t, s.quiet = s.t, w, true
+		defer w.end()
+		s.cards, s.split = dir, c.split
+		s.doer = llmtest.New(llmtest.Func(func(q llmtest.Question) (llmtest.Answer, error) { return y.respond(c, q), nil }))
+		if p.off != nil || p.pause {
+			s.patience, s.dial = short, s.through(p.off, p.pause)
+		}
+		trap := &trap{nth: p.nth, pause: p.pause, sprung: make(chan struct{}), woken: make(chan struct{})}
+		defer func() { got.points = trap.points }()
+		c.act(s, &p, trap, y, &got)
+	})
+	got.faults = w.faults
+	return &got
+}
+
+// act starts the services, springs the trap at the runner, answers for people, and judges the end.
+func (c *errand) act(s *system, p *play, trap *trap, y *tally, got *played) {
+	s.start(schedulerName, nil)
+	s.start(plannerName, nil)
+	first := s.start(runnerName, trap.hook)
+	over, handled := make(chan struct{}), make(chan struct{})
+	go func() { // Ends with the trap, or with the play.
+		defer close(handled)
+		select {
+		case <-trap.sprung:
+			if !p.pause {
+				s.die(first)
+			}
+			s.start(runnerName, nil)
+		case <-over:
+		}
+	}()
+	defer func() {
+		close(over)
+		trap.wake()
+		<-handled
+	}()
+	s.submit(c.request())
+	if p.pause {
+		s.interrupt(trap)
+	}
+	c.attend(s, y)
+	s.settled("j")
+	got.outcome = s.outcome("j")
+	got.outcome["result"] = strings.ReplaceAll(got.outcome["result"], y.shop.url, "$SHOP") // Its port is another one each time.
+	got.outcome["tokens"] = fmt.Sprint(s.folded("j").View().Cost.Tokens)
+	if p.pause {
+		c.late(s, trap, y)
+		return
+	}
+	c.judge(s, y, p.nth > 0)
+	if p.off == nil { // Without a safety the calls have to tell.
+		s.replayed("j", p.nth > 0)
+	}
+	for _, subject := range s.repeats("j") {
+		s.t.Errorf("%s was said twice", subject)
+	}
+}
+
+// attend answers what people are asked until the job has ended.
+func (c *errand) attend(s *system, y *tally) {
+	want := cmp.Or(c.end, events.Finished)
+	s.await("j", "it has ended as it should", func(e events.Event) bool {
+		switch d := e.Data.(type) {
+		case *events.InputRequested:
+			answer := strings.ReplaceAll(string(y.shop.answerTo(c, d)), "$SHOP", y.shop.url)
+			s.say("j", events.KindInputClosed, d.Request, &events.InputClosed{Action: events.Answered, Answer: json.RawMessage(answer)})
+		case *events.JobEnded:
+			return d.Status == want
+		}
+		return false
+	})
+}
+
+// judge checks what was paid for twice: no finished call, of those in flight at a death each once more at most, and no payment.
+func (c *errand) judge(s *system, y *tally, died bool) {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	repeated, wide := 0, 0
+	if died {
+		wide = max(1, c.wide)
+	}
+	paid, shown := y.shop.books()
+	for _, counts := range []map[string]int{y.asked, shown} {
+		for what, n := range counts {
+			if repeated += n - 1; n > 2 {
+				s.t.Errorf("made %d times: %.200s", n, what)
+			}
+		}
+	}
+	if repeated > wide {
+		s.t.Errorf("%d calls were repeated, %d were in flight", repeated, wide)
+	}
+	for order, n := range paid {
+		if n != 1 {
+			s.t.Errorf("order %s was paid %d times", order, n)
+		}
+	}
+	for key, n := range s.finished("j") {
+		if n != 1 {
+			s.t.Errorf("%s has %d results", key, n)
+		}
+	}
+}
+
+// replayed has every conversation of a job again, from its journals alone: none comes out otherwise than it was reported, and without
+// a death none is broken off.
+func (s *system) replayed(job string, died bool) {
+	x, err := client.New(s.bus).Archive().Export(s.t.Context(), job, time.Now())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	list, err := runner.ReplayAgents(x, "")
+	if err != nil {
+		s.t.Errorf("nothing to replay: %v", err)
+	}
+	for _, r := range list {
+		if r.State == runner.ReplayDiverged || r.State != runner.ReplaySame && !died {
+			s.t.Errorf("run %d of %s is %s in a replay, at record %d: %s\nrecorded %s\nreplayed %s", r.Run, r.SubJob, r.State, r.Seq, r.Reason, r.Recorded, r.Replayed)
+		}
+	}
+}
+
+// finished counts the results of each call in the journals of a job.
+func (s *system) finished(job string) map[string]int {
+	counts := map[string]int{}
+	for _, n := range s.folded(job).View().SubJobs {
+		list, _, err := s.bus.Journal(job, n.ID).Read(s.t.Context())
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		for _, e := range list {
+			if e.Type == events.JournalResult && e.Reason == "" {
+				counts[fmt.Sprintf("%s/%d/%s", n.ID, e.Run, e.Key)]++
+			}
+		}
+	}
+	return counts
+}
+
+// late wakes the paused runner when all is over: it may not do or say anything any more.
+func (c *errand) late(s *system, trap *trap, y *tally) {
+	facts := func() []string {
+		y.mu.Lock()
+		defer y.mu.Unlock()
+		paid, shown := y.shop.books()
+		return []string{fmt.Sprint(y.asked), fmt.Sprint(paid), fmt.Sprint(shown), fmt.Sprint(s.outcome("j")), fmt.Sprint(s.repeats("j"))}
+	}
+	before := facts()
+	trap.wake()
+	<-time.After(time.Minute)
+	if diff := gocmp.Diff(before, facts()); diff != "" {
+		s.t.Errorf("a runner that woke late did harm (-before +after):\n%s", diff)
+	}
+}
+
+// TestZeroTokensTwice kills the runner at every boundary of every reference job of agents: the end is the same, no finished
+// call is repeated, and nothing is paid twice.
+func TestZeroTokensTwice(t *testing.T) {
+	all := errands()
+	if len(all) < 20 {
+		t.Fatalf("only %d reference jobs", len(all))
+	}
+	var mu sync.Mutex
+	points, jobs := 0, 0
+	t.Run("errands", func(t *testing.T) {
+		for _, c := range all {
+			t.Run(c.name, func(t *testing.T) {
+				n := c.sweep(t)
+				mu.Lock()
+				defer mu.Unlock()
+				points, jobs = points+n, jobs+1
+			})
+		}
+	})
+	t.Logf("%d reference jobs, %d points: no finished call repeated, no payment twice", jobs, points)
+}
+
+func (c *errand) sweep(t *testing.T) (points int) {
+	calm := c.play(t, play{})
+	for _, fault := range calm.faults {
+		t.Fatalf("killed nowhere: %s", fault)
+	}
+	for k := 1; k <= len(calm.points); k++ {
+		got := c.play(t, play{nth: k})
+		if faults := got.against(calm); len(faults) > 0 {
+			t.Fatalf("killed at boundary %d of %d (%v): %s", k, len(calm.points), got.points[len(got.points)-1:], faults)
+		}
+		if len(got.points) >= k {
+			points++
+		}
+	}
+	t.Logf("%d points: %s", points, calm.outcome)
+	if points == 0 {
+		t.Error("the sweep killed nothing")
+	}
+	return points
+}
+
+// unseen are the safeties of agents: each is switched off for the runner that comes after the one that dies, or for all.
+func unseen() []safety {
+	list := []safety{{
+		name: "journal", services: []string{runnerName}, victim: runnerName,
+		change: func(f *frame) {
+			if strings.HasPrefix(f.subject, journalSubjects) { // What came back is written down as nothing that anybody reads.
+				f.body = bytes.ReplaceAll(f.body, []byte(`"type":"result"`), []byte(`"type":"nothing"`))
+			}
+		},
+	}}
+	for _, off := range safeties() {
+		if off.name == "claim" || off.name == "fence" {
+			list = append(list, off)
+		}
+	}
+	return list
+}
+
+// TestZeroTokensTwiceFailsWithoutASafety switches off each safety in turn: a sweep that passes without it proves nothing.
+func TestZeroTokensTwiceFailsWithoutASafety(t *testing.T) {
+	var c *errand
+	for _, e := range errands() {
+		if e.name == "tools one after another" {
+			c = &e
+		}
+	}
+	for _, off := range unseen() {
+		t.Run(off.name, func(t *testing.T) {
+			victims := off
+			if off.name == "journal" {
+				victims.victim = "" // The one that dies has written nothing either.
+			}
+			calm := c.play(t, play{victim: runnerName})
+			if unharmed := c.play(t, play{victim: runnerName, off: &victims}); len(unharmed.against(calm)) > 0 {
+				t.Fatalf("without a death: %s", unharmed.faults)
+			}
+			for k := 1; k <= len(calm.points); k++ {
+				got := c.play(t, play{victim: runnerName, nth: k, off: &victims, pause: off.pause})
+				if faults := got.against(calm); len(faults) > 0 {
+					t.Logf("seen at boundary %d of %d: %.300s", k, len(calm.points), faults[0])
+					if with := c.play(t, play{victim: runnerName, nth: k, pause: off.pause}); len(with.against(calm)) > 0 {
+						t.Errorf("it fails with the safety, too: %s", with.against(calm))
+					}
+					return
+				}
+			}
+			t.Errorf("the sweep passes %d boundaries without %s", len(calm.points), off.name)
+		})
+	}
+}

@@ -1,0 +1,144 @@
+package endtoend
+
+import (
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/jobgraph/jobgraph/pkg/client"
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// TestAJobThatIsTakenAlongAtAnyMomentComesToTheSameEnd cuts the export of a job behind each of its events, and imports what is left into
+// a bus of its own: with the journals as they were at that moment, and with those of later, as of a job that moved while it was exported.
+func TestAJobThatIsTakenAlongAtAnyMomentComesToTheSameEnd(t *testing.T) {
+	for _, c := range travels() {
+		t.Run(c.name, func(t *testing.T) {
+			var whole *client.Export
+			var want map[string]string
+			virtual(t, func(s *system) {
+				c.begin(s)
+				want = s.outcome("j")
+				whole = s.export("j")
+			})
+			for n := 1; n <= len(whole.Records); n++ {
+				for _, late := range []bool{false, true} {
+					t.Run(strconv.Itoa(n)+" late "+strconv.FormatBool(late), func(t *testing.T) {
+						virtual(t, func(s *system) { c.arrive(s, cut(whole, n, late), want) })
+					})
+				}
+			}
+		})
+	}
+}
+
+// travel is a job that is taken along.
+type travel struct {
+	name    string
+	request events.Request
+	// on and say interfere once, when an event of a kind is in the log.
+	on  events.Kind
+	say func(s *system)
+}
+
+func travels() []travel {
+	second := events.Duration(time.Second)
+	return []travel{
+		{
+			name: "diamond", on: events.KindInputRequested, say: answered, request: events.Request{
+				Limits: events.Limits{RetryDelay: &second}, Plan: plan(step("a", "slow:"), step("b", "ask:", "a"), step("c", "fail:1", "a"), step("d", "slow:", "b", "c")),
+			},
+		},
+		{
+			name: "stop and recover", request: events.Request{Plan: plan(step("a", "slow:"))}, on: events.KindSubJobStarted,
+			say: func(s *system) {
+				s.say("j", events.KindStopRequested, "1", &events.StopRequested{})
+				s.ended("j", events.Stopped)
+				s.say("j", events.KindRecoverRequested, "1", &events.RecoverRequested{})
+			},
+		},
+	}
+}
+
+func answered(s *system) {
+	s.say("j", events.KindInputClosed, "q-b", &events.InputClosed{Action: events.Answered, Answer: []byte(`[7]`)})
+}
+
+// begin plays the job where it comes from.
+func (c *travel) begin(s *system) {
+	s.startAll()
+	r := c.request
+	r.ID, r.Goal = "j", c.name
+	s.submit(r)
+	if c.say != nil {
+		s.await("j", "there is a "+string(c.on), func(e events.Event) bool { return e.Kind == c.on })
+		c.say(s)
+	}
+	s.ended("j", events.Finished)
+	s.settled("j")
+}
+
+// arrive imports what was taken along, twice, and expects the same end; what interfered and was not taken along interferes here.
+func (c *travel) arrive(s *system, x *client.Export, want map[string]string) {
+	s.patience = 10 * time.Minute
+	s.startAll()
+	for range 2 {
+		if err := client.New(s.bus).Archive().Import(s.t.Context(), x); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	switch said := has(x, events.KindInputClosed); {
+	case c.on == events.KindInputRequested && !said:
+		s.await("j", "it asks", func(e events.Event) bool { return e.Kind == c.on })
+		c.say(s)
+	case has(x, events.KindStopRequested) && !has(x, events.KindRecoverRequested):
+		s.ended("j", events.Stopped)
+		s.say("j", events.KindRecoverRequested, "1", &events.RecoverRequested{})
+	}
+	s.ended("j", events.Finished)
+	s.settled("j")
+	if diff := cmp.Diff(want, s.outcome("j")); diff != "" {
+		s.t.Errorf("(-want +got):\n%s", diff)
+	}
+	for subject := range s.calls {
+		if s.calls[subject] > 1 {
+			s.t.Errorf("%s was made %d times", subject, s.calls[subject])
+		}
+	}
+}
+
+func has(x *client.Export, kind events.Kind) bool {
+	for e, err := range x.Events() {
+		if err == nil && e.Kind == kind {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *system) export(job string) *client.Export {
+	s.t.Helper()
+	x, err := client.New(s.bus).Archive().Export(s.t.Context(), job, time.Now())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return x
+}
+
+// cut is an export as it was behind the nth event; with late its journals have gone on since.
+func cut(x *client.Export, n int, late bool) *client.Export {
+	part := *x
+	part.Records, part.State = x.Records[:n], nil
+	if late {
+		return &part
+	}
+	part.Journals = nil
+	for _, r := range x.Journals {
+		if !r.Time.After(part.Records[n-1].Time) {
+			part.Journals = append(part.Journals, r)
+		}
+	}
+	return &part
+}

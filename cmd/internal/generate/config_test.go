@@ -1,0 +1,65 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	"go.yaml.in/yaml/v3"
+)
+
+// sample is the configuration that the documentation shows.
+func sample(t *testing.T, root string) string {
+	t.Helper()
+	page, err := os.ReadFile(filepath.Join(root, "docs", "models.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(page), "```yaml\n")
+	text, _, found := strings.Cut(rest, "```")
+	if !found {
+		t.Fatal("docs/models.md shows no configuration")
+	}
+	return text
+}
+
+func TestTheSchemaOfTheConfigurationTakesTheDocumentedFileAndNoTypo(t *testing.T) {
+	root := filepath.Join("..", "..", "..")
+	text, err := configSchema(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var schema jsonschema.Schema
+	if err := json.Unmarshal(text, &schema); err != nil {
+		t.Fatal(err)
+	}
+	resolved, err := schema.Resolve(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := sample(t, root)
+	for config, fits := range map[string]bool{
+		good: true,
+		strings.Replace(good, "price:", "prices:", 1):                                                                                      false,
+		strings.Replace(good, "version: 1", "version: 2", 1):                                                                               false,
+		strings.Replace(good, "retries: 0", "retries: ${RETRIES}", 1):                                                                      true,
+		strings.Replace(good, "retries: 0", "retries: none", 1):                                                                            false,
+		strings.Replace(good, "retries: 0", "fallback_on: [rate_limited]", 1):                                                              true,
+		strings.Replace(good, "retries: 0", "fallback_on: [bad weather]", 1):                                                               false,
+		good + "settings: {log-level: debug}\nmcpServers: {files: {command: x}}\n":                                                         true,
+		good + "experts: [experts/*.md, {name: Scribe, kind: llm, tools: [fetch], max_turns: 4, timeout: 1m, url: '', default: {a: 1}}]\n": true,
+		good + "experts: [{name: Scribe, kinds: llm}]\n":                                                                                   false,
+		good + "experts: experts/*.md\n":                                                                                                   false,
+	} {
+		var value any
+		if err := yaml.Unmarshal([]byte(config), &value); err != nil {
+			t.Fatal(err)
+		}
+		if err := resolved.Validate(value); (err == nil) != fits {
+			t.Errorf("fits %v, want %v: %v\n%s", err == nil, fits, err, config)
+		}
+	}
+}

@@ -1,0 +1,126 @@
+package importer
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/host"
+)
+
+// Kinds of sources.
+const (
+	Chat2Graph = "chat2graph"
+	DeerGo     = "deer-go"
+	OpenManus  = "openmanus"
+	ValueCell  = "valuecell"
+)
+
+// Kinds lists the kinds of sources.
+func Kinds() []string { return []string{Chat2Graph, DeerGo, OpenManus, ValueCell} }
+
+// Source is one file to be read.
+type Source struct {
+	// Path is its name, for the report and for what it is.
+	Path string
+	// Text is what it says.
+	Text []byte
+	// Kind is one of Kinds; empty to find out by name and shape.
+	Kind string
+}
+
+// Result is what is to be written, and what became of every key.
+type Result struct {
+	// Files are the texts by their paths below the folder that is written to.
+	Files map[string][]byte
+	// Notes are in the order of the sources.
+	Notes []Note
+}
+
+// Read makes one configuration of sources. All faults come together, as host.Faults.
+func Read(sources []Source) (*Result, error) {
+	t := &target{}
+	var faults host.Faults
+	var trees []*node
+	for _, s := range sources {
+		root, err := one(s, t)
+		var found host.Faults
+		if err != nil && !errors.As(err, &found) {
+			return nil, err
+		}
+		faults = append(faults, found...)
+		trees = append(trees, root)
+	}
+	if err := faults.Err(); err != nil {
+		return nil, err
+	}
+	r := &Result{}
+	for _, root := range trees {
+		r.Notes = append(r.Notes, root.notes(map[*node]bool{})...)
+	}
+	var err error
+	r.Files, err = t.files()
+	return r, err
+}
+
+// one reads one source into the target.
+func one(s Source, t *target) (*node, error) {
+	var root *node
+	var err error
+	switch ext := strings.ToLower(filepath.Ext(s.Path)); {
+	case ext == ".toml" || s.Kind == OpenManus:
+		root, err = parseTOML(s.Path, s.Text)
+	case ext == ".json" || s.Kind == ValueCell:
+		root, err = parseJSON(s.Path, s.Text)
+	default:
+		root, err = parseYAML(s.Path, s.Text)
+	}
+	if err != nil {
+		return nil, err
+	}
+	kind := s.Kind
+	if kind == "" {
+		kind = recognised(root, strings.ToLower(filepath.Ext(s.Path)))
+	}
+	switch kind {
+	case Chat2Graph:
+		return root, chat2Graph(root, t)
+	case DeerGo:
+		deerGo(root, t)
+		return root, nil
+	case OpenManus:
+		openManus(root, t)
+		return root, nil
+	case ValueCell:
+		return root, valueCell(root, t)
+	}
+	return nil, host.Faults{{
+		Code: events.CodeInvalid, File: s.Path, Message: "this is the configuration of no known program",
+		Hint: fmt.Sprintf("say it with --from: %s", strings.Join(Kinds(), ", ")),
+	}}
+}
+
+// recognised is the kind of a source by its shape, empty for none.
+func recognised(root *node, ext string) string {
+	has := func(names ...string) bool {
+		for _, name := range names {
+			if root.get(name) != nil {
+				return true
+			}
+		}
+		return false
+	}
+	switch {
+	case ext == ".toml" && has("llm", "browser", "sandbox", "runflow", "search", "mcp"):
+		return OpenManus
+	case has("url") && has("name", "skills", "capabilities"):
+		return ValueCell
+	case has("experts", "operators", "toolkit", "leader", "actions"):
+		return Chat2Graph
+	case root.get("mcp").get("servers") != nil || has("setting") || root.get("model").get("default_model") != nil:
+		return DeerGo
+	}
+	return ""
+}

@@ -1,0 +1,141 @@
+package importer
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Verdict is what became of a key.
+type Verdict string
+
+// The verdicts.
+const (
+	Carried Verdict = "carried" // It means the same here.
+	Mapped  Verdict = "mapped"  // Something else here does the same, or nearly.
+	Left    Verdict = "left"    // Nothing here does that.
+)
+
+// Note says what became of one key of the source.
+type Note struct {
+	// File and Line are where the key stands.
+	File string `json:"file"`
+	Line int    `json:"line"`
+	// Key is its path.
+	Key string `json:"key"`
+	// Verdict says what became of it.
+	Verdict Verdict `json:"verdict"`
+	// To is where it went; empty when it was left.
+	To string `json:"to,omitempty"`
+	// Why says why it is not the same, and what to do.
+	Why string `json:"why,omitempty"`
+}
+
+// node is one value of a source, whatever its format, with what became of it.
+type node struct {
+	file string
+	line int
+	path string
+	// text is a single value as written, quoted is true when it is a text in any case.
+	text string
+	// names and fields are those of a table in their order; items those of a list.
+	names  []string
+	fields map[string]*node
+	items  []*node
+	note   *Note
+}
+
+func (n *node) table() bool { return n != nil && n.fields != nil }
+
+// get is a field, nil when there is none.
+func (n *node) get(name string) *node {
+	if n == nil {
+		return nil
+	}
+	return n.fields[name]
+}
+
+// value is a single value, empty without one.
+func (n *node) value() string {
+	if n == nil {
+		return ""
+	}
+	return strings.TrimSpace(n.text)
+}
+
+// list are the single values of a list, or the one of a single value.
+func (n *node) list() []string {
+	if n == nil {
+		return nil
+	}
+	if n.items == nil && n.text != "" {
+		return []string{n.value()}
+	}
+	var texts []string
+	for _, item := range n.items {
+		if t := item.value(); t != "" {
+			texts = append(texts, t)
+		}
+	}
+	return texts
+}
+
+// add puts a field in.
+func (n *node) add(name string, child *node) {
+	if n.fields == nil {
+		n.fields = map[string]*node{}
+	}
+	if n.fields[name] == nil {
+		n.names = append(n.names, name)
+	}
+	n.fields[name] = child
+}
+
+// carried, mapped and left say what became of a value and everything in it. Of nothing nothing is said.
+func (n *node) carried(to string)     { n.judge(Carried, to, "") }
+func (n *node) mapped(to, why string) { n.judge(Mapped, to, why) }
+func (n *node) left(why string)       { n.judge(Left, "", why) }
+func (n *node) secret(to, name string) {
+	n.judge(Mapped, to, "a secret is not copied: set the variable "+name)
+}
+
+func (n *node) judge(v Verdict, to, why string) {
+	if n != nil {
+		n.note = &Note{File: n.file, Line: n.line, Key: n.path, Verdict: v, To: to, Why: why}
+	}
+}
+
+// notes lists what became of everything in a tree, each once, in the order of the source. What was not looked at was left
+// behind: the key is unknown.
+func (n *node) notes(seen map[*node]bool) (list []Note) {
+	if n == nil || seen[n] {
+		return nil
+	}
+	seen[n] = true
+	if n.note != nil {
+		return []Note{*n.note}
+	}
+	if len(n.fields) == 0 && len(n.items) == 0 && (n.fields != nil || n.items != nil) {
+		return []Note{{File: n.file, Line: n.line, Key: n.path, Verdict: Left, Why: "it is empty"}}
+	}
+	if n.fields == nil && n.items == nil {
+		return []Note{{File: n.file, Line: n.line, Key: n.path, Verdict: Left, Why: "the key is not known to the importer"}}
+	}
+	for _, name := range n.names {
+		list = append(list, n.fields[name].notes(seen)...)
+	}
+	for _, item := range n.items {
+		list = append(list, item.notes(seen)...)
+	}
+	return list
+}
+
+// below is the path of a field.
+func below(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}
+
+// at is the path of an item.
+func at(path string, i int) string { return fmt.Sprintf("%s[%d]", path, i) }

@@ -1,0 +1,89 @@
+package drawing
+
+import (
+	"fmt"
+	"io"
+	"slices"
+)
+
+// Graph is what is drawn.
+type Graph struct {
+	// Title stands above the picture.
+	Title string `json:"title,omitempty"`
+	// Nodes are in the order of the plan, predecessors named by id.
+	Nodes []Node `json:"nodes"`
+}
+
+// Node is one SubJob.
+type Node struct {
+	// ID names it; Title is for people.
+	ID    string `json:"id"`
+	Title string `json:"title,omitempty"`
+	// Expert and Status are shown when known.
+	Expert string `json:"expert,omitempty"`
+	Status string `json:"status,omitempty"`
+	// Dependencies are the ids of the direct predecessors; unknown ones are not drawn.
+	Dependencies []string `json:"dependencies,omitempty"`
+}
+
+// label is the title, or the id where there is none.
+func (n Node) label() string {
+	if n.Title != "" {
+		return n.Title
+	}
+	return n.ID
+}
+
+// Formats are the forms that Draw knows.
+func Formats() []string { return []string{"ascii", "mermaid", "dot", "svg"} }
+
+// Draw writes the graph in one of Formats. Width is how many columns a terminal has, for ascii; 0 means no limit. Titles and
+// names may be anybody's: they are written as OneLine has them.
+func Draw(w io.Writer, g Graph, format string, width int) error {
+	g = g.legible()
+	var text string
+	switch format {
+	case "ascii":
+		text = terminal(g, width)
+	case "mermaid":
+		text = mermaid(g)
+	case "dot":
+		text = dot(g)
+	case "svg":
+		text = svg(g)
+	default:
+		return fmt.Errorf("unknown form %q: use one of %v", format, Formats())
+	}
+	_, err := io.WriteString(w, text)
+	return err
+}
+
+// legible is the graph with every text on one line.
+func (g Graph) legible() Graph {
+	g.Title, g.Nodes = OneLine(g.Title), slices.Clone(g.Nodes)
+	for i := range g.Nodes {
+		n := &g.Nodes[i]
+		n.ID, n.Title, n.Expert, n.Dependencies = OneLine(n.ID), OneLine(n.Title), OneLine(n.Expert), slices.Clone(n.Dependencies)
+		for k := range n.Dependencies {
+			n.Dependencies[k] = OneLine(n.Dependencies[k])
+		}
+	}
+	return g
+}
+
+// edges gives, for each node, the positions of its successors, each once, in order.
+func (g Graph) edges() [][]int {
+	at := make(map[string]int, len(g.Nodes))
+	for i, n := range g.Nodes {
+		at[n.ID] = i
+	}
+	succs := make([][]int, len(g.Nodes))
+	for i, n := range g.Nodes {
+		for _, id := range n.Dependencies {
+			if from, ok := at[id]; ok && from != i && !slices.Contains(succs[from], i) {
+				succs[from] = append(succs[from], i)
+			}
+		}
+	}
+	return succs
+}

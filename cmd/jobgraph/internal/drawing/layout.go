@@ -1,0 +1,193 @@
+package drawing
+
+import (
+	"cmp"
+	"slices"
+)
+
+// maxBends bounds the bends that long edges get; beyond it they are drawn straight, so that a dense graph of thousands
+// of nodes stays cheap.
+const maxBends = 20_000
+
+// spot is a place in the layout: a node, or a bend of an edge that spans several layers.
+type spot struct {
+	node  int // position in Graph.Nodes, -1 for a bend
+	layer int
+	order int // place within the layer
+	preds []int
+	succs []int
+}
+
+// layout is a graph in layers. Edges lead from one layer to the next, but for those beyond maxBends.
+type layout struct {
+	spots  []spot
+	layers [][]int // positions in spots, in order
+}
+
+// arrange lays a graph out. A circle is broken by leaving the edge out that closes it.
+func arrange(g Graph) layout {
+	succs := g.edges()
+	depth := depths(succs)
+	l := layout{spots: make([]spot, len(g.Nodes))}
+	for i := range g.Nodes {
+		l.spots[i] = spot{node: i, layer: depth[i]}
+	}
+	for from, list := range succs {
+		for _, to := range list {
+			if depth[to] > depth[from] {
+				l.connect(from, to)
+			}
+		}
+	}
+	for i := range l.spots {
+		s := &l.spots[i]
+		for len(l.layers) <= s.layer {
+			l.layers = append(l.layers, nil)
+		}
+		s.order = len(l.layers[s.layer])
+		l.layers[s.layer] = append(l.layers[s.layer], i)
+	}
+	l.uncross()
+	return l
+}
+
+// depths gives the length of the longest path to each node, without recursion.
+func depths(succs [][]int) []int {
+	waiting := make([]int, len(succs))
+	for _, list := range succs {
+		for _, to := range list {
+			waiting[to]++
+		}
+	}
+	depth := make([]int, len(succs))
+	var ready []int
+	for i, n := range waiting {
+		if n == 0 {
+			ready = append(ready, i)
+		}
+	}
+	for len(ready) > 0 {
+		i := ready[0]
+		ready = ready[1:]
+		for _, to := range succs[i] {
+			depth[to] = max(depth[to], depth[i]+1)
+			if waiting[to]--; waiting[to] == 0 {
+				ready = append(ready, to)
+			}
+		}
+	}
+	return depth
+}
+
+// connect adds an edge, with a bend in each layer that it passes.
+func (l *layout) connect(from, to int) {
+	last := from
+	for layer := l.spots[from].layer + 1; layer < l.spots[to].layer && len(l.spots) < maxBends; layer++ {
+		l.spots = append(l.spots, spot{node: -1, layer: layer})
+		l.join(last, len(l.spots)-1)
+		last = len(l.spots) - 1
+	}
+	l.join(last, to)
+}
+
+func (l *layout) join(from, to int) {
+	l.spots[from].succs = append(l.spots[from].succs, to)
+	l.spots[to].preds = append(l.spots[to].preds, from)
+}
+
+// uncross sorts each layer by the median of its neighbours, down and up in turn.
+func (l *layout) uncross() {
+	for range 4 {
+		for i := 1; i < len(l.layers); i++ {
+			l.sort(l.layers[i], func(s *spot) []int { return s.preds })
+		}
+		for i := len(l.layers) - 2; i >= 0; i-- {
+			l.sort(l.layers[i], func(s *spot) []int { return s.succs })
+		}
+	}
+}
+
+func (l *layout) sort(layer []int, neighbours func(*spot) []int) {
+	weight := make(map[int]float64, len(layer))
+	for _, i := range layer {
+		s := &l.spots[i]
+		weight[i] = l.median(neighbours(s), float64(s.order))
+	}
+	slices.SortStableFunc(layer, func(a, b int) int { return cmp.Compare(weight[a], weight[b]) })
+	for order, i := range layer {
+		l.spots[i].order = order
+	}
+}
+
+func (l *layout) median(neighbours []int, fallback float64) float64 {
+	if len(neighbours) == 0 {
+		return fallback
+	}
+	orders := make([]int, len(neighbours))
+	for i, n := range neighbours {
+		orders[i] = l.spots[n].order
+	}
+	slices.Sort(orders)
+	middle := len(orders) / 2
+	if len(orders)%2 == 1 {
+		return float64(orders[middle])
+	}
+	return float64(orders[middle-1]+orders[middle]) / 2
+}
+
+// place gives every spot the middle of its horizontal extent, given widths and a gap: each layer is packed, then spots
+// move towards their neighbours as far as the others leave room.
+func (l *layout) place(width func(spot) int, gap int) []int {
+	x := make([]int, len(l.spots))
+	for _, layer := range l.layers {
+		left := 0
+		for _, i := range layer {
+			w := width(l.spots[i])
+			x[i] = left + w/2
+			left += w + gap
+		}
+	}
+	for range 8 {
+		for i := 1; i < len(l.layers); i++ {
+			l.pull(x, l.layers[i], width, gap, func(s *spot) []int { return s.preds })
+		}
+		for i := len(l.layers) - 2; i >= 0; i-- {
+			l.pull(x, l.layers[i], width, gap, func(s *spot) []int { return s.succs })
+		}
+	}
+	least := 0
+	for i, s := range l.spots {
+		least = min(least, x[i]-width(s)/2)
+	}
+	for i := range x {
+		x[i] -= least
+	}
+	return x
+}
+
+// pull moves the spots of a layer towards the mean of their neighbours. First they are pushed apart from the left, then
+// the overhang is shared by moving the layer back.
+func (l *layout) pull(x []int, layer []int, width func(spot) int, gap int, neighbours func(*spot) []int) {
+	shift, edge := 0, 0
+	for k, i := range layer {
+		s := &l.spots[i]
+		want := x[i]
+		if near := neighbours(s); len(near) > 0 {
+			sum := 0
+			for _, n := range near {
+				sum += x[n]
+			}
+			want = sum / len(near)
+		}
+		w := width(*s)
+		at := want
+		if k > 0 {
+			at = max(at, edge+gap+w/2)
+		}
+		shift += at - want
+		x[i], edge = at, at+w-w/2
+	}
+	for _, i := range layer {
+		x[i] -= shift / len(layer)
+	}
+}

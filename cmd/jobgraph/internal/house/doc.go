@@ -1,9 +1,0 @@
-// Package house holds the rules of this repository as code: who may import whom, what the pure core may
-// touch, how large a room may grow, and what no file may contain.
-//
-// Each rule is a function from a loaded tree to findings, so that a rule is itself tested on sources that
-// break it. The tests of this package run every rule over the repository. The package is used by those
-// tests alone: no program links it. It owns no state and changes nothing on disk.
-//
-// A rule with exceptions keeps them in a table beside it, each with its reason.
-package house

@@ -1,0 +1,36 @@
+package output
+
+import "github.com/jobgraph/jobgraph/pkg/events"
+
+// Paint colours text for a terminal; the zero value leaves it plain.
+type Paint bool
+
+func (p Paint) code(code, text string) string {
+	if !p || text == "" {
+		return text
+	}
+	return "\x1b[" + code + "m" + text + "\x1b[0m"
+}
+
+// Dim and Bold are weights.
+func (p Paint) Dim(text string) string { return p.code("2", text) }
+
+// Bold makes a text stand out.
+func (p Paint) Bold(text string) string { return p.code("1", text) }
+
+// Status colours a text by a status.
+func (p Paint) Status(s events.Status, text string) string {
+	switch s {
+	case events.Finished:
+		return p.code("32", text)
+	case events.Failed:
+		return p.code("31", text)
+	case events.Stopped, events.Legacy:
+		return p.code("90", text)
+	case events.Waiting:
+		return p.code("33", text)
+	case events.Running, events.Planning, events.Ready, events.Finalizing:
+		return p.code("36", text)
+	}
+	return text
+}

@@ -1,0 +1,102 @@
+package output_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/output"
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/graph"
+)
+
+func table() output.Table {
+	return output.Table{
+		Head: []string{"ID", "GOAL"}, WideHead: []string{"SEQ"},
+		Rows: []output.Row{{Name: "j1", Cells: []string{"j1", "a\tb\x1b[31m\nc"}, Wide: []string{"7"}, Value: map[string]any{"id": "j1", "list": []int{1}}}},
+	}
+}
+
+func TestEveryFormOfAListIsWritten(t *testing.T) {
+	for form, want := range map[string]string{
+		"":      "ID  GOAL\nj1  a b [31m c\n",
+		"wide":  "ID  GOAL        SEQ\nj1  a b [31m c  7\n",
+		"name":  "j1\n",
+		"json":  "[\n  {\n    \"id\": \"j1\",\n    \"list\": [\n      1\n    ]\n  }\n]\n",
+		"jsonl": "{\"id\":\"j1\",\"list\":[1]}\n",
+		"yaml":  "- id: j1\n  list:\n    - 1\n",
+	} {
+		var b strings.Builder
+		if err := table().Write(&b, form); err != nil {
+			t.Errorf("%s: %v", form, err)
+		}
+		if diff := cmp.Diff(want, b.String()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", form, diff)
+		}
+	}
+}
+
+// JSON and YAML let characters pass that a terminal obeys; as numbers they say the same to a program.
+func TestNoFormHasAnythingThatATerminalObeys(t *testing.T) {
+	value := map[string]any{"raw": json.RawMessage("\"\u009b2J \xff\""), "text": "a\x1b[31m\x7f\u0085\u202eb"}
+	want := map[string]string{
+		"json":  "{\n  \"raw\": \"\\u009b2J \ufffd\",\n  \"text\": \"a\\u001b[31m\\u007f\\u0085\\u202eb\"\n}\n",
+		"jsonl": "{\"raw\":\"\\u009b2J \ufffd\",\"text\":\"a\\u001b[31m\\u007f\\u0085\\u202eb\"}\n",
+		"yaml":  "raw: \"\\x9B2J \ufffd\"\ntext: \"a\\e[31m\\x7F\\N\\u202eb\"\n",
+	}
+	for form, want := range want {
+		var b strings.Builder
+		if err := output.Value(&b, form, value); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, b.String()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", form, diff)
+		}
+	}
+}
+
+func TestSpansAreShort(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		850 * time.Millisecond: "850ms", 4200 * time.Millisecond: "4.2s", 187 * time.Second: "3m07s", 125 * time.Minute: "2h05m", 99 * time.Hour: "4d3h",
+	} {
+		if got := output.Span(d); got != want {
+			t.Errorf("%d: %s, want %s", d, got, want)
+		}
+	}
+}
+
+func TestAnArtifactIsOneLineWithASizeForPeople(t *testing.T) {
+	for size, want := range map[int64]string{0: "0 B", 1023: "1023 B", 1024: "1.0 KiB", 1<<20 - 1: "1.0 MiB", 1 << 30: "1.0 GiB", 5 << 40: "5120.0 GiB"} {
+		if got := output.Size(size); got != want {
+			t.Errorf("%d: %s, want %s", size, got, want)
+		}
+	}
+	ref := events.Ref{Name: "a\x1b[2J\n.md", Size: 3, Digest: "0123456789abcdef", MediaType: "text/\tx"}
+	if got, want := output.Artifact("s", ref), "s/a [2J .md  3 B  0123456789ab  text/ x"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := output.Artifact("s", events.Ref{Name: "b"}); got != "s/b  0 B  " {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestATreeThatDoesNotFitShowsWhatRunsAndFailed(t *testing.T) {
+	start := time.Unix(1000, 0)
+	s := &graph.State{ID: "j1", Status: events.Running, Goal: "many", Created: start, Progress: graph.Progress{Done: 1, Total: 5}}
+	for i, status := range []events.Status{events.Finished, events.Failed, events.Created, events.Running, events.Created} {
+		s.SubJobs = append(s.SubJobs, &graph.SubJobState{ID: string(rune('a' + i)), Status: status, Expert: "x", Started: start, Ended: start.Add(time.Second)})
+	}
+	got := output.Tree{Now: start.Add(time.Minute), Height: 4}.Lines(s)
+	want := []string{
+		"▶ RUNNING  1/5  1m00s  many  j1",
+		"  ▶ d  x  1.0s",
+		"  ✘ b  x  1.0s",
+		"  … 3 more: 1 finished, 2 created",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,204 @@
+package output
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/drawing"
+)
+
+// Forms are the values of -o for lists and single things.
+func Forms() []string { return []string{"table", "wide", "json", "jsonl", "yaml", "name"} }
+
+// Known reports whether form is one of Forms; empty means table.
+func Known(form string) bool { return form == "" || slices.Contains(Forms(), form) }
+
+// Row is one thing of a list: its name, what a table shows of it, and the whole of it.
+type Row struct {
+	// Name is what "name" prints.
+	Name string
+	// Cells are the columns; Wide are those that only "wide" adds.
+	Cells, Wide []string
+	// Value is what json, jsonl and yaml print.
+	Value any
+}
+
+// Table is a list with its headings.
+type Table struct {
+	Head, WideHead []string
+	Rows           []Row
+	// Width bounds the lines of "table", in columns: the last column is cut. 0 means no bound.
+	Width int
+}
+
+// Write writes the list in a form; empty means table.
+func (t Table) Write(w io.Writer, form string) error {
+	switch form {
+	case "", "table":
+		return t.columns(w, false)
+	case "wide":
+		return t.columns(w, true)
+	case "name":
+		for _, r := range t.Rows {
+			if _, err := fmt.Fprintln(w, drawing.OneLine(r.Name)); err != nil {
+				return err
+			}
+		}
+		return nil
+	case "jsonl":
+		for _, r := range t.Rows {
+			if err := Line(w, r.Value); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	values := make([]any, len(t.Rows))
+	for i, r := range t.Rows {
+		values[i] = r.Value
+	}
+	return Value(w, form, values)
+}
+
+func (t Table) columns(w io.Writer, wide bool) error {
+	tabs := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
+	line := func(cells, more []string) {
+		if wide {
+			cells = slices.Concat(cells, more)
+		}
+		for i, c := range cells {
+			cells[i] = drawing.OneLine(c)
+		}
+		_, _ = io.WriteString(tabs, strings.Join(cells, "\t")+"\n") // Flush reports.
+	}
+	line(slices.Clone(t.Head), t.WideHead)
+	room := t.room()
+	for _, r := range t.Rows {
+		cells := slices.Clone(r.Cells)
+		if last := len(cells) - 1; !wide && last >= 0 && room > 0 {
+			cells[last] = drawing.Cut(drawing.OneLine(cells[last]), room)
+		}
+		line(cells, r.Wide)
+	}
+	return tabs.Flush()
+}
+
+// leastColumn is how many columns the last one keeps, whatever the width.
+const leastColumn = 8
+
+// room is how wide the last column may be beside the others; 0 for any width.
+func (t Table) room() int {
+	if t.Width == 0 {
+		return 0
+	}
+	used := 0
+	for i := range len(t.Head) - 1 {
+		widest := drawing.Width(t.Head[i])
+		for _, r := range t.Rows {
+			if i < len(r.Cells) {
+				widest = max(widest, drawing.Width(drawing.OneLine(r.Cells[i])))
+			}
+		}
+		used += widest + 2
+	}
+	return max(t.Width-used, leastColumn)
+}
+
+// Clean makes a text safe for a terminal as drawing.OneLine does, but keeps its line breaks.
+func Clean(text string) string {
+	lines := strings.Split(text, "\n")
+	for i := range lines {
+		lines[i] = drawing.OneLine(lines[i])
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Value writes one value as json, jsonl or yaml.
+func Value(w io.Writer, form string, v any) error {
+	switch form {
+	case "json":
+		return encode(w, v, "  ")
+	case "jsonl":
+		return Line(w, v)
+	case "yaml":
+		return yamlOf(w, v)
+	}
+	return fmt.Errorf("unknown form %q: use one of %s", form, strings.Join(Forms(), ", "))
+}
+
+// Line writes a value as one line of JSON.
+func Line(w io.Writer, v any) error { return encode(w, v, "") }
+
+// encode writes JSON in which a terminal finds nothing to obey but line breaks.
+func encode(w io.Writer, v any, indent string) error {
+	var text bytes.Buffer
+	out := json.NewEncoder(&text)
+	out.SetEscapeHTML(false)
+	out.SetIndent("", indent)
+	if err := out.Encode(v); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, escaped(text.String()))
+	return err
+}
+
+// escaped is JSON, or YAML, with the characters in its texts that a terminal would obey written as numbers: those that the form
+// lets pass.
+func escaped(text string) string {
+	if utf8.ValidString(text) && !strings.ContainsFunc(text, obeyed) {
+		return text
+	}
+	var b strings.Builder
+	for _, r := range text {
+		if obeyed(r) {
+			fmt.Fprintf(&b, `\u%04x`, r)
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// obeyed reports whether a terminal does more about a character than begin a line.
+func obeyed(r rune) bool { return r != '\n' && drawing.Obeyed(r) }
+
+// yamlOf goes by way of JSON, so that the names are those of the events and their order is kept.
+func yamlOf(w io.Writer, v any) error {
+	var text bytes.Buffer
+	if err := Line(&text, v); err != nil {
+		return err
+	}
+	var node yaml.Node
+	if err := yaml.Unmarshal(text.Bytes(), &node); err != nil { // JSON is YAML.
+		return err
+	}
+	block(&node)
+	text.Reset()
+	out := yaml.NewEncoder(&text)
+	out.SetIndent(2)
+	if err := errors.Join(out.Encode(&node), out.Close()); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, escaped(text.String()))
+	return err
+}
+
+// block turns the flow style of JSON into lines, and drops quotes that are not needed.
+func block(n *yaml.Node) {
+	n.Style = 0
+	if strings.ContainsFunc(n.Value, obeyed) {
+		n.Style = yaml.DoubleQuotedStyle // There it can be written as a number.
+	}
+	for _, child := range n.Content {
+		block(child)
+	}
+}

@@ -1,0 +1,279 @@
+package watch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jobgraph/jobgraph/cmd/internal/history"
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/drawing"
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/output"
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// frame is how often a tree is redrawn while something runs.
+const frame = 150 * time.Millisecond
+
+// Form is how a job is shown.
+type Form int
+
+// The forms.
+const (
+	Lines Form = iota // One line per transition.
+	Tree              // A tree, redrawn in place.
+	JSON              // One JSON object per transition.
+	Quiet             // Nothing at all.
+)
+
+// Show is one display of one job.
+type Show struct {
+	// Out takes it.
+	Out  io.Writer
+	Form Form
+	// Size is that of the terminal, in columns and rows; it is asked before each picture. It bounds a tree.
+	Size func() (width, height int, ok bool)
+	// Paint colours.
+	Paint output.Paint
+	// Now is the clock.
+	Now func() time.Time
+	// From leaves out transitions before this sequence.
+	From uint64
+
+	drawn  []string // The lines of the tree that stand on the screen, as they were written.
+	status events.Status
+}
+
+type arrival struct {
+	event events.Event
+	err   error
+}
+
+// Follow folds the log into h and shows it, until done says so, the log ends or ctx does. done is asked behind each event.
+func (s *Show) Follow(outer context.Context, log func(context.Context) iter.Seq2[events.Event, error], h *history.History, done func() bool) error {
+	ctx, cancel := context.WithCancel(outer)
+	arrivals := make(chan arrival)
+	go func() { // Ends with ctx, which is cancelled on return; drained below.
+		defer close(arrivals)
+		for e, err := range log(ctx) {
+			select {
+			case arrivals <- arrival{e, err}:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	defer func() {
+		cancel()
+		for range arrivals { // Wait for its end.
+		}
+	}()
+	ticker := time.NewTicker(frame)
+	defer ticker.Stop()
+	for {
+		select {
+		case next, open := <-arrivals:
+			if !open {
+				return errors.Join(outer.Err(), s.finish(h))
+			}
+			if next.err != nil {
+				return next.err
+			}
+			if err := s.take(h, next.event); err != nil {
+				return err
+			}
+			if done() {
+				return s.finish(h)
+			}
+		case <-ticker.C:
+			if err := s.redraw(h, false); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// take folds one event and writes what it changed.
+func (s *Show) take(h *history.History, e events.Event) error {
+	if err := h.Step(e); err != nil {
+		return err
+	}
+	changed := h.Job.Transitions()
+	status := h.Job.View().Status
+	if s.Form == Tree || s.Form == Quiet || e.Seq < s.From {
+		s.status = status
+		return nil
+	}
+	for _, t := range changed {
+		if err := s.transition(e, t, h); err != nil {
+			return err
+		}
+	}
+	if s.status == status {
+		return nil
+	}
+	s.status = status
+	return s.moved(e, h)
+}
+
+// completed is the transition of a SubJob that has a result.
+const completed = "completed"
+
+// change is a line for programs.
+type change struct {
+	Time   time.Time     `json:"time"`
+	Job    string        `json:"job"`
+	Status events.Status `json:"status,omitempty"`
+	*events.Transition
+	Expert string        `json:"expert,omitempty"`
+	Error  *events.Fault `json:"error,omitempty"`
+	// Artifacts are the files that a SubJob hands over which has completed.
+	Artifacts []history.Artifact `json:"artifacts,omitempty"`
+}
+
+func (s *Show) transition(e events.Event, t events.Transition, h *history.History) error {
+	c := change{Time: e.Time, Job: e.Job, Transition: &t}
+	status := events.Status("")
+	for _, n := range h.Job.View().SubJobs {
+		if n.ID == t.SubJob {
+			c.Expert, c.Error, status = n.Expert, n.Error, n.Status
+		}
+	}
+	if t.Transition == completed && t.SubJob != events.FinalID {
+		c.Artifacts = h.Artifacts(t.SubJob)
+	}
+	if s.Form == JSON {
+		return output.Line(s.Out, c)
+	}
+	at := e.Time.Local().Format("15:04:05.000")
+	text := fmt.Sprintf("%s  %s %s", at, s.Paint.Status(status, fmt.Sprintf("%-9s", t.Transition)), drawing.OneLine(t.SubJob))
+	if t.Run > 1 {
+		text += fmt.Sprintf("  run %d", t.Run)
+	}
+	if c.Expert != "" {
+		text += "  " + s.Paint.Dim(drawing.OneLine(c.Expert))
+	}
+	if c.Error != nil && t.Transition != completed {
+		text += "  " + drawing.OneLine(c.Error.Error())
+	}
+	for _, f := range c.Artifacts {
+		text += fmt.Sprintf("\n%s  artifact  %s", at, output.Artifact(f.SubJob, f.Ref))
+	}
+	return s.write(text)
+}
+
+func (s *Show) moved(e events.Event, h *history.History) error {
+	view := h.Job.View()
+	if s.Form == JSON {
+		return output.Line(s.Out, change{Time: e.Time, Job: e.Job, Status: view.Status, Error: view.Error})
+	}
+	text := fmt.Sprintf("%s  job %s  %d/%d", e.Time.Local().Format("15:04:05.000"), s.Paint.Status(view.Status, string(view.Status)), view.Progress.Done, view.Progress.Total)
+	if view.Error != nil {
+		text += "  " + drawing.OneLine(view.Error.Error())
+	}
+	return s.write(text)
+}
+
+func (s *Show) write(line string) error {
+	_, err := io.WriteString(s.Out, line+"\n")
+	return err
+}
+
+// finish leaves the tree on the screen.
+func (s *Show) finish(h *history.History) error { return s.redraw(h, true) }
+
+// finalRows bounds the last picture, which may be taller than the screen: it scrolls like any output.
+const finalRows = 100
+
+// redraw replaces the tree where it has changed. Each line takes one row, and all but the last picture fit the screen, so that going
+// up by as many rows finds the beginning of what was drawn before.
+func (s *Show) redraw(h *history.History, last bool) error {
+	if s.Form != Tree || h.Job == nil {
+		return nil
+	}
+	width, height, ok := s.Size()
+	if !ok {
+		width, height = 0, 0
+	}
+	lines := s.picture(h, width, height, last)
+	if slices.Equal(lines, s.drawn) {
+		return nil
+	}
+	var b strings.Builder
+	if up := rows(s.drawn, width); up > 0 {
+		fmt.Fprintf(&b, "\x1b[%dA\r", up)
+	}
+	for _, line := range lines {
+		b.WriteString(line + "\x1b[K\n") // Overwritten, not cleared first: nothing flickers.
+	}
+	b.WriteString("\x1b[J")
+	s.drawn = lines
+	_, err := io.WriteString(s.Out, b.String())
+	return err
+}
+
+// picture is the tree and the files of the job, by the size of the screen.
+func (s *Show) picture(h *history.History, width, height int, last bool) []string {
+	tree := output.Tree{Now: s.Now(), Paint: s.Paint}
+	if width > 0 { // Some terminals go on to the next row as soon as a row is full.
+		tree.Width, tree.Height = max(width-1, 1), max(height-1, 2)
+	}
+	if last && height > 0 {
+		tree.Height = max(tree.Height, finalRows)
+	}
+	lines := tree.Lines(h.Job.View())
+	room := mostFiles
+	if tree.Height > 0 {
+		room = min(room, tree.Height-len(lines))
+	}
+	for _, line := range files(h.Artifacts(""), room) {
+		if tree.Width > 0 {
+			line = drawing.Cut(line, tree.Width)
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// rows is how many rows of the screen lines take now: a terminal that became narrower has broken those that are longer.
+func rows(lines []string, width int) (n int) {
+	for _, line := range lines {
+		n++
+		if width > 0 {
+			n += max(drawing.Width(plain(line))-1, 0) / width
+		}
+	}
+	return n
+}
+
+// plain is a line without colours.
+func plain(line string) string {
+	var b strings.Builder
+	for {
+		before, rest, found := strings.Cut(line, "\x1b[")
+		b.WriteString(before)
+		if !found {
+			return b.String()
+		}
+		_, line, _ = strings.Cut(rest, "m")
+	}
+}
+
+// mostFiles bounds the files below a tree.
+const mostFiles = 20
+
+// files are lines for artifacts, the last ones when there is no room for all.
+func files(list []history.Artifact, room int) (lines []string) {
+	if left := len(list) - room; left > 0 && room > 0 {
+		lines = append(lines, fmt.Sprintf("  … %d more artifacts", left+1))
+		list = list[left+1:]
+	}
+	for _, f := range list[:max(0, min(len(list), room))] {
+		lines = append(lines, "  artifact  "+output.Artifact(f.SubJob, f.Ref))
+	}
+	return lines
+}

@@ -1,0 +1,184 @@
+package bus
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// The kinds of messages that are dead-lettered.
+const (
+	DeadRequest = "request"
+	DeadWork    = "work"
+)
+
+// Headers of a dead letter, beside its own.
+const (
+	headerDeadSubject = "Jobgraph-Subject"
+	headerDeadReason  = "Jobgraph-Reason"
+	headerDeadFaults  = "Jobgraph-Faults"
+	headerDeadCut     = "Jobgraph-Cut"
+)
+
+// longestReason bounds the reason that is kept with a message, in bytes, and its faults as well: all headers of a message share one bound.
+const longestReason = 16 << 10
+
+// DeadLetter is a message that no service could handle, kept for people.
+type DeadLetter struct {
+	// Kind is DeadRequest or DeadWork; Seq is where the message stood in its queue. Both together name it.
+	Kind string
+	Seq  uint64
+	// Time is when it became a dead letter, Reason says why.
+	Time   time.Time
+	Reason string
+	// Faults are the same one by one, where that is known, and the first of them when they are many.
+	Faults events.Faults
+	// Message is what was published, where it was published.
+	Message events.Message
+	// Whole is false when the body was too large to be kept.
+	Whole bool
+}
+
+// ID names a dead letter; no job has such an id.
+func (a *DeadLetter) ID() string { return a.Kind + ":" + strconv.FormatUint(a.Seq, 10) }
+
+// DeadLetters keeps the requests and the work that no service could handle, for people.
+type DeadLetters struct{ bus *Bus }
+
+// kind tells queued requests and work from other messages.
+func (l DeadLetters) kind(subject string) string {
+	switch {
+	case subject == l.bus.names.Request():
+		return DeadRequest
+	case strings.HasPrefix(subject, l.bus.names.Prefix()+".work."):
+		return DeadWork
+	}
+	return ""
+}
+
+// add keeps a copy of a delivery, once. A bus of an earlier version has no place for it.
+func (l DeadLetters) add(d *Delivery, reason string, faults events.Faults) error {
+	kind := l.kind(d.msg.Subject)
+	if kind == "" {
+		return nil
+	}
+	ctx, cancel := bounded(context.Background()) // A delivery is settled after the end of what it was for, too.
+	defer cancel()
+	own := map[string][]string{headerDeadSubject: {d.msg.Subject}, headerDeadReason: {deadReason(reason)}}
+	if list := deadFaults(faults); list != "" {
+		own[headerDeadFaults] = []string{list}
+	}
+	header := maps.Clone(own)
+	for name, values := range d.msg.Header {
+		if !strings.HasPrefix(name, "Jobgraph-") && !strings.HasPrefix(name, "Nats-") { // No other sender says what was wrong.
+			header[name] = values
+		}
+	}
+	m := events.Message{Subject: l.bus.names.SetAside(kind, d.seq), Header: header, Body: d.msg.Data}
+	_, err := l.bus.PublishAsync(m, ExpectNone()).Wait(ctx)
+	if errors.Is(err, ErrTooLarge) {
+		own[headerDeadCut] = []string{"true"}
+		m.Header, m.Body = own, nil
+		_, err = l.bus.PublishAsync(m, ExpectNone()).Wait(ctx)
+	}
+	if err == nil || errors.Is(err, ErrConflict) || errors.Is(err, errNoResponder) || errors.Is(err, ErrFull) {
+		return nil // Kept; kept before; no place for it.
+	}
+	return fmt.Errorf("dead-letter %s: %w", d.msg.Subject, err)
+}
+
+// deadReason makes one line of bounded length of a reason.
+func deadReason(reason string) string {
+	reason = strings.Join(strings.Fields(strings.ToValidUTF8(reason, "?")), " ")
+	if len(reason) > longestReason {
+		reason = strings.ToValidUTF8(reason[:longestReason], "")
+	}
+	return reason
+}
+
+// deadFaults are as many faults as there is room for, as JSON; empty for none.
+func deadFaults(faults events.Faults) string {
+	for n := len(faults); n > 0; n-- {
+		if list, err := json.Marshal(faults[:n]); err == nil && len(list) <= longestReason {
+			return string(list)
+		}
+	}
+	return ""
+}
+
+// List lists the dead letters, the oldest first. Errors: ErrUnavailable, ErrNotPermitted.
+func (l DeadLetters) List(ctx context.Context) ([]DeadLetter, error) {
+	last, err := l.bus.lastOf(ctx, l.bus.names.Aside, l.bus.names.AllAside())
+	if err != nil {
+		return nil, fmt.Errorf("list dead letters: %w", err)
+	}
+	var list []DeadLetter
+	err = l.bus.each(ctx, l.bus.names.Aside, l.bus.names.AllAside(), 1, last, func(s Stored) bool {
+		if a, ok := l.decode(s); ok {
+			list = append(list, a)
+		}
+		return true
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list dead letters: %w", err)
+	}
+	return list, nil
+}
+
+// Follow reads the dead letters of a kind, and those to come. Errors: ErrUnavailable, ErrNotPermitted.
+func (l DeadLetters) Follow(ctx context.Context, kind string) (*Subscription, error) {
+	s, _, err := l.bus.Log().follow(ctx, l.bus.names.Aside, []string{l.bus.names.Prefix() + ".dlq." + kind + ".>"}, FollowOptions{}, false)
+	return s, err
+}
+
+// Get finds a dead letter by its id. Errors: ErrNotFound, ErrUnavailable.
+func (l DeadLetters) Get(ctx context.Context, id string) (DeadLetter, error) {
+	kind, text, _ := strings.Cut(id, ":")
+	seq, err := strconv.ParseUint(text, 10, 64)
+	if err != nil || seq == 0 || seq == math.MaxUint64 || kind != DeadRequest && kind != DeadWork {
+		return DeadLetter{}, fmt.Errorf("%.80q: %w", id, ErrNotFound)
+	}
+	s, err := l.bus.leader(ctx, l.bus.names.Aside, query{LastFor: l.bus.names.SetAside(kind, seq)})
+	if err != nil {
+		return DeadLetter{}, fmt.Errorf("read %s: %w", id, err)
+	}
+	a, ok := l.decode(s)
+	if !ok {
+		return DeadLetter{}, fmt.Errorf("%s: %w", id, ErrNotFound)
+	}
+	return a, nil
+}
+
+// Drop removes a dead letter. That there is none is no error.
+func (l DeadLetters) Drop(ctx context.Context, a *DeadLetter) error {
+	return l.bus.Streams().Purge(ctx, l.bus.names.Aside, l.bus.names.SetAside(a.Kind, a.Seq))
+}
+
+// decode reads a stored copy; ok is false for a message that is none.
+func (l DeadLetters) decode(s Stored) (a DeadLetter, ok bool) {
+	rest, ok := strings.CutPrefix(s.Subject, l.bus.names.Prefix()+".dlq.")
+	kind, text, _ := strings.Cut(rest, ".")
+	seq, err := strconv.ParseUint(text, 10, 64)
+	if !ok || err != nil {
+		return a, false
+	}
+	a = DeadLetter{Kind: kind, Seq: seq, Time: s.Time, Reason: s.Get(headerDeadReason), Whole: s.Get(headerDeadCut) == ""}
+	if json.Unmarshal([]byte(s.Get(headerDeadFaults)), &a.Faults) != nil {
+		a.Faults = nil // The reason says it.
+	}
+	a.Message = events.Message{Subject: s.Get(headerDeadSubject), Header: map[string][]string{}, Body: s.Body}
+	for name, values := range s.Header {
+		if !strings.HasPrefix(name, "Jobgraph-") && !strings.HasPrefix(name, "Nats-") {
+			a.Message.Header[name] = values
+		}
+	}
+	return a, a.Message.Subject != ""
+}

@@ -1,0 +1,124 @@
+package bus_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// hopeless queues a message, takes it and gives it up.
+func hopeless(t *testing.T, b *bus.Bus, spec bus.ConsumerSpec, m events.Message, reason string) {
+	t.Helper()
+	if _, err := b.Publish(t.Context(), m, bus.Expect{}); err != nil {
+		t.Fatal(err)
+	}
+	sub, err := b.Queues().Consume(t.Context(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sub.Stop()
+	list, err := sub.Next(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // The second time stands for a redelivery: one copy is enough.
+		if err := list[0].Term(reason); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestWhatIsHopelessIsSetAsideWithItsReason(t *testing.T) {
+	b := bustest.Start(t, bustest.Settings{Quiet: true}).Bus("test")
+	n := b.Names()
+	hopeless(t, b, b.Queues().IntakeConsumer(), events.Message{Subject: n.Request(), Body: []byte("{}"), Header: map[string][]string{"ce-id": {"7"}}}, "no goal\nand no plan")
+	hopeless(t, b, b.Queues().PoolConsumer("default"), events.Message{Subject: n.Prefix() + ".work.default.x", Body: []byte("?")}, "no run")
+	list, err := b.DeadLetters().List(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	type kept struct{ ID, Reason, Subject, Body, CE string }
+	var got []kept
+	for _, a := range list {
+		got = append(got, kept{a.ID(), a.Reason, a.Message.Subject, string(a.Message.Body), a.Message.Get("ce-id")})
+	}
+	want := []kept{{"request:1", "no goal and no plan", "jobs.request", "{}", "7"}, {"work:1", "no run", "jobs.work.default.x", "?", ""}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	one, err := b.DeadLetters().Get(t.Context(), "work:1")
+	if err != nil || !one.Whole {
+		t.Fatalf("%+v, %v", one, err)
+	}
+	if err := b.DeadLetters().Drop(t.Context(), &one); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{"work:1", "work:0", "j1", "other:1"} {
+		if _, err := b.DeadLetters().Get(t.Context(), id); !errors.Is(err, bus.ErrNotFound) {
+			t.Errorf("%s: %v", id, err)
+		}
+	}
+}
+
+func TestWhatIsRefusedKeepsItsFaultsOneByOne(t *testing.T) {
+	b := bustest.Start(t, bustest.Settings{Quiet: true}).Bus("test")
+	few := events.Faults{{Code: events.CodeMissing, Field: "goal", Message: "says nothing", Hint: "say\nit"}, {Code: events.CodeInvalid, Field: "plan", Message: "ä"}}
+	many := slices.Repeat(events.Faults{{Code: events.CodeInvalid, Message: strings.Repeat("x", 1000)}}, 100)
+	sub, err := b.Queues().Consume(t.Context(), b.Queues().IntakeConsumer())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sub.Stop()
+	for _, faults := range []events.Faults{few, many} {
+		put(t, b, events.Message{Subject: b.Names().Request(), Body: []byte("{}")})
+		list, err := sub.Next(t.Context(), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := list[0].Refuse(faults); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list, err := b.DeadLetters().List(t.Context())
+	if err != nil || len(list) != 2 {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	if diff := cmp.Diff(few, list[0].Faults); diff != "" || list[0].Reason != strings.Join(strings.Fields(few.Error()), " ") {
+		t.Errorf("%s (-want +got):\n%s", list[0].Reason, diff)
+	}
+	if n := len(list[1].Faults); n == 0 || n == len(many) || !list[1].Whole {
+		t.Errorf("%d faults of many, whole %v", n, list[1].Whole)
+	}
+}
+
+func TestWhatIsTooLargeIsSetAsideWithoutItsBody(t *testing.T) {
+	s := bustest.Start(t, bustest.Settings{Quiet: true})
+	b := s.Bus("test")
+	m := events.Message{Subject: b.Names().Request(), Body: []byte(strings.Repeat("x", bus.MaxMessage+1))}
+	if err := b.PublishCore(m.Subject, nil, m.Body); err != nil { // As a client that is not ours does.
+		t.Fatal(err)
+	}
+	sub, err := b.Queues().Consume(t.Context(), b.Queues().IntakeConsumer())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sub.Stop()
+	list, err := sub.Next(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := list[0].Term("too large"); err != nil {
+		t.Fatal(err)
+	}
+	a, err := b.DeadLetters().Get(t.Context(), "request:1")
+	if err != nil || a.Whole || len(a.Message.Body) > 0 || a.Reason != "too large" {
+		t.Errorf("%+v, %v", a, err)
+	}
+}

@@ -1,0 +1,61 @@
+package bus_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+func TestPeersAreAllInstancesOfAServiceUnderThePrefix(t *testing.T) {
+	bustest.Outside(t)
+	synctest.Test(t, func(t *testing.T) {
+		server := bustest.Start(t, bustest.Settings{Quiet: true})
+		b := server.Bus("one")
+		if err := b.Services().Peers(t.Context(), "s", nil); !errors.Is(err, bus.ErrNobody) {
+			t.Fatalf("no instance answers: %v", err)
+		}
+		echo := func(_ context.Context, body []byte) ([]byte, *events.Fault) { return body, nil }
+		serve := func(on *bus.Bus, what string) (stop func()) {
+			stop, err := on.Services().Serve("s", "", map[string]string{"what": what}, map[string]bus.Endpoint{"echo": echo})
+			noErr(t, err)
+			return stop
+		}
+		defer serve(b, "a")()
+		stop := serve(server.Connect("two"), "b")
+		foreign, err := b.Tap("$SRV.INFO.s")
+		noErr(t, err)
+		defer foreign.Close()
+		go func() { // Ends with the message it waits for: another program, under another prefix.
+			m, err := foreign.Next(t.Context())
+			if err == nil {
+				_ = b.PublishCore(m.Reply, nil, []byte(`{"id":"x","metadata":{"what":"c"},"endpoints":[{"subject":"elsewhere.api.echo"}]}`))
+			}
+		}()
+		what := func() []string {
+			t.Helper()
+			synctest.Wait() // Servers take subscriptions in goroutines of their own.
+			begun := time.Now()
+			names := []string{}
+			noErr(t, b.Services().Peers(t.Context(), "s", func(p bus.Peer) { names = append(names, p.Metadata["what"]) }))
+			if took := time.Since(begun); took > time.Second {
+				t.Errorf("asking took %s", took)
+			}
+			slices.Sort(names)
+			return names
+		}
+		if got := what(); !slices.Equal(got, []string{"a", "b"}) {
+			t.Errorf("peers are %v", got)
+		}
+		stop()
+		if got := what(); !slices.Equal(got, []string{"a"}) {
+			t.Errorf("peers are %v when one is gone", got)
+		}
+	})
+}

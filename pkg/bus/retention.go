@@ -1,0 +1,196 @@
+package bus
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// Purge removes every message of a stream on a subject, which may bear wildcards. That there are none is no error. Errors:
+// ErrNotFound without the stream, ErrNotPermitted, ErrUnavailable.
+func (s Streams) Purge(ctx context.Context, stream, subject string) error {
+	return s.purge(ctx, stream, subject, 0)
+}
+
+// purge is Purge for messages below a sequence; 0 for all.
+func (s Streams) purge(ctx context.Context, stream, subject string, below uint64) error {
+	body, err := json.Marshal(struct {
+		Filter string `json:"filter"`
+		Below  uint64 `json:"seq,omitempty"`
+	}{subject, below})
+	if err != nil {
+		return fmt.Errorf("purge %s: %w", subject, err)
+	}
+	reply, err := s.bus.ask(ctx, apiPrefix+"STREAM.PURGE."+stream, body)
+	if err != nil {
+		err = class(err)
+	} else {
+		err = refusalOf(reply.Data)
+	}
+	if err != nil {
+		return fmt.Errorf("purge %s: %w", subject, err)
+	}
+	return nil
+}
+
+// Retention removes what jobs have left in streams and buckets, in an order in which nothing can come back.
+type Retention struct{ bus *Bus }
+
+// PurgeJob removes everything of a job, in the order in which nothing can come back: work, timers, journals, blobs, the book of
+// plans that its agents keep, log, state. It may be repeated after a failure. With the log the id is free: the state of a job that
+// has taken it is left alone. One that was cut off there has left a state of its own, which PurgeRest removes.
+func (r Retention) PurgeJob(ctx context.Context, job string) error { return r.purgeJob(ctx, job, 0) }
+
+// ReapJob is PurgeJob for a caller that acts on the event with this sequence and has not acknowledged it yet. The log from there
+// on goes last: when the caller dies before the state is gone the event comes again, and its receiver calls PurgeRest.
+func (r Retention) ReapJob(ctx context.Context, job string, last uint64) error {
+	if err := r.purgeJob(ctx, job, last); err != nil {
+		return err
+	}
+	return r.PurgeStrays(ctx, job)
+}
+
+// purgeJob is PurgeJob; of the log it leaves what stands at a sequence and behind it, with 0 nothing.
+func (r Retention) purgeJob(ctx context.Context, job string, last uint64) error {
+	if err := validJob(job); err != nil {
+		return fmt.Errorf("purge: %w", err)
+	}
+	n := r.bus.names
+	steps := []func() error{
+		func() error { return r.bus.Streams().Purge(ctx, n.Work, n.JobWork(job)) },
+		func() error { return r.bus.Timers().Purge(ctx, job) },
+		func() error { return r.bus.Streams().Purge(ctx, n.Journal, n.JobJournal(job)) },
+		func() error { return r.bus.Blobs().Delete(ctx, job) },
+		func() error { return r.purgeBook(ctx, job) },
+		func() error { return r.bus.Streams().purge(ctx, n.Log, n.JobEvents(job), last) },
+		func() error { return r.purgeState(ctx, job) },
+	}
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return fmt.Errorf("purge job %s: %w", job, err)
+		}
+	}
+	return nil
+}
+
+// PurgeRest removes what is left of a job of which the log has no request: its state, and then its events. A job that has taken the
+// id keeps its own.
+func (r Retention) PurgeRest(ctx context.Context, job string) error {
+	_, _, err := r.bus.State().GetLeader(ctx, job) // Refuses what is no id.
+	if err == nil {
+		err = r.purgeState(ctx, job)
+	} else if errors.Is(err, ErrNotFound) {
+		err = nil // Most events that come too late are of jobs that were deleted as a whole.
+	}
+	if err == nil {
+		err = r.PurgeStrays(ctx, job)
+	}
+	if err != nil {
+		return fmt.Errorf("purge what is left of job %s: %w", job, err)
+	}
+	return nil
+}
+
+// purgeBook removes the book of a job's agents. It has no watchers. A bus of an earlier version has no books.
+func (r Retention) purgeBook(ctx context.Context, job string) error {
+	plans := r.bus.Plans()
+	err := r.bus.Streams().Purge(ctx, plans.stream(), plans.subject(BookKey(AgentBook(job))))
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// purgeState deletes the key of a job of which the log has no request, so that those who watch see it go, and its chunks. A process that
+// was about to save it meets another revision. What is in the bucket before the log is looked at is of no other job.
+func (r Retention) purgeState(ctx context.Context, job string) error {
+	state := r.bus.State()
+	for {
+		last, err := state.Last(ctx)
+		if err != nil {
+			return err
+		}
+		_, revision, err := state.GetLeader(ctx, job)
+		if err != nil && !errors.Is(err, ErrNotFound) {
+			return err
+		}
+		next, err := r.bus.Log().LastOf(ctx, job, events.KindJobRequested)
+		if err != nil || next.Seq != 0 {
+			return err
+		}
+		if err := r.bus.Streams().purge(ctx, state.stream(), state.subject(job+".>"), last+1); err != nil {
+			return err
+		}
+		if err := state.Remove(ctx, job, revision); !errors.Is(err, ErrConflict) {
+			return err
+		}
+	}
+}
+
+// PurgeJournals removes the journals of a job of which the log has no request, as an import leaves them that was cut off. A job that
+// has taken the id meanwhile keeps its own: what was written before the log is looked at is of no job that came later. Errors:
+// ErrNotFound when there is nothing to remove.
+func (r Retention) PurgeJournals(ctx context.Context, job string) error {
+	if err := validJob(job); err != nil {
+		return fmt.Errorf("purge: %w", err)
+	}
+	last, err := r.bus.Streams().LastOn(ctx, r.bus.names.Journal, r.bus.names.JobJournal(job))
+	if err != nil {
+		return err
+	}
+	next, err := r.bus.Log().LastOf(ctx, job, events.KindJobRequested)
+	if err != nil {
+		return err
+	}
+	if next.Seq != 0 {
+		return fmt.Errorf("purge journals of job %s: %w: there is one", job, ErrNotFound)
+	}
+	return r.bus.Streams().purge(ctx, r.bus.names.Journal, r.bus.names.JobJournal(job), last.Seq+1)
+}
+
+// PurgeStrays removes the events of a job that stand before its request: all that there are by now, when it has none.
+func (r Retention) PurgeStrays(ctx context.Context, job string) error {
+	if err := validJob(job); err != nil {
+		return fmt.Errorf("purge: %w", err)
+	}
+	facts, err := r.bus.Streams().Info(ctx, r.bus.names.Log)
+	if err != nil {
+		return err
+	}
+	next, err := r.bus.Log().LastOf(ctx, job, events.KindJobRequested)
+	if err != nil {
+		return err
+	}
+	below := facts.LastSeq + 1
+	if next.Seq != 0 {
+		below = next.Seq
+	}
+	return r.bus.Streams().purge(ctx, r.bus.names.Log, r.bus.names.JobEvents(job), below)
+}
+
+// Drop deletes every stream and bucket under the prefix, with all jobs. Streams that are not ours stay.
+func (s Streams) Drop(ctx context.Context) error {
+	for _, cfg := range streams(s.bus.names) {
+		stream, err := s.bus.js.Stream(ctx, cfg.Name)
+		if err != nil || stream.CachedInfo().Config.Metadata[topologyMark] == "" {
+			continue
+		}
+		if err := s.bus.js.DeleteStream(ctx, cfg.Name); err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
+			return fmt.Errorf("drop stream %s: %w", cfg.Name, class(err))
+		}
+	}
+	return nil
+}
+
+// validJob keeps wildcards and dots out of subjects: the wrong id must never reach another job.
+func validJob(job string) error {
+	if !events.ValidToken(job) {
+		return fmt.Errorf("job %.80q: %w: no job id", job, ErrRefused)
+	}
+	return nil
+}

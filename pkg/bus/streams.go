@@ -1,0 +1,188 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// Streams are the streams and buckets of a bus as a whole: making, checking and surveying them.
+type Streams struct{ bus *Bus }
+
+// Init creates the streams, buckets and consumers that are missing and checks those that exist. It changes no stream: one
+// that is not ours, that differs from the table or that takes subjects of a missing one is refused, and nothing is created
+// then. The error is events.Faults with every difference, or wraps ErrUnavailable or ErrNotPermitted.
+func (s Streams) Init(ctx context.Context) error {
+	missing, faults, err := s.inspect(ctx)
+	if err == nil && len(faults) == 0 {
+		faults, err = s.overlap(ctx, missing)
+	}
+	if err != nil {
+		return fmt.Errorf("init: %w", err)
+	}
+	if len(faults) > 0 {
+		return faults
+	}
+	for _, cfg := range missing {
+		cfg.Replicas = s.bus.replicas
+		if _, err := s.bus.js.CreateStream(ctx, cfg); err != nil && !errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
+			return fmt.Errorf("init: create stream %s: %w", cfg.Name, class(err))
+		}
+	}
+	for _, spec := range s.bus.Queues().consumers() {
+		if err := s.bus.Queues().EnsureConsumer(ctx, spec); err != nil {
+			return fmt.Errorf("init: %w", err)
+		}
+	}
+	have, _, err := s.bus.Queues().partitions(ctx)
+	if err == nil && len(have) == 0 {
+		_, err = s.bus.Queues().EnsurePartitions(ctx, 1)
+	}
+	if err != nil {
+		return fmt.Errorf("init: %w", err)
+	}
+	return nil
+}
+
+// Check reports everything that Init would have to create or would refuse, as events.Faults; subjects that others take of
+// what is missing only Init finds. It changes nothing and needs no right to.
+func (s Streams) Check(ctx context.Context) error {
+	missing, faults, err := s.inspect(ctx)
+	if err != nil {
+		return fmt.Errorf("check: %w", err)
+	}
+	gone := map[string]bool{}
+	for _, cfg := range missing {
+		gone[cfg.Name] = true
+		faults = append(faults, absent("stream", cfg.Name))
+	}
+	for _, spec := range s.bus.Queues().consumers() {
+		if gone[spec.Stream] {
+			continue
+		}
+		_, err := s.bus.js.Consumer(ctx, spec.Stream, spec.Durable)
+		if errors.Is(err, jetstream.ErrConsumerNotFound) {
+			faults = append(faults, absent("consumer", spec.Stream+"."+spec.Durable))
+		} else if err != nil {
+			return fmt.Errorf("check consumer %s: %w", spec.Durable, class(err))
+		}
+	}
+	return faults.OrNil()
+}
+
+func absent(what, name string) events.Fault {
+	return events.Fault{
+		Code: events.CodeNotFound, Field: name, Message: "the " + what + " does not exist",
+		Hint: "run `jobgraph init` with the right to create streams and consumers",
+	}
+}
+
+// inspect compares the server with the table.
+func (s Streams) inspect(ctx context.Context) (missing []jetstream.StreamConfig, faults events.Faults, err error) {
+	if fault, err := s.oldServer(ctx); err != nil || fault != nil {
+		if fault != nil {
+			faults = append(faults, *fault)
+		}
+		return nil, faults, err
+	}
+	for _, want := range streams(s.bus.names) {
+		stream, err := s.bus.js.Stream(ctx, want.Name)
+		switch {
+		case errors.Is(err, jetstream.ErrStreamNotFound):
+			missing = append(missing, want)
+		case err != nil:
+			return nil, nil, fmt.Errorf("read stream %s: %w", want.Name, class(err))
+		default:
+			have := stream.CachedInfo().Config
+			faults = append(faults, differences(&have, &want)...)
+		}
+	}
+	return missing, faults, nil
+}
+
+func (s Streams) oldServer(ctx context.Context) (*events.Fault, error) {
+	account, err := s.bus.js.AccountInfo(ctx)
+	if errors.Is(err, jetstream.ErrJetStreamNotEnabled) || errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount) {
+		return &events.Fault{
+			Code: events.CodeUnavailable, Field: "server", Message: "JetStream is not enabled",
+			Hint: "start nats-server with -js, or enable JetStream for this account",
+		}, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read account: %w", class(err))
+	}
+	if account.API.Level >= apiLevel {
+		return nil, nil
+	}
+	return &events.Fault{
+		Code: events.CodeUnavailable, Field: "server",
+		Message: fmt.Sprintf("nats-server %s offers API level %d, level %d is needed", s.bus.nc.ConnectedServerVersion(), account.API.Level, apiLevel),
+		Hint:    "upgrade to nats-server 2.15 or later",
+	}, nil
+}
+
+// differences lists what the table promises and the stream does not keep. Sizes, ages and replicas are the operator's,
+// except an age on the log, which would forget history.
+func differences(have, want *jetstream.StreamConfig) events.Faults {
+	if have.Metadata[topologyMark] != topologyForm {
+		return events.Faults{{
+			Code: events.CodeConflict, Field: want.Name, Message: "a stream of this name exists and is not ours",
+			Hint: "choose another prefix (--prefix), or remove the stream",
+		}}
+	}
+	var faults events.Faults
+	for _, row := range settings(have, want) {
+		if is, wanted := fmt.Sprint(row.have), fmt.Sprint(row.want); is != wanted {
+			faults = append(faults, events.Fault{
+				Code: events.CodeConflict, Field: want.Name + "." + row.name, Message: "is " + is + ", want " + wanted,
+				Hint: "set it back with `nats stream edit`, or export the jobs, remove the stream and run `jobgraph init`",
+			})
+		}
+	}
+	return faults
+}
+
+// setting is one promise of the table.
+type setting struct {
+	name       string
+	have, want any
+}
+
+func settings(have, want *jetstream.StreamConfig) []setting {
+	list := []setting{
+		{"subjects", sorted(have.Subjects), sorted(want.Subjects)},
+		{"sources", sourcesOf(have), sourcesOf(want)},
+		{"retention", have.Retention, want.Retention},
+		{"discard", have.Discard, want.Discard},
+		{"max_msgs_per_subject", have.MaxMsgsPerSubject, want.MaxMsgsPerSubject},
+		{"no_ack", have.NoAck, want.NoAck},
+		{"sealed", have.Sealed, want.Sealed},
+		{"deny_delete", have.DenyDelete, want.DenyDelete},
+		{"deny_purge", have.DenyPurge, want.DenyPurge},
+		{"allow_rollup_hdrs", have.AllowRollup, want.AllowRollup},
+		{"allow_direct", have.AllowDirect, want.AllowDirect},
+		{"allow_msg_ttl", have.AllowMsgTTL, want.AllowMsgTTL},
+		{"allow_msg_schedules", have.AllowMsgSchedules, want.AllowMsgSchedules},
+		{"subject_transform", have.SubjectTransform, want.SubjectTransform},
+		{"duplicate_window", have.Duplicates, want.Duplicates},
+		{"max_age", have.MaxAge, want.MaxAge},
+	}
+	return list
+}
+
+func sorted(list []string) []string { return slices.Sorted(slices.Values(list)) }
+
+func sourcesOf(c *jetstream.StreamConfig) []string {
+	var list []string
+	for _, source := range c.Sources {
+		for _, t := range source.SubjectTransforms {
+			list = append(list, source.Name+": "+t.Source+" -> "+t.Destination)
+		}
+	}
+	return sorted(list)
+}

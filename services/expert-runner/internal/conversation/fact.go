@@ -1,0 +1,41 @@
+package conversation
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// FactKind says what happened.
+type FactKind string
+
+// The facts.
+const (
+	Answered FactKind = "answered" // The model has answered the last Ask.
+	Observed FactKind = "observed" // A tool has answered a call of the last Use.
+	Failed   FactKind = "failed"   // The model could not answer the last Ask.
+)
+
+// Fact is something that happened outside.
+type Fact struct {
+	Kind FactKind
+	// Text and Calls are what the model answered; Carry goes back to it unread.
+	Text  string
+	Calls []Call
+	Carry json.RawMessage
+	// Tokens is what the call took, Elapsed how long the conversation had lasted when it was answered.
+	Tokens  int64
+	Elapsed time.Duration
+	// Spent is what this run had spent when the call was answered; what runs before it have spent is not its own.
+	Spent events.Spent
+	// Call is the index of the call that a tool has answered, Result its answer.
+	Call   int
+	Result string
+	// Outcome and Fault say how the conversation ends with a failed call; RetryAfter when another attempt may succeed.
+	Outcome    events.Outcome
+	Fault      events.Fault
+	RetryAfter time.Duration
+	// TooLong says that the conversation did not fit the model.
+	TooLong bool
+}

@@ -1,0 +1,61 @@
+package conversation
+
+import "slices"
+
+// Voice is one of those who speak in turns in a conversation. A journal keeps it.
+type Voice struct {
+	// Name is what the others are told who speaks.
+	Name string `json:"name"`
+	// Prompt are instructions for this voice alone, behind those for all.
+	Prompt string `json:"prompt,omitempty"`
+}
+
+// Mode are the voices of a conversation in their order; no voices are one that thinks and acts at once. Only the last voice acts:
+// it alone calls tools and gives the result, the others advise.
+type Mode []Voice
+
+// Dual is a thinker that advises, and an actor.
+func Dual() Mode {
+	return Mode{
+		{Name: "thinker", Prompt: "Two of you work on this request in turns: you are the thinker, the other is the actor. You call no tools and write no " +
+			"<deliverable>. Say in a few sentences what the actor is to do next, and why. Judge what it has done: name what is wrong, missing or " +
+			"made up. When the work is done and right, tell the actor to deliver it."},
+		{Name: "actor", Prompt: "Two of you work on this request in turns: you are the actor, the other is the thinker, who advises you. Do the next step, " +
+			"with tools where they help, and say what came of it. Give the <deliverable> when the work is done, and not before."},
+	}
+}
+
+// number is how many voices there are.
+func (mode Mode) number() int { return max(1, len(mode)) }
+
+// actor is the voice that acts.
+func (mode Mode) actor() int { return mode.number() - 1 }
+
+// seen is a conversation as one voice has it: its own words are its own; what another has said and done, tools and all, is told.
+func (mode Mode) seen(history []Message, self int) []Message {
+	list := slices.Clone(history)
+	if len(mode) == 0 {
+		return list
+	}
+	for i := range list {
+		switch m := &list[i]; {
+		case m.Role == System:
+			m.Text += "\n\n" + mode[self].Prompt
+		case m.Role != User && m.voice != self:
+			list[i] = mode.told(m)
+		}
+	}
+	return list
+}
+
+// told is what one voice has said, or what a tool has answered it, as the others are told.
+func (mode Mode) told(m *Message) Message {
+	if m.Role == Tool {
+		return Message{Role: User, Text: Data("tool", m.CallID, m.Text, MaxShown)}
+	}
+	text := "The " + mode[m.voice].Name + " says:\n" + m.Text
+	for i := range m.Calls {
+		text += "\n" + Data("call", m.Calls[i].ID, m.Calls[i].Name+" "+m.Calls[i].Args, MaxShown)
+	}
+	return Message{Role: User, Text: text}
+}

@@ -1,0 +1,192 @@
+package planning
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
+)
+
+// reply is what a person's answer to a question about a plan comes down to.
+type reply struct {
+	on   On
+	text string          // What he wants otherwise, or why not.
+	plan json.RawMessage // A plan of his own.
+}
+
+// form is an answer as an object, in the words of ours and of the ancestors.
+type form struct {
+	Action   string          `json:"action"`
+	Approved *bool           `json:"approved"`
+	Accepted *bool           `json:"accepted"`
+	Text     string          `json:"text"`
+	Reason   string          `json:"reason"`
+	Feedback string          `json:"feedback"`
+	Answer   string          `json:"answer"`
+	Plan     json.RawMessage `json:"plan"`
+}
+
+// words maps what people say to what they mean. Everything is compared in lower case and without punctuation around it.
+var words = map[string]On{
+	"accept": OnAccepted, "accepted": OnAccepted, "approve": OnAccepted, "approved": OnAccepted, "yes": OnAccepted, "y": OnAccepted,
+	"ok": OnAccepted, "okay": OnAccepted, "confirm": OnAccepted, "confirmed": OnAccepted, "go": OnAccepted, "go ahead": OnAccepted,
+	"proceed": OnAccepted, "continue": OnAccepted, "确认": OnAccepted, "好的": OnAccepted, "好": OnAccepted, "可以": OnAccepted,
+	"行": OnAccepted, "同意": OnAccepted, "接受": OnAccepted, "是": OnAccepted,
+
+	"reject": OnRejected, "rejected": OnRejected, "no": OnRejected, "n": OnRejected, "cancel": OnRejected, "decline": OnRejected,
+	"stop": OnRejected, "拒绝": OnRejected, "取消": OnRejected, "不": OnRejected, "不行": OnRejected, "不要": OnRejected, "否": OnRejected,
+}
+
+// courtesies are words that change nothing, and refusals what says no besides the words above.
+var (
+	courtesies = map[string]bool{"please": true, "thanks": true, "thank": true, "you": true, "kindly": true, "sure": true}
+	refusals   = map[string]bool{"不同意": true, "不接受": true, "不可以": true, "不好": true, "不确认": true, "不是": true, "不批准": true}
+)
+
+// courteous reads an answer that is one of the words with courtesies around it; "" when it is not.
+func courteous(text string) On {
+	said := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return unicode.IsSpace(r) || unicode.IsPunct(r) })
+	plain := slices.DeleteFunc(slices.Clone(said), func(word string) bool { return courtesies[word] })
+	whole := strings.Join(plain, " ")
+	bare := strings.TrimPrefix(strings.TrimSpace(strings.TrimSuffix(whole, "谢谢")), "请")
+	switch {
+	case whole == "" && slices.Contains(said, "sure"):
+		return OnAccepted
+	case refusals[bare]:
+		return OnRejected
+	}
+	return words[bare]
+}
+
+// understood reads a person's answer; older records lack Courteous, and read it to the letter.
+func (s *core) understood(raw json.RawMessage) reply {
+	r := understand(raw)
+	if r.on == OnUnrecognised && s.start.Courteous {
+		if on := courteous(textOf(raw)); on != "" {
+			return reply{on: on}
+		}
+	}
+	return r
+}
+
+// edits are what stands in front of a wish, in brackets or before a colon.
+var edits = []string{"edit_plan", "edit plan", "edit", "修改计划", "修改"}
+
+// understand reads an answer in any of its forms: a word, "[ACCEPTED]", "[EDIT_PLAN] what", "edit: what", an object with an
+// action, or a plan.
+func understand(raw json.RawMessage) reply {
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return understandText(text)
+	}
+	var yes bool
+	if json.Unmarshal(raw, &yes) == nil && len(raw) > 0 && raw[0] != 'n' {
+		return decided(&yes, "")
+	}
+	var list []string
+	if json.Unmarshal(raw, &list) == nil && len(list) > 0 {
+		if len(list) == 1 {
+			return understandText(list[0])
+		}
+		return reply{on: OnUnrecognised} // Words are no plan of a person.
+	}
+	var f form
+	whole := plan.Recognised(raw)
+	if json.Unmarshal(raw, &f) == nil && (!whole || f.refuses()) {
+		return understandForm(&f)
+	}
+	if whole {
+		return reply{on: OnReplaced, plan: raw}
+	}
+	return reply{on: OnUnrecognised}
+}
+
+// refuses is true for a form that says no, whatever else is in it.
+func (f *form) refuses() bool {
+	return f.Approved != nil && !*f.Approved || f.Accepted != nil && !*f.Accepted || words[f.action()] == OnRejected
+}
+
+func (f *form) action() string { return strings.ToLower(strings.TrimSpace(f.Action)) }
+
+func understandForm(f *form) reply {
+	text := strings.TrimSpace(strings.Join([]string{f.Text, f.Feedback, f.Reason}, "\n"))
+	switch action := f.action(); {
+	case f.refuses():
+		return reply{on: OnRejected, text: text}
+	case len(f.Plan) > 0 && string(f.Plan) != "null":
+		return reply{on: OnReplaced, plan: f.Plan}
+	case f.Approved != nil:
+		return decided(f.Approved, text)
+	case f.Accepted != nil:
+		return decided(f.Accepted, text)
+	case strings.HasPrefix(action, "edit") && text != "":
+		return reply{on: OnEdited, text: text}
+	case words[action] != "":
+		return reply{on: words[action], text: text}
+	case f.Answer != "":
+		return understandText(f.Answer)
+	case action == "" && text != "":
+		return understandText(text)
+	}
+	return reply{on: OnUnrecognised, text: text}
+}
+
+func decided(yes *bool, text string) reply {
+	if *yes {
+		return reply{on: OnAccepted, text: text}
+	}
+	return reply{on: OnRejected, text: text}
+}
+
+func understandText(text string) reply {
+	text = strings.TrimSpace(text)
+	if on := words[strings.ToLower(strings.Trim(text, " \t\r\n.!。！[]"))]; on != "" {
+		return reply{on: on}
+	}
+	if _, ok := cutFold(text, "[accepted]"); ok {
+		return reply{on: OnAccepted}
+	}
+	for _, word := range edits {
+		for _, front := range []string{"[" + word + "]", word + ":", word + "："} {
+			if rest, ok := cutFold(text, front); ok && strings.TrimSpace(rest) != "" {
+				return reply{on: OnEdited, text: strings.TrimSpace(rest)}
+			}
+		}
+	}
+	if raw := []byte(text); json.Valid(raw) && (raw[0] == '{' || raw[0] == '[') {
+		if r := understand(raw); r.on != OnUnrecognised {
+			return r
+		}
+	}
+	return reply{on: OnUnrecognised, text: text}
+}
+
+// cutFold takes a prefix off, in any case of its letters. Lower case may have another length, so the text itself is cut.
+func cutFold(text, prefix string) (rest string, ok bool) {
+	if len(text) < len(prefix) || !strings.EqualFold(text[:len(prefix)], prefix) {
+		return text, false
+	}
+	return text[len(prefix):], true
+}
+
+// textOf is an answer in words: a string, or the text of an object.
+func textOf(raw json.RawMessage) string {
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return strings.TrimSpace(text)
+	}
+	var f form
+	if json.Unmarshal(raw, &f) == nil {
+		for _, text := range []string{f.Answer, f.Text, f.Feedback, f.Reason} {
+			if strings.TrimSpace(text) != "" {
+				return strings.TrimSpace(text)
+			}
+		}
+	}
+	if len(raw) > 0 && raw[0] != '{' && string(raw) != "null" {
+		return strings.TrimSpace(string(raw))
+	}
+	return ""
+}

@@ -1,0 +1,59 @@
+package planning
+
+import (
+	"strings"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// clarifyStage asks the person what is meant.
+type clarifyStage struct{ *core }
+
+// enter puts the question to the person, as often as the profile allows.
+func (s clarifyStage) enter() On {
+	c := &s.state.Counts
+	if !s.whole() || !s.wants(StageClarify) || c.Clarify >= s.start.Profile.Limits.Clarifications {
+		return OnSkipped
+	}
+	c.Clarify++
+	return s.ask(c.Clarify, events.InputRequested{
+		Kind: events.InputClarification, Prompt: clip(s.state.Question, maxMessage), Options: s.state.Options,
+		Default: []byte(`{"action":"expired"}`),
+	})
+}
+
+func (s clarifyStage) take(f *Fact) On {
+	said := textOf(f.Answer)
+	if f.Action != events.Answered || said == "" {
+		return OnExpired
+	}
+	s.state.Told = append(s.state.Told, said)
+	s.state.Query = combined(s.start.goal(), s.state.Told)
+	return OnTold
+}
+
+// combined is the request with what the person said to questions about it: "request - a, b". What was said twice in a row
+// counts once.
+func combined(head string, told []string) string {
+	var parts []string
+	for i, said := range told {
+		if i == 0 || said != told[i-1] {
+			parts = append(parts, said)
+		}
+	}
+	if len(parts) == 0 {
+		return head
+	}
+	return head + " - " + strings.Join(parts, ", ")
+}
+
+// ask makes a question of the stage. One that may expire has a default, so that planning goes on then.
+func (s *core) ask(n int, in events.InputRequested) On {
+	in.Request = s.start.RequestID(key(s.state.Stage, n))
+	in.User = s.start.Request.User
+	in.ExpiresIn = s.start.Profile.Review.Expires
+	if in.ExpiresIn == 0 {
+		in.Default = nil
+	}
+	return s.issue(n, Command{Kind: Ask, Ask: &in})
+}

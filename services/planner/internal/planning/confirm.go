@@ -1,0 +1,108 @@
+package planning
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// The answers to a confirmation and to a review, as JSON Schemas. A text says the same in words; see understand.
+const (
+	answerForms = `{"type":"string","description":"accept, reject, or edit: and what is wanted otherwise"},` +
+		`{"type":"object","required":["action"],"properties":{"action":{"type":"string","enum":["accept","edit","reject"]},"text":{"type":"string"}}},` +
+		`{"type":"object","required":["approved"],"properties":{"approved":{"type":"boolean"},"reason":{"type":"string"}}}`
+	confirmSchema = `{"anyOf":[` + answerForms + `]}`
+	reviewSchema  = `{"anyOf":[` + answerForms + `,{"type":["object","array"],"description":"a plan of one's own, in any dialect"}]}`
+)
+
+// confirmStage has the person confirm what recurs.
+type confirmStage struct{ approval }
+
+// enter asks before anything recurs that a model has thought of, unless the request says "confirm" itself. A plan
+// that the caller gave says what he wants.
+func (s confirmStage) enter() On {
+	recurs := slices.ContainsFunc(s.state.Plan.SubJobs, func(j events.SubJob) bool { return j.Schedule != nil })
+	if s.state.Counts.Rounds == 0 || !s.whole() || !s.wants(StageConfirm) || !recurs || s.state.Confirmed || confirmed(s.start.Request.Goal) {
+		return OnSkipped
+	}
+	options := []string{"accept", "edit", "reject"}
+	if s.last() {
+		options = []string{"accept", "reject"}
+	}
+	return s.put("confirm", &s.state.Counts.Confirm, events.InputRequested{
+		Kind: events.InputApproval, Options: options, Schema: []byte(confirmSchema), Default: []byte(`{"action":"reject"}`),
+	})
+}
+
+func (s confirmStage) take(f *Fact) On {
+	if f.Action != events.Answered {
+		s.dropped("nobody confirmed the schedule in time", "")
+		return OnExpired
+	}
+	r := s.understood(f.Answer)
+	switch r.on {
+	case OnAccepted:
+		s.state.Confirmed, s.state.Reminders = true, 0
+		return OnAccepted
+	case OnRejected:
+		s.dropped("the schedule was not confirmed", r.text)
+		return OnRejected
+	}
+	return s.unsettled(&r)
+}
+
+// approval is what the questions about a plan in hand have in common.
+type approval struct{ *core }
+
+// put asks the person, with a text from the prompts.
+func (s approval) put(name string, count *int, in events.InputRequested) On {
+	prompt, ok := s.render(name)
+	if !ok {
+		s.state.Plan = nil
+		return OnRejected
+	}
+	*count++
+	in.Prompt = clip(strings.TrimSpace(prompt.User), maxPrompt)
+	return s.ask(*count, in)
+}
+
+// last is true when no edit can be worked in any more.
+func (s *core) last() bool { return s.state.Counts.Rounds >= s.maxRounds() || !s.start.Model }
+
+// unsettled takes an edit as long as another round is left; anything else is asked again, within the limit.
+func (s approval) unsettled(r *reply) On {
+	if r.on == OnEdited && !s.last() {
+		s.state.Wishes = append(s.state.Wishes, clip(r.text, maxQuery))
+		s.state.Reminders, s.state.Confirmed = 0, false
+		return OnEdited
+	}
+	s.state.Beyond = r.on == OnEdited
+	if s.state.Reminders++; s.state.Reminders > s.start.Profile.Limits.Reminders {
+		message := "the answers were not understood"
+		if s.state.Beyond {
+			message = "no round was left for another edit"
+		}
+		s.dropped(message, r.text)
+		return OnRejected
+	}
+	return OnUnrecognised
+}
+
+// dropped ends planning without the plan, which is not wanted.
+func (s approval) dropped(message, reason string) {
+	s.state.Plan = nil
+	s.state.Faults = events.Faults{{
+		Code: events.CodeRejected, Message: message, Cause: clip(reason, maxMessage), Hint: "recover the job to plan it again, or submit it anew",
+	}}
+}
+
+// confirmed is true for a request that says of itself that its schedule is confirmed.
+func confirmed(goal string) bool {
+	first, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(goal)), " ")
+	first = strings.Trim(first, ".,:;!，。：；！")
+	if first == "confirm" || first == "confirmed" {
+		return true
+	}
+	return strings.HasPrefix(goal, "确认")
+}

@@ -1,0 +1,67 @@
+package planning_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
+)
+
+// recorded is a session as a journal keeps it, and how it ended.
+type recorded struct {
+	Start  planning.Start   `json:"start"`
+	Facts  []planning.Fact  `json:"facts"`
+	Ending *planning.Ending `json:"ending"`
+}
+
+// A session that waits for a person may be answered by a later version of the planner. The files are never edited: with
+// -update only those that are missing are written.
+func TestSessionsRecordedByOlderVersionsFoldToTheSameEnd(t *testing.T) {
+	yes := true
+	for name, script := range scripts {
+		file := filepath.Join("testdata", "journal", name+".v1.json")
+		if _, err := os.Stat(file); *update && os.IsNotExist(err) {
+			s := script(open(t, name, "the price of gold", review, func(s *planning.Start) { s.Request.Investigate = &yes }))
+			e, _ := s.Ended()
+			text, err := json.MarshalIndent(recorded{s.start, s.facts, e}, "", " ")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(file, append(text, '\n'), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var old recorded
+		if err := json.Unmarshal(text, &old); err != nil {
+			t.Fatal(err)
+		}
+		set, err := built()
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, ok := planning.Fold(old.Start, testPorts(set), old.Facts).Ended()
+		if !ok {
+			t.Fatalf("%s does not end", name)
+		}
+		if d := cmp.Diff(written(t, old.Ending), written(t, e)); d != "" {
+			t.Errorf("%s: %s", name, d)
+		}
+	}
+}
+
+func written(t *testing.T, e *planning.Ending) string {
+	t.Helper()
+	text, err := json.MarshalIndent(e, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}

@@ -1,0 +1,305 @@
+package planning
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
+)
+
+// draftStage has a model write the plan, and checks it.
+type draftStage struct{ *core }
+
+// enter asks for a plan. The first of a round is asked for with the request and the person's wishes; each further one
+// also gets the faulty draft and everything that is wrong with it.
+func (s draftStage) enter() On {
+	c := &s.state.Counts
+	if s.state.Attempt == 0 {
+		c.Rounds++
+		s.state.Faults, s.state.Raw = nil, ""
+	}
+	prompt, ok := s.render(s.prompt())
+	if !ok {
+		return OnExhausted
+	}
+	list := messages(prompt)
+	if s.state.Attempt > 0 {
+		lesson, ok := s.render("repair")
+		if !ok {
+			return OnExhausted
+		}
+		if raw := clip(s.state.Raw, s.start.Profile.Limits.rawBytes()); strings.TrimSpace(raw) != "" {
+			list = append(list, Message{Role: "assistant", Text: raw})
+		}
+		list = append(list, Message{Role: "user", Text: lesson.User})
+	}
+	s.state.Attempt++
+	c.Draft++
+	schema, strict := plan.DraftSchema(plan.Dialect(s.start.Profile.Dialect), s.state.Cards, s.maxSteps())
+	return s.issue(c.Draft, Command{Kind: Call, Call: &ModelCall{
+		Role: "planner", Messages: list, Schema: schema, Name: "plan", Strict: strict,
+	}})
+}
+
+// prompt names the prompt: that of splitting, of planning a remainder, or of planning.
+func (s draftStage) prompt() string {
+	switch s.start.Mode {
+	case events.WorkSplit:
+		return "split"
+	case events.WorkReplan:
+		return "replan"
+	}
+	return "draft"
+}
+
+func (s draftStage) take(f *Fact) On {
+	on := s.judgeText(f)
+	d := &s.state.Drafts
+	switch unusable := on == OnFaulty || on == OnExhausted; {
+	case f.Kind == Failed:
+		d.Failed++
+	case unusable && len(s.state.Faults) > 0 && s.state.Faults[0].Code == events.CodeMalformed:
+		d.Unreadable++
+	case unusable:
+		d.Faulty++
+	default:
+		d.Valid++
+	}
+	return on
+}
+
+func (s draftStage) judgeText(f *Fact) On {
+	if f.Text != "" {
+		s.state.Raw = f.Text
+	}
+	if f.Kind == Failed {
+		return s.failed(f)
+	}
+	raw, err := s.read(f.Text)
+	if err != nil && len(raw) == 0 {
+		return s.faulty(events.Faults{malformed(f.Text, err)})
+	}
+	o := s.options()
+	o.Draft, o.MaxSteps = s.rules(), s.maxSteps()
+	r := plan.Check(raw, s.state.Cards, o)
+	if err != nil {
+		r.Faults = append(events.Faults{malformed(f.Text, err)}, r.Faults...)
+	}
+	return s.judge(&r)
+}
+
+// read finds the plan in a text, also inside of a message that a model wrapped around it.
+func (s draftStage) read(text string) (json.RawMessage, error) {
+	raw, err := s.ports.Read(text, func(raw json.RawMessage) bool {
+		_, wrapped := plan.Unwrap(raw)
+		return wrapped || plan.Recognised(raw)
+	})
+	if err != nil || plan.Recognised(raw) {
+		return raw, err
+	}
+	inner, _ := plan.Unwrap(raw)
+	var words string
+	if json.Unmarshal(inner, &words) != nil {
+		return inner, nil
+	}
+	return s.ports.Read(words, plan.Recognised)
+}
+
+// rules are what the profile says of drafts of models.
+func (s draftStage) rules() *plan.DraftRules {
+	p := &s.start.Profile
+	return &plan.DraftRules{Search: p.Plan.Search, Capabilities: p.Schedule.Capabilities, Strip: p.Schedule.Strip, Locale: s.state.Locale}
+}
+
+// judge decides what a checked draft leads to.
+func (s draftStage) judge(r *plan.Result) On {
+	head := &r.Head
+	said := head.GuidanceMessage
+	if said == "" {
+		said = head.Reason
+	}
+	switch {
+	case head.Adequate != nil && !*head.Adequate && s.whole() && s.start.Profile.Plan.Inadequate != "reject" && strings.TrimSpace(said) != "":
+		return s.inadequate(said)
+	case r.Answer != "" && s.whole():
+		s.state.Answer = r.Answer
+		return OnAnswered
+	case r.Answer != "":
+		return s.faulty(events.Faults{{Code: events.CodeMissing, Field: "subjobs", Message: "the plan has no steps", Hint: "give the steps; nobody can be answered here"}})
+	case r.Steps == 0 && head.HasEnoughContext != nil && *head.HasEnoughContext && s.whole():
+		if on := s.enough(head); on != "" {
+			return on
+		}
+	}
+	if len(r.Faults) > 0 {
+		return s.faulty(r.Faults)
+	}
+	s.accept(r.Plan, r.Warnings)
+	return s.finaliser()
+}
+
+// inadequate asks the person, or tells him what is missing. Where he was asked as often as may be, the plan in hand counts,
+// and without one there is none.
+func (s draftStage) inadequate(said string) On {
+	ask := s.start.Profile.Plan.Inadequate == "ask" && s.wants(StageClarify)
+	switch {
+	case ask && s.state.Counts.Clarify < s.start.Profile.Limits.Clarifications:
+		s.state.Question, s.state.Options, s.state.Attempt = said, nil, 0
+		return OnUnclear
+	case ask:
+		s.state.Attempt = 0
+		s.state.Faults = events.Faults{{
+			Code: events.CodeRejected, Message: clip(said, maxMessage), Cause: "it was asked for as often as may be", Hint: "say it in the request, and submit that",
+		}}
+		if s.state.Plan != nil {
+			return OnExhausted
+		}
+		return OnRefused
+	}
+	s.state.Answer = said
+	return OnAnswered
+}
+
+// enough makes something of a draft that knows enough already: one step that writes it up, or its thought as the answer.
+func (s draftStage) enough(head *events.Plan) On {
+	switch thought := strings.TrimSpace(head.Thought); {
+	case s.start.Profile.Plan.Enough == "step":
+		if p := s.single(thought); p != nil {
+			p.HasEnoughContext, p.Thought = head.HasEnoughContext, head.Thought
+			s.accept(p, nil)
+			return s.finaliser()
+		}
+	case s.start.Profile.Plan.Enough == "answer" && thought != "":
+		s.state.Answer = thought
+		return OnAnswered
+	}
+	return ""
+}
+
+// accept takes a valid plan in hand, and says what the draft left out.
+func (s *core) accept(p *events.Plan, warnings events.Faults) {
+	r := &s.start.Request
+	if p.Locale == "" {
+		p.Locale = s.state.Locale
+	}
+	s.state.Locale = p.Locale
+	if p.OrigQuery == "" && len(r.Goal) <= plan.MaxText {
+		p.OrigQuery = r.Goal
+	}
+	if p.Title == "" {
+		p.Title = s.state.Title
+	}
+	if s.state.Title == "" { // A conversation is named once.
+		s.state.Title = p.Title
+	}
+	s.state.Plan, s.state.Warnings, s.state.Faults, s.state.Attempt = p, warnings, nil, 0
+}
+
+// finaliser looks up who makes the job's result; a plan whose result no expert makes is no use.
+func (s *core) finaliser() On {
+	card, fault := plan.Finaliser(s.start.Request.Finalize, s.state.Cards)
+	if fault != nil {
+		s.state.Plan, s.state.Unreachable = nil, true
+		s.state.Faults = events.Faults{*fault}
+		return OnExhausted
+	}
+	s.state.Final = card
+	s.standIn()
+	return OnValid
+}
+
+// faulty asks for the next draft while there is a try left.
+func (s draftStage) faulty(faults events.Faults) On {
+	s.state.Faults = faults
+	if s.state.Attempt <= s.start.Profile.Limits.Repairs {
+		return OnFaulty
+	}
+	s.state.Attempt = 0
+	return OnExhausted
+}
+
+// failed sorts the failures of a call: those that another try may cure, those that it cannot, and refusals.
+func (s draftStage) failed(f *Fact) On {
+	switch f.Class {
+	case ClassRefusal, ClassFilter:
+		s.refused(f)
+		return OnRefused
+	case ClassCut, ClassBroken, ClassMalformed:
+		return s.faulty(events.Faults{failure(f)})
+	case ClassTooLong:
+		if !s.state.Short {
+			s.state.Short = true
+			return s.faulty(events.Faults{failure(f)})
+		}
+	}
+	s.state.Unreachable, s.state.Attempt = true, 0
+	s.state.Faults = events.Faults{failure(f)}
+	return OnExhausted
+}
+
+// refused notes that the model or its provider will not do it.
+func (s *core) refused(f *Fact) {
+	message := strings.TrimSpace(f.Text)
+	switch {
+	case f.Class == ClassFilter: // What was written until then is no reason.
+		message = "the provider's filter held the answer back"
+	case message == "" || strings.ContainsRune("{[`<", rune(message[0])): // The beginning of a plan is none either.
+		message = "the model refuses the request"
+	}
+	s.state.Faults = events.Faults{{
+		Code: events.CodeRejected, Message: clip(message, maxMessage), Cause: clip(f.Message, maxMessage), Hint: "ask for something else, or say what it is for",
+	}}
+}
+
+// failure is the fault of a call that came to nothing.
+func failure(f *Fact) events.Fault {
+	out := events.Fault{Code: events.CodeUnavailable, Message: "the model could not be asked", Cause: clip(f.Message, maxMessage)}
+	switch f.Class {
+	case ClassAuth:
+		out.Message, out.Hint = "the model refuses the key", "set OPENAI_API_KEY to a valid key"
+	case ClassQuota:
+		out.Message, out.Hint = "the account of the model has no credit left", "add credit, or choose another model"
+	case ClassNotFound:
+		out.Message, out.Hint = "there is no such model", "set OPENAI_MODEL to one that the provider has"
+	case ClassUnnamed:
+		out.Message, out.Hint = "no model of this name is configured", "name one of the configured models in \"models\" of the request; the cause lists them"
+	case ClassTooLong:
+		out.Code, out.Message, out.Hint = events.CodeTooLarge, "the prompt is too long for the model", "shorten the request, or choose a model with a larger context"
+	case ClassBadRequest:
+		out.Message, out.Hint = "the model's provider refuses the call", "check the model's settings"
+	case ClassCut:
+		out.Code, out.Message, out.Hint = events.CodeMalformed, "the answer was cut off", "write a shorter plan"
+	case ClassBroken:
+		out.Message, out.Hint = "the connection ended in the middle of the answer", "try again; when it goes on, check the network to the provider"
+	case ClassMalformed:
+		out.Code, out.Message, out.Hint = events.CodeMalformed, "the provider's reply could not be read", "try again"
+	default:
+		out.Hint = "try again later, or choose another model"
+	}
+	return out
+}
+
+// malformed is the fault of a text in which no plan can be found.
+func malformed(text string, err error) events.Fault {
+	f := events.Fault{Code: events.CodeMalformed, Message: "no JSON of the wanted form in the answer", Hint: "answer with the JSON object alone"}
+	if strings.TrimSpace(text) == "" {
+		f.Message = "the answer is empty"
+	}
+	if err != nil {
+		f.Cause = clip(err.Error(), maxMessage)
+	}
+	return f
+}
+
+// compact writes a value as JSON for a prompt; nil gives nothing.
+func compact(p *events.Plan) string {
+	if p == nil {
+		return ""
+	}
+	raw, err := json.Marshal(p)
+	if err != nil {
+		return ""
+	}
+	return string(raw)
+}

@@ -1,0 +1,88 @@
+package planning
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
+)
+
+// fallbackStage finds a plan when no draft was valid.
+type fallbackStage struct{ *core }
+
+// enter goes down the profile's ladder. An earlier valid plan is in hand already; a model that cannot be reached is
+// no reason to run a made-up plan.
+func (s fallbackStage) enter() On {
+	faults := s.state.Faults
+	for _, rung := range s.start.Profile.Fallback {
+		var p *events.Plan
+		switch {
+		case rung == RungEarlier:
+			p = s.state.Plan
+		case s.state.Unreachable || !s.whole():
+		case rung == RungSingle:
+			p = s.single("")
+		case rung == RungSteps:
+			p = s.steps()
+		}
+		if p != nil {
+			s.state.Fallback = rung
+			s.accept(p, append(slices.Clone(s.state.Warnings), faults...))
+			if on := s.finaliser(); on == OnValid {
+				return on
+			}
+			faults = append(slices.Clone(faults), s.state.Faults...)
+		}
+		if rung == RungGuidance {
+			s.guide(faults)
+			return OnExhausted
+		}
+	}
+	s.state.Faults, s.state.Plan = faults, nil
+	return OnExhausted
+}
+
+// guide puts what the person should do in front of the faults.
+func (s fallbackStage) guide(faults events.Faults) {
+	s.state.Plan, s.state.Faults = nil, faults
+	prompt, ok := s.render("guidance")
+	if !ok {
+		return
+	}
+	first := events.Fault{Code: events.CodeRejected, Message: clip(strings.TrimSpace(prompt.User), maxPrompt)}
+	if len(faults) > 0 {
+		first.Code = faults[0].Code
+	}
+	s.state.Faults = append(events.Faults{first}, faults...)
+}
+
+// single is a plan of one step for the expert that fits the request best; nil when there is nobody.
+func (s *core) single(context string) *events.Plan {
+	expert := plan.Best(s.state.Query, s.state.Cards, s.start.DefaultExpert)
+	if expert == "" {
+		return nil
+	}
+	r := s.start.Request
+	r.Expert, r.Goal, r.Locale = expert, s.state.Query, s.state.Locale
+	if context != "" {
+		r.Context = strings.TrimSpace(r.Context + "\n\n" + context)
+	}
+	return plan.Single(&r, s.state.Cards).Plan
+}
+
+// steps is the plan of three steps that fits anything: look at it, do it, check it.
+func (s fallbackStage) steps() *events.Plan {
+	expert := plan.Best(s.state.Query, s.state.Cards, s.start.DefaultExpert)
+	if expert == "" {
+		return nil
+	}
+	raw, err := json.Marshal(plan.ThreeSteps(s.state.Query, s.state.Locale))
+	if err != nil {
+		return nil
+	}
+	o := s.options()
+	o.DefaultExpert = expert
+	return plan.Check(raw, s.state.Cards, o).Plan
+}

@@ -1,0 +1,184 @@
+package planning
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/planner/internal/finish"
+	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
+)
+
+// Author is who has put the result into words.
+type Author string
+
+// The authors.
+const (
+	ByModel   Author = "model"
+	ByStandIn Author = "stand_in"  // The expert that stands in for the model.
+	ByRule    Author = "fixed"     // No author: fixed words around the results.
+	HandedOn  Author = "handed_on" // No author yet: the stand-in is asked.
+)
+
+const (
+	// mostWritings is how often a model is asked for the same words.
+	mostWritings = 2
+	// materialBytes bounds the results in a prompt where the profile does not.
+	materialBytes = 32 << 10
+)
+
+// finalize is what a plan in hand has to say of how its result is made: that it is put into words, as the request says, else
+// the profile, or that the profile wants none. The rest is in the rules of the job.
+func (s *core) finalize() string {
+	form := s.start.Request.Finalize
+	if form == "" {
+		form = s.start.Profile.Finalize
+	}
+	switch {
+	case !s.start.Words:
+		return ""
+	case form == "none" && s.start.Request.Finalize == "":
+		return form
+	case form != finish.Summary && form != finish.Report:
+		return ""
+	}
+	if s.state.Final != nil {
+		form += ":" + s.state.Final.ID
+	}
+	return form
+}
+
+// standIn finds who writes where the model cannot.
+func (s *core) standIn() {
+	if form := s.finalize(); form != "" && form != "none" && s.state.Final == nil {
+		s.state.Final = plan.StandIn(s.state.Cards, s.start.DefaultExpert)
+	}
+}
+
+// finishStage puts the result into words.
+type finishStage struct{ *core }
+
+// enter asks the model for words, unless it was asked often enough.
+func (s finishStage) enter() On {
+	m := s.start.Finish
+	switch {
+	case m == nil:
+		return OnMissing
+	case m.Written:
+		return s.word(m.Text, ByStandIn)
+	case !s.start.Model:
+		s.state.Faults = events.Faults{{Code: events.CodeNoPlanner, Message: "there is no model", Hint: "give the planner a model"}}
+		return s.wordless()
+	}
+	prompt, ok := s.render(m.Form)
+	if !ok {
+		return s.wordless()
+	}
+	s.state.Counts.Finish++
+	return s.issue(s.state.Counts.Finish, Command{Kind: Call, Call: &ModelCall{Role: "report", Messages: messages(prompt)}})
+}
+
+func (s finishStage) take(f *Fact) On {
+	text := finish.Unfenced(finish.Marked(f.Text))
+	if f.Kind == Answered && text != "" {
+		return s.word(text, ByModel)
+	}
+	again := f.Kind == Answered
+	switch f.Class {
+	case ClassTooLong:
+		again, s.state.Short = !s.state.Short, true
+	case ClassCut, ClassBroken, ClassMalformed:
+		again = true
+	}
+	fault := events.Fault{Code: events.CodeMalformed, Message: "the answer is empty"}
+	if f.Kind == Failed {
+		fault = failure(f)
+		fault.Hint = ""
+	}
+	s.state.Faults = events.Faults{fault}
+	if again && s.state.Counts.Finish < mostWritings {
+		return OnFaulty
+	}
+	return s.wordless()
+}
+
+// wordless goes on without the model: to its stand-in, else to fixed words.
+func (s finishStage) wordless() On {
+	if s.start.Finish.StandIn != "" {
+		s.state.Author = HandedOn
+		return OnExhausted
+	}
+	return s.word("", ByRule)
+}
+
+// word sets the words as people get them; without any it sets the results.
+func (s finishStage) word(text string, by Author) On {
+	if text = strings.TrimSpace(text); text == "" {
+		by = ByRule
+	}
+	s.state.Author, s.state.Words = by, text
+	prompt, ok := s.render("closing")
+	if s.state.Answer = strings.TrimSpace(prompt.User); !ok || s.state.Answer == "" {
+		s.state.Answer = firstOf(text, "Plan completed.")
+	}
+	return OnAnswered
+}
+
+// brief is what the stand-in is asked for: what the model was asked for, without the results, which it gets anyway.
+func (s endStage) brief() string {
+	v := s.vars()
+	v.Findings = ""
+	p, err := s.ports.Render(s.named(s.start.Finish.Form), s.state.Locale, v)
+	if err != nil {
+		return ""
+	}
+	return clip(strings.TrimSpace(p.System+"\n\n"+p.User), maxPrompt)
+}
+
+// report is the end of putting a result into words.
+func (s endStage) report() *Ending {
+	e := Ending{Kind: events.KindSubJobReported, Author: s.state.Author, Locale: s.state.Locale, Calls: s.state.Counts.Finish, Faults: s.state.Faults}
+	e.Report = &events.SubJobReported{Outcome: events.Success}
+	if s.start.Finish != nil {
+		e.Report.Artifacts = s.start.Finish.Artifacts
+	}
+	if s.state.Answer != "" {
+		text, err := json.Marshal(s.state.Answer)
+		if err == nil {
+			e.Report.Output = text
+			return &e
+		}
+	}
+	fault := events.Fault{Code: events.CodeInternal, Message: "the work says nothing of what was carried out", Hint: "this is a bug: report it with the job"}
+	if len(s.state.Faults) > 0 {
+		fault = s.state.Faults[0]
+	}
+	e.Report.Outcome, e.Report.Error, e.Report.Artifacts = events.ExecutionError, &fault, nil
+	if s.start.Finish != nil {
+		e.Report.Lesson = s.brief()
+	}
+	return &e
+}
+
+// material puts what was carried out into the variables of prompts.
+func (s *core) material(v *Vars) {
+	m := s.start.Finish
+	v.Report, v.Title, v.Thought, v.Words, v.Steps = m.Form == finish.Report, m.Title, m.Thought, s.state.Words, m.Steps
+	v.Sources = m.Sources
+	if s.state.Author != "" {
+		v.Sources = finish.Lacking(v.Words, m.Sources)
+	}
+	most := s.start.Profile.Limits.FindingBytes
+	if most <= 0 {
+		most = materialBytes
+	}
+	if s.state.Short {
+		most /= 4
+	}
+	var list []Finding
+	for _, step := range finish.Fit(m.Steps, most, clip) {
+		list = append(list, Finding{Source: step.ID, Title: step.Name(), Text: step.Text})
+	}
+	const tags = 1 << 10 // More than the tags around one finding take.
+	v.Findings = Delimited(list, most+tags*len(list))
+}

@@ -1,0 +1,92 @@
+package planning
+
+import (
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
+)
+
+// reviewStage has the person accept, edit or reject the plan.
+type reviewStage struct{ approval }
+
+// enter shows the plan to the person, where he wants to see it.
+func (s reviewStage) enter() On {
+	if s.start.Mode == events.WorkSplit || !s.wants(StageReview) || !s.reviewed() {
+		return OnSkipped
+	}
+	options := []string{"accept", "edit", "reject"}
+	if s.last() {
+		options = []string{"accept", "reject"}
+	}
+	silence := `{"action":"reject"}`
+	if s.start.Profile.Review.OnExpiry == "accept" {
+		silence = `{"action":"accept"}`
+	}
+	return s.put("review", &s.state.Counts.Review, events.InputRequested{
+		Kind: events.InputReview, Options: options, Schema: []byte(reviewSchema), Default: []byte(silence),
+	})
+}
+
+// reviewed asks the profile, and where that leaves it to the request, the request.
+func (s reviewStage) reviewed() bool {
+	switch s.start.Profile.Review.When {
+	case "always":
+		return true
+	case "never":
+		return false
+	}
+	accept := s.start.Request.AutoAccept
+	return accept != nil && !*accept
+}
+
+func (s reviewStage) take(f *Fact) On {
+	if f.Action != events.Answered {
+		if s.start.Profile.Review.OnExpiry != "accept" || f.Action == events.Cancelled {
+			s.dropped("nobody reviewed the plan in time", "")
+		}
+		return OnExpired
+	}
+	r := s.understood(f.Answer)
+	switch r.on {
+	case OnAccepted:
+		return OnAccepted
+	case OnRejected:
+		s.dropped("the plan was rejected", r.text)
+		return OnRejected
+	case OnReplaced:
+		return s.replaced(&r)
+	case OnEdited:
+		if on := s.beyond(); on != "" {
+			return on
+		}
+	}
+	return s.unsettled(&r)
+}
+
+// beyond is what becomes of an edit that no round is left for, "" where it is asked again.
+func (s reviewStage) beyond() On {
+	if !s.last() {
+		return ""
+	}
+	switch s.start.Profile.Review.AtLimit {
+	case "accept":
+		s.state.Warnings = append(s.state.Warnings, events.Fault{
+			Code: events.CodeBudget, Field: "limits.max_plan_rounds", Message: "the last wish was not worked in: no round was left", Hint: "raise limits.max_plan_rounds",
+		})
+		return OnAccepted
+	case "reject":
+		s.dropped("no round was left for another edit", "")
+		return OnRejected
+	}
+	return ""
+}
+
+// replaced checks the person's own plan. A faulty one is asked about again, with its faults.
+func (s reviewStage) replaced(r *reply) On {
+	checked := plan.Check(r.plan, s.state.Cards, s.options())
+	if checked.Plan == nil {
+		s.state.Faults = checked.Faults
+		return s.unsettled(&reply{on: OnUnrecognised, text: checked.Faults.Error()})
+	}
+	s.accept(checked.Plan, checked.Warnings)
+	return OnReplaced
+}

@@ -1,0 +1,277 @@
+package planning
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/planner/internal/finish"
+	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
+)
+
+// Vars is everything that prompts may use.
+type Vars struct {
+	// Now is the time of day in RFC 3339, Locale the language to write in.
+	Now, Locale string
+	// Goal is the request as it was typed, Query what triage and the person made of it, Context what came with it.
+	Goal, Query, Context string
+	// MaxSteps bounds the plan, MaxRounds how often it is planned; Round is the how manyeth this is.
+	MaxSteps, MaxRounds, Round int
+	// Experts are those that plans may use.
+	Experts []Expert
+	// History is the conversation so far, cut to its limit.
+	History string
+	// Lessons are what earlier runs learned, Wishes what the person wants otherwise, Told what he said to questions.
+	Lessons, Wishes, Told []string
+	// Findings is one block of data, each finding between tags that its text cannot contain.
+	Findings string
+	// Faults is what is wrong with the draft, one a line, Raw the draft; Unknown the experts it invented.
+	Faults  []string
+	Raw     string
+	Unknown []string
+	// Model is what people call the model, Unreachable that it could not be asked, Malformed that it wrote no plan.
+	Model                  string
+	Unreachable, Malformed bool
+	// Part is the step to be split, Finished what is done already.
+	Part     *events.SubJob
+	Finished []string
+	// Example is a plan in the wanted form. Plan is the one in hand as JSON, Text the same for people.
+	Example, Plan, Text string
+	// Last is true when no edit is left, Again when the last answer was not understood. Schedules lists what recurs.
+	// Beyond is true when it was an edit that no round is left for.
+	Last, Again, Beyond bool
+	Schedules           []string
+	// Clarify is how many more questions may be asked. Style is the wanted style of the report.
+	Clarify int
+	Style   string
+	// Report is true where a result becomes a report, false for a summary. Title and Thought are those of the plan that was
+	// carried out, Steps what came of it, Words what was written of that; Sources are those that its results cite,
+	// and once there are words those that they lack.
+	Report                bool
+	Title, Thought, Words string
+	Steps                 []finish.Step
+	Sources               []finish.Source
+}
+
+// Expert is a card as prompts show it.
+type Expert struct {
+	// ID and Name identify it; plans may use either.
+	ID, Name, Description string
+	// Skills, Tags and Examples say what it is good for; Abilities what it can do beside.
+	Skills, Tags, Examples, Abilities []string
+	// Live is true when it was heard of lately, else Seen says when it was last.
+	Live bool
+	Seen string
+}
+
+const (
+	maxTitle   = 200
+	maxMessage = 4000
+	maxPrompt  = 16 << 10
+	maxQuery   = 32 << 10
+	// liveFor is how long an expert counts as live after it was last heard of.
+	liveFor = 90 * time.Second
+)
+
+// render makes the prompt of a stage. One that cannot be rendered ends planning as a bug of its profile.
+func (s *core) render(name string) (Prompt, bool) {
+	name = s.named(name)
+	p, err := s.ports.Render(name, s.state.Locale, s.vars())
+	if err == nil {
+		return p, true
+	}
+	s.state.Unreachable = true
+	s.state.Faults = events.Faults{{
+		Code: events.CodeInternal, Message: fmt.Sprintf("prompt %.80q cannot be made", name), Cause: clip(err.Error(), maxMessage), Hint: "correct the profile's prompts",
+	}}
+	return Prompt{}, false
+}
+
+// named is the prompt that the profile takes for a stage.
+func (s *core) named(name string) string {
+	if other := s.start.Profile.Prompts[name]; other != "" {
+		return other
+	}
+	return name
+}
+
+func (s *core) vars() Vars {
+	t, c := &s.start, &s.state.Counts
+	limits := &t.Profile.Limits
+	v := Vars{
+		Now: t.Now.UTC().Format(time.RFC3339), Locale: s.state.Locale, Goal: t.goal(), Query: s.state.Query, Context: t.Request.Context,
+		MaxSteps: s.maxSteps(), MaxRounds: s.maxRounds(), Round: c.Rounds, Experts: s.experts(),
+		Lessons: t.Lessons, Wishes: s.state.Wishes, Told: s.state.Told, Model: t.ModelName,
+		Part: t.Part, Finished: t.Finished, Plan: compact(s.state.Plan), Last: s.last(), Again: s.state.Reminders > 0, Beyond: s.state.Beyond,
+		Clarify: max(0, limits.Clarifications-c.Clarify), Style: t.Request.ReportStyle, Raw: clip(s.state.Raw, limits.rawBytes()),
+	}
+	if t.Part != nil && t.Mode == events.WorkSplit {
+		v.Context = t.Part.Context
+	}
+	history, findings := limits.HistoryBytes, limits.FindingBytes
+	if s.state.Short {
+		history, findings = 0, findings/4
+	}
+	v.History, v.Findings = History(t.History, history), Delimited(s.state.Findings, findings)
+	v.Example = example(plan.Dialect(t.Profile.Dialect), v.Experts)
+	for i := range s.state.Faults {
+		f := &s.state.Faults[i]
+		v.Faults = append(v.Faults, lesson(f))
+		v.Malformed = v.Malformed || f.Code == events.CodeMalformed
+		v.Unreachable = v.Unreachable || f.Code == events.CodeUnavailable
+		if f.Code == events.CodeUnknownExpert || f.Code == events.CodeHiddenExpert {
+			v.Unknown = append(v.Unknown, f.Message)
+		}
+	}
+	if s.state.Plan != nil {
+		v.Text, v.Schedules = plan.Text(s.state.Plan), schedules(s.state.Plan)
+	}
+	if t.Finish != nil {
+		s.material(&v)
+	}
+	return v
+}
+
+// example is a plan in the wanted form. It names experts that there are, since models copy what they see.
+func example(dialect plan.Dialect, experts []Expert) string {
+	text, _ := plan.Template(dialect)
+	if len(experts) == 0 {
+		return text
+	}
+	var pairs []string
+	for i, name := range []string{"Design Expert", "Extraction Expert", "Analysis Expert"} {
+		e := &experts[i%len(experts)]
+		pairs = append(pairs, quoted(name), quoted(e.Name), "["+strings.ToUpper(strings.TrimSuffix(name, " Expert"))+"]", "["+strings.ToUpper(e.ID)+"]")
+	}
+	return strings.NewReplacer(pairs...).Replace(text)
+}
+
+// quoted is a text as JSON.
+func quoted(text string) string {
+	raw, err := json.Marshal(text)
+	if err != nil {
+		return `""`
+	}
+	return string(raw)
+}
+
+// lesson is a fault in one line, with what would cure it.
+func lesson(f *events.Fault) string {
+	text := f.Error()
+	if f.Hint != "" {
+		text += " (" + f.Hint + ")"
+	}
+	return text
+}
+
+func schedules(p *events.Plan) []string {
+	var list []string
+	for i := range p.SubJobs {
+		if j := &p.SubJobs[i]; j.Schedule != nil {
+			list = append(list, strings.TrimSpace(firstOf(j.Title, j.Goal)+": "+plan.When(j.Schedule)))
+		}
+	}
+	return list
+}
+
+func firstOf(texts ...string) string {
+	for _, text := range texts {
+		if text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+// experts are the cards that plans may use, by id.
+func (s *core) experts() []Expert {
+	var list []Expert
+	for i := range s.state.Cards {
+		c := &s.state.Cards[i]
+		if c.Hidden || c.Disabled || c.Passthrough {
+			continue
+		}
+		e := Expert{
+			ID: c.ID, Name: firstOf(c.Name, c.ID), Description: c.Description, Skills: c.Skills, Tags: c.Tags, Examples: examples(c.Examples, s.start.Examples[c.ID]),
+			Live: c.Seen.IsZero() || s.start.Now.Sub(c.Seen) <= liveFor,
+		}
+		if c.Pure {
+			e.Abilities = append(e.Abilities, "no side effects")
+		}
+		if c.Concurrency > 0 {
+			e.Abilities = append(e.Abilities, fmt.Sprintf("%d at once", c.Concurrency))
+		}
+		if len(c.OutputSchema) > 0 {
+			e.Abilities = append(e.Abilities, "structured result")
+		}
+		if !e.Live {
+			e.Seen = c.Seen.UTC().Format(time.RFC3339)
+		}
+		list = append(list, e)
+	}
+	slices.SortFunc(list, func(a, b Expert) int { return strings.Compare(a.ID, b.ID) })
+	return list
+}
+
+// Bounds of the examples that prompts show for each expert: how many, and bytes of one.
+const (
+	maxExamples = 5
+	maxExample  = 200
+)
+
+// examples are those of the card, then things the expert was asked before.
+func examples(lists ...[]string) []string {
+	var kept []string
+	for _, text := range slices.Concat(lists...) {
+		text = strings.Join(strings.Fields(text), " ")
+		if text = clip(text, maxExample); text != "" && len(kept) < maxExamples && !slices.Contains(kept, text) {
+			kept = append(kept, text)
+		}
+	}
+	return kept
+}
+
+// messages are the two of a rendered prompt.
+func messages(p Prompt) []Message {
+	var list []Message
+	if text := strings.TrimSpace(p.System); text != "" {
+		list = append(list, Message{Role: "system", Text: text})
+	}
+	return append(list, Message{Role: "user", Text: strings.TrimSpace(p.User)})
+}
+
+func (l *Limits) rawBytes() int {
+	if l.RawBytes > 0 {
+		return l.RawBytes
+	}
+	return 16 << 10
+}
+
+// clip shortens a text at a whole character, and says so.
+func clip(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	for most > 0 && !utf8.RuneStart(text[most]) {
+		most--
+	}
+	return text[:most] + "…"
+}
+
+// validLocale accepts what looks like BCP 47.
+func validLocale(text string) bool {
+	if len(text) < 2 || len(text) > 35 {
+		return false
+	}
+	for i := range len(text) {
+		c := text[i]
+		if c != '-' && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') {
+			return false
+		}
+	}
+	return text[0] != '-' && text[len(text)-1] != '-'
+}

@@ -1,0 +1,164 @@
+package fair
+
+import "slices"
+
+// Item is a job that wants a turn.
+type Item struct {
+	// Job is its id.
+	Job string
+	// Group is whose turns it shares: a session, or a user.
+	Group string
+	// Priority goes first, the higher the sooner.
+	Priority int
+	// Served is true when the job has had a turn just now, without a wait.
+	Served bool
+	// Late is true for a job that may overtake: every second turn of its group is for the last one that came, if that may.
+	Late bool
+}
+
+// Queue is the jobs that wait for their turn in one pool. The zero value is empty and ready to use.
+type Queue struct {
+	levels  []*level // The highest priority first; those without jobs are dropped.
+	waiting map[string]struct{}
+}
+
+// level is the jobs of one priority. Its groups are served in rounds, one job each.
+type level struct {
+	priority int
+	turns    fifo[*group] // Groups with jobs that have their turn in this round, in order.
+	next     fifo[*group] // Those that have it in the next one.
+	groups   map[string]*group
+	served   map[string]struct{} // Groups without jobs that had their turn in this round.
+	ahead    int                 // Groups that came into this round while it was under way.
+}
+
+// group is the jobs that share turns.
+type group struct {
+	name string
+	jobs fifo[entry]
+	// back is true when the next turn is for the last one that came.
+	back bool
+}
+
+// entry is a job in its group.
+type entry struct {
+	job  string
+	late bool
+}
+
+// take serves the jobs of a group from both ends in turns: a burst of one does not hold up what comes behind it, and what came first
+// moves on in any case.
+func (g *group) take() (job string) {
+	last := &g.jobs.items[len(g.jobs.items)-1]
+	if g.back = !g.back; !g.back && last.late {
+		job = last.job
+		*last = entry{}
+		g.jobs.items = g.jobs.items[:len(g.jobs.items)-1]
+		return job
+	}
+	return g.jobs.pop().job
+}
+
+// Len is how many jobs wait.
+func (l *Queue) Len() int { return len(l.waiting) }
+
+// Has reports whether a job waits.
+func (l *Queue) Has(job string) bool {
+	_, in := l.waiting[job]
+	return in
+}
+
+// Join puts a job at the end of its group. A group that had none has its turn in this round, before all that had theirs, unless it
+// had its own already or as many groups have come in like this as there are others: those that wait are served in any case. A job
+// that waits keeps its place.
+func (l *Queue) Join(t Item) {
+	if l.Has(t.Job) {
+		return
+	}
+	if l.waiting == nil {
+		l.waiting = map[string]struct{}{}
+	}
+	l.waiting[t.Job] = struct{}{}
+	v := l.level(t.Priority)
+	g := v.groups[t.Group]
+	if g == nil {
+		g = &group{name: t.Group}
+		v.groups[t.Group] = g
+		v.enter(g, t.Served)
+	}
+	g.jobs.push(entry{t.Job, t.Late})
+}
+
+// Next takes the job out whose turn it is; ok is false when the queue is empty. One that wants more joins again.
+func (l *Queue) Next() (job string, ok bool) {
+	if len(l.levels) == 0 {
+		return "", false
+	}
+	v := l.levels[0]
+	job = v.take()
+	delete(l.waiting, job)
+	if len(v.groups) == 0 {
+		l.levels = slices.Delete(l.levels, 0, 1)
+	}
+	return job, true
+}
+
+// enter gives a group that has got its first job its turn.
+func (v *level) enter(g *group, served bool) {
+	if _, before := v.served[g.name]; served || before || v.ahead >= max(1, len(v.groups)-1) {
+		v.next.push(g)
+		return
+	}
+	v.ahead++
+	v.turns.push(g)
+}
+
+// take serves the next group; there is one.
+func (v *level) take() (job string) {
+	if v.turns.size() == 0 {
+		v.turns, v.next, v.ahead = v.next, v.turns, 0
+		clear(v.served)
+	}
+	g := v.turns.pop()
+	job = g.take()
+	if g.jobs.size() > 0 {
+		v.next.push(g)
+	} else {
+		delete(v.groups, g.name)
+		v.served[g.name] = struct{}{}
+	}
+	return job
+}
+
+// level finds the level of a priority, or puts a new one into its place. There are as many as priorities in use.
+func (l *Queue) level(priority int) *level {
+	at, found := slices.BinarySearchFunc(l.levels, priority, func(v *level, p int) int { return p - v.priority })
+	if !found {
+		l.levels = slices.Insert(l.levels, at, &level{priority: priority, groups: map[string]*group{}, served: map[string]struct{}{}})
+	}
+	return l.levels[at]
+}
+
+// fifo is first in, first out.
+type fifo[T any] struct {
+	items []T
+	from  int
+}
+
+func (q *fifo[T]) size() int { return len(q.items) - q.from }
+
+func (q *fifo[T]) push(v T) {
+	if q.from > len(q.items)/2 { // Moves each item once on average.
+		q.items = append(q.items[:0], q.items[q.from:]...)
+		q.from = 0
+	}
+	q.items = append(q.items, v)
+}
+
+func (q *fifo[T]) pop() T {
+	var none T
+	v := q.items[q.from]
+	q.items[q.from] = none
+	q.from++
+	return v
+}

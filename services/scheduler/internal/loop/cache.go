@@ -1,0 +1,182 @@
+package loop
+
+import (
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/graph"
+)
+
+// cache owns the jobs in memory and moves them from phase to phase. It is bounded: what is at rest goes when there is too much, and
+// what has ended goes at once.
+type cache struct {
+	*env
+	jobs  map[string]*job
+	ended ended
+	facts *facts
+}
+
+func newCache(e *env) *cache {
+	return &cache{env: e, jobs: map[string]*job{}, facts: newFacts(e.CacheBytes)}
+}
+
+// get gives a job, cold when it is not in memory yet.
+func (c *cache) get(id string) *job {
+	j := c.jobs[id]
+	if j == nil {
+		j = &job{id: id}
+		c.jobs[id] = j
+	}
+	return j
+}
+
+// move brings a job into another phase. A move that is not legal is reported, and costs the job its cache: it is loaded when what is
+// under way has come back.
+func (c *cache) move(j *job, to phase) bool {
+	if j.phase.may(to) {
+		j.phase = to
+		return true
+	}
+	illegal := &illegalMove{j.id, j.phase, to}
+	if c.Illegal != nil {
+		c.Illegal(illegal)
+	}
+	c.Logger.Error("a job is loaded again: it was about to make a move that it may not make", "job", j.id, "error", illegal,
+		"hint", "please report it with `jobgraph export "+j.id+"`")
+	c.drop(j)
+	return false
+}
+
+// hold takes a state into memory: the first one, which is the fold of the whole log, or that which j has.
+func (c *cache) hold(j *job, state *graph.Job) {
+	if j.state == nil && c.move(j, ready) {
+		j.state, j.whole = state, true
+	}
+}
+
+// doubt drops what is in memory or read of a job, unless it knows the event with a sequence.
+func (c *cache) doubt(j *job, seq uint64) {
+	switch {
+	case j.phase == loading:
+		c.move(j, loadingStale)
+	case j.state != nil && seq > j.state.Seq:
+		c.drop(j)
+	}
+}
+
+// settles reports whether an event is in the saved state of a job that has ended lately and is no longer in memory.
+func (c *cache) settles(e *events.Event) bool { return c.jobs[e.Job] == nil && c.ended.settles(e) }
+
+// drop forgets the state of a job, so that the next look at it loads it and reads the log behind it.
+func (c *cache) drop(j *job) {
+	switch j.phase {
+	case ready:
+		c.move(j, cold)
+	case inFlight:
+		c.move(j, inFlightStale)
+	case loading:
+		c.move(j, loadingStale)
+	}
+	j.state, j.whole, j.inbox = nil, false, nil
+	j.save.forget()
+	j.slots = jobSlots{}
+	j.limits.leave()
+	j.reminder.armed = false // Another scheduler may have had the timer since.
+	j.generation++
+}
+
+// quarantine leaves a job alone.
+func (c *cache) quarantine(j *job, fault *events.Fault) {
+	c.drop(j)
+	if c.move(j, quarantined) {
+		j.fault = fault
+	}
+}
+
+// readmit takes a job up again that was left alone.
+func (c *cache) readmit(j *job) {
+	if c.move(j, cold) {
+		j.fault = nil
+	}
+}
+
+// adopt takes over what was read of a job that was about to be loaded; nothing of it may be missing.
+func (c *cache) adopt(j *job, r *loaded) {
+	j.whole, j.changed, j.distrusted = r.whole, true, false
+	j.save.adopt(r, c.now)
+	if r.trace != "" {
+		j.trace = r.trace
+	}
+	for _, f := range r.recalled {
+		c.facts.add(f)
+		j.facts = append(j.facts, f.seq)
+	}
+}
+
+// loaded brings a job back whose state was read, and reports whether that can be used: it cannot, if it may lack something by now.
+func (c *cache) loaded(j *job) bool {
+	fresh := j.phase == loading
+	return c.move(j, cold) && fresh
+}
+
+// distrust drops the state of a job, and has the next load take nothing from the saved one.
+func (c *cache) distrust(j *job) {
+	c.drop(j)
+	j.distrusted = true
+}
+
+// acked brings a job back whose commands are answered.
+func (c *cache) acked(j *job) {
+	if j.phase == inFlightStale {
+		c.move(j, cold)
+		return
+	}
+	c.move(j, ready)
+}
+
+// dropAll forgets every state: an event may have been seen by another scheduler only.
+func (c *cache) dropAll() {
+	c.ended = ended{}
+	for _, j := range c.jobs {
+		c.drop(j)
+		if !j.busy() && j.phase != quarantined {
+			c.remove(j)
+		}
+	}
+}
+
+// remove takes a job out of the cache.
+func (c *cache) remove(j *job) {
+	if c.move(j, gone) {
+		j.limits.leave()
+		delete(c.jobs, j.id)
+	}
+}
+
+// evictEnded takes a job out of which nothing more is expected, and reports whether it has.
+func (c *cache) evictEnded(j *job) bool {
+	if j.phase != ready || !j.over() || j.busy() || j.dirty {
+		return false
+	}
+	c.ended.add(j.id, j.state.Seq)
+	c.remove(j)
+	c.facts.forget(j.facts)
+	return true
+}
+
+// evict takes jobs out that have been quiet, once there are too many. What they need is in the store.
+func (c *cache) evict() {
+	if len(c.jobs) <= c.CacheJobs {
+		return
+	}
+	looked := 0
+	for _, j := range c.jobs {
+		if looked++; looked > 16 {
+			return // A little each time: the order of a map is as good as any.
+		}
+		if !j.busy() && j.phase != quarantined && !j.dirty && c.now.Sub(j.used) > time.Minute {
+			c.remove(j)
+			c.facts.forget(j.facts)
+		}
+	}
+}

@@ -1,0 +1,64 @@
+package loop
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jobgraph/jobgraph/pkg/graph"
+)
+
+// source is the CloudEvents source of everything the scheduler states.
+const source = "jobgraph/scheduler"
+
+// command begins one command.
+func (o *outbox) command(ctx context.Context, j *job, cmd *graph.Command) (Ack, error) {
+	switch cmd.Kind {
+	case graph.RunSubJob:
+		return o.issueRun(ctx, j, cmd)
+	case graph.StateFact, graph.CloseInput:
+		m, err := o.fact(j.id, cmd)
+		if err != nil {
+			return nil, err
+		}
+		return o.publish(m, Expect{})
+	case graph.EndJob:
+		ack, err := o.end(ctx, j, cmd)
+		if err == nil && (cmd.PurgeTimers || j.reminder.armed) {
+			ack = &ending{ack, o.env, j.id}
+		}
+		return ack, err
+	case graph.ArmTimer:
+		if err := o.at(AtPublish); err != nil {
+			return nil, err
+		}
+		return o.Alarms.Arm(ctx, j.id, cmd.Key, cmd.At), nil
+	case graph.ReapJob:
+		if err := o.at(AtReap); err != nil {
+			return nil, err
+		}
+		return &reaping{folder: o.builder.folder, job: j.id, state: j.state, whole: j.whole}, nil
+	}
+	panic(fmt.Sprintf("unknown command %q", cmd.Kind))
+}
+
+// ending is the end of a job, behind which its timers are taken back. Both are waited for beside the loop.
+type ending struct {
+	Ack
+	env *env
+	job string
+}
+
+// Wait gives the outcome of both.
+func (e *ending) Wait(ctx context.Context) (uint64, error) {
+	seq, err := e.Ack.Wait(ctx)
+	if err != nil {
+		return seq, err
+	}
+	if err := e.env.at(AtEndPurgeTimers); err != nil {
+		return seq, err
+	}
+	if err := e.env.Alarms.Purge(ctx, e.job); err != nil {
+		return seq, fmt.Errorf("purge timers: %w", err)
+	}
+	return seq, nil
+}

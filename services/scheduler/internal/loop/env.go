@@ -1,0 +1,48 @@
+package loop
+
+import (
+	"errors"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// env is what the parts of a partition share: settings, ports, and the time of the step. The parts change nothing in it.
+type env struct {
+	Settings
+	Ports
+	// now is when the step began. Partition alone sets it.
+	now time.Time
+}
+
+// at calls the hook.
+func (e *env) at(point Point) error {
+	if e.Hook == nil {
+		return nil
+	}
+	if err := e.Hook(point); err != nil {
+		return errCrash{err}
+	}
+	return nil
+}
+
+// errCrash carries what the hook returned through the containment of faults of single jobs.
+type errCrash struct{ error }
+
+func (e errCrash) Unwrap() error { return e.error }
+
+func crashed(err error) bool {
+	if err == nil {
+		return false // What is looked for below is allocated.
+	}
+	var crash errCrash
+	return errors.As(err, &crash)
+}
+
+// publish hands a message to the connection.
+func (e *env) publish(m events.Message, expect Expect) (Ack, error) {
+	if err := e.at(AtPublish); err != nil {
+		return nil, err
+	}
+	return e.Publisher.Publish(m, expect), nil
+}

@@ -1,0 +1,75 @@
+package loop
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// fit writes work as a message that is not too large: what does not fit goes by reference, the results first.
+func (b *workBuilder) fit(ctx context.Context, w *events.Work) ([]byte, error) {
+	body, err := events.Marshal(w)
+	if err != nil {
+		return nil, fmt.Errorf("encode work: %w", err)
+	}
+	if len(body) <= events.MaxMessage {
+		return body, nil
+	}
+	return b.shrink(ctx, w, body)
+}
+
+// shrink moves what work can do without into blobs, until it fits a message or nothing is left to move.
+func (b *workBuilder) shrink(ctx context.Context, w *events.Work, body []byte) (_ []byte, err error) {
+	steps := []func() error{
+		func() (err error) {
+			w.ResultsRef, err = b.refer(ctx, w.Job, w.Results, len(w.Results) == 0)
+			w.Results = nil
+			return err
+		},
+		func() (err error) {
+			ref, err := b.refer(ctx, w.Job, w.Inputs, len(w.Inputs) == 0)
+			if ref != nil {
+				w.InputsRef, w.Inputs = ref, nil
+			}
+			return err
+		},
+		func() error { // The same stands twice; a planner reads request and spec.
+			if w.Request != nil {
+				w.Goal, w.Context, w.CompletionCriteria = "", "", ""
+				return nil
+			}
+			w.Spec.Goal, w.Spec.Context, w.Spec.CompletionCriteria = "", "", ""
+			return nil
+		},
+	}
+	for _, step := range steps {
+		if len(body) <= events.MaxMessage {
+			break
+		}
+		if err := step(); err != nil {
+			return nil, err
+		}
+		if body, err = events.Marshal(w); err != nil {
+			return nil, fmt.Errorf("encode work: %w", err)
+		}
+	}
+	return body, nil
+}
+
+// refer keeps a value as a blob, unless it is empty.
+func (b *workBuilder) refer(ctx context.Context, job string, value any, empty bool) (*events.Ref, error) {
+	if empty {
+		return nil, nil
+	}
+	data, err := json.Marshal(value)
+	if err != nil {
+		return nil, fmt.Errorf("encode payload: %w", err)
+	}
+	ref, err := b.Blobs.PutBlob(ctx, job, data)
+	if err != nil {
+		return nil, fmt.Errorf("store payload: %w", err)
+	}
+	return &ref, nil
+}

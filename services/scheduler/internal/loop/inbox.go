@@ -1,0 +1,153 @@
+package loop
+
+import (
+	"context"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/graph"
+)
+
+// receive sorts a batch into the inboxes of jobs, and touches the jobs whose retry is due.
+func (p *Partition) receive(batch Batch) error {
+	if len(batch.Deliveries) > 0 {
+		if err := p.at(AtFetched); err != nil {
+			return err
+		}
+	}
+	gap := p.acks.gap(batch.Deliveries)
+	if batch.Fresh || gap {
+		p.cache.dropAll()
+		if p.Passed != nil {
+			p.Passed()
+		}
+	}
+	unacked := p.acks.add(batch.Deliveries)
+	for i := range batch.Deliveries {
+		p.sort(&batch.Deliveries[i], &unacked[i], !gap)
+	}
+	p.work.sweep()
+	return nil
+}
+
+// sort files one delivery under its job. whole is true when the batch has every event since the one before it: only then may
+// a job begin from deliveries, without a look at the log: one that is not known, and whose request can be read.
+func (p *Partition) sort(d *Delivery, u *unacked, whole bool) {
+	e := &d.Event
+	if !p.concerns(d) {
+		p.acks.markAcked(u)
+		return
+	}
+	j := p.cache.get(e.Job)
+	requested := d.First && e.Kind == events.KindJobRequested
+	if j.phase == quarantined {
+		if definition, _ := events.Define(e.Kind); !definition.Control && !requested {
+			p.acks.markAcked(u) // The log keeps it, and the job is repaired from there.
+			return
+		}
+		p.cache.readmit(j) // A control event asks for it, or the job was deleted and its id taken again.
+	}
+	if !d.First && p.acks.merge(&j.acks, u) {
+		// The event was delivered here before, and by the consumer's count no other scheduler had anything since: the state in
+		// memory is as good as it was.
+		p.Meter.Count(Duplicates, string(e.Kind))
+		return
+	}
+	begins := requested && whole && e.Fault == nil && j.phase == cold && !j.busy()
+	if requested || !d.First {
+		// Either the id was free again, and the job in memory is a deleted one, or this is no first event: the log tells. Or
+		// another scheduler had this event first, and perhaps others before it.
+		p.cache.doubt(j, e.Seq)
+	}
+	if j.state != nil || begins || j.loading() || len(j.inbox) > 0 {
+		j.inbox = append(j.inbox, *e)
+	} // Otherwise the state is loaded, and the log has the event.
+	j.acks.open = append(j.acks.open, u)
+	p.work.touch(j)
+}
+
+// concerns reports whether a delivery is to be looked at: not what is no event, and not what every state knows that it may concern.
+func (p *Partition) concerns(d *Delivery) bool {
+	e := &d.Event
+	switch {
+	case e.Job == "":
+		p.Meter.Count(Malformed, "")
+		p.Logger.Warn("message in the log is no event", "subject", d.Subject)
+		return false
+	case e.Kind == events.KindJobAdvanced: // Our own telling; it changes no state.
+		return false
+	case p.cache.settles(e):
+		p.Meter.Count(Duplicates, string(e.Kind))
+		return false
+	}
+	return true
+}
+
+// advance brings every dirty job up to date: from its inbox when the cached state stands right before that, from store and log
+// otherwise.
+func (p *Partition) advance(ctx context.Context) error {
+	for _, j := range p.work.dirty {
+		if j.inFlight() || j.loading() || j.phase == quarantined {
+			continue
+		}
+		err := p.isolator.contain(ctx, j, func() error { return p.catchUp(ctx, j) })
+		if crashed(err) {
+			return err
+		}
+		if err != nil {
+			p.cache.drop(j)
+			p.work.postpone(j, err)
+		}
+	}
+	return p.at(AtStepped)
+}
+
+func (p *Partition) catchUp(ctx context.Context, j *job) error {
+	if j.phase == cold && len(j.inbox) == 0 {
+		return p.loader.load(ctx, j)
+	}
+	inbox := j.inbox
+	j.inbox = nil
+	for i := range inbox {
+		if err := p.apply(ctx, j, &inbox[i]); err != nil {
+			return err
+		}
+		inbox[i] = events.Event{}
+	}
+	return nil
+}
+
+// apply steps one event. What was applied before does nothing.
+func (p *Partition) apply(ctx context.Context, j *job, e *events.Event) error {
+	if e.Kind == events.KindJobAdvanced && j.state != nil {
+		return nil // Read by people; the state knows it already.
+	}
+	if j.state != nil && e.Seq <= j.state.Seq {
+		p.Meter.Count(Duplicates, string(e.Kind))
+		return nil
+	}
+	state, err := p.folder.fold(ctx, j.id, j.state, e)
+	if err != nil {
+		return err
+	}
+	p.cache.hold(j, state)
+	p.applied(j, e)
+	return nil
+}
+
+// applied notes what memory has to know of an event that is in the state now.
+func (p *Partition) applied(j *job, e *events.Event) {
+	if e.Kind == events.KindJobRequested {
+		j.trace = e.Trace
+	}
+	if d, ok := e.Data.(*events.TimerFired); ok && d.Timer == graph.TurnTimer() {
+		j.reminder.armed = false // Whatever our clock says: the server's may be ahead.
+	}
+	if e.Kind == events.KindSubJobReported && p.Takers != nil {
+		if pool, expert := j.state.Address(e.SubJob); expert != "" {
+			p.outbox.paces.note(address{pool, expert}, e.Report())
+		}
+	}
+	p.builder.keep(j, e)
+	j.changed = true
+	j.save.change(p.now)
+}

@@ -1,0 +1,102 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/graph"
+)
+
+// quarantine is the error of a job that has to be left alone until it is repaired.
+type quarantine struct{ fault events.Fault }
+
+// Error is the fault's text.
+func (q *quarantine) Error() string { return q.fault.Error() }
+
+func isQuarantine(err error) bool {
+	if err == nil {
+		return false
+	}
+	var q *quarantine
+	return errors.As(err, &q)
+}
+
+// isolator keeps the faults of one job from the others.
+type isolator struct {
+	*env
+	cache *cache
+	acks  *ackTracker
+}
+
+// contain turns a panic about one job into its quarantine.
+func (i *isolator) contain(ctx context.Context, j *job, f func() error) error {
+	err := recovered(j.id, f)
+	if err == nil {
+		return nil
+	}
+	var q *quarantine
+	if errors.As(err, &q) {
+		i.quarantine(ctx, j, q.fault)
+		return nil
+	}
+	return err
+}
+
+// recovered gives what f gives, and a quarantine when it panics.
+func recovered(job string, f func() error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = &quarantine{events.Fault{
+				Code: events.CodeInternal, Message: "the scheduler panicked about this job",
+				Cause: fmt.Sprint(r), Hint: "please report it with `jobgraph export " + job + "`",
+			}}
+		}
+	}()
+	return f()
+}
+
+// quarantine leaves a job alone, visibly: in its stored state, the metrics and the log. The partition goes on. A control
+// event makes it be tried again: `jobgraph dlq retry` publishes one.
+func (i *isolator) quarantine(ctx context.Context, j *job, fault events.Fault) {
+	i.Meter.Count(Quarantined, string(fault.Code))
+	i.Logger.Error("job is quarantined", "job", j.id, "code", string(fault.Code), "error", fault.Error(), "hint", fault.Hint)
+	kept := Saved{Revision: j.save.revision}
+	if j.state != nil {
+		kept.State, _ = marshal(j.state) // Without one the mark stands alone.
+	}
+	if j.step.end != nil { // Commands that were begun are not sent.
+		j.step.end(fault.Error())
+		j.step = span{}
+	}
+	i.cache.quarantine(j, &fault)
+	j.retry.clear()
+	i.mark(ctx, j, kept)
+}
+
+// marshal writes the state, which may be what the panic was about.
+func marshal(state *graph.Job) (data []byte, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			data, err = nil, errors.New("state cannot be written")
+		}
+	}()
+	return state.MarshalJSON()
+}
+
+// mark writes the quarantine into the store, against whatever stands there.
+func (i *isolator) mark(ctx context.Context, j *job, kept Saved) {
+	_, err := i.States.Save(ctx, j.id, kept, j.fault)
+	for tries := 0; errors.Is(err, ErrConflict) && tries < 3; tries++ {
+		var stored Saved
+		if stored, err = i.States.Load(ctx, j.id); err == nil {
+			kept.Revision = stored.Revision
+			_, err = i.States.Save(ctx, j.id, kept, j.fault)
+		}
+	}
+	if err != nil {
+		i.Logger.Warn("quarantine was not stored", "job", j.id, "error", err)
+	}
+	i.acks.markAll(&j.acks)
+}

@@ -1,0 +1,67 @@
+package loop
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+)
+
+// holdLoads gives a partition whose states are read when the channel is closed.
+func holdLoads(t *testing.T) (p *Partition, let chan struct{}) {
+	w := &tower{fake: newFake(), loads: make(chan struct{})}
+	return New(strict(t, w.partition(t).Logger), Ports{Publisher: w, Log: w.fake, Sweeper: w, States: w, Journals: w, Alarms: w, Blobs: w, Meter: w}), w.loads
+}
+
+func TestSoManyStatesAreReadAtOnceAndTheOthersWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, let := holdLoads(t)
+		for i := range maxLoads + 3 {
+			if p.loader.full() {
+				t.Fatalf("full with %d jobs", i)
+			}
+			if err := p.loader.load(t.Context(), p.cache.get(fmt.Sprint("j", i))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		phases := map[phase]int{}
+		for _, j := range p.cache.jobs {
+			phases[j.phase]++
+		}
+		if p.loader.underWay != maxLoads || phases[loading] != maxLoads || phases[loadQueued] != 3 {
+			t.Errorf("%d are read, phases %v", p.loader.underWay, phases)
+		}
+		close(let)
+		for range maxLoads + 3 {
+			r := <-p.loader.done
+			p.loader.underWay--
+			if !p.cache.loaded(r.job) || r.err != nil {
+				t.Errorf("%s is %s: %v", r.job.id, r.job.phase, r.err)
+			}
+			if err := p.loader.serve(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if p.loader.underWay != 0 || len(p.loader.queue) != 0 {
+			t.Errorf("%d under way, %d in the queue", p.loader.underWay, len(p.loader.queue))
+		}
+	})
+}
+
+// What is delivered before the reading begins is in the log by then; what comes behind it may be missing.
+func TestOnlyAReadingThatHasBegunCanLackSomething(t *testing.T) {
+	for _, test := range []struct {
+		phase phase
+		good  bool
+	}{{loadQueued, true}, {loading, false}} {
+		c, _ := newTestCache()
+		j := c.get("j")
+		j.phase = test.phase
+		c.doubt(j, 7)
+		if j.phase == loadQueued {
+			c.move(j, loading)
+		}
+		if got := c.loaded(j); got != test.good || j.phase != cold {
+			t.Errorf("%s: good %v, it is %s", test.phase, got, j.phase)
+		}
+	}
+}

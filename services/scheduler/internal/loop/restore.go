@@ -1,0 +1,68 @@
+package loop
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/graph"
+)
+
+// restore takes a saved state, unless it cannot be read, has no digest, or says more than the log does: an end that is not there. One
+// that can be read and is thrown away is doubted.
+func (f *folder) restore(ctx context.Context, job string, distrusted bool, saved *Saved) (state, doubted *graph.Job, err error) {
+	if saved.Refused != "" {
+		f.Logger.Warn("a saved state is thrown away and folded from the log", "job", job, "reason", saved.Refused,
+			"hint", "`jobgraph fsck` checks all of them, and the log")
+	}
+	if saved.State == nil {
+		return nil, nil, nil
+	}
+	state = &graph.Job{}
+	if err := state.UnmarshalJSON(saved.State); err != nil {
+		f.Logger.Info("stored state is folded again", "job", job, "reason", err)
+		return nil, nil, nil
+	}
+	if !f.knows(state) {
+		return nil, nil, nil // Nothing here may decide it: the log's first event says so.
+	}
+	if distrusted || saved.Unsigned {
+		return nil, state, nil
+	}
+	if state.Status.Terminal() && !state.EndOwed {
+		if e, err := f.confirm(ctx, job, state); err != nil || e.Seq == 0 {
+			return nil, state, err
+		}
+	}
+	return state, nil, nil
+}
+
+// verify holds a fold against the saved state that ends with the same event, and reports whether they are the same: then nothing has
+// to be told again. The state is saved again in any case, with a digest.
+func (f *folder) verify(job string, state, doubted *graph.Job, saved []byte) bool {
+	if folded, err := marshal(state); err == nil && bytes.Equal(folded, saved) {
+		state.Transitions()
+		return true
+	}
+	if doubted.Status != state.Status {
+		f.Logger.Warn("a saved state told what the log does not have; it is thrown away and folded from the log", "job", job,
+			"saved", string(doubted.Status), "folded", string(state.Status), "seq", state.Seq,
+			"hint", "find out what wrote to the bucket of states; `jobgraph fsck` holds all of them against the log")
+	}
+	return false
+}
+
+// confirm gives the event with which a job has ended as a state tells it, and the zero event when the log does not have it as its
+// last word.
+func (f *folder) confirm(ctx context.Context, job string, state *graph.Job) (events.Event, error) {
+	e, err := f.Log.EndOf(ctx, job)
+	if err != nil {
+		return events.Event{}, fmt.Errorf("read end of job: %w", err)
+	}
+	end, ok := e.Data.(*events.JobEnded)
+	if !ok || e.Seq > state.Seq || end.Status != state.Status || end.Turn != state.Turn {
+		return events.Event{}, nil
+	}
+	return e, nil
+}

@@ -1,0 +1,114 @@
+package loop
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/graph"
+	"github.com/jobgraph/jobgraph/pkg/run"
+	"github.com/jobgraph/jobgraph/services/scheduler/internal/fair"
+)
+
+// Slots keeps who may run under the keys that jobs share.
+type Slots interface {
+	// Claim says what of a job is live, and gives what has a slot. It may be called again with the same.
+	Claim(ctx context.Context, key string, c *Claim) (Grant, error)
+}
+
+// Claim is all that is live of a job; without runs the job gives up what it has.
+type Claim struct {
+	fair.Item
+	// Limit is how many runs may be live at once, over all jobs.
+	Limit int
+	// Runs are in the order in which they want to go.
+	Runs []graph.Run
+	// Anew is true for the first claim since the job was loaded, and behind one that has failed: who made the one before may owe
+	// a call.
+	Anew bool
+}
+
+// Grant is the answer to a claim.
+type Grant struct {
+	// Held are those of the runs that have a slot.
+	Held []graph.Run
+	// Called are other jobs that were given a slot, which they have to be told.
+	Called []string
+}
+
+// semaphores owns what is claimed of the slots of keys that jobs share.
+type semaphores struct {
+	*env
+	admission *admission
+}
+
+// jobSlots is what is known of the slots of one job.
+type jobSlots struct {
+	// live are the runs for which slots were last claimed, if claimed is true.
+	live    []graph.Run
+	claimed bool
+	// waiting is true while one of them has none.
+	waiting bool
+}
+
+// acquire brings the slots of a job's concurrency key up to date, and lets the runs through that have one. Whatever becomes of this
+// process, the slot is the run's: the scheduler that has the job next finds it, and the events that end the run come again until it is given up.
+func (s *semaphores) acquire(ctx context.Context, j *job) error {
+	rules := &j.state.Rules
+	if rules.KeyConcurrency == 0 || s.Slots == nil {
+		return nil
+	}
+	runs := slices.Collect(j.state.Live)
+	same := func(a, b graph.Run) bool { return a.SubJob == b.SubJob && a.Run == b.Run }
+	if j.slots.claimed && !j.slots.waiting && slices.EqualFunc(runs, j.slots.live, same) {
+		return nil
+	}
+	if err := s.at(AtClaim); err != nil {
+		return err
+	}
+	anew := !j.slots.claimed
+	j.slots.claimed = false // Until those are told who were given a slot, also by a claim whose outcome is unknown.
+	grant, err := s.Slots.Claim(ctx, rules.ConcurrencyKey, &Claim{
+		Item: s.admission.item(ctx, j), Limit: rules.KeyConcurrency, Runs: runs, Anew: anew,
+	})
+	if err != nil {
+		return err
+	}
+	if err := s.notify(ctx, grant.Called); err != nil {
+		return err
+	}
+	j.slots = jobSlots{claimed: true, live: runs, waiting: len(grant.Held) < len(runs)}
+	j.state.Admit(grant.Held)
+	switch {
+	case j.slots.waiting:
+		s.admission.refused = true
+	case !j.limits.behind:
+		j.reminder.reset()
+	}
+	return nil
+}
+
+// notify brings jobs back that were given a slot, wherever they are.
+func (s *semaphores) notify(ctx context.Context, jobs []string) error {
+	acks := make([]Ack, len(jobs))
+	for i, id := range jobs {
+		key := graph.TurnTimer()
+		m, err := events.Encode(s.Names, events.Event{
+			Kind: events.KindTimerFired, ID: run.FactID(id, events.KindTimerFired, key), Job: id, Key: key, Source: source,
+			Data: &events.TimerFired{Timer: key, Due: s.now.UTC()},
+		})
+		if err != nil {
+			return err
+		}
+		if acks[i], err = s.publish(m, Expect{Any: true}); err != nil {
+			return err
+		}
+	}
+	for i, ack := range acks {
+		if _, err := ack.Wait(ctx); err != nil {
+			return fmt.Errorf("call job %s, which has a slot: %w", jobs[i], err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,217 @@
+package loop
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/batch"
+	"github.com/jobgraph/jobgraph/pkg/graph"
+	"github.com/jobgraph/jobgraph/pkg/run"
+)
+
+// workBuilder makes the work of runs, and the results of jobs, out of the events that an order refers to.
+type workBuilder struct {
+	*env
+	folder *folder
+	facts  *facts
+	// buffer is the work being written, and inputs the results in it: one at a time, over and over.
+	buffer events.Work
+	inputs map[string]events.Result
+}
+
+func newWorkBuilder(f *folder, facts *facts) *workBuilder {
+	return &workBuilder{env: f.env, folder: f, facts: facts, inputs: map[string]events.Result{}}
+}
+
+// build makes the work of a run out of what its order refers to.
+func (b *workBuilder) build(ctx context.Context, j *job, cmd *graph.Command) (m batch.Member, err error) {
+	w, err := b.resolveOrder(ctx, j, cmd)
+	if err != nil {
+		return m, err
+	}
+	body, err := b.fit(ctx, w)
+	if err != nil {
+		return m, err
+	}
+	return batch.Member{
+		Subject: b.Names.WorkFor(cmd.Order.Pool, cmd.Order.Expert, j.id, cmd.SubJob, cmd.Run),
+		ID:      run.WorkID(j.born(), cmd.SubJob, cmd.Run), Trace: j.cause(), Work: body,
+	}, nil
+}
+
+// resolveOrder resolves an order into the buffer, which the next order uses again.
+func (b *workBuilder) resolveOrder(ctx context.Context, j *job, cmd *graph.Command) (*events.Work, error) {
+	o := cmd.Order
+	requested, err := b.requested(ctx, j)
+	if err != nil {
+		return nil, err
+	}
+	r := &requested.Request
+	w := &b.buffer
+	*w = events.Work{
+		Spec: events.SubJob{Dependencies: w.Spec.Dependencies[:0]},
+		Kind: o.Kind, Job: j.id, SubJob: cmd.SubJob, Run: cmd.Run, Attempt: o.Attempt, ResumeOf: o.ResumeOf,
+		Goal: r.Goal, Context: r.Context, Inputs: r.Inputs, InputsRef: r.InputsRef, Attachments: r.Attachments,
+		Select: o.Select, LifeCycle: o.LifeCycle, Deadline: o.Deadline, Budget: budget(&j.state.Rules, j.state.Cost),
+		Session: r.Session, Thread: r.Thread, User: r.User, Locale: r.Locale,
+		ReportSubject:  b.Names.RunEvent(j.id, events.KindSubJobReported, cmd.SubJob, cmd.Run),
+		IdempotencyKey: run.ID(j.born(), cmd.SubJob, cmd.Run),
+		ClaimSubject:   b.Names.JournalOf(j.id, cmd.SubJob), Lease: requested.Rules.Lease,
+		CancelSubject: b.Names.Cancel(j.id, cmd.SubJob),
+	}
+	w.ReportID = w.IdempotencyKey
+	if o.Session != "" {
+		w.Session = o.Session
+	}
+	if o.Kind == events.WorkExecute {
+		w.Evaluator, w.Model = r.Evaluator, r.Models["expert"]
+	}
+	if o.Spec.Seq != 0 {
+		if err := b.fillSpec(ctx, j, o, cmd.SubJob, w); err != nil {
+			return nil, err
+		}
+	}
+	if w.Results, err = b.results(ctx, j, o.Inputs); err != nil {
+		return nil, err
+	}
+	if err := b.addHistory(ctx, j, o, w); err != nil {
+		return nil, err
+	}
+	if o.Kind == events.WorkPlan || o.Kind == events.WorkReplan || o.Kind == events.WorkSplit {
+		w.Request, w.PlanVersion, w.MaxSteps, w.Finished = r, o.PlanVersion, requested.Rules.MaxSteps, o.Finished
+		w.Inputs, w.InputsRef, w.Attachments = nil, nil, nil // The request has them.
+	}
+	if o.Finalize != "" {
+		return w, b.finalizeRequest(ctx, j, o, r, w)
+	}
+	return w, nil
+}
+
+// requested is what was asked for.
+func (b *workBuilder) requested(ctx context.Context, j *job) (*events.JobRequested, error) {
+	seq := j.state.RequestSeq
+	f, err := b.loadEvent(ctx, j, seq)
+	if err != nil {
+		return nil, err
+	}
+	r, ok := f.data.(*events.JobRequested)
+	if !ok {
+		return nil, unreadable(seq, "job.requested")
+	}
+	j.trace = f.trace
+	return r, nil
+}
+
+// fillSpec puts the text of a SubJob into its work: as planned, as edited since, under the ids of the present graph.
+func (b *workBuilder) fillSpec(ctx context.Context, j *job, o *graph.Order, subjob string, w *events.Work) error {
+	spec, err := b.spec(ctx, j, o.Spec)
+	if err != nil {
+		return err
+	}
+	spec.ID, spec.Expert, spec.Pool = subjob, o.Expert, o.Pool
+	spec.ExecutionRes, spec.ExecutionRef, spec.Artifacts = nil, nil, nil
+	spec.Dependencies = w.Spec.Dependencies
+	for i := range o.Inputs {
+		spec.Dependencies = append(spec.Dependencies, o.Inputs[i].SubJob)
+	}
+	w.Spec = spec
+	w.Goal, w.Context, w.CompletionCriteria = spec.Goal, spec.Context, spec.CompletionCriteria
+	return nil
+}
+
+// spec reads a SubJob as it stands in its plan with the edits since.
+func (b *workBuilder) spec(ctx context.Context, j *job, s graph.Spec) (events.SubJob, error) {
+	f, err := b.loadEvent(ctx, j, s.Seq)
+	if err != nil {
+		return events.SubJob{}, err
+	}
+	planned := f.plan[s.ID]
+	if planned == nil {
+		return events.SubJob{}, unreadable(s.Seq, "a plan with SubJob "+s.ID)
+	}
+	spec := *planned
+	for _, seq := range s.Edits {
+		edit, err := b.loadEvent(ctx, j, seq)
+		if err != nil {
+			return spec, err
+		}
+		rerun, ok := edit.data.(*events.RerunRequested)
+		if !ok || json.Unmarshal(rerun.Edit, &spec) != nil {
+			return spec, unreadable(seq, "an edit of SubJob "+s.ID)
+		}
+	}
+	return spec, nil
+}
+
+// addHistory puts lessons and answers into work.
+func (b *workBuilder) addHistory(ctx context.Context, j *job, o *graph.Order, w *events.Work) error {
+	for _, seq := range o.Lessons {
+		f, err := b.loadEvent(ctx, j, seq)
+		if err != nil {
+			return err
+		}
+		if lesson := f.lesson(); lesson != "" {
+			w.Lessons = append(w.Lessons, lesson)
+		}
+	}
+	for _, seq := range o.Answers {
+		f, err := b.loadEvent(ctx, j, seq)
+		if err != nil {
+			return err
+		}
+		if closed, ok := f.data.(*events.InputClosed); ok {
+			if w.Answers == nil {
+				w.Answers = map[string]events.InputClosed{}
+			}
+			w.Answers[f.key] = *closed
+		}
+	}
+	return nil
+}
+
+// lesson is what an event teaches the next run.
+func (f *fact) lesson() string {
+	switch d := f.data.(type) {
+	case *events.SubJobReported:
+		if d.Lesson == "" && d.Error != nil {
+			return d.Error.Error()
+		}
+		return d.Lesson
+	case *events.PlanRejected:
+		return d.Faults.Error()
+	case *events.TimerFired:
+		return "The run took longer than it may."
+	case *events.Fault: // Of what ended a run and cannot be read.
+		return "What the run stated could not be read: " + d.Error()
+	}
+	return ""
+}
+
+// loadEvent gives an event that work refers to, from memory or from the log.
+func (b *workBuilder) loadEvent(ctx context.Context, j *job, seq uint64) (*fact, error) {
+	if f := b.facts.get(seq); f != nil {
+		return f, nil
+	}
+	e, err := b.folder.eventAt(ctx, j.id, seq)
+	if err != nil {
+		return nil, err
+	}
+	if err := b.folder.resolve(ctx, &e); err != nil {
+		return nil, err
+	}
+	f := b.keep(j, &e)
+	if f == nil {
+		return nil, unreadable(seq, "something that work can refer to")
+	}
+	return f, nil
+}
+
+// keep remembers an event for the work of its job; nil when work cannot refer to it.
+func (b *workBuilder) keep(j *job, e *events.Event) *fact {
+	f := b.facts.keep(e)
+	if f != nil {
+		j.facts = append(j.facts, f.seq)
+	}
+	return f
+}
