@@ -142,18 +142,24 @@ func order(t *testing.T, rows []string) (running int) {
 // A terminal that becomes narrower breaks the rows that stand on it: the next picture takes their place all the same.
 func TestATerminalMayBecomeNarrower(t *testing.T) {
 	var out strings.Builder
-	width := 100
-	size := func() (int, int, bool) { return width, 24, true }
 	list := recorded(t, 5)
 	synctest.Test(t, func(t *testing.T) {
+		begin, narrow := time.Now(), false
+		size := func() (int, int, bool) { // Asked by whoever draws, before it draws.
+			if time.Since(begin) < 2*time.Second {
+				return 100, 24, true
+			}
+			if !narrow {
+				narrow = true
+				out.Reset()
+			}
+			return 40, 24, true
+		}
 		log := func(context.Context) iter.Seq2[events.Event, error] {
 			return func(yield func(events.Event, error) bool) {
 				for i, e := range list {
 					if i == len(list)-1 {
-						<-time.After(time.Second)
-						out.Reset()
-						width = 40
-						<-time.After(time.Second)
+						<-time.After(3 * time.Second)
 					}
 					if !yield(e, nil) {
 						return
