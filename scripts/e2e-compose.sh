@@ -26,7 +26,14 @@ else
 fi
 compose+=(-p "jobgraph-e2e-$$")
 
-export JOBGRAPH_NATS_IMAGE=jobgraph/nats:dev JOBGRAPH_NATS_PORT=${JOBGRAPH_NATS_PORT:-14222}
+# free_port prints the first port from one on that nothing on this machine listens to.
+free_port() {
+	local port=$1
+	while (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; do port=$((port + 1)); done
+	echo "$port"
+}
+
+export JOBGRAPH_NATS_IMAGE=jobgraph/nats:dev JOBGRAPH_NATS_PORT=${JOBGRAPH_NATS_PORT:-$(free_port 14222)}
 export NATS_URL=nats://127.0.0.1:$JOBGRAPH_NATS_PORT
 rounds=${ROUNDS:-3}
 limit=${LIMIT:-120}

@@ -5,14 +5,14 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/jobgraph/jobgraph/cmd/internal/history"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/joblog"
 )
 
 // untilStatus follows a job's log until the job, or a SubJob of it, stands so.
 func untilStatus(ctx context.Context, c *client.Client, job, subjob string, want events.Status) error {
-	h := history.New()
+	h := joblog.New()
 	for e, err := range c.Watch(ctx, job, 0) {
 		if err != nil {
 			return fmt.Errorf("await %s of %s/%s: %w", want, job, subjob, err)

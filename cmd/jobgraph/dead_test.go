@@ -62,11 +62,15 @@ func awaitEvent(ts *testscript.TestScript, neg bool, args []string) {
 
 func publish(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
-		ts.Fatalf("usage: publish SUBJECT BODY")
+		ts.Fatalf("usage: publish SUBJECT BODY|@FILE")
+	}
+	body := args[1]
+	if file, ok := strings.CutPrefix(body, "@"); ok {
+		body = ts.ReadFile(file)
 	}
 	c, ctx, done := connect(ts)
 	defer done()
-	_, err := c.Bus().Publish(ctx, events.Message{Subject: args[0], Body: []byte(args[1])}, bus.Expect{})
+	_, err := c.Bus().Publish(ctx, events.Message{Subject: args[0], Body: []byte(body)}, bus.Expect{})
 	ts.Check(err)
 }
 

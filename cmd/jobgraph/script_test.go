@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 //	await JOB STATUS [SUBJOB]   until the log says so; QUARANTINED until the saved state says so
 //	awaitdead KIND              until a message of this kind was set aside; $DEAD names it
 //	awaitevent JOB KIND SUBJOB [RUN]   until the log has such an event
-//	publish SUBJECT BODY        as a stranger does
+//	publish SUBJECT BODY|@FILE  as a stranger does
 //	model [flag…]               the scripted model on a free port, which OPENAI_BASE_URL names
 //	awaitsession ID STATE       until the record of a session says so
 //	awaitexpert ID [DESCRIPTION]   until the catalogue has such a card; with ! until it has none

@@ -53,6 +53,19 @@ func (o Blobs) subject(job, digest string) string {
 	return "$O." + o.bus.names.Blobs + ".M." + base64.URLEncoding.EncodeToString([]byte(job+"/"+digest))
 }
 
+// Of reads payloads of one job that its log names. Errors: ErrNotFound with a fault that names the payload, and those of Get.
+func (o Blobs) Of(ctx context.Context, job string) func(ref events.Ref) ([]byte, error) {
+	return func(ref events.Ref) ([]byte, error) {
+		data, err := o.Get(ctx, job, ref.Digest)
+		if errors.Is(err, ErrNotFound) {
+			err = fmt.Errorf("%w: %w", ErrNotFound, &events.Fault{
+				Code: events.CodeMissingBlob, Message: fmt.Sprintf("a payload of job %s is gone", job), RawRef: &ref, Cause: err.Error(),
+			})
+		}
+		return data, err
+	}
+}
+
 // Put stores bytes under their digest, within one job, unless they are there already. It returns when they are stored,
 // so that an event may name them. Errors: those of Publish.
 func (o Blobs) Put(ctx context.Context, job string, data []byte) (events.Ref, error) {

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// question is how long one question to the server may take: while a cluster has no leader it is lost without an answer.
+	// question is the time limit of one request to the server: while a cluster has no leader, requests are lost without an answer.
 	question = 2500 * time.Millisecond
 	// askTimeout is how long it is asked again for a caller without a deadline: an election takes 4 to 5 s.
 	askTimeout = 10 * time.Second

@@ -23,8 +23,8 @@ const (
 // The metadata of an object that is a document.
 const documentName, documentType = "name", "media_type"
 
-// shelf is the name under which the documents of a session lie among the blobs. No job can have it.
-func shelf(session string) string { return "~k~" + SessionKey(session) }
+// documentPrefix is the name under which the documents of a session lie among the blobs. No job can have it.
+func documentPrefix(session string) string { return "~k~" + SessionKey(session) }
 
 // Documents keeps the documents that people give a session, for all of its jobs.
 type Documents struct{ bus *Bus }
@@ -51,7 +51,7 @@ func (d Documents) Put(ctx context.Context, session string, about events.Ref, r 
 	if len(there) >= MaxDocuments {
 		return events.Ref{}, fmt.Errorf("put document: %w: a session has at most %d", ErrRefused, MaxDocuments)
 	}
-	ref, err := d.bus.Blobs().putFrom(ctx, shelf(session), r, map[string]string{documentName: about.Name, documentType: about.MediaType})
+	ref, err := d.bus.Blobs().putFrom(ctx, documentPrefix(session), r, map[string]string{documentName: about.Name, documentType: about.MediaType})
 	if err != nil {
 		return events.Ref{}, fmt.Errorf("put document: %w", err)
 	}
@@ -60,7 +60,7 @@ func (d Documents) Put(ctx context.Context, session string, about events.Ref, r 
 
 // List lists the documents of a session by name. Errors: ErrUnavailable.
 func (d Documents) List(ctx context.Context, session string) ([]events.Ref, error) {
-	digests, err := d.bus.Blobs().List(ctx, shelf(session))
+	digests, err := d.bus.Blobs().List(ctx, documentPrefix(session))
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +80,7 @@ func (d Documents) List(ctx context.Context, session string) ([]events.Ref, erro
 }
 
 func (d Documents) info(ctx context.Context, session, digest string) (events.Ref, error) {
-	info, _, err := d.bus.Blobs().info(ctx, shelf(session), digest)
+	info, _, err := d.bus.Blobs().info(ctx, documentPrefix(session), digest)
 	if err != nil {
 		return events.Ref{}, fmt.Errorf("document %s: %w", digest, err)
 	}
@@ -89,7 +89,7 @@ func (d Documents) info(ctx context.Context, session, digest string) (events.Ref
 
 // Get reads a document. Errors: those of Blobs.Get.
 func (d Documents) Get(ctx context.Context, session, digest string) ([]byte, error) {
-	return d.bus.Blobs().Get(ctx, shelf(session), digest)
+	return d.bus.Blobs().Get(ctx, documentPrefix(session), digest)
 }
 
 // Delete removes one document of a session. Errors: ErrNotFound, ErrUnavailable.
@@ -100,15 +100,15 @@ func (d Documents) Delete(ctx context.Context, session, digest string) error {
 	if _, err := d.info(ctx, session, digest); err != nil {
 		return err
 	}
-	if err := d.bus.Streams().Purge(ctx, d.bus.Blobs().stream(), d.bus.Blobs().subject(shelf(session), digest)); err != nil {
+	if err := d.bus.Streams().Purge(ctx, d.bus.Blobs().stream(), d.bus.Blobs().subject(documentPrefix(session), digest)); err != nil {
 		return err
 	}
-	return d.bus.Streams().Purge(ctx, d.bus.Blobs().stream(), d.bus.Blobs().chunks(shelf(session)+"."+digest+".>"))
+	return d.bus.Streams().Purge(ctx, d.bus.Blobs().stream(), d.bus.Blobs().chunks(documentPrefix(session)+"."+digest+".>"))
 }
 
 // DeleteAll removes all documents of a session.
 func (d Documents) DeleteAll(ctx context.Context, session string) error {
-	return d.bus.Blobs().Delete(ctx, shelf(session))
+	return d.bus.Blobs().Delete(ctx, documentPrefix(session))
 }
 
 // digestOf is a digest as object stores write it.

@@ -6,20 +6,20 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/jobgraph/jobgraph/pkg/events/store"
+
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
 // What callers branch on; every error of this package that they can act on wraps one of these.
 var (
-	// ErrConflict means that the expectation of a write does not hold: another writer was first. Nothing was stored.
-	ErrConflict = errors.New("expectation does not hold")
-	// ErrNotFound means that there is no such message, key, blob, stream or consumer.
-	ErrNotFound = errors.New("not found")
-	// ErrUnknown means that a write may or may not have been stored: read again, then repeat it under the same identity.
-	ErrUnknown = errors.New("outcome unknown")
-	// ErrTooLarge means that a message is larger than MaxMessage or than the server admits. Nothing was stored.
-	ErrTooLarge = errors.New("too large")
+	// ErrConflict, ErrNotFound, ErrUnknown and ErrTooLarge are those of the contract, so that code behind a port can tell them apart
+	// without knowing this package.
+	ErrConflict = store.ErrConflict
+	ErrNotFound = store.ErrNotFound
+	ErrUnknown  = store.ErrUnknown
+	ErrTooLarge = store.ErrTooLarge
 	// ErrFull means that a stream or the disk has no room. Nothing was stored.
 	ErrFull = errors.New("no room left")
 	// ErrUnavailable means that the bus is away or has no leader. Nothing was stored; try again later.

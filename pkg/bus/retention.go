@@ -55,7 +55,7 @@ func (r Retention) ReapJob(ctx context.Context, job string, last uint64) error {
 	return r.PurgeStrays(ctx, job)
 }
 
-// purgeJob is PurgeJob; of the log it leaves what stands at a sequence and behind it, with 0 nothing.
+// purgeJob is PurgeJob, but keeps the part of the log from sequence last on; 0 keeps nothing.
 func (r Retention) purgeJob(ctx context.Context, job string, last uint64) error {
 	if err := validJob(job); err != nil {
 		return fmt.Errorf("purge: %w", err)

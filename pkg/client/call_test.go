@@ -10,6 +10,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/joblog"
 )
 
 // proves C-weakness-9-cost
@@ -44,12 +45,12 @@ func TestCallsTellWhatWasMadeHowOftenAndForHowMuch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []client.Call{
-		{Run: 1, Key: "model/1", Name: "model", Args: json.RawMessage(`{"messages":2}`), Outcome: client.CallDone, Begun: 2, Model: "big", Spent: events.Spent{Tokens: 110, CostUSD: 0.25}},
-		{Run: 1, Key: "tool/1/0", Name: "tool fetch", Args: json.RawMessage(`{"url":"u"}`), Outcome: client.CallFailed, Reason: "no line", Begun: 1},
-		{Run: 2, Key: "http", Name: "http", Outcome: client.CallOpen, Begun: 1},
+	want := []joblog.Call{
+		{Run: 1, Key: "model/1", Name: "model", Args: json.RawMessage(`{"messages":2}`), Outcome: joblog.CallDone, Begun: 2, Model: "big", Spent: events.Spent{Tokens: 110, CostUSD: 0.25}},
+		{Run: 1, Key: "tool/1/0", Name: "tool fetch", Args: json.RawMessage(`{"url":"u"}`), Outcome: joblog.CallFailed, Reason: "no line", Begun: 1},
+		{Run: 2, Key: "http", Name: "http", Outcome: joblog.CallOpen, Begun: 1},
 	}
-	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(client.Call{}), cmpopts.IgnoreFields(client.Call{}, "Asked", "TookMS")); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(joblog.Call{}), cmpopts.IgnoreFields(joblog.Call{}, "Asked", "TookMS")); diff != "" {
 		t.Error(diff)
 	}
 	for _, x := range got {

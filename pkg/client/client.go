@@ -75,6 +75,9 @@ func (c *Client) Archive() Archive { return Archive{c} }
 // Quarantine is about jobs that the scheduler leaves alone.
 func (c *Client) Quarantine() Quarantine { return Quarantine{c} }
 
+// Logs reads jobs out of their logs.
+func (c *Client) Logs() Logs { return Logs{c} }
+
 // Journals are the records of runs.
 func (c *Client) Journals() Journals { return Journals{c} }
 

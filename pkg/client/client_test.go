@@ -16,6 +16,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/joblog"
 )
 
 func connect(t *testing.T) *client.Client {
@@ -364,7 +365,7 @@ func TestTheJournalsOfAJobMoveWithIt(t *testing.T) {
 		}
 	}
 	calls, err := to.Journals().Calls(t.Context(), "j1", "a")
-	if err != nil || len(calls) != 1 || calls[0].Outcome != client.CallDone {
+	if err != nil || len(calls) != 1 || calls[0].Outcome != joblog.CallDone {
 		t.Errorf("%+v: %v", calls, err)
 	}
 	other := connect(t)

@@ -212,10 +212,23 @@ func (c *Client) Retry(ctx context.Context, job string, r events.RetryRequested)
 	return err
 }
 
-// Rerun runs the job again from a SubJob, with edited input.
+// Rerun runs a SubJob again, with the fields of its text that r.Edit gives replaced, and with it all that follows from it; a job that has
+// ended goes on. Run 0 is the SubJob's present run. It returns when the log shows that the request was granted. Errors: ErrNotFound for a
+// job or SubJob that does not exist, ErrConflict with the reason for what is not possible as the job stands or a SubJob at another run,
+// and those of Logs.Fold and the bus.
 func (c *Client) Rerun(ctx context.Context, job string, r events.RerunRequested) error {
-	_, err := c.Tell(ctx, job, events.KindRerunRequested, &r)
-	return err
+	log, err := c.Logs().Fold(ctx, job, 0)
+	if err != nil {
+		return err
+	}
+	n := log.Node(r.SubJob)
+	if n == nil {
+		return noSubJob(job, r.SubJob)
+	}
+	if r.Run == 0 {
+		r.Run = n.Run
+	}
+	return c.Logs().Tell(ctx, log, events.KindRerunRequested, &r)
 }
 
 // Answer closes a request for input. The bus admits one answer: the same one again is no error, another one is ErrConflict.

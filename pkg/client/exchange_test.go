@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/joblog"
 )
 
 func TestWhatPlanningHasAskedIsReadFromItsJournal(t *testing.T) {
@@ -47,7 +47,7 @@ func TestWhatPlanningHasAskedIsReadFromItsJournal(t *testing.T) {
 		}
 		got[i].Asked, got[i].TookMS = time.Time{}, 0
 	}
-	want := []client.Exchange{
+	want := []joblog.Exchange{
 		{SubJob: "~plan", Run: 1, Key: "triage/1", Kind: "call", Model: "small", Outcome: "answered", Spent: events.Spent{Tokens: 7, CostUSD: 0.5}},
 		{SubJob: "~plan", Run: 1, Key: "draft/1", Kind: "call", Outcome: "content_filter"},
 		{SubJob: "~plan", Run: 2, Key: "draft/1", Kind: "call", Model: "big", Outcome: "answered"},

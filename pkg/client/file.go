@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/joblog"
 )
 
 // The forms of an export file: another one when old readers could not read new files. ExportFormat is the one that is written,
@@ -99,6 +100,18 @@ func (x *Export) Events() iter.Seq2[events.Event, error] {
 			}
 		}
 	}
+}
+
+// Resolved is Events with plans that went by reference filled in from the blobs of the export. Errors: also ErrExport for one that is
+// not among them.
+func (x *Export) Resolved() iter.Seq2[events.Event, error] {
+	return joblog.Resolved(x.Events(), func(ref events.Ref) ([]byte, error) {
+		text, found := x.Blobs[ref.Digest]
+		if !found {
+			return nil, fmt.Errorf("%w: blob %s is not in the file", ErrExport, ref.Digest)
+		}
+		return text, nil
+	})
 }
 
 // Write writes the file's text.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/joblog"
 	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
@@ -37,6 +38,35 @@ func (x *Export) Journaled() []string {
 		seen[x.subJobOf(r)] = true
 	}
 	return sortedKeys(seen)
+}
+
+// Journals reads what the runs of a SubJob have recorded: calls, and what agents and models have said.
+type Journals struct{ client *Client }
+
+// Calls lists the effects of all runs of a SubJob, in the order in which they were begun. Errors: those of the bus.
+func (j Journals) Calls(ctx context.Context, job, subjob string) ([]joblog.Call, error) {
+	entries, err := j.read(ctx, job, subjob)
+	if err != nil {
+		return nil, err
+	}
+	return joblog.Calls(entries, j.client.Logs().kept(ctx, job))
+}
+
+// Exchanges lists what the planning runs of a SubJob have asked, in order. Errors: those of the bus.
+func (j Journals) Exchanges(ctx context.Context, job, subjob string) ([]joblog.Exchange, error) {
+	entries, err := j.read(ctx, job, subjob)
+	if err != nil {
+		return nil, err
+	}
+	return joblog.Exchanges(subjob, entries, j.client.Logs().kept(ctx, job))
+}
+
+func (j Journals) read(ctx context.Context, job, subjob string) ([]run.Entry, error) {
+	if err := checkID(job); err != nil {
+		return nil, err
+	}
+	entries, _, err := j.client.bus.Journal(job, subjob).Read(ctx)
+	return entries, err
 }
 
 // ended gives the last ended run of each SubJob, as the log tells.

@@ -3,8 +3,10 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
+	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
@@ -91,6 +93,10 @@ func (c *Client) Plan(ctx context.Context, op PlanOperation) (PlanAnswer, error)
 func (c *Client) plan(ctx context.Context, command string, body []byte) ([]byte, error) {
 	text, fault, err := c.bus.Services().Request(ctx, c.Names().API("plan."+command), body)
 	switch {
+	case errors.Is(err, bus.ErrUnavailable):
+		return nil, fmt.Errorf("plan %s: %w: %w", command, err, &events.Fault{
+			Code: events.CodeUnavailable, Message: "no planner answers on " + c.Names().API("plan."+command), Hint: "start one: jobgraph up, or the planner service",
+		})
 	case err != nil:
 		return nil, fmt.Errorf("plan %s: %w", command, err)
 	case fault != nil:

@@ -65,7 +65,7 @@ func (q Quarantine) Halt(ctx context.Context, j *Job, asked *events.StopRequeste
 
 // closeRun appends the fence of a run, unless it stands there.
 func (q Quarantine) closeRun(ctx context.Context, job string, s *SubJob, reason string) error {
-	_, err := lease.Fence(ctx, q.client.bus.Journal(job, s.ID), s.Run, reason, bus.ErrConflict)
+	_, err := lease.Fence(ctx, q.client.bus.Journal(job, s.ID), s.Run, reason)
 	return err
 }
 

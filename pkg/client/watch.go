@@ -1,7 +1,6 @@
 package client
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/joblog"
 )
 
 // Events gives a job's events behind a sequence, in order, up to now. Plans that went by reference are filled in.
@@ -21,10 +21,7 @@ func (c *Client) Events(ctx context.Context, job string, after uint64) iter.Seq2
 			return
 		}
 		found := after > 0
-		for e, err := range c.bus.Log().EventsOf(ctx, job, after) {
-			if err == nil {
-				err = c.Resolve(ctx, &e)
-			}
+		for e, err := range joblog.Resolved(c.bus.Log().EventsOf(ctx, job, after), c.Logs().payloads(ctx, job)) {
 			if found = true; !yield(e, err) || err != nil {
 				return
 			}
@@ -57,7 +54,7 @@ func (c *Client) Watch(ctx context.Context, job string, from uint64) iter.Seq2[e
 				return
 			}
 			for i := range list {
-				err := c.Resolve(ctx, &list[i])
+				err := joblog.Resolve(&list[i], c.Logs().payloads(ctx, job))
 				if !yield(list[i], err) || err != nil {
 					return
 				}
@@ -86,26 +83,11 @@ func endAfter(before *events.JobEnded, e events.Event) *events.JobEnded {
 // Wait blocks until the job has ended and gives how. Errors: ErrNotFound for a job that does not exist, the context's own,
 // and those of the bus.
 func (c *Client) Wait(ctx context.Context, job string) (*events.JobEnded, error) {
-	if err := checkID(job); err != nil {
-		return nil, err
+	ended, after, err := c.lastEnd(ctx, job)
+	if ended != nil || err != nil {
+		return ended, err
 	}
-	end, err := c.bus.Log().LastOf(ctx, job, events.KindJobFinished, events.KindJobFailed, events.KindJobStopped)
-	if err != nil {
-		return nil, err
-	}
-	again, err := c.bus.Log().LastOf(ctx, job, events.KindJobRecovered)
-	if err != nil {
-		return nil, err
-	}
-	if ended, ok := Ended(end); ok && end.Seq > again.Seq {
-		return ended, nil
-	}
-	if end.Seq == 0 && again.Seq == 0 {
-		if there, err := c.exists(ctx, job); err != nil || !there {
-			return nil, cmp.Or(err, notFound(job))
-		}
-	}
-	return c.endBehind(ctx, job, max(end.Seq, again.Seq))
+	return c.endBehind(ctx, job, after)
 }
 
 // endBehind blocks until a job ends behind a sequence. All who wait for ends share one consumer.
@@ -150,19 +132,6 @@ func awaitEnd(ctx context.Context, after uint64, last func() (events.Event, erro
 			return nil, err
 		}
 	}
-}
-
-// Resolve fills in the plan of an event that names it by reference. Errors: ErrNotFound when the blob is gone.
-func (c *Client) Resolve(ctx context.Context, e *events.Event) error {
-	ref, fill := PlanRef(e)
-	if ref == nil {
-		return nil
-	}
-	text, err := c.bus.Blobs().Get(ctx, e.Job, ref.Digest)
-	if err != nil {
-		return fmt.Errorf("plan of event %d: %w", e.Seq, err)
-	}
-	return fill(text)
 }
 
 // Blob reads a payload of a job. Errors: ErrNotFound, and those of the bus.

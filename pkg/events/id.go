@@ -3,14 +3,16 @@ package events
 import (
 	"encoding/hex"
 	"hash/fnv"
+	"net/url"
 	"strings"
 )
 
-// MaxID is the longest id of an expert, job or SubJob, in bytes.
-const MaxID = 64
-
-// Shards is the number of partitions a job's events are spread over; fixed for ever.
-const Shards = 64
+const (
+	MaxID     = 64  // MaxID is the longest id of an expert, job or SubJob, in bytes.
+	MaxName   = 256 // MaxName is the longest session, thread, user, concurrency key, label and value of a label, in bytes.
+	maxLabels = 64
+	Shards    = 64 // Shards is the number of partitions a job's events are spread over; fixed for ever.
+)
 
 // Reserved SubJob ids: work that is not a step of the plan.
 const (
@@ -27,6 +29,9 @@ const (
 
 // ValidID reports whether s may be chosen by a user as an id: [A-Za-z0-9_-]{1,64}.
 func ValidID(s string) bool { return len(s) <= MaxID && validToken(s, false) }
+
+// ValidNewID reports whether s may name something new: a ValidID that is not dashes alone, which command lines take for something else.
+func ValidNewID(s string) bool { return ValidID(s) && strings.Trim(s, "-") != "" }
 
 // ValidToken also admits "~", which marks ids made by Jobgraph (spliced SubJobs, planning), up to 512 bytes.
 func ValidToken(s string) bool { return len(s) <= 512 && validToken(s, true) }
@@ -77,26 +82,11 @@ func EscapeID(text string) string {
 // UnescapeID gives back the text that EscapeID mapped, or the id itself when it was not mapped or was cut.
 func UnescapeID(id string) string {
 	rest, ok := strings.CutPrefix(id, escapeMark)
-	if !ok {
+	text, err := url.PathUnescape(strings.ReplaceAll(rest, "_", "%"))
+	if !ok || err != nil || EscapeID(text) != id {
 		return id
 	}
-	var b strings.Builder
-	for i := 0; i < len(rest); i++ {
-		if rest[i] != '_' {
-			b.WriteByte(rest[i])
-			continue
-		}
-		raw, err := hex.DecodeString(rest[i+1 : min(i+3, len(rest))])
-		if err != nil {
-			return id
-		}
-		b.Write(raw)
-		i += 2
-	}
-	if EscapeID(b.String()) != id {
-		return id
-	}
-	return b.String()
+	return text
 }
 
 // Slug derives an expert's id from its name: letters and digits of ASCII lower-cased, runs of anything else one "-".

@@ -12,7 +12,7 @@ import (
 // Request asks for a job. Only Goal is needed, or Plan.
 type Request struct {
 	Goal          string                     `json:"goal,omitempty"`           // Goal says what is wanted.
-	ID            string                     `json:"id,omitempty"`             // ID is the job's id, [A-Za-z0-9_-]{1,64}; made by intake when empty. The same id is the same job.
+	ID            string                     `json:"id,omitempty"`             // ID is the job's id, [A-Za-z0-9_-]{1,64}, not dashes alone; made by intake when empty. The same id is the same job.
 	Context       string                     `json:"context,omitempty"`        // Context is what the experts should know beside the goal.
 	Session       string                     `json:"session,omitempty"`        // Session groups jobs into a conversation.
 	Thread        string                     `json:"thread,omitempty"`         // Thread is one line of talk inside a session.
@@ -25,7 +25,7 @@ type Request struct {
 	Inputs        map[string]json.RawMessage `json:"inputs,omitempty"`         // Inputs are named values handed to every SubJob.
 	InputsRef     *Ref                       `json:"inputs_ref,omitempty"`     // InputsRef is the same by reference: one JSON object.
 	Attachments   []Ref                      `json:"attachments,omitempty"`    // Attachments are files handed to every SubJob.
-	Labels        map[string]string          `json:"labels,omitempty"`         // Labels are for selection by people, "key": "value".
+	Labels        map[string]string          `json:"labels,omitempty"`         // Labels are for selection by people, "key": "value", each of at most 256 bytes; at most 64.
 	Priority      int                        `json:"priority,omitempty"`       // Priority orders work of different jobs, higher first, 0 by default.
 	AutoAccept    *bool                      `json:"auto_accept,omitempty"`    // AutoAccept runs the plan without a person's review; true by default.
 	Investigate   *bool                      `json:"investigate,omitempty"`    // Investigate asks for background investigation before planning.
@@ -147,8 +147,17 @@ func (r *Request) Validate() Faults {
 	if strings.TrimSpace(r.Goal) == "" && !hasPlan {
 		add(CodeMissing, "goal", "neither a goal nor a plan", `say what is wanted: {"goal":"…"}`)
 	}
-	if r.ID != "" && !ValidID(r.ID) {
-		add(CodeInvalid, "id", fmt.Sprintf("id %.80q does not fit", r.ID), "use 1 to 64 of A-Z a-z 0-9 _ -, or leave it out")
+	if r.ID != "" && !ValidNewID(r.ID) {
+		add(CodeInvalid, "id", fmt.Sprintf("id %.80q does not fit", r.ID), "use 1 to 64 of A-Z a-z 0-9 _ -, not dashes alone, or leave it out")
+	}
+	if len(r.Labels) > maxLabels {
+		add(CodeTooLarge, "labels", fmt.Sprintf("%d labels, at most %d are taken", len(r.Labels), maxLabels), "use fewer labels")
+	}
+	for _, key := range slices.Sorted(maps.Keys(r.Labels)) {
+		if most := max(len(key), len(r.Labels[key])); most > MaxName {
+			add(CodeTooLarge, fmt.Sprintf("labels.%.40s", key), fmt.Sprintf("the name or value has %d bytes, at most %d are taken", most, MaxName),
+				"labels are for finding jobs: hand data over as inputs")
+		}
 	}
 	if r.FailurePolicy != "" && !slices.Contains([]FailurePolicy{FailFast, Continue, Replan}, r.FailurePolicy) {
 		add(CodeInvalid, "failure_policy", fmt.Sprintf("unknown policy %.40q", r.FailurePolicy), "use fail_fast, continue or replan")
@@ -179,7 +188,7 @@ func (l *Limits) validate() Faults {
 	check("input_rounds", l.InputRounds, 0)
 	check("concurrency", l.Concurrency, 0)
 	check("key_concurrency", l.KeyConcurrency, 1)
-	if len(l.ConcurrencyKey) > 4*MaxID || (l.ConcurrencyKey == "") != (l.KeyConcurrency == nil) {
+	if len(l.ConcurrencyKey) > MaxName || (l.ConcurrencyKey == "") != (l.KeyConcurrency == nil) {
 		faults = append(faults, Fault{Code: CodeInvalid, Field: "limits.concurrency_key", Message: "want a key of at most 256 bytes together with key_concurrency"})
 	}
 	if l.Tokens != nil && *l.Tokens < 1 {

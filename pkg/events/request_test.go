@@ -63,6 +63,37 @@ func TestWhatIsNoRequestIsRefusedWithAHint(t *testing.T) {
 	}
 }
 
+// A label is in every saved state and in every list: 100 KB of it would be a burden to all.
+func TestLabelsAndIDsAreBounded(t *testing.T) {
+	long := strings.Repeat("x", MaxName+1)
+	many := map[string]string{}
+	for i := range maxLabels + 1 {
+		many[strings.Repeat("k", i+1)] = "v"
+	}
+	for name, test := range map[string]struct {
+		r    Request
+		want Fault
+	}{
+		"a value": {Request{Labels: map[string]string{"team": long, "ok": long[1:]}}, Fault{
+			Code: CodeTooLarge, Field: "labels.team", Message: "the name or value has 257 bytes, at most 256 are taken", Hint: "labels are for finding jobs: hand data over as inputs",
+		}},
+		"a name": {Request{Labels: map[string]string{long: "v", long[1:]: "v"}}, Fault{
+			Code: CodeTooLarge, Field: "labels." + long[:40], Message: "the name or value has 257 bytes, at most 256 are taken", Hint: "labels are for finding jobs: hand data over as inputs",
+		}},
+		"too many": {Request{Labels: many}, Fault{Code: CodeTooLarge, Field: "labels", Message: "65 labels, at most 64 are taken", Hint: "use fewer labels"}},
+		"a dash":   {Request{ID: "-"}, Fault{Code: CodeInvalid, Field: "id", Message: `id "-" does not fit`, Hint: "use 1 to 64 of A-Z a-z 0-9 _ -, not dashes alone, or leave it out"}},
+		"dashes":   {Request{ID: "---"}, Fault{Code: CodeInvalid, Field: "id", Message: `id "---" does not fit`, Hint: "use 1 to 64 of A-Z a-z 0-9 _ -, not dashes alone, or leave it out"}},
+	} {
+		test.r.Goal = "g"
+		if got := test.r.Validate(); !reflect.DeepEqual(got, Faults{test.want}) {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+	if faults := (&Request{Goal: "g", ID: "-a-", Labels: map[string]string{long[1:]: long[1:]}}).Validate(); len(faults) > 0 {
+		t.Error(faults)
+	}
+}
+
 func TestSpansOfTimeAreReadAsTextOrSeconds(t *testing.T) {
 	for text, want := range map[string]time.Duration{`"1m30s"`: 90 * time.Second, `90`: 90 * time.Second, `0.5`: 500 * time.Millisecond, `"2"`: 2 * time.Second, `0`: 0} {
 		var d Duration

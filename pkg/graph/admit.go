@@ -2,7 +2,7 @@ package graph
 
 import "github.com/jobgraph/jobgraph/pkg/events"
 
-// Run is a run of a step that may be at work, or is about to be.
+// Run is a run of a step that may be executing, or is about to be.
 type Run struct {
 	// SubJob and Run name it.
 	SubJob string
@@ -11,8 +11,8 @@ type Run struct {
 	Begun bool
 }
 
-// Live gives the runs of steps that are live, in the order of the graph, and those that were ended from outside for as long as
-// their worker may not know it. It goes through all nodes.
+// Live gives the live runs of steps in the order of the graph, and runs that were closed from outside as long as their worker may
+// not know it. It visits all nodes.
 func (j *Job) Live(yield func(Run) bool) {
 	for _, n := range j.dag.nodes {
 		if !n.step() {
@@ -35,8 +35,8 @@ func (j *Job) Live(yield func(Run) bool) {
 	}
 }
 
-// Admit bounds Pending to the work of these runs of steps; planning and finalising are never bound. Each call replaces the one
-// before. What was admitted is not stored: a cold start is bound by nothing.
+// Admit limits Pending to the work of these runs of steps; planning and finalizing are never limited. Each call replaces the
+// previous one. The limit is not stored: a cold start has none.
 func (j *Job) Admit(runs []Run) {
 	j.queues.admitted = make(map[string]int, len(runs))
 	for _, r := range runs {

@@ -14,8 +14,7 @@ type planCheck struct {
 	rules *events.Rules
 }
 
-// replacedSince is the first version of the rules under which a plan of the whole job may keep conditions that read what was
-// split.
+// replacedSince is the first version of the rules in which a plan of the whole job may keep conditions that read a split SubJob.
 const replacedSince = 4
 
 // checkPlan reports the first thing that makes a plan no graph. Planners report every fault to people; this is the core's
@@ -79,7 +78,7 @@ func (k planCheck) conditions(p *events.Plan, known func(id string) *node) *even
 	return nil
 }
 
-// checkOperand judges one value that a condition reads; d is the step of the job that it names, nil for none.
+// checkOperand checks one value that a condition reads; d is the step of the job that it names, nil for none.
 func (k planCheck) operand(s *events.SubJob, o operand, d *node) *events.Fault {
 	read := []*node{d}
 	direct := slices.Contains(s.Dependencies, o.subjob)

@@ -8,13 +8,13 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// ErrFold means that another version wrote the state: throw it away and fold the log.
+// ErrFold means that another version wrote the state: discard it and fold the log.
 var ErrFold = errors.New("the state was saved by another version of the fold")
 
 // MarshalJSON writes the saved form.
 func (j *Job) MarshalJSON() ([]byte, error) { return j.View().marshal() }
 
-// UnmarshalJSON reads the saved form. What this process had delivered is not part of it: everything is pending again.
+// UnmarshalJSON reads the saved form. It does not contain what this process has delivered: all commands are pending again.
 func (j *Job) UnmarshalJSON(data []byte) error {
 	var s State
 	if err := json.Unmarshal(data, &s); err != nil {
@@ -32,7 +32,7 @@ func (j *Job) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// check reports why a saved state cannot be gone on from.
+// check reports why a saved state cannot be continued.
 func (s *State) check() error {
 	if s.Fold != FoldVersion {
 		return fmt.Errorf("%w: %d, this one is %d", ErrFold, s.Fold, FoldVersion)

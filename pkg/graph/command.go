@@ -6,21 +6,21 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// CommandKind says what a command asks of the world.
+// CommandKind is what a command asks the scheduler to do.
 type CommandKind string
 
 // The commands.
 const (
 	// RunSubJob publishes the work of a run. Pending until the run starts, reports, parks or is closed.
 	RunSubJob CommandKind = "run_subjob"
-	// CloseRun fences a run: append closed(run) to its journal, purge its work message, tell its worker over core NATS,
-	// then state subjob.closed, until which it is pending.
+	// CloseRun fences a run: append closed(run) to its journal, purge its work message, tell its worker over core NATS, then
+	// publish subjob.closed. Pending until that is read back.
 	CloseRun CommandKind = "close_run"
-	// ArmTimer schedules timer.fired. Pending until it fires or is no longer waited for.
+	// ArmTimer schedules timer.fired. Pending until it fires or is no longer needed.
 	ArmTimer CommandKind = "arm_timer"
-	// CloseInput states input.closed for a request that expired or is no longer needed.
+	// CloseInput publishes input.closed for a request that expired or is no longer needed.
 	CloseInput CommandKind = "close_input"
-	// StateFact publishes a fact of the scheduler's own. Pending until it is read back.
+	// StateFact publishes a fact of the scheduler itself. Pending until it is read back.
 	StateFact CommandKind = "state_fact"
 	// EndJob publishes the terminal fact, only if the job's control subject still ends at Expect. Pending until it is
 	// read back.
@@ -38,7 +38,7 @@ type CommandID struct {
 	Key string
 }
 
-// Command is one thing that a state asks of the world.
+// Command is one thing that a state asks the scheduler to do.
 type Command struct {
 	CommandID
 	// Order is what to put into the work message, for RunSubJob.
@@ -69,7 +69,7 @@ type Order struct {
 	Spec Spec
 	// Inputs are the results of the direct predecessors, in the order of the dependencies.
 	Inputs []Input
-	// Lessons are sequences of reports whose lesson is handed over, oldest first.
+	// Lessons are sequences of events whose lesson is passed on, oldest first.
 	Lessons []uint64
 	// Answers are sequences of input.closed events of the runs that this one resumes.
 	Answers []uint64
@@ -82,31 +82,30 @@ type Order struct {
 	Finished    []string
 	// Deadline is when the job must have ended, zero for never.
 	Deadline time.Time
-	// Session is that of a SubJob that was handed off, empty for all others, which belong to the job's.
+	// Session is the session of a handed-off SubJob; empty for all others, which belong to the job's session.
 	Session string
-	// Finalize is how a result is put into words, Steps what was carried out, in the order of Inputs, and PlanSeq the event
-	// that brought the plan; empty for all other work.
+	// Finalize is how the result is made, Steps what was carried out, in the order of Inputs, and PlanSeq the event with the plan;
+	// empty for all other work.
 	Finalize string
 	Steps    []Step
 	PlanSeq  uint64
 }
 
-// Step is a SubJob that was carried out: where its text stands, and its direct predecessors.
+// Step is a finished SubJob: where its text is, and its direct predecessors.
 type Step struct {
 	ID   string
 	Spec Spec
 	Deps []string
 }
 
-// Spec is where the text of a SubJob stands: the event that brought its plan, its id in that plan, and the events that
-// edited it since.
+// Spec is where the text of a SubJob is: the event with its plan, its id in that plan, and the events that have edited it since.
 type Spec struct {
 	Seq   uint64   `json:"seq"`
 	ID    string   `json:"id,omitempty"`
 	Edits []uint64 `json:"edits,omitempty"`
 }
 
-// Input is where the result of a SubJob stands.
+// Input is where the result of a SubJob is.
 type Input struct {
 	SubJob string
 	// Run made the result; 0 for one that came with the plan.
@@ -115,11 +114,11 @@ type Input struct {
 	Seq uint64
 	// Spec is set for a result that came with the plan.
 	Spec Spec
-	// Skipped is true when there is none, because the condition of the SubJob did not hold.
+	// Skipped is true if there is none, because the condition of the SubJob was false.
 	Skipped bool
 }
 
-// Verdict says what Step did with an event.
+// Verdict is what Step did with an event.
 type Verdict string
 
 // The verdicts.

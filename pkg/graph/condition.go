@@ -9,8 +9,8 @@ import (
 )
 
 // Condition is a parsed `when`: comparisons of values in the results of direct predecessors, joined by and, or, not and
-// parentheses. "survey.files > 0 and not survey.partial". An operand is "<SubJob>.<path>"; without a comparison it holds
-// when the value is there and neither false, null, 0 nor "". A value that is not there equals nothing.
+// parentheses. "survey.files > 0 and not survey.partial". An operand is "<SubJob>.<path>"; alone it is true if the value exists
+// and is not false, null, 0 or "". A missing value equals nothing.
 type Condition struct {
 	op          string
 	left, right *Condition
@@ -20,10 +20,10 @@ type Condition struct {
 
 type operand struct{ subjob, path string }
 
-// maxCondition bounds the text of a condition in bytes, and with it the depth of its tree.
+// maxCondition limits the text of a condition in bytes, and with it the depth of its tree.
 const maxCondition = 1000
 
-// ParseCondition reads a `when`; the empty text is nil, which always holds.
+// ParseCondition parses a `when`; the empty text gives nil, which is always true.
 func ParseCondition(text string) (*Condition, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, nil
@@ -243,10 +243,10 @@ func nameByte(c byte) bool {
 	return isLetter(c) || c >= '0' && c <= '9' || c == '_' || c == '-' || c == '~'
 }
 
-// RenameOperands gives a condition that can be read other names of SubJobs, and leaves everything else in it as it is.
+// RenameOperands renames the SubJobs in a valid condition, and leaves everything else as it is.
 func RenameOperands(when string, rename func(name, path string) string) string {
 	var b strings.Builder
-	literal := false // What follows a comparison is a value: 1.5 is no operand.
+	literal := false // A value follows a comparison: 1.5 is not an operand.
 	for i := 0; i < len(when); {
 		end := i + 1
 		switch c := when[i]; {
@@ -272,8 +272,8 @@ func RenameOperands(when string, rename func(name, path string) string) string {
 	return b.String()
 }
 
-// Select reads the value at a dotted path of a JSON document; list elements are named by position. The root is "output" or
-// whatever stands in front of the first dot in a condition, so the path begins below it.
+// Select reads the value at a dotted path of a JSON document; list elements are named by position. The part of an operand before
+// the first dot names the document, so the path begins after it.
 func Select(doc json.RawMessage, path string) (json.RawMessage, bool) {
 	for _, name := range strings.Split(path, ".") {
 		var fields map[string]json.RawMessage
@@ -308,8 +308,8 @@ func scalar(raw json.RawMessage) any {
 	return true
 }
 
-// Compared is as much of a JSON value as tells what every condition makes of it: a long text is cut where no condition can name
-// a longer one, and of a long list or object it is kept that there is one.
+// Compared reduces a JSON value to what conditions can distinguish: a long text is cut where no condition can name a longer one,
+// and a long list or object is reduced to its presence.
 func Compared(raw json.RawMessage) json.RawMessage {
 	if len(raw) <= maxSelected {
 		return raw

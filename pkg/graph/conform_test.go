@@ -8,7 +8,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// A step is tried again twice before its plan is made anew, and the plan three times at most: then the job fails, with the
+// A step is tried again twice before the job is planned again, and the plan three times at most: then the job fails, with the
 // work that was done kept.
 //
 // proves O-weakness-issue-1323

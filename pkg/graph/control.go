@@ -9,7 +9,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// requests applies what people ask for. It holds nothing.
+// requests applies control events. It has no state.
 type requests struct {
 	job       *State
 	now       *events.Event
@@ -22,7 +22,7 @@ type requests struct {
 	lifecycle *lifecycle
 }
 
-// apply applies what people ask for. What the sender expected has to hold still, otherwise nothing happens.
+// apply applies a control event. If what the sender expected no longer holds, nothing happens.
 func (c *requests) apply(e *events.Event) Effect {
 	switch d := e.Data.(type) {
 	case *events.StopRequested:
@@ -131,7 +131,7 @@ func (c *requests) retry(d *events.RetryRequested) Effect {
 	return applied
 }
 
-// reopen brings the job back if it has ended, and takes the finalisation back if it was under way.
+// reopen revives an ended job, and withdraws a finalization in progress.
 func (c *requests) reopen() {
 	if c.job.Status.Terminal() {
 		c.lifecycle.revive()
@@ -143,7 +143,7 @@ func (c *requests) reopen() {
 	}
 }
 
-// stranded are the STOPPED nodes of a job that has ended: it comes back with all that its end has cut off.
+// stranded are the STOPPED nodes of an ended job: they return with the job.
 func (c *requests) stranded() []*node {
 	if !c.job.Status.Terminal() {
 		return nil

@@ -6,18 +6,18 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// dag is the graph of a job: its SubJobs, the edges between them, how many there are per status, and what follows from that
-// alone. It decides nothing.
+// dag is the graph of a job: its SubJobs, the edges between them, the number per status, and what follows from these alone. It
+// decides nothing.
 type dag struct {
 	nodes []*node
 	ids   map[string]int32
 	// tally counts steps per status, at the places that place gives.
 	tally [len(statuses)]int
-	// spare are nodes and their states for those to come, allocated together.
+	// spare are preallocated nodes and their states.
 	spare []pair
 }
 
-// pair is a node beside its state: what is used together lies together.
+// pair keeps a node next to its state in memory.
 type pair struct {
 	node  node
 	state SubJobState
@@ -47,10 +47,10 @@ func place(s events.Status) int {
 	return 7
 }
 
-// fewPlaces is how many entries are looked through quicker than a set of them is made.
+// fewPlaces is the number of entries up to which a linear search is faster than a set.
 const fewPlaces = 16
 
-// skipped reports whether a step is passed over: its condition does not hold, or all its predecessors were.
+// skipped reports whether a step is skipped: its condition is false, or all its predecessors were skipped.
 func (g *dag) skipped(n *node) bool {
 	all := len(n.Deps) > 0
 	for _, at := range n.Deps {
@@ -69,7 +69,7 @@ func (g *dag) lastResult() uint64 {
 	return last
 }
 
-// tails are the SubJobs whose results make the job's: those that no finished successor has used.
+// tails are the SubJobs whose results make the job's result: those that no finished successor has used.
 func (g *dag) tails() []int32 {
 	var tails []int32
 	for _, n := range g.nodes {
@@ -95,7 +95,8 @@ func (g *dag) firstError(status events.Status) *events.Fault {
 	return fault(events.CodeExecution, "a SubJob is "+string(status))
 }
 
-// nameFinished adds what a plan depends on without listing it, and what that depends on: finished work that stays.
+// nameFinished adds finished work that a plan depends on without listing it, and the predecessors of that work: it stays in the
+// graph.
 func (g *dag) nameFinished(p *events.Plan, named map[string]bool) {
 	var reach []*node
 	name := func(n *node) {
@@ -116,7 +117,7 @@ func (g *dag) nameFinished(p *events.Plan, named map[string]bool) {
 	}
 }
 
-// connect gives the nodes of a plan the predecessors it says, and takes retired ones from all others.
+// connect gives the nodes of a plan their predecessors, and removes retired ones from all others.
 func (g *dag) connect(p *events.Plan) {
 	for _, n := range g.nodes {
 		if n.step() && n.Status != events.Legacy {
@@ -129,7 +130,7 @@ func (g *dag) connect(p *events.Plan) {
 	}
 }
 
-// places are the nodes of ids, each once, in their order.
+// places are the positions of ids, each once, in their order.
 func (g *dag) places(ids []string) []int32 {
 	list := make([]int32, 0, len(ids))
 	if len(ids) <= fewPlaces {
@@ -150,7 +151,7 @@ func (g *dag) places(ids []string) []int32 {
 	return list
 }
 
-// unchanged reports whether a node that is still to be done has the text and the predecessors that a new plan gives it.
+// unchanged reports whether an unfinished node has the text and the predecessors that a new plan gives it.
 func (g *dag) unchanged(n *node, s *events.SubJob) bool {
 	if !n.live() || n.Hash != specHash(s) || s.Done() || len(n.Deps) != len(s.Dependencies) {
 		return false
@@ -168,7 +169,7 @@ func (g *dag) relink() {
 	for _, n := range g.nodes {
 		n.succs = nil
 		if n.Status != events.Finished {
-			n.Selects = nil // A finished one keeps what it was asked for.
+			n.Selects = nil // A finished node keeps the values that were requested.
 		}
 	}
 	for _, n := range g.nodes {
@@ -197,7 +198,7 @@ func (g *dag) want(n *node) {
 	}
 }
 
-// sources are the nodes that a name in a condition means: a sibling in the same plan, or what it was split into.
+// sources are the nodes that a name in a condition means: a sibling in the same plan, or its replacements after a split.
 func (g *dag) sources(n *node, name string) []*node {
 	scope := n.ID[:len(n.ID)-len(n.Spec.ID)]
 	p := g.find(scope + name)
@@ -207,7 +208,7 @@ func (g *dag) sources(n *node, name string) []*node {
 	return g.replacements(p)
 }
 
-// replacements are a node and what it was split into.
+// replacements are a node and the nodes that it was split into.
 func (g *dag) replacements(p *node) []*node {
 	found := []*node{p}
 	for i := 0; i < len(found); i++ {
@@ -218,7 +219,7 @@ func (g *dag) replacements(p *node) []*node {
 	return found
 }
 
-// value is what a condition reads: the first of the sources that has it; nil when none does.
+// value is what a condition reads: the first value among the sources; nil if there is none.
 func (g *dag) value(n *node, name, path string) any {
 	for _, p := range g.sources(n, name) {
 		if raw, ok := p.Selected[path]; ok && p.Status == events.Finished {
@@ -228,8 +229,8 @@ func (g *dag) value(n *node, name, path string) any {
 	return nil
 }
 
-// join links the nodes that stand in for x with what is around it. It touches nothing else: x stays among the successors of
-// its predecessors, where a legacy node is passed over.
+// join links the nodes that replace x with its neighbours. It changes nothing else: x stays among the successors of its
+// predecessors, where legacy nodes are ignored.
 func (g *dag) join(x *node, fresh []*node) {
 	for _, n := range fresh {
 		for _, at := range n.Deps {
@@ -267,7 +268,7 @@ func (g *dag) in(statuses ...events.Status) []*node {
 
 func (g *dag) number(s events.Status) int { return g.tally[place(s)] }
 
-// size is the number of SubJobs of the present graph.
+// size is the number of SubJobs of the current graph.
 func (g *dag) size() int {
 	total := 0
 	for _, n := range g.tally[:place(events.Legacy)] {
@@ -317,8 +318,8 @@ func (g *dag) known(id string) *node {
 	return nil
 }
 
-// revivable are the roots and all that depends on them, whatever has become of it, without what could not start then: that
-// which depends on a FAILED or STOPPED node that is not among them.
+// revivable are the roots and everything that depends on them, whatever its status, except what could not start: dependents of a
+// FAILED or STOPPED node that is not among them.
 func (g *dag) revivable(roots []*node) []*node {
 	all := g.downstream(roots, func(*node) bool { return true })
 	in := make(map[int32]bool, len(all))
@@ -332,7 +333,7 @@ func (g *dag) revivable(roots []*node) []*node {
 			delete(in, n.at)
 		}
 	}
-	// What runs again depends on what is before it, also where its last result came with the plan.
+	// What runs again depends on its predecessors, even if its last result came with the plan.
 	for i := 0; i < len(out); i++ {
 		for _, at := range out[i].succs {
 			if in[at] {
@@ -344,14 +345,14 @@ func (g *dag) revivable(roots []*node) []*node {
 	return slices.DeleteFunc(all, func(n *node) bool { return !in[n.at] })
 }
 
-// dead reports whether nothing but a request by hand lets a node run again.
+// dead reports whether a node can run again only after a request.
 func (g *dag) dead(at int32) bool {
 	s := g.nodes[at].Status
 	return s == events.Failed || s == events.Stopped
 }
 
-// downstream collects nodes and all that depends on them, as long as keep says so, each once. It ends at results that came
-// with the plan: they do not depend on what is before them.
+// downstream collects nodes and their dependents, as long as keep returns true, each once. It stops at results that came with the
+// plan: they do not depend on their predecessors.
 func (g *dag) downstream(roots []*node, keep func(*node) bool) []*node {
 	seen := make(map[int32]bool, len(roots))
 	var all []*node

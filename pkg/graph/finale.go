@@ -6,20 +6,20 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// wordsSince is the first version of the rules under which a planner may put the result into words.
+// wordsSince is the first version of the rules in which a planner may write the result.
 const wordsSince = 2
 
-// mostObserved is up to how many finished SubJobs are all told to the writer of the result; of more, the tails.
+// mostObserved is the number of finished SubJobs up to which the writer of the result gets all results; beyond it, only the last
+// ones.
 const mostObserved = 1000
 
-// How many attempts at putting a result into words have failed when it is the turn of the expert that stands in for the
-// model, and of the planner with fixed words.
+// The number of failed attempts after which the stand-in expert writes the result, and after which the planner uses a fixed text.
 const (
 	byStandIn = 1
 	byFixed   = 2
 )
 
-// finale makes the result of a job: from its tails, by an expert, or in words, for which there are several that can write them.
+// finale makes the result of a job: from the last results, by an expert, or as a text, with a fallback order of writers.
 type finale struct {
 	job       *State
 	now       *events.Event
@@ -28,7 +28,7 @@ type finale struct {
 	lifecycle *lifecycle
 }
 
-// how says how the result is made: as the planner has said for this graph, else as the rules say.
+// how is the way in which the result is made: according to the planner for this graph, otherwise according to the rules.
 func (fin *finale) how() string {
 	if fin.job.Finalize != "" {
 		return fin.job.Finalize
@@ -36,14 +36,13 @@ func (fin *finale) how() string {
 	return fin.job.Rules.Finalize
 }
 
-// worded reads "summary" or "report" with the id of the expert that stands in for the model; ok is false when the result
-// is not put into words.
+// worded parses "summary" or "report" with the id of the stand-in expert; ok is false if the result is not a written text.
 func (fin *finale) worded() (standIn string, ok bool) {
 	mode, standIn, _ := strings.Cut(fin.how(), ":")
 	return standIn, (mode == "summary" || mode == "report") && fin.job.Rules.Version >= wordsSince
 }
 
-// wording reports whether the result is being put into words: all work is done.
+// wording reports whether the result is being written: all other work is done.
 func (fin *finale) wording() bool {
 	f := fin.dag.find(events.FinalID)
 	if f == nil || !f.live() {
@@ -53,7 +52,7 @@ func (fin *finale) wording() bool {
 	return ok
 }
 
-// address sends the finalisation to an expert, or to the planner.
+// address addresses the finalization to an expert, or to the planner.
 func (fin *finale) address(f *node, expert string) {
 	f.Expert, f.Pool, f.Pure = expert, fin.job.FinalPool, fin.job.FinalPure
 	switch {
@@ -64,9 +63,9 @@ func (fin *finale) address(f *node, expert string) {
 	}
 }
 
-// descend hands the wording of the result to the next writer: the model, the expert that stands in for it, the planner with
-// fixed words. When even that came to nothing the result is what the stand-in wrote, else it is made of the tails: a job whose work is done does not fail for
-// want of words. It is false for every other node.
+// descend passes the writing of the result to the next level of the fallback order: the model, the stand-in expert, the planner
+// with a fixed text. If that fails too, the result is the stand-in's text or the last results, so that finished work never fails
+// because of its summary. It is false for every other node.
 func (fin *finale) descend(n *node, f *events.Fault) bool {
 	standIn, ok := fin.worded()
 	if !ok || !n.final() {
@@ -96,7 +95,7 @@ func (fin *finale) descend(n *node, f *events.Fault) bool {
 	return true
 }
 
-// relay gives what the expert wrote to the planner, which sets it as it would set a model's words.
+// relay passes the expert's text to the planner, which completes it like a model's text.
 func (fin *finale) relay(n *node) bool {
 	if _, ok := fin.worded(); !ok || !n.final() || n.Expert == events.PlannerExpert {
 		return false
@@ -107,7 +106,7 @@ func (fin *finale) relay(n *node) bool {
 	return true
 }
 
-// observed are the SubJobs whose results the maker of the job's result is told.
+// observed are the SubJobs whose results the writer of the job's result gets.
 func (fin *finale) observed() []int32 {
 	if _, ok := fin.worded(); !ok {
 		return fin.dag.tails()
@@ -124,7 +123,7 @@ func (fin *finale) observed() []int32 {
 	return all
 }
 
-// carried adds to the order of a finalisation what was carried out, and what an expert has written of it.
+// carried adds the finished plan to the order of a finalization, and the text that an expert has written.
 func (fin *finale) carried(n *node, o *Order) {
 	if _, ok := fin.worded(); !ok {
 		return
@@ -137,7 +136,7 @@ func (fin *finale) carried(n *node, o *Order) {
 			step.Deps = append(step.Deps, fin.dag.nodes[before].ID)
 		}
 		o.Steps = append(o.Steps, step)
-		if !strings.Contains(d.ID, "~") { // What was spliced in comes with a plan of its own.
+		if !strings.Contains(d.ID, "~") { // A replacement has its own plan.
 			o.PlanSeq = max(o.PlanSeq, d.Spec.Seq)
 		}
 	}
@@ -146,7 +145,7 @@ func (fin *finale) carried(n *node, o *Order) {
 	}
 }
 
-// finalize makes the end of a graph in which nothing is left to do.
+// finalize starts the end of a graph in which nothing is left to do.
 func (fin *finale) begin() {
 	for _, status := range []events.Status{events.Failed, events.Stopped} {
 		if fin.dag.number(status) > 0 {
@@ -191,7 +190,7 @@ func (fin *finale) start(expert string) {
 	fin.runs.drain()
 }
 
-// resultInputs says where the job's result stands: an answer, what the final expert made, or the tails.
+// resultInputs says where the job's result is: an answer, the final expert's output, or the last results.
 func (fin *finale) inputs() []Input {
 	if fin.job.AnswerSeq != 0 {
 		return []Input{{SubJob: events.PlanID, Run: fin.dag.plan().Run, Seq: fin.job.AnswerSeq}}

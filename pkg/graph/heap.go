@@ -1,7 +1,7 @@
 package graph
 
-// heap holds positions of nodes that are ready and wait for a free place, the earliest in the plan first. Entries may be
-// stale: check each one that is popped.
+// heap holds positions of ready nodes that wait for a free place, first in the plan first. Entries may be stale: check each popped
+// one.
 type heap []int32
 
 func (h *heap) push(v int32) {

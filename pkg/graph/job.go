@@ -39,14 +39,14 @@ type Job struct {
 	commands  commands
 }
 
-// newJob makes a job around a state, whose nodes are yet to be added.
+// newJob makes a job around a state; nodes are added later.
 func newJob(s State) *Job {
 	j := &Job{State: s}
 	j.assemble()
 	return j
 }
 
-// assemble gives each part what it works with.
+// assemble gives each part the parts that it uses.
 func (j *Job) assemble() {
 	if j.Counts == nil {
 		j.Counts = map[events.Status]int{}
@@ -124,7 +124,7 @@ func (j *Job) View() *State {
 	return &j.State
 }
 
-// AtRest reports whether nothing is in flight: no live run, no timer nearer than a person.
+// AtRest reports whether nothing is in flight: no live run, and no timer except those of people's answers.
 func (j *Job) AtRest() bool {
 	if j.Status.Terminal() || j.Status == events.Waiting {
 		return true
@@ -143,7 +143,7 @@ func (j *Job) Transitions() []events.Transition {
 	return t
 }
 
-// fault makes the job's or a SubJob's reason.
+// fault makes the reason for a job or a SubJob.
 func fault(code events.Code, message string) *events.Fault {
 	return &events.Fault{Code: code, Message: message}
 }

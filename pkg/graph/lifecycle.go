@@ -7,7 +7,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// lifecycle is the status of the job as a whole: it moves, ends, and comes back.
+// lifecycle is the status of the job as a whole: it changes, ends, and is revived.
 type lifecycle struct {
 	job    *State
 	now    *events.Event
@@ -16,7 +16,7 @@ type lifecycle struct {
 	outbox *outbox
 }
 
-// end gives the job its end and takes everything down that is still live.
+// end ends the job and closes everything that is still live.
 func (l *lifecycle) end(status events.Status, f *events.Fault) {
 	l.job.Status = status
 	l.job.Turn++
@@ -38,7 +38,7 @@ func (l *lifecycle) end(status events.Status, f *events.Fault) {
 	}
 }
 
-// revive brings an ended job back: a new epoch, a new deadline, timers armed again.
+// revive revives an ended job: a new epoch, a new deadline, timers armed again.
 func (l *lifecycle) revive() {
 	l.job.Epoch++
 	l.job.Status = events.Running
@@ -86,7 +86,7 @@ func (l *lifecycle) move(to events.Status) {
 	l.outbox.add(movedTo(to), strconv.Itoa(l.job.Turn), events.JobMoved{Status: to, Turn: l.job.Turn, Cause: l.now.Seq})
 }
 
-// planningStated is told that the log says that planning has begun.
+// planningStated records that the log says that planning has begun.
 func (l *lifecycle) planningStated() {
 	if l.job.Status == events.Created {
 		l.job.Status, l.job.Changed = events.Planning, l.now.Time

@@ -16,12 +16,12 @@ type node struct {
 	unfinished int
 	// when is the parsed condition, nil without one.
 	when *Condition
-	// attention is true while the node stands in the job's list of nodes that may have a command pending.
+	// attention is true while the node is in the list of nodes that may have a pending command.
 	attention bool
 	// fenced is true while the node counts in Job.fencing.
 	fenced bool
-	// lane is the place of the lane in which its run is queued, counted from 1; 0 while it is not. behind is true while the node
-	// stands behind a lane. running is the place of the lane that counts its run as RUNNING, 0 for none.
+	// lane is the lane in which its run is queued, counted from 1; 0 while it is not. behind is true while the node waits for a
+	// lane. running is the lane that counts its run as RUNNING, 0 for none.
 	lane, running int32
 	behind        bool
 	// sent is what this process has delivered for the node; never saved.
@@ -34,12 +34,12 @@ func (n *node) final() bool    { return n.ID == events.FinalID }
 // step reports whether the node is a step of the plan, as opposed to planning or finalising.
 func (n *node) step() bool { return !n.planning() && !n.final() }
 
-// blocked reports whether a next run has to wait for something other than predecessors.
+// blocked reports whether the next run must wait for something other than predecessors.
 func (n *node) blocked() bool {
 	return n.Closing != 0 || !n.FenceAt.IsZero() || !n.RetryAt.IsZero() || n.Request != ""
 }
 
-// live reports whether the node still has something to do in the present graph.
+// live reports whether the node still has something to do in the current graph.
 func (n *node) live() bool {
 	switch n.Status {
 	case events.Created, events.Ready, events.Running, events.Waiting:
@@ -48,7 +48,7 @@ func (n *node) live() bool {
 	return false
 }
 
-// workable reports whether anybody can be asked to run the node: a result that came with the plan needs no expert.
+// workable reports whether an expert can run the node: a result that came with the plan has none.
 func (n *node) workable() bool { return n.Expert != "" }
 
 // forget drops result, waiting and errors, so that the node can run again; the run counter stays.
@@ -59,7 +59,7 @@ func (n *node) forget() {
 	n.Mode = ""
 }
 
-// specHash tells two texts of a SubJob apart.
+// specHash distinguishes two texts of a SubJob.
 func specHash(s *events.SubJob) uint64 {
 	h := fnv.New64a()
 	for _, text := range []string{s.Goal, s.Context, s.CompletionCriteria, s.Expert, s.Thinking, s.When, s.Tag, s.Type, s.Language, string(s.OutputSchema)} {

@@ -40,7 +40,7 @@ type ostep struct {
 	text                              string
 	workable, given, skipped, timeout bool
 	done                              uint64
-	kept                              map[string]json.RawMessage // values that somebody asked for
+	kept                              map[string]json.RawMessage // requested values
 	attempts, complaints              int
 	life, retries                     int
 	backoff                           bool
@@ -223,7 +223,7 @@ func (o *oracle) budget() {
 
 func (o *oracle) broke() bool { return o.rules.Tokens > 0 && o.tokens > o.rules.Tokens }
 
-// worded reports whether somebody puts the result into words.
+// worded reports whether the result is written as a text.
 func (o *oracle) worded() bool {
 	return o.rules.Version >= 2 && (strings.HasPrefix(o.rules.Finalize, "summary") || strings.HasPrefix(o.rules.Finalize, "report"))
 }

@@ -7,14 +7,13 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// outbox is what a job may have pending: nodes to ask for commands, and facts that are not read back yet. It alone writes
-// State.Facts.
+// outbox is what a job may have pending: nodes with commands, and facts that are not read back yet. It alone writes State.Facts.
 type outbox struct {
 	job *State
 	// attention lists the nodes that may have a command pending.
 	attention []int32
-	// sent is what this process has delivered for the job as a whole: the epoch of the deadline, the turn of end, reap timer
-	// and reaping, and for each of Facts whether it is.
+	// sent is what this process has delivered for the job as a whole: the epoch of the deadline, the turn of end, reap timer and
+	// reaping, and which of Facts.
 	sent struct {
 		deadline, end, reap, reaped int
 		facts                       []bool
@@ -37,7 +36,7 @@ func (o *outbox) sentFact(id CommandID) {
 	}
 }
 
-// add keeps a fact until it is read back.
+// add records a fact until it is read back.
 func (o *outbox) add(kind events.Kind, key string, data any) {
 	raw, err := json.Marshal(data)
 	if err != nil {
@@ -73,5 +72,5 @@ func (o *outbox) facts(out []Command) []Command {
 
 func factID(f Fact) CommandID { return CommandID{Kind: StateFact, Key: string(f.Kind) + "~" + f.Key} }
 
-// restore takes over the facts of a saved state: none is delivered.
+// restore takes over the facts of a saved state: none counts as delivered.
 func (o *outbox) restore() { o.sent.facts = make([]bool, len(o.job.Facts)) }

@@ -10,8 +10,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// outcomes decides what the end of a run leads to: a success, a retry after a back-off, work for its predecessors, a split,
-// a wait for an answer, or a failure; and whether the job can still afford it.
+// outcomes decides what follows the end of a run: a success, a retry after a back-off, a rerun of its predecessors, a split, a
+// wait for an answer, or a failure; and whether the budget still allows it.
 type outcomes struct {
 	job       *State
 	now       *events.Event
@@ -26,15 +26,15 @@ func planningMode(m events.WorkKind) bool {
 	return m == events.WorkPlan || m == events.WorkReplan || m == events.WorkSplit
 }
 
-// lateLessonsSince is the first version of the rules under which a predecessor that runs again already is told of one more
-// complaint about its former result when it runs the next time.
+// lateLessonsSince is the first version of the rules in which a predecessor that already runs again gets a later complaint about
+// its former result as a lesson of its next run.
 const lateLessonsSince = 3
 
-// permitsSince is the first version of the rules under which who may not do its work, such as for a wrong key, is not tried again:
-// that takes a person.
+// permitsSince is the first version of the rules in which missing permissions, such as a wrong key, are not retried: a person must
+// correct them.
 const permitsSince = 3
 
-// reason is the fault that a report carries, made up where it has none.
+// reason is the fault of a report, or a made-up one if it has none.
 func reason(r *events.SubJobReported, code events.Code, otherwise string) *events.Fault {
 	f := events.Fault{Code: code, Message: otherwise}
 	if r.Error != nil {
@@ -49,7 +49,7 @@ func reason(r *events.SubJobReported, code events.Code, otherwise string) *event
 	return &f
 }
 
-// inputRequested parks a run: the work message was given back, and a new run comes with the answer.
+// inputRequested parks a run: the work message was given back, and a new run starts with the answer.
 func (o *outcomes) inputRequested(e *events.Event) Effect {
 	n, effect := o.runs.find(e)
 	d, ok := e.Data.(*events.InputRequested)
@@ -74,7 +74,7 @@ func (o *outcomes) inputRequested(e *events.Event) Effect {
 		return applied
 	}
 	in := &InputState{Request: d.Request, SubJob: n.ID, Run: e.Run, Kind: d.Kind, Seq: e.Seq, User: d.User, Default: d.Default}
-	if d.ExpiresIn > 0 || d.Kind == events.InputTimer { // A moment that is not named is now.
+	if d.ExpiresIn > 0 || d.Kind == events.InputTimer { // A missing time means now.
 		in.Expires = e.Time.Add(d.ExpiresIn.Std())
 	}
 	o.waits.open(in, n)
@@ -83,8 +83,8 @@ func (o *outcomes) inputRequested(e *events.Event) Effect {
 	return applied
 }
 
-// inputClosed hands the answer to the SubJob that asked. One that cannot be read cancels the request: the broker has closed its
-// subject, no other answer can follow.
+// inputClosed passes the answer to the SubJob that asked. An unreadable answer cancels the request: the broker has closed its
+// subject, so no other answer can follow.
 func (o *outcomes) inputClosed(e *events.Event) Effect {
 	d, ok := e.Data.(*events.InputClosed)
 	if !ok {
@@ -117,7 +117,7 @@ func (o *outcomes) inputClosed(e *events.Event) Effect {
 	return applied
 }
 
-// fired applies a due timer. One that is no longer waited for changes nothing.
+// fired applies a fired timer. A stale one changes nothing.
 func (o *outcomes) fired(d *events.TimerFired) Effect {
 	kind, subjob, number := parseTimer(d.Timer)
 	n := o.dag.find(subjob)
@@ -186,8 +186,8 @@ func (o *outcomes) reported(e *events.Event) Effect {
 	return applied
 }
 
-// late keeps what a run has stated after it was closed: it changes no result, but it proves that the run has ended, so its
-// fence falls.
+// late records what a run reported after it was closed: it changes no result, but proves that the run has ended, so its fence
+// ends.
 func (o *outcomes) late(e *events.Event, spent events.Spent, effect Effect) Effect {
 	n := o.dag.find(e.SubJob)
 	if n == nil || e.Run > n.Run {
@@ -232,8 +232,8 @@ func (o *outcomes) retry(n *node, e *events.Event, f *events.Fault, atLeast time
 	o.runs.again(n)
 }
 
-// backoff doubles with each attempt up to its limit; its jitter, up to a quarter less, is a hash of job, SubJob and run, so
-// that many failures at once do not return at once.
+// backoff doubles with each attempt up to its limit. Its jitter, up to a quarter less, is a hash of job, SubJob and run, so that
+// simultaneous failures do not retry simultaneously.
 func (o *outcomes) backoff(n *node) time.Duration {
 	wait, most := o.job.Rules.RetryDelay.Std(), max(o.job.Rules.RetryDelay.Std(), o.job.Rules.RetryDelayMax.Std())
 	for i := 1; i < n.Attempts && wait < most; i++ {
@@ -279,7 +279,7 @@ func (o *outcomes) inputRoundLimit() int {
 	return max(32, 4*o.dag.size())
 }
 
-// tooComplicated has a node split into a graph of its own, as long as its life cycle allows.
+// tooComplicated makes the planner split a node, as long as its life cycle permits.
 func (o *outcomes) tooComplicated(n *node, e *events.Event, r *events.SubJobReported) {
 	if n.LifeCycle <= 0 || n.final() {
 		f := reason(r, events.CodeLifeCycle, "too complicated")
@@ -295,7 +295,7 @@ func (o *outcomes) tooComplicated(n *node, e *events.Event, r *events.SubJobRepo
 	o.runs.again(n)
 }
 
-// failNode ends a node for good and lets the failure policy decide about the rest.
+// failNode fails a node for good; the failure policy decides about the rest.
 func (o *outcomes) fail(n *node, f *events.Fault) {
 	if o.finale.descend(n, f) {
 		return
@@ -314,7 +314,7 @@ func (o *outcomes) fail(n *node, f *events.Fault) {
 		o.lifecycle.end(events.Failed, &up)
 	case o.job.Rules.FailurePolicy == events.Continue:
 		o.stopDependents(n)
-	case o.job.Rules.FailurePolicy == events.Replan && o.dag.plan().live(): // What is being planned takes its place.
+	case o.job.Rules.FailurePolicy == events.Replan && o.dag.plan().live(): // The plan in preparation will replace it.
 	case o.job.Rules.FailurePolicy == events.Replan && o.job.PlanRounds < o.job.Rules.MaxPlanRounds:
 		o.job.Replanning = true
 		if o.now.Kind == events.KindSubJobReported {
@@ -326,7 +326,7 @@ func (o *outcomes) fail(n *node, f *events.Fault) {
 	}
 }
 
-// stopDependents makes everything that waits for a node STOPPED.
+// stopDependents makes all dependents of a node STOPPED.
 func (o *outcomes) stopDependents(n *node) {
 	for _, d := range o.dag.downstream([]*node{n}, func(d *node) bool { return d == n || d.live() }) {
 		if d != n {
@@ -349,7 +349,7 @@ func (o *outcomes) checkBudget() {
 	})
 }
 
-// overBudget reports whether more was spent than the job may spend.
+// overBudget reports whether the job has exceeded its budget.
 func overBudget(s *State) bool {
 	r := &s.Rules
 	return r.Tokens > 0 && s.Cost.Tokens > r.Tokens || r.CostUSD > 0 && s.Cost.CostUSD > r.CostUSD

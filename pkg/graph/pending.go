@@ -6,9 +6,9 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// Pending gives what this state asks of the world and this process has not delivered yet, in the order in which it has
-// to be delivered. After Sent, Pending is asked again until it is empty: a large graph gives batches, and the end of a job
-// comes only once every run it takes down is closed.
+// Pending gives the commands that this state requires and this process has not delivered yet, in the order of delivery. Call it
+// again after Sent until it is empty: a large graph gives batches, and the end of a job comes only after every run that it closes
+// is closed.
 func (j *Job) Pending() []Command {
 	var closes, rest []Command
 	if len(j.outbox.attention) > 4 {
@@ -45,11 +45,11 @@ func (j *Job) Pending() []Command {
 	return rest
 }
 
-// batch is how many commands about SubJobs Pending gives at a time: enough to keep a bus busy, few enough to stay in a
+// batch is the maximum number of SubJob commands that Pending gives at a time: enough to keep a bus busy, few enough for a
 // processor's cache.
 const batch = 1024
 
-// commands turns what is pending into commands, in their order.
+// commands makes the pending commands, in order.
 type commands struct {
 	job    *State
 	dag    *dag

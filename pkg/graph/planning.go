@@ -7,7 +7,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// planning asks for plans and makes them the graph of the job.
+// planning requests plans and installs them as the graph of the job.
 type planning struct {
 	job       *State
 	now       *events.Event
@@ -19,8 +19,8 @@ type planning struct {
 	lifecycle *lifecycle
 }
 
-// install makes a plan the graph of the job: finished work that the plan names again is kept, work that is unchanged goes
-// on, everything else of the former graph becomes legacy.
+// install makes a plan the graph of the job: finished work that the plan names again is kept, unchanged work continues, everything
+// else of the previous graph becomes legacy.
 func (pl *planning) install(p *events.Plan, why string) {
 	named := make(map[string]bool, len(p.SubJobs))
 	var added, removed []string
@@ -77,7 +77,7 @@ func (pl *planning) keeps(n *node, s *events.SubJob) bool {
 	return true
 }
 
-// limit takes over what a plan says of a SubJob that no run has to know.
+// limit takes over the changes of a plan that do not affect a run in progress.
 func (pl *planning) limit(n *node, s *events.SubJob) {
 	n.Title = cut(s.Title, 120)
 	n.RetryLimit = value(s.Retries, pl.job.Rules.Retries)
@@ -94,7 +94,7 @@ func (pl *planning) describe(n *node, s *events.SubJob) {
 		n.Pool = events.DefaultPool
 	}
 	if !events.ValidID(n.Expert) {
-		n.Expert = "" // Only a step that arrives with its result.
+		n.Expert = "" // Only a step that came with its result.
 	}
 	pl.limit(n, s)
 	if s.Handoff {
@@ -138,7 +138,7 @@ func (pl *planning) replaced(subjob string, added, removed []string) {
 	})
 }
 
-// splice puts a graph in the place of one node: every head gets all its predecessors, every tail feeds all its successors.
+// splice replaces one node by a graph: every head gets all its predecessors, every tail feeds all its successors.
 func (pl *planning) splice(x *node, p *events.Plan) {
 	scope := x.ID + "~" + strconv.Itoa(x.Run) + "~"
 	fresh := make([]*node, len(p.SubJobs))
@@ -173,7 +173,7 @@ func (pl *planning) splice(x *node, p *events.Plan) {
 	pl.replaced(x.ID, added, []string{x.ID})
 }
 
-// resumePlanning issues the planning run again that an end cut off.
+// resumePlanning issues a planning run again that an end has cut off.
 func (pl *planning) resume() {
 	if p := pl.dag.plan(); p.Status == events.Failed || p.Status == events.Stopped {
 		mode := p.Mode
@@ -185,7 +185,7 @@ func (pl *planning) resume() {
 	}
 }
 
-// startPlanning issues planning work for the whole job, the first time or for its remainder.
+// startPlanning issues planning work for the whole job: the first plan, or a new plan for the remainder.
 func (pl *planning) start(mode events.WorkKind) {
 	p := pl.dag.plan()
 	if p.Status != events.Created {
@@ -199,8 +199,7 @@ func (pl *planning) start(mode events.WorkKind) {
 	pl.runs.look(p)
 }
 
-// planned applies what a planner states: a graph, a rejection or an answer. Its base is the planning run in its subject; a
-// fact about any other run is stale.
+// planned applies the planner's answer. It belongs to the planning run in its subject; an answer of any other run is stale.
 func (pl *planning) planned(e *events.Event) Effect {
 	n, effect := pl.runs.find(e)
 	if n == nil {
@@ -259,7 +258,7 @@ func value(given *int, otherwise int) int {
 	return otherwise
 }
 
-// maxListed bounds the ids listed in graph.replaced; the state has them all.
+// maxListed limits the ids listed in graph.replaced; the state has them all.
 const maxListed = 1000
 
 func planningCost(data any) events.Spent {

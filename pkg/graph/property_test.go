@@ -237,7 +237,7 @@ func (w *world) drawControl() any {
 	return &events.PlanEdited{PlanVersion: j.PlanVersion + oneOf(w.dice, []int{0, 0, 0, 1}), Plan: drawPlan(w.dice)}
 }
 
-// actNoise appends what nobody waits for.
+// actNoise appends events that are not expected.
 func (w *world) actNoise() {
 	old := w.log[w.roll(len(w.log))]
 	ghost := events.Event{SubJob: "ghost", Run: 1}

@@ -2,47 +2,47 @@ package graph
 
 import "github.com/jobgraph/jobgraph/pkg/events"
 
-// Lane is what a job has in one pool, as far as this process has a say in when it gets there.
+// Lane is the work of a job in one pool, as far as this process has limited it.
 type Lane struct {
 	// Pool is the pool.
 	Pool string
-	// Queued counts runs that were let through and are not yet worked on, as far as the log says: a run that lasts is no
-	// longer queued once it is RUNNING.
+	// Queued counts admitted runs that are not executing yet according to the log: a long run is no longer queued once it is
+	// RUNNING.
 	Queued int
 	// Running counts those that are RUNNING.
 	Running int
-	// Behind is at least the number of runs that were not let through yet.
+	// Behind is at least the number of runs that were not admitted yet.
 	Behind int
 }
 
-// lane is a Lane with the nodes that wait behind it, the first at from; some may need no work any more.
+// lane is a Lane with its waiting nodes, the first at from; some may not need work any more.
 type lane struct {
 	Lane
 	behind []int32
 	from   int
 }
 
-// queues is what a job has in the queues of pools, and which of its runs may be given to them. Nothing of it is saved.
+// queues is the work of a job in the queues of pools, and which of its runs may enter them. It is never saved.
 type queues struct {
 	dag    *dag
 	outbox *outbox
-	// gate is asked for each run during PendingWithin; lanes are what the job has per pool, once a gate was asked.
+	// gate is asked for each run during PendingWithin; lanes are the lanes per pool, once a gate was used.
 	gate  func(pool string) bool
 	lanes []lane
 	// admitted are the runs of steps, by SubJob, whose work Pending may give; every one when nil.
 	admitted map[string]int
 }
 
-// PendingWithin is Pending for a process that does not publish all work at once: the gate is asked once for each run that is
-// pending. Where it says no, the run stays behind, in the order of the graph, until Release lets it through. All else that is
-// pending is given as ever. What is behind is not stored: a cold start asks the gate again.
+// PendingWithin is Pending for a process that does not publish all work at once: the gate is asked once for each pending run. A
+// refused run waits, in the order of the graph, until Release admits it. All other commands are given as usual. Waiting runs are
+// not stored: a cold start asks the gate again.
 func (j *Job) PendingWithin(gate func(pool string) bool) []Command {
 	j.queues.gate = gate
 	defer func() { j.queues.gate = nil }()
 	return j.Pending()
 }
 
-// Release lets up to n runs of a pool through that stayed behind, and gives how many there were.
+// Release admits up to n waiting runs of a pool, and gives how many there were.
 func (j *Job) Release(pool string, n int) (released int) {
 	at := j.queues.laneOf(pool)
 	for released < n && j.queues.lanes[at].from < len(j.queues.lanes[at].behind) {
@@ -50,8 +50,8 @@ func (j *Job) Release(pool string, n int) (released int) {
 		m := j.dag.nodes[l.behind[l.from]]
 		l.from++
 		m.behind = false
-		if m.runPending() && j.queues.admits(m) { // One that is not comes back when it is.
-			j.queues.enqueue(m) // May begin another lane: an edit has sent the node elsewhere.
+		if m.runPending() && j.queues.admits(m) { // Otherwise it returns when its work is pending.
+			j.queues.enqueue(m) // May join another lane, because an edit has moved the node.
 			j.outbox.attend(m)
 			released++
 		}
@@ -64,8 +64,7 @@ func (j *Job) Release(pool string, n int) (released int) {
 	return released
 }
 
-// Lanes gives what the job has per pool, in the order in which the pools were first used; it is valid until the next call of
-// anything.
+// Lanes gives the lanes per pool, in the order of first use; they are valid until the next call of any method.
 func (j *Job) Lanes(yield func(i int, l Lane) bool) {
 	for i := range j.queues.lanes {
 		if !yield(i, j.queues.lanes[i].Lane) {
@@ -74,7 +73,7 @@ func (j *Job) Lanes(yield func(i int, l Lane) bool) {
 	}
 }
 
-// Address is the pool and the expert that a SubJob's next run would go to; both are empty for one that there is not.
+// Address is the pool and the expert of a SubJob's next run; both are empty for an unknown SubJob.
 func (j *Job) Address(subjob string) (pool, expert string) {
 	if n := j.dag.find(subjob); n != nil {
 		return n.Pool, n.Expert
@@ -82,10 +81,10 @@ func (j *Job) Address(subjob string) (pool, expert string) {
 	return "", ""
 }
 
-// runPending reports whether the work of the node's run has to be published still.
+// runPending reports whether the work of the node's run must still be published.
 func (n *node) runPending() bool { return n.Open && n.Status == events.Ready && n.sent.run != n.Run }
 
-// passes reports whether a run that is pending may be given now; one that may not stays behind.
+// passes reports whether a pending run may be given now; otherwise it waits.
 func (q *queues) passes(n *node) bool {
 	if q.gate == nil || n.lane != 0 {
 		return true
@@ -105,7 +104,7 @@ func (q *queues) passes(n *node) bool {
 	return false
 }
 
-// enqueue counts a node's run as queued, until it is worked on or over.
+// enqueue counts a node's run as queued until it executes or ends.
 func (q *queues) enqueue(n *node) {
 	if n.lane == 0 {
 		at := q.laneOf(n.pool())
@@ -122,7 +121,7 @@ func (q *queues) dequeue(n *node) {
 	}
 }
 
-// began counts a queued run that is RUNNING from now on. A run that was let through by an earlier process is not counted.
+// began counts a queued run as RUNNING. Runs that an earlier process admitted are not counted.
 func (q *queues) began(n *node) {
 	if n.lane == 0 {
 		return

@@ -9,8 +9,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// runs moves SubJobs from status to status: it issues their runs, ends, closes and fences them, and keeps what they came to.
-// What a failure leads to is decided elsewhere.
+// runs moves SubJobs from status to status: it issues their runs, ends, closes and fences them, and records their results.
+// outcomes decides what follows a failure.
 type runs struct {
 	job    *State
 	now    *events.Event
@@ -18,7 +18,7 @@ type runs struct {
 	queues *queues
 	waits  *waits
 	outbox *outbox
-	// open counts live runs of steps, fencing steps that wait for nothing but the end of their former run.
+	// open counts live runs of steps, fencing steps that wait only for the end of their previous run.
 	open, fencing int
 	// queue holds nodes to look at before the step ends; held those that wait for a free place.
 	queue       []int32
@@ -26,25 +26,25 @@ type runs struct {
 	transitions []events.Transition
 }
 
-// The reason of a version that was replaced, and of a run that was closed, because a successor complained.
+// The reason of a replaced version, and of a closed run, after a complaint of a successor.
 const (
 	upstreamRerun    = "upstream_rerun"
 	closedByUpstream = "a predecessor runs again"
 )
 
-// sizesSince is the first version of the rules under which a long value counts in conditions.
+// sizesSince is the first version of the rules in which conditions can compare long values.
 const sizesSince = 4
 
-// maxSelected bounds a value that is kept for conditions as it is, in bytes.
+// maxSelected limits a value that is kept unchanged for conditions, in bytes.
 const maxSelected = 256
 
-// maxLease bounds how long a closed run can hold back the next one, whatever its journal says.
+// maxLease limits how long a closed run can delay the next one, whatever its journal says.
 const maxLease = 24 * time.Hour
 
-// ChildSession is the session of a SubJob that was handed off: one that belongs to it alone, the same for every run.
+// ChildSession is the session of a handed-off SubJob: its own, and the same for every run.
 func ChildSession(job, subjob string) string { return job + "~" + subjob }
 
-// drain looks at every node that an event touched, and hands free places to those that wait for one.
+// drain looks at every node that an event has touched, and gives free places to waiting nodes.
 func (r *runs) drain() {
 	for {
 		for i := 0; i < len(r.queue); i++ {
@@ -64,12 +64,12 @@ func (r *runs) hasPlace() bool {
 	return r.job.Rules.Concurrency == 0 || r.open < r.job.Rules.Concurrency
 }
 
-// paused reports whether no step may start: the job is over, or its remainder is planned again.
+// paused reports whether no step may start: the job is over, or its remainder is being planned again.
 func (r *runs) paused() bool {
 	return r.job.Status.Terminal() || r.job.Replanning || r.dag.plan().live()
 }
 
-// activate issues the next run of a node, if nothing stands in its way.
+// activate issues the next run of a node, if nothing prevents it.
 func (r *runs) activate(n *node) {
 	if r.job.Status.Terminal() || !n.live() || n.Open || n.blocked() || n.unfinished > 0 {
 		return
@@ -92,7 +92,7 @@ func (r *runs) activate(n *node) {
 	r.issue(n)
 }
 
-// issue raises the run of a node: its work is pending from now on.
+// issue raises the run of a node: its work is pending from then on.
 func (r *runs) issue(n *node) {
 	r.moveRun(n, events.Ready, "ready", n.Run+1)
 	if n.step() {
@@ -103,7 +103,7 @@ func (r *runs) issue(n *node) {
 	r.outbox.attend(n)
 }
 
-// complete makes a node FINISHED and releases its successors, in O(degree).
+// complete makes a node FINISHED and releases its successors, in O(out-degree).
 func (r *runs) complete(n *node, transition string) {
 	n.Ended = r.now.Time
 	n.Error = nil
@@ -116,7 +116,7 @@ func (r *runs) complete(n *node, transition string) {
 	}
 }
 
-// endRun records that the live run is over by its own report.
+// endRun records that the live run has ended with its own report.
 func (r *runs) end(n *node) {
 	n.Open = false
 	r.queues.dequeue(n)
@@ -126,7 +126,7 @@ func (r *runs) end(n *node) {
 	}
 }
 
-// closeRun ends the live run from outside: it is fenced before a next one may be issued.
+// closeRun ends the live run from outside: it is fenced before the next one may be issued.
 func (r *runs) close(n *node, reason string) {
 	if !n.Open {
 		return
@@ -137,7 +137,7 @@ func (r *runs) close(n *node, reason string) {
 	r.outbox.attend(n)
 }
 
-// stop makes one live node STOPPED, its run closed and its question withdrawn.
+// stop makes one live node STOPPED, closes its run and withdraws its question.
 func (r *runs) stop(n *node, f *events.Fault) {
 	r.close(n, f.Message)
 	r.waits.withdraw(n)
@@ -159,7 +159,7 @@ func (r *runs) move(n *node, to events.Status, transition string) {
 	r.moveRun(n, to, transition, n.Run)
 }
 
-// moveRun is move for a transition that is about another run than the last one.
+// moveRun is move for a transition of another run than the last one.
 func (r *runs) moveRun(n *node, to events.Status, transition string, run int) {
 	if n.Status == to {
 		return
@@ -187,7 +187,7 @@ func (r *runs) moveRun(n *node, to events.Status, transition string, run int) {
 	}
 }
 
-// refence counts a node among those that wait for nothing but the end of a former run, or no longer.
+// refence updates whether a node counts among those that wait only for the end of a previous run.
 func (r *runs) refence(n *node) {
 	fenced := n.step() && n.Status == events.Created && (n.Closing != 0 || !n.FenceAt.IsZero())
 	if fenced == n.fenced {
@@ -204,7 +204,7 @@ func (r *runs) refence(n *node) {
 // look puts a node on the list of those to be examined before the step ends.
 func (r *runs) look(n *node) { r.queue = append(r.queue, n.at) }
 
-// delay has a node wait before its next run.
+// delay makes a node wait before its next run.
 func (r *runs) delay(n *node, wait time.Duration) {
 	n.RetryAt = r.now.Time.Add(wait)
 	r.move(n, events.Waiting, "requeued")
@@ -220,8 +220,8 @@ func (r *runs) again(n *node) {
 	r.look(n)
 }
 
-// rerun makes nodes run again: results become legacy versions, live runs are closed. affected has with each node all that
-// depends on it.
+// rerun makes nodes run again: results become legacy versions, live runs are closed. affected contains all dependents of its
+// nodes.
 func (r *runs) rerun(affected []*node, why string) {
 	for _, n := range affected {
 		r.reset(n, why)
@@ -249,7 +249,7 @@ func (r *runs) reset(n *node, why string) {
 	r.move(n, events.Created, "requeued")
 }
 
-// keepVersion files the present result, or failure, as a legacy version.
+// keepVersion records the current result, or failure, as a legacy version.
 func (r *runs) keepVersion(n *node, why string) {
 	if n.Status.Terminal() {
 		n.Versions = append(n.Versions, Version{Run: n.ResultRun, Status: n.Status, Seq: n.ResultSeq, Reason: why, Cause: r.now.Seq})
@@ -276,8 +276,8 @@ func (r *runs) selectValues(n *node, output json.RawMessage, selected map[string
 	}
 }
 
-// tellSession states the beginning of a handed-off SubJob's session when its first run is issued, and its end when the SubJob
-// first comes to one, a bad one too. What runs again later runs in the same session, and is not told.
+// tellSession publishes the start of a handed-off SubJob's session when its first run is issued, and the end when the SubJob first
+// ends, also after a failure. Later runs use the same session, without events.
 func (r *runs) tellSession(n *node) {
 	next := events.KindSessionStarted
 	switch {
@@ -291,7 +291,7 @@ func (r *runs) tellSession(n *node) {
 	r.outbox.add(next, n.ID, events.SessionMoved{Session: n.Session, Thread: r.job.Thread, SubJob: n.ID, Status: n.Status, Cause: r.now.Seq})
 }
 
-// run finds the live run that an event is about; the effect says why there is none.
+// run finds the live run of an event; the effect says why there is none.
 func (r *runs) find(e *events.Event) (*node, Effect) {
 	n := r.dag.find(e.SubJob)
 	switch {
@@ -320,7 +320,7 @@ func (r *runs) started(e *events.Event) Effect {
 	return applied
 }
 
-// closed lifts the fence of a run that was closed: at once when no worker held it, otherwise when its lease has passed.
+// closed ends the fence of a closed run: at once if no worker held it, otherwise when its lease has passed.
 func (r *runs) closed(e *events.Event, d *events.SubJobClosed) Effect {
 	n := r.dag.find(e.SubJob)
 	if n == nil || n.Closing != e.Run {
@@ -340,7 +340,7 @@ func (r *runs) closed(e *events.Event, d *events.SubJobClosed) Effect {
 	return applied
 }
 
-// halt forgets all that waits to be looked at, or for a place: the job is over.
+// halt forgets all nodes that wait to be looked at, or for a place: the job is over.
 func (r *runs) halt() { r.queue, r.held = r.queue[:0], nil }
 
 // restore derives what is not saved.

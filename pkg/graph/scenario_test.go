@@ -185,7 +185,7 @@ func TestWhoMayNotIsNotTriedAgain(t *testing.T) {
 		if g.job.State.Error.Code != events.CodeNotPermitted {
 			t.Error(g.job.State.Error)
 		}
-		g.tell(events.KindRecoverRequested, "", 0, "", &events.RecoverRequested{}) // Somebody has put it right.
+		g.tell(events.KindRecoverRequested, "", 0, "", &events.RecoverRequested{}) // A person has corrected it.
 		g.wantOpen("a/2")
 		g.succeed("a", "b")
 		g.wantStatus(events.Finished)

@@ -6,8 +6,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// AddSpent sums costs. Workers may report any number, a negative one counts as nothing; a sum that no number can hold stays at
-// the largest one, since JSON writes no infinity and tokens would turn negative.
+// AddSpent sums costs. Workers may report any number: a negative one counts as zero, and a sum stays at the largest number, since
+// JSON has no infinity and tokens would overflow.
 func AddSpent(a, b events.Spent) events.Spent {
 	a.Tokens, b.Tokens = max(0, a.Tokens), max(0, b.Tokens)
 	return events.Spent{

@@ -7,10 +7,10 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// FoldVersion is the version of the saved form. A state of another version is thrown away and folded again from the log.
+// FoldVersion is the version of the saved form. A state of another version is discarded and folded from the log.
 const FoldVersion = 1
 
-// State is a job as it is saved: readable JSON, complete enough to go on from.
+// State is a job as it is saved: readable JSON, complete enough to continue from.
 type State struct {
 	// Fold is the FoldVersion that wrote it.
 	Fold int `json:"fold"`
@@ -24,7 +24,7 @@ type State struct {
 	Thread  string            `json:"thread,omitempty"`
 	User    string            `json:"user,omitempty"`
 	Labels  map[string]string `json:"labels,omitempty"`
-	// Seq and EventID name the last event of which this is the fold.
+	// Seq and EventID name the last event of the fold.
 	Seq     uint64 `json:"seq"`
 	EventID string `json:"event_id,omitempty"`
 	// Created, Changed and Ended are times of the log: admission, last change of status, end.
@@ -33,11 +33,11 @@ type State struct {
 	Ended   time.Time `json:"ended,omitzero"`
 	// Error says why the job FAILED or was STOPPED.
 	Error *events.Fault `json:"error,omitempty"`
-	// Result is the final answer, or ResultRef when it is large. Tails are the SubJobs whose results it is made of.
+	// Result is the final answer, or ResultRef if it is large. Tails are the SubJobs whose results it consists of.
 	Result    json.RawMessage `json:"result,omitempty"`
 	ResultRef *events.Ref     `json:"result_ref,omitempty"`
 	Tails     []string        `json:"tails,omitempty"`
-	// Counts is the number of SubJobs per status, Progress sums it up; both are brought up to date by View and by saving.
+	// Counts is the number of SubJobs per status, Progress sums it up; View and saving update both.
 	Counts   map[events.Status]int `json:"counts"`
 	Progress Progress              `json:"progress"`
 	// Cost is what was spent so far.
@@ -54,8 +54,8 @@ type State struct {
 	PlanVersion int `json:"plan_version"`
 	PlanRounds  int `json:"plan_rounds,omitempty"`
 	InputRounds int `json:"input_rounds,omitempty"`
-	// Finalize is how the result is made, where the planner has said so; else the rules say it. FinalPool and FinalPure
-	// address the expert that makes it, when one does.
+	// Finalize is how the result is made according to the planner; otherwise the rules say it. FinalPool and FinalPure address the
+	// expert that makes it, if one does.
 	Finalize  string `json:"finalize,omitempty"`
 	FinalPool string `json:"final_pool,omitempty"`
 	FinalPure bool   `json:"final_pure,omitempty"`
@@ -63,19 +63,19 @@ type State struct {
 	Deadline time.Time `json:"deadline,omitzero"`
 	// Replanning is true while running work is awaited before the remainder is planned again.
 	Replanning bool `json:"replanning,omitempty"`
-	// EndOwed is true until the terminal fact is read back; EndCause is the event behind the end; AnswerSeq an answer
-	// without a graph; Reaping is true once the retention has passed.
+	// EndOwed is true until the terminal fact is read back; EndCause is the event that caused the end; AnswerSeq an answer without
+	// a graph; Reaping is true once the retention has passed.
 	EndOwed   bool   `json:"end_owed,omitempty"`
 	EndCause  uint64 `json:"end_cause,omitempty"`
 	AnswerSeq uint64 `json:"answer_seq,omitempty"`
 	Reaping   bool   `json:"reaping,omitempty"`
 	// Rules decides.
 	Rules events.Rules `json:"rules"`
-	// Facts are stated and not yet read back.
+	// Facts are published and not yet read back.
 	Facts []Fact `json:"facts,omitempty"`
 	// Inputs are open requests for input.
 	Inputs []*InputState `json:"inputs,omitempty"`
-	// Asked are the ids of requests that were closed: the broker closes an id once, so none can be asked again.
+	// Asked are the ids of closed requests: the broker closes an id once, so none can be used again.
 	Asked []string `json:"asked,omitempty"`
 	// SubJobs are all nodes that ever were, planning ("~plan") first, one line each.
 	SubJobs []*SubJobState `json:"subjobs"`
@@ -88,7 +88,7 @@ type Progress struct {
 	Total int `json:"total"`
 }
 
-// Fact is a fact of the scheduler's own that is pending.
+// Fact is a pending fact of the scheduler itself.
 type Fact struct {
 	Kind events.Kind     `json:"kind"`
 	Key  string          `json:"key"`
@@ -102,24 +102,34 @@ type InputState struct {
 	SubJob  string           `json:"subjob"`
 	Run     int              `json:"run"`
 	Kind    events.InputKind `json:"kind"`
-	// Seq is the event that holds the question; User is the only one who may answer.
+	// Seq is the event with the question; User is the only person who may answer.
 	Seq  uint64 `json:"seq"`
 	User string `json:"user,omitempty"`
 	// Expires is when it closes by itself.
 	Expires time.Time `json:"expires,omitzero"`
-	// Closing is set when its end is pending; Default is then the answer.
+	// Closing is set while its close is pending; Default is then the answer.
 	Closing events.InputAction `json:"closing,omitempty"`
 	Default json.RawMessage    `json:"default,omitempty"`
 
-	// at is its place in the list; due is true while it stands among those that may have a command pending; armed and sent are what
+	// at is its place in the list; due is true while it is among those that may have a pending command; armed and sent are what
 	// this process has delivered for it.
 	at               int
 	due, armed, sent bool
 }
 
+// Attempt is the number of the current or last attempt of this series, and the maximum: number is never greater than most, even if
+// the limit was lowered later.
+func (n *SubJobState) Attempt() (number, most int) {
+	number = n.Attempts + 1
+	if n.Status == events.Failed && (n.Attempts > n.RetryLimit || n.Error != nil && n.Error.Code == events.CodeNotPermitted) {
+		number = max(n.Attempts, 1) // No attempt followed the last failure.
+	}
+	return number, max(number, n.RetryLimit+1)
+}
+
 // SubJobState is one node as it is saved.
 type SubJobState struct {
-	// ID is unique in the job for ever.
+	// ID is unique in the job, permanently.
 	ID     string        `json:"id"`
 	Status events.Status `json:"status"`
 	// Expert and Pool address its work; Pure experts need no claim.
@@ -128,19 +138,19 @@ type SubJobState struct {
 	Pure   bool   `json:"pure,omitempty"`
 	// Title is for people.
 	Title string `json:"title,omitempty"`
-	// Session is that of a SubJob that was handed off; Told is how much of it was said: nothing, its beginning, or its end.
+	// Session is the session of a handed-off SubJob; Told is how much of it was published: nothing, its start, or its end.
 	Session string      `json:"session,omitempty"`
 	Told    events.Kind `json:"told,omitempty"`
-	// Run is the last run that was issued; Open is true while it is live. Mode is what that run does, "" for execute.
+	// Run is the last issued run; Open is true while it is live. Mode is the kind of that run, "" for execute.
 	Run  int             `json:"run,omitempty"`
 	Open bool            `json:"open,omitempty"`
 	Mode events.WorkKind `json:"mode,omitempty"`
-	// Started and Ended are times of the log about the present version.
+	// Started and Ended are times of the log for the current version.
 	Started time.Time `json:"started,omitzero"`
 	Ended   time.Time `json:"ended,omitzero"`
 	// Deps are positions in the list of SubJobs.
 	Deps []int32 `json:"deps,omitempty"`
-	// Spec is where its text stands, Hash a digest of that text.
+	// Spec is where its text is, Hash a digest of that text.
 	Spec Spec   `json:"spec,omitzero"`
 	Hash uint64 `json:"hash,omitempty"`
 	// LifeCycle, RetryLimit and Timeout are its limits; Attempts counts errors of this series, Rounds its complaints about inputs.
@@ -153,8 +163,7 @@ type SubJobState struct {
 	When     string                     `json:"when,omitempty"`
 	Selects  []string                   `json:"selects,omitempty"`
 	Selected map[string]json.RawMessage `json:"selected,omitempty"`
-	// ResultSeq and ResultRun say where the result stands; Given is true when it came with the plan; Skipped when the
-	// condition did not hold.
+	// ResultSeq and ResultRun say where the result is; Given is true if it came with the plan; Skipped if the condition was false.
 	ResultSeq uint64 `json:"result_seq,omitempty"`
 	ResultRun int    `json:"result_run,omitempty"`
 	Given     bool   `json:"given,omitempty"`
@@ -175,7 +184,7 @@ type SubJobState struct {
 	// Error says why it FAILED or was STOPPED. Late is a report that came after its run was over.
 	Error *events.Fault `json:"error,omitempty"`
 	Late  uint64        `json:"late,omitempty"`
-	// Versions are the results that were replaced, oldest first. ReplacedBy are the tails that stand in for a split node.
+	// Versions are the replaced results, oldest first. ReplacedBy are the tails that replace a split node.
 	Versions   []Version `json:"versions,omitempty"`
 	ReplacedBy []int32   `json:"replaced_by,omitempty"`
 }

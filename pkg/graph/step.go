@@ -40,7 +40,7 @@ func asks(data any) bool {
 	return false
 }
 
-// poison says why an event may not be passed over although it cannot be understood.
+// poison says why an event that cannot be understood must not be skipped.
 func poison(e *events.Event) string {
 	if e.Fault != nil && e.Fault.Code == events.CodeMustUnderstand {
 		return e.Fault.Error()

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// The timers of a job. Their ids are "<kind>~<SubJob or request>~<number>"; the number is the run, epoch or turn that they
-// are about, so that one which fires too late is known for stale.
+// The timers of a job. Their ids are "<kind>~<SubJob or request>~<number>"; the number is the run, epoch or turn that they belong
+// to, so that a timer that fires late is recognised as stale.
 const (
 	timerRetry    = "retry"
 	timerFence    = "fence"
@@ -17,11 +17,11 @@ const (
 	timerTurn     = "turn"
 )
 
-// TurnTimer is a timer that changes nothing: it brings a job back to a scheduler that has let its work wait, and may have died
-// since. Its firing is an event like any other, so the owner of the job then looks at what is pending.
+// TurnTimer is a timer that changes nothing: it brings a job with waiting work back if its scheduler has died. Its firing is an
+// event, so the owner of the job looks at its pending commands.
 func TurnTimer() string { return timerID(timerTurn, "", 0) }
 
-// ReapTimer is the timer that says that the retention of a job which has ended with this turn has passed.
+// ReapTimer is the timer that fires when the retention of a job that ended with this turn has passed.
 func ReapTimer(turn int) string { return timerID(timerReap, "", turn) }
 
 func timerID(kind, of string, number int) string {

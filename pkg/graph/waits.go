@@ -7,11 +7,11 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// waits are the requests for input of a job: questions to people, and moments to go on at. It alone writes State.Inputs and
+// waits are the requests for input of a job: questions to people, and times to wait for. It alone writes State.Inputs and
 // State.Asked.
 type waits struct {
 	job *State
-	// inputs finds open requests by id; a closed one is there with nil.
+	// inputs finds open requests by id; closed ones are there with nil.
 	inputs map[string]*InputState
 	// due lists the requests that may have a command pending.
 	due []*InputState
@@ -27,7 +27,7 @@ func (w *waits) attend(in *InputState) {
 	}
 }
 
-// open has a node wait for a request.
+// open makes a node wait for a request.
 func (w *waits) open(in *InputState, n *node) {
 	in.at = len(w.job.Inputs)
 	w.job.Inputs = append(w.job.Inputs, in)
@@ -39,7 +39,7 @@ func (w *waits) open(in *InputState, n *node) {
 	w.attend(in)
 }
 
-// settle takes a request off the list of open ones.
+// settle removes a request from the list of open ones.
 func (w *waits) settle(in *InputState) {
 	last := len(w.job.Inputs) - 1
 	w.job.Inputs[in.at] = w.job.Inputs[last]
@@ -49,7 +49,7 @@ func (w *waits) settle(in *InputState) {
 	w.useUp(in.Request)
 }
 
-// useUp keeps that a request was closed, also one that was never heard of: it cannot be answered any more.
+// useUp records that a request was closed, even an unknown one: it cannot be answered any more.
 func (w *waits) useUp(request string) {
 	w.inputs[request] = nil
 	w.job.Asked = append(w.job.Asked, request)
@@ -62,7 +62,7 @@ func (w *waits) release(n *node) {
 	}
 }
 
-// withdraw closes the question that a node waits with, because the answer is no longer needed.
+// withdraw closes the question of a node, because the answer is no longer needed.
 func (w *waits) withdraw(n *node) {
 	if n.Request == "" {
 		return
@@ -72,6 +72,14 @@ func (w *waits) withdraw(n *node) {
 		w.attend(in)
 	}
 	w.release(n)
+}
+
+// kind is what an open request asks for, "" for one that is not open.
+func (w *waits) kind(request string) events.InputKind {
+	if in := w.inputs[request]; in != nil {
+		return in.Kind
+	}
+	return ""
 }
 
 func (w *waits) expire(request string) Effect {
@@ -111,7 +119,7 @@ func (w *waits) pending(out []Command) []Command {
 	return out
 }
 
-// view puts the open requests into the order in which they were made.
+// view sorts the open requests by creation.
 func (w *waits) view() {
 	slices.SortFunc(w.job.Inputs, func(a, b *InputState) int { return cmp.Compare(a.Seq, b.Seq) })
 	for i, in := range w.job.Inputs {

@@ -10,7 +10,7 @@ import (
 
 // Blocker is one reason why something is not running, and what would unblock it.
 type Blocker struct {
-	// SubJob is what does not run; empty for the job as a whole.
+	// SubJob is the one that does not run; empty for the job as a whole.
 	SubJob string `json:"subjob,omitempty"`
 	// Code names the reason: ended, planning, input, timer, dependency, retry, fence, closing, concurrency, work, running,
 	// finished, replanning, finalizing or legacy.
@@ -49,7 +49,7 @@ func (j *Job) Why(subjob string) []Blocker {
 	return all
 }
 
-// explanation says of the SubJobs of a job why they do not run.
+// explanation explains why SubJobs of a job do not run.
 type explanation struct {
 	job   *State
 	dag   *dag
@@ -76,13 +76,14 @@ func (x explanation) blocker(n *node) Blocker {
 		b.Code, b.Message = "timer", fmt.Sprintf("run %d gave its work back and goes on at %s", n.Run, stamp(x.waits.inputs[n.Request].Expires))
 		b.Unblock = "time passes"
 	case n.Request != "":
-		b.Code, b.Message, b.Unblock = "input", "it waits for an answer to request "+n.Request, "jobgraph answer "+x.job.ID+" "+n.Request+" TEXT"
+		b.Code, b.Message, b.Unblock = "input", "it waits for an answer to request "+n.Request, AnswerCommand(x.job.ID, n.Request, x.waits.kind(n.Request))
 	case n.Closing != 0:
 		b.Code, b.Message, b.Unblock = "closing", fmt.Sprintf("run %d is being closed: %s", n.Closing, n.CloseReason), "a running scheduler"
 	case !n.FenceAt.IsZero():
 		b.Code, b.Message, b.Unblock = "fence", fmt.Sprintf("the lease of closed run %d has to pass first, at %s", n.Fenced, stamp(n.FenceAt)), "the worker of that run reports, or time passes"
 	case !n.RetryAt.IsZero():
-		b.Code, b.Message = "retry", fmt.Sprintf("attempt %d of %d failed, the next is due at %s", n.Attempts, n.RetryLimit+1, stamp(n.RetryAt))
+		_, most := n.Attempt()
+		b.Code, b.Message = "retry", fmt.Sprintf("attempt %d of %d failed, the next is due at %s", n.Attempts, most, stamp(n.RetryAt))
 		b.Unblock = "time passes"
 		if n.Error != nil {
 			b.Message += ": " + n.Error.Error()
@@ -99,6 +100,14 @@ func (x explanation) blocker(n *node) Blocker {
 		x.heldBack(n, &b)
 	}
 	return b
+}
+
+// AnswerCommand is the command by which a person closes a request of a job.
+func AnswerCommand(job, request string, kind events.InputKind) string {
+	if kind == events.InputApproval || kind == events.InputReview {
+		return "jobgraph approve|reject " + job + " " + request
+	}
+	return "jobgraph answer " + job + " " + request + " TEXT"
 }
 
 // heldBack explains a node without a run, a question, a fence or a back-off.

@@ -390,7 +390,7 @@ func (w *world) end(id CommandID, kind events.Kind, data any) {
 	p.ended = w.once(e)
 }
 
-// pieces lists the work that somebody could still do something about, in a stable order.
+// pieces lists the work that can still change, in a stable order.
 func (w *world) pieces() []CommandID {
 	var ids []CommandID
 	for id, p := range w.work {

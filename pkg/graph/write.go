@@ -6,8 +6,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events/plainjson"
 )
 
-// marshal writes a state as json.Marshal does: the list of SubJobs, which is last and makes up nearly all of it, without
-// reflection.
+// marshal writes a state like json.Marshal: the list of SubJobs, which is last and nearly all of it, without reflection.
 func (s *State) marshal() ([]byte, error) {
 	front := *s
 	front.SubJobs = nil

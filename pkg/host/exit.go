@@ -50,7 +50,7 @@ func faultCode(code events.Code) int {
 	return ExitFailure
 }
 
-// AskedWrongly reports whether a fault is one of usage or configuration: what was asked for, or set, has to be put right first.
+// AskedWrongly reports whether a fault is an error of usage or configuration, which the user must correct first.
 func AskedWrongly(code events.Code) bool {
 	switch code {
 	case events.CodeMalformed, events.CodeUnknownField, events.CodeInvalid, events.CodeMissing, events.CodeTooLarge,

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
+	"github.com/jobgraph/jobgraph/pkg/joblog"
 )
 
 // source is the CloudEvents source of everything here.
@@ -27,8 +28,7 @@ type engine struct {
 	// request is what was asked for, with its id.
 	request events.Request
 	names   events.Names
-	job     *graph.Job
-	log     []events.Event
+	log     *joblog.Log
 	now     time.Time
 	start   time.Time
 	queue   []happening
@@ -41,7 +41,7 @@ type engine struct {
 
 // Run plays the script to its end: until nothing is left to happen.
 func (s Script) Run() (*Result, error) {
-	g := &engine{script: s, names: events.NewNames(""), start: s.Start}
+	g := &engine{script: s, names: events.NewNames(""), log: joblog.New(), start: s.Start}
 	if g.start.IsZero() {
 		g.start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	}
@@ -54,7 +54,7 @@ func (s Script) Run() (*Result, error) {
 	}
 	g.play()
 	return &Result{
-		State: *g.job.View(), Events: g.log, Runs: g.runs, Elapsed: g.now.Sub(g.start), Output: g.output,
+		State: *g.log.Job.View(), Events: g.log.Events, Runs: g.runs, Elapsed: g.now.Sub(g.start), Output: g.output,
 	}, g.err
 }
 
@@ -68,14 +68,9 @@ func (g *engine) admit() error {
 		request.ID = "job"
 	}
 	g.request = request
-	e, err := g.store(events.Event{
+	return g.store(events.Event{
 		Kind: events.KindJobRequested, Job: request.ID, Data: &events.JobRequested{Request: request, Rules: rules},
 	})
-	if err != nil {
-		return err
-	}
-	g.job, err = graph.New(e)
-	return err
 }
 
 // play delivers what is owed, then lets the next thing happen, until nothing is left.
@@ -85,8 +80,8 @@ func (g *engine) play() {
 		most = 100_000
 	}
 	for g.deliver(); len(g.queue) > 0 && g.err == nil; g.deliver() {
-		if len(g.log) >= most {
-			g.err = fmt.Errorf("%w: %d events", ErrEndless, len(g.log))
+		if len(g.log.Events) >= most {
+			g.err = fmt.Errorf("%w: %d events", ErrEndless, len(g.log.Events))
 			return
 		}
 		next := g.queue[0]
@@ -100,12 +95,12 @@ func (g *engine) play() {
 
 func (g *engine) deliver() {
 	for g.err == nil {
-		commands := g.job.Pending()
+		commands := g.log.Job.Pending()
 		if len(commands) == 0 {
 			return
 		}
 		for _, c := range commands {
-			g.job.Sent(c.CommandID)
+			g.log.Job.Sent(c.CommandID)
 			g.do(c)
 		}
 	}
@@ -158,34 +153,28 @@ func (g *engine) later(at time.Time, run string, e events.Event) {
 
 // tell appends an event to the log and folds it.
 func (g *engine) tell(e events.Event) {
-	e.Job = g.job.ID
-	stored, err := g.store(e)
-	if err != nil {
-		g.err = err
-		return
-	}
-	g.job.Step(stored)
+	e.Job = g.log.Job.ID
+	g.err = g.store(e)
 }
 
-// store writes an event and reads it back, so that every test runs through the wire form.
-func (g *engine) store(e events.Event) (events.Event, error) {
+// store writes an event, reads it back, so that every test runs through the wire form, and folds it.
+func (g *engine) store(e events.Event) error {
 	g.now = g.now.Add(time.Microsecond)
 	e.Source = source
-	e.ID = fmt.Sprintf("%s/%d", e.Job, len(g.log)+1)
+	e.ID = fmt.Sprintf("%s/%d", e.Job, len(g.log.Events)+1)
 	m, err := events.Encode(g.names, e)
 	if err != nil {
-		return e, err
+		return err
 	}
 	back, ok := events.Decode(g.names, m)
 	if !ok {
-		return e, fmt.Errorf("subject %q of %s is none of the log", m.Subject, e.Kind)
+		return fmt.Errorf("subject %q of %s is none of the log", m.Subject, e.Kind)
 	}
 	if back.Fault != nil && e.Kind != events.KindSubJobReported {
-		return e, fmt.Errorf("%s: %w", e.Kind, back.Fault)
+		return fmt.Errorf("%s: %w", e.Kind, back.Fault)
 	}
-	back.Seq, back.Time = uint64(len(g.log)+1), g.now
-	g.log = append(g.log, back)
-	return back, nil
+	back.Seq, back.Time = uint64(len(g.log.Events)+1), g.now
+	return g.log.Step(back)
 }
 
 func runName(subjob string, run int) string { return fmt.Sprintf("%s/%d", subjob, run) }

@@ -70,84 +70,31 @@ func (g *engine) plan(w events.Work) {
 // message resolves the references of an order, as the scheduler's shell does.
 func (g *engine) message(c graph.Command) events.Work {
 	o := c.Order
-	spec := g.spec(o.Spec)
+	spec, _ := g.log.Text(o.Spec)
 	if spec.Expert == "" {
 		spec.Expert = o.Expert
 	}
 	request := &g.request
 	w := events.Work{
-		Kind: o.Kind, Job: g.job.ID, SubJob: c.SubJob, Run: c.Run, Attempt: o.Attempt, ResumeOf: o.ResumeOf,
+		Kind: o.Kind, Job: g.log.Job.ID, SubJob: c.SubJob, Run: c.Run, Attempt: o.Attempt, ResumeOf: o.ResumeOf,
 		Spec: spec, Goal: spec.Goal, Context: spec.Context, CompletionCriteria: spec.CompletionCriteria,
 		Inputs: request.Inputs, Results: map[string]events.Result{}, Answers: map[string]events.InputClosed{},
 		Select: o.Select, LifeCycle: o.LifeCycle, Deadline: o.Deadline, PlanVersion: o.PlanVersion, Finished: o.Finished,
-		Request: request, IdempotencyKey: run.ID(g.job.ID, c.SubJob, c.Run),
+		Request: request, IdempotencyKey: run.ID(g.log.Job.ID, c.SubJob, c.Run),
 	}
 	for _, in := range o.Inputs {
-		w.Results[in.SubJob] = events.Result{Output: g.result(in), Run: in.Run, Skipped: in.Skipped}
+		w.Results[in.SubJob] = events.Result{Output: g.log.Input(in).Output, Run: in.Run, Skipped: in.Skipped}
 	}
 	for _, seq := range o.Lessons {
-		e := g.log[seq-1]
-		w.Lessons = append(w.Lessons, e.Report().Lesson)
+		w.Lessons = append(w.Lessons, g.log.At(seq).Report().Lesson)
 	}
 	for _, seq := range o.Answers {
-		if closed, ok := g.log[seq-1].Data.(*events.InputClosed); ok {
-			w.Answers[g.log[seq-1].Key] = *closed
+		e := g.log.At(seq)
+		if closed, ok := e.Data.(*events.InputClosed); ok {
+			w.Answers[e.Key] = *closed
 		}
 	}
 	return w
-}
-
-// spec is the text of a SubJob: that of its plan, with the fields that later edits name.
-func (g *engine) spec(at graph.Spec) events.SubJob {
-	var spec events.SubJob
-	if at.Seq == 0 {
-		return spec
-	}
-	plan := g.planOf(at.Seq)
-	if plan == nil {
-		return spec
-	}
-	for _, s := range plan.SubJobs {
-		if s.ID == at.ID {
-			spec = s
-		}
-	}
-	for _, seq := range at.Edits {
-		if edit, ok := g.log[seq-1].Data.(*events.RerunRequested); ok && len(edit.Edit) > 0 {
-			if err := json.Unmarshal(edit.Edit, &spec); err != nil {
-				g.err = fmt.Errorf("edit of event %d: %w", seq, err)
-			}
-		}
-	}
-	return spec
-}
-
-func (g *engine) planOf(seq uint64) *events.Plan {
-	switch data := g.log[seq-1].Data.(type) {
-	case *events.GraphCreated:
-		return data.Plan
-	case *events.PlanEdited:
-		return data.Plan
-	}
-	return nil
-}
-
-// result is what a predecessor handed over.
-func (g *engine) result(in graph.Input) json.RawMessage {
-	if in.Skipped {
-		return nil
-	}
-	if in.Spec.Seq != 0 {
-		return g.spec(in.Spec).ExecutionRes
-	}
-	if in.Seq == 0 {
-		return nil
-	}
-	e := g.log[in.Seq-1]
-	if answer, ok := e.Data.(*events.JobAnswered); ok {
-		return answer.Answer
-	}
-	return e.Report().Output
 }
 
 // combine makes the job's result: one tail's as it is, several as an object by SubJob.
@@ -156,11 +103,11 @@ func (g *engine) combine(tails []graph.Input) json.RawMessage {
 	case 0:
 		return nil
 	case 1:
-		return g.result(tails[0])
+		return g.log.Input(tails[0]).Output
 	}
 	all := map[string]json.RawMessage{}
 	for _, in := range tails {
-		if out := g.result(in); out != nil {
+		if out := g.log.Input(in).Output; out != nil {
 			all[in.SubJob] = out
 		}
 	}

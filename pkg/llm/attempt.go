@@ -28,7 +28,7 @@ func (t *turn) attempt(caller context.Context, doer Doer, now func() time.Time, 
 	}
 	a := newAnswer(t.cfg, t.redactor, sink)
 	sdk := openai.DefaultConfig(string(t.cfg.Key))
-	sdk.BaseURL, sdk.HTTPClient = t.cfg.BaseURL, cure{doer}
+	sdk.BaseURL, sdk.HTTPClient = t.cfg.BaseURL, compatibility{doer}
 	put := t.chat
 	if t.shape.dialect == DialectResponses {
 		put = t.responses

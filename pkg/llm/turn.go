@@ -102,8 +102,8 @@ func (t *turn) settings() map[string]any {
 	return all
 }
 
-// limitName is the name of the limit of tokens: OpenAI wants the new one, most others know only the old one, and whoever
-// refused one gets the other.
+// limitName is the name of the token limit: OpenAI requires the new one, most other providers know only the old one. A provider
+// that refused one gets the other.
 func (t *turn) limitName() string {
 	const newName, oldName = "max_completion_tokens", "max_tokens"
 	if t.shape.dialect == DialectResponses {

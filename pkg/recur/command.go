@@ -18,7 +18,7 @@ const (
 	Erase Action = "erase" // Remove timers and facts of a schedule that was deleted.
 )
 
-// Command is something that the state owes the world. Equal commands are one and the same.
+// Command is something that the state requires. Equal commands are the same command.
 type Command struct {
 	Action Action // Action is what to do.
 	Key    string // Key is that of the run, or of the moment.

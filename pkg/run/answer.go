@@ -10,14 +10,14 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// What a person can answer about an effect with an unknown outcome.
+// Answers of a person about an effect with an unknown outcome.
 const (
-	Retry   = "retry"   // It did not happen, and is to be done.
-	Success = "success" // It did; what it gave may be told.
-	Fail    = "fail"    // It did not, and is not to be done.
+	Retry   = "retry"   // It did not happen, and must be done.
+	Success = "success" // It did; its result may be given.
+	Fail    = "fail"    // It did not, and must not be done.
 )
 
-// unknownMark tells the question about unknown outcomes from a run's other questions.
+// unknownMark distinguishes the question about unknown outcomes from a run's other questions.
 const unknownMark = "unknown"
 
 // verdict is an answer about unknown outcomes.
@@ -29,15 +29,15 @@ type verdict struct {
 	Effects map[string]verdict `json:"effects"`
 }
 
-// UnknownRequest is the id of the question about the unknown outcomes that a run has found.
+// UnknownRequest is the id of a run's question about unknown outcomes.
 func UnknownRequest(subjob string, run int) string { return RequestID(subjob, run, unknownMark) }
 
-// Answer takes in what people have answered about unknown outcomes; answers are those of the work message, by request id. A
-// question covers what was unknown when it was asked: the first answer behind an intent counts, and one that is none of the
-// choices counts for nothing. A question that the journal does not keep was asked last in its run.
+// Answer applies people's answers about unknown outcomes; answers are those of the work message, by request id. A question covers
+// what was unknown when it was asked: the first answer after an intent counts, and an answer that is none of the choices is
+// ignored. A question that is missing in the journal was asked last in its run.
 func (x *Effects) Answer(subjob string, answers map[string]events.InputClosed) {
 	asked := map[int]events.InputClosed{}
-	for request, closed := range answers { // any order: no two requests of one run are alike.
+	for request, closed := range answers { // any order: the requests of one run differ.
 		if run := askedBy(subjob, request); run > 0 {
 			asked[run] = closed
 		}
@@ -74,7 +74,7 @@ func (v verdict) resolution(by string) Resolution {
 	return f
 }
 
-// askedBy is the run of a SubJob that has asked about unknown outcomes under the id; 0 for another request.
+// askedBy is the run of a SubJob that asked about unknown outcomes under the id; 0 for another request.
 func askedBy(subjob, request string) int {
 	rest, ok := strings.CutSuffix(request, "~"+unknownMark)
 	if !ok {
@@ -87,13 +87,13 @@ func askedBy(subjob, request string) int {
 	return run
 }
 
-// readVerdict reads the answer about one effect: a word or an object for all of them, or an object by key. Choice is empty for
-// what is none of the choices.
+// readVerdict parses the answer about one effect: a word or an object for all of them, or an object by key. Choice is empty for
+// anything else.
 func readVerdict(c events.InputClosed, key string) verdict {
 	var v verdict
 	if json.Unmarshal(c.Answer, &v.Choice) != nil {
 		v = verdict{}
-		_ = json.Unmarshal(c.Answer, &v) // What cannot be read is no choice.
+		_ = json.Unmarshal(c.Answer, &v) // An unreadable answer is no choice.
 		if own, ok := v.Effects[key]; ok {
 			v = own
 		}

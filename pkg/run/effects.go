@@ -11,37 +11,37 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// Effects is what a run has to know of effects before it goes on: those that are finished, and those of which the outcome is
-// unknown. It belongs to one goroutine.
+// Effects is what a run must know of earlier effects: the finished ones, and those with an unknown outcome. It belongs to one
+// goroutine.
 type Effects struct {
 	// Run is the run that it is for.
 	Run int
 	// Finished are the results of effects of the run and of those it continues, by key.
 	Finished map[string]events.JournalRecord
-	// Begun says when the run, or one that it continues, first stated the intent to make an effect, by key and the broker's clock.
+	// Begun says when the run, or one that it continues, first recorded the intent of an effect, by key and the broker's clock.
 	Begun map[string]time.Time
-	// Declared are results that were declared of effects of other runs, for the same calls in this one.
+	// Declared are results that were declared for effects of other runs; they answer the same calls in this one.
 	Declared []Declared
-	// Unresolved are the effects with an unknown outcome: whoever continues has to ask about each.
+	// Unresolved are the effects with an unknown outcome: the run must ask about each before it continues.
 	Unresolved []Unresolved
-	// Undecided is what those said who were asked and could not tell.
+	// Undecided is what hooks that could not decide have said.
 	Undecided []string
-	// Settled are the records that end unknown outcomes, to be appended behind the claim, so that nothing is asked again.
+	// Settled are the records that resolve unknown outcomes, to be appended after the claim, so that no question is repeated.
 	Settled []events.JournalRecord
-	// Failed is set when the run has to end because one of its effects is declared failed.
+	// Failed is set if the run must end because one of its effects is declared failed.
 	Failed *FailedEffect
 
 	// asked has, per run, the sequence of its question about unknown outcomes.
 	asked map[int]uint64
 }
 
-// Unresolved is an effect with an unknown outcome: an intent without a result that must not be made again unseen.
+// Unresolved is an effect with an unknown outcome: an intent without a result that must not be repeated without a decision.
 type Unresolved struct {
-	// Intent is what the journal has of it. A claim that announces its effect has no arguments.
+	// Intent is its record in the journal. A claim that announces its effect has no arguments.
 	Intent events.JournalRecord
-	// Seq is the intent's sequence in the journal, and its identity: what is decided names it.
+	// Seq is the intent's sequence in the journal, and its identity: a decision names it.
 	Seq uint64
-	// Stray is true when the run that began it is none that this one continues: it was stopped, or took too long.
+	// Stray is true if this run does not continue the run that began it: that one was stopped, or took too long.
 	Stray bool
 }
 
@@ -72,17 +72,17 @@ func compacted(raw json.RawMessage) []byte {
 	return b.Bytes()
 }
 
-// Use is how a run comes to the result of an effect.
+// Use is how a run gets the result of an effect.
 type Use string
 
 // The uses.
 const (
-	Make   Use = "make"   // By making it, behind a stored intent.
+	Make   Use = "make"   // By making it, after a stored intent.
 	Recall Use = "recall" // It is finished: the record has its result.
-	Adopt  Use = "adopt"  // It is declared of the same call in another run: the record's result is stored under the key of this one.
+	Adopt  Use = "adopt"  // It is declared for the same call in another run: the result is stored under the key of this one.
 )
 
-// Begin says whether an effect may be begun. Only with Make it may; with Recall and Adopt the record has its result.
+// Begin says whether an effect may be begun: only with Make; with Recall and Adopt the record has its result.
 func (x *Effects) Begin(e Effect) (Use, events.JournalRecord) {
 	if r, done := x.Finished[e.Key]; done {
 		return Recall, r
@@ -95,7 +95,7 @@ func (x *Effects) Begin(e Effect) (Use, events.JournalRecord) {
 	return Make, events.JournalRecord{}
 }
 
-// Finish takes in a record that the run has stored behind its claim.
+// Finish takes in a record that the run has stored after its claim.
 func (x *Effects) Finish(r events.JournalRecord) {
 	if r.Type != events.JournalResult || r.Reason != "" {
 		return
@@ -106,14 +106,14 @@ func (x *Effects) Finish(r events.JournalRecord) {
 	x.Finished[r.Key] = r
 }
 
-// CommandResult is the result of a run whose only effect is its command, if that is finished: the run need not go on.
+// CommandResult is the result of a run whose only effect is its command, if that is finished: the run need not continue.
 func (x *Effects) CommandResult() (r events.JournalRecord, done bool) {
 	r, done = x.Finished[Command]
 	return r, done && r.Name == Command
 }
 
-// Announces gives the effect that the claim announces together with itself, or none and false: a run that has something to
-// settle or to ask, or that ends at once, announces nothing.
+// Announces gives the effect that the claim announces, or none and false: a run that has something to settle or to ask, or that
+// ends at once, announces nothing.
 func (x *Effects) Announces(first Effect) (Effect, bool) {
 	_, done := x.CommandResult()
 	if first.Name == "" || done || x.Failed != nil || len(x.Settled)+len(x.Unresolved) > 0 {
@@ -122,11 +122,11 @@ func (x *Effects) Announces(first Effect) (Effect, bool) {
 	return first, true
 }
 
-// Pending reports whether the run has something to settle or to ask before it goes on, or knows a declared result.
+// Pending reports whether the run has something to settle or to ask before it continues, or knows a declared result.
 func (x *Effects) Pending() bool { return len(x.Settled)+len(x.Unresolved)+len(x.Declared) > 0 }
 
-// Effects collects what the run and those that it continues have done, and which effects have an unknown outcome: every intent
-// without a result that must not be repeated unseen, of whatever run. resumes is the run that it continues, 0 for none.
+// Effects collects the effects of the run and of those that it continues, and the unknown outcomes of all runs: every intent
+// without a result that must not be repeated without a decision. resumes is the run that it continues, 0 for none.
 func (j *Journal) Effects(run, resumes int) Effects {
 	runs := j.lineage(run, resumes)
 	x := Effects{Run: run, Finished: map[string]events.JournalRecord{}, Begun: map[string]time.Time{}}
@@ -154,7 +154,7 @@ func (j *Journal) Effects(run, resumes int) Effects {
 			}
 			intents[effect{e.Run, e.Key}] = e.JournalRecord
 			if _, done := x.Finished[e.Key]; done && mine {
-				continue // It is answered from what is known.
+				continue // The known result answers it.
 			}
 			l.add(e)
 		default:

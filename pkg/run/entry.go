@@ -13,12 +13,11 @@ type Entry struct {
 	// Seq is its sequence in the stream of journals, and Time the stream's own timestamp.
 	Seq  uint64
 	Time time.Time
-	// Malformed says why the bytes are no record; Type is empty then, and the entry counts for nothing but its sequence.
+	// Malformed says why the bytes are not a record; Type is empty then, and only the sequence of the entry counts.
 	Malformed string
 }
 
-// Bounds of a lease. What is below is raised and what is above is cut: a lease that cannot be renewed in time, or that
-// outlives its owner by hours, is useless.
+// Limits of a lease: a shorter one could not be renewed in time, and a longer one would outlive its owner by hours.
 const (
 	DefaultLease = 10 * time.Second
 	MinLease     = 300 * time.Millisecond
@@ -28,19 +27,19 @@ const (
 // Command is the key and the name of the one effect of a command expert: the command itself.
 const Command = "command"
 
-// Effect is something that a run is about to do to the world.
+// Effect is something that a run is about to do outside.
 type Effect struct {
 	// Key identifies the effect within its run, and within the runs that continue it.
 	Key string
 	// Name says what it is; empty for none.
 	Name string
-	// Safe is true when it may be repeated if its outcome is unknown.
+	// Safe is true if it may be repeated when its outcome is unknown.
 	Safe bool
-	// Args are what it is made with; any JSON.
+	// Args are its arguments; any JSON.
 	Args json.RawMessage
 }
 
-// resume is what a claim carries about the run that it continues.
+// resume is the part of a claim about the run that it continues.
 type resume struct {
 	Of int `json:"resume_of,omitempty"`
 }
@@ -66,12 +65,12 @@ func Renewed(run int, owner string, lease time.Duration) events.JournalRecord {
 // Released ends a claim at once, so that the next delivery need not wait for the lease.
 func Released(run int, owner string) events.JournalRecord { return Renewed(run, owner, 0) }
 
-// Intends says that an effect is about to be made.
+// Intends records that an effect is about to be made.
 func Intends(run int, owner string, e Effect) events.JournalRecord {
 	return events.JournalRecord{Type: events.JournalIntent, Run: run, Owner: owner, Key: e.Key, Name: e.Name, Safe: e.Safe, Data: e.Args}
 }
 
-// Made is the end of an effect that its run has seen: its result, or why it has none.
+// Made is the end of an effect: its result, or why it has none.
 func Made(run int, owner string, e Effect, result json.RawMessage, failed error) events.JournalRecord {
 	r := events.JournalRecord{Type: events.JournalResult, Run: run, Owner: owner, Key: e.Key, Name: e.Name, Data: result}
 	if failed != nil {
@@ -80,14 +79,14 @@ func Made(run int, owner string, e Effect, result json.RawMessage, failed error)
 	return r
 }
 
-// NotBegun says that an announced effect was never begun, so that no person is asked about it.
+// NotBegun records that an announced effect was never begun, so that no person is asked about it.
 func NotBegun(run int, owner string, e Effect) events.JournalRecord {
 	r := Made(run, owner, e, nil, nil)
 	r.Reason = "not begun"
 	return r
 }
 
-// Reported keeps the event with which a run ends, before it is published.
+// Reported records the event with which a run ends, before it is published.
 func Reported(run int, owner string, kind events.Kind, body json.RawMessage) events.JournalRecord {
 	return events.JournalRecord{Type: events.JournalReported, Run: run, Owner: owner, Name: string(kind), Data: body}
 }

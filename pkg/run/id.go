@@ -8,11 +8,11 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// ID is "<job>/<subjob>/<run>". With the job's incarnation in place of its id it is the idempotency_key and the report_id of the
-// run, equal for every delivery.
+// ID is "<job>/<subjob>/<run>". With the job's incarnation instead of its id it is the idempotency_key and the report_id of the
+// run, the same for every delivery.
 func ID(job, subjob string, run int) string { return job + "/" + subjob + "/" + strconv.Itoa(run) }
 
-// FactID is "<job>/<kind>/<key>": the message id of a fact of which a job has one per key. With an empty key it has one.
+// FactID is "<job>/<kind>/<key>": the message id of a fact that a job has once per key. With an empty key the job has one.
 func FactID(job string, kind events.Kind, key string) string {
 	if key == "" {
 		return job + "/" + string(kind)
@@ -28,17 +28,16 @@ func EventID(job string, kind events.Kind, subjob string, run int) string {
 // issued stands for the kind in the message ids of work.
 const issued events.Kind = "subjob.issued"
 
-// WorkID is the message id of a run's work. incarnation tells a job from an earlier one with the same id.
+// WorkID is the message id of a run's work. incarnation distinguishes the job from an earlier one with the same id.
 func WorkID(incarnation, subjob string, run int) string {
 	return EventID(incarnation, issued, subjob, run)
 }
 
-// incarnationMark stands between the id of a job and what tells it from an earlier one with the same id.
+// incarnationMark separates the id of a job from its incarnation.
 const incarnationMark = "@"
 
-// Incarnation names a job and no other of the same id: requested is the sequence of its job.requested. What is published under a
-// message id has it: within the window of duplicates an id that was deleted and is used again would otherwise get no work, no
-// report and no end.
+// Incarnation identifies a job among jobs with the same id: requested is the sequence of its job.requested. Message ids contain
+// it: otherwise a reused id would get no work, no report and no end within the window of deduplication.
 func Incarnation(job string, requested uint64) string {
 	return job + incarnationMark + strconv.FormatUint(requested, 10)
 }
@@ -51,14 +50,14 @@ func IncarnationOf(w *events.Work) string {
 	return w.Job
 }
 
-// KeyOf is the idempotency key that another run of the same SubJob has, or had.
+// KeyOf is the idempotency key of another run of the same SubJob.
 func KeyOf(w *events.Work, run int) string { return ID(IncarnationOf(w), w.SubJob, run) }
 
 // CallKey is the idempotency key of one call within a run: the run's, and the call's own name within it.
 func CallKey(key, call string) string { return key + "/" + call }
 
-// ReportID is the message id of a run's report: what the work says, so that a job whose id was used before is not taken for the
-// earlier one, provided that it is about this run. Any other id could make the report of another run a duplicate.
+// ReportID is the message id of a run's report: the one in the work message, so that a job with a reused id is not taken for the
+// earlier one, if it belongs to this run. Any other id could make the report of another run a duplicate.
 func ReportID(w *events.Work) string {
 	incarnation, ok := strings.CutSuffix(w.ReportID, "/"+w.SubJob+"/"+strconv.Itoa(w.Run))
 	if ok && strings.HasPrefix(incarnation, w.Job+incarnationMark) {
@@ -92,12 +91,12 @@ func ReadAddress(n events.Names, subject string) (a Address, err error) {
 	return Address{parts[0], parts[1], parts[2], parts[3], run}, nil
 }
 
-// RequestID is the id under which a run asks for something, which mark tells from its other questions.
+// RequestID is the id of a request of a run; mark distinguishes its requests.
 func RequestID(subjob string, run int, mark string) string {
 	id := subjob + "~" + strconv.Itoa(run) + "~" + mark
 	if events.ValidToken(id) {
 		return id
 	}
-	// The id is at its longest. Its end tells SubJobs of one splice apart.
+	// The id is at its maximum length. Its end distinguishes the SubJobs of one split.
 	return id[len(id)-500:]
 }

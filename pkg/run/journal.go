@@ -10,7 +10,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// Journal is what the records of one SubJob's journal come to. The zero value is an empty journal.
+// Journal is the fold of the records of one SubJob's journal. The zero value is an empty journal.
 type Journal struct {
 	entries []Entry
 	runs    []state // By run, ascending.
@@ -27,13 +27,13 @@ type state struct {
 	resumes int
 	// reported is the record of its end, an index of the journal's entries, -1 for none.
 	reported int
-	// claimed is true once an owner wrote anything; wrote is when it last did, lease what it last asked for.
+	// claimed is true once an owner wrote anything; wrote is when it last did, lease what it last requested.
 	claimed bool
 	wrote   time.Time
 	lease   time.Duration
 }
 
-// end is a record behind which a run and those below it are over.
+// end is a record after which a run and those below it are over.
 type end struct {
 	upTo   int
 	closed bool // Else a later run has begun.
@@ -105,7 +105,7 @@ func (j *Journal) of(run int) *state {
 	return nil
 }
 
-// Last is the sequence of the journal's last record, which the next append has to expect; 0 for an empty journal.
+// Last is the sequence of the journal's last record, which the next append must expect; 0 for an empty journal.
 func (j *Journal) Last() uint64 {
 	if len(j.entries) == 0 {
 		return 0
@@ -143,16 +143,16 @@ func (j *Journal) Holds(run int, owner string) bool {
 	return s != nil && owner != "" && s.owner == owner && j.overBy(run) == nil
 }
 
-// Stored reports whether a record was stored behind a sequence, for its writer, who does not know.
+// Stored reports whether a record was stored after a sequence, for a writer that does not know.
 func (j *Journal) Stored(behind uint64, r *events.JournalRecord) bool {
 	return slices.ContainsFunc(j.entries, func(e Entry) bool {
-		// A renewal that was stored late is no release.
+		// A renewal that was stored late is not a release.
 		return e.Seq > behind && e.Owner == r.Owner && e.Type == r.Type && e.Key == r.Key && e.Lease == r.Lease
 	})
 }
 
-// Held says until when a run is held, for those who close it: by the broker's clock, one lease behind what its owners wrote
-// last. claimed is false when it was never held.
+// Held says until when a run is held, for those who close it: by the broker's clock, one lease after its owners' last record.
+// claimed is false if it was never held.
 func (j *Journal) Held(run int) (until time.Time, claimed bool) {
 	s := j.of(run)
 	if s == nil || !s.claimed {
@@ -161,18 +161,18 @@ func (j *Journal) Held(run int) (until time.Time, claimed bool) {
 	return s.wrote.Add(s.lease), true
 }
 
-// Holder is who has a run in hand.
+// Holder is the owner of a run in progress.
 type Holder struct {
 	Owner string
-	// Lease is how long its claim holds without a sign of life, Heard when the last one came, by the broker's clock.
+	// Lease is how long its claim holds without a sign of life, Heard the time of the last one, by the broker's clock.
 	Lease time.Duration
 	Heard time.Time
 }
 
-// Until is when another may take the run over, unless its owner writes before.
+// Until is when another owner may take the run over, unless its owner writes before.
 func (h *Holder) Until() time.Time { return h.Heard.Add(h.Lease) }
 
-// Holder is who has the run in hand. ok is false when it is free: it was never claimed, or was released, or is over or reported.
+// Holder gives the owner of the run. ok is false if it is free: it was never claimed, or was released, or is over or reported.
 func (j *Journal) Holder(run int) (h Holder, ok bool) {
 	s := j.of(run)
 	if s == nil || s.owner == "" || s.reported >= 0 || j.overBy(run) != nil {
@@ -182,7 +182,7 @@ func (j *Journal) Holder(run int) (h Holder, ok bool) {
 	return h, h.Lease > 0
 }
 
-// Claimed reports whether anybody has ever claimed the run.
+// Claimed reports whether the run was ever claimed.
 func (j *Journal) Claimed(run int) bool {
 	s := j.of(run)
 	return s != nil && s.owner != ""
@@ -214,9 +214,9 @@ type Action string
 
 // The actions.
 const (
-	// Claim appends a claim behind Expect and executes.
+	// Claim appends a claim after Expect and executes.
 	Claim Action = "claim"
-	// Wait gives the message back for a while: another owner is at work.
+	// Wait gives the message back for a while: another owner is executing.
 	Wait Action = "wait"
 	// Replay publishes the report that the journal kept, without executing.
 	Replay Action = "replay"
@@ -226,13 +226,12 @@ const (
 
 // Claimant is who wants to claim a run, and what it knows of the time.
 type Claimant struct {
-	// Owner is its name. It is not at work on the run: it would have noticed.
+	// Owner is its name. It is not executing the run: it would know.
 	Owner string
-	// Now is the time by which leases are judged: that of the broker, which has stamped the records. With the zero time no
-	// lease has passed.
+	// Now is the broker's time, which judges leases, since the broker stamps the records. With the zero time no lease has passed.
 	Now time.Time
-	// Since is from when on the owner of a claim could have renewed it, as far as the claimant knows: the broker has been
-	// there without a break.
+	// Since is when the owner of a claim could first have renewed it, as far as the claimant knows: the broker has been reachable
+	// since then.
 	Since time.Time
 }
 
@@ -243,7 +242,7 @@ type Admission struct {
 	Reason string
 	// Expect is the sequence of the journal's last record, for Claim and Replay; 0 for an empty journal.
 	Expect uint64
-	// Takeover is true when the claim fences an owner whose own is dead.
+	// Takeover is true if the claim fences an owner whose own claim is dead.
 	Takeover bool
 	// Wait is how long to give the message back.
 	Wait time.Duration

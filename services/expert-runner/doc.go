@@ -1,3 +1,3 @@
-// Expert-runner executes SubJobs: it takes work from its pools, runs experts, and reports. It decides nothing about jobs,
-// and keeps nothing between runs: what it has to remember is in the journals on the bus.
+// Expert-runner executes SubJobs: it takes work from its pools, runs experts, and reports. It decides nothing about jobs, and
+// keeps no state between runs: the journals on the bus have it.
 package main

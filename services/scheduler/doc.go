@@ -1,3 +1,3 @@
-// Command scheduler owns the state of all jobs: it admits them, steps them by their events and issues their work. It runs no
-// expert and makes no plan. Everything it does is in the packages below it; this one only hands the process over.
+// Command scheduler owns the state of all jobs: it admits them, applies their events and issues their work. It executes no expert
+// and makes no plan. The packages below it do everything; this one only starts them.
 package main

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/jobgraph/jobgraph/cmd/internal/history"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/joblog"
 	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
@@ -59,7 +59,7 @@ func judge(ctx context.Context, c *client.Client, l *load, f *faults, left []str
 }
 
 func (j *judged) look() error {
-	h, err := history.Fold(history.Recorded(j.x), 0)
+	h, err := joblog.Fold(j.x.Resolved(), 0)
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (j *judged) differences() error {
 	if err := json.Unmarshal(j.x.State, &at); err != nil {
 		return err
 	}
-	h, err := history.Fold(history.Recorded(j.x), at.Seq)
+	h, err := joblog.Fold(j.x.Resolved(), at.Seq)
 	if err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func (j *judged) differences() error {
 	if err != nil {
 		return err
 	}
-	list, err := history.Differences(j.x.State, folded)
+	list, err := joblog.Differences(j.x.State, folded)
 	for _, d := range list {
 		j.report.fault("differences", "%s: %s", j.job, d.Field)
 	}

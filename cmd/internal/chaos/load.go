@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/jobgraph/jobgraph/cmd/internal/history"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/run"
@@ -135,7 +134,7 @@ func (l *load) hand(ctx context.Context, r events.Request, looked bool) {
 func (l *load) attend(ctx context.Context, id string) {
 	within, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	h, err := history.Load(within, l.client, id, 0)
+	h, err := l.client.Logs().Fold(within, id, 0)
 	if err != nil {
 		return
 	}

@@ -6,7 +6,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"path"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -29,14 +28,18 @@ type form = map[string]any
 // configSchema makes the JSON Schema of jobgraph.yaml out of the types that read it, with their comments.
 func configSchema(root string) ([]byte, error) {
 	c := configForms{docs: map[string]string{}}
-	for _, file := range []string{
-		"pkg/llm/config.go", "services/planner/app/config.go", "services/scheduler/app/config.go", "services/expert-runner/app/config.go", "services/expert-runner/app/card.go",
-		"services/expert-runner/app/tools.go", "services/expert-runner/app/reconcile.go", "services/expert-runner/app/sandbox.go",
-		"services/expert-runner/internal/policy/rule.go", "services/expert-runner/internal/sandbox/policy.go",
-		"services/expert-runner/internal/mcp/config.go", "services/expert-runner/internal/served/config.go",
-		"services/expert-runner/app/agent.go", "services/expert-runner/app/mode.go", "services/expert-runner/internal/toolkit/toolkit.go", "services/expert-runner/internal/expert/web/config.go", "services/expert-runner/internal/expert/person/config.go",
-		"services/expert-runner/internal/expert/a2a/config.go",
+	var files []string
+	for _, pattern := range []string{
+		"pkg/llm/config.go", "services/*/app/*.go", "services/expert-runner/internal/*/config.go", "services/expert-runner/internal/*/*/config.go", "services/expert-runner/internal/policy/rule.go",
+		"services/expert-runner/internal/sandbox/policy.go", "services/expert-runner/internal/recommend/graph.go",
 	} {
+		found, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(pattern)))
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, found...)
+	}
+	for _, file := range files {
 		if err := c.read(root, file); err != nil {
 			return nil, err
 		}
@@ -63,10 +66,15 @@ const module = "github.com/jobgraph/jobgraph/"
 
 // read collects the comments of a file's structs.
 func (c configForms) read(root, name string) error {
-	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, filepath.FromSlash(name)), nil, parser.ParseComments|parser.SkipObjectResolution)
+	file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
 		return fmt.Errorf("read %s: %w", name, err)
 	}
+	below, err := filepath.Rel(root, filepath.Dir(name))
+	if err != nil {
+		return err
+	}
+	room := filepath.ToSlash(below)
 	ast.Inspect(file, func(n ast.Node) bool {
 		t, ok := n.(*ast.TypeSpec)
 		if !ok {
@@ -75,7 +83,7 @@ func (c configForms) read(root, name string) error {
 		if s, ok := t.Type.(*ast.StructType); ok {
 			for _, field := range s.Fields.List {
 				for _, named := range field.Names {
-					c.docs[strings.Join([]string{path.Dir(name), t.Name.Name, named.Name}, ".")] = strings.Join(strings.Fields(field.Doc.Text()), " ")
+					c.docs[strings.Join([]string{room, t.Name.Name, named.Name}, ".")] = strings.Join(strings.Fields(field.Doc.Text()), " ")
 				}
 			}
 		}

@@ -63,6 +63,39 @@ func ruleCases() []ruleCase {
 			[]string{"ARCHITECTURE.md: ", "ARCHITECTURE.md:1: ", "ARCHITECTURE.md:2: "},
 		},
 		{
+			"guides that name what does not exist", lint.References,
+			map[string]string{
+				"ARCHITECTURE.md": "`pkg/a/a.go`, `f` and `t.m`\n`pkg/a/a.go`, `g`\n`b.go`, `t`; `T.Gone`, `a.F`, `job.requested`\n\n## Next\n`b.go`\n",
+				"CONTRIBUTING.md": "[there](docs/tour.md#x) [gone](docs/gone.md) [else](https://example.com/x)\n",
+				"docs/tour.md":    "`pkg/gone/a.go`\n[back](../ARCHITECTURE.md)\n",
+				"docs/debug.md":   "at ./pkg/a/a.go:1\nat ./pkg/a/gone.go:1\n",
+				"docs/other.md":   "`pkg/gone/a.go`\n",
+				"pkg/a/a.go":      "package a\nfunc f() {}\nfunc F() {}\nfunc (*t) m() {}\n",
+				"pkg/a/b.go":      "package a\ntype t struct{}\n",
+			},
+			[]string{"ARCHITECTURE.md:2: ", "ARCHITECTURE.md:3: ", "ARCHITECTURE.md:6: ", "CONTRIBUTING.md:1: ", "docs/debug.md:2: ", "docs/tour.md:1: "},
+		},
+		{
+			"a guide that is missing", lint.References,
+			map[string]string{"ARCHITECTURE.md": "x\n", "docs/tour.md": "x\n", "docs/debug.md": "x\n"},
+			[]string{"CONTRIBUTING.md: "},
+		},
+		{
+			"a page without a glossary", lint.Glossary,
+			map[string]string{"ARCHITECTURE.md": "# A\n"},
+			[]string{"ARCHITECTURE.md: "},
+		},
+		{
+			"a glossary of thirty words", lint.Glossary,
+			map[string]string{"ARCHITECTURE.md": "# A\n\n## Glossary\n| a | b |\n|---|---|\n" + strings.Repeat("| x | y |\n", 30) + "\n## B\n| z | z |\n"},
+			nil,
+		},
+		{
+			"a glossary that is too long", lint.Glossary,
+			map[string]string{"ARCHITECTURE.md": "# A\n\n## Glossary\n| a | b |\n|---|---|\n" + strings.Repeat("| x | y |\n", 31)},
+			[]string{"ARCHITECTURE.md: "},
+		},
+		{
 			"a package that no row holds", lint.Layers,
 			map[string]string{"pkg/new/a.go": "package new\nimport \"fmt\"\n"},
 			[]string{"pkg/new/a.go:2: "},

@@ -47,6 +47,8 @@ func TestRepositoryKeepsItsRules(t *testing.T) {
 		{"no path or host of one machine", lint.Places},
 		{"commands in documents exist", lint.Commands},
 		{"each package has a row in ARCHITECTURE.md", lint.Rooms},
+		{"what the guides name exists", lint.References},
+		{"the glossary stays short", lint.Glossary},
 	} {
 		t.Run(rule.name, func(t *testing.T) { report(t, rule.find(tree)) })
 	}

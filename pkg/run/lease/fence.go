@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 
+	"github.com/jobgraph/jobgraph/pkg/events/store"
+
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/run"
 )
@@ -16,9 +18,8 @@ type One interface {
 }
 
 // Fence closes a run in its journal, unless it is closed: from then on it cannot be claimed, and no claim can be written behind. It gives the
-// journal as it stood before. conflict tells the error of an append that finds another end of the journal. Errors: those of the
-// journal, and ctx's.
-func Fence(ctx context.Context, in One, number int, reason string, conflict error) (*run.Journal, error) {
+// journal as it stood before. Errors: those of the journal, and ctx's.
+func Fence(ctx context.Context, in One, number int, reason string) (*run.Journal, error) {
 	for {
 		entries, last, err := in.Read(ctx)
 		if err != nil {
@@ -32,7 +33,7 @@ func Fence(ctx context.Context, in One, number int, reason string, conflict erro
 		if err == nil {
 			return journal, nil
 		}
-		if !errors.Is(err, conflict) || ctx.Err() != nil {
+		if !errors.Is(err, store.ErrConflict) || ctx.Err() != nil {
 			return nil, err
 		}
 	}

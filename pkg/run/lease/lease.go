@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/jobgraph/jobgraph/pkg/events/store"
+
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/run"
 )
@@ -47,12 +49,12 @@ const (
 const lastBound = time.Second
 
 // Take claims a run behind what was read. first is the effect that the claim announces, the zero value for none. Errors:
-// ErrConflict when the journal has gone on, or those of the journal.
+// store.ErrConflict when the journal has gone on, or those of the journal.
 func Take(ctx context.Context, in Journal, r Run, behind uint64, first run.Effect, hooks Hooks) (*Lease, error) {
 	l := &Lease{Run: r, journal: in, stored: hooks.Stored, lost: hooks.Lost, turn: make(chan struct{}, 1)}
 	l.fresh = time.Now()
 	seq, err := in.Append(r.Job, r.SubJob, run.Claimed(r.Run, r.Owner, r.Lease, r.Resumes, first), behind).Wait(ctx)
-	if err != nil && !errors.Is(err, ErrConflict) {
+	if err != nil && !errors.Is(err, store.ErrConflict) {
 		seq, err = l.claimed(ctx, behind) // Whether it was stored is unknown; the journal has it or not.
 	}
 	if err != nil {
@@ -69,7 +71,7 @@ func (l *Lease) claimed(ctx context.Context, behind uint64) (uint64, error) {
 		return 0, fmt.Errorf("claim: %w", err)
 	}
 	if !journal.Holds(l.Run.Run, l.Owner) || journal.Last() <= behind {
-		return 0, fmt.Errorf("claim: %w", ErrConflict)
+		return 0, fmt.Errorf("claim: %w", store.ErrConflict)
 	}
 	return journal.Last(), nil
 }
@@ -95,7 +97,7 @@ func (l *Lease) lock(ctx context.Context) error {
 func (l *Lease) unlock() { <-l.turn }
 
 // Append adds a record and waits until it is stored. It goes on while the bus is away, until ctx ends. Errors: what Hooks.Lost
-// gives, ErrTooLarge, and ctx's.
+// gives, store.ErrTooLarge, and ctx's.
 func (l *Lease) Append(ctx context.Context, rec events.JournalRecord) error {
 	if err := l.lock(ctx); err != nil {
 		return err
@@ -104,7 +106,7 @@ func (l *Lease) Append(ctx context.Context, rec events.JournalRecord) error {
 	for retry := FirstRetry; ; retry = min(2*retry, LongRetry) {
 		sent := time.Now()
 		seq, err := l.journal.Append(l.Job, l.SubJob, rec, l.last).Wait(ctx)
-		if err == nil || errors.Is(err, ErrTooLarge) {
+		if err == nil || errors.Is(err, store.ErrTooLarge) {
 			if err == nil {
 				l.keep(rec, seq)
 				if rec.Type == events.JournalRenewed {

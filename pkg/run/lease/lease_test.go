@@ -7,6 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/jobgraph/jobgraph/pkg/events/store"
+
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/pkg/run/lease"
@@ -18,24 +20,24 @@ var (
 	errOver  = errors.New("over")
 )
 
-// store is a journal whose answers can get lost.
-type store struct {
+// shaky is a journal whose answers can get lost.
+type shaky struct {
 	entries []run.Entry
 	// Until back everything fails; deaf stores the next append without saying so.
 	back time.Time
 	deaf bool
 }
 
-func (s *store) away() bool { return time.Now().Before(s.back) }
+func (s *shaky) away() bool { return time.Now().Before(s.back) }
 
-func (s *store) Read(context.Context, string, string) ([]run.Entry, error) {
+func (s *shaky) Read(context.Context, string, string) ([]run.Entry, error) {
 	if s.away() {
 		return nil, errAway
 	}
 	return append([]run.Entry(nil), s.entries...), nil
 }
 
-func (s *store) Clock(context.Context) (now, since time.Time, err error) {
+func (s *shaky) Clock(context.Context) (now, since time.Time, err error) {
 	return time.Now(), time.Time{}, nil
 }
 
@@ -43,13 +45,13 @@ type sent func() (uint64, error)
 
 func (f sent) Wait(context.Context) (uint64, error) { return f() }
 
-func (s *store) Append(_, _ string, r events.JournalRecord, last uint64) lease.Pending {
+func (s *shaky) Append(_, _ string, r events.JournalRecord, last uint64) lease.Pending {
 	return sent(func() (uint64, error) {
 		if s.away() {
 			return 0, errAway
 		}
 		if last != uint64(len(s.entries)) {
-			return 0, lease.ErrConflict
+			return 0, store.ErrConflict
 		}
 		s.add(r)
 		if s.deaf {
@@ -60,7 +62,7 @@ func (s *store) Append(_, _ string, r events.JournalRecord, last uint64) lease.P
 	})
 }
 
-func (s *store) add(r events.JournalRecord) {
+func (s *shaky) add(r events.JournalRecord) {
 	s.entries = append(s.entries, run.Entry{JournalRecord: r, Seq: uint64(len(s.entries) + 1), Time: time.Now()})
 }
 
@@ -77,7 +79,7 @@ func hooks() lease.Hooks {
 	}}
 }
 
-func taken(t *testing.T, s *store) *lease.Lease {
+func taken(t *testing.T, s *shaky) *lease.Lease {
 	t.Helper()
 	_, a, err := lease.Admit(t.Context(), s, who("a"))
 	if err != nil || a.Action != run.Claim {
@@ -93,13 +95,13 @@ func taken(t *testing.T, s *store) *lease.Lease {
 var result = run.Made(1, "a", run.Effect{Key: "k", Name: "k"}, nil, nil)
 
 func TestAnAppendWaitsForTheBusAndIsStoredOnce(t *testing.T) {
-	for name, setup := range map[string]func(*store){
-		"the bus is away":    func(s *store) { s.back = time.Now().Add(time.Minute) }, // Longer than the lease.
-		"the answer is lost": func(s *store) { s.deaf = true },
+	for name, setup := range map[string]func(*shaky){
+		"the bus is away":    func(s *shaky) { s.back = time.Now().Add(time.Minute) }, // Longer than the lease.
+		"the answer is lost": func(s *shaky) { s.deaf = true },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := &store{}
+				s := &shaky{}
 				l := taken(t, s)
 				setup(s)
 				if err := l.Append(t.Context(), result); err != nil || len(s.entries) != 2 {
@@ -114,7 +116,7 @@ func TestAnAppendWaitsForTheBusAndIsStoredOnce(t *testing.T) {
 }
 
 func TestAClaimWhoseAnswerIsLostIsFound(t *testing.T) {
-	s := &store{deaf: true}
+	s := &shaky{deaf: true}
 	if l := taken(t, s); l.Append(t.Context(), result) != nil || len(s.entries) != 2 {
 		t.Errorf("%d records", len(s.entries))
 	}
@@ -129,7 +131,7 @@ func TestNothingIsWrittenBehindAClaimThatIsLost(t *testing.T) {
 		"the run is closed":               {run.Closed(1, "stop"), errOver},
 		"a later run has begun":           {run.Claimed(2, "a", time.Second, 0, run.Effect{}), errOver},
 	} {
-		s := &store{}
+		s := &shaky{}
 		l := taken(t, s)
 		s.add(c.record)
 		if err := l.Confirm(t.Context()); !errors.Is(err, c.want) {
@@ -142,15 +144,15 @@ func TestNothingIsWrittenBehindAClaimThatIsLost(t *testing.T) {
 }
 
 func TestAClaimBehindAJournalThatHasGoneOnIsRefused(t *testing.T) {
-	s := &store{}
+	s := &shaky{}
 	s.add(run.Closed(0, ""))
-	if _, err := lease.Take(t.Context(), s, who("a"), 0, run.Effect{}, hooks()); !errors.Is(err, lease.ErrConflict) {
+	if _, err := lease.Take(t.Context(), s, who("a"), 0, run.Effect{}, hooks()); !errors.Is(err, store.ErrConflict) {
 		t.Error(err)
 	}
 }
 
 func TestARunThatIsLetGoOfCanBeClaimedAtOnce(t *testing.T) {
-	s := &store{}
+	s := &shaky{}
 	taken(t, s).Release(t.Context())
 	if _, a, err := lease.Admit(t.Context(), s, who("b")); err != nil || a.Action != run.Claim || !a.Takeover {
 		t.Error(a, err)
@@ -159,12 +161,12 @@ func TestARunThatIsLetGoOfCanBeClaimedAtOnce(t *testing.T) {
 
 // one is the journal of one SubJob, which another writer appends to in between.
 type one struct {
-	*store
+	*shaky
 	between func()
 }
 
 func (o *one) Read(ctx context.Context) ([]run.Entry, uint64, error) {
-	list, err := o.store.Read(ctx, "", "")
+	list, err := o.shaky.Read(ctx, "", "")
 	if o.between != nil {
 		o.between()
 		o.between = nil
@@ -173,14 +175,14 @@ func (o *one) Read(ctx context.Context) ([]run.Entry, uint64, error) {
 }
 
 func (o *one) Append(ctx context.Context, r events.JournalRecord, last uint64) (uint64, error) {
-	return o.store.Append("", "", r, last).Wait(ctx)
+	return o.shaky.Append("", "", r, last).Wait(ctx)
 }
 
 func TestAFenceIsPutUpOnceBehindWhateverIsWrittenMeanwhile(t *testing.T) {
-	s := &store{}
-	o := &one{store: s, between: func() { s.add(run.Claimed(1, "a", time.Second, 0, run.Effect{})) }}
+	s := &shaky{}
+	o := &one{shaky: s, between: func() { s.add(run.Claimed(1, "a", time.Second, 0, run.Effect{})) }}
 	for range 2 {
-		j, err := lease.Fence(t.Context(), o, 1, "stop", lease.ErrConflict)
+		j, err := lease.Fence(t.Context(), o, 1, "stop")
 		if err != nil || !j.Claimed(1) || len(s.entries) != 2 {
 			t.Errorf("%v, %d records", err, len(s.entries))
 		}
@@ -195,7 +197,7 @@ func TestALeaseThatHasPassedIsRenewedBeforeAnEffectBegins(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := &store{}
+				s := &shaky{}
 				l := taken(t, s)
 				if err := begin(t.Context(), l); err != nil || len(s.entries) > 2 {
 					t.Errorf("%v, %d records", err, len(s.entries))
@@ -216,19 +218,19 @@ var failed = run.Reported(1, "a", events.KindSubJobReported, nil)
 
 func TestAnEndIsKeptUnlessTheClaimIsLost(t *testing.T) {
 	for name, c := range map[string]struct {
-		meanwhile func(*store)
+		meanwhile func(*shaky)
 		want      error
 		records   int
 	}{
-		"the claim stands":                {func(*store) {}, nil, 2},
-		"the answer is lost":              {func(s *store) { s.deaf = true }, nil, 2},
-		"another owner has taken it over": {func(s *store) { s.add(run.Claimed(1, "b", time.Second, 0, run.Effect{})) }, errTaken, 2},
-		"the run is closed":               {func(s *store) { s.add(run.Closed(1, "stop")) }, errOver, 2},
-		"the journal stays away":          {func(s *store) { s.back = time.Now().Add(time.Hour) }, nil, 1},
+		"the claim stands":                {func(*shaky) {}, nil, 2},
+		"the answer is lost":              {func(s *shaky) { s.deaf = true }, nil, 2},
+		"another owner has taken it over": {func(s *shaky) { s.add(run.Claimed(1, "b", time.Second, 0, run.Effect{})) }, errTaken, 2},
+		"the run is closed":               {func(s *shaky) { s.add(run.Closed(1, "stop")) }, errOver, 2},
+		"the journal stays away":          {func(s *shaky) { s.back = time.Now().Add(time.Hour) }, nil, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := &store{}
+				s := &shaky{}
 				l := taken(t, s)
 				c.meanwhile(s)
 				began := time.Now()

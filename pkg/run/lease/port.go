@@ -2,19 +2,10 @@ package lease
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/run"
-)
-
-// What a journal says of an append that did not succeed. Any other error means: not now, or the outcome is unknown; try again.
-var (
-	// ErrConflict means that the journal does not end where the append expects; nothing was stored.
-	ErrConflict = errors.New("expectation does not hold")
-	// ErrTooLarge means that the record can never be stored.
-	ErrTooLarge = errors.New("too large")
 )
 
 // Journal is the journal of SubJobs. Read gives all records, oldest first. Append stores a record if the journal still ends at

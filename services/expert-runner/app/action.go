@@ -9,11 +9,11 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/agent"
-	"github.com/jobgraph/jobgraph/services/expert-runner/internal/toolkit"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/recommend"
 )
 
-// actionFaults are what is wrong with what the agent wants of the toolkit. Whether its actions are there shows when it is made.
-func (a *agentFront) actionFaults() (faults events.Faults) {
+// actionFaults are the faults of the agent's toolkit settings. Whether its actions exist is checked when it is built.
+func (a *llmKind) actionFaults() (faults events.Faults) {
 	add := func(field, message, hint string) {
 		faults = append(faults, events.Fault{Code: events.CodeInvalid, Field: field, Message: message, Hint: hint})
 	}
@@ -29,8 +29,8 @@ func (a *agentFront) actionFaults() (faults events.Faults) {
 	return faults
 }
 
-// actions are those of the card and of its steps.
-func (a *agentFront) actions() []string {
+// actions are the actions of the card and of its steps.
+func (a *llmKind) actions() []string {
 	list := slices.Clone(a.Actions)
 	for i := range a.Workflow {
 		list = append(list, a.Workflow[i].Actions...)
@@ -38,9 +38,9 @@ func (a *agentFront) actions() []string {
 	return list
 }
 
-// equip gives an agent, and its steps, the tools that the toolkit recommends for their actions, and tells them of those. A message
-// says which action there is not. Where no configuration is known, any action may be there.
-func (a *agentFront) equip(config *agent.Config, m *models) (message, hint string) {
+// equip gives an agent, and its steps, the tools that the toolkit recommends for their actions, and names them in the prompt. A
+// message lists the actions that exist. Without a configuration any action is accepted.
+func (a *llmKind) equip(config *agent.Config, m *models) (message, hint string) {
 	if !m.boxes.known {
 		return "", ""
 	}
@@ -69,16 +69,16 @@ func (a *agentFront) equip(config *agent.Config, m *models) (message, hint strin
 	return "", ""
 }
 
-// wish is what the toolkit is asked for.
-func (a *agentFront) wish(actions []string) toolkit.Wish {
-	w := toolkit.Wish{Actions: actions, Hops: a.Hops, Threshold: toolkit.DefaultThreshold}
+// wish is the query to the toolkit.
+func (a *llmKind) wish(actions []string) recommend.Wish {
+	w := recommend.Wish{Actions: actions, Hops: a.Hops, Threshold: recommend.DefaultThreshold}
 	if a.Threshold != nil {
 		w.Threshold = *a.Threshold
 	}
 	return w
 }
 
-// with is a list with what it lacks of another, never nil.
+// with appends to a list what it lacks of another; never nil.
 func with(list, more []string) []string {
 	all := append([]string{}, list...)
 	for _, name := range more {
@@ -89,8 +89,8 @@ func with(list, more []string) []string {
 	return all
 }
 
-// advised is a text with the actions that are recommended, and their tools.
-func advised(text string, r toolkit.Recommendation) string {
+// advised appends the recommended actions and their tools to a text.
+func advised(text string, r recommend.Recommendation) string {
 	if len(r.Actions) == 0 {
 		return text
 	}

@@ -22,33 +22,36 @@ const (
 	onBudgetSummary = "summary"
 )
 
-// agentFront are the keys of a card of kind llm. The text below the front matter is the prompt.
-type agentFront struct {
-	// Model is a configured model, the default one when left out.
+// kindLLM is a model with tools.
+const kindLLM = "llm"
+
+// llmKind is an agent: a model with tools. The text after the front matter is its prompt.
+type llmKind struct {
+	// Model is a configured model; the default one if omitted.
 	Model string `yaml:"model"`
-	// Reasoning is mono or dual: a thinker and an actor in turns.
+	// Reasoning is mono, or dual: a thinker and an actor alternate.
 	Reasoning string `yaml:"reasoning"`
-	// ThinkerModel is the configured model of the thinker, that of the expert when left out.
+	// ThinkerModel is the configured model of the thinker; the expert's model if omitted.
 	ThinkerModel string `yaml:"thinker_model"`
-	// Workflow are the steps of its work, each a conversation of its own.
-	Workflow []stepFront `yaml:"workflow"`
-	// Evaluator has each result judged by a model before it counts.
+	// Workflow lists the steps of its work, each a separate conversation.
+	Workflow []stepSpec `yaml:"workflow"`
+	// Evaluator makes a model judge each result before it counts.
 	Evaluator bool `yaml:"evaluator"`
-	// EvaluatorModel is the configured model that judges, that of the expert when left out.
+	// EvaluatorModel is the configured model that judges; the expert's model if omitted.
 	EvaluatorModel string `yaml:"evaluator_model"`
 	// EvaluatorPrompt are instructions for the judging model.
 	EvaluatorPrompt string `yaml:"evaluator_prompt"`
 	// Prompt are the instructions, before the text of the card.
 	Prompt string `yaml:"prompt"`
-	// Tools are the names of those that it may use.
+	// Tools are the names of the tools that it may use.
 	Tools []string `yaml:"tools"`
-	// Actions are actions of the toolkit, whose tools it may use, too.
+	// Actions are actions of the toolkit whose tools it may use in addition.
 	Actions []string `yaml:"actions"`
-	// Hops is how many steps from action to action the toolkit's recommendation goes beyond those.
+	// Hops is how many edges between actions the recommendation follows.
 	Hops int `yaml:"hops"`
-	// Threshold is the score from which an edge of the toolkit is followed.
+	// Threshold is the minimum score of an edge of the toolkit.
 	Threshold *float64 `yaml:"threshold"`
-	// RequiredTools are those of them that it has to use before an answer counts.
+	// RequiredTools are tools that it must use before an answer counts.
 	RequiredTools []string `yaml:"required_tools"`
 	// MaxTurns bounds the answers of the model.
 	MaxTurns int `yaml:"max_turns"`
@@ -56,26 +59,30 @@ type agentFront struct {
 	CamelTurns int `yaml:"maxTurns"`
 	// MaxTokens bounds the tokens of all answers.
 	MaxTokens int64 `yaml:"max_tokens"`
-	// MaxTime bounds the time of a run; looked at after every answer.
+	// MaxTime limits the time of a run; checked after every answer.
 	MaxTime time.Duration `yaml:"max_time"`
-	// Patience is how long a model that has no room is waited for.
+	// Patience is how long a run waits for a busy model in total.
 	Patience time.Duration `yaml:"patience"`
 	// OnBudget is fail or summary.
 	OnBudget string `yaml:"on_budget"`
 	// ObservationLimit is how much of a tool's answer the model sees, in bytes.
 	ObservationLimit int `yaml:"observation_limit"`
-	// ContextLimit is the size of the conversation in tokens from which old answers of tools are compressed.
+	// ContextLimit is the size of the conversation in tokens above which old tool answers are compressed.
 	ContextLimit int `yaml:"context_limit"`
-	// AllowAddresses are addresses and ranges that fetch may reach although they are not public.
+	// AllowAddresses are non-public addresses and ranges that fetch may reach.
 	AllowAddresses []string `yaml:"allow_addresses"`
-	// Policies say what becomes of its calls of tools, beside those of the configuration: the strictest verdict of both holds.
+	// Policies decide about its tool calls, in addition to those of the configuration: the stricter verdict applies.
 	Policies policy.Rules `yaml:"policies"`
 }
 
-// faults are everything that is wrong with an agent; the fields are the keys of the card.
-func (a *agentFront) faults(schema json.RawMessage, unreadable error) events.Faults {
+func (a *llmKind) about() about {
+	return about{name: kindLLM, key: "model", workspace: true, effects: true, calls: true}
+}
+
+func (a *llmKind) faults(c *cardSpec) events.Faults {
+	schema, unreadable := c.schema()
 	config, err := a.config(schema)
-	config.Toolboxes = []agent.Toolbox{anyBox{}} // Which there are shows when the expert is made.
+	config.Toolboxes = []agent.Toolbox{anyBox{}} // Whether they exist is checked when the expert is built.
 	faults := append(config.Faults(), a.Policies.Faults("policies")...)
 	if unreadable != nil {
 		faults = append(faults, events.Fault{Code: events.CodeInvalid, Field: "output_schema", Message: unreadable.Error()})
@@ -84,6 +91,9 @@ func (a *agentFront) faults(schema json.RawMessage, unreadable error) events.Fau
 		faults = append(faults, events.Fault{
 			Code: events.CodeInvalid, Field: "allow_addresses", Message: err.Error(), Hint: "use addresses such as 127.0.0.1, or ranges such as 10.0.0.0/8",
 		})
+	}
+	if len(c.Command) > 0 {
+		faults = append(faults, alien("command", kindCommand))
 	}
 	if a.MaxTurns != 0 && a.CamelTurns != 0 {
 		faults = append(faults, events.Fault{Code: events.CodeInvalid, Field: "maxTurns", Message: "says the same as max_turns", Hint: "keep one of the two"})
@@ -94,8 +104,8 @@ func (a *agentFront) faults(schema json.RawMessage, unreadable error) events.Fau
 	return append(append(faults, a.modeFaults()...), a.actionFaults()...)
 }
 
-// config is what the card says of the agent.
-func (a *agentFront) config(schema json.RawMessage) (agent.Config, error) {
+// config is the agent's configuration according to the card.
+func (a *llmKind) config(schema json.RawMessage) (agent.Config, error) {
 	allow, err := tool.Ranges(a.AllowAddresses)
 	return agent.Config{
 		Mode: a.mode(), Workflow: a.steps(), Evaluator: agent.Evaluator{On: a.Evaluator, Prompt: a.EvaluatorPrompt},
@@ -104,30 +114,24 @@ func (a *agentFront) config(schema json.RawMessage) (agent.Config, error) {
 	}, err
 }
 
-// isZero reports whether a card says nothing of an agent.
-func (a *agentFront) isZero() bool { return reflect.ValueOf(*a).IsZero() }
-
-// addAgent makes what runs a card of kind llm. Models without an engine mean that cards are only looked at.
-func (c *catalog) addAgent(s *Settings, f *cardFile, models *models) *expert.Expert {
-	fault := func(field, message, hint string) *expert.Expert {
-		c.faults = append(c.faults, f.fault(events.CodeInvalid, field, message, hint))
-		return nil
-	}
-	config, err := f.Agent.config(f.card.OutputSchema)
+// build makes an agent. Models without an engine mean that cards are only checked.
+func (a *llmKind) build(c *catalog, s *Settings, f *cardFile) (*expert.Expert, events.Faults) {
+	models := c.models
+	config, err := a.config(f.card.OutputSchema)
 	if err != nil {
-		return fault("allow_addresses", err.Error(), "")
+		return nil, invalid("allow_addresses", err)
 	}
-	config.Prompt = strings.TrimSpace(f.Agent.Prompt + "\n\n" + f.body)
-	if message, hint := f.Agent.equip(&config, models); message != "" {
-		return fault("actions", message, hint)
+	config.Prompt = strings.TrimSpace(a.Prompt + "\n\n" + f.body)
+	if message, hint := a.equip(&config, models); message != "" {
+		return nil, events.Faults{{Code: events.CodeInvalid, Field: "actions", Message: message, Hint: hint}}
 	}
 	config.Workspaces, config.KeepFailed, config.Artifacts = s.WorkDir, s.KeepFailed, f.artifacts()
-	config.ID, config.Gate, config.Unattended = f.card.ID, policy.Gate{f.Agent.Policies, models.tools.Policies}, s.Unattended
+	config.ID, config.Gate, config.Unattended = f.card.ID, policy.Gate{a.Policies, models.tools.Policies}, s.Unattended
 	chosen := map[string]string{}
-	for _, ask := range f.Agent.models() {
+	for _, ask := range a.models() {
 		name, hint, err := models.choose(ask.name)
 		if err != nil {
-			return fault(ask.field, err.Error(), hint)
+			return nil, events.Faults{{Code: events.CodeInvalid, Field: ask.field, Message: err.Error(), Hint: hint}}
 		}
 		chosen[ask.field] = name
 	}
@@ -140,14 +144,28 @@ func (c *catalog) addAgent(s *Settings, f *cardFile, models *models) *expert.Exp
 	var faults events.Faults
 	runner, err := agent.New(config)
 	if errors.As(err, &faults) {
-		for _, one := range faults {
-			fault(one.Field, one.Message, one.Hint)
+		for i := range faults {
+			faults[i].Code = events.CodeInvalid
 		}
-		return nil
+		return nil, faults
 	}
 	models.boxes.hold()
 	return &expert.Expert{Card: f.card, Runner: runner, Close: func() {
 		runner.Close()
 		models.boxes.drop()
-	}}
+	}}, nil
+}
+
+// keeps reports whether an agent of the same card uses the same models and tools as an agent of the previous models.
+func (a *llmKind) keeps(before, now *models) bool {
+	if !reflect.DeepEqual(before.tools, now.tools) {
+		return false
+	}
+	for _, ask := range a.models() {
+		old, _, _ := before.choose(ask.name) // It was valid when the expert was built.
+		if name, _, err := now.choose(ask.name); err != nil || old != name {
+			return false
+		}
+	}
+	return true
 }

@@ -9,13 +9,12 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
-	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/a2a"
 )
 
-// agentCardLimit is the most that is read of an agent's card, in bytes.
+// agentCardLimit is the maximum size of an agent's card, in bytes.
 const agentCardLimit = 1 << 20
 
-// readAgentCard takes the card that an A2A agent has of itself for an expert of kind a2a. What it says is read by that kind.
+// readAgentCard takes the card of an A2A agent as the card of an expert of kind a2a. The kind reads its contents.
 func (b *book) readAgentCard(path string) {
 	fault := func(code events.Code, message, cause string) {
 		b.faults = append(b.faults, host.Fault{
@@ -40,8 +39,8 @@ func (b *book) readAgentCard(path string) {
 		fault(events.CodeInvalid, "this is no card of an agent", "it needs name, and url or supportedInterfaces")
 		return
 	}
-	f := cardFile{path: path, body: text} // The text shows when it has changed.
-	f.Name, f.Kind, f.A2A = shape.Name, kindA2A, a2a.Config{Card: filepath.Base(path)}
+	f := cardFile{path: path, body: text} // The text is compared to find changes.
+	f.Name, f.Kind, f.Kinds.A2A.Card = shape.Name, kindA2A, filepath.Base(path)
 	b.take(f)
 }
 

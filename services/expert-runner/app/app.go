@@ -6,25 +6,23 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/host"
-	"github.com/jobgraph/jobgraph/pkg/host/onbus"
 	"github.com/jobgraph/jobgraph/pkg/host/trace"
+	"github.com/jobgraph/jobgraph/pkg/service"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/adapter"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/a2a"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/workspace"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/loop"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/meter"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/process"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/sandbox"
-	"github.com/jobgraph/jobgraph/services/expert-runner/internal/wire"
 )
 
 // defaultConcurrency is used when the process's settings name none.
 const defaultConcurrency = 16
 
-// afterDrain is what a pool may take beyond the drain timeout to kill commands and hand work back.
+// afterDrain is the time after the drain timeout in which a pool kills commands and gives work back.
 const afterDrain = 10 * time.Second
 
 // runner is the rooms over one connection.
@@ -37,13 +35,12 @@ type runner struct {
 	functions []Function
 	loop      *loop.Loop
 	owner     string
-	// apart is true for a runner that does not share its connection with all other services.
+	// apart is true for a runner whose connection is not shared with all other services.
 	apart bool
 }
 
-// Run is the expert-runner of a process. It blocks until the process drains and the work in hand is finished, or handed
-// back at the end of ctx. Errors: host.Faults for cards that are wrong, host.ErrUnavailable without a bus, events.Faults for
-// streams that are wrong.
+// Run is the expert-runner of a process. It blocks until the process drains and running work is finished, or given back at the end
+// of ctx. Errors: host.Faults for invalid cards, host.ErrUnavailable without a bus, events.Faults for invalid streams.
 func Run(ctx context.Context, p *host.Process, s Settings, d Deps) error {
 	s.unheard, s.boxes, s.secrets = p.Server == nil, sandbox.NewBoxes(d.Sandbox), p.Secrets
 	s.keeper = process.NewKeeper(d.Sandbox.Keeps(), s.OrphanAfter)
@@ -66,25 +63,19 @@ func Run(ctx context.Context, p *host.Process, s Settings, d Deps) error {
 	if p.Server != nil {
 		p.Server.Handle(a2a.PushPath, c.pushed)
 	}
-	b, err := onbus.Open(p.Intake(), p, d.Bus)
-	if p.Intake().Err() != nil {
-		return nil // Told to end before it had begun.
-	}
-	if err != nil {
-		return err
-	}
-	c.attach(b)
-	sweep(p, s.WorkDir)
-	r := &runner{settings: s, process: p, bus: b, catalog: c, functions: d.Functions, owner: d.Owner, apart: d.Bus == nil}
-	p.Cleanup("experts", 0, func(context.Context) error { r.catalog.close(); return nil })
-	if r.owner == "" {
-		r.owner = "runner-" + uuid.NewString()
-	}
-	r.loop = loop.New(r.loopSettings(d))
-	return r.run(ctx)
+	return service.Run(p, d.Bus, func(b *bus.Bus) ([]host.Member, error) {
+		c.attach(b)
+		sweep(p, s.WorkDir)
+		r := &runner{
+			settings: s, process: p, bus: b, catalog: c, functions: d.Functions, owner: service.Owner(d.Owner, "runner"), apart: d.Bus == nil,
+		}
+		p.Cleanup("experts", 0, func(context.Context) error { r.catalog.close(); return nil })
+		r.loop = loop.New(r.loopSettings(d))
+		return r.members(ctx)
+	})
 }
 
-// sweep ends what a runner that was killed has left here.
+// sweep ends the processes that a killed runner has left on this machine.
 func sweep(p *host.Process, dir string) {
 	removed, err := workspace.Sweep(dir)
 	if len(removed) > 0 {
@@ -96,12 +87,14 @@ func sweep(p *host.Process, dir string) {
 }
 
 func (r *runner) loopSettings(d Deps) loop.Settings {
-	ports := wire.Redacted{Ports: wire.New(r.bus), Blobs: wire.NewBlobs(r.bus), Secrets: r.process.Secrets, Dir: r.settings.WorkDir}
+	p, dir := r.process, r.settings.WorkDir
+	blobs := service.NewBlobs(r.bus, p.Secrets, dir)
 	s := loop.Settings{
-		Names: r.bus.Names(), Owner: r.owner, Experts: r.catalog.experts, Concurrency: r.process.Settings.Concurrency,
-		AckWait: bus.PoolAckWait, Trace: trace.Open(r.process),
-		Journal: ports, Log: ports, States: wire.NewStates(r.bus), Blobs: ports, Files: ports, Knowledge: ports,
-		Meter: meter.New(r.process.Metrics), Logger: r.process.Log, Secrets: r.process.Secrets,
+		Names: r.bus.Names(), Owner: r.owner, Experts: r.catalog.experts, Concurrency: p.Settings.Concurrency,
+		AckWait: bus.PoolAckWait, Trace: trace.Open(p),
+		Journal: service.NewJournal(r.bus, p.Secrets), Log: service.NewLog(r.bus, p.Secrets, true), States: adapter.NewStates(r.bus),
+		Blobs: blobs, Files: blobs, Knowledge: adapter.NewKnowledge(r.bus),
+		Meter: meter.New(p.Metrics), Logger: p.Log, Secrets: p.Secrets,
 	}
 	if s.Concurrency == 0 {
 		s.Concurrency, s.Calls = defaultConcurrency, callPlaces(host.Capacity())
@@ -112,28 +105,29 @@ func (r *runner) loopSettings(d Deps) loop.Settings {
 	return s
 }
 
-func (r *runner) run(ctx context.Context) error {
-	intake := r.process.Intake()
+// members are the parts of the runner: its pools, and the follower of its card files. work ends when running work must be given
+// back.
+func (r *runner) members(work context.Context) ([]host.Member, error) {
 	stop, err := r.bus.OnCancel(r.loop.Cancel)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer stop()
-	defer r.bus.OnReconnect(r.loop.Renew)()
-	if err := r.prepare(intake); err != nil {
-		return err
+	renewed := r.bus.OnReconnect(r.loop.Renew)
+	r.process.Cleanup("requests to stop", 0, func(context.Context) error { stop(); renewed(); return nil })
+	if err := r.prepare(r.process.Intake()); err != nil {
+		return nil, err
 	}
-	taking := newPools(ctx, r)
+	taking := newPools(work, r)
 	taking.want(r.windows())
 	following := newFollower(r, taking)
-	return host.RunGroup(
-		intake, host.Member{Name: "pools", Stop: r.process.Settings.DrainTimeout + afterDrain, Run: taking.Run},
-		host.Member{Name: "cards", Run: following.run},
-	)
+	return []host.Member{
+		{Name: "pools", Stop: r.process.Settings.DrainTimeout + afterDrain, Run: taking.Run},
+		{Name: "cards", Run: following.run},
+	}, nil
 }
 
-// prepare makes the consumers of the pools of experts that run elsewhere, where foreign workers may lack the right to do that, and
-// bounds the pools of which cards say it.
+// prepare makes the consumers of pools whose experts run elsewhere, since their workers may lack the permission, and sets the
+// limits of pools from the cards.
 func (r *runner) prepare(ctx context.Context) error {
 	for _, pool := range r.catalog.foreign() {
 		if err := bus.Await(ctx, func() error { return r.bus.Queues().EnsureForeignPool(ctx, pool) }); err != nil && !errors.Is(err, bus.ErrNotPermitted) {
@@ -143,8 +137,8 @@ func (r *runner) prepare(ctx context.Context) error {
 	return r.bound(ctx)
 }
 
-// windows are the pools to take work from, with how many of their messages may be in hand at once: many where nothing is
-// expensive to hold.
+// windows are the pools to serve, with the number of messages that may be in progress at once: many if none of them holds
+// expensive resources.
 func (r *runner) windows() map[string]int {
 	windows := map[string]int{}
 	for _, pool := range r.catalog.pools(r.settings.Pools) {

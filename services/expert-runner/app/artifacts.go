@@ -5,8 +5,8 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/workspace"
 )
 
-// artifacts are the patterns of the files that a run hands on; a card that says nothing means those in the folder for them.
-func (c *front) artifacts() []string {
+// artifacts are the patterns of the files that a run passes on; by default, the files in the artifact folder.
+func (c *cardSpec) artifacts() []string {
 	if c.Artifacts == nil {
 		return workspace.DefaultArtifacts()
 	}
@@ -14,8 +14,8 @@ func (c *front) artifacts() []string {
 }
 
 // artifactFaults are those of the key artifacts.
-func (c *front) artifactFaults() events.Faults {
-	if c.Artifacts != nil && c.Kind != kindCommand && c.Kind != kindLLM {
+func (c *cardSpec) artifactFaults() events.Faults {
+	if c.Artifacts != nil && !c.is().workspace {
 		return events.Faults{{
 			Code: events.CodeInvalid, Field: "artifacts", Message: "only experts of kinds command and llm have a workspace",
 			Hint: "leave it out, or use one of these kinds",

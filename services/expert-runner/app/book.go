@@ -13,35 +13,35 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/host"
 )
 
-// book is what configuration and card files say, before anything is made of it.
+// book is the content of configuration and card files, before experts are built.
 type book struct {
 	config Config
 	cards  []cardFile
-	// faults are those of form. What is faulty is left out of the rest.
+	// faults are the faults of form. Faulty cards are omitted from the rest.
 	faults host.Faults
 	// secrets are values of the files that must never be printed.
 	secrets []string
-	// unbuilt says that programs of experts need not be there.
+	// unbuilt says that programs of experts need not exist.
 	unbuilt bool
 }
 
 // cardFile is one card as read.
 type cardFile struct {
-	front
+	cardSpec
 	card events.Card
-	// path is the file that it stands in; at is the place of its keys there, "experts[2]." in a configuration.
+	// path is the file of the card; at is the prefix of its keys there, "experts[2]." in a configuration.
 	path, at string
 	file     *host.File
 	// body is the text below the front matter.
 	body string
 }
 
-// fault says what is wrong with a key of the card, and where it stands.
+// fault is a fault of a key of the card, with its place.
 func (f *cardFile) fault(code events.Code, field, message, hint string) host.Fault {
 	return f.file.Placed(host.Fault{Code: code, File: f.path, Field: strings.TrimSuffix(f.at+field, "."), Message: message, Hint: hint})
 }
 
-// judge is everything that is wrong with what the card says.
+// judge collects all faults of a card's meaning.
 func (f *cardFile) judge() host.Faults {
 	var faults host.Faults
 	_ = errors.As(f.Validate(), &faults) // It has no other errors.
@@ -52,13 +52,13 @@ func (f *cardFile) judge() host.Faults {
 	return faults
 }
 
-// same reports whether two readings of a card mean the same expert.
+// same reports whether two versions of a card mean the same expert.
 func (f *cardFile) same(other *cardFile) bool {
-	return f.path == other.path && f.body == other.body && reflect.DeepEqual(f.front, other.front)
+	return f.path == other.path && f.body == other.body && reflect.DeepEqual(f.cardSpec, other.cardSpec)
 }
 
-// readBook reads a configuration file, unless there is none, the cards it names, and card files and folders beside. All faults
-// come together.
+// readBook reads a configuration file, if there is one, the cards it names, and further card files and folders. It reports all
+// faults together.
 func readBook(config string, paths []string, env host.Env) *book {
 	b := &book{}
 	var files []string
@@ -98,7 +98,7 @@ func (b *book) readConfig(path string, env host.Env) (files []string) {
 			files = append(files, b.paths([]string{pattern}, at)...)
 			continue
 		}
-		f := cardFile{front: *e.Full, path: path, at: entryAt(i) + ".", file: file}
+		f := cardFile{cardSpec: *e.Full, path: path, at: entryAt(i) + ".", file: file}
 		if faults := f.judge(); len(faults) > 0 {
 			b.faults = append(b.faults, faults...)
 			continue
@@ -111,7 +111,7 @@ func (b *book) readConfig(path string, env host.Env) (files []string) {
 func (b *book) readCard(path string, env host.Env) {
 	f := cardFile{path: path}
 	var err error
-	f.body, f.file, err = host.OpenFrontMatter(path, env, &f.front)
+	f.body, f.file, err = host.OpenFrontMatter(path, env, &f.cardSpec)
 	b.secrets = append(b.secrets, f.file.Secrets()...)
 	if err != nil {
 		b.faults = append(b.faults, asFaults(path, err)...)
@@ -120,9 +120,9 @@ func (b *book) readCard(path string, env host.Env) {
 	b.take(f)
 }
 
-// take keeps a card whose form is good.
+// take adds a well-formed card.
 func (b *book) take(f cardFile) {
-	card, err := f.front.card()
+	card, err := f.cardSpec.card()
 	if err != nil {
 		b.faults = append(b.faults, f.fault(events.CodeInvalid, "output_schema", err.Error(), ""))
 		return
@@ -131,7 +131,7 @@ func (b *book) take(f cardFile) {
 	b.cards = append(b.cards, f)
 }
 
-// paths finds card files: the files themselves, those of folders, and those that patterns match. at is where they are named.
+// paths finds card files: named files, files in folders, and files that match patterns. at is where they are named.
 func (b *book) paths(paths []string, at host.Fault) (files []string) {
 	for _, path := range paths {
 		found, fault := cardPaths(path)
@@ -153,7 +153,7 @@ func (b *book) paths(paths []string, at host.Fault) (files []string) {
 	return files
 }
 
-// irregular is the fault of a card that is no regular file, such as a pipe, which would block the reader.
+// irregular is the fault of a card file that is not a regular file, such as a pipe, which would block the reader.
 func irregular(path string) host.Fault {
 	return host.Fault{Code: host.CodeUnreadable, File: path, Message: "is no regular file", Hint: "cards are read again and again: give a file"}
 }

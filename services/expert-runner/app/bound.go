@@ -10,7 +10,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// bounds are how many runs of a pool may be in hand at once, wherever they are, for the pools of which cards say it.
+// bounds are the limits on runs in progress, over all runners, of pools whose cards set one.
 func (c *catalog) bounds() map[string]int {
 	bounds := map[string]int{}
 	for id, f := range c.read { // any order: the cards of a pool agree.
@@ -21,7 +21,7 @@ func (c *catalog) bounds() map[string]int {
 	return bounds
 }
 
-// agrees finds cards that say different things of one pool.
+// agrees finds cards that contradict each other about a pool.
 func (c *catalog) agrees() {
 	first := map[string]string{}
 	for _, id := range c.ids() {
@@ -42,7 +42,7 @@ func (c *catalog) agrees() {
 	}
 }
 
-// bound sets the bounds of pools, before any of their work is taken.
+// bound sets the limits of pools, before any of their work is taken.
 func (r *runner) bound(ctx context.Context) error {
 	bounds, foreign := r.catalog.bounds(), r.catalog.foreign()
 	for _, pool := range slices.Sorted(maps.Keys(bounds)) {

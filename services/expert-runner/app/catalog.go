@@ -4,42 +4,37 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"path/filepath"
-	"reflect"
 	"slices"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
-	"github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/a2a"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/command"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/function"
-	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/person"
-	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/web"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/reconcile"
 )
 
 // catalog is everything that this runner offers.
 type catalog struct {
 	experts map[string]*expert.Expert
-	// read are the cards that experts were made from, by id.
+	// read are the cards that experts were built from, by id.
 	read map[string]*cardFile
-	// made are the experts that this catalog did not take over.
+	// made are the experts that this catalog built itself.
 	made []*expert.Expert
-	// hooks are those that are asked on the bus.
+	// hooks are the reconcile hooks on the bus.
 	hooks []*reconcile.Subject
-	// pushed takes the notifications of remote agents, for every catalog of a process.
+	// pushed receives the notifications of remote agents, for all catalogs of a process.
 	pushed *a2a.Receiver
 	models *models
 	faults host.Faults
-	// unbuilt says that programs need not be there; absent are those that are not.
+	// unbuilt says that programs need not exist; absent are those that do not.
 	unbuilt bool
 	absent  host.Faults
 }
 
-// newCatalog makes the runners of cards, and takes over from the catalog before, if any, what is still the same. All faults are
-// reported together. Models without an engine mean that cards are only looked at.
+// newCatalog builds the experts of cards, and takes over unchanged ones from the previous catalog, if any. It reports all faults
+// together. Models without an engine mean that cards are only checked.
 func newCatalog(s *Settings, b *book, functions []Function, m *models, before *catalog) (*catalog, error) {
 	c := &catalog{experts: map[string]*expert.Expert{}, read: map[string]*cardFile{}, models: m, faults: slices.Clone(b.faults), unbuilt: b.unbuilt}
 	if c.pushed = a2a.NewReceiver(); before != nil {
@@ -70,59 +65,39 @@ func inOrder(a, b host.Fault) int {
 	return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 }
 
-// keeps reports whether a card means an expert that there is already, with the same model and tools.
+// keeps reports whether a card means an existing expert, with the same model and tools.
 func (c *catalog) keeps(f *cardFile, m *models) bool {
 	was := c.read[f.card.ID]
 	if was == nil || !was.same(f) {
 		return false
 	}
-	if f.Kind != kindLLM {
-		return true
-	}
-	if !reflect.DeepEqual(c.models.tools, m.tools) {
-		return false
-	}
-	for _, ask := range f.Agent.models() {
-		old, _, _ := c.models.choose(ask.name) // It was good when the expert was made.
-		if now, _, err := m.choose(ask.name); err != nil || old != now {
-			return false
-		}
-	}
-	return true
+	needs, particular := f.kind().(interface {
+		keeps(before, now *models) bool
+	})
+	return !particular || needs.keeps(c.models, m)
 }
 
+// addFile adds the expert of a card.
 func (c *catalog) addFile(s *Settings, f *cardFile) {
-	x := &expert.Expert{Card: f.card}
-	if f.Kind == kindLLM {
-		if x = c.addAgent(s, f, c.models); x == nil {
-			return
-		}
-	}
-	if f.Kind == kindA2A {
-		if x = c.addRemote(s, f); x == nil {
-			return
-		}
-	}
-	if f.Kind == kindCommand {
-		if field, err := program(s, f, x); err != nil && !c.excuse(f, field, err) {
-			c.faults = append(c.faults, f.fault(events.CodeInvalid, field, err.Error(), ""))
-			return
-		}
+	k := f.kind()
+	x, faults := k.build(c, s, f)
+	if x != nil {
+		x.Calls = k.about().calls
+		c.made = append(c.made, x)
 	}
 	if err := c.addHook(s, f, x); err != nil && !c.excuse(f, "reconcile", err) {
-		c.faults = append(c.faults, f.fault(events.CodeInvalid, "reconcile", err.Error(), ""))
+		faults = append(faults, invalid("reconcile", err)...)
+	}
+	if len(faults) > 0 {
+		for _, fault := range faults {
+			c.faults = append(c.faults, f.fault(fault.Code, fault.Field, fault.Message, fault.Hint))
+		}
 		return
 	}
-	if field, err := reach(s, f, x); err != nil {
-		c.faults = append(c.faults, f.fault(events.CodeInvalid, field, err.Error(), ""))
-		return
-	}
-	x.Calls = slices.Contains(callKinds, f.Kind)
-	c.made = append(c.made, x)
 	c.add(x, f)
 }
 
-// excuse notes a program that is not there; any other error is none to excuse.
+// excuse records a missing program and accepts it; other errors are not accepted.
 func (c *catalog) excuse(f *cardFile, field string, err error) bool {
 	var absent command.AbsentError
 	if !c.unbuilt || !errors.As(err, &absent) {
@@ -132,50 +107,10 @@ func (c *catalog) excuse(f *cardFile, field string, err error) bool {
 	return true
 }
 
-// program makes the runner of an expert that is a program; field is the key at fault.
-func program(s *Settings, f *cardFile, x *expert.Expert) (field string, err error) {
-	box, policy, err := s.box(f)
-	if err != nil {
-		return "sandbox", err
-	}
-	x.Card.Tags = boxed(x.Card.Tags, box)
-	x.Runner, err = command.New(command.Config{
-		Argv: f.Command, Dir: filepath.Dir(f.path), Env: f.Env, Path: s.CommandPath, Stdout: f.StdoutLimit, Grace: s.KillGrace,
-		Workspaces: s.WorkDir, KeepFailed: s.KeepFailed, Artifacts: f.artifacts(), Box: box, Policy: policy,
-		Secrets: s.secrets, Keeper: s.keeper,
-	})
-	// A command is repeated after a crash unless its card says that it must not be: it gets an idempotency key.
-	x.Intent = run.Effect{Key: run.Command, Name: run.Command, Safe: f.Idempotent == nil || *f.Idempotent}
-	return "command", err
-}
-
-// reach makes the runner of an expert that is a service or a person; field is the key at fault.
-func reach(s *Settings, f *cardFile, x *expert.Expert) (field string, err error) {
-	switch f.Kind {
-	case kindHTTP:
-		call := f.HTTP
-		call.Safe, call.Secrets = f.Idempotent != nil && *f.Idempotent, s.secrets
-		runner, err := web.New(call)
-		if err != nil {
-			return "url", err
-		}
-		x.Runner = runner
-	case kindHuman:
-		asked := f.Human
-		asked.Form, asked.Intro = f.card.OutputSchema, f.body
-		runner, err := person.New(asked)
-		if err != nil {
-			return "output_schema", err
-		}
-		x.Runner, x.Light = runner, true
-	}
-	return "", nil
-}
-
-// addFunction takes a function. They stay the same for the life of the process.
+// addFunction adds a Go function. Functions stay the same for the life of the process.
 func (c *catalog) addFunction(f Function, before *catalog) {
 	card := f.Card
-	card.Kind = kindFunc
+	card.Kind = "func"
 	named(&card)
 	x := &expert.Expert{Card: card, Runner: function.Func(f.Run), Light: true}
 	if f.Reconcile != nil {
@@ -231,8 +166,8 @@ func (c *catalog) cards() []events.Card {
 	return cards
 }
 
-// pools are those to take work from: the ones asked for and those of experts that run here. Foreign workers have theirs to
-// themselves.
+// pools are the pools to serve: the requested ones and those of experts that run here. Pools of kind nats are served by their own
+// workers.
 func (c *catalog) pools(asked []string) []string {
 	pools := slices.Clone(asked)
 	for _, x := range c.experts {
@@ -244,7 +179,7 @@ func (c *catalog) pools(asked []string) []string {
 	return slices.Compact(pools)
 }
 
-// light is true for a pool in which nothing is expensive to hold.
+// light is true for a pool whose work holds no expensive resources.
 func (c *catalog) light(pool string) bool {
 	found := false
 	for _, x := range c.experts {

@@ -10,16 +10,15 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/llm"
 )
 
-// CheckCards reads configuration files (*.yaml) with the experts they name, card files and folders of them, and finds their
-// programs. It gives the cards, and every fault together as host.Faults. A card may name any model when no configuration has one,
-// and any tool of a server when no configuration has tools.
+// CheckCards reads configuration files (*.yaml) with the experts they name, card files and folders, and finds their programs. It
+// gives the cards, and all faults together as host.Faults. If no configuration has models, a card may name any; the same holds for
+// tools of servers.
 func CheckCards(paths []string, env host.Env) ([]events.Card, error) {
 	cards, _, err := look(paths, env, false)
 	return cards, err
 }
 
-// ReadCards is CheckCards for those who want to know the experts and not to run them: programs that are not there are told as
-// warnings. The error is host.Faults, as there.
+// ReadCards is CheckCards for callers that only need the cards: missing programs are warnings. The error is host.Faults.
 func ReadCards(paths []string, env host.Env) (cards []events.Card, warnings host.Faults, err error) {
 	return look(paths, env, true)
 }

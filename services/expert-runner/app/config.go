@@ -10,15 +10,16 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/llm"
 )
 
-// Config is jobgraph.yaml as the expert-runner reads it: models, tools and experts. Every other section is known and belongs to another service.
+// Config is the part of jobgraph.yaml that the expert-runner reads: models, tools and experts. Every other section belongs to
+// another service.
 type Config struct {
-	// Models are the models by name. The one that is used where none is named is called "default".
+	// Models are the models by name. The model "default" is used if none is named.
 	Models llm.Config `yaml:"models"`
-	// Experts are card files, folders of them and patterns such as experts/*.md, all relative to this file, or the keys of a
-	// card, with its text under prompt.
-	Experts []host.Brief[front] `yaml:"experts"`
+	// Experts are card files, folders and patterns such as experts/*.md, all relative to this file, or inline cards with their
+	// text under prompt.
+	Experts []host.Brief[cardSpec] `yaml:"experts"`
 
-	// ToolConfig is what agents may use, and what they may do with it.
+	// ToolConfig is which tools agents have, and what they may do with them.
 	ToolConfig ToolConfig `yaml:",inline"`
 
 	// Planner and Budgets are not read here.
@@ -26,8 +27,8 @@ type Config struct {
 	Budgets host.Skip `yaml:"budgets"`
 }
 
-// faults is everything that is wrong with models and tools. It is asked for when the cards are judged, so that all faults of
-// meaning come together.
+// faults are the faults of models and tools. They are collected when the cards are checked, so that all faults of meaning are
+// reported together.
 func (c *Config) faults() events.Faults {
 	var faults, tools events.Faults
 	_ = errors.As(c.Models.Validate(), &faults) // Neither has other errors.

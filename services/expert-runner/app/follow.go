@@ -11,38 +11,37 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/host"
-	"github.com/jobgraph/jobgraph/services/expert-runner/internal/wire"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/adapter"
 )
 
-// lookEvery is how often the files are read again: files that they refer to change without their being touched, and mounted
-// files are replaced without anybody being told.
+// lookEvery is how often the files are read again. Reading is needed because files that they refer to may change, and mounted
+// files are replaced without notification.
 const lookEvery = 2 * time.Second
 
 // noteFaulty names the note about files with faults.
 const noteFaulty = "experts"
 
-// follower keeps experts, models, pools and cards as the files say. Its goroutine owns the catalog.
+// follower keeps experts, models, pools and cards up to date with the files. Its goroutine owns the catalog.
 type follower struct {
 	*runner
 	pools *pools
-	cards *wire.Announcer
-	// said is what was last told of faults.
+	cards *adapter.Announcer
+	// said is the last logged state of faults.
 	said string
-	// changes counts readings that changed something or could not; faults is how many there are.
+	// changes counts readings that changed something or failed; faults is the current number of faults.
 	changes *prometheus.CounterVec
 	faults  prometheus.Gauge
 }
 
 func newFollower(r *runner, p *pools) *follower {
 	return &follower{
-		runner: r, pools: p, cards: wire.NewAnnouncer(r.bus, r.owner, r.catalog.cards(), p.takes, r.process.Secrets, r.process.Log),
+		runner: r, pools: p, cards: adapter.NewAnnouncer(r.bus, r.owner, r.catalog.cards(), p.takes, r.process.Secrets, r.process.Log),
 		changes: r.process.Metrics.Counter("jobgraph_runner_catalog_reloads_total", "Readings of the files of experts that brought something new: changed, faulty.", "result"),
 		faults:  r.process.Metrics.Gauge("jobgraph_runner_catalog_faults", "Faults in the files of experts as they stand; the experts are those before them.").WithLabelValues(),
 	}
 }
 
-// run announces the experts, again and again, and looks at the files every now and then. After ctx they are announced once
-// more.
+// run announces the experts repeatedly, and checks the files at intervals. After ctx it announces them once more.
 func (f *follower) run(ctx context.Context, ready func()) error {
 	if err := bus.Await(ctx, func() error { return f.cards.Announce(ctx) }); err != nil {
 		return err
@@ -50,7 +49,7 @@ func (f *follower) run(ctx context.Context, ready func()) error {
 	f.process.Log.Info("experts announced", "experts", f.catalog.ids(), "owner", f.owner)
 	f.process.Ready()
 	ready()
-	sign := time.NewTicker(wire.CardTTL / 3)
+	sign := time.NewTicker(adapter.CardTTL / 3)
 	defer sign.Stop()
 	var look <-chan time.Time
 	if f.process.Settings.Config != "" || len(f.settings.Experts) > 0 {
@@ -73,14 +72,14 @@ func (f *follower) run(ctx context.Context, ready func()) error {
 	}
 }
 
-// announce tells the cards again; when it fails the next time is soon.
+// announce announces the cards; after a failure the next attempt comes soon.
 func (f *follower) announce(ctx context.Context) {
 	if err := f.cards.Announce(ctx); err != nil && ctx.Err() == nil {
 		f.process.Log.Warn("cards not announced", "error", err)
 	}
 }
 
-// look reads the files. What is faulty is told once, and changes nothing.
+// look reads the files. Faults are logged once, and change nothing.
 func (f *follower) look(ctx context.Context) {
 	read := readBook(f.process.Settings.Config, f.settings.Experts, f.process.Env)
 	f.process.Secrets.Add(read.secrets...)
@@ -137,13 +136,13 @@ func (f *follower) faulty(err error) {
 	f.process.Log.Warn("experts not changed: their files are faulty", "error", text)
 }
 
-// change puts a catalog in the place of another: who is gone is withdrawn first, who is new is announced when his work is taken.
+// change replaces the catalog: removed cards are withdrawn first, new ones are announced once their work is taken.
 func (f *follower) change(ctx context.Context, next *catalog) {
 	before := f.catalog
 	f.catalog = next
 	if before.models.boxes != next.models.boxes {
 		next.models.boxes.entrust(f.process)
-		defer before.models.boxes.retire() // After no reader can get them any more.
+		defer before.models.boxes.retire() // When no reader can get them any more.
 	}
 	gone := slices.DeleteFunc(before.ids(), func(id string) bool { return next.experts[id] != nil })
 	changed := slices.DeleteFunc(next.ids(), func(id string) bool { return next.experts[id] == before.experts[id] })
@@ -153,7 +152,7 @@ func (f *follower) change(ctx context.Context, next *catalog) {
 	f.cards.Set(next.cards())
 	for _, id := range gone {
 		if err := f.cards.Withdraw(ctx, id); err != nil {
-			f.process.Log.Warn("card not withdrawn, it goes by itself", "expert", id, "within", wire.CardTTL, "error", err)
+			f.process.Log.Warn("card not withdrawn, it goes by itself", "expert", id, "within", adapter.CardTTL, "error", err)
 		}
 	}
 	f.loop.Serve(next.experts)

@@ -7,6 +7,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/llm"
 	"github.com/jobgraph/jobgraph/pkg/run"
+	"github.com/jobgraph/jobgraph/pkg/service"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/function"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/loop"
@@ -24,18 +25,18 @@ type Inquiry = expert.Inquiry
 // Finding is what was found out about it.
 type Finding = run.Resolution
 
-// What may have become of an effect in doubt.
+// Possible outcomes of an effect in doubt.
 const (
 	Done    = run.Done    // It took effect, and gave Finding.Result.
-	NotDone = run.NotDone // It did not, and is made now.
+	NotDone = run.NotDone // It did not happen, and is made now.
 	Unknown = run.Unknown // A person is asked.
 )
 
-// Park is the error by which a function waits for a person or a moment.
+// Park is the error by which a function waits for a person or a time.
 type Park = function.Park
 
-// Func is the work of an expert in Go. A report without an outcome is a SUCCESS; an error is an EXECUTION_ERROR, except for
-// *Park. It must return soon after ctx has ended.
+// Func is the work of an expert in Go. A report without an outcome is a SUCCESS; an error is an EXECUTION_ERROR, except *Park. It
+// must return soon after ctx has ended.
 type Func func(ctx context.Context, t *Task) (events.SubJobReported, error)
 
 // Function is an expert in Go.
@@ -44,21 +45,21 @@ type Function struct {
 	Card events.Card
 	// Run does the work.
 	Run Func
-	// Reconcile finds the outcome of an effect when it is unknown; nil leaves that to people.
+	// Reconcile finds the outcome of an effect when it is unknown; nil means that people decide.
 	Reconcile func(ctx context.Context, q Inquiry) Finding
 }
 
-// Deps are what an embedding program may bring along; the zero value brings nothing.
+// Deps are what an embedding program provides; the zero value is valid.
 type Deps struct {
-	// Bus is a connection to use, which stays open; without it Run makes its own from the process's settings.
+	// Bus is a connection to use, which stays open; nil makes Run open its own from the process's settings.
 	Bus *bus.Bus
-	// Functions are experts in Go, beside those of the card files.
+	// Functions are experts in Go, in addition to those of card files.
 	Functions []Function
-	// Doer sends what the models of experts are asked, in place of an HTTP client.
+	// Doer sends model requests instead of an HTTP client.
 	Doer llm.Doer
-	// Owner names this runner in claims; it must be unique. Made up when empty.
+	// Owner names this runner in claims; it must be unique. Generated if empty.
 	Owner string
-	// Sandbox is what HookSandbox has given; without it experts of kind command run only where their sandbox is none.
+	// Sandbox is the result of HookSandbox; without it experts of kind command run only if their sandbox is none.
 	Sandbox Sandbox
 	// Hook is called at every boundary between two effects with the boundary's name and the run ("<job>/<subjob>/<run>"); an
 	// error ends the run there, as a crash would: nothing is settled or told. It has to be safe for concurrent use. For tests.
@@ -66,11 +67,4 @@ type Deps struct {
 }
 
 // Points lists the names of the boundaries at which Deps.Hook is called.
-func Points() []string {
-	points := loop.Points()
-	names := make([]string, len(points))
-	for i, p := range points {
-		names[i] = string(p)
-	}
-	return names
-}
+func Points() []string { return service.Points(loop.Points()) }

@@ -16,26 +16,26 @@ const (
 	reasoningDual = "dual"
 )
 
-// stepFront is a step of a workflow on a card.
-type stepFront struct {
-	// ID names the step; step-1, step-2 … when left out.
+// stepSpec is a step of a workflow on a card.
+type stepSpec struct {
+	// ID names the step; step-1, step-2 … if omitted.
 	ID string `yaml:"id"`
 	// Instruction says what is done in it.
 	Instruction string `yaml:"instruction"`
-	// After are the steps whose results it gets: the one before it when left out, none for [].
+	// After are the steps whose results it gets; the previous one if omitted, none for [].
 	After []string `yaml:"after"`
-	// Actions are actions of the toolkit, whose tools the step may use, beside those it names.
+	// Actions are actions of the toolkit whose tools the step may use in addition.
 	Actions []string `yaml:"actions"`
-	// Tools are those of the expert's tools that it may use, all when left out.
+	// Tools are the expert's tools that the step may use; all if omitted.
 	Tools []string `yaml:"tools"`
-	// RequiredTools are those of them that it has to use.
+	// RequiredTools are tools that the step must use.
 	RequiredTools []string `yaml:"required_tools"`
-	// Schema is the JSON Schema of what it gives.
+	// Schema is the JSON Schema of its result.
 	Schema map[string]any `yaml:"output_schema"`
 }
 
-// mode is who speaks in the agent's conversations.
-func (a *agentFront) mode() conversation.Mode {
+// mode is the roles in the agent's conversations.
+func (a *llmKind) mode() conversation.Mode {
 	if a.Reasoning == reasoningDual {
 		return conversation.Dual()
 	}
@@ -43,7 +43,7 @@ func (a *agentFront) mode() conversation.Mode {
 }
 
 // steps are those of the agent's workflow.
-func (a *agentFront) steps() []agent.Step {
+func (a *llmKind) steps() []agent.Step {
 	var list []agent.Step
 	for i, f := range a.Workflow {
 		step := agent.Step{Tools: f.Tools, Required: f.RequiredTools}
@@ -54,16 +54,16 @@ func (a *agentFront) steps() []agent.Step {
 	return list
 }
 
-// schema is the JSON Schema of what a step gives, nil without one.
-func (f *stepFront) schema() (json.RawMessage, error) {
+// schema is the JSON Schema of a step's result, nil without one.
+func (f *stepSpec) schema() (json.RawMessage, error) {
 	if f.Schema == nil {
 		return nil, nil
 	}
 	return json.Marshal(f.Schema)
 }
 
-// modeFaults are what is wrong with how the agent reasons.
-func (a *agentFront) modeFaults() (faults events.Faults) {
+// modeFaults are the faults of the agent's reasoning settings.
+func (a *llmKind) modeFaults() (faults events.Faults) {
 	add := func(field, message, hint string) {
 		faults = append(faults, events.Fault{Code: events.CodeInvalid, Field: field, Message: message, Hint: hint})
 	}
@@ -81,10 +81,10 @@ func (a *agentFront) modeFaults() (faults events.Faults) {
 	return faults
 }
 
-// namedModel is a model that a card asks for, and the key that names it.
+// namedModel is a model that a card names, with the key.
 type namedModel struct{ field, name string }
 
 // models are those that the agent asks.
-func (a *agentFront) models() []namedModel {
+func (a *llmKind) models() []namedModel {
 	return []namedModel{{"model", a.Model}, {"thinker_model", cmp.Or(a.ThinkerModel, a.Model)}, {"evaluator_model", cmp.Or(a.EvaluatorModel, a.Model)}}
 }

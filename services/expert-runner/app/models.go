@@ -16,19 +16,18 @@ import (
 type models struct {
 	engine *llm.Engine
 	config llm.Config
-	// names are those that are configured, standard the one that is meant where a card names none.
+	// names are the configured models; standard is the default one.
 	names    []string
 	standard string
 	// called counts calls of tools.
 	called func(tool, outcome string)
 	// tools are what the configuration says of them.
 	tools ToolConfig
-	// boxes are the tools that the configuration brings.
+	// boxes are the tools of the configuration.
 	boxes *toolboxes
 }
 
-// newModels are the models of settings and configuration. There need not be any. Without an engine they can be named, and not
-// asked.
+// newModels makes the models of settings and configuration, maybe none. Without an engine they can be named but not called.
 func newModels(c *Config, s *Settings) *models {
 	all, standard := c.Models.With(llm.Secret(s.APIKey), s.BaseURL, s.Model)
 	return &models{config: all, names: all.Names(), standard: standard, tools: c.ToolConfig}
@@ -47,7 +46,7 @@ func (m *models) open(p *host.Process, d *Deps) error {
 	return nil
 }
 
-// follow takes the engine of the models before.
+// follow takes over the engine of the previous models.
 func (m *models) follow(before *models) { m.engine, m.called = before.engine, before.called }
 
 // modelMeter feeds the metrics of models.
@@ -58,8 +57,8 @@ func (m modelMeter) Observe(o llm.Observation) {
 	m.Attempt(o.Model, o.Outcome, o.Tokens(), o.CostUSD, o.Took)
 }
 
-// choose is the configured name of the model that a card asks for; an error comes with what to do. Without an engine a card may
-// leave it open, and name any model when there is none.
+// choose gives the configured name of the model that a card names; an error includes a hint. Without an engine a card may omit it,
+// and may name any model if none is configured.
 func (m *models) choose(asked string) (name, hint string, err error) {
 	name, known := cmp.Or(asked, m.standard), strings.Join(m.names, ", ")
 	hint = "name one under models in the configuration file, or give one with --model or OPENAI_MODEL"

@@ -9,32 +9,32 @@ import (
 	"sync"
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/adapter"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/loop"
-	"github.com/jobgraph/jobgraph/services/expert-runner/internal/wire"
 )
 
-// pools takes the work of every pool whose experts are here. The goroutine of Run owns what is under way.
+// pools takes the work of every pool with experts here. The goroutine of Run owns the running pools.
 type pools struct {
 	runner *runner
-	// work ends when work in hand has to be handed back.
+	// work ends when running work must be given back.
 	work context.Context
-	// wishes holds the newest windows by pool until Run has seen them.
+	// wishes holds the newest windows by pool until Run takes them.
 	wishes chan map[string]int
 	// failed has room for the first error of a pool.
 	failed   chan error
 	underway map[string]*pool
-	// batched are the pools of which batches are taken, too; opened holds a token when there is one more.
+	// batched are the pools whose batches are taken too; opened holds a token when there is another one.
 	batched sync.Map
 	opened  chan struct{}
-	// all are the goroutines of pools, those included that end their last runs.
+	// all are the goroutines of pools, including those that finish their last runs.
 	all sync.WaitGroup
 }
 
 // pool is one whose work is taken.
 type pool struct {
-	// window is how many messages are in hand at once.
+	// window is the number of messages in progress at once.
 	window int
-	// leave ends the intake; runs in hand go on.
+	// leave ends the intake; running work continues.
 	leave context.CancelFunc
 }
 
@@ -42,7 +42,7 @@ func newPools(work context.Context, r *runner) *pools {
 	return &pools{runner: r, work: work, wishes: make(chan map[string]int, 1), failed: make(chan error, 1), opened: make(chan struct{}, 1), underway: map[string]*pool{}}
 }
 
-// want asks for pools by their windows. Only the last wish counts; there is one who asks at a time.
+// want requests pools by their windows. Only the last request counts; calls must not overlap.
 func (p *pools) want(windows map[string]int) {
 	select {
 	case <-p.wishes:
@@ -51,7 +51,7 @@ func (p *pools) want(windows map[string]int) {
 	p.wishes <- windows
 }
 
-// Run takes work until ctx ends, and returns when none is left in hand. It is ready when the first pools are read.
+// Run takes work until ctx ends, and returns when all of it is finished. It is ready when the first pools are read.
 func (p *pools) Run(ctx context.Context, ready func()) error {
 	defer p.all.Wait()
 	ctx, cancel := context.WithCancel(ctx)
@@ -71,7 +71,7 @@ func (p *pools) Run(ctx context.Context, ready func()) error {
 	}
 }
 
-// change stops consuming pools that are no longer wanted and starts on new ones.
+// change stops pools that are no longer requested and starts new ones.
 func (p *pools) change(ctx context.Context, windows map[string]int) error {
 	for name, has := range p.underway {
 		if windows[name] != has.window {
@@ -91,16 +91,16 @@ func (p *pools) change(ctx context.Context, windows map[string]int) error {
 	return nil
 }
 
-// begin takes the work of a pool: what lies there by itself, and what lies in batches.
+// begin takes the work of a pool, single messages and batches.
 func (p *pools) begin(ctx context.Context, name string, window int) error {
-	source, err := wire.OpenPool(ctx, p.runner.bus, name, p.runner.process.Log)
+	source, err := adapter.OpenPool(ctx, p.runner.bus, name, p.runner.process.Log)
 	if err != nil {
 		return fmt.Errorf("pool %s: %w", name, err)
 	}
 	intake, leave := context.WithCancel(ctx)
 	p.underway[name] = &pool{window: window, leave: leave}
 	p.take(intake, name, source, window)
-	batches, err := wire.OpenBatches(ctx, p.runner.bus, name, p.runner.apart, p.runner.process.Log)
+	batches, err := adapter.OpenBatches(ctx, p.runner.bus, name, p.runner.apart, p.runner.process.Log)
 	switch {
 	case errors.Is(err, bus.ErrNotPermitted):
 		p.runner.process.Log.Info("work is not taken in batches", "pool", name, "reason", err)
@@ -111,7 +111,7 @@ func (p *pools) begin(ctx context.Context, name string, window int) error {
 	p.batched.Store(name, true)
 	select {
 	case p.opened <- struct{}{}:
-	default: // It is known that there are some.
+	default: // A token is waiting already.
 	}
 	p.take(intake, name, batches, window)
 	return nil
@@ -123,7 +123,7 @@ func (p *pools) takes(name string) bool {
 	return ok
 }
 
-// take runs what a source gives. Its goroutine ends when the pool was left, or intake has ended for another reason, and its last run has.
+// take runs the work of a source. Its goroutine ends when the pool is stopped or intake has ended, and its last run has ended.
 func (p *pools) take(intake context.Context, name string, source loop.Source, window int) {
 	p.all.Go(func() {
 		if err := p.runner.loop.Run(p.work, intake, source, window); err != nil {

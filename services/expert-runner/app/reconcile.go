@@ -15,26 +15,26 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/reconcile"
 )
 
-// hookFront says on a card what knows whether an effect took place: a program, a service or a responder on a subject.
-type hookFront struct {
-	// Command is a program and its arguments that is asked.
+// hookSpec is the hook on a card that knows whether an effect took place: a program, a service or a responder on a subject.
+type hookSpec struct {
+	// Command is the program that is asked, with its arguments.
 	Command []string `yaml:"command"`
-	// Env is added to the program's clean environment.
+	// Env is added to the clean environment of the program.
 	Env map[string]string `yaml:"env"`
 	// URL is a service that is asked.
 	URL string `yaml:"url"`
 	// Headers are sent to it.
 	Headers map[string]string `yaml:"headers"`
-	// Subject is where on the bus is asked.
+	// Subject is the subject of the request on the bus.
 	Subject string `yaml:"subject"`
 	// Timeout bounds the answer.
 	Timeout time.Duration `yaml:"timeout"`
 }
 
-func (h *hookFront) isZero() bool { return reflect.ValueOf(*h).IsZero() }
+func (h *hookSpec) isZero() bool { return reflect.ValueOf(*h).IsZero() }
 
 // faults are everything that is wrong with it; the fields are those of the card.
-func (h *hookFront) faults(c *front) events.Faults {
+func (h *hookSpec) faults(c *cardSpec) events.Faults {
 	var faults events.Faults
 	add := func(field, message, hint string) {
 		faults = append(faults, events.Fault{Code: events.CodeInvalid, Field: strings.TrimSuffix("reconcile."+field, "."), Message: message, Hint: hint})
@@ -51,7 +51,7 @@ func (h *hookFront) faults(c *front) events.Faults {
 	if ways != 1 {
 		add("", "a hook is asked in one way", "give one of command, url and subject")
 	}
-	if c.Pure || c.Kind == kindNATS || c.Kind == kindHuman {
+	if c.Pure || !c.is().effects {
 		add("", "there is no effect of this expert in the journal", "leave it out")
 	}
 	if len(h.Env) > 0 && len(h.Command) == 0 {
@@ -74,15 +74,15 @@ func (h *hookFront) faults(c *front) events.Faults {
 	return faults
 }
 
-// call is the hook as a call: it may be repeated, since it only asks.
-func (h *hookFront) call() *web.Config {
+// call is the hook as a call: it may be repeated, since it has no effect.
+func (h *hookSpec) call() *web.Config {
 	return &web.Config{URL: h.URL, Headers: h.Headers, Timeout: h.Timeout, Safe: true}
 }
 
 // addHook makes the hook of a card, if it has one.
 func (c *catalog) addHook(s *Settings, f *cardFile, x *expert.Expert) error {
 	h := &f.Reconcile
-	if h.isZero() {
+	if h.isZero() || x == nil {
 		return nil
 	}
 	hook := &reconcile.Hook{Timeout: h.Timeout}
@@ -117,17 +117,17 @@ func (c *catalog) addHook(s *Settings, f *cardFile, x *expert.Expert) error {
 	return nil
 }
 
-// attach gives the hooks and the tools on the bus their connection.
+// attach gives the hooks and bus tools their connection.
 func (c *catalog) attach(b *bus.Bus) {
 	c.models.boxes.attach(b)
 	for _, hook := range c.hooks {
-		if hook.Bus == nil { // One that stays from an earlier reading has it, and may be at work.
+		if hook.Bus == nil { // One from an earlier reading has a connection, and may be in use.
 			hook.Bus = b.Services()
 		}
 	}
 }
 
-// reconciler is a Go function as a hook.
+// reconciler makes a hook of a Go function.
 type reconciler func(ctx context.Context, q Inquiry) Finding
 
 // Reconcile implements expert.Reconciler.

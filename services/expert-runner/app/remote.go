@@ -9,29 +9,49 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/a2a"
 )
 
-// addRemote makes what runs a card of kind a2a. What the card leaves open is taken from the agent's own, if that is given.
-func (c *catalog) addRemote(s *Settings, f *cardFile) *expert.Expert {
-	config := f.A2A
-	config.Safe, config.Schema, config.Receiver, config.Secrets = f.Idempotent != nil && *f.Idempotent, f.card.OutputSchema, c.pushed, s.secrets
+// kindA2A is a remote agent that speaks A2A.
+const kindA2A = "a2a"
+
+// a2aKind is a remote agent. Its keys are under a2a.
+type a2aKind struct {
+	a2a.Config `yaml:",inline"`
+}
+
+func (k *a2aKind) about() about {
+	return about{name: kindA2A, key: "a2a", effects: true, once: true, calls: true}
+}
+
+func (k *a2aKind) faults(*cardSpec) events.Faults { return below("a2a", k.Faults()) }
+
+// build fills in what the card omits from the agent's own card, if that is given.
+func (k *a2aKind) build(c *catalog, s *Settings, f *cardFile) (*expert.Expert, events.Faults) {
+	config := k.Config
+	config.Safe, config.Schema, config.Receiver, config.Secrets = f.idempotent(false), f.card.OutputSchema, c.pushed, s.secrets
 	if config.Mode == a2a.ModePush && s.unheard {
-		c.faults = append(c.faults, f.fault(events.CodeInvalid, "a2a.mode", "HTTP is off, so that no agent can notify this runner", "give the runner an --http-addr that the agent can reach, or use mode: poll"))
-		return nil
+		return nil, events.Faults{{
+			Code: events.CodeInvalid, Field: "a2a.mode", Message: "HTTP is off, so that no agent can notify this runner",
+			Hint: "give the runner an --http-addr that the agent can reach, or use mode: poll",
+		}}
 	}
 	runner, err := a2a.New(config, filepath.Dir(f.path))
 	var faults events.Faults
 	if errors.As(err, &faults) {
-		for _, fault := range faults {
-			c.faults = append(c.faults, f.fault(fault.Code, "a2a."+fault.Field, fault.Message, fault.Hint))
-		}
-		return nil
+		return nil, below("a2a", faults)
 	}
 	if err != nil {
-		c.faults = append(c.faults, f.fault(events.CodeInvalid, "a2a", err.Error(), ""))
-		return nil
+		return nil, invalid("a2a", err)
 	}
 	x := &expert.Expert{Card: f.card, Runner: runner}
 	if given := runner.Given(); given != nil {
 		given.Describe(&x.Card)
 	}
-	return x
+	return x, nil
+}
+
+// below are faults of keys that stand under another key.
+func below(key string, faults events.Faults) events.Faults {
+	for i := range faults {
+		faults[i].Field = key + "." + faults[i].Field
+	}
+	return faults
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/agent"
 )
 
-// Replay is an agent's conversation that was had again from its journal.
+// Replay is an agent's conversation that was repeated from its journal.
 type Replay = agent.Replay
 
 // ReplayPart is one of its conversations.
@@ -22,8 +22,8 @@ const (
 	ReplayOpen     = agent.ReplayOpen
 )
 
-// ReplayAgents has the conversations of agents again that an export has the journals of: all of them, or those of one SubJob. It
-// needs no bus, no model, no tool and no card. Errors: *events.Fault when there is nothing to replay, and client.ErrExport.
+// ReplayAgents repeats the conversations of agents whose journals an export contains: all of them, or those of one SubJob. It
+// needs no bus, model, tool or card. Errors: *events.Fault if there is nothing to replay, and client.ErrExport.
 func ReplayAgents(x *client.Export, subjob string) ([]*Replay, error) {
 	answers, err := answered(x)
 	if err != nil {
@@ -32,7 +32,7 @@ func ReplayAgents(x *client.Export, subjob string) ([]*Replay, error) {
 	var list []*Replay
 	for _, id := range x.Journaled() {
 		if id == events.PlanID || id == events.FinalID || subjob != "" && id != subjob {
-			continue // What planners ask is no conversation of an agent.
+			continue // Consultations by planners are not conversations of an agent.
 		}
 		rec := &agent.Recording{SubJob: id, Journal: x.Journal(id), Answers: answers, Blob: func(ref events.Ref) ([]byte, error) {
 			data, found := x.Blobs[ref.Digest]
@@ -70,7 +70,7 @@ func nothing(x *client.Export, subjob string) error {
 	return f
 }
 
-// answered is what people have answered, by request.
+// answered are the answers of people, by request.
 func answered(x *client.Export) (map[string]events.InputClosed, error) {
 	answers := map[string]events.InputClosed{}
 	for e, err := range x.Events() {

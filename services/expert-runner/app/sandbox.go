@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -13,32 +12,30 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/sandbox"
 )
 
-// Sandbox says that the program around the runner can be started again as the helper that puts programs of experts into
-// a sandbox. The zero value cannot.
+// Sandbox says that the program can start itself again as the helper that puts programs of experts into a sandbox. The zero value
+// cannot.
 type Sandbox = sandbox.Helper
 
-// HookSandbox has to be the first call of a main that runs experts of kind command: in a process that was started as the helper it
-// never returns. What it gives goes into Deps.
+// HookSandbox must be the first call of a main that runs experts of kind command: in a process that was started as the helper it
+// never returns. Put its result into Deps.
 func HookSandbox() Sandbox { return sandbox.Hook() }
 
-// boxFront says on a card what the program of an expert of kind command may do.
-type boxFront struct {
-	// Level is auto, best-effort, namespaces, landlock or none; the runner's --sandbox when left out.
+// sandboxSpec is what a program of kind command may do, according to its card.
+type sandboxSpec struct {
+	// Level is auto, best-effort, namespaces, landlock or none; the runner's --sandbox if omitted.
 	Level sandbox.Level `yaml:"sandbox"`
 	// Network lets the program reach the network; off by default.
 	Network bool `yaml:"network"`
-	// Read are files and folders that it may read, beside the system's own programs; relative to the card.
+	// Read are files and folders that it may read in addition to the system's programs; relative to the card.
 	Read []string `yaml:"read"`
-	// Write are files and folders that it may read and write, beside its workspace; relative to the card.
+	// Write are files and folders that it may read and write in addition to its workspace; relative to the card.
 	Write []string `yaml:"write"`
-	// Limits bound what it takes of the machine.
+	// Limits bound its use of the machine.
 	Limits sandbox.Limits `yaml:"limits"`
 }
 
-func (b *boxFront) isZero() bool { return reflect.ValueOf(*b).IsZero() }
-
 // faults are everything that is wrong with it.
-func (b *boxFront) faults() events.Faults {
+func (b *sandboxSpec) faults() events.Faults {
 	var faults events.Faults
 	add := func(field, message, hint string) {
 		faults = append(faults, events.Fault{Code: events.CodeInvalid, Field: field, Message: message, Hint: hint})
@@ -66,7 +63,7 @@ func (b *boxFront) faults() events.Faults {
 }
 
 // policy is what the program may do; relative paths start at dir.
-func (b *boxFront) policy(dir string) (sandbox.Policy, error) {
+func (b *sandboxSpec) policy(dir string) (sandbox.Policy, error) {
 	p := sandbox.Policy{Network: b.Network, Limits: b.Limits}
 	var err error
 	if p.Read, err = from(dir, b.Read); err != nil {
@@ -91,20 +88,20 @@ func from(dir string, paths []string) ([]string, error) {
 	return list, nil
 }
 
-// box is the sandbox of a card's programs; nil where cards are only looked at.
+// box is the sandbox of a card's programs; nil if cards are only checked.
 func (s *Settings) box(f *cardFile) (*sandbox.Box, sandbox.Policy, error) {
-	policy, err := f.Box.policy(filepath.Dir(f.path))
+	policy, err := f.Kinds.Command.Box.policy(filepath.Dir(f.path))
 	if err != nil || s.boxes == nil {
 		return nil, policy, err
 	}
-	box, err := s.boxes.Open(cmp.Or(f.Box.Level, sandbox.Level(s.Sandbox)))
+	box, err := s.boxes.Open(cmp.Or(f.Kinds.Command.Box.Level, sandbox.Level(s.Sandbox)))
 	return box, policy, err
 }
 
-// maxWhy is how much a card says of why its sandbox is no stricter one, in bytes.
+// maxWhy limits the reason on a card why its sandbox is not stricter, in bytes.
 const maxWhy = 300
 
-// boxed are the tags of a card with that of its sandbox, which only its runner can know.
+// boxed adds the tag of the sandbox to the tags of a card; only the runner may set it.
 func boxed(tags []string, box *sandbox.Box) []string {
 	tags = slices.DeleteFunc(slices.Clone(tags), func(tag string) bool { return strings.HasPrefix(tag, events.SandboxTag) })
 	if box == nil {
@@ -115,7 +112,7 @@ func boxed(tags []string, box *sandbox.Box) []string {
 	return append(tags, strings.TrimSpace(events.SandboxTag+string(box.Level())+" "+why))
 }
 
-// hookBox is the sandbox of the program that a card asks about effects in doubt: that of the card, whose kind has one.
+// hookBox is the sandbox of a card's reconcile program: that of the card, if its kind has one.
 func (s *Settings) hookBox(f *cardFile) (*sandbox.Box, sandbox.Policy, error) {
 	if f.Kind != kindCommand {
 		return nil, sandbox.Policy{}, nil

@@ -14,35 +14,36 @@ import (
 
 // Settings are the runner's own. Default gives good ones; Declare lets flags, environment and file set them.
 type Settings struct {
-	// Pools are those whose work is taken, beside the pools that the cards name.
+	// Pools are pools to serve in addition to those that the cards name.
 	Pools []string
 	// Experts are card files, or folders of them (*.md).
 	Experts []string
-	// WorkDir is where the directories of commands are made; the system's folder for temporary files when empty.
+	// WorkDir is where workspaces are made; the system's temporary folder if empty.
 	WorkDir string
-	// KeepFailed leaves the directory of a command that did not end in SUCCESS.
+	// KeepFailed keeps the workspace of a command that did not end in SUCCESS.
 	KeepFailed bool
-	// KillGrace is how long a command may take to end when it is told to.
+	// KillGrace is how long a command may take to end after SIGTERM.
 	KillGrace time.Duration
 	// CommandPath is the PATH of commands.
 	CommandPath string
-	// Prefetch is how many messages a pool without commands holds at once. Pools with commands hold as many as run.
+	// Prefetch is how many messages a pool without commands holds at once. Pools with commands hold as many as they run.
 	Prefetch int
-	// Unattended says that no person is there to approve of calls of tools: what a policy would ask for is denied.
+	// Unattended says that no person is available to approve tool calls: calls that need approval are denied.
 	Unattended bool
-	// Sandbox is the level at which programs of experts run whose card names none: auto, best-effort, namespaces, landlock or none.
+	// Sandbox is the default sandbox level for programs of experts: auto, best-effort, namespaces, landlock or none.
 	Sandbox string
-	// OrphanAfter is how long a program goes on while the runner cannot renew its claim, because it stands still or the bus is away.
+	// OrphanAfter is how long a program continues while the runner cannot renew its claim, because it is suspended or the bus is
+	// away.
 	OrphanAfter time.Duration
-	// APIKey, BaseURL and Model say which model agents ask whose card names none. Model may be one of the configuration file's.
+	// APIKey, BaseURL and Model define the model of agents whose card names none. Model may be a name of the configuration file.
 	APIKey, BaseURL, Model string
-	// boxes try the levels; nil where cards are only looked at.
+	// boxes tries the sandbox levels; nil if cards are only checked.
 	boxes *sandbox.Boxes
-	// keeper starts programs; nil where cards are only looked at.
+	// keeper starts programs; nil if cards are only checked.
 	keeper *process.Keeper
-	// unheard is true for a process without HTTP: no remote agent can notify it.
+	// unheard is true for a process without HTTP, which remote agents cannot notify.
 	unheard bool
-	// secrets are those of the process; nil where cards are only looked at.
+	// secrets are those of the process; nil if cards are only checked.
 	secrets *redact.Set
 }
 

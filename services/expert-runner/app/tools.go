@@ -15,23 +15,22 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/agent"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/mcp"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/policy"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/recommend"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/served"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
-	"github.com/jobgraph/jobgraph/services/expert-runner/internal/toolkit"
 )
 
-// ToolConfig are the sections of jobgraph.yaml about what agents may use, and what they may do with it.
+// ToolConfig has the sections of jobgraph.yaml about the tools of agents and their permissions.
 type ToolConfig struct {
-	// MCPServers are servers of tools by name, in the shape that MCP clients share. A card names their tools server__tool, or by a
+	// MCPServers are tool servers by name, in the usual form of MCP clients. A card names their tools server__tool, or by a
 	// pattern: server__*.
 	MCPServers map[string]mcp.Server `yaml:"mcpServers"`
 	// Tools are tools by name that are served on the bus.
 	Tools map[string]served.Tool `yaml:"tools"`
-	// Toolkit are ways to go about work by name, with the tools that each of them is done with. A card that names some of them under
-	// actions gets their tools.
-	Toolkit toolkit.Graph `yaml:"toolkit"`
-	// Policies say what becomes of calls of tools: the first rule that fits decides, and a call that none fits is made. A card may
-	// have policies of its own; the strictest verdict of both holds.
+	// Toolkit are actions by name, with their tools. A card that lists actions gets their tools.
+	Toolkit recommend.Graph `yaml:"toolkit"`
+	// Policies decide about tool calls: the first matching rule applies, and a call that matches none is allowed. A card may have
+	// its own policies; the stricter verdict of both applies.
 	Policies policy.Rules `yaml:"policies"`
 }
 
@@ -50,14 +49,14 @@ func (c *ToolConfig) Validate() error {
 	return append(faults, c.Policies.Faults("policies")...).OrNil()
 }
 
-// toolboxes are the tools of a configuration that are none of the runner's. They are opened when an agent needs them, and
-// closed when they are retired and the last agent that holds them has dropped them.
+// toolboxes are the external tools of a configuration. They are opened when an agent needs them, and closed when they are retired
+// and the last agent has dropped them.
 type toolboxes struct {
 	mcp    *mcp.Pool
-	served *served.Shelf
+	served *served.Toolset
 	// plans reaches the planner, which keeps the plans of agents.
 	plans *client.Client
-	// known is false where no configuration says what tools there are.
+	// known is false without a configuration that lists tools.
 	known bool
 
 	mu      sync.Mutex // Guards the fields below.
@@ -65,7 +64,7 @@ type toolboxes struct {
 	retired bool
 }
 
-// newToolboxes makes them. The file is that of the configuration; p is nil when they are only looked at.
+// newToolboxes makes the tools of a configuration file; p is nil if they are only checked.
 func newToolboxes(c *ToolConfig, file string, s *Settings, p *host.Process) *toolboxes {
 	settings := mcp.Settings{Dir: filepath.Dir(file), Path: s.CommandPath, WorkDir: s.WorkDir, Grace: s.KillGrace, Keeper: s.keeper, Secrets: s.secrets, Logger: slog.New(slog.DiscardHandler)}
 	t := &toolboxes{served: served.New(c.Tools), known: p != nil || len(c.Tools)+len(c.MCPServers)+len(c.Toolkit) > 0}
@@ -76,7 +75,7 @@ func newToolboxes(c *ToolConfig, file string, s *Settings, p *host.Process) *too
 	return t
 }
 
-// entrust has them closed when the process ends.
+// entrust registers the tools for closing at the end of the process.
 func (t *toolboxes) entrust(p *host.Process) {
 	p.Cleanup("tools of experts", afterDrain, func(context.Context) error { t.close(); return nil })
 }
@@ -89,7 +88,7 @@ func (t *toolboxes) list() []agent.Toolbox {
 	return []agent.Toolbox{t.mcp, t.served}
 }
 
-// attach gives the tools on the bus their connection, before any is opened. Those that have one keep it.
+// attach gives the bus tools their connection, before any is opened. Attached ones keep theirs.
 func (t *toolboxes) attach(b *bus.Bus) {
 	t.served.Attach(served.OnBus(b))
 	if t.plans == nil { // Only the owner looks before that.
@@ -97,8 +96,8 @@ func (t *toolboxes) attach(b *bus.Bus) {
 	}
 }
 
-// planner is the plan operations as a tool for the agents of a job. They share a book, and see the graph of their own job alone. An
-// operation may be repeated: what it has done once, it does not do again, but says.
+// planner is the plan operations as a tool for the agents of a job. They share a plan document, and see only the graph of their
+// own job. Operations may be repeated: a repeat changes nothing and says so.
 func (t *toolboxes) planner(job string) tool.Tool {
 	p := client.PlanTool{Client: t.plans, Book: bus.AgentBook(job), Job: job}
 	return tool.Tool{
@@ -125,7 +124,7 @@ func (t *toolboxes) drop() {
 	}
 }
 
-// retire declares that no further reference will be taken.
+// retire declares that no more references will be taken.
 func (t *toolboxes) retire() {
 	t.mu.Lock()
 	t.retired = true
@@ -136,17 +135,16 @@ func (t *toolboxes) retire() {
 	}
 }
 
-// close ends what they have started. It may be called more than once.
+// close ends everything that they have started. It may be called more than once.
 func (t *toolboxes) close() { t.mcp.Close() }
 
-// anyBox stands for toolboxes with unknown content; with server only names of servers' tools are taken for
-// theirs.
+// anyBox stands for unknown tools; with server it accepts only names of server tools.
 type anyBox struct{ server bool }
 
 // Owns implements agent.Toolbox.
 func (b anyBox) Owns(pattern string) bool { return !b.server || strings.Contains(pattern, "__") }
 
-// Open implements agent.Toolbox; nothing is in the box.
+// Open implements agent.Toolbox; the box is empty.
 func (anyBox) Open(context.Context, []string) ([]tool.Tool, error) {
 	return nil, errors.New("the tools are not known")
 }

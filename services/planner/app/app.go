@@ -5,18 +5,16 @@ import (
 	"context"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/host"
-	"github.com/jobgraph/jobgraph/pkg/host/onbus"
 	"github.com/jobgraph/jobgraph/pkg/host/trace"
 	"github.com/jobgraph/jobgraph/pkg/schema"
+	"github.com/jobgraph/jobgraph/pkg/service"
+	"github.com/jobgraph/jobgraph/services/planner/internal/adapter"
 	"github.com/jobgraph/jobgraph/services/planner/internal/catalog"
+	"github.com/jobgraph/jobgraph/services/planner/internal/history"
 	"github.com/jobgraph/jobgraph/services/planner/internal/loop"
-	"github.com/jobgraph/jobgraph/services/planner/internal/past"
 	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
-	"github.com/jobgraph/jobgraph/services/planner/internal/wire"
 )
 
 const (
@@ -37,17 +35,12 @@ func Run(ctx context.Context, p *host.Process, s Settings, d Deps) error {
 	if err != nil {
 		return err
 	}
-	b, err := onbus.Open(p.Intake(), p, d.Bus)
-	if p.Intake().Err() != nil {
-		return nil // Told to end before it had begun.
-	}
-	if err != nil {
-		return err
-	}
-	cards := catalog.New(b.Experts(), p.Log)
-	set := loopSettings(p, b, cards, s, d)
-	set.Profiles, set.Model = rules, asked
-	return host.RunGroup(p.Intake(), append(members, follow(b, cards), plans(p, b, set), work(ctx, p, b, set))...)
+	return service.Run(p, d.Bus, func(b *bus.Bus) ([]host.Member, error) {
+		cards := catalog.New(b.Experts(), p.Log)
+		set := loopSettings(p, b, cards, s, d)
+		set.Profiles, set.Model = rules, asked
+		return append(members, follow(b, cards), plans(p, b, set), work(ctx, p, b, set)), nil
+	})
 }
 
 // follow keeps the cards up to date. It is ready when they were read once, so that no plan is judged without them.
@@ -68,15 +61,12 @@ func work(work context.Context, p *host.Process, b *bus.Bus, s loop.Settings) ho
 	return host.Member{
 		Name: "planning", Stop: p.Settings.DrainTimeout + afterDrain,
 		Run: func(ctx context.Context, ready func()) error {
-			source, err := wire.OpenPool(ctx, b, p.Log)
+			source, err := adapter.OpenPool(ctx, b, p.Log)
 			if err != nil {
 				return err
 			}
 			s.Source = source
-			if start := trace.Open(p); start != nil {
-				t := &tracer{start: start, names: b.Names(), open: map[string]*told{}}
-				s.Source, s.Log = tracedSource{s.Source, t}, tracedLog{s.Log, t}
-			}
+			s.Trace = trace.Open(p)
 			planning := loop.New(s)
 			stop, err := b.OnCancel(planning.Cancel)
 			if err != nil {
@@ -92,18 +82,12 @@ func work(work context.Context, p *host.Process, b *bus.Bus, s loop.Settings) ho
 }
 
 func loopSettings(p *host.Process, b *bus.Bus, cards *catalog.Catalog, s Settings, d Deps) loop.Settings {
-	set := loop.Settings{
-		Names: b.Names(), Concurrency: p.Settings.Concurrency, ExpertWait: s.ExpertWait,
+	return loop.Settings{
+		Names: b.Names(), Concurrency: cmp.Or(p.Settings.Concurrency, defaultConcurrency), ExpertWait: s.ExpertWait,
 		Options: plan.Options{DefaultExpert: s.DefaultExpert, Zone: zone, Schema: schema.Check, Informed: true},
-		Owner:   cmp.Or(d.Owner, "planner-"+uuid.NewString()), Read: readJSON, Journal: wire.RedactedJournal{Journal: wire.Journal{Bus: b}, Secrets: p.Secrets}, Desk: wire.Desk{Bus: b}, Cache: wire.Cache{Bus: b},
-		Log: wire.RedactedLog{Log: wire.Log{Bus: b}, Secrets: p.Secrets}, Blobs: wire.RedactedBlobs{Blobs: wire.Blobs{Bus: b}, Secrets: p.Secrets},
-		Catalog: cards, Past: past.OnBus(b), Meter: newMeter(p.Metrics), Logger: p.Log,
+		Owner:   service.Owner(d.Owner, "planner"), Read: readJSON,
+		Journal: service.NewJournal(b, p.Secrets), Log: service.NewLog(b, p.Secrets, false), Blobs: service.NewBlobs(b, p.Secrets, ""),
+		Dispatcher: adapter.Dispatcher{Bus: b}, Cache: adapter.Cache{Bus: b}, Catalog: cards, History: history.OnBus(b),
+		Meter: newMeter(p.Metrics), Logger: p.Log, Hook: service.Hook[loop.Point](d.Hook),
 	}
-	if set.Concurrency == 0 {
-		set.Concurrency = defaultConcurrency
-	}
-	if d.Hook != nil {
-		set.Hook = func(at loop.Point) error { return d.Hook(string(at)) }
-	}
-	return set
 }

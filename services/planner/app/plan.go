@@ -9,16 +9,6 @@ import (
 	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
 )
 
-// Difference, Change and FieldChange say what changed from one plan to another.
-type (
-	// Difference lists fields of the plan, steps added and removed, and steps that differ.
-	Difference = plan.Difference
-	// Change is one step that differs.
-	Change = plan.Change
-	// FieldChange is one value that differs.
-	FieldChange = plan.FieldChange
-)
-
 // Check decodes a plan in any dialect and checks it against the cards: the plan in native form when it is valid, else every
 // fault there is. Warnings say what was read leniently. maxSteps bounds the plan, 0 does not. A plan without steps that has
 // an answer for the person instead is rejected here with that answer, since there is nothing to run.
@@ -55,9 +45,6 @@ func Dialects() []string {
 
 // Template is a plan to start from, in a dialect; ok is false when the name is none of Dialects.
 func Template(dialect string) (text string, ok bool) { return plan.Template(plan.Dialect(dialect)) }
-
-// Diff compares two checked plans step by step, by id; nil counts as a plan without steps.
-func Diff(before, after *events.Plan) Difference { return plan.Diff(before, after) }
 
 // zone reports whether a time zone exists. "Local" does not: it would mean another one on each machine.
 func zone(name string) bool {

@@ -6,6 +6,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/host"
 	"github.com/jobgraph/jobgraph/pkg/llm"
+	"github.com/jobgraph/jobgraph/pkg/service"
 	"github.com/jobgraph/jobgraph/services/planner/internal/loop"
 )
 
@@ -66,11 +67,4 @@ type Deps struct {
 }
 
 // Points lists the names of the boundaries at which Deps.Hook is called, in their order.
-func Points() []string {
-	points := loop.Points()
-	names := make([]string, len(points))
-	for i, p := range points {
-		names[i] = string(p)
-	}
-	return names
-}
+func Points() []string { return service.Points(loop.Points()) }

@@ -9,17 +9,17 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/bus/release"
 	"github.com/jobgraph/jobgraph/pkg/host"
-	"github.com/jobgraph/jobgraph/pkg/host/onbus"
 	"github.com/jobgraph/jobgraph/pkg/host/trace"
-	"github.com/jobgraph/jobgraph/services/scheduler/internal/agenda"
-	"github.com/jobgraph/jobgraph/services/scheduler/internal/conversation"
+	"github.com/jobgraph/jobgraph/pkg/service"
+	"github.com/jobgraph/jobgraph/services/scheduler/internal/adapter"
+	"github.com/jobgraph/jobgraph/services/scheduler/internal/api"
+	"github.com/jobgraph/jobgraph/services/scheduler/internal/budget"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/intake"
-	"github.com/jobgraph/jobgraph/services/scheduler/internal/ledger"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/loop"
-	"github.com/jobgraph/jobgraph/services/scheduler/internal/slot"
+	"github.com/jobgraph/jobgraph/services/scheduler/internal/recurring"
+	"github.com/jobgraph/jobgraph/services/scheduler/internal/semaphore"
+	"github.com/jobgraph/jobgraph/services/scheduler/internal/session"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/store"
-	"github.com/jobgraph/jobgraph/services/scheduler/internal/view"
-	"github.com/jobgraph/jobgraph/services/scheduler/internal/wire"
 )
 
 // scheduler is the rooms over one connection.
@@ -29,18 +29,19 @@ type scheduler struct {
 	process  *host.Process
 	bus      *bus.Bus
 	store    *store.Store
-	sessions *conversation.Book
-	slots    *slot.Book
-	ledger   *ledger.Ledger // nil without a budget of sessions or days.
+	sessions *session.Store
+	slots    *semaphore.Store
+	ledger   *budget.Ledger // nil without a budget of sessions or days.
 	meter    *meter
 	admitter *intake.Admitter
 	trace    trace.Start
 	gate     *intake.Gate
 	load     *load
-	takers   *wire.Takers // nil when work is not put into batches.
-	agenda   *agenda.Keeper
+	takers   *adapter.Takers // nil if work is never put into batches.
+	agenda   *recurring.Keeper
 	peers    *release.Gate
-	passed   chan struct{} // Gets a value when this scheduler gets events of which another one had some before.
+	forget   func()        // Ends what a reconnect does.
+	passed   chan struct{} // Gets a value when this partition takes over from another scheduler.
 }
 
 // Run is the scheduler of a process: it blocks until the process drains, then saves and acknowledges what it has. Errors:
@@ -56,64 +57,78 @@ func Run(ctx context.Context, p *host.Process, s Settings, d Deps) error {
 	if err != nil {
 		return err
 	}
-	b, specs, err := begin(p, s, d)
-	if p.Intake().Err() != nil {
-		return nil // Told to end before it had begun.
+	var r *scheduler
+	defer func() { r.close() }()
+	return service.Run(p, d.Bus, func(b *bus.Bus) ([]host.Member, error) {
+		specs, err := partitions(p.Intake(), b, s.Partitions)
+		if err != nil {
+			return nil, err
+		}
+		r = newScheduler(p, b, s, d, config.Budgets)
+		r.load = &load{intake.NewGauge(len(specs)), b, specs}
+		var members []host.Member
+		for i, spec := range specs {
+			members = append(members, r.partition(i, spec))
+		}
+		return append(members, r.intake(ctx), r.schedules(ctx), r.ends(), r.steps(ctx), r.api(), r.retire(), r.survey()), nil
+	})
+}
+
+// newScheduler joins the components that share a connection, without its partitions.
+func newScheduler(p *host.Process, b *bus.Bus, s Settings, d Deps, budgets Budgets) *scheduler {
+	r := &scheduler{
+		Settings: s, Deps: d, process: p, bus: b, store: store.OnBus(b), meter: newMeter(p.Metrics, p.Health), trace: trace.Open(p), passed: make(chan struct{}, 1),
 	}
-	if err != nil {
-		return err
-	}
-	r := &scheduler{Settings: s, Deps: d, process: p, bus: b, store: store.OnBus(b), meter: newMeter(p.Metrics, p.Health), trace: trace.Open(p), passed: make(chan struct{}, 1)}
 	r.peers = release.NewGate(b.Services(), release.Scheduler, p.Log)
-	defer r.peers.Close()
 	rules := s.rules()
 	rules.Version = r.declares()[release.Rules]
-	rules.Tokens, rules.CostUSD = int64(config.Budgets.Job.Tokens), config.Budgets.Job.CostUSD
+	rules.Tokens, rules.CostUSD = int64(budgets.Job.Tokens), budgets.Job.CostUSD
 	r.admitter = intake.NewAdmitter(b.Names(), countingLog{b, r.meter}, b.Blobs(), rules)
-	r.sessions = conversation.OnBus(b)
-	r.slots = slot.OnBus(b)
+	r.sessions = session.OnBus(b)
+	r.slots = semaphore.OnBus(b)
 	r.admitter.Trace, r.admitter.Sessions = r.trace, r.sessions
 	r.admitter.Newest = func(ctx context.Context) int { return r.peers.Level(ctx, release.Rules) }
-	if r.ledger = config.Budgets.ledger(b); r.ledger != nil {
-		r.admitter.Purse = r.ledger
+	if r.ledger = budgets.ledger(b); r.ledger != nil {
+		r.admitter.Budgets = r.ledger
 	}
 	r.gate = intake.NewGate(func(ctx context.Context) (bus.StreamFacts, error) { return b.Streams().Info(ctx, b.Names().Log) },
 		uint64(s.IntakeHighWater)<<20, float64(s.IntakeFull)/100)
 	r.gate.Room = d.Room
-	defer b.OnReconnect(r.store.Refresh)()
+	r.forget = b.OnReconnect(r.store.Refresh)
 	r.agenda = r.newAgenda()
 	r.admitter.Schedules = r.agenda
 	if s.Batches {
-		r.takers = wire.NewTakers(b, p.Log)
-		defer r.takers.Close()
+		r.takers = adapter.NewTakers(b, p.Log)
 	}
-	r.load = &load{intake.NewGauge(len(specs)), b, specs}
-	members := make([]host.Member, 0, len(specs)+5)
-	for i, spec := range specs {
-		members = append(members, r.partition(i, spec))
-	}
-	members = append(members, r.intake(ctx), r.schedules(ctx), r.ends(), r.steps(ctx), r.api(), r.retire(), r.survey())
-	return host.RunGroup(p.Intake(), members...)
+	return r
 }
 
-// begin connects and makes the consumers of the partitions.
-func begin(p *host.Process, s Settings, d Deps) (*bus.Bus, []bus.ConsumerSpec, error) {
-	b, err := onbus.Open(p.Intake(), p, d.Bus)
-	if err != nil {
-		return nil, nil, err
+// close ends what newScheduler has started; on a nil scheduler it does nothing.
+func (r *scheduler) close() {
+	if r == nil {
+		return
 	}
+	if r.takers != nil {
+		r.takers.Close()
+	}
+	r.forget()
+	r.peers.Close()
+}
+
+// partitions makes the consumers of the partitions, or uses those that a process with more permissions has made.
+func partitions(ctx context.Context, b *bus.Bus, number int) ([]bus.ConsumerSpec, error) {
 	var specs []bus.ConsumerSpec
-	err = bus.Await(p.Intake(), func() (err error) {
-		specs, err = b.Queues().EnsurePartitions(p.Intake(), s.Partitions)
+	err := bus.Await(ctx, func() (err error) {
+		specs, err = b.Queues().EnsurePartitions(ctx, number)
 		return err
 	})
 	if errors.Is(err, bus.ErrNotPermitted) {
-		specs, err = given(b, s.Partitions), nil // They were made by a process that may.
+		return given(b, number), nil
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("prepare partitions: %w", err)
+		return nil, fmt.Errorf("prepare partitions: %w", err)
 	}
-	return b, specs, nil
+	return specs, nil
 }
 
 // given names the consumers that exist already.
@@ -125,7 +140,7 @@ func given(b *bus.Bus, partitions int) []bus.ConsumerSpec {
 	return specs
 }
 
-// partition owns the jobs of some shards for as long as the broker gives it their events; other schedulers stand by.
+// partition owns the jobs of some shards as long as the broker delivers their events here; other schedulers stand by.
 func (r *scheduler) partition(i int, spec bus.ConsumerSpec) host.Member {
 	return host.Member{Name: fmt.Sprintf("partition %d of %d", i, r.Partitions), Run: func(ctx context.Context, ready func()) error {
 		settings := loop.Default(r.bus.Names(), r.process.Log)
@@ -137,10 +152,8 @@ func (r *scheduler) partition(i int, spec bus.ConsumerSpec) host.Member {
 			default: // It is known already.
 			}
 		}
-		if r.Hook != nil {
-			settings.Hook = func(p loop.Point) error { return r.Hook(string(p)) }
-		}
-		ports := wire.New(r.bus)
+		settings.Hook = service.Hook[loop.Point](r.Hook)
+		ports := adapter.New(r.bus)
 		all := loop.Ports{
 			Publisher: ports, Log: ports, Sweeper: ports, States: r.states(), Journals: ports,
 			Alarms: ports, Blobs: ports, Meter: r.meter, Slots: r.slots, Queues: ports, Load: r.load.Of(i),
@@ -149,7 +162,7 @@ func (r *scheduler) partition(i int, spec bus.ConsumerSpec) host.Member {
 			all.Takers = r.takers
 		}
 		part := loop.New(settings, all)
-		feed := wire.NewFeed(r.bus, spec, r.process.Log)
+		feed := adapter.NewFeed(r.bus, spec, r.process.Log)
 		batches := make(chan loop.Batch)
 		ctx, cancel := context.WithCancel(ctx)
 		fed := make(chan struct{})
@@ -165,10 +178,10 @@ func (r *scheduler) partition(i int, spec bus.ConsumerSpec) host.Member {
 	}}
 }
 
-// retireEvery is the time between two looks at partitions of another number.
+// retireEvery is the interval between two checks for consumers of another number of partitions.
 const retireEvery = time.Minute
 
-// retire removes what a change of the number of partitions leaves behind, once the last scheduler of the old number is gone.
+// retire removes the consumers of another number of partitions once the last scheduler that used them is gone.
 func (r *scheduler) retire() host.Member {
 	return host.Every("old partitions", retireEvery, func(ctx context.Context) {
 		err := r.bus.Queues().RetirePartitions(ctx, r.Partitions)
@@ -178,13 +191,13 @@ func (r *scheduler) retire() host.Member {
 	})
 }
 
-// states are the saved ones, behind what has to be known before they are saved.
+// states saves states after their sessions and budgets were updated.
 func (r *scheduler) states() loop.States {
 	var states loop.States = r.store
 	if r.ledger != nil {
-		states = ledger.States{States: states, Ledger: r.ledger}
+		states = budget.States{States: states, Ledger: r.ledger}
 	}
-	return conversation.States{States: states, Book: r.sessions}
+	return session.States{States: states, Store: r.sessions}
 }
 
 // intake admits queued requests.
@@ -215,7 +228,7 @@ func (r *scheduler) intake(work context.Context) host.Member {
 // api answers jobs.api.<verb>.
 func (r *scheduler) api() host.Member {
 	return host.Member{Name: "api", Run: func(ctx context.Context, ready func()) error {
-		v := view.New(r.bus, r.store, r.admitter, r.gate, r.process.Log)
+		v := api.New(r.bus, r.store, r.admitter, r.gate, r.process.Log)
 		v.Sessions, v.Schedules = r.sessions, r.agenda
 		stop, err := r.bus.Services().Serve(string(release.Scheduler), r.process.Build.Version, r.declares().Metadata(), v.Endpoints())
 		if err != nil {

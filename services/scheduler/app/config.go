@@ -6,10 +6,10 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
-	"github.com/jobgraph/jobgraph/services/scheduler/internal/ledger"
+	"github.com/jobgraph/jobgraph/services/scheduler/internal/budget"
 )
 
-// Config is jobgraph.yaml as the scheduler reads it: the budgets. Every other section is known and belongs to another service.
+// Config is the part of jobgraph.yaml that the scheduler reads: the budgets. Every other section belongs to another service.
 type Config struct {
 	// Budgets are what jobs may spend.
 	Budgets Budgets `yaml:"budgets"`
@@ -24,19 +24,19 @@ type Config struct {
 	Policies   host.Skip `yaml:"policies"`
 }
 
-// Budgets say what may be spent; what is left out has no bound.
+// Budgets limit what may be spent; an omitted budget has no limit.
 type Budgets struct {
 	// Job is for a job whose request has no limits of its own.
 	Job Budget `yaml:"job"`
-	// Session is for all jobs of one session together, whatever their requests say.
+	// Session is for all jobs of one session together, in addition to the limits of their requests.
 	Session Budget `yaml:"session"`
 	// Day is for all jobs together from 00:00 to 24:00 UTC.
 	Day Budget `yaml:"day"`
 }
 
-// Budget is an amount; zero is no bound.
+// Budget is an amount; zero means no limit.
 type Budget struct {
-	// Tokens are those of models, read and written.
+	// Tokens counts the input and output tokens of models.
 	Tokens int `yaml:"tokens"`
 	// CostUSD is money in US dollars.
 	CostUSD float64 `yaml:"cost_usd"`
@@ -73,10 +73,10 @@ func (b Budget) spent() events.Spent {
 	return events.Spent{Tokens: int64(b.Tokens), CostUSD: b.CostUSD}
 }
 
-// ledger is where spending is kept; nil when neither sessions nor days have a budget.
-func (b Budgets) ledger(on *bus.Bus) *ledger.Ledger {
+// ledger records spending; nil if neither sessions nor days have a budget.
+func (b Budgets) ledger(on *bus.Bus) *budget.Ledger {
 	if b.Session == (Budget{}) && b.Day == (Budget{}) {
 		return nil
 	}
-	return ledger.New(on.Sessions(), ledger.Budgets{Session: b.Session.spent(), Day: b.Day.spent()}, time.Now)
+	return budget.New(on.Sessions(), budget.Budgets{Session: b.Session.spent(), Day: b.Day.spent()}, time.Now)
 }

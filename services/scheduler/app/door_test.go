@@ -396,6 +396,37 @@ func TestADryRunSaysWhatWasAskedWrongly(t *testing.T) {
 	}
 }
 
+// Before its first event a job has nothing to read, and a request that waits has no event at all: neither is passed over in silence.
+func TestADryRunOfWhatHasNoEventsIsRefused(t *testing.T) {
+	w := newWorld(t, nil)
+	w.submit(events.Request{ID: "waits", Goal: "g", Plan: diamond()}) // No scheduler is there.
+	dry := func(from string, until int) error {
+		s := Default()
+		s.DryRun, s.From, s.UntilSeq = true, from, until
+		var out bytes.Buffer
+		err := w.scheduleOn(s, Deps{Bus: w.bus, Out: &out})()
+		if out.Len() > 0 {
+			t.Errorf("%s prints %s", from, &out)
+		}
+		return err
+	}
+	if err := dry("waits", 0); host.ExitCode(err) != host.ExitNotFound || !strings.Contains(err.Error(), `job "waits" has no events yet`) {
+		t.Errorf("a request that waits: %v", err)
+	}
+	stop := w.schedule(Default(), Deps{})
+	for _, id := range []string{"first", "second"} {
+		w.submit(events.Request{ID: id, Goal: "g", Plan: diamond()})
+		w.ended(id)
+	}
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	err := dry("second", 1)
+	if err == nil || host.ExitCode(err) != host.ExitUsage || !strings.Contains(err.Error(), "until-seq: 1 is before the first event of job second, which has sequence ") {
+		t.Errorf("before the first event: %v", err)
+	}
+}
+
 func TestADryRunPrintsTheCommandsOfARecordedJobAndPublishesNothing(t *testing.T) {
 	w := newWorld(t, nil)
 	stop := w.schedule(Default(), Deps{})

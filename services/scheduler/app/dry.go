@@ -11,13 +11,15 @@ import (
 	"sync"
 	"time"
 
+	"github.com/jobgraph/jobgraph/pkg/events/store"
+
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/loop"
 )
 
-// dry is a world that does nothing but print what is asked of it. What the job recorded can be read from it.
+// dry implements the loop's ports for a dry run: it prints every effect, and reads what the recorded job contains.
 type dry struct {
 	blobs map[string][]byte
 	bySeq map[uint64]events.Event
@@ -27,7 +29,7 @@ type dry struct {
 	err error
 }
 
-// line is one line of the output: an event, or what the loop does behind it.
+// line is one line of the output: an event, or an effect that follows it.
 type line struct {
 	Seq     uint64          `json:"seq,omitempty"`
 	Event   string          `json:"event,omitempty"`
@@ -87,7 +89,7 @@ func (d *dry) Tell(subject string, body []byte) error {
 	return nil
 }
 
-// EventsOf gives nothing: a recorded job begins with its first event.
+// EventsOf gives nothing: a recorded job is folded from its first event.
 func (d *dry) EventsOf(context.Context, string, uint64) iter.Seq2[events.Event, error] {
 	return func(func(events.Event, error) bool) {}
 }
@@ -96,12 +98,12 @@ func (d *dry) EventsOf(context.Context, string, uint64) iter.Seq2[events.Event, 
 func (d *dry) EventAt(_ context.Context, seq uint64) (events.Event, error) {
 	e, ok := d.bySeq[seq]
 	if !ok {
-		return e, fmt.Errorf("event %d is not in the record: %w", seq, loop.ErrNotFound)
+		return e, fmt.Errorf("event %d is not in the record: %w", seq, store.ErrNotFound)
 	}
 	return e, nil
 }
 
-// EndOf gives nothing: what is replayed is folded as a whole, and knows its end.
+// EndOf gives nothing: a replay folds the whole log and knows the end.
 func (d *dry) EndOf(context.Context, string) (events.Event, error) { return events.Event{}, nil }
 
 // PurgeRest prints the purge.
@@ -122,7 +124,7 @@ func (d *dry) ReapJob(_ context.Context, job string, _ uint64) error {
 	return nil
 }
 
-// Load gives no state: the loop folds the record.
+// Load gives no state: the loop folds the recorded log.
 func (d *dry) Load(context.Context, string) (loop.Saved, error) { return loop.Saved{}, nil }
 
 // Save prints the size of the state, or the fault of a job that is quarantined.
@@ -171,7 +173,7 @@ func (d *dry) PutBlob(_ context.Context, job string, data []byte) (events.Ref, e
 func (d *dry) GetBlob(_ context.Context, _, digest string) ([]byte, error) {
 	data, ok := d.blobs[digest]
 	if !ok {
-		return nil, fmt.Errorf("blob %s is not in the record: %w", digest, loop.ErrNotFound)
+		return nil, fmt.Errorf("blob %s is not in the record: %w", digest, store.ErrNotFound)
 	}
 	return data, nil
 }

@@ -34,7 +34,7 @@ func TestASchedulesMomentIsNotAskedFor(t *testing.T) {
 			<-time.After(10 * time.Minute)
 			return w.said() - before
 		}
-		w.must("create", recurring(schedule.Spec{When: minutes(24 * 60)})) // The scheduler is ready.
+		w.must("create", repeating(schedule.Spec{When: minutes(24 * 60)})) // The scheduler is ready.
 		w.must("delete", id("s"))
 		without := span()
 		for i := range 50 {

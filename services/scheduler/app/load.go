@@ -7,15 +7,15 @@ import (
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/intake"
 )
 
-// load is what all schedulers have to do: those of this process say so themselves, of others the broker knows what they have not
-// acknowledged.
+// load is the work of all schedulers: the partitions of this process report it; for others the broker counts unacknowledged
+// events.
 type load struct {
 	*intake.Gauge
 	bus   *bus.Bus
 	specs []bus.ConsumerSpec
 }
 
-// eventsInMotion is how many unacknowledged events a job in motion has, by experience with jobs of ten SubJobs.
+// eventsInMotion estimates how many unacknowledged events an active job has, measured with jobs of ten SubJobs.
 const eventsInMotion = 4
 
 // There adds up the consumers of all partitions.

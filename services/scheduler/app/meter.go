@@ -19,7 +19,7 @@ type meter struct {
 	waiting  *prometheus.GaugeVec
 	moving   *prometheus.GaugeVec
 	health   *host.Health
-	noted    time.Time // When the health was last told that requests wait; zero when it was told that none do.
+	noted    time.Time // When the health note about waiting requests was last set; zero when it was cleared.
 }
 
 func newMeter(m *host.Metrics, health *host.Health) *meter {
@@ -45,7 +45,7 @@ func newMeter(m *host.Metrics, health *host.Health) *meter {
 	}
 }
 
-// Count adds one to a family. Kinds that only a stranger knows share one label.
+// Count adds one to a family. Kinds of events that this release does not know share one label.
 func (m *meter) Count(f loop.Family, label string) {
 	switch f {
 	case loop.Orphans, loop.Malformed, loop.Reloads:
@@ -62,7 +62,7 @@ func (m *meter) Count(f loop.Family, label string) {
 // CountRequest counts a queued request.
 func (m *meter) CountRequest(result string) { m.requests.WithLabelValues(result).Inc() }
 
-// CountRun counts what became of a run of a schedule.
+// CountRun counts the outcome of a run of a schedule.
 func (m *meter) CountRun(result string) { m.runs.WithLabelValues(result).Inc() }
 
 // Admitted counts a job that was admitted.
@@ -74,7 +74,7 @@ func (m *meter) Admitted() {
 // noteEvery is how often the text of a note is rewritten.
 const noteEvery = time.Second
 
-// Waiting tells metrics and /readyz of requests that wait. It belongs to one goroutine.
+// Waiting updates metrics and /readyz about waiting requests. It belongs to one goroutine.
 func (m *meter) Waiting(held, inMotion int) {
 	m.waiting.WithLabelValues().Set(float64(held))
 	m.moving.WithLabelValues().Set(float64(inMotion))

@@ -28,7 +28,7 @@ func TestEachRunIsToldWhatTheOneBeforeItGave(t *testing.T) {
 			return &events.SubJobReported{Outcome: events.Success, Output: json.RawMessage(outputs[len(told)-1])}
 		}
 		stop := w.schedule(Default(), Deps{})
-		w.must("create", recurring(schedule.Spec{When: minutes(2), MaxRuns: 3, Previous: true}))
+		w.must("create", repeating(schedule.Spec{When: minutes(2), MaxRuns: 3, Previous: true}))
 		s := w.quiet(func(s *schedule.State) bool { return s.Status == schedule.Done })
 		w.mu.Lock()
 		defer w.mu.Unlock()

@@ -67,8 +67,8 @@ func (w *world) must(verb string, request any) schedule.State {
 
 func id(name string) map[string]string { return map[string]string{"id": name} }
 
-// recurring asks for the one-step job "a" under the id "s".
-func recurring(s schedule.Spec) any {
+// repeating asks for the one-step job "a" under the id "s".
+func repeating(s schedule.Spec) any {
 	s.Request = events.Request{Goal: "g", Plan: plan(sub("a"))}
 	return struct {
 		ID string `json:"id"`
@@ -129,7 +129,7 @@ func TestAScheduleMakesAsManyJobsAsItHasMoments(t *testing.T) {
 			return &events.SubJobReported{Outcome: events.Success, Output: json.RawMessage(`"a"`)}
 		})
 		stop := w.schedule(Default(), Deps{})
-		made := w.must("create", recurring(schedule.Spec{When: minutes(1), MaxRuns: 80}))
+		made := w.must("create", repeating(schedule.Spec{When: minutes(1), MaxRuns: 80}))
 		s := w.quiet(func(s *schedule.State) bool { return s.Status == schedule.Done })
 		want := map[string]events.Status{}
 		for n := range 80 {
@@ -169,7 +169,7 @@ func TestWhatASchedulerMissedIsMadeUpForAsTheScheduleSays(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				w := newWorld(t, nil)
 				stop := w.schedule(Default(), Deps{})
-				made := w.must("create", recurring(schedule.Spec{When: minutes(2), Missed: c.missed, MaxRuns: c.runs + 1}))
+				made := w.must("create", repeating(schedule.Spec{When: minutes(2), Missed: c.missed, MaxRuns: c.runs + 1}))
 				if err := stop(); err != nil {
 					t.Error(err)
 				}
@@ -223,7 +223,7 @@ func TestARunThatGoesOnIsMetAsTheScheduleSays(t *testing.T) {
 				var first string
 				w.script = slow(w, &first)
 				stop := w.schedule(Default(), Deps{})
-				w.must("create", recurring(schedule.Spec{When: minutes(2), Overlap: c.overlap}))
+				w.must("create", repeating(schedule.Spec{When: minutes(2), Overlap: c.overlap}))
 				<-time.After(7 * time.Minute)
 				if c.overlap != schedule.OverlapReplace {
 					w.control(w.first(&first), events.KindStopRequested, &events.StopRequested{Reason: "enough"})
@@ -298,7 +298,7 @@ func TestWordsToASchedule(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := newWorld(t, nil)
 		stop := w.schedule(Default(), Deps{})
-		create := recurring(schedule.Spec{When: minutes(2)})
+		create := repeating(schedule.Spec{When: minutes(2)})
 		w.must("create", create)
 		if s := w.must("create", create); s.ID != "s" {
 			t.Errorf("the same again: %+v", s)
@@ -309,7 +309,7 @@ func TestWordsToASchedule(t *testing.T) {
 			}
 			return f[0].Code
 		}
-		if _, faults := w.tell("create", recurring(schedule.Spec{When: minutes(5)})); code(faults) != events.CodeConflict {
+		if _, faults := w.tell("create", repeating(schedule.Spec{When: minutes(5)})); code(faults) != events.CodeConflict {
 			t.Errorf("another under the same id: %v", faults)
 		}
 		if s := w.must("pause", map[string]string{"id": "s", "reason": "holidays"}); s.Status != schedule.Rests || s.Reason != "holidays" || !s.Next.IsZero() {
@@ -346,7 +346,7 @@ func TestWordsToASchedule(t *testing.T) {
 		if last, err := w.bus.Schedules().Last(t.Context()); err != nil || last != 0 {
 			t.Errorf("%d is left of it, %v", last, err)
 		}
-		w.must("create", recurring(schedule.Spec{When: minutes(1), MaxRuns: 1}))
+		w.must("create", repeating(schedule.Spec{When: minutes(1), MaxRuns: 1}))
 		w.quiet(func(s *schedule.State) bool { return s.Status == schedule.Done })
 		if err := stop(); err != nil {
 			t.Error(err)
@@ -386,7 +386,7 @@ func TestTwoSchedulersRunAScheduleOnce(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := newWorld(t, nil)
 		one, two := w.schedule(Default(), Deps{}), w.schedule(Default(), Deps{})
-		w.must("create", recurring(schedule.Spec{When: minutes(1), MaxRuns: 12}))
+		w.must("create", repeating(schedule.Spec{When: minutes(1), MaxRuns: 12}))
 		s := w.quiet(func(s *schedule.State) bool { return s.Status == schedule.Done })
 		if s.Runs != 12 || s.Skipped != 0 || len(w.jobs()) != 12 {
 			t.Errorf("%d runs, %d skipped, %d jobs", s.Runs, s.Skipped, len(w.jobs()))

@@ -7,24 +7,24 @@ import (
 	"fmt"
 	"log/slog"
 	"time"
-	_ "time/tzdata" // Time zones must not depend on the machine: the images hold nothing but the program.
+	_ "time/tzdata" // The container images contain no time zone files.
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
-	"github.com/jobgraph/jobgraph/services/scheduler/internal/agenda"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/intake"
+	"github.com/jobgraph/jobgraph/services/scheduler/internal/recurring"
 )
 
 // newAgenda makes what keeps the schedules.
-func (r *scheduler) newAgenda() *agenda.Keeper {
+func (r *scheduler) newAgenda() *recurring.Keeper {
 	jobs := runs{r.bus, r.admitter, r.gate}
-	k := agenda.New(r.bus.Schedules(), jobs, time.LoadLocation, r.process.Log)
+	k := recurring.New(r.bus.Schedules(), jobs, time.LoadLocation, r.process.Log)
 	k.Results, k.Reporter, k.Count, k.Hook = jobs, jobs, r.meter.CountRun, r.Hook
 	return k
 }
 
-// schedules keeps all schedules and begins their runs.
+// schedules maintains all schedules and starts their runs.
 func (r *scheduler) schedules(work context.Context) host.Member {
 	return host.Member{Name: "schedules", Run: func(ctx context.Context, ready func()) error {
 		var facts *bus.Subscription
@@ -41,10 +41,10 @@ func (r *scheduler) schedules(work context.Context) host.Member {
 	}}
 }
 
-// retryEnds is the wait before the consumer of ends is asked for again.
+// retryEnds is the wait before a lost consumer of job ends is opened again.
 const retryEnds = time.Second
 
-// ends tells the schedules how the jobs of their runs end. A consumer that was deleted is made again.
+// ends passes the ends of jobs to the schedules that started them. A deleted consumer is made again.
 func (r *scheduler) ends() host.Member {
 	return host.Member{Name: "ends of runs", Run: func(ctx context.Context, ready func()) error {
 		ready()
@@ -61,7 +61,7 @@ func (r *scheduler) ends() host.Member {
 			}
 			retry.Stop()
 			if err := r.bus.Queues().EnsureConsumer(ctx, r.bus.Queues().EndsConsumer()); err != nil && ctx.Err() == nil {
-				r.process.Log.Warn("the consumer of ends is not to be had", slog.Any("error", err))
+				r.process.Log.Warn("cannot create the consumer of ends", slog.Any("error", err))
 			}
 		}
 		return nil
@@ -77,7 +77,7 @@ func (r *scheduler) takeEnds(ctx context.Context) error {
 	return r.agenda.Ends(ctx, sub)
 }
 
-// runs are the jobs of schedules: requested like any other.
+// runs submits the jobs of schedules, like any other request.
 type runs struct {
 	bus      *bus.Bus
 	admitter *intake.Admitter
@@ -115,7 +115,7 @@ func (j runs) Exists(ctx context.Context, job string) (bool, error) {
 	return err == nil, err
 }
 
-// Result is that of a job that has finished, when its end holds it.
+// Result is the result of a finished job, if its end contains it.
 func (j runs) Result(ctx context.Context, job string) (json.RawMessage, error) {
 	e, err := j.bus.Log().LastOf(ctx, job, events.KindJobFinished)
 	if ended, ok := e.Data.(*events.JobEnded); ok && err == nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/schedule"
-	"github.com/jobgraph/jobgraph/services/scheduler/internal/agenda"
+	"github.com/jobgraph/jobgraph/services/scheduler/internal/recurring"
 )
 
 // recur plays a schedule of four moments, the first of which hangs until the second replaces it; the scheduler crashes at
@@ -34,7 +34,7 @@ func recur(t *testing.T, crash boundary) []string {
 	} else {
 		close(taken)
 	}
-	made := w.must("create", recurring(schedule.Spec{When: minutes(2), Overlap: schedule.OverlapReplace, MaxRuns: 4, Previous: true}))
+	made := w.must("create", repeating(schedule.Spec{When: minutes(2), Overlap: schedule.OverlapReplace, MaxRuns: 4, Previous: true}))
 	s := w.quiet(func(s *schedule.State) bool { return s.Status == schedule.Done })
 	if _, faults := w.tell("delete", id("s")); len(faults) > 0 && faults[0].Code != events.CodeNotFound { // Asked again, it is gone.
 		t.Error(faults)
@@ -89,7 +89,7 @@ func TestACrashAtABoundaryOfAScheduleNeitherLosesNorDoublesARun(t *testing.T) {
 		})
 	}
 	t.Logf("%d boundaries", len(points))
-	for _, point := range []string{agenda.AtStart, agenda.AtStarted, agenda.AtStop, agenda.AtArm, agenda.AtArmed, agenda.AtErase} {
+	for _, point := range []string{recurring.AtStart, recurring.AtStarted, recurring.AtStop, recurring.AtArm, recurring.AtArmed, recurring.AtErase} {
 		if !seen[point] {
 			t.Errorf("no crash at %s", point)
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
 	"github.com/jobgraph/jobgraph/pkg/events"
-	"github.com/jobgraph/jobgraph/services/scheduler/internal/conversation"
+	"github.com/jobgraph/jobgraph/services/scheduler/internal/session"
 )
 
 // talking is a job of a session one step of which is handed off, and fails.
@@ -31,15 +31,15 @@ func talking() scene {
 			return &events.SubJobReported{Outcome: events.ExecutionError, Lesson: "no"}
 		},
 		check: func(w *world) {
-			want := []conversation.Record{
-				{ID: "s1", User: "ann", Title: "The first task", State: conversation.Active, Total: 1, Threads: []string{"t1"}, Jobs: []conversation.Line{
+			want := []session.Record{
+				{ID: "s1", User: "ann", Title: "The first task", State: session.Active, Total: 1, Threads: []string{"t1"}, Jobs: []session.Line{
 					{ID: "c1", Thread: "t1", Goal: "talk", Status: events.Failed, Handed: []string{"c1~a"}},
 				}},
-				{ID: "c1~a", Parent: "s1", User: "ann", Title: "The first task", State: conversation.Active, Total: 1, Threads: []string{"t1"}, Jobs: []conversation.Line{
+				{ID: "c1~a", Parent: "s1", User: "ann", Title: "The first task", State: session.Active, Total: 1, Threads: []string{"t1"}, Jobs: []session.Line{
 					{ID: "c1", SubJob: "a", Thread: "t1", Goal: "The first task", Status: events.Failed},
 				}},
 			}
-			if diff := cmp.Diff(want, []conversation.Record{w.session("s1"), w.session("c1~a")}); diff != "" {
+			if diff := cmp.Diff(want, []session.Record{w.session("s1"), w.session("c1~a")}); diff != "" {
 				w.t.Error(diff)
 			}
 			if diff := cmp.Diff([]string{"session.started READY", "session.ended FAILED"}, w.moves("c1")); diff != "" {
@@ -50,9 +50,9 @@ func talking() scene {
 }
 
 // session reads a record, without its times and sequences.
-func (w *world) session(id string) conversation.Record {
+func (w *world) session(id string) session.Record {
 	w.t.Helper()
-	var r conversation.Record
+	var r session.Record
 	value, _, err := w.bus.Sessions().GetLeader(w.t.Context(), bus.SessionKey(id))
 	if err == nil {
 		err = json.Unmarshal(value, &r)
@@ -121,7 +121,7 @@ func TestSessionsAreListedShownRenamedStoppedAndDeleted(t *testing.T) {
 		list := func(query string) (ids []string) {
 			t.Helper()
 			answer, fault := w.ask("sessions.list", query)
-			var got struct{ Sessions []conversation.Record }
+			var got struct{ Sessions []session.Record }
 			if err := json.Unmarshal([]byte(answer), &got); fault != nil || err != nil {
 				t.Fatalf("%s %v %v", answer, fault, err)
 			}
@@ -141,7 +141,7 @@ func TestSessionsAreListedShownRenamedStoppedAndDeleted(t *testing.T) {
 		show := func(query string) (ids []string) {
 			t.Helper()
 			answer, fault := w.ask("sessions.show", query)
-			var got conversation.Record
+			var got session.Record
 			if err := json.Unmarshal([]byte(answer), &got); fault != nil || err != nil {
 				t.Fatalf("%s %v %v", answer, fault, err)
 			}
@@ -209,7 +209,7 @@ func TestSessionsAreListedShownRenamedStoppedAndDeleted(t *testing.T) {
 			}
 		}
 		w.settled()
-		if got := w.session("s2").State; got != conversation.Stopped {
+		if got := w.session("s2").State; got != session.Stopped {
 			t.Errorf("state %s", got)
 		}
 		if answer, fault := w.ask("sessions.delete", `{"id":"s2","jobs":true}`); fault != nil {

@@ -9,37 +9,39 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus/release"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
-	"github.com/jobgraph/jobgraph/services/scheduler/internal/agenda"
+	"github.com/jobgraph/jobgraph/pkg/service"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/intake"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/loop"
+	"github.com/jobgraph/jobgraph/services/scheduler/internal/recurring"
 )
 
 // Settings are the scheduler's own. Default gives good ones; Declare lets flags, environment and file set them.
 type Settings struct {
 	// Partitions is how many consumers the jobs are spread over; a divisor of 64, the same in all schedulers of a prefix.
 	Partitions int
-	// IntakeHighWater is how many MiB the log may hold before no job is admitted any more; 0 means no such mark.
+	// IntakeHighWater is the size of the log in MiB above which no job is admitted; 0 means no limit.
 	IntakeHighWater int
-	// IntakeFull is how full the log may be by its own limits, in percent, before no job is admitted any more.
+	// IntakeFull is the fill level of the log, in percent of its own limits, above which no job is admitted.
 	IntakeFull int
 	// Retention is how long a job is kept after its end; 0 keeps it for ever.
 	Retention time.Duration
 	// Lease is how long a claim of a run holds without renewal; LeaseMargin is waited on top before a run is replaced.
 	Lease       time.Duration
 	LeaseMargin time.Duration
-	// SaveAfter is how long a job in motion goes without a save of its state.
+	// SaveAfter is how long an active job goes without a save of its state.
 	SaveAfter time.Duration
-	// WorkWindow is how many runs the queue of a pool holds at most while more are ready; 0 publishes all that is ready.
+	// WorkWindow is the maximum number of runs in a pool's queue while more are ready; 0 publishes all ready work.
 	WorkWindow int
-	// Batches puts the work of quick experts into messages of many SubJobs, for pools whose runners have all declared that they take them.
+	// Batches puts work for quick experts into messages of many SubJobs, for pools in which all runners have declared that they
+	// accept them.
 	Batches bool
-	// Rules is the number of the newest decision rules that new jobs get, here and from all other schedulers; 0 for the newest that all
-	// know.
+	// Rules is the newest version of the decision rules that new jobs get, here and from all other schedulers; 0 means the newest
+	// version that all know.
 	Rules int
-	// InMotion is how many jobs may change at once before requests wait for their admission; 0 admits all.
+	// InMotion is how many jobs may change at once before further requests wait for admission; 0 means no limit.
 	InMotion int
-	// CacheMiB bounds the memory for results and plans that work may still refer to. What is left out is read from the log
-	// again for each work that needs it: ten thousand jobs of ten small SubJobs keep 100 MiB.
+	// CacheMiB limits the memory for results and plans that work may still refer to. Anything beyond it is read from the log again
+	// for each work message that needs it: ten thousand jobs of ten small SubJobs need 100 MiB.
 	CacheMiB int
 	// DryRun prints commands for the job From (a file or a job's id) instead of publishing them, up to the event UntilSeq.
 	DryRun   bool
@@ -95,24 +97,25 @@ func (s *Settings) rules() events.Rules {
 	return r
 }
 
-// Deps are what an embedding program may bring along; the zero value brings nothing.
+// Deps are what an embedding program provides; the zero value is valid.
 type Deps struct {
-	// Bus is a connection to use, which stays open; without it Run makes its own from the process's settings.
+	// Bus is a connection to use, which stays open; nil makes Run open its own from the process's settings.
 	Bus *bus.Bus
-	// Room is how many bytes are free on the disk of the bus's store, for programs that have it within them; nil when unknown.
+	// Room gives the free bytes on the disk of the bus's store, for programs that run the server; nil when unknown.
 	Room func() (uint64, error)
 	// Hook is called at every boundary between two effects with the boundary's name; an error ends the scheduler there, as
 	// a crash would. It has to be safe for concurrent use. For tests.
 	Hook func(point string) error
-	// BatchAtOnce puts work into batches before experts have shown to be quick. For tests.
+	// BatchAtOnce puts work into batches before experts have proved to be quick. For tests.
 	BatchAtOnce bool
-	// Known is the number of the newest decision rules that the scheduler knows; that of this release when 0. For tests, of two releases.
+	// Known is the newest version of the decision rules that the scheduler knows; 0 means that of this release. For tests with two
+	// releases.
 	Known int
-	// Out takes what a dry run prints; the standard output when nil.
+	// Out gets the output of a dry run; nil means standard output.
 	Out io.Writer
 }
 
-// known is the number of the newest decision rules that the scheduler can go by.
+// known is the newest version of the decision rules that the scheduler knows.
 func (d *Deps) known() int {
 	if d.Known != 0 {
 		return d.Known
@@ -120,7 +123,7 @@ func (d *Deps) known() int {
 	return events.RulesVersion
 }
 
-// declares is what the scheduler says that it knows: no newer rules than new jobs are to get.
+// declares gives the capabilities that the scheduler declares: no newer rules than new jobs may get.
 func (r *scheduler) declares() release.Levels {
 	levels := release.Of(release.Scheduler)
 	levels[release.Rules] = r.known()
@@ -131,11 +134,4 @@ func (r *scheduler) declares() release.Levels {
 }
 
 // Points lists the names of the boundaries at which Deps.Hook is called, in the order of a step.
-func Points() []string {
-	points := loop.Points()
-	names := make([]string, len(points))
-	for i, p := range points {
-		names[i] = string(p)
-	}
-	return append(names, agenda.Points()...)
-}
+func Points() []string { return append(service.Points(loop.Points()), recurring.Points()...) }

@@ -8,7 +8,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/host"
 )
 
-// steps does the work of steps that recur: it makes their schedules.
+// steps executes steps that recur: it creates their schedules.
 func (r *scheduler) steps(work context.Context) host.Member {
 	return host.Member{Name: "steps that recur", Run: func(ctx context.Context, ready func()) error {
 		var queue *bus.Subscription

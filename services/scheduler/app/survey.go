@@ -13,16 +13,17 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/host"
 )
 
-// surveyEvery is the time between two looks at the ends of the log. All saved states are read when one of them has moved as it only does
-// when something was removed, while something is missing, and when jobs may have come to another scheduler; at most a two-hundredth of
-// the time is spent on it.
+// surveyEvery is the interval between two checks of the log's ends. All saved states are read if an end has moved as only a
+// removal moves it, if events are missing, or if jobs may have moved to another scheduler. The survey takes at most a
+// two-hundredth of the time.
 const (
 	surveyEvery = time.Minute
 	surveyPause = 200
 )
 
-// surveyor says on /readyz when the log lacks what saved states have seen: the process stays ready, as to begin it again mends nothing.
-// And it has jobs taken up that a scheduler of another release has left alone: their present scheduler may understand them.
+// surveyor reports on /readyz if the log lacks events that saved states have seen; the process stays ready, since a restart
+// repairs nothing. It also has jobs resumed that a scheduler of another release has left alone, since their current scheduler may
+// understand them.
 type surveyor struct {
 	bus     *bus.Bus
 	process *host.Process
@@ -30,14 +31,15 @@ type surveyor struct {
 	seen    bus.StreamFacts
 	lost    bool
 	next    time.Time
-	// live are the schedulers that lived when left jobs were taken up last; passed gets a value when this one gets what others had.
+	// live are the schedulers that lived at the last attempt to resume such jobs; passed gets a value when this scheduler takes
+	// over deliveries.
 	live   string
 	passed chan struct{}
 	stale  bool // It has got one since.
 	tries  tries
 }
 
-// survey looks at once, and then from time to time.
+// survey checks at start and then regularly.
 func (r *scheduler) survey() host.Member {
 	return host.Member{Name: "survey", Run: func(ctx context.Context, ready func()) error {
 		ready()
@@ -59,7 +61,7 @@ func (r *scheduler) survey() host.Member {
 	}}
 }
 
-// look reads the saved states if there is a reason to.
+// look reads the saved states if there is a reason to do so.
 func (s *surveyor) look(ctx context.Context) error {
 	now := time.Now()
 	log, err := s.bus.Streams().Info(ctx, s.bus.Names().Log)
@@ -100,7 +102,8 @@ func (s *surveyor) look(ctx context.Context) error {
 	return nil
 }
 
-// takeUp brings jobs to their present scheduler, by a timer that changes nothing: a scheduler that has left one alone itself passes over it.
+// takeUp makes the current scheduler of each job load it, by a timer that changes nothing. A scheduler that left the job alone
+// itself ignores it.
 func (s *surveyor) takeUp(ctx context.Context, jobs []string) error {
 	acks := make([]bus.Ack, len(jobs))
 	for i, job := range jobs {
@@ -117,7 +120,7 @@ func (s *surveyor) takeUp(ctx context.Context, jobs []string) error {
 	return nil
 }
 
-// tries spaces out the attempts to have the same jobs taken up while the same schedulers live: each leaves an event in the log.
+// tries spaces out the attempts to resume the same jobs while the same schedulers live: each attempt leaves an event in the log.
 type tries struct {
 	live string
 	jobs []string
@@ -128,7 +131,7 @@ type tries struct {
 // The first and the longest time between two attempts.
 const triesFirst, triesMost = time.Minute, 6 * time.Hour
 
-// due reports whether jobs are to be tried now, and counts it as done.
+// due reports whether the jobs should be tried now, and records the attempt.
 func (t *tries) due(live string, jobs []string, now time.Time) bool {
 	if live == t.live && slices.Equal(jobs, t.jobs) {
 		if now.Before(t.next) {

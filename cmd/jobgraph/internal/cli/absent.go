@@ -4,15 +4,15 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/jobgraph/jobgraph/cmd/internal/history"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
+	"github.com/jobgraph/jobgraph/pkg/joblog"
 )
 
 // absent adds to work in a queue that its expert is not announced: it was withdrawn, or its runner is away. Where the catalogue
 // cannot be read nothing is added.
-func (g views) absent(h *history.History, c *client.Client, blockers []graph.Blocker) []graph.Blocker {
+func (g views) absent(h *joblog.Log, c *client.Client, blockers []graph.Blocker) []graph.Blocker {
 	inQueue := func(b graph.Blocker) bool { return b.Code == "work" }
 	if !slices.ContainsFunc(blockers, inQueue) {
 		return blockers

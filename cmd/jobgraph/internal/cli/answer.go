@@ -11,11 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/jobgraph/jobgraph/cmd/internal/history"
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/output"
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/joblog"
 	"github.com/jobgraph/jobgraph/pkg/schema"
 )
 
@@ -33,7 +33,7 @@ type question struct {
 }
 
 // questions lists what a job asks of people.
-func questions(h *history.History) []question {
+func questions(h *joblog.Log) []question {
 	var list []question
 	s := h.Job.View()
 	for _, in := range s.Inputs {
@@ -275,7 +275,7 @@ func (g inputs) cancelInput(ctx context.Context, c *client.Client, job, request 
 }
 
 // made is an error for a request that a job never made, with those that are open.
-func made(h *history.History, request string) error {
+func made(h *joblog.Log, request string) error {
 	if putTo(h, request) != nil {
 		return nil
 	}
@@ -284,7 +284,7 @@ func made(h *history.History, request string) error {
 }
 
 // putTo is a request that was put to people, open or not; nil when there was none.
-func putTo(h *history.History, request string) *question {
+func putTo(h *joblog.Log, request string) *question {
 	for i := range h.Events {
 		e := &h.Events[i]
 		if r, ok := e.Data.(*events.InputRequested); ok && r.Request == request {
@@ -314,7 +314,7 @@ func (g inputs) inputs(ctx context.Context, c *client.Client, ids []string) erro
 	table := output.Table{Head: []string{"JOB", "REQUEST", "KIND", "SUBJOB", "PROMPT"}, WideHead: []string{"OPTIONS", "USER"}}
 	var longer []question // Those whose prompt a line does not show as it is.
 	for _, id := range ids {
-		h, err := history.Load(ctx, c, id, 0)
+		h, err := c.Logs().Fold(ctx, id, 0)
 		if errors.Is(err, bus.ErrNotFound) {
 			continue // It was deleted meanwhile.
 		}

@@ -8,9 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/jobgraph/jobgraph/cmd/internal/history"
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/output"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/graph"
+	"github.com/jobgraph/jobgraph/pkg/joblog"
 )
 
 // verdict is the answer to an approval or a review.
@@ -108,13 +109,9 @@ func (g inputs) editedArgs(text, file string) (json.RawMessage, error) {
 }
 
 // writeAsked writes what a job asks of people, each with what can be done about it.
-func writeAsked(b *strings.Builder, h *history.History) {
+func writeAsked(b *strings.Builder, h *joblog.Log) {
 	for _, q := range questions(h) {
-		do := "answer " + q.Job + " " + q.Request + " …"
-		if q.Kind == events.InputApproval || q.Kind == events.InputReview {
-			do = "approve|reject " + q.Job + " " + q.Request
-		}
-		fmt.Fprintf(b, "\n%s\n  → jobgraph %s\n", asks(&q), output.Visible(do))
+		fmt.Fprintf(b, "\n%s\n  → %s\n", asks(&q), output.Visible(graph.AnswerCommand(q.Job, q.Request, q.Kind)))
 	}
 }
 

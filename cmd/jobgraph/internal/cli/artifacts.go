@@ -13,12 +13,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/jobgraph/jobgraph/cmd/internal/history"
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/output"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/artifact"
 	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/pkg/joblog"
 )
 
 // files are the commands about artifacts, and how other commands show them.
@@ -32,14 +32,14 @@ func (g files) command() *cobra.Command {
 			if _, err := jobOf("artifacts get", args[0], "jobgraph artifacts get JOB SUBJOB/NAME"); err != nil {
 				return err
 			}
-			return g.app.views.see(args[0], func(h *history.History, c *client.Client) error { return g.fetch(h, c, args[1], into) })
+			return g.app.views.see(args[0], func(h *joblog.Log, c *client.Client) error { return g.fetch(h, c, args[1], into) })
 		},
 	}
 	fetch.Flags().StringVarP(&into, "file", "f", "", "the file to write, which must not exist; - is standard output; the artifact's own name when left out")
 	list := &cobra.Command{
 		Use: "list ID[/SUBJOB]", Short: "List the files that SubJobs have handed over", Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			return g.app.views.see(args[0], func(h *history.History, _ *client.Client) error {
+			return g.app.views.see(args[0], func(h *joblog.Log, _ *client.Client) error {
 				t, _ := parseTarget(args[0]) // Checked by see.
 				return g.app.write(artifactTable(h.Artifacts(t.subjob)))
 			})
@@ -48,7 +48,7 @@ func (g files) command() *cobra.Command {
 	return group("artifacts", "Files that runs have made", list, fetch)
 }
 
-func artifactTable(list []history.Artifact) output.Table {
+func artifactTable(list []joblog.Artifact) output.Table {
 	table := output.Table{Head: []string{"ARTIFACT", "SIZE", "TYPE"}, WideHead: []string{"RUN", "SHA256"}}
 	for _, f := range list {
 		at := f.SubJob + "/" + f.Name
@@ -63,7 +63,7 @@ func artifactTable(list []history.Artifact) output.Table {
 const leastDigest = 8
 
 // artifactOf finds an artifact by its address, or by the beginning of its digest.
-func artifactOf(list []history.Artifact, name string) (*history.Artifact, error) {
+func artifactOf(list []joblog.Artifact, name string) (*joblog.Artifact, error) {
 	subjob, file, _ := artifact.Split(name)
 	names := make([]string, len(list))
 	for i := range list {
@@ -76,7 +76,7 @@ func artifactOf(list []history.Artifact, name string) (*history.Artifact, error)
 	return nil, notFound("artifact", name, host.Near(name, names))
 }
 
-func (g files) fetch(h *history.History, c *client.Client, name, into string) error {
+func (g files) fetch(h *joblog.Log, c *client.Client, name, into string) error {
 	f, err := artifactOf(h.Artifacts(""), name)
 	if err != nil {
 		return err
@@ -115,12 +115,12 @@ func write(root *os.Root, name string, fill func(w io.Writer) error) error {
 }
 
 // save writes the artifacts of a job's result below a folder.
-func (g files) save(ctx context.Context, h *history.History, c *client.Client, dir string) error {
+func (g files) save(ctx context.Context, h *joblog.Log, c *client.Client, dir string) error {
 	if dir == "" || h.Job == nil {
 		return nil
 	}
 	var names []string
-	for _, ref := range h.Belongings() {
+	for _, ref := range h.JobArtifacts() {
 		names = append(names, ref.Name)
 	}
 	if folder, within, found := artifact.Collision(names); found {
@@ -138,7 +138,7 @@ func (g files) save(ctx context.Context, h *history.History, c *client.Client, d
 		return err
 	}
 	defer func() { _ = root.Close() }() // What was written is closed.
-	for _, ref := range h.Belongings() {
+	for _, ref := range h.JobArtifacts() {
 		name := strings.TrimPrefix(path.Clean("/"+ref.Name), "/")
 		err := root.MkdirAll(path.Dir(name), 0o755)
 		if err == nil {
@@ -161,7 +161,7 @@ const (
 )
 
 // write lists the files of a job for people, with what the first of them begin with if there is a client.
-func (g files) write(b *strings.Builder, h *history.History, c *client.Client) {
+func (g files) write(b *strings.Builder, h *joblog.Log, c *client.Client) {
 	list := h.Artifacts("")
 	if len(list) == 0 {
 		return
@@ -180,7 +180,7 @@ func (g files) write(b *strings.Builder, h *history.History, c *client.Client) {
 }
 
 // fetchable says how the files can be had that a job has made; kept is false when they go with the bus of this run.
-func (g files) fetchable(h *history.History, kept bool) {
+func (g files) fetchable(h *joblog.Log, kept bool) {
 	if h.Job == nil || g.app.machine() || g.app.output == "name" || len(h.Artifacts("")) == 0 {
 		return
 	}

@@ -4,15 +4,15 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/jobgraph/jobgraph/cmd/internal/history"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/graph"
+	"github.com/jobgraph/jobgraph/pkg/joblog"
 	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
 // claimed adds to runs that are worked on by whom, and until when they are not taken over. Where the journal or the broker's
 // clock cannot be read nothing is added.
-func (g views) claimed(h *history.History, c *client.Client, blockers []graph.Blocker) []graph.Blocker {
+func (g views) claimed(h *joblog.Log, c *client.Client, blockers []graph.Blocker) []graph.Blocker {
 	runs := map[string]int{}
 	for _, n := range h.Job.View().SubJobs {
 		if n.Open && !n.Pure {

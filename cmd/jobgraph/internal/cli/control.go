@@ -4,17 +4,15 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/jobgraph/jobgraph/cmd/internal/history"
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/output"
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
-	"github.com/jobgraph/jobgraph/pkg/graph"
+	"github.com/jobgraph/jobgraph/pkg/joblog"
 )
 
 // controls are the commands that change a job: stop, fail, recover, retry, rerun, delete.
@@ -22,7 +20,7 @@ type controls struct{ app *app }
 
 // act tells a job something and reports whether the fold took it: an event that is not legal is a conflict. With an end
 // expected it waits until the job has ended.
-func (g controls) act(t target, kind events.Kind, end bool, data func(h *history.History) any) error {
+func (g controls) act(t target, kind events.Kind, end bool, data func(h *joblog.Log) any) error {
 	if err := g.app.form(); err != nil {
 		return err
 	}
@@ -35,12 +33,8 @@ func (g controls) act(t target, kind events.Kind, end bool, data func(h *history
 	})
 }
 
-func (g controls) tell(ctx context.Context, c *client.Client, h *history.History, kind events.Kind, end bool, data any) error {
-	seq, err := c.Tell(ctx, h.Job.ID, kind, data)
-	if err != nil {
-		return err
-	}
-	if err := g.taken(ctx, c, h, seq); err != nil {
+func (g controls) tell(ctx context.Context, c *client.Client, h *joblog.Log, kind events.Kind, end bool, data any) error {
+	if err := c.Logs().Tell(ctx, h, kind, data); err != nil {
 		return err
 	}
 	if end {
@@ -51,36 +45,12 @@ func (g controls) tell(ctx context.Context, c *client.Client, h *history.History
 	return g.acted(h)
 }
 
-// taken folds on until the event with a sequence has been folded.
-func (g controls) taken(ctx context.Context, c *client.Client, h *history.History, seq uint64) error {
-	last := h.Events[len(h.Events)-1].Seq
-	for e, err := range c.Events(ctx, h.Job.ID, last) {
-		if err != nil {
-			return err
-		}
-		if err := h.Step(e); err != nil {
-			return err
-		}
-		if e.Seq < seq {
-			continue
-		}
-		if h.Effect.Verdict != graph.Ignored {
-			return nil
-		}
-		return fmt.Errorf("%w: %w", bus.ErrConflict, &events.Fault{
-			Code: events.CodeConflict, Message: fmt.Sprintf("%s was not possible", e.Kind), Cause: h.Effect.Reason,
-			Hint: "jobgraph get " + h.Job.ID + " shows where the job stands",
-		})
-	}
-	return fmt.Errorf("%w: event %d is not in the log", bus.ErrUnknown, seq)
-}
-
-func (g controls) untilEnd(ctx context.Context, c *client.Client, h *history.History) error {
+func (g controls) untilEnd(ctx context.Context, c *client.Client, h *joblog.Log) error {
 	if over(h) {
 		return nil
 	}
 	defer g.app.mindful(ctx, c)()
-	last := h.Events[len(h.Events)-1].Seq
+	last := h.Last()
 	for e, err := range c.Watch(ctx, h.Job.ID, last+1) {
 		if err != nil {
 			return err
@@ -95,7 +65,7 @@ func (g controls) untilEnd(ctx context.Context, c *client.Client, h *history.His
 	return ctx.Err()
 }
 
-func (g controls) acted(h *history.History) error {
+func (g controls) acted(h *joblog.Log) error {
 	s := h.Job.View()
 	if g.app.machine() {
 		return output.Value(g.app.sys.Stdout, g.app.output, map[string]any{"job_id": s.ID, "status": s.Status, "seq": s.Seq})
@@ -181,23 +151,13 @@ func (g controls) recoverCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return g.act(target{job, from}, events.KindRecoverRequested, false, func(*history.History) any {
+			return g.act(target{job, from}, events.KindRecoverRequested, false, func(*joblog.Log) any {
 				return &events.RecoverRequested{From: from, By: "cli"}
 			})
 		},
 	}
 	c.Flags().StringVar(&from, "from", "", "run this finished SubJob and its dependents again")
 	return c
-}
-
-// runOf is the run of a SubJob that the folded state knows, so that a request about an older one is a conflict.
-func runOf(h *history.History, subjob string) int {
-	for _, n := range h.Job.View().SubJobs {
-		if n.ID == subjob {
-			return n.Run
-		}
-	}
-	return 0
 }
 
 func (g controls) retryCommand() *cobra.Command {
@@ -208,8 +168,8 @@ func (g controls) retryCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return g.act(t, events.KindRetryRequested, false, func(h *history.History) any {
-				return &events.RetryRequested{SubJob: t.subjob, Run: runOf(h, t.subjob), By: "cli"}
+			return g.act(t, events.KindRetryRequested, false, func(h *joblog.Log) any {
+				return &events.RetryRequested{SubJob: t.subjob, Run: h.Node(t.subjob).Run, By: "cli"}
 			})
 		},
 	}
@@ -230,8 +190,8 @@ func (g controls) rerunCommand() *cobra.Command {
 					return err
 				}
 			}
-			return g.act(t, events.KindRerunRequested, false, func(h *history.History) any {
-				return &events.RerunRequested{SubJob: t.subjob, Run: runOf(h, t.subjob), Edit: edit, By: "cli"}
+			return g.act(t, events.KindRerunRequested, false, func(h *joblog.Log) any {
+				return &events.RerunRequested{SubJob: t.subjob, Run: h.Node(t.subjob).Run, Edit: edit, By: "cli"}
 			})
 		},
 	}

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -61,7 +60,7 @@ func (g deadLetters) list(ctx context.Context, c *client.Client) error {
 	for _, d := range list {
 		table.Rows = append(table.Rows, output.Row{
 			Name: d.ID, Value: d,
-			Cells: []string{d.ID, d.Kind, d.Since.UTC().Format(time.RFC3339), string(d.Fault.Code), short(d.Fault.Error(), 100)},
+			Cells: []string{d.ID, d.Kind, moment(d.Since), string(d.Fault.Code), short(d.Fault.Error(), 100)},
 			Wide:  []string{dash(d.Subject), dash(d.Fault.Hint)},
 		})
 	}
@@ -79,7 +78,7 @@ func (g deadLetters) show(d client.Dead) error {
 	if g.app.output == "name" {
 		return g.app.printf("%s\n", d.ID)
 	}
-	text := d.ID + " was set aside at " + d.Since.UTC().Format(time.RFC3339) + "\n" + reason(&d.Fault) + "\n"
+	text := d.ID + " was set aside at " + moment(d.Since) + "\n" + reason(&d.Fault) + "\n"
 	if d.Subject != "" {
 		text += "published on " + d.Subject + "\n"
 	}

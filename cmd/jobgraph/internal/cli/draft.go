@@ -6,11 +6,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/jobgraph/jobgraph/cmd/internal/history"
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/output"
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/stack"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/joblog"
 )
 
 func (g runs) planDraftCommand() *cobra.Command {
@@ -80,7 +80,7 @@ func (g runs) draftOn(k *stack.Stack, r events.Request) error {
 	if err != nil {
 		return err
 	}
-	h := history.New()
+	h := joblog.New()
 	for e, err := range c.Watch(g.app.soft, id, 0) {
 		if err != nil {
 			return err
@@ -96,7 +96,7 @@ func (g runs) draftOn(k *stack.Stack, r events.Request) error {
 }
 
 // drafted prints the plan once it is there; done is true also when there will be none.
-func (g runs) drafted(c *client.Client, h *history.History, e events.Event) (done bool, err error) {
+func (g runs) drafted(c *client.Client, h *joblog.Log, e events.Event) (done bool, err error) {
 	switch data := e.Data.(type) {
 	case *events.GraphCreated:
 		for _, w := range data.Warnings {

@@ -8,10 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/jobgraph/jobgraph/cmd/internal/history"
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/output"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/joblog"
 )
 
 func (g views) eventsCommand() *cobra.Command {
@@ -179,7 +179,7 @@ func summary(e events.Event) string {
 
 // transitions derives what happened to SubJobs by folding.
 func (g views) transitions(log iter.Seq2[events.Event, error], from uint64) error {
-	h := history.New()
+	h := joblog.New()
 	for e, err := range log {
 		if err != nil {
 			return err

@@ -4,16 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/jobgraph/jobgraph/cmd/internal/history"
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/output"
 	"github.com/jobgraph/jobgraph/pkg/client"
-	"github.com/jobgraph/jobgraph/pkg/events"
-	"github.com/jobgraph/jobgraph/pkg/graph"
+	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/pkg/joblog"
 )
 
 // forks are the commands that begin a job where another stood.
@@ -21,13 +19,13 @@ type forks struct{ app *app }
 
 func (g forks) forkCommand() *cobra.Command {
 	var at uint64
-	var id string
-	var v variation
+	var f joblog.Fork
+	var result string
 	c := &cobra.Command{
 		Use: "fork ID", Short: "Start a new job from any moment of another one; what was finished then is kept", Args: cobra.ExactArgs(1),
-		Example: "  jobgraph fork last                                     # once more, without what is finished\n" +
-			"  jobgraph fork last --before write --expert Reviewer    # another expert for one step, and what follows from it again\n" +
-			"  jobgraph fork last --before write --result @draft.md   # as if that step had given this",
+		Example: "  # Once more, without what is finished\n  jobgraph fork last\n" +
+			"  # Another expert for one step; what follows from it runs again\n  jobgraph fork last --before write --expert Reviewer\n" +
+			"  # As if that step had given this\n  jobgraph fork last --before write --result @draft.md",
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := g.app.form(); err != nil {
 				return err
@@ -37,215 +35,89 @@ func (g forks) forkCommand() *cobra.Command {
 				return err
 			}
 			return g.app.with(func(ctx context.Context, c *client.Client) error {
-				h, err := g.moment(ctx, c, job, at)
+				log, err := g.moment(ctx, c, job, at)
 				if err == nil {
-					err = v.read(g.app, h)
+					err = g.read(&f, result, log)
 				}
 				if err != nil {
 					return err
 				}
-				return g.fork(ctx, c, h, id, &v)
+				return g.fork(ctx, c, log, f)
 			})
 		},
 	}
-	c.Flags().Uint64Var(&at, "at-seq", 0, "the moment, as a sequence of the log; 0 for now")
-	c.Flags().StringVar(&id, "id", "", "the new job's id; made up when not given")
-	v.declare(c)
+	flags := c.Flags()
+	flags.Uint64Var(&at, "at-seq", 0, "the moment, as a sequence of the log; 0 for now")
+	flags.Var(newID{&f.ID}, "id", "the new job's id; made up when not given")
+	flags.StringVar(&f.Before, "before", "", "run this SubJob, and all that follows from it, again; every other result is kept")
+	flags.StringVar(&f.Model, "model", "", "with --before: the model of the experts that run")
+	flags.StringVar(&f.Expert, "expert", "", "with --before: the expert of that SubJob")
+	flags.StringVar(&f.Prompt, "prompt", "", "with --before: the goal of that SubJob, a text or @FILE")
+	flags.StringVar(&result, "result", "", "with --before: the result of that SubJob, JSON, a text or @FILE; it does not run")
 	return c
 }
 
 // moment folds a job up to a sequence of its log, 0 for all of it.
-func (g forks) moment(ctx context.Context, c *client.Client, job string, at uint64) (*history.History, error) {
-	h, err := g.app.look(ctx, c, target{job: job})
+func (g forks) moment(ctx context.Context, c *client.Client, job string, at uint64) (*joblog.Log, error) {
+	log, err := g.app.look(ctx, c, target{job: job})
 	if err != nil || at == 0 {
-		return h, err
+		return log, err
 	}
-	if first, last := h.Events[0].Seq, h.Events[len(h.Events)-1].Seq; at < first || at > last {
+	if first, last := log.Events[0].Seq, log.Last(); at < first || at > last {
 		return nil, usageError{fmt.Errorf("--at-seq %d: job %s begins at sequence %d and stands at %d", at, job, first, last)}
 	}
-	return history.Load(ctx, c, job, at)
+	return c.Logs().Fold(ctx, job, at)
 }
 
-func (g forks) fork(ctx context.Context, c *client.Client, h *history.History, id string, v *variation) error {
-	if id == "" {
-		var err error
-		if id, err = client.NewID(); err != nil {
-			return err
+// read checks the flags against the job, and reads the files that they name.
+func (g forks) read(f *joblog.Fork, result string, log *joblog.Log) error {
+	if f.Before == "" {
+		for _, given := range []struct{ flag, value string }{{"model", f.Model}, {"expert", f.Expert}, {"prompt", f.Prompt}, {"result", result}} {
+			if given.value != "" {
+				return usageError{fmt.Errorf("--%s says what one SubJob does otherwise: name it with --before", given.flag)}
+			}
 		}
-	}
-	s := h.Job.View()
-	r := h.Request().Request
-	r.ID = id
-	labels := map[string]string{"forked_from": s.ID, "forked_at": fmt.Sprint(s.Seq)}
-	for k, v := range r.Labels {
-		if _, ours := labels[k]; !ours {
-			labels[k] = v
-		}
-	}
-	r.Labels = labels
-	f := forker{history: h, from: s.ID, to: id, client: c, varied: *v, again: v.again(s)}
-	if v.model != "" {
-		r.Models = maps.Clone(r.Models)
-		if r.Models == nil {
-			r.Models = map[string]string{}
-		}
-		r.Models["expert"] = v.model
-	}
-	if plan := f.plan(ctx, s); plan != nil {
-		text, err := json.Marshal(plan)
-		if err != nil {
-			return err
-		}
-		r.Plan, r.PlanRef = text, nil
-	}
-	if r.PlanRef != nil {
-		f.copy(ctx, *r.PlanRef)
-	}
-	if r.InputsRef != nil {
-		f.copy(ctx, *r.InputsRef)
-	}
-	for _, ref := range r.Attachments {
-		f.copy(ctx, ref)
-	}
-	if f.err != nil {
-		return fmt.Errorf("fork %s: %w", s.ID, f.err)
-	}
-	if _, err := c.Submit(ctx, r); err != nil {
-		return err
-	}
-	g.app.note("forked at sequence %d: %d of %d SubJobs keep their result", s.Seq, f.kept, f.total)
-	if g.app.machine() {
-		return output.Value(g.app.sys.Stdout, g.app.output, map[string]any{"job_id": id, "forked_from": s.ID, "at_seq": s.Seq, "kept": f.kept, "total": f.total})
-	}
-	return g.app.printf("%s\n", id)
-}
-
-// forker makes the plan of the new job.
-type forker struct {
-	history     *history.History
-	client      *client.Client
-	from, to    string
-	varied      variation
-	again       map[string]bool // What is not kept, whatever came of it.
-	kept, total int
-	err         error // The first one.
-}
-
-// plan is the graph as it stood, with the results of what was finished; nil when there was none yet.
-func (f *forker) plan(ctx context.Context, s *graph.State) *events.Plan {
-	if s.PlanVersion == 0 {
 		return nil
 	}
-	p := &events.Plan{Title: s.Title}
-	names := renamed(s)
-	read := map[string]bool{} // Whose results are read by conditions of what has still to run.
-	for _, n := range s.SubJobs {
-		if present(n) && n.When != "" && !f.finished(n) {
-			for _, at := range n.Deps {
-				read[s.SubJobs[at].ID] = true
-			}
-		}
+	if result != "" && (f.Expert != "" || f.Prompt != "") {
+		return usageError{fmt.Errorf("--result: SubJob %s does not run then, so --expert and --prompt say nothing", f.Before)}
 	}
-	for _, n := range s.SubJobs {
-		if !present(n) {
-			continue
-		}
-		sub, _ := f.history.Text(n.Spec)
-		old := n.ID
-		sub.ID, sub.Name, sub.Dependencies = names[old], "", nil
-		sub.Expert, sub.Pool, sub.Pure, sub.ExpertName = n.Expert, "", false, ""
-		for _, at := range n.Deps {
-			if d := s.SubJobs[at]; present(d) {
-				sub.Dependencies = append(sub.Dependencies, names[d.ID])
-			}
-		}
-		f.total++
-		if f.varied.apply(old, &sub) {
-			f.kept++
-		} else if f.finished(n) {
-			f.keep(ctx, n, &sub, read[old])
-		} else if sub.When != "" {
-			var err error
-			sub.When, err = f.condition(s, n, sub.When, names)
-			f.fail(err)
-		}
-		p.SubJobs = append(p.SubJobs, sub)
+	if n := log.Node(f.Before); n == nil || !joblog.InGraph(n) {
+		return notFound("subjob", f.Before, host.Near(f.Before, log.IDs()))
 	}
-	return p
+	var err error
+	if f.Prompt, err = g.textOf(f.Prompt); err != nil {
+		return err
+	}
+	if result, err = g.textOf(result); err != nil || result == "" {
+		return err
+	}
+	if f.Result = json.RawMessage(result); !json.Valid(f.Result) {
+		f.Result, err = json.Marshal(result)
+	}
+	return err
 }
 
-// finished reports whether the new job takes the result of a node.
-func (f *forker) finished(n *graph.SubJobState) bool {
-	return n.Status == events.Finished && !f.again[n.ID]
+// textOf is a text, or what a file has when it is @FILE.
+func (g forks) textOf(text string) (string, error) {
+	path, file := strings.CutPrefix(text, "@")
+	if !file {
+		return text, nil
+	}
+	data, err := g.app.documents.file(path)
+	return strings.TrimRight(string(data), "\n"), err
 }
 
-// present reports whether a node belongs to the graph as it stands.
-func present(n *graph.SubJobState) bool {
-	return n.ID != events.PlanID && n.ID != events.FinalID && n.Status != events.Legacy
-}
-
-// keep hands a result on, empty where there is none: a skipped step is not looked at again.
-func (f *forker) keep(ctx context.Context, n *graph.SubJobState, sub *events.SubJob, inline bool) {
-	f.kept++
-	sub.When, sub.Schedule = "", nil
-	result, ref := f.history.Result(n)
-	sub.ExecutionRes, sub.ExecutionRef, sub.Artifacts = result, ref, nil
-	for _, file := range f.history.Artifacts(n.ID) {
-		f.copy(ctx, file.Ref)
-		sub.Artifacts = append(sub.Artifacts, file.Ref)
+func (g forks) fork(ctx context.Context, c *client.Client, log *joblog.Log, f joblog.Fork) error {
+	made, err := c.Logs().Fork(ctx, log, f)
+	if err != nil {
+		return err
 	}
-	switch {
-	case ref != nil && inline:
-		data, err := f.client.Blob(ctx, f.from, *ref)
-		if err != nil {
-			f.fail(err)
-			return
-		}
-		sub.ExecutionRes, sub.ExecutionRef = data, nil
-	case ref != nil:
-		f.copy(ctx, *ref)
+	g.app.note("forked at sequence %d: %d of %d SubJobs keep their result", made.At, made.Kept, made.Total)
+	if g.app.machine() {
+		return output.Value(g.app.sys.Stdout, g.app.output, map[string]any{
+			"job_id": made.Request.ID, "forked_from": made.From, "at_seq": made.At, "kept": made.Kept, "total": made.Total,
+		})
 	}
-	if sub.ExecutionRef == nil && (len(sub.ExecutionRes) == 0 || string(sub.ExecutionRes) == "null") {
-		sub.ExecutionRes = json.RawMessage(`""`) // A plan takes null for no result; conditions find nothing in either.
-	}
-}
-
-// copy takes a blob over to the new job.
-func (f *forker) copy(ctx context.Context, ref events.Ref) {
-	data, err := f.client.Blob(ctx, f.from, ref)
-	if err == nil {
-		_, err = f.client.Bus().Blobs().Put(ctx, f.to, data)
-	}
-	f.fail(err)
-}
-
-func (f *forker) fail(err error) {
-	if f.err == nil {
-		f.err = err
-	}
-}
-
-// renamed gives spliced nodes, whose ids no plan may choose, ids that one may.
-func renamed(s *graph.State) map[string]string {
-	taken := map[string]bool{}
-	for _, n := range s.SubJobs {
-		taken[n.ID] = true
-	}
-	names := map[string]string{}
-	for _, n := range s.SubJobs {
-		name := n.ID
-		if strings.Contains(name, "~") && present(n) {
-			base := strings.ReplaceAll(name, "~", "-")
-			if len(base) > events.MaxID-6 {
-				base = base[:events.MaxID-6]
-			}
-			name = base
-			for i := 2; taken[name]; i++ {
-				name = fmt.Sprintf("%s-%d", base, i)
-			}
-			taken[name] = true
-		}
-		names[n.ID] = name
-	}
-	return names
+	return g.app.printf("%s\n", made.Request.ID)
 }

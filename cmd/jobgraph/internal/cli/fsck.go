@@ -36,7 +36,7 @@ func (g operations) fsckCommand() *cobra.Command {
 			return g.inStore(store, g.fsck)
 		},
 	}
-	c.Flags().StringVar(&store, "store", "", "check the folder of an `up` that is not running, instead of a bus")
+	c.Flags().StringVar(&store, "store", "", "check this `FOLDER` of a jobgraph up that is not running, instead of a bus")
 	return c
 }
 

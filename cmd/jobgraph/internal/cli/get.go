@@ -12,11 +12,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/jobgraph/jobgraph/cmd/internal/history"
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/output"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
+	"github.com/jobgraph/jobgraph/pkg/joblog"
 )
 
 // views are the commands that show jobs: get, describe, list, watch, events, graph, why.
@@ -38,7 +38,7 @@ func (g views) getCommand() *cobra.Command {
 }
 
 // see folds the job named by an argument and shows something of it.
-func (g views) see(arg string, show func(h *history.History, c *client.Client) error) error {
+func (g views) see(arg string, show func(h *joblog.Log, c *client.Client) error) error {
 	if err := g.app.form(); err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func stateTable() output.Table {
 	}
 }
 
-func (g views) writeState(h *history.History, c *client.Client) error {
+func (g views) writeState(h *joblog.Log, c *client.Client) error {
 	s := h.Job.View()
 	table := stateTable()
 	var steps []string
@@ -125,10 +125,10 @@ type standing struct {
 	Partial bool          `json:"partial,omitempty"`
 	Faults  events.Faults `json:"faults,omitempty"`
 	// Artifacts are the files that SubJobs have handed over.
-	Artifacts []history.Artifact `json:"artifacts,omitempty"`
+	Artifacts []joblog.Artifact `json:"artifacts,omitempty"`
 	// DurationMS is from its admission to its end, in milliseconds; 0 while it has none.
 	DurationMS int64 `json:"duration_ms"`
-	cost
+	joblog.Cost
 }
 
 // exact is a SubJob whose hash is a text: many programs read numbers beyond 2^53 as another one.
@@ -145,21 +145,12 @@ func exactly(n *graph.SubJobState) exact {
 	return x
 }
 
-// cost is what was spent, for programs: nothing is a zero.
-type cost struct {
-	Tokens  int64   `json:"tokens"`
-	CostUSD float64 `json:"cost_usd"`
-}
-
 // standing sums a job up for programs.
-func (g views) standing(h *history.History, c *client.Client) standing {
+func (g views) standing(h *joblog.Log, c *client.Client) standing {
 	s := h.Job.View()
-	j := standing{State: s, JobID: s.ID, Result: g.result(h, c), Partial: partial(s), Faults: rejected(h), Artifacts: h.Artifacts(""), cost: cost(s.Cost)}
+	j := standing{State: s, JobID: s.ID, Result: g.result(h, c), Partial: joblog.Partial(s), Faults: h.Rejected(), Artifacts: h.Artifacts(""), DurationMS: joblog.Duration(s.Created, s.Ended), Cost: joblog.Cost(s.Cost)}
 	for _, n := range s.SubJobs {
 		j.SubJobs = append(j.SubJobs, exactly(n))
-	}
-	if !s.Ended.IsZero() {
-		j.DurationMS = s.Ended.Sub(s.Created).Milliseconds()
 	}
 	return j
 }
@@ -176,21 +167,8 @@ func spent(s events.Spent) string {
 	return strings.Join(parts, ", ")
 }
 
-// rejected is everything that is wrong with the plan of a job that failed for it; the job's error has it as one text.
-func rejected(h *history.History) events.Faults {
-	if e := h.Job.View().Error; e == nil || e.Code != events.CodeRejected {
-		return nil
-	}
-	for i := len(h.Events) - 1; i >= 0; i-- {
-		if r, ok := h.Events[i].Data.(*events.PlanRejected); ok {
-			return r.Faults
-		}
-	}
-	return nil
-}
-
 // aside is why the scheduler leaves a job alone, or nil.
-func aside(h *history.History) *events.Fault {
+func aside(h *joblog.Log) *events.Fault {
 	if faults := faultsOf(h.Aside); len(faults) > 0 {
 		return &faults[0]
 	}
@@ -198,7 +176,7 @@ func aside(h *history.History) *events.Fault {
 }
 
 // writeValue writes a value about a job for programs; a quarantine is one field more.
-func (g views) writeValue(value any, h *history.History) error {
+func (g views) writeValue(value any, h *joblog.Log) error {
 	f := aside(h)
 	if f == nil {
 		return output.Value(g.app.sys.Stdout, g.app.output, value)
@@ -247,8 +225,8 @@ func (g views) row(r rowOf, value any) output.Row {
 	return output.Row{
 		Name: r.id, Value: value,
 		Cells: []string{
-			r.id, status, fmt.Sprintf("%d/%d", r.done, r.total), output.Span(g.app.now().Sub(r.created)),
-			output.Span(end.Sub(r.created)), dash(short(heading, 60)),
+			r.id, status, fmt.Sprintf("%d/%d", r.done, r.total), output.Between(r.created, g.app.now()),
+			output.Between(r.created, end), dash(short(heading, 60)),
 		},
 		Wide: []string{dash(r.profile), dash(r.sesson), dash(labels(r.labels)), fmt.Sprint(r.seq), dash(short(why, 80))},
 	}
@@ -280,7 +258,7 @@ func (g views) describeCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "describe ID[/SUBJOB]", Short: "Show all there is to know of a job or a SubJob", Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			return g.see(args[0], func(h *history.History, c *client.Client) error {
+			return g.see(args[0], func(h *joblog.Log, c *client.Client) error {
 				t, _ := parseTarget(args[0]) // Checked by see.
 				if t.subjob != "" {
 					return g.describeSubJob(h, c, t.subjob)
@@ -299,15 +277,15 @@ type description struct {
 	// Partial is true when that is what some SubJobs gave of a job that has not finished.
 	Partial bool `json:"partial,omitempty"`
 	// Artifacts are the files that SubJobs have handed over.
-	Artifacts []history.Artifact `json:"artifacts,omitempty"`
+	Artifacts []joblog.Artifact `json:"artifacts,omitempty"`
 	// Planning is what planners have asked and found, if anything.
 	Planning *planning       `json:"planning,omitempty"`
 	Why      []graph.Blocker `json:"why,omitempty"`
 }
 
-func (g views) describeJob(h *history.History, c *client.Client) error {
+func (g views) describeJob(h *joblog.Log, c *client.Client) error {
 	s := h.Job.View()
-	d := description{Request: h.Request(), State: g.standing(h, c), Result: g.result(h, c), Partial: partial(s), Artifacts: h.Artifacts(""), Planning: g.planned(h, c)}
+	d := description{Request: h.Request(), State: g.standing(h, c), Result: g.result(h, c), Partial: joblog.Partial(s), Artifacts: h.Artifacts(""), Planning: g.planned(h, c)}
 	if !s.Status.Terminal() {
 		d.Why = h.Job.Why("")
 	}
@@ -328,9 +306,9 @@ func (g views) describeJob(h *history.History, c *client.Client) error {
 	field("goal", s.Goal)
 	field("session", s.Session)
 	field("labels", labels(s.Labels))
-	field("created", s.Created.UTC().Format(time.RFC3339))
+	field("created", moment(s.Created))
 	if !s.Ended.IsZero() {
-		field("ended", s.Ended.UTC().Format(time.RFC3339)+" after "+output.Span(s.Ended.Sub(s.Created)))
+		field("ended", moment(s.Ended)+" after "+output.Between(s.Created, s.Ended))
 	}
 	if s.Error != nil {
 		field("error", reason(s.Error))
@@ -361,35 +339,24 @@ type subjobDescription struct {
 	Output json.RawMessage `json:"output,omitempty"`
 	Ref    *events.Ref     `json:"output_ref,omitempty"`
 	// Artifacts are the files that it has handed over.
-	Artifacts []history.Artifact `json:"artifacts,omitempty"`
-	Why       []graph.Blocker    `json:"why,omitempty"`
-	Lessons   []string           `json:"lessons,omitempty"`
+	Artifacts []joblog.Artifact `json:"artifacts,omitempty"`
+	Why       []graph.Blocker   `json:"why,omitempty"`
+	Lessons   []string          `json:"lessons,omitempty"`
 	// Calls are what its runs have asked of models, tools and services, as their journal tells.
-	Calls []client.Call `json:"calls,omitempty"`
+	Calls []joblog.Call `json:"calls,omitempty"`
 }
 
-func (g views) describeSubJob(h *history.History, c *client.Client, id string) error {
-	var d subjobDescription
-	for _, n := range h.Job.View().SubJobs {
-		if n.ID == id {
-			d.State = exactly(n)
-		}
+func (g views) describeSubJob(h *joblog.Log, c *client.Client, id string) error {
+	x := h.SubJob(id)
+	d := subjobDescription{
+		State: exactly(x.State), Spec: x.Spec, Output: x.Output, Ref: x.Ref, Artifacts: h.Artifacts(id), Lessons: x.Lessons, Why: h.Job.Why(id),
 	}
-	d.Spec, _ = h.Text(d.State.SubJobState.Spec)
-	d.Output, d.Ref = h.Result(d.State.SubJobState)
-	d.Artifacts = h.Artifacts(id)
 	if d.Ref != nil && d.Output == nil {
 		if data, err := c.Blob(g.app.soft, h.Job.ID, *d.Ref); err == nil && json.Valid(data) {
 			d.Output = data
 		}
 	}
-	for _, seq := range d.State.Lessons {
-		if e := h.At(seq); e != nil {
-			d.Lessons = append(d.Lessons, e.Report().Lesson)
-		}
-	}
-	d.Why = h.Job.Why(id)
-	if !plannedBy(d.State.SubJobState) {
+	if !plannedBy(x.State) {
 		calls, err := c.Journals().Calls(g.app.soft, h.Job.ID, id)
 		if err != nil {
 			g.app.note("what it has called cannot be read: %v", err)
@@ -404,32 +371,30 @@ func (g views) describeSubJob(h *history.History, c *client.Client, id string) e
 }
 
 // result is the job's final answer, fetched when it went by reference; nil when there is none or it is gone.
-func (g views) result(h *history.History, c *client.Client) json.RawMessage {
+func (g views) result(h *joblog.Log, c *client.Client) json.RawMessage {
 	s := h.Job.View()
-	if s.ResultRef == nil || len(s.Result) > 0 || c == nil {
-		return s.Result
-	}
-	data, err := c.Blob(g.app.soft, s.ID, *s.ResultRef)
-	if err != nil {
-		g.app.note("the result cannot be read: %v", err)
-		return nil
-	}
-	if !json.Valid(data) {
-		text, _ := json.Marshal(string(data)) // A string always is JSON.
-		return text
-	}
-	return data
+	result, _ := joblog.Answer(s.Result, s.ResultRef, g.payloads(c, s.ID)) // What cannot be read is noted.
+	return result
 }
 
-// partial reports whether a job that has ended gives less than a result: what those of its SubJobs gave that had finished.
-func partial(s *graph.State) bool {
-	return (len(s.Result) > 0 || s.ResultRef != nil) && s.Status.Terminal() && s.Status != events.Finished
+// payloads reads the result of a job; one that cannot be read is left out, with a note.
+func (g views) payloads(c *client.Client, job string) joblog.Payloads {
+	return func(ref events.Ref) ([]byte, error) {
+		if c == nil {
+			return nil, nil
+		}
+		data, err := c.Blob(g.app.soft, job, ref)
+		if err != nil {
+			g.app.note("the result cannot be read: %v", err)
+		}
+		return data, nil
+	}
 }
 
 // told is what a job gives, for people: what is no result is called so.
 func told(s *graph.State, result json.RawMessage) string {
 	text := output.Clean(readable(result))
-	if partial(s) {
+	if joblog.Partial(s) {
 		return fmt.Sprintf("job %s %s: no result, this is what had come out by then\n%s", s.ID, s.Status, text)
 	}
 	return text

@@ -57,15 +57,35 @@ func (g *globals) check(a *app) error {
 	g.flags = host.NewFlags("jobgraph", a.sys.Env)
 	g.settings.Declare(g.flags)
 	var args []string
-	for _, given := range []struct{ flag, value string }{
-		{"--nats-url", g.server}, {"--nats-context", g.context}, {"--nats-creds", g.creds}, {"--prefix", g.prefix}, {"--config", g.config},
+	for _, given := range []struct{ setting, value string }{
+		{"nats-url", g.server}, {"nats-context", g.context}, {"nats-creds", g.creds}, {"prefix", g.prefix}, {"config", g.config},
 	} {
 		if given.value != "" {
-			args = append(args, given.flag+"="+given.value)
+			args = append(args, "--"+given.setting+"="+given.value)
 		}
 	}
 	_, err := g.flags.Parse(args)
-	return err
+	return a.asTyped(err)
+}
+
+// asTyped names settings that came by a flag of this program by that flag; services have other names for them.
+func (a *app) asTyped(err error) error {
+	var faults host.Faults
+	if !errors.As(err, &faults) {
+		return err
+	}
+	faults = slices.Clone(faults)
+	for i := range faults {
+		for _, known := range []struct{ setting, env, flag string }{
+			{"nats-url", "NATS_URL", "--server"}, {"nats-context", "NATS_CONTEXT", "--context"}, {"nats-creds", "NATS_CREDS", "--creds"},
+		} {
+			f := &faults[i]
+			if f.Field == "--"+known.setting || f.Field == known.env && a.source(known.setting) == host.FromFlag {
+				f.Field = known.flag
+			}
+		}
+	}
+	return faults
 }
 
 // form checks -o for commands that print lists and values.
@@ -111,7 +131,7 @@ func (a *app) address() (bus.Options, error) {
 		err = n.Validate()
 	}
 	if err != nil {
-		return bus.Options{}, err
+		return bus.Options{}, a.asTyped(err)
 	}
 	return onbus.Options(&n, "jobgraph-cli", a.settings.Prefix), nil
 }
@@ -121,6 +141,9 @@ const reach = time.Second
 
 // connect reaches the bus, or says within reach that it is away.
 func (a *app) connect() (*client.Client, error) {
+	if a.unreached != nil {
+		return nil, a.unreached
+	}
 	o, err := a.address()
 	if err != nil {
 		return nil, err
@@ -132,16 +155,55 @@ func (a *app) dial(o bus.Options, within time.Duration) (*client.Client, error) 
 	ctx, cancel := context.WithTimeout(a.soft, within)
 	defer cancel()
 	c, err := client.Connect(ctx, o)
-	if err == nil || errors.Is(err, bus.ErrNotPermitted) {
-		return c, err
+	if err == nil {
+		return c, nil
+	}
+	if errors.Is(err, bus.ErrNotPermitted) {
+		return nil, fmt.Errorf("%w: %w", bus.ErrNotPermitted, &events.Fault{
+			Code: events.CodeNotPermitted, Message: "the bus at " + a.place(o) + " refuses the connection", Cause: reasonOf(err, bus.ErrNotPermitted),
+			Hint: "give a credentials file with --creds or NATS_CREDS, NATS_USER with NATS_PASSWORD, or NATS_TOKEN",
+		})
 	}
 	hint := "start one with `jobgraph up`, or name another with --server or NATS_URL"
 	if by := a.namedBy(); by != "" {
-		hint = fmt.Sprintf("start one there with `jobgraph up --nats HOST:PORT`, or correct or unset %s: without an address `jobgraph run` has a bus of its own", by)
+		hint = fmt.Sprintf("start one there with `jobgraph up --nats HOST:PORT`, or %s: without an address `jobgraph run` has a bus of its own", correction(by))
 	}
 	return nil, fmt.Errorf("%w: %w", bus.ErrUnavailable, &events.Fault{
-		Code: events.CodeUnavailable, Message: "the bus is away: no server answers at " + a.place(o), Cause: err.Error(), Hint: hint,
+		Code: events.CodeUnavailable, Message: "the bus is away: no server answers at " + a.place(o), Cause: reasonOf(err, bus.ErrUnavailable), Hint: hint,
 	})
+}
+
+// reasonOf is why a connection was not made, without what is said already.
+func reasonOf(err, class error) string {
+	return strings.TrimPrefix(err.Error(), "connect to the bus: "+class.Error()+": ")
+}
+
+// correction is what can be done about a setting that names the bus.
+func correction(by string) string {
+	if strings.HasPrefix(by, "NATS_") {
+		return "correct or unset " + by
+	}
+	return "correct " + by + " or leave it out"
+}
+
+// placed adds to an error of a bus that was reached which bus that is: a service is not there, or the bus has gone away since.
+func (a *app) placed(err error) error {
+	o, addressErr := a.address()
+	if addressErr != nil || !errors.Is(err, bus.ErrUnavailable) {
+		return err
+	}
+	faults := slices.Clone(faultsOf(err))
+	if len(faults) == 0 {
+		faults = events.Faults{{
+			Code: events.CodeUnavailable, Message: "there is no answer", Cause: err.Error(), Hint: "`jobgraph doctor` says whether the bus and its services are there",
+		}}
+	}
+	for i := range faults {
+		if faults[i].Code == events.CodeUnavailable {
+			faults[i].Message += " at " + a.place(o)
+		}
+	}
+	return fmt.Errorf("%w: %w", bus.ErrUnavailable, faults)
 }
 
 // place is where the bus should be, and what says so.

@@ -8,11 +8,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/jobgraph/jobgraph/cmd/internal/history"
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/drawing"
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/output"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/joblog"
 )
 
 func (g views) graphCommand() *cobra.Command {
@@ -59,7 +59,7 @@ func (g views) draw(layout drawing.Graph, form string) error {
 }
 
 // jobPicture is the present graph of a job.
-func jobPicture(h *history.History) drawing.Graph {
+func jobPicture(h *joblog.Log) drawing.Graph {
 	s := h.Job.View()
 	g := drawing.Graph{Title: s.Title}
 	if g.Title == "" {

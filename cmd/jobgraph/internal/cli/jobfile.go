@@ -39,11 +39,29 @@ func (q *asked) declare(c *cobra.Command) {
 	f.StringArrayVar(&q.inputs, "input", nil, "named value, KEY=VALUE, JSON or text; repeatable")
 	f.StringArrayVar(&q.attached, "attach", nil, "file that every SubJob gets, up to 1 GiB; repeatable")
 	f.StringArrayVarP(&q.labels, "label", "l", nil, "label, KEY=VALUE; repeatable")
-	f.StringVar(&q.id, "id", "", "the job's id; made up when not given")
+	f.Var(newID{&q.id}, "id", "the job's id; made up when not given")
 	f.StringVar(&q.session, "session", "", "the conversation that the job belongs to")
 	f.StringVar(&q.thread, "thread", "", "the line of talk inside that conversation")
 	f.StringVar(&q.user, "user", "", "on whose behalf the job runs")
 }
+
+// newID is the id that a flag gives to something new. An empty one, as of a variable that is not set, is a mistake: left out, an id is made up.
+type newID struct{ to *string }
+
+// Set implements pflag.Value.
+func (n newID) Set(text string) error {
+	if text == "" {
+		return errors.New("it is empty: name an id, or leave --id out")
+	}
+	*n.to = text
+	return nil
+}
+
+// String implements pflag.Value.
+func (n newID) String() string { return "" }
+
+// Type implements pflag.Value.
+func (newID) Type() string { return "string" }
 
 // documents reads what a user gives: files, plans, requests.
 type documents struct{ app *app }

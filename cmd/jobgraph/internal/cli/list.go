@@ -14,6 +14,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/joblog"
 )
 
 func (g views) listCommand() *cobra.Command {
@@ -137,15 +138,11 @@ var longHash = regexp.MustCompile(`"hash":([0-9]{16,20})\b`)
 
 // listed is a saved state in the shape that programs get of a job everywhere; what is kept elsewhere, as by reference, stays out.
 func listed(j *client.Job) json.RawMessage {
-	took := int64(0)
-	if !j.Ended.IsZero() {
-		took = j.Ended.Sub(j.Created).Milliseconds()
-	}
 	more, err := json.Marshal(struct {
 		JobID      string `json:"job_id"`
 		DurationMS int64  `json:"duration_ms"`
-		cost
-	}{j.ID, took, cost(j.Cost)})
+		joblog.Cost
+	}{j.ID, joblog.Duration(j.Created, j.Ended), joblog.Cost(j.Cost)})
 	text := bytes.TrimRight(j.Raw, " \t\r\n")
 	if err != nil || len(text) < 3 || text[len(text)-1] != '}' {
 		return j.Raw

@@ -24,6 +24,8 @@ type app struct {
 	soft, hard context.Context
 	// endTimer ends the timer of --timeout.
 	endTimer context.CancelFunc
+	// unreached is why the bus was not reached when the short id of a job was looked up; nil otherwise.
+	unreached error
 	commands
 }
 
@@ -137,6 +139,9 @@ func (a *app) root() *cobra.Command {
 	strict(root)
 	a.shortIDs(root, "")
 	a.completeFlags(root)
+	root.InitDefaultCompletionCmd()
+	exemplify(root, "", examples())
+	fitHelp(root)
 	return root
 }
 

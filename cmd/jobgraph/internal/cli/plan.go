@@ -13,6 +13,7 @@ import (
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/output"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/joblog"
 	runner "github.com/jobgraph/jobgraph/services/expert-runner/app"
 	planner "github.com/jobgraph/jobgraph/services/planner/app"
 )
@@ -234,7 +235,7 @@ func (g plans) diffCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			d := planner.Diff(before, after)
+			d := joblog.DiffPlans(before, after)
 			if err := g.writeDiff(&d); err != nil {
 				return err
 			}
@@ -246,7 +247,7 @@ func (g plans) diffCommand() *cobra.Command {
 	}
 }
 
-func (g plans) writeDiff(d *planner.Difference) error {
+func (g plans) writeDiff(d *joblog.PlanDifference) error {
 	if g.app.machine() {
 		return output.Value(g.app.sys.Stdout, g.app.output, d)
 	}

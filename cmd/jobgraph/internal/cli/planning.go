@@ -5,11 +5,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jobgraph/jobgraph/cmd/internal/history"
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/output"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
+	"github.com/jobgraph/jobgraph/pkg/joblog"
 	planner "github.com/jobgraph/jobgraph/services/planner/app"
 )
 
@@ -22,13 +22,13 @@ type planning struct {
 	events.Spent
 	TookMS int64 `json:"took_ms"`
 	// Exchanges are the questions that were asked, Warnings what was changed in plans, Remarks doubts about them.
-	Exchanges []client.Exchange `json:"exchanges"`
+	Exchanges []joblog.Exchange `json:"exchanges"`
 	Warnings  events.Faults     `json:"warnings,omitempty"`
 	Remarks   []planner.Remark  `json:"remarks,omitempty"`
 }
 
 // planned collects it from the journals and the log; nil when no planner had anything to ask or to say.
-func (g views) planned(h *history.History, c *client.Client) *planning {
+func (g views) planned(h *joblog.Log, c *client.Client) *planning {
 	p := &planning{}
 	rounds := map[string]bool{}
 	for _, n := range h.Job.View().SubJobs {

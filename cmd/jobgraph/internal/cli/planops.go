@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/jobgraph/jobgraph/cmd/internal/history"
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/output"
 	"github.com/jobgraph/jobgraph/pkg/client"
+	"github.com/jobgraph/jobgraph/pkg/joblog"
 	planner "github.com/jobgraph/jobgraph/services/planner/app"
 )
 
@@ -155,7 +155,7 @@ func noMark(text string) error {
 // show prints the graph of a job as a plan with its marks.
 func (g plans) show(arg string) error {
 	g.app.output = ""
-	return g.app.views.see(arg, func(h *history.History, _ *client.Client) error {
+	return g.app.views.see(arg, func(h *joblog.Log, _ *client.Client) error {
 		text, err := planner.PlanText(h.Events)
 		if err != nil {
 			return err

@@ -12,11 +12,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/jobgraph/jobgraph/cmd/internal/history"
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/output"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
+	"github.com/jobgraph/jobgraph/pkg/joblog"
 )
 
 // replayFlags are those of `replay`.
@@ -123,10 +123,10 @@ func (g replays) replayExport(ctx context.Context, c *client.Client, x *client.E
 		return g.replayDiff(x, f.until)
 	}
 	keys := bufio.NewScanner(g.app.sys.Stdin)
-	h := history.New()
+	h := joblog.New()
 	var last time.Time
 	i := 0
-	for e, err := range history.Recorded(x) {
+	for e, err := range x.Resolved() {
 		if err != nil {
 			return err
 		}
@@ -182,7 +182,7 @@ func emit(c *client.Client, r client.Record, prefix string) error {
 	return c.Bus().PublishCore(m.Subject, m.Header, m.Body)
 }
 
-func statuses(h *history.History) map[string]events.Status {
+func statuses(h *joblog.Log) map[string]events.Status {
 	m := map[string]events.Status{}
 	if h.Job != nil {
 		for _, n := range h.Job.View().SubJobs {
@@ -213,7 +213,7 @@ type statusChanged struct {
 	To     events.Status `json:"to"`
 }
 
-func (g replays) printStep(e events.Event, h *history.History, before map[string]events.Status) error {
+func (g replays) printStep(e events.Event, h *joblog.Log, before map[string]events.Status) error {
 	s := h.Job.View()
 	step := folded{
 		Seq: e.Seq, Time: e.Time, Kind: e.Kind, SubJob: e.SubJob, Run: e.Run, Verdict: h.Effect.Verdict, Reason: h.Effect.Reason,
@@ -259,7 +259,7 @@ func (g replays) replayDiff(x *client.Export, until uint64) error {
 	if until > 0 && until != at.Seq {
 		return usageError{fmt.Errorf("the saved state stands at sequence %d, not at %d", at.Seq, until)}
 	}
-	h, err := history.Fold(history.Recorded(x), at.Seq)
+	h, err := joblog.Fold(x.Resolved(), at.Seq)
 	if err != nil {
 		return err
 	}
@@ -267,13 +267,13 @@ func (g replays) replayDiff(x *client.Export, until uint64) error {
 	if err != nil {
 		return err
 	}
-	lines, err := history.Differences(x.State, text)
+	lines, err := joblog.Differences(x.State, text)
 	if err != nil {
 		return err
 	}
 	if g.app.machine() {
 		if lines == nil {
-			lines = []history.Difference{}
+			lines = []joblog.Difference{}
 		}
 		if err := output.Value(g.app.sys.Stdout, g.app.output, lines); err != nil {
 			return err

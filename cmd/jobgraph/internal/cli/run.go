@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/jobgraph/jobgraph/cmd/internal/history"
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/embed"
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/output"
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/stack"
@@ -18,6 +17,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/pkg/joblog"
 )
 
 // runFlags are those that only `run` has.
@@ -307,7 +307,7 @@ func (g runs) stopNow(c *client.Client, id string) {
 }
 
 // follow shows a job to its end. With -o json only the end is printed.
-func (g runs) follow(c *client.Client, id string) (*history.History, error) {
+func (g runs) follow(c *client.Client, id string) (*joblog.Log, error) {
 	form := g.app.views.display()
 	if g.app.quiet || g.app.output == "json" || g.app.output == "yaml" || g.app.output == "name" {
 		form = watch.Quiet
@@ -316,7 +316,7 @@ func (g runs) follow(c *client.Client, id string) (*history.History, error) {
 }
 
 // finishInto is finish, and writes the artifacts of a result that there is.
-func (g runs) finishInto(h *history.History, c *client.Client, dir string, kept bool) error {
+func (g runs) finishInto(h *joblog.Log, c *client.Client, dir string, kept bool) error {
 	if dir == "" {
 		defer g.app.files.fetchable(h, kept)
 	}
@@ -327,7 +327,7 @@ func (g runs) finishInto(h *history.History, c *client.Client, dir string, kept 
 }
 
 // finish prints what came out, and exits as the job did.
-func (g runs) finish(h *history.History, c *client.Client) error {
+func (g runs) finish(h *joblog.Log, c *client.Client) error {
 	s := h.Job.View()
 	result := g.app.views.result(h, c)
 	if g.app.output == "json" || g.app.output == "jsonl" || g.app.output == "yaml" {
@@ -349,7 +349,7 @@ func (g runs) finish(h *history.History, c *client.Client) error {
 		}
 	}
 	if cost := spent(s.Cost); cost != "" {
-		g.app.note("job %s took %s: %s", s.ID, output.Span(s.Ended.Sub(s.Created)), cost)
+		g.app.note("job %s took %s: %s", s.ID, output.Between(s.Created, s.Ended), cost)
 	}
 	if s.Error != nil {
 		g.app.complain(reason(s.Error))

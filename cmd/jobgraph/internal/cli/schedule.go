@@ -243,6 +243,7 @@ func brief(d time.Duration) string {
 	return text
 }
 
+// moment writes a time, "-" where none is known.
 func moment(t time.Time) string {
 	if t.IsZero() {
 		return "-"

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -53,7 +52,7 @@ func (g sessions) list(ctx context.Context, c *client.Client, q client.SessionQu
 		last := s.Jobs[len(s.Jobs)-1]
 		table.Rows = append(table.Rows, output.Row{
 			Name: s.ID, Value: s.Raw,
-			Cells: []string{s.ID, s.State, fmt.Sprint(s.Total), dash(s.User), s.Updated.UTC().Format(time.RFC3339), dash(s.Title)},
+			Cells: []string{s.ID, s.State, fmt.Sprint(s.Total), dash(s.User), moment(s.Updated), dash(s.Title)},
 			Wide:  []string{dash(s.Parent), dash(strings.Join(s.Threads, ",")), dash(short(last.Goal, 60))},
 		})
 	}
@@ -93,8 +92,8 @@ func (g sessions) show(s *client.Session) error {
 		{"user", s.User},
 		{"parent", s.Parent},
 		{"threads", strings.Join(s.Threads, ", ")},
-		{"created", s.Created.UTC().Format(time.RFC3339)},
-		{"updated", s.Updated.UTC().Format(time.RFC3339)},
+		{"created", moment(s.Created)},
+		{"updated", moment(s.Updated)},
 		{"jobs", fmt.Sprint(s.Total)},
 	} {
 		if field.value != "" {
@@ -107,7 +106,7 @@ func (g sessions) show(s *client.Session) error {
 	table := output.Table{Head: []string{"JOB", "STATUS", "CREATED", "GOAL"}, WideHead: []string{"THREAD", "SUBJOB", "HANDED OFF TO"}}
 	for _, j := range s.Jobs {
 		table.Rows = append(table.Rows, output.Row{
-			Name: j.ID, Value: j, Cells: []string{j.ID, string(j.Status), j.Created.UTC().Format(time.RFC3339), dash(j.Goal)},
+			Name: j.ID, Value: j, Cells: []string{j.ID, string(j.Status), moment(j.Created), dash(j.Goal)},
 			Wide: []string{dash(j.Thread), dash(j.SubJob), dash(strings.Join(j.Handed, ","))},
 		})
 	}

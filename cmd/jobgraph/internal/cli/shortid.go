@@ -74,6 +74,7 @@ func (a *app) wholeID(text string, final bool) (string, error) {
 	}
 	c, err := a.connect()
 	if err != nil {
+		a.unreached = err // The command itself says so, if it finds nothing else wrong; it does not try once more.
 		return text, nil
 	}
 	defer c.Close()

@@ -10,11 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/jobgraph/jobgraph/cmd/internal/history"
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/pkg/joblog"
 )
 
 // target is a job, or one SubJob of it: ID or ID/SUBJOB.
@@ -55,7 +55,7 @@ func jobOf(command, text string, instead ...string) (string, error) {
 const nearJobs = 10_000
 
 // load folds a job's log for those who want to act on it: a job in quarantine is an error.
-func (a *app) load(ctx context.Context, c *client.Client, t target) (*history.History, error) {
+func (a *app) load(ctx context.Context, c *client.Client, t target) (*joblog.Log, error) {
 	h, err := a.look(ctx, c, t)
 	if err == nil {
 		err = h.Aside
@@ -65,8 +65,8 @@ func (a *app) load(ctx context.Context, c *client.Client, t target) (*history.Hi
 
 // look folds a job's log for those who only look at it: of a job in quarantine it gives what can be folded, and why the rest
 // cannot. A job that does not exist is an error that names like ones.
-func (a *app) look(ctx context.Context, c *client.Client, t target) (*history.History, error) {
-	h, err := history.Load(ctx, c, t.job, 0)
+func (a *app) look(ctx context.Context, c *client.Client, t target) (*joblog.Log, error) {
+	h, err := c.Logs().Fold(ctx, t.job, 0)
 	if errors.Is(err, bus.ErrNotFound) && h.Job == nil {
 		return nil, a.unknownJob(ctx, c, t.job)
 	}
@@ -147,6 +147,9 @@ func notFound(what, id string, like []string) error {
 	if what == "job" {
 		f.Hint = "jobgraph list shows the jobs there are"
 	}
+	if what == "expert" {
+		f.Hint = "jobgraph experts list shows the experts there are"
+	}
 	if len(like) > 0 {
 		f.Hint = "did you mean " + strings.Join(like, " or ") + "?"
 	}
@@ -171,7 +174,7 @@ func (a *app) with(do func(ctx context.Context, c *client.Client) error) error {
 func (a *app) homeless(c *client.Client, err error) error {
 	n := c.Names()
 	if _, infoErr := c.Bus().Streams().Info(a.soft, n.Log); !errors.Is(infoErr, bus.ErrNotFound) {
-		return unanswered(err)
+		return a.placed(unanswered(err))
 	}
 	flag := ""
 	if n.Prefix() != events.DefaultPrefix {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/output"
 	"github.com/jobgraph/jobgraph/pkg/client"
+	"github.com/jobgraph/jobgraph/pkg/joblog"
 )
 
 func (g replays) exportCommand() *cobra.Command {
@@ -56,7 +57,7 @@ func lost(x *client.Export) []string {
 		if err != nil {
 			return gone
 		}
-		for _, ref := range client.Refs(e) {
+		for _, ref := range joblog.Refs(e) {
 			name := cmp.Or(ref.Name, fmt.Sprintf("%.12s", ref.Digest))
 			if _, ok := x.Blobs[ref.Digest]; !ok && !slices.Contains(gone, name) {
 				gone = append(gone, name)

@@ -27,7 +27,7 @@ type trial struct {
 func (g experts) testCommand() *cobra.Command {
 	var t trial
 	c := &cobra.Command{
-		Use: "test NAME", Short: "Give an expert a goal, and show what he makes of it and whether he keeps the contract", Args: cobra.ExactArgs(1),
+		Use: "test NAME", Short: "Give an expert a goal, and show what it makes of it and whether it keeps the contract", Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := g.app.form(); err != nil {
 				return err
@@ -49,7 +49,7 @@ func (g experts) testCommand() *cobra.Command {
 			return g.app.with(func(ctx context.Context, c *client.Client) error { return g.try(ctx, c, args[0], t, r) })
 		},
 	}
-	c.Flags().StringVar(&t.goal, "goal", "Say what you can do", "what he is asked to do")
+	c.Flags().StringVar(&t.goal, "goal", "Say what you can do", "what it is asked to do")
 	c.Flags().StringArrayVar(&t.inputs, "input", nil, "named value, KEY=VALUE, JSON or text; repeatable")
 	c.Flags().StringVar(&t.level, "level", "", "check the contract of the wire: basic or full; kind nats is checked at basic without it")
 	c.Flags().DurationVar(&t.patience, "patience", 30*time.Second, "with a check of the contract: how long each piece of work may take")

@@ -10,11 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/jobgraph/jobgraph/cmd/internal/history"
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/watch"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
+	"github.com/jobgraph/jobgraph/pkg/joblog"
 )
 
 func (g views) watchCommand() *cobra.Command {
@@ -61,12 +61,12 @@ func (g views) display() watch.Form {
 }
 
 // watch follows a job to its end, or with --no-input to where only a person can help.
-func (g views) watch(ctx context.Context, c *client.Client, job string, from uint64, form watch.Form) (*history.History, error) {
+func (g views) watch(ctx context.Context, c *client.Client, job string, from uint64, form watch.Form) (*joblog.Log, error) {
 	head, err := c.Head(ctx, job)
 	if err != nil && exitCode(ctx, err) != ExitNotFound {
 		return nil, err
 	}
-	h := history.New()
+	h := joblog.New()
 	show := watch.Show{Out: g.app.sys.Stdout, Form: form, Size: g.app.size, Paint: g.app.paint(), Now: g.app.now, From: from}
 	ctx, stop, err := c.Quarantine().Watch(ctx, job)
 	if err != nil {
@@ -84,7 +84,7 @@ func (g views) watch(ctx context.Context, c *client.Client, job string, from uin
 	})
 	if err != nil && g.app.soft.Err() == nil {
 		within := time.Duration(0)
-		if errors.Is(err, history.ErrPoisoned) {
+		if errors.Is(err, joblog.ErrPoisoned) {
 			within = patience // The scheduler meets the same event.
 		}
 		err = cmp.Or(inQuarantine(ctx, within), err)
@@ -93,13 +93,13 @@ func (g views) watch(ctx context.Context, c *client.Client, job string, from uin
 }
 
 // over reports whether the end of the job has been told.
-func over(h *history.History) bool {
+func over(h *joblog.Log) bool {
 	s := h.Job.View()
 	return s.Status.Terminal() && !s.EndOwed
 }
 
 // stuck reports whether only a person can help.
-func stuck(h *history.History) bool {
+func stuck(h *joblog.Log) bool {
 	s := h.Job.View()
 	if s.Status != events.Waiting {
 		return false
@@ -118,14 +118,14 @@ func unplanned(s *graph.State) bool {
 }
 
 // ended gives the exit code of a watched job.
-func (g views) ended(h *history.History) error {
+func (g views) ended(h *joblog.Log) error {
 	if h.Job == nil {
 		return outcome(ExitNotFound)
 	}
 	s := h.Job.View()
 	if !s.Status.Terminal() {
-		for _, in := range s.Inputs {
-			g.app.note("job %s waits for a person; answer with: jobgraph answer %s %s TEXT", s.ID, s.ID, in.Request)
+		for _, q := range questions(h) {
+			g.app.note("job %s waits for a person; answer with: %s", s.ID, graph.AnswerCommand(s.ID, q.Request, q.Kind))
 		}
 		return outcome(ExitWaiting)
 	}

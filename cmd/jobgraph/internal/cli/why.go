@@ -7,18 +7,18 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/jobgraph/jobgraph/cmd/internal/history"
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/output"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
+	"github.com/jobgraph/jobgraph/pkg/joblog"
 )
 
 func (g views) whyCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "why ID[/SUBJOB]", Short: "Say why something is not running, and what would unblock it", Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			err := g.see(args[0], func(h *history.History, c *client.Client) error {
+			err := g.see(args[0], func(h *joblog.Log, c *client.Client) error {
 				t, _ := parseTarget(args[0]) // Checked by see.
 				blockers := g.absent(h, c, g.claimed(h, c, g.reasons(h, h.Job.Why(t.subjob))))
 				if f := aside(h); f != nil { // Whatever else is in the way, this comes first.
@@ -37,7 +37,7 @@ func (g views) whyCommand() *cobra.Command {
 
 // reasons adds to waits what they wait for, as the run has said it: the question to a person, or why it goes on later. For
 // people it is quoted, so that no line of it passes for one of ours.
-func (g views) reasons(h *history.History, blockers []graph.Blocker) []graph.Blocker {
+func (g views) reasons(h *joblog.Log, blockers []graph.Blocker) []graph.Blocker {
 	for i := range blockers {
 		b := &blockers[i]
 		if b.Code != "timer" && b.Code != "input" {

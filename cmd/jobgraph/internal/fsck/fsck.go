@@ -6,10 +6,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/jobgraph/jobgraph/cmd/internal/history"
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/joblog"
 )
 
 // Kind says what is wrong, stable for programs.
@@ -33,7 +33,7 @@ type Finding struct {
 	// Fault says it to people, with what to do.
 	Fault events.Fault `json:"fault"`
 	// Differences are those of a saved state from the fold.
-	Differences []history.Difference `json:"differences,omitempty"`
+	Differences []joblog.Difference `json:"differences,omitempty"`
 }
 
 // Report is what a store looks like.

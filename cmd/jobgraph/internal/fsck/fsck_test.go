@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/jobgraph/jobgraph/cmd/internal/history"
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/fsck"
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
@@ -65,7 +64,7 @@ func (s *store) job(id string) {
 	s.event(events.Event{Kind: events.KindJobRequested, Job: id, Data: &events.JobRequested{Request: events.Request{ID: id, Goal: "g"}, Rules: rules}})
 	s.event(events.Event{Kind: events.KindGraphCreated, Job: id, SubJob: events.PlanID, Run: 1, Data: &events.GraphCreated{PlanRef: &ref}})
 	s.event(events.Event{Kind: events.KindSubJobReported, Job: id, SubJob: "a", Run: 1, Data: &events.SubJobReported{Outcome: events.Success, OutputRef: &s.payload}})
-	h, err := history.Load(s.t.Context(), s.client, id, 0)
+	h, err := s.client.Logs().Fold(s.t.Context(), id, 0)
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -9,12 +9,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/jobgraph/jobgraph/cmd/internal/history"
 	"github.com/jobgraph/jobgraph/pkg/bus"
-	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/kept"
 	"github.com/jobgraph/jobgraph/pkg/graph"
+	"github.com/jobgraph/jobgraph/pkg/joblog"
 )
 
 // sight is what is seen of one job.
@@ -145,17 +144,12 @@ func (k *checker) readPayloads(ctx context.Context, s *sight) (readable bool, er
 	looked := map[string]bool{}
 	for i := range s.events {
 		e := &s.events[i]
-		ref, fill := client.PlanRef(e)
-		if ref != nil {
-			text, err := k.client.Bus().Blobs().Get(ctx, s.job, ref.Digest)
-			if err == nil {
-				err = fill(text)
-			} else if !errors.Is(err, bus.ErrNotFound) {
-				return false, err
-			}
-			readable = readable && err == nil
+		err := joblog.Resolve(e, func(ref events.Ref) ([]byte, error) { return k.client.Bus().Blobs().Get(ctx, s.job, ref.Digest) })
+		if err != nil && !errors.Is(err, bus.ErrNotFound) && !errors.Is(err, joblog.ErrPlan) {
+			return false, err
 		}
-		for _, ref := range client.Refs(*e) {
+		readable = readable && err == nil
+		for _, ref := range joblog.Refs(*e) {
 			if looked[ref.Digest] || ref.Digest == "" {
 				continue
 			}
@@ -183,7 +177,7 @@ func (s *sight) compare() {
 	if s.quarantined && until == 0 {
 		return // What cannot be folded is why.
 	}
-	h, err := history.Fold(func(yield func(events.Event, error) bool) {
+	h, err := joblog.Fold(func(yield func(events.Event, error) bool) {
 		for i := range s.events {
 			if !yield(s.events[i], nil) {
 				return
@@ -202,7 +196,7 @@ func (s *sight) compare() {
 		s.find(LogUnreadable, events.CodeInternal, "please report it with `jobgraph export "+s.job+"`", "the fold cannot be written: %v", err)
 		return
 	}
-	differences, err := history.Differences(s.state, folded)
+	differences, err := joblog.Differences(s.state, folded)
 	if err != nil || len(differences) > 0 {
 		hint := "`jobgraph replay " + s.job + " --diff` shows it; stop the schedulers, delete key " + s.job + " of JOBS_STATE, and start them: the job is folded from its log"
 		s.find(StateDiffers, events.CodeConflict, hint, "the saved state at sequence %d is not the fold of the log: %s", until, fields(differences)).Differences = differences
@@ -210,7 +204,7 @@ func (s *sight) compare() {
 }
 
 // fields names what differs.
-func fields(list []history.Difference) string {
+func fields(list []joblog.Difference) string {
 	text := ""
 	for i, d := range list {
 		if i == 5 {

@@ -1,12 +1,13 @@
 package output_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/output"
 	"github.com/jobgraph/jobgraph/pkg/events"
@@ -33,7 +34,7 @@ func TestEveryFormOfAListIsWritten(t *testing.T) {
 		if err := table().Write(&b, form); err != nil {
 			t.Errorf("%s: %v", form, err)
 		}
-		if diff := cmp.Diff(want, b.String()); diff != "" {
+		if diff := gocmp.Diff(want, b.String()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", form, diff)
 		}
 	}
@@ -52,7 +53,7 @@ func TestNoFormHasAnythingThatATerminalObeys(t *testing.T) {
 		if err := output.Value(&b, form, value); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(want, b.String()); diff != "" {
+		if diff := gocmp.Diff(want, b.String()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", form, diff)
 		}
 	}
@@ -96,7 +97,45 @@ func TestATreeThatDoesNotFitShowsWhatRunsAndFailed(t *testing.T) {
 		"  ✘ b  x  1.0s",
 		"  … 3 more: 1 finished, 2 created",
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := gocmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestNoAttemptIsShownBeyondTheMostThereMayBe(t *testing.T) {
+	key := &events.Fault{Code: events.CodeNotPermitted, Message: "wrong key"}
+	for name, test := range map[string]struct {
+		node graph.SubJobState
+		want string
+	}{
+		"the first one runs":               {graph.SubJobState{Status: events.Running, RetryLimit: 3}, ""},
+		"one has failed":                   {graph.SubJobState{Status: events.Ready, RetryLimit: 3, Attempts: 1}, "attempt 2/4"},
+		"the last one runs":                {graph.SubJobState{Status: events.Running, RetryLimit: 3, Attempts: 3}, "attempt 4/4"},
+		"the last one has failed":          {graph.SubJobState{Status: events.Failed, RetryLimit: 3, Attempts: 4}, "attempt 4/4"},
+		"none comes behind a wrong key":    {graph.SubJobState{Status: events.Failed, RetryLimit: 3, Attempts: 1, Error: key}, "attempt 1/4, wrong key"},
+		"an edit has lowered the limit":    {graph.SubJobState{Status: events.Ready, RetryLimit: 0, Attempts: 2}, "attempt 3/3"},
+		"without retries":                  {graph.SubJobState{Status: events.Failed, Attempts: 1}, "attempt 1/1"},
+		"writers that stood in for others": {graph.SubJobState{ID: events.FinalID, Status: events.Running, Attempts: 2, RetryLimit: 0}, ""},
+	} {
+		test.node.ID = cmp.Or(test.node.ID, "a")
+		line := output.Tree{}.Lines(&graph.State{SubJobs: []*graph.SubJobState{&test.node}})[1]
+		if _, got, _ := strings.Cut(line, "attempt "); strings.TrimPrefix(test.want, "attempt ") != got {
+			t.Errorf("%s: %q, want %q", name, line, test.want)
+		}
+	}
+}
+
+func TestATimeThatIsNotKnownIsADash(t *testing.T) {
+	at := time.Unix(1000, 0)
+	for _, moments := range [][2]time.Time{{{}, at}, {at, {}}, {}} {
+		if got := output.Between(moments[0], moments[1]); got != "-" {
+			t.Errorf("%v: %s", moments, got)
+		}
+	}
+	if got := output.Between(at, at.Add(time.Minute)); got != "1m00s" {
+		t.Error(got)
+	}
+	if got, want := (output.Tree{Now: at}).Lines(&graph.State{ID: "j", Status: events.Created})[0], "· CREATED  0/0  -    j"; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

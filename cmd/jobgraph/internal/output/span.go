@@ -19,3 +19,11 @@ func Span(d time.Duration) string {
 	}
 	return fmt.Sprintf("%dd%dh", int(d.Hours())/24, int(d.Hours())%24)
 }
+
+// Between writes how long it is from one moment to another, "-" where one of them is not known.
+func Between(from, to time.Time) string {
+	if from.IsZero() || to.IsZero() {
+		return "-"
+	}
+	return Span(to.Sub(from))
+}

@@ -95,7 +95,7 @@ func (t Tree) heading(s *graph.State) string {
 	if !s.Ended.IsZero() {
 		end = s.Ended
 	}
-	head := fmt.Sprintf("%s %s  %d/%d  %s", drawing.Mark(string(s.Status)), s.Status, s.Progress.Done, s.Progress.Total, Span(end.Sub(s.Created)))
+	head := fmt.Sprintf("%s %s  %d/%d  %s", drawing.Mark(string(s.Status)), s.Status, s.Progress.Done, s.Progress.Total, Between(s.Created, end))
 	title := drawing.OneLine(drawing.Cut(cmp.Or(s.Title, s.Goal), 60))
 	if t.Width > 0 { // The id is whole or not there: a part of it is of no use.
 		title = drawing.Cut(title, max(leastTitle, t.Width-drawing.Width(head)-4-len(s.ID)))
@@ -215,8 +215,9 @@ func (t Tree) line(n *graph.SubJobState, depth, widest, expert int) string {
 		pieces = append(pieces, piece{"  " + drawing.Pad(Span(max(0, end.Sub(n.Started))), 6), nil})
 	}
 	var notes []string
-	if n.Attempts > 0 { // The last failure of all counts, too, but no attempt comes behind it.
-		notes = append(notes, fmt.Sprintf("attempt %d/%d", min(n.Attempts, n.RetryLimit)+1, n.RetryLimit+1))
+	if n.Attempts > 0 && n.ID != events.FinalID { // Of the making of the result they count writers that stood in for each other.
+		number, most := n.Attempt()
+		notes = append(notes, fmt.Sprintf("attempt %d/%d", number, most))
 	}
 	if n.Skipped {
 		notes = append(notes, "skipped: "+n.When)

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jobgraph/jobgraph/cmd/internal/history"
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/watch"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/joblog"
 	"github.com/jobgraph/jobgraph/pkg/jobtest"
 )
 
@@ -43,7 +43,7 @@ func shown(t *testing.T, files int) []string {
 	var out strings.Builder
 	size := func() (int, int, bool) { return 80, 10, true }
 	show := watch.Show{Out: &out, Form: watch.Tree, Size: size, Now: func() time.Time { return time.Unix(1_800_000_000, 0) }}
-	if err := show.Follow(t.Context(), log, history.New(), func() bool { return false }); err != nil {
+	if err := show.Follow(t.Context(), log, joblog.New(), func() bool { return false }); err != nil {
 		t.Fatal(err)
 	}
 	pictures := strings.Split(strings.TrimSuffix(out.String(), "\x1b[J"), "\x1b[J")

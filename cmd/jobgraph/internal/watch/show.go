@@ -10,10 +10,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jobgraph/jobgraph/cmd/internal/history"
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/drawing"
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/output"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/joblog"
 )
 
 // frame is how often a tree is redrawn while something runs.
@@ -54,7 +54,7 @@ type arrival struct {
 }
 
 // Follow folds the log into h and shows it, until done says so, the log ends or ctx does. done is asked behind each event.
-func (s *Show) Follow(outer context.Context, log func(context.Context) iter.Seq2[events.Event, error], h *history.History, done func() bool) error {
+func (s *Show) Follow(outer context.Context, log func(context.Context) iter.Seq2[events.Event, error], h *joblog.Log, done func() bool) error {
 	ctx, cancel := context.WithCancel(outer)
 	arrivals := make(chan arrival)
 	go func() { // Ends with ctx, which is cancelled on return; drained below.
@@ -98,7 +98,7 @@ func (s *Show) Follow(outer context.Context, log func(context.Context) iter.Seq2
 }
 
 // take folds one event and writes what it changed.
-func (s *Show) take(h *history.History, e events.Event) error {
+func (s *Show) take(h *joblog.Log, e events.Event) error {
 	if err := h.Step(e); err != nil {
 		return err
 	}
@@ -132,10 +132,10 @@ type change struct {
 	Expert string        `json:"expert,omitempty"`
 	Error  *events.Fault `json:"error,omitempty"`
 	// Artifacts are the files that a SubJob hands over which has completed.
-	Artifacts []history.Artifact `json:"artifacts,omitempty"`
+	Artifacts []joblog.Artifact `json:"artifacts,omitempty"`
 }
 
-func (s *Show) transition(e events.Event, t events.Transition, h *history.History) error {
+func (s *Show) transition(e events.Event, t events.Transition, h *joblog.Log) error {
 	c := change{Time: e.Time, Job: e.Job, Transition: &t}
 	status := events.Status("")
 	for _, n := range h.Job.View().SubJobs {
@@ -166,7 +166,7 @@ func (s *Show) transition(e events.Event, t events.Transition, h *history.Histor
 	return s.write(text)
 }
 
-func (s *Show) moved(e events.Event, h *history.History) error {
+func (s *Show) moved(e events.Event, h *joblog.Log) error {
 	view := h.Job.View()
 	if s.Form == JSON {
 		return output.Line(s.Out, change{Time: e.Time, Job: e.Job, Status: view.Status, Error: view.Error})
@@ -184,14 +184,14 @@ func (s *Show) write(line string) error {
 }
 
 // finish leaves the tree on the screen.
-func (s *Show) finish(h *history.History) error { return s.redraw(h, true) }
+func (s *Show) finish(h *joblog.Log) error { return s.redraw(h, true) }
 
 // finalRows bounds the last picture, which may be taller than the screen: it scrolls like any output.
 const finalRows = 100
 
 // redraw replaces the tree where it has changed. Each line takes one row, and all but the last picture fit the screen, so that going
 // up by as many rows finds the beginning of what was drawn before.
-func (s *Show) redraw(h *history.History, last bool) error {
+func (s *Show) redraw(h *joblog.Log, last bool) error {
 	if s.Form != Tree || h.Job == nil {
 		return nil
 	}
@@ -217,7 +217,7 @@ func (s *Show) redraw(h *history.History, last bool) error {
 }
 
 // picture is the tree and the files of the job, by the size of the screen.
-func (s *Show) picture(h *history.History, width, height int, last bool) []string {
+func (s *Show) picture(h *joblog.Log, width, height int, last bool) []string {
 	tree := output.Tree{Now: s.Now(), Paint: s.Paint}
 	if width > 0 { // Some terminals go on to the next row as soon as a row is full.
 		tree.Width, tree.Height = max(width-1, 1), max(height-1, 2)
@@ -267,7 +267,7 @@ func plain(line string) string {
 const mostFiles = 20
 
 // files are lines for artifacts, the last ones when there is no room for all.
-func files(list []history.Artifact, room int) (lines []string) {
+func files(list []joblog.Artifact, room int) (lines []string) {
 	if left := len(list) - room; left > 0 && room > 0 {
 		lines = append(lines, fmt.Sprintf("  … %d more artifacts", left+1))
 		list = list[left+1:]

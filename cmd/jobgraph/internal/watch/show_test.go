@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jobgraph/jobgraph/cmd/internal/history"
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/drawing"
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/watch"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/joblog"
 )
 
 // nasty is what a tool may answer, and what an error may repeat of it: clear the screen, set the title, turn the text around,
@@ -53,7 +53,7 @@ func TestNothingThatOthersHaveWrittenReachesTheTerminal(t *testing.T) {
 			size := func() (int, int, bool) { return 80, 24, true }
 			s := watch.Show{Out: &out, Form: form, Size: size, Now: func() time.Time { return time.Unix(10, 0) }}
 			log := func(context.Context) iter.Seq2[events.Event, error] { return failing(nasty) }
-			h := history.New()
+			h := joblog.New()
 			if err := s.Follow(t.Context(), log, h, func() bool { return h.Job.Status.Terminal() }); err != nil {
 				t.Fatal(err)
 			}

@@ -11,12 +11,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/jobgraph/jobgraph/cmd/internal/history"
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/drawing"
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/output"
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/screentest"
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/watch"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/joblog"
 	"github.com/jobgraph/jobgraph/pkg/jobtest"
 )
 
@@ -112,7 +112,7 @@ func follow(t *testing.T, screen *screentest.Screen, list []events.Event, width,
 			}
 		}
 	}
-	h := history.New()
+	h := joblog.New()
 	size := func() (int, int, bool) { return width, height, true }
 	s := watch.Show{Out: screen.TTY, Form: watch.Tree, Size: size, Paint: true, Now: time.Now}
 	if err := s.Follow(t.Context(), log, h, func() bool { return false }); err != nil {
@@ -168,7 +168,7 @@ func TestATerminalMayBecomeNarrower(t *testing.T) {
 			}
 		}
 		s := watch.Show{Out: &out, Form: watch.Tree, Size: size, Now: func() time.Time { return time.Unix(1_800_000_000, 0) }}
-		if err := s.Follow(t.Context(), log, history.New(), func() bool { return false }); err != nil {
+		if err := s.Follow(t.Context(), log, joblog.New(), func() bool { return false }); err != nil {
 			t.Fatal(err)
 		}
 	})

@@ -8,10 +8,10 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// alike is how many earlier answers may be like one before it is a repetition.
+// alike is how many equal earlier answers make an answer a repetition.
 const alike = 2
 
-// answered goes on with an answer of the model.
+// answered handles an answer of the model.
 func (m *Machine) answered(f *Fact) {
 	m.turns++
 	m.had.Tokens, m.had.Spent, m.had.Elapsed = m.had.Tokens+f.Tokens, f.Spent, f.Elapsed
@@ -44,12 +44,12 @@ func (m *Machine) answered(f *Fact) {
 	}
 }
 
-// delivers reports whether an answer that calls nothing is to be the result.
+// delivers reports whether an answer without calls is the result.
 func (m *Machine) delivers() bool {
 	return len(m.rules.Mode) == 0 || m.want == repair || !m.advises() && m.rules.Delivered(m.text)
 }
 
-// pass lets the next voice speak, unless the budget is used up.
+// pass gives the turn to the next role, unless the budget is used up.
 func (m *Machine) pass() {
 	if m.spent != "" {
 		m.over()
@@ -73,7 +73,7 @@ func (m *Machine) repeats(f *Fact) bool {
 	return m.prints[said] > alike
 }
 
-// called goes on with an answer that calls tools.
+// called handles an answer that calls tools.
 func (m *Machine) called(calls []Call, repeated bool) {
 	if m.spent != "" && !m.closes(calls) {
 		m.refuse(calls, "not made: the budget is used up")
@@ -88,7 +88,7 @@ func (m *Machine) called(calls []Call, repeated bool) {
 	m.advance()
 }
 
-// prepare answers a call that needs no tool: the end, and one too many.
+// prepare answers a call that needs no tool: the end of the conversation, or a call beyond the limit.
 func (m *Machine) prepare(i int) {
 	switch call := &m.calls[i]; {
 	case i >= MaxCalls:
@@ -106,7 +106,7 @@ func (m *Machine) prepare(i int) {
 	}
 }
 
-// closes reports whether the only thing that an answer calls is the end.
+// closes reports whether the answer calls nothing but the end.
 func (m *Machine) closes(calls []Call) bool {
 	return len(calls) == 1 && calls[0].Name == Terminate
 }
@@ -122,7 +122,7 @@ func (m *Machine) observed(f *Fact) {
 	m.advance()
 }
 
-// advance goes on when every call is answered.
+// advance continues when every call is answered.
 func (m *Machine) advance() {
 	for _, result := range m.seen {
 		if result == nil {
@@ -140,11 +140,11 @@ func (m *Machine) advance() {
 	m.pass()
 }
 
-// strategy is what a model is told that repeats itself.
+// strategy is what a model that repeats itself is told.
 const strategy = "You have given the same answer several times. Consider another strategy, and do not repeat what has not " +
 	"worked. If nothing else can be done, answer with what you have, or say that it cannot be done."
 
-// refuse answers calls that are not made: a provider wants an answer to each.
+// refuse answers calls that are not made: providers require an answer to each.
 func (m *Machine) refuse(calls []Call, why string) {
 	for i := range calls {
 		m.history = append(m.history, Message{Role: Tool, CallID: calls[i].ID, Text: why, voice: m.voice})
@@ -170,7 +170,7 @@ func (m *Machine) conclude() {
 	m.judge(m.text)
 }
 
-// remind makes the model call a required tool, once for all of them together.
+// remind makes the model call a required tool, once for all tools together.
 func (m *Machine) remind(name string) {
 	switch {
 	case m.spent != "":
@@ -194,7 +194,7 @@ func (m *Machine) progressed() bool {
 	return false
 }
 
-// judge ends with the result that is in a text, or has it repaired once.
+// judge ends with the result in a text, or asks for one repair.
 func (m *Machine) judge(text string) {
 	output, faults := m.rules.Read(text)
 	switch {

@@ -8,7 +8,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events/artifact"
 )
 
-// Artifacts lists the files that came with a result, under the addresses by which they are cited.
+// Artifacts lists the files of a result, with the addresses for citations.
 func Artifacts(subjob string, refs []events.Ref) string {
 	lines := make([]string, len(refs))
 	for i, ref := range refs {
@@ -17,13 +17,13 @@ func Artifacts(subjob string, refs []events.Ref) string {
 	return strings.Join(lines, "\n")
 }
 
-// MaxHead is how much the model is shown of what an artifact begins with, in bytes, MaxHeads of how many artifacts.
+// MaxHead is how much of the beginning of an artifact the model sees, in bytes; MaxHeads is for how many artifacts.
 const (
 	MaxHead  = 1000
 	MaxHeads = 16
 )
 
-// beginnings are what those artifacts begin with that are text, by digest, as data.
+// beginnings are the beginnings of text artifacts, by digest, as data.
 func beginnings(subjob string, refs []events.Ref, heads map[string]string) string {
 	var b strings.Builder
 	for _, ref := range refs {

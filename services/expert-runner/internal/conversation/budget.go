@@ -8,7 +8,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// exhausted names the budget that is used up, empty when all last.
+// exhausted names the budget that is used up; empty if none is.
 func (m *Machine) exhausted() string {
 	r := &m.rules
 	switch {
@@ -26,7 +26,7 @@ func (m *Machine) exhausted() string {
 	return ""
 }
 
-// over ends a conversation whose budget is used up before its work is done: with a summary where that is allowed.
+// over ends a conversation whose budget is used up before its work is done: with a summary if allowed.
 func (m *Machine) over() {
 	if !m.rules.Summary {
 		m.fail(events.CodeBudget, "the budget is used up before the work is done", m.spent, "raise max_turns, max_tokens or max_time on the expert's card, or limits of the job, or ask for less")
@@ -37,16 +37,16 @@ func (m *Machine) over() {
 	m.ask()
 }
 
-// Unfinished is the output of a conversation whose budget was used up: a summary, and never the result itself.
+// Unfinished is the output of a conversation whose budget was used up: a summary, never the result.
 type Unfinished struct {
 	// Incomplete is always true.
 	Incomplete bool `json:"incomplete"`
-	// Reason says which budget is used up, Summary what was found out until then.
+	// Reason says which budget is used up, Summary what was found so far.
 	Reason  string `json:"reason"`
 	Summary string `json:"summary"`
 }
 
-// summarised ends with the summary, marked as one. A model that says nothing has none.
+// summarised ends with the summary, marked as one. If the model says nothing, there is none.
 func (m *Machine) summarised() {
 	text := strings.TrimSpace(m.text)
 	if text == "" {

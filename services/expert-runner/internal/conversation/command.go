@@ -12,8 +12,8 @@ type CommandKind string
 
 // The commands.
 const (
-	Ask CommandKind = "ask" // Ask the model, and state Answered or Failed.
-	Use CommandKind = "use" // Call the tools, in any order, and state Observed for each.
+	Ask CommandKind = "ask" // Ask the model, and report Answered or Failed.
+	Use CommandKind = "use" // Call the tools, in any order, and report Observed for each.
 	End CommandKind = "end" // It is over.
 )
 
@@ -23,29 +23,29 @@ const (
 	ChoiceNone = "none" // It must not.
 )
 
-// Command is what is to be done next.
+// Command is what must be done next.
 type Command struct {
 	Kind CommandKind
-	// Number counts the questions to the model from 1, or from those of conversations before: with the index of a call it names an effect, the same in every
-	// replay of the same facts.
+	// Number counts the model calls from 1, or from those of previous conversations: with the index of a tool call it names an
+	// effect, the same in every replay of the same facts.
 	Number int
-	// Messages is the conversation, Choice what the model may call, Form that the answer is to be in the wanted form.
+	// Messages is the conversation, Choice the tool choice, Form asks for the required output form.
 	Messages []Message
 	Choice   string
 	Form     bool
-	// Voice names who is asked, empty when there is one alone; Advises that it has no tools.
+	// Voice names the role, empty if there is only one; Advises means that it has no tools.
 	Voice   string
 	Advises bool
-	// Compressed lists answers of tools that were compressed since the last question.
+	// Compressed lists tool answers that were compressed since the last model call.
 	Compressed []Compression
-	// Calls are those of the last answer; Pending are the indexes of those that are to be made.
+	// Calls are those of the last answer; Pending are the indexes of the calls to make.
 	Calls   []Call
 	Pending []int
 	// Ending is how it ended.
 	Ending Ending
 }
 
-// Compression is an answer of a tool that was made shorter.
+// Compression is a shortened tool answer.
 type Compression struct {
 	// Call is the id of the call; From and To are bytes.
 	Call string `json:"call"`
@@ -58,7 +58,7 @@ type Ending struct {
 	// Outcome is one of the four, Output the result of a SUCCESS.
 	Outcome events.Outcome
 	Output  json.RawMessage
-	// Incomplete says that the output is a summary, since the budget was used up.
+	// Incomplete means that the output is a summary because the budget was used up.
 	Incomplete bool
 	// Fault and Lesson say what went wrong.
 	Fault  *events.Fault

@@ -2,11 +2,11 @@ package conversation
 
 import "fmt"
 
-// shortest is what is left of an answer of a tool that is compressed, in bytes.
+// shortest is what remains of a compressed tool answer, in bytes.
 const shortest = 400
 
-// fit compresses the oldest answers of tools until the conversation has at most so many tokens. What the last answer
-// called stays whole as long as something else can be compressed.
+// fit compresses the oldest tool answers until the conversation has at most this many tokens. Answers to the last calls stay whole
+// as long as something else can be compressed.
 func (m *Machine) fit(limit int) []Compression {
 	total := 0
 	last := 0

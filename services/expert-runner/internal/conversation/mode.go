@@ -10,8 +10,8 @@ type Voice struct {
 	Prompt string `json:"prompt,omitempty"`
 }
 
-// Mode are the voices of a conversation in their order; no voices are one that thinks and acts at once. Only the last voice acts:
-// it alone calls tools and gives the result, the others advise.
+// Mode lists the roles of a conversation in their order; an empty one has a single role that thinks and acts. Only the last role
+// acts: it calls tools and gives the result, the others advise.
 type Mode []Voice
 
 // Dual is a thinker that advises, and an actor.

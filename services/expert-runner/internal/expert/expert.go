@@ -71,7 +71,7 @@ type Task struct {
 	// Claim is that of the run; nil when nothing but ctx takes the run away.
 	Claim Claim
 	// Shelf has the documents of the run's session; nil is an empty one.
-	Shelf tool.Shelf
+	Shelf tool.Documents
 }
 
 // ErrUnknown marks the error of a call that may have taken effect, although nothing came back. In the journal such a call

@@ -12,16 +12,16 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
 
-// source is the CloudEvents source of everything the runner states.
+// source is the CloudEvents source of the runner's events.
 const source = "jobgraph/runner"
 
-// maxClaims bounds the attempts to claim behind a journal that goes on changing.
+// maxClaims limits the attempts to claim while the journal keeps changing.
 const maxClaims = 8
 
 func runText(run int) string { return strconv.Itoa(run) }
 
-// admit decides whether this runner executes. With true the run is claimed, or pure; an ending ends it at once. With false
-// the delivery is settled already.
+// admit decides whether this runner executes. If ok, the run is claimed or pure; an ending ends it at once. Otherwise the delivery
+// is settled already.
 func (r *run) admit() (ending *task.Ending, ok bool) {
 	if !r.wanted() {
 		return nil, false
@@ -39,8 +39,8 @@ func (r *run) admit() (ending *task.Ending, ok bool) {
 	return ending, ok
 }
 
-// wanted holds a message that is old, or that came before, against the job's saved state: the broker's own memory of
-// repeats does not reach so far. So is an inquiry, which the scheduler takes out of no queue.
+// wanted checks an old or repeated message against the job's saved state, because the broker's deduplication does not reach so
+// far. It also checks consultations, which the scheduler does not purge from queues.
 func (r *run) wanted() bool {
 	age := time.Since(r.delivery.Stored)
 	if _, inquiry := r.Inquiry(); r.delivery.Count <= 1 && age < task.DedupeWindow && !inquiry {
@@ -56,15 +56,15 @@ func (r *run) wanted() bool {
 	case jobrun.Drop:
 		r.drop(reason)
 	case jobrun.Wait:
-		r.loop.settle(r.delivery, Answer{Verb: Nak, Delay: retryUnknown})
+		r.loop.settled(r.delivery, r.delivery.Receipt.Nak(retryUnknown))
 	default:
 		return true
 	}
 	return false
 }
 
-// claim appends a claim, after reading the journal unless this is the first delivery of a first run: its journal is empty,
-// and the broker says so if it is not.
+// claim appends a claim. It reads the journal first, except for the first delivery of a first run: then the journal must be empty,
+// and the append fails if it is not.
 func (r *run) claim() (*task.Ending, bool) {
 	d := task.Decision{Admission: jobrun.Admission{Action: jobrun.Claim}}
 	fresh := r.Run == 1 && r.ResumeOf == 0 && r.delivery.Count <= 1
@@ -101,8 +101,8 @@ func (r *run) claim() (*task.Ending, bool) {
 	return nil, false
 }
 
-// overInLog looks whether the log has the report of a run that another runner has worked on, or that came before. Its record in the
-// journal is sent first and not awaited: servers that die may lose it and keep the report.
+// overInLog checks whether the log has the report of a run that another runner has executed, or that was delivered before. The
+// journal record of the report is not awaited, so failing servers may lose it and keep the report.
 func (r *run) overInLog(d *task.Decision) (bool, error) {
 	if !d.Takeover && r.delivery.Count <= 1 {
 		return false, nil
@@ -110,7 +110,7 @@ func (r *run) overInLog(d *task.Decision) (bool, error) {
 	return r.loop.States.Reported(r.ctx, r.Job, r.SubJob, r.Run)
 }
 
-// claimant is the run with this runner for its owner.
+// claimant is the run with this runner as its owner.
 func (r *run) claimant() lease.Run {
 	return lease.Run{Job: r.Job, SubJob: r.SubJob, Run: r.Run, Resumes: r.ResumeOf, Owner: r.loop.Owner, Lease: r.Lease.Std()}
 }
@@ -121,7 +121,7 @@ func (r *run) take(d task.Decision) error {
 		return err
 	}
 	intent, announced := d.Announces(r.expert.Intent)
-	h, err := lease.Take(r.ctx, r.loop.Journal, r.claimant(), d.Expect, intent, lease.Hooks{Stored: r.lookout.renewed, Lost: r.lost})
+	h, err := lease.Take(r.ctx, r.loop.Journal, r.claimant(), d.Expect, intent, lease.Hooks{Stored: r.leaseWatch.renewed, Lost: r.lost})
 	if err != nil {
 		return err
 	}
@@ -137,7 +137,7 @@ func (r *run) take(d task.Decision) error {
 	return nil
 }
 
-// lost ends a run that is not this runner's any more: stopped, when the journal says that it is over, else fenced.
+// lost ends a run that no longer belongs to this runner: as stopped if the journal says that it is over, otherwise as fenced.
 func (r *run) lost(reason string, over bool) error {
 	why := errFenced
 	if over {
@@ -147,10 +147,10 @@ func (r *run) lost(reason string, over bool) error {
 	return why
 }
 
-// begin starts the clock of the run and its pulse.
+// begin starts the clock of the run and its heartbeat.
 func (r *run) begin() {
 	r.started = time.Now()
-	r.pulse.start(r)
+	r.heartbeat.start(r)
 }
 
 // refused acts on a decision not to claim.
@@ -160,18 +160,18 @@ func (r *run) refused(d task.Decision) (*task.Ending, bool) {
 		r.loop.Meter.Diverted("replayed")
 		r.publish(*d.Ending)
 	case jobrun.Wait:
-		r.loop.settle(r.delivery, Answer{Verb: Nak, Delay: d.Wait})
+		r.loop.settled(r.delivery, r.delivery.Receipt.Nak(d.Wait))
 	default:
 		r.drop(d.Reason)
 	}
 	return nil, false
 }
 
-// drop acknowledges work that is no longer wanted.
+// drop acknowledges work that is no longer needed.
 func (r *run) drop(reason string) {
 	r.loop.Meter.Diverted("not_wanted")
 	r.log().Debug("work dropped", "reason", reason)
-	r.loop.settle(r.delivery, Answer{Verb: Ack})
+	r.loop.settled(r.delivery, r.delivery.Receipt.Ack())
 }
 
 // later gives the message back because the bus did not answer.
@@ -179,7 +179,7 @@ func (r *run) later(doing string, err error) {
 	if !errors.Is(err, context.Canceled) && r.loop.said.let(doing) {
 		r.loop.Logger.Warn("work given back", "doing", doing, "error", err)
 	}
-	r.loop.settle(r.delivery, Answer{Verb: Nak, Delay: retryFailed})
+	r.loop.settled(r.delivery, r.delivery.Receipt.Nak(retryFailed))
 }
 
 var _ expert.Hand = (*effects)(nil)

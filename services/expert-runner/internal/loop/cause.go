@@ -11,9 +11,9 @@ import (
 
 // Causes of the end of a run's context, beside errCrash.
 type (
-	// cancelled: the run was stopped. It is reported, which lifts the fence early, but never journaled.
+	// cancelled: the run was stopped. It is reported, which ends the fence early, but never journaled.
 	cancelled struct{ reason string }
-	// overdue: the run took longer than it may.
+	// overdue: the run exceeded its time limit.
 	overdue struct{ code events.Code }
 )
 
@@ -26,10 +26,10 @@ func (c *cancelled) Is(target error) bool { return target == expert.ErrStopped }
 // Is makes both expert.ErrStopped.
 func (o *overdue) Is(target error) bool { return target == expert.ErrStopped }
 
-// errFenced means that another runner has taken the run over: what this one would say is said by that one.
+// errFenced means that another runner has taken the run over and reports in its place.
 var errFenced = errors.New("the run was taken over")
 
-// judge says how a run ends whose expert has returned. abandoned means: say nothing, another delivery goes on.
+// judge decides how a run ends after its expert has returned. abandoned means: report nothing, another delivery continues.
 func judge(ctx context.Context, e task.Ending) (ending task.Ending, abandoned error) {
 	cause := context.Cause(ctx)
 	var stop *cancelled
@@ -40,7 +40,7 @@ func judge(ctx context.Context, e task.Ending) (ending task.Ending, abandoned er
 	case cause == nil:
 		return e, nil
 	case errors.As(cause, &stop) && e.Report != nil && e.Report.Outcome == events.Success:
-		e.Unsafe = true // It was done in time: the core keeps the result as late.
+		e.Unsafe = true // It finished in time: the core records the result as late.
 		return e, nil
 	case errors.As(cause, &stop):
 		return task.Cancelled(stop.reason).Charged(e), nil

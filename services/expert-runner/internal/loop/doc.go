@@ -3,5 +3,5 @@
 // is behind the interfaces declared here.
 //
 // State: a Loop owns its runs, each of which belongs to one goroutine from its delivery to its acknowledgement. Beside
-// that goroutine a run has at most its pulse, which renews the claim. Nothing outlives Run.
+// that goroutine a run has at most its heartbeat, which renews the claim. Nothing outlives Run.
 package loop

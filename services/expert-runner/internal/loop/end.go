@@ -5,16 +5,18 @@ import (
 	"errors"
 	"time"
 
+	"github.com/jobgraph/jobgraph/pkg/events/store"
+
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/run/lease"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
 
-// end journals the ending, publishes it and acknowledges the work. The journal's record is sent first and awaited together
-// with the publish: what the log has stored needs the journal no more.
+// end journals the ending, publishes it and acknowledges the work. The journal record is sent first and awaited together with the
+// publish: once the log has the report, the journal is not needed.
 func (r *run) end(e task.Ending) {
-	e = r.ready(e) // May take as long as an upload does: the claim is renewed until then.
-	r.pulse.stop()
+	e = r.ready(e) // May take as long as an upload; the claim is renewed until then.
+	r.heartbeat.stop()
 	outcome := events.Outcome(e.Kind())
 	if e.Report != nil {
 		outcome = e.Report.Outcome
@@ -28,7 +30,7 @@ func (r *run) end(e task.Ending) {
 	}
 }
 
-// ready signs the ending and moves what is large. While the bus is away it waits: the work is done, and worth it.
+// ready signs the ending and stores large parts as blobs. While the bus is away it waits: the work is done and should not be lost.
 func (r *run) ready(e task.Ending) task.Ending {
 	e = redacted(r.loop.Secrets.Redactor(), e.Sound())
 	e.Sign(r.loop.Owner, r.started.UTC(), time.Now())
@@ -41,18 +43,18 @@ func (r *run) ready(e task.Ending) task.Ending {
 		switch {
 		case err == nil:
 			return e
-		case errors.As(err, &syntax), errors.Is(err, ErrTooLarge):
+		case errors.As(err, &syntax), errors.Is(err, store.ErrTooLarge):
 			e = task.Failure(events.CodeMalformed, "the output is no JSON, or too large to be kept", err.Error(), "report valid JSON")
 			e.Sign(r.loop.Owner, r.started.UTC(), time.Now())
 			return e
 		case lease.Pause(r.base, retry) != nil:
-			return e // publish will see the same end and give the message back.
+			return e // publish will see the same error and give the message back.
 		}
 	}
 }
 
-// publish repeats how the run ended until it is stored, and acknowledges. false means that the process ends first, or
-// that a crash is played: the message comes again, and the journal answers it.
+// publish publishes the ending until it is stored, and acknowledges. false means that the process ends first, or that a crash is
+// simulated: the message comes again, and the journal answers it.
 func (r *run) publish(e task.Ending) bool {
 	event := r.Event(e, source)
 	event.Trace = r.delivery.Trace
@@ -61,14 +63,14 @@ func (r *run) publish(e task.Ending) bool {
 			return false
 		}
 		err := r.say(e, event)
-		if err == nil || errors.Is(err, ErrConflict) {
+		if err == nil || errors.Is(err, store.ErrConflict) {
 			break // Stored, or reported before.
 		}
 		if lost := (*unkept)(nil); errors.As(err, &lost) {
 			r.abandon(lost.why)
 			return false
 		}
-		if errors.Is(err, ErrTooLarge) || errors.Is(err, errNoJSON) {
+		if errors.Is(err, store.ErrTooLarge) || errors.Is(err, errNoJSON) {
 			e = task.Failure(events.CodeTooLarge, "the report cannot be published", err.Error(), "report less, and valid JSON")
 			e.Sign(r.loop.Owner, r.started.UTC(), time.Now())
 			event = r.Event(e, source)
@@ -78,7 +80,7 @@ func (r *run) publish(e task.Ending) bool {
 			r.loop.Logger.Warn("report waits for the bus", "error", err)
 		}
 		if lease.Pause(r.base, retry) != nil {
-			r.loop.settle(r.delivery, Answer{Verb: Nak, Delay: retryFailed})
+			r.loop.settled(r.delivery, r.delivery.Receipt.Nak(retryFailed))
 			return false
 		}
 	}
@@ -86,19 +88,19 @@ func (r *run) publish(e task.Ending) bool {
 	if r.loop.at(AfterReport, r) != nil {
 		return false
 	}
-	r.loop.settle(r.delivery, Answer{Verb: Ack})
+	r.loop.settled(r.delivery, r.delivery.Receipt.Ack())
 	return r.loop.at(AfterAck, r) == nil
 }
 
 // errNoJSON marks a payload that cannot be encoded.
 var errNoJSON = errors.New("the report cannot be encoded")
 
-// unkept marks an end that the journal did not take: the run has another owner by now, or is over.
+// unkept marks an ending that the journal did not accept: the run has another owner, or is over.
 type unkept struct{ why error }
 
 func (u *unkept) Error() string { return "the end could not be journaled: " + u.why.Error() }
 
-// say sends the journal's record and the event, and waits for both. A success is sent beside its record, and the event decides.
+// say sends the journal record and the event, and waits for both. For a success both are sent together, and the event decides.
 func (r *run) say(e task.Ending, event events.Event) error {
 	kept := func() {}
 	if r.hold != nil && !e.Unsafe {
@@ -123,9 +125,9 @@ func (r *run) say(e task.Ending, event events.Event) error {
 	return err
 }
 
-// keep journals an end that begins another run, before it is stated: a runner that has lost the run would end that of its present
-// owner. A question what became of an effect waits for the journal as long as it takes, since its answer decides about the intents that
-// lie before it; any other end for a second.
+// keep journals an ending that leads to another run, before it is published: a runner that has lost the run must not end the run
+// of its current owner. A question about an unknown outcome waits for the journal without a time limit, since its answer decides
+// about the intents before it; any other ending waits for a second.
 func (r *run) keep(e *task.Ending, rec events.JournalRecord) error {
 	if e.Park != nil && e.Park.Kind == events.InputUnknown {
 		return r.hold.Ask(r.base, rec)

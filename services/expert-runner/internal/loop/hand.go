@@ -7,14 +7,16 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/jobgraph/jobgraph/pkg/events/store"
+
 	"github.com/jobgraph/jobgraph/pkg/events"
 	jobrun "github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/pkg/run/lease"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 )
 
-// effects makes the effects of a run: intent, call, result, each journaled before the next, and what is known of those of runs
-// before. It is the expert.Hand of the run.
+// effects makes the effects of a run: intent, call, result, each journaled before the next; and knows those of earlier runs. It is
+// the expert.Hand of the run.
 type effects struct {
 	run *run
 
@@ -47,7 +49,7 @@ func (ef *effects) Do(ctx context.Context, e expert.Effect, call func(context.Co
 		return nil, err
 	}
 	result, err := call(ctx)
-	result = ef.run.loop.Secrets.Redactor().JSON(result) // The present owner has what a successor reads in the journal.
+	result = ef.run.loop.Secrets.Redactor().JSON(result) // The current owner gets what a successor would read from the journal.
 	if err != nil && !e.Safe && ctx.Err() == nil && errors.Is(err, expert.ErrUnknown) {
 		result, err = ef.doubtful(ctx, &e, err)
 	}
@@ -68,7 +70,7 @@ func (ef *effects) intend(ctx context.Context, e expert.Effect) error {
 	return ef.run.hold.Begin(ctx, jobrun.Intends(ef.run.Run, ef.run.loop.Owner, e))
 }
 
-// keepResult stores what came back, large ones by reference, and remembers it.
+// keepResult journals the result, a large one as a blob, and remembers it.
 func (ef *effects) keepResult(ctx context.Context, rec events.JournalRecord) error {
 	if len(rec.Data) > events.MaxInline {
 		ref, err := ef.put(ctx, rec.Data)
@@ -89,12 +91,11 @@ func (ef *effects) keepResult(ctx context.Context, rec events.JournalRecord) err
 	return nil
 }
 
-// put stores what came back of an effect. While the bus is away it waits, as long as the run may take: what was done cannot be
-// done again.
+// put stores a result as a blob. While the bus is away it waits as long as the run may take, because the call cannot be repeated.
 func (ef *effects) put(ctx context.Context, data []byte) (events.Ref, error) {
 	for retry := lease.FirstRetry; ; retry = min(2*retry, lease.LongRetry) {
 		ref, err := ef.run.loop.Blobs.Put(ctx, ef.run.Job, data)
-		if err == nil || errors.Is(err, ErrTooLarge) || ef.run.ctx.Err() != nil || lease.Pause(ctx, retry) != nil {
+		if err == nil || errors.Is(err, store.ErrTooLarge) || ef.run.ctx.Err() != nil || lease.Pause(ctx, retry) != nil {
 			return ref, err
 		}
 	}

@@ -23,8 +23,8 @@ func Points() []Point {
 	return []Point{BeforeClaim, AfterClaim, AfterExecute, BeforeReport, AfterReport, AfterAck, BeforeIntent, BetweenEffect, AfterResult}
 }
 
-// Hook is called at every point; an error ends the run there and then, as a crash would: nothing is settled, released or
-// told. Nil in production.
+// Hook is called at every point; an error ends the run there, as a crash would: nothing is settled, released or published. Nil in
+// production.
 type Hook func(p Point, run string) error
 
 // errCrash ends a run as if the process had died.

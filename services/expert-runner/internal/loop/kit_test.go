@@ -11,12 +11,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jobgraph/jobgraph/pkg/events/store"
+
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	jobrun "github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/pkg/run/lease"
+	"github.com/jobgraph/jobgraph/pkg/service/queue"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/meter"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
@@ -94,7 +97,7 @@ func (w *world) Append(_, _ string, r events.JournalRecord, last uint64) lease.P
 	}
 	seq := uint64(len(w.journal))
 	if seq != last {
-		return answered{err: ErrConflict, after: w.latency}
+		return answered{err: store.ErrConflict, after: w.latency}
 	}
 	w.journal = append(w.journal, jobrun.Entry{JournalRecord: r, Seq: seq + 1, Time: time.Now()})
 	w.say("%s %d %s", r.Type, r.Run, r.Lease.Std())
@@ -125,7 +128,7 @@ func (s saved) Reported(_ context.Context, _, _ string, run int) (bool, error) {
 	return slices.Contains(s.lines, fmt.Sprintf("%s %d", events.KindSubJobReported, run)), nil
 }
 
-func (w *world) State(e events.Event) {
+func (w *world) Tell(e events.Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.say("%s %d", e.Kind, e.Run)
@@ -143,9 +146,12 @@ func (w *world) Put(context.Context, string, []byte) (events.Ref, error) {
 	return events.Ref{Digest: "digest"}, nil
 }
 
-func (w *world) Get(context.Context, string, string) ([]byte, error) { return nil, ErrNotFound }
+func (w *world) Get(context.Context, string, string) ([]byte, error) { return nil, store.ErrNotFound }
 
-func (w *world) Settle(Answer) error { return nil }
+func (w *world) Ack() error              { return nil }
+func (w *world) Nak(time.Duration) error { return nil }
+func (w *world) InProgress() error       { return nil }
+func (w *world) Term(string) error       { return nil }
 
 // metrics declares families without a reader.
 type metrics struct{}
@@ -187,7 +193,7 @@ func (w *world) give(ctx context.Context, t *testing.T, l *Loop, run int) {
 		t.Fatal(err)
 	}
 	subject := l.Names.WorkFor(events.DefaultPool, "x", "j", "a", run)
-	l.handle(ctx, &Delivery{Subject: subject, Body: body, Count: 1, Stored: time.Now(), Receipt: w})
+	l.handle(ctx, &queue.Delivery{Subject: subject, Body: body, Count: 1, Stored: time.Now(), Receipt: w})
 }
 
 // check holds what was stored and stated against what should have been.

@@ -12,23 +12,24 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/redact"
 	"github.com/jobgraph/jobgraph/pkg/run/lease"
+	"github.com/jobgraph/jobgraph/pkg/service/queue"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/meter"
 )
 
-// Settings are what a Loop is made of. Every field without a default is needed.
+// Settings configure a Loop. Every field without a default is required.
 type Settings struct {
-	// Names reads subjects; Owner is who claims, unique to this process.
+	// Names reads subjects; Owner is the name in claims, unique to this process.
 	Names events.Names
 	Owner string
-	// Experts are those that this runner has at first, by id; see Serve.
+	// Experts are the initial experts of this runner by id; see Serve.
 	Experts map[string]*expert.Expert
-	// Concurrency is how many experts work at once. Calls is how many of those that wait for the answers of others do, beside them;
-	// 0 counts these like any other.
+	// Concurrency is how many experts execute at once. Calls is how many experts that wait for others may execute in addition; 0
+	// counts these like any other.
 	Concurrency, Calls int
-	// AckWait is how long the broker waits for a sign of life; 5 s when 0.
+	// AckWait is the consumer's ack wait; 5 s if 0.
 	AckWait time.Duration
-	// StartedAfter is how long a run lasts before subjob.started is told; 50 ms when 0.
+	// StartedAfter is how long a run lasts before subjob.started is published; 50 ms if 0.
 	StartedAfter time.Duration
 	// Journal, Log, States, Blobs, Files and Knowledge are the bus.
 	Journal   lease.Journal
@@ -42,7 +43,7 @@ type Settings struct {
 	// Trace begins a span under a traceparent, with attributes by name and value, and gives the traceparent of the span and
 	// what ends it; nil without a collector.
 	Trace func(parent, name string, attributes ...string) (traceparent string, end func(failure string, attributes ...string))
-	// Secrets are taken out of what experts bring back before anybody uses it or cuts it; nil holds none.
+	// Secrets are removed from what experts return before it is used or cut; nil means none.
 	Secrets *redact.Set
 	// Logger hears what people should.
 	Logger *slog.Logger
@@ -55,12 +56,12 @@ type Loop struct {
 	Settings
 	runs *registry
 	exec chan struct{} // Holds one token for each expert at work.
-	// calls holds one for each that waits for the answers of others; nil when exec does.
+	// calls holds a token for each run that waits for others; nil if exec counts these too.
 	calls chan struct{}
-	said  *seldom
-	// roster is who works here; change serialises its replacement.
-	roster atomic.Pointer[roster]
-	change sync.Mutex
+	said  *rateLimitedLog
+	// offered is who works here; change serialises its replacement.
+	offered atomic.Pointer[offered]
+	change  sync.Mutex
 }
 
 // Defaults of Settings.
@@ -77,16 +78,16 @@ func New(s Settings) *Loop {
 	if s.StartedAfter == 0 {
 		s.StartedAfter = defaultStartedAfter
 	}
-	l := &Loop{Settings: s, runs: newRegistry(), exec: make(chan struct{}, s.Concurrency), said: newSeldom(time.Minute)}
+	l := &Loop{Settings: s, runs: newRegistry(), exec: make(chan struct{}, s.Concurrency), said: newRateLimitedLog(time.Minute)}
 	if s.Calls > 0 {
 		l.calls = make(chan struct{}, s.Calls)
 	}
-	l.roster.Store(&roster{})
+	l.offered.Store(&offered{})
 	l.Serve(s.Experts)
 	return l
 }
 
-// Serve changes who works here. Runs in hand end with the expert that they began with; one that is on no roster any more is
+// Serve changes who works here. Runs in hand end with the expert that they began with; one that is no longer offered is
 // closed when its last run has ended.
 func (l *Loop) Serve(experts map[string]*expert.Expert) {
 	l.change.Lock()
@@ -94,12 +95,12 @@ func (l *Loop) Serve(experts map[string]*expert.Expert) {
 	l.serve(experts)
 }
 
-// Run takes work from a source until intake ends, then waits for the runs it began: they may go on until work ends, and
-// are killed and handed back then. window bounds the messages in hand while runs are quick; else there are as many as may
-// work at once. It returns when nothing is left; an error is the source's.
+// Run takes work from a source until intake ends, then waits for the runs it started: they may continue until work ends, and are
+// then killed and given back. window limits the messages in progress while runs are quick; otherwise the concurrency does. It
+// returns when all runs have ended; an error is the source's.
 func (l *Loop) Run(work, intake context.Context, source Source, window int) error {
-	t := &taker{loop: l, intake: intake, source: source, hands: newTide(l.Concurrency, window, l.Calls), ended: make(chan error, 1)}
-	t.runs = newCrew(t.turn, func(d *Delivery) {
+	t := &taker{loop: l, intake: intake, source: source, hands: newAdaptiveLimit(l.Concurrency, window, l.Calls), ended: make(chan error, 1)}
+	t.runs = newWorkerPool(t.turn, func(d *queue.Delivery) {
 		quick, call := false, l.calling(d.Subject)
 		if call {
 			t.hands.call()
@@ -114,19 +115,19 @@ func (l *Loop) Run(work, intake context.Context, source Source, window int) erro
 	return err
 }
 
-// taker takes work, turn by turn. The holder of the turn runs the first delivery that it brings by itself, and gives the turn
-// to another: nothing has to be handed over between the arrival of work and its beginning.
+// taker takes work in turns. The goroutine that has the turn runs the first delivery of its batch itself and passes the turn on,
+// so that no handover delays the work.
 type taker struct {
 	loop   *Loop
 	intake context.Context
 	source Source
-	hands  *tide
-	runs   *crew
-	ended  chan error // Has room for the one result there will be.
+	hands  *adaptiveLimit
+	runs   *workerPool
+	ended  chan error // Has room for the one result.
 }
 
-// turn takes one batch and gives its first delivery; nil at the end of intake, and of the source.
-func (t *taker) turn() *Delivery {
+// turn takes one batch and gives its first delivery; nil at the end of intake, or of the source.
+func (t *taker) turn() *queue.Delivery {
 	free, err := t.hands.take(t.intake, maxBatch)
 	if err != nil {
 		t.ended <- nil
@@ -155,7 +156,7 @@ func (t *taker) turn() *Delivery {
 // maxBatch bounds the messages taken at once.
 const maxBatch = 256
 
-// Cancel tells the runs of a job, or of one SubJob of it, to end now: all of them, or those up to a run.
+// Cancel cancels the runs of a job, or of one SubJob: all of them, or those up to a run.
 func (l *Loop) Cancel(job, subjob string, run int, reason string) {
 	for _, r := range l.runs.of(job) {
 		if (subjob == "" || r.SubJob == subjob) && (run == 0 || r.Run <= run) {
@@ -164,12 +165,12 @@ func (l *Loop) Cancel(job, subjob string, run int, reason string) {
 	}
 }
 
-// Renew makes every run renew its claim now: after a reconnect, one that missed its cancellation finds its run closed.
+// Renew makes every run renew its claim now: after a reconnect, a run that missed its cancellation finds itself closed.
 func (l *Loop) Renew() {
 	for _, r := range l.runs.all() {
-		r.pulse.now()
+		r.heartbeat.now()
 	}
 }
 
-// Busy is how many runs are in hand.
+// Busy is the number of runs in progress.
 func (l *Loop) Busy() int { return l.runs.len() }

@@ -5,16 +5,17 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/service/queue"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
 
-// malformed ends work that cannot be read. When its subject still names a run, a scheduler waits for that run: it is told by a
-// report, so that the job goes on. Anything else is set aside for people.
-func (l *Loop) malformed(work context.Context, o *task.Order, d *Delivery, why error) {
+// malformed ends unreadable work. If its subject names a run, it publishes a report, so that the job continues. Anything else
+// becomes a dead letter.
+func (l *Loop) malformed(work context.Context, o *task.Order, d *queue.Delivery, why error) {
 	l.Meter.Diverted("malformed")
 	l.Logger.Warn("malformed work message", "subject", d.Subject, "error", why)
 	if o == nil {
-		l.settle(d, Answer{Verb: Term, Reason: "malformed work message: " + why.Error()})
+		l.settled(d, d.Receipt.Term(l.Secrets.Redactor().Text("malformed work message: "+why.Error())))
 		return
 	}
 	r := &run{Order: o, loop: l, id: o.ID(), delivery: d, base: work, ctx: work, started: time.Now(), payloads: payloads{l, o.Job}}

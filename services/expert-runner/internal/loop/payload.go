@@ -8,12 +8,14 @@ import (
 	"io"
 	"io/fs"
 
+	"github.com/jobgraph/jobgraph/pkg/events/store"
+
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/run/lease"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
 
-// maxBrought bounds what one run's inputs may weigh when they are brought inline, in bytes.
+// maxBrought limits the inputs of one run that are brought inline, in bytes.
 const maxBrought = 256 << 20
 
 // payloads reads and stores the blobs and files of one job.
@@ -22,8 +24,8 @@ type payloads struct {
 	job  string
 }
 
-// bring puts inputs and results that travelled by reference into the work. An ending says that it cannot be done at all;
-// false that it cannot be done now, and that the delivery is settled.
+// bring loads inputs and results that are stored as blobs into the work. An ending means that the work cannot be executed; false
+// means not now, and the delivery is settled.
 func (r *run) bring() (*task.Ending, bool) {
 	err := r.payloads.bring(r.ctx, &r.Work)
 	var fault *events.Fault
@@ -38,7 +40,7 @@ func (r *run) bring() (*task.Ending, bool) {
 	return nil, false
 }
 
-// bring puts all that travelled by reference into the work of a run.
+// bring loads the blobs of the work of a run.
 func (p payloads) bring(ctx context.Context, work *events.Work) error {
 	weight := int64(0)
 	if work.InputsRef != nil {
@@ -81,7 +83,7 @@ func (p payloads) into(ctx context.Context, ref events.Ref, weight *int64, into 
 	return nil
 }
 
-// get reads one blob; one that is gone is an *events.Fault.
+// get reads one blob; a missing one is an *events.Fault.
 func (p payloads) get(ctx context.Context, ref events.Ref) ([]byte, error) {
 	data, err := p.loop.Blobs.Get(ctx, p.job, ref.Digest)
 	return data, missing(ref, err)
@@ -92,7 +94,7 @@ func (p payloads) fetch(ctx context.Context, ref events.Ref, w io.Writer) error 
 	return missing(ref, p.loop.Files.Fetch(ctx, p.job, ref.Digest, w))
 }
 
-// store keeps a file of the run. While the bus is away it waits, as long as the run may take.
+// store stores a file of the run. While the bus is away it waits as long as the run may take.
 func (p payloads) store(ctx context.Context, file io.ReadSeeker) (events.Ref, error) {
 	for retry := lease.FirstRetry; ; retry = min(2*retry, lease.LongRetry) {
 		if _, err := file.Seek(0, io.SeekStart); err != nil {
@@ -103,9 +105,9 @@ func (p payloads) store(ctx context.Context, file io.ReadSeeker) (events.Ref, er
 		switch {
 		case err == nil:
 			return ref, nil
-		case errors.Is(err, ErrTooLarge):
+		case errors.Is(err, store.ErrTooLarge):
 			return ref, &events.Fault{Code: events.CodeTooLarge, Message: "it can never be stored", Cause: err.Error(), Hint: "split it"}
-		case errors.Is(err, ErrConflict), errors.Is(err, io.ErrUnexpectedEOF), errors.As(err, &path):
+		case errors.Is(err, store.ErrConflict), errors.Is(err, io.ErrUnexpectedEOF), errors.As(err, &path):
 			return ref, unreadable(err)
 		case lease.Pause(ctx, retry) != nil:
 			return ref, err
@@ -124,7 +126,7 @@ func missing(ref events.Ref, err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, ErrNotFound):
+	case errors.Is(err, store.ErrNotFound):
 		return &events.Fault{
 			Code: events.CodeMissingBlob, Message: "a payload is gone", Cause: err.Error(),
 			Hint: "run the SubJob that made it again", RawRef: &ref,
@@ -133,7 +135,7 @@ func missing(ref events.Ref, err error) error {
 	return fmt.Errorf("read payload %s: %w", ref.Digest, err)
 }
 
-// offload moves what is too large for a message, or no JSON at all, to a blob; what conditions read of it stays.
+// offload moves what is too large for a message, or not JSON, into a blob; values for conditions stay inline.
 func (p payloads) offload(ctx context.Context, report *events.SubJobReported, conditions []string) error {
 	raw := report.OutputRef != nil && report.OutputRef.Digest == ""
 	if !raw && len(report.Output) <= events.MaxInline {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/service/queue"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/meter"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
@@ -19,10 +20,10 @@ import (
 // shortQueue is a source with a few messages, in order.
 type shortQueue struct {
 	mu   sync.Mutex // Guards list.
-	list []Delivery
+	list []queue.Delivery
 }
 
-func (q *shortQueue) Next(ctx context.Context, most int) ([]Delivery, error) {
+func (q *shortQueue) Next(ctx context.Context, most int) ([]queue.Delivery, error) {
 	q.mu.Lock()
 	n := min(most, len(q.list))
 	taken := q.list[:n]
@@ -65,7 +66,7 @@ func working(t *testing.T, concurrency, calls int, order ...string) (at []string
 			if err != nil {
 				t.Fatal(err)
 			}
-			q.list = append(q.list, Delivery{Subject: subject, Body: body, Count: 1, Stored: time.Now(), Receipt: w})
+			q.list = append(q.list, queue.Delivery{Subject: subject, Body: body, Count: 1, Stored: time.Now(), Receipt: w})
 		}
 		ended := make(chan error)
 		go func() { ended <- l.Run(ctx, ctx, q, concurrency) }() // Ends with ctx, below.

@@ -12,8 +12,8 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
 
-// resolve journals what people have said about effects in doubt, and asks the expert's hook about the others. It gives the
-// ending of a run that need not go on, or cannot; nil for one that does.
+// resolve journals people's decisions about effects in doubt, and asks the expert's hook about the others. It gives the ending of
+// a run that need not or cannot continue; nil otherwise.
 func (ef *effects) resolve() *task.Ending {
 	d := ef.run.decision
 	ending, err := d.Ending, ef.settled()
@@ -55,8 +55,8 @@ func (ef *effects) inquire(ctx context.Context, intent events.JournalRecord) job
 	return f
 }
 
-// doubtful asks the hook about a call of this run that brought nothing back but an error. That stays expert.ErrUnknown when
-// the hook cannot tell.
+// doubtful asks the hook about a call of this run that returned only an error. It stays expert.ErrUnknown if the hook does not
+// know.
 func (ef *effects) doubtful(ctx context.Context, e *expert.Effect, why error) (json.RawMessage, error) {
 	if ef.run.expert.Reconciler == nil {
 		return nil, why
@@ -73,7 +73,7 @@ func (ef *effects) doubtful(ctx context.Context, e *expert.Effect, why error) (j
 	return nil, fmt.Errorf("%w; %s", why, f.Reason)
 }
 
-// adopt keeps the result that was declared of the same call in a run before, under the key of this one.
+// adopt records a result that was declared for the same call of an earlier run, under the key of this call.
 func (ef *effects) adopt(ctx context.Context, e expert.Effect, declared events.JournalRecord) (json.RawMessage, error) {
 	raw, err := ef.recall(ctx, declared)
 	if err != nil {

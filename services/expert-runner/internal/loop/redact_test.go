@@ -3,6 +3,7 @@ package loop
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -10,6 +11,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/redact"
 	jobrun "github.com/jobgraph/jobgraph/pkg/run"
+	"github.com/jobgraph/jobgraph/pkg/service/queue"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
@@ -48,19 +50,22 @@ func TestAnExpertHasItsResultsAsTheJournalHasThem(t *testing.T) {
 	})
 }
 
-// settled is a receipt that remembers why.
-type settled struct{ reason string }
+// termed is a receipt that remembers why its delivery was given up.
+type termed struct {
+	queue.Receipt
+	reason string
+}
 
-func (s *settled) Settle(a Answer) error {
-	s.reason = a.Reason
+func (s *termed) Term(reason string) error {
+	s.reason = reason
 	return nil
 }
 
 func TestTheReasonOfATermShowsNoSecret(t *testing.T) {
-	l, s := (&world{}).loop(jobrun.Effect{}, nil), &settled{}
+	l, s := (&world{}).loop(jobrun.Effect{}, nil), &termed{}
 	l.Secrets = redact.NewSet("s3cret-of-an-expert")
-	l.settle(&Delivery{Receipt: s}, Answer{Verb: Term, Reason: "it says s3cret-of-an-expert"})
-	if s.reason != "it says ********" {
+	l.malformed(t.Context(), nil, &queue.Delivery{Receipt: s}, errors.New("it says s3cret-of-an-expert"))
+	if s.reason != "malformed work message: it says ********" {
 		t.Errorf("%q", s.reason)
 	}
 }

@@ -7,7 +7,7 @@ import (
 
 // registry knows every run in hand.
 type registry struct {
-	mu   sync.Mutex // Guards both maps; held for moments only.
+	mu   sync.Mutex // Guards both maps; held only briefly.
 	runs map[string]*run
 	jobs map[string]map[string]*run
 }
@@ -16,7 +16,7 @@ func newRegistry() *registry {
 	return &registry{runs: map[string]*run{}, jobs: map[string]map[string]*run{}}
 }
 
-// add is false when the run is in hand already.
+// add is false if the run is in progress already.
 func (g *registry) add(r *run) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -69,21 +69,21 @@ func values(m map[string]*run) []*run {
 	return list
 }
 
-// seldom lets a message of one key through once in a while, so that a flood of bad work does not flood the log.
-type seldom struct {
+// rateLimitedLog lets a message of one key through once in a while, so that a flood of bad work does not flood the log.
+type rateLimitedLog struct {
 	every time.Duration
 	mu    sync.Mutex // Guards last.
 	last  map[string]time.Time
 }
 
-// maxSeldom bounds the keys: they come from subjects that anybody may publish on.
+// maxSeldom limits the keys: they come from subjects that anyone may publish on.
 const maxSeldom = 1000
 
-func newSeldom(every time.Duration) *seldom {
-	return &seldom{every: every, last: map[string]time.Time{}}
+func newRateLimitedLog(every time.Duration) *rateLimitedLog {
+	return &rateLimitedLog{every: every, last: map[string]time.Time{}}
 }
 
-func (s *seldom) let(key string) bool {
+func (s *rateLimitedLog) let(key string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()

@@ -9,50 +9,51 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	jobrun "github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/pkg/run/lease"
+	"github.com/jobgraph/jobgraph/pkg/service/queue"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/meter"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
 
-// Delays after which a message that this runner cannot serve now comes again.
+// Delays before a message that this runner cannot execute now is delivered again.
 const (
 	retryUnknown = time.Second
 	retryFailed  = time.Second
 )
 
-// quickRun is how long a run may take to let more messages be taken in hand.
+// quickRun is the duration up to which a run is quick and raises the limit of messages in progress.
 const quickRun = 20 * time.Millisecond
 
-// run is one delivery of one run, from here to its acknowledgement.
+// run is one delivery of one run, until its acknowledgement.
 type run struct {
 	*task.Order
-	loop     *Loop
-	id       string
-	expert   *expert.Expert
-	gate     chan struct{} // The expert's own; nil when only the runner's counts.
-	meter    *meter.Expert
-	delivery *Delivery
-	base     context.Context // Ends with the process; a run is the life of one delivery.
-	ctx      context.Context // Ends with the run; others end it by cancel.
-	cancel   context.CancelCauseFunc
-	pulse    pulse
-	hold     *lease.Lease // nil for pure experts, and before the claim.
-	lookout  lookout
-	started  time.Time
-	// announced is true once the journal has the expert's first effect, with the claim or behind it.
+	loop       *Loop
+	id         string
+	expert     *expert.Expert
+	gate       chan struct{} // The expert's own; nil if only the runner's limit counts.
+	meter      *meter.Expert
+	delivery   *queue.Delivery
+	base       context.Context // Ends with the process; a run is the life of one delivery.
+	ctx        context.Context // Ends with the run; others end it by cancel.
+	cancel     context.CancelCauseFunc
+	heartbeat  heartbeat
+	hold       *lease.Lease // nil for pure experts, and before the claim.
+	leaseWatch leaseWatch
+	started    time.Time
+	// announced is true once the journal has the expert's first effect, with the claim or after it.
 	announced bool
-	quick     bool // The expert did its work in less than quickRun.
+	quick     bool // The expert finished in less than quickRun.
 	span      span
 
 	payloads payloads
 	effects  effects
-	// decision is what is unknown of effects, or was decided about them; nil for the runs that have nothing to settle or ask. It is
-	// written before the expert is run.
+	// decision is what is unknown or decided about effects; nil for runs with nothing to settle or ask. It is set before the
+	// expert runs.
 	decision *task.Decision
 }
 
-// handle does all that is to be done with one delivery. It reports whether an expert did its work quickly.
-func (l *Loop) handle(work context.Context, d *Delivery) (quick bool) {
+// handle processes one delivery. It reports whether the expert was quick.
+func (l *Loop) handle(work context.Context, d *queue.Delivery) (quick bool) {
 	o, err := task.Read(l.Names, d.Subject, d.Body)
 	if err != nil {
 		l.malformed(work, o, d, err)
@@ -69,30 +70,30 @@ func (l *Loop) handle(work context.Context, d *Delivery) (quick bool) {
 		return false
 	}
 	r := &run{Order: o, loop: l, id: o.ID(), expert: x.Expert, gate: x.gate, meter: x.meter, delivery: d}
-	r.base, r.lookout.run, r.effects.run = work, r, r
+	r.base, r.leaseWatch.run, r.effects.run = work, r, r
 	r.payloads = payloads{l, o.Job}
 	r.ctx, r.cancel = context.WithCancelCause(work)
 	defer r.cancel(nil)
 	if !l.runs.add(r) {
-		// The broker was not told in time that this process is at it; the other goroutine will settle it.
-		l.settle(d, Answer{Verb: Nak, Delay: o.Lease.Std()})
+		// The broker redelivered because in-progress came too late; the other goroutine will settle the work.
+		l.settled(d, d.Receipt.Nak(o.Lease.Std()))
 		return false
 	}
 	defer l.runs.remove(r)
-	defer r.pulse.stop()
+	defer r.heartbeat.stop()
 	r.work()
 	return r.quick
 }
 
-// unknown gives back work for an expert that this runner does not have. All runners of a pool must serve all its experts;
-// until one comes that does, the message goes round once a second.
-func (l *Loop) unknown(o *task.Order, d *Delivery) {
+// unknown gives back work for an expert that this runner does not have. All runners of a pool must serve all its experts; until
+// one does, the message is delivered once a second.
+func (l *Loop) unknown(o *task.Order, d *queue.Delivery) {
 	l.Meter.Diverted("unknown_expert")
 	if l.said.let(o.Expert) {
 		l.Logger.Warn("work for an expert that this runner does not have", "expert", o.Expert, "pool", o.Pool,
 			"hint", "all runners of a pool must serve all its experts: give this one its card, or the expert its own pool")
 	}
-	l.settle(d, Answer{Verb: Nak, Delay: retryUnknown})
+	l.settled(d, d.Receipt.Nak(retryUnknown))
 }
 
 // work is the order of effects: claim, execute, journal, report, acknowledge.
@@ -124,15 +125,15 @@ func (r *run) work() {
 	}
 	e, abandoned := judge(r.ctx, *ending)
 	if abandoned != nil {
-		r.pulse.stop()
+		r.heartbeat.stop()
 		r.abandon(abandoned)
 		return
 	}
 	r.end(e)
 }
 
-// enter waits for the gates of the expert and of the runner, and executes. false means that the run was ended before it
-// could begin.
+// enter waits for the semaphores of the expert and of the runner, and executes. false means that the run ended before it could
+// begin.
 func (r *run) enter() (task.Ending, bool) {
 	if r.gate != nil {
 		if !r.pass(r.gate) {
@@ -165,7 +166,7 @@ func (r *run) pass(gate chan struct{}) bool {
 	}
 }
 
-// announce journals the expert's first effect, unless the claim did.
+// announce journals the expert's first effect, unless the claim contains it.
 func (r *run) announce() error {
 	first := r.expert.Intent
 	if r.hold == nil || r.announced || first.Name == "" {
@@ -178,8 +179,8 @@ func (r *run) announce() error {
 	return r.loop.at(BetweenEffect, r)
 }
 
-// turnedAway journals that the effect that the claim announced has not begun, so that no person is asked what became of it. It is
-// true for a run that was cancelled.
+// turnedAway journals that the effect in the claim has not begun, so that no person is asked about it. It is true for a cancelled
+// run.
 func (r *run) turnedAway() bool {
 	first := r.expert.Intent
 	if r.announced && !first.Safe && !isCrash(context.Cause(r.ctx)) {
@@ -188,7 +189,7 @@ func (r *run) turnedAway() bool {
 	return r.stopped()
 }
 
-// stopped is true for a run that was cancelled while it waited: that is reported like any other.
+// stopped is true for a run that was cancelled while it waited: it is reported like any other.
 func (r *run) stopped() bool {
 	var stop *cancelled
 	return errors.As(context.Cause(r.ctx), &stop)
@@ -209,11 +210,11 @@ func (r *run) execute() task.Ending {
 		defer func() {
 			unhook()
 			if limited.Err() != nil {
-				r.cancel(context.Cause(limited)) // The expert may be back before the hook has run, or has begun to.
+				r.cancel(context.Cause(limited)) // The expert may return before or while the hook runs.
 			}
 		}()
 	}
-	t := &expert.Task{Work: &r.Work, Owner: r.loop.Owner, Log: slog.New(&runLog{run: r}), Hand: &r.effects, Payload: r.payloads.fetch, Keep: r.payloads.store, Claim: &r.lookout, Shelf: documents{r}}
+	t := &expert.Task{Work: &r.Work, Owner: r.loop.Owner, Log: slog.New(&runLog{run: r}), Hand: &r.effects, Payload: r.payloads.fetch, Keep: r.payloads.store, Claim: &r.leaseWatch, Shelf: documents{r}}
 	return r.expert.Runner.Run(ctx, t)
 }
 
@@ -221,8 +222,7 @@ func (r *run) log() *slog.Logger {
 	return r.loop.Logger.With("job", r.Job, "subjob", r.SubJob, "run", r.Run, "attempt", r.Attempt, "expert", r.Expert)
 }
 
-// abandon leaves a run to another delivery. What this process still holds it lets go of, so that no other run has to wait for
-// the lease.
+// abandon leaves a run to another delivery and releases the claim, so that the next owner need not wait for the lease.
 func (r *run) abandon(why error) {
 	if isCrash(why) {
 		return
@@ -238,21 +238,20 @@ func (r *run) abandon(why error) {
 	if r.hold != nil {
 		r.hold.Release(r.ctx)
 	}
-	r.loop.settle(r.delivery, Answer{Verb: Nak, Delay: retryFailed})
+	r.loop.settled(r.delivery, r.delivery.Receipt.Nak(retryFailed))
 }
 
-// settle answers the broker. An answer that is lost makes the message come again, which every path expects.
-func (l *Loop) settle(d *Delivery, a Answer) {
-	a.Reason = l.Secrets.Redactor().Text(a.Reason)
-	if err := d.Receipt.Settle(a); err != nil {
-		l.Logger.Debug("settle delivery", "subject", d.Subject, "error", err)
+// settled logs an acknowledgement that could not be sent: the message comes again, which every path handles.
+func (l *Loop) settled(d *queue.Delivery, err error) {
+	if err != nil {
+		l.Logger.Debug("delivery not settled", "subject", d.Subject, "error", err)
 	}
 }
 
-// state publishes a fact of the run that is not awaited.
+// state publishes an event of the run without waiting.
 func (r *run) state(kind events.Kind, data any) {
 	r.loop.Meter.Published(kind)
-	r.loop.Log.State(events.Event{
+	r.loop.Log.Tell(events.Event{
 		Kind: kind, Job: r.Job, SubJob: r.SubJob, Run: r.Run, Source: source, Data: data, Trace: r.delivery.Trace,
 		ID: jobrun.EventID(r.Job, kind, r.SubJob, r.Run),
 	})

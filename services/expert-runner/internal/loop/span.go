@@ -9,11 +9,11 @@ import (
 
 // span is the span of a run in its trace.
 type span struct {
-	// close ends it; nil without a collector. What is told of a run that is not executed here is dropped with it.
+	// close ends it; nil without a collector. The span of a run that is not executed here is dropped.
 	close func(failure string, attributes ...string)
 }
 
-// startSpan begins the span of a run, to which everything belongs that the run states from then on.
+// startSpan begins the span of a run; later events of the run belong to it.
 func startSpan(r *run) (traceparent string, end func(failure string, attributes ...string)) {
 	return r.loop.Trace(r.delivery.Trace, "run", "job", r.Job, "subjob", r.SubJob, "run", runText(r.Run),
 		"attempt", strconv.Itoa(r.Attempt), "expert", r.Expert, "pool", r.Pool, "kind", string(r.Kind), "runner", r.loop.Owner)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	jobrun "github.com/jobgraph/jobgraph/pkg/run"
+	"github.com/jobgraph/jobgraph/pkg/service/queue"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/meter"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
@@ -189,7 +190,7 @@ func (l *life) deliver(n, run int, kind string, hook jobrun.Outcome, told map[st
 		l.t.Fatal(err)
 	}
 	subject := loop.Names.WorkFor(events.DefaultPool, "x", "j", "a", run)
-	loop.handle(l.t.Context(), &Delivery{Subject: subject, Body: body, Count: 1, Stored: time.Now(), Receipt: l})
+	loop.handle(l.t.Context(), &queue.Delivery{Subject: subject, Body: body, Count: 1, Stored: time.Now(), Receipt: l})
 }
 
 // A runner dies at each boundary, the one that takes over at each of its own, and the next, with a person's or a hook's decision

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -249,11 +250,30 @@ func TestBadServersCannotBeUsed(t *testing.T) {
 			}
 		})
 	}
-	p := pool(t, Server{Command: "no-such-program"})
-	_, err := p.Open(t.Context(), []string{"x__a"})
-	var fault *events.Fault
-	if !errors.As(err, &fault) || !strings.Contains(fault.Cause, `"no-such-program" is in none of`) {
-		t.Errorf("%+v", err)
+}
+
+func TestAProgramThatDoesNotExistIsNoMatterForARetryAndIsFoundAsSoonAsItIsThere(t *testing.T) {
+	bin := t.TempDir()
+	good := program("good")
+	p := pool(t, Server{Command: "my-server", Env: map[string]string{"PATH": bin, roleKey: "good"}})
+	for range 20 { // Had each put the next one off, the last ones would wait for minutes.
+		_, err := p.Open(t.Context(), []string{"x__echo"})
+		var fault *events.Fault
+		if !errors.As(err, &fault) || fault.Code != events.CodeNotPermitted || fault.Message != "MCP server x cannot be used" {
+			t.Fatalf("%+v", err)
+		}
+		if diff := cmp.Diff([]string{
+			`no such program: "my-server" is in none of ` + bin,
+			"install the program, or correct mcpServers.x.command, PATH in mcpServers.x.env or --command-path; then `jobgraph retry` runs the SubJob again",
+		}, []string{fault.Cause, fault.Hint}); diff != "" {
+			t.Fatal(diff)
+		}
+	}
+	if err := os.Symlink(good.Command, filepath.Join(bin, "my-server")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Open(t.Context(), []string{"x__echo"}); err != nil {
+		t.Error(err)
 	}
 }
 

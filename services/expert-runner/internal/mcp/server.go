@@ -97,7 +97,7 @@ func (s *server) try(a *start, pause time.Duration) {
 	s.start = nil
 	if a.err == nil {
 		s.session = a.session
-	} else {
+	} else if !errors.Is(a.err, errNoProgram) { // To look for a program costs nothing: it is found as soon as it is there.
 		s.failed()
 	}
 	s.mu.Unlock()
@@ -136,7 +136,8 @@ func (s *server) failed() {
 	s.after = time.Now().Add(pause)
 }
 
-// away is the fault of a server that cannot be used.
+// away is the fault of a server that cannot be used. It is CodeNotPermitted, which ends a SubJob without a retry, when the program of the
+// server does not exist.
 func (s *server) away(err error) *events.Fault {
 	f := &events.Fault{Code: events.CodeUnavailable, Message: "MCP server " + s.name + " cannot be used", Cause: err.Error(), Hint: "see mcpServers." + s.name + " of the configuration"}
 	var pin *pinError
@@ -144,7 +145,9 @@ func (s *server) away(err error) *events.Fault {
 	case errors.As(err, &pin):
 		f.Code, f.Hint = events.CodeConflict, "look at what has changed (`jobgraph tools`), then set mcpServers."+s.name+".pin to "+pin.found
 	case errors.Is(err, errNoProgram):
-		f.Hint = "install the program, or correct mcpServers." + s.name + ".command"
+		at := "mcpServers." + s.name
+		f.Code = events.CodeNotPermitted // A retry cannot help: a person has to put it right.
+		f.Hint = "install the program, or correct " + at + ".command, PATH in " + at + ".env or --command-path; then `jobgraph retry` runs the SubJob again"
 	}
 	return f
 }

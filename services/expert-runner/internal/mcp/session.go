@@ -119,7 +119,7 @@ func (x *session) stale() bool {
 	return x.known != x.changes
 }
 
-// fresh reads the tools again if the server says that they have changed. When it cannot say which they are the session ends.
+// fresh reads the tools again if the server says that they have changed. If the server cannot list them, the session ends.
 func (x *session) fresh(ctx context.Context) error {
 	if !x.stale() {
 		return nil

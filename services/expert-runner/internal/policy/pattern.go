@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// pattern is what a value is held against: a text with * and ?, or a comparison with a number.
+// pattern is what a value is compared with: a text with * and ?, or a numeric comparison.
 type pattern struct {
 	text    string
 	compare string // Empty for a text.
@@ -34,7 +34,7 @@ func patternOf(text string) (pattern, error) {
 	return pattern{text: text}, nil
 }
 
-// fits holds a value against the pattern. What cannot be compared fits when doubt says so.
+// fits compares a value with the pattern. A value that cannot be compared matches if doubt is true.
 func (p pattern) fits(value any, doubt bool) bool {
 	said := words(value)
 	if p.compare == "" {
@@ -55,7 +55,7 @@ func (p pattern) fits(value any, doubt bool) bool {
 	return n <= p.bound
 }
 
-// words is a value as patterns see it: a text as it is, anything else as JSON.
+// words is a value as patterns see it: a string as it is, anything else as JSON.
 func words(value any) string {
 	if text, ok := value.(string); ok {
 		return text
@@ -69,7 +69,7 @@ func words(value any) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// readArgs reads arguments, numbers as they were written; what is no JSON has none.
+// readArgs parses arguments, keeping numbers as written; anything that is not JSON has no arguments.
 func readArgs(raw json.RawMessage) any {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
@@ -80,8 +80,8 @@ func readArgs(raw json.RawMessage) any {
 	return v
 }
 
-// valuesAt collects what lies at a path. Names are compared without regard to case, since tools may read them so, and every
-// element of a list is looked at. The name * is any.
+// valuesAt collects the values at a path. Names are case-insensitive, since tools may read them so, and every element of a list is
+// included. The name * matches any.
 func valuesAt(v any, path []string) []any {
 	switch v := v.(type) {
 	case []any:
@@ -114,7 +114,7 @@ func valuesAt(v any, path []string) []any {
 // Matches reports whether a text fits a pattern in which * is any text and ? any one character.
 func Matches(pattern, text string) bool { return glob(pattern, text) }
 
-// glob matches the whole text in time that grows with the product of both lengths at most.
+// glob matches the whole text in time proportional to at most the product of both lengths.
 func glob(pattern, text string) bool {
 	p, t := []rune(pattern), []rune(text)
 	star, resume, i := -1, 0, 0

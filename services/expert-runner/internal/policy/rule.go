@@ -17,11 +17,11 @@ type Action string
 // The actions, from the mildest to the strictest.
 const (
 	Allow Action = "allow" // It is made.
-	Ask   Action = "ask"   // It is made when a person approves of it.
+	Ask   Action = "ask"   // It is made if a person approves.
 	Deny  Action = "deny"  // It is not made.
 )
 
-// strictness orders the actions; one that there is not is the strictest.
+// strictness orders the actions; an unknown one is the strictest.
 func (a Action) strictness() int {
 	switch a {
 	case Allow, "":
@@ -32,29 +32,28 @@ func (a Action) strictness() int {
 	return 2
 }
 
-// Refuses reports whether a call is not made, whatever anybody says.
+// Refuses reports whether a call is refused regardless of approval.
 func (a Action) Refuses() bool { return a.strictness() == Deny.strictness() }
 
 // Rule is one line of a policy.
 type Rule struct {
-	// Action is what becomes of a call that fits: allow, ask or deny.
+	// Action is what happens to a matching call: allow, ask or deny.
 	Action Action `yaml:"action"`
 	// Expert is a pattern of the expert's id; any expert when empty. In patterns * is any text and ? any one character.
 	Expert string `yaml:"expert"`
-	// Tool is a pattern of the tool's name, in which upper and lower case differ; any tool when empty.
+	// Tool is a case-sensitive pattern of the tool's name; any tool if empty.
 	Tool string `yaml:"tool"`
-	// Args are patterns of arguments by their names, dotted where they lie deeper; all have to fit. A pattern such as >100, >=, <
-	// or <= compares numbers.
+	// Args are patterns of arguments by their dotted names; all must match. A pattern such as >100, >=, < or <= compares numbers.
 	Args map[string]string `yaml:"args"`
-	// Reason is told to the person who is asked, and to the model that is refused.
+	// Reason is shown to the person who is asked, and to the model if the call is refused.
 	Reason string `yaml:"reason"`
 	// User is the only person who may approve; empty means the user of the job.
 	User string `yaml:"user"`
-	// Expires is how long is waited for a person, of what is asked; the call is refused then. For ever when 0.
+	// Expires is how long to wait for a person; then the call is refused. 0 means no limit.
 	Expires time.Duration `yaml:"expires"`
 }
 
-// Rules are looked at in order: the first that fits decides. A call that none fits is allowed.
+// Rules are checked in order: the first match decides. A call that matches none is allowed.
 type Rules []Rule
 
 // Faults are everything that makes rules unusable; field is the path of the list.
@@ -104,13 +103,13 @@ type Verdict struct {
 	// Action is what, Reason is the rule's.
 	Action Action
 	Reason string
-	// User and Expires say who may approve and for how long it is waited, when Action is Ask.
+	// User and Expires say who may approve and how long to wait, if Action is Ask.
 	User    string
 	Expires time.Duration
 }
 
-// Gate is every list that is asked about a call: that of the configuration and that of the expert's card. The strictest
-// verdict holds, so that no list can loosen another.
+// Gate has every list that applies to a call: that of the configuration and that of the expert's card. The strictest verdict
+// applies, so that no list can weaken another.
 type Gate []Rules
 
 // Open reports whether there is no rule at all.
@@ -142,7 +141,7 @@ func (list Rules) judge(c *Call, args any) Verdict {
 	return Verdict{Action: Allow}
 }
 
-// fits reports whether a rule is about a call.
+// fits reports whether a rule applies to a call.
 func (r *Rule) fits(c *Call, args any) bool {
 	if r.Expert != "" && !glob(r.Expert, c.Expert) || r.Tool != "" && !glob(r.Tool, c.Tool) {
 		return false
@@ -150,7 +149,7 @@ func (r *Rule) fits(c *Call, args any) bool {
 	for name, text := range r.Args { // any order: all have to fit.
 		p, err := patternOf(text)
 		if err != nil {
-			return r.Action != Allow // Faults have told it; nothing is allowed by a rule that cannot be read.
+			return r.Action != Allow // Faults has reported it; an unreadable rule allows nothing.
 		}
 		if !r.holds(p, valuesAt(args, strings.Split(name, "."))) {
 			return false
@@ -159,8 +158,8 @@ func (r *Rule) fits(c *Call, args any) bool {
 	return true
 }
 
-// holds reports whether the values of an argument fit a pattern. One value in a list is enough to be strict, and all have to
-// fit to be mild: a call cannot hide what is wrong with it behind something else.
+// holds reports whether the values of an argument match a pattern. For strict actions one value of a list suffices, for Allow all
+// must match: a call cannot hide a forbidden value behind others.
 func (r *Rule) holds(p pattern, values []any) bool {
 	if r.Action != Allow {
 		return slices.ContainsFunc(values, func(v any) bool { return p.fits(v, true) })

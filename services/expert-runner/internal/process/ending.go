@@ -7,17 +7,17 @@ import (
 
 // Ending is how a program has ended.
 type Ending struct {
-	// Code is its exit code, -1 when a signal has ended it.
+	// Code is the exit code, -1 if a signal ended it.
 	Code int
-	// Signal is the one that has ended it, else 0.
+	// Signal is the signal that ended it, or 0.
 	Signal syscall.Signal
-	// Why says why the keeper has ended it, or that it died itself; empty when it ended by itself.
+	// Why says why the keeper ended it, or that the keeper died; empty if it ended by itself.
 	Why string
 }
 
 // Reasons of an Ending.
 const (
-	// Orphaned: the runner gave no sign of life for it for too long.
+	// Orphaned: the runner gave no sign of life for too long.
 	Orphaned = "the runner could not keep its claim for too long"
 	// Unkept: the keeper has died, and the program with it.
 	Unkept = "the process that keeps programs has died"

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// order is what the runner says to its keeper about the program of a number. One with a path starts it, with the files that come
-// with the frame as its descriptors; one with a signal sends it that; any other renews it.
+// order is a frame from the runner to its keeper about the program of a number. With a path it starts the program, with the
+// attached files as its descriptors; with a signal it sends the signal; otherwise it renews the program.
 type order struct {
 	Program int                    `json:"program"`
 	Path    string                 `json:"path,omitempty"`
@@ -25,11 +25,11 @@ type order struct {
 	Users   []syscall.SysProcIDMap `json:"users,omitempty"`
 	Groups  []syscall.SysProcIDMap `json:"groups,omitempty"`
 	Signal  syscall.Signal         `json:"signal,omitempty"`
-	// Until is the Moment behind which the program is not started any more; 0 for none.
+	// Until is the Moment after which the program is not started any more; 0 for no limit.
 	Until Moment `json:"until,omitempty"`
 }
 
-// word is what the keeper says: that a program was started, or why it was not, or how it has ended.
+// word is a frame from the keeper: a program was started, or why it was not, or how it ended.
 type word struct {
 	Program int     `json:"program"`
 	Fault   string  `json:"fault,omitempty"`
@@ -40,7 +40,7 @@ type word struct {
 // mostFiles bounds the descriptors of a frame.
 const mostFiles = 32
 
-// headLength is that of the length which opens a frame.
+// headLength is the length of the frame header.
 const headLength = 4
 
 // frame is the bytes of one message.
@@ -52,7 +52,7 @@ func frame(v any) ([]byte, error) {
 	return append(binary.BigEndian.AppendUint32(make([]byte, 0, headLength+len(body)), uint32(len(body))), body...), nil
 }
 
-// send writes a frame with the files that go along.
+// send writes a frame with its attached files.
 func send(c *net.UnixConn, v any, files []*os.File) error {
 	text, err := frame(v)
 	if err != nil {
@@ -76,12 +76,12 @@ func send(c *net.UnixConn, v any, files []*os.File) error {
 	return nil
 }
 
-// source reads from a line, with the descriptors that come along.
+// source reads frames and their descriptors from a line.
 type source interface {
 	read(text, rights []byte) (n, taken int, err error)
 }
 
-// polled is a line that the runtime waits for; blocking is one that a thread waits for.
+// polled is a line in the runtime's poller; blocking is one that blocks a thread.
 type (
 	polled   struct{ *net.UnixConn }
 	blocking int
@@ -101,7 +101,7 @@ func (b blocking) read(text, rights []byte) (n, taken int, err error) {
 	}
 }
 
-// receive reads a frame. The descriptors that came along are the caller's, also with an error.
+// receive reads a frame. The caller owns the received descriptors, also with an error.
 func receive(from source, v any) (fds []int, err error) {
 	head, rights := make([]byte, headLength), make([]byte, unix.CmsgSpace(mostFiles*4))
 	n, taken, err := from.read(head, rights)

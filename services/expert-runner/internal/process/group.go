@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Group is a program with everything that it has started in its process group.
+// Group is a program with all processes of its process group.
 type Group struct {
 	exited chan struct{} // Closed when the program has ended, and its group was killed.
 	ending Ending        // Both are written before exited is closed.
@@ -18,16 +18,16 @@ type Group struct {
 	reach  reach
 }
 
-// reach is the way to a group that has not ended yet.
+// reach is the connection to a group that has not ended yet.
 type reach interface {
-	// signal reaches the whole group, and does nothing after it has ended.
+	// signal signals the whole group, and does nothing after its end.
 	signal(s syscall.Signal)
-	// renew says that the runner keeps the program.
+	// renew says that the runner still wants the program.
 	renew()
 }
 
-// Start runs the program in a group of its own, without a keeper. What its SysProcAttr says already is kept. Nothing has been started
-// when there is an error.
+// Start runs the program in a new process group, without a keeper. Existing SysProcAttr settings are kept. On an error nothing was
+// started.
 func Start(cmd *exec.Cmd) (*Group, error) {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
@@ -46,12 +46,12 @@ func Start(cmd *exec.Cmd) (*Group, error) {
 // direct is a program that the runner has started itself.
 type direct struct {
 	cmd  *exec.Cmd
-	mu   sync.Mutex // Guards gone, and is held while the group is signalled or its number given back.
+	mu   sync.Mutex // Guards gone, and is held while the group is signalled or reaped.
 	gone bool       // The number of the group may have been reused.
 }
 
-// live starts the program and stays with it: the signal that it gets when its parent dies follows the thread that has started
-// it, which cannot be reused meanwhile.
+// live starts the program and stays with it: its parent-death signal depends on the thread that started it, so that thread must
+// not be reused.
 func (d *direct) live(g *Group, started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -89,19 +89,19 @@ func (*direct) renew() {} // Only its own runner ends it.
 // Exited is closed when the program has ended and its whole group was killed.
 func (g *Group) Exited() <-chan struct{} { return g.exited }
 
-// Wait blocks until then and gives how the program has ended. An error means that this is unknown.
+// Wait blocks until then and gives how the program ended. An error means that this is unknown.
 func (g *Group) Wait() (Ending, error) {
 	<-g.exited
 	return g.ending, g.err
 }
 
-// Signal reaches the whole group. An empty group is no error.
+// Signal signals the whole group. An empty group is no error.
 func (g *Group) Signal(s syscall.Signal) { g.reach.signal(s) }
 
-// Renew says that the runner keeps the program. It may be called after its end.
+// Renew says that the runner still wants the program. It may be called after the end.
 func (g *Group) Renew() { g.reach.renew() }
 
-// End tells the group to end, kills it when it has not done so within the grace, and waits until it has.
+// End sends SIGTERM to the group, kills it after the grace period, and waits for the end.
 func (g *Group) End(grace time.Duration) {
 	g.Signal(syscall.SIGTERM)
 	if !g.Ends(grace) {
@@ -110,7 +110,7 @@ func (g *Group) End(grace time.Duration) {
 	}
 }
 
-// Ends waits for the end of the program, for so long, and says whether it has come.
+// Ends waits at most this long for the end of the program, and says whether it has ended.
 func (g *Group) Ends(within time.Duration) bool {
 	timer := time.NewTimer(within)
 	defer timer.Stop()

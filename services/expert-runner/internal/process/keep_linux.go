@@ -14,13 +14,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// keeping is the keeper process: the parent of programs, and the one that adopts whom they leave behind.
+// keeping is the keeper process: the parent of programs, which also adopts their orphaned children.
 type keeping struct {
 	after time.Duration
-	said  chan []byte   // Frames that the runner has not taken at once, because it stands still.
+	said  chan []byte   // Frames that the runner has not read yet, because it is suspended.
 	alone chan struct{} // Closed when the line has ended and no process is left.
 
-	mu       sync.Mutex // Guards the fields below, and is held while a process is started, signalled or buried: numbers stay true.
+	mu       sync.Mutex // Guards the fields below, and is held while a process is started, signalled or reaped, so that process ids stay valid.
 	born     *sync.Cond // Of mu: a program was started, or the line has ended.
 	programs map[int]*program
 	leaders  map[int]*program // By process.
@@ -32,11 +32,11 @@ type keeping struct {
 type program struct {
 	number, pid int
 	mark        string
-	timer       *time.Timer // Ends it when it is not renewed.
+	timer       *time.Timer // Ends the program when it is not renewed.
 	why         string
 }
 
-// roomForWords is how many words may wait for a runner that stands still; there are two for each program.
+// roomForWords is how many frames may wait for a suspended runner; there are two per program.
 const roomForWords = 1 << 14
 
 // keeperLine is the descriptor of the keeper's end.
@@ -44,8 +44,8 @@ const keeperLine = 3
 
 // keep is the keeper process. It gives the exit code.
 func keep(after string) int {
-	runtime.LockOSThread() // Programs die with the thread that has started them.
-	// They would end it. Ignored ones would be ignored by programs, too.
+	runtime.LockOSThread() // Programs die with the thread that started them.
+	// These signals would end it. If it ignored them, programs would ignore them too.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGTSTP,
 		syscall.SIGTTIN, syscall.SIGTTOU, syscall.SIGPIPE, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGALRM)
 	limit, err := time.ParseDuration(after)
@@ -75,7 +75,7 @@ func Now() Moment {
 	return Moment(t.Nano())
 }
 
-// listen does what it is ordered until the runner lets go of the line, or dies.
+// listen executes orders until the runner closes the line, or dies.
 func (k *keeping) listen() {
 	for {
 		o := &order{}
@@ -106,11 +106,11 @@ func (k *keeping) obey(p *program, s syscall.Signal) {
 	}
 }
 
-// say tells the runner something, without waiting for it. k.mu is held.
+// say sends a frame to the runner without waiting. k.mu is held.
 func (k *keeping) say(w word) {
 	text, err := frame(&w)
 	if err != nil {
-		return // A word is nothing but numbers and text.
+		return // A frame contains only numbers and text.
 	}
 	if !k.behind {
 		_, err := unix.SendmsgN(keeperLine, text, nil, nil, unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL)
@@ -122,20 +122,20 @@ func (k *keeping) say(w word) {
 	k.said <- text
 }
 
-// speak says what the runner has not taken at once.
+// speak sends the frames that the runner has not read at once.
 func (k *keeping) speak() {
 	for text := range k.said {
-		_, _ = unix.SendmsgN(keeperLine, text, nil, nil, unix.MSG_NOSIGNAL) // A runner that does not hear it is dead.
+		_, _ = unix.SendmsgN(keeperLine, text, nil, nil, unix.MSG_NOSIGNAL) // A runner that does not read is dead.
 		k.mu.Lock()
 		k.behind = len(k.said) > 0
 		k.mu.Unlock()
 	}
 }
 
-// start starts a program in a group of its own. k.mu is held.
+// start starts a program in a new process group. k.mu is held.
 func (k *keeping) start(o *order, fds []int) {
 	defer closeAll(fds)
-	if o.Until != 0 && Now() > o.Until { // The runner has stood still since it looked whether it may.
+	if o.Until != 0 && Now() > o.Until { // The runner was suspended after it had checked whether it may.
 		k.say(word{Program: o.Program, Late: true})
 		return
 	}
@@ -167,7 +167,8 @@ func (k *keeping) orphaned(p *program) {
 	}
 }
 
-// kill ends a program: its group, and who has left the group and still has a parent in it. k.mu is held, and the leader is not buried.
+// kill kills a program: its group, and processes that left the group and still have a parent in it. k.mu is held, and the leader
+// is not reaped.
 func (k *keeping) kill(p *program) {
 	left := descendants(p.pid)
 	_ = syscall.Kill(-p.pid, syscall.SIGKILL) // It may have ended.
@@ -177,8 +178,8 @@ func (k *keeping) kill(p *program) {
 	k.collect(p.mark, looks)
 }
 
-// collect kills whom we have adopted with a mark, and looks for more a few times: a process that is about to become another program
-// has no mark for a moment. k.mu is held.
+// collect kills adopted processes with a mark, and repeats this a few times: during exec a process has no mark for a moment. k.mu
+// is held.
 func (k *keeping) collect(mark string, times int) {
 	strangers := false
 	for _, pid := range adopted() {
@@ -202,7 +203,7 @@ func (k *keeping) collect(mark string, times int) {
 	}
 }
 
-// bury waits for the end of processes: of programs, which it tells, and of those that were adopted.
+// bury reaps processes: programs, whose ends it reports, and adopted ones.
 func (k *keeping) bury() {
 	for {
 		pid, err := dead()
@@ -226,14 +227,14 @@ func (k *keeping) bury() {
 			delete(k.leaders, pid)
 			ending := endingOf(status)
 			ending.Why = p.why
-			k.collect(p.mark, looks) // Who had a parent in it has none now.
+			k.collect(p.mark, looks) // Processes with a parent in it have none now.
 			k.say(word{Program: p.number, Ending: &ending})
 		}
 		k.mu.Unlock()
 	}
 }
 
-// another waits for a program when there is no process; false when there will be none.
+// another waits until there is a program; false if there will be none.
 func (k *keeping) another() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -243,25 +244,25 @@ func (k *keeping) another() bool {
 	return len(k.programs) > 0
 }
 
-// dead waits until a child has ended, and leaves it unburied.
+// dead waits until a child has ended, and leaves it unreaped.
 func dead() (pid int, err error) {
 	var info [128]byte
 	_, _, errno := syscall.Syscall6(syscall.SYS_WAITID, unix.P_ALL, 0, uintptr(unsafe.Pointer(&info)), unix.WEXITED|unix.WNOWAIT, 0, 0)
 	if errno != 0 {
 		return 0, errno
 	}
-	// Behind three numbers, at the next address that a pointer may have (sigaction(2), siginfo_t).
+	// After three numbers, aligned to a pointer (sigaction(2), siginfo_t).
 	at := (12 + unsafe.Sizeof(uintptr(0)) - 1) / unsafe.Sizeof(uintptr(0)) * unsafe.Sizeof(uintptr(0))
 	return int(*(*int32)(unsafe.Pointer(&info[at]))), nil
 }
 
-// Bounds of the end of a keeper: how long it goes on killing, and how often.
+// Limits at the end of a keeper: how long it goes on killing, and how often.
 const (
 	lastKills = 8 * time.Second
 	killAgain = 2 * time.Millisecond
 )
 
-// finish ends everything that was started, wherever it has gone to.
+// finish kills everything that was started, wherever it is.
 func (k *keeping) finish() {
 	k.mu.Lock()
 	k.over = true

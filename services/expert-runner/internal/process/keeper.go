@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// DefaultOrphanAfter is how long a program goes on of which its runner gives no sign of life.
+// DefaultOrphanAfter is how long a program continues without a sign of life from its runner.
 const DefaultOrphanAfter = 5 * time.Minute
 
-// beats is how many signs of life a program without a claim gets while one would do.
+// beats is how many renewals a program without a claim gets per period, although one would suffice.
 const beats = 4
 
-// Keeper starts programs that end when the runner dies, and when they are not renewed in time. It starts its process with the first
-// program, and another one when that has died. It may be used by any number of goroutines; nil starts programs without a keeper.
+// Keeper starts programs that end when the runner dies, or when they are not renewed in time. It starts its process with the first
+// program, and again if it died. It may be used by any number of goroutines; a nil Keeper starts programs without one.
 type Keeper struct {
 	helper Helper
 	after  time.Duration
@@ -24,15 +24,15 @@ type Keeper struct {
 	closed bool
 }
 
-// Moment is a point in the time of this machine, in nanoseconds. All processes have the same, and it goes on while they stand still
-// and while the machine sleeps.
+// Moment is a time of the machine's monotonic clock, in nanoseconds. It is the same for all processes, and continues while they
+// are suspended and while the machine sleeps.
 type Moment int64
 
 // After is the moment so much later.
 func (m Moment) After(d time.Duration) Moment { return m + Moment(d) }
 
-// NewKeeper makes a keeper. A program that is not renewed is ended after so long, DefaultOrphanAfter when 0. Where there can be no
-// process, since the helper was not hooked or the system is not Linux, programs are started without.
+// NewKeeper makes a keeper. A program is ended if it is not renewed for this long, DefaultOrphanAfter if 0. If there can be no
+// keeper process (no Helper, or not Linux), programs are started without one.
 func NewKeeper(h Helper, after time.Duration) *Keeper {
 	if after == 0 {
 		after = DefaultOrphanAfter
@@ -40,17 +40,17 @@ func NewKeeper(h Helper, after time.Duration) *Keeper {
 	return &Keeper{helper: h, after: after}
 }
 
-// errClosed is what a start behind Close gives.
+// errClosed is the error of a start after Close.
 var errClosed = errors.New("start program: the runner ends")
 
-// ErrLate means that a program was not started, since the moment had passed until which that was in order.
+// ErrLate means that a program was not started because its moment had passed.
 var ErrLate = errors.New("start program: the order came too late")
 
-// Start runs the program in a group of its own. It has to be renewed.
+// Start runs the program in a new process group. It must be renewed.
 func (k *Keeper) Start(cmd *exec.Cmd) (*Group, error) { return k.StartUntil(cmd, 0) }
 
-// StartUntil is Start, or ErrLate when the moment until which that is in order has passed; then the program may be started again. A
-// moment of 0 never passes.
+// StartUntil is Start, but gives ErrLate if the moment has passed; then the program may be started again. A moment of 0 never
+// passes.
 func (k *Keeper) StartUntil(cmd *exec.Cmd, until Moment) (*Group, error) {
 	if k == nil || !k.helper.hooked || !supported {
 		return Start(cmd)
@@ -62,7 +62,7 @@ func (k *Keeper) StartUntil(cmd *exec.Cmd, until Moment) (*Group, error) {
 	return l.start(cmd, until)
 }
 
-// Keep runs the program like Start, and renews it for as long as the runner runs.
+// Keep runs the program like Start, and renews it as long as the runner runs.
 func (k *Keeper) Keep(cmd *exec.Cmd) (*Group, error) {
 	g, err := k.Start(cmd)
 	if err != nil || k == nil {
@@ -85,7 +85,7 @@ func (g *Group) beat(every time.Duration) {
 	}
 }
 
-// open gives the line to the process, which is started when there is none.
+// open gives the line to the process, which it starts if there is none.
 func (k *Keeper) open() (*line, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -102,7 +102,7 @@ func (k *Keeper) open() (*line, error) {
 	return k.line, nil
 }
 
-// Close ends the process with every program that it still has, and waits until it has ended.
+// Close ends the process with all its programs, and waits for the end.
 func (k *Keeper) Close() {
 	if k == nil {
 		return

@@ -27,5 +27,5 @@ func Now() Moment { return Moment(time.Now().UnixNano()) }
 
 func keep(string) int { return 1 }
 
-// KillMarked needs the facts of /proc, and does nothing without.
+// KillMarked needs /proc, and does nothing without it.
 func KillMarked(...string) {}

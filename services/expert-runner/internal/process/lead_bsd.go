@@ -12,12 +12,12 @@ import (
 // lead makes the process the leader of a group of its own.
 func lead(attr *syscall.SysProcAttr) { attr.Setpgid = true }
 
-// await blocks until the process has ended and leaves it unreaped: while its leader is not reaped, the number of the group
-// cannot be reused (kqueue(2), EVFILT_PROC). A process that has ended before cannot be watched, which says the same.
+// await blocks until the process has ended and leaves it unreaped, so that the number of the group cannot be reused (kqueue(2),
+// EVFILT_PROC). A process that has already ended cannot be watched, which gives the same result.
 func await(pid int) {
 	queue, err := unix.Kqueue()
 	if err != nil {
-		return // Without descriptors nothing else works either: the program is ended.
+		return // Without descriptors nothing else works either: the program is killed.
 	}
 	defer func() { _ = unix.Close(queue) }()
 	var exit unix.Kevent_t

@@ -5,7 +5,7 @@ import (
 	"unsafe"
 )
 
-// lead makes the process the leader of a group of its own, which dies with the runner.
+// lead makes the process the leader of a new group, which dies with the runner.
 func lead(attr *syscall.SysProcAttr) { attr.Setpgid, attr.Pdeathsig = true, syscall.SIGKILL }
 
 // Of waitid(2).
@@ -15,8 +15,7 @@ const (
 	waitKeep   = 0x1000000
 )
 
-// await blocks until the process has ended and leaves it unreaped: while its leader is not reaped, the number of the group
-// cannot be reused.
+// await blocks until the process has ended and leaves it unreaped, so that the number of the group cannot be reused.
 func await(pid int) {
 	var info [128]byte
 	for {

@@ -16,10 +16,10 @@ import (
 // supported says that this system can have a keeper.
 const supported = true
 
-// self is this program, also when its file was replaced meanwhile.
+// self is this program, even if its file was replaced meanwhile.
 const self = "/proc/self/exe"
 
-// patience is how long a keeper may take to answer, or to take what it is told. One that stands still is killed.
+// patience is how long a keeper may take to answer, or to read an order. A keeper that hangs is killed.
 const patience = 10 * time.Second
 
 // line is the runner's end of one keeper process. Its goroutine ends with that process.
@@ -57,7 +57,7 @@ func dial(after time.Duration) (*line, error) {
 		return nil, fmt.Errorf("start keeper: %w", err)
 	}
 	l := &line{conn: conn, ended: make(chan struct{}), kept: map[int]*kept{}}
-	// In a session of its own: what a terminal sends to the runner is not for it. Nothing of the runner's environment is, either.
+	// In a separate session, so that signals of the terminal do not reach it. It gets nothing of the runner's environment.
 	l.keeper = &exec.Cmd{
 		Path: self, Args: []string{"jobgraph-keeper", keeperArgument, after.String()}, Env: []string{"GOMAXPROCS=4"}, Dir: "/",
 		ExtraFiles: []*os.File{theirs}, SysProcAttr: &syscall.SysProcAttr{Setsid: true},
@@ -70,7 +70,7 @@ func dial(after time.Duration) (*line, error) {
 	return l, nil
 }
 
-// connection makes a connection of one end of a pair.
+// connection makes a connection of one end of a socket pair.
 func connection(fd int) (*net.UnixConn, error) {
 	file := os.NewFile(uintptr(fd), "line")
 	defer func() { _ = file.Close() }() // The connection has a copy.
@@ -132,7 +132,7 @@ func (l *line) add(env []string) *kept {
 	return p
 }
 
-// tell writes an order. A keeper that takes none is killed, of which listen hears.
+// tell writes an order. A keeper that does not read it is killed, which listen notices.
 func (l *line) tell(o *order, files []*os.File) {
 	l.say.Lock()
 	defer l.say.Unlock()
@@ -168,7 +168,7 @@ func (p *kept) over() bool {
 	}
 }
 
-// listen hears what the keeper says until it dies, and its programs with it.
+// listen reads the keeper's frames until it dies, and its programs with it.
 func (l *line) listen() {
 	for {
 		var w word
@@ -205,7 +205,7 @@ func (l *line) heard(w *word) {
 	}
 }
 
-// lose ends the programs of a keeper that has died: their leaders died at once, the others are found by their marks.
+// lose ends the programs of a dead keeper: their leaders died at once, the others are found by their marks.
 func (l *line) lose() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -217,12 +217,12 @@ func (l *line) lose() {
 	if len(marks) > 0 {
 		KillMarked(marks...)
 	}
-	for _, p := range l.kept { // any order: each is told by itself.
+	for _, p := range l.kept { // any order: each is notified separately.
 		l.drop(p)
 	}
 }
 
-// drop says that a program has died with its keeper. l.mu is held.
+// drop records that a program has died with its keeper. l.mu is held.
 func (l *line) drop(p *kept) {
 	delete(l.kept, p.number)
 	p.group.ending = Ending{Code: -1, Signal: syscall.SIGKILL, Why: Unkept}
@@ -239,7 +239,7 @@ func (l *line) broken() bool {
 	return l.dead
 }
 
-// close lets go of the keeper, which ends what it has and itself. One that does not is killed.
+// close closes the line; then the keeper kills its programs and exits. If it does not, it is killed.
 func (l *line) close() {
 	_ = l.conn.CloseWrite() // It may be dead.
 	timer := time.AfterFunc(patience, l.kill)
@@ -247,7 +247,7 @@ func (l *line) close() {
 	timer.Stop()
 }
 
-// Mark is the variable by which the processes of a program are told from others: its value is a program's own.
+// Mark is the variable that identifies the processes of a program: each program has its own value.
 const Mark = "JOBGRAPH_WORKSPACE="
 
 // markOf is the entry of an environment that marks a program; empty when it has none.

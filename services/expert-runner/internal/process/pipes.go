@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Pipes are the runner's ends of what a program reads and prints. They are made by hand: those of os/exec would wait for
+// Pipes are the runner's ends of a program's standard streams. They are made by hand, because those of os/exec would wait for
 // grandchildren.
 type Pipes struct {
 	// Stdin is written by the runner; Stdout and Stderr are read by it.
@@ -29,13 +29,13 @@ func Connect(cmd *exec.Cmd) (*Pipes, error) {
 	return &Pipes{Stdin: ends[1], Stdout: ends[2], Stderr: ends[4], childs: []*os.File{ends[0], ends[3], ends[5]}}, nil
 }
 
-// Started lets go of the ends that the program has, or would have had.
+// Started closes our copies of the program's ends, whether or not it was started.
 func (p *Pipes) Started() { shut(p.childs) }
 
-// Until bounds reading and writing: a child that has left its group may hold the pipes for ever.
+// Until sets a deadline for reading and writing: a child that left its group may hold the pipes for ever.
 func (p *Pipes) Until(deadline time.Time) {
 	for _, f := range []*os.File{p.Stdin, p.Stdout, p.Stderr} {
-		_ = f.SetDeadline(deadline) // Pipes of the runtime's poller always take one.
+		_ = f.SetDeadline(deadline) // Pipes of the runtime's poller always accept one.
 	}
 }
 
@@ -45,7 +45,7 @@ func (p *Pipes) Close() {
 	shut([]*os.File{p.Stderr})
 }
 
-// Mute ends what is said to the program and what it answers. What it complains of is read on.
+// Mute closes standard input and output. Standard error is still read.
 func (p *Pipes) Mute() { shut([]*os.File{p.Stdin, p.Stdout}) }
 
 func shut(files []*os.File) {

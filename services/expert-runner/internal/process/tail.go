@@ -12,7 +12,7 @@ import (
 type Tail struct {
 	// Limit is how much is kept, in bytes.
 	Limit int
-	// Redactor takes secrets out before anything is cut off; nil takes out nothing.
+	// Redactor removes secrets before anything is cut; nil removes nothing.
 	Redactor *redact.Redactor
 
 	mu     sync.Mutex // Guards the fields below.
@@ -33,12 +33,12 @@ func (t *Tail) Write(p []byte) (int, error) {
 		t.kept = append(t.kept, t.stream.Feed(string(p))...)
 	}
 	if len(t.kept) > 4*t.Limit {
-		t.kept = append(t.kept[:0], t.kept[len(t.kept)-t.Limit-1:]...) // One more says that something is missing.
+		t.kept = append(t.kept[:0], t.kept[len(t.kept)-t.Limit-1:]...) // One more byte shows that something is missing.
 	}
 	return len(p), nil
 }
 
-// Text is the end of what was written, as valid UTF-8, whole lines where there are several.
+// Text is the end of the stream, as valid UTF-8 and, if there are several lines, whole lines.
 func (t *Tail) Text() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

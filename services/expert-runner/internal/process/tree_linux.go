@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// A process that is about to become another program has no environment for a moment: it is looked at more than once.
+// During exec a process has no environment for a moment, so it is checked more than once.
 const (
 	looks     = 3
-	mostLooks = 50 // One that waits for a device does not die at once.
+	mostLooks = 50 // A process that waits for a device does not die at once.
 	lookAgain = 20 * time.Millisecond
 )
 
-// KillMarked kills every process whose environment has one of these entries, also those that are begun meanwhile.
+// KillMarked kills every process whose environment has one of these entries, including those that are started meanwhile.
 func KillMarked(marks ...string) {
 	tick := time.NewTicker(lookAgain)
 	defer tick.Stop()
@@ -39,20 +39,20 @@ func killOnce(marks []string) (found bool) {
 		if err != nil || pid == os.Getpid() || !slices.ContainsFunc(marks, func(mark string) bool { return marked(pid, mark) }) {
 			continue
 		}
-		if syscall.Kill(pid, syscall.SIGKILL) == nil { // One that is not there, or belongs to another user, is not looked for again.
+		if syscall.Kill(pid, syscall.SIGKILL) == nil { // A process that is gone, or belongs to another user, is not checked again.
 			found = true
 		}
 	}
 	return found
 }
 
-// marked reports whether the environment of a process has an entry. One that cannot be read has not.
+// marked reports whether the environment of a process has an entry. An unreadable one has not.
 func marked(pid int, mark string) bool {
 	env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
 	return err == nil && mark != "" && bytes.Contains(append([]byte{0}, env...), []byte("\x00"+mark+"\x00"))
 }
 
-// descendants are all processes below one, by its threads' lists of children.
+// descendants are all processes below one, from its threads' lists of children.
 func descendants(pid int) []int {
 	var all []int
 	for _, child := range children(pid) {
@@ -61,7 +61,7 @@ func descendants(pid int) []int {
 	return all
 }
 
-// adopted are the processes of which this one has become the parent, and those that its first thread has started.
+// adopted are the processes that were reparented to this one, and those that its first thread has started.
 func adopted() []int {
 	pid := strconv.Itoa(os.Getpid())
 	text, err := os.ReadFile("/proc/" + pid + "/task/" + pid + "/children")
@@ -71,7 +71,7 @@ func adopted() []int {
 	return numbers(text)
 }
 
-// children are the processes of which one is the parent. A kernel without these lists has to be asked for every process.
+// children are the children of a process. On a kernel without these lists all processes are checked.
 func children(pid int) []int {
 	lists, _ := filepath.Glob("/proc/" + strconv.Itoa(pid) + "/task/*/children") // The pattern is well-formed.
 	if len(lists) == 0 {
@@ -99,7 +99,7 @@ func childrenByParent(pid int) []int {
 	files, _ := filepath.Glob("/proc/[0-9]*/stat") // The pattern is well-formed.
 	for _, file := range files {
 		stat, _ := os.ReadFile(file) // It may have ended.
-		// The name, in parentheses, may hold anything; the parent is the second field behind it.
+		// The name, in parentheses, may contain anything; the parent is the second field after it.
 		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 		if len(fields) < 2 || fields[1] != strconv.Itoa(pid) {
 			continue

@@ -122,7 +122,7 @@ func read(output json.RawMessage) run.Resolution {
 	return f
 }
 
-// once is the hand of a hook: it only asks, so nothing is journaled or told.
+// once implements the hand of a hook: a hook has no effects, so nothing is journaled or published.
 type once struct{}
 
 // Do implements expert.Hand.

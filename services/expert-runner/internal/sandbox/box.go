@@ -33,17 +33,17 @@ type Box struct {
 	why   string
 }
 
-// Level is the one in force: one of namespaces, landlock and none.
+// Level is the level in force: namespaces, landlock or none.
 func (b *Box) Level() Level { return b.level }
 
 // Why says why no stricter level is in force, on one line; empty at the strictest.
 func (b *Box) Why() string { return b.why }
 
-// byName is why no stricter level is in force when this one was asked for.
+// byName is the reason if this level was requested explicitly.
 const byName = "asked for by name"
 
-// Open gives the box of a level. Auto is the strongest there is, never None; BestEffort has no error. The error is an ErrUnavailable that says what is
-// missing, and how to do without.
+// Open gives the box of a level. Auto is the strongest available one, never None; BestEffort never fails. The error is an
+// ErrUnavailable that says what is missing, and what to do instead.
 func (x *Boxes) Open(level Level) (*Box, error) {
 	asked := []Level{level}
 	switch level {
@@ -81,7 +81,7 @@ func (x *Boxes) try(level Level) error {
 	return err
 }
 
-// probe has the helper do at a level everything but run a program.
+// probe lets the helper do everything at a level except execute a program.
 func (x *Boxes) probe(level Level) error {
 	switch {
 	case !supported:
@@ -115,7 +115,7 @@ func (x *Boxes) probe(level Level) error {
 	return nil
 }
 
-// Wrap changes a program that was not started yet into one in the box. It has to be told when it was started.
+// Wrap changes a program that was not started yet to run in the box. The Entry must be told when it was started.
 func (b *Box) Wrap(cmd *exec.Cmd, p Policy) (*Entry, error) {
 	if b.level == None {
 		return &Entry{}, nil
@@ -125,7 +125,7 @@ func (b *Box) Wrap(cmd *exec.Cmd, p Policy) (*Entry, error) {
 	return wrap(cmd, b.level, &o)
 }
 
-// named are the program and those files that its arguments name by absolute paths.
+// named are the program and the files that its arguments name by absolute paths.
 func named(cmd *exec.Cmd) []string {
 	files := []string{cmd.Path}
 	for _, arg := range cmd.Args[min(1, len(cmd.Args)):] {
@@ -143,7 +143,7 @@ func newOrder(level Level, p Policy) order {
 	}
 }
 
-// maxOrder is what a pipe holds without a reader, in bytes.
+// maxOrder is the capacity of a pipe without a reader, in bytes.
 const maxOrder = 60 << 10
 
 // wrap makes cmd start the helper.
@@ -182,13 +182,13 @@ func wrap(cmd *exec.Cmd, level Level, o *order) (*Entry, error) {
 	return e, nil
 }
 
-// Entry is a program on its way into the box.
+// Entry is a program that is about to be started in the box.
 type Entry struct {
 	says   *os.File // nil without a helper.
 	childs []*os.File
 }
 
-// Started lets go of what the program has, or would have had.
+// Started closes our copies of the program's descriptors, whether or not it was started.
 func (e *Entry) Started() { closeAll(e.childs) }
 
 // Close lets go of the rest.
@@ -207,7 +207,7 @@ func closeAll(files []*os.File) {
 // lastWords bounds reading the last output of a helper that has ended.
 const lastWords = time.Minute
 
-// Ending gives how a program ended, as the helper saw it. by is false when the helper did not wait for it; then the status of the
+// Ending gives how a program ended according to the helper. If by is false, the helper did not wait for it, and the status of the
 // operating system counts. The error is the helper's own: the program never ran.
 func (e *Entry) Ending() (code int, signal syscall.Signal, by bool, err error) {
 	s, err := e.read()
@@ -230,7 +230,7 @@ func (e *Entry) read() (s said, err error) {
 		return s, nil
 	}
 	_ = e.says.SetReadDeadline(time.Now().Add(lastWords)) // A pipe always takes one.
-	body, _ := io.ReadAll(e.says)                         // What there is until then is all there is.
+	body, _ := io.ReadAll(e.says)                         // The output so far is complete.
 	if len(body) == 0 {
 		return s, nil
 	}

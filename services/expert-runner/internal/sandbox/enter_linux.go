@@ -13,9 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// enter is the helper: it does what it is ordered and becomes the program, or waits for it. It gives the exit code.
+// enter is the helper: it executes its order and becomes the program, or waits for it. It gives the exit code.
 func enter(path string, argv []string) int {
-	runtime.LockOSThread() // What follows binds this thread, and who is started from it.
+	runtime.LockOSThread() // The following affects this thread and its children.
 	says := os.NewFile(saidFD, "said")
 	unix.CloseOnExec(orderFD)
 	unix.CloseOnExec(saidFD)
@@ -30,7 +30,7 @@ func enter(path string, argv []string) int {
 	return s.Code
 }
 
-// obey returns when there was a fault, or when the program has ended below us.
+// obey returns on a fault, or when the program below us has ended.
 func obey(path string, argv []string, s *said) error {
 	var o order
 	orders := os.NewFile(orderFD, "order")
@@ -62,7 +62,7 @@ func obey(path string, argv []string, s *said) error {
 	return fmt.Errorf("run %s: %w", path, unix.Exec(path, argv, os.Environ()))
 }
 
-// restrict takes rights away from this thread, in an order in which each step may still be taken.
+// restrict removes rights from this thread, in an order in which each step is still permitted.
 func restrict(o *order) error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("no new privileges: %w", err)
@@ -78,7 +78,7 @@ func restrict(o *order) error {
 	return dropCapabilities()
 }
 
-// dropCapabilities gives up every right of an administrator, for good.
+// dropCapabilities gives up all capabilities permanently.
 func dropCapabilities() error {
 	if err := unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); err != nil {
 		return fmt.Errorf("drop capabilities: %w", err)
@@ -91,16 +91,16 @@ func dropCapabilities() error {
 	return nil
 }
 
-// watch is the first process of its space: it starts the program, reaps every child, and ends with the program, whereupon
-// the kernel kills all others.
+// watch is the init process of its namespace: it starts the program, reaps every child, and ends with the program; then the kernel
+// kills the rest.
 func watch(path string, argv []string, l Limits, s *said) error {
 	caught := make(chan os.Signal, 1)
-	signal.Notify(caught) // The program gets them itself, as one of the group; nothing ends us but its end.
+	signal.Notify(caught) // The program gets signals itself as a member of the group; we end only with it.
 	pid, err := l.start(path, argv, os.Environ())
 	if err != nil {
 		return err
 	}
-	for fd := range 3 { // The program alone has them, so that their end is its own.
+	for fd := range 3 { // Only the program has them, so that they close when it ends.
 		_ = unix.Close(fd)
 	}
 	for {

@@ -12,11 +12,11 @@ type Helper struct {
 	keeps  process.Helper
 }
 
-// Keeps is what the keeper of programs needs.
+// Keeps lists what the keeper of programs needs.
 func (h Helper) Keeps() process.Helper { return h.keeps }
 
-// Hook has to be the first call of a main: in a process that was started as the helper it never returns, in any other it gives
-// the Helper.
+// Hook must be the first call of a main: in a process that was started as the helper it never returns, in any other it gives the
+// Helper.
 func Hook() Helper {
 	if len(os.Args) > 2 && os.Args[1] == argument {
 		os.Exit(enter(os.Args[2], os.Args[3:]))

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What may be done with files and folders, by the version of Landlock that knows it first (landlock(7)).
+// Access rights for files and folders, by the version of Landlock that introduced them (landlock(7)).
 const (
 	rightsRead = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR
 	rights1    = rightsRead | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_REMOVE_DIR |
@@ -22,7 +22,7 @@ const (
 	scopes      = unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | unix.LANDLOCK_SCOPE_SIGNAL
 )
 
-// ruleset is struct landlock_ruleset_attr; a kernel takes as much of it as it knows.
+// ruleset is struct landlock_ruleset_attr; a kernel reads as much of it as it knows.
 type ruleset struct{ files, network, scoped uint64 }
 
 // landlock restricts this thread as far as the kernel can: TCP since version 4, signals and abstract sockets since version 6.
@@ -53,7 +53,7 @@ func landlock(o *order) error {
 	return nil
 }
 
-// rules are what a version of Landlock can restrict, and how much of the struct it reads.
+// rules are the restrictions that a version of Landlock supports, and the size of the struct that it reads.
 func rules(version int, network bool) (r ruleset, size uintptr) {
 	r.files = rights1
 	for _, since := range []struct {
@@ -78,12 +78,12 @@ func rules(version int, network bool) (r ruleset, size uintptr) {
 	return r, size
 }
 
-// allow adds a path with all below it. One that is not there needs no leave.
+// allow permits a path and everything below it. A missing path is ignored.
 func allow(rules int, path string, rights uint64) error {
 	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, unix.ENOTDIR), errors.Is(err, fs.ErrPermission):
-		return nil // What we may not reach, no child may.
+		return nil // What we cannot reach, no child can.
 	case err != nil:
 		return fmt.Errorf("landlock: %s: %w", path, err)
 	}

@@ -7,28 +7,28 @@ import (
 	"strings"
 )
 
-// Level is how much a program is kept from.
+// Level is the strength of the sandbox.
 type Level string
 
 // The levels, weakest first.
 const (
-	// None keeps a program from nothing but the runner's environment.
+	// None restricts nothing except the runner's environment.
 	None Level = "none"
 	// Landlock restricts files, TCP, signals and capabilities, and sets limits.
 	Landlock Level = "landlock"
-	// Namespaces does that, and gives spaces of processes, network, IPC and host name of its own: there is no network at all, and
-	// everything dies with the program.
+	// Namespaces does the same and adds separate namespaces for processes, network, IPC and host name: there is no network at all,
+	// and everything dies with the program.
 	Namespaces Level = "namespaces"
-	// Auto is the strongest that the machine allows.
+	// Auto is the strongest level that the machine supports.
 	Auto Level = "auto"
-	// BestEffort is Auto where there is any, else None.
+	// BestEffort is Auto if a level is available, otherwise None.
 	BestEffort Level = "best-effort"
 )
 
-// Levels are those that can be asked for.
+// Levels are the levels that can be requested.
 func Levels() []Level { return []Level{Auto, BestEffort, Namespaces, Landlock, None} }
 
-// Valid reports whether there is such a level.
+// Valid reports whether the level exists.
 func (l Level) Valid() error {
 	if slices.Contains(Levels(), l) {
 		return nil
@@ -36,7 +36,7 @@ func (l Level) Valid() error {
 	return fmt.Errorf("%q is no level: use one of %s", string(l), strings.Join(Words(), ", "))
 }
 
-// Words are the levels as they are written.
+// Words are the names of the levels.
 func Words() []string {
 	var list []string
 	for _, l := range Levels() {
@@ -45,5 +45,5 @@ func Words() []string {
 	return list
 }
 
-// ErrUnavailable marks a level that the machine, or the program around us, does not allow.
+// ErrUnavailable marks a level that the machine, or our own container, does not permit.
 var ErrUnavailable = errors.New("no sandbox")

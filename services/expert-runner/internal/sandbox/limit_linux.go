@@ -7,19 +7,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// limit is one of Limits as the kernel knows it.
+// limit is one of Limits as the kernel defines it.
 type limit struct {
 	name        string
 	resource    int
 	soft, hard  uint64
 	given       bool
-	ofTheWorker bool // It would also bind the helper, which is more than one thread.
+	ofTheWorker bool // It would also limit the helper, which has several threads.
 }
 
 func (l Limits) list() []limit {
 	return []limit{
 		{"core", unix.RLIMIT_CORE, 0, 0, true, false},
-		{"cpu", unix.RLIMIT_CPU, l.seconds(), l.seconds() + 1, l.CPU > 0, false}, // The first is told, the second kills.
+		{"cpu", unix.RLIMIT_CPU, l.seconds(), l.seconds() + 1, l.CPU > 0, false}, // The soft limit sends a signal, the hard limit kills.
 		{"files", unix.RLIMIT_NOFILE, uint64(l.Files), uint64(l.Files), true, false},
 		{"file_size", unix.RLIMIT_FSIZE, uint64(l.FileSize), uint64(l.FileSize), true, false},
 		{"memory", unix.RLIMIT_DATA, uint64(l.Memory), uint64(l.Memory), l.Memory > 0, true},
@@ -27,10 +27,10 @@ func (l Limits) list() []limit {
 	}
 }
 
-// hold reports whether there are limits that bind the program alone.
+// hold reports whether there are limits for the program alone.
 func (l Limits) hold() bool { return l.Memory > 0 || l.Processes > 0 }
 
-// set bounds a process, 0 being this one, and whom it starts, by the limits of the program alone, or by all others.
+// set limits a process, 0 being this one, and its children: by the limits of the program alone, or by all others.
 func (l Limits) set(pid int, ofTheWorker bool) error {
 	for _, one := range l.list() {
 		if !one.given || one.ofTheWorker != ofTheWorker {
@@ -52,12 +52,12 @@ func (l limit) set(pid int) error {
 	now.Max = min(now.Max, l.hard)
 	now.Cur = min(now.Max, l.soft)
 	if pid == 0 {
-		return unix.Setrlimit(l.resource, &now) // The runtime has to know of it: it would restore the number of open files.
+		return unix.Setrlimit(l.resource, &now) // The runtime must know it: it would restore the number of open files.
 	}
 	return unix.Prlimit(pid, l.resource, &now, nil)
 }
 
-// start starts the program below this process. Limits that bind it alone are set while it is held before its first instruction.
+// start starts the program below this process. Limits for it alone are set while it is stopped before its first instruction.
 func (l Limits) start(path string, argv, env []string) (pid int, err error) {
 	attr := &syscall.ProcAttr{Env: env, Files: []uintptr{0, 1, 2}, Sys: &syscall.SysProcAttr{Ptrace: l.hold()}}
 	if pid, err = syscall.ForkExec(path, argv, attr); err != nil {
@@ -70,7 +70,7 @@ func (l Limits) start(path string, argv, env []string) (pid int, err error) {
 		return 0, fmt.Errorf("hold %s: %w", path, err)
 	}
 	if err := l.set(pid, true); err != nil {
-		return 0, err // It dies with us, without having run.
+		return 0, err // It dies with us without having run.
 	}
 	if err := syscall.PtraceDetach(pid); err != nil {
 		return 0, fmt.Errorf("let go of %s: %w", path, err)

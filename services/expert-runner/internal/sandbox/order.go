@@ -1,22 +1,22 @@
 package sandbox
 
-// order is what the helper is told, as JSON on its descriptor 3. What it has to say it writes on descriptor 4.
+// order is the instruction to the helper, as JSON on its descriptor 3. It writes its answer on descriptor 4.
 type order struct {
-	// Init has the helper stay as the first process of its space, and start the program below it.
+	// Init makes the helper stay as the init process of its namespace, and start the program below it.
 	Init bool `json:"init,omitempty"`
-	// Probe has it end where it would become the program.
+	// Probe makes it exit instead of executing the program.
 	Probe bool `json:"probe,omitempty"`
 	// Landlock restricts files; Network does not restrict TCP.
 	Landlock bool `json:"landlock,omitempty"`
 	Network  bool `json:"network,omitempty"`
-	// Read and Write are as in Policy, the system's own included.
+	// Read and Write are as in Policy, including the system's own paths.
 	Read  []string `json:"read,omitempty"`
 	Write []string `json:"write,omitempty"`
 	// Limits have their defaults.
 	Limits Limits `json:"limits"`
 }
 
-// said is what the helper writes: a fault of its own, or how the program below it has ended.
+// said is the helper's answer: its own fault, or how the program below it ended.
 type said struct {
 	Fault  string `json:"fault,omitempty"`
 	Ended  bool   `json:"ended,omitempty"`
@@ -31,5 +31,5 @@ const (
 	faultCode = 125
 )
 
-// argument is the hidden one by which a program becomes the helper.
+// argument is the hidden argument that makes a program the helper.
 const argument = "--enter-sandbox"

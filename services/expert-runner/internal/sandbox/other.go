@@ -16,5 +16,5 @@ func systemWrite() []string { return nil }
 
 func isolate(*syscall.SysProcAttr, Level, bool) {}
 
-// enter is never asked for: there is no level.
+// enter is never called: there is no level.
 func enter(string, []string) int { return faultCode }

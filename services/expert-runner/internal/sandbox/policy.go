@@ -8,31 +8,31 @@ import (
 
 // Policy is what one program may do.
 type Policy struct {
-	// Network lets it reach the network; off otherwise.
+	// Network permits network access; off by default.
 	Network bool
-	// Read are absolute paths that it may read and execute, with all below them, beside the system's own.
+	// Read are absolute paths that it may read and execute, with everything below them, in addition to the system's own.
 	Read []string
-	// Write are absolute paths that it may read, execute and write, with all below them.
+	// Write are absolute paths that it may read, execute and write, with everything below them.
 	Write []string
-	// Limits bound what it takes of the machine.
+	// Limits bound its use of the machine.
 	Limits Limits
 }
 
-// Limits bound what a program takes of the machine; 0 is no limit of ours unless a default is named. They hold for each of its
-// processes alone, except where they say otherwise.
+// Limits bound the use of the machine; 0 means no limit unless a default is named. They apply to each process separately, unless
+// noted.
 type Limits struct {
-	// CPU is the time on processors, rounded up to seconds.
+	// CPU is processor time, rounded up to seconds.
 	CPU time.Duration `yaml:"cpu"`
-	// Memory is how much it may have for data, in bytes: stacks, heaps and private mappings.
+	// Memory is the maximum size of data in bytes: stacks, heaps and private mappings.
 	Memory int64 `yaml:"memory"`
 	// Files is how many files may be open; 4096 when 0.
 	Files int64 `yaml:"files"`
 	// FileSize is how large a file may become, in bytes; 4 GiB when 0.
 	FileSize int64 `yaml:"file_size"`
-	// Processes is how many processes and threads its user may have, in all: at level namespaces those of the program, else also
-	// those beside it. The administrator is not bound by it.
+	// Processes is the maximum number of processes and threads of its user in total: at level namespaces those of the program,
+	// otherwise also others. It does not bind root.
 	Processes int64 `yaml:"processes"`
-	// Workspace is how large all files in its workspace may become together, in bytes; looked at once in a while, and at the end.
+	// Workspace is the maximum total size of the files in its workspace, in bytes; checked at intervals, and at the end.
 	Workspace int64 `yaml:"workspace"`
 }
 
@@ -44,7 +44,7 @@ const (
 	DefaultFileSize = 4 << 30
 )
 
-// leastMemory lets a program start at all, in bytes.
+// leastMemory is the minimum with which a program can start, in bytes.
 const leastMemory = 64 << 20
 
 // Filled puts the defaults in.
@@ -74,5 +74,5 @@ func (l Limits) Faults() map[string]error {
 	return faults
 }
 
-// seconds is the CPU limit as the kernel takes it.
+// seconds is the CPU limit in the kernel's unit.
 func (l Limits) seconds() uint64 { return uint64(math.Ceil(l.CPU.Seconds())) }

@@ -8,10 +8,10 @@ import (
 // supported says that this system has levels.
 const supported = true
 
-// self is this program, also when its file was replaced meanwhile.
+// self is this program, even if its file was replaced meanwhile.
 const self = "/proc/self/exe"
 
-// systemRead is what programs may read and execute: those of the system with what they need, and nothing of /etc that is secret.
+// systemRead are the system paths that programs may read and execute, without the secret parts of /etc.
 func systemRead() []string {
 	return []string{
 		"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/nix/store", "/gnu/store",
@@ -29,7 +29,7 @@ func systemWrite() []string {
 	return []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
 }
 
-// isolate asks for spaces of its own. The user stays who he is, without any right over the machine.
+// isolate requests separate namespaces. The user stays the same, without rights over the machine.
 func isolate(attr *syscall.SysProcAttr, level Level, network bool) {
 	if level != Namespaces {
 		return

@@ -25,25 +25,25 @@ type Tool struct {
 	Kind string `yaml:"kind"`
 	// Subject takes the arguments of calls as JSON, and answers with text or JSON. The entry's name is the tool's.
 	Subject string `yaml:"subject"`
-	// Service is a NATS micro service in place of a subject: each endpoint is a tool, with the entry's name, __ and its own. The
-	// metadata of an endpoint say the rest: description, schema, idempotent, cancel.
+	// Service is a NATS micro service instead of a subject: each endpoint is a tool, named entry__endpoint. The metadata of an
+	// endpoint describe it: description, schema, idempotent, cancel.
 	Service string `yaml:"service"`
 	// Description tells models what it is for.
 	Description string `yaml:"description"`
-	// Schema is the JSON Schema of the arguments; any object when there is none.
+	// Schema is the JSON Schema of the arguments; any object by default.
 	Schema map[string]any `yaml:"schema"`
-	// Idempotent tools may be called again when it is unknown whether a call took effect. Otherwise a person is asked.
+	// Idempotent tools may be called again if the outcome of a call is unknown. Otherwise a person is asked.
 	Idempotent bool `yaml:"idempotent"`
-	// Cancel publishes on the subject with .cancel appended for each call that is given up.
+	// Cancel publishes a message on the subject plus .cancel for each cancelled call.
 	Cancel bool `yaml:"cancel"`
-	// Timeout is how long a call may take; 30s when 0.
+	// Timeout is how long a call may take; 30s if 0.
 	Timeout time.Duration `yaml:"timeout"`
 }
 
-// named is how tools may be called, so that models take the names.
+// named is the form of tool names that all models accept.
 var named = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-// Faults are everything that makes tools unusable; field is the path of their section, taken says which names are not free.
+// Faults are everything that makes tools unusable; field is the path of their section, taken reports names that are in use.
 func Faults(field string, tools map[string]Tool, taken func(name string) bool) events.Faults {
 	var faults events.Faults
 	for _, name := range slices.Sorted(maps.Keys(tools)) {
@@ -82,12 +82,12 @@ func Faults(field string, tools map[string]Tool, taken func(name string) bool) e
 	return faults
 }
 
-// literal reports whether a subject can be asked on.
+// literal reports whether a subject can receive requests.
 func literal(subject string) bool {
 	return !strings.ContainsAny(subject, " \t\r\n*>") && !slices.Contains(strings.Split(subject, "."), "")
 }
 
-// anything is the schema of arguments of which nothing is known.
+// anything is the schema of unknown arguments.
 const anything = `{"type":"object"}`
 
 // schema is that of the arguments, checked.

@@ -16,8 +16,8 @@ type Decision struct {
 	Ending *Ending
 }
 
-// Decide says what to do with a run, given the journal of its SubJob and what that admits: how a run ends that need not, or cannot,
-// go on.
+// Decide says what to do with a run, given the journal of its SubJob and its admission, including how a run ends that need not, or
+// cannot, continue.
 func Decide(o *Order, journal *run.Journal, a run.Admission) Decision {
 	d := Decision{Admission: a}
 	switch d.Action {
@@ -32,14 +32,13 @@ func Decide(o *Order, journal *run.Journal, a run.Admission) Decision {
 	return d
 }
 
-// Settle takes in what was found out about the unknown outcomes, one resolution for each in order; those that stay unknown make
-// the ending.
+// Settle takes the resolutions of the unknown outcomes, in order; outcomes that stay unknown determine the ending.
 func (d *Decision) Settle(o *Order, found []run.Resolution) {
 	d.Effects.Settle(found)
 	d.Ending = d.ending(o)
 }
 
-// ending is how a run ends that need not, or cannot, go on; nil for one that goes on.
+// ending is how a run ends that need not, or cannot, continue; nil if it continues.
 func (d *Decision) ending(o *Order) *Ending {
 	if f := d.Failed; f != nil {
 		e := Failure(events.CodeExecution, "the effect "+f.Name+" is declared failed", f.Reason, "")
@@ -55,7 +54,7 @@ func (d *Decision) ending(o *Order) *Ending {
 	return nil
 }
 
-// replayed gives the kept ending; one that cannot be read is an EXECUTION_ERROR, since the work itself was done.
+// replayed gives the recorded ending; an unreadable one is an EXECUTION_ERROR, since the work itself was done.
 func replayed(r *events.JournalRecord) Ending {
 	ending, err := kept(*r)
 	if err != nil {

@@ -9,8 +9,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
-// Doubt asks a person about effects of a run with an unknown outcome: key, name and
-// arguments of each are shown. why is a sentence.
+// Doubt asks a person about effects with an unknown outcome, showing key, name and arguments of each. why is a sentence.
 func Doubt(w *events.Work, why string, effects ...run.Effect) Ending {
 	o := &Order{Work: *w}
 	doubts := make([]run.Unresolved, len(effects))
@@ -20,14 +19,14 @@ func Doubt(w *events.Work, why string, effects ...run.Effect) Ending {
 	return o.park(doubts, why)
 }
 
-// Bounds of the calls that a question shows, in bytes: of all of them, for a message takes six times as much, and of each when
-// there are too many for that.
+// Limits of the calls that a question shows, in bytes: of all of them (a message may hold six times as much), and of each if they
+// are too many.
 const (
 	maxCalls = 64 << 10
 	maxCall  = 2 << 10
 )
 
-// park asks a person about effects with an unknown outcome: it shows each call as it was made.
+// park asks a person about effects with an unknown outcome and shows each call as it was made.
 func (o *Order) park(doubts []run.Unresolved, why string) Ending {
 	var b strings.Builder
 	b.WriteString(o.shown(why, maxCause) + " It is unknown whether this took effect:\n")
@@ -43,7 +42,7 @@ func (o *Order) park(doubts []run.Unresolved, why string) Ending {
 	}}
 }
 
-// writeCalls writes the calls whole when they fit, and says what it leaves out otherwise.
+// writeCalls writes the calls in full if they fit, otherwise it says what it omits.
 func (o *Order) writeCalls(b *strings.Builder, doubts []run.Unresolved) {
 	calls, sum := make([]string, len(doubts)), 0
 	for i := range doubts {
@@ -65,7 +64,7 @@ func (o *Order) writeCalls(b *strings.Builder, doubts []run.Unresolved) {
 	}
 }
 
-// shown is a text of at most so many bytes, and of a longer one how much that is and where all of it is.
+// shown cuts a text to limit bytes and says how long it was and where the full text is.
 func (o *Order) shown(text string, limit int) string {
 	if len(text) <= limit {
 		return text
@@ -73,7 +72,7 @@ func (o *Order) shown(text string, limit int) string {
 	return fmt.Sprintf("%s… (%d of %d bytes; all of it: jobgraph describe %s/%s)", cut(text, limit), limit, len(text), o.Job, o.SubJob)
 }
 
-// called is a call in words: name, key, arguments, and the run that made it.
+// called describes a call: name, key, arguments, and the run that made it.
 func (o *Order) called(r *events.JournalRecord) string {
 	text := r.Name
 	switch {

@@ -9,7 +9,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
-// Longest texts of a report, in bytes: with them and an output by reference no report comes near events.MaxMessage.
+// Maximum lengths of texts in a report, in bytes: with an output by reference, no report comes near events.MaxMessage.
 const (
 	maxLesson = 16 << 10
 	maxCause  = 8 << 10
@@ -19,12 +19,12 @@ const (
 type Ending struct {
 	// Report is one of the four outcomes.
 	Report *events.SubJobReported
-	// Park gives the work message back and comes back as a new run.
+	// Park gives the work message back; the SubJob continues in a new run.
 	Park *events.InputRequested
-	// Unsafe is true for an ending that may not be journaled: the run was closed while it was at work.
+	// Unsafe is true for an ending that must not be journaled: the run was closed while it was executing.
 	Unsafe bool
-	// Cut says why the execution was ended from outside before it had an end of its own, empty when it was not. The run is left to
-	// another delivery, which finds its intent open: it repeats what may be repeated, and asks a person about anything else.
+	// Cut says why the execution was interrupted, empty if it was not. The run is left to another delivery, which finds its intent
+	// open: it repeats what may be repeated, and asks a person about anything else.
 	Cut string
 }
 
@@ -34,14 +34,14 @@ func Failure(code events.Code, message, cause, hint string) Ending {
 	return Ending{Report: &events.SubJobReported{Outcome: events.ExecutionError, Error: fault, Lesson: fault.Error()}}
 }
 
-// Cancelled is the report of a run that was told to end.
+// Cancelled is the report of a cancelled run.
 func Cancelled(reason string) Ending {
 	e := Failure(events.CodeCancelled, "the run was cancelled", reason, "")
 	e.Report.Lesson, e.Unsafe = "", true
 	return e
 }
 
-// Charged gives a failure that tells what the ending has cost in whose place it stands.
+// Charged gives a failure that replaces the ending and reports its cost.
 func (e Ending) Charged(instead Ending) Ending {
 	switch {
 	case instead.Report != nil:
@@ -52,8 +52,8 @@ func (e Ending) Charged(instead Ending) Ending {
 	return e
 }
 
-// Sound gives an ending that the log takes: one with neither report nor request, or with a request that cannot be answered,
-// is a failure of the expert.
+// Sound gives an ending that the log accepts: one with neither report nor request, or with a request that cannot be answered,
+// becomes a failure of the expert.
 func (e Ending) Sound() Ending {
 	switch {
 	case e.Park != nil && !events.ValidToken(e.Park.Request):
@@ -64,7 +64,7 @@ func (e Ending) Sound() Ending {
 	return e
 }
 
-// Sign states who ended the run and when, and cuts texts that are too long.
+// Sign records who ended the run and when, and cuts long texts.
 func (e Ending) Sign(owner string, started, ended time.Time) {
 	r := e.Report
 	if r == nil {
@@ -98,7 +98,7 @@ func cut(text string, limit int) string {
 	return text[:limit]
 }
 
-// Kind is the event that the ending is published as.
+// Kind is the kind of event that the ending is published as.
 func (e Ending) Kind() events.Kind {
 	if e.Park != nil {
 		return events.KindInputRequested
@@ -117,7 +117,7 @@ func (o *Order) Event(e Ending, source string) events.Event {
 	return event
 }
 
-// Record is the ending as the journal keeps it.
+// Record is the ending as a journal record.
 func (o *Order) Record(e Ending, owner string, body json.RawMessage) events.JournalRecord {
 	return run.Reported(o.Run, owner, e.Kind(), body)
 }

@@ -8,8 +8,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
-// DedupeWindow is how long the bus drops repeats of work by itself. Work that is older, or that comes again, has to be
-// held against the job's state before anything is done with it.
+// DedupeWindow is how long the bus drops repeats of work. Older or repeated work must be checked against the job's state first.
 const DedupeWindow = 2 * time.Minute
 
 // standing is the part of the saved state that says whether a run is open.
@@ -23,9 +22,9 @@ type standing struct {
 	} `json:"subjobs"`
 }
 
-// Open says whether the job's saved state holds the run open. state is nil when the job has none; age is that of the work
-// message. The move is Claim to go on, Drop for work that is no longer wanted, or Wait when the state is behind the
-// work: work is published before the state that owes it is saved.
+// Open says whether the run is open according to the job's saved state. state is nil if the job has none; age is the age of the
+// work message. It gives Claim to continue, Drop for work that is no longer needed, or Wait if the state is older than the work:
+// work is published before its state is saved.
 func Open(o *Order, state []byte, age time.Duration) (run.Action, string) {
 	planning, inquiry := o.Inquiry()
 	if state == nil {
@@ -65,15 +64,14 @@ func Open(o *Order, state []byte, age time.Duration) (run.Action, string) {
 		}
 	}
 	if ended {
-		// A recovery may be behind it. Dropped within the window, the work could not be published again.
+		// A recovery may follow. If the work were dropped within the window, it could not be published again.
 		return run.Wait, "the job is " + string(s.Status) + ", or its state is behind the work"
 	}
 	// Planning, finalising, or a state in several keys: the fence in the journal decides.
 	return run.Claim, ""
 }
 
-// asks says whether the planning run that has asked is still the one: after a stop the answer is not awaited, and a later
-// run asks again.
+// asks says whether the planning run that asked is still open: after a stop the answer is not needed, and a later run asks again.
 func (s *standing) asks(planning int, age time.Duration) (run.Action, string) {
 	ended := s.Status.Terminal()
 	for i := range s.SubJobs {

@@ -9,16 +9,16 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
-// Order is one work message, read and checked.
+// Order is one work message, parsed and checked.
 type Order struct {
 	events.Work
-	// Pool and Expert are what the subject says.
+	// Pool and Expert are taken from the subject.
 	Pool, Expert string
 }
 
-// Read reads a work message. The subject alone decides job, SubJob and run; a body that disagrees is an error, as is
-// anything that is no work for an expert. The error's text is for the log, the report and the dead letter. With an error the
-// order is nil when the subject names no run, and otherwise says which run cannot be executed.
+// Read parses a work message. The subject alone decides job, SubJob and run; a contradicting body is an error, and so is work that
+// is not for an expert. The error's text is for the log, the report and the dead letter. With an error the order is nil if the
+// subject names no run; otherwise it says which run cannot be executed.
 func Read(n events.Names, subject string, body []byte) (*Order, error) {
 	at, err := run.ReadAddress(n, subject)
 	if err != nil {
@@ -52,7 +52,7 @@ func ExpertOf(n events.Names, subject string) string {
 	return expert
 }
 
-// settle fills in what a message may leave out.
+// settle fills in defaults.
 func (o *Order) settle() {
 	if o.Kind == "" {
 		o.Kind = events.WorkExecute
@@ -69,11 +69,11 @@ func (o *Order) settle() {
 	}
 }
 
-// ID is "<job>/<subjob>/<run>", the identity of the run among those of all jobs that are there.
+// ID is "<job>/<subjob>/<run>", the identity of the run among existing jobs.
 func (o *Order) ID() string { return run.ID(o.Job, o.SubJob, o.Run) }
 
-// Inquiry is true for work outside of the graph: something that a planning run wants to know before it plans. run is that
-// planning run. The state knows nothing of such work, only of who has asked.
+// Inquiry is true for work outside the graph: a consultation of a planning run. run is that planning run. The state does not
+// contain such work, only the planning run.
 func (o *Order) Inquiry() (run int, ok bool) {
 	rest, ok := strings.CutPrefix(o.SubJob, events.PlanID+"~")
 	number, _, found := strings.Cut(rest, "~")

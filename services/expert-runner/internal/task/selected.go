@@ -9,8 +9,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/graph"
 )
 
-// Selected picks dotted paths out of an output: keys of objects, indexes of lists; the empty path is the whole. Of a value of more
-// than maxSelected bytes it gives what conditions compare. A path that leads nowhere is left out.
+// Selected picks dotted paths out of an output: keys of objects, indexes of lists; the empty path is the whole. For a value of
+// more than maxSelected bytes it gives only what conditions compare. A path that does not exist is omitted.
 func Selected(output json.RawMessage, paths []string) map[string]json.RawMessage {
 	found := map[string]json.RawMessage{}
 	room := maxAllSelected
@@ -30,13 +30,13 @@ func Selected(output json.RawMessage, paths []string) map[string]json.RawMessage
 	return found
 }
 
-// Largest value that a report repeats as it is, and all together, in bytes.
+// Maximum size of a value that a report repeats unchanged, and of all together, in bytes.
 const (
 	maxSelected    = 4 << 10
 	maxAllSelected = 64 << 10
 )
 
-// At is the value at a dotted path; ok is false when it leads nowhere.
+// At is the value at a dotted path; ok is false if the path does not exist.
 func At(value json.RawMessage, path string) (json.RawMessage, bool) {
 	for path != "" {
 		var key string

@@ -17,18 +17,18 @@ import (
 
 // Limits of fetch.
 const (
-	// MaxFetched is how much of an answer is read, in bytes.
+	// MaxFetched is the maximum size of an answer, in bytes.
 	MaxFetched = 256 << 10
 	// FetchTime is how long one call may take.
 	FetchTime = 30 * time.Second
-	// maxRedirects is how often an answer may lead elsewhere.
+	// maxRedirects is the maximum number of redirects.
 	maxRedirects = 5
 )
 
 // Web fetches pages. It may be used by any number of goroutines; Close drops idle connections.
 type Web struct{ client *http.Client }
 
-// NewWeb is a client behind a guard: every connection is checked, those of redirects too. It uses no proxy.
+// NewWeb is a client behind a guard: every connection is checked, including redirects. It uses no proxy.
 func NewWeb(g Guard) *Web {
 	dialer := &net.Dialer{Timeout: FetchTime, Control: g.Control}
 	transport := &http.Transport{

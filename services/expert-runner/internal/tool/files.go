@@ -30,7 +30,7 @@ type Files struct {
 	written int
 }
 
-// OpenFiles gives the tools of a folder. Nothing outside of it can be reached, by no path and by no link.
+// OpenFiles gives the tools of a folder. Nothing outside it can be reached, by path or by link.
 func OpenFiles(dir string) (*Files, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -94,7 +94,7 @@ func (f *Files) read(_ context.Context, c Call) (string, error) {
 	return text, nil
 }
 
-// whole leaves out a letter that the end of a piece has cut.
+// whole removes a character that the end of a piece has cut.
 func whole(data []byte) string {
 	for cut := 1; cut < utf8.UTFMax && cut <= len(data); cut++ {
 		if last := data[len(data)-cut:]; utf8.RuneStart(last[0]) {
@@ -169,8 +169,7 @@ func (f *Files) list(_ context.Context, c Call) (string, error) {
 	return strings.Join(lines, "\n"), nil
 }
 
-// inside is a path as the root takes it: relative, and clean. One that leaves the workspace stays one that does, and is
-// refused by the root.
+// inside is a path in the root's form: relative and clean. A path that leaves the workspace still does, and the root refuses it.
 func inside(name string) string {
 	name = strings.TrimPrefix(name, "/")
 	if name == "" {
@@ -179,7 +178,7 @@ func inside(name string) string {
 	return path.Clean(name)
 }
 
-// plain is an error without the place of the workspace.
+// plain is an error without the path of the workspace.
 func plain(err error, name string) error {
 	var failed *fs.PathError
 	if errors.As(err, &failed) {

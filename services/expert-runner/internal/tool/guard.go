@@ -7,13 +7,13 @@ import (
 	"syscall"
 )
 
-// Guard says which addresses may be reached: public ones, and those that are allowed by name.
+// Guard says which addresses may be reached: public ones, and those that are allowed explicitly.
 type Guard struct {
-	// Allow are ranges that may be reached although they are not public.
+	// Allow are non-public ranges that may be reached.
 	Allow []netip.Prefix
 }
 
-// Ranges reads what a card allows (allow_addresses): single addresses, and ranges of them. The error names the first that is neither.
+// Ranges parses a card's allow_addresses: single addresses and ranges. The error names the first that is neither.
 func Ranges(texts []string) ([]netip.Prefix, error) {
 	var list []netip.Prefix
 	for _, text := range texts {
@@ -32,8 +32,8 @@ func Ranges(texts []string) ([]netip.Prefix, error) {
 	return list, nil
 }
 
-// Control is for a net.Dialer, which calls it with the address that a name has led to, before it is connected to: what a name
-// says, and what it says the next time, makes no difference.
+// Control is for a net.Dialer, which calls it with the resolved address before connecting: so changing DNS answers makes no
+// difference.
 func (g *Guard) Control(_, address string, _ syscall.RawConn) error {
 	to, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -42,7 +42,7 @@ func (g *Guard) Control(_, address string, _ syscall.RawConn) error {
 	return g.check(to.Addr())
 }
 
-// check refuses an address that is not public, unless it is allowed.
+// check refuses a non-public address, unless it is allowed.
 func (g *Guard) check(ip netip.Addr) error {
 	ip = ip.Unmap().WithZone("")
 	for _, allowed := range g.Allow {
@@ -56,11 +56,11 @@ func (g *Guard) check(ip netip.Addr) error {
 	return nil
 }
 
-// reserved reports whether an address is of a range that is not public, and that net/netip does not name.
+// reserved reports whether an address is in a non-public range that net/netip does not classify.
 func reserved(ip netip.Addr) bool {
 	for _, text := range [...]string{
 		"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4",
-		// Ranges of IPv6 in which an address of IPv4 may hide.
+		// IPv6 ranges that may embed an IPv4 address.
 		"::/96", "64:ff9b::/96", "64:ff9b:1::/48", "2001::/32", "2002::/16", "100::/64", "2001:db8::/32", "fec0::/10",
 	} {
 		if netip.MustParsePrefix(text).Contains(ip) {

@@ -11,17 +11,17 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// Shelf has the documents that are kept for a session.
-type Shelf interface {
+// Documents has the documents that are kept for a session.
+type Documents interface {
 	Documents(ctx context.Context) ([]events.Ref, error)
 	Document(ctx context.Context, digest string) ([]byte, error)
 }
 
-// Knowledge are the tools that read the documents of a session. A run without a session has none.
-type Knowledge struct{ shelf Shelf }
+// Knowledge are the tools that read the documents of a session. A run without a session has no documents.
+type Knowledge struct{ shelf Documents }
 
-// NewKnowledge gives the tools of a shelf; nil is an empty one.
-func NewKnowledge(s Shelf) *Knowledge { return &Knowledge{shelf: s} }
+// NewKnowledge gives the tools over documents; nil has none.
+func NewKnowledge(s Documents) *Knowledge { return &Knowledge{shelf: s} }
 
 // Tools are the tools by name.
 func (k *Knowledge) Tools() []Tool {
@@ -37,7 +37,7 @@ func (k *Knowledge) Tools() []Tool {
 	}
 }
 
-// idLength is how much of a digest names a document.
+// idLength is the length of the digest prefix that names a document.
 const idLength = 12
 
 func (k *Knowledge) documents(ctx context.Context) ([]events.Ref, error) {
@@ -95,7 +95,7 @@ func (k *Knowledge) read(ctx context.Context, c Call) (string, error) {
 	return text, nil
 }
 
-// find gives the document that an id, or a name that only one has, is about.
+// find gives the document with an id, or with a unique name.
 func (k *Knowledge) find(ctx context.Context, id string) (*events.Ref, error) {
 	list, err := k.documents(ctx)
 	if err != nil {

@@ -39,7 +39,7 @@ func TestDocumentsOfASessionAreListedAndRead(t *testing.T) {
 	large := strings.Repeat("ä", MaxRead/2) + "end"
 	shelf := documents{"a": "be so", "b": "\xff", "c": "three", "d": large}
 	tests := []struct {
-		shelf      Shelf
+		shelf      Documents
 		tool, args string
 		want, err  string
 	}{

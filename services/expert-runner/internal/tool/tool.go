@@ -12,28 +12,28 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/llm/lenient"
 )
 
-// Tool is something that a model may ask to be called.
+// Tool is something that a model may call.
 type Tool struct {
-	// Name, Description and Schema tell the model of it; Schema is the JSON Schema of the arguments.
+	// Name, Description and Schema describe it to the model; Schema is the JSON Schema of the arguments.
 	Name, Description string
 	Schema            json.RawMessage
-	// Local tools change nothing but the workspace: they are called in order, and called again where the workspace is new
-	// and the answer is known.
+	// Local tools change nothing but the workspace: they are called in order, and again in a new workspace even if the result is
+	// known.
 	Local bool
-	// Once tools may have taken effect when a call brought nothing back: they are not called again then, and a person is asked.
-	// Any other may be called again after a crash.
+	// Once tools may have taken effect if a call returned nothing: such a call is not repeated, and a person is asked. Any other
+	// tool may be called again after a crash.
 	Once bool
-	// Digest is what a tool was when the run began to use it, for those that others can change; empty for those of the runner.
+	// Digest identifies the version of a tool when the run began, for tools that others can change; empty for the runner's own.
 	Digest string
-	// Call does it. An error is for the model, unless it is an expert's ErrUnknown.
+	// Call executes it. An error is shown to the model, unless it is expert.ErrUnknown.
 	Call func(ctx context.Context, c Call) (string, error)
 }
 
 // Call is one call of a tool.
 type Call struct {
-	// Args are the arguments: what the model wrote, as Object has read it.
+	// Args are the arguments of the model, normalised by Object.
 	Args string
-	// Key is the same in every attempt to make this call, and of no other call: for services that must not do a thing twice.
+	// Key is the same in every attempt of this call and unique to it: for services that must not do a thing twice.
 	Key string
 }
 
@@ -58,8 +58,8 @@ func NeedsWorkspace(names []string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return name == ReadFile || name == WriteFile || name == ListFiles })
 }
 
-// Object reads arguments as every tool and every policy sees them: one JSON object, put right where models often get it
-// wrong, in which no name comes twice. No arguments are an empty object.
+// Object parses arguments as every tool and policy sees them: one JSON object, with common mistakes of models repaired, and
+// without duplicate names. No arguments are an empty object.
 func Object(args string) (string, error) {
 	if strings.TrimSpace(args) == "" {
 		return "{}", nil
@@ -90,7 +90,7 @@ func Object(args string) (string, error) {
 	return strings.TrimSpace(b.String()), nil
 }
 
-// decode reads the arguments of a tool of ours strictly.
+// decode parses the arguments of a built-in tool strictly.
 func decode(args string, into any) error {
 	object, err := Object(args)
 	if err != nil {

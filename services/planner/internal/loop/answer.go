@@ -7,16 +7,19 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/jobgraph/jobgraph/pkg/events/store"
+
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/schedule"
 	jobrun "github.com/jobgraph/jobgraph/pkg/run"
+	"github.com/jobgraph/jobgraph/pkg/service/queue"
 )
 
 // source is the CloudEvents source of everything that the planner states.
 const source = "jobgraph/planner"
 
 // answer plans a piece of work and makes the fact of it.
-func (l *Loop) answer(work, intake context.Context, d *Delivery, w *events.Work, fault *events.Fault) (events.Event, Outcome, error) {
+func (l *Loop) answer(work, intake context.Context, d *queue.Delivery, w *events.Work, fault *events.Fault) (events.Event, Outcome, error) {
 	var raw []byte
 	if fault == nil {
 		var err error
@@ -99,7 +102,7 @@ func (l *Loop) payload(ctx context.Context, w *events.Work, v *verdict) (any, er
 		return nil, err
 	}
 	ref, err := l.Blobs.Put(ctx, w.Job, text)
-	if errors.Is(err, ErrTooLarge) {
+	if errors.Is(err, store.ErrTooLarge) {
 		*v = rejected(events.Fault{Code: events.CodeTooLarge, Field: "plan", Message: fmt.Sprintf("the plan takes %d bytes", len(text)), Cause: err.Error(), Hint: "hand large data over as inputs or attachments"})
 		return &events.PlanRejected{Faults: v.end.Faults}, nil
 	}

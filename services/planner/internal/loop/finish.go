@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/jobgraph/jobgraph/pkg/events/store"
+
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/services/planner/internal/finish"
 	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
@@ -17,7 +19,7 @@ import (
 const mostRead = 8 << 20
 
 // gather collects what was carried out, for work that puts it into words. An error means: try again.
-func (t *talk) gather() error {
+func (t *planningRun) gather() error {
 	t.start.Words, t.start.Courteous = true, true
 	if t.w.Kind != events.WorkFinalize {
 		return nil
@@ -48,11 +50,11 @@ func (t *talk) gather() error {
 }
 
 // results are what the SubJobs have handed over, by their ids: texts, and files beside.
-func (t *talk) results() (texts map[string]json.RawMessage, files map[string][]events.Ref, err error) {
+func (t *planningRun) results() (texts map[string]json.RawMessage, files map[string][]events.Ref, err error) {
 	given := t.w.Results
 	if t.w.ResultsRef != nil {
 		data, err := t.loop.Blobs.Get(t.ctx, t.w.Job, t.w.ResultsRef.Digest)
-		if err != nil && !errors.Is(err, ErrNotFound) {
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return nil, nil, fmt.Errorf("read results: %w", err)
 		}
 		if json.Unmarshal(data, &given) != nil {
@@ -92,7 +94,7 @@ func (l *Loop) output(ctx context.Context, job string, r *events.Result) (json.R
 			return data, nil
 		case err == nil:
 			return json.Marshal(string(data))
-		case !errors.Is(err, ErrNotFound):
+		case !errors.Is(err, store.ErrNotFound):
 			return nil, fmt.Errorf("read a result: %w", err)
 		}
 	}

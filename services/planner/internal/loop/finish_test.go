@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/service/queue"
 	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
 
@@ -26,7 +27,7 @@ func done(attempt int) events.Work {
 }
 
 // finishing is a delivery of it.
-func (w *world) finishing(t *testing.T, o events.Work) Delivery {
+func (w *world) finishing(t *testing.T, o events.Work) queue.Delivery {
 	d := w.delivery(t, o)
 	d.Subject = events.NewNames("").WorkFor(events.PlannerPool, events.PlannerExpert, "j", events.FinalID, o.Run)
 	return d
@@ -226,7 +227,7 @@ func TestMetricsHearWhatDraftsWereWorthAndWhoWroteTheWords(t *testing.T) {
 		plan := `{"has_enough_context":true,"subjobs":[{"id":"a","goal":"x","expert":"x"}]}`
 		for _, turn := range []struct {
 			says string
-			d    Delivery
+			d    queue.Delivery
 		}{{"no plan", w.delivery(t, goal())}, {plan, w.delivery(t, goal())}, {"words", w.finishing(t, done(1))}} {
 			m.says, w.journal = turn.says, nil
 			if err := w.run(t, nil, turn.d); err != nil {

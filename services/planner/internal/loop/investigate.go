@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/jobgraph/jobgraph/pkg/events/store"
+
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
 	jobrun "github.com/jobgraph/jobgraph/pkg/run"
@@ -32,8 +34,8 @@ const (
 // errLate means that an investigation took as long as it may.
 var errLate = errors.New("the investigation took too long")
 
-// inquiry is one expert that is asked before planning, and what came of it.
-type inquiry struct {
+// consultation is one expert that is asked before planning, and what came of it.
+type consultation struct {
 	card   *events.Card
 	work   events.Work
 	report *events.SubJobReported
@@ -44,7 +46,7 @@ type inquiry struct {
 // does not exist yet, and the scheduler passes its report over; claim, journal and cancellation are those of any run. Its
 // identity is made of the planning run and the command, so that asking again after a crash finds the work, or its report,
 // and no model is paid twice. Whatever fails is told in the fact: planning goes on without.
-func (t *talk) investigate(c *planning.Command) (planning.Fact, error) {
+func (t *planningRun) investigate(c *planning.Command) (planning.Fact, error) {
 	ctx, leave := context.WithCancelCause(t.ctx)
 	defer leave(nil)
 	defer context.AfterFunc(t.intake, func() { leave(errDraining) })()
@@ -63,7 +65,7 @@ func (t *talk) investigate(c *planning.Command) (planning.Fact, error) {
 	}
 	list := t.inquiries(c, late)
 	for i := range list {
-		if err := t.loop.Desk.Issue(ctx, t.letter(&list[i].work), list[i].work.ReportSubject); err != nil {
+		if err := t.loop.Dispatcher.Issue(ctx, t.message(&list[i].work), list[i].work.ReportSubject); err != nil {
 			return fact, t.withdrawn(list, cause(ctx, fmt.Errorf("ask %s: %w", list[i].card.ID, err)))
 		}
 	}
@@ -94,12 +96,12 @@ func (t *talk) investigate(c *planning.Command) (planning.Fact, error) {
 }
 
 // wait hears all of them side by side: who is late takes nothing from the others.
-func (t *talk) wait(ctx context.Context, list []inquiry) {
+func (t *planningRun) wait(ctx context.Context, list []consultation) {
 	var all sync.WaitGroup
 	for i := range list {
 		q := &list[i]
 		all.Go(func() { // Ends with the report, at the latest with ctx.
-			q.report, q.err = t.loop.Desk.Report(ctx, q.work.ReportSubject)
+			q.report, q.err = t.loop.Dispatcher.Report(ctx, q.work.ReportSubject)
 			q.err = cause(ctx, q.err)
 		})
 	}
@@ -116,7 +118,7 @@ func cause(ctx context.Context, err error) error {
 
 // withdrawn closes what was asked when the run was stopped: it is no longer awaited. In every other case another planner
 // goes on.
-func (t *talk) withdrawn(list []inquiry, err error) error {
+func (t *planningRun) withdrawn(list []consultation, err error) error {
 	var stop *cancelled
 	if errors.As(err, &stop) {
 		t.close(list, stop.reason)
@@ -125,14 +127,14 @@ func (t *talk) withdrawn(list []inquiry, err error) error {
 }
 
 // close fences inquiries, and ends the runs that work on them.
-func (t *talk) close(list []inquiry, reason string) {
+func (t *planningRun) close(list []consultation, reason string) {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(t.ctx), closeBound)
 	defer stop()
 	var all sync.WaitGroup
 	for i := range list {
 		w := &list[i].work
 		all.Go(func() { // Ends with the close of one run.
-			if err := t.loop.Desk.Close(ctx, w, reason); err != nil {
+			if err := t.loop.Dispatcher.Close(ctx, w, reason); err != nil {
 				t.loop.log(t.w).Warn("inquiry not withdrawn: its own timeout will end it", "expert", w.Spec.Expert, "error", err)
 			}
 		})
@@ -141,21 +143,21 @@ func (t *talk) close(list []inquiry, reason string) {
 }
 
 // inquiries makes the work of all that are asked.
-func (t *talk) inquiries(c *planning.Command, late time.Time) []inquiry {
-	var list []inquiry
+func (t *planningRun) inquiries(c *planning.Command, late time.Time) []consultation {
+	var list []consultation
 	cards := t.planning.State().Cards
 	for _, id := range append([]string{c.Look.Expert}, c.Look.Status...) {
 		at := slices.IndexFunc(cards, func(card events.Card) bool { return id != "" && card.ID == id })
 		if at < 0 {
 			continue
 		}
-		list = append(list, inquiry{card: &cards[at], work: t.work(c, &cards[at], len(list)+1, late)})
+		list = append(list, consultation{card: &cards[at], work: t.work(c, &cards[at], len(list)+1, late)})
 	}
 	return list
 }
 
 // work is the order for one expert. Its SubJob is named after the planning run, the command and its place in it.
-func (t *talk) work(c *planning.Command, card *events.Card, n int, late time.Time) events.Work {
+func (t *planningRun) work(c *planning.Command, card *events.Card, n int, late time.Time) events.Work {
 	r, names := &t.start.Request, t.loop.Names
 	id := fmt.Sprintf("%s~%d~%s-%d", t.w.SubJob, t.w.Run, strings.ReplaceAll(c.Key, "/", "-"), n)
 	pool := card.Pool
@@ -179,12 +181,12 @@ func (t *talk) work(c *planning.Command, card *events.Card, n int, late time.Tim
 	return w
 }
 
-// letter is the message of a piece of work.
-func (t *talk) letter(w *events.Work) events.Message {
+// message is the message of a piece of work.
+func (t *planningRun) message(w *events.Work) events.Message {
 	id := jobrun.WorkID(jobrun.IncarnationOf(w), w.SubJob, w.Run)
 	header := events.Header(events.HeaderSpec, "1.0", events.HeaderID, id, events.HeaderSource, source,
 		events.HeaderType, inquiryType, events.HeaderMsgID, id)
-	if parent := t.d.Get(events.HeaderTrace); parent != "" {
+	if parent := t.d.Trace; parent != "" {
 		header[events.HeaderTrace] = []string{parent}
 	}
 	body, err := events.Marshal(w)
@@ -195,7 +197,7 @@ func (t *talk) letter(w *events.Work) events.Message {
 }
 
 // hear adds what an expert reported.
-func (t *talk) hear(ctx context.Context, fact *planning.Fact, q *inquiry) error {
+func (t *planningRun) hear(ctx context.Context, fact *planning.Fact, q *consultation) error {
 	r := q.report
 	if r.Outcome != events.Success {
 		reason := r.Lesson
@@ -212,7 +214,7 @@ func (t *talk) hear(ctx context.Context, fact *planning.Fact, q *inquiry) error 
 	if r.OutputRef != nil {
 		var err error
 		output, err = t.loop.Blobs.Get(ctx, t.w.Job, r.OutputRef.Digest)
-		if errors.Is(err, ErrNotFound) {
+		if errors.Is(err, store.ErrNotFound) {
 			fact.Faults = append(fact.Faults, failed(q, events.CodeMissingBlob, "its result is gone"))
 			return nil
 		}
@@ -238,7 +240,7 @@ func said(output []byte) string {
 }
 
 // failed is the warning that an expert found nothing.
-func failed(q *inquiry, code events.Code, cause string) events.Fault {
+func failed(q *consultation, code events.Code, cause string) events.Fault {
 	return events.Fault{
 		Code: code, Message: fmt.Sprintf("%s found nothing before planning", q.card.ID), Cause: cause,
 		Hint: "the plan was made without it; see subjob.reported of " + q.work.SubJob,

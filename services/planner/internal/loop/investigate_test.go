@@ -15,7 +15,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
 
-// office is a desk in memory: experts who answer after a while what reports says of them, or never.
+// office is a dispatcher in memory: experts who answer after a while what reports says of them, or never.
 type office struct {
 	mu      sync.Mutex // Guards issued and closed.
 	issued  []events.Work

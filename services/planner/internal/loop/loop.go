@@ -9,8 +9,11 @@ import (
 	"sync"
 	"time"
 
+	"github.com/jobgraph/jobgraph/pkg/events/store"
+
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/run/lease"
+	"github.com/jobgraph/jobgraph/pkg/service/queue"
 	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
 )
 
@@ -32,10 +35,10 @@ type Settings struct {
 	Journal lease.Journal
 	Blobs   Blobs
 	Catalog Catalog
-	// Desk hands work to the experts that look around before planning.
-	Desk Desk
-	// Past tells what was said in a session before; nil where there are none.
-	Past Past
+	// Dispatcher hands work to the experts that look around before planning.
+	Dispatcher Dispatcher
+	// History tells what was said in a session before; nil where there are none.
+	History History
 	// Cache keeps plans for requests that come again; nil for none.
 	Cache Cache
 	// Profiles are the rules of planning; Model is who is asked, nil without one; Read finds JSON in what a model wrote.
@@ -44,6 +47,9 @@ type Settings struct {
 	Read     func(text string, fits func(json.RawMessage) bool) (json.RawMessage, error)
 	// Meter counts.
 	Meter Meter
+	// Trace begins a span under a traceparent, with attributes by name and value, and gives the traceparent of the span and
+	// what ends it; nil without a collector.
+	Trace func(parent, name string, attributes ...string) (traceparent string, end func(failure string, attributes ...string))
 	// Logger hears what people should.
 	Logger *slog.Logger
 	// Hook is called at every boundary between effects; nil in production.
@@ -74,7 +80,7 @@ func (l *Loop) Run(work, intake context.Context) error {
 	defer stop()
 	hands := make(chan struct{}, window)
 	var all sync.WaitGroup
-	err := l.take(intake, hands, func(d Delivery) {
+	err := l.take(intake, hands, func(d queue.Delivery) {
 		all.Go(func() { // Ends with the delivery, at the latest with work.
 			defer func() { <-hands }()
 			if err := l.handle(work, intake, &d); err != nil {
@@ -94,7 +100,7 @@ func (l *Loop) Run(work, intake context.Context) error {
 }
 
 // take hands deliveries out, each with a token of hands.
-func (l *Loop) take(ctx context.Context, hands chan struct{}, begin func(Delivery)) error {
+func (l *Loop) take(ctx context.Context, hands chan struct{}, begin func(queue.Delivery)) error {
 	for {
 		select {
 		case hands <- struct{}{}:
@@ -114,21 +120,23 @@ func (l *Loop) take(ctx context.Context, hands chan struct{}, begin func(Deliver
 }
 
 // handle answers one delivery and settles it. Only a crash is an error.
-func (l *Loop) handle(work, intake context.Context, d *Delivery) error {
+func (l *Loop) handle(work, intake context.Context, d *queue.Delivery) error {
 	started := time.Now()
 	if err := l.Hook.at(AtTaken); err != nil {
 		return err
 	}
+	span := l.span(d)
 	w, fault, ok := l.order(d)
 	if !ok {
 		l.Logger.Warn("message is no planning work", "subject", d.Subject)
 		l.Meter.Decided(Outcome{})
-		l.settled(d, d.Receipt.Term("its subject names no run"))
+		l.settled(d, d.Receipt.Term(noRun))
+		span.end(noRun, "")
 		return nil
 	}
 	e, outcome, err := l.answer(work, intake, d, w, fault)
 	if err == nil {
-		e.Trace = d.Get(events.HeaderTrace)
+		e.Trace = d.Trace
 		outcome, err = l.state(work, e, outcome)
 	}
 	var dead crash
@@ -136,45 +144,50 @@ func (l *Loop) handle(work, intake context.Context, d *Delivery) error {
 	case errors.As(err, &dead):
 		return dead
 	case err != nil:
-		l.giveBack(w, d, err)
+		span.end(l.giveBack(w, d, err), "")
 		return nil
 	}
 	l.settled(d, d.Receipt.Ack())
+	span.end("", outcome.stated())
 	outcome.Took = time.Since(started)
 	l.Meter.Decided(outcome)
 	l.tell(work, w, outcome)
 	return l.Hook.at(AtAcked)
 }
 
+// noRun is why a message cannot be work.
+const noRun = "its subject names no run"
+
 // settled logs that an answer could not be sent: the broker will deliver again, which is harmless.
-func (l *Loop) settled(d *Delivery, err error) {
+func (l *Loop) settled(d *queue.Delivery, err error) {
 	if err != nil {
 		l.Logger.Debug("delivery not settled", "subject", d.Subject, "error", err)
 	}
 }
 
-// giveBack settles work of which nothing came here.
-func (l *Loop) giveBack(w *events.Work, d *Delivery, err error) {
+// giveBack settles work of which nothing came here, and says what that means for its span.
+func (l *Loop) giveBack(w *events.Work, d *queue.Delivery, err error) (failure string) {
 	var busy *busyError
 	var later *Later
+	wait := backOff(d.Count)
 	switch {
 	case errors.Is(err, errOver):
 		l.log(w).Debug("planning work dropped", "reason", err)
 		l.settled(d, d.Receipt.Ack())
+		return ""
 	case errors.Is(err, errLost):
 		l.log(w).Warn("planning abandoned", "reason", err) // The delivery belongs to another planner by now.
-		if d.Lost != nil {
-			d.Lost(err.Error())
-		}
+		return err.Error()
 	case errors.As(err, &busy):
-		l.settled(d, d.Receipt.Nak(busy.wait))
+		wait = busy.wait
 	case errors.As(err, &later):
 		l.log(w).Info("planning waits for the model", "after", later.After, "error", later.Why)
-		l.settled(d, d.Receipt.Nak(later.After))
+		wait = later.After
 	default:
 		l.log(w).Warn("planning is tried again", "error", err)
-		l.settled(d, d.Receipt.Nak(backOff(d.Count)))
 	}
+	l.settled(d, d.Receipt.Nak(wait))
+	return "given back"
 }
 
 // state publishes a fact. One that was stated before is as good.
@@ -182,8 +195,11 @@ func (l *Loop) state(ctx context.Context, e events.Event, o Outcome) (Outcome, e
 	if err := l.Hook.at(AtPublish); err != nil {
 		return o, err
 	}
-	err := l.Log.State(ctx, e)
-	if errors.Is(err, ErrConflict) {
+	stored, err := l.Log.Once(e)
+	if err == nil {
+		_, err = stored.Wait(ctx)
+	}
+	if errors.Is(err, store.ErrConflict) {
 		o.Repeated, err = true, nil
 	}
 	if err != nil {

@@ -12,10 +12,14 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/jobgraph/jobgraph/pkg/events/store"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	jobrun "github.com/jobgraph/jobgraph/pkg/run"
+	"github.com/jobgraph/jobgraph/pkg/run/lease"
+	"github.com/jobgraph/jobgraph/pkg/service/queue"
 	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
 	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
@@ -25,7 +29,7 @@ type world struct {
 	mu      sync.Mutex
 	lines   []string
 	facts   []events.Event
-	queue   chan Delivery
+	work    chan queue.Delivery
 	cards   []events.Card
 	changed chan struct{}
 	blobs   map[string][]byte
@@ -37,15 +41,16 @@ type world struct {
 	since           time.Time
 	renewals        int // The renewal whose answer does not come, counted down; 0 for none.
 	model           Model
-	desk            Desk
-	past            Past
+	desk            Dispatcher
+	past            History
 	looks           planning.InvestigateRules
+	trace           func(parent, name string, attributes ...string) (string, func(string, ...string))
 	hears           func(Outcome) // Hears what is counted, nil for none.
 	loop            *Loop         // The one of the last run.
 }
 
 func newWorld(ids ...string) *world {
-	w := &world{queue: make(chan Delivery, 16), changed: make(chan struct{}), blobs: map[string][]byte{}}
+	w := &world{work: make(chan queue.Delivery, 16), changed: make(chan struct{}), blobs: map[string][]byte{}}
 	for _, id := range ids {
 		w.cards = append(w.cards, events.Card{ID: id, Name: id})
 	}
@@ -58,32 +63,34 @@ func (w *world) say(format string, args ...any) {
 	w.lines = append(w.lines, fmt.Sprintf(format, args...))
 }
 
-func (w *world) Next(ctx context.Context) (Delivery, error) {
+func (w *world) Next(ctx context.Context) (queue.Delivery, error) {
 	select {
-	case d := <-w.queue:
+	case d := <-w.work:
 		return d, nil
 	case <-ctx.Done():
-		return Delivery{}, ctx.Err()
+		return queue.Delivery{}, ctx.Err()
 	}
 }
 
 func (w *world) Drain(context.Context) { w.say("drained") }
 func (w *world) Stop()                 { w.say("stopped") }
 
-func (w *world) State(_ context.Context, e events.Event) error {
+func (w *world) Once(e events.Event) (lease.Pending, error) {
 	m, err := events.Encode(events.NewNames(""), e)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	back, _ := events.Decode(events.NewNames(""), m)
 	if back.Fault != nil {
-		return back.Fault
+		return nil, back.Fault
 	}
-	w.say("state %s %s/%s/%d", e.Kind, e.Job, e.SubJob, e.Run)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.facts = append(w.facts, e)
-	return w.logErr
+	return pending(func(context.Context) (uint64, error) {
+		w.say("state %s %s/%s/%d", e.Kind, e.Job, e.SubJob, e.Run)
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.facts = append(w.facts, e)
+		return uint64(len(w.facts)), w.logErr
+	}), nil
 }
 
 func (w *world) Tell(e events.Event) {
@@ -103,7 +110,7 @@ func (w *world) Put(_ context.Context, job string, data []byte) (events.Ref, err
 func (w *world) Get(_ context.Context, _, digest string) ([]byte, error) {
 	data, ok := w.blobs[digest]
 	if !ok {
-		return nil, errors.Join(ErrNotFound, w.blobErr)
+		return nil, errors.Join(store.ErrNotFound, w.blobErr)
 	}
 	return data, w.blobErr
 }
@@ -164,7 +171,7 @@ func (r receipt) Term(string) error             { r.w.say("term"); return nil }
 func (r receipt) InProgress() error             { return nil }
 
 // run gives the loop these deliveries, waits until it has nothing to do for the time, and drains it.
-func (w *world) run(t *testing.T, during func(), deliveries ...Delivery) error {
+func (w *world) run(t *testing.T, during func(), deliveries ...queue.Delivery) error {
 	t.Helper()
 	l := New(Settings{
 		Names: events.NewNames(""), Concurrency: 2, ExpertWait: 2 * time.Second, Options: w.options, Source: w, Log: w, Blobs: w,
@@ -173,13 +180,13 @@ func (w *world) run(t *testing.T, during func(), deliveries ...Delivery) error {
 	if w.model != nil {
 		l.Model = w.model
 	}
-	l.Desk, l.Past = w.desk, w.past
+	l.Dispatcher, l.History, l.Trace = w.desk, w.past, w.trace
 	w.loop = l
 	work, kill := context.WithCancel(t.Context())
 	defer kill()
 	intake, drain := context.WithCancel(work)
 	for _, d := range deliveries {
-		w.queue <- d
+		w.work <- d
 	}
 	done := make(chan error)
 	go func() { done <- l.Run(work, intake) }()
@@ -192,16 +199,14 @@ func (w *world) run(t *testing.T, during func(), deliveries ...Delivery) error {
 	return <-done
 }
 
-func (w *world) delivery(t *testing.T, o events.Work) Delivery {
+func (w *world) delivery(t *testing.T, o events.Work) queue.Delivery {
 	t.Helper()
 	body, err := json.Marshal(o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	subject := events.NewNames("").WorkFor(events.PlannerPool, events.PlannerExpert, "j", events.PlanID, 1)
-	return Delivery{Message: events.Message{
-		Subject: subject, Body: body, Header: map[string][]string{events.HeaderTrace: {"00-trace"}},
-	}, Count: 1, Receipt: receipt{w}, Pulse: receipt{w}}
+	return queue.Delivery{Subject: subject, Body: body, Trace: "00-trace", Count: 1, Receipt: receipt{w}}
 }
 
 func order(raw string) events.Work {
@@ -242,7 +247,7 @@ func TestTheFactIsStatedBeforeTheWorkIsAcknowledged(t *testing.T) {
 func TestAFactThatWasStatedBeforeIsAsGood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld("x")
-		w.logErr = fmt.Errorf("expect: %w", ErrConflict)
+		w.logErr = fmt.Errorf("expect: %w", store.ErrConflict)
 		if err := w.run(t, nil, w.delivery(t, order(onePlan))); err != nil {
 			t.Fatal(err)
 		}
@@ -256,7 +261,7 @@ func TestWorkIsGivenBackWhileTheBusIsAway(t *testing.T) {
 		w.logErr = errors.New("bus is away")
 		late := w.delivery(t, order(onePlan))
 		late.Count = 9
-		if err := w.run(t, func() { w.queue <- late }, w.delivery(t, order(onePlan))); err != nil {
+		if err := w.run(t, func() { w.work <- late }, w.delivery(t, order(onePlan))); err != nil {
 			t.Fatal(err)
 		}
 		check(t, w, "state graph.created j/~plan/1", "nak 500ms", "state graph.created j/~plan/1", "nak 30s", "drained")
@@ -272,7 +277,7 @@ func TestAMessageThatIsNoPlanningWorkStopsNothing(t *testing.T) {
 		other.Subject = "jobs.work.~planner.~planner.other.~plan.1"
 		garbage := w.delivery(t, order(onePlan))
 		garbage.Body = []byte{0xff, '{'}
-		for _, d := range []Delivery{foreign, other, garbage} {
+		for _, d := range []queue.Delivery{foreign, other, garbage} {
 			if err := w.run(t, nil, d); err != nil {
 				t.Fatal(err)
 			}

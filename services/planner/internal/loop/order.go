@@ -5,13 +5,16 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/jobgraph/jobgraph/pkg/events/store"
+
 	"github.com/jobgraph/jobgraph/pkg/events"
 	jobrun "github.com/jobgraph/jobgraph/pkg/run"
+	"github.com/jobgraph/jobgraph/pkg/service/queue"
 )
 
 // order reads a work message. ok is false when its subject names no run, so that there is no one to report to. fault says what is
 // wrong with the body; the subject alone decides which run it is about.
-func (l *Loop) order(d *Delivery) (w *events.Work, fault *events.Fault, ok bool) {
+func (l *Loop) order(d *queue.Delivery) (w *events.Work, fault *events.Fault, ok bool) {
 	at, err := jobrun.ReadAddress(l.Names, d.Subject)
 	if err != nil || !events.ValidID(at.Job) {
 		return nil, nil, false
@@ -40,7 +43,7 @@ func (l *Loop) given(ctx context.Context, w *events.Work) (raw []byte, fault *ev
 		return r.Plan, nil, nil
 	}
 	raw, err = l.Blobs.Get(ctx, w.Job, r.PlanRef.Digest)
-	if errors.Is(err, ErrNotFound) {
+	if errors.Is(err, store.ErrNotFound) {
 		return nil, &events.Fault{
 			Code: events.CodeMissingBlob, Field: "plan_ref", Message: fmt.Sprintf("no plan is stored under %.80q", r.PlanRef.Digest),
 			Cause: err.Error(), Hint: "submit the job again",

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/service/queue"
 )
 
 func FuzzOrder(f *testing.F) {
@@ -13,7 +14,7 @@ func FuzzOrder(f *testing.F) {
 	f.Add("", []byte{})
 	l := New(Settings{Names: events.NewNames("")})
 	f.Fuzz(func(t *testing.T, subject string, body []byte) {
-		w, fault, ok := l.order(&Delivery{Message: events.Message{Subject: subject, Body: body}})
+		w, fault, ok := l.order(&queue.Delivery{Subject: subject, Body: body})
 		if !ok {
 			return
 		}

@@ -2,61 +2,26 @@ package loop
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/run/lease"
+	"github.com/jobgraph/jobgraph/pkg/service/queue"
 	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
 
-// What adapters say of the bus. Any other error means: not now, or unknown; try again.
-var (
-	// ErrConflict means that the fact was stated before, or that a journal has gone on.
-	ErrConflict = lease.ErrConflict
-	// ErrTooLarge means that the message can never be stored.
-	ErrTooLarge = lease.ErrTooLarge
-	// ErrNotFound means that what is read does not exist.
-	ErrNotFound = errors.New("not found")
-)
-
-// Delivery is one work message in hand.
-type Delivery struct {
-	events.Message
-	// Count says how often it was delivered, 1 for the first time.
-	Count int
-	// Receipt settles it, Pulse keeps it until then.
-	Receipt Receipt
-	Pulse   Pulse
-	// Lost hears that the delivery will not be settled here, because the run belongs to another planner; nil to ignore it.
-	Lost func(reason string)
-}
-
-// Receipt settles one delivery: done, not now, or hopeless. Settling is sent, not awaited.
-type Receipt interface {
-	Ack() error
-	Nak(delay time.Duration) error
-	Term(reason string) error
-}
-
-// Pulse tells the broker that a delivery is still being worked on.
-type Pulse interface {
-	InProgress() error
-}
-
 // Source gives work: Next blocks for one message. Drain ends it and gives what is unread back to others; Stop just ends it.
 type Source interface {
-	Next(ctx context.Context) (Delivery, error)
+	Next(ctx context.Context) (queue.Delivery, error)
 	Drain(ctx context.Context)
 	Stop()
 }
 
-// Log takes facts. State stores one if its subject has none yet, else ErrConflict.
+// Log takes facts. Once stores one if its subject has none yet, else store.ErrConflict; Tell states one that is not awaited; Live
+// passes bytes to the watchers of a SubJob, and nothing is stored.
 type Log interface {
-	State(ctx context.Context, e events.Event) error
-	// Tell states a fact that is not awaited.
+	Once(e events.Event) (lease.Pending, error)
 	Tell(e events.Event)
-	// Live passes bytes to the watchers of a SubJob; nothing is stored.
 	Live(job, subjob string, body []byte)
 }
 
@@ -80,10 +45,10 @@ type Model interface {
 	Ask(ctx context.Context, q *Question) (planning.Fact, error)
 }
 
-// Desk hands work to experts and hears their reports. Issue stores a work message unless it is there, or the run reported on
+// Dispatcher hands work to experts and hears their reports. Issue stores a work message unless it is there, or the run reported on
 // the subject already. Report waits for the report on a subject. Close fences a run, so that it cannot begin, and has
 // a runner at work on it end.
-type Desk interface {
+type Dispatcher interface {
 	Issue(ctx context.Context, m events.Message, report string) error
 	Report(ctx context.Context, subject string) (*events.SubJobReported, error)
 	Close(ctx context.Context, w *events.Work, reason string) error
@@ -110,7 +75,7 @@ type Profiles interface {
 	Render(prompt, locale string, v planning.Vars) (planning.Prompt, error)
 }
 
-// Blobs keeps payloads within a job. Get gives ErrNotFound for one that is gone.
+// Blobs keeps payloads within a job. Get gives store.ErrNotFound for one that is gone.
 type Blobs interface {
 	Put(ctx context.Context, job string, data []byte) (events.Ref, error)
 	Get(ctx context.Context, job, digest string) ([]byte, error)
@@ -149,4 +114,12 @@ type Outcome struct {
 	Took time.Duration
 	// Repeated is true when the fact had been stated before.
 	Repeated bool
+}
+
+// stated is the fact that was stated here; empty when another had stated it before.
+func (o *Outcome) stated() events.Kind {
+	if o.Repeated {
+		return ""
+	}
+	return o.Kind
 }

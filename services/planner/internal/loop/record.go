@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/jobgraph/jobgraph/pkg/events/store"
+
 	"github.com/jobgraph/jobgraph/pkg/events"
 	jobrun "github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/pkg/run/lease"
@@ -59,7 +61,7 @@ func (l *Loop) claim(ctx context.Context, w *events.Work) (*record, error) {
 			return nil, err
 		}
 		r.Lease, err = lease.Take(ctx, l.Journal, l.claimant(w), a.Expect, jobrun.Effect{}, lease.Hooks{Lost: lost})
-		if errors.Is(err, ErrConflict) {
+		if errors.Is(err, store.ErrConflict) {
 			continue
 		}
 		if err != nil {
@@ -114,7 +116,7 @@ func (r *record) recall(ctx context.Context, rec *events.JournalRecord) error {
 	if rec.Ref != nil {
 		var err error
 		data, err = r.loop.Blobs.Get(ctx, r.w.Job, rec.Ref.Digest)
-		if errors.Is(err, ErrNotFound) {
+		if errors.Is(err, store.ErrNotFound) {
 			return nil
 		}
 		if err != nil {
@@ -179,7 +181,7 @@ func (r *record) result(ctx context.Context, key, name string, value any) error 
 func (r *record) put(ctx context.Context, data []byte) (events.Ref, error) {
 	for retry := lease.FirstRetry; ; retry = min(2*retry, lease.LongRetry) {
 		ref, err := r.loop.Blobs.Put(ctx, r.w.Job, data)
-		if err == nil || errors.Is(err, ErrTooLarge) || lease.Pause(ctx, retry) != nil {
+		if err == nil || errors.Is(err, store.ErrTooLarge) || lease.Pause(ctx, retry) != nil {
 			return ref, err
 		}
 	}

@@ -2,11 +2,11 @@ package plan
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
+	"github.com/jobgraph/jobgraph/pkg/joblog"
 )
 
 // doneByHand is the result of a step that was marked completed without a note.
@@ -20,10 +20,8 @@ const Hand = "jobgraph/plan"
 // them. It has one owner. The zero value is a log of which nothing was read yet.
 type Chart struct {
 	// Job is the fold; nil before the first event.
-	Job *graph.Job
-	// plans are those of the log, and edits those of single steps, by their sequence.
-	plans map[uint64][]events.SubJob
-	edits map[uint64]json.RawMessage
+	Job   *graph.Job
+	texts joblog.Texts
 	// noted is what was last noted about each step.
 	noted map[string]note
 }
@@ -39,68 +37,33 @@ type note struct {
 // Step folds one more event, in the order of the log and with its plan filled in. The effect says what became of it. An error
 // means that the log cannot be folded.
 func (c *Chart) Step(e events.Event) (graph.Effect, error) {
-	if c.Job == nil {
-		job, err := graph.New(e)
-		if err != nil {
-			return graph.Effect{}, fmt.Errorf("event %d of job %s: %w", e.Seq, e.Job, err)
-		}
-		c.Job, c.plans, c.edits, c.noted = job, map[uint64][]events.SubJob{}, map[uint64]json.RawMessage{}, map[string]note{}
-		return graph.Effect{Verdict: graph.Applied}, nil
-	}
-	effect := c.Job.Step(e)
-	if effect.Verdict == graph.Poisoned {
-		return effect, &events.Fault{
-			Code: events.CodeMustUnderstand, Message: fmt.Sprintf("event %d of job %s cannot be folded", e.Seq, e.Job), Cause: effect.Reason,
-			Hint: "it is from a later version: upgrade",
-		}
-	}
-	if effect.Verdict == graph.Applied {
+	job, effect, err := joblog.Step(c.Job, &e)
+	if c.Job = job; err == nil && effect.Verdict == graph.Applied {
 		c.keep(&e)
 	}
-	return effect, nil
+	return effect, err
 }
 
 // keep remembers the texts of an event.
 func (c *Chart) keep(e *events.Event) {
-	switch d := e.Data.(type) {
-	case *events.GraphCreated:
-		if d.Plan != nil {
-			c.plans[e.Seq] = d.Plan.SubJobs
+	c.texts.Take(e)
+	if d, ok := e.Data.(*events.SubJobProgressed); ok && d.Message != "" {
+		if c.noted == nil {
+			c.noted = map[string]note{}
 		}
-	case *events.PlanEdited:
-		if d.Plan != nil {
-			c.plans[e.Seq] = d.Plan.SubJobs
-		}
-	case *events.RerunRequested:
-		if len(d.Edit) > 0 {
-			c.edits[e.Seq] = d.Edit
-		}
-	case *events.SubJobProgressed:
-		if d.Message != "" {
-			c.noted[e.SubJob] = note{d.Message, e.Run, e.Source == Hand}
-		}
+		c.noted[e.SubJob] = note{d.Message, e.Run, e.Source == Hand}
 	}
 }
 
 // planned is the text of a step as its plan says it.
 func (c *Chart) planned(n *graph.SubJobState) events.SubJob {
-	var s events.SubJob
-	for i := range c.plans[n.Spec.Seq] {
-		if candidate := &c.plans[n.Spec.Seq][i]; candidate.ID == n.Spec.ID {
-			s = *candidate
-		}
-	}
+	s, _ := c.texts.Planned(n.Spec)
 	return s
 }
 
 // spec is the text of a step as planned and edited.
 func (c *Chart) spec(n *graph.SubJobState) events.SubJob {
-	s := c.planned(n)
-	for _, seq := range n.Spec.Edits {
-		if edit := c.edits[seq]; len(edit) > 0 {
-			_ = json.Unmarshal(edit, &s) // The core has ignored an edit that cannot be read.
-		}
-	}
+	s, _ := c.texts.Text(n.Spec)
 	return s
 }
 
@@ -112,18 +75,18 @@ func (c *Chart) steps() []*graph.SubJobState {
 	var ready []int32 // A heap would be quicker; plans that people read are short.
 	list := make([]*graph.SubJobState, 0, len(all))
 	for i, n := range all {
-		if !onBoard(n) {
+		if !joblog.InGraph(n) {
 			continue
 		}
 		for _, at := range n.Deps {
-			if onBoard(all[at]) {
+			if joblog.InGraph(all[at]) {
 				waits[i]++
 				next[at] = append(next[at], int32(i))
 			}
 		}
 	}
 	for i, n := range all {
-		if onBoard(n) && waits[i] == 0 {
+		if joblog.InGraph(n) && waits[i] == 0 {
 			ready = insert(ready, int32(i))
 		}
 	}
@@ -147,11 +110,6 @@ func insert(list []int32, n int32) []int32 {
 		list[i], list[i-1] = list[i-1], list[i]
 	}
 	return list
-}
-
-// onBoard reports whether a node is a step of the graph as it stands.
-func onBoard(n *graph.SubJobState) bool {
-	return n.ID != events.PlanID && n.ID != events.FinalID && n.Status != events.Legacy
 }
 
 // live reports whether a step is still to be done.
@@ -219,7 +177,7 @@ func (c *Chart) Plan() *events.Plan {
 			s.ExecutionRes, s.ExecutionRef, s.Artifacts = nil, nil, nil // It is to be done, or was, since it came with that.
 		}
 		for _, at := range n.Deps {
-			if d := state.SubJobs[at]; onBoard(d) {
+			if d := state.SubJobs[at]; joblog.InGraph(d) {
 				s.Dependencies = append(s.Dependencies, d.ID)
 			}
 		}

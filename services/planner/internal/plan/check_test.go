@@ -493,26 +493,6 @@ func TestTemplatesPassTheirOwnCheck(t *testing.T) {
 	}
 }
 
-func TestDiffNamesWhatChanged(t *testing.T) {
-	a := &events.Plan{Title: "A", SubJobs: []events.SubJob{{ID: "x", Goal: "g", Dependencies: []string{"p", "q"}}, {ID: "y", Goal: "g"}}}
-	b := &events.Plan{Title: "B", SubJobs: []events.SubJob{{ID: "z", Goal: "g"}, {ID: "x", Goal: "h", Context: "c", Dependencies: []string{"q", "p"}}}}
-	got := Diff(a, b)
-	want := Difference{Plan: []string{"title"}, Added: []string{"z"}, Removed: []string{"y"}, Changed: []Change{{SubJob: "x", Fields: []FieldChange{
-		{Field: "goal", Before: json.RawMessage(`"g"`), After: json.RawMessage(`"h"`)},
-		{Field: "context", After: json.RawMessage(`"c"`)},
-	}}}}
-	if d := cmp.Diff(want, got); d != "" {
-		t.Error(d)
-	}
-	same := Diff(a, a)
-	if !same.Empty() {
-		t.Error(same)
-	}
-	if gone := Diff(a, nil); len(gone.Removed) != 2 {
-		t.Error(gone)
-	}
-}
-
 func FuzzCheck(f *testing.F) {
 	for _, dialect := range Dialects() {
 		text, _ := Template(dialect)

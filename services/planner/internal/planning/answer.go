@@ -171,7 +171,7 @@ func cutFold(text, prefix string) (rest string, ok bool) {
 	return text[len(prefix):], true
 }
 
-// textOf is an answer in words: a string, or the text of an object.
+// textOf is an answer as text: a string, or the text of an object.
 func textOf(raw json.RawMessage) string {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {

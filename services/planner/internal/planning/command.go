@@ -55,8 +55,8 @@ type Message struct {
 
 // Inquiry asks experts to look something up before anything is planned.
 type Inquiry struct {
-	// Expert is the id of the card of whoever looks it up, empty when no expert could; Wanted says then who
-	// was. Status lists the ids of those that tell the state of the system.
+	// Expert is the id of the expert that researches the request, empty if there is none; Wanted then
+	// says which was wanted. Status lists the ids of experts that report the state of the system.
 	Expert string   `json:"expert,omitempty"`
 	Wanted string   `json:"wanted,omitempty"`
 	Status []string `json:"status,omitempty"`
@@ -74,7 +74,7 @@ type Ending struct {
 	Report *events.SubJobReported `json:"report,omitempty"`
 	Author Author                 `json:"author,omitempty"`
 	// Plan is the checked graph, Finalize how a planner puts its result into words, Final the card of the expert that makes
-	// the result, or that stands in for whoever does, when there is one.
+	// the result, or of its stand-in, if there is one.
 	Finalize string       `json:"finalize,omitempty"`
 	Plan     *events.Plan `json:"plan,omitempty"`
 	Final    *events.Card `json:"final,omitempty"`

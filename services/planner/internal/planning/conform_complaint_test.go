@@ -88,7 +88,7 @@ func TestStepsWithoutASearchDoNotAllGoToTheCoder(t *testing.T) {
 	}
 }
 
-// Whoever reviews a plan sees every step of it, who does it, and how to answer; every option that is offered is understood.
+// A reviewer sees every step of a plan, its expert, and how to answer; every option that is offered is understood.
 //
 // proves F-weakness-issue-361
 // proves F-weakness-issue-3016
@@ -133,7 +133,7 @@ func TestAnEditOfAPlanNeverBreaksTheSession(t *testing.T) {
 	}
 }
 
-// Nobody is asked again for what he has told, however often the plan is drafted.
+// No person is asked twice for the same thing, however often the plan is drafted.
 //
 // proves V-weakness-issue-228
 func TestWhoLooksAroundIsAskedOnceHoweverOftenThePlanIsDrafted(t *testing.T) {
@@ -150,7 +150,7 @@ func TestWhoLooksAroundIsAskedOnceHoweverOftenThePlanIsDrafted(t *testing.T) {
 				s.person("edit: otherwise")
 			case c.Kind == planning.Call && c.Stage == planning.StageTriage:
 				s.fact(planning.Fact{Kind: planning.Answered, Text: handed})
-			case c.Kind == planning.Call && drafts == 0 && name == "default": // It lacks something, so that all begins anew.
+			case c.Kind == planning.Call && drafts == 0 && name == "default": // It lacks something, so that planning starts again.
 				drafts++
 				s.fact(planning.Fact{Kind: planning.Answered, Text: lacking})
 			case c.Kind == planning.Call && drafts%2 == 0: // Every other draft calls a tool again.
@@ -169,7 +169,7 @@ func TestWhoLooksAroundIsAskedOnceHoweverOftenThePlanIsDrafted(t *testing.T) {
 }
 
 // What the provider says reaches the person in every profile and of every failure, with what to do, and costs no further
-// calls; nothing is run that nobody has planned.
+// calls; nothing runs without a plan.
 //
 // proves V-weakness-issue-264
 // proves V-weakness-issue-618
@@ -211,7 +211,7 @@ func TestADecompositionWithoutItsTagsIsStillOne(t *testing.T) {
 	}
 }
 
-// Whoever names an expert talks to him: one task, in the person's words, without a model.
+// A request that names an expert goes to it: one task, in the person's words, without a model.
 //
 // proves V-weakness-issue-273
 func TestAnExpertThatIsNamedGetsTheWordsOfThePersonUnchanged(t *testing.T) {

@@ -46,7 +46,7 @@ func TestEnoughContextIsExecutedAndNotEnoughIsReviewed(t *testing.T) {
 // proves F-weakness-b
 func TestAParseFailureAfterAValidPlanUsesThatPlan(t *testing.T) {
 	s := open(t, "research", "gold", review).says(handed, research(false, gather)).person("[EDIT_PLAN] more").says("oops", "oops again")
-	s.owes(planning.Ask, planning.StageReview) // The earlier plan is shown again: nobody runs what he wanted otherwise unasked.
+	s.owes(planning.Ask, planning.StageReview) // The earlier plan is shown again: a plan that the person wanted changed does not run unasked.
 	e := s.person("[ACCEPTED]").ends(events.KindGraphCreated)
 	if e.Fallback != planning.RungEarlier || len(e.Plan.SubJobs) != 1 || len(e.Warnings) == 0 {
 		t.Errorf("%+v", e)

@@ -60,7 +60,7 @@ func TestEveryExampleOfAPlanInAPromptIsAPlanThatPassesItsCheck(t *testing.T) {
 	}
 }
 
-// A request that names nobody is not an error: the planner chooses.
+// A request without an expert is not an error: the planner chooses.
 //
 // proves V-weakness-5
 // proves V-weakness-issue-151
@@ -76,7 +76,7 @@ func TestARequestThatNamesNobodyGoesToTheExpertThatFits(t *testing.T) {
 	}
 }
 
-// The planner knows what experts can do, so that it plans nothing that nobody can do.
+// The planner knows what experts can do, so that it plans only what some expert can do.
 //
 // proves F-weakness-issue-501
 // proves C11

@@ -58,7 +58,7 @@ func (s fallbackStage) guide(faults events.Faults) {
 	s.state.Faults = append(events.Faults{first}, faults...)
 }
 
-// single is a plan of one step for the expert that fits the request best; nil when there is nobody.
+// single is a plan of one step for the expert that fits the request best; nil if there is none.
 func (s *core) single(context string) *events.Plan {
 	expert := plan.Best(s.state.Query, s.state.Cards, s.start.DefaultExpert)
 	if expert == "" {

@@ -33,7 +33,8 @@ func (s investigateStage) enter() On {
 	return s.issue(c.Investigate, Command{Kind: Investigate, Look: &look})
 }
 
-// scout chooses who looks around: by name, by capability, by the end of a name. Without anybody, wanted says who was.
+// scout chooses the expert that researches the request: by name, by capability, by the end of a name. If there is none, wanted
+// says which was wanted.
 func (s investigateStage) scout() (id, wanted string) {
 	rules := &s.start.Profile.Investigate
 	if rules.Expert != "" {

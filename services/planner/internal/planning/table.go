@@ -90,9 +90,9 @@ var table = []Transition{
 	{StageTriage, OnUnclear, StageClarify, "The request can be meant in several ways."},
 	{StageTriage, OnUnusable, StageInvestigate, "Triage failed: planned as it was asked, never silence."},
 
-	{StageClarify, OnSkipped, StageInvestigate, "The profile asks nobody, or enough was asked."},
+	{StageClarify, OnSkipped, StageInvestigate, "The profile asks no person, or enough was asked."},
 	{StageClarify, OnTold, StageTriage, "The answer becomes part of the request."},
-	{StageClarify, OnExpired, StageInvestigate, "Nobody answered: planned with what is known."},
+	{StageClarify, OnExpired, StageInvestigate, "There was no answer: planned with what is known."},
 
 	{StageInvestigate, OnSkipped, StageDraft, "Nothing is looked up."},
 	{StageInvestigate, OnFound, StageDraft, "What was found is handed to the planner."},
@@ -118,15 +118,15 @@ var table = []Transition{
 	{StageConfirm, OnEdited, StageDraft, "The person wants another schedule."},
 	{StageConfirm, OnUnrecognised, StageConfirm, "The question is repeated."},
 	{StageConfirm, OnRejected, StageEnd, "The person does not want it."},
-	{StageConfirm, OnExpired, StageEnd, "Nobody confirmed it in time."},
+	{StageConfirm, OnExpired, StageEnd, "It was not confirmed in time."},
 
-	{StageReview, OnSkipped, StageEnd, "Nobody has to see the plan."},
+	{StageReview, OnSkipped, StageEnd, "No person has to see the plan."},
 	{StageReview, OnAccepted, StageEnd, "The plan is accepted."},
 	{StageReview, OnEdited, StageDraft, "The person wants it otherwise."},
 	{StageReview, OnReplaced, StageEnd, "The person gave a valid plan of his own."},
 	{StageReview, OnUnrecognised, StageReview, "The question is repeated, with what was wrong."},
 	{StageReview, OnRejected, StageEnd, "The person does not want it."},
-	{StageReview, OnExpired, StageEnd, "Nobody looked at it in time: the profile decides."},
+	{StageReview, OnExpired, StageEnd, "It was not reviewed in time: the profile decides."},
 }
 
 // next looks a move up.

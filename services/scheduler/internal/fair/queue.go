@@ -2,41 +2,41 @@ package fair
 
 import "slices"
 
-// Item is a job that wants a turn.
+// Item is a job that waits for a turn.
 type Item struct {
 	// Job is its id.
 	Job string
-	// Group is whose turns it shares: a session, or a user.
+	// Group is the group whose turns it shares: a session, or a user.
 	Group string
 	// Priority goes first, the higher the sooner.
 	Priority int
-	// Served is true when the job has had a turn just now, without a wait.
+	// Served is true if the job has just had a turn without waiting.
 	Served bool
-	// Late is true for a job that may overtake: every second turn of its group is for the last one that came, if that may.
+	// Late is true for a job that may overtake: every second turn of its group goes to the last job, if it may overtake.
 	Late bool
 }
 
-// Queue is the jobs that wait for their turn in one pool. The zero value is empty and ready to use.
+// Queue holds the jobs that wait for their turn in one pool. The zero value is empty and ready to use.
 type Queue struct {
 	levels  []*level // The highest priority first; those without jobs are dropped.
 	waiting map[string]struct{}
 }
 
-// level is the jobs of one priority. Its groups are served in rounds, one job each.
+// level holds the jobs of one priority. Its groups are served in rounds, one job each.
 type level struct {
 	priority int
-	turns    fifo[*group] // Groups with jobs that have their turn in this round, in order.
-	next     fifo[*group] // Those that have it in the next one.
+	turns    fifo[*group] // Groups whose turn is in this round, in order.
+	next     fifo[*group] // Groups whose turn is in the next round.
 	groups   map[string]*group
 	served   map[string]struct{} // Groups without jobs that had their turn in this round.
-	ahead    int                 // Groups that came into this round while it was under way.
+	ahead    int                 // Groups that joined during this round.
 }
 
 // group is the jobs that share turns.
 type group struct {
 	name string
 	jobs fifo[entry]
-	// back is true when the next turn is for the last one that came.
+	// back is true if the next turn goes to the last job.
 	back bool
 }
 
@@ -46,8 +46,8 @@ type entry struct {
 	late bool
 }
 
-// take serves the jobs of a group from both ends in turns: a burst of one does not hold up what comes behind it, and what came first
-// moves on in any case.
+// take serves the jobs of a group alternately from both ends: a burst does not delay later jobs, and earlier ones still make
+// progress.
 func (g *group) take() (job string) {
 	last := &g.jobs.items[len(g.jobs.items)-1]
 	if g.back = !g.back; !g.back && last.late {
@@ -68,9 +68,9 @@ func (l *Queue) Has(job string) bool {
 	return in
 }
 
-// Join puts a job at the end of its group. A group that had none has its turn in this round, before all that had theirs, unless it
-// had its own already or as many groups have come in like this as there are others: those that wait are served in any case. A job
-// that waits keeps its place.
+// Join puts a job at the end of its group. A group without jobs gets a turn in this round, before all groups that already had
+// theirs, unless it had its own, or as many groups have joined like this as there are others: so waiting groups are always served.
+// A waiting job keeps its place.
 func (l *Queue) Join(t Item) {
 	if l.Has(t.Job) {
 		return
@@ -89,7 +89,7 @@ func (l *Queue) Join(t Item) {
 	g.jobs.push(entry{t.Job, t.Late})
 }
 
-// Next takes the job out whose turn it is; ok is false when the queue is empty. One that wants more joins again.
+// Next takes out the job whose turn it is; ok is false if the queue is empty. A job that wants more turns joins again.
 func (l *Queue) Next() (job string, ok bool) {
 	if len(l.levels) == 0 {
 		return "", false
@@ -103,7 +103,7 @@ func (l *Queue) Next() (job string, ok bool) {
 	return job, true
 }
 
-// enter gives a group that has got its first job its turn.
+// enter gives a turn to a group that has its first job.
 func (v *level) enter(g *group, served bool) {
 	if _, before := v.served[g.name]; served || before || v.ahead >= max(1, len(v.groups)-1) {
 		v.next.push(g)
@@ -113,7 +113,7 @@ func (v *level) enter(g *group, served bool) {
 	v.turns.push(g)
 }
 
-// take serves the next group; there is one.
+// take serves the next group; there must be one.
 func (v *level) take() (job string) {
 	if v.turns.size() == 0 {
 		v.turns, v.next, v.ahead = v.next, v.turns, 0
@@ -130,7 +130,7 @@ func (v *level) take() (job string) {
 	return job
 }
 
-// level finds the level of a priority, or puts a new one into its place. There are as many as priorities in use.
+// level finds or inserts the level of a priority. There are as many levels as priorities in use.
 func (l *Queue) level(priority int) *level {
 	at, found := slices.BinarySearchFunc(l.levels, priority, func(v *level, p int) int { return p - v.priority })
 	if !found {

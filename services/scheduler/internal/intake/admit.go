@@ -17,7 +17,7 @@ import (
 // MaxRequest is the largest request that is read, in bytes.
 const MaxRequest = 1 << 20
 
-// maxRequested is the largest job.requested, in bytes: the work of planning holds the request, and more.
+// maxRequested is the largest job.requested, in bytes: planning work contains the request and more.
 const maxRequested = events.MaxMessage - 32<<10
 
 // source is the CloudEvents source of job.requested.
@@ -31,7 +31,7 @@ type Log interface {
 	EventsOf(ctx context.Context, job string, after uint64) iter.Seq2[events.Event, error]
 }
 
-// Blobs keeps what does not fit a message.
+// Blobs stores what does not fit a message.
 type Blobs interface {
 	// Put keeps bytes under their digest, once.
 	Put(ctx context.Context, job string, data []byte) (events.Ref, error)
@@ -41,21 +41,21 @@ type Blobs interface {
 
 // Sessions enters jobs into their sessions.
 type Sessions interface {
-	// Open enters a job into its session, and says whether it is new there; events.Faults say why it may not join.
+	// Open adds a job to its session, and says whether it is new there; events.Faults say why it may not join.
 	Open(ctx context.Context, r *events.Request) (entered bool, err error)
-	// Leave takes a job out again that was not admitted.
+	// Leave removes a job that was not admitted.
 	Leave(ctx context.Context, r *events.Request) error
 }
 
-// Purse says what may be spent.
-type Purse interface {
+// Budgets says what may be spent.
+type Budgets interface {
 	// Left is what a new job of a session may spend at most, zero where nothing bounds it; events.Faults when a budget is used up.
 	Left(ctx context.Context, session string) (events.Spent, error)
 }
 
 // Schedules keeps what recurs.
 type Schedules interface {
-	// Make makes a schedule, and says whether it is new; events.Faults say what is wrong with it.
+	// Make creates a schedule, and says whether it is new; events.Faults say what is wrong with it.
 	Make(ctx context.Context, id string, s schedule.Spec, trace string) (made bool, err error)
 }
 
@@ -65,12 +65,12 @@ type Admitter struct {
 	log      Log
 	blobs    Blobs
 	defaults events.Rules
-	// Sessions are entered before a job is admitted; nil where there are none.
+	// Sessions are updated before a job is admitted; nil without sessions.
 	Sessions Sessions
-	// Schedules takes requests that recur; nil where there are none.
+	// Schedules takes requests that recur; nil if it is not available.
 	Schedules Schedules
-	// Purse bounds what a job may spend by what is left for its session and day; nil where nothing does.
-	Purse Purse
+	// Budgets bounds what a job may spend by what is left for its session and day; nil where nothing does.
+	Budgets Budgets
 	// Newest is the number of the newest decision rules that every live scheduler knows; nil leaves it to the defaults.
 	Newest func(ctx context.Context) int
 	// Trace begins a span under a traceparent, with attributes by name and value, and gives the traceparent of the span and
@@ -87,7 +87,7 @@ func NewAdmitter(names events.Names, log Log, blobs Blobs, defaults events.Rules
 type Admission struct {
 	// JobID is the job.
 	JobID string `json:"job_id"`
-	// ScheduleID is the schedule that was made in place of a job, for a request that recurs; JobID is the same then.
+	// ScheduleID is the schedule that was created instead of a job, for a request that recurs; JobID is the same.
 	ScheduleID string `json:"schedule_id,omitempty"`
 	// Seq is where job.requested stands in the log.
 	Seq uint64 `json:"seq,omitempty"`
@@ -95,8 +95,8 @@ type Admission struct {
 	Duplicate bool `json:"duplicate,omitempty"`
 }
 
-// Admit makes a job of a request. The error is events.Faults with all that is wrong with the request, which the same request
-// will meet again; any other error is the bus's, and the same request may be tried again.
+// Admit turns a request into a job. events.Faults list everything that is wrong with the request, permanently; any other error is
+// the bus's, and the request may be tried again.
 func (a *Admitter) Admit(ctx context.Context, body []byte, origin Origin) (Admission, error) {
 	if len(body) <= MaxRequest {
 		body, origin = unwrapped(body, origin)
@@ -150,13 +150,13 @@ func (a *Admitter) admit(ctx context.Context, body []byte, origin Origin) (Admis
 		return Admission{JobID: r.ID}, err
 	}
 	requested := &events.JobRequested{Digest: digest, Rules: Resolve(a.rules(ctx), &r), Request: r}
-	if admission, done, err := a.afford(ctx, requested); done || err != nil {
+	if admission, done, err := a.checkBudget(ctx, requested); done || err != nil {
 		return admission, err
 	}
 	return a.enter(ctx, requested, origin.Trace)
 }
 
-// rules are the defaults, no newer than every live scheduler knows.
+// rules are the defaults, limited to the version that every live scheduler knows.
 func (a *Admitter) rules(ctx context.Context) events.Rules {
 	rules := a.defaults
 	if a.Newest != nil {
@@ -165,8 +165,8 @@ func (a *Admitter) rules(ctx context.Context) events.Rules {
 	return rules
 }
 
-// enter puts the job into its session and states it. The session comes first: a job that is seen is found there. A job
-// that is refused leaves it again.
+// enter adds the job to its session and publishes it. The session comes first, so that every known job is found there. A refused
+// job is removed from it.
 func (a *Admitter) enter(ctx context.Context, requested *events.JobRequested, trace string) (Admission, error) {
 	entered := false
 	if a.Sessions != nil {
@@ -185,7 +185,7 @@ func (a *Admitter) enter(ctx context.Context, requested *events.JobRequested, tr
 	return admission, err
 }
 
-// schedule makes a schedule of a request that recurs, under the id that the job would have.
+// schedule creates a schedule from a request that recurs, under the id that the job would have.
 func (a *Admitter) schedule(ctx context.Context, r events.Request, trace string) (Admission, error) {
 	admission := Admission{JobID: r.ID, ScheduleID: r.ID}
 	spec := schedule.Spec{When: *r.Schedule, Request: r}
@@ -195,7 +195,7 @@ func (a *Admitter) schedule(ctx context.Context, r events.Request, trace string)
 	return admission, err
 }
 
-// unscheduled refuses a schedule where there are none.
+// unscheduled refuses a schedule if schedules are not available.
 func unscheduled(r *events.Request) events.Faults {
 	if now(r.Schedule) {
 		return nil
@@ -205,12 +205,12 @@ func unscheduled(r *events.Request) events.Faults {
 	}}
 }
 
-// now reports whether a schedule says nothing but that the job runs once.
+// now reports whether a schedule only says that the job runs once.
 func now(s *events.Schedule) bool {
 	return *s == (events.Schedule{Pattern: s.Pattern}) && s.Pattern == "once"
 }
 
-// refer checks the references of a request and moves what is large behind one.
+// refer checks the references of a request and moves large parts into blobs.
 func (a *Admitter) refer(ctx context.Context, r *events.Request) error {
 	if err := a.checkRefs(ctx, r); err != nil {
 		return err
@@ -303,7 +303,7 @@ func largest(r *events.Request) string {
 	return "context"
 }
 
-// repeated tells a repeat from another job under the same id.
+// repeated distinguishes a repeat from another job under the same id.
 func (a *Admitter) repeated(ctx context.Context, admission Admission, digest string) (Admission, error) {
 	for e, err := range a.log.EventsOf(ctx, admission.JobID, 0) {
 		if err != nil {

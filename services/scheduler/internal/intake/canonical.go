@@ -16,7 +16,7 @@ func canonical(text []byte) []byte {
 	return c.out
 }
 
-// cursor stands before the next byte of the text, which json.Marshal has written.
+// cursor is a position in the text, which json.Marshal has written.
 type cursor struct {
 	text, out []byte
 	at        int
@@ -51,7 +51,7 @@ func (c *cursor) list() {
 	c.at++
 }
 
-// entry is one field of an object: its key in quotes, the same decoded, and where its value stands in the output.
+// entry is one field of an object: its key in quotes and decoded, and the position of its value in the output.
 type entry struct {
 	key, plain string
 	from, to   int
@@ -76,7 +76,7 @@ func (c *cursor) object() {
 	c.arrange(start, entries)
 }
 
-// arrange puts the values that stand in the output behind start into the order of their keys.
+// arrange sorts the values in the output after start by their keys.
 func (c *cursor) arrange(start int, entries []entry) {
 	values := string(c.out[start:])
 	slices.SortStableFunc(entries, func(a, b entry) int { return strings.Compare(a.plain, b.plain) })
@@ -105,7 +105,7 @@ func (c *cursor) string() string {
 	c.at++
 	quoted := string(c.text[start:c.at])
 	if plain && utf8.ValidString(quoted) {
-		return quoted // json.Marshal has escaped what it escapes, so there was nothing.
+		return quoted // json.Marshal has escaped everything that it escapes.
 	}
 	again, err := json.Marshal(unquote(quoted))
 	if err != nil {

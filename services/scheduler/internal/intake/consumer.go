@@ -11,18 +11,18 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// Meter counts requests by what became of them: admitted, duplicate, rejected or postponed.
+// Meter counts requests by result: admitted, duplicate, rejected or postponed.
 type Meter interface {
 	CountRequest(result string)
-	// Waiting is told how many requests are held until there is room for them, while so many jobs are in motion.
+	// Waiting gets the number of requests that are held back, and of active jobs.
 	Waiting(held, inMotion int)
 }
 
 // Queue is where requests wait.
 type Queue interface {
-	// Next blocks for the first request and adds what else is there.
+	// Next blocks for the first request and adds those that are available.
 	Next(ctx context.Context, max int) ([]bus.Delivery, error)
-	// Stop ends the reading: what is given back goes to others.
+	// Stop ends the reading: requests that are given back go to other readers.
 	Stop()
 }
 
@@ -33,10 +33,10 @@ type Teller interface {
 
 // Consumer admits queued requests.
 type Consumer struct {
-	// Admitter admits, Gate holds back while the log is full.
+	// Admitter admits, Gate holds requests back while the log is full.
 	Admitter *Admitter
 	Gate     *Gate
-	// Load is what the schedulers have to do, of which Most jobs may have news at once; without one, or with 0, that bounds nothing.
+	// Load is the work of the schedulers, of which Most jobs may be active at once; without it, or with 0, there is no limit.
 	Load Load
 	Most int
 	// Queue and Teller are the bus's; Stream identifies the queue.
@@ -49,16 +49,16 @@ type Consumer struct {
 	Logger   *slog.Logger
 }
 
-// batchSize is how many requests are taken at once; bytesAtOnce how large those together are that are admitted side by side,
-// for each of which some copies are made. One counts as leastBytes at least.
+// batchSize is how many requests are taken at once; bytesAtOnce is the total size of requests admitted concurrently, each of which
+// is copied several times. A request counts as leastBytes at least.
 const (
 	batchSize   = 256
 	bytesAtOnce = 1 << 20
 	leastBytes  = bytesAtOnce / batchSize
 )
 
-// Run admits requests, many side by side, until ctx ends or the queue is closed. A request under way is finished with work; what was
-// not begun is given back.
+// Run admits requests concurrently until ctx ends or the queue is closed. A request in progress is finished with work; others are
+// given back.
 func (c *Consumer) Run(ctx, work context.Context) error {
 	read := make(chan []bus.Delivery)
 	reading, stop := context.WithCancel(ctx)
@@ -76,7 +76,7 @@ func (c *Consumer) Run(ctx, work context.Context) error {
 	return err
 }
 
-// read hands on what the queue has, until ctx ends or the queue is closed.
+// read passes requests on, until ctx ends or the queue is closed.
 func (c *Consumer) read(ctx context.Context, out chan<- []bus.Delivery) error {
 	for {
 		list, err := c.Queue.Next(ctx, batchSize)
@@ -91,8 +91,8 @@ func (c *Consumer) read(ctx context.Context, out chan<- []bus.Delivery) error {
 	}
 }
 
-// take admits one request and settles its delivery. It gives the place of what was stated in the log, 0 for none. Nothing it meets is
-// a reason to stop.
+// take admits one request and settles its delivery. It gives the sequence of the published event, 0 for none. Errors do not stop
+// the consumer.
 func (c *Consumer) take(ctx context.Context, d *bus.Delivery) (stated uint64) {
 	m := d.Message()
 	admission, err := c.Admitter.Admit(ctx, m.Body, OriginOf(m, c.Stream, d.Seq()))

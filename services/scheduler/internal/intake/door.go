@@ -7,24 +7,24 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus"
 )
 
-// door lets requests in as fast as jobs go on. All of it belongs to the goroutine of run.
+// door admits requests as fast as jobs make progress. All of it belongs to the goroutine of run.
 type door struct {
 	*Consumer
 	hall hall
-	// now and bytes are the requests under way.
+	// now and bytes are the number and size of requests in progress.
 	now, bytes int
 	settled    chan outcome
-	// unseen are the places of admitted jobs in the log, as far as no scheduler is known to have been given them.
+	// unseen are the sequences of admitted jobs that no scheduler is known to have received yet.
 	unseen []uint64
-	// there is what the broker said of the load when nothing had been heard of it here since measured; asking is true while it is
-	// asked.
+	// there is the broker's answer about the load if this process has heard nothing since measured; asking is true during the
+	// request.
 	there    Motion
 	asked    chan Motion
 	asking   bool
 	measured time.Time
 	// closed is why nothing is let in.
 	closed string
-	// toldHeld and toldMoving are what was told last.
+	// toldHeld and toldMoving are the numbers that were reported last.
 	toldHeld, toldMoving int
 }
 
@@ -35,7 +35,7 @@ type outcome struct {
 }
 
 const (
-	// askAfter is how long the load may stand still before the broker is asked for it, with requests that wait for a change.
+	// askAfter is how long the load may stay unchanged, with requests waiting, before the broker is asked.
 	askAfter = 100 * time.Millisecond
 	// idle is how long nothing happens by itself.
 	idle = time.Hour
@@ -80,7 +80,7 @@ func (d *door) run(ctx, work context.Context, read <-chan []bus.Delivery, failed
 	}
 }
 
-// tell says how many requests are held, when that has changed.
+// tell reports how many requests are held, if that has changed.
 func (d *door) tell() {
 	held, moving := len(d.hall.byKey), 0
 	if d.Load != nil && held > 0 {
@@ -92,7 +92,7 @@ func (d *door) tell() {
 	}
 }
 
-// sleep is how long nothing is to be done as long as nothing comes.
+// sleep is how long the loop may sleep if nothing arrives.
 func (d *door) sleep() time.Duration {
 	switch {
 	case d.hall.empty():
@@ -103,7 +103,7 @@ func (d *door) sleep() time.Duration {
 	return askAfter
 }
 
-// admit lets in as many as there is room for.
+// admit starts as many requests as there is room for.
 func (d *door) admit(ctx, work context.Context) {
 	if d.hall.empty() {
 		return
@@ -117,7 +117,7 @@ func (d *door) admit(ctx, work context.Context) {
 	for room := d.room(); room > 0 && !d.hall.empty(); room-- {
 		size := min(max(d.hall.head().size, leastBytes), bytesAtOnce)
 		if d.bytes+size > bytesAtOnce {
-			return // There is room when one of those under way is settled.
+			return // There is room when a request in progress is settled.
 		}
 		r := d.hall.next()
 		d.now++
@@ -129,10 +129,10 @@ func (d *door) admit(ctx, work context.Context) {
 	}
 }
 
-// ask begins to ask the broker for the load. It does not block.
+// ask starts to ask the broker for the load. It does not block.
 func (d *door) ask(ctx context.Context) {
 	d.asking, d.measured = true, time.Now()
-	go func() { // Ends with the answer, for which the channel has room.
+	go func() { // Ends with the answer; the channel has room for it.
 		m, err := d.Load.There(ctx)
 		if err != nil {
 			m = Motion{} // What is known here counts.
@@ -141,7 +141,7 @@ func (d *door) ask(ctx context.Context) {
 	}()
 }
 
-// open looks whether the log has room at all.
+// open checks whether the log has room at all.
 func (d *door) open(ctx context.Context) bool {
 	reason := d.Gate.Closed(ctx)
 	if reason != "" && d.closed == "" {
@@ -151,7 +151,7 @@ func (d *door) open(ctx context.Context) bool {
 	return reason == ""
 }
 
-// room is how many more may be let in.
+// room is how many more requests may be admitted.
 func (d *door) room() int {
 	if d.Load == nil || d.Most == 0 {
 		return mostHeld
@@ -176,7 +176,7 @@ func (d *door) settle(o outcome) {
 	}
 }
 
-// close waits for what is under way, and gives back what waits.
+// close waits for requests in progress, and gives back the held ones.
 func (d *door) close() {
 	for d.now > 0 {
 		d.settle(<-d.settled)

@@ -6,8 +6,8 @@ import (
 	"encoding/json"
 )
 
-// unwrapped is the request inside a CloudEvent in structured mode, with what the envelope says of its origin; headers come
-// first. Any other body is the request itself.
+// unwrapped extracts the request from a CloudEvent in structured mode, with the origin in its envelope; headers take precedence.
+// Any other body is the request itself.
 func unwrapped(body []byte, origin Origin) ([]byte, Origin) {
 	var e struct {
 		Spec   string          `json:"specversion"`

@@ -10,13 +10,13 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// lookEvery is how long what was seen of the log is believed.
+// lookEvery is how long information about the log is valid.
 const lookEvery = time.Second
 
-// reserve is how many bytes have to be free on the disk of the store for anything to be admitted, where that is known.
+// reserve is how many bytes must be free on the disk of the store to admit anything, where that is known.
 const reserve = 4 << 20
 
-// Gate holds requests back while the log or its disk is too full: what room is left belongs to jobs that were admitted.
+// Gate holds requests back while the log or its disk is too full: the remaining space belongs to admitted jobs.
 type Gate struct {
 	// Room is how many bytes are free on the disk of the store; nil when unknown.
 	Room func() (uint64, error)
@@ -25,19 +25,19 @@ type Gate struct {
 	most uint64
 	full float64
 
-	mu     sync.Mutex // Guards what is below; held while the log is asked, so that one asks for all.
+	mu     sync.Mutex // Guards the fields below; held during the query, so that there is one query for all.
 	seen   time.Time
 	reason string
 	disk   bool
 }
 
-// NewGate closes when look says that the log holds most bytes or more (0: no such limit), or is full by this share of its
-// own limits.
+// NewGate makes a gate that closes if the log holds most bytes or more (0: no such limit), or is filled to this share of its own
+// limits.
 func NewGate(look func(context.Context) (bus.StreamFacts, error), most uint64, full float64) *Gate {
 	return &Gate{look: look, most: most, full: full}
 }
 
-// Closed says why nothing is admitted now, or "". While the log cannot be asked the last answer stands.
+// Closed says why nothing is admitted now, or "". If the log cannot be queried, the last answer applies.
 func (g *Gate) Closed(ctx context.Context) string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -65,8 +65,8 @@ func (g *Gate) Closed(ctx context.Context) string {
 	return g.reason
 }
 
-// Refusal says why a request that is to be answered at once is not admitted now; nil when it is. While the disk is full the queue of
-// requests has no room either, and the fault names the field "disk".
+// Refusal says why a request that needs an immediate answer is not admitted now; nil if it is. If the disk is full, the request
+// queue has no space either, and the fault names the field "disk".
 func (g *Gate) Refusal(ctx context.Context, queue string) *events.Fault {
 	reason := g.Closed(ctx)
 	if reason == "" {

@@ -10,13 +10,12 @@ import (
 )
 
 const (
-	// mostHeld and heldBytes bound the requests that are held unadmitted, by number and size. What is beyond stays in the queue, in
-	// its order.
+	// mostHeld and heldBytes limit the held requests by number and size. Further requests stay in the queue, in order.
 	mostHeld  = bus.IntakeAhead
 	heldBytes = 64 << 20
-	// smallRequest is up to which size a request may overtake what its tenant has sent before, in bytes.
+	// smallRequest is the size up to which a request may overtake earlier ones of its tenant, in bytes.
 	smallRequest = 4 << 10
-	// tellAfter is when the consumer is told that a request is still held: well before it is redelivered.
+	// tellAfter is when the consumer is told that a request is still held: well before redelivery.
 	tellAfter = 10 * time.Second
 )
 
@@ -28,24 +27,24 @@ type held struct {
 	gone     bool // It waits no more.
 }
 
-// hall is the requests that wait. They are let in tenant by tenant: the user's, else the session's, else those of all who are
-// neither. The zero value is empty and ready to use.
+// hall holds the waiting requests. They are admitted tenant by tenant: a user, otherwise a session, otherwise all requests without
+// either. The zero value is empty and ready to use.
 type hall struct {
 	line  fair.Queue
 	byKey map[string]*held
 	bytes int
-	// first is the one whose turn it is, once that was asked.
+	// first is the request whose turn it is, once determined.
 	first string
-	// order has the requests by when the consumer last heard of them; some are gone.
+	// order has the requests by the time of their last in-progress message; some are gone.
 	order []*held
 }
 
 func (h *hall) empty() bool { return len(h.byKey) == 0 }
 
-// full reports whether no more is to be held.
+// full reports whether no more requests should be held.
 func (h *hall) full() bool { return len(h.byKey) >= mostHeld || h.bytes >= heldBytes }
 
-// add takes a delivery. The repeat of one that waits takes its place.
+// add adds a delivery. The repeat of a waiting one replaces it.
 func (h *hall) add(now time.Time, d bus.Delivery) {
 	key := strconv.FormatUint(d.Seq(), 10)
 	if before := h.byKey[key]; before != nil {
@@ -62,7 +61,7 @@ func (h *hall) add(now time.Time, d bus.Delivery) {
 	h.line.Join(item(key, d.Message().Body))
 }
 
-// item reads whose request it is. One that cannot be read is anonymous and is refused when its turn comes.
+// item determines the tenant of a request. An unreadable request is anonymous and is refused when its turn comes.
 func item(key string, body []byte) fair.Item {
 	t := fair.Item{Job: key}
 	if len(body) > MaxRequest {
@@ -80,7 +79,7 @@ func item(key string, body []byte) fair.Item {
 	return t
 }
 
-// head is the one whose turn it is; nil when none waits. It keeps its turn when others arrive.
+// head is the request whose turn it is; nil if none waits. It keeps its turn when others arrive.
 func (h *hall) head() *held {
 	if h.first == "" {
 		h.first, _ = h.line.Next()
@@ -99,7 +98,7 @@ func (h *hall) next() *held {
 	return r
 }
 
-// tell has the consumer wait on for those that it has not heard of for a while.
+// tell sends in-progress messages for requests that are due for one.
 func (h *hall) tell(now time.Time) (failed error) {
 	n := 0
 	for n < len(h.order) && (h.order[n].gone || now.Sub(h.order[n].told) >= tellAfter) {
@@ -119,7 +118,7 @@ func (h *hall) tell(now time.Time) (failed error) {
 	return failed
 }
 
-// leave gives back all that wait, to be had by another reader at once.
+// leave gives back all waiting requests, for other readers.
 func (h *hall) leave() (failed error) {
 	for r := h.next(); r != nil; r = h.next() {
 		if err := r.delivery.Nak(0); err != nil {

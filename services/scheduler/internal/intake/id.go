@@ -13,20 +13,20 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// Origin says where a request without an id came from: the same origin is the same job.
+// Origin says where a request without an id came from: the same origin means the same job.
 type Origin struct {
-	// Stream identifies the queue, Seq the place in it; empty for a request that came another way.
+	// Stream identifies the queue, Seq the position in it; empty for a request that did not come from the queue.
 	Stream string
 	Seq    uint64
 	// MsgID, Source and EventID are the headers Nats-Msg-Id, ce-source and ce-id, as far as given.
 	MsgID, Source, EventID string
 	// Nonce makes the id of a request that came by request and reply.
 	Nonce string
-	// Trace is the traceparent of the request, if any. It has no part in the id.
+	// Trace is the traceparent of the request, if any. It does not affect the id.
 	Trace string
 }
 
-// QueueName identifies the queue of requests: a recreated one is another.
+// QueueName identifies the request queue: a recreated queue gets another name.
 func QueueName(facts bus.StreamFacts) string {
 	return facts.Name + "@" + facts.Created.UTC().Format(time.RFC3339Nano)
 }

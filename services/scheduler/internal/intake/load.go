@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// Load says how much the schedulers have to do: what is admitted beyond that only gets in its own way.
+// Load says how much work the schedulers have: admitting more would only slow it down.
 type Load interface {
-	// Here is the load as the partitions of this process know it. Changed gets a value when that has changed; one reader may wait.
+	// Here is the load that the partitions of this process report. Changed gets a value when it has changed; one reader may wait.
 	Here() Motion
 	Changed() <-chan struct{}
 	// There asks the broker, for partitions that another scheduler has.
@@ -16,13 +16,13 @@ type Load interface {
 
 // Motion is what goes on.
 type Motion struct {
-	// Jobs are those with events that no save covers yet.
+	// Jobs is the number of jobs with events that no save covers yet.
 	Jobs int
-	// Seen is the last event of the log that a scheduler was given.
+	// Seen is the last event of the log that a scheduler has received.
 	Seen uint64
 }
 
-// Gauge is the motion of the partitions of one process. Make one with NewGauge. It is safe for concurrent use.
+// Gauge collects the load of the partitions of one process. Make one with NewGauge. It is safe for concurrent use.
 type Gauge struct {
 	changed chan struct{}
 
@@ -35,7 +35,7 @@ func NewGauge(partitions int) *Gauge {
 	return &Gauge{changed: make(chan struct{}, 1), parts: make([]Motion, partitions)}
 }
 
-// Of gives what a partition says its motion to.
+// Of gives the dial on which a partition reports its load.
 func (g *Gauge) Of(partition int) *Dial { return &Dial{g, partition} }
 
 // Here is the sum over the partitions.
@@ -71,6 +71,6 @@ func (d *Dial) Set(jobs int, seen uint64) {
 	}
 	select {
 	case d.gauge.changed <- struct{}{}:
-	default: // It is to be looked at anyway.
+	default: // A change is pending already.
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// DefaultRules decide a job that asks for nothing else.
+// DefaultRules are the rules of a job that sets no limits.
 func DefaultRules() events.Rules {
 	return events.Rules{
 		Version: events.RulesVersion, MaxSteps: 20_000, MaxPlanRounds: 3, LifeCycle: 3, Retries: 3, InputRounds: 2,

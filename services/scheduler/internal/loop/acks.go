@@ -11,27 +11,28 @@ type unacked struct {
 	seq   uint64
 	// marked is true when it may be acknowledged.
 	marked bool
-	// told is when the consumer last heard of it, and tells how often it was told that it is in progress.
+	// told is when the consumer was last told that the delivery is in progress, and tells how often.
 	told  time.Time
 	tells int
 }
 
-// When the consumer is told that a delivery is in progress: well before it would deliver it again, which is after five seconds, some
-// at a time, and not for ever: what cannot be saved here for a minute is better delivered to another scheduler.
+// Intervals of in-progress messages: well before redelivery, which is after five seconds, a limited number at a time, and not for
+// ever: a delivery that cannot be saved here for a minute should go to another scheduler.
 const (
 	tellAfter = 1250 * time.Millisecond
 	maxTold   = 4096
 	maxTells  = 48
 )
 
-// ackTracker owns what was delivered and is not yet acknowledged. A delivery is acknowledged when a saved state covers its event,
-// and until then the consumer is told that it is in progress.
+// ackTracker owns the unacknowledged deliveries. A delivery is acknowledged when a saved state covers its event; until then the
+// consumer is told that it is in progress.
 type ackTracker struct {
 	*env
-	// open is how many are not acknowledged; marked are those that may be.
+	// open is the number of unacknowledged deliveries; marked are those that may be acknowledged.
 	open   int
 	marked []*unacked
-	// held are the open ones in the order in which the consumer last heard of them, from the index first on; some are marked.
+	// held are the open deliveries, ordered by the time of their last in-progress message, from the index first on; some are
+	// marked.
 	held  []*unacked
 	first int
 	// last is the consumer's sequence of the last delivery; 0 before the first. seen is the last event of all that were delivered.
@@ -40,12 +41,13 @@ type ackTracker struct {
 
 // jobAcks is what the ack tracker knows of one job.
 type jobAcks struct {
-	// open are the deliveries that a save has yet to cover.
+	// open are the deliveries that no save covers yet.
 	open []*unacked
-	// checked is how many of them are known to lie behind the save up to checkedSeq.
+	// checked is how many of them are known to be newer than the save up to checkedSeq.
 	checked    int
 	checkedSeq uint64
-	// kept is since when they are kept although a save covers them, because work of the job waits; zero when they are not.
+	// kept is since when deliveries are kept open although a save covers them, because work of the job waits; zero if they are
+	// not.
 	kept time.Time
 }
 
@@ -61,7 +63,7 @@ func (a *ackTracker) gap(deliveries []Delivery) bool {
 	return gap
 }
 
-// add takes a batch up, in its order.
+// add adds the deliveries of a batch, in order.
 func (a *ackTracker) add(deliveries []Delivery) []unacked {
 	list := make([]unacked, len(deliveries))
 	for i := range deliveries {
@@ -72,10 +74,10 @@ func (a *ackTracker) add(deliveries []Delivery) []unacked {
 	return list
 }
 
-// full reports whether so much is unacknowledged that everything ought to be saved.
+// full reports whether so much is unacknowledged that everything should be saved.
 func (a *ackTracker) full() bool { return a.open >= a.MaxOpen }
 
-// markAcked says that a delivery may be acknowledged.
+// markAcked marks a delivery for acknowledgement.
 func (a *ackTracker) markAcked(d *unacked) {
 	if !d.marked {
 		d.marked = true
@@ -83,7 +85,7 @@ func (a *ackTracker) markAcked(d *unacked) {
 	}
 }
 
-// markAll says so of all that are open of a job.
+// markAll marks all open deliveries of a job.
 func (a *ackTracker) markAll(j *jobAcks) {
 	for _, d := range j.open {
 		a.markAcked(d)
@@ -91,8 +93,8 @@ func (a *ackTracker) markAll(j *jobAcks) {
 	j.open = nil
 }
 
-// markCovered says so of those of a job that its saved state covers, up to a sequence; all is true when it covers every one. Those that
-// were checked under the same save are not checked again.
+// markCovered marks the deliveries of a job that its saved state covers, up to a sequence; all marks every one. Deliveries that
+// were checked against the same save are not checked again.
 func (a *ackTracker) markCovered(j *jobAcks, saved uint64, all bool) {
 	from := 0
 	if !all && saved == j.checkedSeq {
@@ -110,10 +112,10 @@ func (a *ackTracker) markCovered(j *jobAcks, saved uint64, all bool) {
 	j.open, j.checked, j.checkedSeq = open, len(open), saved
 }
 
-// cover lets the deliveries of a job go that its saved state covers.
+// cover marks the deliveries of a job that its saved state covers.
 func (a *ackTracker) cover(j *job) {
 	if j.loading() {
-		return // What the kept state still owes is not known here.
+		return // It is unknown what the saved state still has pending.
 	}
 	if !j.acks.kept.IsZero() {
 		if j.phase != ready || j.late() || j.retry.pending() {
@@ -124,8 +126,8 @@ func (a *ackTracker) cover(j *job) {
 	a.markCovered(&j.acks, j.save.seq, j.clean())
 }
 
-// merge takes a repeat of an event of a job that is open, and reports whether there was one: one acknowledgement settles both. Its turn
-// to be told stays, so that held keeps its order.
+// merge replaces an open delivery by its repeat, and reports whether there was one: one acknowledgement settles both. Its time of
+// the last in-progress message stays, so that held keeps its order.
 func (a *ackTracker) merge(j *jobAcks, repeat *unacked) bool {
 	for _, d := range j.open {
 		if d.seq == repeat.seq && !d.marked {
@@ -138,14 +140,14 @@ func (a *ackTracker) merge(j *jobAcks, repeat *unacked) bool {
 	return false
 }
 
-// keep keeps the deliveries of a job although a save covers them: they bring it back if this scheduler dies.
+// keep keeps the deliveries of a job open although a save covers them: they bring the job back if this scheduler dies.
 func (a *ackTracker) keep(j *jobAcks) {
 	if j.kept.IsZero() {
 		j.kept = a.now
 	}
 }
 
-// keeps reports whether the deliveries of a job that waits are kept, and are still enough.
+// keeps reports whether the deliveries of a waiting job are kept open, and still suffice.
 func (a *ackTracker) keeps(j *jobAcks) bool {
 	if len(j.open) == 0 || len(j.open) > maxKept || a.open > a.MaxOpen/2 {
 		return false
@@ -154,15 +156,15 @@ func (a *ackTracker) keeps(j *jobAcks) bool {
 	return a.now.Sub(j.kept) < turnPatience
 }
 
-// keepNoLonger lets the deliveries of a job go, as far as a save covers them.
+// keepNoLonger allows the deliveries of a job to be acknowledged, as far as a save covers them.
 func (j *jobAcks) keepNoLonger() {
 	if !j.kept.IsZero() {
 		j.kept, j.checked = time.Time{}, 0
 	}
 }
 
-// tellInProgress has the consumer wait on for what has been open for a while. A delivery that it is not told of comes again, which
-// does no harm.
+// tellInProgress sends in-progress messages for deliveries that have been open for a while. A delivery without one is delivered
+// again, which is harmless.
 func (a *ackTracker) tellInProgress() error {
 	var failed error
 	for told := 0; a.first < len(a.held) && told < maxTold; {
@@ -193,8 +195,7 @@ func (a *ackTracker) tellInProgress() error {
 	return failed
 }
 
-// flush tells the consumer what is in progress, and acknowledges what is marked. What fails comes again by itself. The error is the
-// hook's alone.
+// flush sends in-progress messages, and acknowledges what is marked. Failures cause redelivery. The error is the hook's.
 func (a *ackTracker) flush() error {
 	if err := a.tellInProgress(); err != nil {
 		a.Logger.Warn("the consumer was not told what is in progress", "error", err)

@@ -8,23 +8,23 @@ import (
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/fair"
 )
 
-// admission owns how much work goes into the queues of pools, and whose is next. All of it is memory: after a restart the jobs owe
-// their work again, and wait here again.
+// admission limits the work in the queues of pools, and decides whose work is next. It is only memory: after a restart the
+// commands of the jobs are pending again, and wait here again.
 type admission struct {
 	*env
 	builder *workBuilder
 	limits  map[string]*queueLimit
-	// gate admits runs of current, the job that is asked for what it owes.
+	// gate admits runs of current, the job whose commands are being read.
 	gate    func(pool string) bool
 	current *job
-	// refused is true when something was kept back since the jobs were last asked.
+	// refused is true if a command was held back since the jobs were last read.
 	refused bool
-	// done brings readings of pools' queues, of which underWay are to come.
+	// done receives readings of pools' queues, of which underWay are outstanding.
 	done     chan reading
 	underWay int
 }
 
-// queueLimit bounds the queue of one pool: how much work is in it, and which jobs wait until there is room.
+// queueLimit limits the queue of one pool: how much work is in it, and which jobs wait.
 type queueLimit struct {
 	window
 	pool  string
@@ -39,17 +39,17 @@ type use struct {
 
 // jobLimits is what admission knows of one job.
 type jobLimits struct {
-	// uses are what it has in the queues of pools.
+	// uses is what the job has in the queues of pools.
 	uses []use
 	// behind is true while work of it waits for its turn.
 	behind bool
-	// turns are the limits in which its turn has come while its state was read.
+	// turns are the limits in which its turn has come while its state was being loaded.
 	turns []*queueLimit
 	// listed is true while the job is in the list of a rebalance.
 	listed bool
 }
 
-// leave takes back what a job counts for: its state is not known any more, or over.
+// leave removes what a job counts for: its state is no longer in memory, or it has ended.
 func (l *jobLimits) leave() {
 	for i := range l.uses {
 		l.uses[i].limit.drop(l.uses[i])
@@ -73,7 +73,7 @@ func (a *admission) limit(pool string) *queueLimit {
 	return l
 }
 
-// use is what a job has in the queue of a pool; nothing at first.
+// use is what a job has in the queue of a pool; initially nothing.
 func (a *admission) use(j *job, pool string) *use {
 	for i := range j.limits.uses {
 		if j.limits.uses[i].limit.pool == pool {
@@ -84,7 +84,7 @@ func (a *admission) use(j *job, pool string) *use {
 	return &j.limits.uses[len(j.limits.uses)-1]
 }
 
-// pending is what a job owes and may publish now. Without a window that is everything.
+// pending gives the commands of a job that may be published now. Without a window these are all.
 func (a *admission) pending(j *job) []graph.Command {
 	if a.Window == 0 {
 		return j.state.Pending()
@@ -93,7 +93,7 @@ func (a *admission) pending(j *job) []graph.Command {
 	return j.state.PendingWithin(a.gate)
 }
 
-// admits is the gate: a run goes into its pool's queue while that is short and no job waits for the same.
+// admits decides whether a run enters its pool's queue: if the queue is short and no job waits for it.
 func (a *admission) admits(pool string) bool {
 	u := a.use(a.current, pool)
 	if u.limit.full() || u.limit.queue.Len() > 0 {
@@ -105,7 +105,7 @@ func (a *admission) admits(pool string) bool {
 	return true
 }
 
-// count brings the limits up to date with a job, and queues it where work of it stays behind.
+// count updates the limits for a job, and queues the job if some of its work has to wait.
 func (a *admission) count(ctx context.Context, j *job) {
 	if a.Window == 0 || j.state == nil {
 		return
@@ -132,7 +132,8 @@ func (a *admission) count(ctx context.Context, j *job) {
 	}
 }
 
-// item is a job in the fair queue: it shares the turns of its session, else of its user, else of all jobs that have neither.
+// item is a job in the fair queue: it shares the turns of its session, otherwise of its user, otherwise of all jobs without
+// either.
 func (a *admission) item(ctx context.Context, j *job) fair.Item {
 	s := &j.state.State
 	t := fair.Item{Job: j.id}
@@ -142,13 +143,13 @@ func (a *admission) item(ctx context.Context, j *job) fair.Item {
 	case s.User != "":
 		t.Group = "user " + s.User
 	}
-	if r, err := a.builder.requested(ctx, j); err == nil { // Without it the work could not be written either, which says so.
+	if r, err := a.builder.requested(ctx, j); err == nil { // The work could not be written either, and that error is reported.
 		t.Priority = r.Request.Priority
 	}
 	return t
 }
 
-// waits reports whether work of any job waits for its turn, as far as is known.
+// waits reports whether any job in memory has waiting work.
 func (a *admission) waits() bool {
 	if a.refused {
 		return true
@@ -161,50 +162,50 @@ func (a *admission) waits() bool {
 	return false
 }
 
-// fit fits the windows of all pools to what their workers take.
+// fit adapts the windows of all pools to the throughput of their workers.
 func (a *admission) fit() {
-	for _, l := range a.limits { // any order: pools have nothing in common.
+	for _, l := range a.limits { // any order: pools are independent.
 		l.pace(a.now, l.queue.Len() > 0)
 	}
 }
 
-// promise counts a run of a job whose turn has come in a limit, and which is not in memory: its state is read first.
+// promise counts a run of a job whose turn has come but whose state is not in memory: it is loaded first.
 func (a *admission) promise(j *job, limit *queueLimit) {
 	j.limits.turns = append(j.limits.turns, limit)
-	a.use(j, limit.pool).queued++ // So that it counts, until it is known what the job has.
+	a.use(j, limit.pool).queued++ // It counts until the uses of the job are known.
 	limit.enter(a.now, 1)
 }
 
-// release lets one run of a job through in a limit, whose turn it is.
+// release admits one run of a job whose turn it is in a limit.
 func (j *job) release(limit *queueLimit) {
 	released := j.state.Release(limit.pool, 1)
 	j.changed = j.changed || released > 0
 }
 
-// takeTurns lets the runs through whose turn came while the state of a job was read.
+// takeTurns admits the runs whose turn came while the state of the job was loaded.
 func (a *admission) takeTurns(j *job) {
 	if len(j.limits.turns) == 0 {
 		return
 	}
-	j.state.PendingWithin(func(string) bool { return false }) // Finds what is behind; what else is owed is owed still.
+	j.state.PendingWithin(func(string) bool { return false }) // Finds what waits; other commands stay pending.
 	for _, limit := range j.limits.turns {
 		j.release(limit)
 	}
 }
 
-// reading is what a reading of a pool's queue has brought.
+// reading is the result of reading a pool's queue.
 type reading struct {
 	limit *queueLimit
 	depth Depth
 	err   error
 }
 
-// measure begins a reading of each queue that is due for one, in a goroutine that ends with the answer.
+// measure starts to read each queue whose reading is due, in a goroutine that ends with the answer.
 func (a *admission) measure(ctx context.Context) {
 	if a.Queues == nil {
 		return
 	}
-	for _, l := range a.limits { // any order: pools have nothing in common.
+	for _, l := range a.limits { // any order: pools are independent.
 		if !l.due(a.now, l.queue.Len() > 0) {
 			continue
 		}
@@ -213,12 +214,12 @@ func (a *admission) measure(ctx context.Context) {
 		go func() {
 			r := reading{limit: l}
 			r.depth, r.err = a.Queues.Depth(ctx, l.pool)
-			a.done <- r // Taken by the loop, or by awaitAll.
+			a.done <- r // Received by the loop, or by awaitAll.
 		}()
 	}
 }
 
-// nextReading is when the first reading of a queue is due; ok is false when none is.
+// nextReading is when the next reading of a queue is due; ok is false if none is.
 func (a *admission) nextReading() (at time.Time, ok bool) {
 	if a.Queues == nil {
 		return at, false

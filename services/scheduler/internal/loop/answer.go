@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// onAcks tells the jobs of a batch what was delivered, and takes them further. A job for which something has come by every answer would
-// be in flight again, and never saved: one that ought to be is, before its inbox is read.
+// onAcks handles the acks of a batch and continues with its jobs. A job that gets news with every ack would always be in flight
+// and never saved, so a job whose save is due is saved before its inbox is read.
 func (p *Partition) onAcks(ctx context.Context, b *inFlightBatch) error {
 	if err := p.settle(ctx, b); err != nil {
 		return err
@@ -24,12 +24,12 @@ func (p *Partition) onAcks(ctx context.Context, b *inFlightBatch) error {
 	return p.step(ctx, Batch{})
 }
 
-// pressed reports whether a job with something in its inbox ought to be saved first.
+// pressed reports whether a job with news should be saved first.
 func (p *Partition) pressed(j *job) bool {
 	return len(j.inbox) > 0 && p.saver.saveable(j) && (p.saver.due(j) || p.acks.full())
 }
 
-// settle tells the jobs of a batch what was delivered, and touches those that may go on.
+// settle marks the commands of a batch as delivered, and touches the jobs that can continue.
 func (p *Partition) settle(ctx context.Context, b *inFlightBatch) error {
 	p.outbox.underWay--
 	p.now = time.Now()
@@ -45,7 +45,7 @@ func (p *Partition) settle(ctx context.Context, b *inFlightBatch) error {
 	for i := range b.pending {
 		s := &b.pending[i]
 		if s.job.state == nil {
-			continue // Something before it in this batch, or while it was in flight, made the state be dropped.
+			continue // An earlier command of this batch, or an event in the meantime, made the loop drop the state.
 		}
 		if err := p.outbox.settle(ctx, s); crashed(err) {
 			return err
@@ -60,7 +60,7 @@ func (p *Partition) settle(ctx context.Context, b *inFlightBatch) error {
 	}
 	for _, j := range b.jobs {
 		switch {
-		case j.phase == gone: // It is deleted; a job that has its id now is another one.
+		case j.phase == gone: // It is deleted; a job with the same id is another job.
 		case j.retry.pending():
 			p.work.later(j)
 		default:
@@ -71,7 +71,8 @@ func (p *Partition) settle(ctx context.Context, b *inFlightBatch) error {
 	return nil
 }
 
-// forget takes a job out of memory that is deleted. What came for it since is of no job, or of the next one with its id: the log says.
+// forget removes a deleted job from memory. Events that arrived since belong to no job or to the next one with its id; the log
+// says which.
 func (p *Partition) forget(j *job) {
 	if len(j.inbox) > 0 {
 		p.cache.drop(j)
@@ -80,7 +81,7 @@ func (p *Partition) forget(j *job) {
 	p.release(j)
 }
 
-// release takes a job out of memory that is no more, and acknowledges its deliveries.
+// release removes a job that no longer exists, and acknowledges its deliveries.
 func (p *Partition) release(j *job) {
 	p.acks.markAll(&j.acks)
 	p.work.done(j)
@@ -89,7 +90,7 @@ func (p *Partition) release(j *job) {
 	j.retry = jobRetry{}
 }
 
-// onSaved takes the result of a save: what it covers may be acknowledged, and the next in the queue has its turn.
+// onSaved handles the result of a save: it marks covered deliveries, and starts the next queued save.
 func (p *Partition) onSaved(ctx context.Context, r saveResult) error {
 	j := r.job
 	p.saver.underWay--
@@ -116,14 +117,14 @@ func (p *Partition) onSaved(ctx context.Context, r saveResult) error {
 	return p.acks.flush()
 }
 
-// onReading takes a reading of a pool's queue over, and goes on with the jobs that it makes room for.
+// onReading takes over the reading of a pool's queue, and continues with the jobs that it admits.
 func (p *Partition) onReading(ctx context.Context, r reading) error {
 	p.admission.underWay--
 	r.limit.read(time.Now(), r.depth, r.err)
 	return p.step(ctx, Batch{})
 }
 
-// onLoaded takes a state over, and goes on with its job.
+// onLoaded takes over a loaded state, and continues with its job.
 func (p *Partition) onLoaded(ctx context.Context, r loaded) error {
 	p.loader.underWay--
 	if crashed(r.err) {
@@ -135,10 +136,10 @@ func (p *Partition) onLoaded(ctx context.Context, r loaded) error {
 				return err
 			}
 		} else {
-			j.inbox = nil // The log has them, and is read again.
+			j.inbox = nil // The log has these events and is read again.
 			p.work.touch(j)
 		}
-		j.limits.turns = nil // One that has not had its turn is queued again.
+		j.limits.turns = nil // A job that has not had its turn is queued again.
 		if j.busy() {
 			p.work.later(j)
 		}
@@ -149,14 +150,14 @@ func (p *Partition) onLoaded(ctx context.Context, r loaded) error {
 	return p.step(ctx, Batch{})
 }
 
-// adopt makes what was read the state of a job, and gives it the turns that have come meanwhile.
+// adopt puts a loaded state into memory, and gives the job the turns that have come meanwhile.
 func (p *Partition) adopt(ctx context.Context, j *job, r *loaded) error {
 	err := p.isolator.contain(ctx, j, func() error {
 		j.save.revision = r.kept.Revision
 		switch {
 		case r.err != nil:
 			if r.state != nil && isQuarantine(r.err) {
-				p.cache.hold(j, r.state) // As far as it can be understood.
+				p.cache.hold(j, r.state) // As far as the log can be understood.
 			}
 			return r.err
 		case r.state == nil:
@@ -166,7 +167,7 @@ func (p *Partition) adopt(ctx context.Context, j *job, r *loaded) error {
 			p.release(j)
 			return nil
 		}
-		if len(j.acks.open) > 0 { // What the kept state has may have waited for its turn.
+		if len(j.acks.open) > 0 { // Work in the saved state may have been waiting for its turn.
 			p.acks.keep(&j.acks)
 		}
 		p.cache.hold(j, r.state)
@@ -174,7 +175,7 @@ func (p *Partition) adopt(ctx context.Context, j *job, r *loaded) error {
 		if len(j.limits.turns) == 0 {
 			return nil
 		}
-		return p.semaphores.acquire(ctx, j) // Before a run is let through: one without a slot would take the place of one that has its own.
+		return p.semaphores.acquire(ctx, j) // Before a run is admitted: a run without a slot would take the place of one that has a slot.
 	})
 	if crashed(err) {
 		return err

@@ -10,11 +10,11 @@ import (
 
 // Takers knows which pools take work in batches.
 type Takers interface {
-	// Takes reports whether all workers of a pool have said so lately. It must not block.
+	// Takes reports whether all workers of a pool have recently declared that they accept batches. It must not block.
 	Takes(pool string) bool
 }
 
-// packer puts the work that is sent at once to one expert into batches. A batch of one is a message like any other.
+// packer puts work for one expert that is sent at the same time into batches. A batch of one is an ordinary message.
 type packer struct {
 	names   events.Names
 	publish func(m events.Message, expect Expect) (Ack, error)
@@ -24,7 +24,7 @@ type packer struct {
 // address is whose work goes together.
 type address struct{ pool, expert string }
 
-// bundle is a batch that is being filled, and then the answer to it: that of each of its members.
+// bundle is a batch that is being filled, and later the ack for each of its members.
 type bundle struct {
 	address
 	job     string // The job of all members; empty for several.
@@ -42,8 +42,8 @@ func (b *bundle) Wait(ctx context.Context) (uint64, error) {
 	return b.ack.Wait(ctx)
 }
 
-// add puts work into the batch of its address. When that is full it is published, and another one begun. What fits no batch is
-// published by itself.
+// add puts work into the batch of its address. A full batch is published, and another one begun. Work that is too large for a
+// batch is published by itself.
 func (k *packer) add(to address, job string, m batch.Member) (Ack, error) {
 	if !batch.Fits(nil, 0, &m) {
 		return k.publish(m.Message(), Expect{})
@@ -66,9 +66,9 @@ func (k *packer) add(to address, job string, m batch.Member) (Ack, error) {
 	return b, nil
 }
 
-// flush publishes what is open. The error is the hook's alone.
+// flush publishes the open batches. The error is the hook's.
 func (k *packer) flush() error {
-	for _, b := range k.open { // any order: addresses have nothing in common.
+	for _, b := range k.open { // any order: addresses are independent.
 		if err := k.send(b); err != nil {
 			return err
 		}
@@ -76,8 +76,8 @@ func (k *packer) flush() error {
 	return nil
 }
 
-// send publishes a batch. It has no message id, and expects nothing of its subject: its members are not the same when it is published
-// again, and a runner that gets one of them twice finds the claim or the report of the first.
+// send publishes a batch. It has no message id and no expectation, because a repeat has other members; a runner that gets a member
+// twice finds the claim or the report of the first delivery.
 func (k *packer) send(b *bundle) error {
 	delete(k.open, b.address)
 	if m := b.members[0].Message(); len(b.members) == 1 {
@@ -94,19 +94,19 @@ func (k *packer) send(b *bundle) error {
 }
 
 const (
-	// quickMS is quickRun in milliseconds, as reports have it.
+	// quickMS is quickRun in milliseconds, the unit of reports.
 	quickMS = int64(quickRun / time.Millisecond)
-	// quickRuns is how many runs of an expert have to be quick, one after the other, before its work goes in batches.
+	// quickRuns is how many consecutive runs of an expert must be quick before its work goes in batches.
 	quickRuns = 32
-	// maxPaces bounds the experts of which this is known; beyond it all start from zero.
+	// maxPaces limits the number of experts with a count; beyond it all counts start from zero.
 	maxPaces = 4096
 )
 
-// paces counts for each expert how many of its last runs were quick, one after the other. Slow work goes by itself: the runner that
-// takes a batch would keep what others have a place for.
+// paces counts for each expert how many of its last consecutive runs were quick. Slow work is not batched: one runner would hold
+// work that other runners have capacity for.
 type paces map[address]int
 
-// note takes over how long a run took. What no runner of ours has reported is not known.
+// note records how long a run took. The duration is unknown for runs of workers in other languages.
 func (p paces) note(of address, r *events.SubJobReported) {
 	if r.Owner == "" || r.Started.IsZero() || r.DurationMS > quickMS {
 		delete(p, of)

@@ -2,7 +2,7 @@ package loop
 
 import "github.com/jobgraph/jobgraph/pkg/events"
 
-// Least budgets that are handed on: a job that has spent exactly what it may is not over yet, and zero is no bound.
+// The smallest budgets that are passed on: a job that has spent exactly its limit is not over yet, and zero means no limit.
 const (
 	leastTokens = 1
 	leastCost   = 1e-6

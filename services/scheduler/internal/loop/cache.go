@@ -7,8 +7,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/graph"
 )
 
-// cache owns the jobs in memory and moves them from phase to phase. It is bounded: what is at rest goes when there is too much, and
-// what has ended goes at once.
+// cache owns the jobs in memory and moves them from phase to phase. It is bounded: jobs at rest are evicted when there are too
+// many, and ended jobs at once.
 type cache struct {
 	*env
 	jobs  map[string]*job
@@ -20,7 +20,7 @@ func newCache(e *env) *cache {
 	return &cache{env: e, jobs: map[string]*job{}, facts: newFacts(e.CacheBytes)}
 }
 
-// get gives a job, cold when it is not in memory yet.
+// get gives a job, in phase cold if it is not in memory.
 func (c *cache) get(id string) *job {
 	j := c.jobs[id]
 	if j == nil {
@@ -30,8 +30,8 @@ func (c *cache) get(id string) *job {
 	return j
 }
 
-// move brings a job into another phase. A move that is not legal is reported, and costs the job its cache: it is loaded when what is
-// under way has come back.
+// move brings a job into another phase. An illegal move is reported, and the job's state is dropped: it is loaded again when
+// pending results have arrived.
 func (c *cache) move(j *job, to phase) bool {
 	if j.phase.may(to) {
 		j.phase = to
@@ -47,14 +47,14 @@ func (c *cache) move(j *job, to phase) bool {
 	return false
 }
 
-// hold takes a state into memory: the first one, which is the fold of the whole log, or that which j has.
+// hold puts a state into memory: the first one, which is the fold of the whole log, or a newer one of j.
 func (c *cache) hold(j *job, state *graph.Job) {
 	if j.state == nil && c.move(j, ready) {
 		j.state, j.whole = state, true
 	}
 }
 
-// doubt drops what is in memory or read of a job, unless it knows the event with a sequence.
+// doubt drops what is in memory or loaded of a job, unless it contains the event with a sequence.
 func (c *cache) doubt(j *job, seq uint64) {
 	switch {
 	case j.phase == loading:
@@ -64,10 +64,10 @@ func (c *cache) doubt(j *job, seq uint64) {
 	}
 }
 
-// settles reports whether an event is in the saved state of a job that has ended lately and is no longer in memory.
+// settles reports whether an event is in the saved state of a job that ended recently and is no longer in memory.
 func (c *cache) settles(e *events.Event) bool { return c.jobs[e.Job] == nil && c.ended.settles(e) }
 
-// drop forgets the state of a job, so that the next look at it loads it and reads the log behind it.
+// drop removes the state of a job, so that it is loaded again when it is needed.
 func (c *cache) drop(j *job) {
 	switch j.phase {
 	case ready:
@@ -81,7 +81,7 @@ func (c *cache) drop(j *job) {
 	j.save.forget()
 	j.slots = jobSlots{}
 	j.limits.leave()
-	j.reminder.armed = false // Another scheduler may have had the timer since.
+	j.reminder.armed = false // Another scheduler may have received the timer since.
 	j.generation++
 }
 
@@ -93,14 +93,14 @@ func (c *cache) quarantine(j *job, fault *events.Fault) {
 	}
 }
 
-// readmit takes a job up again that was left alone.
+// readmit resumes a quarantined job.
 func (c *cache) readmit(j *job) {
 	if c.move(j, cold) {
 		j.fault = nil
 	}
 }
 
-// adopt takes over what was read of a job that was about to be loaded; nothing of it may be missing.
+// adopt takes over what was loaded of a job; nothing of it may be missing.
 func (c *cache) adopt(j *job, r *loaded) {
 	j.whole, j.changed, j.distrusted = r.whole, true, false
 	j.save.adopt(r, c.now)
@@ -113,19 +113,19 @@ func (c *cache) adopt(j *job, r *loaded) {
 	}
 }
 
-// loaded brings a job back whose state was read, and reports whether that can be used: it cannot, if it may lack something by now.
+// loaded moves a job whose state was loaded, and reports whether the state can be used: it cannot if it may lack an event by now.
 func (c *cache) loaded(j *job) bool {
 	fresh := j.phase == loading
 	return c.move(j, cold) && fresh
 }
 
-// distrust drops the state of a job, and has the next load take nothing from the saved one.
+// distrust drops the state of a job, and makes the next load ignore the saved one.
 func (c *cache) distrust(j *job) {
 	c.drop(j)
 	j.distrusted = true
 }
 
-// acked brings a job back whose commands are answered.
+// acked moves a job whose commands were acknowledged.
 func (c *cache) acked(j *job) {
 	if j.phase == inFlightStale {
 		c.move(j, cold)
@@ -134,7 +134,7 @@ func (c *cache) acked(j *job) {
 	c.move(j, ready)
 }
 
-// dropAll forgets every state: an event may have been seen by another scheduler only.
+// dropAll drops every state: another scheduler may have received events.
 func (c *cache) dropAll() {
 	c.ended = ended{}
 	for _, j := range c.jobs {
@@ -153,7 +153,7 @@ func (c *cache) remove(j *job) {
 	}
 }
 
-// evictEnded takes a job out of which nothing more is expected, and reports whether it has.
+// evictEnded removes an ended job of which nothing more is expected, and reports whether it did.
 func (c *cache) evictEnded(j *job) bool {
 	if j.phase != ready || !j.over() || j.busy() || j.dirty {
 		return false
@@ -164,7 +164,7 @@ func (c *cache) evictEnded(j *job) bool {
 	return true
 }
 
-// evict takes jobs out that have been quiet, once there are too many. What they need is in the store.
+// evict removes jobs that have been idle, once there are too many. The store has their states.
 func (c *cache) evict() {
 	if len(c.jobs) <= c.CacheJobs {
 		return
@@ -172,7 +172,7 @@ func (c *cache) evict() {
 	looked := 0
 	for _, j := range c.jobs {
 		if looked++; looked > 16 {
-			return // A little each time: the order of a map is as good as any.
+			return // A few at a time: the random order of a map is good enough.
 		}
 		if !j.busy() && j.phase != quarantined && !j.dirty && c.now.Sub(j.used) > time.Minute {
 			c.remove(j)

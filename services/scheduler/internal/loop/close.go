@@ -20,10 +20,10 @@ type cancelled struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// closer closes runs from outside. It has no state of its own, and works beside the loop.
+// closer closes runs from outside. It has no state, and works beside the loop.
 type closer struct{ *env }
 
-// closeRuns fences runs of one job, some at a time. When the whole job ends its workers are told first, all at once.
+// closeRuns fences runs of one job, a limited number at a time. If the whole job ends, all its workers are told first.
 func (c *closer) closeRuns(ctx context.Context, j *job, commands []graph.Command) []pendingAck {
 	done := make([]pendingAck, len(commands))
 	if j.state.EndOwed {
@@ -47,8 +47,8 @@ func (c *closer) closeRuns(ctx context.Context, j *job, commands []graph.Command
 	return done
 }
 
-// closeRun fences one run. From the append on it cannot be claimed; the purge keeps it from workers that have not seen it, the
-// cancel tells the worker that has it, and the fact lets the job go on.
+// closeRun fences one run. After the append it cannot be claimed; the purge removes it from the queue, the cancel message
+// tells its worker, and the event lets the job continue.
 func (c *closer) closeRun(ctx context.Context, job string, cmd *graph.Command) error {
 	if err := c.at(AtCloseJournal); err != nil {
 		return err
@@ -80,9 +80,9 @@ func (c *closer) closeRun(ctx context.Context, job string, cmd *graph.Command) e
 	return err
 }
 
-// fence appends the close of a run, unless that stands there, and says who held the run.
+// fence appends the close of a run, unless the journal has one, and gives who held the run.
 func (c *closer) fence(ctx context.Context, job string, cmd *graph.Command) (*events.SubJobClosed, error) {
-	journal, err := lease.Fence(ctx, oneJournal{c.Journals, job, cmd.SubJob}, cmd.Run, cmd.Reason, ErrConflict)
+	journal, err := lease.Fence(ctx, oneJournal{c.Journals, job, cmd.SubJob}, cmd.Run, cmd.Reason)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func (j oneJournal) Append(ctx context.Context, r events.JournalRecord, last uin
 	return 0, j.all.Append(ctx, j.job, j.subjob, r, last)
 }
 
-// cancel tells workers over core NATS; an empty SubJob means all of the job.
+// cancel tells workers over core NATS; an empty SubJob means the whole job.
 func (c *closer) cancel(job, subjob string, run int, reason string) error {
 	if err := c.at(AtCloseCancel); err != nil {
 		return err

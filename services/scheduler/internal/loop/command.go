@@ -41,7 +41,7 @@ func (o *outbox) command(ctx context.Context, j *job, cmd *graph.Command) (Ack, 
 	panic(fmt.Sprintf("unknown command %q", cmd.Kind))
 }
 
-// ending is the end of a job, behind which its timers are taken back. Both are waited for beside the loop.
+// ending is the end of a job, after which its timers are purged. Both are awaited beside the loop.
 type ending struct {
 	Ack
 	env *env

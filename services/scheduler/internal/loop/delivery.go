@@ -6,28 +6,28 @@ import "github.com/jobgraph/jobgraph/pkg/events"
 type Acker interface {
 	// Ack settles it: it is not delivered again.
 	Ack() error
-	// InProgress asks the consumer to wait on: without a word it delivers the message again.
+	// InProgress asks the consumer to wait: otherwise it delivers the message again.
 	InProgress() error
 }
 
 // Delivery is one message of the log as a consumer hands it out.
 type Delivery struct {
-	// Event is what it holds; its Job is empty when the subject is no subject of the log.
+	// Event is the decoded event; its Job is empty if the subject is not in the log's format.
 	Event events.Event
 	// Subject is where it stands.
 	Subject string
-	// ConsumerSeq counts the deliveries of the consumer, to anybody, repeats included.
+	// ConsumerSeq counts all deliveries of the consumer, to any subscriber, repeats included.
 	ConsumerSeq uint64
-	// First is true when it was not delivered before.
+	// First is true if it is the first delivery of the message.
 	First bool
 	// Acker acknowledges it.
 	Acker Acker
 }
 
-// Batch is what was waiting when it was asked for.
+// Batch is a group of deliveries that were available together.
 type Batch struct {
 	// Deliveries are in the order of the consumer.
 	Deliveries []Delivery
-	// Fresh is true when the connection or the subscription is newer than the batch before: something may have been missed.
+	// Fresh is true if the connection or the subscription is newer than the previous batch: deliveries may have been missed.
 	Fresh bool
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
-// end publishes the terminal fact with the job's result, provided that no control event has come since.
+// end publishes the end of a job with its result, if no control event has arrived since.
 func (o *outbox) end(ctx context.Context, j *job, cmd *graph.Command) (Ack, error) {
 	given, ok := cmd.Data.(*events.JobEnded)
 	if !ok {

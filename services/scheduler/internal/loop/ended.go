@@ -2,14 +2,14 @@ package loop
 
 import "github.com/jobgraph/jobgraph/pkg/events"
 
-// ended remembers the jobs that have ended and were saved lately, with the last event that their states have. A repeat that still
-// comes for them is settled without a load. The zero value is empty and ready to use.
+// ended remembers recently ended and saved jobs, with the last event of their states, so that repeats are settled without loading
+// them. The zero value is empty and ready to use.
 type ended struct {
-	// recent takes new ones until it is full, and is then older, which was dropped.
+	// recent takes new entries until it is full; then it becomes older, and the previous older is dropped.
 	recent, older map[string]uint64
 }
 
-// maxEnded is how many jobs each half of the memory has: a few MiB.
+// maxEnded is the number of jobs in each half: a few MiB.
 const maxEnded = 1 << 15
 
 // add remembers a job by the last event of its saved state.
@@ -20,7 +20,7 @@ func (n *ended) add(job string, seq uint64) {
 	n.recent[job] = seq
 }
 
-// settles reports whether an event is in the saved state already. Any other has the job forgotten: it is folded like all others,
+// settles reports whether the saved state contains an event. Any other event makes the job forgotten here: it is folded as usual,
 // so that the saved state stays the fold of the whole log.
 func (n *ended) settles(e *events.Event) bool {
 	seq, known := n.recent[e.Job]

@@ -7,7 +7,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// env is what the parts of a partition share: settings, ports, and the time of the step. The parts change nothing in it.
+// env is what the parts of a partition share: settings, ports, and the time of the step. The parts do not change it.
 type env struct {
 	Settings
 	Ports
@@ -26,14 +26,14 @@ func (e *env) at(point Point) error {
 	return nil
 }
 
-// errCrash carries what the hook returned through the containment of faults of single jobs.
+// errCrash carries the hook's error through the containment of single jobs' faults.
 type errCrash struct{ error }
 
 func (e errCrash) Unwrap() error { return e.error }
 
 func crashed(err error) bool {
 	if err == nil {
-		return false // What is looked for below is allocated.
+		return false // errors.As would allocate.
 	}
 	var crash errCrash
 	return errors.As(err, &crash)

@@ -18,12 +18,12 @@ type fact struct {
 	prev, next *fact
 }
 
-// facts is a cache of events by sequence, bounded by bytes; the least recently used one goes first. A sequence is never
-// used twice in one stream, so nothing in it can be stale.
+// facts is a cache of events by sequence, limited in bytes, with least-recently-used eviction. A sequence is used once per stream,
+// so entries never become stale.
 type facts struct {
 	most, size int
 	bySeq      map[uint64]*fact
-	// ring is the sentinel: next is the most, prev the least recently used.
+	// ring is the sentinel of the list: next is the most recently, prev the least recently used entry.
 	ring fact
 }
 
@@ -42,7 +42,7 @@ func (c *facts) get(seq uint64) *fact {
 	return f
 }
 
-// keep remembers an event that work can refer to; others are passed over.
+// keep remembers an event if work can refer to it.
 func (c *facts) keep(e *events.Event) *fact {
 	f := newFact(e)
 	if f != nil {
@@ -64,7 +64,7 @@ func (c *facts) add(f *fact) {
 	}
 }
 
-// forget drops what no work will refer to any more.
+// forget removes events that no work will refer to any more.
 func (c *facts) forget(seqs []uint64) {
 	for _, seq := range seqs {
 		if f := c.bySeq[seq]; f != nil {
@@ -86,7 +86,7 @@ func (c *facts) drop(f *fact) {
 	delete(c.bySeq, f.seq)
 }
 
-// newFact picks what can be referred to; nil for any other kind.
+// newFact extracts what work can refer to; nil for other kinds.
 func newFact(e *events.Event) *fact {
 	f := &fact{key: e.Key, seq: e.Seq, data: e.Data, trace: e.Trace, size: 256}
 	switch d := e.Data.(type) {
@@ -108,7 +108,7 @@ func newFact(e *events.Event) *fact {
 		f.size += len(d.Edit)
 	case *events.PlanRejected, *events.InputRequested:
 		f.size += 512
-	case *events.TimerFired: // The next run after one that took too long has it for a lesson.
+	case *events.TimerFired: // The next run after a timeout gets it as a lesson.
 	case *events.SubJobReported:
 		f.size += len(d.Output) + len(d.Lesson)
 	default:
@@ -125,7 +125,8 @@ func newFact(e *events.Event) *fact {
 	return f
 }
 
-// closes reports whether a kind ends a run besides the report. What cannot be read ends it as well, and is a lesson for the next.
+// closes reports whether a kind other than the report ends a run. An unreadable event ends it as well, and is a lesson for the
+// next run.
 func closes(k events.Kind) bool {
 	switch k {
 	case events.KindGraphCreated, events.KindPlanRejected, events.KindJobAnswered, events.KindInputRequested:

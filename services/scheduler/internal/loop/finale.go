@@ -9,8 +9,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/graph"
 )
 
-// finalizeRequest fills work that puts a result into words. The planner gets the request with the plan as it was carried out; an expert
-// that stands in for its model gets, as its goal, what the planner asks of it.
+// finalizeRequest fills in work that summarises a job. The planner gets the request with the completed plan; an expert that stands
+// in for the model gets the planner's question as its goal.
 func (b *workBuilder) finalizeRequest(ctx context.Context, j *job, o *graph.Order, r *events.Request, w *events.Work) error {
 	if o.Pool != events.PlannerPool {
 		if last := len(w.Lessons) - 1; last >= 0 {
@@ -35,7 +35,7 @@ func (b *workBuilder) finalizeRequest(ctx context.Context, j *job, o *graph.Orde
 	return nil
 }
 
-// completedPlan is the plan of what has a result, as far as the planner or expert that sums it up has to know it.
+// completedPlan is the plan of all SubJobs with a result, reduced to what the summarising planner or expert needs.
 func (b *workBuilder) completedPlan(ctx context.Context, j *job, o *graph.Order) (json.RawMessage, error) {
 	plan := events.Plan{SubJobs: make([]events.SubJob, len(o.Steps))}
 	if o.PlanSeq != 0 {
@@ -61,7 +61,7 @@ func (b *workBuilder) completedPlan(ctx context.Context, j *job, o *graph.Order)
 	return text, nil
 }
 
-// given is the plan that an event brought.
+// given is the plan in an event.
 func (f *fact) given() *events.Plan {
 	switch d := f.data.(type) {
 	case *events.GraphCreated:

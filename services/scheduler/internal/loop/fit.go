@@ -8,7 +8,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// fit writes work as a message that is not too large: what does not fit goes by reference, the results first.
+// fit writes work as a message within the size limit: large parts go by reference, results first.
 func (b *workBuilder) fit(ctx context.Context, w *events.Work) ([]byte, error) {
 	body, err := events.Marshal(w)
 	if err != nil {
@@ -20,7 +20,7 @@ func (b *workBuilder) fit(ctx context.Context, w *events.Work) ([]byte, error) {
 	return b.shrink(ctx, w, body)
 }
 
-// shrink moves what work can do without into blobs, until it fits a message or nothing is left to move.
+// shrink moves parts of the work into blobs, until it fits a message or nothing is left to move.
 func (b *workBuilder) shrink(ctx context.Context, w *events.Work, body []byte) (_ []byte, err error) {
 	steps := []func() error{
 		func() (err error) {
@@ -35,7 +35,7 @@ func (b *workBuilder) shrink(ctx context.Context, w *events.Work, body []byte) (
 			}
 			return err
 		},
-		func() error { // The same stands twice; a planner reads request and spec.
+		func() error { // The text occurs twice; a planner reads request and spec.
 			if w.Request != nil {
 				w.Goal, w.Context, w.CompletionCriteria = "", "", ""
 				return nil

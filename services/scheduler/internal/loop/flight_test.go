@@ -10,6 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/jobgraph/jobgraph/pkg/events/store"
+
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
@@ -272,7 +274,7 @@ func TestTheLoopDoesNotTurnForAJobUnderWay(t *testing.T) {
 		given := make(chan error)
 		w.held[".one.a.1"] = given
 		w.chain("one")
-		w.saves <- ErrConflict
+		w.saves <- store.ErrConflict
 		turns := w.turns
 		w.pass(time.Second)
 		if w.turns-turns > 100 {

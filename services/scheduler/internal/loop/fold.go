@@ -5,14 +5,17 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/jobgraph/jobgraph/pkg/events/store"
+
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
+	"github.com/jobgraph/jobgraph/pkg/joblog"
 )
 
 // folder reads jobs' events and folds them. It has no state of its own, and may be used beside the loop.
 type folder struct{ *env }
 
-// fold gives a state behind one more event; without a state the event is the request. It may be called beside the loop.
+// fold gives the state after one more event; without a state the event must be the request. It may be called beside the loop.
 func (f *folder) fold(ctx context.Context, job string, state *graph.Job, e *events.Event) (*graph.Job, error) {
 	if state == nil {
 		return f.begin(job, e)
@@ -34,7 +37,7 @@ func (f *folder) fold(ctx context.Context, job string, state *graph.Job, e *even
 	return state, nil
 }
 
-// upgrade is what helps a job of which something is not understood here.
+// upgrade is the hint for a job that this scheduler does not understand.
 const upgrade = "upgrade the schedulers: one of a release that understands it takes the job up by itself"
 
 // begin makes the state from job.requested.
@@ -62,42 +65,29 @@ func (f *folder) begin(job string, e *events.Event) (*graph.Job, error) {
 	return state, nil
 }
 
-// knows reports whether the rules that decide a job are known here.
+// knows reports whether this scheduler knows the decision rules of a job.
 func (f *folder) knows(state *graph.Job) bool { return state.Rules.Version <= f.Rules }
 
-// resolve fills in a plan that went by reference.
+// resolve fills in a plan that is stored as a blob.
 func (f *folder) resolve(ctx context.Context, e *events.Event) error {
-	switch d := e.Data.(type) {
-	case *events.GraphCreated:
-		return f.resolvePlan(ctx, e, d.PlanRef, &d.Plan)
-	case *events.PlanEdited:
-		return f.resolvePlan(ctx, e, d.PlanRef, &d.Plan)
-	}
-	return nil
-}
-
-func (f *folder) resolvePlan(ctx context.Context, e *events.Event, ref *events.Ref, plan **events.Plan) error {
-	if *plan != nil || ref == nil {
-		return nil
-	}
-	data, err := f.blob(ctx, e.Job, ref)
-	if err != nil {
-		return err
-	}
-	*plan = &events.Plan{}
-	if err = events.ReadPlan(data, *plan); err != nil {
+	var plan events.Ref
+	err := joblog.Resolve(e, func(ref events.Ref) ([]byte, error) {
+		plan = ref
+		return f.blob(ctx, e.Job, &plan)
+	})
+	if errors.Is(err, joblog.ErrPlan) {
 		return &quarantine{events.Fault{
 			Code: events.CodeMalformed, Message: fmt.Sprintf("the plan of event %d cannot be read", e.Seq),
-			Cause: err.Error(), RawRef: ref, Hint: "submit the job again",
+			Cause: err.Error(), RawRef: &plan, Hint: "submit the job again",
 		}}
 	}
-	return nil
+	return err
 }
 
-// blob reads a payload; one that is gone quarantines the job.
+// blob reads a payload; a missing one quarantines the job.
 func (f *folder) blob(ctx context.Context, job string, ref *events.Ref) ([]byte, error) {
 	data, err := f.Blobs.GetBlob(ctx, job, ref.Digest)
-	if errors.Is(err, ErrNotFound) {
+	if errors.Is(err, store.ErrNotFound) {
 		return nil, &quarantine{events.Fault{
 			Code: events.CodeMissingBlob, Message: "a payload that the log names is gone",
 			RawRef: ref, Cause: err.Error(), Hint: "restore the object store, or `jobgraph import` an export of the job, then `jobgraph dlq retry " + job + "`",
@@ -109,11 +99,11 @@ func (f *folder) blob(ctx context.Context, job string, ref *events.Ref) ([]byte,
 	return data, nil
 }
 
-// eventAt reads an event of a job; one that is gone quarantines the job.
+// eventAt reads an event of a job; a missing one quarantines the job.
 func (f *folder) eventAt(ctx context.Context, job string, seq uint64) (events.Event, error) {
 	e, err := f.Log.EventAt(ctx, seq)
 	switch {
-	case errors.Is(err, ErrNotFound):
+	case errors.Is(err, store.ErrNotFound):
 		return e, &quarantine{events.Fault{
 			Code: events.CodeMissingBlob, Message: fmt.Sprintf("event %d, which the state names, is gone", seq),
 			Cause: err.Error(), Hint: "restore the log, then `jobgraph dlq retry " + job + "`",

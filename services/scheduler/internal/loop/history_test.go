@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/jobgraph/jobgraph/pkg/events/store"
+
 	"pgregory.net/rapid"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
@@ -166,7 +168,7 @@ func (w *storm) end(how string, which int) {
 	w.reach(f)
 	err := f.err
 	if how == "lose" {
-		err = ErrUnknown
+		err = store.ErrUnknown
 	}
 	w.answer(f, err)
 }
@@ -183,7 +185,7 @@ func (w *storm) endSave(how string, which int) {
 	}
 	err := f.err
 	if how != "kept" {
-		err = ErrUnknown
+		err = store.ErrUnknown
 	}
 	w.answer(f, err)
 }
@@ -388,7 +390,7 @@ func (w *storm) Claim(_ context.Context, _ string, c *Claim) (Grant, error) {
 	}
 	grant := w.give(c)
 	if w.fails() { // It is stored all the same.
-		return Grant{}, fmt.Errorf("claim: %w", ErrUnknown)
+		return Grant{}, fmt.Errorf("claim: %w", store.ErrUnknown)
 	}
 	return grant, nil
 }

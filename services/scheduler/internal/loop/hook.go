@@ -5,14 +5,14 @@ type Point string
 
 // The boundaries of a step, in the order of the step.
 const (
-	AtFetched        Point = "fetched"       // A batch was read, nothing was done.
+	AtFetched        Point = "fetched"       // A batch was read; nothing was done yet.
 	AtLoad           Point = "load"          // A state is about to be loaded.
-	AtStepped        Point = "stepped"       // The events were applied, nothing was said.
-	AtClaim          Point = "claim"         // The slots of a key are about to be claimed.
+	AtStepped        Point = "stepped"       // The events were applied; nothing was published yet.
+	AtClaim          Point = "claim"         // The slots of a concurrency key are about to be claimed.
 	AtPublish        Point = "publish"       // A message is about to be handed to the connection.
-	AtPublished      Point = "published"     // The acks of a round are here, Sent was not yet called.
+	AtPublished      Point = "published"     // The acks of a batch are here; Sent was not called yet.
 	AtCloseJournal   Point = "close.journal" // closed(run) is about to be appended.
-	AtClosePurge     Point = "close.purge"   // It is; the work is about to be purged.
+	AtClosePurge     Point = "close.purge"   // The journal is closed; the work is about to be purged.
 	AtCloseCancel    Point = "close.cancel"  // The worker is about to be told.
 	AtCloseFact      Point = "close.fact"    // subjob.closed is about to be published.
 	AtEndPurgeTimers Point = "end.timers"    // The end is published; the timers are about to be purged.

@@ -29,8 +29,8 @@ func (p *Partition) receive(batch Batch) error {
 	return nil
 }
 
-// sort files one delivery under its job. whole is true when the batch has every event since the one before it: only then may
-// a job begin from deliveries, without a look at the log: one that is not known, and whose request can be read.
+// sort files one delivery under its job. whole is true if the batch contains every event since the previous batch. Only then can a
+// new job start from deliveries without reading the log, if its request can be read.
 func (p *Partition) sort(d *Delivery, u *unacked, whole bool) {
 	e := &d.Event
 	if !p.concerns(d) {
@@ -41,21 +41,21 @@ func (p *Partition) sort(d *Delivery, u *unacked, whole bool) {
 	requested := d.First && e.Kind == events.KindJobRequested
 	if j.phase == quarantined {
 		if definition, _ := events.Define(e.Kind); !definition.Control && !requested {
-			p.acks.markAcked(u) // The log keeps it, and the job is repaired from there.
+			p.acks.markAcked(u) // The log has it; a repair reads it from there.
 			return
 		}
-		p.cache.readmit(j) // A control event asks for it, or the job was deleted and its id taken again.
+		p.cache.readmit(j) // A control event requests it, or the job was deleted and its id is used again.
 	}
 	if !d.First && p.acks.merge(&j.acks, u) {
-		// The event was delivered here before, and by the consumer's count no other scheduler had anything since: the state in
-		// memory is as good as it was.
+		// The event was delivered here before, and according to the consumer's count no other scheduler got anything since: the
+		// state in memory is valid.
 		p.Meter.Count(Duplicates, string(e.Kind))
 		return
 	}
 	begins := requested && whole && e.Fault == nil && j.phase == cold && !j.busy()
 	if requested || !d.First {
-		// Either the id was free again, and the job in memory is a deleted one, or this is no first event: the log tells. Or
-		// another scheduler had this event first, and perhaps others before it.
+		// Either the id is used again and the job in memory was deleted, or this is not the first delivery. The log decides.
+		// Another scheduler may have received this event first, and earlier ones too.
 		p.cache.doubt(j, e.Seq)
 	}
 	if j.state != nil || begins || j.loading() || len(j.inbox) > 0 {
@@ -65,7 +65,8 @@ func (p *Partition) sort(d *Delivery, u *unacked, whole bool) {
 	p.work.touch(j)
 }
 
-// concerns reports whether a delivery is to be looked at: not what is no event, and not what every state knows that it may concern.
+// concerns reports whether a delivery needs to be applied. Messages that are not events, and events that a saved state is known to
+// contain, do not.
 func (p *Partition) concerns(d *Delivery) bool {
 	e := &d.Event
 	switch {
@@ -73,7 +74,7 @@ func (p *Partition) concerns(d *Delivery) bool {
 		p.Meter.Count(Malformed, "")
 		p.Logger.Warn("message in the log is no event", "subject", d.Subject)
 		return false
-	case e.Kind == events.KindJobAdvanced: // Our own telling; it changes no state.
+	case e.Kind == events.KindJobAdvanced: // Published by the scheduler itself; it changes no state.
 		return false
 	case p.cache.settles(e):
 		p.Meter.Count(Duplicates, string(e.Kind))
@@ -82,8 +83,7 @@ func (p *Partition) concerns(d *Delivery) bool {
 	return true
 }
 
-// advance brings every dirty job up to date: from its inbox when the cached state stands right before that, from store and log
-// otherwise.
+// advance applies the news of every dirty job: from its inbox if its state is in memory, otherwise from store and log.
 func (p *Partition) advance(ctx context.Context) error {
 	for _, j := range p.work.dirty {
 		if j.inFlight() || j.loading() || j.phase == quarantined {
@@ -116,10 +116,10 @@ func (p *Partition) catchUp(ctx context.Context, j *job) error {
 	return nil
 }
 
-// apply steps one event. What was applied before does nothing.
+// apply applies one event. A repeated event changes nothing.
 func (p *Partition) apply(ctx context.Context, j *job, e *events.Event) error {
 	if e.Kind == events.KindJobAdvanced && j.state != nil {
-		return nil // Read by people; the state knows it already.
+		return nil // For people; the state contains it already.
 	}
 	if j.state != nil && e.Seq <= j.state.Seq {
 		p.Meter.Count(Duplicates, string(e.Kind))
@@ -134,13 +134,13 @@ func (p *Partition) apply(ctx context.Context, j *job, e *events.Event) error {
 	return nil
 }
 
-// applied notes what memory has to know of an event that is in the state now.
+// applied records what the cache needs to know of an event that was just applied.
 func (p *Partition) applied(j *job, e *events.Event) {
 	if e.Kind == events.KindJobRequested {
 		j.trace = e.Trace
 	}
 	if d, ok := e.Data.(*events.TimerFired); ok && d.Timer == graph.TurnTimer() {
-		j.reminder.armed = false // Whatever our clock says: the server's may be ahead.
+		j.reminder.armed = false // Our clock may be behind the server's.
 	}
 	if e.Kind == events.KindSubJobReported && p.Takers != nil {
 		if pool, expert := j.state.Address(e.SubJob); expert != "" {

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/jobgraph/jobgraph/pkg/events/store"
+
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
 )
 
-// quarantine is the error of a job that has to be left alone until it is repaired.
+// quarantine is the error of a job that must not be touched until it is repaired.
 type quarantine struct{ fault events.Fault }
 
 // Error is the fault's text.
@@ -44,7 +46,7 @@ func (i *isolator) contain(ctx context.Context, j *job, f func() error) error {
 	return err
 }
 
-// recovered gives what f gives, and a quarantine when it panics.
+// recovered returns f's error, or a quarantine if f panics.
 func recovered(job string, f func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -57,8 +59,8 @@ func recovered(job string, f func() error) (err error) {
 	return f()
 }
 
-// quarantine leaves a job alone, visibly: in its stored state, the metrics and the log. The partition goes on. A control
-// event makes it be tried again: `jobgraph dlq retry` publishes one.
+// quarantine stops touching a job and makes this visible in its saved state, the metrics and the log. The partition continues. A
+// control event makes it try again: `jobgraph dlq retry` publishes one.
 func (i *isolator) quarantine(ctx context.Context, j *job, fault events.Fault) {
 	i.Meter.Count(Quarantined, string(fault.Code))
 	i.Logger.Error("job is quarantined", "job", j.id, "code", string(fault.Code), "error", fault.Error(), "hint", fault.Hint)
@@ -66,7 +68,7 @@ func (i *isolator) quarantine(ctx context.Context, j *job, fault events.Fault) {
 	if j.state != nil {
 		kept.State, _ = marshal(j.state) // Without one the mark stands alone.
 	}
-	if j.step.end != nil { // Commands that were begun are not sent.
+	if j.step.end != nil { // Commands that were started are not marked as sent.
 		j.step.end(fault.Error())
 		j.step = span{}
 	}
@@ -75,7 +77,7 @@ func (i *isolator) quarantine(ctx context.Context, j *job, fault events.Fault) {
 	i.mark(ctx, j, kept)
 }
 
-// marshal writes the state, which may be what the panic was about.
+// marshal writes the state, which may itself be the cause of the panic.
 func marshal(state *graph.Job) (data []byte, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -85,10 +87,10 @@ func marshal(state *graph.Job) (data []byte, err error) {
 	return state.MarshalJSON()
 }
 
-// mark writes the quarantine into the store, against whatever stands there.
+// mark writes the quarantine into the store, whatever the store has.
 func (i *isolator) mark(ctx context.Context, j *job, kept Saved) {
 	_, err := i.States.Save(ctx, j.id, kept, j.fault)
-	for tries := 0; errors.Is(err, ErrConflict) && tries < 3; tries++ {
+	for tries := 0; errors.Is(err, store.ErrConflict) && tries < 3; tries++ {
 		var stored Saved
 		if stored, err = i.States.Load(ctx, j.id); err == nil {
 			kept.Revision = stored.Revision

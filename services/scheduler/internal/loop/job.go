@@ -8,31 +8,31 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
-// job is what a partition knows of one job. Its phase and its state are the cache's; each part that is named for another type is
-// that type's, and only that changes it.
+// job is what a partition knows of one job. The cache owns its phase and its state; a field whose type belongs to another part is
+// changed only by that part.
 type job struct {
 	id    string
 	phase phase
 	// state is nil unless the job is ready or in flight.
 	state *graph.Job
-	// generation counts how often the state was dropped: what a save of an earlier generation says is not about this one.
+	// generation counts how often the state was dropped: the result of a save of an earlier generation does not apply.
 	generation int
-	// whole is true when the state is the fold of the whole log, and nothing of it was taken from a saved one. distrusted is true
-	// when the saved one has told what the log does not have: the next load takes nothing from it.
+	// whole is true if the state is the fold of the whole log, without a saved state. distrusted is true if the saved state says
+	// what the log does not have: the next load ignores it.
 	whole, distrusted bool
 	// fault is why the job is quarantined.
 	fault *events.Fault
-	// incarnation is what names the job of the request at requestSeq, and no other of the same id.
+	// incarnation identifies the job of the request at requestSeq among jobs with the same id.
 	incarnation string
 	requestSeq  uint64
-	// trace is the traceparent that came with the request, step the span of the commands in flight; without a collector there is none.
+	// trace is the traceparent of the request, step the span of the commands in flight; empty without a collector.
 	trace string
 	step  span
 	// inbox are delivered events to be applied.
 	inbox []events.Event
-	// changed is true when something was applied since the job's commands were last looked at.
+	// changed is true if an event was applied since the commands were last read.
 	changed bool
-	// facts are the sequences of events that were remembered for the job's work; some may be forgotten since.
+	// facts are the sequences of events that were cached for the job's work; some may be evicted.
 	facts []uint64
 	// dirty is true while the job is in the dirty set; used is when it was last put there.
 	dirty bool
@@ -52,7 +52,7 @@ func (j *job) loading() bool {
 
 func (j *job) inFlight() bool { return j.phase == inFlight || j.phase == inFlightStale }
 
-// born names this job and no other of the same id; see run.Incarnation.
+// born identifies this job among jobs with the same id; see run.Incarnation.
 func (j *job) born() string {
 	if j.incarnation == "" || j.requestSeq != j.state.RequestSeq {
 		j.incarnation, j.requestSeq = run.Incarnation(j.id, j.state.RequestSeq), j.state.RequestSeq
@@ -60,12 +60,12 @@ func (j *job) born() string {
 	return j.incarnation
 }
 
-// busy reports whether something is still to be done about the job.
+// busy reports whether the job still needs attention.
 func (j *job) busy() bool {
 	return j.save.changes > 0 || j.save.phase == saveUnderWay || j.retry.pending() || j.inFlight() || j.loading() || len(j.acks.open) > 0
 }
 
-// clean reports whether everything is saved and said that came of the job.
+// clean reports whether the state is saved and no command is pending.
 func (j *job) clean() bool {
 	return j.phase == ready && j.save.changes == 0 && j.save.phase != saveUnderWay && !j.retry.pending()
 }

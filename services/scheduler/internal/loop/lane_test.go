@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/jobgraph/jobgraph/pkg/events/store"
+
 	"pgregory.net/rapid"
 
 	"github.com/google/go-cmp/cmp"
@@ -87,7 +89,7 @@ func (a acks) Ack() error { a.acked[a.seq] = true; return nil }
 func (m *market) Publish(msg events.Message, e Expect) Ack {
 	if parts := strings.Split(msg.Subject, "."); parts[1] == "work" {
 		if m.said(msg.Subject) {
-			return outcome{ErrConflict}
+			return outcome{store.ErrConflict}
 		}
 		m.queues[parts[2]] = append(m.queues[parts[2]], msg.Subject)
 		m.longest = max(m.longest, len(m.queues[parts[2]]))

@@ -11,17 +11,17 @@ import (
 const (
 	// maxLoads is how many states are read at once.
 	maxLoads = 16
-	// maxRecalled is how many of the events that are read with a state are kept for the job's work, the last ones.
+	// maxRecalled is how many of the loaded events are kept for the job's work: the last ones.
 	maxRecalled = 1024
 )
 
-// loader owns which states are read when: some at once, beside the loop. A state is the kept one, if it can be trusted, and the log
-// behind it.
+// loader owns which states are loaded when: a limited number at once, beside the loop. A loaded state is the saved one, if it can
+// be trusted, plus the log after it.
 type loader struct {
 	*env
 	cache  *cache
 	folder *folder
-	// done brings states that were read, of which underWay are to come; queue are the jobs whose turn to be read comes.
+	// done receives loaded states, of which underWay are outstanding; queue are the jobs that wait to be loaded.
 	done     chan loaded
 	underWay int
 	queue    []*job
@@ -31,20 +31,19 @@ func newLoader(c *cache, f *folder) *loader {
 	return &loader{env: f.env, cache: c, folder: f, done: make(chan loaded, maxLoads)}
 }
 
-// full reports whether so many wait to be read that no more ought to come.
+// full reports whether so many jobs wait that no more should be added.
 func (l *loader) full() bool { return len(l.queue) >= maxLoads }
 
-// loaded is a state that was read, or why it could not be.
+// loaded is a loaded state, or the reason why it could not be loaded.
 type loaded struct {
 	job *job
-	// kept is what the store had; seq is the last event in it, 0 where it could not be trusted, as by distrusted, and spent what the
-	// job had spent by then.
+	// kept is the saved state; seq is its last event, 0 if it was not trusted; spent is what the job had spent by then.
 	kept       Saved
 	seq        uint64
 	spent      events.Spent
 	distrusted bool
-	// state is the kept one with the log behind it, of which recalled are events that work may refer to.
-	// whole is true when nothing of it is from the kept one.
+	// state is the saved state plus the log; recalled are events of it that work may refer to. whole is true if the saved state
+	// was not used.
 	state    *graph.Job
 	whole    bool
 	changes  int
@@ -55,7 +54,7 @@ type loaded struct {
 	err     error
 }
 
-// load has the state of a job read. What is delivered meanwhile waits.
+// load queues a job for loading. Events that arrive meanwhile wait in its inbox.
 func (l *loader) load(ctx context.Context, j *job) error {
 	l.cache.drop(j)
 	if l.cache.move(j, loadQueued) {
@@ -64,7 +63,7 @@ func (l *loader) load(ctx context.Context, j *job) error {
 	return l.serve(ctx)
 }
 
-// serve begins to read the states of those whose turn it is.
+// serve starts loading queued jobs while there is capacity.
 func (l *loader) serve(ctx context.Context) error {
 	for l.underWay < maxLoads && len(l.queue) > 0 {
 		j := l.queue[0]
@@ -81,13 +80,13 @@ func (l *loader) serve(ctx context.Context) error {
 		r := loaded{job: j, distrusted: j.distrusted}
 		go func() { // Ends with what the store and the log answer.
 			r.err = recovered(r.job.id, func() error { return l.read(ctx, &r) })
-			l.done <- r // Has room for every load there can be.
+			l.done <- r // Has room for every load in progress.
 		}()
 	}
 	return nil
 }
 
-// read takes the state from the store and the log. It touches nothing that belongs to the loop.
+// read loads the state from the store and the log. It touches nothing that belongs to the loop.
 func (l *loader) read(ctx context.Context, r *loaded) (err error) {
 	id := r.job.id
 	if r.kept, err = l.States.Load(ctx, id); err != nil {
@@ -123,7 +122,7 @@ func (l *loader) read(ctx context.Context, r *loaded) (err error) {
 	return nil
 }
 
-// note keeps what the job's memory has to know of an event.
+// note records what the cache needs to know of an event.
 func (l *loaded) note(e *events.Event) {
 	l.changes++
 	if e.Kind == events.KindJobRequested {

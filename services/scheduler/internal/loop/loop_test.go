@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jobgraph/jobgraph/pkg/events/store"
+
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
 	"github.com/jobgraph/jobgraph/pkg/run"
@@ -56,7 +58,7 @@ func (f *fake) EventsOf(_ context.Context, job string, after uint64) iter.Seq2[e
 
 func (f *fake) EventAt(_ context.Context, seq uint64) (events.Event, error) {
 	if seq == 0 || seq > uint64(len(f.log)) {
-		return events.Event{}, ErrNotFound
+		return events.Event{}, store.ErrNotFound
 	}
 	return f.log[seq-1], nil
 }
@@ -98,10 +100,12 @@ func (f *fake) PutBlob(context.Context, string, []byte) (events.Ref, error) {
 	return events.Ref{}, nil
 }
 
-func (f *fake) GetBlob(context.Context, string, string) ([]byte, error) { return nil, ErrNotFound }
-func (f *fake) Count(Family, string)                                    {}
-func (f *fake) Ack() error                                              { f.acked++; return nil }
-func (f *fake) InProgress() error                                       { f.told++; return nil }
+func (f *fake) GetBlob(context.Context, string, string) ([]byte, error) {
+	return nil, store.ErrNotFound
+}
+func (f *fake) Count(Family, string) {}
+func (f *fake) Ack() error           { f.acked++; return nil }
+func (f *fake) InProgress() error    { f.told++; return nil }
 
 // add stores an event.
 func (f *fake) add(kind events.Kind, subjob string, run int, data any) events.Event {
@@ -228,7 +232,7 @@ func TestWorkThatFitsNoMessageIsReportedInItsWorkersPlace(t *testing.T) {
 	p := f.partition(t)
 	requested, created := f.begin()
 	f.deliver(t, p, 1, true, requested)
-	f.fail["jobs.work.default"] = ErrTooLarge
+	f.fail["jobs.work.default"] = store.ErrTooLarge
 	f.deliver(t, p, 2, true, created)
 	if !f.said("subjob.reported.a.1") {
 		t.Errorf("no report: %q", f.published)
@@ -529,7 +533,7 @@ func TestAClaimOfUnknownOutcomeIsRepeatedAnew(t *testing.T) {
 	rules.ConcurrencyKey, rules.KeyConcurrency = "key", 1
 	f.deliver(t, p, 1, true, requested)
 	f.deliver(t, p, 2, true, created)
-	slots.anew, slots.err = nil, ErrUnknown
+	slots.anew, slots.err = nil, store.ErrUnknown
 	f.deliver(t, p, 3, true, f.add(events.KindSubJobReported, "a", 1, success))
 	slots.err = nil
 	p.cache.jobs["j"].retry.at, p.work.sweepAt = time.Unix(0, 0), time.Time{}

@@ -9,8 +9,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
-// fact is the message of a fact that the state owes. Its key is the last token of the subject; the identity of the command
-// also holds the kind.
+// fact is the message of a pending fact. Its key is the last token of the subject; the identity of the command also contains the
+// kind.
 func (o *outbox) fact(job string, cmd *graph.Command) (events.Message, error) {
 	key := strings.TrimPrefix(cmd.Key, string(cmd.Fact)+"~")
 	data := cmd.Data
@@ -22,7 +22,8 @@ func (o *outbox) fact(job string, cmd *graph.Command) (events.Message, error) {
 	})
 }
 
-// encode writes what a state owes. What cannot be written now never can: the job is left alone instead of tried again for ever.
+// encode encodes a pending fact. A fact that cannot be encoded now never can: the job is quarantined instead of being retried for
+// ever.
 func (o *outbox) encode(e events.Event) (events.Message, error) {
 	m, err := events.Encode(o.Names, e)
 	if err != nil {

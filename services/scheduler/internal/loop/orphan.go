@@ -9,13 +9,13 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// ErrLost means that the log has lost a job of which a saved state is left.
+// ErrLost means that the log has lost a job whose saved state still exists.
 var ErrLost = errors.New("the log has lost the job")
 
-// orphans are events without a job. It has no state of its own.
+// orphans handles events without a job. It has no state.
 type orphans struct{ *env }
 
-// drop purges events of a job that has no request, with the state that a deletion may have left when it was cut off.
+// drop purges events of a job without a request, and the state that an interrupted deletion may have left.
 func (o *orphans) drop(ctx context.Context, job string, list []events.Event) error {
 	if len(list) > 0 {
 		err := o.Sweeper.PurgeRest(ctx, job)
@@ -36,9 +36,10 @@ func (o *orphans) drop(ctx context.Context, job string, list []events.Event) err
 	return nil
 }
 
-// announce tells listeners on rejections of reports for a job that does not exist, once for all that were found together:
-// their sender has no other way to hear of it. Nothing keeps that, so no flood of them fills anything. The fault names the job,
-// and not the rejection: a client that waits for the admission of a request with this id would take it for its own.
+// announce publishes reports for an unknown job on the subject of rejections, once for all that were found together: their sender
+// has no other way to learn of it. The message is not stored, so a flood fills nothing. The fault names the job in its text, and
+// the rejection has no job id, so that a client that waits for the admission of a request with this id does not take it for its
+// own.
 func (o *orphans) announce(job string, list []events.Event) {
 	reports := 0
 	for i := range list {

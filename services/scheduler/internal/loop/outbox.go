@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 
+	"github.com/jobgraph/jobgraph/pkg/events/store"
+
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
 )
 
-// outbox owns what was sent to the bus and is not acknowledged by it. It sends what states owe, in batches of commands; until the
-// acks of a batch are here nothing else is said, applied or saved of its jobs, and the other jobs go on.
+// outbox owns the commands that were sent and not acknowledged yet. It sends pending commands in batches. Until the acks of a
+// batch are here, nothing else of its jobs is sent, applied or saved; other jobs continue.
 type outbox struct {
 	*env
 	cache     *cache
@@ -17,10 +19,10 @@ type outbox struct {
 	admission *admission
 	builder   *workBuilder
 	packer    packer
-	// paces are those of experts, by which their work goes into batches or by itself.
+	// paces decides by expert whether work is batched.
 	paces  paces
 	closer closer
-	// acked brings the batches whose commands are answered, of which underWay are to come.
+	// acked receives the batches whose commands were acknowledged, of which underWay are outstanding.
 	acked    chan *inFlightBatch
 	underWay int
 }
@@ -39,7 +41,7 @@ type pendingAck struct {
 	err error
 }
 
-// maxInFlight bounds the batches that are under way before anything is fetched.
+// maxInFlight is the number of batches in flight above which no events are fetched.
 const maxInFlight = 64
 
 func newOutbox(c *cache, i *isolator, a *admission, b *workBuilder) *outbox {
@@ -49,10 +51,10 @@ func newOutbox(c *cache, i *isolator, a *admission, b *workBuilder) *outbox {
 	}
 }
 
-// full reports whether so much is in flight that nothing more ought to be fetched.
+// full reports whether so many batches are in flight that no events should be fetched.
 func (o *outbox) full() bool { return o.underWay >= maxInFlight }
 
-// send sends the commands of jobs of which none is in flight. It takes ownership of list.
+// send sends the pending commands of list; none may have a batch in flight. It takes ownership of list.
 func (o *outbox) send(ctx context.Context, list []*job) error {
 	pending, err := o.issue(ctx, list)
 	if err != nil || len(pending) == 0 {
@@ -65,14 +67,14 @@ func (o *outbox) send(ctx context.Context, list []*job) error {
 		}
 	}
 	o.underWay++
-	go func() { // Ends with the last answer, which comes, or does not within the publisher's patience.
+	go func() { // Ends with the last ack, or with the publisher's timeout.
 		b.wait(ctx)
-		o.acked <- b // Taken by the loop, or by awaitAll.
+		o.acked <- b // Received by the loop, or by awaitAll.
 	}()
 	return nil
 }
 
-// wait takes the answers, the last one first: most are there when it is.
+// wait waits for all acks, beginning with the last: most others have arrived by then.
 func (b *inFlightBatch) wait(ctx context.Context) {
 	for i := len(b.pending) - 1; i >= 0; i-- {
 		if s := &b.pending[i]; s.err == nil && s.ack != nil {
@@ -81,7 +83,7 @@ func (b *inFlightBatch) wait(ctx context.Context) {
 	}
 }
 
-// crashed gives the first answer that ends the partition.
+// crashed gives the first error that must end the partition.
 func (b *inFlightBatch) crashed() error {
 	for i := range b.pending {
 		if err := b.pending[i].err; crashed(err) {
@@ -91,7 +93,7 @@ func (b *inFlightBatch) crashed() error {
 	return nil
 }
 
-// issue begins everything that the jobs owe now. Runs are closed before anything else of their job is said.
+// issue starts all pending commands of the jobs. Runs are closed before any other command of their job.
 func (o *outbox) issue(ctx context.Context, list []*job) (sent []pendingAck, err error) {
 	for _, j := range list {
 		err := o.isolator.contain(ctx, j, func() error {
@@ -134,19 +136,19 @@ func (o *outbox) settle(ctx context.Context, s *pendingAck) error {
 		if s.cmd.Kind == graph.EndJob {
 			j.reminder.armed = false
 		}
-	case errors.Is(s.err, ErrConflict) && s.cmd.Kind == graph.EndJob:
-		// A control event came since: what ends, or whether anything does, is to be decided again.
+	case errors.Is(s.err, store.ErrConflict) && s.cmd.Kind == graph.EndJob:
+		// A control event has arrived since: the end must be decided again.
 		o.cache.drop(j)
 		return s.err
-	case errors.Is(s.err, ErrConflict):
-		// It is there already: an earlier life, or another scheduler, has said the same.
-	case errors.Is(s.err, ErrUnknown):
+	case errors.Is(s.err, store.ErrConflict):
+		// The message exists already: an earlier process, or another scheduler, has published it.
+	case errors.Is(s.err, store.ErrUnknown):
 		o.cache.drop(j)
 		return s.err
 	case errors.Is(s.err, errNoEnd):
 		o.cache.distrust(j)
 		return s.err
-	case errors.Is(s.err, ErrTooLarge) && s.cmd.Kind == graph.RunSubJob:
+	case errors.Is(s.err, store.ErrTooLarge) && s.cmd.Kind == graph.RunSubJob:
 		if err := o.refuse(ctx, j, s.cmd, s.err); err != nil {
 			return err
 		}
@@ -158,7 +160,7 @@ func (o *outbox) settle(ctx context.Context, s *pendingAck) error {
 	return nil
 }
 
-// count feeds the metrics with what this scheduler, and no other, has stated.
+// count updates the metrics with what this scheduler has published, and no other.
 func (o *outbox) count(cmd *graph.Command) {
 	switch cmd.Kind {
 	case graph.StateFact, graph.CloseInput:

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/jobgraph/jobgraph/pkg/events/store"
+
 	"github.com/jobgraph/jobgraph/pkg/graph"
 )
 
@@ -66,12 +68,12 @@ func TestAnOutcomeDecidesWhetherTheStateInMemoryIsStillGood(t *testing.T) {
 		distrusted bool
 	}{
 		"delivered":                       {run, nil, false, ready, false},
-		"it is there already":             {run, ErrConflict, false, ready, false},
-		"the end came too late":           {end, ErrConflict, true, cold, false},
-		"unknown":                         {run, ErrUnknown, true, cold, false},
+		"it is there already":             {run, store.ErrConflict, false, ready, false},
+		"the end came too late":           {end, store.ErrConflict, true, cold, false},
+		"unknown":                         {run, store.ErrUnknown, true, cold, false},
 		"the bus is away":                 {run, errAway, true, ready, false},
 		"the log does not have its end":   {graph.CommandID{Kind: graph.ReapJob}, errNoEnd, true, cold, true},
-		"too large, and reported as such": {run, ErrTooLarge, false, ready, false},
+		"too large, and reported as such": {run, store.ErrTooLarge, false, ready, false},
 	} {
 		_, p, j := sender(t)
 		err := p.outbox.settle(t.Context(), &pendingAck{job: j, cmd: &graph.Command{CommandID: test.id}, err: test.err})

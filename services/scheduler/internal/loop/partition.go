@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Partition owns the jobs of some shards. Make one with New, call Run once. It is the order in which its parts work; what there is to
-// remember is theirs.
+// Partition owns the jobs of some shards. Make one with New, call Run once. It defines the order in which its parts work; the
+// parts own the state.
 type Partition struct {
 	*env
 	acks       *ackTracker
@@ -39,8 +39,8 @@ func New(s Settings, ports Ports) *Partition {
 	return p
 }
 
-// Run works until the context ends or the feed is closed; then it saves what is unsaved and acknowledges it. It returns
-// nil then, and the hook's error when the hook ended it.
+// Run works until the context ends or the feed is closed; then it saves and acknowledges the rest. It returns nil, or the hook's
+// error if the hook ended it.
 func (p *Partition) Run(ctx context.Context, feed <-chan Batch) error {
 	work, stop := p.outlast(ctx)
 	defer p.awaitAll()
@@ -79,7 +79,7 @@ func (p *Partition) Run(ctx context.Context, feed <-chan Batch) error {
 	}
 }
 
-// Replay takes one batch and waits for all that it leads to: a step by itself, for dry runs.
+// Replay applies one batch and waits for all its effects, for dry runs.
 func (p *Partition) Replay(ctx context.Context, batch Batch) error {
 	err := p.step(ctx, batch)
 	for err == nil && p.underWay() {
@@ -97,12 +97,12 @@ func (p *Partition) Replay(ctx context.Context, batch Batch) error {
 	return err
 }
 
-// underWay reports whether answers are still to come.
+// underWay reports whether results are outstanding.
 func (p *Partition) underWay() bool {
 	return p.saver.underWay+p.outbox.underWay+p.admission.underWay+p.loader.underWay > 0
 }
 
-// awaitAll waits for what works beside the loop; its results no longer matter.
+// awaitAll waits for goroutines beside the loop; their results no longer matter.
 func (p *Partition) awaitAll() {
 	for p.underWay() {
 		select {
@@ -118,7 +118,7 @@ func (p *Partition) awaitAll() {
 	}
 }
 
-// outlast gives a context that ends a while after ctx: a step under way is finished, but not for ever.
+// outlast gives a context that ends a while after ctx: the current step is finished, but not for ever.
 func (p *Partition) outlast(ctx context.Context) (work context.Context, stop func()) {
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	late := context.AfterFunc(ctx, func() {
@@ -133,7 +133,7 @@ func (p *Partition) outlast(ctx context.Context) (work context.Context, stop fun
 	return work, func() { late(); cancel() }
 }
 
-// idle is how long nothing will be due.
+// idle is how long the loop may sleep.
 func (p *Partition) idle() time.Duration {
 	idle := time.Hour
 	if len(p.work.retry) > 0 {
@@ -145,8 +145,8 @@ func (p *Partition) idle() time.Duration {
 	return max(0, idle)
 }
 
-// step is the scheduler's step: sort a batch into the inboxes of jobs, apply them, send what the states owe, begin the saves that are
-// due, acknowledge what is covered.
+// step is the scheduler's step: sort a batch into the inboxes of jobs, apply it, send pending commands, start due saves,
+// acknowledge what is covered.
 func (p *Partition) step(ctx context.Context, batch Batch) error {
 	p.now = time.Now()
 	if err := p.receive(batch); err != nil {
@@ -169,7 +169,7 @@ func (p *Partition) step(ctx context.Context, batch Batch) error {
 	return p.acks.flush()
 }
 
-// endBatch ends the step for the dirty jobs: those with something left go into the retry set.
+// endBatch ends the step for the dirty jobs: jobs that still need attention go into the retry set.
 func (p *Partition) endBatch() {
 	p.work.endBatch(p.leave)
 	p.cache.evict()
@@ -186,7 +186,7 @@ func (p *Partition) leave(j *job) {
 	}
 }
 
-// drain lets what is under way come back, saves everything and acknowledges it, within a bound.
+// drain waits for outstanding results, saves everything and acknowledges it, within a time limit.
 func (p *Partition) drain(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, p.SaveLatest)
 	defer cancel()
@@ -209,7 +209,7 @@ func (p *Partition) drain(ctx context.Context) error {
 		case <-p.admission.done:
 			p.admission.underWay--
 		case <-p.loader.done:
-			p.loader.underWay-- // Its deliveries are not acknowledged, and come again.
+			p.loader.underWay-- // Its deliveries are not acknowledged, and are delivered again.
 		}
 		if err != nil {
 			return err

@@ -2,28 +2,29 @@ package loop
 
 import "fmt"
 
-// phase is where a job stands in a partition's memory. What is saved of it is another matter: a save goes on whatever becomes of the job.
+// phase is the state of a job in a partition's memory. It is independent of saves: a save in progress continues whatever the
+// phase.
 type phase int
 
 // The phases of a job.
 const (
-	// cold: there is no state in memory, and nothing is under way. The next look at the job loads it, or begins it with its request.
+	// cold: no state is in memory, and nothing is in progress. The job is loaded, or begun with its request, when it is needed.
 	cold phase = iota
-	// loadQueued: the state is going to be read.
+	// loadQueued: the state waits to be loaded.
 	loadQueued
-	// loading: the state is read, beside the loop.
+	// loading: the state is being loaded beside the loop.
 	loading
-	// loadingStale: the same, but what is read may lack something by now, and is read again.
+	// loadingStale: the same, but the result may lack an event, and will be loaded again.
 	loadingStale
 	// ready: the state is in memory.
 	ready
-	// inFlight: the state is in memory, and commands of it wait for their acks. Nothing is applied, said or saved until they are here.
+	// inFlight: the state is in memory, and commands wait for their acks. Until then nothing is applied, sent or saved.
 	inFlight
-	// inFlightStale: the same, but the state has been dropped: when the acks are here it is loaded.
+	// inFlightStale: the same, but the state was dropped: it is loaded when the acks are here.
 	inFlightStale
-	// quarantined: the job is left alone until a control event comes.
+	// quarantined: the job is not touched until a control event arrives.
 	quarantined
-	// gone: the job is no longer in the cache. The next one with its id is another job.
+	// gone: the job is no longer in the cache. Another job may use its id.
 	gone
 )
 
@@ -55,7 +56,7 @@ func (from phase) String() string {
 	return [...]string{"cold", "load queued", "loading", "loading stale", "ready", "in flight", "in flight stale", "quarantined", "gone"}[from]
 }
 
-// illegalMove is a move that phase.may does not allow: a fault of this package.
+// illegalMove is a move that phase.may does not allow: a bug in this package.
 type illegalMove struct {
 	job      string
 	from, to phase

@@ -6,20 +6,10 @@ import (
 	"iter"
 	"time"
 
+	"github.com/jobgraph/jobgraph/pkg/events/store"
+
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/run"
-)
-
-// What adapters say of a call that did not succeed. Any other error means: not now; try again later.
-var (
-	// ErrConflict means that the expectation of a write does not hold; nothing was stored.
-	ErrConflict = errors.New("expectation does not hold")
-	// ErrUnknown means that the outcome of a write is unknown: it may be made again under the same identity.
-	ErrUnknown = errors.New("outcome unknown")
-	// ErrTooLarge means that a message can never be stored.
-	ErrTooLarge = errors.New("too large")
-	// ErrNotFound means that what is read does not exist.
-	ErrNotFound = errors.New("not found")
 )
 
 // Expect is the condition under which the broker stores a message. The zero value expects the message to be the first on
@@ -33,9 +23,9 @@ type Expect struct {
 	Subject string
 }
 
-// Ack is the outcome of a message under way.
+// Ack is the outcome of a publish in progress.
 type Ack interface {
-	// Wait gives the sequence, or ErrConflict, ErrUnknown, ErrTooLarge or another error.
+	// Wait gives the sequence, or store.ErrConflict, store.ErrUnknown, store.ErrTooLarge or another error.
 	Wait(ctx context.Context) (uint64, error)
 }
 
@@ -49,49 +39,48 @@ type Publisher interface {
 
 // Log reads what was stored.
 type Log interface {
-	// EventsOf gives a job's events behind a sequence, in order, none missing.
+	// EventsOf gives a job's events after a sequence, in order and without gaps.
 	EventsOf(ctx context.Context, job string, after uint64) iter.Seq2[events.Event, error]
-	// EventAt gives the event with a sequence, or ErrNotFound.
+	// EventAt gives the event with a sequence, or store.ErrNotFound.
 	EventAt(ctx context.Context, seq uint64) (events.Event, error)
-	// EndOf gives the event with which a job has ended with no request behind it; the zero event when there
-	// is none.
+	// EndOf gives the event that ended a job, if no request follows it; otherwise the zero event.
 	EndOf(ctx context.Context, job string) (events.Event, error)
 }
 
-// Sweeper removes messages, and what they have led to.
+// Sweeper removes messages and what belongs to them.
 type Sweeper interface {
-	// PurgeRest removes what is left of a job of which the log has no request: its state, and its events. ErrLost when the state is that
-	// of a job in motion, which is never deleted: the log has lost it, and everything is kept.
+	// PurgeRest removes what is left of a job without a request in the log: its state and its events. It gives ErrLost for the
+	// state of an active job, which is never deleted: the log has lost the job, and everything is kept.
 	PurgeRest(ctx context.Context, job string) error
-	// PurgeWork removes work not yet taken; the subject may hold wildcards.
+	// PurgeWork removes work that no worker has taken; the subject may contain wildcards.
 	PurgeWork(ctx context.Context, subject string) error
-	// ReapJob removes a job: work, timers, journal, blobs, log, state, in this order, and then the log from a sequence on, which is
-	// not acknowledged yet and comes again after a crash.
+	// ReapJob removes a job: work, timers, journal, blobs, log, state, in this order, and last the log from a sequence on, which
+	// is not acknowledged yet and is delivered again after a crash.
 	ReapJob(ctx context.Context, job string, last uint64) error
 }
 
-// Saved is a job's state as it is kept.
+// Saved is a job's saved state.
 type Saved struct {
-	// State is what graph.Job marshals to; nil when there is none that can be trusted.
+	// State is the JSON of graph.Job; nil if there is none that can be trusted.
 	State []byte
-	// Refused says why what is kept is not given, where an operator ought to know; Load sets it.
+	// Refused says why the saved state is not given, if an operator should know; Load sets it.
 	Refused string
-	// Unsigned is true when the state has no digest, so that only the log can say whether it is what was written; Load sets it.
+	// Unsigned is true if the state has no digest, so that only the log can confirm it; Load sets it.
 	Unsigned bool
-	// Revision is what the next Save has to name, 0 when the key does not exist.
+	// Revision is what the next Save must name, 0 if the key does not exist.
 	Revision uint64
-	// Session is the job's; Spent is what it has spent by this state, Before what it had by the one saved before.
+	// Session is the job's session; Spent is what the job has spent by this state, Before by the previously saved one.
 	Session       string
 	Before, Spent events.Spent
-	// Talk is what the job's session has to know, nil for a job without one.
-	Talk *Talk
+	// SessionRecord is what the job's session has to know, nil for a job without one.
+	SessionRecord *SessionRecord
 }
 
 // States keeps the states of jobs.
 type States interface {
-	// Load gives the kept state if it is the fold of the log as it stands, and the revision in any case.
+	// Load gives the saved state if it is the fold of the current log, and the revision in any case.
 	Load(ctx context.Context, job string) (Saved, error)
-	// Save replaces the state that has a revision, or gives ErrConflict. A fault marks the job as quarantined.
+	// Save replaces the state that has a revision, or gives store.ErrConflict. A fault marks the job as quarantined.
 	Save(ctx context.Context, job string, s Saved, fault *events.Fault) (revision uint64, err error)
 }
 
@@ -99,7 +88,7 @@ type States interface {
 type Journals interface {
 	// Read gives all records of a SubJob and the sequence at which its subject ends.
 	Read(ctx context.Context, job, subjob string) (entries []run.Entry, last uint64, err error)
-	// Append adds a record if the subject still ends at last, or gives ErrConflict.
+	// Append adds a record if the subject still ends at last, or gives store.ErrConflict.
 	Append(ctx context.Context, job, subjob string, r events.JournalRecord, last uint64) error
 }
 
@@ -115,11 +104,11 @@ type Alarms interface {
 type Blobs interface {
 	// PutBlob keeps bytes under their digest, once.
 	PutBlob(ctx context.Context, job string, data []byte) (events.Ref, error)
-	// GetBlob gives them back, or ErrNotFound.
+	// GetBlob gives them back, or store.ErrNotFound.
 	GetBlob(ctx context.Context, job, digest string) ([]byte, error)
 }
 
-// Ports is all that a partition needs of the world.
+// Ports is everything that a partition needs from outside.
 type Ports struct {
 	Publisher Publisher
 	Log       Log
@@ -129,20 +118,20 @@ type Ports struct {
 	Alarms    Alarms
 	Blobs     Blobs
 	Meter     Meter
-	// Slots are those of keys that jobs share; nil lets everything through.
+	// Slots are those of concurrency keys; nil admits everything.
 	Slots Slots
-	// Queues are those of pools; without them a pool's pace is all that bounds its queue.
+	// Queues reads the queues of pools; without it the throughput of a pool limits its queue.
 	Queues Queues
-	// Takers are the pools that take batches; without it none does.
+	// Takers knows the pools that accept batches; nil means none.
 	Takers Takers
-	// Load is told what is in motion; nil where no other part needs it.
+	// Load receives the number of active jobs; nil if no other part needs it.
 	Load Load
 }
 
-// Load hears how much a partition has to do.
+// Load receives how much work a partition has.
 type Load interface {
-	// Set says how many jobs have news that no save covers yet, and the last event that was delivered. It is called at the end of
-	// every turn and must not block.
+	// Set gets the number of jobs with unsaved news, and the last delivered event. It is called at the end of every step and must
+	// not block.
 	Set(jobs int, seen uint64)
 }
 
@@ -166,8 +155,8 @@ const (
 	Malformed                 // Messages in the log that are no events.
 	Quarantined               // Jobs left alone, by code.
 	Saves                     // States saved, by result: saved, conflict or error.
-	Lined                     // Jobs that went into line with more work than there was room for, by pool.
+	Lined                     // Jobs that had to wait for room in a pool's queue, by pool.
 	Reloads                   // States loaded from the store, by why.
 )
 
-func isConflict(err error) bool { return errors.Is(err, ErrConflict) }
+func isConflict(err error) bool { return errors.Is(err, store.ErrConflict) }

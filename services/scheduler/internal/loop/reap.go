@@ -9,16 +9,15 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/graph"
 )
 
-// errNoEnd means that the log does not have the end which the state in memory tells: it came from a saved state, which is thrown
-// away.
+// errNoEnd means that the log does not contain the end that the state has: the state came from a saved one, which is discarded.
 var errNoEnd = errors.New("the log does not have the end that the saved state tells: nothing is deleted, and the job is folded from its log")
 
-// reapSlack is by how much the end of a job and the moment at which the log has it may differ before the log is folded to tell
-// them apart.
+// reapSlack is the tolerated difference between the end of a job in its state and in the log before the log is folded to compare
+// them.
 const reapSlack = time.Minute
 
-// reaping deletes a job whose retention has passed, beside the loop. That it has ended, and when, is what the log says, and never what
-// a saved state does. One that is too young is not deleted: its timer is armed for the right moment.
+// reaping deletes a job whose retention has passed, beside the loop. It relies only on the log for the end of the job, never on a
+// saved state. A job that is too young is not deleted: its timer is armed for the right time.
 type reaping struct {
 	folder *folder
 	job    string
@@ -41,7 +40,7 @@ func (r *reaping) Wait(ctx context.Context) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	last, err := f.Log.EventAt(ctx, r.state.Seq) // By the clock of the log: ours may be another.
+	last, err := f.Log.EventAt(ctx, r.state.Seq) // The clock of the log decides, not ours.
 	if err != nil {
 		return 0, fmt.Errorf("read last event of job: %w", err)
 	}
@@ -60,7 +59,7 @@ func (r *reaping) Wait(ctx context.Context) (uint64, error) {
 	return 0, nil
 }
 
-// end gives the moment of the job's end by the log, or errNoEnd.
+// end gives the time of the job's end from the log, or errNoEnd.
 func (r *reaping) end(ctx context.Context) (time.Time, error) {
 	if r.whole {
 		return r.state.Ended, nil

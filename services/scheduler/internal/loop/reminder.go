@@ -7,41 +7,40 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/graph"
 )
 
-// reminders sees to it that every job with work that waits is brought back were this scheduler to die: no other knows of the wait. For
-// a while its deliveries are kept, then a timer is armed before they are acknowledged.
+// reminders makes sure that every job with waiting work comes back if this scheduler dies, since no other scheduler knows of it.
+// For a while its deliveries stay open; then a timer is armed before they are acknowledged.
 type reminders struct {
 	*env
 	acks *ackTracker
 	work *workSet
 }
 
-// jobReminder is the timer of a job whose work waits.
+// jobReminder is the timer of a job with waiting work.
 type jobReminder struct {
-	// armed is true while it comes, as far as the log tells, at the time at; wait is how long it was armed for.
+	// armed is true while the timer is expected, according to the log, at the time at; wait is how long it was armed for.
 	armed bool
 	at    time.Time
 	wait  time.Duration
 }
 
-// How soon a job with work that waits is looked at again although nothing happens: the first time, and at most.
+// How soon a job with waiting work is looked at again although nothing happens: the first interval and the longest.
 const (
 	firstTurn = 30 * time.Second
 	lastTurn  = 8 * time.Minute
 )
 
-// turnPatience is how long work may wait before a timer is armed for it. Until then the deliveries that it came from stay
-// unacknowledged: they come again if this scheduler dies. Most waits are shorter, and each timer is two messages and a look at a job
-// that may have ended long ago.
-// A job with more than maxKept of them has its timer at once, since the consumer has only so many out.
+// turnPatience is how long work may wait before a timer is armed for it. Until then its deliveries stay unacknowledged and come
+// again if this scheduler dies. Most waits are shorter, and each timer costs two messages and a look at a job that may have ended.
+// A job with more than maxKept deliveries gets its timer at once, since the consumer limits the number of open deliveries.
 const (
 	turnPatience = 2 * time.Second
 	maxKept      = 64
 )
 
-// reset has the next wait begin with the shortest timer.
+// reset makes the next wait begin with the shortest interval.
 func (r *jobReminder) reset() { r.wait = 0 }
 
-// next is how long the next timer is armed for: twice as long as the last one, if that has come.
+// next is the interval of the next timer: twice the last one, if that has fired.
 func (r *jobReminder) next(now time.Time) time.Duration {
 	wait := r.wait
 	if !now.Before(r.at) {
@@ -50,7 +49,7 @@ func (r *jobReminder) next(now time.Time) time.Duration {
 	return min(max(firstTurn, wait), lastTurn)
 }
 
-// arm arms the timers of those of the dirty jobs that need one, and waits for them.
+// arm arms the timers of the dirty jobs that need one, and waits for the acks.
 func (r *reminders) arm(ctx context.Context) error {
 	var armed []*job
 	var acks []Ack
@@ -76,7 +75,7 @@ func (r *reminders) arm(ctx context.Context) error {
 	return nil
 }
 
-// needed reports whether nothing brings a job back whose work waits.
+// needed reports whether a job with waiting work has nothing else that brings it back.
 func (r *reminders) needed(j *job) bool {
 	if !j.late() || j.retry.pending() {
 		return false

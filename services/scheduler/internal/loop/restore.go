@@ -9,8 +9,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/graph"
 )
 
-// restore takes a saved state, unless it cannot be read, has no digest, or says more than the log does: an end that is not there. One
-// that can be read and is thrown away is doubted.
+// restore reads a saved state. It rejects one that cannot be read, has no digest, or contains an end that the log does not have. A
+// readable state that is rejected is returned as doubted.
 func (f *folder) restore(ctx context.Context, job string, distrusted bool, saved *Saved) (state, doubted *graph.Job, err error) {
 	if saved.Refused != "" {
 		f.Logger.Warn("a saved state is thrown away and folded from the log", "job", job, "reason", saved.Refused,
@@ -25,7 +25,7 @@ func (f *folder) restore(ctx context.Context, job string, distrusted bool, saved
 		return nil, nil, nil
 	}
 	if !f.knows(state) {
-		return nil, nil, nil // Nothing here may decide it: the log's first event says so.
+		return nil, nil, nil // The first event of the log decides instead.
 	}
 	if distrusted || saved.Unsigned {
 		return nil, state, nil
@@ -38,8 +38,8 @@ func (f *folder) restore(ctx context.Context, job string, distrusted bool, saved
 	return state, nil, nil
 }
 
-// verify holds a fold against the saved state that ends with the same event, and reports whether they are the same: then nothing has
-// to be told again. The state is saved again in any case, with a digest.
+// verify compares a fold with the saved state that ends with the same event, and reports whether they are equal: then nothing has
+// to be published again. The state is saved again in any case, with a digest.
 func (f *folder) verify(job string, state, doubted *graph.Job, saved []byte) bool {
 	if folded, err := marshal(state); err == nil && bytes.Equal(folded, saved) {
 		state.Transitions()
@@ -53,8 +53,7 @@ func (f *folder) verify(job string, state, doubted *graph.Job, saved []byte) boo
 	return false
 }
 
-// confirm gives the event with which a job has ended as a state tells it, and the zero event when the log does not have it as its
-// last word.
+// confirm gives the event that ended a job according to its state, or the zero event if it is not the last word of the log.
 func (f *folder) confirm(ctx context.Context, job string, state *graph.Job) (events.Event, error) {
 	e, err := f.Log.EndOf(ctx, job)
 	if err != nil {

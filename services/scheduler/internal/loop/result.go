@@ -10,13 +10,13 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/graph"
 )
 
-// results gives what direct predecessors handed over, by their ids.
+// results gives the results of the direct predecessors by id.
 func (b *workBuilder) results(ctx context.Context, j *job, inputs []graph.Input) (map[string]events.Result, error) {
 	if len(inputs) == 0 {
 		return nil, nil
 	}
 	if len(b.inputs) > maxReusedInputs {
-		b.inputs = make(map[string]events.Result, len(inputs)) // Going through a map takes as long as it was ever large.
+		b.inputs = make(map[string]events.Result, len(inputs)) // Clearing a map takes as long as it was ever large.
 	} else {
 		clear(b.inputs)
 	}
@@ -30,10 +30,10 @@ func (b *workBuilder) results(ctx context.Context, j *job, inputs []graph.Input)
 	return b.inputs, nil
 }
 
-// maxReusedInputs is how many results the map of those of the last order may hold to be used again.
+// maxReusedInputs is the number of results up to which the map of the last order is used again.
 const maxReusedInputs = 64
 
-// result reads one result where it stands: in a report, in an answer, or in the plan it came with.
+// result reads one result where it is stored: in a report, in an answer, or in its plan.
 func (b *workBuilder) result(ctx context.Context, j *job, in *graph.Input) (events.Result, error) {
 	r := events.Result{Run: in.Run, Skipped: in.Skipped}
 	if in.Skipped {
@@ -59,7 +59,7 @@ func (b *workBuilder) result(ctx context.Context, j *job, in *graph.Input) (even
 	return r, nil
 }
 
-// combine makes a job's result out of its tails: one alone stands as it is, several become an object by their ids.
+// combine makes a job's result from the results of its last SubJobs: a single one as it is, several as an object by id.
 func (b *workBuilder) combine(ctx context.Context, j *job, tails []graph.Input, results []events.Result) (json.RawMessage, error) {
 	outputs := make(map[string]json.RawMessage, len(tails))
 	for i := range tails {
@@ -83,7 +83,7 @@ func (b *workBuilder) combine(ctx context.Context, j *job, tails []graph.Input, 
 	return json.Marshal(outputs)
 }
 
-// text gives a payload as JSON; what is none is named by its reference.
+// text gives a payload as JSON; anything else is represented by its reference.
 func (b *workBuilder) text(ctx context.Context, j *job, ref *events.Ref) (json.RawMessage, error) {
 	if jsonLike := ref.MediaType == "" || ref.MediaType == "application/json"; !jsonLike || ref.Size > maxCombined {
 		return json.Marshal(map[string]*events.Ref{"output_ref": ref})
@@ -95,13 +95,13 @@ func (b *workBuilder) text(ctx context.Context, j *job, ref *events.Ref) (json.R
 	return data, nil
 }
 
-// maxCombined is the largest payload that is read to be put into a job's result, in bytes.
+// maxCombined is the largest payload that is included in a combined result, in bytes.
 const maxCombined = 8 << 20
 
-// The marks around what a model declares to be its answer.
+// The tags around the text that a model declares to be its answer.
 const finalOpen, finalClose = "<final_output>", "</final_output>"
 
-// finalOutput takes the marked part out of a text; anything else stays as it is.
+// finalOutput extracts the tagged part of a text; other values stay unchanged.
 func finalOutput(output json.RawMessage) json.RawMessage {
 	var text string
 	if len(output) == 0 || output[0] != '"' || json.Unmarshal(output, &text) != nil {
@@ -119,7 +119,7 @@ func finalOutput(output json.RawMessage) json.RawMessage {
 	return final
 }
 
-// fillResult puts the result into the fact, by reference when it is large. A single large payload keeps its reference.
+// fillResult puts the result into the event, by reference if it is large. A single large payload keeps its reference.
 func (b *workBuilder) fillResult(ctx context.Context, j *job, tails []graph.Input, end *events.JobEnded) error {
 	if len(tails) == 0 {
 		return nil
@@ -148,10 +148,10 @@ func (b *workBuilder) fillResult(ctx context.Context, j *job, tails []graph.Inpu
 	return err
 }
 
-// maxArtifacts bounds the artifacts that the end of a job names; the reports name all.
+// maxArtifacts limits the artifacts in the end of a job; the reports name all.
 const maxArtifacts = 256
 
-// artifacts are the artifacts of the results that make the job's, each under the SubJob that has made it.
+// artifacts are the artifacts that belong to the job's result, each under the SubJob that made it.
 func artifacts(tails []graph.Input, results []events.Result) []events.Ref {
 	var list []events.Ref
 	for i := range tails {
@@ -160,7 +160,7 @@ func artifacts(tails []graph.Input, results []events.Result) []events.Ref {
 				return list
 			}
 			if tails[i].SubJob != events.FinalID {
-				ref.Name = tails[i].SubJob + "/" + ref.Name // The planner has named those that it hands on.
+				ref.Name = tails[i].SubJob + "/" + ref.Name // The planner has named those that it passes on.
 			}
 			list = append(list, ref)
 		}

@@ -6,22 +6,24 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/jobgraph/jobgraph/pkg/events/store"
+
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
-// saver owns what is saved when. A save covers events whose commands were delivered, and no others; it runs beside the loop.
+// saver owns what is saved when. A save covers only events whose commands were delivered; it runs beside the loop.
 type saver struct {
 	*env
 	acks     *ackTracker
 	work     *workSet
 	isolator *isolator
-	// done brings the results of saves, of which underWay are to come.
+	// done receives the results of saves, of which underWay are outstanding.
 	done     chan saveResult
 	underWay int
-	// took is how long a save takes of late.
+	// took is the average duration of recent saves.
 	took time.Duration
-	// queue holds the jobs whose save is due and has not begun.
+	// queue holds the jobs whose save is due and has not started.
 	queue []*job
 }
 
@@ -37,9 +39,9 @@ const (
 // jobSave is what the saver knows of one job.
 type jobSave struct {
 	phase savePhase
-	// revision is what the next save has to name; it is known when the state is in memory.
+	// revision is what the next save must name; it is known while the state is in memory.
 	revision uint64
-	// changes counts events since the last save that changed the state; since is when the first of them came.
+	// changes counts events since the last save that changed the state; since is the time of the first.
 	changes int
 	since   time.Time
 	// seq is the sequence of the last save, size its length in bytes, spent what the job had spent by then.
@@ -56,12 +58,12 @@ func (s *jobSave) change(now time.Time) {
 	s.changes++
 }
 
-// forget drops what is known of the state in memory.
+// forget discards what is known of the state in memory.
 func (s *jobSave) forget() {
 	s.revision, s.changes, s.since, s.spent = 0, 0, time.Time{}, events.Spent{}
 }
 
-// adopt takes over what is known of a state that was read.
+// adopt takes over what is known of a loaded state.
 func (s *jobSave) adopt(r *loaded, now time.Time) {
 	s.size, s.seq, s.spent = len(r.kept.State), r.seq, r.spent
 	if r.changes > 0 {
@@ -84,8 +86,8 @@ func newSaver(e *env, acks *ackTracker, work *workSet, isolator *isolator) *save
 	return &saver{env: e, acks: acks, work: work, isolator: isolator, done: make(chan saveResult, e.Parallel)}
 }
 
-// saveDue queues the dirty jobs whose save is due, and begins as many saves as there is room for. When too much is unacknowledged every
-// job is queued, due or not.
+// saveDue queues the dirty jobs whose save is due, and starts as many saves as allowed. If too much is unacknowledged, it queues
+// every job.
 func (s *saver) saveDue(ctx context.Context) error {
 	forced := s.acks.full() && len(s.queue) == 0
 	if forced {
@@ -101,7 +103,7 @@ func (s *saver) saveDue(ctx context.Context) error {
 	return s.serve(ctx)
 }
 
-// enqueue has a job saved when there is room.
+// enqueue queues a job for saving.
 func (s *saver) enqueue(j *job) {
 	if j.save.phase == saveIdle && s.saveable(j) {
 		j.save.phase = saveQueued
@@ -109,7 +111,7 @@ func (s *saver) enqueue(j *job) {
 	}
 }
 
-// serve begins saves while there is room. What became of a job since it was queued is looked at again.
+// serve starts queued saves while there is capacity. It checks each job again, since it may have changed.
 func (s *saver) serve(ctx context.Context) error {
 	for s.underWay < s.Parallel && len(s.queue) > 0 {
 		j := s.queue[0]
@@ -129,7 +131,7 @@ func (s *saver) serve(ctx context.Context) error {
 	return nil
 }
 
-// saveAll begins every save of jobs that is possible.
+// saveAll starts every possible save.
 func (s *saver) saveAll(ctx context.Context, jobs map[string]*job) error {
 	for _, j := range jobs {
 		if s.saveable(j) && s.underWay < s.Parallel {
@@ -141,13 +143,14 @@ func (s *saver) saveAll(ctx context.Context, jobs map[string]*job) error {
 	return nil
 }
 
-// saveable reports whether a save is possible: one that covers events whose commands were not delivered would lose them.
+// saveable reports whether a save is possible: a save that covers events whose commands were not delivered would lose the
+// commands.
 func (s *saver) saveable(j *job) bool {
 	return j.phase == ready && j.save.changes > 0 && j.save.phase != saveUnderWay && !j.retry.pending()
 }
 
-// due decides when a job that can be saved is: at once when it is at rest; in motion the less often the larger it is, the more of them
-// are and the longer a save takes.
+// due decides when a job is saved: at once when it is at rest; an active job less often the larger its state, the more active jobs
+// there are, and the longer a save takes.
 func (s *saver) due(j *job) bool {
 	if !s.saveable(j) {
 		return false
@@ -163,11 +166,11 @@ func (s *saver) due(j *job) bool {
 	return s.now.Sub(j.save.since) >= min(max(after, savePause*s.took), s.SaveLatest)
 }
 
-// savePause is how many times longer than a save takes a job in motion goes without one: on a store that makes each write durable
-// before it acknowledges it, saves would take the room of the events in it.
+// savePause is the pause of an active job between two saves, as a multiple of the duration of a save: on a store that syncs each
+// write, saves would take the capacity of events.
 const savePause = 32
 
-// begin states the transitions since the last save and writes the state, in a goroutine that ends with the write.
+// begin publishes the transitions since the last save and writes the state, in a goroutine that ends with the write.
 func (s *saver) begin(ctx context.Context, j *job) error {
 	if err := s.advanced(j); err != nil {
 		return err
@@ -186,18 +189,18 @@ func (s *saver) begin(ctx context.Context, j *job) error {
 	r := saveResult{job: j, generation: j.generation, seq: j.state.Seq, spent: j.state.Cost, began: s.now}
 	kept := Saved{State: data, Revision: j.save.revision, Session: j.state.Session, Before: j.save.spent, Spent: r.spent}
 	if j.state.Session != "" {
-		kept.Talk = talkOf(j.state.View())
+		kept.SessionRecord = talkOf(j.state.View())
 	}
 	j.save.phase, j.save.changes, j.save.size = saveUnderWay, 0, len(data)
 	s.underWay++
 	go func() {
 		r.revision, r.err = s.States.Save(ctx, r.job.id, kept, nil)
-		s.done <- r // Has room for every save there can be.
+		s.done <- r // Has room for every save in progress.
 	}()
 	return nil
 }
 
-// finish takes the result of a save, and reports whether the state in memory is still good: the store may have another one.
+// finish handles the result of a save, and reports whether the state in memory is still valid: the store may have another one.
 func (s *saver) finish(r saveResult) (good bool) {
 	s.took += (s.now.Sub(r.began) - s.took) / 8 // What it took of late.
 	j := r.job
@@ -210,7 +213,7 @@ func (s *saver) finish(r saveResult) (good bool) {
 			j.save.revision, j.save.spent = r.revision, r.spent
 		}
 		return true
-	case errors.Is(r.err, ErrConflict):
+	case errors.Is(r.err, store.ErrConflict):
 		s.Meter.Count(Saves, "conflict")
 	default:
 		s.Meter.Count(Saves, "error") // The write may have happened.
@@ -218,7 +221,7 @@ func (s *saver) finish(r saveResult) (good bool) {
 	return !alive
 }
 
-// advanced states the transitions since the last save, without waiting for the ack.
+// advanced publishes the transitions since the last save, without waiting for the ack.
 func (s *saver) advanced(j *job) error {
 	transitions := j.state.Transitions()
 	for part := 0; len(transitions) > 0; part++ {

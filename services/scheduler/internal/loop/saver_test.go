@@ -3,6 +3,8 @@ package loop
 import (
 	"testing"
 	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/events/store"
 )
 
 func TestASaveWithoutRoomIsQueued(t *testing.T) {
@@ -72,7 +74,7 @@ func TestTheResultOfASaveIsAboutItsGeneration(t *testing.T) {
 	}{
 		{"saved", 1, nil, true, jobSave{seq: 9, revision: 5}},
 		{"saved before the state was dropped", 0, nil, true, jobSave{seq: 9, revision: 4}},
-		{"another scheduler has saved", 1, ErrConflict, false, jobSave{seq: 3, revision: 4}},
+		{"another scheduler has saved", 1, store.ErrConflict, false, jobSave{seq: 3, revision: 4}},
 		{"unknown", 1, errAway, false, jobSave{seq: 3, revision: 4}},
 		{"unknown before the state was dropped", 0, errAway, true, jobSave{seq: 3, revision: 4}},
 	} {

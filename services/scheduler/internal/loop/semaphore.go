@@ -11,21 +11,21 @@ import (
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/fair"
 )
 
-// Slots keeps who may run under the keys that jobs share.
+// Slots decides which runs may execute under concurrency keys.
 type Slots interface {
-	// Claim says what of a job is live, and gives what has a slot. It may be called again with the same.
+	// Claim states the live runs of a job, and gives those that have a slot. It may be repeated.
 	Claim(ctx context.Context, key string, c *Claim) (Grant, error)
 }
 
-// Claim is all that is live of a job; without runs the job gives up what it has.
+// Claim is the set of live runs of a job; without runs the job releases its slots.
 type Claim struct {
 	fair.Item
 	// Limit is how many runs may be live at once, over all jobs.
 	Limit int
-	// Runs are in the order in which they want to go.
+	// Runs are in the order in which they should start.
 	Runs []graph.Run
-	// Anew is true for the first claim since the job was loaded, and behind one that has failed: who made the one before may owe
-	// a call.
+	// Anew is true for the first claim since the job was loaded, and after a failed one: the maker of the previous claim may not
+	// have sent its notifications.
 	Anew bool
 }
 
@@ -33,11 +33,11 @@ type Claim struct {
 type Grant struct {
 	// Held are those of the runs that have a slot.
 	Held []graph.Run
-	// Called are other jobs that were given a slot, which they have to be told.
+	// Called are other jobs that were given a slot and must be notified.
 	Called []string
 }
 
-// semaphores owns what is claimed of the slots of keys that jobs share.
+// semaphores owns the claims on slots of concurrency keys.
 type semaphores struct {
 	*env
 	admission *admission
@@ -52,8 +52,8 @@ type jobSlots struct {
 	waiting bool
 }
 
-// acquire brings the slots of a job's concurrency key up to date, and lets the runs through that have one. Whatever becomes of this
-// process, the slot is the run's: the scheduler that has the job next finds it, and the events that end the run come again until it is given up.
+// acquire updates the slots of a job's concurrency key, and admits the runs that have one. The slot belongs to the run: if this
+// process dies, the next scheduler of the job finds it, and the events that end the run are delivered again until it is released.
 func (s *semaphores) acquire(ctx context.Context, j *job) error {
 	rules := &j.state.Rules
 	if rules.KeyConcurrency == 0 || s.Slots == nil {
@@ -68,7 +68,7 @@ func (s *semaphores) acquire(ctx context.Context, j *job) error {
 		return err
 	}
 	anew := !j.slots.claimed
-	j.slots.claimed = false // Until those are told who were given a slot, also by a claim whose outcome is unknown.
+	j.slots.claimed = false // Until the jobs with new slots are notified, also after a claim with an unknown outcome.
 	grant, err := s.Slots.Claim(ctx, rules.ConcurrencyKey, &Claim{
 		Item: s.admission.item(ctx, j), Limit: rules.KeyConcurrency, Runs: runs, Anew: anew,
 	})
@@ -89,7 +89,7 @@ func (s *semaphores) acquire(ctx context.Context, j *job) error {
 	return nil
 }
 
-// notify brings jobs back that were given a slot, wherever they are.
+// notify publishes an event to jobs that were given a slot, wherever they are.
 func (s *semaphores) notify(ctx context.Context, jobs []string) error {
 	acks := make([]Ack, len(jobs))
 	for i, id := range jobs {

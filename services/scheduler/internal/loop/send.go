@@ -2,8 +2,9 @@ package loop
 
 import "context"
 
-// send sends what the dirty jobs owe, one batch for all of them at once. It does not wait for the acks: the jobs of a batch are in flight until
-// its acks are here, and what they owe then is the next one. A job whose command fails is tried again later; the others go on.
+// send sends the pending commands of the dirty jobs, in one batch. It does not wait for the acks: the jobs are in flight until
+// then, and commands that become pending meanwhile form the next batch. A job whose command fails is tried again later; the others
+// continue.
 func (p *Partition) send(ctx context.Context) error {
 	list := make([]*job, 0, len(p.work.dirty))
 	p.admission.refused = false
@@ -33,8 +34,7 @@ func (p *Partition) send(ctx context.Context) error {
 	return p.reminders.arm(ctx)
 }
 
-// rebalance lets through what there is room for behind the jobs that have just published, until none waits, or the queues
-// are full, or something cannot be published.
+// rebalance admits waiting work for which there is room, until none waits, the queues are full, or a command cannot be published.
 func (p *Partition) rebalance(ctx context.Context) error {
 	if !p.admission.waits() {
 		return nil
@@ -59,9 +59,9 @@ func (p *Partition) rebalance(ctx context.Context) error {
 	}
 }
 
-// refill lets those through whose turn it is, as long as there is room, and gives the jobs that have something to publish now.
+// refill admits those whose turn it is, as long as there is room, and gives the jobs that have something to publish now.
 func (p *Partition) refill(ctx context.Context) (list []*job, err error) {
-	for _, limit := range p.admission.limits { // any order: pools have nothing in common.
+	for _, limit := range p.admission.limits { // any order: pools are independent.
 		for !limit.full() && !p.loader.full() {
 			id, ok := limit.queue.Next()
 			if !ok {
@@ -88,8 +88,8 @@ func (p *Partition) refill(ctx context.Context) (list []*job, err error) {
 	return list, nil
 }
 
-// fetch gives a job that has its turn in a limit; nil when it is no more, or left alone, or in trouble that it comes back from by
-// itself. One that is not in memory is loaded first, and has its turn then.
+// fetch gives a job whose turn it is in a limit; nil if it was deleted, is quarantined, or waits for a retry. A job that is not in
+// memory is loaded first, and gets its turn then.
 func (p *Partition) fetch(ctx context.Context, limit *queueLimit, id string) (*job, error) {
 	j := p.cache.get(id)
 	p.work.touch(j)

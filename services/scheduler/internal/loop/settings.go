@@ -11,38 +11,39 @@ import (
 type Settings struct {
 	// Names builds all subjects.
 	Names events.Names
-	// SaveEvery and SaveAfter bound how many events, and how long, a job that is in motion goes without a save. A state
-	// larger than SaveScale bytes is saved less often, in proportion, and so is any on a slow store, but at least each SaveLatest.
+	// SaveEvery and SaveAfter limit how many events, and how long, an active job goes without a save. A state larger than
+	// SaveScale bytes is saved less often, in proportion, and so is any state on a slow store, but at least every SaveLatest.
 	SaveEvery  int
 	SaveAfter  time.Duration
 	SaveScale  int
 	SaveLatest time.Duration
 	// MaxOpen is how many deliveries may be unacknowledged before everything is saved: half of the consumer's MaxAckPending.
 	MaxOpen int
-	// CacheBytes bounds the events kept in memory because work may refer to them.
+	// CacheBytes limits the events kept in memory because work may refer to them.
 	CacheBytes int
-	// CacheJobs bounds the jobs at rest that are kept in memory.
+	// CacheJobs limits the jobs at rest that are kept in memory.
 	CacheJobs int
-	// Window is how many runs a pool's queue holds at most while more are ready, less where the pool takes less in a second: what
-	// waits beyond it is let in by priority, and session by session. 0 publishes all that is ready.
+	// Window is the maximum number of runs in a pool's queue while more are ready, fewer if the pool is slower: waiting work is
+	// admitted by priority and session. 0 publishes all ready work.
 	Window int
-	// Rules is the number of the newest decision rules that are known here: a job of newer ones is left alone.
+	// Rules is the newest version of the decision rules that this scheduler knows: it does not touch jobs with newer ones.
 	Rules int
-	// Passed is called when deliveries begin, or begin again behind some that another scheduler had; nil to ignore it.
+	// Passed is called when deliveries begin, or continue after some that another scheduler got; nil to ignore it.
 	Passed func()
-	// BatchAtOnce puts work into batches for every pool that takes them, whether its experts have shown to be quick or not; for tests.
+	// BatchAtOnce puts work into batches for every pool that accepts them, whether or not its experts have proved to be quick; for
+	// tests.
 	BatchAtOnce bool
-	// Parallel bounds closes and saves that are under way at once.
+	// Parallel limits concurrent closes and saves.
 	Parallel int
-	// RetryFirst and RetryMost bound the wait before a job is tried again whose effects failed; it doubles between.
+	// RetryFirst and RetryMost bound the wait before a job with failed effects is tried again; it doubles in between.
 	RetryFirst, RetryMost time.Duration
 	// Trace begins a span under a traceparent, with attributes by name and value, and gives the traceparent of the span and
 	// what ends it; nil when there is no collector.
 	Trace func(parent, name string, attributes ...string) (traceparent string, end func(failure string, attributes ...string))
-	// Logger gets one line for what an operator should know.
+	// Logger gets one line for each thing that an operator should know.
 	Logger *slog.Logger
-	// Illegal is called with a move of a job that the table of its phases does not have: a fault of this package; for tests. Without it
-	// the move is logged, and the job is loaded again.
+	// Illegal is called with an illegal move of a job's phase: a bug in this package; for tests. Without it the move is logged,
+	// and the job is loaded again.
 	Illegal func(error)
 	// Hook is called at every boundary between effects; nil in production.
 	Hook Hook

@@ -13,7 +13,7 @@ type span struct {
 	end         func(failure string, attributes ...string)
 }
 
-// cause is the traceparent of whatever the job causes now.
+// cause is the traceparent of what the job causes now.
 func (j *job) cause() string {
 	if j.step.traceparent != "" {
 		return j.step.traceparent
@@ -24,7 +24,7 @@ func (j *job) cause() string {
 // beginStep begins the span of a batch of commands, under the span in which the job was admitted.
 func (o *outbox) beginStep(ctx context.Context, j *job, commands []graph.Command) {
 	if _, err := o.builder.requested(ctx, j); err != nil {
-		return // The work builder meets the same error, and acts on it.
+		return // The work builder meets the same error and handles it.
 	}
 	work := 0
 	for i := range commands {

@@ -13,6 +13,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/jobgraph/jobgraph/pkg/events/store"
+
 	"pgregory.net/rapid"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
@@ -76,7 +78,7 @@ func (f *flying) Wait(ctx context.Context) (uint64, error) {
 		f.given <- err
 		return 0, err
 	case <-ctx.Done():
-		return 0, fmt.Errorf("%w: %w", ErrUnknown, ctx.Err())
+		return 0, fmt.Errorf("%w: %w", store.ErrUnknown, ctx.Err())
 	}
 }
 
@@ -176,7 +178,7 @@ func (w *storm) crash() {
 		if w.chance.IntN(2) == 0 {
 			w.reach(f)
 		}
-		w.answer(f, ErrUnknown)
+		w.answer(f, store.ErrUnknown)
 	}
 	w.mu.Unlock()
 	w.cancel()
@@ -281,7 +283,7 @@ func (w *storm) store(f *flying) error {
 	case id != "" && w.ids[id]:
 		return nil
 	case !f.expect.Any && w.last[subject] != f.expect.Last:
-		return ErrConflict
+		return store.ErrConflict
 	}
 	w.ids[id] = true
 	e, ok := events.Decode(w.names, f.m)
@@ -352,7 +354,7 @@ func (f *flying) save(w *storm) {
 	}
 	f.reached = true
 	if w.keys[f.job] != f.expect.Last {
-		f.err = ErrConflict
+		f.err = store.ErrConflict
 		return
 	}
 	w.keys[f.job]++
@@ -420,7 +422,7 @@ func (w *storm) EventAt(_ context.Context, seq uint64) (events.Event, error) {
 	if e := w.log[seq-1]; e.Job != "" {
 		return e, nil
 	}
-	return events.Event{}, ErrNotFound
+	return events.Event{}, store.ErrNotFound
 }
 
 func (w *storm) EndOf(_ context.Context, job string) (end events.Event, err error) {
@@ -525,5 +527,5 @@ func (w *storm) PutBlob(context.Context, string, []byte) (events.Ref, error) {
 }
 
 func (w *storm) GetBlob(context.Context, string, string) ([]byte, error) {
-	return nil, ErrNotFound
+	return nil, store.ErrNotFound
 }

@@ -8,7 +8,7 @@ import (
 
 // Depth is how the queue of a pool stands on the bus.
 type Depth struct {
-	// Pending counts runs that no worker has fetched; Taken those that workers have in hand.
+	// Pending counts runs that no worker has fetched; Taken those that workers are executing.
 	Pending, Taken int
 	// Idle is true when a worker waits for work.
 	Idle bool
@@ -29,22 +29,23 @@ type Queues interface {
 type window struct {
 	// most is the window; limit bounds it.
 	most, limit int
-	// queued and running are the runs in it, as the jobs of this partition tell.
+	// queued and running are the runs in the window, according to the jobs of this partition.
 	queued, running int
-	// ended counts the runs that are over since since, quick those of them that were quick, left those that left the queue.
+	// ended counts the runs that ended since since; quick counts the quick ones, left those that left the queue.
 	ended, quick, left int
 	since              time.Time
-	// entered are the runs inside by the time at which they were let in, the oldest first.
+	// entered are the admitted runs by time, oldest first.
 	entered []cohort
-	// rate is how many runs the pool ends in a second, averaged over about rateOver: runs that began together end together.
+	// rate is how many runs the pool finishes in a second, averaged over about rateOver: runs that began together end together.
 	rate float64
 	// measured is true while readings succeed.
 	measured bool
-	// reading is true while one is under way, which began with asked runs in the window; quiet is true as long as none ended since.
-	// The next one is due at next, and pause is the time between two.
+	// reading is true during a reading, which began with asked runs in the window; quiet is true if none ended since. The next
+	// reading is due at next, and pause is the interval.
 	reading, quiet bool
 	asked          int
-	// step is how many runs the next reading with room lets in: 0, as many as workers hold, until one has found all places taken.
+	// step is how many runs the next reading may admit: 0 means as many as workers hold, until a reading has found all workers
+	// busy.
 	step  int
 	next  time.Time
 	pause time.Duration
@@ -57,20 +58,20 @@ type cohort struct {
 }
 
 const (
-	// blindFirst and blindLeast are the window of a pool whose queue cannot be read, in runs: before anything is known of it, and
-	// at least, so that the next one is at hand.
+	// blindFirst and blindLeast are the window of a pool whose queue cannot be read, in runs: initially, and at least, so that the
+	// next run is available.
 	blindFirst = 256
 	blindLeast = 64
-	// The time between two readings while work waits: shorter behind news of the pool, longer while nothing changes.
+	// The interval of readings while work waits: shorter after news of the pool, longer while nothing changes.
 	readingFirst = 5 * time.Millisecond
 	readingMost  = 250 * time.Millisecond
 	// The time over which the rate of a pool is averaged.
 	rateOver = 10 * time.Second
-	// What ends within this time is a quick run. A runner states the start of those that last longer.
+	// A run that ends within this time is quick. A runner publishes the start of longer ones.
 	quickRun = 50 * time.Millisecond
 )
 
-// newWindow begins with one run where the queue can be read, since the first reading is a moment away.
+// newWindow begins with one run if the queue can be read, since the first reading comes soon.
 func newWindow(limit int, measured bool) window {
 	w := window{limit: limit, measured: measured, most: 1, pause: readingFirst}
 	if !measured {
@@ -97,7 +98,7 @@ func (w *window) enter(now time.Time, runs int) {
 	w.entered = append(w.entered, cohort{now, runs})
 }
 
-// change takes over what a job had in the window and has now.
+// change replaces what a job had in the window.
 func (w *window) change(now time.Time, had, has use) {
 	if more := has.queued - had.queued; more > 0 {
 		w.enter(now, more)
@@ -115,14 +116,14 @@ func (w *window) change(now time.Time, had, has use) {
 	}
 }
 
-// drop takes out what a job had in the window: its state is not known any more.
+// drop removes what a job had in the window: its state is no longer in memory.
 func (w *window) drop(had use) {
 	w.queued -= had.queued
 	w.running -= had.running
 	w.leave(time.Time{}, had.queued+had.running)
 }
 
-// leave takes out the runs that came first, and gives how many of them were quick.
+// leave removes the runs that came first, and gives how many of them were quick.
 func (w *window) leave(now time.Time, runs int) (quick int) {
 	for runs > 0 && len(w.entered) > 0 {
 		first := &w.entered[0]
@@ -138,7 +139,7 @@ func (w *window) leave(now time.Time, runs int) (quick int) {
 	return quick
 }
 
-// pace fits the window to the runs that were over so far; waits is true while a job has more.
+// pace adapts the window to the runs that ended; waits is true while a job has more work.
 func (w *window) pace(now time.Time, waits bool) {
 	stood := now.Sub(w.since)
 	if !w.measured {
@@ -147,7 +148,7 @@ func (w *window) pace(now time.Time, waits bool) {
 	}
 	switch {
 	case !waits:
-		w.most = max(w.most, 1) // The next one to come is the first in line.
+		w.most = max(w.most, 1) // The next run starts a new line.
 		w.reset(now)
 	case w.quick > 0 && 2*w.quick >= w.most && stood < time.Second:
 		w.most = min(2*w.most, w.limit)
@@ -155,8 +156,8 @@ func (w *window) pace(now time.Time, waits bool) {
 	}
 }
 
-// paceBlind is pace without readings: a window that is half empty at the beginning of a turn, or of which half was taken within
-// a second, was too short; one that stood for a second is cut to what left it.
+// paceBlind is pace without readings: a window that was half empty at the beginning of a step, or half taken within a second, was
+// too small; one that did not change for a second is cut to what left it.
 func (w *window) paceBlind(now time.Time, stood time.Duration, waits bool) {
 	switch {
 	case waits && (2*w.queued <= w.most || 2*w.left >= w.most && stood < time.Second):
@@ -171,7 +172,7 @@ func (w *window) paceBlind(now time.Time, stood time.Duration, waits bool) {
 
 func (w *window) reset(now time.Time) { w.ended, w.quick, w.left, w.since = 0, 0, 0, now }
 
-// due reports whether the queue ought to be read now; waits is true while a job has more than there is room for.
+// due reports whether the queue should be read now; waits is true while a job has more work than there is room.
 func (w *window) due(now time.Time, waits bool) bool {
 	return waits && w.full() && !w.reading && !now.Before(w.next)
 }

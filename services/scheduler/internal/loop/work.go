@@ -21,7 +21,7 @@ func (o *outbox) issueRun(ctx context.Context, j *job, cmd *graph.Command) (Ack,
 	return o.publish(m.Message(), Expect{})
 }
 
-// refuse reports a run in its worker's place whose work does not fit a message at all.
+// refuse publishes a report in the worker's place for a run whose work does not fit a message.
 func (o *outbox) refuse(ctx context.Context, j *job, cmd *graph.Command, cause error) error {
 	report := &events.SubJobReported{Outcome: events.ExecutionError, Error: &events.Fault{
 		Code: events.CodeTooLarge, Message: "the work does not fit a message", Cause: cause.Error(),

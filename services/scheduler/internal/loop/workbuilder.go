@@ -2,20 +2,20 @@ package loop
 
 import (
 	"context"
-	"encoding/json"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/batch"
 	"github.com/jobgraph/jobgraph/pkg/graph"
+	"github.com/jobgraph/jobgraph/pkg/joblog"
 	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
-// workBuilder makes the work of runs, and the results of jobs, out of the events that an order refers to.
+// workBuilder makes work messages and the results of jobs from the events that an order refers to.
 type workBuilder struct {
 	*env
 	folder *folder
 	facts  *facts
-	// buffer is the work being written, and inputs the results in it: one at a time, over and over.
+	// buffer is the work that is being written, and inputs its results; both are reused.
 	buffer events.Work
 	inputs map[string]events.Result
 }
@@ -24,7 +24,7 @@ func newWorkBuilder(f *folder, facts *facts) *workBuilder {
 	return &workBuilder{env: f.env, folder: f, facts: facts, inputs: map[string]events.Result{}}
 }
 
-// build makes the work of a run out of what its order refers to.
+// build makes the work message of a run.
 func (b *workBuilder) build(ctx context.Context, j *job, cmd *graph.Command) (m batch.Member, err error) {
 	w, err := b.resolveOrder(ctx, j, cmd)
 	if err != nil {
@@ -40,7 +40,7 @@ func (b *workBuilder) build(ctx context.Context, j *job, cmd *graph.Command) (m 
 	}, nil
 }
 
-// resolveOrder resolves an order into the buffer, which the next order uses again.
+// resolveOrder resolves an order into the buffer, which the next call overwrites.
 func (b *workBuilder) resolveOrder(ctx context.Context, j *job, cmd *graph.Command) (*events.Work, error) {
 	o := cmd.Order
 	requested, err := b.requested(ctx, j)
@@ -103,7 +103,7 @@ func (b *workBuilder) requested(ctx context.Context, j *job) (*events.JobRequest
 	return r, nil
 }
 
-// fillSpec puts the text of a SubJob into its work: as planned, as edited since, under the ids of the present graph.
+// fillSpec puts the text of a SubJob into its work: as planned, with later edits, under the ids of the current graph.
 func (b *workBuilder) fillSpec(ctx context.Context, j *job, o *graph.Order, subjob string, w *events.Work) error {
 	spec, err := b.spec(ctx, j, o.Spec)
 	if err != nil {
@@ -120,7 +120,7 @@ func (b *workBuilder) fillSpec(ctx context.Context, j *job, o *graph.Order, subj
 	return nil
 }
 
-// spec reads a SubJob as it stands in its plan with the edits since.
+// spec reads the text of a SubJob from its plan, with later edits.
 func (b *workBuilder) spec(ctx context.Context, j *job, s graph.Spec) (events.SubJob, error) {
 	f, err := b.loadEvent(ctx, j, s.Seq)
 	if err != nil {
@@ -137,7 +137,10 @@ func (b *workBuilder) spec(ctx context.Context, j *job, s graph.Spec) (events.Su
 			return spec, err
 		}
 		rerun, ok := edit.data.(*events.RerunRequested)
-		if !ok || json.Unmarshal(rerun.Edit, &spec) != nil {
+		if ok {
+			spec, err = joblog.Edited(spec, rerun.Edit)
+		}
+		if !ok || err != nil {
 			return spec, unreadable(seq, "an edit of SubJob "+s.ID)
 		}
 	}
@@ -182,13 +185,13 @@ func (f *fact) lesson() string {
 		return d.Faults.Error()
 	case *events.TimerFired:
 		return "The run took longer than it may."
-	case *events.Fault: // Of what ended a run and cannot be read.
+	case *events.Fault: // A payload that ended a run and cannot be read.
 		return "What the run stated could not be read: " + d.Error()
 	}
 	return ""
 }
 
-// loadEvent gives an event that work refers to, from memory or from the log.
+// loadEvent gives an event that work refers to, from the cache or from the log.
 func (b *workBuilder) loadEvent(ctx context.Context, j *job, seq uint64) (*fact, error) {
 	if f := b.facts.get(seq); f != nil {
 		return f, nil
@@ -207,7 +210,7 @@ func (b *workBuilder) loadEvent(ctx context.Context, j *job, seq uint64) (*fact,
 	return f, nil
 }
 
-// keep remembers an event for the work of its job; nil when work cannot refer to it.
+// keep caches an event for the work of its job; nil if work cannot refer to it.
 func (b *workBuilder) keep(j *job, e *events.Event) *fact {
 	f := b.facts.keep(e)
 	if f != nil {

@@ -2,19 +2,19 @@ package loop
 
 import "time"
 
-// workSet owns which jobs are looked at when: the dirty set in this batch, the retry set later.
+// workSet owns which jobs are processed when: the dirty set in this batch, the retry set later.
 type workSet struct {
 	*env
-	// dirty are the jobs to look at before the batch ends.
+	// dirty are the jobs to process before the batch ends.
 	dirty []*job
-	// retry are those with a save, a retry or deliveries left when a batch has ended.
+	// retry are the jobs with a save, a retry or deliveries left after a batch.
 	retry map[*job]struct{}
-	// sweepAt is when retry is looked through next. stuck is how many the last sweep left alone, until their retry.
+	// sweepAt is when retry is checked next. stuck is how many jobs the last sweep left waiting for their retry.
 	sweepAt time.Time
 	stuck   int
 }
 
-// jobRetry is when and how often a job whose effects could not be had is tried again.
+// jobRetry is when and how often a job with failed effects is tried again.
 type jobRetry struct {
 	// at is when; zero when there is nothing to try again.
 	at       time.Time
@@ -23,7 +23,7 @@ type jobRetry struct {
 
 func (r *jobRetry) pending() bool { return !r.at.IsZero() }
 
-// clear says that nothing is to be tried again.
+// clear removes the pending retry.
 func (r *jobRetry) clear() { r.at = time.Time{} }
 
 func newWorkSet(e *env) *workSet { return &workSet{env: e, retry: map[*job]struct{}{}} }
@@ -43,7 +43,7 @@ func (w *workSet) later(j *job) {
 		w.sweepAt = w.now.Add(w.SaveAfter / 4)
 	}
 	w.retry[j] = struct{}{}
-	if j.retry.pending() && !j.inFlight() && !j.loading() && j.retry.at.Before(w.sweepAt) { // Otherwise it is looked at when what is under way is here.
+	if j.retry.pending() && !j.inFlight() && !j.loading() && j.retry.at.Before(w.sweepAt) { // Otherwise it is processed when its outstanding results arrive.
 		w.sweepAt = j.retry.at
 	}
 }
@@ -70,10 +70,10 @@ func (w *workSet) sweep() {
 	}
 }
 
-// backlog is how many jobs are in motion, apart from those that wait for a retry.
+// backlog is the number of active jobs, without those that wait for a retry.
 func (w *workSet) backlog() int { return max(0, len(w.retry)-w.stuck) }
 
-// endBatch empties the dirty set; each is called with every job that was in it.
+// endBatch empties the dirty set and calls each for every job that was in it.
 func (w *workSet) endBatch(each func(j *job)) {
 	for _, j := range w.dirty {
 		j.dirty = false
@@ -83,7 +83,7 @@ func (w *workSet) endBatch(each func(j *job)) {
 	w.dirty = w.dirty[:0]
 }
 
-// postpone has a job whose effects could not be had tried again after a while, which doubles with each failure.
+// postpone schedules a retry of a job with failed effects; the delay doubles with each failure.
 func (w *workSet) postpone(j *job, err error) {
 	wait := min(w.RetryMost, w.RetryFirst<<min(j.retry.failures, 16))
 	j.retry.failures++

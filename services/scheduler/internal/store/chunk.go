@@ -12,7 +12,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events/kept"
 )
 
-// mostInOne is the largest state that stands in one value, in bytes; chunkSize is how much of a larger one a chunk holds.
+// mostInOne is the largest state in a single value, in bytes; chunkSize is the size of a chunk of a larger one.
 const (
 	mostInOne = events.MaxMessage - 8<<10
 	chunkSize = 384 << 10
@@ -20,8 +20,8 @@ const (
 
 func chunkKey(job string, n int) string { return job + "." + strconv.Itoa(n) }
 
-// split writes the chunks and gives their revisions. The header that lists them is written behind it: until then the old
-// header names revisions that are gone, which reads as no state at all.
+// split writes the chunks and gives their revisions. The header that lists them is written last: until then the old header names
+// revisions that no longer exist, which reads as no state at all.
 func (s *Store) split(ctx context.Context, job string, state []byte) ([]uint64, error) {
 	var revisions []uint64
 	for start := 0; start < len(state); start += chunkSize {
@@ -54,7 +54,7 @@ func (s *Store) join(ctx context.Context, job string, h *kept.Header) ([]byte, e
 	return state, nil
 }
 
-// summary is a state without its list of SubJobs, which is the last field and all of its size: what people read first.
+// summary is a state without its list of SubJobs, which is the last field and nearly all of its size.
 func summary(job string, state []byte) []byte {
 	if before, _, found := bytes.Cut(state, []byte(`,"subjobs":[`)); found {
 		head := append(bytes.Clone(before), '}')

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/jobgraph/jobgraph/pkg/events/store"
+
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/kept"
@@ -24,11 +26,11 @@ type Keys interface {
 	Update(ctx context.Context, key string, value []byte, revision uint64) (uint64, error)
 }
 
-// Log is what a state is the fold of.
+// Log is the log that states are folded from.
 type Log interface {
-	// Identity tells one stream from another of the same name.
+	// Identity distinguishes streams of the same name.
 	Identity(ctx context.Context) (string, error)
-	// EventAt gives the event with a sequence by the leader, or bus.ErrNotFound.
+	// EventAt gives the event with a sequence, read from the leader, or bus.ErrNotFound.
 	EventAt(ctx context.Context, seq uint64) (events.Event, error)
 }
 
@@ -44,7 +46,7 @@ type Store struct {
 // New makes the store.
 func New(keys Keys, log Log) *Store { return &Store{keys: keys, log: log} }
 
-// Refresh forgets what is known of the log: after a reconnect it may be another one.
+// Refresh discards what is known of the log: after a reconnect it may be another stream.
 func (s *Store) Refresh() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -64,7 +66,7 @@ func (s *Store) stream(ctx context.Context) (string, error) {
 	return s.identity, nil
 }
 
-// Load gives the kept state if it can be trusted, and in any case the revision that the next Save has to name.
+// Load gives the saved state if it can be trusted, and in any case the revision that the next Save must name.
 func (s *Store) Load(ctx context.Context, job string) (loop.Saved, error) {
 	value, revision, err := s.keys.GetLeader(ctx, job)
 	if errors.Is(err, bus.ErrNotFound) {
@@ -103,7 +105,7 @@ func (s *Store) Load(ctx context.Context, job string) (loop.Saved, error) {
 	return loop.Saved{State: state, Revision: revision, Unsigned: verdict == kept.Unsigned}, nil
 }
 
-// marked reports whether there is no state, and the mark of a quarantine stands alone.
+// marked reports whether there is only the mark of a quarantine and no state.
 func marked(state []byte) bool {
 	var s struct {
 		Fold int `json:"fold"`
@@ -111,7 +113,7 @@ func marked(state []byte) bool {
 	return json.Unmarshal(state, &s) == nil && s.Fold == 0
 }
 
-// misfit says why the log does not have the event that the state ends with; nothing when it does.
+// misfit says why the log does not contain the event that the state ends with; empty if it does.
 func (s *Store) misfit(ctx context.Context, job string, state []byte) (string, error) {
 	var end struct {
 		Seq     uint64 `json:"seq"`
@@ -133,7 +135,7 @@ func (s *Store) misfit(ctx context.Context, job string, state []byte) (string, e
 	return "", nil
 }
 
-// Save replaces the state that has a revision. A fault marks the job as quarantined; without a state the mark stands alone.
+// Save replaces the state that has a revision. A fault marks the job as quarantined; without a state only the mark is stored.
 func (s *Store) Save(ctx context.Context, job string, saved loop.Saved, fault *events.Fault) (uint64, error) {
 	stream, err := s.stream(ctx)
 	if err != nil {
@@ -161,7 +163,7 @@ func (s *Store) Save(ctx context.Context, job string, saved loop.Saved, fault *e
 	}
 	revision, err := s.keys.Update(ctx, job, value, saved.Revision)
 	if errors.Is(err, bus.ErrConflict) {
-		err = fmt.Errorf("%w: %w", loop.ErrConflict, err)
+		err = fmt.Errorf("%w: %w", store.ErrConflict, err)
 	}
 	if err != nil {
 		return 0, fmt.Errorf("save state of %s: %w", job, err)

@@ -110,7 +110,7 @@ func (l *live) pass(item, text string) {
 	l.texts[item] += len(text)
 }
 
-// rest tells what was held back of an item that does not go on.
+// rest publishes the held-back end of an item that does not continue.
 func (l *live) rest(item string) {
 	if s := l.streams[item]; s != nil {
 		l.pass(item, s.Flush())

@@ -58,9 +58,9 @@ type run struct {
 	// all are the tools of the card, listed their names in its order; tools and names are those of the conversation now.
 	all, tools    map[string]tool.Tool
 	listed, names []string
-	// talk is the conversation now.
-	talk talk
-	live live
+	// exchange is the conversation now.
+	exchange exchange
+	live     live
 	// asked says by number of the question which run has the answer first.
 	asked map[int]int
 	// began is when this process went on with the run, before how long it had lasted then.
@@ -70,8 +70,8 @@ type run struct {
 	spent events.Spent
 }
 
-// talk is what questions of a conversation have in common.
-type talk struct {
+// exchange is what questions of a conversation have in common.
+type exchange struct {
 	// Part names it for people: the id of a step, or evaluationPart; empty for a run of one conversation.
 	part string
 	// Model is the configured name, advisor that of the model which advises; schema is the wanted form.
@@ -158,7 +158,7 @@ func (r *run) report(e *conversation.Ending) task.Ending {
 
 // cut ends a run whose calls were cut off. If the outcome of a call is unknown, a person is asked.
 func (r *run) cut(err error) task.Ending {
-	var unclear *doubt
+	var unclear *unknownOutcome
 	if !errors.As(err, &unclear) {
 		return r.broken(err)
 	}

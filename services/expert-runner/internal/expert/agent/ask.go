@@ -58,7 +58,7 @@ func (r *run) ask(ctx context.Context, c *conversation.Command) (fact conversati
 			return nil, err
 		}
 		return json.Marshal(answer{
-			Response: got, Run: r.task.Work.Run, ElapsedMS: (r.before + time.Since(r.began)).Milliseconds(), Left: r.task.Work.Budget, Began: r.talk.began,
+			Response: got, Run: r.task.Work.Run, ElapsedMS: (r.before + time.Since(r.began)).Milliseconds(), Left: r.task.Work.Budget, Began: r.exchange.began,
 		})
 	})
 	switch {
@@ -79,7 +79,7 @@ func (r *run) ask(ctx context.Context, c *conversation.Command) (fact conversati
 // question is what is asked, for the journal.
 func (r *run) question(c *conversation.Command) question {
 	return question{
-		Model: r.modelOf(c), Part: r.talk.part, Voice: c.Voice, Messages: len(c.Messages), Choice: c.Choice, Form: c.Form, Compressed: c.Compressed,
+		Model: r.modelOf(c), Part: r.exchange.part, Voice: c.Voice, Messages: len(c.Messages), Choice: c.Choice, Form: c.Form, Compressed: c.Compressed,
 	}
 }
 
@@ -95,7 +95,7 @@ func (r *run) answered(a *answer, c *conversation.Command) conversation.Fact {
 	if now := r.before + time.Since(r.began); elapsed > now {
 		r.before += elapsed - now
 	}
-	r.asked[c.Number], r.talk.began = a.Run, nil
+	r.asked[c.Number], r.exchange.began = a.Run, nil
 	if a.Run == r.task.Work.Run {
 		r.pay(&a.Response)
 	}
@@ -148,7 +148,7 @@ func (r *run) request(c *conversation.Command, key string) llm.Request {
 		request.Messages = append(request.Messages, messageOf(&c.Messages[i]))
 	}
 	if c.Form {
-		request.Schema = &llm.Schema{Name: formName, Schema: r.talk.schema}
+		request.Schema = &llm.Schema{Name: formName, Schema: r.exchange.schema}
 	}
 	return request
 }
@@ -156,9 +156,9 @@ func (r *run) request(c *conversation.Command, key string) llm.Request {
 // modelOf is the configured name of the model that is asked.
 func (r *run) modelOf(c *conversation.Command) string {
 	if c.Advises {
-		return r.talk.advisor
+		return r.exchange.advisor
 	}
-	return r.talk.model
+	return r.exchange.model
 }
 
 func messageOf(m *conversation.Message) llm.Message {

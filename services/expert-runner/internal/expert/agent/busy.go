@@ -23,12 +23,12 @@ const (
 	// back and is turned away again waits longer, so that many of them do not come back all at once for ever.
 	firstWait   = 10 * time.Second
 	longestWait = 10 * time.Minute
-	// DefaultPatience is how long all waits of a SubJob may be together.
+	// DefaultPatience is the default limit of all waits of a SubJob together.
 	DefaultPatience = 24 * time.Hour
 )
 
-// busyMark begins what is behind the run in the id of a wait; the number of the question, how often it was turned away, and the
-// seconds of all waits together follow.
+// busyMark follows the run in the id of a wait; after it come the number of the model call, how often it was refused, and the
+// total seconds of all waits.
 const busyMark = "busy"
 
 // maxSaid is how much of a provider's words is told, in bytes.

@@ -19,7 +19,7 @@ type Evaluator struct {
 	Model, Prompt string
 }
 
-// evaluationPart is how the journal calls the conversation with the evaluator.
+// evaluationPart is the name of the evaluator's conversation in the journal.
 const evaluationPart = "evaluation"
 
 // evaluation is how often an evaluator may answer: once, and once more in the right form.
@@ -39,7 +39,7 @@ func (r *run) evaluate(ctx context.Context, w *work, result conversation.Ending)
 	inputs := len(r.task.Work.Results) > 0
 	r.lend([]string{})
 	model := cmp.Or(r.config.Evaluator.Model, r.config.Model)
-	r.talk = talk{part: evaluationPart, model: model, schema: conversation.EvaluationSchema(inputs)}
+	r.exchange = exchange{part: evaluationPart, model: model, schema: conversation.EvaluationSchema(inputs)}
 	brief := w.brief
 	brief.Prompt = r.config.Evaluator.Prompt
 	opening := conversation.Evaluating(&brief, result.Output)
@@ -47,7 +47,7 @@ func (r *run) evaluate(ctx context.Context, w *work, result conversation.Ending)
 		Before: conversation.Before{Questions: w.had.Questions}, Turns: evaluation, Context: r.config.Context, Structured: true,
 		Read: func(text string) (json.RawMessage, []string) { return readEvaluation(text, inputs) },
 	}
-	r.talk.began = &beginning{Part: evaluationPart, Judges: true, Inputs: inputs, Rules: rules, Opening: opening}
+	r.exchange.began = &beginning{Part: evaluationPart, Judges: true, Inputs: inputs, Rules: rules, Opening: opening}
 	if ending, over = r.converse(ctx, conversation.New(rules, opening)); over != nil {
 		return ending, over
 	}

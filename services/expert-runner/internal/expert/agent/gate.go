@@ -12,11 +12,11 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
 )
 
-// maxAsked is how long arguments may be that a person is asked about, in bytes: they are shown whole, or not approved.
+// maxAsked is the maximum size of arguments that need approval, in bytes: they are shown in full, or denied.
 const maxAsked = 64 << 10
 
-// passage is what has become of a call at the gate. Exactly one of refusal, ask and args is set.
-type passage struct {
+// permit is what has become of a call at the gate. Exactly one of refusal, ask and args is set.
+type permit struct {
 	// args are what the tool gets; edited says that a person has changed them.
 	args   string
 	edited bool
@@ -39,18 +39,18 @@ const (
 type gate struct{ run *run }
 
 // pass judges a call by the policies, and by what a person has said about it.
-func (g gate) pass(number, i int, call *conversation.Call) passage {
+func (g gate) pass(number, i int, call *conversation.Call) permit {
 	if _, known := g.run.tools[call.Name]; !known && !g.run.asks(call.Name) {
-		return passage{refusal: g.run.unknown(call.Name), outcome: outcomeError}
+		return permit{refusal: g.run.unknown(call.Name), outcome: outcomeError}
 	}
 	args, err := tool.Object(call.Args)
 	if err != nil {
-		return passage{refusal: mishap + err.Error(), outcome: outcomeError}
+		return permit{refusal: mishap + err.Error(), outcome: outcomeError}
 	}
 	v := g.judge(call.Name, args)
 	switch {
 	case v.Action == policy.Allow, v.Action == policy.Ask && g.run.asks(call.Name):
-		return passage{args: args}
+		return permit{args: args}
 	case v.Action != policy.Ask:
 		return denied(call.Name, v.Reason)
 	case g.run.config.Unattended:
@@ -62,7 +62,7 @@ func (g gate) pass(number, i int, call *conversation.Call) passage {
 	if closed := g.run.closedAs(mark); closed != nil {
 		return g.decided(call, args, closed)
 	}
-	return passage{ask: g.question(mark, call.Name, args, &v)}
+	return permit{ask: g.question(mark, call.Name, args, &v)}
 }
 
 func (g gate) judge(name, args string) policy.Verdict {
@@ -80,22 +80,22 @@ func (r *run) closedAs(mark string) *events.InputClosed {
 }
 
 // decided goes by what a person has said. Arguments that were edited are judged again: a person does not lift what is denied.
-func (g gate) decided(call *conversation.Call, args string, closed *events.InputClosed) passage {
+func (g gate) decided(call *conversation.Call, args string, closed *events.InputClosed) permit {
 	d := readDecision(closed)
 	switch {
 	case !d.approved:
-		return passage{refusal: refusal("rejected", call.Name, because(d.reason, "a person has rejected the call")), outcome: outcomeRejected}
+		return permit{refusal: refusal("rejected", call.Name, because(d.reason, "a person has rejected the call")), outcome: outcomeRejected}
 	case d.args == "":
-		return passage{args: args}
+		return permit{args: args}
 	}
 	if v := g.judge(call.Name, d.args); v.Action.Refuses() {
 		return denied(call.Name, v.Reason)
 	}
-	return passage{args: d.args, edited: d.args != args}
+	return permit{args: d.args, edited: d.args != args}
 }
 
-func denied(name, reason string) passage {
-	return passage{refusal: refusal("denied", name, because(reason, "a policy does not allow the call")), outcome: outcomeDenied}
+func denied(name, reason string) permit {
+	return permit{refusal: refusal("denied", name, because(reason, "a policy does not allow the call")), outcome: outcomeDenied}
 }
 
 func because(reason, otherwise string) string {

@@ -177,7 +177,7 @@ func (p *player) ending(b *beginning, result, ending conversation.Ending) (conve
 
 // converse has one conversation; m is nil when the replay ends in it.
 func (p *player) converse(b *beginning, had conversation.Before) (ending conversation.Ending, m *conversation.Machine) {
-	p.run.names, p.run.talk = b.Tools, talk{part: b.Part}
+	p.run.names, p.run.exchange = b.Tools, exchange{part: b.Part}
 	p.shown.Parts = append(p.shown.Parts, ReplayPart{Part: b.Part, Opening: b.Opening, Tools: b.Tools, Turns: []ReplayTurn{}})
 	p.part = &p.shown.Parts[len(p.shown.Parts)-1]
 	if m, p.err = b.machine(had); p.err != nil {

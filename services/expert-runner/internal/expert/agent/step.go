@@ -95,7 +95,7 @@ func (r *run) step(ctx context.Context, w *work, at int) (ending conversation.En
 		return ending, new(task.Failure(events.CodeInvalid, "the SubJob's output_schema cannot be used", err.Error(), "correct the plan"))
 	}
 	r.lend(s.Tools)
-	r.talk = talk{part: s.ID, model: cmp.Or(r.task.Work.Model, r.config.Model), advisor: r.config.advisor(), schema: schema}
+	r.exchange = exchange{part: s.ID, model: cmp.Or(r.task.Work.Model, r.config.Model), advisor: r.config.advisor(), schema: schema}
 	brief := w.brief
 	brief.Schema, brief.Step, brief.Shelf = schema, s.Step, slices.Contains(r.names, tool.ListKnowledge)
 	for _, before := range conversation.Preceding(r.config.steps(), i) {
@@ -104,7 +104,7 @@ func (r *run) step(ctx context.Context, w *work, at int) (ending conversation.En
 	rules := r.rules(read, w.had)
 	rules.Required, rules.Summary = s.Required, r.config.Summary && schema == nil
 	opening := conversation.Opening(&brief)
-	r.talk.began = &beginning{Part: s.ID, Next: r.behind(at), Rules: rules, Opening: opening, Tools: r.names, Schema: schema}
+	r.exchange.began = &beginning{Part: s.ID, Next: r.behind(at), Rules: rules, Opening: opening, Tools: r.names, Schema: schema}
 	m := conversation.New(rules, opening)
 	ending, over = r.converse(ctx, m)
 	w.had, w.given[s.ID] = m.So(), ending.Output
@@ -162,7 +162,7 @@ func (r *run) rules(read *form, had conversation.Before) conversation.Rules {
 // inStep begins what is wrong with a step.
 func inStep(id string) string { return "step " + id + ": " }
 
-// of says in an ending of a step which step it is.
+// of adds the name of the step to an ending of a workflow step.
 func of(id string, e conversation.Ending) conversation.Ending {
 	if id == "" || e.Fault == nil && !e.Incomplete {
 		return e

@@ -21,7 +21,7 @@ import (
 func (r *run) use(ctx context.Context, c *conversation.Command) (facts []conversation.Fact, park *events.InputRequested, err error) {
 	results := make([]string, len(c.Calls))
 	errs := make([]error, len(c.Calls))
-	gates := make([]passage, len(c.Calls))
+	gates := make([]permit, len(c.Calls))
 	var local []int
 	var group sync.WaitGroup // Waited for below; the goroutines end with their calls, at the latest with ctx.
 	for _, i := range c.Pending {
@@ -58,19 +58,19 @@ func (r *run) use(ctx context.Context, c *conversation.Command) (facts []convers
 	return facts, park, nil
 }
 
-// doubt is the error of calls that may have taken effect, as they are shown to a person.
-type doubt struct {
+// unknownOutcome is the error of calls that may have taken effect, as they are shown to a person.
+type unknownOutcome struct {
 	calls []expert.Effect
 	why   error
 }
 
-func (d *doubt) Error() string { return d.calls[0].Name + ": " + d.why.Error() }
+func (d *unknownOutcome) Error() string { return d.calls[0].Name + ": " + d.why.Error() }
 
-func (d *doubt) Unwrap() error { return d.why }
+func (d *unknownOutcome) Unwrap() error { return d.why }
 
 // unclear is why a run cannot go on with what its calls have given: one was cut off, or some have an unknown outcome.
-func unclear(c *conversation.Command, gates []passage, errs []error) error {
-	var d *doubt
+func unclear(c *conversation.Command, gates []permit, errs []error) error {
+	var d *unknownOutcome
 	for i, err := range errs {
 		if err == nil {
 			continue
@@ -79,7 +79,7 @@ func unclear(c *conversation.Command, gates []passage, errs []error) error {
 			return err
 		}
 		if d == nil {
-			d = &doubt{why: err}
+			d = &unknownOutcome{why: err}
 		}
 		d.calls = append(d.calls, expert.Effect{Key: itemOf(c.Number, i), Name: effectName(c.Calls[i].Name), Args: shown(gates[i].args)})
 	}
@@ -104,7 +104,7 @@ func (r *run) asks(name string) bool {
 
 // call makes one call that the gate lets through, or says why not, unless the journal knows its result. A workspace that is
 // new is written again.
-func (r *run) call(ctx context.Context, number, i int, call *conversation.Call, g *passage) (string, error) {
+func (r *run) call(ctx context.Context, number, i int, call *conversation.Call, g *permit) (string, error) {
 	t, known := r.tools[call.Name]
 	if !known && !r.asks(call.Name) {
 		return g.refusal, nil
@@ -140,7 +140,7 @@ func (r *run) call(ctx context.Context, number, i int, call *conversation.Call, 
 const personSays = "(done, as a person has said)"
 
 // make makes a call for the first time, or says why not.
-func (r *run) make(ctx context.Context, t *tool.Tool, item string, call *conversation.Call, g *passage, c tool.Call) (text string, err error) {
+func (r *run) make(ctx context.Context, t *tool.Tool, item string, call *conversation.Call, g *permit, c tool.Call) (text string, err error) {
 	outcome := g.outcome
 	if text = g.refusal; text == "" {
 		r.live.call(item, &conversation.Call{Name: call.Name, Args: c.Args})

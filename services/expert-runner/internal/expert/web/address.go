@@ -76,7 +76,7 @@ func (a *address) places() bool {
 }
 
 // fill puts the fields of the work into the places, escaped, and gives them for the journal.
-func (a *address) fill(sheet json.RawMessage) (*url.URL, map[string]string, error) {
+func (a *address) fill(workBuffer json.RawMessage) (*url.URL, map[string]string, error) {
 	var b strings.Builder
 	filled := map[string]string{}
 	for _, p := range a.parts {
@@ -84,7 +84,7 @@ func (a *address) fill(sheet json.RawMessage) (*url.URL, map[string]string, erro
 			b.WriteString(p.text)
 			continue
 		}
-		value, err := scalar(sheet, p)
+		value, err := scalar(workBuffer, p)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -106,8 +106,8 @@ func (a *address) fill(sheet json.RawMessage) (*url.URL, map[string]string, erro
 }
 
 // scalar is the text of a field. An empty one would make another path of the address.
-func scalar(sheet json.RawMessage, p part) (string, error) {
-	raw, ok := task.At(sheet, p.path)
+func scalar(workBuffer json.RawMessage, p part) (string, error) {
+	raw, ok := task.At(workBuffer, p.path)
 	if !ok || string(raw) == "null" {
 		return "", unfit(p.path + " is missing in the work, and the address needs it")
 	}

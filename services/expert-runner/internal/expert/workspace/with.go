@@ -15,7 +15,7 @@ import (
 
 // Settings say what becomes of a workspace.
 type Settings struct {
-	// Parent is where it is made; the system's folder for temporary files when empty.
+	// Parent is where the workspace is made; the system's temporary folder if empty.
 	Parent string
 	// KeepFailed leaves that of a run that was not ended from outside, and did not succeed.
 	KeepFailed bool

@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/host"
+)
+
+// Commands that need no bus, or have one of their own; beside them, examples that read a file in place of a job.
+const local = " up demo bench model tools version completion config import-config import experts-check plan-check plan-diff plan-draft plan-template "
+
+// Every command that cannot reach the bus says where it looked for it, and what to do.
+func TestEachCommandNamesTheAddressThatDoesNotAnswer(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"job.yaml", "worker.md", "edit.yaml", "answer.json", "terms.md", "prices.csv"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("goal: g\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	card := "---\nname: Worker\nkind: nats\npool: workers\n---\n"
+	if err := os.WriteFile(filepath.Join(dir, "worker.md"), []byte(card), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(dir)
+	lines := []string{"jobgraph fork last", "jobgraph diff 01a20b57 last"}
+	for path, text := range examples() {
+		first, _, _ := strings.Cut(path, " ")
+		if path == "" || strings.Contains(local, " "+first+" ") || strings.Contains(local, " "+strings.ReplaceAll(path, " ", "-")+" ") {
+			continue
+		}
+		line, _, _ := strings.Cut(text, "\n")
+		line = strings.Replace(line, "--plan plan.yaml", "--expert Reviewer Review", 1)
+		lines = append(lines, line)
+	}
+	if len(lines) < 40 {
+		t.Errorf("only %d commands are tried", len(lines))
+	}
+	var running sync.WaitGroup
+	for _, line := range lines {
+		running.Go(func() { // Each tries for a second; the test waits for all.
+			code, said := complaint(t, split(line)[1:])
+			if code != ExitUnavailable || !strings.Contains(said, "no server answers at nats://127.0.0.1:1 (NATS_URL)") ||
+				!strings.Contains(said, "\n  → start one there with `jobgraph up --nats HOST:PORT`, or correct or unset NATS_URL") {
+				t.Errorf("%s: exit %d: %s", line, code, said)
+			}
+		})
+	}
+	running.Wait()
+}
+
+// What is wrong with an address is said of the flag that gave it, by the name that it has here.
+func TestAFaultOfAnAddressIsThatOfItsFlag(t *testing.T) {
+	for args, want := range map[string]string{
+		"-s foo:x:y list":            `jobgraph: --server: value "foo:x:y" is not good`,
+		"--creds /nowhere/c list":    "jobgraph: --creds: the file cannot be opened",
+		"--context /nowhere/c list":  "jobgraph: --context: ",
+		"-s nats://127.0.0.1:2 list": "no server answers at nats://127.0.0.1:2 (--server)",
+	} {
+		if _, said := complaint(t, strings.Fields(args)); !strings.Contains(said, want) {
+			t.Errorf("%s: %s", args, said)
+		}
+	}
+}
+
+// complaint runs the program where no bus is, and gives its exit code and what it says on standard error.
+func complaint(t *testing.T, args []string) (code int, said string) {
+	t.Helper()
+	var out, stderr strings.Builder
+	env := map[string]string{"NATS_URL": "nats://127.0.0.1:1", "HOME": "/nowhere"}
+	code = Main(System{
+		System: host.System{
+			Args: args, Stdout: &out, Stderr: &stderr, Signals: make(chan os.Signal),
+			Env: func(name string) (string, bool) { v, ok := env[name]; return v, ok },
+		},
+		Stdin: strings.NewReader(""), Now: time.Now, Typing: true,
+	})
+	return code, stderr.String()
+}

@@ -1,0 +1,75 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/drawing"
+)
+
+// helpWidth is how many columns help has at most, on every terminal.
+const helpWidth = 80
+
+// fitHelp has the help of a command and of all below it fit a terminal of helpWidth columns.
+func fitHelp(root *cobra.Command) {
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", helpWidth)))
+	root.SetHelpFunc(func(c *cobra.Command, _ []string) {
+		text := strings.TrimRight(flowing(cmp.Or(c.Long, c.Short)), " \n") + "\n\n" + c.UsageString()
+		_, _ = io.WriteString(c.OutOrStdout(), wrapped(text)) // There is no other output.
+	})
+}
+
+// flowing joins the lines of each paragraph; what is indented, or a heading, stays a line of its own.
+func flowing(text string) string {
+	var b strings.Builder
+	apart := true
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\n")
+		alone := line == "" || strings.ContainsAny(line[:1], " \t#")
+		if b.Len() > 0 {
+			b.WriteByte(map[bool]byte{true: '\n', false: ' '}[alone || apart])
+		}
+		b.WriteString(line)
+		apart = alone
+	}
+	return b.String()
+}
+
+// column is where the second column of a list of commands begins.
+var column = regexp.MustCompile(`^  [a-z-]+ {2,}`)
+
+// wrapped breaks lines that are too long between words. What is broken off stands below the text that it belongs to.
+func wrapped(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		indent := column.FindString(line)
+		if indent == "" {
+			indent = line[:len(line)-len(strings.TrimLeft(line, " "))]
+		}
+		lines[i] = breakLine(line, len(indent))
+	}
+	return strings.Join(lines, "\n")
+}
+
+func breakLine(line string, indent int) string {
+	var b strings.Builder
+	for drawing.Width(line) > helpWidth {
+		at := -1
+		for i, r := range line {
+			if r == ' ' && i > indent && drawing.Width(line[:i]) <= helpWidth {
+				at = i
+			}
+		}
+		if at < 0 {
+			break // One word is longer.
+		}
+		b.WriteString(strings.TrimRight(line[:at], " ") + "\n")
+		line = strings.Repeat(" ", indent) + line[at+1:]
+	}
+	return b.String() + line
+}

@@ -1,0 +1,135 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/joblog"
+)
+
+// Logs reads jobs out of their logs: as they stand, or as they stood at any event.
+type Logs struct{ client *Client }
+
+// Fold reads a job up to and with the event at a sequence, 0 for all of its log. Beside an error it gives what could be folded before
+// it, for those who want to look at a broken job. Errors: ErrNotFound, joblog.ErrPoisoned for an event of a later version, and those of
+// the bus.
+func (l Logs) Fold(ctx context.Context, job string, until uint64) (*joblog.Log, error) {
+	return joblog.Fold(l.client.Events(ctx, job, 0), until)
+}
+
+// SubJob is all that is known of a SubJob: its text as planned and edited, what it handed over, what its runs have learned, and what they
+// have asked of models, tools and services. Result.Output is there also when the log has it by reference, if it is JSON. Errors:
+// ErrNotFound for a job or SubJob that does not exist or a result that is gone, and those of Fold.
+func (l Logs) SubJob(ctx context.Context, job, subjob string) (*joblog.SubJob, error) {
+	log, err := l.Fold(ctx, job, 0)
+	if err != nil {
+		return nil, err
+	}
+	s := log.SubJob(subjob)
+	if s == nil {
+		return nil, noSubJob(job, subjob)
+	}
+	if s.Calls, err = l.client.Journals().Calls(ctx, job, subjob); err != nil {
+		return nil, err
+	}
+	if s.Ref != nil && s.Output == nil {
+		data, err := l.client.Blob(ctx, job, *s.Ref)
+		if err != nil {
+			return nil, fmt.Errorf("result of SubJob %s: %w", subjob, err)
+		}
+		if json.Valid(data) {
+			s.Output = data
+		}
+	}
+	return s, nil
+}
+
+func noSubJob(job, subjob string) error {
+	return fmt.Errorf("%w: %w", ErrNotFound, &events.Fault{
+		Code: events.CodeNotFound, Field: "subjob", Message: fmt.Sprintf("job %s has no SubJob %.80q", job, subjob), Hint: "jobgraph get " + job,
+	})
+}
+
+// Tell publishes a control event of a job and folds its log on until that event, so that log is the job with it. Errors: ErrConflict
+// with the reason when the event is not legal as the job stands and changes nothing, and those of Client.Tell and Fold.
+func (l Logs) Tell(ctx context.Context, log *joblog.Log, kind events.Kind, data any) error {
+	seq, err := l.client.Tell(ctx, log.Job.ID, kind, data)
+	if err != nil {
+		return err
+	}
+	for e, err := range l.client.Events(ctx, log.Job.ID, log.Last()) {
+		if err == nil {
+			err = log.Step(e)
+		}
+		if err != nil {
+			return err
+		}
+		if e.Seq < seq {
+			continue
+		}
+		reason, ignored := log.Ignored()
+		if !ignored {
+			return nil
+		}
+		return fmt.Errorf("%w: %w", ErrConflict, &events.Fault{
+			Code: events.CodeConflict, Message: fmt.Sprintf("%s was not possible", e.Kind), Cause: reason,
+			Hint: "jobgraph get " + log.Job.ID + " shows where the job stands",
+		})
+	}
+	return fmt.Errorf("%w: event %d is not in the log", bus.ErrUnknown, seq)
+}
+
+// Fork begins a new job where a log ends: the graph as it stood there, with the results of what was finished, so that only the rest runs.
+// The Fork says what the new job does otherwise; its id is made when the Fork has none. Payloads are copied. The new job is as it was
+// submitted: it may still wait in the queue, and its labels forked_from and forked_at say where it comes from. Errors: *events.Fault for
+// a Fork that does not fit the job, ErrNotFound for an unknown SubJob or a payload that is gone, and those of Submit.
+func (l Logs) Fork(ctx context.Context, log *joblog.Log, f joblog.Fork) (*joblog.Forked, error) {
+	if f.ID == "" {
+		var err error
+		if f.ID, err = NewID(); err != nil {
+			return nil, err
+		}
+	}
+	get := l.payloads(ctx, log.Job.ID)
+	forked, err := log.Fork(f, get)
+	var fault *events.Fault
+	if errors.As(err, &fault) && fault.Code == events.CodeNotFound {
+		return nil, fmt.Errorf("%w: %w", ErrNotFound, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("fork %s: %w", log.Job.ID, err)
+	}
+	for _, ref := range forked.Payloads {
+		data, err := get(ref)
+		if err == nil {
+			_, err = l.client.bus.Blobs().Put(ctx, f.ID, data)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("fork %s: %w", log.Job.ID, err)
+		}
+	}
+	if _, err := l.client.Submit(ctx, forked.Request); err != nil {
+		return nil, err
+	}
+	return forked, nil
+}
+
+// payloads reads the payloads of a job.
+func (l Logs) payloads(ctx context.Context, job string) joblog.Payloads {
+	return func(ref events.Ref) ([]byte, error) { return l.client.bus.Blobs().Get(ctx, job, ref.Digest) }
+}
+
+// kept is payloads, but for those that are gone: they are left out.
+func (l Logs) kept(ctx context.Context, job string) joblog.Payloads {
+	return func(ref events.Ref) ([]byte, error) {
+		data, err := l.client.bus.Blobs().Get(ctx, job, ref.Digest)
+		if errors.Is(err, ErrNotFound) {
+			return nil, nil
+		}
+		return data, err
+	}
+}

@@ -1,0 +1,105 @@
+package joblog
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/run"
+)
+
+// Call is one effect of a run, as the journal of its SubJob tells: a question to a model, a call of a tool or of a service.
+type Call struct {
+	// Run is the run that began it, Key names it within its conversation, Name says what it is: "model", "tool fetch", "http".
+	Run  int    `json:"run"`
+	Key  string `json:"key"`
+	Name string `json:"name"`
+	// Args are what the journal has of its arguments.
+	Args json.RawMessage `json:"args,omitempty"`
+	// Outcome is "done", "failed", or "open" while nothing that came back is recorded. Reason says why it failed.
+	Outcome string `json:"outcome"`
+	Reason  string `json:"reason,omitempty"`
+	// Begun counts how often it was about to be made: more than once only for one that was under way when its runner died.
+	Begun int `json:"begun"`
+	// Model is who answered a question, and Spent what that took.
+	Model string `json:"model,omitempty"`
+	events.Spent
+	// Asked is when it was first begun, TookMS how many milliseconds after it was last begun its result was recorded.
+	Asked  time.Time `json:"asked"`
+	TookMS int64     `json:"took_ms"`
+	began  time.Time
+}
+
+// The outcomes of a Call.
+const (
+	CallDone   = "done"
+	CallFailed = "failed"
+	CallOpen   = "open"
+)
+
+// Calls lists the effects of all runs of a SubJob, in the order in which they were begun, out of its journal. Of a model's answer that get
+// leaves out, the model and the cost stay empty. Errors: those of get.
+func Calls(journal []run.Entry, get Payloads) ([]Call, error) {
+	var all []Call
+	for i := range journal {
+		e := &journal[i]
+		at := slices.IndexFunc(all, func(x Call) bool { return x.Key == e.Key && x.Run == e.Run })
+		switch {
+		case e.Key == "":
+		case e.Type == events.JournalIntent && at < 0:
+			all = append(all, Call{Run: e.Run, Key: e.Key, Name: e.Name, Args: e.Data, Outcome: CallOpen, Begun: 1, Asked: e.Time, began: e.Time})
+		case e.Type == events.JournalIntent:
+			all[at].Begun++
+			all[at].began = e.Time
+		case e.Type == events.JournalResult && at >= 0:
+			if err := all[at].close(e, get); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return all, nil
+}
+
+// close puts into a call what came of it.
+func (x *Call) close(e *run.Entry, get Payloads) error {
+	x.TookMS = e.Time.Sub(x.began).Milliseconds()
+	if e.Reason != "" {
+		x.Outcome, x.Reason = CallFailed, strings.TrimPrefix(e.Reason, "failed: ")
+		return nil
+	}
+	x.Outcome = CallDone
+	if x.Name != "model" {
+		return nil
+	}
+	data, err := recorded(e, get)
+	if err != nil {
+		return err
+	}
+	var answer struct {
+		Model string `json:"model"`
+		Usage struct {
+			Prompt     int64 `json:"prompt"`
+			Completion int64 `json:"completion"`
+		} `json:"usage"`
+		CostUSD float64 `json:"cost_usd"`
+	}
+	if json.Unmarshal(data, &answer) == nil { // One that cannot be read tells no cost.
+		x.Model, x.Tokens, x.CostUSD = answer.Model, answer.Usage.Prompt+answer.Usage.Completion, answer.CostUSD
+	}
+	return nil
+}
+
+// recorded is what a record of a journal holds, inline or by reference.
+func recorded(e *run.Entry, get Payloads) ([]byte, error) {
+	if e.Ref == nil {
+		return e.Data, nil
+	}
+	data, err := get(*e.Ref)
+	if err != nil {
+		return nil, fmt.Errorf("read what was answered: %w", err)
+	}
+	return data, nil
+}

@@ -1,0 +1,190 @@
+package llm
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+)
+
+// compatibility is the Doer between the SDK and the world. On the way out it adds what the SDK drops; on the way in it brings what
+// providers send into the form that the SDK reads, and keeps for the exchange what the SDK would lose.
+type compatibility struct{ doer Doer }
+
+// Do sends one request of an exchange.
+func (c compatibility) Do(req *http.Request) (*http.Response, error) {
+	x := exchangeOf(req.Context())
+	if err := x.complete(req); err != nil {
+		return nil, fmt.Errorf("complete request: %w", err)
+	}
+	x.sent = true
+	resp, err := c.doer.Do(req)
+	if err != nil {
+		x.failed(x.broken(err, Unavailable))
+		return nil, err
+	}
+	x.touch()
+	if resp.StatusCode < 200 || resp.StatusCode >= 300 {
+		return nil, x.refused(resp)
+	}
+	if x.stream {
+		return x.streamed(resp)
+	}
+	return x.whole(resp)
+}
+
+// complete adds fields, headers, and the empty texts that the SDK leaves out.
+func (x *exchange) complete(req *http.Request) error {
+	raw, err := readAll(req.Body, maxRequest)
+	if err != nil {
+		return err
+	}
+	var body map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &body); err != nil {
+		return err
+	}
+	if x.dialect == DialectChat {
+		if body["messages"], err = withContent(body["messages"]); err != nil {
+			return err
+		}
+	}
+	for name, field := range x.set {
+		if body[name], err = json.Marshal(field); err != nil {
+			return err
+		}
+	}
+	if raw, err = json.Marshal(body); err != nil {
+		return err
+	}
+	req.ContentLength = int64(len(raw))
+	req.Body = io.NopCloser(bytes.NewReader(raw))
+	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(raw)), nil }
+	for name, values := range x.header {
+		req.Header[name] = values
+	}
+	return nil
+}
+
+// withContent gives each message that neither says nor calls anything an empty content, which most providers insist on.
+func withContent(raw json.RawMessage) (json.RawMessage, error) {
+	var messages []map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &messages); err != nil {
+		return nil, err
+	}
+	for _, message := range messages {
+		if message["content"] == nil && message["tool_calls"] == nil {
+			message["content"] = json.RawMessage(`""`)
+		}
+	}
+	return json.Marshal(messages)
+}
+
+// refused reads what the provider says under a failing status, with its word on when to come back.
+func (x *exchange) refused(resp *http.Response) error {
+	defer resp.Body.Close()
+	body, err := readAll(resp.Body, maxError)
+	if err != nil && len(body) == 0 {
+		body = []byte(http.StatusText(resp.StatusCode))
+	}
+	if len(bytes.TrimSpace(body)) == 0 {
+		body = []byte(http.StatusText(resp.StatusCode))
+	}
+	fail := x.told(resp.StatusCode, body)
+	if resp.StatusCode < 400 {
+		fail.Class, fail.Message = Malformed, "an answer with this status is none"
+	}
+	fail.RetryAfter = retryAfter(resp.Header, x.now())
+	switch strings.ToLower(resp.Header.Get("X-Should-Retry")) {
+	case "true":
+		fail.retry = 1
+	case "false":
+		fail.retry = -1
+	}
+	x.failed(fail)
+	return fail
+}
+
+// whole reads an answer that came in one piece.
+func (x *exchange) whole(resp *http.Response) (*http.Response, error) {
+	defer resp.Body.Close()
+	body, err := readAll(resp.Body, maxBody)
+	if err != nil {
+		x.failed(x.broken(err, StreamCut))
+		return nil, err
+	}
+	plain, err := x.plainBody(body)
+	if err != nil {
+		return nil, err
+	}
+	return replaced(resp, plain), nil
+}
+
+// plainBody is a whole answer in the SDK's form. An error inside it is one, whatever its status was.
+func (x *exchange) plainBody(body []byte) ([]byte, error) {
+	if x.dialect == DialectResponses {
+		answer, inside, err := readResponses(body)
+		if err = x.judge(body, inside, err, answer.Output != nil || answer.Status != ""); err != nil {
+			return nil, err
+		}
+		x.billed(answer.Usage)
+		x.keep(body)
+		return json.Marshal(answer)
+	}
+	answer, inside, err := readChat(body)
+	if err = x.judge(body, inside, err, len(answer.Choices) > 0); err != nil {
+		return nil, err
+	}
+	if answer.Usage != nil && answer.Usage.Cost.usd != nil {
+		x.cost = answer.Usage.Cost.usd
+	}
+	return json.Marshal(answer)
+}
+
+// judge turns an answer that is none into the failure of the exchange.
+func (x *exchange) judge(body, inside []byte, err error, answered bool) error {
+	switch {
+	case inside != nil:
+		x.failed(x.told(0, inside))
+	case err != nil:
+		x.failed(x.nonsense("the answer is not the expected JSON", body))
+	case !answered && bytes.Contains(body, []byte(`"message"`)):
+		x.failed(x.told(0, body))
+	case !answered:
+		x.failed(x.nonsense("the answer has no choices", body))
+	default:
+		return nil
+	}
+	return x.fail
+}
+
+func (x *exchange) billed(used *responsesUsage) {
+	if used != nil && used.Cost.usd != nil {
+		x.cost = used.Cost.usd
+	}
+}
+
+// keep remembers the raw items of an answer: a provider that has sealed its thought wants them back in their order.
+func (x *exchange) keep(body []byte) {
+	var answer struct {
+		Output []json.RawMessage `json:"output"`
+	}
+	if json.Unmarshal(body, &answer) != nil {
+		return
+	}
+	x.items = answer.Output
+}
+
+// replaced is a response with another body.
+func replaced(resp *http.Response, body []byte) *http.Response {
+	resp.Body = io.NopCloser(bytes.NewReader(body))
+	resp.ContentLength = int64(len(body))
+	return resp
+}
+
+// isStream reports whether a body is a stream of events, by how it begins: whatever it calls itself, what begins like JSON
+// or a page is none.
+func isStream(start []byte) bool {
+	return len(start) == 0 || !strings.Contains("{[<", string(start[:1]))
+}

@@ -1,0 +1,39 @@
+package service
+
+import (
+	"context"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/redact"
+	"github.com/jobgraph/jobgraph/pkg/run"
+	"github.com/jobgraph/jobgraph/pkg/run/lease"
+)
+
+// Journal has the journals of runs, and is a lease.Journal. It keeps no secret of the process.
+type Journal struct {
+	bus     *bus.Bus
+	secrets *redact.Set
+}
+
+// NewJournal has the journals of a bus. secrets are taken out of what is appended; nil holds none.
+func NewJournal(b *bus.Bus, secrets *redact.Set) Journal { return Journal{b, secrets} }
+
+// Read implements lease.Journal. A record that cannot be read counts for nothing but its sequence.
+func (j Journal) Read(ctx context.Context, job, subjob string) ([]run.Entry, error) {
+	list, _, err := j.bus.Journal(job, subjob).Read(ctx)
+	return list, err
+}
+
+// Clock implements lease.Journal.
+func (j Journal) Clock(ctx context.Context) (now, since time.Time, err error) {
+	return j.bus.Clock(ctx)
+}
+
+// Append implements lease.Journal.
+func (j Journal) Append(job, subjob string, r events.JournalRecord, last uint64) lease.Pending {
+	redactor := j.secrets.Redactor()
+	r.Data, r.Reason = redactor.JSON(r.Data), redactor.Text(r.Reason)
+	return j.bus.Journal(job, subjob).AppendAsync(r, last)
+}

@@ -1,0 +1,131 @@
+package app
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
+)
+
+// kinds are the kinds of experts that a card may have, each with the keys that belong to it alone. A new kind is a file with its type,
+// and a line here.
+type kinds struct {
+	Command commandKind `yaml:",inline"`
+	LLM     llmKind     `yaml:",inline"`
+	HTTP    httpKind    `yaml:",inline"`
+	// A2A is the remote agent of kind a2a.
+	A2A   a2aKind   `yaml:"a2a"`
+	Human humanKind `yaml:",inline"`
+	NATS  natsKind  `yaml:",inline"`
+}
+
+// kind is a kind of expert, together with what a card says of it.
+type kind interface {
+	// about describes the kind.
+	about() about
+	// faults are everything that is wrong with the keys of the kind, and with those of the card that mean something else for it.
+	faults(c *cardSpec) events.Faults
+	// build makes the expert of a card that has no faults. One without a runner is served by others. The fields of faults are those of
+	// the card.
+	build(c *catalog, s *Settings, f *cardFile) (*expert.Expert, events.Faults)
+}
+
+// about is what has to be known of a kind.
+type about struct {
+	// name is what a card says after kind:.
+	name string
+	// key is the one of its keys that a fault points at when a card of another kind has some of them.
+	key string
+	// workspace means that a run has one, from which it hands on artifacts.
+	workspace bool
+	// effects means that the journal has the effects of its runs, so that a hook can be asked what became of one.
+	effects bool
+	// once means that a run is a call that must not be made twice unless the card says that it may.
+	once bool
+	// calls means that its runs wait for the answers of others most of the time.
+	calls bool
+}
+
+// all are the kinds in the order in which they are listed for people, with the keys that a card sets for each.
+func (k *kinds) all() []kind {
+	fields := reflect.ValueOf(k).Elem()
+	list := make([]kind, fields.NumField())
+	for i := range list {
+		list[i], _ = fields.Field(i).Addr().Interface().(kind) // A field that is no kind shows at the first look at any card.
+	}
+	return list
+}
+
+// kind is that of the card, nil when there is none of the name.
+func (c *cardSpec) kind() kind {
+	for _, k := range c.Kinds.all() {
+		if k.about().name == c.Kind {
+			return k
+		}
+	}
+	return nil
+}
+
+// is reports what is known of the card's kind.
+func (c *cardSpec) is() about {
+	if k := c.kind(); k != nil {
+		return k.about()
+	}
+	return about{}
+}
+
+// kindNames are the words that a card may say after kind:.
+func kindNames() []string {
+	var names []string
+	for _, k := range new(kinds).all() {
+		names = append(names, k.about().name)
+	}
+	return names
+}
+
+// nearKinds is the hint for a card that names no kind, or none that there is.
+func nearKinds(written string) string {
+	if near := host.Near(written, kindNames()); written != "" && len(near) > 0 {
+		return "did you mean " + near[0] + "?"
+	}
+	return "use one of " + strings.Join(kindNames(), ", ")
+}
+
+// misplaced are keys that say nothing for the card's kind.
+func (c *cardSpec) misplaced() events.Faults {
+	var faults events.Faults
+	for _, k := range c.Kinds.all() {
+		if of := k.about(); of.name != c.Kind && !reflect.ValueOf(k).Elem().IsZero() {
+			faults = append(faults, alien(of.key, of.name))
+		}
+	}
+	if is := c.is(); c.Pure && is.once && !c.idempotent(false) {
+		faults = append(faults, events.Fault{
+			Code: events.CodeInvalid, Field: "pure", Message: "a call that is not journaled may be made twice", Hint: "leave pure out, or say that it may be: idempotent: true",
+		})
+	}
+	return faults
+}
+
+// alien is the fault of a key that belongs to another kind.
+func alien(field, kind string) events.Fault {
+	return events.Fault{
+		Code: events.CodeInvalid, Field: field, Message: fmt.Sprintf("the keys of kind %s are for that kind alone", kind), Hint: "leave them out, or use kind: " + kind,
+	}
+}
+
+// idempotent reports whether a run that died half-way may be repeated; otherwise is meant by a card that does not say.
+func (c *cardSpec) idempotent(otherwise bool) bool {
+	if c.Idempotent == nil {
+		return otherwise
+	}
+	return *c.Idempotent
+}
+
+// invalid is the fault of one key.
+func invalid(field string, err error) events.Faults {
+	return events.Faults{{Code: events.CodeInvalid, Field: field, Message: err.Error()}}
+}

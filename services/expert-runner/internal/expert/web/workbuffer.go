@@ -1,0 +1,44 @@
+package web
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
+)
+
+// workBuffer is the work without what concerns the bus alone: the fields here hide those of the same name below.
+type workBuffer struct {
+	*events.Work
+	ReportSubject string   `json:"report_subject,omitempty"`
+	ReportID      string   `json:"report_id,omitempty"`
+	ClaimSubject  string   `json:"claim_subject,omitempty"`
+	CancelSubject string   `json:"cancel_subject,omitempty"`
+	Lease         string   `json:"lease,omitempty"`
+	Select        []string `json:"select,omitempty"`
+}
+
+// write gives the work as JSON.
+func write(w *events.Work) (json.RawMessage, error) {
+	body, err := json.Marshal(workBuffer{Work: w})
+	if err != nil {
+		return nil, fmt.Errorf("write work: %w", err)
+	}
+	return body, nil
+}
+
+// body is what is sent: all of the work, or one field of it.
+func (c *Config) body(workBuffer json.RawMessage) ([]byte, error) {
+	if !c.sends() {
+		return nil, nil
+	}
+	if c.Body == "" {
+		return workBuffer, nil
+	}
+	field, ok := task.At(workBuffer, c.Body)
+	if !ok {
+		return nil, unfit(c.Body + " is missing in the work, and is what is sent")
+	}
+	return field, nil
+}

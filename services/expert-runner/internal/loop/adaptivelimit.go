@@ -1,0 +1,89 @@
+package loop
+
+import (
+	"context"
+	"sync"
+)
+
+// adaptiveLimit bounds the messages in hand. It begins at as many as experts may work at once, rises with every run that was quick,
+// and falls back with one that was not: what waits behind slow work is better left to another runner. Calls, runs that wait for
+// the answers of others, have places of their own and count only beyond these.
+type adaptiveLimit struct {
+	least, most, calls int
+
+	mu      sync.Mutex // Guards hand, calling and limit.
+	hand    int
+	calling int // How many of those in progress are calls.
+	limit   int
+	room    chan struct{} // Holds a token if there may be room; one goroutine takes, any may give back.
+}
+
+// rise is by how much a quick run raises the limit: a burst after a pause is in progress within a few round trips.
+const rise = 4
+
+func newAdaptiveLimit(least, most, calls int) *adaptiveLimit {
+	return &adaptiveLimit{least: least, most: max(least, most), calls: calls, limit: least, room: make(chan struct{}, 1)}
+}
+
+// take waits for room and takes at most this many.
+func (t *adaptiveLimit) take(ctx context.Context, most int) (int, error) {
+	for {
+		if n := t.try(most); n > 0 {
+			return n, nil
+		}
+		select {
+		case <-t.room:
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		}
+	}
+}
+
+func (t *adaptiveLimit) try(most int) int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n := min(most, t.limit-t.hand+min(t.calling, t.calls))
+	if n > 0 {
+		t.hand += n
+	}
+	return n
+}
+
+// give returns what was taken and not used.
+func (t *adaptiveLimit) give(n int) {
+	t.mu.Lock()
+	t.hand -= n
+	t.mu.Unlock()
+	t.wake()
+}
+
+// call marks one message in progress as a call.
+func (t *adaptiveLimit) call() {
+	t.mu.Lock()
+	t.calling++
+	t.mu.Unlock()
+	t.wake()
+}
+
+// done returns one, and says whether it was a call and whether its run was quick. A call says nothing about the speed of
+// others.
+func (t *adaptiveLimit) done(call, quick bool) {
+	t.mu.Lock()
+	t.hand--
+	if call {
+		t.calling--
+	} else if quick {
+		t.limit = min(t.limit+rise, t.most)
+	} else {
+		t.limit = t.least
+	}
+	t.mu.Unlock()
+	t.wake()
+}
+
+func (t *adaptiveLimit) wake() {
+	select {
+	case t.room <- struct{}{}:
+	default: // It is said already.
+	}
+}

@@ -1,0 +1,110 @@
+package history
+
+import (
+	"cmp"
+	"encoding/json"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
+)
+
+// mostStep is how much of what one step gave is told, in bytes.
+const mostStep = 600
+
+// story is what a job's log tells of it.
+type story struct {
+	request *events.Request
+	steps   []*events.SubJob
+	outputs map[string]json.RawMessage
+	end     *events.JobEnded
+}
+
+// take adds an event.
+func (s *story) take(e *events.Event) {
+	switch d := e.Data.(type) {
+	case *events.JobRequested:
+		s.request = &d.Request
+	case *events.GraphCreated:
+		if e.SubJob == events.PlanID && d.Plan != nil {
+			s.plan(d.Plan)
+		}
+	case *events.SubJobReported:
+		if d.Outcome == events.Success && e.SubJob != events.FinalID {
+			s.output(e.SubJob, d.Output)
+		}
+	case *events.JobEnded:
+		s.end = d
+	}
+}
+
+// plan takes over the steps of a plan; a later one replaces them.
+func (s *story) plan(p *events.Plan) {
+	s.steps = nil
+	for i := range p.SubJobs[:min(len(p.SubJobs), mostSteps)] {
+		s.steps = append(s.steps, &p.SubJobs[i])
+	}
+}
+
+func (s *story) output(subjob string, output json.RawMessage) {
+	if s.outputs == nil {
+		s.outputs = map[string]json.RawMessage{}
+	}
+	s.outputs[subjob] = output
+}
+
+// tell makes the turn: none of its texts is longer than most bytes.
+func (s *story) tell(answer json.RawMessage, most int) planning.Turn {
+	t := planning.Turn{User: clip(s.request.Goal, most), Answer: clip(plain(answer), most)}
+	switch {
+	case s.end == nil:
+	case s.end.Status == events.Finished && t.Answer == "":
+		t.Answer = "(done, without a result)"
+	case s.end.Status != events.Finished:
+		reason := ""
+		if s.end.Error != nil {
+			reason = ": " + s.end.Error.Message
+		}
+		t.Answer = strings.TrimSpace("(" + strings.ToLower(string(s.end.Status)) + reason + ") " + t.Answer)
+	}
+	for _, step := range s.steps {
+		t.Steps = append(t.Steps, clip(s.step(step, t.Answer), most))
+	}
+	return t
+}
+
+// step tells a step: what it was about, who did it and why, and what came of it, unless that is the whole answer.
+func (s *story) step(step *events.SubJob, answer string) string {
+	text := cmp.Or(step.Title, step.Goal)
+	if name := cmp.Or(step.ExpertName, step.Expert); name != "" {
+		text += " (" + name + ")"
+	}
+	if step.Thinking != "" {
+		text += ": " + step.Thinking
+	}
+	if output := plain(s.outputs[step.ID]); output != "" && output != answer {
+		text += " → " + clip(output, mostStep)
+	}
+	return text
+}
+
+// plain is a text as it is, and any other JSON in its own form.
+func plain(value json.RawMessage) string {
+	var text string
+	if json.Unmarshal(value, &text) == nil {
+		return strings.TrimSpace(text)
+	}
+	return string(value)
+}
+
+// clip shortens a text at a whole character, and says so.
+func clip(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	for most > 0 && !utf8.RuneStart(text[most]) {
+		most--
+	}
+	return text[:most] + "…"
+}

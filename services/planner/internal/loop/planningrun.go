@@ -1,0 +1,436 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/graph"
+	jobrun "github.com/jobgraph/jobgraph/pkg/run"
+	"github.com/jobgraph/jobgraph/pkg/service/queue"
+	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
+	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
+)
+
+// planningRun drives one session: it answers what the session owes, from the record where that knows. It belongs to one
+// goroutine; beside that there is at most its heartbeat.
+type planningRun struct {
+	loop   *Loop
+	d      *queue.Delivery
+	w      *events.Work
+	intake context.Context
+	// ctx ends with the process, with the cancellation of the run, and when the run is lost; lose ends it.
+	ctx  context.Context
+	lose context.CancelCauseFunc
+
+	start    planning.Start
+	planning *planning.Planning
+	record   *record                // nil until something has to be remembered.
+	claimed  atomic.Pointer[record] // The same, for the heartbeat.
+	stage    planning.Stage
+	beats    sync.WaitGroup // The goroutine of the heartbeat, which ends with ctx.
+	beating  bool
+	// patience is until when experts are waited for.
+	patience time.Time
+}
+
+// verdict is what a run states: the end of its session, or a question that parks it.
+type verdict struct {
+	end *planning.Ending
+	ask *events.InputRequested
+	// spent is what this run has cost, drafts what all drafts of the session were worth.
+	spent  events.Spent
+	drafts planning.Drafts
+	cache  string // CacheHit, CacheMiss, or empty where no plan is reused.
+}
+
+// converse plans. raw is the request's plan, resolved when it went by reference. With an error the verdict tells what was spent.
+func (l *Loop) converse(work, intake context.Context, d *queue.Delivery, w *events.Work, raw []byte) (v verdict, err error) {
+	t := &planningRun{loop: l, d: d, w: w, intake: intake, patience: time.Now().Add(l.ExpertWait)}
+	t.ctx, t.lose = context.WithCancelCause(work)
+	remove := l.runs.add(w, t.lose)
+	if remove == nil {
+		t.lose(nil)
+		return v, &busyError{wait: defaultLease} // The broker was not told in time that this process is at it.
+	}
+	defer remove()
+	defer t.beats.Wait()
+	defer t.lose(nil)
+	defer func() {
+		if value := recover(); value != nil {
+			l.Logger.Error("planning panicked", "job", w.Job, "panic", value, "stack", string(debug.Stack()))
+			v, err = rejected(events.Fault{
+				Code: events.CodeInternal, Message: "planning broke down", Cause: fmt.Sprint(value), Hint: "this is a bug: report it with the request",
+			}), nil
+		}
+	}()
+	if fault := t.know(raw); fault != nil {
+		return rejected(*fault), nil
+	}
+	if err := t.recollect(); err != nil {
+		return v, err
+	}
+	if err := t.gather(); err != nil {
+		return v, err
+	}
+	if fault, err := t.staffed(); err != nil {
+		return v, err
+	} else if fault != nil {
+		return rejected(*fault), nil
+	}
+	t.reuse()
+	v, err = t.run()
+	if err == nil {
+		t.cached(&v)
+	}
+	if cause := context.Cause(t.ctx); err != nil && cause != nil {
+		err = cause
+	}
+	var dead crash
+	if err != nil && t.record != nil && !errors.As(err, &dead) && !errors.Is(err, errLost) {
+		t.lose(nil)
+		t.beats.Wait() // No renewal comes behind the release, nor does it wait for one.
+		t.record.Release(work)
+	}
+	return v, err
+}
+
+// instead is the verdict of a stopped run: it is late, says that no planner works on it any more, and what it
+// has cost.
+func instead(v *verdict, err error) (verdict, error) {
+	var stop *cancelled
+	if !errors.As(err, &stop) {
+		return *v, err
+	}
+	late := rejected(events.Fault{Code: events.CodeCancelled, Message: "the run was cancelled", Cause: stop.reason})
+	late.spent = v.spent
+	return late, nil
+}
+
+// rejected is a run that ends with a fault.
+func rejected(fault events.Fault) verdict {
+	return verdict{end: &planning.Ending{Kind: events.KindPlanRejected, Faults: events.Faults{fault}}}
+}
+
+// know collects what the session begins with.
+func (t *planningRun) know(raw []byte) *events.Fault {
+	w, l := t.w, t.loop
+	if w.Request == nil {
+		return &events.Fault{Code: events.CodeMissing, Field: "request", Message: "the planning work carries no request", Hint: "submit the job again"}
+	}
+	request := *w.Request
+	request.Plan, request.PlanRef = raw, nil
+	profile, version, err := l.Profiles.Find(request.Profile)
+	if err != nil {
+		return &events.Fault{Code: events.CodeNotFound, Field: "profile", Message: "there is no such profile", Cause: err.Error(), Hint: "name one of those, or none"}
+	}
+	t.start = planning.Start{
+		Mode: w.Kind, Prefix: fmt.Sprintf("%s-%d", w.SubJob, w.Run), Request: request, Cards: t.cards(raw), Profile: profile, Version: version,
+		Now: time.Now().UTC(), Lessons: w.Lessons, Findings: findings(w.Results), Finished: w.Finished, MaxSteps: w.MaxSteps,
+		DefaultExpert: l.Options.DefaultExpert, Informed: l.Options.Informed,
+	}
+	if w.Kind == events.WorkSplit {
+		part := w.Spec
+		if part.ID == "" {
+			part.ID = w.SubJob
+		}
+		t.start.Part = &part
+	}
+	if l.Model != nil {
+		t.start.ModelName = l.Model.Name(&request)
+		t.start.Model = t.start.ModelName != ""
+	}
+	return nil
+}
+
+// cards are those that the session begins with. Who has no plan yet is told of everybody; experts of a plan are waited for.
+func (t *planningRun) cards(plan []byte) []events.Card {
+	if len(plan) == 0 {
+		return t.loop.Catalog.Fresh(t.ctx)
+	}
+	cards, _ := t.loop.Catalog.Cards()
+	return cards
+}
+
+// findings are results that exist already, as data for prompts.
+func findings(results map[string]events.Result) []planning.Finding {
+	ids := make([]string, 0, len(results))
+	for id, r := range results {
+		if !r.Skipped && len(r.Output) > 0 {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	list := make([]planning.Finding, len(ids))
+	for i, id := range ids {
+		list[i] = planning.Finding{Source: id, Text: said(results[id].Output)}
+	}
+	return list
+}
+
+// run answers what is owed until the session ends or waits for a person.
+func (t *planningRun) run() (verdict, error) {
+	if t.w.ResumeOf > 0 {
+		if err := t.open(); err != nil {
+			return verdict{}, err
+		}
+	}
+	t.begin()
+	for {
+		c := t.planning.Pending()
+		var fact planning.Fact
+		var err error
+		switch c.Kind {
+		case planning.End:
+			return verdict{end: c.End, spent: t.planning.Spent(t.w.Run), drafts: t.planning.State().Drafts}, nil
+		case planning.Ask:
+			closed, told := t.w.Answers[t.start.RequestID(c.Key)]
+			if !told {
+				return t.park(&c)
+			}
+			fact = planning.Fact{Key: c.Key, Kind: planning.Closed, Action: closed.Action, Answer: closed.Answer, By: closed.By}
+		case planning.Await:
+			fact, err = t.await(&c)
+		default:
+			fact, err = t.ask(&c)
+		}
+		if errors.Is(err, errAnew) {
+			t.begin()
+			continue
+		}
+		if err != nil {
+			return verdict{spent: t.paid(&fact)}, err
+		}
+		t.apply(fact)
+	}
+}
+
+// paid is what the run has cost when it ends before its session does: with an answer that came and could not be kept.
+func (t *planningRun) paid(last *planning.Fact) events.Spent {
+	return graph.AddSpent(t.planning.Spent(t.w.Run), last.Spent)
+}
+
+// begin makes the session; it counts as busy while it computes.
+func (t *planningRun) begin() {
+	if t.record != nil && t.record.start != nil {
+		t.start = *t.record.start
+	}
+	ports := planning.Ports{Read: t.loop.Read, Plan: t.loop.Options, Render: t.loop.Profiles.Render}
+	t.loop.busy <- struct{}{}
+	defer func() { <-t.loop.busy }()
+	t.planning = planning.New(t.start, ports)
+}
+
+func (t *planningRun) apply(f planning.Fact) {
+	t.loop.busy <- struct{}{}
+	defer func() { <-t.loop.busy }()
+	t.planning.Apply(f)
+}
+
+// errAnew means that the record knows of a beginning of this session that is not ours: it has to be folded from there.
+var errAnew = errors.New("the session began before")
+
+// open claims the run and records the beginning, unless an earlier one is recorded.
+func (t *planningRun) open() error {
+	if err := t.loop.Hook.at(AtClaim); err != nil {
+		return err
+	}
+	r, err := t.loop.claim(t.ctx, t.w)
+	if err != nil {
+		return err
+	}
+	t.record = r
+	t.claimed.Store(r)
+	t.beat()
+	if r.start == nil {
+		return r.begin(t.ctx, &t.start)
+	}
+	return nil
+}
+
+// remember makes sure that the run is claimed before anything is done that costs money or takes a person's time.
+func (t *planningRun) remember() error {
+	if t.record != nil {
+		return nil
+	}
+	if err := t.open(); err != nil {
+		return err
+	}
+	if t.record.start != nil {
+		return errAnew
+	}
+	return nil
+}
+
+// park states the question of a session; its answer begins the next run.
+func (t *planningRun) park(c *planning.Command) (verdict, error) {
+	if err := t.remember(); errors.Is(err, errAnew) {
+		t.begin()
+		return t.run()
+	} else if err != nil {
+		return verdict{}, err
+	}
+	t.tell(c.Stage)
+	return verdict{ask: c.Ask, spent: t.planning.Spent(t.w.Run)}, nil
+}
+
+// ask has a model or a person answer, once: a finished answer is taken from the record.
+func (t *planningRun) ask(c *planning.Command) (planning.Fact, error) {
+	if err := t.remember(); err != nil {
+		return planning.Fact{}, err
+	}
+	if f, known := t.record.facts[c.Key]; known {
+		return f, nil
+	}
+	t.tell(c.Stage)
+	if err := t.loop.Hook.at(AtIntent); err != nil {
+		return planning.Fact{}, err
+	}
+	if err := t.record.intend(t.ctx, c); err != nil {
+		return planning.Fact{}, err
+	}
+	fact, err := t.answer(c)
+	if err != nil {
+		return fact, err
+	}
+	fact.Key, fact.Run = c.Key, t.w.Run
+	if err := t.loop.Hook.at(AtAnswered); err != nil {
+		return fact, err
+	}
+	if err := t.record.keep(t.ctx, c, &fact); err != nil {
+		return fact, err
+	}
+	return fact, t.loop.Hook.at(AtKept)
+}
+
+// answer sends a command to what can answer it.
+func (t *planningRun) answer(c *planning.Command) (planning.Fact, error) {
+	if c.Kind == planning.Investigate {
+		return t.investigate(c)
+	}
+	return t.loop.Model.Ask(t.ctx, &Question{
+		Request: &t.start.Request, Call: c.Call, Key: c.Key, IdempotencyKey: jobrun.CallKey(t.w.IdempotencyKey, c.Key),
+		Live: func(body []byte) { t.loop.Log.Live(t.w.Job, t.w.SubJob, body) },
+	})
+}
+
+// await waits until the cards change, for a while: a runner may just be starting.
+func (t *planningRun) await(c *planning.Command) (planning.Fact, error) {
+	cards, changed := t.loop.Catalog.Cards()
+	fact := planning.Fact{Key: c.Key, Kind: planning.Cards, Cards: cards, Run: t.w.Run}
+	left := time.Until(t.patience)
+	if left <= 0 {
+		fact.Waited = true
+		return fact, nil
+	}
+	if !sameCards(cards, t.planning.State().Cards) {
+		return fact, nil
+	}
+	var err error
+	if fact.Waited, err = t.changes(changed, left); err != nil || fact.Waited {
+		return fact, err
+	}
+	fact.Cards, _ = t.loop.Catalog.Cards()
+	return fact, nil
+}
+
+// changes waits for a change of the cards, and reports whether there was none in time.
+func (t *planningRun) changes(changed <-chan struct{}, most time.Duration) (over bool, err error) {
+	t.beat()
+	timer := time.NewTimer(most)
+	defer timer.Stop()
+	select {
+	case <-changed:
+		return false, nil
+	case <-timer.C:
+		return true, nil
+	case <-t.ctx.Done():
+	case <-t.intake.Done():
+	}
+	return false, errDraining
+}
+
+// staffed waits for an expert to plan for, and says what to do when none comes: no model is asked for a plan that no expert could
+// carry out. A session that has begun goes on, and so does one whose plan or expert is given.
+func (t *planningRun) staffed() (*events.Fault, error) {
+	s := &t.start
+	if s.Mode == events.WorkFinalize || !s.Model || len(s.Request.Plan) > 0 || strings.TrimSpace(s.Request.Expert) != "" || t.w.ResumeOf > 0 {
+		return nil, nil
+	}
+	for !plan.Staffed(s.Cards) {
+		cards, changed := t.loop.Catalog.Cards()
+		if plan.Staffed(cards) {
+			s.Cards = cards
+			break
+		}
+		if over, err := t.changes(changed, time.Until(t.patience)); err != nil {
+			return nil, err
+		} else if over {
+			return &events.Fault{
+				Code: events.CodeUnknownExpert, Field: "experts", Message: "there is no expert to plan for, and no model was asked",
+				Hint: "give `jobgraph run` or `jobgraph up` cards with --experts, or start a runner that has some; `jobgraph experts list` shows who is there",
+			}, nil
+		}
+	}
+	return nil, nil
+}
+
+// sameCards reports whether nothing was announced or withdrawn.
+func sameCards(a, b []events.Card) bool {
+	return slices.EqualFunc(a, b, func(x, y events.Card) bool { return x.ID == y.ID })
+}
+
+// tell states each stage in which a model or person is asked, once, for watchers.
+func (t *planningRun) tell(stage planning.Stage) {
+	if stage == t.stage {
+		return
+	}
+	t.stage = stage
+	t.loop.Log.Tell(events.Event{
+		Kind: events.KindSubJobProgressed, Job: t.w.Job, SubJob: t.w.SubJob, Run: t.w.Run, Source: source, Trace: t.d.Trace,
+		ID:   fmt.Sprintf("%s/%s/%s/%d/%s", t.w.Job, events.KindSubJobProgressed, t.w.SubJob, t.w.Run, t.planning.Pending().Key),
+		Data: &events.SubJobProgressed{Message: string(stage)},
+	})
+}
+
+// beat keeps the delivery alive while others think, and the claim if there is one.
+func (t *planningRun) beat() {
+	if t.beating {
+		return
+	}
+	t.beating = true
+	every := longestBeat
+	if t.w.Lease > 0 {
+		every = min(every, max(t.w.Lease.Std()/3, 100*time.Millisecond))
+	}
+	t.beats.Go(func() { // Ends with ctx.
+		tick := time.NewTicker(every)
+		defer tick.Stop()
+		for {
+			select {
+			case <-t.ctx.Done():
+				return
+			case <-tick.C:
+			}
+			t.loop.settled(t.d, t.d.Receipt.InProgress())
+			r := t.claimed.Load()
+			if r == nil {
+				continue
+			}
+			if err := r.Renew(t.ctx); errors.Is(err, errLost) {
+				t.lose(err)
+				return
+			}
+		}
+	})
+}
+
+// longestBeat is well below the broker's patience with work in hand.
+const longestBeat = 3 * time.Second

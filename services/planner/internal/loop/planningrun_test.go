@@ -1,0 +1,506 @@
+package loop
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/events/store"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	jobrun "github.com/jobgraph/jobgraph/pkg/run"
+	"github.com/jobgraph/jobgraph/pkg/run/lease"
+	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
+)
+
+// readText takes a text that is JSON as a whole.
+func readText(text string, fits func(json.RawMessage) bool) (json.RawMessage, error) {
+	if raw := json.RawMessage(text); json.Valid(raw) && fits(raw) {
+		return raw, nil
+	}
+	return nil, errors.New("no JSON")
+}
+
+// Read implements Journal.
+// Clock is that of the broker, which was there from w.since on.
+func (w *world) Clock(context.Context) (now, since time.Time, err error) {
+	return time.Now(), w.since, nil
+}
+
+func (w *world) Read(ctx context.Context, _, _ string) ([]jobrun.Entry, error) {
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return append([]jobrun.Entry(nil), w.journal...), nil
+}
+
+// Append implements Journal.
+func (w *world) Append(_, _ string, r events.JournalRecord, last uint64) lease.Pending {
+	return pending(func(ctx context.Context) (uint64, error) { return w.stores(ctx, r, last) })
+}
+
+// pending is a write that happens when it is awaited.
+type pending func(ctx context.Context) (uint64, error)
+
+func (p pending) Wait(ctx context.Context) (uint64, error) { return p(ctx) }
+
+func (w *world) stores(ctx context.Context, r events.JournalRecord, last uint64) (uint64, error) {
+	if ctx.Err() != nil {
+		return 0, ctx.Err()
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if last != uint64(len(w.journal)) {
+		return 0, store.ErrConflict
+	}
+	w.journal = append(w.journal, jobrun.Entry{JournalRecord: r, Seq: last + 1, Time: time.Now()})
+	if r.Type == events.JournalRenewed && w.renewals > 0 {
+		if w.renewals--; w.renewals == 0 {
+			w.mu.Unlock()
+			<-ctx.Done()
+			w.mu.Lock()
+			return 0, ctx.Err()
+		}
+	}
+	return last + 1, nil
+}
+
+// free is whether another planner could take the run.
+func (w *world) free(t *testing.T) error {
+	l := New(Settings{Journal: w, Owner: "other"})
+	_, a, err := lease.Admit(t.Context(), w, l.claimant(&events.Work{Run: 1}))
+	return errors.Join(err, refused(a))
+}
+
+// tongue is a model that says the same to everybody. It counts how often it is asked, and may take its time or put off.
+type tongue struct {
+	says  string
+	calls int
+	takes time.Duration
+	off   error
+	keys  map[string]bool
+	heard string // The last prompt.
+}
+
+func (m *tongue) Name(*events.Request) string { return "tongue" }
+
+func (m *tongue) Ask(ctx context.Context, q *Question) (planning.Fact, error) {
+	c, key := q.Call, q.IdempotencyKey
+	m.heard = c.Messages[len(c.Messages)-1].Text
+	if m.keys == nil {
+		m.keys = map[string]bool{}
+	}
+	m.keys[key] = true
+	m.calls++
+	if err := lease.Pause(ctx, m.takes); err != nil {
+		return planning.Fact{}, err
+	}
+	return planning.Fact{Kind: planning.Answered, Text: m.says, Spent: events.Spent{Tokens: 10}}, m.off
+}
+
+// goal is planning work without a plan.
+func goal() events.Work {
+	return events.Work{
+		Kind: events.WorkPlan, Job: "j", SubJob: events.PlanID, Run: 1, MaxSteps: 100, Lease: events.Duration(30 * time.Second),
+		Request: &events.Request{Goal: "g"}, IdempotencyKey: "j/~plan/1",
+	}
+}
+
+func TestAGoalBecomesAGraphByAModelAndWhatItCostIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld("x")
+		w.model = &tongue{says: onePlan}
+		if err := w.run(t, nil, w.delivery(t, goal())); err != nil {
+			t.Fatal(err)
+		}
+		check(t, w, "tell subjob.progressed j/~plan/1", "state graph.created j/~plan/1", "ack", `counted "graph.created" repeated false`, "drained")
+		if d := w.facts[0].Data.(*events.GraphCreated); d.Tokens != 10 || d.Plan.SubJobs[0].Expert != "x" {
+			t.Errorf("%+v", d)
+		}
+	})
+}
+
+func TestAModelThatAlwaysTalksNonsenseEndsInARejectionThatKeepsTheText(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld("x")
+		m := &tongue{says: "I would rather not."}
+		w.model = m
+		if err := w.run(t, nil, w.delivery(t, goal())); err != nil {
+			t.Fatal(err)
+		}
+		d := w.facts[0].Data.(*events.PlanRejected)
+		if m.calls != 2 || d.Tokens != 20 || d.Faults[0].RawRef == nil || string(w.blobs["digest"]) != m.says {
+			t.Errorf("%d calls, %+v", m.calls, d)
+		}
+	})
+}
+
+func TestAFinishedCallIsNotMadeAgainAfterACrashAtAnyPoint(t *testing.T) {
+	for _, point := range []Point{AtTaken, AtClaim, AtIntent, AtAnswered, AtKept, AtPublish, AtPublished, AtAcked} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld("x")
+			m := &tongue{says: onePlan}
+			w.model = m
+			killed := errors.New("killed")
+			w.hook = func(p Point) error {
+				if p == point {
+					return killed
+				}
+				return nil
+			}
+			if err := w.run(t, nil, w.delivery(t, goal())); !errors.Is(err, killed) {
+				t.Fatalf("%s: %v", point, err)
+			}
+			w.hook = nil
+			<-time.After(time.Minute) // In virtual time: the lease of the dead one passes.
+			again := w.delivery(t, goal())
+			again.Count = 2
+			if err := w.run(t, nil, again); err != nil {
+				t.Fatal(err)
+			}
+			want := 1
+			if point == AtAnswered {
+				want = 2 // The one that was under way.
+			}
+			if m.calls != want || len(m.keys) != 1 {
+				t.Errorf("killed at %s: %d calls under %d keys, want %d", point, m.calls, len(m.keys), want)
+			}
+			for _, f := range w.facts {
+				if f.Kind != events.KindGraphCreated {
+					t.Errorf("killed at %s: %s", point, f.Kind)
+				}
+			}
+		})
+	}
+}
+
+func TestAPlanThatAPersonHasToSeeParksTheRunAndHisAnswerGoesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld("x")
+		m := &tongue{says: onePlan}
+		w.model = m
+		first := goal()
+		no := false
+		first.Request.AutoAccept = &no
+		if err := w.run(t, nil, w.delivery(t, first)); err != nil {
+			t.Fatal(err)
+		}
+		ask, ok := w.facts[0].Data.(*events.InputRequested)
+		if !ok || ask.Kind != events.InputReview || ask.Tokens != 10 {
+			t.Fatalf("%+v", w.facts[0])
+		}
+		second := first
+		second.Run, second.ResumeOf = 2, 1
+		second.Answers = map[string]events.InputClosed{ask.Request: {Action: events.Answered, Answer: json.RawMessage(`"[ACCEPTED]"`), By: "me"}}
+		d := w.delivery(t, second)
+		d.Subject = strings.TrimSuffix(d.Subject, "1") + "2"
+		if err := w.run(t, nil, d); err != nil {
+			t.Fatal(err)
+		}
+		last := w.facts[len(w.facts)-1]
+		if m.calls != 1 || last.Kind != events.KindGraphCreated || last.Run != 2 || last.Data.(*events.GraphCreated).Tokens != 0 {
+			t.Errorf("%d calls, %+v", m.calls, last)
+		}
+	})
+}
+
+func TestAClosedRunIsDroppedAndOneThatAnotherHoldsIsGivenBack(t *testing.T) {
+	for name, entry := range map[string]jobrun.Entry{
+		"ack": {JournalRecord: events.JournalRecord{Type: events.JournalClosed, Run: 1}},
+		"nak 30s": {JournalRecord: events.JournalRecord{
+			Type: events.JournalClaimed, Run: 1, Owner: "other", Lease: events.Duration(30 * time.Second),
+		}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld("x")
+			m := &tongue{says: onePlan}
+			w.model = m
+			entry.Seq, entry.Time = 1, time.Now()
+			w.journal = []jobrun.Entry{entry}
+			if err := w.run(t, nil, w.delivery(t, goal())); err != nil {
+				t.Fatal(err)
+			}
+			if all := strings.Join(w.lines, ","); m.calls != 0 || !strings.Contains(all, name) || len(w.facts) != 0 {
+				t.Errorf("%d calls, %s", m.calls, all)
+			}
+		})
+	}
+}
+
+func TestARunThatIsStoppedEndsItsCallAtOnceAndSaysSo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld("x")
+		w.model = &tongue{says: onePlan, takes: time.Hour}
+		began := time.Now()
+		if err := w.run(t, func() { w.loop.Cancel("j", "", 1, "enough") }, w.delivery(t, goal())); err != nil {
+			t.Fatal(err)
+		}
+		d, ok := w.facts[0].Data.(*events.PlanRejected)
+		if !ok || d.Faults[0].Code != events.CodeCancelled || time.Since(began) > time.Second {
+			t.Errorf("%+v after %s", w.facts[0], time.Since(began))
+		}
+	})
+}
+
+func TestARunThatIsStoppedTellsWhatItsFinishedCallsHaveCost(t *testing.T) {
+	cancel := func(w *world) { w.loop.Cancel("j", "", 1, "enough") }
+	for name, stop := range map[string]func(w *world) (during func()){
+		"in the next call": func(w *world) func() {
+			return func() {
+				<-time.After(1500 * time.Millisecond) // The first call takes a second.
+				cancel(w)
+			}
+		},
+		"before the answer is kept": func(w *world) func() {
+			w.hook = func(p Point) error {
+				if p == AtAnswered {
+					cancel(w)
+				}
+				return nil
+			}
+			return func() { <-time.After(2 * time.Second) }
+		},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld("x")
+			w.model = &tongue{says: "I would rather not.", takes: time.Second}
+			if err := w.run(t, stop(w), w.delivery(t, goal())); err != nil {
+				t.Fatal(err)
+			}
+			d := w.facts[0].Data.(*events.PlanRejected)
+			if diff := cmp.Diff(events.Spent{Tokens: 10}, d.Spent); diff != "" || d.Faults[0].Code != events.CodeCancelled {
+				t.Errorf("stopped %s: %v %s", name, d.Faults, diff)
+			}
+		})
+	}
+}
+
+func TestAClaimIsRenewedWhileTheModelThinks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld("x")
+		w.model = &tongue{says: onePlan, takes: 5 * time.Minute}
+		during := func() {
+			<-time.After(4 * time.Minute)
+			if err := w.free(t); err == nil {
+				t.Error("another planner could take the run of one that is alive")
+			}
+			<-time.After(2 * time.Minute)
+		}
+		if err := w.run(t, during, w.delivery(t, goal())); err != nil {
+			t.Fatal(err)
+		}
+		if len(w.facts) != 1 || w.facts[0].Kind != events.KindGraphCreated {
+			t.Errorf("%+v", w.facts)
+		}
+	})
+}
+
+func TestAClaimIsLetGoOfWhenItsRenewalWasCutOff(t *testing.T) {
+	for name, test := range map[string]struct {
+		model *tongue
+		stop  bool
+	}{
+		"stopped": {&tongue{says: onePlan, takes: time.Minute}, true},
+		"put off": {&tongue{takes: 7 * time.Second, off: &Later{After: time.Second, Why: errors.New("429")}}, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld("x")
+			w.model, w.renewals = test.model, 2 // The second is under way by then, and stored.
+			during := func() {
+				<-time.After(7 * time.Second)
+				if test.stop {
+					w.loop.Cancel("j", "", 1, "enough")
+				}
+			}
+			if err := w.run(t, during, w.delivery(t, goal())); err != nil {
+				t.Fatal(err)
+			}
+			if err := w.free(t); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		})
+	}
+}
+
+func TestACallThatIsPutOffForLongGoesBackToTheBroker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld("x")
+		w.model = &tongue{off: &Later{After: 5 * time.Minute, Why: errors.New("429")}}
+		if err := w.run(t, nil, w.delivery(t, goal())); err != nil {
+			t.Fatal(err)
+		}
+		if all := strings.Join(w.lines, ","); !strings.Contains(all, "nak 5m0s") || len(w.facts) != 0 {
+			t.Error(all)
+		}
+	})
+}
+
+func TestAnUnknownProfileIsAFaultThatNamesThoseThereAre(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld("x")
+		o := goal()
+		o.Request.Profile = "nobody"
+		if err := w.run(t, nil, w.delivery(t, o)); err != nil {
+			t.Fatal(err)
+		}
+		if f := w.facts[0].Data.(*events.PlanRejected).Faults[0]; f.Field != "profile" || !strings.Contains(f.Cause, "plain") {
+			t.Error(f)
+		}
+	})
+}
+
+func TestARunThatAnotherPlannerTookIsLeftUnsettledAndItsSpanEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld("x")
+		w.model = &tongue{says: onePlan, takes: time.Minute}
+		d := w.delivery(t, goal())
+		var lost []string
+		w.trace = func(string, string, ...string) (string, func(string, ...string)) {
+			return "00-span", func(failure string, _ ...string) { lost = append(lost, failure) }
+		}
+		taken := func() {
+			list, err := w.Read(t.Context(), "", "")
+			if err == nil {
+				_, err = w.Append("", "", events.JournalRecord{Type: events.JournalClaimed, Run: 1, Owner: "other", Lease: events.Duration(time.Hour)}, uint64(len(list))).Wait(t.Context())
+			}
+			if err != nil {
+				t.Error(err)
+			}
+			<-time.After(2 * time.Minute)
+		}
+		if err := w.run(t, taken, d); err != nil {
+			t.Fatal(err)
+		}
+		if all := strings.Join(w.lines, ","); len(lost) != 1 || !strings.Contains(lost[0], errLost.Error()) || len(w.facts) != 0 || strings.Contains(all, "ack") || strings.Contains(all, "nak") {
+			t.Errorf("heard %q, %s", lost, all)
+		}
+	})
+}
+
+// noBlobs has the object store answer so from now on.
+func (w *world) noBlobs(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.blobErr = err
+}
+
+// wide is a plan whose answer is too large for a record.
+func wide() string {
+	return `{"subjobs":[{"id":"a","expert":"x","goal":"` + strings.Repeat("x", events.MaxInline) + `"}]}`
+}
+
+func TestALargeAnswerWaitsForAStoreThatIsAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld("x")
+		m := &tongue{says: wide()}
+		w.model = m
+		w.noBlobs(errors.New("bus is away"))
+		during := func() {
+			<-time.After(time.Minute)
+			w.noBlobs(nil)
+			<-time.After(time.Minute)
+		}
+		if err := w.run(t, during, w.delivery(t, goal())); err != nil {
+			t.Fatal(err)
+		}
+		if all := strings.Join(w.lines, ","); m.calls != 1 || strings.Contains(all, "nak") || !strings.Contains(all, "state graph.created") {
+			t.Errorf("%d calls, %s", m.calls, all)
+		}
+	})
+}
+
+func TestALargeAnswerWaitsNoLongerThanItsRun(t *testing.T) {
+	tests := map[string]struct {
+		end    func(w *world)
+		within time.Duration
+		facts  int
+	}{
+		"a stop ends it at once": {func(w *world) { w.loop.Cancel("j", "", 1, "enough") }, 0, 1},
+		"a lost claim ends it": {func(w *world) {
+			last := uint64(len(w.journal))
+			if _, err := w.Append("", "", events.JournalRecord{Type: events.JournalClaimed, Run: 2, Owner: "other"}, last).Wait(context.Background()); err != nil {
+				t.Error(err)
+			}
+		}, longestBeat, 0},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld("x")
+				w.model = &tongue{says: wide()}
+				w.noBlobs(errors.New("bus is away"))
+				var began time.Time
+				during := func() {
+					<-time.After(time.Minute)
+					synctest.Wait()
+					test.end(w)
+					began = time.Now()
+				}
+				if err := w.run(t, during, w.delivery(t, goal())); err != nil {
+					t.Fatal(err)
+				}
+				if took := time.Since(began); took > test.within || len(w.facts) != test.facts {
+					t.Errorf("it took %s: %q", took, w.lines)
+				}
+			})
+		})
+	}
+}
+
+func TestAClaimIsFreeALeaseBehindWhenItCouldBeRenewed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld("x")
+		claim := jobrun.Entry{JournalRecord: events.JournalRecord{Type: events.JournalClaimed, Run: 1, Owner: "dead", Lease: events.Duration(10 * time.Second)}, Seq: 1, Time: time.Now()}
+		w.journal = []jobrun.Entry{claim}
+		<-time.After(time.Minute)
+		w.since = time.Now().Add(-4 * time.Second) // The bus has just come back.
+		var busy *busyError
+		if err := w.free(t); !errors.As(err, &busy) || busy.wait != 6*time.Second {
+			t.Errorf("%v, want a wait of six seconds", err)
+		}
+		<-time.After(6 * time.Second)
+		if err := w.free(t); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestNoModelIsAskedWhileThereIsNobodyToPlanFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		m := &tongue{says: onePlan}
+		w.model = m
+		if err := w.run(t, func() { <-time.After(time.Minute) }, w.delivery(t, order(""))); err != nil {
+			t.Fatal(err)
+		}
+		if m.calls != 0 || len(w.journal) != 0 || len(w.facts) != 1 {
+			t.Fatalf("%d calls, journal %v, facts %v", m.calls, w.journal, w.facts)
+		}
+		refused, ok := w.facts[0].Data.(*events.PlanRejected)
+		if !ok || refused.Faults[0].Code != events.CodeUnknownExpert || !strings.Contains(refused.Faults[0].Hint, "--experts") {
+			t.Errorf("%+v", w.facts[0])
+		}
+	})
+}
+
+func TestTheModelIsAskedOnceAnExpertIsThere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		m := &tongue{says: onePlan}
+		w.model = m
+		if err := w.run(t, func() { <-time.After(time.Second); w.announce("x") }, w.delivery(t, order(""))); err != nil {
+			t.Fatal(err)
+		}
+		if m.calls != 1 || w.facts[len(w.facts)-1].Kind != events.KindGraphCreated {
+			t.Fatalf("%d calls, facts %v", m.calls, w.facts)
+		}
+	})
+}

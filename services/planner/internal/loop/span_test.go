@@ -1,0 +1,61 @@
+package loop
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/jobgraph/jobgraph/pkg/events/store"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestASpanEndsWithWhatCameOfTheDelivery(t *testing.T) {
+	for name, test := range map[string]struct {
+		before  func(w *world)
+		subject string
+		want    string
+	}{
+		"answered":        {want: "plan under 00-trace of j: , outcome graph.created"},
+		"stated before":   {before: func(w *world) { w.logErr = store.ErrConflict }, want: "plan under 00-trace of j: , outcome "},
+		"the bus is away": {before: func(w *world) { w.logErr = errors.New("away") }, want: "plan under 00-trace of j: given back, outcome "},
+		"no work":         {subject: "jobs.other", want: "plan under 00-trace of : its subject names no run, outcome "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld("x")
+				if test.before != nil {
+					test.before(w)
+				}
+				var ended []string
+				w.trace = func(parent, name string, attributes ...string) (string, func(string, ...string)) {
+					job := ""
+					for i := 0; i < len(attributes); i += 2 {
+						if attributes[i] == "job" {
+							job = attributes[i+1]
+						}
+					}
+					return "00-span", func(failure string, attributes ...string) {
+						ended = append(ended, name+" under "+parent+" of "+job+": "+failure+", "+strings.Join(attributes, " "))
+					}
+				}
+				d := w.delivery(t, order(onePlan))
+				if test.subject != "" {
+					d.Subject = test.subject
+				}
+				if err := w.run(t, nil, d); err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff([]string{test.want}, ended); diff != "" {
+					t.Error(diff)
+				}
+				for _, e := range w.facts {
+					if e.Trace != "00-span" {
+						t.Errorf("%s belongs to %s", e.Kind, e.Trace)
+					}
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,53 @@
+package planstore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
+)
+
+// Endpoints are the verbs plan.<command> with what answers them. A request is the operation as JSON; "book" names the book
+// it is about.
+func (s *Store) Endpoints() map[string]bus.Endpoint {
+	endpoints := map[string]bus.Endpoint{}
+	for _, command := range plan.Operations() {
+		endpoints["plan."+command] = func(ctx context.Context, request []byte) ([]byte, *events.Fault) {
+			return s.reply(s.serve(ctx, command, request))
+		}
+	}
+	return endpoints
+}
+
+func (s *Store) serve(ctx context.Context, command string, request []byte) (Reply, error) {
+	book, op, faults := plan.ReadRequest(command, request)
+	if len(faults) > 0 {
+		return Reply{}, faults
+	}
+	return s.Do(ctx, book, op)
+}
+
+// reply writes an answer, or an error as the one shape of faults: several of them as a rejection behind the first.
+func (s *Store) reply(answer Reply, err error) ([]byte, *events.Fault) {
+	var body []byte
+	if err == nil {
+		body, err = json.Marshal(answer)
+	}
+	if err == nil {
+		return body, nil
+	}
+	var faults events.Faults
+	var fault *events.Fault
+	switch {
+	case errors.As(err, &faults) && len(faults) > 0:
+		body, _ = json.Marshal(events.Rejection{Faults: faults}) // Strings and numbers always are JSON.
+		return body, &faults[0]
+	case errors.As(err, &fault):
+		return nil, fault
+	}
+	s.logger.Warn("plan operation failed", "error", err)
+	return nil, &events.Fault{Code: events.CodeUnavailable, Message: "the bus did not do what was asked", Cause: err.Error(), Hint: "look with get whether it was done, then try again"}
+}

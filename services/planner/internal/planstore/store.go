@@ -1,0 +1,145 @@
+package planstore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
+)
+
+// Main is the book that is meant when none is named.
+const Main = "main"
+
+// tries is how often a write is tried while others write to the same book, or speak about the same job.
+const tries = 16
+
+// Cards gives the experts there are.
+type Cards interface {
+	Cards() (cards []events.Card, changed <-chan struct{})
+}
+
+// Store keeps books. It is safe for concurrent use, also by several processes.
+type Store struct {
+	bus     *bus.Bus
+	cards   Cards
+	options plan.Options
+	logger  *slog.Logger
+}
+
+// New makes a store. New steps of jobs are checked against the cards with the options.
+func New(b *bus.Bus, cards Cards, options plan.Options, logger *slog.Logger) *Store {
+	return &Store{bus: b, cards: cards, options: options, logger: logger}
+}
+
+// Reply is the answer to an operation.
+type Reply struct {
+	// Text says what came of it, with the plan as people and models read it.
+	Text string `json:"text"`
+	// Plan is the plan with its marks; nil for list and delete.
+	Plan *plan.Board `json:"plan,omitempty"`
+	// Plans are all of the book, for list.
+	Plans []plan.Board `json:"plans,omitempty"`
+	// Active is the id of the active plan.
+	Active string `json:"active,omitempty"`
+	// Request is what a job request takes as its plan, for get of a plan that is kept.
+	Request json.RawMessage `json:"request,omitempty"`
+	// JobID, Status and PlanVersion are those of the job whose graph it is.
+	JobID       string        `json:"job_id,omitempty"`
+	Status      events.Status `json:"status,omitempty"`
+	PlanVersion int           `json:"plan_version,omitempty"`
+}
+
+// Do carries out an operation on a book, Main when the name is empty, or on the graph of a job. Errors that the caller can
+// do something about are *events.Fault or events.Faults; any other comes from the bus.
+func (s *Store) Do(ctx context.Context, book string, op plan.Operation) (Reply, error) {
+	if book == "" {
+		book = Main
+	}
+	if !events.ValidToken(book) {
+		return Reply{}, &events.Fault{Code: events.CodeInvalid, Field: "book", Message: fmt.Sprintf("%.80q is no name of a book", book), Hint: "use 1 to 64 of A-Z a-z 0-9 _ -"}
+	}
+	for range tries {
+		b, revision, err := s.open(ctx, book)
+		if err != nil {
+			return Reply{}, err
+		}
+		before, err := json.Marshal(b)
+		if err != nil {
+			return Reply{}, err
+		}
+		reply, err := s.carry(ctx, b, op)
+		if err != nil {
+			return Reply{}, err
+		}
+		after, err := json.Marshal(b)
+		if err != nil || string(before) == string(after) {
+			return reply, err
+		}
+		_, err = s.bus.Plans().Update(ctx, bus.BookKey(book), after, revision)
+		switch {
+		case err == nil:
+			return reply, nil
+		case errors.Is(err, bus.ErrTooLarge):
+			return Reply{}, &events.Fault{Code: events.CodeTooLarge, Field: "book", Message: "book " + book + " has no room for it", Cause: err.Error(), Hint: "delete plans, or use another book"}
+		case !errors.Is(err, bus.ErrConflict) && !errors.Is(err, bus.ErrUnknown):
+			return Reply{}, err
+		}
+	}
+	return Reply{}, &events.Fault{Code: events.CodeConflict, Field: "book", Message: "others write to book " + book + " at the same time", Hint: "try again"}
+}
+
+// open reads a book; one that was never written is empty.
+func (s *Store) open(ctx context.Context, name string) (*plan.Book, uint64, error) {
+	b := &plan.Book{}
+	text, revision, err := s.bus.Plans().GetLeader(ctx, bus.BookKey(name))
+	if errors.Is(err, bus.ErrNotFound) {
+		return b, revision, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, b)
+	}
+	if err != nil {
+		return nil, 0, fmt.Errorf("read book %s: %w", name, err)
+	}
+	return b, revision, nil
+}
+
+// carry does an operation on a book in hand, or on the job that it means.
+func (s *Store) carry(ctx context.Context, b *plan.Book, op plan.Operation) (Reply, error) {
+	if job, maybe := b.Target(op); job != "" {
+		reply, err := s.onJob(ctx, b, job, op)
+		var fault *events.Fault
+		if !maybe || !errors.As(err, &fault) || fault.Code != events.CodeNotFound || fault.Field != jobField {
+			return reply, err
+		}
+	}
+	text, err := b.Do(op)
+	if err != nil {
+		return Reply{}, err
+	}
+	reply := Reply{Text: text, Active: b.Active}
+	switch op.Command {
+	case plan.OpList:
+		reply.Plans = b.Boards
+	case plan.OpDelete:
+	default:
+		id := op.PlanID
+		if id == "" {
+			id = b.Active
+		}
+		for i := range b.Boards {
+			if b.Boards[i].ID == id {
+				reply.Plan = &b.Boards[i]
+			}
+		}
+	}
+	if op.Command == plan.OpGet && reply.Plan != nil {
+		reply.Request, err = reply.Plan.Request()
+	}
+	return reply, err
+}

@@ -1,0 +1,209 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/scheduler/internal/intake"
+	"github.com/jobgraph/jobgraph/services/scheduler/internal/loop"
+	"github.com/jobgraph/jobgraph/services/scheduler/internal/recurring"
+	"github.com/jobgraph/jobgraph/services/scheduler/internal/session"
+)
+
+// States gives kept states.
+type States interface {
+	// Load gives the kept state if it can be trusted.
+	Load(ctx context.Context, job string) (loop.Saved, error)
+}
+
+// API answers the verbs of one prefix. It is safe for concurrent use.
+type API struct {
+	bus      *bus.Bus
+	states   States
+	admitter *intake.Admitter
+	gate     *intake.Gate
+	logger   *slog.Logger
+	// Sessions are what the verbs about sessions read and write.
+	Sessions *session.Store
+	// Schedules are what the verbs about schedules read and write.
+	Schedules *recurring.Keeper
+}
+
+// New makes a view.
+func New(b *bus.Bus, states States, admitter *intake.Admitter, gate *intake.Gate, logger *slog.Logger) *API {
+	return &API{bus: b, states: states, admitter: admitter, gate: gate, logger: logger}
+}
+
+// Endpoints maps each verb to its handler.
+func (v *API) Endpoints() map[string]bus.Endpoint {
+	verbs := map[string]func(context.Context, []byte) (any, error){
+		"submit": v.submit, "get": v.get, "list": v.list, "why": v.why, "graph": v.graph, "inputs": v.inputs,
+		"stop": v.stop, "fail": v.fail, "recover": v.recover, "retry": v.retry, "rerun": v.rerun, "edit": v.edit,
+		"answer": v.answer, "delete": v.remove,
+	}
+	maps.Copy(verbs, sessions{v}.verbs())
+	maps.Copy(verbs, schedules{v}.verbs())
+	endpoints := make(map[string]bus.Endpoint, len(verbs))
+	for verb, answer := range verbs {
+		endpoints[verb] = func(ctx context.Context, request []byte) ([]byte, *events.Fault) {
+			return v.reply(answer(ctx, request))
+		}
+	}
+	return endpoints
+}
+
+// reply writes an answer, or an error in the one form of faults; several faults are a rejection after the first.
+func (v *API) reply(answer any, err error) ([]byte, *events.Fault) {
+	var body []byte
+	if err == nil {
+		body, err = json.Marshal(answer)
+	}
+	if err == nil {
+		return body, nil
+	}
+	var faults events.Faults
+	var fault *events.Fault
+	switch {
+	case errors.As(err, &faults) && len(faults) > 0:
+		rejection := events.Rejection{Faults: faults}
+		if a, ok := answer.(intake.Admission); ok {
+			rejection.JobID = a.JobID
+		}
+		body, _ = json.Marshal(rejection) // Strings and numbers always are JSON.
+		return body, &faults[0]
+	case errors.As(err, &fault):
+		return nil, fault
+	case errors.Is(err, bus.ErrFull):
+		return nil, &events.Fault{Code: events.CodeUnavailable, Message: "the log has no room", Cause: err.Error(), Hint: "free space or raise the limit of the stream, then try again"}
+	}
+	v.logger.Warn("request failed", "error", err)
+	return nil, &events.Fault{Code: events.CodeUnavailable, Message: "the bus did not do what was asked", Cause: err.Error(), Hint: "try again; the same request is done once"}
+}
+
+// decode reads a request strictly. A bare id stands for {"id":…}.
+func decode(body []byte, into any) error {
+	if text := bytes.TrimSpace(body); events.ValidToken(string(text)) {
+		body = []byte(`{"id":"` + string(text) + `"}`)
+	}
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		return &events.Fault{Code: events.CodeMalformed, Message: "the request cannot be read", Cause: err.Error(), Hint: `send one JSON object, {"id":"…"} at least`}
+	}
+	return nil
+}
+
+// ref names a job.
+type ref struct {
+	// ID is the job's.
+	ID string `json:"id"`
+}
+
+func (v *API) submit(ctx context.Context, body []byte) (any, error) {
+	if refused := v.gate.Refusal(ctx, v.bus.Names().Request()); refused != nil {
+		return nil, refused
+	}
+	return v.admitter.Admit(ctx, body, intake.Origin{Nonce: nonce(), Trace: bus.TraceOf(ctx)})
+}
+
+func (v *API) get(ctx context.Context, body []byte) (any, error) {
+	var r ref
+	if err := decode(body, &r); err != nil {
+		return nil, err
+	}
+	job, err := v.fold(ctx, r.ID)
+	if err != nil {
+		return v.quarantined(ctx, r.ID, err)
+	}
+	return job, nil
+}
+
+// quarantined shows what is saved of a job that cannot be folded.
+func (v *API) quarantined(ctx context.Context, id string, cause error) (any, error) {
+	if !events.ValidToken(id) {
+		return nil, cause
+	}
+	value, _, err := v.bus.State().GetLeader(ctx, id)
+	if err != nil {
+		return nil, cause
+	}
+	return json.RawMessage(value), nil
+}
+
+func (v *API) why(ctx context.Context, body []byte) (any, error) {
+	var r struct {
+		ref
+		SubJob string `json:"subjob"`
+	}
+	if err := decode(body, &r); err != nil {
+		return nil, err
+	}
+	job, err := v.fold(ctx, r.ID)
+	if err != nil {
+		return nil, err
+	}
+	blockers := job.Why(r.SubJob)
+	if r.SubJob != "" && len(blockers) == 0 {
+		return nil, &events.Fault{Code: events.CodeNotFound, Field: "subjob", Message: fmt.Sprintf("job %s has no SubJob %.80q", r.ID, r.SubJob), Hint: "jobgraph describe " + r.ID}
+	}
+	return map[string]any{"job_id": r.ID, "status": job.Status, "blockers": blockers}, nil
+}
+
+// leftAlone reports whether the scheduler has quarantined a job, so that its end will not be folded.
+func (v *API) leftAlone(ctx context.Context, id string) bool {
+	if !events.ValidToken(id) {
+		return false
+	}
+	value, _, err := v.bus.State().GetLeader(ctx, id)
+	var kept struct {
+		Quarantined *events.Fault `json:"quarantined"`
+	}
+	return err == nil && json.Unmarshal(value, &kept) == nil && kept.Quarantined != nil
+}
+
+// remove deletes everything of a job that has ended or is quarantined.
+func (v *API) remove(ctx context.Context, body []byte) (any, error) {
+	var r ref
+	if err := decode(body, &r); err != nil {
+		return nil, err
+	}
+	job, err := v.foldLog(ctx, r.ID)
+	if err != nil && !v.leftAlone(ctx, r.ID) {
+		return v.removeRest(ctx, r.ID, err)
+	}
+	if err == nil && !job.Status.Terminal() {
+		return nil, &events.Fault{Code: events.CodeConflict, Field: "id", Message: "job " + r.ID + " is " + string(job.Status), Hint: "jobgraph stop " + r.ID + ", then delete it"}
+	}
+	if err := v.bus.Retention().PurgeJob(ctx, r.ID); err != nil {
+		return nil, err
+	}
+	return map[string]any{"job_id": r.ID, "deleted": true}, nil
+}
+
+// removeRest deletes the state that an interrupted deletion has left after the log was gone, or the journals that an interrupted
+// import has left; cause says why there is no job.
+func (v *API) removeRest(ctx context.Context, id string, cause error) (any, error) {
+	var fault *events.Fault
+	if !errors.As(cause, &fault) || fault.Code != events.CodeNotFound {
+		return nil, cause
+	}
+	_, _, err := v.bus.State().GetLeader(ctx, id)
+	if errors.Is(err, bus.ErrNotFound) {
+		if err = v.bus.Retention().PurgeJournals(ctx, id); errors.Is(err, bus.ErrNotFound) {
+			return nil, cause
+		}
+	} else if err == nil {
+		err = v.bus.Retention().PurgeRest(ctx, id)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return map[string]any{"job_id": id, "deleted": true}, nil
+}

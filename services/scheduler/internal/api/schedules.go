@@ -1,0 +1,135 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/schedule"
+	"github.com/jobgraph/jobgraph/services/scheduler/internal/recurring"
+)
+
+// readSchedules bounds the wait after a start until all schedules have been read.
+const readSchedules = 30 * time.Second
+
+// schedules answers the verbs about schedules.
+type schedules struct{ view *API }
+
+func (sc schedules) verbs() map[string]func(context.Context, []byte) (any, error) {
+	verbs := map[string]func(context.Context, []byte) (any, error){
+		"schedule.create": sc.create, "schedule.list": sc.list, "schedule.get": sc.get,
+	}
+	for verb, kind := range map[string]events.Kind{
+		"pause": schedule.Paused, "resume": schedule.Resumed, "trigger": schedule.Triggered, "delete": schedule.Deleted,
+	} {
+		verbs["schedule."+verb] = func(ctx context.Context, body []byte) (any, error) { return sc.tell(ctx, body, kind) }
+	}
+	for verb, answer := range verbs {
+		verbs[verb] = func(ctx context.Context, body []byte) (any, error) {
+			ctx, cancel := context.WithTimeout(ctx, readSchedules)
+			defer cancel()
+			return answer(ctx, body)
+		}
+	}
+	return verbs
+}
+
+// creation is a request for a schedule.
+type creation struct {
+	// ID is chosen by the sender, or made.
+	ID string `json:"id"`
+	schedule.Creation
+	// Request is read like any other request of a job.
+	Request json.RawMessage `json:"request"`
+}
+
+func (sc schedules) create(ctx context.Context, body []byte) (any, error) {
+	var c creation
+	if err := decode(body, &c); err != nil {
+		return nil, err
+	}
+	request, faults := events.DecodeRequest(c.Request)
+	faults = slices.DeleteFunc(faults, func(f events.Fault) bool { // What is wrong with the values is told below.
+		return f.Code != events.CodeUnknownField && f.Code != events.CodeMalformed && f.Cause == ""
+	})
+	for i := range faults {
+		faults[i].Field = strings.TrimSuffix("request."+faults[i].Field, ".")
+	}
+	c.Creation.Request = request
+	if c.ID == "" {
+		c.ID = "s-" + strings.ToLower(nonce()[:16])
+	}
+	made, err := sc.view.Schedules.Create(ctx, c.ID, c.Creation, bus.TraceOf(ctx), faults...)
+	if made == nil {
+		return nil, err
+	}
+	return made, err
+}
+
+func (sc schedules) get(ctx context.Context, body []byte) (any, error) {
+	var r ref
+	if err := decode(body, &r); err != nil {
+		return nil, err
+	}
+	return sc.view.Schedules.Get(ctx, r.ID)
+}
+
+// list shows all schedules, without their requests and runs.
+func (sc schedules) list(ctx context.Context, body []byte) (any, error) {
+	var s struct {
+		Status schedule.Status `json:"status"`
+		Offset int             `json:"offset"`
+		Limit  int             `json:"limit"`
+	}
+	if len(body) > 0 {
+		if err := decode(body, &s); err != nil {
+			return nil, err
+		}
+	}
+	list, err := sc.view.Schedules.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list = slices.DeleteFunc(list, func(x *recurring.Info) bool { return s.Status != "" && x.Status != s.Status })
+	if s.Limit <= 0 {
+		s.Limit = mostListed
+	}
+	page := list[min(max(0, s.Offset), len(list)):]
+	page = page[:min(len(page), s.Limit)]
+	for _, x := range page {
+		x.Request = events.Request{Goal: brief(x.Request.Goal), Expert: x.Request.Expert, Session: x.Request.Session, User: x.Request.User}
+		x.Recent = x.Recent[max(0, len(x.Recent)-1):]
+		for i := range x.Recent {
+			x.Recent[i].Result = nil
+		}
+	}
+	return map[string]any{"schedules": page, "total": len(list)}, nil
+}
+
+// brief is the beginning of a goal, for a list.
+func brief(goal string) string {
+	const most = 120
+	if text := []rune(goal); len(text) > most {
+		return string(text[:most]) + "…"
+	}
+	return goal
+}
+
+func (sc schedules) tell(ctx context.Context, body []byte, kind events.Kind) (any, error) {
+	var r struct {
+		ref
+		schedule.Word
+	}
+	if err := decode(body, &r); err != nil {
+		return nil, err
+	}
+	told, err := sc.view.Schedules.Tell(ctx, r.ID, kind, r.Word)
+	if err != nil {
+		return nil, err
+	}
+	return told, nil
+}

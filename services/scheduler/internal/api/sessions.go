@@ -1,0 +1,263 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"sync"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/scheduler/internal/session"
+)
+
+// sessions answers the verbs about sessions.
+type sessions struct{ view *API }
+
+// verbs are the verbs about sessions.
+func (s sessions) verbs() map[string]func(context.Context, []byte) (any, error) {
+	return map[string]func(context.Context, []byte) (any, error){
+		"sessions.list": s.list, "sessions.show": s.show, "sessions.rename": s.rename,
+		"sessions.stop": s.stop, "sessions.delete": s.delete,
+	}
+}
+
+// sessionQuery says which sessions.
+type sessionQuery struct {
+	// User and State must be these, when given.
+	User  string        `json:"user"`
+	State session.State `json:"state"`
+	// All also lists the sessions of SubJobs that were handed off.
+	All bool `json:"all"`
+	// Offset skips the first sessions; Limit bounds the answer, mostListed if 0.
+	Offset int `json:"offset"`
+	Limit  int `json:"limit"`
+}
+
+func (q *sessionQuery) wants(r *session.Record) bool {
+	return (q.User == "" || q.User == r.User) && (q.State == "" || q.State == r.State) && (q.All || r.Parent == "")
+}
+
+// list shows sessions without their jobs, most recently changed first.
+func (s sessions) list(ctx context.Context, body []byte) (any, error) {
+	var q sessionQuery
+	if len(body) > 0 {
+		if err := decode(body, &q); err != nil {
+			return nil, err
+		}
+	}
+	all, err := s.view.Sessions.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list := []*session.Record{}
+	for _, r := range all {
+		if q.wants(r) {
+			r.Jobs = r.Jobs[len(r.Jobs)-1:] // The last one says what it is about.
+			list = append(list, r)
+		}
+	}
+	total := len(list)
+	list = list[min(max(0, q.Offset), total):]
+	if q.Limit <= 0 {
+		q.Limit = mostListed
+	}
+	return map[string]any{"sessions": list[:min(len(list), q.Limit)], "total": total}, nil
+}
+
+// show shows a session with its latest jobs, or with those before one of them.
+func (s sessions) show(ctx context.Context, body []byte) (any, error) {
+	var q struct {
+		ref
+		Before string `json:"before"`
+		Limit  int    `json:"limit"`
+	}
+	r, err := s.read(ctx, body, &q, &q.ID)
+	if err != nil {
+		return nil, err
+	}
+	if q.Before != "" {
+		at := 0
+		for at < len(r.Jobs) && r.Jobs[at].ID != q.Before {
+			at++
+		}
+		if at == len(r.Jobs) {
+			return nil, &events.Fault{Code: events.CodeNotFound, Field: "before", Message: "the session keeps no such job", Hint: "leave it out for the latest jobs"}
+		}
+		r.Jobs = r.Jobs[:at]
+	}
+	if q.Limit > 0 && len(r.Jobs) > q.Limit {
+		r.Jobs = r.Jobs[len(r.Jobs)-q.Limit:]
+	}
+	return r, nil
+}
+
+// read decodes a request and reads the session that it names. A bare text stands for the id.
+func (s sessions) read(ctx context.Context, body []byte, into any, id *string) (*session.Record, error) {
+	if err := decode(body, into); err != nil {
+		return nil, err
+	}
+	if *id == "" {
+		return nil, &events.Fault{Code: events.CodeMissing, Field: "id", Message: "no session is named", Hint: `send {"id":"…"}`}
+	}
+	return s.view.Sessions.Get(ctx, *id)
+}
+
+func (s sessions) rename(ctx context.Context, body []byte) (any, error) {
+	var q struct {
+		ref
+		Title string `json:"title"`
+	}
+	if _, err := s.read(ctx, body, &q, &q.ID); err != nil {
+		return nil, err
+	}
+	if strings.TrimSpace(q.Title) == "" {
+		return nil, &events.Fault{Code: events.CodeMissing, Field: "title", Message: "there is no title", Hint: `send {"id":"…","title":"…"}`}
+	}
+	return s.view.Sessions.Rename(ctx, q.ID, q.Title)
+}
+
+// stop stops the running jobs of a session, and waits for their ends like the verb stop.
+func (s sessions) stop(ctx context.Context, body []byte) (any, error) {
+	var q struct {
+		ref
+		Reason string `json:"reason"`
+		By     string `json:"by"`
+	}
+	r, err := s.read(ctx, body, &q, &q.ID)
+	if err != nil {
+		return nil, err
+	}
+	if q.Reason == "" {
+		q.Reason = "its session was stopped"
+	}
+	stopped := make([]string, len(r.Jobs))
+	failed := make([]error, len(r.Jobs))
+	places := make(chan struct{}, stopsAtOnce)
+	var all sync.WaitGroup
+	for i := range r.Jobs {
+		l := &r.Jobs[i]
+		if l.Status.Terminal() {
+			continue
+		}
+		places <- struct{}{}
+		all.Go(func() { // Ends with the job, or with the patience of stop.
+			defer func() { <-places }()
+			if requested, err := s.belongs(ctx, l.ID, r); err != nil || requested == nil {
+				failed[i] = err
+				return
+			}
+			request, err := json.Marshal(ending{ref: ref{ID: l.ID}, StopRequested: events.StopRequested{SubJob: l.SubJob, Only: l.SubJob != "", Reason: q.Reason, By: q.By}})
+			if err == nil {
+				_, err = s.view.stop(ctx, request)
+			}
+			if err == nil {
+				stopped[i] = l.ID
+			}
+			failed[i] = stopFailed(err)
+		})
+	}
+	all.Wait()
+	ids := []string{}
+	for _, id := range stopped {
+		if id != "" {
+			ids = append(ids, id)
+		}
+	}
+	return map[string]any{"id": q.ID, "stopped": ids}, errors.Join(failed...)
+}
+
+// stopsAtOnce bounds the jobs of a session that are stopped side by side.
+const stopsAtOnce = 16
+
+// stopFailed passes over jobs that had ended, or never came to be.
+func stopFailed(err error) error {
+	var fault *events.Fault
+	if errors.As(err, &fault) && (fault.Code == events.CodeNotFound || fault.Code == events.CodeConflict) {
+		return nil
+	}
+	return err
+}
+
+// delete removes a session of which nothing is under way, and with "jobs" everything of its jobs, too.
+func (s sessions) delete(ctx context.Context, body []byte) (any, error) {
+	var q struct {
+		ref
+		Jobs bool `json:"jobs"`
+	}
+	r, err := s.read(ctx, body, &q, &q.ID)
+	if err != nil {
+		return nil, err
+	}
+	var ours []string
+	for i := range r.Jobs {
+		l := &r.Jobs[i]
+		request, err := s.belongs(ctx, l.ID, r)
+		if err == nil && request != nil {
+			err = s.ended(ctx, l, request.Seq, r.ID, q.Jobs)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if request != nil && l.SubJob == "" {
+			ours = append(ours, l.ID)
+		}
+	}
+	deleted := []string{}
+	if q.Jobs {
+		for _, id := range ours {
+			if err := s.view.bus.Retention().PurgeJob(ctx, id); err != nil {
+				return nil, err
+			}
+			deleted = append(deleted, id)
+		}
+	}
+	if err := s.view.bus.Documents().DeleteAll(ctx, q.ID); err != nil {
+		return nil, err
+	}
+	if err := s.view.Sessions.Remove(ctx, r); err != nil {
+		return nil, err
+	}
+	return map[string]any{"id": q.ID, "deleted": true, "jobs": deleted}, nil
+}
+
+// belongs gives the request of the job that has an id when that job is one of a session, the zero event when there is none, and nil
+// when the job of the session was deleted and another has taken the id.
+func (s sessions) belongs(ctx context.Context, id string, r *session.Record) (*events.Event, error) {
+	e, err := s.view.bus.Log().LastOf(ctx, id, events.KindJobRequested)
+	if err != nil {
+		return nil, err
+	}
+	session := r.ID
+	if r.Parent != "" {
+		session = r.Parent // One that was handed off has the jobs of the other.
+	}
+	if d, ok := e.Data.(*events.JobRequested); ok && d.Request.Session != session {
+		return nil, nil
+	}
+	return &e, nil
+}
+
+// ended refuses a session one of whose jobs, requested at a sequence, goes on; a job that never came to be, or is no more, does not.
+// With all its jobs are to be deleted as well: then their logs say so, and not the record of the session.
+func (s sessions) ended(ctx context.Context, l *session.Line, requested uint64, session string, all bool) error {
+	if !all && l.Status.Terminal() && requested < l.Seq {
+		return nil
+	}
+	job, err := s.view.foldLog(ctx, l.ID)
+	var fault *events.Fault
+	switch {
+	case errors.As(err, &fault) && fault.Code == events.CodeNotFound:
+		return nil
+	case err != nil && s.view.leftAlone(ctx, l.ID):
+		return nil
+	case err != nil:
+		return err
+	case job.Status.Terminal():
+		return nil
+	}
+	return &events.Fault{
+		Code: events.CodeConflict, Field: "id", Message: "job " + l.ID + " of the session is " + string(job.Status),
+		Hint: "jobgraph sessions stop " + session + ", then delete it",
+	}
+}

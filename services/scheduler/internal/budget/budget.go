@@ -1,0 +1,207 @@
+package budget
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/graph"
+)
+
+// Keys is the bucket.
+type Keys interface {
+	// GetLeader reads a key's value and revision from the leader. With bus.ErrNotFound the revision is that of the marker.
+	GetLeader(ctx context.Context, key string) (value []byte, revision uint64, err error)
+	// Update writes a key that has a revision, or gives bus.ErrConflict.
+	Update(ctx context.Context, key string, value []byte, revision uint64) (uint64, error)
+	// Delete removes a key; one that is not there is no error.
+	Delete(ctx context.Context, key string) error
+}
+
+// Budgets are what may be spent; a zero means that there is no such budget.
+type Budgets struct {
+	// Session is for all jobs of one session together, Day for all jobs from 00:00 to 24:00 UTC.
+	Session, Day events.Spent
+}
+
+// shares is how many accounts a day has: writers of different jobs rarely meet.
+const shares = 8
+
+// keptDays is how long the accounts of a day are kept.
+const keptDays = 8
+
+// believed is for how long the sum of a day that was read counts for further admissions.
+const believed = time.Second
+
+// Ledger keeps the accounts. It is safe for concurrent use.
+type Ledger struct {
+	keys    Keys
+	budgets Budgets
+	now     func() time.Time
+	// lines keep writers of one account in this process in a line, so that they do not lose to each other; those of other
+	// processes meet at the revision.
+	lines [32]sync.Mutex
+
+	mu   sync.Mutex // Guards what was read of the day last; held while it is read, so that one reads for all.
+	day  string
+	sum  events.Spent
+	read time.Time
+}
+
+// New makes a ledger over a bucket; now is the clock.
+func New(keys Keys, budgets Budgets, now func() time.Time) *Ledger {
+	return &Ledger{keys: keys, budgets: budgets, now: now}
+}
+
+// Note enters what a job has spent since its beginning: before is what its last saved state says, spent what the next one will.
+// It may be called again with the same.
+func (l *Ledger) Note(ctx context.Context, job, session string, before, spent events.Spent) error {
+	if spent == before {
+		return nil
+	}
+	if session != "" && l.budgets.Session != (events.Spent{}) {
+		if err := l.enter(ctx, sessionKey(session), job, events.Spent{}, spent); err != nil {
+			return fmt.Errorf("account of session %.80s: %w", session, err)
+		}
+	}
+	if l.budgets.Day == (events.Spent{}) {
+		return nil
+	}
+	share, today := shareOf(job), l.now().UTC()
+	if err := l.enter(ctx, dayKey(today, share), job, before, spent); err != nil {
+		return fmt.Errorf("account of the day: %w", err)
+	}
+	return nil
+}
+
+// enter changes one account, until its write wins.
+func (l *Ledger) enter(ctx context.Context, key, job string, before, spent events.Spent) error {
+	line := &l.lines[hashed(key)%uint32(len(l.lines))]
+	line.Lock()
+	defer line.Unlock()
+	for {
+		value, revision, err := l.keys.GetLeader(ctx, key)
+		if err != nil && !errors.Is(err, bus.ErrNotFound) {
+			return err
+		}
+		if revision == 0 {
+			if err := l.forgetOld(ctx, key); err != nil {
+				return err
+			}
+		}
+		a := read(value)
+		if !a.note(job, before, spent) {
+			return nil
+		}
+		if value, err = json.Marshal(a); err != nil {
+			return err
+		}
+		if _, err = l.keys.Update(ctx, key, value, revision); err == nil || !errors.Is(err, bus.ErrConflict) || ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
+// forgetOld deletes the same share of a day long ago when a new one begins.
+func (l *Ledger) forgetOld(ctx context.Context, key string) error {
+	today := l.now().UTC()
+	for share := range shares {
+		if key == dayKey(today, share) {
+			return l.keys.Delete(ctx, dayKey(today.AddDate(0, 0, -keptDays), share))
+		}
+	}
+	return nil
+}
+
+// Left is what a new job of a session may spend at most, zero where nothing bounds it. Errors: events.Faults when a budget is
+// used up, and the bus's.
+func (l *Ledger) Left(ctx context.Context, session string) (left events.Spent, err error) {
+	var faults events.Faults
+	if session != "" && l.budgets.Session != (events.Spent{}) {
+		value, _, err := l.keys.GetLeader(ctx, sessionKey(session))
+		if err != nil && !errors.Is(err, bus.ErrNotFound) {
+			return left, fmt.Errorf("account of session %.80s: %w", session, err)
+		}
+		left, faults = spare(left, l.budgets.Session, read(value).sum(), "session", fmt.Sprintf("session %.80q has", session), "begin another session, or raise budgets.session")
+	}
+	if l.budgets.Day != (events.Spent{}) {
+		sum, err := l.today(ctx)
+		if err != nil {
+			return left, fmt.Errorf("account of the day: %w", err)
+		}
+		var more events.Faults
+		left, more = spare(left, l.budgets.Day, sum, "", "all jobs of this day have", "submit it again after 00:00 UTC, or raise budgets.day")
+		faults = append(faults, more...)
+	}
+	return left, faults.OrNil()
+}
+
+// today is what the jobs of this day have spent, a moment ago at most.
+func (l *Ledger) today(ctx context.Context) (events.Spent, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.now().UTC()
+	day := now.Format(time.DateOnly)
+	if day == l.day && now.Sub(l.read) < believed {
+		return l.sum, nil
+	}
+	var sum events.Spent
+	for share := range shares {
+		value, _, err := l.keys.GetLeader(ctx, dayKey(now, share))
+		if err != nil && !errors.Is(err, bus.ErrNotFound) {
+			return sum, err
+		}
+		sum = graph.AddSpent(sum, read(value).sum())
+	}
+	l.day, l.sum, l.read = day, sum, now
+	return sum, nil
+}
+
+// spare lowers what is left to what one more budget leaves, and says when it is used up.
+func spare(left, budget, spent events.Spent, field, who, hint string) (events.Spent, events.Faults) {
+	var faults events.Faults
+	fault := func(format string, args ...any) {
+		faults = append(faults, events.Fault{Code: events.CodeBudget, Field: field, Message: fmt.Sprintf(format, args...), Hint: hint})
+	}
+	if budget.Tokens > 0 {
+		rest := budget.Tokens - spent.Tokens
+		if rest <= 0 {
+			fault("%s spent %d of %d tokens", who, spent.Tokens, budget.Tokens)
+		}
+		if left.Tokens == 0 || rest < left.Tokens {
+			left.Tokens = rest
+		}
+	}
+	if budget.CostUSD > 0 {
+		rest := budget.CostUSD - spent.CostUSD
+		if rest <= 0 {
+			fault("%s spent %.4f of %.4f USD", who, spent.CostUSD, budget.CostUSD)
+		}
+		if left.CostUSD == 0 || rest < left.CostUSD {
+			left.CostUSD = rest
+		}
+	}
+	return left, faults
+}
+
+// Keys of accounts have dots, which no key of a session has.
+func sessionKey(session string) string { return "spent.session." + bus.SessionKey(session) }
+
+func dayKey(day time.Time, share int) string {
+	return "spent.day." + day.Format(time.DateOnly) + "." + strconv.Itoa(share)
+}
+
+func shareOf(job string) int { return int(hashed(job) % shares) }
+
+func hashed(text string) uint32 {
+	h := fnv.New32a()
+	h.Write([]byte(text))
+	return h.Sum32()
+}

@@ -1,0 +1,76 @@
+package loop
+
+import (
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/graph"
+)
+
+// SessionRecord is what a session has to know of a job of it, or of a SubJob that was handed off to it.
+type SessionRecord struct {
+	// Session is which, Parent the one that handed the SubJob off; User and Thread are those of the request.
+	Session, Parent, User, Thread string
+	// Job and SubJob say whose words these are; SubJob is empty for the job itself.
+	Job, SubJob string
+	// Goal is the request's goal, Title the title of the graph, empty without one.
+	Goal, Title string
+	// Status is that of the job or SubJob; Asking is true while a person is asked.
+	Status events.Status
+	Asking bool
+	// Created, Changed and Ended are times of the log. Seq is the last event that this knows.
+	Created, Changed, Ended time.Time
+	Seq                     uint64
+	// Handed are the sessions of handed-off SubJobs, and Children the records for them.
+	Handed   []string
+	Children []SessionRecord
+}
+
+// maxHanded is the maximum number of SubJobs of a job with session records.
+const maxHanded = 50
+
+// talkOf is what the session of a job has to know; nil for a job without one.
+func talkOf(s *graph.State) *SessionRecord {
+	if s.Session == "" {
+		return nil
+	}
+	t := &SessionRecord{
+		Session: s.Session, User: s.User, Thread: s.Thread, Job: s.ID, Goal: s.Goal, Status: s.Status, Asking: len(s.Inputs) > 0,
+		Created: s.Created, Changed: s.Changed, Ended: s.Ended, Seq: s.Seq, Title: s.Title,
+	}
+	steps := 0
+	for _, n := range s.SubJobs {
+		if n.ID == events.PlanID || n.ID == events.FinalID {
+			continue
+		}
+		if steps++; steps == 1 && t.Title == "" {
+			t.Title = n.Title
+		}
+		if n.Told != "" && len(t.Handed) < maxHanded {
+			t.Handed = append(t.Handed, n.Session)
+			t.Children = append(t.Children, t.child(n))
+		}
+	}
+	if steps > 0 && t.Title == "" {
+		t.Title = s.Goal
+	}
+	return t
+}
+
+// child is what the session of a SubJob that was handed off has to know.
+func (t *SessionRecord) child(n *graph.SubJobState) SessionRecord {
+	c := SessionRecord{
+		Session: n.Session, Parent: t.Session, User: t.User, Thread: t.Thread, Job: t.Job, SubJob: n.ID, Goal: n.Title, Title: n.Title,
+		Status: n.Status, Asking: n.Request != "", Created: n.Started, Changed: t.Changed, Ended: n.Ended, Seq: t.Seq,
+	}
+	if c.Goal == "" {
+		c.Goal, c.Title = t.Goal, t.Goal
+	}
+	if c.Created.IsZero() {
+		c.Created = t.Changed
+	}
+	if n.Ended.After(c.Changed) {
+		c.Changed = n.Ended
+	}
+	return c
+}

@@ -1,0 +1,37 @@
+package recurring
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// Jobs are the jobs of runs.
+type Jobs interface {
+	// Admit submits a job, once: a repeat of the same request is no error. events.Faults say why it is refused permanently.
+	Admit(ctx context.Context, request []byte) error
+	// Stop asks a job to stop; repeating the same key is the same request.
+	Stop(ctx context.Context, job, word, reason string) error
+	// Exists reports whether anything of a job is left.
+	Exists(ctx context.Context, job string) (bool, error)
+}
+
+// Results are what jobs have given.
+type Results interface {
+	// Result is the result of a finished job; empty if it is large, or if the job was removed.
+	Result(ctx context.Context, job string) (json.RawMessage, error)
+}
+
+// Reporter tells what became of steps.
+type Reporter interface {
+	// Report publishes the end of a run of a step, once: an ended run is no error.
+	Report(ctx context.Context, e events.Event) error
+}
+
+// Reader reads messages in order.
+type Reader interface {
+	// Next blocks for the first message and adds those that are available.
+	Next(ctx context.Context, limit int) ([]bus.Delivery, error)
+}

@@ -1,0 +1,119 @@
+package semaphore
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"sync"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/scheduler/internal/loop"
+)
+
+// Keys is the bucket.
+type Keys interface {
+	// GetLeader reads a key's value and revision from the leader. With bus.ErrNotFound the revision is that of the marker.
+	GetLeader(ctx context.Context, key string) (value []byte, revision uint64, err error)
+	// Update writes a key that has a revision, or gives bus.ErrConflict.
+	Update(ctx context.Context, key string, value []byte, revision uint64) (uint64, error)
+	// Remove deletes a key that has a revision, or gives bus.ErrConflict.
+	Remove(ctx context.Context, key string, revision uint64) error
+}
+
+// Store keeps the records of all keys. It is safe for concurrent use.
+type Store struct {
+	keys  Keys
+	alive func(ctx context.Context, job string) (bool, error)
+	// lines serialises the writers of one key in this process, so that they do not conflict; writers of other processes meet at
+	// the revision.
+	lines [32]sync.Mutex
+}
+
+// New makes a book over a bucket; alive says whether a job is still there.
+func New(keys Keys, alive func(ctx context.Context, job string) (bool, error)) *Store {
+	return &Store{keys: keys, alive: alive}
+}
+
+// OnBus makes the book of a connection, beside the sessions.
+func OnBus(b *bus.Bus) *Store {
+	return New(b.Sessions(), func(ctx context.Context, job string) (bool, error) {
+		_, err := b.Streams().LastOn(ctx, b.Names().Log, b.Names().Event(job, events.KindJobRequested))
+		if errors.Is(err, bus.ErrNotFound) {
+			return false, nil
+		}
+		return err == nil, err
+	})
+}
+
+// Claim implements loop.Slots. If a job claims the same again, jobs that no longer exist are removed.
+func (b *Store) Claim(ctx context.Context, key string, c *loop.Claim) (loop.Grant, error) {
+	h := fnv.New32a()
+	h.Write([]byte(key))
+	line := &b.lines[h.Sum32()%uint32(len(b.lines))]
+	line.Lock()
+	defer line.Unlock()
+	place := bus.SlotKey(key)
+	for {
+		value, revision, err := b.keys.GetLeader(ctx, place)
+		if err != nil && !errors.Is(err, bus.ErrNotFound) {
+			return loop.Grant{}, fmt.Errorf("slots of key %.80q: %w", key, err)
+		}
+		r := read(value)
+		was := r.called()
+		if again := r.claim(c); again && len(r.grant(c, was).Held) < len(c.Runs) {
+			if err := b.bury(ctx, r, c); err != nil {
+				return loop.Grant{}, fmt.Errorf("jobs with slots of key %.80q: %w", key, err)
+			}
+		}
+		err = b.write(ctx, place, r, value, revision)
+		switch {
+		case err == nil:
+			return r.grant(c, was), nil
+		case !errors.Is(err, bus.ErrConflict) || ctx.Err() != nil:
+			return loop.Grant{}, fmt.Errorf("slots of key %.80q: %w", key, err)
+		}
+	}
+}
+
+// bury drops jobs with slots that are no more: they were deleted, so their end is not reported otherwise.
+func (b *Store) bury(ctx context.Context, r *record, c *loop.Claim) error {
+	var dead []string
+	for _, e := range r.Jobs {
+		if len(e.Held) == 0 || e.Job == c.Job {
+			continue
+		}
+		alive, err := b.alive(ctx, e.Job)
+		if err != nil {
+			return err
+		}
+		if !alive {
+			dead = append(dead, e.Job)
+		}
+	}
+	for _, job := range dead {
+		r.drop(job)
+	}
+	if len(dead) > 0 {
+		r.claim(c) // There may be room for more runs than the record has.
+	}
+	return nil
+}
+
+// write keeps a record that has changed; an empty one goes.
+func (b *Store) write(ctx context.Context, place string, r *record, was []byte, revision uint64) error {
+	if len(r.Jobs) == 0 {
+		if was == nil {
+			return nil
+		}
+		return b.keys.Remove(ctx, place, revision)
+	}
+	value, err := r.write()
+	if err != nil || bytes.Equal(value, was) {
+		return err
+	}
+	_, err = b.keys.Update(ctx, place, value, revision)
+	return err
+}

@@ -1,0 +1,183 @@
+package session
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/scheduler/internal/loop"
+)
+
+// State is how a session stands.
+type State string
+
+// The states. Each says what the latest jobs are about; none keeps anybody from going on.
+const (
+	Active  State = "active"
+	Waiting State = "waiting" // A job of it asks a person.
+	Stopped State = "stopped" // Its last job was stopped, and no other is under way.
+)
+
+// Bounds of one record: finished jobs beyond mostJobs go, the oldest first, and any job beyond mostLive.
+const (
+	mostJobs  = 200
+	mostLive  = 1000
+	mostTitle = 80 // In characters.
+	mostGoal  = 120
+	mostBytes = 256 << 10 // Of the whole record, whatever its jobs hand off.
+)
+
+// Record is a session as it is kept: readable JSON under its id.
+type Record struct {
+	// ID is the session's, as it was given.
+	ID string `json:"id"`
+	// Parent is the session from which a SubJob was handed off to this one.
+	Parent string `json:"parent,omitempty"`
+	// User is the owner; empty for an anonymous session.
+	User string `json:"user,omitempty"`
+	// Title is set once, by the first job with a graph or by a person.
+	Title string `json:"title,omitempty"`
+	State State  `json:"state"`
+	// Created and Updated are when the first job came, and when something changed last.
+	Created time.Time `json:"created"`
+	Updated time.Time `json:"updated"`
+	// Total counts the jobs that ever came; Jobs holds the latest, the oldest first. Threads are theirs.
+	Total   int      `json:"total"`
+	Threads []string `json:"threads,omitempty"`
+	Jobs    []Line   `json:"jobs"`
+}
+
+// Line is a job in its session, or the SubJob that was handed off to it.
+type Line struct {
+	ID     string        `json:"id"`
+	SubJob string        `json:"subjob,omitempty"`
+	Thread string        `json:"thread,omitempty"`
+	Goal   string        `json:"goal,omitempty"`
+	Status events.Status `json:"status"`
+	// Asking is true while a person is asked.
+	Asking  bool      `json:"asking,omitempty"`
+	Created time.Time `json:"created"`
+	Ended   time.Time `json:"ended,omitzero"`
+	// Seq is the event of the log up to which this is known; 0 before the job was looked at.
+	Seq uint64 `json:"seq,omitempty"`
+	// Handed are the sessions of SubJobs that were handed off.
+	Handed []string `json:"handed,omitempty"`
+}
+
+func (r *Record) find(job string) *Line {
+	for i := range r.Jobs {
+		if r.Jobs[i].ID == job {
+			return &r.Jobs[i]
+		}
+	}
+	return nil
+}
+
+// enter adds a job that is about to be admitted. It reports whether that is news.
+func (r *Record) enter(request *events.Request, now time.Time) bool {
+	if r.find(request.ID) != nil {
+		return false
+	}
+	r.add(&Line{ID: request.ID, Thread: request.Thread, Goal: brief(request.Goal, mostGoal), Status: events.Created, Created: now})
+	r.Updated = now
+	return true
+}
+
+// leave takes a job out that was not admitted after all.
+func (r *Record) leave(job string) bool {
+	before := len(r.Jobs)
+	r.Jobs = slices.DeleteFunc(r.Jobs, func(l Line) bool { return l.ID == job && l.Seq == 0 })
+	r.Total -= before - len(r.Jobs)
+	return len(r.Jobs) < before
+}
+
+// note takes in what became of a job. What is older than what is known changes nothing.
+func (r *Record) note(t *loop.SessionRecord) bool {
+	l := r.find(t.Job)
+	if l == nil {
+		if len(r.Jobs) >= mostJobs && t.Created.Before(r.Jobs[0].Created) {
+			return false // It went when there were too many.
+		}
+		l = r.add(&Line{ID: t.Job, Thread: t.Thread, Goal: brief(t.Goal, mostGoal), Created: t.Created})
+	}
+	news := Line{
+		ID: l.ID, SubJob: t.SubJob, Thread: l.Thread, Goal: l.Goal, Created: l.Created,
+		Status: t.Status, Asking: t.Asking, Ended: t.Ended, Seq: t.Seq, Handed: t.Handed,
+	}
+	if t.Seq <= l.Seq {
+		return false
+	}
+	title := r.Title
+	if title == "" {
+		title = brief(t.Title, mostTitle)
+	}
+	if title == r.Title && l.Status == news.Status && l.Asking == news.Asking && l.Ended.Equal(news.Ended) && slices.Equal(l.Handed, news.Handed) {
+		return false // The same again: progress is no news to a session.
+	}
+	*l, r.Title, r.Updated = news, title, t.Changed
+	return true
+}
+
+func (r *Record) add(l *Line) *Line {
+	r.Jobs = append(r.Jobs, *l)
+	r.Total++
+	if r.Created.IsZero() {
+		r.Created = l.Created
+	}
+	return &r.Jobs[len(r.Jobs)-1]
+}
+
+// write gives the record as it is kept. What makes it too large goes, the oldest first.
+func (r *Record) write() ([]byte, error) {
+	for {
+		r.settle()
+		value, err := json.Marshal(r)
+		if err != nil || len(value) <= mostBytes || len(r.Jobs) <= 1 {
+			return value, err
+		}
+		r.Jobs = r.Jobs[(len(r.Jobs)+3)/4:]
+	}
+}
+
+// settle derives what depends on the jobs, and drops those that are too many.
+func (r *Record) settle() {
+	for i := 0; len(r.Jobs) > mostJobs && i < len(r.Jobs); {
+		if r.Jobs[i].Status.Terminal() || len(r.Jobs) > mostLive {
+			r.Jobs = slices.Delete(r.Jobs, i, i+1)
+			continue
+		}
+		i++
+	}
+	r.State, r.Threads = Active, nil
+	asking, live := false, false
+	for i := range r.Jobs {
+		l := &r.Jobs[i]
+		asking = asking || l.Asking
+		live = live || !l.Status.Terminal()
+		if l.Thread != "" && !slices.Contains(r.Threads, l.Thread) {
+			r.Threads = append(r.Threads, l.Thread)
+		}
+	}
+	switch {
+	case asking:
+		r.State = Waiting
+	case !live && len(r.Jobs) > 0 && r.Jobs[len(r.Jobs)-1].Status == events.Stopped:
+		r.State = Stopped
+	}
+}
+
+// mayUse reports whether a person may add to the session: its own user, or anyone when it is anonymous.
+func (r *Record) mayUse(user string) bool { return r.User == "" || r.User == user }
+
+// brief is the first line of a text, cut to so many characters.
+func brief(text string, most int) string {
+	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
+	text = strings.TrimSpace(text)
+	if utf8.RuneCountInString(text) <= most {
+		return text
+	}
+	return strings.TrimSpace(string([]rune(text)[:most])) + "…"
+}

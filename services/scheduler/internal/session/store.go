@@ -1,0 +1,211 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/scheduler/internal/loop"
+)
+
+// Keys is the bucket.
+type Keys interface {
+	// GetLeader reads a key's value and revision from the leader. With bus.ErrNotFound the revision is that of the marker.
+	GetLeader(ctx context.Context, key string) (value []byte, revision uint64, err error)
+	// Update writes a key that has a revision, or gives bus.ErrConflict.
+	Update(ctx context.Context, key string, value []byte, revision uint64) (uint64, error)
+	// Delete removes a key; one that is not there is no error.
+	Delete(ctx context.Context, key string) error
+}
+
+// Store holds the records of all sessions. It is safe for concurrent use.
+type Store struct {
+	keys Keys
+	list func(ctx context.Context) ([]bus.Entry, error)
+	seed maphash.Seed
+	// lines keep writers of one session in this process in a line, so that they do not lose to each other; those of other
+	// processes meet at the revision.
+	lines [32]sync.Mutex
+}
+
+// NewStore makes the book over a bucket; list gives the records of sessions alone.
+func NewStore(keys Keys, list func(ctx context.Context) ([]bus.Entry, error)) *Store {
+	return &Store{keys: keys, list: list, seed: maphash.MakeSeed()}
+}
+
+// OnBus makes the book of a connection.
+func OnBus(b *bus.Bus) *Store { return NewStore(b.Sessions(), b.SessionRecords) }
+
+// Open enters a job into its session, which begins with it when there is none, and says whether the job is new there. A
+// request without a session is none of its business. Errors: events.Faults for a request that may not join, and the bus's.
+func (b *Store) Open(ctx context.Context, r *events.Request) (entered bool, err error) {
+	if r.Session == "" {
+		return false, nil
+	}
+	if faults := names(r); len(faults) > 0 {
+		return false, faults
+	}
+	now := time.Now().UTC()
+	err = b.change(ctx, r.Session, func(record *Record) (bool, error) {
+		if len(record.Jobs) == 0 {
+			record.User = r.User
+		}
+		if !record.mayUse(r.User) {
+			return false, events.Faults{{
+				Code: events.CodeNotPermitted, Field: "user", Message: fmt.Sprintf("session %.80q belongs to another user", r.Session),
+				Hint: "send the job as the user of that session, or begin another session",
+			}}
+		}
+		entered = record.enter(r, now)
+		return entered, nil
+	})
+	return entered, err
+}
+
+// names checks what becomes part of a record.
+func names(r *events.Request) events.Faults {
+	var faults events.Faults
+	for _, given := range []struct{ field, text string }{{"session", r.Session}, {"thread", r.Thread}, {"user", r.User}} {
+		if len(given.text) > events.MaxName {
+			faults = append(faults, events.Fault{
+				Code: events.CodeTooLarge, Field: given.field, Message: fmt.Sprintf("%d bytes, at most %d are kept", len(given.text), events.MaxName), Hint: "use a shorter id",
+			})
+		}
+	}
+	return faults
+}
+
+// Leave takes a job out again that Open has entered and that was not admitted.
+func (b *Store) Leave(ctx context.Context, r *events.Request) error {
+	return b.change(ctx, r.Session, func(record *Record) (bool, error) { return record.leave(r.ID), nil })
+}
+
+// Note takes in what became of a job, and of what it handed off.
+func (b *Store) Note(ctx context.Context, t *loop.SessionRecord) error {
+	for i := range t.Children {
+		if err := b.Note(ctx, &t.Children[i]); err != nil {
+			return err
+		}
+	}
+	return b.change(ctx, t.Session, func(record *Record) (bool, error) {
+		if len(record.Jobs) == 0 {
+			record.User, record.Parent = t.User, t.Parent
+		}
+		return record.note(t), nil
+	})
+}
+
+// Rename gives a session another name, for ever.
+func (b *Store) Rename(ctx context.Context, id, title string) (*Record, error) {
+	var renamed *Record
+	err := b.change(ctx, id, func(record *Record) (bool, error) {
+		if len(record.Jobs) == 0 {
+			return false, absent(id)
+		}
+		renamed = record
+		if record.Title == brief(title, mostTitle) {
+			return false, nil
+		}
+		record.Title, record.Updated = brief(title, mostTitle), time.Now().UTC()
+		return true, nil
+	})
+	return renamed, err
+}
+
+// Get reads a session. Errors: a fault when there is none, and the bus's.
+func (b *Store) Get(ctx context.Context, id string) (*Record, error) {
+	record, revision, err := b.load(ctx, id)
+	if err == nil && (revision == 0 || len(record.Jobs) == 0) {
+		err = absent(id)
+	}
+	return record, err
+}
+
+// List reads all sessions, the one that changed last first.
+func (b *Store) List(ctx context.Context) ([]*Record, error) {
+	entries, err := b.list(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list sessions: %w", err)
+	}
+	list := make([]*Record, 0, len(entries))
+	for i := range entries {
+		record := &Record{}
+		if json.Unmarshal(entries[i].Value, record) == nil && len(record.Jobs) > 0 {
+			list = append(list, record)
+		}
+	}
+	slices.SortFunc(list, func(a, b *Record) int {
+		return cmp.Or(b.Updated.Compare(a.Updated), strings.Compare(a.ID, b.ID))
+	})
+	return list, nil
+}
+
+// Remove deletes a session's record and those of what its jobs handed off.
+func (b *Store) Remove(ctx context.Context, record *Record) error {
+	ids := []string{record.ID}
+	for i := range record.Jobs {
+		ids = append(ids, record.Jobs[i].Handed...)
+	}
+	for _, id := range slices.Backward(ids) { // The session itself goes last, so that a removal can be repeated.
+		if err := b.keys.Delete(ctx, bus.SessionKey(id)); err != nil {
+			return fmt.Errorf("delete session %s: %w", id, err)
+		}
+	}
+	return nil
+}
+
+func absent(id string) error {
+	return &events.Fault{Code: events.CodeNotFound, Field: "id", Message: fmt.Sprintf("there is no session %.80q", id), Hint: "jobgraph sessions list"}
+}
+
+func (b *Store) load(ctx context.Context, id string) (*Record, uint64, error) {
+	record := &Record{ID: id}
+	value, revision, err := b.keys.GetLeader(ctx, bus.SessionKey(id))
+	if errors.Is(err, bus.ErrNotFound) {
+		return record, revision, nil
+	}
+	if err != nil {
+		return record, 0, fmt.Errorf("load session %s: %w", id, err)
+	}
+	if json.Unmarshal(value, record) != nil {
+		record = &Record{ID: id} // Nothing of ours: the log has everything that matters.
+	}
+	return record, revision, nil
+}
+
+// change applies f to a record and writes it if f says so, until its write wins.
+func (b *Store) change(ctx context.Context, id string, f func(*Record) (bool, error)) error {
+	line := &b.lines[maphash.String(b.seed, id)%uint64(len(b.lines))]
+	line.Lock()
+	defer line.Unlock()
+	for {
+		record, revision, err := b.load(ctx, id)
+		if err != nil {
+			return err
+		}
+		changed, err := f(record)
+		if err != nil || !changed {
+			return err
+		}
+		value, err := record.write()
+		if err != nil {
+			return fmt.Errorf("write session %s: %w", id, err)
+		}
+		_, err = b.keys.Update(ctx, bus.SessionKey(id), value, revision)
+		if err == nil {
+			return nil
+		}
+		if !errors.Is(err, bus.ErrConflict) || ctx.Err() != nil {
+			return fmt.Errorf("write session %s: %w", id, err)
+		}
+	}
+}
