@@ -86,6 +86,7 @@ var law = []room{
 	{dir: "services/scheduler/internal/loop", may: []string{"pkg/events", "pkg/run", "pkg/graph", "pkg/joblog"}},
 	{dir: "services/scheduler/internal", may: []string{"pkg/events", "pkg/run", "pkg/graph", "pkg/joblog", "pkg/recur", "pkg/bus", "pkg/llm", "pkg/schema"}},
 	{dir: "services/expert-runner/internal/loop", may: []string{"pkg/events", "pkg/run", "pkg/graph", "pkg/service/queue", "pkg/redact"}},
+	{dir: "services/expert-runner/internal/expert/a2a/legacy", sdk: []string{"github.com/a2aproject/a2a-go/", "github.com/google/uuid"}},
 	{dir: "services/expert-runner/internal", may: []string{"pkg/events", "pkg/run", "pkg/graph", "pkg/bus", "pkg/service", "pkg/llm", "pkg/redact", "pkg/schema"}},
 	{dir: "services", may: []string{"pkg"}},
 	{dir: "cmd", may: []string{"pkg", "services"}},
@@ -128,14 +129,25 @@ func (t *Tree) eachImport(visit func(file *GoFile, at token.Pos, target string))
 }
 
 // Links finds what gets into a package by any way, over packages that it imports: into the contract anything
-// but the standard library, into a service more than a service needs.
+// but the standard library, into a service more than a service needs, gRPC into anything.
 func Links(packages []Package) []Finding {
 	var found []Finding
 	for _, p := range packages {
 		found = append(found, contracted(p)...)
 		found = append(found, linked(p)...)
+		found = append(found, weighed(p)...)
 	}
 	return sorted(found)
+}
+
+// weighed checks that no package brings gRPC into the programs that import it, of this repository or of others. Test support may.
+func weighed(p Package) []Finding {
+	const grpc = "google.golang.org/grpc"
+	name := dir(p.ImportPath)
+	if isTestSupport(name) || !slices.Contains(p.Deps, grpc) {
+		return nil
+	}
+	return []Finding{{name, 0, "needs " + grpc + ": it adds 4 to 9 MB to a program; use a package without it"}}
 }
 
 // refused says why package name may not import target, or "".

@@ -54,6 +54,8 @@ func TestLinksNamesWhatASmallProgramMustNotCarry(t *testing.T) {
 			lint.Base + "services/planner/app", lint.Base + "services/scheduler/app", "github.com/nats-io/nats-server/v2/server",
 		}},
 		{ImportPath: lint.Base + "cmd/jobgraph", Name: "main", Deps: []string{"github.com/nats-io/nats-server/v2/server"}},
+		{ImportPath: lint.Base + "pkg/llm", Deps: []string{"google.golang.org/grpc", "google.golang.org/grpc/codes"}},
+		{ImportPath: lint.Base + "pkg/bus/bustest", Deps: []string{"google.golang.org/grpc"}},
 	})
 	var got []string
 	for _, finding := range found {
@@ -62,6 +64,7 @@ func TestLinksNamesWhatASmallProgramMustNotCarry(t *testing.T) {
 	want := []string{
 		"pkg/events: needs example.com/x: the contract uses the standard library only, in tests too",
 		"pkg/events: needs example.com/y: the contract uses the standard library only, in tests too",
+		"pkg/llm: needs google.golang.org/grpc: it adds 4 to 9 MB to a program; use a package without it",
 		"services/planner: links github.com/jobgraph/jobgraph/services/scheduler/app: a service never imports another",
 		"services/planner: links github.com/nats-io/nats-server/v2/server: a service stays small",
 	}

@@ -313,6 +313,20 @@ func TestATaskThatIsForgottenIsTyped(t *testing.T) {
 	}
 }
 
+// Spec 0.3 says nothing about the data of an error.
+func TestAnErrorInAStreamOfAnOldAgentIsReportedWithItsData(t *testing.T) {
+	for _, data := range []string{`{"field":"parts"}`, `[{"field":"parts"}]`} {
+		p := serveRPC(t, func(w http.ResponseWriter, _ *http.Request, _ string) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			_, _ = io.WriteString(w, `data: {"jsonrpc":"2.0","id":"1","error":{"code":-31403,"message":"not you","data":`+data+"}}\n\n")
+		})
+		card := map[string]any{"name": "x", "protocolVersion": "0.3.0", "url": p.at + "/call", "preferredTransport": "JSONRPC"}
+		e := runWork(t, a2a.Config{Card: card, Mode: a2a.ModeStream}, &hand{}, work())
+		failed(t, e, events.CodeNotPermitted, "not you")
+		failed(t, e, events.CodeNotPermitted, "map[field:parts]")
+	}
+}
+
 func TestAnAgentThatIsBusyIsAskedLater(t *testing.T) {
 	var asked atomic.Int32
 	p := serveRPC(t, func(w http.ResponseWriter, _ *http.Request, method string) {

@@ -16,16 +16,36 @@ import (
 
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2aclient"
-	"github.com/a2aproject/a2a-go/v2/a2acompat/a2av0"
 	sdklog "github.com/a2aproject/a2a-go/v2/log"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/redact"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/a2a/legacy"
 )
 
-// remote is a peer behind the SDK's transport for the version and the binding of its card.
+// transport makes the calls of one version of the spec over one binding.
+type transport interface {
+	messages
+	tasks
+}
+
+// messages is how a transport sends messages.
+type messages interface {
+	SendMessage(context.Context, a2aclient.ServiceParams, *sdk.SendMessageRequest) (sdk.SendMessageResult, error)
+	SendStreamingMessage(context.Context, a2aclient.ServiceParams, *sdk.SendMessageRequest) iter.Seq2[sdk.Event, error]
+	CreateTaskPushConfig(context.Context, a2aclient.ServiceParams, *sdk.PushConfig) (*sdk.PushConfig, error)
+}
+
+// tasks is how a transport asks about tasks.
+type tasks interface {
+	GetTask(context.Context, a2aclient.ServiceParams, *sdk.GetTaskRequest) (*sdk.Task, error)
+	SubscribeToTask(context.Context, a2aclient.ServiceParams, *sdk.SubscribeToTaskRequest) iter.Seq2[sdk.Event, error]
+	CancelTask(context.Context, a2aclient.ServiceParams, *sdk.CancelTaskRequest) (*sdk.Task, error)
+}
+
+// remote is a peer behind the transport for the version and the binding of its card.
 type remote struct {
-	transport a2aclient.Transport
+	transport transport
 	line      *line
 	card      *Card
 }
@@ -37,7 +57,7 @@ func newRemote(c *Card, d *dialer, maxBytes int64, redactor *redact.Redactor) *r
 	r := &remote{line: l, card: c}
 	switch {
 	case c.version == version03:
-		r.transport = a2av0.NewJSONRPCTransport(a2av0.JSONRPCTransportConfig{URL: c.endpoint.String(), Client: client})
+		r.transport = legacy.NewTransport(c.endpoint.String(), client)
 	case c.binding == bindingREST:
 		r.transport = a2aclient.NewRESTTransport(c.endpoint, client)
 	default:
