@@ -14,9 +14,14 @@ var ErrPlan = errors.New("the payload is no plan")
 // Payloads reads a payload of one job. Nil bytes without an error mean that the payload is left out.
 type Payloads func(ref events.Ref) ([]byte, error)
 
-// Resolve fills in the plan of an event that names it by reference, unless get leaves it out. Any other event stays as it is. Errors:
-// those of get, and ErrPlan.
-func Resolve(e *events.Event, get Payloads) error {
+// PlanRef gives the payload that holds the plan of an event; nil if the event has no plan, or has it filled in.
+func PlanRef(e *events.Event) *events.Ref {
+	ref, _ := planOf(e)
+	return ref
+}
+
+// planOf gives the payload that holds the plan of an event, and the field that takes the plan; nil if there is nothing to fill in.
+func planOf(e *events.Event) (*events.Ref, **events.Plan) {
 	var ref *events.Ref
 	var into **events.Plan
 	switch data := e.Data.(type) {
@@ -26,6 +31,16 @@ func Resolve(e *events.Event, get Payloads) error {
 		ref, into = data.PlanRef, &data.Plan
 	}
 	if ref == nil || *into != nil {
+		return nil, nil
+	}
+	return ref, into
+}
+
+// Resolve fills in the plan of an event that names it by reference, unless get leaves it out. Any other event stays as it is. Errors:
+// those of get, and ErrPlan.
+func Resolve(e *events.Event, get Payloads) error {
+	ref, into := planOf(e)
+	if ref == nil {
 		return nil
 	}
 	text, err := get(*ref)

@@ -38,7 +38,7 @@ type scheduler struct {
 	gate     *intake.Gate
 	load     *load
 	takers   *adapter.Takers // nil if work is never put into batches.
-	agenda   *recurring.Keeper
+	keeper   *recurring.Keeper
 	peers    *release.Gate
 	forget   func()        // Ends what a reconnect does.
 	passed   chan struct{} // Gets a value when this partition takes over from another scheduler.
@@ -95,8 +95,8 @@ func newScheduler(p *host.Process, b *bus.Bus, s Settings, d Deps, budgets Budge
 		uint64(s.IntakeHighWater)<<20, float64(s.IntakeFull)/100)
 	r.gate.Room = d.Room
 	r.forget = b.OnReconnect(r.store.Refresh)
-	r.agenda = r.newAgenda()
-	r.admitter.Schedules = r.agenda
+	r.keeper = r.newKeeper()
+	r.admitter.Schedules = r.keeper
 	if s.Batches {
 		r.takers = adapter.NewTakers(b, p.Log)
 	}
@@ -229,7 +229,7 @@ func (r *scheduler) intake(work context.Context) host.Member {
 func (r *scheduler) api() host.Member {
 	return host.Member{Name: "api", Run: func(ctx context.Context, ready func()) error {
 		v := api.New(r.bus, r.store, r.admitter, r.gate, r.process.Log)
-		v.Sessions, v.Schedules = r.sessions, r.agenda
+		v.Sessions, v.Schedules = r.sessions, r.keeper
 		stop, err := r.bus.Services().Serve(string(release.Scheduler), r.process.Build.Version, r.declares().Metadata(), v.Endpoints())
 		if err != nil {
 			return err

@@ -12,12 +12,13 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/pkg/run/lease"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/intake"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/recurring"
 )
 
-// newAgenda makes what keeps the schedules.
-func (r *scheduler) newAgenda() *recurring.Keeper {
+// newKeeper makes what keeps the schedules.
+func (r *scheduler) newKeeper() *recurring.Keeper {
 	jobs := runs{r.bus, r.admitter, r.gate}
 	k := recurring.New(r.bus.Schedules(), jobs, time.LoadLocation, r.process.Log)
 	k.Results, k.Reporter, k.Count, k.Hook = jobs, jobs, r.meter.CountRun, r.Hook
@@ -37,7 +38,7 @@ func (r *scheduler) schedules(work context.Context) host.Member {
 		}
 		defer facts.Stop()
 		ready()
-		return r.agenda.Run(ctx, work, facts)
+		return r.keeper.Run(ctx, work, facts)
 	}}
 }
 
@@ -54,12 +55,7 @@ func (r *scheduler) ends() host.Member {
 				return nil
 			}
 			r.process.Log.Warn("the ends of runs are interrupted", slog.Any("error", err))
-			retry := time.NewTimer(retryEnds)
-			select {
-			case <-ctx.Done():
-			case <-retry.C:
-			}
-			retry.Stop()
+			_ = lease.Pause(ctx, retryEnds) // Fails only when the loop ends.
 			if err := r.bus.Queues().EnsureConsumer(ctx, r.bus.Queues().EndsConsumer()); err != nil && ctx.Err() == nil {
 				r.process.Log.Warn("cannot create the consumer of ends", slog.Any("error", err))
 			}
@@ -74,7 +70,7 @@ func (r *scheduler) takeEnds(ctx context.Context) error {
 		return err
 	}
 	defer sub.Stop()
-	return r.agenda.Ends(ctx, sub)
+	return r.keeper.Ends(ctx, sub)
 }
 
 // runs submits the jobs of schedules, like any other request.

@@ -21,6 +21,6 @@ func (r *scheduler) steps(work context.Context) host.Member {
 		}
 		defer queue.Stop()
 		ready()
-		return r.agenda.Steps(ctx, work, queue)
+		return r.keeper.Steps(ctx, work, queue)
 	}}
 }

@@ -70,15 +70,15 @@ func (f *folder) knows(state *graph.Job) bool { return state.Rules.Version <= f.
 
 // resolve fills in a plan that is stored as a blob.
 func (f *folder) resolve(ctx context.Context, e *events.Event) error {
-	var plan events.Ref
-	err := joblog.Resolve(e, func(ref events.Ref) ([]byte, error) {
-		plan = ref
-		return f.blob(ctx, e.Job, &plan)
-	})
+	plan := joblog.PlanRef(e)
+	if plan == nil { // Almost every event: the fold allocates nothing for it.
+		return nil
+	}
+	err := joblog.Resolve(e, func(events.Ref) ([]byte, error) { return f.blob(ctx, e.Job, plan) })
 	if errors.Is(err, joblog.ErrPlan) {
 		return &quarantine{events.Fault{
 			Code: events.CodeMalformed, Message: fmt.Sprintf("the plan of event %d cannot be read", e.Seq),
-			Cause: err.Error(), RawRef: &plan, Hint: "submit the job again",
+			Cause: err.Error(), RawRef: plan, Hint: "submit the job again",
 		}}
 	}
 	return err

@@ -1,12 +1,9 @@
 package app_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -92,26 +89,6 @@ func TestPlansAreKeptAcrossPlanners(t *testing.T) {
 		}
 		if got := o.call(`{"command":"delete","plan_id":"trip"}`); got != `Plan "trip" was deleted.` {
 			t.Error(got)
-		}
-	})
-}
-
-func TestManyWritersOfOneBookLoseNothing(t *testing.T) {
-	virtual(t, func(t *testing.T, w *world) {
-		w.start(app.Deps{})
-		o := operate(t, w)
-		var all sync.WaitGroup
-		for i := range 8 {
-			all.Go(func() {
-				_, err := o.c.Plan(t.Context(), client.PlanOperation{Command: "create", PlanID: fmt.Sprint("p", i), Title: "T", Steps: []string{"a"}})
-				if err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		all.Wait()
-		if answer := o.do(client.PlanOperation{Command: "list"}); len(answer.Plans) != 8 {
-			t.Errorf("%d plans", len(answer.Plans))
 		}
 	})
 }
@@ -205,41 +182,6 @@ func TestTheGraphOfAJobIsReadMarkedAndUpdated(t *testing.T) {
 			t.Errorf("%d edits", edited)
 		}
 	})
-}
-
-func TestMarksOfOneMomentAreOneFact(t *testing.T) {
-	virtual(t, func(t *testing.T, w *world) {
-		w.start(app.Deps{})
-		w.running("j1")
-		o := operate(t, w)
-		var all sync.WaitGroup
-		for range 4 {
-			all.Go(func() {
-				_, err := o.c.Plan(t.Context(), client.PlanOperation{Command: "mark_step", PlanID: "j1", StepID: "go", StepStatus: "completed"})
-				if err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		all.Wait()
-		if n := w.count(t.Context(), events.KindPlanEdited); n != 1 {
-			t.Errorf("%d edits of one mark", n)
-		}
-	})
-}
-
-// count says how often a fact of a kind is in the log.
-func (w *world) count(ctx context.Context, kind events.Kind) int {
-	n := 0
-	for e, err := range w.bus.Log().EventsOf(ctx, "j1", 0) {
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		if e.Kind == kind {
-			n++
-		}
-	}
-	return n
 }
 
 func TestTheToolTakesWhatItsSchemaSays(t *testing.T) {
