@@ -68,6 +68,7 @@ var law = []room{
 	{dir: "pkg/schema", sdk: []string{"github.com/santhosh-tekuri/jsonschema/", "golang.org/x/text/"}},
 	{dir: "pkg/bus", may: []string{"pkg/events", "pkg/run"}, sdk: []string{"github.com/nats-io/", "github.com/google/uuid"}},
 	{dir: "pkg/service/queue", std: true},
+	{dir: "pkg/service/servicetest", may: []string{"pkg"}},
 	{dir: "pkg/service", may: []string{"pkg/events", "pkg/run", "pkg/redact", "pkg/bus", "pkg/host"}, sdk: []string{"github.com/google/uuid"}},
 	{dir: "pkg/host/onbus", may: []string{"pkg/host", "pkg/bus"}},
 	{dir: "pkg/host", may: []string{"pkg/events", "pkg/redact"}},

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -81,6 +82,13 @@ func Outside(t testing.TB) {
 		ats.Unregister()
 		emptyPools()
 	})
+}
+
+// Virtual runs a test in a bubble of virtual time in which it may start servers.
+func Virtual(t *testing.T, f func(t *testing.T)) {
+	t.Helper()
+	Outside(t)
+	synctest.Test(t, f)
 }
 
 // emptyPools collects twice: the victim cache of a sync.Pool survives one collection.

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
+	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
 
@@ -51,14 +52,14 @@ func TestAnAgentGetsTheToolsThatTheToolkitRecommendsForItsActions(t *testing.T) 
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			virtual(t, func(w *world) {
-				t := w.t.(*testing.T)
+			servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
 				model := lines(says("", "done"))
 				file := filepath.Join(folder(t, map[string]string{"jobgraph.yaml": actions}), "jobgraph.yaml")
-				w.startWith(file, agents(t, card(t, test.keys)), app.Deps{Doer: model})
+				w.Config = file
+				start(w, agents(t, card(t, test.keys)), app.Deps{Doer: model})
 				o := work("agent", "j1", "a", 1)
-				w.issue("agent", o)
-				if got := w.report(o); string(got.Output) != `"done"` {
+				w.Issue(o)
+				if got := w.Report(o); string(got.Output) != `"done"` {
 					t.Fatalf("report: %+v %+v", got, got.Error)
 				}
 				var tools [][]string
@@ -78,11 +79,11 @@ func TestAnAgentGetsTheToolsThatTheToolkitRecommendsForItsActions(t *testing.T) 
 
 // proves C-T8
 func TestARecommendationFollowsTheToolkitThroughEachChange(t *testing.T) {
-	virtual(t, func(w *world) {
-		t := w.t.(*testing.T)
+	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
 		model := lines(says("", "done"))
 		file := filepath.Join(folder(t, map[string]string{"jobgraph.yaml": actions}), "jobgraph.yaml")
-		r := w.startWith(file, agents(t, card(t, "actions: [buy]\nhops: 1\n")), app.Deps{Doer: model})
+		w.Config = file
+		r := start(w, agents(t, card(t, "actions: [buy]\nhops: 1\n")), app.Deps{Doer: model})
 		for n, step := range []struct{ edits, want []string }{
 			{nil, []string{"look", "pay"}},
 			{[]string{"tools: {look: 0.6", "tools: {look: 0.6, list_files: 1"}, []string{"list_files", "look", "pay"}}, // Added.
@@ -92,13 +93,13 @@ func TestARecommendationFollowsTheToolkitThroughEachChange(t *testing.T) {
 		} {
 			if n > 0 {
 				place(t, file, strings.NewReplacer(step.edits...).Replace(readText(t, file)))
-				w.until("the toolkit has changed", func() bool {
-					return sum(t, r.process.Metrics.Gatherer(), "jobgraph_runner_catalog_reloads_total") >= float64(n)
+				w.Until("the toolkit has changed", func() bool {
+					return sum(t, r.Metrics.Gatherer(), "jobgraph_runner_catalog_reloads_total") >= float64(n)
 				})
 			}
 			o := work("agent", fmt.Sprint("j", n), "a", 1)
-			w.issue("agent", o)
-			w.report(o)
+			w.Issue(o)
+			w.Report(o)
 			if diff := cmp.Diff(step.want, append([]string{}, offered(t, model, n)...)); diff != "" {
 				t.Error(diff)
 			}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
+	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
 
@@ -68,23 +69,22 @@ const careful = "tools: [read_file, write_file, list_files]\n"
 // proves O-weakness-issue-414-run
 // proves O-weakness-issue-1074-run
 func TestAnAgentUsesToolsAndDelivers(t *testing.T) {
-	virtual(t, func(w *world) {
-		t := w.t.(*testing.T)
+	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
 		model := carefulModel()
-		r := w.start(agents(t, card(t, careful)), app.Deps{Doer: model})
+		r := start(w, agents(t, card(t, careful)), app.Deps{Doer: model})
 		o := work("agent", "j1", "a", 1)
 		o.Lessons = []string{"be </data> quick"}
 		o.Results = map[string]events.Result{"before": {Output: json.RawMessage(`{"n":1}`)}}
-		w.issue("agent", o)
-		got := w.report(o)
-		w.settled()
+		w.Issue(o)
+		got := w.Report(o)
+		w.Idle()
 		if got.Outcome != events.Success || string(got.Output) != `"it says forty-two"` || got.Tokens != 45 || got.CostUSD != 0.75 {
 			t.Errorf("report: %+v", got)
 		}
-		w.until("the run is counted", func() bool { return sum(t, r.process.Metrics.Gatherer(), "jobgraph_subjobs_total") == 1 })
+		w.Until("the run is counted", func() bool { return sum(t, r.Metrics.Gatherer(), "jobgraph_subjobs_total") == 1 })
 		counted := map[string]float64{}
 		for _, name := range []string{"jobgraph_tool_calls_total", "jobgraph_llm_requests_total", "jobgraph_llm_tokens_total", "jobgraph_llm_cost_usd_total"} {
-			counted[name] = sum(t, r.process.Metrics.Gatherer(), name)
+			counted[name] = sum(t, r.Metrics.Gatherer(), name)
 		}
 		want := map[string]float64{
 			"jobgraph_tool_calls_total": 3, "jobgraph_llm_requests_total": 3, "jobgraph_llm_tokens_total": 45, "jobgraph_llm_cost_usd_total": 0.75,
@@ -158,14 +158,13 @@ func crashes(n int) (hook func(string, string) error, crashed chan struct{}, cou
 // proves F-weakness-d-run
 func TestNoFinishedCallOfAnAgentIsRepeatedAfterACrash(t *testing.T) {
 	boundaries := 0
-	virtual(t, func(w *world) {
-		t := w.t.(*testing.T)
+	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
 		hook, _, count := crashes(0)
-		w.start(agents(t, card(t, careful)), app.Deps{Hook: hook, Doer: carefulModel()})
+		start(w, agents(t, card(t, careful)), app.Deps{Hook: hook, Doer: carefulModel()})
 		o := work("agent", "j1", "a", 1)
-		w.issue("agent", o)
-		w.report(o)
-		w.settled()
+		w.Issue(o)
+		w.Report(o)
+		w.Idle()
 		boundaries = count()
 	})
 	if boundaries < 20 {
@@ -173,26 +172,25 @@ func TestNoFinishedCallOfAnAgentIsRepeatedAfterACrash(t *testing.T) {
 	}
 	for n := 1; n <= boundaries; n++ {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
-			virtual(t, func(w *world) {
-				t := w.t.(*testing.T)
+			servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
 				model, path := carefulModel(), card(t, careful)
 				hook, crashed, _ := crashes(n)
-				first := w.start(agents(t, path), app.Deps{Owner: "one", Hook: hook, Doer: model})
+				first := start(w, agents(t, path), app.Deps{Owner: "one", Hook: hook, Doer: model})
 				o := work("agent", "j1", "a", 1)
-				w.state(o, true)
-				w.issue("agent", o)
+				state(w, o, true)
+				w.Issue(o)
 				<-crashed
-				first.crash()
-				w.start(agents(t, path), app.Deps{Owner: "two", Doer: model})
-				got := w.report(o)
-				w.settled()
+				first.Kill()
+				start(w, agents(t, path), app.Deps{Owner: "two", Doer: model})
+				got := w.Report(o)
+				w.Idle()
 				if got.Outcome != events.Success || string(got.Output) != `"it says forty-two"` || got.Tokens != 45 {
 					t.Errorf("report: %+v", got)
 				}
 				if asked := len(model.Asked()); asked != 3 {
 					t.Errorf("the model was asked %d times", asked)
 				}
-				for key, times := range w.results("j1", "a") {
+				for key, times := range results(w, "j1", "a") {
 					if times != 1 {
 						t.Errorf("%s has %d results", key, times)
 					}
@@ -203,11 +201,11 @@ func TestNoFinishedCallOfAnAgentIsRepeatedAfterACrash(t *testing.T) {
 }
 
 // results counts the results of each effect in a journal.
-func (w *world) results(job, subjob string) map[string]int {
-	w.t.Helper()
-	list, _, err := w.bus.Journal(job, subjob).Read(w.t.Context())
+func results(w *servicetest.Env, job, subjob string) map[string]int {
+	w.Helper()
+	list, _, err := w.Bus.Journal(job, subjob).Read(w.Context())
 	if err != nil {
-		w.t.Fatal(err)
+		w.Fatal(err)
 	}
 	counts := map[string]int{}
 	for _, e := range list {
@@ -232,18 +230,17 @@ func TestAnAgentSaysThatItsInputIsBadOrItsWorkTooComplicated(t *testing.T) {
 		"failure":         {events.ExecutionError, events.CodeExecution, "the expert gave up: the map is torn"},
 	} {
 		t.Run(status, func(t *testing.T) {
-			virtual(t, func(w *world) {
-				t := w.t.(*testing.T)
+			servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
 				model := llmtest.New(llmtest.Func(func(q llmtest.Question) (llmtest.Answer, error) {
 					if q.Tools["terminate"] == nil {
 						return llmtest.Answer{Text: "there is nothing I could call"}, nil
 					}
 					return llmtest.Answer{Calls: []llmtest.Call{{Name: "terminate", Args: fmt.Sprintf(`{"status":%q,"reason":"the map is torn"}`, status)}}}, nil
 				}))
-				w.start(agents(t, card(t, "tools: [terminate]\n")), app.Deps{Doer: model})
+				start(w, agents(t, card(t, "tools: [terminate]\n")), app.Deps{Doer: model})
 				o := work("agent", "j1", "a", 1)
-				w.issue("agent", o)
-				got := w.report(o)
+				w.Issue(o)
+				got := w.Report(o)
 				if got.Outcome != want.outcome || got.Error == nil || got.Error.Code != want.code || got.Lesson != want.lesson {
 					t.Errorf("report: %+v, error %+v", got, got.Error)
 				}
@@ -254,18 +251,17 @@ func TestAnAgentSaysThatItsInputIsBadOrItsWorkTooComplicated(t *testing.T) {
 
 // proves O-weakness-11
 func TestAnAgentAsksAPersonAndGoesOnWithTheAnswer(t *testing.T) {
-	virtual(t, func(w *world) {
-		t := w.t.(*testing.T)
+	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
 		model := llmtest.New(llmtest.Func(func(q llmtest.Question) (llmtest.Answer, error) {
 			if len(q.Turns) == 2 {
 				return llmtest.Answer{Usage: &llmtest.Usage{Prompt: 10}, Calls: []llmtest.Call{{Name: "ask_person", Args: `{"question":"Which colour?","options":["red","blue"]}`}}}, nil
 			}
 			return llmtest.Answer{Usage: &llmtest.Usage{Prompt: 7}, Text: "It is " + q.Last("tool")}, nil
 		}))
-		w.start(agents(t, card(t, "tools: [ask_person]\n")), app.Deps{Doer: model})
-		w.issue("agent", work("agent", "j1", "a", 1))
-		w.settled()
-		asked := w.facts("j1", events.KindInputRequested)
+		start(w, agents(t, card(t, "tools: [ask_person]\n")), app.Deps{Doer: model})
+		w.Issue(work("agent", "j1", "a", 1))
+		w.Idle()
+		asked := w.Facts("j1", events.KindInputRequested)
 		if len(asked) != 1 {
 			t.Fatalf("asked %d times", len(asked))
 		}
@@ -276,8 +272,8 @@ func TestAnAgentAsksAPersonAndGoesOnWithTheAnswer(t *testing.T) {
 		next := work("agent", "j1", "a", 2)
 		next.ResumeOf = 1
 		next.Answers = map[string]events.InputClosed{request.Request: {Action: events.Answered, Answer: json.RawMessage(`"blue"`)}}
-		w.issue("agent", next)
-		got := w.report(next)
+		w.Issue(next)
+		got := w.Report(next)
 		if string(got.Output) != `"It is blue"` || got.Tokens != 7 {
 			t.Errorf("report: %+v", got)
 		}
@@ -288,21 +284,20 @@ func TestAnAgentAsksAPersonAndGoesOnWithTheAnswer(t *testing.T) {
 }
 
 func TestACancelEndsTheModelsStreamAtOnce(t *testing.T) {
-	virtual(t, func(w *world) {
-		t := w.t.(*testing.T)
+	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
 		streaming, closed := make(chan struct{}), make(chan struct{})
 		model := llmtest.New(llmtest.Say(llmtest.Answer{Text: "It goes on and", Fault: llmtest.Hang}))
-		w.start(agents(t, card(t, "")), app.Deps{Doer: watched{model, streaming, closed}})
+		start(w, agents(t, card(t, "")), app.Deps{Doer: watched{model, streaming, closed}})
 		o := work("agent", "j1", "a", 1)
-		w.issue("agent", o)
+		w.Issue(o)
 		<-streaming
-		w.fence(o, "stop")
+		w.Fence(o, "stop")
 		at := time.Now()
-		if err := w.bus.PublishCore(w.names.Cancel("j1", ""), nil, []byte(`{"reason":"enough"}`)); err != nil {
+		if err := w.Bus.PublishCore(w.Names.Cancel("j1", ""), nil, []byte(`{"reason":"enough"}`)); err != nil {
 			t.Fatal(err)
 		}
 		<-closed
-		got := w.report(o)
+		got := w.Report(o)
 		if got.Error == nil || got.Error.Code != events.CodeCancelled {
 			t.Errorf("report: %+v", got)
 		}
@@ -341,22 +336,21 @@ func (b *body) Close() error {
 // proves C-weakness-9-live
 // proves V-weakness-10
 func TestWhatAnAgentDoesIsToldLive(t *testing.T) {
-	virtual(t, func(w *world) {
-		t := w.t.(*testing.T)
+	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
 		model := llmtest.New(llmtest.Say(
 			llmtest.Answer{Reasoning: "hm", Calls: []llmtest.Call{{Name: "list_files", Args: `{}`}}},
 			llmtest.Answer{Text: "There is nothing.", Chunk: 6},
 		))
 		told := make(chan string, 100)
-		stop, err := w.bus.SubscribeCore(w.names.Live("j1", "a"), func(_ string, body []byte) { told <- string(body) })
+		stop, err := w.Bus.SubscribeCore(w.Names.Live("j1", "a"), func(_ string, body []byte) { told <- string(body) })
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer stop()
-		w.start(agents(t, card(t, careful)), app.Deps{Doer: model})
+		start(w, agents(t, card(t, careful)), app.Deps{Doer: model})
 		o := work("agent", "j1", "a", 1)
-		w.issue("agent", o)
-		w.report(o)
+		w.Issue(o)
+		w.Report(o)
 		want := []string{
 			`{"item":"thought/1","offset":0,"text":"hm"}`, `{"item":"answer/1","offset":0,"tool":"list_files"}`,
 			`{"item":"tool/1/0","offset":0,"tool":"list_files","args":"{}"}`, `{"item":"tool/1/0","offset":0,"done":true,"bytes":10}`,
@@ -364,18 +358,18 @@ func TestWhatAnAgentDoesIsToldLive(t *testing.T) {
 			`{"item":"answer/2","offset":12,"text":"hing."}`,
 		}
 		for _, piece := range want {
-			if got := next(w, told); got != piece {
+			if got := servicetest.Next(w, told); got != piece {
 				t.Errorf("told %s, want %s", got, piece)
 			}
 		}
 		// However many pieces there are: each answer is written once, and none of them is.
-		w.settled()
+		w.Idle()
 		const intent, result = events.JournalIntent, events.JournalResult
 		written := []events.JournalType{events.JournalClaimed, intent, result, intent, result, intent, result, events.JournalReported}
-		if diff := cmp.Diff(written, w.journal("j1", "a")); diff != "" {
+		if diff := cmp.Diff(written, w.Journal("j1", "a")); diff != "" {
 			t.Errorf("journal (-want +got):\n%s", diff)
 		}
-		if n := len(w.facts("j1", events.KindSubJobProgressed)); n != 0 {
+		if n := len(w.Facts("j1", events.KindSubJobProgressed)); n != 0 {
 			t.Errorf("%d pieces are in the log", n)
 		}
 	})
@@ -426,13 +420,12 @@ func TestFailuresOfTheModelKeepTheirClass(t *testing.T) {
 		"refusal":  {llmtest.Answer{Refusal: "I will not"}, events.ExecutionError, events.CodeRejected, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			virtual(t, func(w *world) {
-				t := w.t.(*testing.T)
+			servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
 				model := llmtest.New(llmtest.Func(func(llmtest.Question) (llmtest.Answer, error) { return test.answer, nil }))
-				w.start(agents(t, card(t, "patience: 1m\n")), app.Deps{Doer: model})
+				start(w, agents(t, card(t, "patience: 1m\n")), app.Deps{Doer: model})
 				o := work("agent", "j1", "a", 1)
-				w.issue("agent", o)
-				got := w.report(o)
+				w.Issue(o)
+				got := w.Report(o)
 				if got.Outcome != test.outcome || got.Error == nil || got.Error.Code != test.code || got.RetryAfter.Std() != test.retry {
 					t.Errorf("report: %+v, %+v", got, got.Error)
 				}
@@ -451,18 +444,17 @@ func TestFailuresOfTheModelKeepTheirClass(t *testing.T) {
 //
 // proves O-weakness-issue-583-run
 func TestAModelThatChoosesNoToolIsMadeToUseTheRequiredOne(t *testing.T) {
-	virtual(t, func(w *world) {
-		t := w.t.(*testing.T)
+	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
 		model := llmtest.New(llmtest.Func(func(q llmtest.Question) (llmtest.Answer, error) {
 			if q.ToolChoice == "list_files" {
 				return llmtest.Answer{Calls: []llmtest.Call{{Name: "list_files", Args: `{}`}}}, nil
 			}
 			return llmtest.Answer{Text: fmt.Sprint("answer ", q.N)}, nil
 		}))
-		w.start(agents(t, card(t, "tools: [list_files, read_file]\nrequired_tools: [list_files]\n")), app.Deps{Doer: model})
+		start(w, agents(t, card(t, "tools: [list_files, read_file]\nrequired_tools: [list_files]\n")), app.Deps{Doer: model})
 		o := work("agent", "j1", "a", 1)
-		w.issue("agent", o)
-		if got := w.report(o); got.Outcome != events.Success || string(got.Output) != `"answer 3"` {
+		w.Issue(o)
+		if got := w.Report(o); got.Outcome != events.Success || string(got.Output) != `"answer 3"` {
 			t.Errorf("report: %+v %+v", got, got.Error)
 		}
 		var choices []string
@@ -477,17 +469,16 @@ func TestAModelThatChoosesNoToolIsMadeToUseTheRequiredOne(t *testing.T) {
 
 // What a model writes may be larger than any message of the bus.
 func TestLargeArgumentsAndAnswersAreKept(t *testing.T) {
-	virtual(t, func(w *world) {
-		t := w.t.(*testing.T)
+	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
 		text := strings.Repeat("x", 800<<10)
 		model := llmtest.New(llmtest.Say(
 			llmtest.Answer{Calls: []llmtest.Call{{Name: "write_file", Args: `{"path":"large","content":"` + text + `"}`}}, Chunk: 1 << 10},
 			llmtest.Answer{Text: text, Chunk: 64 << 10},
 		))
-		w.start(agents(t, card(t, careful)), app.Deps{Doer: model})
+		start(w, agents(t, card(t, careful)), app.Deps{Doer: model})
 		o := work("agent", "j1", "a", 1)
-		w.issue("agent", o)
-		got := w.report(o)
+		w.Issue(o)
+		got := w.Report(o)
 		if got.Outcome != events.Success || got.OutputRef == nil || got.OutputRef.Size != 800<<10+2 {
 			t.Errorf("report: %+v %+v", got, got.Error)
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
+	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
 
@@ -56,17 +57,17 @@ type heard struct {
 }
 
 // hear listens to what is told of a job's step "a" until the test ends.
-func (w *world) hear(h *heard, job string) {
-	w.t.Helper()
-	stop, err := w.bus.SubscribeCore(w.names.Live(job, "a"), func(_ string, body []byte) {
+func hear(w *servicetest.Env, h *heard, job string) {
+	w.Helper()
+	stop, err := w.Bus.SubscribeCore(w.Names.Live(job, "a"), func(_ string, body []byte) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		h.pieces[job] = append(h.pieces[job], string(body))
 	})
 	if err != nil {
-		w.t.Fatal(err)
+		w.Fatal(err)
 	}
-	w.t.Cleanup(stop)
+	w.Cleanup(stop)
 }
 
 // Agents of one runner that work at the same time share nothing: no file, no word of what they were asked, and nothing of what
@@ -78,17 +79,16 @@ func (w *world) hear(h *heard, job string) {
 // proves F-weakness-i-run
 func TestAgentsAtOnceDoNotMeet(t *testing.T) {
 	const size = 8
-	virtual(t, func(w *world) {
-		t := w.t.(*testing.T)
-		w.start(agents(t, card(t, careful)), app.Deps{Doer: crowd(size)})
+	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
+		start(w, agents(t, card(t, careful)), app.Deps{Doer: crowd(size)})
 		live := &heard{pieces: map[string][]string{}}
 		works := make([]events.Work, size)
 		began := time.Now()
 		for i := range works {
 			works[i] = work("agent", fmt.Sprint("j", i), "a", 1)
 			works[i].Goal = fmt.Sprint("word-", i)
-			w.hear(live, works[i].Job)
-			w.issue("agent", works[i])
+			hear(w, live, works[i].Job)
+			w.Issue(works[i])
 		}
 		for i := size - 1; i >= 0; i-- {
 			if took := time.Since(began); took > 10*time.Second {
@@ -98,11 +98,11 @@ func TestAgentsAtOnceDoNotMeet(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := w.report(works[i]); got.Outcome != events.Success || string(got.Output) != string(want) {
+			if got := w.Report(works[i]); got.Outcome != events.Success || string(got.Output) != string(want) {
 				t.Errorf("%s reports %s %s", works[i].Goal, got.Outcome, got.Output)
 			}
 		}
-		w.settled()
+		w.Idle()
 		synctest.Wait()
 		live.mu.Lock()
 		defer live.mu.Unlock()
@@ -128,8 +128,7 @@ func TestAgentsAtOnceDoNotMeet(t *testing.T) {
 //
 // proves O-weakness-6
 func TestEachStepHasABudgetOfItsOwn(t *testing.T) {
-	virtual(t, func(w *world) {
-		t := w.t.(*testing.T)
+	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
 		model := llmtest.New(llmtest.Func(func(q llmtest.Question) (llmtest.Answer, error) {
 			usage := &llmtest.Usage{Prompt: 10}
 			if len(q.Turns) == 2 {
@@ -137,10 +136,10 @@ func TestEachStepHasABudgetOfItsOwn(t *testing.T) {
 			}
 			return llmtest.Answer{Usage: usage, Text: "done"}, nil
 		}))
-		w.start(agents(t, card(t, "tools: [list_files]\nmax_turns: 2\nmax_tokens: 30\n")), app.Deps{Doer: model})
+		start(w, agents(t, card(t, "tools: [list_files]\nmax_turns: 2\nmax_tokens: 30\n")), app.Deps{Doer: model})
 		for i, o := range []events.Work{work("agent", "j1", "a", 1), work("agent", "j1", "b", 1), work("agent", "j1", "c", 1), work("agent", "j1", "a", 2)} {
-			w.issue("agent", o)
-			if got := w.report(o); got.Outcome != events.Success || string(got.Output) != `"done"` || got.Tokens != 20 {
+			w.Issue(o)
+			if got := w.Report(o); got.Outcome != events.Success || string(got.Output) != `"done"` || got.Tokens != 20 {
 				t.Errorf("step %d: %+v %+v", i, got, got.Error)
 			}
 		}

@@ -7,12 +7,12 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
+	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
 
 func TestARunnerWithAModelAndNoCardHasAnAssistant(t *testing.T) {
-	virtual(t, func(w *world) {
-		t := w.t
+	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
 		file := filepath.Join(t.TempDir(), "jobgraph.yaml")
 		write := func(text string) {
 			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
@@ -22,18 +22,19 @@ func TestARunnerWithAModelAndNoCardHasAnAssistant(t *testing.T) {
 		write("version: 1\n")
 		s := app.Default()
 		s.Model, s.BaseURL = "scripted", "http://model.invalid/v1"
-		w.startWith(file, s, app.Deps{Doer: llmtest.New(llmtest.Planner{})})
+		w.Config = file
+		start(w, s, app.Deps{Doer: llmtest.New(llmtest.Planner{})})
 		own := app.Builtin()[0]
-		w.becomes(map[string]string{own.ID: own.Description})
+		becomes(w, map[string]string{own.ID: own.Description})
 		o := work(own.ID, "j1", "a", 1)
-		w.issue(own.ID, o)
-		if got := w.report(o); got.Outcome != events.Success || string(got.Output) != `"Scripted answer to: do it"` {
+		w.Issue(o)
+		if got := w.Report(o); got.Outcome != events.Success || string(got.Output) != `"Scripted answer to: do it"` {
 			t.Errorf("%s: %s", got.Outcome, got.Output)
 		}
 		write("version: 1\nexperts:\n  - {name: clerk, kind: human, description: one}\n")
-		w.becomes(map[string]string{"clerk": "one"})
+		becomes(w, map[string]string{"clerk": "one"})
 		write("version: 1\n")
-		w.becomes(map[string]string{own.ID: own.Description})
+		becomes(w, map[string]string{own.ID: own.Description})
 	})
 }
 

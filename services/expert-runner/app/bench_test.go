@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
 
@@ -20,15 +21,15 @@ func BenchmarkClaimedLoop(b *testing.B) { benchmarkLoop(b, false) }
 
 func benchmarkLoop(b *testing.B, pure bool) {
 	b.Helper()
-	w := newWorld(b)
+	w := servicetest.New(b)
 	fill(b, w, "noop", b.N)
 	noop := func(context.Context, *app.Task) (events.SubJobReported, error) {
 		return events.SubJobReported{Output: json.RawMessage("1")}, nil
 	}
 	b.ReportAllocs()
 	b.ResetTimer()
-	w.start(app.Settings{}, app.Deps{Functions: []app.Function{function("noop", pure, noop)}})
-	for facts, err := w.bus.Streams().Info(b.Context(), w.names.Work); err != nil || facts.Messages > 0; facts, err = w.bus.Streams().Info(b.Context(), w.names.Work) {
+	start(w, app.Settings{}, app.Deps{Functions: []app.Function{function("noop", pure, noop)}})
+	for facts, err := w.Bus.Streams().Info(b.Context(), w.Names.Work); err != nil || facts.Messages > 0; facts, err = w.Bus.Streams().Info(b.Context(), w.Names.Work) {
 		<-time.After(5 * time.Millisecond)
 	}
 	b.StopTimer()
@@ -36,7 +37,7 @@ func benchmarkLoop(b *testing.B, pure bool) {
 }
 
 // fill publishes the work of jobs of a thousand SubJobs.
-func fill(b *testing.B, w *world, expert string, n int) {
+func fill(b *testing.B, w *servicetest.Env, expert string, n int) {
 	b.Helper()
 	acks := make([]bus.Ack, 0, n)
 	for i := range n {
@@ -45,8 +46,8 @@ func fill(b *testing.B, w *world, expert string, n int) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		m := events.Message{Subject: w.names.WorkFor(events.DefaultPool, expert, o.Job, o.SubJob, 1), Body: body}
-		acks = append(acks, w.bus.PublishAsync(m, bus.ExpectNone()))
+		m := events.Message{Subject: w.Names.WorkFor(events.DefaultPool, expert, o.Job, o.SubJob, 1), Body: body}
+		acks = append(acks, w.Bus.PublishAsync(m, bus.ExpectNone()))
 	}
 	for i := range acks {
 		if _, err := acks[i].Wait(b.Context()); err != nil {

@@ -2,7 +2,6 @@ package app_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
 
@@ -50,16 +50,6 @@ func (s *site) counted() (most, now int) {
 	return most, s.now
 }
 
-// mine publishes work for the expert dig in the pool mine.
-func (w *world) mine(o events.Work) {
-	w.t.Helper()
-	body, err := json.Marshal(o)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	w.publish(w.names.WorkFor("mine", "dig", o.Job, o.SubJob, o.Run), body)
-}
-
 // bounded is a card that bounds a pool.
 func bounded(name, pool string, most int) string {
 	return fmt.Sprintf("---\nname: %s\nkind: human\npool: %s\npool_concurrency: %d\n---\nPlease.\n", name, pool, most)
@@ -70,16 +60,16 @@ func bounded(name, pool string, most int) string {
 func TestABoundedPoolHasNoMoreRunsAtWorkOverAllRunners(t *testing.T) {
 	for seed := range uint64(8) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			virtual(t, func(w *world) {
+			servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
 				chance := rand.New(rand.NewPCG(seed, 1))
 				most, at := 1+chance.IntN(3), &site{}
 				s := app.Default()
 				s.Experts = []string{folder(t, map[string]string{"a.md": bounded("a", "mine", most)})}
 				card := events.Card{ID: "dig", Name: "dig", Pool: "mine"}
-				start := func(owner string) *runner {
-					return w.start(s, app.Deps{Owner: owner, Functions: []app.Function{{Card: card, Run: at.work}}})
+				start := func(owner string) *servicetest.Service {
+					return start(w, s, app.Deps{Owner: owner, Functions: []app.Function{{Card: card, Run: at.work}}})
 				}
-				var runners []*runner
+				var runners []*servicetest.Service
 				for i := range 3 {
 					runners = append(runners, start(fmt.Sprint("runner", i)))
 				}
@@ -87,17 +77,17 @@ func TestABoundedPoolHasNoMoreRunsAtWorkOverAllRunners(t *testing.T) {
 				for i := range 12 {
 					o := work("dig", fmt.Sprint("j", i), "a", 1)
 					o.Goal = (time.Duration(chance.IntN(20)) * time.Second).String()
-					w.state(o, true)
-					w.mine(o)
+					state(w, o, true)
+					w.Publish(w.Names.WorkFor("mine", "dig", o.Job, o.SubJob, o.Run), w.JSON(o))
 					list = append(list, o)
 				}
 				for i := range 2 {
-					w.pass(time.Duration(chance.IntN(20_000)) * time.Millisecond)
-					runners[i].crash()
+					<-time.After(time.Duration(chance.IntN(20_000)) * time.Millisecond)
+					runners[i].Kill()
 				}
 				start("late")
 				for _, o := range list {
-					w.report(o)
+					w.Report(o)
 				}
 				if had, now := at.counted(); had > most || now != 0 {
 					t.Errorf("%d were at work at once, %d may be; %d still are", had, most, now)
@@ -109,13 +99,13 @@ func TestABoundedPoolHasNoMoreRunsAtWorkOverAllRunners(t *testing.T) {
 
 // A bound comes, changes and goes with its card; runners that say nothing of it leave it alone.
 func TestABoundFollowsItsCard(t *testing.T) {
-	virtual(t, func(w *world) {
+	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
 		dir, at := folder(t, map[string]string{"a.md": bounded("a", "mine", 1)}), &site{}
 		s := app.Default()
 		s.Experts = []string{dir}
 		dig := app.Function{Card: events.Card{ID: "dig", Name: "dig", Pool: "mine"}, Run: at.work}
-		w.start(s, app.Deps{Owner: "one", Functions: []app.Function{dig}})
-		w.start(app.Default(), app.Deps{Owner: "two", Functions: []app.Function{dig}})
+		start(w, s, app.Deps{Owner: "one", Functions: []app.Function{dig}})
+		start(w, app.Default(), app.Deps{Owner: "two", Functions: []app.Function{dig}})
 		number := 0
 		round := func() int {
 			at.counted()
@@ -124,11 +114,11 @@ func TestABoundFollowsItsCard(t *testing.T) {
 				number++
 				o := work("dig", fmt.Sprint("j", number), "a", 1)
 				o.Goal = "1s"
-				w.mine(o)
+				w.Publish(w.Names.WorkFor("mine", "dig", o.Job, o.SubJob, o.Run), w.JSON(o))
 				list = append(list, o)
 			}
 			for _, o := range list {
-				w.report(o)
+				w.Report(o)
 			}
 			most, _ := at.counted()
 			return most
@@ -138,7 +128,7 @@ func TestABoundFollowsItsCard(t *testing.T) {
 		}
 		for _, bound := range []struct{ is, want int }{{3, 3}, {0, 6}} {
 			place(t, dir+"/a.md", bounded("a", "mine", bound.is)+strings.Repeat(" ", bound.is))
-			w.pass(10 * time.Second) // Its file is looked at every 2 s.
+			<-time.After(10 * time.Second) // Its file is looked at every 2 s.
 			if most := round(); most != bound.want {
 				t.Errorf("bounded to %d: %d at once, want %d", bound.is, most, bound.want)
 			}

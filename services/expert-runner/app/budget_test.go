@@ -6,6 +6,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
+	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
 
@@ -25,8 +26,7 @@ func TestAnAgentStopsWhereTheBudgetOfItsJobEnds(t *testing.T) {
 		"none":    {"max_turns: 5\n", events.Spent{}, 5, events.CodeBudget, "5 turns"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			virtual(t, func(w *world) {
-				t := w.t.(*testing.T)
+			servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
 				turns := 0
 				model := llmtest.New(llmtest.Func(func(q llmtest.Question) (llmtest.Answer, error) {
 					turns++
@@ -36,11 +36,11 @@ func TestAnAgentStopsWhereTheBudgetOfItsJobEnds(t *testing.T) {
 					}
 					return llmtest.Answer{Usage: usage, Text: strings.Repeat("on and ", turns), Calls: []llmtest.Call{{Name: "list_files", Args: `{}`}}}, nil
 				}))
-				w.start(agents(t, card(t, "tools: [list_files]\n"+test.keys)), app.Deps{Doer: model})
+				start(w, agents(t, card(t, "tools: [list_files]\n"+test.keys)), app.Deps{Doer: model})
 				o := work("agent", "j1", "a", 1)
 				o.Budget = test.left
-				w.issue("agent", o)
-				got := w.report(o)
+				w.Issue(o)
+				got := w.Report(o)
 				if turns != test.asked || got.Tokens != int64(10*test.asked) {
 					t.Errorf("asked %d times for %d tokens, want %d times", turns, got.Tokens, test.asked)
 				}

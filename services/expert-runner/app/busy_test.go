@@ -8,6 +8,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
+	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
 
@@ -26,19 +27,6 @@ func busyModel(turnedAway int, header map[string]string) *llmtest.Server {
 	}))
 }
 
-// parked is the request with which a run has given its work back; the message is acknowledged.
-func (w *world) parked(o events.Work) *events.InputRequested {
-	w.t.Helper()
-	w.settled()
-	for _, e := range w.facts(o.Job, events.KindInputRequested) {
-		if e.Run == o.Run {
-			return e.Data.(*events.InputRequested)
-		}
-	}
-	w.t.Fatalf("run %d did not give its work back", o.Run)
-	return nil
-}
-
 // later is the work that the scheduler issues when the moment has come.
 func later(o events.Work, parks ...*events.InputRequested) events.Work {
 	next := work("agent", o.Job, o.SubJob, o.Run+1)
@@ -53,14 +41,14 @@ func later(o events.Work, parks ...*events.InputRequested) events.Work {
 // proves O-weakness-issue-746
 // proves O-weakness-issue-766
 func TestAModelThatIsBusyGetsTheWorkBackToTheBroker(t *testing.T) {
-	virtual(t, func(w *world) {
-		t := w.t.(*testing.T)
+	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
 		model := busyModel(2, map[string]string{"Retry-After": "120"})
-		w.start(agents(t, card(t, "tools: [list_files]\n")), app.Deps{Doer: model})
+		start(w, agents(t, card(t, "tools: [list_files]\n")), app.Deps{Doer: model})
 		first := work("agent", "j1", "a", 1)
 		began := time.Now()
-		w.issue("agent", first)
-		park := w.parked(first)
+		w.Issue(first)
+		park := w.Asked(first)
+		w.Idle()
 		if took := time.Since(began); took >= 5*time.Second {
 			t.Errorf("the run held its work for %s", took)
 		}
@@ -72,15 +60,16 @@ func TestAModelThatIsBusyGetsTheWorkBackToTheBroker(t *testing.T) {
 		}
 		<-time.After(park.ExpiresIn.Std())
 		second := later(first, park)
-		w.issue("agent", second)
-		longer := w.parked(second)
+		w.Issue(second)
+		longer := w.Asked(second)
+		w.Idle()
 		if longer.ExpiresIn < 2*events.Duration(2*time.Minute) || longer.Request == park.Request || longer.Tokens != 0 {
 			t.Errorf("second park: %+v after %+v", longer, park)
 		}
 		<-time.After(longer.ExpiresIn.Std())
 		third := later(second, park, longer)
-		w.issue("agent", third)
-		got := w.report(third)
+		w.Issue(third)
+		got := w.Report(third)
 		if got.Outcome != events.Success || string(got.Output) != `"done"` || got.Tokens != 10 {
 			t.Errorf("report: %+v", got)
 		}
@@ -88,7 +77,7 @@ func TestAModelThatIsBusyGetsTheWorkBackToTheBroker(t *testing.T) {
 		if asked := len(model.Asked()); asked != 4 {
 			t.Errorf("the model was asked %d times", asked)
 		}
-		if n := w.results("j1", "a")["model/1"]; n != 1 {
+		if n := results(w, "j1", "a")["model/1"]; n != 1 {
 			t.Errorf("%d results of the first question", n)
 		}
 	})
@@ -103,19 +92,18 @@ func TestABusyModelIsWaitedForWithinTheDeadlineAndThePatience(t *testing.T) {
 		"patience": {"tools: [list_files]\npatience: 90s\n", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			virtual(t, func(w *world) {
-				t := w.t.(*testing.T)
-				w.start(agents(t, card(t, test.keys)), app.Deps{Doer: busyModel(1, map[string]string{"Retry-After": "120"})})
+			servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
+				start(w, agents(t, card(t, test.keys)), app.Deps{Doer: busyModel(1, map[string]string{"Retry-After": "120"})})
 				o := work("agent", "j1", "a", 1)
 				if test.deadline > 0 {
 					o.Deadline = time.Now().Add(test.deadline)
 				}
-				w.issue("agent", o)
-				got := w.report(o)
+				w.Issue(o)
+				got := w.Report(o)
 				if got.Outcome != events.ExecutionError || got.RetryAfter.Std() != 2*time.Minute || got.Error.Code != events.CodeUnavailable {
 					t.Errorf("report: %+v", got)
 				}
-				if parks := w.facts("j1", events.KindInputRequested); len(parks) != 0 {
+				if parks := w.Facts("j1", events.KindInputRequested); len(parks) != 0 {
 					t.Errorf("given back: %+v", parks)
 				}
 			})
@@ -124,14 +112,14 @@ func TestABusyModelIsWaitedForWithinTheDeadlineAndThePatience(t *testing.T) {
 }
 
 func TestAModelThatDoesNotSayHowLongIsWaitedForLongerEachTime(t *testing.T) {
-	virtual(t, func(w *world) {
-		t := w.t.(*testing.T)
-		w.start(agents(t, card(t, "tools: [list_files]\n")), app.Deps{Doer: busyModel(1000, nil)})
+	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
+		start(w, agents(t, card(t, "tools: [list_files]\n")), app.Deps{Doer: busyModel(1000, nil)})
 		o := work("agent", "j1", "a", 1)
 		var parks []*events.InputRequested
 		for range 5 {
-			w.issue("agent", o)
-			park := w.parked(o)
+			w.Issue(o)
+			park := w.Asked(o)
+			w.Idle()
 			if n := len(parks); n > 0 && park.ExpiresIn < parks[n-1].ExpiresIn {
 				t.Errorf("wait %d is %s, the one before %s", n+1, park.ExpiresIn.Std(), parks[n-1].ExpiresIn.Std())
 			}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
 
@@ -23,17 +24,17 @@ func commandSettings(t *testing.T, cards ...string) app.Settings {
 }
 
 func TestACommandDoesTheWork(t *testing.T) {
-	w := newWorld(t)
+	w := servicetest.New(t)
 	card := cardFile(t, t.TempDir(), "count.md", `{name: Count, kind: command, command: [sh, -c, 'wc -c; echo done >&2']}`)
-	w.start(commandSettings(t, card), app.Deps{})
+	start(w, commandSettings(t, card), app.Deps{})
 	o := work("count", "j1", "a", 1)
-	w.issue("count", o)
-	got := w.report(o)
+	w.Issue(o)
+	got := w.Report(o)
 	if n, err := strconv.Atoi(strings.Trim(string(got.Output), "\" \\n")); got.Outcome != events.Success || err != nil || n < 100 {
 		t.Errorf("report: %+v", got)
 	}
-	w.settled()
-	list, _, err := w.bus.Journal("j1", "a").Read(t.Context())
+	w.Idle()
+	list, _, err := w.Bus.Journal("j1", "a").Read(t.Context())
 	if err != nil || len(list) != 2 || list[0].Name != "command" || !list[0].Safe {
 		t.Errorf("journal %+v, %v", list, err)
 	}
@@ -49,17 +50,17 @@ func alive(pid string) bool {
 //
 // proves F-weakness-issue-2819
 func TestACommandThatTakesTooLongLeavesNobodyOfItsGroup(t *testing.T) {
-	w := newWorld(t)
+	w := servicetest.New(t)
 	dir := t.TempDir()
 	card := cardFile(t, dir, "long.md", `{name: long, kind: command, command: [sh, -c, 'sleep 90 & echo $$ $! >`+dir+`/pids; wait']}`)
 	settings := commandSettings(t, card)
 	settings.KillGrace = time.Hour
-	w.start(settings, app.Deps{})
+	start(w, settings, app.Deps{})
 	o := work("long", "j1", "a", 1)
 	timeout := events.Duration(3 * time.Second)
 	o.Spec.Timeout = &timeout
-	w.issue("long", o)
-	if got := w.report(o); got.Error == nil || got.Error.Code != events.CodeTimeout {
+	w.Issue(o)
+	if got := w.Report(o); got.Error == nil || got.Error.Code != events.CodeTimeout {
 		t.Errorf("report: %+v", got)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, "pids"))
@@ -68,7 +69,7 @@ func TestACommandThatTakesTooLongLeavesNobodyOfItsGroup(t *testing.T) {
 	}
 	ctx, stop := context.WithTimeout(t.Context(), 30*time.Second) // Before it ends by itself.
 	defer stop()
-	w.until("the group is gone", func() bool {
+	w.Until("the group is gone", func() bool {
 		return ctx.Err() != nil || !slices.ContainsFunc(strings.Fields(string(text)), alive)
 	})
 	if ctx.Err() != nil {
@@ -78,17 +79,17 @@ func TestACommandThatTakesTooLongLeavesNobodyOfItsGroup(t *testing.T) {
 
 // The group has an hour to end by itself: only a cancel that is told at once ends the test.
 func TestACancelKillsTheWholeGroupOfACommandAtOnce(t *testing.T) {
-	w := newWorld(t)
+	w := servicetest.New(t)
 	dir := t.TempDir()
 	card := cardFile(t, dir, "long.md", `{name: long, kind: command, command: [sh, -c, 'sleep 600 & echo $$ $! >`+dir+`/$JOBGRAPH_SUBJOB; wait']}`)
 	settings := commandSettings(t, card)
 	settings.KillGrace = time.Hour
-	w.start(settings, app.Deps{})
+	start(w, settings, app.Deps{})
 	for i := range 5 {
 		o := work("long", "j1", "s"+strconv.Itoa(i), 1)
-		w.issue("long", o)
+		w.Issue(o)
 		var pids []string
-		w.until("the command runs", func() bool {
+		w.Until("the command runs", func() bool {
 			text, err := os.ReadFile(filepath.Join(dir, o.SubJob))
 			pids = strings.Fields(string(text))
 			return err == nil && strings.HasSuffix(string(text), "\n") && len(pids) == 2
@@ -97,32 +98,32 @@ func TestACancelKillsTheWholeGroupOfACommandAtOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := w.bus.PublishCore(w.names.Cancel("j1", o.SubJob), nil, body); err != nil {
+		if err := w.Bus.PublishCore(w.Names.Cancel("j1", o.SubJob), nil, body); err != nil {
 			t.Fatal(err)
 		}
-		w.until("the group is gone", func() bool { return !alive(pids[0]) && !alive(pids[1]) })
-		if got := w.report(o); got.Error == nil || got.Error.Code != events.CodeCancelled {
+		w.Until("the group is gone", func() bool { return !alive(pids[0]) && !alive(pids[1]) })
+		if got := w.Report(o); got.Error == nil || got.Error.Code != events.CodeCancelled {
 			t.Errorf("report: %+v", got)
 		}
 	}
 }
 
 func TestBytesOfACommandReachItsSuccessorAsAFile(t *testing.T) {
-	w := newWorld(t)
+	w := servicetest.New(t)
 	dir := t.TempDir()
 	a := cardFile(t, dir, "a.md", `{name: a, kind: command, command: [sh, -c, "printf '\\377\\001'"]}`)
 	b := cardFile(t, dir, "b.md", `{name: b, kind: command, command: [sh, -c, 'cat results/a | wc -c']}`)
-	w.start(commandSettings(t, a, b), app.Deps{})
+	start(w, commandSettings(t, a, b), app.Deps{})
 	first := work("a", "j1", "a", 1)
-	w.issue("a", first)
-	got := w.report(first)
+	w.Issue(first)
+	got := w.Report(first)
 	if got.OutputRef == nil || got.OutputRef.MediaType != "application/octet-stream" || got.OutputRef.Size != 2 {
 		t.Fatalf("report: %+v %+v", got, got.OutputRef)
 	}
 	second := work("b", "j1", "b", 1)
 	second.Results = map[string]events.Result{"a": {OutputRef: got.OutputRef}}
-	w.issue("b", second)
-	if got := w.report(second); string(got.Output) != "2" {
+	w.Issue(second)
+	if got := w.Report(second); string(got.Output) != "2" {
 		t.Errorf("report: %+v", got)
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
 
@@ -62,19 +63,18 @@ func TestACrashAtAnyPointRepeatsNoFinishedCall(t *testing.T) {
 	inDoubt := map[string]bool{"effect": true}
 	for _, point := range app.Points() {
 		t.Run(point, func(t *testing.T) {
-			virtual(t, func(w *world) {
-				t := w.t
+			servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
 				var calls [2]atomic.Int32
 				hook, crashed := crashAt(point)
-				first := w.start(app.Settings{}, app.Deps{Owner: "one", Hook: hook, Functions: []app.Function{function("x", false, twoCalls(&calls))}})
+				first := start(w, app.Settings{}, app.Deps{Owner: "one", Hook: hook, Functions: []app.Function{function("x", false, twoCalls(&calls))}})
 				o := work("x", "j1", "a", 1)
-				w.state(o, true)
-				w.issue("x", o)
+				state(w, o, true)
+				w.Issue(o)
 				<-crashed
-				first.crash()
-				w.start(app.Settings{}, app.Deps{Owner: "two", Functions: []app.Function{function("x", false, twoCalls(&calls))}})
-				got := w.report(o)
-				w.settled()
+				first.Kill()
+				start(w, app.Settings{}, app.Deps{Owner: "two", Functions: []app.Function{function("x", false, twoCalls(&calls))}})
+				got := w.Report(o)
+				w.Idle()
 				if got.Outcome != events.Success || string(got.Output) != "3" {
 					t.Errorf("report: %+v", got)
 				}
@@ -83,7 +83,7 @@ func TestACrashAtAnyPointRepeatsNoFinishedCall(t *testing.T) {
 						t.Errorf("call %d was made %d times", i, n)
 					}
 				}
-				if n := len(w.facts("j1", events.KindSubJobReported)); n != 1 {
+				if n := len(w.Facts("j1", events.KindSubJobReported)); n != 1 {
 					t.Errorf("%d reports", n)
 				}
 			})
@@ -103,8 +103,7 @@ func TestAnUnsafeEffectInDoubtWaitsForAPerson(t *testing.T) {
 	}
 	for name, test := range answers {
 		t.Run(name, func(t *testing.T) {
-			virtual(t, func(w *world) {
-				t := w.t
+			servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
 				var calls atomic.Int32
 				mail := func(ctx context.Context, t *app.Task) (events.SubJobReported, error) {
 					out, err := t.Hand.Do(ctx, app.Effect{Key: "mail", Name: "smtp"}, func(context.Context) (json.RawMessage, error) {
@@ -114,16 +113,16 @@ func TestAnUnsafeEffectInDoubtWaitsForAPerson(t *testing.T) {
 					return events.SubJobReported{Output: out}, err
 				}
 				hook, crashed := crashAt("effect")
-				first := w.start(app.Settings{}, app.Deps{Owner: "one", Hook: hook, Functions: []app.Function{function("mail", false, mail)}})
+				first := start(w, app.Settings{}, app.Deps{Owner: "one", Hook: hook, Functions: []app.Function{function("mail", false, mail)}})
 				o := work("mail", "j1", "a", 1)
-				w.state(o, true)
-				w.issue("mail", o)
+				state(w, o, true)
+				w.Issue(o)
 				<-crashed
-				first.crash()
-				w.start(app.Settings{}, app.Deps{Owner: "two", Functions: []app.Function{function("mail", false, mail)}})
-				w.settled()
-				asked := w.facts("j1", events.KindInputRequested)
-				if len(asked) != 1 || len(w.facts("j1", events.KindSubJobReported)) != 0 {
+				first.Kill()
+				start(w, app.Settings{}, app.Deps{Owner: "two", Functions: []app.Function{function("mail", false, mail)}})
+				w.Idle()
+				asked := w.Facts("j1", events.KindInputRequested)
+				if len(asked) != 1 || len(w.Facts("j1", events.KindSubJobReported)) != 0 {
 					t.Fatalf("asked %d times", len(asked))
 				}
 				request := asked[0].Data.(*events.InputRequested)
@@ -133,8 +132,8 @@ func TestAnUnsafeEffectInDoubtWaitsForAPerson(t *testing.T) {
 				next := work("mail", "j1", "a", 2)
 				next.ResumeOf = 1
 				next.Answers = map[string]events.InputClosed{request.Request: {Action: events.Answered, Answer: json.RawMessage(test.answer)}}
-				w.issue("mail", next)
-				got := w.report(next)
+				w.Issue(next)
+				got := w.Report(next)
 				if string(got.Output) != test.output || (got.Outcome == events.Success) != (test.output != "") {
 					t.Errorf("report: %+v", got)
 				}
@@ -147,8 +146,7 @@ func TestAnUnsafeEffectInDoubtWaitsForAPerson(t *testing.T) {
 }
 
 func TestAParkedRunComesBackWithItsAnswerAndItsEffects(t *testing.T) {
-	virtual(t, func(w *world) {
-		t := w.t
+	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
 		var calls atomic.Int32
 		ask := func(ctx context.Context, t *app.Task) (events.SubJobReported, error) {
 			_, err := t.Hand.Do(ctx, app.Effect{Key: "look", Name: "http"}, func(context.Context) (json.RawMessage, error) {
@@ -163,43 +161,42 @@ func TestAParkedRunComesBackWithItsAnswerAndItsEffects(t *testing.T) {
 			}
 			return events.SubJobReported{}, &app.Park{Input: events.InputRequested{Request: "which", Kind: events.InputClarification, Prompt: "Which?"}}
 		}
-		w.start(app.Settings{}, app.Deps{Functions: []app.Function{function("ask", false, ask)}})
-		w.issue("ask", work("ask", "j1", "a", 1))
-		w.settled()
-		if n := len(w.facts("j1", events.KindInputRequested)); n != 1 {
+		start(w, app.Settings{}, app.Deps{Functions: []app.Function{function("ask", false, ask)}})
+		w.Issue(work("ask", "j1", "a", 1))
+		w.Idle()
+		if n := len(w.Facts("j1", events.KindInputRequested)); n != 1 {
 			t.Fatalf("asked %d times", n)
 		}
 		next := work("ask", "j1", "a", 2)
 		next.ResumeOf = 1
 		next.Answers = map[string]events.InputClosed{"which": {Action: events.Answered, Answer: json.RawMessage(`"that"`)}}
-		w.issue("ask", next)
-		if got := w.report(next); string(got.Output) != `"that"` {
+		w.Issue(next)
+		if got := w.Report(next); string(got.Output) != `"that"` {
 			t.Errorf("report: %+v", got)
 		}
 		if n := calls.Load(); n != 1 {
 			t.Errorf("the effect was made %d times", n)
 		}
 		want := []events.JournalType{"claimed", "intent", "result", "reported", "claimed", "reported"}
-		if diff := cmp.Diff(want, w.journal("j1", "a")); diff != "" {
+		if diff := cmp.Diff(want, w.Journal("j1", "a")); diff != "" {
 			t.Error(diff)
 		}
 	})
 }
 
 func TestADeadOwnerIsTakenOverOnlyAfterItsLease(t *testing.T) {
-	virtual(t, func(w *world) {
-		t := w.t
+	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
 		hook, crashed := crashAt("claimed")
-		first := w.start(app.Settings{}, app.Deps{Owner: "one", Hook: hook, Functions: []app.Function{function("x", false, echo)}})
+		first := start(w, app.Settings{}, app.Deps{Owner: "one", Hook: hook, Functions: []app.Function{function("x", false, echo)}})
 		o := work("x", "j1", "a", 1)
 		o.Lease = events.Duration(2 * time.Minute)
-		w.state(o, true)
+		state(w, o, true)
 		issued := time.Now()
-		w.issue("x", o)
+		w.Issue(o)
 		<-crashed
-		first.crash()
-		w.start(app.Settings{}, app.Deps{Owner: "two", Functions: []app.Function{function("x", false, echo)}})
-		got := w.report(o)
+		first.Kill()
+		start(w, app.Settings{}, app.Deps{Owner: "two", Functions: []app.Function{function("x", false, echo)}})
+		got := w.Report(o)
 		if waited := got.Started.Sub(issued); waited < 2*time.Minute || waited > 3*time.Minute {
 			t.Errorf("taken over after %s", waited)
 		}
@@ -207,9 +204,8 @@ func TestADeadOwnerIsTakenOverOnlyAfterItsLease(t *testing.T) {
 }
 
 func TestAKeptReportIsPublishedWithoutExecutingAgain(t *testing.T) {
-	virtual(t, func(w *world) {
-		t := w.t
-		j := w.bus.Journal("j1", "a")
+	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
+		j := w.Bus.Journal("j1", "a")
 		var last uint64
 		for _, r := range []events.JournalRecord{
 			{Type: events.JournalClaimed, Run: 1, Owner: "dead", Lease: events.Duration(time.Minute)},
@@ -226,10 +222,10 @@ func TestAKeptReportIsPublishedWithoutExecutingAgain(t *testing.T) {
 			return events.SubJobReported{}, nil
 		}
 		o := work("count", "j1", "a", 1)
-		w.issue("count", o)
-		w.start(app.Settings{}, app.Deps{Functions: []app.Function{function("count", false, count)}})
-		got := w.report(o)
-		w.settled()
+		w.Issue(o)
+		start(w, app.Settings{}, app.Deps{Functions: []app.Function{function("count", false, count)}})
+		got := w.Report(o)
+		w.Idle()
 		if string(got.Output) != "7" || got.Owner != "dead" || calls.Load() != 0 {
 			t.Errorf("executed %d times, report %+v", calls.Load(), got)
 		}
@@ -243,8 +239,7 @@ func TestAKeptReportIsPublishedWithoutExecutingAgain(t *testing.T) {
 func TestWorkOfAKilledRunnerIsTakenOverWhenItsLeaseIsOver(t *testing.T) {
 	for _, lease := range []time.Duration{3 * time.Second, 10 * time.Second, 30 * time.Second} {
 		t.Run(lease.String(), func(t *testing.T) {
-			virtual(t, func(w *world) {
-				t := w.t
+			servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
 				began := make(chan string, 2)
 				dead := make(chan struct{})
 				hook := func(string, string) error {
@@ -255,21 +250,21 @@ func TestWorkOfAKilledRunnerIsTakenOverWhenItsLeaseIsOver(t *testing.T) {
 						return nil
 					}
 				}
-				first := w.start(app.Settings{}, app.Deps{Owner: "one", Hook: hook, Functions: []app.Function{function("f", false, endless(began))}})
+				first := start(w, app.Settings{}, app.Deps{Owner: "one", Hook: hook, Functions: []app.Function{function("f", false, endless(began))}})
 				o := work("f", "j1", "a", 1)
 				o.Lease = events.Duration(lease)
-				w.state(o, true)
-				w.issue("f", o)
-				next(w, began)
-				w.start(app.Settings{}, app.Deps{Owner: "two", Functions: []app.Function{function("f", false, endless(began))}})
-				w.pass(17 * time.Second) // The work lasts: it is kept all the while.
+				state(w, o, true)
+				w.Issue(o)
+				servicetest.Next(w, began)
+				start(w, app.Settings{}, app.Deps{Owner: "two", Functions: []app.Function{function("f", false, endless(began))}})
+				<-time.After(17 * time.Second) // The work lasts: it is kept all the while.
 				if len(began) != 0 {
 					t.Fatal("work was taken from a runner that lives")
 				}
 				close(dead)
-				first.crash()
+				first.Kill()
 				at := time.Now()
-				next(w, began)
+				servicetest.Next(w, began)
 				most := max(lease, bus.PoolAckWait) + time.Second
 				if took := time.Since(at); took > most {
 					t.Errorf("taken over after %s, at most %s is right", took, most)

@@ -14,6 +14,7 @@ import (
 	"weak"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
 
@@ -22,8 +23,7 @@ import (
 // proves F-T11
 func TestNothingIsKeptOfARunThatIsOver(t *testing.T) {
 	const runs = 30
-	virtual(t, func(w *world) {
-		t := w.t.(*testing.T)
+	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
 		var mu sync.Mutex
 		var given []weak.Pointer[app.Task]
 		ends := []app.Func{
@@ -48,15 +48,15 @@ func TestNothingIsKeptOfARunThatIsOver(t *testing.T) {
 				return end(ctx, t)
 			}))
 		}
-		w.start(app.Settings{}, app.Deps{Functions: functions})
+		start(w, app.Settings{}, app.Deps{Functions: functions})
 		second := events.Duration(time.Second)
 		for i := range runs {
 			o := work(fmt.Sprint("f", i%len(ends)), fmt.Sprint("j", i), "a", 1)
 			o.Spec.Timeout = &second
-			w.issue(o.Spec.Expert, o)
+			w.Issue(o)
 		}
-		w.settled()
-		w.collect()
+		w.Idle()
+		collect(w)
 		mu.Lock()
 		defer mu.Unlock()
 		if kept := inMemory(given); len(given) != runs || kept > 0 {
@@ -81,19 +81,18 @@ func (m *forgetful) Do(r *http.Request) (*http.Response, error) {
 // proves F-T11
 func TestNothingIsKeptOfAConversationThatIsOver(t *testing.T) {
 	const runs = 5
-	virtual(t, func(w *world) {
-		t := w.t.(*testing.T)
+	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
 		model := &forgetful{}
-		w.start(agents(t, card(t, careful)), app.Deps{Doer: model})
+		start(w, agents(t, card(t, careful)), app.Deps{Doer: model})
 		for i := range runs {
 			o := work("agent", fmt.Sprint("j", i), "a", 1)
-			w.issue("agent", o)
-			if got := w.report(o); got.Outcome != events.Success {
+			w.Issue(o)
+			if got := w.Report(o); got.Outcome != events.Success {
 				t.Errorf("%+v", got)
 			}
 		}
-		w.settled()
-		w.collect()
+		w.Idle()
+		collect(w)
 		model.mu.Lock()
 		defer model.mu.Unlock()
 		if kept := inMemory(model.asked); len(model.asked) != 3*runs || kept > 0 {
@@ -103,8 +102,8 @@ func TestNothingIsKeptOfAConversationThatIsOver(t *testing.T) {
 }
 
 // collect releases what is no longer held, after everything that was postponed has run.
-func (w *world) collect() {
-	w.pass(time.Minute)
+func collect(w *servicetest.Env) {
+	<-time.After(time.Minute)
 	synctest.Wait()
 	runtime.GC()
 	runtime.GC()

@@ -15,6 +15,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
+	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
 
@@ -73,17 +74,18 @@ func TestWhatAnMCPServerDoesEndsInATypedOutcome(t *testing.T) {
 		}
 		return llmtest.Answer{Text: "I saw: " + q.Last("tool")}, nil
 	}))
-	w := newWorld(t) // In real time, which goes on while a server is listened to.
-	w.startWith(config, agents(t, card(t, "tools: ['x__*', 'slow__*']\nobservation_limit: 2000\n")), app.Deps{Doer: model})
+	w := servicetest.New(t) // In real time, which goes on while a server is listened to.
+	w.Config = config
+	start(w, agents(t, card(t, "tools: ['x__*', 'slow__*']\nobservation_limit: 2000\n")), app.Deps{Doer: model})
 	for trick, want := range map[string]string{"dies": "MCP server x", "hangs": "MCP server slow has not answered within 300ms", "bursts": "MCP server x", "lures": ""} {
 		for _, kind := range []string{"look", "pay"} {
 			t.Run(kind+" "+trick, func(t *testing.T) {
 				o := work("agent", "j"+trick+kind, "a", 1)
 				name := map[bool]string{true: "slow", false: "x"}[trick == "hangs"] + "__" + kind + "_" + trick
 				o.Goal = "call " + name
-				w.issue("agent", o)
-				w.until("the run ends", func() bool { return w.endOf(o) != nil })
-				end := w.endOf(o)
+				w.Issue(o)
+				w.Until("the run ends", func() bool { return endOf(w, o) != nil })
+				end := endOf(w, o)
 				if asked, ok := end.Data.(*events.InputRequested); ok {
 					if kind != "pay" || want == "" || asked.Kind != events.InputUnknown || !strings.Contains(asked.Prompt, name+` tool/1/0 with {"n":7}`) {
 						t.Errorf("%+v", asked)
@@ -97,7 +99,7 @@ func TestWhatAnMCPServerDoesEndsInATypedOutcome(t *testing.T) {
 				if !json.Valid(got.Output) || strings.ContainsRune(string(got.Output), 0x1b) {
 					t.Errorf("%.200q", got.Output)
 				}
-				if n := w.results(o.Job, "a")["tool/1/0"]; n != 1 {
+				if n := results(w, o.Job, "a")["tool/1/0"]; n != 1 {
 					t.Errorf("the journal has %d results of the call", n)
 				}
 			})

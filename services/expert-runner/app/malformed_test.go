@@ -6,39 +6,38 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
 
 func TestMalformedWorkThatNamesItsRunIsReported(t *testing.T) {
-	virtual(t, func(w *world) {
-		t := w.t
-		w.start(app.Settings{}, app.Deps{Functions: []app.Function{function("echo", false, echo)}})
+	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
+		start(w, app.Settings{}, app.Deps{Functions: []app.Function{function("echo", false, echo)}})
 		bodies := map[string]string{"a": `{"spec":`, "b": `{"job":"other"}`, "c": `{"kind":"split"}`}
 		for subjob, body := range bodies {
-			m := events.Message{Subject: w.names.WorkFor("default", "echo", "j1", subjob, 3), Body: []byte(body)}
-			if _, err := w.bus.Publish(t.Context(), m, bus.ExpectNone()); err != nil {
+			m := events.Message{Subject: w.Names.WorkFor("default", "echo", "j1", subjob, 3), Body: []byte(body)}
+			if _, err := w.Bus.Publish(t.Context(), m, bus.ExpectNone()); err != nil {
 				t.Fatal(err)
 			}
 		}
 		for subjob := range bodies {
-			got := w.report(work("echo", "j1", subjob, 3))
+			got := w.Report(work("echo", "j1", subjob, 3))
 			if got.Outcome != events.ExecutionError || got.Error == nil || got.Error.Code != events.CodeMalformed || got.Lesson == "" {
 				t.Errorf("%s: %+v", subjob, got)
 			}
 		}
-		w.settled()
+		w.Idle()
 	})
 }
 
 func TestMalformedWorkThatNamesNoRunIsSetAside(t *testing.T) {
-	virtual(t, func(w *world) {
-		t := w.t
-		w.start(app.Settings{}, app.Deps{Functions: []app.Function{function("echo", false, echo)}})
-		m := events.Message{Subject: w.names.Prefix() + ".work.default.echo.j1", Body: []byte(`{}`)}
-		if _, err := w.bus.Publish(t.Context(), m, bus.Expect{}); err != nil {
+	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
+		start(w, app.Settings{}, app.Deps{Functions: []app.Function{function("echo", false, echo)}})
+		m := events.Message{Subject: w.Names.Prefix() + ".work.default.echo.j1", Body: []byte(`{}`)}
+		if _, err := w.Bus.Publish(t.Context(), m, bus.Expect{}); err != nil {
 			t.Fatal(err)
 		}
-		sub, err := w.bus.DeadLetters().Follow(t.Context(), bus.DeadWork)
+		sub, err := w.Bus.DeadLetters().Follow(t.Context(), bus.DeadWork)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -46,8 +45,8 @@ func TestMalformedWorkThatNamesNoRunIsSetAside(t *testing.T) {
 		if _, err := sub.Next(t.Context(), 1); err != nil {
 			t.Fatal(err)
 		}
-		w.settled()
-		if list, err := w.bus.DeadLetters().List(t.Context()); err != nil || len(list) != 1 || !strings.Contains(list[0].Reason, "no work subject") {
+		w.Idle()
+		if list, err := w.Bus.DeadLetters().List(t.Context()); err != nil || len(list) != 1 || !strings.Contains(list[0].Reason, "no work subject") {
 			t.Errorf("%+v, %v", list, err)
 		}
 	})

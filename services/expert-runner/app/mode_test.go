@@ -13,6 +13,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
+	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
 
@@ -48,14 +49,14 @@ func reported(t *testing.T, keys string, model *llmtest.Server, o events.Work) (
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	virtual(t, func(w *world) {
-		t := w.t.(*testing.T)
+	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
 		s := agents(t, card(t, keys))
 		s.Model, s.BaseURL = "", ""
-		w.startWith(file, s, app.Deps{Doer: model})
-		w.issue("agent", o)
-		got = *w.report(o)
-		w.settled()
+		w.Config = file
+		start(w, s, app.Deps{Doer: model})
+		w.Issue(o)
+		got = *w.Report(o)
+		w.Idle()
 	})
 	return got
 }

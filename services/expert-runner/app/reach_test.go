@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
 
@@ -29,21 +30,6 @@ func resumed(o events.Work, request, answer string) events.Work {
 	o.IdempotencyKey = o.Job + "/" + o.SubJob + "/2"
 	o.Answers = map[string]events.InputClosed{request: {Action: events.Answered, Answer: json.RawMessage(answer)}}
 	return o
-}
-
-// asked waits for the request of a run.
-func (w *world) asked(o events.Work) *events.InputRequested {
-	w.t.Helper()
-	var found *events.InputRequested
-	w.until("run "+o.IdempotencyKey+" asks", func() bool {
-		for _, e := range w.facts(o.Job, events.KindInputRequested) {
-			if in, ok := e.Data.(*events.InputRequested); ok && e.Run == o.Run {
-				found = in
-			}
-		}
-		return found != nil
-	})
-	return found
 }
 
 // A runner dies at every boundary of a call. An answer that was kept is not asked for again; a call that may have been made
@@ -64,13 +50,12 @@ func crashedCall(t *testing.T, point string, safe bool) {
 		_, _ = io.WriteString(w, `{"paid":true}`)
 	}))
 	defer server.Close()
-	virtual(t, func(w *world) {
-		t := w.t
+	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
 		s := cards(t, "name: Pay\nkind: http\nurl: "+server.URL+"/pay\nidempotent: "+map[bool]string{true: "true", false: "false"}[safe])
 		killed := errors.New("killed")
 		died := make(chan struct{})
 		var once atomic.Bool
-		one := w.start(s, app.Deps{Owner: "one", Hook: func(at, _ string) error {
+		one := start(w, s, app.Deps{Owner: "one", Hook: func(at, _ string) error {
 			if at == point && once.CompareAndSwap(false, true) {
 				close(died)
 			}
@@ -80,28 +65,28 @@ func crashedCall(t *testing.T, point string, safe bool) {
 			return nil
 		}})
 		o := work("pay", "j1", "a", 1)
-		w.issue("pay", o)
-		w.state(o, true)
+		w.Issue(o)
+		state(w, o, true)
 		<-died
-		one.crash()
-		w.start(s, app.Deps{Owner: "two"})
+		one.Kill()
+		start(w, s, app.Deps{Owner: "two"})
 		if point == "effect" && !safe {
-			in := w.asked(o)
+			in := w.Asked(o)
 			if in.Kind != events.InputUnknown || calls.Load() != 0 {
 				t.Fatalf("%+v after %d calls", in, calls.Load())
 			}
 			o = resumed(o, in.Request, `{"choice":"success","output":"paid by hand"}`)
-			w.issue("pay", o)
-			if got := w.report(o); string(got.Output) != `"paid by hand"` || calls.Load() != 0 {
+			w.Issue(o)
+			if got := w.Report(o); string(got.Output) != `"paid by hand"` || calls.Load() != 0 {
 				t.Errorf("%+v after %d calls", got, calls.Load())
 			}
-			w.settled()
+			w.Idle()
 			return
 		}
-		if got := w.report(o); got.Outcome != events.Success || string(got.Output) != `{"paid":true}` {
+		if got := w.Report(o); got.Outcome != events.Success || string(got.Output) != `{"paid":true}` {
 			t.Errorf("%+v", got)
 		}
-		w.settled()
+		w.Idle()
 		if calls.Load() != 1 {
 			t.Errorf("%d calls", calls.Load())
 		}
@@ -117,44 +102,42 @@ func TestACallThatBrokeOffIsMadeAgainWhenAPersonSaysSo(t *testing.T) {
 		_, _ = io.WriteString(w, `"done"`)
 	}))
 	defer server.Close()
-	virtual(t, func(w *world) {
-		t := w.t
-		w.start(cards(t, "name: Pay\nkind: http\nurl: "+server.URL+"/pay"), app.Deps{Owner: "one"})
+	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
+		start(w, cards(t, "name: Pay\nkind: http\nurl: "+server.URL+"/pay"), app.Deps{Owner: "one"})
 		o := work("pay", "j1", "a", 1)
-		w.issue("pay", o)
-		in := w.asked(o)
+		w.Issue(o)
+		in := w.Asked(o)
 		if in.Kind != events.InputUnknown || !strings.Contains(in.Prompt, "broke off") {
 			t.Fatalf("%+v", in)
 		}
 		o = resumed(o, in.Request, `"retry"`)
-		w.issue("pay", o)
-		if got := w.report(o); string(got.Output) != `"\"done\""` || calls.Load() != 2 {
+		w.Issue(o)
+		if got := w.Report(o); string(got.Output) != `"\"done\""` || calls.Load() != 2 {
 			t.Errorf("%s after %d calls", got.Output, calls.Load())
 		}
-		w.settled()
+		w.Idle()
 	})
 }
 
 func TestManyWaitForPeopleWithoutAMessageOrAGoroutine(t *testing.T) {
-	virtual(t, func(w *world) {
-		t := w.t
-		w.start(cards(t, "name: Ada\nkind: human\nuser: ada\nexpires: 48h\ndefault: {n: 0}\noutput_schema: {type: object, required: [n]}"), app.Deps{Owner: "one"})
+	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
+		start(w, cards(t, "name: Ada\nkind: human\nuser: ada\nexpires: 48h\ndefault: {n: 0}\noutput_schema: {type: object, required: [n]}"), app.Deps{Owner: "one"})
 		const jobs = 100
 		for i := range jobs {
-			w.issue("ada", work("ada", "j"+string(rune('A'+i/10))+string(rune('0'+i%10)), "a", 1))
+			w.Issue(work("ada", "j"+string(rune('A'+i/10))+string(rune('0'+i%10)), "a", 1))
 		}
-		w.settled() // Every message is acknowledged while everybody is still waiting.
+		w.Idle() // Every message is acknowledged while everybody is still waiting.
 		o := work("ada", "jA0", "a", 1)
-		in := w.asked(o)
+		in := w.Asked(o)
 		if in.Kind != events.InputForm || in.User != "ada" || in.ExpiresIn.Std() != 48*time.Hour || string(in.Default) != `{"n":0}` || !strings.HasPrefix(in.Prompt, "Notes.\ndo it") {
 			t.Errorf("%+v", in)
 		}
 		o = resumed(o, in.Request, `{"n":7}`)
-		w.issue("ada", o)
-		if got := w.report(o); got.Outcome != events.Success || string(got.Output) != `{"n":7}` {
+		w.Issue(o)
+		if got := w.Report(o); got.Outcome != events.Success || string(got.Output) != `{"n":7}` {
 			t.Errorf("%+v", got)
 		}
-		w.settled()
+		w.Idle()
 	})
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
 
@@ -58,16 +59,16 @@ func (p *payer) function(id string) app.Function {
 }
 
 // broken gives a world in which a run has died between the intent and the call of its first payment.
-func (w *world) broken(p *payer, orders string) events.Work {
-	w.t.Helper()
+func broken(w *servicetest.Env, p *payer, orders string) events.Work {
+	w.Helper()
 	hook, crashed := crashAt("effect")
-	one := w.start(app.Settings{}, app.Deps{Owner: "one", Hook: hook, Functions: []app.Function{p.function("pay")}})
+	one := start(w, app.Settings{}, app.Deps{Owner: "one", Hook: hook, Functions: []app.Function{p.function("pay")}})
 	o := work("pay", "j1", "a", 1)
 	o.Inputs = map[string]json.RawMessage{"orders": json.RawMessage(orders)}
-	w.state(o, true)
-	w.issue("pay", o)
+	state(w, o, true)
+	w.Issue(o)
 	<-crashed
-	one.crash()
+	one.Kill()
 	return o
 }
 
@@ -84,8 +85,7 @@ func TestAHookSaysWhatBecameOfAnEffect(t *testing.T) {
 		"nothing said": {app.Finding{}, 0, "", `pay pay/0 with {"order":"7"}`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			virtual(t, func(w *world) {
-				t := w.t
+			servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
 				p := &payer{}
 				p.hook = func(q app.Inquiry) app.Finding {
 					if q.Intent.Key != "pay/0" || string(q.Intent.Data) != `{"order":"7"}` || q.Intent.Run != 1 {
@@ -93,16 +93,16 @@ func TestAHookSaysWhatBecameOfAnEffect(t *testing.T) {
 					}
 					return test.finding
 				}
-				o := w.broken(p, `["7"]`)
-				w.start(app.Settings{}, app.Deps{Owner: "two", Functions: []app.Function{p.function("pay")}})
+				o := broken(w, p, `["7"]`)
+				start(w, app.Settings{}, app.Deps{Owner: "two", Functions: []app.Function{p.function("pay")}})
 				if test.output == "" {
-					if in := w.asked(o); in.Kind != events.InputUnknown || !strings.Contains(in.Prompt, test.prompt) {
+					if in := w.Asked(o); in.Kind != events.InputUnknown || !strings.Contains(in.Prompt, test.prompt) {
 						t.Errorf("asked: %+v", in)
 					}
-				} else if got := w.report(o); string(got.Output) != test.output {
+				} else if got := w.Report(o); string(got.Output) != test.output {
 					t.Errorf("%+v", got)
 				}
-				w.settled()
+				w.Idle()
 				if p.paid.Load() != test.paid || p.asked.Load() != 1 {
 					t.Errorf("%d payments, %d questions", p.paid.Load(), p.asked.Load())
 				}
@@ -113,19 +113,18 @@ func TestAHookSaysWhatBecameOfAnEffect(t *testing.T) {
 
 // What a hook has said is journaled: a runner that dies behind it does not ask again, and makes nothing twice.
 func TestWhatAHookHasSaidIsKept(t *testing.T) {
-	virtual(t, func(w *world) {
-		t := w.t
+	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
 		p := &payer{hook: func(app.Inquiry) app.Finding { return app.Finding{State: app.Done, Result: json.RawMessage(`"found"`)} }}
-		o := w.broken(p, `["7"]`)
+		o := broken(w, p, `["7"]`)
 		hook, crashed := crashAt("result")
-		two := w.start(app.Settings{}, app.Deps{Owner: "two", Hook: hook, Functions: []app.Function{p.function("pay")}})
+		two := start(w, app.Settings{}, app.Deps{Owner: "two", Hook: hook, Functions: []app.Function{p.function("pay")}})
 		<-crashed
-		two.crash()
-		w.start(app.Settings{}, app.Deps{Owner: "three", Functions: []app.Function{p.function("pay")}})
-		if got := w.report(o); string(got.Output) != `["found"]` || p.paid.Load() != 0 || p.asked.Load() != 1 {
+		two.Kill()
+		start(w, app.Settings{}, app.Deps{Owner: "three", Functions: []app.Function{p.function("pay")}})
+		if got := w.Report(o); string(got.Output) != `["found"]` || p.paid.Load() != 0 || p.asked.Load() != 1 {
 			t.Errorf("%s after %d payments and %d questions", got.Output, p.paid.Load(), p.asked.Load())
 		}
-		w.settled()
+		w.Idle()
 	})
 }
 
@@ -143,24 +142,23 @@ func TestAStoppedEffectIsInDoubtForTheNextRun(t *testing.T) {
 		"it did not":                        {`"retry"`, `["7"]`, 1, `["receipt 1"]`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			virtual(t, func(w *world) {
-				t := w.t
+			servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
 				p := &payer{}
-				o := w.broken(p, `["7"]`)
-				w.fence(o, "stopped")
-				w.start(app.Settings{}, app.Deps{Owner: "two", Functions: []app.Function{p.function("pay")}})
+				o := broken(w, p, `["7"]`)
+				w.Fence(o, "stopped")
+				start(w, app.Settings{}, app.Deps{Owner: "two", Functions: []app.Function{p.function("pay")}})
 				next := work("pay", "j1", "a", 2)
 				next.Inputs = map[string]json.RawMessage{"orders": json.RawMessage(test.orders)}
-				w.issue("pay", next)
-				in := w.asked(next)
+				w.Issue(next)
+				in := w.Asked(next)
 				if !strings.Contains(in.Prompt, `pay pay/0 with {"order":"7"} of run 1`) {
 					t.Errorf("prompt: %s", in.Prompt)
 				}
 				last := next
 				last.Run, last.ResumeOf, last.IdempotencyKey = 3, 2, "j1/a/3"
 				last.Answers = map[string]events.InputClosed{in.Request: {Action: events.Answered, Answer: json.RawMessage(test.answer)}}
-				w.issue("pay", last)
-				if got := w.report(last); string(got.Output) != test.output || p.paid.Load() != test.paid {
+				w.Issue(last)
+				if got := w.Report(last); string(got.Output) != test.output || p.paid.Load() != test.paid {
 					t.Errorf("%s after %d payments, %+v", got.Output, p.paid.Load(), got.Error)
 				}
 			})
@@ -206,8 +204,8 @@ func TestTheHookOfACardIsAskedInEveryWay(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			url, paid := shop(t)
-			w := newWorld(t)
-			stop, err := w.bus.Services().Serve("shop", "", nil, map[string]bus.Endpoint{"shop.did": func(_ context.Context, body []byte) ([]byte, *events.Fault) {
+			w := servicetest.New(t)
+			stop, err := w.Bus.Services().Serve("shop", "", nil, map[string]bus.Endpoint{"shop.did": func(_ context.Context, body []byte) ([]byte, *events.Fault) {
 				if !strings.Contains(string(body), `"idempotency_key":"j1/a/1"`) {
 					t.Errorf("asked %s", body)
 				}
@@ -218,15 +216,15 @@ func TestTheHookOfACardIsAskedInEveryWay(t *testing.T) {
 			}
 			defer stop()
 			front := "name: Pay\nkind: http\nurl: " + url + "/pay\n" + strings.ReplaceAll(hook, "URL", url)
-			w.start(cards(t, front), app.Deps{})
+			start(w, cards(t, front), app.Deps{})
 			o := work("pay", "j1", "a", 1)
-			w.issue("pay", o)
-			if got := w.report(o); got.Outcome != events.Success || string(got.Output) != `{"paid":1}` || paid.Load() != 1 {
+			w.Issue(o)
+			if got := w.Report(o); got.Outcome != events.Success || string(got.Output) != `{"paid":1}` || paid.Load() != 1 {
 				t.Errorf("%d payments, report %+v", paid.Load(), got)
 			}
-			w.settled() // The record of the report is awaited beside the report.
+			w.Idle() // The record of the report is awaited beside the report.
 			want := []events.JournalType{"claimed", "intent", "result", "reported"}
-			if diff := cmp.Diff(want, w.journal("j1", "a")); diff != "" {
+			if diff := cmp.Diff(want, w.Journal("j1", "a")); diff != "" {
 				t.Error(diff)
 			}
 		})

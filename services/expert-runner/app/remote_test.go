@@ -13,6 +13,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/a2a/a2atest"
 )
@@ -77,42 +78,41 @@ func crashedRemote(t *testing.T, settings a2atest.Settings, n int32) (killed boo
 		s.Make("r", false, sdk.NewTextPart("done"))
 		s.Say(sdk.TaskStateCompleted, "")
 	})
-	virtual(t, func(w *world) {
-		t := w.t
+	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
 		s := remote(t, agent, "")
 		k := killAt(n)
-		one := w.start(s, app.Deps{Owner: "one", Hook: k.hook})
+		one := start(w, s, app.Deps{Owner: "one", Hook: k.hook})
 		o := work("desk", "j1", "a", 1)
-		w.state(o, true)
-		w.issue("desk", o)
-		w.until("the runner has died, or is done", func() bool {
+		state(w, o, true)
+		w.Issue(o)
+		w.Until("the runner has died, or is done", func() bool {
 			select {
 			case <-k.died:
 				killed = true
 			default:
 			}
-			return killed || len(w.facts("j1", events.KindSubJobReported)) > 0 && w.idle()
+			return killed || len(w.Facts("j1", events.KindSubJobReported)) > 0 && w.IsIdle()
 		})
-		one.crash()
-		w.start(s, app.Deps{Owner: "two"})
+		one.Kill()
+		start(w, s, app.Deps{Owner: "two"})
 		if killed && len(agent.Heard()) == 0 {
 			// Nothing was sent. If it was about to be, a person has to say so.
-			w.until("it is reported, or asked", func() bool {
-				return len(w.facts("j1", events.KindSubJobReported))+len(w.facts("j1", events.KindInputRequested)) > 0
+			w.Until("it is reported, or asked", func() bool {
+				return len(w.Facts("j1", events.KindSubJobReported))+len(w.Facts("j1", events.KindInputRequested)) > 0
 			})
-			if asked := w.facts("j1", events.KindInputRequested); len(asked) > 0 {
-				in := w.asked(o)
+			if asked := w.Facts("j1", events.KindInputRequested); len(asked) > 0 {
+				in := w.Asked(o)
 				if in.Kind != events.InputUnknown || k.point.Load() != "effect" {
 					t.Errorf("asked at %v: %+v", k.point.Load(), in)
 				}
 				o = resumed(o, in.Request, `"retry"`)
-				w.issue("desk", o)
+				w.Issue(o)
 			}
 		}
-		if got := w.report(o); got.Outcome != events.Success || string(got.Output) != `"done"` {
+		if got := w.Report(o); got.Outcome != events.Success || string(got.Output) != `"done"` {
 			t.Errorf("boundary %d (%v): %+v", n, k.point.Load(), got)
 		}
-		w.settled()
+		w.Idle()
 		if heard := agent.Heard(); len(heard) != 1 {
 			t.Errorf("boundary %d (%v): %d messages", n, k.point.Load(), len(heard))
 		}
@@ -141,40 +141,39 @@ func crashedBetween(t *testing.T, settings a2atest.Settings, safe bool) {
 		}
 		s.Answer("done")
 	})
-	virtual(t, func(w *world) {
-		t := w.t
+	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
 		s := remote(t, agent, "idempotent: "+map[bool]string{true: "true", false: "false"}[safe])
 		var dead atomic.Bool
-		one := w.start(s, app.Deps{Owner: "one", Hook: func(string, string) error {
+		one := start(w, s, app.Deps{Owner: "one", Hook: func(string, string) error {
 			if dead.Load() {
 				return errKilled
 			}
 			return nil
 		}})
 		o := work("desk", "j1", "a", 1)
-		w.state(o, true)
-		w.issue("desk", o)
+		state(w, o, true)
+		w.Issue(o)
 		<-arrived
 		dead.Store(true)
-		one.crash()
-		w.start(s, app.Deps{Owner: "two"})
+		one.Kill()
+		start(w, s, app.Deps{Owner: "two"})
 		if !safe {
-			in := w.asked(o)
+			in := w.Asked(o)
 			if in.Kind != events.InputUnknown || len(agent.Heard()) != 1 {
 				t.Fatalf("%+v after %d messages", in, len(agent.Heard()))
 			}
 			o = resumed(o, in.Request, `{"choice":"success","output":"done by phone"}`)
-			w.issue("desk", o)
-			if got := w.report(o); string(got.Output) != `"done by phone"` || len(agent.Heard()) != 1 {
+			w.Issue(o)
+			if got := w.Report(o); string(got.Output) != `"done by phone"` || len(agent.Heard()) != 1 {
 				t.Errorf("%s after %d messages", got.Output, len(agent.Heard()))
 			}
-			w.settled()
+			w.Idle()
 			return
 		}
-		if got := w.report(o); string(got.Output) != `"done"` {
+		if got := w.Report(o); string(got.Output) != `"done"` {
 			t.Errorf("%+v", got)
 		}
-		w.settled()
+		w.Idle()
 		if heard := agent.Heard(); len(heard) != 2 || heard[0].Message.ID != heard[1].Message.ID {
 			t.Errorf("%d messages", len(heard))
 		}
@@ -197,23 +196,23 @@ func TestARemoteTaskWaitsForAPersonAndGoesOn(t *testing.T) {
 				s.Make("r", false, sdk.NewTextPart("hall "+s.Message.Parts[0].Text()))
 				s.Say(sdk.TaskStateCompleted, "")
 			})
-			virtual(t, func(w *world) {
-				t := w.t
+			servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
 				s := remote(t, agent, "")
-				one := w.start(s, app.Deps{Owner: "one"})
+				one := start(w, s, app.Deps{Owner: "one"})
 				o := work("desk", "j1", "a", 1)
-				w.issue("desk", o)
-				in := w.asked(o)
-				w.settled()
-				one.drain()
-				one.wait()
-				w.start(s, app.Deps{Owner: "two"})
+				w.Issue(o)
+				in := w.Asked(o)
+				w.Idle()
+				if err := one.Stop(); err != nil {
+					t.Error(err)
+				}
+				start(w, s, app.Deps{Owner: "two"})
 				o = resumed(o, in.Request, `"2"`)
-				w.issue("desk", o)
-				if got := w.report(o); string(got.Output) != `"hall 2"` {
+				w.Issue(o)
+				if got := w.Report(o); string(got.Output) != `"hall 2"` {
 					t.Errorf("%+v", got)
 				}
-				w.settled()
+				w.Idle()
 				heard := agent.Heard()
 				if len(heard) != 2 || heard[1].Message.TaskID == "" {
 					t.Errorf("%d messages", len(heard))
@@ -237,28 +236,28 @@ func TestAStopReachesTheRemoteAgent(t *testing.T) {
 				once.Do(func() { close(began) })
 				<-s.Ctx.Done()
 			})
-			w := newWorld(t) // In real time, which goes on while an agent is listened to.
-			w.start(remote(t, agent, ""), app.Deps{Owner: "one"})
+			w := servicetest.New(t) // In real time, which goes on while an agent is listened to.
+			start(w, remote(t, agent, ""), app.Deps{Owner: "one"})
 			o := work("desk", "j1", "a", 1)
-			w.issue("desk", o)
+			w.Issue(o)
 			<-began
-			w.until("the task is in the journal", func() bool {
+			w.Until("the task is in the journal", func() bool {
 				results := 0
-				for _, kind := range w.journal("j1", "a") {
+				for _, kind := range w.Journal("j1", "a") {
 					if kind == events.JournalResult {
 						results++
 					}
 				}
 				return results >= 2
 			})
-			w.fence(o, "stop")
-			if err := w.bus.PublishCore(w.names.Cancel("j1", ""), nil, []byte(`{"reason":"enough"}`)); err != nil {
+			w.Fence(o, "stop")
+			if err := w.Bus.PublishCore(w.Names.Cancel("j1", ""), nil, []byte(`{"reason":"enough"}`)); err != nil {
 				t.Fatal(err)
 			}
-			if got := w.report(o); got.Error == nil || got.Error.Code != events.CodeCancelled {
+			if got := w.Report(o); got.Error == nil || got.Error.Code != events.CodeCancelled {
 				t.Errorf("%+v", got)
 			}
-			w.settled()
+			w.Idle()
 			if len(agent.Cancels()) != 1 {
 				t.Errorf("%d cancels", len(agent.Cancels()))
 			}
@@ -302,10 +301,4 @@ func TestPushNeedsAnAddressOfTheRunner(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "a2a.mode: HTTP is off") {
 		t.Error(err)
 	}
-}
-
-// idle reports whether no work is left.
-func (w *world) idle() bool {
-	facts, err := w.bus.Streams().Info(w.t.Context(), w.names.Work)
-	return err == nil && facts.Messages == 0
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
 
@@ -21,35 +22,33 @@ func echo(_ context.Context, t *app.Task) (events.SubJobReported, error) {
 }
 
 func TestWorkIsClaimedJournaledReportedAndAcknowledged(t *testing.T) {
-	virtual(t, func(w *world) {
-		t := w.t
-		w.start(app.Settings{}, app.Deps{Owner: "one", Functions: []app.Function{function("echo", false, echo)}})
+	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
+		start(w, app.Settings{}, app.Deps{Owner: "one", Functions: []app.Function{function("echo", false, echo)}})
 		o := work("echo", "j1", "a", 1)
-		w.issue("echo", o)
-		got := w.report(o)
-		w.settled()
+		w.Issue(o)
+		got := w.Report(o)
+		w.Idle()
 		if got.Outcome != events.Success || got.Owner != "one" || got.Started.IsZero() || !strings.Contains(string(got.Output), "do it") {
 			t.Errorf("report: %+v", got)
 		}
 		want := []events.JournalType{events.JournalClaimed, events.JournalReported}
-		if diff := cmp.Diff(want, w.journal("j1", "a")); diff != "" {
+		if diff := cmp.Diff(want, w.Journal("j1", "a")); diff != "" {
 			t.Error(diff)
 		}
-		if n := len(w.facts("j1", events.KindSubJobStarted)); n != 0 {
+		if n := len(w.Facts("j1", events.KindSubJobStarted)); n != 0 {
 			t.Errorf("%d subjob.started for work that took no time", n)
 		}
 	})
 }
 
 func TestPureExpertsNeedNoJournal(t *testing.T) {
-	virtual(t, func(w *world) {
-		t := w.t
-		w.start(app.Settings{}, app.Deps{Functions: []app.Function{function("echo", true, echo)}})
+	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
+		start(w, app.Settings{}, app.Deps{Functions: []app.Function{function("echo", true, echo)}})
 		o := work("echo", "j1", "a", 1)
-		w.issue("echo", o)
-		w.report(o)
-		w.settled()
-		if got := w.journal("j1", "a"); len(got) != 0 {
+		w.Issue(o)
+		w.Report(o)
+		w.Idle()
+		if got := w.Journal("j1", "a"); len(got) != 0 {
 			t.Errorf("journal of a pure expert: %v", got)
 		}
 	})
@@ -57,8 +56,7 @@ func TestPureExpertsNeedNoJournal(t *testing.T) {
 
 // proves C-weakness-9-cost
 func TestWorkThatLastsIsToldAndKeepsItsClaim(t *testing.T) {
-	virtual(t, func(w *world) {
-		t := w.t
+	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
 		slow := func(ctx context.Context, _ *app.Task) (events.SubJobReported, error) {
 			select {
 			case <-time.After(2 * time.Minute):
@@ -67,20 +65,20 @@ func TestWorkThatLastsIsToldAndKeepsItsClaim(t *testing.T) {
 				return events.SubJobReported{}, ctx.Err()
 			}
 		}
-		w.start(app.Settings{}, app.Deps{Owner: "one", Functions: []app.Function{function("slow", false, slow)}})
-		w.start(app.Settings{}, app.Deps{Owner: "two", Functions: []app.Function{function("slow", false, slow)}})
+		start(w, app.Settings{}, app.Deps{Owner: "one", Functions: []app.Function{function("slow", false, slow)}})
+		start(w, app.Settings{}, app.Deps{Owner: "two", Functions: []app.Function{function("slow", false, slow)}})
 		o := work("slow", "j1", "a", 1)
-		w.issue("slow", o)
-		got := w.report(o)
-		w.settled()
+		w.Issue(o)
+		got := w.Report(o)
+		w.Idle()
 		if got.Outcome != events.Success || got.DurationMS != 120_000 {
 			t.Errorf("report: %+v", got)
 		}
-		if n := len(w.facts("j1", events.KindSubJobStarted)); n != 1 {
+		if n := len(w.Facts("j1", events.KindSubJobStarted)); n != 1 {
 			t.Errorf("%d subjob.started, want 1", n)
 		}
 		claims := 0
-		for _, typ := range w.journal("j1", "a") {
+		for _, typ := range w.Journal("j1", "a") {
 			if typ == events.JournalClaimed {
 				claims++
 			}
@@ -95,8 +93,7 @@ func TestWorkThatLastsIsToldAndKeepsItsClaim(t *testing.T) {
 //
 // proves C-weakness-9-live
 func TestEveryMilestoneOfARunIsTold(t *testing.T) {
-	virtual(t, func(w *world) {
-		t := w.t
+	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
 		dead := make(chan struct{})
 		hook := func(string, string) error {
 			select {
@@ -117,19 +114,19 @@ func TestEveryMilestoneOfARunIsTold(t *testing.T) {
 			}
 			return events.SubJobReported{}, ctx.Err()
 		}
-		first := w.start(app.Settings{}, app.Deps{Owner: "one", Hook: hook, Functions: []app.Function{function("builder", false, builder)}})
+		first := start(w, app.Settings{}, app.Deps{Owner: "one", Hook: hook, Functions: []app.Function{function("builder", false, builder)}})
 		o := work("builder", "j1", "a", 1)
-		w.state(o, true)
-		w.issue("builder", o)
-		next(w, told)
-		w.until("both are told", func() bool { return len(w.facts("j1", events.KindSubJobProgressed)) >= 2 })
+		state(w, o, true)
+		w.Issue(o)
+		servicetest.Next(w, told)
+		w.Until("both are told", func() bool { return len(w.Facts("j1", events.KindSubJobProgressed)) >= 2 })
 		close(dead)
-		first.crash()
-		w.start(app.Settings{}, app.Deps{Owner: "two", Functions: []app.Function{function("builder", false, builder)}})
-		w.report(o)
-		w.settled()
+		first.Kill()
+		start(w, app.Settings{}, app.Deps{Owner: "two", Functions: []app.Function{function("builder", false, builder)}})
+		w.Report(o)
+		w.Idle()
 		var got []string
-		for _, e := range w.facts("j1", events.KindSubJobProgressed) {
+		for _, e := range w.Facts("j1", events.KindSubJobProgressed) {
 			got = append(got, e.Data.(*events.SubJobProgressed).Message)
 		}
 		want := []string{"one has built the walls", "one has built the roof", "two has built the walls", "two has built the roof"}
@@ -173,15 +170,14 @@ func TestFailuresBecomeReports(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			virtual(t, func(w *world) {
-				t := w.t
-				w.start(app.Settings{}, app.Deps{Functions: []app.Function{function("x", false, test.run)}})
+			servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
+				start(w, app.Settings{}, app.Deps{Functions: []app.Function{function("x", false, test.run)}})
 				o := work("x", "j1", "a", 1)
 				timeout := events.Duration(time.Second)
 				o.Spec.Timeout = &timeout
-				w.issue("x", o)
-				got := w.report(o)
-				w.settled()
+				w.Issue(o)
+				got := w.Report(o)
+				w.Idle()
 				code := events.Code("")
 				if got.Error != nil {
 					code = got.Error.Code
@@ -196,8 +192,7 @@ func TestFailuresBecomeReports(t *testing.T) {
 
 // proves O-weakness-7-run
 func TestLargePayloadsTravelByReference(t *testing.T) {
-	virtual(t, func(w *world) {
-		t := w.t
+	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
 		big := strings.Repeat("x", 100_000)
 		first := func(context.Context, *app.Task) (events.SubJobReported, error) {
 			return events.SubJobReported{Output: json.RawMessage(`{"n":{"files":[7]},"text":"` + big + `"}`)}, nil
@@ -209,94 +204,92 @@ func TestLargePayloadsTravelByReference(t *testing.T) {
 			}
 			return events.SubJobReported{Output: json.RawMessage(map[bool]string{true: "true", false: "false"}[in.Text == big])}, nil
 		}
-		w.start(app.Settings{}, app.Deps{Functions: []app.Function{function("first", false, first), function("second", false, second)}})
+		start(w, app.Settings{}, app.Deps{Functions: []app.Function{function("first", false, first), function("second", false, second)}})
 		o := work("first", "j1", "a", 1)
 		o.Select = []string{"n.files.0", "nothing"}
-		w.issue("first", o)
-		got := w.report(o)
+		w.Issue(o)
+		got := w.Report(o)
 		if got.OutputRef == nil || got.Output != nil || string(got.Selected["n.files.0"]) != "7" || len(got.Selected) != 1 {
 			t.Fatalf("report: ref %v, selected %s", got.OutputRef, got.Selected)
 		}
 		next := work("second", "j1", "b", 1)
 		next.Results = map[string]events.Result{"a": {OutputRef: got.OutputRef, Run: 1}}
-		w.issue("second", next)
-		if got := w.report(next); string(got.Output) != "true" {
+		w.Issue(next)
+		if got := w.Report(next); string(got.Output) != "true" {
 			t.Errorf("second report: %+v", got)
 		}
 		raw, err := json.Marshal(next.Results)
 		if err != nil {
 			t.Fatal(err)
 		}
-		ref, err := w.bus.Blobs().Put(t.Context(), "j1", raw) // The results of many predecessors, all together.
+		ref, err := w.Bus.Blobs().Put(t.Context(), "j1", raw) // The results of many predecessors, all together.
 		if err != nil {
 			t.Fatal(err)
 		}
 		many := work("second", "j1", "d", 1)
 		many.ResultsRef = &ref
-		w.issue("second", many)
-		if got := w.report(many); string(got.Output) != "true" {
+		w.Issue(many)
+		if got := w.Report(many); string(got.Output) != "true" {
 			t.Errorf("report with results by reference: %+v", got)
 		}
 		gone := work("second", "j1", "c", 1)
 		gone.Results = map[string]events.Result{"a": {OutputRef: &events.Ref{Digest: strings.Repeat("0", 64), Size: 5}}}
-		w.issue("second", gone)
-		if got := w.report(gone); got.Error == nil || got.Error.Code != events.CodeMissingBlob {
+		w.Issue(gone)
+		if got := w.Report(gone); got.Error == nil || got.Error.Code != events.CodeMissingBlob {
 			t.Errorf("missing blob: %+v", got)
 		}
-		w.settled()
+		w.Idle()
 	})
 }
 
 func TestBadWorkIsPutAsideAndTheRestGoesOn(t *testing.T) {
-	virtual(t, func(w *world) {
-		w.start(app.Settings{}, app.Deps{Functions: []app.Function{function("echo", false, echo)}})
+	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
+		start(w, app.Settings{}, app.Deps{Functions: []app.Function{function("echo", false, echo)}})
 		for i, body := range []string{"", "{", `{"job":"other"}`, `{"run":"x"}`, `{"kind":"plan"}`, `[]`, "\x00\xff"} {
-			w.publish(w.names.WorkFor("default", "echo", "j1", "a", i+1), []byte(body))
+			w.Publish(w.Names.WorkFor("default", "echo", "j1", "a", i+1), []byte(body))
 		}
-		w.publish("jobs.work.default.echo.j1", []byte("{}"))
-		w.publish("jobs.work.default.echo.j1.a.007", []byte("{}"))
+		w.Publish("jobs.work.default.echo.j1", []byte("{}"))
+		w.Publish("jobs.work.default.echo.j1.a.007", []byte("{}"))
 		o := work("echo", "j2", "a", 1)
-		w.issue("echo", o)
-		w.report(o)
-		w.settled()
+		w.Issue(o)
+		w.Report(o)
+		w.Idle()
 	})
 }
 
 // proves C-weakness-10-routing
 func TestWorkForAnUnknownExpertGoesToTheRunnerThatHasIt(t *testing.T) {
-	virtual(t, func(w *world) {
-		t := w.t
-		w.start(app.Settings{}, app.Deps{Owner: "one", Functions: []app.Function{function("echo", false, echo)}})
+	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
+		start(w, app.Settings{}, app.Deps{Owner: "one", Functions: []app.Function{function("echo", false, echo)}})
 		o := work("late", "j1", "a", 1)
-		w.state(o, true)
-		w.issue("late", o)
-		w.until("it was handed back", func() bool {
-			facts, err := w.bus.Queues().Info(w.t.Context(), w.names.Work, "pool-default")
+		state(w, o, true)
+		w.Issue(o)
+		w.Until("it was handed back", func() bool {
+			facts, err := w.Bus.Queues().Info(w.Context(), w.Names.Work, "pool-default")
 			return err == nil && facts.Redelivered > 0
 		})
-		w.start(app.Settings{}, app.Deps{Owner: "two", Functions: []app.Function{function("late", false, echo)}})
-		if got := w.report(o); got.Owner != "two" {
+		start(w, app.Settings{}, app.Deps{Owner: "two", Functions: []app.Function{function("late", false, echo)}})
+		if got := w.Report(o); got.Owner != "two" {
 			t.Errorf("reported by %s", got.Owner)
 		}
-		w.settled()
+		w.Idle()
 	})
 }
 
 func TestARedeliveryOfAClosedJobIsDropped(t *testing.T) {
-	virtual(t, func(w *world) {
-		t := w.t
+	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
 		var calls atomic.Int32
 		count := func(context.Context, *app.Task) (events.SubJobReported, error) {
 			calls.Add(1)
 			return events.SubJobReported{}, nil
 		}
 		gone, over := work("count", "gone", "a", 1), work("count", "over", "a", 1)
-		w.issue("count", gone)
-		w.issue("count", over)
-		w.state(over, false)
-		w.pass(3 * time.Minute) // The work is older than the broker's memory of repeats.
-		w.start(app.Settings{}, app.Deps{Functions: []app.Function{function("count", true, count)}})
-		w.settled()
+		w.Issue(gone)
+		w.Issue(over)
+		state(w, over, false)
+		<-time.After(3 * time.Minute) // The work is older than the broker's memory of repeats.
+		start(w, app.Settings{}, app.Deps{Functions: []app.Function{function("count", true, count)}})
+		w.Idle()
 		if n := calls.Load(); n != 0 {
 			t.Errorf("executed %d times", n)
 		}

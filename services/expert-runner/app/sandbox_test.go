@@ -13,6 +13,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
 
@@ -48,11 +49,11 @@ func TestACommandWithoutASandboxIsRefusedUnlessItIsAllowed(t *testing.T) {
 	}
 	allowed := cardFile(t, t.TempDir(), "echo.md", `{name: echo, kind: command, sandbox: none, command: [sh, -c, 'echo 7']}`)
 	s.Experts = []string{allowed}
-	w := newWorld(t)
-	w.start(s, app.Deps{})
+	w := servicetest.New(t)
+	start(w, s, app.Deps{})
 	o := work("echo", "j1", "a", 1)
-	w.issue("echo", o)
-	if got := w.report(o); string(got.Output) != "7" {
+	w.Issue(o)
+	if got := w.Report(o); string(got.Output) != "7" {
 		t.Errorf("report: %+v", got)
 	}
 }
@@ -65,9 +66,9 @@ func TestACardSaysHowItsProgramIsKept(t *testing.T) {
 	bare := cardFile(t, dir, "bare.md", `{name: bare, kind: command, sandbox: none, command: [sh, -c, 'echo 7']}`)
 	s := commandSettings(t, best, bare)
 	s.Sandbox = "best-effort"
-	w := newWorld(t)
-	w.start(s, app.Deps{})
-	entries, err := w.bus.Experts().List(t.Context())
+	w := servicetest.New(t)
+	start(w, s, app.Deps{})
+	entries, err := w.Bus.Experts().List(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,16 +103,16 @@ func TestCommandsRunInASandboxByDefault(t *testing.T) {
 		}
 		return
 	}
-	w := newWorld(t)
-	w.start(s, app.Deps{Sandbox: helper})
+	w := servicetest.New(t)
+	start(w, s, app.Deps{Sandbox: helper})
 	o := work("closed", "j1", "a", 1)
-	w.issue("closed", o)
-	if got := w.report(o); got.Outcome != events.ExecutionError || !strings.Contains(got.Error.Cause, "Permission denied") {
+	w.Issue(o)
+	if got := w.Report(o); got.Outcome != events.ExecutionError || !strings.Contains(got.Error.Cause, "Permission denied") {
 		t.Errorf("report: %+v %+v", got, got.Error)
 	}
 	o = work("open", "j1", "b", 1)
-	w.issue("open", o)
-	if got := w.report(o); string(got.Output) != "7" {
+	w.Issue(o)
+	if got := w.Report(o); string(got.Output) != "7" {
 		t.Errorf("report: %+v %+v", got, got.Error)
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
+	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
 
@@ -47,9 +48,8 @@ func headed(key, value, body string) *nats.Msg {
 // Whatever a tool on the bus answers is one observation of one call: bounded, a text, in the journal once, and no more than what
 // a tool has said.
 func TestWhatAToolOnTheBusAnswersIsOneObservation(t *testing.T) {
-	virtual(t, func(w *world) {
-		t := w.t.(*testing.T)
-		nc, err := nats.Connect("", nats.InProcessServer(w.server))
+	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
+		nc, err := nats.Connect("", nats.InProcessServer(w.Server))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -79,12 +79,13 @@ func TestWhatAToolOnTheBusAnswersIsOneObservation(t *testing.T) {
 			return llmtest.Answer{Text: "seen: " + q.Last("tool")}, nil
 		}))
 		names := slices.Sorted(maps.Keys(answers))
-		w.startWith(path, agents(t, card(t, "tools: ["+strings.Join(names, ", ")+"]\nobservation_limit: 2000\n")), app.Deps{Doer: model})
+		w.Config = path
+		start(w, agents(t, card(t, "tools: ["+strings.Join(names, ", ")+"]\nobservation_limit: 2000\n")), app.Deps{Doer: model})
 		for _, name := range names {
 			o := work("agent", "j-"+name, "a", 1)
 			o.Goal = "call " + name
-			w.issue("agent", o)
-			got := w.report(o)
+			w.Issue(o)
+			got := w.Report(o)
 			var said string
 			if err := json.Unmarshal(got.Output, &said); err != nil || got.Outcome != events.Success {
 				t.Errorf("%s: %s %.200s %+v", name, got.Outcome, got.Output, got.Error)
@@ -93,10 +94,10 @@ func TestWhatAToolOnTheBusAnswersIsOneObservation(t *testing.T) {
 			if said != want || len(got.Output) > 20_000 {
 				t.Errorf("%s: the model sees %.300q, want %.300q", name, said, want)
 			}
-			if n := w.results(o.Job, "a")["tool/1/0"]; n != 1 {
+			if n := results(w, o.Job, "a")["tool/1/0"]; n != 1 {
 				t.Errorf("%s: the journal has %d results of the call", name, n)
 			}
 		}
-		w.settled()
+		w.Idle()
 	})
 }

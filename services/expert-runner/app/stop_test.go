@@ -12,6 +12,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
+	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
 
@@ -28,40 +29,39 @@ func endless(began chan<- string) app.Func {
 //
 // proves C-weakness-4-late
 func TestACancelledRunReportsAtOnceAndJournalsNothing(t *testing.T) {
-	virtual(t, func(w *world) {
-		t := w.t
+	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
 		began := make(chan string, 3)
-		w.start(app.Settings{}, app.Deps{Functions: []app.Function{function("endless", false, endless(began)), function("pure", true, endless(began))}})
+		start(w, app.Settings{}, app.Deps{Functions: []app.Function{function("endless", false, endless(began)), function("pure", true, endless(began))}})
 		a, b, c := work("endless", "j1", "a", 1), work("pure", "j1", "b", 1), work("endless", "j1", "c", 1)
-		w.issue("endless", a)
-		w.issue("pure", b)
-		w.issue("endless", c)
+		w.Issue(a)
+		w.Issue(b)
+		w.Issue(c)
 		for range 3 {
-			next(w, began)
+			servicetest.Next(w, began)
 		}
-		w.fence(a, "stop")
+		w.Fence(a, "stop")
 		at := time.Now()
 		body, err := json.Marshal(map[string]any{"reason": "enough"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := w.bus.PublishCore(w.names.Cancel("j1", ""), nil, body); err != nil {
+		if err := w.Bus.PublishCore(w.Names.Cancel("j1", ""), nil, body); err != nil {
 			t.Fatal(err)
 		}
 		for _, o := range []events.Work{a, b, c} {
-			got := w.report(o)
+			got := w.Report(o)
 			if got.Error == nil || got.Error.Code != events.CodeCancelled || got.Error.Cause != "enough" {
 				t.Errorf("report: %+v", got)
 			}
 		}
-		w.settled()
+		w.Idle()
 		if took := time.Since(at); took > time.Second {
 			t.Errorf("cancelling took %s", took)
 		}
-		if got := w.journal("j1", "a"); got[len(got)-1] != events.JournalClosed {
+		if got := w.Journal("j1", "a"); got[len(got)-1] != events.JournalClosed {
 			t.Errorf("journal goes on after it was closed: %v", got)
 		}
-		if diff := cmp.Diff([]events.JournalType{events.JournalClaimed}, w.journal("j1", "c")); diff != "" {
+		if diff := cmp.Diff([]events.JournalType{events.JournalClaimed}, w.Journal("j1", "c")); diff != "" {
 			t.Errorf("journal of a run that is not closed yet (-want +got):\n%s", diff)
 		}
 	})
@@ -72,84 +72,80 @@ func TestACancelledRunReportsAtOnceAndJournalsNothing(t *testing.T) {
 //
 // proves C-weakness-4-late
 func TestAResultThatAStopMeetsIsReported(t *testing.T) {
-	virtual(t, func(w *world) {
-		t := w.t
+	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
 		began := make(chan string, 1)
 		deaf := func(ctx context.Context, t *app.Task) (events.SubJobReported, error) {
 			began <- t.Work.SubJob
 			<-ctx.Done() // It is done at this very moment.
 			return events.SubJobReported{Output: json.RawMessage(`"paid"`), Spent: events.Spent{Tokens: 7}}, nil
 		}
-		w.start(app.Settings{}, app.Deps{Functions: []app.Function{function("deaf", false, deaf)}})
+		start(w, app.Settings{}, app.Deps{Functions: []app.Function{function("deaf", false, deaf)}})
 		o := work("deaf", "j1", "a", 1)
-		w.issue("deaf", o)
-		next(w, began)
-		if err := w.bus.PublishCore(w.names.Cancel("j1", ""), nil, []byte(`{"reason":"enough"}`)); err != nil {
+		w.Issue(o)
+		servicetest.Next(w, began)
+		if err := w.Bus.PublishCore(w.Names.Cancel("j1", ""), nil, []byte(`{"reason":"enough"}`)); err != nil {
 			t.Fatal(err)
 		}
-		got := w.report(o)
-		w.settled()
+		got := w.Report(o)
+		w.Idle()
 		if got.Outcome != events.Success || string(got.Output) != `"paid"` || got.Tokens != 7 {
 			t.Errorf("report: %+v, error %+v", got, got.Error)
 		}
-		if diff := cmp.Diff([]events.JournalType{events.JournalClaimed}, w.journal("j1", "a")); diff != "" {
+		if diff := cmp.Diff([]events.JournalType{events.JournalClaimed}, w.Journal("j1", "a")); diff != "" {
 			t.Errorf("journal (-want +got):\n%s", diff)
 		}
 	})
 }
 
 func TestACancelOfAnotherRunChangesNothing(t *testing.T) {
-	virtual(t, func(w *world) {
-		t := w.t
+	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
 		began := make(chan string, 1)
-		w.start(app.Settings{}, app.Deps{Functions: []app.Function{function("endless", false, endless(began))}})
+		start(w, app.Settings{}, app.Deps{Functions: []app.Function{function("endless", false, endless(began))}})
 		o := work("endless", "j1", "a", 2)
-		w.issue("endless", o)
+		w.Issue(o)
 		<-began
 		for _, c := range []struct{ subject, body string }{
-			{w.names.Cancel("j1", "a"), `{"run":1}`}, {w.names.Cancel("j1", "b"), `{}`}, {w.names.Cancel("j2", ""), `{}`},
+			{w.Names.Cancel("j1", "a"), `{"run":1}`}, {w.Names.Cancel("j1", "b"), `{}`}, {w.Names.Cancel("j2", ""), `{}`},
 		} {
-			if err := w.bus.PublishCore(c.subject, nil, []byte(c.body)); err != nil {
+			if err := w.Bus.PublishCore(c.subject, nil, []byte(c.body)); err != nil {
 				t.Fatal(err)
 			}
 		}
-		w.pass(time.Minute)
-		if n := len(w.facts("j1", events.KindSubJobReported)); n != 0 {
+		<-time.After(time.Minute)
+		if n := len(w.Facts("j1", events.KindSubJobReported)); n != 0 {
 			t.Error("the run was ended")
 		}
 	})
 }
 
 func TestARunnerThatMissedTheCancelSeesItAtItsNextRenewal(t *testing.T) {
-	virtual(t, func(w *world) {
-		t := w.t
+	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
 		began := make(chan string, 1)
-		w.start(app.Settings{}, app.Deps{Functions: []app.Function{function("endless", false, endless(began))}})
+		start(w, app.Settings{}, app.Deps{Functions: []app.Function{function("endless", false, endless(began))}})
 		o := work("endless", "j1", "a", 1)
-		w.issue("endless", o)
+		w.Issue(o)
 		<-began
-		w.fence(o, "stop")
-		if got := w.report(o); got.Error == nil || got.Error.Code != events.CodeCancelled || got.DurationMS > 15_000 {
+		w.Fence(o, "stop")
+		if got := w.Report(o); got.Error == nil || got.Error.Code != events.CodeCancelled || got.DurationMS > 15_000 {
 			t.Errorf("report: %+v", got)
 		}
-		w.settled()
+		w.Idle()
 	})
 }
 
 // proves V-weakness-13
 func TestAClosedRunCannotBeClaimed(t *testing.T) {
-	virtual(t, func(w *world) {
-		t := w.t
+	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
 		began := make(chan string, 1)
 		o := work("brief", "j1", "a", 1)
-		w.fence(o, "stop")
-		w.issue("brief", o)
-		w.start(app.Settings{}, app.Deps{Functions: []app.Function{function("brief", false, func(_ context.Context, t *app.Task) (events.SubJobReported, error) {
+		w.Fence(o, "stop")
+		w.Issue(o)
+		start(w, app.Settings{}, app.Deps{Functions: []app.Function{function("brief", false, func(_ context.Context, t *app.Task) (events.SubJobReported, error) {
 			began <- t.Work.SubJob
 			return events.SubJobReported{}, nil
 		})}})
-		w.settled()
-		if len(began) != 0 || len(w.facts("j1", events.KindSubJobReported)) != 0 {
+		w.Idle()
+		if len(began) != 0 || len(w.Facts("j1", events.KindSubJobReported)) != 0 {
 			t.Error("the run was executed")
 		}
 	})
@@ -157,14 +153,13 @@ func TestAClosedRunCannotBeClaimed(t *testing.T) {
 
 // proves F-weakness-issue-2553
 func TestAFencedRunnerSaysNothing(t *testing.T) {
-	virtual(t, func(w *world) {
-		t := w.t
+	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
 		began := make(chan string, 1)
-		w.start(app.Settings{}, app.Deps{Functions: []app.Function{function("endless", false, endless(began))}})
+		start(w, app.Settings{}, app.Deps{Functions: []app.Function{function("endless", false, endless(began))}})
 		o := work("endless", "j1", "a", 1)
-		w.issue("endless", o)
+		w.Issue(o)
 		<-began
-		j := w.bus.Journal("j1", "a")
+		j := w.Bus.Journal("j1", "a")
 		_, last, err := j.Read(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -172,16 +167,15 @@ func TestAFencedRunnerSaysNothing(t *testing.T) {
 		if _, err := j.Append(t.Context(), events.JournalRecord{Type: events.JournalClaimed, Run: 1, Owner: "other", Lease: o.Lease}, last); err != nil {
 			t.Fatal(err)
 		}
-		w.pass(20 * time.Second)
-		if n := len(w.facts("j1", events.KindSubJobReported)); n != 0 {
+		<-time.After(20 * time.Second)
+		if n := len(w.Facts("j1", events.KindSubJobReported)); n != 0 {
 			t.Error("a fenced runner reported")
 		}
 	})
 }
 
 func TestARunGoesOnWhileItsClaimCannotBeRenewed(t *testing.T) {
-	virtual(t, func(w *world) {
-		t := w.t
+	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
 		began, finish, ended := make(chan string, 1), make(chan struct{}), make(chan error, 1)
 		watched := func(ctx context.Context, t *app.Task) (events.SubJobReported, error) {
 			began <- t.Work.SubJob
@@ -192,11 +186,11 @@ func TestARunGoesOnWhileItsClaimCannotBeRenewed(t *testing.T) {
 			ended <- context.Cause(ctx)
 			return events.SubJobReported{}, nil
 		}
-		w.start(app.Settings{}, app.Deps{Functions: []app.Function{function("watched", false, watched)}})
+		start(w, app.Settings{}, app.Deps{Functions: []app.Function{function("watched", false, watched)}})
 		o := work("watched", "j1", "a", 1)
-		w.issue("watched", o)
+		w.Issue(o)
 		<-began
-		w.server.Stop()
+		w.Server.Stop()
 		<-time.After(4 * o.Lease.Std())
 		select {
 		case err := <-ended:
@@ -211,25 +205,26 @@ func TestARunGoesOnWhileItsClaimCannotBeRenewed(t *testing.T) {
 }
 
 func TestDrainFinishesWhatIsInHandAndTakesNothingNew(t *testing.T) {
-	virtual(t, func(w *world) {
-		t := w.t
+	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
 		began, finish := make(chan string, 2), make(chan struct{})
 		f := func(_ context.Context, t *app.Task) (events.SubJobReported, error) {
 			began <- t.Work.SubJob
 			<-finish
 			return events.SubJobReported{}, nil
 		}
-		r := w.start(app.Settings{}, app.Deps{Functions: []app.Function{function("f", false, f)}})
+		r := start(w, app.Settings{}, app.Deps{Functions: []app.Function{function("f", false, f)}})
 		a, b := work("f", "j1", "a", 1), work("f", "j1", "b", 1)
-		w.issue("f", a)
+		w.Issue(a)
 		<-began
-		r.drain()
-		w.pass(time.Second)
-		w.issue("f", b)
-		w.pass(time.Second)
+		r.Drain()
+		<-time.After(time.Second)
+		w.Issue(b)
+		<-time.After(time.Second)
 		close(finish)
-		r.wait()
-		w.report(a)
+		if err := r.Stop(); err != nil {
+			t.Error(err)
+		}
+		w.Report(a)
 		if len(began) != 0 {
 			t.Error("work was taken after the drain began")
 		}
@@ -237,18 +232,16 @@ func TestDrainFinishesWhatIsInHandAndTakesNothingNew(t *testing.T) {
 }
 
 func TestTheEndOfTheDrainTimeHandsWorkBack(t *testing.T) {
-	virtual(t, func(w *world) {
-		t := w.t
+	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
 		began := make(chan string, 2)
-		r := w.start(app.Settings{}, app.Deps{Owner: "one", Functions: []app.Function{function("f", false, endless(began))}})
+		r := start(w, app.Settings{}, app.Deps{Owner: "one", Functions: []app.Function{function("f", false, endless(began))}})
 		o := work("f", "j1", "a", 1)
-		w.state(o, true)
-		w.issue("f", o)
+		state(w, o, true)
+		w.Issue(o)
 		<-began
-		r.kill()
-		r.wait()
+		r.Kill()
 		at := time.Now()
-		w.start(app.Settings{}, app.Deps{Owner: "two", Functions: []app.Function{function("f", false, endless(began))}})
+		start(w, app.Settings{}, app.Deps{Owner: "two", Functions: []app.Function{function("f", false, endless(began))}})
 		<-began
 		if took := time.Since(at); took > 5*time.Second {
 			t.Errorf("taken over after %s, though the claim was released", took)
@@ -261,28 +254,28 @@ func TestTheEndOfTheDrainTimeHandsWorkBack(t *testing.T) {
 //
 // proves C-weakness-issue-40
 func TestTheCardOfADrainedRunnerStaysUntilItsTimeIsOver(t *testing.T) {
-	virtual(t, func(w *world) {
-		t := w.t
+	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
 		cards := func() int {
-			keys, err := w.bus.Experts().Keys(t.Context())
+			keys, err := w.Bus.Experts().Keys(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
 			return len(keys)
 		}
 		none := func(context.Context, *app.Task) (events.SubJobReported, error) { return events.SubJobReported{}, nil }
-		r := w.start(app.Settings{}, app.Deps{Functions: []app.Function{function("f", false, none)}})
-		w.pass(2*time.Minute + 9*time.Second) // It is about to be announced again.
+		r := start(w, app.Settings{}, app.Deps{Functions: []app.Function{function("f", false, none)}})
+		<-time.After(2*time.Minute + 9*time.Second) // It is about to be announced again.
 		if cards() != 1 {
 			t.Error("the expert is forgotten while its runner lives")
 		}
-		r.drain()
-		r.wait()
-		w.pass(28 * time.Second)
+		if err := r.Stop(); err != nil {
+			t.Error(err)
+		}
+		<-time.After(28 * time.Second)
 		if cards() != 1 {
 			t.Error("the expert is forgotten while its runner may be on its way back")
 		}
-		w.pass(5 * time.Second)
+		<-time.After(5 * time.Second)
 		if cards() != 0 {
 			t.Error("the expert of a runner that stayed away is still known")
 		}
@@ -293,10 +286,9 @@ func TestTheCardOfADrainedRunnerStaysUntilItsTimeIsOver(t *testing.T) {
 func TestARunThatIsCutOffTellsWhatItHasSpent(t *testing.T) {
 	for _, ending := range []events.Code{events.CodeCancelled, events.CodeTimeout} {
 		t.Run(string(ending), func(t *testing.T) {
-			virtual(t, func(w *world) {
-				t := w.t.(*testing.T)
+			servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
 				began := make(chan struct{}, 1)
-				stop, err := w.bus.SubscribeCore("tools.wait", func(string, []byte) { began <- struct{}{} })
+				stop, err := w.Bus.SubscribeCore("tools.wait", func(string, []byte) { began <- struct{}{} })
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -310,17 +302,18 @@ func TestARunThatIsCutOffTellsWhatItHasSpent(t *testing.T) {
 					usage := &llmtest.Usage{Prompt: 10, Completion: 5, CostUSD: &cost}
 					return llmtest.Answer{Usage: usage, Calls: []llmtest.Call{{Name: "wait", Args: `{}`}}}, nil
 				}))
-				w.startWith(path, agents(t, card(t, "tools: [wait]\ntimeout: 10s\n")), app.Deps{Doer: model})
+				w.Config = path
+				start(w, agents(t, card(t, "tools: [wait]\ntimeout: 10s\n")), app.Deps{Doer: model})
 				o := work("agent", "j1", "a", 1)
-				w.issue("agent", o)
+				w.Issue(o)
 				<-began
 				if ending == events.CodeCancelled {
-					if err := w.bus.PublishCore(w.names.Cancel("j1", ""), nil, []byte(`{"reason":"enough"}`)); err != nil {
+					if err := w.Bus.PublishCore(w.Names.Cancel("j1", ""), nil, []byte(`{"reason":"enough"}`)); err != nil {
 						t.Fatal(err)
 					}
 				}
-				got := w.report(o)
-				w.settled()
+				got := w.Report(o)
+				w.Idle()
 				if got.Error == nil || got.Error.Code != ending || got.Tokens != 15 || got.CostUSD != 0.25 {
 					t.Errorf("report: %+v, error %+v", got, got.Error)
 				}

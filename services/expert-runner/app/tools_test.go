@@ -15,6 +15,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
+	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
 
@@ -24,15 +25,13 @@ type bank struct {
 	paid map[string]int
 }
 
-func (w *world) bank() *bank { return w.bankAt("tools.pay") }
-
-func (w *world) bankAt(subject string) *bank {
-	w.t.Helper()
-	nc, err := nats.Connect("", nats.InProcessServer(w.server))
+func openBank(w *servicetest.Env, subject string) *bank {
+	w.Helper()
+	nc, err := nats.Connect("", nats.InProcessServer(w.Server))
 	if err != nil {
-		w.t.Fatal(err)
+		w.Fatal(err)
 	}
-	w.t.Cleanup(nc.Close)
+	w.Cleanup(nc.Close)
 	b := &bank{paid: map[string]int{}}
 	if _, err := nc.Subscribe(subject, func(m *nats.Msg) {
 		b.mu.Lock()
@@ -40,10 +39,10 @@ func (w *world) bankAt(subject string) *bank {
 		b.mu.Unlock()
 		_ = m.Respond([]byte("paid"))
 	}); err != nil {
-		w.t.Fatal(err)
+		w.Fatal(err)
 	}
 	if err := nc.Flush(); err != nil {
-		w.t.Fatal(err)
+		w.Fatal(err)
 	}
 	return b
 }
@@ -76,10 +75,10 @@ func configured(t *testing.T) (app.Settings, app.Deps, string) {
 }
 
 // endOf is the fact that ended a run: a report, or a question; nil without.
-func (w *world) endOf(o events.Work) *events.Event {
-	w.t.Helper()
+func endOf(w *servicetest.Env, o events.Work) *events.Event {
+	w.Helper()
 	for _, kind := range []events.Kind{events.KindSubJobReported, events.KindInputRequested} {
-		for _, e := range w.facts(o.Job, kind) {
+		for _, e := range w.Facts(o.Job, kind) {
 			if e.SubJob == o.SubJob && e.Run == o.Run {
 				return &e
 			}
@@ -96,34 +95,36 @@ func TestAnApprovedCallIsMadeOnceWhereverTheRunnerDies(t *testing.T) {
 	boundaries, doubts := 0, 0
 	for n := 0; n == 0 || n <= boundaries; n++ {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
-			virtual(t, func(w *world) {
-				t := w.t.(*testing.T)
-				b := w.bank()
+			servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
+				b := openBank(w, "tools.pay")
 				s, d, file := configured(t)
 				o := work("agent", "j1", "a", 1)
-				zero := w.startWith(file, s, app.Deps{Owner: "zero", Doer: d.Doer})
-				w.issue("agent", o)
-				if asked := w.asked(o); asked.Kind != events.InputApproval || !strings.Contains(asked.Prompt, `pay with {"amount":250}`) {
+				w.Config = file
+				zero := start(w, s, app.Deps{Owner: "zero", Doer: d.Doer})
+				w.Issue(o)
+				if asked := w.Asked(o); asked.Kind != events.InputApproval || !strings.Contains(asked.Prompt, `pay with {"amount":250}`) {
 					t.Errorf("asked: %+v", asked)
 				}
-				w.settled()
-				zero.crash()
+				w.Idle()
+				zero.Kill()
 				next := resumed(o, "a~1~approve-1-0", `{"approved":true}`)
 				hook, crashed, count := crashes(n)
-				one := w.startWith(file, s, app.Deps{Owner: "one", Doer: d.Doer, Hook: hook})
-				w.state(next, true)
-				w.issue("agent", next)
+				w.Config = file
+				one := start(w, s, app.Deps{Owner: "one", Doer: d.Doer, Hook: hook})
+				state(w, next, true)
+				w.Issue(next)
 				if n == 0 {
-					w.report(next)
-					w.settled()
+					w.Report(next)
+					w.Idle()
 					boundaries = count()
 				} else {
 					<-crashed
-					one.crash()
-					w.startWith(file, s, app.Deps{Owner: "two", Doer: d.Doer})
+					one.Kill()
+					w.Config = file
+					start(w, s, app.Deps{Owner: "two", Doer: d.Doer})
 				}
-				w.until("the run ends", func() bool { return w.endOf(next) != nil })
-				got := w.endOf(next)
+				w.Until("the run ends", func() bool { return endOf(w, next) != nil })
+				got := endOf(w, next)
 				if in, ok := got.Data.(*events.InputRequested); ok {
 					if in.Kind != events.InputUnknown || !strings.Contains(in.Prompt, `{"amount":250}`) {
 						t.Errorf("asked: %+v", in)
@@ -151,23 +152,23 @@ func TestAnApprovedCallIsMadeOnceWhereverTheRunnerDies(t *testing.T) {
 //
 // proves F-weakness-c-tools
 func TestToolsFollowTheConfiguration(t *testing.T) {
-	virtual(t, func(w *world) {
-		t := w.t.(*testing.T)
-		first, second := w.bank(), w.bankAt("tools.pay.better")
+	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
+		first, second := openBank(w, "tools.pay"), openBank(w, "tools.pay.better")
 		dir := folder(t, map[string]string{"jobgraph.yaml": "version: 1\ntools:\n  pay: {subject: tools.pay}\n"})
 		file := filepath.Join(dir, "jobgraph.yaml")
-		r := w.startWith(file, agents(t, card(t, "tools: [pay]\n")), app.Deps{Doer: payingModel()})
+		w.Config = file
+		r := start(w, agents(t, card(t, "tools: [pay]\n")), app.Deps{Doer: payingModel()})
 		pay := func(job string) {
 			o := work("agent", job, "a", 1)
-			w.issue("agent", o)
-			if got := w.report(o); string(got.Output) != `"paid"` {
+			w.Issue(o)
+			if got := w.Report(o); string(got.Output) != `"paid"` {
 				t.Errorf("%+v", got)
 			}
 		}
 		pay("j1")
 		place(t, file, "version: 1\ntools:\n  pay: {subject: tools.pay.better}\n")
-		w.until("the tools have changed", func() bool {
-			return sum(t, r.process.Metrics.Gatherer(), "jobgraph_runner_catalog_reloads_total") > 0
+		w.Until("the tools have changed", func() bool {
+			return sum(t, r.Metrics.Gatherer(), "jobgraph_runner_catalog_reloads_total") > 0
 		})
 		pay("j2")
 		if diff := cmp.Diff([]int{1, 1}, []int{len(first.all()), len(second.all())}); diff != "" {

@@ -5,97 +5,29 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/jobgraph/jobgraph/pkg/bus"
-	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 	"github.com/jobgraph/jobgraph/services/planner/app"
 )
 
-// world is a real server, in virtual time, with the planners that a test starts.
-type world struct {
-	t      *testing.T
-	server *bustest.Server
-	bus    *bus.Bus
-	facts  *bus.Subscription
-	config string // Path of the configuration file; empty for none.
-}
-
-func virtual(t *testing.T, f func(t *testing.T, w *world)) {
-	t.Helper()
-	bustest.Outside(t)
-	synctest.Test(t, func(t *testing.T) {
-		s := bustest.Start(t, bustest.Settings{Quiet: true})
-		w := &world{t: t, server: s, bus: s.Bus("test")}
-		facts, err := w.bus.Log().Follow(t.Context(), w.bus.Names().AllEvents(), bus.FollowOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer facts.Stop()
-		w.facts = facts
-		f(t, w)
-	})
-}
-
-// start runs a planner until the returned function drains it, at the latest at the end of the test.
-func (w *world) start(d app.Deps) (p *host.Process, drain func() error) {
-	w.t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	var out io.Writer = io.Discard
-	if testing.Verbose() {
-		out = w.t.Output()
-	}
-	work, kill := context.WithCancel(context.Background())
-	p = host.NewProcess(work, ctx, "planner", host.Settings{Concurrency: 4, DrainTimeout: 5 * time.Second, Config: w.config}, slog.New(slog.NewTextHandler(out, nil)))
+// start runs a planner on a connection of its own, and returns when it is ready.
+func start(w *servicetest.Env, d app.Deps) *servicetest.Service {
+	w.Helper()
 	if d.Bus == nil {
-		d.Bus = w.server.Connect("planner")
+		d.Bus = w.Server.Connect("planner")
 	}
-	done := make(chan error, 1)
-	go func() { done <- app.Run(work, p, app.Default(), d) }()
-	var ended error
-	var once bool
-	drain = func() error {
-		if !once {
-			once = true
-			cancel()
-			ended = <-done
-			kill()
-		}
-		return ended
-	}
-	w.t.Cleanup(func() { _ = drain() })
-	for wait := time.Millisecond; len(p.Health.Reasons(w.t.Context())) > 0; wait *= 2 {
-		if wait > time.Minute {
-			w.t.Fatalf("planner is not ready: %v", p.Health.Reasons(w.t.Context()))
-		}
-		<-time.After(wait)
-	}
-	return p, drain
-}
-
-func (w *world) announce(cards ...events.Card) {
-	w.t.Helper()
-	for _, card := range cards {
-		body, err := json.Marshal(card)
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		if _, err := w.bus.Experts().Put(w.t.Context(), card.ID, body, 0); err != nil {
-			w.t.Fatal(err)
-		}
-	}
+	run := func(ctx context.Context, p *host.Process) error { return app.Run(ctx, p, app.Default(), d) }
+	return w.Start("planner", host.Settings{Concurrency: 4}, run).Await()
 }
 
 func three() []events.Card {
@@ -106,78 +38,31 @@ func three() []events.Card {
 	}
 }
 
-// issue publishes planning work as the scheduler does.
-func (w *world) issue(job string, r events.Request) {
-	w.t.Helper()
-	body, err := json.Marshal(events.Work{
-		Kind: events.WorkPlan, Job: job, SubJob: events.PlanID, Run: 1, Attempt: 1, MaxSteps: 20_000, Request: &r,
-	})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	w.send(w.bus.Names().WorkFor(events.PlannerPool, events.PlannerExpert, job, events.PlanID, 1), body)
+// issue publishes planning work for a request.
+func issue(w *servicetest.Env, job string, r events.Request) {
+	w.Helper()
+	w.Issue(events.Work{Kind: events.WorkPlan, Job: job, SubJob: events.PlanID, Run: 1, Attempt: 1, MaxSteps: 20_000, Request: &r})
 }
 
-func (w *world) send(subject string, body []byte) {
-	w.t.Helper()
-	if _, err := w.bus.Publish(w.t.Context(), events.Message{Subject: subject, Body: body}, bus.Expect{}); err != nil {
-		w.t.Fatal(err)
-	}
-}
-
-// fact gives the next fact in the log.
-func (w *world) fact() events.Event {
-	w.t.Helper()
-	ctx, cancel := context.WithTimeout(w.t.Context(), time.Hour)
-	defer cancel()
-	list, err := w.facts.Next(ctx, 1)
-	if err != nil {
-		w.t.Fatalf("no fact: %v", err)
-	}
-	e, ok := list[0].Event()
-	if !ok || e.Fault != nil {
-		w.t.Fatalf("bad fact: %+v", e)
-	}
-	return e
-}
-
-func (w *world) rejected() events.Faults {
-	w.t.Helper()
-	e := w.fact()
+func rejected(w *servicetest.Env) events.Faults {
+	w.Helper()
+	e := w.Fact()
 	r, ok := e.Data.(*events.PlanRejected)
 	if !ok {
-		w.t.Fatalf("fact is %s, want a rejection", e.Kind)
+		w.Fatalf("fact is %s, want a rejection", e.Kind)
 	}
 	return r.Faults
 }
 
-// settled waits until no work is left in the pool.
-func (w *world) settled() {
-	w.t.Helper()
-	for wait := time.Millisecond; ; wait *= 2 {
-		facts, err := w.bus.Streams().Info(w.t.Context(), w.bus.Names().Work)
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		if facts.Messages == 0 {
-			return
-		}
-		if wait > time.Hour {
-			w.t.Fatalf("%d pieces of work are left", facts.Messages)
-		}
-		<-time.After(wait)
-	}
-}
-
 func TestAPlanInAnyDialectBecomesAGraph(t *testing.T) {
-	virtual(t, func(t *testing.T, w *world) {
-		w.announce(three()...)
-		w.start(app.Deps{})
+	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
+		w.Announce(three()...)
+		start(w, app.Deps{})
 		for i, dialect := range app.Dialects() {
 			text, _ := app.Template(dialect)
 			job := fmt.Sprintf("job%d", i)
-			w.issue(job, events.Request{Goal: "g", Plan: json.RawMessage(text)})
-			e := w.fact()
+			issue(w, job, events.Request{Goal: "g", Plan: json.RawMessage(text)})
+			e := w.Fact()
 			created, ok := e.Data.(*events.GraphCreated)
 			if !ok || e.Job != job || e.SubJob != events.PlanID || e.Run != 1 || len(created.Plan.SubJobs) < 2 {
 				t.Errorf("%s: %+v", dialect, e)
@@ -187,57 +72,57 @@ func TestAPlanInAnyDialectBecomesAGraph(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.issue("quoted", events.Request{Plan: quoted})
-		if e := w.fact(); e.Kind != events.KindGraphCreated {
+		issue(w, "quoted", events.Request{Plan: quoted})
+		if e := w.Fact(); e.Kind != events.KindGraphCreated {
 			t.Errorf("%+v", e)
 		}
-		w.settled()
+		w.Idle()
 	})
 }
 
 func TestPathsWithoutAPlan(t *testing.T) {
-	virtual(t, func(t *testing.T, w *world) {
-		w.announce(append(three(), events.Card{ID: "courier", Name: "Courier", Passthrough: true, Pool: "own"})...)
-		w.start(app.Deps{})
-		w.issue("preset", events.Request{Goal: "carry it", Expert: "courier"})
-		created, ok := w.fact().Data.(*events.GraphCreated)
+	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
+		w.Announce(append(three(), events.Card{ID: "courier", Name: "Courier", Passthrough: true, Pool: "own"})...)
+		start(w, app.Deps{})
+		issue(w, "preset", events.Request{Goal: "carry it", Expert: "courier"})
+		created, ok := w.Fact().Data.(*events.GraphCreated)
 		want := []events.SubJob{{ID: "main", Goal: "carry it", Title: "Run Courier", Expert: "courier", ExpertName: "Courier", Pool: "own"}}
 		if !ok || cmp.Diff(want, created.Plan.SubJobs) != "" {
 			t.Error(cmp.Diff(want, created.Plan.SubJobs))
 		}
-		w.issue("goal", events.Request{Goal: "think of something"})
-		if faults := w.rejected(); faults[0].Code != events.CodeNoPlanner || !strings.Contains(faults[0].Hint, "plan template") {
+		issue(w, "goal", events.Request{Goal: "think of something"})
+		if faults := rejected(w); faults[0].Code != events.CodeNoPlanner || !strings.Contains(faults[0].Hint, "plan template") {
 			t.Error(faults)
 		}
-		w.issue("guidance", events.Request{Plan: json.RawMessage(`{"tasks":[],"adequate":true,"guidance_message":"Not that."}`)})
-		if e := w.fact(); e.Kind != events.KindJobAnswered || string(e.Data.(*events.JobAnswered).Answer) != `"Not that."` {
+		issue(w, "guidance", events.Request{Plan: json.RawMessage(`{"tasks":[],"adequate":true,"guidance_message":"Not that."}`)})
+		if e := w.Fact(); e.Kind != events.KindJobAnswered || string(e.Data.(*events.JobAnswered).Answer) != `"Not that."` {
 			t.Errorf("%+v", e)
 		}
-		w.settled()
+		w.Idle()
 	})
 }
 
 func TestARunnerThatComesALittleLateIsInTime(t *testing.T) {
-	virtual(t, func(t *testing.T, w *world) {
-		w.start(app.Deps{})
+	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
+		start(w, app.Deps{})
 		text, _ := app.Template("native")
-		w.issue("early", events.Request{Plan: json.RawMessage(text)})
+		issue(w, "early", events.Request{Plan: json.RawMessage(text)})
 		<-time.After(time.Second)
-		w.announce(three()...)
-		if e := w.fact(); e.Kind != events.KindGraphCreated {
+		w.Announce(three()...)
+		if e := w.Fact(); e.Kind != events.KindGraphCreated {
 			t.Errorf("%+v", e)
 		}
-		w.issue("typo", events.Request{Plan: json.RawMessage(`{"subjobs":[{"id":"a","goal":"g","expert":"Desing Expert"}]}`)})
-		if faults := w.rejected(); faults[0].Code != events.CodeUnknownExpert || !strings.Contains(faults[0].Hint, "Design Expert") {
+		issue(w, "typo", events.Request{Plan: json.RawMessage(`{"subjobs":[{"id":"a","goal":"g","expert":"Desing Expert"}]}`)})
+		if faults := rejected(w); faults[0].Code != events.CodeUnknownExpert || !strings.Contains(faults[0].Hint, "Design Expert") {
 			t.Error(faults)
 		}
 	})
 }
 
 func TestALargePlanTravelsByReferenceInAndOut(t *testing.T) {
-	virtual(t, func(t *testing.T, w *world) {
-		w.announce(three()...)
-		w.start(app.Deps{})
+	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
+		w.Announce(three()...)
+		start(w, app.Deps{})
 		var p events.Plan
 		for i := range 3000 {
 			p.SubJobs = append(p.SubJobs, events.SubJob{ID: fmt.Sprintf("s%d", i), Goal: strings.Repeat("x", 50)})
@@ -246,16 +131,16 @@ func TestALargePlanTravelsByReferenceInAndOut(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ref, err := w.bus.Blobs().Put(t.Context(), "large", text)
+		ref, err := w.Bus.Blobs().Put(t.Context(), "large", text)
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.issue("large", events.Request{PlanRef: &ref})
-		created, ok := w.fact().Data.(*events.GraphCreated)
+		issue(w, "large", events.Request{PlanRef: &ref})
+		created, ok := w.Fact().Data.(*events.GraphCreated)
 		if !ok || created.Plan != nil || created.PlanRef == nil {
 			t.Fatalf("%+v", created)
 		}
-		stored, err := w.bus.Blobs().Get(t.Context(), "large", created.PlanRef.Digest)
+		stored, err := w.Bus.Blobs().Get(t.Context(), "large", created.PlanRef.Digest)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -263,17 +148,17 @@ func TestALargePlanTravelsByReferenceInAndOut(t *testing.T) {
 		if err := json.Unmarshal(stored, &back); err != nil || len(back.SubJobs) != 3000 || back.SubJobs[2999].Expert != "design-expert" {
 			t.Error(err, len(back.SubJobs))
 		}
-		w.issue("gone", events.Request{PlanRef: &events.Ref{Digest: strings.Repeat("0", 64)}})
-		if faults := w.rejected(); faults[0].Code != events.CodeMissingBlob {
+		issue(w, "gone", events.Request{PlanRef: &events.Ref{Digest: strings.Repeat("0", 64)}})
+		if faults := rejected(w); faults[0].Code != events.CodeMissingBlob {
 			t.Error(faults)
 		}
 	})
 }
 
 func TestAnyBytesOnTheWorkSubjectsStopNothing(t *testing.T) {
-	virtual(t, func(t *testing.T, w *world) {
-		w.announce(three()...)
-		w.start(app.Deps{})
+	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
+		w.Announce(three()...)
+		start(w, app.Deps{})
 		for _, subject := range []string{
 			"jobs.work.~planner.x", "jobs.work.~planner.~planner.j.~plan.0", "jobs.work.~planner.~planner.j.~plan.one",
 			"jobs.work.~planner.~planner.j*.~plan.1", "jobs.work.~planner.a.b.c.d.e.f",
@@ -281,17 +166,17 @@ func TestAnyBytesOnTheWorkSubjectsStopNothing(t *testing.T) {
 			if strings.Contains(subject, "*") {
 				continue // The server refuses it before anybody reads it.
 			}
-			w.send(subject, []byte{0, 0xff, '{'})
+			w.Publish(subject, []byte{0, 0xff, '{'})
 		}
-		w.send("jobs.work.~planner.~planner.j.~plan.1", []byte(`{"kind":`))
-		if faults := w.rejected(); faults[0].Code != events.CodeMalformed {
+		w.Publish("jobs.work.~planner.~planner.j.~plan.1", []byte(`{"kind":`))
+		if faults := rejected(w); faults[0].Code != events.CodeMalformed {
 			t.Error(faults)
 		}
-		w.send("jobs.work.~planner.~planner.k.~plan.1", []byte(`{"kind":"plan","job":"k","subjob":"~plan","run":1}`))
-		if faults := w.rejected(); faults[0].Code != events.CodeMissing {
+		w.Publish("jobs.work.~planner.~planner.k.~plan.1", []byte(`{"kind":"plan","job":"k","subjob":"~plan","run":1}`))
+		if faults := rejected(w); faults[0].Code != events.CodeMissing {
 			t.Error(faults)
 		}
-		w.settled()
+		w.Idle()
 	})
 }
 
@@ -302,10 +187,10 @@ func TestACrashedPlannersWorkIsDoneByTheNext(t *testing.T) {
 		if slices.Contains([]string{"claim", "intent", "answered", "kept"}, point) {
 			continue // Those of work that a model is asked about have a test of their own.
 		}
-		virtual(t, func(t *testing.T, w *world) {
-			w.announce(three()...)
+		servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
+			w.Announce(three()...)
 			killed := errors.New("killed")
-			_, drain := w.start(app.Deps{Hook: func(at string) error {
+			p := start(w, app.Deps{Hook: func(at string) error {
 				if at == point {
 					return killed
 				}
@@ -319,21 +204,21 @@ func TestACrashedPlannersWorkIsDoneByTheNext(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			ref, err := w.bus.Blobs().Put(t.Context(), "j", text)
+			ref, err := w.Bus.Blobs().Put(t.Context(), "j", text)
 			if err != nil {
 				t.Fatal(err)
 			}
-			w.issue("j", events.Request{PlanRef: &ref})
+			issue(w, "j", events.Request{PlanRef: &ref})
 			<-time.After(time.Second)
-			if err := drain(); !errors.Is(err, killed) {
+			if err := p.Stop(); !errors.Is(err, killed) {
 				t.Fatalf("%s: %v", point, err)
 			}
-			w.start(app.Deps{})
-			if e := w.fact(); e.Kind != events.KindGraphCreated {
+			start(w, app.Deps{})
+			if e := w.Fact(); e.Kind != events.KindGraphCreated {
 				t.Errorf("%s: %+v", point, e)
 			}
-			w.settled()
-			info, err := w.bus.Streams().Info(t.Context(), w.bus.Names().Log)
+			w.Idle()
+			info, err := w.Bus.Streams().Info(t.Context(), w.Names.Log)
 			if err != nil || info.Messages != 1 {
 				t.Errorf("%s: %d facts, %v", point, info.Messages, err)
 			}
@@ -342,19 +227,19 @@ func TestACrashedPlannersWorkIsDoneByTheNext(t *testing.T) {
 }
 
 func TestWorkThatWasNotBegunIsGivenBack(t *testing.T) {
-	virtual(t, func(t *testing.T, w *world) {
-		_, drain := w.start(app.Deps{})
+	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
+		p := start(w, app.Deps{})
 		for i := range 300 { // No expert is there: each waits, and those beyond the window are not begun.
-			w.issue(fmt.Sprintf("j%d", i), events.Request{Plan: json.RawMessage(`["a"]`)})
+			issue(w, fmt.Sprintf("j%d", i), events.Request{Plan: json.RawMessage(`["a"]`)})
 		}
-		if err := drain(); err != nil {
+		if err := p.Stop(); err != nil {
 			t.Fatal(err)
 		}
-		w.announce(three()...)
+		w.Announce(three()...)
 		began := time.Now()
-		w.start(app.Deps{})
+		start(w, app.Deps{})
 		for range 300 {
-			if e := w.fact(); e.Kind != events.KindGraphCreated {
+			if e := w.Fact(); e.Kind != events.KindGraphCreated {
 				t.Fatalf("%+v", e)
 			}
 		}

@@ -7,32 +7,33 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 	"github.com/jobgraph/jobgraph/services/planner/app"
 )
 
 // proves V-T9
 func TestAModelThatThinksHoldsUpNobody(t *testing.T) {
-	virtual(t, func(t *testing.T, w *world) {
-		w.announce(three()...)
+	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
+		w.Announce(three()...)
 		m := &slow{t: t, takes: 10 * time.Minute}
-		w.start(app.Deps{Model: m, ModelName: "slow"}) // It decides four things at once.
+		start(w, app.Deps{Model: m, ModelName: "slow"}) // It decides four things at once.
 		const many = 20
 		for i := range many {
-			w.issue(fmt.Sprintf("j%d", i), events.Request{Goal: "g", Profile: "steps"})
+			issue(w, fmt.Sprintf("j%d", i), events.Request{Goal: "g", Profile: "steps"})
 		}
 		for range many {
-			if e := w.fact(); e.Kind != events.KindSubJobProgressed {
+			if e := w.Fact(); e.Kind != events.KindSubJobProgressed {
 				t.Fatalf("%s before the model has answered", e.Kind)
 			}
 		}
 		began := time.Now()
 		text, _ := app.Template("native")
-		w.issue("given", events.Request{Goal: "g", Plan: json.RawMessage(text)})
-		if e := w.fact(); e.Kind != events.KindGraphCreated || e.Job != "given" || time.Since(began) > time.Second {
+		issue(w, "given", events.Request{Goal: "g", Plan: json.RawMessage(text)})
+		if e := w.Fact(); e.Kind != events.KindGraphCreated || e.Job != "given" || time.Since(began) > time.Second {
 			t.Errorf("%s of %s after %s", e.Kind, e.Job, time.Since(began))
 		}
 		for range many {
-			if e := w.fact(); e.Kind != events.KindGraphCreated {
+			if e := w.Fact(); e.Kind != events.KindGraphCreated {
 				t.Errorf("%s of %s", e.Kind, e.Job)
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/llm"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
+	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 	"github.com/jobgraph/jobgraph/services/planner/app"
 )
 
@@ -32,14 +33,14 @@ func (echo) Respond(q llmtest.Question) (llmtest.Answer, error) {
 //
 // proves F-weakness-i
 func TestPiecesOfPlansThatAreMadeAtOnceBearTheirOwnJob(t *testing.T) {
-	virtual(t, func(t *testing.T, w *world) {
-		w.announce(three()...)
+	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
+		w.Announce(three()...)
 		const many = 20
 		var lock sync.Mutex // Guards said.
 		said := map[string]string{}
 		name := func(i int) string { return fmt.Sprintf("job%02d", i) }
 		for i := range many {
-			stop, err := w.bus.SubscribeCore(w.bus.Names().Live(name(i), events.PlanID), func(_ string, body []byte) {
+			stop, err := w.Bus.SubscribeCore(w.Names.Live(name(i), events.PlanID), func(_ string, body []byte) {
 				var p llm.Piece
 				if err := json.Unmarshal(body, &p); err != nil || p.Item != "draft/1" {
 					t.Errorf("%q %v", body, err)
@@ -57,12 +58,12 @@ func TestPiecesOfPlansThatAreMadeAtOnceBearTheirOwnJob(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.start(app.Deps{Model: engine, ModelName: "fake"})
+		start(w, app.Deps{Model: engine, ModelName: "fake"})
 		for i := range many {
-			w.issue(name(i), events.Request{Goal: fmt.Sprintf("goal-%02d", i), Profile: "graph"})
+			issue(w, name(i), events.Request{Goal: fmt.Sprintf("goal-%02d", i), Profile: "graph"})
 		}
 		for made := 0; made < many; {
-			e := w.fact()
+			e := w.Fact()
 			g, ok := e.Data.(*events.GraphCreated)
 			if !ok {
 				continue
@@ -72,7 +73,7 @@ func TestPiecesOfPlansThatAreMadeAtOnceBearTheirOwnJob(t *testing.T) {
 				t.Errorf("%s has the plan of %s", e.Job, g.Plan.SubJobs[0].Goal)
 			}
 		}
-		w.settled()
+		w.Idle()
 		synctest.Wait() // What is told live may still be on its way.
 		lock.Lock()
 		defer lock.Unlock()
@@ -90,18 +91,18 @@ func TestPiecesOfPlansThatAreMadeAtOnceBearTheirOwnJob(t *testing.T) {
 //
 // proves V-weakness-7
 func TestAPlanTakesNoTurnOfAClock(t *testing.T) {
-	virtual(t, func(t *testing.T, w *world) {
-		w.announce(three()...)
+	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
+		w.Announce(three()...)
 		engine, err := llm.New(llm.Single("", "http://fake.invalid/v1", "fake"), llm.Settings{Doer: llmtest.New(echo{})})
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.start(app.Deps{Model: engine, ModelName: "fake"})
+		start(w, app.Deps{Model: engine, ModelName: "fake"})
 		made := func(i int) {
-			w.issue(fmt.Sprintf("job%02d", i), events.Request{Goal: fmt.Sprintf("goal-%02d", i), Profile: "graph"})
-			e := w.fact()
+			issue(w, fmt.Sprintf("job%02d", i), events.Request{Goal: fmt.Sprintf("goal-%02d", i), Profile: "graph"})
+			e := w.Fact()
 			for e.Kind != events.KindGraphCreated {
-				e = w.fact()
+				e = w.Fact()
 			}
 		}
 		made(0) // The first one waits for the planner to begin.
@@ -112,6 +113,6 @@ func TestAPlanTakesNoTurnOfAClock(t *testing.T) {
 		if took := time.Since(began); took >= 100*time.Millisecond {
 			t.Errorf("99 plans took %s", took)
 		}
-		w.settled()
+		w.Idle()
 	})
 }

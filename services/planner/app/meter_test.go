@@ -14,6 +14,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
+	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 	"github.com/jobgraph/jobgraph/services/planner/app"
 )
 
@@ -69,26 +70,26 @@ func values(t *testing.T, p *host.Process) map[string]float64 {
 
 // proves D19
 func TestWhatPlanningIsWorthIsMeasured(t *testing.T) {
-	virtual(t, func(t *testing.T, w *world) {
-		w.announce(three()...)
-		w.config = filepath.Join(t.TempDir(), "jobgraph.yaml")
+	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
+		w.Announce(three()...)
+		w.Config = filepath.Join(t.TempDir(), "jobgraph.yaml")
 		priced := "version: 1\nmodels: {fickle: {model: fickle, base_url: 'http://fake.invalid/v1', price: {prompt: 1, cached: 1, completion: 1}}}\n"
-		if err := os.WriteFile(w.config, []byte(priced), 0o600); err != nil {
+		if err := os.WriteFile(w.Config, []byte(priced), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		p, _ := w.start(app.Deps{Doer: llmtest.New(&fickle{})})
+		p := start(w, app.Deps{Doer: llmtest.New(&fickle{})})
 		until := func(kind events.Kind) events.Event {
-			for e := w.fact(); ; e = w.fact() {
+			for e := w.Fact(); ; e = w.Fact() {
 				if e.Kind == kind {
 					return e
 				}
 			}
 		}
-		w.issue("bad", events.Request{Goal: "plan it", Profile: "steps-like"})
+		issue(w, "bad", events.Request{Goal: "plan it", Profile: "steps-like"})
 		until(events.KindPlanRejected)
-		w.issue("worse", events.Request{Goal: "plan it", Profile: "graph"})
+		issue(w, "worse", events.Request{Goal: "plan it", Profile: "graph"})
 		until(events.KindPlanRejected)
-		w.issue("good", events.Request{Goal: "plan it", Profile: "graph"})
+		issue(w, "good", events.Request{Goal: "plan it", Profile: "graph"})
 		until(events.KindGraphCreated)
 		body, err := json.Marshal(events.Work{
 			Kind: events.WorkFinalize, Job: "good", SubJob: events.FinalID, Run: 1, Attempt: 1, Request: &events.Request{
@@ -98,16 +99,16 @@ func TestWhatPlanningIsWorthIsMeasured(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.send(w.bus.Names().WorkFor(events.PlannerPool, events.PlannerExpert, "good", events.FinalID, 1), body)
+		w.Publish(w.Names.WorkFor(events.PlannerPool, events.PlannerExpert, "good", events.FinalID, 1), body)
 		until(events.KindSubJobReported)
-		w.settled()
+		w.Idle()
 		want := map[string]float64{
 			"plans_total graph": 1, "plans_total rejected": 2, "plan_faults_total not_found": 1, "plan_faults_total unknown_expert": 1,
 			"plan_faults_total executable": 1, "enough_context_total true": 1,
 			"drafts_total valid": 1, "drafts_total faulty": 1, "drafts_total unreadable": 1, "drafts_total failed": 0,
 			"steps": 2, "rounds": 1, "duration_seconds": 3, "results_total model": 1,
 		}
-		got := values(t, p)
+		got := values(t, p.Process)
 		if d := cmp.Diff(want, got); d != "" {
 			t.Error(d)
 		}

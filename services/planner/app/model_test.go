@@ -12,6 +12,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/llm"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
+	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 	"github.com/jobgraph/jobgraph/services/planner/app"
 )
 
@@ -44,28 +45,28 @@ func TestAModelsPlanIsStatedAndAPlannerThatDiesAsksNothingTwice(t *testing.T) {
 		point  string
 		called int32 // How often the model is asked in all.
 	}{{"claim", 1}, {"intent", 1}, {"answered", 2}, {"kept", 1}} {
-		virtual(t, func(t *testing.T, w *world) {
-			w.announce(three()...)
+		servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
+			w.Announce(three()...)
 			killed := errors.New("killed")
 			m := &slow{t: t, takes: time.Second}
-			_, drain := w.start(app.Deps{Model: m, ModelName: "slow", Hook: func(at string) error {
+			p := start(w, app.Deps{Model: m, ModelName: "slow", Hook: func(at string) error {
 				if at == c.point {
 					return killed
 				}
 				return nil
 			}})
-			w.issue("j", events.Request{Goal: "g", Profile: "graph"})
+			issue(w, "j", events.Request{Goal: "g", Profile: "graph"})
 			<-time.After(10 * time.Second)
-			if err := drain(); !errors.Is(err, killed) {
+			if err := p.Stop(); !errors.Is(err, killed) {
 				t.Fatalf("%s: %v", c.point, err)
 			}
-			w.start(app.Deps{Model: m, ModelName: "slow"})
-			for e := w.fact(); e.Kind != events.KindGraphCreated; e = w.fact() {
+			start(w, app.Deps{Model: m, ModelName: "slow"})
+			for e := w.Fact(); e.Kind != events.KindGraphCreated; e = w.Fact() {
 				if e.Kind != events.KindSubJobProgressed {
 					t.Fatalf("%s: %s", c.point, e.Kind)
 				}
 			}
-			w.settled()
+			w.Idle()
 			if n := m.calls.Load(); n != c.called {
 				t.Errorf("killed at %s: asked %d times, want %d", c.point, n, c.called)
 			}
@@ -74,24 +75,24 @@ func TestAModelsPlanIsStatedAndAPlannerThatDiesAsksNothingTwice(t *testing.T) {
 }
 
 func TestACancellationOnTheBusEndsACallOfAModelAtOnce(t *testing.T) {
-	virtual(t, func(t *testing.T, w *world) {
-		w.announce(three()...)
-		w.start(app.Deps{Model: &slow{t: t, takes: time.Hour}, ModelName: "slow"})
-		w.issue("j", events.Request{Goal: "g", Profile: "graph"})
+	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
+		w.Announce(three()...)
+		start(w, app.Deps{Model: &slow{t: t, takes: time.Hour}, ModelName: "slow"})
+		issue(w, "j", events.Request{Goal: "g", Profile: "graph"})
 		<-time.After(time.Minute)
 		began := time.Now()
-		if err := w.bus.PublishCore(w.bus.Names().Cancel("j", ""), nil, []byte(`{"run":1,"reason":"enough"}`)); err != nil {
+		if err := w.Bus.PublishCore(w.Names.Cancel("j", ""), nil, []byte(`{"run":1,"reason":"enough"}`)); err != nil {
 			t.Fatal(err)
 		}
-		e := w.fact()
+		e := w.Fact()
 		for e.Kind == events.KindSubJobProgressed {
-			e = w.fact()
+			e = w.Fact()
 		}
 		r, ok := e.Data.(*events.PlanRejected)
 		if !ok || r.Faults[0].Code != events.CodeCancelled || time.Since(began) > time.Second {
 			t.Errorf("%s after %s: %+v", e.Kind, time.Since(began), e.Data)
 		}
-		w.settled()
+		w.Idle()
 	})
 }
 
@@ -109,17 +110,17 @@ func (m choosy) Do(ctx context.Context, r llm.Request, sink func(llm.Delta)) (ll
 
 // proves V-weakness-6
 func TestAModelThatThinksForLongHoldsUpNoOtherPlan(t *testing.T) {
-	virtual(t, func(t *testing.T, w *world) {
-		w.announce(three()...)
-		w.start(app.Deps{Model: choosy{&slow{t: t, takes: time.Hour}, &slow{t: t, takes: time.Millisecond}}, ModelName: "choosy"})
-		w.issue("long", events.Request{Goal: "take your time", Profile: "graph"})
+	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
+		w.Announce(three()...)
+		start(w, app.Deps{Model: choosy{&slow{t: t, takes: time.Hour}, &slow{t: t, takes: time.Millisecond}}, ModelName: "choosy"})
+		issue(w, "long", events.Request{Goal: "take your time", Profile: "graph"})
 		<-time.After(time.Minute)
 		began := time.Now()
-		w.issue("short", events.Request{Goal: "g", Profile: "graph"})
+		issue(w, "short", events.Request{Goal: "g", Profile: "graph"})
 		planned := func() (job string) {
-			e := w.fact()
+			e := w.Fact()
 			for e.Kind != events.KindGraphCreated {
-				e = w.fact()
+				e = w.Fact()
 			}
 			return e.Job
 		}
@@ -129,17 +130,17 @@ func TestAModelThatThinksForLongHoldsUpNoOtherPlan(t *testing.T) {
 		if job := planned(); job != "long" {
 			t.Errorf("then %s", job)
 		}
-		w.settled()
+		w.Idle()
 	})
 }
 
 // proves V-T16
 // proves V2
 func TestWhatAModelSaysWhilePlanningIsToldLiveUnderANameThatStays(t *testing.T) {
-	virtual(t, func(t *testing.T, w *world) {
-		w.announce(three()...)
+	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
+		w.Announce(three()...)
 		told := make(chan string, 1000)
-		stop, err := w.bus.SubscribeCore(w.bus.Names().Live("j", events.PlanID), func(_ string, body []byte) { told <- string(body) })
+		stop, err := w.Bus.SubscribeCore(w.Names.Live("j", events.PlanID), func(_ string, body []byte) { told <- string(body) })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -150,8 +151,8 @@ func TestWhatAModelSaysWhilePlanningIsToldLiveUnderANameThatStays(t *testing.T) 
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.start(app.Deps{Model: engine, ModelName: "fake"})
-		w.issue("j", events.Request{Goal: "g", Profile: "graph"})
+		start(w, app.Deps{Model: engine, ModelName: "fake"})
+		issue(w, "j", events.Request{Goal: "g", Profile: "graph"})
 		items := map[string]string{}
 		for !strings.HasSuffix(items["draft/1"], "]}") {
 			var p llm.Piece
@@ -166,6 +167,6 @@ func TestWhatAModelSaysWhilePlanningIsToldLiveUnderANameThatStays(t *testing.T) 
 		if items["draft/1/thought"] != "hm" || len(items) != 2 {
 			t.Errorf("%q", items)
 		}
-		w.settled()
+		w.Idle()
 	})
 }

@@ -8,24 +8,25 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
+	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 	"github.com/jobgraph/jobgraph/services/planner/app"
 )
 
 // proves V4
 func TestModelsChangeWithTheFileAndAFaultyFileChangesNothing(t *testing.T) {
-	virtual(t, func(t *testing.T, w *world) {
-		w.announce(three()...)
+	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
+		w.Announce(three()...)
 		server := llmtest.New(llmtest.Planner{})
-		w.config = filepath.Join(t.TempDir(), "jobgraph.yaml")
-		key := filepath.Join(filepath.Dir(w.config), "key.txt")
+		w.Config = filepath.Join(t.TempDir(), "jobgraph.yaml")
+		key := filepath.Join(filepath.Dir(w.Config), "key.txt")
 		asked := func(job, text string) (model, bearer string) {
 			t.Helper()
-			if err := os.WriteFile(w.config, []byte(text), 0o600); err != nil {
+			if err := os.WriteFile(w.Config, []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			<-time.After(5 * time.Second)
-			w.issue(job, events.Request{Goal: "g", Profile: "graph"})
-			w.created()
+			issue(w, job, events.Request{Goal: "g", Profile: "graph"})
+			created(w)
 			list := server.Asked()
 			last := list[len(list)-1]
 			return last.Model, last.Header.Get("Authorization")
@@ -38,8 +39,8 @@ func TestModelsChangeWithTheFileAndAFaultyFileChangesNothing(t *testing.T) {
 		}
 		first := "version: 1\nmodels: {default: {model: first, base_url: 'http://fake.invalid/v1', key: '${file:key.txt}'}}\n"
 		write(key, "one")
-		write(w.config, first)
-		w.start(app.Deps{Doer: server})
+		write(w.Config, first)
+		start(w, app.Deps{Doer: server})
 		for i, c := range []struct{ text, key, model, bearer string }{
 			{first, "one", "first", "Bearer one"},
 			{"version: 1\nmodels: {default: {model: second, base_url: 'http://fake.invalid/v1'}}\n", "one", "second", ""},

@@ -11,6 +11,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 	"github.com/jobgraph/jobgraph/services/planner/app"
 )
 
@@ -21,8 +22,8 @@ type operator struct {
 	tool client.PlanTool
 }
 
-func operate(t *testing.T, w *world) *operator {
-	c := client.New(w.bus)
+func operate(t *testing.T, w *servicetest.Env) *operator {
+	c := client.New(w.Bus)
 	return &operator{t, c, client.PlanTool{Client: c}}
 }
 
@@ -49,8 +50,8 @@ func (o *operator) do(op client.PlanOperation) client.PlanAnswer {
 // proves O-T9
 // proves O-weakness-8
 func TestPlansAreKeptAcrossPlanners(t *testing.T) {
-	virtual(t, func(t *testing.T, w *world) {
-		_, drain := w.start(app.Deps{})
+	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
+		p := start(w, app.Deps{})
 		o := operate(t, w)
 		for _, test := range []struct{ call, want string }{
 			{`{"command":"list"}`, "There are no plans."},
@@ -70,10 +71,10 @@ func TestPlansAreKeptAcrossPlanners(t *testing.T) {
 				t.Errorf("%s: %s", test.call, got)
 			}
 		}
-		if err := drain(); err != nil {
+		if err := p.Stop(); err != nil {
 			t.Fatal(err)
 		}
-		w.start(app.Deps{}) // Another planner: nothing was in memory only.
+		start(w, app.Deps{}) // Another planner: nothing was in memory only.
 		if got := o.call(`{"command":"list"}`); got != "Plans:\n• trip (active): Trip - 1/3 steps completed\n" {
 			t.Error(got)
 		}
@@ -94,48 +95,36 @@ func TestPlansAreKeptAcrossPlanners(t *testing.T) {
 }
 
 func TestWithoutAPlannerPlanOperationsSaySo(t *testing.T) {
-	virtual(t, func(t *testing.T, w *world) {
-		_, err := client.New(w.bus).Plan(t.Context(), client.PlanOperation{Command: "list"})
+	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
+		_, err := client.New(w.Bus).Plan(t.Context(), client.PlanOperation{Command: "list"})
 		if !errors.Is(err, bus.ErrUnavailable) {
 			t.Error(err)
 		}
-		if text, err := (client.PlanTool{Client: client.New(w.bus)}).Call(t.Context(), `{"command":"list"}`); !errors.Is(err, bus.ErrUnavailable) {
+		if text, err := (client.PlanTool{Client: client.New(w.Bus)}).Call(t.Context(), `{"command":"list"}`); !errors.Is(err, bus.ErrUnavailable) {
 			t.Error(text, err)
 		}
 	})
 }
 
-// say states a fact of a job.
-func (w *world) say(e events.Event) {
-	w.t.Helper()
-	m, err := events.Encode(w.bus.Names(), e)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	if _, err := w.bus.Publish(w.t.Context(), m, bus.Expect{}); err != nil {
-		w.t.Fatal(err)
-	}
-}
-
 // running writes the log of a job whose first step is done and whose second one runs.
-func (w *world) running(job string) {
-	w.t.Helper()
-	w.say(events.Event{Kind: events.KindJobRequested, Job: job, ID: job + "/1", Data: &events.JobRequested{
+func running(w *servicetest.Env, job string) {
+	w.Helper()
+	w.Tell(events.Event{Kind: events.KindJobRequested, Job: job, ID: job + "/1", Data: &events.JobRequested{
 		Request: events.Request{Goal: "go on a trip", ID: job}, Rules: events.Rules{Version: 1, MaxSteps: 100, MaxPlanRounds: 3, FailurePolicy: events.Continue, Finalize: "tails"},
 	}})
-	w.say(events.Event{Kind: events.KindGraphCreated, Job: job, SubJob: events.PlanID, Run: 1, ID: job + "/2", Data: &events.GraphCreated{Plan: &events.Plan{
+	w.Tell(events.Event{Kind: events.KindGraphCreated, Job: job, SubJob: events.PlanID, Run: 1, ID: job + "/2", Data: &events.GraphCreated{Plan: &events.Plan{
 		Title: "Trip", SubJobs: []events.SubJob{{ID: "pack", Goal: "Pack", Expert: "e"}, {ID: "go", Goal: "Go", Expert: "e", Dependencies: []string{"pack"}}},
 	}}})
-	w.say(events.Event{Kind: events.KindSubJobReported, Job: job, SubJob: "pack", Run: 1, ID: job + "/3", Data: &events.SubJobReported{Outcome: events.Success, Output: json.RawMessage(`1`)}})
-	w.say(events.Event{Kind: events.KindSubJobStarted, Job: job, SubJob: "go", Run: 1, ID: job + "/4", Data: &events.SubJobStarted{}})
+	w.Tell(events.Event{Kind: events.KindSubJobReported, Job: job, SubJob: "pack", Run: 1, ID: job + "/3", Data: &events.SubJobReported{Outcome: events.Success, Output: json.RawMessage(`1`)}})
+	w.Tell(events.Event{Kind: events.KindSubJobStarted, Job: job, SubJob: "go", Run: 1, ID: job + "/4", Data: &events.SubJobStarted{}})
 }
 
 // proves O-weakness-issue-1271
 func TestTheGraphOfAJobIsReadMarkedAndUpdated(t *testing.T) {
-	virtual(t, func(t *testing.T, w *world) {
-		w.announce(three()...)
-		w.start(app.Deps{})
-		w.running("j1")
+	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
+		w.Announce(three()...)
+		start(w, app.Deps{})
+		running(w, "j1")
 		o := operate(t, w)
 		if got := o.call(`{"command":"get","plan_id":"j1","within":"j1"}`); !strings.Contains(got, `Error: plan_id: there is no plan "j1"`) {
 			t.Error("a model reads the graph of a job that is none of its own:", got)
@@ -166,27 +155,21 @@ func TestTheGraphOfAJobIsReadMarkedAndUpdated(t *testing.T) {
 		if _, err := o.c.Plan(t.Context(), client.PlanOperation{Command: "get", PlanID: "job:none"}); !errors.Is(err, client.ErrNotFound) {
 			t.Error(err)
 		}
-		edited := 0
-		for e, err := range w.bus.Log().EventsOf(t.Context(), "j1", 0) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			if d, ok := e.Data.(*events.PlanEdited); ok {
-				edited++
-				if d.By != "plan" || d.PlanVersion != edited {
-					t.Errorf("%+v", d)
-				}
+		edits := w.Facts("j1", events.KindPlanEdited)
+		for i, e := range edits {
+			if d := e.Data.(*events.PlanEdited); d.By != "plan" || d.PlanVersion != i+1 {
+				t.Errorf("%+v", d)
 			}
 		}
-		if edited != 2 {
-			t.Errorf("%d edits", edited)
+		if len(edits) != 2 {
+			t.Errorf("%d edits", len(edits))
 		}
 	})
 }
 
 func TestTheToolTakesWhatItsSchemaSays(t *testing.T) {
-	virtual(t, func(t *testing.T, w *world) {
-		w.start(app.Deps{})
+	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
+		start(w, app.Deps{})
 		o := operate(t, w)
 		var schema struct {
 			Properties map[string]struct {

@@ -5,14 +5,15 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 	"github.com/jobgraph/jobgraph/services/planner/app"
 )
 
 func TestAPlanIsReusedUntilTheExpertsChange(t *testing.T) {
-	virtual(t, func(t *testing.T, w *world) {
-		w.announce(three()...)
+	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
+		w.Announce(three()...)
 		m := &slow{t: t}
-		p, drain := w.start(app.Deps{Model: m, ModelName: "slow"})
+		p := start(w, app.Deps{Model: m, ModelName: "slow"})
 		yes := true
 		plan := func(job string, r events.Request) *events.GraphCreated {
 			t.Helper()
@@ -20,9 +21,9 @@ func TestAPlanIsReusedUntilTheExpertsChange(t *testing.T) {
 			if r.Profile == "" {
 				r.Profile = "steps"
 			}
-			w.issue(job, r)
+			issue(w, job, r)
 			for {
-				e := w.fact()
+				e := w.Fact()
 				if d, ok := e.Data.(*events.GraphCreated); ok && e.Job == job {
 					return d
 				} else if !ok && e.Kind != events.KindSubJobProgressed {
@@ -47,17 +48,17 @@ func TestAPlanIsReusedUntilTheExpertsChange(t *testing.T) {
 		plan("j3", events.Request{})
 		calls(3, "it was not asked for")
 		<-time.After(time.Second)
-		values := values(t, p)
+		values := values(t, p.Process)
 		if values["plan_cache_total hit"] != 1 || values["plan_cache_total miss"] != 1 {
 			t.Errorf("%v", values)
 		}
-		if err := drain(); err != nil {
+		if err := p.Stop(); err != nil {
 			t.Fatal(err)
 		}
-		w.start(app.Deps{Model: m, ModelName: "slow"})
+		start(w, app.Deps{Model: m, ModelName: "slow"})
 		plan("j4", events.Request{PlanCache: &yes})
 		calls(3, "another planner has it too")
-		w.announce(events.Card{ID: "design-expert", Name: "Design Expert", Description: "also paints", Tags: []string{"design", "default"}})
+		w.Announce(events.Card{ID: "design-expert", Name: "Design Expert", Description: "also paints", Tags: []string{"design", "default"}})
 		<-time.After(time.Second) // The planner has read it.
 		plan("j5", events.Request{PlanCache: &yes})
 		calls(4, "a card says something else")

@@ -4,15 +4,16 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
 
 func TestAnEchoIsAnExpertLikeAnyOther(t *testing.T) {
-	virtual(t, func(w *world) {
-		w.start(cards(t, "name: Parrot\nkind: echo\nword: hello"), app.Deps{})
+	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
+		start(w, cards(t, "name: Parrot\nkind: echo\nword: hello"), app.Deps{})
 		o := work("parrot", "j", "a", 1)
-		w.issue("parrot", o)
-		if got := string(w.report(o).Output); got != `"hello do it"` {
+		w.Issue(o)
+		if got := string(w.Report(o).Output); got != `"hello do it"` {
 			t.Errorf("the echo says %s", got)
 		}
 	})

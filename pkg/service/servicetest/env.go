@@ -1,0 +1,161 @@
+package servicetest
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/host"
+)
+
+// Env is a server with the topology, and a connection of the test to it. It is the test, too: what it cannot do, fails it.
+type Env struct {
+	testing.TB
+	// Server is what services connect to.
+	Server *bustest.Server
+	// Bus is the test's own connection.
+	Bus *bus.Bus
+	// Names are those of Bus.
+	Names events.Names
+	// Config is the path of the configuration file of services that are started from now on; empty for none.
+	Config string
+	// Patience bounds every wait for something that should happen: ten minutes, in virtual time six hours.
+	Patience time.Duration
+
+	facts *bus.Subscription // Of Fact; nil before its first call.
+}
+
+// New starts a server that lives as long as its test.
+func New(tb testing.TB) *Env {
+	tb.Helper()
+	s := bustest.Start(tb, bustest.Settings{Quiet: true})
+	b := s.Bus("test")
+	return &Env{TB: tb, Server: s, Bus: b, Names: b.Names(), Patience: 10 * time.Minute}
+}
+
+// Virtual runs a test with an Env in virtual time.
+func Virtual(t *testing.T, f func(t *testing.T, e *Env)) {
+	t.Helper()
+	bustest.Virtual(t, func(t *testing.T) {
+		e := New(t)
+		e.Patience = 6 * time.Hour
+		f(t, e)
+	})
+}
+
+// Service is a service in the process of the test.
+type Service struct {
+	*host.Process
+	env  *Env
+	stop context.CancelFunc
+	kill context.CancelFunc
+	done chan struct{} // Closed when it has ended; then err is how.
+	err  error
+	told bool // The error was given to the test, or is expected.
+}
+
+// Start runs a service until the test ends, at the latest. It logs to the output of a verbose test. Settings without limits get
+// those of a small service. It does not wait until the service is ready.
+func (e *Env) Start(name string, s host.Settings, run func(ctx context.Context, p *host.Process) error) *Service {
+	e.Helper()
+	work, kill := context.WithCancel(context.Background())
+	intake, stop := context.WithCancel(work)
+	var out io.Writer = io.Discard
+	if testing.Verbose() {
+		out = e.Output()
+	}
+	if s.Concurrency == 0 {
+		s.Concurrency = 16
+	}
+	if s.DrainTimeout == 0 {
+		s.DrainTimeout = 5 * time.Second
+	}
+	if s.Config == "" {
+		s.Config = e.Config
+	}
+	v := &Service{env: e, stop: stop, kill: kill, done: make(chan struct{})}
+	v.Process = host.NewProcess(work, intake, name, s, slog.New(slog.NewTextHandler(out, nil)))
+	go func() { // Ends with the service, which Kill ends at the latest.
+		defer close(v.done)
+		v.err = run(work, v.Process)
+	}()
+	e.Cleanup(v.Kill)
+	return v
+}
+
+// Await waits until the service is ready.
+func (v *Service) Await() *Service {
+	v.env.Helper()
+	v.env.Until(v.Name+" is ready", func() bool { return len(v.Health.Reasons(v.env.Context())) == 0 })
+	return v
+}
+
+// Drain begins the drain and does not wait for it.
+func (v *Service) Drain() { v.stop() }
+
+// Stop drains the service and gives the error with which it ended. It may be called again.
+func (v *Service) Stop() error {
+	v.stop()
+	v.end()
+	v.told = true
+	return v.err
+}
+
+// Kill ends the service without a drain. An error that Stop has not given fails the test, unless it says that the service was
+// canceled.
+func (v *Service) Kill() {
+	v.env.Helper()
+	v.kill()
+	v.end()
+	if !v.told && v.err != nil && !errors.Is(v.err, context.Canceled) {
+		v.told = true
+		v.env.Errorf("%s: %v", v.Name, v.err)
+	}
+}
+
+// Crash ends the service as kill -9 would: its connection first, so that it says nothing more. How it ends does not matter.
+func (v *Service) Crash(connection *bus.Bus) {
+	v.told = true
+	connection.Close()
+	v.Kill()
+}
+
+// end waits for the end, and undoes what the service has registered.
+func (v *Service) end() {
+	<-v.done
+	v.stop()
+	v.kill()
+	v.err = errors.Join(v.err, v.Close(context.Background()))
+}
+
+// Until waits for something that has no event of its own.
+func (e *Env) Until(what string, ok func() bool) {
+	e.Helper()
+	ctx, stop := context.WithTimeout(e.Context(), e.Patience)
+	defer stop()
+	for wait := time.Millisecond; !ok(); wait = min(wait+wait/2, time.Second) {
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			e.Fatalf("still waiting until %s", what)
+		}
+	}
+}
+
+// Next waits for what comes over a channel.
+func Next[T any](e *Env, from <-chan T) T {
+	e.Helper()
+	select {
+	case v := <-from:
+		return v
+	case <-time.After(e.Patience):
+		e.Fatal("nothing has come")
+		panic("unreachable")
+	}
+}
