@@ -107,16 +107,30 @@ func (v *Service) Stop() error {
 	return v.err
 }
 
+// StopAtEnd has the end of the test drain the service, and fails the test with an error that Stop has not given.
+func (v *Service) StopAtEnd() *Service {
+	v.env.Cleanup(func() {
+		v.stop()
+		v.end()
+		v.judge()
+	})
+	return v
+}
+
 // Kill ends the service without a drain. An error that Stop has not given fails the test, unless it says that the service was
 // canceled.
 func (v *Service) Kill() {
-	v.env.Helper()
 	v.kill()
 	v.end()
+	v.judge()
+}
+
+// judge fails the test with an error that it has not been given.
+func (v *Service) judge() {
 	if !v.told && v.err != nil && !errors.Is(v.err, context.Canceled) {
-		v.told = true
 		v.env.Errorf("%s: %v", v.Name, v.err)
 	}
+	v.told = true
 }
 
 // Crash ends the service as kill -9 would: its connection first, so that it says nothing more. How it ends does not matter.

@@ -172,8 +172,11 @@ func (e *Env) Report(w events.Work) *events.SubJobReported {
 // Asked waits for the question with which a run parks.
 func (e *Env) Asked(w events.Work) *events.InputRequested {
 	e.Helper()
-	event := e.ofRun(w, events.KindInputRequested)
-	return event.Data.(*events.InputRequested)
+	asked, ok := e.ofRun(w, events.KindInputRequested).Data.(*events.InputRequested)
+	if !ok {
+		e.Fatal("the question cannot be read")
+	}
+	return asked
 }
 
 // ofRun waits for an event of a run.

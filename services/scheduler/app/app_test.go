@@ -21,22 +21,19 @@ func asJSON(t *testing.T, v any) string {
 }
 
 func TestAJobGoesRoundTheLoopAndItsSavedStateIsItsFold(t *testing.T) {
-	w := newWorld(t, nil)
-	stop := w.schedule(Default(), Deps{})
-	w.submit(events.Request{ID: "one", Goal: "go round", Plan: diamond()})
-	end := w.ended("one")
+	w := newWorkers(t, nil)
+	w.schedule(Default(), Deps{})
+	w.Submit(events.Request{ID: "one", Goal: "go round", Plan: diamond()})
+	end := w.Ended("one")
 	if end.Status != events.Finished || string(end.Result) != `"d"` {
 		t.Errorf("end: %+v %s", end, end.Result)
 	}
 	kept := w.saved("one", func(s *graph.State) bool { return s.Status == events.Finished && !s.EndOwed && len(s.Facts) == 0 })
-	if diff := cmp.Diff(asJSON(t, w.folded("one")), asJSON(t, kept)); diff != "" {
+	if diff := cmp.Diff(asJSON(t, w.Folded("one")), asJSON(t, kept)); diff != "" {
 		t.Errorf("kept state is not the fold of the log (-fold +kept):\n%s", diff)
 	}
 	slices.Sort(w.runs)
 	if diff := cmp.Diff([]string{"a/1", "b/1", "c/1", "d/1"}, w.runs); diff != "" {
 		t.Errorf("runs: %s", diff)
-	}
-	if err := stop(); err != nil {
-		t.Error(err)
 	}
 }

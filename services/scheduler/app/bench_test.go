@@ -45,9 +45,9 @@ func random(n int, r *rand.Rand) json.RawMessage {
 }
 
 func benchmark(b *testing.B, jobs, nodes int, make func(i int) []byte) {
-	w := newWorld(b, nil)
-	stop := w.schedule(Default(), Deps{})
-	sub, err := w.bus.Log().Follow(b.Context(), "jobs.event.*.*.job.finished", bus.FollowOptions{})
+	w := newWorkers(b, nil)
+	scheduler := w.schedule(Default(), Deps{})
+	sub, err := w.Bus.Log().Follow(b.Context(), "jobs.event.*.*.job.finished", bus.FollowOptions{})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func benchmark(b *testing.B, jobs, nodes int, make func(i int) []byte) {
 		for i := range jobs {
 			r := events.Request{ID: fmt.Sprintf("j%d-%d", round, i), Goal: "bench", Plan: make(i)}
 			if len(r.Plan) > events.MaxInline {
-				ref, err := w.bus.Blobs().Put(b.Context(), r.ID, r.Plan)
+				ref, err := w.Bus.Blobs().Put(b.Context(), r.ID, r.Plan)
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -67,7 +67,7 @@ func benchmark(b *testing.B, jobs, nodes int, make func(i int) []byte) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			w.bus.PublishAsync(events.Message{Subject: w.bus.Names().Request(), Body: body}, bus.Expect{})
+			w.Bus.PublishAsync(events.Message{Subject: w.Names.Request(), Body: body}, bus.Expect{})
 		}
 		for done := 0; done < jobs; {
 			list, err := sub.Next(b.Context(), 512)
@@ -79,7 +79,7 @@ func benchmark(b *testing.B, jobs, nodes int, make func(i int) []byte) {
 		round++
 	}
 	b.ReportMetric(float64(b.N*jobs*nodes)/b.Elapsed().Seconds(), "subjobs/s")
-	if err := stop(); err != nil {
+	if err := scheduler.Stop(); err != nil {
 		b.Error(err)
 	}
 }

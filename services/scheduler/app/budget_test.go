@@ -13,10 +13,10 @@ import (
 )
 
 // budgets writes a configuration file for the schedulers of a world.
-func (w *world) budgets(text string) {
-	w.config = filepath.Join(w.t.TempDir(), "jobgraph.yaml")
-	if err := os.WriteFile(w.config, []byte("version: 1\nbudgets:\n"+text), 0o600); err != nil {
-		w.t.Fatal(err)
+func (w *workers) budgets(text string) {
+	w.Config = filepath.Join(w.TempDir(), "jobgraph.yaml")
+	if err := os.WriteFile(w.Config, []byte("version: 1\nbudgets:\n"+text), 0o600); err != nil {
+		w.Fatal(err)
 	}
 }
 
@@ -28,16 +28,16 @@ func spending(tokens int64) func(*events.Work) *events.SubJobReported {
 }
 
 // spent submits a job and waits until its end is saved, which the ledger knows before.
-func (w *world) spent(id, session string, steps ...events.SubJob) *events.JobEnded {
-	w.t.Helper()
+func (w *workers) spent(id, session string, steps ...events.SubJob) *events.JobEnded {
+	w.Helper()
 	body, err := json.Marshal(events.Request{ID: id, Goal: "g", Session: session, Plan: plan(steps...)})
 	if err != nil {
-		w.t.Fatal(err)
+		w.Fatal(err)
 	}
 	if _, fault := w.ask("submit", string(body)); fault != nil {
-		w.t.Fatalf("%s: %v", id, fault)
+		w.Fatalf("%s: %v", id, fault)
 	}
-	end := w.ended(id)
+	end := w.Ended(id)
 	w.saved(id, func(s *graph.State) bool { return s.Status.Terminal() && !s.EndOwed })
 	return end
 }
@@ -45,14 +45,14 @@ func (w *world) spent(id, session string, steps ...events.SubJob) *events.JobEnd
 func TestASessionSpendsNoMoreThanItsBudget(t *testing.T) {
 	told := make(chan int64, 10) // What the work of the second job says that is left.
 	spend := spending(40)
-	w := newWorld(t, func(work *events.Work) *events.SubJobReported {
+	w := newWorkers(t, func(work *events.Work) *events.SubJobReported {
 		if work.Job == "second" {
 			told <- work.Budget.Tokens
 		}
 		return spend(work)
 	})
 	w.budgets("  session: {tokens: 100}\n")
-	stop := w.schedule(Default(), Deps{})
+	w.schedule(Default(), Deps{})
 	if end := w.spent("first", "s", sub("a")); end.Status != events.Finished || end.Tokens != 40 {
 		t.Errorf("first: %+v", end)
 	}
@@ -74,37 +74,31 @@ func TestASessionSpendsNoMoreThanItsBudget(t *testing.T) {
 	if end := w.spent("other", "another", sub("a")); end.Status != events.Finished {
 		t.Errorf("another session: %+v", end)
 	}
-	if err := stop(); err != nil {
-		t.Error(err)
-	}
 }
 
 func TestADaySpendsNoMoreThanItsBudgetAcrossSchedulers(t *testing.T) {
-	w := newWorld(t, spending(40))
+	w := newWorkers(t, spending(40))
 	w.budgets("  day: {tokens: 70}\n  job: {tokens: 50}\n")
-	stop := w.schedule(Default(), Deps{})
+	scheduler := w.schedule(Default(), Deps{})
 	if end := w.spent("first", "", sub("a")); end.Status != events.Finished {
 		t.Errorf("first: %+v", end)
 	}
-	if err := stop(); err != nil {
+	if err := scheduler.Stop(); err != nil {
 		t.Error(err)
 	}
-	stop = w.schedule(Default(), Deps{}) // It knows what the one before has kept, and reads the same log.
+	w.schedule(Default(), Deps{}) // It knows what the one before has kept, and reads the same log.
 	if end := w.spent("second", "", sub("a")); end.Status != events.Failed || !strings.Contains(end.Error.Message, "its budget is 30 tokens") {
 		t.Errorf("second: %+v %v", end, end.Error)
 	}
 	if _, fault := w.ask("submit", `{"id":"third","goal":"g"}`); fault == nil || fault.Code != events.CodeBudget || !strings.Contains(fault.Message, "all jobs of this day have spent 80 of 70 tokens") {
 		t.Errorf("third: %v", fault)
 	}
-	if err := stop(); err != nil {
-		t.Error(err)
-	}
 }
 
 func TestABudgetThatIsNoneNamesItsPlace(t *testing.T) {
-	w := newWorld(t, nil)
+	w := newWorkers(t, nil)
 	w.budgets("  day: {tokens: -1}\n  week: {tokens: 1}\n")
-	_, err := ReadConfig(w.config, nil)
+	_, err := ReadConfig(w.Config, nil)
 	for _, part := range []string{"jobgraph.yaml:3", "week"} {
 		if err == nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("%v does not name %q", err, part)

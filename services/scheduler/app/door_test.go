@@ -21,15 +21,15 @@ import (
 )
 
 // ask calls a verb until the scheduler is there to answer.
-func (w *world) ask(verb, body string) (string, *events.Fault) {
-	w.t.Helper()
+func (w *workers) ask(verb, body string) (string, *events.Fault) {
+	w.Helper()
 	for {
-		answer, fault, err := w.bus.Services().Request(w.t.Context(), w.bus.Names().API(verb), []byte(body))
+		answer, fault, err := w.Bus.Services().Request(w.Context(), w.Names.API(verb), []byte(body))
 		if err == nil {
 			return string(answer), fault
 		}
-		if w.t.Context().Err() != nil {
-			w.t.Fatal(err)
+		if w.Context().Err() != nil {
+			w.Fatal(err)
 		}
 		<-time.After(5 * time.Millisecond)
 	}
@@ -39,9 +39,9 @@ func (w *world) ask(verb, body string) (string, *events.Fault) {
 //
 // proves F-weakness-c-tools
 func TestEveryFaultOfABadRequestIsAnnounced(t *testing.T) {
-	w := newWorld(t, nil)
+	w := newWorkers(t, nil)
 	rejected := make(chan events.Rejection, 1)
-	stopListening, err := w.bus.SubscribeCore(w.bus.Names().Rejected(), func(_ string, body []byte) {
+	stopListening, err := w.Bus.SubscribeCore(w.Names.Rejected(), func(_ string, body []byte) {
 		var r events.Rejection
 		if err := json.Unmarshal(body, &r); err != nil {
 			t.Error(err)
@@ -52,7 +52,7 @@ func TestEveryFaultOfABadRequestIsAnnounced(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer stopListening()
-	stop := w.schedule(Default(), Deps{})
+	w.schedule(Default(), Deps{})
 	for body, want := range map[string][]events.Code{
 		"":                                 {events.CodeMalformed},
 		"[1]":                              {events.CodeMalformed},
@@ -62,7 +62,7 @@ func TestEveryFaultOfABadRequestIsAnnounced(t *testing.T) {
 		`{"id":"x","goal":"g","inputs_ref":{"digest":"00","size":1},"plan_ref":{"digest":"01","size":1}}`: {events.CodeMissingBlob, events.CodeMissingBlob},
 		`{"goal":"g","schedule":{"at":"2001-01-01T00:00:00Z"}}`:                                           {events.CodeInvalid},
 	} {
-		w.raw(w.bus.Names().Request(), body)
+		w.Publish(w.Names.Request(), []byte(body))
 		var codes []events.Code
 		select {
 		case r := <-rejected:
@@ -75,18 +75,15 @@ func TestEveryFaultOfABadRequestIsAnnounced(t *testing.T) {
 			t.Errorf("%s: %s", body, diff)
 		}
 	}
-	facts, err := w.bus.Streams().Info(t.Context(), w.bus.Names().Intake)
+	facts, err := w.Bus.Streams().Info(t.Context(), w.Names.Intake)
 	if err != nil || facts.Messages > 0 && !drained(w) {
 		t.Errorf("left in the queue: %d, %v", facts.Messages, err)
 	}
-	if err := stop(); err != nil {
-		t.Error(err)
-	}
 }
 
-func drained(w *world) bool {
+func drained(w *workers) bool {
 	for range 3000 {
-		facts, err := w.bus.Streams().Info(context.Background(), w.bus.Names().Intake)
+		facts, err := w.Bus.Streams().Info(context.Background(), w.Names.Intake)
 		if err == nil && facts.Messages == 0 {
 			return true
 		}
@@ -96,9 +93,9 @@ func drained(w *world) bool {
 }
 
 func TestTheSameIdWithOtherContentIsAConflictAndWithTheSameOneJob(t *testing.T) {
-	w := newWorld(t, nil)
+	w := newWorkers(t, nil)
 	w.stop() // No planner runs.
-	stop := w.schedule(Default(), Deps{})
+	w.schedule(Default(), Deps{})
 	first, fault := w.ask("submit", `{"id":"same","goal":"one","inputs":{"a":1,"b":{"c":2,"d":3}}}`)
 	if fault != nil {
 		t.Fatal(fault)
@@ -110,13 +107,10 @@ func TestTheSameIdWithOtherContentIsAConflictAndWithTheSameOneJob(t *testing.T) 
 	if _, fault := w.ask("submit", `{"id":"same","goal":"two"}`); fault == nil || fault.Code != events.CodeConflict {
 		t.Errorf("other content: %v", fault)
 	}
-	if err := stop(); err != nil {
-		t.Error(err)
-	}
 }
 
 func TestALargePlanAndLargeInputsGoByReferenceAndTheStateInChunks(t *testing.T) {
-	w := newWorld(t, func(work *events.Work) *events.SubJobReported {
+	w := newWorkers(t, func(work *events.Work) *events.SubJobReported {
 		if work.InputsRef == nil {
 			t.Errorf("%s: inputs are not by reference", work.SubJob)
 		}
@@ -127,44 +121,41 @@ func TestALargePlanAndLargeInputsGoByReferenceAndTheStateInChunks(t *testing.T) 
 	})
 	s := Default()
 	s.SaveAfter = time.Millisecond
-	stop := w.schedule(s, Deps{})
+	scheduler := w.schedule(s, Deps{})
 	var subjobs []events.SubJob
 	last := sub("n2999")
 	for i := range 2999 {
 		subjobs = append(subjobs, sub(fmt.Sprintf("n%d", i)))
 		last.Dependencies = append(last.Dependencies, subjobs[i].ID)
 	}
-	w.submit(events.Request{
+	w.Submit(events.Request{
 		ID: "big", Goal: "g", Plan: plan(append(subjobs, last)...),
 		Inputs: map[string]json.RawMessage{"text": json.RawMessage(`"` + strings.Repeat("x", events.MaxInline) + `"`)},
 	})
 	w.saved("big", func(k *graph.State) bool { return k.Progress.Done == 2999 })
-	if err := stop(); err != nil {
+	if err := scheduler.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	if keys, err := w.bus.State().Keys(t.Context()); err != nil || len(keys) < 3 {
+	if keys, err := w.Bus.State().Keys(t.Context()); err != nil || len(keys) < 3 {
 		t.Errorf("keys: %v, %v", keys, err)
 	}
-	stop = w.schedule(s, Deps{})
-	w.raw(w.bus.Names().RunEvent("big", events.KindSubJobReported, "n2999", 1), `{"outcome":"SUCCESS","output":"end"}`)
-	if end := w.ended("big"); string(end.Result) != `"end"` {
+	w.schedule(s, Deps{})
+	w.Publish(w.Names.RunEvent("big", events.KindSubJobReported, "n2999", 1), []byte(`{"outcome":"SUCCESS","output":"end"}`))
+	if end := w.Ended("big"); string(end.Result) != `"end"` {
 		t.Errorf("%+v", end)
-	}
-	if err := stop(); err != nil {
-		t.Error(err)
 	}
 }
 
 func TestControlVerbsSayWhyTheyDoNotApply(t *testing.T) {
-	w := newWorld(t, func(work *events.Work) *events.SubJobReported {
+	w := newWorkers(t, func(work *events.Work) *events.SubJobReported {
 		if work.SubJob == "b" && work.Run == 1 {
 			return nil
 		}
 		return &events.SubJobReported{Outcome: events.Success, Output: json.RawMessage(`1`)}
 	})
-	stop := w.schedule(Default(), Deps{})
-	w.submit(events.Request{ID: "j", Goal: "g", Labels: map[string]string{"team": "x"}, Plan: diamond()})
-	w.await(t.Context(), w.bus.Names().JobEvents("j"), func(e events.Event) bool { return e.SubJob == "c" })
+	w.schedule(Default(), Deps{})
+	w.Submit(events.Request{ID: "j", Goal: "g", Labels: map[string]string{"team": "x"}, Plan: diamond()})
+	w.Await(w.Names.JobEvents("j"), func(e events.Event) bool { return e.SubJob == "c" })
 	refused := func(verb, body string, code events.Code) {
 		t.Helper()
 		if answer, fault := w.ask(verb, body); fault == nil || fault.Code != code || fault.Hint == "" {
@@ -195,17 +186,13 @@ func TestControlVerbsSayWhyTheyDoNotApply(t *testing.T) {
 	done("list", `{"labels":{"team":"x"},"state":"finished"}`, `"id":"j"`)
 	done("delete", `j`, `"deleted":true`)
 	refused("get", `j`, events.CodeNotFound)
-	if err := stop(); err != nil {
-		t.Error(err)
-	}
 }
 
 func TestWhatADeletionThatWasCutOffHasLeftIsNotListedForEver(t *testing.T) {
-	bustest.Outside(t)
-	bubble(t, func(t *testing.T) {
-		w := newWorld(t, nil)
-		names := w.bus.Names()
-		stop := w.schedule(Default(), Deps{})
+	bustest.Virtual(t, func(t *testing.T) {
+		w := newWorkers(t, nil)
+		names := w.Names
+		w.schedule(Default(), Deps{})
 		for id, finish := range map[string]func(id string){
 			"repeated": func(id string) {
 				if answer, fault := w.ask("delete", id); fault != nil || !strings.Contains(answer, `"deleted":true`) {
@@ -213,13 +200,13 @@ func TestWhatADeletionThatWasCutOffHasLeftIsNotListedForEver(t *testing.T) {
 				}
 			},
 			"redelivered": func(id string) {
-				w.raw(names.Event(id, events.KindTimerFired, "reap~~1"), `{"timer":"reap~~1"}`)
+				w.Publish(names.Event(id, events.KindTimerFired, "reap~~1"), []byte(`{"timer":"reap~~1"}`))
 			},
 		} {
-			w.submit(events.Request{ID: id, Goal: "g", Plan: plan(sub("a"))})
-			w.ended(id)
+			w.Submit(events.Request{ID: id, Goal: "g", Plan: plan(sub("a"))})
+			w.Ended(id)
 			w.settled()
-			if err := w.bus.Streams().Purge(t.Context(), names.Log, names.JobEvents(id)); err != nil { // The state is next, and is left.
+			if err := w.Bus.Streams().Purge(t.Context(), names.Log, names.JobEvents(id)); err != nil { // The state is next, and is left.
 				t.Fatal(err)
 			}
 			if answer, _ := w.ask("list", ""); !strings.Contains(answer, `"id":"`+id+`"`) {
@@ -234,7 +221,7 @@ func TestWhatADeletionThatWasCutOffHasLeftIsNotListedForEver(t *testing.T) {
 				t.Errorf("%s once more: %s %v", id, answer, fault)
 			}
 		}
-		if _, err := w.bus.Journal("cut", "a").Append(t.Context(), events.JournalRecord{Type: events.JournalClosed, Run: 1}, 0); err != nil { // By an import.
+		if _, err := w.Bus.Journal("cut", "a").Append(t.Context(), events.JournalRecord{Type: events.JournalClosed, Run: 1}, 0); err != nil { // By an import.
 			t.Fatal(err)
 		}
 		for _, want := range []bool{true, false} {
@@ -242,45 +229,36 @@ func TestWhatADeletionThatWasCutOffHasLeftIsNotListedForEver(t *testing.T) {
 				t.Errorf("journals without a log: %s %v", answer, fault)
 			}
 		}
-		if err := stop(); err != nil {
-			t.Error(err)
-		}
-		w.stop()
 	})
 }
 
 func TestAJobWhoseTimeIsOverIsDeletedAsAWhole(t *testing.T) {
-	bustest.Outside(t)
-	bubble(t, func(t *testing.T) {
-		w := newWorld(t, nil)
+	bustest.Virtual(t, func(t *testing.T) {
+		w := newWorkers(t, nil)
 		settings := Default()
 		settings.Retention = time.Minute
-		stop := w.schedule(settings, Deps{})
-		w.submit(events.Request{ID: "j", Goal: "g", Plan: plan(sub("a"))})
-		w.ended("j")
+		w.schedule(settings, Deps{})
+		w.Submit(events.Request{ID: "j", Goal: "g", Plan: plan(sub("a"))})
+		w.Ended("j")
 		<-time.After(2 * time.Minute) // In virtual time.
 		w.settled()
 		if answer, fault := w.ask("list", ""); fault != nil || !strings.Contains(answer, `"jobs":[]`) {
 			t.Errorf("%s %v", answer, fault)
 		}
-		if last, err := w.bus.Streams().LastOn(t.Context(), w.bus.Names().Log, w.bus.Names().JobEvents("j")); !errors.Is(err, bus.ErrNotFound) {
+		if last, err := w.Bus.Streams().LastOn(t.Context(), w.Names.Log, w.Names.JobEvents("j")); !errors.Is(err, bus.ErrNotFound) {
 			t.Errorf("%s is left, %v", last.Subject, err)
 		}
-		if err := stop(); err != nil {
-			t.Error(err)
-		}
-		w.stop()
 	})
 }
 
 func TestTwoAnswersToOneQuestionAdmitOne(t *testing.T) {
-	w := newWorld(t, nil)
-	stop := w.schedule(Default(), Deps{})
+	w := newWorkers(t, nil)
+	w.schedule(Default(), Deps{})
 	w.stop() // The test is the worker.
-	w.submit(events.Request{ID: "j", Goal: "g", Plan: diamond()})
-	w.await(t.Context(), w.bus.Names().JobEvents("j"), func(e events.Event) bool { return e.Kind == events.KindJobPlanning })
-	names := w.bus.Names()
-	w.raw(names.RunEvent("j", events.KindInputRequested, events.PlanID, 1), `{"request":"q","kind":"unknown","prompt":"go?","options":["yes","no"],"user":"ann"}`)
+	w.Submit(events.Request{ID: "j", Goal: "g", Plan: diamond()})
+	w.Await(w.Names.JobEvents("j"), func(e events.Event) bool { return e.Kind == events.KindJobPlanning })
+	names := w.Names
+	w.Publish(names.RunEvent("j", events.KindInputRequested, events.PlanID, 1), []byte(`{"request":"q","kind":"unknown","prompt":"go?","options":["yes","no"],"user":"ann"}`))
 	asked := func(body string) *events.Fault { _, fault := w.ask("answer", body); return fault }
 	for {
 		if answer, _ := w.ask("inputs", "j"); strings.Contains(answer, `"prompt":"go?"`) {
@@ -306,15 +284,12 @@ func TestTwoAnswersToOneQuestionAdmitOne(t *testing.T) {
 	if answer, fault := w.ask("answer", `{"id":"j","request":"q","answer": "yes" ,"by":"ann"}`); fault != nil || !strings.Contains(answer, `"accepted":true`) {
 		t.Error(answer, fault)
 	}
-	if err := stop(); err != nil {
-		t.Error(err)
-	}
 }
 
 // A request in a CloudEvent of structured mode is the request inside it; the same event is the same job.
 func TestARequestMayComeInAStructuredCloudEvent(t *testing.T) {
-	w := newWorld(t, nil)
-	stop := w.schedule(Default(), Deps{})
+	w := newWorkers(t, nil)
+	w.schedule(Default(), Deps{})
 	envelope := func(id string) string {
 		return `{"specversion":"1.0","type":"com.example.job","source":"/shop","id":"` + id + `","datacontenttype":"application/json",` +
 			`"data":{"goal":"g","plan":{"subjobs":[{"id":"a","goal":"x","expert":"noop"}]}}}`
@@ -338,10 +313,10 @@ func TestARequestMayComeInAStructuredCloudEvent(t *testing.T) {
 	if first.JobID != again.JobID || !again.Duplicate || first.JobID == other.JobID {
 		t.Errorf("first %v, again %v, other %v", first, again, other)
 	}
-	w.raw(w.bus.Names().Request(), strings.Replace(envelope("3"), `"goal":"g"`, `"goal":"g","id":"queued"`, 1))
-	w.ended("queued")
-	w.ended(first.JobID)
-	w.ended(other.JobID)
+	w.Publish(w.Names.Request(), []byte(strings.Replace(envelope("3"), `"goal":"g"`, `"goal":"g","id":"queued"`, 1)))
+	w.Ended("queued")
+	w.Ended(first.JobID)
+	w.Ended(other.JobID)
 	for _, body := range []string{
 		`{"specversion":"1.0","type":"t","source":"s","id":"4","goal":"g"}`,
 		`{"specversion":"1.0","type":"t","source":"s","id":"4","data":"goal"}`,
@@ -350,15 +325,12 @@ func TestARequestMayComeInAStructuredCloudEvent(t *testing.T) {
 			t.Errorf("%s is taken: %s", body, answer)
 		}
 	}
-	if err := stop(); err != nil {
-		t.Error(err)
-	}
 }
 
 // The text that makes a request too large is the one that is named.
 func TestARequestThatIsTooLargeNamesItsLargestText(t *testing.T) {
-	w := newWorld(t, nil)
-	stop := w.schedule(Default(), Deps{})
+	w := newWorkers(t, nil)
+	w.schedule(Default(), Deps{})
 	large := strings.Repeat("x", events.MaxMessage-32<<10)
 	for field, body := range map[string]string{
 		"goal":    `{"goal":"` + large + `"}`,
@@ -368,14 +340,11 @@ func TestARequestThatIsTooLargeNamesItsLargestText(t *testing.T) {
 			t.Errorf("%s: %v, %s", field, fault, answer)
 		}
 	}
-	if err := stop(); err != nil {
-		t.Error(err)
-	}
 }
 
 // What a dry run was asked for wrongly is a matter of usage, and what is not there is not found.
 func TestADryRunSaysWhatWasAskedWrongly(t *testing.T) {
-	w := newWorld(t, nil)
+	w := newWorkers(t, nil)
 	for name, test := range map[string]struct {
 		set  func(*Settings)
 		code int
@@ -389,7 +358,7 @@ func TestADryRunSaysWhatWasAskedWrongly(t *testing.T) {
 	} {
 		s := Default()
 		test.set(&s)
-		err := w.scheduleOn(s, Deps{Bus: w.bus, Out: &bytes.Buffer{}})()
+		err := w.schedule(s, Deps{Bus: w.Bus, Out: &bytes.Buffer{}}).Stop()
 		if code := host.ExitCode(err); code != test.code {
 			t.Errorf("%s: %d for %v, want %d", name, code, err, test.code)
 		}
@@ -398,13 +367,13 @@ func TestADryRunSaysWhatWasAskedWrongly(t *testing.T) {
 
 // Before its first event a job has nothing to read, and a request that waits has no event at all: neither is passed over in silence.
 func TestADryRunOfWhatHasNoEventsIsRefused(t *testing.T) {
-	w := newWorld(t, nil)
-	w.submit(events.Request{ID: "waits", Goal: "g", Plan: diamond()}) // No scheduler is there.
+	w := newWorkers(t, nil)
+	w.Submit(events.Request{ID: "waits", Goal: "g", Plan: diamond()}) // No scheduler is there.
 	dry := func(from string, until int) error {
 		s := Default()
 		s.DryRun, s.From, s.UntilSeq = true, from, until
 		var out bytes.Buffer
-		err := w.scheduleOn(s, Deps{Bus: w.bus, Out: &out})()
+		err := w.schedule(s, Deps{Bus: w.Bus, Out: &out}).Stop()
 		if out.Len() > 0 {
 			t.Errorf("%s prints %s", from, &out)
 		}
@@ -413,12 +382,12 @@ func TestADryRunOfWhatHasNoEventsIsRefused(t *testing.T) {
 	if err := dry("waits", 0); host.ExitCode(err) != host.ExitNotFound || !strings.Contains(err.Error(), `job "waits" has no events yet`) {
 		t.Errorf("a request that waits: %v", err)
 	}
-	stop := w.schedule(Default(), Deps{})
+	scheduler := w.schedule(Default(), Deps{})
 	for _, id := range []string{"first", "second"} {
-		w.submit(events.Request{ID: id, Goal: "g", Plan: diamond()})
-		w.ended(id)
+		w.Submit(events.Request{ID: id, Goal: "g", Plan: diamond()})
+		w.Ended(id)
 	}
-	if err := stop(); err != nil {
+	if err := scheduler.Stop(); err != nil {
 		t.Fatal(err)
 	}
 	err := dry("second", 1)
@@ -428,15 +397,15 @@ func TestADryRunOfWhatHasNoEventsIsRefused(t *testing.T) {
 }
 
 func TestADryRunPrintsTheCommandsOfARecordedJobAndPublishesNothing(t *testing.T) {
-	w := newWorld(t, nil)
-	stop := w.schedule(Default(), Deps{})
-	w.submit(events.Request{ID: "j", Goal: "g", Plan: diamond()})
-	w.ended("j")
+	w := newWorkers(t, nil)
+	scheduler := w.schedule(Default(), Deps{})
+	w.Submit(events.Request{ID: "j", Goal: "g", Plan: diamond()})
+	w.Ended("j")
 	w.settled()
-	if err := stop(); err != nil {
+	if err := scheduler.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	x, err := client.New(w.bus).Archive().Export(t.Context(), "j", time.Now())
+	x, err := client.New(w.Bus).Archive().Export(t.Context(), "j", time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -444,7 +413,7 @@ func TestADryRunPrintsTheCommandsOfARecordedJobAndPublishesNothing(t *testing.T)
 	if err := x.Save(path); err != nil {
 		t.Fatal(err)
 	}
-	before, err := w.bus.Streams().Info(t.Context(), w.bus.Names().Log)
+	before, err := w.Bus.Streams().Info(t.Context(), w.Names.Log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -452,7 +421,7 @@ func TestADryRunPrintsTheCommandsOfARecordedJobAndPublishesNothing(t *testing.T)
 		var out bytes.Buffer
 		s := Default()
 		s.DryRun, s.From = true, from
-		if err := w.scheduleOn(s, Deps{Bus: w.bus, Out: &out})(); err != nil {
+		if err := w.schedule(s, Deps{Bus: w.Bus, Out: &out}).Stop(); err != nil {
 			t.Fatal(err)
 		}
 		for _, want := range []string{`"event":"job.requested"`, `"subject":"jobs.work.default.noop.j.d.1"`, `job.finished`, `"command":"save"`} {
@@ -461,7 +430,7 @@ func TestADryRunPrintsTheCommandsOfARecordedJobAndPublishesNothing(t *testing.T)
 			}
 		}
 	}
-	after, err := w.bus.Streams().Info(t.Context(), w.bus.Names().Log)
+	after, err := w.Bus.Streams().Info(t.Context(), w.Names.Log)
 	if err != nil || after.LastSeq != before.LastSeq {
 		t.Errorf("the log went from %d to %d: %v", before.LastSeq, after.LastSeq, err)
 	}

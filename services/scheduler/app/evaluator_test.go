@@ -11,7 +11,7 @@ import (
 
 func TestWorkSaysWhetherTheJobWantsItsResultsEvaluatedAndByWhichModelExpertsGo(t *testing.T) {
 	told := make(chan string, 10)
-	w := newWorld(t, func(work *events.Work) *events.SubJobReported {
+	w := newWorkers(t, func(work *events.Work) *events.SubJobReported {
 		said, err := json.Marshal(work.Evaluator)
 		if err != nil {
 			t.Error(err)
@@ -19,7 +19,7 @@ func TestWorkSaysWhetherTheJobWantsItsResultsEvaluatedAndByWhichModelExpertsGo(t
 		told <- string(work.Kind) + " " + string(said) + " " + work.Model
 		return &events.SubJobReported{Outcome: events.Success, Output: json.RawMessage(`1`)}
 	})
-	stop := w.schedule(Default(), Deps{})
+	w.schedule(Default(), Deps{})
 	for id, asked := range map[string]*bool{"null": nil, "true": new(true), "false": new(false)} {
 		body, err := json.Marshal(events.Request{ID: id, Goal: "g", Plan: plan(sub("a")), Evaluator: asked, Models: map[string]string{"expert": id}})
 		if err != nil {
@@ -28,14 +28,11 @@ func TestWorkSaysWhetherTheJobWantsItsResultsEvaluatedAndByWhichModelExpertsGo(t
 		if _, fault := w.ask("submit", string(body)); fault != nil {
 			t.Fatal(fault)
 		}
-		if end := w.ended(id); end.Status != events.Finished {
+		if end := w.Ended(id); end.Status != events.Finished {
 			t.Errorf("%s: %+v", id, end)
 		}
 		if diff := cmp.Diff("execute "+id+" "+id, <-told); diff != "" {
 			t.Error(diff)
 		}
-	}
-	if err := stop(); err != nil {
-		t.Error(err)
 	}
 }

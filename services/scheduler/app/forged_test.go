@@ -13,39 +13,39 @@ import (
 )
 
 // forge changes fields of a saved state, behind every scheduler's back, and makes the digest that belongs to it.
-func (w *world) forge(job string, fields map[string]any) {
-	w.t.Helper()
-	value, _, err := w.bus.State().GetLeader(w.t.Context(), job)
+func (w *workers) forge(job string, fields map[string]any) {
+	w.Helper()
+	value, _, err := w.Bus.State().GetLeader(w.Context(), job)
 	if err != nil {
-		w.t.Fatal(err)
+		w.Fatal(err)
 	}
 	var state map[string]any
 	if err := json.Unmarshal(kept.Bare(value), &state); err != nil {
-		w.t.Fatal(err)
+		w.Fatal(err)
 	}
 	for name, v := range fields {
 		state[name] = v
 	}
 	text, err := json.Marshal(state)
 	if err != nil {
-		w.t.Fatal(err)
+		w.Fatal(err)
 	}
 	h := *kept.Read(value)
 	h.Digest = kept.Digest(text)
 	if text, err = kept.Compose(h, nil, text); err != nil {
-		w.t.Fatal(err)
+		w.Fatal(err)
 	}
-	if _, err := w.bus.State().Put(w.t.Context(), job, text, 0); err != nil {
-		w.t.Fatal(err)
+	if _, err := w.Bus.State().Put(w.Context(), job, text, 0); err != nil {
+		w.Fatal(err)
 	}
 }
 
 // requests counts the requests that the log has of a job.
-func (w *world) requests(job string) (n int) {
-	w.t.Helper()
-	for e, err := range w.bus.Log().EventsOf(w.t.Context(), job, 0) {
+func (w *workers) requests(job string) (n int) {
+	w.Helper()
+	for e, err := range w.Bus.Log().EventsOf(w.Context(), job, 0) {
 		if err != nil {
-			w.t.Fatal(err)
+			w.Fatal(err)
 		}
 		if e.Kind == events.KindJobRequested {
 			n++
@@ -56,10 +56,9 @@ func (w *world) requests(job string) (n int) {
 
 // A saved state that tells an end which the log does not have deletes nothing, and the job goes on to its end.
 func TestAForgedEndDeletesNoRunningJob(t *testing.T) {
-	bustest.Outside(t)
-	bubble(t, func(t *testing.T) {
+	bustest.Virtual(t, func(t *testing.T) {
 		held := make(chan struct{})
-		w := newWorld(t, func(work *events.Work) *events.SubJobReported {
+		w := newWorkers(t, func(work *events.Work) *events.SubJobReported {
 			if work.SubJob == "d" {
 				<-held
 			}
@@ -67,51 +66,46 @@ func TestAForgedEndDeletesNoRunningJob(t *testing.T) {
 		})
 		settings := Default()
 		settings.Retention = time.Minute
-		stop := w.schedule(settings, Deps{})
-		w.submit(events.Request{ID: "j", Goal: "g", Plan: diamond()})
+		scheduler := w.schedule(settings, Deps{})
+		w.Submit(events.Request{ID: "j", Goal: "g", Plan: diamond()})
 		w.saved("j", func(s *graph.State) bool { return s.Progress.Done == 3 })
-		if err := stop(); err != nil {
+		if err := scheduler.Stop(); err != nil {
 			t.Fatal(err)
 		}
 		w.forge("j", map[string]any{"status": events.Finished, "ended": time.Now().Add(-time.Hour)})
-		stop = w.schedule(settings, Deps{})
-		w.raw(w.bus.Names().Event("j", events.KindTimerFired, graph.TurnTimer()), `{"timer":"`+graph.TurnTimer()+`"}`)
+		w.schedule(settings, Deps{})
+		w.Publish(w.Names.Event("j", events.KindTimerFired, graph.TurnTimer()), []byte(`{"timer":"`+graph.TurnTimer()+`"}`))
 		<-time.After(10 * time.Second) // In virtual time: long enough for a deletion.
 		if n := w.requests("j"); n != 1 {
 			t.Errorf("the log has %d requests of the running job", n)
 		}
-		if _, _, err := w.bus.State().GetLeader(t.Context(), "j"); err != nil {
+		if _, _, err := w.Bus.State().GetLeader(t.Context(), "j"); err != nil {
 			t.Errorf("its state: %v", err)
 		}
 		close(held)
-		if end := w.ended("j"); end.Status != events.Finished {
+		if end := w.Ended("j"); end.Status != events.Finished {
 			t.Errorf("the end is %+v", end)
 		}
-		if err := stop(); err != nil {
-			t.Error(err)
-		}
-		w.stop()
 	})
 }
 
 // A job is kept for as long as it is said, from the end that the log has, whatever the saved state says of it.
 func TestAForgedTimeOfItsEndDeletesNoJobEarly(t *testing.T) {
-	bustest.Outside(t)
-	bubble(t, func(t *testing.T) {
-		w := newWorld(t, nil)
+	bustest.Virtual(t, func(t *testing.T) {
+		w := newWorkers(t, nil)
 		settings := Default()
 		settings.Retention = time.Hour
-		stop := w.schedule(settings, Deps{})
-		w.submit(events.Request{ID: "j", Goal: "g", Plan: diamond()})
-		w.ended("j")
+		scheduler := w.schedule(settings, Deps{})
+		w.Submit(events.Request{ID: "j", Goal: "g", Plan: diamond()})
+		w.Ended("j")
 		w.settled()
-		if err := stop(); err != nil {
+		if err := scheduler.Stop(); err != nil {
 			t.Fatal(err)
 		}
 		w.forge("j", map[string]any{"ended": time.Now().Add(-2 * time.Hour)})
-		stop = w.schedule(settings, Deps{})
-		names := w.bus.Names()
-		w.raw(names.Event("j", events.KindTimerFired, graph.TurnTimer()), `{"timer":"`+graph.TurnTimer()+`"}`)
+		w.schedule(settings, Deps{})
+		names := w.Names
+		w.Publish(names.Event("j", events.KindTimerFired, graph.TurnTimer()), []byte(`{"timer":"`+graph.TurnTimer()+`"}`))
 		<-time.After(10 * time.Second) // In virtual time.
 		w.settled()
 		if n := w.requests("j"); n != 1 {
@@ -122,88 +116,78 @@ func TestAForgedTimeOfItsEndDeletesNoJobEarly(t *testing.T) {
 		if n := w.requests("j"); n != 0 {
 			t.Errorf("the log has %d requests of a job whose time is over", n)
 		}
-		if err := stop(); err != nil {
-			t.Error(err)
-		}
-		w.stop()
 	})
 }
 
 // A request to delete a job is refused while the log has no end of it.
 func TestAForgedEndDoesNotLetARunningJobBeDeleted(t *testing.T) {
-	w := newWorld(t, func(*events.Work) *events.SubJobReported { return nil })
-	stop := w.schedule(Default(), Deps{})
-	w.submit(events.Request{ID: "j", Goal: "g", Plan: diamond()})
+	w := newWorkers(t, func(*events.Work) *events.SubJobReported { return nil })
+	w.schedule(Default(), Deps{})
+	w.Submit(events.Request{ID: "j", Goal: "g", Plan: diamond()})
 	w.saved("j", func(s *graph.State) bool { return s.Status == events.Running })
 	w.forge("j", map[string]any{"status": events.Finished, "ended": time.Now().Add(-time.Hour)})
 	if answer, fault := w.ask("delete", "j"); fault == nil || fault.Code != events.CodeConflict {
 		t.Errorf("%s %v", answer, fault)
 	}
-	if _, err := w.bus.Streams().LastOn(t.Context(), w.bus.Names().Log, w.bus.Names().Event("j", events.KindJobRequested)); err != nil {
+	if _, err := w.Bus.Streams().LastOn(t.Context(), w.Names.Log, w.Names.Event("j", events.KindJobRequested)); err != nil {
 		t.Errorf("the request: %v", err)
-	}
-	if err := stop(); err != nil {
-		t.Error(err)
 	}
 }
 
 // What was written by hand does not match its digest: everybody sees the job as its log has it, and it goes on at once.
 func TestASavedStateThatWasChangedByHandIsFoldedFromTheLog(t *testing.T) {
-	w := newWorld(t, func(*events.Work) *events.SubJobReported { return nil })
-	stop := w.schedule(Default(), Deps{})
-	w.submit(events.Request{ID: "j", Goal: "g", Plan: diamond()})
+	w := newWorkers(t, func(*events.Work) *events.SubJobReported { return nil })
+	scheduler := w.schedule(Default(), Deps{})
+	w.Submit(events.Request{ID: "j", Goal: "g", Plan: diamond()})
 	w.saved("j", func(s *graph.State) bool { return s.Status == events.Running })
 	w.rewrite("j", `"status":"RUNNING","goal"`, `"status":"FAILED","goal"`)
 	if answer, fault := w.ask("get", "j"); fault != nil || !strings.Contains(answer, `"status":"RUNNING","goal"`) {
 		t.Errorf("%s %v", answer, fault)
 	}
-	if err := stop(); err != nil {
+	if err := scheduler.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	stop = w.schedule(Default(), Deps{})
-	w.control("j", events.KindStopRequested, &events.StopRequested{})
-	if end := w.ended("j"); end.Status != events.Stopped {
+	w.schedule(Default(), Deps{})
+	w.Tell(events.Event{Kind: events.KindStopRequested, Job: "j", Data: &events.StopRequested{}})
+	if end := w.Ended("j"); end.Status != events.Stopped {
 		t.Errorf("the end is %+v", end)
-	}
-	if err := stop(); err != nil {
-		t.Error(err)
 	}
 }
 
 // rewrite changes the text of a saved state, behind every scheduler's back.
-func (w *world) rewrite(job, old, other string) {
-	w.t.Helper()
-	value, _, err := w.bus.State().GetLeader(w.t.Context(), job)
+func (w *workers) rewrite(job, old, other string) {
+	w.Helper()
+	value, _, err := w.Bus.State().GetLeader(w.Context(), job)
 	if err != nil || strings.Count(string(value), old) != 1 {
-		w.t.Fatalf("%s is not once in %.300s, %v", old, value, err)
+		w.Fatalf("%s is not once in %.300s, %v", old, value, err)
 	}
-	if _, err := w.bus.State().Put(w.t.Context(), job, []byte(strings.Replace(string(value), old, other, 1)), 0); err != nil {
-		w.t.Fatal(err)
+	if _, err := w.Bus.State().Put(w.Context(), job, []byte(strings.Replace(string(value), old, other, 1)), 0); err != nil {
+		w.Fatal(err)
 	}
 }
 
 // A state without a digest is what the release before has written: it is folded once, saved with one, and nothing is told again.
 func TestAStateOfTheReleaseBeforeIsHeldAgainstTheLogAndSavedWithADigest(t *testing.T) {
-	w := newWorld(t, func(work *events.Work) *events.SubJobReported {
+	w := newWorkers(t, func(work *events.Work) *events.SubJobReported {
 		if work.SubJob == "d" {
 			return nil
 		}
 		return &events.SubJobReported{Outcome: events.Success}
 	})
-	stop := w.schedule(Default(), Deps{})
-	w.submit(events.Request{ID: "j", Goal: "g", Plan: diamond()})
+	scheduler := w.schedule(Default(), Deps{})
+	w.Submit(events.Request{ID: "j", Goal: "g", Plan: diamond()})
 	w.saved("j", func(s *graph.State) bool { return s.Progress.Done == 3 })
-	if err := stop(); err != nil {
+	if err := scheduler.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	value, _, err := w.bus.State().GetLeader(t.Context(), "j")
+	value, _, err := w.Bus.State().GetLeader(t.Context(), "j")
 	if err != nil {
 		t.Fatal(err)
 	}
 	digest := kept.Read(value).Digest
 	w.rewrite("j", `,"digest":"`+digest+`"`, "")
 	told := func() (n int) {
-		for e, err := range w.bus.Log().EventsOf(t.Context(), "j", 0) {
+		for e, err := range w.Bus.Log().EventsOf(t.Context(), "j", 0) {
 			if d, ok := e.Data.(*events.JobAdvanced); ok {
 				n += len(d.Transitions)
 			} else if err != nil {
@@ -213,14 +197,14 @@ func TestAStateOfTheReleaseBeforeIsHeldAgainstTheLogAndSavedWithADigest(t *testi
 		return n
 	}
 	before := told()
-	stop = w.schedule(Default(), Deps{})
-	w.raw(w.bus.Names().Event("j", events.KindTimerFired, graph.TurnTimer()), `{"timer":"`+graph.TurnTimer()+`"}`)
-	w.await(t.Context(), w.bus.Names().JobEvents("j"), func(e events.Event) bool { return e.Kind == events.KindTimerFired })
+	scheduler = w.schedule(Default(), Deps{})
+	w.Publish(w.Names.Event("j", events.KindTimerFired, graph.TurnTimer()), []byte(`{"timer":"`+graph.TurnTimer()+`"}`))
+	w.Await(w.Names.JobEvents("j"), func(e events.Event) bool { return e.Kind == events.KindTimerFired })
 	w.settled()
-	if err := stop(); err != nil {
+	if err := scheduler.Stop(); err != nil {
 		t.Error(err)
 	}
-	value, _, err = w.bus.State().GetLeader(t.Context(), "j")
+	value, _, err = w.Bus.State().GetLeader(t.Context(), "j")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -234,31 +218,28 @@ func TestAStateOfTheReleaseBeforeIsHeldAgainstTheLogAndSavedWithADigest(t *testi
 
 // A saved state is all that is left of a job in motion whose log is gone: it is kept.
 func TestTheStateOfAJobInMotionWhoseLogIsGoneIsKept(t *testing.T) {
-	w := newWorld(t, func(*events.Work) *events.SubJobReported { return nil })
-	stop := w.schedule(Default(), Deps{})
-	w.submit(events.Request{ID: "j", Goal: "g", Plan: diamond()})
+	w := newWorkers(t, func(*events.Work) *events.SubJobReported { return nil })
+	scheduler := w.schedule(Default(), Deps{})
+	w.Submit(events.Request{ID: "j", Goal: "g", Plan: diamond()})
 	w.saved("j", func(s *graph.State) bool { return s.Status == events.Running })
 	w.settled()
-	if err := stop(); err != nil {
+	if err := scheduler.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	names := w.bus.Names()
-	if err := w.bus.Streams().Purge(t.Context(), names.Log, names.JobEvents("j")); err != nil {
+	names := w.Names
+	if err := w.Bus.Streams().Purge(t.Context(), names.Log, names.JobEvents("j")); err != nil {
 		t.Fatal(err)
 	}
-	stop = w.schedule(Default(), Deps{})
-	w.raw(names.RunEvent("j", events.KindSubJobReported, "a", 1), `{"outcome":"SUCCESS"}`)
+	w.schedule(Default(), Deps{})
+	w.Publish(names.RunEvent("j", events.KindSubJobReported, "a", 1), []byte(`{"outcome":"SUCCESS"}`))
 	w.settled()
-	if _, _, err := w.bus.State().GetLeader(t.Context(), "j"); err != nil {
+	if _, _, err := w.Bus.State().GetLeader(t.Context(), "j"); err != nil {
 		t.Errorf("the state: %v", err)
 	}
-	if _, err := w.bus.Streams().LastOn(t.Context(), names.Log, names.JobEvents("j")); err != nil {
+	if _, err := w.Bus.Streams().LastOn(t.Context(), names.Log, names.JobEvents("j")); err != nil {
 		t.Errorf("what came since: %v", err)
 	}
 	if answer, fault := w.ask("delete", "j"); fault != nil {
 		t.Errorf("deleted by somebody: %s %v", answer, fault)
-	}
-	if err := stop(); err != nil {
-		t.Error(err)
 	}
 }

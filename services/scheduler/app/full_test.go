@@ -4,12 +4,9 @@ package app
 
 import (
 	"testing"
-
-	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
 )
 
 func TestACrashAtAnyBoundaryChangesNothing(t *testing.T) {
-	bustest.Outside(t)
 	for _, s := range scenes() {
 		t.Run(s.name, func(t *testing.T) {
 			s.crashes(t, func(points []string) (all []int) {
@@ -23,7 +20,6 @@ func TestACrashAtAnyBoundaryChangesNothing(t *testing.T) {
 }
 
 func TestASchedulerThatFreezesAndWakesAnywhereDoesNoHarm(t *testing.T) {
-	bustest.Outside(t)
 	for _, s := range scenes() {
 		t.Run(s.name, func(t *testing.T) { s.pauses(t, 6) })
 	}

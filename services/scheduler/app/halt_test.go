@@ -10,22 +10,22 @@ import (
 )
 
 func TestStopOfAQuarantinedJobThroughTheAPIEndsItsWork(t *testing.T) {
-	w := newWorld(t, func(work *events.Work) *events.SubJobReported {
+	w := newWorkers(t, func(work *events.Work) *events.SubJobReported {
 		if work.SubJob == "c" {
 			return nil
 		}
 		return &events.SubJobReported{Outcome: events.Success}
 	})
-	stop := w.schedule(Default(), Deps{})
+	w.schedule(Default(), Deps{})
 	told := make(chan string, 8)
-	unsubscribe, err := w.bus.SubscribeCore(w.bus.Names().Cancel("bad", ""), func(_ string, body []byte) { told <- string(body) })
+	unsubscribe, err := w.Bus.SubscribeCore(w.Names.Cancel("bad", ""), func(_ string, body []byte) { told <- string(body) })
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer unsubscribe()
-	w.submit(events.Request{ID: "bad", Goal: "g", Plan: diamond()})
-	w.await(t.Context(), w.bus.Names().JobEvents("bad"), func(e events.Event) bool { return e.SubJob == "b" })
-	w.raw(strings.TrimSuffix(w.bus.Names().JobEvents("bad"), ">")+"graph.rewoven.x", `{"specversion":"1.0","type":"io.jobgraph.graph.rewoven.v1","data":{}}`)
+	w.Submit(events.Request{ID: "bad", Goal: "g", Plan: diamond()})
+	w.Await(w.Names.JobEvents("bad"), func(e events.Event) bool { return e.SubJob == "b" })
+	w.Publish(strings.TrimSuffix(w.Names.JobEvents("bad"), ">")+"graph.rewoven.x", []byte(`{"specversion":"1.0","type":"io.jobgraph.graph.rewoven.v1","data":{}}`))
 	w.quarantined("bad")
 	_, fault := w.ask("stop", `{"id":"bad","reason":"enough"}`)
 	if fault == nil || fault.Code != events.CodeConflict || !strings.Contains(fault.Message, "in quarantine") {
@@ -34,10 +34,7 @@ func TestStopOfAQuarantinedJobThroughTheAPIEndsItsWork(t *testing.T) {
 	if got := <-told; got != `{"reason":"enough"}` {
 		t.Errorf("workers are told %s", got)
 	}
-	if _, err := w.bus.Streams().LastOn(t.Context(), w.bus.Names().Work, w.bus.Names().JobWork("bad")); !errors.Is(err, bus.ErrNotFound) {
+	if _, err := w.Bus.Streams().LastOn(t.Context(), w.Names.Work, w.Names.JobWork("bad")); !errors.Is(err, bus.ErrNotFound) {
 		t.Errorf("its work: %v", err)
-	}
-	if err := stop(); err != nil {
-		t.Error(err)
 	}
 }

@@ -11,11 +11,11 @@ import (
 )
 
 // said counts what clients have sent to the server so far.
-func (w *world) said() int64 {
-	w.t.Helper()
-	v, err := w.server.NATS().Varz(nil)
+func (w *workers) said() int64 {
+	w.Helper()
+	v, err := w.Server.NATS().Varz(nil)
 	if err != nil {
-		w.t.Fatal(err)
+		w.Fatal(err)
 	}
 	return v.InMsgs
 }
@@ -25,10 +25,9 @@ func (w *world) said() int64 {
 //
 // proves V-weakness-7-schedule
 func TestASchedulesMomentIsNotAskedFor(t *testing.T) {
-	bustest.Outside(t)
-	bubble(t, func(t *testing.T) {
-		w := newWorld(t, nil)
-		stop := w.schedule(Default(), Deps{})
+	bustest.Virtual(t, func(t *testing.T) {
+		w := newWorkers(t, nil)
+		w.schedule(Default(), Deps{})
 		span := func() int64 {
 			before := w.said()
 			<-time.After(10 * time.Minute)
@@ -49,9 +48,5 @@ func TestASchedulesMomentIsNotAskedFor(t *testing.T) {
 		if with := span(); with > without+50 {
 			t.Errorf("ten minutes with fifty schedules take %d messages, ten without %d", with, without)
 		}
-		if err := stop(); err != nil {
-			t.Error(err)
-		}
-		w.stop()
 	})
 }

@@ -12,30 +12,29 @@ import (
 
 // Another number of partitions, one scheduler after the other: the old consumer stays as long as anybody uses it, and goes then.
 func TestPartitionsOfAnotherNumberGoWithTheirLastScheduler(t *testing.T) {
-	bustest.Outside(t)
-	bubble(t, func(t *testing.T) {
-		w := newWorld(t, nil)
+	bustest.Virtual(t, func(t *testing.T) {
+		w := newWorkers(t, nil)
 		old := func() error {
-			_, err := w.bus.Queues().Info(t.Context(), w.bus.Names().Log, w.bus.Queues().SchedulerConsumer(0, 1).Durable)
+			_, err := w.Bus.Queues().Info(t.Context(), w.Names.Log, w.Bus.Queues().SchedulerConsumer(0, 1).Durable)
 			return err
 		}
 		first := w.schedule(Default(), Deps{})
 		run := func(id string) {
-			w.submit(events.Request{ID: id, Goal: "g", Plan: diamond()})
-			if end := w.ended(id); end.Status != events.Finished {
+			w.Submit(events.Request{ID: id, Goal: "g", Plan: diamond()})
+			if end := w.Ended(id); end.Status != events.Finished {
 				t.Errorf("%s: %+v", id, end)
 			}
 		}
 		run("before")
 		s := Default()
 		s.Partitions = 2
-		second := w.schedule(s, Deps{})
+		w.schedule(s, Deps{})
 		run("between")
 		<-time.After(5 * retireEvery)
 		if err := old(); err != nil {
 			t.Errorf("a partition in use: %v", err)
 		}
-		if err := first(); err != nil {
+		if err := first.Stop(); err != nil {
 			t.Error(err)
 		}
 		<-time.After(5 * retireEvery)
@@ -43,9 +42,5 @@ func TestPartitionsOfAnotherNumberGoWithTheirLastScheduler(t *testing.T) {
 			t.Errorf("an unused partition: %v", err)
 		}
 		run("after")
-		if err := second(); err != nil {
-			t.Error(err)
-		}
-		w.stop()
 	})
 }

@@ -109,15 +109,15 @@ func (c *frozenConn) Write(b []byte) (int, error) {
 
 // pause plays a scene with two schedulers; the one at work freezes at a boundary until the other has ended the job.
 func (s *scene) pause(t *testing.T, at boundary) {
-	w := newWorld(t, s.script)
-	f := newFreezer(w.server.Options("first"))
-	options := w.server.Options("first")
+	w := newWorkers(t, s.script)
+	f := newFreezer(w.Server.Options("first"))
+	options := w.Server.Options("first")
 	options.InProcess = f
 	first, err := bus.Connect(t.Context(), options)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer first.Close()
+	t.Cleanup(first.Close)
 	var mu sync.Mutex
 	passed := 0
 	frozen := make(chan struct{})
@@ -135,13 +135,13 @@ func (s *scene) pause(t *testing.T, at boundary) {
 		f.wait()
 		return nil
 	}
-	stop := w.scheduleOn(Default(), Deps{Bus: first, Hook: hook})
-	w.submit(s.request)
+	w.schedule(Default(), Deps{Bus: first, Hook: hook})
+	w.Submit(s.request)
 	for _, r := range s.also {
-		w.submit(r)
+		w.Submit(r)
 	}
 	if s.during != nil {
-		go w.await(t.Context(), w.bus.Names().JobEvents(s.request.ID), func(e events.Event) bool {
+		go w.Await(w.Names.JobEvents(s.request.ID), func(e events.Event) bool {
 			if e.Kind == s.on {
 				s.during(w)
 			}
@@ -156,26 +156,21 @@ func (s *scene) pause(t *testing.T, at boundary) {
 		mu.Unlock()
 		f.set(true)
 	}
-	second := w.schedule(Default(), Deps{})
-	if end := w.ended(s.request.ID); end.Status != s.status {
+	w.schedule(Default(), Deps{})
+	if end := w.Ended(s.request.ID); end.Status != s.status {
 		t.Errorf("end: %+v", end)
 	}
 	f.set(false)
-	w.submit(events.Request{ID: bystander, Goal: "g", Plan: diamond()})
-	w.ended(bystander)
+	w.Submit(events.Request{ID: bystander, Goal: "g", Plan: diamond()})
+	w.Ended(bystander)
 	<-time.After(20 * time.Second) // Virtual: every save, redelivery and takeover there can be.
 	for _, id := range []string{s.request.ID, bystander} {
 		kept := w.saved(id, func(*graph.State) bool { return true })
-		if diff := cmp.Diff(asJSON(t, w.folded(id)), asJSON(t, kept)); diff != "" {
+		if diff := cmp.Diff(asJSON(t, w.Folded(id)), asJSON(t, kept)); diff != "" {
 			t.Errorf("kept state of %s is not the fold of the log (-fold +kept):\n%s", id, diff)
 		}
 	}
 	w.settled()
-	for _, end := range []func() error{stop, second} {
-		if err := end(); err != nil {
-			t.Error(err)
-		}
-	}
 	w.stop()
 	slices.Sort(w.runs)
 	if want := append(slices.Clone(s.runs), "a/1", "b/1", "c/1", "d/1"); s.runs != nil {
@@ -189,17 +184,16 @@ func (s *scene) pause(t *testing.T, at boundary) {
 // pauses plays the scene with a pause at every stride-th boundary.
 func (s *scene) pauses(t *testing.T, stride int) {
 	var points []string
-	bubble(t, func(t *testing.T) { points = s.play(t, boundary{}) })
+	bustest.Virtual(t, func(t *testing.T) { points = s.play(t, boundary{}) })
 	for n := 0; n < len(points); n += stride {
 		at := boundaryOf(points, n)
 		t.Run(at.String(), func(t *testing.T) {
-			bubble(t, func(t *testing.T) { s.pause(t, at) })
+			bustest.Virtual(t, func(t *testing.T) { s.pause(t, at) })
 		})
 	}
 }
 
 func TestASchedulerThatFreezesAndWakesDoesNoHarm(t *testing.T) {
-	bustest.Outside(t)
 	for _, s := range append(scenes(), sharing()) {
 		t.Run(s.name, func(t *testing.T) { s.pauses(t, 23) }) // Far from every multiple of a step's boundaries.
 	}

@@ -15,19 +15,18 @@ import (
 
 // What a schedule keeps of a run itself, and what only the job of the run has, are told alike.
 func TestEachRunIsToldWhatTheOneBeforeItGave(t *testing.T) {
-	bustest.Outside(t)
-	bubble(t, func(t *testing.T) {
+	bustest.Virtual(t, func(t *testing.T) {
 		large := `"` + strings.Repeat("x", 2*schedule.MaxResult) + `"`
 		outputs := []string{`"small"`, large, `"last"`}
 		var told []string
-		w := newWorld(t, nil)
+		w := newWorkers(t, nil)
 		w.script = func(work *events.Work) *events.SubJobReported {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			told = append(told, string(work.Inputs[schedule.PreviousInput]))
 			return &events.SubJobReported{Outcome: events.Success, Output: json.RawMessage(outputs[len(told)-1])}
 		}
-		stop := w.schedule(Default(), Deps{})
+		w.schedule(Default(), Deps{})
 		w.must("create", repeating(schedule.Spec{When: minutes(2), MaxRuns: 3, Previous: true}))
 		s := w.quiet(func(s *schedule.State) bool { return s.Status == schedule.Done })
 		w.mu.Lock()
@@ -45,9 +44,5 @@ func TestEachRunIsToldWhatTheOneBeforeItGave(t *testing.T) {
 				t.Errorf("run %d (-want +told):\n%s", i+2, diff)
 			}
 		}
-		if err := stop(); err != nil {
-			t.Error(err)
-		}
-		w.stop()
 	})
 }

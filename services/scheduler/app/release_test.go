@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
@@ -19,41 +18,40 @@ const oldRules, newRules = events.RulesVersion - 1, events.RulesVersion
 const forget = 15 * time.Second
 
 // rulesOf are those that decide a job.
-func (w *world) rulesOf(job string) int {
-	w.t.Helper()
-	e, err := w.bus.Log().LastOf(w.t.Context(), job, events.KindJobRequested)
+func (w *workers) rulesOf(job string) int {
+	w.Helper()
+	e, err := w.Bus.Log().LastOf(w.Context(), job, events.KindJobRequested)
 	if err != nil {
-		w.t.Fatal(err)
+		w.Fatal(err)
 	}
 	return e.Data.(*events.JobRequested).Rules.Version
 }
 
 // run has a job run to its end.
-func (w *world) run(job string) {
-	w.t.Helper()
-	w.submit(events.Request{ID: job, Goal: "g", Plan: diamond()})
-	if end := w.ended(job); end.Status != events.Finished {
-		w.t.Errorf("%s: %+v", job, end)
+func (w *workers) run(job string) {
+	w.Helper()
+	w.Submit(events.Request{ID: job, Goal: "g", Plan: diamond()})
+	if end := w.Ended(job); end.Status != events.Finished {
+		w.Errorf("%s: %+v", job, end)
 	}
 }
 
 // leftAlone lists the jobs that are left alone.
-func (w *world) leftAlone() []string {
-	w.t.Helper()
-	found, err := w.bus.Streams().Survey(w.t.Context())
+func (w *workers) leftAlone() []string {
+	w.Helper()
+	found, err := w.Bus.Streams().Survey(w.Context())
 	if err != nil {
-		w.t.Fatal(err)
+		w.Fatal(err)
 	}
 	return found.Quarantined
 }
 
 func TestAJobGetsRulesThatEveryLiveSchedulerKnows(t *testing.T) {
-	bustest.Outside(t)
-	bubble(t, func(t *testing.T) {
-		w := newWorld(t, nil)
+	bustest.Virtual(t, func(t *testing.T) {
+		w := newWorkers(t, nil)
 		older := w.schedule(Default(), Deps{Known: oldRules})
 		w.run("alone")
-		newer := w.schedule(Default(), Deps{Known: newRules})
+		w.schedule(Default(), Deps{Known: newRules})
 		<-time.After(time.Second)
 		for i := range 40 { // The queue of requests gives some to each.
 			job := fmt.Sprintf("beside-%d", i)
@@ -65,7 +63,7 @@ func TestAJobGetsRulesThatEveryLiveSchedulerKnows(t *testing.T) {
 		if got := w.leftAlone(); len(got) > 0 {
 			t.Errorf("in quarantine: %v", got)
 		}
-		if err := older(); err != nil {
+		if err := older.Stop(); err != nil {
 			t.Error(err)
 		}
 		<-time.After(forget)
@@ -73,30 +71,25 @@ func TestAJobGetsRulesThatEveryLiveSchedulerKnows(t *testing.T) {
 		if got := w.rulesOf("after"); got != newRules {
 			t.Errorf("rules %d when the older scheduler is gone, want %d", got, newRules)
 		}
-		if err := newer(); err != nil {
-			t.Error(err)
-		}
-		w.stop()
 	})
 }
 
 // Ahead of a rollback one scheduler that is told so has all of them give new jobs older rules, and jobs of newer ones go on.
 func TestASchedulerThatIsToldSoHoldsTheRulesOfAllNewJobsDown(t *testing.T) {
-	bustest.Outside(t)
-	bubble(t, func(t *testing.T) {
+	bustest.Virtual(t, func(t *testing.T) {
 		var goOn atomic.Bool
-		w := newWorld(t, func(work *events.Work) *events.SubJobReported {
+		w := newWorkers(t, func(work *events.Work) *events.SubJobReported {
 			if work.Job == "before" && work.SubJob == "b" && !goOn.Load() {
 				return nil // It comes again.
 			}
 			return &events.SubJobReported{Outcome: events.Success}
 		})
 		first := w.schedule(Default(), Deps{})
-		w.submit(events.Request{ID: "before", Goal: "g", Plan: plan(sub("a"), sub("b", "a"))})
+		w.Submit(events.Request{ID: "before", Goal: "g", Plan: plan(sub("a"), sub("b", "a"))})
 		<-time.After(time.Second)
 		s := Default()
 		s.Rules = oldRules
-		second := w.schedule(s, Deps{})
+		w.schedule(s, Deps{})
 		<-time.After(time.Second)
 		w.run("between") // Within the seconds for which is believed what was read.
 		<-time.After(5 * time.Second)
@@ -109,11 +102,11 @@ func TestASchedulerThatIsToldSoHoldsTheRulesOfAllNewJobsDown(t *testing.T) {
 				t.Errorf("%s has rules %d, want %d", job, got, oldRules)
 			}
 		}
-		if err := first(); err != nil {
+		if err := first.Stop(); err != nil {
 			t.Error(err)
 		}
 		goOn.Store(true)
-		if end := w.ended("before"); end.Status != events.Finished {
+		if end := w.Ended("before"); end.Status != events.Finished {
 			t.Errorf("the job of newer rules: %+v", end)
 		}
 		if got := w.rulesOf("before"); got != newRules {
@@ -122,109 +115,83 @@ func TestASchedulerThatIsToldSoHoldsTheRulesOfAllNewJobsDown(t *testing.T) {
 		if got := w.leftAlone(); len(got) > 0 {
 			t.Errorf("in quarantine: %v", got)
 		}
-		if err := second(); err != nil {
-			t.Error(err)
-		}
-		w.stop()
 	})
 }
 
 // A saved state is not enough to go on with a job that the rules known here do not decide.
 func TestAJobOfNewerRulesIsNotGoneOnWithFromItsSavedState(t *testing.T) {
-	bustest.Outside(t)
-	bubble(t, func(t *testing.T) {
+	bustest.Virtual(t, func(t *testing.T) {
 		hold := make(chan struct{})
-		w := newWorld(t, func(work *events.Work) *events.SubJobReported {
+		w := newWorkers(t, func(work *events.Work) *events.SubJobReported {
 			if work.SubJob == "b" {
 				<-hold
 			}
 			return &events.SubJobReported{Outcome: events.Success}
 		})
 		newer := w.schedule(Default(), Deps{Known: newRules})
-		w.submit(events.Request{ID: "j", Goal: "g", Plan: plan(sub("a"), sub("b", "a"))})
+		w.Submit(events.Request{ID: "j", Goal: "g", Plan: plan(sub("a"), sub("b", "a"))})
 		<-time.After(5 * time.Second)
-		if err := newer(); err != nil {
+		if err := newer.Stop(); err != nil {
 			t.Error(err)
 		}
-		older := w.schedule(Default(), Deps{Known: oldRules})
+		w.schedule(Default(), Deps{Known: oldRules})
 		close(hold)
 		<-time.After(10 * time.Second)
 		if got := w.leftAlone(); len(got) != 1 {
 			t.Errorf("in quarantine: %v", got)
 		}
-		if err := older(); err != nil {
-			t.Error(err)
-		}
-		w.stop()
 	})
 }
 
 // A job that an older scheduler has left alone is taken up by one that understands it, at the start of that one or when the older one
 // goes, and no request is needed.
 func TestAJobThatWasLeftAloneIsTakenUpByWhoUnderstandsIt(t *testing.T) {
-	bustest.Outside(t)
 	for _, standsBy := range []bool{false, true} {
 		t.Run(fmt.Sprintf("standing by %t", standsBy), func(t *testing.T) {
-			bubble(t, func(t *testing.T) { leaveAlone(t, standsBy) })
+			bustest.Virtual(t, func(t *testing.T) { leaveAlone(t, standsBy) })
 		})
 	}
 }
 
 func leaveAlone(t *testing.T, standsBy bool) {
-	w := newWorld(t, nil)
+	w := newWorkers(t, nil)
 	first := w.schedule(Default(), Deps{Known: newRules})
 	w.run("before")
-	w.submit(events.Request{ID: "other", Goal: "g", Plan: plan(sub("a"))})
-	w.ended("other")
-	if err := first(); err != nil {
+	w.Submit(events.Request{ID: "other", Goal: "g", Plan: plan(sub("a"))})
+	w.Ended("other")
+	if err := first.Stop(); err != nil {
 		t.Error(err)
 	}
 	older := w.schedule(Default(), Deps{Known: oldRules})
 	w.run("between")
 	job := "j"
-	m, err := events.Encode(w.bus.Names(), events.Event{
-		Kind: events.KindJobRequested, ID: "j/requested", Job: job, Source: "test",
-		Data: &events.JobRequested{Request: events.Request{ID: job, Goal: "g", Plan: diamond()}, Rules: rulesOfANewerScheduler()},
-	})
-	if err == nil {
-		_, err = w.bus.Publish(t.Context(), m, bus.ExpectNone()) // By a newer scheduler that has gone since.
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := Default()
+	rules := s.rules()
+	rules.Version = newRules
+	w.Tell(events.Event{Kind: events.KindJobRequested, Job: job, Data: &events.JobRequested{ // By a newer scheduler that has gone since.
+		Request: events.Request{ID: job, Goal: "g", Plan: diamond()}, Rules: rules,
+	}})
 	<-time.After(time.Minute)
 	if got := w.leftAlone(); !slices.Equal(got, []string{job}) {
 		t.Fatalf("in quarantine: %v", got)
 	}
-	var newer func() error
 	if standsBy {
-		newer = w.schedule(Default(), Deps{Known: newRules})
+		w.schedule(Default(), Deps{Known: newRules})
 		<-time.After(100 * time.Millisecond)
 	}
-	if err := older(); err != nil {
+	if err := older.Stop(); err != nil {
 		t.Error(err)
 	}
 	if !standsBy {
-		newer = w.schedule(Default(), Deps{Known: newRules})
+		w.schedule(Default(), Deps{Known: newRules})
 	}
-	if end := w.ended(job); end.Status != events.Finished {
+	if end := w.Ended(job); end.Status != events.Finished {
 		t.Errorf("the end is %+v", end)
 	}
 	<-time.After(time.Second)
 	if got := w.leftAlone(); len(got) > 0 {
 		t.Errorf("in quarantine: %v", got)
 	}
-	if err := newer(); err != nil {
-		t.Error(err)
-	}
-	w.stop()
-}
-
-func rulesOfANewerScheduler() events.Rules {
-	s := Default()
-	r := s.rules()
-	r.Version = newRules
-	return r
 }
 
 // What this release does not understand is retried more and more rarely: each attempt leaves an event in the log.

@@ -19,27 +19,27 @@ import (
 )
 
 // tell calls a verb about schedules, and gives the schedule or the faults.
-func (w *world) tell(verb string, request any) (schedule.State, events.Faults) {
-	w.t.Helper()
+func (w *workers) tell(verb string, request any) (schedule.State, events.Faults) {
+	w.Helper()
 	body, err := json.Marshal(request)
 	if err != nil {
-		w.t.Fatal(err)
+		w.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(w.t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(w.Context(), time.Minute)
 	defer cancel()
 	var answer []byte
 	var fault *events.Fault
 	err = bus.Await(ctx, func() error { // A scheduler that crashes leaves questions without an answer.
 		ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 		defer cancel()
-		answer, fault, err = w.bus.Services().Request(ctx, w.bus.Names().API("schedule."+verb), body)
+		answer, fault, err = w.Bus.Services().Request(ctx, w.Names.API("schedule."+verb), body)
 		if fault != nil && fault.Code == events.CodeUnavailable {
 			return bus.ErrUnavailable
 		}
 		return err
 	})
 	if err != nil {
-		w.t.Fatal(err)
+		w.Fatal(err)
 	}
 	var rejection events.Rejection
 	var s schedule.State
@@ -50,17 +50,17 @@ func (w *world) tell(verb string, request any) (schedule.State, events.Faults) {
 		return s, events.Faults{*fault}
 	}
 	if err := json.Unmarshal(answer, &s); err != nil {
-		w.t.Fatal(err)
+		w.Fatal(err)
 	}
 	return s, nil
 }
 
 // must is tell for what has to succeed.
-func (w *world) must(verb string, request any) schedule.State {
-	w.t.Helper()
+func (w *workers) must(verb string, request any) schedule.State {
+	w.Helper()
 	s, faults := w.tell(verb, request)
 	if len(faults) > 0 {
-		w.t.Fatalf("%s: %v", verb, faults)
+		w.Fatalf("%s: %v", verb, faults)
 	}
 	return s
 }
@@ -79,8 +79,8 @@ func repeating(s schedule.Spec) any {
 func minutes(n int) events.Schedule { return events.Schedule{IntervalMinutes: n} }
 
 // quiet waits until nothing of the schedule is under way; time passes by itself in a bubble.
-func (w *world) quiet(done func(s *schedule.State) bool) schedule.State {
-	w.t.Helper()
+func (w *workers) quiet(done func(s *schedule.State) bool) schedule.State {
+	w.Helper()
 	for range 400 {
 		s := w.must("get", id("s"))
 		live := slices.ContainsFunc(s.Recent, func(r schedule.Run) bool { return !r.Status.Over() })
@@ -90,21 +90,21 @@ func (w *world) quiet(done func(s *schedule.State) bool) schedule.State {
 		<-time.After(20 * time.Second)
 	}
 	s := w.must("get", id("s"))
-	w.t.Fatalf("the schedule does not get there: %s, %d runs, %v", s.Status, s.Runs, statuses(&s))
+	w.Fatalf("the schedule does not get there: %s, %d runs, %v", s.Status, s.Runs, statuses(&s))
 	return s
 }
 
 // jobs lists the jobs in the log with the status of their end, which each has once.
-func (w *world) jobs() map[string]events.Status {
-	w.t.Helper()
+func (w *workers) jobs() map[string]events.Status {
+	w.Helper()
 	jobs := map[string]events.Status{}
-	facts, err := w.bus.Streams().Subjects(w.t.Context(), w.bus.Names().Log, w.bus.Names().AllEvents())
+	facts, err := w.Bus.Streams().Subjects(w.Context(), w.Names.Log, w.Names.AllEvents())
 	if err != nil {
-		w.t.Fatal(err)
+		w.Fatal(err)
 	}
 	for subject := range facts {
-		if at, ok := w.bus.Names().Parse(subject); ok && at.Kind == events.KindJobRequested {
-			jobs[at.Job] = w.ended(at.Job).Status
+		if at, ok := w.Names.Parse(subject); ok && at.Kind == events.KindJobRequested {
+			jobs[at.Job] = w.Ended(at.Job).Status
 		}
 	}
 	return jobs
@@ -122,13 +122,12 @@ func statuses(s *schedule.State) []string {
 //
 // proves V-weakness-9-drift
 func TestAScheduleMakesAsManyJobsAsItHasMoments(t *testing.T) {
-	bustest.Outside(t)
-	bubble(t, func(t *testing.T) {
-		w := newWorld(t, func(*events.Work) *events.SubJobReported {
+	bustest.Virtual(t, func(t *testing.T) {
+		w := newWorkers(t, func(*events.Work) *events.SubJobReported {
 			<-time.After(5 * time.Second)
 			return &events.SubJobReported{Outcome: events.Success, Output: json.RawMessage(`"a"`)}
 		})
-		stop := w.schedule(Default(), Deps{})
+		w.schedule(Default(), Deps{})
 		made := w.must("create", repeating(schedule.Spec{When: minutes(1), MaxRuns: 80}))
 		s := w.quiet(func(s *schedule.State) bool { return s.Status == schedule.Done })
 		want := map[string]events.Status{}
@@ -146,35 +145,30 @@ func TestAScheduleMakesAsManyJobsAsItHasMoments(t *testing.T) {
 		if string(last.Result) != `"a"` || last.DurationMS < 0 || last.Ended.IsZero() || last.Started.Before(last.Due) {
 			t.Errorf("last run: %+v", last)
 		}
-		facts, err := w.bus.Streams().Info(t.Context(), w.bus.Schedules().Names().Stream())
+		facts, err := w.Bus.Streams().Info(t.Context(), w.Bus.Schedules().Names().Stream())
 		if err != nil || facts.Messages > 205 {
 			t.Errorf("%d facts are kept of 3 × 80, %v", facts.Messages, err)
 		}
-		if err := stop(); err != nil {
-			t.Error(err)
-		}
-		w.stop()
 	})
 }
 
 // proves V-weakness-9-overlap
 // proves V-weakness-issue-433
 func TestWhatASchedulerMissedIsMadeUpForAsTheScheduleSays(t *testing.T) {
-	bustest.Outside(t)
 	for _, c := range []struct {
 		missed        schedule.Missed
 		runs, skipped int
 	}{{schedule.MissedOne, 1, 5}, {schedule.MissedSkip, 0, 6}, {schedule.MissedAll, 6, 0}} {
 		t.Run(string(c.missed), func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
-				w := newWorld(t, nil)
-				stop := w.schedule(Default(), Deps{})
+			bustest.Virtual(t, func(t *testing.T) {
+				w := newWorkers(t, nil)
+				scheduler := w.schedule(Default(), Deps{})
 				made := w.must("create", repeating(schedule.Spec{When: minutes(2), Missed: c.missed, MaxRuns: c.runs + 1}))
-				if err := stop(); err != nil {
+				if err := scheduler.Stop(); err != nil {
 					t.Error(err)
 				}
 				<-time.After(13 * time.Minute)
-				stop = w.schedule(Default(), Deps{})
+				w.schedule(Default(), Deps{})
 				s := w.quiet(func(s *schedule.State) bool { return s.Status == schedule.Done })
 				if s.Runs != c.runs+1 || s.Skipped != c.skipped || len(w.jobs()) != c.runs+1 {
 					t.Errorf("%d runs, %d skipped, jobs %v", s.Runs, s.Skipped, w.jobs())
@@ -182,17 +176,13 @@ func TestWhatASchedulerMissedIsMadeUpForAsTheScheduleSays(t *testing.T) {
 				if want := made.Created.Truncate(time.Second).Add(14 * time.Minute); !s.Last.Equal(want) {
 					t.Errorf("the last moment is %s, want %s", s.Last, want)
 				}
-				if err := stop(); err != nil {
-					t.Error(err)
-				}
-				w.stop()
 			})
 		})
 	}
 }
 
 // slow is a worker that never reports of the first run of a schedule.
-func slow(w *world, first *string) func(*events.Work) *events.SubJobReported {
+func slow(w *workers, first *string) func(*events.Work) *events.SubJobReported {
 	return func(work *events.Work) *events.SubJobReported {
 		w.mu.Lock()
 		defer w.mu.Unlock()
@@ -208,7 +198,6 @@ func slow(w *world, first *string) func(*events.Work) *events.SubJobReported {
 
 // proves V-weakness-9-overlap
 func TestARunThatGoesOnIsMetAsTheScheduleSays(t *testing.T) {
-	bustest.Outside(t)
 	for _, c := range []struct {
 		overlap schedule.Overlap
 		want    []string
@@ -218,15 +207,15 @@ func TestARunThatGoesOnIsMetAsTheScheduleSays(t *testing.T) {
 		{schedule.OverlapReplace, []string{"STOPPED", "FINISHED", "FINISHED", "FINISHED"}},
 	} {
 		t.Run(string(c.overlap), func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
-				w := newWorld(t, nil)
+			bustest.Virtual(t, func(t *testing.T) {
+				w := newWorkers(t, nil)
 				var first string
 				w.script = slow(w, &first)
-				stop := w.schedule(Default(), Deps{})
+				w.schedule(Default(), Deps{})
 				w.must("create", repeating(schedule.Spec{When: minutes(2), Overlap: c.overlap}))
 				<-time.After(7 * time.Minute)
 				if c.overlap != schedule.OverlapReplace {
-					w.control(w.first(&first), events.KindStopRequested, &events.StopRequested{Reason: "enough"})
+					w.Tell(events.Event{Kind: events.KindStopRequested, Job: w.first(&first), Data: &events.StopRequested{Reason: "enough"}})
 				}
 				<-time.After(90 * time.Second)
 				s := w.quiet(func(*schedule.State) bool { return true })
@@ -239,16 +228,12 @@ func TestARunThatGoesOnIsMetAsTheScheduleSays(t *testing.T) {
 						t.Errorf("%s began at %s, before %s ended at %s", r.JobID, r.Started, before.JobID, before.Ended)
 					}
 				}
-				if err := stop(); err != nil {
-					t.Error(err)
-				}
-				w.stop()
 			})
 		})
 	}
 }
 
-func (w *world) first(job *string) string {
+func (w *workers) first(job *string) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return *job
@@ -257,15 +242,14 @@ func (w *world) first(job *string) string {
 // proves V-weakness-2
 // proves V-weakness-issue-433
 func TestFailedRunsPauseAScheduleOnlyWhenItSaysSo(t *testing.T) {
-	bustest.Outside(t)
 	for limit, want := range map[int]schedule.Status{0: schedule.Done, 2: schedule.Rests} {
 		t.Run(fmt.Sprint(limit), func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
+			bustest.Virtual(t, func(t *testing.T) {
 				none := 0
-				w := newWorld(t, func(*events.Work) *events.SubJobReported {
+				w := newWorkers(t, func(*events.Work) *events.SubJobReported {
 					return &events.SubJobReported{Outcome: events.ExecutionError, Lesson: "no"}
 				})
-				stop := w.schedule(Default(), Deps{})
+				w.schedule(Default(), Deps{})
 				spec := schedule.Spec{When: minutes(1), MaxRuns: 4, MaxFailures: limit}
 				spec.Request = events.Request{Goal: "g", Plan: plan(sub("a")), Limits: events.Limits{Retries: &none}}
 				w.must("create", struct {
@@ -281,10 +265,6 @@ func TestFailedRunsPauseAScheduleOnlyWhenItSaysSo(t *testing.T) {
 						t.Errorf("resumed: %+v", s)
 					}
 				}
-				if err := stop(); err != nil {
-					t.Error(err)
-				}
-				w.stop()
 			})
 		})
 	}
@@ -294,10 +274,9 @@ func TestFailedRunsPauseAScheduleOnlyWhenItSaysSo(t *testing.T) {
 // proves F-weakness-issue-3892
 // proves V-T12
 func TestWordsToASchedule(t *testing.T) {
-	bustest.Outside(t)
-	bubble(t, func(t *testing.T) {
-		w := newWorld(t, nil)
-		stop := w.schedule(Default(), Deps{})
+	bustest.Virtual(t, func(t *testing.T) {
+		w := newWorkers(t, nil)
+		w.schedule(Default(), Deps{})
 		create := repeating(schedule.Spec{When: minutes(2)})
 		w.must("create", create)
 		if s := w.must("create", create); s.ID != "s" {
@@ -343,21 +322,17 @@ func TestWordsToASchedule(t *testing.T) {
 		if diff := cmp.Diff(jobs, w.jobs()); diff != "" {
 			t.Errorf("jobs of a deleted schedule (-before +behind):\n%s", diff)
 		}
-		if last, err := w.bus.Schedules().Last(t.Context()); err != nil || last != 0 {
+		if last, err := w.Bus.Schedules().Last(t.Context()); err != nil || last != 0 {
 			t.Errorf("%d is left of it, %v", last, err)
 		}
 		w.must("create", repeating(schedule.Spec{When: minutes(1), MaxRuns: 1}))
 		w.quiet(func(s *schedule.State) bool { return s.Status == schedule.Done })
-		if err := stop(); err != nil {
-			t.Error(err)
-		}
-		w.stop()
 	})
 }
 
 func TestEveryFaultOfACreationIsToldAtOnce(t *testing.T) {
-	w := newWorld(t, nil)
-	stop := w.schedule(Default(), Deps{})
+	w := newWorkers(t, nil)
+	w.schedule(Default(), Deps{})
 	_, faults := w.tell("create", map[string]any{
 		"id": "not an id", "schedule": map[string]any{"cron": "* * *", "timezone": "Mars"}, "overlap": "maybe", "missed": "who knows", "max_runs": -1,
 		"max_failures": -1, "jitter": "48h", "request": map[string]any{"id": "x", "goals": "typo", "failure_policy": "shrug", "attachments": []any{map[string]any{"digest": "d"}}},
@@ -375,39 +350,28 @@ func TestEveryFaultOfACreationIsToldAtOnce(t *testing.T) {
 	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(fields))); diff != "" {
 		t.Errorf("fields (-want +got):\n%s", diff)
 	}
-	if err := stop(); err != nil {
-		t.Error(err)
-	}
-	w.stop()
 }
 
 func TestTwoSchedulersRunAScheduleOnce(t *testing.T) {
-	bustest.Outside(t)
-	bubble(t, func(t *testing.T) {
-		w := newWorld(t, nil)
-		one, two := w.schedule(Default(), Deps{}), w.schedule(Default(), Deps{})
+	bustest.Virtual(t, func(t *testing.T) {
+		w := newWorkers(t, nil)
+		w.schedule(Default(), Deps{})
+		w.schedule(Default(), Deps{})
 		w.must("create", repeating(schedule.Spec{When: minutes(1), MaxRuns: 12}))
 		s := w.quiet(func(s *schedule.State) bool { return s.Status == schedule.Done })
 		if s.Runs != 12 || s.Skipped != 0 || len(w.jobs()) != 12 {
 			t.Errorf("%d runs, %d skipped, %d jobs", s.Runs, s.Skipped, len(w.jobs()))
 		}
-		for _, stop := range []func() error{one, two} {
-			if err := stop(); err != nil {
-				t.Error(err)
-			}
-		}
-		w.stop()
 	})
 }
 
 // proves V-weakness-issue-433
 func TestARunThatIsRefusedIsAFailedOne(t *testing.T) {
-	bustest.Outside(t)
-	bubble(t, func(t *testing.T) {
-		w := newWorld(t, nil)
-		stop := w.schedule(Default(), Deps{})
-		w.submit(events.Request{ID: "other", Goal: "g", Session: "talk", User: "ann", Plan: plan(sub("a"))})
-		w.ended("other")
+	bustest.Virtual(t, func(t *testing.T) {
+		w := newWorkers(t, nil)
+		w.schedule(Default(), Deps{})
+		w.Submit(events.Request{ID: "other", Goal: "g", Session: "talk", User: "ann", Plan: plan(sub("a"))})
+		w.Ended("other")
 		spec := schedule.Spec{When: minutes(1), MaxFailures: 1}
 		spec.Request = events.Request{Goal: "g", Session: "talk", User: "bob", Plan: plan(sub("a"))}
 		w.must("create", struct {
@@ -418,24 +382,19 @@ func TestARunThatIsRefusedIsAFailedOne(t *testing.T) {
 		if s.Status != schedule.Rests || len(s.Recent) != 1 || s.Recent[0].Status != schedule.RunRefused || !strings.Contains(s.Recent[0].Error.Message, "another user") {
 			t.Errorf("%+v", s)
 		}
-		if err := stop(); err != nil {
-			t.Error(err)
-		}
-		w.stop()
 	})
 }
 
 func TestARequestThatRecursIsASchedule(t *testing.T) {
-	bustest.Outside(t)
-	bubble(t, func(t *testing.T) {
-		w := newWorld(t, nil)
-		stop := w.schedule(Default(), Deps{})
+	bustest.Virtual(t, func(t *testing.T) {
+		w := newWorkers(t, nil)
+		w.schedule(Default(), Deps{})
 		every := minutes(2)
 		for range 2 { // A repeat is the same schedule.
-			w.submit(events.Request{ID: "s", Goal: "g", Plan: plan(sub("a")), Schedule: &every})
+			w.Submit(events.Request{ID: "s", Goal: "g", Plan: plan(sub("a")), Schedule: &every})
 		}
-		w.submit(events.Request{ID: "once", Goal: "g", Plan: plan(sub("a")), Schedule: &events.Schedule{Pattern: "once"}})
-		if end := w.ended("once"); end.Status != events.Finished {
+		w.Submit(events.Request{ID: "once", Goal: "g", Plan: plan(sub("a")), Schedule: &events.Schedule{Pattern: "once"}})
+		if end := w.Ended("once"); end.Status != events.Finished {
 			t.Errorf("what runs once and now: %+v", end)
 		}
 		<-time.After(5 * time.Minute)
@@ -446,24 +405,19 @@ func TestARequestThatRecursIsASchedule(t *testing.T) {
 		if _, made := w.jobs()["s"]; made {
 			t.Error("the request is a job, too")
 		}
-		if err := stop(); err != nil {
-			t.Error(err)
-		}
-		w.stop()
 	})
 }
 
 // proves V-T12
 func TestAStepThatRecursIsDoneWithItsScheduleAndItsRunsAreCollected(t *testing.T) {
-	bustest.Outside(t)
-	bubble(t, func(t *testing.T) {
-		w := newWorld(t, nil)
-		stop := w.schedule(Default(), Deps{})
+	bustest.Virtual(t, func(t *testing.T) {
+		w := newWorkers(t, nil)
+		w.schedule(Default(), Deps{})
 		step := sub("watch")
 		step.Title, step.Goal, step.Pool, step.Pure = "Prices", "look at prices", schedule.Pool, false
 		step.Schedule = &events.Schedule{Pattern: "recurring", IntervalMinutes: 2}
-		w.submit(events.Request{ID: "j", Goal: "g", Session: "talk", User: "ann", Plan: plan(sub("a"), step)})
-		end := w.ended("j")
+		w.Submit(events.Request{ID: "j", Goal: "g", Session: "talk", User: "ann", Plan: plan(sub("a"), step)})
+		end := w.Ended("j")
 		var result struct {
 			Watch struct {
 				ScheduleID string    `json:"schedule_id"`
@@ -483,22 +437,18 @@ func TestAStepThatRecursIsDoneWithItsScheduleAndItsRunsAreCollected(t *testing.T
 			t.Errorf("%+v (-want +got):\n%s", s, diff)
 		}
 		for _, r := range s.Recent {
-			if string(r.Result) != `"whole"` || r.Ended.IsZero() || w.ended(r.JobID).Status != events.Finished {
+			if string(r.Result) != `"whole"` || r.Ended.IsZero() || w.Ended(r.JobID).Status != events.Finished {
 				t.Errorf("run %+v", r)
 			}
 		}
-		w.submit(events.Request{ID: s.Recent[0].JobID + "-t1", Goal: "g", Plan: plan(step)}) // Some job of that form.
-		if end := w.ended(s.Recent[0].JobID + "-t1"); end.Status != events.Finished {
+		w.Submit(events.Request{ID: s.Recent[0].JobID + "-t1", Goal: "g", Plan: plan(step)}) // Some job of that form.
+		if end := w.Ended(s.Recent[0].JobID + "-t1"); end.Status != events.Finished {
 			t.Errorf("a job that only looks like a run: %+v", end)
 		}
 		none := 0
-		w.submit(events.Request{ID: "j-watch-t1", Goal: "g", Plan: plan(step), Limits: events.Limits{Retries: &none}})
-		if end := w.ended("j-watch-t1"); end.Status != events.Failed || !strings.Contains(end.Error.Error(), "no further schedule") {
+		w.Submit(events.Request{ID: "j-watch-t1", Goal: "g", Plan: plan(step), Limits: events.Limits{Retries: &none}})
+		if end := w.Ended("j-watch-t1"); end.Status != events.Failed || !strings.Contains(end.Error.Error(), "no further schedule") {
 			t.Errorf("a run that makes a schedule: %+v", end)
 		}
-		if err := stop(); err != nil {
-			t.Error(err)
-		}
-		w.stop()
 	})
 }

@@ -16,20 +16,19 @@ import (
 // recur plays a schedule of four moments, the first of which hangs until the second replaces it; the scheduler crashes at
 // a boundary, if there is one, and another one takes over. It gives the boundaries that were passed.
 func recur(t *testing.T, crash boundary) []string {
-	w := newWorld(t, nil)
+	w := newWorkers(t, nil)
 	var hanging string
 	w.script = slow(w, &hanging)
 	passed := crashAt(crash)
-	first := w.server.Connect("first")
-	stop := w.scheduleOn(Default(), Deps{Bus: first, Hook: passed.pass})
-	second := func() error { return nil }
+	first := w.Server.Connect("first")
+	scheduler := w.schedule(Default(), Deps{Bus: first, Hook: passed.pass})
 	taken := make(chan struct{})
 	if crash.visit > 0 {
 		go func() { // Ends with the crash, which is awaited below.
 			defer close(taken)
 			<-passed.crashed
 			first.Close()
-			second = w.schedule(Default(), Deps{})
+			w.schedule(Default(), Deps{})
 		}()
 	} else {
 		close(taken)
@@ -62,21 +61,16 @@ func recur(t *testing.T, crash boundary) []string {
 		t.Errorf("4 runs have work, not %v", runs)
 	}
 	<-time.After(time.Minute)
-	if last, err := w.bus.Schedules().Last(t.Context()); err != nil || last != 0 {
+	if last, err := w.Bus.Schedules().Last(t.Context()); err != nil || last != 0 {
 		t.Errorf("%d is left of the schedule, %v", last, err)
 	}
-	_ = stop() // The crash is its error.
-	if err := second(); err != nil {
-		t.Error(err)
-	}
-	w.stop()
+	_ = scheduler.Stop() // The crash is its error.
 	return passed.points
 }
 
 func TestACrashAtABoundaryOfAScheduleNeitherLosesNorDoublesARun(t *testing.T) {
-	bustest.Outside(t)
 	var points []string
-	bubble(t, func(t *testing.T) { points = recur(t, boundary{}) })
+	bustest.Virtual(t, func(t *testing.T) { points = recur(t, boundary{}) })
 	seen := map[string]bool{}
 	for _, n := range ofEachKind(points, map[string]bool{}) {
 		crash := boundaryOf(points, n)
@@ -85,7 +79,7 @@ func TestACrashAtABoundaryOfAScheduleNeitherLosesNorDoublesARun(t *testing.T) {
 		}
 		seen[crash.point] = true
 		t.Run(crash.String(), func(t *testing.T) {
-			bubble(t, func(t *testing.T) { recur(t, crash) })
+			bustest.Virtual(t, func(t *testing.T) { recur(t, crash) })
 		})
 	}
 	t.Logf("%d boundaries", len(points))

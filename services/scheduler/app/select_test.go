@@ -12,20 +12,20 @@ import (
 
 // proves V-T14
 func TestJobsAreListedByPersonSessionStateAndPageAlsoByTheNextScheduler(t *testing.T) {
-	w := newWorld(t, func(work *events.Work) *events.SubJobReported {
+	w := newWorkers(t, func(work *events.Work) *events.SubJobReported {
 		if work.SubJob == "hang" {
 			return nil
 		}
 		return &events.SubJobReported{Outcome: events.Success}
 	})
-	stop := w.schedule(Default(), Deps{})
+	scheduler := w.schedule(Default(), Deps{})
 	for _, r := range []events.Request{
 		{ID: "one", User: "ann", Session: "s", Plan: plan(sub("a"))},
 		{ID: "two", User: "bob", Session: "u", Plan: plan(sub("hang"))},
 		{ID: "three", User: "ann", Session: "t", Plan: plan(sub("a"))},
 	} {
 		r.Goal = "g"
-		w.submit(r)
+		w.Submit(r)
 		w.saved(r.ID, func(k *graph.State) bool {
 			return k.Status == events.Finished && !k.EndOwed || r.ID == "two" && k.Status == events.Running
 		})
@@ -58,10 +58,10 @@ func TestJobsAreListedByPersonSessionStateAndPageAlsoByTheNextScheduler(t *testi
 			t.Errorf("list %s: %s", body, d)
 		}
 	}
-	if err := stop(); err != nil {
+	if err := scheduler.Stop(); err != nil {
 		t.Error(err)
 	}
-	stop = w.schedule(Default(), Deps{})
+	scheduler = w.schedule(Default(), Deps{})
 	if d := cmp.Diff([]string{"three", "one"}, listed(`{"user":"ann"}`)); d != "" {
 		t.Errorf("the next scheduler: %s", d)
 	}
@@ -76,8 +76,5 @@ func TestJobsAreListedByPersonSessionStateAndPageAlsoByTheNextScheduler(t *testi
 	}
 	if d := cmp.Diff([]string{"three", "one"}, listed(`{"state":"finished"}`)); d != "" {
 		t.Error(d)
-	}
-	if err := stop(); err != nil {
-		t.Error(err)
 	}
 }

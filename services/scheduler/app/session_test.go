@@ -30,7 +30,7 @@ func talking() scene {
 			}
 			return &events.SubJobReported{Outcome: events.ExecutionError, Lesson: "no"}
 		},
-		check: func(w *world) {
+		check: func(w *workers) {
 			want := []session.Record{
 				{ID: "s1", User: "ann", Title: "The first task", State: session.Active, Total: 1, Threads: []string{"t1"}, Jobs: []session.Line{
 					{ID: "c1", Thread: "t1", Goal: "talk", Status: events.Failed, Handed: []string{"c1~a"}},
@@ -40,34 +40,34 @@ func talking() scene {
 				}},
 			}
 			if diff := cmp.Diff(want, []session.Record{w.session("s1"), w.session("c1~a")}); diff != "" {
-				w.t.Error(diff)
+				w.Error(diff)
 			}
 			if diff := cmp.Diff([]string{"session.started READY", "session.ended FAILED"}, w.moves("c1")); diff != "" {
-				w.t.Error(diff)
+				w.Error(diff)
 			}
 		},
 	}
 }
 
 // session reads a record, without its times and sequences.
-func (w *world) session(id string) session.Record {
-	w.t.Helper()
+func (w *workers) session(id string) session.Record {
+	w.Helper()
 	var r session.Record
-	value, _, err := w.bus.Sessions().GetLeader(w.t.Context(), bus.SessionKey(id))
+	value, _, err := w.Bus.Sessions().GetLeader(w.Context(), bus.SessionKey(id))
 	if err == nil {
 		err = json.Unmarshal(value, &r)
 	}
 	if err != nil {
-		w.t.Error(err)
+		w.Error(err)
 	}
 	if r.Updated.IsZero() {
-		w.t.Errorf("session %s was never updated", id)
+		w.Errorf("session %s was never updated", id)
 	}
 	r.Created, r.Updated = time.Time{}, time.Time{}
 	for i := range r.Jobs {
 		l := &r.Jobs[i]
 		if l.Status.Terminal() && l.SubJob == "" && l.Ended.IsZero() {
-			w.t.Errorf("job %s has ended, at an unknown time", l.ID)
+			w.Errorf("job %s has ended, at an unknown time", l.ID)
 		}
 		l.Created, l.Ended, l.Seq = time.Time{}, time.Time{}, 0
 	}
@@ -75,11 +75,11 @@ func (w *world) session(id string) session.Record {
 }
 
 // moves lists what the log of a job says of sessions.
-func (w *world) moves(job string) (list []string) {
-	w.t.Helper()
-	for e, err := range w.bus.Log().EventsOf(w.t.Context(), job, 0) {
+func (w *workers) moves(job string) (list []string) {
+	w.Helper()
+	for e, err := range w.Bus.Log().EventsOf(w.Context(), job, 0) {
 		if err != nil {
-			w.t.Fatal(err)
+			w.Fatal(err)
 		}
 		if d, ok := e.Data.(*events.SessionMoved); ok {
 			list = append(list, fmt.Sprint(e.Kind, " ", d.Status))
@@ -91,15 +91,14 @@ func (w *world) moves(job string) (list []string) {
 // proves V28
 // proves V-T14
 func TestSessionsAreListedShownRenamedStoppedAndDeleted(t *testing.T) {
-	bustest.Outside(t)
-	bubble(t, func(t *testing.T) {
-		w := newWorld(t, func(w *events.Work) *events.SubJobReported {
+	bustest.Virtual(t, func(t *testing.T) {
+		w := newWorkers(t, func(w *events.Work) *events.SubJobReported {
 			if strings.HasPrefix(w.Job, "hang") {
 				return nil
 			}
 			return &events.SubJobReported{Outcome: events.Success, Output: json.RawMessage(`"done"`)}
 		})
-		stop := w.schedule(Default(), Deps{})
+		w.schedule(Default(), Deps{})
 		submit := func(id, session, user string) {
 			t.Helper()
 			if answer, fault := w.ask("submit", fmt.Sprintf(`{"id":%q,"session":%q,"user":%q,"goal":"goal of %s","plan":%s}`, id, session, user, id, plan(sub("a")))); fault != nil {
@@ -108,13 +107,13 @@ func TestSessionsAreListedShownRenamedStoppedAndDeleted(t *testing.T) {
 		}
 		for _, id := range []string{"j1", "j2", "j3"} {
 			submit(id, "long talk", "ann")
-			w.ended(id)
+			w.Ended(id)
 		}
 		<-time.After(time.Second) // Virtual: what changes later is listed first.
 		submit("other", "s2", "bob")
-		w.ended("other")
+		w.Ended("other")
 		w.settled()
-		if _, err := w.bus.Sessions().Put(t.Context(), bus.SlotKey("customer 42"), []byte(`{"turn":0,"jobs":[{"job":"other","limit":1,"held":["a/1"]}]}`), 0); err != nil {
+		if _, err := w.Bus.Sessions().Put(t.Context(), bus.SlotKey("customer 42"), []byte(`{"turn":0,"jobs":[{"job":"other","limit":1,"held":["a/1"]}]}`), 0); err != nil {
 			t.Fatal(err)
 		}
 
@@ -190,7 +189,7 @@ func TestSessionsAreListedShownRenamedStoppedAndDeleted(t *testing.T) {
 		}
 		submit("hang1", "s2", "bob")
 		submit("hang2", "s2", "bob")
-		w.await(t.Context(), w.bus.Names().JobEvents("hang2"), func(e events.Event) bool { return e.Kind == events.KindJobRunning })
+		w.Await(w.Names.JobEvents("hang2"), func(e events.Event) bool { return e.Kind == events.KindJobRunning })
 		if answer, fault := w.ask("sessions.delete", `s2`); fault == nil || fault.Code != events.CodeConflict || !strings.Contains(fault.Hint, "sessions stop s2") {
 			t.Errorf("%s %v", answer, fault)
 		}
@@ -204,7 +203,7 @@ func TestSessionsAreListedShownRenamedStoppedAndDeleted(t *testing.T) {
 			t.Error(diff)
 		}
 		for _, id := range []string{"hang1", "hang2"} {
-			if end := w.ended(id); end.Status != events.Stopped || end.Reason != "stopped: enough" {
+			if end := w.Ended(id); end.Status != events.Stopped || end.Reason != "stopped: enough" {
 				t.Errorf("%+v", end)
 			}
 		}
@@ -227,33 +226,28 @@ func TestSessionsAreListedShownRenamedStoppedAndDeleted(t *testing.T) {
 		if answer, fault := w.ask("get", "j1"); fault != nil {
 			t.Errorf("its job went, too: %s %v", answer, fault)
 		}
-		if err := stop(); err != nil {
-			t.Error(err)
-		}
-		w.stop()
 	})
 }
 
 func TestASessionIsDeletedWithItsOwnJobsOnly(t *testing.T) {
-	bustest.Outside(t)
-	bubble(t, func(t *testing.T) {
-		w := newWorld(t, func(w *events.Work) *events.SubJobReported {
+	bustest.Virtual(t, func(t *testing.T) {
+		w := newWorkers(t, func(w *events.Work) *events.SubJobReported {
 			if w.Thread == "hang" {
 				return nil
 			}
 			return &events.SubJobReported{Outcome: events.Success, Output: json.RawMessage(`"done"`)}
 		})
-		stop := w.schedule(Default(), Deps{})
+		w.schedule(Default(), Deps{})
 		submit := func(id, session, thread string) {
 			t.Helper()
 			if answer, fault := w.ask("submit", fmt.Sprintf(`{"id":%q,"session":%q,"thread":%q,"goal":"g","plan":%s}`, id, session, thread, plan(sub("a")))); fault != nil {
 				t.Fatalf("%s: %v", answer, fault)
 			}
 			if thread == "hang" {
-				w.await(t.Context(), w.bus.Names().JobEvents(id), func(e events.Event) bool { return e.Kind == events.KindJobRunning })
+				w.Await(w.Names.JobEvents(id), func(e events.Event) bool { return e.Kind == events.KindJobRunning })
 				return
 			}
-			w.ended(id)
+			w.Ended(id)
 			w.settled()
 		}
 		for _, id := range []string{"own", "taken", "busy", "gone", "back"} {
@@ -286,9 +280,5 @@ func TestASessionIsDeletedWithItsOwnJobsOnly(t *testing.T) {
 				t.Errorf("job %s is there: %v", id, fault)
 			}
 		}
-		if err := stop(); err != nil {
-			t.Error(err)
-		}
-		w.stop()
 	})
 }

@@ -29,9 +29,9 @@ func sharing() scene {
 		name: "key", request: keyed("k1", "", "customer 42", 2, 1), status: events.Finished,
 		also: []events.Request{keyed("k2", "", "customer 42", 2, 1), keyed("k3", "", "customer 42", 1, 1)},
 		runs: []string{"s0/1", "s0/1", "s0/1", "s1/1", "s1/1"},
-		check: func(w *world) {
+		check: func(w *workers) {
 			if w.most != 1 {
-				w.t.Errorf("%d runs at once, want 1", w.most)
+				w.Errorf("%d runs at once, want 1", w.most)
 			}
 			w.slotsFree("customer 42")
 		},
@@ -39,30 +39,29 @@ func sharing() scene {
 }
 
 // slotsFree fails when a slot of a key is held or wanted.
-func (w *world) slotsFree(key string) {
-	w.t.Helper()
-	if value, _, err := w.bus.Sessions().GetLeader(w.t.Context(), bus.SlotKey(key)); !errors.Is(err, bus.ErrNotFound) {
-		w.t.Errorf("record of the key: %s, %v", value, err)
+func (w *workers) slotsFree(key string) {
+	w.Helper()
+	if value, _, err := w.Bus.Sessions().GetLeader(w.Context(), bus.SlotKey(key)); !errors.Is(err, bus.ErrNotFound) {
+		w.Errorf("record of the key: %s, %v", value, err)
 	}
 }
 
 func TestRunsOfAKeyAreBoundedOverAllJobsPartitionsAndSchedulers(t *testing.T) {
-	bustest.Outside(t)
-	bubble(t, func(t *testing.T) {
-		w := newWorld(t, nil)
+	bustest.Virtual(t, func(t *testing.T) {
+		w := newWorkers(t, nil)
 		s := Default()
 		s.Partitions = 4
 		first, second := w.schedule(s, Deps{}), w.schedule(s, Deps{})
 		const jobs = 12
 		for i := range jobs {
-			w.submit(keyed(fmt.Sprintf("a%d", i), fmt.Sprintf("session%d", i%3), "a", 5, 2))
+			w.Submit(keyed(fmt.Sprintf("a%d", i), fmt.Sprintf("session%d", i%3), "a", 5, 2))
 		}
 		for i := range jobs {
-			if end := w.ended(fmt.Sprintf("a%d", i)); end.Status != events.Finished {
+			if end := w.Ended(fmt.Sprintf("a%d", i)); end.Status != events.Finished {
 				t.Errorf("a%d: %+v", i, end)
 			}
 		}
-		if err := errors.Join(first(), second()); err != nil {
+		if err := errors.Join(first.Stop(), second.Stop()); err != nil {
 			t.Error(err)
 		}
 		w.stop()

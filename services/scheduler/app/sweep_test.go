@@ -1,20 +1,16 @@
 package app
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
@@ -28,11 +24,11 @@ type scene struct {
 	script  func(*events.Work) *events.SubJobReported
 	// during is called once when the first event of a kind is in the log, scheduler alive or not.
 	on     events.Kind
-	during func(w *world)
+	during func(w *workers)
 	status events.Status
 	runs   []string
 	// check looks at what else there is behind the end.
-	check func(w *world)
+	check func(w *workers)
 }
 
 func ms(n int) *events.Duration {
@@ -71,19 +67,11 @@ func scenes() []scene {
 				}
 				return &events.SubJobReported{Outcome: events.Success}
 			},
-			on: events.KindSubJobReported, during: func(w *world) { w.control("s", events.KindStopRequested, &events.StopRequested{Reason: "enough"}) },
+			on: events.KindSubJobReported, during: func(w *workers) {
+				w.Tell(events.Event{Kind: events.KindStopRequested, Job: "s", Data: &events.StopRequested{Reason: "enough"}})
+			},
 			status: events.Stopped,
 		},
-	}
-}
-
-func (w *world) control(job string, kind events.Kind, data any) {
-	m, err := events.Encode(w.bus.Names(), events.Event{Kind: kind, ID: job + "/" + string(kind), Job: job, Source: "test", Data: data})
-	if err != nil {
-		w.t.Error(err)
-	}
-	if _, err := w.bus.Publish(context.Background(), m, bus.Expect{}); err != nil {
-		w.t.Error(err)
 	}
 }
 
@@ -164,23 +152,22 @@ func (b *boundaries) await() bool {
 // play runs a scene; the scheduler crashes at a boundary, if there is one, and a new one takes over. It gives the boundaries
 // that were passed.
 func (s *scene) play(t *testing.T, crash boundary) []string {
-	w := newWorld(t, s.script)
+	w := newWorkers(t, s.script)
 	passed := crashAt(crash)
-	first := w.server.Connect("first")
-	stop := w.scheduleOn(Default(), Deps{Bus: first, Hook: passed.pass})
-	second := func() error { return nil }
+	first := w.Server.Connect("first")
+	scheduler := w.schedule(Default(), Deps{Bus: first, Hook: passed.pass})
 	if crash.visit > 0 {
 		go func() { // Ends with the crash, which is awaited below.
 			<-passed.crashed
 			first.Close()
 		}()
 	}
-	w.submit(s.request)
+	w.Submit(s.request)
 	for _, r := range s.also {
-		w.submit(r)
+		w.Submit(r)
 	}
 	if s.during != nil {
-		go w.await(context.Background(), w.bus.Names().JobEvents(s.request.ID), func(e events.Event) bool {
+		go w.Await(w.Names.JobEvents(s.request.ID), func(e events.Event) bool {
 			if e.Kind == s.on {
 				s.during(w)
 			}
@@ -189,29 +176,26 @@ func (s *scene) play(t *testing.T, crash boundary) []string {
 	}
 	if crash.visit > 0 {
 		passed.await()
-		second = w.schedule(Default(), Deps{})
+		w.schedule(Default(), Deps{})
 	}
-	end := w.ended(s.request.ID)
+	end := w.Ended(s.request.ID)
 	if end.Status != s.status {
 		t.Errorf("end: %+v", end)
 	}
 	for _, r := range s.also {
-		if end := w.ended(r.ID); end.Status != events.Finished {
+		if end := w.Ended(r.ID); end.Status != events.Finished {
 			t.Errorf("end of %s: %+v", r.ID, end)
 		}
 	}
 	w.settled() // A report of the stopped run may follow the end.
 	kept := w.saved(s.request.ID, func(k *graph.State) bool { return k.Status == s.status && !k.EndOwed && len(k.Facts) == 0 })
-	if diff := cmp.Diff(asJSON(t, w.folded(s.request.ID)), asJSON(t, kept)); diff != "" {
+	if diff := cmp.Diff(asJSON(t, w.Folded(s.request.ID)), asJSON(t, kept)); diff != "" {
 		t.Errorf("kept state is not the fold of the log (-fold +kept):\n%s", diff)
 	}
 	if s.check != nil {
 		s.check(w)
 	}
-	_ = stop() // The crash is its error.
-	if err := second(); err != nil {
-		t.Error(err)
-	}
+	_ = scheduler.Stop() // The crash is its error.
 	w.stop()
 	slices.Sort(w.runs)
 	if diff := cmp.Diff(s.runs, w.runs); s.runs != nil && diff != "" {
@@ -222,40 +206,31 @@ func (s *scene) play(t *testing.T, crash boundary) []string {
 
 // settled waits until every delivery of the log is acknowledged. It is looked at only when everybody has come to rest, as time
 // is not taken for lost before: a worker may be about to report.
-func (w *world) settled() {
-	w.t.Helper()
+func (w *workers) settled() {
+	w.Helper()
 	for range 200 {
 		<-time.After(100 * time.Millisecond)
-		facts, err := w.bus.Queues().Info(w.t.Context(), w.bus.Names().Log, "scheduler-0of1")
+		facts, err := w.Bus.Queues().Info(w.Context(), w.Names.Log, "scheduler-0of1")
 		if err != nil {
-			w.t.Fatal(err)
+			w.Fatal(err)
 		}
 		if facts.Unsettled == 0 && facts.Pending == 0 {
 			return
 		}
 	}
-	w.t.Error("deliveries stay unacknowledged")
-}
-
-// bubble runs f in virtual time. The NATS client pools timers for the whole process; one of an earlier bubble must not come
-// back in a later one, and two collections empty a pool.
-func bubble(t *testing.T, f func(t *testing.T)) {
-	t.Helper()
-	runtime.GC()
-	runtime.GC()
-	synctest.Test(t, f)
+	w.Error("deliveries stay unacknowledged")
 }
 
 // crashes plays the scene once for each of its boundaries that are wanted; wanted is told them all.
 func (s *scene) crashes(t *testing.T, wanted func(points []string) []int) {
 	var points []string
-	bubble(t, func(t *testing.T) { points = s.play(t, boundary{}) })
+	bustest.Virtual(t, func(t *testing.T) { points = s.play(t, boundary{}) })
 	list := wanted(points)
 	t.Logf("%d of %d boundaries", len(list), len(points))
 	for _, n := range list {
 		crash := boundaryOf(points, n)
 		t.Run(crash.String(), func(t *testing.T) {
-			bubble(t, func(t *testing.T) { s.play(t, crash) })
+			bustest.Virtual(t, func(t *testing.T) { s.play(t, crash) })
 		})
 	}
 }
@@ -282,7 +257,6 @@ func ofEachKind(points []string, known map[string]bool) (list []int) {
 }
 
 func TestACrashAtABoundaryOfEachKindChangesNothing(t *testing.T) {
-	bustest.Outside(t)
 	known := map[string]bool{}
 	for _, s := range append(scenes(), sharing()) {
 		t.Run(s.name, func(t *testing.T) {
@@ -298,7 +272,7 @@ func TestASweepCrashesAtTheBoundaryItNamesOrElseAtRest(t *testing.T) {
 		points []string
 		passed bool
 	}{{[]string{"ack", "save", "ack"}, true}, {[]string{"save", "ack", "save", "save"}, false}} {
-		bubble(t, func(t *testing.T) {
+		bustest.Virtual(t, func(t *testing.T) {
 			b := crashAt(fatal)
 			for n, point := range c.points {
 				if crashed := b.pass(point) != nil; crashed != (boundaryOf(c.points, n) == fatal) {

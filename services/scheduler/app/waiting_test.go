@@ -11,20 +11,19 @@ import (
 )
 
 func TestARequestThatWaitsForItsAdmissionCanBeFoundAndStopped(t *testing.T) {
-	bustest.Outside(t)
-	bubble(t, func(t *testing.T) {
-		w := newWorld(t, nil)
+	bustest.Virtual(t, func(t *testing.T) {
+		w := newWorkers(t, nil)
 		w.stop()      // No planner runs.
 		for range 3 { // More than the mark allows: nothing is admitted.
-			w.raw(w.bus.Names().Prefix()+".event.none", strings.Repeat("x", 400<<10))
+			w.Publish(w.Names.Prefix()+".event.none", []byte(strings.Repeat("x", 400<<10)))
 		}
 		settings := Default()
 		settings.IntakeHighWater = 1
-		stop := w.schedule(settings, Deps{})
+		w.schedule(settings, Deps{})
 		for _, id := range []string{"first", "second"} {
-			w.submit(events.Request{ID: id, Goal: "g"})
+			w.Submit(events.Request{ID: id, Goal: "g"})
 		}
-		c := client.New(w.bus)
+		c := client.New(w.Bus)
 		if ahead, waits, err := c.Waiting(t.Context(), "second"); ahead != 1 || !waits || err != nil {
 			t.Errorf("behind %d: %t, %v", ahead, waits, err)
 		}
@@ -38,14 +37,11 @@ func TestARequestThatWaitsForItsAdmissionCanBeFoundAndStopped(t *testing.T) {
 		if err := c.Stop(t.Context(), "second", events.StopRequested{Reason: "not needed"}); err != nil {
 			t.Fatal(err)
 		}
-		if end := w.ended("second"); end.Status != events.Stopped {
+		if end := w.Ended("second"); end.Status != events.Stopped {
 			t.Errorf("the job is %s", end.Status)
 		}
 		if _, waits, err := c.Waiting(t.Context(), "first"); !waits || err != nil {
 			t.Errorf("the other request waits: %t, %v", waits, err)
-		}
-		if err := stop(); err != nil {
-			t.Error(err)
 		}
 	})
 }
