@@ -61,7 +61,7 @@ func TestJobsAreListedByPersonSessionStateAndPageAlsoByTheNextScheduler(t *testi
 	if err := scheduler.Stop(); err != nil {
 		t.Error(err)
 	}
-	scheduler = w.schedule(Default(), Deps{})
+	w.schedule(Default(), Deps{})
 	if d := cmp.Diff([]string{"three", "one"}, listed(`{"user":"ann"}`)); d != "" {
 		t.Errorf("the next scheduler: %s", d)
 	}
