@@ -85,8 +85,9 @@ func (l Logs) Tell(ctx context.Context, log *joblog.Log, kind events.Kind, data 
 
 // Fork begins a new job where a log ends: the graph as it stood there, with the results of what was finished, so that only the rest runs.
 // The Fork says what the new job does otherwise; its id is made when the Fork has none. Payloads are copied. The new job is as it was
-// submitted: it may still wait in the queue, and its labels forked_from and forked_at say where it comes from. Errors: *events.Fault for
-// a Fork that does not fit the job, ErrNotFound for an unknown SubJob or a payload that is gone, and those of Submit.
+// submitted: it may still wait in the queue. Its labels forked_from and forked_at say where it comes from, as far as it may have more labels.
+// Errors: *events.Fault for a Fork that does not fit the job, ErrNotFound for an unknown SubJob or a payload that is gone, and those of
+// Submit.
 func (l Logs) Fork(ctx context.Context, log *joblog.Log, f joblog.Fork) (*joblog.Forked, error) {
 	if f.ID == "" {
 		var err error

@@ -7,11 +7,12 @@ import (
 	"strings"
 )
 
+// Limits of ids, names and labels, and the number of shards.
 const (
 	MaxID     = 64  // MaxID is the longest id of an expert, job or SubJob, in bytes.
 	MaxName   = 256 // MaxName is the longest session, thread, user, concurrency key, label and value of a label, in bytes.
-	maxLabels = 64
-	Shards    = 64 // Shards is the number of partitions a job's events are spread over; fixed for ever.
+	MaxLabels = 64  // MaxLabels is how many labels a job may have.
+	Shards    = 64  // Shards is the number of partitions a job's events are spread over; fixed for ever.
 )
 
 // Reserved SubJob ids: work that is not a step of the plan.

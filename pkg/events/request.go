@@ -150,8 +150,8 @@ func (r *Request) Validate() Faults {
 	if r.ID != "" && !ValidNewID(r.ID) {
 		add(CodeInvalid, "id", fmt.Sprintf("id %.80q does not fit", r.ID), "use 1 to 64 of A-Z a-z 0-9 _ -, not dashes alone, or leave it out")
 	}
-	if len(r.Labels) > maxLabels {
-		add(CodeTooLarge, "labels", fmt.Sprintf("%d labels, at most %d are taken", len(r.Labels), maxLabels), "use fewer labels")
+	if len(r.Labels) > MaxLabels {
+		add(CodeTooLarge, "labels", fmt.Sprintf("%d labels, at most %d are taken", len(r.Labels), MaxLabels), "use fewer labels")
 	}
 	for _, key := range slices.Sorted(maps.Keys(r.Labels)) {
 		if most := max(len(key), len(r.Labels[key])); most > MaxName {

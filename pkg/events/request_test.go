@@ -67,7 +67,7 @@ func TestWhatIsNoRequestIsRefusedWithAHint(t *testing.T) {
 func TestLabelsAndIDsAreBounded(t *testing.T) {
 	long := strings.Repeat("x", MaxName+1)
 	many := map[string]string{}
-	for i := range maxLabels + 1 {
+	for i := range MaxLabels + 1 {
 		many[strings.Repeat("k", i+1)] = "v"
 	}
 	for name, test := range map[string]struct {

@@ -26,7 +26,8 @@ type Fork struct {
 
 // Forked is the request for a job that begins where another stood.
 type Forked struct {
-	// Request is for the new job. Its plan is the graph as it stood, with the results that are kept.
+	// Request is for the new job. Its plan is the graph as it stood, with the results that are kept. Its labels forked_from and forked_at
+	// say where it comes from; a job that has all the labels that it may have does not get them.
 	Request events.Request
 	// From is the job that it was made of, At the sequence of the last event that counted.
 	From string
@@ -48,8 +49,7 @@ func (l *Log) Fork(fork Fork, get Payloads) (*Forked, error) {
 	f := forker{log: l, get: get, fork: &fork, state: s, names: forkNames(s), again: fork.again(s), made: &Forked{From: s.ID, At: s.Seq}}
 	r := l.Request().Request
 	r.ID = fork.ID
-	r.Labels = with(r.Labels, "forked_from", s.ID)
-	r.Labels["forked_at"] = fmt.Sprint(s.Seq)
+	r.Labels = labelled(r.Labels, s)
 	if fork.Model != "" {
 		r.Models = with(r.Models, "expert", fork.Model)
 	}
@@ -69,6 +69,16 @@ func (l *Log) Fork(fork Fork, get Payloads) (*Forked, error) {
 	f.take(r.Attachments...)
 	f.made.Request = r
 	return f.made, nil
+}
+
+// labelled is labels with where the fork comes from. A label for which the job has no room is left out, forked_at before forked_from.
+func labelled(labels map[string]string, s *graph.State) map[string]string {
+	for _, l := range []struct{ key, value string }{{"forked_from", s.ID}, {"forked_at", fmt.Sprint(s.Seq)}} {
+		if _, known := labels[l.key]; known || len(labels) < events.MaxLabels {
+			labels = with(labels, l.key, l.value)
+		}
+	}
+	return labels
 }
 
 // with is a copy of a map with one more entry.
@@ -92,6 +102,11 @@ func (f *Fork) check(s *graph.State) error {
 	case f.Result != nil && varied:
 		return &events.Fault{
 			Code: events.CodeInvalid, Field: "result", Message: fmt.Sprintf("SubJob %s does not run when its result is given", f.Before), Hint: "leave expert and prompt out",
+		}
+	case f.Before != "" && s.PlanVersion == 0:
+		return &events.Fault{
+			Code: events.CodeNotFound, Field: "subjob", Message: fmt.Sprintf("job %s has no graph yet at sequence %d, so no SubJob %.80q", s.ID, s.Seq, f.Before),
+			Hint: "fork from a moment at or behind graph.created: jobgraph events " + s.ID,
 		}
 	case f.Before != "" && !slices.ContainsFunc(s.SubJobs, func(n *graph.SubJobState) bool { return n.ID == f.Before && InGraph(n) }):
 		return &events.Fault{

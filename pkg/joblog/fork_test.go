@@ -197,6 +197,65 @@ func TestAForkThatDoesNotFitTheJobSaysWhy(t *testing.T) {
 	}
 }
 
+func TestAForkBeforeASubJobNeedsAGraph(t *testing.T) {
+	l := chain(t)
+	early, err := joblog.Fold(from(l.Events...), l.Events[0].Seq)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = early.Fork(joblog.Fork{ID: "fork", Before: "b"}, noPayloads)
+	var fault *events.Fault
+	if !errors.As(err, &fault) || fault.Code != events.CodeNotFound || fault.Message != fmt.Sprintf(`job job has no graph yet at sequence %d, so no SubJob "b"`, l.Events[0].Seq) {
+		t.Error(err)
+	}
+	if made, err := early.Fork(joblog.Fork{ID: "fork"}, noPayloads); err != nil || made.Request.Plan != nil {
+		t.Errorf("a fork that plans by itself: %v", err)
+	}
+}
+
+// A job may have a limited number of labels. A fork keeps those of its job, and says where it comes from as far as there is room.
+func TestAForkOfAJobWithAllItsLabelsKeepsThem(t *testing.T) {
+	for _, test := range []struct {
+		labels   int
+		from, at bool
+	}{{events.MaxLabels - 2, true, true}, {events.MaxLabels - 1, true, false}, {events.MaxLabels, false, false}} {
+		labels := map[string]string{}
+		for i := range test.labels {
+			labels[fmt.Sprint("l", i)] = "x"
+		}
+		l := played(t, jobtest.Script{Request: events.Request{Labels: labels}, Plan: &events.Plan{SubJobs: []events.SubJob{{ID: "a", Goal: "a", Expert: "e"}}}, Default: says}, "")
+		made, _ := forked(t, l, joblog.Fork{})
+		got := made.Request.Labels
+		if _, from := got["forked_from"]; from != test.from {
+			t.Errorf("%d labels: forked_from %t", test.labels, from)
+		}
+		if _, at := got["forked_at"]; at != test.at {
+			t.Errorf("%d labels: forked_at %t", test.labels, at)
+		}
+		for key := range labels {
+			if got[key] != "x" {
+				t.Errorf("%d labels: %s is gone", test.labels, key)
+			}
+		}
+		if faults := made.Request.Validate(); len(faults) > 0 {
+			t.Errorf("%d labels: %v", test.labels, faults)
+		}
+	}
+}
+
+// A fork of a fork says where it comes from itself, not where its job did.
+func TestAForkOfAForkWithAllItsLabelsSaysWhereItComesFrom(t *testing.T) {
+	labels := map[string]string{"forked_from": "older", "forked_at": "1"}
+	for i := range events.MaxLabels - 2 {
+		labels[fmt.Sprint("l", i)] = "x"
+	}
+	l := played(t, jobtest.Script{Request: events.Request{Labels: labels}, Plan: &events.Plan{SubJobs: []events.SubJob{{ID: "a", Goal: "a", Expert: "e"}}}, Default: says}, "")
+	made, _ := forked(t, l, joblog.Fork{})
+	if r := made.Request; r.Labels["forked_from"] != "job" || r.Labels["forked_at"] != fmt.Sprint(made.At) || len(r.Labels) != events.MaxLabels {
+		t.Errorf("%v", r.Labels)
+	}
+}
+
 func TestAForkTakesAlongThePayloadsThatItNames(t *testing.T) {
 	file, large := events.Ref{Digest: "file", Name: "a.txt"}, events.Ref{Digest: "large"}
 	l := played(t, jobtest.Script{

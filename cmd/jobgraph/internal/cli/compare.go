@@ -58,7 +58,7 @@ func (g forks) writeComparison(d *joblog.Comparison) error {
 	}
 	jobs := output.Table{Head: []string{"JOB", "STATUS", "TOOK", "TOKENS", "USD"}}
 	for _, s := range []*joblog.Account{d.A, d.B} {
-		jobs.Rows = append(jobs.Rows, output.Row{Name: s.JobID, Value: s, Cells: []string{s.JobID, string(s.Status), milliseconds(s.DurationMS), fmt.Sprint(s.Tokens), fmt.Sprintf("%.4f", s.CostUSD)}})
+		jobs.Rows = append(jobs.Rows, output.Row{Name: s.JobID, Value: s, Cells: []string{s.JobID, string(s.Status), took(s), fmt.Sprint(s.Tokens), fmt.Sprintf("%.4f", s.CostUSD)}})
 	}
 	if err := g.app.write(jobs); err != nil || g.app.output == "name" {
 		return err
@@ -78,7 +78,7 @@ func (g forks) writeComparison(d *joblog.Comparison) error {
 	for i := range d.SubJobs {
 		x := &d.SubJobs[i]
 		steps.Rows = append(steps.Rows, output.Row{Name: x.SubJob, Value: x, Cells: []string{
-			x.SubJob, strings.Join(x.Fields, ","), both(x, func(a *joblog.SubJobAccount) string { return milliseconds(a.DurationMS) }),
+			x.SubJob, strings.Join(x.Fields, ","), both(x, tookInRuns),
 			both(x, func(a *joblog.SubJobAccount) string { return fmt.Sprint(a.Calls) }), both(x, func(a *joblog.SubJobAccount) string { return fmt.Sprint(a.Tokens) }),
 			both(x, func(a *joblog.SubJobAccount) string {
 				return short(strings.Join(strings.Fields(readable(a.Result)), " "), 60)
@@ -106,6 +106,22 @@ func both(d *joblog.Deviation, say func(*joblog.SubJobAccount) string) string {
 		return a + " → " + b
 	}
 	return of(d.A)
+}
+
+// took is how long a job has taken, "-" while it has not ended.
+func took(a *joblog.Account) string {
+	if !a.Status.Terminal() {
+		return "-"
+	}
+	return milliseconds(a.DurationMS)
+}
+
+// tookInRuns is how long the runs of a SubJob have taken, "" while none has ended.
+func tookInRuns(a *joblog.SubJobAccount) string {
+	if a.Runs == 0 {
+		return ""
+	}
+	return milliseconds(a.DurationMS)
 }
 
 func milliseconds(ms int64) string { return output.Span(time.Duration(ms) * time.Millisecond) }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/output"
 	"github.com/jobgraph/jobgraph/pkg/client"
+	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
 	"github.com/jobgraph/jobgraph/pkg/joblog"
 )
@@ -82,7 +83,7 @@ func (g forks) read(f *joblog.Fork, result string, log *joblog.Log) error {
 	if result != "" && (f.Expert != "" || f.Prompt != "") {
 		return usageError{fmt.Errorf("--result: SubJob %s does not run then, so --expert and --prompt say nothing", f.Before)}
 	}
-	if n := log.Node(f.Before); n == nil || !joblog.InGraph(n) {
+	if n := log.Node(f.Before); log.Job.View().PlanVersion > 0 && (n == nil || !joblog.InGraph(n)) {
 		return notFound("subjob", f.Before, host.Near(f.Before, log.IDs()))
 	}
 	var err error
@@ -112,6 +113,11 @@ func (g forks) fork(ctx context.Context, c *client.Client, log *joblog.Log, f jo
 	made, err := c.Logs().Fork(ctx, log, f)
 	if err != nil {
 		return err
+	}
+	for _, key := range []string{"forked_from", "forked_at"} {
+		if made.Request.Labels[key] == "" {
+			g.app.note("label %s is left out: a job has at most %d labels", key, events.MaxLabels)
+		}
 	}
 	g.app.note("forked at sequence %d: %d of %d SubJobs keep their result", made.At, made.Kept, made.Total)
 	if g.app.machine() {

@@ -39,3 +39,21 @@ func TestAPlannerTakesThePlanOfAForkWhoseSubJobsHadNoOutput(t *testing.T) {
 		}
 	}
 }
+
+func TestADiffShowsNoTimeWhereThereIsNone(t *testing.T) {
+	for _, test := range []struct {
+		account joblog.Account
+		want    string
+	}{
+		{joblog.Account{Status: events.Running}, "-"},
+		{joblog.Account{Status: events.Finished}, "0ms"},
+		{joblog.Account{Status: events.Failed, DurationMS: 1200}, "1.2s"},
+	} {
+		if got := took(&test.account); got != test.want {
+			t.Errorf("%+v: %s, want %s", test.account, got, test.want)
+		}
+	}
+	if got := both(&joblog.Deviation{A: &joblog.SubJobAccount{}, B: &joblog.SubJobAccount{Runs: 1}}, tookInRuns); got != "- → 0ms" {
+		t.Error(got)
+	}
+}

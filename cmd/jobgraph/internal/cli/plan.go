@@ -79,13 +79,18 @@ func (g plans) sound(r *events.Request) error {
 	for i := range faults {
 		faults[i].Field = strings.TrimSuffix("plan."+faults[i].Field, ".")
 	}
-	if r.Expert != "" {
-		g.app.note("expert %s takes the steps of the plan that name no expert", r.Expert)
-	}
 	if len(faults) > 0 {
 		return usageError{faults}
 	}
+	g.weigh(r)
 	return nil
+}
+
+// weigh says what the expert of a request counts for that has a plan.
+func (g plans) weigh(r *events.Request) {
+	if r.Expert != "" && len(r.Plan) > 0 {
+		g.app.note("expert %s takes the steps of the plan that name no expert", r.Expert)
+	}
 }
 
 // read reads a plan, also out of a job file.

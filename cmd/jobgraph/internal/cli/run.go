@@ -54,6 +54,7 @@ func (g runs) runCommand() *cobra.Command {
 			if (f.embedded || f.store != "") && (g.app.server != "" || g.app.context != "") {
 				return usageError{errors.New("--server and --context name a bus, --embedded and --store want one of this run: leave out either")}
 			}
+			g.app.plans.weigh(&r)
 			return g.run(r, &f)
 		},
 	}

@@ -139,6 +139,9 @@ func (g schedules) createCommand() *cobra.Command {
 				return err
 			}
 			request, err := g.app.documents.request(&q, args)
+			if err == nil && len(request.Plan) > 0 {
+				err = g.app.plans.sound(&request)
+			}
 			if err != nil {
 				return err
 			}
