@@ -9,10 +9,10 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events/artifact"
 )
 
-// mostArtifacts bounds the files that belong to a result.
+// mostArtifacts limits the files of a result.
 const mostArtifacts = 256
 
-// links lists files as they are cited.
+// links lists files as Markdown links, in the form in which texts cite them.
 func links(subjob string, refs []events.Ref) string {
 	lines := make([]string, len(refs))
 	for i, ref := range refs {
@@ -21,11 +21,12 @@ func links(subjob string, refs []events.Ref) string {
 	return strings.Join(lines, "\n")
 }
 
-// bracket takes away what would end the text of a link.
+// bracket replaces characters that would end the text of a Markdown link.
 var bracket = strings.NewReplacer("[", "(", "]", ")", "\n", " ")
 
-// Attach takes the files that results have come with, by SubJob, and lists them behind the words of their steps. Those of the last steps belong to the result, under SUBJOB/NAME. A
-// source that is a file of the job stays only when there is that file: any other one is invented.
+// Attach adds the files of each SubJob's result to the text of its step. The files of the last steps also become the files
+// of the job's result, named SUBJOB/NAME. Sources that point at a file that does not exist are removed: the model invented
+// them.
 func (m *Material) Attach(files map[string][]events.Ref) {
 	known := map[string]bool{}
 	for i := range m.Steps {

@@ -1,5 +1,5 @@
-// Package finish is the pure part of putting a job's result into words: what was carried out, as the summary or the report
-// is told of it, the sources that its results cite, and the rule that says which of them a text lacks.
+// Package finish is the pure part of writing a job's summary or report: the executed steps as material for the text, the
+// sources that the results cite, and the check which of those sources a text leaves out.
 //
-// It makes no requests and keeps nothing; the session decides who writes, the prompts how.
+// It makes no requests and stores nothing. Package planning decides who writes the text; the prompts decide how.
 package finish

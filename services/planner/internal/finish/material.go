@@ -7,44 +7,44 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// The ways in which a result is put into words.
+// The forms in which a result can be written.
 const (
 	Summary = "summary" // A few sentences that close the work.
 	Report  = "report"  // A report with a fixed structure, and its sources at the end.
 )
 
-// Material is all there is to write about.
+// Material is everything that the author of a summary or report gets.
 type Material struct {
 	// Form is Summary or Report.
 	Form string `json:"form"`
-	// Written is true when no model is to be asked any more: Text is what the expert that stands in for the model wrote, empty
-	// when it wrote nothing.
+	// Written is true when the stand-in expert has finished, so that no model is asked again. Text is what it wrote; it may
+	// be empty.
 	Written bool   `json:"written,omitempty"`
 	Text    string `json:"text,omitempty"`
-	// StandIn is the id of the expert that writes in the model's place, empty without one.
+	// StandIn is the id of the expert that writes instead of the model, empty if there is none.
 	StandIn string `json:"stand_in,omitempty"`
-	// Title and Thought are the plan's; Steps is what was carried out, in the order of the plan.
+	// Title and Thought come from the plan. Steps are the executed steps in the order of the plan.
 	Title   string `json:"title,omitempty"`
 	Thought string `json:"thought,omitempty"`
 	Steps   []Step `json:"steps,omitempty"`
-	// Sources are what the results cite.
+	// Sources are the sources that the results cite.
 	Sources []Source `json:"sources,omitempty"`
-	// Artifacts are the files that belong to the result, named SUBJOB/NAME.
+	// Artifacts are the files of the result, named SUBJOB/NAME.
 	Artifacts []events.Ref `json:"artifacts,omitempty"`
 }
 
-// Step is one SubJob that was carried out.
+// Step is one executed SubJob.
 type Step struct {
-	// ID, Title and Goal are as planned, Text is what came out.
+	// ID, Title and Goal come from the plan; Text is the result.
 	ID    string `json:"id"`
 	Title string `json:"title,omitempty"`
 	Goal  string `json:"goal,omitempty"`
 	Text  string `json:"text"`
-	// Last is true when no other step has used the result.
+	// Last is true when no other step used this result.
 	Last bool `json:"last,omitempty"`
 }
 
-// Name is what people call the step.
+// Name is the name shown to people: the title, or the id.
 func (s Step) Name() string {
 	for _, text := range []string{s.Title, s.Goal} {
 		if text = strings.TrimSpace(text); text != "" {
@@ -54,7 +54,7 @@ func (s Step) Name() string {
 	return s.ID
 }
 
-// New collects the material of a plan and its results by SubJob. A SubJob without a result is left out.
+// New collects the steps of a plan that have a result, in the plan's order.
 func New(form string, p *events.Plan, results map[string]json.RawMessage) Material {
 	m := Material{Form: form, Title: p.Title, Thought: p.Thought}
 	used := map[string]bool{}
@@ -75,10 +75,10 @@ func New(form string, p *events.Plan, results map[string]json.RawMessage) Materi
 	return m
 }
 
-// The marks around what a model declares to be its answer.
+// The tags between which a model puts its answer.
 const finalOpen, finalClose = "<final_output>", "</final_output>"
 
-// Marked takes the part that a text marks as its answer, all of it where nothing is marked.
+// Marked returns the part of text between the answer tags, or all of text if there are none.
 func Marked(text string) string {
 	_, rest, opened := strings.Cut(text, finalOpen)
 	inner, _, closed := strings.Cut(rest, finalClose)
@@ -88,7 +88,7 @@ func Marked(text string) string {
 	return strings.TrimSpace(text)
 }
 
-// Unfenced takes away a fence that a model has put around all of its text.
+// Unfenced removes a Markdown code fence around the whole text.
 func Unfenced(text string) string {
 	first, rest, more := strings.Cut(text, "\n")
 	inner, closed := strings.CutSuffix(strings.TrimSpace(rest), "```")
@@ -98,7 +98,7 @@ func Unfenced(text string) string {
 	return strings.TrimSpace(inner)
 }
 
-// Words gives a result as text: a string as it is, anything else as JSON.
+// Words returns a result as text: the value of a JSON string, otherwise the JSON itself.
 func Words(result json.RawMessage) string {
 	var text string
 	if json.Unmarshal(result, &text) == nil {
@@ -107,7 +107,8 @@ func Words(result json.RawMessage) string {
 	return strings.TrimSpace(string(result))
 }
 
-// Fit shortens texts to so many bytes in all: short ones stay whole, the long ones share what is left.
+// Fit shortens the texts of steps so that together they take at most most bytes. Short texts stay whole; long ones share
+// the remaining space.
 func Fit(steps []Step, most int, clip func(text string, most int) string) []Step {
 	fitted := append([]Step(nil), steps...)
 	open := make([]int, len(fitted))

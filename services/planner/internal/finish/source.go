@@ -11,15 +11,15 @@ import (
 
 // Source is something that a result cites.
 type Source struct {
-	// Title names it, the address where the result gives no name; URL is where it is.
+	// Title is the name, or the address if the result gives no name. URL is the address.
 	Title string `json:"title"`
 	URL   string `json:"url"`
 }
 
-// mostSources bounds the list: a report with more would not be read.
+// mostSources limits the list, since no reader would go through more.
 const mostSources = 200
 
-// mostDeep bounds how deep a result is searched.
+// mostDeep limits how many levels of a nested result are searched.
 const mostDeep = 32
 
 var (
@@ -28,7 +28,8 @@ var (
 	address = regexp.MustCompile(`(?:https?://|\bartifact:)[^\s<>"'` + "`" + `\[\]()（）【】《》，。；]+`)
 )
 
-// cited finds what a result cites: objects with a url, links of Markdown, plain addresses, of pages and of files of the job.
+// cited finds the sources in a result: objects with a url field, Markdown links, and bare addresses of pages or of the
+// job's files.
 func cited(result json.RawMessage) []Source {
 	d := json.NewDecoder(bytes.NewReader(result))
 	var value any
@@ -89,7 +90,7 @@ func source(title, at string) (Source, bool) {
 	return s, true
 }
 
-// merge adds sources that are not there yet. A name takes the place of a bare address.
+// merge appends the sources of more that are not yet in the list. A named source replaces a bare address.
 func merge(to, more []Source) []Source {
 	for _, s := range more {
 		known := false
@@ -108,7 +109,7 @@ func merge(to, more []Source) []Source {
 	return to
 }
 
-// same compares addresses without what changes nothing: the place in the page, a slash at the end.
+// same compares two addresses, ignoring the fragment and a trailing slash.
 func same(a, b string) bool { return bare(a) == bare(b) }
 
 func bare(at string) string {
@@ -116,7 +117,7 @@ func bare(at string) string {
 	return strings.TrimRight(at, "/")
 }
 
-// Lacking lists the sources that a text does not name.
+// Lacking lists the sources that text does not mention.
 func Lacking(text string, sources []Source) []Source {
 	var left []Source
 	for _, s := range sources {
@@ -127,7 +128,7 @@ func Lacking(text string, sources []Source) []Source {
 	return left
 }
 
-// names finds an address in a text, and not one that only begins with it.
+// names reports whether text contains the address at. A longer address that only begins with it does not count.
 func names(text, at string) bool {
 	for {
 		_, rest, found := strings.Cut(text, at)
@@ -141,5 +142,5 @@ func names(text, at string) bool {
 	}
 }
 
-// goesOn are the characters behind which an address is a longer one.
+// goesOn lists the characters after which an address continues.
 const goesOn = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_%?=&"

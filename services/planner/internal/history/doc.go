@@ -1,3 +1,3 @@
-// Package history reads what was said in a session before a job: what the person asked, how it was gone about and what came of
-// it, job by job, out of the session's record and the log of each job. It writes nothing and keeps nothing.
+// Package history reads what happened in a session before a job: for each earlier job the request, the steps and the
+// answer, from the session's record and the job's log. It writes nothing and has no state.
 package history

@@ -14,7 +14,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
 
-// Bounds of what is read: mostTurns jobs, the first mostEvents events and mostSteps steps of each, and payloads up to
+// Limits of one read: mostTurns jobs; of each job the first mostEvents events and mostSteps steps; payloads up to
 // mostPayload bytes.
 const (
 	mostTurns   = 20
@@ -23,13 +23,13 @@ const (
 	mostPayload = 1 << 20
 )
 
-// Log is where jobs are told.
+// Log reads the logs of jobs.
 type Log interface {
-	// EventsOf gives a job's events behind a sequence, in order.
+	// EventsOf returns a job's events after a sequence, in order.
 	EventsOf(ctx context.Context, job string, after uint64) iter.Seq2[events.Event, error]
-	// LastOn gives the last message on a subject, or bus.ErrNotFound.
+	// LastOn returns the last message on a subject, or bus.ErrNotFound.
 	LastOn(ctx context.Context, stream, subject string) (bus.Stored, error)
-	// GetBlob gives a payload, or bus.ErrNotFound.
+	// GetBlob returns a payload, or bus.ErrNotFound.
 	GetBlob(ctx context.Context, job, digest string) ([]byte, error)
 }
 
@@ -37,39 +37,41 @@ type Log interface {
 type History struct {
 	names events.Names
 	log   Log
-	// record reads a session's record from the leader, or gives bus.ErrNotFound.
+	// record reads a session's record from the leader of the bucket; the error is bus.ErrNotFound if there is none.
 	record func(ctx context.Context, key string) ([]byte, uint64, error)
 }
 
-// New makes it over a log and a reader of the records of sessions, which gives bus.ErrNotFound for one that is not there.
+// New returns a History that reads jobs from log and session records by record. record returns bus.ErrNotFound if a session
+// has none.
 func New(names events.Names, log Log, record func(ctx context.Context, key string) ([]byte, uint64, error)) *History {
 	return &History{names: names, log: log, record: record}
 }
 
-// OnBus makes it over a connection.
+// OnBus returns a History that reads from a bus.
 func OnBus(b *bus.Bus) *History {
 	return New(b.Names(), onBus{b.Log(), b.Streams(), b.Blobs()}, b.Sessions().GetLeader)
 }
 
-// onBus joins the parts of a bus that a Log reads.
+// onBus implements Log with the parts of a bus.
 type onBus struct {
 	*bus.Log
 	streams bus.Streams
 	blobs   bus.Blobs
 }
 
-// LastOn gives the last message on a subject.
+// LastOn implements Log.
 func (b onBus) LastOn(ctx context.Context, stream, subject string) (bus.Stored, error) {
 	return b.streams.LastOn(ctx, stream, subject)
 }
 
-// GetBlob gives a payload.
+// GetBlob implements Log.
 func (b onBus) GetBlob(ctx context.Context, job, digest string) ([]byte, error) {
 	return b.blobs.Get(ctx, job, digest)
 }
 
-// Before gives the turns of a session before a job, oldest first: the latest ones, at most so many bytes of them. A job that
-// is no more, or of another session, is no turn; one that goes on has no answer. Errors are the bus's.
+// Before returns the turns of session id before job, oldest first. If they are longer than most bytes, the oldest are left
+// out. Jobs that were deleted or belong to another session are left out; a job that is still running has a turn without an
+// answer. Errors are those of the bus.
 func (p *History) Before(ctx context.Context, id, job string, most int) ([]planning.Turn, error) {
 	jobs, err := p.jobs(ctx, id, job)
 	if err != nil {
@@ -94,7 +96,7 @@ func (p *History) Before(ctx context.Context, id, job string, most int) ([]plann
 	return turns, nil
 }
 
-// jobs lists the jobs of a session before one of them, in the order in which they came.
+// jobs lists the jobs of a session before one of them, in the order of their requests.
 func (p *History) jobs(ctx context.Context, id, before string) ([]string, error) {
 	value, _, err := p.record(ctx, bus.SessionKey(id))
 	if errors.Is(err, bus.ErrNotFound) {
@@ -110,7 +112,7 @@ func (p *History) jobs(ctx context.Context, id, before string) ([]string, error)
 		} `json:"jobs"`
 	}
 	if json.Unmarshal(value, &kept) != nil {
-		return nil, nil // Nothing of ours.
+		return nil, nil
 	}
 	var jobs []string
 	for _, line := range kept.Jobs {
@@ -124,7 +126,7 @@ func (p *History) jobs(ctx context.Context, id, before string) ([]string, error)
 	return jobs, nil
 }
 
-// turn reads one job; nil when there is none of this session.
+// turn reads one job. It returns nil if the job does not exist or belongs to another session.
 func (p *History) turn(ctx context.Context, id, job string, most int) (*planning.Turn, error) {
 	var s story
 	n := 0
@@ -160,7 +162,7 @@ func (p *History) turn(ctx context.Context, id, job string, most int) (*planning
 	return &t, nil
 }
 
-// ending looks for the end of a job whose log is too long to be read.
+// ending finds the end of a job whose log is too long to read completely.
 func (p *History) ending(ctx context.Context, job string, s *story) error {
 	var last uint64
 	for _, kind := range []events.Kind{events.KindJobFinished, events.KindJobFailed, events.KindJobStopped} {
@@ -179,7 +181,7 @@ func (p *History) ending(ctx context.Context, job string, s *story) error {
 	return nil
 }
 
-// payloads reads what went by reference, and leaves out what is too large, or gone.
+// payloads returns a reader of payloads by reference that skips those that are missing or too large.
 func (p *History) payloads(ctx context.Context, job string) joblog.Payloads {
 	return func(ref events.Ref) ([]byte, error) {
 		if ref.Size > mostPayload {

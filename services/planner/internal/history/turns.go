@@ -10,10 +10,10 @@ import (
 	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
 
-// mostStep is how much of what one step gave is told, in bytes.
+// mostStep limits the result of one step, in bytes.
 const mostStep = 600
 
-// story is what a job's log tells of it.
+// story collects what the log says about one job.
 type story struct {
 	request *events.Request
 	steps   []*events.SubJob
@@ -39,7 +39,7 @@ func (s *story) take(e *events.Event) {
 	}
 }
 
-// plan takes over the steps of a plan; a later one replaces them.
+// plan stores the steps of a plan, replacing those of an earlier plan.
 func (s *story) plan(p *events.Plan) {
 	s.steps = nil
 	for i := range p.SubJobs[:min(len(p.SubJobs), mostSteps)] {
@@ -54,7 +54,7 @@ func (s *story) output(subjob string, output json.RawMessage) {
 	s.outputs[subjob] = output
 }
 
-// tell makes the turn: none of its texts is longer than most bytes.
+// tell builds the turn. Each of its texts has at most most bytes.
 func (s *story) tell(answer json.RawMessage, most int) planning.Turn {
 	t := planning.Turn{User: clip(s.request.Goal, most), Answer: clip(plain(answer), most)}
 	switch {
@@ -74,7 +74,7 @@ func (s *story) tell(answer json.RawMessage, most int) planning.Turn {
 	return t
 }
 
-// step tells a step: what it was about, who did it and why, and what came of it, unless that is the whole answer.
+// step describes a step: its goal, its expert and why that was chosen, and its result unless the result equals the answer.
 func (s *story) step(step *events.SubJob, answer string) string {
 	text := cmp.Or(step.Title, step.Goal)
 	if name := cmp.Or(step.ExpertName, step.Expert); name != "" {
@@ -89,7 +89,7 @@ func (s *story) step(step *events.SubJob, answer string) string {
 	return text
 }
 
-// plain is a text as it is, and any other JSON in its own form.
+// plain returns the value of a JSON string, or any other JSON as it is.
 func plain(value json.RawMessage) string {
 	var text string
 	if json.Unmarshal(value, &text) == nil {
@@ -98,7 +98,7 @@ func plain(value json.RawMessage) string {
 	return string(value)
 }
 
-// clip shortens a text at a whole character, and says so.
+// clip shortens a text at a character boundary and marks the cut.
 func clip(text string, most int) string {
 	if len(text) <= most {
 		return text

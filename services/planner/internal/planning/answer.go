@@ -9,14 +9,14 @@ import (
 	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
 )
 
-// reply is what a person's answer to a question about a plan comes down to.
+// reply is the meaning of a person's answer to a question about a plan.
 type reply struct {
 	on   On
-	text string          // What he wants otherwise, or why not.
-	plan json.RawMessage // A plan of his own.
+	text string          // The change they want, or the reason why they refuse.
+	plan json.RawMessage // A plan of their own.
 }
 
-// form is an answer as an object, in the words of ours and of the ancestors.
+// form is an answer given as an object, with our field names and those of predecessor systems.
 type form struct {
 	Action   string          `json:"action"`
 	Approved *bool           `json:"approved"`
@@ -28,7 +28,7 @@ type form struct {
 	Plan     json.RawMessage `json:"plan"`
 }
 
-// words maps what people say to what they mean. Everything is compared in lower case and without punctuation around it.
+// words maps answers to their meaning. Answers are compared in lower case without surrounding punctuation.
 var words = map[string]On{
 	"accept": OnAccepted, "accepted": OnAccepted, "approve": OnAccepted, "approved": OnAccepted, "yes": OnAccepted, "y": OnAccepted,
 	"ok": OnAccepted, "okay": OnAccepted, "confirm": OnAccepted, "confirmed": OnAccepted, "go": OnAccepted, "go ahead": OnAccepted,
@@ -39,13 +39,13 @@ var words = map[string]On{
 	"stop": OnRejected, "拒绝": OnRejected, "取消": OnRejected, "不": OnRejected, "不行": OnRejected, "不要": OnRejected, "否": OnRejected,
 }
 
-// courtesies are words that change nothing, and refusals what says no besides the words above.
+// courtesies are words without effect on the meaning; refusals are further words that mean no.
 var (
 	courtesies = map[string]bool{"please": true, "thanks": true, "thank": true, "you": true, "kindly": true, "sure": true}
 	refusals   = map[string]bool{"不同意": true, "不接受": true, "不可以": true, "不好": true, "不确认": true, "不是": true, "不批准": true}
 )
 
-// courteous reads an answer that is one of the words with courtesies around it; "" when it is not.
+// courteous returns the meaning of an answer that consists of a known word and courtesies, or "".
 func courteous(text string) On {
 	said := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return unicode.IsSpace(r) || unicode.IsPunct(r) })
 	plain := slices.DeleteFunc(slices.Clone(said), func(word string) bool { return courtesies[word] })
@@ -60,7 +60,7 @@ func courteous(text string) On {
 	return words[bare]
 }
 
-// understood reads a person's answer; older records lack Courteous, and read it to the letter.
+// understood reads a person's answer. Records of older planners have Courteous unset and accept known words only.
 func (s *core) understood(raw json.RawMessage) reply {
 	r := understand(raw)
 	if r.on == OnUnrecognised && s.start.Courteous {
@@ -71,7 +71,7 @@ func (s *core) understood(raw json.RawMessage) reply {
 	return r
 }
 
-// edits are what stands in front of a wish, in brackets or before a colon.
+// edits are the prefixes of an answer that asks for a change: "[edit] …" or "edit: …".
 var edits = []string{"edit_plan", "edit plan", "edit", "修改计划", "修改"}
 
 // understand reads an answer in any of its forms: a word, "[ACCEPTED]", "[EDIT_PLAN] what", "edit: what", an object with an
@@ -90,7 +90,7 @@ func understand(raw json.RawMessage) reply {
 		if len(list) == 1 {
 			return understandText(list[0])
 		}
-		return reply{on: OnUnrecognised} // Words are no plan of a person.
+		return reply{on: OnUnrecognised} // A JSON string is not a plan.
 	}
 	var f form
 	whole := plan.Recognised(raw)
@@ -103,7 +103,7 @@ func understand(raw json.RawMessage) reply {
 	return reply{on: OnUnrecognised}
 }
 
-// refuses is true for a form that says no, whatever else is in it.
+// refuses reports whether the form says no, whatever else it contains.
 func (f *form) refuses() bool {
 	return f.Approved != nil && !*f.Approved || f.Accepted != nil && !*f.Accepted || words[f.action()] == OnRejected
 }
@@ -163,7 +163,7 @@ func understandText(text string) reply {
 	return reply{on: OnUnrecognised, text: text}
 }
 
-// cutFold takes a prefix off, in any case of its letters. Lower case may have another length, so the text itself is cut.
+// cutFold removes a prefix, ignoring case. It cuts the original text, since the lower-case form may have another length.
 func cutFold(text, prefix string) (rest string, ok bool) {
 	if len(text) < len(prefix) || !strings.EqualFold(text[:len(prefix)], prefix) {
 		return text, false
@@ -171,7 +171,7 @@ func cutFold(text, prefix string) (rest string, ok bool) {
 	return text[len(prefix):], true
 }
 
-// textOf is an answer as text: a string, or the text of an object.
+// textOf returns the text of an answer: a string, or the text field of an object.
 func textOf(raw json.RawMessage) string {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {

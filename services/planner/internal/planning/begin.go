@@ -9,10 +9,10 @@ import (
 	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
 )
 
-// beginStage decides where planning begins: with the caller's plan, a plan of before, a model, or not at all.
+// beginStage decides where planning begins: with the caller's plan, with a stored plan, with a model, or not at all.
 type beginStage struct{ *core }
 
-// enter decides whether a model is needed, and whether there is one.
+// enter decides whether a model is needed and whether one is available.
 func (s beginStage) enter() On {
 	r := &s.start.Request
 	switch {
@@ -33,7 +33,7 @@ func (s beginStage) enter() On {
 	return OnPart
 }
 
-// work is the planning work as package plan wants it, for what is decided without a model.
+// work builds the planning work that package plan expects, for decisions without a model.
 func (s *core) work() *events.Work {
 	w := &events.Work{Kind: s.start.Mode, Request: &s.start.Request, MaxSteps: s.start.MaxSteps, Finished: s.start.Finished}
 	if s.start.Part != nil {
@@ -42,10 +42,10 @@ func (s *core) work() *events.Work {
 	return w
 }
 
-// givenStage checks what the caller gave.
+// givenStage checks the plan or expert that the caller gave.
 type givenStage struct{ *core }
 
-// enter checks what the caller gave. What lacks nothing but experts waits for them.
+// enter checks the plan of the caller. If nothing but experts is missing, it waits for them.
 func (s givenStage) enter() On {
 	d := plan.Decide(s.work(), s.start.Request.Plan, s.state.Cards, s.options())
 	s.state.Faults, s.state.Warnings, s.state.Final = d.Faults, d.Warnings, d.Final
@@ -64,13 +64,13 @@ func (s givenStage) enter() On {
 	return OnValid
 }
 
-// take hears of other experts. Unreachable stands for the end of waiting here.
+// take handles a new set of cards. Unreachable means here that the wait is over.
 func (s givenStage) take(f *Fact) On {
 	s.state.Cards, s.state.Unreachable = f.Cards, f.Waited
 	return OnAbsent
 }
 
-// options are what plans are checked with; the bound of drafts is put in by those who check drafts.
+// options returns the options of plan checks, without the limit for drafts, which the callers that check drafts add.
 func (s *core) options() plan.Options {
 	o := s.ports.Plan
 	o.MaxSteps, o.Done, o.Known = s.start.MaxSteps, s.start.Finished, s.start.Known
@@ -81,8 +81,8 @@ func (s *core) options() plan.Options {
 	return o
 }
 
-// maxSteps bounds a plan that a model writes: the request's limit, where it has none the profile's, and never above the
-// job's. The plan of a person is bounded by the job alone.
+// maxSteps is the limit on the steps of a plan that a model writes: the request's, else the profile's, and never above the
+// job's. A person's plan is limited by the job alone.
 func (s *core) maxSteps() int {
 	most := s.start.Profile.Limits.Steps
 	if asked := s.start.Request.Limits.MaxSteps; asked != nil {
@@ -98,7 +98,7 @@ func (s *core) maxSteps() int {
 	}
 }
 
-// maxRounds is how often the plan may be drafted, at least once.
+// maxRounds is how often the plan may be drafted; at least once.
 func (s *core) maxRounds() int {
 	most := s.start.Profile.Limits.Rounds
 	if asked := s.start.Request.Limits.MaxPlanRounds; asked != nil {
@@ -110,13 +110,13 @@ func (s *core) maxRounds() int {
 	return max(1, most)
 }
 
-// wants is true for a stage that the profile has.
+// wants reports whether the profile includes a stage.
 func (s *core) wants(stage Stage) bool { return slices.Contains(s.start.Profile.Stages, stage) }
 
-// whole is true when the whole job is planned for the first time: only then people are talked to about what they want.
+// whole is true for the first plan of the whole job. Only then are people asked what they want.
 func (s *core) whole() bool { return s.start.Mode == events.WorkPlan }
 
-// goal is what is to be planned, in the words of its author.
+// goal is the text to plan for, as its author wrote it.
 func (t *Start) goal() string {
 	if t.Mode == events.WorkSplit && t.Part != nil {
 		return t.Part.Goal
@@ -124,7 +124,7 @@ func (t *Start) goal() string {
 	return t.Request.Goal
 }
 
-// locale is the language of everything that people read: the request's, else that of the goal, else the profile's.
+// locale is the language of texts for people: that of the request, else that of the goal, else the profile's.
 func (t *Start) locale() string {
 	switch {
 	case t.Request.Locale != "":
@@ -137,7 +137,7 @@ func (t *Start) locale() string {
 	return "en-US"
 }
 
-// Chinese is true for a text in which more than a fifth of the letters are Han characters, and none are kana or Hangul.
+// Chinese reports whether more than a fifth of the letters are Han characters and none are kana or Hangul.
 func Chinese(text string) bool {
 	han, letters := 0, 0
 	for _, r := range text {

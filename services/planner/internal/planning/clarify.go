@@ -6,10 +6,10 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// clarifyStage asks the person what is meant.
+// clarifyStage asks the person what the request means.
 type clarifyStage struct{ *core }
 
-// enter puts the question to the person, as often as the profile allows.
+// enter asks the person, at most as often as the profile allows.
 func (s clarifyStage) enter() On {
 	c := &s.state.Counts
 	if !s.whole() || !s.wants(StageClarify) || c.Clarify >= s.start.Profile.Limits.Clarifications {
@@ -32,8 +32,8 @@ func (s clarifyStage) take(f *Fact) On {
 	return OnTold
 }
 
-// combined is the request with what the person said to questions about it: "request - a, b". What was said twice in a row
-// counts once.
+// combined joins the request and the person's answers: "request - a, b". An answer that repeats the previous one counts
+// once.
 func combined(head string, told []string) string {
 	var parts []string
 	for i, said := range told {
@@ -47,7 +47,8 @@ func combined(head string, told []string) string {
 	return head + " - " + strings.Join(parts, ", ")
 }
 
-// ask makes a question of the stage. One that may expire has a default, so that planning goes on then.
+// ask issues a question as the command of the stage. A question that may expire gets a default, so that planning continues
+// then.
 func (s *core) ask(n int, in events.InputRequested) On {
 	in.Request = s.start.RequestID(key(s.state.Stage, n))
 	in.User = s.start.Request.User

@@ -8,7 +8,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
 )
 
-// CommandKind says what planning needs next.
+// CommandKind is the kind of action that planning needs next.
 type CommandKind string
 
 // The kinds of commands.
@@ -20,14 +20,14 @@ const (
 	End         CommandKind = "end"         // State the outcome; there is no other.
 )
 
-// Command is the one thing that planning asks for. Its Key is the same whenever the same facts are folded.
+// Command is the one action that planning waits for. The same facts give the same Key.
 type Command struct {
-	// Key names it in the journal: the stage, a slash, and the how manyeth of that stage.
+	// Key identifies the command in the journal: the stage, a slash, and a count within the stage.
 	Key  string      `json:"key"`
 	Kind CommandKind `json:"kind"`
-	// Stage is where planning stands, for progress and traces.
+	// Stage is the present stage, for progress and traces.
 	Stage Stage `json:"stage"`
-	// One of these is set, by Kind; Await has none.
+	// Exactly one of these is set, by Kind; none for Await.
 	Call *ModelCall             `json:"call,omitempty"`
 	Look *Inquiry               `json:"look,omitempty"`
 	Ask  *events.InputRequested `json:"ask,omitempty"`
@@ -36,66 +36,67 @@ type Command struct {
 
 // ModelCall is one call of a model.
 type ModelCall struct {
-	// Role chooses the configured model: "planner", "triage" or "report"; a request's "models" maps it.
+	// Role selects the configured model: "planner", "triage" or "report". A request's "models" maps roles to models.
 	Role string `json:"role"`
-	// Messages are the conversation, the system's first.
+	// Messages are the conversation; the system message is first.
 	Messages []Message `json:"messages"`
-	// Schema is the JSON Schema of the answer, Name its name; Strict when it fits the strict mode of providers.
+	// Schema is the JSON Schema of the answer and Name its name. Strict is true if it fits the strict mode of providers.
 	Schema json.RawMessage `json:"schema,omitempty"`
 	Name   string          `json:"name,omitempty"`
 	Strict bool            `json:"strict,omitempty"`
 }
 
-// Message is one of a model call.
+// Message is one message of a model call.
 type Message struct {
 	// Role is "system", "user" or "assistant".
 	Role string `json:"role"`
 	Text string `json:"text"`
 }
 
-// Inquiry asks experts to look something up before anything is planned.
+// Inquiry asks experts for information before planning starts.
 type Inquiry struct {
-	// Expert is the id of the expert that researches the request, empty if there is none; Wanted then
-	// says which was wanted. Status lists the ids of experts that report the state of the system.
+	// Expert is the id of the expert that researches the request. If it is empty, Wanted names the expert that was not
+	// found. Status lists the ids of experts that report the state of the system.
 	Expert string   `json:"expert,omitempty"`
 	Wanted string   `json:"wanted,omitempty"`
 	Status []string `json:"status,omitempty"`
 	// Query is what to look up, in the person's words.
 	Query string `json:"query"`
-	// Limit is how long all of them together may take.
+	// Limit is the time that all experts together may take.
 	Limit events.Duration `json:"limit"`
 }
 
-// Ending is how planning ends.
+// Ending is the outcome of planning.
 type Ending struct {
-	// Kind is graph.created, job.answered or plan.rejected; subjob.reported when a result was put into words.
+	// Kind is graph.created, job.answered, plan.rejected, or subjob.reported for a summary or report.
 	Kind events.Kind `json:"kind"`
-	// Report is what the words are, or why there are none yet, and Author who wrote them.
+	// Report contains the summary or report, or the reason why there is none yet. Author says who wrote it.
 	Report *events.SubJobReported `json:"report,omitempty"`
 	Author Author                 `json:"author,omitempty"`
-	// Plan is the checked graph, Finalize how a planner puts its result into words, Final the card of the expert that makes
-	// the result, or of its stand-in, if there is one.
+	// Plan is the checked graph. Finalize says how the planner writes up its result. Final is the card of the expert that
+	// makes the result, or of its stand-in, if there is one.
 	Finalize string       `json:"finalize,omitempty"`
 	Plan     *events.Plan `json:"plan,omitempty"`
 	Final    *events.Card `json:"final,omitempty"`
-	// Keep is the plan to be kept for the next request with the same ReuseKey, nil for none; Reused is true for a plan that
-	// was.
+	// Keep is the plan to store for the next request with the same ReuseKey, or nil. Reused is true if Plan itself was
+	// taken from that store.
 	Keep   *events.Plan `json:"keep,omitempty"`
 	Reused bool         `json:"reused,omitempty"`
-	// Answer is what the person is told instead of a graph.
+	// Answer is the answer to the person, instead of a graph.
 	Answer string `json:"answer,omitempty"`
-	// Faults is everything that is wrong, and Raw the model's last text, to be kept for diagnosis.
+	// Faults lists everything that is wrong. Raw is the model's last text, kept for diagnosis.
 	Faults events.Faults `json:"faults,omitempty"`
 	Raw    string        `json:"raw,omitempty"`
-	// Warnings is what was read leniently or changed. Fallback names the rung that gave the plan, if one did.
+	// Warnings lists what was repaired or changed in the plan. Fallback names the fallback level that made the plan, if
+	// any.
 	Warnings events.Faults `json:"warnings,omitempty"`
 	Fallback Rung          `json:"fallback,omitempty"`
-	// Remarks are doubts about a plan that a model wrote, for the metrics.
+	// Remarks are doubts about a model's plan, for the metrics.
 	Remarks []plan.Remark `json:"remarks,omitempty"`
-	// Locale is the language found for the job, Title its heading.
+	// Locale is the language detected for the job; Title is its heading.
 	Locale string `json:"locale,omitempty"`
 	Title  string `json:"title,omitempty"`
-	// Rounds counts drafts, Calls the calls of models.
+	// Rounds counts drafts; Calls counts model calls.
 	Rounds int `json:"rounds,omitempty"`
 	Calls  int `json:"calls,omitempty"`
 }

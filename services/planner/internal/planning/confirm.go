@@ -7,7 +7,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// The answers to a confirmation and to a review, as JSON Schemas. A text says the same in words; see understand.
+// JSON Schemas of the answers to a confirmation and to a review. A person may also answer in words; see understand.
 const (
 	answerForms = `{"type":"string","description":"accept, reject, or edit: and what is wanted otherwise"},` +
 		`{"type":"object","required":["action"],"properties":{"action":{"type":"string","enum":["accept","edit","reject"]},"text":{"type":"string"}}},` +
@@ -16,11 +16,11 @@ const (
 	reviewSchema  = `{"anyOf":[` + answerForms + `,{"type":["object","array"],"description":"a plan of one's own, in any dialect"}]}`
 )
 
-// confirmStage has the person confirm what recurs.
+// confirmStage asks the person to confirm recurring steps.
 type confirmStage struct{ approval }
 
-// enter asks before anything recurs that a model has thought of, unless the request says "confirm" itself. A plan
-// that the caller gave says what he wants.
+// enter asks before a model's plan may make anything recur, unless the request itself says "confirm". A plan that the
+// caller gave needs no confirmation.
 func (s confirmStage) enter() On {
 	recurs := slices.ContainsFunc(s.state.Plan.SubJobs, func(j events.SubJob) bool { return j.Schedule != nil })
 	if s.state.Counts.Rounds == 0 || !s.whole() || !s.wants(StageConfirm) || !recurs || s.state.Confirmed || confirmed(s.start.Request.Goal) {
@@ -52,7 +52,7 @@ func (s confirmStage) take(f *Fact) On {
 	return s.unsettled(&r)
 }
 
-// approval is what the questions about a plan in hand have in common.
+// approval is the common part of the stages that ask about a finished plan.
 type approval struct{ *core }
 
 // put asks the person, with a text from the prompts.
@@ -67,10 +67,10 @@ func (s approval) put(name string, count *int, in events.InputRequested) On {
 	return s.ask(*count, in)
 }
 
-// last is true when no edit can be worked in any more.
+// last reports whether no further edit can be made.
 func (s *core) last() bool { return s.state.Counts.Rounds >= s.maxRounds() || !s.start.Model }
 
-// unsettled takes an edit as long as another round is left; anything else is asked again, within the limit.
+// unsettled accepts an edit while another round is left. Any other answer repeats the question, up to the limit.
 func (s approval) unsettled(r *reply) On {
 	if r.on == OnEdited && !s.last() {
 		s.state.Wishes = append(s.state.Wishes, clip(r.text, maxQuery))
@@ -89,7 +89,7 @@ func (s approval) unsettled(r *reply) On {
 	return OnUnrecognised
 }
 
-// dropped ends planning without the plan, which is not wanted.
+// dropped ends planning because the person does not want the plan.
 func (s approval) dropped(message, reason string) {
 	s.state.Plan = nil
 	s.state.Faults = events.Faults{{
@@ -97,7 +97,7 @@ func (s approval) dropped(message, reason string) {
 	}}
 }
 
-// confirmed is true for a request that says of itself that its schedule is confirmed.
+// confirmed reports whether the request itself says that its schedule is confirmed.
 func confirmed(goal string) bool {
 	first, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(goal)), " ")
 	first = strings.Trim(first, ".,:;!，。：；！")

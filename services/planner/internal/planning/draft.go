@@ -8,11 +8,11 @@ import (
 	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
 )
 
-// draftStage has a model write the plan, and checks it.
+// draftStage asks a model for the plan and checks it.
 type draftStage struct{ *core }
 
-// enter asks for a plan. The first of a round is asked for with the request and the person's wishes; each further one
-// also gets the faulty draft and everything that is wrong with it.
+// enter asks for a plan. The first prompt of a round contains the request and the person's wishes; each later one also
+// contains the faulty draft and all its faults.
 func (s draftStage) enter() On {
 	c := &s.state.Counts
 	if s.state.Attempt == 0 {
@@ -42,7 +42,7 @@ func (s draftStage) enter() On {
 	}})
 }
 
-// prompt names the prompt: that of splitting, of planning a remainder, or of planning.
+// prompt names the prompt: for splitting a SubJob, for replanning the remainder, or for planning.
 func (s draftStage) prompt() string {
 	switch s.start.Mode {
 	case events.WorkSplit:
@@ -89,7 +89,7 @@ func (s draftStage) judgeText(f *Fact) On {
 	return s.judge(&r)
 }
 
-// read finds the plan in a text, also inside of a message that a model wrapped around it.
+// read finds the plan in a text, also if the model put it inside a message.
 func (s draftStage) read(text string) (json.RawMessage, error) {
 	raw, err := s.ports.Read(text, func(raw json.RawMessage) bool {
 		_, wrapped := plan.Unwrap(raw)
@@ -106,13 +106,13 @@ func (s draftStage) read(text string) (json.RawMessage, error) {
 	return s.ports.Read(words, plan.Recognised)
 }
 
-// rules are what the profile says of drafts of models.
+// rules returns the profile's rules for drafts of models.
 func (s draftStage) rules() *plan.DraftRules {
 	p := &s.start.Profile
 	return &plan.DraftRules{Search: p.Plan.Search, Capabilities: p.Schedule.Capabilities, Strip: p.Schedule.Strip, Locale: s.state.Locale}
 }
 
-// judge decides what a checked draft leads to.
+// judge decides what follows from a checked draft.
 func (s draftStage) judge(r *plan.Result) On {
 	head := &r.Head
 	said := head.GuidanceMessage
@@ -139,8 +139,8 @@ func (s draftStage) judge(r *plan.Result) On {
 	return s.finaliser()
 }
 
-// inadequate asks the person, or tells him what is missing. Where he was asked as often as may be, the plan in hand counts,
-// and without one there is none.
+// inadequate handles a draft that says it needs more information: it asks the person or tells them what is missing. If no
+// question is left, the plan in hand is used; without one, there is no plan.
 func (s draftStage) inadequate(said string) On {
 	ask := s.start.Profile.Plan.Inadequate == "ask" && s.wants(StageClarify)
 	switch {
@@ -161,7 +161,8 @@ func (s draftStage) inadequate(said string) On {
 	return OnAnswered
 }
 
-// enough makes something of a draft that knows enough already: one step that writes it up, or its thought as the answer.
+// enough handles a draft without steps that already has enough context: a plan of one step that writes it up, or its
+// thought as the answer.
 func (s draftStage) enough(head *events.Plan) On {
 	switch thought := strings.TrimSpace(head.Thought); {
 	case s.start.Profile.Plan.Enough == "step":
@@ -177,7 +178,7 @@ func (s draftStage) enough(head *events.Plan) On {
 	return ""
 }
 
-// accept takes a valid plan in hand, and says what the draft left out.
+// accept stores a valid plan and notes what the draft left out.
 func (s *core) accept(p *events.Plan, warnings events.Faults) {
 	r := &s.start.Request
 	if p.Locale == "" {
@@ -190,13 +191,13 @@ func (s *core) accept(p *events.Plan, warnings events.Faults) {
 	if p.Title == "" {
 		p.Title = s.state.Title
 	}
-	if s.state.Title == "" { // A conversation is named once.
+	if s.state.Title == "" { // The title of a conversation is set once.
 		s.state.Title = p.Title
 	}
 	s.state.Plan, s.state.Warnings, s.state.Faults, s.state.Attempt = p, warnings, nil, 0
 }
 
-// finaliser looks up who makes the job's result; a plan whose result no expert makes is no use.
+// finaliser finds the expert that makes the job's result. Without one the plan is rejected.
 func (s *core) finaliser() On {
 	card, fault := plan.Finaliser(s.start.Request.Finalize, s.state.Cards)
 	if fault != nil {
@@ -209,7 +210,7 @@ func (s *core) finaliser() On {
 	return OnValid
 }
 
-// faulty asks for the next draft while there is a try left.
+// faulty asks for another draft while an attempt is left.
 func (s draftStage) faulty(faults events.Faults) On {
 	s.state.Faults = faults
 	if s.state.Attempt <= s.start.Profile.Limits.Repairs {
@@ -219,7 +220,7 @@ func (s draftStage) faulty(faults events.Faults) On {
 	return OnExhausted
 }
 
-// failed sorts the failures of a call: those that another try may cure, those that it cannot, and refusals.
+// failed classifies a failed call: another attempt may help, no attempt can help, or the model refused.
 func (s draftStage) failed(f *Fact) On {
 	switch f.Class {
 	case ClassRefusal, ClassFilter:
@@ -238,13 +239,13 @@ func (s draftStage) failed(f *Fact) On {
 	return OnExhausted
 }
 
-// refused notes that the model or its provider will not do it.
+// refused records that the model or its provider refused.
 func (s *core) refused(f *Fact) {
 	message := strings.TrimSpace(f.Text)
 	switch {
-	case f.Class == ClassFilter: // What was written until then is no reason.
+	case f.Class == ClassFilter: // Text written before a filter stopped the answer is not a reason.
 		message = "the provider's filter held the answer back"
-	case message == "" || strings.ContainsRune("{[`<", rune(message[0])): // The beginning of a plan is none either.
+	case message == "" || strings.ContainsRune("{[`<", rune(message[0])): // Neither is the beginning of a plan.
 		message = "the model refuses the request"
 	}
 	s.state.Faults = events.Faults{{
@@ -252,7 +253,7 @@ func (s *core) refused(f *Fact) {
 	}}
 }
 
-// failure is the fault of a call that came to nothing.
+// failure is the fault of a failed call.
 func failure(f *Fact) events.Fault {
 	out := events.Fault{Code: events.CodeUnavailable, Message: "the model could not be asked", Cause: clip(f.Message, maxMessage)}
 	switch f.Class {
@@ -280,7 +281,7 @@ func failure(f *Fact) events.Fault {
 	return out
 }
 
-// malformed is the fault of a text in which no plan can be found.
+// malformed is the fault of a text that contains no plan.
 func malformed(text string, err error) events.Fault {
 	f := events.Fault{Code: events.CodeMalformed, Message: "no JSON of the wanted form in the answer", Hint: "answer with the JSON object alone"}
 	if strings.TrimSpace(text) == "" {
@@ -292,7 +293,7 @@ func malformed(text string, err error) events.Fault {
 	return f
 }
 
-// compact writes a value as JSON for a prompt; nil gives nothing.
+// compact writes a plan as JSON for a prompt; nil gives "".
 func compact(p *events.Plan) string {
 	if p == nil {
 		return ""

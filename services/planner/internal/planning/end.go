@@ -7,10 +7,10 @@ import (
 	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
 )
 
-// endStage makes the one outcome.
+// endStage builds the outcome.
 type endStage struct{ *core }
 
-// enter makes the one outcome: a plan, else an answer, else a rejection that always says why.
+// enter builds the outcome: a plan, else an answer, else a rejection, which always has a reason.
 func (s endStage) enter() On {
 	if s.start.Mode == events.WorkFinalize {
 		s.pending = Command{Key: string(StageEnd), Kind: End, Stage: StageEnd, End: s.report()}

@@ -12,8 +12,8 @@ import (
 // fallbackStage finds a plan when no draft was valid.
 type fallbackStage struct{ *core }
 
-// enter goes down the profile's ladder. An earlier valid plan is in hand already; a model that cannot be reached is
-// no reason to run a made-up plan.
+// enter tries the profile's fallback levels in order. It does not run a made-up plan merely because the model cannot be
+// reached.
 func (s fallbackStage) enter() On {
 	faults := s.state.Faults
 	for _, rung := range s.start.Profile.Fallback {
@@ -44,7 +44,7 @@ func (s fallbackStage) enter() On {
 	return OnExhausted
 }
 
-// guide puts what the person should do in front of the faults.
+// guide puts what the person should do before the faults.
 func (s fallbackStage) guide(faults events.Faults) {
 	s.state.Plan, s.state.Faults = nil, faults
 	prompt, ok := s.render("guidance")
@@ -58,7 +58,7 @@ func (s fallbackStage) guide(faults events.Faults) {
 	s.state.Faults = append(events.Faults{first}, faults...)
 }
 
-// single is a plan of one step for the expert that fits the request best; nil if there is none.
+// single returns a plan of one step for the expert that fits the request best, or nil if there is none.
 func (s *core) single(context string) *events.Plan {
 	expert := plan.Best(s.state.Query, s.state.Cards, s.start.DefaultExpert)
 	if expert == "" {
@@ -72,7 +72,7 @@ func (s *core) single(context string) *events.Plan {
 	return plan.Single(&r, s.state.Cards).Plan
 }
 
-// steps is the plan of three steps that fits anything: look at it, do it, check it.
+// steps returns a plan of three steps that fits any request: analyse, execute, verify.
 func (s fallbackStage) steps() *events.Plan {
 	expert := plan.Best(s.state.Query, s.state.Cards, s.start.DefaultExpert)
 	if expert == "" {

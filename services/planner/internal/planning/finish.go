@@ -9,26 +9,26 @@ import (
 	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
 )
 
-// Author is who has put the result into words.
+// Author says who wrote the text of a result.
 type Author string
 
 // The authors.
 const (
 	ByModel   Author = "model"
 	ByStandIn Author = "stand_in"  // The expert that stands in for the model.
-	ByRule    Author = "fixed"     // No author: fixed words around the results.
-	HandedOn  Author = "handed_on" // No author yet: the stand-in is asked.
+	ByRule    Author = "fixed"     // No author: a fixed text around the results.
+	HandedOn  Author = "handed_on" // No author yet: the stand-in is asked to write.
 )
 
 const (
-	// mostWritings is how often a model is asked for the same words.
+	// mostWritings is how often a model is asked for the same text.
 	mostWritings = 2
-	// materialBytes bounds the results in a prompt where the profile does not.
+	// materialBytes limits the results in a prompt if the profile sets no limit.
 	materialBytes = 32 << 10
 )
 
-// finalize is what a plan in hand has to say of how its result is made: that it is put into words, as the request says, else
-// the profile, or that the profile wants none. The rest is in the rules of the job.
+// finalize returns how the plan's result is written up: as the request says, else the profile, or that the profile wants no
+// text. The job's rules hold the rest.
 func (s *core) finalize() string {
 	form := s.start.Request.Finalize
 	if form == "" {
@@ -48,17 +48,17 @@ func (s *core) finalize() string {
 	return form
 }
 
-// standIn finds who writes where the model cannot.
+// standIn finds the expert that writes when the model cannot.
 func (s *core) standIn() {
 	if form := s.finalize(); form != "" && form != "none" && s.state.Final == nil {
 		s.state.Final = plan.StandIn(s.state.Cards, s.start.DefaultExpert)
 	}
 }
 
-// finishStage puts the result into words.
+// finishStage has a model write the summary or report.
 type finishStage struct{ *core }
 
-// enter asks the model for words, unless it was asked often enough.
+// enter asks the model for the text, unless all attempts are used.
 func (s finishStage) enter() On {
 	m := s.start.Finish
 	switch {
@@ -102,7 +102,7 @@ func (s finishStage) take(f *Fact) On {
 	return s.wordless()
 }
 
-// wordless goes on without the model: to its stand-in, else to fixed words.
+// wordless continues without the model: with its stand-in, else with a fixed text.
 func (s finishStage) wordless() On {
 	if s.start.Finish.StandIn != "" {
 		s.state.Author = HandedOn
@@ -111,7 +111,7 @@ func (s finishStage) wordless() On {
 	return s.word("", ByRule)
 }
 
-// word sets the words as people get them; without any it sets the results.
+// word stores the text for people; if it is empty, the results themselves.
 func (s finishStage) word(text string, by Author) On {
 	if text = strings.TrimSpace(text); text == "" {
 		by = ByRule
@@ -124,7 +124,7 @@ func (s finishStage) word(text string, by Author) On {
 	return OnAnswered
 }
 
-// brief is what the stand-in is asked for: what the model was asked for, without the results, which it gets anyway.
+// brief is the request to the stand-in: the prompt of the model without the results, which the stand-in gets anyway.
 func (s endStage) brief() string {
 	v := s.vars()
 	v.Findings = ""
@@ -135,7 +135,7 @@ func (s endStage) brief() string {
 	return clip(strings.TrimSpace(p.System+"\n\n"+p.User), maxPrompt)
 }
 
-// report is the end of putting a result into words.
+// report is the ending of a finishing run.
 func (s endStage) report() *Ending {
 	e := Ending{Kind: events.KindSubJobReported, Author: s.state.Author, Locale: s.state.Locale, Calls: s.state.Counts.Finish, Faults: s.state.Faults}
 	e.Report = &events.SubJobReported{Outcome: events.Success}
@@ -160,7 +160,7 @@ func (s endStage) report() *Ending {
 	return &e
 }
 
-// material puts what was carried out into the variables of prompts.
+// material fills the variables of prompts from the executed steps.
 func (s *core) material(v *Vars) {
 	m := s.start.Finish
 	v.Report, v.Title, v.Thought, v.Words, v.Steps = m.Form == finish.Report, m.Title, m.Thought, s.state.Words, m.Steps

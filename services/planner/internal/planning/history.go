@@ -10,8 +10,7 @@ const (
 	historyTail = "---- End of the conversation ----"
 )
 
-// History writes a conversation for a prompt, at most so many bytes of it: the latest turns count most. Nothing comes of no
-// turns.
+// History formats a conversation for a prompt in at most most bytes. The latest turns take precedence. No turns give "".
 func History(turns []Turn, most int) string {
 	var kept []string
 	size := 0
@@ -50,8 +49,8 @@ func (t *Turn) text() string {
 	return text
 }
 
-// Delimited writes findings for a prompt, at most so many bytes of them, each between tags. A text cannot close its own
-// tag, so that whatever it says stays data.
+// Delimited formats findings for a prompt in at most most bytes, each between tags. A text cannot close its own tag, so
+// that it stays data whatever it says.
 func Delimited(findings []Finding, most int) string {
 	var out []byte
 	for i := range findings {
@@ -67,7 +66,7 @@ func Delimited(findings []Finding, most int) string {
 	return strings.TrimSpace(string(out))
 }
 
-// harmless breaks what looks like our own tags inside of data.
+// harmless breaks up text in data that looks like one of our tags.
 func harmless(text string) string {
 	var b strings.Builder
 	for {
@@ -87,7 +86,7 @@ func harmless(text string) string {
 	}
 }
 
-// indexFold finds an ASCII word in any case.
+// indexFold finds an ASCII word, ignoring case.
 func indexFold(text, word string) int {
 	for i := 0; i+len(word) <= len(text); i++ {
 		if strings.EqualFold(text[i:i+len(word)], word) {

@@ -8,10 +8,10 @@ import (
 	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
 )
 
-// investigateStage has an expert look around before planning.
+// investigateStage asks an expert for information before planning.
 type investigateStage struct{ *core }
 
-// enter has an expert look around, once. A failure stops nothing.
+// enter asks the experts once. If that fails, planning continues without findings.
 func (s investigateStage) enter() On {
 	c := &s.state.Counts
 	if !s.whole() || !s.wants(StageInvestigate) || c.Investigate > 0 {
@@ -33,8 +33,8 @@ func (s investigateStage) enter() On {
 	return s.issue(c.Investigate, Command{Kind: Investigate, Look: &look})
 }
 
-// scout chooses the expert that researches the request: by name, by capability, by the end of a name. If there is none, wanted
-// says which was wanted.
+// scout selects the expert that researches the request: by name, by capability, or by the end of a name. If there is none,
+// wanted names what was looked for.
 func (s investigateStage) scout() (id, wanted string) {
 	rules := &s.start.Profile.Investigate
 	if rules.Expert != "" {
@@ -52,7 +52,7 @@ func (s investigateStage) scout() (id, wanted string) {
 	return id, wanted
 }
 
-// limit is how long an investigation may take.
+// limit is the time that an investigation may take.
 func (r *InvestigateRules) limit() events.Duration {
 	if r.Timeout <= 0 {
 		return events.Duration(DefaultInvestigation)
@@ -60,7 +60,8 @@ func (r *InvestigateRules) limit() events.Duration {
 	return events.Duration(min(r.Timeout.Std(), MaxInvestigation))
 }
 
-// investigates asks the profile, and where that leaves it to the request, the request.
+// investigates reports whether an investigation is wanted: by the profile or, if the profile leaves it open, by the
+// request.
 func (s investigateStage) investigates() bool {
 	switch s.start.Profile.Investigate.When {
 	case "always":

@@ -10,34 +10,34 @@ import (
 	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
 )
 
-// maxMoves is far above what the limits of any profile allow; reaching it is a bug, and ends planning with one.
+// maxMoves is far above what the limits of any profile allow. Reaching it is a bug and ends planning with a fault.
 const maxMoves = 10_000
 
-// Ports are the functions that planning asks. All of them depend on nothing but their arguments.
+// Ports are the functions that planning calls. They depend on nothing but their arguments.
 type Ports struct {
-	// Render makes a prompt of its name, the locale and the variables.
+	// Render renders a named prompt for a locale.
 	Render func(name, locale string, v Vars) (Prompt, error)
-	// Read finds the JSON in a model's text that fits.
+	// Read finds the JSON in a model's text that fits accepts.
 	Read func(text string, fits func(json.RawMessage) bool) (json.RawMessage, error)
-	// Plan are the options that plans are checked with; limits, finished work and defaults come from Start.
+	// Plan holds the options of plan checks; Start supplies limits, finished work and defaults.
 	Plan plan.Options
 }
 
-// Prompt is a rendered prompt: who the model is, and what is asked now. Texts for people are in User.
+// Prompt is a rendered prompt: System says who the model is, User what is asked now. Texts for people are in User.
 type Prompt struct {
 	System, User string
 }
 
-// Planning folds the facts of one piece of planning. It has one owner. It moves from stage to stage along the table of
-// Transitions; what a stage does is a type of its own.
+// Planning folds the facts of one piece of planning. It has one owner and is not safe for concurrent use. It moves from
+// stage to stage along the table of Transitions; each stage has a type of its own.
 type Planning struct {
 	core core
-	// spent sums costs by run; booked says of which facts.
+	// spent sums costs by run; booked holds the facts already counted.
 	spent  map[int]events.Spent
 	booked map[entry]bool
 }
 
-// core is what all stages work with: what planning may know, what it has come to, and the command that is pending.
+// core is the state that all stages share: what planning may know, what it has found out, and the pending command.
 type core struct {
 	ports   Ports
 	start   Start
@@ -45,63 +45,63 @@ type core struct {
 	pending Command
 }
 
-// entry is one fact in the account.
+// entry identifies a fact whose cost was counted.
 type entry struct {
 	run int
 	key string
 }
 
-// State is what planning has come to; written as JSON it is the same bytes for the same facts.
+// State is the result of planning so far. The same facts give the same bytes when it is written as JSON.
 type State struct {
-	// Stage is where it stands, Moves how it got there, without the stages that were not wanted.
+	// Stage is the present stage. Moves lists the transitions so far, without skipped stages.
 	Stage Stage  `json:"stage"`
 	Moves []Move `json:"moves,omitempty"`
-	// Locale, Title and Query are what triage and the person made of the request.
+	// Locale, Title and Query are what triage and the person's answers made of the request.
 	Locale string `json:"locale,omitempty"`
 	Title  string `json:"title,omitempty"`
 	Query  string `json:"query,omitempty"`
-	// Question is what is unclear, Told what the person said to such questions, Wishes his edits, in order.
+	// Question is what is unclear. Told holds the person's answers to such questions, Wishes their edits, both in order.
 	Question string   `json:"question,omitempty"`
 	Options  []string `json:"options,omitempty"`
 	Told     []string `json:"told,omitempty"`
 	Wishes   []string `json:"wishes,omitempty"`
-	// Findings are what investigations gave, Notes what of them failed.
+	// Findings are results of investigations; Notes lists what failed in them.
 	Findings []Finding     `json:"findings,omitempty"`
 	Notes    events.Faults `json:"notes,omitempty"`
-	// Cards are the experts as last heard of.
+	// Cards are the experts as last reported.
 	Cards []events.Card `json:"cards,omitempty"`
 	// Counts number the commands of each stage. Attempt counts the drafts of this round, Reminders the repetitions of the
-	// question that is open.
+	// open question.
 	Counts    Counts `json:"counts"`
 	Attempt   int    `json:"attempt,omitempty"`
 	Reminders int    `json:"reminders,omitempty"`
-	// Beyond is true when the last answer was an edit that no round is left for.
+	// Beyond is true when the last answer was an edit but no round is left.
 	Beyond bool `json:"beyond,omitempty"`
-	// Drafts says what the drafts were worth.
+	// Drafts counts the drafts by quality.
 	Drafts Drafts `json:"drafts,omitzero"`
-	// Raw is the model's last text, Faults what is wrong with it, Short that the prompt has to be shortened.
+	// Raw is the model's last text and Faults lists its faults. Short is true when the next prompt must be shorter.
 	Raw    string        `json:"raw,omitempty"`
 	Faults events.Faults `json:"faults,omitempty"`
 	Short  bool          `json:"short,omitempty"`
 	// Unreachable is true when the model cannot be asked again.
 	Unreachable bool `json:"unreachable,omitempty"`
-	// Plan is the valid plan in hand, Warnings what was changed in it, Fallback the rung it came from.
+	// Plan is the valid plan in hand, Warnings what was changed in it, Fallback the fallback level that made it.
 	Plan     *events.Plan  `json:"plan,omitempty"`
 	Warnings events.Faults `json:"warnings,omitempty"`
 	Fallback Rung          `json:"fallback,omitempty"`
-	// Reused is true for a plan that was made for an earlier job.
+	// Reused is true for a plan made for an earlier job.
 	Reused bool `json:"reused,omitempty"`
-	// Confirmed is true once the person has confirmed what recurs; Final is the expert that makes the result.
+	// Confirmed is true once the person has confirmed recurring steps. Final is the expert that makes the result.
 	Confirmed bool         `json:"confirmed,omitempty"`
 	Final     *events.Card `json:"final,omitempty"`
-	// Answer is what the person is told: instead of a plan, or of what came out of one. Words are what was written
-	// of it, and Author who.
+	// Answer is the answer to the person, instead of a plan or about its result. Words is the summary or report and Author
+	// who wrote it.
 	Answer string `json:"answer,omitempty"`
 	Words  string `json:"words,omitempty"`
 	Author Author `json:"author,omitempty"`
 }
 
-// Counts number commands, for keys and limits.
+// Counts number commands, for their keys and limits.
 type Counts struct {
 	Triage      int `json:"triage,omitempty"`
 	Clarify     int `json:"clarify,omitempty"`
@@ -114,26 +114,26 @@ type Counts struct {
 	Rounds      int `json:"rounds,omitempty"`
 }
 
-// Drafts counts drafts by what they were worth.
+// Drafts counts drafts by quality.
 type Drafts struct {
-	// Valid passed the check, Faulty were read and did not, in Unreadable no plan was found, Failed never came.
+	// Valid drafts passed the check, Faulty ones did not, Unreadable ones contained no plan, Failed ones never arrived.
 	Valid      int `json:"valid,omitempty"`
 	Faulty     int `json:"faulty,omitempty"`
 	Unreadable int `json:"unreadable,omitempty"`
 	Failed     int `json:"failed,omitempty"`
 }
 
-// Move is one transition that happened.
+// Move is one transition that took place.
 type Move struct {
 	From Stage `json:"from"`
 	On   On    `json:"on"`
 	To   Stage `json:"to"`
 }
 
-// room is what a stage does: enter sets the command that is pending, or says at once what moves on.
+// room is a stage: enter sets the pending command, or returns at once what leads to the next stage.
 type room interface{ enter() On }
 
-// taker is a stage with a command: take reads the fact that answers it.
+// taker is a stage with a command: take handles the fact that answers it.
 type taker interface{ take(f *Fact) On }
 
 var rooms = map[Stage]func(*core) room{
@@ -150,7 +150,7 @@ var rooms = map[Stage]func(*core) room{
 	StageEnd:         func(c *core) room { return endStage{c} },
 }
 
-// room is the present stage.
+// room returns the present stage.
 func (s *core) room() room { return rooms[s.state.Stage](s) }
 
 // New begins planning. Its first command is pending at once.
@@ -161,7 +161,7 @@ func New(start Start, ports Ports) *Planning {
 	return s
 }
 
-// Fold begins planning and applies the facts that were recorded.
+// Fold begins planning and applies recorded facts.
 func Fold(start Start, ports Ports, facts []Fact) *Planning {
 	s := New(start, ports)
 	for i := range facts {
@@ -170,20 +170,20 @@ func Fold(start Start, ports Ports, facts []Fact) *Planning {
 	return s
 }
 
-// Pending gives the one command that planning waits for; End once it is over.
+// Pending returns the one command that planning waits for; End once planning is over.
 func (s *Planning) Pending() Command { return s.core.pending }
 
-// Ended gives the outcome once there is one.
+// Ended returns the outcome, once there is one.
 func (s *Planning) Ended() (*Ending, bool) { return s.core.pending.End, s.core.pending.Kind == End }
 
-// State gives what planning has come to. It must not be changed.
+// State returns the state of planning. The caller must not change it.
 func (s *Planning) State() *State { return &s.core.state }
 
-// Spent sums what the facts of one planning run have cost: what the fact stated by that run has to tell.
+// Spent sums the costs of the facts of one planning run, which that run's outcome reports.
 func (s *Planning) Spent(run int) events.Spent { return s.spent[run] }
 
-// Apply folds one fact. It reports whether the fact answers the command that is pending; any other changes nothing but the
-// account of what was spent.
+// Apply folds one fact. It reports whether the fact answers the pending command. Any other fact changes nothing but the
+// costs.
 func (s *Planning) Apply(f Fact) bool {
 	f.clean()
 	s.account(&f)
@@ -191,13 +191,13 @@ func (s *Planning) Apply(f Fact) bool {
 		return false
 	}
 	stage, ok := s.core.room().(taker)
-	if ok { // Every stage whose command a fact can answer takes facts.
+	if ok { // Every stage with a command implements taker.
 		s.run(stage.take(&f))
 	}
 	return ok
 }
 
-// account books what a fact cost, once for each key and run.
+// account adds the cost of a fact, once per key and run.
 func (s *Planning) account(f *Fact) {
 	if at := (entry{f.Run, f.Key}); !s.booked[at] {
 		s.booked[at] = true
@@ -205,7 +205,7 @@ func (s *Planning) account(f *Fact) {
 	}
 }
 
-// fits reports whether a fact of that kind can answer a command.
+// fits reports whether a fact of kind f can answer a command of kind c.
 func fits(c CommandKind, f FactKind) bool {
 	switch c {
 	case Call:
@@ -220,7 +220,7 @@ func fits(c CommandKind, f FactKind) bool {
 	return false
 }
 
-// run moves until a command is pending. Every way round passes a stage that counts.
+// run moves until a command is pending. Every cycle passes a stage that counts, so it ends.
 func (s *Planning) run(on On) {
 	s.core.pending = Command{}
 	for range maxMoves {
@@ -234,7 +234,7 @@ func (s *Planning) run(on On) {
 	s.bug("planning goes in circles")
 }
 
-// move takes one transition. One that the table lacks is a bug, and ends planning.
+// move takes one transition. A transition that is missing from the table is a bug and ends planning.
 func (s *Planning) move(on On) bool {
 	from := s.core.state.Stage
 	to, ok := next(from, on)
@@ -249,7 +249,7 @@ func (s *Planning) move(on On) bool {
 	return true
 }
 
-// bug ends planning with a fault of ours.
+// bug ends planning with an internal fault.
 func (s *Planning) bug(cause string) {
 	s.core.state.Stage, s.core.state.Plan, s.core.state.Answer = StageEnd, nil, ""
 	s.core.state.Faults = events.Faults{{
@@ -258,7 +258,7 @@ func (s *Planning) bug(cause string) {
 	endStage{&s.core}.enter()
 }
 
-// issue sets the command. Its key is that of the stage.
+// issue sets the pending command. Its key consists of the stage and n.
 func (s *core) issue(n int, c Command) On {
 	c.Key, c.Stage = key(s.state.Stage, n), s.state.Stage
 	s.pending = c

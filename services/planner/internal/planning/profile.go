@@ -6,103 +6,101 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// Profile is one way of planning, as data: which stages run, in which form plans are written, what is asked of people, and
-// what happens when a model gives nothing usable. Package profile reads profiles from files.
+// Profile is one way of planning, as data: which stages run, the form of plans, which questions people get, and what
+// happens when a model returns nothing usable. Package profile reads profiles from files.
 type Profile struct {
-	// Name and Version identify it in events and metrics; nothing branches on either.
+	// Name and Version identify the profile in events and metrics; no code branches on them.
 	Name    string `json:"name"`
 	Version int    `json:"version,omitempty"`
 	// Stages lists the optional stages that run: triage, clarify, investigate, confirm, review.
 	Stages []Stage `json:"stages,omitempty"`
-	// Dialect is the form in which the model is asked for plans; any is understood.
+	// Dialect is the form in which the model is asked for plans; all forms are understood.
 	Dialect string `json:"dialect,omitempty"`
-	// Prompts names the prompt of a stage where it is not the stage's own name.
+	// Prompts overrides the prompt of a stage; the default is the stage's own name.
 	Prompts map[string]string `json:"prompts,omitempty"`
-	// Locale is taken when neither request nor text tells another; Finalize where the request says nothing.
+	// Locale is used if neither the request nor its text indicates another; Finalize if the request does not set it.
 	Locale   string `json:"locale,omitempty"`
 	Finalize string `json:"finalize,omitempty"`
-	// Cache is how long a plan serves the next request that is the same, where the request does not say otherwise; 0 plans
-	// every request.
+	// Cache is how long a plan may serve identical requests, if the request does not say otherwise; 0 plans every request.
 	Cache events.Duration `json:"cache,omitempty"`
-	// Limits bound the loops.
+	// Limits bounds the loops.
 	Limits Limits `json:"limits"`
 	// Triage, Review, Schedule and Plan are the rules of those stages.
 	Triage   TriageRules   `json:"triage,omitzero"`
 	Review   ReviewRules   `json:"review,omitzero"`
 	Schedule ScheduleRules `json:"schedule,omitzero"`
 	Plan     PlanRules     `json:"plan,omitzero"`
-	// Investigate says who looks around before planning.
+	// Investigate says which experts are asked for information before planning.
 	Investigate InvestigateRules `json:"investigate,omitzero"`
-	// Fallback lists what is tried, in order, when no draft is valid.
+	// Fallback lists the fallback levels in the order in which they are tried when no draft is valid.
 	Fallback []Rung `json:"fallback,omitempty"`
 }
 
-// Limits bound every loop of planning. Zero means none of it, not without end.
+// Limits bounds every loop of planning. Zero means none, not unlimited.
 type Limits struct {
-	// Clarifications is how many questions about the request are asked.
+	// Clarifications is how many questions about the request may be asked.
 	Clarifications int `json:"clarifications,omitempty"`
-	// Repairs is how many more drafts are asked for when one is faulty.
+	// Repairs is how many further drafts may be asked for when one is faulty.
 	Repairs int `json:"repairs,omitempty"`
-	// Rounds is how often the plan is drafted, the first time and after edits; the request may set it.
+	// Rounds is how often the plan may be drafted: the first time and after each edit. The request may set it.
 	Rounds int `json:"rounds,omitempty"`
-	// Reminders is how often a question is repeated when the answer is not understood.
+	// Reminders is how often a question is repeated if the answer is not understood.
 	Reminders int `json:"reminders,omitempty"`
-	// Steps is the most SubJobs of a plan; the request may set it.
+	// Steps is the most SubJobs that a plan may have; the request may set it.
 	Steps int `json:"steps,omitempty"`
-	// HistoryBytes, FindingBytes and RawBytes bound what of the conversation, of findings and of a faulty draft goes into
-	// one prompt.
+	// HistoryBytes, FindingBytes and RawBytes limit the conversation, the findings and a faulty draft in one prompt.
 	HistoryBytes int `json:"history_bytes,omitempty"`
-	FindingBytes int `json:"finding_bytes,omitempty"` // FindingBytes bounds all findings together.
-	RawBytes     int `json:"raw_bytes,omitempty"`     // RawBytes bounds the faulty draft.
+	FindingBytes int `json:"finding_bytes,omitempty"` // FindingBytes limits all findings together.
+	RawBytes     int `json:"raw_bytes,omitempty"`     // RawBytes limits the faulty draft.
 }
 
-// TriageRules say what becomes of a triage that cannot be read.
+// TriageRules say what happens if a triage cannot be parsed.
 type TriageRules struct {
-	// Unreadable is "plan" (default: go on with the request as it is), "answer" (plain text is the answer) or "guidance"
-	// (tell the person that the model's response is malformed).
+	// Unreadable is "plan" (default: continue with the request as it is), "answer" (use plain text as the answer) or
+	// "guidance" (tell the person that the model's response is malformed).
 	Unreadable string `json:"unreadable,omitempty"`
 }
 
-// ReviewRules say when a person sees the plan first, and what silence means.
+// ReviewRules say when a person sees the plan before it runs, and what no answer means.
 type ReviewRules struct {
-	// When is "request" (default: where the request's auto_accept is false), "always" or "never".
+	// When is "request" (default: if the request's auto_accept is false), "always" or "never".
 	When string `json:"when,omitempty"`
 	// Expires is how long questions stay open, 0 for ever; OnExpiry is "reject" (default) or "accept".
 	Expires  events.Duration `json:"expires,omitempty"`
 	OnExpiry string          `json:"on_expiry,omitempty"`
-	// AtLimit is what an edit beyond the last round does: "ask" (default: accept or reject), "accept" or "reject".
+	// AtLimit is what an edit does when no round is left: "ask" (default: accept or reject), "accept" or "reject".
 	AtLimit string `json:"at_limit,omitempty"`
 }
 
-// ScheduleRules are about plans that recur.
+// ScheduleRules are the rules of plans with recurring steps.
 type ScheduleRules struct {
-	// Capabilities are words one of which an expert's card must have to recur; none allows every expert.
+	// Capabilities lists words; an expert may recur only if its card has one of them. An empty list allows every expert.
 	Capabilities []string `json:"capabilities,omitempty"`
-	// Strip takes words about time out of the goal of what recurs.
+	// Strip removes words about time from the goals of recurring steps.
 	Strip bool `json:"strip,omitempty"`
 }
 
-// PlanRules are about reading and judging drafts.
+// PlanRules are the rules of reading and checking drafts.
 type PlanRules struct {
-	// Enough is what a draft without steps that has enough context becomes: "step" (one step for the best expert), "answer"
-	// (its thought) or "" (a fault). With steps, they are executed.
+	// Enough is what a draft without steps but with enough context becomes: "step" (one step for the best expert), "answer"
+	// (its thought) or "" (a fault). A draft with steps is executed.
 	Enough string `json:"enough,omitempty"`
 	// Inadequate is what a draft that says it needs more becomes: "answer" (default: its guidance is the answer), "ask" or
 	// "reject".
 	Inadequate string `json:"inadequate,omitempty"`
-	// Search makes sure that at least one step looks something up.
+	// Search makes sure that at least one step searches for information.
 	Search bool `json:"search,omitempty"`
-	// Handoff gives every step of a plan that a model wrote a session of its own, in the thread of the request.
+	// Handoff gives every step of a model's plan a session of its own, in the thread of the request.
 	Handoff bool `json:"handoff,omitempty"`
 }
 
-// InvestigateRules say who looks around before planning.
+// InvestigateRules say which experts are asked for information before planning.
 type InvestigateRules struct {
-	// When is "request" (default: where the request's investigate is true), "always" or "never".
+	// When is "request" (default: if the request's investigate is true), "always" or "never".
 	When string `json:"when,omitempty"`
-	// Expert is who does it, by id or name; without one there, the one that has the capability Needs, else whose name, id or
-	// skill ends in Tool. Status are experts that tell the state of the system, by id, name or such an ending; those that
-	// are there are asked for every plan. A hidden expert may be asked by name.
+	// Expert is the expert to ask, by id or name. If it is not available, the one with the capability Needs is asked, else
+	// the one whose name, id or skill ends in Tool. Status lists experts that report the state of the system, by id, name
+	// or such an ending; those available are asked for every plan. A hidden expert may be asked by name.
 	Expert string   `json:"expert,omitempty"`
 	Needs  string   `json:"needs,omitempty"`
 	Tool   string   `json:"tool,omitempty"`
@@ -111,22 +109,22 @@ type InvestigateRules struct {
 	Timeout events.Duration `json:"timeout,omitempty"`
 }
 
-// Bounds of the wait for those who look around: planning holds its work for so long, and no longer.
+// Limits of an investigation. Planning holds its work message for that long.
 const (
 	DefaultInvestigation = 2 * time.Minute
 	MaxInvestigation     = 10 * time.Minute
 )
 
-// Rung is one step of the fallback ladder.
+// Rung is one fallback level.
 type Rung string
 
-// The rungs.
+// The fallback levels.
 const (
 	RungEarlier  Rung = "earlier"     // A valid plan of an earlier round.
 	RungSingle   Rung = "single"      // One SubJob with the whole goal, for the best expert.
 	RungSteps    Rung = "three_steps" // Three steps: analyse, execute, verify.
-	RungGuidance Rung = "guidance"    // A rejection whose first fault tells the person what to do, in his language.
+	RungGuidance Rung = "guidance"    // A rejection whose first fault tells the person what to do, in their language.
 )
 
-// Rungs lists all of them.
+// Rungs lists all fallback levels.
 func Rungs() []Rung { return []Rung{RungEarlier, RungSingle, RungSteps, RungGuidance} }

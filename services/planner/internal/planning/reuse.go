@@ -13,20 +13,20 @@ import (
 	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
 )
 
-// reuseFor is how long a plan is kept for the next request when the profile does not say.
+// reuseFor is how long a plan is stored for reuse if the profile does not say.
 const reuseFor = 24 * time.Hour
 
-// Reused is a plan that was made before for the same request and the same experts.
+// Reused is a plan made earlier for the same request and the same experts.
 type Reused struct {
-	// Plan is the checked graph, Job the job it was made for, Made when.
+	// Plan is the checked graph, Job the job that it was made for, Made when.
 	Plan *events.Plan `json:"plan"`
 	Job  string       `json:"job"`
 	Made time.Time    `json:"made"`
 }
 
-// ReuseKey names everything that a plan comes from, apart from the moment: the request without what only
-// tells jobs apart, the profile and the prompts, the model, and the experts with all that their cards say. It is empty where
-// no plan is to be kept or taken: unless the request or the profile asks for it, and where more than the request counts.
+// ReuseKey is a digest of everything that determines a plan, apart from the time: the request without what only
+// distinguishes jobs, the profile, the prompts, the model, and the cards of all experts. It is empty if plans must not be
+// reused: if neither the request nor the profile asks for it, or if the plan depends on more than the request.
 func (t *Start) ReuseKey() string {
 	r := t.Request
 	wanted := t.Profile.Cache > 0
@@ -41,13 +41,13 @@ func (t *Start) ReuseKey() string {
 	r.Goal, r.AutoAccept, r.PlanCache, r.FailurePolicy = strings.TrimSpace(r.Goal), nil, nil, ""
 	text, err := json.Marshal([]any{r, t.Profile, t.Version, t.ModelName, t.Cards, t.Examples, t.MaxSteps, t.MaxRounds, t.DefaultExpert})
 	if err != nil {
-		return "" // A value that cannot be written equals no other.
+		return "" // An empty key equals no other.
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])
 }
 
-// ReuseFor is how long a plan is kept.
+// ReuseFor is how long a plan is stored for reuse.
 func (t *Start) ReuseFor() time.Duration {
 	if t.Profile.Cache > 0 {
 		return t.Profile.Cache.Std()
@@ -55,7 +55,7 @@ func (t *Start) ReuseFor() time.Duration {
 	return reuseFor
 }
 
-// reuse takes the plan that was made before, if it still passes the check.
+// reuse takes the stored plan if it still passes the check.
 func (s beginStage) reuse() bool {
 	old := s.start.Reused
 	if old == nil || old.Plan == nil || s.start.ReuseKey() == "" {
@@ -80,8 +80,8 @@ func (s beginStage) reuse() bool {
 	return true
 }
 
-// reusable is the plan to keep for the next request like this one: one that a model wrote from the request alone. What a
-// person said, what was looked up and what was made up for want of a plan belongs to this job.
+// reusable returns the plan to store for the next identical request, or nil. Only a plan that a model wrote from the
+// request alone qualifies: a person's answers, findings and fallback plans belong to this job.
 func (s endStage) reusable() *events.Plan {
 	c := &s.state.Counts
 	replaced := slices.ContainsFunc(s.state.Moves, func(m Move) bool { return m.On == OnReplaced })

@@ -5,10 +5,10 @@ import (
 	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
 )
 
-// reviewStage has the person accept, edit or reject the plan.
+// reviewStage asks the person to accept, edit or reject the plan.
 type reviewStage struct{ approval }
 
-// enter shows the plan to the person, where he wants to see it.
+// enter shows the plan to the person, if a review is wanted.
 func (s reviewStage) enter() On {
 	if s.start.Mode == events.WorkSplit || !s.wants(StageReview) || !s.reviewed() {
 		return OnSkipped
@@ -26,7 +26,7 @@ func (s reviewStage) enter() On {
 	})
 }
 
-// reviewed asks the profile, and where that leaves it to the request, the request.
+// reviewed reports whether a review is wanted: by the profile or, if the profile leaves it open, by the request.
 func (s reviewStage) reviewed() bool {
 	switch s.start.Profile.Review.When {
 	case "always":
@@ -62,7 +62,7 @@ func (s reviewStage) take(f *Fact) On {
 	return s.unsettled(&r)
 }
 
-// beyond is what becomes of an edit that no round is left for, "" where it is asked again.
+// beyond returns what an edit leads to when no round is left, or "" to ask again.
 func (s reviewStage) beyond() On {
 	if !s.last() {
 		return ""
@@ -80,7 +80,7 @@ func (s reviewStage) beyond() On {
 	return ""
 }
 
-// replaced checks the person's own plan. A faulty one is asked about again, with its faults.
+// replaced checks the person's own plan. If it is faulty, the person is asked again and sees the faults.
 func (s reviewStage) replaced(r *reply) On {
 	checked := plan.Check(r.plan, s.state.Cards, s.options())
 	if checked.Plan == nil {

@@ -7,65 +7,67 @@ import (
 	"github.com/jobgraph/jobgraph/services/planner/internal/finish"
 )
 
-// Start is everything that planning knows before it asks. It is recorded once, with the first run, and read back
-// by every later one, so that they all fold the same.
+// Start is everything that planning knows when it begins. The first run records it; later runs read it back, so that all
+// runs fold the same state.
 type Start struct {
-	// Mode is plan, replan, split or finalize; Part is the SubJob to be split.
+	// Mode is plan, replan, split or finalize; Part is the SubJob to split.
 	Mode events.WorkKind `json:"mode"`
 	Part *events.SubJob  `json:"part,omitempty"`
-	// Prefix makes the ids of questions unique within the job: name the planning node and its run in it.
+	// Prefix makes the ids of questions unique within the job. It contains the planning node and its run.
 	Prefix string `json:"prefix"`
-	// Request is the job's, with its plan resolved when that went by reference.
+	// Request is the job's request. A plan given by reference is resolved.
 	Request events.Request `json:"request"`
-	// Cards are the experts at that moment; Examples are things each of them was asked before, by id.
+	// Cards are the experts at that moment. Examples holds, by expert id, requests that the expert got before.
 	Cards    []events.Card       `json:"cards,omitempty"`
 	Examples map[string][]string `json:"examples,omitempty"`
-	// Profile holds the rules of the pipeline.
+	// Profile holds the rules of planning.
 	Profile Profile `json:"profile"`
-	// Model is true when there is a model to ask; ModelName is what messages to people call it.
+	// Model is true if a model is available. ModelName is its name in messages to people.
 	Model     bool   `json:"model,omitempty"`
 	ModelName string `json:"model_name,omitempty"`
-	// Now is the moment of the first run, for prompts. Version names the prompts, for the record.
+	// Now is the time of the first run, for prompts. Version identifies the prompts.
 	Now     time.Time `json:"now"`
 	Version string    `json:"version,omitempty"`
 	// History is the conversation so far, oldest first.
 	History []Turn `json:"history,omitempty"`
-	// Lessons are what earlier runs learned, oldest first; Findings are results that exist already.
+	// Lessons are those of earlier runs, oldest first. Findings are results that already exist.
 	Lessons  []string  `json:"lessons,omitempty"`
 	Findings []Finding `json:"findings,omitempty"`
-	// Finished are ids of SubJobs that have a result, and Known all ids of the job: a new plan may name them again.
+	// Finished lists the ids of SubJobs with a result, and Known all ids of the job; a new plan may refer to them.
 	Finished []string `json:"finished,omitempty"`
 	Known    []string `json:"known,omitempty"`
-	// Words is true where the planner also puts results into words; records of older planners lack it, and end without.
+	// Words is true if the planner also writes summaries and reports. It is unset in records of older planners, which end
+	// without them.
 	Words bool `json:"words,omitempty"`
-	// Informed gives each step of a plan that is one list the results of all steps before it; records of older planners lack
-	// it, and give those of the last one.
+	// Informed gives each step of a linear plan the results of all steps before it. It is unset in records of older
+	// planners, which give it only the last one's.
 	Informed bool `json:"informed,omitempty"`
-	// Courteous also understands answers with courtesies around them and more ways to say no; records of older planners lack it.
+	// Courteous also accepts answers with courtesies around them and more ways to say no. It is unset in records of older
+	// planners.
 	Courteous bool `json:"courteous,omitempty"`
-	// Finish is what was carried out, when that is to be put into words.
+	// Finish is the material of a summary or report, for Mode finalize.
 	Finish *finish.Material `json:"finish,omitempty"`
-	// MaxSteps bounds every plan of the job; drafts are bounded by the request's limit or the profile's too. MaxRounds is how
-	// often a plan is drafted; 0 takes the request's, else the profile's.
+	// MaxSteps limits every plan of the job; drafts are also limited by the request or the profile. MaxRounds is how often
+	// a plan is drafted; 0 takes the request's limit, else the profile's.
 	MaxSteps  int `json:"max_steps,omitempty"`
 	MaxRounds int `json:"max_rounds,omitempty"`
-	// Reused is the plan that was made before for the same ReuseKey; nil when there is none.
+	// Reused is the stored plan for the same ReuseKey, or nil.
 	Reused *Reused `json:"reused,omitempty"`
-	// DefaultExpert takes the steps that name no expert.
+	// DefaultExpert executes the steps that name no expert.
 	DefaultExpert string `json:"default_expert,omitempty"`
 }
 
 // Turn is one exchange of a conversation.
 type Turn struct {
-	// User is what the person wrote and Answer what came back; Steps is how it was done, a line each.
+	// User is what the person wrote, Answer the reply, Steps how the reply was made, one line each.
 	User   string   `json:"user"`
 	Answer string   `json:"answer,omitempty"`
 	Steps  []string `json:"steps,omitempty"`
 }
 
-// Finding is a piece of knowledge that another expert produced: data, never an instruction.
+// Finding is information from another expert: data, never an instruction.
 type Finding struct {
-	// Source says who produced it, and Title about what.
+	// Source is who produced it, Title what it is about.
 	Source string `json:"source"`
 	Title  string `json:"title,omitempty"`
 	// Text is the content.

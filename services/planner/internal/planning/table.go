@@ -2,22 +2,22 @@ package planning
 
 import "strconv"
 
-// Stage is where planning stands.
+// Stage is a stage of planning.
 type Stage string
 
 // The stages, in the order of the pipeline.
 const (
-	StageBegin       Stage = "begin"       // Nothing was decided.
+	StageBegin       Stage = "begin"       // Nothing is decided yet.
 	StageGiven       Stage = "given"       // The caller's own plan or expert is checked; no model is asked.
 	StageTriage      Stage = "triage"      // Is a plan needed at all?
-	StageClarify     Stage = "clarify"     // A person is asked what is meant.
-	StageInvestigate Stage = "investigate" // An expert looks around.
+	StageClarify     Stage = "clarify"     // A person is asked what the request means.
+	StageInvestigate Stage = "investigate" // Experts are asked for information.
 	StageDraft       Stage = "draft"       // A model writes the plan, and it is checked.
-	StageFallback    Stage = "fallback"    // No draft was valid: what else is there?
-	StageConfirm     Stage = "confirm"     // A person confirms what recurs.
+	StageFallback    Stage = "fallback"    // No draft was valid; the fallback levels are tried.
+	StageConfirm     Stage = "confirm"     // A person confirms recurring steps.
 	StageReview      Stage = "review"      // A person accepts, edits or rejects the plan.
-	StageFinish      Stage = "finish"      // Everything is carried out: a model puts the result into words.
-	StageEnd         Stage = "end"         // It is over.
+	StageFinish      Stage = "finish"      // All steps are executed: a model writes the summary or report.
+	StageEnd         Stage = "end"         // Planning is over.
 )
 
 // Optional lists the stages that a profile may leave out.
@@ -25,41 +25,41 @@ func Optional() []Stage {
 	return []Stage{StageTriage, StageClarify, StageInvestigate, StageConfirm, StageReview}
 }
 
-// On is what moves planning from one stage to another.
+// On is an event that moves planning from one stage to another.
 type On string
 
-// What can happen in a stage.
+// The events of stages.
 const (
 	OnGiven        On = "given"        // The request brings a plan or names its expert.
-	OnWhole        On = "whole"        // A whole job is to be planned.
-	OnReused       On = "reused"       // The same was planned before.
-	OnPart         On = "part"         // A SubJob is to be split, or a remainder planned again.
-	OnDone         On = "done"         // The plan was carried out.
-	OnMissing      On = "missing"      // What planning needs is not there: no model, no request.
+	OnWhole        On = "whole"        // A whole job has to be planned.
+	OnReused       On = "reused"       // A stored plan for the same request is valid.
+	OnPart         On = "part"         // A SubJob has to be split, or a remainder planned again.
+	OnDone         On = "done"         // The plan was executed.
+	OnMissing      On = "missing"      // What planning needs is missing: a model, or the request.
 	OnSkipped      On = "skipped"      // The stage is not wanted here.
 	OnAnswered     On = "answered"     // There is an answer, and no plan is needed.
 	OnRefused      On = "refused"      // The request is refused.
 	OnHanded       On = "handed on"    // A plan is needed.
-	OnUnclear      On = "unclear"      // More has to be known from the person.
-	OnUnusable     On = "unusable"     // The model gave nothing that can be used here.
+	OnUnclear      On = "unclear"      // The person has to say more.
+	OnUnusable     On = "unusable"     // The model returned nothing usable.
 	OnTold         On = "told"         // The person answered.
-	OnExpired      On = "expired"      // There was no answer, or the question was withdrawn.
-	OnFound        On = "found"        // The investigation gave something.
-	OnNothing      On = "nothing"      // It gave nothing.
+	OnExpired      On = "expired"      // No answer came, or the question was withdrawn.
+	OnFound        On = "found"        // The investigation returned findings.
+	OnNothing      On = "nothing"      // The investigation returned nothing.
 	OnValid        On = "valid"        // The plan is valid.
-	OnFaulty       On = "faulty"       // It is not, and may be tried again.
-	OnExhausted    On = "exhausted"    // It is not, and there is no try left.
-	OnAbsent       On = "absent"       // Only experts are missing; they may be about to come.
+	OnFaulty       On = "faulty"       // The plan is faulty, and another attempt is left.
+	OnExhausted    On = "exhausted"    // The plan is faulty, and no attempt is left.
+	OnAbsent       On = "absent"       // Only experts are missing; they may still appear.
 	OnAccepted     On = "accepted"     // The person accepts.
-	OnEdited       On = "edited"       // He wants it otherwise.
-	OnReplaced     On = "replaced"     // He gives a plan of his own, and it is valid.
-	OnRejected     On = "rejected"     // He does not want it.
-	OnUnrecognised On = "unrecognised" // His answer means nothing here.
+	OnEdited       On = "edited"       // The person wants changes.
+	OnReplaced     On = "replaced"     // The person gave a valid plan of their own.
+	OnRejected     On = "rejected"     // The person does not want the plan.
+	OnUnrecognised On = "unrecognised" // The answer means nothing here.
 )
 
 // Transition is one legal move.
 type Transition struct {
-	// From and To are stages, On what leads from one to the other.
+	// From and To are stages; On is the event that leads from one to the other.
 	From Stage
 	On   On
 	To   Stage
@@ -67,7 +67,7 @@ type Transition struct {
 	Doc string
 }
 
-// Transitions lists every legal move. Nothing else changes a stage.
+// Transitions lists every legal move. No other move is possible.
 func Transitions() []Transition { return table }
 
 var table = []Transition{
@@ -129,7 +129,7 @@ var table = []Transition{
 	{StageReview, OnExpired, StageEnd, "It was not reviewed in time: the profile decides."},
 }
 
-// next looks a move up.
+// next returns the stage that an event leads to.
 func next(from Stage, on On) (Stage, bool) {
 	for i := range table {
 		if t := &table[i]; t.From == from && t.On == on {

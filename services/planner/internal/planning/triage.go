@@ -7,7 +7,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// verdict is what a triage says.
+// verdict is the answer of a triage.
 type verdict struct {
 	Decision string   `json:"decision"`
 	Answer   string   `json:"answer"`
@@ -35,8 +35,7 @@ const triageSchema = `{"type":"object","additionalProperties":false,` +
 // triageStage asks a model whether a plan is needed.
 type triageStage struct{ *core }
 
-// enter asks whether a plan is needed. It is asked once, and once more after each clarification that leaves another
-// one to ask.
+// enter asks whether a plan is needed: once, and again after each clarification while another one may be asked.
 func (s triageStage) enter() On {
 	c := &s.state.Counts
 	limit := s.start.Profile.Limits.Clarifications
@@ -72,7 +71,7 @@ func (s triageStage) take(f *Fact) On {
 	return s.judged(&v)
 }
 
-// judged acts on a verdict. One that lacks what it stands for counts as none.
+// judged acts on a verdict. A verdict without the text that its decision requires counts as none.
 func (s triageStage) judged(v *verdict) On {
 	switch decision(v.Decision) {
 	case decideAnswer:
@@ -99,14 +98,14 @@ func (s triageStage) judged(v *verdict) On {
 	return OnUnusable
 }
 
-// enrich takes the request in better words, with what the person said to questions about it.
+// enrich replaces the request by a better wording that includes the person's answers to questions about it.
 func (s triageStage) enrich(query string) {
 	if query = strings.TrimSpace(query); query != "" && len(query) <= maxQuery {
 		s.state.Query = query
 	}
 }
 
-// decision reads what ancestors and models call the four decisions.
+// decision maps the words of models and of predecessor systems to the four decisions.
 func decision(word string) string {
 	switch word = strings.ToLower(strings.TrimSpace(word)); word {
 	case "handoff_to_planner", "hand_to_planner", "handoff", "hand_off", "plan", "handoff_after_clarification":
@@ -127,7 +126,7 @@ func isVerdict(raw json.RawMessage) bool {
 	return json.Unmarshal(raw, &v) == nil && v.Decision != ""
 }
 
-// failed goes on to planning; only a refusal is heard.
+// failed continues with planning; only a refusal ends it.
 func (s triageStage) failed(f *Fact) On {
 	if f.Class == ClassRefusal || f.Class == ClassFilter {
 		s.refused(f)
@@ -136,7 +135,7 @@ func (s triageStage) failed(f *Fact) On {
 	return OnUnusable
 }
 
-// unreadable does what the profile says of a triage without a verdict.
+// unreadable does what the profile says about a triage without a verdict.
 func (s triageStage) unreadable(text string) On {
 	text = strings.TrimSpace(text)
 	switch s.start.Profile.Triage.Unreadable {

@@ -13,57 +13,57 @@ import (
 	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
 )
 
-// Vars is everything that prompts may use.
+// Vars are the variables that prompts may use.
 type Vars struct {
-	// Now is the time of day in RFC 3339, Locale the language to write in.
+	// Now is the time in RFC 3339; Locale is the language to write in.
 	Now, Locale string
-	// Goal is the request as it was typed, Query what triage and the person made of it, Context what came with it.
+	// Goal is the request as typed, Query its wording after triage and clarification, Context what came with it.
 	Goal, Query, Context string
-	// MaxSteps bounds the plan, MaxRounds how often it is planned; Round is the how manyeth this is.
+	// MaxSteps limits the steps of the plan, MaxRounds the rounds of planning; Round is the number of this round.
 	MaxSteps, MaxRounds, Round int
-	// Experts are those that plans may use.
+	// Experts are the experts that plans may use.
 	Experts []Expert
 	// History is the conversation so far, cut to its limit.
 	History string
-	// Lessons are what earlier runs learned, Wishes what the person wants otherwise, Told what he said to questions.
+	// Lessons are those of earlier runs, Wishes the changes that the person wants, Told their answers to questions.
 	Lessons, Wishes, Told []string
 	// Findings is one block of data, each finding between tags that its text cannot contain.
 	Findings string
-	// Faults is what is wrong with the draft, one a line, Raw the draft; Unknown the experts it invented.
+	// Faults are the faults of the draft, one per line, Raw the draft, Unknown the experts that it invented.
 	Faults  []string
 	Raw     string
 	Unknown []string
-	// Model is what people call the model, Unreachable that it could not be asked, Malformed that it wrote no plan.
+	// Model is the model's name for people. Unreachable is true if it could not be asked, Malformed if it returned no plan.
 	Model                  string
 	Unreachable, Malformed bool
-	// Part is the step to be split, Finished what is done already.
+	// Part is the step to split; Finished are the finished steps.
 	Part     *events.SubJob
 	Finished []string
-	// Example is a plan in the wanted form. Plan is the one in hand as JSON, Text the same for people.
+	// Example is a plan in the wanted form. Plan is the plan in hand as JSON, Text the same for people.
 	Example, Plan, Text string
-	// Last is true when no edit is left, Again when the last answer was not understood. Schedules lists what recurs.
-	// Beyond is true when it was an edit that no round is left for.
+	// Last is true when no edit is left, Again when the last answer was not understood, Beyond when it was an edit but no
+	// round is left. Schedules lists the recurring steps.
 	Last, Again, Beyond bool
 	Schedules           []string
 	// Clarify is how many more questions may be asked. Style is the wanted style of the report.
 	Clarify int
 	Style   string
-	// Report is true where a result becomes a report, false for a summary. Title and Thought are those of the plan that was
-	// carried out, Steps what came of it, Words what was written of that; Sources are those that its results cite,
-	// and once there are words those that they lack.
+	// Report is true for a report, false for a summary. Title and Thought come from the executed plan, Steps are its
+	// results, Words is the text written about them. Sources are the sources that the results cite or, once Words is set,
+	// those that Words leaves out.
 	Report                bool
 	Title, Thought, Words string
 	Steps                 []finish.Step
 	Sources               []finish.Source
 }
 
-// Expert is a card as prompts show it.
+// Expert is a card in the form that prompts show.
 type Expert struct {
 	// ID and Name identify it; plans may use either.
 	ID, Name, Description string
-	// Skills, Tags and Examples say what it is good for; Abilities what it can do beside.
+	// Skills, Tags and Examples say what the expert is good at; Abilities lists what else it can do.
 	Skills, Tags, Examples, Abilities []string
-	// Live is true when it was heard of lately, else Seen says when it was last.
+	// Live is true if the expert's card was refreshed lately; otherwise Seen says when it was last refreshed.
 	Live bool
 	Seen string
 }
@@ -73,11 +73,11 @@ const (
 	maxMessage = 4000
 	maxPrompt  = 16 << 10
 	maxQuery   = 32 << 10
-	// liveFor is how long an expert counts as live after it was last heard of.
+	// liveFor is how long an expert counts as live after its card was refreshed.
 	liveFor = 90 * time.Second
 )
 
-// render makes the prompt of a stage. One that cannot be rendered ends planning as a bug of its profile.
+// render renders the prompt of a stage. If that fails, planning ends with a bug of its profile.
 func (s *core) render(name string) (Prompt, bool) {
 	name = s.named(name)
 	p, err := s.ports.Render(name, s.state.Locale, s.vars())
@@ -91,7 +91,7 @@ func (s *core) render(name string) (Prompt, bool) {
 	return Prompt{}, false
 }
 
-// named is the prompt that the profile takes for a stage.
+// named returns the name of the prompt that the profile uses for a stage.
 func (s *core) named(name string) string {
 	if other := s.start.Profile.Prompts[name]; other != "" {
 		return other
@@ -136,7 +136,7 @@ func (s *core) vars() Vars {
 	return v
 }
 
-// example is a plan in the wanted form. It names experts that there are, since models copy what they see.
+// example returns a plan in the wanted form. It names existing experts, since models copy what they see.
 func example(dialect plan.Dialect, experts []Expert) string {
 	text, _ := plan.Template(dialect)
 	if len(experts) == 0 {
@@ -150,7 +150,7 @@ func example(dialect plan.Dialect, experts []Expert) string {
 	return strings.NewReplacer(pairs...).Replace(text)
 }
 
-// quoted is a text as JSON.
+// quoted returns a text as a JSON string.
 func quoted(text string) string {
 	raw, err := json.Marshal(text)
 	if err != nil {
@@ -159,7 +159,7 @@ func quoted(text string) string {
 	return string(raw)
 }
 
-// lesson is a fault in one line, with what would cure it.
+// lesson writes a fault in one line, with its hint.
 func lesson(f *events.Fault) string {
 	text := f.Error()
 	if f.Hint != "" {
@@ -187,7 +187,7 @@ func firstOf(texts ...string) string {
 	return ""
 }
 
-// experts are the cards that plans may use, by id.
+// experts returns the cards that plans may use, sorted by id.
 func (s *core) experts() []Expert {
 	var list []Expert
 	for i := range s.state.Cards {
@@ -217,13 +217,13 @@ func (s *core) experts() []Expert {
 	return list
 }
 
-// Bounds of the examples that prompts show for each expert: how many, and bytes of one.
+// Limits of the examples in prompts, per expert: their number, and the bytes of one.
 const (
 	maxExamples = 5
 	maxExample  = 200
 )
 
-// examples are those of the card, then things the expert was asked before.
+// examples returns those of the card, then requests that the expert got before.
 func examples(lists ...[]string) []string {
 	var kept []string
 	for _, text := range slices.Concat(lists...) {
@@ -235,7 +235,7 @@ func examples(lists ...[]string) []string {
 	return kept
 }
 
-// messages are the two of a rendered prompt.
+// messages returns the two messages of a rendered prompt.
 func messages(p Prompt) []Message {
 	var list []Message
 	if text := strings.TrimSpace(p.System); text != "" {
@@ -251,7 +251,7 @@ func (l *Limits) rawBytes() int {
 	return 16 << 10
 }
 
-// clip shortens a text at a whole character, and says so.
+// clip shortens a text at a character boundary and marks the cut.
 func clip(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -262,7 +262,7 @@ func clip(text string, most int) string {
 	return text[:most] + "…"
 }
 
-// validLocale accepts what looks like BCP 47.
+// validLocale accepts texts in the form of BCP 47.
 func validLocale(text string) bool {
 	if len(text) < 2 || len(text) > 35 {
 		return false
