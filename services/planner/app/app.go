@@ -18,14 +18,14 @@ import (
 )
 
 const (
-	// defaultConcurrency is used when the process's settings name none.
+	// defaultConcurrency applies if the process's settings have none.
 	defaultConcurrency = 16
-	// afterDrain is what the loop may take beyond the drain timeout to hand work back.
+	// afterDrain is how long the loop may take after the drain timeout to give work back.
 	afterDrain = 5 * time.Second
 )
 
-// Run is the planner of a process. It blocks until the process drains and the plans in hand are decided, or handed back at
-// the end of ctx. Errors: host.ErrUnavailable without a bus, events.Faults for streams that are wrong, and the hook's own.
+// Run runs the planner in a process. It blocks until the process drains and all plans in hand are decided, or given back
+// when ctx ends. Errors: host.ErrUnavailable without a bus, events.Faults if streams are wrong, and the hook's.
 func Run(ctx context.Context, p *host.Process, s Settings, d Deps) error {
 	rules, err := readProfiles(s.Profiles)
 	if err != nil {
@@ -43,14 +43,14 @@ func Run(ctx context.Context, p *host.Process, s Settings, d Deps) error {
 	})
 }
 
-// follow keeps the cards up to date. It is ready when they were read once, so that no plan is judged without them.
+// follow keeps the cards up to date. It becomes ready once they were read, so that no plan is checked without them.
 func follow(b *bus.Bus, cards *catalog.Catalog) host.Member {
 	return host.Member{Name: "cards", Run: func(ctx context.Context, ready func()) error {
 		again := make(chan struct{}, 1)
 		defer b.OnReconnect(func() {
 			select {
 			case again <- struct{}{}:
-			default: // One is under way.
+			default: // A restart is already pending.
 			}
 		})()
 		return cards.Run(ctx, ready, again)

@@ -5,8 +5,8 @@ import (
 	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
 )
 
-// PlanText is the graph of a job as a plan with marks and notes, out of its events in the order of the log, with plans that
-// went by reference filled in. An error means that they cannot be folded.
+// PlanText formats the graph of a job as a plan with marks and notes. log holds its events in order, with plans resolved.
+// An error means that they cannot be folded.
 func PlanText(log []events.Event) (string, error) {
 	var chart plan.Chart
 	for i := range log {

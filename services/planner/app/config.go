@@ -10,10 +10,10 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/llm"
 )
 
-// Config is jobgraph.yaml as the planner reads it: the models. The section planner has been read with the settings; every
-// other one is known, and belongs to another service.
+// Config is what the planner reads from jobgraph.yaml: the models. The section planner is read with the settings; all other
+// known sections belong to other services.
 type Config struct {
-	// Models are the models by name. The one that is used where none is named is called "default".
+	// Models are the models by name. A request that names none uses "default".
 	Models llm.Config `yaml:"models"`
 
 	// MCPServers, Tools, Toolkit, Experts, Planner, Policies and Budgets are not read here.
@@ -27,7 +27,7 @@ type Config struct {
 
 	// own are the settings that choose among the models; nil where the file is looked at alone.
 	own *Settings `yaml:"-"`
-	// secrets are what must never be printed.
+	// secrets are values that must never be printed.
 	secrets []string `yaml:"-"`
 }
 
@@ -51,11 +51,11 @@ func (c *Config) Validate() error {
 	return placed
 }
 
-// ReadConfig reads jobgraph.yaml strictly; no path is an empty configuration. Errors: host.Faults, each with file, line and
-// column. No key is part of any of them.
+// ReadConfig reads jobgraph.yaml strictly; an empty path gives an empty configuration. Errors: host.Faults, each with file,
+// line and column. No fault contains a key.
 func ReadConfig(path string, env host.Env) (Config, error) { return readConfig(path, env, nil) }
 
-// readConfig also finds the fault that no model is meant with the settings of its own.
+// readConfig also reports that the default model is ambiguous, if own settings are given.
 func readConfig(path string, env host.Env, own *Settings) (Config, error) {
 	c := Config{own: own}
 	if path == "" {
@@ -66,7 +66,7 @@ func readConfig(path string, env host.Env, own *Settings) (Config, error) {
 	return c, err
 }
 
-// meant is the fault of several models without a default.
+// meant returns a fault if there are several models and no default.
 func (c Config) meant(s Settings) error {
 	models, name := c.Models.With(llm.Secret(s.APIKey), s.BaseURL, s.Model)
 	if name != "" || len(models) == 0 {
@@ -78,8 +78,8 @@ func (c Config) meant(s Settings) error {
 	}}
 }
 
-// choose joins the models of the file with the one that the settings describe, and says which is meant where a request names
-// none, by its configured name and by what people call it. Both are empty without any model.
+// choose adds the model of the settings to those of the file and returns the default: its configured name, and its name for
+// people. Both are empty if there is no model.
 func (c Config) choose(s Settings) (models llm.Config, name, shown string, err error) {
 	models, name = c.Models.With(llm.Secret(s.APIKey), s.BaseURL, s.Model)
 	if err := c.meant(s); err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/planner/internal/loop"
 )
 
-// meter feeds the metrics of the planner.
+// meter implements loop.Meter with the planner's metrics.
 type meter struct {
 	published, plans, faults, enough, drafts, results, cache *prometheus.CounterVec
 	steps, rounds, took                                      prometheus.Observer
@@ -82,7 +82,7 @@ func (m *meter) Decided(o loop.Outcome) {
 	}
 }
 
-// finished counts work that puts a result into words.
+// finished counts the writing of summaries and reports.
 func (m *meter) finished(o *loop.Outcome) {
 	if o.Repeated {
 		return

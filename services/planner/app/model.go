@@ -17,8 +17,8 @@ import (
 	"github.com/jobgraph/jobgraph/services/planner/internal/profile"
 )
 
-// newModel gives the model to plan with: the one that was brought along, else those of settings and configuration file, nil
-// without any. members are what has to run beside it.
+// newModel returns the model to plan with: d's, else that of settings and configuration file, or nil. members must run
+// beside it.
 func newModel(p *host.Process, s Settings, d Deps) (model loop.Model, members []host.Member, err error) {
 	if d.Model != nil {
 		return &caller.Model{Client: d.Model, Shown: d.ModelName}, nil, nil
@@ -33,7 +33,7 @@ func newModel(p *host.Process, s Settings, d Deps) (model loop.Model, members []
 	return m, members, nil
 }
 
-// modelMeter feeds the metrics of models.
+// modelMeter implements llm.Meter with the metrics of models.
 type modelMeter struct{ *host.ModelMetrics }
 
 // Observe implements llm.Meter.
@@ -41,10 +41,10 @@ func (m modelMeter) Observe(o llm.Observation) {
 	m.Attempt(o.Model, o.Outcome, o.Tokens(), o.CostUSD, o.Took)
 }
 
-// profiles are the rules of planning, as the loop wants them.
+// profiles implements loop.Profiles.
 type profiles struct{ *profile.Set }
 
-// readProfiles reads what comes with the program, and the user's folder on top of it.
+// readProfiles reads the built-in profiles and then the user's folder, which may replace them.
 func readProfiles(dir string) (profiles, error) {
 	var folder fs.FS
 	if dir != "" {
@@ -57,11 +57,11 @@ func readProfiles(dir string) (profiles, error) {
 	return profiles{set}, nil
 }
 
-// Profiles are the names of the profiles that come with the program, sorted.
+// Profiles lists the names of the built-in profiles, sorted.
 func Profiles() []string {
 	set, err := readProfiles("")
 	if err != nil {
-		return nil // They are embedded, and tested.
+		return nil // Cannot happen: they are embedded, and tested.
 	}
 	return set.Names()
 }
@@ -75,10 +75,10 @@ func (p profiles) Find(name string) (planning.Profile, string, error) {
 	return e.Profile, p.Version(), nil
 }
 
-// decomposition is the tag that a plan may stand in.
+// decomposition is a tag that may surround a plan.
 const decomposition = "decomposition"
 
-// readJSON finds the JSON that fits in what a model wrote.
+// readJSON finds the JSON in a model's text that fits accepts.
 func readJSON(text string, fits func(json.RawMessage) bool) (json.RawMessage, error) {
 	raw, _, err := lenient.Read(text, lenient.Options{Fits: fits, Tags: []string{decomposition}})
 	return raw, err

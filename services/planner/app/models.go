@@ -16,8 +16,8 @@ import (
 	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
 
-// lookEvery is how often the configuration file is read again: files of keys that it names change without its being touched,
-// and mounted files are replaced without anybody being told.
+// lookEvery is how often the configuration file is read again. Key files that it names change without a change of the file,
+// and mounted files are replaced without a notification.
 const lookEvery = 2 * time.Second
 
 // models are the configured models, which may change while the planner runs.
@@ -28,12 +28,12 @@ type models struct {
 	own     Settings
 	log     *slog.Logger
 	secrets *redact.Set
-	now     llm.Config // What the engine was given last, and said what was wrong with the file since. Both are reload's.
+	now     llm.Config // The last configuration that the engine got, and the last fault logged since. Only reload uses them.
 	said    string
-	current atomic.Pointer[caller.Model] // The model that is meant, nil without one.
+	current atomic.Pointer[caller.Model] // The default model; nil if there is none.
 }
 
-// openModels reads settings and file. A planner without a file has the models that it has.
+// openModels reads settings and file. Without a file the models never change.
 func openModels(p *host.Process, s Settings, doer llm.Doer) (*models, error) {
 	m := &models{path: p.Settings.Config, env: p.Env, own: s, log: p.Log, secrets: p.Secrets}
 	config, name, shown, err := m.read()
@@ -70,7 +70,8 @@ func (m *models) use(config llm.Config, name, shown string) {
 	m.current.Store(&caller.Model{Client: m.engine, Default: name, Shown: shown})
 }
 
-// reload reads the file again. What is faulty is told once, and changes nothing; calls under way end as they began.
+// reload reads the file again. A faulty file is logged once and changes nothing. Running calls keep the configuration that
+// they began with.
 func (m *models) reload() {
 	config, name, shown, err := m.read()
 	if err != nil {
@@ -93,7 +94,7 @@ func (m *models) reload() {
 	m.log.Info("models changed", "models", config.Names(), "default", name)
 }
 
-// follow is the member that keeps the models up to date.
+// follow returns the member that keeps the models up to date.
 func (m *models) follow() host.Member {
 	return host.Every(sectionModels, lookEvery, func(context.Context) { m.reload() })
 }

@@ -2,22 +2,22 @@ package app
 
 import (
 	"time"
-	_ "time/tzdata" // Images without a file system still know every time zone.
+	_ "time/tzdata" // Images without a file system need the time zones too.
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/schema"
 	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
 )
 
-// Check decodes a plan in any dialect and checks it against the cards: the plan in native form when it is valid, else every
-// fault there is. Warnings say what was read leniently. maxSteps bounds the plan, 0 does not. A plan without steps that has
-// an answer for the person instead is rejected here with that answer, since there is nothing to run.
+// Check decodes a plan in any dialect and checks it against the cards. It returns the plan in native form, or all faults.
+// Warnings list what was repaired. maxSteps limits the steps; 0 sets no limit. A plan without steps that answers the person
+// is rejected with that answer, since there is nothing to run.
 func Check(raw []byte, cards []events.Card, maxSteps int) (p *events.Plan, faults, warnings events.Faults) {
 	return check(raw, cards, plan.Options{MaxSteps: maxSteps})
 }
 
-// CheckEdit is Check for the new graph of a job that runs. known are the ids the job has already: they are kept in whatever
-// form they are. done are those with a result, which steps may depend on without their being in the plan.
+// CheckEdit is Check for the new graph of a running job. known are the ids that the job already has, kept in whatever form
+// they have. done are those with a result: steps may depend on them although the plan does not contain them.
 func CheckEdit(raw []byte, cards []events.Card, maxSteps int, known, done []string) (p *events.Plan, faults, warnings events.Faults) {
 	return check(raw, cards, plan.Options{MaxSteps: maxSteps, Known: known, Done: done})
 }
@@ -33,7 +33,7 @@ func check(raw []byte, cards []events.Card, o plan.Options) (p *events.Plan, fau
 	return r.Plan, r.Faults, r.Warnings
 }
 
-// Dialects lists the names of the forms that a plan can be written in, the native one first.
+// Dialects lists the names of the dialects, the native one first.
 func Dialects() []string {
 	list := plan.Dialects()
 	names := make([]string, len(list))
@@ -43,10 +43,10 @@ func Dialects() []string {
 	return names
 }
 
-// Template is a plan to start from, in a dialect; ok is false when the name is none of Dialects.
+// Template returns a sample plan in a dialect; ok is false if Dialects does not list it.
 func Template(dialect string) (text string, ok bool) { return plan.Template(plan.Dialect(dialect)) }
 
-// zone reports whether a time zone exists. "Local" does not: it would mean another one on each machine.
+// zone reports whether a time zone exists. It rejects "Local", which differs between machines.
 func zone(name string) bool {
 	if name == "Local" {
 		return false
@@ -58,5 +58,5 @@ func zone(name string) bool {
 // Remark is a doubt about a valid plan, of one of the kinds sensible, executable, language, step_type.
 type Remark = plan.Remark
 
-// Quality looks at a valid plan as a careful reader would.
+// Quality reviews a valid plan and returns what looks doubtful.
 func Quality(p *events.Plan) []Remark { return plan.Quality(p) }

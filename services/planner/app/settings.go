@@ -10,21 +10,21 @@ import (
 	"github.com/jobgraph/jobgraph/services/planner/internal/loop"
 )
 
-// Settings are the planner's own. Default gives good ones; Declare lets flags, environment and file set them.
+// Settings configures the planner. Default returns usable values; Declare registers flags, environment and file keys.
 type Settings struct {
 	// DefaultExpert, by id or name, takes steps of plans that name no expert; empty means the card tagged "default", or the
-	// only one there is.
+	// only card.
 	DefaultExpert string
 	// ExpertWait is how long a plan with unknown experts waits for a runner to announce them before it is rejected.
 	ExpertWait time.Duration
-	// APIKey, BaseURL and Model say which model plans. Model may be one of the configuration file's; without any of the three
-	// the file's default plans, and without a model plans have to come with the request.
+	// APIKey, BaseURL and Model select the model that plans. Model may be one of the configuration file's. If all are
+	// empty, the file's default is used. Without a model, plans must come with the request.
 	APIKey, BaseURL, Model string
-	// Profiles is a folder with profiles and prompts that add to those of the program, or replace them.
+	// Profiles is a folder with profiles and prompts that add to the built-in ones or replace them.
 	Profiles string
 }
 
-// Default gives the settings without a flag.
+// Default returns the settings without any flag.
 func Default() Settings { return Settings{ExpertWait: 2 * time.Second} }
 
 // Declare registers the settings.
@@ -50,21 +50,21 @@ func (s *Settings) Declare(f *host.Flags) {
 	})
 }
 
-// Deps are what an embedding program may bring along; the zero value brings nothing.
+// Deps are parts that an embedding program may supply; the zero value supplies none.
 type Deps struct {
-	// Bus is a connection to use, which stays open; without it Run makes its own from the process's settings.
+	// Bus is a connection to use, which stays open. If it is nil, Run opens its own from the process's settings.
 	Bus *bus.Bus
-	// Model answers calls in place of the one that the settings name; ModelName is what people call it.
+	// Model answers calls instead of the configured model; ModelName is its name for people.
 	Model     llm.Client
 	ModelName string
-	// Doer sends what models are asked, in place of an HTTP client.
+	// Doer sends requests to models, instead of an HTTP client.
 	Doer llm.Doer
-	// Owner names this planner in claims; it must be unique. Made up when empty.
+	// Owner identifies this planner in claims and must be unique; made up if empty.
 	Owner string
-	// Hook is called at every boundary between two effects with the boundary's name; an error ends the planner there, as a
-	// crash would. It has to be safe for concurrent use. For tests.
+	// Hook is called with the name of each boundary between two effects. An error ends the planner there, as a crash would.
+	// It must be safe for concurrent use. For tests.
 	Hook func(point string) error
 }
 
-// Points lists the names of the boundaries at which Deps.Hook is called, in their order.
+// Points lists the boundaries at which Deps.Hook is called, in order.
 func Points() []string { return service.Points(loop.Points()) }

@@ -10,8 +10,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/llm"
 )
 
-// Shown lists what the configuration says of the models, for people: nothing that was left out, and no key. Values of headers
-// and of fields that only the provider knows may hold one as well, and are masked too.
+// Shown lists the configured fields of the models for people. Keys are left out; values of headers and of provider-specific
+// fields may be secrets too and are masked.
 func (c Config) Shown() []host.Setting {
 	var list []host.Setting
 	for _, name := range c.Models.Names() {
@@ -20,7 +20,7 @@ func (c Config) Shown() []host.Setting {
 	return list
 }
 
-// show adds what is set below a place.
+// show appends the settings below a path.
 func show(list *[]host.Setting, at string, v reflect.Value) {
 	if !v.IsValid() || v.IsZero() {
 		return

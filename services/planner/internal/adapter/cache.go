@@ -9,10 +9,10 @@ import (
 	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
 
-// cacheKey is in front of the keys of plans that may be reused.
+// cacheKey is the prefix of the keys of reusable plans.
 const cacheKey = "cache."
 
-// Cache keeps plans in the bucket of plans.
+// Cache implements loop.Cache on the bucket of plans.
 type Cache struct{ Bus *bus.Bus }
 
 // Find implements loop.Cache.

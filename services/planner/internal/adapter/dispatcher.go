@@ -13,7 +13,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/run/lease"
 )
 
-// Dispatcher hands work to experts by the streams that all work goes by.
+// Dispatcher issues work to experts on the ordinary work streams.
 type Dispatcher struct{ Bus *bus.Bus }
 
 // Issue implements loop.Desk.
@@ -47,7 +47,7 @@ func (d Dispatcher) Report(ctx context.Context, subject string) (*events.SubJobR
 	}
 }
 
-// Close implements loop.Desk: the journal first, from then on the run cannot be claimed.
+// Close implements loop.Desk. It fences the journal first; from then on the run cannot be claimed.
 func (d Dispatcher) Close(ctx context.Context, w *events.Work, reason string) error {
 	if _, err := lease.Fence(ctx, d.Bus.Journal(w.Job, w.SubJob), w.Run, reason); err != nil {
 		return err

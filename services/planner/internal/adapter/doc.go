@@ -1,3 +1,3 @@
-// Package adapter fits the bus to the loop's ports, one file for each. It decides nothing and keeps no state beyond the
-// subscription that it reads.
+// Package adapter implements the loop's ports on the bus, one file per port. It decides nothing and has no state except its
+// subscription.
 package adapter

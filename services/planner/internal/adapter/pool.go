@@ -13,13 +13,13 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/service/queue"
 )
 
-// fetched bounds what is read ahead of the loop: other planners can have the rest.
+// fetched limits how many messages are read ahead of the loop, so that other planners get the rest.
 const fetched = 64
 
 // Pool is the source of planning work.
 type Pool struct{ *service.Queue }
 
-// OpenPool begins to read the pool of planners, and makes its consumer where that is missing and allowed.
+// OpenPool subscribes to the work of planners. It creates the consumer if that is missing and allowed.
 func OpenPool(ctx context.Context, b *bus.Bus, log *slog.Logger) (Pool, error) {
 	spec := b.Queues().PoolConsumer(events.PlannerPool)
 	spec.Buffer = fetched

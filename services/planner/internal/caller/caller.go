@@ -12,16 +12,16 @@ import (
 	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
 
-// Model implements loop.Model over a client.
+// Model implements loop.Model with an llm.Client.
 type Model struct {
 	// Client answers requests.
 	Client llm.Client
-	// Default is the configured name of the model that is meant where a request names none; empty for the client's own
-	// default. Shown is what people call it, for messages.
+	// Default is the model used if a request names none; empty for the client's default. Shown is its name in messages to
+	// people.
 	Default, Shown string
 }
 
-// planner is the role whose model is named in a request's "models"; other roles fall back to it.
+// planner is the role whose model applies to roles that a request's "models" does not list.
 const planner = "planner"
 
 // Name implements loop.Model.
@@ -56,13 +56,15 @@ func (m *Model) Ask(ctx context.Context, q *loop.Question) (planning.Fact, error
 	return fact, nil
 }
 
-// Bounds of waiting in the broker: what is shorter the client has waited for itself, what is longer is asked for again.
+// Limits of waits in the broker: the client has already waited for anything shorter; a longer wait is cut, and the call is
+// tried again.
 const (
 	worthWaiting = time.Second
 	longestWait  = 10 * time.Minute
 )
 
-// watched tells those who watch what is said and thought, each under a name that stays: the key of its call.
+// watched forwards text and reasoning to watchers while they arrive. All parts of a call have the key of the call as their
+// name.
 func watched(q *loop.Question) func(llm.Delta) {
 	if q.Live == nil {
 		return nil
@@ -74,7 +76,7 @@ func watched(q *loop.Question) func(llm.Delta) {
 	})
 }
 
-// request is the call as a model gets it.
+// request converts a call to a model request.
 func (m *Model) request(q *loop.Question) llm.Request {
 	r, c := q.Request, q.Call
 	request := llm.Request{Model: r.Models[c.Role], IdempotencyKey: q.IdempotencyKey, Stream: q.Live != nil}
@@ -108,7 +110,7 @@ func spent(a *llm.Response) events.Spent {
 	return s
 }
 
-// classOf gives a failure in the session's words.
+// classOf converts an error to a planning class.
 func classOf(err error) planning.Class {
 	switch llm.ClassOf(err) {
 	case llm.ContextTooLong:
@@ -129,7 +131,7 @@ func classOf(err error) planning.Class {
 		return planning.ClassQuota
 	case llm.NotFound:
 		if failed, ok := errors.AsType[*llm.Error](err); ok && failed.Attempts == 0 {
-			return planning.ClassUnnamed // No model was asked.
+			return planning.ClassUnnamed // No model was called.
 		}
 		return planning.ClassNotFound
 	case llm.BadRequest:

@@ -1,3 +1,3 @@
-// Package caller asks configured models for the planner: it turns calls of a session into requests, and whatever comes back
-// into facts. It decides nothing about plans, and keeps nothing.
+// Package caller calls configured models for the planner: it turns calls of package planning into requests and their
+// outcomes into facts. It decides nothing about plans and has no state.
 package caller

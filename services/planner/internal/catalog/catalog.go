@@ -16,13 +16,13 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// Bucket is where cards are kept: bus.KV over the bucket of experts.
+// Bucket is the bucket of cards: bus.KV over the bucket of experts.
 type Bucket interface {
 	Watch(ctx context.Context, ready func(), seen func(bus.Entry)) (stop func(), err error)
 	Last(ctx context.Context) (revision uint64, err error)
 }
 
-// Catalog holds the cards as they stand. Cards may be called by any goroutine.
+// Catalog holds the present cards. Cards may be called from any goroutine.
 type Catalog struct {
 	bucket Bucket
 	log    *slog.Logger
@@ -30,29 +30,29 @@ type Catalog struct {
 	mu      sync.Mutex // Guards the fields below.
 	cards   []events.Card
 	changed chan struct{}
-	// seen is the revision up to which the bucket is known, and further closes when that rises.
+	// seen is the revision up to which the bucket was read; further closes when it rises.
 	seen    uint64
 	further chan struct{}
 }
 
-// New is empty until Run has read the bucket.
+// New returns a catalog that is empty until Run has read the bucket.
 func New(bucket Bucket, log *slog.Logger) *Catalog {
 	return &Catalog{bucket: bucket, log: log, changed: make(chan struct{}), further: make(chan struct{})}
 }
 
-// Cards gives the cards in the order of their ids, and a channel that closes when they change. The slice is shared: no caller
-// changes it.
+// Cards returns the cards sorted by id, and a channel that closes when they change. The slice is shared and must not be
+// changed.
 func (c *Catalog) Cards() ([]events.Card, <-chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.cards, c.changed
 }
 
-// freshBound is how long Fresh waits at most. A revision is never seen when its message was removed without a trace.
+// freshBound is how long Fresh waits at most. A revision whose message was removed without a trace is never seen.
 const freshBound = 500 * time.Millisecond
 
-// Fresh gives the cards with all that was announced before the call. When the bucket does not say in time what that is, it gives
-// those that are known.
+// Fresh returns the cards, including everything announced before the call. If the bucket does not answer in time, it
+// returns the cards known so far.
 func (c *Catalog) Fresh(ctx context.Context) []events.Card {
 	ctx, cancel := context.WithTimeout(ctx, freshBound)
 	defer cancel()
@@ -74,11 +74,11 @@ func (c *Catalog) Fresh(ctx context.Context) []events.Card {
 	return cards
 }
 
-// retryWatch is the wait before a bucket that could not be read is asked again.
+// retryWatch is the wait before another attempt to read the bucket.
 const retryWatch = time.Second
 
-// Run follows the bucket until ctx ends. It calls ready once, when the cards were read for the first time, and starts over
-// with each value of again, sent after a reconnect: what changed meanwhile may have been missed.
+// Run follows the bucket until ctx ends. It calls ready once, after the first complete read, and starts over with each
+// value from again, which arrives after a reconnect, because changes may have been missed.
 func (c *Catalog) Run(ctx context.Context, ready func(), again <-chan struct{}) error {
 	ready = sync.OnceFunc(ready)
 	for ctx.Err() == nil {
@@ -97,7 +97,7 @@ func (c *Catalog) Run(ctx context.Context, ready func(), again <-chan struct{}) 
 	return nil
 }
 
-// rest waits a moment, or for the end of ctx.
+// rest waits for retryWatch or the end of ctx.
 func rest(ctx context.Context) {
 	timer := time.NewTimer(retryWatch)
 	defer timer.Stop()
@@ -107,8 +107,8 @@ func rest(ctx context.Context) {
 	}
 }
 
-// follow builds a fresh set of cards: it replaces the present one when the bucket was read to its end, and is kept up to
-// date from then on. All calls of a watch come from its one goroutine.
+// follow builds a new set of cards. It replaces the present set once the bucket was read completely, and is kept up to date
+// from then on. A watch makes all its calls from one goroutine.
 func (c *Catalog) follow(ctx context.Context, ready func()) (stop func(), err error) {
 	fresh := map[string]events.Card{}
 	complete := false
@@ -134,7 +134,7 @@ func (c *Catalog) follow(ctx context.Context, ready func()) (stop func(), err er
 	})
 }
 
-// reach says up to which revision the bucket is known.
+// reach records the revision up to which the bucket was read.
 func (c *Catalog) reach(revision uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -145,7 +145,7 @@ func (c *Catalog) reach(revision uint64) {
 	}
 }
 
-// apply takes one change over; it reports whether planning could notice.
+// apply applies one change. It reports whether the change matters to planning.
 func (c *Catalog) apply(cards map[string]events.Card, e bus.Entry) (changed bool) {
 	old, had := cards[e.Key]
 	if e.Deleted {
@@ -162,8 +162,8 @@ func (c *Catalog) apply(cards map[string]events.Card, e bus.Entry) (changed bool
 	return !had || !reflect.DeepEqual(old, card)
 }
 
-// read decodes a card. Who announced it and when is forgotten: each sign of life changes that, and nothing else. How its program is
-// kept is for operators.
+// read decodes a card. It drops the fields that every heartbeat changes, who announced the card and when, and those about
+// how its program is run, which only operators need.
 func read(e bus.Entry) (events.Card, error) {
 	var card events.Card
 	if err := json.Unmarshal(e.Value, &card); err != nil {
@@ -180,10 +180,10 @@ func read(e bus.Entry) (events.Card, error) {
 	return card, nil
 }
 
-// builtin experts stand in where there is no other expert.
+// builtin reports whether an expert comes with the program.
 func builtin(card events.Card) bool { return slices.Contains(card.Tags, events.BuiltinTag) }
 
-// publish shows a set of cards to planning. Experts that come with the program are left out where there are others.
+// publish makes a set of cards visible to planning. Built-in experts are left out if there are others.
 func (c *Catalog) publish(cards map[string]events.Card) {
 	list := make([]events.Card, 0, len(cards))
 	for _, card := range cards {

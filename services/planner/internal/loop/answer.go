@@ -15,10 +15,10 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/service/queue"
 )
 
-// source is the CloudEvents source of everything that the planner states.
+// source is the CloudEvents source of all events of the planner.
 const source = "jobgraph/planner"
 
-// answer plans a piece of work and makes the fact of it.
+// answer plans one piece of work and builds its event.
 func (l *Loop) answer(work, intake context.Context, d *queue.Delivery, w *events.Work, fault *events.Fault) (events.Event, Outcome, error) {
 	var raw []byte
 	if fault == nil {
@@ -42,7 +42,7 @@ func (l *Loop) answer(work, intake context.Context, d *queue.Delivery, w *events
 	return l.fact(work, w, v)
 }
 
-// fact makes the event of a verdict.
+// fact builds the event of a verdict.
 func (l *Loop) fact(ctx context.Context, w *events.Work, v verdict) (events.Event, Outcome, error) {
 	e := events.Event{Job: w.Job, SubJob: w.SubJob, Run: w.Run, Source: source}
 	o := Outcome{Drafts: v.drafts, Cache: v.cache}
@@ -68,10 +68,10 @@ func (l *Loop) fact(ctx context.Context, w *events.Work, v verdict) (events.Even
 	return e, o, err
 }
 
-// errDraining gives work back that waits for an expert: another planner can wait longer.
+// errDraining gives back work that waits for an expert: another planner can wait longer.
 var errDraining = errors.New("the planner ends while the plan waits for an expert")
 
-// payload makes the data of the fact. A plan that is too large for a message is stored first.
+// payload builds the event's data. A plan that is too large for a message is stored first.
 func (l *Loop) payload(ctx context.Context, w *events.Work, v *verdict) (any, error) {
 	end := v.end
 	switch end.Kind {
@@ -83,7 +83,7 @@ func (l *Loop) payload(ctx context.Context, w *events.Work, v *verdict) (any, er
 	case events.KindSubJobReported:
 		return l.report(ctx, w, v)
 	}
-	end.Plan = schedule.Routed(end.Plan) // Here and not in the session, whose old records fold to what they did.
+	end.Plan = schedule.Routed(end.Plan) // Done here and not in planning, whose old records must fold to the same state.
 	created := &events.GraphCreated{PlanVersion: w.PlanVersion, Plan: end.Plan, Finalize: end.Finalize, Warnings: end.Warnings, Spent: v.spent}
 	if end.Final != nil {
 		created.FinalPool, created.FinalPure = end.Final.Pool, end.Final.Pure
@@ -113,7 +113,7 @@ func (l *Loop) payload(ctx context.Context, w *events.Work, v *verdict) (any, er
 	return created, nil
 }
 
-// refusal tells why there is no plan. What the model wrote last is kept, and the first fault says where.
+// refusal builds the payload of a rejection. The model's last text is stored, and the first fault refers to it.
 func (l *Loop) refusal(ctx context.Context, w *events.Work, v *verdict) (any, error) {
 	faults := slices.Clone(v.end.Faults)
 	if v.end.Raw != "" && len(faults) > 0 && faults[0].RawRef == nil {

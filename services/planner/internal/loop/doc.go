@@ -1,7 +1,6 @@
-// Package loop takes planning work, has it decided and states the outcome: the only place in the planner where the order
-// of effects is written. Take, decide, store the plan's blob when it is large, publish the fact where there is none yet,
-// acknowledge. A planner without a model is pure: planning twice is harmless, and the first fact of a run wins, so no
-// claim is needed.
+// Package loop takes planning work, has it decided and publishes the outcome. It is the only place in the planner where the
+// order of effects is written: take, decide, store a large plan as a blob, publish the fact unless one exists, acknowledge.
+// A planner without a model is pure: planning twice is harmless and the first fact of a run wins, so it needs no claim.
 //
-// A Loop owns nothing but the deliveries in hand. It knows the bus by the interfaces in port.go alone.
+// A Loop owns nothing but the deliveries in hand. It knows the bus only by the interfaces in port.go.
 package loop

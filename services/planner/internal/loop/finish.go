@@ -15,10 +15,10 @@ import (
 	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
 
-// mostRead is the largest result that is read to be written about, in bytes.
+// mostRead is the largest result, in bytes, that is read for a summary or report.
 const mostRead = 8 << 20
 
-// gather collects what was carried out, for work that puts it into words. An error means: try again.
+// gather collects the executed steps, for work that writes them up. An error means: try again.
 func (t *planningRun) gather() error {
 	t.start.Words, t.start.Courteous = true, true
 	if t.w.Kind != events.WorkFinalize {
@@ -29,7 +29,7 @@ func (t *planningRun) gather() error {
 	r.Plan, t.start.Findings, t.start.Lessons = nil, nil, nil
 	var carried events.Plan
 	if json.Unmarshal(raw, &carried) != nil {
-		return nil // The session says what is missing.
+		return nil // Planning reports what is missing.
 	}
 	results, files, err := t.results()
 	if err != nil {
@@ -49,7 +49,7 @@ func (t *planningRun) gather() error {
 	return nil
 }
 
-// results are what the SubJobs have handed over, by their ids: texts, and files beside.
+// results returns the results of the SubJobs by id: texts and files.
 func (t *planningRun) results() (texts map[string]json.RawMessage, files map[string][]events.Ref, err error) {
 	given := t.w.Results
 	if t.w.ResultsRef != nil {
@@ -58,7 +58,7 @@ func (t *planningRun) results() (texts map[string]json.RawMessage, files map[str
 			return nil, nil, fmt.Errorf("read results: %w", err)
 		}
 		if json.Unmarshal(data, &given) != nil {
-			given = nil // Nothing is left to write about.
+			given = nil // There is nothing to write about.
 		}
 	}
 	texts, files = make(map[string]json.RawMessage, len(given)), map[string][]events.Ref{}
@@ -68,7 +68,7 @@ func (t *planningRun) results() (texts map[string]json.RawMessage, files map[str
 			return nil, nil, err
 		}
 		if len(text) == 0 && len(r.Artifacts) > 0 {
-			text = json.RawMessage(`""`) // Its files are all that came of it.
+			text = json.RawMessage(`""`) // Its files are its only result.
 		}
 		if len(text) > 0 && !r.Skipped {
 			texts[id] = text
@@ -80,7 +80,7 @@ func (t *planningRun) results() (texts map[string]json.RawMessage, files map[str
 	return texts, files, nil
 }
 
-// output is a result as JSON; one that is no text, too large or gone is named by its reference.
+// output returns a result as JSON. A result that is not text, is too large or was deleted is represented by its reference.
 func (l *Loop) output(ctx context.Context, job string, r *events.Result) (json.RawMessage, error) {
 	ref := r.OutputRef
 	if ref == nil {
@@ -101,7 +101,8 @@ func (l *Loop) output(ctx context.Context, job string, r *events.Result) (json.R
 	return json.Marshal(map[string]*events.Ref{"output_ref": ref})
 }
 
-// reported turns the end of work that puts a result into words into the report that its run owes, whatever has ended it.
+// reported converts the ending of a run that writes up a result into the report that the run must publish, whatever ended
+// it.
 func reported(end *planning.Ending) *planning.Ending {
 	if end.Report != nil {
 		return end
@@ -116,7 +117,7 @@ func reported(end *planning.Ending) *planning.Ending {
 	}
 }
 
-// report makes the payload of a report. Words that are too long for a message are stored first.
+// report builds the payload of a report. A text that is too long for a message is stored first.
 func (l *Loop) report(ctx context.Context, w *events.Work, v *verdict) (any, error) {
 	r := *v.end.Report
 	r.Owner, r.Spent = l.Owner, v.spent

@@ -7,14 +7,14 @@ import (
 	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
 
-// History tells what was said in a session.
+// History reads the earlier turns of a session.
 type History interface {
-	// Before gives the turns of a session, by its id, before a job, oldest first: the latest ones, at most so many bytes.
+	// Before returns the turns of a session before a job, oldest first; if they exceed most bytes, only the latest.
 	Before(ctx context.Context, id, job string, most int) ([]planning.Turn, error)
 }
 
-// recollect reads the session so far, for planning with a model. What was read becomes part of the beginning, which is
-// recorded before anybody is asked: every later run of this planning sees the same, whatever has been said since.
+// recollect reads the history of the session, for planning with a model. It becomes part of the start record, which is
+// written before the first call, so that every later run sees the same history.
 func (t *planningRun) recollect() error {
 	s := &t.start
 	given := len(s.Request.Plan) > 0 || s.Request.Expert != ""

@@ -1,19 +1,19 @@
 package loop
 
-// Point names a boundary between two effects: a crash is possible before or behind each.
+// Point names a boundary between two effects, where a crash may happen.
 type Point string
 
-// The boundaries of one piece of planning work, in its order.
+// The boundaries of one piece of planning work, in order.
 const (
-	AtTaken     Point = "taken"     // The work was read, nothing was done.
+	AtTaken     Point = "taken"     // The work was read; nothing was done yet.
 	AtClaim     Point = "claim"     // The run is about to be claimed: a model or a person is needed.
 	AtIntent    Point = "intent"    // A call is about to be recorded.
-	AtAnswered  Point = "answered"  // It was answered; the answer is not recorded.
-	AtKept      Point = "kept"      // It is.
+	AtAnswered  Point = "answered"  // The call returned; its answer is not recorded yet.
+	AtKept      Point = "kept"      // The answer is recorded.
 	AtBlob      Point = "blob"      // The blob of a large plan is about to be stored.
 	AtPublish   Point = "publish"   // The fact is about to be published.
-	AtPublished Point = "published" // It is stored; the work is not acknowledged.
-	AtAcked     Point = "acked"     // It is.
+	AtPublished Point = "published" // The fact is stored; the work is not acknowledged yet.
+	AtAcked     Point = "acked"     // The work is acknowledged.
 )
 
 // Points lists every boundary, in the order of the work.
@@ -21,11 +21,11 @@ func Points() []Point {
 	return []Point{AtTaken, AtClaim, AtIntent, AtAnswered, AtKept, AtBlob, AtPublish, AtPublished, AtAcked}
 }
 
-// Hook is called at every boundary; an error ends the loop there and then, as a crash would. Nil in production. It must be
-// safe for concurrent use.
+// Hook is called at every boundary. An error ends the loop at once, as a crash would. Nil in production. It must be safe
+// for concurrent use.
 type Hook func(Point) error
 
-// crash is the error of a hook on its way out of the loop.
+// crash carries a hook's error out of the loop.
 type crash struct{ error }
 
 func (h Hook) at(p Point) error {

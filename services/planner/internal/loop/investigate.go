@@ -19,22 +19,22 @@ import (
 )
 
 const (
-	// inquiryRun is the only run of an inquiry: whether it is asked again is the planning run's to decide.
+	// inquiryRun is the only run of a consult request: the planning run decides whether to ask again.
 	inquiryRun = 1
-	// inquiryType is the CloudEvents type of its work message, the same as that of any SubJob's.
+	// inquiryType is the CloudEvents type of its work message, the same as that of any SubJob.
 	inquiryType = "io.jobgraph.subjob.issued.v1"
-	// maxFinding bounds what is kept of one expert's answer, in bytes; prompts take less.
+	// maxFinding limits one expert's answer, in bytes; prompts use less.
 	maxFinding = 256 << 10
-	// grace is how long reports are read that may be there already, where the time was up before this planner came.
+	// grace is how long to read reports that may exist already, if the time was up before this planner took over.
 	grace = 2 * time.Second
-	// closeBound is how long withdrawing inquiries may take.
+	// closeBound limits how long withdrawing consult requests may take.
 	closeBound = 2 * time.Second
 )
 
-// errLate means that an investigation took as long as it may.
+// errLate means that the investigation exceeded its time limit.
 var errLate = errors.New("the investigation took too long")
 
-// consultation is one expert that is asked before planning, and what came of it.
+// consultation is one expert asked before planning, with its answer.
 type consultation struct {
 	card   *events.Card
 	work   events.Work
@@ -42,10 +42,10 @@ type consultation struct {
 	err    error
 }
 
-// investigate asks experts as SubJobs ask them: work on the bus, a report on the log. The work is outside of the graph, which
-// does not exist yet, and the scheduler passes its report over; claim, journal and cancellation are those of any run. Its
-// identity is made of the planning run and the command, so that asking again after a crash finds the work, or its report,
-// and no model is paid twice. Whatever fails is told in the fact: planning goes on without.
+// investigate asks experts in the way in which SubJobs do: with work on the bus and a report on the log. The work is not
+// part of the graph, which does not exist yet, so the scheduler ignores its report; claim, journal and cancellation work as
+// for any run. Its identity consists of the planning run and the command: asking again after a crash finds the work or its
+// report, so that no model is paid twice. Failures are recorded in the fact, and planning continues without these findings.
 func (t *planningRun) investigate(c *planning.Command) (planning.Fact, error) {
 	ctx, leave := context.WithCancelCause(t.ctx)
 	defer leave(nil)
@@ -71,7 +71,7 @@ func (t *planningRun) investigate(c *planning.Command) (planning.Fact, error) {
 	}
 	t.wait(waiting, list)
 	for i := range list {
-		if q := &list[i]; q.err == nil { // Whatever becomes of the others: it has to be paid.
+		if q := &list[i]; q.err == nil { // Its cost is due even if the others fail.
 			fact.Spent = graph.AddSpent(fact.Spent, q.report.Spent)
 		}
 	}
@@ -95,12 +95,12 @@ func (t *planningRun) investigate(c *planning.Command) (planning.Fact, error) {
 	return fact, nil
 }
 
-// wait hears all of them side by side: who is late takes nothing from the others.
+// wait waits for all reports concurrently, so that a slow expert takes no time from the others.
 func (t *planningRun) wait(ctx context.Context, list []consultation) {
 	var all sync.WaitGroup
 	for i := range list {
 		q := &list[i]
-		all.Go(func() { // Ends with the report, at the latest with ctx.
+		all.Go(func() { // Ends with the report, at the latest when ctx ends.
 			q.report, q.err = t.loop.Dispatcher.Report(ctx, q.work.ReportSubject)
 			q.err = cause(ctx, q.err)
 		})
@@ -108,7 +108,7 @@ func (t *planningRun) wait(ctx context.Context, list []consultation) {
 	all.Wait()
 }
 
-// cause puts the reason for which a context ended in the place of an error that it brought about.
+// cause replaces an error that the end of ctx brought about by the cause of that end.
 func cause(ctx context.Context, err error) error {
 	if why := context.Cause(ctx); err != nil && why != nil {
 		return why
@@ -116,8 +116,8 @@ func cause(ctx context.Context, err error) error {
 	return err
 }
 
-// withdrawn closes what was asked when the run was stopped: it is no longer awaited. In every other case another planner
-// goes on.
+// withdrawn closes the consult requests if the run was cancelled, because no planner waits for them any more. In every
+// other case another planner continues.
 func (t *planningRun) withdrawn(list []consultation, err error) error {
 	var stop *cancelled
 	if errors.As(err, &stop) {
@@ -126,14 +126,14 @@ func (t *planningRun) withdrawn(list []consultation, err error) error {
 	return err
 }
 
-// close fences inquiries, and ends the runs that work on them.
+// close fences consult requests and ends their runs.
 func (t *planningRun) close(list []consultation, reason string) {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(t.ctx), closeBound)
 	defer stop()
 	var all sync.WaitGroup
 	for i := range list {
 		w := &list[i].work
-		all.Go(func() { // Ends with the close of one run.
+		all.Go(func() { // Ends when one run is closed.
 			if err := t.loop.Dispatcher.Close(ctx, w, reason); err != nil {
 				t.loop.log(t.w).Warn("inquiry not withdrawn: its own timeout will end it", "expert", w.Spec.Expert, "error", err)
 			}
@@ -142,7 +142,7 @@ func (t *planningRun) close(list []consultation, reason string) {
 	all.Wait()
 }
 
-// inquiries makes the work of all that are asked.
+// inquiries builds the work of all experts to ask.
 func (t *planningRun) inquiries(c *planning.Command, late time.Time) []consultation {
 	var list []consultation
 	cards := t.planning.State().Cards
@@ -156,7 +156,7 @@ func (t *planningRun) inquiries(c *planning.Command, late time.Time) []consultat
 	return list
 }
 
-// work is the order for one expert. Its SubJob is named after the planning run, the command and its place in it.
+// work builds the work for one expert. Its SubJob is named after the planning run, the command and the expert's index.
 func (t *planningRun) work(c *planning.Command, card *events.Card, n int, late time.Time) events.Work {
 	r, names := &t.start.Request, t.loop.Names
 	id := fmt.Sprintf("%s~%d~%s-%d", t.w.SubJob, t.w.Run, strings.ReplaceAll(c.Key, "/", "-"), n)
@@ -181,7 +181,7 @@ func (t *planningRun) work(c *planning.Command, card *events.Card, n int, late t
 	return w
 }
 
-// message is the message of a piece of work.
+// message encodes a piece of work.
 func (t *planningRun) message(w *events.Work) events.Message {
 	id := jobrun.WorkID(jobrun.IncarnationOf(w), w.SubJob, w.Run)
 	header := events.Header(events.HeaderSpec, "1.0", events.HeaderID, id, events.HeaderSource, source,
@@ -191,12 +191,12 @@ func (t *planningRun) message(w *events.Work) events.Message {
 	}
 	body, err := events.Marshal(w)
 	if err != nil {
-		panic("encode work: " + err.Error()) // Made of what was decoded.
+		panic("encode work: " + err.Error()) // Cannot happen: the parts were decoded from JSON.
 	}
 	return events.Message{Subject: t.loop.Names.WorkFor(w.Spec.Pool, w.Spec.Expert, w.Job, w.SubJob, w.Run), Header: header, Body: body}
 }
 
-// hear adds what an expert reported.
+// hear adds an expert's report to the fact.
 func (t *planningRun) hear(ctx context.Context, fact *planning.Fact, q *consultation) error {
 	r := q.report
 	if r.Outcome != events.Success {
@@ -226,7 +226,7 @@ func (t *planningRun) hear(ctx context.Context, fact *planning.Fact, q *consulta
 	return nil
 }
 
-// said is an output as a text, cut where it is too large to be kept.
+// said returns an output as text, cut if it is too large.
 func said(output []byte) string {
 	text := string(output)
 	var plain string
@@ -239,7 +239,7 @@ func said(output []byte) string {
 	return text
 }
 
-// failed is the warning that an expert found nothing.
+// failed returns the warning that an expert found nothing.
 func failed(q *consultation, code events.Code, cause string) events.Fault {
 	return events.Fault{
 		Code: code, Message: fmt.Sprintf("%s found nothing before planning", q.card.ID), Cause: cause,

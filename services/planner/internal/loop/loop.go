@@ -17,62 +17,62 @@ import (
 	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
 )
 
-// Settings are what a Loop is made of. Every field without a default is needed.
+// Settings are the parts of a Loop. Every field without a default is required.
 type Settings struct {
-	// Names reads and makes subjects.
+	// Names parses and builds subjects.
 	Names events.Names
-	// Concurrency is how many plans are checked at once.
+	// Concurrency is how many plans are computed at once.
 	Concurrency int
-	// ExpertWait is how long a plan with unknown experts waits for them to be announced; 0 does not wait.
+	// ExpertWait is how long a plan with unknown experts waits for them; 0 does not wait.
 	ExpertWait time.Duration
-	// Options are what plans are checked against; the limit of steps comes with the work.
+	// Options are the options of plan checks; the limit on steps comes with the work.
 	Options plan.Options
-	// Owner is who claims runs, unique to this process.
+	// Owner is the name in claims, unique to this process.
 	Owner string
-	// Source gives work; Log, Journal, Blobs and Catalog are the bus.
+	// Source delivers work; Log, Journal, Blobs and Catalog are the parts of the bus.
 	Source  Source
 	Log     Log
 	Journal lease.Journal
 	Blobs   Blobs
 	Catalog Catalog
-	// Dispatcher hands work to the experts that look around before planning.
+	// Dispatcher issues work to the experts that are asked before planning.
 	Dispatcher Dispatcher
-	// History tells what was said in a session before; nil where there are none.
+	// History reads earlier turns of a session; may be nil.
 	History History
-	// Cache keeps plans for requests that come again; nil for none.
+	// Cache stores plans for identical requests; may be nil.
 	Cache Cache
-	// Profiles are the rules of planning; Model is who is asked, nil without one; Read finds JSON in what a model wrote.
+	// Profiles hold the rules of planning. Model is the model, or nil. Read finds JSON in a model's text.
 	Profiles Profiles
 	Model    Model
 	Read     func(text string, fits func(json.RawMessage) bool) (json.RawMessage, error)
-	// Meter counts.
+	// Meter counts outcomes.
 	Meter Meter
-	// Trace begins a span under a traceparent, with attributes by name and value, and gives the traceparent of the span and
-	// what ends it; nil without a collector.
+	// Trace begins a span under a traceparent, with attributes by name and value. It returns the span's traceparent and a
+	// function that ends it; nil without a collector.
 	Trace func(parent, name string, attributes ...string) (traceparent string, end func(failure string, attributes ...string))
-	// Logger hears what people should.
+	// Logger is the log.
 	Logger *slog.Logger
 	// Hook is called at every boundary between effects; nil in production.
 	Hook Hook
 }
 
-// Loop answers planning work.
+// Loop takes planning work and publishes its outcomes.
 type Loop struct {
 	Settings
-	busy chan struct{} // Holds one token for each session that computes.
+	busy chan struct{} // Holds one token per run that computes.
 	runs runs
 }
 
-// window bounds the deliveries in hand. Those that wait for an expert cost little, and block no other.
+// window limits the deliveries in hand. One that waits for an expert costs little and blocks no other.
 const window = 256
 
-// New makes a loop.
+// New returns a loop.
 func New(s Settings) *Loop {
 	return &Loop{Settings: s, busy: make(chan struct{}, max(1, s.Concurrency))}
 }
 
-// Run takes work until intake ends, then finishes what it has; at the end of work it leaves the rest to others. Errors: the
-// source's, and the hook's.
+// Run takes work until intake ends, then finishes what it has; when work ends, it gives the rest back. Errors: those of the
+// source and the hook.
 func (l *Loop) Run(work, intake context.Context) error {
 	work, end := context.WithCancelCause(work)
 	defer end(nil)
@@ -81,7 +81,7 @@ func (l *Loop) Run(work, intake context.Context) error {
 	hands := make(chan struct{}, window)
 	var all sync.WaitGroup
 	err := l.take(intake, hands, func(d queue.Delivery) {
-		all.Go(func() { // Ends with the delivery, at the latest with work.
+		all.Go(func() { // Ends with the delivery, at the latest when work ends.
 			defer func() { <-hands }()
 			if err := l.handle(work, intake, &d); err != nil {
 				end(err)
@@ -99,7 +99,7 @@ func (l *Loop) Run(work, intake context.Context) error {
 	return err
 }
 
-// take hands deliveries out, each with a token of hands.
+// take starts each delivery once it has a token from hands.
 func (l *Loop) take(ctx context.Context, hands chan struct{}, begin func(queue.Delivery)) error {
 	for {
 		select {
@@ -119,7 +119,7 @@ func (l *Loop) take(ctx context.Context, hands chan struct{}, begin func(queue.D
 	}
 }
 
-// handle answers one delivery and settles it. Only a crash is an error.
+// handle answers one delivery and settles it. It returns an error only for a crash of the hook.
 func (l *Loop) handle(work, intake context.Context, d *queue.Delivery) error {
 	started := time.Now()
 	if err := l.Hook.at(AtTaken); err != nil {
@@ -155,17 +155,17 @@ func (l *Loop) handle(work, intake context.Context, d *queue.Delivery) error {
 	return l.Hook.at(AtAcked)
 }
 
-// noRun is why a message cannot be work.
+// noRun is the reason why a message is not work.
 const noRun = "its subject names no run"
 
-// settled logs that an answer could not be sent: the broker will deliver again, which is harmless.
+// settled logs that an acknowledgement could not be sent. The broker delivers again, which is harmless.
 func (l *Loop) settled(d *queue.Delivery, err error) {
 	if err != nil {
 		l.Logger.Debug("delivery not settled", "subject", d.Subject, "error", err)
 	}
 }
 
-// giveBack settles work of which nothing came here, and says what that means for its span.
+// giveBack settles work that has no outcome here, and returns what its span records.
 func (l *Loop) giveBack(w *events.Work, d *queue.Delivery, err error) (failure string) {
 	var busy *busyError
 	var later *Later
@@ -176,7 +176,7 @@ func (l *Loop) giveBack(w *events.Work, d *queue.Delivery, err error) (failure s
 		l.settled(d, d.Receipt.Ack())
 		return ""
 	case errors.Is(err, errLost):
-		l.log(w).Warn("planning abandoned", "reason", err) // The delivery belongs to another planner by now.
+		l.log(w).Warn("planning abandoned", "reason", err) // Another planner has the delivery by now.
 		return err.Error()
 	case errors.As(err, &busy):
 		wait = busy.wait
@@ -190,7 +190,7 @@ func (l *Loop) giveBack(w *events.Work, d *queue.Delivery, err error) (failure s
 	return "given back"
 }
 
-// state publishes a fact. One that was stated before is as good.
+// state publishes a fact. If the fact exists already, that counts as success.
 func (l *Loop) state(ctx context.Context, e events.Event, o Outcome) (Outcome, error) {
 	if err := l.Hook.at(AtPublish); err != nil {
 		return o, err

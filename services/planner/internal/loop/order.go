@@ -12,8 +12,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/service/queue"
 )
 
-// order reads a work message. ok is false when its subject names no run, so that there is no one to report to. fault says what is
-// wrong with the body; the subject alone decides which run it is about.
+// order reads a work message. ok is false if its subject names no run, so that no report is possible. fault says what is
+// wrong with the body. The subject alone decides which run it is about.
 func (l *Loop) order(d *queue.Delivery) (w *events.Work, fault *events.Fault, ok bool) {
 	at, err := jobrun.ReadAddress(l.Names, d.Subject)
 	if err != nil || !events.ValidID(at.Job) {
@@ -30,7 +30,7 @@ func (l *Loop) order(d *queue.Delivery) (w *events.Work, fault *events.Fault, ok
 	return w, nil, true
 }
 
-// given reads the request's plan, wherever it is. A fault is told to the sender; an error means: try again.
+// given returns the request's plan, resolving a reference. A fault is reported to the sender; an error means: try again.
 func (l *Loop) given(ctx context.Context, w *events.Work) (raw []byte, fault *events.Fault, err error) {
 	r := w.Request
 	if r == nil || w.Kind != events.WorkPlan && w.Kind != events.WorkFinalize {
@@ -53,7 +53,7 @@ func (l *Loop) given(ctx context.Context, w *events.Work) (raw []byte, fault *ev
 		return nil, nil, fmt.Errorf("read plan: %w", err)
 	}
 	if len(raw) == 0 {
-		raw = []byte(" ") // There is a plan, and it is empty.
+		raw = []byte(" ") // The plan exists but is empty.
 	}
 	return raw, nil, nil
 }

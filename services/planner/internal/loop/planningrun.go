@@ -19,46 +19,47 @@ import (
 	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
 
-// planningRun drives one session: it answers what the session owes, from the record where that knows. It belongs to one
-// goroutine; beside that there is at most its heartbeat.
+// planningRun drives one Planning: it answers each command, from the record if the answer is recorded. One goroutine owns
+// it; besides that there is at most its heartbeat.
 type planningRun struct {
 	loop   *Loop
 	d      *queue.Delivery
 	w      *events.Work
 	intake context.Context
-	// ctx ends with the process, with the cancellation of the run, and when the run is lost; lose ends it.
+	// ctx ends with the process, when the run is cancelled, and when the claim is lost; lose ends it.
 	ctx  context.Context
 	lose context.CancelCauseFunc
 
 	start    planning.Start
 	planning *planning.Planning
-	record   *record                // nil until something has to be remembered.
-	claimed  atomic.Pointer[record] // The same, for the heartbeat.
+	record   *record                // nil until something has to be recorded.
+	claimed  atomic.Pointer[record] // The same record, for the heartbeat.
 	stage    planning.Stage
 	beats    sync.WaitGroup // The goroutine of the heartbeat, which ends with ctx.
 	beating  bool
-	// patience is until when experts are waited for.
+	// patience is the time until which to wait for experts.
 	patience time.Time
 }
 
-// verdict is what a run states: the end of its session, or a question that parks it.
+// verdict is what a run publishes: the ending of its planning, or a question that parks it.
 type verdict struct {
 	end *planning.Ending
 	ask *events.InputRequested
-	// spent is what this run has cost, drafts what all drafts of the session were worth.
+	// spent is the cost of this run; drafts counts the drafts of all runs by quality.
 	spent  events.Spent
 	drafts planning.Drafts
-	cache  string // CacheHit, CacheMiss, or empty where no plan is reused.
+	cache  string // CacheHit, CacheMiss, or empty if plans are not reused.
 }
 
-// converse plans. raw is the request's plan, resolved when it went by reference. With an error the verdict tells what was spent.
+// converse plans. raw is the request's plan with references resolved, or empty. If it returns an error, the verdict still
+// holds the cost.
 func (l *Loop) converse(work, intake context.Context, d *queue.Delivery, w *events.Work, raw []byte) (v verdict, err error) {
 	t := &planningRun{loop: l, d: d, w: w, intake: intake, patience: time.Now().Add(l.ExpertWait)}
 	t.ctx, t.lose = context.WithCancelCause(work)
 	remove := l.runs.add(w, t.lose)
 	if remove == nil {
 		t.lose(nil)
-		return v, &busyError{wait: defaultLease} // The broker was not told in time that this process is at it.
+		return v, &busyError{wait: defaultLease} // The broker was not told in time that this process is working on it.
 	}
 	defer remove()
 	defer t.beats.Wait()
@@ -96,14 +97,14 @@ func (l *Loop) converse(work, intake context.Context, d *queue.Delivery, w *even
 	var dead crash
 	if err != nil && t.record != nil && !errors.As(err, &dead) && !errors.Is(err, errLost) {
 		t.lose(nil)
-		t.beats.Wait() // No renewal comes behind the release, nor does it wait for one.
+		t.beats.Wait() // No renewal may follow the release, and the release must not wait for one.
 		t.record.Release(work)
 	}
 	return v, err
 }
 
-// instead is the verdict of a stopped run: it is late, says that no planner works on it any more, and what it
-// has cost.
+// instead is the verdict of a cancelled run: a late report that says that no planner works on it any more and what it has
+// cost.
 func instead(v *verdict, err error) (verdict, error) {
 	var stop *cancelled
 	if !errors.As(err, &stop) {
@@ -114,12 +115,12 @@ func instead(v *verdict, err error) (verdict, error) {
 	return late, nil
 }
 
-// rejected is a run that ends with a fault.
+// rejected is the verdict of a run that ends with a fault.
 func rejected(fault events.Fault) verdict {
 	return verdict{end: &planning.Ending{Kind: events.KindPlanRejected, Faults: events.Faults{fault}}}
 }
 
-// know collects what the session begins with.
+// know collects the start of planning.
 func (t *planningRun) know(raw []byte) *events.Fault {
 	w, l := t.w, t.loop
 	if w.Request == nil {
@@ -150,7 +151,8 @@ func (t *planningRun) know(raw []byte) *events.Fault {
 	return nil
 }
 
-// cards are those that the session begins with. Who has no plan yet is told of everybody; experts of a plan are waited for.
+// cards returns the cards at the start. With a plan, it waits for the plan's experts; without one, it waits for everything
+// announced so far.
 func (t *planningRun) cards(plan []byte) []events.Card {
 	if len(plan) == 0 {
 		return t.loop.Catalog.Fresh(t.ctx)
@@ -159,7 +161,7 @@ func (t *planningRun) cards(plan []byte) []events.Card {
 	return cards
 }
 
-// findings are results that exist already, as data for prompts.
+// findings converts existing results to findings for prompts.
 func findings(results map[string]events.Result) []planning.Finding {
 	ids := make([]string, 0, len(results))
 	for id, r := range results {
@@ -175,7 +177,7 @@ func findings(results map[string]events.Result) []planning.Finding {
 	return list
 }
 
-// run answers what is owed until the session ends or waits for a person.
+// run answers commands until planning ends or waits for a person.
 func (t *planningRun) run() (verdict, error) {
 	if t.w.ResumeOf > 0 {
 		if err := t.open(); err != nil {
@@ -212,12 +214,12 @@ func (t *planningRun) run() (verdict, error) {
 	}
 }
 
-// paid is what the run has cost when it ends before its session does: with an answer that came and could not be kept.
+// paid is the cost of a run that ends before its planning does, including an answer that could not be recorded.
 func (t *planningRun) paid(last *planning.Fact) events.Spent {
 	return graph.AddSpent(t.planning.Spent(t.w.Run), last.Spent)
 }
 
-// begin makes the session; it counts as busy while it computes.
+// begin creates the Planning; it counts as busy while it computes.
 func (t *planningRun) begin() {
 	if t.record != nil && t.record.start != nil {
 		t.start = *t.record.start
@@ -234,10 +236,10 @@ func (t *planningRun) apply(f planning.Fact) {
 	t.planning.Apply(f)
 }
 
-// errAnew means that the record knows of a beginning of this session that is not ours: it has to be folded from there.
+// errAnew means that another run recorded a start of this planning, which has to be folded instead of ours.
 var errAnew = errors.New("the session began before")
 
-// open claims the run and records the beginning, unless an earlier one is recorded.
+// open claims the run and records the start, unless an earlier one is recorded.
 func (t *planningRun) open() error {
 	if err := t.loop.Hook.at(AtClaim); err != nil {
 		return err
@@ -255,7 +257,7 @@ func (t *planningRun) open() error {
 	return nil
 }
 
-// remember makes sure that the run is claimed before anything is done that costs money or takes a person's time.
+// remember makes sure that the run is claimed before anything costs money or takes a person's time.
 func (t *planningRun) remember() error {
 	if t.record != nil {
 		return nil
@@ -269,7 +271,7 @@ func (t *planningRun) remember() error {
 	return nil
 }
 
-// park states the question of a session; its answer begins the next run.
+// park returns the question of the planning; its answer starts the next run.
 func (t *planningRun) park(c *planning.Command) (verdict, error) {
 	if err := t.remember(); errors.Is(err, errAnew) {
 		t.begin()
@@ -281,7 +283,7 @@ func (t *planningRun) park(c *planning.Command) (verdict, error) {
 	return verdict{ask: c.Ask, spent: t.planning.Spent(t.w.Run)}, nil
 }
 
-// ask has a model or a person answer, once: a finished answer is taken from the record.
+// ask answers a command once: a finished answer is taken from the record.
 func (t *planningRun) ask(c *planning.Command) (planning.Fact, error) {
 	if err := t.remember(); err != nil {
 		return planning.Fact{}, err
@@ -310,7 +312,7 @@ func (t *planningRun) ask(c *planning.Command) (planning.Fact, error) {
 	return fact, t.loop.Hook.at(AtKept)
 }
 
-// answer sends a command to what can answer it.
+// answer passes a command to the part that can answer it.
 func (t *planningRun) answer(c *planning.Command) (planning.Fact, error) {
 	if c.Kind == planning.Investigate {
 		return t.investigate(c)
@@ -321,7 +323,7 @@ func (t *planningRun) answer(c *planning.Command) (planning.Fact, error) {
 	})
 }
 
-// await waits until the cards change, for a while: a runner may just be starting.
+// await waits a limited time for the cards to change: a runner may just be starting.
 func (t *planningRun) await(c *planning.Command) (planning.Fact, error) {
 	cards, changed := t.loop.Catalog.Cards()
 	fact := planning.Fact{Key: c.Key, Kind: planning.Cards, Cards: cards, Run: t.w.Run}
@@ -341,7 +343,7 @@ func (t *planningRun) await(c *planning.Command) (planning.Fact, error) {
 	return fact, nil
 }
 
-// changes waits for a change of the cards, and reports whether there was none in time.
+// changes waits for a change of the cards. It reports whether the time passed without one.
 func (t *planningRun) changes(changed <-chan struct{}, most time.Duration) (over bool, err error) {
 	t.beat()
 	timer := time.NewTimer(most)
@@ -357,8 +359,8 @@ func (t *planningRun) changes(changed <-chan struct{}, most time.Duration) (over
 	return false, errDraining
 }
 
-// staffed waits for an expert to plan for, and says what to do when none comes: no model is asked for a plan that no expert could
-// carry out. A session that has begun goes on, and so does one whose plan or expert is given.
+// staffed waits for an expert that plans may use, and returns a fault with advice if none appears: no model is asked for a
+// plan that no expert could execute. It does not wait if planning has already started or if the plan or expert is given.
 func (t *planningRun) staffed() (*events.Fault, error) {
 	s := &t.start
 	if s.Mode == events.WorkFinalize || !s.Model || len(s.Request.Plan) > 0 || strings.TrimSpace(s.Request.Expert) != "" || t.w.ResumeOf > 0 {
@@ -382,12 +384,12 @@ func (t *planningRun) staffed() (*events.Fault, error) {
 	return nil, nil
 }
 
-// sameCards reports whether nothing was announced or withdrawn.
+// sameCards reports whether two lists contain the same cards.
 func sameCards(a, b []events.Card) bool {
 	return slices.EqualFunc(a, b, func(x, y events.Card) bool { return x.ID == y.ID })
 }
 
-// tell states each stage in which a model or person is asked, once, for watchers.
+// tell publishes each stage in which a model or a person is asked, once, for watchers.
 func (t *planningRun) tell(stage planning.Stage) {
 	if stage == t.stage {
 		return
@@ -400,7 +402,7 @@ func (t *planningRun) tell(stage planning.Stage) {
 	})
 }
 
-// beat keeps the delivery alive while others think, and the claim if there is one.
+// beat sends heartbeats for the delivery while a call runs, and renews the claim if there is one.
 func (t *planningRun) beat() {
 	if t.beating {
 		return
@@ -432,5 +434,5 @@ func (t *planningRun) beat() {
 	})
 }
 
-// longestBeat is well below the broker's patience with work in hand.
+// longestBeat is well below the time after which the broker redelivers work.
 const longestBeat = 3 * time.Second

@@ -10,113 +10,113 @@ import (
 	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
 
-// Source gives work: Next blocks for one message. Drain ends it and gives what is unread back to others; Stop just ends it.
+// Source delivers work: Next blocks for one message. Drain stops it and gives unread messages back; Stop just stops it.
 type Source interface {
 	Next(ctx context.Context) (queue.Delivery, error)
 	Drain(ctx context.Context)
 	Stop()
 }
 
-// Log takes facts. Once stores one if its subject has none yet, else store.ErrConflict; Tell states one that is not awaited; Live
-// passes bytes to the watchers of a SubJob, and nothing is stored.
+// Log publishes facts. Once stores one if its subject has none yet, else it returns store.ErrConflict. Tell publishes one
+// without waiting. Live sends bytes to the watchers of a SubJob without storing them.
 type Log interface {
 	Once(e events.Event) (lease.Pending, error)
 	Tell(e events.Event)
 	Live(job, subjob string, body []byte)
 }
 
-// Question is one call of a model.
+// Question is one model call.
 type Question struct {
-	// Request is the job's, which may name the model.
+	// Request is the job's request, which may name the model.
 	Request *events.Request
-	// Call is what is asked.
+	// Call is the content of the call.
 	Call *planning.ModelCall
-	// Key is the name of the call within its run. IdempotencyKey is the same in every attempt of every run.
+	// Key identifies the call within its run. IdempotencyKey is the same in every attempt of every run.
 	Key, IdempotencyKey string
-	// Live takes what is told while the answer comes; nil without a listener.
+	// Live receives parts of the answer as they arrive; nil if no one watches.
 	Live func(body []byte)
 }
 
-// Model answers calls. Name is what the planner's model is called for a request, empty when there is none. Ask gives what
-// came of a call, a failure too, without key and run; an error means that nothing came of it yet: the context's, or a
-// *Later.
+// Model answers calls. Name returns the model's name for a request, empty if there is none. Ask returns the outcome of a
+// call, also a failure, as a fact without key and run. An error means that there is no outcome yet: the context's error, or
+// a *Later.
 type Model interface {
 	Name(r *events.Request) string
 	Ask(ctx context.Context, q *Question) (planning.Fact, error)
 }
 
-// Dispatcher hands work to experts and hears their reports. Issue stores a work message unless it is there, or the run reported on
-// the subject already. Report waits for the report on a subject. Close fences a run, so that it cannot begin, and has
-// a runner at work on it end.
+// Dispatcher issues work to experts and reads their reports. Issue stores a work message, unless it exists or the run was
+// already reported on that subject. Report waits for the report on a subject. Close fences a run, so that it cannot start,
+// and cancels it on a runner that executes it.
 type Dispatcher interface {
 	Issue(ctx context.Context, m events.Message, report string) error
 	Report(ctx context.Context, subject string) (*events.SubJobReported, error)
 	Close(ctx context.Context, w *events.Work, reason string) error
 }
 
-// Later means that a call is worth trying again after a while that is too long to wait for.
+// Later means that a call should be tried again after a delay that is too long to wait for.
 type Later struct {
-	// After is how long.
+	// After is the delay.
 	After time.Duration
-	// Why is what the provider said.
+	// Why is the provider's error.
 	Why error
 }
 
-// Error says why.
+// Error returns the provider's message.
 func (l *Later) Error() string { return l.Why.Error() }
 
-// Unwrap gives what the provider said.
+// Unwrap returns the provider's error.
 func (l *Later) Unwrap() error { return l.Why }
 
-// Profiles give the rules of planning and the texts of its prompts. Find takes the name that a request gives, empty for the
-// default one; its error names those there are. version changes with any of them.
+// Profiles hold the rules of planning and render prompts. Find returns the profile of a name, or the default one for an
+// empty name; its error lists the existing names. version changes with any change of profiles or prompts.
 type Profiles interface {
 	Find(name string) (p planning.Profile, version string, err error)
 	Render(prompt, locale string, v planning.Vars) (planning.Prompt, error)
 }
 
-// Blobs keeps payloads within a job. Get gives store.ErrNotFound for one that is gone.
+// Blobs stores payloads of a job. Get returns store.ErrNotFound for one that was deleted.
 type Blobs interface {
 	Put(ctx context.Context, job string, data []byte) (events.Ref, error)
 	Get(ctx context.Context, job, digest string) ([]byte, error)
 }
 
-// Catalog gives the cards there are, and a channel that closes when they change. Fresh gives those that were announced before the
-// call, be it that they have to be waited for.
+// Catalog returns the present cards and a channel that closes when they change. Fresh includes everything announced before
+// the call, and may wait for it.
 type Catalog interface {
 	Cards() (cards []events.Card, changed <-chan struct{})
 	Fresh(ctx context.Context) []events.Card
 }
 
-// Meter counts what was decided.
+// Meter counts outcomes.
 type Meter interface {
 	Decided(o Outcome)
 }
 
-// Outcome is what became of one delivery, for the metrics.
+// Outcome is what happened to one delivery, for the metrics.
 type Outcome struct {
-	// Kind is the fact that was stated, empty for a message that is no planning work.
+	// Kind is the published fact, empty for a message that is not planning work.
 	Kind events.Kind
-	// Steps counts the SubJobs of the graph, Rounds how often a model planned again, Drafts what its drafts were worth.
+	// Steps counts the SubJobs of the graph, Rounds how often a model planned again; Drafts counts its drafts by quality.
 	Steps, Rounds int
 	Drafts        planning.Drafts
-	// Remarks are doubts about a plan that a model wrote, by kind.
+	// Remarks are doubts about a model's plan, by kind.
 	Remarks []string
-	// Cache is CacheHit or CacheMiss for a graph that could have been one of an earlier job, else empty.
+	// Cache is CacheHit or CacheMiss if the graph could have been taken from the cache, else empty.
 	Cache string
-	// Author is who put a result into words, for work that does so.
+	// Author says who wrote a summary or report; empty for other work.
 	Author planning.Author
-	// EnoughContext is what the plan says of itself, if it does.
+	// EnoughContext is the plan's statement about itself, if it has one.
 	EnoughContext *bool
 	// Faults are those of a rejection.
 	Faults events.Faults
 	// Took is the time from taking the work to stating the fact.
 	Took time.Duration
-	// Repeated is true when the fact had been stated before.
+	// Repeated is true if the fact existed already.
 	Repeated bool
 }
 
-// stated is the fact that was stated here; empty when another had stated it before.
+// stated returns the fact that this process published; empty if it existed already.
 func (o *Outcome) stated() events.Kind {
 	if o.Repeated {
 		return ""

@@ -15,17 +15,17 @@ import (
 	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
 
-// startKey is the record of what a session began with.
+// startKey is the key of the start record.
 const startKey = "start"
 
-// defaultLease is how long a claim holds when the work does not say.
+// defaultLease is the lease of a claim if the work sets none.
 const defaultLease = 30 * time.Second
 
-// Ways a run is not this planner's to go on with.
+// Reasons why this planner cannot continue a run.
 var (
-	// errOver means that the run is closed, or a later one has begun: its answer is not awaited.
+	// errOver means that the run is closed or superseded: its result is no longer wanted.
 	errOver = errors.New("the run is over")
-	// errLost means that another planner has taken the run, or that the claim could not be renewed in time.
+	// errLost means that another planner took the run over, or that the claim could not be renewed in time.
 	errLost = errors.New("the run is not held any more")
 )
 
@@ -34,20 +34,19 @@ type busyError struct{ wait time.Duration }
 
 func (e *busyError) Error() string { return "another planner holds the run" }
 
-// record is the journal of a run that this planner has claimed: what was asked and answered in it and in the runs that it
-// resumes.
+// record is the journal of a claimed run: the commands and answers of it and of the runs that it resumes.
 type record struct {
 	*lease.Lease
 	loop  *Loop
 	w     *events.Work
-	start *planning.Start // nil when none was recorded.
+	start *planning.Start // nil if none was recorded.
 	facts map[string]planning.Fact
 	asked map[string]time.Time // When the first intent of each key was recorded.
 }
 
-// claim reads the journal of a run and takes the run. Errors: errOver, *busyError, and the bus's.
+// claim reads the journal of a run and claims it. Errors: errOver, *busyError, and the bus's.
 func (l *Loop) claim(ctx context.Context, w *events.Work) (*record, error) {
-	const most = 8 // Bounds the attempts behind a journal that goes on changing.
+	const most = 8 // Limits the attempts while others keep writing to the journal.
 	for range most {
 		journal, a, err := lease.Admit(ctx, l.Journal, l.claimant(w))
 		if err != nil {
@@ -72,7 +71,7 @@ func (l *Loop) claim(ctx context.Context, w *events.Work) (*record, error) {
 	return nil, errors.New("claim the run: its journal goes on changing")
 }
 
-// claimant is a run with this planner for its owner.
+// claimant returns the run with this planner as its owner.
 func (l *Loop) claimant(w *events.Work) lease.Run {
 	return lease.Run{Job: w.Job, SubJob: w.SubJob, Run: w.Run, Resumes: w.ResumeOf, Owner: l.Owner, Lease: leaseOf(w)}
 }
@@ -84,7 +83,7 @@ func leaseOf(w *events.Work) time.Duration {
 	return w.Lease.Std()
 }
 
-// refused is the error of a run that cannot be claimed.
+// refused returns the error of a run that cannot be claimed.
 func refused(a jobrun.Admission) error {
 	switch a.Action {
 	case jobrun.Drop:
@@ -95,10 +94,10 @@ func refused(a jobrun.Admission) error {
 	return nil
 }
 
-// lost is the error of a write behind a claim that does not stand any more.
+// lost returns the error of a write under a claim that no longer holds.
 func lost(string, bool) error { return errLost }
 
-// remember collects what this run and those it resumes have come to.
+// remember collects what this run and those that it resumes have recorded.
 func (r *record) remember(ctx context.Context, journal *jobrun.Journal) error {
 	known := journal.Effects(r.w.Run, r.w.ResumeOf)
 	r.asked = known.Begun
@@ -110,7 +109,7 @@ func (r *record) remember(ctx context.Context, journal *jobrun.Journal) error {
 	return nil
 }
 
-// recall reads one result. One that is damaged counts as not there: the call is made again.
+// recall reads one result. A damaged one counts as missing, and the call is made again.
 func (r *record) recall(ctx context.Context, rec *events.JournalRecord) error {
 	data := []byte(rec.Data)
 	if rec.Ref != nil {
@@ -137,17 +136,17 @@ func (r *record) recall(ctx context.Context, rec *events.JournalRecord) error {
 	return nil
 }
 
-// begin records what the session knows.
+// begin records the start of planning.
 func (r *record) begin(ctx context.Context, s *planning.Start) error {
 	return r.result(ctx, startKey, "session", s)
 }
 
-// intend records that something is about to be asked. It may be asked twice: what was not answered was not used.
+// intend records that a call is about to be made. It may be made twice: an answer that was not recorded was not used.
 func (r *record) intend(ctx context.Context, c *planning.Command) error {
 	return r.Append(ctx, jobrun.Intends(r.w.Run, r.loop.Owner, jobrun.Effect{Key: c.Key, Name: string(c.Kind), Safe: true}))
 }
 
-// since is when something was first asked, also by a planner that is dead by now.
+// since is when a call was first made, even by another planner.
 func (r *record) since(key string) time.Time {
 	if at, known := r.asked[key]; known {
 		return at
@@ -155,7 +154,7 @@ func (r *record) since(key string) time.Time {
 	return time.Now()
 }
 
-// keep records what came of it.
+// keep records the answer of a command.
 func (r *record) keep(ctx context.Context, c *planning.Command, f *planning.Fact) error {
 	return r.result(ctx, c.Key, string(c.Kind), f)
 }
@@ -176,8 +175,8 @@ func (r *record) result(ctx context.Context, key, name string, value any) error 
 	return r.Append(ctx, rec)
 }
 
-// put stores what is too large for a record. While the bus is away it waits, as long as the run is held: what a model has said
-// is paid for.
+// put stores a payload that is too large for a record. While the bus is unreachable it retries as long as the claim holds,
+// since the model's answer is paid for.
 func (r *record) put(ctx context.Context, data []byte) (events.Ref, error) {
 	for retry := lease.FirstRetry; ; retry = min(2*retry, lease.LongRetry) {
 		ref, err := r.loop.Blobs.Put(ctx, r.w.Job, data)

@@ -10,21 +10,21 @@ import (
 	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
 
-// Cache keeps plans for requests that come again. Find gives store.ErrNotFound for a key that nothing is kept under; Keep
-// overwrites, and forgets after a while.
+// Cache stores plans for identical requests. Find returns store.ErrNotFound if a key has none. Keep overwrites, and deletes
+// the plan after a time.
 type Cache interface {
 	Find(ctx context.Context, key string) (*planning.Reused, error)
 	Keep(ctx context.Context, key string, r *planning.Reused, last time.Duration) error
 }
 
-// Whether a plan that was made before was there, for the metrics.
+// Whether a stored plan was found, for the metrics.
 const (
 	CacheHit  = "hit"
 	CacheMiss = "miss"
 )
 
-// reuse looks for a plan that was made for the same request before. It becomes part of the beginning, which is recorded
-// before anybody is asked: every later run of this planning sees the same. Planning goes on without it whatever fails here.
+// reuse looks for a stored plan of the same request. It becomes part of the start record, which is written before the first
+// call, so that every later run sees the same. If it fails, planning continues without it.
 func (t *planningRun) reuse() {
 	key := t.start.ReuseKey()
 	if t.loop.Cache == nil || key == "" || t.w.ResumeOf > 0 {
@@ -39,8 +39,7 @@ func (t *planningRun) reuse() {
 	}
 }
 
-// cached keeps the plan of a session that has ended for the next request, and says what the cache was worth to this one.
-// Nothing depends on it.
+// cached stores the plan of a finished planning for identical requests, and records a hit or miss. Errors are only logged.
 func (t *planningRun) cached(v *verdict) {
 	key := t.start.ReuseKey()
 	if t.loop.Cache == nil || key == "" || v.end == nil || v.end.Plan == nil {

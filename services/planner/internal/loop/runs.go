@@ -7,24 +7,24 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// cancelled ends a run because it was stopped.
+// cancelled is the cause of a run's end by cancellation.
 type cancelled struct{ reason string }
 
 func (c *cancelled) Error() string { return "cancelled: " + c.reason }
 
-// runID tells planning runs apart.
+// runID identifies a planning run.
 type runID struct {
 	job, subjob string
 	run         int
 }
 
-// runs knows the planning runs in hand.
+// runs holds the planning runs in hand.
 type runs struct {
 	mu   sync.Mutex // Guards list.
 	list map[runID]context.CancelCauseFunc
 }
 
-// add enters a run; remove takes it out. It is nil when the run is in hand already.
+// add registers a run; remove removes it. remove is nil if the run is already in hand.
 func (r *runs) add(w *events.Work, end context.CancelCauseFunc) (remove func()) {
 	id := runID{w.Job, w.SubJob, w.Run}
 	r.mu.Lock()
@@ -43,11 +43,11 @@ func (r *runs) add(w *events.Work, end context.CancelCauseFunc) (remove func()) 
 	}
 }
 
-// Cancel tells the planning runs of a job, or of one SubJob of it, to end now: all of them, or those up to a run.
+// Cancel ends the planning runs of a job, or of one of its SubJobs, up to a run number; 0 means all.
 func (l *Loop) Cancel(job, subjob string, run int, reason string) {
 	l.runs.mu.Lock()
 	defer l.runs.mu.Unlock()
-	for id, end := range l.runs.list { // any order: each is told.
+	for id, end := range l.runs.list { // any order: each gets its own call.
 		if id.job == job && (subjob == "" || id.subjob == subjob) && (run == 0 || id.run <= run) {
 			end(&cancelled{reason: reason})
 		}

@@ -8,13 +8,13 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/service/queue"
 )
 
-// span is that of a delivery in its trace, from its being taken until it is settled here or belongs to another planner.
+// span is the trace span of a delivery, from its receipt until it is settled here or another planner has it.
 type span struct {
-	// close ends it; nil without a collector.
+	// close ends the span; nil without a collector.
 	close func(failure string, attributes ...string)
 }
 
-// span begins the span of a delivery. Everything that planning states belongs to it from then on.
+// span begins the span of a delivery, the parent of everything that planning publishes.
 func (l *Loop) span(d *queue.Delivery) span {
 	if l.Trace == nil {
 		return span{}
@@ -28,7 +28,7 @@ func (l *Loop) span(d *queue.Delivery) span {
 	return s
 }
 
-// end ends the span. outcome is the fact that was stated, empty when there was none.
+// end ends the span. outcome is the published fact, empty if there is none.
 func (s span) end(failure string, outcome events.Kind) {
 	if s.close != nil {
 		s.close(failure, "outcome", string(outcome))

@@ -9,7 +9,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// Mark is how far a step of a plan is, in the words of OpenManus (ancestors O1).
+// Mark is the status of a step in a plan document, in the words of OpenManus (ancestors O1).
 type Mark string
 
 // The marks.
@@ -20,10 +20,11 @@ const (
 	Blocked    Mark = "blocked"
 )
 
-// Marks lists all of them, in the order in which a summary counts them.
+// Marks lists all marks, in the order in which a summary counts them.
 func Marks() []Mark { return []Mark{Completed, InProgress, Blocked, NotStarted} }
 
-// MarkOf is the mark of a SubJob's status: what waits for a person or a timer is in progress, what cannot go on is blocked.
+// MarkOf returns the mark of a SubJob's status. A SubJob that waits for a person or a timer is in progress; one that cannot
+// continue is blocked.
 func MarkOf(status events.Status) Mark {
 	switch status {
 	case events.Running, events.Waiting:
@@ -36,7 +37,7 @@ func MarkOf(status events.Status) Mark {
 	return NotStarted
 }
 
-// Sign is the mark as it stands in front of a step.
+// Sign is the symbol printed before a step.
 func (m Mark) Sign() string {
 	switch m {
 	case InProgress:
@@ -56,24 +57,24 @@ func (m Mark) Active() bool { return m == NotStarted || m == InProgress || m == 
 type Line struct {
 	// ID is the SubJob behind the step, for the graph of a job.
 	ID string `json:"id,omitempty"`
-	// Text is the step, Mark how far it is, Notes what was noted about it.
+	// Text describes the step; Notes holds remarks about it.
 	Text  string `json:"text"`
 	Mark  Mark   `json:"mark,omitempty"`
 	Notes string `json:"notes,omitempty"`
 }
 
-// Board is a plan with its marks: what the plan operations work on.
+// Board is a plan with the mark of each step. The plan operations work on it.
 type Board struct {
-	// ID names it, Title is its heading.
+	// ID identifies the plan; Title is its heading.
 	ID    string `json:"id"`
 	Title string `json:"title"`
-	// Lines are its steps in order.
+	// Lines are the steps in order.
 	Lines []Line `json:"lines"`
-	// Plan is the graph that the steps were read from, in any dialect; nil for a list of texts.
+	// Plan is the graph that the steps came from, in any dialect; nil for a list of texts.
 	Plan json.RawMessage `json:"plan,omitempty"`
 }
 
-// BoardOf shows a plan; status gives how far each SubJob is, nil for a plan that has not begun.
+// BoardOf converts a plan into a Board. status returns the status of a SubJob; nil if the plan has not started.
 func BoardOf(id string, p *events.Plan, status func(subjob string) events.Status) Board {
 	b := Board{ID: id, Title: p.Title}
 	for i := range p.SubJobs {
@@ -90,7 +91,7 @@ func BoardOf(id string, p *events.Plan, status func(subjob string) events.Status
 	return b
 }
 
-// Count says how many steps bear a mark. A step without one is not started.
+// Count returns how many steps have a mark. A step without a mark counts as not started.
 func (b *Board) Count(m Mark) int {
 	n := 0
 	for i := range b.Lines {
@@ -101,7 +102,7 @@ func (b *Board) Count(m Mark) int {
 	return n
 }
 
-// String writes the plan as text (ancestors O3).
+// String formats the plan as text (ancestors O3).
 func (b *Board) String() string {
 	head := fmt.Sprintf("Plan: %s (ID: %s)", b.Title, b.ID)
 	done, all := b.Count(Completed), len(b.Lines)
@@ -123,8 +124,7 @@ func (b *Board) String() string {
 	return string(out)
 }
 
-// Text shows a plan that has not begun to a person who is to judge it: each step with its expert, what it waits for and
-// when it recurs.
+// Text formats a plan for a person's review: each step with its expert, its dependencies and its schedule.
 func Text(p *events.Plan) string {
 	var out []byte
 	if p.Title != "" {

@@ -10,12 +10,12 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// Book holds plans that are written down step by step, and which of them is active: what a model, a program or a person
-// keeps with the plan operations (ancestors O2). It has one owner.
+// Book holds plan documents and knows which one is active. Models, programs and people edit it with the plan operations
+// (ancestors O2). It has one owner and is not safe for concurrent use.
 type Book struct {
-	// Boards are the plans, in the order in which they were created.
+	// Boards are the plans in the order of their creation.
 	Boards []Board `json:"boards,omitempty"`
-	// Active is the id of the plan that get and mark_step mean when they name none; "" for none.
+	// Active is the id of the plan that get and mark_step use if they name none; "" for none.
 	Active string `json:"active,omitempty"`
 }
 
@@ -30,16 +30,16 @@ const (
 	OpDelete    = "delete"
 )
 
-// Operations lists all of them.
+// Operations lists all operations.
 func Operations() []string {
 	return []string{OpCreate, OpUpdate, OpList, OpGet, OpSetActive, OpMarkStep, OpDelete}
 }
 
-// JobPrefix in front of a plan's id says that the graph of the job behind it is meant, also where a plan bears the same id.
+// JobPrefix before a plan id selects the graph of the job with that id, even if a plan document has the same id.
 const JobPrefix = "job:"
 
-// Target finds out what an operation is about: the graph of a job when the id has JobPrefix, and, with maybe, the graph of
-// the job of that id if there is one. Otherwise job is empty, and the operation is about the book.
+// Target tells what an operation is about. It returns the job id if the plan id has JobPrefix. With maybe, it is about that
+// job's graph if the job exists, else about the book. An empty job means the book.
 func (b *Book) Target(op Operation) (job string, maybe bool) {
 	id := op.PlanID
 	if id == "" && (op.Command == OpGet || op.Command == OpMarkStep) {
@@ -57,30 +57,30 @@ func (b *Book) Target(op Operation) (job string, maybe bool) {
 	return job, !given
 }
 
-// Operation is one call; which fields it needs depends on the command.
+// Operation is one call. The command determines which fields it needs.
 type Operation struct {
 	// Command is one of Operations.
 	Command string `json:"command"`
-	// PlanID names the plan; get and mark_step take the active one without it.
+	// PlanID selects the plan; without it get and mark_step use the active one.
 	PlanID string `json:"plan_id,omitempty"`
-	// Title and Steps are those of the plan; create needs both, update what it changes.
+	// Title and Steps describe the plan. create needs both, update only what it changes.
 	Title string   `json:"title,omitempty"`
 	Steps []string `json:"steps,omitempty"`
-	// Plan is a whole graph in any dialect, in place of Title and Steps.
+	// Plan is a whole graph in any dialect, instead of Title and Steps.
 	Plan json.RawMessage `json:"plan,omitempty"`
-	// StepIndex counts from 0; StepID names a step of a job by its SubJob instead. StepStatus and StepNotes are what to mark
-	// it with.
+	// StepIndex counts from 0. StepID selects a step of a job by its SubJob instead. StepStatus and StepNotes are the new
+	// mark and notes.
 	StepIndex  *int    `json:"step_index,omitempty"`
 	StepID     string  `json:"step_id,omitempty"`
 	StepStatus string  `json:"step_status,omitempty"`
 	StepNotes  *string `json:"step_notes,omitempty"`
-	// hasSteps is true when steps are given, be it an empty list.
+	// hasSteps is true if steps are given, even an empty list.
 	hasSteps bool
-	// within, when set, is the only job whose graph may be meant, none when it points to "".
+	// within, if set, is the only job whose graph may be used; "" allows no job.
 	within *string
 }
 
-// ReadOperation reads an operation from the arguments of a tool call. Every fault is told.
+// ReadOperation reads an operation from the arguments of a tool call. It reports all faults together.
 func ReadOperation(raw []byte) (Operation, events.Faults) {
 	d := &draft{}
 	r, ok := d.operationIn(raw)
@@ -100,8 +100,9 @@ func (d *draft) operationIn(raw []byte) (r reader, ok bool) {
 	return d.read(raw, "")
 }
 
-// ReadRequest reads an operation whose command is known, and the book it is about: "" where it names none. "within" limits it
-// to the graph of one job, or with "" to none. An empty request says nothing but the command. Every fault is told.
+// ReadRequest reads an operation whose command is known, and the name of its book, "" if there is none. The field "within"
+// limits the operation to the graph of one job, or to no job with "". An empty request contains only the command. It
+// reports all faults together.
 func ReadRequest(command string, raw []byte) (book string, op Operation, faults events.Faults) {
 	d := &draft{}
 	if len(bytes.TrimSpace(raw)) == 0 {
@@ -155,7 +156,7 @@ func (d *draft) operation(r *reader) Operation {
 	return op
 }
 
-// index reads a whole number of any sign: the operation says which are in range.
+// index reads an integer of any sign; the operation checks its range.
 func (r *reader) index(name string) *int {
 	var n int
 	if !r.into(name, "a whole number", &n) {
@@ -164,7 +165,7 @@ func (r *reader) index(name string) *int {
 	return &n
 }
 
-// Do carries out an operation and says what came of it. An error changes nothing; it is an *events.Fault.
+// Do executes an operation and returns a text about the result. On an error, an *events.Fault, nothing has changed.
 func (b *Book) Do(op Operation) (string, error) {
 	switch op.Command {
 	case OpCreate:
@@ -205,7 +206,7 @@ func (b *Book) find(id string) int {
 	return slices.IndexFunc(b.Boards, func(board Board) bool { return board.ID == id })
 }
 
-// named finds the plan of an operation, the active one where that is allowed and none is named.
+// named finds the plan of an operation. With active, an operation without a plan id uses the active plan.
 func (b *Book) named(op Operation, active bool) (*Board, error) {
 	id := op.PlanID
 	if id == "" && active {
@@ -241,7 +242,7 @@ func (b *Book) create(op Operation) (string, error) {
 	return fmt.Sprintf("Plan %q was created.\n\n%s", board.ID, &board), nil
 }
 
-// fill gives a new board its steps.
+// fill sets the steps of a new board.
 func (b *Board) fill(op Operation) error {
 	if len(op.Plan) > 0 {
 		return b.read(op)
@@ -256,7 +257,7 @@ func (b *Board) fill(op Operation) error {
 	return nil
 }
 
-// read takes the steps from a graph. A step that was there before keeps its mark and its notes.
+// read takes the steps from a graph. A step that already existed keeps its mark and notes.
 func (b *Board) read(op Operation) error {
 	if op.hasSteps || len(op.Steps) > 0 {
 		return &events.Fault{Code: events.CodeConflict, Field: "steps", Message: "given together with plan", Hint: "keep one of the two"}
@@ -274,7 +275,7 @@ func (b *Board) read(op Operation) error {
 	return nil
 }
 
-// steps checks that there are some and that each says something.
+// steps checks that there is at least one step and that no step is empty.
 func steps(op Operation) error {
 	if len(op.Steps) == 0 {
 		return &events.Fault{Code: events.CodeMissing, Field: "steps", Message: "steps must be a list of at least one text for " + op.Command, Hint: "one sentence for each step"}
@@ -301,7 +302,7 @@ func (b *Book) update(op Operation) (string, error) {
 	return fmt.Sprintf("Plan %q was updated.\n\n%s", board.ID, board), nil
 }
 
-// revise gives a board other steps, where the operation has any.
+// revise replaces the steps of a board, if the operation has any.
 func (b *Board) revise(op Operation) error {
 	switch {
 	case len(op.Plan) > 0:
@@ -318,8 +319,8 @@ func (b *Board) revise(op Operation) error {
 	return nil
 }
 
-// lines makes steps of texts. A step that was there before keeps its mark and its notes, wherever it stands now; of several
-// with one text, the first that is left.
+// lines converts texts to steps. A step whose text existed before keeps its mark and notes, wherever it was. If several old
+// steps have the same text, each is used once, in order.
 func lines(texts []string, old []Line) []Line {
 	taken := make([]bool, len(old))
 	out := make([]Line, len(texts))

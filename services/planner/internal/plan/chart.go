@@ -12,29 +12,29 @@ import (
 // doneByHand is the result of a step that was marked completed without a note.
 const doneByHand = "completed"
 
-// Hand is the CloudEvents source of what people and models state with the plan operations. What they noted about a step is
-// told from a worker's own milestones by it.
+// Hand is the CloudEvents source of facts from plan operations. It distinguishes the notes of people and models from a
+// worker's milestones.
 const Hand = "jobgraph/plan"
 
-// Chart is the plan of a job as its log tells it: the graph as it stands, the text of its steps and what was noted about
-// them. It has one owner. The zero value is a log of which nothing was read yet.
+// Chart is the plan of a job, read from its log: the graph, the text of each step and the notes about it. It has one owner.
+// The zero value is an empty log.
 type Chart struct {
-	// Job is the fold; nil before the first event.
+	// Job is the folded state; nil before the first event.
 	Job   *graph.Job
 	texts joblog.Texts
-	// noted is what was last noted about each step.
+	// noted holds the last note about each step.
 	noted map[string]note
 }
 
-// note is a milestone of a run.
+// note is a note about a run.
 type note struct {
 	text string
 	run  int
-	// byHand is true for what a person or a model noted: it stays when the step runs again.
+	// byHand is true for a note from a person or a model. It remains when the step runs again.
 	byHand bool
 }
 
-// Step folds one more event, in the order of the log and with its plan filled in. The effect says what became of it. An error
+// Step folds the next event of the log; a plan in it must be resolved. The effect says what the event changed. An error
 // means that the log cannot be folded.
 func (c *Chart) Step(e events.Event) (graph.Effect, error) {
 	job, effect, err := joblog.Step(c.Job, &e)
@@ -44,7 +44,7 @@ func (c *Chart) Step(e events.Event) (graph.Effect, error) {
 	return effect, err
 }
 
-// keep remembers the texts of an event.
+// keep stores the texts of an event.
 func (c *Chart) keep(e *events.Event) {
 	c.texts.Take(e)
 	if d, ok := e.Data.(*events.SubJobProgressed); ok && d.Message != "" {
@@ -55,24 +55,24 @@ func (c *Chart) keep(e *events.Event) {
 	}
 }
 
-// planned is the text of a step as its plan says it.
+// planned returns a step as its plan specifies it.
 func (c *Chart) planned(n *graph.SubJobState) events.SubJob {
 	s, _ := c.texts.Planned(n.Spec)
 	return s
 }
 
-// spec is the text of a step as planned and edited.
+// spec returns a step as planned and edited.
 func (c *Chart) spec(n *graph.SubJobState) events.SubJob {
 	s, _ := c.texts.Text(n.Spec)
 	return s
 }
 
-// steps are the nodes of the graph as it stands, each behind those it depends on, otherwise in the order of the plan.
+// steps returns the nodes of the present graph, each after its dependencies, otherwise in the order of the plan.
 func (c *Chart) steps() []*graph.SubJobState {
 	all := c.Job.View().SubJobs
 	waits := make([]int, len(all))
 	next := make([][]int32, len(all))
-	var ready []int32 // A heap would be quicker; plans that people read are short.
+	var ready []int32 // A heap would be faster, but plans that people read are short.
 	list := make([]*graph.SubJobState, 0, len(all))
 	for i, n := range all {
 		if !joblog.InGraph(n) {
@@ -103,7 +103,7 @@ func (c *Chart) steps() []*graph.SubJobState {
 	return list
 }
 
-// insert puts a number into a sorted list.
+// insert adds a number to a sorted list.
 func insert(list []int32, n int32) []int32 {
 	list = append(list, n)
 	for i := len(list) - 1; i > 0 && list[i] < list[i-1]; i-- {
@@ -112,7 +112,7 @@ func insert(list []int32, n int32) []int32 {
 	return list
 }
 
-// live reports whether a step is still to be done.
+// live reports whether a step still has to be done.
 func live(n *graph.SubJobState) bool {
 	switch n.Status {
 	case events.Created, events.Ready, events.Running, events.Waiting:
@@ -121,7 +121,7 @@ func live(n *graph.SubJobState) bool {
 	return false
 }
 
-// Board shows the graph with its marks and notes.
+// Board returns the graph with its marks and notes.
 func (c *Chart) Board() Board {
 	state := c.Job.View()
 	b := Board{ID: state.ID, Title: firstOf(state.Title, state.Goal)}
@@ -133,7 +133,7 @@ func (c *Chart) Board() Board {
 	return b
 }
 
-// lineOf is the text of a step as people see it.
+// lineOf returns the text of a step for people.
 func lineOf(s events.SubJob) Line {
 	text := strings.Join(strings.Fields(firstOf(s.Title, s.Goal, s.ID)), " ")
 	if s.Tag != "" {
@@ -142,8 +142,7 @@ func lineOf(s events.SubJob) Line {
 	return Line{Text: text, Mark: NotStarted}
 }
 
-// notes says why a step is blocked or was passed over, or the text that it arrived with; otherwise what was last noted about
-// it.
+// notes says why a step is blocked or was skipped, or what it was given as its result; otherwise it returns the last note.
 func (c *Chart) notes(n *graph.SubJobState) string {
 	noted, ok := c.noted[n.ID]
 	var given string
@@ -162,19 +161,19 @@ func (c *Chart) notes(n *graph.SubJobState) string {
 
 func oneLine(text string) string { return clip(strings.Join(strings.Fields(text), " "), 500) }
 
-// Plan is the graph as it stands, with the results that came with the plan: what an edit of it begins with.
+// Plan returns the present graph with the results that came with the plan, as the starting point of an edit.
 func (c *Chart) Plan() *events.Plan {
 	state := c.Job.View()
 	p := &events.Plan{Title: state.Title}
 	for _, n := range c.steps() {
-		s := c.planned(n) // What goes on stays as it is only if its text does.
+		s := c.planned(n) // A running step is unchanged only if its text is.
 		if !live(n) {
 			s = c.spec(n)
 			s.When = absolute(n, s.When)
 		}
 		s.ID, s.Dependencies = n.ID, nil
 		if !n.Given {
-			s.ExecutionRes, s.ExecutionRef, s.Artifacts = nil, nil, nil // It is to be done, or was, since it came with that.
+			s.ExecutionRes, s.ExecutionRef, s.Artifacts = nil, nil, nil // The step has to run, or ran after it had come with that result.
 		}
 		for _, at := range n.Deps {
 			if d := state.SubJobs[at]; joblog.InGraph(d) {
@@ -186,8 +185,8 @@ func (c *Chart) Plan() *events.Plan {
 	return p
 }
 
-// absolute is the condition of a step as it reads in a plan of the whole job: a step that came out of a split names its siblings
-// by their full ids there. What stays as it is keeps its condition as it stands.
+// absolute rewrites a step's condition for a plan of the whole job: a step from a split has to name its siblings by their
+// full ids. A condition that needs no change is returned as it is.
 func absolute(n *graph.SubJobState, when string) string {
 	scope := strings.TrimSuffix(n.ID, n.Spec.ID)
 	return graph.RenameOperands(when, func(name, _ string) string { return scope + name })

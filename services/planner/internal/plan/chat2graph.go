@@ -6,7 +6,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// chat2Graph reads {"subtask_1":{…}}: the keys are the ids, and six fields are required of each.
+// chat2Graph reads {"subtask_1":{…}}: the keys are the ids, and each task requires six fields.
 func (d *draft) chat2Graph(r reader) {
 	for i := range r.fields {
 		f := &r.fields[i]

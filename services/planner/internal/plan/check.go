@@ -12,43 +12,43 @@ import (
 // MaxText is the largest text of a plan, in bytes.
 const MaxText = 256 << 10
 
-// Options say what a plan is checked against, beside the cards. The zero value checks everything that needs no more.
+// Options are the inputs of a plan check besides the cards. The zero value makes all checks that need no options.
 type Options struct {
 	// MaxSteps is the most SubJobs; 0 for no limit.
 	MaxSteps int
 	// DefaultExpert, by id or name, takes the steps that name none.
 	DefaultExpert string
-	// Known are ids that the job has already: they are kept as they are, whatever their form.
+	// Known are ids that the job already has. They are kept in whatever form they have.
 	Known []string
-	// Done are ids of SubJobs of the job that have a result and may be depended on without being in the plan.
+	// Done are ids of SubJobs with a result. Steps may depend on them although the plan does not contain them.
 	Done []string
-	// Zone says whether a time zone exists, and Schema what is wrong with a JSON Schema; nil does not ask.
+	// Zone reports whether a time zone exists. Schema returns what is wrong with a JSON Schema. nil skips the check.
 	Zone   func(name string) bool
 	Schema func(raw json.RawMessage) error
-	// Informed gives each step of a dialect that is one list the results of all steps before it, not of the last one alone;
-	// false is how such plans were read before, and how records of that time fold.
+	// Informed gives each step of a list-like dialect the results of all steps before it; false gives only the last one's,
+	// as old records need it to fold the same way.
 	Informed bool
-	// Draft holds the rules for a plan that a model wrote; nil for one that was sent.
+	// Draft holds the rules for a plan from a model; nil for a plan that a caller sent.
 	Draft *DraftRules
 }
 
-// Result is what came out of bytes that were meant as a plan.
+// Result is the outcome of decoding and checking a plan.
 type Result struct {
-	// Dialect is the form they were in, empty when it was not recognised.
+	// Dialect is the recognised form, empty if none was recognised.
 	Dialect Dialect
-	// Head is what the plan says as a whole, without its steps, and Steps how many it has, whether valid or not.
+	// Head holds the fields of the plan without its steps, and Steps their number, whether the plan is valid or not.
 	Head  events.Plan
 	Steps int
 	// Plan is the checked graph; nil when there are Faults or an Answer.
 	Plan *events.Plan
-	// Answer is what a plan without tasks tells the person instead.
+	// Answer is the plan's answer to the person, if it has no tasks.
 	Answer string
-	// Faults is everything that is wrong, Warnings what was read leniently.
+	// Faults lists everything that is wrong, Warnings what was repaired.
 	Faults, Warnings events.Faults
 }
 
-// Check decodes a plan in any dialect and judges it against the cards. It reports every fault at once, and gives no plan
-// unless there is none.
+// Check decodes a plan in any dialect and checks it against the cards. It reports all faults together and returns a plan
+// only if there is none.
 func Check(raw []byte, cards []events.Card, o Options) Result {
 	d := &draft{rules: o.Draft, informed: o.Informed}
 	if !d.decode(raw) {
@@ -68,7 +68,8 @@ func Check(raw []byte, cards []events.Card, o Options) Result {
 	return result
 }
 
-// withoutSteps gives what an empty plan says to the person; one that says nothing, or that needs more, is a fault.
+// withoutSteps returns the answer of a plan without steps. A plan without an answer, or one that needs more information, is
+// a fault.
 func (d *draft) withoutSteps() string {
 	d.judgeHead()
 	guidance := d.plan.GuidanceMessage
@@ -110,7 +111,7 @@ func (d *draft) stepsField() string {
 	return ""
 }
 
-// judge runs every check; none depends on another one's outcome, so that all faults come together.
+// judge runs every check. No check depends on the outcome of another, so that all faults are reported together.
 func (d *draft) judge(c *catalog, o Options) {
 	if d.plan.Adequate != nil && !*d.plan.Adequate {
 		d.inadequate()
@@ -195,8 +196,8 @@ func (d *draft) judgeValues(s *step, o Options) {
 	}
 }
 
-// judgeWhen checks that a condition can be read and that it reads direct predecessors only: anything else may not have
-// a result yet when it is asked.
+// judgeWhen checks that a condition can be parsed and reads only direct predecessors: other steps may not have a result yet
+// when it is evaluated.
 func (d *draft) judgeWhen(s *step) {
 	if s.When == "" {
 		return
@@ -221,7 +222,7 @@ func (d *draft) judgeWhen(s *step) {
 	}
 }
 
-// finish puts the steps into the plan.
+// finish assembles the plan from its steps.
 func (d *draft) finish() *events.Plan {
 	p := d.plan
 	p.SubJobs = make([]events.SubJob, len(d.steps))

@@ -8,13 +8,13 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// Staffed reports whether there is anybody that a plan may name.
+// Staffed reports whether any expert may be used in plans.
 func Staffed(cards []events.Card) bool {
 	return slices.ContainsFunc(cards, func(c events.Card) bool { return !c.Hidden && !c.Disabled })
 }
 
-// Able gives the id of the first expert, by id, that may be planned for and has a capability among its skills and tags; ""
-// for none.
+// Able returns the id of the first expert, by id, that plans may use and whose skills or tags contain a capability; "" if
+// there is none.
 func Able(cards []events.Card, need string) string {
 	if strings.TrimSpace(need) == "" {
 		return ""
@@ -28,8 +28,9 @@ func Able(cards []events.Card, need string) string {
 	return ""
 }
 
-// Called gives the id of the expert with that id or name; without one, of the first by id whose id, name, skill or tag ends
-// in it, as "web_search" does in "search". Case does not matter, hidden experts count, disabled ones do not; "" for none.
+// Called returns the id of the expert with that id or name. If there is none, it returns the first, by id, whose id, name,
+// skill or tag ends in the name, as "web_search" ends in "search". Case does not matter. Hidden experts are included,
+// disabled ones are not. It returns "" if none matches.
 func Called(cards []events.Card, name string) string {
 	c := newCatalog(cards)
 	if card, fault := c.resolve(name, true); fault == nil {
@@ -49,8 +50,8 @@ func Called(cards []events.Card, name string) string {
 	return ""
 }
 
-// Best gives the id of the expert whose card has most words of the query; among equals the default, else the first by id.
-// "" means that there is no expert to choose from.
+// Best returns the id of the expert whose card shares the most words with the query. Ties go to the default expert, else to
+// the first by id. It returns "" if there is no expert to choose from.
 func Best(query string, cards []events.Card, byDefault string) string {
 	c := newCatalog(cards)
 	standard := ""
@@ -84,8 +85,8 @@ func scoreOf(card *events.Card, terms []string) int {
 	return score
 }
 
-// termsOf takes a text apart: words of three letters and more in lower case, without a plural's s, and pairs of Han
-// characters. Each is listed once.
+// termsOf splits a text into lower-case words of three letters or more, without a plural s, and pairs of Han characters,
+// each once.
 func termsOf(text string) []string {
 	var terms []string
 	seen := map[string]bool{}
@@ -110,10 +111,10 @@ func termsOf(text string) []string {
 	return terms
 }
 
-// maxHeading is how much of a request its default plan takes into the title, in characters (ancestors O5).
+// maxHeading is how much of the request goes into the title of its default plan, in characters (ancestors O5).
 const maxHeading = 50
 
-// ThreeSteps is the plan that fits any request: look at it, do it, check it. It is in the form of OpenManus, so that any
+// ThreeSteps returns a plan that fits any request: analyse, execute, verify. It is in the form of OpenManus, so that any
 // expert may take its steps.
 func ThreeSteps(query, locale string) any {
 	head, steps := "Plan for: ", []string{"Analyze request", "Execute task", "Verify results"}

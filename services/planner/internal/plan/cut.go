@@ -6,14 +6,14 @@ import (
 	"unicode/utf8"
 )
 
-// cutter cuts a valid JSON text into its parts without copying them. In a text that is not valid it stops somewhere, and
-// what it gives is not valid either.
+// cutter splits valid JSON into its parts without copying. On invalid JSON it stops somewhere, and the parts that it
+// returns are invalid too.
 type cutter struct {
 	text []byte
 	at   int
 }
 
-// next passes over a byte if it is the next one that is no blank.
+// next skips blanks and consumes b if it comes next.
 func (c *cutter) next(b byte) bool {
 	for c.at < len(c.text) {
 		switch c.text[c.at] {
@@ -44,20 +44,20 @@ func (c *cutter) key() (string, bool) {
 	return escaped(raw)
 }
 
-// fieldNames saves a copy of each name that stands in every step of a plan.
+// fieldNames avoids copying the names that occur in every step of a plan.
 var fieldNames = map[string]string{
 	"id": "id", "goal": "goal", "context": "context", "completion_criteria": "completion_criteria", "dependencies": "dependencies",
 	"expert": "expert", "assigned_expert": "assigned_expert", "title": "title", "thinking": "thinking", "tag": "tag", "type": "type",
 	"description": "description", "query": "query",
 }
 
-// escaped reads a string the slow way.
+// escaped decodes a string with escapes.
 func escaped(raw json.RawMessage) (text string, ok bool) {
 	err := json.Unmarshal(raw, &text)
 	return text, err == nil
 }
 
-// value gives the next value, empty when there is none.
+// value returns the next value, or nothing at the end.
 func (c *cutter) value() json.RawMessage {
 	for c.at < len(c.text) && bytes.IndexByte(betweenTokens, c.text[c.at]) >= 0 {
 		c.at++
@@ -77,7 +77,7 @@ func (c *cutter) value() json.RawMessage {
 			c.at++
 		case bytes.IndexByte(afterScalar, b) >= 0:
 			return c.text[start:c.at:c.at]
-		default: // A number or a word goes on.
+		default: // A number or a word.
 			c.at++
 			continue
 		}
@@ -93,7 +93,7 @@ var (
 	afterScalar   = []byte(" \t\r\n,:}]")
 )
 
-// pass goes behind the string that begins here.
+// pass skips the string that begins here.
 func (c *cutter) pass() {
 	for c.at++; c.at < len(c.text); c.at++ {
 		switch c.text[c.at] {
@@ -107,7 +107,7 @@ func (c *cutter) pass() {
 	c.at = len(c.text)
 }
 
-// cutList gives the items of a list.
+// cutList returns the items of a list.
 func cutList(raw json.RawMessage) (items []json.RawMessage, ok bool) {
 	c := cutter{text: raw}
 	if !c.next('[') {
@@ -127,7 +127,7 @@ func cutList(raw json.RawMessage) (items []json.RawMessage, ok bool) {
 	return items, true
 }
 
-// plainText reads a string that has no escapes and is valid UTF-8.
+// plainText returns a string without escapes that is valid UTF-8.
 func plainText(raw json.RawMessage) (string, bool) {
 	text, ok := plainBytes(raw)
 	return string(text), ok

@@ -6,17 +6,17 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// Decision is what a planner without a model says to one piece of planning work: a graph, an answer or a rejection.
+// Decision is the answer of a planner without a model: a graph, an answer or a rejection.
 type Decision struct {
 	Result
-	// Kind is the fact to state.
+	// Kind is the kind of the event to publish.
 	Kind events.Kind
-	// Final is the card of the expert that makes the job's result, nil when none does.
+	// Final is the card of the expert that makes the job's result, or nil.
 	Final *events.Card
 }
 
-// Decide answers planning work. raw is the request's plan, resolved when it went by reference; empty for none. The default
-// expert of the options gives way to the one that the request names.
+// Decide answers planning work. raw is the request's plan, with references resolved, or empty. The expert that the request
+// names takes precedence over the default expert in the options.
 func Decide(w *events.Work, raw []byte, cards []events.Card, o Options) Decision {
 	r := w.Request
 	switch {
@@ -74,7 +74,7 @@ func planned(w *events.Work, raw []byte, cards []events.Card, o Options) Decisio
 	return d
 }
 
-// complete takes from the request what the plan does not say.
+// complete fills fields that the plan leaves out from the request.
 func complete(p *events.Plan, r *events.Request) {
 	if p.Locale == "" {
 		p.Locale = r.Locale
@@ -84,13 +84,12 @@ func complete(p *events.Plan, r *events.Request) {
 	}
 }
 
-// Reject is the decision that no plan can be made, for one reason.
+// Reject returns a rejection with one fault.
 func Reject(fault events.Fault) Decision {
 	return Decision{Kind: events.KindPlanRejected, Result: Result{Faults: events.Faults{fault}}}
 }
 
-// Absent reports whether nothing but experts that are not registered keeps the plan from being valid: a runner may be
-// about to announce them.
+// Absent reports whether the plan lacks nothing but experts that are not registered; a runner may announce them soon.
 func (d *Decision) Absent() bool {
 	for i := range d.Faults {
 		if d.Faults[i].Code != events.CodeUnknownExpert {

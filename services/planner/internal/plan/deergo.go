@@ -7,10 +7,10 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// needSearch is the capability behind deer-go's need_web_search.
+// needSearch is the capability that deer-go's need_web_search requires.
 const needSearch = "web_search"
 
-// deerGo reads {"steps":[{title, description, …}]}: each step follows those before it.
+// deerGo reads {"steps":[{title, description, …}]}: each step depends on those before it.
 func (d *draft) deerGo(r reader) {
 	d.head(r)
 	for i, raw := range r.list("steps") {
@@ -50,7 +50,7 @@ func (r *reader) researchStep(number int) step {
 	return s
 }
 
-// mostEarlier is how many results of a list a step gets at most, the latest ones: a list of thousands stays a list.
+// mostEarlier limits how many earlier results a step of a list gets; the latest count.
 const mostEarlier = 16
 
 // follow makes the last step depend on those before it.
@@ -68,7 +68,7 @@ func (d *draft) follow() {
 	}
 }
 
-// earlier gives the steps of a list whose results the next one gets.
+// earlier returns the steps of a list whose results the next step gets.
 func earlier(list []events.SubJob) []string {
 	var ids []string
 	for _, s := range list[max(0, len(list)-mostEarlier):] {

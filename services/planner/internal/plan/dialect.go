@@ -7,10 +7,10 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// Dialect is a form that a plan can be written in.
+// Dialect is the form of a plan.
 type Dialect string
 
-// The dialects, each told by its shape alone.
+// The dialects. Each is recognised by its shape alone.
 const (
 	Native     Dialect = "native"     // {"subjobs":[{id, goal, …}]}
 	Chat2Graph Dialect = "chat2graph" // {"subtask_1":{goal, …}}, bare or inside <decomposition>
@@ -19,38 +19,38 @@ const (
 	OpenManus  Dialect = "openmanus"  // {"steps":["[TAG] …"]}
 )
 
-// Dialects lists all of them, the native one first.
+// Dialects lists all dialects, the native one first.
 func Dialects() []Dialect { return []Dialect{Native, Chat2Graph, DeerGo, ValueCell, OpenManus} }
 
 const emptyHint = `send {"subjobs":[{"id":"a","goal":"…","expert":"…"}]}, or one of the other dialects`
 
-// draft is a plan on its way from bytes to a JobGraph.
+// draft is a plan while it is being decoded and checked.
 type draft struct {
 	dialect  Dialect
 	plan     events.Plan
 	steps    []step
 	faults   notes
 	warnings notes
-	// rules are those for drafts of models, nil for other plans.
+	// rules are the rules for drafts of models; nil for other plans.
 	rules *DraftRules
 	// informed is Options.Informed.
 	informed bool
 }
 
-// step is a SubJob with what only its dialect knows.
+// step is a SubJob with data that only its dialect has.
 type step struct {
 	events.SubJob
 	// path is its place in the input, "tasks[0]".
 	path string
-	// expertField and goalField are what the dialect calls the expert and the goal, for the places of faults.
+	// expertField and goalField are the dialect's names of these fields, for the paths of faults.
 	expertField, goalField string
-	// wish is true when Needs are the dialect's guess: they choose among experts but refuse none.
+	// wish is true if the dialect guessed Needs: then they rank experts but exclude none.
 	wish bool
 }
 
 func (s *step) at(field string) string { return join(s.path, field) }
 
-// decode reads bytes in any dialect. ok is false when there is nothing to go on with; the faults say why.
+// decode decodes a plan in any dialect. If it cannot continue, ok is false and the faults say why.
 func (d *draft) decode(raw []byte) (ok bool) {
 	value, ok := d.locate(raw)
 	if ok && kindOf(value) == '"' {
@@ -77,7 +77,7 @@ func (d *draft) decode(raw []byte) (ok bool) {
 	return false
 }
 
-// decodeList reads a bare list of steps, which is the list of whichever dialect its first item looks like.
+// decodeList reads a bare list of steps. The form of its first item determines the dialect.
 func (d *draft) decodeList(raw json.RawMessage) bool {
 	var items []json.RawMessage
 	if json.Unmarshal(raw, &items) != nil {
@@ -126,13 +126,13 @@ func (d *draft) decodeObject(r reader) bool {
 	return d.dialect != ""
 }
 
-// hasTexts is true for a list whose first item is a text.
+// hasTexts reports whether the first item of a list is a text.
 func hasTexts(raw json.RawMessage) bool {
 	rest := strings.TrimLeft(string(raw[:min(len(raw), 1<<10)]), " \t\r\n")
 	return strings.HasPrefix(rest, "[") && kindOf([]byte(rest[1:])) == '"'
 }
 
-// looksDecomposed is true for an object whose values are tasks, or whose first key is a "subtask".
+// looksDecomposed reports whether the values of an object are tasks, or its first key is a "subtask".
 func looksDecomposed(o object) bool {
 	for i := range o.fields {
 		if strings.HasPrefix(o.fields[i].key, "subtask") {
@@ -146,14 +146,14 @@ func looksDecomposed(o object) bool {
 	return false
 }
 
-// tell warns of fields that a dialect has but that mean nothing here.
+// tell warns of fields that belong to the dialect but have no meaning here.
 func (r *reader) tell() {
 	for _, name := range r.unread() {
 		r.draft.warnings.add(events.CodeUnknownField, join(r.path, name), "is not known and left out", "")
 	}
 }
 
-// passOver names fields of a dialect that are known to mean nothing here.
+// passOver marks fields of a dialect that have no meaning here.
 func (r *reader) passOver(names ...string) {
 	for _, name := range names {
 		if i := r.find(name); i >= 0 {

@@ -7,11 +7,11 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// node is a piece of a JSON Schema. Maps are written with sorted keys, so that a schema is the same bytes each time.
+// node is a part of a JSON Schema. Maps are encoded with sorted keys, so that a schema always has the same bytes.
 type node map[string]any
 
-// DraftSchema is the JSON Schema of a plan in a dialect, with the experts there are as the only names allowed; nil for a
-// dialect that is none. Strict says that it fits the strict mode of providers: every field required, nothing beside them.
+// DraftSchema returns the JSON Schema of a plan in a dialect, which allows only the names of existing experts; nil for an
+// unknown dialect. strict reports whether it fits the strict mode of providers: every field required, no others allowed.
 func DraftSchema(dialect Dialect, cards []events.Card, maxSteps int) (schema json.RawMessage, strict bool) {
 	var root node
 	switch strict = true; dialect {
@@ -38,7 +38,7 @@ func DraftSchema(dialect Dialect, cards []events.Card, maxSteps int) (schema jso
 	return raw, strict
 }
 
-// experts lists what plans may call the experts there are.
+// experts lists the names that plans may use for the existing experts.
 func experts(cards []events.Card) []string {
 	c := newCatalog(cards)
 	var names []string
@@ -88,7 +88,7 @@ func scheduleSchema() node {
 func text() node  { return node{"type": "string"} }
 func truth() node { return node{"type": "boolean"} }
 
-// oneOf allows these words alone, or any when there are none.
+// oneOf allows only these words, or any text if there are none.
 func oneOf(words []string) node {
 	if len(words) == 0 {
 		return text()
@@ -96,7 +96,7 @@ func oneOf(words []string) node {
 	return node{"type": "string", "enum": words}
 }
 
-// list bounds its length where a limit is given.
+// list is an array with a length limit, if one is given.
 func list(item node, most int) node {
 	n := node{"type": "array", "items": item}
 	if most > 0 {
@@ -105,10 +105,10 @@ func list(item node, most int) node {
 	return n
 }
 
-// maybe allows null too.
+// maybe also allows null.
 func maybe(n node) node { return node{"anyOf": []node{n, {"type": "null"}}} }
 
-// closed is an object that has exactly these fields.
+// closed is an object with exactly these fields.
 func closed(fields node) node {
 	names := make([]string, 0, len(fields))
 	for name := range fields {

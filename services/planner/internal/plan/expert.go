@@ -9,7 +9,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// catalog finds cards by what plans call them. Everything is compared without regard to case.
+// catalog finds cards by the names that plans use, ignoring case.
 type catalog struct {
 	cards  []events.Card
 	hint   string
@@ -18,7 +18,7 @@ type catalog struct {
 	byTag  map[string][]int
 }
 
-// defaultTag marks the card that takes steps which name no expert.
+// defaultTag marks the card that takes the steps without an expert.
 const defaultTag = "default"
 
 func newCatalog(cards []events.Card) *catalog {
@@ -47,7 +47,7 @@ func file(index map[string][]int, name string, i int) {
 
 func fold(name string) string { return strings.ToLower(strings.TrimSpace(name)) }
 
-// find looks an expert up by id, then by name; several of them mean that only the exact spelling decides.
+// find returns experts by id, else by name. If several match, only the exact spelling decides.
 func (c *catalog) find(name string) []int {
 	for _, index := range []map[string][]int{c.byID, c.byName} {
 		hits := index[fold(name)]
@@ -63,7 +63,7 @@ func (c *catalog) find(name string) []int {
 	return nil
 }
 
-// plannable lists the enabled cards that plans may use, by id.
+// plannable lists the enabled cards that plans may use, sorted by id.
 func (c *catalog) plannable() []int {
 	var list []int
 	for i := range c.cards {
@@ -76,7 +76,7 @@ func (c *catalog) plannable() []int {
 
 func (c *catalog) usable(i int) bool { return !c.cards[i].Hidden && !c.cards[i].Disabled }
 
-// namesOf lists experts for a hint.
+// namesOf lists the names of experts, for a hint.
 func (c *catalog) namesOf(list []int) []string {
 	names := make([]string, len(list))
 	for i, at := range list {
@@ -88,8 +88,8 @@ func (c *catalog) namesOf(list []int) []string {
 	return names
 }
 
-// resolve gives the card of a name, or the fault to report. Hidden cards are open to those who ask for them by name
-// outside of a plan.
+// resolve returns the card of a name, or a fault. With hidden, hidden cards are allowed: requests outside of a plan may
+// name them.
 func (c *catalog) resolve(name string, hidden bool) (*events.Card, *events.Fault) {
 	hits := c.find(name)
 	switch {
@@ -111,12 +111,12 @@ func (c *catalog) resolve(name string, hidden bool) (*events.Card, *events.Fault
 	return card, nil
 }
 
-// withAll keeps the cards that have every capability.
+// withAll returns the cards that have every capability.
 func (c *catalog) withAll(list []int, needs []string) []int {
 	return slices.DeleteFunc(slices.Clone(list), func(i int) bool { return !has(&c.cards[i], needs) })
 }
 
-// has looks for capabilities among the skills and tags of a card.
+// has reports whether the skills and tags of a card include the capabilities.
 func has(card *events.Card, needs []string) bool {
 	for _, need := range needs {
 		named := func(word string) bool { return fold(word) == fold(need) }
@@ -127,7 +127,7 @@ func has(card *events.Card, needs []string) bool {
 	return true
 }
 
-// assign decides who does a step: the expert it names, else its tag, its type, its needs, else the default.
+// assign chooses the expert of a step: the one that it names, else by tag, by type, by needs, else the default.
 func (d *draft) assign(s *step, c *catalog, byDefault string) {
 	if strings.TrimSpace(s.Expert) != "" {
 		card, fault := c.resolve(s.Expert, false)
@@ -157,7 +157,7 @@ func (d *draft) assign(s *step, c *catalog, byDefault string) {
 	d.employ(s, card)
 }
 
-// refuseExpert notes a fault, unless the step needs no expert because its result is there.
+// refuseExpert records a fault, unless the step already has its result and needs no expert.
 func (d *draft) refuseExpert(s *step, fault *events.Fault) {
 	if s.Done() {
 		return
@@ -166,7 +166,7 @@ func (d *draft) refuseExpert(s *step, fault *events.Fault) {
 	d.faults.put(*fault)
 }
 
-// choose finds an expert by tag, type and needs; among several the first by id.
+// choose finds an expert by tag, type and needs; if several fit, the first by id.
 func (d *draft) choose(s *step, c *catalog) (int, bool) {
 	if s.Tag != "" {
 		for _, hits := range [][]int{c.find(s.Tag), c.byTag[fold(s.Tag)]} {
@@ -195,7 +195,7 @@ func (d *draft) choose(s *step, c *catalog) (int, bool) {
 	return 0, false
 }
 
-// standard is the expert of steps that name none: the one asked for, the card tagged "default", or the only one there.
+// standard returns the expert of steps that name none: the configured one, the card tagged "default", or the only card.
 func (c *catalog) standard(name string) (*events.Card, *events.Fault) {
 	if name != "" {
 		return c.resolve(name, true)
@@ -215,7 +215,7 @@ func (c *catalog) standard(name string) (*events.Card, *events.Fault) {
 	}
 }
 
-// employ writes what the card says into a step.
+// employ copies the settings of the card into a step.
 func (d *draft) employ(s *step, card *events.Card) {
 	s.Expert, s.ExpertName, s.Pool, s.Pure = card.ID, card.Name, card.Pool, card.Pure
 	if s.Pool == "" {

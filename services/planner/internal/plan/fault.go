@@ -6,14 +6,14 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// MaxFaults is the most faults or warnings that one plan gets; the rest is counted.
+// MaxFaults limits the faults and the warnings of one plan; further ones are only counted.
 const MaxFaults = 100
 
-// notes collects faults or warnings up to MaxFaults, since a sender can make as many as he has bytes.
+// notes collects faults or warnings up to MaxFaults, since a sender can cause as many as they send bytes.
 type notes struct {
 	list events.Faults
 	more int
-	// cut is the code of all those that are only counted, CodeTooLarge when they have several.
+	// cut is the code of the faults that are only counted; CodeTooLarge if they differ.
 	cut events.Code
 }
 
@@ -43,7 +43,7 @@ func (n *notes) all() events.Faults {
 	})
 }
 
-// clip shortens a text for a message, at a whole character.
+// clip shortens a text for a message, at a character boundary.
 func clip(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -56,7 +56,7 @@ func clip(text string, most int) string {
 	return text
 }
 
-// some lists the first few names for a hint.
+// some lists the first few names, for a hint.
 func some(names []string, most int) string {
 	out := ""
 	for i, name := range names {

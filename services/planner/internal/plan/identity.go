@@ -7,20 +7,20 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// maxGivenID is the longest id a plan may give, in bytes; one above events.MaxID is mapped.
+// maxGivenID is the longest id that a plan may give, in bytes. Ids longer than events.MaxID are mapped.
 const maxGivenID = 1024
 
-// register knows every id of a plan, and where its step stands.
+// register holds every id of a plan and the position of its step.
 type register struct {
 	given  map[string]int // Ids as the plan gives them.
-	mapped map[string]int // Ids as they are used.
+	mapped map[string]int // Ids as the job uses them.
 	known  map[string]bool
 	done   map[string]bool
 	hint   string
 }
 
-// identify gives each step its id, keeps the one that was given where it had to be mapped, and turns dependencies into
-// ids. It returns the dependencies as positions of steps, for the order.
+// identify gives each step its id, keeps the original of an id that had to be mapped, and resolves dependencies to ids. It
+// returns the dependencies as positions of steps, for judgeOrder.
 func (d *draft) identify(o Options) [][]int {
 	r := register{
 		given: make(map[string]int, len(d.steps)), mapped: make(map[string]int, len(d.steps)),
@@ -45,7 +45,7 @@ func set(list []string) map[string]bool {
 	return m
 }
 
-// name maps one id and files the step under both forms; the first bearer of an id keeps it.
+// name maps one id and registers the step under both forms. If an id occurs twice, the first step keeps it.
 func (d *draft) name(i int, r *register) {
 	s := &d.steps[i]
 	raw := s.ID
@@ -75,7 +75,7 @@ func (d *draft) name(i int, r *register) {
 	r.mapped[s.ID] = i
 }
 
-// emptyID notes an id that is there but says nothing; an absent one was noted when the step was read.
+// emptyID records a fault for an empty id. A missing id was recorded when the step was read.
 func (d *draft) emptyID(s *step) {
 	for _, f := range d.faults.list {
 		if f.Field == s.at("id") {
@@ -90,7 +90,7 @@ func (d *draft) duplicate(s *step, first int, id string) {
 		fmt.Sprintf("%.80q is the id of %s too", id, clip(d.steps[first].path, 80)), "rename one of them")
 }
 
-// connect turns the dependencies of a step into ids, each once.
+// connect resolves the dependencies of a step to ids, each once.
 func (d *draft) connect(i int, r *register) []int {
 	s := &d.steps[i]
 	if len(s.Dependencies) == 0 {
@@ -124,10 +124,10 @@ func (d *draft) connect(i int, r *register) []int {
 	return at
 }
 
-// fewIDs is how many ids are looked through quicker than a set of them is made.
+// fewIDs is the number of ids up to which a linear search is faster than building a set.
 const fewIDs = 16
 
-// seen knows which ids of a list were there before: few are looked for in the list itself, many in a set.
+// seen finds repeated ids: by linear search in short lists, with a set in long ones.
 type seen struct {
 	many bool
 	set  map[string]bool
@@ -157,7 +157,7 @@ func (r *register) find(id string) (at int, ok bool) {
 	return at, ok
 }
 
-// givenIDs lists the ids of steps as they were given.
+// givenIDs lists the ids of steps as the plan gave them.
 func givenIDs(steps []step) []string {
 	ids := make([]string, len(steps))
 	for i := range steps {

@@ -10,22 +10,22 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/graph"
 )
 
-// Control is a fact that an operation on the plan of a job comes to. The scheduler acts on it.
+// Control is a fact that follows from a plan operation on a job. The scheduler acts on it.
 type Control struct {
-	// Kind is the fact's.
+	// Kind is the kind of the fact.
 	Kind events.Kind
-	// SubJob and Run are those of a note, which is a fact about one run; empty for what concerns the job.
+	// SubJob and Run are set for a note, which is a fact about one run; they are empty for a fact about the job.
 	SubJob string
 	Run    int
 	// Data is the payload.
 	Data any
 }
 
-// by is who asks, as facts tell it.
+// by is the author of such facts.
 const by = "plan"
 
-// Mark says what it takes to mark a step of the job: nothing when it is so already. Of a mark and a note the mark comes
-// first. Errors are *events.Fault.
+// Mark returns the facts that mark a step of the job; none if the step has that mark already. If there are a mark and a
+// note, the mark comes first. Errors are *events.Fault.
 func (c *Chart) Mark(op Operation) ([]Control, error) {
 	n, err := c.step(op)
 	if err != nil {
@@ -47,7 +47,7 @@ func (c *Chart) Mark(op Operation) ([]Control, error) {
 		}
 		facts = append(facts, fact)
 		if mark == Completed || mark == Blocked {
-			return facts, nil // The note is the result, or the reason.
+			return facts, nil // The fact already contains the note, as the result or the reason.
 		}
 	}
 	if notes == "" {
@@ -62,7 +62,7 @@ func (c *Chart) Mark(op Operation) ([]Control, error) {
 	return append(facts, Control{Kind: events.KindSubJobProgressed, SubJob: n.ID, Run: n.Run, Data: &events.SubJobProgressed{Message: notes}}), nil
 }
 
-// step finds the step of an operation by its SubJob or by its place.
+// step finds the step of an operation by its SubJob or by its index.
 func (c *Chart) step(op Operation) (*graph.SubJobState, error) {
 	list := c.steps()
 	if op.StepID != "" {
@@ -80,7 +80,7 @@ func (c *Chart) step(op Operation) (*graph.SubJobState, error) {
 	return list[*op.StepIndex], nil
 }
 
-// inside checks that the index of an operation is one of so many steps.
+// inside checks that the operation's index is below steps.
 func (op *Operation) inside(steps int) error {
 	switch {
 	case op.StepIndex == nil:
@@ -95,7 +95,7 @@ func (op *Operation) inside(steps int) error {
 	return nil
 }
 
-// mark reads the status of an operation, "" when it gives none.
+// mark reads the operation's status, "" if it has none.
 func (op *Operation) mark() (Mark, error) {
 	if op.StepStatus != "" && !slices.Contains(Marks(), Mark(op.StepStatus)) {
 		return "", &events.Fault{
@@ -105,8 +105,8 @@ func (op *Operation) mark() (Mark, error) {
 	return Mark(op.StepStatus), nil
 }
 
-// move is the fact that brings a step to a mark it does not have. A run in hand is closed with it: its worker can report
-// nothing any more.
+// move returns the fact that gives a step another mark. It closes the current run, whose worker can report nothing any
+// more.
 func (c *Chart) move(n *graph.SubJobState, to Mark, notes string) (Control, error) {
 	switch was := MarkOf(n.Status); {
 	case to == Completed:
@@ -127,8 +127,8 @@ func conflict(n *graph.SubJobState, why, hint string) *events.Fault {
 	return &events.Fault{Code: events.CodeConflict, Field: "step_status", Message: fmt.Sprintf("%s is %s: %s", n.ID, n.Status, why), Hint: hint}
 }
 
-// complete edits the graph so that the step has its result. What was blocked because of it begins; nothing else that is
-// blocked may.
+// complete edits the graph so that the step has its result. Steps that were blocked only by it can start; other blocked
+// steps stay blocked.
 func (c *Chart) complete(n *graph.SubJobState, notes string) (Control, error) {
 	if c.Job.Status.Terminal() {
 		return Control{}, conflict(n, "the job is over", "jobgraph recover "+c.Job.ID+", then mark it")
@@ -152,11 +152,11 @@ func (c *Chart) complete(n *graph.SubJobState, notes string) (Control, error) {
 	return c.edited(p), nil
 }
 
-// behind are a step and all that depends on it.
+// behind returns a step and all steps that depend on it, directly or not.
 func (c *Chart) behind(n *graph.SubJobState) map[string]bool {
 	found := map[string]bool{n.ID: true}
 	state := c.Job.View()
-	for _, s := range c.steps() { // Each stands behind those it depends on.
+	for _, s := range c.steps() { // Each step comes after its dependencies.
 		for _, at := range s.Deps {
 			if found[state.SubJobs[at].ID] {
 				found[s.ID] = true

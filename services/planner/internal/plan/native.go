@@ -8,8 +8,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// native reads {"subjobs":[…]}. It is the only dialect that people write by hand, so an unknown field is a fault:
-// a mistyped "dependencies" would run things in the wrong order without a word.
+// native reads {"subjobs":[…]}. It is the only dialect that people write by hand, so an unknown field is a fault: a
+// mistyped "dependencies" would silently run steps in the wrong order.
 func (d *draft) native(r reader) {
 	d.head(r)
 	list := r.list("subjobs")
@@ -27,7 +27,7 @@ func (d *draft) native(r reader) {
 const nativeFields = "id, goal, title, context, completion_criteria, dependencies, expert, type, tag, needs, thinking, " +
 	"language, output_schema, life_cycle, retries, timeout, when, schedule, execution_res"
 
-// head reads what the dialects say about the plan as a whole.
+// head reads the fields of the plan itself, in all dialects.
 func (d *draft) head(r reader) {
 	d.plan = events.Plan{
 		PlanID: r.text("plan_id"), Title: r.text("title"), Locale: r.text("locale"), Thought: r.text("thought"),
@@ -57,11 +57,11 @@ func (r *reader) nativeStep() step {
 	s.ExecutionRes = r.raw("execution_res")
 	s.ExecutionRef = r.reference("execution_ref")
 	r.into("artifacts", "a list of references", &s.Artifacts)
-	r.passOver("expert_name", "pool", "pure") // Of a plan that was checked before; the cards decide again.
+	r.passOver("expert_name", "pool", "pure") // These come from an earlier check; the cards decide again.
 	return s
 }
 
-// raw gives a field as it is; null is none.
+// raw returns a field as it is; null counts as absent.
 func (r *reader) raw(name string) json.RawMessage {
 	if raw, ok := r.value(name); ok {
 		return raw
@@ -97,7 +97,7 @@ func (r *reader) timeout(name string) *events.Duration {
 	return &span
 }
 
-// refuse makes a fault of each field that was not read, and a warning where a model wrote it: it means nothing by it.
+// refuse records a fault for each unread field, or a warning if a model wrote the plan.
 func (r *reader) refuse(known string) {
 	note := &r.draft.faults
 	if r.draft.rules != nil {

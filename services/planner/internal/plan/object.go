@@ -10,33 +10,33 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// object is a JSON object in its given order, with the keys that it gives twice.
+// object is a JSON object whose fields keep their order, with a list of repeated keys.
 type object struct {
 	fields []field
-	// places finds the fields of a large object; a small one is looked through.
+	// places indexes the fields of a large object; a small one is searched linearly.
 	places map[string]int
 	twice  []string
 }
 
-// field is one of an object; used is true once it was asked for.
+// field is one field of an object; used is true once it was read.
 type field struct {
 	key   string
 	value json.RawMessage
 	used  bool
 }
 
-// smallObject is how many fields are looked through quicker than they are found in a map.
+// smallObject is the number of fields up to which a linear search is faster than a map.
 const smallObject = 24
 
 var errNoObject = errors.New("not a JSON object")
 
-// readObject reads the outermost level of an object. The first of two equal keys wins. Values are part of raw; they are
-// as valid as raw is.
+// readObject reads the top level of an object. The first of two equal keys wins. Values are slices of raw and as valid as
+// raw.
 func readObject(raw json.RawMessage) (object, error) {
 	return readObjectInto(raw, make([]field, 0, 8))
 }
 
-// readObjectInto is readObject with room for the fields, which are the object's from then on.
+// readObjectInto is readObject with preallocated space for the fields, which the object owns from then on.
 func readObjectInto(raw json.RawMessage, room []field) (object, error) {
 	o := object{fields: room[:0]}
 	if kindOf(raw) != '{' {
@@ -78,7 +78,7 @@ func (o *object) put(key string, value json.RawMessage) {
 	}
 }
 
-// find is the place of a field, -1 without one.
+// find returns the position of a field, or -1.
 func (o *object) find(name string) int {
 	if o.places != nil {
 		if i, ok := o.places[name]; ok {
@@ -96,7 +96,7 @@ func (o *object) find(name string) int {
 
 func (o *object) has(name string) bool { return o.find(name) >= 0 }
 
-// get gives a raw value, nil without the field.
+// get returns the raw value of a field, or nil.
 func (o *object) get(name string) json.RawMessage {
 	if i := o.find(name); i >= 0 {
 		return o.fields[i].value
@@ -104,7 +104,7 @@ func (o *object) get(name string) json.RawMessage {
 	return nil
 }
 
-// keys lists the names in their order.
+// keys lists the names in their original order.
 func (o *object) keys() []string {
 	names := make([]string, len(o.fields))
 	for i := range o.fields {
@@ -113,7 +113,7 @@ func (o *object) keys() []string {
 	return names
 }
 
-// kindOf is the first byte of a value behind blanks: '{', '[', '"', a digit, '-', 't', 'f', 'n', or 0 for nothing.
+// kindOf returns the first byte of a value after blanks: '{', '[', '"', a digit, '-', 't', 'f', 'n', or 0 for nothing.
 func kindOf(raw []byte) byte {
 	for _, c := range raw {
 		if c != ' ' && c != '\t' && c != '\n' && c != '\r' {
@@ -123,20 +123,20 @@ func kindOf(raw []byte) byte {
 	return 0
 }
 
-// reader reads the fields of one object into a draft. Each fault bears the place of its field.
+// reader reads the fields of one object into a draft. Each fault has the path of its field.
 type reader struct {
 	draft *draft
 	object
-	// path is the place of the object, "subjobs[2]", empty for the root.
+	// path is the path of the object, such as "subjobs[2]"; empty for the root.
 	path string
 }
 
-// read opens an object at a place; ok is false, and the fault noted, when there is none.
+// read opens the object at a path. If there is none, it records a fault and ok is false.
 func (d *draft) read(raw json.RawMessage, path string) (r reader, ok bool) {
 	return d.readInto(raw, path, make([]field, 0, 8))
 }
 
-// readInto is read with room for the fields, which are the object's from then on.
+// readInto is read with preallocated space for the fields, which the object owns from then on.
 func (d *draft) readInto(raw json.RawMessage, path string, room []field) (r reader, ok bool) {
 	o, err := readObjectInto(raw, room)
 	if err != nil {
@@ -148,7 +148,7 @@ func (d *draft) readInto(raw json.RawMessage, path string, room []field) (r read
 	return r, true
 }
 
-// doubled notes the fields that are given twice.
+// doubled records the fields that occur twice.
 func (r *reader) doubled() {
 	for _, key := range r.twice {
 		r.draft.faults.add(events.CodeInvalid, join(r.path, key), "the field is given twice", "keep one of the two")
@@ -162,7 +162,7 @@ func join(path, key string) string {
 	return path + "." + key
 }
 
-// value gives the raw value of a field; null counts as absent.
+// value returns the raw value of a field; null counts as absent.
 func (r *reader) value(name string) (json.RawMessage, bool) {
 	i := r.find(name)
 	if i < 0 {
@@ -173,8 +173,8 @@ func (r *reader) value(name string) (json.RawMessage, bool) {
 	return f.value, kindOf(f.value) != 'n'
 }
 
-// text reads a text. Numbers become their digits; lists and objects are coerced with a warning, as a list of lines
-// where every item is a text, else as compact JSON.
+// text reads a text. Numbers become their digits. Lists and objects are converted with a warning: a list of texts to lines,
+// anything else to compact JSON.
 func (r *reader) text(name string) string {
 	raw, ok := r.value(name)
 	if !ok {
@@ -209,7 +209,7 @@ func flatten(raw json.RawMessage) string {
 	return b.String()
 }
 
-// into decodes a field whose type is exact; want names it for people.
+// into decodes a field that must have the exact type of target; want names that type for people.
 func (r *reader) into(name, want string, target any) bool {
 	raw, ok := r.value(name)
 	if !ok {
@@ -233,7 +233,7 @@ func (r *reader) flag(name string) *bool {
 	return &b
 }
 
-// count reads a whole number from 0 to 2^20.
+// count reads an integer from 0 to 2^20.
 func (r *reader) count(name string) *int {
 	if !r.has(name) {
 		return nil
@@ -249,7 +249,7 @@ func (r *reader) count(name string) *int {
 	return &n
 }
 
-// list reads the raw items of a list.
+// list returns the raw items of a list.
 func (r *reader) list(name string) []json.RawMessage {
 	raw, ok := r.value(name)
 	if !ok {
@@ -262,7 +262,7 @@ func (r *reader) list(name string) []json.RawMessage {
 	return items
 }
 
-// words reads a list of texts or numbers, "dependencies" for one.
+// words reads a list of texts or numbers, such as "dependencies".
 func (r *reader) words(name string) []string {
 	items := r.list(name)
 	if len(items) == 0 {
@@ -292,7 +292,7 @@ func scalar(raw json.RawMessage) (string, bool) {
 	return "", false
 }
 
-// need notes a fault when a field is absent.
+// need records a fault for each absent field.
 func (r *reader) need(names ...string) {
 	for _, name := range names {
 		if !r.has(name) {
@@ -312,7 +312,7 @@ func (r *reader) wrong(name string, raw json.RawMessage, want string) {
 	r.draft.faults.add(events.CodeInvalid, join(r.path, name), "is "+nameOf(raw)+", expected "+want, "")
 }
 
-// unread lists the fields that were not asked for, in their order.
+// unread lists the fields that were not read, in order.
 func (r *reader) unread() []string {
 	var left []string
 	for i := range r.fields {
@@ -323,7 +323,7 @@ func (r *reader) unread() []string {
 	return left
 }
 
-// nameOf says in words, and for a scalar with its value, what a raw value is.
+// nameOf describes a raw value in words; a scalar with its value.
 func nameOf(raw json.RawMessage) string {
 	switch kindOf(raw) {
 	case '{':

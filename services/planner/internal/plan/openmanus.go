@@ -9,13 +9,13 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// tagInFront is "[anything]" where the step begins, behind a number at most; tagInside is "[word]" anywhere.
+// tagInFront matches "[anything]" at the beginning of a step, after at most a number; tagInside matches "[word]" anywhere.
 var (
 	tagInFront = regexp.MustCompile(`^\s*(?:\d+[.)]\s*)?\[([^\[\]]{1,100})\]\s*`)
 	tagInside  = regexp.MustCompile(`\[([\pL\pN_-]{1,100})\]`)
 )
 
-// openManus reads {"title", "steps":["[TAG] …"]}: each step follows those before it, and its tag chooses the expert.
+// openManus reads {"title", "steps":["[TAG] …"]}. Each step depends on those before it, and its tag chooses the expert.
 func (d *draft) openManus(r reader) {
 	d.head(r)
 	r.passOver("step_statuses", "step_notes", "command")
@@ -35,7 +35,7 @@ func (d *draft) openManus(r reader) {
 	r.tell()
 }
 
-// splitTag takes the tag off the front of a step; one inside the text stays there.
+// splitTag removes the tag from the front of a step; a tag inside the text stays.
 func splitTag(text string) (tag, goal string) {
 	if m := tagInFront.FindStringSubmatch(text); m != nil {
 		if rest := text[len(m[0]):]; rest != "" {

@@ -8,8 +8,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// judgeOrder names one cycle of each knot of steps that wait for each other. Edges lead from a step to those it depends
-// on. It takes time in proportion to steps and edges, and does not recurse.
+// judgeOrder reports one cycle of each group of steps that wait for each other. Edges lead from a step to its dependencies.
+// It takes time linear in steps and edges and does not recurse.
 func (d *draft) judgeOrder(edges [][]int) {
 	for _, knot := range knots(edges) {
 		cycle := cycleIn(knot, edges)
@@ -22,7 +22,7 @@ func (d *draft) judgeOrder(edges [][]int) {
 	}
 }
 
-// given is the id as the plan gave it.
+// given returns the id as the plan gave it.
 func (s *step) given() string {
 	if s.Name != "" {
 		return s.Name
@@ -30,7 +30,7 @@ func (s *step) given() string {
 	return s.ID
 }
 
-// abridge writes a → b → a, with the middle of a long one left out.
+// abridge formats a → b → a, leaving out the middle of a long cycle.
 func abridge(names []string) string {
 	const ends = 8
 	first := names[0]
@@ -41,7 +41,7 @@ func abridge(names []string) string {
 	return strings.Join(append(names, first), " → ")
 }
 
-// knots gives the strongly connected components of more than one step, each sorted, in the order of their first step
+// knots returns the strongly connected components with more than one step, each sorted, in the order of their first step
 // (Tarjan, Depth-first search and linear graph algorithms, 1972).
 func knots(edges [][]int) [][]int {
 	w := walk{edges: edges, index: make([]int, len(edges)), low: make([]int, len(edges)), next: make([]int, len(edges)), open: make([]bool, len(edges))}
@@ -54,14 +54,14 @@ func knots(edges [][]int) [][]int {
 	return w.found
 }
 
-// walk is Tarjan's search with its own stack in place of recursion.
+// walk is Tarjan's search with an explicit stack instead of recursion.
 type walk struct {
 	edges [][]int
-	index []int // 1 and up in the order of the first visit, 0 for not visited.
+	index []int // 1 and up in the order of the first visit; 0 if not visited.
 	low   []int
 	next  []int // The edge to look at next.
 	open  []bool
-	stack []int // Visited and not yet in a component.
+	stack []int // Visited, but not yet in a component.
 	count int
 	found [][]int
 }
@@ -99,7 +99,7 @@ func (w *walk) from(root int) {
 	}
 }
 
-// leave takes a whole component off the stack and keeps it when it is a knot.
+// leave pops a whole component off the stack and keeps it if it has more than one step.
 func (w *walk) leave(root int) {
 	start := len(w.stack) - 1
 	for w.stack[start] != root {
@@ -116,7 +116,7 @@ func (w *walk) leave(root int) {
 	}
 }
 
-// cycleIn finds a shortest cycle through the first step of a knot.
+// cycleIn finds a shortest cycle through the first step of a component.
 func cycleIn(knot []int, edges [][]int) []int {
 	inside := make(map[int]bool, len(knot))
 	for _, at := range knot {
@@ -136,7 +136,7 @@ func cycleIn(knot []int, edges [][]int) []int {
 			}
 		}
 	}
-	return knot // Not reached: in a knot every step lies on a cycle.
+	return knot // Not reached: every step of such a component lies on a cycle.
 }
 
 func backTrack(at, start int, before map[int]int) []int {

@@ -9,17 +9,17 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// The kinds of remarks, after what a good plan is (ancestors D19).
+// The kinds of remarks, after what makes a good plan (ancestors D19).
 const (
 	RemarkSensible   = "sensible"   // Steps that repeat each other, or the request, or only sum up.
-	RemarkExecutable = "executable" // Steps that say too little to be done.
+	RemarkExecutable = "executable" // Steps with too little information to be done.
 	RemarkLanguage   = "language"   // Texts in another language than the plan's.
-	RemarkType       = "step_type"  // Steps whose type is not what they do.
+	RemarkType       = "step_type"  // Steps whose type does not match what they do.
 )
 
-// Remark is a doubt about a valid plan. It stops nothing; it is counted, so that prompts and models can be compared.
+// Remark is a doubt about a valid plan. It stops nothing; metrics count it, to compare prompts and models.
 type Remark struct {
-	// Kind is one of the kinds, SubJob the step it is about, empty for the whole plan.
+	// Kind is one of the kinds above. SubJob is the step concerned, empty for the whole plan.
 	Kind   string `json:"kind"`
 	SubJob string `json:"subjob,omitempty"`
 	// Message says what is doubtful.
@@ -31,10 +31,10 @@ var (
 	concluding = regexp.MustCompile(`(?i)^\s*(?:summari[sz]e|write (?:the|a) (?:final )?(?:report|summary)|compile (?:the|a) (?:final )?report)\b|^\s*(?:总结|撰写(?:最终)?报告|汇总以上)`)
 )
 
-// fewestLetters is how short a goal may be and still say what to do; Han characters say more.
+// fewestLetters is the length below which a goal is too short to say what to do; a Han character counts more.
 const fewestLetters = 8
 
-// Quality looks at a valid plan as a careful reader would.
+// Quality reviews a valid plan and returns what looks doubtful.
 func Quality(p *events.Plan) []Remark {
 	var list []Remark
 	add := func(kind string, s *events.SubJob, format string, args ...any) {
@@ -67,7 +67,7 @@ func Quality(p *events.Plan) []Remark {
 	return list
 }
 
-// weight counts letters, a Han character for four.
+// weight counts letters; a Han character counts as four.
 func weight(text string) int {
 	n := 0
 	for _, r := range text {
@@ -81,8 +81,8 @@ func weight(text string) int {
 	return n
 }
 
-// foreign is true for a text in another script than the locale's, as far as scripts tell: Chinese without a Han character,
-// a language of Latin letters mostly in Han.
+// foreign reports whether a text is in another script than the locale's, as far as scripts tell: Chinese without any Han
+// character, or a language with Latin letters mostly in Han.
 func foreign(text, locale string) bool {
 	han, letters := 0, 0
 	for _, r := range text {

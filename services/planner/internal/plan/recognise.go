@@ -2,8 +2,8 @@ package plan
 
 import "encoding/json"
 
-// Recognised reports whether a JSON value looks like a plan in one of the dialects, whatever is wrong with it. It is what
-// tells a plan from other JSON in a model's text.
+// Recognised reports whether a JSON value has the shape of a plan in one of the dialects, valid or not. It distinguishes a
+// plan from other JSON in a model's text.
 func Recognised(raw json.RawMessage) bool {
 	switch kindOf(raw) {
 	case '[':
@@ -26,8 +26,8 @@ func Recognised(raw json.RawMessage) bool {
 	return false
 }
 
-// Unwrap takes the content out of a message around a plan: an object with "content" (or "plan", "arguments"), which is a
-// text, a plan, or a list of parts of which the first with a text counts (ancestors F5). ok is false for anything else.
+// Unwrap extracts the content of a message around a plan: an object with "content" (or "plan", "arguments") that is a text,
+// a plan, or a list of parts, of which the first with a text counts (ancestors F5). ok is false for anything else.
 func Unwrap(raw json.RawMessage) (inner json.RawMessage, ok bool) {
 	o, err := readObject(raw)
 	if err != nil {
@@ -50,7 +50,7 @@ func Unwrap(raw json.RawMessage) (inner json.RawMessage, ok bool) {
 	return nil, false
 }
 
-// firstText finds the first text of a list of parts.
+// firstText returns the first text in a list of parts.
 func firstText(raw json.RawMessage) (json.RawMessage, bool) {
 	items, _ := cutList(raw)
 	for _, item := range items {

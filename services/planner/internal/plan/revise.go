@@ -10,9 +10,10 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/graph"
 )
 
-// Revise says what it takes to change the graph of the job: its title, a whole new graph, or a list of steps. Of a list each
-// step follows those before it; a step whose text was there before stays what it was. Finished work is kept, work whose
-// text and predecessors stay goes on, everything else of the old graph is left. Errors are events.Faults or *events.Fault.
+// Revise returns the facts that change the job's title or its graph, which comes as a graph or as a list of steps. Each
+// step of a list depends on those before it; a step whose text existed before keeps its settings. Finished work is kept,
+// work with unchanged text and predecessors continues, the rest of the old graph is dropped. Errors are events.Faults or
+// *events.Fault.
 func (c *Chart) Revise(op Operation, cards []events.Card, o Options) ([]Control, error) {
 	if c.Job.PlanVersion == 0 {
 		return nil, &events.Fault{Code: events.CodeConflict, Field: "plan_id", Message: "job " + c.Job.ID + " has no plan yet", Hint: "jobgraph why " + c.Job.ID}
@@ -50,7 +51,7 @@ func (c *Chart) Revise(op Operation, cards []events.Card, o Options) ([]Control,
 	return []Control{c.edited(p)}, nil
 }
 
-// listed makes a plan of texts, one after the other.
+// listed makes a plan from texts; each step depends on those before it.
 func (c *Chart) listed(texts []string, cards []events.Card, o Options) (*events.Plan, events.Faults) {
 	old := c.Plan()
 	p := &events.Plan{Title: old.Title}
@@ -78,7 +79,7 @@ func (c *Chart) listed(texts []string, cards []events.Card, o Options) (*events.
 			}
 		}
 		if n := len(p.SubJobs); n == 0 || !slices.Equal(s.Dependencies, []string{p.SubJobs[n-1].ID}) {
-			s.Dependencies = earlier(p.SubJobs) // Other than a list of former times has it, which stays as it is.
+			s.Dependencies = earlier(p.SubJobs) // An unchanged list of an older release keeps its own dependencies.
 			if was := nodes[s.ID]; was != nil && live(was) {
 				s.When = absolute(was, s.When)
 			}
@@ -88,7 +89,7 @@ func (c *Chart) listed(texts []string, cards []events.Card, o Options) (*events.
 	return p, nil
 }
 
-// fresh is a step that was not in the plan before: its tag chooses the expert.
+// fresh returns a step that was not in the plan before. Its tag chooses the expert.
 func fresh(text, id string, place int, cards []events.Card, o Options) (events.SubJob, events.Faults) {
 	s := events.SubJob{ID: id}
 	s.Tag, s.Goal = splitTag(strings.TrimSpace(text))
@@ -106,7 +107,7 @@ func fresh(text, id string, place int, cards []events.Card, o Options) (events.S
 	return r.Plan.SubJobs[0], nil
 }
 
-// sketch reads the steps of a graph in any dialect as lines, without asking who would do them.
+// sketch reads the steps of a graph in any dialect as lines, without resolving experts.
 func sketch(raw json.RawMessage) (title string, list []Line, faults events.Faults) {
 	d := &draft{}
 	if d.decode(raw) && len(d.steps) == 0 && len(d.faults.list) == 0 {
@@ -118,8 +119,8 @@ func sketch(raw json.RawMessage) (title string, list []Line, faults events.Fault
 	return d.plan.Title, list, d.faults.all()
 }
 
-// Request is the plan of a board as a job request takes it: the graph it was made of, else its steps one after the other.
-// Of a list, a step that is completed arrives with its notes as its result.
+// Request returns the plan of a board in the form of a job request: the graph that it came from, else its steps as a
+// sequence. A completed step of a list carries its notes as its result.
 func (b *Board) Request() (json.RawMessage, error) {
 	if len(b.Plan) > 0 {
 		return slices.Clone(b.Plan), nil

@@ -9,21 +9,22 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events/moment"
 )
 
-// DraftRules are what holds for plans that a model wrote, beside everything else: what is harmless is put right with a
-// warning in place of a fault, since each fault costs another call.
+// DraftRules are additional rules for plans that a model wrote. Harmless faults are repaired with a warning, since each
+// fault costs another call.
 type DraftRules struct {
-	// Search makes sure that a plan whose steps have types looks something up at least once.
+	// Search makes sure that a plan whose steps have types searches for information at least once.
 	Search bool
-	// Capabilities are words one of which the card of an expert must have for its steps to recur; none allows every expert.
+	// Capabilities lists words; an expert's steps may recur only if its card has one of them. An empty list allows every
+	// expert.
 	Capabilities []string
-	// Strip takes words about time and notice out of the goals of steps that recur.
+	// Strip removes words about time and notification from the goals of recurring steps.
 	Strip bool
-	// Locale is the language of what is added.
+	// Locale is the language of added texts.
 	Locale string
 }
 
-// lookUp makes one step search, where that is asked for and none does: the first research step is told to, else the first
-// step becomes one, else one is put in front (ancestors F6).
+// lookUp makes one step search, if that is required and none does: the first research step, else the first step becomes
+// one, else one is inserted at the front (ancestors F6).
 func (d *draft) lookUp() {
 	if d.rules == nil || !d.rules.Search || d.dialect != DeerGo {
 		return
@@ -47,7 +48,7 @@ func (d *draft) lookUp() {
 	d.warnings.add(events.CodeInvalid, s.at("need_web_search"), "no step looked anything up, this one does now", "")
 }
 
-// firstResearch is the step that a plan without steps gets when it must look something up.
+// firstResearch adds the step of a plan without steps that must search for information.
 func (d *draft) firstResearch() {
 	if d.rules == nil || !d.rules.Search || d.dialect != DeerGo || len(d.steps) > 0 || d.plan.HasEnoughContext != nil && *d.plan.HasEnoughContext {
 		return
@@ -65,7 +66,7 @@ func (d *draft) firstResearch() {
 	d.warnings.add(events.CodeMissing, "steps", "the plan had no step that looks something up, one was added", "")
 }
 
-// vagueSchedule lets a step that wants to recur, but does not say when, run once.
+// vagueSchedule makes a step run once if it wants to recur but does not say when.
 func (d *draft) vagueSchedule(s *step) {
 	if d.rules == nil || s.Schedule == nil || !strings.EqualFold(s.Schedule.Pattern, "recurring") || len(moment.Ways(s.Schedule)) > 0 {
 		return
@@ -74,7 +75,7 @@ func (d *draft) vagueSchedule(s *step) {
 	d.warnings.add(events.CodeMissing, s.at("schedule"), "wants to recur but does not say when; it runs once", "name an interval or a time of day to have it recur")
 }
 
-// recur takes the schedule off steps whose expert cannot recur, and words about time out of the goals of the others.
+// recur removes the schedule from steps whose expert may not recur, and words about time from the goals of the others.
 func (d *draft) recur(s *step, c *catalog) {
 	if d.rules == nil || s.Schedule == nil {
 		return
@@ -93,13 +94,13 @@ func (d *draft) recur(s *step, c *catalog) {
 	}
 }
 
-// capable is true for a card one of whose skills, tags or sentences has one of the words.
+// capable reports whether a skill, tag or sentence of a card contains one of the words.
 func capable(card *events.Card, words []string) bool {
 	text := strings.ToLower(strings.Join(slices.Concat(card.Skills, card.Tags, []string{card.Description}), "\n"))
 	return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(text, strings.ToLower(word)) })
 }
 
-// Chinese is true for a locale of Chinese.
+// Chinese reports whether a locale is Chinese.
 func Chinese(locale string) bool {
 	return strings.EqualFold(locale, "zh") || len(locale) > 2 && strings.EqualFold(locale[:3], "zh-")
 }

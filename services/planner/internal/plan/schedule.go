@@ -9,7 +9,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events/moment"
 )
 
-// schedule reads when a step recurs; its values are judged later, together with all others.
+// schedule reads the schedule of a step. Its values are checked later, together with all others.
 func (r *reader) schedule(name string) *events.Schedule {
 	raw, ok := r.value(name)
 	if !ok {
@@ -26,14 +26,14 @@ func (r *reader) schedule(name string) *events.Schedule {
 	if n := in.count("interval_minutes"); n != nil {
 		s.IntervalMinutes = *n
 		if *n == 0 {
-			s.IntervalMinutes = -1 // Given, and wrong: not to be taken for absent.
+			s.IntervalMinutes = -1 // Present but invalid: it must not count as absent.
 		}
 	}
 	in.refuse("pattern, interval_minutes, daily_time, cron, at, timezone")
 	return s
 }
 
-// judgeSchedule gives the schedule in its one written form, nil when the step runs once and now.
+// judgeSchedule returns the schedule in canonical form, or nil if the step runs once and now.
 func (d *draft) judgeSchedule(s *step, zone func(string) bool) *events.Schedule {
 	in := s.Schedule
 	if in == nil {
@@ -59,7 +59,8 @@ func (d *draft) judgeSchedule(s *step, zone func(string) bool) *events.Schedule 
 	return in
 }
 
-// known gives a zone for each name that is one. Whether there is a rule does not depend on which; nil takes all names.
+// known resolves every existing zone name to some zone: whether a rule is valid does not depend on the zone. A nil zone
+// accepts all names.
 func known(zone func(string) bool) moment.Zones {
 	return func(name string) (*time.Location, error) {
 		if zone != nil && !zone(name) {

@@ -6,11 +6,11 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// SingleID is the id of the one SubJob of a job that names its expert.
+// SingleID is the id of the only SubJob of a job that names its expert.
 const SingleID = "main"
 
-// Single makes the plan of a job that names its expert and needs no planning: one SubJob with the whole goal. Hidden and
-// passthrough experts may be asked for in this way.
+// Single makes the plan of a job that names its expert and needs no planning: one SubJob with the whole goal. It may name
+// hidden and passthrough experts.
 func Single(r *events.Request, cards []events.Card) Result {
 	d := &draft{dialect: Native}
 	c := newCatalog(cards)
@@ -35,11 +35,11 @@ func Single(r *events.Request, cards []events.Card) Result {
 	return result
 }
 
-// StandIn is the expert that writes where a model cannot: the default one, by name or by its tag; nil without one.
+// StandIn returns the expert that writes if a model cannot: the default one, by name or by tag, or nil.
 func StandIn(cards []events.Card, byDefault string) *events.Card {
 	c := newCatalog(cards)
 	if byDefault != "" {
-		card, _ := c.resolve(byDefault, true) // One that is not there is no help.
+		card, _ := c.resolve(byDefault, true) // A configured expert that does not exist is ignored.
 		return card
 	}
 	for _, i := range c.byTag[defaultTag] {
@@ -50,8 +50,8 @@ func StandIn(cards []events.Card, byDefault string) *events.Card {
 	return nil
 }
 
-// Finaliser looks up the expert of "finalize": "expert:<id>". The id has to be exact, since it was fixed when the job
-// was admitted; nil and no fault mean that no expert finalises.
+// Finaliser looks up the expert of "finalize": "expert:<id>". The id must match exactly, since it was fixed when the job
+// was admitted. It returns nil without a fault if no expert finalises.
 func Finaliser(finalize string, cards []events.Card) (*events.Card, *events.Fault) {
 	name, ok := strings.CutPrefix(finalize, "expert:")
 	if !ok {

@@ -9,11 +9,11 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// clock is a time of day as people write it.
+// clock matches a time of day as people write it.
 const clock = `(?:\d{1,2}(?:[:：]\d{2})?\s*(?:am|pm|a\.m\.|p\.m\.|o'clock)?)`
 
-// timeWords are phrases that say when something recurs, or that a person be told: they belong to the schedule, and would
-// make an expert schedule or notify by himself.
+// timeWords match phrases that say when something recurs or that a person should be notified. They belong to the schedule;
+// an expert that reads them would schedule or notify by itself.
 var timeWords = []*regexp.Regexp{
 	regexp.MustCompile(`(?i)[,;]?\s*\b(?:every|each)\s+(?:other\s+)?(?:\d+\s*)?(?:minutes?|mins?|hours?|hrs?|days?|weeks?|months?|mornings?|evenings?|nights?|weekdays?|workdays?|monday|tuesday|wednesday|thursday|friday|saturday|sunday)\b(?:\s+(?:at|from|by)\s+` + clock + `)?`),
 	regexp.MustCompile(`(?i)[,;]?\s*\b(?:once\s+an?\s+(?:hour|day|week|month)|hourly|daily|weekly|monthly)\b(?:\s+at\s+` + clock + `)?`),
@@ -28,8 +28,8 @@ var timeWords = []*regexp.Regexp{
 
 var gaps = regexp.MustCompile(`[ \t]{2,}`)
 
-// StripSchedule takes phrases about time and notice out of a goal, in English and Chinese. A goal of which nothing would be
-// left stays as it is.
+// StripSchedule removes phrases about time and notification from a goal, in English and Chinese. A goal that would become
+// empty is returned unchanged.
 func StripSchedule(goal string) string {
 	text := goal
 	for _, words := range timeWords {
@@ -42,7 +42,7 @@ func StripSchedule(goal string) string {
 	return text
 }
 
-// blank is what stands in for a phrase: a gap between words, nothing in a language without gaps.
+// blank replaces a phrase: by a space, or by nothing in a language without spaces.
 func blank(phrase string) string {
 	for _, r := range phrase {
 		if unicode.Is(unicode.Han, r) {
@@ -52,7 +52,7 @@ func blank(phrase string) string {
 	return " "
 }
 
-// When says a schedule in a few words, the same in every language.
+// When describes a schedule in a few words, the same in every language.
 func When(s *events.Schedule) string {
 	zone := ""
 	if s.Timezone != "" {

@@ -1,7 +1,7 @@
 package plan
 
-// Template is a plan to start from in a dialect, with a newline at its end; ok is false for a name that is none. Each
-// template passes Check once its experts exist.
+// Template returns a sample plan in a dialect, ending with a newline; ok is false for an unknown dialect. Each template
+// passes Check once its experts exist.
 func Template(dialect Dialect) (text string, ok bool) {
 	text, ok = templates[dialect]
 	return text, ok

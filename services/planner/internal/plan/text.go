@@ -12,8 +12,8 @@ import (
 
 const openTag, closeTag = "<decomposition>", "</decomposition>"
 
-// locate finds the plan in a text: the text itself, the first <decomposition> block that starts a line, the first
-// fenced block, or the first JSON value in the prose. What is left is one valid JSON value.
+// locate finds the plan in a text: the text itself, the first <decomposition> block at the start of a line, the first
+// fenced block, or the first JSON value in the prose. It returns one valid JSON value.
 func (d *draft) locate(text []byte) (json.RawMessage, bool) {
 	text = bytes.TrimSpace(bytes.TrimPrefix(bytes.TrimSpace(text), []byte("\ufeff")))
 	if len(text) == 0 {
@@ -42,7 +42,7 @@ func (d *draft) locate(text []byte) (json.RawMessage, bool) {
 	return nil, false
 }
 
-// excerpt is the part of a text that should be JSON, "" when nothing looks like it.
+// excerpt returns the part of a text that should be JSON, or "".
 func excerpt(text string) string {
 	if start := tagged(text); start >= 0 {
 		body, _, _ := strings.Cut(text[start:], closeTag)
@@ -60,7 +60,7 @@ func excerpt(text string) string {
 	return fromBracket(text)
 }
 
-// tagged is where the first block begins whose tag starts a line, -1 without one.
+// tagged returns where the first block begins whose tag starts a line, or -1.
 func tagged(text string) int {
 	for at := 0; ; {
 		i := strings.Index(text[at:], openTag)
@@ -76,7 +76,7 @@ func tagged(text string) int {
 	}
 }
 
-// fromBracket cuts what stands before the first object, or before the first list when there is no object.
+// fromBracket drops the text before the first object, or before the first list if there is no object.
 func fromBracket(text string) string {
 	if i := strings.IndexByte(text, '{'); i >= 0 {
 		if j := strings.IndexByte(text, '['); j >= 0 && j < i && strings.TrimSpace(text[j+1:i]) == "" {
@@ -90,7 +90,7 @@ func fromBracket(text string) string {
 	return ""
 }
 
-// first reads one JSON value; prose behind it is left alone. The error says line and column.
+// first reads one JSON value and ignores prose after it. The error gives line and column.
 func first(text []byte) (json.RawMessage, error) {
 	var raw json.RawMessage
 	err := json.NewDecoder(bytes.NewReader(text)).Decode(&raw)
@@ -107,9 +107,9 @@ func first(text []byte) (json.RawMessage, error) {
 	return raw, nil
 }
 
-// relax makes strict JSON of what people and models write: comments outside of strings go, so do commas before a
-// closing bracket; keys in single quotes get double ones; line breaks and control characters in strings are escaped.
-// It reads each byte once. What it cannot cure stays wrong.
+// relax turns what people and models write into strict JSON: it removes comments outside of strings and commas before a
+// closing bracket, puts keys in double quotes, and escapes line breaks and control characters in strings. It reads each
+// byte once. Other errors stay in the text.
 func relax(text []byte) []byte {
 	out := make([]byte, 0, len(text))
 	for i := 0; i < len(text); {
@@ -133,7 +133,7 @@ func relax(text []byte) []byte {
 	return out
 }
 
-// opensKey is true where a key may begin: behind an opening brace or a comma.
+// opensKey reports whether a key may begin here: after an opening brace or a comma.
 func opensKey(out []byte) bool {
 	out = bytes.TrimRight(out, " \t\r\n")
 	return len(out) > 0 && (out[len(out)-1] == '{' || out[len(out)-1] == ',')
@@ -147,7 +147,7 @@ func trimComma(out []byte) []byte {
 	return out
 }
 
-// quoted copies one string in either kind of quotes, and gives where the text goes on.
+// quoted copies one string in either kind of quotes and returns where the text continues.
 func quoted(out, text []byte, at int) ([]byte, int) {
 	quote := text[at]
 	out = append(out, '"')

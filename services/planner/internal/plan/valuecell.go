@@ -6,8 +6,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// valueCell reads {"tasks":[{title, query, agent_name, …}]}: a flat list, no task waits for another, and the failure
-// of one leaves the others alone as far as the job's failure policy does.
+// valueCell reads {"tasks":[{title, query, agent_name, …}]}: a flat list without dependencies. The failure of one task
+// leaves the others alone, as far as the job's failure policy allows.
 func (d *draft) valueCell(r reader) {
 	d.head(r)
 	r.passOver("conversation_id", "user_id", "thread_id")

@@ -14,10 +14,10 @@ type CommandKind string
 // The kinds of commands.
 const (
 	Call        CommandKind = "call"        // Ask a model.
-	Investigate CommandKind = "investigate" // Have an expert or a tool look something up.
+	Investigate CommandKind = "investigate" // Ask an expert or a tool for information.
 	Await       CommandKind = "await"       // Wait a little for experts to be announced.
-	Ask         CommandKind = "ask"         // Ask a person, and give the work back until he answers.
-	End         CommandKind = "end"         // State the outcome; there is no other.
+	Ask         CommandKind = "ask"         // Ask a person, and give the work back until they answer.
+	End         CommandKind = "end"         // Publish the one outcome.
 )
 
 // Command is the one action that planning waits for. The same facts give the same Key.

@@ -11,10 +11,10 @@ import (
 	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
 
-// formatVersion is the only version of the files that is understood.
+// formatVersion is the only supported version of the files.
 const formatVersion = 1
 
-// parse reads one profile. It goes on after a fault, so that all come together.
+// parse reads one profile. It continues after a fault, so that all are reported together.
 func parse(f file) (Entry, []error) {
 	e := Entry{File: f.name, own: f.own}
 	r := &reader{file: f.name}
@@ -95,7 +95,7 @@ func (r *reader) investigate(v *planning.InvestigateRules) []field {
 	}
 }
 
-// plain takes the library's name off its errors.
+// plain removes the library's name from its errors.
 func plain(err error) error {
 	return errors.New(strings.TrimPrefix(err.Error(), "yaml: "))
 }

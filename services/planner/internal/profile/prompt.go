@@ -14,7 +14,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
 
-// fallbackLanguage is the one that every prompt must have.
+// fallbackLanguage is the language that every prompt must have.
 const fallbackLanguage = "en"
 
 // prompt is one template that defines "system" and "user".
@@ -22,8 +22,8 @@ type prompt struct{ template *template.Template }
 
 var functions = template.FuncMap{"join": strings.Join}
 
-// readPrompts parses every template, with the parts of its language (files that begin with an underscore), and renders it
-// once with everything and once with nothing.
+// readPrompts parses every template together with the shared parts of its language (files that begin with an underscore).
+// It renders each once with every variable set and once with none.
 func (s *Set) readPrompts(files map[string]file) []error {
 	var faults []error
 	parts := map[string]string{}
@@ -73,7 +73,7 @@ func parsePrompt(f file, parts string) (*prompt, error) {
 	return p, nil
 }
 
-// sample has something in every variable.
+// sample sets every variable.
 func sample() planning.Vars {
 	return planning.Vars{
 		Now: "2026-01-01T00:00:00Z", Locale: "en-US", Goal: "goal", Query: "query", Context: "context", MaxSteps: 3, MaxRounds: 2, Round: 1,
@@ -96,7 +96,7 @@ func (p *prompt) render(v planning.Vars) (planning.Prompt, error) {
 	return planning.Prompt{System: system.String(), User: user.String()}, err
 }
 
-// Render makes a prompt in the language of a locale, in English where there is none. It is planning.Ports' Render.
+// Render renders a prompt in the language of a locale, or in English if that has none. It serves as planning.Ports.Render.
 func (s *Set) Render(name, locale string, v planning.Vars) (planning.Prompt, error) {
 	language, _, _ := strings.Cut(strings.ToLower(locale), "-")
 	for _, l := range []string{strings.ToLower(locale), language, fallbackLanguage} {

@@ -12,13 +12,13 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// reader collects the faults of one file, each with its place.
+// reader collects the faults of one file, each with line and column.
 type reader struct {
 	file   string
 	faults []error
 }
 
-// field is a known key with what reads its value.
+// field is a known key and the function that reads its value.
 type field struct {
 	name string
 	read func(*yaml.Node)
@@ -28,7 +28,7 @@ func (r *reader) fault(n *yaml.Node, format string, args ...any) {
 	r.faults = append(r.faults, fmt.Errorf("%s:%d:%d: %s", r.file, n.Line, n.Column, fmt.Sprintf(format, args...)))
 }
 
-// object reads the known keys of a mapping; unknown and repeated ones are faults.
+// object reads the known keys of a mapping; unknown and repeated keys are faults.
 func (r *reader) object(n *yaml.Node, fields []field) {
 	if n.Kind != yaml.MappingNode {
 		r.fault(n, "expected keys and values")
@@ -93,7 +93,7 @@ func (r *reader) word(to *string, allowed ...string) func(*yaml.Node) {
 	return func(n *yaml.Node) { *to = one(r, n, allowed) }
 }
 
-// one reads a word out of a few.
+// one reads one of the allowed words.
 func one[T ~string](r *reader, n *yaml.Node, allowed []T) T {
 	text, ok := r.scalar(n)
 	if ok && !slices.Contains(allowed, T(text)) {
@@ -102,7 +102,7 @@ func one[T ~string](r *reader, n *yaml.Node, allowed []T) T {
 	return T(text)
 }
 
-// words reads a list of them, each once.
+// words reads a list of allowed words, each at most once.
 func words[T ~string](r *reader, n *yaml.Node, allowed []T) []T {
 	var list []T
 	for _, item := range r.items(n) {
@@ -141,7 +141,7 @@ func (r *reader) list(to *[]string) func(*yaml.Node) {
 	}
 }
 
-// texts reads a mapping of texts; which prompts there are is asked later.
+// texts reads a mapping of texts; whether the prompts exist is checked later.
 func (r *reader) texts(to *map[string]string) func(*yaml.Node) {
 	return func(n *yaml.Node) {
 		if n.Kind != yaml.MappingNode {
@@ -186,7 +186,7 @@ func (r *reader) duration(to *events.Duration) func(*yaml.Node) {
 	return r.durationUpTo(to, 0)
 }
 
-// durationUpTo reads a duration that has a limit; 0 is none.
+// durationUpTo reads a duration of at most most; 0 means no limit.
 func (r *reader) durationUpTo(to *events.Duration, most time.Duration) func(*yaml.Node) {
 	return func(n *yaml.Node) {
 		text, ok := r.scalar(n)

@@ -18,7 +18,7 @@ import (
 //go:embed all:data
 var embedded embed.FS
 
-// Set is all profiles and prompts there are.
+// Set holds all profiles and prompts.
 type Set struct {
 	profiles map[string]Entry
 	prompts  map[string]map[string]*prompt // By language, then by name.
@@ -26,25 +26,25 @@ type Set struct {
 	standard string // The profile of requests that name none.
 }
 
-// Entry is one profile with what only people and tools want to know of it.
+// Entry is one profile with data that only people and tools need.
 type Entry struct {
 	planning.Profile
-	// About is one sentence for a list, File where it was read from.
+	// About is a one-sentence description for lists. File is where the profile was read from.
 	About, File string
-	// Default is true for the profile of requests that name none. One of the user's goes before the built-in one.
+	// Default is true for the profile of requests that name none. A user's default takes precedence over the built-in one.
 	Default bool
-	own     bool // It came with the program.
+	own     bool // Built in.
 }
 
-// file is one that was read. The later of two with one name counts.
+// file is a file that was read. If two have the same name, the later one counts.
 type file struct {
-	name string // Where it came from, for people.
+	name string // Its location, for people.
 	data []byte
-	own  bool // It came with the program.
+	own  bool // Built in.
 }
 
-// Read reads what comes with the program, and on top of it the user's folders in their order; a nil folder is none. The error
-// joins every fault of every file.
+// Read reads the built-in files and then the user's folders in order; nil folders are skipped. The error joins all faults
+// of all files.
 func Read(folders ...fs.FS) (*Set, error) {
 	own, err := fs.Sub(embedded, "data")
 	if err != nil {
@@ -68,8 +68,8 @@ func Read(folders ...fs.FS) (*Set, error) {
 	return s, errors.Join(faults...)
 }
 
-// collect reads the files of a folder. Anything but profiles and prompts is a fault: a misplaced file would be ignored
-// without a word.
+// collect reads the files of a folder. A file that is neither a profile nor a prompt is a fault: a misplaced file would
+// otherwise be ignored silently.
 func collect(folder fs.FS, own bool, files map[string]file) error {
 	var faults []error
 	err := fs.WalkDir(folder, ".", func(name string, entry fs.DirEntry, err error) error {
@@ -105,7 +105,7 @@ func isPrompt(name string) bool {
 	return path.Dir(path.Dir(name)) == "prompts" && path.Ext(name) == ".tmpl"
 }
 
-// versionOf is the digest of everything that was read, short enough for a log line.
+// versionOf returns a digest of everything that was read, short enough for a log line.
 func versionOf(files map[string]file) string {
 	sum := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(files)) {
@@ -137,7 +137,7 @@ func (s *Set) choose() []error {
 	return []error{fmt.Errorf("%s and %s both have default: true", marked[0].File, marked[1].File)}
 }
 
-// Get gives a profile; an empty name means the default one.
+// Get returns a profile; an empty name means the default one.
 func (s *Set) Get(name string) (Entry, bool) {
 	if name == "" {
 		name = s.standard
@@ -146,10 +146,10 @@ func (s *Set) Get(name string) (Entry, bool) {
 	return e, ok
 }
 
-// Names lists the profiles by name.
+// Names lists the profiles, sorted by name.
 func (s *Set) Names() []string { return slices.Sorted(maps.Keys(s.profiles)) }
 
-// Version changes whenever a profile or a prompt does.
+// Version changes with any change of a profile or prompt.
 func (s *Set) Version() string { return s.version }
 
 func (s *Set) readProfiles(files map[string]file) []error {
@@ -167,7 +167,7 @@ func (s *Set) readProfiles(files map[string]file) []error {
 	return faults
 }
 
-// judge finds what a profile says that no file knows.
+// judge checks the references of a profile to prompts.
 func (s *Set) judge(e *Entry, name string) []error {
 	var faults []error
 	if e.Name != name {
