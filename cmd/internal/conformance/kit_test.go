@@ -4,45 +4,39 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"log/slog"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/jobgraph/jobgraph/cmd/internal/conformance"
 	"github.com/jobgraph/jobgraph/pkg/bus"
-	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 	runner "github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
 
 // try runs the kit in virtual time against what serves the expert "w" of the pool "p".
-func try(t *testing.T, level conformance.Level, serve func(t *testing.T, s *bustest.Server)) conformance.Result {
+func try(t *testing.T, level conformance.Level, serve func(*servicetest.Env)) conformance.Result {
 	t.Helper()
 	return tryFor(t, time.Minute, level, serve)
 }
 
-func tryFor(t *testing.T, patience time.Duration, level conformance.Level, serve func(t *testing.T, s *bustest.Server)) conformance.Result {
+func tryFor(t *testing.T, patience time.Duration, level conformance.Level, serve func(*servicetest.Env)) (got conformance.Result) {
 	t.Helper()
-	bustest.Outside(t)
-	var got conformance.Result
-	synctest.Test(t, func(t *testing.T) {
-		s := bustest.Start(t, bustest.Settings{Quiet: true})
-		b := s.Bus("kit")
-		if err := b.Queues().EnsurePool(t.Context(), "p"); err != nil {
+	servicetest.Virtual(t, func(t *testing.T, e *servicetest.Env) {
+		if err := e.Bus.Queues().EnsurePool(t.Context(), "p"); err != nil {
 			t.Fatal(err)
 		}
-		serve(t, s)
-		r, err := conformance.Run(t.Context(), b, conformance.Settings{Card: events.Card{ID: "w", Pool: "p"}, Goal: "do it", Level: level, Patience: patience})
+		serve(e)
+		var err error
+		got, err = conformance.Run(t.Context(), e.Bus, conformance.Settings{Card: events.Card{ID: "w", Pool: "p"}, Goal: "do it", Level: level, Patience: patience})
 		if err != nil {
 			t.Fatal(err)
 		}
-		got = r
-		for _, stream := range []string{b.Names().Work, b.Names().Journal, b.Names().Log} {
-			if left, err := b.Streams().Info(t.Context(), stream); err != nil || left.Messages != 0 {
+		for _, stream := range []string{e.Names.Work, e.Names.Journal, e.Names.Log} {
+			if left, err := e.Bus.Streams().Info(t.Context(), stream); err != nil || left.Messages != 0 {
 				t.Errorf("%s keeps %d messages, %v", stream, left.Messages, err)
 			}
 		}
@@ -62,21 +56,12 @@ func verdicts(r conformance.Result) map[string]conformance.Verdict {
 }
 
 // ours serves the expert with a runner of ours.
-func ours(run runner.Func) func(*testing.T, *bustest.Server) {
-	return func(t *testing.T, s *bustest.Server) {
-		ctx, stop := context.WithCancel(context.Background())
-		p := host.NewProcess(ctx, ctx, "runner", host.Settings{Concurrency: 4, DrainTimeout: time.Second}, slog.New(slog.DiscardHandler))
-		done := make(chan error, 1)
+func ours(run runner.Func) func(*servicetest.Env) {
+	return func(e *servicetest.Env) {
 		settings := runner.Default()
 		settings.Pools = []string{"p"}
-		d := runner.Deps{Bus: s.Connect("runner"), Owner: "one", Functions: []runner.Function{{Card: events.Card{ID: "w", Name: "w", Pool: "p"}, Run: run}}}
-		go func() { done <- runner.Run(ctx, p, settings, d) }()
-		t.Cleanup(func() {
-			stop()
-			if err := <-done; err != nil && !errors.Is(err, context.Canceled) {
-				t.Error(err)
-			}
-		})
+		d := runner.Deps{Bus: e.Server.Connect("runner"), Owner: "one", Functions: []runner.Function{{Card: events.Card{ID: "w", Name: "w", Pool: "p"}, Run: run}}}
+		e.Start("runner", host.Settings{}, func(ctx context.Context, p *host.Process) error { return runner.Run(ctx, p, settings, d) })
 	}
 }
 
@@ -118,7 +103,7 @@ func TestAWorkerThatAsksAPersonHasNothingToReport(t *testing.T) {
 }
 
 func TestNobodyServesThePool(t *testing.T) {
-	got := try(t, conformance.Full, func(*testing.T, *bustest.Server) {})
+	got := try(t, conformance.Full, func(*servicetest.Env) {})
 	if diff := cmp.Diff(map[string]conformance.Verdict{"takes work of its pool": conformance.Violated}, verdicts(got)); diff != "" || !conformance.Violations(got.Checks) {
 		t.Error(diff)
 	}
@@ -126,7 +111,7 @@ func TestNobodyServesThePool(t *testing.T) {
 
 // Patience is for the worker: what the kit leaves behind is taken away whatever that takes.
 func TestWithoutPatienceTheKitLeavesNothingBehind(t *testing.T) {
-	got := tryFor(t, 0, conformance.Full, func(*testing.T, *bustest.Server) {})
+	got := tryFor(t, 0, conformance.Full, func(*servicetest.Env) {})
 	if !conformance.Violations(got.Checks) {
 		t.Error(got.Checks)
 	}
@@ -135,31 +120,28 @@ func TestWithoutPatienceTheKitLeavesNothingBehind(t *testing.T) {
 // foreign is a worker with a way of its own.
 type foreign func(b *bus.Bus, w *events.Work, d *bus.Delivery) error
 
-func (f foreign) serve(t *testing.T, s *bustest.Server) {
-	b := s.Connect("foreign")
-	sub, err := b.Queues().Consume(t.Context(), b.Queues().ForeignConsumer("p"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() { // Ends with the test.
-		defer close(done)
+func (f foreign) serve(e *servicetest.Env) {
+	e.Start("foreign", host.Settings{}, func(ctx context.Context, _ *host.Process) error {
+		b := e.Server.Connect("foreign")
+		sub, err := b.Queues().Consume(ctx, b.Queues().ForeignConsumer("p"))
+		if err != nil {
+			return err
+		}
+		defer sub.Stop()
 		for {
 			list, err := sub.Next(ctx, 1)
 			if err != nil {
-				return
+				return nil // The test is over.
 			}
 			var w events.Work
 			if err := events.ReadWork(list[0].Message().Body, &w); err != nil {
-				t.Error(err)
+				return err
 			}
 			if err := f(b, &w, &list[0]); err != nil && ctx.Err() == nil {
-				t.Error(err)
+				return err
 			}
 		}
-	}()
-	t.Cleanup(func() { stop(); <-done; sub.Stop() })
+	})
 }
 
 // report publishes a report as a worker does.

@@ -67,12 +67,12 @@ func (c *errand) play(t *testing.T, p play) *played {
 		}
 	}
 	virtual(t, func(s *system) {
-		w.TB, s.t, s.quiet = s.t, w, true
+		w.TB, s.TB, s.Quiet = s.TB, w, true
 		defer w.end()
 		s.cards, s.split = dir, c.split
 		s.doer = llmtest.New(llmtest.Func(func(q llmtest.Question) (llmtest.Answer, error) { return y.respond(c, q), nil }))
 		if p.off != nil || p.pause {
-			s.patience, s.dial = short, s.through(p.off, p.pause)
+			s.Patience, s.dial = short, s.through(p.off, p.pause)
 		}
 		trap := &trap{nth: p.nth, pause: p.pause, sprung: make(chan struct{}), woken: make(chan struct{})}
 		defer func() { got.points = trap.points }()
@@ -93,7 +93,7 @@ func (c *errand) act(s *system, p *play, trap *trap, y *tally, got *played) {
 		select {
 		case <-trap.sprung:
 			if !p.pause {
-				s.die(first)
+				first.Crash(first.bus)
 			}
 			s.start(runnerName, nil)
 		case <-over:
@@ -104,7 +104,7 @@ func (c *errand) act(s *system, p *play, trap *trap, y *tally, got *played) {
 		trap.wake()
 		<-handled
 	}()
-	s.submit(c.request())
+	s.Submit(c.request())
 	if p.pause {
 		s.interrupt(trap)
 	}
@@ -112,7 +112,7 @@ func (c *errand) act(s *system, p *play, trap *trap, y *tally, got *played) {
 	s.settled("j")
 	got.outcome = s.outcome("j")
 	got.outcome["result"] = strings.ReplaceAll(got.outcome["result"], y.shop.url, "$SHOP") // Its port is another one each time.
-	got.outcome["tokens"] = fmt.Sprint(s.folded("j").View().Cost.Tokens)
+	got.outcome["tokens"] = fmt.Sprint(s.Folded("j").View().Cost.Tokens)
 	if p.pause {
 		c.late(s, trap, y)
 		return
@@ -122,14 +122,14 @@ func (c *errand) act(s *system, p *play, trap *trap, y *tally, got *played) {
 		s.replayed("j", p.nth > 0)
 	}
 	for _, subject := range s.repeats("j") {
-		s.t.Errorf("%s was said twice", subject)
+		s.Errorf("%s was said twice", subject)
 	}
 }
 
 // attend answers what people are asked until the job has ended.
 func (c *errand) attend(s *system, y *tally) {
 	want := cmp.Or(c.end, events.Finished)
-	s.await("j", "it has ended as it should", func(e events.Event) bool {
+	s.Await(s.Names.JobEvents("j"), func(e events.Event) bool {
 		switch d := e.Data.(type) {
 		case *events.InputRequested:
 			answer := strings.ReplaceAll(string(y.shop.answerTo(c, d)), "$SHOP", y.shop.url)
@@ -153,21 +153,21 @@ func (c *errand) judge(s *system, y *tally, died bool) {
 	for _, counts := range []map[string]int{y.asked, shown} {
 		for what, n := range counts {
 			if repeated += n - 1; n > 2 {
-				s.t.Errorf("made %d times: %.200s", n, what)
+				s.Errorf("made %d times: %.200s", n, what)
 			}
 		}
 	}
 	if repeated > wide {
-		s.t.Errorf("%d calls were repeated, %d were in flight", repeated, wide)
+		s.Errorf("%d calls were repeated, %d were in flight", repeated, wide)
 	}
 	for order, n := range paid {
 		if n != 1 {
-			s.t.Errorf("order %s was paid %d times", order, n)
+			s.Errorf("order %s was paid %d times", order, n)
 		}
 	}
 	for key, n := range s.finished("j") {
 		if n != 1 {
-			s.t.Errorf("%s has %d results", key, n)
+			s.Errorf("%s has %d results", key, n)
 		}
 	}
 }
@@ -175,17 +175,17 @@ func (c *errand) judge(s *system, y *tally, died bool) {
 // replayed has every conversation of a job again, from its journals alone: none comes out otherwise than it was reported, and without
 // a death none is broken off.
 func (s *system) replayed(job string, died bool) {
-	x, err := client.New(s.bus).Archive().Export(s.t.Context(), job, time.Now())
+	x, err := client.New(s.Bus).Archive().Export(s.Context(), job, time.Now())
 	if err != nil {
-		s.t.Fatal(err)
+		s.Fatal(err)
 	}
 	list, err := runner.ReplayAgents(x, "")
 	if err != nil {
-		s.t.Errorf("nothing to replay: %v", err)
+		s.Errorf("nothing to replay: %v", err)
 	}
 	for _, r := range list {
 		if r.State == runner.ReplayDiverged || r.State != runner.ReplaySame && !died {
-			s.t.Errorf("run %d of %s is %s in a replay, at record %d: %s\nrecorded %s\nreplayed %s", r.Run, r.SubJob, r.State, r.Seq, r.Reason, r.Recorded, r.Replayed)
+			s.Errorf("run %d of %s is %s in a replay, at record %d: %s\nrecorded %s\nreplayed %s", r.Run, r.SubJob, r.State, r.Seq, r.Reason, r.Recorded, r.Replayed)
 		}
 	}
 }
@@ -193,10 +193,10 @@ func (s *system) replayed(job string, died bool) {
 // finished counts the results of each call in the journals of a job.
 func (s *system) finished(job string) map[string]int {
 	counts := map[string]int{}
-	for _, n := range s.folded(job).View().SubJobs {
-		list, _, err := s.bus.Journal(job, n.ID).Read(s.t.Context())
+	for _, n := range s.Folded(job).View().SubJobs {
+		list, _, err := s.Bus.Journal(job, n.ID).Read(s.Context())
 		if err != nil {
-			s.t.Fatal(err)
+			s.Fatal(err)
 		}
 		for _, e := range list {
 			if e.Type == events.JournalResult && e.Reason == "" {
@@ -219,7 +219,7 @@ func (c *errand) late(s *system, trap *trap, y *tally) {
 	trap.wake()
 	<-time.After(time.Minute)
 	if diff := gocmp.Diff(before, facts()); diff != "" {
-		s.t.Errorf("a runner that woke late did harm (-before +after):\n%s", diff)
+		s.Errorf("a runner that woke late did harm (-before +after):\n%s", diff)
 	}
 }
 

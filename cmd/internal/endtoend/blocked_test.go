@@ -38,23 +38,23 @@ func TestOT6AnAgentThatBreaksIsBlockedAndTheJobEnds(t *testing.T) {
 				s.startAll()
 				broken := step("a", "break")
 				broken.Expert = expert
-				s.submit(events.Request{ID: "j", Goal: "break", Plan: plan(broken, step("b", "after", "a"))})
-				s.ended("j", events.Failed)
+				s.Submit(events.Request{ID: "j", Goal: "break", Plan: plan(broken, step("b", "after", "a"))})
+				s.EndedAs("j", events.Failed)
 				runs := 0
-				for e, err := range client.New(s.bus).Events(s.t.Context(), "j", 0) {
+				for e, err := range client.New(s.Bus).Events(s.Context(), "j", 0) {
 					if err != nil {
-						s.t.Fatal(err)
+						s.Fatal(err)
 					}
 					if e.Kind == events.KindSubJobReported && e.SubJob == "a" {
 						runs++
 					}
 				}
 				if asked := len(asked.Asked()); runs != want.runs || asked != want.asked {
-					s.t.Errorf("it was tried %d times, the model was asked %d times", runs, asked)
+					s.Errorf("it was tried %d times, the model was asked %d times", runs, asked)
 				}
-				answer, err := client.New(s.bus).Plan(s.t.Context(), client.PlanOperation{Command: "get", PlanID: "j"})
+				answer, err := client.New(s.Bus).Plan(s.Context(), client.PlanOperation{Command: "get", PlanID: "j"})
 				if err != nil || strings.Count(answer.Text, "[!]") != 2 || answer.Status != events.Failed {
-					s.t.Errorf("%s %v %v", answer.Text, answer.Status, err)
+					s.Errorf("%s %v %v", answer.Text, answer.Status, err)
 				}
 			})
 		})

@@ -29,13 +29,13 @@ func TestCT1TaggedPlanInProseRuns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.submit(events.Request{ID: "ct1", Goal: "three tasks", Plan: text})
-		end := s.ended("ct1", events.Finished)
+		s.Submit(events.Request{ID: "ct1", Goal: "three tasks", Plan: text})
+		end := s.EndedAs("ct1", events.Finished)
 		if string(end.Result) != "[45]" {
 			t.Errorf("result %s", end.Result)
 		}
 		s.settled("ct1")
-		j := s.folded("ct1")
+		j := s.Folded("ct1")
 		edges := 0
 		for _, n := range j.View().SubJobs {
 			edges += len(n.Deps)
@@ -52,9 +52,9 @@ func TestCT1TaggedPlanInProseRuns(t *testing.T) {
 func TestCT3OutputsFlowAlongTheEdges(t *testing.T) {
 	virtual(t, func(s *system) {
 		s.startAll()
-		s.submit(events.Request{ID: "ct3", Goal: "numbers", Plan: plan(step("gen", "gen:"), step("double", "double:", "gen"), step("ten", "add ten:", "gen"),
+		s.Submit(events.Request{ID: "ct3", Goal: "numbers", Plan: plan(step("gen", "gen:"), step("double", "double:", "gen"), step("ten", "add ten:", "gen"),
 			step("sum", "sum:", "ten"), step("format", "format:", "double", "ten"))})
-		end := s.ended("ct3", events.Finished)
+		end := s.EndedAs("ct3", events.Finished)
 		var result map[string]any
 		if err := json.Unmarshal(end.Result, &result); err != nil {
 			t.Fatalf("result %s: %v", end.Result, err)
@@ -77,8 +77,8 @@ func TestTwentyLevelsTakeNoTurnOfAClock(t *testing.T) {
 		for i := 1; i < 20; i++ {
 			steps = append(steps, step("s"+string(rune('a'+i)), "double:", steps[i-1].ID))
 		}
-		s.submit(events.Request{ID: "deep", Goal: "chain", Plan: plan(steps...)})
-		if end := s.ended("deep", events.Finished); end.DurationMS > 1000 {
+		s.Submit(events.Request{ID: "deep", Goal: "chain", Plan: plan(steps...)})
+		if end := s.EndedAs("deep", events.Finished); end.DurationMS > 1000 {
 			t.Errorf("took %d ms", end.DurationMS)
 		}
 	})
@@ -107,8 +107,8 @@ func TestAHundredStepsAtOnceTakeNoTurnOfAClock(t *testing.T) {
 			steps, last.Dependencies = append(steps, one), append(last.Dependencies, one.ID)
 		}
 		size := len(steps) + 1
-		s.submit(events.Request{ID: "wide", Goal: "fan", Plan: plan(append(steps, last)...), Limits: events.Limits{MaxSteps: &size}})
-		end := s.ended("wide", events.Finished)
+		s.Submit(events.Request{ID: "wide", Goal: "fan", Plan: plan(append(steps, last)...), Limits: events.Limits{MaxSteps: &size}})
+		end := s.EndedAs("wide", events.Finished)
 		if string(end.Result) != "[100]" || end.DurationMS > 100 { // Seven rounds of sixteen.
 			t.Errorf("result %s after %d ms", end.Result, end.DurationMS)
 		}
@@ -119,8 +119,8 @@ func TestRetriesAcrossAnHourCostNoTime(t *testing.T) {
 	virtual(t, func(s *system) {
 		s.startAll()
 		delay := events.Duration(20 * time.Minute)
-		s.submit(events.Request{ID: "slow", Goal: "g", Plan: plan(step("a", "fail:3")), Limits: events.Limits{RetryDelay: &delay}})
-		end := s.ended("slow", events.Finished)
+		s.Submit(events.Request{ID: "slow", Goal: "g", Plan: plan(step("a", "fail:3")), Limits: events.Limits{RetryDelay: &delay}})
+		end := s.EndedAs("slow", events.Finished)
 		if hours := float64(end.DurationMS) / 3.6e6; hours < 0.9 || hours > 2.4 {
 			t.Errorf("three retries with a doubling delay of twenty minutes took %.1f hours", hours)
 		}
@@ -131,15 +131,15 @@ func TestRetriesAcrossAnHourCostNoTime(t *testing.T) {
 // proves C-weakness-7
 func TestADeadRunnersWorkIsTakenOverWhenItsLeaseEnds(t *testing.T) {
 	virtual(t, func(s *system) {
-		s.patience = 10 * time.Minute
+		s.Patience = 10 * time.Minute
 		s.start(schedulerName, nil)
 		s.start(plannerName, nil)
 		first := s.start(runnerName, nil)
-		s.submit(events.Request{ID: "lost", Goal: "g", Plan: plan(step("a", "hang:"))})
-		s.await("lost", "a is started", func(e events.Event) bool { return e.Kind == events.KindSubJobStarted })
-		s.die(first)
+		s.Submit(events.Request{ID: "lost", Goal: "g", Plan: plan(step("a", "hang:"))})
+		s.Await(s.Names.JobEvents("lost"), func(e events.Event) bool { return e.Kind == events.KindSubJobStarted })
+		first.Crash(first.bus)
 		s.start(runnerName, nil)
-		s.await("lost", "a is started again", func() func(events.Event) bool {
+		s.Await(s.Names.JobEvents("lost"), func() func(events.Event) bool {
 			n := 0
 			return func(e events.Event) bool {
 				if e.Kind == events.KindSubJobStarted {
@@ -149,7 +149,7 @@ func TestADeadRunnersWorkIsTakenOverWhenItsLeaseEnds(t *testing.T) {
 			}
 		}())
 		s.say("lost", events.KindStopRequested, "", &events.StopRequested{})
-		s.ended("lost", events.Stopped)
+		s.EndedAs("lost", events.Stopped)
 		s.settled("lost")
 	})
 }
@@ -160,15 +160,15 @@ func TestADeadRunnersWorkIsTakenOverWhenItsLeaseEnds(t *testing.T) {
 func TestStopAndRecoverInFlightLeaveOneExecution(t *testing.T) {
 	virtual(t, func(s *system) {
 		s.startAll()
-		s.submit(events.Request{ID: "sr", Goal: "g", Plan: plan(step("a", "gen:"), step("b", "hang:", "a"), step("c", "double:", "a"))})
-		s.await("sr", "b is started", func(e events.Event) bool { return e.Kind == events.KindSubJobStarted && e.SubJob == "b" })
+		s.Submit(events.Request{ID: "sr", Goal: "g", Plan: plan(step("a", "gen:"), step("b", "hang:", "a"), step("c", "double:", "a"))})
+		s.Await(s.Names.JobEvents("sr"), func(e events.Event) bool { return e.Kind == events.KindSubJobStarted && e.SubJob == "b" })
 		s.say("sr", events.KindStopRequested, "", &events.StopRequested{Reason: "wait"})
 		s.say("sr", events.KindRecoverRequested, "", &events.RecoverRequested{})
-		s.await("sr", "b runs again", func(e events.Event) bool {
+		s.Await(s.Names.JobEvents("sr"), func(e events.Event) bool {
 			return e.Kind == events.KindSubJobStarted && e.SubJob == "b" && e.Run == 2
 		})
 		s.say("sr", events.KindStopRequested, "2", &events.StopRequested{})
-		s.ended("sr", events.Stopped)
+		s.EndedAs("sr", events.Stopped)
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		for call, n := range s.calls {
@@ -204,11 +204,11 @@ func TestAWorkerThatHearsNoStopIsTheOnlyOneAllTheSame(t *testing.T) {
 		s.startAll()
 		one := step("a", "work")
 		one.Expert = "deaf"
-		s.submit(events.Request{ID: "deaf", Goal: "g", Plan: plan(one)})
-		s.await("deaf", "a is started", func(e events.Event) bool { return e.Kind == events.KindSubJobStarted })
+		s.Submit(events.Request{ID: "deaf", Goal: "g", Plan: plan(one)})
+		s.Await(s.Names.JobEvents("deaf"), func(e events.Event) bool { return e.Kind == events.KindSubJobStarted })
 		s.say("deaf", events.KindStopRequested, "", &events.StopRequested{Reason: "wait"})
 		s.say("deaf", events.KindRecoverRequested, "", &events.RecoverRequested{})
-		if end := s.ended("deaf", events.Finished); string(end.Result) != "2" {
+		if end := s.EndedAs("deaf", events.Finished); string(end.Result) != "2" {
 			t.Errorf("result %s, want that of the second run", end.Result)
 		}
 		mu.Lock()
@@ -217,14 +217,14 @@ func TestAWorkerThatHearsNoStopIsTheOnlyOneAllTheSame(t *testing.T) {
 			t.Errorf("begun %d times, %d at once", begun, most)
 		}
 		first := ""
-		s.await("deaf", "the first run has reported", func(e events.Event) bool {
+		s.Await(s.Names.JobEvents("deaf"), func(e events.Event) bool {
 			if e.Kind != events.KindSubJobReported || e.Run != 1 {
 				return false
 			}
 			first = string(e.Report().Output)
 			return true
 		})
-		if late := s.folded("deaf").View().SubJobs[1].Late; first != "1" || late == 0 {
+		if late := s.Folded("deaf").View().SubJobs[1].Late; first != "1" || late == 0 {
 			t.Errorf("the first run gave %q, kept as late at %d", first, late)
 		}
 		s.settled("deaf")
@@ -248,8 +248,8 @@ func TestWhoeverRunsAgainIsToldWhy(t *testing.T) {
 		for i := range steps {
 			steps[i].Expert = "pupil"
 		}
-		s.submit(events.Request{ID: "why", Goal: "g", Plan: plan(steps...)})
-		s.ended("why", events.Finished)
+		s.Submit(events.Request{ID: "why", Goal: "g", Plan: plan(steps...)})
+		s.EndedAs("why", events.Finished)
 		want := map[string][]string{
 			"why/a/1": nil, "why/b/1": nil, "why/a/2": {"better data"}, "why/b/2": nil,
 			"why/c/1": nil, "why/c/2": {"try again"}, "why/c/3": {"try again", "try again"},
@@ -266,17 +266,17 @@ func TestWhoeverRunsAgainIsToldWhy(t *testing.T) {
 func TestAPersonIsAskedAndNothingHoldsTheWork(t *testing.T) {
 	virtual(t, func(s *system) {
 		s.startAll()
-		s.submit(events.Request{ID: "ask", Goal: "g", Plan: plan(step("a", "ask:"))})
-		s.await("ask", "it waits", func(e events.Event) bool { return e.Kind == events.KindJobWaiting })
+		s.Submit(events.Request{ID: "ask", Goal: "g", Plan: plan(step("a", "ask:"))})
+		s.Await(s.Names.JobEvents("ask"), func(e events.Event) bool { return e.Kind == events.KindJobWaiting })
 		<-time.After(time.Second) // Acknowledgements may wait for others for a moment.
 		synctest.Wait()
-		facts, err := s.bus.Streams().Info(s.t.Context(), s.names.Work)
+		facts, err := s.Bus.Streams().Info(s.Context(), s.Names.Work)
 		if err != nil || facts.Messages != 0 {
 			t.Errorf("%d work messages are held (%v)", facts.Messages, err)
 		}
 		<-time.After(30 * time.Minute)
 		s.say("ask", events.KindInputClosed, "q-a", &events.InputClosed{Action: events.Answered, Answer: json.RawMessage(`"that one"`)})
-		if end := s.ended("ask", events.Finished); string(end.Result) != `"that one"` {
+		if end := s.EndedAs("ask", events.Finished); string(end.Result) != `"that one"` {
 			t.Errorf("result %s", end.Result)
 		}
 		s.settled("ask")
@@ -286,8 +286,8 @@ func TestAPersonIsAskedAndNothingHoldsTheWork(t *testing.T) {
 func TestAGoalWithoutPlanAndModelIsAnsweredByGuidance(t *testing.T) {
 	virtual(t, func(s *system) {
 		s.startAll()
-		s.submit(events.Request{ID: "why", Goal: "make me happy"})
-		end := s.ended("why", events.Failed)
+		s.Submit(events.Request{ID: "why", Goal: "make me happy"})
+		end := s.EndedAs("why", events.Failed)
 		if end.Error == nil || end.Error.Code != events.CodeNoPlanner || end.Error.Hint == "" {
 			t.Errorf("error %+v", end.Error)
 		}
@@ -303,8 +303,8 @@ func TestASplitIsSplicedEndToEnd(t *testing.T) {
 			return &events.Plan{SubJobs: []events.SubJob{one, two}}
 		}
 		s.startAll()
-		s.submit(events.Request{ID: "split", Goal: "g", Plan: plan(step("gen", "gen:"), step("big", "too complicated:", "gen"), step("end", "format:", "big"))})
-		end := s.ended("split", events.Finished)
+		s.Submit(events.Request{ID: "split", Goal: "g", Plan: plan(step("gen", "gen:"), step("big", "too complicated:", "gen"), step("end", "format:", "big"))})
+		end := s.EndedAs("split", events.Finished)
 		if string(end.Result) != `"end of "` && len(end.Result) == 0 {
 			t.Errorf("result %s", end.Result)
 		}

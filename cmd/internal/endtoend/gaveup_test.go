@@ -41,29 +41,29 @@ func TestAnAgentThatDoesNotGetToItsEndIsNoSuccess(t *testing.T) {
 				s.startAll()
 				tries := step("a", "find a way")
 				tries.Expert = "agent"
-				s.submit(events.Request{ID: "j", Goal: "find a way", Plan: plan(tries, step("b", "gen:", "a"))})
-				end := s.ended("j", events.Failed)
-				if f := s.folded("j").State.Error; f == nil || end.Error == nil {
-					s.t.Fatalf("%+v", end)
+				s.Submit(events.Request{ID: "j", Goal: "find a way", Plan: plan(tries, step("b", "gen:", "a"))})
+				end := s.EndedAs("j", events.Failed)
+				if f := s.Folded("j").State.Error; f == nil || end.Error == nil {
+					s.Fatalf("%+v", end)
 				}
 				var report *events.SubJobReported
-				for e, err := range s.bus.Log().EventsOf(s.t.Context(), "j", 0) {
+				for e, err := range s.Bus.Log().EventsOf(s.Context(), "j", 0) {
 					if err != nil {
-						s.t.Fatal(err)
+						s.Fatal(err)
 					}
 					if e.Kind == events.KindSubJobReported && e.SubJob == "a" {
 						report = e.Report()
 					}
 				}
 				if report.Outcome != events.ExecutionError || report.Error.Code != test.code || report.Error.Cause != test.cause || len(report.Output) > 0 {
-					s.t.Errorf("%+v %+v", report, report.Error)
+					s.Errorf("%+v %+v", report, report.Error)
 				}
 				if n := len(model.Asked()); n != test.asked {
-					s.t.Errorf("the model was asked %d times", n)
+					s.Errorf("the model was asked %d times", n)
 				}
 				s.settled("j")
 				if got := s.outcome("j"); got["a"] != string(events.Failed) || got["b"] != string(events.Stopped) {
-					s.t.Errorf("%v", got)
+					s.Errorf("%v", got)
 				}
 			})
 		})

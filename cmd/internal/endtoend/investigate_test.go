@@ -32,8 +32,8 @@ func (s *system) looker(paid *int) {
 
 // asked waits until the looker is at work.
 func (s *system) asked(job string) {
-	s.t.Helper()
-	s.await(job, "somebody looks around", func(e events.Event) bool { return e.Kind == events.KindSubJobStarted })
+	s.Helper()
+	s.Await(s.Names.JobEvents(job), func(e events.Event) bool { return e.Kind == events.KindSubJobStarted })
 }
 
 func onePlan() *voice {
@@ -42,11 +42,11 @@ func onePlan() *voice {
 
 // informed waits for the end of a job whose planner was told what the looker found.
 func (s *system) informed(v *voice, job string) {
-	s.t.Helper()
-	s.ended(job, events.Finished)
+	s.Helper()
+	s.EndedAs(job, events.Finished)
 	s.settled(job)
 	if len(v.told) != 1 || !strings.Contains(v.told[0], "the schema is empty") {
-		s.t.Errorf("told %q", v.told)
+		s.Errorf("told %q", v.told)
 	}
 }
 
@@ -62,9 +62,9 @@ func TestAPlannerThatDiesWhileSomebodyLooksAroundPaysNobodyTwice(t *testing.T) {
 		s.start(runnerName, nil)
 		dies := s.start(plannerName, nil)
 		<-time.After(2 * time.Second) // Every card is announced.
-		s.submit(events.Request{ID: "j", Goal: "g", Profile: "graph"})
+		s.Submit(events.Request{ID: "j", Goal: "g", Profile: "graph"})
 		s.asked("j")
-		s.die(dies)
+		dies.Crash(dies.bus)
 		s.start(plannerName, nil)
 		s.informed(v, "j")
 		if paid != 1 {
@@ -83,9 +83,9 @@ func TestARunnerThatDiesWhileItLooksAroundIsReplaced(t *testing.T) {
 		s.start(plannerName, nil)
 		dies := s.start(runnerName, nil)
 		<-time.After(2 * time.Second) // Every card is announced.
-		s.submit(events.Request{ID: "j", Goal: "g", Profile: "graph"})
+		s.Submit(events.Request{ID: "j", Goal: "g", Profile: "graph"})
 		s.asked("j")
-		s.die(dies)
+		dies.Crash(dies.bus)
 		s.start(runnerName, nil)
 		s.informed(v, "j")
 		if paid != 2 {
@@ -103,13 +103,13 @@ func TestNobodyLooksAroundForAJobThatWasStopped(t *testing.T) {
 		first := s.start(runnerName, nil) // Announces the cards.
 		planner := s.start(plannerName, nil)
 		<-time.After(2 * time.Second)
-		s.die(first)
-		s.submit(events.Request{ID: "j", Goal: "g", Profile: "graph"})
-		s.await("j", "somebody is to look around", func(e events.Event) bool { return e.Kind == events.KindSubJobProgressed })
+		first.Crash(first.bus)
+		s.Submit(events.Request{ID: "j", Goal: "g", Profile: "graph"})
+		s.Await(s.Names.JobEvents("j"), func(e events.Event) bool { return e.Kind == events.KindSubJobProgressed })
 		<-time.After(2 * time.Second)
-		s.die(planner)
+		planner.Crash(planner.bus)
 		s.say("j", events.KindStopRequested, "1", &events.StopRequested{Reason: "enough"})
-		s.ended("j", events.Stopped)
+		s.EndedAs("j", events.Stopped)
 		<-time.After(2 * time.Second) // A runner knows of the end by the saved state, which follows it.
 		s.start(runnerName, nil)
 		s.start(plannerName, nil)

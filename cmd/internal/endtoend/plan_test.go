@@ -15,27 +15,27 @@ func TestOT1TwoStepsAreShownCompletedOnceTheyAre(t *testing.T) {
 	virtual(t, func(s *system) {
 		s.model = &voice{says: "One to five."}
 		s.startAll()
-		s.submit(twoSteps("two", "steps"))
+		s.Submit(twoSteps("two", "steps"))
 		if got := s.words("two"); !strings.HasSuffix(got, "Plan completed:\n\nOne to five.") {
-			s.t.Errorf("%q", got)
+			s.Errorf("%q", got)
 		}
 		var log []events.Event
-		for e, err := range client.New(s.bus).Events(s.t.Context(), "two", 0) {
+		for e, err := range client.New(s.Bus).Events(s.Context(), "two", 0) {
 			if err != nil {
-				s.t.Fatal(err)
+				s.Fatal(err)
 			}
 			log = append(log, e)
 		}
 		text, err := planner.PlanText(log)
 		if err != nil {
-			s.t.Fatal(err)
+			s.Fatal(err)
 		}
 		if !strings.Contains(text, "Progress: 2/2 steps completed (100.0%)\n") || strings.Count(text, "[✓]") != 2 {
-			s.t.Error(text)
+			s.Error(text)
 		}
-		answer, err := client.New(s.bus).Plan(s.t.Context(), client.PlanOperation{Command: "get", PlanID: "two"})
+		answer, err := client.New(s.Bus).Plan(s.Context(), client.PlanOperation{Command: "get", PlanID: "two"})
 		if err != nil || answer.Text != text || answer.Status != events.Finished {
-			s.t.Error(answer, err)
+			s.Error(answer, err)
 		}
 	})
 }

@@ -47,11 +47,11 @@ func (c *scene) play(t *testing.T, p play) *played {
 	var got played
 	w := &witness{}
 	virtual(t, func(s *system) {
-		w.TB, s.t, s.quiet, s.batches = s.t, w, true, c.batches
+		w.TB, s.TB, s.Quiet, s.batches = s.TB, w, true, c.batches
 		defer w.end()
 		s.split = c.split
 		if p.off != nil || p.pause {
-			s.patience, s.dial = short, s.through(p.off, p.pause)
+			s.Patience, s.dial = short, s.through(p.off, p.pause)
 		}
 		trap := &trap{nth: p.nth, pause: p.pause, sprung: make(chan struct{}), woken: make(chan struct{})}
 		defer func() { got.points = trap.points }()
@@ -77,7 +77,7 @@ func (c *scene) act(s *system, p *play, trap *trap, got *played) {
 		select {
 		case <-trap.sprung:
 			if !p.pause {
-				s.die(first)
+				first.Crash(first.bus)
 			}
 			s.start(p.victim, nil)
 		case <-over:
@@ -91,18 +91,18 @@ func (c *scene) act(s *system, p *play, trap *trap, got *played) {
 	batches := s.batchesSeen(c.batches)
 	r := c.request
 	r.ID, r.Goal = "j", c.name
-	s.submit(r)
+	s.Submit(r)
 	if c.say != nil {
-		s.await("j", "there is a "+string(c.on), func(e events.Event) bool { return e.Kind == c.on })
+		s.Await(s.Names.JobEvents("j"), func(e events.Event) bool { return e.Kind == c.on })
 		c.say(s)
 	}
 	if p.pause && p.victim == runnerName {
 		s.interrupt(trap)
 	}
-	s.ended("j", c.end)
+	s.EndedAs("j", c.end)
 	s.settled("j")
 	if c.batches && batches() == 0 && p.nth == 0 {
-		s.t.Errorf("no work went in a batch")
+		s.Errorf("no work went in a batch")
 	}
 	got.outcome = s.outcome("j")
 	if c.loose {
@@ -114,7 +114,7 @@ func (c *scene) act(s *system, p *play, trap *trap, got *played) {
 	}
 	s.once(p.nth > 0 && p.victim == runnerName)
 	for _, subject := range s.repeats("j") {
-		s.t.Errorf("%s was said twice", subject)
+		s.Errorf("%s was said twice", subject)
 	}
 }
 
@@ -123,14 +123,14 @@ func (s *system) batchesSeen(on bool) (count func() int) {
 	if !on {
 		return nil
 	}
-	ear, err := s.bus.Tap(s.names.PoolWork(batch.Pool(events.DefaultPool)))
+	ear, err := s.Bus.Tap(s.Names.PoolWork(batch.Pool(events.DefaultPool)))
 	if err != nil {
-		s.t.Fatalf("%v", err)
+		s.Fatalf("%v", err)
 	}
 	for taken := false; !taken; {
-		list, err := s.bus.Experts().List(context.Background())
+		list, err := s.Bus.Experts().List(context.Background())
 		if err != nil {
-			s.t.Fatalf("%v", err)
+			s.Fatalf("%v", err)
 		}
 		taken = slices.ContainsFunc(list, func(e bus.Entry) bool { return bytes.Contains(e.Value, []byte(`"batches":true`)) })
 		if !taken {
@@ -161,12 +161,12 @@ func (s *system) once(doubt bool) {
 	defer s.mu.Unlock()
 	for call, n := range s.calls {
 		if n > 1 && !doubt || n > 2 {
-			s.t.Errorf("%s was made %d times", call, n)
+			s.Errorf("%s was made %d times", call, n)
 		}
 	}
 	for run, n := range s.runs {
 		if n > 1 && !doubt {
-			s.t.Errorf("%s was executed %d times", run, n)
+			s.Errorf("%s was executed %d times", run, n)
 		}
 		repeated := 0
 		for call, n := range s.calls {
@@ -175,7 +175,7 @@ func (s *system) once(doubt bool) {
 			}
 		}
 		if repeated > n-1 {
-			s.t.Errorf("%d calls of %s were repeated, and it was executed %d times", repeated, run, n)
+			s.Errorf("%d calls of %s were repeated, and it was executed %d times", repeated, run, n)
 		}
 	}
 }

@@ -99,8 +99,8 @@ func (s *system) through(off *safety, unheard bool) func(service, id string) *bu
 			victims++
 			lacks = off.pause || victims > 1
 		}
-		options := s.server.Options(id)
-		options.InProcess = &wire{server: s.server, change: func(f *frame) {
+		options := s.Server.Options(id)
+		options.InProcess = &wire{server: s.Server, change: func(f *frame) {
 			if unheard && service == runnerName {
 				deaf(f)
 			}
@@ -108,11 +108,11 @@ func (s *system) through(off *safety, unheard bool) func(service, id string) *bu
 				off.change(f)
 			}
 		}}
-		b, err := bus.Connect(s.t.Context(), options)
+		b, err := bus.Connect(s.Context(), options)
 		if err != nil {
-			s.t.Fatalf("connect %s: %v", id, err)
+			s.Fatalf("connect %s: %v", id, err)
 		}
-		s.t.Cleanup(b.Close)
+		s.Cleanup(b.Close)
 		return b
 	}
 }
@@ -122,12 +122,12 @@ func (s *system) through(off *safety, unheard bool) func(service, id string) *bu
 func (s *system) interrupt(trap *trap) {
 	select {
 	case <-trap.sprung:
-	case <-time.After(s.patience / 2):
+	case <-time.After(s.Patience / 2):
 		return
 	}
 	s.say("j", events.KindStopRequested, "p", &events.StopRequested{})
 	stopped := false
-	s.await("j", "it is stopped", func(e events.Event) bool {
+	s.Await(s.Names.JobEvents("j"), func(e events.Event) bool {
 		d, ended := e.Data.(*events.JobEnded)
 		stopped = ended && d.Status == events.Stopped
 		return ended
@@ -154,16 +154,16 @@ func (s *system) late(trap *trap, victim string) {
 	<-time.After(time.Minute)
 	synctest.Wait()
 	if diff := cmp.Diff(before, facts()); diff != "" {
-		s.t.Errorf("a %s that woke late did harm (-before +after):\n%s", victim, diff)
+		s.Errorf("a %s that woke late did harm (-before +after):\n%s", victim, diff)
 	}
 }
 
 // repeats gives the subjects of the job's log that have more than one event, where one is promised.
 func (s *system) repeats(job string) (list []string) {
 	seen := map[string]bool{}
-	for m, err := range s.bus.Log().StoredOf(s.t.Context(), job, 0) {
+	for m, err := range s.Bus.Log().StoredOf(s.Context(), job, 0) {
 		if err != nil {
-			s.t.Fatalf("read log: %v", err)
+			s.Fatalf("read log: %v", err)
 		}
 		told := strings.Contains(m.Subject, ".subjob.started.") || strings.HasSuffix(m.Subject, ".control")
 		if seen[m.Subject] && !told {

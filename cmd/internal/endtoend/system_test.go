@@ -6,23 +6,20 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
-	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
 	"github.com/jobgraph/jobgraph/pkg/host"
 	"github.com/jobgraph/jobgraph/pkg/llm"
+	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 	runner "github.com/jobgraph/jobgraph/services/expert-runner/app"
 	planner "github.com/jobgraph/jobgraph/services/planner/app"
 	scheduler "github.com/jobgraph/jobgraph/services/scheduler/app"
@@ -35,12 +32,9 @@ const (
 	runnerName    = "runner"
 )
 
-// system is a server with a topology and whatever services a test has started.
+// system is an Env with the services of a whole system.
 type system struct {
-	t       testing.TB
-	server  *bustest.Server
-	bus     *bus.Bus
-	names   events.Names
+	*servicetest.Env
 	experts []runner.Function
 	// split, when set, answers planning work in the place of the planner service.
 	split func(w *events.Work) *events.Plan
@@ -55,90 +49,62 @@ type system struct {
 	batches bool
 	// dial, when set, connects a service in the place of the server's own way.
 	dial func(service, id string) *bus.Bus
-	// patience bounds each wait, in virtual time.
-	patience time.Duration
-	// quiet keeps the services from telling a verbose test what they do.
-	quiet bool
 
-	mu       sync.Mutex
-	started  int
-	calls    map[string]int // Effects that were really made, by "<job>/<subjob>/<run>/<key>".
-	runs     map[string]int // Executions of experts, by "<job>/<subjob>/<run>".
-	services []*service
+	mu      sync.Mutex
+	started int
+	calls   map[string]int // Effects that were really made, by "<job>/<subjob>/<run>/<key>".
+	runs    map[string]int // Executions of experts, by "<job>/<subjob>/<run>".
 }
 
 // virtual runs a test in a bubble, with a clock of its own.
 func virtual(t *testing.T, f func(s *system)) {
 	t.Helper()
-	bustest.Outside(t)
-	synctest.Test(t, func(t *testing.T) {
-		s := &system{t: t, server: bustest.Start(t, bustest.Settings{Quiet: true}), calls: map[string]int{}, runs: map[string]int{}, patience: 6 * time.Hour}
-		s.settings = scheduler.Default()
-		s.bus = s.server.Bus("test")
-		s.names = s.bus.Names()
+	servicetest.Virtual(t, func(_ *testing.T, e *servicetest.Env) {
+		s := &system{Env: e, calls: map[string]int{}, runs: map[string]int{}, settings: scheduler.Default()}
 		s.experts = []runner.Function{s.expert("worker", false, s.work), s.expert("pure", true, s.echo)}
-		defer s.stopAll()
 		f(s)
 	})
 }
 
-// service is one process of a service.
+// service is one process of a service, with its connection.
 type service struct {
-	name  string
-	bus   *bus.Bus
-	stop  context.CancelFunc
-	kill  context.CancelFunc
-	done  chan error
-	crash bool
-	once  sync.Once
+	*servicetest.Service
+	bus *bus.Bus
 }
 
 // start runs a service on a connection of its own. The hook is nil, or called at every boundary.
 func (s *system) start(name string, hook func(point string) error) *service {
-	s.t.Helper()
+	s.Helper()
 	s.mu.Lock()
 	s.started++
 	id := fmt.Sprintf("%s-%d", name, s.started)
 	s.mu.Unlock()
-	work, kill := context.WithCancel(context.Background())
-	intake, stop := context.WithCancel(work)
-	var out io.Writer = io.Discard
-	if testing.Verbose() && !s.quiet {
-		out = s.t.Output()
-	}
-	p := host.NewProcess(work, intake, id, host.Settings{Concurrency: 16, DrainTimeout: 5 * time.Second}, slog.New(slog.NewTextHandler(out, nil)))
-	v := &service{name: name, bus: s.connect(name, id), stop: stop, kill: kill, done: make(chan error, 1)}
-	go func() {
-		err := s.run(work, v, p, id, hook)
-		v.done <- errors.Join(err, p.Close(context.Background())) // What it holds goes with it, as with any process.
-	}()
-	s.mu.Lock()
-	s.services = append(s.services, v)
-	s.mu.Unlock()
-	return v
+	b := s.connect(name, id)
+	run := func(ctx context.Context, p *host.Process) error { return s.run(ctx, name, b, p, id, hook) }
+	return &service{s.Start(id, host.Settings{}, run).StopAtEnd(), b}
 }
 
 func (s *system) connect(service, id string) *bus.Bus {
 	if s.dial == nil {
-		return s.server.Connect(id)
+		return s.Server.Connect(id)
 	}
 	return s.dial(service, id)
 }
 
-func (s *system) run(ctx context.Context, v *service, p *host.Process, id string, hook func(string) error) error {
-	switch v.name {
+func (s *system) run(ctx context.Context, name string, b *bus.Bus, p *host.Process, id string, hook func(string) error) error {
+	switch name {
 	case schedulerName:
-		return scheduler.Run(ctx, p, s.settings, scheduler.Deps{Bus: v.bus, Hook: hook, BatchAtOnce: s.batches})
+		return scheduler.Run(ctx, p, s.settings, scheduler.Deps{Bus: b, Hook: hook, BatchAtOnce: s.batches})
 	case plannerName:
 		if s.split != nil {
-			return s.scripted(p.Intake(), v.bus, p)
+			return s.scripted(p.Intake(), b, p)
 		}
-		return planner.Run(ctx, p, planner.Default(), planner.Deps{Bus: v.bus, Hook: hook, Model: s.model, ModelName: "scripted"})
+		return planner.Run(ctx, p, planner.Default(), planner.Deps{Bus: b, Hook: hook, Model: s.model, ModelName: "scripted"})
 	}
-	d := runner.Deps{Bus: v.bus, Owner: id, Functions: s.experts, Doer: s.doer}
+	d := runner.Deps{Bus: b, Owner: id, Functions: s.experts, Doer: s.doer}
 	settings := runner.Default()
 	if s.cards != "" {
-		settings.Experts, settings.Model, settings.BaseURL, settings.WorkDir = []string{s.cards}, "scripted", "http://model.invalid/v1", s.t.TempDir()
+		settings.Experts, settings.Model, settings.BaseURL, settings.WorkDir = []string{s.cards}, "scripted", "http://model.invalid/v1", s.TempDir()
 	}
 	if hook != nil {
 		d.Hook = func(point, _ string) error { return hook(point) }
@@ -150,34 +116,6 @@ func (s *system) run(ctx context.Context, v *service, p *host.Process, id string
 func (s *system) startAll() {
 	for _, name := range []string{schedulerName, plannerName, runnerName} {
 		s.start(name, nil)
-	}
-}
-
-// die ends a service as kill -9 would: its connection first, so that it says nothing more.
-func (s *system) die(v *service) {
-	v.crash = true
-	v.bus.Close()
-	v.kill()
-	s.wait(v)
-}
-
-func (s *system) wait(v *service) {
-	v.once.Do(func() {
-		if err := <-v.done; err != nil && !v.crash && !errors.Is(err, context.Canceled) {
-			s.t.Errorf("%s: %v", v.name, err)
-		}
-	})
-}
-
-func (s *system) stopAll() {
-	s.mu.Lock()
-	services := s.services
-	s.mu.Unlock()
-	for _, v := range services {
-		v.stop()
-	}
-	for _, v := range services {
-		s.wait(v)
 	}
 }
 
@@ -210,7 +148,7 @@ func (s *system) scripted(ctx context.Context, b *bus.Bus, p *host.Process) erro
 			} else {
 				plan = s.split(&w)
 			}
-			m, err := events.Encode(s.names, events.Event{Kind: events.KindGraphCreated, ID: w.ReportID, Job: w.Job, SubJob: w.SubJob, Run: w.Run, Source: "test", Data: &events.GraphCreated{Plan: plan}})
+			m, err := events.Encode(s.Names, events.Event{Kind: events.KindGraphCreated, ID: w.ReportID, Job: w.Job, SubJob: w.SubJob, Run: w.Run, Source: "test", Data: &events.GraphCreated{Plan: plan}})
 			if err != nil {
 				return err
 			}
@@ -342,91 +280,18 @@ func plan(steps ...events.SubJob) json.RawMessage {
 	return text
 }
 
-func (s *system) submit(r events.Request) {
-	s.t.Helper()
-	body, err := json.Marshal(r)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	if _, err := s.bus.Publish(s.t.Context(), events.Message{Subject: s.names.Request(), Body: body}, bus.Expect{}); err != nil {
-		s.t.Fatal(err)
-	}
-}
-
 // say publishes a control event, or the answer to a question, under a key.
 func (s *system) say(job string, kind events.Kind, key string, data any) {
-	m, err := events.Encode(s.names, events.Event{Kind: kind, ID: job + "/" + string(kind) + "/" + key, Job: job, Key: key, Source: "test", Data: data})
-	if err != nil {
-		s.t.Error(err)
-	}
-	if _, err := s.bus.Publish(context.Background(), m, bus.Expect{}); err != nil {
-		s.t.Errorf("say %s: %v", kind, err)
-	}
-}
-
-// await reads a job's log from its beginning until f is true.
-func (s *system) await(job, what string, f func(events.Event) bool) {
-	s.t.Helper()
-	ctx, cancel := context.WithTimeout(s.t.Context(), s.patience)
-	defer cancel()
-	sub, err := s.bus.Log().Follow(ctx, s.names.JobEvents(job), bus.FollowOptions{})
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer sub.Stop()
-	for {
-		list, err := sub.Next(ctx, 512)
-		if err != nil {
-			s.t.Fatalf("%s, waiting until %s: %v\n%s", job, what, err, s.history(job))
-		}
-		for i := range list {
-			if e, ok := list[i].Event(); ok && f(e) {
-				return
-			}
-		}
-	}
-}
-
-// ended waits for an end with a status.
-func (s *system) ended(job string, status events.Status) *events.JobEnded {
-	s.t.Helper()
-	var end *events.JobEnded
-	s.await(job, "it is "+string(status), func(e events.Event) bool {
-		d, ok := e.Data.(*events.JobEnded)
-		if ok && d.Status == status {
-			end = d
-		}
-		return end != nil
-	})
-	return end
-}
-
-// history is a job's log in words, for failures.
-func (s *system) history(job string) string {
-	var b strings.Builder
-	for e, err := range s.bus.Log().EventsOf(context.Background(), job, 0) {
-		fmt.Fprintf(&b, "%6d %s %s %d %s %v\n", e.Seq, e.Kind, e.SubJob, e.Run, e.Key, err)
-	}
-	return b.String()
-}
-
-// folded is the job as its log has it.
-func (s *system) folded(job string) *graph.Job {
-	s.t.Helper()
-	j, err := graph.Fold(s.bus.Log().EventsOf(s.t.Context(), job, 0))
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return j
+	s.Tell(events.Event{Kind: kind, Job: job, Key: key, Data: data})
 }
 
 // settled waits until the kept state is the fold of the log: `replay --diff` is clean.
 func (s *system) settled(job string) {
-	s.t.Helper()
+	s.Helper()
 	var kept []byte
 	deadline := time.Now().Add(time.Minute)
 	for wait := time.Millisecond; time.Now().Before(deadline); wait *= 2 {
-		if value, _, err := s.bus.State().Get(s.t.Context(), job); err == nil {
+		if value, _, err := s.Bus.State().Get(s.Context(), job); err == nil {
 			kept = value
 			if s.same(kept, job) {
 				return
@@ -434,8 +299,8 @@ func (s *system) settled(job string) {
 		}
 		<-time.After(wait)
 	}
-	folded, _ := json.Marshal(s.folded(job))
-	s.t.Errorf("kept state is not the fold of the log:\n%s", cmp.Diff(string(folded), string(kept)))
+	folded, _ := json.Marshal(s.Folded(job))
+	s.Errorf("kept state is not the fold of the log:\n%s", cmp.Diff(string(folded), string(kept)))
 }
 
 func (s *system) same(kept []byte, job string) bool {
@@ -443,7 +308,7 @@ func (s *system) same(kept []byte, job string) bool {
 	if json.Unmarshal(kept, &state) != nil {
 		return false
 	}
-	folded := s.folded(job)
+	folded := s.Folded(job)
 	folded.State.Seq, folded.EventID = state.Seq, state.EventID // job.advanced moves only the sequence.
 	a, errA := json.Marshal(folded)
 	b, errB := json.Marshal(&state)
@@ -452,8 +317,8 @@ func (s *system) same(kept []byte, job string) bool {
 
 // outcome is what must be the same however often services died: statuses and results.
 func (s *system) outcome(job string) map[string]string {
-	s.t.Helper()
-	j := s.folded(job)
+	s.Helper()
+	j := s.Folded(job)
 	out := map[string]string{"job": string(j.Status), "result": string(j.State.Result)}
 	for _, n := range j.View().SubJobs {
 		if n.ID != events.PlanID {

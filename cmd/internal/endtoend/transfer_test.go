@@ -55,7 +55,7 @@ func travels() []travel {
 			name: "stop and recover", request: events.Request{Plan: plan(step("a", "slow:"))}, on: events.KindSubJobStarted,
 			say: func(s *system) {
 				s.say("j", events.KindStopRequested, "1", &events.StopRequested{})
-				s.ended("j", events.Stopped)
+				s.EndedAs("j", events.Stopped)
 				s.say("j", events.KindRecoverRequested, "1", &events.RecoverRequested{})
 			},
 		},
@@ -71,40 +71,40 @@ func (c *travel) begin(s *system) {
 	s.startAll()
 	r := c.request
 	r.ID, r.Goal = "j", c.name
-	s.submit(r)
+	s.Submit(r)
 	if c.say != nil {
-		s.await("j", "there is a "+string(c.on), func(e events.Event) bool { return e.Kind == c.on })
+		s.Await(s.Names.JobEvents("j"), func(e events.Event) bool { return e.Kind == c.on })
 		c.say(s)
 	}
-	s.ended("j", events.Finished)
+	s.EndedAs("j", events.Finished)
 	s.settled("j")
 }
 
 // arrive imports what was taken along, twice, and expects the same end; what interfered and was not taken along interferes here.
 func (c *travel) arrive(s *system, x *client.Export, want map[string]string) {
-	s.patience = 10 * time.Minute
+	s.Patience = 10 * time.Minute
 	s.startAll()
 	for range 2 {
-		if err := client.New(s.bus).Archive().Import(s.t.Context(), x); err != nil {
-			s.t.Fatal(err)
+		if err := client.New(s.Bus).Archive().Import(s.Context(), x); err != nil {
+			s.Fatal(err)
 		}
 	}
 	switch said := has(x, events.KindInputClosed); {
 	case c.on == events.KindInputRequested && !said:
-		s.await("j", "it asks", func(e events.Event) bool { return e.Kind == c.on })
+		s.Await(s.Names.JobEvents("j"), func(e events.Event) bool { return e.Kind == c.on })
 		c.say(s)
 	case has(x, events.KindStopRequested) && !has(x, events.KindRecoverRequested):
-		s.ended("j", events.Stopped)
+		s.EndedAs("j", events.Stopped)
 		s.say("j", events.KindRecoverRequested, "1", &events.RecoverRequested{})
 	}
-	s.ended("j", events.Finished)
+	s.EndedAs("j", events.Finished)
 	s.settled("j")
 	if diff := cmp.Diff(want, s.outcome("j")); diff != "" {
-		s.t.Errorf("(-want +got):\n%s", diff)
+		s.Errorf("(-want +got):\n%s", diff)
 	}
 	for subject := range s.calls {
 		if s.calls[subject] > 1 {
-			s.t.Errorf("%s was made %d times", subject, s.calls[subject])
+			s.Errorf("%s was made %d times", subject, s.calls[subject])
 		}
 	}
 }
@@ -119,10 +119,10 @@ func has(x *client.Export, kind events.Kind) bool {
 }
 
 func (s *system) export(job string) *client.Export {
-	s.t.Helper()
-	x, err := client.New(s.bus).Archive().Export(s.t.Context(), job, time.Now())
+	s.Helper()
+	x, err := client.New(s.Bus).Archive().Export(s.Context(), job, time.Now())
 	if err != nil {
-		s.t.Fatal(err)
+		s.Fatal(err)
 	}
 	return x
 }

@@ -42,11 +42,11 @@ func (v *voice) Do(ctx context.Context, r llm.Request, _ func(llm.Delta)) (llm.R
 
 // words waits for the end of a job and gives its words.
 func (s *system) words(job string) string {
-	s.t.Helper()
-	end := s.ended(job, events.Finished)
+	s.Helper()
+	end := s.EndedAs(job, events.Finished)
 	var text string
 	if err := json.Unmarshal(end.Result, &text); err != nil {
-		s.t.Fatalf("the result is no text: %s", end.Result)
+		s.Fatalf("the result is no text: %s", end.Result)
 	}
 	s.settled(job)
 	return text
@@ -62,15 +62,15 @@ func (s *system) writer(f func(w *events.Work) events.SubJobReported) {
 
 // startKnown runs one of each service, the planner when the expert is announced: who stands in is chosen with the plan.
 func (s *system) startKnown(expert string) {
-	s.t.Helper()
+	s.Helper()
 	s.start(schedulerName, nil)
 	s.start(runnerName, nil)
 	for wait := time.Millisecond; ; wait *= 2 {
-		if _, _, err := s.bus.Experts().Get(s.t.Context(), expert); err == nil {
+		if _, _, err := s.Bus.Experts().Get(s.Context(), expert); err == nil {
 			break
 		}
-		if wait > s.patience {
-			s.t.Fatalf("%s is not announced", expert)
+		if wait > s.Patience {
+			s.Fatalf("%s is not announced", expert)
 		}
 		<-time.After(wait)
 	}
@@ -88,7 +88,7 @@ func TestOT1TwoStepsEndWithTheirSummaryWithoutAnybodyAsking(t *testing.T) {
 		v := &voice{says: "One to five."}
 		s.model = v
 		s.startAll()
-		s.submit(twoSteps("two", "steps"))
+		s.Submit(twoSteps("two", "steps"))
 		if got := s.words("two"); !strings.HasSuffix(got, "Plan completed:\n\nOne to five.") {
 			t.Errorf("%q", got)
 		}
@@ -115,7 +115,7 @@ func TestOT11WithoutAModelTheStandInWritesAndWithoutThatTheWordsAreFixed(t *test
 			return events.SubJobReported{Output: json.RawMessage(`"By hand."`)}
 		})
 		s.startKnown("writer")
-		s.submit(twoSteps("hand", "steps"))
+		s.Submit(twoSteps("hand", "steps"))
 		if got := s.words("hand"); got != "Plan completed:\n\nBy hand." {
 			t.Errorf("%q", got)
 		}
@@ -124,14 +124,14 @@ func TestOT11WithoutAModelTheStandInWritesAndWithoutThatTheWordsAreFixed(t *test
 		s.model = &voice{err: away}
 		s.writer(func(*events.Work) events.SubJobReported { return events.SubJobReported{Outcome: events.ExecutionError} })
 		s.startKnown("writer")
-		s.submit(twoSteps("fixed", "steps"))
+		s.Submit(twoSteps("fixed", "steps"))
 		if got := s.words("fixed"); !strings.HasPrefix(got, "Plan completed. No summary could be written") || !strings.HasSuffix(got, "sum::\n[15]") {
 			t.Errorf("%q", got)
 		}
 	})
 	virtual(t, func(s *system) {
 		s.startAll()
-		s.submit(twoSteps("nobody", "research"))
+		s.Submit(twoSteps("nobody", "research"))
 		if got := s.words("nobody"); !strings.Contains(got, "No report could be written: there is no model") || !strings.Contains(got, "[1,2,3,4,5]") {
 			t.Errorf("%q", got)
 		}
@@ -146,8 +146,8 @@ func TestAFailedJobKeepsWhatItHadAndNobodyWritesAboutIt(t *testing.T) {
 		r := twoSteps("half", "research")
 		none := 0
 		r.Limits.Retries, r.Plan = &none, plan(step("gen", "gen:"), step("bad", "fail: 9", "gen"))
-		s.submit(r)
-		if end := s.ended("half", events.Failed); string(end.Result) != "[1,2,3,4,5]" || len(v.told) != 0 {
+		s.Submit(r)
+		if end := s.EndedAs("half", events.Failed); string(end.Result) != "[1,2,3,4,5]" || len(v.told) != 0 {
 			t.Errorf("%s, told %q", end.Result, v.told)
 		}
 	})
@@ -164,19 +164,22 @@ func TestAPlannerThatDiesAmidstTheWordsAsksForNoneTwice(t *testing.T) {
 			calm := s.start(plannerName, nil)
 			r := twoSteps("die", "steps")
 			r.Plan = plan(step("gen", "gen:"), step("sum", "slow:", "gen"))
-			s.submit(r)
-			s.await("die", "its first step is done", func(e events.Event) bool { return e.Kind == events.KindSubJobReported })
-			calm.stop()
-			s.wait(calm)
+			s.Submit(r)
+			s.Await(s.Names.JobEvents("die"), func(e events.Event) bool { return e.Kind == events.KindSubJobReported })
+			if err := calm.Stop(); err != nil {
+				s.Error(err)
+			}
 			first := s.start(plannerName, func(at string) error {
 				if at == point {
 					return killed
 				}
 				return nil
 			})
-			first.crash = true
-			s.await("die", "the words are wanted", func(e events.Event) bool { return e.Kind == events.KindJobFinalizing })
+			s.Await(s.Names.JobEvents("die"), func(e events.Event) bool { return e.Kind == events.KindJobFinalizing })
 			<-time.After(5 * time.Second)
+			if err := first.Stop(); err != nil && !errors.Is(err, killed) {
+				t.Errorf("%s: it ended with %v", point, err)
+			}
 			s.start(plannerName, nil)
 			if got := s.words("die"); got != "Plan completed:\n\nOne to five." {
 				t.Errorf("%s: %q", point, got)
@@ -197,12 +200,12 @@ func TestAStopEndsTheWordsAtOnceAndARecoverGoesOn(t *testing.T) {
 		v := &voice{says: "One to five."}
 		s.model = v
 		s.startAll()
-		s.submit(twoSteps("halt", "steps"))
-		s.await("halt", "the words are wanted", func(e events.Event) bool { return e.Kind == events.KindJobFinalizing })
+		s.Submit(twoSteps("halt", "steps"))
+		s.Await(s.Names.JobEvents("halt"), func(e events.Event) bool { return e.Kind == events.KindJobFinalizing })
 		<-time.After(500 * time.Millisecond)
 		began := time.Now()
 		s.say("halt", events.KindStopRequested, "1", &events.StopRequested{Reason: "enough"})
-		end := s.ended("halt", events.Stopped)
+		end := s.EndedAs("halt", events.Stopped)
 		<-time.After(100 * time.Millisecond)
 		v.mu.Lock()
 		cut := v.cut

@@ -27,6 +27,8 @@ type Env struct {
 	Config string
 	// Patience bounds every wait for something that should happen: ten minutes, in virtual time six hours.
 	Patience time.Duration
+	// Quiet keeps services from logging to the output of a verbose test.
+	Quiet bool
 
 	facts *bus.Subscription // Of Fact; nil before its first call.
 }
@@ -67,7 +69,7 @@ func (e *Env) Start(name string, s host.Settings, run func(ctx context.Context, 
 	work, kill := context.WithCancel(context.Background())
 	intake, stop := context.WithCancel(work)
 	var out io.Writer = io.Discard
-	if testing.Verbose() {
+	if testing.Verbose() && !e.Quiet {
 		out = e.Output()
 	}
 	if s.Concurrency == 0 {

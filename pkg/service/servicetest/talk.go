@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"strings"
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
@@ -54,7 +56,7 @@ func (e *Env) Announce(cards ...events.Card) {
 	}
 }
 
-// Tell states an event. Without an id it gets one of its job, kind and key, without a source the test's.
+// Tell states an event. Without an id it gets one of its job, kind and key, without a source the test's. Any goroutine may call it.
 func (e *Env) Tell(event events.Event) {
 	e.Helper()
 	if event.ID == "" {
@@ -65,10 +67,10 @@ func (e *Env) Tell(event events.Event) {
 	}
 	m, err := events.Encode(e.Names, event)
 	if err == nil {
-		_, err = e.Bus.Publish(e.Context(), m, bus.Expect{})
+		_, err = e.Bus.Publish(context.Background(), m, bus.Expect{})
 	}
 	if err != nil {
-		e.Fatalf("state %s: %v", event.Kind, err)
+		e.Errorf("state %s: %v", event.Kind, err)
 	}
 }
 
@@ -139,25 +141,34 @@ func (e *Env) Await(filter string, f func(events.Event) bool) {
 		e.Fatal(err)
 	}
 	defer sub.Stop()
+	var history strings.Builder
 	for {
 		list, err := sub.Next(ctx, 512)
 		if err != nil {
-			e.Fatalf("waiting for %s: %v", filter, err)
+			e.Fatalf("waiting for %s: %v, after\n%s", filter, err, history.String())
 		}
 		for i := range list {
-			if event, ok := list[i].Event(); ok && f(event) {
+			event, ok := list[i].Event()
+			if ok && f(event) {
 				return
 			}
+			fmt.Fprintf(&history, "%6d %s %s %d %s\n", event.Seq, event.Kind, event.SubJob, event.Run, event.Key)
 		}
 	}
 }
 
-// Ended waits for the end of a job.
-func (e *Env) Ended(job string) (end *events.JobEnded) {
+// Ended waits for the first end of a job.
+func (e *Env) Ended(job string) *events.JobEnded {
+	e.Helper()
+	return e.EndedAs(job, "")
+}
+
+// EndedAs waits for the first end of a job with a status; "" takes any.
+func (e *Env) EndedAs(job string, status events.Status) (end *events.JobEnded) {
 	e.Helper()
 	e.Await(e.Names.JobEvents(job), func(event events.Event) (ok bool) {
 		end, ok = event.Data.(*events.JobEnded)
-		return ok
+		return ok && (status == "" || end.Status == status)
 	})
 	return end
 }
