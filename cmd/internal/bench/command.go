@@ -52,7 +52,7 @@ func New(o Options) *cobra.Command {
 	}
 	var f flags
 	c := &cobra.Command{
-		Use: "bench", Short: "Measure this machine: Jobgraph beside a hand-written floor",
+		Use: "bench", Short: "Measure this machine: Jobgraph beside a hand-written baseline",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd, o) },
 	}

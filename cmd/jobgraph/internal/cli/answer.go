@@ -139,13 +139,13 @@ func choose(open []question, job, request string) (question, error) {
 			Code: events.CodeNotFound, Field: "request", Message: "job " + job + " asks for nothing", Hint: "jobgraph why " + job,
 		})
 	}
-	return question{}, notFound("request", request, ids)
+	return question{}, notFound("request", request, ids, "jobgraph inputs "+job)
 }
 
 func (g inputs) answerCommand() *cobra.Command {
 	var file, user string
 	c := &cobra.Command{
-		Use: "answer ID [REQUEST] TEXT | answer ID [REQUEST] -f FILE", Short: "Answer what a job asks", Args: cobra.MinimumNArgs(1),
+		Use: "answer ID [REQUEST] TEXT | answer ID [REQUEST] -f FILE", Short: "Answer a pending request of a job", Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			request, text, err := g.answerArgs(args[1:], file)
 			if err != nil {
@@ -226,7 +226,7 @@ func parseAnswer(q question, text string) (any, error) {
 
 func (g inputs) inputsCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use: "inputs [ID]", Short: "List what jobs ask of people", Args: cobra.MaximumNArgs(1),
+		Use: "inputs [ID]", Short: "List the pending requests of jobs to people", Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := g.app.form(); err != nil {
 				return err

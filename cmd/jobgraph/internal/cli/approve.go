@@ -74,7 +74,7 @@ func judged(q question, approved bool) error {
 
 func (g inputs) approveCommand() *cobra.Command {
 	var text, file string
-	c := g.verdictCommand("approve", "Approve what a job asks leave for", true, func() (json.RawMessage, error) {
+	c := g.verdictCommand("approve", "Approve a pending request", true, func() (json.RawMessage, error) {
 		return g.editedArgs(text, file)
 	})
 	c.Flags().StringVar(&text, "args", "", "arguments for the call of a tool in place of those that it asks about, a JSON object")
@@ -83,7 +83,7 @@ func (g inputs) approveCommand() *cobra.Command {
 }
 
 func (g inputs) rejectCommand() *cobra.Command {
-	return g.verdictCommand("reject", "Refuse what a job asks leave for", false, func() (json.RawMessage, error) { return nil, nil })
+	return g.verdictCommand("reject", "Reject a pending request", false, func() (json.RawMessage, error) { return nil, nil })
 }
 
 // editedArgs are the arguments that a person gives in place of others; nil without any.

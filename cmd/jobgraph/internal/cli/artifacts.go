@@ -63,7 +63,7 @@ func artifactTable(list []joblog.Artifact) output.Table {
 const leastDigest = 8
 
 // artifactOf finds an artifact by its address, or by the beginning of its digest.
-func artifactOf(list []joblog.Artifact, name string) (*joblog.Artifact, error) {
+func artifactOf(list []joblog.Artifact, job, name string) (*joblog.Artifact, error) {
 	subjob, file, _ := artifact.Split(name)
 	names := make([]string, len(list))
 	for i := range list {
@@ -73,11 +73,11 @@ func artifactOf(list []joblog.Artifact, name string) (*joblog.Artifact, error) {
 			return f, nil
 		}
 	}
-	return nil, notFound("artifact", name, host.Near(name, names))
+	return nil, notFound("artifact", name, host.Near(name, names), "jobgraph artifacts list "+job)
 }
 
 func (g files) fetch(h *joblog.Log, c *client.Client, name, into string) error {
-	f, err := artifactOf(h.Artifacts(""), name)
+	f, err := artifactOf(h.Artifacts(""), h.Job.ID, name)
 	if err != nil {
 		return err
 	}

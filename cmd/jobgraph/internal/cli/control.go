@@ -145,7 +145,7 @@ func (g controls) failCommand() *cobra.Command {
 func (g controls) recoverCommand() *cobra.Command {
 	var from string
 	c := &cobra.Command{
-		Use: "recover ID", Short: "Let a stopped or failed job go on; finished work is kept", Args: cobra.ExactArgs(1),
+		Use: "recover ID", Short: "Resume a stopped or failed job; finished work is kept", Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			job, err := jobOf("recover", args[0], "jobgraph recover JOB lets all of it go on", "jobgraph recover JOB --from SUBJOB runs that one and its dependents again")
 			if err != nil {
@@ -234,7 +234,7 @@ func (g controls) readEdit(file string) (json.RawMessage, error) {
 func (g controls) deleteCommand() *cobra.Command {
 	var force bool
 	c := &cobra.Command{
-		Use: "delete ID", Short: "Remove everything of a job that has ended", Args: cobra.ExactArgs(1),
+		Use: "delete ID", Short: "Delete a job that has ended, with all that is stored of it", Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			job, err := jobOf("delete", args[0], "jobgraph delete JOB removes all of it; a part cannot be removed")
 			if err != nil {

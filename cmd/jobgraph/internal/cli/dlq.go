@@ -17,7 +17,7 @@ type deadLetters struct{ app *app }
 // that names no run.
 func (g deadLetters) command() *cobra.Command {
 	list := &cobra.Command{
-		Use: "ls", Aliases: []string{"list"}, Short: "List what was set aside: jobs in quarantine, rejected requests, malformed work", Args: cobra.NoArgs,
+		Use: "ls", Aliases: []string{"list"}, Short: "List dead letters: jobs in quarantine, rejected requests, malformed work", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if err := g.app.form(); err != nil {
 				return err
@@ -26,16 +26,16 @@ func (g deadLetters) command() *cobra.Command {
 		},
 	}
 	show := &cobra.Command{
-		Use: "show ID", Short: "Show why something was set aside, and what it is", Args: cobra.ExactArgs(1),
+		Use: "show ID", Short: "Show a dead letter and the reason for it", Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			return g.with(args[0], func(_ context.Context, _ *client.Client, d client.Dead) error { return g.show(d) })
 		},
 	}
 	retry := &cobra.Command{
-		Use: "retry ID", Short: "Let something that was set aside be tried again", Args: cobra.ExactArgs(1),
+		Use: "retry ID", Short: "Retry a dead letter", Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error { return g.with(args[0], g.retry) },
 	}
-	return group("dlq", "What could not be handled: see it, and try it again", list, show, retry)
+	return group("dlq", "Dead letters: show and retry what could not be handled", list, show, retry)
 }
 
 func (g deadLetters) with(id string, do func(context.Context, *client.Client, client.Dead) error) error {

@@ -117,7 +117,7 @@ func (g experts) card(ctx context.Context, c *client.Client, name string) (event
 		}
 		ids = append(ids, card.ID)
 	}
-	return events.Card{}, notFound("expert", name, host.Near(strings.ToLower(name), ids))
+	return events.Card{}, notFound("expert", name, host.Near(strings.ToLower(name), ids), "jobgraph experts list")
 }
 
 // atOnce is how many runs of an expert one runner works on.

@@ -84,7 +84,7 @@ func (g forks) read(f *joblog.Fork, result string, log *joblog.Log) error {
 		return usageError{fmt.Errorf("--result: SubJob %s does not run then, so --expert and --prompt say nothing", f.Before)}
 	}
 	if n := log.Node(f.Before); log.Job.View().PlanVersion > 0 && (n == nil || !joblog.InGraph(n)) {
-		return notFound("subjob", f.Before, host.Near(f.Before, log.IDs()))
+		return notFound("SubJob", f.Before, host.Near(f.Before, log.IDs()), "jobgraph graph "+log.Job.ID)
 	}
 	var err error
 	if f.Prompt, err = g.textOf(f.Prompt); err != nil {

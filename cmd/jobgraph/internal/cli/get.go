@@ -64,6 +64,9 @@ func stateTable() output.Table {
 	}
 }
 
+// besideID is how many columns of a terminal have to be left beside the id of a job, else the id is shortened: those of status and goal.
+const besideID = 24
+
 func (g views) writeState(h *joblog.Log, c *client.Client) error {
 	s := h.Job.View()
 	table := stateTable()
@@ -77,6 +80,9 @@ func (g views) writeState(h *joblog.Log, c *client.Client) error {
 	}, s)}
 	if g.app.machine() {
 		return g.writeValue(g.standing(h, c), h)
+	}
+	if width, _, terminal := g.app.size(); terminal && width < len(s.ID)+besideID {
+		table.Rows[0].Cells[0] = uniqueBeginning(s.ID, nil)
 	}
 	if err := g.app.write(table); err != nil || g.app.output == "name" {
 		return err
@@ -256,7 +262,7 @@ func reason(f *events.Fault) string {
 
 func (g views) describeCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "describe ID[/SUBJOB]", Short: "Show all there is to know of a job or a SubJob", Args: cobra.ExactArgs(1),
+		Use: "describe ID[/SUBJOB]", Short: "Show everything about a job or a SubJob", Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			return g.see(args[0], func(h *joblog.Log, c *client.Client) error {
 				t, _ := parseTarget(args[0]) // Checked by see.
@@ -295,7 +301,8 @@ func (g views) describeJob(h *joblog.Log, c *client.Client) error {
 	var b strings.Builder
 	field := func(name, value string) {
 		if value != "" {
-			fmt.Fprintf(&b, "%-10s %s\n", name, output.Clean(value))
+			value = strings.ReplaceAll(output.Clean(value), "\n", "\n"+strings.Repeat(" ", 11))
+			fmt.Fprintf(&b, "%-10s %s\n", name, value)
 		}
 	}
 	field("id", s.ID)
@@ -327,7 +334,9 @@ func (g views) describeJob(h *joblog.Log, c *client.Client) error {
 		b.WriteString("\n" + output.Clean(blocked(why)))
 	}
 	if len(d.Result) > 0 {
-		b.WriteString("\n\n" + told(s, d.Result) + "\n")
+		text := strings.TrimRight(b.String(), "\n")
+		b.Reset()
+		b.WriteString(text + "\n\n" + told(s, d.Result) + "\n")
 	}
 	return g.app.printf("%s\n", strings.TrimRight(b.String(), "\n"))
 }

@@ -99,7 +99,7 @@ func (a *app) form() error {
 // write prints a list, as wide as the terminal is.
 func (a *app) write(t output.Table) error {
 	if width, _, terminal := a.size(); terminal {
-		t.Width = width
+		t.Width, t.Screen = width, true
 	}
 	return t.Write(a.sys.Stdout, a.output)
 }

@@ -41,7 +41,7 @@ func flowing(text string) string {
 }
 
 // column is where the second column of a list of commands begins.
-var column = regexp.MustCompile(`^  [a-z-]+ {2,}`)
+var column = regexp.MustCompile(`^  ([a-z-]+ {2,}|[a-z-]{11,} )`)
 
 // wrapped breaks lines that are too long between words. What is broken off stands below the text that it belongs to.
 func wrapped(text string) string {

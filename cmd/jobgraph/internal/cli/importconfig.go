@@ -30,7 +30,7 @@ type importFlags struct {
 func (g operations) importConfigCommand() *cobra.Command {
 	var f importFlags
 	c := &cobra.Command{
-		Use: "import-config FILE…", Short: "Write jobgraph.yaml and cards of experts out of another system's configuration", Args: cobra.MinimumNArgs(1),
+		Use: "import-config FILE…", Short: "Convert another system's configuration into jobgraph.yaml and expert cards", Args: cobra.MinimumNArgs(1),
 		Long: "Reads chat2graph.yml, deer-go.yaml, OpenManus's config.toml and ValueCell's agent cards (JSON), and says of every key whether it was carried\n" +
 			"over, mapped to something else, or left behind and why. Secrets are not copied: they become references to variables.",
 		RunE: func(_ *cobra.Command, args []string) error { return g.importConfig(&f, args) },

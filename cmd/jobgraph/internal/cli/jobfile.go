@@ -113,11 +113,21 @@ func (g documents) request(q *asked, words []string) (events.Request, error) {
 		r.Labels[k] = v
 	}
 	if q.file == "" {
-		faults = r.Validate()
+		faults = inWords(r.Validate())
 	} else {
 		faults = still(faults, &r)
 	}
 	return r, append(faults, attachable(q.attached)...).OrNil()
+}
+
+// inWords has the fault of a missing goal say how a person gives one here.
+func inWords(faults events.Faults) events.Faults {
+	for i := range faults {
+		if faults[i].Code == events.CodeMissing && faults[i].Field == "goal" {
+			faults[i].Hint = "say what is wanted in words, or name a job file with -f or a plan with --plan"
+		}
+	}
+	return faults
 }
 
 // choose names the model of a request for services that run elsewhere.

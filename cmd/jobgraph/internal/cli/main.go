@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -152,10 +153,13 @@ func (a *app) operateCommands() []*cobra.Command {
 // strict makes every complaint about arguments a usage error, and a group that is called without its command show its help.
 func strict(c *cobra.Command) {
 	c.SuggestionsMinimumDistance = 2
+	if c.HasParent() {
+		alias(c)
+	}
 	if check := c.Args; check != nil {
 		c.Args = func(cmd *cobra.Command, args []string) error {
 			if err := check(cmd, args); err != nil {
-				return usageError{fmt.Errorf("%w%s", err, near(cmd, args))}
+				return usageError{fmt.Errorf("%w%s", err, instead(cmd, args))}
 			}
 			return nil
 		}
@@ -165,16 +169,51 @@ func strict(c *cobra.Command) {
 	}
 }
 
-// near suggests commands that are spelled alike.
-func near(cmd *cobra.Command, args []string) string {
-	if len(args) == 0 || !cmd.HasSubCommands() {
+// instead says what can be written in place of arguments that do not fit: commands that are spelled alike, all of a group, or the usage.
+func instead(cmd *cobra.Command, args []string) string {
+	if !cmd.HasSubCommands() {
+		return "; write " + strings.TrimSuffix(cmd.UseLine(), " [flags]")
+	}
+	if len(args) == 0 {
 		return ""
 	}
-	names := cmd.SuggestionsFor(args[0])
-	if len(names) == 0 {
+	if names := cmd.SuggestionsFor(args[0]); len(names) > 0 {
+		return "; did you mean " + strings.Join(names, " or ") + "?"
+	}
+	var all []string
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() && cmd.HasParent() {
+			all = append(all, c.Name())
+		}
+	}
+	if len(all) == 0 {
 		return ""
 	}
-	return "; did you mean " + strings.Join(names, " or ") + "?"
+	return "; use " + strings.Join(all, ", ")
+}
+
+// synonyms are names that commands of different groups have for the same: each group takes all of them.
+var synonyms = [][]string{{"get", "describe", "show"}, {"list", "ls"}}
+
+// alias gives the commands of a group their synonyms, as far as those name nothing else.
+func alias(parent *cobra.Command) {
+	taken := map[string]bool{}
+	for _, c := range parent.Commands() {
+		taken[c.Name()] = true
+	}
+	for _, c := range parent.Commands() {
+		for _, names := range synonyms {
+			if !slices.Contains(names, c.Name()) {
+				continue
+			}
+			for _, name := range names {
+				if !taken[name] && !slices.Contains(c.Aliases, name) {
+					taken[name] = true
+					c.Aliases = append(c.Aliases, name)
+				}
+			}
+		}
+	}
 }
 
 // group is a command that only holds others.

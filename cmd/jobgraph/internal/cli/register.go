@@ -14,7 +14,7 @@ import (
 func (g experts) registerCommand() *cobra.Command {
 	var ttl time.Duration
 	c := &cobra.Command{
-		Use: "register FILE…", Short: "Put cards of kind nats into the catalogue, for workers that serve themselves", Args: cobra.MinimumNArgs(1),
+		Use: "register FILE…", Short: "Add cards of kind nats to the catalogue, for workers of your own", Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if ttl != 0 && ttl < time.Second {
 				return usageError{fmt.Errorf("--ttl %s: use at least 1s, or none", ttl)}
@@ -42,7 +42,7 @@ func (g experts) registerCommand() *cobra.Command {
 
 func (g experts) withdrawCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "withdraw NAME", Short: "Take a registered card out of the catalogue", Args: cobra.ExactArgs(1),
+		Use: "withdraw NAME", Short: "Remove a registered card from the catalogue", Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			return g.app.with(func(ctx context.Context, c *client.Client) error {
 				card, err := g.card(ctx, c, args[0])

@@ -36,7 +36,7 @@ type replays struct{ app *app }
 func (g replays) replayCommand() *cobra.Command {
 	var f replayFlags
 	c := &cobra.Command{
-		Use: "replay ID|FILE", Short: "Fold a job's events again, from the bus or offline from an export", Args: cobra.ExactArgs(1),
+		Use: "replay ID|FILE", Short: "Fold a job's events again, from the bus or from an export file", Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := g.app.form(); err != nil {
 				return err

@@ -71,7 +71,7 @@ func (g runs) submitCommand() *cobra.Command {
 	var q asked
 	var recurs string
 	c := &cobra.Command{
-		Use: "submit [GOAL…]", Short: "Ask for a job and print its id",
+		Use: "submit [GOAL…]", Short: "Submit a job and print its id",
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := g.app.form(); err != nil {
 				return err

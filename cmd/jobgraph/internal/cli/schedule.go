@@ -24,15 +24,15 @@ func (g schedules) command() *cobra.Command {
 	remove := func(s client.Schedules, ctx context.Context, id string, w schedule.Word) (*client.Schedule, error) {
 		return &client.Schedule{State: schedule.State{ID: id, Status: schedule.Gone}}, s.Delete(ctx, id, w)
 	}
-	c := group("schedule", "Jobs that recur", g.createCommand(), g.listCommand(), g.getCommand(), g.runsCommand())
+	c := group("schedule", "Schedules: jobs that recur", g.createCommand(), g.listCommand(), g.getCommand(), g.runsCommand())
 	for _, verb := range []struct {
 		name, short string
 		do          scheduleAction
 	}{
-		{"pause", "Let nothing come due until it is resumed", client.Schedules.Pause},
-		{"resume", "Go on with the next moment from now", client.Schedules.Resume},
-		{"trigger", "Run it now, too, and print the id of the job", client.Schedules.Trigger},
-		{"delete", "Remove it; its jobs stay", remove},
+		{"pause", "Pause a schedule until it is resumed", client.Schedules.Pause},
+		{"resume", "Resume a schedule; runs that it missed are left out", client.Schedules.Resume},
+		{"trigger", "Run a schedule now, and print the id of the job", client.Schedules.Trigger},
+		{"delete", "Delete a schedule; its jobs stay", remove},
 	} {
 		c.AddCommand(g.act(verb.name, verb.short, verb.do))
 	}
@@ -117,6 +117,11 @@ func (r *recurring) spec(request events.Request) (schedule.Spec, error) {
 	if r.every > 0 {
 		s.When.IntervalMinutes = int(r.every / time.Minute)
 	}
+	if s.When == (events.Schedule{Timezone: s.When.Timezone}) {
+		return s, usageError{events.Faults{{
+			Code: events.CodeMissing, Field: "schedule", Message: "when the job recurs is not given", Hint: "give exactly one of --every, --daily, --cron and --at, or the field schedule of a file",
+		}}}
+	}
 	if r.until == "" {
 		return s, nil
 	}
@@ -131,7 +136,7 @@ func (g schedules) createCommand() *cobra.Command {
 	var q asked
 	var r recurring
 	c := &cobra.Command{
-		Use: "create [GOAL…]", Short: "Have a job recur",
+		Use: "create [GOAL…]", Short: "Create a schedule: a job that recurs",
 		Long: "Create takes a job as `submit` does, by words, flags or a file, and one of --every, --daily, --cron and --at; a file\n" +
 			"may say it in its field schedule. --id is the id of the schedule; each run is a job ID-<moment>, with the label schedule=ID.",
 		RunE: func(_ *cobra.Command, args []string) error {

@@ -128,7 +128,7 @@ func (g sessions) renameCommand() *cobra.Command {
 
 func (g sessions) stopCommand() *cobra.Command {
 	var reason string
-	c := g.app.connected("stop ID", "Stop the jobs of a session that are under way; it can be gone on with", cobra.ExactArgs(1), func(ctx context.Context, c *client.Client, args []string) error {
+	c := g.app.connected("stop ID", "Stop the running jobs of a session; the session can be continued", cobra.ExactArgs(1), func(ctx context.Context, c *client.Client, args []string) error {
 		jobs, err := c.Sessions().Stop(ctx, args[0], reason, "cli")
 		if err != nil {
 			return err
@@ -147,7 +147,7 @@ func (g sessions) stopCommand() *cobra.Command {
 
 func (g sessions) deleteCommand() *cobra.Command {
 	var jobs bool
-	c := g.app.connected("delete ID", "Forget a session; its jobs stay until their retention has passed", cobra.ExactArgs(1), func(ctx context.Context, c *client.Client, args []string) error {
+	c := g.app.connected("delete ID", "Delete a session; its jobs stay until their retention has passed", cobra.ExactArgs(1), func(ctx context.Context, c *client.Client, args []string) error {
 		deleted, err := c.Sessions().Delete(ctx, args[0], jobs)
 		if err != nil {
 			return err

@@ -88,7 +88,7 @@ func (a *app) look(ctx context.Context, c *client.Client, t target) (*joblog.Log
 		}
 		ids = append(ids, n.ID)
 	}
-	return nil, notFound("subjob", t.subjob, host.Near(t.subjob, ids))
+	return nil, notFound("SubJob", t.subjob, host.Near(t.subjob, ids), "jobgraph graph "+t.job)
 }
 
 // patience is how long a job is given to be put in quarantine after an event that is not understood was seen.
@@ -139,16 +139,13 @@ func (a *app) unknownJob(ctx context.Context, c *client.Client, job string) erro
 		ids = nil
 	}
 	ids = slices.DeleteFunc(ids, func(id string) bool { return id == job }) // A key that holds no job suggests nothing.
-	return notFound("job", job, host.Near(job, ids))
+	return notFound("job", job, host.Near(job, ids), "jobgraph list")
 }
 
-func notFound(what, id string, like []string) error {
-	f := events.Fault{Code: events.CodeNotFound, Field: what, Message: fmt.Sprintf("there is no %s %q", what, id)}
-	if what == "job" {
-		f.Hint = "jobgraph list shows the jobs there are"
-	}
-	if what == "expert" {
-		f.Hint = "jobgraph experts list shows the experts there are"
+// notFound is the error of an id that names nothing. like are ids that are spelled alike; when there is none, the command in list shows all.
+func notFound(what, id string, like []string, list string) error {
+	f := events.Fault{
+		Code: events.CodeNotFound, Field: strings.ToLower(what), Message: fmt.Sprintf("there is no %s %q", what, id), Hint: fmt.Sprintf("%s shows the %ss there are", list, what),
 	}
 	if len(like) > 0 {
 		f.Hint = "did you mean " + strings.Join(like, " or ") + "?"

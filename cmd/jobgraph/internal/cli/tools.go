@@ -13,7 +13,7 @@ import (
 
 func (g experts) toolsCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "tools", Short: "Start the MCP servers of the configuration, and list what they offer agents", Args: cobra.NoArgs,
+		Use: "tools", Short: "Start the configured MCP servers and list the tools that they offer", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if err := g.app.form(); err != nil {
 				return err

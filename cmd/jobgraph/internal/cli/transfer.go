@@ -69,7 +69,7 @@ func lost(x *client.Export) []string {
 
 func (g replays) importCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "import FILE", Short: "Take a job in from a file, or with - from standard input", Args: cobra.ExactArgs(1),
+		Use: "import FILE", Short: "Import a job from a file; - reads standard input", Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := g.app.form(); err != nil {
 				return err

@@ -27,7 +27,7 @@ type trial struct {
 func (g experts) testCommand() *cobra.Command {
 	var t trial
 	c := &cobra.Command{
-		Use: "test NAME", Short: "Give an expert a goal, and show what it makes of it and whether it keeps the contract", Args: cobra.ExactArgs(1),
+		Use: "test NAME", Short: "Run one expert on a goal, and check that it keeps the contract", Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := g.app.form(); err != nil {
 				return err

@@ -10,7 +10,7 @@ import (
 
 func (g operations) versionCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "version", Short: "Say which program this is", Args: cobra.NoArgs,
+		Use: "version", Short: "Print version, commit and Go version", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			b := host.ReadBuild("jobgraph")
 			if g.app.machine() {

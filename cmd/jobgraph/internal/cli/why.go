@@ -16,7 +16,7 @@ import (
 
 func (g views) whyCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "why ID[/SUBJOB]", Short: "Say why something is not running, and what would unblock it", Args: cobra.ExactArgs(1),
+		Use: "why ID[/SUBJOB]", Short: "Explain why something is not running, and what would unblock it", Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			err := g.see(args[0], func(h *joblog.Log, c *client.Client) error {
 				t, _ := parseTarget(args[0]) // Checked by see.

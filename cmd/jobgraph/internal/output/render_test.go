@@ -135,7 +135,35 @@ func TestATimeThatIsNotKnownIsADash(t *testing.T) {
 	if got := output.Between(at, at.Add(time.Minute)); got != "1m00s" {
 		t.Error(got)
 	}
-	if got, want := (output.Tree{Now: at}).Lines(&graph.State{ID: "j", Status: events.Created})[0], "· CREATED  0/0  -    j"; got != want {
+	if got, want := (output.Tree{Now: at}).Lines(&graph.State{ID: "j", Status: events.Created})[0], "· CREATED  0/0  -  j"; got != want {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestATableOnANarrowScreenLeavesOutTheColumnsForWhichThereIsNoRoom(t *testing.T) {
+	table := output.Table{
+		Head: []string{"ID", "STATUS", "AGE", "GOAL"}, Screen: true,
+		Rows: []output.Row{{Cells: []string{"0123456789", "FINISHED", "12m", "Write a report"}}, {Cells: []string{"b", "FAILED", "3s", "-"}}},
+	}
+	for width, want := range map[int]string{
+		60: "ID          STATUS    AGE  GOAL\n0123456789  FINISHED  12m  Write a report\nb           FAILED    3s   -\n",
+		36: "ID          STATUS    AGE  GOAL\n0123456789  FINISHED  12m  Write a …\nb           FAILED    3s   -\n",
+		31: "ID          STATUS    GOAL\n0123456789  FINISHED  Write a …\nb           FAILED    -\n",
+		20: "ID          GOAL\n0123456789  Write a…\nb           -\n",
+		4:  "ID          GOAL\n0123456789  Write a…\nb           -\n",
+	} {
+		table.Width = width
+		var b strings.Builder
+		if err := table.Write(&b, ""); err != nil {
+			t.Fatal(err)
+		}
+		if diff := gocmp.Diff(want, b.String()); diff != "" {
+			t.Errorf("%d columns (-want +got):\n%s", width, diff)
+		}
+	}
+	table.Width, table.Screen = 20, false
+	var b strings.Builder
+	if err := table.Write(&b, ""); err != nil || !strings.Contains(b.String(), "AGE") {
+		t.Errorf("a file has every column: %v\n%s", err, b.String())
 	}
 }

@@ -38,6 +38,8 @@ type Table struct {
 	Rows           []Row
 	// Width bounds the lines of "table", in columns: the last column is cut. 0 means no bound.
 	Width int
+	// Screen leaves out columns before the last one, but for the first, where cutting it is not enough.
+	Screen bool
 }
 
 // Write writes the list in a form; empty means table.
@@ -70,6 +72,9 @@ func (t Table) Write(w io.Writer, form string) error {
 }
 
 func (t Table) columns(w io.Writer, wide bool) error {
+	if t.Screen && !wide {
+		t = t.narrowed()
+	}
 	tabs := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	line := func(cells, more []string) {
 		if wide {
@@ -95,11 +100,34 @@ func (t Table) columns(w io.Writer, wide bool) error {
 // leastColumn is how many columns the last one keeps, whatever the width.
 const leastColumn = 8
 
+// firstColumns is how many columns are shown at every width, beside the last one.
+const firstColumns = 1
+
+// narrowed is the table without those columns before the last one for which Width has no room.
+func (t Table) narrowed() Table {
+	for last := len(t.Head) - 1; t.Width > 0 && last > firstColumns && t.left() < leastColumn; last-- {
+		t.Head = slices.Delete(slices.Clone(t.Head), last-1, last)
+		rows := slices.Clone(t.Rows)
+		for i, r := range rows {
+			if len(r.Cells) > last {
+				rows[i].Cells = slices.Delete(slices.Clone(r.Cells), last-1, last)
+			}
+		}
+		t.Rows = rows
+	}
+	return t
+}
+
 // room is how wide the last column may be beside the others; 0 for any width.
 func (t Table) room() int {
 	if t.Width == 0 {
 		return 0
 	}
+	return max(t.left(), leastColumn)
+}
+
+// left is what Width leaves for the last column; negative when the others are wider.
+func (t Table) left() int {
 	used := 0
 	for i := range len(t.Head) - 1 {
 		widest := drawing.Width(t.Head[i])
@@ -110,7 +138,7 @@ func (t Table) room() int {
 		}
 		used += widest + 2
 	}
-	return max(t.Width-used, leastColumn)
+	return t.Width - used
 }
 
 // Clean makes a text safe for a terminal as drawing.OneLine does, but keeps its line breaks.

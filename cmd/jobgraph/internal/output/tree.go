@@ -100,7 +100,10 @@ func (t Tree) heading(s *graph.State) string {
 	if t.Width > 0 { // The id is whole or not there: a part of it is of no use.
 		title = drawing.Cut(title, max(leastTitle, t.Width-drawing.Width(head)-4-len(s.ID)))
 	}
-	pieces := []piece{{head, func(text string) string { return t.Paint.Status(s.Status, text) }}, {"  " + title, t.Paint.Bold}}
+	pieces := []piece{{head, func(text string) string { return t.Paint.Status(s.Status, text) }}}
+	if title != "" {
+		pieces = append(pieces, piece{"  " + title, t.Paint.Bold})
+	}
 	if t.Width == 0 || drawing.Width(head)+drawing.Width(title)+4+len(s.ID) <= t.Width {
 		pieces = append(pieces, piece{"  " + s.ID, t.Paint.Dim})
 	}
