@@ -272,6 +272,20 @@ func TestOpenThinkingBeginsInsideTheThought(t *testing.T) {
 	}
 }
 
+func TestAModelWhoseStreamsCannotBeReliedOnIsAskedForWholeAnswers(t *testing.T) {
+	for _, on := range []bool{true, false} {
+		server := llmtest.New(llmtest.Say(llmtest.Answer{Text: "the answer", Chunk: 2}))
+		e := engine(t, server, single(func(m *llm.ModelConfig) { m.Stream = &on }), nil)
+		r := ask("hi")
+		r.Stream = true
+		pieces, text := 0, ""
+		got, err := e.Do(t.Context(), r, func(d llm.Delta) { pieces, text = pieces+1, text+d.Text })
+		if err != nil || got.Text != "the answer" || text != got.Text || (pieces > 1) != on || server.Asked()[0].Stream != on {
+			t.Errorf("stream %v: %+v, %v, %d pieces, asked for a stream: %v", on, got, err, pieces, server.Asked()[0].Stream)
+		}
+	}
+}
+
 func TestStopsHoldWhereTheProviderHasNone(t *testing.T) {
 	server := llmtest.New(llmtest.Say(llmtest.Answer{Text: "one\nEND two"}))
 	e := engine(t, server, single(func(m *llm.ModelConfig) { m.API = "responses" }), nil)

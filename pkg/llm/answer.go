@@ -21,9 +21,12 @@ type answer struct {
 	calls                  merger
 	// ended is the provider's own word on why it stopped, "" as long as it has not said.
 	ended string
-	id    string
-	model string
-	used  Usage
+	// over is set at the orderly end of a stream, done when the provider has said [DONE], summed when usage came by itself and nothing
+	// has been said since.
+	over, done, summed bool
+	id                 string
+	model              string
+	used               Usage
 }
 
 func newAnswer(cfg ModelConfig, redactor *redact.Redactor, sink func(Delta)) *answer {
@@ -79,11 +82,11 @@ var ends = map[string]Class{
 	"insufficient_system_resource": Overloaded, "incomplete": LengthCut, "in_progress": StreamCut, "queued": StreamCut,
 }
 
-// finish judges the answer. It is believed only when the provider said why it ended, and ended well.
+// finish judges the answer. It is believed only when the provider has ended it, and ended it well.
 func (a *answer) finish(r Request, rung Rung) (Response, *Error) {
 	a.pass(a.think.flush())
 	a.give(a.saying.Flush(), a.thinking.Flush())
-	if a.ended == "" {
+	if a.ended == "" && !a.settled() {
 		return Response{}, a.bad(StreamCut, "the answer stopped without a reason")
 	}
 	if class, bad := ends[strings.ToLower(a.ended)]; bad {
@@ -113,6 +116,15 @@ func (a *answer) finish(r Request, rung Rung) (Response, *Error) {
 		return Response{}, a.bad(Empty, "the answer is finished and says nothing")
 	}
 	return *answered, nil
+}
+
+// settled reports whether a stream that gave no reason has ended all the same. Some providers only say [DONE], only give the usage, or say
+// nothing behind a tool call whose arguments are whole. A stream that stops anywhere else was cut.
+func (a *answer) settled() bool {
+	told := a.done || a.summed
+	calls, whole := a.calls.complete(told)
+	said := calls > 0 || a.refusal.Len() > 0 || strings.TrimSpace(a.said.String()) != ""
+	return a.over && said && whole && (told || calls > 0)
 }
 
 // tooLarge is the failure of an answer that has grown beyond what one may have, nil as long as it has not. What arrived is

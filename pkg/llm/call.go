@@ -43,6 +43,7 @@ func (c *call) restart() {
 func (c *call) model(ctx context.Context, m *model) (Response, *Error) {
 	pace := c.pace(m)
 	t := &turn{request: c.request, cfg: m.cfg, shape: m.learned.recall(), redactor: c.redactor}
+	t.request.Stream = t.request.Stream && value(m.cfg.Stream, true)
 	var refusal *Error
 	for failures := 0; ; {
 		answered, fail := c.once(ctx, m, t, pace)

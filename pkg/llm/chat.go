@@ -29,6 +29,7 @@ func (t *turn) chat(ctx context.Context, x *exchange, sdk *openai.Client, a *ans
 	for {
 		chunk, err := x.events.chunk()
 		if errors.Is(err, io.EOF) {
+			a.over, a.done = true, x.events.done
 			return nil
 		}
 		if err != nil {
@@ -138,6 +139,7 @@ func (a *answer) takeChunk(c *chatBody) {
 	a.id, a.model = cmp.Or(a.id, string(c.ID)), cmp.Or(a.model, string(c.Model))
 	if c.Usage != nil && c.Usage.PromptTokens+c.Usage.CompletionTokens > 0 {
 		a.used = c.Usage.used()
+		a.summed = len(c.Choices) == 0
 	}
 	for i := range c.Choices {
 		choice := &c.Choices[i]
@@ -145,6 +147,7 @@ func (a *answer) takeChunk(c *chatBody) {
 			continue
 		}
 		if d := choice.Delta; d != nil {
+			a.summed = false
 			a.muse(string(d.ReasoningContent))
 			a.say(d.Content.said())
 			a.decline(string(d.Refusal))

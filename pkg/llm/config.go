@@ -38,6 +38,8 @@ type ModelConfig struct {
 	Effort string `yaml:"effort"`
 	// OpenThink says that the provider's template opens <think> itself, so that answers begin inside of it.
 	OpenThink bool `yaml:"open_think"`
+	// Stream is false for a provider whose streams cannot be relied on: every answer is asked for in one piece. True when nil.
+	Stream *bool `yaml:"stream"`
 	// SendMetadata sends Request.Metadata.
 	SendMetadata bool `yaml:"send_metadata"`
 	// Headers are sent with every request.

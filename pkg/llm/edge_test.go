@@ -67,6 +67,15 @@ func TestStreamsThatProvidersReallySend(t *testing.T) {
 		{edge: "both, with the same words", body: sse(choice(`{"reasoning":"hm","reasoning_content":"hm"}`), choice(`{"content":"ab"}`), end("stop")), text: "ab", reasoning: "hm"},
 		{edge: "<think> split across chunks", body: sse(choice(`{"content":" <th"}`), choice(`{"content":"ink>h"}`), choice(`{"content":"m</thi"}`), choice(`{"content":"nk>\n\nab"}`), end("stop")), text: "ab", reasoning: "h" + "m"},
 		{edge: "<think> later is text", body: sse(choice(`{"content":"a <think>b</think>"}`), end("stop")), text: "a <think>b</think>"},
+		{edge: "[DONE] without a reason", body: sse(choice(`{"content":"ab"}`), "[DONE]"), text: "ab"},
+		{edge: "usage without a reason", body: sse(choice(`{"content":"ab"}`), `{"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":1}}`), text: "ab"},
+		{edge: "a whole call without a reason", body: sse(calls(`{"index":0,"id":"a","function":{"name":"look","arguments":"{\"q\":1}"}}`)), calls: []string{`look {"q":1}`}},
+		{edge: "[DONE] behind a call without arguments", body: sse(calls(`{"index":0,"id":"a","function":{"name":"look","arguments":""}}`), "[DONE]"), calls: []string{`look {}`}},
+		{edge: "two <think> blocks at the start", body: sse(choice(`{"content":"<think>h</think>\n<think>m</think>ab"}`), end("stop")), text: "ab", reasoning: "hm"},
+		{edge: "a second <think> behind the answer", body: sse(choice(`{"content":"<think>h</think>a\n<thi"}`), choice(`{"content":"nk>m</th"}`), choice(`{"content":"ink>b"}`), end("stop")), text: "a\nb", reasoning: "hm"},
+		{edge: "a quoted <think> behind a thought", body: sse(choice(`{"content":"<think>hm</think>write `+"`"+`"}`), choice(`{"content":"<think>`+"`"+`</think>"}`), end("stop")), text: "write `<think>`</think>", reasoning: "hm"},
+		{edge: "a second <think> that never closes", body: sse(choice(`{"content":"<think>hm</think>a <think>b"}`), end("stop")), text: "a <think>b", reasoning: "hm"},
+		{edge: "<th behind a thought that is no tag", body: sse(choice(`{"content":"<think>hm</think>a <th"}`), choice(`{"content":"ank>"}`), end("stop")), text: "a <thank>", reasoning: "hm"},
 		{edge: "<th that is no tag", body: sse(choice(`{"content":"<th"}`), choice(`{"content":"ank>"}`), end("stop")), text: "<thank>"},
 		{edge: "finish reason together with content", body: sse(`{"choices":[{"index":0,"delta":{"content":"ab"},"finish_reason":"stop"}]}`), text: "ab"},
 		{edge: "finish reason repeated as null", body: sse(choice(`{"content":"ab"}`), end("stop"), choice(`{}`)), text: "ab"},
@@ -193,7 +202,11 @@ func TestAnswersThatAreNotBelieved(t *testing.T) {
 		partial    string
 	}{
 		{"a stream cut without [DONE] and reason", sse(text), true, llm.StreamCut, "half an ans"},
-		{"[DONE] without a reason", sse(text, "[DONE]"), true, llm.StreamCut, "half an ans"},
+		{"[DONE] within a call", sse(text, calls(`{"index":0,"id":"a","function":{"name":"look","arguments":"{\"q\":"}}`), "[DONE]"), true, llm.StreamCut, "half an ans"},
+		{"[DONE] behind a thought", sse(choice(`{"reasoning":"hm"}`), "[DONE]"), true, llm.StreamCut, ""},
+		{"a cut between two calls", sse(calls(`{"index":0,"id":"a","function":{"name":"look","arguments":"{}"}}`), calls(`{"index":1,"id":"b","function":{"name":"find","arguments":"{\"q"}}`)), true, llm.StreamCut, ""},
+		{"a cut before the arguments of a call", sse(calls(`{"index":0,"id":"a","function":{"name":"look","arguments":""}}`)), true, llm.StreamCut, ""},
+		{"usage in the middle", sse(text, `{"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":1}}`, choice(`{"content":" and"}`)), true, llm.StreamCut, "half an ans and"},
 		{"a stream cut within an event", sse(text) + `data: {"choices":[{"index":0,"del`, true, llm.StreamCut, "half an ans"},
 		{"an empty stream", "", true, llm.StreamCut, ""},
 		{"only comments", ": ping\n\n: ping\n\n", true, llm.StreamCut, ""},
@@ -350,7 +363,7 @@ func TestEveryScriptedFaultEndsInItsClass(t *testing.T) {
 		{llmtest.ErrorInChunk, llm.Unavailable, llm.Unavailable},
 		{llmtest.EmptyChoices, llm.Malformed, llm.StreamCut},
 		{llmtest.CutStream, llm.StreamCut, llm.StreamCut},
-		{llmtest.NoFinish, "", llm.StreamCut},
+		{llmtest.NoFinish, "", ""},
 		{llmtest.Hang, llm.TimedOut, llm.TimedOut},
 	} {
 		for _, api := range []string{"chat", "responses"} {
@@ -358,6 +371,9 @@ func TestEveryScriptedFaultEndsInItsClass(t *testing.T) {
 				want := map[bool]llm.Class{false: c.whole, true: c.stream}[stream]
 				if api == "responses" && stream && c.fault == llmtest.EmptyChoices {
 					want = llm.Empty // The event says that it is complete, and there is no text in it.
+				}
+				if api == "responses" && stream && c.fault == llmtest.NoFinish {
+					want = llm.StreamCut // This API ends a stream by an event alone.
 				}
 				t.Run(fmt.Sprintf("%s %s stream=%v", c.fault, api, stream), func(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {

@@ -102,6 +102,7 @@ func FuzzCutAnywhere(f *testing.F) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)
 		}
+		chunks = append(chunks, calls(`{"index":1,"id":"b","function":{"name":"look","arguments":"{"}}`)) // A whole call would be an end.
 		if _, err := once(t, true, "text/event-stream", sse(chunks...)); llm.ClassOf(err) != llm.StreamCut || err == nil {
 			t.Errorf("a stream without a reason: %v", err)
 		}

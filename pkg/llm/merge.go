@@ -115,6 +115,18 @@ func (b *building) extend(args string) {
 	}
 }
 
+// complete counts the calls that have begun, and reports whether each has a name and arguments that are whole JSON. With bare a call may
+// be without arguments.
+func (m *merger) complete(bare bool) (calls int, whole bool) {
+	for _, b := range m.calls {
+		args := b.args.String()
+		if b.name == "" || strings.TrimSpace(args) == "" && !bare || !json.Valid([]byte(pulledApart(args)[0])) {
+			return len(m.calls), false
+		}
+	}
+	return len(m.calls), true
+}
+
 // finish gives the calls, each with a name, arguments and an id of its own; answer makes missing ids repeatable.
 func (m *merger) finish(answer string) ([]Call, *Error) {
 	var calls []Call

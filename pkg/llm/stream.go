@@ -78,6 +78,8 @@ type plainStream struct {
 	total int
 	// kept counts those of the items that are kept.
 	kept int
+	// done is set when the provider has said that nothing follows.
+	done bool
 }
 
 // next gives the data of the next event of the provider that has any, io.EOF behind the last, or the failure of the exchange.
@@ -99,6 +101,7 @@ func (p *plainStream) next() ([]byte, error) {
 		switch {
 		case len(data) == 0:
 		case string(data) == "[DONE]":
+			p.done = true
 			return nil, io.EOF
 		case name == "error":
 			return nil, p.fail(p.x.told(0, data))

@@ -2,12 +2,16 @@ package llm
 
 import "strings"
 
-// thinker separates what a model thinks inside of <think> at the beginning of its answer from what it says, however the tags
-// are cut into pieces. Tags further on belong to the answer: it may be about them.
+// thinker separates what a model thinks inside of <think> from what it says, however the tags are cut into pieces. A model that begins its
+// answer with a thought may think again further on. In any other answer tags are text: it may be about them.
 type thinker struct {
 	inside, over bool
 	// thought is set when a thought has ended: white space between it and the answer belongs to neither.
 	thought bool
+	// later is a further thought as far as it has arrived, with its opening tag: without a closing one it is text.
+	later strings.Builder
+	// last is the last byte that was said: a tag behind a quote or a back quote is text.
+	last byte
 	// closing is the tag that ends the thought.
 	closing string
 	// held is what may become a tag.
@@ -27,6 +31,12 @@ func openThinker() thinker { return thinker{inside: true, closing: "</think>"} }
 func (t *thinker) feed(piece string) (said, thought string) {
 	for {
 		switch {
+		case t.over && t.thought:
+			more, again, rest := t.say(piece)
+			said, thought, piece = said+more, thought+again, rest
+			if rest == "" {
+				return said, thought
+			}
 		case t.over:
 			return said + piece, thought
 		case t.inside:
@@ -85,11 +95,61 @@ func (t *thinker) begin(piece string) (rest string, decided bool) {
 	return text, true
 }
 
+// say reads on in the answer of a model that thinks. It gives what is said, a further thought that ends in the piece, and what follows it.
+func (t *thinker) say(piece string) (said, thought, rest string) {
+	if t.later.Len() > 0 {
+		from := max(0, t.later.Len()-len(t.closing))
+		t.later.WriteString(piece)
+		block := t.later.String()
+		end := strings.Index(block[from:], t.closing)
+		if end < 0 {
+			return "", "", ""
+		}
+		t.later.Reset()
+		block, rest = block[:from+end], block[from+end+len(t.closing):]
+		_, thought, _ = strings.Cut(block, ">")
+		return "", thought, rest
+	}
+	text := t.held + piece
+	t.held = ""
+	for at := range len(text) {
+		if text[at] != '<' || at > 0 && quoting(text[at-1]) || at == 0 && quoting(t.last) {
+			continue
+		}
+		for _, tag := range thoughts {
+			switch {
+			case strings.HasPrefix(text[at:], tag):
+				t.closing = "</" + tag[1:]
+				t.later.WriteString(tag)
+				return t.spoken(text[:at]), "", text[at+len(tag):]
+			case strings.HasPrefix(tag, text[at:]):
+				t.held = text[at:]
+				return t.spoken(text[:at]), "", ""
+			}
+		}
+	}
+	return t.spoken(text), "", ""
+}
+
+// spoken notes how far the answer has come.
+func (t *thinker) spoken(said string) string {
+	if said != "" {
+		t.last = said[len(said)-1]
+	}
+	return said
+}
+
+// quoting reports whether what follows a byte is quoted.
+func quoting(c byte) bool { return c == '`' || c == '"' || c == '\'' }
+
 // flush gives what was held back when nothing follows.
 func (t *thinker) flush() (said, thought string) {
-	held := t.held
+	held := t.later.String() + t.held
+	t.later.Reset()
 	t.held = ""
 	switch {
+	case t.over:
+		return held, ""
 	case t.inside:
 		return "", held
 	case t.thought:
