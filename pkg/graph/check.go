@@ -56,7 +56,7 @@ func (k planCheck) graph(p *events.Plan, whole bool) *events.Fault {
 	return checkOrder(p, at, k.stays(maps.Clone(at)))
 }
 
-// checkConditions looks for conditions that cannot be decided: over anything but direct predecessors, or over a value of
+// conditions looks for conditions that cannot be decided: over anything but direct predecessors, or over a value of
 // finished work that was not kept when it finished. What stays as it is reads what it read before.
 func (k planCheck) conditions(p *events.Plan, known func(id string) *node) *events.Fault {
 	for i := range p.SubJobs {

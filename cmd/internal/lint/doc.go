@@ -1,5 +1,5 @@
 // Package lint holds the rules of this repository as code: who may import whom, what the pure core may
-// touch, how large a room may grow, and what no file may contain.
+// touch, how large a package may grow, and what no file may contain.
 //
 // Each rule is a function from a loaded tree to findings, so that a rule is itself tested on sources that
 // break it. The tests of this package run every rule over the repository; cmd/internal/measure counts with

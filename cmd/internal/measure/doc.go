@@ -1,5 +1,5 @@
 // Command measure prints what the structure of this repository is measured by, beside what is wanted: method sets, the state behind one
-// step of the scheduler, lines, the share of helpers in tests, words, rooms without a row in ARCHITECTURE.md and sizes of programs.
+// step of the scheduler, lines, the share of helpers in tests, words, packages without a row in ARCHITECTURE.md and sizes of programs.
 //
 //	go run ./cmd/internal/measure [-bin DIR] ROOT
 //

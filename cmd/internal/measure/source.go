@@ -137,7 +137,7 @@ func words(tree *lint.Tree) row {
 }
 
 func unplaced(tree *lint.Tree) row {
-	return atMost("rooms without a row, signposts to nothing", len(lint.Rooms(tree)), 0)
+	return atMost("packages without a row, names that lead nowhere", len(lint.Rooms(tree)), 0)
 }
 
 // bounds are what programs may weigh, in MB; the rest are services.

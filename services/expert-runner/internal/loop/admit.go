@@ -131,7 +131,7 @@ func (r *run) take(d task.Decision) error {
 	}
 	if d.Takeover {
 		r.loop.Meter.Diverted("taken_over")
-		r.log().Info("run taken over from a runner that let its lease pass")
+		r.log().Info("run taken over from a runner that is gone")
 	}
 	r.begin()
 	return nil

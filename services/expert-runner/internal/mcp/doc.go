@@ -1,5 +1,5 @@
 // Package mcp lets agents use the tools of MCP servers: programs that are spoken to over their standard input and output, and
-// services behind streamable HTTP, legacy server-sent events or a WebSocket. It is the only room that knows the SDK.
+// services behind streamable HTTP, legacy server-sent events or a WebSocket. No other package knows the SDK.
 //
 // A Pool owns every server: each is started when it is first used, shared by all runs, started again with a growing pause when
 // it has died, and ended with the pool. A server is not trusted: what it says is bounded in size and in rate, its calls in time,
