@@ -11,14 +11,6 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-func chain(n int) json.RawMessage {
-	subjobs := []events.SubJob{sub("n0")}
-	for i := 1; i < n; i++ {
-		subjobs = append(subjobs, sub("n"+strconv.Itoa(i), "n"+strconv.Itoa(i-1)))
-	}
-	return plan(subjobs...)
-}
-
 func fan(n int) json.RawMessage {
 	subjobs := []events.SubJob{sub("first")}
 	join := sub("join")
@@ -28,20 +20,6 @@ func fan(n int) json.RawMessage {
 		join.Dependencies = append(join.Dependencies, id)
 	}
 	return plan(append(subjobs, join)...)
-}
-
-func random(n int, r *rand.Rand) json.RawMessage {
-	var subjobs []events.SubJob
-	for i := range n {
-		s := sub("n" + strconv.Itoa(i))
-		for d := range i {
-			if r.IntN(3) == 0 {
-				s.Dependencies = append(s.Dependencies, "n"+strconv.Itoa(d))
-			}
-		}
-		subjobs = append(subjobs, s)
-	}
-	return plan(subjobs...)
 }
 
 func benchmark(b *testing.B, jobs, nodes int, make func(i int) []byte) {
@@ -85,7 +63,11 @@ func benchmark(b *testing.B, jobs, nodes int, make func(i int) []byte) {
 }
 
 func BenchmarkChain(b *testing.B) {
-	text := chain(1000)
+	subjobs := []events.SubJob{sub("n0")}
+	for i := 1; i < 1000; i++ {
+		subjobs = append(subjobs, sub("n"+strconv.Itoa(i), "n"+strconv.Itoa(i-1)))
+	}
+	text := plan(subjobs...)
 	benchmark(b, 1, 1000, func(int) []byte { return text })
 }
 
@@ -96,5 +78,17 @@ func BenchmarkFan(b *testing.B) {
 
 func BenchmarkRandom(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 2))
-	benchmark(b, 200, 10, func(int) []byte { return random(10, r) })
+	benchmark(b, 200, 10, func(int) []byte {
+		var subjobs []events.SubJob
+		for i := range 10 {
+			s := sub("n" + strconv.Itoa(i))
+			for d := range i {
+				if r.IntN(3) == 0 {
+					s.Dependencies = append(s.Dependencies, "n"+strconv.Itoa(d))
+				}
+			}
+			subjobs = append(subjobs, s)
+		}
+		return plan(subjobs...)
+	})
 }

@@ -148,49 +148,47 @@ func TestAJobOfNewerRulesIsNotGoneOnWithFromItsSavedState(t *testing.T) {
 func TestAJobThatWasLeftAloneIsTakenUpByWhoUnderstandsIt(t *testing.T) {
 	for _, standsBy := range []bool{false, true} {
 		t.Run(fmt.Sprintf("standing by %t", standsBy), func(t *testing.T) {
-			bustest.Virtual(t, func(t *testing.T) { leaveAlone(t, standsBy) })
+			bustest.Virtual(t, func(t *testing.T) {
+				w := newWorkers(t, nil)
+				first := w.schedule(Default(), Deps{Known: newRules})
+				w.run("before")
+				w.Submit(events.Request{ID: "other", Goal: "g", Plan: plan(sub("a"))})
+				w.Ended("other")
+				if err := first.Stop(); err != nil {
+					t.Error(err)
+				}
+				older := w.schedule(Default(), Deps{Known: oldRules})
+				w.run("between")
+				job := "j"
+				s := Default()
+				rules := s.rules()
+				rules.Version = newRules
+				w.Tell(events.Event{Kind: events.KindJobRequested, Job: job, Data: &events.JobRequested{ // By a newer scheduler that has gone since.
+					Request: events.Request{ID: job, Goal: "g", Plan: diamond()}, Rules: rules,
+				}})
+				<-time.After(time.Minute)
+				if got := w.leftAlone(); !slices.Equal(got, []string{job}) {
+					t.Fatalf("in quarantine: %v", got)
+				}
+				if standsBy {
+					w.schedule(Default(), Deps{Known: newRules})
+					<-time.After(100 * time.Millisecond)
+				}
+				if err := older.Stop(); err != nil {
+					t.Error(err)
+				}
+				if !standsBy {
+					w.schedule(Default(), Deps{Known: newRules})
+				}
+				if end := w.Ended(job); end.Status != events.Finished {
+					t.Errorf("the end is %+v", end)
+				}
+				<-time.After(time.Second)
+				if got := w.leftAlone(); len(got) > 0 {
+					t.Errorf("in quarantine: %v", got)
+				}
+			})
 		})
-	}
-}
-
-func leaveAlone(t *testing.T, standsBy bool) {
-	w := newWorkers(t, nil)
-	first := w.schedule(Default(), Deps{Known: newRules})
-	w.run("before")
-	w.Submit(events.Request{ID: "other", Goal: "g", Plan: plan(sub("a"))})
-	w.Ended("other")
-	if err := first.Stop(); err != nil {
-		t.Error(err)
-	}
-	older := w.schedule(Default(), Deps{Known: oldRules})
-	w.run("between")
-	job := "j"
-	s := Default()
-	rules := s.rules()
-	rules.Version = newRules
-	w.Tell(events.Event{Kind: events.KindJobRequested, Job: job, Data: &events.JobRequested{ // By a newer scheduler that has gone since.
-		Request: events.Request{ID: job, Goal: "g", Plan: diamond()}, Rules: rules,
-	}})
-	<-time.After(time.Minute)
-	if got := w.leftAlone(); !slices.Equal(got, []string{job}) {
-		t.Fatalf("in quarantine: %v", got)
-	}
-	if standsBy {
-		w.schedule(Default(), Deps{Known: newRules})
-		<-time.After(100 * time.Millisecond)
-	}
-	if err := older.Stop(); err != nil {
-		t.Error(err)
-	}
-	if !standsBy {
-		w.schedule(Default(), Deps{Known: newRules})
-	}
-	if end := w.Ended(job); end.Status != events.Finished {
-		t.Errorf("the end is %+v", end)
-	}
-	<-time.After(time.Second)
-	if got := w.leftAlone(); len(got) > 0 {
-		t.Errorf("in quarantine: %v", got)
 	}
 }
 
