@@ -48,22 +48,6 @@ func steps(id string) jobtest.Script {
 	}
 }
 
-// asked gives the requests that wait in the queue.
-func asked(t *testing.T, b *bus.Bus) (list []events.Request) {
-	t.Helper()
-	for m, err := range b.Log().Requests(t.Context()) {
-		var r events.Request
-		if err == nil {
-			err = json.Unmarshal(m.Body, &r)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		list = append(list, r)
-	}
-	return list
-}
-
 func TestAForkIsAskedForWithTheResultsAndThePayloadsThatItKeeps(t *testing.T) {
 	b := bustest.Start(t, bustest.Settings{Quiet: true}).Bus("test")
 	file, err := b.Blobs().Put(t.Context(), "job", []byte("a file"))
@@ -77,7 +61,17 @@ func TestAForkIsAskedForWithTheResultsAndThePayloadsThatItKeeps(t *testing.T) {
 	if err != nil || made.Kept != 1 || made.Total != 3 || made.From != "job" {
 		t.Fatalf("%+v, %v", made, err)
 	}
-	requests := asked(t, b)
+	var requests []events.Request
+	for m, err := range b.Log().Requests(t.Context()) {
+		var r events.Request
+		if err == nil {
+			err = json.Unmarshal(m.Body, &r)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		requests = append(requests, r)
+	}
 	if len(requests) != 1 || requests[0].ID != "fork" || requests[0].Models["expert"] != "large" || requests[0].Labels["forked_from"] != "job" {
 		t.Fatalf("%+v", requests)
 	}

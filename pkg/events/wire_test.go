@@ -188,13 +188,8 @@ func write(t *testing.T, name string, m Message) {
 	}
 }
 
-// forms are the documents that travel or rest outside the log.
-func forms() map[string]any {
-	return map[string]any{"work": &Work{}, "journal": &JournalRecord{}, "card": &Card{}, "rejection": &Rejection{}, "request": &Request{}}
-}
-
 func TestGoldenDocumentsAreReadAndWrittenForEver(t *testing.T) {
-	for name, value := range forms() {
+	for name, value := range map[string]any{"work": &Work{}, "journal": &JournalRecord{}, "card": &Card{}, "rejection": &Rejection{}, "request": &Request{}} {
 		path := "testdata/form/" + name + ".json"
 		fresh := reflect.New(reflect.TypeOf(value).Elem())
 		fill(fresh.Elem(), "")

@@ -33,119 +33,114 @@ type entry struct {
 	Body    string              `json:"body"`
 }
 
-// histories are the scripts behind the golden logs of each version of the rules; what counts is the files that they once made.
-func histories(t *testing.T) map[string]func() []events.Event {
-	minute := events.Duration(time.Minute)
-	script := func(change func(*events.Rules), play func(*engine)) func() []events.Event {
-		return func() []events.Event {
-			g := start(t, change)
-			play(g)
-			return g.log
-		}
-	}
-	random := func(seed uint64) func() []events.Event {
-		return func() []events.Event {
-			w := newWorld(&dice{t: t, seed: seed}, nil)
-			for range 250 {
-				w.act()
-			}
-			w.finish(w.succeed)
-			return w.log
-		}
-	}
-	return map[string]func() []events.Event{
-		"retries": script(nil, func(g *engine) {
-			g.plan("~plan", sub("a"), sub("b", "a"), sub("c", "a"), sub("d", "b", "c"))
-			g.outcome("a", events.ExecutionError, "first")
-			g.pass(time.Minute)
-			g.outcome("a", events.ExecutionError, "second")
-			g.pass(time.Minute)
-			g.succeed("a", "b", "c", "d")
-		}),
-		"complaints": script(func(r *events.Rules) { r.Finalize = "expert:writer" }, func(g *engine) {
-			g.plan("~plan", sub("a"), sub("b"), sub("c", "a", "b"), sub("d", "a"))
-			g.succeed("a", "b")
-			g.tell(events.KindSubJobStarted, "d", 1, "", &events.SubJobStarted{})
-			delete(g.orders, "d/1")
-			g.outcome("c", events.InputDataError, "they disagree")
-			g.tell(events.KindSubJobReported, "d", 1, "", &events.SubJobReported{Outcome: events.InputDataError, Lesson: "late"})
-			g.succeed("a", "b", "c", "d", "~final")
-		}),
-		"split": script(nil, func(g *engine) {
-			g.plan("~plan", sub("p"), sub("x", "p"), sub("y", "x"))
-			g.succeed("p")
-			g.outcome("x", events.TooComplicated, "too big")
-			g.plan("x", sub("l"), sub("m", "l"), sub("r", "l"))
-			g.succeed("x~2~l")
-			g.outcome("x~2~m", events.TooComplicated, "still")
-			g.plan("x~2~m", sub("n"))
-			g.succeed("x~2~m~2~n", "x~2~r")
-			g.outcome("y", events.InputDataError, "no")
-			g.succeed("x~2~m~2~n", "x~2~r", "y")
-		}),
-		"stop-and-recover": script(func(r *events.Rules) { r.Concurrency = 2 }, func(g *engine) {
-			g.plan("~plan", sub("a"), sub("b"), sub("c"), sub("d", "a"))
-			g.tell(events.KindSubJobStarted, "a", 1, "", &events.SubJobStarted{})
-			delete(g.orders, "a/1")
-			g.tell(events.KindStopRequested, "", 0, "", &events.StopRequested{Reason: "enough", By: "me"})
-			g.tell(events.KindRecoverRequested, "", 0, "", &events.RecoverRequested{By: "me"})
-			g.pass(time.Minute)
-			g.succeed("b", "c", "a", "d")
-		}),
-		"replan": script(func(r *events.Rules) { r.Retries, r.FailurePolicy = 0, events.Replan }, func(g *engine) {
-			g.plan("~plan", sub("a"), sub("b", "a"), sub("c", "a"))
-			g.succeed("a")
-			g.outcome("b", events.ExecutionError, "cannot")
-			g.succeed("c")
-			g.plan("~plan", sub("e", "a", "c"), sub("f", "e"))
-			g.succeed("e")
-			g.tell(events.KindPlanEdited, "", 0, "", &events.PlanEdited{PlanVersion: 2, Plan: &events.Plan{Title: "edited", SubJobs: []events.SubJob{sub("e"), sub("g", "e")}}})
-			g.succeed("g")
-		}),
-		"people": script(func(r *events.Rules) { r.Deadline = events.Duration(48 * time.Hour) }, func(g *engine) {
-			timed := sub("b")
-			timed.Timeout = &minute
-			g.plan("~plan", sub("a"), timed)
-			g.tell(events.KindInputRequested, "a", g.take("a"), "", &events.InputRequested{Request: "q1", Kind: events.InputApproval, Prompt: "may I?", ExpiresIn: events.Duration(24 * time.Hour), Default: json.RawMessage(`{"approved":false}`)})
-			g.tell(events.KindSubJobStarted, "b", 1, "", &events.SubJobStarted{})
-			delete(g.orders, "b/1")
-			g.pass(2 * time.Minute)
-			g.tell(events.KindInputRequested, "b", g.take("b"), "", &events.InputRequested{Request: "q2", Kind: events.InputTimer, ExpiresIn: minute})
-			g.pass(2 * time.Minute)
-			g.succeed("b")
-			g.pass(25 * time.Hour)
-			g.succeed("a")
-		}),
-		"conditions": script(nil, func(g *engine) {
-			b, c := sub("b", "a", "known"), sub("c", "a")
-			b.When, c.When = "a.files > 0 and known.ok", "not (a.files > 0)"
-			g.plan("~plan", sub("a"), given("known", `{"ok":true}`), b, c, sub("d", "b", "c"))
-			g.report("a", events.SubJobReported{Outcome: events.Success, Output: json.RawMessage(`{"files":0}`)})
-			g.tell(events.KindRerunRequested, "", 0, "", &events.RerunRequested{SubJob: "a", Edit: json.RawMessage(`{"goal":"look again"}`)})
-			g.report("a", events.SubJobReported{Outcome: events.Success, Output: json.RawMessage(`{"files":3}`)})
-			g.succeed("b", "d")
-		}),
-		"failures": script(func(r *events.Rules) { r.Retries, r.FailurePolicy, r.Tokens = 0, events.Continue, 100 }, func(g *engine) {
-			g.plan("~plan", sub("a"), sub("b", "a"), sub("c"), sub("d", "c"))
-			g.outcome("a", events.ExecutionError, "no")
-			g.succeed("c", "d")
-			g.tell(events.KindRetryRequested, "", 0, "", &events.RetryRequested{SubJob: "a"})
-			g.succeed("a")
-			g.report("b", events.SubJobReported{Outcome: events.Success, Spent: events.Spent{Tokens: 101}})
-		}),
-		"words": script(func(r *events.Rules) { r.Version = wordsSince }, func(g *engine) {
-			g.tell(events.KindGraphCreated, "~plan", g.take("~plan"), "", &events.GraphCreated{Finalize: "report:writer", FinalPool: "own", Plan: &events.Plan{SubJobs: []events.SubJob{sub("a"), sub("b", "a")}}})
-			g.succeed("a", "b")
-			g.outcome("~final", events.ExecutionError, "write it yourself")
-			g.succeed("~final", "~final")
-		}),
-		"random-1": random(1 << 20), "random-2": random(77 << 20),
-	}
-}
-
 func TestGoldenLogsFoldToTheSameBytesAndCommandsForEver(t *testing.T) {
 	if *missing {
-		for name, play := range histories(t) {
+		minute := events.Duration(time.Minute)
+		script := func(change func(*events.Rules), play func(*engine)) func() []events.Event {
+			return func() []events.Event {
+				g := start(t, change)
+				play(g)
+				return g.log
+			}
+		}
+		random := func(seed uint64) func() []events.Event {
+			return func() []events.Event {
+				w := newWorld(&dice{t: t, seed: seed}, nil)
+				for range 250 {
+					w.act()
+				}
+				w.finish(w.succeed)
+				return w.log
+			}
+		}
+		for name, play := range map[string]func() []events.Event{
+			"retries": script(nil, func(g *engine) {
+				g.plan("~plan", sub("a"), sub("b", "a"), sub("c", "a"), sub("d", "b", "c"))
+				g.outcome("a", events.ExecutionError, "first")
+				g.pass(time.Minute)
+				g.outcome("a", events.ExecutionError, "second")
+				g.pass(time.Minute)
+				g.succeed("a", "b", "c", "d")
+			}),
+			"complaints": script(func(r *events.Rules) { r.Finalize = "expert:writer" }, func(g *engine) {
+				g.plan("~plan", sub("a"), sub("b"), sub("c", "a", "b"), sub("d", "a"))
+				g.succeed("a", "b")
+				g.tell(events.KindSubJobStarted, "d", 1, "", &events.SubJobStarted{})
+				delete(g.orders, "d/1")
+				g.outcome("c", events.InputDataError, "they disagree")
+				g.tell(events.KindSubJobReported, "d", 1, "", &events.SubJobReported{Outcome: events.InputDataError, Lesson: "late"})
+				g.succeed("a", "b", "c", "d", "~final")
+			}),
+			"split": script(nil, func(g *engine) {
+				g.plan("~plan", sub("p"), sub("x", "p"), sub("y", "x"))
+				g.succeed("p")
+				g.outcome("x", events.TooComplicated, "too big")
+				g.plan("x", sub("l"), sub("m", "l"), sub("r", "l"))
+				g.succeed("x~2~l")
+				g.outcome("x~2~m", events.TooComplicated, "still")
+				g.plan("x~2~m", sub("n"))
+				g.succeed("x~2~m~2~n", "x~2~r")
+				g.outcome("y", events.InputDataError, "no")
+				g.succeed("x~2~m~2~n", "x~2~r", "y")
+			}),
+			"stop-and-recover": script(func(r *events.Rules) { r.Concurrency = 2 }, func(g *engine) {
+				g.plan("~plan", sub("a"), sub("b"), sub("c"), sub("d", "a"))
+				g.tell(events.KindSubJobStarted, "a", 1, "", &events.SubJobStarted{})
+				delete(g.orders, "a/1")
+				g.tell(events.KindStopRequested, "", 0, "", &events.StopRequested{Reason: "enough", By: "me"})
+				g.tell(events.KindRecoverRequested, "", 0, "", &events.RecoverRequested{By: "me"})
+				g.pass(time.Minute)
+				g.succeed("b", "c", "a", "d")
+			}),
+			"replan": script(func(r *events.Rules) { r.Retries, r.FailurePolicy = 0, events.Replan }, func(g *engine) {
+				g.plan("~plan", sub("a"), sub("b", "a"), sub("c", "a"))
+				g.succeed("a")
+				g.outcome("b", events.ExecutionError, "cannot")
+				g.succeed("c")
+				g.plan("~plan", sub("e", "a", "c"), sub("f", "e"))
+				g.succeed("e")
+				g.tell(events.KindPlanEdited, "", 0, "", &events.PlanEdited{PlanVersion: 2, Plan: &events.Plan{Title: "edited", SubJobs: []events.SubJob{sub("e"), sub("g", "e")}}})
+				g.succeed("g")
+			}),
+			"people": script(func(r *events.Rules) { r.Deadline = events.Duration(48 * time.Hour) }, func(g *engine) {
+				timed := sub("b")
+				timed.Timeout = &minute
+				g.plan("~plan", sub("a"), timed)
+				g.tell(events.KindInputRequested, "a", g.take("a"), "", &events.InputRequested{Request: "q1", Kind: events.InputApproval, Prompt: "may I?", ExpiresIn: events.Duration(24 * time.Hour), Default: json.RawMessage(`{"approved":false}`)})
+				g.tell(events.KindSubJobStarted, "b", 1, "", &events.SubJobStarted{})
+				delete(g.orders, "b/1")
+				g.pass(2 * time.Minute)
+				g.tell(events.KindInputRequested, "b", g.take("b"), "", &events.InputRequested{Request: "q2", Kind: events.InputTimer, ExpiresIn: minute})
+				g.pass(2 * time.Minute)
+				g.succeed("b")
+				g.pass(25 * time.Hour)
+				g.succeed("a")
+			}),
+			"conditions": script(nil, func(g *engine) {
+				b, c := sub("b", "a", "known"), sub("c", "a")
+				b.When, c.When = "a.files > 0 and known.ok", "not (a.files > 0)"
+				g.plan("~plan", sub("a"), given("known", `{"ok":true}`), b, c, sub("d", "b", "c"))
+				g.report("a", events.SubJobReported{Outcome: events.Success, Output: json.RawMessage(`{"files":0}`)})
+				g.tell(events.KindRerunRequested, "", 0, "", &events.RerunRequested{SubJob: "a", Edit: json.RawMessage(`{"goal":"look again"}`)})
+				g.report("a", events.SubJobReported{Outcome: events.Success, Output: json.RawMessage(`{"files":3}`)})
+				g.succeed("b", "d")
+			}),
+			"failures": script(func(r *events.Rules) { r.Retries, r.FailurePolicy, r.Tokens = 0, events.Continue, 100 }, func(g *engine) {
+				g.plan("~plan", sub("a"), sub("b", "a"), sub("c"), sub("d", "c"))
+				g.outcome("a", events.ExecutionError, "no")
+				g.succeed("c", "d")
+				g.tell(events.KindRetryRequested, "", 0, "", &events.RetryRequested{SubJob: "a"})
+				g.succeed("a")
+				g.report("b", events.SubJobReported{Outcome: events.Success, Spent: events.Spent{Tokens: 101}})
+			}),
+			"words": script(func(r *events.Rules) { r.Version = wordsSince }, func(g *engine) {
+				g.tell(events.KindGraphCreated, "~plan", g.take("~plan"), "", &events.GraphCreated{Finalize: "report:writer", FinalPool: "own", Plan: &events.Plan{SubJobs: []events.SubJob{sub("a"), sub("b", "a")}}})
+				g.succeed("a", "b")
+				g.outcome("~final", events.ExecutionError, "write it yourself")
+				g.succeed("~final", "~final")
+			}),
+			"random-1": random(1 << 20), "random-2": random(77 << 20),
+		} {
 			record(t, "testdata/logs/"+name+".jsonl", play)
 		}
 	}

@@ -1,7 +1,6 @@
 package graph
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -439,40 +438,5 @@ func (w *world) catchUp() {
 		if len(w.log) == before {
 			return
 		}
-	}
-}
-
-// checkFolds compares what stepping, folding twice, and reloading give.
-func (w *world) checkFolds() {
-	w.catchUp()
-	want, err := json.Marshal(w.truth)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	for range 2 {
-		folded, err := Fold(w.entries(len(w.log)))
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		if got, _ := json.Marshal(folded); !bytes.Equal(got, want) {
-			w.t.Fatalf("fold differs from what was stepped: %s", cmp.Diff(string(want), string(got)))
-		}
-	}
-	for i := range w.pair {
-		s := &w.pair[i]
-		if s.job == nil {
-			continue
-		}
-		if got, _ := json.Marshal(s.job); !bytes.Equal(got, want) {
-			w.t.Fatalf("scheduler %d differs: %s", i, cmp.Diff(string(want), string(got)))
-		}
-	}
-	var loaded Job
-	if err := json.Unmarshal(want, &loaded); err != nil {
-		w.t.Fatal(err)
-	}
-	folded, _ := Fold(w.entries(len(w.log)))
-	if diff := cmp.Diff(owed(folded), owed(&loaded)); diff != "" {
-		w.t.Fatalf("a loaded state owes something else (-folded +loaded):\n%s", diff)
 	}
 }

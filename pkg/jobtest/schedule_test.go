@@ -67,13 +67,6 @@ func long(overlap schedule.Overlap) jobtest.Schedule {
 	}
 }
 
-func statuses(r *jobtest.Recurrence) (list []string) {
-	for _, run := range r.State.Recent {
-		list = append(list, string(run.Status))
-	}
-	return list
-}
-
 func TestRunsOfAScheduleMeetEachOtherAsItSays(t *testing.T) {
 	for overlap, want := range map[schedule.Overlap][]string{
 		schedule.OverlapSkip:    {"FINISHED", "skipped", "skipped", "FINISHED", "FINISHED"},
@@ -84,7 +77,11 @@ func TestRunsOfAScheduleMeetEachOtherAsItSays(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(want, statuses(r)); diff != "" || len(r.Jobs) != 3 || r.State.Status != schedule.Done {
+		var list []string
+		for _, run := range r.State.Recent {
+			list = append(list, string(run.Status))
+		}
+		if diff := cmp.Diff(want, list); diff != "" || len(r.Jobs) != 3 || r.State.Status != schedule.Done {
 			t.Errorf("%s: %d jobs, %s (-want +got):\n%s", overlap, len(r.Jobs), r.State.Status, diff)
 		}
 		again, err := long(overlap).Run()

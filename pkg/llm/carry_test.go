@@ -11,24 +11,6 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
 )
 
-// kinds lists the types of the items that were sent.
-func kinds(t *testing.T, q llmtest.Question) (all []string) {
-	t.Helper()
-	var body struct {
-		Input []struct {
-			Type string `json:"type"`
-			Role string `json:"role"`
-		} `json:"input"`
-	}
-	if err := json.Unmarshal(q.Body, &body); err != nil {
-		t.Fatal(err)
-	}
-	for _, item := range body.Input {
-		all = append(all, item.Type+item.Role)
-	}
-	return all
-}
-
 func TestASealedThoughtGoesBackInItsTurnToTheModelThatSealedIt(t *testing.T) {
 	answer := llmtest.Answer{Reasoning: "hm", Text: "I look", Calls: []llmtest.Call{{ID: "c1", Name: "look", Args: "{}"}}}
 	for _, stream := range []bool{false, true} {
@@ -56,7 +38,21 @@ func TestASealedThoughtGoesBackInItsTurnToTheModelThatSealedIt(t *testing.T) {
 				if _, err := e.Do(t.Context(), r, nil); err != nil {
 					t.Fatal(err)
 				}
-				if diff := cmp.Diff(step.want, kinds(t, server.Asked()[i+1])); diff != "" {
+				q := server.Asked()[i+1]
+				var all []string
+				var body struct {
+					Input []struct {
+						Type string `json:"type"`
+						Role string `json:"role"`
+					} `json:"input"`
+				}
+				if err := json.Unmarshal(q.Body, &body); err != nil {
+					t.Fatal(err)
+				}
+				for _, item := range body.Input {
+					all = append(all, item.Type+item.Role)
+				}
+				if diff := cmp.Diff(step.want, all); diff != "" {
 					t.Errorf("%+v: %s", step, diff)
 				}
 			}

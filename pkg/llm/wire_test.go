@@ -17,36 +17,6 @@ import (
 
 var update = flag.Bool("update", false, "write golden files")
 
-// full is a request with everything in it.
-func full() llm.Request {
-	zero, seed := 0.0, 7
-	return llm.Request{
-		Messages: []llm.Message{
-			llm.System("Be brief."),
-			{Role: llm.RoleUser, Parts: []llm.Part{{Text: "What is this? 这是什么？"}, {ImageURL: "https://example.com/a.png", Detail: "low"}}},
-			{
-				Role: llm.RoleAssistant, Calls: []llm.Call{{ID: "c1", Name: "look", Args: `{"q":"a"}`}, {ID: "c2", Name: "now"}},
-				Carry: json.RawMessage(`{"from":"test-model@model.test","items":[{"type":"reasoning","id":"rs_1","encrypted_content":"sealed"},` +
-					`{"type":"function_call","id":"fc_1","call_id":"c1","name":"look","arguments":"{\"q\":\"a\"}"},` +
-					`{"type":"function_call","id":"fc_2","call_id":"c2","name":"now","arguments":"{}"}]}`),
-			},
-			llm.Result("c1", "a duck"),
-			llm.Result("c2", ""),
-			llm.Assistant(""),
-			llm.Assistant("A duck."),
-			llm.User(""),
-		},
-		Tools: []llm.Tool{
-			{Name: "look", Description: "Looks.", Parameters: json.RawMessage(`{"type":"object","properties":{"q":{"type":"string"}}}`), Strict: true},
-			{Name: "now"},
-		},
-		ToolChoice:  llm.ToolAuto,
-		Schema:      &llm.Schema{Name: "animal", Schema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}},"required":["name"],"additionalProperties":false}`)},
-		Temperature: &zero, MaxTokens: 100, Stop: []string{"END"}, Seed: &seed, Effort: "low",
-		IdempotencyKey: "job-1/run-2", Metadata: map[string]string{"job": "j1"},
-	}
-}
-
 // The golden files say what goes over the wire. DEPENDENCIES: temperature 0, empty tool results and empty arguments, all of
 // which the SDK drops, are in them; the empty assistant's turn is not.
 func TestRequestsOnTheWire(t *testing.T) {
@@ -67,7 +37,32 @@ func TestRequestsOnTheWire(t *testing.T) {
 						m.Headers = map[string]string{"X-Title": "jobgraph"}
 						m.Extra = map[string]any{"top_k": 5}
 					}), nil)
-					r := full()
+					zero, seed := 0.0, 7
+					r := llm.Request{
+						Messages: []llm.Message{
+							llm.System("Be brief."),
+							{Role: llm.RoleUser, Parts: []llm.Part{{Text: "What is this? 这是什么？"}, {ImageURL: "https://example.com/a.png", Detail: "low"}}},
+							{
+								Role: llm.RoleAssistant, Calls: []llm.Call{{ID: "c1", Name: "look", Args: `{"q":"a"}`}, {ID: "c2", Name: "now"}},
+								Carry: json.RawMessage(`{"from":"test-model@model.test","items":[{"type":"reasoning","id":"rs_1","encrypted_content":"sealed"},` +
+									`{"type":"function_call","id":"fc_1","call_id":"c1","name":"look","arguments":"{\"q\":\"a\"}"},` +
+									`{"type":"function_call","id":"fc_2","call_id":"c2","name":"now","arguments":"{}"}]}`),
+							},
+							llm.Result("c1", "a duck"),
+							llm.Result("c2", ""),
+							llm.Assistant(""),
+							llm.Assistant("A duck."),
+							llm.User(""),
+						},
+						Tools: []llm.Tool{
+							{Name: "look", Description: "Looks.", Parameters: json.RawMessage(`{"type":"object","properties":{"q":{"type":"string"}}}`), Strict: true},
+							{Name: "now"},
+						},
+						ToolChoice:  llm.ToolAuto,
+						Schema:      &llm.Schema{Name: "animal", Schema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}},"required":["name"],"additionalProperties":false}`)},
+						Temperature: &zero, MaxTokens: 100, Stop: []string{"END"}, Seed: &seed, Effort: "low",
+						IdempotencyKey: "job-1/run-2", Metadata: map[string]string{"job": "j1"},
+					}
 					r.Stream = stream
 					got, err := e.Do(t.Context(), r, nil)
 					if err != nil || got.Rung != rung {

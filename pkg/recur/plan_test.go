@@ -156,7 +156,29 @@ func TestAnyHistory(t *testing.T) {
 				t.Fatalf("seed %d: run %s began %d times", seed, key, n)
 			}
 		}
-		s.foldsTheSame(r)
+		again, _ := Begin(&s.facts[0], time.LoadLocation)
+		cut := 1 + r.IntN(len(s.facts))
+		for i := 1; i < len(s.facts); i++ {
+			if i == cut {
+				state := again.State
+				text, err := json.Marshal(&state)
+				if err != nil {
+					s.t.Fatal(err)
+				}
+				var kept schedule.State
+				if err := json.Unmarshal(text, &kept); err != nil {
+					s.t.Fatal(err)
+				}
+				f := schedule.Fact{Kind: schedule.Condensed, ID: "s", Seq: state.Seq, Time: s.facts[i-1].Time, Data: &kept}
+				again, _ = Begin(&f, time.LoadLocation)
+			}
+			again.Step(&s.facts[i])
+			again.Step(&s.facts[i])
+		}
+		again.Facts = s.plan.Facts
+		if diff := cmp.Diff(what(s.t, s.plan), what(s.t, again)); diff != "" {
+			s.t.Fatalf("the fold is another (-state +fold):\n%s", diff)
+		}
 	}
 }
 
@@ -195,34 +217,6 @@ func (s *tape) chance(r *rand.Rand, now time.Time, began map[string]int) {
 		case c.Action != Arm:
 			s.plan.Sent(c)
 		}
-	}
-}
-
-// foldsTheSame folds the facts again, with every other one twice, and once more behind a condensed beginning.
-func (s *tape) foldsTheSame(r *rand.Rand) {
-	s.t.Helper()
-	again, _ := Begin(&s.facts[0], time.LoadLocation)
-	cut := 1 + r.IntN(len(s.facts))
-	for i := 1; i < len(s.facts); i++ {
-		if i == cut {
-			state := again.State
-			text, err := json.Marshal(&state)
-			if err != nil {
-				s.t.Fatal(err)
-			}
-			var kept schedule.State
-			if err := json.Unmarshal(text, &kept); err != nil {
-				s.t.Fatal(err)
-			}
-			f := schedule.Fact{Kind: schedule.Condensed, ID: "s", Seq: state.Seq, Time: s.facts[i-1].Time, Data: &kept}
-			again, _ = Begin(&f, time.LoadLocation)
-		}
-		again.Step(&s.facts[i])
-		again.Step(&s.facts[i])
-	}
-	again.Facts = s.plan.Facts
-	if diff := cmp.Diff(what(s.t, s.plan), what(s.t, again)); diff != "" {
-		s.t.Fatalf("the fold is another (-state +fold):\n%s", diff)
 	}
 }
 

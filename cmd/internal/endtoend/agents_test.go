@@ -266,8 +266,14 @@ func (c *errand) sweep(t *testing.T) (points int) {
 	return points
 }
 
-// unseen are the safeties of agents: each is switched off for the runner that comes after the one that dies, or for all.
-func unseen() []safety {
+// TestZeroTokensTwiceFailsWithoutASafety switches off each safety in turn: a sweep that passes without it proves nothing.
+func TestZeroTokensTwiceFailsWithoutASafety(t *testing.T) {
+	var c *errand
+	for _, e := range errands() {
+		if e.name == "tools one after another" {
+			c = &e
+		}
+	}
 	list := []safety{{
 		name: "journal", services: []string{runnerName}, victim: runnerName,
 		change: func(f *frame) {
@@ -281,18 +287,7 @@ func unseen() []safety {
 			list = append(list, off)
 		}
 	}
-	return list
-}
-
-// TestZeroTokensTwiceFailsWithoutASafety switches off each safety in turn: a sweep that passes without it proves nothing.
-func TestZeroTokensTwiceFailsWithoutASafety(t *testing.T) {
-	var c *errand
-	for _, e := range errands() {
-		if e.name == "tools one after another" {
-			c = &e
-		}
-	}
-	for _, off := range unseen() {
+	for _, off := range list {
 		t.Run(off.name, func(t *testing.T) {
 			victims := off
 			if off.name == "journal" {

@@ -109,31 +109,29 @@ func TestCrashSweep(t *testing.T) {
 			if victim == plannerName && (c.split != nil || c.batches) {
 				continue // The scripted planner stands in there, and is no service of ours; batches are nothing to it.
 			}
-			t.Run(c.name+"/"+victim, func(t *testing.T) { c.sweep(t, victim) })
+			t.Run(c.name+"/"+victim, func(t *testing.T) {
+				calm := c.play(t, play{victim: victim})
+				for _, fault := range calm.faults {
+					t.Errorf("killed nowhere: %s", fault)
+				}
+				kinds := map[string]int{}
+				total := 0
+				for k := 1; k <= len(calm.points); k++ {
+					got := c.play(t, play{victim: victim, nth: k})
+					if len(got.points) >= k {
+						kinds[got.points[k-1]]++
+						total++
+					}
+					if faults := got.against(calm); len(faults) > 0 {
+						t.Fatalf("killed at boundary %d of %d (%v): %s", k, len(calm.points), got.points[len(got.points)-1:], faults)
+					}
+				}
+				t.Logf("%d points: %v", total, kinds)
+				if total == 0 {
+					t.Error("the sweep killed nothing")
+				}
+			})
 		}
-	}
-}
-
-func (c *scene) sweep(t *testing.T, victim string) {
-	calm := c.play(t, play{victim: victim})
-	for _, fault := range calm.faults {
-		t.Errorf("killed nowhere: %s", fault)
-	}
-	kinds := map[string]int{}
-	total := 0
-	for k := 1; k <= len(calm.points); k++ {
-		got := c.play(t, play{victim: victim, nth: k})
-		if len(got.points) >= k {
-			kinds[got.points[k-1]]++
-			total++
-		}
-		if faults := got.against(calm); len(faults) > 0 {
-			t.Fatalf("killed at boundary %d of %d (%v): %s", k, len(calm.points), got.points[len(got.points)-1:], faults)
-		}
-	}
-	t.Logf("%d points: %v", total, kinds)
-	if total == 0 {
-		t.Error("the sweep killed nothing")
 	}
 }
 

@@ -14,19 +14,70 @@ import (
 // TestAJobThatIsTakenAlongAtAnyMomentComesToTheSameEnd cuts the export of a job behind each of its events, and imports what is left into
 // a bus of its own: with the journals as they were at that moment, and with those of later, as of a job that moved while it was exported.
 func TestAJobThatIsTakenAlongAtAnyMomentComesToTheSameEnd(t *testing.T) {
-	for _, c := range travels() {
+	second := events.Duration(time.Second)
+	for _, c := range []travel{
+		{
+			name: "diamond", on: events.KindInputRequested, say: answered, request: events.Request{
+				Limits: events.Limits{RetryDelay: &second}, Plan: plan(step("a", "slow:"), step("b", "ask:", "a"), step("c", "fail:1", "a"), step("d", "slow:", "b", "c")),
+			},
+		},
+		{
+			name: "stop and recover", request: events.Request{Plan: plan(step("a", "slow:"))}, on: events.KindSubJobStarted,
+			say: func(s *system) {
+				s.say("j", events.KindStopRequested, "1", &events.StopRequested{})
+				s.EndedAs("j", events.Stopped)
+				s.say("j", events.KindRecoverRequested, "1", &events.RecoverRequested{})
+			},
+		},
+	} {
 		t.Run(c.name, func(t *testing.T) {
 			var whole *client.Export
 			var want map[string]string
 			virtual(t, func(s *system) {
-				c.begin(s)
+				s.startAll()
+				r := c.request
+				r.ID, r.Goal = "j", c.name
+				s.Submit(r)
+				if c.say != nil {
+					s.Await(s.Names.JobEvents("j"), func(e events.Event) bool { return e.Kind == c.on })
+					c.say(s)
+				}
+				s.EndedAs("j", events.Finished)
+				s.settled("j")
 				want = s.outcome("j")
 				whole = s.export("j")
 			})
 			for n := 1; n <= len(whole.Records); n++ {
 				for _, late := range []bool{false, true} {
 					t.Run(strconv.Itoa(n)+" late "+strconv.FormatBool(late), func(t *testing.T) {
-						virtual(t, func(s *system) { c.arrive(s, cut(whole, n, late), want) })
+						virtual(t, func(s *system) {
+							x := cut(whole, n, late)
+							s.Patience = 10 * time.Minute
+							s.startAll()
+							for range 2 {
+								if err := client.New(s.Bus).Archive().Import(s.Context(), x); err != nil {
+									s.Fatal(err)
+								}
+							}
+							switch said := has(x, events.KindInputClosed); {
+							case c.on == events.KindInputRequested && !said:
+								s.Await(s.Names.JobEvents("j"), func(e events.Event) bool { return e.Kind == c.on })
+								c.say(s)
+							case has(x, events.KindStopRequested) && !has(x, events.KindRecoverRequested):
+								s.EndedAs("j", events.Stopped)
+								s.say("j", events.KindRecoverRequested, "1", &events.RecoverRequested{})
+							}
+							s.EndedAs("j", events.Finished)
+							s.settled("j")
+							if diff := cmp.Diff(want, s.outcome("j")); diff != "" {
+								s.Errorf("(-want +got):\n%s", diff)
+							}
+							for subject := range s.calls {
+								if s.calls[subject] > 1 {
+									s.Errorf("%s was made %d times", subject, s.calls[subject])
+								}
+							}
+						})
 					})
 				}
 			}
@@ -43,70 +94,8 @@ type travel struct {
 	say func(s *system)
 }
 
-func travels() []travel {
-	second := events.Duration(time.Second)
-	return []travel{
-		{
-			name: "diamond", on: events.KindInputRequested, say: answered, request: events.Request{
-				Limits: events.Limits{RetryDelay: &second}, Plan: plan(step("a", "slow:"), step("b", "ask:", "a"), step("c", "fail:1", "a"), step("d", "slow:", "b", "c")),
-			},
-		},
-		{
-			name: "stop and recover", request: events.Request{Plan: plan(step("a", "slow:"))}, on: events.KindSubJobStarted,
-			say: func(s *system) {
-				s.say("j", events.KindStopRequested, "1", &events.StopRequested{})
-				s.EndedAs("j", events.Stopped)
-				s.say("j", events.KindRecoverRequested, "1", &events.RecoverRequested{})
-			},
-		},
-	}
-}
-
 func answered(s *system) {
 	s.say("j", events.KindInputClosed, "q-b", &events.InputClosed{Action: events.Answered, Answer: []byte(`[7]`)})
-}
-
-// begin plays the job where it comes from.
-func (c *travel) begin(s *system) {
-	s.startAll()
-	r := c.request
-	r.ID, r.Goal = "j", c.name
-	s.Submit(r)
-	if c.say != nil {
-		s.Await(s.Names.JobEvents("j"), func(e events.Event) bool { return e.Kind == c.on })
-		c.say(s)
-	}
-	s.EndedAs("j", events.Finished)
-	s.settled("j")
-}
-
-// arrive imports what was taken along, twice, and expects the same end; what interfered and was not taken along interferes here.
-func (c *travel) arrive(s *system, x *client.Export, want map[string]string) {
-	s.Patience = 10 * time.Minute
-	s.startAll()
-	for range 2 {
-		if err := client.New(s.Bus).Archive().Import(s.Context(), x); err != nil {
-			s.Fatal(err)
-		}
-	}
-	switch said := has(x, events.KindInputClosed); {
-	case c.on == events.KindInputRequested && !said:
-		s.Await(s.Names.JobEvents("j"), func(e events.Event) bool { return e.Kind == c.on })
-		c.say(s)
-	case has(x, events.KindStopRequested) && !has(x, events.KindRecoverRequested):
-		s.EndedAs("j", events.Stopped)
-		s.say("j", events.KindRecoverRequested, "1", &events.RecoverRequested{})
-	}
-	s.EndedAs("j", events.Finished)
-	s.settled("j")
-	if diff := cmp.Diff(want, s.outcome("j")); diff != "" {
-		s.Errorf("(-want +got):\n%s", diff)
-	}
-	for subject := range s.calls {
-		if s.calls[subject] > 1 {
-			s.Errorf("%s was made %d times", subject, s.calls[subject])
-		}
-	}
 }
 
 func has(x *client.Export, kind events.Kind) bool {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"go/ast"
 	"go/importer"
-	"go/parser"
 	"go/token"
 	"go/types"
 	"io"
@@ -110,27 +109,4 @@ func exportsOf(t *testing.T, dir string, names ...string) map[string]string {
 		exports[p.ImportPath] = p.Export
 	}
 	return exports
-}
-
-// parse parses the files of a package under names relative to the root.
-func parse(t *testing.T, fset *token.FileSet, root, dir string, names []string) []*ast.File {
-	t.Helper()
-	var files []*ast.File
-	for _, name := range names {
-		full := filepath.Join(dir, name)
-		source, err := os.ReadFile(full)
-		if err != nil {
-			t.Fatal(err)
-		}
-		relative, err := filepath.Rel(root, full)
-		if err != nil {
-			t.Fatal(err)
-		}
-		file, err := parser.ParseFile(fset, filepath.ToSlash(relative), source, parser.ParseComments)
-		if err != nil {
-			t.Fatal(err)
-		}
-		files = append(files, file)
-	}
-	return files
 }

@@ -9,16 +9,6 @@ import (
 	"github.com/jobgraph/jobgraph/cmd/internal/lint"
 )
 
-// places are the places of findings without their texts.
-func places(found []lint.Finding) []string {
-	var lines []string
-	for _, finding := range found {
-		finding.Text = ""
-		lines = append(lines, finding.String())
-	}
-	return lines
-}
-
 func TestRuleFindsWhatBreaksItAndNothingElse(t *testing.T) {
 	for _, test := range ruleCases() {
 		t.Run(test.name, func(t *testing.T) {
@@ -30,7 +20,13 @@ func TestRuleFindsWhatBreaksItAndNothingElse(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(test.want, places(test.rule(tree))); diff != "" {
+			found := test.rule(tree)
+			var lines []string
+			for _, finding := range found {
+				finding.Text = ""
+				lines = append(lines, finding.String())
+			}
+			if diff := cmp.Diff(test.want, lines); diff != "" {
 				t.Errorf("findings (-want +got):\n%s", diff)
 			}
 		})

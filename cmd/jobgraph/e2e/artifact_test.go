@@ -57,7 +57,17 @@ func TestAnArtifactOfAGigabyteGoesThroughThreeSubJobsWithoutBeingHeldInMemory(t 
 		t.Errorf("fetched a file of digest %s, want %s", got, digest)
 	}
 	for _, p := range s.services {
-		peak := p.peak()
+		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		_, rest, _ := bytes.Cut(status, []byte("VmHWM:"))
+		line, _, _ := strings.Cut(string(rest), " kB")
+		kib, err := strconv.ParseInt(strings.TrimSpace(line), 10, 64)
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		peak := kib << 10
 		t.Logf("%s: %d MiB in memory at most", p.name, peak>>20)
 		if peak > most {
 			t.Errorf("%s took %d bytes of memory, want at most %d", p.name, peak, most)
@@ -95,20 +105,4 @@ func sumOf(t *testing.T, path string) string {
 		t.Fatal(err)
 	}
 	return fmt.Sprintf("%x", sum.Sum(nil))
-}
-
-// peak is the most memory that the process has had since it began, in bytes.
-func (p *process) peak() int64 {
-	p.t.Helper()
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	_, rest, _ := bytes.Cut(status, []byte("VmHWM:"))
-	line, _, _ := strings.Cut(string(rest), " kB")
-	kib, err := strconv.ParseInt(strings.TrimSpace(line), 10, 64)
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	return kib << 10
 }

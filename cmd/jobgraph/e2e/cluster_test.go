@@ -51,7 +51,20 @@ func TestJobsSurviveTheLossOfANodeOfThree(t *testing.T) {
 			s.finish(jobs...)
 			t.Logf("all ended %s after the loss", time.Since(at).Round(time.Millisecond))
 			s.leader(n)
-			s.counted(jobs, before)
+			begun := 0
+			for _, job := range jobs {
+				for _, id := range []string{"a", "b", "c", "d"} {
+					n := s.count("begin", job, id)
+					begun += n
+					if n < 1 || n > 2 {
+						s.t.Errorf("%s/%s began %d times", job, id, n)
+					}
+					if reported, known := before[[2]string{job, id}]; known && n != reported {
+						s.t.Errorf("%s/%s was reported and began again", job, id)
+					}
+				}
+			}
+			s.t.Logf("%d jobs of 4 SubJobs, %d executions, %d reports seen before", len(jobs), begun, len(before))
 		})
 	}
 }
@@ -98,23 +111,4 @@ func (s *stack) handIn(prefix string) (stop func() []string) {
 		<-done
 		return jobs
 	}
-}
-
-// counted checks that what was reported before the loss was not done again, and tells how much was.
-func (s *stack) counted(jobs []string, before map[[2]string]int) {
-	s.t.Helper()
-	begun := 0
-	for _, job := range jobs {
-		for _, id := range []string{"a", "b", "c", "d"} {
-			n := s.count("begin", job, id)
-			begun += n
-			if n < 1 || n > 2 {
-				s.t.Errorf("%s/%s began %d times", job, id, n)
-			}
-			if reported, known := before[[2]string{job, id}]; known && n != reported {
-				s.t.Errorf("%s/%s was reported and began again", job, id)
-			}
-		}
-	}
-	s.t.Logf("%d jobs of 4 SubJobs, %d executions, %d reports seen before", len(jobs), begun, len(before))
 }

@@ -41,7 +41,17 @@ func TestAFullDiskEndsTheAllInOneUntilThereIsRoom(t *testing.T) {
 	s.await(1, "begin", "j", "b")
 	s.await(1, "begin", "j", "c")
 	filler := filepath.Join("/proc", strconv.Itoa(s.server.cmd.Process.Pid), "root", room, "filler")
-	fill(t, filler)
+	f, err := os.Create(filler)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := make([]byte, os.Getpagesize())
+	for err == nil {
+		_, err = f.Write(page)
+	}
+	if closed := f.Close(); !errors.Is(err, syscall.ENOSPC) || closed != nil {
+		t.Fatal(err, closed)
+	}
 	s.open("j", "b", "c")
 	s.says("store cannot be written: everything ends")
 	s.says("jobgraph: store: the disk of the store " + filepath.Join(room, "s") + " is full")
@@ -55,22 +65,6 @@ func TestAFullDiskEndsTheAllInOneUntilThereIsRoom(t *testing.T) {
 	until(t, "the bus answers", patience, answers)
 	s.finish("j")
 	s.server.kill()
-}
-
-// fill writes a file until its disk is full.
-func fill(t *testing.T, path string) {
-	t.Helper()
-	f, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	page := make([]byte, os.Getpagesize())
-	for err == nil {
-		_, err = f.Write(page)
-	}
-	if closed := f.Close(); !errors.Is(err, syscall.ENOSPC) || closed != nil {
-		t.Fatal(err, closed)
-	}
 }
 
 // says waits until the process that holds the bus has said something.

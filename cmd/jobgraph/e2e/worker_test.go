@@ -28,7 +28,28 @@ func TestWorkersInOtherLanguagesServeAPool(t *testing.T) {
 			s.add(planner)
 			s.add(runner)
 			s.ready()
-			w := s.foreign(argv)
+			program, err := exec.LookPath(argv[0])
+			if err != nil {
+				s.t.Fatalf("%v; on Debian: apt-get install %s", err, argv[0])
+			}
+			if _, err := exec.LookPath("jq"); err != nil {
+				s.t.Fatalf("%v; on Debian: apt-get install jq", err)
+			}
+			script, err := filepath.Abs(filepath.Join("..", "..", "..", "examples", "workers", argv[1]))
+			if err != nil {
+				s.t.Fatal(err)
+			}
+			self, err := os.Executable()
+			if err != nil {
+				s.t.Fatal(err)
+			}
+			if err := os.Symlink(self, filepath.Join(s.dir, "nats")); err != nil {
+				s.t.Fatal(err)
+			}
+			env := append(s.env(), "PATH="+s.dir+":"+os.Getenv("PATH"), "HOSTNAME=here")
+			w := &process{t: s.t, name: argv[1], path: program, args: []string{script, "foreign"}, env: env, log: filepath.Join(s.dir, argv[1]+".log"), group: true}
+			w.start()
+			s.others = append(s.others, w)
 			s.counts("one two one", 3)
 			if name == "python" { // It connects again by itself; the one in shell ends, and says so.
 				s.server.kill()
@@ -41,34 +62,6 @@ func TestWorkersInOtherLanguagesServeAPool(t *testing.T) {
 			}
 		})
 	}
-}
-
-// foreign starts a worker of the examples for the pool "foreign".
-func (s *stack) foreign(argv []string) *process {
-	s.t.Helper()
-	program, err := exec.LookPath(argv[0])
-	if err != nil {
-		s.t.Fatalf("%v; on Debian: apt-get install %s", err, argv[0])
-	}
-	if _, err := exec.LookPath("jq"); err != nil {
-		s.t.Fatalf("%v; on Debian: apt-get install jq", err)
-	}
-	script, err := filepath.Abs(filepath.Join("..", "..", "..", "examples", "workers", argv[1]))
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	self, err := os.Executable()
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	if err := os.Symlink(self, filepath.Join(s.dir, "nats")); err != nil {
-		s.t.Fatal(err)
-	}
-	env := append(s.env(), "PATH="+s.dir+":"+os.Getenv("PATH"), "HOSTNAME=here")
-	w := &process{t: s.t, name: argv[1], path: program, args: []string{script, "foreign"}, env: env, log: filepath.Join(s.dir, argv[1]+".log"), group: true}
-	w.start()
-	s.others = append(s.others, w)
-	return w
 }
 
 // counts has the worker count the words of a goal.

@@ -112,11 +112,13 @@ func TestAnOutputOfTheWrongShapeIsAFaultThatNamesItsStep(t *testing.T) {
 
 func TestAFolderIsRefusedWithAWordOnWhatToGive(t *testing.T) {
 	dir := t.TempDir()
+	s := filepath.Join(dir, "none")
+	raw, _ := json.Marshal(s)
 	for name, in := range map[string]string{
 		"absent":          `{}`,
 		"not text":        `{"inputs":{"path":["a"]}}`,
 		"relative":        `{"inputs":{"path":"../.."},"workspace":"/w"}`,
-		"missing":         `{"inputs":{"path":` + quote(filepath.Join(dir, "none")) + `}}`,
+		"missing":         `{"inputs":{"path":` + string(raw) + `}}`,
 		"no folder":       `{"inputs":{"path":"task_test.go"}}`,
 		"null and nobody": `{"inputs":{"path":null}}`,
 	} {
@@ -132,9 +134,4 @@ func TestAFolderIsRefusedWithAWordOnWhatToGive(t *testing.T) {
 			}
 		})
 	}
-}
-
-func quote(s string) string {
-	raw, _ := json.Marshal(s)
-	return string(raw)
 }

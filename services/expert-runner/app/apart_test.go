@@ -56,20 +56,6 @@ type heard struct {
 	pieces map[string][]string
 }
 
-// hear listens to what is told of a job's step "a" until the test ends.
-func hear(w *servicetest.Env, h *heard, job string) {
-	w.Helper()
-	stop, err := w.Bus.SubscribeCore(w.Names.Live(job, "a"), func(_ string, body []byte) {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		h.pieces[job] = append(h.pieces[job], string(body))
-	})
-	if err != nil {
-		w.Fatal(err)
-	}
-	w.Cleanup(stop)
-}
-
 // Agents of one runner that work at the same time share nothing: no file, no word of what they were asked, and nothing of what
 // is told of them. One whose model thinks for long holds up no other.
 //
@@ -87,7 +73,16 @@ func TestAgentsAtOnceDoNotMeet(t *testing.T) {
 		for i := range works {
 			works[i] = work("agent", fmt.Sprint("j", i), "a", 1)
 			works[i].Goal = fmt.Sprint("word-", i)
-			hear(w, live, works[i].Job)
+			job := works[i].Job
+			stop, err := w.Bus.SubscribeCore(w.Names.Live(job, "a"), func(_ string, body []byte) {
+				live.mu.Lock()
+				defer live.mu.Unlock()
+				live.pieces[job] = append(live.pieces[job], string(body))
+			})
+			if err != nil {
+				w.Fatal(err)
+			}
+			w.Cleanup(stop)
 			w.Issue(works[i])
 		}
 		for i := size - 1; i >= 0; i-- {

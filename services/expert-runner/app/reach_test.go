@@ -37,60 +37,58 @@ func resumed(o events.Work, request, answer string) events.Work {
 func TestACallIsNeverMadeTwiceUnlessTheCardSaysSo(t *testing.T) {
 	for _, safe := range []bool{false, true} {
 		for _, point := range []string{"intent", "effect", "result", "report", "reported"} {
-			t.Run(point, func(t *testing.T) { crashedCall(t, point, safe) })
+			t.Run(point, func(t *testing.T) {
+				var calls atomic.Int32
+				server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+					calls.Add(1)
+					w.Header().Set("Content-Type", "application/json")
+					_, _ = io.WriteString(w, `{"paid":true}`)
+				}))
+				defer server.Close()
+				servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
+					s := cards(t, "name: Pay\nkind: http\nurl: "+server.URL+"/pay\nidempotent: "+map[bool]string{true: "true", false: "false"}[safe])
+					killed := errors.New("killed")
+					died := make(chan struct{})
+					var once atomic.Bool
+					one := start(w, s, app.Deps{Owner: "one", Hook: func(at, _ string) error {
+						if at == point && once.CompareAndSwap(false, true) {
+							close(died)
+						}
+						if once.Load() {
+							return killed
+						}
+						return nil
+					}})
+					o := work("pay", "j1", "a", 1)
+					w.Issue(o)
+					state(w, o, true)
+					<-died
+					one.Kill()
+					start(w, s, app.Deps{Owner: "two"})
+					if point == "effect" && !safe {
+						in := w.Asked(o)
+						if in.Kind != events.InputUnknown || calls.Load() != 0 {
+							t.Fatalf("%+v after %d calls", in, calls.Load())
+						}
+						o = resumed(o, in.Request, `{"choice":"success","output":"paid by hand"}`)
+						w.Issue(o)
+						if got := w.Report(o); string(got.Output) != `"paid by hand"` || calls.Load() != 0 {
+							t.Errorf("%+v after %d calls", got, calls.Load())
+						}
+						w.Idle()
+						return
+					}
+					if got := w.Report(o); got.Outcome != events.Success || string(got.Output) != `{"paid":true}` {
+						t.Errorf("%+v", got)
+					}
+					w.Idle()
+					if calls.Load() != 1 {
+						t.Errorf("%d calls", calls.Load())
+					}
+				})
+			})
 		}
 	}
-}
-
-func crashedCall(t *testing.T, point string, safe bool) {
-	var calls atomic.Int32
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		calls.Add(1)
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = io.WriteString(w, `{"paid":true}`)
-	}))
-	defer server.Close()
-	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
-		s := cards(t, "name: Pay\nkind: http\nurl: "+server.URL+"/pay\nidempotent: "+map[bool]string{true: "true", false: "false"}[safe])
-		killed := errors.New("killed")
-		died := make(chan struct{})
-		var once atomic.Bool
-		one := start(w, s, app.Deps{Owner: "one", Hook: func(at, _ string) error {
-			if at == point && once.CompareAndSwap(false, true) {
-				close(died)
-			}
-			if once.Load() {
-				return killed
-			}
-			return nil
-		}})
-		o := work("pay", "j1", "a", 1)
-		w.Issue(o)
-		state(w, o, true)
-		<-died
-		one.Kill()
-		start(w, s, app.Deps{Owner: "two"})
-		if point == "effect" && !safe {
-			in := w.Asked(o)
-			if in.Kind != events.InputUnknown || calls.Load() != 0 {
-				t.Fatalf("%+v after %d calls", in, calls.Load())
-			}
-			o = resumed(o, in.Request, `{"choice":"success","output":"paid by hand"}`)
-			w.Issue(o)
-			if got := w.Report(o); string(got.Output) != `"paid by hand"` || calls.Load() != 0 {
-				t.Errorf("%+v after %d calls", got, calls.Load())
-			}
-			w.Idle()
-			return
-		}
-		if got := w.Report(o); got.Outcome != events.Success || string(got.Output) != `{"paid":true}` {
-			t.Errorf("%+v", got)
-		}
-		w.Idle()
-		if calls.Load() != 1 {
-			t.Errorf("%d calls", calls.Load())
-		}
-	})
 }
 
 func TestACallThatBrokeOffIsMadeAgainWhenAPersonSaysSo(t *testing.T) {

@@ -124,60 +124,58 @@ func crashedRemote(t *testing.T, settings a2atest.Settings, n int32) (killed boo
 func TestAMessageWithoutAnAnswerIsSentAgainOnlyIfTheAgentKnowsIt(t *testing.T) {
 	for name, settings := range peers() {
 		for _, safe := range []bool{false, true} {
-			t.Run(name, func(t *testing.T) { crashedBetween(t, settings, safe) })
+			t.Run(name, func(t *testing.T) {
+				arrived := make(chan struct{})
+				var once sync.Once
+				agent := a2atest.Start(t, settings, func(s *a2atest.Stage) {
+					first := false
+					once.Do(func() { first = true; close(arrived) })
+					if first {
+						<-s.Ctx.Done() // It has the message, and says nothing.
+						return
+					}
+					s.Answer("done")
+				})
+				servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
+					s := remote(t, agent, "idempotent: "+map[bool]string{true: "true", false: "false"}[safe])
+					var dead atomic.Bool
+					one := start(w, s, app.Deps{Owner: "one", Hook: func(string, string) error {
+						if dead.Load() {
+							return errKilled
+						}
+						return nil
+					}})
+					o := work("desk", "j1", "a", 1)
+					state(w, o, true)
+					w.Issue(o)
+					<-arrived
+					dead.Store(true)
+					one.Kill()
+					start(w, s, app.Deps{Owner: "two"})
+					if !safe {
+						in := w.Asked(o)
+						if in.Kind != events.InputUnknown || len(agent.Heard()) != 1 {
+							t.Fatalf("%+v after %d messages", in, len(agent.Heard()))
+						}
+						o = resumed(o, in.Request, `{"choice":"success","output":"done by phone"}`)
+						w.Issue(o)
+						if got := w.Report(o); string(got.Output) != `"done by phone"` || len(agent.Heard()) != 1 {
+							t.Errorf("%s after %d messages", got.Output, len(agent.Heard()))
+						}
+						w.Idle()
+						return
+					}
+					if got := w.Report(o); string(got.Output) != `"done"` {
+						t.Errorf("%+v", got)
+					}
+					w.Idle()
+					if heard := agent.Heard(); len(heard) != 2 || heard[0].Message.ID != heard[1].Message.ID {
+						t.Errorf("%d messages", len(heard))
+					}
+				})
+			})
 		}
 	}
-}
-
-func crashedBetween(t *testing.T, settings a2atest.Settings, safe bool) {
-	arrived := make(chan struct{})
-	var once sync.Once
-	agent := a2atest.Start(t, settings, func(s *a2atest.Stage) {
-		first := false
-		once.Do(func() { first = true; close(arrived) })
-		if first {
-			<-s.Ctx.Done() // It has the message, and says nothing.
-			return
-		}
-		s.Answer("done")
-	})
-	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
-		s := remote(t, agent, "idempotent: "+map[bool]string{true: "true", false: "false"}[safe])
-		var dead atomic.Bool
-		one := start(w, s, app.Deps{Owner: "one", Hook: func(string, string) error {
-			if dead.Load() {
-				return errKilled
-			}
-			return nil
-		}})
-		o := work("desk", "j1", "a", 1)
-		state(w, o, true)
-		w.Issue(o)
-		<-arrived
-		dead.Store(true)
-		one.Kill()
-		start(w, s, app.Deps{Owner: "two"})
-		if !safe {
-			in := w.Asked(o)
-			if in.Kind != events.InputUnknown || len(agent.Heard()) != 1 {
-				t.Fatalf("%+v after %d messages", in, len(agent.Heard()))
-			}
-			o = resumed(o, in.Request, `{"choice":"success","output":"done by phone"}`)
-			w.Issue(o)
-			if got := w.Report(o); string(got.Output) != `"done by phone"` || len(agent.Heard()) != 1 {
-				t.Errorf("%s after %d messages", got.Output, len(agent.Heard()))
-			}
-			w.Idle()
-			return
-		}
-		if got := w.Report(o); string(got.Output) != `"done"` {
-			t.Errorf("%+v", got)
-		}
-		w.Idle()
-		if heard := agent.Heard(); len(heard) != 2 || heard[0].Message.ID != heard[1].Message.ID {
-			t.Errorf("%d messages", len(heard))
-		}
-	})
 }
 
 // The same task goes on with the answer of a person, on another runner.

@@ -63,17 +63,6 @@ func payingModel() *llmtest.Server {
 	}))
 }
 
-// configured is an agent whose calls of pay a person has to approve of.
-func configured(t *testing.T) (app.Settings, app.Deps, string) {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "jobgraph.yaml")
-	text := "version: 1\ntools:\n  pay: {subject: tools.pay, description: Pays.}\npolicies:\n  - {tool: pay, args: {amount: '>100'}, action: ask}\n"
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return agents(t, card(t, "tools: [pay]\n")), app.Deps{Doer: payingModel()}, path
-}
-
 // endOf is the fact that ended a run: a report, or a question; nil without.
 func endOf(w *servicetest.Env, o events.Work) *events.Event {
 	w.Helper()
@@ -97,7 +86,12 @@ func TestAnApprovedCallIsMadeOnceWhereverTheRunnerDies(t *testing.T) {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
 				b := openBank(w, "tools.pay")
-				s, d, file := configured(t)
+				path := filepath.Join(t.TempDir(), "jobgraph.yaml")
+				text := "version: 1\ntools:\n  pay: {subject: tools.pay, description: Pays.}\npolicies:\n  - {tool: pay, args: {amount: '>100'}, action: ask}\n"
+				if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				s, d, file := agents(t, card(t, "tools: [pay]\n")), app.Deps{Doer: payingModel()}, path
 				o := work("agent", "j1", "a", 1)
 				w.Config = file
 				zero := start(w, s, app.Deps{Owner: "zero", Doer: d.Doer})

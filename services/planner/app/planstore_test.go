@@ -106,25 +106,20 @@ func TestWithoutAPlannerPlanOperationsSaySo(t *testing.T) {
 	})
 }
 
-// running writes the log of a job whose first step is done and whose second one runs.
-func running(w *servicetest.Env, job string) {
-	w.Helper()
-	w.Tell(events.Event{Kind: events.KindJobRequested, Job: job, ID: job + "/1", Data: &events.JobRequested{
-		Request: events.Request{Goal: "go on a trip", ID: job}, Rules: events.Rules{Version: 1, MaxSteps: 100, MaxPlanRounds: 3, FailurePolicy: events.Continue, Finalize: "tails"},
-	}})
-	w.Tell(events.Event{Kind: events.KindGraphCreated, Job: job, SubJob: events.PlanID, Run: 1, ID: job + "/2", Data: &events.GraphCreated{Plan: &events.Plan{
-		Title: "Trip", SubJobs: []events.SubJob{{ID: "pack", Goal: "Pack", Expert: "e"}, {ID: "go", Goal: "Go", Expert: "e", Dependencies: []string{"pack"}}},
-	}}})
-	w.Tell(events.Event{Kind: events.KindSubJobReported, Job: job, SubJob: "pack", Run: 1, ID: job + "/3", Data: &events.SubJobReported{Outcome: events.Success, Output: json.RawMessage(`1`)}})
-	w.Tell(events.Event{Kind: events.KindSubJobStarted, Job: job, SubJob: "go", Run: 1, ID: job + "/4", Data: &events.SubJobStarted{}})
-}
-
 // proves O-weakness-issue-1271
 func TestTheGraphOfAJobIsReadMarkedAndUpdated(t *testing.T) {
 	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
 		w.Announce(three()...)
 		start(w, app.Deps{})
-		running(w, "j1")
+		job := "j1"
+		w.Tell(events.Event{Kind: events.KindJobRequested, Job: job, ID: job + "/1", Data: &events.JobRequested{
+			Request: events.Request{Goal: "go on a trip", ID: job}, Rules: events.Rules{Version: 1, MaxSteps: 100, MaxPlanRounds: 3, FailurePolicy: events.Continue, Finalize: "tails"},
+		}})
+		w.Tell(events.Event{Kind: events.KindGraphCreated, Job: job, SubJob: events.PlanID, Run: 1, ID: job + "/2", Data: &events.GraphCreated{Plan: &events.Plan{
+			Title: "Trip", SubJobs: []events.SubJob{{ID: "pack", Goal: "Pack", Expert: "e"}, {ID: "go", Goal: "Go", Expert: "e", Dependencies: []string{"pack"}}},
+		}}})
+		w.Tell(events.Event{Kind: events.KindSubJobReported, Job: job, SubJob: "pack", Run: 1, ID: job + "/3", Data: &events.SubJobReported{Outcome: events.Success, Output: json.RawMessage(`1`)}})
+		w.Tell(events.Event{Kind: events.KindSubJobStarted, Job: job, SubJob: "go", Run: 1, ID: job + "/4", Data: &events.SubJobStarted{}})
 		o := operate(t, w)
 		if got := o.call(`{"command":"get","plan_id":"j1","within":"j1"}`); !strings.Contains(got, `Error: plan_id: there is no plan "j1"`) {
 			t.Error("a model reads the graph of a job that is none of its own:", got)

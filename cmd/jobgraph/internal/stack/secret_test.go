@@ -241,35 +241,6 @@ func start(t *testing.T) *echo {
 	return e
 }
 
-// play runs a job to its end, and gives its export.
-func (e *echo) play(r events.Request) []byte {
-	e.t.Helper()
-	none := 0
-	r.Limits.Retries, r.Limits.MaxPlanRounds = &none, new(1)
-	c := client.New(e.bus)
-	if _, err := c.Submit(e.t.Context(), r); err != nil {
-		e.t.Fatal(err)
-	}
-	end, err := c.Wait(e.t.Context(), r.ID)
-	if err != nil {
-		e.t.Fatal(err)
-	}
-	x, err := c.Archive().Export(e.t.Context(), r.ID, time.Now())
-	if err != nil {
-		e.t.Fatal(err)
-	}
-	var file bytes.Buffer
-	if err := x.Write(&file); err != nil {
-		e.t.Fatal(err)
-	}
-	whole := slices.Collect(maps.Values(x.Blobs)) // In the file they are encoded.
-	clean(e.t, "a blob of "+r.ID, bytes.Join(whole, nil))
-	if !bytes.Contains(bytes.Join(append(whole, file.Bytes()), nil), []byte("********")) {
-		e.t.Errorf("job %s, which ended so: %+v, repeats nothing: it proves nothing", r.ID, end)
-	}
-	return file.Bytes()
-}
-
 // forms are all ways in which a secret is looked for.
 func forms(secret string) []string {
 	quoted, _ := json.Marshal(secret) // A text can be encoded.
@@ -364,7 +335,30 @@ func TestNoSecretThatIsEchoedIsKeptToldOrLogged(t *testing.T) {
 		{ID: "planned", Goal: "make something of it"},
 		{ID: "unplanned", Goal: "planning fails"},
 	} {
-		clean(t, "the export of "+r.ID, e.play(r))
+		none := 0
+		r.Limits.Retries, r.Limits.MaxPlanRounds = &none, new(1)
+		c := client.New(e.bus)
+		if _, err := c.Submit(e.t.Context(), r); err != nil {
+			e.t.Fatal(err)
+		}
+		end, err := c.Wait(e.t.Context(), r.ID)
+		if err != nil {
+			e.t.Fatal(err)
+		}
+		x, err := c.Archive().Export(e.t.Context(), r.ID, time.Now())
+		if err != nil {
+			e.t.Fatal(err)
+		}
+		var file bytes.Buffer
+		if err := x.Write(&file); err != nil {
+			e.t.Fatal(err)
+		}
+		whole := slices.Collect(maps.Values(x.Blobs)) // In the file they are encoded.
+		clean(e.t, "a blob of "+r.ID, bytes.Join(whole, nil))
+		if !bytes.Contains(bytes.Join(append(whole, file.Bytes()), nil), []byte("********")) {
+			e.t.Errorf("job %s, which ended so: %+v, repeats nothing: it proves nothing", r.ID, end)
+		}
+		clean(t, "the export of "+r.ID, file.Bytes())
 	}
 	if n := e.stored(); n < 50 {
 		t.Errorf("only %d messages were looked at", n)

@@ -17,34 +17,6 @@ import (
 // begin a line of one's own.
 const nasty = "gone \x1b[2J\x1b]0;owned\x07 \u009b31m \u202etxt.exe\r\njob FINISHED \x7f\xff end"
 
-// failing is the log of a job whose step fails with a text.
-func failing(text string) iter.Seq2[events.Event, error] {
-	seq := uint64(0)
-	event := func(kind events.Kind, subjob string, run int, data any) events.Event {
-		seq++
-		return events.Event{Kind: kind, Job: "j", SubJob: subjob, Run: run, Seq: seq, Time: time.Unix(int64(seq), 0), Data: data}
-	}
-	list := []events.Event{
-		event(events.KindJobRequested, "", 0, &events.JobRequested{
-			Request: events.Request{Goal: "look at " + text},
-			Rules:   events.Rules{Version: 1, MaxSteps: 10, MaxPlanRounds: 1, FailurePolicy: events.FailFast, Finalize: "tails"},
-		}),
-		event(events.KindGraphCreated, "~plan", 1, &events.GraphCreated{Plan: &events.Plan{
-			Title: text, SubJobs: []events.SubJob{{ID: "a", Title: text, Goal: text, Expert: "x"}},
-		}}),
-		event(events.KindSubJobReported, "a", 1, &events.SubJobReported{
-			Outcome: events.ExecutionError, Lesson: text, Error: &events.Fault{Code: events.CodeExecution, Message: text, Cause: text, Hint: text},
-		}),
-	}
-	return func(yield func(events.Event, error) bool) {
-		for _, e := range list {
-			if !yield(e, nil) {
-				return
-			}
-		}
-	}
-}
-
 // Whatever a result, an error or a plan says: a terminal is told nothing but what Show itself has to tell it.
 func TestNothingThatOthersHaveWrittenReachesTheTerminal(t *testing.T) {
 	for name, form := range map[string]watch.Form{"lines": watch.Lines, "tree": watch.Tree, "JSON": watch.JSON} {
@@ -52,7 +24,32 @@ func TestNothingThatOthersHaveWrittenReachesTheTerminal(t *testing.T) {
 			var out strings.Builder
 			size := func() (int, int, bool) { return 80, 24, true }
 			s := watch.Show{Out: &out, Form: form, Size: size, Now: func() time.Time { return time.Unix(10, 0) }}
-			log := func(context.Context) iter.Seq2[events.Event, error] { return failing(nasty) }
+			log := func(context.Context) iter.Seq2[events.Event, error] {
+				seq := uint64(0)
+				event := func(kind events.Kind, subjob string, run int, data any) events.Event {
+					seq++
+					return events.Event{Kind: kind, Job: "j", SubJob: subjob, Run: run, Seq: seq, Time: time.Unix(int64(seq), 0), Data: data}
+				}
+				list := []events.Event{
+					event(events.KindJobRequested, "", 0, &events.JobRequested{
+						Request: events.Request{Goal: "look at " + nasty},
+						Rules:   events.Rules{Version: 1, MaxSteps: 10, MaxPlanRounds: 1, FailurePolicy: events.FailFast, Finalize: "tails"},
+					}),
+					event(events.KindGraphCreated, "~plan", 1, &events.GraphCreated{Plan: &events.Plan{
+						Title: nasty, SubJobs: []events.SubJob{{ID: "a", Title: nasty, Goal: nasty, Expert: "x"}},
+					}}),
+					event(events.KindSubJobReported, "a", 1, &events.SubJobReported{
+						Outcome: events.ExecutionError, Lesson: nasty, Error: &events.Fault{Code: events.CodeExecution, Message: nasty, Cause: nasty, Hint: nasty},
+					}),
+				}
+				return func(yield func(events.Event, error) bool) {
+					for _, e := range list {
+						if !yield(e, nil) {
+							return
+						}
+					}
+				}
+			}
 			h := joblog.New()
 			if err := s.Follow(t.Context(), log, h, func() bool { return h.Job.Status.Terminal() }); err != nil {
 				t.Fatal(err)

@@ -80,7 +80,27 @@ func TestTheTreeFitsTheTerminal(t *testing.T) {
 				}
 				screen.Listen()
 				var final []string
-				synctest.Test(t, func(t *testing.T) { final = follow(t, screen, list, width, 24) })
+				synctest.Test(t, func(t *testing.T) {
+					pause := 3 * time.Second / time.Duration(len(list))
+					log := func(ctx context.Context) iter.Seq2[events.Event, error] {
+						return func(yield func(events.Event, error) bool) {
+							for _, e := range list {
+								<-time.After(pause)
+								e.Time = time.Now()
+								if !yield(e, nil) || ctx.Err() != nil {
+									return
+								}
+							}
+						}
+					}
+					h := joblog.New()
+					size := func() (int, int, bool) { return width, 24, true }
+					s := watch.Show{Out: screen.TTY, Form: watch.Tree, Size: size, Paint: true, Now: time.Now}
+					if err := s.Follow(t.Context(), log, h, func() bool { return false }); err != nil {
+						t.Fatal(err)
+					}
+					final = output.Tree{Now: time.Now(), Width: width - 1, Height: 100}.Lines(h.Job.View())
+				})
 				if err := screen.Close(); err != nil {
 					t.Fatal(err)
 				}
@@ -96,29 +116,6 @@ func TestTheTreeFitsTheTerminal(t *testing.T) {
 			})
 		}
 	}
-}
-
-// follow shows a job whose events come one by one, and gives the lines that have to stand there at the end.
-func follow(t *testing.T, screen *screentest.Screen, list []events.Event, width, height int) []string {
-	pause := 3 * time.Second / time.Duration(len(list))
-	log := func(ctx context.Context) iter.Seq2[events.Event, error] {
-		return func(yield func(events.Event, error) bool) {
-			for _, e := range list {
-				<-time.After(pause)
-				e.Time = time.Now()
-				if !yield(e, nil) || ctx.Err() != nil {
-					return
-				}
-			}
-		}
-	}
-	h := joblog.New()
-	size := func() (int, int, bool) { return width, height, true }
-	s := watch.Show{Out: screen.TTY, Form: watch.Tree, Size: size, Paint: true, Now: time.Now}
-	if err := s.Follow(t.Context(), log, h, func() bool { return false }); err != nil {
-		t.Fatal(err)
-	}
-	return output.Tree{Now: time.Now(), Width: width - 1, Height: 100}.Lines(h.Job.View())
 }
 
 // order counts the SubJobs that run, and fails when one that has not begun stands before one of them where not all have room.

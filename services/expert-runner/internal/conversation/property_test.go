@@ -17,27 +17,6 @@ import (
 // chance is a model and tools that do anything.
 type chance struct{ *rand.Rand }
 
-func (r chance) rules() conversation.Rules {
-	rules := conversation.Rules{
-		Turns: r.IntN(6), Tokens: r.Int64N(200), Time: time.Duration(r.IntN(10)) * time.Minute, Observation: 1 + r.IntN(900), Context: 1 + r.IntN(800),
-		Tools: r.IntN(4) > 0, Structured: r.IntN(2) == 0, Summary: r.IntN(2) == 0,
-		Read: func(text string) (json.RawMessage, []string) {
-			if strings.Contains(text, "bad") {
-				return nil, []string{"it is bad"}
-			}
-			return json.RawMessage(`1`), nil
-		},
-	}
-	if r.IntN(2) == 0 {
-		rules.Mode = conversation.Dual()
-		rules.Delivered = func(text string) bool { return text != "other" }
-	}
-	if rules.Tools && r.IntN(3) == 0 {
-		rules.Required = []string{"search", "read"}[:1+r.IntN(2)]
-	}
-	return rules
-}
-
 func (r chance) pick(list ...string) string { return list[r.IntN(len(list))] }
 
 // answer is a fact that fits the command, or now and then one that does not.
@@ -68,7 +47,23 @@ func (r chance) answer(c conversation.Command) conversation.Fact {
 func TestAnyConversationEndsWithinItsBudget(t *testing.T) {
 	for seed := range uint64(5000) {
 		r := chance{rand.New(rand.NewPCG(seed, 1))}
-		rules := r.rules()
+		rules := conversation.Rules{
+			Turns: r.IntN(6), Tokens: r.Int64N(200), Time: time.Duration(r.IntN(10)) * time.Minute, Observation: 1 + r.IntN(900), Context: 1 + r.IntN(800),
+			Tools: r.IntN(4) > 0, Structured: r.IntN(2) == 0, Summary: r.IntN(2) == 0,
+			Read: func(text string) (json.RawMessage, []string) {
+				if strings.Contains(text, "bad") {
+					return nil, []string{"it is bad"}
+				}
+				return json.RawMessage(`1`), nil
+			},
+		}
+		if r.IntN(2) == 0 {
+			rules.Mode = conversation.Dual()
+			rules.Delivered = func(text string) bool { return text != "other" }
+		}
+		if rules.Tools && r.IntN(3) == 0 {
+			rules.Required = []string{"search", "read"}[:1+r.IntN(2)]
+		}
 		opening := []conversation.Message{{Role: conversation.User, Text: "Do it."}}
 		one, two := conversation.New(rules, opening), conversation.New(rules, opening)
 		most := rules.Turns
@@ -89,7 +84,20 @@ func TestAnyConversationEndsWithinItsBudget(t *testing.T) {
 				if c.Advises && c.Choice != conversation.ChoiceNone {
 					t.Fatalf("seed %d: who advises may call %q", seed, c.Choice)
 				}
-				paired(t, seed, c.Messages)
+				open := 0
+				for _, m := range c.Messages {
+					switch {
+					case m.Role == conversation.Tool && open > 0:
+						open--
+					case m.Role == conversation.Tool || open > 0:
+						t.Fatalf("seed %d: calls and answers do not match: %+v", seed, c.Messages)
+					case m.Role == conversation.Assistant:
+						open = len(m.Calls)
+					}
+				}
+				if open > 0 {
+					t.Fatalf("seed %d: %d calls have no answer", seed, open)
+				}
 			}
 			if len(asked) > most+2 || step > 2000 {
 				t.Fatalf("seed %d: %d questions, %d turns allowed", seed, len(asked), most)
@@ -105,24 +113,5 @@ func TestAnyConversationEndsWithinItsBudget(t *testing.T) {
 		if one.Turns() > most && e.Fault == nil && !strings.Contains(string(e.Output), `"incomplete":true`) {
 			t.Fatalf("seed %d: a silent success after %d of %d turns", seed, one.Turns(), most)
 		}
-	}
-}
-
-// paired checks that each call is answered once, and before anybody else speaks.
-func paired(t *testing.T, seed uint64, messages []conversation.Message) {
-	t.Helper()
-	open := 0
-	for _, m := range messages {
-		switch {
-		case m.Role == conversation.Tool && open > 0:
-			open--
-		case m.Role == conversation.Tool || open > 0:
-			t.Fatalf("seed %d: calls and answers do not match: %+v", seed, messages)
-		case m.Role == conversation.Assistant:
-			open = len(m.Calls)
-		}
-	}
-	if open > 0 {
-		t.Fatalf("seed %d: %d calls have no answer", seed, open)
 	}
 }

@@ -242,12 +242,3 @@ func gone(t *testing.T, pid string) {
 		<-time.After(5 * time.Millisecond)
 	}
 }
-
-// build makes a program of the SDK's module.
-func build(t *testing.T, path, binary string) {
-	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, path).CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -414,7 +415,11 @@ func TestServersOfTheSDKsExamples(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			binary := filepath.Join(t.TempDir(), name)
-			build(t, "github.com/modelcontextprotocol/go-sdk/examples/server/"+name, binary)
+			path := "github.com/modelcontextprotocol/go-sdk/examples/server/" + name
+			out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, path).CombinedOutput()
+			if err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
 			tools, err := pool(t, Server{Command: binary}).Open(t.Context(), []string{"x__*"})
 			if err != nil {
 				t.Fatal(err)

@@ -19,13 +19,6 @@ func graph() recommend.Graph {
 	}
 }
 
-func names(r recommend.Recommendation) (list []string) {
-	for _, way := range r.Actions {
-		list = append(list, way.Name)
-	}
-	return list
-}
-
 // proves C-T8
 // proves C33
 func TestToolsAreRecommendedAsFarAsHopsAndThresholdReach(t *testing.T) {
@@ -44,7 +37,11 @@ func TestToolsAreRecommendedAsFarAsHopsAndThresholdReach(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := graph().Recommend(test.wish)
-			if diff := cmp.Diff(test.actions, names(got)); diff != "" {
+			var list []string
+			for _, way := range got.Actions {
+				list = append(list, way.Name)
+			}
+			if diff := cmp.Diff(test.actions, list); diff != "" {
 				t.Error(diff)
 			}
 			if diff := cmp.Diff(test.tools, got.Tools); diff != "" {

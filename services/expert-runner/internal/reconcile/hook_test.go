@@ -25,13 +25,6 @@ func inquiry() expert.Inquiry {
 	}
 }
 
-// says is a hook that gives an output.
-func says(output string) *reconcile.Hook {
-	return &reconcile.Hook{Runner: function.Func(func(context.Context, *expert.Task) (events.SubJobReported, error) {
-		return events.SubJobReported{Output: json.RawMessage(output)}, nil
-	})}
-}
-
 func TestWhatAHookSaysIsReadStrictly(t *testing.T) {
 	for output, want := range map[string]run.Resolution{
 		`{"state":"done","result":{"a":1}}`:      {State: run.Done, Result: json.RawMessage(`{"a":1}`)},
@@ -44,7 +37,9 @@ func TestWhatAHookSaysIsReadStrictly(t *testing.T) {
 		`"done"`:                                 {State: run.Unknown, Reason: `The hook's answer is not of the form {"state":"done","result":…}.`},
 		``:                                       {State: run.Unknown, Reason: `The hook's answer is not of the form {"state":"done","result":…}.`},
 	} {
-		if diff := cmp.Diff(want, says(output).Reconcile(t.Context(), inquiry())); diff != "" {
+		if diff := cmp.Diff(want, (&reconcile.Hook{Runner: function.Func(func(context.Context, *expert.Task) (events.SubJobReported, error) {
+			return events.SubJobReported{Output: json.RawMessage(output)}, nil
+		})}).Reconcile(t.Context(), inquiry())); diff != "" {
 			t.Errorf("%s: %s", output, diff)
 		}
 	}

@@ -37,15 +37,6 @@ func intent(run int, key string, safe bool) events.JournalRecord {
 	return events.JournalRecord{Type: events.JournalIntent, Run: run, Key: key, Name: "http", Safe: safe}
 }
 
-func result(run int, key, data string) events.JournalRecord {
-	return events.JournalRecord{Type: events.JournalResult, Run: run, Key: key, Name: "http", Data: json.RawMessage(data)}
-}
-
-// closedBy is the end of an unknown outcome.
-func closedBy(run int, key, reason string) events.JournalRecord {
-	return events.JournalRecord{Type: events.JournalResult, Run: run, Key: key, Name: key, Reason: reason}
-}
-
 // decide is for a runner "a" at a moment.
 func decide(o *task.Order, now time.Time, entries []run.Entry) task.Decision {
 	j := run.Read(entries)
@@ -73,12 +64,12 @@ func TestAnEffectInDoubt(t *testing.T) {
 		"is asked about again without a choice":   {journal(command), answer("1", `"perhaps"`), "asks"},
 		"of a later run is asked about again":     {journal(command, intent(2, "x", false)), answer("1", `"retry"`), "asks"},
 		"is not answered by another's answer":     {journal(command), map[string]events.InputClosed{"t~1~unknown": {Action: events.Answered, Answer: json.RawMessage(`"retry"`)}}, "asks"},
-		"is no matter once it has its result":     {journal(claimed(1, "b"), intent(1, "x", false), result(1, "x", "1")), nil, ""},
+		"is no matter once it has its result":     {journal(claimed(1, "b"), intent(1, "x", false), events.JournalRecord{Type: events.JournalResult, Run: 1, Key: "x", Name: "http", Data: json.RawMessage("1")}), nil, ""},
 		"is no matter in a run that is not ours":  {journal(claimed(1, "b")), nil, ""},
 		"takes the answer that was asked for it":  {journal(command), map[string]events.InputClosed{"s~1~unknown": {Action: events.Answered, Answer: json.RawMessage(`"retry"`)}, "s~2~unknown": {Action: events.Answered, Answer: json.RawMessage(`"fail"`)}}, ""},
 		"is told by itself, if need be":           {journal(claimed(1, "b"), intent(1, "x", false), intent(1, "y", false)), answer("1", `{"effects":{"x":{"choice":"retry"},"y":{"choice":"success","output":1}}}`), ""},
 		"is asked about again when left out":      {journal(claimed(1, "b"), intent(1, "x", false), intent(1, "y", false)), answer("1", `{"effects":{"x":{"choice":"retry"}}}`), "asks"},
-		"is no matter once a person has settled":  {journal(command, closedBy(1, run.Command, "not done: a person")), nil, ""},
+		"is no matter once a person has settled":  {journal(command, events.JournalRecord{Type: events.JournalResult, Run: 1, Key: run.Command, Name: run.Command, Reason: "not done: a person"}), nil, ""},
 		"is no matter behind a report of success": {journal(command, reported(1, `{"outcome":"SUCCESS"}`)), nil, ""},
 		"is no matter when a command has ended":   {journal(command, reported(1, `{"outcome":"EXECUTION_ERROR"}`)), nil, ""},
 		"is one when a command took too long":     {journal(command, reported(1, `{"outcome":"EXECUTION_ERROR","error":{"code":"timeout"}}`)), nil, "asks"},

@@ -36,37 +36,32 @@ var scripts = map[string]func(s *stage) *stage{
 	"steps": func(s *stage) *stage { return s.says("no plan").person("accept") },
 }
 
-// trace writes a conversation: what was owed, and what each fact moved.
-func trace(s *stage) string {
-	var b strings.Builder
-	replay := planning.New(s.start, s.ports)
-	moves := 0
-	tell := func() {
-		for _, m := range replay.State().Moves[moves:] {
-			fmt.Fprintf(&b, "  %s, %s → %s\n", m.From, m.On, m.To)
-		}
-		moves = len(replay.State().Moves)
-		c := replay.Pending()
-		fmt.Fprintf(&b, "%s %s\n", c.Kind, c.Key)
-	}
-	tell()
-	for _, f := range s.facts {
-		fmt.Fprintf(&b, "← %s\n", f.Kind)
-		replay.Apply(f)
-		tell()
-	}
-	if e, ok := replay.Ended(); ok {
-		fmt.Fprintf(&b, "%s, %d rounds, %d calls, fallback %q\n", e.Kind, e.Rounds, e.Calls, e.Fallback)
-	}
-	return b.String()
-}
-
 func TestEveryProfileTakesItsStagesAsTheGoldenTraceSays(t *testing.T) {
 	yes := true
 	for name, script := range scripts {
 		s := script(open(t, name, "the price of gold", review, func(s *planning.Start) { s.Request.Investigate = &yes }))
 		s.ends(events.KindGraphCreated)
-		got := trace(s)
+		var b strings.Builder
+		replay := planning.New(s.start, s.ports)
+		moves := 0
+		tell := func() {
+			for _, m := range replay.State().Moves[moves:] {
+				fmt.Fprintf(&b, "  %s, %s → %s\n", m.From, m.On, m.To)
+			}
+			moves = len(replay.State().Moves)
+			c := replay.Pending()
+			fmt.Fprintf(&b, "%s %s\n", c.Kind, c.Key)
+		}
+		tell()
+		for _, f := range s.facts {
+			fmt.Fprintf(&b, "← %s\n", f.Kind)
+			replay.Apply(f)
+			tell()
+		}
+		if e, ok := replay.Ended(); ok {
+			fmt.Fprintf(&b, "%s, %d rounds, %d calls, fallback %q\n", e.Kind, e.Rounds, e.Calls, e.Fallback)
+		}
+		got := b.String()
 		file := filepath.Join("testdata", "traces", name+".golden")
 		if *update {
 			if err := os.WriteFile(file, []byte(got), 0o644); err != nil {

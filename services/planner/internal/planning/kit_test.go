@@ -140,15 +140,6 @@ func (k *talk) again() {
 	}
 }
 
-// stages lists the stages that were left, in their order.
-func (k *talk) stages() string {
-	var list []string
-	for _, m := range k.State().Moves {
-		list = append(list, fmt.Sprintf("%s:%s", m.From, m.On))
-	}
-	return strings.Join(list, " ")
-}
-
 const (
 	handOn  = `{"decision":"hand_on","enriched_query":"","locale":"en-US","title":"A title"}`
 	goodOne = `{"title":"T","subjobs":[{"id":"a","goal":"do it","expert":"Design Expert"}]}`

@@ -1,6 +1,7 @@
 package planning
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -15,7 +16,11 @@ func TestASentenceBecomesAPlan(t *testing.T) {
 	if len(e.Plan.SubJobs) != 1 || e.Plan.SubJobs[0].Expert != "design" || e.Title != "A title" || e.Plan.Title != "T" || e.Calls != 2 || e.Rounds != 1 {
 		t.Errorf("%+v", e)
 	}
-	if got, want := k.stages(), "begin:whole triage:handed on draft:valid"; got != want {
+	var list []string
+	for _, m := range k.State().Moves {
+		list = append(list, fmt.Sprintf("%s:%s", m.From, m.On))
+	}
+	if got, want := strings.Join(list, " "), "begin:whole triage:handed on draft:valid"; got != want {
 		t.Errorf("stages %s, want %s", got, want)
 	}
 }

@@ -24,34 +24,6 @@ func nonsense(t *rapid.T) string {
 	).Draw(t, "text")
 }
 
-// anyProfile draws the rules of a pipeline, with small limits.
-func anyProfile(t *rapid.T) Profile {
-	pick := func(label string, words ...string) string { return rapid.SampledFrom(words).Draw(t, label) }
-	p := Profile{
-		Dialect: pick("dialect", "native", "chat2graph", "valuecell", "deer-go", "openmanus"),
-		Limits: Limits{
-			Clarifications: rapid.IntRange(0, 3).Draw(t, "clarifications"), Repairs: rapid.IntRange(0, 3).Draw(t, "repairs"),
-			Rounds: rapid.IntRange(0, 3).Draw(t, "rounds"), Reminders: rapid.IntRange(0, 3).Draw(t, "reminders"), Steps: 5, HistoryBytes: 100, FindingBytes: 100,
-		},
-		Triage:      TriageRules{Unreadable: pick("unreadable", "", "plan", "answer", "guidance")},
-		Review:      ReviewRules{When: pick("review", "", "always", "never"), OnExpiry: pick("expiry", "", "accept"), AtLimit: pick("limit", "", "accept", "reject"), Expires: 5},
-		Schedule:    ScheduleRules{Strip: true},
-		Plan:        PlanRules{Enough: pick("enough", "", "step", "answer"), Inadequate: pick("inadequate", "", "ask", "reject"), Search: rapid.Bool().Draw(t, "search")},
-		Investigate: InvestigateRules{When: pick("investigate", "always", "never"), Needs: "research"},
-	}
-	for _, stage := range Optional() {
-		if rapid.Bool().Draw(t, string(stage)) {
-			p.Stages = append(p.Stages, stage)
-		}
-	}
-	for _, rung := range Rungs() {
-		if rapid.Bool().Draw(t, string(rung)) {
-			p.Fallback = append(p.Fallback, rung)
-		}
-	}
-	return p
-}
-
 func anyFact(t *rapid.T, c Command) Fact {
 	f := Fact{Key: c.Key, Run: rapid.IntRange(1, 3).Draw(t, "run"), Text: nonsense(t)}
 	switch c.Kind {
@@ -91,7 +63,30 @@ func bound(p *Profile) int {
 func TestAnySequenceOfNonsenseEndsWithinTheLimits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		start := startOf(nonsense(t))
-		start.Profile = anyProfile(t)
+		pick := func(label string, words ...string) string { return rapid.SampledFrom(words).Draw(t, label) }
+		p := Profile{
+			Dialect: pick("dialect", "native", "chat2graph", "valuecell", "deer-go", "openmanus"),
+			Limits: Limits{
+				Clarifications: rapid.IntRange(0, 3).Draw(t, "clarifications"), Repairs: rapid.IntRange(0, 3).Draw(t, "repairs"),
+				Rounds: rapid.IntRange(0, 3).Draw(t, "rounds"), Reminders: rapid.IntRange(0, 3).Draw(t, "reminders"), Steps: 5, HistoryBytes: 100, FindingBytes: 100,
+			},
+			Triage:      TriageRules{Unreadable: pick("unreadable", "", "plan", "answer", "guidance")},
+			Review:      ReviewRules{When: pick("review", "", "always", "never"), OnExpiry: pick("expiry", "", "accept"), AtLimit: pick("limit", "", "accept", "reject"), Expires: 5},
+			Schedule:    ScheduleRules{Strip: true},
+			Plan:        PlanRules{Enough: pick("enough", "", "step", "answer"), Inadequate: pick("inadequate", "", "ask", "reject"), Search: rapid.Bool().Draw(t, "search")},
+			Investigate: InvestigateRules{When: pick("investigate", "always", "never"), Needs: "research"},
+		}
+		for _, stage := range Optional() {
+			if rapid.Bool().Draw(t, string(stage)) {
+				p.Stages = append(p.Stages, stage)
+			}
+		}
+		for _, rung := range Rungs() {
+			if rapid.Bool().Draw(t, string(rung)) {
+				p.Fallback = append(p.Fallback, rung)
+			}
+		}
+		start.Profile = p
 		start.Mode = rapid.SampledFrom([]events.WorkKind{events.WorkPlan, events.WorkPlan, events.WorkPlan, events.WorkSplit, events.WorkReplan, "else"}).Draw(t, "mode")
 		if rapid.Bool().Draw(t, "part") {
 			start.Part = &events.SubJob{ID: "p", Goal: "the part"}

@@ -147,37 +147,35 @@ func TestAJobBehindAFloodOfSlowStepsWaitsForAboutOneOfThem(t *testing.T) {
 		for _, places := range []int{1, 3, 16, 64} {
 			for _, starts := range []bool{true, false} {
 				t.Run(fmt.Sprintf("%v, %d places, starts %v", takes, places, starts), func(t *testing.T) {
-					synctest.Test(t, func(t *testing.T) { slowFlood(t, places, takes, starts) })
+					synctest.Test(t, func(t *testing.T) {
+						c, stop := newCrowd(t, places, takes, starts, false)
+						defer stop()
+						begin := time.Now()
+						steps := 12 * places
+						c.ask("flood", "greedy", steps)
+						for i, arrives := range []time.Duration{takes / 10, 2 * takes, 5 * takes / 2, 31 * takes / 10} {
+							<-time.After(arrives)
+							name := "modest" + strconv.Itoa(i)
+							asked := time.Now()
+							c.ask(name, name, 1)
+							<-time.After(takes + time.Second)
+							if at := c.begun(name + "/s0"); at.IsZero() {
+								t.Errorf("the other session's step had not begun %v after it was asked for", time.Since(asked))
+							}
+						}
+						for i := range steps {
+							for c.begun("flood/s"+strconv.Itoa(i)).IsZero() && time.Since(begin) < 100*takes {
+								<-time.After(takes / 10)
+							}
+						}
+						// 12 rounds of the flood and at most 4 of the others; while there is work, places stand empty for moments only.
+						if took, most := time.Since(begin), 18*takes+18*takes/10; took > most {
+							t.Errorf("the flood began its last step after %v, at most %v", took, most)
+						}
+					})
 				})
 			}
 		}
-	}
-}
-
-func slowFlood(t *testing.T, places int, takes time.Duration, starts bool) {
-	c, stop := newCrowd(t, places, takes, starts, false)
-	defer stop()
-	begin := time.Now()
-	steps := 12 * places
-	c.ask("flood", "greedy", steps)
-	for i, arrives := range []time.Duration{takes / 10, 2 * takes, 5 * takes / 2, 31 * takes / 10} {
-		<-time.After(arrives)
-		name := "modest" + strconv.Itoa(i)
-		asked := time.Now()
-		c.ask(name, name, 1)
-		<-time.After(takes + time.Second)
-		if at := c.begun(name + "/s0"); at.IsZero() {
-			t.Errorf("the other session's step had not begun %v after it was asked for", time.Since(asked))
-		}
-	}
-	for i := range steps {
-		for c.begun("flood/s"+strconv.Itoa(i)).IsZero() && time.Since(begin) < 100*takes {
-			<-time.After(takes / 10)
-		}
-	}
-	// 12 rounds of the flood and at most 4 of the others; while there is work, places stand empty for moments only.
-	if took, most := time.Since(begin), 18*takes+18*takes/10; took > most {
-		t.Errorf("the flood began its last step after %v, at most %v", took, most)
 	}
 }
 

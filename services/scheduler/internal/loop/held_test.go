@@ -8,12 +8,6 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/graph"
 )
 
-// again delivers an event that was delivered before.
-func (w *tower) again(e events.Event) {
-	w.seq++
-	w.feed <- Batch{Deliveries: []Delivery{{Event: e, ConsumerSeq: w.seq, Acker: w}}}
-}
-
 func TestWhatIsHeldUnacknowledgedIsSaidToBeInProgress(t *testing.T) {
 	inTower(t, func(w *tower, _ func()) {
 		given := make(chan error)
@@ -43,7 +37,8 @@ func TestARepeatOfWhatIsHeldLeavesTheCacheAlone(t *testing.T) {
 		held := w.log[len(w.log)-1]
 		w.fail["load"] = errAway // The store cannot be read: a dropped state would not come back.
 		acked := w.acked
-		w.again(held)
+		w.seq++
+		w.feed <- Batch{Deliveries: []Delivery{{Event: held, ConsumerSeq: w.seq, Acker: w}}}
 		given <- nil
 		if w.saw(".one.b.1") != 1 {
 			t.Errorf("the job does not go on from the state in memory: %q", w.published)

@@ -26,7 +26,56 @@ func TestJobsComeThroughAnyStorm(t *testing.T) {
 		var failure any
 		synctest.Test(t, func(*testing.T) {
 			defer func() { failure = recover() }() // Where rapid does not see it.
-			throughAStorm(rt)
+			w := newStorm(rt, rapid.Uint64().Draw(rt, "seed"))
+			defer func() {
+				if !w.dead {
+					w.crash()
+				}
+			}()
+			window, parallel := rapid.SampledFrom([]int{0, 1, 2, 5}).Draw(rt, "window"), rapid.SampledFrom([]int{1, 3}).Draw(rt, "parallel")
+			w.start(window, parallel)
+			for range rapid.IntRange(1, 300).Draw(rt, "actions") {
+				action := rapid.SampledFrom(actions).Draw(rt, "action")
+				switch action {
+				case "submit":
+					w.submit()
+				case "deliver":
+					w.deliver(rapid.IntRange(1, 6).Draw(w.t, "most"), true)
+				case "steal":
+					w.deliver(rapid.IntRange(1, 2).Draw(w.t, "most"), false)
+				case "again":
+					w.redeliver()
+				case "answer", "lose", "refuse":
+					w.end(action, rapid.IntRange(0, 1<<10).Draw(w.t, "which"))
+				case "answer all":
+					for len(w.air) > 0 {
+						w.end("answer", 0)
+					}
+				case "save":
+					w.endSave(rapid.SampledFrom([]string{"kept", "kept", "kept", "kept", "lost", "refused"}).Draw(w.t, "outcome"), rapid.IntRange(0, 1<<10).Draw(w.t, "which"))
+				case "work":
+					w.labour(rapid.IntRange(0, 1<<10).Draw(w.t, "which"))
+				case "wait":
+					w.wait(time.Duration(rapid.IntRange(1, 300).Draw(w.t, "ms")) * time.Millisecond)
+				case "wait long":
+					w.wait(time.Duration(rapid.IntRange(1, 20).Draw(w.t, "s")) * time.Second)
+				case "early":
+					w.fire(func(timer string, _ time.Time) bool { return timer == graph.TurnTimer() })
+				case "stop job", "start again":
+					w.control(action, rapid.IntRange(0, 1<<10).Draw(w.t, "which"))
+				case "stop", "crash":
+					if action == "stop" {
+						w.stop()
+					} else {
+						w.crash()
+					}
+					w.check()
+					w.start(window, parallel)
+				}
+				w.rest()
+				w.check()
+			}
+			w.settle()
 		})
 		if failure != nil {
 			panic(failure)
@@ -34,66 +83,10 @@ func TestJobsComeThroughAnyStorm(t *testing.T) {
 	})
 }
 
-func throughAStorm(t *rapid.T) {
-	w := newStorm(t, rapid.Uint64().Draw(t, "seed"))
-	defer func() {
-		if !w.dead {
-			w.crash()
-		}
-	}()
-	window, parallel := rapid.SampledFrom([]int{0, 1, 2, 5}).Draw(t, "window"), rapid.SampledFrom([]int{1, 3}).Draw(t, "parallel")
-	w.start(window, parallel)
-	for range rapid.IntRange(1, 300).Draw(t, "actions") {
-		w.act(rapid.SampledFrom(actions).Draw(t, "action"), window, parallel)
-		w.check()
-	}
-	w.settle()
-}
-
 // actions are what may happen; what is there twice happens twice as often.
 var actions = []string{
 	"submit", "deliver", "deliver", "deliver", "answer", "answer", "answer", "answer", "answer", "answer all", "lose", "refuse",
 	"save", "save", "work", "work", "work", "wait", "wait long", "early", "again", "steal", "stop job", "start again", "stop", "crash",
-}
-
-func (w *storm) act(action string, window, parallel int) {
-	switch action {
-	case "submit":
-		w.submit()
-	case "deliver":
-		w.deliver(rapid.IntRange(1, 6).Draw(w.t, "most"), true)
-	case "steal":
-		w.deliver(rapid.IntRange(1, 2).Draw(w.t, "most"), false)
-	case "again":
-		w.redeliver()
-	case "answer", "lose", "refuse":
-		w.end(action, rapid.IntRange(0, 1<<10).Draw(w.t, "which"))
-	case "answer all":
-		for len(w.air) > 0 {
-			w.end("answer", 0)
-		}
-	case "save":
-		w.endSave(rapid.SampledFrom([]string{"kept", "kept", "kept", "kept", "lost", "refused"}).Draw(w.t, "outcome"), rapid.IntRange(0, 1<<10).Draw(w.t, "which"))
-	case "work":
-		w.labour(rapid.IntRange(0, 1<<10).Draw(w.t, "which"))
-	case "wait":
-		w.wait(time.Duration(rapid.IntRange(1, 300).Draw(w.t, "ms")) * time.Millisecond)
-	case "wait long":
-		w.wait(time.Duration(rapid.IntRange(1, 20).Draw(w.t, "s")) * time.Second)
-	case "early":
-		w.fire(func(timer string, _ time.Time) bool { return timer == graph.TurnTimer() })
-	case "stop job", "start again":
-		w.control(action, rapid.IntRange(0, 1<<10).Draw(w.t, "which"))
-	case "stop", "crash":
-		if action == "stop" {
-			w.stop()
-		} else {
-			w.crash()
-		}
-		w.check()
-		w.start(window, parallel)
-	}
-	w.rest()
 }
 
 // submit asks for a job under an id that is free.

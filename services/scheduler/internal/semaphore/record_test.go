@@ -62,7 +62,11 @@ func TestSlotsUnderAnyHistory(t *testing.T) {
 				}
 			}
 			was := r.called()
-			r = read(written(t, r))
+			value, err := r.write()
+			if err != nil {
+				t.Fatal(err)
+			}
+			r = read(value)
 			r.claim(c)
 			granted := r.grant(c, was)
 			waiting := 0
@@ -88,14 +92,6 @@ func TestSlotsUnderAnyHistory(t *testing.T) {
 			}
 		}
 	})
-}
-
-func written(t *rapid.T, r *record) []byte {
-	value, err := r.write()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return value
 }
 
 // drain gives the order in which the jobs of a full record have their turns: the holder of the slot ends its first run.

@@ -82,7 +82,17 @@ func FuzzAnswer(f *testing.F) {
 			}
 			if err != nil {
 				ended = true
-				known(t, err)
+				var refused *refusal
+				var broken *brokenError
+				switch {
+				case errors.As(err, &refused):
+					if refused.Code == "" || refused.Message == "" || !utf8.ValidString(refused.Cause) {
+						t.Errorf("%+v", refused)
+					}
+				case errors.As(err, &broken), errors.Is(err, errUnsent), errors.Is(err, errBudget):
+				default:
+					t.Errorf("unknown: %v", err)
+				}
 				continue
 			}
 			rec.take(u)
@@ -92,19 +102,4 @@ func FuzzAnswer(f *testing.F) {
 			t.Errorf("cannot be kept: %s %v", raw, err)
 		}
 	})
-}
-
-func known(t *testing.T, err error) {
-	t.Helper()
-	var refused *refusal
-	var broken *brokenError
-	switch {
-	case errors.As(err, &refused):
-		if refused.Code == "" || refused.Message == "" || !utf8.ValidString(refused.Cause) {
-			t.Errorf("%+v", refused)
-		}
-	case errors.As(err, &broken), errors.Is(err, errUnsent), errors.Is(err, errBudget):
-	default:
-		t.Errorf("unknown: %v", err)
-	}
 }

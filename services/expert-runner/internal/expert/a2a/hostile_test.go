@@ -235,13 +235,40 @@ func TestAnAgentWithoutEndIsEnded(t *testing.T) {
 		config a2a.Config
 		code   events.Code
 	}{
-		"events without end":      {endless(more), a2a.Config{Mode: a2a.ModeStream, MaxEvents: 500}, events.CodeTooLarge},
-		"bytes without end":       {endless(more), a2a.Config{Mode: a2a.ModeStream, MaxBytes: 100_000}, events.CodeTooLarge},
-		"others' events":          {endless(`{"statusUpdate":{"taskId":"u","status":{"state":"TASK_STATE_WORKING"}}}`), a2a.Config{Mode: a2a.ModeStream, MaxEvents: 500}, events.CodeTooLarge},
-		"a task without end":      {working, a2a.Config{MaxTime: 300 * time.Millisecond}, events.CodeTimeout},
-		"a giant artifact":        {always(work0, `{"id":"t","status":{"state":"TASK_STATE_COMPLETED"},"artifacts":[{"artifactId":"a","parts":[{"text":"`+strings.Repeat("x", 200_000)+`"}]}]}`), a2a.Config{MaxBytes: 100_000}, events.CodeTooLarge},
-		"a line without end":      {func(w http.ResponseWriter, r *http.Request, m string) { endlessLine(w, r, m, work0) }, a2a.Config{Mode: a2a.ModeStream, MaxBytes: 1 << 20}, events.CodeTooLarge},
-		"a stream without a word": {silent(work0), a2a.Config{Mode: a2a.ModeStream, AnswerTimeout: 30 * time.Millisecond, MaxTime: 400 * time.Millisecond}, events.CodeTimeout},
+		"events without end": {endless(more), a2a.Config{Mode: a2a.ModeStream, MaxEvents: 500}, events.CodeTooLarge},
+		"bytes without end":  {endless(more), a2a.Config{Mode: a2a.ModeStream, MaxBytes: 100_000}, events.CodeTooLarge},
+		"others' events":     {endless(`{"statusUpdate":{"taskId":"u","status":{"state":"TASK_STATE_WORKING"}}}`), a2a.Config{Mode: a2a.ModeStream, MaxEvents: 500}, events.CodeTooLarge},
+		"a task without end": {working, a2a.Config{MaxTime: 300 * time.Millisecond}, events.CodeTimeout},
+		"a giant artifact":   {always(work0, `{"id":"t","status":{"state":"TASK_STATE_COMPLETED"},"artifacts":[{"artifactId":"a","parts":[{"text":"`+strings.Repeat("x", 200_000)+`"}]}]}`), a2a.Config{MaxBytes: 100_000}, events.CodeTooLarge},
+		"a line without end": {func(w http.ResponseWriter, r *http.Request, m string) {
+			if m == "CancelTask" {
+				result(w, taskJSON("t", "TASK_STATE_CANCELED"))
+				return
+			}
+			w.Header().Set("Content-Type", "text/event-stream")
+			_, _ = fmt.Fprintf(w, "data: {\"jsonrpc\":\"2.0\",\"result\":%s}\n\ndata: ", work0)
+			for r.Context().Err() == nil {
+				if _, err := io.WriteString(w, strings.Repeat("y", 4096)); err != nil {
+					return
+				}
+			}
+		}, a2a.Config{Mode: a2a.ModeStream, MaxBytes: 1 << 20}, events.CodeTooLarge},
+		"a stream without a word": {func(w http.ResponseWriter, r *http.Request, method string) {
+			switch method {
+			case "CancelTask":
+				result(w, taskJSON("t", "TASK_STATE_CANCELED"))
+				return
+			case "GetTask":
+				result(w, taskJSON("t", "TASK_STATE_WORKING"))
+				return
+			}
+			w.Header().Set("Content-Type", "text/event-stream")
+			if method == "SendStreamingMessage" {
+				_, _ = fmt.Fprintf(w, "data: {\"jsonrpc\":\"2.0\",\"result\":%s}\n\n", work0)
+			}
+			http.NewResponseController(w).Flush()
+			<-r.Context().Done()
+		}, a2a.Config{Mode: a2a.ModeStream, AnswerTimeout: 30 * time.Millisecond, MaxTime: 400 * time.Millisecond}, events.CodeTimeout},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := serveRPC(t, test.answer)
@@ -254,40 +281,6 @@ func TestAnAgentWithoutEndIsEnded(t *testing.T) {
 				t.Errorf("%d messages", n)
 			}
 		})
-	}
-}
-
-func endlessLine(w http.ResponseWriter, r *http.Request, method, begun string) {
-	if method == "CancelTask" {
-		result(w, taskJSON("t", "TASK_STATE_CANCELED"))
-		return
-	}
-	w.Header().Set("Content-Type", "text/event-stream")
-	_, _ = fmt.Fprintf(w, "data: {\"jsonrpc\":\"2.0\",\"result\":%s}\n\ndata: ", begun)
-	for r.Context().Err() == nil {
-		if _, err := io.WriteString(w, strings.Repeat("y", 4096)); err != nil {
-			return
-		}
-	}
-}
-
-// silent begins a task and says no more, on a stream that stays open.
-func silent(begun string) func(http.ResponseWriter, *http.Request, string) {
-	return func(w http.ResponseWriter, r *http.Request, method string) {
-		switch method {
-		case "CancelTask":
-			result(w, taskJSON("t", "TASK_STATE_CANCELED"))
-			return
-		case "GetTask":
-			result(w, taskJSON("t", "TASK_STATE_WORKING"))
-			return
-		}
-		w.Header().Set("Content-Type", "text/event-stream")
-		if method == "SendStreamingMessage" {
-			_, _ = fmt.Fprintf(w, "data: {\"jsonrpc\":\"2.0\",\"result\":%s}\n\n", begun)
-		}
-		http.NewResponseController(w).Flush()
-		<-r.Context().Done()
 	}
 }
 

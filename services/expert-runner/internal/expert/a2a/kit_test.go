@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -63,11 +62,6 @@ func (h *hand) Live(body []byte) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.live = append(h.live, string(body))
-}
-
-// has reports whether the journal has an effect of that kind.
-func (h *hand) has(what string) bool {
-	return slices.ContainsFunc(h.effects, func(e expert.Effect) bool { return strings.HasSuffix(e.Key, what) })
 }
 
 func work() *events.Work {

@@ -70,14 +70,6 @@ func put(t *testing.T, dir, name, text string) {
 	}
 }
 
-func named(refs []events.Ref) []string {
-	var names []string
-	for _, ref := range refs {
-		names = append(names, ref.Name)
-	}
-	return names
-}
-
 func TestFilesThatPatternsNameAreStoredAndReported(t *testing.T) {
 	fill := func(dir string) {
 		for _, name := range []string{"out/b.json", "out/deep/er/a.unheardof", "top.csv", "sub/low.csv", "attachments/in.csv", "results/r.csv", "artifacts/x/in.csv", ".tmp/t.csv"} {
@@ -97,7 +89,10 @@ func TestFilesThatPatternsNameAreStoredAndReported(t *testing.T) {
 	for patterns, want := range tests {
 		s := &shelf{}
 		r := leave(t, s, strings.Split(patterns, ","), fill)
-		got := named(r.Artifacts)
+		var got []string
+		for _, ref := range r.Artifacts {
+			got = append(got, ref.Name)
+		}
 		if d := cmp.Diff(want, got); d != "" || r.Outcome != events.Success {
 			t.Errorf("%s: %s %+v", patterns, d, r.Error)
 		}
