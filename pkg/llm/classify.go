@@ -54,13 +54,17 @@ func listenTo(body []byte, levels int) saying {
 	return s.deeper(object)
 }
 
-// deeper adds what a gateway hands through from the provider behind it, and Azure's inner code.
+// deeper adds what a gateway hands through from the provider behind it, what a model wrote that its provider could not read, and Azure's
+// inner code.
 func (s saying) deeper(object map[string]json.RawMessage) saying {
 	var metadata struct {
 		Raw json.RawMessage `json:"raw"`
 	}
 	if raw := object["metadata"]; raw != nil && json.Unmarshal(raw, &metadata) == nil && metadata.Raw != nil {
 		s.message += ": " + textOf(metadata.Raw)
+	}
+	if wrote := textOf(object["failed_generation"]); wrote != "" {
+		s.message += ": " + wrote
 	}
 	var inner struct {
 		Code word `json:"code"`
@@ -91,6 +95,7 @@ var phrases = []struct {
 	class Class
 	any   []string
 }{
+	{Malformed, []string{"tool_use_failed", "json_validate_failed"}}, // What the model wrote could not be read as the call or JSON that was asked for.
 	{ContextTooLong, []string{
 		"context_length", "context length", "context window", "context size", "context_window", "prompt is too long",
 		"input is too long", "too many tokens", "input tokens exceed", "reduce the length", "string_above_max_length",

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"time"
 
@@ -111,6 +112,12 @@ func (e *Error) Passing() bool {
 		return true
 	}
 	return false
+}
+
+// Garbled reports whether the provider has answered and what the model wrote is at fault: it is empty, or cannot be read as the call or the
+// JSON that was asked for. Another answer may help, if the model is told.
+func (e *Error) Garbled() bool {
+	return e.Class == Empty || e.Class == Malformed && (e.Partial != nil || e.Status == http.StatusBadRequest)
 }
 
 // ClassOf gives the class of any error of this package, Unavailable for others.

@@ -47,6 +47,8 @@ func TestWhatProvidersSayIsClassed(t *testing.T) {
 		{404, `404 page not found`, llm.NotFound},
 		{422, `{"detail":[{"loc":["body","messages"],"msg":"field required"}]}`, llm.BadRequest},
 		{400, `{"detail":"bad"}`, llm.BadRequest},
+		{400, `{"error":{"message":"Failed to call a function.","type":"invalid_request_error","code":"tool_use_failed","failed_generation":"<look>"}}`, llm.Malformed},
+		{400, `{"error":{"message":"Failed to generate JSON.","code":"json_validate_failed","failed_generation":"{"}}`, llm.Malformed},
 		{503, `{"error":{"message":"no healthy upstream"}}`, llm.Overloaded},
 		{529, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`, llm.Overloaded},
 		{500, `{"error":{"message":"The server is overloaded","type":"server_error"}}`, llm.Overloaded},
@@ -75,6 +77,11 @@ func TestWhatARouterHandsThroughIsTold(t *testing.T) {
 	_, err := engine(t, server, noRetry(), nil).Do(t.Context(), ask("hi"), nil)
 	if fail := class(t, err, llm.ContextTooLong); !strings.Contains(fail.Message, "too many tokens in prompt") {
 		t.Error(fail.Message)
+	}
+	server = llmtest.New(llmtest.Say(llmtest.Answer{Status: 400, Body: `{"error":{"message":"Failed to call a function.","code":"tool_use_failed","failed_generation":"<look q=1>"}}`}))
+	_, err = engine(t, server, noRetry(), nil).Do(t.Context(), ask("hi"), nil)
+	if fail := class(t, err, llm.Malformed); !strings.Contains(fail.Message, "<look q=1>") {
+		t.Errorf("what the model wrote is not told: %s", fail.Message)
 	}
 }
 

@@ -15,7 +15,12 @@ const alike = 2
 func (m *Machine) answered(f *Fact) {
 	m.turns++
 	m.had.Tokens, m.had.Spent, m.had.Elapsed = m.had.Tokens+f.Tokens, f.Spent, f.Elapsed
-	m.text, m.force = strings.TrimSpace(f.Text), ""
+	m.text = strings.TrimSpace(f.Text)
+	if f.Unreadable != "" {
+		m.unreadable(f)
+		return
+	}
+	m.force, m.unread = "", 0
 	if m.advises() {
 		f.Calls = nil // It has none to call.
 	}
@@ -41,6 +46,32 @@ func (m *Machine) answered(f *Fact) {
 		m.pass()
 	default:
 		m.conclude()
+	}
+}
+
+// maxUnread is how many answers in a row may be unreadable before the conversation fails.
+const maxUnread = 2
+
+// unreadable tells the model why its answer could not be read, and asks for another one.
+func (m *Machine) unreadable(f *Fact) {
+	m.unread++
+	m.spent = m.exhausted()
+	switch {
+	case m.unread > maxUnread:
+		m.fail(events.CodeMalformed, "the model's answers cannot be read", f.Unreadable, "use another model, or one that can call tools")
+	case m.spent != "" && m.want == summary:
+		m.summarised()
+	case m.spent != "":
+		m.over()
+	default:
+		said := m.text
+		if said == "" {
+			said = "[unreadable]" // Providers want the turns to alternate.
+		}
+		m.history = append(m.history, Message{Role: Assistant, Text: said, voice: m.voice})
+		m.say("Your last answer could not be read: " + Clip(f.Unreadable, maxLast) +
+			"\nAnswer again. The arguments of a tool are one JSON object, as its schema says.")
+		m.ask()
 	}
 }
 

@@ -24,6 +24,8 @@ type Fact struct {
 	Text  string
 	Calls []Call
 	Carry json.RawMessage
+	// Unreadable says why an answer could not be read, by the provider or by us: Text is what there is of it, and another one is asked for.
+	Unreadable string
 	// Tokens is what the call took, Elapsed how long the conversation had lasted when it was answered.
 	Tokens  int64
 	Elapsed time.Duration

@@ -50,6 +50,8 @@ type Machine struct {
 	used     map[string]bool
 	reminded bool
 	repaired bool
+	// unread counts the answers in a row that could not be read.
+	unread int
 	// spent says which budget is used up.
 	spent      string
 	compressed []Compression

@@ -273,6 +273,43 @@ func TestAConversationThatDoesNotFitIsCompressedAndAskedOnceMore(t *testing.T) {
 	}
 }
 
+func TestAModelIsToldWhyItsAnswerCouldNotBeRead(t *testing.T) {
+	garbled := conversation.Fact{Kind: conversation.Answered, Text: "half", Unreadable: "no JSON: <look>", Tokens: 10}
+	c := begin(t, conversation.Rules{Tools: true, Required: []string{"search"}})
+	c.say("nothing") // It has to search first, also after an answer that cannot be read.
+	for range 2 {
+		c.Take(garbled)
+		if ask := c.next(conversation.Ask); !strings.Contains(c.last(), "no JSON: <look>") || ask.Choice != "search" || ask.Messages[len(ask.Messages)-2].Text != "half" {
+			t.Fatalf("%+v", ask)
+		}
+	}
+	c.call(search("a", "1"))
+	c.see("found")
+	for range 3 {
+		c.Take(garbled)
+	}
+	if e := c.next(conversation.End).Ending; e.Outcome != events.ExecutionError || e.Fault.Code != events.CodeMalformed || !strings.Contains(e.Fault.Cause, "<look>") {
+		t.Errorf("%+v", e)
+	}
+	if c.Turns() != 7 {
+		t.Errorf("%d turns: each answer counts", c.Turns())
+	}
+}
+
+func TestAnAnswerThatCannotBeReadEndsAUsedUpBudget(t *testing.T) {
+	garbled := conversation.Fact{Kind: conversation.Answered, Unreadable: "empty", Tokens: 10}
+	for _, summary := range []bool{false, true} {
+		c := begin(t, conversation.Rules{Turns: 1, Summary: summary})
+		c.Take(garbled)
+		if summary {
+			c.Take(garbled)
+		}
+		if e := c.next(conversation.End).Ending; e.Fault == nil || e.Fault.Code != events.CodeBudget {
+			t.Errorf("summary %v: %+v", summary, e)
+		}
+	}
+}
+
 func TestAFailedCallKeepsItsClass(t *testing.T) {
 	c := begin(t, conversation.Rules{})
 	c.Take(conversation.Fact{Kind: conversation.Failed, Outcome: events.ExecutionError, Fault: events.Fault{Code: events.CodeUnavailable, Message: "away"}, RetryAfter: time.Minute})

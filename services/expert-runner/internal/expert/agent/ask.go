@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -40,6 +41,8 @@ type answer struct {
 	// Left is what the job had left for that run. Began stands with the first answer of a conversation.
 	Left  events.Spent `json:"left,omitzero"`
 	Began *beginning   `json:"began,omitempty"`
+	// Unreadable says why what the model wrote is no answer; it is journaled like one, since it was paid for and the next question is about it.
+	Unreadable string `json:"unreadable,omitempty"`
 }
 
 // ask puts the question to the model, unless the journal knows the answer. An error means that the run is over; park that the
@@ -53,12 +56,21 @@ func (r *run) ask(ctx context.Context, c *conversation.Command) (fact conversati
 	var failed error
 	raw, err := r.task.Hand.Do(ctx, expert.Effect{Key: key, Name: "model", Safe: true, Args: args}, func(ctx context.Context) (json.RawMessage, error) {
 		got, err := r.config.Client.Do(ctx, r.request(c, key), r.live.answer(c.Number))
+		unreadable := ""
+		if e, ok := errors.AsType[*llm.Error](err); ok && e.Garbled() {
+			unreadable = e.Message
+			if e.Partial != nil {
+				got = *e.Partial
+			}
+			got.Model, err = cmp.Or(got.Model, e.Model), nil
+		}
 		if err != nil {
 			failed = err
 			return nil, err
 		}
 		return json.Marshal(answer{
-			Response: got, Run: r.task.Work.Run, ElapsedMS: (r.before + time.Since(r.began)).Milliseconds(), Left: r.task.Work.Budget, Began: r.exchange.began,
+			Unreadable: unreadable,
+			Response:   got, Run: r.task.Work.Run, ElapsedMS: (r.before + time.Since(r.began)).Milliseconds(), Left: r.task.Work.Budget, Began: r.exchange.began,
 		})
 	})
 	switch {
@@ -99,11 +111,11 @@ func (r *run) answered(a *answer, c *conversation.Command) conversation.Fact {
 	if a.Run == r.task.Work.Run {
 		r.pay(&a.Response)
 	}
-	f := conversation.Fact{Kind: conversation.Answered, Text: a.Text, Carry: a.Carry, Tokens: int64(a.Usage.Total()), Spent: r.spent, Elapsed: elapsed}
+	f := conversation.Fact{Kind: conversation.Answered, Text: a.Text, Unreadable: a.Unreadable, Carry: a.Carry, Tokens: int64(a.Usage.Total()), Spent: r.spent, Elapsed: elapsed}
 	for _, call := range a.Calls {
 		f.Calls = append(f.Calls, conversation.Call(call))
 	}
-	if len(f.Calls) == 0 && len(r.names) > 0 && !c.Advises {
+	if len(f.Calls) == 0 && len(r.names) > 0 && !c.Advises && a.Unreadable == "" {
 		f.Text, f.Calls = written(f.Text, c.Number)
 	}
 	return f

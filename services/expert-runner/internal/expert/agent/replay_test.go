@@ -141,6 +141,7 @@ func scenarios(t *testing.T) map[string]*story {
 	t.Helper()
 	schema := json.RawMessage(`{"type":"object","required":["n"]}`)
 	tools := []string{"dig", "fail", AskPerson, "terminate"}
+	garbled := &llm.Error{Class: llm.Malformed, Status: 400, Model: "m", Message: "Failed to call a function: <dig>"}
 	tooLong := &llm.Error{Class: llm.ContextTooLong, Model: "m", Message: "too long"}
 	all := map[string]*story{}
 	steps := []Step{
@@ -181,6 +182,8 @@ func scenarios(t *testing.T) map[string]*story {
 		"a person":         {config: Config{Tools: tools}, said: []any{call("dig", AskPerson), "as you like"}, runs: 2},
 		"model fails":      {config: Config{Tools: tools}, said: []any{call("dig"), errors.New("gone")}},
 		"model says less":  {config: Config{Tools: tools}, said: []any{call("dig"), tooLong, "short"}},
+		"unreadable":       {config: Config{Tools: tools}, said: []any{call("dig"), garbled, call("dig"), garbled, garbled, "done"}},
+		"never readable":   {config: Config{Tools: tools}, said: []any{garbled, garbled, garbled}},
 		"too long":         {config: Config{Tools: tools}, said: []any{call("fail"), tooLong}},
 	} {
 		s := &story{answers: map[string]events.InputClosed{}}
