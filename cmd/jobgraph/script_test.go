@@ -31,7 +31,7 @@ var helper runner.Sandbox
 
 func TestMain(m *testing.M) {
 	helper = runner.HookSandbox()
-	testscript.Main(m, map[string]func(){"jobgraph": func() { os.Exit(cli.Main(cli.OS())) }, "mcpserver": mcpServer})
+	testscript.Main(m, map[string]func(){"jobgraph": exactProgram, "mcpserver": mcpServer})
 }
 
 // Scripts run the program as a user does. Beside the usual commands they have

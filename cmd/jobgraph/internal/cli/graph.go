@@ -61,7 +61,7 @@ func (g views) draw(layout drawing.Graph, form string) error {
 // jobPicture is the present graph of a job.
 func jobPicture(h *joblog.Log) drawing.Graph {
 	s := h.Job.View()
-	g := drawing.Graph{Title: s.Title}
+	g := drawing.Graph{Title: s.Title, Nodes: []drawing.Node{}}
 	if g.Title == "" {
 		g.Title = short(s.Goal, 100)
 	}
@@ -83,7 +83,7 @@ func jobPicture(h *joblog.Log) drawing.Graph {
 
 // planPicture is a plan that was not run.
 func planPicture(p *events.Plan) drawing.Graph {
-	g := drawing.Graph{Title: p.Title}
+	g := drawing.Graph{Title: p.Title, Nodes: []drawing.Node{}}
 	for i := range p.SubJobs {
 		s := &p.SubJobs[i]
 		expert := s.ExpertName

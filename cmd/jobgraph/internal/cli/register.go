@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/output"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	runner "github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
@@ -28,7 +29,7 @@ func (g experts) registerCommand() *cobra.Command {
 					if err := c.Experts().Register(ctx, card, ttl); err != nil {
 						return err
 					}
-					if err := g.app.printf("%s registered\n", card.ID); err != nil {
+					if err := g.changed(card.ID, "registered"); err != nil {
 						return err
 					}
 				}
@@ -52,10 +53,21 @@ func (g experts) withdrawCommand() *cobra.Command {
 				if err := c.Experts().Withdraw(ctx, card.ID); err != nil {
 					return err
 				}
-				return g.app.printf("%s withdrawn\n", card.ID)
+				return g.changed(card.ID, "withdrawn")
 			})
 		},
 	}
+}
+
+// changed says what was done to a card.
+func (g experts) changed(id, what string) error {
+	switch {
+	case g.app.machine():
+		return output.Value(g.app.sys.Stdout, g.app.output, map[string]any{"id": id, what: true})
+	case g.app.output == "name":
+		return g.app.printf("%s\n", id)
+	}
+	return g.app.printf("%s %s\n", id, what)
 }
 
 // alive says when a card was last announced; it vanishes when that does not go on.

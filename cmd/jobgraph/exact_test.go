@@ -1,0 +1,81 @@
+package main_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/big"
+	"os"
+	"slices"
+
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/cli"
+)
+
+// inexact is how the program of a script exits that has printed a number which many programs read as another one. No script expects it.
+const inexact = 99
+
+// exactProgram is the program of every script. What it prints as JSON is looked through for numbers beyond 2^53; that commands print JSON in
+// the scripts is held by a test of package cli.
+func exactProgram() {
+	system := cli.OS()
+	if !printsJSON(system.Args) {
+		os.Exit(cli.Main(system))
+	}
+	var printed bytes.Buffer
+	system.Stdout = io.MultiWriter(os.Stdout, &printed)
+	code := cli.Main(system)
+	if place := beyond(printed.Bytes()); place != "" {
+		fmt.Fprintf(os.Stderr, "%q prints a number beyond 2^53: %s\n", system.Args, place)
+		code = inexact
+	}
+	os.Exit(code)
+}
+
+// printsJSON reports whether a command line asks for JSON.
+func printsJSON(args []string) bool {
+	for i, arg := range args {
+		if i > 0 && (args[i-1] == "-o" || args[i-1] == "--output") && (arg == "json" || arg == "jsonl") {
+			return true
+		}
+	}
+	return slices.Contains(args, "--output=json") || slices.Contains(args, "-ojson")
+}
+
+// beyond is where in a stream of JSON values a whole number stands that a double does not hold exactly; "" when none does. What is no JSON
+// ends the search.
+func beyond(text []byte) string {
+	values := json.NewDecoder(bytes.NewReader(text))
+	values.UseNumber()
+	for {
+		var value any
+		if values.Decode(&value) != nil {
+			return ""
+		}
+		if place := beyondIn(value, ""); place != "" {
+			return place
+		}
+	}
+}
+
+func beyondIn(value any, place string) string {
+	switch v := value.(type) {
+	case map[string]any:
+		for key, inner := range v {
+			if found := beyondIn(inner, place+"."+key); found != "" {
+				return found
+			}
+		}
+	case []any:
+		for i, inner := range v {
+			if found := beyondIn(inner, fmt.Sprintf("%s[%d]", place, i)); found != "" {
+				return found
+			}
+		}
+	case json.Number:
+		if n, whole := new(big.Int).SetString(v.String(), 10); whole && n.CmpAbs(big.NewInt(1<<53)) > 0 {
+			return fmt.Sprintf("%s: %s", place, v)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,59 @@
+package cli
+
+import (
+	"context"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+// shapeless are the commands that print no JSON, or that no script can run, with the reason.
+var shapeless = map[string]string{
+	"completion bash": "a shell script", "completion zsh": "a shell script", "completion fish": "a shell script", "completion powershell": "a shell script",
+	"up": "services", "demo": "a guided tour", "demo crash": "a guided tour", "model serve": "a service",
+	"export": "a file of events", "artifacts get": "a file", "import-config": "files",
+}
+
+// jsonLine is a command of a script that prints JSON.
+var jsonLine = regexp.MustCompile(`(?m)^(?:! )?(?:exec jobgraph|exits \d+) (.*-o jsonl?.*)$`)
+
+// Every command prints its JSON in a script: there it is looked through for numbers that many programs read as other ones.
+func TestEachShapeOfJSONIsPrintedInAScript(t *testing.T) {
+	root := newApp(context.Background(), context.Background(), System{}).root()
+	missing := map[string]bool{}
+	everyCommand(t, func(_ *testing.T, path string, c *cobra.Command) {
+		path = strings.TrimPrefix(path, "jobgraph ")
+		if c.Runnable() && !c.HasSubCommands() && !c.Hidden && shapeless[path] == "" {
+			missing[path] = true
+		}
+	})
+	for path := range shapeless {
+		if c, _, err := root.Find(strings.Fields(path)); err != nil || c == root {
+			t.Errorf("%s is no command", path)
+		}
+	}
+	scripts, err := filepath.Glob("../../testdata/script/*.txtar")
+	if err != nil || len(scripts) == 0 {
+		t.Fatal(scripts, err)
+	}
+	for _, script := range scripts {
+		text, err := os.ReadFile(script)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range jsonLine.FindAllStringSubmatch(string(text), -1) {
+			if c, _, err := root.Find(split(line[1])); err == nil {
+				delete(missing, strings.TrimPrefix(c.CommandPath(), "jobgraph "))
+			}
+		}
+	}
+	if len(missing) > 0 {
+		t.Errorf("no script has the JSON of %q", slices.Sorted(maps.Keys(missing)))
+	}
+}
