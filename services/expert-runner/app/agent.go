@@ -76,7 +76,7 @@ type llmKind struct {
 }
 
 func (a *llmKind) about() about {
-	return about{name: kindLLM, key: "model", workspace: true, effects: true, calls: true}
+	return about{name: kindLLM, workspace: true, effects: true, calls: true}
 }
 
 func (a *llmKind) faults(c *cardSpec) events.Faults {

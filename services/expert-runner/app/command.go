@@ -18,7 +18,7 @@ type commandKind struct {
 }
 
 func (k *commandKind) about() about {
-	return about{name: kindCommand, key: "sandbox", workspace: true, effects: true}
+	return about{name: kindCommand, workspace: true, effects: true}
 }
 
 func (k *commandKind) faults(c *cardSpec) events.Faults {

@@ -11,7 +11,7 @@ type humanKind struct {
 	Asked person.Config `yaml:",inline"`
 }
 
-func (k *humanKind) about() about { return about{name: "human", key: "expires", calls: true} }
+func (k *humanKind) about() about { return about{name: "human", calls: true} }
 
 func (k *humanKind) faults(*cardSpec) events.Faults { return nil }
 

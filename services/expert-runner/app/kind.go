@@ -37,8 +37,6 @@ type kind interface {
 type about struct {
 	// name is what a card says after kind:.
 	name string
-	// key is the one of its keys that a fault points at when a card of another kind has some of them.
-	key string
 	// workspace means that a run has one, from which it hands on artifacts.
 	workspace bool
 	// effects means that the journal has the effects of its runs, so that a hook can be asked what became of one.
@@ -97,9 +95,10 @@ func nearKinds(written string) string {
 // misplaced are keys that say nothing for the card's kind.
 func (c *cardSpec) misplaced() events.Faults {
 	var faults events.Faults
-	for _, k := range c.Kinds.all() {
-		if of := k.about(); of.name != c.Kind && !reflect.ValueOf(k).Elem().IsZero() {
-			faults = append(faults, alien(of.key, of.name))
+	for field, value := range reflect.ValueOf(&c.Kinds).Elem().Fields() {
+		k, _ := value.Addr().Interface().(kind) // As in all.
+		if of, key := k.about().name, firstKey(field, value); of != c.Kind && key != "" {
+			faults = append(faults, alien(key, of))
 		}
 	}
 	if is := c.is(); c.Pure && is.once && !c.idempotent(false) {
@@ -108,6 +107,23 @@ func (c *cardSpec) misplaced() events.Faults {
 		})
 	}
 	return faults
+}
+
+// firstKey is the first key that a card has set, of those that a field stands for; "" when it has set none.
+func firstKey(field reflect.StructField, value reflect.Value) string {
+	name, options, _ := strings.Cut(field.Tag.Get("yaml"), ",")
+	switch {
+	case value.IsZero():
+		return ""
+	case options != "inline":
+		return name
+	}
+	for inner, v := range value.Fields() {
+		if key := firstKey(inner, v); key != "" {
+			return key
+		}
+	}
+	return ""
 }
 
 // alien is the fault of a key that belongs to another kind.

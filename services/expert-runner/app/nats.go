@@ -8,7 +8,7 @@ import (
 // natsKind is a worker in another process that reads its pool itself. It has no keys of its own.
 type natsKind struct{}
 
-func (k *natsKind) about() about { return about{name: "nats", key: "kind"} }
+func (k *natsKind) about() about { return about{name: "nats"} }
 
 func (k *natsKind) faults(c *cardSpec) events.Faults {
 	var faults events.Faults

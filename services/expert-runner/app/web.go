@@ -12,7 +12,7 @@ type httpKind struct {
 }
 
 func (k *httpKind) about() about {
-	return about{name: "http", key: "url", effects: true, once: true, calls: true}
+	return about{name: "http", effects: true, once: true, calls: true}
 }
 
 func (k *httpKind) faults(*cardSpec) events.Faults { return k.Call.Faults() }

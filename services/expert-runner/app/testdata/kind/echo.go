@@ -15,7 +15,7 @@ type echoKind struct {
 	Word string `yaml:"word"`
 }
 
-func (k *echoKind) about() about { return about{name: "echo", key: "word"} }
+func (k *echoKind) about() about { return about{name: "echo"} }
 
 func (k *echoKind) faults(*cardSpec) events.Faults {
 	if k.Word == "" {
