@@ -18,6 +18,8 @@ type Options struct {
 	MaxSteps int
 	// DefaultExpert, by id or name, takes the steps that name none.
 	DefaultExpert string
+	// Retries is the request's own limit, which no card and no step exceeds; nil when the request has none.
+	Retries *int
 	// Known are ids that the job already has. They are kept in whatever form they have.
 	Known []string
 	// Done are ids of SubJobs with a result. Steps may depend on them although the plan does not contain them.
@@ -50,7 +52,7 @@ type Result struct {
 // Check decodes a plan in any dialect and checks it against the cards. It reports all faults together and returns a plan
 // only if there is none.
 func Check(raw []byte, cards []events.Card, o Options) Result {
-	d := &draft{rules: o.Draft, informed: o.Informed}
+	d := &draft{rules: o.Draft, informed: o.Informed, retries: o.Retries}
 	if !d.decode(raw) {
 		return Result{Faults: d.faults.all(), Warnings: d.warnings.all()}
 	}

@@ -155,6 +155,56 @@ func TestDetailsOfADialectAreKept(t *testing.T) {
 	}
 }
 
+func TestAnExpertIsFoundByThePlainFormOfItsName(t *testing.T) {
+	list := append(cards(), events.Card{ID: "agent-1", Name: "First Agent"}, events.Card{ID: "first_agent", Name: "Another"})
+	for _, test := range []struct{ name, want string }{
+		{"[agent_1]", "agent-1"},
+		{"AGENT 1", "agent-1"},
+		{"design_expert", "design"},
+		{"First Agent", "agent-1"}, // A name as it is written stands before any other form of it.
+		{"first-agent", ""},        // Two experts have that form.
+		{"agent1", ""},
+	} {
+		got := Check(fmt.Appendf(nil, `{"subjobs":[{"id":"a","goal":"g","expert":%q}]}`, test.name), list, options())
+		expert := ""
+		if got.Plan != nil {
+			expert = got.Plan.SubJobs[0].Expert
+		}
+		if expert != test.want {
+			t.Errorf("%q is %q, want %q: %v", test.name, expert, test.want, got.Faults)
+		}
+	}
+}
+
+func TestNoCardAndNoStepGoesBeyondTheRetriesOfTheRequest(t *testing.T) {
+	none, many := 0, 9
+	for _, test := range []struct {
+		limit *int
+		want  []any
+	}{{nil, []any{5, 2, nil}}, {&none, []any{0, 0, nil}}, {&many, []any{5, 2, nil}}} {
+		o := options()
+		o.Retries = test.limit
+		got := Check([]byte(`{"subjobs":[{"id":"a","goal":"g","expert":"extraction"},{"id":"b","goal":"g","expert":"extraction","retries":2},{"id":"c","goal":"g","expert":"design"}]}`), cards(), o)
+		if got.Plan == nil {
+			t.Fatal(got.Faults)
+		}
+		var retries []any
+		for _, s := range got.Plan.SubJobs {
+			if s.Retries == nil {
+				retries = append(retries, nil) // The job's, which is that of the request.
+				continue
+			}
+			retries = append(retries, *s.Retries)
+		}
+		if d := cmp.Diff(test.want, retries); d != "" {
+			t.Errorf("limit %v (-want +got):\n%s", test.limit, d)
+		}
+	}
+	if *cards()[1].Retries != 5 {
+		t.Error("a card was changed")
+	}
+}
+
 func TestAllFaultsOfAPlanAreReportedTogether(t *testing.T) {
 	plan := `{"title":{"a":1},"colour":"red","subjobs":[
 		{"id":"a","goal":"g","expert":"design","dependencies":["b","nowhere"]},

@@ -33,6 +33,8 @@ type draft struct {
 	warnings notes
 	// rules are the rules for drafts of models; nil for other plans.
 	rules *DraftRules
+	// retries is Options.Retries.
+	retries *int
 	// informed is Options.Informed.
 	informed bool
 }

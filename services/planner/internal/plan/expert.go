@@ -16,18 +16,21 @@ type catalog struct {
 	byID   map[string][]int
 	byName map[string][]int
 	byTag  map[string][]int
+	byForm map[string][]int // By id and name in their plain form.
 }
 
 // defaultTag marks the card that takes the steps without an expert.
 const defaultTag = "default"
 
 func newCatalog(cards []events.Card) *catalog {
-	c := &catalog{cards: slices.Clone(cards), byID: map[string][]int{}, byName: map[string][]int{}, byTag: map[string][]int{}}
+	c := &catalog{cards: slices.Clone(cards), byID: map[string][]int{}, byName: map[string][]int{}, byTag: map[string][]int{}, byForm: map[string][]int{}}
 	slices.SortStableFunc(c.cards, func(a, b events.Card) int { return cmp.Compare(a.ID, b.ID) })
 	for i := range c.cards {
 		card := &c.cards[i]
 		file(c.byID, card.ID, i)
 		file(c.byName, card.Name, i)
+		file(c.byForm, plain(card.ID), i)
+		file(c.byForm, plain(card.Name), i)
 		for _, word := range slices.Concat(card.Tags, card.Skills) {
 			file(c.byTag, word, i)
 		}
@@ -47,7 +50,13 @@ func file(index map[string][]int, name string, i int) {
 
 func fold(name string) string { return strings.ToLower(strings.TrimSpace(name)) }
 
-// find returns experts by id, else by name. If several match, only the exact spelling decides.
+// plain is a name without brackets around it, and with one spelling of what separates its words: models write [agent_1] for agent-1.
+func plain(name string) string {
+	name = strings.TrimSpace(strings.Trim(strings.TrimSpace(name), "[]"))
+	return strings.NewReplacer("_", "-", " ", "-").Replace(name)
+}
+
+// find returns experts by id, else by name, else by the plain form of either. If several match, only the exact spelling decides.
 func (c *catalog) find(name string) []int {
 	for _, index := range []map[string][]int{c.byID, c.byName} {
 		hits := index[fold(name)]
@@ -60,7 +69,7 @@ func (c *catalog) find(name string) []int {
 			return hits
 		}
 	}
-	return nil
+	return c.byForm[fold(plain(name))]
 }
 
 // plannable lists the enabled cards that plans may use, sorted by id.
@@ -226,6 +235,9 @@ func (d *draft) employ(s *step, card *events.Card) {
 	}
 	if s.Retries == nil {
 		s.Retries = card.Retries
+	}
+	if s.Retries != nil && d.retries != nil {
+		s.Retries = new(min(*s.Retries, *d.retries))
 	}
 	if has(card, s.Needs) || s.Done() {
 		return

@@ -74,7 +74,7 @@ func (s givenStage) take(f *Fact) On {
 func (s *core) options() plan.Options {
 	o := s.ports.Plan
 	o.MaxSteps, o.Done, o.Known = s.start.MaxSteps, s.start.Finished, s.start.Known
-	o.Informed = s.start.Informed
+	o.Informed, o.Retries = s.start.Informed, s.start.Request.Limits.Retries
 	if s.start.DefaultExpert != "" {
 		o.DefaultExpert = s.start.DefaultExpert
 	}
