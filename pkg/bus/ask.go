@@ -12,12 +12,12 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// ErrNobody means that a subject has no listener: the request has reached no one.
+// ErrNobody means that a subject has no listener, so the request was not delivered.
 var ErrNobody = errors.New("no listener")
 
-// Ask sends a request with headers to the listener of a subject, and waits until ctx ends. A fault is the answer of a service
-// that refuses. Errors: ErrNobody, ErrTooLarge, ErrRefused, ErrClosed and ErrNotPermitted when it was not delivered, ErrUnknown when it may
-// have.
+// Ask sends a request with headers to the listener of a subject and waits for the answer until ctx ends. A fault is the
+// refusal of the service. Errors: ErrNobody, ErrTooLarge, ErrRefused, ErrClosed and ErrNotPermitted if the request was not
+// delivered, ErrUnknown if it may have been.
 func (s Services) Ask(ctx context.Context, subject string, header map[string][]string, body []byte) (answer []byte, fault *events.Fault, err error) {
 	reply, err := s.bus.nc.RequestMsgWithContext(ctx, &nats.Msg{Subject: subject, Header: header, Data: body})
 	if errors.Is(err, nats.ErrNoResponders) {
@@ -40,16 +40,17 @@ func (s Services) Ask(ctx context.Context, subject string, header map[string][]s
 	return reply.Data, fault, nil
 }
 
-// Offer is an endpoint of a micro service, as the service describes it.
+// Offer describes an endpoint of a micro service.
 type Offer struct {
-	// Name is the endpoint's, Subject is where it listens.
+	// Name is the name of the endpoint, Subject is where it listens.
 	Name    string `json:"name"`
 	Subject string `json:"subject"`
-	// Metadata is what the service says of it.
+	// Metadata is the service's metadata of the endpoint.
 	Metadata map[string]string `json:"metadata"`
 }
 
-// Offers lists the endpoints of a micro service, as the first of its instances tells them. Errors: ErrNobody, ErrUnavailable.
+// Offers lists the endpoints of a micro service, as described by the first instance that answers. Errors: ErrNobody,
+// ErrUnavailable.
 func (s Services) Offers(ctx context.Context, service string) ([]Offer, error) {
 	subject, err := micro.ControlSubject(micro.InfoVerb, service, "")
 	if err != nil {

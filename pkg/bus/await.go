@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// retryAway is how long Await waits between two tries.
+// retryAway is the delay of Await between two attempts.
 const retryAway = 200 * time.Millisecond
 
-// Await calls f until its error is neither ErrUnavailable nor ErrUnknown, for services that begin while the bus comes and goes: f
-// may be repeated. It gives the last error of f; that is one of these only when ctx has ended.
+// Await repeats f while its error is ErrUnavailable or ErrUnknown, for services that start while the bus is unstable. f
+// must be safe to repeat. It returns the last error of f, which is one of these two only if ctx has ended.
 func Await(ctx context.Context, f func() error) error {
 	for {
 		err := f()
@@ -26,8 +26,8 @@ func Await(ctx context.Context, f func() error) error {
 	}
 }
 
-// Prepare makes streams, buckets and consumers, or checks them where it may not, and awaits the bus for it. Errors: those of
-// Init and Check.
+// Prepare creates streams, buckets and consumers, or checks them if it may not create them, and waits until the bus is
+// available. Errors: those of Init and Check.
 func (s Streams) Prepare(ctx context.Context) error {
 	return Await(ctx, func() error {
 		err := s.Init(ctx)

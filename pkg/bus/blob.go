@@ -21,13 +21,13 @@ const (
 	InlineLimit = 64 << 10
 	// MaxBlob is the largest blob, in bytes.
 	MaxBlob = 1 << 30
-	// chunkSize is that of every NATS client.
+	// chunkSize is the chunk size of all NATS clients.
 	chunkSize = 128 << 10
-	// emptyDigest is the SHA-256 of nothing: a blob without chunks.
+	// emptyDigest is the SHA-256 of a blob without bytes, which has no chunks.
 	emptyDigest = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 )
 
-// blobInfo is the object's description, in the form that every NATS client reads.
+// blobInfo describes an object in the format of all NATS clients.
 type blobInfo struct {
 	Name    string            `json:"name"`
 	Options map[string]uint32 `json:"options"`
@@ -38,11 +38,11 @@ type blobInfo struct {
 	Chunks  uint32            `json:"chunks"`
 	Digest  string            `json:"digest"`
 	Deleted bool              `json:"deleted,omitempty"`
-	// Metadata is what people are told of a document; no blob of a job has any.
+	// Metadata describes a document; blobs of jobs have none.
 	Metadata map[string]string `json:"metadata,omitempty"`
 }
 
-// Blobs keeps the payloads of jobs that are too large for a message, each under its digest and its job.
+// Blobs stores payloads of jobs that are too large for a message. The digest is the key within a job.
 type Blobs struct{ bus *Bus }
 
 func (o Blobs) stream() string { return "OBJ_" + o.bus.names.Blobs }
@@ -53,7 +53,8 @@ func (o Blobs) subject(job, digest string) string {
 	return "$O." + o.bus.names.Blobs + ".M." + base64.URLEncoding.EncodeToString([]byte(job+"/"+digest))
 }
 
-// Of reads payloads of one job that its log names. Errors: ErrNotFound with a fault that names the payload, and those of Get.
+// Of returns a reader of payloads that the log of one job refers to. Errors: ErrNotFound with a fault that names the
+// payload, and those of Get.
 func (o Blobs) Of(ctx context.Context, job string) func(ref events.Ref) ([]byte, error) {
 	return func(ref events.Ref) ([]byte, error) {
 		data, err := o.Get(ctx, job, ref.Digest)
@@ -66,16 +67,16 @@ func (o Blobs) Of(ctx context.Context, job string) func(ref events.Ref) ([]byte,
 	}
 }
 
-// Put stores bytes under their digest, within one job, unless they are there already. It returns when they are stored,
-// so that an event may name them. Errors: those of Publish.
+// Put stores bytes under their digest within one job, unless they are already stored. When it returns, an event may refer
+// to them. Errors: those of Publish.
 func (o Blobs) Put(ctx context.Context, job string, data []byte) (events.Ref, error) {
 	sum := sha256.Sum256(data)
 	ref := events.Ref{Digest: hex.EncodeToString(sum[:]), Size: int64(len(data))}
 	if err := validJob(job); err != nil {
 		return ref, fmt.Errorf("put blob: %w", err)
 	}
-	// The chunks lie below job and digest, so that a job's blobs can be found and purged by subject; the last token keeps
-	// two writers of the same bytes apart.
+	// The chunks' subject begins with job and digest, so that a job's blobs can be found and purged by subject. The last
+	// token separates two writers of the same bytes.
 	id := job + "." + ref.Digest + "." + nuid.Next()
 	err := o.put(ctx, job, ref, id, data)
 	if err != nil {
@@ -84,8 +85,8 @@ func (o Blobs) Put(ctx context.Context, job string, data []byte) (events.Ref, er
 	return ref, nil
 }
 
-// put sends a blob of one chunk along with the question whether it is there already, since waiting for the answer takes
-// longer than sending what may turn out to be one chunk too many.
+// put stores a blob of one chunk. It sends the chunk together with the query whether the blob exists, since waiting for the
+// answer would take longer than sending an unneeded chunk.
 func (o Blobs) put(ctx context.Context, job string, ref events.Ref, id string, data []byte) error {
 	var acks []Ack
 	if len(data) <= chunkSize {
@@ -136,7 +137,8 @@ func stored(ctx context.Context, acks []Ack) error {
 	return nil
 }
 
-// describe makes the chunks an object. The loser of a race removes its chunks: the same bytes are there.
+// describe publishes the description that turns the chunks into an object. If another writer was faster, it removes the
+// chunks, because the same bytes are stored already.
 func (o Blobs) describe(ctx context.Context, job string, ref events.Ref, info blobInfo) error {
 	info.Name, info.Bucket, info.Size, info.ModTime = job+"/"+ref.Digest, o.bus.names.Blobs, ref.Size, time.Now().UTC()
 	info.Options = map[string]uint32{"max_chunk_size": chunkSize}
@@ -151,8 +153,8 @@ func (o Blobs) describe(ctx context.Context, job string, ref events.Ref, info bl
 	return err
 }
 
-// Get reads a blob and checks it against its digest. Errors: ErrNotFound, also for a blob whose bytes are not those that
-// were put, ErrUnavailable.
+// Get reads a blob and checks its digest. Errors: ErrNotFound, also if the bytes do not match the digest, and
+// ErrUnavailable.
 func (o Blobs) Get(ctx context.Context, job, digest string) ([]byte, error) {
 	data, err := o.get(ctx, job, digest)
 	if err != nil {
@@ -176,7 +178,7 @@ func (o Blobs) get(ctx context.Context, job, digest string) ([]byte, error) {
 	return data, nil
 }
 
-// content puts the chunks of a blob together, which stand before its description.
+// content joins the chunks of a blob, which are stored before its description.
 func (o Blobs) content(ctx context.Context, info *blobInfo, before uint64) ([]byte, error) {
 	if info.Chunks == 1 {
 		chunk, err := o.bus.direct(ctx, o.stream(), query{LastFor: o.chunks(info.NUID)})
@@ -185,7 +187,7 @@ func (o Blobs) content(ctx context.Context, info *blobInfo, before uint64) ([]by
 		}
 		if !errors.Is(err, ErrNotFound) {
 			return nil, err
-		} // A replica that is behind: the leader decides below.
+		} // The replica is behind; ask the leader below.
 	}
 	data := bytes.NewBuffer(make([]byte, 0, min(info.Size, 8<<20)))
 	if info.Size == 0 {
@@ -198,7 +200,7 @@ func (o Blobs) content(ctx context.Context, info *blobInfo, before uint64) ([]by
 	return data.Bytes(), err
 }
 
-// List lists the blobs of a job by digest. Errors: ErrUnavailable.
+// List lists the digests of a job's blobs. Errors: ErrUnavailable.
 func (o Blobs) List(ctx context.Context, job string) ([]string, error) {
 	if err := validJob(job); err != nil {
 		return nil, fmt.Errorf("list blobs: %w", err)
@@ -219,7 +221,7 @@ func (o Blobs) List(ctx context.Context, job string) ([]string, error) {
 	return sorted(digests), nil
 }
 
-// Delete removes every blob of a job.
+// Delete removes all blobs of a job.
 func (o Blobs) Delete(ctx context.Context, job string) error {
 	digests, err := o.List(ctx, job)
 	if err != nil {

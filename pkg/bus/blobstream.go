@@ -14,12 +14,12 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// maxUnstored is how many chunks of one blob are sent ahead of what is stored: what a blob of any size takes in memory.
+// maxUnstored limits the unacknowledged chunks of one blob, and so the memory that a blob of any size takes.
 const maxUnstored = 32
 
-// PutFrom is Put for what need not fit into memory, at most MaxBlob bytes. It is read twice: for its digest, and, where
-// no such blob is there yet, to be sent. Errors: also the reader's, ErrTooLarge, and ErrConflict when the second reading gives
-// other bytes.
+// PutFrom is Put for blobs that need not fit into memory, of at most MaxBlob bytes. It reads r twice: for the digest and,
+// if the blob does not exist yet, to send it. Errors: those of Put and of r, ErrTooLarge, and ErrConflict if the second
+// reading returns other bytes.
 func (o Blobs) PutFrom(ctx context.Context, job string, r io.ReadSeeker) (events.Ref, error) {
 	ref, err := o.putFrom(ctx, job, r, nil)
 	if err != nil {
@@ -55,18 +55,18 @@ func (o Blobs) putFrom(ctx context.Context, job string, r io.ReadSeeker, about m
 	id := job + "." + ref.Digest + "." + nuid.Next()
 	chunks, err := o.sendFrom(ctx, id, r, ref)
 	if err != nil {
-		// No description names what was sent. If it cannot be taken back now, it goes with its job.
+		// No description refers to these chunks. If they cannot be removed now, they are removed with the job.
 		return events.Ref{}, errors.Join(err, o.bus.Streams().Purge(context.WithoutCancel(ctx), o.stream(), o.chunks(id)))
 	}
 	return ref, o.describe(ctx, job, ref, blobInfo{NUID: id, Chunks: chunks, Digest: digestOf(sum.Sum(nil)), Metadata: about})
 }
 
-// sendFrom stores the chunks of a blob, at most maxUnstored at a time, and compares what it has read with ref.
+// sendFrom stores the chunks of a blob, at most maxUnstored at a time, and checks that they match ref.
 func (o Blobs) sendFrom(ctx context.Context, id string, r io.Reader, ref events.Ref) (chunks uint32, err error) {
 	var acks []Ack
 	sum := sha256.New()
 	for left := ref.Size; left > 0; chunks++ {
-		chunk := make([]byte, min(left, chunkSize)) // The client keeps it until it is stored.
+		chunk := make([]byte, min(left, chunkSize)) // The client keeps the buffer until the chunk is stored.
 		if _, err := io.ReadFull(r, chunk); err != nil {
 			return chunks, errors.Join(err, stored(ctx, acks))
 		}
@@ -89,7 +89,7 @@ func (o Blobs) sendFrom(ctx context.Context, id string, r io.Reader, ref events.
 	return chunks, nil
 }
 
-// attended is a reader that ends with its context.
+// attended is a reader that returns the context's error once the context has ended.
 type attended struct {
 	ctx context.Context
 	r   io.Reader
@@ -102,8 +102,8 @@ func (a *attended) Read(p []byte) (int, error) {
 	return a.r.Read(p)
 }
 
-// GetTo is Get for what need not fit into memory. What was written counts only when there is no error: the digest is
-// known at the end. Errors: also the writer's.
+// GetTo is Get for blobs that need not fit into memory. The digest is known only at the end, so the bytes written are valid
+// only if it returns no error. Errors: those of Get and of the writer.
 func (o Blobs) GetTo(ctx context.Context, job, digest string, w io.Writer) error {
 	info, at, err := o.info(ctx, job, digest)
 	if err == nil {
@@ -135,7 +135,7 @@ func (o Blobs) writeTo(ctx context.Context, info *blobInfo, before uint64, diges
 	return nil
 }
 
-// info finds the description of a blob, and where it stands.
+// info finds the description of a blob and its sequence.
 func (o Blobs) info(ctx context.Context, job, digest string) (*blobInfo, uint64, error) {
 	q := query{LastFor: o.subject(job, digest)}
 	s, err := o.bus.direct(ctx, o.stream(), q)

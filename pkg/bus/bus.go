@@ -14,8 +14,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// Bus is one connection to the bus, under one prefix: its life, publishing, and core messages. What it holds is reached
-// through parts, each of which owns the state it needs.
+// Bus is one connection to the bus under one prefix: its life cycle, publishing, and core messages. Everything else is in
+// its parts, each of which owns its state.
 type Bus struct {
 	nc       *nats.Conn
 	js       jetstream.JetStream
@@ -39,35 +39,35 @@ type Bus struct {
 	nextHandler int
 }
 
-// Log is the log of events.
+// Log returns the log of events.
 func (b *Bus) Log() *Log { return b.log }
 
-// Queues are the durable consumers: of requests, of work, of the log by schedulers.
+// Queues returns the durable consumers: of requests, of work, and of the log by schedulers.
 func (b *Bus) Queues() *Queues { return b.queues }
 
-// Streams are all streams and buckets, for setup and administration.
+// Streams returns all streams and buckets, for setup and administration.
 func (b *Bus) Streams() Streams { return Streams{b} }
 
-// Blobs are the blobs of jobs.
+// Blobs returns the blobs of jobs.
 func (b *Bus) Blobs() Blobs { return Blobs{b} }
 
-// Documents are the documents of sessions.
+// Documents returns the documents of sessions.
 func (b *Bus) Documents() Documents { return Documents{b} }
 
-// Timers are the timers of jobs.
+// Timers returns the timers of jobs.
 func (b *Bus) Timers() Timers { return Timers{b} }
 
-// DeadLetters are the messages that no service could handle.
+// DeadLetters returns the messages that no service could handle.
 func (b *Bus) DeadLetters() DeadLetters { return DeadLetters{b} }
 
-// Services are request and reply.
+// Services returns request and reply.
 func (b *Bus) Services() Services { return Services{b} }
 
-// Retention removes what jobs have left.
+// Retention returns the deletion of jobs.
 func (b *Bus) Retention() Retention { return Retention{b} }
 
-// Connect reaches the bus. It tries until it succeeds or ctx ends, and then reconnects for ever; refused credentials end it
-// at once. Errors: ErrNotPermitted, ErrUnavailable.
+// Connect connects to the bus. It retries until it succeeds or ctx ends; rejected credentials end it at once. An open
+// connection reconnects for ever. Errors: ErrNotPermitted, ErrUnavailable.
 func Connect(ctx context.Context, o Options) (*Bus, error) {
 	if err := o.fill(); err != nil {
 		return nil, fmt.Errorf("connect to the bus: %w", err)
@@ -98,7 +98,7 @@ func Connect(ctx context.Context, o Options) (*Bus, error) {
 	}
 }
 
-// Use works over a connection of the caller, who closes it after Close. The prefix is "jobs" when empty.
+// Use makes a Bus from the caller's connection, which the caller closes after Close. The default prefix is "jobs".
 func Use(nc *nats.Conn, prefix string) (*Bus, error) {
 	o := Options{Prefix: prefix}
 	if err := o.fill(); err != nil {
@@ -138,8 +138,8 @@ func newBus(nc *nats.Conn, o Options, owned bool) (*Bus, error) {
 	return b, nil
 }
 
-// watch follows the connection until Close ends it: a disconnect leaves every pending publish unknown, a reconnect is told
-// to the registered callbacks.
+// watch handles connection events until Close: a disconnect makes the outcome of every pending publish unknown, a reconnect
+// calls the registered callbacks.
 func (b *Bus) watch() {
 	defer close(b.watched)
 	for status := range b.status {
@@ -169,10 +169,10 @@ func (b *Bus) handlers() []func() {
 	return list
 }
 
-// Names are the names of subjects, streams and buckets under this prefix.
+// Names returns the names of subjects, streams and buckets under this prefix.
 func (b *Bus) Names() events.Names { return b.names }
 
-// Ready is nil while the connection stands, ErrUnavailable or ErrClosed otherwise.
+// Ready returns nil while the connection is up, else ErrUnavailable or ErrClosed.
 func (b *Bus) Ready() error {
 	switch b.nc.Status() {
 	case nats.CONNECTED:
@@ -186,7 +186,7 @@ func (b *Bus) Ready() error {
 	return fmt.Errorf("%w: reconnecting", ErrUnavailable)
 }
 
-// OnReconnect calls f after each reconnect, from one goroutine; f must not block. The returned function ends that.
+// OnReconnect calls f after each reconnect until stop is called. All calls come from one goroutine; f must not block.
 func (b *Bus) OnReconnect(f func()) (stop func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -200,7 +200,7 @@ func (b *Bus) OnReconnect(f func()) (stop func()) {
 	}
 }
 
-// Flush waits until the server has taken everything that was sent.
+// Flush waits until the server has received everything that was sent.
 func (b *Bus) Flush(ctx context.Context) error {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
@@ -210,15 +210,15 @@ func (b *Bus) Flush(ctx context.Context) error {
 	return nil
 }
 
-// Close sends what is buffered, for at most a second, and ends the connection unless it is the caller's own. Publishes
-// that still wait for their acknowledgement end with ErrUnknown.
+// Close sends what is buffered, for at most a second, and closes the connection unless the caller owns it. Publishes
+// without an acknowledgement end with ErrUnknown.
 func (b *Bus) Close() {
 	b.pub.close()
 	b.ending.Do(func() { close(b.closed) })
 	if b.owned {
 		if b.nc.IsConnected() {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-			_ = b.nc.FlushWithContext(ctx) // The server may go away meanwhile; closing is what counts.
+			_ = b.nc.FlushWithContext(ctx) // The server may be gone; closing matters more.
 			cancel()
 		}
 		b.nc.Close()

@@ -20,7 +20,7 @@ const (
 	DeadWork    = "work"
 )
 
-// Headers of a dead letter, beside its own.
+// Additional headers of a dead letter.
 const (
 	headerDeadSubject = "Jobgraph-Subject"
 	headerDeadReason  = "Jobgraph-Reason"
@@ -28,32 +28,32 @@ const (
 	headerDeadCut     = "Jobgraph-Cut"
 )
 
-// longestReason bounds the reason that is kept with a message, in bytes, and its faults as well: all headers of a message share one bound.
+// longestReason limits the stored reason in bytes, and also the faults: all headers of a message share one limit.
 const longestReason = 16 << 10
 
-// DeadLetter is a message that no service could handle, kept for people.
+// DeadLetter is a message that no service could handle, kept for inspection.
 type DeadLetter struct {
-	// Kind is DeadRequest or DeadWork; Seq is where the message stood in its queue. Both together name it.
+	// Kind is DeadRequest or DeadWork; Seq is the message's sequence in its queue. Together they identify it.
 	Kind string
 	Seq  uint64
-	// Time is when it became a dead letter, Reason says why.
+	// Time is when it was dead-lettered, Reason says why.
 	Time   time.Time
 	Reason string
-	// Faults are the same one by one, where that is known, and the first of them when they are many.
+	// Faults lists the reasons one by one, if known; if there are too many, only the first.
 	Faults events.Faults
-	// Message is what was published, where it was published.
+	// Message is the original message with its original subject.
 	Message events.Message
-	// Whole is false when the body was too large to be kept.
+	// Whole is false if the body was too large to be kept.
 	Whole bool
 }
 
-// ID names a dead letter; no job has such an id.
+// ID returns the id of the dead letter; no job can have the same id.
 func (a *DeadLetter) ID() string { return a.Kind + ":" + strconv.FormatUint(a.Seq, 10) }
 
-// DeadLetters keeps the requests and the work that no service could handle, for people.
+// DeadLetters holds requests and work that no service could handle.
 type DeadLetters struct{ bus *Bus }
 
-// kind tells queued requests and work from other messages.
+// kind distinguishes queued requests, queued work and other messages.
 func (l DeadLetters) kind(subject string) string {
 	switch {
 	case subject == l.bus.names.Request():
@@ -64,13 +64,13 @@ func (l DeadLetters) kind(subject string) string {
 	return ""
 }
 
-// add keeps a copy of a delivery, once. A bus of an earlier version has no place for it.
+// add stores a copy of a delivery, once. The bus of an earlier release has no stream for it; then nothing is stored.
 func (l DeadLetters) add(d *Delivery, reason string, faults events.Faults) error {
 	kind := l.kind(d.msg.Subject)
 	if kind == "" {
 		return nil
 	}
-	ctx, cancel := bounded(context.Background()) // A delivery is settled after the end of what it was for, too.
+	ctx, cancel := bounded(context.Background()) // A delivery is settled even after the end of its context.
 	defer cancel()
 	own := map[string][]string{headerDeadSubject: {d.msg.Subject}, headerDeadReason: {deadReason(reason)}}
 	if list := deadFaults(faults); list != "" {
@@ -78,7 +78,7 @@ func (l DeadLetters) add(d *Delivery, reason string, faults events.Faults) error
 	}
 	header := maps.Clone(own)
 	for name, values := range d.msg.Header {
-		if !strings.HasPrefix(name, "Jobgraph-") && !strings.HasPrefix(name, "Nats-") { // No other sender says what was wrong.
+		if !strings.HasPrefix(name, "Jobgraph-") && !strings.HasPrefix(name, "Nats-") { // Clients must not set these headers.
 			header[name] = values
 		}
 	}
@@ -90,12 +90,12 @@ func (l DeadLetters) add(d *Delivery, reason string, faults events.Faults) error
 		_, err = l.bus.PublishAsync(m, ExpectNone()).Wait(ctx)
 	}
 	if err == nil || errors.Is(err, ErrConflict) || errors.Is(err, errNoResponder) || errors.Is(err, ErrFull) {
-		return nil // Kept; kept before; no place for it.
+		return nil // Stored now, stored before, or no stream for it.
 	}
 	return fmt.Errorf("dead-letter %s: %w", d.msg.Subject, err)
 }
 
-// deadReason makes one line of bounded length of a reason.
+// deadReason converts a reason to one line of limited length.
 func deadReason(reason string) string {
 	reason = strings.Join(strings.Fields(strings.ToValidUTF8(reason, "?")), " ")
 	if len(reason) > longestReason {
@@ -104,7 +104,7 @@ func deadReason(reason string) string {
 	return reason
 }
 
-// deadFaults are as many faults as there is room for, as JSON; empty for none.
+// deadFaults encodes as many faults as fit, as JSON; "" for none.
 func deadFaults(faults events.Faults) string {
 	for n := len(faults); n > 0; n-- {
 		if list, err := json.Marshal(faults[:n]); err == nil && len(list) <= longestReason {
@@ -114,7 +114,7 @@ func deadFaults(faults events.Faults) string {
 	return ""
 }
 
-// List lists the dead letters, the oldest first. Errors: ErrUnavailable, ErrNotPermitted.
+// List lists the dead letters, oldest first. Errors: ErrUnavailable, ErrNotPermitted.
 func (l DeadLetters) List(ctx context.Context) ([]DeadLetter, error) {
 	last, err := l.bus.lastOf(ctx, l.bus.names.Aside, l.bus.names.AllAside())
 	if err != nil {
@@ -133,7 +133,7 @@ func (l DeadLetters) List(ctx context.Context) ([]DeadLetter, error) {
 	return list, nil
 }
 
-// Follow reads the dead letters of a kind, and those to come. Errors: ErrUnavailable, ErrNotPermitted.
+// Follow reads the dead letters of a kind, present and future. Errors: ErrUnavailable, ErrNotPermitted.
 func (l DeadLetters) Follow(ctx context.Context, kind string) (*Subscription, error) {
 	s, _, err := l.bus.Log().follow(ctx, l.bus.names.Aside, []string{l.bus.names.Prefix() + ".dlq." + kind + ".>"}, FollowOptions{}, false)
 	return s, err
@@ -157,12 +157,12 @@ func (l DeadLetters) Get(ctx context.Context, id string) (DeadLetter, error) {
 	return a, nil
 }
 
-// Drop removes a dead letter. That there is none is no error.
+// Drop removes a dead letter. Removing one that does not exist is not an error.
 func (l DeadLetters) Drop(ctx context.Context, a *DeadLetter) error {
 	return l.bus.Streams().Purge(ctx, l.bus.names.Aside, l.bus.names.SetAside(a.Kind, a.Seq))
 }
 
-// decode reads a stored copy; ok is false for a message that is none.
+// decode reads a stored copy; ok is false if the message is not a dead letter.
 func (l DeadLetters) decode(s Stored) (a DeadLetter, ok bool) {
 	rest, ok := strings.CutPrefix(s.Subject, l.bus.names.Prefix()+".dlq.")
 	kind, text, _ := strings.Cut(rest, ".")
@@ -172,7 +172,7 @@ func (l DeadLetters) decode(s Stored) (a DeadLetter, ok bool) {
 	}
 	a = DeadLetter{Kind: kind, Seq: seq, Time: s.Time, Reason: s.Get(headerDeadReason), Whole: s.Get(headerDeadCut) == ""}
 	if json.Unmarshal([]byte(s.Get(headerDeadFaults)), &a.Faults) != nil {
-		a.Faults = nil // The reason says it.
+		a.Faults = nil // The reason contains them.
 	}
 	a.Message = events.Message{Subject: s.Get(headerDeadSubject), Header: map[string][]string{}, Body: s.Body}
 	for name, values := range s.Header {

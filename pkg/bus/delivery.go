@@ -11,7 +11,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// Delivery is one message as a consumer got it.
+// Delivery is one message delivered by a consumer.
 type Delivery struct {
 	bus   *Bus
 	msg   *nats.Msg
@@ -22,38 +22,38 @@ type Delivery struct {
 	at    int64
 }
 
-// Message is what was published. Its header and body are shared with the delivery.
+// Message returns the published message. It shares header and body with the delivery.
 func (d *Delivery) Message() events.Message {
 	return events.Message{Subject: d.msg.Subject, Header: d.msg.Header, Body: d.msg.Data}
 }
 
-// Event decodes the delivery as a fact of the log; ok is false when its subject is none of the log.
+// Event decodes the delivery as an event of the log; ok is false if its subject is not of the log.
 func (d *Delivery) Event() (e events.Event, ok bool) {
 	e, ok = events.Decode(d.bus.names, d.Message())
 	e.Seq, e.Time = d.seq, d.Time()
 	return e, ok
 }
 
-// Seq is the sequence in the stream.
+// Seq returns the sequence in the stream.
 func (d *Delivery) Seq() uint64 { return d.seq }
 
-// ConsumerSeq counts the deliveries of the consumer, over all readers: a gap means that another reader got some.
+// ConsumerSeq counts the consumer's deliveries over all its readers. A gap means that another reader got some.
 func (d *Delivery) ConsumerSeq() uint64 { return d.order }
 
-// Delivered says how often this message was delivered, 1 for the first time.
+// Delivered returns how often this message was delivered, including this time.
 func (d *Delivery) Delivered() int { return int(d.count) }
 
-// Pending is how many messages of the stream are still to be delivered behind this one.
+// Pending returns how many messages the consumer still has to deliver after this one.
 func (d *Delivery) Pending() uint64 { return d.left }
 
-// Time is when the stream stored the message.
+// Time returns when the stream stored the message.
 func (d *Delivery) Time() time.Time { return time.Unix(0, d.at).UTC() }
 
-// Ack settles the delivery. It is sent, not awaited: the broker may deliver
-// the message again after a crash of either side.
+// Ack settles the delivery. It does not wait for the broker, which may deliver the message again after a crash of either
+// side.
 func (d *Delivery) Ack() error { return d.settle("+ACK") }
 
-// Nak gives the message back, for delivery to anybody after the delay.
+// Nak returns the message, for redelivery to any reader after the delay.
 func (d *Delivery) Nak(delay time.Duration) error {
 	if delay <= 0 {
 		return d.settle("-NAK")
@@ -61,14 +61,14 @@ func (d *Delivery) Nak(delay time.Duration) error {
 	return d.settle(`-NAK {"delay":` + strconv.FormatInt(int64(delay), 10) + "}")
 }
 
-// InProgress asks for another AckWait from now.
+// InProgress extends the time to settle by AckWait from now.
 func (d *Delivery) InProgress() error { return d.settle("+WPI") }
 
-// Term settles the message as hopeless: a copy is kept as a dead letter with the reason, and it is never delivered again. When the copy
-// cannot be stored for now the message is not settled, and comes again.
+// Term gives up on the message: a copy with the reason is stored as a dead letter, and the message is never delivered
+// again. If the copy cannot be stored now, the message is not settled and comes again.
 func (d *Delivery) Term(reason string) error { return d.giveUp(reason, nil) }
 
-// Refuse is Term for what is wrong in ways that are known: the copy keeps them one by one, too.
+// Refuse is Term with a list of faults, which the copy keeps too.
 func (d *Delivery) Refuse(faults events.Faults) error { return d.giveUp(faults.Error(), faults) }
 
 func (d *Delivery) giveUp(reason string, faults events.Faults) error {
@@ -88,9 +88,9 @@ func (d *Delivery) settle(answer string) error {
 	return nil
 }
 
-// newDelivery reads the facts of a delivery from its reply subject, which is
-// $JS.ACK.<stream>.<consumer>.<delivered>.<stream seq>.<consumer seq>.<time>.<pending>, with two tokens more in front of
-// the stream and one more at the end from servers that name domain and account.
+// newDelivery parses the metadata of a delivery from its reply subject, which is
+// $JS.ACK.<stream>.<consumer>.<delivered>.<stream seq>.<consumer seq>.<time>.<pending>. Servers that include domain and
+// account put two more tokens before the stream and one at the end.
 func newDelivery(b *Bus, msg *nats.Msg) (d Delivery, consumer string, ok bool) {
 	d = Delivery{bus: b, msg: msg}
 	reply, ok := strings.CutPrefix(msg.Reply, "$JS.ACK.")

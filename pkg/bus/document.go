@@ -14,23 +14,24 @@ import (
 )
 
 const (
-	// MaxDocument is the largest document of a session, in bytes.
+	// MaxDocument is the largest document in bytes.
 	MaxDocument = 16 << 20
-	// MaxDocuments is how many a session may have.
+	// MaxDocuments is how many documents a session may have.
 	MaxDocuments = 200
 )
 
-// The metadata of an object that is a document.
+// The metadata keys of an object that is a document.
 const documentName, documentType = "name", "media_type"
 
-// documentPrefix is the name under which the documents of a session lie among the blobs. No job can have it.
+// documentPrefix is the key of a session's documents in the bucket of blobs. No job can have the same name.
 func documentPrefix(session string) string { return "~k~" + SessionKey(session) }
 
-// Documents keeps the documents that people give a session, for all of its jobs.
+// Documents stores the documents that people add to a session, for all of its jobs.
 type Documents struct{ bus *Bus }
 
-// Put stores a document for a session under its digest and says how it is kept: the same bytes are stored once, under their
-// first name. Errors: ErrTooLarge, ErrRefused for an empty one or one too many, the reader's, and those of Blobs.PutFrom.
+// Put stores a document of a session under its digest and returns its reference. The same bytes are stored once, under
+// their first name. Errors: ErrTooLarge, ErrRefused for an empty document or one too many, the reader's, and those of
+// Blobs.PutFrom.
 func (d Documents) Put(ctx context.Context, session string, about events.Ref, r io.ReadSeeker) (events.Ref, error) {
 	size, err := r.Seek(0, io.SeekEnd)
 	if err == nil {
@@ -58,7 +59,7 @@ func (d Documents) Put(ctx context.Context, session string, about events.Ref, r 
 	return d.info(ctx, session, ref.Digest)
 }
 
-// List lists the documents of a session by name. Errors: ErrUnavailable.
+// List lists the documents of a session, sorted by name. Errors: ErrUnavailable.
 func (d Documents) List(ctx context.Context, session string) ([]events.Ref, error) {
 	digests, err := d.bus.Blobs().List(ctx, documentPrefix(session))
 	if err != nil {
@@ -68,7 +69,7 @@ func (d Documents) List(ctx context.Context, session string) ([]events.Ref, erro
 	for _, digest := range digests {
 		ref, err := d.info(ctx, session, digest)
 		switch {
-		case errors.Is(err, ErrNotFound): // Only half there: it is being stored, or removed.
+		case errors.Is(err, ErrNotFound): // It is being stored or removed right now.
 		case err != nil:
 			return nil, err
 		default:
@@ -111,5 +112,5 @@ func (d Documents) DeleteAll(ctx context.Context, session string) error {
 	return d.bus.Blobs().Delete(ctx, documentPrefix(session))
 }
 
-// digestOf is a digest as object stores write it.
+// digestOf formats a digest as object stores do.
 func digestOf(sum []byte) string { return "SHA-256=" + base64.URLEncoding.EncodeToString(sum) }

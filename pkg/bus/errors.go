@@ -12,27 +12,27 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// What callers branch on; every error of this package that they can act on wraps one of these.
+// The errors that callers branch on. Every error of this package that they can act on wraps one of these.
 var (
-	// ErrConflict, ErrNotFound, ErrUnknown and ErrTooLarge are those of the contract, so that code behind a port can tell them apart
-	// without knowing this package.
+	// ErrConflict, ErrNotFound, ErrUnknown and ErrTooLarge are defined by the contract, so that code behind a port can
+	// recognise them without importing this package.
 	ErrConflict = store.ErrConflict
 	ErrNotFound = store.ErrNotFound
 	ErrUnknown  = store.ErrUnknown
 	ErrTooLarge = store.ErrTooLarge
-	// ErrFull means that a stream or the disk has no room. Nothing was stored.
+	// ErrFull means that a stream or the disk is full. Nothing was stored.
 	ErrFull = errors.New("no room left")
-	// ErrUnavailable means that the bus is away or has no leader. Nothing was stored; try again later.
+	// ErrUnavailable means that the bus cannot be reached or has no leader. Nothing was stored; try again later.
 	ErrUnavailable = errors.New("bus unavailable")
-	// ErrNotPermitted means that the server refuses these credentials or this subject.
+	// ErrNotPermitted means that the server rejects the credentials or the subject.
 	ErrNotPermitted = errors.New("not permitted")
-	// ErrRefused means that the server does not accept the message or the request as it is. Nothing was stored.
+	// ErrRefused means that the server rejects the message or request as it is. Nothing was stored.
 	ErrRefused = errors.New("refused by the server")
-	// ErrClosed means that the connection or the subscription was closed by its owner.
+	// ErrClosed means that the owner closed the connection or the subscription.
 	ErrClosed = errors.New("closed")
 )
 
-// Error codes of the JetStream API that decide how a caller goes on.
+// Error codes of the JetStream API on which behaviour depends.
 const (
 	codeNoCluster       = 10008
 	codeMessageNotFound = 10037
@@ -78,7 +78,7 @@ func (r *refusal) class() error {
 
 func (r *refusal) err() error { return fmt.Errorf("%w: %s", r.class(), r.Description) }
 
-// refusalOf reads the error of a JetStream answer, or nil when it bears none.
+// refusalOf returns the error in a JetStream answer, or nil.
 func refusalOf(body []byte) error {
 	var answer struct {
 		Error *refusal `json:"error"`
@@ -92,8 +92,8 @@ func refusalOf(body []byte) error {
 	return answer.Error.err()
 }
 
-// class turns an error of the SDK into one of ours. Reads and topology calls have no unknown outcome, so a timeout is
-// ErrUnavailable here; publishing classes its own.
+// class converts an error of the SDK into one of ours. Reads and topology calls have no unknown outcome, so a timeout is
+// ErrUnavailable here; publishing classifies its own errors.
 func class(err error) error {
 	var api *jetstream.APIError
 	switch {

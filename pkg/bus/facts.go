@@ -11,27 +11,27 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// StreamFacts is what a stream says of itself.
+// StreamFacts is the state of a stream, as the server reports it.
 type StreamFacts struct {
-	// Name is the stream's; Created identifies it: a recreated stream is another.
+	// Name is the name of the stream. Created identifies its incarnation: a recreated stream has another.
 	Name    string    `json:"name"`
 	Created time.Time `json:"created"`
-	// Messages and Bytes are what it holds, Subjects how many different ones.
+	// Messages and Bytes are its contents, Subjects the number of different subjects.
 	Messages uint64 `json:"messages"`
 	Bytes    uint64 `json:"bytes"`
 	Subjects uint64 `json:"subjects"`
-	// FirstSeq and LastSeq are its ends; LastSeq stays when messages go.
+	// FirstSeq and LastSeq are the first and last sequence; LastSeq does not fall when messages are removed.
 	FirstSeq uint64 `json:"first_seq"`
 	LastSeq  uint64 `json:"last_seq"`
 	// MaxMessages and MaxBytes are its limits, -1 for none.
 	MaxMessages int64 `json:"max_messages"`
 	MaxBytes    int64 `json:"max_bytes"`
-	// Replicas is how many copies it has, Consumers how many read it.
+	// Replicas is the number of its replicas, Consumers that of its consumers.
 	Replicas  int `json:"replicas"`
 	Consumers int `json:"consumers"`
 }
 
-// Full is how full the stream is by its limits, 0 to 1; 0 without limits.
+// Full returns how full the stream is, from 0 to 1; 0 without limits.
 func (f StreamFacts) Full() float64 {
 	full := 0.0
 	if f.MaxMessages > 0 {
@@ -43,7 +43,7 @@ func (f StreamFacts) Full() float64 {
 	return full
 }
 
-// Info reads the facts of a stream. Errors: ErrNotFound, ErrUnavailable.
+// Info returns the state of a stream. Errors: ErrNotFound, ErrUnavailable.
 func (s Streams) Info(ctx context.Context, stream string) (StreamFacts, error) {
 	found, err := s.bus.js.Stream(ctx, stream)
 	if err != nil {
@@ -58,7 +58,7 @@ func (s Streams) Info(ctx context.Context, stream string) (StreamFacts, error) {
 	}, nil
 }
 
-// List reads the facts of all streams of the topology; those that do not exist are left out.
+// List returns the state of all streams of the topology that exist.
 func (s Streams) List(ctx context.Context) ([]StreamFacts, error) {
 	var list []StreamFacts
 	for _, cfg := range streams(s.bus.names) {
@@ -74,26 +74,26 @@ func (s Streams) List(ctx context.Context) ([]StreamFacts, error) {
 	return list, nil
 }
 
-// ConsumerFacts is what a durable consumer says of itself.
+// ConsumerFacts is the state of a durable consumer, as the server reports it.
 type ConsumerFacts struct {
-	// Pending is how many messages it has still to deliver, Unsettled how many deliveries are not settled.
+	// Pending counts messages still to be delivered, Unsettled the deliveries without acknowledgement.
 	Pending   uint64 `json:"pending"`
 	Unsettled int    `json:"unsettled"`
-	// Redelivered is how many of the unsettled ones were delivered more than once.
+	// Redelivered counts the unsettled deliveries that were delivered more than once.
 	Redelivered int `json:"redelivered"`
-	// Waiting is how many pull requests are open: 0 means that there is no reader.
+	// Waiting counts the open pull requests: 0 means that there is no reader.
 	Waiting int `json:"waiting"`
 	// AckFloor is the stream sequence up to which everything is settled.
 	AckFloor uint64 `json:"ack_floor"`
-	// Seen is the stream sequence of the last message that it delivered.
+	// Seen is the stream sequence of the last delivered message.
 	Seen uint64 `json:"seen"`
 	// Pinned is true when a reader holds the pin of a pinned consumer.
 	Pinned bool `json:"pinned,omitempty"`
-	// Bounded is true when a limit was set on how many deliveries may be unsettled.
+	// Bounded is true if a limit on unsettled deliveries was set.
 	Bounded bool `json:"-"`
 }
 
-// Info reads the facts of a consumer. Errors: ErrNotFound, ErrUnavailable.
+// Info returns the state of a consumer. Errors: ErrNotFound, ErrUnavailable.
 func (q *Queues) Info(ctx context.Context, stream, durable string) (ConsumerFacts, error) {
 	c, err := q.bus.js.Consumer(ctx, stream, durable)
 	if err != nil {
@@ -114,7 +114,7 @@ func factsOf(info *jetstream.ConsumerInfo) ConsumerFacts {
 	return facts
 }
 
-// Pools reads the facts of the consumers of all pools, by pool; that of batches is a pool of its own. Errors: ErrNotFound,
+// Pools returns the state of the consumers of all pools, by pool; batches have a pool of their own. Errors: ErrNotFound,
 // ErrUnavailable.
 func (q *Queues) Pools(ctx context.Context) (map[string]ConsumerFacts, error) {
 	stream, err := q.bus.js.Stream(ctx, q.bus.names.Work)
@@ -134,23 +134,23 @@ func (q *Queues) Pools(ctx context.Context) (map[string]ConsumerFacts, error) {
 	return pools, nil
 }
 
-// Server is what the server says of itself.
+// Server describes the server.
 type Server struct {
-	// Version and ID are the server's; URL is where it was reached, without credentials.
+	// Version and ID are those of the server; URL is its address, without credentials.
 	Version string `json:"version"`
 	ID      string `json:"id"`
 	URL     string `json:"url"`
-	// APILevel is what its JetStream offers; Domain its JetStream domain.
+	// APILevel is the level of its JetStream API, Domain its JetStream domain.
 	APILevel int    `json:"api_level"`
 	Domain   string `json:"domain,omitempty"`
-	// Storage is the bytes in use; MaxStorage the account's limit, -1 for none.
+	// Storage is the number of bytes in use; MaxStorage the account's limit, -1 for none.
 	Storage    uint64 `json:"storage"`
 	MaxStorage int64  `json:"max_storage"`
-	// MaxPayload is the largest message it takes, in bytes.
+	// MaxPayload is the largest message that the server accepts, in bytes.
 	MaxPayload int64 `json:"max_payload"`
 }
 
-// Server reads the facts of the server. Errors: ErrUnavailable, ErrNotPermitted.
+// Server returns the description of the server. Errors: ErrUnavailable, ErrNotPermitted.
 func (s Streams) Server(ctx context.Context) (Server, error) {
 	account, err := s.bus.js.AccountInfo(ctx)
 	if err != nil {
@@ -163,8 +163,8 @@ func (s Streams) Server(ctx context.Context) (Server, error) {
 	}, nil
 }
 
-// Subjects lists the subjects of a stream that match a filter, with the number of messages on each, from the leader.
-// Errors: ErrNotFound, ErrUnavailable.
+// Subjects returns the subjects of a stream that match a filter, with the number of messages on each. It reads from the
+// leader. Errors: ErrNotFound, ErrUnavailable.
 func (s Streams) Subjects(ctx context.Context, stream, filter string) (map[string]uint64, error) {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
@@ -207,7 +207,7 @@ func (s Streams) subjectPage(ctx context.Context, stream, filter string, offset 
 	return answer.State.Subjects, answer.Total, nil
 }
 
-// nthToken gives the token of a subject at a place, counted from 0, or "".
+// nthToken returns a token of a subject by its index, counted from 0, or "".
 func nthToken(subject string, n int) string {
 	for token := range strings.SplitSeq(subject, ".") {
 		if n == 0 {

@@ -7,22 +7,24 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// ownConsumers is how many jobs are followed at once through a consumer of their own, which brings their events and no other.
-// More share one, which tells what is new in all jobs: it brings more than is wanted, but a stream's consumers are limited.
+// ownConsumers is how many jobs may be followed at once by a consumer of their own, which delivers only their events.
+// Further ones share a consumer that announces new events of all jobs: that is less efficient, but the consumers of a
+// stream are limited.
 const ownConsumers = 4
 
-// JobSubscription gives the events of one job, those that are there and those to come. It belongs to one goroutine.
+// JobSubscription reads the events of one job, present and future. It belongs to one goroutine.
 type JobSubscription struct {
 	bus *Bus
 	job string
-	// sub is nil for one that shares, and reads from the log what news says is behind after.
+	// sub is nil if the subscription shares a consumer. Then it reads the events after the sequence in after from the log,
+	// when news announces some.
 	sub   *Subscription
 	news  *Listener
 	after uint64
 }
 
 // FollowJob reads the log of a job from a sequence on (0: from the first), in order, without gaps and without end. The job
-// need not exist yet. Stop has to follow. Errors: ErrRefused for what is no id, and those of Follow.
+// need not exist yet. The caller must call Stop. Errors: ErrRefused for an invalid id, and those of Follow.
 func (l *Log) FollowJob(ctx context.Context, job string, from uint64) (*JobSubscription, error) {
 	if err := validJob(job); err != nil {
 		return nil, fmt.Errorf("follow a job: %w", err)
@@ -41,7 +43,7 @@ func (l *Log) FollowJob(ctx context.Context, job string, from uint64) (*JobSubsc
 	return of, nil
 }
 
-// Next blocks until there are events that it has not given yet. Errors: those of Subscription.Next, and of EventsOf.
+// Next blocks until there are new events. Errors: those of Subscription.Next, and of EventsOf.
 func (l *JobSubscription) Next(ctx context.Context) ([]events.Event, error) {
 	for {
 		list, err := l.look(ctx)
@@ -49,7 +51,7 @@ func (l *JobSubscription) Next(ctx context.Context) ([]events.Event, error) {
 			return list, err
 		}
 		if l.news == nil {
-			continue // What came was none of the log.
+			continue // The message is not an event of the log.
 		}
 		if _, err := l.news.Next(ctx); err != nil {
 			return nil, err
@@ -57,7 +59,7 @@ func (l *JobSubscription) Next(ctx context.Context) ([]events.Event, error) {
 	}
 }
 
-// look gives what there is: through a consumer of its own it waits for that.
+// look returns new events; with a consumer of its own it waits for them.
 func (l *JobSubscription) look(ctx context.Context) (list []events.Event, err error) {
 	if l.sub == nil {
 		for e, err := range l.bus.Log().EventsOf(ctx, l.job, l.after) {
@@ -77,7 +79,7 @@ func (l *JobSubscription) look(ctx context.Context) (list []events.Event, err er
 	return list, err
 }
 
-// Stop ends the reading.
+// Stop ends the subscription.
 func (l *JobSubscription) Stop() {
 	if l.sub != nil {
 		l.sub.Stop()

@@ -8,17 +8,18 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// JobWatcher tells any number of listeners that their jobs have news in the log. One consumer serves them all, and brings headers
-// only; it exists while there is a listener. A listener reads what is new from the log, so a slow one loses nothing.
+// JobWatcher notifies any number of listeners about new events of their jobs. One consumer, which gets headers only, serves
+// all; it exists while there is a listener. A listener reads the events themselves from the log, so a slow one loses
+// nothing.
 type JobWatcher struct {
 	bus     *Bus
 	filters []string
 
 	mu  sync.Mutex // Guards now, and the listeners of every reading.
-	now *reading   // Nil without listeners.
+	now *reading   // nil without listeners.
 }
 
-// Lifecycle tells where jobs begin, end and are recovered: it brings few messages, however much a job does.
+// Lifecycle notifies about the begin, end and recovery of jobs: few messages, however much a job does.
 func (l *Log) Lifecycle() *JobWatcher { return l.lifecycle }
 
 func newLifecycle(b *Bus) *JobWatcher {
@@ -31,29 +32,29 @@ func newLifecycle(b *Bus) *JobWatcher {
 	return t
 }
 
-// reading is a consumer from its first listener to its last.
+// reading is a consumer, from its first listener to its last.
 type reading struct {
 	tail  *JobWatcher
-	by    map[string]map[*Listener]struct{} // By job. Guarded by the tail's lock, like count.
+	by    map[string]map[*Listener]struct{} // By job. Guarded by the watcher's lock, like count.
 	count int
 	end   context.CancelFunc
-	made  chan struct{} // Closed when the consumer is there.
+	made  chan struct{} // Closed when the consumer exists.
 	ended chan struct{} // Closed when its goroutine has ended; err is written before.
 	err   error
 }
 
-// Listener hears of one job. Next belongs to one goroutine.
+// Listener is notified about one job. Next belongs to one goroutine.
 type Listener struct {
 	reading *reading
 	job     string
-	news    chan struct{} // Holds one when seq has grown since Next gave it.
-	once    sync.Once     // Guards the end.
+	news    chan struct{} // Holds one token if seq has grown since Next returned it.
+	once    sync.Once     // Makes Stop idempotent.
 
 	mu  sync.Mutex // Guards seq.
 	seq uint64
 }
 
-// Listen hears of everything that is stored for a job from now on, until Stop. Errors: those of Follow.
+// Listen notifies about everything that is stored for a job from now on, until Stop. Errors: those of Follow.
 func (t *JobWatcher) Listen(ctx context.Context, job string) (*Listener, error) {
 	if err := validJob(job); err != nil {
 		return nil, fmt.Errorf("listen to a job: %w", err)
@@ -78,7 +79,7 @@ func (t *JobWatcher) join(job string) *Listener {
 	if t.now == nil {
 		ctx, end := context.WithCancel(context.Background())
 		t.now = &reading{tail: t, by: map[string]map[*Listener]struct{}{}, end: end, made: make(chan struct{}), ended: make(chan struct{})}
-		go t.now.run(ctx) // Ended by its last listener, who waits for it, or with the bus.
+		go t.now.run(ctx) // Ends with its last listener, which waits for it, or with the bus.
 	}
 	l := &Listener{reading: t.now, job: job, news: make(chan struct{}, 1)}
 	if t.now.by[job] == nil {
@@ -89,7 +90,7 @@ func (t *JobWatcher) join(job string) *Listener {
 	return l
 }
 
-// leave is true for the last listener of a reading.
+// leave removes a listener; it reports whether that was the last one.
 func (t *JobWatcher) leave(l *Listener) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -103,8 +104,8 @@ func (t *JobWatcher) leave(l *Listener) bool {
 	return r.count == 0
 }
 
-// Next blocks until something behind what it gave before is stored, and gives the sequence of the latest. Errors: the
-// context's own, ErrClosed when the connection was closed, ErrNotFound when the log is gone.
+// Next blocks until something newer than its last result is stored, and returns the latest sequence. Errors: the context's,
+// ErrClosed if the connection was closed, ErrNotFound if the log was deleted.
 func (l *Listener) Next(ctx context.Context) (uint64, error) {
 	select {
 	case <-l.news:
@@ -118,7 +119,7 @@ func (l *Listener) Next(ctx context.Context) (uint64, error) {
 	}
 }
 
-// Stop ends the listening.
+// Stop ends the notifications.
 func (l *Listener) Stop() {
 	l.once.Do(func() {
 		if l.reading.tail.leave(l) {
@@ -164,7 +165,7 @@ func (r *reading) read(ctx context.Context) error {
 	}
 }
 
-// open begins behind what is in the log now.
+// open creates the consumer, starting after the present end of the log.
 func (r *reading) open(ctx context.Context) (*Subscription, error) {
 	b := r.tail.bus
 	facts, err := b.Streams().Info(ctx, b.names.Log)
@@ -175,14 +176,14 @@ func (r *reading) open(ctx context.Context) (*Subscription, error) {
 	return sub, err
 }
 
-// jobToken is where the job stands in a subject of the log.
+// jobToken is the index of the job's token in a subject of the log.
 const jobToken = 3
 
 func (r *reading) tell(list []Delivery) {
 	r.tail.mu.Lock()
 	defer r.tail.mu.Unlock()
 	for i := range list {
-		for l := range r.by[nthToken(list[i].msg.Subject, jobToken)] { // any order: each is told.
+		for l := range r.by[nthToken(list[i].msg.Subject, jobToken)] { // any order: each gets the same notification.
 			l.hear(list[i].Seq())
 		}
 	}

@@ -17,11 +17,11 @@ type Journal struct {
 	job, subjob string
 }
 
-// Journal gives the journal of a SubJob.
+// Journal returns the journal of a SubJob.
 func (b *Bus) Journal(job, subjob string) Journal { return Journal{b, job, subjob} }
 
-// Read gives all records in order, and the sequence of the last, which the next append has to expect; 0 for none. Both are
-// the leader's truth. Errors: ErrUnavailable.
+// Read returns all records in order, and the sequence of the last one, which the next append must expect; 0 for none. It
+// reads from the leader. Errors: ErrUnavailable.
 func (j Journal) Read(ctx context.Context) (list []run.Entry, last uint64, err error) {
 	stream, subject := j.bus.names.Journal, j.bus.names.JournalOf(j.job, j.subjob)
 	last, err = j.bus.lastOf(ctx, stream, subject)
@@ -40,7 +40,7 @@ func (j Journal) Read(ctx context.Context) (list []run.Entry, last uint64, err e
 	return list, last, nil
 }
 
-// ReadEntry reads a message of a journal.
+// ReadEntry decodes a message of a journal.
 func ReadEntry(s Stored) run.Entry {
 	e := run.Entry{Seq: s.Seq, Time: s.Time}
 	if err := json.Unmarshal(s.Body, &e.JournalRecord); err != nil {
@@ -49,8 +49,8 @@ func ReadEntry(s Stored) run.Entry {
 	return e
 }
 
-// JournalsOf gives the records of all journals of a job as they were stored, in the order of the stream, up to what the leader has
-// when the reading begins. It ends with the first error: ErrUnavailable or the context's.
+// JournalsOf yields the stored records of all journals of a job, in the order of the stream, up to what the leader has when
+// the reading begins. It ends with the first error: ErrUnavailable or the context's.
 func (b *Bus) JournalsOf(ctx context.Context, job string) iter.Seq2[Stored, error] {
 	return func(yield func(Stored, error) bool) {
 		err := validJob(job)

@@ -9,40 +9,40 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// KV is one key-value bucket, in the form that every NATS client reads.
+// KV is a key-value bucket in the format of all NATS clients.
 type KV struct {
 	bus    *Bus
 	bucket string
 }
 
-// Entry is one value of a key.
+// Entry is the value of a key.
 type Entry struct {
-	// Key names it, Value is nil when Deleted.
+	// Key is the key; Value is nil if Deleted.
 	Key   string
 	Value []byte
-	// Revision is the sequence in the bucket's stream, Time when it was written.
+	// Revision is the sequence in the bucket's stream, Time when the value was written.
 	Revision uint64
 	Time     time.Time
-	// Deleted is true for a key that was deleted or whose time ran out.
+	// Deleted is true if the key was deleted or has expired.
 	Deleted bool
 }
 
-// State is the bucket of saved job states.
+// State returns the bucket of saved job states.
 func (b *Bus) State() KV { return KV{b, b.names.State} }
 
-// Experts is the bucket of the experts' cards.
+// Experts returns the bucket of expert cards.
 func (b *Bus) Experts() KV { return KV{b, b.names.Experts} }
 
-// Sessions is the bucket of conversations.
+// Sessions returns the bucket of session records.
 func (b *Bus) Sessions() KV { return KV{b, b.names.Sessions} }
 
-// Plans is the bucket of books of plans and of the plan cache.
+// Plans returns the bucket of plan documents and of the plan cache.
 func (b *Bus) Plans() KV { return KV{b, b.names.Plans} }
 
-// BookKey is the key of a book of plans in that bucket.
+// BookKey is the key of a book of plan documents in that bucket.
 func BookKey(book string) string { return "book." + book }
 
-// AgentBook names the book that the agents of a job keep; it goes with the job. No other book has such a name.
+// AgentBook names the book of a job's agents, which is deleted with the job. No other book can have that name.
 func AgentBook(job string) string { return job + "~agents" }
 
 func (k KV) stream() string            { return "KV_" + k.bucket }
@@ -55,17 +55,18 @@ const (
 	headerMarker    = "Nats-Marker-Reason"
 )
 
-// Get reads a key from any replica: what it gives may be old, and a new key may be missing. Errors: ErrNotFound, ErrUnavailable.
+// Get reads a key from any replica: the value may be old, and a new key may be missing. Errors: ErrNotFound,
+// ErrUnavailable.
 func (k KV) Get(ctx context.Context, key string) (value []byte, revision uint64, err error) {
 	return k.get(ctx, key, k.bus.direct)
 }
 
-// GetLeader reads a key from the leader: what it gives was the truth when it was read. Errors: ErrNotFound, ErrUnavailable.
+// GetLeader reads a key from the leader: the value is never stale. Errors: ErrNotFound, ErrUnavailable.
 func (k KV) GetLeader(ctx context.Context, key string) (value []byte, revision uint64, err error) {
 	return k.get(ctx, key, k.bus.leader)
 }
 
-// Entry reads a key from the leader with the time of its last change. Errors: ErrNotFound, ErrUnavailable.
+// Entry reads a key from the leader, with the time of its last change. Errors: ErrNotFound, ErrUnavailable.
 func (k KV) Entry(ctx context.Context, key string) (Entry, error) {
 	var at time.Time
 	value, revision, err := k.get(ctx, key, func(ctx context.Context, stream string, q query) (Stored, error) {
@@ -82,7 +83,7 @@ func (k KV) get(ctx context.Context, key string, read func(context.Context, stri
 	}
 	s, err := read(ctx, k.stream(), query{LastFor: k.subject(key)})
 	if err == nil && deleted(&s.Message) {
-		// The revision of a marker is what the next write has to expect.
+		// The next write must expect the revision of the deletion marker.
 		return nil, s.Seq, fmt.Errorf("get %s of %s: %w", key, k.bucket, ErrNotFound)
 	}
 	if err != nil {
@@ -96,7 +97,7 @@ func deleted(m *events.Message) bool {
 	return op == "DEL" || op == "PURGE" || m.Get(headerMarker) != ""
 }
 
-// valid admits tokens of ids joined by dots.
+// valid accepts keys that consist of id tokens joined by dots.
 func (k KV) valid(key string) error {
 	for token := range strings.SplitSeq(key, ".") {
 		if !events.ValidToken(token) {
@@ -106,13 +107,13 @@ func (k KV) valid(key string) error {
 	return nil
 }
 
-// Put writes a key whatever it held. A ttl of 0 keeps it for ever; a longer one is at least a second.
+// Put writes a key unconditionally. A ttl of 0 keeps it for ever; any other ttl is at least a second.
 func (k KV) Put(ctx context.Context, key string, value []byte, ttl time.Duration) (revision uint64, err error) {
 	return k.write(key, value, ttl, Expect{}).Wait(ctx)
 }
 
-// Update writes a key if it still has this revision, 0 for a key that was never written or is gone with its marker.
-// Errors: ErrConflict, and those of Publish.
+// Update writes a key if it still has this revision; 0 means that it was never written, or that its deletion marker has
+// expired. Errors: ErrConflict, and those of Publish.
 func (k KV) Update(ctx context.Context, key string, value []byte, revision uint64) (uint64, error) {
 	return k.UpdateAsync(key, value, revision).Wait(ctx)
 }
@@ -133,17 +134,18 @@ func (k KV) write(key string, value []byte, ttl time.Duration, e Expect) Ack {
 	return k.bus.PublishAsync(m, e)
 }
 
-// Last gives the revision of the latest change of any key, also of one that has gone since; 0 before the first. Errors: those of
+// Last returns the revision of the latest change of any key, including deletions; 0 before the first. Errors: those of
 // Streams.Info.
 func (k KV) Last(ctx context.Context) (uint64, error) {
 	facts, err := k.bus.Streams().Info(ctx, k.stream())
 	return facts.LastSeq, err
 }
 
-// Delete removes a key. Who watches sees it go; the marker of that vanishes by itself. A key that is not there is no error.
+// Delete removes a key. Watchers see the deletion; its marker expires by itself. Deleting a key that does not exist is not
+// an error.
 func (k KV) Delete(ctx context.Context, key string) error { return k.remove(ctx, key, Expect{}) }
 
-// Remove is Delete of a key that still has this revision. Errors: ErrConflict, and those of Publish.
+// Remove deletes a key if it still has this revision. Errors: ErrConflict, and those of Publish.
 func (k KV) Remove(ctx context.Context, key string, revision uint64) error {
 	return k.remove(ctx, key, ExpectLast(revision))
 }

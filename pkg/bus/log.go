@@ -14,23 +14,23 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// Log is the log of events: every fact of every job, in the order in which it was stored.
+// Log is the log of events: all events of all jobs, in the order in which they were stored.
 type Log struct {
 	bus       *Bus
 	lifecycle *JobWatcher
-	news      *JobWatcher  // Of all events.
-	followed  atomic.Int32 // How many JobSubscriptions there are.
+	news      *JobWatcher  // About all events.
+	followed  atomic.Int32 // The number of JobSubscriptions.
 }
 
-// Event decodes a stored message as a fact of the log; ok is false when its subject is none of the log.
+// Event decodes a stored message as an event of the log; ok is false if its subject is not of the log.
 func (l *Log) Event(s Stored) (e events.Event, ok bool) {
 	e, ok = events.Decode(l.bus.names, s.Message)
 	e.Seq, e.Time = s.Seq, s.Time
 	return e, ok
 }
 
-// EventsOf gives the events of a job behind a sequence, in order, up to what the leader has when the reading begins. It
-// ends with the first error: ErrUnavailable or the context's. Without news it costs one request.
+// EventsOf yields the events of a job after a sequence, in order, up to what the leader has when the reading begins. It
+// ends with the first error: ErrUnavailable or the context's. If there are none, it costs one request.
 func (l *Log) EventsOf(ctx context.Context, job string, after uint64) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
 		for s, err := range l.StoredOf(ctx, job, after) {
@@ -45,7 +45,7 @@ func (l *Log) EventsOf(ctx context.Context, job string, after uint64) iter.Seq2[
 	}
 }
 
-// StoredOf is EventsOf without decoding: the messages as they are in the log, for export.
+// StoredOf is EventsOf without decoding: the messages as stored, for export.
 func (l *Log) StoredOf(ctx context.Context, job string, after uint64) iter.Seq2[Stored, error] {
 	return func(yield func(Stored, error) bool) {
 		if err := validJob(job); err != nil {
@@ -58,7 +58,7 @@ func (l *Log) StoredOf(ctx context.Context, job string, after uint64) iter.Seq2[
 	}
 }
 
-// read yields what a stream has on a filter behind a sequence, up to what the leader has now.
+// read yields the messages of a stream that match a filter, after a sequence, up to what the leader has now.
 func (l *Log) read(ctx context.Context, stream, filter string, after uint64, yield func(Stored, error) bool) error {
 	last, err := l.bus.lastOf(ctx, stream, filter)
 	if err != nil {
@@ -92,7 +92,8 @@ func (s Streams) At(ctx context.Context, stream string, seq uint64) (Stored, err
 	return found, nil
 }
 
-// LastOn reads the last message on a subject, which may bear wildcards, from the leader. Errors: ErrNotFound, ErrUnavailable.
+// LastOn reads the last message on a subject from the leader. The subject may contain wildcards. Errors: ErrNotFound,
+// ErrUnavailable.
 func (s Streams) LastOn(ctx context.Context, stream, subject string) (Stored, error) {
 	found, err := s.bus.leader(ctx, stream, query{LastFor: subject})
 	if err != nil {
@@ -101,9 +102,8 @@ func (s Streams) LastOn(ctx context.Context, stream, subject string) (Stored, er
 	return found, nil
 }
 
-// LastOf gives the latest event of a job of some kinds, the zero event when there is none, from the leader. It asks for each
-// subject by its name: that a server finds at once, and what fits a pattern by looking through much of the log. Errors:
-// ErrUnavailable.
+// LastOf returns the latest event of a job among some kinds, or the zero event, from the leader. It makes one request per
+// kind: a server finds an exact subject at once, but has to search much of the log for a pattern. Errors: ErrUnavailable.
 func (l *Log) LastOf(ctx context.Context, job string, kinds ...events.Kind) (events.Event, error) {
 	var latest events.Event
 	if err := validJob(job); err != nil {
@@ -124,28 +124,28 @@ func (l *Log) LastOf(ctx context.Context, job string, kinds ...events.Kind) (eve
 	return latest, nil
 }
 
-// FollowOptions say how a log is followed.
+// FollowOptions are the options of Follow.
 type FollowOptions struct {
-	// StartSeq is the first sequence of interest, 0 for the first there is.
+	// StartSeq is the first sequence to deliver, 0 for the first that exists.
 	StartSeq uint64
-	// OriginalSpeed delivers with the pauses that lay between the messages when they were stored.
+	// OriginalSpeed delivers messages with the pauses that lay between them when they were stored.
 	OriginalSpeed bool
-	// Buffer bounds the messages that wait unread; 512 when 0.
+	// Buffer limits the unread messages; 0 means 512.
 	Buffer int
 }
 
-// Follow reads a subject filter of the log from a sequence on, in order, without gaps and without end, for one reader who
-// settles nothing.
+// Follow reads the messages of the log that match a filter, from a sequence on, in order, without gaps and without end, for
+// one reader, which settles nothing.
 func (l *Log) Follow(ctx context.Context, filter string, o FollowOptions) (*Subscription, error) {
 	s, _, err := l.follow(ctx, l.bus.names.Log, []string{filter}, o, false)
 	return s, err
 }
 
-// readerIdle is how long the server keeps an unread consumer.
+// readerIdle is how long the server keeps a consumer without a reader.
 const readerIdle = time.Minute
 
-// follow reads a stream through a consumer that is recreated when it is lost, and says how many messages there were when
-// it began.
+// follow reads a stream by a consumer that is recreated when it is lost. It also returns how many messages there were at
+// the beginning.
 func (l *Log) follow(ctx context.Context, stream string, filters []string, o FollowOptions, headersOnly bool) (*Subscription, uint64, error) {
 	there := uint64(0)
 	remake := func(ctx context.Context, last uint64) (string, error) {
@@ -154,7 +154,7 @@ func (l *Log) follow(ctx context.Context, stream string, filters []string, o Fol
 			Replicas: 1, InactiveThreshold: readerIdle,
 		}
 		if cfg.FilterSubjects = filters; len(filters) == 1 {
-			cfg.FilterSubject, cfg.FilterSubjects = filters[0], nil // So it stands in the request's subject, and can be permitted by it.
+			cfg.FilterSubject, cfg.FilterSubjects = filters[0], nil // A single filter becomes part of the request's subject, so that permissions can allow it.
 		}
 		if o.OriginalSpeed {
 			cfg.ReplayPolicy = jetstream.ReplayOriginalPolicy

@@ -14,18 +14,18 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// Endpoint answers one verb. With a fault the body is the answer to programs that want more than the fault, or nil.
+// Endpoint answers one verb. With a fault, body is the answer for programs that need more than the fault, or nil.
 type Endpoint func(ctx context.Context, request []byte) (body []byte, fault *events.Fault)
 
-// concurrentRequests bounds the requests that one Serve answers at once; the others wait with the client library.
+// concurrentRequests limits the requests that one Serve answers at once; the client library queues the others.
 const concurrentRequests = 64
 
-// Services is request and reply: micro services that answer here, and those that are asked.
+// Services is request and reply: it serves micro services and calls them.
 type Services struct{ bus *Bus }
 
 // Serve answers requests on jobs.api.<verb> as a NATS micro service, many at once; several processes share them. A version
-// that is not of the form v1.2.3 is told as 0.0.0-dev. The metadata is what Peers give. stop waits until every request that was
-// taken is answered; the context of the endpoints ends then.
+// not of the form v1.2.3 is announced as 0.0.0-dev. Peers returns the metadata. stop waits until every accepted request is
+// answered; then the context of the endpoints ends.
 func (s Services) Serve(name, version string, metadata map[string]string, endpoints map[string]Endpoint) (stop func(), err error) {
 	service, err := micro.AddService(s.bus.nc, micro.Config{Name: name, Version: microVersion(version), Description: "Jobgraph " + name, Metadata: metadata})
 	if err != nil {
@@ -60,7 +60,7 @@ func (s Services) Serve(name, version string, metadata map[string]string, endpoi
 
 var semantic = regexp.MustCompile(`^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`)
 
-// microVersion fits a module's version to the form that micro services must state.
+// microVersion converts a module version to the form that micro services require.
 func microVersion(version string) string {
 	if version = strings.TrimPrefix(version, "v"); semantic.MatchString(version) {
 		return version
@@ -70,14 +70,14 @@ func microVersion(version string) string {
 
 func endpointName(verb string) string { return strings.ReplaceAll(verb, ".", "-") }
 
-// respond answers one request. A panic is a fault of that request alone.
+// respond answers one request. A panic becomes a fault of that request alone.
 func (s Services) respond(ctx context.Context, r micro.Request, endpoint Endpoint) {
 	body, fault := s.guarded(ctx, r, endpoint)
-	// The SDK's own Respond and Error write to the request, which its service reads as soon as the handler has returned: an
-	// answer that comes later has to go past them.
+	// The SDK's Respond and Error write into the request, which its service reads as soon as the handler has returned, so
+	// an answer that comes later must bypass them.
 	reply := &nats.Msg{Subject: r.Reply()}
 	if reply.Subject == "" {
-		return // There is no waiter.
+		return // No caller waits for an answer.
 	}
 	switch {
 	case fault == nil && int64(len(body)) > s.bus.nc.MaxPayload():
@@ -89,7 +89,7 @@ func (s Services) respond(ctx context.Context, r micro.Request, endpoint Endpoin
 		fallthrough
 	case fault != nil:
 		if body == nil {
-			body, _ = json.Marshal(fault) // A fault is strings and a reference: it always is JSON.
+			body, _ = json.Marshal(fault) // Cannot fail: a fault consists of strings and a reference.
 		}
 		reply.Header = nats.Header{micro.ErrorHeader: {oneLine(fault.Error())}, micro.ErrorCodeHeader: {string(fault.Code)}}
 	}
@@ -114,13 +114,13 @@ func (s Services) guarded(ctx context.Context, r micro.Request, endpoint Endpoin
 
 type traceKey struct{}
 
-// TraceOf gives the traceparent of the request that an Endpoint answers, or "".
+// TraceOf returns the traceparent of the request that an Endpoint answers, or "".
 func TraceOf(ctx context.Context) string {
 	trace, _ := ctx.Value(traceKey{}).(string)
 	return trace
 }
 
-// oneLine makes a text fit into a header.
+// oneLine converts a text to a form that fits into a header.
 func oneLine(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if len(text) > 512 {
@@ -132,8 +132,8 @@ func oneLine(text string) string {
 	return text
 }
 
-// Request asks a service and waits for the answer. A fault is the service's own refusal, and the body then what it sent
-// with it. Errors: ErrUnavailable without an answer, the context's own.
+// Request calls a service and waits for the answer. A fault is the service's refusal; body is what it sent with the fault.
+// Errors: ErrUnavailable if no answer came, the context's.
 func (s Services) Request(ctx context.Context, subject string, body []byte) (answer []byte, fault *events.Fault, err error) {
 	ctx, cancel := bounded(ctx)
 	defer cancel()

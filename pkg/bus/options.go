@@ -13,30 +13,30 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// Options say how to reach the bus and who comes. The zero value connects to nats://127.0.0.1:4222 with the default prefix.
+// Options configures the connection. The zero value connects to nats://127.0.0.1:4222 with the default prefix.
 type Options struct {
 	// URL is one or more server addresses, separated by commas.
 	URL string
-	// Creds is the path of a credentials file; User and Password, Token, or NKey (a seed or the path of one) are the
-	// other ways to enter.
+	// Creds is the path of a credentials file. User and Password, Token, or NKey (a seed or the path of a seed) are
+	// alternatives.
 	Creds, User, Password, Token, NKey string
 	// CA, Cert and Key are paths of PEM files for TLS.
 	CA, Cert, Key string
-	// Name says who connects; it is shown by the server and makes the inbox prefix of this service.
+	// Name identifies the client: the server shows it, and it becomes part of the inbox prefix.
 	Name string
 	// Prefix is the first token of all subjects, "jobs" when empty; it must be a valid id.
 	Prefix string
 	// InboxPrefix is the first part of reply subjects; "_INBOX_<name>" when empty and Name is given.
 	InboxPrefix string
-	// InProcess connects to an embedded server without a socket, when set; URL is not used then.
+	// InProcess connects to an embedded server without a socket, if set; URL is ignored then.
 	InProcess nats.InProcessConnProvider
-	// Logger hears about disconnects and failed attempts; nil for silence.
+	// Logger logs disconnects and failed attempts; nil logs nothing.
 	Logger *slog.Logger
-	// Replicas is how many copies Init gives each stream, 1 when 0.
+	// Replicas is the number of replicas of streams that Init creates; 0 means 1.
 	Replicas int
-	// AckTimeout is how long a publish waits for its acknowledgement before its outcome counts as unknown; 5 s when 0.
+	// AckTimeout is how long a publish waits for its acknowledgement before its outcome counts as unknown; 0 means 5 s.
 	AckTimeout time.Duration
-	// MaxPending bounds the publishes that await their acknowledgement; 8192 when 0.
+	// MaxPending limits the publishes that await their acknowledgement; 0 means 8192.
 	MaxPending int
 }
 
@@ -45,8 +45,7 @@ const (
 	defaultMaxPending = 8192
 	dialTimeout       = 2 * time.Second
 	maxReconnectWait  = 2 * time.Second
-	// pingEvery and pingsOut notice within 4 to 6 s a server that is there and says nothing; writeTimeout one that takes
-	// nothing any more.
+	// With pingEvery and pingsOut, a silent server is noticed within 4 to 6 s; with writeTimeout, one that no longer reads.
 	pingEvery    = 2 * time.Second
 	pingsOut     = 2
 	writeTimeout = 5 * time.Second
@@ -83,12 +82,12 @@ func (o *Options) fill() error {
 	return nil
 }
 
-// nats gives the options of the SDK.
+// nats returns the options for the SDK.
 func (o *Options) nats() ([]nats.Option, error) {
 	opts := []nats.Option{
 		nats.Timeout(dialTimeout), nats.MaxReconnects(-1), nats.IgnoreAuthErrorAbort(),
 		nats.CustomReconnectDelay(reconnectDelay),
-		// Nothing is buffered while the server is away: a publish then fails at once and was certainly not stored.
+		// Buffer nothing while disconnected: a publish then fails at once, and certainly nothing was stored.
 		nats.ReconnectBufSize(-1), nats.FlusherTimeout(writeTimeout),
 		nats.ErrorHandler(func(_ *nats.Conn, sub *nats.Subscription, err error) {
 			subject := ""
@@ -141,7 +140,7 @@ func (o *Options) security() []nats.Option {
 	return opts
 }
 
-// nkey reads a seed, or the file that holds one.
+// nkey accepts a seed or the path of a file that holds one.
 func nkey(seed string) (nats.Option, error) {
 	if !strings.HasPrefix(seed, "SU") || strings.ContainsAny(seed, "./\\") {
 		opt, err := nats.NkeyOptionFromSeed(seed)

@@ -12,7 +12,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// overlap finds the streams of others that take subjects of streams that are missing: the server would refuse to create these.
+// overlap finds foreign streams that use subjects of our missing streams: the server would refuse to create ours.
 func (s Streams) overlap(ctx context.Context, missing []jetstream.StreamConfig) (events.Faults, error) {
 	var wanted []string
 	others := map[string]bool{}
@@ -36,7 +36,7 @@ func (s Streams) overlap(ctx context.Context, missing []jetstream.StreamConfig) 
 		}
 		taken, of := colliding(stream.CachedInfo().Config.Subjects, wanted)
 		if len(taken) == 0 {
-			continue // The server goes by its name when it has no subjects.
+			continue // A stream without subjects uses its name as its subject.
 		}
 		faults = append(faults, events.Fault{
 			Code: events.CodeConflict, Field: name,
@@ -47,7 +47,7 @@ func (s Streams) overlap(ctx context.Context, missing []jetstream.StreamConfig) 
 	return faults, nil
 }
 
-// colliding gives those of two lists of subjects that overlap with one of the other list.
+// colliding returns the subjects of each list that overlap with one of the other list.
 func colliding(have, want []string) (taken, of []string) {
 	for _, h := range have {
 		if slices.ContainsFunc(want, func(w string) bool { return collide(h, w) }) {
@@ -62,7 +62,7 @@ func colliding(have, want []string) (taken, of []string) {
 	return taken, of
 }
 
-// collide reports whether a subject exists that both match.
+// collide reports whether some subject matches both patterns.
 func collide(a, b string) bool {
 	left, right := strings.Split(a, "."), strings.Split(b, ".")
 	for i := range min(len(left), len(right)) {

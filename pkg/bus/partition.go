@@ -13,9 +13,9 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// EnsurePartitions creates the consumers of so many scheduler partitions. When other numbers of partitions exist, new
-// consumers start behind the lowest of their acknowledgement floors, so that nothing is skipped; what both deliver does no
-// harm. RetirePartitions removes the others when they are unused.
+// EnsurePartitions creates the consumers of of scheduler partitions. If consumers of other partition counts exist, new
+// consumers start after the lowest of their acknowledgement floors, so that nothing is skipped; events that both deliver do
+// no harm. RetirePartitions removes the others once they are unused.
 func (q *Queues) EnsurePartitions(ctx context.Context, of int) ([]ConsumerSpec, error) {
 	if of < 1 || of > 64 || 64%of != 0 {
 		return nil, fmt.Errorf("ensure %d partitions: %w: want a divisor of 64", of, ErrRefused)
@@ -37,7 +37,7 @@ func (q *Queues) EnsurePartitions(ctx context.Context, of int) ([]ConsumerSpec, 
 	return specs, nil
 }
 
-// partitions lists the scheduler consumers that exist, and where a new one has to start.
+// partitions lists the existing scheduler consumers, and returns where a new one has to start.
 func (q *Queues) partitions(ctx context.Context) (have map[string]*jetstream.ConsumerInfo, start uint64, err error) {
 	stream, err := q.bus.js.Stream(ctx, q.bus.names.Log)
 	if err != nil {
@@ -60,9 +60,9 @@ func (q *Queues) partitions(ctx context.Context) (have map[string]*jetstream.Con
 	return have, start, nil
 }
 
-// Settled is, shard by shard, the sequence of the log up to which schedulers have settled everything: what stands behind it may still
-// come to one. It is 0 where no scheduler has a consumer. How many messages a consumer has still to deliver does not matter: the
-// server counts them a moment after it has stored them. Errors: ErrNotFound, ErrUnavailable.
+// Settled returns, for each shard, the log sequence up to which schedulers have settled everything; later events may still
+// be delivered. It is 0 if no scheduler has a consumer. It does not rely on the number of pending messages, which the
+// server updates only a moment after it stores a message. Errors: ErrNotFound, ErrUnavailable.
 func (q *Queues) Settled(ctx context.Context) (by [events.Shards]uint64, err error) {
 	have, _, err := q.partitions(ctx)
 	if err != nil {
@@ -88,12 +88,12 @@ func isPartition(durable string) bool {
 	return ok && strings.Contains(rest, "of")
 }
 
-// partitionIdle is how long a partition of another number has given nothing to anybody before it is retired: no scheduler that
-// still runs leaves its consumer without a waiting pull for so long.
+// partitionIdle is how long a consumer of another partition count must be unused before it is deleted: a running scheduler
+// always has a waiting pull request.
 const partitionIdle = time.Minute
 
-// RetirePartitions deletes the scheduler consumers of any other number of partitions that were not read for a minute
-// and have no waiting reader. Those of schedulers that still run stay. Errors: ErrNotPermitted, ErrUnavailable.
+// RetirePartitions deletes the scheduler consumers of other partition counts that were unused for a minute and have no
+// waiting reader. Those of running schedulers stay. Errors: ErrNotPermitted, ErrUnavailable.
 func (q *Queues) RetirePartitions(ctx context.Context, of int) error {
 	have, _, err := q.partitions(ctx)
 	if err != nil {

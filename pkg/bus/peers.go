@@ -13,19 +13,19 @@ import (
 	"github.com/nats-io/nats.go/micro"
 )
 
-// Peer is an instance of a micro service, as it describes itself.
+// Peer describes an instance of a micro service.
 type Peer struct {
-	// ID tells instances apart.
+	// ID identifies the instance.
 	ID string
-	// Metadata is what it says of itself.
+	// Metadata is the metadata that the instance declares.
 	Metadata map[string]string
 }
 
-// linger is how long behind the first answer others are waited for: the number of instances and their distance are unknown.
+// linger is how long to wait for more answers after the first: the number and distance of the instances are unknown.
 const linger = 250 * time.Millisecond
 
-// Peers asks all instances of a micro service under this prefix who they are, and calls each for every answer, until some time behind the
-// first, or until ctx ends. Errors: ErrNobody, ErrUnavailable.
+// Peers asks all instances of a micro service under this prefix to describe themselves, and calls each for every answer,
+// until some time after the first answer or until ctx ends. Errors: ErrNobody, ErrUnavailable.
 func (s Services) Peers(ctx context.Context, service string, each func(Peer)) error {
 	subject, err := micro.ControlSubject(micro.InfoVerb, service, "")
 	if err != nil {
@@ -38,7 +38,7 @@ func (s Services) Peers(ctx context.Context, service string, each func(Peer)) er
 	if err != nil {
 		return fmt.Errorf("ask for service %s: %w", service, class(err))
 	}
-	defer func() { _ = sub.Unsubscribe() }() // The connection may be closed.
+	defer func() { _ = sub.Unsubscribe() }() // The connection may be closed already.
 	if err := s.bus.nc.PublishRequest(subject, inbox, nil); err != nil {
 		return fmt.Errorf("ask for service %s: %w", service, class(err))
 	}
@@ -59,7 +59,7 @@ func (s Services) Peers(ctx context.Context, service string, each func(Peer)) er
 	return nil
 }
 
-// peer reads how an instance describes itself; ok is false for one of another prefix.
+// peer decodes the description of an instance; ok is false if it has another prefix.
 func (s Services) peer(body []byte) (p Peer, ok bool) {
 	var info struct {
 		ID        string            `json:"id"`

@@ -7,30 +7,30 @@ import (
 	"time"
 )
 
-// presence is since when nothing is known to have kept this process from the broker.
+// presence records since when the connection to the broker has had no known interruption.
 type presence struct {
 	mu    sync.Mutex // Guards since.
-	since time.Time  // By our clock.
+	since time.Time  // By the local clock.
 }
 
-// interrupted notes a break: a connection that was lost or is new, a sign of life that did not come, an answer that did not.
+// interrupted records an interruption: a lost or new connection, a missed heartbeat, a missing answer.
 func (p *presence) interrupted() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.since = time.Now()
 }
 
-// lasts is how long there was none.
+// lasts returns the time since the last interruption.
 func (p *presence) lasts() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return time.Since(p.since)
 }
 
-// Clock gives the broker's time, in which all records are stamped, and since when in that time the broker has been there without a
-// break, as far as this process knows. Every writer could reach the bus in that time. Errors: ErrUnavailable.
+// Clock returns the broker's time, which stamps all records, and since when, in that time, the connection has had no
+// interruption known to this process. During that time every writer could reach the bus. Errors: ErrUnavailable.
 func (b *Bus) Clock(ctx context.Context) (now, since time.Time, err error) {
-	lasts := b.presence.lasts() // From before the question: the answer may be long in coming.
+	lasts := b.presence.lasts() // Taken before the request, since the answer may be slow.
 	s, err := b.js.Stream(ctx, b.names.Journal)
 	if err != nil {
 		return now, since, fmt.Errorf("read the broker's clock: %w", class(err))

@@ -12,31 +12,31 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// MaxMessage is the largest body that Publish takes, in bytes; what is larger goes by reference.
+// MaxMessage is the largest body that Publish accepts, in bytes; larger payloads are stored as blobs.
 const MaxMessage = 512 << 10
 
-// Expect is what must hold in the stream for a publish to be stored. The zero value expects nothing.
+// Expect is a condition on the stream under which a publish is stored. The zero value sets no condition.
 type Expect struct {
-	// Last is the sequence of the last message on the subject, 0 for none at all; nil expects nothing.
+	// Last is the sequence of the last message on the subject, 0 for none; nil sets no condition.
 	Last *uint64
-	// Subject is the subject that Last is about, the message's own when empty.
+	// Subject is the subject that Last refers to; empty means the message's own.
 	Subject string
 }
 
-// ExpectNone expects that the message's subject has no message yet.
+// ExpectNone requires that the message's subject has no message yet.
 func ExpectNone() Expect { return Expect{Last: new(uint64)} }
 
-// ExpectLast expects that the last message on the message's subject has this sequence.
+// ExpectLast requires that the last message on the message's subject has this sequence.
 func ExpectLast(seq uint64) Expect { return Expect{Last: &seq} }
 
-// Publish stores a message and gives its sequence. The message's header is the bus's from then on. A repeat of a message id
-// within the window of the stream gives the sequence of the first. Errors: ErrConflict, ErrUnknown, ErrTooLarge, ErrFull,
-// ErrUnavailable, ErrNotPermitted, ErrRefused.
+// Publish stores a message and returns its sequence. It takes ownership of the message's header. A repeated message id
+// within the deduplication window of the stream returns the first message's sequence. Errors: ErrConflict, ErrUnknown,
+// ErrTooLarge, ErrFull, ErrUnavailable, ErrNotPermitted, ErrRefused.
 func (b *Bus) Publish(ctx context.Context, m events.Message, e Expect) (uint64, error) {
 	retry := 50 * time.Millisecond
 	for {
 		seq, err := b.PublishAsync(m, e).Wait(ctx)
-		// A stream without a leader has no responder; elections take seconds, and nothing was stored meanwhile.
+		// A stream without a leader has no responder. Elections take seconds, and nothing was stored meanwhile.
 		if !errors.Is(err, errNoResponder) || retry > time.Second {
 			return seq, err
 		}
@@ -51,8 +51,9 @@ func (b *Bus) Publish(ctx context.Context, m events.Message, e Expect) (uint64, 
 	}
 }
 
-// PublishAsync sends a message and gives its pending answer. It blocks only while the window of unanswered publishes is
-// full. Messages of one goroutine are stored in the order of its calls. Errors are those of Publish, given by Ack.Wait.
+// PublishAsync sends a message and returns its pending acknowledgement. It blocks only while the window of unacknowledged
+// publishes is full. Messages of one goroutine are stored in the order of its calls. Ack.Wait returns the errors of
+// Publish.
 func (b *Bus) PublishAsync(m events.Message, e Expect) Ack {
 	if len(m.Body) > MaxMessage {
 		return failed(m.Subject, fmt.Errorf("%w: body of %d bytes, at most %d", ErrTooLarge, len(m.Body), MaxMessage))
@@ -60,7 +61,7 @@ func (b *Bus) PublishAsync(m events.Message, e Expect) Ack {
 	return b.pub.send(m, e)
 }
 
-// PublishAll sends messages under the same kind of expectation and waits for all answers; errs has one entry for each.
+// PublishAll sends messages under the same expectation and waits for all acknowledgements; errs has one entry per message.
 func (b *Bus) PublishAll(ctx context.Context, list []events.Message, e Expect) (errs []error) {
 	acks := make([]Ack, len(list))
 	for i := range list {

@@ -14,10 +14,10 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// Ack is the pending answer to one publish.
+// Ack is the pending acknowledgement of one publish.
 type Ack struct{ w *waiting }
 
-// waiting is one publish without an answer yet. Its fields are guarded by the publisher's lock until done is set.
+// waiting is one unacknowledged publish. The publisher's lock guards its fields until done is set.
 type waiting struct {
 	p       *publisher
 	subject string
@@ -25,10 +25,10 @@ type waiting struct {
 	seq     uint64
 	err     error
 	done    bool
-	told    chan struct{} // Made by the first one who has to wait, closed when done.
+	told    chan struct{} // Created by the first waiter, closed when done.
 }
 
-// publisher sends messages and matches the server's acknowledgements to them. One subscription, one timer.
+// publisher sends messages and matches acknowledgements to them, with one subscription and one timer.
 type publisher struct {
 	nc      *nats.Conn
 	timeout time.Duration
@@ -39,9 +39,8 @@ type publisher struct {
 	mu      sync.Mutex // Guards everything below and every waiting.
 	room    sync.Cond  // Signalled when len(pending) falls below window, and on close.
 	pending map[uint64]*waiting
-	// free are the ids of publishes that were stored or refused for another writer, to be used again: the server remembers who listens to
-	// a subject, if it comes again. An id whose answer never came, or may come yet behind another one, is not among them; last is
-	// the highest that was ever used.
+	// free holds ids of finished publishes for reuse, since the server remembers the listeners of each reply subject. An id
+	// is not reused if its acknowledgement never came or may still come. last is the highest id used so far.
 	free   []uint64
 	last   uint64
 	timer  *time.Timer
@@ -77,7 +76,7 @@ func (p *publisher) send(m events.Message, e Expect) Ack {
 	return Ack{w}
 }
 
-// notSent classes an error of the client itself: the message never left.
+// notSent classifies an error of the client itself: the message was never sent.
 func notSent(err error) error {
 	if errors.Is(err, nats.ErrReconnectBufExceeded) {
 		return fmt.Errorf("%w: reconnecting", ErrUnavailable)
@@ -109,7 +108,7 @@ func (p *publisher) register(w *waiting) (id uint64, ok bool) {
 	return id, true
 }
 
-// sweep ends what has waited for too long. It is armed while anything is pending, and re-arms itself.
+// sweep ends publishes that have waited too long. It runs by a timer while any are pending, and re-arms itself.
 func (p *publisher) sweep() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -131,7 +130,7 @@ func (p *publisher) sweep() {
 
 var errNoResponder = fmt.Errorf("%w: no stream answers on this subject", ErrUnavailable)
 
-// answer takes the acknowledgements; the subscription runs it in one goroutine until close.
+// answer handles the acknowledgements; the subscription calls it from one goroutine until close.
 func (p *publisher) answer(m *nats.Msg) {
 	id, err := strconv.ParseUint(m.Subject[len(p.inbox):], 36, 64)
 	if err != nil {
@@ -145,7 +144,7 @@ func (p *publisher) answer(m *nats.Msg) {
 	p.settle(id, seq, err)
 }
 
-// parseAck reads {"stream":"…","seq":N…} without reflection; anything else takes the slow way.
+// parseAck parses {"stream":"…","seq":N…} without reflection, and falls back to encoding/json for anything else.
 func parseAck(body []byte) (uint64, error) {
 	if rest, ok := bytes.CutPrefix(body, []byte(`{"stream":"`)); ok {
 		if _, rest, ok = bytes.Cut(rest, []byte(`,"seq":`)); !ok {
@@ -171,8 +170,8 @@ func leadingNumber(text []byte) (n uint64, ok bool) {
 	return n, len(text) > 0
 }
 
-// drop ends a publish that the client could not hand over. A connection that breaks may have taken it all the same: its id is not
-// used again.
+// drop ends a publish that the client failed to send. A connection that breaks may have sent it nevertheless, so its id is
+// not reused.
 func (p *publisher) drop(id uint64, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -192,7 +191,7 @@ func (p *publisher) settle(id, seq uint64, err error) {
 	}
 }
 
-// end needs the lock.
+// end ends a publish with its result. The caller holds the lock.
 func (p *publisher) end(id uint64, w *waiting, seq uint64, err error) {
 	delete(p.pending, id)
 	w.seq, w.err, w.done = seq, err, true
@@ -221,10 +220,10 @@ func (p *publisher) close() {
 	p.room.Broadcast()
 	p.mu.Unlock()
 	p.fail(fmt.Errorf("%w: connection closed", ErrUnknown))
-	_ = p.sub.Unsubscribe() // The connection may be gone, and the subscription with it.
+	_ = p.sub.Unsubscribe() // The connection may be closed already.
 }
 
-// Wait gives the sequence of the stored message. When ctx ends first the error wraps ErrUnknown and the context's own.
+// Wait returns the sequence of the stored message. If ctx ends first, the error wraps ErrUnknown and the context's error.
 func (a Ack) Wait(ctx context.Context) (uint64, error) {
 	seq, err := a.w.wait(ctx)
 	if err != nil {
@@ -255,7 +254,7 @@ func (w *waiting) wait(ctx context.Context) (uint64, error) {
 	}
 }
 
-// failed is the answer to a message that was never sent.
+// failed returns the Ack of a message that was never sent.
 func failed(subject string, err error) Ack {
 	return Ack{&waiting{done: true, subject: subject, err: err}}
 }

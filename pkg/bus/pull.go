@@ -12,7 +12,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// pull asks for more when half of the buffer is free, on demand when half of what is wanted is not asked for.
+// pull requests more messages once half of the buffer is free; on demand, once less than half of what Next wants is
+// requested.
 func (s *Subscription) pull() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -20,7 +21,7 @@ func (s *Subscription) pull() {
 	if s.demand {
 		room = min(room, s.wanted)
 		if s.unread > 0 {
-			return // Next has something to give, and requests again what it waits for.
+			return // Next has something to return, and will request what it needs then.
 		}
 	}
 	want := room - s.open - len(s.queue)
@@ -48,8 +49,8 @@ func (s *Subscription) pull() {
 	}
 }
 
-// take gets everything that arrives in the inbox; the SDK runs it in one goroutine until Stop. Only the server's deliveries
-// bear a reply subject for acknowledgements, whatever their header says; the rest is status.
+// take handles everything that arrives in the inbox; the SDK calls it from one goroutine until Stop. Only deliveries of the
+// server have a reply subject for acknowledgements, whatever their header says; everything else is a status.
 func (s *Subscription) take(m *nats.Msg) {
 	d, consumer, ok := newDelivery(s.bus, m)
 	if !ok {
@@ -62,7 +63,7 @@ func (s *Subscription) take(m *nats.Msg) {
 	select {
 	case s.queue <- d:
 	default:
-		// More came than was asked for, after requests were given up too early.
+		// More arrived than was requested, because requests were given up too early.
 		select {
 		case s.queue <- d:
 		case <-s.ended:
@@ -100,7 +101,7 @@ func (s *Subscription) admit(d *Delivery, consumer string) bool {
 	return true
 }
 
-// status takes the server's word on pull requests.
+// status handles the server's status of a pull request.
 func (s *Subscription) status(m *nats.Msg) {
 	code, text := m.Header.Get("Status"), strings.ToLower(m.Header.Get("Description"))
 	s.mu.Lock()
@@ -134,8 +135,8 @@ func (s *Subscription) status(m *nats.Msg) {
 	}
 }
 
-// exceeded is true when a pull request ended because the next message would have gone beyond its bytes. One that could not
-// even bring that message makes room for it in those to come. It needs the lock.
+// exceeded reports whether a pull request ended because the next message would have exceeded its byte limit. If the request
+// brought nothing at all, later ones get a higher limit. The caller holds the lock.
 func (s *Subscription) exceeded(text, left string) bool {
 	if !strings.Contains(text, "exceeds maxbytes") {
 		return false
@@ -146,7 +147,7 @@ func (s *Subscription) exceeded(text, left string) bool {
 	return true
 }
 
-// expire gives up what is left of a pull request. It needs the lock.
+// expire gives up the rest of a pull request. The caller holds the lock.
 func (s *Subscription) expire(left string) {
 	n, err := strconv.Atoi(left)
 	if err != nil {
@@ -162,7 +163,7 @@ func (s *Subscription) wake() {
 	}
 }
 
-// restart repeats the requests after a reconnect, when all requests are gone.
+// restart repeats the pull requests after a reconnect, which has dropped them all.
 func (s *Subscription) restart() {
 	s.mu.Lock()
 	s.open, s.seen, s.lost = 0, time.Now(), s.lost || s.remake != nil
@@ -170,8 +171,8 @@ func (s *Subscription) restart() {
 	s.wake()
 }
 
-// watch keeps requests open until the subscription or the bus ends: it notices missed heartbeats, a consumer that is gone,
-// and recreates an ephemeral one.
+// watch keeps pull requests open until the subscription or the bus ends. It notices missed heartbeats and deleted
+// consumers, and recreates ephemeral ones.
 func (s *Subscription) watch() {
 	defer close(s.watched)
 	tick := time.NewTicker(s.bus.queues.pulls.heartbeat)
@@ -197,7 +198,7 @@ func (s *Subscription) mend() {
 	if len(s.queue) < s.buffer && time.Since(s.seen) > 5*s.bus.queues.pulls.heartbeat/2 {
 		s.open, s.seen = 0, time.Now()
 		s.bus.presence.interrupted()
-		// In the pauses of a replay the server sends no heartbeats.
+		// During the pauses of a replay the server sends no heartbeats.
 		s.lost, s.gone = s.lost || s.remake != nil && !s.paced, s.gone || s.paced
 	}
 	gone, lost, consumer, last := s.gone, s.lost, s.current, s.last
@@ -216,13 +217,13 @@ func (s *Subscription) mend() {
 	s.pull()
 }
 
-// exists is false only when the server says so.
+// exists returns false only if the server says that the consumer does not exist.
 func (s *Subscription) exists(ctx context.Context, consumer string) bool {
 	_, err := s.bus.js.Consumer(ctx, s.stream, consumer)
 	return !errors.Is(err, jetstream.ErrConsumerNotFound) && !errors.Is(err, jetstream.ErrStreamNotFound)
 }
 
-// again recreates an ephemeral consumer behind the last message that came.
+// again recreates an ephemeral consumer, starting after the last received message.
 func (s *Subscription) again(ctx context.Context, last uint64) {
 	name, err := s.remake(ctx, last)
 	if errors.Is(err, ErrNotFound) {

@@ -13,58 +13,58 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// ConsumerSpec names one durable consumer and how it behaves. Each delivery is settled by itself. One settlement for all
-// before it would be wrong here: a reader that takes over gets new messages seconds before the unsettled ones of its
-// predecessor, and redeliveries come in no particular order, so it would settle what was never handled.
+// ConsumerSpec describes one durable consumer. Each delivery is settled individually. Settling all earlier ones together
+// would be wrong: a reader that takes over gets new messages seconds before its predecessor's unsettled ones, and
+// redeliveries come in no particular order, so it would settle messages that were never handled.
 type ConsumerSpec struct {
-	// Stream holds the messages, Durable is the consumer's name.
+	// Stream is the stream to read, Durable the consumer's name.
 	Stream, Durable string
-	// Filters are the subjects it gets; all of the stream when empty.
+	// Filters are the subjects to deliver; all of the stream if empty.
 	Filters []string
-	// AckWait is how long a delivery may stay unsettled before it is redelivered; 30 s when 0.
+	// AckWait is how long a delivery may stay unsettled before it is redelivered; 0 means 30 s.
 	AckWait time.Duration
-	// MaxAckPending bounds the unsettled deliveries; 16384 when 0.
+	// MaxAckPending limits the unsettled deliveries; 0 means 16384.
 	MaxAckPending int
-	// Bounded leaves the bound of a consumer that exists as it is: another process may have set it.
+	// Bounded keeps the limit of an existing consumer, because another process may have set it.
 	Bounded bool
-	// Group pins the consumer to one reader at a time, when set; the others stand by. A pin is no lock: it passes on when
-	// its reader has not pulled for PinTTL (2 s when 0), alive or not.
+	// Group, if set, pins the consumer to one reader at a time; the others stand by. A pin is no lock: it passes on when
+	// its reader has not pulled for PinTTL (0 means 2 s), alive or not.
 	Group  string
 	PinTTL time.Duration
-	// StartSeq is the first sequence of interest when the consumer is created; 0 for the first there is.
+	// StartSeq is the first sequence to deliver when the consumer is created; 0 means the first that exists.
 	StartSeq uint64
-	// Buffer bounds the messages that wait unread in the client; 512 when 0.
+	// Buffer limits the unread messages in the client; 0 means 512.
 	Buffer int
-	// OnDemand fetches nothing ahead: no more is asked for than Next waits for, so that what this reader has no place for
-	// goes to another one.
+	// OnDemand fetches nothing ahead: it requests only what Next waits for, so that other readers get the rest.
 	OnDemand bool
 }
 
 const (
 	defaultAckWait = 30 * time.Second
-	// PoolAckWait is how long work may stay with a runner that gives no sign of life. It is no lease: work that comes back
-	// while its claim holds waits for the end of that.
+	// PoolAckWait is how long work may stay with a runner that sends no heartbeat. It is not the lease: work that is
+	// redelivered while its claim holds has to wait for the end of the claim.
 	PoolAckWait      = 5 * time.Second
 	defaultInFlight  = 16384
 	defaultPinTTL    = 2 * time.Second
 	schedulerAckWait = 5 * time.Second
 	schedulerBuffer  = 2048
-	// BatchLinger is how long a runner that leaves gives back the batches that come yet: schedulers stop sending them before.
+	// BatchLinger is how long a leaving runner keeps returning batches that still arrive. Schedulers stop sending them
+	// before that.
 	BatchLinger = 2200 * time.Millisecond
-	// IntakeAhead is how many requests may be in the hands of schedulers before they are admitted: of more it is not known whose
-	// they are.
+	// IntakeAhead limits the requests that schedulers hold before admission. It matters because the owner of unadmitted
+	// requests is unknown.
 	IntakeAhead = 32 << 10
 	pinGroup    = "active"
 	poolDurable = "pool-"
 )
 
-// Queues are the durable consumers of one bus: what each has to be, and reading from it.
+// Queues are the durable consumers of one bus: their specifications, and reading from them.
 type Queues struct {
 	bus   *Bus
-	pulls patience // How long pull requests wait.
+	pulls patience // How long pull requests stay open.
 }
 
-// PoolConsumer is the one consumer of a pool of our runners; "~planner" is the pool of planners.
+// PoolConsumer is the only consumer of a pool of our runners; "~planner" is the pool of planners.
 func (q *Queues) PoolConsumer(pool string) ConsumerSpec {
 	c := q.ForeignConsumer(pool)
 	if pool != events.PlannerPool {
@@ -73,17 +73,17 @@ func (q *Queues) PoolConsumer(pool string) ConsumerSpec {
 	return c
 }
 
-// ForeignConsumer is the one consumer of a pool whose workers are not ours: they have longer to give a sign of life.
+// ForeignConsumer is the only consumer of a pool of third-party workers, which have more time for a heartbeat.
 func (q *Queues) ForeignConsumer(pool string) ConsumerSpec {
 	return ConsumerSpec{Stream: q.bus.names.Work, Durable: poolDurable + pool, Filters: []string{q.bus.names.PoolWork(pool)}, Bounded: true}
 }
 
-// IntakeConsumer is the one consumer of job requests.
+// IntakeConsumer is the only consumer of job requests.
 func (q *Queues) IntakeConsumer() ConsumerSpec {
 	return ConsumerSpec{Stream: q.bus.names.Intake, Durable: "intake", Filters: []string{q.bus.names.Request()}, MaxAckPending: IntakeAhead}
 }
 
-// SchedulerConsumer is the consumer of partition p of so many: it gets the shards s with s mod of = p.
+// SchedulerConsumer is the consumer of partition p out of of: it gets the shards s with s mod of = p.
 func (q *Queues) SchedulerConsumer(p, of int) ConsumerSpec {
 	c := ConsumerSpec{
 		Stream: q.bus.names.Log, Durable: schedulerDurable(p, of), Filters: []string{q.bus.names.AllEvents()},
@@ -129,8 +129,8 @@ func (c *ConsumerSpec) config(replicas int) jetstream.ConsumerConfig {
 	return cfg
 }
 
-// EnsureConsumer creates a consumer, or brings an existing one to the spec where the server allows it; where delivery
-// starts is never changed. Errors: ErrNotFound without the stream, ErrRefused, ErrNotPermitted, ErrUnavailable.
+// EnsureConsumer creates a consumer, or updates an existing one as far as the server allows; the start of delivery never
+// changes. Errors: ErrNotFound without the stream, ErrRefused, ErrNotPermitted, ErrUnavailable.
 func (q *Queues) EnsureConsumer(ctx context.Context, c ConsumerSpec) error {
 	want := c.config(0)
 	found, err := q.bus.js.Consumer(ctx, c.Stream, c.Durable)
@@ -162,19 +162,18 @@ func sameConsumer(have, want *jetstream.ConsumerConfig) bool {
 		slices.Equal(have.PriorityGroups, want.PriorityGroups) && have.PinnedTTL == want.PinnedTTL
 }
 
-// EnsurePool creates the consumer of a pool of our runners, or checks it.
+// EnsurePool creates or checks the consumer of a pool of our runners.
 func (q *Queues) EnsurePool(ctx context.Context, pool string) error {
 	return q.ensurePool(ctx, pool, q.PoolConsumer(pool))
 }
 
-// EnsureForeignPool creates the consumer of a pool whose workers are not ours, or checks it.
+// EnsureForeignPool creates or checks the consumer of a pool of third-party workers.
 func (q *Queues) EnsureForeignPool(ctx context.Context, pool string) error {
 	return q.ensurePool(ctx, pool, q.ForeignConsumer(pool))
 }
 
-// BoundPool makes sure that at most so many runs of a pool are in hand at once, over all of its workers wherever they are; 0 lifts
-// the bound. The bound stays until it is set again. What is in hand when it becomes lower is not taken back. ours says whether
-// the pool's runners are ours.
+// BoundPool limits how many runs of a pool may execute at once, over all workers; 0 removes the limit. The limit stays
+// until it is set again. Lowering it takes no running work back. ours says whether the runners of the pool are ours.
 func (q *Queues) BoundPool(ctx context.Context, pool string, most int, ours bool) error {
 	c := q.ForeignConsumer(pool)
 	if ours {
@@ -191,7 +190,7 @@ func (q *Queues) ensurePool(ctx context.Context, pool string, c ConsumerSpec) er
 	return q.EnsureConsumer(ctx, c)
 }
 
-// Consume starts reading a consumer that exists. Errors: ErrNotFound, ErrNotPermitted, ErrUnavailable.
+// Consume starts reading an existing consumer. Errors: ErrNotFound, ErrNotPermitted, ErrUnavailable.
 func (q *Queues) Consume(ctx context.Context, c ConsumerSpec) (*Subscription, error) {
 	if _, err := q.bus.js.Consumer(ctx, c.Stream, c.Durable); err != nil {
 		return nil, fmt.Errorf("consume %s of %s: %w", c.Durable, c.Stream, class(err))

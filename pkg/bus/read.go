@@ -16,22 +16,22 @@ import (
 
 const (
 	apiPrefix = "$JS.API."
-	// readBatch is how many messages one request for a range asks for, readBytes how many bytes of them at most.
+	// readBatch limits the messages of one range request, readBytes their bytes.
 	readBatch = 1024
 	readBytes = 8 << 20
-	// readTimeout bounds a read that got no deadline from its caller.
+	// readTimeout limits a read whose caller set no deadline.
 	readTimeout = 5 * time.Second
 )
 
 // Stored is one message of a stream.
 type Stored struct {
 	events.Message
-	// Seq is its sequence and Time when it was stored.
+	// Seq is its sequence; Time is when it was stored.
 	Seq  uint64
 	Time time.Time
 }
 
-// query is the request of a read; the fields are those of the JetStream API.
+// query is the request of a read, with the fields of the JetStream API.
 type query struct {
 	Seq      uint64 `json:"seq,omitempty"`
 	LastFor  string `json:"last_by_subj,omitempty"`
@@ -47,7 +47,7 @@ func bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, readTimeout)
 }
 
-// leader reads one message from the stream's leader: never stale. Errors: ErrNotFound, ErrUnavailable.
+// leader reads one message from the stream's leader, so the result is never stale. Errors: ErrNotFound, ErrUnavailable.
 func (b *Bus) leader(ctx context.Context, stream string, q query) (Stored, error) {
 	body, err := json.Marshal(q)
 	if err != nil {
@@ -79,13 +79,13 @@ func (b *Bus) leader(ctx context.Context, stream string, q query) (Stored, error
 	m := answer.Message
 	s := Stored{Message: events.Message{Subject: m.Subject, Body: m.Data}, Seq: m.Seq, Time: m.Time}
 	if len(m.Header) > 0 {
-		// Anybody may have stored a header that cannot be read; the message is given without it then.
+		// Any client may have stored a malformed header; then the message is returned without one.
 		s.Header, _ = nats.DecodeHeadersMsg(m.Header)
 	}
 	return s, nil
 }
 
-// direct reads one message from any replica: it may not be there yet, or be behind.
+// direct reads one message from any replica, which may be behind.
 func (b *Bus) direct(ctx context.Context, stream string, q query) (Stored, error) {
 	body, err := json.Marshal(q)
 	if err != nil {
@@ -93,7 +93,7 @@ func (b *Bus) direct(ctx context.Context, stream string, q query) (Stored, error
 	}
 	reply, err := b.ask(ctx, apiPrefix+"DIRECT.GET."+stream, body)
 	if errors.Is(err, nats.ErrNoResponders) {
-		// So says the SDK also of a message with an empty body and a status header of its own.
+		// The SDK reports this also for a message with an empty body and a status header of its own.
 		return b.leader(ctx, stream, q)
 	}
 	if err != nil {
@@ -109,11 +109,12 @@ func (b *Bus) direct(ctx context.Context, stream string, q query) (Stored, error
 	return Stored{}, statusOf(reply)
 }
 
-// unreadable is true for an answer that is a message whose header cannot be read: the leader gives it in another form.
+// unreadable reports whether an answer is a message with a malformed header; the leader returns such a message in another
+// form.
 func unreadable(m *nats.Msg) bool { return m.Header.Get("Status") == "" }
 
-// storedOf turns the answer of a direct read back into the message; ok is false when the answer is none. The server adds
-// what it says behind the message's own header, in which anybody may have used the same names.
+// storedOf converts the answer of a direct read to the message; ok is false if the answer is an error. The server appends
+// its headers to those of the message, which may have the same names.
 func storedOf(m *nats.Msg) (s Stored, ok bool) {
 	h := m.Header
 	if len(h[jetstream.StreamHeader]) == 0 {
@@ -135,7 +136,7 @@ func storedOf(m *nats.Msg) (s Stored, ok bool) {
 	return s, s.Subject != ""
 }
 
-// takeLast removes the last value of a name and gives it.
+// takeLast removes the last value of a header and returns it.
 func takeLast(h nats.Header, name string) string {
 	values := h[name]
 	if len(values) == 0 {
@@ -159,8 +160,8 @@ func statusOf(m *nats.Msg) error {
 	}
 }
 
-// each reads the messages of a subject filter from sequence from to sequence to, in order, and calls f until it answers
-// false. Both ends are the leader's truth: a replica that is behind is asked again through the leader.
+// each reads the messages that match a filter from sequence from to sequence to, in order, and calls f until it returns
+// false. Both ends come from the leader; what a replica does not have yet is read from the leader.
 func (b *Bus) each(ctx context.Context, stream, filter string, from, to uint64, f func(Stored) bool) error {
 	for from <= to {
 		next, more, err := b.batch(ctx, stream, filter, from, to, f)
@@ -186,9 +187,9 @@ func (b *Bus) each(ctx context.Context, stream, filter string, from, to uint64, 
 	return nil
 }
 
-// batch reads one range through one request, and gives the sequence to go on from; more is false when f wants no more.
+// batch reads one range with one request and returns the sequence to continue from; more is false if f wants no more.
 func (b *Bus) batch(ctx context.Context, stream, filter string, from, to uint64, f func(Stored) bool) (next uint64, more bool, err error) {
-	late, cancel := context.WithTimeout(ctx, readTimeout) // After that the read is repeated from where it had come to.
+	late, cancel := context.WithTimeout(ctx, readTimeout) // After that, the read is repeated from the last position.
 	defer cancel()
 	body, err := json.Marshal(query{Seq: from, NextFor: filter, Batch: readBatch, MaxBytes: readBytes})
 	if err != nil {
@@ -200,7 +201,7 @@ func (b *Bus) batch(ctx context.Context, stream, filter string, from, to uint64,
 	if err != nil {
 		return 0, false, class(err)
 	}
-	defer func() { _ = sub.Unsubscribe() }() // What is left of the batch is of no interest.
+	defer func() { _ = sub.Unsubscribe() }() // The rest of the batch is not needed.
 	if err := b.nc.PublishRequest(apiPrefix+"DIRECT.GET."+stream, inbox, body); err != nil {
 		return 0, false, notSent(err)
 	}
@@ -225,7 +226,7 @@ func (b *Bus) batch(ctx context.Context, stream, filter string, from, to uint64,
 	}
 }
 
-// endOfBatch is nil when the batch ended as it should, be it empty.
+// endOfBatch returns nil if the batch ended regularly, even without messages.
 func endOfBatch(m *nats.Msg) error {
 	if status := m.Header.Get("Status"); status == "204" || status == "404" {
 		return nil
@@ -233,7 +234,7 @@ func endOfBatch(m *nats.Msg) error {
 	return statusOf(m)
 }
 
-// lastOf gives the sequence of the last message on a subject filter, by the leader; 0 when there is none.
+// lastOf returns the sequence of the last message that matches a filter, from the leader; 0 if there is none.
 func (b *Bus) lastOf(ctx context.Context, stream, filter string) (uint64, error) {
 	s, err := b.leader(ctx, stream, query{LastFor: filter})
 	if errors.Is(err, ErrNotFound) {

@@ -9,8 +9,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// Requested gives job.requested of every job that was admitted between two sequences of the log, both included, in order.
-// Errors: ErrNotFound, ErrUnavailable.
+// Requested yields job.requested of every job admitted between two log sequences, both inclusive, in order. Errors:
+// ErrNotFound, ErrUnavailable.
 func (l *Log) Requested(ctx context.Context, from, to uint64) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
 		filter := l.bus.names.Prefix() + ".event.*.*." + string(events.KindJobRequested)
@@ -24,8 +24,7 @@ func (l *Log) Requested(ctx context.Context, from, to uint64) iter.Seq2[events.E
 	}
 }
 
-// Requests gives what waits in the queue of requests, in its order: what no scheduler has admitted yet. Errors: ErrNotFound,
-// ErrUnavailable.
+// Requests yields the queued requests that no scheduler has admitted yet, in order. Errors: ErrNotFound, ErrUnavailable.
 func (l *Log) Requests(ctx context.Context) iter.Seq2[Stored, error] {
 	return func(yield func(Stored, error) bool) {
 		if err := l.read(ctx, l.bus.names.Intake, l.bus.names.Request(), 0, yield); err != nil {
@@ -34,7 +33,7 @@ func (l *Log) Requests(ctx context.Context) iter.Seq2[Stored, error] {
 	}
 }
 
-// RequestedID gives the id that a queued request asks for; empty when it has none, or cannot be read.
+// RequestedID returns the job id in a queued request; "" if there is none or it cannot be parsed.
 func RequestedID(body []byte) string {
 	var r struct {
 		ID   string          `json:"id"`

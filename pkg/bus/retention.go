@@ -11,7 +11,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// Purge removes every message of a stream on a subject, which may bear wildcards. That there are none is no error. Errors:
+// Purge removes every message of a stream on a subject, which may contain wildcards. Removing none is not an error. Errors:
 // ErrNotFound without the stream, ErrNotPermitted, ErrUnavailable.
 func (s Streams) Purge(ctx context.Context, stream, subject string) error {
 	return s.purge(ctx, stream, subject, 0)
@@ -38,16 +38,18 @@ func (s Streams) purge(ctx context.Context, stream, subject string, below uint64
 	return nil
 }
 
-// Retention removes what jobs have left in streams and buckets, in an order in which nothing can come back.
+// Retention deletes the data of jobs from streams and buckets, in an order in which nothing can reappear.
 type Retention struct{ bus *Bus }
 
-// PurgeJob removes everything of a job, in the order in which nothing can come back: work, timers, journals, blobs, the book of
-// plans that its agents keep, log, state. It may be repeated after a failure. With the log the id is free: the state of a job that
-// has taken it is left alone. One that was cut off there has left a state of its own, which PurgeRest removes.
+// PurgeJob deletes everything of a job in an order in which nothing can reappear: work, timers, journals, blobs, the plan
+// documents of its agents, log, state. It may be repeated after a failure. Deleting the log frees the id, so the state of a
+// new job with the same id is left alone. If PurgeJob is interrupted before it deletes the job's own state, PurgeRest
+// removes that.
 func (r Retention) PurgeJob(ctx context.Context, job string) error { return r.purgeJob(ctx, job, 0) }
 
-// ReapJob is PurgeJob for a caller that acts on the event with this sequence and has not acknowledged it yet. The log from there
-// on goes last: when the caller dies before the state is gone the event comes again, and its receiver calls PurgeRest.
+// ReapJob is PurgeJob for a caller that handles the event with sequence last and has not acknowledged it yet. It deletes
+// the log from that event on at the end: if the caller crashes before the state is deleted, the event is delivered again,
+// and its receiver calls PurgeRest.
 func (r Retention) ReapJob(ctx context.Context, job string, last uint64) error {
 	if err := r.purgeJob(ctx, job, last); err != nil {
 		return err
@@ -55,7 +57,7 @@ func (r Retention) ReapJob(ctx context.Context, job string, last uint64) error {
 	return r.PurgeStrays(ctx, job)
 }
 
-// purgeJob is PurgeJob, but keeps the part of the log from sequence last on; 0 keeps nothing.
+// purgeJob is PurgeJob, but keeps the log from sequence last on until the state is deleted; 0 keeps nothing.
 func (r Retention) purgeJob(ctx context.Context, job string, last uint64) error {
 	if err := validJob(job); err != nil {
 		return fmt.Errorf("purge: %w", err)
@@ -78,14 +80,14 @@ func (r Retention) purgeJob(ctx context.Context, job string, last uint64) error 
 	return nil
 }
 
-// PurgeRest removes what is left of a job of which the log has no request: its state, and then its events. A job that has taken the
-// id keeps its own.
+// PurgeRest removes the rest of a job whose request is no longer in the log: its state, then its events. A new job with the
+// same id keeps its own.
 func (r Retention) PurgeRest(ctx context.Context, job string) error {
-	_, _, err := r.bus.State().GetLeader(ctx, job) // Refuses what is no id.
+	_, _, err := r.bus.State().GetLeader(ctx, job) // Rejects an invalid id.
 	if err == nil {
 		err = r.purgeState(ctx, job)
 	} else if errors.Is(err, ErrNotFound) {
-		err = nil // Most events that come too late are of jobs that were deleted as a whole.
+		err = nil // Most late events belong to jobs that were deleted completely.
 	}
 	if err == nil {
 		err = r.PurgeStrays(ctx, job)
@@ -96,7 +98,8 @@ func (r Retention) PurgeRest(ctx context.Context, job string) error {
 	return nil
 }
 
-// purgeBook removes the book of a job's agents. It has no watchers. A bus of an earlier version has no books.
+// purgeBook removes the plan documents of a job's agents. They have no watchers. The bus of an earlier release has no such
+// bucket.
 func (r Retention) purgeBook(ctx context.Context, job string) error {
 	plans := r.bus.Plans()
 	err := r.bus.Streams().Purge(ctx, plans.stream(), plans.subject(BookKey(AgentBook(job))))
@@ -106,8 +109,9 @@ func (r Retention) purgeBook(ctx context.Context, job string) error {
 	return err
 }
 
-// purgeState deletes the key of a job of which the log has no request, so that those who watch see it go, and its chunks. A process that
-// was about to save it meets another revision. What is in the bucket before the log is looked at is of no other job.
+// purgeState deletes the state of a job whose request is not in the log, in a way that watchers notice, and its chunks. A
+// process that is about to save it gets a conflict. The state is read before the log, so it cannot belong to a new job with
+// the same id.
 func (r Retention) purgeState(ctx context.Context, job string) error {
 	state := r.bus.State()
 	for {
@@ -132,9 +136,9 @@ func (r Retention) purgeState(ctx context.Context, job string) error {
 	}
 }
 
-// PurgeJournals removes the journals of a job of which the log has no request, as an import leaves them that was cut off. A job that
-// has taken the id meanwhile keeps its own: what was written before the log is looked at is of no job that came later. Errors:
-// ErrNotFound when there is nothing to remove.
+// PurgeJournals removes the journals of a job whose request is not in the log, as an interrupted import leaves them. A new
+// job with the same id keeps its own: everything written before the log is read belongs to no later job. Errors:
+// ErrNotFound if there is nothing to remove.
 func (r Retention) PurgeJournals(ctx context.Context, job string) error {
 	if err := validJob(job); err != nil {
 		return fmt.Errorf("purge: %w", err)
@@ -153,7 +157,7 @@ func (r Retention) PurgeJournals(ctx context.Context, job string) error {
 	return r.bus.Streams().purge(ctx, r.bus.names.Journal, r.bus.names.JobJournal(job), last.Seq+1)
 }
 
-// PurgeStrays removes the events of a job that stand before its request: all that there are by now, when it has none.
+// PurgeStrays removes the events of a job that precede its request; if it has no request, all events so far.
 func (r Retention) PurgeStrays(ctx context.Context, job string) error {
 	if err := validJob(job); err != nil {
 		return fmt.Errorf("purge: %w", err)
@@ -173,7 +177,7 @@ func (r Retention) PurgeStrays(ctx context.Context, job string) error {
 	return r.bus.Streams().purge(ctx, r.bus.names.Log, r.bus.names.JobEvents(job), below)
 }
 
-// Drop deletes every stream and bucket under the prefix, with all jobs. Streams that are not ours stay.
+// Drop deletes every stream and bucket under the prefix, with all jobs. Foreign streams stay.
 func (s Streams) Drop(ctx context.Context) error {
 	for _, cfg := range streams(s.bus.names) {
 		stream, err := s.bus.js.Stream(ctx, cfg.Name)
@@ -187,7 +191,7 @@ func (s Streams) Drop(ctx context.Context) error {
 	return nil
 }
 
-// validJob keeps wildcards and dots out of subjects: the wrong id must never reach another job.
+// validJob rejects wildcards and dots in ids: a wrong id must never reach another job.
 func validJob(job string) error {
 	if !events.ValidToken(job) {
 		return fmt.Errorf("job %.80q: %w: no job id", job, ErrRefused)

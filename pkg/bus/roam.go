@@ -7,15 +7,15 @@ import (
 )
 
 const (
-	// roamEvery is how often a server of several is asked whether it still belongs to the others, and how long it may take.
+	// roamEvery is the interval, and the time limit, of checks whether the server still belongs to its cluster.
 	roamEvery = 2 * time.Second
-	// roamAfter is how many of these questions may go without an answer: an election is over before.
+	// roamAfter is how many checks may fail before the server is left: an election is over by then.
 	roamAfter = 4
 )
 
-// roam leaves a server that was cut off from the rest of its cluster: the connection to it stands, and nothing can be stored
-// through it. It ends when the connection is closed for good. With one server there is nowhere to go, and who gets no answer
-// from any of them may not ask, and stays.
+// roam leaves a server that is partitioned from its cluster: the connection is up, but nothing can be stored. It ends when
+// the connection is closed for good. With a single server there is no alternative. A client that never gets an answer may
+// lack the permission to ask, and stays.
 func (b *Bus) roam() {
 	defer close(b.roamed)
 	tick := time.NewTicker(roamEvery)
@@ -43,7 +43,7 @@ func (b *Bus) roam() {
 	}
 }
 
-// answers asks the leader of the cluster through the server of this connection.
+// answers asks the leader of the cluster by way of the connected server.
 func (b *Bus) answers() bool {
 	ctx, cancel := context.WithTimeout(context.Background(), roamEvery)
 	defer cancel()

@@ -12,8 +12,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events/schedule"
 )
 
-// schedules is the stream of the facts of schedules. Timers that are due are sourced into it, next to those of jobs, which
-// have one token more and go into the log.
+// schedules is the stream of the facts of schedules. Their due timers are sourced into it. They share a stream with the
+// timers of jobs, which have one more token and go into the log.
 func schedules(n events.Names) jetstream.StreamConfig {
 	s := schedule.NewNames(n)
 	return jetstream.StreamConfig{
@@ -25,7 +25,7 @@ func schedules(n events.Names) jetstream.StreamConfig {
 	}
 }
 
-// EndsConsumer is the one consumer of the ends of jobs, for the keeper of schedules.
+// EndsConsumer is the only consumer of job ends for the execution of schedules.
 func (q *Queues) EndsConsumer() ConsumerSpec {
 	c := ConsumerSpec{Stream: q.bus.names.Log, Durable: "schedules"}
 	for _, k := range []events.Kind{events.KindJobFinished, events.KindJobFailed, events.KindJobStopped} {
@@ -34,25 +34,25 @@ func (q *Queues) EndsConsumer() ConsumerSpec {
 	return c
 }
 
-// Schedules are the facts of schedules and their timers.
+// Schedules gives access to the facts of schedules and their timers.
 type Schedules struct {
 	bus   *Bus
 	names schedule.Names
 }
 
-// Schedules gives them.
+// Schedules returns the facts of schedules and their timers.
 func (b *Bus) Schedules() Schedules { return Schedules{b, schedule.NewNames(b.names)} }
 
-// Names are the names of subjects.
+// Names returns the names of subjects.
 func (s Schedules) Names() schedule.Names { return s.names }
 
-// Follow reads the facts of all schedules from the first that is kept on, in order, without gaps and without end.
+// Follow reads the facts of all schedules from the first stored one on, in order, without gaps and without end.
 func (s Schedules) Follow(ctx context.Context) (*Subscription, error) {
 	sub, _, err := s.bus.Log().follow(ctx, s.names.Stream(), []string{s.names.All()}, FollowOptions{}, false)
 	return sub, err
 }
 
-// Fact decodes a delivery of Follow; ok is false when its subject is none of a schedule.
+// Fact decodes a delivery of Follow; ok is false if its subject is not that of a schedule.
 func (s Schedules) Fact(d *Delivery) (f schedule.Fact, ok bool) {
 	f, ok = schedule.Decode(s.names, d.Message())
 	f.Seq, f.Time = d.Seq(), d.Time()
@@ -68,13 +68,13 @@ func (s Schedules) State(ctx context.Context, f schedule.Fact, e Expect) (uint64
 	return s.bus.Publish(ctx, m, e)
 }
 
-// Last is the sequence of the last fact of all schedules, by the leader; 0 when there is none.
+// Last returns the sequence of the last fact of all schedules, from the leader; 0 if there is none.
 func (s Schedules) Last(ctx context.Context) (uint64, error) {
 	return s.bus.lastOf(ctx, s.names.Stream(), s.names.All())
 }
 
-// Arm has the fact that a moment is due stated at a time, which may have passed. Arming the same again changes nothing. Only
-// the scheduler may do this.
+// Arm arms a timer that publishes the fact that a run is due, at a time that may have passed. Arming the same timer again
+// changes nothing. Only the scheduler may do this.
 func (s Schedules) Arm(ctx context.Context, id, key string, at time.Time) error {
 	due, _ := schedule.Moment(key)
 	body, err := json.Marshal(schedule.Moved{Due: due})

@@ -8,18 +8,19 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// SessionKey is the key of a session in its bucket: the id itself, when it can be one, else its escaped form.
+// SessionKey returns the key of a session in its bucket: the id itself if it is a valid key, else its escaped form.
 func SessionKey(session string) string {
 	if strings.Contains(session, "~") && events.ValidToken(session) {
-		return session // One of ours, for a SubJob that was handed off.
+		return session // An id that we made, for a SubJob that was handed off.
 	}
 	return events.EscapeID(session)
 }
 
-// SlotKey is where the slots of a key that jobs share are kept, in the bucket of sessions: no session's key has a dot.
+// SlotKey is the key of a concurrency key's slots in the bucket of sessions. It contains a dot, unlike the key of any
+// session.
 func SlotKey(key string) string { return "slots." + events.EscapeID(key) }
 
-// SessionRecords gives the record of every session. Their bucket also holds slots and accounts, under keys with
+// SessionRecords returns the records of all sessions. It skips slots and accounts, which share the bucket under keys with
 // dots. Errors: those of KV.List.
 func (b *Bus) SessionRecords(ctx context.Context) ([]Entry, error) {
 	list, err := b.Sessions().List(ctx)

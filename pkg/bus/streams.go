@@ -11,12 +11,12 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// Streams are the streams and buckets of a bus as a whole: making, checking and surveying them.
+// Streams creates, checks and surveys all streams and buckets of a bus.
 type Streams struct{ bus *Bus }
 
-// Init creates the streams, buckets and consumers that are missing and checks those that exist. It changes no stream: one
-// that is not ours, that differs from the table or that takes subjects of a missing one is refused, and nothing is created
-// then. The error is events.Faults with every difference, or wraps ErrUnavailable or ErrNotPermitted.
+// Init creates the missing streams, buckets and consumers and checks the existing ones. It changes no stream. If a stream
+// is foreign, differs from the table, or uses subjects of a missing one, Init creates nothing and returns an error. The
+// error is events.Faults with all differences, or wraps ErrUnavailable or ErrNotPermitted.
 func (s Streams) Init(ctx context.Context) error {
 	missing, faults, err := s.inspect(ctx)
 	if err == nil && len(faults) == 0 {
@@ -49,8 +49,8 @@ func (s Streams) Init(ctx context.Context) error {
 	return nil
 }
 
-// Check reports everything that Init would have to create or would refuse, as events.Faults; subjects that others take of
-// what is missing only Init finds. It changes nothing and needs no right to.
+// Check returns everything that Init would create or refuse, as events.Faults, except subjects that foreign streams use. It
+// changes nothing and needs no permission to.
 func (s Streams) Check(ctx context.Context) error {
 	missing, faults, err := s.inspect(ctx)
 	if err != nil {
@@ -126,8 +126,8 @@ func (s Streams) oldServer(ctx context.Context) (*events.Fault, error) {
 	}, nil
 }
 
-// differences lists what the table promises and the stream does not keep. Sizes, ages and replicas are the operator's,
-// except an age on the log, which would forget history.
+// differences lists where a stream breaks the promises of the table. Sizes, ages and replicas are up to the operator,
+// except a maximum age of the log, which would delete history.
 func differences(have, want *jetstream.StreamConfig) events.Faults {
 	if have.Metadata[topologyMark] != topologyForm {
 		return events.Faults{{
@@ -147,7 +147,7 @@ func differences(have, want *jetstream.StreamConfig) events.Faults {
 	return faults
 }
 
-// setting is one promise of the table.
+// setting is one property that the table promises.
 type setting struct {
 	name       string
 	have, want any

@@ -11,26 +11,28 @@ import (
 
 const (
 	defaultBuffer = 512
-	// pullBytes bounds what one pull request brings, and what may wait unread before the next one is made; two may be open.
-	// No message of ours is as large. mostMessage is the largest message that a server can be made to take.
+	// pullBytes limits the bytes of one pull request, and the unread bytes up to which the next one is made; two may be
+	// open. None of our messages is that large. mostMessage is the largest message that a server can be configured to
+	// accept.
 	pullBytes   = 2 << 20
 	mostMessage = 128 << 20
 )
 
-// patience is how long a pull request stays open, and how often the server gives a sign of life meanwhile.
+// patience is how long a pull request stays open, and the interval of the server's heartbeats meanwhile.
 type patience struct{ expiry, heartbeat time.Duration }
 
 var (
 	// remote is short: a pull request that outlives its server stalls until its heartbeats are missed.
 	remote = patience{expiry: 5 * time.Second, heartbeat: 500 * time.Millisecond}
-	// embedded is long: a server within the process goes only with the connection, and each sign of life wakes an idle process.
+	// embedded is long: a server in the same process goes away only with the connection, and each heartbeat wakes an idle
+	// process.
 	embedded = patience{expiry: time.Minute, heartbeat: 20 * time.Second}
 )
 
 // Subscription is one reader of one consumer. Next belongs to one goroutine; Stop and Drain may be called from any.
 //
-// It pulls by itself instead of through the SDK, which takes a stored message with an empty body and a status header for
-// the server's own word: anybody could stop a service with one publish.
+// It sends its own pull requests instead of using the SDK's, which mistakes a stored message with an empty body and a
+// status header for a status of the server: any client could stop a service with one such publish.
 type Subscription struct {
 	source
 	bus     *Bus
@@ -42,31 +44,31 @@ type Subscription struct {
 	once    sync.Once
 	kick    chan struct{} // Wakes the goroutine of watch before its tick.
 	watched chan struct{} // Closed when the goroutine of watch has ended.
-	forget  func()        // Ends the notice of reconnects.
+	forget  func()        // Unregisters the reconnect callback.
 
 	mu       sync.Mutex // Guards everything below.
 	err      error
 	draining bool
 	pin      string
-	open     int // Messages that were asked for and have neither come nor expired.
-	wanted   int // On demand, how many Next waits for; 0 outside Next.
-	most     int // How many bytes a pull request asks for.
-	unread   int // How many bytes wait in queue.
+	open     int // Messages that were requested and have neither arrived nor expired.
+	wanted   int // On demand, how many messages Next waits for; 0 outside Next.
+	most     int // The byte limit of a pull request.
+	unread   int // The number of bytes in queue.
 	seen     time.Time
-	gone     bool   // The server has no responder for a pull.
-	current  string // The name of the consumer, which changes when an ephemeral one is recreated.
-	order    uint64 // For an ephemeral consumer, the consumer sequence that comes next.
-	last     uint64 // For an ephemeral consumer, the last stream sequence that came.
+	gone     bool   // The server has no responder for a pull request.
+	current  string // The consumer's name, which changes when an ephemeral one is recreated.
+	order    uint64 // For an ephemeral consumer, the next expected consumer sequence.
+	last     uint64 // For an ephemeral consumer, the last received stream sequence.
 	lost     bool   // For an ephemeral consumer, that it has to be recreated.
 }
 
-// source is what a subscription reads.
+// source describes what a subscription reads.
 type source struct {
 	stream, consumer, group string
 	buffer                  int
-	// demand asks for no more than Next waits for.
+	// demand requests no more than Next waits for.
 	demand bool
-	// remake recreates an ephemeral consumer behind a sequence; it is nil for a durable.
+	// remake recreates an ephemeral consumer after a sequence; nil for a durable one.
 	remake func(context.Context, uint64) (string, error)
 	// paced is true for a replay at original speed.
 	paced bool
@@ -95,9 +97,9 @@ func (q *Queues) subscribe(from source) (*Subscription, error) {
 	return s, nil
 }
 
-// Next blocks for the first delivery and adds what else is there, up to limit, in the order of delivery. Errors: the
-// context's own, ErrClosed after Stop, after Drain when nothing is left, and when the connection was closed, ErrNotFound
-// when the consumer was deleted.
+// Next blocks for the first delivery and adds further available ones, up to limit, in the order of delivery. Errors: the
+// context's; ErrClosed after Stop, after Drain when nothing is left, and when the connection was closed; ErrNotFound if the
+// consumer was deleted.
 func (s *Subscription) Next(ctx context.Context, limit int) ([]Delivery, error) {
 	select {
 	case <-s.ended:
@@ -116,7 +118,7 @@ func (s *Subscription) Next(ctx context.Context, limit int) ([]Delivery, error) 
 	}
 }
 
-// want says how many Next waits for, and asks for them.
+// want sets how many messages Next waits for, and requests them.
 func (s *Subscription) want(n int) {
 	if !s.demand {
 		return
@@ -132,7 +134,7 @@ func (s *Subscription) want(n int) {
 func (s *Subscription) fill(first Delivery, limit int) []Delivery {
 	list := make([]Delivery, 1, max(1, min(limit, 1+len(s.queue))))
 	list[0] = first
-	for len(list) < limit && len(s.queue) > 0 { // It has one reader.
+	for len(list) < limit && len(s.queue) > 0 { // There is only one reader.
 		list = append(list, <-s.queue)
 	}
 	s.taken(list)
@@ -140,7 +142,7 @@ func (s *Subscription) fill(first Delivery, limit int) []Delivery {
 	return list
 }
 
-// taken counts a list as read: what Next waited for has come.
+// taken counts a list as read; Next waits no longer.
 func (s *Subscription) taken(list []Delivery) {
 	bytes := 0
 	for i := range list {
@@ -151,14 +153,14 @@ func (s *Subscription) taken(list []Delivery) {
 	s.mu.Unlock()
 }
 
-// more asks for what comes next, unless that is only known when Next is called again.
+// more requests further messages, unless the demand is unknown until the next call of Next.
 func (s *Subscription) more() {
 	if !s.demand {
 		s.pull()
 	}
 }
 
-// rest hands out what is left after Drain, and then the reason of the end.
+// rest returns what is left after Drain, then the reason of the end.
 func (s *Subscription) rest(limit int) ([]Delivery, error) {
 	s.mu.Lock()
 	draining, err := s.draining, s.err
@@ -173,8 +175,8 @@ func (s *Subscription) rest(limit int) ([]Delivery, error) {
 	return nil, err
 }
 
-// Drain stops pulling; Next goes on to give what has arrived and then ErrClosed. What arrives later goes back to the server
-// at once. Stop has to follow.
+// Drain stops pulling. Next still returns what has arrived, then ErrClosed. Messages that arrive later go back to the
+// server at once. The caller must still call Stop.
 func (s *Subscription) Drain() {
 	s.mu.Lock()
 	s.draining = s.err == nil
@@ -182,8 +184,8 @@ func (s *Subscription) Drain() {
 	s.end(fmt.Errorf("consumer %s: %w", s.name, ErrClosed))
 }
 
-// Stop drops the subscription with all that is unread; the server delivers it again after AckWait. After Drain it first gives
-// back what crosses it on the wire.
+// Stop ends the subscription and drops unread messages; the server delivers them again after AckWait. After Drain, it first
+// returns messages that are still on their way.
 func (s *Subscription) Stop() {
 	s.end(fmt.Errorf("consumer %s: %w", s.name, ErrClosed))
 	<-s.watched
@@ -196,11 +198,12 @@ func (s *Subscription) Stop() {
 	s.mu.Lock()
 	s.draining = false
 	s.mu.Unlock()
-	_ = s.inbox.Unsubscribe() // The connection may be closed, and the inbox with it.
+	_ = s.inbox.Unsubscribe() // The connection may be closed already.
 	s.discard()
 }
 
-// discard has the server forget an ephemeral consumer now, and not when it has been idle: consumers are counted, and limited.
+// discard deletes an ephemeral consumer at once instead of waiting for its idle timeout: the number of consumers is
+// limited.
 func (s *Subscription) discard() {
 	if s.remake == nil || !s.bus.nc.IsConnected() {
 		return
@@ -208,18 +211,18 @@ func (s *Subscription) discard() {
 	s.mu.Lock()
 	consumer := s.current
 	s.mu.Unlock()
-	_ = s.bus.nc.Publish(apiPrefix+"CONSUMER.DELETE."+s.stream+"."+consumer, nil) // What is lost ends by itself.
+	_ = s.bus.nc.Publish(apiPrefix+"CONSUMER.DELETE."+s.stream+"."+consumer, nil) // If the request is lost, the consumer ends by its idle timeout.
 }
 
-// crossBound is how long Stop may wait for what the server had sent before it heard of the end.
+// crossBound limits how long Stop waits for messages that the server sent before it learned of the end.
 const crossBound = time.Second
 
-// cross waits until nothing can come any more.
+// cross waits until no message can arrive any more.
 func (s *Subscription) cross() {
 	closed := make(chan struct{})
 	s.inbox.SetClosedHandler(func(string) { close(closed) })
 	if s.inbox.Drain() != nil {
-		return // The connection is closed, and the inbox with it.
+		return // The connection is closed.
 	}
 	bound := time.NewTimer(crossBound)
 	defer bound.Stop()

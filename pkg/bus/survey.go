@@ -12,37 +12,37 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events/kept"
 )
 
-// Survey is what the saved states of all jobs say about the log, and about themselves.
+// Survey is the result of comparing the saved states of all jobs with the log.
 type Survey struct {
-	// States is how many jobs have one.
+	// States is the number of jobs with a saved state.
 	States int
-	// Lost are the jobs of which the log lacks what their saved states have seen, by id.
+	// Lost are the jobs whose saved states cover events that the log lacks, sorted by id.
 	Lost []LostJob
-	// Quarantined are the ids of the jobs that the scheduler leaves alone, sorted.
+	// Quarantined are the ids of quarantined jobs, sorted.
 	Quarantined []string
-	// Unknown are those of them of which it did not understand something that another release may.
+	// Unknown are those of them whose cause is something that this release does not understand but another may.
 	Unknown []string
 }
 
-// LostJob is a job of which the log lacks something.
+// LostJob is a job with events missing from the log.
 type LostJob struct {
-	// Job is its id, Seq the sequence with which its saved state ends.
+	// Job is its id, Seq the sequence that its saved state covers.
 	Job string `json:"job_id"`
 	Seq uint64 `json:"seq"`
 	// Why says what is missing.
 	Why string `json:"why"`
 }
 
-// mostProbed bounds the jobs in motion whose requests are looked for in the log, so that a survey ends.
+// mostProbed limits how many running jobs have their request looked up in the log, so that a survey ends.
 const mostProbed = 1000
 
-// Survey reads every saved state once, and holds its sequence against the end of the log; of jobs in motion, which are not deleted, the
-// log must have the request, too. Errors: those of Info and List.
+// Survey reads every saved state once and compares its sequence with the end of the log. For running jobs, which are never
+// deleted, it also checks that the log has the request. Errors: those of Info and List.
 func (s Streams) Survey(ctx context.Context) (*Survey, error) {
 	heads := map[string]kept.Head{}
 	err := s.bus.State().Each(ctx, func(e Entry) {
 		if strings.Contains(e.Key, ".") {
-			return // A part of a large state.
+			return // A chunk of a large state.
 		}
 		delete(heads, e.Key)
 		if h, ok := kept.ReadHead(e.Value); ok && !e.Deleted {
@@ -52,7 +52,7 @@ func (s Streams) Survey(ctx context.Context) (*Survey, error) {
 	if err != nil {
 		return nil, fmt.Errorf("survey saved states: %w", err)
 	}
-	log, err := s.Info(ctx, s.bus.names.Log) // Behind the states: the log has at least what they had seen.
+	log, err := s.Info(ctx, s.bus.names.Log) // Read after the states, so that the log contains at least what they cover.
 	if err != nil {
 		return nil, fmt.Errorf("survey saved states: %w", err)
 	}
@@ -83,7 +83,7 @@ func (s Streams) Survey(ctx context.Context) (*Survey, error) {
 	return found, nil
 }
 
-// headless reports whether the log has no request of a job whose saved state is still there.
+// headless reports whether the log lacks the request of a job whose saved state still exists.
 func (s Streams) headless(ctx context.Context, job string) (bool, error) {
 	e, err := s.bus.Log().LastOf(ctx, job, events.KindJobRequested)
 	if err != nil || e.Seq != 0 {
@@ -91,13 +91,13 @@ func (s Streams) headless(ctx context.Context, job string) (bool, error) {
 	}
 	value, _, err := s.bus.State().GetLeader(ctx, job)
 	if errors.Is(err, ErrNotFound) {
-		return false, nil // It was deleted since.
+		return false, nil // The job was deleted meanwhile.
 	}
 	h, ok := kept.ReadHead(value)
 	return err == nil && ok && h.InMotion(), err
 }
 
-// Text says to people what was lost, the first jobs by name; "" when nothing was.
+// Text describes what was lost, naming the first jobs; "" if nothing was.
 func (s *Survey) Text() string {
 	if len(s.Lost) == 0 {
 		return ""
@@ -113,5 +113,5 @@ func (s *Survey) Text() string {
 	return fmt.Sprintf("the log lacks what the saved states of %d of %d jobs have seen: %s", len(s.Lost), s.States, strings.Join(list, "; "))
 }
 
-// mostNamed is how many jobs a text names.
+// mostNamed limits the jobs named in a text.
 const mostNamed = 3

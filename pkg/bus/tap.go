@@ -9,23 +9,23 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// tapBuffer is how many messages a Tap holds that wait for Next.
+// tapBuffer is how many unread messages a Tap holds.
 const tapBuffer = 8192
 
-// Tapped is a message as it passed by, with the subject that its sender wants an answer on.
+// Tapped is an observed message.
 type Tapped struct {
 	events.Message
-	// Reply is empty when the sender asks for no answer.
+	// Reply is the subject for the answer, empty if the sender expects none.
 	Reply string
 }
 
-// Tap hears what passes by on some subjects, in the order in which it came: for those who check how others speak.
+// Tap observes the messages on some subjects, in order of arrival, for checks of other programs' messages.
 type Tap struct {
 	heard chan *nats.Msg
 	subs  []*nats.Subscription
 }
 
-// Tap listens until Close. What passes while the connection is away is not heard. Errors: those of SubscribeCore.
+// Tap observes messages until Close. Messages sent during a disconnect are missed. Errors: those of SubscribeCore.
 func (b *Bus) Tap(subjects ...string) (*Tap, error) {
 	e := &Tap{heard: make(chan *nats.Msg, tapBuffer)}
 	for _, subject := range subjects {
@@ -39,7 +39,7 @@ func (b *Bus) Tap(subjects ...string) (*Tap, error) {
 	return e, nil
 }
 
-// Acks are the subjects on which the acknowledgements of a pool's work pass by, whichever form the server gives them.
+// Acks returns the subjects that carry the acknowledgements of a pool's work, in all forms that servers use.
 func (q *Queues) Acks(pool string) []string {
 	of := q.bus.names.Work + "." + q.PoolConsumer(pool).Durable + ".>"
 	return []string{"$JS.ACK." + of, "$JS.ACK.*.*." + of}
@@ -55,9 +55,9 @@ func (e *Tap) Next(ctx context.Context) (Tapped, error) {
 	}
 }
 
-// Close stops listening.
+// Close ends the observation.
 func (e *Tap) Close() {
 	for _, sub := range e.subs {
-		_ = sub.Unsubscribe() // The connection may be closed, and the subscription with it.
+		_ = sub.Unsubscribe() // The connection may be closed already.
 	}
 }

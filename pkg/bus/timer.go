@@ -12,14 +12,14 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
-// dueTTL is how long a due message stays where the log sources it from.
+// dueTTL is how long a due message stays in the stream from which the log sources it.
 const dueTTL = 24 * time.Hour
 
-// Timers arms timers of jobs, which the broker fires into the log.
+// Timers arms timers of jobs, which the broker publishes into the log.
 type Timers struct{ bus *Bus }
 
-// Arm schedules timer.fired in the log of a job. Arming the same timer again replaces it. A moment that has passed fires at
-// once; none fires early, and each fires up to a quarter of a second late. Only the scheduler may do this.
+// Arm schedules timer.fired in the log of a job. Arming the same timer again replaces it. A time in the past fires at once.
+// No timer fires early; each fires up to a quarter of a second late. Only the scheduler may do this.
 func (t Timers) Arm(job, timer string, at time.Time) Ack {
 	subject := t.bus.names.Timer(job, timer)
 	body, err := json.Marshal(events.TimerFired{Timer: timer, Due: at.UTC()})
@@ -35,7 +35,7 @@ func (t Timers) Arm(job, timer string, at time.Time) Ack {
 	}}, Expect{})
 }
 
-// Cancel takes an armed timer back; one that is not armed is no error. One that is due already fires.
+// Cancel disarms a timer; disarming one that is not armed is not an error. A timer that is already due still fires.
 func (t Timers) Cancel(ctx context.Context, job, timer string) error {
 	if !events.ValidToken(job) || !events.ValidToken(timer) {
 		return fmt.Errorf("cancel timer %.80q of job %.80q: %w: no id", timer, job, ErrRefused)
@@ -43,7 +43,7 @@ func (t Timers) Cancel(ctx context.Context, job, timer string) error {
 	return t.bus.Streams().Purge(ctx, t.bus.names.Timers, t.bus.names.Timer(job, timer))
 }
 
-// Purge takes every armed timer of a job back.
+// Purge disarms all timers of a job.
 func (t Timers) Purge(ctx context.Context, job string) error {
 	if err := validJob(job); err != nil {
 		return fmt.Errorf("purge timers: %w", err)

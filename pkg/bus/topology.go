@@ -10,28 +10,28 @@ import (
 )
 
 const (
-	// topologyMark is the metadata that makes a stream or a consumer ours; topologyForm is the form of this table.
+	// topologyMark is the metadata key that marks a stream or consumer as ours; topologyForm is the version of this table.
 	topologyMark = "io.jobgraph.topology"
 	topologyForm = "1"
-	// apiLevel is what a server must offer: that of nats-server 2.15.
+	// apiLevel is the JetStream API level that a server must have, that of nats-server 2.15.
 	apiLevel = 5
 	// DedupeWindow is how long a stream remembers message ids.
 	DedupeWindow = 2 * time.Minute
 	// intakeLimit is how many requests may wait for admission.
 	intakeLimit = 100_000
-	// deadLimit is how many dead letters are kept, deadAge how long.
+	// deadLimit is how many dead letters are kept, deadAge for how long.
 	deadLimit = 1_000
 	deadAge   = 30 * 24 * time.Hour
-	// markerTTL is how long the deletion of a key stays visible to those who watch.
+	// markerTTL is how long watchers can see the deletion of a key.
 	markerTTL = time.Hour
-	// cardMarkerTTL is the same for cards of experts, which come and go.
+	// cardMarkerTTL is the same for cards of experts, which change often.
 	cardMarkerTTL = time.Minute
 )
 
 func ours() map[string]string { return map[string]string{topologyMark: topologyForm} }
 
-// streams is the one table of streams, key-value buckets and object stores. Limits of size and age are left to the
-// operator, except where they are part of a promise.
+// streams is the table of streams, key-value buckets and object stores. Limits of size and age are up to the operator,
+// unless they are part of a promise.
 func streams(n events.Names) []jetstream.StreamConfig {
 	log := jetstream.StreamConfig{
 		Name: n.Log, Description: "the log: every fact of every job", Subjects: []string{n.AllEvents()},
@@ -85,7 +85,7 @@ func streams(n events.Names) []jetstream.StreamConfig {
 	return table
 }
 
-// bucket is the stream of a key-value bucket, as every NATS client knows it.
+// bucket is the stream of a key-value bucket in the format of all NATS clients.
 func bucket(name, description string, marker time.Duration) jetstream.StreamConfig {
 	return jetstream.StreamConfig{
 		Name: "KV_" + name, Description: description, Subjects: []string{"$KV." + name + ".>"}, MaxMsgsPerSubject: 1,
@@ -93,7 +93,7 @@ func bucket(name, description string, marker time.Duration) jetstream.StreamConf
 	}
 }
 
-// objects is the stream of an object store, as every NATS client knows it.
+// objects is the stream of an object store in the format of all NATS clients.
 func objects(name, description string) jetstream.StreamConfig {
 	return jetstream.StreamConfig{
 		Name: "OBJ_" + name, Description: description, Subjects: []string{"$O." + name + ".C.>", "$O." + name + ".M.>"},
@@ -101,8 +101,8 @@ func objects(name, description string) jetstream.StreamConfig {
 	}
 }
 
-// consumers is the table of durables that exist before anybody asks: filters on a work queue may not overlap, and services
-// may lack the right to create.
+// consumers is the table of durables that Init creates: filters on a work queue may not overlap, and services may lack the
+// permission to create consumers.
 func (q *Queues) consumers() []ConsumerSpec {
 	return []ConsumerSpec{q.IntakeConsumer(), q.PoolConsumer(events.PlannerPool), q.PoolConsumer(events.DefaultPool), q.EndsConsumer(), q.ForeignConsumer(schedule.Pool)}
 }

@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// watchBatch is how many changes a watch takes at once.
+// watchBatch is how many changes a watch reads at once.
 const watchBatch = 256
 
-// List gives every key with its value, in the order of their last change.
+// List returns every key with its value, in the order of their last change.
 func (k KV) List(ctx context.Context) ([]Entry, error) { return k.all(ctx, false) }
 
-// Keys gives every key, without values, in the order of their last change.
+// Keys returns every key without its value, in the order of their last change.
 func (k KV) Keys(ctx context.Context) ([]string, error) {
 	list, err := k.all(ctx, true)
 	keys := make([]string, len(list))
@@ -47,7 +47,7 @@ func (k KV) all(ctx context.Context, keysOnly bool) ([]Entry, error) {
 		for i := range batch {
 			e := k.entry(&batch[i])
 			if at, ok := c.keys[e.Key]; ok {
-				list[at].Deleted = true // A key that changes while it is read comes twice: the later one counts.
+				list[at].Deleted = true // A key that changes during the read comes twice; the later one counts.
 			}
 			c.keys[e.Key] = len(list)
 			list = append(list, e)
@@ -77,7 +77,8 @@ func (k KV) Watch(ctx context.Context, ready func(), seen func(Entry)) (stop fun
 	return k.watch(ctx, ">", ready, seen)
 }
 
-// Each calls seen for every key, one at a time, so that not all values have to be in memory. A key that changes meanwhile comes again.
+// Each calls seen for every key, one at a time, so that not all values have to fit into memory. A key that changes
+// meanwhile comes again.
 func (k KV) Each(ctx context.Context, seen func(Entry)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -117,14 +118,14 @@ func (k KV) watch(ctx context.Context, keys string, ready func(), seen func(Entr
 	}, nil
 }
 
-// tell takes the census until it is whole; nil for a watch without a census.
+// tell reports changes until the census is complete; for a watch without a census c is nil.
 func (k KV) tell(ctx context.Context, s *Subscription, c *census, ready func(), seen func(Entry)) error {
 	for {
 		whole, err := c.whole(ctx)
 		if errors.Is(err, ErrClosed) || ctx.Err() != nil {
 			return err
 		}
-		if whole && err == nil { // Else it is counted again soon.
+		if whole && err == nil { // Otherwise it is counted again soon.
 			ready()
 			c = nil
 		}
@@ -140,16 +141,16 @@ func (k KV) tell(ctx context.Context, s *Subscription, c *census, ready func(), 
 	}
 }
 
-// census decides when every key of a bucket has been read. What the server says is still to come may be too little or too
-// much where keys change while they are read: nats-server 2.15 sometimes takes a value that has gone off twice, and sometimes
-// too late. So the keys are counted. The methods of nil do nothing.
+// census decides when every key of a bucket has been read. The server's count of pending messages may be wrong in both
+// directions if keys change during the read: nats-server 2.15 sometimes subtracts an expired value twice, and sometimes too
+// late. So the keys themselves are counted. The methods of a nil census do nothing.
 type census struct {
 	bucket KV
-	keys   map[string]int // What they map to is the caller's.
-	due    bool           // The server says that nothing is to come, or nothing came: it is time to count.
+	keys   map[string]int // The values belong to the caller.
+	due    bool           // It is time to count: the server reports nothing pending, or nothing has arrived for a while.
 }
 
-// recount is how long nothing may come before the keys are counted.
+// recount is how long nothing may arrive before the keys are counted.
 const recount = 100 * time.Millisecond
 
 func (c *census) count(e *Entry) {
@@ -167,7 +168,7 @@ func (c *census) whole(ctx context.Context) (bool, error) {
 	return uint64(len(c.keys)) >= facts.Subjects, err
 }
 
-// next is Next, which gives nothing when it is time to count again.
+// next is Subscription.Next, but returns nothing when it is time to count again.
 func (c *census) next(ctx context.Context, s *Subscription) ([]Delivery, error) {
 	if c == nil {
 		return s.Next(ctx, watchBatch)
@@ -185,8 +186,8 @@ func (c *census) next(ctx context.Context, s *Subscription) ([]Delivery, error) 
 	return batch, err
 }
 
-// WatchKey calls seen for the value of one key, if there is one, and for every change of it, from one goroutine, until stop
-// or the end of ctx. stop returns when the goroutine has ended; it must not be called from seen.
+// WatchKey calls seen for the value of one key, if it has one, and for every change, from one goroutine, until stop or the
+// end of ctx. stop returns when the goroutine has ended; it must not be called from seen.
 func (k KV) WatchKey(ctx context.Context, key string, seen func(Entry)) (stop func(), err error) {
 	if err := k.valid(key); err != nil {
 		return nil, err

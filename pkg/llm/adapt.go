@@ -13,25 +13,25 @@ import (
 // ladder is the order in which ways of asking for structured output are tried.
 var ladder = []Rung{RungSchema, RungObject, RungTool, RungPrompt}
 
-// shape is how a request is put to one model.
+// shape is the form in which a request is sent to one model.
 type shape struct {
 	dialect Dialect
-	// rung is how structured output is asked for.
+	// rung is how structured output is requested.
 	rung Rung
-	// dropped names fields that the model refuses, in order.
+	// dropped names the fields that the model rejects, in order.
 	dropped []string
 }
 
 // drops reports whether a field is left out.
 func (s shape) drops(field string) bool { return slices.Contains(s.dropped, field) }
 
-// droppable are the fields that an answer can do without. The limit of tokens has two names: the one that is refused is
-// replaced by the other.
+// droppable are the fields that a request can do without. The token limit has two names: if one is rejected, the other is
+// sent.
 var droppable = []string{
 	"temperature", "seed", "reasoning_effort", "stream_options", "include", "metadata", "max_completion_tokens", "max_tokens",
 }
 
-// memory is what has been learned about a model, kept as long as the model stays the same.
+// memory is what calls have learned about a model. It is kept as long as the model stays the same.
 type memory struct {
 	mu    sync.Mutex // Guards shape.
 	shape shape
@@ -45,7 +45,7 @@ func newMemory(cfg ModelConfig) *memory {
 	return m
 }
 
-// recall is the shape to begin with.
+// recall returns the shape to start with.
 func (m *memory) recall() shape {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -54,7 +54,7 @@ func (m *memory) recall() shape {
 	return known
 }
 
-// learn keeps a shape that has led to an answer. A call without a schema says nothing about the ladder.
+// learn stores a shape that led to an answer. A call without a schema says nothing about structured output.
 func (m *memory) learn(worked shape, structured bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -64,8 +64,8 @@ func (m *memory) learn(worked shape, structured bool) {
 	m.shape = worked
 }
 
-// adapt is the shape to try after a refusal, false when the refusal is final. Each step leaves something behind, so that
-// there is an end.
+// adapt returns the shape to try after a rejection, or false if the rejection is final. Each step removes an option, so the
+// attempts end.
 func (s shape) adapt(err *Error, r Request, cfg ModelConfig, sent map[string]any) (shape, bool) {
 	s.dropped = slices.Clone(s.dropped)
 	if s.dialect == DialectChat && (cfg.API == "" || cfg.API == "auto") && wantsResponses(err) {
@@ -86,7 +86,7 @@ func (s shape) adapt(err *Error, r Request, cfg ModelConfig, sent map[string]any
 	return s, true
 }
 
-// wantsResponses recognises models that take tools, or anything, only by the other API.
+// wantsResponses recognises models that accept tools, or any request, only through the Responses API.
 func wantsResponses(err *Error) bool {
 	if err.Class != BadRequest && err.Class != NotFound {
 		return false
@@ -96,11 +96,11 @@ func wantsResponses(err *Error) bool {
 		strings.Contains(message, "/responses endpoint") || strings.Contains(message, "use the responses endpoint")
 }
 
-// unknowns are words of refusals that mean a parameter as such, not its value.
+// unknowns are words of rejections that concern a parameter as such, not its value.
 var unknowns = []string{"support", "unknown", "unrecognized", "unexpected", "not permitted", "not allowed", "extra "}
 
-// named is the droppable field that a refusal names as such and the request holds, or "". The parameter in the refusal wins
-// over its words.
+// named returns the droppable field that a rejection names and the request contains, or "". The parameter in the rejection
+// takes precedence over its message.
 func named(err *Error, sent map[string]any, s shape) string {
 	message := strings.ToLower(err.Message + " " + err.Code)
 	if !slices.ContainsFunc(unknowns, func(word string) bool { return strings.Contains(message, word) }) {
@@ -123,7 +123,7 @@ func named(err *Error, sent map[string]any, s shape) string {
 	return ""
 }
 
-// mentions looks for a whole word.
+// mentions reports whether text contains word as a whole word.
 func mentions(text, word string) bool {
 	for from := 0; ; {
 		i := strings.Index(text[from:], word)
@@ -143,8 +143,8 @@ func isWordByte(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z'
 }
 
-// aboutForm reports whether a refusal may be about how structured output was asked for: a 400 or 422 that does not name
-// another parameter, or a router that found no provider for it.
+// aboutForm reports whether a rejection may concern the way in which structured output was requested: a 400 or 422 that
+// names no other parameter, or a router that found no provider for it.
 func aboutForm(err *Error) bool {
 	if err.Status == http.StatusNotFound {
 		return strings.Contains(err.Message, "No endpoints found that support")
@@ -160,7 +160,7 @@ func aboutForm(err *Error) bool {
 	return false
 }
 
-// presumed is a refusal by the SDK itself, before anything was sent.
+// presumed returns the error of a request that the SDK itself rejected before sending it.
 func presumed(err error) *Error {
 	made := &Error{Class: BadRequest, Message: excerpt(err.Error(), nil), unsent: true}
 	if errors.Is(err, openai.ErrReasoningToolsRequireResponses) {

@@ -11,10 +11,10 @@ import (
 	openai "github.com/sashabaranov/go-openai"
 )
 
-// errIdle ends an attempt whose provider has fallen silent.
+// errIdle ends an attempt whose provider has gone silent.
 var errIdle = errors.New("the provider is silent")
 
-// attempt sends a turn once and judges what comes back.
+// attempt sends a request once and checks the answer.
 func (t *turn) attempt(caller context.Context, doer Doer, now func() time.Time, sink func(Delta)) (Response, *Error) {
 	ctx, done := context.WithTimeout(caller, t.cfg.Timeout)
 	defer done()
@@ -80,7 +80,7 @@ func (t *turn) exchange(now func() time.Time) *exchange {
 	return x
 }
 
-// verdict is why there is no answer: what the exchange saw, else what the SDK says.
+// verdict returns the reason why there is no answer: the exchange's, else the SDK's.
 func (x *exchange) verdict(err error) *Error {
 	switch own, ok := errors.AsType[*Error](err); {
 	case x.fail != nil:
@@ -95,7 +95,7 @@ func (x *exchange) verdict(err error) *Error {
 	return presumed(err)
 }
 
-// late puts a broken connection down to what broke it: the caller, the limit of the attempt, or silence.
+// late replaces the error of a broken connection by its cause: the caller, the time limit of the attempt, or silence.
 func (t *turn) late(caller, ctx context.Context, fail *Error) *Error {
 	if fail.Status != 0 || ctx.Err() == nil {
 		return fail
@@ -113,7 +113,7 @@ func (t *turn) late(caller, ctx context.Context, fail *Error) *Error {
 	return late
 }
 
-// observation is an attempt for the meter.
+// observation describes an attempt for the meter.
 func observation(name string, r Response, fail *Error, took time.Duration) Observation {
 	if fail == nil {
 		return Observation{Model: name, Outcome: "ok", Usage: r.Usage, CostUSD: r.CostUSD, Took: took}

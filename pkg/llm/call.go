@@ -7,22 +7,22 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/redact"
 )
 
-// call is one Do on its way through retries and models. It belongs to the caller's goroutine.
+// call is one Do with its retries and fallbacks. It belongs to the caller's goroutine.
 type call struct {
 	engine   *Engine
 	request  Request
 	estimate int
 	began    time.Time
 	sink     func(Delta)
-	// redactor takes out what no answer shows.
+	// redactor removes what no answer may show.
 	redactor *redact.Redactor
 	// attempts counts requests, over all models.
 	attempts int
-	// shown is set when pieces have been handed out, which a further attempt makes void.
+	// shown is true once pieces were passed to the sink; another attempt makes them void.
 	shown bool
 }
 
-// show hands out a piece.
+// show passes a piece to the sink.
 func (c *call) show(d Delta) {
 	if c.sink == nil || !c.request.Stream {
 		return
@@ -31,7 +31,7 @@ func (c *call) show(d Delta) {
 	c.sink(d)
 }
 
-// restart makes what was shown void.
+// restart tells the sink that everything so far is void.
 func (c *call) restart() {
 	if c.shown {
 		c.show(Delta{Restart: true})
@@ -39,7 +39,7 @@ func (c *call) restart() {
 	}
 }
 
-// model calls one model until it answers, or nothing more can be done.
+// model calls one model until it answers or no further attempt makes sense.
 func (c *call) model(ctx context.Context, m *model) (Response, *Error) {
 	pace := c.pace(m)
 	t := &turn{request: c.request, cfg: m.cfg, shape: m.learned.recall(), redactor: c.redactor}
@@ -61,7 +61,7 @@ func (c *call) model(ctx context.Context, m *model) (Response, *Error) {
 		failures++
 		if !fail.again() || failures > value(m.cfg.Retries, 3) {
 			if refusal != nil && fail.Class == BadRequest {
-				fail = refusal // The first refusal says what is wrong; the later ones are about our attempts to avoid it.
+				fail = refusal // The first rejection says what is wrong; later ones are about our attempts to avoid it.
 			}
 			return Response{}, fail
 		}
@@ -95,10 +95,10 @@ func (c *call) pace(m *model) pace {
 	return p
 }
 
-// once makes one attempt within the model's limits.
+// once makes one attempt within the model's rate limits.
 func (c *call) once(ctx context.Context, m *model, t *turn, pace pace) (Response, *Error) {
 	if fail := m.limits.enter(ctx, pace, c.estimate); fail != nil {
-		fail.retry = -1 // It has said when to come back.
+		fail.retry = -1 // The provider has said when to retry.
 		return Response{}, fail
 	}
 	defer m.limits.leave()

@@ -6,14 +6,14 @@ import (
 	"slices"
 )
 
-// carry is the form of Response.Carry: the items of a turn as the provider sent them, and whose they are. Only the model
-// that sealed a thought can open it.
+// carry is the form of Response.Carry: the items of a turn as the provider sent them, and their origin. Only the model that
+// encrypted its reasoning can decrypt it.
 type carry struct {
 	From  string            `json:"from"`
 	Items []json.RawMessage `json:"items"`
 }
 
-// origin names a model at its provider.
+// origin identifies a model at its provider.
 func (m ModelConfig) origin() string {
 	host := m.BaseURL
 	if u, err := url.Parse(m.BaseURL); err == nil {
@@ -22,8 +22,8 @@ func (m ModelConfig) origin() string {
 	return m.Model + "@" + host
 }
 
-// carried is what goes back with the turn: all its items in their order when a thought is sealed among them, else nil. A
-// turn that is told otherwise than it came, because its form was a forced call or a call needed an id, carries nothing.
+// carried returns the items to send back with the turn: all of them in order if one contains encrypted reasoning, else nil.
+// It returns nil as well if the turn was changed, because its form was a forced call or a call needed an id.
 func (m ModelConfig) carried(items []json.RawMessage, calls []Call) json.RawMessage {
 	sealed := false
 	ids := map[string]bool{}
@@ -52,7 +52,7 @@ func (m ModelConfig) carried(items []json.RawMessage, calls []Call) json.RawMess
 	return raw
 }
 
-// returned are the items that a turn brings back to this model, nil when it brings none or they are another's.
+// returned returns the items that a turn sends back to this model, or nil if it has none or another model's.
 func (m ModelConfig) returned(raw json.RawMessage) (items []any) {
 	var c carry
 	if raw == nil || json.Unmarshal(raw, &c) != nil || c.From != m.origin() {

@@ -11,7 +11,7 @@ import (
 	openai "github.com/sashabaranov/go-openai"
 )
 
-// chat puts a request to /chat/completions.
+// chat sends a request to /chat/completions.
 func (t *turn) chat(ctx context.Context, x *exchange, sdk *openai.Client, a *answer) error {
 	request := t.chatRequest()
 	if !t.request.Stream {
@@ -42,7 +42,7 @@ func (t *turn) chat(ctx context.Context, x *exchange, sdk *openai.Client, a *ans
 	}
 }
 
-// chatRequest is everything that the SDK can say; the rest is in turn.fields.
+// chatRequest builds what the SDK can express; the rest is in turn.fields.
 func (t *turn) chatRequest() openai.ChatCompletionRequest {
 	request := openai.ChatCompletionRequest{
 		Model:    t.cfg.Model,
@@ -110,7 +110,7 @@ func chatPart(part Part) openai.ChatMessagePart {
 	}
 }
 
-// parameters is the schema of a tool's arguments; a tool without any takes an empty object.
+// parameters returns the schema of a tool's arguments; a tool without one takes an empty object.
 func (t Tool) parameters() json.RawMessage {
 	if t.Parameters == nil {
 		return json.RawMessage(`{"type":"object","properties":{}}`)
@@ -118,7 +118,7 @@ func (t Tool) parameters() json.RawMessage {
 	return t.Parameters
 }
 
-// takeCompletion reads a whole completion: its first choice.
+// takeCompletion reads the first choice of a complete answer.
 func (a *answer) takeCompletion(c openai.ChatCompletionResponse) {
 	a.id, a.model, a.used = c.ID, c.Model, chatUsed(&c.Usage)
 	choice := c.Choices[0]
@@ -130,11 +130,11 @@ func (a *answer) takeCompletion(c openai.ChatCompletionResponse) {
 	}
 	a.ended = string(choice.FinishReason)
 	if a.ended == "" {
-		a.ended = string(FinishStop) // The whole body has arrived; some servers leave the reason out.
+		a.ended = string(FinishStop) // The whole body has arrived; some servers omit the reason.
 	}
 }
 
-// takeChunk reads a chunk of a stream.
+// takeChunk reads one chunk of a stream.
 func (a *answer) takeChunk(c *chatBody) {
 	a.id, a.model = cmp.Or(a.id, string(c.ID)), cmp.Or(a.model, string(c.Model))
 	if c.Usage != nil && c.Usage.PromptTokens+c.Usage.CompletionTokens > 0 {
@@ -161,7 +161,7 @@ func (a *answer) takeChunk(c *chatBody) {
 	}
 }
 
-// used is what a completion has taken.
+// used returns the token counts of a completion.
 func (u *chatUsage) used() Usage {
 	used := Usage{Prompt: int(u.PromptTokens), Completion: int(u.CompletionTokens)}
 	if u.PromptDetails != nil {

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// compatibility is the Doer between the SDK and the world. On the way out it adds what the SDK drops; on the way in it brings what
-// providers send into the form that the SDK reads, and keeps for the exchange what the SDK would lose.
+// compatibility is the Doer between the SDK and the provider. It adds to requests what the SDK drops, converts answers to
+// the form that the SDK reads, and keeps in the exchange what the SDK would lose.
 type compatibility struct{ doer Doer }
 
 // Do sends one request of an exchange.
@@ -35,7 +35,7 @@ func (c compatibility) Do(req *http.Request) (*http.Response, error) {
 	return x.whole(resp)
 }
 
-// complete adds fields, headers, and the empty texts that the SDK leaves out.
+// complete adds fields, headers, and empty texts that the SDK leaves out.
 func (x *exchange) complete(req *http.Request) error {
 	raw, err := readAll(req.Body, maxRequest)
 	if err != nil {
@@ -67,7 +67,7 @@ func (x *exchange) complete(req *http.Request) error {
 	return nil
 }
 
-// withContent gives each message that neither says nor calls anything an empty content, which most providers insist on.
+// withContent gives each message without text and calls an empty content, which most providers require.
 func withContent(raw json.RawMessage) (json.RawMessage, error) {
 	var messages []map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &messages); err != nil {
@@ -81,7 +81,7 @@ func withContent(raw json.RawMessage) (json.RawMessage, error) {
 	return json.Marshal(messages)
 }
 
-// refused reads what the provider says under a failing status, with its word on when to come back.
+// refused reads the error under a failing status, and the time after which to retry.
 func (x *exchange) refused(resp *http.Response) error {
 	defer resp.Body.Close()
 	body, err := readAll(resp.Body, maxError)
@@ -106,7 +106,7 @@ func (x *exchange) refused(resp *http.Response) error {
 	return fail
 }
 
-// whole reads an answer that came in one piece.
+// whole reads an answer that is not a stream.
 func (x *exchange) whole(resp *http.Response) (*http.Response, error) {
 	defer resp.Body.Close()
 	body, err := readAll(resp.Body, maxBody)
@@ -121,7 +121,7 @@ func (x *exchange) whole(resp *http.Response) (*http.Response, error) {
 	return replaced(resp, plain), nil
 }
 
-// plainBody is a whole answer in the SDK's form. An error inside it is one, whatever its status was.
+// plainBody converts a complete answer to the SDK's form. An error inside it counts as one, whatever its status.
 func (x *exchange) plainBody(body []byte) ([]byte, error) {
 	if x.dialect == DialectResponses {
 		answer, inside, err := readResponses(body)
@@ -142,7 +142,7 @@ func (x *exchange) plainBody(body []byte) ([]byte, error) {
 	return json.Marshal(answer)
 }
 
-// judge turns an answer that is none into the failure of the exchange.
+// judge turns an answer without content into the error of the exchange.
 func (x *exchange) judge(body, inside []byte, err error, answered bool) error {
 	switch {
 	case inside != nil:
@@ -165,7 +165,7 @@ func (x *exchange) billed(used *responsesUsage) {
 	}
 }
 
-// keep remembers the raw items of an answer: a provider that has sealed its thought wants them back in their order.
+// keep stores the raw items of an answer: a provider that encrypts reasoning wants them back in order.
 func (x *exchange) keep(body []byte) {
 	var answer struct {
 		Output []json.RawMessage `json:"output"`
@@ -176,15 +176,15 @@ func (x *exchange) keep(body []byte) {
 	x.items = answer.Output
 }
 
-// replaced is a response with another body.
+// replaced returns a response with another body.
 func replaced(resp *http.Response, body []byte) *http.Response {
 	resp.Body = io.NopCloser(bytes.NewReader(body))
 	resp.ContentLength = int64(len(body))
 	return resp
 }
 
-// isStream reports whether a body is a stream of events, by how it begins: whatever it calls itself, what begins like JSON
-// or a page is none.
+// isStream reports whether a body is a stream of events. It decides by how the body begins, not by its content type: what
+// begins like JSON or HTML is not a stream.
 func isStream(start []byte) bool {
 	return len(start) == 0 || !strings.Contains("{[<", string(start[:1]))
 }

@@ -12,31 +12,31 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// DefaultModel is the configured name that is meant when a request names none.
+// DefaultModel is the configured name used if a request names none.
 const DefaultModel = "default"
 
-// Config is the configured models by name: the key `models` of jobgraph.yaml.
+// Config holds the configured models by name: the key `models` of jobgraph.yaml.
 type Config map[string]ModelConfig
 
 // ModelConfig is one model at one provider.
 type ModelConfig struct {
-	// Model is the name that the provider knows; the configured name when empty.
+	// Model is the provider's name of the model; the configured name if empty.
 	Model string `yaml:"model"`
-	// BaseURL is where the API is, up to and including /v1; OpenAI's when empty.
+	// BaseURL is the address of the API, including /v1; OpenAI's if empty.
 	BaseURL string `yaml:"base_url"`
-	// Key is sent as bearer token; providers on the own machine need none.
+	// Key is sent as bearer token; providers on the same machine need none.
 	Key Secret `yaml:"key"`
-	// API is "chat", "responses", or "auto" (also when empty): chat, until the provider wants Responses.
+	// API is "chat", "responses", or "auto" (also if empty): chat, until the provider requires Responses.
 	API string `yaml:"api"`
-	// Structured is the rung to begin with when structured output is asked for, json_schema when empty.
+	// Structured is the first way to request structured output, json_schema if empty.
 	Structured Rung `yaml:"structured"`
-	// Temperature is used by requests that set none; the provider's own when nil.
+	// Temperature applies to requests that set none; the provider's default if nil.
 	Temperature *float64 `yaml:"temperature"`
-	// MaxTokens limits answers to requests that set no limit; 0 leaves it to the provider.
+	// MaxTokens limits answers to requests that set no limit; 0 leaves the limit to the provider.
 	MaxTokens int `yaml:"max_tokens"`
-	// Effort is used by requests that set none.
+	// Effort applies to requests that set none.
 	Effort string `yaml:"effort"`
-	// OpenThink says that the provider's template opens <think> itself, so that answers begin inside of it.
+	// OpenThink is true if the provider's template opens <think> itself, so that answers begin inside it.
 	OpenThink bool `yaml:"open_think"`
 	// Stream is false for a provider whose streams cannot be relied on: every answer is asked for in one piece. True when nil.
 	Stream *bool `yaml:"stream"`
@@ -44,60 +44,60 @@ type ModelConfig struct {
 	SendMetadata bool `yaml:"send_metadata"`
 	// Headers are sent with every request.
 	Headers map[string]string `yaml:"headers"`
-	// Extra are fields of the request's body that this package does not know.
+	// Extra are additional fields of the request's body.
 	Extra map[string]any `yaml:"extra"`
-	// Timeout bounds one attempt, the whole stream included; 10m when 0.
+	// Timeout limits one attempt, including the whole stream; 0 means 10m.
 	Timeout time.Duration `yaml:"timeout"`
-	// Idle bounds the silence before and within an answer that is streamed; 2m when 0.
+	// Idle limits the silence before and within a streamed answer; 0 means 2m.
 	Idle time.Duration `yaml:"idle"`
-	// Retries is how often a failed attempt is repeated; 3 when nil.
+	// Retries is how often a failed attempt is repeated; nil means 3.
 	Retries *int `yaml:"retries"`
-	// MaxWait is the longest pause before a retry; a provider that asks for more fails the call at once. 30s when 0.
+	// MaxWait is the longest pause before a retry; a provider that asks for more fails the call at once. 0 means 30s.
 	MaxWait time.Duration `yaml:"max_wait"`
-	// Limits keep calls under what the provider allows.
+	// Limits keep calls below the provider's limits.
 	Limits RateLimits `yaml:"limits"`
-	// Price is used when the provider does not state the cost of a call.
+	// Price applies if the provider does not state the cost of a call.
 	Price *Price `yaml:"price"`
 	// Fallback names the models to try next, in order.
 	Fallback []string `yaml:"fallback"`
-	// FallbackOn lists the classes of failure that fall through; DefaultFallbackOn when empty.
+	// FallbackOn lists the error classes on which the next model is tried; DefaultFallbackOn if empty.
 	FallbackOn []Class `yaml:"fallback_on"`
 }
 
 // RateLimits are the limits of one model; zero means unlimited.
 type RateLimits struct {
-	// Concurrency is how many requests may be under way.
+	// Concurrency limits the concurrent requests.
 	Concurrency int `yaml:"concurrency"`
-	// RequestsPerMinute counts attempts.
+	// RequestsPerMinute limits attempts.
 	RequestsPerMinute int `yaml:"requests_per_minute"`
-	// TokensPerMinute counts the prompt by estimate before a request, and the rest as billed after it.
+	// TokensPerMinute limits tokens: the prompt is estimated before a request, the rest is counted as billed after it.
 	TokensPerMinute int `yaml:"tokens_per_minute"`
 }
 
-// Price is what a million tokens cost, in US dollars.
+// Price is the price of a million tokens, in US dollars.
 type Price struct {
-	// Prompt is for tokens read.
+	// Prompt is the price of input tokens.
 	Prompt float64 `yaml:"prompt"`
-	// Cached is for tokens read from the provider's cache; Prompt when nil.
+	// Cached is the price of input tokens from the provider's cache; Prompt if nil.
 	Cached *float64 `yaml:"cached"`
-	// Completion is for tokens written, reasoning included.
+	// Completion is the price of output tokens, including reasoning.
 	Completion float64 `yaml:"completion"`
 }
 
-// DefaultFallbackOn is what falls through to the next model: failures of the provider, not of the question. A prompt that is
-// too long falls through as well, since another model may have room for it.
+// DefaultFallbackOn lists the classes on which the next model is tried: errors of the provider, not of the request. A
+// prompt that is too long is included, since another model may have room for it.
 func DefaultFallbackOn() []Class {
 	return []Class{RateLimited, Overloaded, Unavailable, TimedOut, StreamCut, NotFound, Quota, Auth, ContextTooLong}
 }
 
-// Single is a configuration with one model, as OPENAI_API_KEY, OPENAI_BASE_URL and OPENAI_MODEL describe it.
+// Single returns a configuration with one model, as OPENAI_API_KEY, OPENAI_BASE_URL and OPENAI_MODEL describe it.
 func Single(key Secret, baseURL, model string) Config {
 	return Config{DefaultModel: {Model: model, BaseURL: baseURL, Key: key}}
 }
 
-// With adds the model that settings describe, where they describe one. standard is the configured name that is meant where
-// none is named: that of the settings, "default", or the only one there is; it is empty without any model, and where several
-// leave it open. The configuration itself stays as it is.
+// With returns a copy with the model that settings describe, if they describe one. standard is the configured name of the
+// default model: that of the settings, "default", or the only one. It is empty without any model, and if several leave it
+// open.
 func (c Config) With(key Secret, baseURL, model string) (all Config, standard string) {
 	all = Config{}
 	maps.Copy(all, c)
@@ -120,16 +120,16 @@ func (c Config) With(key Secret, baseURL, model string) (all Config, standard st
 	return all, ""
 }
 
-// Classes lists every class of failure by name, for the schema of the configuration.
+// Classes lists every error class by name, for the schema of the configuration.
 func Classes() []Class { return slices.Sorted(maps.Keys(classes)) }
 
-// Rungs lists the ways of asking for structured output, the strongest first.
+// Rungs lists the ways to request structured output, the strongest first.
 func Rungs() []Rung { return slices.Clone(ladder) }
 
 // Names lists the configured names in order.
 func (c Config) Names() []string { return slices.Sorted(maps.Keys(c)) }
 
-// Validate finds every fault, each with its field.
+// Validate returns all faults, each with its field.
 func (c Config) Validate() error {
 	var faults events.Faults
 	for _, name := range c.Names() {
@@ -200,7 +200,7 @@ func (m ModelConfig) faultyNumbers(fault func(field, format string, args ...any)
 	}
 }
 
-// filled sets what was left empty.
+// filled sets the defaults of empty fields.
 func (m ModelConfig) filled(name string) ModelConfig {
 	m.Model = cmp.Or(m.Model, name)
 	m.BaseURL = strings.TrimRight(cmp.Or(m.BaseURL, openAI), "/")
@@ -214,10 +214,10 @@ func (m ModelConfig) filled(name string) ModelConfig {
 	return m
 }
 
-// openAI is where a model without base_url is.
+// openAI is the default base_url.
 const openAI = "https://api.openai.com/v1"
 
-// value is what p points to, or a default.
+// value returns what p points to, or a default.
 func value[T any](p *T, otherwise T) T {
 	if p == nil {
 		return otherwise

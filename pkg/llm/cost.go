@@ -1,6 +1,6 @@
 package llm
 
-// cost is what the provider said, else what the price list gives, else unknown.
+// cost returns the cost stated by the provider, else computed from the price list, else nil.
 func (m ModelConfig) cost(stated *float64, used Usage) *float64 {
 	if stated != nil {
 		return stated

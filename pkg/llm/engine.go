@@ -15,37 +15,39 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/redact"
 )
 
-// Client answers requests. An Engine is one; tests and caches may be others.
+// Client answers requests. Engine implements it; tests and caches may too.
 type Client interface {
-	// Do makes one call. Pieces of the answer go to sink, which may be nil, in the calling goroutine, and only when the
-	// request asks for a stream. Every error is an *Error, or events.Faults when the request itself is impossible.
+	// Do makes one call. If the request asks for a stream, pieces of the answer go to sink, which may be nil, in the
+	// calling goroutine. Every error is an *Error, or events.Faults if the request itself is invalid.
 	Do(ctx context.Context, r Request, sink func(Delta)) (Response, error)
 }
 
-// Settings are what an Engine needs from outside. The zero value works.
+// Settings are an Engine's dependencies. The zero value works.
 type Settings struct {
-	// Doer sends requests; an http.Client of the Engine's own when nil.
+	// Doer sends requests; nil means an http.Client of the Engine's own.
 	Doer Doer
 	// Meter counts attempts; nil disables it.
 	Meter Meter
-	// Now, Sleep and Jitter are the clock, the wait that a context can end, and chance in [0,1); the real ones when nil.
+	// Now, Sleep and Jitter are the clock, a wait that a context can end, and random numbers in [0,1); nil means the real
+	// ones.
 	Now    func() time.Time
 	Sleep  func(ctx context.Context, d time.Duration) error
 	Jitter func() float64
-	// Secrets are what no answer and no error shows. The keys of the models are added; a set of the Engine's own when nil.
+	// Secrets are removed from all answers and errors. The keys of the models are added. nil means a set of the Engine's
+	// own.
 	Secrets *redact.Set
 }
 
 // Engine calls the configured models. It is safe for concurrent use.
 type Engine struct {
 	settings Settings
-	// transport is set when the Engine made it, to be closed by Close.
+	// transport is set if the Engine created it; Close closes it.
 	transport *http.Transport
 	change    sync.Mutex // Serialises Set.
 	models    atomic.Pointer[map[string]*model]
 }
 
-// model is one configured model with what lives longer than a call.
+// model is one configured model with the state that outlives a call.
 type model struct {
 	name    string
 	cfg     ModelConfig
@@ -53,7 +55,7 @@ type model struct {
 	learned *memory
 }
 
-// New is an Engine with its models.
+// New returns an Engine with its models.
 func New(config Config, s Settings) (*Engine, error) {
 	e := &Engine{settings: s}
 	e.models.Store(&map[string]*model{})
@@ -81,8 +83,8 @@ func New(config Config, s Settings) (*Engine, error) {
 	return e, e.Set(config)
 }
 
-// Set changes the models at once: calls that are under way end as they began, later ones see the new ones. Limits and what
-// has been learned are kept where they still apply. A faulty configuration changes nothing.
+// Set replaces the models: running calls end with the old ones, later calls use the new ones. Limits and memory are kept
+// where they still apply. A faulty configuration changes nothing.
 func (e *Engine) Set(config Config) error {
 	if err := config.Validate(); err != nil {
 		return fmt.Errorf("set models: %w", err)
@@ -108,7 +110,7 @@ func (e *Engine) Set(config Config) error {
 	return nil
 }
 
-// sameModel reports whether what was learned of a model still holds.
+// sameModel reports whether the memory of a model is still valid.
 func (m ModelConfig) sameModel(other ModelConfig) bool {
 	return m.Model == other.Model && m.BaseURL == other.BaseURL && m.API == other.API && m.Structured == other.Structured &&
 		reflect.DeepEqual(m.Extra, other.Extra)
@@ -118,21 +120,21 @@ func (m ModelConfig) sameModel(other ModelConfig) bool {
 func (e *Engine) Models() []string { return slices.Sorted(maps.Keys(*e.models.Load())) }
 
 const (
-	// mostIdle is how many connections to a provider are kept for the next calls: a runner makes 256 at once by default, and with
-	// fewer each of them would begin with another handshake.
+	// mostIdle is how many idle connections to a provider are kept: a runner makes 256 calls at once by default, and with
+	// fewer connections each of them would begin with another handshake.
 	mostIdle = 1024
-	// idleFor is how long: what a burst has opened does not stay.
+	// idleFor is how long idle connections are kept, so that those opened by a burst do not stay.
 	idleFor = 20 * time.Second
 )
 
-// Close drops idle connections. Calls under way are ended by their contexts.
+// Close closes idle connections. Running calls end with their contexts.
 func (e *Engine) Close() {
 	if e.transport != nil {
 		e.transport.CloseIdleConnections()
 	}
 }
 
-// Do calls the requested model, then those it may fall through to.
+// Do calls the requested model, then its fallbacks.
 func (e *Engine) Do(ctx context.Context, r Request, sink func(Delta)) (Response, error) {
 	if err := r.check(); err != nil {
 		return Response{}, fmt.Errorf("check request: %w", err)
@@ -161,8 +163,8 @@ func (e *Engine) Do(ctx context.Context, r Request, sink func(Delta)) (Response,
 	return Response{}, c.failed(failures)
 }
 
-// failed is the error of the whole chain: the first that may pass, else the first; it says when the first of all those
-// that may pass does so, and what became of the others.
+// failed returns the error of the whole chain: the first that may pass, else the first. It gives the earliest time for a
+// retry, and mentions the other errors.
 func (c *call) failed(failures []*Error) *Error {
 	told := failures[max(0, slices.IndexFunc(failures, (*Error).Passing))]
 	made := *told

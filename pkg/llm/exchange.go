@@ -12,34 +12,34 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/redact"
 )
 
-// Doer sends a request. *http.Client is one, so are a cassette and a scripted model.
+// Doer sends a request. *http.Client is one, and so are a cassette and a scripted model.
 type Doer interface {
 	Do(req *http.Request) (*http.Response, error)
 }
 
-// exchange is one request as the cure and the dialects share it: what goes beyond the SDK on the way out, and what the SDK
-// would lose on the way in. It travels in the request's context and belongs to the goroutine of the call.
+// exchange is one request as shared by compatibility and the dialects: what to add to the SDK's request, and what the SDK
+// would lose of the answer. It travels in the request's context and belongs to the goroutine of the call.
 type exchange struct {
 	dialect Dialect
 	stream  bool
 	// set are fields of the body that the SDK cannot send.
 	set    map[string]any
 	header http.Header
-	// redactor takes out what no error shows.
+	// redactor removes what no error may show.
 	redactor *redact.Redactor
-	// touch is called whenever the provider shows a sign of life.
+	// touch is called whenever the provider sends something.
 	touch func()
 	now   func() time.Time
 
-	// sent is set when a request has left.
+	// sent is true once a request was sent.
 	sent bool
-	// events are those of an answer that was asked for as a stream, nil before it has begun.
+	// events are the events of a streamed answer, nil before it begins.
 	events *plainStream
-	// fail is why there is no answer, which beats whatever the SDK makes of it.
+	// fail is why there is no answer. It takes precedence over the SDK's error.
 	fail *Error
-	// cost is what the provider says the call has cost.
+	// cost is the cost stated by the provider.
 	cost *float64
-	// items are the raw items of the answer that go back with the turn.
+	// items are the raw items of the answer to send back with the turn.
 	items []json.RawMessage
 }
 
@@ -54,14 +54,14 @@ func exchangeOf(ctx context.Context) *exchange {
 	return x
 }
 
-// failed keeps the first failure.
+// failed stores the first error.
 func (x *exchange) failed(err *Error) {
 	if x.fail == nil {
 		x.fail = err
 	}
 }
 
-// told is a failure in the provider's words.
+// told returns an error in the provider's words.
 func (x *exchange) told(status int, body []byte) *Error {
 	s := listen(body)
 	return &Error{
@@ -70,7 +70,7 @@ func (x *exchange) told(status int, body []byte) *Error {
 	}
 }
 
-// broken is a failure on the way: a connection, a body, a deadline. It never shows the address with its query.
+// broken returns the error of a connection, a body or a deadline. It never shows the address with its query.
 func (x *exchange) broken(err error, during Class) *Error {
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {
@@ -90,7 +90,7 @@ func (x *exchange) broken(err error, during Class) *Error {
 	return made
 }
 
-// nonsense is an answer that cannot be understood; a part of it is kept.
+// nonsense returns the error of an answer that cannot be parsed, with an excerpt.
 func (x *exchange) nonsense(why string, body []byte) *Error {
 	return &Error{Class: Malformed, Message: why + ": " + excerpt(string(body), x.redactor)}
 }

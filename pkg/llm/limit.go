@@ -9,17 +9,17 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// limiter keeps one model's calls under its limits. It outlives changes of the configuration that leave the limits alone.
+// limiter enforces one model's limits. It survives configuration changes that leave the limits unchanged.
 type limiter struct {
-	// slots holds a token for each request under way; nil means unlimited.
+	// slots holds a token per running request; nil means unlimited.
 	slots            chan struct{}
 	requests, tokens *rate.Limiter
 
 	mu    sync.Mutex // Guards until.
-	until time.Time  // Before that the provider wants no call.
+	until time.Time  // Until then the provider accepts no call.
 }
 
-// mostClosed is how long a provider's word that it wants no call keeps other calls from asking: it may have been about one.
+// mostClosed limits how long a provider's Retry-After blocks other calls, since it may have concerned only one.
 const mostClosed = 5 * time.Minute
 
 func newLimiter(l RateLimits) *limiter {
@@ -38,15 +38,15 @@ func perMinute(n int) *rate.Limiter {
 	return rate.NewLimiter(rate.Limit(float64(n)/60), n)
 }
 
-// enter takes a slot and waits for the rates. It never waits beyond the deadline: then the error says when to come back.
-// A caller that got no error calls leave.
+// enter takes a slot and waits for the rate limits. It never waits beyond the deadline; then the error says when to retry.
+// On success the caller must call leave.
 func (l *limiter) enter(ctx context.Context, pace pace, tokens int) *Error {
 	if err := l.take(ctx, pace); err != nil {
 		return err
 	}
 	now := pace.now()
 	closed := time.Duration(0)
-	if pace.hold > 0 { // Who cannot come back later may as well try.
+	if pace.hold > 0 { // A caller that cannot come back later may as well try.
 		closed = l.closed(now)
 	}
 	wait := max(closed, reserve(l.requests, now, 1), reserve(l.tokens, now, tokens))
@@ -67,7 +67,7 @@ func (l *limiter) enter(ctx context.Context, pace pace, tokens int) *Error {
 	return nil
 }
 
-// take waits for a slot, as long as the caller may be held where it has said so.
+// take waits for a slot, at most as long as the caller allows.
 func (l *limiter) take(ctx context.Context, pace pace) *Error {
 	if l.slots == nil {
 		return nil
@@ -90,7 +90,7 @@ func (l *limiter) take(ctx context.Context, pace pace) *Error {
 	}
 }
 
-// close keeps calls away for as long as the provider has told one of them to wait.
+// close blocks calls for as long as the provider has asked one of them to wait.
 func (l *limiter) close(now time.Time, fail *Error) {
 	if fail == nil || fail.RetryAfter <= 0 || fail.Class != RateLimited && fail.Class != Overloaded {
 		return
@@ -102,7 +102,7 @@ func (l *limiter) close(now time.Time, fail *Error) {
 	}
 }
 
-// closed is how long the provider still wants no call.
+// closed returns how long the provider still accepts no call.
 func (l *limiter) closed(now time.Time) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -115,7 +115,7 @@ func (l *limiter) leave() {
 	}
 }
 
-// settle charges what was used beyond the estimate; the debt delays later calls.
+// settle charges the usage beyond the estimate, which delays later calls.
 func (l *limiter) settle(pace pace, estimated int, used Usage) {
 	if l.tokens == nil {
 		return
@@ -125,7 +125,7 @@ func (l *limiter) settle(pace pace, estimated int, used Usage) {
 	}
 }
 
-// giveBack returns what a call that never was has taken.
+// giveBack refunds a call that was not made.
 func (l *limiter) giveBack(now time.Time, requests, tokens int) {
 	for _, r := range []struct {
 		limiter *rate.Limiter
@@ -137,7 +137,7 @@ func (l *limiter) giveBack(now time.Time, requests, tokens int) {
 	}
 }
 
-// reserve takes n, at most the burst, and says how long to wait for it.
+// reserve takes n, at most the burst, and returns how long to wait for it.
 func reserve(l *rate.Limiter, now time.Time, n int) time.Duration {
 	if l == nil {
 		return 0

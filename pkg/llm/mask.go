@@ -10,7 +10,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/redact"
 )
 
-// Secret is a key. However it is printed, logged or encoded, it shows only that there is one.
+// Secret is a key. Printed, logged or encoded in any way, it shows only whether it is set.
 type Secret string
 
 // String hides the key.
@@ -33,24 +33,23 @@ func (s Secret) MarshalJSON() ([]byte, error) { return json.Marshal(s.String()) 
 // MarshalYAML hides the key.
 func (s Secret) MarshalYAML() (any, error) { return s.String(), nil }
 
-// keyForm is what keys of the known providers look like, whole or with a part of them starred out, and what follows the
-// word Bearer.
+// keyForm matches keys of known providers, whole or partly masked, and what follows the word Bearer.
 var keyForm = regexp.MustCompile(`\b(?:sk|pk|rk|key|gsk|xai|hf|pplx)[-_][A-Za-z0-9*_\-.]{8,}|\bAIza[A-Za-z0-9_\-]{20,}|(?i:bearer)\s+[^\s"',;]+`)
 
-// Mask takes secrets out of a text that is for people, and whatever looks like a key.
+// Mask removes secrets, and everything that looks like a key, from a text for people.
 func Mask(text string, r *redact.Redactor) string {
 	return keyForm.ReplaceAllString(r.Text(text), redact.Mask)
 }
 
-// maxMessage bounds what is kept of a provider's words.
+// maxMessage limits the length of a provider's message in bytes.
 const maxMessage = 2000
 
-// excerpt makes a provider's words fit for an error: without secrets, valid, and not too long.
+// excerpt makes a provider's message fit for an error: without secrets, valid UTF-8, and not too long.
 func excerpt(text string, r *redact.Redactor) string {
 	const enough = 16 * maxMessage
 	text = strings.TrimSpace(text)
 	if len(text) > enough {
-		text = r.Stream(false).Feed(text[:enough]) // Without what the cut may have left of a secret.
+		text = r.Stream(false).Feed(text[:enough]) // Also removes the part of a secret that the cut may have left.
 	}
 	text = Mask(strings.ToValidUTF8(text, "�"), r)
 	if len(text) <= maxMessage {

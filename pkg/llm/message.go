@@ -22,17 +22,17 @@ type Part struct {
 	Text string `json:"text,omitempty"`
 	// ImageURL is the address of an image, which may be a data: URL.
 	ImageURL string `json:"image_url,omitempty"`
-	// Detail is how closely the image is looked at: "low", "high" or "auto".
+	// Detail is the resolution at which the model looks at the image: "low", "high" or "auto".
 	Detail string `json:"detail,omitempty"`
 }
 
-// Call is a tool that the model wants to be called.
+// Call is the model's request to call a tool.
 type Call struct {
 	// ID connects the call with its result. It is never empty in a Response.
 	ID string `json:"id"`
 	// Name is the tool's name.
 	Name string `json:"name"`
-	// Args are the arguments as the model wrote them: mostly a JSON object, but nothing promises that.
+	// Args are the arguments as the model wrote them, usually a JSON object.
 	Args string `json:"args"`
 }
 
@@ -40,23 +40,23 @@ type Call struct {
 type Message struct {
 	// Role says who speaks.
 	Role Role `json:"role"`
-	// Parts are what is said, in order.
+	// Parts are the contents, in order.
 	Parts []Part `json:"parts,omitempty"`
-	// Calls are the tools an assistant asked for.
+	// Calls are the calls that an assistant requested.
 	Calls []Call `json:"calls,omitempty"`
 	// CallID names the call that a message of RoleTool answers.
 	CallID string `json:"call_id,omitempty"`
-	// Carry is what the provider wants back unread with an assistant's turn: Response.Carry of that turn.
+	// Carry is Response.Carry of an assistant's turn, which the provider wants back unchanged.
 	Carry json.RawMessage `json:"carry,omitempty"`
 }
 
 // System is a message of instructions.
 func System(text string) Message { return Message{Role: RoleSystem, Parts: []Part{{Text: text}}} }
 
-// User is a message of the one who asks.
+// User returns a message of the user.
 func User(text string) Message { return Message{Role: RoleUser, Parts: []Part{{Text: text}}} }
 
-// Assistant is an earlier turn of the model.
+// Assistant returns an earlier turn of the model.
 func Assistant(text string, calls ...Call) Message {
 	m := Message{Role: RoleAssistant, Calls: calls}
 	if text != "" {
@@ -65,12 +65,12 @@ func Assistant(text string, calls ...Call) Message {
 	return m
 }
 
-// Result answers a call of the model.
+// Result returns the answer to a call of the model.
 func Result(callID, text string) Message {
 	return Message{Role: RoleTool, CallID: callID, Parts: []Part{{Text: text}}}
 }
 
-// Text is all that a message says in words.
+// Text returns all texts of a message.
 func (m Message) Text() string {
 	var all strings.Builder
 	for _, part := range m.Parts {
@@ -79,7 +79,7 @@ func (m Message) Text() string {
 	return all.String()
 }
 
-// images reports whether the message shows anything.
+// images reports whether the message contains an image.
 func (m Message) images() bool {
 	for _, part := range m.Parts {
 		if part.ImageURL != "" {
@@ -89,7 +89,7 @@ func (m Message) images() bool {
 	return false
 }
 
-// spoken leaves out what must never go back into a history: an assistant's turn that says nothing and calls nothing.
+// spoken removes what must never go back into a history: assistant turns without text and calls.
 func spoken(messages []Message) []Message {
 	kept := make([]Message, 0, len(messages))
 	for _, m := range messages {

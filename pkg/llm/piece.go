@@ -1,20 +1,20 @@
 package llm
 
-// Piece is one message to those who watch an answer come: it continues an item at an offset in bytes. An item keeps its name
-// for good; an offset of 0 begins it again, and a piece that does not join what was seen says that something was missed.
+// Piece is one message to the watchers of an answer: it continues an item at an offset in bytes. An item keeps its name. An
+// offset of 0 restarts it; a piece that does not continue the previous one means that pieces were missed.
 type Piece struct {
 	Item   string `json:"item"`
 	Offset int    `json:"offset"`
 	Text   string `json:"text,omitempty"`
-	// Tool and Args say what is called; Done that the call is over, after which Bytes is what it gave.
+	// Tool and Args describe a call. Done means that the call has ended; then Bytes is the size of its result.
 	Tool  string `json:"tool,omitempty"`
 	Args  string `json:"args,omitempty"`
 	Done  bool   `json:"done,omitempty"`
 	Bytes int    `json:"bytes,omitempty"`
 }
 
-// Pieces gives a sink that tells one answer piece by piece: what is said and what is thought are items of their own. A call
-// is told within what is said, as soon as its tool is known.
+// Pieces returns a sink that passes an answer on piece by piece, with text and reasoning as separate items. A call is
+// reported within the text as soon as its tool is known.
 func Pieces(said, thought string, tell func(Piece)) func(Delta) {
 	var texts, thoughts int
 	return func(d Delta) {

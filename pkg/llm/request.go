@@ -15,9 +15,9 @@ type Tool struct {
 	Name string `json:"name"`
 	// Description tells the model when to use it.
 	Description string `json:"description,omitempty"`
-	// Parameters is the JSON Schema of the arguments; nil means that it takes none.
+	// Parameters is the JSON Schema of the arguments; nil means no arguments.
 	Parameters json.RawMessage `json:"parameters,omitempty"`
-	// Strict asks the provider to keep the arguments within the schema.
+	// Strict asks the provider to enforce the schema of the arguments.
 	Strict bool `json:"strict,omitempty"`
 }
 
@@ -28,7 +28,7 @@ const (
 	ToolRequired = "required"
 )
 
-// Schema asks for an answer of one form.
+// Schema requests an answer in a given form.
 type Schema struct {
 	// Name names the form for the provider: letters, digits, "_" and "-", at most 64.
 	Name string `json:"name"`
@@ -38,39 +38,39 @@ type Schema struct {
 
 // Request is one call of a model.
 type Request struct {
-	// Model is a configured name; the default model when empty.
+	// Model is a configured name; the default model if empty.
 	Model string `json:"model,omitempty"`
-	// Messages is the conversation so far. Assistant turns without words and calls are left out.
+	// Messages is the conversation so far. Assistant turns without text and calls are left out.
 	Messages []Message `json:"messages"`
 	// Tools are what the model may call.
 	Tools []Tool `json:"tools,omitempty"`
 	// ToolChoice is ToolAuto (also when empty), ToolNone, ToolRequired or a tool's name.
 	ToolChoice string `json:"tool_choice,omitempty"`
-	// Schema asks for structured output. The answer is not checked here.
+	// Schema requests structured output. The answer is not validated here.
 	Schema *Schema `json:"schema,omitempty"`
-	// Temperature is sent when set, zero too.
+	// Temperature is sent if set, even if zero.
 	Temperature *float64 `json:"temperature,omitempty"`
-	// MaxTokens limits the answer, reasoning included; 0 leaves it to the model's configuration.
+	// MaxTokens limits the answer, including reasoning; 0 leaves the limit to the model's configuration.
 	MaxTokens int `json:"max_tokens,omitempty"`
 	// Stop ends the answer before any of these texts.
 	Stop []string `json:"stop,omitempty"`
-	// Seed asks for repeatable sampling, where the provider can.
+	// Seed asks for repeatable sampling, if the provider supports it.
 	Seed *int `json:"seed,omitempty"`
-	// Effort is how much a reasoning model thinks: "none", "low", "medium", "high", as the provider knows them.
+	// Effort is the reasoning effort: "none", "low", "medium", "high", as far as the provider supports them.
 	Effort string `json:"effort,omitempty"`
 	// Stream asks for the answer in pieces, which go to the sink. The Response is the same.
 	Stream bool `json:"stream,omitempty"`
-	// IdempotencyKey is handed to the provider with every attempt.
+	// IdempotencyKey is sent to the provider with every attempt.
 	IdempotencyKey string `json:"idempotency_key,omitempty"`
-	// MaxWait bounds every wait for the model below its own max_wait, and the wait for one of its slots: a caller that can come
-	// back later sets it, and gets an Error with RetryAfter in the place of a longer wait, also when the provider has told
-	// another call to wait. 0 leaves it to the configuration.
+	// MaxWait limits every wait for the model below its own max_wait, and the wait for a slot. A caller that can come back
+	// later sets it and gets an Error with RetryAfter instead of a longer wait, also if the provider has told another call
+	// to wait. 0 leaves it to the configuration.
 	MaxWait time.Duration `json:"-"`
-	// Metadata labels the call; it is sent only to models configured to take it.
+	// Metadata labels the call; it is sent only to models configured with SendMetadata.
 	Metadata map[string]string `json:"metadata,omitempty"`
 }
 
-// check finds everything that makes a request impossible, before any money is spent.
+// check returns everything that makes a request invalid, before any money is spent.
 func (r Request) check() error {
 	var faults events.Faults
 	fault := func(field, format string, args ...any) {
@@ -134,7 +134,8 @@ func checkForm(name string, schema json.RawMessage, field string, fault func(fie
 	}
 }
 
-// estimate guesses the tokens of a prompt from its letters: four of the Latin script, or one of any other, make a token.
+// estimate estimates the tokens of a prompt from its letters: four Latin letters, or one of any other script, count as a
+// token.
 func (r Request) estimate() int {
 	quarters := 0
 	count := func(text string) {
@@ -167,5 +168,5 @@ func (r Request) estimate() int {
 	return quarters/4 + 1
 }
 
-// imageTokens is what an image is taken for before the provider has said it.
+// imageTokens is the estimate for an image.
 const imageTokens = 800

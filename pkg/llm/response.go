@@ -5,17 +5,16 @@ import (
 	"time"
 )
 
-// Finish says why an answer ended, in one vocabulary for all providers. Only good ends are in a Response; the others are
-// errors.
+// Finish is why an answer ended, in one vocabulary for all providers. A Response has a regular end; the others are errors.
 type Finish string
 
-// The good ends.
+// The regular ends.
 const (
 	FinishStop  Finish = "stop"
 	FinishCalls Finish = "tool_calls"
 )
 
-// Dialect is the API that a model is spoken to in.
+// Dialect is an API for calling models.
 type Dialect string
 
 // The dialects.
@@ -26,10 +25,10 @@ const (
 	DialectResponses Dialect = "responses"
 )
 
-// Rung is a way to ask for structured output; each is weaker than the one before it.
+// Rung is a way to request structured output; each is weaker than the one before it.
 type Rung string
 
-// The rungs of the ladder, the strongest first.
+// The ways to request structured output, the strongest first.
 const (
 	RungSchema Rung = "json_schema"
 	RungObject Rung = "json_object"
@@ -39,48 +38,48 @@ const (
 
 // Usage counts tokens as the provider bills them.
 type Usage struct {
-	// Prompt is everything read, Cached the part of it that was read from a cache.
+	// Prompt counts all input tokens, Cached those of them read from a cache.
 	Prompt int `json:"prompt"`
 	Cached int `json:"cached,omitempty"`
-	// Completion is everything written, Reasoning the part of it that is thought.
+	// Completion counts all output tokens, Reasoning those of them spent on reasoning.
 	Completion int `json:"completion"`
 	Reasoning  int `json:"reasoning,omitempty"`
 }
 
-// Total is what a budget counts.
+// Total is the number that budgets count.
 func (u Usage) Total() int { return u.Prompt + u.Completion }
 
-// Response is a whole answer that the provider has finished.
+// Response is a complete answer.
 type Response struct {
-	// Text is the answer without its reasoning; under RungTool it is the arguments of the forced call.
+	// Text is the answer without its reasoning; with RungTool, the arguments of the forced call.
 	Text string `json:"text,omitempty"`
-	// Reasoning is what the model thought, where it shows it. It never goes back into a history.
+	// Reasoning is the model's reasoning, if it shows any. It never goes back into a history.
 	Reasoning string `json:"reasoning,omitempty"`
 	// Calls are the tools to call.
 	Calls []Call `json:"calls,omitempty"`
 	// Finish is FinishStop or FinishCalls.
 	Finish Finish `json:"finish"`
-	// Usage counts tokens; all zero when the provider did not say.
+	// Usage counts tokens; all zero if the provider did not report them.
 	Usage Usage `json:"usage"`
-	// CostUSD is what the call cost, nil when unknown.
+	// CostUSD is the cost of the call, nil if unknown.
 	CostUSD *float64 `json:"cost_usd,omitempty"`
-	// Model is the configured name that answered, which a fallback may have changed.
+	// Model is the configured name of the model that answered, possibly a fallback.
 	Model string `json:"model"`
-	// Served is the model's name as the provider states it.
+	// Served is the model's name according to the provider.
 	Served string `json:"served,omitempty"`
-	// ID is the provider's own id of the answer.
+	// ID is the provider's id of the answer.
 	ID string `json:"id,omitempty"`
-	// Took is the time from the first attempt to the whole answer, waits included.
+	// Took is the time from the first attempt to the whole answer, including waits.
 	Took time.Duration `json:"took"`
 	// Attempts counts the requests that were sent, over all models of the chain.
 	Attempts int `json:"attempts"`
-	// Dialect is the API that was spoken.
+	// Dialect is the API that was used.
 	Dialect Dialect `json:"dialect"`
-	// Rung is how structured output was asked for, empty when it was not.
+	// Rung is how structured output was requested, empty if it was not.
 	Rung Rung `json:"rung,omitempty"`
-	// Dropped names settings of the request that this model refuses, and that were left out.
+	// Dropped names settings of the request that were left out because the model rejects them.
 	Dropped []string `json:"dropped,omitempty"`
-	// Carry is what the provider wants back with this turn: Message.Carry.
+	// Carry is data that the provider wants back with this turn; see Message.Carry.
 	Carry json.RawMessage `json:"carry,omitempty"`
 }
 
@@ -91,14 +90,14 @@ func (r Response) Message() Message {
 	return m
 }
 
-// Delta is a piece of an answer on its way. Pieces are for watching: only the Response is believed.
+// Delta is a piece of an answer, for display only: nothing but the Response is final.
 type Delta struct {
-	// Restart says that everything before it is void: the call began again.
+	// Restart means that all earlier pieces are void: the call began again.
 	Restart bool `json:"restart,omitempty"`
-	// Text continues the answer.
+	// Text continues the text of the answer.
 	Text string `json:"text,omitempty"`
-	// Reasoning continues the thought.
+	// Reasoning continues the reasoning.
 	Reasoning string `json:"reasoning,omitempty"`
-	// Call names a tool as soon as it is known that it will be called.
+	// Call names a tool as soon as it is known that the model calls it.
 	Call string `json:"call,omitempty"`
 }

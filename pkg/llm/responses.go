@@ -11,7 +11,7 @@ import (
 	openai "github.com/sashabaranov/go-openai"
 )
 
-// responses puts a request to /responses.
+// responses sends a request to /responses.
 func (t *turn) responses(ctx context.Context, x *exchange, sdk *openai.Client, a *answer) error {
 	request := t.responsesRequest()
 	if !t.request.Stream {
@@ -44,8 +44,8 @@ func (t *turn) responses(ctx context.Context, x *exchange, sdk *openai.Client, a
 	}
 }
 
-// responsesRequest is everything that the SDK can say; the rest is in turn.fields. Nothing is stored at the provider, so
-// that what a model has thought comes back encrypted and goes with the turn.
+// responsesRequest builds what the SDK can express; the rest is in turn.fields. The provider stores nothing, so reasoning
+// comes back encrypted and goes back with the turn.
 func (t *turn) responsesRequest() openai.CreateResponseRequest {
 	request := openai.CreateResponseRequest{Model: t.cfg.Model, Store: new(bool)}
 	input := []any{}
@@ -57,7 +57,7 @@ func (t *turn) responsesRequest() openai.CreateResponseRequest {
 		made := openai.NewResponseFunctionTool(openai.FunctionDefinition{
 			Name: tool.Name, Description: tool.Description, Parameters: tool.parameters(),
 		})
-		made.Parameters["strict"] = tool.Strict // Left out it would be true.
+		made.Parameters["strict"] = tool.Strict // The default would be true.
 		request.Tools = append(request.Tools, made)
 	}
 	switch choice := t.toolChoice(); choice {
@@ -78,7 +78,7 @@ func (t *turn) responsesRequest() openai.CreateResponseRequest {
 	return request
 }
 
-// responsesTurn is a message as items: the items it came in, or what was said and called, or what a call gave.
+// responsesTurn converts a message to items: its original items, or its text and calls, or the result of a call.
 func (t *turn) responsesTurn(m Message) []any {
 	if m.Role == RoleTool {
 		return []any{openai.ResponseFunctionCallOutput{Type: "function_call_output", CallID: m.CallID, Output: m.Text()}}
@@ -110,7 +110,7 @@ func (t *turn) responsesTurn(m Message) []any {
 	return items
 }
 
-// takeResponse reads how an answer ended, and, when it comes whole, what it says.
+// takeResponse reads how an answer ended and, if it comes whole, its content.
 func (a *answer) takeResponse(r openai.CreateResponseResponse, whole bool) error {
 	a.id, a.model = r.ID, r.Model
 	if r.Usage != nil {
@@ -168,10 +168,10 @@ func (a *answer) takeItem(item openai.ResponseOutputItem) {
 	}
 }
 
-// listener follows a stream of the Responses API: texts come as deltas, or, from servers that send none, with their item or
+// listener follows a stream of the Responses API: texts come as deltas or, from servers that send none, with their item or
 // with the end.
 type listener struct {
-	// said, thought and refused are set by deltas, items by whole items: then the end is not read again.
+	// said, thought and refused are set by deltas, items by whole items: then the content of the end event is ignored.
 	said, thought, refused, items bool
 }
 
@@ -201,7 +201,7 @@ func (l *listener) take(event *responsesEvent, a *answer) error {
 	return nil
 }
 
-// end reads the last event. Its status is that of the event when it says none.
+// end reads the last event. If the response has no status, the event's type determines it.
 func (l *listener) end(event *responsesEvent, a *answer) error {
 	last, err := event.Response.answer()
 	if err != nil {
@@ -221,7 +221,7 @@ func (l *listener) end(event *responsesEvent, a *answer) error {
 	return a.takeResponse(last, true)
 }
 
-// rest is an item without what its deltas have said.
+// rest returns an item without what its deltas contained.
 func (l *listener) rest(item openai.ResponseOutputItem) openai.ResponseOutputItem {
 	switch item.Type {
 	case "reasoning":

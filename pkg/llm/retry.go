@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// retryAfter is when the provider wants the next attempt: Retry-After-Ms, else Retry-After in seconds, whole or not, or as
-// a date. 0 means that it did not say, or not in a way that can be understood.
+// retryAfter returns when the provider wants the next attempt: Retry-After-Ms, else Retry-After in seconds or as a date. 0
+// means that it did not say, or not intelligibly.
 func retryAfter(header http.Header, now time.Time) time.Duration {
 	if ms, ok := span(header.Get("Retry-After-Ms"), time.Millisecond); ok {
 		return ms
@@ -24,7 +24,7 @@ func retryAfter(header http.Header, now time.Time) time.Duration {
 	return 0
 }
 
-// span reads a number of units, at most a day: what is longer is a mistake, or as good as never.
+// span parses a number of units, at most a day: a longer time is a mistake or as good as never.
 func span(text string, unit time.Duration) (time.Duration, bool) {
 	n, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
 	if err != nil || math.IsNaN(n) || n < 0 {
@@ -33,8 +33,8 @@ func span(text string, unit time.Duration) (time.Duration, bool) {
 	return time.Duration(min(n*float64(unit), float64(24*time.Hour))), true
 }
 
-// again reports whether the same request is worth another attempt at once: the provider's word, else the class. A broken
-// connection, 408, 409, 429 and everything from 500 on are in the passing classes.
+// again reports whether the same request is worth another attempt at once: the provider's advice, else the class. A broken
+// connection, 408, 409, 429 and everything from 500 on are in the classes that may pass.
 func (e *Error) again() bool {
 	switch {
 	case e.Class == Cancelled:

@@ -6,14 +6,15 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events/plainjson"
 )
 
-// chunkScanner reads a chunk of a stream as nearly all of them are, without reflection. Whatever it does not know for sure is
-// read by encoding/json from its beginning.
+// chunkScanner parses the usual form of a stream's chunk without reflection. Whatever it does not recognise is parsed by
+// encoding/json from the beginning.
 type chunkScanner struct {
 	*plainjson.Scanner
 	raw json.RawMessage
 }
 
-// scanChunk reads a chunk with texts in it, and with no usage, call or error. false means that it has to be read the other way.
+// scanChunk parses a chunk that contains texts, and no usage, call or error. false means that encoding/json has to parse
+// it.
 func scanChunk(data []byte) (body chatBody, ok bool) {
 	s := chunkScanner{Scanner: plainjson.NewScanner(data)}
 	ok = s.Object(func(key []byte) bool {
@@ -33,7 +34,7 @@ func scanChunk(data []byte) (body chatBody, ok bool) {
 }
 
 func (s *chunkScanner) choices(into *[]chatChoice) bool {
-	*into = []chatChoice{} // A list is there, though it may be empty.
+	*into = []chatChoice{} // The list exists, though it may be empty.
 	return s.List(func() bool {
 		*into = append(*into, chatChoice{})
 		choice := &(*into)[len(*into)-1]
@@ -83,14 +84,14 @@ func (s *chunkScanner) delta(choice *chatChoice) bool {
 	})
 }
 
-// word reads a text that stands for itself. Of one that is said twice encoding/json knows what counts.
+// word parses a text without escapes. It rejects repeated keys, which encoding/json handles.
 func (s *chunkScanner) word(into *word) bool {
 	before := *into
 	said, ok := s.said(into)
 	return ok && before == "" && (said || *into == "")
 }
 
-// said reads a text that stands for itself, or null, which says nothing.
+// said parses a text without escapes, or null, which counts as absent.
 func (s *chunkScanner) said(into *word) (said, ok bool) {
 	if !s.Raw(&s.raw) {
 		return false, false
@@ -105,7 +106,8 @@ func (s *chunkScanner) said(into *word) (said, ok bool) {
 
 func (s *chunkScanner) null() bool { return s.Raw(&s.raw) && string(s.raw) == "null" }
 
-// other passes over a field that says nothing to us. To encoding/json keys are the same in capitals.
+// other skips a field that is not needed. encoding/json ignores the case of keys, so a known key in another case is
+// rejected.
 func (s *chunkScanner) other(key []byte) bool {
 	for _, c := range key {
 		if (c < 'a' || c > 'z') && c != '_' && (c < '0' || c > '9') {

@@ -8,33 +8,34 @@ import (
 	"io"
 )
 
-// Limits of what a provider may send, in bytes.
+// Limits on the size of answers and requests, in bytes.
 const (
-	// maxEvent bounds one event of a stream, maxBody an answer in one piece.
+	// maxEvent limits one event of a stream, maxBody a complete answer.
 	maxEvent = 8 << 20
 	maxBody  = 8 << 20
-	// maxAnswer bounds what is kept of a streamed answer: its texts, calls and sealed thoughts. It is two million tokens.
+	// maxAnswer limits what is kept of a streamed answer: its texts, calls and encrypted reasoning. That is about two
+	// million tokens.
 	maxAnswer = 8 << 20
-	// maxStream bounds what a stream brings in all. Its events say a few letters in some hundred bytes, and are not kept.
+	// maxStream limits a whole stream. Its events carry a few letters in some hundred bytes and are not kept.
 	maxStream = 64 << 20
 	maxError  = 1 << 20
-	// maxRequest bounds what is sent, pictures included.
+	// maxRequest limits a request, including images.
 	maxRequest = 64 << 20
-	// callSize is what a call takes beside its texts.
+	// callSize is the size of a call besides its texts.
 	callSize = 256
 )
 
-// errTooLarge is what a body or an event beyond its limit gives.
+// errTooLarge means that a body or an event exceeds its limit.
 var errTooLarge = errors.New("more bytes than the limit")
 
-// eventReader cuts a stream of server-sent events into their data. Lines end in LF, CR or CRLF; several data lines of one event
-// are joined by LF; comments, ids and retry hints are passed over.
+// eventReader splits a stream of server-sent events into their data. Lines end in LF, CR or CRLF; several data lines of one
+// event are joined by LF; comments, ids and retry hints are skipped.
 type eventReader struct {
 	lines *bufio.Reader
-	// skipLF is set after a CR, whose LF may only arrive with the next bytes.
+	// skipLF is true after a CR, whose LF may only arrive with the next bytes.
 	skipLF bool
 	first  bool
-	// text and data are the latest line and the data of the latest event, whose room is used again.
+	// text and data are the buffers of the latest line and of the latest event, which are reused.
 	text, data []byte
 }
 
@@ -42,8 +43,9 @@ func newEventReader(r io.Reader) *eventReader {
 	return &eventReader{lines: bufio.NewReader(r), first: true}
 }
 
-// next is the data of the next event that has any, and the event's name; the data stays until the next call. An event that the end of
-// the stream cuts off counts too: some providers leave out the last empty line, and what is cut does not decode.
+// next returns name and data of the next event that has data; the data is valid until the next call. An event cut off by
+// the end of the stream counts too: some providers leave out the last empty line, and data that was really cut does not
+// decode.
 func (e *eventReader) next() (name string, data []byte, err error) {
 	e.data = e.data[:0]
 	has := false
@@ -76,19 +78,19 @@ func (e *eventReader) next() (name string, data []byte, err error) {
 	}
 }
 
-// line reads up to the end of a line, which it leaves out. At the end of the stream it gives what there is, with io.EOF. The line
-// stays until the next call.
+// line reads up to the end of a line, which it leaves out. At the end of the stream it returns the rest with io.EOF. The
+// line is valid until the next call.
 func (e *eventReader) line(limit int) ([]byte, error) {
 	e.text = e.text[:0]
 	for {
 		if _, err := e.lines.Peek(1); err != nil {
 			return e.text, err
 		}
-		here, _ := e.lines.Peek(e.lines.Buffered()) // They are there.
+		here, _ := e.lines.Peek(e.lines.Buffered()) // They are buffered.
 		if e.skipLF {
 			e.skipLF = false
 			if here[0] == '\n' {
-				_, _ = e.lines.Discard(1) // It is there.
+				_, _ = e.lines.Discard(1) // It is buffered.
 				continue
 			}
 		}
@@ -102,11 +104,11 @@ func (e *eventReader) line(limit int) ([]byte, error) {
 		}
 		e.text = append(e.text, here[:most]...)
 		if end < 0 {
-			_, _ = e.lines.Discard(most) // They are there.
+			_, _ = e.lines.Discard(most) // They are buffered.
 			continue
 		}
 		e.skipLF = here[end] == '\r'
-		_, _ = e.lines.Discard(end + 1) // They are there.
+		_, _ = e.lines.Discard(end + 1) // They are buffered.
 		if e.first {
 			e.first = false
 			return bytes.TrimPrefix(e.text, []byte("\xef\xbb\xbf")), nil

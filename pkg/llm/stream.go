@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// streamed reads an answer event by event, past the SDK, which would decode each of them again. An answer that came in one piece
-// although a stream was asked for becomes a stream of one event.
+// streamed reads an answer event by event, bypassing the SDK, which would decode each of them again. A complete answer to a
+// streaming request becomes a stream of one event.
 func (x *exchange) streamed(resp *http.Response) (*http.Response, error) {
 	reader := bufio.NewReader(resp.Body)
 	start, err := reader.Peek(1)
@@ -20,7 +20,7 @@ func (x *exchange) streamed(resp *http.Response) (*http.Response, error) {
 			start, err = reader.Peek(1)
 		}
 	}
-	// An error shows itself again at the next read.
+	// An error occurs again at the next read.
 	if isStream(start) {
 		x.events = &plainStream{x: x, events: newEventReader(reader)}
 		return resp, nil
@@ -39,10 +39,10 @@ func (x *exchange) streamed(resp *http.Response) (*http.Response, error) {
 	return replaced(resp, nil), nil
 }
 
-// done ends every stream.
+// done is the end of every stream.
 const done = "data: [DONE]\n\n"
 
-// lines is a whole answer as a stream.
+// lines converts a complete answer to a stream.
 func (x *exchange) lines(body []byte) ([]byte, error) {
 	plain, err := x.plainBody(body)
 	if err != nil {
@@ -70,19 +70,19 @@ func asLine(event any) ([]byte, error) {
 	return append(append([]byte("data: "), data...), "\n\n"...), nil
 }
 
-// plainStream is the events of an answer while they arrive.
+// plainStream reads the events of an answer as they arrive.
 type plainStream struct {
 	x      *exchange
 	events *eventReader
-	// total counts bytes, so that a stream that never ends has an end.
+	// total counts bytes, so that an endless stream is ended.
 	total int
-	// kept counts those of the items that are kept.
+	// kept counts the bytes of stored items.
 	kept int
 	// done is set when the provider has said that nothing follows.
 	done bool
 }
 
-// next gives the data of the next event of the provider that has any, io.EOF behind the last, or the failure of the exchange.
+// next returns the data of the next event with data, io.EOF after the last, or the error of the exchange.
 func (p *plainStream) next() ([]byte, error) {
 	for {
 		name, data, err := p.events.next()
@@ -111,13 +111,13 @@ func (p *plainStream) next() ([]byte, error) {
 	}
 }
 
-// fail ends the exchange with its first failure.
+// fail ends the exchange with its first error.
 func (p *plainStream) fail(e *Error) error {
 	p.x.failed(e)
 	return p.x.fail
 }
 
-// chunk is the next piece of a completion.
+// chunk returns the next chunk of a completion.
 func (p *plainStream) chunk() (*chatBody, error) {
 	data, err := p.next()
 	if err != nil {
@@ -139,7 +139,7 @@ func (p *plainStream) chunk() (*chatBody, error) {
 	return &body, nil
 }
 
-// event is the next event of the Responses API that says something.
+// event returns the next event of the Responses API with content.
 func (p *plainStream) event() (*responsesEvent, error) {
 	for {
 		data, err := p.next()
@@ -169,7 +169,7 @@ func (p *plainStream) event() (*responsesEvent, error) {
 	}
 }
 
-// cutOrNonsense tells an event that ends too early from one that never was JSON.
+// cutOrNonsense distinguishes an event that ends too early from one that never was JSON.
 func (x *exchange) cutOrNonsense(err error, data []byte) *Error {
 	var syntax *json.SyntaxError
 	if errors.As(err, &syntax) && syntax.Error() == "unexpected end of JSON input" {
@@ -178,7 +178,7 @@ func (x *exchange) cutOrNonsense(err error, data []byte) *Error {
 	return x.nonsense("an event of the stream is not the expected JSON", data)
 }
 
-// keepIn keeps the raw items of the answer inside an event.
+// keepIn stores the raw items of the answer inside an event.
 func (x *exchange) keepIn(data []byte) {
 	var event struct {
 		Response json.RawMessage `json:"response"`

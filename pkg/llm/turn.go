@@ -12,18 +12,18 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/redact"
 )
 
-// turn is one request in the shape in which one model gets it.
+// turn is one request in the shape for one model.
 type turn struct {
 	request Request
 	cfg     ModelConfig
 	shape   shape
-	// redactor takes out what the answer never shows.
+	// redactor removes what the answer must never show.
 	redactor *redact.Redactor
 	// adapted counts how often the shape has changed within this call.
 	adapted int
 }
 
-// rung is how structured output is asked for, "" when it is not.
+// rung returns how structured output is requested, or "".
 func (t *turn) rung() Rung {
 	if t.request.Schema == nil {
 		return ""
@@ -31,7 +31,7 @@ func (t *turn) rung() Rung {
 	return t.shape.rung
 }
 
-// messages is the history that is sent. Where the form is not handed to the provider, the instructions tell it.
+// messages returns the history to send. If the form is not passed to the provider, the instructions describe it.
 func (t *turn) messages() []Message {
 	history := spoken(t.request.Messages)
 	if rung := t.rung(); rung != RungObject && rung != RungPrompt {
@@ -50,7 +50,7 @@ func (t *turn) messages() []Message {
 	return append([]Message{System(form)}, history...)
 }
 
-// tools are those of the request, and the one that stands for the form on its rung.
+// tools returns those of the request, plus the one that stands for the form with RungTool.
 func (t *turn) tools() []Tool {
 	if t.rung() != RungTool {
 		return t.request.Tools
@@ -60,8 +60,7 @@ func (t *turn) tools() []Tool {
 	})
 }
 
-// toolChoice is what the model must call, "" when nothing is said. On the rung of the forced call it is the form, or one
-// of the tools.
+// toolChoice returns what the model must call, or "". With RungTool it is the form, or one of the tools.
 func (t *turn) toolChoice() string {
 	switch {
 	case t.rung() != RungTool:
@@ -72,7 +71,7 @@ func (t *turn) toolChoice() string {
 	return cmp.Or(strings.TrimPrefix(t.request.ToolChoice, ToolAuto), ToolRequired)
 }
 
-// settings are the fields that may be refused, under one name for both dialects.
+// settings returns the fields that a model may reject, with the same names for both dialects.
 func (t *turn) settings() map[string]any {
 	r := t.request
 	all := map[string]any{}
@@ -102,8 +101,8 @@ func (t *turn) settings() map[string]any {
 	return all
 }
 
-// limitName is the name of the token limit: OpenAI requires the new one, most other providers know only the old one. A provider
-// that refused one gets the other.
+// limitName returns the name of the token limit: OpenAI requires the new one, most other providers know only the old one. A
+// provider that rejected one gets the other.
 func (t *turn) limitName() string {
 	const newName, oldName = "max_completion_tokens", "max_tokens"
 	if t.shape.dialect == DialectResponses {
@@ -120,7 +119,7 @@ func (t *turn) limitName() string {
 	return first
 }
 
-// fields is what the SDK cannot send, under the names of the wire.
+// fields returns the fields that the SDK cannot send, with their names on the wire.
 func (t *turn) fields() map[string]any {
 	set := t.settings()
 	delete(set, "stream_options")

@@ -7,13 +7,13 @@ import (
 	"unicode/utf8"
 )
 
-// The forms below read what providers really send and write what the SDK can read.
+// The types below read what providers really send and write what the SDK can read.
 
 // loose is text that some providers send as a list of parts or as an object. It is written as a string.
 type loose string
 
-// simple is the text of a JSON string that stands for itself, which nearly all are: decoding those of a stream's many events is most of
-// what it costs.
+// simple returns the content of a JSON string without escapes, as nearly all are: decoding these is most of the cost of a
+// stream.
 func simple(data []byte) (text string, ok bool) {
 	last := len(data) - 1
 	if last < 1 || data[0] != '"' || bytes.IndexByte(data, '\\') >= 0 || !utf8.Valid(data) {
@@ -22,13 +22,13 @@ func simple(data []byte) (text string, ok bool) {
 	return string(data[1:last]), true
 }
 
-// content is what is said in a message: a text, or raw what has to be looked into first.
+// content is the content of a message: a text, or raw JSON still to be parsed.
 type content struct {
 	text string
 	raw  json.RawMessage
 }
 
-// UnmarshalJSON takes anything.
+// UnmarshalJSON accepts anything.
 func (c *content) UnmarshalJSON(data []byte) error {
 	var ok bool
 	c.raw = nil // The last of several counts.
@@ -41,10 +41,10 @@ func (c *content) UnmarshalJSON(data []byte) error {
 // MarshalJSON gives the text.
 func (c *content) MarshalJSON() ([]byte, error) { return json.Marshal(c.text) }
 
-// plain makes what is raw a text.
+// plain converts raw content to text.
 func (c *content) plain() {
 	var text loose
-	_ = text.UnmarshalJSON(c.raw) // It takes anything.
+	_ = text.UnmarshalJSON(c.raw) // It accepts anything.
 	c.text, c.raw = string(text), nil
 }
 
@@ -55,7 +55,7 @@ func (c *content) said() string {
 	return c.text
 }
 
-// UnmarshalJSON takes a string, null, a list, or an object that holds text.
+// UnmarshalJSON accepts a string, null, a list, or an object that contains text.
 func (l *loose) UnmarshalJSON(data []byte) error {
 	if text, ok := simple(data); ok {
 		*l = loose(text)
@@ -87,7 +87,7 @@ type loosePart struct {
 
 func (p loosePart) said() loose { return p.Text + p.Content }
 
-// looseParts reads a list of parts, each an object or a bare string, or one such object. What is neither says nothing.
+// looseParts parses a list of parts, each an object or a bare string, or one such object. Anything else gives nothing.
 func looseParts(data []byte) []loosePart {
 	if depth(data) > maxDepth {
 		return nil
@@ -110,10 +110,10 @@ func looseParts(data []byte) []loosePart {
 	return parts
 }
 
-// maxDepth is how deep a content may be nested: each level of it is decoded again.
+// maxDepth limits the nesting of a content, since each level is decoded again.
 const maxDepth = 16
 
-// depth counts the brackets that are open at once, strings left out.
+// depth returns how many brackets are open at most, ignoring strings.
 func depth(data []byte) int {
 	open, deepest, quoted := 0, 0, false
 	for i := 0; i < len(data); i++ {
@@ -133,10 +133,10 @@ func depth(data []byte) int {
 	return deepest
 }
 
-// arguments are those of a call: a string of JSON, or, from some providers, the object itself.
+// arguments are the arguments of a call: a string of JSON or, from some providers, the object itself.
 type arguments string
 
-// UnmarshalJSON takes a string, null, or any other value, which it keeps in its compact form.
+// UnmarshalJSON accepts a string, null, or any other value, which it keeps in compact form.
 func (a *arguments) UnmarshalJSON(data []byte) error {
 	if text, ok := simple(data); ok {
 		*a = arguments(text)
@@ -158,7 +158,7 @@ func (a *arguments) UnmarshalJSON(data []byte) error {
 // word is an identifier that some providers send as a number.
 type word string
 
-// UnmarshalJSON takes a string or a number; anything else counts as not said.
+// UnmarshalJSON accepts a string or a number; anything else counts as absent.
 func (w *word) UnmarshalJSON(data []byte) error {
 	if text, ok := simple(data); ok {
 		*w = word(text)
@@ -178,7 +178,7 @@ func (w *word) UnmarshalJSON(data []byte) error {
 // count is a number of tokens. Null, a fraction or nonsense does not make an answer unreadable.
 type count int
 
-// UnmarshalJSON takes any number from 0 to a thousand million; anything else counts as 0.
+// UnmarshalJSON accepts any number from 0 to a thousand million; anything else counts as 0.
 func (c *count) UnmarshalJSON(data []byte) error {
 	var n float64
 	if json.Unmarshal(data, &n) == nil && n >= 0 && n <= 1e9 {
@@ -187,10 +187,10 @@ func (c *count) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// money is an amount in US dollars, nil when it is not said or no amount.
+// money is an amount in US dollars, nil if absent or invalid.
 type money struct{ usd *float64 }
 
-// UnmarshalJSON takes a number from 0 on, also one in a string.
+// UnmarshalJSON accepts a number from 0 on, also in a string.
 func (m *money) UnmarshalJSON(data []byte) error {
 	var n float64
 	if json.Unmarshal(bytes.Trim(data, `"`), &n) == nil && n >= 0 && string(data) != "null" {

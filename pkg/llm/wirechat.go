@@ -50,7 +50,7 @@ type chatUsage struct {
 	TotalTokens      count        `json:"total_tokens"`
 	PromptDetails    *chatDetails `json:"prompt_tokens_details,omitempty"`
 	AnswerDetails    *chatDetails `json:"completion_tokens_details,omitempty"`
-	// CacheHits is another provider's name for cached tokens.
+	// CacheHits is another provider's field for cached tokens.
 	CacheHits count `json:"prompt_cache_hit_tokens,omitempty"`
 	Cost      money `json:"cost"`
 }
@@ -60,10 +60,10 @@ type chatDetails struct {
 	ReasoningTokens count `json:"reasoning_tokens"`
 }
 
-// MarshalJSON leaves the amount out: the SDK has no place for it, the exchange keeps it.
+// MarshalJSON leaves the amount out: the SDK has no field for it; the exchange keeps it.
 func (money) MarshalJSON() ([]byte, error) { return []byte("null"), nil }
 
-// readChat reads a completion or a chunk into its plain form, with the error inside it, if any, taken out.
+// readChat parses a completion or a chunk into its plain form, and separates an error inside it.
 func readChat(data []byte) (body chatBody, inside json.RawMessage, err error) {
 	body, quick := scanChunk(data)
 	if !quick {
@@ -89,7 +89,7 @@ func readChat(data []byte) (body chatBody, inside json.RawMessage, err error) {
 	return body, inside, nil
 }
 
-// present gives nil for what is absent, null, or an empty error.
+// present returns nil for a value that is absent, null, or an empty error.
 func present(raw json.RawMessage) json.RawMessage {
 	switch strings.TrimSpace(string(raw)) {
 	case "", "null", `""`, "{}", "false":
@@ -98,7 +98,7 @@ func present(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// plain brings a message into the one form: text as text, thought in reasoning_content, an old function_call as a call.
+// plain normalises a message: text as text, thinking in reasoning_content, an old function_call as a call.
 func (m *chatMessage) plain() {
 	if m == nil {
 		return
@@ -120,7 +120,7 @@ func (m *chatMessage) plain() {
 	}
 }
 
-// takeThought finds the parts of a content that are thought, and refusals.
+// takeThought extracts thinking and refusals from the parts of a content.
 func (m *chatMessage) takeThought(raw json.RawMessage) {
 	if !strings.HasPrefix(strings.TrimSpace(string(raw)), "[") {
 		return
@@ -133,7 +133,7 @@ func (m *chatMessage) takeThought(raw json.RawMessage) {
 	}
 }
 
-// chunk is a whole completion as the one chunk that a stream of it would be; a chunk stays what it is.
+// chunk converts a complete answer to the single chunk of an equivalent stream; a chunk stays as it is.
 func (b chatBody) chunk() chatBody {
 	for i := range b.Choices {
 		choice := &b.Choices[i]

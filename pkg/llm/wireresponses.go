@@ -28,7 +28,7 @@ type responsesUsage struct {
 	Cost          money        `json:"cost"`
 }
 
-// responsesItem is one item of an output, as far as it is understood.
+// responsesItem is the part of an output item that is used.
 type responsesItem struct {
 	ID        word             `json:"id,omitempty"`
 	Type      word             `json:"type"`
@@ -56,11 +56,11 @@ type responsesEvent struct {
 	Code     word            `json:"code,omitempty"`
 	Message  word            `json:"message,omitempty"`
 	Error    json.RawMessage `json:"error,omitempty"`
-	// raw is the item as it came.
+	// raw is the item as received.
 	raw json.RawMessage
 }
 
-// readResponses reads an answer, with the error inside it, if any, taken out.
+// readResponses parses an answer and separates an error inside it.
 func readResponses(data []byte) (body responsesBody, inside json.RawMessage, err error) {
 	if err := json.Unmarshal(data, &body); err != nil {
 		return body, nil, err
@@ -77,8 +77,8 @@ func (b responsesBody) plain() (responsesBody, json.RawMessage, error) {
 	return b, inside, nil
 }
 
-// plainItem brings an item into the form that the SDK can read. What is not understood keeps only its type; what the
-// provider wants back unread is in the exchange.
+// plainItem converts an item to the form that the SDK can read. An unknown item keeps only its type; the exchange keeps
+// what the provider wants back.
 func plainItem(raw json.RawMessage) json.RawMessage {
 	var item responsesItem
 	if json.Unmarshal(raw, &item) != nil {
@@ -91,7 +91,7 @@ func plainItem(raw json.RawMessage) json.RawMessage {
 	return plain
 }
 
-// readResponsesEvent reads one event of a stream. Events of no interest have an empty type.
+// readResponsesEvent parses one event of a stream. Events that are not needed have an empty type.
 func readResponsesEvent(data []byte) (event responsesEvent, inside json.RawMessage, err error) {
 	if err := json.Unmarshal(data, &event); err != nil {
 		return event, nil, err
@@ -122,7 +122,7 @@ func readResponsesEvent(data []byte) (event responsesEvent, inside json.RawMessa
 	return event, inside, err
 }
 
-// answer is a plain answer as the SDK has it.
+// answer converts a plain answer to the SDK's type.
 func (b *responsesBody) answer() (made openai.CreateResponseResponse, err error) {
 	data, err := json.Marshal(b)
 	if err == nil {
@@ -131,7 +131,7 @@ func (b *responsesBody) answer() (made openai.CreateResponseResponse, err error)
 	return made, err
 }
 
-// asEvent is a whole answer as the event that ends a stream of it.
+// asEvent converts a complete answer to the final event of an equivalent stream.
 func (b responsesBody) asEvent() responsesEvent {
 	kind := "response.completed"
 	if b.Status == "incomplete" || b.Status == "failed" {

@@ -1,3 +1,3 @@
-// Package bustest starts a real NATS server inside a test, with JetStream on a folder of the test. It exists for tests only
-// and keeps no state beyond the servers it started, each of which ends with its test.
+// Package bustest starts a real NATS server inside a test, with JetStream in a folder of the test. It is for tests only.
+// Its only state is the servers that it started; each ends with its test.
 package bustest

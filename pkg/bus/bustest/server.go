@@ -15,28 +15,29 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus"
 )
 
-// Lingers is a goroutine of the server that may outlive its shutdown by some seconds; leak checks leave it out.
+// Lingers is a goroutine of the server that may outlive its shutdown by some seconds; leak checks ignore it.
 const Lingers = "github.com/nats-io/nats-server/v2/server.(*stream).trySetupSourceConsumer.func3"
 
-// Settings say what server is started. The zero value listens on a free port of the loopback.
+// Settings configures the server. The zero value listens on a free loopback port.
 type Settings struct {
-	// Quiet leaves the server without a port: it is reached in process only, which a synctest bubble needs.
+	// Quiet starts the server without a port. Only connections within the process are possible, which a synctest bubble
+	// requires.
 	Quiet bool
-	// Store is the folder of JetStream, one of the test's own when empty.
+	// Store is the folder of JetStream; a folder of the test if empty.
 	Store string
 	// SyncAlways makes every write durable before it is acknowledged.
 	SyncAlways bool
-	// MaxStore bounds the bytes JetStream may use; 0 leaves it unbounded.
+	// MaxStore limits the bytes that JetStream may use; 0 means no limit.
 	MaxStore int64
-	// MaxPayload is the largest message in bytes; the server's default when 0.
+	// MaxPayload is the largest message in bytes; 0 means the server's default.
 	MaxPayload int32
-	// MaxConsumers is how many consumers a stream may have; the server's default when 0.
+	// MaxConsumers limits the consumers of a stream; 0 means the server's default.
 	MaxConsumers int
-	// User and Password are asked for, when set.
+	// User and Password are the required credentials, if set.
 	User, Password string
 }
 
-// Server is a NATS server that lives as long as its test.
+// Server is a NATS server that runs as long as its test.
 type Server struct {
 	t        testing.TB
 	settings Settings
@@ -61,19 +62,19 @@ func Start(t testing.TB, s Settings) *Server {
 	return b
 }
 
-// outlast lets the SDK's goroutines go that look ten times a second whether their connection is closed: in virtual time nothing
-// moves the clock for them once a test has ended. The clock of a bubble begins in 2000, as testing/synctest says.
+// outlast waits for SDK goroutines that poll ten times a second whether their connection is closed: in virtual time the
+// clock stops for them once a test has ended. The clock of a bubble starts in 2000, see testing/synctest.
 func outlast() {
 	if time.Now().Year() < 2020 {
 		<-time.After(time.Second)
 	}
 }
 
-// Outside is called before synctest.Test, outside of its bubble, by tests that start a server inside: it keeps the server's
-// clock, which ticks for ever, out of the bubble.
+// Outside prepares a test that starts a server inside a synctest bubble. Call it before synctest.Test. It keeps the
+// server's clock, which ticks for ever, out of the bubble.
 //
-// It also empties the SDK's pool of timers, which would carry channels of one bubble into the next, or out of it. No server
-// may run outside meanwhile: its clients would fill the pool again.
+// It also empties the SDK's pool of timers, which would carry channels from one bubble into another or out of it. No server
+// may run outside at the same time, since its clients would fill the pool again.
 func Outside(t testing.TB) {
 	t.Helper()
 	emptyPools()
@@ -91,13 +92,13 @@ func Virtual(t *testing.T, f func(t *testing.T)) {
 	synctest.Test(t, f)
 }
 
-// emptyPools collects twice: the victim cache of a sync.Pool survives one collection.
+// emptyPools collects garbage twice: the victim cache of a sync.Pool survives one collection.
 func emptyPools() {
 	runtime.GC()
 	runtime.GC()
 }
 
-// Start runs the server again, on the same folder and port, after Stop.
+// Start restarts the server after Stop, with the same folder and port.
 func (b *Server) Start() {
 	b.t.Helper()
 	opts := &server.Options{
@@ -133,8 +134,8 @@ func (b *Server) Stop() {
 	b.nats = nil
 	b.mu.Unlock()
 	if s != nil {
-		// What lost clients have asked for is answered before: a shutdown sleeps under a lock that such a request may wait for,
-		// and in virtual time no clock goes on while a goroutine waits for a lock.
+		// Let requests of lost clients finish first: a shutdown sleeps under a lock that such a request may need, and
+		// virtual time stands still while a goroutine waits for a lock.
 		<-time.After(lull)
 		s.Shutdown()
 		s.WaitForShutdown()
@@ -144,14 +145,14 @@ func (b *Server) Stop() {
 // lull is a moment at which no timer of the bus is due.
 const lull = 1237 * time.Microsecond
 
-// NATS is the server itself, nil while it is stopped.
+// NATS returns the embedded server, or nil while it is stopped.
 func (b *Server) NATS() *server.Server {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.nats
 }
 
-// InProcessConn gives a connection without a socket; it makes the server a provider for bus.Options and the SDK.
+// InProcessConn returns a connection without a socket. With it, Server is a provider for bus.Options and the SDK.
 func (b *Server) InProcessConn() (net.Conn, error) {
 	s := b.NATS()
 	if s == nil {
@@ -160,7 +161,7 @@ func (b *Server) InProcessConn() (net.Conn, error) {
 	return s.InProcessConn()
 }
 
-// URL is where the server listens.
+// URL is the address of the server.
 func (b *Server) URL() string {
 	if b.settings.Quiet {
 		b.t.Fatal("a quiet server has no address")
@@ -168,12 +169,12 @@ func (b *Server) URL() string {
 	return "nats://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(b.port))
 }
 
-// Options reach the server in process, under a name.
+// Options returns options that connect in process, under a name.
 func (b *Server) Options(name string) bus.Options {
 	return bus.Options{Name: name, InProcess: b, User: b.settings.User, Password: b.settings.Password}
 }
 
-// Connect gives a bus over an own connection in process, which closes with the test.
+// Connect opens a bus over its own connection in process, which closes with the test.
 func (b *Server) Connect(name string) *bus.Bus {
 	b.t.Helper()
 	c, err := bus.Connect(b.t.Context(), b.Options(name))
@@ -184,7 +185,7 @@ func (b *Server) Connect(name string) *bus.Bus {
 	return c
 }
 
-// Bus is Connect with the topology in place.
+// Bus is Connect with all streams and buckets created.
 func (b *Server) Bus(name string) *bus.Bus {
 	b.t.Helper()
 	c := b.Connect(name)
@@ -197,6 +198,6 @@ func (b *Server) Bus(name string) *bus.Bus {
 	return c
 }
 
-// sourcing is how long a new log may take until it begins to source timers. A server that ends at that very moment sleeps
-// with a lock that the new source waits for, and the clock of a bubble stands still while anybody waits for a lock.
+// sourcing is how long a new log may take until it sources timers. A server that ends at that moment sleeps under a lock
+// that the new source needs, and virtual time stands still while a goroutine waits for a lock.
 const sourcing = 300 * time.Millisecond

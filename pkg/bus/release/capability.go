@@ -6,16 +6,16 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// Capability is something that one release knows and another does not, in levels that only grow.
+// Capability is something that some releases know and others do not, with levels that only grow.
 type Capability string
 
 // The capabilities. Their names are on the wire.
 const (
-	// Rules is the highest number of the decision rules.
+	// Rules is the highest version of the decision rules.
 	Rules Capability = "rules"
 )
 
-// Service is the name of a micro service whose instances declare what they know.
+// Service is the name of a micro service whose instances declare capabilities.
 type Service string
 
 // The services that declare capabilities.
@@ -24,24 +24,25 @@ const (
 	Planner   Service = "jobgraph-planner"
 )
 
-// line says who has to know a capability: to level by this release, and to silent by one whose instances do not name it.
+// line says which service must know a capability: level is the level of this release, silent that of a release that does
+// not declare it.
 type line struct {
 	of            Capability
 	by            Service
 	level, silent int
 }
 
-// table is all that is declared.
+// table lists all capabilities.
 func table() []line {
 	return []line{
 		{of: Rules, by: Scheduler, level: events.RulesVersion, silent: 4}, // The first release that declared anything knew 4, and so did the one before.
 	}
 }
 
-// Levels are what an instance knows.
+// Levels are the capabilities of an instance.
 type Levels map[Capability]int
 
-// Of gives what this release's instances of a service know.
+// Of returns the levels of this release for a service.
 func Of(s Service) Levels {
 	known := Levels{}
 	for _, l := range table() {
@@ -52,10 +53,10 @@ func Of(s Service) Levels {
 	return known
 }
 
-// prefix begins the keys of metadata that declare a capability.
+// prefix begins the metadata keys that declare a capability.
 const prefix = "jobgraph.knows."
 
-// Metadata is how levels are declared.
+// Metadata returns the metadata that declares the levels.
 func (l Levels) Metadata() map[string]string {
 	m := make(map[string]string, len(l))
 	for c, level := range l { // any order: a map becomes another.
@@ -64,7 +65,7 @@ func (l Levels) Metadata() map[string]string {
 	return m
 }
 
-// declared reads the levels of an instance of a service out of its metadata.
+// declared reads the levels of an instance from its metadata.
 func declared(s Service, metadata map[string]string) Levels {
 	known := Levels{}
 	for _, l := range table() {

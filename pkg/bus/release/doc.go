@@ -1,10 +1,11 @@
-// Package release says what the services that live beside each other know, of whichever release each is: a form or a rule that the
-// release before did not know is used only while every live instance that has to understand it declares it.
+// Package release finds out which capabilities the live services have, whatever their release. A form or rule that the
+// previous release does not know is used only while every live instance that has to understand it declares it.
 //
-// What there is to declare is one table: a new capability is a name and a line of it. An instance declares its levels in the metadata
-// of its micro service; one that says nothing counts as the release before. What cannot be found out counts as not declared: the old
-// form is understood by everybody. (What the runners of a pool know stands in the cards of its experts.)
+// All capabilities are in one table; a new one is a name and a line. An instance declares its levels in the metadata of its
+// micro service; one that declares none counts as the previous release. If the levels cannot be read, they count as not
+// declared, since every release understands the old form. (The capabilities of a pool's runners are in the cards of its
+// experts.)
 //
-// A Gate keeps what it has read for some seconds, and decides nothing about jobs. Level waits for an answer within bounds; Lately is for
-// the path of every event, and never waits.
+// A Gate caches what it reads for some seconds and decides nothing about jobs. Level waits for an answer, up to a limit;
+// Lately never waits and is for the path of every event.
 package release

@@ -14,23 +14,23 @@ import (
 )
 
 const (
-	// again is how old what is known becomes before it is read again, beside those who ask; most how old it may be to be used.
+	// again is the age after which levels are read again in the background; most is the age up to which they may be used.
 	again, most = time.Second, 3 * time.Second
-	// pause is the time without another read after a failed one, as a multiple of how long that took.
+	// pause is the delay after a failed reading, as a multiple of that reading's duration.
 	pause = 10
-	// bound is how long a reading may take.
+	// bound limits the duration of a reading.
 	bound = time.Second
-	// remembered is how long an instance counts that does not answer any more: it may only be slow.
+	// remembered is how long an instance still counts that no longer answers: it may only be slow.
 	remembered = 10 * time.Second
 )
 
-// Source asks the instances of a service who they are.
+// Source lists the instances of a service.
 type Source interface {
 	// Peers calls each for every instance that answers, one after the other.
 	Peers(ctx context.Context, service string, each func(bus.Peer)) error
 }
 
-// Gate knows what all live instances of one service know. It reads that when it is asked, and not otherwise. It is safe for
+// Gate knows the common capabilities of all live instances of one service. It reads them only when asked. It is safe for
 // concurrent use.
 type Gate struct {
 	source  Source
@@ -43,28 +43,28 @@ type Gate struct {
 	mu      sync.Mutex // Guards the fields below.
 	live    map[string]instance
 	least   Levels
-	read    time.Time     // When the reading began that least is of.
-	next    time.Time     // No read before this.
-	reading bool          // One is under way.
-	failed  bool          // The last one brought no answer although it took its time: the next is not waited for.
-	answer  chan struct{} // Closed when it has brought what is wanted; nil when that is not waited for.
+	read    time.Time     // When the reading began that produced least.
+	next    time.Time     // No reading before this time.
+	reading bool          // A reading is running.
+	failed  bool          // The last reading timed out: do not wait for the next.
+	answer  chan struct{} // Closed when the reading has its result; nil if no caller waits.
 }
 
-// instance is one that has answered.
+// instance is an instance that has answered.
 type instance struct {
 	knows Levels
 	seen  time.Time
 }
 
-// NewGate knows nothing at first.
+// NewGate returns a gate that has read nothing yet.
 func NewGate(source Source, s Service, log *slog.Logger) *Gate {
 	g := &Gate{source: source, service: s, log: log, live: map[string]instance{}}
 	g.ctx, g.stop = context.WithCancel(context.Background())
 	return g
 }
 
-// Level is the highest level of a capability that every live instance knows; that of one which declares nothing when it cannot be
-// found out soon.
+// Level returns the highest level of a capability that every live instance knows. If that cannot be found out in time, it
+// returns the level of an instance that declares nothing.
 func (g *Gate) Level(ctx context.Context, c Capability) int {
 	if least, known := g.known(ctx); known {
 		return least[c]
@@ -72,7 +72,8 @@ func (g *Gate) Level(ctx context.Context, c Capability) int {
 	return declared(g.service, nil)[c]
 }
 
-// Lately is Level for those who must not wait: the level of an instance that declares nothing while what is known is too old.
+// Lately is Level for callers that must not wait: if the cached levels are too old, it returns the level of an instance
+// that declares nothing.
 func (g *Gate) Lately(c Capability) int {
 	if least, known, _ := g.look(); known {
 		return least[c]
@@ -80,7 +81,8 @@ func (g *Gate) Lately(c Capability) int {
 	return declared(g.service, nil)[c]
 }
 
-// Live names the live instances in one text, which changes when one comes or goes; known is false when that cannot be found out.
+// Live lists the live instances in one text, which changes when one comes or goes; known is false if they cannot be found
+// out.
 func (g *Gate) Live(ctx context.Context) (ids string, known bool) {
 	_, known = g.known(ctx)
 	g.mu.Lock()
@@ -88,13 +90,13 @@ func (g *Gate) Live(ctx context.Context) (ids string, known bool) {
 	return strings.Join(slices.Sorted(maps.Keys(g.live)), " "), known
 }
 
-// Close ends a reading under way.
+// Close ends a running reading and waits for it.
 func (g *Gate) Close() {
 	g.stop()
 	g.all.Wait()
 }
 
-// known gives what all know; it waits for a reading only when what is known is too old.
+// known returns the common levels. It waits for a reading only if the cached levels are too old.
 func (g *Gate) known(ctx context.Context) (least Levels, known bool) {
 	least, known, answer := g.look()
 	if known || answer == nil {
@@ -109,7 +111,7 @@ func (g *Gate) known(ctx context.Context) (least Levels, known bool) {
 	return g.least, time.Since(g.read) < most
 }
 
-// look gives what is known, and begins a reading when it is not new.
+// look returns the cached levels and starts a reading if they are not fresh.
 func (g *Gate) look() (least Levels, known bool, answer chan struct{}) {
 	now := time.Now()
 	g.mu.Lock()
@@ -119,12 +121,13 @@ func (g *Gate) look() (least Levels, known bool, answer chan struct{}) {
 		if !g.failed {
 			g.answer = make(chan struct{})
 		}
-		g.all.Go(g.refresh) // Ends within bound, and is waited for by Close.
+		g.all.Go(g.refresh) // Ends within bound; Close waits for it.
 	}
 	return g.least, now.Sub(g.read) < most, g.answer
 }
 
-// refresh reads. When all have answered of whom is known that is the answer already; the rest of the reading looks for others.
+// refresh reads the levels. Once all known instances have answered, waiting callers get the result; the rest of the reading
+// looks for further instances.
 func (g *Gate) refresh() {
 	begun := time.Now()
 	ctx, cancel := context.WithTimeout(g.ctx, bound)
@@ -157,7 +160,7 @@ func (g *Gate) refresh() {
 	}
 }
 
-// settle lets go on who waits for the reading. It needs the lock.
+// settle releases the callers that wait for the reading. The caller holds the lock.
 func (g *Gate) settle() {
 	if g.answer != nil {
 		close(g.answer)
@@ -165,13 +168,14 @@ func (g *Gate) settle() {
 	}
 }
 
-// judge forgets who has not answered for too long, and takes the least of what the others know. It needs the lock.
+// judge forgets instances that have not answered for too long and computes the minimum over the others. The caller holds
+// the lock.
 func (g *Gate) judge(begun time.Time) {
 	defer g.settle()
 	g.read = begun
 	maps.DeleteFunc(g.live, func(_ string, i instance) bool { return begun.Sub(i.seen) >= remembered })
 	least := Of(g.service)
-	for _, i := range g.live { // any order: the least is the same in each.
+	for _, i := range g.live { // any order: the minimum is the same.
 		for c, level := range i.knows {
 			least[c] = min(least[c], level)
 		}

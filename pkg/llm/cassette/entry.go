@@ -13,29 +13,29 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/redact"
 )
 
-// Entry is one line of a cassette: a request and what came back.
+// Entry is one line of a cassette: a request and its answer.
 type Entry struct {
-	// Digest identifies the request: the SHA-256 of method, path and body, the body in a form that does not depend on the
-	// order of its keys.
+	// Digest identifies the request: the SHA-256 of method, path and body, with the body in a form independent of the order
+	// of its keys.
 	Digest string `json:"digest"`
-	// Method, Path and Request are what was sent, for people.
+	// Method, Path and Request are the request, for readers.
 	Method  string          `json:"method"`
 	Path    string          `json:"path"`
 	Request json.RawMessage `json:"request"`
-	// Status, Header and Body are what came back.
+	// Status, Header and Body are the answer.
 	Status int               `json:"status"`
 	Header map[string]string `json:"header,omitempty"`
 	Body   string            `json:"body,omitempty"`
-	// Raw is the body instead, when it is no valid text.
+	// Raw replaces Body if the body is not valid text.
 	Raw []byte `json:"raw,omitempty"`
-	// Cut says that the body broke off.
+	// Cut is true if the body broke off.
 	Cut bool `json:"cut,omitempty"`
 }
 
-// kept are the headers of an answer that change what is made of it.
+// kept are the headers of an answer that affect how it is handled.
 var kept = []string{"Content-Type", "Retry-After", "Retry-After-Ms", "X-Should-Retry"}
 
-// entry is a line without its answer. Keys are taken out before the digest is made, so that they do not decide it.
+// entry returns a line without the answer. Keys are removed before the digest is computed, so that they do not affect it.
 func entry(r *http.Request, body []byte, redactor *redact.Redactor) Entry {
 	e := Entry{Method: r.Method, Path: r.URL.Path, Request: canonical([]byte(llm.Mask(string(body), redactor)))}
 	h := sha256.New()
@@ -45,7 +45,7 @@ func entry(r *http.Request, body []byte, redactor *redact.Redactor) Entry {
 	return e
 }
 
-// endpoint is the part of a path that does not depend on where the provider is.
+// endpoint returns the part of a path that is independent of the provider's address.
 func endpoint(path string) string {
 	if _, after, found := strings.Cut(path, "/v1/"); found {
 		return "/" + after
@@ -53,7 +53,7 @@ func endpoint(path string) string {
 	return path
 }
 
-// canonical is a JSON value with its keys in order; what is no JSON becomes a string.
+// canonical returns a JSON value with sorted keys; a body that is not JSON becomes a string.
 func canonical(body []byte) json.RawMessage {
 	var value any
 	decoder := json.NewDecoder(bytes.NewReader(body))
@@ -68,7 +68,7 @@ func canonical(body []byte) json.RawMessage {
 	return made
 }
 
-// answered adds what came back.
+// answered adds the answer.
 func (e Entry) answered(resp *http.Response, body []byte, cut bool, redactor *redact.Redactor) Entry {
 	e.Status, e.Cut = resp.StatusCode, cut
 	for _, name := range kept {

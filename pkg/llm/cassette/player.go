@@ -14,8 +14,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/redact"
 )
 
-// Player answers requests from a cassette and never touches a network. The same request asked again gets the next answer
-// that was recorded for it; after the last one, that one again.
+// Player answers requests from a cassette without a network. A repeated request gets the next answer recorded for it; after
+// the last one, the last one again.
 type Player struct {
 	redactor *redact.Redactor
 
@@ -23,10 +23,10 @@ type Player struct {
 	tapes map[string][]Entry
 }
 
-// maxLine bounds one line of a cassette, in bytes.
+// maxLine limits one line of a cassette, in bytes.
 const maxLine = 256 << 20
 
-// Play reads a cassette. The secrets are the ones that were taken out of the recorded requests.
+// Play reads a cassette. secrets are those that were removed from the recorded requests.
 func Play(from io.Reader, secrets ...llm.Secret) (*Player, error) {
 	p := &Player{redactor: redactor(secrets), tapes: map[string][]Entry{}}
 	lines := bufio.NewScanner(from)
@@ -50,7 +50,7 @@ func Play(from io.Reader, secrets ...llm.Secret) (*Player, error) {
 	return p, nil
 }
 
-// Load plays a file.
+// Load reads a cassette from a file.
 func Load(path string, secrets ...llm.Secret) (*Player, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -60,7 +60,7 @@ func Load(path string, secrets ...llm.Secret) (*Player, error) {
 	return Play(file, secrets...)
 }
 
-// Do answers one request, with an *llm.Error of class NotFound when it was not recorded.
+// Do answers one request, or returns an *llm.Error of class NotFound if it was not recorded.
 func (p *Player) Do(req *http.Request) (*http.Response, error) {
 	var body []byte
 	if req.Body != nil {
@@ -100,8 +100,8 @@ func (e Entry) response(req *http.Request) *http.Response {
 	}
 }
 
-// broken is where a recorded connection broke.
+// broken reproduces a connection that broke during recording.
 type broken struct{}
 
-// Read gives the error of a broken connection.
+// Read returns the error of a broken connection.
 func (broken) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }

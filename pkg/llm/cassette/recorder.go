@@ -13,7 +13,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/redact"
 )
 
-// Recorder passes requests on and writes down what came back. A request that got no answer at all is not written.
+// Recorder forwards requests and records the answers. A request without any answer is not recorded.
 type Recorder struct {
 	doer     llm.Doer
 	redactor *redact.Redactor
@@ -23,7 +23,7 @@ type Recorder struct {
 	err error
 }
 
-// Record writes to a writer what a doer answers. The secrets are taken out wherever they occur.
+// Record writes doer's answers to a writer. Secrets are removed wherever they occur.
 func Record(to io.Writer, doer llm.Doer, secrets ...llm.Secret) *Recorder {
 	return &Recorder{to: to, doer: doer, redactor: redactor(secrets)}
 }
@@ -36,14 +36,14 @@ func redactor(secrets []llm.Secret) *redact.Redactor {
 	return redact.New(texts...)
 }
 
-// Err is the first error of writing. A call never fails because its recording did.
+// Err returns the first write error. A call never fails because its recording did.
 func (r *Recorder) Err() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.err
 }
 
-// Do passes one request on. Its line is written when the body has been read to its end, or is closed.
+// Do forwards one request. It is recorded once the body was read to its end or closed.
 func (r *Recorder) Do(req *http.Request) (*http.Response, error) {
 	var body []byte
 	if req.Body != nil {
@@ -76,7 +76,7 @@ func (r *Recorder) write(e Entry) {
 	}
 }
 
-// tape is the body of an answer that remembers what was read of it.
+// tape is the body of an answer that records what was read from it.
 type tape struct {
 	io.ReadCloser
 	read    bytes.Buffer
@@ -84,7 +84,7 @@ type tape struct {
 	written bool
 }
 
-// Read passes bytes on.
+// Read forwards bytes.
 func (t *tape) Read(to []byte) (int, error) {
 	n, err := t.ReadCloser.Read(to)
 	t.read.Write(to[:n])
@@ -94,7 +94,8 @@ func (t *tape) Read(to []byte) (int, error) {
 	return n, err
 }
 
-// Close ends the answer. Who stops in the middle has what he wanted: a stream is left after its last event.
+// Close ends the answer. A body closed before its end is complete as far as it was read: a stream is closed after its last
+// event.
 func (t *tape) Close() error {
 	t.finish(false)
 	return t.ReadCloser.Close()

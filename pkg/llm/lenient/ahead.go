@@ -5,14 +5,14 @@ import (
 	"unicode/utf8"
 )
 
-// maxAhead bounds how far ahead the end of a key is looked for. A longer one counts as a key.
+// maxAhead limits how far to look ahead for the end of a key. A longer one counts as a key.
 const maxAhead = 128
 
-// lookahead says what stands at an offset of the text, and what could follow. It moves nothing.
+// lookahead answers what stands at an offset of the text and what could follow, without moving.
 type lookahead struct {
 	opts *Options
 	src  string
-	// steps counts what was looked at, by the parser too, to prove that the time is linear.
+	// steps counts the characters inspected, also by the parser, to prove that the time is linear.
 	steps int
 }
 
@@ -131,7 +131,7 @@ func (t *lookahead) structural(at int) bool {
 	return mark == ',' || isCloser(mark) || t.commentAt(at) || t.frameEnds(at)
 }
 
-// blanks is the offset of the first character at or behind an offset that shows.
+// blanks returns the offset of the first visible character at or after an offset.
 func (t *lookahead) blanks(at int) int {
 	for at < len(t.src) {
 		r, size := runeAt(t.src, at)
@@ -169,7 +169,7 @@ func (t *lookahead) frameEnds(at int) bool {
 	return false
 }
 
-// dots is the length of the ellipsis at an offset, or 0.
+// dots returns the length of the ellipsis at an offset, or 0.
 func (t *lookahead) dots(at int) int {
 	if c := t.src[at]; c != '.' && c < utf8.RuneSelf {
 		return 0
@@ -191,7 +191,7 @@ func (t *lookahead) dots(at int) int {
 // payload reports whether raw text starts at an offset.
 func (t *lookahead) payload(at int) bool { return strings.HasPrefix(t.src[at:], t.opts.PayloadStart) }
 
-// bareKeyEnd is where a key without quotes ends: at a separator, punctuation, a quote or the end of the line.
+// bareKeyEnd returns where a key without quotes ends: at a separator, punctuation, a quote or the end of the line.
 func (t *lookahead) bareKeyEnd(at int) int {
 	for at < len(t.src) {
 		t.steps++
@@ -204,7 +204,7 @@ func (t *lookahead) bareKeyEnd(at int) int {
 	return at
 }
 
-// sepAt is the separator of key and value at an offset: its length, or 0, and the repair that it needs.
+// sepAt returns the length of the separator between key and value at an offset, or 0, and the repair that it needs.
 func (t *lookahead) sepAt(at int) (kind Kind, size int) {
 	rest := t.src[at:]
 	if rest == "" {
@@ -226,7 +226,7 @@ func (t *lookahead) sepAt(at int) (kind Kind, size int) {
 	return "", 0
 }
 
-// tight is the text at an offset up to a blank or punctuation, at most limit bytes and what completes a rune.
+// tight returns the text at an offset up to a blank or punctuation, at most limit bytes, completed to a whole rune.
 func (t *lookahead) tight(at, limit int) string {
 	end := at
 	for end < len(t.src) && end-at < limit {

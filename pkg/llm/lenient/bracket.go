@@ -1,6 +1,6 @@
 package lenient
 
-// slot is the place of a bracket in the counts of open ones.
+// slot returns the index of a bracket in the counts of open ones.
 func slot(mark byte) int {
 	switch mark {
 	case '{', '}':
@@ -11,7 +11,7 @@ func slot(mark byte) int {
 	return 2
 }
 
-// push opens a bracket. A round one is written as an array, unless it turns out to be around one value only.
+// push opens a bracket. A round one is written as an array, unless it turns out to enclose one value only.
 func (p *parser) push(mark byte, r rune, size int) {
 	if len(p.stack) >= p.opts.MaxDepth {
 		p.deep = true
@@ -59,7 +59,7 @@ func (p *parser) pop() {
 	p.done(false)
 }
 
-// closer reads a closing bracket: of the innermost one, of one further out, or of none.
+// closer reads a closing bracket: of the innermost bracket, of an outer one, or of none.
 func (p *parser) closer(mark byte, r rune, size int) {
 	if rune(mark) != r {
 		p.note(Punctuation, p.pos)
@@ -95,7 +95,8 @@ func (p *parser) again(mark byte, size int) bool {
 	return markOf(r) == mark
 }
 
-// goesOn reports whether members follow behind the brace that would end the value: then it was one too many.
+// goesOn reports whether members follow after the brace that would end the value, which means that the brace is
+// superfluous.
 func (p *parser) goesOn(at int) bool {
 	if p.strict || p.stack[0].mark != '{' {
 		return false
@@ -104,7 +105,7 @@ func (p *parser) goesOn(at int) bool {
 	return at < len(p.src) && p.src[at] == ',' && p.ahead.quotedKeyAt(p.ahead.blanks(at+1))
 }
 
-// extra reports whether a brace that closes an object around an array is one too many rather than the array's bracket
+// extra reports whether a brace that closes an object around an array is superfluous, rather than the array's bracket
 // missing: more elements or the bracket follow.
 func (p *parser) extra(mark byte, size int) bool {
 	if mark != '}' || p.top().mark == '{' {
@@ -122,7 +123,7 @@ func (p *parser) extra(mark byte, size int) bool {
 	return false
 }
 
-// cutOff ends a value where the text ends: a member without a value is left out.
+// cutOff ends a value where the text ends, leaving out a member without a value.
 func (p *parser) cutOff() {
 	if p.strict {
 		p.failed = true

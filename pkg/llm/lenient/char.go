@@ -20,7 +20,7 @@ const (
 	singleAngleQuote
 )
 
-// quoteOf is the family of a rune.
+// quoteOf returns the family of a rune.
 func quoteOf(r rune) quote {
 	if r > '`' && r < '«' {
 		return noQuote
@@ -44,7 +44,7 @@ func quoteOf(r rune) quote {
 	return noQuote
 }
 
-// markOf is the JSON punctuation that a rune stands for outside strings, round brackets included, or 0.
+// markOf returns the JSON punctuation that a rune stands for outside strings, including round brackets, or 0.
 func markOf(r rune) byte {
 	switch r {
 	case '{', '}', '[', ']', '(', ')', ',', ':':
@@ -69,15 +69,15 @@ func markOf(r rune) byte {
 	return 0
 }
 
-// isOpener and isCloser say which side of a bracket a mark is.
+// isOpener and isCloser tell opening from closing brackets.
 func isOpener(mark byte) bool { return mark == '{' || mark == '[' || mark == '(' }
 
 func isCloser(mark byte) bool { return mark == '}' || mark == ']' || mark == ')' }
 
-// isPlainSpace is the white space of JSON.
+// isPlainSpace reports whether c is white space in JSON.
 func isPlainSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
 
-// isSpace is everything that separates and shows nothing: spaces of any script, control and format characters.
+// isSpace reports whether a rune is invisible: spaces of any script, control and format characters.
 func isSpace(r rune) bool {
 	if r < utf8.RuneSelf {
 		return r <= ' ' || r == 0x7f
@@ -85,7 +85,7 @@ func isSpace(r rune) bool {
 	return r == '\u3164' || unicode.IsSpace(r) || unicode.Is(unicode.Cf, r)
 }
 
-// isWord is a rune of an identifier.
+// isWord reports whether a rune can be part of an identifier.
 func isWord(r rune) bool {
 	if r < utf8.RuneSelf {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || isDigit(byte(r)) || r == '_' || r == '$' || r == '-' || r == '.' || r == '@'
@@ -101,7 +101,7 @@ func isHex(c byte) bool {
 
 func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
-// runeAt decodes the rune at an offset; past the end it is 0 with size 0, a byte that is not UTF-8 has size 1.
+// runeAt decodes the rune at an offset. Past the end it returns 0 with size 0; a byte that is not UTF-8 has size 1.
 func runeAt(s string, at int) (rune, int) {
 	if at >= len(s) {
 		return 0, 0

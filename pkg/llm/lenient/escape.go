@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// escape reads a backslash and what belongs to it. It reports whether the string ends here, because the backslash was
-// meant as itself and the quote behind it as the end.
+// escape reads a backslash and what belongs to it. It reports whether the string ends here, because the backslash means
+// itself and the quote after it is the end.
 func (sr *stringReader) escape(key bool, opener rune) bool {
 	at := sr.p.pos
 	rest := sr.p.src[at+1:]
@@ -54,8 +54,8 @@ func (sr *stringReader) escape(key bool, opener rune) bool {
 	return false
 }
 
-// backslashEnds reports whether a quote behind a backslash ends the string after all, because a member or the end of
-// the text follows, as behind a path that ends with a backslash.
+// backslashEnds reports whether a quote after a backslash ends the string after all, because a member or the end of the
+// text follows, as after a path that ends with a backslash.
 func (sr *stringReader) backslashEnds(at int) bool {
 	if sr.p.strict || at < sr.trusted || !sr.p.inObject() {
 		return false

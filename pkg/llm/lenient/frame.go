@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// fences follows a fence of three or more marks. One with a name opens; one without opens or closes.
+// fences reads a fence of three or more marks. One with a name opens a block; one without opens or closes it.
 func (s *scanner) fences() {
 	c := s.src[s.pos]
 	end := s.pos
@@ -37,10 +37,10 @@ func (s *scanner) fences() {
 	}
 }
 
-// thoughts are the names of tags around what a model thinks before it answers.
+// thoughts are the names of tags around a model's thinking.
 var thoughts = []string{"think", "thinking", "thought", "thoughts", "reasoning", "reflection", "scratchpad", "analysis"}
 
-// tags follows a tag: thinking is passed over, the caller's tags are remembered, others are text.
+// tags reads a tag: thinking is skipped, the caller's tags are recorded, others are text.
 func (s *scanner) tags() {
 	name, closing, end := s.tagAt(s.pos)
 	s.pos = end
@@ -65,8 +65,8 @@ func (s *scanner) tags() {
 // maxTag bounds the length of a tag's name.
 const maxTag = 64
 
-// tagAt reads the tag at an offset: its name in lower case, whether it closes, and where it ends. What is no tag has no
-// name and ends behind its first character.
+// tagAt reads the tag at an offset: its name in lower case, whether it closes, and where it ends. Text that is not a tag
+// has no name and ends after its first character.
 func (s *scanner) tagAt(at int) (name string, closing bool, end int) {
 	start := at + 1
 	if closing = strings.HasPrefix(s.src[start:], "/"); closing {
@@ -95,7 +95,7 @@ func (s *scanner) tagAt(at int) (name string, closing bool, end int) {
 	return strings.ToLower(s.src[start:stop]), closing, end + 1
 }
 
-// think passes over thinking. Where it is never closed, what follows counts as thought, which is better than nothing.
+// think skips thinking. If it is never closed, the values in it are used if there are no others.
 func (s *scanner) think(name string, end int) {
 	s.thoughts = true
 	size := closingTag(s.src[end:], name)
@@ -109,7 +109,7 @@ func (s *scanner) think(name string, end int) {
 	s.tail = s.pos
 }
 
-// unthink meets the end of thinking: what came before, without an opening tag, was thought.
+// unthink handles the end of thinking without an opening tag: everything before it was thinking.
 func (s *scanner) unthink(end int) {
 	s.tail = end
 	if s.thinking || !s.thoughts {
@@ -125,8 +125,8 @@ func (s *scanner) unthink(end int) {
 	s.fence, s.tag, s.framed = false, 0, 0
 }
 
-// rethink looks for an end of thinking inside a value that is not plain JSON: then the value was a thought that was
-// never finished, and reading goes on behind it. This happens once.
+// rethink looks for an end of thinking inside a value that is not plain JSON. If there is one, the value was unfinished
+// thinking, and reading continues after it. This happens at most once.
 func (s *scanner) rethink(value Value) bool {
 	if s.thoughts {
 		return false
@@ -147,8 +147,8 @@ func (s *scanner) rethink(value Value) bool {
 	return false
 }
 
-// reframe goes back, once, to where the frame of a cut value seems to end: an open string in it may have swallowed
-// better values.
+// reframe goes back, at most once, to where the frame of a cut value seems to end: an unclosed string in it may have
+// swallowed better values.
 func (s *scanner) reframe(value *Value) {
 	if s.reframed {
 		return
@@ -170,7 +170,7 @@ func (s *scanner) reframe(value *Value) {
 	s.pos = value.Start + at + 1
 }
 
-// closingTag is the length of text up to and with a closing tag, in any case, or -1.
+// closingTag returns the length of the text up to and including a closing tag, ignoring case, or -1.
 func closingTag(text, name string) int {
 	for from := 0; ; {
 		i := strings.Index(text[from:], "</")

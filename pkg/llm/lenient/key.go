@@ -29,7 +29,7 @@ func (p *parser) key() {
 	}
 }
 
-// bareKey reads a key without quotes, up to its colon. Text that no colon follows is no key.
+// bareKey reads a key without quotes up to its colon. Text without a colon after it is not a key.
 func (p *parser) bareKey() {
 	start := p.pos
 	end := p.ahead.bareKeyEnd(start)
@@ -74,7 +74,7 @@ func (p *parser) colon() {
 	}
 }
 
-// separate goes on from the key to its value.
+// separate moves from the key to its value.
 func (p *parser) separate() {
 	p.out = append(p.out, ':')
 	p.want = wantValue

@@ -5,26 +5,26 @@ import (
 	"errors"
 )
 
-// Sentinels for callers, who branch on them.
+// The errors that callers branch on.
 var (
-	// ErrNoJSON says that the text holds nothing that could be meant as JSON.
+	// ErrNoJSON means that the text contains nothing that could be meant as JSON.
 	ErrNoJSON = errors.New("no JSON in the text")
-	// ErrTruncated says that the text ends inside the JSON, or before it began. What could be closed comes with it.
+	// ErrTruncated means that the text ends inside the JSON, or before it began. What could be closed comes with the error.
 	ErrTruncated = errors.New("JSON is cut off")
-	// ErrNoFit says that there is JSON, but none that Fits accepts. The most likely one comes with it.
+	// ErrNoFit means that there is JSON, but none that Fits accepts. The most likely value comes with the error.
 	ErrNoFit = errors.New("no JSON in the text fits")
-	// ErrTooDeep says that values are nested deeper than MaxDepth.
+	// ErrTooDeep means that values are nested deeper than MaxDepth.
 	ErrTooDeep = errors.New("JSON is nested too deep")
-	// ErrTooLarge says that the text is longer than MaxBytes.
+	// ErrTooLarge means that the text is longer than MaxBytes.
 	ErrTooLarge = errors.New("text is too large")
 )
 
 // Options say what to look for. The zero value reads the most likely object or array.
 type Options struct {
-	// Fits accepts the JSON that is wanted; nil accepts any. It is asked once per candidate, from the last one on.
+	// Fits accepts the wanted JSON; nil accepts any. It is called once per candidate, from the last one on.
 	Fits func(json.RawMessage) bool
-	// Tags are names such as "deliverable": what stands between <deliverable> and </deliverable>, in any case, is taken
-	// before anything else. A tag that is missing or not closed does no harm.
+	// Tags are names such as "deliverable": what stands between <deliverable> and </deliverable>, in any case, takes
+	// precedence. A missing or unclosed tag does no harm.
 	Tags []string
 	// PayloadStart and PayloadEnd enclose raw text that stands for a string value. Empty means DefaultPayloadStart and
 	// DefaultPayloadEnd.
@@ -33,7 +33,7 @@ type Options struct {
 	PayloadEnd string
 	// MaxBytes limits the text; 0 means DefaultMaxBytes.
 	MaxBytes int
-	// MaxDepth limits the nesting; 0 means DefaultMaxDepth, more than MaxMaxDepth is taken as that.
+	// MaxDepth limits the nesting; 0 means DefaultMaxDepth, and the maximum is MaxMaxDepth.
 	MaxDepth int
 }
 
@@ -46,11 +46,11 @@ const (
 	DefaultMaxBytes = 8 << 20
 	// DefaultMaxDepth is far above what a model nests on purpose.
 	DefaultMaxDepth = 1000
-	// MaxMaxDepth is where encoding/json refuses to read.
+	// MaxMaxDepth is the depth at which encoding/json gives up.
 	MaxMaxDepth = 10000
 )
 
-// filled is the options with defaults in place of zeros.
+// filled returns the options with defaults for zeros.
 func (o Options) filled() Options {
 	if o.PayloadStart == "" || o.PayloadEnd == "" {
 		o.PayloadStart, o.PayloadEnd = DefaultPayloadStart, DefaultPayloadEnd
@@ -65,15 +65,14 @@ func (o Options) filled() Options {
 	return o
 }
 
-// Object accepts objects only; it is a ready-made Fits. It also lets an object be found that was written as the
-// content of a JSON string.
+// Object is a Fits that accepts only objects. It also finds an object written as the content of a JSON string.
 func Object(value json.RawMessage) bool { return len(value) > 0 && value[0] == '{' }
 
-// Array accepts arrays only; it is a ready-made Fits.
+// Array is a Fits that accepts only arrays.
 func Array(value json.RawMessage) bool { return len(value) > 0 && value[0] == '[' }
 
-// Read finds the JSON that a text is about: the last that Fits accepts, or without Fits the last of the most likely
-// kind (in a tag before outside, objects before lists, whole before cut, in a fence before in prose). The value is
+// Read finds the JSON that a text is about: the last value that Fits accepts, or without Fits the last of the most likely
+// kind (inside a tag before outside, objects before lists, complete before cut, in a fence before in prose). The value is
 // compact. Errors are the sentinels of this package; with ErrTruncated and ErrNoFit there may be a value.
 func Read[Text ~string | ~[]byte](text Text, o Options) (json.RawMessage, Notes, error) {
 	o = o.filled()
@@ -85,22 +84,23 @@ func Read[Text ~string | ~[]byte](text Text, o Options) (json.RawMessage, Notes,
 	return best.JSON, best.Notes, err
 }
 
-// ReadAll finds every JSON value of the text outside thinking, in its order, at most the last 4096. Those that were cut
-// say so. The error is nil as soon as there is one.
+// ReadAll finds every JSON value of the text outside thinking, in order, at most the last 4096, and marks those that were
+// cut. The error is nil if there is at least one.
 func ReadAll[Text ~string | ~[]byte](text Text, o Options) ([]Value, error) {
 	return readAll(string(text), o.filled())
 }
 
-// maxEncodings bounds how often JSON is looked for in a string of JSON.
+// maxEncodings limits how many levels of JSON inside JSON strings are read.
 const maxEncodings = 3
 
-// readAll finds the values of a text, looking into a text that is one string when the caller wants no string.
+// readAll finds the values of a text. If the text is one string and the caller wants no string, it reads the string's
+// content.
 func readAll(text string, o Options) ([]Value, error) {
 	found, _, err := read(text, o)
 	return found, err
 }
 
-// read is readAll with the number of its steps.
+// read is readAll, and also returns the number of its steps.
 func read(text string, o Options) ([]Value, int, error) {
 	steps, start := 0, text
 	for level := 0; ; level++ {

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// Kind names one sort of repair. It is stable, so that it can be a label of a metric.
+// Kind names one sort of repair. Its values are stable, so that they can label metrics.
 type Kind string
 
 // The sorts of repair.
 const (
 	// Encoded is JSON that was written as the content of a JSON string.
 	Encoded Kind = "encoded"
-	// Thought is a value taken out of thinking that was never closed.
+	// Thought is a value taken out of unclosed thinking.
 	Thought Kind = "thought"
 	// Cut is the place where the text ended inside a value.
 	Cut Kind = "cut"
@@ -44,46 +44,46 @@ const (
 	BareText Kind = "bare text"
 	// Literal is a literal of another language, such as None.
 	Literal Kind = "literal"
-	// Number is a number in a form that JSON does not know.
+	// Number is a number in a form that JSON does not have.
 	Number Kind = "number"
-	// MissingComma is a comma that was put in.
+	// MissingComma is an inserted comma.
 	MissingComma Kind = "missing comma"
-	// ExtraComma is a comma left out.
+	// ExtraComma is a removed comma.
 	ExtraComma Kind = "extra comma"
-	// MissingColon is a colon that was put in or replaced.
+	// MissingColon is an inserted or replaced colon.
 	MissingColon Kind = "missing colon"
 	// MissingValue is a member that got null, or was left out, because it had no value.
 	MissingValue Kind = "missing value"
-	// MissingOpener is an outermost brace that was put in front.
+	// MissingOpener is an inserted outermost brace.
 	MissingOpener Kind = "missing opener"
-	// MissingCloser is a bracket that was closed.
+	// MissingCloser is an inserted closing bracket.
 	MissingCloser Kind = "missing closer"
-	// ExtraCloser is a closing bracket left out.
+	// ExtraCloser is a removed closing bracket.
 	ExtraCloser Kind = "extra closer"
-	// ExtraOpener is an opening bracket left out.
+	// ExtraOpener is a removed opening bracket.
 	ExtraOpener Kind = "extra opener"
-	// Ellipsis is a row of dots that stood for something left out by the writer.
+	// Ellipsis is a row of dots in place of content that the writer left out.
 	Ellipsis Kind = "ellipsis"
 	// Wrapper is a call, a constructor or a string prefix around a value.
 	Wrapper Kind = "wrapper"
-	// Junk is text between values that stands for nothing.
+	// Junk is meaningless text between values.
 	Junk Kind = "junk"
 )
 
-// Note is one repair, or a row of the same repair without another between.
+// Note is one repair, or several of the same kind in a row.
 type Note struct {
 	// Kind is the sort of repair.
 	Kind Kind
 	// At is the byte offset of the first one in the text.
 	At int
-	// Count is how many there were, at least 1.
+	// Count is the number of repairs, at least 1.
 	Count int
 }
 
-// Notes are all repairs in the order of the text. Beyond the first maxNotes entries those of one kind share one entry.
+// Notes are all repairs in the order of the text. After the first maxNotes entries, those of one kind share an entry.
 type Notes []Note
 
-// maxNotes bounds what is kept of a text that is nothing but mistakes.
+// maxNotes limits the notes about a text that consists of mistakes.
 const maxNotes = 256
 
 // add records one repair.

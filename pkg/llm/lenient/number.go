@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// number is the JSON number that a word stands for, and whether it stands for one.
+// number returns the JSON number that a word stands for, and whether it stands for one.
 func number(word string) (string, bool) {
 	if len(word) == 0 {
 		return "", false
@@ -60,7 +60,7 @@ func based(digits string) (string, bool) {
 	return strconv.FormatUint(n, 10), err == nil
 }
 
-// decimal puts a number right that has leading zeros, a bare point, an empty exponent or lines between its digits.
+// decimal corrects a number with leading zeros, a bare point, an empty exponent or underscores between its digits.
 func decimal(digits string) (string, bool) {
 	whole, rest := split(digits)
 	frac, exponent := "", ""
@@ -95,7 +95,7 @@ func decimal(digits string) (string, bool) {
 	return whole + frac + exponent, true
 }
 
-// split takes the digits in front, without the lines between them.
+// split returns the leading digits without underscores, and the rest.
 func split(text string) (digits, rest string) {
 	end := 0
 	for end < len(text) && (isDigit(text[end]) || text[end] == '_' && end > 0) {

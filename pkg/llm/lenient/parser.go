@@ -1,6 +1,6 @@
 package lenient
 
-// want says what the grammar expects next.
+// want is what the grammar expects next.
 type want byte
 
 const (
@@ -12,20 +12,20 @@ const (
 
 // frame is one open bracket.
 type frame struct {
-	// mark is '{', '[' or '(' for a tuple; at is where its bracket stands in the output.
+	// mark is '{', '[', or '(' for a tuple; at is the position of its bracket in the output.
 	mark byte
 	at   int
-	// n counts what was written in it; member is the length of the output before the last of it.
+	// n counts the elements written in it; member is the length of the output before the last one.
 	n, member int
-	// doubled counts braces that were written twice, as templates do; each wants a second closing one.
+	// doubled counts braces that were doubled, as templates do; each needs a second closing one.
 	doubled int
-	// comma says that a comma was just read; commas that there was any.
+	// comma is true if a comma was just read, commas if any was.
 	comma, commas bool
 }
 
-// parser reads one value from one place of the text, without recursion. It writes compact JSON as it goes, so that at
-// any moment the output plus the missing closers is valid. It is the grammar: what stands ahead is asked of ahead, and strings are
-// read by strings.
+// parser reads one value from one place of the text, without recursion. It writes compact JSON as it goes, so that at any
+// moment the output plus the missing closers is valid. It implements the grammar; lookahead and stringReader are its
+// helpers.
 type parser struct {
 	opts    *Options
 	ahead   *lookahead
@@ -33,29 +33,29 @@ type parser struct {
 	src     string
 	pos     int
 	out     []byte
-	// stack are the open brackets, open counts them by closer.
+	// stack holds the open brackets; open counts them by closer.
 	stack []frame
 	open  [3]int
 	want  want
-	// joinable says that the last value was a string, to which a piece may be joined.
+	// joinable is true if the last value was a string that a further piece may extend.
 	joinable bool
 	notes    Notes
-	// strict makes the first repair a failure: the way to learn whether there is anything to repair.
+	// strict makes the first repair a failure, to find out whether the text needs any.
 	strict, failed bool
-	// ended, cut and deep say how it went: the value is complete, the text ended in it, it is nested too deep.
+	// ended means that the value is complete, cut that the text ended in it, deep that it is nested too deep.
 	ended, cut, deep bool
-	// round says that there were round brackets, which leave blanks in the output.
+	// round is true if there were round brackets, which leave blanks in the output.
 	round bool
-	// headless says that the outermost brace was put in front.
+	// headless is true if the outermost brace was inserted.
 	headless bool
 }
 
-// newParser makes a parser of a text, to be reset to the place of a value.
+// newParser returns a parser of a text; reset moves it to a value.
 func newParser(opts *Options, src string) parser {
 	return parser{opts: opts, src: src, ahead: &lookahead{opts: opts, src: src}}
 }
 
-// reset makes the parser ready for the value at an offset.
+// reset prepares the parser for the value at an offset.
 func (p *parser) reset(at int, strict bool) {
 	*p = parser{
 		opts: p.opts, ahead: p.ahead, src: p.src, pos: at, strict: strict, out: p.out[:0], stack: p.stack[:0],
@@ -63,7 +63,7 @@ func (p *parser) reset(at int, strict bool) {
 	}
 }
 
-// note records a repair, or ends a strict reading.
+// note records a repair; in strict mode it fails.
 func (p *parser) note(kind Kind, at int) {
 	if p.strict {
 		p.failed = true
@@ -72,7 +72,7 @@ func (p *parser) note(kind Kind, at int) {
 	p.notes.add(kind, at)
 }
 
-// top is the innermost open bracket, nil outside all.
+// top returns the innermost open bracket, or nil.
 func (p *parser) top() *frame {
 	if len(p.stack) == 0 {
 		return nil
@@ -142,7 +142,7 @@ func (p *parser) value() {
 	}
 }
 
-// next reads what stands behind a value.
+// next reads what follows a value.
 func (p *parser) next() {
 	r, size := runeAt(p.src, p.pos)
 	mark, top := markOf(r), p.top()
@@ -172,7 +172,7 @@ func (p *parser) next() {
 	}
 }
 
-// begin makes room for an element of an array; a member of an object has begun with its key.
+// begin makes room for an element of an array; a member of an object began with its key.
 func (p *parser) begin() {
 	if top := p.top(); top != nil && top.mark != '{' {
 		p.element(top)
@@ -196,7 +196,7 @@ func (p *parser) done(text bool) {
 	p.ended = len(p.stack) == 0
 }
 
-// null stands for a value that is missing; what shows that it is missing is left for the next step.
+// null writes null for a missing value and does not move: the next step reads what stands here.
 func (p *parser) null(kind Kind) {
 	p.note(kind, p.pos)
 	if top := p.top(); top == nil {
@@ -208,13 +208,13 @@ func (p *parser) null(kind Kind) {
 	p.done(false)
 }
 
-// skip leaves out what stands here.
+// skip removes what stands here.
 func (p *parser) skip(kind Kind, size int) {
 	p.note(kind, p.pos)
 	p.pos += size
 }
 
-// junk leaves out a rune, and with it the word that it begins.
+// junk removes a rune and the rest of the word that it begins.
 func (p *parser) junk(size int) {
 	p.note(Junk, p.pos)
 	p.pos += size
@@ -228,7 +228,7 @@ func (p *parser) junk(size int) {
 	}
 }
 
-// ellipsis leaves out dots, and the name behind them that a spread has.
+// ellipsis removes dots, and the name after the dots of a spread.
 func (p *parser) ellipsis() {
 	if p.want == wantValue && p.inObject() {
 		p.null(Ellipsis)

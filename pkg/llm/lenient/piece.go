@@ -2,8 +2,7 @@ package lenient
 
 import "strings"
 
-// joins reports whether a piece of the string just read follows: behind a plus, or, where no comma can have been
-// forgotten, directly.
+// joins reports whether another piece of the string follows: after a plus, or directly where no comma can be missing.
 func (sr *stringReader) joins(r rune, size int) bool {
 	if !sr.p.joinable {
 		return false
@@ -19,7 +18,7 @@ func (sr *stringReader) joins(r rune, size int) bool {
 	return top.mark == '(' || top.mark == '{' && !sr.p.ahead.keyAt(sr.p.pos)
 }
 
-// join reads a piece onto the string just read.
+// join appends a piece to the string just read.
 func (sr *stringReader) join() {
 	sr.p.note(Joined, sr.p.pos)
 	if sr.p.src[sr.p.pos] == '+' {
@@ -35,7 +34,7 @@ func (sr *stringReader) join() {
 	sr.content(false, r)
 }
 
-// tripled is the length of an opening quote that is written three times, or 0.
+// tripled returns the length of an opening triple quote, or 0.
 func (sr *stringReader) tripled(at int) int {
 	if sr.p.strict || at < sr.trusted || at+3 > len(sr.p.src) {
 		return 0
@@ -46,7 +45,7 @@ func (sr *stringReader) tripled(at int) int {
 	return 0
 }
 
-// raw reads a string between quotes that are written three times; quotes and line breaks in it mean themselves.
+// raw reads a string between triple quotes, in which quotes and line breaks stand for themselves.
 func (sr *stringReader) raw(key bool, size int) {
 	sr.p.note(Quote, sr.p.pos)
 	ends := sr.p.src[sr.p.pos : sr.p.pos+size]

@@ -6,11 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// maxValues bounds what is kept of a text that is nothing but values.
+// maxValues limits the values that are kept.
 const maxValues = 4096
 
-// scanner finds the places of a text where a value may begin. It goes through the text once; what it goes back for, it
-// goes back for once.
+// scanner finds the places where a value may begin. It reads the text once, and goes back to any place at most once.
 type scanner struct {
 	opts *Options
 	src  string
@@ -18,20 +17,20 @@ type scanner struct {
 	p    parser
 	// found are the values so far.
 	found []Value
-	// fence says that an open fence is around, named when it announces JSON; tag counts the caller's open tags.
+	// fence is true inside an open fence, named if the fence announces JSON; tag counts the caller's open tags.
 	fence, named bool
 	tag          int
-	// thinking says that thinking was opened and never closed; thoughts that it was opened at all.
+	// thinking is true if thinking was opened and never closed, thoughts if it was opened at all.
 	thinking, thoughts bool
-	// reframed says that it went back already for a frame in a string that was never closed, inner that this was in prose.
+	// reframed is true if the scanner already went back to a frame inside an unclosed string, inner if that was in prose.
 	reframed, inner bool
-	// reserve are values that turned out to be thoughts, for the case that nothing else comes.
+	// reserve holds values from thinking, used if there are no others.
 	reserve []Value
-	// tail is where the text goes on after the last thinking, framed where the last frame was opened.
+	// tail is where the text continues after the last thinking, framed where the last frame was opened.
 	tail, framed int
-	// encoded says that the rest of the text was taken for JSON with escaped quotes.
+	// encoded is true if the rest of the text was taken for JSON with escaped quotes.
 	encoded bool
-	// level counts the encodings that were taken off.
+	// level counts the encodings removed so far.
 	level int
 }
 
@@ -65,7 +64,7 @@ func (s *scanner) all() ([]Value, error) {
 	return nil, ErrNoJSON
 }
 
-// whole takes the text as it stands when it is plain JSON of any type.
+// whole accepts the text as it stands if it is plain JSON of any type.
 func (s *scanner) whole() bool {
 	s.p.reset(0, true)
 	s.p.run()
@@ -81,7 +80,7 @@ func (s *scanner) whole() bool {
 	return true
 }
 
-// look takes one step through what is around values.
+// look handles one element of the text outside values.
 func (s *scanner) look() {
 	switch c := s.src[s.pos]; {
 	case c == '{' || c == '[':
@@ -138,7 +137,7 @@ func (s *scanner) candidate(mark byte, size int) {
 	}
 }
 
-// parse reads the value at an offset, plainly first and then with repairs.
+// parse reads the value at an offset, first strictly and then with repairs.
 func (s *scanner) parse(start int, headless bool) Value {
 	p := &s.p
 	if !headless {
@@ -164,21 +163,21 @@ func (s *scanner) parse(start int, headless bool) Value {
 	return s.value(start)
 }
 
-// followed reports whether members follow a complete object, which then was closed too early.
+// followed reports whether members follow a complete object, which means that it was closed too early.
 func (s *scanner) followed(at int) bool {
 	at = s.p.ahead.blanks(at)
 	return s.p.out[0] == '{' && at < len(s.src) && s.src[at] == ',' && s.p.ahead.quotedKeyAt(s.p.ahead.blanks(at+1))
 }
 
-// value is what the parser has just read.
+// value returns what the parser has just read.
 func (s *scanner) value(start int) Value {
 	return Value{Start: start, End: s.p.pos, Cut: s.p.cut, Notes: s.p.notes}
 }
 
-// inFrame reports whether a tag or a fence around says that this is the answer.
+// inFrame reports whether an enclosing tag or fence marks this as the answer.
 func (s *scanner) inFrame() bool { return s.tag > 0 || s.fence && s.named }
 
-// keep adds a value, with what the parser has written and what stands around.
+// keep adds a value with the parser's notes and what encloses it.
 func (s *scanner) keep(value Value) {
 	value.JSON = slices.Clone(s.p.out)
 	if s.p.round {
@@ -195,7 +194,7 @@ func (s *scanner) keep(value Value) {
 	s.found = append(s.found, value)
 }
 
-// dense drops the blanks that the parser has left for round brackets.
+// dense removes the blanks that the parser left for round brackets.
 func dense(value []byte) []byte {
 	out, inside := value[:0], false
 	for i := 0; i < len(value); i++ {
@@ -215,7 +214,7 @@ func dense(value []byte) []byte {
 	return out
 }
 
-// closers leaves out closing brackets directly behind a value, and says where the text goes on.
+// closers skips closing brackets directly after a value and returns where the text continues.
 func (s *scanner) closers(start int, value *Value) int {
 	pos := max(value.End, start+1)
 	for !value.Cut {
@@ -229,7 +228,7 @@ func (s *scanner) closers(start int, value *Value) int {
 	return pos
 }
 
-// scalar takes the whole text, or what follows the thinking, as one string, number or literal.
+// scalar reads the whole text, or what follows the thinking, as one string, number or literal.
 func (s *scanner) scalar() bool {
 	start := s.p.ahead.blanks(s.tail)
 	if !s.p.ahead.startsValue(start) {

@@ -33,7 +33,7 @@ func (p *parser) space() {
 	}
 }
 
-// comment is the length of the comment that starts here, or 0.
+// comment returns the length of the comment that starts here, or 0.
 func (p *parser) comment() int {
 	rest := p.src[p.pos:]
 	size := 0
@@ -57,12 +57,12 @@ func (p *parser) comment() int {
 	return size
 }
 
-// isColour tells #ff0000 as the value of a member from a comment.
+// isColour distinguishes a value such as #ff0000 from a comment.
 func (p *parser) isColour(rest string) bool {
 	return p.want == wantValue && p.inObject() && len(rest) > 1 && (isHex(rest[1]) || isLetter(rest[1]))
 }
 
-// upTo is the length of text up to and with its end, or all of it.
+// upTo returns the length of the text up to and including end, or all of it.
 func upTo(text, end string) int {
 	if i := strings.Index(text, end); i >= 0 {
 		return i + len(end)

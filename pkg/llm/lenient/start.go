@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// plausible reports whether a bracket begins JSON and not a remark; at is the first character behind it that shows.
+// plausible reports whether a bracket begins JSON and not a remark; at is the first visible character after it.
 func (s *scanner) plausible(mark byte, at int) bool {
 	if at >= len(s.src) {
 		return true
@@ -44,8 +44,8 @@ func (s *scanner) spacedKey(at int) bool {
 	return false
 }
 
-// headless reads an object whose opening brace is missing, at the start of the text or of a frame: models that are
-// given the brace as the start of their answer go on behind it.
+// headless reads an object whose opening brace is missing, at the start of the text or of a frame: models that are given
+// the brace as the start of their answer continue after it.
 func (s *scanner) headless() {
 	at := s.p.ahead.blanks(s.pos)
 	if !s.p.ahead.memberAt(at) {
@@ -59,7 +59,7 @@ func (s *scanner) headless() {
 	s.keep(value)
 }
 
-// isEscaped reports whether the quotes behind a bracket are written with a backslash, as inside a string: {\"a\": 1}.
+// isEscaped reports whether the quotes after a bracket have a backslash, as inside a string: {\"a\": 1}.
 func (s *scanner) isEscaped(at int) bool {
 	for limit := at + maxAhead; at+1 < len(s.src) && at < limit; {
 		s.p.ahead.steps++
@@ -77,8 +77,8 @@ func (s *scanner) isEscaped(at int) bool {
 	return false
 }
 
-// escaped reads the rest of the text as the content of a JSON string without the quotes around, once. It reports
-// whether there was JSON.
+// escaped reads the rest of the text, once, as the content of a JSON string without quotes around it. It reports whether
+// there was JSON.
 func (s *scanner) escaped() bool {
 	s.encoded = true
 	start := s.pos
@@ -98,7 +98,7 @@ func (s *scanner) escaped() bool {
 	return len(found) > 0
 }
 
-// unescaped takes one level of escapes off. Escapes that JSON does not know stay.
+// unescaped removes one level of escapes. Unknown escapes stay.
 func unescaped(text string) string {
 	var out strings.Builder
 	for i := 0; i < len(text); i++ {

@@ -2,19 +2,20 @@ package lenient
 
 import "unicode/utf8"
 
-// pause remembers a line break or comma of a string that a quote follows: where the string may have been meant to end.
+// pause is a line break or comma inside a string, followed by a quote: the string may have been meant to end there.
 type pause struct {
-	// at is the break or comma, out the length of the output there, quote the quote behind it.
+	// at is the position of the break or comma, out the length of the output there, quote the position of the quote after
+	// it.
 	at, out, quote int
-	// blank says that only blanks have followed; set, that a quote has.
+	// blank is true while only blanks have followed; set, once a quote has.
 	blank, set bool
 }
 
-// stringReader reads the strings of a parser, and decides where they end.
+// stringReader reads strings for a parser and decides where they end.
 type stringReader struct {
 	p *parser
-	// opened is where the last string began, closed where the last one that was closed began. Before trusted, quotes do
-	// what they do in JSON: a strict reader has come past the string there.
+	// opened is where the last string began, closed where the last closed string began. Before trusted, quotes have their
+	// JSON meaning, because a strict reading got that far.
 	opened, closed, trusted int
 }
 
@@ -115,7 +116,7 @@ func plain(c byte) bool {
 	return c > ' ' && c < utf8.RuneSelf && c != '"' && c != '\'' && c != '`' && c != '\\'
 }
 
-// plainRun copies plain characters at once.
+// plainRun copies a run of plain characters.
 func (sr *stringReader) plainRun() {
 	start := sr.p.pos
 	for sr.p.pos < len(sr.p.src) && plain(sr.p.src[sr.p.pos]) {
@@ -150,7 +151,7 @@ func pairs(opener, closer rune) bool {
 	return false
 }
 
-// opens counts a curly quote: one more open, or one closed.
+// opens counts curly quotes: +1 for an opening one, -1 for a closing one.
 func opens(r rune) int {
 	switch r {
 	case '“', '„', '‟', '‘', '‚', '‛':
@@ -173,7 +174,7 @@ func (sr *stringReader) end(key bool, size int) {
 	sr.p.done(true)
 }
 
-// openEnd closes a string that the text ends in. A key without its end is taken back.
+// openEnd closes a string in which the text ends. An unfinished key is removed.
 func (sr *stringReader) openEnd(key bool) {
 	if sr.p.strict || sr.p.failed {
 		sr.p.failed = true
@@ -187,8 +188,8 @@ func (sr *stringReader) openEnd(key bool) {
 	}
 }
 
-// leftOpen ends a string at a line break or comma, when a member turns out to follow: the quote behind the break opens a
-// key and this one, which a colon follows, closes it.
+// leftOpen ends a string at a line break or comma if a member turns out to follow: the quote after the break opens a key,
+// and this one, followed by a colon, closes it.
 func (sr *stringReader) leftOpen(key bool, broke *pause, size int) bool {
 	if broke.blank {
 		broke.blank, broke.set, broke.quote = false, true, sr.p.pos

@@ -10,17 +10,17 @@ type Value struct {
 	Notes Notes
 	// Start and End are the byte offsets of what was read.
 	Start, End int
-	// Cut says that the text ended inside the value.
+	// Cut is true if the text ended inside the value.
 	Cut bool
 
-	// tagged and fenced say what stands around it; thought, that it comes from thinking that was never closed.
+	// tagged and fenced say what encloses it; thought is true if it comes from unclosed thinking.
 	tagged, fenced, thought bool
-	// inner says that it may be part of a cut value before it, so that only Fits can tell.
+	// inner is true if it may be part of a cut value before it, so that only Fits can tell.
 	inner bool
 }
 
-// choose picks the value that the text is about: the best that fits, and of equally good ones the last. What no caller
-// accepts comes with an error.
+// choose picks the value that the text is about: the best that fits, and of equally good ones the last. If fits accepts
+// none, it returns an error.
 func choose(found []Value, fits func(json.RawMessage) bool) (Value, error) {
 	best, score := -1, -1
 	for i := len(found) - 1; i >= 0; i-- {
@@ -42,7 +42,7 @@ func choose(found []Value, fits func(json.RawMessage) bool) (Value, error) {
 	return found[best], nil
 }
 
-// score orders candidates by likelihood. Where the caller has said what he wants, its kind and its frame say no more.
+// score ranks candidates by likelihood. If the caller has a Fits, their kind and frame do not matter.
 func (v *Value) score(asked bool) int {
 	score := 0
 	for _, is := range [...]struct {
@@ -61,7 +61,7 @@ func (v *Value) score(asked bool) int {
 	return score
 }
 
-// weight tells an answer from what prose has between brackets: a remark, a source number, a tick box.
+// weight distinguishes an answer from brackets in prose: a remark, a source number, a tick box.
 func (v *Value) weight() int {
 	switch {
 	case len(v.JSON) <= 2:

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// literal is the JSON for a literal of any language, and whether there is one.
+// literal returns the JSON for a literal of any language, and whether there is one.
 func literal(word string) (string, bool) {
 	if len(word) > len("undefined") {
 		return "", false
@@ -106,7 +106,7 @@ func (p *parser) wordEnds(at int) bool {
 	return next > at && p.ahead.startsValue(next)
 }
 
-// completed is the JSON literal that a word is the beginning of.
+// completed returns the JSON literal that begins with a word.
 func completed(word string) (string, bool) {
 	for _, whole := range [...]string{"true", "false", "null"} {
 		if strings.HasPrefix(whole, strings.ToLower(word)) {
@@ -152,8 +152,8 @@ func (p *parser) prefix() bool {
 	return true
 }
 
-// textEnd is where a text without quotes, whose first word ends at an offset, ends: at a bracket, the end of the line, a comment, or a comma that something
-// follows that can follow a comma.
+// textEnd returns where a text without quotes ends: at a bracket, the end of the line, a comment, or a comma that can be a
+// separator. Its first word ends at the given offset.
 func (p *parser) textEnd(at int) int {
 	parens := 0
 	for at < len(p.src) {

@@ -8,82 +8,82 @@ import (
 
 // Call is a tool that the scripted model calls.
 type Call struct {
-	// ID connects it with its result; made from its place when empty.
+	// ID connects it with its result; derived from its position if empty.
 	ID string `yaml:"id"`
 	// Name is the tool.
 	Name string `yaml:"name"`
-	// Args are the arguments: a JSON text.
+	// Args are the arguments as JSON text.
 	Args string `yaml:"args"`
 }
 
-// Usage is what the scripted model claims to have used.
+// Usage is what the scripted model reports as used.
 type Usage struct {
-	// Prompt and Completion count tokens read and written, Cached and Reasoning parts of them.
+	// Prompt and Completion count input and output tokens; Cached and Reasoning are parts of them.
 	Prompt     int `yaml:"prompt"`
 	Completion int `yaml:"completion"`
 	Cached     int `yaml:"cached"`
 	Reasoning  int `yaml:"reasoning"`
-	// CostUSD is the cost that is stated, when set.
+	// CostUSD is the stated cost, if set.
 	CostUSD *float64 `yaml:"cost_usd"`
 }
 
-// Fault is what goes wrong with an answer.
+// Fault is an error injected into an answer.
 type Fault string
 
 // The faults.
 const (
-	// BadJSON breaks off within the JSON of a whole answer, or of an event.
+	// BadJSON breaks off within the JSON of a whole answer or of an event.
 	BadJSON Fault = "bad_json"
 	// ErrorIn200 sends {"error": …} under status 200.
 	ErrorIn200 Fault = "error_in_200"
-	// ErrorInChunk sends the error inside of a normal chunk, after the text.
+	// ErrorInChunk sends the error inside a normal chunk, after the text.
 	ErrorInChunk Fault = "error_in_chunk"
 	// EmptyChoices sends an answer without choices.
 	EmptyChoices Fault = "empty_choices"
-	// NoFinish ends the stream in an orderly way without saying why.
+	// NoFinish ends the stream regularly without a finish reason.
 	NoFinish Fault = "no_finish"
 	// CutStream breaks the connection after the text, or after Answer.Cut chunks of it.
 	CutStream Fault = "cut_stream"
-	// Hang sends the text and then nothing, until the caller gives up.
+	// Hang sends the text and then nothing until the caller gives up.
 	Hang Fault = "hang"
 )
 
-// Answer is what the model says, and what goes wrong with it.
+// Answer is what the model answers, with an optional fault.
 type Answer struct {
 	// Text is the answer.
 	Text string `yaml:"text"`
-	// Reasoning is what it thought, sent as reasoning_content.
+	// Reasoning is sent as reasoning_content.
 	Reasoning string `yaml:"reasoning"`
-	// Calls are tools it wants to be called.
+	// Calls are the tools to call.
 	Calls []Call `yaml:"calls"`
-	// Refusal declines.
+	// Refusal is the text of a refusal.
 	Refusal string `yaml:"refusal"`
-	// Finish is why it ended; what fits the answer when empty.
+	// Finish is the finish reason; derived from the answer if empty.
 	Finish string `yaml:"finish"`
-	// Usage is made from the lengths when nil.
+	// Usage is derived from the lengths if nil.
 	Usage *Usage `yaml:"usage"`
-	// Chunk is the size of the pieces of a stream in letters, 8 when 0.
+	// Chunk is the size of the pieces of a stream in letters; 0 means 8.
 	Chunk int `yaml:"chunk"`
-	// Delay passes before the answer, Gap before each further piece of a stream.
+	// Delay is the pause before the answer, Gap the pause before each further piece of a stream.
 	Delay time.Duration `yaml:"delay"`
 	Gap   time.Duration `yaml:"gap"`
-	// Status is a failing status; Error, Code and Param are then what the body says.
+	// Status is an HTTP error status; Error, Code and Param are the contents of its body.
 	Status int    `yaml:"status"`
 	Error  string `yaml:"error"`
 	Code   string `yaml:"code"`
 	Param  string `yaml:"param"`
-	// Header is added to the answer's, such as Retry-After.
+	// Header is added to the headers of the answer, such as Retry-After.
 	Header map[string]string `yaml:"header"`
-	// Fault is what goes wrong with an answer under status 200.
+	// Fault is an error in an answer under status 200.
 	Fault Fault `yaml:"fault"`
-	// Cut is after how many chunks CutStream breaks off; all when 0.
+	// Cut is the number of chunks after which CutStream breaks off; 0 means after all.
 	Cut int `yaml:"cut"`
-	// Body replaces the whole body, of any form; Type is its content type, JSON when empty.
+	// Body replaces the whole body, in any form; Type is its content type, JSON if empty.
 	Body string `yaml:"body"`
 	Type string `yaml:"type"`
 }
 
-// finish is why the answer ends.
+// finish returns the finish reason.
 func (a Answer) finish() string {
 	switch {
 	case a.Finish != "":
@@ -94,7 +94,7 @@ func (a Answer) finish() string {
 	return "stop"
 }
 
-// used is what was used: stated, or a token for four bytes.
+// used returns the stated usage, or one token per four bytes.
 func (a Answer) used(q Question) Usage {
 	if a.Usage != nil {
 		return *a.Usage

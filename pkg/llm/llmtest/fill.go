@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// form is as much of JSON Schema as filling needs.
+// form is the part of JSON Schema that filling needs.
 type form struct {
 	Ref        string          `json:"$ref"`
 	Type       json.RawMessage `json:"type"`
@@ -31,7 +31,7 @@ type form struct {
 	Old        map[string]form `json:"definitions"`
 }
 
-// maxNesting is where a form that contains itself is left empty.
+// maxNesting is the depth at which a recursive form is left empty.
 const maxNesting = 24
 
 // filler fills one form.
@@ -40,7 +40,7 @@ type filler struct {
 	goal string
 }
 
-// fill makes the plainest value that fits a schema: what is required, enough of it, texts made from the goal.
+// fill returns the simplest value that fits a schema: only what is required, with texts made from the goal.
 func fill(schema json.RawMessage, goal string) string {
 	var root form
 	if json.Unmarshal(schema, &root) != nil {
@@ -54,7 +54,7 @@ func fill(schema json.RawMessage, goal string) string {
 	return string(data)
 }
 
-// value fills a part of the form; name is its property, n its place in a list.
+// value fills a part of the form; name is its property, n its index in a list.
 func (f filler) value(part form, name string, n, depth int) any {
 	part = f.resolve(part, depth)
 	switch {
@@ -84,10 +84,10 @@ func (f filler) value(part form, name string, n, depth int) any {
 	return nil
 }
 
-// yes are the properties that are true: those without which a plan is a question or a refusal.
+// yes are the properties set to true, without which a plan would be a question or a refusal.
 var yes = map[string]bool{"adequate": true, "accepted": true, "ok": true, "success": true}
 
-// onward are the choices by which work goes on instead of being answered, refused or asked about.
+// onward are the choices with which work continues instead of being answered, refused or asked about.
 var onward = []any{"hand_on", "plan", "accept"}
 
 func choose(options []any) any {
@@ -99,7 +99,7 @@ func choose(options []any) any {
 	return options[0]
 }
 
-// resolve follows references and takes the first of several forms; what may be left empty is.
+// resolve follows references and takes the first of several forms; optional parts stay empty.
 func (f filler) resolve(part form, depth int) form {
 	for range maxNesting - min(depth, maxNesting) {
 		switch {
@@ -135,7 +135,7 @@ func mayBeNull(forms []form) form {
 	return forms[0]
 }
 
-// kind is the first type that is not null, guessed from what else is said when no type is.
+// kind returns the first type that is not null; if no type is given, it is guessed from other keywords.
 func kind(part form) string {
 	var one string
 	var many []string
@@ -178,7 +178,7 @@ func (f filler) object(part form, n, depth int) object {
 	return made
 }
 
-// list has as many items as it must, one where it may; what depends on others depends on none.
+// list returns as many items as required, or one if optional. Steps depend on no others.
 func (f filler) list(part form, name string, depth int) []any {
 	made := []any{}
 	wanted := max(part.MinItems, 1)

@@ -8,11 +8,12 @@ import (
 	"strings"
 )
 
-// Planner answers without a script, always the same to the same question: asked for a form, it fills it; made to call a
-// tool, it calls it; asked for a plan in words, it makes one of a single SubJob; else it says what it was asked.
+// Planner answers without a script, and always the same to the same question: if asked for a form, it fills it; if it must
+// call a tool, it calls it; if asked for a plan in words, it returns one with a single SubJob; otherwise it repeats the
+// question.
 type Planner struct{}
 
-// delivers is what an actor is told whose words are no result without a tag.
+// delivers is the instruction to an actor whose result must be in a tag.
 const delivers = "Give the <deliverable>"
 
 // Respond answers one question.
@@ -49,8 +50,8 @@ func (Planner) respond(q Question) (Answer, error) {
 	return Answer{Text: "Scripted answer to: " + goal}, nil
 }
 
-// goalOf is what a user asks for: the last line behind one that announces a request, whatever was said about it since, else
-// the first line of the last turn; at most 200 letters.
+// goalOf returns the user's goal: the last line after one that announces a request, else the first line of the last turn;
+// at most 200 letters.
 func goalOf(q Question) string {
 	goal, _, _ := strings.Cut(strings.TrimSpace(q.Last("user")), "\n")
 	for _, turn := range q.Turns {
@@ -70,7 +71,7 @@ func goalOf(q Question) string {
 	return cmp.Or(strings.TrimSpace(goal), "nothing")
 }
 
-// forced is the tool that must be called, "" when none must.
+// forced returns the tool that must be called, or "".
 func forced(q Question) string {
 	names := slices.Sorted(maps.Keys(q.Tools))
 	switch q.ToolChoice {

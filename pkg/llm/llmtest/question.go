@@ -19,32 +19,32 @@ type Turn struct {
 	CallID string
 }
 
-// Question is what the model was asked.
+// Question is a request to the model.
 type Question struct {
-	// N counts the questions of a server, from 1.
+	// N is the number of the question at its server, from 1.
 	N int
 	// Path is the endpoint below /v1: "/chat/completions" or "/responses".
 	Path string
-	// Model is the name that was asked for.
+	// Model is the requested name.
 	Model string
-	// Stream says that the answer is wanted in pieces.
+	// Stream is true if the answer is wanted as a stream.
 	Stream bool
 	// Turns is the conversation.
 	Turns []Turn
 	// Tools maps each tool to the schema of its arguments.
 	Tools map[string]json.RawMessage
-	// ToolChoice is auto, none, required or a tool's name; "" when not given.
+	// ToolChoice is auto, none, required or a tool's name; "" if not given.
 	ToolChoice string
-	// Form is json_schema or json_object when structured output is asked for, and Schema its schema.
+	// Form is json_schema or json_object if structured output is requested; Schema is its schema.
 	Form   string
 	Schema json.RawMessage
-	// Header is the request's header, with its key.
+	// Header is the request's header, including its key.
 	Header http.Header
-	// Body is the request as it came.
+	// Body is the request as received.
 	Body json.RawMessage
 }
 
-// Last is the text of the last turn of a role, "" when there is none.
+// Last returns the text of the last turn of a role, or "".
 func (q Question) Last(role string) string {
 	for i := len(q.Turns) - 1; i >= 0; i-- {
 		if q.Turns[i].Role == role {
@@ -54,7 +54,7 @@ func (q Question) Last(role string) string {
 	return ""
 }
 
-// All is everything that is said, one turn a line.
+// All returns all texts, one turn per line.
 func (q Question) All() string {
 	texts := make([]string, len(q.Turns))
 	for i, turn := range q.Turns {
@@ -63,7 +63,7 @@ func (q Question) All() string {
 	return strings.Join(texts, "\n")
 }
 
-// asked is the body of either API.
+// asked is the body of a request to either API.
 type asked struct {
 	Model          string            `json:"model"`
 	Stream         bool              `json:"stream"`
@@ -107,7 +107,7 @@ type askedTurn struct {
 	ToolCalls []askedTool     `json:"tool_calls"`
 }
 
-// readQuestion reads the body of either API.
+// readQuestion parses the body of either API.
 func readQuestion(path string, header http.Header, body []byte) (Question, error) {
 	var a asked
 	if err := json.Unmarshal(body, &a); err != nil {
@@ -164,7 +164,7 @@ func readTurn(raw json.RawMessage) Turn {
 	return turn
 }
 
-// text is a string, or the texts of a list of parts.
+// text returns a string, or the texts of a list of parts.
 func text(raw json.RawMessage) string {
 	var plain string
 	if json.Unmarshal(raw, &plain) == nil {
@@ -182,7 +182,7 @@ func text(raw json.RawMessage) string {
 	return plain
 }
 
-// choice is a word, or the name inside an object.
+// choice returns a string, or the name inside an object.
 func choice(raw json.RawMessage) string {
 	var word string
 	if json.Unmarshal(raw, &word) == nil {

@@ -13,46 +13,46 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Responder decides what the model says.
+// Responder decides what the model answers.
 type Responder interface {
-	// Respond answers one question. An error becomes a status 500 with its text.
+	// Respond answers one question. An error becomes status 500 with its text.
 	Respond(Question) (Answer, error)
 }
 
-// Func is a function as a Responder.
+// Func is a Responder made from a function.
 type Func func(Question) (Answer, error)
 
 // Respond calls the function.
 func (f Func) Respond(q Question) (Answer, error) { return f(q) }
 
-// When says which questions a rule is for; what is empty holds for all.
+// When selects the questions of a rule; empty fields match all.
 type When struct {
-	// Model is the name asked for.
+	// Model is the requested name.
 	Model string `yaml:"model"`
-	// Contains are texts that the conversation holds, each of them.
+	// Contains are texts that the conversation must all contain.
 	Contains []string `yaml:"contains"`
 	// Matches is a regular expression on the last user's turn.
 	Matches string `yaml:"matches"`
 	// Tool is a tool that is offered, Result a text in the last tool's result.
 	Tool   string `yaml:"tool"`
 	Result string `yaml:"result"`
-	// Form is json_schema, json_object, or none when no structured output is asked for.
+	// Form is json_schema, json_object, or none if no structured output is requested.
 	Form string `yaml:"form"`
 	// Path is /chat/completions or /responses.
 	Path string `yaml:"path"`
 }
 
-// Rule is an answer with the questions that it is for.
+// Rule is an answer and the questions that it answers.
 type Rule struct {
-	// When says which questions.
+	// When selects the questions.
 	When When `yaml:"when"`
-	// Times is how many questions it answers; 0 is all, except for rules without When: those answer once.
+	// Times is how many questions it answers; 0 means all, except for rules without When, which answer once.
 	Times  int `yaml:"times"`
 	Answer `yaml:",inline"`
 }
 
-// Script answers with the first rule that fits and is not used up. A question that no rule fits goes to Else, and is an
-// error when that is nil. Its zero value answers nothing. It is safe for concurrent use, and must not be copied after use.
+// Script answers with the first matching rule that is not used up. A question without a rule goes to Else; it is an error
+// if that is nil. The zero value answers nothing. It is safe for concurrent use and must not be copied after use.
 type Script struct {
 	// Rules are tried in order.
 	Rules []Rule `yaml:"answers"`
@@ -63,7 +63,7 @@ type Script struct {
 	used []int
 }
 
-// Say is a script of plain answers, one for each question in order.
+// Say returns a script of plain answers, one per question in order.
 func Say(answers ...Answer) *Script {
 	s := &Script{}
 	for _, answer := range answers {
@@ -102,7 +102,7 @@ func LoadScript(path string) (*Script, error) {
 	return ReadScript(file)
 }
 
-// Respond gives the answer of the first rule that fits.
+// Respond returns the answer of the first matching rule.
 func (s *Script) Respond(q Question) (Answer, error) {
 	s.mu.Lock()
 	rule := s.pick(q)

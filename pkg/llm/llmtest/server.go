@@ -14,17 +14,17 @@ import (
 // Server is the scripted model: an http.Handler, and with Do a client of itself that needs no network.
 type Server struct {
 	responder Responder
-	// Names are what /v1/models lists, "fake" when empty.
+	// Names are the models listed by /v1/models, "fake" if empty.
 	Names []string
 
 	mu    sync.Mutex // Guards asked.
 	asked []Question
 }
 
-// New is a server that says what the responder tells it.
+// New returns a server that answers with a responder.
 func New(r Responder) *Server { return &Server{responder: r} }
 
-// Asked lists what the model was asked so far, in order.
+// Asked lists the questions so far, in order.
 func (s *Server) Asked() []Question {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -55,7 +55,7 @@ func (s *Server) list(w http.ResponseWriter) {
 	reply(w, http.StatusOK, object{"object": "list", "data": list})
 }
 
-// maxQuestion bounds what is read of a request, in bytes.
+// maxQuestion limits the size of a request in bytes.
 const maxQuestion = 64 << 20
 
 func (s *Server) answer(w http.ResponseWriter, r *http.Request, path string) {
@@ -86,7 +86,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, path string) {
 	send(w, r, q, a)
 }
 
-// send puts an answer, or its fault, on the wire.
+// send writes an answer, or its fault.
 func send(w http.ResponseWriter, r *http.Request, q Question, a Answer) {
 	switch {
 	case a.Status >= 300 && a.Body == "":
@@ -134,7 +134,7 @@ func whole(w http.ResponseWriter, r *http.Request, q Question, a Answer) {
 	_, _ = w.Write(data) // The caller may be gone.
 }
 
-// flush hands out what is written so far.
+// flush sends what was written so far.
 func flush(w http.ResponseWriter) {
 	if f, ok := w.(http.Flusher); ok {
 		f.Flush()
@@ -169,7 +169,7 @@ func reply(w http.ResponseWriter, status int, body object) {
 	_, _ = w.Write(data) // The caller may be gone.
 }
 
-// pause waits, and reports false when the caller has gone.
+// pause waits. It returns false if the caller has gone.
 func pause(r *http.Request, d time.Duration) bool {
 	if d <= 0 {
 		return true
@@ -184,12 +184,12 @@ func pause(r *http.Request, d time.Duration) bool {
 	}
 }
 
-// Do answers a request without a network: an HTTPDoer, also in virtual time. The handler runs beside the caller until the
-// answer is read or its body is closed.
+// Do answers a request without a network, also in virtual time; it implements llm.Doer. The handler runs concurrently until
+// the answer is read or its body is closed.
 func (s *Server) Do(r *http.Request) (*http.Response, error) {
 	in, out := io.Pipe()
 	w := &wire{request: r, header: http.Header{}, out: out, started: make(chan struct{})}
-	// Started here, ended by the end of the answer: a closed body fails its next write, a done context its next pause.
+	// Started here; ends with the answer: a closed body fails its next write, an ended context its next pause.
 	go func() {
 		defer w.end()
 		s.ServeHTTP(w, r)
@@ -197,7 +197,7 @@ func (s *Server) Do(r *http.Request) (*http.Response, error) {
 	select {
 	case <-w.started:
 	case <-r.Context().Done():
-		_ = in.CloseWithError(r.Context().Err()) // It always gives nil.
+		_ = in.CloseWithError(r.Context().Err()) // Always returns nil.
 		<-w.started
 		return nil, r.Context().Err()
 	}
@@ -217,7 +217,7 @@ type wire struct {
 	started chan struct{}
 }
 
-// Header is the answer's header.
+// Header returns the header of the answer.
 func (w *wire) Header() http.Header { return w.header }
 
 // WriteHeader begins the answer.
@@ -229,16 +229,16 @@ func (w *wire) WriteHeader(status int) {
 	})
 }
 
-// Write hands bytes to the reader.
+// Write passes bytes to the reader.
 func (w *wire) Write(data []byte) (int, error) {
 	w.WriteHeader(http.StatusOK)
 	return w.out.Write(data)
 }
 
-// Flush does nothing: nothing is held back.
+// Flush does nothing: nothing is buffered.
 func (w *wire) Flush() {}
 
-// end closes the answer: as a broken connection when the handler broke it, with the context's error when the caller is gone.
+// end closes the answer: as a broken connection if the handler broke it, with the context's error if the caller is gone.
 func (w *wire) end() {
 	end := w.request.Context().Err()
 	if broken := recover(); broken != nil {
@@ -249,5 +249,5 @@ func (w *wire) end() {
 		end = io.ErrUnexpectedEOF
 	}
 	w.WriteHeader(http.StatusOK)
-	_ = w.out.CloseWithError(end) // It always gives nil.
+	_ = w.out.CloseWithError(end) // Always returns nil.
 }

@@ -115,7 +115,7 @@ func output(q Question, a Answer) []object {
 	return items
 }
 
-// stream sends an answer in pieces.
+// stream sends an answer as a stream.
 func stream(w http.ResponseWriter, r *http.Request, q Question, a Answer) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.WriteHeader(http.StatusOK)
@@ -155,7 +155,7 @@ func stream(w http.ResponseWriter, r *http.Request, q Question, a Answer) {
 	}
 }
 
-// sender writes events with the pauses that the answer wants.
+// sender writes events with the pauses of the answer.
 type sender struct {
 	w      http.ResponseWriter
 	r      *http.Request
@@ -181,7 +181,7 @@ func (s *sender) send(event object, gap bool) bool {
 	return true
 }
 
-// chunks are the pieces of a chat answer, and what ends it.
+// chunks returns the chunks of a chat answer and those that end it.
 func chunks(q Question, a Answer) (body, end []object) {
 	chunk := func(delta object, finish any) object {
 		return object{
@@ -221,7 +221,7 @@ func chunks(q Question, a Answer) (body, end []object) {
 	return body, []object{last, usage}
 }
 
-// responseEvents are the pieces of a Responses answer, and what ends it.
+// responseEvents returns the events of a Responses answer and those that end it.
 func responseEvents(q Question, a Answer) (body, end []object) {
 	body = append(body, object{"type": "response.created", "response": object{"id": fmt.Sprintf("resp_%d", q.N), "status": "in_progress"}})
 	for _, piece := range a.pieces(a.Reasoning) {
