@@ -8,7 +8,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events/artifact"
 )
 
-// Fetch writes a payload of a job, which need not fit into memory. After an error what was written is worth nothing. Errors:
+// Fetch writes a payload of a job to w; it need not fit into memory. After an error, discard what was written. Errors:
 // ErrNotFound, the writer's, and those of the bus.
 func (c *Client) Fetch(ctx context.Context, job string, ref events.Ref, w io.Writer) error {
 	if err := checkID(job); err != nil {
@@ -17,8 +17,8 @@ func (c *Client) Fetch(ctx context.Context, job string, ref events.Ref, w io.Wri
 	return c.bus.Blobs().GetTo(ctx, job, ref.Digest, w)
 }
 
-// Preview is what a payload begins with, at most so many bytes, when it is text; empty for anything else. It reads no further, and so
-// cannot tell whether the rest is what was stored. Errors: ErrNotFound, and those of the bus.
+// Preview returns the first bytes of a payload, at most most, if it is text, else "". It reads no further, so it cannot
+// verify the digest. Errors: ErrNotFound, and those of the bus.
 func (c *Client) Preview(ctx context.Context, job string, ref events.Ref, most int) (string, error) {
 	head := artifact.NewHead(most)
 	if err := c.Fetch(ctx, job, ref, head); err != nil && !head.Full() {

@@ -10,9 +10,10 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// Attach stores a file for a job that is not submitted yet, under the id that its request will have, and gives what goes into
-// the request's attachments. The file need not fit into memory; it is read twice. The same bytes are stored once. Files of an
-// id that is never submitted stay until a job of that id is deleted. Errors: bus.ErrTooLarge, the reader's, and those of the bus.
+// Attach stores a file for a job that is not submitted yet, under the id that its request will have, and returns the
+// reference for the request's attachments. The file need not fit into memory; it is read twice. The same bytes are stored
+// once. Files of an id that is never submitted stay until a job with that id is deleted. Errors: bus.ErrTooLarge, the
+// reader's, and those of the bus.
 func (c *Client) Attach(ctx context.Context, job, name string, r io.ReadSeeker) (events.Ref, error) {
 	ref, err := c.bus.Blobs().PutFrom(ctx, job, r)
 	if err != nil {
@@ -22,7 +23,7 @@ func (c *Client) Attach(ctx context.Context, job, name string, r io.ReadSeeker) 
 	return ref, nil
 }
 
-// mediaType goes by the ending of a name.
+// mediaType guesses the media type from the extension of a name.
 func mediaType(name string) string {
 	if known := mime.TypeByExtension(path.Ext(name)); known != "" {
 		return known

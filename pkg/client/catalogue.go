@@ -11,12 +11,12 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// Experts reads the cards of experts, and registers those of workers that are not ours.
+// Experts reads the cards of experts and registers those of third-party workers.
 type Experts struct{ client *Client }
 
-// Register puts the card of an expert that foreign workers serve into the catalogue, and makes the consumer of its pool. With a
-// ttl the card vanishes unless it is registered again in time, so that it tells whether its workers live; without it stays until
-// it is withdrawn. Errors: events.Faults for a card that cannot be registered; a card that a runner announces is a conflict.
+// Register adds the card of an expert of third-party workers and creates the consumer of its pool. With a ttl the card
+// expires unless it is registered again in time, so it tells whether the workers live; without one it stays until Withdraw.
+// Errors: events.Faults for an invalid card; a conflict if a runner announces a card with this id.
 func (x Experts) Register(ctx context.Context, card events.Card, ttl time.Duration) error {
 	if err := registrable(&card); err != nil {
 		return err
@@ -38,7 +38,7 @@ func (x Experts) Register(ctx context.Context, card events.Card, ttl time.Durati
 	return nil
 }
 
-// registrable is what keeps a card from being registered.
+// registrable returns why a card cannot be registered, or nil.
 func registrable(card *events.Card) error {
 	var faults events.Faults
 	if !events.ValidID(card.ID) {
@@ -56,8 +56,8 @@ func registrable(card *events.Card) error {
 	return faults.OrNil()
 }
 
-// Withdraw takes a registered card out of the catalogue. Work that waits for the expert stays in its pool. Errors: bus.ErrNotFound,
-// and a conflict for a card that a runner announces: it would be back within moments.
+// Withdraw removes a registered card. Work that waits for the expert stays in its pool. Errors: bus.ErrNotFound, and a
+// conflict for a card that a runner announces, since it would be back at once.
 func (x Experts) Withdraw(ctx context.Context, id string) error {
 	if err := x.unclaimed(ctx, id); err != nil {
 		return err
@@ -68,7 +68,7 @@ func (x Experts) Withdraw(ctx context.Context, id string) error {
 	return nil
 }
 
-// unclaimed is an error when there is no card, or a runner announces it.
+// unclaimed returns an error if there is no such card, or if a runner announces it.
 func (x Experts) unclaimed(ctx context.Context, id string) error {
 	body, _, err := x.client.bus.Experts().GetLeader(ctx, id)
 	if err != nil {

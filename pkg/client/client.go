@@ -9,30 +9,30 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// source is the CloudEvents source of what a client states.
+// source is the CloudEvents source of a client's events.
 const source = "jobgraph/client"
 
-// Errors that callers branch on; those of package bus come through as well.
+// Errors that callers branch on. Errors of package bus are returned as well.
 var (
 	// ErrNotFound means that there is no such job, SubJob or request.
 	ErrNotFound = bus.ErrNotFound
-	// ErrConflict means that somebody else was first, or that the job no longer is as expected.
+	// ErrConflict means that another writer was first, or that the job is not in the expected state.
 	ErrConflict = bus.ErrConflict
-	// ErrQuarantined means that the scheduler leaves the job alone until somebody repairs something: its state does not move.
+	// ErrQuarantined means that the job is in quarantine: the scheduler does not handle it until the cause is repaired.
 	ErrQuarantined = errors.New("the job is in quarantine")
 )
 
-// Client speaks to one Jobgraph. It may be used by any goroutine. Its methods are many because each verb about jobs is one; what is not about
-// a job is in parts.
+// Client gives access to one Jobgraph. It is safe for concurrent use. Its many methods are the operations on jobs;
+// everything else is in parts.
 type Client struct {
 	bus   *bus.Bus
 	owned bool
 }
 
-// New works over a bus of the caller, who closes it.
+// New returns a client on a bus that the caller closes.
 func New(b *bus.Bus) *Client { return &Client{bus: b} }
 
-// Connect reaches the bus by itself; Close ends that. Errors: those of bus.Connect.
+// Connect connects to the bus; Close closes the connection. Errors: those of bus.Connect.
 func Connect(ctx context.Context, o bus.Options) (*Client, error) {
 	if o.Name == "" {
 		o.Name = "jobgraph-client"
@@ -51,40 +51,40 @@ func (c *Client) Close() {
 	}
 }
 
-// Bus is the connection itself.
+// Bus returns the connection.
 func (c *Client) Bus() *bus.Bus { return c.bus }
 
-// Names are the names on this bus.
+// Names returns the names on this bus.
 func (c *Client) Names() events.Names { return c.bus.Names() }
 
-// Schedules are what recurs.
+// Schedules returns the schedules.
 func (c *Client) Schedules() Schedules { return Schedules{c} }
 
-// Sessions are the conversations.
+// Sessions returns the sessions.
 func (c *Client) Sessions() Sessions { return Sessions{c} }
 
-// Knowledge is what the experts of sessions may look things up in.
+// Knowledge returns the documents of sessions.
 func (c *Client) Knowledge() Knowledge { return Knowledge{c} }
 
-// DeadLetters are the messages that no service could handle.
+// DeadLetters returns the messages that no service could handle.
 func (c *Client) DeadLetters() DeadLetters { return DeadLetters{c} }
 
-// Archive moves whole jobs.
+// Archive exports and imports jobs.
 func (c *Client) Archive() Archive { return Archive{c} }
 
-// Quarantine is about jobs that the scheduler leaves alone.
+// Quarantine returns the operations on quarantined jobs.
 func (c *Client) Quarantine() Quarantine { return Quarantine{c} }
 
-// Logs reads jobs out of their logs.
+// Logs reads jobs from their logs.
 func (c *Client) Logs() Logs { return Logs{c} }
 
-// Journals are the records of runs.
+// Journals returns the records of runs.
 func (c *Client) Journals() Journals { return Journals{c} }
 
-// Experts are the cards that are known.
+// Experts returns the cards of experts.
 func (c *Client) Experts() Experts { return Experts{c} }
 
-// notFound says that a job does not exist.
+// notFound returns the error for a job that does not exist.
 func notFound(job string) error {
 	return fmt.Errorf("%w: %w", ErrNotFound, &events.Fault{
 		Code: events.CodeNotFound, Field: "job", Message: fmt.Sprintf("there is no job %.80q", job), Hint: "jobgraph list shows the jobs there are",

@@ -14,8 +14,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
-// Tell publishes a control event of a job and gives its sequence. Whether it is legal is decided when the log is folded:
-// an illegal one is ignored there. Errors: ErrNotFound for a job that does not exist, and those of the bus.
+// Tell publishes a control event of a job and returns its sequence. Whether the event is legal is decided when the log is
+// folded; an illegal one is ignored there. Errors: ErrNotFound for a job that does not exist, and those of the bus.
 func (c *Client) Tell(ctx context.Context, job string, kind events.Kind, data any) (uint64, error) {
 	if err := checkID(job); err != nil {
 		return 0, err
@@ -35,7 +35,7 @@ func (c *Client) Tell(ctx context.Context, job string, kind events.Kind, data an
 	if err != nil {
 		return 0, err
 	}
-	m.Header[events.HeaderMsgID] = []string{id} // An outcome that is unknown may be tried again.
+	m.Header[events.HeaderMsgID] = []string{id} // After an unknown outcome it may be published again.
 	seq, err := c.bus.Publish(ctx, m, bus.Expect{})
 	if errors.Is(err, bus.ErrUnknown) && ctx.Err() == nil {
 		seq, err = c.bus.Publish(ctx, m, bus.Expect{})
@@ -43,15 +43,15 @@ func (c *Client) Tell(ctx context.Context, job string, kind events.Kind, data an
 	return seq, err
 }
 
-// Stop asks a job, or one SubJob of it, to stop and waits until the job has ended, or with Only until the request is
-// stored. Of a job in quarantine the work is ended, and the error is ErrQuarantined: the request is kept for the day on which
-// the scheduler takes the job up again. Errors: ErrConflict for a job or SubJob that has ended, a SubJob at another run, and a
-// job that has FINISHED all the same; ErrNotFound; the context's own.
+// Stop asks a job, or one of its SubJobs, to stop. It waits until the job has ended or, with Only, until the request is
+// stored. If the job is in quarantine, its work is ended and the error is ErrQuarantined; the request takes effect when the
+// scheduler handles the job again. Errors: ErrConflict if the job or SubJob has ended, the SubJob is at another run, or the
+// job FINISHED in the meantime; ErrNotFound; the context's.
 func (c *Client) Stop(ctx context.Context, job string, s events.StopRequested) error {
 	return c.end(ctx, job, events.KindStopRequested, &s, &s)
 }
 
-// Fail declares a job, or one SubJob of it, failed; it waits as Stop does.
+// Fail declares a job, or one of its SubJobs, failed. It waits as Stop does.
 func (c *Client) Fail(ctx context.Context, job string, f events.FailRequested) error {
 	return c.end(ctx, job, events.KindFailRequested, &f, (*events.StopRequested)(&f))
 }
@@ -61,7 +61,7 @@ func (c *Client) end(ctx context.Context, job string, kind events.Kind, data any
 		return err
 	}
 	saved, err := c.Get(ctx, job)
-	if errors.Is(err, ErrNotFound) { // Not saved yet, or not there at all: the log tells.
+	if errors.Is(err, ErrNotFound) { // Not saved yet, or it does not exist: read the log.
 		saved, err = &Job{}, nil
 	}
 	if err != nil {
@@ -83,7 +83,7 @@ func (c *Client) end(ctx context.Context, job string, kind events.Kind, data any
 	if saved.Quarantined != nil {
 		return c.Quarantine().endDead(ctx, saved, seq, asked)
 	}
-	// Behind an end the fold ignores the request, and no other end follows it.
+	// After an end the fold ignores the request, and no other end follows.
 	if err := c.going(ctx, job, saved, seq); err != nil || asked.Only {
 		return err
 	}
@@ -93,7 +93,8 @@ func (c *Client) end(ctx context.Context, job string, kind events.Kind, data any
 	return c.heeded(ctx, job, seq)
 }
 
-// endWaiting ends a job whose request waits in the queue: a scheduler admits it and ends it at once, so that the log tells of both.
+// endWaiting ends a job whose request is still queued: once a scheduler admits it, the job ends at once, so that the log
+// contains both.
 func (c *Client) endWaiting(ctx context.Context, job string, kind events.Kind, asked *events.StopRequested) error {
 	if asked.SubJob != "" {
 		return c.absent(ctx, job)
@@ -110,8 +111,8 @@ func (c *Client) endWaiting(ctx context.Context, job string, kind events.Kind, a
 	return err
 }
 
-// aimed refuses a request about a SubJob that the fold would ignore. Only a saved state that is up to date tells; about any
-// other one, and a state in several keys, the fold decides.
+// aimed rejects a request about a SubJob that the fold would ignore. It relies on an up-to-date saved state only;
+// otherwise, and for a state in several keys, the fold decides.
 func (c *Client) aimed(ctx context.Context, job string, saved *Job, asked *events.StopRequested) error {
 	if asked.SubJob == "" || len(saved.SubJobs) == 0 || saved.Quarantined != nil {
 		return nil
@@ -120,7 +121,7 @@ func (c *Client) aimed(ctx context.Context, job string, saved *Job, asked *event
 		if err != nil {
 			return err
 		}
-		if e.Kind != events.KindJobAdvanced { // That one tells of a save and moves nothing.
+		if e.Kind != events.KindJobAdvanced { // That event reports a save and changes nothing.
 			return nil
 		}
 	}
@@ -140,7 +141,8 @@ func (c *Client) aimed(ctx context.Context, job string, saved *Job, asked *event
 	return nil
 }
 
-// heeded is ErrConflict when a job has FINISHED behind a request to end it by one SubJob: the fold has ignored the request.
+// heeded returns ErrConflict if a job FINISHED after a request to end it by one SubJob, which means that the fold ignored
+// the request.
 func (c *Client) heeded(ctx context.Context, job string, seq uint64) error {
 	for e, err := range c.bus.Log().EventsOf(ctx, job, seq) {
 		if err != nil {
@@ -151,7 +153,7 @@ func (c *Client) heeded(ctx context.Context, job string, seq uint64) error {
 		} else if end.Status == events.Finished {
 			return stale(job, "the request ended nothing, and job "+job+" is FINISHED")
 		}
-		break // A later end is that of a job that was taken up again.
+		break // A later end comes after a recovery.
 	}
 	return nil
 }
@@ -162,8 +164,8 @@ func stale(job, what string) error {
 	})
 }
 
-// going is ErrConflict for a job that stood at its end before an event of its log, as the saved state and the log behind it
-// tell. A request to go on that the saved state does not cover counts as granted.
+// going returns ErrConflict if a job had ended before an event of its log, according to the saved state and the log after
+// it. A request to continue that the saved state does not cover counts as granted.
 func (c *Client) going(ctx context.Context, job string, saved *Job, before uint64) error {
 	status := saved.Status
 	for e, err := range c.bus.Log().EventsOf(ctx, job, saved.Seq) {
@@ -185,7 +187,7 @@ func (c *Client) going(ctx context.Context, job string, saved *Job, before uint6
 	return nil
 }
 
-// revives reports whether a job that has ended may go on behind an event of a kind.
+// revives reports whether an event of a kind can make an ended job continue.
 func revives(k events.Kind) bool {
 	switch k {
 	case events.KindRecoverRequested, events.KindRetryRequested, events.KindRerunRequested, events.KindPlanEdited, events.KindJobRecovered:
@@ -200,7 +202,7 @@ func conflict(job, status string) error {
 	})
 }
 
-// Recover asks a STOPPED or FAILED job to go on; finished work is kept. It returns when the request is stored.
+// Recover asks a STOPPED or FAILED job to continue; finished work is kept. It returns when the request is stored.
 func (c *Client) Recover(ctx context.Context, job string, r events.RecoverRequested) error {
 	_, err := c.Tell(ctx, job, events.KindRecoverRequested, &r)
 	return err
@@ -212,10 +214,10 @@ func (c *Client) Retry(ctx context.Context, job string, r events.RetryRequested)
 	return err
 }
 
-// Rerun runs a SubJob again, with the fields of its text that r.Edit gives replaced, and with it all that follows from it; a job that has
-// ended goes on. Run 0 is the SubJob's present run. It returns when the log shows that the request was granted. Errors: ErrNotFound for a
-// job or SubJob that does not exist, ErrConflict with the reason for what is not possible as the job stands or a SubJob at another run,
-// and those of Logs.Fold and the bus.
+// Rerun reruns a SubJob, with the fields in r.Edit replaced, and everything that depends on it; an ended job continues. Run
+// 0 is the SubJob's present run. It returns when the log shows that the request was granted. Errors: ErrNotFound for a job
+// or SubJob that does not exist; ErrConflict with the reason if the job's state does not allow it or the SubJob is at
+// another run; and those of Logs.Fold and the bus.
 func (c *Client) Rerun(ctx context.Context, job string, r events.RerunRequested) error {
 	log, err := c.Logs().Fold(ctx, job, 0)
 	if err != nil {
@@ -231,9 +233,10 @@ func (c *Client) Rerun(ctx context.Context, job string, r events.RerunRequested)
 	return c.Logs().Tell(ctx, log, events.KindRerunRequested, &r)
 }
 
-// Answer closes a request for input. The bus admits one answer: the same one again is no error, another one is ErrConflict.
-// One that does not fit a message is bus.ErrTooLarge with a fault that gives the limit, and the request stays open. Whether by
-// may answer is checked by the API and the command line, not here and not when the log is folded.
+// Answer closes a request for input. The bus accepts one answer: repeating it is not an error, a different one is
+// ErrConflict. An answer that does not fit into a message is bus.ErrTooLarge with a fault that gives the limit, and the
+// request stays open. Whether by may answer is checked by the API and the command line, not here and not when the log is
+// folded.
 func (c *Client) Answer(ctx context.Context, job, request string, answer any, by string) error {
 	text, err := json.Marshal(answer)
 	if err != nil {
@@ -277,7 +280,7 @@ func (c *Client) closeInput(ctx context.Context, job, request string, closed *ev
 	})
 }
 
-// closedSo reports whether a request was closed just so before.
+// closedSo reports whether a request was closed before in exactly this way.
 func (c *Client) closedSo(ctx context.Context, subject string, closed *events.InputClosed) (bool, error) {
 	last, err := c.bus.Streams().LastOn(ctx, c.Names().Log, subject)
 	if err != nil {
@@ -291,8 +294,8 @@ func (c *Client) closedSo(ctx context.Context, subject string, closed *events.In
 	return ok && was.Action == closed.Action && was.By == closed.By && bytes.Equal(was.Answer, closed.Answer), nil
 }
 
-// deleteRest removes what a deletion that was cut off behind the log may have left, the state, and an import that was cut off before
-// it, journals.
+// deleteRest removes what an interrupted operation may have left: the state, if a deletion was interrupted after the log;
+// journals, if an import was interrupted before it.
 func (c *Client) deleteRest(ctx context.Context, job string) error {
 	_, err := c.Get(ctx, job)
 	if err == nil {
@@ -307,8 +310,8 @@ func (c *Client) deleteRest(ctx context.Context, job string) error {
 	return err
 }
 
-// Delete removes everything of a job that has ended, or that the scheduler leaves alone for good. Errors: ErrConflict for one that has not, ErrNotFound, those of the
-// bus; it may be repeated after a failure.
+// Delete removes everything of a job that has ended or is in quarantine. Errors: ErrConflict for a job that has not ended,
+// ErrNotFound, those of the bus. It may be repeated after a failure.
 func (c *Client) Delete(ctx context.Context, job string) error {
 	if err := checkID(job); err != nil {
 		return err

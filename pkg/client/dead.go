@@ -13,34 +13,33 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// DeadJob is the kind of a job in quarantine; requests and work bear the kinds of package bus.
+// DeadJob is the kind of a job in quarantine; requests and work have the kinds of package bus.
 const DeadJob = "job"
 
-// Dead is something that could not be handled and was set aside for people: a job in quarantine, a rejected request, or a
-// work message that names no run.
+// Dead is something that could not be handled: a job in quarantine, a rejected request, or a work message without a run.
 type Dead struct {
-	// ID names it for RetryDead: a job's id, or "request:7", "work:7".
+	// ID identifies it for DeadLetters.Retry: a job's id, or "request:7", "work:7".
 	ID string `json:"id"`
 	// Kind is DeadJob, bus.DeadRequest or bus.DeadWork.
 	Kind string `json:"kind"`
-	// Since is when it was set aside.
+	// Since is when it was dead-lettered or quarantined.
 	Since time.Time `json:"since"`
 	// Fault says why.
 	Fault events.Fault `json:"fault"`
-	// Faults are what is wrong with a request, one by one; the message of Fault has them as one text.
+	// Faults lists the faults of a request one by one; the message of Fault contains them as one text.
 	Faults events.Faults `json:"faults,omitempty"`
 	// Subject is where the message was published; empty for a job.
 	Subject string `json:"subject,omitempty"`
-	// Body is the message as it came: JSON as it is, anything else as a text.
+	// Body is the message as received: JSON unchanged, anything else as a string.
 	Body json.RawMessage `json:"body,omitempty"`
 
 	message *bus.DeadLetter
 }
 
-// DeadLetters reads what no service could handle, and sends it once more.
+// DeadLetters reads what no service could handle, and retries it.
 type DeadLetters struct{ client *Client }
 
-// List lists everything that was set aside, the oldest first.
+// List lists all dead letters and quarantined jobs, oldest first.
 func (l DeadLetters) List(ctx context.Context) ([]Dead, error) {
 	jobs, err := l.client.List(ctx, Query{})
 	if err != nil {
@@ -63,8 +62,8 @@ func (l DeadLetters) List(ctx context.Context) ([]Dead, error) {
 	return list, nil
 }
 
-// Get finds what was set aside by its id. Errors: ErrNotFound, ErrConflict for a job that is not in quarantine, those of
-// the bus.
+// Get returns a dead letter or quarantined job by its id. Errors: ErrNotFound, ErrConflict for a job that is not in
+// quarantine, those of the bus.
 func (l DeadLetters) Get(ctx context.Context, id string) (Dead, error) {
 	if strings.Contains(id, ":") {
 		a, err := l.client.bus.DeadLetters().Get(ctx, id)
@@ -76,7 +75,7 @@ func (l DeadLetters) Get(ctx context.Context, id string) (Dead, error) {
 		return deadMessage(&a), err
 	}
 	j, err := l.client.Get(ctx, id)
-	if errors.Is(err, ErrNotFound) { // Not saved yet, or not there at all: the log tells.
+	if errors.Is(err, ErrNotFound) { // Not saved yet, or it does not exist: read the log.
 		j = &Job{}
 		_, err = l.client.Head(ctx, id)
 	}
@@ -91,9 +90,9 @@ func (l DeadLetters) Get(ctx context.Context, id string) (Dead, error) {
 	return deadJob(j), nil
 }
 
-// Retry lets something that was set aside be tried again, and gives the id of the job that came of it: a job is taken up
-// by the scheduler, which sets it aside again if nothing was repaired; a request is submitted again, and stays aside with the
-// faults it still has; a work message is queued again where it was published. Errors: as those of Submit and Recover.
+// Retry tries a dead letter again and returns the id of its job. A quarantined job is handled by the scheduler again, which
+// quarantines it again unless the cause was repaired. A request is submitted again, and stays a dead letter if it still has
+// faults. A work message is published again on its subject. Errors: those of Submit and Recover.
 func (l DeadLetters) Retry(ctx context.Context, d Dead) (job string, err error) {
 	if d.message == nil {
 		return d.ID, l.client.Recover(ctx, d.ID, events.RecoverRequested{By: "dlq"})
@@ -114,7 +113,7 @@ func (l DeadLetters) Retry(ctx context.Context, d Dead) (job string, err error) 
 	return job, l.client.bus.DeadLetters().Drop(ctx, d.message)
 }
 
-// resubmit asks for the job of a request that was rejected before.
+// resubmit submits a rejected request again.
 func (l DeadLetters) resubmit(ctx context.Context, m events.Message) (job string, err error) {
 	answer, fault, err := l.client.bus.Services().Request(ctx, l.client.Names().API("submit"), m.Body)
 	var admitted struct {
@@ -134,7 +133,7 @@ func (l DeadLetters) resubmit(ctx context.Context, m events.Message) (job string
 		return "", err
 	}
 	m.Header = map[string][]string{events.HeaderMsgID: {id}}
-	_, err = l.client.bus.Publish(ctx, m, bus.Expect{}) // The queue keeps it until a scheduler is there.
+	_, err = l.client.bus.Publish(ctx, m, bus.Expect{}) // Otherwise the queue keeps it until a scheduler is running.
 	return "", roomless(err)
 }
 
@@ -151,7 +150,7 @@ func deadMessage(a *bus.DeadLetter) Dead {
 	if !json.Valid(d.Body) {
 		d.Body = nil
 		if len(a.Message.Body) > 0 {
-			d.Body, _ = json.Marshal(string(a.Message.Body)) // A string always is JSON.
+			d.Body, _ = json.Marshal(string(a.Message.Body)) // A string can always be encoded.
 		}
 	}
 	return d

@@ -1,6 +1,6 @@
-// Package client speaks to Jobgraph from Go: submit a job, watch it, answer its questions, stop it, take it along as a file.
+// Package client is the Go client of Jobgraph: submit a job, watch it, answer its questions, stop it, export it to a file.
 //
-// It asks the scheduler over request-reply and reads the log, the state and the blobs from the bus by itself. It
-// reads jobs out of their logs with package joblog and never decides anything about a job. A Client holds no state of its own beside the
-// connection, and may be used by any goroutine.
+// It calls the scheduler by request-reply and reads log, state and blobs from the bus directly. It reads jobs from their
+// logs with package joblog and never decides anything about a job. A Client has no state besides the connection and is safe
+// for concurrent use.
 package client

@@ -21,24 +21,25 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/joblog"
 )
 
-// The forms of an export file: another one when old readers could not read new files. ExportFormat is the one that is written,
-// the first one has no journals.
+// The versions of the file format; a new one is needed if old readers could not read new files. ExportFormat is the version
+// that is written; the first one has no journals.
 const (
 	ExportFormat      = "jobgraph.export.v2"
 	firstExportFormat = "jobgraph.export.v1"
 )
 
-// maxLine bounds one line of an export file; blobPart is how much of a blob one line holds, a longer one goes on in the next.
+// maxLine limits one line of an export file. blobPart limits the part of a blob in one line; a longer blob continues in the
+// next.
 const (
 	maxLine  = 256 << 20
 	blobPart = 32 << 20
 )
 
-// ErrExport is wrapped by every error about the content of an export file.
+// ErrExport is wrapped by all errors about the content of an export file.
 var ErrExport = errors.New("not a usable export file")
 
-// Export is a job with everything that belongs to it, as one portable file: a header line, then one line per record of log and
-// journals, per blob and, last, for the saved state.
+// Export is a job with everything that belongs to it, as one portable file: a header line, then one line per record of log
+// and journals, per blob and, at the end, for the saved state.
 type Export struct {
 	// Job is the job's id; Prefix is that of the subjects in its records.
 	Job    string
@@ -47,33 +48,33 @@ type Export struct {
 	Taken time.Time
 	// Records is the log of the job, in order.
 	Records []Record
-	// Journals are the records of the journals of its SubJobs, in the order in which they were stored.
+	// Journals are the journal records of its SubJobs, in the order in which they were stored.
 	Journals []Record
-	// Blobs are the payloads that events name, by digest.
+	// Blobs are the payloads that events refer to, by digest.
 	Blobs map[string][]byte
-	// State is the saved state at that moment, empty when there was none.
+	// State is the saved state at that moment, empty if there was none.
 	State json.RawMessage
 }
 
-// exportLine is any line: which of the fields are set says what it is.
+// exportLine is any line; the fields that are set determine what it is.
 type exportLine struct {
 	Format string    `json:"format,omitempty"`
 	Job    string    `json:"job,omitempty"`
 	Prefix string    `json:"prefix,omitempty"`
 	Taken  time.Time `json:"taken,omitzero"`
-	// Lines is how many lines follow the header; it is 0 in files that do not say.
+	// Lines is how many lines follow the header; 0 in older files.
 	Lines int    `json:"lines,omitempty"`
 	Blob  string `json:"blob,omitempty"`
 	Data  []byte `json:"data,omitempty"`
-	// More is true when the next line goes on with the same blob.
+	// More is true if the next line continues the same blob.
 	More  bool            `json:"more,omitempty"`
 	State json.RawMessage `json:"state,omitempty"`
-	// Subject is set for a record, which is then read as one.
+	// Subject is set for a record; the line is then decoded as a record.
 	Subject string `json:"subject,omitempty"`
 }
 
-// Digest tells two exports of the same job apart: it is the SHA-256 over subjects and bodies of its records. Times and
-// sequences are left out, since an imported job gets others.
+// Digest identifies the content of an export: the SHA-256 over subjects and bodies of its records. Times and sequences are
+// left out, since an imported job gets others.
 func (x *Export) Digest() string {
 	h := sha256.New()
 	names := events.NewNames(x.Prefix)
@@ -85,7 +86,7 @@ func (x *Export) Digest() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// Events gives the decoded events of the export in order.
+// Events yields the decoded events of the export in order.
 func (x *Export) Events() iter.Seq2[events.Event, error] {
 	names := events.NewNames(x.Prefix)
 	return func(yield func(events.Event, error) bool) {
@@ -102,7 +103,7 @@ func (x *Export) Events() iter.Seq2[events.Event, error] {
 	}
 }
 
-// Resolved is Events with plans that went by reference filled in from the blobs of the export. Errors: also ErrExport for one that is
+// Resolved is Events with plan references resolved from the blobs of the export. Errors: also ErrExport for a plan that is
 // not among them.
 func (x *Export) Resolved() iter.Seq2[events.Event, error] {
 	return joblog.Resolved(x.Events(), func(ref events.Ref) ([]byte, error) {
@@ -114,7 +115,7 @@ func (x *Export) Resolved() iter.Seq2[events.Event, error] {
 	})
 }
 
-// Write writes the file's text.
+// Write writes the file.
 func (x *Export) Write(w io.Writer) error {
 	out := json.NewEncoder(w)
 	head := exportLine{Format: ExportFormat, Job: x.Job, Prefix: x.Prefix, Taken: x.Taken, Lines: x.lines()}
@@ -137,7 +138,7 @@ func (x *Export) Write(w io.Writer) error {
 	return out.Encode(exportLine{State: x.State})
 }
 
-// lines is how many lines Write puts behind the header.
+// lines is how many lines Write writes after the header.
 func (x *Export) lines() int {
 	n := len(x.Records) + len(x.Journals)
 	for _, data := range x.Blobs {
@@ -159,7 +160,7 @@ func writeBlob(out *json.Encoder, digest string, data []byte) error {
 	return out.Encode(exportLine{Blob: digest, Data: data})
 }
 
-// Save writes the file; a name that ends in .gz is compressed. The file appears whole or not at all.
+// Save writes the file, compressed if its name ends in .gz. The file appears complete or not at all.
 func (x *Export) Save(path string) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), ".export-*")
 	if err != nil {
@@ -195,7 +196,7 @@ func Load(path string) (*Export, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = f.Close() }() // Only read.
+	defer func() { _ = f.Close() }() // It was only read.
 	x, err := Read(f)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", path, err)
@@ -203,8 +204,8 @@ func Load(path string) (*Export, error) {
 	return x, nil
 }
 
-// Read reads the text of an export file, compressed or not. A file of bare records without a header is read too; its job
-// and prefix are then those of the first record's subject.
+// Read reads an export file, compressed or not. A file of bare records without a header is accepted too; its job and prefix
+// are then taken from the first record's subject.
 func Read(r io.Reader) (*Export, error) {
 	buffer := bufio.NewReader(r)
 	if magic, err := buffer.Peek(2); err == nil && magic[0] == 0x1f && magic[1] == 0x8b {
@@ -231,7 +232,7 @@ func Read(r io.Reader) (*Export, error) {
 	return in.x, in.x.complete()
 }
 
-// early says that the file was cut off when it ends too early.
+// early converts an unexpected end of the file to the error that it was cut off.
 func early(err error) error {
 	var syntax *json.SyntaxError
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &syntax) && syntax.Error() == "unexpected end of JSON input" {
@@ -240,18 +241,19 @@ func early(err error) error {
 	return err
 }
 
-// reading is an export file that is being read.
+// reading is the state of reading an export file.
 type reading struct {
 	x *Export
-	// headed is true behind the header; said is how many lines follow it as it says, 0 when it does not; taken is how many did.
+	// headed is true after the header; said is the number of lines that the header announces, 0 if none; taken is how many
+	// were read.
 	headed      bool
 	said, taken int
-	// open is the digest of a blob that goes on in the next line, part what was read of it.
+	// open is the digest of a blob that continues in the next line, and part its bytes so far.
 	open string
 	part []byte
 }
 
-// whole reports whether the file ended where it was said to end.
+// whole checks that the file has as many lines as announced.
 func (in *reading) whole() error {
 	switch {
 	case in.open != "":
@@ -266,7 +268,7 @@ func (in *reading) whole() error {
 	return nil
 }
 
-// blob takes a blob, or the next part of one.
+// blob reads a blob, or the next part of one.
 func (in *reading) blob(line *exportLine) error {
 	if in.open != "" && line.Blob != in.open {
 		return fmt.Errorf("blob %.64s is not at its end yet", in.open)
@@ -325,8 +327,8 @@ func (in *reading) take(text []byte) error {
 	return nil
 }
 
-// complete fills job and prefix from the records, tells those of journals from the others, and checks that all of them are of
-// that job.
+// complete sets job and prefix from the records, separates the journals' records from the others, and checks that all
+// belong to the job.
 func (x *Export) complete() error {
 	if len(x.Records) == 0 {
 		return fmt.Errorf("%w: it holds no records", ErrExport)
@@ -357,7 +359,7 @@ func (x *Export) complete() error {
 	return nil
 }
 
-// subJobOf is the SubJob to whose journal a record belongs, empty for one of the log.
+// subJobOf returns the SubJob to whose journal a record belongs, "" for a record of the log.
 func (x *Export) subJobOf(r Record) string {
 	subjob, ok := strings.CutPrefix(r.Subject, events.NewNames(x.Prefix).JournalOf(x.Job, ""))
 	if !ok || !events.ValidToken(subjob) {

@@ -6,8 +6,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/joblog"
 )
 
-// Fork begins a new job where another one stands now, as Logs.Fork does; for an earlier moment fold the log up to it with Logs.Fold.
-// Errors: those of Logs.Fold and Logs.Fork.
+// Fork starts a new job from the present state of another, as Logs.Fork does. To fork from an earlier moment, fold the log
+// up to it with Logs.Fold. Errors: those of Logs.Fold and Logs.Fork.
 func (c *Client) Fork(ctx context.Context, job string, f joblog.Fork) (*joblog.Forked, error) {
 	log, err := c.Logs().Fold(ctx, job, 0)
 	if err != nil {
@@ -16,8 +16,9 @@ func (c *Client) Fork(ctx context.Context, job string, f joblog.Fork) (*joblog.F
 	return c.Logs().Fork(ctx, log, f)
 }
 
-// Diff compares two jobs as they stand: plan, results, calls, tokens and time. SubJobs go by the ids that a fork gives them, so that a job
-// can be held against its fork. A payload that is gone is left out. Errors: those of Logs.Fold, and of the bus.
+// Diff compares the present states of two jobs: plan, results, calls, tokens and time. SubJobs are matched by the ids that
+// a fork gives them, so that a job can be compared with its fork. Deleted payloads are left out. Errors: those of
+// Logs.Fold, and of the bus.
 func (c *Client) Diff(ctx context.Context, a, b string) (*joblog.Comparison, error) {
 	var sides [2]*joblog.Account
 	for i, job := range []string{a, b} {

@@ -15,7 +15,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events/kept"
 )
 
-// Job is the saved state of a job as far as lists show it. Raw holds all of it.
+// Job is the saved state of a job, with the fields that lists show. Raw holds all of it.
 type Job struct {
 	ID       string                `json:"id"`
 	Status   events.Status         `json:"status"`
@@ -37,15 +37,15 @@ type Job struct {
 	Result    json.RawMessage `json:"result"`
 	ResultRef *events.Ref     `json:"result_ref"`
 	Error     *events.Fault   `json:"error"`
-	// Cost is what was spent so far.
+	// Cost is the cost so far.
 	Cost events.Spent `json:"cost"`
-	// SubJobs are the nodes; empty for a state that is kept in several keys.
+	// SubJobs are the nodes; empty for a state stored in several keys.
 	SubJobs []SubJob `json:"subjobs"`
-	// Quarantined says why the scheduler leaves the job alone, when it does.
+	// Quarantined says why the job is in quarantine, if it is.
 	Quarantined *events.Fault `json:"quarantined"`
-	// Saved is when the state was written: for a job in quarantine, since when it is there.
+	// Saved is when the state was written; for a job in quarantine, since when it is there.
 	Saved time.Time `json:"-"`
-	// Raw is the saved text.
+	// Raw is the saved state as JSON.
 	Raw json.RawMessage `json:"-"`
 }
 
@@ -79,8 +79,8 @@ func (c *Client) Get(ctx context.Context, job string) (*Job, error) {
 	return decodeJob(entry)
 }
 
-// State reads the whole saved state of a job, also one that is kept in several keys, as the core wrote it: what the store
-// put in front is taken off. Errors: ErrNotFound, also while the scheduler writes the parts anew, and those of the bus.
+// State reads the whole saved state of a job as the core wrote it, also one stored in several keys. Errors: ErrNotFound,
+// also while the scheduler is rewriting the chunks, and those of the bus.
 func (c *Client) State(ctx context.Context, job string) (json.RawMessage, error) {
 	j, err := c.Get(ctx, job)
 	if err != nil {
@@ -110,20 +110,20 @@ func decodeJob(e bus.Entry) (*Job, error) {
 		return nil, fmt.Errorf("saved state: %w", err)
 	}
 	if j.Raw, j.Saved = e.Value, e.Time; j.ID == "" {
-		j.ID = e.Key // The mark of a quarantine may stand alone.
+		j.ID = e.Key // The value may contain nothing but a quarantine.
 	}
 	return &j, nil
 }
 
 // Query selects jobs for List. The zero value selects all.
 type Query struct {
-	// Labels must all be there with these values.
+	// Labels must all be present with these values.
 	Labels map[string]string
-	// States are the statuses to be shown; any when empty.
+	// States are the accepted statuses; any if empty.
 	States []events.Status
-	// Session limits the list to one conversation, User to the jobs of one person.
+	// Session selects the jobs of a session, User those of a person.
 	Session, User string
-	// Offset is how many of the newest that fit are left out, Limit how many are given at most; 0 for all.
+	// Offset skips the newest matching jobs; Limit is the most jobs to return, 0 for all.
 	Offset, Limit int
 }
 
@@ -136,7 +136,7 @@ func (q Query) wants(j *Job) bool {
 	return (len(q.States) == 0 || slices.Contains(q.States, j.Status)) && (q.Session == "" || q.Session == j.Session) && (q.User == "" || q.User == j.User)
 }
 
-// page cuts a list.
+// page returns the part of a list that Offset and Limit select.
 func (q Query) page(list []*Job) []*Job {
 	list = list[min(max(0, q.Offset), len(list)):]
 	if q.Limit > 0 {
@@ -145,7 +145,7 @@ func (q Query) page(list []*Job) []*Job {
 	return list
 }
 
-// List gives the saved states of all jobs that fit, the newest first.
+// List returns the saved states of all matching jobs, newest first.
 func (c *Client) List(ctx context.Context, q Query) ([]*Job, error) {
 	entries, err := c.bus.State().List(ctx)
 	if err != nil {
@@ -154,12 +154,12 @@ func (c *Client) List(ctx context.Context, q Query) ([]*Job, error) {
 	var list []*Job
 	known := map[string]bool{}
 	for _, e := range entries {
-		if strings.Contains(e.Key, ".") { // A part of a state that is kept in several keys.
+		if strings.Contains(e.Key, ".") { // A chunk of a state stored in several keys.
 			continue
 		}
 		j, err := decodeJob(e)
 		if err != nil {
-			continue // Not ours to repair; the scheduler folds it again.
+			continue // It cannot be repaired here; the scheduler folds it again.
 		}
 		known[j.ID] = true
 		if q.wants(j) {
@@ -184,10 +184,11 @@ func (c *Client) List(ctx context.Context, q Query) ([]*Job, error) {
 	return q.page(list), nil
 }
 
-// recent is how many of the log's last messages are searched for jobs that no scheduler has saved yet.
+// recent is how many of the log's last messages are searched for jobs without a saved state.
 const recent = 5_000
 
-// fresh gives the jobs that were admitted a moment ago and have no saved state yet: whoever submits one finds it in the list.
+// fresh returns jobs that were admitted just now and have no saved state yet, so that a list contains a job right after its
+// submission.
 func (c *Client) fresh(ctx context.Context, known map[string]bool) ([]*Job, error) {
 	n := c.Names()
 	last, err := c.bus.Streams().LastOn(ctx, n.Log, n.AllEvents())
@@ -216,7 +217,7 @@ func (c *Client) fresh(ctx context.Context, known map[string]bool) ([]*Job, erro
 	return list, nil
 }
 
-// begun is a job of which only the request is known, as its saved state will begin.
+// begun returns a job of which only the request is known, as its first saved state will be.
 func begun(e *events.Event, r *events.Request) (*Job, error) {
 	text, err := json.Marshal(map[string]any{
 		"id": e.Job, "status": events.Created, "goal": r.Goal, "profile": r.Profile, "session": r.Session, "user": r.User,
@@ -228,7 +229,7 @@ func begun(e *events.Event, r *events.Request) (*Job, error) {
 	return decodeJob(bus.Entry{Key: e.Job, Value: text, Time: e.Time})
 }
 
-// IDs gives the ids of all jobs with a saved state, sorted.
+// IDs returns the ids of all jobs with a saved state, sorted.
 func (c *Client) IDs(ctx context.Context) ([]string, error) {
 	keys, err := c.bus.State().Keys(ctx)
 	if err != nil {
@@ -239,7 +240,7 @@ func (c *Client) IDs(ctx context.Context) ([]string, error) {
 	return keys, nil
 }
 
-// List gives the announced cards by id.
+// List returns the announced cards, sorted by id.
 func (x Experts) List(ctx context.Context) ([]events.Card, error) {
 	entries, err := x.client.bus.Experts().List(ctx)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
-// Journal gives the journal of a SubJob as the export has it, the oldest record first. What is no record has the reason in
-// Malformed.
+// Journal returns the journal of a SubJob in the export, oldest record first. An entry that is not a valid record has the
+// reason in Malformed.
 func (x *Export) Journal(subjob string) []run.Entry {
 	var list []run.Entry
 	for _, r := range x.Journals {
@@ -31,7 +31,7 @@ func (r Record) entry() run.Entry {
 	return bus.ReadEntry(bus.Stored{Message: r.Message(), Seq: r.Seq, Time: r.Time})
 }
 
-// Journaled lists the SubJobs of which the export has a journal, sorted.
+// Journaled lists the SubJobs with a journal in the export, sorted.
 func (x *Export) Journaled() []string {
 	seen := map[string]bool{}
 	for _, r := range x.Journals {
@@ -40,10 +40,10 @@ func (x *Export) Journaled() []string {
 	return sortedKeys(seen)
 }
 
-// Journals reads what the runs of a SubJob have recorded: calls, and what agents and models have said.
+// Journals reads the records of a SubJob's runs: calls, and what agents and models said.
 type Journals struct{ client *Client }
 
-// Calls lists the effects of all runs of a SubJob, in the order in which they were begun. Errors: those of the bus.
+// Calls lists the effects of all runs of a SubJob, in the order in which they began. Errors: those of the bus.
 func (j Journals) Calls(ctx context.Context, job, subjob string) ([]joblog.Call, error) {
 	entries, err := j.read(ctx, job, subjob)
 	if err != nil {
@@ -52,7 +52,7 @@ func (j Journals) Calls(ctx context.Context, job, subjob string) ([]joblog.Call,
 	return joblog.Calls(entries, j.client.Logs().kept(ctx, job))
 }
 
-// Exchanges lists what the planning runs of a SubJob have asked, in order. Errors: those of the bus.
+// Exchanges lists the calls of a SubJob's planning runs, in order. Errors: those of the bus.
 func (j Journals) Exchanges(ctx context.Context, job, subjob string) ([]joblog.Exchange, error) {
 	entries, err := j.read(ctx, job, subjob)
 	if err != nil {
@@ -69,7 +69,7 @@ func (j Journals) read(ctx context.Context, job, subjob string) ([]run.Entry, er
 	return entries, err
 }
 
-// ended gives the last ended run of each SubJob, as the log tells.
+// ended returns the last ended run of each SubJob, according to the log.
 func (x *Export) ended() (map[string]int, error) {
 	ended := map[string]int{}
 	for e, err := range x.Events() {
@@ -83,9 +83,10 @@ func (x *Export) ended() (map[string]int, error) {
 	return ended, nil
 }
 
-// moving is the export without the records of the log that say only that somebody where the job comes from was at work on a run
-// that had not ended. He is not here: a scheduler that read them would take the run to be in his hands, and give its work to
-// nobody. A log without them is one of runs that were young, and whoever works on them here states it anew.
+// moving returns the export without the log records which say that a worker is executing a run that has not ended. That
+// worker does not exist in the new place: a scheduler that read those records would believe that the run is in progress and
+// would not issue its work. Without them the run looks as if it was just issued, and a worker that takes it publishes them
+// again.
 func (x *Export) moving() (*Export, error) {
 	ended, err := x.ended()
 	if err != nil {
@@ -100,17 +101,17 @@ func (x *Export) moving() (*Export, error) {
 	return &moving, nil
 }
 
-// journalCopy is a journal on its way into a bus.
+// journalCopy is a journal that is being imported.
 type journalCopy struct {
 	subject string
 	bodies  [][]byte
-	// there counts those that are stored, the last of them at a sequence.
+	// there counts the records that are stored, the last of them at sequence last.
 	there int
 	last  uint64
 }
 
-// bringJournals writes the journals of an export, and closes the last ended run of each SubJob in its own. What an import before
-// this one has brought stays as it is.
+// bringJournals writes the journals of an export, and closes the last ended run of each SubJob in its journal. Records of
+// an earlier import stay.
 func (a Archive) bringJournals(ctx context.Context, x *Export) error {
 	copies, err := x.copies(a.client.Names())
 	if err != nil {
@@ -133,7 +134,7 @@ func (a Archive) bringJournals(ctx context.Context, x *Export) error {
 	return a.appendAll(ctx, copies)
 }
 
-// copies are the journals by their subjects under other names.
+// copies returns the journals by their subjects under other names.
 func (x *Export) copies(names events.Names) (map[string]*journalCopy, error) {
 	ended, err := x.ended()
 	if err != nil {
@@ -159,7 +160,7 @@ func (x *Export) copies(names events.Names) (map[string]*journalCopy, error) {
 			closed[subjob] = max(closed[subjob], e.Run)
 		}
 	}
-	for subjob, last := range ended { // any order: each by itself.
+	for subjob, last := range ended { // any order: each is independent.
 		if closed[subjob] >= last {
 			continue
 		}
@@ -173,9 +174,9 @@ func (x *Export) copies(names events.Names) (map[string]*journalCopy, error) {
 	return copies, nil
 }
 
-// ahead reports whether a record of a journal tells of what the log does not know yet, because the job went on while it was exported:
-// a run that was not issued, or the close of one that had not ended. It would keep everybody here from that run. An inquiry before
-// planning is closed by its planner, and the log never says so.
+// ahead reports whether a journal record refers to something that the log does not contain yet, because the job continued
+// during the export: a run that was not issued, or the close of a run that had not ended. Importing it would block that
+// run. Consult requests before planning are closed by the planner and never appear in the log.
 func ahead(subjob string, e *run.Entry, ended int) bool {
 	if e.Malformed != "" || strings.HasPrefix(subjob, events.PlanID+"~") {
 		return false
@@ -183,7 +184,7 @@ func ahead(subjob string, e *run.Entry, ended int) bool {
 	return e.Run > ended+1 || e.Type == events.JournalClosed && e.Run > ended
 }
 
-// appendAll appends what is not there, the journals side by side: each record waits for the one before it in its own.
+// appendAll appends the missing records, journals concurrently: each record waits for the previous one of its journal.
 func (a Archive) appendAll(ctx context.Context, copies map[string]*journalCopy) error {
 	open := make([]*journalCopy, 0, len(copies))
 	for _, subject := range sortedKeys(copies) {

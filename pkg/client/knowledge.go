@@ -10,11 +10,11 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// Knowledge is the documents that the experts of a session may look things up in.
+// Knowledge manages the documents that the experts of a session may read.
 type Knowledge struct{ client *Client }
 
-// Add keeps a document for a session, of at most bus.MaxDocument bytes, until it is removed or its session deleted: agents
-// with the tools list_knowledge and read_knowledge find it there. The same bytes are kept once, under their first name. Errors:
+// Add stores a document of at most bus.MaxDocument bytes for a session, until it is removed or the session deleted. Agents
+// with the tools list_knowledge and read_knowledge find it. The same bytes are stored once, under their first name. Errors:
 // bus.ErrTooLarge, bus.ErrRefused, the reader's, and those of the bus.
 func (k Knowledge) Add(ctx context.Context, session, name string, r io.ReadSeeker) (events.Ref, error) {
 	ref, err := k.client.bus.Documents().Put(ctx, session, events.Ref{Name: name, MediaType: mediaType(name)}, r)
@@ -24,16 +24,16 @@ func (k Knowledge) Add(ctx context.Context, session, name string, r io.ReadSeeke
 	return ref, nil
 }
 
-// List lists the documents of a session by name. Errors: those of the bus.
+// List lists the documents of a session, sorted by name. Errors: those of the bus.
 func (k Knowledge) List(ctx context.Context, session string) ([]events.Ref, error) {
 	return k.client.bus.Documents().List(ctx, session)
 }
 
-// leastID is how much of a digest names a document.
+// leastID is the shortest prefix of a digest that identifies a document.
 const leastID = 8
 
-// Remove removes the document of a session whose digest begins so. Errors: ErrNotFound for none, and for several; those of
-// the bus.
+// Remove removes the document of a session whose digest begins with id. Errors: ErrNotFound if none or several match; those
+// of the bus.
 func (k Knowledge) Remove(ctx context.Context, session, id string) error {
 	list, err := k.client.bus.Documents().List(ctx, session)
 	if err != nil {

@@ -11,19 +11,19 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/joblog"
 )
 
-// Logs reads jobs out of their logs: as they stand, or as they stood at any event.
+// Logs reads jobs from their logs: the present state, or the state at any event.
 type Logs struct{ client *Client }
 
-// Fold reads a job up to and with the event at a sequence, 0 for all of its log. Beside an error it gives what could be folded before
-// it, for those who want to look at a broken job. Errors: ErrNotFound, joblog.ErrPoisoned for an event of a later version, and those of
-// the bus.
+// Fold reads a job up to and including the event at a sequence; 0 reads all of its log. With an error it also returns what
+// could be folded before it, for the inspection of a broken job. Errors: ErrNotFound, joblog.ErrPoisoned for an event of a
+// later version, and those of the bus.
 func (l Logs) Fold(ctx context.Context, job string, until uint64) (*joblog.Log, error) {
 	return joblog.Fold(l.client.Events(ctx, job, 0), until)
 }
 
-// SubJob is all that is known of a SubJob: its text as planned and edited, what it handed over, what its runs have learned, and what they
-// have asked of models, tools and services. Result.Output is there also when the log has it by reference, if it is JSON. Errors:
-// ErrNotFound for a job or SubJob that does not exist or a result that is gone, and those of Fold.
+// SubJob returns everything known about a SubJob: its text as planned and edited, its result, the lessons of its runs, and
+// their calls of models, tools and services. Result.Output is set even if the log refers to a blob, if that is JSON.
+// Errors: ErrNotFound for a job or SubJob that does not exist or a deleted result, and those of Fold.
 func (l Logs) SubJob(ctx context.Context, job, subjob string) (*joblog.SubJob, error) {
 	log, err := l.Fold(ctx, job, 0)
 	if err != nil {
@@ -54,8 +54,8 @@ func noSubJob(job, subjob string) error {
 	})
 }
 
-// Tell publishes a control event of a job and folds its log on until that event, so that log is the job with it. Errors: ErrConflict
-// with the reason when the event is not legal as the job stands and changes nothing, and those of Client.Tell and Fold.
+// Tell publishes a control event of a job and folds its log up to that event, so that log includes it. Errors: ErrConflict
+// with the reason if the event is not legal in the job's state and so changes nothing, and those of Client.Tell and Fold.
 func (l Logs) Tell(ctx context.Context, log *joblog.Log, kind events.Kind, data any) error {
 	seq, err := l.client.Tell(ctx, log.Job.ID, kind, data)
 	if err != nil {
@@ -83,11 +83,10 @@ func (l Logs) Tell(ctx context.Context, log *joblog.Log, kind events.Kind, data 
 	return fmt.Errorf("%w: event %d is not in the log", bus.ErrUnknown, seq)
 }
 
-// Fork begins a new job where a log ends: the graph as it stood there, with the results of what was finished, so that only the rest runs.
-// The Fork says what the new job does otherwise; its id is made when the Fork has none. Payloads are copied. The new job is as it was
-// submitted: it may still wait in the queue. Its labels forked_from and forked_at say where it comes from, as far as it may have more labels.
-// Errors: *events.Fault for a Fork that does not fit the job, ErrNotFound for an unknown SubJob or a payload that is gone, and those of
-// Submit.
+// Fork starts a new job from the end of log: its graph with the results of finished SubJobs, so that only the rest runs. f says what
+// the new job does differently; a missing id is generated. Payloads are copied. The returned job is as submitted: it may still wait in
+// the queue. Its labels forked_from and forked_at say where it comes from, if it may have more labels. Errors: *events.Fault if f does
+// not fit the job, ErrNotFound for an unknown SubJob or a deleted payload, and those of Submit.
 func (l Logs) Fork(ctx context.Context, log *joblog.Log, f joblog.Fork) (*joblog.Forked, error) {
 	if f.ID == "" {
 		var err error
@@ -119,12 +118,12 @@ func (l Logs) Fork(ctx context.Context, log *joblog.Log, f joblog.Fork) (*joblog
 	return forked, nil
 }
 
-// payloads reads the payloads of a job.
+// payloads returns a reader of a job's payloads.
 func (l Logs) payloads(ctx context.Context, job string) joblog.Payloads {
 	return func(ref events.Ref) ([]byte, error) { return l.client.bus.Blobs().Get(ctx, job, ref.Digest) }
 }
 
-// kept is payloads, but for those that are gone: they are left out.
+// kept is payloads, but skips deleted ones.
 func (l Logs) kept(ctx context.Context, job string) joblog.Payloads {
 	return func(ref events.Ref) ([]byte, error) {
 		data, err := l.client.bus.Blobs().Get(ctx, job, ref.Digest)

@@ -11,21 +11,21 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// PlanTool is the plan operations as one tool of a model, with a book of its own: hand Name, Description and Schema to the
-// model, and what it calls the tool with to Call.
+// PlanTool offers the plan operations as one tool for a model, with a book of its own: pass Name, Description and Schema to
+// the model, and the arguments of its calls to Call.
 type PlanTool struct {
-	// Client reaches the planner.
+	// Client is the connection to the planner.
 	Client *Client
-	// Book is where the model's plans are kept, the id of its job for one; "main" when empty.
+	// Book is the book of the model's plans, for example the id of its job; "main" if empty.
 	Book string
-	// Job is the job whose graph the model may see and change; none when empty.
+	// Job is the job whose graph the model may see and change; none if empty.
 	Job string
 }
 
-// Name is what the model calls.
+// Name is the tool's name for the model.
 func (PlanTool) Name() string { return "planning" }
 
-// Description says when to use it.
+// Description tells the model when to use the tool.
 func (PlanTool) Description() string {
 	return "Keeps plans for work that takes several steps: create one, mark each step as you go, update the list when it turns out otherwise. " +
 		"The id of a job shows and changes the plan that the job runs by."
@@ -53,21 +53,21 @@ const planSchema = `{
   "additionalProperties": false
 }`
 
-// Call carries out what the model asked for and gives the text for it. What is wrong with the arguments, and what does not
-// fit the plan, is such a text too, "Error: …" with what to do instead. Errors: those of the bus and of ctx, which a model
-// can do nothing about.
+// Call executes the model's call and returns the text for the model. Faults of the arguments, and operations that the plan
+// does not allow, are returned as such a text too, "Error: …" with advice. Errors: those of the bus and of ctx, which the
+// model cannot correct.
 func (t PlanTool) Call(ctx context.Context, arguments string) (string, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(arguments), &fields); err != nil || fields == nil {
 		return "Error: the arguments are no JSON object (send {\"command\": \"list\"} for one)", nil
 	}
 	var command string
-	_ = json.Unmarshal(fields["command"], &command) // Anything but a text is no command.
+	_ = json.Unmarshal(fields["command"], &command) // A value that is not a string is no command.
 	command = strings.ToLower(strings.TrimSpace(command))
 	if !slices.Contains(PlanCommands(), command) {
 		return fmt.Sprintf("Error: command: unknown command %.40q (the commands are %s)", command, strings.Join(PlanCommands(), ", ")), nil
 	}
-	for name, value := range map[string]string{"book": t.Book, "within": t.Job} { // Whatever the model says of them.
+	for name, value := range map[string]string{"book": t.Book, "within": t.Job} { // These override the model's values.
 		text, err := json.Marshal(value)
 		if err != nil {
 			return "", err
@@ -89,7 +89,7 @@ func (t PlanTool) Call(ctx context.Context, arguments string) (string, error) {
 	return answer.Text, err
 }
 
-// refused is what a model is told of an error that it can do something about, "" for any other.
+// refused returns the text for the model about an error that it can correct, "" for any other error.
 func refused(err error) string {
 	var many events.Faults
 	var one *events.Fault

@@ -13,7 +13,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/run/lease"
 )
 
-// Quarantine is ErrQuarantined with why, since when and what to do; nil for a job that goes on.
+// Quarantine returns ErrQuarantined with the reason, the time and advice, or nil if the job is not in quarantine.
 func (j *Job) Quarantine() error {
 	if j.Quarantined == nil {
 		return nil
@@ -29,12 +29,13 @@ func (j *Job) Quarantine() error {
 	return fmt.Errorf("%w: %w", ErrQuarantined, &f)
 }
 
-// Quarantine ends and watches jobs that the scheduler leaves alone.
+// Quarantine watches jobs in quarantine and ends their work.
 type Quarantine struct{ client *Client }
 
-// Halt ends the work of a job that the scheduler leaves alone, or that of the one SubJob that a request with Only names:
-// running workers are told at once, what nobody has taken is purged, and each running run is closed in its journal, so that
-// whoever missed it stops at his next entry. Nothing is stated about the job. Errors: those of the bus; it may be repeated.
+// Halt ends the work of a job in quarantine, or that of the one SubJob that a request with Only names. Running workers are
+// notified at once, work without a worker is purged, and each running run is closed in its journal, so that a worker that
+// missed the notification stops at its next record. Nothing is published about the job. Errors: those of the bus; it may be
+// repeated.
 func (q Quarantine) Halt(ctx context.Context, j *Job, asked *events.StopRequested) error {
 	subjob, work := "", q.client.Names().JobWork(j.ID)
 	if asked.Only && events.ValidToken(asked.SubJob) {
@@ -63,17 +64,17 @@ func (q Quarantine) Halt(ctx context.Context, j *Job, asked *events.StopRequeste
 	return q.client.bus.Flush(ctx)
 }
 
-// closeRun appends the fence of a run, unless it stands there.
+// closeRun appends the fence of a run, unless it exists.
 func (q Quarantine) closeRun(ctx context.Context, job string, s *SubJob, reason string) error {
 	_, err := lease.Fence(ctx, q.client.bus.Journal(job, s.ID), s.Run, reason)
 	return err
 }
 
-// chance is how long the end of a job in quarantine is waited for: a request to end is also one to try it again, and what
-// the scheduler stumbled over may be gone, or of no interest to a job that ends.
+// chance is how long to wait for the end of a job in quarantine: a request to end it makes the scheduler try the job again,
+// and its problem may be gone or may not matter for an ending job.
 const chance = 2 * time.Second
 
-// endDead ends the work of a job in quarantine, whose request to end stands at a sequence, and the job if it can.
+// endDead ends the work of a job in quarantine, and the job itself if possible. The request to end it has sequence seq.
 func (q Quarantine) endDead(ctx context.Context, j *Job, seq uint64, asked *events.StopRequested) error {
 	if err := q.Halt(ctx, j, asked); err != nil {
 		return err
@@ -82,18 +83,18 @@ func (q Quarantine) endDead(ctx context.Context, j *Job, seq uint64, asked *even
 	defer cancel()
 	if _, err := q.client.endBehind(soon, j.ID, seq); err == nil {
 		return nil
-	} // Or it takes longer; what is wrong with the bus the next call tells.
+	} // It takes longer, or the bus has a problem, which the next call reports.
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	return j.Quarantine()
 }
 
-// moving is how long a connection may take to move from one server to another before a watch that cannot begin is an error.
+// moving is how long a connection may take to move to another server before a failed watch is an error.
 const moving = 5 * time.Second
 
-// Watch gives a context that ends when the job is in quarantine, with ErrQuarantined as its cause, and otherwise
-// with ctx. stop frees what it takes.
+// Watch returns a context that ends with the cause ErrQuarantined when the job is in quarantine, and otherwise with ctx.
+// stop releases its resources.
 func (q Quarantine) Watch(ctx context.Context, job string) (watched context.Context, stop func(), err error) {
 	watched, cancel := context.WithCancelCause(ctx)
 	patient, enough := context.WithTimeout(ctx, moving)
@@ -102,7 +103,7 @@ func (q Quarantine) Watch(ctx context.Context, job string) (watched context.Cont
 	err = bus.Await(patient, func() (err error) {
 		end, err = q.client.bus.State().WatchKey(watched, job, func(e bus.Entry) {
 			if !bytes.Contains(e.Value, []byte(`"quarantined"`)) {
-				return // Most states; they may be large.
+				return // Most states; skip decoding, since they may be large.
 			}
 			if j, err := decodeJob(e); err == nil && j.Quarantined != nil {
 				cancel(j.Quarantine())

@@ -8,21 +8,20 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// Record is one stored message of a job's log as an export file holds it, one JSON object a line. The body comes back byte
-// for byte.
+// Record is one stored message of a job's log in an export file, one JSON object per line. The body survives byte for byte.
 type Record struct {
-	// Subject is where the message stands in the log.
+	// Subject is the subject in the log.
 	Subject string
 	// Header holds all of its headers.
 	Header map[string][]string
-	// Seq is its sequence in the log it was taken from; Time that log's timestamp.
+	// Seq is its sequence in the original log, Time that log's timestamp.
 	Seq  uint64
 	Time time.Time
 	// Body is the message's body.
 	Body []byte
 }
 
-// recordForm is the written form: a body that is compact JSON stands as it is, any other as base64.
+// recordForm is the encoding: a body of compact JSON is kept as JSON, any other is base64.
 type recordForm struct {
 	Subject string              `json:"subject"`
 	Header  map[string][]string `json:"headers,omitempty"`
@@ -56,7 +55,7 @@ func (r *Record) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// survives reports whether a body comes back the same when it is written inside another JSON text.
+// survives reports whether a body is unchanged after being embedded in another JSON text.
 func survives(body []byte) bool {
 	if len(body) == 0 || string(body) == "null" {
 		return false
@@ -65,12 +64,12 @@ func survives(body []byte) bool {
 	return err == nil && bytes.Equal(written, body)
 }
 
-// Message is the record as a message of the bus.
+// Message returns the record as a message of the bus.
 func (r Record) Message() events.Message {
 	return events.Message{Subject: r.Subject, Header: r.Header, Body: r.Body}
 }
 
-// Event decodes the record; ok is false when its subject is none of the log under these names.
+// Event decodes the record; ok is false if its subject is not of the log under these names.
 func (r Record) Event(n events.Names) (e events.Event, ok bool) {
 	e, ok = events.Decode(n, r.Message())
 	e.Seq, e.Time = r.Seq, r.Time

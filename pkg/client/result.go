@@ -10,14 +10,14 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/joblog"
 )
 
-// Result is what a job that has ended came to.
+// Result is the result of an ended job.
 type Result struct {
 	Status events.Status
-	// Value is the answer; a payload that is no JSON is given as a text. It is nil when there is none.
+	// Value is the answer, nil if there is none; a payload that is not JSON is returned as a string.
 	Value json.RawMessage
-	// Partial is true when Value is what some SubJobs gave of a job that has not FINISHED.
+	// Partial is true if Value contains the results of some SubJobs of a job that has not FINISHED.
 	Partial bool
-	// Artifacts are the files that belong to it, named SUBJOB/NAME; Fetch reads them.
+	// Artifacts are the files of the result, named SUBJOB/NAME; Fetch reads them.
 	Artifacts []events.Ref
 	// Error says why the job FAILED or was STOPPED.
 	Error *events.Fault
@@ -26,8 +26,8 @@ type Result struct {
 	events.Spent
 }
 
-// Result gives what a job came to. It does not wait: Wait does. Errors: ErrConflict for a job that has not ended, ErrNotFound for one that
-// does not exist or whose result is gone, and those of the bus.
+// Result returns the result of a job. It does not wait; Wait does. Errors: ErrConflict for a job that has not ended,
+// ErrNotFound for one that does not exist or whose result was deleted, and those of the bus.
 func (c *Client) Result(ctx context.Context, job string) (*Result, error) {
 	ended, _, err := c.lastEnd(ctx, job)
 	if err != nil {
@@ -46,8 +46,8 @@ func (c *Client) Result(ctx context.Context, job string) (*Result, error) {
 	}, nil
 }
 
-// lastEnd is how a job ended, nil when it goes on, and the sequence behind which its next end stands. Errors: ErrNotFound for a job that
-// does not exist.
+// lastEnd returns how a job ended, nil if it is running, and the sequence after which its next end will come. Errors:
+// ErrNotFound for a job that does not exist.
 func (c *Client) lastEnd(ctx context.Context, job string) (*events.JobEnded, uint64, error) {
 	if err := checkID(job); err != nil {
 		return nil, 0, err

@@ -12,21 +12,20 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events/schedule"
 )
 
-// Schedule is a recurring job as it stands: what it says, its latest runs and what comes next.
+// Schedule is a schedule with its state, its latest runs and its next due times.
 type Schedule struct {
 	schedule.State
-	// Upcoming are the next moments, up to three.
+	// Upcoming are the next due times, at most three.
 	Upcoming []time.Time `json:"upcoming,omitempty"`
-	// Duplicate is true in the answer to a creation that had been asked for before.
+	// Duplicate is true in the answer to a repeated creation.
 	Duplicate bool `json:"duplicate,omitempty"`
 }
 
-// Schedules makes, reads and changes what recurs.
+// Schedules creates, reads and changes schedules.
 type Schedules struct{ client *Client }
 
-// Create makes a schedule, whose id is made up when it is empty; the same again gives the one that is there. Errors:
-// events.Faults with everything that is wrong, ErrConflict for an id that is taken by another schedule, bus.ErrUnavailable
-// without a scheduler.
+// Create creates a schedule; an empty id is generated. Repeating it returns the existing schedule. Errors: events.Faults
+// with everything that is wrong, ErrConflict if another schedule has the id, bus.ErrUnavailable without a scheduler.
 func (s Schedules) Create(ctx context.Context, id string, spec schedule.Spec) (*Schedule, error) {
 	body, err := json.Marshal(struct {
 		ID string `json:"id,omitempty"`
@@ -55,8 +54,8 @@ func (s Schedules) Create(ctx context.Context, id string, spec schedule.Spec) (*
 	return made, json.Unmarshal(answer, made)
 }
 
-// List lists schedules by their ids, all of them or those with a status, in short: the request is cut, and of the runs
-// only the latest is there. Errors: bus.ErrUnavailable without a scheduler.
+// List lists schedules by id, all or those with a status, in short form: the request is cut, and only the latest run is
+// included. Errors: bus.ErrUnavailable without a scheduler.
 func (s Schedules) List(ctx context.Context, status schedule.Status) ([]*Schedule, error) {
 	var all []*Schedule
 	for {
@@ -74,32 +73,31 @@ func (s Schedules) List(ctx context.Context, status schedule.Status) ([]*Schedul
 	}
 }
 
-// Get reads a schedule with its latest runs, the oldest first. Errors: ErrNotFound, bus.ErrUnavailable without a
-// scheduler.
+// Get returns a schedule with its latest runs, oldest first. Errors: ErrNotFound, bus.ErrUnavailable without a scheduler.
 func (s Schedules) Get(ctx context.Context, id string) (*Schedule, error) {
 	return s.do(ctx, "get", id, schedule.Word{})
 }
 
-// Pause lets nothing come due until the schedule is resumed; a run that goes on does so. Errors: ErrConflict when it
-// is paused or done, ErrNotFound, bus.ErrUnavailable without a scheduler.
+// Pause stops new runs until the schedule is resumed; a running one continues. Errors: ErrConflict if it is paused or done,
+// ErrNotFound, bus.ErrUnavailable without a scheduler.
 func (s Schedules) Pause(ctx context.Context, id string, w schedule.Word) (*Schedule, error) {
 	return s.do(ctx, "pause", id, w)
 }
 
-// Resume has a paused schedule go on with the next moment from now; those that passed meanwhile are gone. Errors:
-// ErrConflict when it is not paused, ErrNotFound, bus.ErrUnavailable without a scheduler.
+// Resume continues a paused schedule with the next due time from now on; those that passed meanwhile are skipped. Errors:
+// ErrConflict if it is not paused, ErrNotFound, bus.ErrUnavailable without a scheduler.
 func (s Schedules) Resume(ctx context.Context, id string, w schedule.Word) (*Schedule, error) {
 	return s.do(ctx, "resume", id, w)
 }
 
-// Trigger asks for a run now, beside those of the moments; its job's id is that of the latest run. Errors: ErrConflict
-// when a run goes on and the schedule skips what overlaps, ErrNotFound, bus.ErrUnavailable without a scheduler.
+// Trigger asks for an additional run now; its job's id is that of the latest run in the answer. Errors: ErrConflict if a
+// run is in progress and the schedule skips overlaps, ErrNotFound, bus.ErrUnavailable without a scheduler.
 func (s Schedules) Trigger(ctx context.Context, id string, w schedule.Word) (*Schedule, error) {
 	return s.do(ctx, "trigger", id, w)
 }
 
-// Delete removes a schedule. Its jobs stay, and one that goes on does so. Errors: ErrNotFound, bus.ErrUnavailable
-// without a scheduler.
+// Delete removes a schedule. Its jobs stay, and running ones continue. Errors: ErrNotFound, bus.ErrUnavailable without a
+// scheduler.
 func (s Schedules) Delete(ctx context.Context, id string, w schedule.Word) error {
 	_, err := s.do(ctx, "delete", id, w)
 	return err
@@ -117,7 +115,7 @@ func (s Schedules) do(ctx context.Context, verb, id string, w schedule.Word) (*S
 	return changed, s.client.ask(ctx, "schedule."+verb, request, changed)
 }
 
-// noScheduler says what is missing.
+// noScheduler returns an error that says what is missing.
 func noScheduler(subject string, err error) error {
 	return fmt.Errorf("%w: %w", err, &events.Fault{
 		Code: events.CodeUnavailable, Message: "no scheduler answers on " + subject, Hint: "start one: jobgraph up, or the scheduler service",

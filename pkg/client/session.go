@@ -17,31 +17,31 @@ import (
 // The states of a session.
 const (
 	SessionActive  = "active"
-	SessionWaiting = "waiting" // A job of it asks a person.
-	SessionStopped = "stopped" // Its last job was stopped, and no other is under way.
+	SessionWaiting = "waiting" // One of its jobs waits for a person.
+	SessionStopped = "stopped" // Its last job was stopped, and no other is running.
 )
 
-// Session is a conversation: the jobs that belong together, as the scheduler keeps it.
+// Session is the scheduler's record of a session: jobs that belong together.
 type Session struct {
-	// ID is the session's, Parent the one from which a SubJob was handed off to it, empty for all others.
+	// ID is its id. Parent is the session from which a SubJob was handed off to it; empty for all others.
 	ID     string `json:"id"`
 	Parent string `json:"parent,omitempty"`
-	// User is whose it is, Title what it is called, State one of the states above.
+	// User is its owner, Title its title, State one of the states above.
 	User  string `json:"user,omitempty"`
 	Title string `json:"title,omitempty"`
 	State string `json:"state"`
-	// Created and Updated are when it began and when something changed last.
+	// Created and Updated are the times of its begin and its last change.
 	Created time.Time `json:"created"`
 	Updated time.Time `json:"updated"`
-	// Total counts the jobs that ever came, Jobs holds the latest of them, the oldest first. Threads are theirs.
+	// Total counts all jobs; Jobs lists the latest of them, oldest first; Threads are their threads.
 	Total   int          `json:"total"`
 	Threads []string     `json:"threads,omitempty"`
 	Jobs    []SessionJob `json:"jobs"`
-	// Raw is the saved text.
+	// Raw is the saved record as JSON.
 	Raw json.RawMessage `json:"-"`
 }
 
-// SessionJob is a job of a session, or the SubJob that was handed off to it. Goal is cut.
+// SessionJob is a job of a session, or the SubJob that was handed off to it. Goal is shortened.
 type SessionJob struct {
 	ID      string        `json:"id"`
 	SubJob  string        `json:"subjob,omitempty"`
@@ -51,15 +51,15 @@ type SessionJob struct {
 	Asking  bool          `json:"asking,omitempty"`
 	Created time.Time     `json:"created"`
 	Ended   time.Time     `json:"ended,omitzero"`
-	// Handed are the sessions of SubJobs that were handed off.
+	// Handed are the sessions of handed-off SubJobs.
 	Handed []string `json:"handed,omitempty"`
 }
 
-// SessionQuery selects sessions for Sessions. The zero value selects all but those of handed-off SubJobs.
+// SessionQuery selects sessions for Sessions.List. The zero value selects all except those of handed-off SubJobs.
 type SessionQuery struct {
-	// User and State must be these, when given.
+	// User and State must have these values, if set.
 	User, State string
-	// All adds the sessions of SubJobs that were handed off.
+	// All includes the sessions of handed-off SubJobs.
 	All bool
 }
 
@@ -67,10 +67,10 @@ func (q SessionQuery) wants(s *Session) bool {
 	return (q.User == "" || q.User == s.User) && (q.State == "" || q.State == s.State) && (q.All || s.Parent == "")
 }
 
-// Sessions reads and changes conversations, each of which has any number of jobs.
+// Sessions reads and changes sessions.
 type Sessions struct{ client *Client }
 
-// List gives the sessions that fit, the one that changed last first. Errors: those of the bus.
+// List returns the matching sessions, the most recently changed first. Errors: those of the bus.
 func (s Sessions) List(ctx context.Context, q SessionQuery) ([]*Session, error) {
 	entries, err := s.client.bus.SessionRecords(ctx)
 	if err != nil {
@@ -89,7 +89,7 @@ func (s Sessions) List(ctx context.Context, q SessionQuery) ([]*Session, error) 
 	return list, nil
 }
 
-// Get reads a session with its latest jobs. Errors: ErrNotFound, those of the bus.
+// Get returns a session with its latest jobs. Errors: ErrNotFound, those of the bus.
 func (s Sessions) Get(ctx context.Context, id string) (*Session, error) {
 	value, _, err := s.client.bus.Sessions().GetLeader(ctx, bus.SessionKey(id))
 	if err != nil && !errors.Is(err, bus.ErrNotFound) {
@@ -104,13 +104,13 @@ func (s Sessions) Get(ctx context.Context, id string) (*Session, error) {
 	return found, nil
 }
 
-// Rename gives a session a title that no job changes. Errors: ErrNotFound, bus.ErrUnavailable without a scheduler.
+// Rename gives a session a title that jobs do not change. Errors: ErrNotFound, bus.ErrUnavailable without a scheduler.
 func (s Sessions) Rename(ctx context.Context, id, title string) error {
 	return s.client.ask(ctx, "sessions.rename", map[string]any{"id": id, "title": title}, nil)
 }
 
-// Stop stops the jobs of a session that are under way, waits up to 5 s for their ends, and gives their ids. The
-// session can be gone on with. Errors: ErrNotFound, bus.ErrUnavailable without a scheduler.
+// Stop stops the running jobs of a session, waits up to 5 s for their ends, and returns their ids. The session can be
+// continued. Errors: ErrNotFound, bus.ErrUnavailable without a scheduler.
 func (s Sessions) Stop(ctx context.Context, id, reason, by string) (jobs []string, err error) {
 	var told struct {
 		Stopped []string `json:"stopped"`
@@ -119,8 +119,9 @@ func (s Sessions) Stop(ctx context.Context, id, reason, by string) (jobs []strin
 	return told.Stopped, err
 }
 
-// Delete removes the record of a session with its documents, and with jobs everything of the jobs that it lists, which it gives.
-// Errors: ErrConflict while a job of it goes on, ErrNotFound, bus.ErrUnavailable without a scheduler.
+// Delete removes the record of a session with its documents. With jobs it also removes everything of the jobs that it
+// lists, and returns their ids. Errors: ErrConflict while one of its jobs is running, ErrNotFound, bus.ErrUnavailable
+// without a scheduler.
 func (s Sessions) Delete(ctx context.Context, id string, jobs bool) (deleted []string, err error) {
 	var told struct {
 		Jobs []string `json:"jobs"`
@@ -129,7 +130,7 @@ func (s Sessions) Delete(ctx context.Context, id string, jobs bool) (deleted []s
 	return told.Jobs, err
 }
 
-// ask has the scheduler do something, and reads its answer into told.
+// ask calls the scheduler and decodes its answer into told.
 func (c *Client) ask(ctx context.Context, verb string, request, told any) error {
 	body, err := json.Marshal(request)
 	if err != nil {

@@ -14,10 +14,10 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// admission bounds the wait for a request in the queue to be admitted or refused when no scheduler answers.
+// admission is how long to wait for the admission or rejection of a queued request if no scheduler answers.
 const admission = 300 * time.Millisecond
 
-// NewID makes a job id: sortable by time, unique without asking anybody.
+// NewID generates a job id: sortable by time, and unique without coordination.
 func NewID() (string, error) {
 	id, err := uuid.NewV7()
 	if err != nil {
@@ -26,27 +26,27 @@ func NewID() (string, error) {
 	return id.String(), nil
 }
 
-// Submit asks for a job and gives its id, which is made before the first try when the request has none, so that a repeat is
-// the same job. Plan and inputs above the inline limit go to the blobs first. When no scheduler answers, the request is
-// left in the durable queue and admitted later. Errors: events.Faults with everything that is wrong with the request,
-// ErrConflict for an id that is taken by another request, and those of the bus.
+// Submit submits a job and returns its id. A missing id is generated before the first attempt, so that a repeat is the same
+// job. Plan and inputs above the inline limit are stored as blobs first. If no scheduler answers, the request stays in the
+// durable queue and is admitted later. Errors: events.Faults with everything that is wrong with the request, ErrConflict if
+// another request has the id, and those of the bus.
 func (c *Client) Submit(ctx context.Context, r events.Request) (string, error) {
 	receipt, err := c.Ask(ctx, r)
 	return receipt.JobID, err
 }
 
-// Receipt is what is known of a request that was not refused.
+// Receipt is what is known about an accepted request.
 type Receipt struct {
 	// JobID is the job's id.
 	JobID string `json:"job_id"`
-	// ScheduleID is the schedule that was made in place of a job, for a request that recurs.
+	// ScheduleID is the schedule that was created instead of a job, for a recurring request.
 	ScheduleID string `json:"schedule_id,omitempty"`
-	// Admitted is true when the job is in the log. Otherwise nobody has read the request yet: it waits in the durable queue,
-	// and may still be refused.
+	// Admitted is true if the job is in the log. Otherwise no scheduler has read the request yet: it waits in the durable
+	// queue and may still be rejected.
 	Admitted bool `json:"admitted"`
 }
 
-// Ask is Submit with what is known of the request afterwards.
+// Ask is Submit, but returns a Receipt.
 func (c *Client) Ask(ctx context.Context, r events.Request) (Receipt, error) {
 	if faults := r.Validate(); len(faults) > 0 {
 		return Receipt{}, faults
@@ -59,7 +59,7 @@ func (c *Client) Ask(ctx context.Context, r events.Request) (Receipt, error) {
 		r.ID = id
 	}
 	receipt := Receipt{JobID: r.ID}
-	if r.Schedule == nil { // What recurs has to stand in the request: references are kept with one job.
+	if r.Schedule == nil { // A schedule must be part of the request: blobs belong to one job.
 		if err := c.offload(ctx, &r); err != nil {
 			return receipt, err
 		}
@@ -73,7 +73,7 @@ func (c *Client) Ask(ctx context.Context, r events.Request) (Receipt, error) {
 	}
 	answer, fault, err := c.bus.Services().Request(ctx, c.Names().API("submit"), body)
 	switch {
-	case fault != nil && (fault.Code != events.CodeUnavailable || fault.Field == "disk"): // Else the queue keeps it until there is room.
+	case fault != nil && (fault.Code != events.CodeUnavailable || fault.Field == "disk"): // Otherwise the queue keeps it until there is room.
 		return receipt, refusal(answer, fault)
 	case fault != nil:
 	case err == nil:
@@ -92,8 +92,8 @@ func (c *Client) Ask(ctx context.Context, r events.Request) (Receipt, error) {
 	return receipt, err
 }
 
-// taken reports whether the job of a request is in the log already. With another request it is ErrConflict: nobody is there
-// to say so.
+// taken reports whether the job of a request is already in the log. If that has another request, it returns ErrConflict,
+// since no scheduler answers.
 func (c *Client) taken(ctx context.Context, id string, body []byte) (bool, error) {
 	for e, err := range c.bus.Log().EventsOf(ctx, id, 0) {
 		if err != nil {
@@ -118,13 +118,13 @@ func (c *Client) taken(ctx context.Context, id string, body []byte) (bool, error
 	return false, nil
 }
 
-// same compares two JSON texts as values.
+// same compares two JSON texts by value.
 func same(a, b []byte) bool {
 	var left, right any
 	return json.Unmarshal(a, &left) == nil && json.Unmarshal(b, &right) == nil && reflect.DeepEqual(left, right)
 }
 
-// offload moves what is large out of the request.
+// offload moves large parts of the request to blobs.
 func (c *Client) offload(ctx context.Context, r *events.Request) error {
 	if len(r.Plan) > bus.InlineLimit {
 		ref, err := c.bus.Blobs().Put(ctx, r.ID, r.Plan)
@@ -151,7 +151,7 @@ func (c *Client) offload(ctx context.Context, r *events.Request) error {
 	return nil
 }
 
-// oversize says which text makes a request too large. Plan and inputs went to the blobs before.
+// oversize names the text that makes a request too large. Plan and inputs are already blobs.
 func oversize(r events.Request, size int) events.Faults {
 	field := "request"
 	for _, text := range []struct{ name, value string }{{"goal", r.Goal}, {"context", r.Context}} {
@@ -165,7 +165,7 @@ func oversize(r events.Request, size int) events.Faults {
 	}}
 }
 
-// refusal is the error behind a refused request: every fault where the answer lists them.
+// refusal converts the answer to a rejected request to an error, with all faults if the answer lists them.
 func refusal(answer []byte, fault *events.Fault) error {
 	var rejection events.Rejection
 	var err error = fault
@@ -186,7 +186,7 @@ func refusal(answer []byte, fault *events.Fault) error {
 	return err
 }
 
-// roomless says what to do about a bus that is full; other errors stay what they are.
+// roomless adds advice to the error of a full bus; it returns other errors unchanged.
 func roomless(err error) error {
 	if !errors.Is(err, bus.ErrFull) {
 		return err
@@ -197,8 +197,8 @@ func roomless(err error) error {
 	})
 }
 
-// enqueue puts the request into the durable queue and waits a moment for its admission or rejection; false means that nobody
-// has read it yet.
+// enqueue puts the request into the durable queue and waits briefly for its admission or rejection; false means that no
+// scheduler has read it yet.
 func (c *Client) enqueue(ctx context.Context, id string, body []byte) (admitted bool, err error) {
 	rejected := make(chan events.Rejection, 1)
 	stop, err := c.bus.SubscribeCore(c.Names().Rejected(), func(_ string, text []byte) {
@@ -214,13 +214,13 @@ func (c *Client) enqueue(ctx context.Context, id string, body []byte) (admitted 
 		return false, fmt.Errorf("submit: %w", err)
 	}
 	defer stop()
-	// The broker drops a repeat, not another request under the same id: that one is for the scheduler to refuse.
+	// The broker drops a repeat, but not another request with the same id, which the scheduler has to reject.
 	word := fmt.Sprintf("%s/%x", id, sha256.Sum256(body))
 	m := events.Message{Subject: c.Names().Request(), Body: body, Header: map[string][]string{events.HeaderMsgID: {word}}}
 	if _, err := c.bus.Publish(ctx, m, bus.Expect{}); err != nil {
 		return false, fmt.Errorf("submit: %w", roomless(err))
 	}
-	// The connection is ordered, but the queue is not read by us: the admission is seen in the log.
+	// The scheduler reads the queue, so its admission is visible only in the log.
 	ctx, cancel := context.WithTimeout(ctx, admission)
 	defer cancel()
 	seen, ended := make(chan struct{}, 1), make(chan struct{})

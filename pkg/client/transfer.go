@@ -13,11 +13,11 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
-// Archive moves jobs between buses: as a whole, with journals and blobs.
+// Archive moves complete jobs between buses, with journals and blobs.
 type Archive struct{ client *Client }
 
-// Export reads a job with its journals, its blobs and its saved state. What a stranger has put between the facts of its log, under a subject
-// that is none of the log's, is left out. Errors: ErrNotFound, and those of the bus.
+// Export reads a job with its journals, blobs and saved state. Foreign messages between the facts of its log are left out.
+// Errors: ErrNotFound, and those of the bus.
 func (a Archive) Export(ctx context.Context, job string, now time.Time) (*Export, error) {
 	if err := checkID(job); err != nil {
 		return nil, err
@@ -59,11 +59,11 @@ func (a Archive) Export(ctx context.Context, job string, now time.Time) (*Export
 	return x, nil
 }
 
-// Import writes a job into this bus under its own id. Its journals come first, and the runs that had ended are closed in them, so
-// that nothing finished is executed again; a job that had not ended goes on here, with the calls that its runs have finished: the work
-// of runs that were under way is given out again. A job that is there already with the same content is left alone, also when runs that
-// nobody claims have ended otherwise here, and gets the blobs that it has lost; with other content, or when it moved while it was
-// imported, the error is ErrConflict.
+// Import writes a job into this bus under its own id. Its journals come first, and the ended runs are closed in them, so
+// that nothing finished is executed again. A job that had not ended continues here with the finished calls of its runs: the
+// work of running runs is issued again. If the job already exists with the same content, it is left alone, even if
+// unclaimed runs have ended differently here, and missing blobs are restored. If its content differs, or it changed during
+// the import, the error is ErrConflict.
 func (a Archive) Import(ctx context.Context, x *Export) error {
 	if err := a.admits(ctx, x); err != nil {
 		return err
@@ -95,7 +95,7 @@ func (a Archive) Import(ctx context.Context, x *Export) error {
 	return a.replay(ctx, moving)
 }
 
-// overtaken says what to do when somebody else wrote into a job while it was imported.
+// overtaken returns the error, with advice, for a job that another client changed during the import.
 func overtaken(job string, err error) error {
 	var fault *events.Fault
 	if !errors.Is(err, bus.ErrConflict) || errors.As(err, &fault) {
@@ -107,7 +107,7 @@ func overtaken(job string, err error) error {
 	})
 }
 
-// bringBlobs writes the blobs of an export that are not there.
+// bringBlobs writes the missing blobs of an export.
 func (a Archive) bringBlobs(ctx context.Context, x *Export) error {
 	for digest, data := range x.Blobs {
 		if ref, err := a.client.bus.Blobs().Put(ctx, x.Job, data); err != nil {
@@ -119,9 +119,9 @@ func (a Archive) bringBlobs(ctx context.Context, x *Export) error {
 	return nil
 }
 
-// holds checks that every record of another export is among these, in the same order. What the scheduler states by itself does not
-// count: it may have added to it, or have been faster than an import. Where an import has brought a run that nobody had claimed, another
-// end of it is as good: such a run may have been executed here meanwhile, and that end stands.
+// holds checks that every record of another export is among these, in the same order. Facts that the scheduler derives do
+// not count, since it may have added some, or published them before the import. If an import brought an unclaimed run,
+// another end of it is accepted: such a run may have been executed here meanwhile, and that end counts.
 func (x *Export) holds(other *Export) error {
 	mine, theirs := events.NewNames(x.Prefix).Prefix(), events.NewNames(other.Prefix).Prefix()
 	at := 0
@@ -143,8 +143,8 @@ func (x *Export) holds(other *Export) error {
 	return nil
 }
 
-// again reports whether these records tell in their own way what a record of another export tells of a run, and an import has closed
-// that run here, which nobody has claimed here or there.
+// again reports whether these records contain a fact about the same run as a record of another export, where the run was
+// never claimed on either side and the import closed it here.
 func (x *Export) again(other *Export, r Record) bool {
 	if !executed(other, r) || x.on(strings.TrimPrefix(r.Subject, events.NewNames(other.Prefix).Prefix())) == nil {
 		return false
@@ -154,7 +154,7 @@ func (x *Export) again(other *Export, r Record) bool {
 	return !here.Claimed(at.Run) && !there.Claimed(at.Run) && here.IsClosed(at.Run)
 }
 
-// on gives the first record on a subject behind the prefix, nil when there is none.
+// on returns the first record whose subject after the prefix matches, or nil.
 func (x *Export) on(subject string) *Record {
 	prefix := events.NewNames(x.Prefix).Prefix()
 	for i := range x.Records {
@@ -165,7 +165,7 @@ func (x *Export) on(subject string) *Record {
 	return nil
 }
 
-// lacks says which record of an import these do not have.
+// lacks returns the error that an imported record is missing here.
 func (x *Export) lacks(r Record, subject string) error {
 	message := "job " + x.Job + " is here already, and the file's record " + r.Subject + " "
 	if x.on(subject) != nil {
@@ -178,12 +178,12 @@ func (x *Export) lacks(r Record, subject string) error {
 	})
 }
 
-// same compares subjects behind their prefixes, and bodies.
+// same compares subjects without their prefixes, and bodies.
 func (r Record) same(prefix string, other Record, otherPrefix string) bool {
 	return strings.TrimPrefix(r.Subject, prefix) == strings.TrimPrefix(other.Subject, otherPrefix) && bytes.Equal(r.Body, other.Body)
 }
 
-// admits checks that the file begins as a job does.
+// admits checks that the file begins with a job's request.
 func (a Archive) admits(ctx context.Context, x *Export) error {
 	if err := checkID(x.Job); err != nil {
 		return err
@@ -210,7 +210,7 @@ func (a Archive) replay(ctx context.Context, x *Export) error {
 	for _, r := range x.Records {
 		m := r.On(a.client.Names().Prefix())
 		expect := bus.Expect{}
-		if at, _ := a.client.Names().Parse(m.Subject); !seen[m.Subject] && at.Kind != events.KindSubJobProgressed { // A run that goes on may have told some here.
+		if at, _ := a.client.Names().Parse(m.Subject); !seen[m.Subject] && at.Kind != events.KindSubJobProgressed { // A run that continues may have published some here.
 			expect, seen[m.Subject] = bus.ExpectNone(), true
 		}
 		acks = append(acks, a.client.bus.PublishAsync(m, expect))
@@ -219,7 +219,7 @@ func (a Archive) replay(ctx context.Context, x *Export) error {
 	for i, ack := range acks {
 		_, err := ack.Wait(ctx)
 		if errors.Is(err, bus.ErrConflict) && (derived(x, x.Records[i]) || executed(x, x.Records[i])) {
-			continue // Those who read along were faster: what they state of the same events, and of a pure run, is there already.
+			continue // Services that follow the log were faster: their facts about the same events, or about a pure run, already exist.
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("import record %d (%s): %w", i+1, x.Records[i].Subject, err))
@@ -228,7 +228,7 @@ func (a Archive) replay(ctx context.Context, x *Export) error {
 	return overtaken(x.Job, errors.Join(errs...))
 }
 
-// derived reports whether a record is a fact that the scheduler states by itself when it folds the ones before it.
+// derived reports whether the scheduler derives this fact when it folds the earlier ones.
 func derived(x *Export, r Record) bool {
 	at, ok := events.NewNames(x.Prefix).Parse(r.Subject)
 	if !ok || at.Control {
@@ -244,17 +244,16 @@ func derived(x *Export, r Record) bool {
 	return d.Skippable
 }
 
-// executed reports whether a record is of a run as its worker tells it: that it began, or how it ended. That of a run which was claimed
-// stands behind a journal in which the run is closed; a pure one may be executed here again while its job comes in, and what is stored
-// first counts.
+// executed reports whether a record is a worker's fact about a run: its start or end. A claimed run is closed in its
+// journal; a pure run may be executed here again during the import, and what is stored first counts.
 func executed(x *Export, r Record) bool {
 	at, ok := events.NewNames(x.Prefix).Parse(r.Subject)
 	d, known := events.Define(at.Kind)
 	return ok && known && d.Run && at.Kind != events.KindSubJobProgressed
 }
 
-// On is the record as a message under another prefix: headers of the envelope are kept, those that told the broker of the
-// first publish what to do are left out.
+// On returns the record as a message under another prefix. It keeps the headers of the envelope and drops those that
+// instructed the broker at the first publish.
 func (r Record) On(prefix string) events.Message {
 	_, rest, _ := strings.Cut(r.Subject, ".")
 	m := events.Message{Subject: prefix + "." + rest, Body: r.Body, Header: map[string][]string{}}

@@ -9,15 +9,15 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// ErrNotAdmitted means that a job does not exist yet: its request waits in the queue. It is also ErrNotFound.
+// ErrNotAdmitted means that the job does not exist yet: its request waits in the queue. It also matches ErrNotFound.
 var ErrNotAdmitted = errors.New("not admitted yet")
 
-// Waiting reports whether the request for a job waits for its admission, and how many stand before it in the queue. A request
-// without an id is not found: it has none before it is admitted. Errors are those of the bus.
+// Waiting reports whether the request of a job waits for admission, and how many are before it in the queue. A request
+// without an id cannot be found, since it gets one only at admission. Errors: those of the bus.
 func (c *Client) Waiting(ctx context.Context, job string) (ahead int, waits bool, err error) {
 	for m, err := range c.bus.Log().Requests(ctx) {
 		if errors.Is(err, bus.ErrNotFound) || errors.Is(err, bus.ErrNotPermitted) {
-			return 0, false, nil // Whoever may not look sees no queue.
+			return 0, false, nil // A client without permission to read the queue sees none.
 		}
 		if err != nil {
 			return 0, false, err
@@ -30,11 +30,11 @@ func (c *Client) Waiting(ctx context.Context, job string) (ahead int, waits bool
 	return 0, false, nil
 }
 
-// absent is the error for a job that the log does not have.
+// absent returns the error for a job that is not in the log.
 func (c *Client) absent(ctx context.Context, job string) error {
 	ahead, waits, err := c.Waiting(ctx, job)
 	if err != nil || !waits {
-		return notFound(job) // What the queue has is only more than that.
+		return notFound(job) // The queue only adds detail to the error.
 	}
 	return fmt.Errorf("%w: %w: %w", ErrNotFound, ErrNotAdmitted, &events.Fault{
 		Code: events.CodeNotFound, Field: "job",

@@ -12,8 +12,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/joblog"
 )
 
-// Events gives a job's events behind a sequence, in order, up to now. Plans that went by reference are filled in.
-// Errors: ErrNotFound when the log has none at all, and those of the bus.
+// Events yields a job's events after a sequence, in order, up to now. Plan references are resolved. Errors: ErrNotFound if
+// the log has none at all, and those of the bus.
 func (c *Client) Events(ctx context.Context, job string, after uint64) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
 		if err := checkID(job); err != nil {
@@ -32,8 +32,8 @@ func (c *Client) Events(ctx context.Context, job string, after uint64) iter.Seq2
 	}
 }
 
-// Watch gives a job's events from a sequence on (0: from the first), and then each new one as it is stored, until the
-// caller breaks off or ctx ends, which is then the last error. It waits for a job that does not exist yet.
+// Watch yields a job's events from a sequence on (0: from the first), and then each new one as it is stored, until the
+// caller stops or ctx ends, which is then the last error. It waits for a job that does not exist yet.
 func (c *Client) Watch(ctx context.Context, job string, from uint64) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
 		fail := func(err error) { yield(events.Event{}, err) }
@@ -63,13 +63,13 @@ func (c *Client) Watch(ctx context.Context, job string, from uint64) iter.Seq2[e
 	}
 }
 
-// Ended reports whether an event is the end of its job, and what it says.
+// Ended reports whether an event is the end of its job, and returns its payload.
 func Ended(e events.Event) (*events.JobEnded, bool) {
 	ended, ok := e.Data.(*events.JobEnded)
 	return ended, ok
 }
 
-// endAfter is the end of a job as one more event leaves it: a new end, none after a recovery, else the one before.
+// endAfter returns the end of a job after one more event: the new end, none after a recovery, else the previous one.
 func endAfter(before *events.JobEnded, e events.Event) *events.JobEnded {
 	if end, ok := Ended(e); ok {
 		return end
@@ -80,8 +80,8 @@ func endAfter(before *events.JobEnded, e events.Event) *events.JobEnded {
 	return before
 }
 
-// Wait blocks until the job has ended and gives how. Errors: ErrNotFound for a job that does not exist, the context's own,
-// and those of the bus.
+// Wait blocks until the job has ended and returns how it ended. Errors: ErrNotFound for a job that does not exist, the
+// context's, and those of the bus.
 func (c *Client) Wait(ctx context.Context, job string) (*events.JobEnded, error) {
 	ended, after, err := c.lastEnd(ctx, job)
 	if ended != nil || err != nil {
@@ -90,7 +90,7 @@ func (c *Client) Wait(ctx context.Context, job string) (*events.JobEnded, error)
 	return c.endBehind(ctx, job, after)
 }
 
-// endBehind blocks until a job ends behind a sequence. All who wait for ends share one consumer.
+// endBehind blocks until a job ends after a sequence. All waiting callers share one consumer.
 func (c *Client) endBehind(ctx context.Context, job string, after uint64) (*events.JobEnded, error) {
 	news, err := c.bus.Log().Lifecycle().Listen(ctx, job)
 	if err != nil {
@@ -107,11 +107,11 @@ func (c *Client) endBehind(ctx context.Context, job string, after uint64) (*even
 	return ended, nil
 }
 
-// The pauses between two looks at the log without news of it. In a cluster news may come from a server that is ahead of the one that is
-// asked: who looked too early would wait for ever.
+// The pauses between two reads of the log without a notification. In a cluster a notification may come from a server that
+// is ahead of the one that is read; without further reads the caller would then wait for ever.
 const lookFirst, lookMost = 100 * time.Millisecond, 30 * time.Second
 
-// awaitEnd looks for the end behind a sequence at each piece of news, and from time to time without one.
+// awaitEnd reads the end after a sequence at each notification, and from time to time without one.
 func awaitEnd(ctx context.Context, after uint64, last func() (events.Event, error), next func(context.Context) (uint64, error)) (*events.JobEnded, error) {
 	for pause := lookFirst; ; pause = min(2*pause, lookMost) {
 		end, err := last()
@@ -127,7 +127,7 @@ func awaitEnd(ctx context.Context, after uint64, last func() (events.Event, erro
 		cancel()
 		switch {
 		case err == nil:
-			pause = lookFirst / 2 // Doubled before the next look.
+			pause = lookFirst / 2 // Doubled before the next read.
 		case ctx.Err() != nil || !late:
 			return nil, err
 		}
@@ -142,7 +142,7 @@ func (c *Client) Blob(ctx context.Context, job string, ref events.Ref) ([]byte, 
 	return c.bus.Blobs().Get(ctx, job, ref.Digest)
 }
 
-// Head is the sequence of a job's last event. Errors: ErrNotFound for a job without any.
+// Head returns the sequence of a job's last event. Errors: ErrNotFound for a job without any.
 func (c *Client) Head(ctx context.Context, job string) (uint64, error) {
 	if err := checkID(job); err != nil {
 		return 0, err
@@ -154,7 +154,7 @@ func (c *Client) Head(ctx context.Context, job string) (uint64, error) {
 	return last.Seq, err
 }
 
-// exists reports whether the log has anything of a job.
+// exists reports whether the log contains events of a job.
 func (c *Client) exists(ctx context.Context, job string) (bool, error) {
 	_, err := c.bus.Streams().LastOn(ctx, c.Names().Log, c.Names().JobEvents(job))
 	if errors.Is(err, bus.ErrNotFound) {

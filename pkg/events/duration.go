@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// Duration is a span of time written as Go writes it ("1m30s"); a bare number is read as seconds.
+// Duration is a time span in Go's notation ("1m30s"); a bare number means seconds.
 type Duration time.Duration
 
-// Std gives the standard library's type.
+// Std returns the standard library's type.
 func (d Duration) Std() time.Duration { return time.Duration(d) }
 
 // MarshalJSON writes the Go form, "1m30s".
@@ -42,5 +42,5 @@ func (d *Duration) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// maxSeconds is a hundred years: what is longer is a mistake, and would overflow.
+// maxSeconds is a hundred years: a longer span is a mistake and would overflow.
 const maxSeconds = 100 * 365 * 24 * 3600

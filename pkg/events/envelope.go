@@ -14,19 +14,19 @@ const (
 	HeaderID        = "ce-id"
 	HeaderSource    = "ce-source"
 	HeaderType      = "ce-type"
-	HeaderSkippable = "ce-skippable" // "true" on kinds that a reader may pass over when it does not know them.
+	HeaderSkippable = "ce-skippable" // "true" for kinds that a reader may skip if it does not know them.
 	HeaderTrace     = "traceparent"
 	HeaderMsgID     = "Nats-Msg-Id"
 )
 
-// Message is one message on the bus, without the bus.
+// Message is one message, independent of any bus library.
 type Message struct {
-	Subject string              // Subject is where it is published or was read.
+	Subject string              // Subject is where it is, or was, published.
 	Header  map[string][]string // Header holds its headers; CloudEvents ones in lower case.
-	Body    []byte              // Body is its payload, JSON for everything of ours.
+	Body    []byte              // Body is its payload; JSON in all our messages.
 }
 
-// Get is the first value of a header, or "".
+// Get returns the first value of a header, or "".
 func (m *Message) Get(name string) string {
 	if v := m.Header[name]; len(v) > 0 {
 		return v[0]
@@ -34,27 +34,27 @@ func (m *Message) Get(name string) string {
 	return ""
 }
 
-// Event is one fact of a job, as written or as read from the log.
+// Event is one fact of a job, to be written or as read from the log.
 type Event struct {
-	Kind Kind   // Kind says what Data is.
-	ID   string // ID is the CloudEvents id; deterministic for everything that Jobgraph derives.
+	Kind Kind   // Kind determines the type of Data.
+	ID   string // ID is the CloudEvents id; deterministic for all events that Jobgraph derives.
 	Job  string // Job is the job's id.
-	// SubJob and Run name the run that a fact is about, where it is about one.
+	// SubJob and Run identify the run, for facts about one run.
 	SubJob  string
 	Run     int
-	Key     string // Key is the last token of the subject of a fact about neither job nor run: a request, a timer, a turn.
-	Control bool   // Control is true for what was read from the job's control subject, whatever it says.
-	Source  string // Source is the CloudEvents source: who states the fact.
+	Key     string // Key is the last token of the subject, for facts about a request, a timer or a turn.
+	Control bool   // Control is true if the event was read from the job's control subject.
+	Source  string // Source is the CloudEvents source: the component that published the event.
 	Trace   string // Trace is the W3C traceparent, if any.
-	// Seq is the sequence in the log and Time the log's own timestamp; both are zero before it is stored.
+	// Seq is the sequence in the log and Time the log's timestamp; both are zero before the event is stored.
 	Seq   uint64
 	Time  time.Time
-	Data  any    // Data is a pointer to the payload of Kind; nil when Fault is set or the kind is unknown.
-	Raw   []byte // Raw is the body as read, when Fault is set.
+	Data  any    // Data is a pointer to the payload of Kind; nil if Fault is set or the kind is unknown.
+	Raw   []byte // Raw is the body as read, if Fault is set.
 	Fault *Fault // Fault says why the body could not be decoded.
 }
 
-// Encode writes an event in binary mode. It fails only for a payload that cannot be JSON.
+// Encode writes an event in binary mode. It fails only if the payload cannot be encoded as JSON.
 func Encode(n Names, e Event) (Message, error) {
 	body, err := Marshal(e.Data)
 	if err != nil {
@@ -78,9 +78,9 @@ func Encode(n Names, e Event) (Message, error) {
 	return m, nil
 }
 
-// Decode reads a message of the log. ok is false when the subject is no subject of the log. Everything else gives an event:
-// what cannot be read leaves Data nil and Fault set, with the bytes in Raw. The code of the fault says what to do: malformed
-// bytes and what a later version calls skippable are passed over, any other kind of a later version must be understood.
+// Decode decodes a message of the log. ok is false if the subject is not of the log. If the body cannot be decoded, Data is
+// nil, Fault is set and Raw holds the bytes. The code of the fault says what to do: malformed events and skippable kinds of
+// later versions are skipped; any other unknown kind must be understood.
 func Decode(n Names, m Message) (e Event, ok bool) {
 	a, ok := n.Parse(m.Subject)
 	if !ok {
@@ -98,7 +98,7 @@ func Decode(n Names, m Message) (e Event, ok bool) {
 	}
 	d, known := byKind[e.Kind]
 	switch {
-	case e.Kind == "": // Bytes on the control subject that name no kind of ours ask for nothing.
+	case e.Kind == "": // A message on the control subject without a kind of ours requests nothing.
 		e.spoil(body, errors.New("no kind is named"))
 	case !a.Control && ceType != "" && kind != a.Kind:
 		e.spoil(m.Body, fmt.Errorf("subject says %s, type says %.80q", a.Kind, ceType))
@@ -117,7 +117,7 @@ func Decode(n Names, m Message) (e Event, ok bool) {
 	return e, true
 }
 
-// structured reads a CloudEvent in structured mode, or a bare body that names its kind in "type".
+// structured decodes a CloudEvent in structured mode, or a bare body that contains its kind in "type".
 func (e *Event) structured(body []byte) (ceType string, skippable bool, data []byte) {
 	var s struct {
 		Spec      string          `json:"specversion"`

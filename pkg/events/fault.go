@@ -6,62 +6,62 @@ import (
 	"strings"
 )
 
-// Code names a class of fault. Codes are stable: programs branch on them, and docs list them.
+// Code is a class of faults. Codes are stable: programs branch on them, and docs list them.
 type Code string
 
-// The codes a sender can meet.
+// The codes that a sender may receive.
 const (
-	CodeMalformed        Code = "malformed"                 // The bytes are not what the subject carries.
-	CodeUnknownField     Code = "unknown_field"             // A field that the contract does not know.
+	CodeMalformed        Code = "malformed"                 // The body is not what the subject requires.
+	CodeUnknownField     Code = "unknown_field"             // The contract has no such field.
 	CodeInvalid          Code = "invalid"                   // A known field with an unusable value.
 	CodeMissing          Code = "missing"                   // A required field is absent or empty.
 	CodeTooLarge         Code = "too_large"                 // More bytes or items than the limit.
-	CodeDuplicateID      Code = "duplicate_id"              // Two things of one plan bear the same id.
-	CodeCycle            Code = "cycle"                     // The dependencies of a plan run in a circle.
+	CodeDuplicateID      Code = "duplicate_id"              // Two items of a plan have the same id.
+	CodeCycle            Code = "cycle"                     // The dependencies of a plan form a cycle.
 	CodeDangling         Code = "dangling"                  // A dependency on a SubJob that does not exist.
-	CodeUnknownExpert    Code = "unknown_expert"            // No enabled card bears that name or id.
-	CodeHiddenExpert     Code = "hidden_expert"             // The expert exists but may not be planned for.
-	CodeConflict         Code = "conflict"                  // The state expected by the sender no longer holds.
+	CodeUnknownExpert    Code = "unknown_expert"            // No enabled card has that name or id.
+	CodeHiddenExpert     Code = "hidden_expert"             // The expert exists but plans may not use it.
+	CodeConflict         Code = "conflict"                  // The state that the sender expected has changed.
 	CodeNotFound         Code = "not_found"                 // No such job, SubJob, request or file.
-	CodeNoPlanner        Code = "no_planner"                // A goal without a plan, and no model to make one.
-	CodeRejected         Code = "rejected"                  // The planner or a person refused the job.
-	CodeExecution        Code = "execution_error"           // The expert could not do its work.
-	CodeInputData        Code = "input_data_error"          // What predecessors handed over cannot be worked with.
+	CodeNoPlanner        Code = "no_planner"                // A goal without a plan, and no model to plan with.
+	CodeRejected         Code = "rejected"                  // The planner or a person rejected the job.
+	CodeExecution        Code = "execution_error"           // The expert failed.
+	CodeInputData        Code = "input_data_error"          // The inputs from predecessors are unusable.
 	CodeTooComplicated   Code = "job_too_complicated_error" // The SubJob is too large for one expert.
-	CodeLifeCycle        Code = "life_cycle_exhausted"      // A SubJob may not be split again.
-	CodeBudget           Code = "budget_exceeded"           // Tokens, cost, steps or rounds ran out.
-	CodeDeadline         Code = "deadline_exceeded"         // The job's deadline passed.
-	CodeTimeout          Code = "timeout"                   // A SubJob ran longer than it may.
+	CodeLifeCycle        Code = "life_cycle_exhausted"      // A SubJob may not be split again, or the attempts are used up.
+	CodeBudget           Code = "budget_exceeded"           // Tokens, cost, steps or rounds are used up.
+	CodeDeadline         Code = "deadline_exceeded"         // The job's deadline has passed.
+	CodeTimeout          Code = "timeout"                   // A SubJob ran longer than allowed.
 	CodeCancelled        Code = "cancelled"                 // Stopped while it ran.
 	CodeFailedByHand     Code = "failed_by_request"         // The failure was requested.
-	CodeUnavailable      Code = "unavailable"               // Bus, model or a needed service is away.
+	CodeUnavailable      Code = "unavailable"               // The bus, a model or a required service is unreachable.
 	CodeNotPermitted     Code = "not_permitted"             // The sender lacks the right; an expert that reports it is not tried again.
-	CodeMissingBlob      Code = "missing_blob"              // A payload that an event names is gone.
-	CodeMustUnderstand   Code = "must_understand"           // The event is from a version this one cannot skip.
-	CodeSkippable        Code = "skippable"                 // The event is from a later version, and may be passed over.
-	CodeInternal         Code = "internal"                  // A bug of ours; the cause says where.
-	CodeInputRounds      Code = "input_rounds_exhausted"    // Inputs were sent back as often as they may be.
+	CodeMissingBlob      Code = "missing_blob"              // A payload that an event refers to is gone.
+	CodeMustUnderstand   Code = "must_understand"           // The event comes from a later version and cannot be skipped.
+	CodeSkippable        Code = "skippable"                 // The event comes from a later version and may be skipped.
+	CodeInternal         Code = "internal"                  // A bug in Jobgraph; the cause says where.
+	CodeInputRounds      Code = "input_rounds_exhausted"    // Inputs were sent back as often as allowed.
 	CodeUnreachableAfter Code = "dependency_failed"         // A predecessor failed, so this never starts.
-	CodeReused           Code = "reused"                    // A remark, no fault: the plan of an earlier job was taken.
+	CodeReused           Code = "reused"                    // A remark, not a fault: the plan of an earlier job was reused.
 )
 
-// Fault is the one error shape of every reply, rejection, report and CLI answer.
+// Fault is the common form of errors in replies, rejections, reports and CLI output.
 type Fault struct {
 	Code    Code   `json:"code"`              // Code is the class, stable for programs.
 	Message string `json:"message"`           // Message says what is wrong, for people.
-	Field   string `json:"field,omitempty"`   // Field is the place in the input, as a dotted path, empty when the whole is meant.
-	Cause   string `json:"cause,omitempty"`   // Cause is the underlying error's text.
+	Field   string `json:"field,omitempty"`   // Field is the place in the input, as a dotted path; empty if the whole input is meant.
+	Cause   string `json:"cause,omitempty"`   // Cause is the text of the underlying error.
 	Hint    string `json:"hint,omitempty"`    // Hint says what to do next.
-	RawRef  *Ref   `json:"raw_ref,omitempty"` // RawRef names the raw bytes that were kept for diagnosis.
+	RawRef  *Ref   `json:"raw_ref,omitempty"` // RawRef refers to the raw bytes stored for diagnosis.
 }
 
-// Error gives place, message and cause on one line.
+// Error returns place, message and cause on one line.
 func (f *Fault) Error() string {
 	parts := []string{f.Field, f.Message, f.Cause}
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ": ")
 }
 
-// UnmarshalJSON also reads a bare string, which is how a worker in a few lines of shell states an error.
+// UnmarshalJSON also accepts a bare string, as a worker written in a few lines of shell may send.
 func (f *Fault) UnmarshalJSON(data []byte) error {
 	var text string
 	if json.Unmarshal(data, &text) == nil {
@@ -72,10 +72,10 @@ func (f *Fault) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*plain)(f))
 }
 
-// Faults is every fault of one input, reported together.
+// Faults lists all faults of one input.
 type Faults []Fault
 
-// Error joins all faults, one a line.
+// Error joins all faults, one per line.
 func (f Faults) Error() string {
 	lines := make([]string, len(f))
 	for i := range f {
@@ -84,7 +84,7 @@ func (f Faults) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// OrNil gives nil for an empty list, so that a function can return it as an error.
+// OrNil returns nil for an empty list, so that a function can return it as an error.
 func (f Faults) OrNil() error {
 	if len(f) == 0 {
 		return nil
@@ -92,8 +92,8 @@ func (f Faults) OrNil() error {
 	return f
 }
 
-// Rejection is what a sender of a bad request gets: every fault, and the id of the job when one could be read.
+// Rejection is the answer to a bad request: every fault, and the id of the job if it could be read.
 type Rejection struct {
-	JobID  string `json:"job_id,omitempty"` // JobID is the id that the request bore, if any.
+	JobID  string `json:"job_id,omitempty"` // JobID is the id in the request, if any.
 	Faults Faults `json:"faults"`           // Faults lists everything that is wrong with it.
 }

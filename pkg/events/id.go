@@ -12,16 +12,16 @@ const (
 	MaxID     = 64  // MaxID is the longest id of an expert, job or SubJob, in bytes.
 	MaxName   = 256 // MaxName is the longest session, thread, user, concurrency key, label and value of a label, in bytes.
 	MaxLabels = 64  // MaxLabels is how many labels a job may have.
-	Shards    = 64  // Shards is the number of partitions a job's events are spread over; fixed for ever.
+	Shards    = 64  // Shards is the number of shards of jobs; it never changes.
 )
 
-// Reserved SubJob ids: work that is not a step of the plan.
+// Reserved SubJob ids, for work that is not a step of the plan.
 const (
 	PlanID  = "~plan"  // The planning of the whole job.
 	FinalID = "~final" // The finalisation by an expert.
 )
 
-// PlannerPool and PlannerExpert address planning work; DefaultPool serves every expert that names no pool of its own.
+// PlannerPool and PlannerExpert address planning work; DefaultPool serves all experts that name no pool.
 const (
 	PlannerPool   = "~planner"
 	PlannerExpert = "~planner"
@@ -31,10 +31,11 @@ const (
 // ValidID reports whether s may be chosen by a user as an id: [A-Za-z0-9_-]{1,64}.
 func ValidID(s string) bool { return len(s) <= MaxID && validToken(s, false) }
 
-// ValidNewID reports whether s may name something new: a ValidID that is not dashes alone, which command lines take for something else.
+// ValidNewID reports whether s may name something new: a ValidID that does not consist of dashes alone, which command lines
+// would misread.
 func ValidNewID(s string) bool { return ValidID(s) && strings.Trim(s, "-") != "" }
 
-// ValidToken also admits "~", which marks ids made by Jobgraph (spliced SubJobs, planning), up to 512 bytes.
+// ValidToken also accepts "~", which marks ids made by Jobgraph (SubJobs of a split, planning), up to 512 bytes.
 func ValidToken(s string) bool { return len(s) <= 512 && validToken(s, true) }
 
 func validToken(s string, tilde bool) bool {
@@ -53,12 +54,12 @@ func idByte(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-'
 }
 
-// escapeMark opens an id that EscapeID had to change; such an id is never chosen by EscapeID for another text.
+// escapeMark begins an id that EscapeID changed. EscapeID never returns the same id for another text.
 const escapeMark = "x--"
 
-// EscapeID maps any text to a valid id. A text that is one already stays; any other becomes "x--" followed by its bytes,
-// each one outside [A-Za-z0-9-] as "_hh". UnescapeID gives the text back. A text whose id would be too long is cut and
-// ends in a hash: distinct still, but no longer reversible, so callers keep the given text beside it.
+// EscapeID maps any text to a valid id. A text that is a valid id stays; any other becomes "x--" followed by its bytes,
+// each one outside [A-Za-z0-9-] as "_hh". UnescapeID reverses this. An id that would be too long is cut and ends in a hash:
+// it is still unique but cannot be reversed, so callers store the original text beside it.
 func EscapeID(text string) string {
 	if ValidID(text) && !strings.HasPrefix(text, escapeMark) {
 		return text
@@ -72,7 +73,7 @@ func EscapeID(text string) string {
 			b.WriteString("_" + hex.EncodeToString([]byte{c}))
 		}
 	}
-	if b.Len() < MaxID { // One that is cut has the full length: the two never meet.
+	if b.Len() < MaxID { // A cut id has the full length, so the two never collide.
 		return b.String()
 	}
 	h := fnv.New128a()
@@ -80,7 +81,7 @@ func EscapeID(text string) string {
 	return b.String()[:MaxID-34] + "--" + hex.EncodeToString(h.Sum(nil))
 }
 
-// UnescapeID gives back the text that EscapeID mapped, or the id itself when it was not mapped or was cut.
+// UnescapeID returns the text that EscapeID mapped, or the id itself if it was not mapped or was cut.
 func UnescapeID(id string) string {
 	rest, ok := strings.CutPrefix(id, escapeMark)
 	text, err := url.PathUnescape(strings.ReplaceAll(rest, "_", "%"))
@@ -90,8 +91,8 @@ func UnescapeID(id string) string {
 	return text
 }
 
-// Slug derives an expert's id from its name: letters and digits of ASCII lower-cased, runs of anything else one "-".
-// A name with any other letter is escaped instead.
+// Slug derives an expert's id from its name: ASCII letters and digits in lower case, with "-" for any run of other
+// characters. A name with other letters is escaped instead.
 func Slug(name string) string {
 	word := func(c rune) bool { return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' }
 	words := strings.FieldsFunc(strings.ToLower(name), func(c rune) bool { return !word(c) })
@@ -102,7 +103,7 @@ func Slug(name string) string {
 	return slug
 }
 
-// ShardOf is the partition of a job: FNV-1a of its id modulo Shards.
+// ShardOf returns the shard of a job: FNV-1a of its id modulo Shards.
 func ShardOf(job string) int {
 	h := fnv.New32a()
 	h.Write([]byte(job))

@@ -2,10 +2,10 @@ package events
 
 import "strings"
 
-// Kind names a fact, "<noun>.<verb in the past>". It is the middle of the CloudEvents type io.jobgraph.<kind>.v1.
+// Kind names a fact: "<noun>.<verb in the past>". The CloudEvents type is io.jobgraph.<kind>.v1.
 type Kind string
 
-// Inputs of the fold.
+// Events that the fold applies.
 const (
 	KindJobRequested     Kind = "job.requested"
 	KindGraphCreated     Kind = "graph.created"
@@ -38,20 +38,20 @@ const (
 	KindSessionEnded     Kind = "session.ended"
 )
 
-// Definition is what the contract says of a kind.
+// Definition describes a kind.
 type Definition struct {
 	Kind      Kind       // Kind is the name.
-	New       func() any // New makes an empty payload to decode into.
-	Control   bool       // Control events share the one subject ….control of their job.
-	Run       bool       // Run events carry SubJob and run as the last two tokens of their subject.
-	Skippable bool       // Skippable kinds may be passed over by a reader that does not know them; the others stop it at that job.
+	New       func() any // New returns an empty payload to decode into.
+	Control   bool       // Control events share the single subject ….control of their job.
+	Run       bool       // Run events have SubJob and run as the last two tokens of their subject.
+	Skippable bool       // Skippable kinds may be skipped by a reader that does not know them; other unknown kinds stop the processing of the job.
 	Doc       string     // Doc is one sentence for the generated documentation.
 }
 
 // Definitions lists every kind, in the order of the documentation.
 func Definitions() []Definition { return definitions }
 
-// Define gives the definition of a kind; ok is false for a kind this version does not know.
+// Define returns the definition of a kind; ok is false if this version does not know it.
 func Define(k Kind) (Definition, bool) {
 	d, ok := byKind[k]
 	return d, ok
@@ -101,16 +101,16 @@ var byKind = func() map[Kind]Definition {
 
 const typePrefix, typeSuffix = "io.jobgraph.", ".v1"
 
-// Type is the CloudEvents type of a kind.
+// Type returns the CloudEvents type of a kind.
 func (k Kind) Type() string { return typePrefix + string(k) + typeSuffix }
 
-// KindOf reads a CloudEvents type, or the bare kind; ok is false when it is neither of ours.
+// KindOf parses a CloudEvents type or a bare kind; ok is false if it is neither of ours.
 func KindOf(ceType string) (k Kind, ok bool) {
 	k, version := kindOf(ceType)
 	return k, version == "v1"
 }
 
-// kindOf also reads types of other versions; the version is empty for what is no type of ours.
+// kindOf also accepts types of other versions; the version is empty if the type is not one of ours.
 func kindOf(ceType string) (k Kind, version string) {
 	if rest, is := strings.CutPrefix(ceType, typePrefix); is {
 		cut := max(0, strings.LastIndexByte(rest, '.'))

@@ -18,10 +18,10 @@ func (o Outcome) Valid() bool {
 	return slices.Contains([]Outcome{Success, ExecutionError, InputDataError, TooComplicated}, o)
 }
 
-// Status is where a job or a SubJob stands.
+// Status is the status of a job or SubJob.
 type Status string
 
-// Statuses of jobs and SubJobs. A job never is READY or LEGACY; a SubJob never is PLANNING or FINALIZING.
+// The statuses of jobs and SubJobs. A job is never READY or LEGACY; a SubJob is never PLANNING or FINALIZING.
 const (
 	Created    Status = "CREATED"
 	Planning   Status = "PLANNING"
@@ -35,31 +35,31 @@ const (
 	Legacy     Status = "LEGACY"
 )
 
-// Terminal reports whether nothing but an explicit control event moves a job on from s.
+// Terminal reports whether only an explicit control event can move a job on from s.
 func (s Status) Terminal() bool { return s == Finished || s == Failed || s == Stopped }
 
-// FailurePolicy decides what a job does when a SubJob has FAILED for good.
+// FailurePolicy is what a job does when a SubJob has FAILED finally.
 type FailurePolicy string
 
 // The failure policies.
 const (
 	FailFast FailurePolicy = "fail_fast" // Nothing new starts, running work is cancelled, the job is FAILED.
-	Continue FailurePolicy = "continue"  // Branches that do not depend on it go on; the job ends FAILED.
-	Replan   FailurePolicy = "replan"    // The planner plans the remainder again, within max_plan_rounds.
+	Continue FailurePolicy = "continue"  // Branches that do not depend on it continue; the job ends FAILED.
+	Replan   FailurePolicy = "replan"    // The planner replans the remainder, within max_plan_rounds.
 )
 
-// Ref names a payload kept in the object store: identity within one job.
+// Ref refers to a payload in the object store. It is valid within one job.
 type Ref struct {
 	Digest    string `json:"digest"`               // Digest is the lower-case hexadecimal SHA-256 of the bytes.
 	Size      int64  `json:"size"`                 // Size is the number of bytes.
-	Name      string `json:"name,omitempty"`       // Name is a file name for people, when there is one.
-	MediaType string `json:"media_type,omitempty"` // MediaType is the RFC 6838 type, "application/json" when empty.
+	Name      string `json:"name,omitempty"`       // Name is a file name for people, if there is one.
+	MediaType string `json:"media_type,omitempty"` // MediaType is the media type (RFC 6838), "application/json" if empty.
 }
 
-// Limits of one message and one payload, in bytes.
+// Limits of messages and payloads, in bytes.
 const (
-	// MaxInline is the largest payload that travels inside a message; above it goes by reference.
+	// MaxInline is the largest payload inside a message; larger ones are stored as blobs.
 	MaxInline = 64 << 10
-	// MaxMessage is the largest message as a whole.
+	// MaxMessage is the largest whole message.
 	MaxMessage = 512 << 10
 )

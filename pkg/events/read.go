@@ -8,7 +8,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events/plainjson"
 )
 
-// decode reads the body of an event of a known kind.
+// decode decodes the body of an event of a known kind.
 func (e *Event) decode(d Definition, body []byte) {
 	data, err := d.New(), error(nil)
 	if !readPlain(body, data) {
@@ -31,7 +31,8 @@ func (e *Event) spoil(body []byte, err error) {
 	e.Raw, e.Fault = body, &Fault{Code: CodeMalformed, Message: "malformed " + string(e.Kind), Cause: err.Error()}
 }
 
-// ReadWork reads a work message's body as json.Unmarshal does, without reflection when it is as we write it; what w held is gone.
+// ReadWork decodes a work message's body as json.Unmarshal does, but without reflection if it has the form that we write.
+// It overwrites w.
 func ReadWork(body []byte, w *Work) error {
 	*w = Work{}
 	if readPlain(body, w) {
@@ -84,7 +85,7 @@ func (d *Work) scan(s *plainjson.Scanner) func(key []byte) bool {
 	}
 }
 
-// scanRare reads what most work does not have.
+// scanRare reads fields that most work messages lack.
 func (d *Work) scanRare(key string, s *plainjson.Scanner) bool {
 	switch key {
 	case "resume_of":
@@ -202,7 +203,7 @@ func (j *SubJob) scan(s *plainjson.Scanner) func(key []byte) bool {
 	}
 }
 
-// scanRare reads what most SubJobs do not have.
+// scanRare reads fields that most SubJobs lack.
 func (j *SubJob) scanRare(key string, s *plainjson.Scanner) bool {
 	switch key {
 	case "tag":
@@ -225,7 +226,7 @@ func (j *SubJob) scanRare(key string, s *plainjson.Scanner) bool {
 	return false
 }
 
-// ReadPlan reads a plan in native form as ReadWork reads a SubJob's work; what p held before is gone.
+// ReadPlan decodes a plan in native form in the way of ReadWork. It overwrites p.
 func ReadPlan(body []byte, p *Plan) error {
 	*p = Plan{}
 	if readPlain(body, p) {
@@ -269,12 +270,12 @@ func (p *Plan) scan(s *plainjson.Scanner) func(key []byte) bool {
 	}
 }
 
-// plain is a payload that can be read faster than by reflection when it is as we write it.
+// plain is a payload that can be decoded without reflection if it has the form that we write.
 type plain interface {
 	scan(s *plainjson.Scanner) func(key []byte) bool
 }
 
-// readPlain reports whether it has read the whole body; if not, what it has read is to be thrown away.
+// readPlain reports whether it read the whole body; if not, its result is invalid.
 func readPlain(body []byte, into any) bool {
 	q, ok := into.(plain)
 	if !ok {
@@ -308,7 +309,7 @@ func (r *SubJobReported) scan(s *plainjson.Scanner) func(key []byte) bool {
 	}
 }
 
-// scanRare reads what most reports do not have.
+// scanRare reads fields that most reports lack.
 func (r *SubJobReported) scanRare(key string, s *plainjson.Scanner) bool {
 	switch key {
 	case "output_ref":
@@ -396,7 +397,7 @@ func (r *Request) scan(s *plainjson.Scanner) func(key []byte) bool {
 	}
 }
 
-// scanRare reads what most requests do not have.
+// scanRare reads fields that most requests lack.
 func (r *Request) scanRare(key string, s *plainjson.Scanner) bool {
 	switch key {
 	case "inputs_ref":

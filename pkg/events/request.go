@@ -9,55 +9,57 @@ import (
 	"strings"
 )
 
-// Request asks for a job. Only Goal is needed, or Plan.
+// Request asks for a job. Either Goal or Plan is required.
 type Request struct {
-	Goal          string                     `json:"goal,omitempty"`           // Goal says what is wanted.
-	ID            string                     `json:"id,omitempty"`             // ID is the job's id, [A-Za-z0-9_-]{1,64}, not dashes alone; made by intake when empty. The same id is the same job.
-	Context       string                     `json:"context,omitempty"`        // Context is what the experts should know beside the goal.
+	Goal          string                     `json:"goal,omitempty"`           // Goal says what to do.
+	ID            string                     `json:"id,omitempty"`             // ID is the job's id, [A-Za-z0-9_-]{1,64}, not dashes alone; intake makes one if it is empty. Requests with the same id are the same job.
+	Context       string                     `json:"context,omitempty"`        // Context is information for the experts besides the goal.
 	Session       string                     `json:"session,omitempty"`        // Session groups jobs into a conversation.
-	Thread        string                     `json:"thread,omitempty"`         // Thread is one line of talk inside a session.
-	User          string                     `json:"user,omitempty"`           // User is on whose behalf the job runs.
+	Thread        string                     `json:"thread,omitempty"`         // Thread is one conversation inside a session.
+	User          string                     `json:"user,omitempty"`           // User is the person for whom the job runs.
 	Locale        string                     `json:"locale,omitempty"`         // Locale is the language of goals and answers, BCP 47.
-	Profile       string                     `json:"profile,omitempty"`        // Profile names the planner's profile.
+	Profile       string                     `json:"profile,omitempty"`        // Profile names the planning profile.
 	Expert        string                     `json:"expert,omitempty"`         // Expert skips planning: the whole goal is one SubJob of that expert.
 	Plan          json.RawMessage            `json:"plan,omitempty"`           // Plan is a ready plan in any dialect.
-	PlanRef       *Ref                       `json:"plan_ref,omitempty"`       // PlanRef is the same by reference, for plans that do not fit a message.
-	Inputs        map[string]json.RawMessage `json:"inputs,omitempty"`         // Inputs are named values handed to every SubJob.
-	InputsRef     *Ref                       `json:"inputs_ref,omitempty"`     // InputsRef is the same by reference: one JSON object.
-	Attachments   []Ref                      `json:"attachments,omitempty"`    // Attachments are files handed to every SubJob.
-	Labels        map[string]string          `json:"labels,omitempty"`         // Labels are for selection by people, "key": "value", each of at most 256 bytes; at most 64.
+	PlanRef       *Ref                       `json:"plan_ref,omitempty"`       // PlanRef refers to a plan that does not fit into a message.
+	Inputs        map[string]json.RawMessage `json:"inputs,omitempty"`         // Inputs are named values for every SubJob.
+	InputsRef     *Ref                       `json:"inputs_ref,omitempty"`     // InputsRef refers to the inputs, one JSON object, if they are stored as a blob.
+	Attachments   []Ref                      `json:"attachments,omitempty"`    // Attachments are files for every SubJob.
+	Labels        map[string]string          `json:"labels,omitempty"`         // Labels are for selection: at most 64 pairs of key and value, each of at most 256 bytes.
 	Priority      int                        `json:"priority,omitempty"`       // Priority orders work of different jobs, higher first, 0 by default.
 	AutoAccept    *bool                      `json:"auto_accept,omitempty"`    // AutoAccept runs the plan without a person's review; true by default.
 	Investigate   *bool                      `json:"investigate,omitempty"`    // Investigate asks for background investigation before planning.
-	PlanCache     *bool                      `json:"plan_cache,omitempty"`     // PlanCache takes a plan made before for the same request and experts; the profile's rule when nil.
+	PlanCache     *bool                      `json:"plan_cache,omitempty"`     // PlanCache allows the plan of an earlier identical request; the profile decides if nil.
 	ReportStyle   string                     `json:"report_style,omitempty"`   // ReportStyle is the style of the final report.
 	Models        map[string]string          `json:"models,omitempty"`         // Models maps a role ("planner", "triage", "report", "expert") to a configured model.
 	Evaluator     *bool                      `json:"evaluator,omitempty"`      // Evaluator asks for an evaluation of each result.
 	Limits        Limits                     `json:"limits,omitzero"`          // Limits bounds the job.
-	FailurePolicy FailurePolicy              `json:"failure_policy,omitempty"` // FailurePolicy is FailFast when empty.
+	FailurePolicy FailurePolicy              `json:"failure_policy,omitempty"` // FailurePolicy is FailFast if empty.
 	Schedule      *Schedule                  `json:"schedule,omitempty"`       // Schedule makes the job recur.
-	Finalize      string                     `json:"finalize,omitempty"`       // Finalize is "tails", "none", "summary", "report" or "expert:<id>"; as the profile says when empty.
+	Finalize      string                     `json:"finalize,omitempty"`       // Finalize is "tails", "none", "summary", "report" or "expert:<id>"; the profile decides if empty.
 }
 
-// Limits bounds a job. A nil field takes the default that intake writes into job.requested.
+// Limits bounds a job. A nil field gets the default, which intake writes into job.requested.
 type Limits struct {
 	MaxSteps      *int `json:"max_steps,omitempty"`       // MaxSteps is the most SubJobs a plan may have.
 	MaxPlanRounds *int `json:"max_plan_rounds,omitempty"` // MaxPlanRounds is how often the whole job may be planned.
 	LifeCycle     *int `json:"life_cycle,omitempty"`      // LifeCycle is how often a SubJob may be split; 0 means never.
-	Retries       *int `json:"retries,omitempty"`         // Retries is how often an EXECUTION_ERROR is tried again; 0 means never.
-	// RetryDelay is the wait before the first retry; it doubles each time, up to a minute or itself.
+	Retries       *int `json:"retries,omitempty"`         // Retries is how often an EXECUTION_ERROR is retried; 0 means never.
+	// RetryDelay is the wait before the first retry. It doubles each time, up to a minute, or up to itself if that is
+	// longer.
 	RetryDelay  *Duration `json:"retry_delay,omitempty"`
-	InputRounds *int      `json:"input_rounds,omitempty"` // InputRounds is how often one SubJob may send its predecessors back to work.
+	InputRounds *int      `json:"input_rounds,omitempty"` // InputRounds is how often one SubJob may reject its predecessors' results and have them redone.
 	Deadline    *Duration `json:"deadline,omitempty"`     // Deadline is how long the job may take from its admission.
 	Tokens      *int64    `json:"tokens,omitempty"`       // Tokens is the most model tokens the job may spend.
 	CostUSD     *float64  `json:"cost_usd,omitempty"`     // CostUSD is the most money the job may spend, in US dollars.
 	Concurrency *int      `json:"concurrency,omitempty"`  // Concurrency is the most SubJobs of the job that run at once; 0 means no limit.
-	// ConcurrencyKey names what KeyConcurrency is shared by: the SubJobs, of all jobs with that key, of which so many run at once.
+	// ConcurrencyKey is the key that KeyConcurrency applies to: of all SubJobs of all jobs with that key, at most
+	// KeyConcurrency run at once.
 	ConcurrencyKey string `json:"concurrency_key,omitempty"`
 	KeyConcurrency *int   `json:"key_concurrency,omitempty"`
 }
 
-// aliases are the ancestors' names of request fields.
+// aliases are the names that predecessor systems use for request fields.
 var aliases = map[string]string{
 	"query": "goal", "conversation_id": "session", "session_id": "session", "thread_id": "thread", "user_id": "user",
 	"target_agent_name": "expert", "assigned_expert_name": "expert",
@@ -65,8 +67,8 @@ var aliases = map[string]string{
 	"auto_accepted_plan": "auto_accept", "enable_background_investigation": "investigate",
 }
 
-// DecodeRequest reads a job request, leniently in its names (the ancestors' aliases) and strictly in everything else: it
-// returns every fault there is, not the first one.
+// DecodeRequest decodes a job request. It accepts alternative field names of predecessor systems and is strict otherwise:
+// it returns all faults, not just the first.
 func DecodeRequest(body []byte) (Request, Faults) {
 	var r Request
 	var fields map[string]json.RawMessage
@@ -113,7 +115,7 @@ func (r *Request) assign(fields map[string]json.RawMessage) Faults {
 	return faults
 }
 
-// topLevel lists the fields that stand in the request itself; aliases reach deeper ones.
+// topLevel lists the fields of the request itself; aliases may refer to nested ones.
 func topLevel(known map[string]any) string {
 	names := slices.DeleteFunc(slices.Sorted(maps.Keys(known)), func(name string) bool { return strings.Contains(name, ".") })
 	return strings.Join(names, ", ")
@@ -137,7 +139,7 @@ func strict(data []byte, target any) error {
 	return d.Decode(target)
 }
 
-// Validate reports every fault of the values themselves; whether experts exist is the planner's to say.
+// Validate reports all faults of the values; whether experts exist is up to the planner.
 func (r *Request) Validate() Faults {
 	var faults Faults
 	add := func(code Code, field, message, hint string) {

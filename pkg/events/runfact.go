@@ -6,42 +6,42 @@ import (
 	"time"
 )
 
-// SubJobStarted says that a run is being worked on; it is published by work that lasts, and not awaited.
+// SubJobStarted says that a worker executes a run. Only long runs publish it, and nothing depends on it.
 type SubJobStarted struct {
-	Owner   string    `json:"owner,omitempty"`  // Owner is the runner at work.
+	Owner   string    `json:"owner,omitempty"`  // Owner is the runner that executes it.
 	Started time.Time `json:"started,omitzero"` // Started is when the claim was made, by the runner's clock.
 }
 
 // SubJobProgressed is a milestone.
 type SubJobProgressed struct {
-	Message string `json:"message,omitempty"` // Message is for people.
-	// Done and Total count whatever the work counts.
+	Message string `json:"message,omitempty"` // Message is shown to people.
+	// Done and Total are numbers of whatever the work counts.
 	Done  int `json:"done,omitempty"`
 	Total int `json:"total,omitempty"`
 }
 
-// SubJobReported ends a run. Only Outcome is needed.
+// SubJobReported ends a run. Only Outcome is required.
 type SubJobReported struct {
-	Outcome Outcome `json:"outcome"` // Outcome is one of the four; anything else is read as EXECUTION_ERROR.
-	// Output is the result of a SUCCESS, any JSON; OutputRef is the same by reference.
+	Outcome Outcome `json:"outcome"` // Outcome is one of the four; anything else counts as EXECUTION_ERROR.
+	// Output is the result of a SUCCESS, any JSON; OutputRef refers to it if it is stored as a blob.
 	Output    json.RawMessage `json:"output,omitempty"`
 	OutputRef *Ref            `json:"output_ref,omitempty"`
-	Artifacts []Ref           `json:"artifacts,omitempty"` // Artifacts are the files that the run has made, by the names it gave them.
+	Artifacts []Ref           `json:"artifacts,omitempty"` // Artifacts are the files of the run, under the names that it gave them.
 	Lesson    string          `json:"lesson,omitempty"`    // Lesson tells the next attempt, or the predecessors, what to do better.
 	Error     *Fault          `json:"error,omitempty"`     // Error says what went wrong.
-	// Started is when the work began, by the runner's clock; DurationMS how long it took.
+	// Started is when the work began, by the runner's clock; DurationMS is its duration.
 	Started    time.Time `json:"started,omitzero"`
 	DurationMS int64     `json:"duration_ms,omitempty"`
 	Owner      string    `json:"owner,omitempty"` // Owner is the runner that reports.
-	// Selected holds the values asked for in the work's "select", by pointer, when the output went by reference.
+	// Selected holds the values that the work's "select" asks for, by pointer, if the output is stored as a blob.
 	Selected   map[string]json.RawMessage `json:"selected,omitempty"`
-	RetryAfter Duration                   `json:"retry_after,omitempty"` // RetryAfter asks that a retry of an EXECUTION_ERROR waits at least so long.
+	RetryAfter Duration                   `json:"retry_after,omitempty"` // RetryAfter asks for a minimum delay before a retry of an EXECUTION_ERROR.
 	Spent
-	// Job, SubJob and Run may be repeated by a worker; they must agree with the subject.
+	// Job, SubJob and Run may be repeated by a worker; they must match the subject.
 	Job       string `json:"job,omitempty"`
 	SubJob    string `json:"subjob,omitempty"`
 	Run       int    `json:"run,omitempty"`
-	Malformed string `json:"malformed,omitempty"` // Malformed says why a report could not be read as one; the raw text is in Output.
+	Malformed string `json:"malformed,omitempty"` // Malformed says why a report could not be parsed; the raw text is in Output.
 }
 
 func (r *SubJobReported) check(e *Event) error {
@@ -54,8 +54,8 @@ func (r *SubJobReported) check(e *Event) error {
 	return nil
 }
 
-// Report gives the report of an event of KindSubJobReported. A malformed one becomes an EXECUTION_ERROR that keeps the raw
-// text (at most 4 KiB of it): an unknown outcome never blocks a job and never counts as success.
+// Report returns the report of an event of KindSubJobReported. A malformed one becomes an EXECUTION_ERROR with the raw text
+// (at most 4 KiB), so that it neither blocks the job nor counts as success.
 func (e *Event) Report() *SubJobReported {
 	if r, ok := e.Data.(*SubJobReported); ok {
 		return r
@@ -70,14 +70,14 @@ func (e *Event) Report() *SubJobReported {
 	}
 }
 
-// SubJobClosed is the scheduler's record that a run is closed in its journal.
+// SubJobClosed records that the scheduler has closed a run in its journal.
 type SubJobClosed struct {
-	// Claimed is true when the run was held; then LeaseUntil is when the last claim runs out, by the journal's clock.
+	// Claimed is true if the run was claimed; then LeaseUntil is when the last claim expires, by the journal's clock.
 	Claimed    bool      `json:"claimed,omitempty"`
 	LeaseUntil time.Time `json:"lease_until,omitzero"`
 }
 
-// InputKind is what a request for input asks for.
+// InputKind is the kind of a request for input.
 type InputKind string
 
 // The kinds of input.
@@ -87,19 +87,19 @@ const (
 	InputApproval      InputKind = "approval"      // Approve or reject an action.
 	InputForm          InputKind = "form"          // Values that fit a schema.
 	InputUnknown       InputKind = "unknown"       // An effect whose outcome is unknown.
-	InputTimer         InputKind = "timer"         // No person: come back when it expires.
+	InputTimer         InputKind = "timer"         // No person: continue when it expires.
 )
 
-// InputRequested parks a run. The run is closed; its answer opens the next one.
+// InputRequested parks a run. The run is closed; its answer starts the next one.
 type InputRequested struct {
 	Request string          `json:"request"`           // Request is the id of the request, unique within the job.
-	Kind    InputKind       `json:"kind"`              // Kind says what is asked for.
+	Kind    InputKind       `json:"kind"`              // Kind is the kind of input requested.
 	Prompt  string          `json:"prompt,omitempty"`  // Prompt is the question.
-	Options []string        `json:"options,omitempty"` // Options are the choices, if they are few.
+	Options []string        `json:"options,omitempty"` // Options are the choices, if there are only a few.
 	Schema  json.RawMessage `json:"schema,omitempty"`  // Schema is the JSON Schema of an answer.
-	User    string          `json:"user,omitempty"`    // User is the only one who may answer; anybody when empty.
-	// ExpiresIn bounds the wait; 0 waits for ever. Default is the answer taken when it expires; without one the run gets
-	// none and is an EXECUTION_ERROR, except for InputTimer.
+	User    string          `json:"user,omitempty"`    // User is the only person who may answer; anyone may if empty.
+	// ExpiresIn limits the wait; 0 means for ever. Default is the answer when it expires. Without a default the run gets no
+	// answer and ends with EXECUTION_ERROR, except for InputTimer.
 	ExpiresIn Duration        `json:"expires_in,omitempty"`
 	Default   json.RawMessage `json:"default,omitempty"`
 	Spent
@@ -115,16 +115,16 @@ func (r *InputRequested) check(*Event) error {
 // InputAction is how a request for input was closed.
 type InputAction string
 
-// The ways a request for input is closed.
+// The ways in which a request for input is closed.
 const (
 	Answered  InputAction = "answered"
 	Expired   InputAction = "expired"
 	Cancelled InputAction = "cancelled"
 )
 
-// InputClosed closes a request for input; the broker admits one.
+// InputClosed closes a request for input; the broker accepts only the first.
 type InputClosed struct {
-	Action InputAction     `json:"action"`           // Action is how.
+	Action InputAction     `json:"action"`           // Action is how it was closed.
 	Answer json.RawMessage `json:"answer,omitempty"` // Answer is any JSON; for an approval {"approved":true|false,"reason":…}.
 	By     string          `json:"by,omitempty"`     // By is who answered.
 }

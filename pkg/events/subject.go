@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// DefaultPrefix is the first token of every subject; streams and buckets bear it in upper case.
+// DefaultPrefix is the first token of every subject; the names of streams and buckets begin with it in upper case.
 const DefaultPrefix = "jobs"
 
-// Names builds and reads all names on the bus for one prefix. The zero value is not usable; NewNames makes one.
+// Names builds and parses all names on the bus for one prefix. The zero value is not usable; NewNames makes one.
 type Names struct {
 	prefix string
 	// Log, Intake, Work, Journal, Timers and Aside are the streams.
@@ -17,7 +17,7 @@ type Names struct {
 	State, Experts, Sessions, Plans, Blobs string
 }
 
-// NewNames gives the names under a prefix, which must be a valid id; DefaultPrefix when empty.
+// NewNames returns the names under a prefix, which must be a valid id; empty means DefaultPrefix.
 func NewNames(prefix string) Names {
 	if prefix == "" {
 		prefix = DefaultPrefix
@@ -30,24 +30,24 @@ func NewNames(prefix string) Names {
 	}
 }
 
-// Prefix is the first token of all subjects.
+// Prefix returns the first token of all subjects.
 func (n Names) Prefix() string { return n.prefix }
 
-// Request is where anybody publishes a job request.
+// Request is the subject for job requests; any client may publish there.
 func (n Names) Request() string { return n.prefix + ".request" }
 
-// Rejected is where a rejection of a request published without a reply subject is announced (core NATS).
+// Rejected is the subject that announces rejections of requests without a reply subject (core NATS).
 func (n Names) Rejected() string { return n.prefix + ".rejected" }
 
-// SetAside is where a message that no service could handle is kept: kind is "request" or "work", seq its place in its queue.
+// SetAside is the subject of a dead letter: kind is "request" or "work", seq the message's sequence in its queue.
 func (n Names) SetAside(kind string, seq uint64) string {
 	return n.prefix + ".dlq." + kind + "." + strconv.FormatUint(seq, 10)
 }
 
-// AllAside matches everything that was set aside.
+// AllAside matches all dead letters.
 func (n Names) AllAside() string { return n.prefix + ".dlq.>" }
 
-// API is the request-reply subject of a verb, "submit" for one.
+// API is the request-reply subject of a verb, such as "submit".
 func (n Names) API(verb string) string { return n.prefix + ".api." + verb }
 
 // JobEvents matches every event of a job in the log.
@@ -65,10 +65,10 @@ func (n Names) job(job string) string {
 	return n.prefix + ".event." + strconv.Itoa(ShardOf(job)) + "." + job + "."
 }
 
-// Control is the one subject of a job's control events.
+// Control is the single subject of a job's control events.
 func (n Names) Control(job string) string { return n.job(job) + "control" }
 
-// Event is the subject of a fact of a job; ids are the tokens behind the verb.
+// Event is the subject of a fact of a job; ids are the tokens after the verb.
 func (n Names) Event(job string, k Kind, ids ...string) string {
 	if byKind[k].Control {
 		return n.Control(job)
@@ -99,7 +99,7 @@ func (n Names) AllWork() string { return n.prefix + ".work.>" }
 // JobWork matches all work of a job, in any pool.
 func (n Names) JobWork(job string) string { return n.prefix + ".work.*.*." + job + ".>" }
 
-// JournalOf is the journal of one SubJob.
+// JournalOf is the subject of the journal of one SubJob.
 func (n Names) JournalOf(job, subjob string) string {
 	return n.prefix + ".journal." + job + "." + subjob
 }
@@ -110,7 +110,7 @@ func (n Names) JobJournal(job string) string { return n.prefix + ".journal." + j
 // AllJournals matches every journal.
 func (n Names) AllJournals() string { return n.prefix + ".journal.>" }
 
-// Timer is where a timer is armed.
+// Timer is the subject on which a timer is armed.
 func (n Names) Timer(job, timer string) string {
 	return n.prefix + ".timer." + strconv.Itoa(ShardOf(job)) + "." + job + "." + timer
 }
@@ -129,10 +129,10 @@ func (n Names) AllDue() string { return n.prefix + ".due.>" }
 // JobTimers matches the armed timers of a job.
 func (n Names) JobTimers(job string) string { return n.Timer(job, ">") }
 
-// Cancel is where a job (empty subjob) or one SubJob is told to stop at once, over core NATS.
+// Cancel is the subject on which a job (empty subjob) or one SubJob is cancelled at once, over core NATS.
 func (n Names) Cancel(job, subjob string) string { return n.beside("cancel", job, subjob) }
 
-// Live is where tokens and progress of a SubJob pass by, over core NATS.
+// Live is the subject of a SubJob's tokens and progress, over core NATS.
 func (n Names) Live(job, subjob string) string { return n.beside("live", job, subjob) }
 
 func (n Names) beside(what, job, subjob string) string {
@@ -142,18 +142,18 @@ func (n Names) beside(what, job, subjob string) string {
 	return n.prefix + "." + what + "." + job + "." + subjob
 }
 
-// Address is what a subject of the log says: which job, which kind and, for facts about a run, which SubJob and run.
+// Address is a parsed subject of the log.
 type Address struct {
 	Job     string // Job is the job's id.
-	Kind    Kind   // Kind is empty on the control subject, where the envelope says it.
+	Kind    Kind   // Kind is empty for the control subject, where only the envelope contains it.
 	Control bool   // Control is true on the job's control subject.
 	// SubJob and Run are set for facts about one run.
 	SubJob string
 	Run    int
-	ID     string // ID is the token behind the verb of any other fact: the request, the timer, the turn.
+	ID     string // ID is the token after the verb of any other fact: the request, the timer, the turn.
 }
 
-// Parse reads a subject of the log; ok is false when it is not one.
+// Parse parses a subject of the log; ok is false if it is not one.
 func (n Names) Parse(subject string) (a Address, ok bool) {
 	rest, ok := strings.CutPrefix(subject, n.prefix+".event.")
 	if !ok {

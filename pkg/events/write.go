@@ -8,18 +8,18 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events/plainjson"
 )
 
-// written is a payload that writes itself: the same bytes as json.Marshal, in less time.
+// written is a payload that encodes itself: the same bytes as json.Marshal, but faster.
 type written interface {
 	write(w *plainjson.Writer)
 }
 
-// Verbatim is a payload that Marshal has written before; it is passed on as it is.
+// Verbatim is a payload already encoded by Marshal; it is passed on unchanged.
 type Verbatim []byte
 
-// MarshalJSON gives the bytes.
+// MarshalJSON returns the bytes.
 func (v Verbatim) MarshalJSON() ([]byte, error) { return v, nil }
 
-// Marshal is json.Marshal, without reflection for what is written most.
+// Marshal is json.Marshal, without reflection for the most frequent types.
 func Marshal(v any) ([]byte, error) {
 	if done, ok := v.(Verbatim); ok {
 		return done, nil
@@ -33,9 +33,9 @@ func Marshal(v any) ([]byte, error) {
 	return w.Bytes()
 }
 
-// Header makes a header of names and values, in turn.
+// Header makes a header from alternating names and values.
 func Header(pairs ...string) map[string][]string {
-	h := make(map[string][]string, len(pairs)/2+2) // A publish adds what it expects.
+	h := make(map[string][]string, len(pairs)/2+2) // Leaves room for the expectations that a publish adds.
 	for i := 0; i+1 < len(pairs); i += 2 {
 		h[pairs[i]] = pairs[i+1 : i+2 : i+2]
 	}

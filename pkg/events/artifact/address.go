@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// Scheme opens every address.
+// Scheme begins every address.
 const Scheme = "artifact:"
 
-// Address names a file by the SubJob that has made it and the name it was given: artifact:SUBJOB/NAME. It holds nothing that a link of
-// Markdown could not.
+// Address returns the address of a file, from the SubJob that made it and the name of the file: artifact:SUBJOB/NAME. It
+// contains only characters that a Markdown link may contain.
 func Address(subjob, name string) string {
 	return Scheme + (&url.URL{Path: subjob + "/" + name}).EscapedPath()
 }
 
-// Split reads an address, with its scheme or without; ok is false for what is none.
+// Split parses an address with or without its scheme; ok is false if the text is not an address.
 func Split(address string) (subjob, name string, ok bool) {
 	plain, err := url.PathUnescape(strings.TrimPrefix(address, Scheme))
 	if err != nil {

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// Collision finds the first two of some names that cannot both be files: folder, as a path, is one in which within stands.
+// Collision finds the first two names that cannot both be files, because one, folder, is a parent directory of the other,
+// within.
 func Collision(names []string) (folder, within string, found bool) {
 	files := map[string]string{}
 	for _, name := range names {
@@ -21,5 +22,5 @@ func Collision(names []string) (folder, within string, found bool) {
 	return "", "", false
 }
 
-// file is a name as the path of a file below some folder.
+// file returns a name as the path of a file below some folder.
 func file(name string) string { return strings.TrimPrefix(path.Clean("/"+name), "/") }

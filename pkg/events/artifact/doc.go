@@ -1,3 +1,3 @@
-// Package artifact says how files that runs have made are named across a job, by an address that texts can cite, and what text they
-// begin with. It never reads a file by itself.
+// Package artifact defines how the files of runs are addressed across a job, so that texts can cite them, and extracts the
+// text at the beginning of a file. It never reads a file itself.
 package artifact

@@ -7,17 +7,17 @@ import (
 	"unicode/utf8"
 )
 
-// Head is what a file begins with. It takes the bytes of the file and refuses those that it has no room for, which ends the reading.
+// Head collects the beginning of a file. Write the file to it; Write fails once Head is full, which ends the copying.
 type Head struct {
 	most int
 	kept []byte
 	full bool
 }
 
-// NewHead has room for so many bytes.
+// NewHead returns a Head that collects at most most bytes.
 func NewHead(most int) *Head { return &Head{most: most} }
 
-// errFull ends the reading of a file.
+// errFull ends the copying of a file.
 var errFull = errors.New("enough was read")
 
 // Write implements io.Writer.
@@ -31,10 +31,10 @@ func (h *Head) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// Full reports whether the file has more than there is room for: an error of reading says no more than that.
+// Full reports whether the file is longer than the limit. If so, the error of the copying means nothing else.
 func (h *Head) Full() bool { return h.full }
 
-// Text is what was taken, without a letter at the end that was cut; empty for what is no text.
+// Text returns the collected text without a character cut at the end; "" if the file is not text.
 func (h *Head) Text() string {
 	text := h.kept
 	for cut := 0; h.full && cut < utf8.UTFMax && !utf8.Valid(text); cut++ {
@@ -46,5 +46,5 @@ func (h *Head) Text() string {
 	return string(text)
 }
 
-// binary reports whether a character is one that texts do not have. Colours of a terminal begin with escape.
+// binary reports whether a character does not occur in texts. Terminal colours begin with escape.
 func binary(c rune) bool { return c < ' ' && !strings.ContainsRune("\t\n\v\f\r\x1b", c) }

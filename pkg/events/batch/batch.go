@@ -11,23 +11,23 @@ import (
 )
 
 const (
-	// MostMembers is how many SubJobs a batch holds at most.
+	// MostMembers is how many SubJobs a batch may contain.
 	MostMembers = 64
-	// MostBytes is how long the body of a batch may be, in bytes; a member that is longer goes by itself.
+	// MostBytes limits the body of a batch, in bytes; a longer member is sent alone.
 	MostBytes = 256 << 10
 )
 
-// suffix marks the pool that holds the batches of a pool. No id that a user has chosen holds a tilde.
+// suffix marks the pool of a pool's batches. Ids chosen by users contain no tilde.
 const suffix = "~batch"
 
-// Pool is where the batches of a pool lie.
+// Pool returns the pool that holds the batches of a pool.
 func Pool(pool string) string { return pool + suffix }
 
-// Of is the pool whose batches lie in a pool; batches is false for one that holds none.
+// Of returns the pool whose batches are in a pool; batches is false if the pool holds no batches.
 func Of(pool string) (of string, batches bool) { return strings.CutSuffix(pool, suffix) }
 
-// Subject is the subject of a batch for an expert. Where all members are of one job it bears that job's id, so that what removes the
-// work of a job removes the batch; job is empty for several.
+// Subject returns the subject of a batch for an expert. If all members belong to one job, it contains the job's id, so that
+// removing the job's work removes the batch; job is empty otherwise.
 func Subject(n events.Names, pool, expert, job string, members int) string {
 	if job == "" {
 		job = suffix
@@ -37,23 +37,23 @@ func Subject(n events.Names, pool, expert, job string, members int) string {
 
 // Member is the work of one SubJob in a batch.
 type Member struct {
-	// Subject is where the work would have been published by itself, and ID the message id that it would have had.
+	// Subject and ID are the subject and message id that the work would have as a message of its own.
 	Subject string `json:"subject"`
 	ID      string `json:"id"`
 	// Trace is its W3C traceparent, if any.
 	Trace string `json:"trace,omitempty"`
-	// Work is the body that it would have had, JSON on one line.
+	// Work is the body that it would have, JSON on one line.
 	Work json.RawMessage `json:"work"`
 }
 
-// source and issued are the CloudEvents source and type of all work.
+// source and issued are the CloudEvents source and type of all work messages.
 const (
 	source = "jobgraph/scheduler"
 	issued = "io.jobgraph.subjob.issued.v1"
 )
 
-// Message is the work as a message of its own: how it is published unless it goes in a batch, and how it goes back to the queue when
-// a runner has no place for it.
+// Message returns the work as a message of its own, as it is published without a batch, or put back into the queue if the
+// runner has no room.
 func (m *Member) Message() events.Message {
 	header := events.Header(events.HeaderSpec, "1.0", events.HeaderID, m.ID, events.HeaderSource, source, events.HeaderType, issued,
 		events.HeaderMsgID, m.ID)
@@ -63,15 +63,16 @@ func (m *Member) Message() events.Message {
 	return events.Message{Subject: m.Subject, Header: header, Body: m.Work}
 }
 
-// Fits reports whether a member may be added to the body of a batch of so many: there is room, and its work is on one line.
+// Fits reports whether a member may be added to a batch with this body and number of members: there is room, and its work
+// is on one line.
 func Fits(body []byte, members int, m *Member) bool {
 	return members < MostMembers && len(body)+len(m.Subject)+len(m.ID)+len(m.Trace)+len(m.Work)+64 <= MostBytes && bytes.IndexByte(m.Work, '\n') < 0
 }
 
-// work stands between the address of a member and its work.
+// work separates the address of a member from its work.
 const work = `,"work":`
 
-// Append adds a member to the body of a batch. Its strings are subjects, ids and traceparents, which need no escapes.
+// Append appends a member to the body of a batch. Its strings are subjects, ids and traceparents, which need no escapes.
 func Append(body []byte, m *Member) []byte {
 	body = append(append(body, `{"subject":"`...), m.Subject...)
 	body = append(append(append(body, `","id":"`...), m.ID...), '"')
@@ -82,7 +83,7 @@ func Append(body []byte, m *Member) []byte {
 	return body
 }
 
-// Read gives the members of a batch in order. They share its bytes. Errors: a text that is no batch.
+// Read returns the members of a batch in order. They share its bytes. It fails if the body is not a batch.
 func Read(body []byte) ([]Member, error) {
 	members := make([]Member, 0, bytes.Count(body, []byte{'\n'}))
 	for line := range bytes.Lines(body) {
@@ -98,8 +99,8 @@ func Read(body []byte) ([]Member, error) {
 	return members, nil
 }
 
-// read takes the address by hand when it is as Append writes it, and with encoding/json otherwise; the work stays as it stands, and
-// is read once, by the runner.
+// read parses the address without reflection if it has the form that Append writes, else with encoding/json. The work is
+// not parsed here; the runner does that.
 func read(line []byte) (m Member, err error) {
 	at := bytes.Index(line, []byte(work))
 	if at < 0 || line[len(line)-1] != '}' {
@@ -118,7 +119,7 @@ func read(line []byte) (m Member, err error) {
 	return m, nil
 }
 
-// plain reads an address as Append writes it.
+// plain parses an address in the form that Append writes.
 func (m *Member) plain(address []byte) bool {
 	text := string(address)
 	if strings.Contains(text, `\`) {

@@ -1,5 +1,5 @@
-// Package kept is the form in which the state of a job stands in the bucket of states: what the store puts in front of the core's
-// own fields, and the digest by which damage is found.
+// Package kept is the format of a job's saved state in the bucket of states: the header that the store puts before the
+// core's own fields, and the digest that reveals damage.
 //
-// A digest finds what was torn, cut, or written by hand. It does not find a forger, who can make one.
+// A digest reveals states that were truncated, corrupted or edited by hand. It does not protect against forgery.
 package kept

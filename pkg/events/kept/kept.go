@@ -10,25 +10,25 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// Header is the first field of what is kept, "store": what the value is, beside the state itself.
+// Header is the first field, "store": it describes the value.
 type Header struct {
-	// Stream is the identity of the log that the state is the fold of: when it was created.
+	// Stream identifies the log that the state was folded from, by the log's creation time.
 	Stream string `json:"stream"`
-	// Digest is that of the state as the core wrote it; empty from a release that wrote none, and where there is no state.
+	// Digest is the digest of the state as the core wrote it; empty if an earlier release wrote it or if there is no state.
 	Digest string `json:"digest,omitempty"`
-	// Size is the length of the state in bytes, and Chunks the revisions of the keys <job>.0, <job>.1, … that hold it; both
-	// are empty for a state that stands in this very value.
+	// Size is the length of the state in bytes, and Chunks are the revisions of the keys <job>.0, <job>.1, … that contain
+	// it; both are empty for a state inside this value.
 	Size   int      `json:"size,omitempty"`
 	Chunks []uint64 `json:"chunks,omitempty"`
 }
 
-// front is what stands before the state's own fields.
+// front holds the fields before those of the state.
 type front struct {
 	Store       *Header       `json:"store"`
 	Quarantined *events.Fault `json:"quarantined,omitempty"`
 }
 
-// Read gives the header of a value, or nil when a scheduler has not written it, or it is torn.
+// Read returns the header of a value, or nil if no scheduler wrote the value or it is truncated.
 func Read(value []byte) *Header {
 	var f front
 	if json.Unmarshal(value, &f) != nil {
@@ -37,24 +37,24 @@ func Read(value []byte) *Header {
 	return f.Store
 }
 
-// Head is what a value says of its job at its beginning.
+// Head is the beginning of a value with the main facts about its job.
 type Head struct {
-	// Store is the header, Quarantined why the scheduler leaves the job alone, nil when it does not.
+	// Store is the header. Quarantined says why the job is in quarantine, nil if it is not.
 	Store       *Header       `json:"store"`
 	Quarantined *events.Fault `json:"quarantined"`
-	// Status is the job's, empty where the mark of a quarantine stands alone.
+	// Status is the job's status, empty if the value contains nothing but a quarantine.
 	Status events.Status `json:"status"`
-	// Seq and RequestSeq are sequences of the log: of the last event in the state, and of the job's request.
+	// Seq is the log sequence of the last event in the state, RequestSeq that of the job's request.
 	Seq        uint64 `json:"seq"`
 	RequestSeq uint64 `json:"request_seq"`
 }
 
-// InMotion reports whether the job has neither ended nor been given up: such a job is not deleted.
+// InMotion reports whether the job has neither ended nor been quarantined: such a job is not deleted.
 func (h *Head) InMotion() bool {
 	return h.Status != "" && !h.Status.Terminal() && h.Quarantined == nil
 }
 
-// ReadHead reads the head of a value that a scheduler has written, without what makes it large.
+// ReadHead reads the head of a value that a scheduler wrote, without its large fields.
 func ReadHead(value []byte) (h Head, ok bool) {
 	if before, _, found := bytes.Cut(value, []byte(`,"subjobs":[`)); found {
 		value = append(bytes.Clone(before), '}')
@@ -63,7 +63,7 @@ func ReadHead(value []byte) (h Head, ok bool) {
 	return h, err == nil && h.Store != nil
 }
 
-// Compose puts the header, and the fault of a quarantined job, in front of the state's own fields.
+// Compose puts the header, and the fault of a quarantined job, before the state's own fields.
 func Compose(h Header, fault *events.Fault, state []byte) ([]byte, error) {
 	head, err := json.Marshal(front{&h, fault})
 	if err != nil {
@@ -78,7 +78,7 @@ func Compose(h Header, fault *events.Fault, state []byte) ([]byte, error) {
 	return append(value, state[1:]...), nil
 }
 
-// Bare takes off what Compose has put in front. A value that does not begin so is given as it is.
+// Bare removes what Compose added. A value without it is returned unchanged.
 func Bare(value []byte) []byte {
 	d := json.NewDecoder(bytes.NewReader(value))
 	if open, err := d.Token(); err != nil || open != json.Delim('{') {
@@ -107,27 +107,28 @@ func Bare(value []byte) []byte {
 	return value
 }
 
-// The digest is a CRC-32C, which costs a hundredth of writing the state. Its name goes in front, so that there can be others.
+// The digest is a CRC-32C, whose computation costs a hundredth of encoding the state. The name of the algorithm is a
+// prefix, so that others can be added.
 const algorithm = "crc32c:"
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Digest is that of a state as the core wrote it.
+// Digest returns the digest of a state as the core wrote it.
 func Digest(state []byte) string {
 	return fmt.Sprintf("%s%08x", algorithm, crc32.Checksum(state, castagnoli))
 }
 
-// Verdict is what a digest says of a state.
+// Verdict is the result of checking a digest.
 type Verdict string
 
 // The verdicts.
 const (
 	Whole    Verdict = "whole"    // The state is what was written.
-	Unsigned Verdict = "unsigned" // There is no digest, or one that this release does not know: only the log can tell.
-	Damaged  Verdict = "damaged"  // The state is not what was written.
+	Unsigned Verdict = "unsigned" // There is no digest, or this release does not know its algorithm: only the log can tell.
+	Damaged  Verdict = "damaged"  // The state differs from what was written.
 )
 
-// Check holds a bare state against the digest of its header.
+// Check compares a bare state with the digest in its header.
 func (h *Header) Check(state []byte) Verdict {
 	switch {
 	case !strings.HasPrefix(h.Digest, algorithm):

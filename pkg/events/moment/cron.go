@@ -8,20 +8,20 @@ import (
 	"time"
 )
 
-// cron is a cron expression: a set of values for each field, as bits.
+// cron is a parsed cron expression: for each field the set of its values, as bits.
 type cron struct {
 	minute, hour, day, month, weekday uint64
-	// anyHour is true when the hours are not restricted: the expression then means elapsed time rather than times of day.
+	// anyHour is true if the hours are not restricted: then the expression means elapsed time rather than times of day.
 	anyHour bool
-	// either is true when day and weekday are both restricted: one of them has to fit, not both.
+	// either is true if day and weekday are both restricted: then one of them has to match, not both.
 	either bool
 }
 
-// span is what a field of an expression may hold.
+// span is the range of values of a field.
 type span struct {
 	name        string
 	least, most int
-	words       []string // words stand for the values from least on.
+	words       []string // words name the values from least on.
 }
 
 func spans() [5]span {
@@ -34,7 +34,7 @@ func spans() [5]span {
 	}
 }
 
-// shorthand gives the five fields that a word like @daily stands for.
+// shorthand returns the five fields for a word like @daily.
 func shorthand(text string) string {
 	switch strings.ToLower(text) {
 	case "@hourly":
@@ -51,7 +51,7 @@ func shorthand(text string) string {
 	return text
 }
 
-// parseCron reads five fields of lists, ranges, steps and names, or a shorthand. The error says what is wrong with which.
+// parseCron parses five fields of lists, ranges, steps and names, or a shorthand. The error names the faulty field.
 func parseCron(text string) (*cron, error) {
 	fields := strings.Fields(shorthand(strings.TrimSpace(text)))
 	if len(fields) != 5 {
@@ -76,10 +76,10 @@ func parseCron(text string) (*cron, error) {
 	return c, nil
 }
 
-// star is true for a field that restricts nothing by itself.
+// star reports whether a field restricts nothing by itself.
 func star(field string) bool { return strings.HasPrefix(field, "*") || field == "?" }
 
-// item reads one item of a list: *, ?, n, a-b, and each but ? with a step behind a slash.
+// item parses one item of a list: *, ?, n, or a-b, each except ? optionally with a step after a slash.
 func (s span) item(text string) (uint64, error) {
 	wrong := fmt.Errorf("%s %.40q is not within %d to %d", s.name, text, s.least, s.most)
 	values, by, stepped := strings.Cut(text, "/")
@@ -126,7 +126,7 @@ func (s span) value(text string) (int, bool) {
 	return n, err == nil && n >= s.least && n <= s.most && !strings.HasPrefix(text, "+")
 }
 
-// fits reports whether the expression names a day.
+// fits reports whether a day matches the expression.
 func (c *cron) fits(day date) bool {
 	if c.month&(1<<day.month) == 0 {
 		return false
@@ -138,12 +138,12 @@ func (c *cron) fits(day date) bool {
 	return byDay && byWeekday
 }
 
-// longest is how far ahead a moment is looked for: the 29th of February may be eight years away.
+// longest is how many days ahead to search: the 29th of February may be eight years away.
 const longest = 366 * 9
 
-// next gives the first moment behind after, or the zero time when there is none.
+// next returns the first matching time after after, or the zero time if there is none.
 func (c *cron) next(after time.Time, zone *time.Location) time.Time {
-	day := dateOf(after.In(zone)).add(-1) // The last moments of a day that a clock change cut off belong to the one before.
+	day := dateOf(after.In(zone)).add(-1) // The last times of a day that a clock change shortened belong to the previous day.
 	for range longest {
 		if c.fits(day) {
 			if at := c.within(day, after, zone); !at.IsZero() {
@@ -155,7 +155,7 @@ func (c *cron) next(after time.Time, zone *time.Location) time.Time {
 	return time.Time{}
 }
 
-// within gives the first moment of a day behind after.
+// within returns the first matching time of a day after after.
 func (c *cron) within(day date, after time.Time, zone *time.Location) time.Time {
 	if c.anyHour {
 		return c.elapsed(day, after, zone)
@@ -173,8 +173,8 @@ func (c *cron) within(day date, after time.Time, zone *time.Location) time.Time 
 	return time.Time{}
 }
 
-// elapsed walks through a day as it passes: hours that a clock change takes out are not made up for, those that it repeats
-// count twice.
+// elapsed walks through a day in elapsed time: hours skipped by a clock change are not made up for, repeated hours count
+// twice.
 func (c *cron) elapsed(day date, after time.Time, zone *time.Location) time.Time {
 	at, end := day.at(0, 0, zone), day.add(1).at(0, 0, zone)
 	if !after.Before(at) {

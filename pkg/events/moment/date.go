@@ -2,7 +2,7 @@ package moment
 
 import "time"
 
-// date is a day of the calendar, in whatever time zone.
+// date is a calendar day, independent of the time zone.
 type date struct {
 	year  int
 	month time.Month
@@ -22,11 +22,11 @@ func (d date) utc(hour, minute int) time.Time {
 	return time.Date(d.year, d.month, d.day, hour, minute, 0, 0, time.UTC)
 }
 
-// farthest is more than any clock of the world is away from UTC, or jumps.
+// farthest is more than the offset of any time zone from UTC, or any jump of one.
 const farthest = 38 * time.Hour
 
-// at gives the instant at which clocks in a zone show a time of this day. A time that they show twice is the first of the
-// two; for a time that they skip it is the instant at which they go on.
+// at returns the instant at which clocks in a zone show a time of this day. For a time shown twice it is the first; for a
+// skipped time it is the instant of the jump.
 func (d date) at(hour, minute int, zone *time.Location) time.Time {
 	shown := d.utc(hour, minute)
 	before, behind := offset(shown.Add(-farthest), zone), offset(shown.Add(farthest), zone)

@@ -1,5 +1,5 @@
-// Package moment says at which moments something comes due that recurs: at one moment, by interval, at a time of day, or by a
-// cron expression, in any time zone. All that take schedules read them here, so that all know the same forms and faults.
+// Package moment computes when a schedule is due: once, at an interval, at a time of day, or by a cron expression, in any
+// time zone. All code that accepts schedules uses it, so that forms and faults are the same everywhere.
 //
-// It reads no clock and does no I/O: moments and time zones are handed in. It owns no state.
+// It reads no clock and does no I/O: times and time zones are arguments. It has no state.
 package moment

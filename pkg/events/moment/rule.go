@@ -9,23 +9,23 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// Zones gives a time zone by its IANA name.
+// Zones returns a time zone by its IANA name.
 type Zones func(name string) (*time.Location, error)
 
-// maxInterval is a year of minutes.
+// maxInterval is a year in minutes.
 const maxInterval = 366 * 24 * 60
 
-// Rule says at which moments something comes due. It does not change.
+// Rule computes due times. It is immutable.
 type Rule struct {
-	at     time.Time     // at is the one moment, if set.
-	every  time.Duration // every is the distance of moments, counted from anchor, if set.
+	at     time.Time     // at is the only due time, if set.
+	every  time.Duration // every is the interval between due times, counted from anchor, if set.
 	anchor time.Time
-	cron   *cron // cron is anything else, in zone.
+	cron   *cron // cron is used otherwise, in zone.
 	zone   *time.Location
 }
 
-// NewRule reads when something recurs. Intervals are counted from the anchor. The faults are all that is wrong; their fields
-// begin with "schedule.".
+// NewRule parses a schedule. Intervals are counted from the anchor. It returns all faults; their fields begin with
+// "schedule.".
 func NewRule(s *events.Schedule, anchor time.Time, zones Zones) (*Rule, events.Faults) {
 	r := &Rule{anchor: anchor, zone: time.UTC}
 	var faults events.Faults
@@ -58,7 +58,7 @@ func NewRule(s *events.Schedule, anchor time.Time, zones Zones) (*Rule, events.F
 	return r, nil
 }
 
-// Ahead reports a rule that knows no moment behind now.
+// Ahead returns a fault if the rule has no due time after now.
 func (r *Rule) Ahead(now time.Time) events.Faults {
 	if !r.Next(now).IsZero() {
 		return nil
@@ -96,8 +96,8 @@ func (r *Rule) read(s *events.Schedule, bad func(field, message, hint string)) {
 
 var clockTime = regexp.MustCompile(`^([01][0-9]|2[0-3]):[0-5][0-9]$`)
 
-// moment reads RFC 3339, or a time without an offset, which is one in the zone of the schedule. Parts of a second go: they
-// have no place in the id of a job.
+// moment parses RFC 3339, or a time without an offset, which is in the zone of the schedule. Fractions of a second are
+// dropped, since job ids cannot express them.
 func (r *Rule) moment(text string) (time.Time, error) {
 	t, err := time.Parse(time.RFC3339, text)
 	if err == nil {
@@ -110,7 +110,7 @@ func (r *Rule) moment(text string) (time.Time, error) {
 	return dateOf(t).at(t.Hour(), t.Minute(), r.zone).Add(time.Duration(t.Second()) * time.Second), nil
 }
 
-// Ways lists the ways to recur that a schedule gives, by the names of their fields.
+// Ways lists the alternatives that a schedule sets, by field name.
 func Ways(s *events.Schedule) []string {
 	var given []string
 	for _, way := range []struct {
@@ -124,7 +124,7 @@ func Ways(s *events.Schedule) []string {
 	return given
 }
 
-// Next gives the first moment behind another, in UTC and whole seconds, or the zero time when there is none.
+// Next returns the first due time after another time, in UTC and whole seconds, or the zero time if there is none.
 func (r *Rule) Next(after time.Time) time.Time {
 	switch {
 	case r.cron != nil:

@@ -8,14 +8,14 @@ import (
 	"unicode/utf8"
 )
 
-// Scanner stands before the next byte of a JSON text. Every method reports whether it found what it reads; once one has
-// not, the text is to be read by encoding/json from its beginning.
+// Scanner reads a JSON text from front to back. Every method reports whether it succeeded; once one has failed, the text
+// must be decoded by encoding/json from the beginning.
 type Scanner struct {
 	text []byte
 	at   int
 }
 
-// NewScanner stands before the first byte of a text.
+// NewScanner returns a scanner at the beginning of a text.
 func NewScanner(text []byte) *Scanner { return &Scanner{text: text} }
 
 // End reports whether nothing but blanks is left.
@@ -24,10 +24,10 @@ func (s *Scanner) End() bool {
 	return s.at == len(s.text)
 }
 
-// Count is how often a text occurs in what is left, to make room before a list is read.
+// Count returns how often a text occurs in the rest, to allocate a list before it is read.
 func (s *Scanner) Count(text string) int { return bytes.Count(s.text[s.at:], []byte(text)) }
 
-// Object reads an object, field by field: field gets each key and has to read its value. A key is only valid until then.
+// Object reads an object; field is called with each key and has to read its value. The key is valid only during the call.
 func (s *Scanner) Object(field func(key []byte) bool) bool {
 	if !s.is('{') {
 		return false
@@ -59,7 +59,7 @@ func (s *Scanner) Text(into *string) bool {
 	return s.Value(into)
 }
 
-// List reads a list; item has to read each of its values.
+// List reads a list; item is called for each value and has to read it.
 func (s *Scanner) List(item func() bool) bool {
 	if !s.is('[') {
 		return false
@@ -90,7 +90,7 @@ func (s *Scanner) Texts(into *[]string) bool {
 	return ok
 }
 
-// Int reads a whole number of up to 18 digits.
+// Int reads an integer of up to 18 digits.
 func (s *Scanner) Int(into *int) bool {
 	var n int64
 	if !s.Int64(&n) || n > math.MaxInt || n < math.MinInt {
@@ -100,7 +100,7 @@ func (s *Scanner) Int(into *int) bool {
 	return true
 }
 
-// Int64 reads a whole number of up to 18 digits.
+// Int64 reads an integer of up to 18 digits.
 func (s *Scanner) Int64(into *int64) bool {
 	negative := s.is('-')
 	s.blanks()
@@ -123,7 +123,7 @@ func (s *Scanner) Int64(into *int64) bool {
 	return true
 }
 
-// Uint64 reads a whole number of up to 18 digits that is not negative.
+// Uint64 reads a non-negative integer of up to 18 digits.
 func (s *Scanner) Uint64(into *uint64) bool {
 	var n int64
 	if s.peek() == '-' || !s.Int64(&n) {
@@ -150,13 +150,13 @@ func (s *Scanner) Bool(into *bool) bool {
 	return true
 }
 
-// Time reads a moment as encoding/json does, without reflection.
+// Time reads a time as encoding/json does, without reflection.
 func (s *Scanner) Time(into *time.Time) bool {
 	value, ok := s.skip()
 	return ok && value[0] == '"' && into.UnmarshalJSON(value) == nil
 }
 
-// Raw reads any value as it stands.
+// Raw reads any value without decoding it.
 func (s *Scanner) Raw(into *json.RawMessage) bool {
 	value, ok := s.skip()
 	if !ok || !json.Valid(value) {
@@ -166,13 +166,13 @@ func (s *Scanner) Raw(into *json.RawMessage) bool {
 	return true
 }
 
-// Value reads any value but null by encoding/json.
+// Value reads any value except null with encoding/json.
 func (s *Scanner) Value(into any) bool {
 	value, ok := s.skip()
 	return ok && value[0] != 'n' && json.Unmarshal(value, into) == nil
 }
 
-// skip passes over a value and gives it; brackets are matched outside of strings, and nothing else is checked.
+// skip skips a value and returns it. It matches brackets outside of strings and checks nothing else.
 func (s *Scanner) skip() ([]byte, bool) {
 	s.blanks()
 	start, depth := s.at, 0
@@ -207,7 +207,7 @@ func (s *Scanner) skip() ([]byte, bool) {
 	return bytes.TrimRight(s.text[start:], " \t\r\n"), depth == 0 && s.at > start
 }
 
-// pass goes behind the string that begins here.
+// pass skips the string that begins here.
 func (s *Scanner) pass() bool {
 	for i := s.at + 1; i < len(s.text); i++ {
 		switch s.text[i] {
@@ -242,7 +242,7 @@ func (s *Scanner) plain() ([]byte, bool) {
 	return nil, false
 }
 
-// is passes over a byte if it comes next.
+// is skips the byte c if it comes next.
 func (s *Scanner) is(c byte) bool {
 	if s.peek() != c {
 		return false
@@ -251,7 +251,7 @@ func (s *Scanner) is(c byte) bool {
 	return true
 }
 
-// peek gives the next byte that is no blank, 0 at the end.
+// peek returns the next byte that is not blank, 0 at the end.
 func (s *Scanner) peek() byte {
 	s.blanks()
 	if s.at == len(s.text) {

@@ -7,17 +7,17 @@ import (
 	"unicode/utf8"
 )
 
-// Writer writes objects as json.Marshal would write structs. A method named Must writes its field always, the others leave
-// out what is empty, as omitempty and omitzero do. Its first error stays.
+// Writer writes objects as json.Marshal writes structs. Methods whose name begins with Must always write their field; the
+// others leave out empty values, as omitempty and omitzero do. The first error is kept.
 type Writer struct {
 	text []byte
 	err  error
 }
 
-// NewWriter makes a writer with room for so many bytes.
+// NewWriter returns a writer with preallocated space.
 func NewWriter(room int) *Writer { return &Writer{text: make([]byte, 0, room)} }
 
-// Bytes gives what was written, and the first error.
+// Bytes returns the text and the first error.
 func (w *Writer) Bytes() ([]byte, error) { return w.text, w.err }
 
 // Open begins an object, Close ends it.
@@ -26,7 +26,7 @@ func (w *Writer) Open() { w.text = append(w.text, '{') }
 // Close ends the object that Open began.
 func (w *Writer) Close() { w.text = append(w.text, '}') }
 
-// List writes a list of n values in brackets; item writes each.
+// List writes a list of n values; item writes each of them.
 func (w *Writer) List(n int, item func(i int)) {
 	w.text = append(w.text, '[')
 	for i := range n {
@@ -38,13 +38,13 @@ func (w *Writer) List(n int, item func(i int)) {
 	w.text = append(w.text, ']')
 }
 
-// Key writes the name of a plain field; its value has to follow.
+// Key writes a field name without characters that need escapes; the value must follow.
 func (w *Writer) Key(name string) {
 	w.comma()
 	w.text = append(append(append(w.text, '"'), name...), '"', ':')
 }
 
-// AnyKey writes the name of a field that may hold anything; its value has to follow.
+// AnyKey writes any field name; the value must follow.
 func (w *Writer) AnyKey(name string) {
 	w.comma()
 	w.Quote(name)
@@ -57,7 +57,7 @@ func (w *Writer) comma() {
 	}
 }
 
-// Quote writes a text in quotes.
+// Quote writes a text as a JSON string.
 func (w *Writer) Quote(text string) {
 	for i := range len(text) {
 		if c := text[i]; c < ' ' || c >= utf8.RuneSelf-1 || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
@@ -68,10 +68,10 @@ func (w *Writer) Quote(text string) {
 	w.text = append(append(append(w.text, '"'), text...), '"')
 }
 
-// Verbatim writes JSON as it is.
+// Verbatim writes JSON unchanged.
 func (w *Writer) Verbatim(text []byte) { w.text = append(w.text, text...) }
 
-// Value writes anything by encoding/json.
+// Value writes any value with encoding/json.
 func (w *Writer) Value(v any) {
 	part, err := json.Marshal(v)
 	w.fail(err)
@@ -84,7 +84,7 @@ func (w *Writer) fail(err error) {
 	}
 }
 
-// Some writes a field by encoding/json when it is there.
+// Some writes a field with encoding/json if there is true.
 func (w *Writer) Some(name string, there bool, v any) {
 	if there {
 		w.Key(name)
@@ -98,14 +98,14 @@ func (w *Writer) MustText(name, text string) {
 	w.Quote(text)
 }
 
-// Text writes a text that is not empty.
+// Text writes a text unless it is empty.
 func (w *Writer) Text(name, text string) {
 	if text != "" {
 		w.MustText(name, text)
 	}
 }
 
-// Texts writes a list of texts that is not empty.
+// Texts writes a list of texts unless it is empty.
 func (w *Writer) Texts(name string, list []string) {
 	if len(list) > 0 {
 		w.Key(name)
@@ -113,33 +113,33 @@ func (w *Writer) Texts(name string, list []string) {
 	}
 }
 
-// MustInt writes a whole number.
+// MustInt writes an integer.
 func (w *Writer) MustInt(name string, n int64) {
 	w.Key(name)
 	w.text = strconv.AppendInt(w.text, n, 10)
 }
 
-// Int writes a whole number that is not 0.
+// Int writes an integer unless it is 0.
 func (w *Writer) Int(name string, n int64) {
 	if n != 0 {
 		w.MustInt(name, n)
 	}
 }
 
-// MustUint writes a whole number.
+// MustUint writes an integer.
 func (w *Writer) MustUint(name string, n uint64) {
 	w.Key(name)
 	w.text = strconv.AppendUint(w.text, n, 10)
 }
 
-// Uint writes a whole number that is not 0.
+// Uint writes an integer unless it is 0.
 func (w *Writer) Uint(name string, n uint64) {
 	if n != 0 {
 		w.MustUint(name, n)
 	}
 }
 
-// Flag writes true, and leaves false out.
+// Flag writes true; it leaves false out.
 func (w *Writer) Flag(name string, on bool) {
 	if on {
 		w.Key(name)
@@ -147,7 +147,7 @@ func (w *Writer) Flag(name string, on bool) {
 	}
 }
 
-// Time writes a time that is not zero, as RFC 3339 with nanoseconds.
+// Time writes a time unless it is zero, as RFC 3339 with nanoseconds.
 func (w *Writer) Time(name string, t time.Time) {
 	if t.IsZero() {
 		return
@@ -159,7 +159,7 @@ func (w *Writer) Time(name string, t time.Time) {
 	w.text = append(text, '"')
 }
 
-// Ints writes a list of whole numbers that is not empty.
+// Ints writes a list of integers unless it is empty.
 func Ints[N ~int32 | ~int64 | ~uint64](w *Writer, name string, list []N) {
 	if len(list) == 0 {
 		return

@@ -1,3 +1,3 @@
-// Package schedule is the contract of recurring jobs: what a schedule says, its facts on the bus, and how it stands. Like the
-// contract above it, it uses the standard library only, does no I/O and owns no state.
+// Package schedule is the contract of recurring jobs: the specification of a schedule, its facts on the bus, and its state.
+// Like package events it uses only the standard library, does no I/O and has no state.
 package schedule

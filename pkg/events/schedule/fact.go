@@ -7,26 +7,26 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// Kinds of facts of a schedule.
+// The kinds of facts of a schedule.
 const (
-	Created   events.Kind = "schedule.created"   // A schedule was made.
-	Paused    events.Kind = "schedule.paused"    // Asks for no further run until it is resumed.
-	Resumed   events.Kind = "schedule.resumed"   // Asks to go on.
-	Triggered events.Kind = "schedule.triggered" // Asks for a run now.
-	Deleted   events.Kind = "schedule.deleted"   // Asks for its removal; its jobs stay.
-	Due       events.Kind = "schedule.due"       // The timer of a moment fired.
-	Late      events.Kind = "schedule.late"      // A run could not begin in time.
+	Created   events.Kind = "schedule.created"   // A schedule was created.
+	Paused    events.Kind = "schedule.paused"    // A request to pause: no further run until it is resumed.
+	Resumed   events.Kind = "schedule.resumed"   // A request to resume.
+	Triggered events.Kind = "schedule.triggered" // A request for a run now.
+	Deleted   events.Kind = "schedule.deleted"   // A request to delete the schedule; its jobs stay.
+	Due       events.Kind = "schedule.due"       // The timer of a due time fired.
+	Late      events.Kind = "schedule.late"      // A run could not start in time.
 	Started   events.Kind = "schedule.started"   // The job of a run was admitted.
-	Ended     events.Kind = "schedule.ended"     // The job of a run ended, was refused or is gone.
-	Condensed events.Kind = "schedule.condensed" // How the schedule stands; what came before is no longer kept.
+	Ended     events.Kind = "schedule.ended"     // The job of a run ended, was rejected or was deleted.
+	Condensed events.Kind = "schedule.condensed" // The state of the schedule; earlier facts are deleted.
 )
 
-// Definition is what the contract says of a kind.
+// Definition describes a kind.
 type Definition struct {
 	Kind events.Kind // Kind is the name.
-	New  func() any  // New makes an empty payload to decode into.
-	// Control facts are what people ask for; they share the one subject ….control of their schedule. Run facts carry the key
-	// of a run as the last token of their subject. Any other has its verb as the last token.
+	New  func() any  // New returns an empty payload to decode into.
+	// Control facts are requests of people; they share the single subject ….control of their schedule. Run facts have the
+	// key of a run as the last token of their subject. All others have their verb as the last token.
 	Control, Run bool
 	Doc          string // Doc is one sentence for the generated documentation.
 }
@@ -49,7 +49,7 @@ func Definitions() []Definition {
 
 func payload[T any]() any { return new(T) }
 
-// Define gives the definition of a kind; ok is false for a kind this version does not know.
+// Define returns the definition of a kind; ok is false if this version does not know it.
 func Define(k events.Kind) (d Definition, ok bool) {
 	for _, d := range Definitions() {
 		if d.Kind == k {
@@ -64,31 +64,31 @@ type Creation struct {
 	Spec
 	// Digest is the SHA-256 of the spec: the same id with another digest is another schedule.
 	Digest string `json:"digest"`
-	By     string `json:"by,omitempty"` // By is who made it: a person, or the job whose step asked for it.
+	By     string `json:"by,omitempty"` // By is who created it: a person, or the job whose step asked for it.
 }
 
-// Word is the payload of what people ask for.
+// Word is the payload of requests of people.
 type Word struct {
-	Reason string `json:"reason,omitempty"` // Reason is for people.
-	By     string `json:"by,omitempty"`     // By is who asks.
+	Reason string `json:"reason,omitempty"` // Reason is shown to people.
+	By     string `json:"by,omitempty"`     // By is who asked.
 }
 
 // Moved is the payload of Due, Late and Started.
 type Moved struct {
-	Due time.Time `json:"due"` // Due is the moment of the run.
+	Due time.Time `json:"due"` // Due is the due time of the run.
 }
 
 // End is the payload of Ended.
 type End struct {
 	Status events.Status `json:"status"` // Status is FINISHED, FAILED or STOPPED.
-	// Refused is true when the job was not admitted; Error says why.
+	// Refused is true if the job was not admitted; Error says why.
 	Refused bool            `json:"refused,omitempty"`
 	Error   *events.Fault   `json:"error,omitempty"`  // Error says why it is not FINISHED.
-	Result  json.RawMessage `json:"result,omitempty"` // Result is the job's, when it has at most MaxResult bytes, null for none; the job has it in any case.
+	Result  json.RawMessage `json:"result,omitempty"` // Result is the job's result, if it has at most MaxResult bytes, null for none. The job has it in any case.
 	// DurationMS is the time from the job's admission to its end.
 	DurationMS int64 `json:"duration_ms,omitempty"`
 	events.Spent
 }
 
-// MaxResult is the largest result that is kept with a run, in bytes.
+// MaxResult is the largest result that is stored with a run, in bytes.
 const MaxResult = 2 << 10

@@ -9,13 +9,13 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// Names builds and reads the subjects of schedules under one prefix.
+// Names builds and parses the subjects of schedules under one prefix.
 type Names struct{ prefix string }
 
-// NewNames gives the names that go together with those of jobs.
+// NewNames returns the names under the same prefix as those of jobs.
 func NewNames(n events.Names) Names { return Names{n.Prefix()} }
 
-// Stream is the stream of all facts of schedules.
+// Stream is the name of the stream of all schedules' facts.
 func (n Names) Stream() string { return strings.ToUpper(n.prefix) + "_SCHEDULES" }
 
 // All matches every fact of every schedule.
@@ -24,7 +24,7 @@ func (n Names) All() string { return n.prefix + ".schedule.>" }
 // Facts matches every fact of one schedule.
 func (n Names) Facts(id string) string { return n.prefix + ".schedule." + id + ".>" }
 
-// Fact is the subject of a fact; key is that of its run, if it is about one.
+// Fact returns the subject of a fact; key is the key of its run, for facts about a run.
 func (n Names) Fact(id string, k events.Kind, key string) string {
 	d, _ := Define(k)
 	base := n.prefix + ".schedule." + id + "."
@@ -40,32 +40,32 @@ func (n Names) Fact(id string, k events.Kind, key string) string {
 
 func verb(k events.Kind) string { return strings.TrimPrefix(string(k), "schedule.") }
 
-// Timer is where the timer of a moment is armed, DueAt its target, Timers those of one schedule.
+// Timer returns the subject on which the timer of a due time is armed.
 func (n Names) Timer(id, key string) string { return n.prefix + ".timer." + id + "." + key }
 
-// DueAt is the target of the timer of a moment; the stream of schedules takes it in as the fact Due.
+// DueAt returns the target of that timer; the stream of schedules stores it as the fact Due.
 func (n Names) DueAt(id, key string) string { return n.prefix + ".due." + id + "." + key }
 
 // Timers matches the armed timers of a schedule.
 func (n Names) Timers(id string) string { return n.Timer(id, "*") }
 
-// Fact is one fact of a schedule, as written or as read.
+// Fact is one fact of a schedule, to be written or as read.
 type Fact struct {
-	Kind events.Kind // Kind says what Data is.
-	ID   string      // ID is the schedule's.
-	Key  string      // Key is that of the run, where it is about one.
-	// Name is the CloudEvents id; Source and Trace are the attributes of the same names.
+	Kind events.Kind // Kind determines the type of Data.
+	ID   string      // ID is the id of the schedule.
+	Key  string      // Key is the key of the run, for facts about a run.
+	// Name is the CloudEvents id; Source and Trace are the CloudEvents attributes.
 	Name, Source, Trace string
-	// Seq is the sequence in the stream and Time when it was stored; both are zero before.
+	// Seq is the sequence in the stream and Time when it was stored; both are zero before that.
 	Seq  uint64
 	Time time.Time
-	Data any // Data is a pointer to the payload of Kind; nil when Fault is set.
-	// Fault says why the fact cannot be read: malformed bytes are passed over, a kind of a later version must be understood
-	// unless it says that it may be skipped.
+	Data any // Data is a pointer to the payload of Kind; nil if Fault is set.
+	// Fault says why the fact cannot be read. Malformed facts are skipped; a kind of a later version must be understood
+	// unless it is marked as skippable.
 	Fault *events.Fault
 }
 
-// Encode writes a fact as a CloudEvent in binary mode. It fails only for a payload that cannot be JSON.
+// Encode writes a fact as a CloudEvent in binary mode. It fails only if the payload cannot be encoded as JSON.
 func Encode(n Names, f Fact) (events.Message, error) {
 	body, err := json.Marshal(f.Data)
 	if err != nil {
@@ -79,7 +79,7 @@ func Encode(n Names, f Fact) (events.Message, error) {
 	return m, nil
 }
 
-// Decode reads a message of the stream; ok is false when its subject is none of a schedule.
+// Decode decodes a message of the stream; ok is false if its subject is not that of a schedule.
 func Decode(n Names, m events.Message) (f Fact, ok bool) {
 	rest, ok := strings.CutPrefix(m.Subject, n.prefix+".schedule.")
 	t := strings.Split(rest, ".")

@@ -6,8 +6,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// Routed gives a plan whose steps that recur go to the maker of schedules, under the names of their experts, which the runs of
-// those schedules go to. Steps with a result stay what they are, and so does the plan that is given.
+// Routed returns a copy of a plan whose recurring steps go to the pool that creates schedules. The steps keep their
+// experts, which the runs of those schedules will use. Steps with a result are unchanged.
 func Routed(p *events.Plan) *events.Plan {
 	if p == nil || !slices.ContainsFunc(p.SubJobs, recurs) {
 		return p

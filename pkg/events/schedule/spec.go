@@ -9,56 +9,56 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// MaxID is the longest id of a schedule, in bytes: the ids of its jobs add a moment to it.
+// MaxID is the longest id of a schedule, in bytes: the ids of its jobs append a time to it.
 const MaxID = events.MaxID - len("-20060102T150405Z")
 
-// Pool takes the work of steps that recur, which is to make their schedules. It is served by the scheduler.
+// Pool is the pool of recurring steps, whose work is to create schedules. The scheduler serves it.
 const Pool = "jobgraph-schedules"
 
-// Overlap says what happens when a moment comes while a run is still going.
+// Overlap says what happens if a run is due while another one is still running.
 type Overlap string
 
-// The ways to meet an overlap.
+// The ways to handle an overlap.
 const (
-	OverlapSkip    Overlap = "skip"    // The moment passes without a run.
-	OverlapQueue   Overlap = "queue"   // The run waits for the one that is going.
-	OverlapReplace Overlap = "replace" // The run that is going is stopped; then the new one begins.
+	OverlapSkip    Overlap = "skip"    // The due run is skipped.
+	OverlapQueue   Overlap = "queue"   // The due run waits for the end of the other.
+	OverlapReplace Overlap = "replace" // The running one is stopped; then the due run starts.
 )
 
-// Missed says what happens to moments that passed while no scheduler could act, for a minute or longer.
+// Missed says what happens to due times that passed while no scheduler could act, for a minute or longer.
 type Missed string
 
-// The ways to meet missed moments.
+// The ways to handle missed due times.
 const (
-	MissedOne  Missed = "one"  // One run for all of them, as that of the last.
-	MissedSkip Missed = "skip" // None.
-	MissedAll  Missed = "all"  // Each of them, one behind the other; the latest MaxWaiting if there are more.
+	MissedOne  Missed = "one"  // One run for all of them, with the due time of the last.
+	MissedSkip Missed = "skip" // No run.
+	MissedAll  Missed = "all"  // A run for each, one after the other; only the latest MaxWaiting if there are more.
 )
 
-// MaxWaiting is how many runs of one schedule wait for another at most, PreviousInput the input in which a run is told of another.
+// MaxWaiting limits the waiting runs of one schedule. PreviousInput is the input that tells a run about the previous one.
 const (
 	MaxWaiting    = 100
 	PreviousInput = "previous"
 )
 
-// Spec is what a schedule says: when, what, and how to meet trouble.
+// Spec is the specification of a schedule: when, what, and how to handle problems.
 type Spec struct {
-	When    events.Schedule `json:"schedule"`           // When says at which moments.
-	Overlap Overlap         `json:"overlap,omitempty"`  // Overlap is OverlapSkip when empty.
-	Missed  Missed          `json:"missed,omitempty"`   // Missed is MissedOne when empty.
-	Jitter  events.Duration `json:"jitter,omitempty"`   // Jitter delays each run by a part of it that depends on schedule and moment alone.
-	Until   time.Time       `json:"until,omitzero"`     // Until is the last moment that may come due; there is no end when it is zero.
-	MaxRuns int             `json:"max_runs,omitempty"` // MaxRuns ends the schedule after so many runs; 0 means no such end. What is triggered by hand does not count.
-	// MaxFailures pauses the schedule after so many failed runs in a row; 0 lets failures be.
+	When    events.Schedule `json:"schedule"`           // When says at which times.
+	Overlap Overlap         `json:"overlap,omitempty"`  // Overlap is OverlapSkip if empty.
+	Missed  Missed          `json:"missed,omitempty"`   // Missed is MissedOne if empty.
+	Jitter  events.Duration `json:"jitter,omitempty"`   // Jitter delays each run by a fraction of it that depends only on schedule and due time.
+	Until   time.Time       `json:"until,omitzero"`     // Until is the last possible due time; zero means no end.
+	MaxRuns int             `json:"max_runs,omitempty"` // MaxRuns ends the schedule after so many runs; 0 means no such limit. Runs triggered by hand do not count.
+	// MaxFailures pauses the schedule after so many failed runs in a row; 0 never pauses it.
 	MaxFailures int            `json:"max_failures,omitempty"`
-	Previous    bool           `json:"previous,omitempty"` // Previous tells each run, in its input PreviousInput, of the latest before it that has finished.
+	Previous    bool           `json:"previous,omitempty"` // Previous gives each run, in its input PreviousInput, the latest finished run before it.
 	Request     events.Request `json:"request"`            // Request is the job of each run, without id and schedule.
 }
 
-// maxJitter keeps a delayed run near its moment.
+// maxJitter keeps a delayed run near its due time.
 const maxJitter = 24 * time.Hour
 
-// Validate fills in what is left out and reports every fault but those of the moments themselves, which need the time zones.
+// Validate sets defaults and reports all faults except those of the due times, which need time zones.
 func (s *Spec) Validate() events.Faults {
 	var faults events.Faults
 	bad := func(field, message, hint string) {
@@ -88,7 +88,7 @@ func (s *Spec) Validate() events.Faults {
 	return append(faults, s.validateRequest()...)
 }
 
-// validateRequest reports what is wrong with the job of each run.
+// validateRequest reports the faults of the request.
 func (s *Spec) validateRequest() events.Faults {
 	var faults events.Faults
 	for _, f := range s.Request.Validate() {
@@ -115,28 +115,28 @@ func (s *Spec) validateRequest() events.Faults {
 	return faults
 }
 
-// ValidID reports whether a schedule may bear this id: [A-Za-z0-9_-]{1,47}.
+// ValidID reports whether a schedule may have this id: [A-Za-z0-9_-]{1,47}.
 func ValidID(id string) bool { return len(id) <= MaxID && events.ValidID(id) }
 
-// keyForm is the form of a moment in keys of runs and ids of jobs.
+// keyForm is the format of due times in keys of runs and ids of jobs.
 const keyForm = "20060102T150405Z"
 
-// Key names the run of a moment: "20261122T014500Z".
+// Key returns the key of the run at a due time: "20261122T014500Z".
 func Key(due time.Time) string { return due.UTC().Format(keyForm) }
 
-// TriggerKey names the run that the fact with a sequence asks for: "t42".
+// TriggerKey returns the key of the run that a trigger fact with this sequence asks for: "t42".
 func TriggerKey(seq uint64) string { return fmt.Sprintf("t%d", seq) }
 
-// Moment reads the key of a moment; ok is false for any other key.
+// Moment parses the key of a due time; ok is false for any other key.
 func Moment(key string) (due time.Time, ok bool) {
 	due, err := time.Parse(keyForm, key)
 	return due, err == nil && Key(due) == key
 }
 
-// JobID is the id of a run's job: the same run is the same job.
+// JobID returns the id of a run's job: the same run is always the same job.
 func JobID(id, key string) string { return id + "-" + key }
 
-// RunOf reads the id of a job of a schedule; ok is false for what can be none.
+// RunOf parses the job id of a scheduled run; ok is false if it cannot be one.
 func RunOf(job string) (id, key string, ok bool) {
 	cut := strings.LastIndexByte(job, '-')
 	if cut < 1 {

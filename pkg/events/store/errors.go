@@ -2,11 +2,11 @@ package store
 
 import "errors"
 
-// Classes of failure, for errors.Is.
+// Error classes, for errors.Is.
 var (
-	// ErrConflict means that the expectation of a write does not hold: another writer was first. Nothing was stored.
+	// ErrConflict means that the expectation of a write failed: another writer was first. Nothing was stored.
 	ErrConflict = errors.New("expectation does not hold")
-	// ErrUnknown means that a write may or may not have been stored: repeat it under the same identity.
+	// ErrUnknown means that a write may or may not have been stored: repeat it with the same identity.
 	ErrUnknown = errors.New("outcome unknown")
 	// ErrTooLarge means that a message can never be stored. Nothing was stored.
 	ErrTooLarge = errors.New("too large")

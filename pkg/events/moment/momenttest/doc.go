@@ -1,2 +1,2 @@
-// Package momenttest is an oracle for moments: a clock on a wall that is watched minute by minute. For tests only.
+// Package momenttest is a test oracle for due times: it steps through time minute by minute. For tests only.
 package momenttest

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Zone gives a time zone of this machine.
+// Zone returns a time zone of this machine.
 func Zone(t testing.TB, name string) *time.Location {
 	t.Helper()
 	z, err := time.LoadLocation(name)
@@ -19,7 +19,7 @@ func Zone(t testing.TB, name string) *time.Location {
 	return z
 }
 
-// Moment reads RFC 3339.
+// Moment parses RFC 3339.
 func Moment(t testing.TB, text string) time.Time {
 	t.Helper()
 	at, err := time.Parse(time.RFC3339, text)
@@ -29,17 +29,17 @@ func Moment(t testing.TB, text string) time.Time {
 	return at.UTC()
 }
 
-// Expression is a cron expression beside what it means.
+// Expression is a cron expression with its meaning.
 type Expression struct {
 	// Text is the expression.
 	Text string
-	// Minutes to Week are the values of its five fields, Sunday as 0.
+	// Minutes to Week are the values of its five fields; Sunday is 0.
 	Minutes, Hours, Days, Months, Week []int
-	// AnyHour, AnyDay and AnyWeekday are true where the field is a star.
+	// AnyHour, AnyDay and AnyWeekday are true if the field is a star.
 	AnyHour, AnyDay, AnyWeekday bool
 }
 
-// Random gives an expression of lists and stars.
+// Random returns an expression of lists and stars.
 func Random(r *rand.Rand) Expression {
 	field := func(least, most, share int) (string, []int, bool) {
 		if r.IntN(100) < share {
@@ -69,7 +69,7 @@ func Random(r *rand.Rand) Expression {
 	return e
 }
 
-// shown reports whether a time on a wall is meant.
+// shown reports whether a wall-clock time matches.
 func (e *Expression) shown(wall time.Time) bool {
 	day, week := slices.Contains(e.Days, wall.Day()), slices.Contains(e.Week, int(wall.Weekday()))
 	fits := day && week
@@ -79,7 +79,7 @@ func (e *Expression) shown(wall time.Time) bool {
 	return fits && slices.Contains(e.Months, int(wall.Month())) && slices.Contains(e.Hours, wall.Hour()) && slices.Contains(e.Minutes, wall.Minute())
 }
 
-// Enumerate watches a clock on a wall, minute by minute, and gives the moments behind from up to to.
+// Enumerate steps through time minute by minute and returns the matching times after from, up to to.
 func (e *Expression) Enumerate(from, to time.Time, zone *time.Location) []time.Time {
 	wall := func(at time.Time) time.Time {
 		l := at.In(zone)
