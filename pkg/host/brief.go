@@ -6,10 +6,10 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// File is a file that was read, for as long as faults may still be found in it: it knows where its keys stand. Nil knows nothing.
+// File is a parsed file that can still locate faults: it knows the positions of its keys. A nil File locates nothing.
 type File struct{ document *document }
 
-// Placed gives a fault the file, and the line and column of its field or of the nearest one above it.
+// Placed adds the file name, and the line and column of the fault's field or of its nearest ancestor.
 func (f *File) Placed(fault Fault) Fault {
 	if f == nil {
 		return fault
@@ -17,15 +17,15 @@ func (f *File) Placed(fault Fault) Fault {
 	return f.document.placed(fault)
 }
 
-// Brief is a value that is given as a single text, or in full as keys and values.
+// Brief is a value written either as a single text or in full as keys and values.
 type Brief[T any] struct {
-	// Text is the single text, empty when there is more.
+	// Text is the single text, empty for the full form.
 	Text string
-	// Full is what the keys and values say; nil for a single text.
+	// Full is the full form; nil for a single text.
 	Full *T
 }
 
-// UnmarshalYAML takes either form.
+// UnmarshalYAML accepts either form.
 func (b *Brief[T]) UnmarshalYAML(node *yaml.Node) error {
 	if node.Kind == yaml.ScalarNode {
 		*b = Brief[T]{}
@@ -35,14 +35,14 @@ func (b *Brief[T]) UnmarshalYAML(node *yaml.Node) error {
 	return node.Decode(b.Full)
 }
 
-// Form is the type of the full form.
+// Form returns the type of the full form.
 func (b *Brief[T]) Form() reflect.Type { return reflect.TypeFor[T]() }
 
 // brief is any Brief.
 type brief interface{ Form() reflect.Type }
 
-// formOf is the type as which a node of type t is judged: for a Brief that of the form it has, so that its keys are judged like
-// any others.
+// formOf returns the type to check a node of type t against: for a Brief in full form the type of that form, so that its
+// keys are checked like any others.
 func formOf(node *yaml.Node, t reflect.Type) reflect.Type {
 	b, ok := reflect.New(t).Interface().(brief)
 	switch {

@@ -5,15 +5,15 @@ import (
 	"runtime/debug"
 )
 
-// Build says which program this is.
+// Build describes the program's binary.
 type Build struct {
-	// Name is the program's.
+	// Name is the name of the program.
 	Name string `json:"name"`
-	// Version is the module's version, "(devel)" for one built from a work tree.
+	// Version is the module's version, "(devel)" if built from a work tree.
 	Version string `json:"version"`
 	// Commit is the revision it was built from, empty when not known.
 	Commit string `json:"commit,omitempty"`
-	// Time is that of the commit.
+	// Time is the time of the commit.
 	Time string `json:"time,omitempty"`
 	// Modified is true when the work tree had changes.
 	Modified bool `json:"modified,omitempty"`
@@ -21,7 +21,7 @@ type Build struct {
 	Go string `json:"go"`
 }
 
-// ReadBuild reads what the toolchain wrote into this binary.
+// ReadBuild reads the build information of this binary.
 func ReadBuild(name string) Build {
 	b := Build{Name: name, Version: "(devel)", Go: runtime.Version()}
 	info, ok := debug.ReadBuildInfo()

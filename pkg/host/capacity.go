@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Capacity is how much memory this process may use, in bytes: the limit of its control group (Linux, version 2) or what the machine
-// has, whichever is less; 0 when neither is known.
+// Capacity returns how much memory this process may use, in bytes: the limit of its control group (Linux, version 2) or the
+// machine's memory, whichever is less; 0 if neither is known.
 func Capacity() uint64 {
 	limit := number(read("/sys/fs/cgroup/memory.max"))
 	_, rest, _ := strings.Cut(read("/proc/meminfo"), "MemTotal:")
@@ -19,7 +19,7 @@ func Capacity() uint64 {
 	return limit
 }
 
-// read gives a small file of the system, or nothing.
+// read returns the contents of a small system file, or "".
 func read(path string) string {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -28,7 +28,7 @@ func read(path string) string {
 	return string(text)
 }
 
-// number reads a number, 0 for anything else.
+// number parses a number; 0 for anything else.
 func number(text string) uint64 {
 	n, err := strconv.ParseUint(strings.TrimSpace(text), 10, 64)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// cleanups is a stack of what is to be undone.
+// cleanups is a stack of functions to call at the end.
 type cleanups struct {
 	mu    sync.Mutex // Guards stack; not held while a cleanup runs.
 	stack []cleanup
@@ -40,7 +40,7 @@ func (c *cleanups) pop() (cleanup, bool) {
 	return top, true
 }
 
-// run calls all, the last first. An error or a panic of one does not keep the others from being called.
+// run calls all cleanups, the last one first. An error or a panic in one does not stop the others.
 func (c *cleanups) run(ctx context.Context) error {
 	var errs []error
 	for {
@@ -54,7 +54,7 @@ func (c *cleanups) run(ctx context.Context) error {
 	}
 }
 
-// run calls the cleanup in a goroutine that ends with it, and stops waiting at the bound.
+// run calls the cleanup in a goroutine that ends with it, and stops waiting after the cleanup's bound.
 func (c cleanup) run(outer context.Context) error {
 	ctx, cancel := context.WithTimeout(outer, c.bound)
 	defer cancel()
@@ -67,12 +67,12 @@ func (c cleanup) run(outer context.Context) error {
 	}
 	left := grace
 	if outer.Err() != nil {
-		left = haste // Those below wait for their turn, and all of them have little time.
+		left = haste // Others wait for their turn, and little time is left for all.
 	}
 	timer := time.NewTimer(left)
 	defer timer.Stop()
 	select {
-	case err := <-done: // It ended just in time, or because of the end.
+	case err := <-done: // It ended just in time, or because its context ended.
 		return err
 	case <-timer.C:
 		return fmt.Errorf("not done in time, at most %s", c.bound)

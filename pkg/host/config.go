@@ -9,9 +9,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// readConfig takes settings from the key "settings" of the configuration file: those for every program directly,
-// those of one program below its name. A section that is called as the program is taken last. The rest of the file is left
-// to callers of ReadYAML.
+// readConfig reads settings from the key "settings" of the configuration file: those of every program directly, those of
+// one program below its name. A top-level section with the program's name takes precedence. Callers of ReadYAML read the
+// rest of the file.
 //
 //	settings:
 //	  log-level: debug
@@ -55,7 +55,7 @@ func (f *Flags) takeSection(d *document, section *yaml.Node, field string) {
 		e := f.find(key.Value)
 		switch {
 		case value.Kind == yaml.MappingNode && field == keySettings && e == nil:
-			// The section of a program: ours is taken after the common one, the others are theirs.
+			// A section of a program: ours is read after the common one, the others are ignored.
 		case e == nil || e.Name == configFlag:
 			d.fault(key, path, events.CodeUnknownField, "unknown setting",
 				fmt.Sprintf("--help lists all; those of one program stand below its name: %s.%s", keySettings, f.program))

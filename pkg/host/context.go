@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// contextFile is what the nats command writes for a context; keys that host does not use are left alone.
+// contextFile is the file that the nats command writes for a context, with the keys that host uses.
 type contextFile struct {
 	URL         string `json:"url"`
 	Creds       string `json:"creds"`
@@ -24,11 +24,11 @@ type contextFile struct {
 	InboxPrefix string `json:"inbox_prefix"`
 }
 
-// ErrNoContext is wrapped when a context does not exist.
+// ErrNoContext means that a context does not exist.
 var ErrNoContext = errors.New("no such NATS context")
 
-// ReadContext reads a context of the nats command from $XDG_CONFIG_HOME/nats/context/<name>.json, or from below
-// ~/.config. Paths in it may begin with "~/" and hold ${VAR}. A name that is an absolute path is that file.
+// ReadContext reads a context of the nats command from $XDG_CONFIG_HOME/nats/context/<name>.json, or from below ~/.config.
+// Paths in it may begin with "~/" and contain ${VAR}. A name that is an absolute path is that file.
 func ReadContext(env Env, name string) (NATS, error) {
 	path := name
 	if !filepath.IsAbs(name) {
@@ -63,7 +63,7 @@ func contextFault(name, path string, err error) error {
 	return &contextError{fault: fault, err: err}
 }
 
-// contextError is a fault that still tells ErrNoContext apart.
+// contextError is a fault that also matches ErrNoContext.
 type contextError struct {
 	fault Fault
 	err   error
@@ -72,7 +72,7 @@ type contextError struct {
 func (e *contextError) Error() string   { return e.fault.Error() }
 func (e *contextError) Unwrap() []error { return []error{Faults{e.fault}, e.err} }
 
-// SelectedContext is the context that `nats context select` has chosen, empty when there is none.
+// SelectedContext returns the context selected by `nats context select`, empty if there is none.
 func SelectedContext(env Env) string {
 	text, err := readSmall(filepath.Join(configHome(env), "nats", "context.txt"))
 	if err != nil {
@@ -81,8 +81,8 @@ func SelectedContext(env Env) string {
 	return strings.TrimSpace(text)
 }
 
-// Resolve fills from the named context what is not given, and the default address when there is still none. Given
-// ways to enter keep those of the context out.
+// Resolve fills missing values from the named context, and finally the default address. If credentials are given, those of
+// the context are ignored.
 func (n NATS) Resolve(env Env) (NATS, error) {
 	if n.Context != "" {
 		c, err := ReadContext(env, n.Context)

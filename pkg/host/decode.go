@@ -14,13 +14,13 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// visit is one node seen as one type; anchors make nodes that are reached often, judged once.
+// visit is one node checked as one type. Anchors make nodes that are reached several times but checked once.
 type visit struct {
 	node *yaml.Node
 	kind reflect.Type
 }
 
-// decode judges the whole tree against the type of out, then fills out.
+// decode checks the whole tree against the type of out, then fills out.
 func (d *document) decode(root *yaml.Node, out any) error {
 	target := reflect.ValueOf(out)
 	if target.Kind() != reflect.Pointer || target.IsNil() {
@@ -48,7 +48,7 @@ func (d *document) decode(root *yaml.Node, out any) error {
 	return nil
 }
 
-// fits reports whether the values can be read: unknown keys alone are no reason not to look at the others.
+// fits reports whether the values can be decoded; unknown keys alone do not prevent that.
 func (d *document) fits() bool {
 	return !slices.ContainsFunc(d.faults, func(f Fault) bool { return f.Code != events.CodeUnknownField })
 }
@@ -63,8 +63,7 @@ func (d *document) sorted() error {
 	return d.faults
 }
 
-// placed gives a fault of a Validator the place of its field, or of the nearest field above it that is in the file: its first
-// key at last.
+// placed adds the position to a Validator's fault: that of its field, or of its nearest ancestor in the file.
 func (d *document) placed(fault Fault) Fault {
 	fault.File = d.path
 	for field := fault.Field; fault.Line == 0 && field != ""; {
@@ -94,7 +93,7 @@ func (d *document) walk(node *yaml.Node, t reflect.Type, field string) {
 	}
 	d.seen[visit{node, t}] = true
 	if form := formOf(node, t); form != t {
-		if node.ShortTag() == "!!null" { // It would not be decoded: a list would be one shorter.
+		if node.ShortTag() == "!!null" { // It would not be decoded, and the list would be one shorter.
 			d.fault(node, field, events.CodeMissing, "is empty, expected a text, or keys and values", "")
 			return
 		}
@@ -126,7 +125,7 @@ func (d *document) scalar(node *yaml.Node, t reflect.Type, field string) {
 		return
 	}
 	if _, was := d.raw[node]; was && node.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) == 0 {
-		node.Tag = "" // Unquoted: what it is shows only now.
+		node.Tag = "" // It was unquoted, so its type is only known now.
 		if t.Kind() == reflect.String || readsText(t) {
 			node.Tag = "!!str"
 		}
@@ -137,7 +136,7 @@ func (d *document) scalar(node *yaml.Node, t reflect.Type, field string) {
 	d.leaf(node, t, field)
 }
 
-// leaf tries the value alone, to know the place of what is wrong with it.
+// leaf decodes a single value, to locate its fault.
 func (d *document) leaf(node *yaml.Node, t reflect.Type, field string) {
 	err := node.Decode(reflect.New(t).Interface())
 	if err == nil && !cut(node, t) {
@@ -159,7 +158,7 @@ func (d *document) leaf(node *yaml.Node, t reflect.Type, field string) {
 	}
 }
 
-// cut reports whether a number would lose its fraction, or its size, in a whole one: the decoder cuts it off and says nothing.
+// cut reports whether a number would lose its fraction or overflow as an integer: the decoder truncates it silently.
 func cut(node *yaml.Node, t reflect.Type) bool {
 	if t.Kind() < reflect.Int || t.Kind() > reflect.Uintptr || node.ShortTag() != "!!float" {
 		return false
@@ -213,7 +212,7 @@ func (d *document) sequence(node *yaml.Node, elem reflect.Type, field string) {
 	}
 }
 
-// any takes a value of any shape, but still expands it and refuses keys that are given twice.
+// any accepts a value of any shape, but still expands it and rejects repeated keys.
 func (d *document) any(node *yaml.Node, t reflect.Type, field string) {
 	if node.Kind == yaml.SequenceNode {
 		d.sequence(node, t, field)
@@ -240,7 +239,7 @@ func (d *document) pairs(node *yaml.Node, field string, visit func(key, value *y
 	}
 }
 
-// expandAll expands every text below a node that decodes itself. Faults are put to the field; path is where the text stands.
+// expandAll expands every text below a node that decodes itself. Faults name field; path is where the text is.
 func (d *document) expandAll(node *yaml.Node, field, path string) {
 	if node.Kind == yaml.ScalarNode {
 		d.expand(node, field, path)

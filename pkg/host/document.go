@@ -7,30 +7,30 @@ import (
 	"text/tabwriter"
 )
 
-// Setting is one setting as shown to people: what it is, and what it is set to.
+// Setting is one setting in a form for people.
 type Setting struct {
-	// Name is the key in the configuration file and, with two dashes, the flag.
+	// Name is the key in the configuration file; with two dashes it is the flag.
 	Name string `json:"name"`
-	// Flag is the flag with its dashes; a secret's flag names a file.
+	// Flag is the flag with its dashes; for a secret, the flag that names a file.
 	Flag string `json:"flag"`
-	// Env is the variable.
+	// Env is the environment variable.
 	Env string `json:"env"`
-	// EnvFile is the variable that names a file with the value; only secrets have one.
+	// EnvFile is the variable that names a file with the value, for secrets only.
 	EnvFile string `json:"env_file,omitempty"`
-	// Usage is one sentence.
+	// Usage is a one-sentence description.
 	Usage string `json:"usage"`
 	// Default is the value when none is given.
 	Default string `json:"default,omitempty"`
-	// Limit says which values are good.
+	// Limit describes the allowed values.
 	Limit string `json:"limit,omitempty"`
-	// Value is what it is set to, masked where it is a credential.
+	// Value is the present value, masked if it is a credential.
 	Value string `json:"value"`
 	// Source is where Value came from.
 	Source Source `json:"source"`
 }
 
-// List is every setting in the order of declaration, for documentation and for config print. Values are those of
-// the last Parse; secrets are masked.
+// List returns all settings in the order of declaration, for documentation and for config print. Values are those of the
+// last Parse; secrets are masked.
 func (f *Flags) List() []Setting {
 	list := make([]Setting, 0, len(f.entries))
 	for _, e := range f.entries {
@@ -46,7 +46,7 @@ func (f *Flags) List() []Setting {
 	return list
 }
 
-// WriteUsage writes what --help shows.
+// WriteUsage writes the text of --help.
 func (f *Flags) WriteUsage(w io.Writer) error {
 	var b strings.Builder
 	for _, s := range f.List() {
@@ -67,8 +67,8 @@ func (f *Flags) WriteUsage(w io.Writer) error {
 	return err
 }
 
-// WriteDoc writes the settings as a Markdown table, for generated documentation: no values, so that it is the same
-// on every machine.
+// WriteDoc writes the settings as a Markdown table for generated documentation. It contains no values, so that it is the
+// same on every machine.
 func (f *Flags) WriteDoc(w io.Writer) error {
 	var b strings.Builder
 	b.WriteString("| flag | variable | default | meaning |\n|---|---|---|---|\n")
@@ -91,7 +91,7 @@ func (f *Flags) WriteDoc(w io.Writer) error {
 	return err
 }
 
-// WriteValues writes what every setting is and where it came from, secrets masked: config print.
+// WriteValues writes the value and the source of every setting, with secrets masked, for config print.
 func (f *Flags) WriteValues(w io.Writer) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "SETTING\tVALUE\tSOURCE")

@@ -8,20 +8,20 @@ import (
 )
 
 const (
-	// quietLook is how often a process looks whether it has become quiet.
+	// quietLook is the interval of checks whether the process has become quiet.
 	quietLook = 10 * time.Second
-	// quietBytes is what a quiet process may allocate between two looks.
+	// quietBytes is the most that a quiet process allocates between two checks.
 	quietBytes = 8 << 20
-	// ebbBytes is what a process has allocated at least since it gave memory back, for the collection to be worth its time.
+	// ebbBytes is how much the process must have allocated since it last released memory to make a collection worthwhile.
 	ebbBytes = 64 << 20
-	// ebbAgain is how often a process that stays quiet gives memory back again: what is cached for some seconds goes with the second
-	// time, and stacks shrink by half with each.
+	// ebbAgain is how often a process that stays quiet releases memory again: the second collection frees caches of some
+	// seconds, and stacks shrink by half each time.
 	ebbAgain = 2
 )
 
-// GiveBack returns memory to the system whenever the process is quiet after it was busy, until ctx ends. Go's own collector
-// begins once the heap has grown by a share of what was live, which a quiet process does not reach for a long time: what a burst
-// has left behind would stay.
+// GiveBack releases memory to the system whenever the process becomes quiet after activity, until ctx ends. Go's own
+// collector starts once the heap has grown by a fraction of the live heap, which takes long in a quiet process, so the
+// memory of a burst would stay allocated.
 func GiveBack(ctx context.Context) {
 	tick := time.NewTicker(quietLook)
 	defer tick.Stop()
@@ -40,14 +40,13 @@ func GiveBack(ctx context.Context) {
 	}
 }
 
-// ebb knows what a process had allocated, all in all, when it was last looked at and when it last gave memory back after it was busy, and
-// how often it is to do so again.
+// ebb holds the total allocation at the last check and at the last release, and how many releases are still to follow.
 type ebb struct {
 	last, given uint64
 	again       int
 }
 
-// out says whether the process has become quiet after it was busy.
+// out reports whether to release memory, given the total allocation.
 func (e *ebb) out(allocated uint64) bool {
 	quiet := allocated-e.last <= quietBytes
 	e.last = allocated

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Every is a member that calls f again and again, the first time after the interval, until the group stops.
+// Every returns a member that calls f repeatedly, the first time after one interval, until the group stops.
 func Every(name string, interval time.Duration, f func(ctx context.Context)) Member {
 	return Member{Name: name, Run: func(ctx context.Context, ready func()) error {
 		ready()

@@ -8,18 +8,18 @@ import (
 
 // Exit codes of a service process.
 const (
-	ExitOK          = 0   // Ended in order.
-	ExitFailure     = 1   // Ended by an error; not ready, for healthcheck.
+	ExitOK          = 0   // Ended normally.
+	ExitFailure     = 1   // Ended with an error; for healthcheck: not ready.
 	ExitUsage       = 2   // A flag, a setting or a configuration file is wrong.
-	ExitNotFound    = 5   // What the service was asked to read is not there.
+	ExitNotFound    = 5   // Something that the service was asked to read does not exist.
 	ExitUnavailable = 69  // The bus or a model cannot be reached.
 	ExitInterrupted = 130 // A second signal asked to end at once.
 )
 
-// ErrUnavailable is wrapped by errors that mean that the bus or a model could not be reached.
+// ErrUnavailable is wrapped by errors of an unreachable bus or model.
 var ErrUnavailable = errors.New("unavailable")
 
-// ExitCode is the code that a program ends with for an error; of several faults the first decides.
+// ExitCode returns the exit code for an error; of several faults the first decides.
 func ExitCode(err error) int {
 	var faults Faults
 	var wire events.Faults

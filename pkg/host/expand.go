@@ -11,8 +11,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// expand replaces the references in a text, and notes which secrets it holds. It is false when a reference is at fault, which is put
-// to the field; path is where the text stands.
+// expand replaces the references in a text and records the secrets among them. It returns false if a reference is faulty,
+// with a fault for field; path is where the text is.
 func (d *document) expand(node *yaml.Node, field, path string) bool {
 	if _, done := d.raw[node]; done {
 		return true
@@ -54,7 +54,7 @@ func (d *document) replace(node *yaml.Node, field, path string) bool {
 	return ok
 }
 
-// reference is what stands for ${reference}.
+// reference returns the value of ${reference}.
 func (d *document) reference(reference string, at place, field string) (string, bool) {
 	if path, found := strings.CutPrefix(reference, "file:"); found {
 		if !filepath.IsAbs(path) {
@@ -85,11 +85,11 @@ func (d *document) reference(reference string, at place, field string) (string, 
 	return "", false
 }
 
-// place is a position in the text, both counted from 1, columns in characters.
+// place is a position in the text; both numbers count from 1, columns in characters.
 type place struct{ line, column int }
 
-// locate finds a piece of a node in the text from a place on: a quoted or folded text does not tell where its parts
-// are. What cannot be found, since it is escaped or folded, is at the place itself.
+// locate finds a part of a node in the text, starting at a position: the parser gives no positions inside quoted or folded
+// texts. If the part is not found because it is escaped or folded, the result is the start.
 func (d *document) locate(from place, piece string) place {
 	first, _, _ := strings.Cut(piece, "\n")
 	want := []rune(first)

@@ -8,26 +8,26 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// Codes of faults that only settings and files have; the others are those of events.
+// Codes of faults in settings and files, in addition to those of events.
 const (
-	CodeUnreadable      events.Code = "unreadable_file"  // A file that is missing, too large or not permitted.
-	CodeDuplicateKey    events.Code = "duplicate_key"    // A key that is given twice in one mapping.
-	CodeUnknownVariable events.Code = "unknown_variable" // ${NAME} that the environment does not have.
+	CodeUnreadable      events.Code = "unreadable_file"  // A file is missing, too large or not readable.
+	CodeDuplicateKey    events.Code = "duplicate_key"    // A key occurs twice in one mapping.
+	CodeUnknownVariable events.Code = "unknown_variable" // The environment does not have ${NAME}.
 )
 
-// Fault is events.Fault with a place in a file: what is wrong with a setting, where, and what to do next.
+// Fault is an events.Fault with a position in a file.
 type Fault struct {
 	// Code is the class, stable for programs.
 	Code events.Code `json:"code"`
 	// Message says what is wrong, with the value and the limit.
 	Message string `json:"message"`
-	// Field is the flag, variable or path of keys at fault, such as "models.default.temperature".
+	// Field is the faulty flag, variable or path of keys, such as "models.default.temperature".
 	Field string `json:"field,omitempty"`
-	// Cause is the text of the error below, if there was one.
+	// Cause is the text of the underlying error, if any.
 	Cause string `json:"cause,omitempty"`
 	// Hint says what to do next.
 	Hint string `json:"hint,omitempty"`
-	// File is the file in which the fault is; empty for flags and the environment.
+	// File is the file that contains the fault; empty for flags and the environment.
 	File string `json:"file,omitempty"`
 	// Line counts from 1; 0 when unknown.
 	Line int `json:"line,omitempty"`
@@ -35,7 +35,7 @@ type Fault struct {
 	Column int `json:"column,omitempty"`
 }
 
-// Error is the fault in one line: file:line:column: field: message: cause (hint).
+// Error returns the fault on one line: file:line:column: field: message: cause (hint).
 func (f Fault) Error() string {
 	var parts []string
 	if place := f.place(); place != "" {
@@ -65,10 +65,10 @@ func (f Fault) place() string {
 	return fmt.Sprintf("%s:%d:%d", f.File, f.Line, f.Column)
 }
 
-// Faults are all faults that were found, in the order in which they stand. Main ends with ExitUsage for them.
+// Faults lists all faults in order of position. Main exits with ExitUsage for them.
 type Faults []Fault
 
-// Error is one line per fault.
+// Error returns one line per fault.
 func (f Faults) Error() string {
 	lines := make([]string, len(f))
 	for i, fault := range f {
@@ -77,7 +77,7 @@ func (f Faults) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Err is the faults as an error, nil when there are none.
+// Err returns the faults as an error, nil if there are none.
 func (f Faults) Err() error {
 	if len(f) == 0 {
 		return nil
@@ -85,7 +85,7 @@ func (f Faults) Err() error {
 	return f
 }
 
-// Wire is the faults in the shape of replies and events; the place stands before the message.
+// Wire converts the faults to the form of replies and events, with the position before the message.
 func (f Faults) Wire() events.Faults {
 	wire := make(events.Faults, len(f))
 	for i, fault := range f {
@@ -100,7 +100,7 @@ func (f Faults) Wire() events.Faults {
 	return wire
 }
 
-// faultsOf is any error as faults; nil is none.
+// faultsOf converts any error to faults; nil gives none.
 func faultsOf(err error) Faults {
 	if err == nil {
 		return nil

@@ -6,7 +6,7 @@ import (
 	"os"
 )
 
-// fileLimit is the most that is read of any settings, secret or prompt file, in bytes.
+// fileLimit is the largest settings, secret or prompt file that is read, in bytes.
 const fileLimit = 4 << 20
 
 // readSmall reads a regular file of at most fileLimit bytes, or a pipe up to that size.
@@ -15,7 +15,7 @@ func readSmall(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer func() { _ = file.Close() }() // Only read from.
+	defer func() { _ = file.Close() }() // It was only read.
 	text, err := io.ReadAll(io.LimitReader(file, fileLimit+1))
 	if err != nil {
 		return "", err

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// Env looks a variable up, as os.LookupEnv does. A variable that is set but empty counts as not set.
+// Env looks up a variable, as os.LookupEnv does. An empty variable counts as unset.
 type Env func(name string) (string, bool)
 
-// get is the value of a variable that is set and not empty.
+// get returns the value of a variable that is set and not empty.
 func (e Env) get(name string) (string, bool) {
 	if e == nil {
 		return "", false
@@ -18,30 +18,30 @@ func (e Env) get(name string) (string, bool) {
 	return value, found && value != ""
 }
 
-// Flag declares one setting. It can be given as a flag, as a variable and in the configuration file.
+// Flag declares one setting. It can be set as a flag, as a variable and in the configuration file.
 type Flag struct {
 	// Name is the flag without its dashes, in lower case with dashes between words. It is also the key in the file.
 	Name string
 	// Env is the variable; empty means JOBGRAPH_ and the name in upper case with underscores.
 	Env string
-	// Usage is one sentence for people.
+	// Usage is a one-sentence description.
 	Usage string
-	// Default is the value when none is given; empty leaves the variable as it is.
+	// Default is the default value; empty keeps the initial value of the target.
 	Default string
-	// Limit says in words which values are good; it is part of every fault about the value.
+	// Limit describes the allowed values; every fault about the value contains it.
 	Limit string
-	// Secret hides the value wherever settings are shown. It is given by its variable, by <Env>_FILE or by
-	// --<name>-file, never as a flag, since everybody on the machine can read those.
+	// Secret hides the value wherever settings are shown. It is given by its variable, by <Env>_FILE or by --<name>-file,
+	// never as a flag, since every user of the machine can read command lines.
 	Secret bool
-	// Switch marks a flag that needs no value: --name means --name=true.
+	// Switch marks a flag without a value: --name means --name=true.
 	Switch bool
-	// Check refuses a value with a reason; nil takes all. It is used by String and Strings.
+	// Check rejects a value with a reason; nil accepts all. String and Strings use it.
 	Check func(value string) error
-	// Set stores the value. The typed methods of Flags fill it; with Add it is given.
+	// Set stores the value. The typed methods of Flags supply it; callers of Add do so themselves.
 	Set func(value string) error
 }
 
-// Source says where the value of a setting came from, weakest first.
+// Source is where the value of a setting comes from, weakest first.
 type Source string
 
 // The sources of a setting.
@@ -57,27 +57,27 @@ type Flags struct {
 	program  string
 	env      Env
 	entries  []*entry
-	config   string // value of the flag named configFlag
+	config   string // The value of the flag named configFlag.
 	position map[string]int
 }
 
-// entry is a declared flag with what is known of its value.
+// entry is a declared flag with its value.
 type entry struct {
 	Flag
 	value  string
 	source Source
-	origin Fault // File, Line, Column, Field: the place of the value, for faults about it
+	origin Fault // The position of the value, for faults about it.
 }
 
-// configFlag names the configuration file; it is read before the others.
+// configFlag names the configuration file; it is resolved before the others.
 const configFlag = "config"
 
-// NewFlags is an empty set for the program of this name, over an environment.
+// NewFlags returns an empty set for a program and an environment.
 func NewFlags(program string, env Env) *Flags {
 	return &Flags{program: program, env: env, position: map[string]int{}}
 }
 
-// Add declares a setting that knows how to Set itself. Declaring a name twice is a bug and panics.
+// Add declares a setting with its own Set. Declaring a name twice is a bug and panics.
 func (f *Flags) Add(flag Flag) {
 	if flag.Env == "" {
 		flag.Env = "JOBGRAPH_" + strings.ToUpper(strings.ReplaceAll(flag.Name, "-", "_"))
@@ -89,7 +89,7 @@ func (f *Flags) Add(flag Flag) {
 	f.entries = append(f.entries, &entry{Flag: flag, value: flag.Default, source: FromDefault})
 }
 
-// SetDefault gives a declared setting another default: a service may know better than host. An unknown name is a
+// SetDefault changes the default of a declared setting, for services that need another than host's. An unknown name is a
 // bug and panics.
 func (f *Flags) SetDefault(name, value string) {
 	e := f.find(name)
@@ -107,7 +107,7 @@ func (f *Flags) find(name string) *entry {
 	return f.entries[at]
 }
 
-// names are the flags as typed: a secret is given by the file it is in.
+// names lists the flags as typed; for secrets, the flags that name a file.
 func (f *Flags) names() []string {
 	names := make([]string, 0, len(f.entries))
 	for _, e := range f.entries {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// errOutside is the reason of a value that can be read but is outside its limit; the fault adds the limit.
+// errOutside means that a value is well-formed but outside its limit, which the fault adds.
 var errOutside = errors.New("outside the limit")
 
 // String declares a text.
@@ -28,7 +28,7 @@ func (f *Flags) String(p *string, flag Flag) {
 	f.Add(flag)
 }
 
-// Choice declares a text that is one of a few.
+// Choice declares a text with a fixed set of values.
 func (f *Flags) Choice(p *string, choices []string, flag Flag) {
 	flag.Limit = "one of " + strings.Join(choices, ", ")
 	flag.Set = func(value string) error {
@@ -41,7 +41,7 @@ func (f *Flags) Choice(p *string, choices []string, flag Flag) {
 	f.Add(flag)
 }
 
-// Int declares a whole number from least to most.
+// Int declares an integer from least to most.
 func (f *Flags) Int(p *int, least, most int, flag Flag) {
 	flag.Limit = fmt.Sprintf("a whole number from %d to %d", least, most)
 	if most == math.MaxInt {
@@ -58,7 +58,7 @@ func (f *Flags) Int(p *int, least, most int, flag Flag) {
 	f.Add(flag)
 }
 
-// Duration declares a time span from least to most, written as Go writes it: 1m30s.
+// Duration declares a time span from least to most, in Go's notation: 1m30s.
 func (f *Flags) Duration(p *time.Duration, least, most time.Duration, flag Flag) {
 	flag.Limit = fmt.Sprintf("a duration from %s to %s, such as 1m30s", least, most)
 	flag.Set = func(value string) error {
@@ -87,7 +87,7 @@ func (f *Flags) Bool(p *bool, flag Flag) {
 	f.Add(flag)
 }
 
-// Strings declares texts separated by commas; blanks around them and empty ones are dropped.
+// Strings declares a comma-separated list of texts; surrounding blanks and empty texts are dropped.
 func (f *Flags) Strings(p *[]string, flag Flag) {
 	flag.Set = func(value string) error {
 		var items []string
@@ -108,7 +108,7 @@ func (f *Flags) Strings(p *[]string, flag Flag) {
 	f.Add(flag)
 }
 
-// Text declares anything that reads itself from text.
+// Text declares a value of any type that unmarshals itself from text.
 func (f *Flags) Text(p encoding.TextUnmarshaler, flag Flag) {
 	flag.Set = func(value string) error { return p.UnmarshalText([]byte(value)) }
 	f.Add(flag)

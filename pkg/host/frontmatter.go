@@ -6,15 +6,15 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// ReadFrontMatter reads a file that begins with YAML between two lines "---" and goes on with text: the YAML into
-// out, as strictly as ReadYAML but without a version, and the text as it is, without the blank lines around it.
-// Nothing is expanded in the text. All faults come together as Faults, with the lines of the whole file.
+// ReadFrontMatter reads a file that begins with YAML between two lines "---", followed by text. It decodes the YAML into
+// out, as strictly as ReadYAML but without a version, and returns the text without surrounding blank lines. References in
+// the text are not expanded. All faults are returned together as Faults, with the lines of the whole file.
 func ReadFrontMatter(path string, env Env, out any) (body string, err error) {
 	body, _, err = OpenFrontMatter(path, env, out)
 	return body, err
 }
 
-// OpenFrontMatter is ReadFrontMatter for who may find more faults later: the file knows where the keys stand.
+// OpenFrontMatter is ReadFrontMatter for callers that may find further faults: the returned file locates them.
 func OpenFrontMatter(path string, env Env, out any) (body string, file *File, err error) {
 	text, err := readSmall(path)
 	if err != nil {
@@ -39,8 +39,8 @@ func OpenFrontMatter(path string, env Env, out any) (body string, file *File, er
 	return strings.TrimSpace(body), &File{d}, nil
 }
 
-// cutFrontMatter splits behind the second line "---". The first is replaced by a blank, so that lines keep their
-// numbers.
+// cutFrontMatter splits after the second line "---". The first is replaced by an empty line, so that line numbers stay the
+// same.
 func cutFrontMatter(text string) (front, body string, ok bool) {
 	lines := strings.Split(text, "\n")
 	if strings.TrimRight(lines[0], " \t") != "---" {

@@ -7,24 +7,24 @@ import (
 	"time"
 )
 
-// Member is one long-running part of a process.
+// Member is a long-running part of a process.
 type Member struct {
-	// Name is in every error about the member.
+	// Name is part of every error about the member.
 	Name string
-	// Run works until its context ends. It calls ready once, when the next member may start; returning counts as
-	// that call. An error stops the group; nil before the end means that this member had no more to do.
+	// Run works until its context ends. It calls ready once, after which the next member may start; returning counts as
+	// that call. An error stops the group; nil means that this member has finished.
 	Run func(ctx context.Context, ready func()) error
-	// Stop bounds how long Run may take after its context has ended; 0 means ten seconds.
+	// Stop limits how long Run may take after its context has ended; 0 means ten seconds.
 	Stop time.Duration
 }
 
-// defaultStop is the bound of members and cleanups that name none.
+// defaultStop is the limit of members and cleanups without their own.
 const defaultStop = 10 * time.Second
 
-// errGroupStop is the cause of a member's cancelled context.
+// errGroupStop is the cause of the end of a member's context.
 var errGroupStop = errors.New("the group stops")
 
-// runner is a member under way.
+// runner is a running member.
 type runner struct {
 	Member
 	cancel context.CancelCauseFunc
@@ -33,10 +33,10 @@ type runner struct {
 	err    error
 }
 
-// RunGroup starts members in order, each when the one before is ready, and blocks. When the context ends or a member
-// fails it stops those that were started in reverse order, each before the next, and returns all their errors
-// joined. A panic of a member is its error. Errors that only repeat that the context ended are dropped. A member
-// that overstays its bound is an error and is left behind.
+// RunGroup starts members in order, each when the previous one is ready, and blocks. When the context ends or a member
+// fails, it stops the started members in reverse order, one after the other, and returns all their errors joined. A panic
+// of a member becomes its error. Errors that only report the end of the context are dropped. A member that exceeds its Stop
+// is an error and is abandoned.
 func RunGroup(ctx context.Context, members ...Member) error {
 	var running []*runner
 	failed := make(chan struct{}, len(members))
@@ -71,13 +71,13 @@ func RunGroup(ctx context.Context, members ...Member) error {
 
 // start runs a member in a goroutine that ends with the member; stopAll waits for it.
 func start(ctx context.Context, member Member, failed chan<- struct{}) *runner {
-	// Detached, since members end in order and not all at once.
+	// Detached, since members stop one after the other and not all at once.
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	r := &runner{Member: member, cancel: cancel, ready: make(chan struct{}, 1), done: make(chan struct{})}
 	ready := func() {
 		select {
 		case r.ready <- struct{}{}:
-		default: // A second call says nothing new.
+		default: // A failure is already reported.
 		}
 	}
 	go func() {
@@ -86,7 +86,7 @@ func start(ctx context.Context, member Member, failed chan<- struct{}) *runner {
 		if err != nil && !errors.Is(context.Cause(ctx), errGroupStop) {
 			failed <- struct{}{}
 		} else if errors.Is(err, context.Canceled) {
-			err = nil // It was told to.
+			err = nil // It was asked to stop.
 		}
 		r.err = err
 	}()

@@ -5,18 +5,18 @@ import (
 	"runtime/debug"
 )
 
-// PanicError is a panic that was turned into an error, with the stack it happened on.
+// PanicError is a recovered panic with its stack.
 type PanicError struct {
-	// Value is what was given to panic.
+	// Value is the argument of panic.
 	Value any
-	// Stack is that of the goroutine.
+	// Stack is the goroutine's stack.
 	Stack []byte
 }
 
-// Error is the value; the stack is for the log.
+// Error returns the value; the stack is for the log.
 func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
 
-// guard calls f and makes an error of its panic.
+// guard calls f and converts a panic to an error.
 func guard(f func() error) (err error) {
 	defer func() {
 		if value := recover(); value != nil {

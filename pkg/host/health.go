@@ -12,36 +12,35 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/redact"
 )
 
-// checkTimeout bounds one health check.
+// checkTimeout limits one health check.
 const checkTimeout = 2 * time.Second
 
-// Reason is why a process is not ready, or a note about it.
+// Reason is why a process is not ready, or a note.
 type Reason struct {
-	// Name is the check's, or the note's.
+	// Name is the name of the check or note.
 	Name string `json:"name"`
 	// Reason says what is wrong.
 	Reason string `json:"reason"`
 }
 
-// Health collects why a process is not ready. It is ready when nothing is known against it. All methods may be
-// called by any goroutine.
+// Health collects the reasons why a process is not ready. It is ready if there are none. It is safe for concurrent use.
 type Health struct {
-	mu     sync.Mutex // Guards the maps and each check's last run; held for moments only.
+	mu     sync.Mutex // Guards the maps and each check's last run; held only briefly.
 	blocks map[string]string
 	checks map[string]*check
 	notes  map[string]string
 
-	secrets *redact.Set // Taken out of what is told. Written before anybody asks.
+	secrets *redact.Set // Removed from all output. Written before the first use.
 }
 
-// check is a named question; at most one run of it is under way, so that one that hangs costs one goroutine.
+// check is a named check. At most one run of it is active, so that one that hangs costs one goroutine.
 type check struct {
 	ask     func(context.Context) error
-	running chan struct{} // Closed when the run under way has ended; nil when there is none.
+	running chan struct{} // Closed when the active run has ended; nil if there is none.
 	last    error
 }
 
-// NewHealth is ready.
+// NewHealth returns a Health that is ready.
 func NewHealth() *Health {
 	return &Health{blocks: map[string]string{}, checks: map[string]*check{}, notes: map[string]string{}}
 }
@@ -53,22 +52,21 @@ func (h *Health) Block(name, reason string) {
 	h.blocks[name] = reason
 }
 
-// Clear takes a Block back.
+// Clear revokes Block.
 func (h *Health) Clear(name string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.blocks, name)
 }
 
-// Note says something that people should know of a process that is ready all the same; a second Note of a name replaces the
-// first.
+// Note adds information about a process that is ready nevertheless; a second Note of a name replaces the first.
 func (h *Health) Note(name, text string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.notes[name] = text
 }
 
-// Unnote takes a Note back.
+// Unnote removes a Note.
 func (h *Health) Unnote(name string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -86,22 +84,22 @@ func (h *Health) Notes() []Reason {
 	return notes
 }
 
-// Add asks at every readiness request; an error is the reason. A question is asked once at a time, and one that has
-// not answered within two seconds counts as failed. A second Add of a name replaces the first.
+// Add adds a check that runs at every readiness request; its error is the reason. At most one run is active, and one that
+// takes longer than two seconds counts as failed. A second Add of a name replaces the first.
 func (h *Health) Add(name string, ask func(context.Context) error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.checks[name] = &check{ask: ask}
 }
 
-// Remove takes an Add back.
+// Remove removes a check.
 func (h *Health) Remove(name string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.checks, name)
 }
 
-// Reasons asks all checks at once and lists what is wrong, by name; nothing means ready.
+// Reasons runs all checks concurrently and lists what is wrong, by name. An empty list means ready.
 func (h *Health) Reasons(ctx context.Context) []Reason {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
@@ -131,8 +129,8 @@ func (h *Health) Reasons(ctx context.Context) []Reason {
 	return reasons
 }
 
-// start runs a check in a goroutine that ends with the question. The caller holds mu. The question has its own
-// deadline, since a second request may wait for its answer after the first has gone.
+// start runs a check in a goroutine that ends with the check. The caller holds mu. The check has its own deadline, since a
+// second request may wait for its result after the first has gone.
 func (h *Health) start(ctx context.Context, c *check) {
 	done := make(chan struct{})
 	c.running = done

@@ -13,9 +13,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// CheckHealth asks the process that listens on addr whether it is ready, within three seconds; the error says why
-// not. It is the healthcheck subcommand, for images that have no curl. An address of all interfaces means this
-// machine.
+// CheckHealth asks the process that listens on addr whether it is ready, within three seconds; the error says why not. It
+// implements the subcommand healthcheck, for images without curl. An address of all interfaces means this machine.
 func CheckHealth(ctx context.Context, addr string) error {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil || port == "0" {
@@ -36,13 +35,13 @@ func CheckHealth(ctx context.Context, addr string) error {
 	if err != nil {
 		return fmt.Errorf("ask %s: %w", addr, err)
 	}
-	transport := &http.Transport{DisableKeepAlives: true} // No proxy: the process is here.
+	transport := &http.Transport{DisableKeepAlives: true} // No proxy: the process is local.
 	defer transport.CloseIdleConnections()
 	response, err := (&http.Client{Transport: transport}).Do(request)
 	if err != nil {
 		return fmt.Errorf("ask %s: %w", addr, err)
 	}
-	defer func() { _ = response.Body.Close() }() // Only read from.
+	defer func() { _ = response.Body.Close() }() // It was only read.
 	if response.StatusCode == http.StatusOK {
 		return nil
 	}

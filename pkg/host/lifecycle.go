@@ -7,25 +7,25 @@ import (
 	"time"
 )
 
-// grace is how long one that was told to end at once may take to do it.
+// grace is how long the work may take to end when it has to end at once.
 const grace = time.Second
 
-// haste is what is left to each cleanup when all of them together have used up their time.
+// haste is what each cleanup still gets when all of them together have used up their time.
 const haste = 50 * time.Millisecond
 
 // Causes of the end of a process's contexts, for context.Cause.
 var (
-	// ErrDraining ends the intake: the first signal came.
+	// ErrDraining ended the intake: the first signal arrived.
 	ErrDraining = errors.New("draining")
-	// ErrDrainTimeout ends the work: the drain took too long.
+	// ErrDrainTimeout ended the work: draining took too long.
 	ErrDrainTimeout = errors.New("drain timeout")
-	// ErrInterrupted ends the work: the second signal came.
+	// ErrInterrupted ended the work: the second signal arrived.
 	ErrInterrupted = errors.New("interrupted")
 
 	errRunEnded = errors.New("the program has ended")
 )
 
-// lifecycle turns signals into the end of intake and then of work.
+// lifecycle ends intake and work according to signals.
 type lifecycle struct {
 	intake, work       context.Context
 	endIntake, endWork context.CancelCauseFunc
@@ -39,8 +39,8 @@ func newLifecycle(ctx context.Context) *lifecycle {
 	return l
 }
 
-// watch waits for signals until the work has ended; Main runs it in a goroutine and waits for it in close. draining
-// is called between the first signal and the end of the intake.
+// watch waits for signals until the work has ended; Main runs it in a goroutine, and close waits for it. It calls draining
+// between the first signal and the end of the intake.
 func (l *lifecycle) watch(signals <-chan os.Signal, drain time.Duration, draining func(os.Signal)) {
 	defer close(l.watched)
 	select {
@@ -66,10 +66,10 @@ func (l *lifecycle) close() {
 	<-l.watched
 }
 
-// run calls f with the work context. Once that has ended f has a little time to return.
+// run calls f with the work context. After the context has ended, f has a short time to return.
 func (l *lifecycle) run(f func(context.Context) error) error {
 	done := make(chan error, 1)
-	go func() { done <- guard(func() error { return f(l.work) }) }() // Waited for below, or left at the end of the process.
+	go func() { done <- guard(func() error { return f(l.work) }) }() // Waited for below, or abandoned at the end of the process.
 	select {
 	case err := <-done:
 		return l.judge(err)
@@ -89,7 +89,7 @@ func (l *lifecycle) run(f func(context.Context) error) error {
 	}
 }
 
-// judge drops an error that only repeats that an end was asked for, and tells a second signal.
+// judge drops an error that only reports a requested end, and reports a second signal.
 func (l *lifecycle) judge(err error) error {
 	if l.intake.Err() != nil && onlyCanceled(err) {
 		err = nil
@@ -100,7 +100,7 @@ func (l *lifecycle) judge(err error) error {
 	return err
 }
 
-// onlyCanceled is true when an error, and each of those joined in it, says no more than that a context has ended.
+// onlyCanceled reports whether an error, and each error joined in it, only says that a context has ended.
 func onlyCanceled(err error) bool {
 	if err == nil {
 		return true

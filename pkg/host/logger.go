@@ -5,26 +5,26 @@ import (
 	"log/slog"
 )
 
-// Secret is a text that never shows itself: not in a log line, not through fmt, not as JSON or YAML.
+// Secret is a text that is never shown: not in a log line, not by fmt, not as JSON or YAML.
 type Secret string
 
-// Reveal is the text itself.
+// Reveal returns the text itself.
 func (s Secret) Reveal() string { return string(s) }
 
-// String is the mask.
+// String returns the mask.
 func (s Secret) String() string { return Mask(string(s)) }
 
-// GoString is the mask.
+// GoString returns the mask.
 func (s Secret) GoString() string { return s.String() }
 
-// LogValue is the mask.
+// LogValue returns the mask.
 func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
-// MarshalText is the mask; encoders of JSON and YAML use it.
+// MarshalText returns the mask, also for encoders of JSON and YAML.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// NewLogger writes one event per line, as text or, for format "json", as JSON. Messages are constants; what varies
-// goes into fields.
+// NewLogger returns a logger that writes one event per line, as text or, for format "json", as JSON. Messages are constant;
+// variable parts are attributes.
 func NewLogger(w io.Writer, format string, level slog.Leveler) *slog.Logger {
 	options := &slog.HandlerOptions{Level: level}
 	if format == "json" {

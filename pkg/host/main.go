@@ -17,42 +17,42 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// System is the outside of a process, so that a test can be one.
+// System is the environment of a process, which tests can replace.
 type System struct {
 	// Args are the arguments without the program's name.
 	Args []string
 	// Env is the environment.
 	Env Env
-	// Stdout takes what was asked for; Stderr takes the log and faults.
+	// Stdout receives requested output, Stderr the log and faults.
 	Stdout, Stderr io.Writer
-	// Signals ask for the end: the first to drain, the second to end now.
+	// Signals request the end: the first to drain, the second to end at once.
 	Signals <-chan os.Signal
 }
 
-// OS is the real outside. From this call on SIGTERM and SIGINT no longer end the process by themselves.
+// OS returns the real System. From this call on, SIGTERM and SIGINT no longer end the process by themselves.
 func OS() System {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
 	return System{Args: os.Args[1:], Env: os.LookupEnv, Stdout: os.Stdout, Stderr: os.Stderr, Signals: signals}
 }
 
-// Program is a service as Main runs it.
+// Program is a service that Main can run.
 type Program struct {
 	// Name is the service's: "scheduler".
 	Name string
-	// About is one sentence for --help.
+	// About is a one-sentence description for --help.
 	About string
-	// HTTPAddr is the default address for operators; empty means a free port of this machine.
+	// HTTPAddr is the default address of the HTTP endpoint; empty means a free port of this machine.
 	HTTPAddr string
-	// Declare adds the service's own settings; nil when it has none.
+	// Declare registers the service's own settings; may be nil.
 	Declare func(*Flags)
-	// Run is the service. It calls p.Ready once it has started. It returns when its work is finished: soon after the end of p.Intake(), at once at the
-	// end of ctx. Errors that only repeat these two ends are no errors.
+	// Run is the service. It calls p.Ready once it has started. It returns when its work is finished: soon after the end of
+	// p.Intake(), at once at the end of ctx. Errors that only report these two ends are ignored.
 	Run func(ctx context.Context, p *Process) error
 }
 
-// Main is the whole life of a service process; the result is its exit code. Beside running, the program has the
-// subcommands healthcheck, version and "config print".
+// Main runs a service process from start to end and returns its exit code. The program also has the subcommands
+// healthcheck, version and "config print".
 //
 //	func main() { os.Exit(host.Main(host.OS(), host.Program{Name: "scheduler", Run: app.Run})) }
 func Main(sys System, program Program) int {
@@ -106,7 +106,7 @@ func help(w io.Writer, program Program, flags *Flags) error {
 	return errors.Join(err, flags.WriteUsage(w))
 }
 
-// report tells people an error outside the service's life, and gives its exit code.
+// report prints an error from before or after the service's run, and returns its exit code.
 func report(sys System, program Program, err error) int {
 	if err != nil {
 		for line := range strings.SplitSeq(err.Error(), "\n") {
@@ -116,7 +116,7 @@ func report(sys System, program Program, err error) int {
 	return ExitCode(err)
 }
 
-// serve runs the service between the signals and cleans up behind it.
+// serve runs the service until signals end it, and cleans up.
 func serve(sys System, program Program, settings Settings) int {
 	TuneMemory(sys.Env)
 	resolved, err := settings.NATS.Resolve(sys.Env)
@@ -147,7 +147,7 @@ func serve(sys System, program Program, settings Settings) int {
 	return ExitCode(err)
 }
 
-// listen starts the HTTP server, which ends as the last cleanup.
+// listen starts the HTTP server; stopping it is the last cleanup.
 func (p *Process) listen() error {
 	if p.Settings.HTTPAddr == AddrOff {
 		return nil
@@ -159,7 +159,7 @@ func (p *Process) listen() error {
 	p.Server = server
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan error, 1)
-	go func() { served <- server.Run(ctx) }() // Ended and waited for by the cleanup.
+	go func() { served <- server.Run(ctx) }() // Ends with the cleanup, which waits for it.
 	p.Cleanup("http", 2*serverStop, func(context.Context) error {
 		cancel()
 		return <-served
@@ -174,7 +174,7 @@ func (p *Process) httpAddr() string {
 	return p.Server.Addr()
 }
 
-// finish calls the cleanups; after a second signal all of them together have one second.
+// finish calls the cleanups; after a second signal they have one second in total.
 func (p *Process) finish(life *lifecycle) error {
 	defer life.close()
 	ctx := context.Background()

@@ -7,7 +7,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/redact"
 )
 
-// Mask is what may be shown of a secret: that there is one.
+// Mask returns what may be shown of a secret: whether there is one.
 func Mask(secret string) string {
 	if secret == "" {
 		return ""
@@ -15,8 +15,8 @@ func Mask(secret string) string {
 	return redact.Mask
 }
 
-// MaskURL hides the user part of each address in a comma-separated list: a lone user name is a token in NATS, so it
-// goes too. An address that cannot be read is masked whole.
+// MaskURL hides the user part of each address in a comma-separated list, also a lone user name, which is a token in NATS.
+// An address that cannot be parsed is masked completely.
 func MaskURL(list string) string {
 	addresses := strings.Split(list, ",")
 	for i, address := range addresses {

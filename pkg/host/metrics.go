@@ -12,12 +12,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// Metrics is one registry. Two services in one process share it: a family declared twice is one family.
+// Metrics is one registry. Two services in one process share it: declaring a family twice gives the same family.
 type Metrics struct {
 	registry *prometheus.Registry
 }
 
-// NewMetrics is a registry with the collectors of Go and of the process and with jobgraph_build_info.
+// NewMetrics returns a registry with the collectors of Go and of the process, and jobgraph_build_info.
 func NewMetrics(build Build) *Metrics {
 	m := &Metrics{registry: prometheus.NewRegistry()}
 	m.registry.MustRegister(
@@ -29,13 +29,13 @@ func NewMetrics(build Build) *Metrics {
 	return m
 }
 
-// Registerer takes collectors that the methods of Metrics do not make.
+// Registerer accepts collectors that Metrics has no method for.
 func (m *Metrics) Registerer() prometheus.Registerer { return m.registry }
 
 // Gatherer reads all families.
 func (m *Metrics) Gatherer() prometheus.Gatherer { return m.registry }
 
-// Handler serves the families in the exposition format that the scraper asks for.
+// Handler serves the families in the exposition format that the scraper requests.
 func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{EnableOpenMetrics: true})
 }
@@ -52,8 +52,8 @@ func (m *Metrics) Gauge(name, help string, labels ...string) *prometheus.GaugeVe
 	return declare(m, prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels))
 }
 
-// Histogram declares a family of histograms: classic with these buckets, nil for the usual ones, and native for
-// scrapers that ask.
+// Histogram declares a family of histograms: classic with these buckets (nil means the default ones), and native for
+// scrapers that ask for it.
 func (m *Metrics) Histogram(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
 	checkFamily(name, labels)
 	if buckets == nil {
@@ -65,7 +65,7 @@ func (m *Metrics) Histogram(name, help string, buckets []float64, labels ...stri
 	}, labels))
 }
 
-// checkFamily keeps two invariants: our families are recognisable, and no label grows with the number of jobs.
+// checkFamily enforces two rules: our families have recognisable names, and no label grows with the number of jobs.
 func checkFamily(name string, labels []string) {
 	if !strings.HasPrefix(name, "jobgraph_") {
 		panic(fmt.Sprintf("host: metric %q does not begin with jobgraph_", name))
@@ -77,8 +77,8 @@ func checkFamily(name string, labels []string) {
 	}
 }
 
-// declare registers a family, or finds the one that is registered. The same name with other labels or another kind
-// is a bug and panics.
+// declare registers a family or returns the registered one. The same name with other labels or of another kind is a bug and
+// panics.
 func declare[C prometheus.Collector](m *Metrics, family C) C {
 	err := m.registry.Register(family)
 	var twice prometheus.AlreadyRegisteredError

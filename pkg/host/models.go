@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// ModelMetrics are the families about models, for every service that asks any.
+// ModelMetrics are the families about models, for every service that calls models.
 type ModelMetrics struct {
 	requests, tokens, cost *prometheus.CounterVec
 	took                   *prometheus.HistogramVec
@@ -22,8 +22,7 @@ func (m *Metrics) Models() *ModelMetrics {
 	}
 }
 
-// Attempt counts one attempt: what came of it, its tokens by type, what it cost in US dollars, nil when unknown, and how
-// long it took.
+// Attempt counts one attempt: its outcome, its tokens by type, its cost in US dollars (nil if unknown), and its duration.
 func (m *ModelMetrics) Attempt(model, outcome string, tokens map[string]int, cost *float64, took time.Duration) {
 	m.requests.WithLabelValues(model, outcome).Inc()
 	for kind, n := range tokens {
@@ -35,7 +34,7 @@ func (m *ModelMetrics) Attempt(model, outcome string, tokens map[string]int, cos
 	m.took.WithLabelValues(model).Observe(took.Seconds())
 }
 
-// Patience are buckets for what waits for models, in seconds: from those that answer at once to those that think for minutes.
+// Patience returns buckets for waits for models, in seconds: from immediate answers to minutes of reasoning.
 func Patience() []float64 {
 	return []float64{0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 160, 320}
 }

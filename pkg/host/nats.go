@@ -11,17 +11,17 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// NATS says how to reach and to enter the bus. It is plain data: the connecting code converts it.
+// NATS holds the address and credentials of the bus. It is plain data, which the connecting code converts.
 type NATS struct {
 	// URL is one or more addresses, separated by commas.
 	URL string
 	// Creds is the path of a credentials file.
 	Creds string
-	// User and Password enter together.
+	// User is used with Password.
 	User string
-	// Password goes with User.
+	// Password is used with User.
 	Password string
-	// Token enters alone.
+	// Token is a token.
 	Token string
 	// NKey is the path of a file with an nkey seed, or the seed itself, which begins with "SU".
 	NKey string
@@ -31,13 +31,13 @@ type NATS struct {
 	Cert string
 	// Key is the path of the private key of Cert.
 	Key string
-	// InboxPrefix is the first part of reply subjects; empty leaves the client's default. Only a context sets it.
+	// InboxPrefix is the first part of reply subjects; empty means the client's default. Only a context sets it.
 	InboxPrefix string
-	// Context is the name of a context of the nats command that fills what is not given here.
+	// Context is the name of a context of the nats command that fills missing values.
 	Context string
 }
 
-// DefaultURL is where the bus is by default.
+// DefaultURL is the default address of the bus.
 const DefaultURL = "nats://127.0.0.1:4222"
 
 func (n *NATS) declare(f *Flags) {
@@ -85,7 +85,7 @@ func checkURL(value string) error {
 	return nil
 }
 
-// Validate finds what does not go together and files that cannot be opened; the error is Faults.
+// Validate reports conflicting values and files that cannot be opened; the error is Faults.
 func (n NATS) Validate() error {
 	var faults Faults
 	conflict := func(field, message, hint string) {
@@ -131,7 +131,7 @@ func (n NATS) entrances() []string {
 	return ways
 }
 
-// nkeyFile is the path in NKey, empty when it is a seed.
+// nkeyFile returns the path in NKey, empty if NKey is a seed.
 func (n NATS) nkeyFile() string {
 	if len(n.NKey) == 58 && strings.HasPrefix(n.NKey, "SU") {
 		return ""
@@ -139,7 +139,7 @@ func (n NATS) nkeyFile() string {
 	return n.NKey
 }
 
-// String shows where, and nothing that lets anybody in.
+// String returns the address without credentials.
 func (n NATS) String() string {
 	if n.URL == "" {
 		return DefaultURL
@@ -147,8 +147,8 @@ func (n NATS) String() string {
 	return MaskURL(n.URL)
 }
 
-// GoString is String, so that no verb of fmt prints a secret.
+// GoString is String, so that no fmt verb prints a secret.
 func (n NATS) GoString() string { return n.String() }
 
-// LogValue is String, so that no log line holds a secret.
+// LogValue is String, so that no log line contains a secret.
 func (n NATS) LogValue() slog.Value { return slog.StringValue(n.String()) }

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Near gives up to three names that begin as one that was not found, or differ little from it, the likeliest first.
+// Near returns up to three existing names similar to one that was not found, the most similar first.
 func Near(name string, names []string) []string {
 	type scored struct {
 		name string
@@ -29,7 +29,7 @@ func Near(name string, names []string) []string {
 	return best
 }
 
-// elsewhere are words of other tools for our fields, in lower case and without separators. The first that is known counts.
+// elsewhere maps words of other tools to our fields, in lower case and without separators. The first known field is used.
 var elsewhere = map[string][]string{
 	"dependson": {"dependencies"}, "depends": {"dependencies"}, "deps": {"dependencies"}, "requires": {"dependencies"}, "after": {"dependencies"},
 	"upstream": {"dependencies"}, "cmd": {"command"}, "exec": {"command"}, "run": {"command", "goal"}, "program": {"command"}, "script": {"command"},
@@ -41,8 +41,8 @@ var elsewhere = map[string][]string{
 	"systemprompt": {"prompt"}, "llm": {"model"}, "environment": {"env"}, "apikey": {"api_key"}, "url": {"base_url", "endpoint"},
 }
 
-// Meant is the field that a name most likely stands for: one that another tool calls so, else the one that is spelled most alike; ""
-// when there is none.
+// Meant returns the field that a name most likely stands for: the equivalent of another tool's field, else the most similar
+// spelling; "" if there is none.
 func Meant(name string, known []string) string {
 	plain := strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(name))
 	for _, field := range elsewhere[plain] {
@@ -50,7 +50,7 @@ func Meant(name string, known []string) string {
 			return field
 		}
 	}
-	for _, field := range known { // camelCase, a hyphen for an underscore.
+	for _, field := range known { // camelCase, or a hyphen for an underscore.
 		if strings.ReplaceAll(strings.ToLower(field), "_", "") == plain {
 			return field
 		}
@@ -58,7 +58,7 @@ func Meant(name string, known []string) string {
 	return nearest(name, known)
 }
 
-// nearest is the candidate that differs least from a mistyped name, empty when none is close.
+// nearest returns the candidate most similar to a mistyped name, or "" if none is close.
 func nearest(name string, candidates []string) string {
 	best, least := "", max(2, len(name)/3)+1
 	for _, candidate := range candidates {
@@ -69,7 +69,7 @@ func nearest(name string, candidates []string) string {
 	return best
 }
 
-// distance counts the characters to insert, delete or exchange to make b of a.
+// distance counts the characters to insert, delete or replace to turn a into b.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

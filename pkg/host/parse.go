@@ -10,8 +10,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// Parse settles every setting: flag before environment before configuration file before default. It returns the
-// arguments that are no flags. All faults are reported together as Faults; --help is flag.ErrHelp.
+// Parse resolves every setting: a flag takes precedence over the environment, that over the configuration file, that over
+// the default. It returns the remaining arguments. All faults are reported together as Faults; --help gives flag.ErrHelp.
 func (f *Flags) Parse(args []string) (rest []string, err error) {
 	given := map[string]string{}
 	rest, faults, help := f.scan(args, given)
@@ -27,7 +27,7 @@ func (f *Flags) Parse(args []string) (rest []string, err error) {
 	return rest, faults.Err()
 }
 
-// scan reads the command line into given. Flags may stand before and after other arguments; "--" ends them.
+// scan reads the command line into given. Flags may come before and after other arguments; "--" ends them.
 func (f *Flags) scan(args []string, given map[string]string) (rest []string, faults Faults, help bool) {
 	set := f.flagSet(given)
 	for {
@@ -60,7 +60,7 @@ func (f *Flags) flagSet(given map[string]string) *flag.FlagSet {
 	return set
 }
 
-// collector hands what the standard package parsed to a map, unjudged: judging comes later, all at once.
+// collector collects the values that the standard package parsed, unchecked: they are checked later, all together.
 type collector struct {
 	given map[string]string
 	name  string
@@ -94,7 +94,7 @@ func (f *Flags) isBareSecret(name string) bool {
 	return e != nil && e.Secret
 }
 
-// suggest names the flag that was probably meant.
+// suggest names the most similar flag.
 func (f *Flags) suggest(name string) string {
 	if f.isBareSecret(name) {
 		e := f.find(name)
@@ -122,7 +122,7 @@ func (f *Flags) layer(given map[string]string) Faults {
 	return faults
 }
 
-// resolve lets the environment and then the command line overwrite what the entry has.
+// resolve overrides the entry's value by the environment, then by the command line.
 func (e *entry) resolve(env Env, given map[string]string) Faults {
 	if value, found := given[e.flagName()]; found {
 		e.give(value, FromFlag, Fault{Field: "--" + e.flagName()})
@@ -155,7 +155,7 @@ func (e *entry) give(value string, source Source, origin Fault) {
 	e.value, e.source, e.origin = value, source, origin
 }
 
-// fromFile replaces the path of a secret by what the file holds.
+// fromFile replaces the path of a secret by the contents of the file.
 func (e *entry) fromFile(path string) Faults {
 	text, err := readSmall(path)
 	if err != nil {
@@ -169,7 +169,7 @@ func (e *entry) fromFile(path string) Faults {
 	return nil
 }
 
-// apply stores the winning value, or says why it is not good.
+// apply stores the final value, or returns the fault in it.
 func (e *entry) apply() (Fault, bool) {
 	if e.value == "" && e.source == FromDefault {
 		return Fault{}, false

@@ -8,35 +8,35 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/redact"
 )
 
-// Process is what a service gets to run with. `up` runs several services in one Process, each with its Child.
+// Process is the environment of a running service. `up` runs several services in one Process, each with its Child.
 type Process struct {
-	// Name is the service's, as in its log lines and health reasons.
+	// Name is the name of the service in log lines and health reasons.
 	Name string
-	// Settings are those common to all services; the bus settings are resolved and checked.
+	// Settings are the common settings; those of the bus are resolved and checked.
 	Settings Settings
-	// Build says which program this is.
+	// Build describes the program's binary.
 	Build Build
-	// Env looks variables up, for files with ${VAR}.
+	// Env looks up variables for files with ${VAR}.
 	Env Env
-	// Log carries the field service.
+	// Log has the attribute service.
 	Log *slog.Logger
 	// Metrics is shared by all services of the process.
 	Metrics *Metrics
-	// Health is shared too; services name their checks so that they do not meet.
+	// Health is also shared; services use different names for their checks.
 	Health *Health
-	// Secrets are what the process was given to enter somewhere: log, health and traces never show them, and neither does what a
-	// service states. The code that resolves a secret adds it, before it is used. Shared by all services of the process.
+	// Secrets are the credentials of the process: log, health, traces and everything that a service publishes never show
+	// them. Code that resolves a secret adds it before using it. All services of the process share the set.
 	Secrets *redact.Set
-	// Server is where operators look; nil when HTTP is off.
+	// Server is the HTTP endpoint; nil if HTTP is off.
 	Server *Server
 
-	log      *slog.Logger    // Without the field service.
-	intake   context.Context // Kept, since a process is what these two stand for.
+	log      *slog.Logger    // Without the attribute service.
+	intake   context.Context // Stored in a struct, since a process stands for these two contexts.
 	cleanups *cleanups       // Shared with children.
 }
 
-// NewProcess is a process without signals and HTTP, for tests and for embedding. Work may be under way until work
-// ends; nothing new is begun once intake has ended, or work has. Close it at the end.
+// NewProcess returns a process without signals and HTTP, for tests and for embedding. Running work ends when work ends;
+// nothing new starts once intake or work has ended. The caller must Close it.
 func NewProcess(work, intake context.Context, name string, settings Settings, log *slog.Logger) *Process {
 	build := ReadBuild(name)
 	intake, cancel := context.WithCancel(intake)
@@ -52,23 +52,23 @@ func NewProcess(work, intake context.Context, name string, settings Settings, lo
 	return p
 }
 
-// starting is why a service is not ready before it has said so.
+// starting is the reason why a service is not ready yet.
 const starting = "starting"
 
-// Ready says that the service has started: until then, and of each Child until its own, the process is not ready.
+// Ready marks the service as started. The process is ready once it and every Child are.
 func (p *Process) Ready() { p.Health.Clear(p.Name) }
 
-// Intake ends when the process begins to drain: take nothing new, finish what was taken. The context that Run gets
-// ends later, when there is no more time to finish.
+// Intake ends when the process begins to drain: take nothing new, finish what was taken. The context of Run ends later,
+// when the time to finish is over.
 func (p *Process) Intake() context.Context { return p.intake }
 
-// Cleanup registers what is to be undone at the end, after Run has returned: last registered, first called. The
-// call gets a context that ends with the bound, 0 for ten seconds, and is left behind if it overstays.
+// Cleanup registers a function to call after Run has returned, the last registered first. Its context ends after bound, 0
+// for ten seconds; if it takes longer, it is abandoned.
 func (p *Process) Cleanup(name string, bound time.Duration, undo func(context.Context) error) {
 	p.cleanups.add(p.Name+" "+name, bound, undo)
 }
 
-// Child is the same process under the name of one of its services.
+// Child returns the same process under the name of one of its services.
 func (p *Process) Child(name string) *Process {
 	child := *p
 	child.Name, child.Log = name, p.log.With("service", name)
@@ -76,5 +76,5 @@ func (p *Process) Child(name string) *Process {
 	return &child
 }
 
-// Close calls the cleanups; Main does it for the process it made. The errors are joined.
+// Close calls the cleanups and joins their errors; Main does so for its own process.
 func (p *Process) Close(ctx context.Context) error { return p.cleanups.run(ctx) }

@@ -9,9 +9,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// rest judges what can be read of a file in which some values cannot, so that one look shows everything: those values are
-// left out, and what may only be wrong because of that is not told. Where a whole section cannot be read, others may refer
-// to it, and nothing more is judged.
+// rest checks the readable part of a file in which some values cannot be decoded, so that one run reports everything. Those
+// values are left out, and faults that may only be a consequence of that are not reported. If a whole section cannot be
+// decoded, nothing more is checked, since other sections may refer to it.
 func (d *document) rest(root *yaml.Node, t reflect.Type, had reflect.Value) {
 	var out []string
 	for _, f := range d.faults {
@@ -38,7 +38,7 @@ func (d *document) rest(root *yaml.Node, t reflect.Type, had reflect.Value) {
 	}
 }
 
-// within is true for a field that is another one or a part of it; everything is part of the whole file.
+// within reports whether a field is another one or part of it; everything is part of the whole file.
 func within(field, of string) bool {
 	rest, ok := strings.CutPrefix(field, of)
 	return ok && (of == "" || rest == "" || rest[0] == '.' || rest[0] == '[')

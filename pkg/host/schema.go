@@ -11,8 +11,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// fieldsOf collects the keys that a struct takes, as the YAML package names them. rest is the type of values of an
-// inline map, which takes every key; nil when there is none.
+// fieldsOf collects the keys of a struct, as the YAML package names them. rest is the type of the values of an inline map,
+// which accepts every key; nil if there is none.
 func fieldsOf(t reflect.Type, known map[string]reflect.Type) (rest reflect.Type) {
 	for i := range t.NumField() {
 		field := t.Field(i)

@@ -8,27 +8,27 @@ import (
 	"strings"
 )
 
-// secrets collects what the values of a file give away to those who see them. A value counts
+// secrets collects the values of a file that must not be revealed. A value counts as secret
 //
-//   - when a reference brings it from a variable or a file whose name speaks of a secret, wherever it stands;
-//   - when a reference brings it into a place where programs and servers get their secrets (env, headers, metadata, body, extra),
-//     unless the name of the variable speaks of a place, such as HOME;
-//   - when it is written there under a key that speaks of a secret, such as Authorization;
-//   - when it is the user's part, or such a parameter, of an address.
+//   - if a reference takes it from a variable or a file whose name indicates a secret, wherever it is used;
+//   - if a reference puts it where programs and servers get their secrets (env, headers, metadata, body, extra),
+//     unless the name of the variable indicates a place, such as HOME;
+//   - if it is written there under a key that indicates a secret, such as Authorization;
+//   - if it is the user part, or such a parameter, of an address.
 //
-// Too common values are sorted out by the user of the list.
+// The user of the list removes values that are too common.
 type secrets struct{ values []string }
 
-// given are sections whose values go to programs and servers.
+// given are sections whose values are passed to programs and servers.
 var given = []string{"env", "headers", "metadata", "body", "extra"}
 
-// sensitive are words in the names of secrets, and harmless those in the names of places and options.
+// sensitive are words in names of secrets, harmless those in names of places and options.
 var (
 	sensitive = regexp.MustCompile(`(?i)(^|[^a-z])(key|pat|pin|pass|pwd|auth|dsn|jwt|cert|salt|seed|bearer|cookie|signature|sig)s?([^a-z]|$)|token|secret|password|passwd|passphrase|credential|authorization|api-?_?key|private|webhook`)
 	harmless  = regexp.MustCompile(`(?i)^(path|pwd|home|lang|lc_.*|tz|user|logname|shell|term|tmpdir|temp|tmp|hostname)$|(^|_)(dir|path|home|host|hostname|port|addr|address|url|uri|endpoint|region|zone|locale|lang|level|mode|version)$`)
 )
 
-// refer takes what a reference at a field stands for.
+// refer records the value of a reference at a field.
 func (s *secrets) refer(field, reference, value string) {
 	path, file := strings.CutPrefix(reference, "file:")
 	name, fallback, _ := strings.Cut(reference, ":-")
@@ -43,12 +43,12 @@ func (s *secrets) refer(field, reference, value string) {
 	}
 }
 
-// written takes what stands at a field, once its references are replaced.
+// written records the value of a field after the expansion of references.
 func (s *secrets) written(field, value string) {
 	if giving(field) && sensitive.MatchString(field[strings.LastIndex(field, ".")+1:]) {
 		words := strings.Fields(value)
 		s.values = append(s.values, value)
-		if len(words) == 2 { // Bearer, Basic and the like go before it.
+		if len(words) == 2 { // A scheme such as Bearer or Basic comes before it.
 			s.values = append(s.values, words[1])
 			if user, err := base64.StdEncoding.DecodeString(words[1]); err == nil && strings.EqualFold(words[0], "basic") {
 				_, password, _ := strings.Cut(string(user), ":")
@@ -61,7 +61,7 @@ func (s *secrets) written(field, value string) {
 	}
 }
 
-// addressed are the secrets in an address.
+// addressed returns the secrets in an address.
 func addressed(address string) (values []string) {
 	u, err := url.Parse(strings.TrimSpace(address))
 	if err != nil || u.Host == "" {
@@ -86,7 +86,7 @@ func giving(field string) bool {
 	})
 }
 
-// Secrets are the values in the file that nothing should repeat.
+// Secrets returns the values in the file that must not be revealed.
 func (f *File) Secrets() []string {
 	if f == nil {
 		return nil
@@ -94,7 +94,7 @@ func (f *File) Secrets() []string {
 	return f.document.secrets.values
 }
 
-// secrets are what enters the bus.
+// secrets returns the credentials of the bus.
 func (n NATS) secrets() []string {
 	values := []string{n.Password, n.Token}
 	if n.nkeyFile() == "" {

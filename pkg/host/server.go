@@ -12,7 +12,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// serverStop bounds how long open requests may delay the end of a Server.
+// serverStop limits how long open requests may delay the end of a Server.
 const serverStop = 2 * time.Second
 
 // Server is the HTTP endpoint of a process for operators: /healthz, /readyz, /metrics, /version.
@@ -22,8 +22,8 @@ type Server struct {
 	mux      *http.ServeMux
 }
 
-// Listen takes the address at once, so that Addr is known and a conflict is an error here; nothing is answered
-// before Run. Close it if Run is never called.
+// Listen binds the address at once, so that Addr is known and a conflict is an error here; no request is answered before
+// Run. If Run is never called, call Close.
 func Listen(addr string, health *Health, metrics *Metrics, build Build) (*Server, error) {
 	listener, err := net.Listen("tcp", addr)
 	if err != nil {
@@ -48,19 +48,19 @@ func Listen(addr string, health *Health, metrics *Metrics, build Build) (*Server
 	}}, nil
 }
 
-// Addr is the address that is listened on, with the real port.
+// Addr returns the address with the actual port.
 func (s *Server) Addr() string { return s.listener.Addr().String() }
 
-// Handle adds a route beside the fixed ones, at any time; a pattern that exists panics, as in net/http.
+// Handle adds a route besides the built-in ones, at any time; an existing pattern panics, as in net/http.
 func (s *Server) Handle(pattern string, handler http.Handler) { s.mux.Handle(pattern, handler) }
 
-// Close frees the address of a server that is not run.
+// Close releases the address of a server that was not run.
 func (s *Server) Close() error { return s.listener.Close() }
 
-// Run answers until the context ends, then gives open requests two seconds. It returns nil after an orderly end.
+// Run serves until the context ends, then waits up to two seconds for open requests. It returns nil after an orderly end.
 func (s *Server) Run(ctx context.Context) error {
 	served := make(chan error, 1)
-	go func() { served <- s.server.Serve(s.listener) }() // Ended by Shutdown or Close below, and waited for.
+	go func() { served <- s.server.Serve(s.listener) }() // Ends with Shutdown or Close below, and is waited for.
 	select {
 	case err := <-served:
 		return fmt.Errorf("serve http: %w", err)
@@ -105,7 +105,7 @@ func alive(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, http.StatusOK, map[string]string{"status": "alive"})
 }
 
-// readiness is the answer of /readyz.
+// readiness is the body of /readyz.
 type readiness struct {
 	Ready   bool     `json:"ready"`
 	Reasons []Reason `json:"reasons"`
@@ -134,5 +134,5 @@ func writeJSON(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body) // The client is gone; no reader is left.
+	_ = json.NewEncoder(w).Encode(body) // The client is gone.
 }

@@ -7,27 +7,28 @@ import (
 	"time"
 )
 
-// Settings are what every service can be told. A service declares its own beside them in the same Flags.
+// Settings are the settings common to all services. A service declares its own in the same Flags.
 type Settings struct {
-	// NATS says how to reach the bus.
+	// NATS is the connection to the bus.
 	NATS NATS
-	// Config is the path of the configuration file jobgraph.yaml; empty: there is none.
+	// Config is the path of the configuration file jobgraph.yaml; empty means none.
 	Config string
-	// Prefix names all subjects, and in upper case all streams and buckets, so that two stacks share an account.
+	// Prefix begins all subjects and, in upper case, the names of all streams and buckets, so that two stacks can share an
+	// account.
 	Prefix string
-	// LogLevel is the least level that is logged.
+	// LogLevel is the lowest level that is logged.
 	LogLevel slog.Level
 	// LogFormat is "text" or "json".
 	LogFormat string
-	// HTTPAddr is where health, metrics and version are served; port 0 takes a free one, "off" serves nothing.
+	// HTTPAddr is the address for health, metrics and version; port 0 takes a free one, "off" disables it.
 	HTTPAddr string
 	// Concurrency is how many pieces of work run at once, of whatever kind; 0 leaves that to the service.
 	Concurrency int
-	// DrainTimeout is how long accepted work may go on after the first signal to end.
+	// DrainTimeout is how long accepted work may continue after the first signal to end.
 	DrainTimeout time.Duration
 }
 
-// AddrOff as HTTPAddr means: no HTTP.
+// AddrOff as HTTPAddr disables HTTP.
 const AddrOff = "off"
 
 // Declare registers the settings common to all services; Parse of the flags fills them.

@@ -13,40 +13,40 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// ConfigVersion is the version of jobgraph.yaml that this program reads.
+// ConfigVersion is the supported version of jobgraph.yaml.
 const ConfigVersion = 1
 
-// Keys of jobgraph.yaml that belong to host; no struct needs to declare them.
+// Keys of jobgraph.yaml that belong to host; structs need not declare them.
 const (
 	keyVersion  = "version"
 	keySettings = "settings"
 )
 
-// Validator is implemented by a target of ReadYAML or ReadFrontMatter that can judge itself. Faults whose Field is a
-// path of keys ("experts.writer.kind", "steps[2]") get the place of that key in the file.
+// Validator is implemented by targets of ReadYAML or ReadFrontMatter that can check themselves. A fault whose Field is a
+// path of keys ("experts.writer.kind", "steps[2]") gets the position of that key in the file.
 type Validator interface {
-	// Validate finds everything that is wrong with values that decoded: Faults, events.Faults or any other error.
+	// Validate reports everything that is wrong with the decoded values: Faults, events.Faults or any other error.
 	Validate() error
 }
 
-// Skip as the type of a field makes its key known and its value neither read nor expanded: a section of the shared
-// file that is another program's.
+// Skip as a field's type makes its key known while its value is neither read nor expanded: a section of the shared file
+// that belongs to another program.
 type Skip struct{}
 
 // UnmarshalYAML ignores the value.
 func (*Skip) UnmarshalYAML(*yaml.Node) error { return nil }
 
-// ReadYAML reads jobgraph.yaml into out, a pointer to a struct with yaml tags. It is strict: "version: 1" is
-// required, a key that out does not have is a fault, only "version" and "settings" are always known. In values,
-// ${VAR}, ${VAR:-default} and ${file:PATH} (relative to the file) are expanded; $${ stands for a literal ${. All
-// faults come together as Faults, each with its line and column; syntax that is not YAML ends at the first and has
-// a line only. With a fault out is left as it was.
+// ReadYAML reads jobgraph.yaml into out, a pointer to a struct with yaml tags. It is strict: "version: 1" is required, and
+// a key that out does not have is a fault, except "version" and "settings". In values, ${VAR}, ${VAR:-default} and
+// ${file:PATH} (relative to the file) are expanded; $${ stands for a literal ${. All faults are returned together as
+// Faults, each with line and column; a YAML syntax error is reported alone, with its line. With a fault, out is unchanged.
 func ReadYAML(path string, env Env, out any) error {
 	_, err := OpenYAML(path, env, out)
 	return err
 }
 
-// OpenYAML is ReadYAML for who may find more faults later: the file knows where the keys stand, also of a file with faults.
+// OpenYAML is ReadYAML for callers that may find further faults: the returned file locates them, also if it has faults
+// itself.
 func OpenYAML(path string, env Env, out any) (*File, error) {
 	text, err := readSmall(path)
 	if err != nil {
@@ -69,18 +69,18 @@ func unreadable(path string, err error) Fault {
 	}
 }
 
-// document is one YAML text on its way into a struct.
+// document is one YAML text while it is being decoded.
 type document struct {
 	path     string
 	dir      string
 	env      Env
 	lines    [][]rune
-	reserved map[string]bool       // keys of the root that need no field
-	raw      map[*yaml.Node]string // text before expansion, of nodes that were expanded
+	reserved map[string]bool       // Root keys that need no field.
+	raw      map[*yaml.Node]string // The original text of expanded nodes.
 	seen     map[visit]bool
-	places   map[string]*yaml.Node // path of keys to its value
-	root     *yaml.Node            // nil until the text was parsed
-	torn     bool                  // a section cannot be read that others may refer to
+	places   map[string]*yaml.Node // Path of keys to value.
+	root     *yaml.Node            // nil until the text is parsed.
+	torn     bool                  // A section cannot be decoded that others may refer to.
 	faults   Faults
 	secrets  secrets
 }
@@ -96,7 +96,7 @@ func newDocument(path string, env Env, text string) *document {
 	return d
 }
 
-// parse reads the one document in the text; its root must be a mapping.
+// parse parses the single document in the text; its root must be a mapping.
 func (d *document) parse(text string) (*yaml.Node, bool) {
 	decoder := yaml.NewDecoder(strings.NewReader(text))
 	var doc, more yaml.Node
@@ -149,7 +149,7 @@ func (d *document) checkVersion(root *yaml.Node) {
 	}
 }
 
-// child is the value of a key of a mapping, nil when it has none.
+// child returns the value of a key of a mapping, or nil.
 func child(node *yaml.Node, key string) *yaml.Node {
 	for i := 0; i+1 < len(node.Content); i += 2 {
 		if node.Content[i].Value == key {

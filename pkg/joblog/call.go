@@ -11,23 +11,24 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
-// Call is one effect of a run, as the journal of its SubJob tells: a question to a model, a call of a tool or of a service.
+// Call is one effect of a run, according to the journal of its SubJob: a call of a model, a tool or a service.
 type Call struct {
-	// Run is the run that began it, Key names it within its conversation, Name says what it is: "model", "tool fetch", "http".
+	// Run is the run that began it. Key identifies it within its conversation. Name says what it is: "model", "tool fetch",
+	// "http".
 	Run  int    `json:"run"`
 	Key  string `json:"key"`
 	Name string `json:"name"`
-	// Args are what the journal has of its arguments.
+	// Args are its arguments, as far as the journal has them.
 	Args json.RawMessage `json:"args,omitempty"`
-	// Outcome is "done", "failed", or "open" while nothing that came back is recorded. Reason says why it failed.
+	// Outcome is "done", "failed", or "open" while no result is recorded. Reason says why it failed.
 	Outcome string `json:"outcome"`
 	Reason  string `json:"reason,omitempty"`
-	// Begun counts how often it was about to be made: more than once only for one that was under way when its runner died.
+	// Begun counts how often it was begun: more than once only if its runner died during the call.
 	Begun int `json:"begun"`
-	// Model is who answered a question, and Spent what that took.
+	// Model is the model that answered, and Spent the cost.
 	Model string `json:"model,omitempty"`
 	events.Spent
-	// Asked is when it was first begun, TookMS how many milliseconds after it was last begun its result was recorded.
+	// Asked is when it was first begun. TookMS is the time from its last begin to its recorded result, in milliseconds.
 	Asked  time.Time `json:"asked"`
 	TookMS int64     `json:"took_ms"`
 	began  time.Time
@@ -40,8 +41,8 @@ const (
 	CallOpen   = "open"
 )
 
-// Calls lists the effects of all runs of a SubJob, in the order in which they were begun, out of its journal. Of a model's answer that get
-// leaves out, the model and the cost stay empty. Errors: those of get.
+// Calls lists the effects of all runs in a SubJob's journal, in the order in which they began. If get leaves out a model's
+// answer, model and cost stay empty. Errors: those of get.
 func Calls(journal []run.Entry, get Payloads) ([]Call, error) {
 	var all []Call
 	for i := range journal {
@@ -63,7 +64,7 @@ func Calls(journal []run.Entry, get Payloads) ([]Call, error) {
 	return all, nil
 }
 
-// close puts into a call what came of it.
+// close adds the outcome to a call.
 func (x *Call) close(e *run.Entry, get Payloads) error {
 	x.TookMS = e.Time.Sub(x.began).Milliseconds()
 	if e.Reason != "" {
@@ -86,13 +87,13 @@ func (x *Call) close(e *run.Entry, get Payloads) error {
 		} `json:"usage"`
 		CostUSD float64 `json:"cost_usd"`
 	}
-	if json.Unmarshal(data, &answer) == nil { // One that cannot be read tells no cost.
+	if json.Unmarshal(data, &answer) == nil { // An unreadable answer has no known cost.
 		x.Model, x.Tokens, x.CostUSD = answer.Model, answer.Usage.Prompt+answer.Usage.Completion, answer.CostUSD
 	}
 	return nil
 }
 
-// recorded is what a record of a journal holds, inline or by reference.
+// recorded returns the content of a journal record, inline or by reference.
 func recorded(e *run.Entry, get Payloads) ([]byte, error) {
 	if e.Ref == nil {
 		return e.Data, nil

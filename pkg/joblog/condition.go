@@ -8,8 +8,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/graph"
 )
 
-// condition is the `when` of a SubJob with the names of the new plan. Nothing is split in that plan, so a name for what was
-// split becomes that of the one SubJob whose value the condition would read.
+// condition rewrites the `when` of a SubJob with the names of the new plan. Nothing is split in that plan, so the name of a
+// split SubJob is replaced by the one SubJob whose value the condition would read.
 func (f *forker) condition(n *graph.SubJobState, when string) (string, error) {
 	if _, err := graph.ParseCondition(when); err != nil {
 		return "", err
@@ -30,8 +30,8 @@ func (f *forker) condition(n *graph.SubJobState, when string) (string, error) {
 	return text, err
 }
 
-// source is the SubJob whose value a name in a condition means: a sibling in the same plan, or of what that was split into
-// the first that has the value.
+// source returns the SubJob whose value a name in a condition means: a sibling in the same plan or, if that was split, the
+// first part that has the value.
 func source(s *graph.State, n *graph.SubJobState, name, path string) (*graph.SubJobState, error) {
 	var found, tails []*graph.SubJobState
 	scope := strings.TrimSuffix(n.ID, n.Spec.ID)

@@ -9,38 +9,39 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// Account is what a job came to.
+// Account summarises a job.
 type Account struct {
-	// JobID and Status are those of the job. DurationMS is from its admission to its end, in milliseconds; 0 while it has none.
+	// JobID and Status are those of the job. DurationMS is the time from its admission to its end, in milliseconds; 0 if it
+	// has not ended.
 	JobID      string        `json:"job_id"`
 	Status     events.Status `json:"status"`
 	DurationMS int64         `json:"duration_ms"`
 	Cost
-	// Result is that of the job; nil when it has none, or it could not be read.
+	// Result is the job's result; nil if it has none or it could not be read.
 	Result json.RawMessage `json:"result,omitempty"`
-	// Plan is the graph as it stands, and SubJobs what each of it came to. Ids are those that a fork gives, so that a job and its fork
-	// have the same.
+	// Plan is the present graph; SubJobs summarises each of its nodes. Ids are those that a fork assigns, so that a job and
+	// its fork have the same.
 	Plan    *events.Plan              `json:"-"`
 	SubJobs map[string]*SubJobAccount `json:"-"`
 }
 
-// SubJobAccount is what one SubJob came to, over all of its runs.
+// SubJobAccount summarises one SubJob over all of its runs.
 type SubJobAccount struct {
 	Status events.Status `json:"status"`
 	Expert string        `json:"expert,omitempty"`
-	// Runs counts reports, Calls what the runs have asked of models, tools and services. DurationMS is what the runs took together.
+	// Runs counts reports, Calls counts calls of models, tools and services. DurationMS is the total duration of the runs.
 	Runs       int   `json:"runs"`
 	Calls      int   `json:"calls"`
 	DurationMS int64 `json:"duration_ms"`
 	Cost
-	// Given is true for a result that came with the plan.
+	// Given is true if the result came with the plan.
 	Given bool `json:"given,omitempty"`
-	// Result is what it handed over, Ref that by reference.
+	// Result is the result; Ref refers to it if it is stored as a blob.
 	Result json.RawMessage `json:"result,omitempty"`
 	Ref    *events.Ref     `json:"-"`
 }
 
-// Duration is from the admission of a job to its end, in milliseconds; 0 while it has none.
+// Duration returns the time from a job's admission to its end, in milliseconds; 0 if it has not ended.
 func Duration(created, ended time.Time) int64 {
 	if created.IsZero() || ended.IsZero() {
 		return 0
@@ -48,7 +49,7 @@ func Duration(created, ended time.Time) int64 {
 	return ended.Sub(created).Milliseconds()
 }
 
-// Account sums the job up. calls lists what the runs of a SubJob have asked for, as its journal tells. Errors: those of calls and get.
+// Account summarises the job. calls lists the calls in the journal of a SubJob. Errors: those of calls and get.
 func (l *Log) Account(calls func(subjob string) ([]Call, error), get Payloads) (*Account, error) {
 	s := l.Job.View()
 	a := &Account{JobID: s.ID, Status: s.Status, DurationMS: Duration(s.Created, s.Ended), Cost: Cost(s.Cost), Plan: &events.Plan{}, SubJobs: map[string]*SubJobAccount{}}
@@ -87,26 +88,27 @@ func (l *Log) Account(calls func(subjob string) ([]Call, error), get Payloads) (
 	return a, nil
 }
 
-// Comparison is what differs between two jobs.
+// Comparison lists the differences between two jobs.
 type Comparison struct {
 	A *Account `json:"a"`
 	B *Account `json:"b"`
-	// Plan is what changed from the graph of A to that of B.
+	// Plan holds the changes from the graph of A to that of B.
 	Plan PlanDifference `json:"plan"`
-	// SubJobs are those that came to something else in one of them, in the order of A, then of B.
+	// SubJobs are those that differ, in the order of A, then of B.
 	SubJobs []Deviation `json:"subjobs"`
 }
 
-// Deviation is a SubJob that two jobs differ in; a job that does not have it has null.
+// Deviation is a SubJob that differs between two jobs; a job that does not have it has null.
 type Deviation struct {
 	SubJob string         `json:"subjob"`
 	A      *SubJobAccount `json:"a"`
 	B      *SubJobAccount `json:"b"`
-	// Fields says what differs: presence, status, expert, runs, calls, tokens, result. Times always do, and are no difference.
+	// Fields names what differs: presence, status, expert, runs, calls, tokens, result. Times always differ and are
+	// ignored.
 	Fields []string `json:"fields"`
 }
 
-// Compare holds two jobs against each other.
+// Compare compares two jobs.
 func Compare(a, b *Account) *Comparison {
 	d := &Comparison{A: a, B: b, Plan: DiffPlans(a.Plan, b.Plan), SubJobs: []Deviation{}}
 	known := map[string]bool{}
@@ -119,7 +121,7 @@ func Compare(a, b *Account) *Comparison {
 	return d
 }
 
-// Same reports whether both jobs had the same plan, and came to the same by the same. What they took and when does not count.
+// Same reports whether both jobs had the same plan and the same results by the same means. Times do not count.
 func (d *Comparison) Same() bool {
 	return d.Plan.Empty() && len(d.SubJobs) == 0 && d.A.Status == d.B.Status && same(d.A.Result, d.B.Result)
 }
@@ -155,7 +157,7 @@ func digest(ref *events.Ref) string {
 	return ref.Digest
 }
 
-// same compares two values but for the blanks in them.
+// same compares two JSON values, ignoring white space.
 func same(a, b json.RawMessage) bool {
 	var x, y bytes.Buffer
 	return bytes.Equal(a, b) || json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())

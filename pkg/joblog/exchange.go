@@ -8,25 +8,26 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
-// Exchange is one thing that a planning run has asked of a model or an expert, as its journal tells.
+// Exchange is one call of a model or an expert by a planning run, according to its journal.
 type Exchange struct {
-	// SubJob is what was planned: "~plan" the job, "~final" its result in words, else the SubJob that was split. Run is the run
-	// that asked, Key what for: a stage and the how manyeth of it, "draft/1".
+	// SubJob is what was planned: "~plan" for the job, "~final" for its summary or report, else the SubJob that was split.
+	// Run is the run that made the call. Key is the stage and a count within it: "draft/1".
 	SubJob string `json:"subjob"`
 	Run    int    `json:"run"`
 	Key    string `json:"key"`
-	// Kind is "call" for a model, "investigate" for an expert; Model is who answered.
+	// Kind is "call" for a model, "investigate" for an expert; Model is the model that answered.
 	Kind  string `json:"kind"`
 	Model string `json:"model,omitempty"`
-	// Outcome is "answered", "found", the class of the failure, or "open" while no answer is recorded.
+	// Outcome is "answered", "found", the error class, or "open" while no answer is recorded.
 	Outcome string `json:"outcome"`
 	events.Spent
-	// Asked is when the question was recorded, TookMS how many milliseconds later the answer was, both by the log's clock.
+	// Asked is when the call was recorded and TookMS the time until the answer was, in milliseconds, both by the log's
+	// clock.
 	Asked  time.Time `json:"asked"`
 	TookMS int64     `json:"took_ms"`
 }
 
-// Exchanges lists what the planning runs of a SubJob have asked, in order, out of its journal. Of an answer that get leaves out the outcome
+// Exchanges lists the calls in the journal of a SubJob's planning runs, in order. If get leaves out an answer, its outcome
 // is "unreadable". Errors: those of get.
 func Exchanges(subjob string, journal []run.Entry, get Payloads) ([]Exchange, error) {
 	var all []Exchange
@@ -34,7 +35,7 @@ func Exchanges(subjob string, journal []run.Entry, get Payloads) ([]Exchange, er
 		e := &journal[i]
 		x := find(all, e.Key)
 		switch {
-		case e.Type == events.JournalIntent && (x == nil || x.Run != e.Run): // Else it is asked again after a crash.
+		case e.Type == events.JournalIntent && (x == nil || x.Run != e.Run): // Otherwise it is the same call, repeated after a crash.
 			all = append(all, Exchange{SubJob: subjob, Run: e.Run, Key: e.Key, Kind: e.Name, Outcome: "open", Asked: e.Time})
 		case e.Type == events.JournalResult && x != nil:
 			data, err := recorded(e, get)
@@ -47,7 +48,7 @@ func Exchanges(subjob string, journal []run.Entry, get Payloads) ([]Exchange, er
 	return all, nil
 }
 
-// find gives the last exchange with a key that is open.
+// find returns the last open exchange with a key.
 func find(all []Exchange, key string) *Exchange {
 	for i := len(all) - 1; i >= 0; i-- {
 		if all[i].Key == key && all[i].Outcome == "open" {
@@ -57,7 +58,7 @@ func find(all []Exchange, key string) *Exchange {
 	return nil
 }
 
-// answered puts into an exchange what came of it.
+// answered adds the outcome to an exchange.
 func (x *Exchange) answered(e *run.Entry, data []byte) {
 	var fact struct {
 		Kind, Model, Class string

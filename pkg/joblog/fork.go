@@ -11,36 +11,37 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/graph"
 )
 
-// Fork says what a new job does otherwise than the one in whose log it begins. The zero value keeps every result and runs the rest.
+// Fork says what the new job does differently from the original. The zero value keeps every result and runs the rest.
 type Fork struct {
-	// ID is that of the new job.
+	// ID is the id of the new job.
 	ID string
-	// Before is the SubJob that runs again, and with it all that follows from it; every other result is kept. When it is empty all
-	// results are, and nothing else may be set.
+	// Before is the SubJob to rerun, with everything that depends on it; all other results are kept. If it is empty, all
+	// results are kept and no other field may be set.
 	Before string
-	// Model is that of all experts that run. Expert is who runs Before, and Prompt its goal.
+	// Model is the model of all experts that run. Expert executes Before; Prompt is its goal.
 	Model, Expert, Prompt string
-	// Result is what Before gives instead of running; Expert and Prompt say nothing then.
+	// Result is the result of Before, which then does not run; Expert and Prompt have no effect.
 	Result json.RawMessage
 }
 
-// Forked is the request for a job that begins where another stood.
+// Forked is the request for a job that starts from the state of another.
 type Forked struct {
 	// Request is for the new job. Its plan is the graph as it stood, with the results that are kept. Its labels forked_from and forked_at
 	// say where it comes from; a job that has all the labels that it may have does not get them.
 	Request events.Request
-	// From is the job that it was made of, At the sequence of the last event that counted.
+	// From is the original job, At the sequence of the last event that counted.
 	From string
 	At   uint64
-	// Kept is how many of Total SubJobs have their result. Both are 0 when there was no plan yet: the new job plans by itself.
+	// Kept is how many of Total SubJobs keep their result. Both are 0 if there was no plan yet: then the new job plans by
+	// itself.
 	Kept, Total int
-	// Payloads are those of From that Request names: the new job needs them under its own id before it is asked for.
+	// Payloads are those of From that Request refers to. They must be stored under the new job's id before it is submitted.
 	Payloads []events.Ref
 }
 
-// Fork makes the request for a job that begins where the log ends. It reads those results by reference that conditions of what has to run
-// look at. Errors: *events.Fault for a Fork that does not fit the job, with CodeNotFound for an unknown SubJob, and for a condition that
-// cannot be kept; those of get.
+// Fork builds the request for a job that starts where the log ends. It reads results by reference if conditions of SubJobs
+// that still have to run use them. Errors: *events.Fault for a Fork that does not fit the job, with CodeNotFound for an
+// unknown SubJob, or for a condition that cannot be kept; those of get.
 func (l *Log) Fork(fork Fork, get Payloads) (*Forked, error) {
 	s := l.Job.View()
 	if err := fork.check(s); err != nil {
@@ -81,7 +82,7 @@ func labelled(labels map[string]string, s *graph.State) map[string]string {
 	return labels
 }
 
-// with is a copy of a map with one more entry.
+// with returns a copy of a map with one more entry.
 func with(m map[string]string, key, value string) map[string]string {
 	m = maps.Clone(m)
 	if m == nil {
@@ -91,7 +92,7 @@ func with(m map[string]string, key, value string) map[string]string {
 	return m
 }
 
-// check says what is wrong with a fork of a job.
+// check returns what is wrong with a fork of a job.
 func (f *Fork) check(s *graph.State) error {
 	varied := f.Expert != "" || f.Prompt != ""
 	switch {
@@ -116,14 +117,14 @@ func (f *Fork) check(s *graph.State) error {
 	return nil
 }
 
-// again are the SubJobs whose results do not hold any more: the one that is varied, and all behind it.
+// again returns the SubJobs that must rerun: the changed one and all that depend on it.
 func (f *Fork) again(s *graph.State) map[string]bool {
 	found := map[string]bool{}
 	if f.Before == "" {
 		return found
 	}
 	found[f.Before] = true
-	for grown := true; grown; { // Predecessors may stand later in the list.
+	for grown := true; grown; { // Predecessors may come later in the list.
 		grown = false
 		for _, n := range s.SubJobs {
 			behind := slices.ContainsFunc(n.Deps, func(at int32) bool { return found[s.SubJobs[at].ID] })
@@ -135,7 +136,7 @@ func (f *Fork) again(s *graph.State) map[string]bool {
 	return found
 }
 
-// vary changes the SubJob before which the fork begins, and reports whether that gives it its result.
+// vary changes the SubJob before which the fork begins. It reports whether the change supplies its result.
 func (f *Fork) vary(sub *events.SubJob) bool {
 	if f.Expert != "" {
 		sub.Expert = f.Expert
@@ -149,30 +150,30 @@ func (f *Fork) vary(sub *events.SubJob) bool {
 	return f.Result != nil
 }
 
-// InGraph reports whether a SubJob belongs to the graph as it stands: no planning, no summary, nothing that was split or replaced.
+// InGraph reports whether a SubJob belongs to the present graph: not planning, not finalisation, and not split or replaced.
 func InGraph(n *graph.SubJobState) bool {
 	return n.ID != events.PlanID && n.ID != events.FinalID && n.Status != events.Legacy
 }
 
-// forker makes the plan of the new job.
+// forker builds the plan of the new job.
 type forker struct {
 	log   *Log
 	get   Payloads
 	fork  *Fork
 	state *graph.State
-	// names are the ids in the new plan, again the SubJobs that are not kept, whatever came of them.
+	// names are the ids in the new plan; again are the SubJobs whose results are not kept.
 	names map[string]string
 	again map[string]bool
 	made  *Forked
 }
 
-// plan is the graph as it stood, with the results of what was finished; nil when there was none yet.
+// plan returns the graph with the results of finished SubJobs; nil if there was none yet.
 func (f *forker) plan() (*events.Plan, error) {
 	if f.state.PlanVersion == 0 {
 		return nil, nil
 	}
 	p := &events.Plan{Title: f.state.Title}
-	read := map[string]bool{} // Whose results are read by conditions of what has still to run.
+	read := map[string]bool{} // The SubJobs whose results conditions of unfinished SubJobs read.
 	for _, n := range f.state.SubJobs {
 		if InGraph(n) && n.When != "" && !f.finished(n) {
 			for _, at := range n.Deps {
@@ -193,7 +194,7 @@ func (f *forker) plan() (*events.Plan, error) {
 	return p, nil
 }
 
-// subjob is one SubJob of the new plan; inline is true when its result has to stand in the plan itself.
+// subjob returns one SubJob of the new plan; inline is true if its result must be inside the plan itself.
 func (f *forker) subjob(n *graph.SubJobState, inline bool) (sub events.SubJob, err error) {
 	sub, _ = f.log.Text(n.Spec)
 	sub.ID, sub.Name, sub.Dependencies = f.names[n.ID], "", predecessors(f.state, n, f.names)
@@ -211,7 +212,7 @@ func (f *forker) subjob(n *graph.SubJobState, inline bool) (sub events.SubJob, e
 	return sub, err
 }
 
-// predecessors are the direct predecessors of a SubJob by their new names, in its order.
+// predecessors returns the direct predecessors of a SubJob under their new names, in order.
 func predecessors(s *graph.State, n *graph.SubJobState, names map[string]string) []string {
 	var list []string
 	for _, at := range n.Deps {
@@ -227,7 +228,7 @@ func (f *forker) finished(n *graph.SubJobState) bool {
 	return n.Status == events.Finished && !f.again[n.ID]
 }
 
-// keep hands a result on, empty where there is none: a skipped step is not looked at again.
+// keep copies a result; a skipped SubJob gets an empty one, so that it is not evaluated again.
 func (f *forker) keep(n *graph.SubJobState, sub *events.SubJob, inline bool) error {
 	result := f.log.Result(n)
 	sub.When, sub.Schedule = "", nil
@@ -243,12 +244,12 @@ func (f *forker) keep(n *graph.SubJobState, sub *events.SubJob, inline bool) err
 	if sub.ExecutionRef != nil {
 		f.take(*sub.ExecutionRef)
 	} else if len(sub.ExecutionRes) == 0 || string(sub.ExecutionRes) == "null" {
-		sub.ExecutionRes = json.RawMessage(`""`) // A plan takes null for no result; conditions find nothing in either.
+		sub.ExecutionRes = json.RawMessage(`""`) // In a plan null means no result; conditions read nothing from either.
 	}
 	return nil
 }
 
-// take notes payloads that the new job needs.
+// take records payloads that the new job needs.
 func (f *forker) take(refs ...events.Ref) {
 	for _, ref := range refs {
 		if !slices.ContainsFunc(f.made.Payloads, func(have events.Ref) bool { return have.Digest == ref.Digest }) {
@@ -257,7 +258,7 @@ func (f *forker) take(refs ...events.Ref) {
 	}
 }
 
-// forkNames gives spliced nodes, whose ids no plan may choose, ids that one may.
+// forkNames assigns valid plan ids to nodes from a split, whose own ids plans may not use.
 func forkNames(s *graph.State) map[string]string {
 	taken := map[string]bool{}
 	for _, n := range s.SubJobs {

@@ -10,29 +10,29 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/graph"
 )
 
-// ErrPoisoned marks an event that must not be skipped and that this program does not understand.
+// ErrPoisoned means that this program does not understand an event that must not be skipped.
 var ErrPoisoned = errors.New("an event cannot be understood")
 
 // Log is the events of a job with their fold.
 type Log struct {
-	// Aside is why the scheduler leaves the job alone, when it does; the fold may end before the log then.
+	// Aside is why the job is in quarantine, nil if it is not; then the fold may end before the log does.
 	Aside error
-	// Events are those that were folded, in order.
+	// Events are the folded events, in order.
 	Events []events.Event
-	// Job is the fold; nil before the first event.
+	// Job is the folded state; nil before the first event.
 	Job *graph.Job
-	// Effect is what the last event did.
+	// Effect is the effect of the last event.
 	Effect graph.Effect
 
 	places map[uint64]int
 	texts  Texts
 }
 
-// New is a log without events.
+// New returns a log without events.
 func New() *Log { return &Log{places: map[uint64]int{}} }
 
-// Step folds one more event, in the order of the log and with its plan filled in. Errors: ErrPoisoned with an *events.Fault, and
-// those of a first event that begins no job.
+// Step folds the next event of the log; a plan in it must be resolved. Errors: ErrPoisoned with an *events.Fault, and those
+// of a first event that starts no job.
 func (l *Log) Step(e events.Event) (err error) {
 	l.places[e.Seq] = len(l.Events)
 	l.Events = append(l.Events, e)
@@ -41,8 +41,8 @@ func (l *Log) Step(e events.Event) (err error) {
 	return err
 }
 
-// Step folds one more event into a job; the first event begins it, and the job is nil before. It gives the job, and what the event did.
-// Errors: ErrPoisoned with an *events.Fault, and those of a first event that begins no job.
+// Step folds one event into a job; a nil job is started by its first event. It returns the job and the effect of the event.
+// Errors: ErrPoisoned with an *events.Fault, and those of a first event that starts no job.
 func Step(job *graph.Job, e *events.Event) (*graph.Job, graph.Effect, error) {
 	if job == nil {
 		job, err := graph.New(*e)
@@ -61,8 +61,8 @@ func Step(job *graph.Job, e *events.Event) (*graph.Job, graph.Effect, error) {
 	return job, effect, nil
 }
 
-// Advance folds events into a job and keeps none of them. A nil job begins with the first request among them; it stays nil without one.
-// Errors: those of the log and of Step.
+// Advance folds events into a job without keeping them. A nil job starts with the first request among them; without one it
+// stays nil. Errors: those of the log and of Step.
 func Advance(job *graph.Job, log iter.Seq2[events.Event, error]) (*graph.Job, error) {
 	for e, err := range log {
 		if err == nil && (job != nil || e.Kind == events.KindJobRequested) {
@@ -75,7 +75,7 @@ func Advance(job *graph.Job, log iter.Seq2[events.Event, error]) (*graph.Job, er
 	return job, nil
 }
 
-// Fold folds a whole log, up to and with a sequence; 0 means to its end.
+// Fold folds a log up to and including a sequence; 0 means all of it.
 func Fold(log iter.Seq2[events.Event, error], until uint64) (*Log, error) {
 	if until == 0 {
 		until = math.MaxUint64
@@ -98,7 +98,7 @@ func Fold(log iter.Seq2[events.Event, error], until uint64) (*Log, error) {
 	return l, nil
 }
 
-// At is the event with a sequence, or nil.
+// At returns the event with a sequence, or nil.
 func (l *Log) At(seq uint64) *events.Event {
 	if i, ok := l.places[seq]; ok {
 		return &l.Events[i]
@@ -106,7 +106,7 @@ func (l *Log) At(seq uint64) *events.Event {
 	return nil
 }
 
-// Last is the sequence of the last event; 0 before the first.
+// Last returns the sequence of the last event; 0 before the first.
 func (l *Log) Last() uint64 {
 	if len(l.Events) == 0 {
 		return 0
@@ -114,13 +114,13 @@ func (l *Log) Last() uint64 {
 	return l.Events[len(l.Events)-1].Seq
 }
 
-// Request is what was asked for.
+// Request returns the admitted request.
 func (l *Log) Request() *events.JobRequested {
 	r, _ := l.Events[0].Data.(*events.JobRequested)
 	return r
 }
 
-// Node is a SubJob of the job by its id, also one that is not part of the graph any more; nil when there never was one.
+// Node returns a SubJob by its id, also one that is no longer part of the graph; nil if there never was one.
 func (l *Log) Node(id string) *graph.SubJobState {
 	for _, n := range l.Job.View().SubJobs {
 		if n.ID == id {
@@ -130,7 +130,7 @@ func (l *Log) Node(id string) *graph.SubJobState {
 	return nil
 }
 
-// IDs are those of the SubJobs of the graph as it stands, in its order.
+// IDs returns the ids of the SubJobs in the present graph, in order.
 func (l *Log) IDs() []string {
 	var ids []string
 	for _, n := range l.Job.View().SubJobs {
@@ -141,15 +141,15 @@ func (l *Log) IDs() []string {
 	return ids
 }
 
-// Ignored is why the last event changed nothing, when it was not legal as the job stood.
+// Ignored returns why the last event was illegal in the job's state and changed nothing.
 func (l *Log) Ignored() (reason string, ok bool) {
 	return l.Effect.Reason, l.Effect.Verdict == graph.Ignored
 }
 
-// Text is a SubJob as planned and edited; ok is false when its plan is not in the log.
+// Text returns a SubJob as planned and edited; ok is false if its plan is not in the log.
 func (l *Log) Text(at graph.Spec) (s events.SubJob, ok bool) { return l.texts.Text(at) }
 
-// Rejected is everything that is wrong with the plan of a job that failed for it; the job's error has it as one text.
+// Rejected returns the faults of the plan for which a job failed, one by one; the job's error contains them as one text.
 func (l *Log) Rejected() events.Faults {
 	if e := l.Job.View().Error; e == nil || e.Code != events.CodeRejected {
 		return nil

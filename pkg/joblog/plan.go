@@ -8,14 +8,14 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// PlanDifference is what changed from one plan to another.
+// PlanDifference is the difference between two plans.
 type PlanDifference struct {
-	// Plan names the fields that differ about the plan as a whole.
+	// Plan names the differing fields of the plan itself.
 	Plan []string `json:"plan,omitempty"`
-	// Added and Removed are ids, in the order of the plan that has them.
+	// Added and Removed are ids of SubJobs, in the order of the plan that has them.
 	Added   []string `json:"added,omitempty"`
 	Removed []string `json:"removed,omitempty"`
-	// Changed are the steps that both have, in the order of the later plan.
+	// Changed are the steps in both plans that differ, in the order of the later plan.
 	Changed []PlanChange `json:"changed,omitempty"`
 }
 
@@ -23,11 +23,11 @@ type PlanDifference struct {
 type PlanChange struct {
 	// SubJob is its id.
 	SubJob string `json:"subjob"`
-	// Fields says what differs, by the names of the native form.
+	// Fields lists the differences, by the field names of the native form.
 	Fields []FieldChange `json:"fields"`
 }
 
-// FieldChange is one value that differs, as JSON; absent on the side that lacks it.
+// FieldChange is one differing value, as JSON; absent on the side that lacks it.
 type FieldChange struct {
 	// Field is the name.
 	Field string `json:"field"`
@@ -36,13 +36,13 @@ type FieldChange struct {
 	After  json.RawMessage `json:"after,omitempty"`
 }
 
-// Empty reports whether nothing differs.
+// Empty reports whether there are no differences.
 func (d *PlanDifference) Empty() bool {
 	return len(d.Plan)+len(d.Added)+len(d.Removed)+len(d.Changed) == 0
 }
 
 // DiffPlans compares two plans step by step, by id; nil counts as a plan without steps. The order of dependencies and of
-// needs does not count.
+// needs does not matter.
 func DiffPlans(before, after *events.Plan) PlanDifference {
 	a, b := orEmpty(before), orEmpty(after)
 	d := PlanDifference{Plan: planFields(a, b)}
@@ -88,20 +88,20 @@ func planFields(a, b *events.Plan) []string {
 	return names
 }
 
-// normal brings what has no order into one.
+// normal sorts the lists whose order does not matter.
 func normal(s events.SubJob) events.SubJob {
 	s.Dependencies = slices.Sorted(slices.Values(s.Dependencies))
 	s.Needs = slices.Sorted(slices.Values(s.Needs))
 	return s
 }
 
-// field is one of a JSON object.
+// field is one field of a JSON object.
 type field struct {
 	name  string
 	value json.RawMessage
 }
 
-// fieldsOf takes a value apart as it would be written. A raw value in it that is no JSON counts as no fields.
+// fieldsOf returns the fields of a value as it would be encoded. An invalid raw value in it gives no fields.
 func fieldsOf(value any) []field {
 	raw, err := json.Marshal(value)
 	if err != nil {
@@ -109,7 +109,7 @@ func fieldsOf(value any) []field {
 	}
 	var list []field
 	d := json.NewDecoder(bytes.NewReader(raw))
-	_, _ = d.Token() // The brace: what Marshal has written can be read.
+	_, _ = d.Token() // The opening brace; what Marshal wrote can be parsed.
 	for d.More() {
 		token, _ := d.Token()
 		name, _ := token.(string)

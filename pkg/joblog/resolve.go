@@ -8,7 +8,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// ErrPlan means that the payload that an event names as its plan is no plan.
+// ErrPlan means that the payload that an event refers to as its plan is not a plan.
 var ErrPlan = errors.New("the payload is no plan")
 
 // Payloads reads a payload of one job. Nil bytes without an error mean that the payload is left out.
@@ -36,7 +36,7 @@ func planOf(e *events.Event) (*events.Ref, **events.Plan) {
 	return ref, into
 }
 
-// Resolve fills in the plan of an event that names it by reference, unless get leaves it out. Any other event stays as it is. Errors:
+// Resolve fills the plan of an event that refers to one, unless get leaves it out. It does not change other events. Errors:
 // those of get, and ErrPlan.
 func Resolve(e *events.Event, get Payloads) error {
 	ref, into := planOf(e)
@@ -58,7 +58,7 @@ func Resolve(e *events.Event, get Payloads) error {
 	return nil
 }
 
-// Resolved gives the events of a log with their plans filled in. It ends with the first error, of the log or of Resolve.
+// Resolved yields the events of a log with their plans resolved. It ends with the first error, of the log or of Resolve.
 func Resolved(log iter.Seq2[events.Event, error], get Payloads) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
 		for e, err := range log {
@@ -72,7 +72,7 @@ func Resolved(log iter.Seq2[events.Event, error], get Payloads) iter.Seq2[events
 	}
 }
 
-// Refs lists the payloads that an event names, in its envelope and inside its plan.
+// Refs lists the payloads that an event refers to, in its envelope and inside its plan.
 func Refs(e events.Event) []events.Ref {
 	var refs []events.Ref
 	add := func(list ...*events.Ref) {

@@ -7,24 +7,24 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/graph"
 )
 
-// Result is what a SubJob handed over.
+// Result is the result of a SubJob.
 type Result struct {
-	// Output is its result inline, Ref by reference; both are nil when there is none.
+	// Output is its output inline, Ref by reference; both are nil if there is none.
 	Output json.RawMessage
 	Ref    *events.Ref
 	// Artifacts are the files of the result.
 	Artifacts []events.Ref
 }
 
-// Artifact is a file that a SubJob has handed over.
+// Artifact is a file of a SubJob's result.
 type Artifact struct {
-	// SubJob and Run have made it; Run is 0 for one that came with the plan.
+	// SubJob and Run made it; Run is 0 if it came with the plan.
 	SubJob string `json:"subjob"`
 	Run    int    `json:"run"`
 	events.Ref
 }
 
-// Result is what a SubJob handed over, as it stands; nothing when it was skipped.
+// Result returns the present result of a SubJob; empty if it was skipped.
 func (l *Log) Result(n *graph.SubJobState) Result {
 	in := graph.Input{Seq: n.ResultSeq, Skipped: n.Skipped}
 	if n.Given {
@@ -33,7 +33,7 @@ func (l *Log) Result(n *graph.SubJobState) Result {
 	return l.Input(in)
 }
 
-// Input is what a result holds that a run gets, or that the job's is made of.
+// Input returns the result behind an input of a run or of the job's result.
 func (l *Log) Input(in graph.Input) Result {
 	if in.Skipped {
 		return Result{}
@@ -53,12 +53,13 @@ func (l *Log) Input(in graph.Input) Result {
 	return Result{report.Output, report.OutputRef, report.Artifacts}
 }
 
-// Artifacts are the files of the results as they stand, in the order of the graph; of one SubJob, or of all when it is empty.
+// Artifacts returns the files of the present results, in the order of the graph: of one SubJob, or of all if subjob is
+// empty.
 func (l *Log) Artifacts(subjob string) []Artifact {
 	var list []Artifact
 	for _, n := range l.Job.View().SubJobs {
 		if subjob != "" && n.ID != subjob || subjob == "" && n.ID == events.FinalID {
-			continue // What ends a job hands on the files of others.
+			continue // Finalisation only passes on the files of others.
 		}
 		for _, ref := range l.Result(n).Artifacts {
 			list = append(list, Artifact{SubJob: n.ID, Run: n.ResultRun, Ref: ref})
@@ -67,7 +68,7 @@ func (l *Log) Artifacts(subjob string) []Artifact {
 	return list
 }
 
-// JobArtifacts are the artifacts of the job's result, named SUBJOB/NAME, when it has ended.
+// JobArtifacts returns the files of an ended job's result, named SUBJOB/NAME.
 func (l *Log) JobArtifacts() []events.Ref {
 	for i := len(l.Events) - 1; i >= 0; i-- {
 		if end, ok := l.Events[i].Data.(*events.JobEnded); ok {
@@ -77,8 +78,8 @@ func (l *Log) JobArtifacts() []events.Ref {
 	return nil
 }
 
-// Answer is the result of a job: inline, else what get reads by its reference, which is given as a text when it is no JSON. It is nil
-// when there is none, or when get leaves it out. Errors: those of get.
+// Answer returns the result of a job: inline, else what get reads, as a string if it is not JSON. It is nil if there is
+// none, or if get leaves it out. Errors: those of get.
 func Answer(inline json.RawMessage, ref *events.Ref, get Payloads) (json.RawMessage, error) {
 	if ref == nil || len(inline) > 0 {
 		return inline, nil
@@ -90,12 +91,12 @@ func Answer(inline json.RawMessage, ref *events.Ref, get Payloads) (json.RawMess
 	return json.Marshal(string(data))
 }
 
-// Partial reports whether a job that has ended gives less than a result: what those of its SubJobs gave that had finished.
+// Partial reports whether an ended job has no result but only results of those SubJobs that finished.
 func Partial(s *graph.State) bool {
 	return (len(s.Result) > 0 || s.ResultRef != nil) && s.Status.Terminal() && s.Status != events.Finished
 }
 
-// Cost is what was spent, in tokens and US dollars; nothing is written as zeros.
+// Cost is the cost in tokens and US dollars; zeros are written too.
 type Cost struct {
 	Tokens  int64   `json:"tokens"`
 	CostUSD float64 `json:"cost_usd"`

@@ -7,17 +7,17 @@ import (
 	"slices"
 )
 
-// Difference is one field that the saved state and the fold do not agree on.
+// Difference is one field in which the saved state and the fold differ.
 type Difference struct {
 	Field  string          `json:"field"`
 	Saved  json.RawMessage `json:"saved,omitempty"`
 	Folded json.RawMessage `json:"folded,omitempty"`
 }
 
-// beside are the fields that the store writes in front of the core's own.
+// beside reports whether the store adds a field to those of the core.
 func beside(field string) bool { return field == "store" || field == "quarantined" }
 
-// Differences compares two states byte for byte, field by field, and SubJob by SubJob.
+// Differences compares two states byte for byte, by field and by SubJob.
 func Differences(saved, folded json.RawMessage) ([]Difference, error) {
 	var left, right map[string]json.RawMessage
 	if err := errors.Join(json.Unmarshal(saved, &left), json.Unmarshal(folded, &right)); err != nil {

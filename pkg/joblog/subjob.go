@@ -5,19 +5,20 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/graph"
 )
 
-// SubJob is what a log has of one SubJob.
+// SubJob is what a log contains about one SubJob.
 type SubJob struct {
-	// State is where it stands, Spec its text as planned and edited.
+	// State is its state; Spec is its text as planned and edited.
 	State *graph.SubJobState
 	Spec  events.SubJob
 	Result
-	// Lessons are what its runs have learned so far, the oldest first.
+	// Lessons are those of its runs so far, oldest first.
 	Lessons []string
-	// Calls are what its runs have asked of models, tools and services. The log does not have them: they are read from its journal.
+	// Calls are the calls of its runs. They come from its journal, not from the log.
 	Calls []Call
 }
 
-// SubJob is what the log has of a SubJob, also of one that is not part of the graph any more; nil when there never was one of that id.
+// SubJob returns what the log contains about a SubJob, also one that is no longer part of the graph; nil if there never was
+// one with that id.
 func (l *Log) SubJob(id string) *SubJob {
 	n := l.Node(id)
 	if n == nil {

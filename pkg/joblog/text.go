@@ -9,19 +9,19 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/graph"
 )
 
-// Texts are the SubJobs of a job as its log has them. The zero value is those of an empty log.
+// Texts holds the texts of a job's SubJobs, collected from its log. The zero value belongs to an empty log.
 type Texts struct {
 	planned map[place]*events.SubJob
 	edits   map[uint64]json.RawMessage
 }
 
-// place is a SubJob of a plan by the event of the plan.
+// place identifies a SubJob by the event of its plan.
 type place struct {
 	seq uint64
 	id  string
 }
 
-// Take adds an event, with its plan filled in. An event that has no text of a SubJob changes nothing.
+// Take adds an event with its plan resolved. Events without texts of SubJobs change nothing.
 func (t *Texts) Take(e *events.Event) {
 	switch data := e.Data.(type) {
 	case *events.GraphCreated:
@@ -50,7 +50,7 @@ func (t *Texts) plan(seq uint64, p *events.Plan) {
 	}
 }
 
-// Planned is a SubJob as its plan has it; ok is false when that plan is not known.
+// Planned returns a SubJob as its plan specifies it; ok is false if that plan is unknown.
 func (t *Texts) Planned(at graph.Spec) (s events.SubJob, ok bool) {
 	if p := t.planned[place{at.Seq, at.ID}]; p != nil {
 		return *p, true
@@ -58,8 +58,7 @@ func (t *Texts) Planned(at graph.Spec) (s events.SubJob, ok bool) {
 	return s, false
 }
 
-// Text is a SubJob as its plan has it, with the edits since; ok is false when that plan is not known. An edit that cannot be read is
-// passed over, as the core does.
+// Text returns a SubJob with all edits; ok is false if its plan is unknown. An unreadable edit is skipped, as in the core.
 func (t *Texts) Text(at graph.Spec) (s events.SubJob, ok bool) {
 	s, ok = t.Planned(at)
 	for _, seq := range at.Edits {
@@ -70,7 +69,7 @@ func (t *Texts) Text(at graph.Spec) (s events.SubJob, ok bool) {
 	return s, ok
 }
 
-// Edited is a SubJob with the fields that an edit gives; without an edit it is the same. It shares nothing with what it was made of.
+// Edited returns a copy of a SubJob with the fields of an edit replaced. The copy shares nothing with the original.
 func Edited(s events.SubJob, edit json.RawMessage) (events.SubJob, error) {
 	if len(edit) == 0 {
 		return s, nil
@@ -85,7 +84,7 @@ func Edited(s events.SubJob, edit json.RawMessage) (events.SubJob, error) {
 	return s, nil
 }
 
-// own is a copy of a value: a decoder writes into the value behind a pointer that it finds.
+// own copies a value, since a decoder writes into an existing pointer's target.
 func own[T any](p *T) *T {
 	if p == nil {
 		return nil

@@ -12,13 +12,13 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/recur"
 )
 
-// act carries out what the schedule owes, as the scheduler would. It is never late, and no job goes away.
+// act executes the schedule's pending commands, as the scheduler would. It is never late, and no job disappears.
 func (c *calendar) act() error {
 	for _, o := range c.plan.Pending() {
 		c.plan.Sent(o)
 		switch o.Action {
 		case recur.Arm:
-			due, _ := schedule.Moment(o.Key) // It was made of one.
+			due, _ := schedule.Moment(o.Key) // The key was made from a due time.
 			c.later(o.At, schedule.Fact{Kind: schedule.Due, Key: o.Key, Data: &schedule.Moved{Due: due}})
 		case recur.Start:
 			c.began[o.Key], c.at[o.Key] = len(c.jobs), c.now
@@ -38,7 +38,7 @@ func (c *calendar) act() error {
 	return nil
 }
 
-// job plays the job of a run, and queues its end.
+// job plays the job of a run and queues its end.
 func (c *calendar) job(key string, more ...Act) error {
 	request, err := c.plan.Job(key, c.result(c.plan.Before(key)))
 	if err != nil {
@@ -58,10 +58,10 @@ func (c *calendar) job(key string, more ...Act) error {
 			return nil
 		}
 	}
-	return nil // It waits for a person, and so do the runs behind it.
+	return nil // It waits for a person, and so do the runs after it.
 }
 
-// result is what the job of a run has given, unless it is too large to be told.
+// result returns the result of a run's job, unless it is too large to store with the run.
 func (c *calendar) result(r *schedule.Run) json.RawMessage {
 	if r == nil || len(c.jobs[c.began[r.Key]].Output) > events.MaxInline {
 		return nil
@@ -69,7 +69,7 @@ func (c *calendar) result(r *schedule.Run) json.RawMessage {
 	return c.jobs[c.began[r.Key]].Output
 }
 
-// later queues a fact; those of the same moment are stated in the order in which they were queued.
+// later queues a fact; facts of the same time are published in the order in which they were queued.
 func (c *calendar) later(at time.Time, f schedule.Fact) {
 	if at.Before(c.now) {
 		at = c.now
@@ -81,7 +81,7 @@ func (c *calendar) later(at time.Time, f schedule.Fact) {
 	c.queue = slices.Insert(c.queue, place, saying{at, f})
 }
 
-// store writes a fact and reads it back, so that every test runs through the wire form.
+// store encodes a fact and decodes it again, so that every test exercises the wire form.
 func (c *calendar) store(f schedule.Fact) (schedule.Fact, error) {
 	f.ID, f.Source, f.Name = c.ID, source, fmt.Sprintf("%s/%d", c.ID, len(c.facts)+1)
 	m, err := schedule.Encode(c.names, f)

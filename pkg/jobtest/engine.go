@@ -10,22 +10,22 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/joblog"
 )
 
-// source is the CloudEvents source of everything here.
+// source is the CloudEvents source of all events here.
 const source = "jobgraph/jobtest"
 
-// happening is something that will be appended to the log at a moment.
+// happening is an event that will be appended to the log at a given time.
 type happening struct {
 	at    time.Time
 	order int
-	// run is the run whose end it is, "" for others; a closed run is taken out.
+	// run is the run that it ends, "" for other events; closing the run removes it.
 	run   string
 	event events.Event
 }
 
-// engine plays log, clock, planner and workers around one job.
+// engine simulates log, clock, planner and workers for one job.
 type engine struct {
 	script Script
-	// request is what was asked for, with its id.
+	// request is the request with its id.
 	request events.Request
 	names   events.Names
 	log     *joblog.Log
@@ -39,7 +39,7 @@ type engine struct {
 	err     error
 }
 
-// Run plays the script to its end: until nothing is left to happen.
+// Run plays the script until nothing is left to happen.
 func (s Script) Run() (*Result, error) {
 	g := &engine{script: s, names: events.NewNames(""), log: joblog.New(), start: s.Start}
 	if g.start.IsZero() {
@@ -73,7 +73,7 @@ func (g *engine) admit() error {
 	})
 }
 
-// play delivers what is owed, then lets the next thing happen, until nothing is left.
+// play sends the pending commands, then lets the next event happen, until nothing is left.
 func (g *engine) play() {
 	most := g.script.MaxEvents
 	if most == 0 {
@@ -106,7 +106,7 @@ func (g *engine) deliver() {
 	}
 }
 
-// do carries one command out, as the scheduler's loop and everybody behind it would.
+// do executes one command, as the scheduler's loop and the services behind it would.
 func (g *engine) do(c graph.Command) {
 	switch c.Kind {
 	case graph.RunSubJob:
@@ -138,7 +138,7 @@ func (g *engine) forgetTimers() {
 	g.queue = slices.DeleteFunc(g.queue, func(h happening) bool { return h.event.Kind == events.KindTimerFired })
 }
 
-// later queues an event; things of the same moment happen in the order in which they were queued.
+// later queues an event; events of the same time happen in the order in which they were queued.
 func (g *engine) later(at time.Time, run string, e events.Event) {
 	g.orders++
 	h := happening{at: at, order: g.orders, run: run, event: e}
@@ -157,7 +157,7 @@ func (g *engine) tell(e events.Event) {
 	g.err = g.store(e)
 }
 
-// store writes an event, reads it back, so that every test runs through the wire form, and folds it.
+// store encodes an event and decodes it again, so that every test exercises the wire form, and folds it.
 func (g *engine) store(e events.Event) error {
 	g.now = g.now.Add(time.Microsecond)
 	e.Source = source

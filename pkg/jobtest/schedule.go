@@ -9,49 +9,50 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/recur"
 )
 
-// Schedule is a recurring job with everybody who takes part in its runs.
+// Schedule is a scripted schedule with the participants in its runs.
 type Schedule struct {
-	// ID is the schedule's; "schedule" when empty.
+	// ID is the schedule's id; "schedule" if empty.
 	ID string
-	// Spec says when, what, and how to meet trouble; its request is the job of each run.
+	// Spec is the specification; its request is the job of each run.
 	Spec schedule.Spec
-	// Script is who takes part in a run. Its Request and Start are not read. A run that is stopped is played once more, up to the stop.
+	// Script provides the participants in a run; its Request and Start are ignored. A stopped run is played again up to the
+	// stop.
 	Script Script
-	// Acts are what people say: Paused, Resumed, Triggered or Deleted with a *schedule.Word, counted from the creation.
+	// Acts are requests of people: Paused, Resumed, Triggered or Deleted with a *schedule.Word, timed from the creation.
 	Acts []Act
-	// Start is the virtual moment of the creation; the year 2026 when zero. For is how long the schedule is watched behind it; until
-	// nothing is left to happen when 0.
+	// Start is the virtual time of the creation; zero means the year 2026. For is how long the schedule is played after
+	// that; 0 means until nothing is left to happen.
 	Start time.Time
 	For   time.Duration
-	// MaxFacts bounds the facts, 10,000 when 0: a schedule that never ends is an error.
+	// MaxFacts limits the facts; 0 means 10,000. A schedule that never ends is an error.
 	MaxFacts int
 }
 
-// Recurrence is what came of a schedule.
+// Recurrence is the result of playing a schedule.
 type Recurrence struct {
 	// State is the fold of the facts, which are the schedule's log.
 	State schedule.State
 	Facts []schedule.Fact
-	// Jobs are those of the runs, in the order in which they began.
+	// Jobs are the jobs of the runs, in the order in which they began.
 	Jobs []*Result
 }
 
-// saying is a fact that will be stated at a moment.
+// saying is a fact that will be published at a given time.
 type saying struct {
 	at   time.Time
 	fact schedule.Fact
 }
 
-// calendar plays log, clock and jobs around one schedule.
+// calendar simulates log, clock and jobs for one schedule.
 type calendar struct {
 	Schedule
 	names schedule.Names
 	plan  *recur.Plan
 	facts []schedule.Fact
 	now   time.Time
-	queue []saying // In the order of their moments.
+	queue []saying // Sorted by time.
 	jobs  []*Result
-	// began says by the key of a run which of the jobs is its, and when that began.
+	// began maps the key of a run to the index of its job, with the time of its begin.
 	began map[string]int
 	at    map[string]time.Time
 }
@@ -86,14 +87,14 @@ func (c *calendar) create() error {
 	if err != nil {
 		return err
 	}
-	c.plan, _ = recur.Begin(&f, time.LoadLocation) // It was made of its first fact.
+	c.plan, _ = recur.Begin(&f, time.LoadLocation) // It was made from its first fact.
 	if c.plan.Blocked != "" {
 		return &events.Fault{Code: events.CodeInvalid, Field: "schedule", Message: c.plan.Blocked}
 	}
 	return nil
 }
 
-// play does what is owed, then lets the next thing happen, until nothing is left or the time is over.
+// play executes pending commands, then lets the next fact happen, until nothing is left or the time is over.
 func (c *calendar) play() error {
 	for {
 		if err := c.act(); err != nil {

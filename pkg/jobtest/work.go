@@ -12,13 +12,13 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
-// factKey is the last token of a fact's subject: what stands behind "~" in the command's key.
+// factKey returns the last token of a fact's subject: what follows "~" in the command's key.
 func factKey(c graph.Command) string {
 	_, key, _ := strings.Cut(c.Key, "~")
 	return key
 }
 
-// work hands a run to its planner or expert, and queues what it answers.
+// work passes a run to its planner or expert and queues the answer.
 func (g *engine) work(c graph.Command) {
 	w := g.message(c)
 	switch w.Kind {
@@ -67,7 +67,7 @@ func (g *engine) plan(w events.Work) {
 	g.later(g.now, runName(w.SubJob, w.Run), e)
 }
 
-// message resolves the references of an order, as the scheduler's shell does.
+// message resolves the references of a work command, as the scheduler does.
 func (g *engine) message(c graph.Command) events.Work {
 	o := c.Order
 	spec, _ := g.log.Text(o.Spec)
@@ -97,7 +97,7 @@ func (g *engine) message(c graph.Command) events.Work {
 	return w
 }
 
-// combine makes the job's result: one tail's as it is, several as an object by SubJob.
+// combine builds the job's result: the result of a single last SubJob as it is, several as an object by SubJob.
 func (g *engine) combine(tails []graph.Input) json.RawMessage {
 	switch len(tails) {
 	case 0:

@@ -7,19 +7,19 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/redact"
 )
 
-// answer is a Response in the making. Both dialects, streamed or not, feed it.
+// answer is a Response under construction. Both dialects, streamed or not, write to it.
 type answer struct {
 	sink  func(Delta)
 	think thinker
-	// redactor takes out what an answer never shows; saying and thinking do it while the texts come in.
+	// redactor removes what an answer must never show; saying and thinking do so while texts arrive.
 	redactor         *redact.Redactor
 	saying, thinking *redact.Stream
-	// size is what the answer has grown to, in bytes.
+	// size is the present size of the answer in bytes.
 	size int
-	// said, thought and refusal are the texts so far.
+	// said, thought and refusal are the texts received so far.
 	said, thought, refusal strings.Builder
 	calls                  merger
-	// ended is the provider's own word on why it stopped, "" as long as it has not said.
+	// ended is the provider's reason for the end, "" until it has given one.
 	ended string
 	// over is set at the orderly end of a stream, done when the provider has said [DONE], summed when usage came by itself and nothing
 	// has been said since.
@@ -37,7 +37,7 @@ func newAnswer(cfg ModelConfig, redactor *redact.Redactor, sink func(Delta)) *an
 	return a
 }
 
-// say takes the next piece of content.
+// say adds a piece of content.
 func (a *answer) say(piece string) {
 	a.size += len(piece)
 	if piece != "" {
@@ -55,7 +55,7 @@ func (a *answer) give(said, thought string) {
 	}
 }
 
-// muse takes the next piece of reasoning.
+// muse adds a piece of reasoning.
 func (a *answer) muse(piece string) {
 	a.size += len(piece)
 	if piece != "" {
@@ -72,8 +72,8 @@ func (a *answer) call(p callPiece) {
 	}
 }
 
-// ends maps what providers say to good ends and classes of failure. An unknown word is taken for a good end: the provider
-// did say that it has ended.
+// ends maps providers' reasons to regular ends and error classes. An unknown reason counts as a regular end: the provider
+// did say that the answer is complete.
 var ends = map[string]Class{
 	"length": LengthCut, "max_tokens": LengthCut, "max_output_tokens": LengthCut, "model_length": LengthCut,
 	"content_filter": Filtered, "safety": Filtered, "recitation": Filtered, "blocklist": Filtered,
@@ -127,8 +127,8 @@ func (a *answer) settled() bool {
 	return a.over && said && whole && (told || calls > 0)
 }
 
-// tooLarge is the failure of an answer that has grown beyond what one may have, nil as long as it has not. What arrived is
-// not handed on: it is too much to read.
+// tooLarge returns an error if the answer exceeds its size limit, else nil. The error contains no partial answer, which
+// would be too long to read.
 func (a *answer) tooLarge() *Error {
 	if a.size <= maxAnswer {
 		return nil
@@ -136,7 +136,7 @@ func (a *answer) tooLarge() *Error {
 	return &Error{Class: Malformed, Message: "the answer is larger than an answer may be", Partial: &Response{Usage: a.used, ID: a.id, Served: a.model}}
 }
 
-// decline takes the next piece of a refusal.
+// decline adds a piece of a refusal.
 func (a *answer) decline(piece string) {
 	a.size += len(piece)
 	a.refusal.WriteString(piece)
@@ -157,7 +157,7 @@ func (a *answer) partial() *Response {
 	}
 }
 
-// unwrap takes the structured output out of the forced call, and reports whether there was one.
+// unwrap moves the structured output out of the forced tool call. It reports whether there was one.
 func (r *Response) unwrap(name string) bool {
 	i := slices.IndexFunc(r.Calls, func(c Call) bool { return c.Name == name })
 	if i < 0 {
@@ -171,7 +171,7 @@ func (r *Response) unwrap(name string) bool {
 	return true
 }
 
-// before ends a text where the first of the stops begins, for providers that do not do it themselves.
+// before cuts a text before the first of the stops, for providers that do not do so.
 func before(text string, stops []string) string {
 	for _, stop := range stops {
 		if stop != "" {

@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// saying is what a provider says about a failure, whatever shape it has.
+// saying is a provider's description of an error, in whatever form it comes.
 type saying struct {
 	code, kind, param, message string
-	// status is a status inside a body, for failures that travel under 200.
+	// status is a status inside the body, for errors that are sent under 200.
 	status int
 }
 
-// listen reads {"error": {...}}, {"error": "…"}, {"detail": …}, {"message": …}, a bare error object, a string, a list of one
-// of these, or plain text.
+// listen parses {"error": {...}}, {"error": "…"}, {"detail": …}, {"message": …}, a bare error object, a string, a list of
+// one of these, or plain text.
 func listen(body []byte) saying { return listenTo(body, maxDepth) }
 
-// listenTo listens inside of error objects, at most so many of them.
+// listenTo also parses error objects nested inside each other, up to a number of levels.
 func listenTo(body []byte, levels int) saying {
 	var list []json.RawMessage
 	if json.Unmarshal(body, &list) == nil && len(list) > 0 {
@@ -77,11 +77,11 @@ func (s saying) deeper(object map[string]json.RawMessage) saying {
 
 func wordOf(raw json.RawMessage) string {
 	var w word
-	_ = json.Unmarshal(raw, &w) // Not said counts as empty.
+	_ = json.Unmarshal(raw, &w) // A value that cannot be parsed counts as empty.
 	return string(w)
 }
 
-// textOf is a string as it is, and any other value as its JSON.
+// textOf returns the value of a string, or any other value as JSON.
 func textOf(raw json.RawMessage) string {
 	var text string
 	if raw == nil || string(raw) == "null" || json.Unmarshal(raw, &text) == nil {
@@ -90,7 +90,7 @@ func textOf(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// phrases of providers that tell a class where status and code do not. They are looked for in lower case.
+// phrases are providers' wordings that determine the class if status and code do not. They are matched in lower case.
 var phrases = []struct {
 	class Class
 	any   []string
@@ -112,7 +112,7 @@ var phrases = []struct {
 	{Overloaded, []string{"overloaded", "over capacity", "no capacity", "insufficient_system_resource"}},
 }
 
-// byStatus is the class of a status that needs no words.
+// byStatus maps statuses that determine the class alone.
 var byStatus = map[int]Class{
 	http.StatusUnauthorized: Auth, http.StatusForbidden: Auth, http.StatusPaymentRequired: Quota,
 	http.StatusNotFound: NotFound, http.StatusRequestTimeout: TimedOut, http.StatusConflict: Unavailable,
@@ -120,8 +120,8 @@ var byStatus = map[int]Class{
 	http.StatusGatewayTimeout: TimedOut,
 }
 
-// classify puts a failure into its class. Words win over a status only where they can be trusted: a 5xx is not believed to
-// be about the prompt, a 401 is about the key.
+// classify determines the class of an error. Phrases take precedence over the status only where they can be trusted: a 5xx
+// is never about the prompt, a 401 always about the key.
 func classify(status int, s saying) Class {
 	if status < 400 {
 		status = s.status

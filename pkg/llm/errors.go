@@ -11,30 +11,30 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// Class is a class of failure; callers branch on it.
+// Class is a class of errors; callers branch on it.
 type Class string
 
 // The classes.
 const (
-	RateLimited    Class = "rate_limited"     // Too many requests or tokens: wait.
-	Overloaded     Class = "overloaded"       // The provider has no capacity: wait.
-	Unavailable    Class = "unavailable"      // The provider could not be reached, or broke.
-	TimedOut       Class = "timeout"          // It took longer than it may.
-	StreamCut      Class = "stream_cut"       // The answer ended before the provider said so.
+	RateLimited    Class = "rate_limited"     // Too many requests or tokens; wait.
+	Overloaded     Class = "overloaded"       // The provider has no capacity; wait.
+	Unavailable    Class = "unavailable"      // The provider could not be reached, or failed.
+	TimedOut       Class = "timeout"          // The call exceeded its time limit.
+	StreamCut      Class = "stream_cut"       // The answer broke off before the provider ended it.
 	ContextTooLong Class = "context_too_long" // The prompt does not fit the model.
-	LengthCut      Class = "length"           // The answer reached its limit of tokens.
-	Filtered       Class = "content_filter"   // The provider's filter held it back.
+	LengthCut      Class = "length"           // The answer reached its token limit.
+	Filtered       Class = "content_filter"   // The provider's filter withheld the answer.
 	Refused        Class = "refusal"          // The model declined.
 	Malformed      Class = "malformed"        // The provider's answer cannot be understood.
-	Empty          Class = "empty"            // A finished answer without words and calls.
+	Empty          Class = "empty"            // A complete answer without text and calls.
 	Auth           Class = "auth"             // The key is missing, wrong, or may not use the model.
 	Quota          Class = "quota"            // The account has run out of credit.
 	NotFound       Class = "not_found"        // No such model or address.
-	BadRequest     Class = "bad_request"      // The provider cannot accept the request as it is.
-	Cancelled      Class = "cancelled"        // The caller gave up.
+	BadRequest     Class = "bad_request"      // The provider rejects the request as it is.
+	Cancelled      Class = "cancelled"        // The caller cancelled.
 )
 
-// classes is every class, and which events.Code tells of it.
+// classes lists every class with the events.Code that reports it.
 var classes = map[Class]events.Code{
 	RateLimited: events.CodeUnavailable, Overloaded: events.CodeUnavailable, Unavailable: events.CodeUnavailable,
 	TimedOut: events.CodeTimeout, StreamCut: events.CodeUnavailable, ContextTooLong: events.CodeTooComplicated,
@@ -44,7 +44,7 @@ var classes = map[Class]events.Code{
 	Cancelled: events.CodeCancelled,
 }
 
-// hints say what to do next, where that can be known.
+// hints say what to do next, where that is known.
 var hints = map[Class]string{
 	RateLimited:    "raise the provider's limit, lower the model's limits, or configure a fallback",
 	Overloaded:     "configure a fallback model",
@@ -56,33 +56,33 @@ var hints = map[Class]string{
 	NotFound:       "check base_url and the model's name",
 }
 
-// Error is why a call has no answer. Nothing in it holds a key.
+// Error is why a call has no answer. It never contains a key.
 type Error struct {
 	// Class is what callers branch on.
 	Class Class
-	// Message says what happened, in the provider's words where it had any.
+	// Message says what happened, in the provider's words if it gave any.
 	Message string
 	// Model is the configured name.
 	Model string
-	// Status is the HTTP status, 0 when there was none.
+	// Status is the HTTP status, 0 if there was none.
 	Status int
 	// Code and Param are the provider's own code and the parameter it names.
 	Code, Param string
 	// Attempts counts the requests that were sent.
 	Attempts int
-	// RetryAfter is when a new call may succeed; the caller had no time to wait for it. 0 when unknown.
+	// RetryAfter is the time after which a new call may succeed; the caller could not wait that long. 0 if unknown.
 	RetryAfter time.Duration
-	// Partial is what had arrived, nil when nothing had.
+	// Partial is the part of the answer that arrived, or nil.
 	Partial *Response
-	// cause is a context's error, for errors.Is; SDK errors stay inside.
+	// cause is a context's error, for errors.Is; SDK errors are not exposed.
 	cause error
-	// retry is the provider's own word (x-should-retry) over ours: 1 yes, -1 no, 0 not said.
+	// retry is the provider's x-should-retry, which overrides our decision: 1 yes, -1 no, 0 not given.
 	retry int
-	// unsent is set when the SDK refused the request before anything was sent.
+	// unsent is true if the SDK rejected the request before sending it.
 	unsent bool
 }
 
-// Error gives class, model and message on one line.
+// Error returns class, model and message on one line.
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString("model")
@@ -102,7 +102,7 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Unwrap gives the context's error behind a timeout or a cancellation.
+// Unwrap returns the context's error behind a timeout or a cancellation.
 func (e *Error) Unwrap() error { return e.cause }
 
 // Passing reports whether the same call may succeed later without any change.
@@ -120,7 +120,7 @@ func (e *Error) Garbled() bool {
 	return e.Class == Empty || e.Class == Malformed && (e.Partial != nil || e.Status == http.StatusBadRequest)
 }
 
-// ClassOf gives the class of any error of this package, Unavailable for others.
+// ClassOf returns the class of any error of this package, Unavailable for others.
 func ClassOf(err error) Class {
 	var e *Error
 	switch {
@@ -134,8 +134,8 @@ func ClassOf(err error) Class {
 	return Unavailable
 }
 
-// Outcome maps a failed call to how its SubJob ends when nothing else is done about it: a prompt that does not fit wants a
-// split, everything else is an execution error.
+// Outcome returns the outcome of a SubJob whose call failed: a prompt that does not fit asks for a split, everything else
+// is an execution error.
 func Outcome(err error) events.Outcome {
 	switch {
 	case err == nil:
@@ -146,7 +146,7 @@ func Outcome(err error) events.Outcome {
 	return events.ExecutionError
 }
 
-// Fault is the error in the one shape that events, replies and the command line share.
+// Fault converts the error to the form that events, replies and the command line share.
 func Fault(err error) events.Fault {
 	class := ClassOf(err)
 	fault := events.Fault{Code: classes[class], Message: err.Error(), Hint: hints[class]}

@@ -8,30 +8,30 @@ import (
 	"strings"
 )
 
-// callPiece is what one chunk says about a call. Any field may be missing.
+// callPiece is the part of a call in one chunk. Any field may be missing.
 type callPiece struct {
 	index          *int
 	id, name, args string
 }
 
-// merger puts calls together from pieces. Providers repeat names, change ids, leave out indices, put two calls on one
-// index, and send the same arguments twice; a call that is open (its arguments are an unfinished object) is never split.
+// merger assembles calls from pieces. Providers repeat names, change ids, leave out indices, put two calls on one index,
+// and send the same arguments twice. A call whose arguments are an unfinished object is never split.
 type merger struct {
 	calls []*building
 	at    map[int]*building
 }
 
-// building is a call in the making.
+// building is a call under construction.
 type building struct {
 	id, name string
 	args     strings.Builder
-	// open counts brackets, strings left out; closed is set when they are all closed.
+	// open counts brackets outside of strings; closed is true once all are closed.
 	open            int
 	quoted, escaped bool
 	closed          bool
 }
 
-// add takes a piece, and gives the name of a call that begins with it, else "".
+// add adds a piece. It returns the name of a call that begins with it, or "".
 func (m *merger) add(p callPiece) string {
 	b := m.find(p)
 	if b == nil || b.endsBefore(p) {
@@ -56,7 +56,7 @@ func (m *merger) add(p callPiece) string {
 	return ""
 }
 
-// find is the call that a piece may belong to: the one on its index, else the last.
+// find returns the call that a piece may belong to: the one on its index, else the last.
 func (m *merger) find(p callPiece) *building {
 	if p.index != nil {
 		return m.at[*p.index]
@@ -80,10 +80,10 @@ func (b *building) endsBefore(p callPiece) bool {
 	return false
 }
 
-// maxName is where a name has grown enough, in bytes; providers allow 64.
+// maxName is the length in bytes at which a name stops growing; providers allow 64.
 const maxName = 256
 
-// rename takes a name that comes whole, repeated, growing, or in pieces.
+// rename handles a name that comes whole, repeated, growing, or in pieces.
 func (b *building) rename(name string) {
 	switch {
 	case name == "" || name == b.name || b.args.Len() > 0 && b.name != "" || len(b.name) > maxName:
@@ -94,7 +94,7 @@ func (b *building) rename(name string) {
 	}
 }
 
-// extend adds arguments and follows their brackets.
+// extend appends arguments and counts their brackets.
 func (b *building) extend(args string) {
 	b.args.WriteString(args)
 	for i := range len(args) {
@@ -127,7 +127,7 @@ func (m *merger) complete(bare bool) (calls int, whole bool) {
 	return len(m.calls), true
 }
 
-// finish gives the calls, each with a name, arguments and an id of its own; answer makes missing ids repeatable.
+// finish returns the calls, each with a name, arguments and an id of its own. answer makes generated ids reproducible.
 func (m *merger) finish(answer string) ([]Call, *Error) {
 	var calls []Call
 	taken := map[string]bool{}
@@ -150,8 +150,8 @@ func (m *merger) finish(answer string) ([]Call, *Error) {
 	return calls, nil
 }
 
-// pulledApart gives the arguments of one call, or of several whose objects were glued together; the same object sent twice
-// is one. What is no JSON stays as it is.
+// pulledApart returns the arguments of one call, or of several whose objects were concatenated; an object sent twice counts
+// once. Text that is not JSON stays as it is.
 func pulledApart(args string) []string {
 	args = strings.TrimSpace(args)
 	if args == "" {
@@ -164,7 +164,7 @@ func pulledApart(args string) []string {
 	for decoder := json.NewDecoder(strings.NewReader(args)); ; {
 		var object json.RawMessage
 		err := decoder.Decode(&object)
-		if err == io.EOF { // The decoder gives it bare.
+		if err == io.EOF { // The decoder returns it unwrapped.
 			return objects
 		}
 		if err != nil || object[0] != '{' {
@@ -176,7 +176,7 @@ func pulledApart(args string) []string {
 	}
 }
 
-// madeID is an id for a call that came without one: the same answer gives the same ids.
+// madeID returns an id for a call without one: the same answer gives the same ids.
 func madeID(answer string, n int, call Call) string {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%s\x00%d\x00%s\x00%s", answer, n, call.Name, call.Args)

@@ -6,7 +6,7 @@ import "strings"
 // answer with a thought may think again further on. In any other answer tags are text: it may be about them.
 type thinker struct {
 	inside, over bool
-	// thought is set when a thought has ended: white space between it and the answer belongs to neither.
+	// thought is true after a thought has ended: white space between it and the answer belongs to neither.
 	thought bool
 	// later is a further thought as far as it has arrived, with its opening tag: without a closing one it is text.
 	later strings.Builder
@@ -14,20 +14,20 @@ type thinker struct {
 	last byte
 	// closing is the tag that ends the thought.
 	closing string
-	// held is what may become a tag.
+	// held is text that may become a tag.
 	held string
 }
 
 // thoughts are the tags that models use.
 var thoughts = []string{"<think>", "<thinking>"}
 
-// maxHeld is how much may be held back at the start, in bytes: more white space than that belongs to the answer.
+// maxHeld limits the text held back at the start, in bytes: more white space than that belongs to the answer.
 const maxHeld = 256
 
-// openThinker begins inside of a thought, for templates that open it themselves.
+// openThinker begins inside a thought, for templates that open it themselves.
 func openThinker() thinker { return thinker{inside: true, closing: "</think>"} }
 
-// feed takes the next piece and gives what is known to be said and to be thought.
+// feed adds a piece and returns the text and the thinking decided so far.
 func (t *thinker) feed(piece string) (said, thought string) {
 	for {
 		switch {
@@ -56,7 +56,7 @@ func (t *thinker) feed(piece string) (said, thought string) {
 	}
 }
 
-// think reads on inside a thought. The end of the piece may be the beginning of the closing tag and is held back.
+// think continues inside a thought. The end of the piece is held back if it may begin the closing tag.
 func (t *thinker) think(piece string) (thought, rest string, closed bool) {
 	text := t.held + piece
 	t.held = ""
@@ -73,7 +73,7 @@ func (t *thinker) think(piece string) (thought, rest string, closed bool) {
 	return text, "", false
 }
 
-// begin looks for an opening tag at the start; white space before it does not count.
+// begin looks for an opening tag at the start, after optional white space.
 func (t *thinker) begin(piece string) (rest string, decided bool) {
 	text := t.held + piece
 	t.held = ""
@@ -142,7 +142,7 @@ func (t *thinker) spoken(said string) string {
 // quoting reports whether what follows a byte is quoted.
 func quoting(c byte) bool { return c == '`' || c == '"' || c == '\'' }
 
-// flush gives what was held back when nothing follows.
+// flush returns what was held back, at the end.
 func (t *thinker) flush() (said, thought string) {
 	held := t.later.String() + t.held
 	t.later.Reset()

@@ -6,36 +6,36 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events/schedule"
 )
 
-// Action says what a command does.
+// Action is what a command does.
 type Action string
 
 // The actions.
 const (
-	Arm   Action = "arm"   // Set the timer of a moment.
-	Start Action = "start" // Ask for the job of a run, and state that it is admitted, refused or late.
-	Stop  Action = "stop"  // Ask that the job of a run stops.
-	Look  Action = "look"  // State the end of a run whose job is gone.
-	Erase Action = "erase" // Remove timers and facts of a schedule that was deleted.
+	Arm   Action = "arm"   // Arm the timer of a due time.
+	Start Action = "start" // Submit the job of a run, and publish that it was admitted, rejected or late.
+	Stop  Action = "stop"  // Ask the job of a run to stop.
+	Look  Action = "look"  // Publish the end of a run whose job no longer exists.
+	Erase Action = "erase" // Remove timers and facts of a deleted schedule.
 )
 
 // Command is something that the state requires. Equal commands are the same command.
 type Command struct {
-	Action Action // Action is what to do.
-	Key    string // Key is that of the run, or of the moment.
-	// At is when a timer fires, and the moment of a run that starts.
+	Action Action // Action says what to do.
+	Key    string // Key is the key of the run or of the due time.
+	// At is when a timer fires, or the due time of a run to start.
 	At time.Time
-	// By is when a run has to have begun, else it is late; zero for one that may begin at any time.
+	// By is when a run must have begun, otherwise it is late; zero for one that may begin at any time.
 	By time.Time
 }
 
-// Pending gives the commands that the state owes and this process has not carried out. A fact discharges each for good:
-// another process owes them until then.
+// Pending returns the commands that the state requires and this process has not executed. A fact ends the need for each
+// command; until then it is pending in other processes too.
 func (p *Plan) Pending() []Command {
 	if p.Blocked != "" && p.Status != schedule.Gone {
 		return nil
 	}
 	var owed []Command
-	sent := map[Command]bool{} // Of those that are no longer owed nothing need be known.
+	sent := map[Command]bool{} // Commands that are no longer needed can be forgotten.
 	owe := func(c Command) {
 		if p.sent[c] {
 			sent[c] = true
@@ -68,5 +68,5 @@ func (p *Plan) Pending() []Command {
 	return owed
 }
 
-// Sent notes that a command was carried out.
+// Sent records that a command was executed.
 func (p *Plan) Sent(c Command) { p.sent[c] = true }

@@ -1,6 +1,6 @@
-// Package recur is the pure core of recurring jobs: what each fact of a schedule means for it. A schedule's state is the fold of its facts; what has to be done next is derived from the state alone, and every
-// command has an identity that does not depend on who gives it.
+// Package recur is the pure core of schedules. A schedule's state is the fold of its facts. The next commands are derived
+// from the state alone, and the identity of each command does not depend on which process executes it.
 //
-// It reads no clock and does no I/O: time is the stream's own, of each fact, and time zones are handed in. A schedule belongs
-// to one goroutine.
+// It reads no clock and does no I/O: the time is that of each fact in the stream, and time zones are arguments. A schedule
+// belongs to one goroutine.
 package recur

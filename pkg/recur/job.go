@@ -10,20 +10,20 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events/schedule"
 )
 
-// Label is the label by which the jobs of a schedule are found: "schedule": its id.
+// Label is the label of a schedule's jobs: "schedule": its id.
 const Label = "schedule"
 
-// Given is the input "previous" of a run: what is told of the one before it.
+// Given is the input "previous" of a run, about the run before it.
 type Given struct {
-	JobID string    `json:"job_id"` // JobID is its job's.
-	Due   time.Time `json:"due"`    // Due is its moment, Ended when its job ended.
+	JobID string    `json:"job_id"` // JobID is the id of its job.
+	Due   time.Time `json:"due"`    // Due is its due time; Ended is when its job ended.
 	Ended time.Time `json:"ended"`
-	// Result is its job's; it is left out when it is large or gone.
+	// Result is its job's result, left out if it is large or deleted.
 	Result json.RawMessage `json:"result,omitempty"`
 }
 
-// Before is the run of which another one is told: the latest before it that has finished. It is nil when there is none, or the
-// schedule tells of none.
+// Before returns the run that the input of another run describes: the latest finished one before it. It is nil if there is
+// none, or if the schedule does not pass results on.
 func (p *Plan) Before(key string) *schedule.Run {
 	var last *schedule.Run
 	for i := range p.Recent {
@@ -37,11 +37,11 @@ func (p *Plan) Before(key string) *schedule.Run {
 	return nil
 }
 
-// finished is the status of a run that has a result.
+// finished is the status of a run with a result.
 const finished = schedule.RunStatus(events.Finished)
 
-// Job is what is asked for in a run. The result is that of the run Before it, for one that the schedule itself has not kept. The
-// error is about a result that is no JSON.
+// Job returns the request of a run's job. result is that of the run Before it, if the schedule has not stored it. The error
+// says that result is not JSON.
 func (p *Plan) Job(key string, result json.RawMessage) (events.Request, error) {
 	r := p.Request
 	r.ID = schedule.JobID(p.ID, key)
@@ -70,7 +70,7 @@ func (p *Plan) Job(key string, result json.RawMessage) (events.Request, error) {
 	return r, nil
 }
 
-// Outcome is what is kept of the end of a job with its run.
+// Outcome returns what a run keeps of its job's end.
 func Outcome(e *events.JobEnded) *schedule.End {
 	end := &schedule.End{Status: e.Status, Error: e.Error, DurationMS: e.DurationMS, Spent: e.Spent}
 	switch {

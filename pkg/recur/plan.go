@@ -11,16 +11,16 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events/schedule"
 )
 
-// Plan is one schedule: its state, and what that state needs to be computed. Make one by its first fact, with Begin.
+// Plan is one schedule with its state and the data to compute it. Begin makes it from the first fact.
 type Plan struct {
 	schedule.State
 	rule *moment.Rule
-	// sent are the commands that were carried out by this process; never stored.
+	// sent are the commands executed by this process; never stored.
 	sent map[Command]bool
 }
 
-// Begin makes a schedule of its first fact: Created, or Condensed for one whose older facts are no longer kept. ok is false
-// for any other fact.
+// Begin makes a schedule from its first fact: Created, or Condensed if older facts were deleted. ok is false for any other
+// fact.
 func Begin(f *schedule.Fact, zones moment.Zones) (p *Plan, ok bool) {
 	p = &Plan{sent: map[Command]bool{}}
 	switch d := f.Data.(type) {
@@ -41,8 +41,8 @@ func Begin(f *schedule.Fact, zones moment.Zones) (p *Plan, ok bool) {
 	return p, true
 }
 
-// prepare reads the rule. One that cannot be read, of which only a time zone can be the reason that was known before,
-// leaves the schedule alone.
+// prepare parses the rule. If that fails, which only a time zone that no longer exists can cause, the schedule is left
+// alone.
 func (p *Plan) prepare(zones moment.Zones) {
 	rule, faults := moment.NewRule(&p.When, p.Created, zones)
 	if len(faults) > 0 {
@@ -52,7 +52,7 @@ func (p *Plan) prepare(zones moment.Zones) {
 	p.rule = rule
 }
 
-// Fires is when the timer of a moment is set to: the moment and its share of the jitter.
+// Fires returns when the timer of a due time fires: the due time plus its jitter.
 func (p *Plan) Fires(due time.Time) time.Time {
 	if p.Jitter <= 0 {
 		return due
@@ -62,7 +62,7 @@ func (p *Plan) Fires(due time.Time) time.Time {
 	return due.Add(time.Duration(h.Sum64() % uint64(p.Jitter)))
 }
 
-// Preview gives the next moments, at most so many.
+// Preview returns at most most of the next due times.
 func (p *Plan) Preview(most int) []time.Time {
 	var list []time.Time
 	for at := p.Next; p.rule != nil && !at.IsZero() && len(list) < most && !p.beyond(at); at = p.rule.Next(at) {
@@ -73,7 +73,7 @@ func (p *Plan) Preview(most int) []time.Time {
 
 func (p *Plan) beyond(due time.Time) bool { return !p.Until.IsZero() && due.After(p.Until) }
 
-// advance finds the moment that comes next behind one, or the end.
+// advance finds the next due time after a time, or the end.
 func (p *Plan) advance(after time.Time) {
 	p.Next = time.Time{}
 	if p.Status != schedule.Active || p.rule == nil {
@@ -94,7 +94,7 @@ func (p *Plan) advance(after time.Time) {
 
 func (p *Plan) end(why string) { p.Status, p.Reason = schedule.Done, why }
 
-// find gives a run by its key.
+// find returns a run by its key.
 func (p *Plan) find(key string) *schedule.Run {
 	for i := range p.Recent {
 		if p.Recent[i].Key == key {
@@ -104,7 +104,7 @@ func (p *Plan) find(key string) *schedule.Run {
 	return nil
 }
 
-// live gives the run whose job is asked for or goes on; there is one at most.
+// live returns the run whose job is being submitted or is running; there is at most one.
 func (p *Plan) live() *schedule.Run {
 	return p.first(schedule.RunStarting, schedule.RunRunning)
 }
@@ -118,7 +118,7 @@ func (p *Plan) first(statuses ...schedule.RunStatus) *schedule.Run {
 	return nil
 }
 
-// waiting counts the runs behind another.
+// waiting counts the runs that wait for another.
 func (p *Plan) waiting() int {
 	n := 0
 	for i := range p.Recent {
@@ -129,14 +129,14 @@ func (p *Plan) waiting() int {
 	return n
 }
 
-// add files a run.
+// add stores a run.
 func (p *Plan) add(r schedule.Run) *schedule.Run {
 	r.JobID = schedule.JobID(p.ID, r.Key)
 	p.Recent = append(p.Recent, r)
 	return &p.Recent[len(p.Recent)-1]
 }
 
-// trim drops the oldest of the runs that are over, if they are too many, but not the one that the next is told of.
+// trim drops the oldest ended runs if there are too many, but keeps the one that the next run is told about.
 func (p *Plan) trim() {
 	over, told := 0, ""
 	for i := range p.Recent {
@@ -156,7 +156,7 @@ func (p *Plan) trim() {
 	})
 }
 
-// dismiss takes back every run that waits.
+// dismiss cancels every waiting run.
 func (p *Plan) dismiss(why string) {
 	for i := range p.Recent {
 		if r := &p.Recent[i]; r.Status == schedule.RunWaiting {
@@ -169,7 +169,7 @@ func (p *Plan) dismiss(why string) {
 	}
 }
 
-// follow begins the run that has waited longest, when none goes on.
+// follow starts the run that has waited longest, if none is running.
 func (p *Plan) follow() {
 	if p.live() != nil {
 		return
@@ -179,7 +179,7 @@ func (p *Plan) follow() {
 	}
 }
 
-// failed counts a run that ended, and pauses the schedule when too many have failed in a row.
+// failed counts an ended run, and pauses the schedule if too many have failed in a row.
 func (p *Plan) failed(status events.Status) {
 	switch status {
 	case events.Finished:

@@ -8,10 +8,10 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events/schedule"
 )
 
-// Late is how long after its moment a run may begin before the moment counts as missed.
+// Late is how long after its due time a run may begin before it counts as missed.
 const Late = time.Minute
 
-// Step takes in one fact. What was taken in before does nothing, and neither does a fact that makes no sense now.
+// Step applies one fact. A fact that was applied before, or that makes no sense in the present state, changes nothing.
 func (p *Plan) Step(f *schedule.Fact) {
 	if f.Seq <= p.Seq {
 		return
@@ -52,7 +52,7 @@ func (p *Plan) apply(f *schedule.Fact) {
 	}
 }
 
-// obey does what a person asks for.
+// obey applies a request of a person.
 func (p *Plan) obey(f *schedule.Fact, w *schedule.Word) {
 	switch f.Kind {
 	case schedule.Paused:
@@ -72,8 +72,7 @@ func (p *Plan) obey(f *schedule.Fact, w *schedule.Word) {
 	}
 }
 
-// due takes in that the timer of a moment fired. Only the timer of the moment that is next counts: any other was armed
-// before a pause.
+// due applies the firing of a timer. Only the timer of the next due time counts: any other was armed before a pause.
 func (p *Plan) due(key string, now time.Time) {
 	if p.Status != schedule.Active || p.Next.IsZero() || key != schedule.Key(p.Next) {
 		return
@@ -89,7 +88,7 @@ func (p *Plan) due(key string, now time.Time) {
 	p.advance(moment)
 }
 
-// late takes in that a run did not begin in time: its moment is one of those that were missed.
+// late records that a run did not begin in time: it counts as missed.
 func (p *Plan) late(key string, now time.Time) {
 	r := p.find(key)
 	if p.Status == schedule.Gone || r == nil || r.Status != schedule.RunStarting || r.Patient {
@@ -104,8 +103,7 @@ func (p *Plan) late(key string, now time.Time) {
 	p.makeUp(moment, now)
 }
 
-// makeUp does what the schedule says of missed moments with one that was and all that have passed since the last that came
-// due.
+// makeUp handles missed due times as the schedule says: the first, and all that have passed since.
 func (p *Plan) makeUp(first, now time.Time) {
 	missed, count := p.missed(first, now)
 	latest := missed[len(missed)-1]
@@ -131,10 +129,10 @@ func (p *Plan) makeUp(first, now time.Time) {
 	p.advance(p.Last)
 }
 
-// mostCounted bounds the missed moments that are counted one by one.
+// mostCounted limits the missed due times that are counted one by one.
 const mostCounted = 100_000
 
-// missed gives the latest of the moments that were missed, first among them, and how many there were.
+// missed returns the latest of the missed due times, beginning with first, and their number.
 func (p *Plan) missed(first, now time.Time) (latest []time.Time, count int) {
 	latest, count = []time.Time{first}, 1
 	for at := p.rule.Next(p.Last); !at.IsZero() && !p.Fires(at).After(now) && !p.beyond(at) && count < mostCounted; at = p.rule.Next(at) {
@@ -147,7 +145,7 @@ func (p *Plan) missed(first, now time.Time) (latest []time.Time, count int) {
 	return latest[max(0, len(latest)-schedule.MaxWaiting):], count
 }
 
-// run asks for the run of a moment. behind is true when it may wait whatever the schedule says of overlaps.
+// run starts the run of a due time. behind is true if it may wait whatever the schedule says about overlaps.
 func (p *Plan) run(r schedule.Run, behind bool) {
 	if p.decide(r, behind) {
 		p.Runs++
@@ -156,7 +154,7 @@ func (p *Plan) run(r schedule.Run, behind bool) {
 	}
 }
 
-// decide begins a run, has it wait or skips it. It reports whether there will be a job.
+// decide starts a run, makes it wait or skips it. It reports whether there will be a job.
 func (p *Plan) decide(r schedule.Run, behind bool) bool {
 	live := p.live()
 	switch {
@@ -180,7 +178,7 @@ func (p *Plan) decide(r schedule.Run, behind bool) bool {
 	return p.add(r).Status != schedule.RunSkipped
 }
 
-// started takes in that the job of a run was admitted. A run that is not known happened nevertheless.
+// started records that the job of a run was admitted, also if the run was unknown.
 func (p *Plan) started(f *schedule.Fact, d *schedule.Moved) {
 	r := p.find(f.Key)
 	if r == nil {
@@ -199,7 +197,7 @@ func (p *Plan) started(f *schedule.Fact, d *schedule.Moved) {
 	}
 }
 
-// ended takes in what became of a run. Its first end counts.
+// ended records the end of a run. Only its first end counts.
 func (p *Plan) ended(f *schedule.Fact, d *schedule.End) {
 	r := p.find(f.Key)
 	if r == nil || r.Status.Over() {
@@ -210,7 +208,7 @@ func (p *Plan) ended(f *schedule.Fact, d *schedule.End) {
 		r.Status = schedule.RunRefused
 	}
 	r.Ended, r.Error, r.Result, r.DurationMS, r.Spent = f.Time, d.Error, d.Result, d.DurationMS, d.Spent
-	if r.Started.IsZero() && !d.Refused { // Its job has ended before anybody could state that it was admitted.
+	if r.Started.IsZero() && !d.Refused { // Its job ended before its admission was published.
 		r.Started = f.Time.Add(-time.Duration(d.DurationMS) * time.Millisecond)
 	}
 	r.Replaced, r.Doubted = false, false

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// chunk is how much of a file is looked at at once, in bytes.
+// chunk is how much of a file is processed at once, in bytes.
 const chunk = 64 << 10
 
-// Copy copies without the secrets and says whether there were any. With sized, each is replaced by as many stars as it has bytes, so
-// that what follows stays where it is.
+// Copy copies a text without secrets and reports whether there were any. With sized, each is replaced by as many stars as
+// it has bytes, so that the rest keeps its position.
 func (r *Redactor) Copy(to io.Writer, from io.Reader, sized bool) (found bool, err error) {
 	m := r.matcher()
 	if m == nil {
@@ -61,5 +61,5 @@ func write(to io.Writer, text []byte, mask string) error {
 	return err
 }
 
-// Binary reports whether a file is no text, going by its beginning.
+// Binary reports, from its beginning, whether a file is not text.
 func Binary(beginning []byte) bool { return bytes.IndexByte(beginning, 0) >= 0 }

@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 )
 
-// forms are all texts as which a secret is found.
+// forms returns all texts in which a secret may appear.
 func forms(secret string) []string {
 	all := []string{secret}
 	for _, form := range slices.Concat(
@@ -25,7 +25,7 @@ func forms(secret string) []string {
 	return slices.Compact(all)
 }
 
-// escaped are the forms that a secret has in JSON, and in JSON within a text of JSON.
+// escaped returns the forms of a secret in JSON, and in JSON inside a JSON string.
 func escaped(secret string) []string {
 	once := jsonForms(secret)
 	all := slices.Clone(once)
@@ -35,10 +35,10 @@ func escaped(secret string) []string {
 	return all
 }
 
-// jsonForms are what encoders make of a text: with and without escapes for HTML, with slashes escaped, and in ASCII alone.
+// jsonForms returns the encodings of a text: with and without HTML escapes, with escaped slashes, and in ASCII only.
 func jsonForms(text string) []string {
 	if !utf8.ValidString(text) {
-		return nil // It cannot be in JSON as it is.
+		return nil // It cannot occur in JSON as it is.
 	}
 	html, _ := json.Marshal(text) // A text can be encoded.
 	quoted := string(html[1 : len(html)-1])
@@ -64,7 +64,7 @@ func inASCII(text string) string {
 	return out.String()
 }
 
-// allEscaped is a text with every byte percent-encoded that is no letter and no digit, as some encoders do.
+// allEscaped percent-encodes every byte except letters and digits, as some encoders do.
 func allEscaped(text string) string {
 	const digits = "0123456789ABCDEF"
 	var out strings.Builder
@@ -78,7 +78,7 @@ func allEscaped(text string) string {
 	return out.String()
 }
 
-// lowerEscapes has the digits of percent escapes in lower case.
+// lowerEscapes converts the digits of percent escapes to lower case.
 func lowerEscapes(text string) string {
 	if !strings.Contains(text, "%") {
 		return text
@@ -92,7 +92,7 @@ func lowerEscapes(text string) string {
 	return string(out)
 }
 
-// encoded are the characters of base64 that a secret alone decides, for each place in a group of three bytes at which it may begin.
+// encoded returns the base64 characters that depend on the secret alone, for each of the three alignments.
 func encoded(secret string) (all []string) {
 	for lead := range 3 {
 		raw := append(make([]byte, lead), secret...)
@@ -106,5 +106,5 @@ func encoded(secret string) (all []string) {
 	return all
 }
 
-// minEncoded is how many characters of base64 tell a secret from anything else.
+// minEncoded is the minimum number of base64 characters that identify a secret.
 const minEncoded = 8

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 )
 
-// JSON gives a JSON text without the secrets; the text itself when it holds none. What was valid stays valid: a number that holds a
-// secret becomes a string. Anything but JSON is taken as Text takes it.
+// JSON returns a JSON text without secrets; the text itself if it has none. Valid JSON stays valid: a number that contains
+// a secret becomes a string. Anything but JSON is handled as by Text.
 func (r *Redactor) JSON(raw []byte) []byte {
 	m := r.matcher()
 	if m == nil {
@@ -29,9 +29,9 @@ func unusual(raw []byte) bool {
 	return bytes.Contains(raw, []byte(`\u`)) || bytes.Contains(raw, []byte(`\/`))
 }
 
-// tokens goes through valid JSON, token by token.
+// tokens redacts valid JSON token by token.
 func (r *Redactor) tokens(raw []byte) []byte {
-	var out []byte // nil as long as nothing was taken out.
+	var out []byte // nil as long as nothing was removed.
 	from := 0
 	for i := 0; i < len(raw); {
 		end := tokenEnd(raw, i)
@@ -47,7 +47,7 @@ func (r *Redactor) tokens(raw []byte) []byte {
 	return append(out, raw[from:]...)
 }
 
-// tokenEnd is the end of the string or number that begins at i, or of the one byte that is neither.
+// tokenEnd returns the end of the string or number that begins at i, or i+1 for any other byte.
 func tokenEnd(raw []byte, i int) int {
 	switch c := raw[i]; {
 	case c == '"':

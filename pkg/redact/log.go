@@ -6,8 +6,8 @@ import (
 	"log/slog"
 )
 
-// Handler takes the secrets of a set out of log records before the next handler has them: out of messages, texts, errors and whatever
-// prints itself.
+// Handler removes the secrets of a set from log records before next gets them: from messages, texts, errors and values that
+// format themselves.
 func Handler(next slog.Handler, set *Set) slog.Handler { return handler{next, set} }
 
 type handler struct {

@@ -5,16 +5,17 @@ import (
 	"strings"
 )
 
-// block is how many bytes are looked at to see how far the search may move on.
+// block is how many bytes determine how far the search may advance.
 const block = 3
 
-// matcher finds the leftmost of many patterns, and the longest of those that begin there. It looks at the end of a window as wide
-// as the shortest pattern: where no pattern has those bytes, the window moves on by nearly its width (Wu and Manber).
+// matcher finds the leftmost of many patterns, and the longest of those that begin there. It looks at the end of a window
+// as wide as the shortest pattern: if no pattern contains those bytes, the window advances by nearly its width (Wu and
+// Manber).
 type matcher struct {
 	patterns []string // The longest first.
 	width    int      // The length of the shortest.
 	longest  int
-	shift    []uint8 // By hash of a block: how far the window may move; 0 when a pattern may be there.
+	shift    []uint8 // By hash of a block: how far the window may advance; 0 if a pattern may be there.
 	ending   map[uint32][]string
 	first    [256][]string // By first byte, for prefixes.
 	inBase64 map[string]bool
@@ -53,7 +54,7 @@ func newMatcher(patterns []string) *matcher {
 	return m
 }
 
-// mask is what stands in the place of a pattern that was found.
+// mask returns the replacement of a found pattern.
 func (m *matcher) mask(found string) string {
 	if m.inBase64[found] {
 		return strings.Repeat(within, len(found)/len(within)+1)[:len(found)]
@@ -61,7 +62,7 @@ func (m *matcher) mask(found string) string {
 	return Mask
 }
 
-// find gives the place and length of the first pattern in a text behind from; the length is 0 when there is none.
+// find returns position and length of the first pattern at or after from; the length is 0 if there is none.
 func find[T string | []byte](m *matcher, text T, from int) (at, size int) {
 	if m.width < block {
 		return findShort(m, text, from)
@@ -83,7 +84,7 @@ func find[T string | []byte](m *matcher, text T, from int) (at, size int) {
 	return 0, 0
 }
 
-// findShort is find for patterns that are shorter than a block: tests have them, configurations do not.
+// findShort is find for patterns shorter than a block: they occur in tests, not in configurations.
 func findShort[T string | []byte](m *matcher, text T, from int) (at, size int) {
 	for i := from; i < len(text); i++ {
 		for _, p := range m.first[text[i]] {
@@ -99,7 +100,7 @@ func begins[T string | []byte](text T, at int, p string) bool {
 	return len(text)-at >= len(p) && string(text[at:at+len(p)]) == p
 }
 
-// open is where what may become a pattern begins at the end of a text behind from: the text's length when nothing may.
+// open returns where, at the end of a text, something begins that may become a pattern; the text's length if nothing may.
 func (m *matcher) open(text string, from int) int {
 	for i := max(from, len(text)-m.longest+1); i < len(text); i++ {
 		for _, p := range m.first[text[i]] {

@@ -2,8 +2,9 @@ package redact
 
 import "io"
 
-// Reader reads what another reader has without the secrets, each of them replaced by Mask. What may be the beginning of a secret is
-// held back until more is read; at the end, most of a secret counts as one. It is the reader itself when there is nothing to take out.
+// Reader returns a reader of from without secrets, each replaced by Mask. Text that may be the beginning of a secret is
+// held back until more is read; at the end, most of a secret counts as one. If there are no secrets, it returns from
+// itself.
 func (r *Redactor) Reader(from io.Reader) io.Reader {
 	if r.Empty() {
 		return from
@@ -14,9 +15,9 @@ func (r *Redactor) Reader(from io.Reader) io.Reader {
 type reader struct {
 	from   io.Reader
 	stream *Stream
-	room   []byte // What is read into, made with the first read.
-	clean  string // What was read and not given yet.
-	err    error  // Comes after clean.
+	room   []byte // The read buffer, allocated at the first read.
+	clean  string // Text that was read and not yet returned.
+	err    error  // Returned after clean.
 }
 
 // Read implements io.Reader.

@@ -6,20 +6,21 @@ import (
 	"strings"
 )
 
-// Mask stands where a secret was. Its length tells nothing.
+// Mask replaces a secret. Its length reveals nothing.
 const Mask = "********"
 
-// within stands, as often as it takes, where a secret was within base64: what was base64 stays so, and everything behind it in place.
+// within replaces a secret inside base64, repeated to its length: the result is still base64 and the rest keeps its
+// position.
 const within = "redacted"
 
-// Redactor takes a fixed set of secrets out of texts. It may be used from several goroutines; nil and the zero value take out nothing.
+// Redactor removes a fixed set of secrets from texts. It is safe for concurrent use; nil and the zero value remove nothing.
 type Redactor struct {
 	secrets []string
 	found   *matcher // nil without secrets.
 }
 
-// New makes a redactor for secrets, whatever they look like; only empty ones are left out. Values from a configuration go through a
-// Set, which leaves out what is too common.
+// New returns a redactor for secrets of any form, except empty ones. Values from a configuration should go through a Set,
+// which leaves out common words.
 func New(secrets ...string) *Redactor {
 	r := &Redactor{}
 	var patterns, inBase64 []string
@@ -54,10 +55,10 @@ func (r *Redactor) matcher() *matcher {
 	return r.found
 }
 
-// Empty reports whether there is nothing to take out.
+// Empty reports whether there are no secrets.
 func (r *Redactor) Empty() bool { return r.matcher() == nil }
 
-// Text gives a text without the secrets; the text itself when it holds none.
+// Text returns a text without secrets; the text itself if it has none.
 func (r *Redactor) Text(text string) string {
 	m := r.matcher()
 	if m == nil {
@@ -79,10 +80,10 @@ func (r *Redactor) Text(text string) string {
 	return out.String()
 }
 
-// minPart is how much of a secret gives it away where a text ends, in bytes.
+// minPart is how many bytes of a secret at the end of a text reveal it.
 const minPart = 16
 
-// Holds reports whether a text holds a secret.
+// Holds reports whether a text contains a secret.
 func (r *Redactor) Holds(text []byte) bool {
 	m := r.matcher()
 	if m == nil {

@@ -7,22 +7,21 @@ import (
 	"sync/atomic"
 )
 
-// Set is what counts as a secret in a process. It only grows. It may be used from several goroutines; nil holds nothing and takes
-// nothing.
+// Set holds the secrets of a process. It only grows. It is safe for concurrent use; a nil Set is empty and ignores Add.
 type Set struct {
 	mu      sync.Mutex // Guards secrets.
 	secrets []string
 	current atomic.Pointer[Redactor]
 }
 
-// NewSet makes a set of the values that are telling.
+// NewSet returns a set of those values that Telling accepts.
 func NewSet(values ...string) *Set {
 	s := &Set{}
 	s.Add(values...)
 	return s
 }
 
-// Add takes values in, and the lines of those that have several. What is not telling is left out.
+// Add adds values, and the lines of multi-line values, if Telling accepts them.
 func (s *Set) Add(values ...string) {
 	if s == nil {
 		return
@@ -42,7 +41,7 @@ func (s *Set) Add(values ...string) {
 	}
 }
 
-// Redactor takes out what the set holds now.
+// Redactor returns a redactor for the present contents of the set.
 func (s *Set) Redactor() *Redactor {
 	if s == nil {
 		return nil
@@ -50,7 +49,7 @@ func (s *Set) Redactor() *Redactor {
 	return s.current.Load()
 }
 
-// parts are the value and its lines, as far as they are telling: a program may show one line of a private key.
+// parts returns the value and its lines, as far as Telling accepts them: a program may print one line of a private key.
 func parts(value string) (all []string) {
 	value = strings.TrimSpace(value)
 	if !Telling(value) {

@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// Stream takes secrets out of a text that comes in pieces, however they are cut. What may be the beginning of a secret is held back
-// until that is known. The zero value takes out nothing. It belongs to one goroutine.
+// Stream removes secrets from a text that arrives in pieces, wherever it is split. Text that may be the beginning of a
+// secret is held back until that is decided. The zero value removes nothing. It belongs to one goroutine.
 type Stream struct {
 	redactor *Redactor
 	held     string
-	keys     *keys // nil when what only looks like a key stays.
+	keys     *keys // nil if keys known only by their form stay.
 }
 
-// Stream begins a text. With shaped, whatever is unmistakably a key of the form sk-… is taken out as well.
+// Stream returns a new stream. With shaped it also removes everything that clearly has the form of a key, sk-….
 func (r *Redactor) Stream(shaped bool) *Stream {
 	s := &Stream{redactor: r}
 	if shaped {
@@ -22,7 +22,7 @@ func (r *Redactor) Stream(shaped bool) *Stream {
 	return s
 }
 
-// Feed takes the next piece and gives what is known to be no secret.
+// Feed adds a piece and returns the text that is certainly not part of a secret.
 func (s *Stream) Feed(piece string) string {
 	if m := s.redactor.matcher(); m != nil {
 		piece = s.known(m, piece)
@@ -59,7 +59,7 @@ func (s *Stream) known(m *matcher, piece string) string {
 	return out.String()
 }
 
-// Flush gives what was held back when nothing follows. Most of a secret counts as one.
+// Flush returns what was held back, at the end. Most of a secret counts as one.
 func (s *Stream) Flush() string {
 	rest := s.redactor.tail(s.held)
 	s.held = ""
@@ -84,22 +84,22 @@ func (r *Redactor) tail(held string) string {
 	return held
 }
 
-// Keys takes whatever is unmistakably a key of the form sk-… out of a whole text, beside the secrets.
+// Keys removes from a complete text the secrets and everything that clearly has the form of a key, sk-….
 func (r *Redactor) Keys(text string) string {
 	s := r.Stream(true)
 	return s.Feed(text) + s.Flush()
 }
 
-// keys finds keys by their form alone.
+// keys finds keys by their form.
 type keys struct {
 	held string
-	last byte // The one before held.
+	last byte // The last byte of the previous piece.
 }
 
-// Bounds of keys that are known by their form alone, in bytes.
+// maxKey limits the length of keys known by their form, in bytes.
 const maxKey = 256
 
-// form begins the keys that are known by it.
+// form begins those keys.
 const form = "sk-"
 
 func (k *keys) reveal(piece string, final bool) string {
@@ -134,7 +134,7 @@ func (k *keys) reveal(piece string, final bool) string {
 	return shown.String() + text[from:]
 }
 
-// formed is the length of what a text begins with when it has the form of a key. It is open while its end is not known.
+// formed returns the length of a key at the beginning of a text; open is true while its end is not known.
 func formed(text string, final bool) (size int, open bool) {
 	if !strings.HasPrefix(text, form) {
 		return 0, !final && strings.HasPrefix(form, text)

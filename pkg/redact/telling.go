@@ -6,12 +6,12 @@ import (
 	"unicode"
 )
 
-// minSecret is how short a secret may be, in bytes.
+// minSecret is the minimum length of a secret, in bytes.
 const minSecret = 8
 
-// Telling reports whether a text that holds a value gives it away. What is shorter than 8 bytes is in too many texts; so are numbers
-// below 16 digits, plain words below 16 letters, such as the word that a local model server takes for a key, and addresses without
-// user, query and random parts.
+// Telling reports whether a value is specific enough to be treated as a secret. Values below 8 bytes occur in too many
+// texts. The same is true of numbers below 16 digits, plain words below 16 letters, such as the word that a local model
+// server accepts as a key, and addresses without user, query and random parts.
 func Telling(value string) bool {
 	value = strings.TrimSpace(value)
 	switch {
@@ -23,8 +23,8 @@ func Telling(value string) bool {
 	return !address(value)
 }
 
-// mixed reports whether a text has characters of two kinds among lower case, upper case, digits and others; a capital that only
-// begins a word does not count, nor does what joins words.
+// mixed reports whether a text has characters of two kinds among lower case, upper case, digits and others; an initial
+// capital does not count, nor do characters that join words.
 func mixed(value string) bool {
 	if strings.Trim(value, "0123456789.,+-_: ") == "" {
 		return false
@@ -45,7 +45,7 @@ func mixed(value string) bool {
 	return len(kinds) > 1
 }
 
-// address reports whether a value says where something is, and nothing else.
+// address reports whether a value is an address without anything secret.
 func address(value string) bool {
 	u, err := url.Parse(value)
 	if err != nil || u.Scheme == "" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {

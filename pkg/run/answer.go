@@ -10,11 +10,11 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// Answers of a person about an effect with an unknown outcome.
+// A person's answers about an effect with an unknown outcome.
 const (
-	Retry   = "retry"   // It did not happen, and must be done.
-	Success = "success" // It did; its result may be given.
-	Fail    = "fail"    // It did not, and must not be done.
+	Retry   = "retry"   // It did not happen and must be repeated.
+	Success = "success" // It happened; its result may be included.
+	Fail    = "fail"    // It did not happen and must not be repeated.
 )
 
 // unknownMark distinguishes the question about unknown outcomes from a run's other questions.
@@ -29,12 +29,12 @@ type verdict struct {
 	Effects map[string]verdict `json:"effects"`
 }
 
-// UnknownRequest is the id of a run's question about unknown outcomes.
+// UnknownRequest returns the id of a run's question about unknown outcomes.
 func UnknownRequest(subjob string, run int) string { return RequestID(subjob, run, unknownMark) }
 
-// Answer applies people's answers about unknown outcomes; answers are those of the work message, by request id. A question covers
-// what was unknown when it was asked: the first answer after an intent counts, and an answer that is none of the choices is
-// ignored. A question that is missing in the journal was asked last in its run.
+// Answer applies people's answers about unknown outcomes; answers are those of the work message, by request id. A question
+// covers the outcomes that were unknown when it was asked: the first answer after an intent counts, and an answer that is
+// not one of the choices is ignored. A question that is missing in the journal counts as asked at the end of its run.
 func (x *Effects) Answer(subjob string, answers map[string]events.InputClosed) {
 	asked := map[int]events.InputClosed{}
 	for request, closed := range answers { // any order: the requests of one run differ.
@@ -57,7 +57,7 @@ func (x *Effects) Answer(subjob string, answers map[string]events.InputClosed) {
 	x.Settle(found)
 }
 
-// resolution is what an answer means.
+// resolution returns the meaning of an answer.
 func (v verdict) resolution(by string) Resolution {
 	f := Resolution{Result: v.Output, Reason: v.Reason}
 	if by != "" {
@@ -74,7 +74,7 @@ func (v verdict) resolution(by string) Resolution {
 	return f
 }
 
-// askedBy is the run of a SubJob that asked about unknown outcomes under the id; 0 for another request.
+// askedBy returns the run of a SubJob that asked about unknown outcomes under the id; 0 for another request.
 func askedBy(subjob, request string) int {
 	rest, ok := strings.CutSuffix(request, "~"+unknownMark)
 	if !ok {
@@ -87,13 +87,13 @@ func askedBy(subjob, request string) int {
 	return run
 }
 
-// readVerdict parses the answer about one effect: a word or an object for all of them, or an object by key. Choice is empty for
-// anything else.
+// readVerdict parses the answer about one effect: a word or an object for all effects, or an object by key. Choice is empty
+// for anything else.
 func readVerdict(c events.InputClosed, key string) verdict {
 	var v verdict
 	if json.Unmarshal(c.Answer, &v.Choice) != nil {
 		v = verdict{}
-		_ = json.Unmarshal(c.Answer, &v) // An unreadable answer is no choice.
+		_ = json.Unmarshal(c.Answer, &v) // An unreadable answer has no choice.
 		if own, ok := v.Effects[key]; ok {
 			v = own
 		}

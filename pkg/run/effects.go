@@ -11,27 +11,28 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// Effects is what a run must know of earlier effects: the finished ones, and those with an unknown outcome. It belongs to one
-// goroutine.
+// Effects is what a run must know about earlier effects: the finished ones, and those with an unknown outcome. It belongs
+// to one goroutine.
 type Effects struct {
-	// Run is the run that it is for.
+	// Run is the run that needs the effects.
 	Run int
 	// Finished are the results of effects of the run and of those it continues, by key.
 	Finished map[string]events.JournalRecord
-	// Begun says when the run, or one that it continues, first recorded the intent of an effect, by key and the broker's clock.
+	// Begun is when the run, or one that it continues, first recorded the intent of an effect, by key and the broker's
+	// clock.
 	Begun map[string]time.Time
 	// Declared are results that were declared for effects of other runs; they answer the same calls in this one.
 	Declared []Declared
 	// Unresolved are the effects with an unknown outcome: the run must ask about each before it continues.
 	Unresolved []Unresolved
-	// Undecided is what hooks that could not decide have said.
+	// Undecided lists the messages of hooks that could not decide.
 	Undecided []string
 	// Settled are the records that resolve unknown outcomes, to be appended after the claim, so that no question is repeated.
 	Settled []events.JournalRecord
 	// Failed is set if the run must end because one of its effects is declared failed.
 	Failed *FailedEffect
 
-	// asked has, per run, the sequence of its question about unknown outcomes.
+	// asked holds, per run, the sequence of its question about unknown outcomes.
 	asked map[int]uint64
 }
 
@@ -55,11 +56,11 @@ type Declared struct {
 
 // FailedEffect is an effect that is declared failed.
 type FailedEffect struct {
-	// Name is the effect's, Reason why or who says so.
+	// Name is the name of the effect; Reason says why, or who declared it failed.
 	Name, Reason string
 }
 
-// answers reports whether the result is that of a call.
+// answers reports whether the result belongs to a call.
 func (d *Declared) answers(name string, args json.RawMessage) bool {
 	return d.Name == name && bytes.Equal(compacted(d.Args), compacted(args))
 }
@@ -72,17 +73,18 @@ func compacted(raw json.RawMessage) []byte {
 	return b.Bytes()
 }
 
-// Use is how a run gets the result of an effect.
+// Use is how a run obtains the result of an effect.
 type Use string
 
 // The uses.
 const (
-	Make   Use = "make"   // By making it, after a stored intent.
+	Make   Use = "make"   // Make the effect, after its intent is stored.
 	Recall Use = "recall" // It is finished: the record has its result.
-	Adopt  Use = "adopt"  // It is declared for the same call in another run: the result is stored under the key of this one.
+	Adopt  Use = "adopt"  // A result was declared for the same call in another run: store it under the key of this run.
 )
 
-// Begin says whether an effect may be begun: only with Make; with Recall and Adopt the record has its result.
+// Begin decides how to obtain the result of an effect. It may be made only for Make; for Recall and Adopt the record
+// contains the result.
 func (x *Effects) Begin(e Effect) (Use, events.JournalRecord) {
 	if r, done := x.Finished[e.Key]; done {
 		return Recall, r
@@ -95,7 +97,7 @@ func (x *Effects) Begin(e Effect) (Use, events.JournalRecord) {
 	return Make, events.JournalRecord{}
 }
 
-// Finish takes in a record that the run has stored after its claim.
+// Finish adds a record that the run stored after its claim.
 func (x *Effects) Finish(r events.JournalRecord) {
 	if r.Type != events.JournalResult || r.Reason != "" {
 		return
@@ -106,13 +108,14 @@ func (x *Effects) Finish(r events.JournalRecord) {
 	x.Finished[r.Key] = r
 }
 
-// CommandResult is the result of a run whose only effect is its command, if that is finished: the run need not continue.
+// CommandResult returns the result of a run whose only effect is its command, if that has finished: then the run need not
+// continue.
 func (x *Effects) CommandResult() (r events.JournalRecord, done bool) {
 	r, done = x.Finished[Command]
 	return r, done && r.Name == Command
 }
 
-// Announces gives the effect that the claim announces, or none and false: a run that has something to settle or to ask, or that
+// Announces returns the effect that the claim announces, or false: a run that has something to settle or to ask, or that
 // ends at once, announces nothing.
 func (x *Effects) Announces(first Effect) (Effect, bool) {
 	_, done := x.CommandResult()
@@ -176,13 +179,13 @@ func (j *Journal) Effects(run, resumes int) Effects {
 	return x
 }
 
-// effect names the effects within a SubJob that have one key in one run.
+// effect identifies the effects within a SubJob that have one key in one run.
 type effect struct {
 	run int
 	key string
 }
 
-// sortUnresolved brings unknown outcomes in order: by run, then by key, then as they were begun.
+// sortUnresolved sorts unknown outcomes by run, then by key, then by begin.
 func sortUnresolved(list []Unresolved) {
 	slices.SortFunc(list, func(a, b Unresolved) int {
 		if a.Intent.Run != b.Intent.Run {

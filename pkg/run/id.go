@@ -8,11 +8,12 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// ID is "<job>/<subjob>/<run>". With the job's incarnation instead of its id it is the idempotency_key and the report_id of the
-// run, the same for every delivery.
+// ID returns "<job>/<subjob>/<run>". With the job's incarnation instead of its id it is the idempotency_key and the
+// report_id of the run, the same for every delivery.
 func ID(job, subjob string, run int) string { return job + "/" + subjob + "/" + strconv.Itoa(run) }
 
-// FactID is "<job>/<kind>/<key>": the message id of a fact that a job has once per key. With an empty key the job has one.
+// FactID returns "<job>/<kind>/<key>": the message id of a fact that a job has once per key. An empty key stands for a fact
+// that a job has once.
 func FactID(job string, kind events.Kind, key string) string {
 	if key == "" {
 		return job + "/" + string(kind)
@@ -20,15 +21,15 @@ func FactID(job string, kind events.Kind, key string) string {
 	return job + "/" + string(kind) + "/" + key
 }
 
-// EventID is "<job>/<kind>/<subjob>/<run>": the message id of a fact about a run.
+// EventID returns "<job>/<kind>/<subjob>/<run>": the message id of a fact about a run.
 func EventID(job string, kind events.Kind, subjob string, run int) string {
 	return FactID(job, kind, subjob+"/"+strconv.Itoa(run))
 }
 
-// issued stands for the kind in the message ids of work.
+// issued replaces the kind in the message ids of work.
 const issued events.Kind = "subjob.issued"
 
-// WorkID is the message id of a run's work. incarnation distinguishes the job from an earlier one with the same id.
+// WorkID returns the message id of a run's work. incarnation distinguishes the job from an earlier one with the same id.
 func WorkID(incarnation, subjob string, run int) string {
 	return EventID(incarnation, issued, subjob, run)
 }
@@ -36,13 +37,13 @@ func WorkID(incarnation, subjob string, run int) string {
 // incarnationMark separates the id of a job from its incarnation.
 const incarnationMark = "@"
 
-// Incarnation identifies a job among jobs with the same id: requested is the sequence of its job.requested. Message ids contain
-// it: otherwise a reused id would get no work, no report and no end within the window of deduplication.
+// Incarnation identifies a job among jobs with the same id: requested is the sequence of its job.requested. Message ids
+// contain it: otherwise a reused id would get no work, no report and no end within the deduplication window.
 func Incarnation(job string, requested uint64) string {
 	return job + incarnationMark + strconv.FormatUint(requested, 10)
 }
 
-// IncarnationOf is the incarnation of a work message's job, or its id when the message does not say.
+// IncarnationOf returns the incarnation of a work message's job, or its id if the message does not contain it.
 func IncarnationOf(w *events.Work) string {
 	if incarnation, rest, ok := strings.Cut(w.IdempotencyKey, "/"); ok && rest != "" {
 		return incarnation
@@ -50,14 +51,14 @@ func IncarnationOf(w *events.Work) string {
 	return w.Job
 }
 
-// KeyOf is the idempotency key of another run of the same SubJob.
+// KeyOf returns the idempotency key of another run of the same SubJob.
 func KeyOf(w *events.Work, run int) string { return ID(IncarnationOf(w), w.SubJob, run) }
 
-// CallKey is the idempotency key of one call within a run: the run's, and the call's own name within it.
+// CallKey returns the idempotency key of one call within a run: the run's key and the call's own key.
 func CallKey(key, call string) string { return key + "/" + call }
 
-// ReportID is the message id of a run's report: the one in the work message, so that a job with a reused id is not taken for the
-// earlier one, if it belongs to this run. Any other id could make the report of another run a duplicate.
+// ReportID returns the message id of a run's report: the one in the work message if it belongs to this run, so that a job
+// with a reused id is not mistaken for the earlier one. Any other id could make the report of another run a duplicate.
 func ReportID(w *events.Work) string {
 	incarnation, ok := strings.CutSuffix(w.ReportID, "/"+w.SubJob+"/"+strconv.Itoa(w.Run))
 	if ok && strings.HasPrefix(incarnation, w.Job+incarnationMark) {
@@ -66,13 +67,13 @@ func ReportID(w *events.Work) string {
 	return ID(w.Job, w.SubJob, w.Run)
 }
 
-// Address is what the subject of a work message says.
+// Address is the parsed subject of a work message.
 type Address struct {
 	Pool, Expert, Job, SubJob string
 	Run                       int
 }
 
-// ReadAddress reads <prefix>.work.<pool>.<expert>.<job>.<subjob>.<run>.
+// ReadAddress parses <prefix>.work.<pool>.<expert>.<job>.<subjob>.<run>.
 func ReadAddress(n events.Names, subject string) (a Address, err error) {
 	rest, ok := strings.CutPrefix(subject, n.Prefix()+".work.")
 	parts := strings.Split(rest, ".")
@@ -91,7 +92,7 @@ func ReadAddress(n events.Names, subject string) (a Address, err error) {
 	return Address{parts[0], parts[1], parts[2], parts[3], run}, nil
 }
 
-// RequestID is the id of a request of a run; mark distinguishes its requests.
+// RequestID returns the id of a request of a run; mark distinguishes its requests.
 func RequestID(subjob string, run int, mark string) string {
 	id := subjob + "~" + strconv.Itoa(run) + "~" + mark
 	if events.ValidToken(id) {

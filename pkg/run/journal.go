@@ -14,33 +14,33 @@ import (
 type Journal struct {
 	entries []Entry
 	runs    []state // By run, ascending.
-	ends    []end   // Each ends more runs than the one before.
+	ends    []end   // Each ends more runs than the previous one.
 }
 
-// state is what a journal says of one run.
+// state is what a journal contains about one run.
 type state struct {
 	run int
-	// owner has the last claim; renewed is its last claim or renewal, an index of the journal's entries, -1 for none.
+	// owner made the last claim; renewed is the index of its last claim or renewal among the entries, -1 for none.
 	owner   string
 	renewed int
 	// resumes is the run that it continues, 0 for none.
 	resumes int
-	// reported is the record of its end, an index of the journal's entries, -1 for none.
+	// reported is the index of the record of its end among the entries, -1 for none.
 	reported int
-	// claimed is true once an owner wrote anything; wrote is when it last did, lease what it last requested.
+	// claimed is true once an owner wrote anything; wrote is when it last did, and lease the last lease that it asked for.
 	claimed bool
 	wrote   time.Time
 	lease   time.Duration
 }
 
-// end is a record after which a run and those below it are over.
+// end is a record that ends a run and all lower ones.
 type end struct {
 	upTo   int
-	closed bool // Else a later run has begun.
+	closed bool // Otherwise a later run has begun.
 	reason string
 }
 
-// Read folds a journal, oldest record first. It keeps the entries, which must not be changed any more.
+// Read folds a journal, oldest record first. It keeps the entries, which the caller must not change.
 func Read(entries []Entry) *Journal {
 	j := &Journal{entries: entries}
 	for i := range entries {
@@ -95,7 +95,7 @@ func (j *Journal) touch(run int) *state {
 	return &j.runs[i]
 }
 
-// of is what the journal says of a run; nil for nothing.
+// of returns what the journal contains about a run, or nil.
 func (j *Journal) of(run int) *state {
 	for i := range j.runs {
 		if j.runs[i].run == run {
@@ -105,7 +105,7 @@ func (j *Journal) of(run int) *state {
 	return nil
 }
 
-// Last is the sequence of the journal's last record, which the next append must expect; 0 for an empty journal.
+// Last returns the sequence of the journal's last record, which the next append must expect; 0 for an empty journal.
 func (j *Journal) Last() uint64 {
 	if len(j.entries) == 0 {
 		return 0
@@ -143,7 +143,7 @@ func (j *Journal) Holds(run int, owner string) bool {
 	return s != nil && owner != "" && s.owner == owner && j.overBy(run) == nil
 }
 
-// Stored reports whether a record was stored after a sequence, for a writer that does not know.
+// Stored reports whether a record was stored after a sequence, for a writer with an unknown outcome.
 func (j *Journal) Stored(behind uint64, r *events.JournalRecord) bool {
 	return slices.ContainsFunc(j.entries, func(e Entry) bool {
 		// A renewal that was stored late is not a release.
@@ -151,8 +151,8 @@ func (j *Journal) Stored(behind uint64, r *events.JournalRecord) bool {
 	})
 }
 
-// Held says until when a run is held, for those who close it: by the broker's clock, one lease after its owners' last record.
-// claimed is false if it was never held.
+// Held returns until when a run is held, for those who close it: by the broker's clock, one lease after its owners' last
+// record. claimed is false if it was never claimed.
 func (j *Journal) Held(run int) (until time.Time, claimed bool) {
 	s := j.of(run)
 	if s == nil || !s.claimed {
@@ -164,15 +164,17 @@ func (j *Journal) Held(run int) (until time.Time, claimed bool) {
 // Holder is the owner of a run in progress.
 type Holder struct {
 	Owner string
-	// Lease is how long its claim holds without a sign of life, Heard the time of the last one, by the broker's clock.
+	// Lease is how long its claim holds without a record of the owner; Heard is the time of the last one, by the broker's
+	// clock.
 	Lease time.Duration
 	Heard time.Time
 }
 
-// Until is when another owner may take the run over, unless its owner writes before.
+// Until returns when another owner may take the run over, unless its owner writes before that.
 func (h *Holder) Until() time.Time { return h.Heard.Add(h.Lease) }
 
-// Holder gives the owner of the run. ok is false if it is free: it was never claimed, or was released, or is over or reported.
+// Holder returns the owner of the run. ok is false if there is none: it was never claimed, or was released, or is over or
+// reported.
 func (j *Journal) Holder(run int) (h Holder, ok bool) {
 	s := j.of(run)
 	if s == nil || s.owner == "" || s.reported >= 0 || j.overBy(run) != nil {
@@ -188,7 +190,7 @@ func (j *Journal) Claimed(run int) bool {
 	return s != nil && s.owner != ""
 }
 
-// Resumes is the run that a run continues, as its claims tell; 0 for none.
+// Resumes returns the run that a run continues, according to its claims; 0 for none.
 func (j *Journal) Resumes(run int) int {
 	if s := j.of(run); s != nil {
 		return s.resumes
@@ -196,7 +198,7 @@ func (j *Journal) Resumes(run int) int {
 	return 0
 }
 
-// Lineage is a run that has claimed and all those that it continues, latest first, as their claims tell.
+// Lineage returns a claimed run and all those that it continues, latest first, according to their claims.
 func (j *Journal) Lineage(run int) []int { return j.lineage(run, j.Resumes(run)) }
 
 // lineage is Lineage for a run that may not have claimed yet; resumes is the run that it continues, 0 for none.
@@ -214,28 +216,29 @@ type Action string
 
 // The actions.
 const (
-	// Claim appends a claim after Expect and executes.
+	// Claim: append a claim after Expect and execute the run.
 	Claim Action = "claim"
-	// Wait gives the message back for a while: another owner is executing.
+	// Wait: return the message for a while, because another owner is executing the run.
 	Wait Action = "wait"
-	// Replay publishes the report that the journal kept, without executing.
+	// Replay: publish the report in the journal, without executing the run.
 	Replay Action = "replay"
-	// Drop acknowledges the message and does nothing.
+	// Drop: acknowledge the message and do nothing.
 	Drop Action = "drop"
 )
 
-// Claimant is who wants to claim a run, and what it knows of the time.
+// Claimant wants to claim a run.
 type Claimant struct {
-	// Owner is its name. It is not executing the run: it would know.
+	// Owner is its name. A process that is executing the run itself does not ask.
 	Owner string
-	// Now is the broker's time, which judges leases, since the broker stamps the records. With the zero time no lease has passed.
+	// Now is the broker's time. It decides about leases, since the broker stamps the records. With the zero time no lease
+	// has passed.
 	Now time.Time
-	// Since is when the owner of a claim could first have renewed it, as far as the claimant knows: the broker has been reachable
-	// since then.
+	// Since is when the owner of a claim could first have renewed it, as far as the claimant knows: the broker has been
+	// reachable since then.
 	Since time.Time
 }
 
-// Admission says what a claimant may do with a run.
+// Admission is the decision about a claimant.
 type Admission struct {
 	Action Action
 	// Reason says why, for the log.
@@ -244,16 +247,16 @@ type Admission struct {
 	Expect uint64
 	// Takeover is true if the claim fences an owner whose own claim is dead.
 	Takeover bool
-	// Wait is how long to give the message back.
+	// Wait is how long to return the message for.
 	Wait time.Duration
-	// Report is the kept record of the run's end, for Replay.
+	// Report is the record of the run's end in the journal, for Replay.
 	Report *events.JournalRecord
 }
 
-// Admit says whether the run may be claimed. A run that is over is dropped, one that has reported is replayed. Else a claim
-// that stands keeps others off until it is dead: it was let go of, its owner's seat has gone to the claimant, or it was not
-// renewed for a lease throughout which it could have been. Of claimants who see the same journal one gets the run: the claim
-// has to expect Expect.
+// Admit decides whether the run may be claimed. A run that is over is dropped, a reported one is replayed. Otherwise a
+// claim keeps others off until it is dead: its owner released it, the claimant took over its owner's seat, or it was not
+// renewed for a whole lease during which it could have been. Of several claimants that see the same journal only one gets
+// the run, since the claim has to expect Expect.
 func (j *Journal) Admit(run int, c Claimant) Admission {
 	a := Admission{Action: Claim, Expect: j.Last()}
 	if e := j.overBy(run); e != nil {
@@ -281,7 +284,7 @@ func (j *Journal) Admit(run int, c Claimant) Admission {
 	return a
 }
 
-// expiry says whether a claim is dead, else when it will be.
+// expiry reports whether a claim is dead, or else when it will be.
 func expiry(e *Entry, c Claimant) (until time.Time, dead bool) {
 	lease := e.Lease.Std()
 	if e.Owner == "" || e.Owner == c.Owner || Succeeds(c.Owner, e.Owner) || lease <= 0 {

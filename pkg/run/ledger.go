@@ -7,24 +7,24 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// ledger is the fold of a journal that knows which effects have begun and have neither a result nor a decision. An open intent
-// is identified by its sequence in the journal. The zero value is the ledger of an empty journal.
+// ledger folds a journal into the effects that have begun and have neither a result nor a decision. An open intent is
+// identified by its sequence in the journal. The zero value belongs to an empty journal.
 type ledger struct {
-	// open are the open intents in the order in which they were begun.
+	// open are the open intents in the order of their begin.
 	open []Unresolved
-	// asked has, per run, the sequence of the question about unknown outcomes with which it ended.
+	// asked holds, per run, the sequence of the question about unknown outcomes with which it ended.
 	asked map[int]uint64
-	// claimed is the run of the latest claim, which lies at the sequence claim.
+	// claimed is the run of the latest claim, and claim the sequence of that claim.
 	claimed int
 	claim   uint64
 }
 
-// announces reports whether a record begins an effect: an intent, or a claim with the first intent in it.
+// announces reports whether a record begins an effect: an intent, or a claim that announces one.
 func announces(r *events.JournalRecord) bool {
 	return r.Key != "" && (r.Type == events.JournalIntent || r.Type == events.JournalClaimed && r.Name != "")
 }
 
-// add takes in the next record of the journal.
+// add applies the next record of the journal.
 func (l *ledger) add(e *Entry) {
 	if e.Type == events.JournalClaimed {
 		l.claimed, l.claim = e.Run, e.Seq
@@ -39,9 +39,9 @@ func (l *ledger) add(e *Entry) {
 	}
 }
 
-// close takes out the one intent that a result belongs to. A decision names it. One that does not, or that was written where
-// the journal had other sequences, is about the newest intent before the claim of the run that decided, if it is about another
-// run; a result of the run's own is that of the newest intent.
+// close removes the one intent that a result belongs to. A decision names the intent's sequence. If it does not, or if it
+// was written in a journal with other sequences, it belongs to the newest matching intent of another run before the claim
+// of the deciding run. A run's own result belongs to the newest matching intent.
 func (l *ledger) close(r *events.JournalRecord) {
 	at := -1
 	for i := range l.open {
@@ -61,8 +61,8 @@ func (l *ledger) close(r *events.JournalRecord) {
 	}
 }
 
-// report takes out what is not unknown any more when a run has reported: with a SUCCESS everything, and its command unless that
-// was killed because it took too long. A run that has asked leaves its open intents to the answer.
+// report removes what is no longer unknown after a run's report: after a SUCCESS everything; otherwise its command, unless
+// that was killed for taking too long. A run that asked leaves its open intents to the answer.
 func (l *ledger) report(e *Entry) {
 	if events.Kind(e.Name) == events.KindInputRequested {
 		if l.asked == nil {

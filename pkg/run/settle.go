@@ -8,29 +8,29 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// Outcome is what was found out about an effect.
+// Outcome is what is known about an effect.
 type Outcome string
 
 // The outcomes. Anything else counts as Unknown.
 const (
-	Done    Outcome = "done"     // It took effect; the result is known.
-	NotDone Outcome = "not_done" // It did not, and may be made.
-	Failed  Outcome = "failed"   // It did not, and the run ends for it.
-	Unknown Outcome = "unknown"  // It cannot be found out: a person decides.
+	Done    Outcome = "done"     // It took place; the result is known.
+	NotDone Outcome = "not_done" // It did not take place and may be made.
+	Failed  Outcome = "failed"   // It did not take place, and the run ends because of it.
+	Unknown Outcome = "unknown"  // Not known: a person decides.
 )
 
 // Resolution is what a person or a hook has found out about an effect.
 type Resolution struct {
-	// State says what became of it.
+	// State is the outcome.
 	State Outcome
-	// Result is what a Done effect has given.
+	// Result is the result of a Done effect.
 	Result json.RawMessage
-	// Reason says why, or who says so.
+	// Reason says why, or who decided.
 	Reason string
 }
 
-// Settle takes in what was found out about the unknown outcomes, one resolution for each in order. What is settled has to be
-// journaled behind the claim: each record names the intent that it decides, and closes no other. The rest stays Unresolved.
+// Settle applies the resolutions of the unknown outcomes, one for each in order. The records in Settled have to be
+// journaled after the claim: each names the intent that it decides, and closes no other. Unknown ones stay in Unresolved.
 func (x *Effects) Settle(found []Resolution) {
 	var open []Unresolved
 	for i, u := range x.Unresolved {
@@ -56,7 +56,7 @@ func (x *Effects) Settle(found []Resolution) {
 	x.Unresolved = open
 }
 
-// done keeps a declared result. That of a stray effect is kept under a key of this run.
+// done stores a declared result; that of a stray effect under a key of this run.
 func (x *Effects) done(u Unresolved, result json.RawMessage) {
 	r := u.Intent
 	kept := events.JournalRecord{Type: events.JournalResult, Run: r.Run, Key: r.Key, Name: r.Name, Data: result}
@@ -72,7 +72,7 @@ func (x *Effects) done(u Unresolved, result json.RawMessage) {
 	x.declare(kept, r)
 }
 
-// declare remembers the result of a stray effect, for the same call; that of a command is the run's own.
+// declare stores the result of a stray effect for the same call; the result of a command becomes the run's own.
 func (x *Effects) declare(kept, intent events.JournalRecord) {
 	if intent.Name == Command {
 		x.Finished[Command] = kept
@@ -89,12 +89,12 @@ func (x *Effects) closes(u Unresolved, why string) {
 	})
 }
 
-// strayMark opens the key under which a run keeps the declared result of an effect that another run began.
+// strayMark begins the key under which a run stores the declared result of another run's effect.
 const strayMark = "~"
 
 func strayKey(run int, key string) string { return strayMark + strconv.Itoa(run) + "/" + key }
 
-// strayOf reads such a key.
+// strayOf parses such a key.
 func strayOf(key string) (run int, of string, ok bool) {
 	rest, marked := strings.CutPrefix(key, strayMark)
 	if !marked {

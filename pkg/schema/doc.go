@@ -1,3 +1,3 @@
-// Package schema says whether a value fits a JSON Schema, and every place where it does not. References to other documents
-// are refused: a schema stands for itself.
+// Package schema validates values against JSON Schemas and reports every place that does not fit. References to other
+// documents are rejected: a schema must be self-contained.
 package schema

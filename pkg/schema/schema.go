@@ -14,7 +14,7 @@ import (
 	"golang.org/x/text/message"
 )
 
-// Schema is a JSON Schema that was read. Any goroutine may use it.
+// Schema is a compiled JSON Schema. It is safe for concurrent use.
 type Schema struct{ compiled *jsonschema.Schema }
 
 // Read compiles a schema. The error says what is wrong with it.
@@ -36,7 +36,7 @@ func Read(raw json.RawMessage) (*Schema, error) {
 	return &Schema{compiled}, nil
 }
 
-// Misfits are all places where a value does not fit, each as "/place: what is wrong", sorted; none when it fits.
+// Misfits lists all places where a value does not fit, each as "/place: what is wrong", sorted; none if it fits.
 func (s *Schema) Misfits(value json.RawMessage) []string {
 	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(value))
 	if err != nil {
@@ -51,7 +51,7 @@ func (s *Schema) Misfits(value json.RawMessage) []string {
 	return slices.Compact(found)
 }
 
-// leaves are the causes that have no cause themselves.
+// leaves returns the causes without further causes.
 func leaves(e *jsonschema.ValidationError, p *message.Printer) []string {
 	if len(e.Causes) == 0 {
 		if _, group := e.ErrorKind.(*kind.Group); group {
@@ -66,14 +66,14 @@ func leaves(e *jsonschema.ValidationError, p *message.Printer) []string {
 	return found
 }
 
-// noDocuments loads nothing, from nowhere.
+// noDocuments is a loader that loads nothing.
 type noDocuments struct{}
 
 func (noDocuments) Load(url string) (any, error) {
 	return nil, fmt.Errorf("%s: references to other documents are not followed", url)
 }
 
-// Check says what is wrong with a schema, nil when nothing is.
+// Check returns what is wrong with a schema, or nil.
 func Check(raw json.RawMessage) error {
 	_, err := Read(raw)
 	return err

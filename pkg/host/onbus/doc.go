@@ -1,5 +1,5 @@
-// Package onbus gives a process its bus: what the settings of package host say, in the terms of package bus. It is the one
-// place below the services that knows both.
+// Package onbus opens the bus of a process: it converts the settings of package host to the options of package bus. It is
+// the only package below the services that knows both.
 //
-// State: none of its own. A connection that it makes is closed by a cleanup of the process.
+// It has no state. A cleanup of the process closes a connection that it opened.
 package onbus

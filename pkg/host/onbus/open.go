@@ -8,7 +8,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/host"
 )
 
-// Options are those of a connection under a name to the bus that the settings describe.
+// Options returns the options of a connection to the configured bus under a name.
 func Options(n *host.NATS, name, prefix string) bus.Options {
 	return bus.Options{
 		URL: n.URL, Creds: n.Creds, User: n.User, Password: n.Password, Token: n.Token, NKey: n.NKey,
@@ -16,8 +16,8 @@ func Options(n *host.NATS, name, prefix string) bus.Options {
 	}
 }
 
-// Open gives the bus of a process, with its streams in place and in the health of the process: the given one, or with nil a
-// connection of its own, which the process closes at its end. Errors: host.ErrUnavailable without a connection, and those of
+// Open returns the bus of a process, with its streams prepared and included in the process's health. A nil given opens a
+// connection that the process closes at its end. Errors: host.ErrUnavailable without a connection, and those of
 // bus.Prepare.
 func Open(ctx context.Context, p *host.Process, given *bus.Bus) (*bus.Bus, error) {
 	b := given

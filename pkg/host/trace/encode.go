@@ -12,7 +12,7 @@ import (
 	wire "go.opentelemetry.io/proto/slim/otlp/trace/v1"
 )
 
-// encode writes spans in the form of OTLP. All spans of a tracer have one resource and one scope.
+// encode converts spans to OTLP. All spans of a tracer have the same resource and scope.
 func encode(spans []sdk.ReadOnlySpan) []*wire.ResourceSpans {
 	if len(spans) == 0 {
 		return nil
@@ -32,7 +32,7 @@ func encodeSpan(s sdk.ReadOnlySpan) *wire.Span {
 	trace, id, parent := s.SpanContext().TraceID(), s.SpanContext().SpanID(), s.Parent().SpanID()
 	span := &wire.Span{
 		TraceId: trace[:], SpanId: id[:], TraceState: s.SpanContext().TraceState().String(), Name: s.Name(),
-		Kind:              wire.Span_SpanKind(s.SpanKind()), // The numbers are the same, from "unspecified" on.
+		Kind:              wire.Span_SpanKind(s.SpanKind()), // Both enumerations have the same numbers.
 		StartTimeUnixNano: uint64(max(0, s.StartTime().UnixNano())), EndTimeUnixNano: uint64(max(0, s.EndTime().UnixNano())),
 		Attributes: encodeAttributes(s.Attributes()), DroppedAttributesCount: uint32(max(0, s.DroppedAttributes())),
 		Status: &wire.Status{Message: s.Status().Description},
@@ -57,7 +57,7 @@ func encodeAttributes(list []attribute.KeyValue) []*common.KeyValue {
 	return pairs
 }
 
-// encodeValue keeps the kind of a plain value; lists, which neither we nor the SDK's resource make, go as text.
+// encodeValue keeps the type of a plain value; lists, which neither we nor the SDK's resource produce, become text.
 func encodeValue(v attribute.Value) *common.AnyValue {
 	switch v.Type() {
 	case attribute.BOOL:

@@ -23,7 +23,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/host"
 )
 
-// Defaults of the OTLP exporter specification, and the bounds of what a collector may answer.
+// Defaults of the OTLP exporter specification, and limits on a collector's answers.
 const (
 	tracesPath     = "/v1/traces"
 	defaultTimeout = 10 * time.Second
@@ -32,8 +32,8 @@ const (
 	answerBound    = 64 << 10
 )
 
-// exporter sends spans to a collector by OTLP over HTTP with protobuf (OTLP 1.9). The module's own exporter does the same and
-// links gRPC, which is 4 MB of each program.
+// exporter sends spans to a collector by OTLP over HTTP with protobuf (OTLP 1.9). The SDK's own exporter links gRPC, which
+// adds 4 MB to each program.
 type exporter struct {
 	url     string
 	header  http.Header
@@ -42,8 +42,8 @@ type exporter struct {
 	client  *http.Client
 }
 
-// newExporter reads the OTEL_EXPORTER_OTLP_* variables, of which those for traces count before those for all signals. Errors name
-// the variable that is wrong.
+// newExporter reads the OTEL_EXPORTER_OTLP_* variables; those for traces take precedence over those for all signals. Errors
+// name the faulty variable.
 func newExporter(env host.Env) (*exporter, error) {
 	setting := func(name string) (value, variable string) {
 		for _, variable := range []string{"OTEL_EXPORTER_OTLP_TRACES_" + name, "OTEL_EXPORTER_OTLP_" + name} {
@@ -86,7 +86,7 @@ func newExporter(env host.Env) (*exporter, error) {
 	return e, err
 }
 
-// headers reads NAME=VALUE,NAME=VALUE, percent-encoded as in W3C baggage.
+// headers parses NAME=VALUE,NAME=VALUE, percent-encoded as in W3C baggage.
 func (e *exporter) headers(list string) error {
 	for pair := range strings.SplitSeq(list, ",") {
 		name, value, ok := strings.Cut(pair, "=")
@@ -99,7 +99,7 @@ func (e *exporter) headers(list string) error {
 	return nil
 }
 
-// secured is a client that trusts and shows the certificates that the environment names.
+// secured returns a client with the certificates that the environment names.
 func secured(setting func(name string) (value, variable string)) (*http.Client, error) {
 	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, IdleConnTimeout: 90 * time.Second}
 	if path, variable := setting("CERTIFICATE"); path != "" {
@@ -122,7 +122,7 @@ func secured(setting func(name string) (value, variable string)) (*http.Client, 
 	return &http.Client{Transport: transport}, nil
 }
 
-// ExportSpans implements the SDK's SpanExporter: it repeats what the collector may take later, until ctx ends.
+// ExportSpans implements the SDK's SpanExporter. It retries temporary failures until ctx ends.
 func (e *exporter) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) error {
 	body, err := proto.Marshal(&collector.ExportTraceServiceRequest{ResourceSpans: encode(spans)})
 	if err == nil && e.zip {
@@ -146,7 +146,7 @@ func (e *exporter) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) er
 	}
 }
 
-// send tries once. With an error it gives how long the collector wants to be left alone, less than 0 for ever.
+// send makes one attempt. With an error it returns how long to wait before the next one; a negative value means never.
 func (e *exporter) send(ctx context.Context, body []byte) (after time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(ctx, e.timeout)
 	defer cancel()
@@ -162,19 +162,19 @@ func (e *exporter) send(ctx context.Context, body []byte) (after time.Duration, 
 	if err != nil {
 		return 0, err
 	}
-	defer func() { _ = reply.Body.Close() }() // Read as far as it counts.
+	defer func() { _ = reply.Body.Close() }() // As much as matters was read.
 	text, err := io.ReadAll(io.LimitReader(reply.Body, answerBound))
 	switch reply.StatusCode {
 	case http.StatusOK, http.StatusAccepted, http.StatusNoContent:
 		return -1, errors.Join(err, rejected(text))
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		seconds, _ := strconv.Atoi(reply.Header.Get("Retry-After")) // A date is as good as nothing: the pause grows.
+		seconds, _ := strconv.Atoi(reply.Header.Get("Retry-After")) // A date counts as absent: then the pause grows.
 		return time.Duration(max(0, min(seconds, 60))) * time.Second, fmt.Errorf("the collector answers %s", reply.Status)
 	}
 	return -1, fmt.Errorf("the collector answers %s", reply.Status)
 }
 
-// rejected is what a collector that took the request has not kept of it.
+// rejected returns the error for spans that the collector accepted the request for but did not keep.
 func rejected(text []byte) error {
 	var answer collector.ExportTraceServiceResponse
 	if proto.Unmarshal(text, &answer) != nil || answer.GetPartialSuccess().GetRejectedSpans() == 0 {

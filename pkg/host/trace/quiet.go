@@ -9,10 +9,10 @@ import (
 	sdk "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// sayEvery is how often it is said that spans cannot be sent.
+// sayEvery is the interval of log messages about spans that cannot be sent.
 const sayEvery = time.Minute
 
-// quiet is an exporter whose failures are told once in a while, and to this process's own log.
+// quiet is an exporter that logs its failures only from time to time, and only in this process's log.
 type quiet struct {
 	sdk.SpanExporter
 	log *slog.Logger

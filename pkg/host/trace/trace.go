@@ -16,19 +16,19 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/redact"
 )
 
-// Start begins a span under a traceparent; an empty one begins a trace. Attributes are names and values in turn, without the
-// prefix "jobgraph.". It gives the traceparent of the span, for whatever is caused by it, and what ends it: with more
-// attributes, and a description when it failed. end may be called from any goroutine, once.
+// Start begins a span under a traceparent; an empty one begins a trace. Attributes are alternating names and values,
+// without the prefix "jobgraph.". It returns the traceparent of the span, for everything that it causes, and a function
+// that ends it, with more attributes and, if it failed, a description. end may be called once, from any goroutine.
 //
-// nil is a Start that is switched off. Packages that must not import this one declare the type by its signature.
+// A nil Start means that tracing is off. Packages that must not import this one declare the type by its signature.
 type Start = func(parent, name string, attributes ...string) (traceparent string, end func(failure string, attributes ...string))
 
-// Bounds of the end: what is still to be sent when a service has drained has flushBound, less of it when the process was told
-// to end at once.
+// flushBound limits the sending of remaining spans after a service has drained; it is shorter if the process has to end at
+// once.
 const flushBound = 5 * time.Second
 
-// Open gives the Start of a service, or nil when the environment names no collector. Spans that are left are sent by a cleanup
-// of the process. What is wrong with the variables is logged, and switches traces off: nothing else depends on them.
+// Open returns the Start of a service, or nil if the environment names no collector. A cleanup of the process sends the
+// remaining spans. Faulty variables are logged and switch tracing off, since nothing else depends on it.
 func Open(p *host.Process) Start {
 	if !wanted(p.Env) {
 		return nil
@@ -47,7 +47,7 @@ func Open(p *host.Process) Start {
 	return t.start
 }
 
-// wanted reads the variables that decide whether there are traces at all; the SDK reads the rest.
+// wanted reads the variables that decide whether tracing is on; the SDK reads the rest.
 func wanted(env host.Env) bool {
 	if env == nil {
 		return false
@@ -60,11 +60,11 @@ func wanted(env host.Env) bool {
 	return named && !is("OTEL_SDK_DISABLED", "true") && !is("OTEL_TRACES_EXPORTER", "none")
 }
 
-// tracer makes the spans of one service.
+// tracer creates the spans of one service.
 type tracer struct {
 	provider *sdk.TracerProvider
 	spans    trace.Tracer
-	secrets  *redact.Set // Taken out of attributes and descriptions.
+	secrets  *redact.Set // Removed from attributes and descriptions.
 	context  propagation.TraceContext
 }
 
@@ -85,7 +85,7 @@ func open(p *host.Process) (*tracer, error) {
 	return &tracer{provider: provider, spans: provider.Tracer("github.com/jobgraph/jobgraph"), secrets: p.Secrets}, nil
 }
 
-// headerTrace is the name under which the SDK reads and writes a traceparent.
+// headerTrace is the key under which the SDK reads and writes a traceparent.
 const headerTrace = "traceparent"
 
 func (t *tracer) start(parent, name string, attributes ...string) (string, func(string, ...string)) {

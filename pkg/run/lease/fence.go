@@ -10,15 +10,15 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
-// One is the journal of one SubJob: Read gives all records and the sequence of the last, Append stores one if the journal still
-// ends there.
+// One is the journal of one SubJob: Read returns all records and the sequence of the last, Append stores one if the journal
+// still ends there.
 type One interface {
 	Read(ctx context.Context) (entries []run.Entry, last uint64, err error)
 	Append(ctx context.Context, r events.JournalRecord, last uint64) (uint64, error)
 }
 
-// Fence closes a run in its journal, unless it is closed: from then on it cannot be claimed, and no claim can be written behind. It gives the
-// journal as it stood before. Errors: those of the journal, and ctx's.
+// Fence closes a run in its journal, unless it is closed: from then on it cannot be claimed, and no claim of it can write.
+// It returns the journal as it was before. Errors: those of the journal, and ctx's.
 func Fence(ctx context.Context, in One, number int, reason string) (*run.Journal, error) {
 	for {
 		entries, last, err := in.Read(ctx)

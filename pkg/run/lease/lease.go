@@ -12,50 +12,48 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
-// Lease is a claim that this process has, and the only writer behind it. It may be used by several goroutines: their appends
-// are in a line.
+// Lease is a claim of this process, and the only writer behind it. It is safe for concurrent use; appends are serialised.
 type Lease struct {
 	Run
-	// journal is where the claim is; stored and lost are called without a wait.
+	// journal contains the claim; stored and lost are the hooks, never nil.
 	journal Journal
 	stored  func()
 	lost    func(reason string, over bool) error
 
 	turn   chan struct{} // Guards the fields below, and is held across an append.
 	last   uint64
-	fresh  time.Time // When the latest claim or renewal that was stored had been sent.
-	unsure bool      // The outcome of the latest append is unknown: the journal may go on behind last.
+	fresh  time.Time // When the latest stored claim or renewal was sent.
+	unsure bool      // The outcome of the latest append is unknown: the journal may continue after last.
 	over   bool      // The record of the run's end is stored.
-	gone   error     // What Hooks.Lost has given to an append; nil while the claim may stand.
+	gone   error     // The result of Hooks.Lost; nil while the claim may hold.
 }
 
-// Hooks are told what becomes of a lease.
+// Hooks report changes of a lease.
 type Hooks struct {
-	// Stored is called after each record that was stored, each of which shows that the bus is there; may be nil.
+	// Stored is called after each stored record, which shows that the bus is reachable; may be nil.
 	Stored func()
-	// Lost is called when the claim does not stand any more: over is true when the run is closed or a later one has begun, else
-	// another owner has taken it over. It gives the error of the append that found out.
+	// Lost is called when the claim no longer holds: over is true if the run is closed or a later one has begun, else
+	// another owner took it over. Its result is the error of the append that noticed.
 	Lost func(reason string, over bool) error
 }
 
-// Waits between attempts to append while the bus is away.
+// Waits between attempts to append while the bus is unreachable.
 const (
 	FirstRetry = 20 * time.Millisecond
 	LongRetry  = 2 * time.Second
 )
 
-// lastBound is how long the last record of a claim may take: the one that lets go of it, or that of an end at which the journal
-// has to be looked at.
+// lastBound limits the last append of a claim: its release, or the record of an end for which the journal has to be read.
 const lastBound = time.Second
 
-// Take claims a run behind what was read. first is the effect that the claim announces, the zero value for none. Errors:
-// store.ErrConflict when the journal has gone on, or those of the journal.
+// Take claims a run after the sequence behind, up to which the journal was read. first is the effect that the claim
+// announces, or the zero value. Errors: store.ErrConflict if the journal has continued, or those of the journal.
 func Take(ctx context.Context, in Journal, r Run, behind uint64, first run.Effect, hooks Hooks) (*Lease, error) {
 	l := &Lease{Run: r, journal: in, stored: hooks.Stored, lost: hooks.Lost, turn: make(chan struct{}, 1)}
 	l.fresh = time.Now()
 	seq, err := in.Append(r.Job, r.SubJob, run.Claimed(r.Run, r.Owner, r.Lease, r.Resumes, first), behind).Wait(ctx)
 	if err != nil && !errors.Is(err, store.ErrConflict) {
-		seq, err = l.claimed(ctx, behind) // Whether it was stored is unknown; the journal has it or not.
+		seq, err = l.claimed(ctx, behind) // The outcome is unknown; read the journal.
 	}
 	if err != nil {
 		return nil, err
@@ -64,7 +62,7 @@ func Take(ctx context.Context, in Journal, r Run, behind uint64, first run.Effec
 	return l, nil
 }
 
-// claimed looks whether a claim whose outcome was unknown is there.
+// claimed reads the journal to find out whether a claim with an unknown outcome was stored.
 func (l *Lease) claimed(ctx context.Context, behind uint64) (uint64, error) {
 	journal, err := l.read(ctx)
 	if err != nil {
@@ -84,7 +82,7 @@ func (l *Lease) read(ctx context.Context) (*run.Journal, error) {
 	return run.Read(entries), nil
 }
 
-// lock waits for the turn, as long as ctx lasts.
+// lock waits for the turn until ctx ends.
 func (l *Lease) lock(ctx context.Context) error {
 	select {
 	case l.turn <- struct{}{}:
@@ -96,8 +94,8 @@ func (l *Lease) lock(ctx context.Context) error {
 
 func (l *Lease) unlock() { <-l.turn }
 
-// Append adds a record and waits until it is stored. It goes on while the bus is away, until ctx ends. Errors: what Hooks.Lost
-// gives, store.ErrTooLarge, and ctx's.
+// Append adds a record and waits until it is stored. While the bus is unreachable it retries until ctx ends. Errors: the
+// result of Hooks.Lost, store.ErrTooLarge, and ctx's.
 func (l *Lease) Append(ctx context.Context, rec events.JournalRecord) error {
 	if err := l.lock(ctx); err != nil {
 		return err
@@ -134,11 +132,11 @@ func (l *Lease) keep(rec events.JournalRecord, seq uint64) {
 	l.over = l.over || rec.Type == events.JournalReported
 }
 
-// look reads the journal after a write that did not succeed: done means that it did after all.
+// look reads the journal after a write that failed or has an unknown outcome: done means that it was stored after all.
 func (l *Lease) look(ctx context.Context, rec *events.JournalRecord) (done bool, lost error) {
 	journal, err := l.read(ctx)
 	if err != nil {
-		return false, nil // The bus is away, which the next attempt finds out by itself.
+		return false, nil // The bus is unreachable, as the next attempt will notice.
 	}
 	if !journal.Holds(l.Run.Run, l.Owner) {
 		l.gone = l.lose(journal)
@@ -157,8 +155,8 @@ func (l *Lease) lose(journal *run.Journal) error {
 	return l.lost(reason, over)
 }
 
-// Confirm looks at the claim once more, right before an effect starts, and renews a lease that has passed. While the bus is away it waits: a claim that cannot be
-// read may be lost. Errors: what Hooks.Lost gives, and ctx's cause.
+// Confirm checks the claim right before an effect starts, and renews a passed lease. While the bus is unreachable it waits,
+// since a claim that cannot be read may be lost. Errors: the result of Hooks.Lost, and ctx's cause.
 func (l *Lease) Confirm(ctx context.Context) error {
 	for retry := FirstRetry; ; retry = min(2*retry, LongRetry) {
 		journal, err := l.read(ctx)
@@ -177,7 +175,7 @@ func (l *Lease) Confirm(ctx context.Context) error {
 	}
 }
 
-// Begin stores the intent to make an effect, which may begin when it returns without an error. Errors: those of Append.
+// Begin stores the intent to make an effect, which may begin if there is no error. Errors: those of Append.
 func (l *Lease) Begin(ctx context.Context, intent events.JournalRecord) error {
 	if err := l.refresh(ctx); err != nil {
 		return err
@@ -188,9 +186,9 @@ func (l *Lease) Begin(ctx context.Context, intent events.JournalRecord) error {
 	return l.refresh(ctx)
 }
 
-// refresh renews a lease that has passed, because this process was stopped or the bus was away. It may not have been taken over so far, but
-// a successor would not have to wait now: an effect that began now could be asked about, and made by another owner, while it
-// begins.
+// refresh renews a lease that has passed because this process was suspended or the bus was unreachable. The run may not
+// have been taken over yet, but another owner would no longer have to wait: it could ask about an effect that is just
+// beginning, and make it too.
 func (l *Lease) refresh(ctx context.Context) error {
 	if err := l.lock(ctx); err != nil {
 		return err
@@ -203,8 +201,8 @@ func (l *Lease) refresh(ctx context.Context) error {
 	return l.Append(ctx, run.Renewed(l.Run.Run, l.Owner, l.Run.Lease))
 }
 
-// Renew extends the lease. A renewal that does not get through in a third of the lease leaves the line to the records of effects;
-// the next one tries again. As long as the journal ends with this claim the run has not been taken over.
+// Renew extends the lease. A renewal that takes longer than a third of the lease gives way to records of effects; the next
+// one tries again. As long as the journal ends with this claim, the run has not been taken over.
 func (l *Lease) Renew(ctx context.Context) error {
 	ctx, stop := context.WithTimeout(ctx, l.Run.Lease/3)
 	defer stop()
@@ -216,7 +214,7 @@ func (l *Lease) Release(ctx context.Context) {
 	l.Conclude(context.WithoutCancel(ctx), run.Released(l.Run.Run, l.Owner))
 }
 
-// Conclude appends the last record of a claim, for a second at most. A failure changes nothing: the next owner waits for the lease,
+// Conclude appends the last record of a claim, within a second. A failure does no harm: the next owner waits for the lease,
 // or the log decides whose report was first.
 func (l *Lease) Conclude(ctx context.Context, rec events.JournalRecord) {
 	ctx, stop := context.WithTimeout(ctx, lastBound)
@@ -224,7 +222,7 @@ func (l *Lease) Conclude(ctx context.Context, rec events.JournalRecord) {
 	_ = l.Append(ctx, rec)
 }
 
-// Ask stores the record of a question with which the run ends, unless it is stored.
+// Ask stores the record of a question with which the run ends, unless it exists.
 func (l *Lease) Ask(ctx context.Context, rec events.JournalRecord) error {
 	if err := l.lock(ctx); err != nil {
 		return err
@@ -237,12 +235,13 @@ func (l *Lease) Ask(ctx context.Context, rec events.JournalRecord) error {
 	return l.Append(ctx, rec)
 }
 
-// End stores the record of an end that takes the run away from its owner: anything but a success. It goes on for a second at most, and a
-// journal that stays away keeps back nothing. Errors: what Hooks.Lost gives, when the run has another owner or is over.
+// End stores the record of an end other than success, which takes the run away from its owner. It tries for a second at
+// most, so that an unreachable journal delays nothing. Errors: the result of Hooks.Lost, if the run has another owner or is
+// over.
 func (l *Lease) End(ctx context.Context, rec events.JournalRecord) error {
 	bounded, stop := context.WithTimeout(ctx, lastBound)
 	defer stop()
-	_ = l.Ask(bounded, rec) // Whether the claim is lost is all that counts.
+	_ = l.Ask(bounded, rec) // All that matters is whether the claim is lost.
 	if l.lock(ctx) != nil {
 		return nil
 	}
@@ -250,8 +249,8 @@ func (l *Lease) End(ctx context.Context, rec events.JournalRecord) error {
 	return l.gone
 }
 
-// Report sends the record of the run's end, and gives what waits for it. Where it is unknown what the journal ends with, the
-// record is stored before Report returns: the next run, which the event begins, must not find this one open.
+// Report sends the record of the run's end and returns a function that waits for it. If the end of the journal is unknown,
+// Report waits itself: the next run, which the event starts, must not find this one open.
 func (l *Lease) Report(ctx context.Context, rec events.JournalRecord) (wait func()) {
 	if err := l.lock(ctx); err != nil {
 		return func() {}
@@ -269,7 +268,7 @@ func (l *Lease) Report(ctx context.Context, rec events.JournalRecord) (wait func
 	return func() { l.reported(ctx, rec, sent) }
 }
 
-// reported waits for the record of the run's end. One that was not stored is tried again for a while.
+// reported waits for the record of the run's end, and retries for a while if it was not stored.
 func (l *Lease) reported(ctx context.Context, rec events.JournalRecord, sent Pending) {
 	seq, err := sent.Wait(ctx)
 	if err != nil {

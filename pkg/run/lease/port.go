@@ -8,33 +8,33 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
-// Journal is the journal of SubJobs. Read gives all records, oldest first. Append stores a record if the journal still ends at
-// last, 0 for an empty one. Clock is that of the broker, which stamps the records: its time, and from when on it has been there
-// without a break, as far as this process knows.
+// Journal gives access to the journals of SubJobs. Read returns all records, oldest first. Append stores a record if the
+// journal still ends at last, 0 for an empty one. Clock returns the broker's time, which stamps the records, and since when
+// the broker has been reachable without interruption, as far as this process knows.
 type Journal interface {
 	Read(ctx context.Context, job, subjob string) ([]run.Entry, error)
 	Append(job, subjob string, r events.JournalRecord, last uint64) Pending
 	Clock(ctx context.Context) (now, since time.Time, err error)
 }
 
-// Pending is the answer to a write that was sent.
+// Pending is the pending result of a write.
 type Pending interface {
 	Wait(ctx context.Context) (seq uint64, err error)
 }
 
-// Run is a run, and who wants to hold it.
+// Run is a run and its claimant.
 type Run struct {
 	Job, SubJob string
 	Run         int
 	// Resumes is the run that it continues, 0 for none.
 	Resumes int
-	// Owner is the name of this process, Lease how long a claim holds without renewal.
+	// Owner is the name of this process; Lease is how long a claim holds without renewal.
 	Owner string
 	Lease time.Duration
 }
 
-// Admit reads the journal of a run and says whether it may be claimed. The broker's clock is asked only where another owner has
-// a claim. Errors: those of the journal.
+// Admit reads the journal of a run and decides whether it may be claimed. It asks for the broker's clock only if another
+// owner has a claim. Errors: those of the journal.
 func Admit(ctx context.Context, from Journal, r Run) (*run.Journal, run.Admission, error) {
 	entries, err := from.Read(ctx, r.Job, r.SubJob)
 	if err != nil {

@@ -4,28 +4,28 @@ import (
 	"time"
 )
 
-// Delivery is one message of work in hand. Its holder settles it by its receipt.
+// Delivery is one work message in hand. Its holder settles it by its receipt.
 type Delivery struct {
 	// Subject and Body are the message.
 	Subject string
 	Body    []byte
 	// Trace is its W3C traceparent, if any.
 	Trace string
-	// Count says how often it was delivered, 1 for the first time; Stored is when it was published.
+	// Count is how often it was delivered, 1 for the first time; Stored is when it was published.
 	Count  int
 	Stored time.Time
 	// Receipt settles it.
 	Receipt Receipt
 }
 
-// Receipt settles one delivery. Answers are sent, not awaited: one that is lost makes the message come again.
+// Receipt settles one delivery. Answers are sent without waiting; if one is lost, the message comes again.
 type Receipt interface {
-	// Ack says that the work is done, for good.
+	// Ack settles the work as done.
 	Ack() error
-	// Nak gives the work back: it is delivered again after the delay, here or elsewhere.
+	// Nak returns the work: it is delivered again after the delay, here or elsewhere.
 	Nak(delay time.Duration) error
-	// InProgress says that the work is still in progress, which restarts the broker's patience.
+	// InProgress says that the work continues, which restarts the broker's timeout.
 	InProgress() error
-	// Term gives the work up for good, and sets the message aside with the reason.
+	// Term gives up on the work and stores the message as a dead letter with the reason.
 	Term(reason string) error
 }

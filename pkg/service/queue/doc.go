@@ -1,2 +1,2 @@
-// Package queue has a message of work in hand, as the loops of planner and expert-runner see it: they know no bus.
+// Package queue defines a work message in hand for the loops of planner and expert-runner, which do not know the bus.
 package queue

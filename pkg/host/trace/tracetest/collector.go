@@ -15,21 +15,21 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Span is one span as it came over the wire, its ids in hex.
+// Span is one received span, with ids in hex.
 type Span struct {
-	// Service is the resource's service.name, Name the span's.
+	// Service is the resource's service.name, Name the name of the span.
 	Service, Name string
-	// Trace, ID and Parent are its identity; Parent is empty for the first of a trace.
+	// Trace, ID and Parent identify it; Parent is empty for the first span of a trace.
 	Trace, ID, Parent string
 	// Attributes are those with text values.
 	Attributes map[string]string
-	// Failure is the description of a span that failed, and "failed" when there is none.
+	// Failure is the description of a failed span, or "failed" if it has none.
 	Failure string
 }
 
-// Collector takes spans until its test ends.
+// Collector receives spans until its test ends.
 type Collector struct {
-	// URL is what OTEL_EXPORTER_OTLP_ENDPOINT has to be.
+	// URL is the value for OTEL_EXPORTER_OTLP_ENDPOINT.
 	URL string
 	t   testing.TB
 
@@ -48,14 +48,14 @@ func New(t testing.TB) *Collector {
 	return c
 }
 
-// Refuse makes it answer everything with a status.
+// Refuse makes the collector answer everything with a status.
 func (c *Collector) Refuse(status int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.refuse = status
 }
 
-// Spans gives what has come until now.
+// Spans returns the spans received so far.
 func (c *Collector) Spans() []Span {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,3 +1,3 @@
-// Package tracetest is a collector for tests of traces: an HTTP server that takes what real exporters send, in the protocol of
-// OpenTelemetry, and keeps it. It never answers anything but success unless it is told to.
+// Package tracetest is a collector for tests of tracing: an HTTP server that receives and stores what OpenTelemetry
+// exporters send. It answers with success unless told otherwise.
 package tracetest
