@@ -31,8 +31,7 @@ const (
 // ValidID reports whether s may be chosen by a user as an id: [A-Za-z0-9_-]{1,64}.
 func ValidID(s string) bool { return len(s) <= MaxID && validToken(s, false) }
 
-// ValidNewID reports whether s may name something new: a ValidID that does not consist of dashes alone, which command lines
-// would misread.
+// ValidNewID reports whether s may name something new: a ValidID other than dashes alone, which command lines misread.
 func ValidNewID(s string) bool { return ValidID(s) && strings.Trim(s, "-") != "" }
 
 // ValidToken also accepts "~", which marks ids made by Jobgraph (SubJobs of a split, planning), up to 512 bytes.

@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// RulesVersion is the version of the decision rules that job.requested gets. A core does not handle jobs with a higher
-// version.
+// RulesVersion is the version of the decision rules that job.requested gets. A core ignores jobs with a higher one.
 const RulesVersion = 4
 
 // JobRequested admits a job. All defaults are resolved in it, so that a log folds the same after defaults change.
@@ -27,7 +26,7 @@ func (r *JobRequested) check(*Event) error {
 // Rules holds every resolved limit and policy of a job.
 type Rules struct {
 	Version int `json:"version"` // Version is the version of the decision rules, RulesVersion when written.
-	// MaxSteps to KeyConcurrency are those of Limits, resolved.
+	// MaxSteps, MaxPlanRounds, LifeCycle, Retries, InputRounds, Concurrency, ConcurrencyKey and KeyConcurrency are as in Limits, resolved.
 	MaxSteps       int      `json:"max_steps"`
 	MaxPlanRounds  int      `json:"max_plan_rounds"`
 	LifeCycle      int      `json:"life_cycle"`

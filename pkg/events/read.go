@@ -31,8 +31,7 @@ func (e *Event) spoil(body []byte, err error) {
 	e.Raw, e.Fault = body, &Fault{Code: CodeMalformed, Message: "malformed " + string(e.Kind), Cause: err.Error()}
 }
 
-// ReadWork decodes a work message's body as json.Unmarshal does, but without reflection if it has the form that we write.
-// It overwrites w.
+// ReadWork decodes a work message's body as json.Unmarshal does, without reflection if it has our own form. It overwrites w.
 func ReadWork(body []byte, w *Work) error {
 	*w = Work{}
 	if readPlain(body, w) {

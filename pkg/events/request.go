@@ -45,16 +45,14 @@ type Limits struct {
 	MaxPlanRounds *int `json:"max_plan_rounds,omitempty"` // MaxPlanRounds is how often the whole job may be planned.
 	LifeCycle     *int `json:"life_cycle,omitempty"`      // LifeCycle is how often a SubJob may be split; 0 means never.
 	Retries       *int `json:"retries,omitempty"`         // Retries is how often an EXECUTION_ERROR is retried; 0 means never.
-	// RetryDelay is the wait before the first retry. It doubles each time, up to a minute, or up to itself if that is
-	// longer.
+	// RetryDelay is the wait before the first retry. It doubles each time, up to the larger of itself and a minute.
 	RetryDelay  *Duration `json:"retry_delay,omitempty"`
 	InputRounds *int      `json:"input_rounds,omitempty"` // InputRounds is how often one SubJob may reject its predecessors' results and have them redone.
 	Deadline    *Duration `json:"deadline,omitempty"`     // Deadline is how long the job may take from its admission.
 	Tokens      *int64    `json:"tokens,omitempty"`       // Tokens is the most model tokens the job may spend.
 	CostUSD     *float64  `json:"cost_usd,omitempty"`     // CostUSD is the most money the job may spend, in US dollars.
 	Concurrency *int      `json:"concurrency,omitempty"`  // Concurrency is the most SubJobs of the job that run at once; 0 means no limit.
-	// ConcurrencyKey is the key that KeyConcurrency applies to: of all SubJobs of all jobs with that key, at most
-	// KeyConcurrency run at once.
+	// ConcurrencyKey groups jobs: of all SubJobs of all jobs with the same key, at most KeyConcurrency run at once.
 	ConcurrencyKey string `json:"concurrency_key,omitempty"`
 	KeyConcurrency *int   `json:"key_concurrency,omitempty"`
 }

@@ -100,8 +100,7 @@ type JournalRecord struct {
 	Decides uint64          `json:"decides,omitempty"` // Decides is the sequence of the intent that a person or a hook has decided about.
 }
 
-// SandboxTag begins the tag with a program's sandbox level and the reason why it is not stricter; BuiltinTag marks cards of
-// Jobgraph itself.
+// SandboxTag begins the tag with a program's sandbox level and why it is not stricter; BuiltinTag marks cards of Jobgraph.
 const (
 	SandboxTag = "sandbox:"
 	BuiltinTag = "builtin"

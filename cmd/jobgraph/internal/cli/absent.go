@@ -10,8 +10,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/joblog"
 )
 
-// absent adds to work in a queue that its expert is not announced: it was withdrawn, or its runner is away. Where the catalogue
-// cannot be read nothing is added.
+// absent explains queued work whose expert is not announced: it was withdrawn, or its runner is down. It adds nothing if
+// the catalogue cannot be read.
 func (g views) absent(h *joblog.Log, c *client.Client, blockers []graph.Blocker) []graph.Blocker {
 	inQueue := func(b graph.Blocker) bool { return b.Code == "work" }
 	if !slices.ContainsFunc(blockers, inQueue) {

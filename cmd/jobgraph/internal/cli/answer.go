@@ -32,7 +32,7 @@ type question struct {
 	Expires time.Time        `json:"expires,omitzero"`
 }
 
-// questions lists what a job asks of people.
+// questions lists the open requests of a job.
 func questions(h *joblog.Log) []question {
 	var list []question
 	s := h.Job.View()
@@ -51,15 +51,15 @@ func questions(h *joblog.Log) []question {
 	return list
 }
 
-// askedJob is the job whose requests are meant: they are named by their own ids, not by their SubJobs.
+// askedJob returns the job whose requests are meant: requests have ids of their own, so a SubJob is a fault.
 func askedJob(text string) (string, error) {
 	return jobOf("a request", text, "name the request: jobgraph inputs JOB lists those that are open")
 }
 
-// inputs are the commands about what jobs ask: answer, approve, reject, inputs.
+// inputs are the commands about requests for input: answer, approve, reject, inputs.
 type inputs struct{ app *app }
 
-// answer closes a request of a job: the one that is named, or the only one.
+// answer closes a request of a job: the named one, or the only one.
 func (g inputs) answer(job, request, user string, build func(q question) (any, error)) error {
 	if err := g.app.form(); err != nil {
 		return err
@@ -75,7 +75,7 @@ func (g inputs) answer(job, request, user string, build func(q question) (any, e
 		}
 		q, err := choose(questions(h), job, request)
 		if was := putTo(h, request); err != nil && was != nil {
-			q, err = *was, nil // It is closed. The same answer again is told the same, another one meets a conflict.
+			q, err = *was, nil // It is closed. The same answer again succeeds, another one is a conflict.
 		}
 		if err != nil {
 			return err
@@ -98,8 +98,8 @@ func (g inputs) answer(job, request, user string, build func(q question) (any, e
 	})
 }
 
-// answerer is who answers, as it is recorded: the user that was given, else the user who is logged in here. A question for
-// another person is not answered in their name unless that is said.
+// answerer returns the name to record: the given user, else the user logged in here. A question for another person needs an
+// explicit user.
 func (g inputs) answerer(q question, user string) (string, error) {
 	if user == "" {
 		user, _ = g.app.sys.Env("USER")
@@ -122,7 +122,7 @@ func userFlag(c *cobra.Command, user *string) {
 	c.Flags().StringVar(user, "user", "", "who answers, as it is recorded (USER of the environment); of a question for one user it has to be that one")
 }
 
-// choose finds the request that is meant.
+// choose finds the request.
 func choose(open []question, job, request string) (question, error) {
 	var ids []string
 	for _, q := range open {
@@ -159,7 +159,7 @@ func (g inputs) answerCommand() *cobra.Command {
 	return c
 }
 
-// answerArgs tells REQUEST and TEXT apart: with a file the words can only name the request.
+// answerArgs separates REQUEST and TEXT: with a file the argument can only be the request.
 func (g inputs) answerArgs(words []string, file string) (request, text string, err error) {
 	if file != "" {
 		data, err := g.app.documents.file(file)
@@ -183,7 +183,7 @@ func (g inputs) answerArgs(words []string, file string) (request, text string, e
 	return words[0], strings.Join(words[1:], " "), nil
 }
 
-// fits is what is wrong with the answer to a form; nil when it fits, or when its schema cannot be read.
+// fits returns what is wrong with the answer to a form; nil if it fits, or if its schema cannot be read.
 func fits(q *question, text string) error {
 	s, err := schema.Read(q.Schema)
 	if q.Kind != events.InputForm || err != nil {
@@ -198,7 +198,7 @@ func fits(q *question, text string) error {
 	return nil
 }
 
-// parseAnswer reads JSON as JSON where the question wants more than words.
+// parseAnswer parses JSON if the question expects more than text.
 func parseAnswer(q question, text string) (any, error) {
 	structured := q.Kind == events.InputForm || q.Kind == events.InputReview || q.Kind == events.InputApproval ||
 		q.Kind == events.InputUnknown && strings.HasPrefix(strings.TrimSpace(text), "{")
@@ -209,7 +209,7 @@ func parseAnswer(q question, text string) (any, error) {
 		return nil, usageError{fmt.Errorf("request %s wants JSON that fits its schema: %s", q.Request, q.Schema)}
 	}
 	if q.Kind == events.InputApproval && q.SubJob != events.PlanID {
-		return text, nil // Words of approval approve; any others are the reason of a rejection.
+		return text, nil // Words of approval approve; any other text is the reason of a rejection.
 	}
 	if len(q.Options) > 0 {
 		for _, o := range q.Options {
@@ -217,7 +217,7 @@ func parseAnswer(q question, text string) (any, error) {
 				return o, nil
 			}
 		}
-		if q.SubJob != events.PlanID || q.Kind == events.InputUnknown { // The planner reads other words too.
+		if q.SubJob != events.PlanID || q.Kind == events.InputUnknown { // The planner understands other words too.
 			return nil, usageError{fmt.Errorf("%q is none of the choices: %s", text, strings.Join(q.Options, ", "))}
 		}
 	}
@@ -254,8 +254,8 @@ func (g inputs) inputsCommand() *cobra.Command {
 	return c
 }
 
-// cancelInput closes a request without an answer. One that was never made is not found: closing it would shut the door on
-// a later maker.
+// cancelInput closes a request without an answer. A request that was never made is not found: closing it would block a
+// later request with that id.
 func (g inputs) cancelInput(ctx context.Context, c *client.Client, job, request string) error {
 	h, err := g.app.load(ctx, c, target{job: job})
 	if err != nil {
@@ -274,7 +274,7 @@ func (g inputs) cancelInput(ctx context.Context, c *client.Client, job, request 
 	return nil
 }
 
-// made is an error for a request that a job never made, with those that are open.
+// made returns an error for a request that the job never made, listing the open ones.
 func made(h *joblog.Log, request string) error {
 	if putTo(h, request) != nil {
 		return nil
@@ -283,7 +283,7 @@ func made(h *joblog.Log, request string) error {
 	return err
 }
 
-// putTo is a request that was put to people, open or not; nil when there was none.
+// putTo returns a request for input, open or closed; nil if there was none.
 func putTo(h *joblog.Log, request string) *question {
 	for i := range h.Events {
 		e := &h.Events[i]
@@ -296,8 +296,7 @@ func putTo(h *joblog.Log, request string) *question {
 	return nil
 }
 
-// inputs lists what jobs ask, or one of them. In the list of all a job that the scheduler leaves alone is left out: what it asks
-// cannot be told, and the others are no worse for it.
+// inputs lists the requests of all jobs or of the given ones. In the list of all, jobs that cannot be read are left out.
 func (g inputs) inputs(ctx context.Context, c *client.Client, ids []string) error {
 	named := len(ids) > 0
 	if !named {
@@ -312,7 +311,7 @@ func (g inputs) inputs(ctx context.Context, c *client.Client, ids []string) erro
 		return g.app.views.missing(ctx, c, ids[0], err)
 	}
 	table := output.Table{Head: []string{"JOB", "REQUEST", "KIND", "SUBJOB", "PROMPT"}, WideHead: []string{"OPTIONS", "USER"}}
-	var longer []question // Those whose prompt a line does not show as it is.
+	var longer []question // Those whose prompts do not fit into a line.
 	for _, id := range ids {
 		h, err := c.Logs().Fold(ctx, id, 0)
 		if errors.Is(err, bus.ErrNotFound) {
@@ -347,8 +346,8 @@ func (g inputs) inputs(ctx context.Context, c *client.Client, ids []string) erro
 	return g.writeLonger(longer, named)
 }
 
-// writeLonger writes the prompts whole that a list has shortened: those of one job, where a decision is due. In the list
-// of all it is said where they are.
+// writeLonger prints the full prompts that the list shortened, for a named job. For the list of all it only says where to
+// find them.
 func (g inputs) writeLonger(longer []question, named bool) error {
 	if len(longer) > 0 && !named {
 		g.app.note("%d of these prompts are not shown whole here: `jobgraph inputs %s` does that", len(longer), longer[0].Job)

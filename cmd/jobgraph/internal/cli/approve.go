@@ -18,11 +18,12 @@ import (
 type verdict struct {
 	Approved bool   `json:"approved"`
 	Reason   string `json:"reason,omitempty"`
-	// Args are arguments in place of those that were asked about.
+	// Args replace the arguments in question.
 	Args json.RawMessage `json:"args,omitempty"`
 }
 
-// verdictCommand makes approve and reject; edits are what goes with the verdict, read when a request is found.
+// verdictCommand makes approve and reject; edits returns the changes that go with the verdict, and is called once a request
+// is found.
 func (g inputs) verdictCommand(use, short string, approved bool, edits func() (json.RawMessage, error)) *cobra.Command {
 	var why, user string
 	c := &cobra.Command{
@@ -43,7 +44,7 @@ func (g inputs) verdictCommand(use, short string, approved bool, edits func() (j
 				if changed != nil && (q.Kind != events.InputApproval || q.SubJob == events.PlanID) {
 					return nil, usageError{fmt.Errorf("request %s is about no call of a tool: there are no arguments to change", q.Request)}
 				}
-				g.app.note("%s", asks(&q)) // What the verdict is about.
+				g.app.note("%s", asks(&q)) // Shows what the verdict is about.
 				return verdict{approved, why, changed}, nil
 			})
 		},
@@ -53,7 +54,7 @@ func (g inputs) verdictCommand(use, short string, approved bool, edits func() (j
 	return c
 }
 
-// judged is an error for a question that wants words: there is nothing to approve or reject.
+// judged returns an error for a question that is not a matter of approval.
 func judged(q question, approved bool) error {
 	if q.Kind != events.InputClarification && q.Kind != events.InputUnknown {
 		return nil
@@ -86,7 +87,7 @@ func (g inputs) rejectCommand() *cobra.Command {
 	return g.verdictCommand("reject", "Reject a pending request", false, func() (json.RawMessage, error) { return nil, nil })
 }
 
-// editedArgs are the arguments that a person gives in place of others; nil without any.
+// editedArgs returns the replacement arguments; nil without any.
 func (g inputs) editedArgs(text, file string) (json.RawMessage, error) {
 	if text != "" && file != "" {
 		return nil, usageError{errors.New("give the arguments with --args or with -f, not with both")}
@@ -108,14 +109,14 @@ func (g inputs) editedArgs(text, file string) (json.RawMessage, error) {
 	return json.RawMessage(text), nil
 }
 
-// writeAsked writes what a job asks of people, each with what can be done about it.
+// writeAsked prints the open requests of a job, with what to do about each.
 func writeAsked(b *strings.Builder, h *joblog.Log) {
 	for _, q := range questions(h) {
 		fmt.Fprintf(b, "\n%s\n  → %s\n", asks(&q), output.Visible(graph.AnswerCommand(q.Job, q.Request, q.Kind)))
 	}
 }
 
-// asks is a question with its prompt, whole.
+// asks returns a question with its full prompt.
 func asks(q *question) string {
 	return output.Visible(fmt.Sprintf("%s asks (%s %s):", q.SubJob, q.Kind, q.Request)) + "\n" + output.Quote(q.Prompt)
 }

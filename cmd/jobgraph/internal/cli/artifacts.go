@@ -21,7 +21,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/joblog"
 )
 
-// files are the commands about artifacts, and how other commands show them.
+// files are the commands about artifacts, and helpers to show artifacts.
 type files struct{ app *app }
 
 func (g files) command() *cobra.Command {
@@ -59,7 +59,7 @@ func artifactTable(list []joblog.Artifact) output.Table {
 	return table
 }
 
-// leastDigest is how much of a digest names an artifact.
+// leastDigest is the shortest prefix of a digest that names an artifact.
 const leastDigest = 8
 
 // artifactOf finds an artifact by its address, or by the beginning of its digest.
@@ -91,7 +91,7 @@ func (g files) fetch(h *joblog.Log, c *client.Client, name, into string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = root.Close() }() // What was written is closed.
+	defer func() { _ = root.Close() }() // Files written below it are closed already.
 	if err := write(root, filepath.Base(into), func(w io.Writer) error { return c.Fetch(g.app.soft, h.Job.ID, f.Ref, w) }); err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func (g files) fetch(h *joblog.Log, c *client.Client, name, into string) error {
 	return nil
 }
 
-// write creates a file and replaces none; what an error leaves of it is taken away.
+// write creates a file and never replaces one; on an error it removes the partial file.
 func write(root *os.Root, name string, fill func(w io.Writer) error) error {
 	file, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if errors.Is(err, fs.ErrExist) {
@@ -114,7 +114,7 @@ func write(root *os.Root, name string, fill func(w io.Writer) error) error {
 	return nil
 }
 
-// save writes the artifacts of a job's result below a folder.
+// save writes the files of a job's result below a folder.
 func (g files) save(ctx context.Context, h *joblog.Log, c *client.Client, dir string) error {
 	if dir == "" || h.Job == nil {
 		return nil
@@ -133,11 +133,11 @@ func (g files) save(ctx context.Context, h *joblog.Log, c *client.Client, dir st
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	root, err := os.OpenRoot(dir) // Names are those of runs.
+	root, err := os.OpenRoot(dir) // Runs chose these names.
 	if err != nil {
 		return err
 	}
-	defer func() { _ = root.Close() }() // What was written is closed.
+	defer func() { _ = root.Close() }() // Files written below it are closed already.
 	for _, ref := range h.JobArtifacts() {
 		name := strings.TrimPrefix(path.Clean("/"+ref.Name), "/")
 		err := root.MkdirAll(path.Dir(name), 0o755)
@@ -160,7 +160,7 @@ const (
 	previewLines  = 4
 )
 
-// write lists the files of a job for people, with what the first of them begin with if there is a client.
+// write lists the files of a job for people, with the beginning of the first ones if there is a client.
 func (g files) write(b *strings.Builder, h *joblog.Log, c *client.Client) {
 	list := h.Artifacts("")
 	if len(list) == 0 {
@@ -179,7 +179,7 @@ func (g files) write(b *strings.Builder, h *joblog.Log, c *client.Client) {
 	fmt.Fprintf(b, "  → jobgraph artifacts get %s SUBJOB/NAME\n", h.Job.ID)
 }
 
-// fetchable says how the files can be had that a job has made; kept is false when they go with the bus of this run.
+// fetchable says how to get the job's files; kept is false if they disappear with the bus of this run.
 func (g files) fetchable(h *joblog.Log, kept bool) {
 	if h.Job == nil || g.app.machine() || g.app.output == "name" || len(h.Artifacts("")) == 0 {
 		return
@@ -191,7 +191,7 @@ func (g files) fetchable(h *joblog.Log, kept bool) {
 	g.app.note("its files are gone with this run; --artifacts DIR keeps those of the result")
 }
 
-// preview is what a text begins with, line by line behind a mark; empty for what is none, or cannot be read.
+// preview returns the first lines of a text, each after a mark; "" if it is not text or cannot be read.
 func (g files) preview(ctx context.Context, c *client.Client, job string, ref events.Ref) string {
 	text, err := c.Preview(ctx, job, ref, previewBytes)
 	if err != nil || strings.TrimSpace(text) == "" {

@@ -11,7 +11,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// attachable finds everything that is wrong with files that a job is to get, before anything is stored.
+// attachable reports all faults of files to attach, before anything is stored.
 func attachable(paths []string) (faults events.Faults) {
 	for i, path := range paths {
 		f := events.Fault{Code: events.CodeInvalid, Field: fmt.Sprintf("--attach[%d]", i)}
@@ -30,7 +30,7 @@ func attachable(paths []string) (faults events.Faults) {
 	return faults
 }
 
-// attach stores files under the job's id, which is made when there is none, and names them in the request.
+// attach stores files under the job's id, generating the id if necessary, and adds them to the request.
 func (q *asked) attach(ctx context.Context, c *client.Client, r *events.Request) error {
 	if len(q.attached) == 0 {
 		return nil

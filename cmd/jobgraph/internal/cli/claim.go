@@ -10,8 +10,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
-// claimed adds to runs that are worked on by whom, and until when they are not taken over. Where the journal or the broker's
-// clock cannot be read nothing is added.
+// claimed adds to running runs who executes them and until when they cannot be taken over. It adds nothing if the journal
+// or the broker's clock cannot be read.
 func (g views) claimed(h *joblog.Log, c *client.Client, blockers []graph.Blocker) []graph.Blocker {
 	runs := map[string]int{}
 	for _, n := range h.Job.View().SubJobs {
@@ -41,7 +41,7 @@ func (g views) claimed(h *joblog.Log, c *client.Client, blockers []graph.Blocker
 	return blockers
 }
 
-// explainHolder puts into words who has a run in hand.
+// explainHolder describes the owner of a run.
 func explainHolder(b *graph.Blocker, number int, h *run.Holder, now time.Time) {
 	if b.Code == "work" {
 		b.Code, b.Message, b.Unblock = "running", fmt.Sprintf("run %d has begun", number), ""

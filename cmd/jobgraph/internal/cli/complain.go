@@ -9,11 +9,11 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/host"
 )
 
-// index is the place in a list, within the path of a field.
+// index matches an index within the path of a field.
 var index = regexp.MustCompile(`\[\d+\]|^subtask_\d+`)
 
-// alike joins faults that say the same of many places of a list: a wrong field in two hundred steps is one mistake. Each has the number
-// of further places in its message, and what the field was probably meant to be in its hint.
+// alike merges identical faults of several places of a list: one wrong field in two hundred steps is one mistake. The
+// message counts the further places; the hint names the field that was probably meant.
 func alike(faults events.Faults) events.Faults {
 	var list events.Faults
 	at, more := map[string]int{}, map[int]int{}
@@ -33,10 +33,10 @@ func alike(faults events.Faults) events.Faults {
 	return list
 }
 
-// knownFields is how the hint of an unknown field begins.
+// knownFields begins the hint of an unknown field.
 const knownFields = "known fields: "
 
-// meant is the hint of a fault; for an unknown field it begins with the one that was probably meant.
+// meant returns the hint of a fault; for an unknown field it begins with the field that was probably meant.
 func meant(f *events.Fault) string {
 	rest, ok := strings.CutPrefix(f.Hint, knownFields)
 	if !ok || f.Code != events.CodeUnknownField {

@@ -11,10 +11,10 @@ import (
 	planner "github.com/jobgraph/jobgraph/services/planner/app"
 )
 
-// mostOffered bounds the jobs that a completion offers: the newest ones.
+// mostOffered limits the jobs that a completion offers; the newest count.
 const mostOffered = 100
 
-// offer gives what a bus knows for a completion; nothing, in silence, where there is none: a shell has no place for errors.
+// offer returns completions read from the bus, or none if that fails: a shell cannot show errors here.
 func (a *app) offer(prefix string, list func(ctx context.Context, c *client.Client) ([]cobra.Completion, error)) ([]cobra.Completion, cobra.ShellCompDirective) {
 	var found []cobra.Completion
 	if err := a.check(a); err == nil { // No command has run before.
@@ -27,7 +27,7 @@ func (a *app) offer(prefix string, list func(ctx context.Context, c *client.Clie
 	return found, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeJob offers the ids of jobs, the newest first, with what they are about.
+// completeJob offers the ids of jobs, newest first, with their goals.
 func (a *app) completeJob(cmd *cobra.Command, args []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	if len(args) >= jobArguments(cmd.Name()) {
 		return nil, cobra.ShellCompDirectiveDefault
@@ -41,7 +41,7 @@ func (a *app) completeJob(cmd *cobra.Command, args []string, prefix string) ([]c
 	})
 }
 
-// completeExpert offers the experts of the catalogue.
+// completeExpert offers the experts in the catalogue.
 func (a *app) completeExpert(_ *cobra.Command, _ []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	return a.offer(prefix, func(ctx context.Context, c *client.Client) (list []cobra.Completion, err error) {
 		cards, err := c.Experts().List(ctx)
@@ -52,19 +52,19 @@ func (a *app) completeExpert(_ *cobra.Command, _ []string, prefix string) ([]cob
 	})
 }
 
-// completeFlags offers values for the flags of every command that has them.
+// completeFlags registers completions for flag values.
 func (a *app) completeFlags(c *cobra.Command) {
 	for _, child := range c.Commands() {
 		a.completeFlags(child)
 	}
 	for flag, complete := range map[string]cobra.CompletionFunc{"expert": a.completeExpert, "profile": completeProfile} {
 		if c.Flags().Lookup(flag) != nil {
-			_ = c.RegisterFlagCompletionFunc(flag, complete) // Fails for a flag that is not there, or has one already.
+			_ = c.RegisterFlagCompletionFunc(flag, complete) // Fails if the flag does not exist or has a completion already.
 		}
 	}
 }
 
-// completeProfile offers the profiles that come with the planner.
+// completeProfile offers the built-in profiles of the planner.
 func completeProfile(_ *cobra.Command, _ []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	names := slices.DeleteFunc(planner.Profiles(), func(name string) bool { return !strings.HasPrefix(name, prefix) })
 	return names, cobra.ShellCompDirectiveNoFileComp

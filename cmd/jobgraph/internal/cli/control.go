@@ -18,8 +18,8 @@ import (
 // controls are the commands that change a job: stop, fail, recover, retry, rerun, delete.
 type controls struct{ app *app }
 
-// act tells a job something and reports whether the fold took it: an event that is not legal is a conflict. With an end
-// expected it waits until the job has ended.
+// act publishes a control event of a job and reports whether the fold accepted it: an illegal event is a conflict. With end
+// it waits until the job has ended.
 func (g controls) act(t target, kind events.Kind, end bool, data func(h *joblog.Log) any) error {
 	if err := g.app.form(); err != nil {
 		return err
@@ -73,7 +73,7 @@ func (g controls) acted(h *joblog.Log) error {
 	return g.app.printf("%s %s\n", s.ID, s.Status)
 }
 
-// endFlags are those of stop and fail.
+// endFlags are the flags of stop and fail.
 type endFlags struct {
 	reason       string
 	only, noWait bool
@@ -100,7 +100,7 @@ func (g controls) endCommand(use, short string, kind events.Kind, data func(even
 	return c
 }
 
-// end ends a job or a part of it. Of a job in quarantine it ends at least the work.
+// end ends a job or a part of it. If the job is in quarantine, it ends at least its work.
 func (g controls) end(t target, kind events.Kind, wait bool, data any) error {
 	if err := g.app.form(); err != nil {
 		return err
@@ -119,7 +119,7 @@ func (g controls) end(t target, kind events.Kind, wait bool, data any) error {
 		case *events.FailRequested:
 			err = c.Fail(ctx, t.job, *d)
 		}
-		if err == nil { // What was in the way does not matter to a job that ends.
+		if err == nil { // The obstacle no longer matters once the job ends.
 			if h, err = g.app.look(ctx, c, target{job: t.job}); err == nil {
 				err = g.acted(h)
 			}
@@ -199,7 +199,7 @@ func (g controls) rerunCommand() *cobra.Command {
 	return c
 }
 
-// readEdit checks an edit: an object with nothing but fields that may be edited.
+// readEdit checks an edit: an object that contains only editable fields.
 func (g controls) readEdit(file string) (json.RawMessage, error) {
 	body, err := g.app.documents.document(file)
 	if err != nil {

@@ -42,7 +42,7 @@ func (g demos) crashCommand() *cobra.Command {
 	}
 }
 
-// runnerCommand is the runner that is killed: the expert-runner as its own program would be.
+// runnerCommand is the runner to be killed: the expert-runner as a program of its own.
 func (g demos) runnerCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "runner", Hidden: true, DisableFlagParsing: true,
@@ -68,7 +68,7 @@ func (g demos) runnerCommand() *cobra.Command {
 	}
 }
 
-// scene is a world, its cards, and a stack on a bus of its own, for a demonstration.
+// scene is a demonstration's world, cards, and stack with a bus of its own.
 type scene struct {
 	world *demo.World
 	dir   string
@@ -76,7 +76,7 @@ type scene struct {
 	env   map[string]string
 }
 
-// set makes a scene. With apart the experts run nowhere: a process of its own does their work.
+// set prepares a scene. With apart, a separate process executes the experts.
 func (g demos) set(apart bool) (*scene, error) {
 	dir, err := os.MkdirTemp("", "jobgraph-demo-")
 	if err != nil {
@@ -105,7 +105,7 @@ func (g demos) set(apart bool) (*scene, error) {
 	return s, nil
 }
 
-// lookup is the environment of a scene: nothing of the user's gets in.
+// lookup is the environment of a scene, isolated from the user's.
 func (s *scene) lookup(name string) (string, bool) {
 	value, ok := s.env[name]
 	return value, ok
@@ -120,7 +120,7 @@ func (s *scene) strike() error {
 	return errors.Join(err, s.world.Close(), os.RemoveAll(s.dir))
 }
 
-// crash plays the crash and prints what it has cost.
+// crash plays the crash and prints its cost.
 func (g demos) crash() (err error) {
 	s, err := g.set(true)
 	if err != nil {
@@ -157,7 +157,7 @@ func (g demos) crash() (err error) {
 	return g.writeCounts(&counts)
 }
 
-// writeCounts prints what a kill has cost.
+// writeCounts prints the cost of a kill.
 func (g demos) writeCounts(n *demo.Counts) error {
 	if g.app.machine() {
 		return output.Value(g.app.sys.Stdout, g.app.output, n)

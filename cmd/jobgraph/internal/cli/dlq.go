@@ -10,11 +10,10 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/client"
 )
 
-// deadLetters are the commands about messages that were set aside.
+// deadLetters are the commands about dead letters.
 type deadLetters struct{ app *app }
 
-// command is about what could not be handled: jobs that the scheduler leaves alone, requests that were rejected, and work
-// that names no run.
+// command is about what could not be handled: quarantined jobs, rejected requests, and work that names no run.
 func (g deadLetters) command() *cobra.Command {
 	list := &cobra.Command{
 		Use: "ls", Aliases: []string{"list"}, Short: "List dead letters: jobs in quarantine, rejected requests, malformed work", Args: cobra.NoArgs,
@@ -88,7 +87,7 @@ func (g deadLetters) show(d client.Dead) error {
 	return g.app.printf("%s", output.Clean(text))
 }
 
-// retry tries again and says what came of it, as far as that is known at once.
+// retry tries again and reports the result, as far as it is known at once.
 func (g deadLetters) retry(ctx context.Context, c *client.Client, d client.Dead) error {
 	job, err := c.DeadLetters().Retry(ctx, d)
 	if err != nil {

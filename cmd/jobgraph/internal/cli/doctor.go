@@ -20,7 +20,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events/batch"
 )
 
-// diagnosis is what doctor finds.
+// diagnosis is the result of doctor.
 type diagnosis struct {
 	Server   *bus.Server       `json:"server,omitempty"`
 	Sync     string            `json:"sync_interval"`
@@ -29,26 +29,26 @@ type diagnosis struct {
 	Services []serviceFacts    `json:"services"`
 	Experts  []string          `json:"experts"`
 	Sandbox  []boxFacts        `json:"sandbox"`
-	// Lost are jobs of which the log lacks what their saved states have seen, Quarantined those that the scheduler leaves alone.
+	// Lost are jobs whose saved states cover events that the log lacks; Quarantined are the jobs in quarantine.
 	Lost        []bus.LostJob `json:"lost"`
 	Quarantined []string      `json:"quarantined"`
 	Faults      events.Faults `json:"faults"`
 }
 
-// boxFacts is how the programs of some experts are kept, and why no stricter.
+// boxFacts describes the sandbox of some experts' programs, and why it is not stricter.
 type boxFacts struct {
 	Level   string   `json:"level"`
 	Why     string   `json:"why,omitempty"`
 	Experts []string `json:"experts"`
 }
 
-// serviceFacts is what the consumer of a service says.
+// serviceFacts describes the consumer of a service.
 type serviceFacts struct {
 	Name string `json:"name"`
 	bus.ConsumerFacts
 }
 
-// operations are the commands for those who run a bus: doctor, fsck, init, config, model, bench, version.
+// operations are the commands for operators: doctor, fsck, init, config, model, bench, version.
 type operations struct{ app *app }
 
 func (g operations) doctorCommand() *cobra.Command {
@@ -111,7 +111,7 @@ func diagnose(ctx context.Context, c *client.Client, monitor string) (*diagnosis
 	return d, nil
 }
 
-// services looks for readers: a consumer without pulls has no service behind it.
+// services checks that the consumers have readers: a consumer without pull requests has no service behind it.
 func (d *diagnosis) services(ctx context.Context, c *client.Client) error {
 	names := c.Names()
 	for _, s := range []struct{ name, stream, durable string }{
@@ -121,13 +121,13 @@ func (d *diagnosis) services(ctx context.Context, c *client.Client) error {
 	} {
 		facts, err := c.Bus().Queues().Info(ctx, s.stream, s.durable)
 		if errors.Is(err, bus.ErrNotFound) {
-			continue // Check has said so.
+			continue // Check has reported it.
 		}
 		if err != nil {
 			return err
 		}
 		d.Services = append(d.Services, serviceFacts{s.name, facts})
-		if facts.Waiting == 0 && facts.Unsettled == 0 { // A busy runner may have no place for more.
+		if facts.Waiting == 0 && facts.Unsettled == 0 { // A busy runner may request no more work.
 			d.Faults = append(d.Faults, events.Fault{
 				Code: events.CodeUnavailable, Field: s.name, Message: fmt.Sprintf("no reader; %d messages wait", facts.Pending), Hint: "start the service",
 			})
@@ -147,11 +147,11 @@ func (d *diagnosis) services(ctx context.Context, c *client.Client) error {
 	return nil
 }
 
-// batches looks for batches that no runner takes any more: those who are there are all of a release that knows none.
+// batches finds batches that no runner takes any more, because all present runners are of a release without batches.
 func (d *diagnosis) batches(ctx context.Context, c *client.Client) error {
 	pools, err := c.Bus().Queues().Pools(ctx)
 	if errors.Is(err, bus.ErrNotFound) {
-		return nil // Check has said so.
+		return nil // Check has reported it.
 	}
 	if err != nil {
 		return err
@@ -168,11 +168,11 @@ func (d *diagnosis) batches(ctx context.Context, c *client.Client) error {
 	return nil
 }
 
-// jobs looks for what no service can do anything about.
+// jobs finds jobs that no service can continue.
 func (d *diagnosis) jobs(ctx context.Context, c *client.Client) error {
 	found, err := c.Bus().Streams().Survey(ctx)
 	if errors.Is(err, bus.ErrNotFound) {
-		return nil // Check has said so.
+		return nil // Check has reported it.
 	}
 	if err != nil {
 		return err
@@ -199,7 +199,7 @@ func (d *diagnosis) jobs(ctx context.Context, c *client.Client) error {
 	return nil
 }
 
-// kept adds an expert to those whose programs are kept in the same way.
+// kept adds an expert to the group with the same sandbox.
 func (d *diagnosis) kept(card *events.Card) {
 	level, why, _ := boxOf(card)
 	if level == "" {
@@ -212,7 +212,7 @@ func (d *diagnosis) kept(card *events.Card) {
 	d.Sandbox[i].Experts = append(d.Sandbox[i].Experts, card.ID)
 }
 
-// judge says what would be lost.
+// judge says which failures would lose data.
 func (d *diagnosis) judge() {
 	least := 0
 	for _, s := range d.Streams {
@@ -237,10 +237,10 @@ func (d *diagnosis) judge() {
 	}
 }
 
-// monitorBound is how long the monitoring address may take to answer.
+// monitorBound limits requests to the server's monitoring address.
 const monitorBound = 3 * time.Second
 
-// ask reads a page of the server's monitoring into value.
+// ask reads a monitoring page of the server into value.
 func ask(ctx context.Context, monitor, page string, value any) error {
 	ctx, cancel := context.WithTimeout(ctx, monitorBound)
 	defer cancel()
@@ -252,14 +252,14 @@ func ask(ctx context.Context, monitor, page string, value any) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = reply.Body.Close() }() // Only read.
+	defer func() { _ = reply.Body.Close() }() // It was only read.
 	if err := json.NewDecoder(http.MaxBytesReader(nil, reply.Body, 1<<20)).Decode(value); err != nil {
 		return fmt.Errorf("%s answers no JSON: %w", request.URL, err)
 	}
 	return nil
 }
 
-// health asks the server's monitoring whether it is well: of a stream that it cannot write it tells clients nothing.
+// health reads the server's health: clients get no answer about a stream that it cannot write.
 func (d *diagnosis) health(ctx context.Context, monitor string) error {
 	var answer struct {
 		Error string `json:"error"`
@@ -274,7 +274,7 @@ func (d *diagnosis) health(ctx context.Context, monitor string) error {
 	return err
 }
 
-// syncInterval asks the server's monitoring how often it syncs.
+// syncInterval reads how often the server syncs its files.
 func syncInterval(ctx context.Context, monitor string) (string, error) {
 	var answer struct {
 		Config struct {

@@ -36,7 +36,7 @@ func (g runs) planDraftCommand() *cobra.Command {
 	return c
 }
 
-// planDraft plans a job where no step is executed, and prints the plan.
+// planDraft plans a job without executing any step, and prints the plan.
 func (g runs) planDraft(r events.Request, f *runFlags) error {
 	s := g.stackForRun(f)
 	s.PlanOnly = true
@@ -57,7 +57,7 @@ func (g runs) planDraft(r events.Request, f *runFlags) error {
 	return g.unbound(err, k.Stop())
 }
 
-// cardsOnBus are the experts of a bus that answers, none when none does.
+// cardsOnBus returns the experts of a running bus, or none.
 func (g runs) cardsOnBus() ([]events.Card, error) {
 	c, err := g.answering()
 	if err != nil || c == nil {
@@ -67,7 +67,7 @@ func (g runs) cardsOnBus() ([]events.Card, error) {
 	return c.Experts().List(g.app.soft)
 }
 
-// draftOn has a job planned. There is no person to ask and no expert to investigate: the plan is what is shown.
+// draftOn plans a job without questions to people and without investigations.
 func (g runs) draftOn(k *stack.Stack, r events.Request) error {
 	c, err := client.Connect(g.app.soft, k.Options())
 	if err != nil {
@@ -95,7 +95,7 @@ func (g runs) draftOn(k *stack.Stack, r events.Request) error {
 	return context.Cause(g.app.soft)
 }
 
-// drafted prints the plan once it is there; done is true also when there will be none.
+// drafted prints the plan once it exists; done is also true if there will be none.
 func (g runs) drafted(c *client.Client, h *joblog.Log, e events.Event) (done bool, err error) {
 	switch data := e.Data.(type) {
 	case *events.GraphCreated:
@@ -130,7 +130,7 @@ func (g runs) drafted(c *client.Client, h *joblog.Log, e events.Event) (done boo
 	return true, g.app.views.ended(h)
 }
 
-// draftAsks accepts a plan that is to be reviewed, for it is only shown. What else is asked needs a person.
+// draftAsks accepts a plan in review, since it is only printed. Any other question needs a person.
 func (g runs) draftAsks(c *client.Client, job string, asked *events.InputRequested) (done bool, err error) {
 	if asked.Kind == events.InputReview {
 		return false, c.Answer(g.app.soft, job, asked.Request, map[string]string{"action": "accept"}, asked.User)

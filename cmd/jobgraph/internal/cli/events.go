@@ -41,7 +41,7 @@ func (g views) eventsCommand() *cobra.Command {
 	return c
 }
 
-// missing turns the absence of a job into an error that names like ones.
+// missing converts the absence of a job to an error that suggests similar ids.
 func (g views) missing(ctx context.Context, c *client.Client, job string, err error) error {
 	if exitCode(ctx, err) == ExitNotFound {
 		return g.app.unknownJob(ctx, c, job)
@@ -82,7 +82,7 @@ func (g views) events(ctx context.Context, c *client.Client, job string, from ui
 
 func eventHead() []string { return []string{"SEQ", "TIME", "KIND", "SUBJOB", "RUN", "WHAT"} }
 
-// printRow writes one row at once, as a line of text or of JSON.
+// printRow prints one row at once, as a line of text or of JSON.
 func (g views) printRow(r output.Row) error {
 	if g.app.machine() {
 		return output.Line(g.app.sys.Stdout, r.Value)
@@ -98,7 +98,7 @@ func cleaned(cells []string) []any {
 	return list
 }
 
-// eventForm is an event as programs get it.
+// eventForm is an event in the form for programs.
 type eventForm struct {
 	Seq    uint64        `json:"seq"`
 	Time   time.Time     `json:"time"`
@@ -129,7 +129,7 @@ func eventRow(e events.Event) output.Row {
 	}
 }
 
-// summary says in a few words what an event is about.
+// summary describes an event in a few words.
 func summary(e events.Event) string {
 	if e.Fault != nil {
 		return e.Fault.Error()
@@ -177,7 +177,7 @@ func summary(e events.Event) string {
 	return e.Key
 }
 
-// transitions derives what happened to SubJobs by folding.
+// transitions derives the transitions of SubJobs by folding.
 func (g views) transitions(log iter.Seq2[events.Event, error], from uint64) error {
 	h := joblog.New()
 	for e, err := range log {

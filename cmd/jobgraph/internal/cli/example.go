@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// examples are those that the help of commands shows, by the path of the command below the program. A test reads each of them as a
+// examples are shown in the help of commands, by the command's path below the program. A test parses each of them as a
 // command line.
 func examples() map[string]string {
 	return map[string]string{
@@ -92,7 +92,7 @@ func examples() map[string]string {
 	}
 }
 
-// exemplify gives each command its examples; those of a group are those of its first command.
+// exemplify sets the examples of each command; a group shows those of its first command.
 func exemplify(c *cobra.Command, path string, all map[string]string) {
 	for _, child := range c.Commands() {
 		exemplify(child, strings.TrimSpace(path+" "+child.Name()), all)

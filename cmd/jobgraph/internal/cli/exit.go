@@ -17,19 +17,19 @@ const (
 	ExitFailed       = 1   // The job is FAILED, or a difference was found.
 	ExitUsage        = 2   // A flag, an argument, a file or a setting is wrong.
 	ExitStopped      = 3   // The job is STOPPED.
-	ExitWaiting      = 4   // The job waits for a person, and there is none.
+	ExitWaiting      = 4   // The job waits for a person, and none is there.
 	ExitNotFound     = 5   // No such job, SubJob, request or expert.
-	ExitConflict     = 6   // Another writer was first, or the state is another.
-	ExitBudget       = 7   // A budget is spent.
-	ExitNotPermitted = 8   // The right is missing.
-	ExitUnavailable  = 69  // The bus cannot be reached, or the model that should plan.
+	ExitConflict     = 6   // Another writer was first, or the state has changed.
+	ExitBudget       = 7   // A budget is used up.
+	ExitNotPermitted = 8   // Permission is missing.
+	ExitUnavailable  = 69  // The bus or the planning model cannot be reached.
 	ExitTimeout      = 124 // --timeout has passed.
 	ExitInterrupted  = 130 // A signal ended it.
-	ExitUnread       = 141 // Its output has no reader any more.
+	ExitUnread       = 141 // The reader of the output has gone.
 )
 
-// errInterrupted is the cause of contexts that a signal ended; errUnread of those that ended since the output has no reader, errTimeout
-// of those that --timeout ended, and errStackFailed of those that ended with the stack in this process.
+// The causes of contexts that ended: errInterrupted by a signal, errUnread because the reader of the output has gone,
+// errTimeout by --timeout, errStackFailed with the stack in this process.
 var (
 	errInterrupted = errors.New("interrupted")
 	errUnread      = errors.New("the output has no reader")
@@ -37,20 +37,20 @@ var (
 	errStackFailed = errors.New("the embedded stack has failed")
 )
 
-// outcome is an error that only carries an exit code: everything was said already.
+// outcome is an error that only carries an exit code: everything has been printed already.
 type outcome int
 
 // Error is never printed.
 func (o outcome) Error() string { return "exit" }
 
-// usageError marks what the user typed wrong.
+// usageError marks a mistake in what the user typed.
 type usageError struct{ error }
 
 // Unwrap gives the cause.
 func (u usageError) Unwrap() error { return u.error }
 
-// exitCode classes an error. The cause of the command's context decides first: what a signal or a timeout broke off fails in
-// many ways.
+// exitCode returns the exit code for an error. The cause of the command's context takes precedence, since a command that
+// was interrupted can fail in many ways.
 func exitCode(ctx context.Context, err error) int {
 	var code outcome
 	var usage usageError
@@ -80,7 +80,7 @@ func exitCode(ctx context.Context, err error) int {
 	return faultCode(faultsOf(err))
 }
 
-// faultCode is the exit code of the first fault.
+// faultCode returns the exit code of the first fault.
 func faultCode(faults events.Faults) int {
 	if len(faults) == 0 {
 		return ExitFailed
@@ -119,7 +119,7 @@ func faultsOf(err error) events.Faults {
 	return nil
 }
 
-// ended is the exit code of a job's end. unplanned says that the job failed in planning.
+// ended returns the exit code of a job's end. unplanned means that planning failed.
 func ended(status events.Status, fault *events.Fault, unplanned bool) error {
 	switch {
 	case status == events.Finished:

@@ -90,8 +90,8 @@ func (g experts) list(cards []events.Card) error {
 	return g.app.write(table)
 }
 
-// boxOf reads what a runner says of the sandbox of an expert's program: the level in force, empty where there is no program or
-// no card says so, and why it is no stricter one. tags are the others.
+// boxOf reads the sandbox of an expert's program from its card: the level, "" if there is no program or the card does not
+// say, and why it is not stricter. tags are the remaining tags.
 func boxOf(card *events.Card) (level, why string, tags []string) {
 	for _, tag := range card.Tags {
 		said, is := strings.CutPrefix(tag, events.SandboxTag)
@@ -120,7 +120,7 @@ func (g experts) card(ctx context.Context, c *client.Client, name string) (event
 	return events.Card{}, notFound("expert", name, host.Near(strings.ToLower(name), ids), "jobgraph experts list")
 }
 
-// atOnce is how many runs of an expert one runner works on.
+// atOnce describes how many runs of an expert one runner executes concurrently.
 func atOnce(n int) string {
 	if n == 0 {
 		return "-"

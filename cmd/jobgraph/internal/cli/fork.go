@@ -15,7 +15,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/joblog"
 )
 
-// forks are the commands that begin a job where another stood.
+// forks are the commands that fork and compare jobs.
 type forks struct{ app *app }
 
 func (g forks) forkCommand() *cobra.Command {
@@ -58,7 +58,7 @@ func (g forks) forkCommand() *cobra.Command {
 	return c
 }
 
-// moment folds a job up to a sequence of its log, 0 for all of it.
+// moment folds a job up to a sequence of its log; 0 means all of it.
 func (g forks) moment(ctx context.Context, c *client.Client, job string, at uint64) (*joblog.Log, error) {
 	log, err := g.app.look(ctx, c, target{job: job})
 	if err != nil || at == 0 {
@@ -70,7 +70,7 @@ func (g forks) moment(ctx context.Context, c *client.Client, job string, at uint
 	return c.Logs().Fold(ctx, job, at)
 }
 
-// read checks the flags against the job, and reads the files that they name.
+// read checks the flags against the job and reads the files that they name.
 func (g forks) read(f *joblog.Fork, result string, log *joblog.Log) error {
 	if f.Before == "" {
 		for _, given := range []struct{ flag, value string }{{"model", f.Model}, {"expert", f.Expert}, {"prompt", f.Prompt}, {"result", result}} {
@@ -99,7 +99,7 @@ func (g forks) read(f *joblog.Fork, result string, log *joblog.Log) error {
 	return err
 }
 
-// textOf is a text, or what a file has when it is @FILE.
+// textOf returns a text, or the contents of the file for @FILE.
 func (g forks) textOf(text string) (string, error) {
 	path, file := strings.CutPrefix(text, "@")
 	if !file {

@@ -18,7 +18,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// fsckCommand holds a store against itself.
+// fsckCommand checks a store for consistency.
 func (g operations) fsckCommand() *cobra.Command {
 	var store string
 	c := &cobra.Command{
@@ -40,7 +40,7 @@ func (g operations) fsckCommand() *cobra.Command {
 	return c
 }
 
-// inStore does something with a store that is not in use.
+// inStore runs a function on a store that is not in use.
 func (g operations) inStore(dir string, do func(context.Context, *client.Client) error) (err error) {
 	if found, err := os.Stat(filepath.Join(dir, "jetstream")); err != nil || !found.IsDir() {
 		return usageError{&events.Fault{Code: events.CodeNotFound, Field: "store", Message: dir + " is no store", Hint: "name the folder that `up` tells as its store"}}
@@ -79,7 +79,7 @@ func (g operations) fsck(ctx context.Context, c *client.Client) error {
 	return err
 }
 
-// checked is a report as people read it.
+// checked formats a report for people.
 func checked(r *fsck.Report) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "checked   %d jobs, %d saved states, %d events, %d payloads\n", r.Jobs, r.States, r.Events, r.Payloads)

@@ -37,7 +37,7 @@ func (g views) getCommand() *cobra.Command {
 	}
 }
 
-// see folds the job named by an argument and shows something of it.
+// see folds the job that an argument names and passes it to show.
 func (g views) see(arg string, show func(h *joblog.Log, c *client.Client) error) error {
 	if err := g.app.form(); err != nil {
 		return err
@@ -55,12 +55,12 @@ func (g views) see(arg string, show func(h *joblog.Log, c *client.Client) error)
 	})
 }
 
-// stateTable is jobs as rows.
+// stateTable is the table of jobs.
 func stateTable() output.Table {
 	return output.Table{
 		Head:     []string{"ID", "STATUS", "PROGRESS", "AGE", "TOOK", "GOAL"},
 		WideHead: []string{"PROFILE", "SESSION", "LABELS", "SEQ", "REASON"},
-		Width:    80, // Also in a file, so that a list looks the same everywhere.
+		Width:    80, // Also in a file, so that lists look the same everywhere.
 	}
 }
 
@@ -106,10 +106,10 @@ func (g views) writeState(h *joblog.Log, c *client.Client) error {
 	return g.app.printf("%s", b.String())
 }
 
-// mostResult bounds what is shown of a result beside other things, in characters.
+// mostResult limits a result that is shown among other things, in characters.
 const mostResult = 2000
 
-// beginning is a result as far as it is shown here.
+// beginning returns the part of a result that is shown here.
 func beginning(result, job string) string {
 	if runes := []rune(result); len(runes) > mostResult {
 		return fmt.Sprintf("%s…\n(%d more characters: jobgraph describe %s)", string(runes[:mostResult]), len(runes)-mostResult, job)
@@ -117,27 +117,27 @@ func beginning(result, job string) string {
 	return result
 }
 
-// standing is what programs get of a job, from every command that prints one: its state, what came out, what it took and cost, and what is
-// wrong with the plan when that ended it. It only grows.
+// standing is the output about a job for programs, the same in every command: its state, result, duration and cost, and the
+// faults of its plan if they ended it. Fields are only ever added.
 type standing struct {
 	*graph.State
-	// JobID is the id once more, by the name that requests and events have for it.
+	// JobID repeats the id under the name that requests and events use.
 	JobID string `json:"job_id"`
 	// SubJobs are those of the state.
 	SubJobs []exact `json:"subjobs"`
-	// Result is there also when the state has it by reference.
+	// Result is also set if the state only refers to it.
 	Result json.RawMessage `json:"result,omitempty"`
-	// Partial is true when it is what some SubJobs gave of a job that has not finished.
+	// Partial is true if Result consists of the results of some SubJobs of an unfinished job.
 	Partial bool          `json:"partial,omitempty"`
 	Faults  events.Faults `json:"faults,omitempty"`
-	// Artifacts are the files that SubJobs have handed over.
+	// Artifacts are the files of SubJobs' results.
 	Artifacts []joblog.Artifact `json:"artifacts,omitempty"`
-	// DurationMS is from its admission to its end, in milliseconds; 0 while it has none.
+	// DurationMS is the time from its admission to its end, in milliseconds; 0 if it has not ended.
 	DurationMS int64 `json:"duration_ms"`
 	joblog.Cost
 }
 
-// exact is a SubJob whose hash is a text: many programs read numbers beyond 2^53 as another one.
+// exact is a SubJob whose hash is a string: many programs round numbers beyond 2^53.
 type exact struct {
 	*graph.SubJobState
 	Hash string `json:"hash,omitempty"`
@@ -151,7 +151,7 @@ func exactly(n *graph.SubJobState) exact {
 	return x
 }
 
-// standing sums a job up for programs.
+// standing builds the output about a job for programs.
 func (g views) standing(h *joblog.Log, c *client.Client) standing {
 	s := h.Job.View()
 	j := standing{State: s, JobID: s.ID, Result: g.result(h, c), Partial: joblog.Partial(s), Faults: h.Rejected(), Artifacts: h.Artifacts(""), DurationMS: joblog.Duration(s.Created, s.Ended), Cost: joblog.Cost(s.Cost)}
@@ -161,7 +161,7 @@ func (g views) standing(h *joblog.Log, c *client.Client) standing {
 	return j
 }
 
-// spent says what a job has cost, for people; "" when it was nothing.
+// spent describes the cost of a job for people; "" if there is none.
 func spent(s events.Spent) string {
 	var parts []string
 	if s.Tokens > 0 {
@@ -173,7 +173,7 @@ func spent(s events.Spent) string {
 	return strings.Join(parts, ", ")
 }
 
-// aside is why the scheduler leaves a job alone, or nil.
+// aside returns why a job is in quarantine, or nil.
 func aside(h *joblog.Log) *events.Fault {
 	if faults := faultsOf(h.Aside); len(faults) > 0 {
 		return &faults[0]
@@ -181,7 +181,7 @@ func aside(h *joblog.Log) *events.Fault {
 	return nil
 }
 
-// writeValue writes a value about a job for programs; a quarantine is one field more.
+// writeValue prints a value about a job for programs; a quarantine is an additional field.
 func (g views) writeValue(value any, h *joblog.Log) error {
 	f := aside(h)
 	if f == nil {
@@ -198,7 +198,7 @@ func (g views) writeValue(value any, h *joblog.Log) error {
 	return output.Value(g.app.sys.Stdout, g.app.output, json.RawMessage(`{"quarantined":`+string(mark)+","+string(text[1:])))
 }
 
-// rowOf is what a row of a job needs, from a fold or from a saved state.
+// rowOf holds the data of a table row, from a fold or a saved state.
 type rowOf struct {
 	id                           string
 	status                       events.Status
@@ -217,7 +217,7 @@ func (g views) row(r rowOf, value any) output.Row {
 	if end.IsZero() {
 		end = g.app.now()
 	}
-	// A plan may have neither a title nor a goal: then its steps tell which it is.
+	// A plan may have neither a title nor a goal; then its steps identify it.
 	own := slices.DeleteFunc(r.steps, func(id string) bool { return !events.ValidID(id) })
 	heading := cmp.Or(r.title, r.goal, strings.Join(own, ", "))
 	why := ""
@@ -275,16 +275,16 @@ func (g views) describeCommand() *cobra.Command {
 	}
 }
 
-// description is a job with what was asked for and what came out.
+// description is a job with its request and its result.
 type description struct {
 	Request *events.JobRequested `json:"request"`
 	State   standing             `json:"state"`
 	Result  json.RawMessage      `json:"result,omitempty"`
-	// Partial is true when that is what some SubJobs gave of a job that has not finished.
+	// Partial is true if Result consists of the results of some SubJobs of an unfinished job.
 	Partial bool `json:"partial,omitempty"`
-	// Artifacts are the files that SubJobs have handed over.
+	// Artifacts are the files of SubJobs' results.
 	Artifacts []joblog.Artifact `json:"artifacts,omitempty"`
-	// Planning is what planners have asked and found, if anything.
+	// Planning summarises the planners' calls, if there were any.
 	Planning *planning       `json:"planning,omitempty"`
 	Why      []graph.Blocker `json:"why,omitempty"`
 }
@@ -341,17 +341,17 @@ func (g views) describeJob(h *joblog.Log, c *client.Client) error {
 	return g.app.printf("%s\n", strings.TrimRight(b.String(), "\n"))
 }
 
-// subjobDescription is a SubJob with its text and what it handed over.
+// subjobDescription is a SubJob with its text and result.
 type subjobDescription struct {
 	State  exact           `json:"state"`
 	Spec   events.SubJob   `json:"spec"`
 	Output json.RawMessage `json:"output,omitempty"`
 	Ref    *events.Ref     `json:"output_ref,omitempty"`
-	// Artifacts are the files that it has handed over.
+	// Artifacts are the files of its result.
 	Artifacts []joblog.Artifact `json:"artifacts,omitempty"`
 	Why       []graph.Blocker   `json:"why,omitempty"`
 	Lessons   []string          `json:"lessons,omitempty"`
-	// Calls are what its runs have asked of models, tools and services, as their journal tells.
+	// Calls are its runs' calls of models, tools and services, from its journal.
 	Calls []joblog.Call `json:"calls,omitempty"`
 }
 
@@ -374,19 +374,19 @@ func (g views) describeSubJob(h *joblog.Log, c *client.Client, id string) error 
 	}
 	form := g.app.output
 	if !g.app.machine() {
-		form = "yaml" // For people: every field by its name.
+		form = "yaml" // For people: all fields with their names.
 	}
 	return output.Value(g.app.sys.Stdout, form, d)
 }
 
-// result is the job's final answer, fetched when it went by reference; nil when there is none or it is gone.
+// result returns the job's final answer, also if it is stored as a blob; nil if there is none or it was deleted.
 func (g views) result(h *joblog.Log, c *client.Client) json.RawMessage {
 	s := h.Job.View()
-	result, _ := joblog.Answer(s.Result, s.ResultRef, g.payloads(c, s.ID)) // What cannot be read is noted.
+	result, _ := joblog.Answer(s.Result, s.ResultRef, g.payloads(c, s.ID)) // What cannot be read is reported in a note.
 	return result
 }
 
-// payloads reads the result of a job; one that cannot be read is left out, with a note.
+// payloads returns a reader of the job's payloads that skips unreadable ones with a note.
 func (g views) payloads(c *client.Client, job string) joblog.Payloads {
 	return func(ref events.Ref) ([]byte, error) {
 		if c == nil {
@@ -400,7 +400,7 @@ func (g views) payloads(c *client.Client, job string) joblog.Payloads {
 	}
 }
 
-// told is what a job gives, for people: what is no result is called so.
+// told returns the result of a job for people, or what it has instead of one.
 func told(s *graph.State, result json.RawMessage) string {
 	text := output.Clean(readable(result))
 	if joblog.Partial(s) {
@@ -409,7 +409,7 @@ func told(s *graph.State, result json.RawMessage) string {
 	return text
 }
 
-// readable is a JSON value for people: a text as it is, anything else indented.
+// readable formats a JSON value for people: a string as it is, anything else indented.
 func readable(raw json.RawMessage) string {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {

@@ -24,7 +24,7 @@ type globals struct {
 	output, color                          string
 	timeout                                time.Duration
 	quiet, noInput                         bool
-	// settings are what flags, environment and configuration file say together.
+	// settings are resolved from flags, environment and configuration file.
 	settings host.Settings
 	flags    *host.Flags
 }
@@ -43,7 +43,7 @@ func (g *globals) declare(root *cobra.Command) {
 	f.BoolVar(&g.noInput, "no-input", false, "never ask a person")
 }
 
-// check reads the settings and starts --timeout.
+// check resolves the settings and starts --timeout.
 func (g *globals) check(a *app) error {
 	if !slices.Contains([]string{"auto", "always", "never"}, g.color) {
 		return usageError{fmt.Errorf("--color %q: use auto, always or never", g.color)}
@@ -68,7 +68,7 @@ func (g *globals) check(a *app) error {
 	return a.asTyped(err)
 }
 
-// asTyped names settings that came by a flag of this program by that flag; services have other names for them.
+// asTyped replaces the names of settings in errors by the flags of this program; services call them differently.
 func (a *app) asTyped(err error) error {
 	var faults host.Faults
 	if !errors.As(err, &faults) {
@@ -96,7 +96,7 @@ func (a *app) form() error {
 	return nil
 }
 
-// write prints a list, as wide as the terminal is.
+// write prints a list in the width of the terminal.
 func (a *app) write(t output.Table) error {
 	if width, _, terminal := a.size(); terminal {
 		t.Width, t.Screen = width, true
@@ -104,13 +104,13 @@ func (a *app) write(t output.Table) error {
 	return t.Write(a.sys.Stdout, a.output)
 }
 
-// paint tells whether colours are wanted.
+// paint returns whether to use colours.
 func (a *app) paint() output.Paint {
 	plain, found := a.sys.Env("NO_COLOR")
 	return output.Paint(a.color == "always" || a.color == "auto" && a.screen() && (!found || plain == ""))
 }
 
-// screen reports whether the output is a terminal on which what was written can be replaced and coloured.
+// screen reports whether the output is a terminal that supports redrawing and colours.
 func (a *app) screen() bool {
 	_, _, terminal := a.size()
 	kind, _ := a.sys.Env("TERM")
@@ -124,7 +124,7 @@ func (a *app) size() (width, height int, ok bool) {
 	return a.sys.Size()
 }
 
-// address is where the bus is, with everything that is needed to enter.
+// address returns the options to connect to the bus.
 func (a *app) address() (bus.Options, error) {
 	n, err := a.settings.NATS.Resolve(a.sys.Env)
 	if err == nil {
@@ -136,10 +136,10 @@ func (a *app) address() (bus.Options, error) {
 	return onbus.Options(&n, "jobgraph-cli", a.settings.Prefix), nil
 }
 
-// reach is how long a command tries to reach the bus; an attempt that is under way then may take two seconds more.
+// reach is how long a command tries to connect to the bus; an attempt in progress may take two seconds more.
 const reach = time.Second
 
-// connect reaches the bus, or says within reach that it is away.
+// connect connects to the bus, or fails after reach.
 func (a *app) connect() (*client.Client, error) {
 	if a.unreached != nil {
 		return nil, a.unreached
@@ -173,12 +173,12 @@ func (a *app) dial(o bus.Options, within time.Duration) (*client.Client, error) 
 	})
 }
 
-// reasonOf is why a connection was not made, without what is said already.
+// reasonOf returns why a connection failed, without what the class says already.
 func reasonOf(err, class error) string {
 	return strings.TrimPrefix(err.Error(), "connect to the bus: "+class.Error()+": ")
 }
 
-// correction is what can be done about a setting that names the bus.
+// correction says what to do about the setting that names the bus.
 func correction(by string) string {
 	if strings.HasPrefix(by, "NATS_") {
 		return "correct or unset " + by
@@ -186,7 +186,8 @@ func correction(by string) string {
 	return "correct " + by + " or leave it out"
 }
 
-// placed adds to an error of a bus that was reached which bus that is: a service is not there, or the bus has gone away since.
+// placed adds the bus to an error that occurred after the connection was made: a service is missing, or the bus has gone
+// away since.
 func (a *app) placed(err error) error {
 	o, addressErr := a.address()
 	if addressErr != nil || !errors.Is(err, bus.ErrUnavailable) {
@@ -206,7 +207,7 @@ func (a *app) placed(err error) error {
 	return fmt.Errorf("%w: %w", bus.ErrUnavailable, faults)
 }
 
-// place is where the bus should be, and what says so.
+// place describes the address of the bus and where it was set.
 func (a *app) place(o bus.Options) string {
 	place := host.MaskURL(o.URL)
 	if by := a.namedBy(); by != "" {
@@ -215,7 +216,7 @@ func (a *app) place(o bus.Options) string {
 	return place
 }
 
-// namedBy is what names the bus, as the user knows it; empty when nothing does.
+// namedBy returns what the user set the address with; "" for the default.
 func (a *app) namedBy() string {
 	for _, by := range []struct{ setting, flag, env string }{{"nats-url", "--server", "NATS_URL"}, {"nats-context", "--context", "NATS_CONTEXT"}} {
 		switch a.source(by.setting) {
@@ -230,12 +231,12 @@ func (a *app) namedBy() string {
 	return ""
 }
 
-// given reports whether a setting was given at all.
+// given reports whether a setting was set at all.
 func (a *app) given(name string) bool {
 	return a.source(name) != host.FromDefault
 }
 
-// source says where the value of a setting comes from.
+// source returns where the value of a setting comes from.
 func (a *app) source(name string) host.Source {
 	for _, s := range a.flags.List() {
 		if s.Name == name {

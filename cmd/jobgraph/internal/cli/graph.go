@@ -58,7 +58,7 @@ func (g views) draw(layout drawing.Graph, form string) error {
 	return drawing.Draw(g.app.sys.Stdout, layout, form, width)
 }
 
-// jobPicture is the present graph of a job.
+// jobPicture returns the present graph of a job.
 func jobPicture(h *joblog.Log) drawing.Graph {
 	s := h.Job.View()
 	g := drawing.Graph{Title: s.Title, Nodes: []drawing.Node{}}
@@ -81,7 +81,7 @@ func jobPicture(h *joblog.Log) drawing.Graph {
 	return g
 }
 
-// planPicture is a plan that was not run.
+// planPicture returns the graph of a plan that was not run.
 func planPicture(p *events.Plan) drawing.Graph {
 	g := drawing.Graph{Title: p.Title, Nodes: []drawing.Node{}}
 	for i := range p.SubJobs {

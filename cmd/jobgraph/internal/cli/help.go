@@ -12,10 +12,10 @@ import (
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/drawing"
 )
 
-// helpWidth is how many columns help has at most, on every terminal.
+// helpWidth limits the columns of help texts, on every terminal.
 const helpWidth = 80
 
-// fitHelp has the help of a command and of all below it fit a terminal of helpWidth columns.
+// fitHelp wraps the help of a command and of all its subcommands to helpWidth columns.
 func fitHelp(root *cobra.Command) {
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", helpWidth)))
 	root.SetHelpFunc(func(c *cobra.Command, _ []string) {
@@ -24,7 +24,7 @@ func fitHelp(root *cobra.Command) {
 	})
 }
 
-// flowing joins the lines of each paragraph; what is indented, or a heading, stays a line of its own.
+// flowing joins the lines of each paragraph; indented lines and headings stay separate.
 func flowing(text string) string {
 	var b strings.Builder
 	apart := true
@@ -43,7 +43,7 @@ func flowing(text string) string {
 // column is where the second column of a list of commands begins.
 var column = regexp.MustCompile(`^  ([a-z-]+ {2,}|[a-z-]{11,} )`)
 
-// wrapped breaks lines that are too long between words. What is broken off stands below the text that it belongs to.
+// wrapped breaks long lines between words. Continuations are aligned with the text that they belong to.
 func wrapped(text string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
@@ -66,7 +66,7 @@ func breakLine(line string, indent int) string {
 			}
 		}
 		if at < 0 {
-			break // One word is longer.
+			break // A single word is longer.
 		}
 		b.WriteString(strings.TrimRight(line[:at], " ") + "\n")
 		line = strings.Repeat(" ", indent) + line[at+1:]

@@ -18,7 +18,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/host"
 )
 
-// importLimit bounds a configuration that is imported, in bytes.
+// importLimit limits the size of an imported configuration, in bytes.
 const importLimit = 4 << 20
 
 // importFlags are those of `import-config`.
@@ -41,11 +41,11 @@ func (g operations) importConfigCommand() *cobra.Command {
 	return c
 }
 
-// imported is what a program is told of an import.
+// imported is the output for programs.
 type imported struct {
-	// Files are those that were written.
+	// Files are the written files.
 	Files []string `json:"files"`
-	// Notes say what became of every key.
+	// Notes say what happened to every key.
 	Notes []importer.Note `json:"notes"`
 }
 
@@ -97,7 +97,7 @@ func readSource(path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = file.Close() }() // Only read from.
+	defer func() { _ = file.Close() }() // It was only read.
 	text, err := io.ReadAll(io.LimitReader(file, importLimit+1))
 	if err == nil && len(text) > importLimit {
 		err = host.Faults{{Code: events.CodeTooLarge, File: path, Message: fmt.Sprintf("more than %d bytes", importLimit), Hint: "is it a configuration?"}}
@@ -105,7 +105,8 @@ func readSource(path string) ([]byte, error) {
 	return text, err
 }
 
-// writeImport writes the files, none if one of them is in the way: jobgraph.yaml last, when all that it names is there.
+// writeImport writes the files, or none if one exists already; jobgraph.yaml comes last, when all files that it names
+// exist.
 func writeImport(f *importFlags, files map[string][]byte) ([]string, error) {
 	names := slices.Sorted(maps.Keys(files))
 	slices.SortStableFunc(names, func(a, b string) int { return strings.Count(b, "/") - strings.Count(a, "/") })

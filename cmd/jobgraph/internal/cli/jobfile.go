@@ -18,10 +18,10 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// maxFile bounds a file that is read whole, in bytes.
+// maxFile limits a file that is read completely, in bytes.
 const maxFile = 256 << 20
 
-// asked are the flags that make a request.
+// asked are the flags that describe a request.
 type asked struct {
 	file, plan, expert, profile, id, session, thread, user, model string
 	inputs, labels, attached                                      []string
@@ -45,7 +45,8 @@ func (q *asked) declare(c *cobra.Command) {
 	f.StringVar(&q.user, "user", "", "on whose behalf the job runs")
 }
 
-// newID is the id that a flag gives to something new. An empty one, as of a variable that is not set, is a mistake: left out, an id is made up.
+// newID is a flag value for a new id. An empty one, for example from an unset variable, is a mistake; without the flag an
+// id is generated.
 type newID struct{ to *string }
 
 // Set implements pflag.Value.
@@ -63,10 +64,10 @@ func (n newID) String() string { return "" }
 // Type implements pflag.Value.
 func (newID) Type() string { return "string" }
 
-// documents reads what a user gives: files, plans, requests.
+// documents reads the user's files: jobs, plans, requests.
 type documents struct{ app *app }
 
-// request builds the request out of file, flags and words. All faults come together.
+// request builds the request from file, flags and arguments. It reports all faults together.
 func (g documents) request(q *asked, words []string) (events.Request, error) {
 	var r events.Request
 	var faults events.Faults
@@ -130,7 +131,7 @@ func inWords(faults events.Faults) events.Faults {
 	return faults
 }
 
-// choose names the model of a request for services that run elsewhere.
+// choose sets the model in a request for services that run elsewhere.
 func (q *asked) choose(r *events.Request) {
 	if q.model == "" {
 		return
@@ -141,7 +142,7 @@ func (q *asked) choose(r *events.Request) {
 	r.Models["planner"] = q.model
 }
 
-// still drops the fault of a missing goal when flags have given one.
+// still drops the fault of a missing goal if flags supplied one.
 func still(faults events.Faults, r *events.Request) events.Faults {
 	var left events.Faults
 	for _, f := range faults {
@@ -179,8 +180,8 @@ func (q *asked) addInputs(r *events.Request) error {
 	return nil
 }
 
-// absolute makes relative paths among the inputs absolute, seen from a folder: the experts run elsewhere. A text is a path
-// when its name is path or out, or when it begins with ./ or ../.
+// absolute resolves relative paths in the inputs against a folder, since the experts run elsewhere. A text is a path if its
+// name is path or out, or if it begins with ./ or ../.
 func absolute(inputs map[string]json.RawMessage, dir string) {
 	for name, raw := range inputs {
 		var text string
@@ -208,7 +209,7 @@ func (g documents) file(path string) ([]byte, error) {
 		if err != nil {
 			return nil, usageError{unreadable(path, err)}
 		}
-		defer func() { _ = f.Close() }() // Only read.
+		defer func() { _ = f.Close() }() // It was only read.
 		r = f
 	}
 	data, err := io.ReadAll(io.LimitReader(r, maxFile+1))
@@ -229,7 +230,7 @@ func unreadable(path string, err error) error {
 	return &events.Fault{Code: events.CodeInvalid, Field: path, Message: "cannot be read", Cause: err.Error(), Hint: "check the path and its permissions"}
 }
 
-// document reads JSON or YAML as JSON.
+// document reads JSON or YAML and returns JSON.
 func (g documents) document(path string) ([]byte, error) {
 	data, err := g.file(path)
 	if err != nil || json.Valid(data) {
@@ -254,7 +255,7 @@ func isJSON(data []byte) bool {
 	return len(data) > 0 && data[0] == '{'
 }
 
-// badJSON says where JSON breaks off.
+// badJSON returns an error with the position of a JSON syntax error.
 func badJSON(path string, data []byte) error {
 	var value any
 	err := json.Unmarshal(data, &value)
@@ -269,7 +270,8 @@ func badJSON(path string, data []byte) error {
 	return &events.Fault{Code: events.CodeMalformed, Field: place, Message: "no valid JSON", Cause: err.Error()}
 }
 
-// plan reads a plan in any dialect: JSON as it is, YAML as JSON, any other text as a JSON string; or one that is kept.
+// plan reads a plan in any dialect: JSON as it is, YAML as JSON, any other text as a JSON string; or a stored plan
+// document.
 func (g documents) plan(path string) (json.RawMessage, error) {
 	if name, kept := strings.CutPrefix(path, draftPrefix); kept {
 		return g.keptPlan(name)
@@ -291,7 +293,7 @@ func (g documents) plan(path string) (json.RawMessage, error) {
 	return text, nil
 }
 
-// besideExperts is the folder of cards beside a job file, "" when there is none.
+// besideExperts returns the folder of cards beside a job file, "" if there is none.
 func besideExperts(file string) string {
 	if file == "" || file == "-" {
 		return ""
@@ -303,7 +305,7 @@ func besideExperts(file string) string {
 	return dir
 }
 
-// keptPlan gives a plan that is kept as a job request takes it.
+// keptPlan returns a stored plan document in the form of a job request.
 func (g documents) keptPlan(name string) (json.RawMessage, error) {
 	var plan json.RawMessage
 	err := g.app.with(func(ctx context.Context, c *client.Client) error {

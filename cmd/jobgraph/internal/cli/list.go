@@ -41,7 +41,7 @@ func (g views) listCommand() *cobra.Command {
 	return c
 }
 
-// query completes what the flags have not filled in themselves.
+// query adds labels and states to a query from flags.
 func query(q *client.Query, labelArgs, states []string) (err error) {
 	if q.Limit < 0 || q.Offset < 0 {
 		return usageError{fmt.Errorf("--limit %d, --offset %d: must not be negative", q.Limit, q.Offset)}
@@ -62,7 +62,7 @@ func query(q *client.Query, labelArgs, states []string) (err error) {
 	return nil
 }
 
-// pairs reads KEY=VALUE arguments.
+// pairs parses KEY=VALUE arguments.
 func pairs(flag string, args []string) (map[string]string, error) {
 	m := map[string]string{}
 	for _, arg := range args {
@@ -75,7 +75,7 @@ func pairs(flag string, args []string) (map[string]string, error) {
 	return m, nil
 }
 
-// labels writes labels in order.
+// labels formats labels in sorted order.
 func labels(m map[string]string) string {
 	list := make([]string, 0, len(m))
 	for k, v := range m {
@@ -104,7 +104,7 @@ func (g views) list(ctx context.Context, c *client.Client, q client.Query) error
 			j.ID, j.Status, j.Progress.Done, j.Progress.Total, j.Created, j.Ended, j.Title, j.Goal, j.Profile, j.Session, steps, j.Labels, j.Seq, j.Error, j.Quarantined != nil,
 		}, listed(j)))
 	}
-	if g.app.screen() { // A person can type as much of it as is shown; programs get the whole.
+	if g.app.screen() { // A person can type what is shown; programs get the whole id.
 		for i := range table.Rows {
 			table.Rows[i].Cells[0] = uniqueBeginning(ids[i], ids)
 		}
@@ -120,10 +120,10 @@ func (g views) list(ctx context.Context, c *client.Client, q client.Query) error
 	return g.app.write(table)
 }
 
-// shortestID is how much of an id a list shows at least: of one that was made up, its time.
+// shortestID is the shortest id prefix in a list: in a generated id, its time.
 const shortestID = 13
 
-// uniqueBeginning is as much of an id as tells it from the others; ids that people chose are whole.
+// uniqueBeginning returns the shortest prefix that distinguishes an id from the others; ids chosen by people stay whole.
 func uniqueBeginning(id string, all []string) string {
 	if _, err := uuid.Parse(id); err != nil {
 		return id
@@ -137,10 +137,10 @@ func uniqueBeginning(id string, all []string) string {
 	return id[:n]
 }
 
-// longHash is the hash of a SubJob that many programs would read as another number.
+// longHash matches a SubJob's hash that many programs would round.
 var longHash = regexp.MustCompile(`"hash":([0-9]{16,20})\b`)
 
-// listed is a saved state in the shape that programs get of a job everywhere; what is kept elsewhere, as by reference, stays out.
+// listed returns a saved state in the form for programs; blobs are not read.
 func listed(j *client.Job) json.RawMessage {
 	more, err := json.Marshal(struct {
 		JobID      string `json:"job_id"`

@@ -17,20 +17,21 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/host"
 )
 
-// app is one run of the program: its outside, its global flags and its two contexts.
+// app is one run of the program: its environment, its global flags and its two contexts.
 type app struct {
 	sys System
 	globals
-	// soft ends at the first signal, at --timeout or when the output has no reader any more, hard at the second signal.
+	// soft ends at the first signal, at --timeout or when the reader of the output has gone; hard ends at the second
+	// signal.
 	soft, hard context.Context
-	// endTimer ends the timer of --timeout.
+	// endTimer stops the timer of --timeout.
 	endTimer context.CancelFunc
-	// unreached is why the bus was not reached when the short id of a job was looked up; nil otherwise.
+	// unreached is why the bus could not be reached when a short job id was looked up; else nil.
 	unreached error
 	commands
 }
 
-// commands are all groups of commands: each knows the run of the program, and by it the others.
+// commands are all groups of commands. Each has the app, and through it the other groups.
 type commands struct {
 	controls    controls
 	deadLetters deadLetters
@@ -59,7 +60,7 @@ func newApp(soft, hard context.Context, sys System) *app {
 	return a
 }
 
-// Main runs the program and gives its exit code.
+// Main runs the program and returns its exit code.
 func Main(sys System) int {
 	host.TuneMemory(sys.Env)
 	hard, endHard := context.WithCancelCause(context.Background())
@@ -85,7 +86,7 @@ func Main(sys System) int {
 	return code
 }
 
-// onSignals turns the first signal into first, the second into second.
+// onSignals calls first at the first signal and second at the second.
 func onSignals(signals <-chan os.Signal, done <-chan struct{}, first, second func()) {
 	for _, f := range []func(){first, second} {
 		select {
@@ -97,7 +98,7 @@ func onSignals(signals <-chan os.Signal, done <-chan struct{}, first, second fun
 	}
 }
 
-// root is the tree of commands.
+// root returns the tree of commands.
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use: "jobgraph", Short: "Turn a goal into a JobGraph and run it to the end",
@@ -150,7 +151,7 @@ func (a *app) operateCommands() []*cobra.Command {
 	return []*cobra.Command{a.operations.initCommand(), a.operations.doctorCommand(), a.operations.fsckCommand(), a.operations.modelCommand(), a.experts.toolsCommand(), a.operations.configCommand(), a.operations.importConfigCommand(), a.deadLetters.command(), a.operations.benchCommand(), a.operations.versionCommand()}
 }
 
-// strict makes every complaint about arguments a usage error, and a group that is called without its command show its help.
+// strict makes every error about arguments a usage error, and a group without a subcommand print its help.
 func strict(c *cobra.Command) {
 	c.SuggestionsMinimumDistance = 2
 	if c.HasParent() {
@@ -216,7 +217,7 @@ func alias(parent *cobra.Command) {
 	}
 }
 
-// group is a command that only holds others.
+// group returns a command that only contains others.
 func group(use, short string, children ...*cobra.Command) *cobra.Command {
 	c := &cobra.Command{
 		Use: use, Short: short,
@@ -232,7 +233,7 @@ func group(use, short string, children ...*cobra.Command) *cobra.Command {
 	return c
 }
 
-// report tells people, and with -o json programs, what went wrong.
+// report prints an error for people and, with -o json, for programs.
 func (a *app) report(err error) {
 	var silent outcome
 	if err == nil || errors.As(err, &silent) {
@@ -255,7 +256,7 @@ func (a *app) report(err error) {
 		case len(faults) > 1:
 			value = events.Rejection{Faults: faults}
 		}
-		_ = output.Value(a.sys.Stdout, a.output, value) // The text below still says it.
+		_ = output.Value(a.sys.Stdout, a.output, value) // The text below contains it anyway.
 	}
 	if len(faults) == 0 {
 		a.complain(text)
@@ -278,20 +279,20 @@ func (a *app) complain(text string) {
 	_, _ = io.WriteString(a.sys.Stderr, "jobgraph: "+output.Clean(text)+"\n") // There is no other output.
 }
 
-// note says something beside the result, unless --quiet.
+// note prints a message beside the result, unless --quiet.
 func (a *app) note(format string, args ...any) {
 	if !a.quiet {
 		_, _ = io.WriteString(a.sys.Stderr, output.Clean(fmt.Sprintf(format, args...))+"\n") // A note may be lost.
 	}
 }
 
-// printf writes the result.
+// printf prints the result.
 func (a *app) printf(format string, args ...any) error {
 	_, err := fmt.Fprintf(a.sys.Stdout, format, args...)
 	return err
 }
 
-// machine is true when a program reads the result.
+// machine reports whether a program reads the result.
 func (a *app) machine() bool { return a.output == "json" || a.output == "jsonl" || a.output == "yaml" }
 
 func (a *app) now() time.Time { return a.sys.Now() }

@@ -9,12 +9,11 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/client"
 )
 
-// silence is how long a command waits for a job to move before it looks whether anybody is there to move it. At --timeout
-// it looks, too.
+// silence is how long a command waits without an event before it checks whether a scheduler is running. It checks at
+// --timeout as well.
 const silence = 3 * time.Second
 
-// mindful tells a person who has waited for a while that no scheduler answers, if that is so. stop ends the look and waits
-// for its end.
+// mindful tells a person who has waited for a while if no scheduler answers. stop ends the check and waits for its end.
 func (a *app) mindful(ctx context.Context, c *client.Client) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})

@@ -14,7 +14,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
 )
 
-// modelBound is how long answers under way may take once the scripted model is told to end.
+// modelBound limits how long running answers may take after the scripted model was asked to end.
 const modelBound = 2 * time.Second
 
 func (g operations) modelCommand() *cobra.Command {
@@ -59,7 +59,7 @@ func (g operations) serveModel(listen, file string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(g.app.soft), modelBound)
 	defer cancel()
 	if server.Shutdown(ctx) != nil {
-		_ = server.Close() // What is still open is cut.
+		_ = server.Close() // Cuts what is still open.
 	}
 	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve the model: %w", err)

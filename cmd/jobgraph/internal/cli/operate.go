@@ -99,7 +99,7 @@ func (g operations) configCommand() *cobra.Command {
 	return group("config", "Check and print the settings", validate, show)
 }
 
-// shownCards are the experts of the configuration as settings.
+// shownCards lists the configured experts as settings.
 func shownCards(cards []events.Card) []host.Setting {
 	list := make([]host.Setting, len(cards))
 	for i, c := range cards {

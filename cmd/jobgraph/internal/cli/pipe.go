@@ -6,13 +6,13 @@ import (
 	"syscall"
 )
 
-// pipe is an output that says when it has no reader any more.
+// pipe is an output that notices when its reader has gone.
 type pipe struct {
 	to     io.Writer
 	unread func()
 }
 
-// Write writes.
+// Write implements io.Writer.
 func (p pipe) Write(text []byte) (int, error) {
 	n, err := p.to.Write(text)
 	if errors.Is(err, syscall.EPIPE) {

@@ -18,7 +18,7 @@ import (
 	planner "github.com/jobgraph/jobgraph/services/planner/app"
 )
 
-// plans are the commands about plans: checked, compared, drawn, kept under a name.
+// plans are the commands about plans: check, diff, draw, and the stored plan documents.
 type plans struct{ app *app }
 
 func (g plans) command() *cobra.Command {
@@ -52,7 +52,7 @@ func (g plans) checkCommand() *cobra.Command {
 	return c
 }
 
-// check prints the plan in native form, or fails with every fault.
+// check prints the plan in native form, or fails with all faults.
 func (g plans) check(raw []byte, cards []events.Card, maxSteps int) error {
 	known := cards != nil
 	if !known {
@@ -72,7 +72,7 @@ func (g plans) check(raw []byte, cards []events.Card, maxSteps int) error {
 	return g.app.printf("the plan is good: %d SubJobs\n", len(plan.SubJobs))
 }
 
-// sound refuses a request whose plan the planner would refuse with any experts: those may come and go until it runs.
+// sound rejects a request whose plan is invalid whatever experts exist; experts may come and go until it runs.
 func (g plans) sound(r *events.Request) error {
 	_, faults, _ := planner.Check(r.Plan, standIns(r.Plan), 0)
 	faults = slices.DeleteFunc(faults, func(f events.Fault) bool { return f.Code == events.CodeUnknownExpert })
@@ -93,7 +93,7 @@ func (g plans) weigh(r *events.Request) {
 	}
 }
 
-// read reads a plan, also out of a job file.
+// read reads a plan, also from a job file.
 func (g plans) read(file string) ([]byte, error) {
 	raw, err := g.app.documents.plan(file)
 	if err != nil {
@@ -108,7 +108,7 @@ func (g plans) read(file string) ([]byte, error) {
 	return raw, nil
 }
 
-// cardsFor finds the experts that a plan may name: given ones, those beside its file, those on a bus that was named. Nil
+// cardsFor returns the experts that a plan may name: given cards, those beside its file, those on a bus that was named. nil
 // means unknown.
 func (g plans) cardsFor(file string, given []string) ([]events.Card, error) {
 	if len(given) == 0 {
@@ -133,12 +133,12 @@ func (g plans) cardsFor(file string, given []string) ([]events.Card, error) {
 		return err
 	})
 	if err != nil && g.app.server == "" && g.app.context == "" {
-		return nil, g.app.soft.Err() // That bus was not named: the plan is checked without it.
+		return nil, g.app.soft.Err() // That bus was not named: check the plan without it.
 	}
 	return cards, err
 }
 
-// standIns are cards for everybody that a plan names, so that it can be read where no experts are known.
+// standIns returns a card for every expert that a plan names, so that it can be read without knowing the experts.
 func standIns(raw []byte) []events.Card {
 	var value any
 	if json.Unmarshal(raw, &value) != nil {
@@ -177,7 +177,7 @@ func standIns(raw []byte) []events.Card {
 	return cards
 }
 
-// collect visits every text of a JSON value with the key it stands under.
+// collect visits every text of a JSON value with its key.
 func collect(value any, visit func(key, text string)) {
 	type item struct {
 		key   string
@@ -201,7 +201,7 @@ func collect(value any, visit func(key, text string)) {
 	}
 }
 
-// readable plan for drawing and comparing: experts need not exist.
+// loosePlan reads a plan for drawing and comparing: its experts need not exist.
 func (g plans) loosePlan(file string) (*events.Plan, error) {
 	raw, err := g.read(file)
 	if err != nil {

@@ -13,21 +13,21 @@ import (
 	planner "github.com/jobgraph/jobgraph/services/planner/app"
 )
 
-// planning is what planners have done for a job.
+// planning summarises the planners' work for a job.
 type planning struct {
-	// Rounds counts how often a model planned again, Drafts the plans that it wrote, repairs included.
+	// Rounds counts how often a model planned again, Drafts the plans that it wrote, including repairs.
 	Rounds int `json:"rounds"`
 	Drafts int `json:"drafts"`
-	// Spent is what all of it has cost, TookMS how many milliseconds others were waited for.
+	// Spent is the total cost, TookMS the total wait for answers in milliseconds.
 	events.Spent
 	TookMS int64 `json:"took_ms"`
-	// Exchanges are the questions that were asked, Warnings what was changed in plans, Remarks doubts about them.
+	// Exchanges are the calls, Warnings the changes in plans, Remarks doubts about plans.
 	Exchanges []joblog.Exchange `json:"exchanges"`
 	Warnings  events.Faults     `json:"warnings,omitempty"`
 	Remarks   []planner.Remark  `json:"remarks,omitempty"`
 }
 
-// planned collects it from the journals and the log; nil when no planner had anything to ask or to say.
+// planned collects the summary from the journals and the log; nil if there is nothing to report.
 func (g views) planned(h *joblog.Log, c *client.Client) *planning {
 	p := &planning{}
 	rounds := map[string]bool{}
@@ -67,12 +67,12 @@ func (g views) planned(h *joblog.Log, c *client.Client) *planning {
 	return p
 }
 
-// plannedBy reports whether a planner has worked for a node: it plans, finds words, or was split.
+// plannedBy reports whether a planner worked on a node: it plans, writes up the result, or was split.
 func plannedBy(n *graph.SubJobState) bool {
 	return n.ID == events.PlanID || n.ID == events.FinalID || n.Mode == events.WorkSplit || len(n.ReplacedBy) > 0
 }
 
-// write shows it to people, a line for each question.
+// write formats it for people, one line per call.
 func (p *planning) write(b *strings.Builder) {
 	fmt.Fprintf(b, "planning   %s, %s, %s", count(p.Rounds, "round"), count(p.Drafts, "draft"), count(int(p.Tokens), "token"))
 	if p.CostUSD > 0 {

@@ -14,10 +14,10 @@ import (
 	planner "github.com/jobgraph/jobgraph/services/planner/app"
 )
 
-// draftPrefix in front of a name, in place of a plan file, means a plan that is kept.
+// draftPrefix before a name, instead of a plan file, selects a stored plan document.
 const draftPrefix = "draft:"
 
-// operations are the commands on plans that are kept, and on the graphs of jobs.
+// operations are the commands on stored plan documents and on the graphs of jobs.
 func (g plans) operations() []*cobra.Command {
 	return []*cobra.Command{
 		g.writeCommand("create", "Keep a plan: a list of steps, or a graph from a file"),
@@ -30,7 +30,7 @@ func (g plans) operations() []*cobra.Command {
 	}
 }
 
-// operation is the command of one operation; fill adds what its flags and arguments say.
+// operation makes the command of one operation; fill sets its fields from flags and arguments.
 func (g plans) operation(use, short string, args cobra.PositionalArgs, fill func(op *client.PlanOperation, args []string) error) *cobra.Command {
 	var book string
 	c := &cobra.Command{
@@ -55,7 +55,7 @@ func (g plans) operation(use, short string, args cobra.PositionalArgs, fill func
 	return c
 }
 
-// planCommands are the operations by what their commands are called here.
+// planCommands maps operations to the names of their commands.
 var planCommands = map[string]string{
 	"create": "create", "update": "update", "list": "list", "get": "get", "set-active": "set_active", "mark": "mark_step", "delete": "delete",
 }
@@ -124,12 +124,12 @@ func (g plans) markCommand() *cobra.Command {
 	return c
 }
 
-// markOf writes a mark as the API does: case and hyphens do not matter.
+// markOf converts a mark to the form of the API; case and hyphens do not matter.
 func markOf(text string) string {
 	return strings.ReplaceAll(strings.ToLower(strings.TrimSpace(text)), "-", "_")
 }
 
-// markless is an error for an operation that marks a step with nothing. Of a number and a word the word was meant as the mark.
+// markless returns an error for an operation without a mark. Of a number and a word, the word was meant as the mark.
 func markless(op *client.PlanOperation, step string) error {
 	if op.StepStatus != "" || op.StepNotes != nil {
 		return nil

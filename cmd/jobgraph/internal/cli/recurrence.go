@@ -9,14 +9,14 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// recurrenceHint names the forms of a recurrence.
+// recurrenceHint lists the forms of a recurrence.
 const recurrenceHint = `use "daily 09:00", "every 15m", "at 2027-01-31T09:30:00", "30 9 * * mon-fri" or "@hourly", with a time zone behind it or UTC`
 
-// zoneName is how a time zone begins and goes on; a field of a cron expression never does in its place.
+// zoneName matches a time zone; no field of a cron expression matches.
 var zoneName = regexp.MustCompile(`^[A-Z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*$`)
 
-// recurrence reads when a job recurs out of a few words: daily HH:MM, every DURATION, at MOMENT, or five fields of cron, and an IANA
-// time zone behind them. What the words mean is checked where schedules are kept.
+// recurrence parses when a job recurs: daily HH:MM, every DURATION, at MOMENT, or five fields of cron, optionally followed
+// by an IANA time zone. The scheduler checks the values.
 func recurrence(text string) (*events.Schedule, error) {
 	s := &events.Schedule{}
 	words := strings.Fields(text)

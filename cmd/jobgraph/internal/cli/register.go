@@ -70,7 +70,7 @@ func (g experts) changed(id, what string) error {
 	return g.app.printf("%s %s\n", id, what)
 }
 
-// alive says when a card was last announced; it vanishes when that does not go on.
+// alive says when a card was last announced; it expires unless it is announced again.
 func (g experts) alive(seen time.Time) string {
 	if seen.IsZero() {
 		return "-"

@@ -60,7 +60,7 @@ func (g replays) replayCommand() *cobra.Command {
 	return c
 }
 
-// elsewhere refuses to publish where a living Jobgraph would take the messages for its own.
+// elsewhere refuses to publish on subjects that a running Jobgraph reads.
 func (g replays) elsewhere(subject string) error {
 	prefix := events.NewNames(g.app.settings.Prefix).Prefix()
 	first, _, _ := strings.Cut(subject, ".")
@@ -74,7 +74,7 @@ func (g replays) elsewhere(subject string) error {
 	return nil
 }
 
-// replay folds a file or a job on the bus. The bus is only reached when it is needed.
+// replay folds a file or a job on the bus. It connects to the bus only if necessary.
 func (g replays) replay(arg string, f *replayFlags) error {
 	_, statErr := os.Stat(arg)
 	if statErr != nil {
@@ -158,7 +158,7 @@ func (g replays) replayExport(ctx context.Context, c *client.Client, x *client.E
 	return nil
 }
 
-// pause waits for Enter, or as long as lay between two events.
+// pause waits for Enter, or for the time between two events.
 func (g replays) pause(ctx context.Context, f *replayFlags, keys *bufio.Scanner, gap time.Duration, first bool) error {
 	if f.step && !keys.Scan() {
 		return errors.Join(keys.Err(), outcome(ExitOK))
@@ -176,7 +176,7 @@ func (g replays) pause(ctx context.Context, f *replayFlags, keys *bufio.Scanner,
 	}
 }
 
-// emit sends a recorded message again, with its headers.
+// emit publishes a recorded message again, with its headers.
 func emit(c *client.Client, r client.Record, prefix string) error {
 	m := r.On(prefix)
 	return c.Bus().PublishCore(m.Subject, m.Header, m.Body)
@@ -245,7 +245,7 @@ func (g replays) printStep(e events.Event, h *joblog.Log, before map[string]even
 	return g.app.printf("%s\n", output.Clean(strings.TrimRight(text+"  "+strings.Join(changes, ", "), " ")))
 }
 
-// replayDiff holds the fold against the saved state, which may be older than the log: it is compared at its own sequence.
+// replayDiff compares the fold with the saved state at the state's own sequence, since the state may be behind the log.
 func (g replays) replayDiff(x *client.Export, until uint64) error {
 	if len(x.State) == 0 {
 		return &events.Fault{Code: events.CodeNotFound, Message: "there is no saved state to compare with", Hint: "wait until the scheduler has saved, or leave --diff out"}

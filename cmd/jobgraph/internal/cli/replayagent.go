@@ -13,7 +13,7 @@ import (
 	runner "github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
 
-// agentFaults are flags of `replay` that do not go together.
+// agentFaults returns the faults of conflicting flags.
 func (f *replayFlags) agentFaults() error {
 	switch folds := f.until > 0 || f.speed > 0 || f.step || f.diff || f.publish != ""; {
 	case f.agent && folds:
@@ -24,7 +24,7 @@ func (f *replayFlags) agentFaults() error {
 	return nil
 }
 
-// replayAgents has the conversations of agents again, and exits with 1 when one comes out otherwise.
+// replayAgents replays the conversations of agents, and exits with 1 if one differs from its journal.
 func (g replays) replayAgents(x *client.Export, subjob string) error {
 	list, err := runner.ReplayAgents(x, subjob)
 	if err != nil {
@@ -62,7 +62,7 @@ func (g replays) printReplays(list []*runner.Replay) error {
 	return g.app.printf("%s", b.String())
 }
 
-// writePart shows one conversation.
+// writePart prints one conversation.
 func writePart(line func(name, text string), part *runner.ReplayPart) {
 	if part.Part != "" {
 		line("part", part.Part)
@@ -100,7 +100,7 @@ func endText(e *events.SubJobReported) string {
 	return string(e.Outcome) + " " + short(oneLine(readable(e.Output)), 100)
 }
 
-// writeVerdict says whether the replay is what the journal tells.
+// writeVerdict prints whether the replay matches the journal.
 func writeVerdict(b *strings.Builder, r *runner.Replay) {
 	switch r.State {
 	case runner.ReplaySame:
@@ -120,5 +120,5 @@ func writeVerdict(b *strings.Builder, r *runner.Replay) {
 	}
 }
 
-// oneLine is a text without its line ends.
+// oneLine joins the lines of a text.
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

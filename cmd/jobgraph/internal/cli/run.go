@@ -30,7 +30,7 @@ type runFlags struct {
 	embedded  bool
 }
 
-// runs are the commands that start jobs or the stack they run on: run, submit, up, plan draft.
+// runs are the commands that start jobs, or the stack for them: run, submit, up, plan draft.
 type runs struct{ app *app }
 
 func (g runs) runCommand() *cobra.Command {
@@ -115,7 +115,7 @@ func (g runs) submitCommand() *cobra.Command {
 	return c
 }
 
-// run carries a job out, here or on a bus that answers.
+// run executes a job, on an embedded stack or on a running bus.
 func (g runs) run(r events.Request, f *runFlags) error {
 	if r.ID == "" {
 		id, err := client.NewID()
@@ -144,13 +144,13 @@ func (g runs) run(r events.Request, f *runFlags) error {
 	return g.unbound(err, k.Stop())
 }
 
-// bind has everything end with a stack that fails, on which nothing moves any more. free ends that.
+// bind ends the commands when a stack fails, since nothing continues on it. free ends that.
 func (g runs) bind(k *stack.Stack) (free func()) {
 	outer := g.app.soft
 	soft, end := context.WithCancelCause(outer)
 	g.app.soft = soft
 	done := make(chan struct{})
-	go func() { // Ends with soft, which free ends at the latest; free waits for it.
+	go func() { // Ends with soft, at the latest when free ends it; free waits for it.
 		defer close(done)
 		select {
 		case <-k.Failed():
@@ -166,7 +166,7 @@ func (g runs) bind(k *stack.Stack) (free func()) {
 	}
 }
 
-// unbound is the error of what was done on a stack that has ended with an error, or nil, of its own.
+// unbound returns the stack's error if the stack ended with one, else err.
 func (g runs) unbound(err, stackErr error) error {
 	var said outcome
 	switch {
@@ -179,12 +179,11 @@ func (g runs) unbound(err, stackErr error) error {
 	return err
 }
 
-// probe is how long a run looks for a bus that was not named before it makes its own: one attempt, and another one after a
-// refusal.
+// probe is how long a run looks for a default bus before it starts its own: one attempt, and another after a refusal.
 const probe = 100 * time.Millisecond
 
-// answering gives a client of the bus that was named, and an error when that one does not answer or has no Jobgraph. When none
-// was named it gives a client of the default one if Jobgraph is there, and nil otherwise.
+// answering returns a client of the named bus, or an error if it does not answer or has no Jobgraph. If none was named, it
+// returns a client of the default bus if Jobgraph is there, else nil.
 func (g runs) answering() (*client.Client, error) {
 	o, err := g.app.address()
 	if err != nil {
@@ -208,7 +207,7 @@ func (g runs) answering() (*client.Client, error) {
 	return c, nil
 }
 
-// named gives a client of the bus that was named.
+// named returns a client of the bus that was named.
 func (g runs) named(o bus.Options) (*client.Client, error) {
 	c, err := g.app.dial(o, reach)
 	if err != nil {
@@ -221,7 +220,7 @@ func (g runs) named(o bus.Options) (*client.Client, error) {
 	return c, nil
 }
 
-// startForRun starts an embedded stack for one run; its services only speak when something is wrong.
+// startForRun starts an embedded stack for one run; its services log problems only.
 func (g runs) startForRun(f *runFlags) (*stack.Stack, error) {
 	return stack.Start(g.app.hard, g.stackForRun(f))
 }
@@ -243,7 +242,7 @@ func (g runs) stackForRun(f *runFlags) stack.Settings {
 	}
 }
 
-// runHere runs a job on an embedded stack. A signal stops it with everything else, and so does an output without a reader.
+// runHere runs a job on an embedded stack. A signal, or an output without a reader, stops the job with the stack.
 func (g runs) runHere(k *stack.Stack, r events.Request, f *runFlags) error {
 	c, err := client.Connect(g.app.soft, k.Options())
 	if err != nil {
@@ -270,7 +269,7 @@ func (g runs) runHere(k *stack.Stack, r events.Request, f *runFlags) error {
 	return g.finishInto(h, c, f.artifacts, f.store != "")
 }
 
-// runOn runs a job on a bus with services of its own. A signal leaves it running.
+// runOn runs a job on a bus with its own services. A signal leaves the job running.
 func (g runs) runOn(c *client.Client, r events.Request, f *runFlags) error {
 	f.choose(&r)
 	if err := f.attach(g.app.soft, c, &r); err != nil {
@@ -297,7 +296,7 @@ func (g runs) runOn(c *client.Client, r events.Request, f *runFlags) error {
 	return g.finishInto(h, c, f.artifacts, true)
 }
 
-// stopNow stops a job in the short time that is left.
+// stopNow stops a job within the short time that is left.
 func (g runs) stopNow(c *client.Client, id string) {
 	ctx, cancel := context.WithTimeout(g.app.hard, 10*time.Second)
 	defer cancel()
@@ -307,7 +306,7 @@ func (g runs) stopNow(c *client.Client, id string) {
 	}
 }
 
-// follow shows a job to its end. With -o json only the end is printed.
+// follow shows a job until its end. With -o json it prints only the end.
 func (g runs) follow(c *client.Client, id string) (*joblog.Log, error) {
 	form := g.app.views.display()
 	if g.app.quiet || g.app.output == "json" || g.app.output == "yaml" || g.app.output == "name" {
@@ -316,7 +315,7 @@ func (g runs) follow(c *client.Client, id string) (*joblog.Log, error) {
 	return g.app.views.watch(g.app.soft, c, id, 0, form)
 }
 
-// finishInto is finish, and writes the artifacts of a result that there is.
+// finishInto is finish, but also writes the files of the result, if there is one.
 func (g runs) finishInto(h *joblog.Log, c *client.Client, dir string, kept bool) error {
 	if dir == "" {
 		defer g.app.files.fetchable(h, kept)
@@ -327,7 +326,7 @@ func (g runs) finishInto(h *joblog.Log, c *client.Client, dir string, kept bool)
 	return g.app.files.save(g.app.soft, h, c, dir)
 }
 
-// finish prints what came out, and exits as the job did.
+// finish prints the result and returns the exit code of the job.
 func (g runs) finish(h *joblog.Log, c *client.Client) error {
 	s := h.Job.View()
 	result := g.app.views.result(h, c)

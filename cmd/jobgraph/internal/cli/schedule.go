@@ -64,7 +64,7 @@ func (g schedules) act(name, short string, do scheduleAction) *cobra.Command {
 	return c
 }
 
-// next says when a schedule comes due, if it does.
+// next formats the next due time of a schedule, if there is one.
 func next(s *client.Schedule) string {
 	if s.Next.IsZero() {
 		return ""
@@ -72,7 +72,7 @@ func next(s *client.Schedule) string {
 	return "  next " + s.Next.UTC().Format(time.RFC3339)
 }
 
-// recurring are the flags that say when and how a job recurs.
+// recurring are the flags of a schedule.
 type recurring struct {
 	when        events.Schedule
 	every       time.Duration
@@ -101,7 +101,7 @@ func (r *recurring) declare(c *cobra.Command) {
 	f.BoolVar(&r.previous, "previous", false, "tell each run, in its input previous, what the latest before it that has finished gave")
 }
 
-// spec is what the flags and a request make together.
+// spec combines the flags and a request.
 func (r *recurring) spec(request events.Request) (schedule.Spec, error) {
 	s := schedule.Spec{
 		When: r.when, Overlap: schedule.Overlap(r.overlap), Missed: schedule.Missed(r.missed),
@@ -229,7 +229,7 @@ func (g schedules) list(list []*client.Schedule) error {
 	return g.app.write(table)
 }
 
-// when says at which moments, in few words.
+// when describes the due times in a few words.
 func when(s *events.Schedule) string {
 	switch {
 	case s.IntervalMinutes > 0:
@@ -242,7 +242,7 @@ func when(s *events.Schedule) string {
 	return "once"
 }
 
-// brief writes whole minutes without seconds.
+// brief formats whole minutes without seconds.
 func brief(d time.Duration) string {
 	text := strings.TrimSuffix(d.String(), "0s")
 	if strings.HasSuffix(text, "h0m") {
@@ -251,7 +251,7 @@ func brief(d time.Duration) string {
 	return text
 }
 
-// moment writes a time, "-" where none is known.
+// moment formats a time, "-" if there is none.
 func moment(t time.Time) string {
 	if t.IsZero() {
 		return "-"
@@ -354,7 +354,7 @@ func (g schedules) runs(s *client.Schedule) error {
 	return g.app.write(table)
 }
 
-// came says what came of a run, on one line.
+// came describes the result of a run on one line.
 func came(r *schedule.Run) string {
 	switch {
 	case r.Reason != "":

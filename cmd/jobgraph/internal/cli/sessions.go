@@ -12,10 +12,10 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/client"
 )
 
-// sessions are the commands about sessions and the documents that are kept for them.
+// sessions are the commands about sessions and their documents.
 type sessions struct{ app *app }
 
-// command is about conversations.
+// command is about sessions.
 func (g sessions) command() *cobra.Command {
 	return group("sessions", "Conversations: the jobs that belong together",
 		g.listCommand(), g.showCommand(), g.renameCommand(), g.stopCommand(), g.deleteCommand(), g.knowledgeCommand())
@@ -161,7 +161,7 @@ func (g sessions) deleteCommand() *cobra.Command {
 	return c
 }
 
-// did says what was done with a session.
+// did reports what was done with a session.
 func (g sessions) did(id, what string, value any) error {
 	if g.app.machine() {
 		return output.Value(g.app.sys.Stdout, g.app.output, value)

@@ -15,14 +15,14 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// lastJob stands for the newest job, in every command about a job. A job that has this id wins.
+// lastJob stands for the newest job in every command about a job. A job with this id takes precedence.
 const lastJob = "last"
 
-// mostCandidates bounds the ids that are named when a beginning fits several.
+// mostCandidates limits the ids that are listed if a prefix is ambiguous.
 const mostCandidates = 5
 
-// aboutJobs are the commands that begin with a job, or one of its SubJobs, by their path below the program. Those that are
-// true cannot be taken back: without a person at the terminal they want the whole id.
+// aboutJobs are the commands whose first argument is a job or one of its SubJobs, by path below the program. Those that are
+// true cannot be undone: unless a person is at the terminal they require the whole id.
 var aboutJobs = map[string]bool{
 	"get": false, "describe": false, "watch": false, "events": false, "graph": false, "why": false, "replay": false, "export": false,
 	"fork": false, "diff": false, "recover": false, "retry": false, "rerun": false, "answer": false, "approve": false, "reject": false,
@@ -30,7 +30,7 @@ var aboutJobs = map[string]bool{
 	"stop": true, "fail": true, "delete": true,
 }
 
-// shortIDs lets commands about jobs take the unique beginning of an id, and "last"; it completes ids on the command line.
+// shortIDs lets commands about jobs accept a unique prefix of an id, and "last"; it also completes ids.
 func (a *app) shortIDs(c *cobra.Command, path string) {
 	for _, child := range c.Commands() {
 		a.shortIDs(child, strings.TrimSpace(path+" "+child.Name()))
@@ -54,7 +54,7 @@ func (a *app) shortIDs(c *cobra.Command, path string) {
 	c.ValidArgsFunction = a.completeJob
 }
 
-// jobArguments is how many arguments of a command are jobs.
+// jobArguments returns how many arguments of a command are jobs.
 func jobArguments(path string) int {
 	if path == "diff" {
 		return 2
@@ -62,19 +62,19 @@ func jobArguments(path string) int {
 	return 1
 }
 
-// wholeID is the job that an argument means, with the SubJob behind it: as it is when there is such a job, and when none is meant. What is
-// wrong with the bus is left to the command itself.
+// wholeID resolves an argument to a job with an optional SubJob. It returns the text unchanged if such a job exists or none
+// matches. Problems with the bus are left to the command.
 func (a *app) wholeID(text string, final bool) (string, error) {
 	job, subjob, part := strings.Cut(text, "/")
 	if !events.ValidToken(job) || len(job) == len("00000000-0000-0000-0000-000000000000") {
 		return text, nil
 	}
 	if _, err := os.Stat(text); err == nil {
-		return text, nil // A file, for those that take one.
+		return text, nil // A file, for commands that accept one.
 	}
 	c, err := a.connect()
 	if err != nil {
-		a.unreached = err // The command itself says so, if it finds nothing else wrong; it does not try once more.
+		a.unreached = err // The command reports it, unless it finds another fault first; it does not try again.
 		return text, nil
 	}
 	defer c.Close()
@@ -93,10 +93,10 @@ func (a *app) wholeID(text string, final bool) (string, error) {
 	return found, nil
 }
 
-// meant is the job that an id, a beginning of one, or "last" means; the text itself when it is none of them.
+// meant returns the job that an id, a prefix of one, or "last" refers to; the text itself if none does.
 func (a *app) meant(ctx context.Context, c *client.Client, text string) (string, error) {
 	if _, err := c.Head(ctx, text); !errors.Is(err, bus.ErrNotFound) || errors.Is(err, client.ErrNotAdmitted) {
-		return text, nil // There is such a job, or it cannot be said.
+		return text, nil // Such a job exists, or that is unknown.
 	}
 	if text == lastJob {
 		newest, err := c.List(ctx, client.Query{Limit: 1})

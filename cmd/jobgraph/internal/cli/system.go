@@ -13,26 +13,26 @@ import (
 	runner "github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
 
-// System is the outside of the process.
+// System is the environment of the process.
 type System struct {
 	host.System
-	// Stdin is what a person types.
+	// Stdin is the standard input.
 	Stdin io.Reader
-	// Size gives columns and rows of the terminal behind Stdout; ok is false when it is none.
+	// Size returns columns and rows of the terminal behind Stdout; ok is false if it is not a terminal.
 	Size func() (width, height int, ok bool)
-	// Typing is true when a person sits at Stdin.
+	// Typing is true if Stdin is a terminal.
 	Typing bool
 	// Now is the clock.
 	Now func() time.Time
-	// Sandbox is the helper that this program can be.
+	// Sandbox is the sandbox helper in this program.
 	Sandbox runner.Sandbox
 }
 
-// OS is the real outside, and has to be the first call of a main, see runner.HookSandbox. From this call on signals no longer end the process by themselves,
-// nor does an output without a reader: writing it gives an error instead.
+// OS returns the real environment. It must be the first call of a main, see runner.HookSandbox. From this call on, signals
+// do not end the process by themselves, nor does an output without a reader: writing to it returns an error instead.
 func OS() System {
 	box := runner.HookSandbox()
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // The error is what counts. To ignore the signal would have programs of experts ignore it, too.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // The write error is what matters. Ignoring the signal would be inherited by the programs of experts.
 	return System{
 		Sandbox: box,
 		System:  host.OS(), Stdin: os.Stdin, Now: time.Now, Typing: term.IsTerminal(int(os.Stdin.Fd())),

@@ -28,7 +28,7 @@ func parseTarget(text string) (target, error) {
 	return target{job, subjob}, nil
 }
 
-// subjobOf is a target that has to name a SubJob.
+// subjobOf parses a target that must name a SubJob.
 func subjobOf(text string) (target, error) {
 	t, err := parseTarget(text)
 	if err == nil && t.subjob == "" {
@@ -37,8 +37,8 @@ func subjobOf(text string) (target, error) {
 	return t, err
 }
 
-// jobOf is the job that a command for whole jobs is about. A SubJob behind it is a fault: what was meant for a part would
-// happen to all of the job. instead are commands to offer, in which JOB and SUBJOB stand for what was typed.
+// jobOf returns the job for a command about whole jobs. Naming a SubJob is a fault, since the command would affect the
+// whole job. instead are commands to suggest, with JOB and SUBJOB as placeholders.
 func jobOf(command, text string, instead ...string) (string, error) {
 	t, err := parseTarget(text)
 	if err != nil || t.subjob == "" {
@@ -51,10 +51,10 @@ func jobOf(command, text string, instead ...string) (string, error) {
 	}}}
 }
 
-// nearJobs bounds the number of jobs among which a like name is looked for.
+// nearJobs limits the number of jobs that are searched for a similar id.
 const nearJobs = 10_000
 
-// load folds a job's log for those who want to act on it: a job in quarantine is an error.
+// load folds a job's log for commands that change it: a job in quarantine is an error.
 func (a *app) load(ctx context.Context, c *client.Client, t target) (*joblog.Log, error) {
 	h, err := a.look(ctx, c, t)
 	if err == nil {
@@ -63,8 +63,8 @@ func (a *app) load(ctx context.Context, c *client.Client, t target) (*joblog.Log
 	return h, err
 }
 
-// look folds a job's log for those who only look at it: of a job in quarantine it gives what can be folded, and why the rest
-// cannot. A job that does not exist is an error that names like ones.
+// look folds a job's log for commands that only show it: for a job in quarantine it returns what can be folded and why the
+// rest cannot. The error for a job that does not exist suggests similar ids.
 func (a *app) look(ctx context.Context, c *client.Client, t target) (*joblog.Log, error) {
 	h, err := c.Logs().Fold(ctx, t.job, 0)
 	if errors.Is(err, bus.ErrNotFound) && h.Job == nil {
@@ -91,11 +91,11 @@ func (a *app) look(ctx context.Context, c *client.Client, t target) (*joblog.Log
 	return nil, notFound("SubJob", t.subjob, host.Near(t.subjob, ids), "jobgraph graph "+t.job)
 }
 
-// patience is how long a job is given to be put in quarantine after an event that is not understood was seen.
+// patience is how long to wait for a job's quarantine after an event that cannot be understood.
 const patience = time.Second
 
-// quarantine is why the scheduler leaves a job alone, nil when it does not. A fold that has failed here is about to fail at
-// the scheduler too, unless that is of a later version.
+// quarantine returns why a job is in quarantine, or nil. A fold that fails here will fail at the scheduler too, unless the
+// scheduler is of a later version.
 func (a *app) quarantine(ctx context.Context, c *client.Client, job string, failed bool) (aside, err error) {
 	saved, err := c.Get(ctx, job)
 	switch {
@@ -116,7 +116,7 @@ func (a *app) quarantine(ctx context.Context, c *client.Client, job string, fail
 	return inQuarantine(watched, patience), nil
 }
 
-// inQuarantine waits until a watched job is in quarantine, and gives why; nil when it is not in time.
+// inQuarantine waits until a watched job is in quarantine and returns the reason; nil if that takes too long.
 func inQuarantine(watched context.Context, within time.Duration) error {
 	timer := time.NewTimer(within)
 	defer timer.Stop()
@@ -138,7 +138,7 @@ func (a *app) unknownJob(ctx context.Context, c *client.Client, job string) erro
 	if err != nil || len(ids) > nearJobs {
 		ids = nil
 	}
-	ids = slices.DeleteFunc(ids, func(id string) bool { return id == job }) // A key that holds no job suggests nothing.
+	ids = slices.DeleteFunc(ids, func(id string) bool { return id == job }) // A key without a job suggests nothing.
 	return notFound("job", job, host.Near(job, ids), "jobgraph list")
 }
 
@@ -153,7 +153,7 @@ func notFound(what, id string, like []string, list string) error {
 	return fmt.Errorf("%w: %w", bus.ErrNotFound, events.Faults{f})
 }
 
-// with connects, does something and closes.
+// with connects, calls a function and disconnects.
 func (a *app) with(do func(ctx context.Context, c *client.Client) error) error {
 	c, err := a.connect()
 	if err != nil {
@@ -167,7 +167,7 @@ func (a *app) with(do func(ctx context.Context, c *client.Client) error) error {
 	return err
 }
 
-// homeless says so when what was not found is Jobgraph itself.
+// homeless adds to an error that the bus has no Jobgraph, if that is the cause.
 func (a *app) homeless(c *client.Client, err error) error {
 	n := c.Names()
 	if _, infoErr := c.Bus().Streams().Info(a.soft, n.Log); !errors.Is(infoErr, bus.ErrNotFound) {
@@ -187,7 +187,7 @@ func (a *app) homeless(c *client.Client, err error) error {
 	})
 }
 
-// unanswered says what to look at when the bus has not acknowledged what was asked for: a server that cannot write says nothing.
+// unanswered adds what to check if the bus does not acknowledge: a server that cannot write does not answer.
 func unanswered(err error) error {
 	if !errors.Is(err, bus.ErrUnknown) || len(faultsOf(err)) > 0 {
 		return err

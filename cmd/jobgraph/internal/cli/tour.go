@@ -19,7 +19,7 @@ type stop struct {
 	args []string
 }
 
-// stops are those of the tour, on the job of the demonstrations.
+// stops are the stops of the tour, about the job of the demonstrations.
 func stops(plan string) []stop {
 	return []stop{
 		{"An expert is a card and something that does the work: a model with tools, a service, a program, a person.", []string{"experts", "list"}},
@@ -31,7 +31,7 @@ func stops(plan string) []stop {
 	}
 }
 
-// tour runs the commands one after another on an embedded bus.
+// tour runs the commands in order on an embedded bus.
 func (g demos) tour() (err error) {
 	s, err := g.set(false)
 	if err != nil {
@@ -65,7 +65,7 @@ func (g demos) tour() (err error) {
 		"  jobgraph up           keeps a bus, a planner, a scheduler and a runner here for your own jobs and experts\n")
 }
 
-// visit runs one command as a user does, in this process.
+// visit runs one command in this process, as a user would.
 func (g demos) visit(at stop, env map[string]string) int {
 	return Main(System{
 		System: host.System{

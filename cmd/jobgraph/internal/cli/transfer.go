@@ -50,7 +50,7 @@ func (g replays) exportCommand() *cobra.Command {
 	return c
 }
 
-// lost lists the payloads that an export's events name and its blobs lack, by their names, else by the beginnings of their digests.
+// lost lists the payloads that events of an export refer to but its blobs lack, by name, else by prefix of the digest.
 func lost(x *client.Export) []string {
 	var gone []string
 	for e, err := range x.Events() {
@@ -91,7 +91,7 @@ func (g replays) importCommand() *cobra.Command {
 	}
 }
 
-// loadExport reads an export file, - for standard input.
+// loadExport reads an export file; - means standard input.
 func (g replays) loadExport(file string) (*client.Export, error) {
 	if file == "-" {
 		return client.Read(g.app.sys.Stdin)

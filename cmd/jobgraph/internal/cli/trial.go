@@ -15,7 +15,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// trial is what an expert is tried with.
+// trial holds the inputs for testing an expert.
 type trial struct {
 	goal     string
 	inputs   []string
@@ -23,7 +23,7 @@ type trial struct {
 	patience time.Duration
 }
 
-// testCommand runs one SubJob of an expert, and nothing else; for one that another program serves it checks how.
+// testCommand runs one SubJob of an expert and nothing else; for a third-party worker it checks the contract.
 func (g experts) testCommand() *cobra.Command {
 	var t trial
 	c := &cobra.Command{
@@ -80,7 +80,7 @@ func (g experts) try(ctx context.Context, c *client.Client, name string, t trial
 	return g.app.runs.finish(h, c)
 }
 
-// checkContract prints one line for each rule of the contract; a broken one is a difference.
+// checkContract prints one line per rule of the contract; a broken rule gives exit code 1.
 func (g experts) checkContract(ctx context.Context, c *client.Client, card events.Card, t trial, inputs map[string]json.RawMessage) error {
 	got, err := conformance.Run(ctx, c.Bus(), conformance.Settings{Card: card, Goal: t.goal, Inputs: inputs, Level: conformance.Level(t.level), Patience: t.patience})
 	if err != nil {

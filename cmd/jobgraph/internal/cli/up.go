@@ -46,7 +46,7 @@ func (g runs) upCommand() *cobra.Command {
 	return c
 }
 
-// up runs the stack until a signal ends it: the first drains it, the second ends it at once.
+// up runs the stack until a signal: the first drains it, the second ends it at once.
 func (g runs) up(f *upFlags) error {
 	s, err := g.stackSettings(f)
 	if err != nil {
@@ -65,7 +65,7 @@ func (g runs) up(f *upFlags) error {
 		g.app.note("draining; a second signal ends at once")
 	}
 	if err = k.Stop(); err != nil && g.app.soft.Err() != nil {
-		g.app.note("it did not end cleanly: %v", err) // What is returned is told as an interruption.
+		g.app.note("it did not end cleanly: %v", err) // The result is an interruption anyway.
 	}
 	if err == nil && g.app.hard.Err() == nil {
 		return nil
@@ -76,7 +76,7 @@ func (g runs) up(f *upFlags) error {
 	return err
 }
 
-// upHTTP is where `up` serves HTTP unless it is told otherwise: always at the same address, so that scrapers and bookmarks keep.
+// upHTTP is the default HTTP address of `up`: always the same, so that scrapers and bookmarks keep working.
 const upHTTP = "127.0.0.1:8420"
 
 func (g runs) stackSettings(f *upFlags) (stack.Settings, error) {
@@ -106,7 +106,7 @@ func (g runs) stackSettings(f *upFlags) (stack.Settings, error) {
 	}, nil
 }
 
-// dataFolder is where the user's programs keep their data.
+// dataFolder is where the user's programs store their data.
 func (g runs) dataFolder() string {
 	if dir, ok := g.app.sys.Env("XDG_DATA_HOME"); ok && dir != "" {
 		return dir
@@ -115,14 +115,14 @@ func (g runs) dataFolder() string {
 	return filepath.Join(home, ".local", "share")
 }
 
-// whereabouts is where everything is.
+// whereabouts are the addresses and folders in use.
 type whereabouts struct {
 	NATS  string `json:"nats,omitempty"`
 	HTTP  string `json:"http,omitempty"`
 	Store string `json:"store"`
 }
 
-// announce says where everything is and what to try next.
+// announce prints the addresses and folders, and what to try next.
 func (g runs) announce(k *stack.Stack) error {
 	dir, temporary := k.Server().Store()
 	w := whereabouts{NATS: k.Server().URL(), HTTP: k.HTTP(), Store: dir}

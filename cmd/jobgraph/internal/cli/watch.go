@@ -49,7 +49,7 @@ func (g views) watchCommand() *cobra.Command {
 	return c
 }
 
-// display is the form that fits the output.
+// display returns the form that fits the output.
 func (g views) display() watch.Form {
 	switch {
 	case g.app.machine():
@@ -60,7 +60,7 @@ func (g views) display() watch.Form {
 	return watch.Lines
 }
 
-// watch follows a job to its end, or with --no-input to where only a person can help.
+// watch follows a job to its end or, with --no-input, until only a person can help.
 func (g views) watch(ctx context.Context, c *client.Client, job string, from uint64, form watch.Form) (*joblog.Log, error) {
 	head, err := c.Head(ctx, job)
 	if err != nil && exitCode(ctx, err) != ExitNotFound {
@@ -78,21 +78,21 @@ func (g views) watch(ctx context.Context, c *client.Client, job string, from uin
 	err = show.Follow(ctx, log, h, func() bool {
 		last := h.Events[len(h.Events)-1]
 		if last.Seq < head {
-			return false // What is already past is not the end.
+			return false // Past events are not the end.
 		}
 		return over(h) || g.app.noInput && stuck(h)
 	})
 	if err != nil && g.app.soft.Err() == nil {
 		within := time.Duration(0)
 		if errors.Is(err, joblog.ErrPoisoned) {
-			within = patience // The scheduler meets the same event.
+			within = patience // The scheduler will meet the same event.
 		}
 		err = cmp.Or(inQuarantine(ctx, within), err)
 	}
 	return h, err
 }
 
-// over reports whether the end of the job has been told.
+// over reports whether the end of the job has been shown.
 func over(h *joblog.Log) bool {
 	s := h.Job.View()
 	return s.Status.Terminal() && !s.EndOwed
@@ -112,12 +112,12 @@ func stuck(h *joblog.Log) bool {
 	return false
 }
 
-// unplanned reports whether a job has failed in planning.
+// unplanned reports whether a job failed in planning.
 func unplanned(s *graph.State) bool {
 	return slices.ContainsFunc(s.SubJobs, func(n *graph.SubJobState) bool { return n.ID == events.PlanID && n.Status == events.Failed })
 }
 
-// ended gives the exit code of a watched job.
+// ended returns the exit code of a watched job.
 func (g views) ended(h *joblog.Log) error {
 	if h.Job == nil {
 		return outcome(ExitNotFound)

@@ -21,7 +21,7 @@ func (g views) whyCommand() *cobra.Command {
 			err := g.see(args[0], func(h *joblog.Log, c *client.Client) error {
 				t, _ := parseTarget(args[0]) // Checked by see.
 				blockers := g.absent(h, c, g.claimed(h, c, g.reasons(h, h.Job.Why(t.subjob))))
-				if f := aside(h); f != nil { // Whatever else is in the way, this comes first.
+				if f := aside(h); f != nil { // A quarantine takes precedence over everything else.
 					blockers = append([]graph.Blocker{{Code: "quarantine", Message: strings.TrimSuffix(f.Message+": "+f.Cause, ": "), Unblock: f.Hint}}, blockers...)
 				}
 				return g.writeWhy(blockers)
@@ -35,8 +35,8 @@ func (g views) whyCommand() *cobra.Command {
 	}
 }
 
-// reasons adds to waits what they wait for, as the run has said it: the question to a person, or why it goes on later. For
-// people it is quoted, so that no line of it passes for one of ours.
+// reasons adds to waits what they wait for in the run's words: the question to a person, or why it continues later. For
+// people it is quoted, so that none of its lines looks like ours.
 func (g views) reasons(h *joblog.Log, blockers []graph.Blocker) []graph.Blocker {
 	for i := range blockers {
 		b := &blockers[i]

@@ -9,15 +9,15 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// Call is one call of a run, as the journal tells.
+// Call is one call of a run, according to the journal.
 type Call struct {
-	// SubJob and Key name it, Name says what it is.
+	// SubJob and Key identify it; Name is its kind.
 	SubJob, Key, Name string
-	// Intents are how often it was about to be made, Results how often something came back.
+	// Intents counts how often it was about to be made, Results how often it returned.
 	Intents, Results int
 }
 
-// String is how people read it.
+// String formats it for people.
 func (c *Call) String() string {
 	if c.Key == c.Name {
 		return c.SubJob + " " + c.Name
@@ -25,7 +25,7 @@ func (c *Call) String() string {
 	return c.SubJob + " " + c.Key
 }
 
-// Read gives the calls of the SubJobs of a job, in order.
+// Read returns the calls of a job's SubJobs, in order.
 func Read(ctx context.Context, b *bus.Bus, job string, subjobs []events.SubJob) ([]Call, error) {
 	var calls []Call
 	for i := range subjobs {
@@ -52,25 +52,25 @@ func Read(ctx context.Context, b *bus.Bus, job string, subjobs []events.SubJob) 
 	return calls, nil
 }
 
-// Counts are what a kill has cost.
+// Counts is the cost of a kill.
 type Counts struct {
-	// Finished are the calls that had their result when the runner was killed, Repeated those of them that were made again.
+	// Finished counts the calls that had a result when the runner was killed, Repeated those of them that were repeated.
 	Finished int `json:"finished_calls"`
 	Repeated int `json:"finished_calls_repeated"`
-	// InFlight are those that had none, Again those of them that were made again, which are declared safe; Settled those about
-	// which a person was asked instead.
+	// InFlight are the calls without a result. Again counts those that were repeated, which are declared safe; Settled
+	// counts those about which a person was asked instead.
 	InFlight []string `json:"calls_in_flight"`
 	Again    []string `json:"calls_in_flight_repeated"`
 	Settled  []string `json:"calls_in_flight_asked_about"`
-	// Payments is what the shop was paid, Answers what the model has answered, and Tokens what that took; JobTokens is what the
-	// job was charged.
+	// Payments is what the shop received, Answers the number of the model's answers, Tokens their tokens, JobTokens what
+	// the job was charged.
 	Payments  int   `json:"payments"`
 	Answers   int   `json:"answers_of_the_model"`
 	Tokens    int   `json:"tokens_paid"`
 	JobTokens int64 `json:"tokens_of_the_job"`
 }
 
-// compare counts what came behind the kill of calls that were made before it.
+// compare counts what happened after the kill to calls made before it.
 func compare(before, after []Call) Counts {
 	c := Counts{InFlight: []string{}, Again: []string{}, Settled: []string{}}
 	for i := range before {
@@ -95,7 +95,7 @@ func compare(before, after []Call) Counts {
 	return c
 }
 
-// Sound is an error when the kill has cost what it must not.
+// Sound returns an error if the kill had a forbidden cost.
 func (c *Counts) Sound() error {
 	switch {
 	case c.Repeated > 0:

@@ -8,7 +8,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// cards are the experts of the demonstrations, by file. WORLD_URL names the world.
+// cards are the cards of the demonstrations' experts, by file. WORLD_URL is the address of the world.
 func cards() map[string]string {
 	return map[string]string{
 		"scribe.md": "---\nname: Scribe\ndescription: Notes an order in a file and reads it back\nkind: llm\ntools: [write_file, read_file]\n---\nYou keep notes in files.\n",
@@ -27,7 +27,7 @@ func Cards(dir string) error {
 	return nil
 }
 
-// Plan is the job of the demonstrations: two steps side by side, and one behind both.
+// Plan is the plan of the demonstrations: two parallel steps and one that depends on both.
 func Plan() *events.Plan {
 	return &events.Plan{Title: "An order", SubJobs: []events.SubJob{
 		{ID: "note", Goal: "Note the order", Expert: "Scribe"},

@@ -15,32 +15,32 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// Job is the id of the job of Crash.
+// Job is the id of Crash's job.
 const Job = "order-7"
 
 // Lease is how long the claim of a killed runner holds in Crash.
 const Lease = 2 * time.Second
 
-// Crash kills a runner in the middle of its calls. Its bus, planner and scheduler are there already, with the cards.
+// Crash kills a runner in the middle of its calls. Bus, planner and scheduler must be running, with the cards.
 type Crash struct {
-	// Client reaches the bus.
+	// Client is connected to the bus.
 	Client *client.Client
-	// World is asked by the runners; it holds calls.
+	// World serves the calls of the runners and can hold them.
 	World *World
-	// Runner is the command line of a runner, Env its environment, Errors what it writes to.
+	// Runner is the command line of a runner, Env its environment, Errors its standard error.
 	Runner []string
 	Env    []string
 	Errors io.Writer
-	// Note is told what happens.
+	// Note prints what happens.
 	Note func(format string, args ...any)
-	// Follow shows the job until it has ended, and gives what it was charged.
+	// Follow shows the job until its end and returns the tokens that it was charged.
 	Follow func(ctx context.Context) (tokens int64, err error)
 }
 
 // held is how many calls the world holds before the runner is killed.
 const held = 2
 
-// Run plays it. The error says when the counts are not what they have to be.
+// Run plays the crash. The error says if the counts are not as required.
 func (c *Crash) Run(ctx context.Context) (counts Counts, err error) {
 	one, err := c.start(ctx)
 	if err != nil {
@@ -97,7 +97,7 @@ func (c *Crash) finish(ctx context.Context, before []Call) (Counts, error) {
 	return counts, counts.Sound()
 }
 
-// start begins a runner, a process of its own.
+// start starts a runner as a separate process.
 func (c *Crash) start(ctx context.Context) (*exec.Cmd, error) {
 	cmd := exec.CommandContext(ctx, c.Runner[0], c.Runner[1:]...)
 	cmd.Env, cmd.Stdout, cmd.Stderr = c.Env, io.Discard, c.Errors
@@ -107,7 +107,7 @@ func (c *Crash) start(ctx context.Context) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// end kills a runner, unless it has ended, and waits for it.
+// end kills a runner unless it has ended, and waits for it.
 func end(cmd *exec.Cmd) error {
 	if cmd.ProcessState != nil {
 		return nil
@@ -115,6 +115,6 @@ func end(cmd *exec.Cmd) error {
 	if err := cmd.Process.Signal(syscall.SIGKILL); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("kill a runner: %w", err)
 	}
-	_ = cmd.Wait() // It was killed, which is no success.
+	_ = cmd.Wait() // It was killed, so it returns an error.
 	return nil
 }

@@ -14,23 +14,23 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
 )
 
-// World is a model and a shop on the loopback. It may hold calls, as if they took long.
+// World is a model and a shop on the loopback interface. It can hold calls, as if they took long.
 type World struct {
 	url    string
 	server *http.Server
-	served chan error    // Gets how serving ended.
-	closed chan struct{} // Closed with the world: what is held is let go.
-	// Caught gets the name of each call that is held: "model" or "shop". It has room for all that may be.
+	served chan error    // Receives the error with which serving ended.
+	closed chan struct{} // Closed with the world, which releases held calls.
+	// Caught receives the name of each held call: "model" or "shop". Its buffer is large enough for all.
 	Caught chan string
 
 	mu       sync.Mutex // Guards the fields below.
 	holding  bool
-	answered int // Questions that the model has answered.
-	tokens   int // What those took.
+	answered int // Questions answered by the model.
+	tokens   int // Tokens used by these answers.
 	payments int
 }
 
-// Open starts the world. With hold the second answer of a conversation and the answer to a payment never come, until Release.
+// Open starts the world. With hold, the second answer of a conversation and the answer to a payment are held until Release.
 func Open(hold bool) (*World, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -45,14 +45,14 @@ func Open(hold bool) (*World, error) {
 	mux.HandleFunc("POST /pay/{order}", w.pay)
 	mux.HandleFunc("POST /did", w.did)
 	w.server = &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
-	go func() { w.served <- w.server.Serve(listener) }() // Ended and waited for by Close.
+	go func() { w.served <- w.server.Serve(listener) }() // Ends with Close, which waits for it.
 	return w, nil
 }
 
-// URL is where it is.
+// URL is the address.
 func (w *World) URL() string { return w.url }
 
-// Close ends it, with the calls that are held.
+// Close ends the world and the held calls.
 func (w *World) Close() error {
 	close(w.closed)
 	err := w.server.Close()
@@ -62,14 +62,14 @@ func (w *World) Close() error {
 	return err
 }
 
-// Release holds no further call.
+// Release stops holding calls.
 func (w *World) Release() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.holding = false
 }
 
-// Books are what the model has answered, what that took, and what the shop was paid.
+// Books returns the number of the model's answers, their tokens, and what the shop received.
 func (w *World) Books() (answered, tokens, payments int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -91,7 +91,7 @@ func (w *World) hold(ctx context.Context, name string) bool {
 	return holding
 }
 
-// second marks the second question of a conversation in its body.
+// second identifies the second question of a conversation.
 const second = `"role":"tool"`
 
 func (w *World) model(out http.ResponseWriter, r *http.Request, model http.Handler) {
@@ -103,10 +103,10 @@ func (w *World) model(out http.ResponseWriter, r *http.Request, model http.Handl
 	model.ServeHTTP(out, r)
 }
 
-// usage is what one answer takes.
+// usage is the tokens of one answer.
 const usage = 110
 
-// respond is the model: it notes what it is to note, reads it again, and answers in words.
+// respond is the model: it writes a note, reads it again, and answers in words.
 func (w *World) respond(q llmtest.Question) (llmtest.Answer, error) {
 	w.mu.Lock()
 	w.answered++
@@ -127,20 +127,20 @@ func (w *World) respond(q llmtest.Question) (llmtest.Answer, error) {
 	return a, nil
 }
 
-// pay takes a payment, and knows nothing of keys: what is paid twice is paid twice.
+// pay accepts a payment and ignores idempotency keys: what is paid twice is paid twice.
 func (w *World) pay(out http.ResponseWriter, r *http.Request) {
 	w.mu.Lock()
 	w.payments++
 	n := w.payments
 	w.mu.Unlock()
-	_, _ = io.Copy(io.Discard, r.Body) // Only then is it noticed that the caller is gone.
+	_, _ = io.Copy(io.Discard, r.Body) // Reading on is how it notices that the caller is gone.
 	if w.hold(r.Context(), "shop") {
 		return
 	}
 	w.say(out, fmt.Sprintf(`{"receipt":%d}`, n))
 }
 
-// did says whether a payment was taken: the hook of the card.
+// did says whether a payment was accepted, for the card's hook.
 func (w *World) did(out http.ResponseWriter, _ *http.Request) {
 	if _, _, payments := w.Books(); payments > 0 {
 		w.say(out, fmt.Sprintf(`{"state":"done","result":{"receipt":%d}}`, payments))

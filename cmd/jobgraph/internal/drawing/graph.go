@@ -6,27 +6,27 @@ import (
 	"slices"
 )
 
-// Graph is what is drawn.
+// Graph is the graph to draw.
 type Graph struct {
-	// Title stands above the picture.
+	// Title is printed above the picture.
 	Title string `json:"title,omitempty"`
-	// Nodes are in the order of the plan, predecessors named by id.
+	// Nodes are in the order of the plan.
 	Nodes []Node `json:"nodes"`
 }
 
 // Node is one SubJob.
 type Node struct {
-	// ID names it; Title is for people.
+	// ID identifies it; Title is for people.
 	ID    string `json:"id"`
 	Title string `json:"title,omitempty"`
-	// Expert and Status are shown when known.
+	// Expert and Status are shown if set.
 	Expert string `json:"expert,omitempty"`
 	Status string `json:"status,omitempty"`
 	// Dependencies are the ids of the direct predecessors; unknown ones are not drawn.
 	Dependencies []string `json:"dependencies,omitempty"`
 }
 
-// label is the title, or the id where there is none.
+// label returns the title, or the id if there is none.
 func (n Node) label() string {
 	if n.Title != "" {
 		return n.Title
@@ -34,11 +34,11 @@ func (n Node) label() string {
 	return n.ID
 }
 
-// Formats are the forms that Draw knows.
+// Formats are the formats that Draw supports.
 func Formats() []string { return []string{"ascii", "mermaid", "dot", "svg"} }
 
-// Draw writes the graph in one of Formats. Width is how many columns a terminal has, for ascii; 0 means no limit. Titles and
-// names may be anybody's: they are written as OneLine has them.
+// Draw writes the graph in one of Formats. width limits the columns, for ascii; 0 means no limit. Titles and names may come
+// from anyone, so they are sanitised by OneLine.
 func Draw(w io.Writer, g Graph, format string, width int) error {
 	g = g.legible()
 	var text string
@@ -58,7 +58,7 @@ func Draw(w io.Writer, g Graph, format string, width int) error {
 	return err
 }
 
-// legible is the graph with every text on one line.
+// legible returns the graph with every text on one line.
 func (g Graph) legible() Graph {
 	g.Title, g.Nodes = OneLine(g.Title), slices.Clone(g.Nodes)
 	for i := range g.Nodes {
@@ -71,7 +71,7 @@ func (g Graph) legible() Graph {
 	return g
 }
 
-// edges gives, for each node, the positions of its successors, each once, in order.
+// edges returns, for each node, the positions of its successors, each once, in order.
 func (g Graph) edges() [][]int {
 	at := make(map[string]int, len(g.Nodes))
 	for i, n := range g.Nodes {

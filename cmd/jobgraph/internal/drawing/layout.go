@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// maxBends bounds the bends that long edges get; beyond it they are drawn straight, so that a dense graph of thousands
-// of nodes stays cheap.
+// maxBends limits the bends of long edges; beyond it edges are straight, so that a dense graph of thousands of nodes stays
+// cheap.
 const maxBends = 20_000
 
 // spot is a place in the layout: a node, or a bend of an edge that spans several layers.
@@ -18,13 +18,13 @@ type spot struct {
 	succs []int
 }
 
-// layout is a graph in layers. Edges lead from one layer to the next, but for those beyond maxBends.
+// layout is a graph in layers. Edges connect adjacent layers, except those beyond maxBends.
 type layout struct {
 	spots  []spot
 	layers [][]int // positions in spots, in order
 }
 
-// arrange lays a graph out. A circle is broken by leaving the edge out that closes it.
+// arrange computes the layout. A cycle is broken by leaving out the edge that closes it.
 func arrange(g Graph) layout {
 	succs := g.edges()
 	depth := depths(succs)
@@ -79,7 +79,7 @@ func depths(succs [][]int) []int {
 	return depth
 }
 
-// connect adds an edge, with a bend in each layer that it passes.
+// connect adds an edge, with a bend in each layer that it crosses.
 func (l *layout) connect(from, to int) {
 	last := from
 	for layer := l.spots[from].layer + 1; layer < l.spots[to].layer && len(l.spots) < maxBends; layer++ {
@@ -95,7 +95,7 @@ func (l *layout) join(from, to int) {
 	l.spots[to].preds = append(l.spots[to].preds, from)
 }
 
-// uncross sorts each layer by the median of its neighbours, down and up in turn.
+// uncross sorts each layer by the median of its neighbours, alternately downwards and upwards.
 func (l *layout) uncross() {
 	for range 4 {
 		for i := 1; i < len(l.layers); i++ {
@@ -135,8 +135,8 @@ func (l *layout) median(neighbours []int, fallback float64) float64 {
 	return float64(orders[middle-1]+orders[middle]) / 2
 }
 
-// place gives every spot the middle of its horizontal extent, given widths and a gap: each layer is packed, then spots
-// move towards their neighbours as far as the others leave room.
+// place returns the horizontal middle of every spot, given widths and a gap: each layer is packed, then spots move towards
+// their neighbours as far as there is room.
 func (l *layout) place(width func(spot) int, gap int) []int {
 	x := make([]int, len(l.spots))
 	for _, layer := range l.layers {
@@ -165,8 +165,8 @@ func (l *layout) place(width func(spot) int, gap int) []int {
 	return x
 }
 
-// pull moves the spots of a layer towards the mean of their neighbours. First they are pushed apart from the left, then
-// the overhang is shared by moving the layer back.
+// pull moves the spots of a layer towards the mean of their neighbours. They are first pushed apart from the left; then the
+// layer is moved back to share the overhang.
 func (l *layout) pull(x []int, layer []int, width func(spot) int, gap int, neighbours func(*spot) []int) {
 	shift, edge := 0, 0
 	for k, i := range layer {

@@ -7,7 +7,7 @@ import (
 	"github.com/rivo/uniseg"
 )
 
-// OneLine makes a text safe to be shown in a line: whatever a terminal would obey in place of showing it is a space.
+// OneLine makes a text safe to print in a line: characters that a terminal would act on become spaces.
 func OneLine(text string) string {
 	return strings.Map(func(r rune) rune {
 		if Obeyed(r) {
@@ -17,16 +17,16 @@ func OneLine(text string) string {
 	}, text)
 }
 
-// Obeyed reports whether a terminal acts on a character in place of showing it: control characters, line breaks among them, and
-// those that turn around the direction of what is written.
+// Obeyed reports whether a terminal acts on a character instead of showing it: control characters, including line breaks,
+// and characters that change the direction of text.
 func Obeyed(r rune) bool {
 	return unicode.IsControl(r) || r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069'
 }
 
-// Width is how many columns of a terminal a text takes: wide characters take two, combining ones none.
+// Width returns how many columns a text takes: wide characters take two, combining ones none.
 func Width(text string) int { return uniseg.StringWidth(text) }
 
-// Cut shortens a text to at most so many columns, with an ellipsis in place of what is left out. No character is divided.
+// Cut shortens a text to a number of columns, with an ellipsis for the rest. It splits no character.
 func Cut(text string, columns int) string {
 	if Width(text) <= columns {
 		return text
@@ -47,7 +47,7 @@ func Cut(text string, columns int) string {
 	return text[:kept] + "…"
 }
 
-// Pad fills a text with spaces up to so many columns.
+// Pad fills a text with spaces to a number of columns.
 func Pad(text string, columns int) string {
 	return text + strings.Repeat(" ", max(0, columns-Width(text)))
 }

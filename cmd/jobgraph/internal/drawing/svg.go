@@ -54,7 +54,8 @@ func svg(g Graph) string {
 	return b.String()
 }
 
-// drawEdges draws each piece from the foot of one spot to the head of the next; the piece that ends at a node has a head.
+// drawEdges draws each segment from the bottom of one spot to the top of the next; a segment that ends at a node has an
+// arrowhead.
 func (l *layout) drawEdges(b *strings.Builder, x []int, y func(spot) int) {
 	for i, from := range l.spots {
 		for _, j := range from.succs {
@@ -85,7 +86,7 @@ func drawBox(b *strings.Builder, n Node, middle, top, width int) {
 	fmt.Fprintf(b, `<text x="%d" y="%d" text-anchor="middle">%s</text></g>`+"\n", middle, line, html.EscapeString(cut(n.label(), most)))
 }
 
-// cut shortens a text to so many characters.
+// cut shortens a text to a number of characters.
 func cut(text string, most int) string {
 	if utf8.RuneCountInString(text) <= most {
 		return text

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Mark is the sign of a status in a terminal.
+// Mark returns the symbol of a status in a terminal.
 func Mark(status string) string {
 	switch status {
 	case "FINISHED":
@@ -30,7 +30,7 @@ func Mark(status string) string {
 	return "·"
 }
 
-// Directions that leave a cell, as bits.
+// Directions in which a line leaves a cell, as bits.
 const (
 	north = 1 << iota
 	south
@@ -38,16 +38,16 @@ const (
 	east
 )
 
-// strokes draws each set of directions.
+// strokes holds the character for each set of directions.
 const strokes = " ╵╷│╴┘┐┤╶└┌├─┴┬┼"
 
-// canvas is rows of cells: directions, or a letter that hides them.
+// canvas is rows of cells: directions, or a character that covers them.
 type canvas struct {
 	lines   [][]int
 	letters map[[2]int]rune
 }
 
-// terminal draws boxes in layers with lines between them; a graph that is wider than the terminal becomes a list.
+// terminal draws boxes in layers with lines between them; a graph wider than the terminal becomes a list.
 func terminal(g Graph, width int) string {
 	l := arrange(g)
 	labels := make([]string, len(g.Nodes))
@@ -134,7 +134,7 @@ func (c *canvas) wires(l layout, layer []int, row int, x []int) int {
 	return next
 }
 
-// wire leads from below (row, from) down to turn, sideways, and down to above (next, to).
+// wire draws a line from (row, from) down to turn, sideways, and down to (next, to).
 func (c *canvas) wire(row, turn, next, from, to int) {
 	for r := row + 1; r < turn; r++ {
 		c.add(r, from, north|south)
@@ -186,7 +186,7 @@ func (c *canvas) String() string {
 	return b.String()
 }
 
-// list names each node with its predecessors, in the order of the layers.
+// list lists each node with its predecessors, in the order of the layers.
 func list(g Graph, l layout) string {
 	var b strings.Builder
 	for depth, layer := range l.layers {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// class is the style of a status, "" for one that has none.
+// class returns the style of a status, "" if it has none.
 func class(status string) string {
 	switch status {
 	case "FINISHED":
@@ -25,7 +25,7 @@ func class(status string) string {
 	return ""
 }
 
-// colour is the fill of a class in pictures.
+// colour returns the fill of a style.
 func colour(class string) string {
 	switch class {
 	case "done":
@@ -93,7 +93,7 @@ func dot(g Graph) string {
 	return b.String()
 }
 
-// quote is a string of DOT: a newline is \n, and nothing else is escaped but quotes and backslashes.
+// quote returns a DOT string: a newline is \n; quotes and backslashes are escaped.
 func quote(text string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(text) + `"`
 }

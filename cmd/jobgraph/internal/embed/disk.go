@@ -18,11 +18,11 @@ import (
 // its first message.
 const LeastRoom = 1 << 20
 
-// Sound is nil while the server can write. What it could not write once it refuses from then on, without an answer, until it is
-// started again. The error is events.Faults.
+// Sound returns nil while the server can write. After a failed write it rejects further ones without an answer, until it is
+// restarted. The error is events.Faults.
 func (e *Server) Sound() error {
 	for _, found := range e.nats.Healthz(&server.HealthzOptions{Details: true}).Errors {
-		// A stream that is being made or removed may be told, too: it is no fault of the disk.
+		// A stream that is being created or removed may be reported too, which is not a fault of the disk.
 		if found.Type == server.HealthzErrorJetStream || found.Type == server.HealthzErrorStream && strings.Contains(found.Error, " write error: ") {
 			return e.unwritable(errors.New(found.Error))
 		}
@@ -30,7 +30,7 @@ func (e *Server) Sound() error {
 	return nil
 }
 
-// Room is how many bytes are free on the disk of the store.
+// Room returns how many bytes are free on the disk of the store.
 func (e *Server) Room() (uint64, error) {
 	var disk syscall.Statfs_t
 	if err := syscall.Statfs(e.store, &disk); err != nil {
@@ -39,7 +39,7 @@ func (e *Server) Room() (uint64, error) {
 	return disk.Bavail * uint64(disk.Bsize), nil
 }
 
-// try writes as much as a start needs, and removes it: what a quota leaves is known in no other way.
+// try writes as much as a start needs and removes it, which is the only way to discover a quota.
 func (e *Server) try() error {
 	file := filepath.Join(e.store, "jobgraph.room")
 	err := os.WriteFile(file, bytes.Repeat([]byte{1}, LeastRoom), 0o600)
@@ -52,13 +52,13 @@ func (e *Server) try() error {
 	return nil
 }
 
-// unwritable says what to do about a store that takes no more.
+// unwritable returns the fault of a store that cannot be written, with advice.
 func (e *Server) unwritable(cause error) events.Faults {
 	f := events.Fault{
 		Code: events.CodeUnavailable, Field: "store", Message: "the store " + e.store + " cannot be written", Cause: cause.Error(),
 		Hint: "see to the disk and start again: nothing that was accepted is lost",
 	}
-	// The server tells its errors as text.
+	// The server reports its errors as text.
 	if strings.Contains(f.Cause, syscall.ENOSPC.Error()) || strings.Contains(f.Cause, syscall.EDQUOT.Error()) {
 		f.Message = "the disk of the store " + e.store + " is full"
 		f.Hint = "free room on it and start again: nothing that was accepted is lost"

@@ -1,3 +1,3 @@
-// Package embed runs a NATS server with JetStream inside this process: the bus of `up`, and of `run` when no other is there.
-// It knows nothing of jobs. A Server owns its folder, which a lock keeps other processes out of.
+// Package embed runs a NATS server with JetStream inside this process: the bus of `up`, and of `run` if there is no other.
+// It knows nothing about jobs. A Server owns its folder; a lock keeps other processes out.
 package embed

@@ -14,20 +14,21 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// Settings say what server is run.
+// Settings configures the server.
 type Settings struct {
-	// Store is the folder of the streams; a temporary one, removed at the end, when empty.
+	// Store is the folder of the streams; if empty, a temporary one that is removed at the end.
 	Store string
-	// Listen is HOST:PORT for other processes; empty listens nowhere, port 0 takes a free one.
+	// Listen is HOST:PORT for other processes; empty does not listen, port 0 takes a free one.
 	Listen string
-	// SyncAlways makes every write durable before it is acknowledged; without it power loss may take up to two minutes.
+	// SyncAlways makes every write durable before it is acknowledged; without it a power failure may lose up to two
+	// minutes.
 	SyncAlways bool
 }
 
-// startBound is how long a server may take to start; recovery of a large store takes its time.
+// startBound limits the start of a server; recovering a large store takes time.
 const startBound = 60 * time.Second
 
-// Server is a server that runs.
+// Server is a running server.
 type Server struct {
 	nats  *server.Server
 	store string
@@ -35,7 +36,7 @@ type Server struct {
 	lock  *os.File
 }
 
-// Start runs a server. Errors are events.Faults where the user can do something: the folder is in use, the address is, or the disk
+// Start runs a server. Errors are events.Faults if the user can fix them: the folder or the address is in use, or the disk
 // is full.
 func Start(s Settings) (*Server, error) {
 	e := &Server{store: s.Store}
@@ -69,8 +70,8 @@ func Start(s Settings) (*Server, error) {
 	return e, nil
 }
 
-// listen sets where the server listens. A port that was named is taken once to see whether it is free: the server itself
-// would end the process. Any free port is left to the server, since one that was tried here could be gone by then.
+// listen sets the server's address. A named port is bound briefly to check that it is free, since the server itself would
+// end the process. A free port is chosen by the server, since one tested here might be taken by then.
 func listen(opts *server.Options, addr string) error {
 	host, port, err := net.SplitHostPort(addr)
 	if err == nil && port == "0" {
@@ -92,7 +93,7 @@ func listen(opts *server.Options, addr string) error {
 	return nil
 }
 
-// claim makes the folder and locks it.
+// claim creates the folder and locks it.
 func (e *Server) claim() error {
 	if e.store == "" {
 		dir, err := os.MkdirTemp("", "jobgraph-")
@@ -119,10 +120,10 @@ func (e *Server) claim() error {
 	return nil
 }
 
-// InProcessConn gives a connection without a socket.
+// InProcessConn returns a connection without a socket.
 func (e *Server) InProcessConn() (net.Conn, error) { return e.nats.InProcessConn() }
 
-// URL is where other processes reach it, empty when nowhere.
+// URL returns the address for other processes, "" if it does not listen.
 func (e *Server) URL() string {
 	addr, ok := e.nats.Addr().(*net.TCPAddr)
 	if !ok {
@@ -131,10 +132,10 @@ func (e *Server) URL() string {
 	return "nats://" + addr.String()
 }
 
-// Store is the folder in use, and whether it goes with the server.
+// Store returns the folder in use, and whether it is removed with the server.
 func (e *Server) Store() (dir string, temporary bool) { return e.store, e.temp }
 
-// Stop ends the server, waits for its end, and gives its folder back or removes a temporary one.
+// Stop ends the server, waits for its end, and unlocks its folder or removes a temporary one.
 func (e *Server) Stop() error {
 	if e.nats != nil {
 		e.nats.Shutdown()

@@ -1,3 +1,3 @@
-// Package fsck holds a store against itself: each saved state against the fold of its log and against its digest, the log against
-// what the states have seen of it, and the payloads that events name against the object store. It changes nothing.
+// Package fsck checks a store for consistency: each saved state against the fold of its log and against its digest, the log
+// against what the states cover, and the payloads that events refer to against the object store. It changes nothing.
 package fsck

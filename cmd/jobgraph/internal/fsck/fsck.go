@@ -12,57 +12,57 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/joblog"
 )
 
-// Kind says what is wrong, stable for programs.
+// Kind is the kind of a finding, stable for programs.
 type Kind string
 
 // The kinds.
 const (
-	LogShort       Kind = "log_short"       // The log lacks events that the saved state has seen.
-	LogGone        Kind = "log_gone"        // There is a saved state, and no log.
+	LogShort       Kind = "log_short"       // The log lacks events that the saved state covers.
+	LogGone        Kind = "log_gone"        // There is a saved state but no log.
 	LogUnreadable  Kind = "log_unreadable"  // The log cannot be folded.
-	StateMissing   Kind = "state_missing"   // There is a log, all of which schedulers have settled, and no saved state.
+	StateMissing   Kind = "state_missing"   // There is a log that schedulers have settled completely, but no saved state.
 	StateDamaged   Kind = "state_damaged"   // The saved state cannot be read, or does not match its digest.
-	StateDiffers   Kind = "state_differs"   // The saved state is not the fold of the log.
-	PayloadMissing Kind = "payload_missing" // An event names a payload that is not in the object store, or is damaged there.
+	StateDiffers   Kind = "state_differs"   // The saved state differs from the fold of the log.
+	PayloadMissing Kind = "payload_missing" // A payload that an event refers to is missing from the object store, or is damaged.
 )
 
-// Finding is one thing that is wrong with a job.
+// Finding is one problem of a job.
 type Finding struct {
 	Kind Kind   `json:"kind"`
 	Job  string `json:"job_id"`
-	// Fault says it to people, with what to do.
+	// Fault describes it to people, with advice.
 	Fault events.Fault `json:"fault"`
-	// Differences are those of a saved state from the fold.
+	// Differences are the differences between the saved state and the fold.
 	Differences []joblog.Difference `json:"differences,omitempty"`
 }
 
-// Report is what a store looks like.
+// Report is the result of checking a store.
 type Report struct {
-	// Jobs, States, Events and Payloads are how many were looked at.
+	// Jobs, States, Events and Payloads count what was checked.
 	Jobs     int `json:"jobs"`
 	States   int `json:"states"`
 	Events   int `json:"events"`
 	Payloads int `json:"payloads"`
-	// Unsigned states have no digest, Foreign ones are of another log or another version of the fold: the scheduler folds both again when
-	// it needs them. Quarantined jobs are left alone by it.
+	// Unsigned states have no digest. Foreign states belong to another log or another version of the fold; the scheduler
+	// folds both again when it needs them. Quarantined counts the jobs in quarantine.
 	Unsigned    int `json:"unsigned"`
 	Foreign     int `json:"foreign"`
 	Quarantined int `json:"quarantined"`
-	// Findings are in the order of the jobs' ids.
+	// Findings are sorted by job id.
 	Findings []Finding `json:"findings"`
 }
 
-// checker is one look at a store.
+// checker is one check of a store.
 type checker struct {
 	client *client.Client
 	log    bus.StreamFacts
-	// settled are the sequences up to which schedulers have settled everything, by shard.
+	// settled holds, by shard, the sequences up to which schedulers have settled everything.
 	settled [events.Shards]uint64
 	report  *Report
 }
 
-// Check looks at all jobs. On a bus with services, what is wrong with a job is looked at twice: it may have been in motion. Errors: those of
-// the bus.
+// Check checks all jobs. On a bus with running services, a job with findings is checked twice, since it may have been
+// changing. Errors: those of the bus.
 func Check(ctx context.Context, c *client.Client) (*Report, error) {
 	k := &checker{client: c, report: &Report{Findings: []Finding{}}}
 	var err error
@@ -91,7 +91,7 @@ func Check(ctx context.Context, c *client.Client) (*Report, error) {
 	return k.report, nil
 }
 
-// jobs gives the ids of all that have a saved state, or a request in the log, sorted.
+// jobs returns the ids of all jobs with a saved state, or with a request in the log, sorted.
 func (k *checker) jobs(ctx context.Context) ([]string, error) {
 	jobs, err := k.client.IDs(ctx)
 	if err != nil {
@@ -107,7 +107,7 @@ func (k *checker) jobs(ctx context.Context) ([]string, error) {
 	return slices.Compact(jobs), nil
 }
 
-// add counts what was seen of a job.
+// add counts what was checked of a job.
 func (r *Report) add(s *sight) {
 	r.Events += len(s.events)
 	r.Payloads += s.payloads
@@ -128,10 +128,10 @@ func (r *Report) add(s *sight) {
 	r.Findings = append(r.Findings, s.findings...)
 }
 
-// restore is what to do about a log that has lost something.
+// restore is the advice about a log that has lost events.
 func restore(job string) string {
 	return "restore the stream from a backup, or `jobgraph delete " + job + "` and `jobgraph import` an export of the job"
 }
 
-// stamp is a moment as people read it.
+// stamp formats a time for people.
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }

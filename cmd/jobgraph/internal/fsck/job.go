@@ -16,10 +16,11 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/joblog"
 )
 
-// sight is what is seen of one job.
+// sight is what was read of one job.
 type sight struct {
 	job string
-	// value is what stands in the bucket, nil when nothing does; state is the whole of it without the header, of which end is read.
+	// value is the value in the bucket, nil if there is none; state is the whole state without the header; end is its last
+	// sequence.
 	value, state []byte
 	end          struct {
 		Fold       int    `json:"fold"`
@@ -29,7 +30,7 @@ type sight struct {
 	}
 	events   []events.Event
 	payloads int
-	// torn is true when nothing can be said by the state.
+	// torn is true if the state cannot be used for any check.
 	torn, unsigned, foreign, quarantined bool
 	findings                             []Finding
 }
@@ -43,7 +44,7 @@ func (s *sight) find(kind Kind, code events.Code, hint, message string, args ...
 	return &s.findings[len(s.findings)-1]
 }
 
-// job looks at one job: its saved state first, so that the log has at least what that has seen.
+// job checks one job: it reads the saved state first, so that the log has at least what the state covers.
 func (k *checker) job(ctx context.Context, job string) (*sight, error) {
 	s := &sight{job: job}
 	if err := k.readState(ctx, s); err != nil {
@@ -66,7 +67,7 @@ func (k *checker) job(ctx context.Context, job string) (*sight, error) {
 	return s, nil
 }
 
-// readState reads the saved state of a job, and holds it against its digest.
+// readState reads the saved state of a job and checks its digest.
 func (k *checker) readState(ctx context.Context, s *sight) error {
 	entry, err := k.client.Bus().State().Entry(ctx, s.job)
 	if errors.Is(err, bus.ErrNotFound) {
@@ -107,7 +108,7 @@ func (k *checker) readState(ctx context.Context, s *sight) error {
 	return nil
 }
 
-// covers reports whether the log has what the state has seen, as far as its ends tell.
+// covers reports whether the log contains what the state covers, judging by both ends.
 func (k *checker) covers(s *sight) bool {
 	at := func(seq uint64) int {
 		return slices.IndexFunc(s.events, func(e events.Event) bool { return e.Seq == seq })
@@ -138,7 +139,7 @@ func (k *checker) covers(s *sight) bool {
 	return asked >= 0
 }
 
-// readPayloads reads everything that events name, and fills in plans that went by reference; without one of those nothing can be folded.
+// readPayloads reads all payloads that events refer to, and resolves plans; without a plan nothing can be folded.
 func (k *checker) readPayloads(ctx context.Context, s *sight) (readable bool, err error) {
 	readable = true
 	looked := map[string]bool{}
@@ -167,7 +168,7 @@ func (k *checker) readPayloads(ctx context.Context, s *sight) (readable bool, er
 	return readable, nil
 }
 
-// compare folds the log, and holds the saved state against the fold at the event with which it ends.
+// compare folds the log and compares the saved state with the fold at the state's last event.
 func (s *sight) compare() {
 	until := s.end.Seq
 	if s.torn || s.foreign || s.end.Fold != graph.FoldVersion {
@@ -175,7 +176,7 @@ func (s *sight) compare() {
 		until = 0
 	}
 	if s.quarantined && until == 0 {
-		return // What cannot be folded is why.
+		return // The reason is that it cannot be folded.
 	}
 	h, err := joblog.Fold(func(yield func(events.Event, error) bool) {
 		for i := range s.events {
@@ -203,7 +204,7 @@ func (s *sight) compare() {
 	}
 }
 
-// fields names what differs.
+// fields lists the names of the differences.
 func fields(list []joblog.Difference) string {
 	text := ""
 	for i, d := range list {

@@ -7,10 +7,10 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// DigestShown is how much of a digest is shown: enough to name a file by it.
+// DigestShown is how much of a digest is shown: enough to identify a file.
 const DigestShown = 12
 
-// Artifact is a file that a SubJob has made on one line: whose it is and its name, its size, its digest and its type.
+// Artifact formats a file on one line: its SubJob and name, size, digest and type.
 func Artifact(subjob string, ref events.Ref) string {
 	text := drawing.OneLine(fmt.Sprintf("%s/%s  %s  %s", subjob, ref.Name, Size(ref.Size), ref.Digest[:min(len(ref.Digest), DigestShown)]))
 	if ref.MediaType != "" {
@@ -19,7 +19,7 @@ func Artifact(subjob string, ref events.Ref) string {
 	return text
 }
 
-// Size is a number of bytes in few letters.
+// Size formats a number of bytes briefly.
 func Size(bytes int64) string {
 	if bytes < 1<<10 {
 		return fmt.Sprintf("%d B", bytes)

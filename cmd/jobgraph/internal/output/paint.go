@@ -12,10 +12,10 @@ func (p Paint) code(code, text string) string {
 	return "\x1b[" + code + "m" + text + "\x1b[0m"
 }
 
-// Dim and Bold are weights.
+// Dim and Bold change the weight of a text.
 func (p Paint) Dim(text string) string { return p.code("2", text) }
 
-// Bold makes a text stand out.
+// Bold makes a text bold.
 func (p Paint) Bold(text string) string { return p.code("1", text) }
 
 // Status colours a text by a status.

@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// Visible is a text in one line in which every character can be seen: what a terminal would obey, or not show, is written as
-// its number, a line break as \n. Nothing is left out.
+// Visible returns a text on one line in which every character is visible: characters that a terminal would act on, or not
+// show, are written as numbers, line breaks as \n. Nothing is left out.
 func Visible(text string) string {
 	var b strings.Builder
 	for _, c := range text {
@@ -25,8 +25,8 @@ func Visible(text string) string {
 	return b.String()
 }
 
-// Quote is a foreign text, whole and as Visible, every line of it behind a mark: none of them passes for one that the
-// program says itself.
+// Quote returns a foreign text completely, made visible and with a mark before every line, so that no line looks like the
+// program's own.
 func Quote(text string) string {
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	for i := range lines {

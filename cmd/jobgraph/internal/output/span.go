@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Span writes a duration for people: 850ms, 4.2s, 3m07s, 2h05m, 4d3h.
+// Span formats a duration for people: 850ms, 4.2s, 3m07s, 2h05m, 4d3h.
 func Span(d time.Duration) string {
 	switch {
 	case d < time.Second:
@@ -20,7 +20,7 @@ func Span(d time.Duration) string {
 	return fmt.Sprintf("%dd%dh", int(d.Hours())/24, int(d.Hours())%24)
 }
 
-// Between writes how long it is from one moment to another, "-" where one of them is not known.
+// Between formats the time between two moments, "-" if one of them is unknown.
 func Between(from, to time.Time) string {
 	if from.IsZero() || to.IsZero() {
 		return "-"

@@ -22,13 +22,13 @@ func Forms() []string { return []string{"table", "wide", "json", "jsonl", "yaml"
 // Known reports whether form is one of Forms; empty means table.
 func Known(form string) bool { return form == "" || slices.Contains(Forms(), form) }
 
-// Row is one thing of a list: its name, what a table shows of it, and the whole of it.
+// Row is one item of a list: its name, its table cells, and its full value.
 type Row struct {
-	// Name is what "name" prints.
+	// Name is printed by "name".
 	Name string
-	// Cells are the columns; Wide are those that only "wide" adds.
+	// Cells are the columns; Wide are the additional columns of "wide".
 	Cells, Wide []string
-	// Value is what json, jsonl and yaml print.
+	// Value is printed by json, jsonl and yaml.
 	Value any
 }
 
@@ -36,7 +36,7 @@ type Row struct {
 type Table struct {
 	Head, WideHead []string
 	Rows           []Row
-	// Width bounds the lines of "table", in columns: the last column is cut. 0 means no bound.
+	// Width limits the columns of a line of "table" by cutting the last column. 0 means no limit.
 	Width int
 	// Screen leaves out columns before the last one, but for the first, where cutting it is not enough.
 	Screen bool
@@ -83,7 +83,7 @@ func (t Table) columns(w io.Writer, wide bool) error {
 		for i, c := range cells {
 			cells[i] = drawing.OneLine(c)
 		}
-		_, _ = io.WriteString(tabs, strings.Join(cells, "\t")+"\n") // Flush reports.
+		_, _ = io.WriteString(tabs, strings.Join(cells, "\t")+"\n") // Flush returns the error.
 	}
 	line(slices.Clone(t.Head), t.WideHead)
 	room := t.room()
@@ -97,7 +97,7 @@ func (t Table) columns(w io.Writer, wide bool) error {
 	return tabs.Flush()
 }
 
-// leastColumn is how many columns the last one keeps, whatever the width.
+// leastColumn is the minimum width of the last column.
 const leastColumn = 8
 
 // firstColumns is how many columns are shown at every width, beside the last one.
@@ -118,7 +118,7 @@ func (t Table) narrowed() Table {
 	return t
 }
 
-// room is how wide the last column may be beside the others; 0 for any width.
+// room returns the maximum width of the last column; 0 for any.
 func (t Table) room() int {
 	if t.Width == 0 {
 		return 0
@@ -141,7 +141,7 @@ func (t Table) left() int {
 	return t.Width - used
 }
 
-// Clean makes a text safe for a terminal as drawing.OneLine does, but keeps its line breaks.
+// Clean makes a text safe for a terminal as drawing.OneLine does, but keeps line breaks.
 func Clean(text string) string {
 	lines := strings.Split(text, "\n")
 	for i := range lines {
@@ -166,7 +166,7 @@ func Value(w io.Writer, form string, v any) error {
 // Line writes a value as one line of JSON.
 func Line(w io.Writer, v any) error { return encode(w, v, "") }
 
-// encode writes JSON in which a terminal finds nothing to obey but line breaks.
+// encode writes JSON without characters that a terminal acts on, except line breaks.
 func encode(w io.Writer, v any, indent string) error {
 	var text bytes.Buffer
 	out := json.NewEncoder(&text)
@@ -179,8 +179,7 @@ func encode(w io.Writer, v any, indent string) error {
 	return err
 }
 
-// escaped is JSON, or YAML, with the characters in its texts that a terminal would obey written as numbers: those that the form
-// lets pass.
+// escaped replaces, in JSON or YAML, the characters that a terminal would act on by their numbers.
 func escaped(text string) string {
 	if utf8.ValidString(text) && !strings.ContainsFunc(text, obeyed) {
 		return text
@@ -196,10 +195,10 @@ func escaped(text string) string {
 	return b.String()
 }
 
-// obeyed reports whether a terminal does more about a character than begin a line.
+// obeyed reports whether a terminal acts on a character other than by starting a line.
 func obeyed(r rune) bool { return r != '\n' && drawing.Obeyed(r) }
 
-// yamlOf goes by way of JSON, so that the names are those of the events and their order is kept.
+// yamlOf converts by way of JSON, so that names and their order are those of the events.
 func yamlOf(w io.Writer, v any) error {
 	var text bytes.Buffer
 	if err := Line(&text, v); err != nil {
@@ -220,11 +219,11 @@ func yamlOf(w io.Writer, v any) error {
 	return err
 }
 
-// block turns the flow style of JSON into lines, and drops quotes that are not needed.
+// block converts the flow style of JSON to lines and drops unneeded quotes.
 func block(n *yaml.Node) {
 	n.Style = 0
 	if strings.ContainsFunc(n.Value, obeyed) {
-		n.Style = yaml.DoubleQuotedStyle // There it can be written as a number.
+		n.Style = yaml.DoubleQuotedStyle // There a number can be written.
 	}
 	for _, child := range n.Content {
 		block(child)

@@ -13,20 +13,21 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/graph"
 )
 
-// Tree writes a job as lines: a heading with progress, then one line per SubJob, indented by its depth in the graph. When there is
-// no room for all, what runs comes first, then what failed, waits and is ready, then what ended last; a last line counts the rest.
+// Tree formats a job as lines: a heading with progress, then one line per SubJob, indented by its depth in the graph. If
+// there is not enough room, it prefers running ones, then failed, waiting and ready ones, then the latest to end; a last
+// line counts the rest.
 type Tree struct {
-	// Now is the moment up to which running things have lasted.
+	// Now is the time up to which running SubJobs have lasted.
 	Now time.Time
 	// Paint colours.
 	Paint Paint
-	// Width bounds each line, in columns, and Height the number of lines; 0 means no bound.
+	// Width limits the columns of each line, Height the number of lines; 0 means no limit.
 	Width, Height int
-	// Legacy also shows replaced versions.
+	// Legacy includes replaced versions.
 	Legacy bool
 }
 
-// Lines gives the lines of a state.
+// Lines returns the lines of a state.
 func (t Tree) Lines(s *graph.State) []string {
 	lines := []string{t.heading(s)}
 	shown, left := t.choose(s)
@@ -50,7 +51,7 @@ func (t Tree) Lines(s *graph.State) []string {
 	return lines
 }
 
-// columns are the widths of names and experts: what is left of a line beside mark, duration and gaps is shared by them.
+// columns returns the widths of names and experts, which share what mark, duration and gaps leave of a line.
 func (t Tree) columns(widest, expert int) (name, of int) {
 	name, of = min(widest, mostName), min(expert, mostExpert)
 	if t.Width == 0 {
@@ -67,7 +68,7 @@ func (t Tree) columns(widest, expert int) (name, of int) {
 	return min(name, room-of), of
 }
 
-// The widest columns.
+// The maximum widths of columns.
 const (
 	mostName   = 56
 	mostExpert = 24
@@ -75,7 +76,7 @@ const (
 
 func expertOf(n *graph.SubJobState) string { return drawing.OneLine(drawing.Cut(n.Expert, mostExpert)) }
 
-// rest counts SubJobs that are not shown, by status.
+// rest counts the SubJobs that are not shown, by status.
 func rest(s *graph.State, left []int) string {
 	count := map[events.Status]int{}
 	for _, i := range left {
@@ -97,7 +98,7 @@ func (t Tree) heading(s *graph.State) string {
 	}
 	head := fmt.Sprintf("%s %s  %d/%d  %s", drawing.Mark(string(s.Status)), s.Status, s.Progress.Done, s.Progress.Total, Between(s.Created, end))
 	title := drawing.OneLine(drawing.Cut(cmp.Or(s.Title, s.Goal), 60))
-	if t.Width > 0 { // The id is whole or not there: a part of it is of no use.
+	if t.Width > 0 { // The id is shown completely or not at all: a part of it is useless.
 		title = drawing.Cut(title, max(leastTitle, t.Width-drawing.Width(head)-4-len(s.ID)))
 	}
 	pieces := []piece{{head, func(text string) string { return t.Paint.Status(s.Status, text) }}}
@@ -110,10 +111,10 @@ func (t Tree) heading(s *graph.State) string {
 	return fit(pieces, t.Width)
 }
 
-// leastTitle is how many columns of a title are shown before the id of the job is.
+// leastTitle is how many columns of a title are shown before the job's id.
 const leastTitle = 12
 
-// choose gives the SubJobs to show and those that are left out. All of them stand in the order of the graph, some by rank.
+// choose splits the SubJobs into those to show, by rank, and the rest. Both are in the order of the graph.
 func (t Tree) choose(s *graph.State) (shown, left []int) {
 	var all []int
 	for i, n := range s.SubJobs {
@@ -134,7 +135,7 @@ func (t Tree) choose(s *graph.State) (shown, left []int) {
 	return all[:room], all[room:]
 }
 
-// rank says what is shown before what.
+// rank orders statuses by what to show first.
 func rank(s events.Status) int {
 	switch s {
 	case events.Running:
@@ -151,13 +152,13 @@ func rank(s events.Status) int {
 	return 5 // Its turn has not come.
 }
 
-// piece is a part of a line with what colours it.
+// piece is a part of a line with its colour.
 type piece struct {
 	text  string
 	paint func(string) string
 }
 
-// fit joins pieces to a line of at most so many columns, 0 for any number.
+// fit joins pieces into a line of limited width; 0 means no limit.
 func fit(pieces []piece, width int) string {
 	var b strings.Builder
 	used := 0
@@ -218,7 +219,7 @@ func (t Tree) line(n *graph.SubJobState, depth, widest, expert int) string {
 		pieces = append(pieces, piece{"  " + drawing.Pad(Span(max(0, end.Sub(n.Started))), 6), nil})
 	}
 	var notes []string
-	if n.Attempts > 0 && n.ID != events.FinalID { // Of the making of the result they count writers that stood in for each other.
+	if n.Attempts > 0 && n.ID != events.FinalID { // For finalisation they count writers that stood in for each other.
 		number, most := n.Attempt()
 		notes = append(notes, fmt.Sprintf("attempt %d/%d", number, most))
 	}
@@ -237,8 +238,8 @@ func (t Tree) line(n *graph.SubJobState, depth, widest, expert int) string {
 	return fit(pieces, t.Width)
 }
 
-// depths is the longest path to each node of a state. Predecessors of spliced nodes may stand later in the list, so the
-// pass repeats until nothing changes; it needs few rounds and is bounded by the number of nodes.
+// depths returns the longest path to each node of a state. Predecessors of nodes from a split may come later in the list,
+// so the pass repeats until nothing changes; it needs few rounds and is bounded by the number of nodes.
 func depths(s *graph.State) []int {
 	depth := make([]int, len(s.SubJobs))
 	for range len(s.SubJobs) {

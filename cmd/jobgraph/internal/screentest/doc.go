@@ -1,3 +1,3 @@
-// Package screentest is a terminal for tests: a real pseudo-terminal, and a screen that shows what was written to it as a terminal
-// would. It knows the few sequences that this program writes, and reports every other one.
+// Package screentest is a terminal for tests: a real pseudo-terminal, and a screen that interprets what is written to it.
+// It knows the few control sequences that this program writes and reports all others.
 package screentest

@@ -12,24 +12,24 @@ import (
 	"github.com/rivo/uniseg"
 )
 
-// Screen is what stands on a terminal. Its fields count after Close, its Frame function is called while it is written to.
+// Screen is the content of a terminal. Read its fields after Close; Frame is called while it is written to.
 type Screen struct {
-	// TTY is the terminal's side that programs write to.
+	// TTY is the side of the terminal that programs write to.
 	TTY *os.File
-	// Frame is called with the rows of the screen each time it was cleared below the cursor.
+	// Frame is called with the rows of the screen whenever everything below the cursor was cleared.
 	Frame func(rows []string)
-	// Faults are what no program of ours may do: sequences that are not known, rows that were too long, steps above the first row.
+	// Faults are violations: unknown sequences, rows that are too long, moves above the first row.
 	Faults []string
 
 	width, height int
-	rows          [][]string // Characters, "" behind a wide one.
+	rows          [][]string // Characters; "" after a wide one.
 	x, y          int
 	above         []string // Rows that have left the screen at the top.
 	host          *os.File
 	done          chan struct{}
 }
 
-// Open makes a terminal of so many columns and rows; it ends with the test.
+// Open creates a terminal of a given size; it ends with the test.
 func Open(t testing.TB, width, height int) *Screen {
 	t.Helper()
 	host, tty, err := pty.Open()
@@ -41,13 +41,13 @@ func Open(t testing.TB, width, height int) *Screen {
 	}
 	s := &Screen{TTY: tty, width: width, height: height, host: host, done: make(chan struct{})}
 	s.rows = make([][]string, height)
-	t.Cleanup(func() { _, _ = tty.Close(), host.Close() }) // Closed already, unless the test has failed.
+	t.Cleanup(func() { _, _ = tty.Close(), host.Close() }) // Closed already, unless the test failed.
 	return s
 }
 
 // Listen reads what is written until Close.
 func (s *Screen) Listen() {
-	go func() { // Ends when the other side is closed by all who hold it.
+	go func() { // Ends when all writers have closed the other side.
 		defer close(s.done)
 		var held []byte
 		buffer := make([]byte, 64<<10)
@@ -61,7 +61,7 @@ func (s *Screen) Listen() {
 	}()
 }
 
-// Close ends the terminal, once everything that was written has been read.
+// Close closes the terminal after everything written has been read.
 func (s *Screen) Close() error {
 	if err := s.TTY.Close(); err != nil {
 		return err
@@ -70,7 +70,7 @@ func (s *Screen) Close() error {
 	return s.host.Close()
 }
 
-// Text is everything that was shown, row by row, without what is empty at the end.
+// Text returns everything that was shown, row by row, without empty rows at the end.
 func (s *Screen) Text() []string {
 	all := append(append([]string(nil), s.above...), s.visible()...)
 	for len(all) > 0 && all[len(all)-1] == "" {
@@ -87,7 +87,7 @@ func (s *Screen) visible() []string {
 	return list
 }
 
-// take shows bytes and gives back those of a sequence or character that is not whole yet.
+// take interprets bytes and returns those of an incomplete sequence or character.
 func (s *Screen) take(text []byte) (rest []byte) {
 	for len(text) > 0 {
 		switch c := text[0]; {
@@ -114,7 +114,7 @@ func (s *Screen) take(text []byte) (rest []byte) {
 	return nil
 }
 
-// sequence is the length of the control sequence at the beginning, -1 when it is not whole.
+// sequence returns the length of the control sequence at the beginning, -1 if it is incomplete.
 func sequence(text []byte) int {
 	for i := 2; i < len(text); i++ {
 		if text[i] >= 0x40 && text[i] <= 0x7e {
@@ -154,7 +154,7 @@ func (s *Screen) obey(code string) {
 func (s *Screen) put(character string) {
 	width := uniseg.StringWidth(character)
 	row := s.rows[s.y]
-	if width == 0 { // It belongs to the one before.
+	if width == 0 { // It combines with the previous one.
 		if s.x > 0 && s.x <= len(row) {
 			row[s.x-1] += character
 		}

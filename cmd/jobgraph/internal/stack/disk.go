@@ -8,14 +8,14 @@ import (
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/embed"
 )
 
-// lookEvery is how often the store is looked at: a server that cannot write says nothing and acknowledges nothing.
+// lookEvery is the interval of checks of the store: a server that cannot write neither reports nor acknowledges anything.
 const lookEvery = time.Second
 
-// lowRoom is how few free bytes on the disk of the store are worth a word.
+// lowRoom is the free disk space in bytes below which a warning is logged.
 const lowRoom = 256 << 20
 
-// keepSound looks at the store until ctx ends. One that cannot be written ends the work of all services, since nothing that they do
-// could be kept, and the stack has failed. Only a start opens a store again.
+// keepSound checks the store until ctx ends. If it cannot be written, the work of all services ends, since nothing could be
+// stored, and the stack has failed. Only a restart can reopen the store.
 func (k *Stack) keepSound(ctx context.Context) {
 	defer close(k.looked)
 	tick := time.NewTicker(lookEvery)
@@ -40,11 +40,11 @@ func (k *Stack) keepSound(ctx context.Context) {
 	}
 }
 
-// tellRoom says when the disk is about to be full, and gives whether it was; was is what it gave before.
+// tellRoom warns when the disk is almost full and returns whether it is; was is its previous result.
 func (k *Stack) tellRoom(was bool) (low bool) {
 	room, err := k.server.Room()
 	if err != nil {
-		return was // What cannot be written is told anyway.
+		return was // A write failure is reported elsewhere.
 	}
 	low = room < lowRoom
 	if low {

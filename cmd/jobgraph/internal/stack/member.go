@@ -24,10 +24,11 @@ type member struct {
 	run  func(ctx context.Context, p *host.Process, b *bus.Bus) error
 }
 
-// seated names an owner of claims. The store has one stack at a time: what a former one has claimed need not be waited for.
+// seated names an owner of claims with a seat. A store has one stack at a time, so claims of a former stack can be taken
+// over at once.
 func seated(seat string) string { return run.Seated(seat, uuid.NewString()) }
 
-// members reads the settings of each service from environment and file. All faults come together.
+// members reads the settings of each service from environment and file. It reports all faults together.
 func (k *Stack) members() ([]member, error) {
 	if err := checkConfig(k.settings.Host.Config, k.settings.Env); err != nil {
 		return nil, err
@@ -61,7 +62,7 @@ func (k *Stack) members() ([]member, error) {
 	return list[1:], err
 }
 
-// announce puts the cards of experts without a runner into the catalogue.
+// announce announces the cards of experts that have no runner.
 func (k *Stack) announce(ctx context.Context) error {
 	for _, card := range k.cards {
 		body, err := json.Marshal(card)
@@ -75,8 +76,8 @@ func (k *Stack) announce(ctx context.Context) error {
 	return nil
 }
 
-// model puts the model that is wanted into the settings of planner and runner, and gives what answers in the place of a
-// provider, if that is the scripted one.
+// model sets the configured model in the settings of planner and runner. For the scripted model it returns what answers
+// instead of a provider.
 func (k *Stack) model(p *planner.Settings, r *runner.Settings) llm.Doer {
 	switch k.settings.Model {
 	case "":

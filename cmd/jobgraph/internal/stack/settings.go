@@ -11,15 +11,15 @@ import (
 	scheduler "github.com/jobgraph/jobgraph/services/scheduler/app"
 )
 
-// Services are the settings that each service has for itself.
+// Services are the individual settings of the services.
 type Services struct {
 	Runner    runner.Settings
 	Planner   planner.Settings
 	Scheduler scheduler.Settings
 }
 
-// ReadServices fills the settings of each service as its own process would without flags, from environment and configuration
-// file; an empty path is no file. Errors: host.Faults, those of all services together.
+// ReadServices reads the settings of each service from environment and configuration file, as its own process would without
+// flags; an empty path means no file. Errors: host.Faults, those of all services together.
 func ReadServices(config string, env host.Env) (Services, error) {
 	var s Services
 	var faults host.Faults
@@ -40,7 +40,7 @@ func ReadServices(config string, env host.Env) (Services, error) {
 
 func parse(service, config string, env host.Env, declare func(*host.Flags)) error {
 	flags := host.NewFlags(service, env)
-	var shared host.Settings // Those of the caller count; these are read so that their names are known.
+	var shared host.Settings // The caller's values count; these are parsed only so that their names are known.
 	shared.Declare(flags)
 	declare(flags)
 	var args []string
@@ -51,8 +51,8 @@ func parse(service, config string, env host.Env, declare func(*host.Flags)) erro
 	return err
 }
 
-// ReadConfig reads the configuration file as every service does, with the cards of experts that it names; an empty path is no
-// file. Errors: host.Faults, those of all services together, each once.
+// ReadConfig reads the configuration file as every service does, with the cards of experts that it names; an empty path
+// means no file. Errors: host.Faults, those of all services together, each once.
 func ReadConfig(path string, env host.Env) (planner.Config, []events.Card, error) {
 	if path == "" {
 		return planner.Config{}, nil, nil
@@ -76,8 +76,8 @@ func ReadConfig(path string, env host.Env) (planner.Config, []events.Card, error
 	return config, cards, faults.Err()
 }
 
-// checkConfig reads what planner and scheduler read. Where one of them finds a fault all are told, those of experts too: each
-// service would tell its own, and the first one would end the others.
+// checkConfig reads what planner and scheduler read. If one finds a fault, the faults of all are reported, including those
+// of experts: each service would report only its own, and the first would end the others.
 func checkConfig(path string, env host.Env) error {
 	if path == "" {
 		return nil

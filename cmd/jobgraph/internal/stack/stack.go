@@ -15,63 +15,64 @@ import (
 	runner "github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
 
-// Settings say what is run.
+// Settings configures a stack.
 type Settings struct {
-	// Host are the settings common to all services; those of the bus are not used.
+	// Host are the settings common to all services; those of the bus are ignored.
 	Host host.Settings
-	// HTTPElse is where HTTP is served when the address of Host is taken; empty when that is an error.
+	// HTTPElse is the HTTP address if that of Host is in use; empty makes that an error.
 	HTTPElse string
-	// Env looks variables up, for the services' own settings and their files.
+	// Env looks up variables for the services' own settings and files.
 	Env host.Env
-	// Embed is the server.
+	// Embed configures the server.
 	Embed embed.Settings
-	// Experts are card files, or folders of them, beside those that the settings name.
+	// Experts are card files or folders, in addition to those of the settings.
 	Experts []string
-	// Model is the name of the model that plans, FakeModel for a scripted one in this process; empty leaves it to the settings.
+	// Model is the name of the planning model, FakeModel for the scripted one in this process; empty leaves it to the
+	// settings.
 	Model string
-	// PlanOnly runs no expert-runner: the cards of the experts are announced, Cards among them, and no step is ever carried out.
+	// PlanOnly runs no expert-runner: the cards of the experts are announced, including Cards, but no step is executed.
 	PlanOnly bool
-	// Cards are experts to plan for beside those of the files, with PlanOnly.
+	// Cards are additional experts to plan for, with PlanOnly.
 	Cards []events.Card
-	// Sandbox is the helper of the program around the stack.
+	// Sandbox is the sandbox helper in the embedding program.
 	Sandbox runner.Sandbox
-	// Log takes what the services have to say.
+	// Log is the log of the services.
 	Log *slog.Logger
 }
 
-// FakeModel names the scripted model: it plans any goal as one step, always in the same way, and costs nothing.
+// FakeModel names the scripted model: it plans any goal as one step, always in the same way, at no cost.
 const FakeModel = "fake"
 
-// startBound is how long the services may take to be ready, and stopBound how long to end once no work may go on.
+// startBound limits the start of the services, stopBound their end once no work may continue.
 const (
 	startBound = 30 * time.Second
 	stopBound  = 15 * time.Second
-	glance     = 2 * time.Millisecond // How often readiness is looked at: Health does not notify.
+	glance     = 2 * time.Millisecond // The interval of readiness checks, since Health does not notify.
 )
 
-// Stack is a stack that runs.
+// Stack is a running stack.
 type Stack struct {
 	settings Settings
 	server   *embed.Server
 	process  *host.Process
-	cards    []events.Card // Of experts without a runner, see PlanOnly.
+	cards    []events.Card // Of experts without a runner; see PlanOnly.
 	admin    *bus.Bus
 	buses    []*bus.Bus
-	work     context.Context    // Ends when nothing more can be finished.
+	work     context.Context    // Ends when no work may continue.
 	endWork  context.CancelFunc // Ends work.
 	drain    context.CancelFunc // Ends the intake of all services.
-	endLook  context.CancelFunc // Ends the look at the store.
-	looked   chan struct{}      // Closed when that has ended, after broken is written.
+	endLook  context.CancelFunc // Ends the checks of the store.
+	looked   chan struct{}      // Closed when the checks have ended, after broken is written.
 	broke    chan struct{}      // Closed when the store cannot be written, after broken is written.
-	broken   error              // Why it cannot.
+	broken   error              // Why the store cannot be written.
 	ended    chan struct{}      // Closed when all services have ended, after err is written.
 	failed   chan struct{}      // Closed at the first failure, by fail.
 	fail     func()
 	err      error
 }
 
-// Start runs a stack and returns when its services are ready. Work goes on until the context ends, or Stop has drained it.
-// Errors: events.Faults and host.Faults for what the user can put right.
+// Start runs a stack and returns when its services are ready. Work continues until the context ends or Stop has drained it.
+// Errors: events.Faults and host.Faults for what the user can fix.
 func Start(work context.Context, s Settings) (*Stack, error) {
 	server, err := embed.Start(s.Embed)
 	if err != nil {
@@ -86,7 +87,7 @@ func Start(work context.Context, s Settings) (*Stack, error) {
 	k.process.Env = s.Env
 	look, endLook := context.WithCancel(context.WithoutCancel(work))
 	k.endLook = endLook
-	go k.keepSound(look)     // Ended and waited for by Stop.
+	go k.keepSound(look)     // Ends with Stop, which waits for it.
 	go host.GiveBack(k.work) // Ends with the stack.
 	if err := k.begin(k.work); err != nil {
 		return nil, errors.Join(err, k.Stop())
@@ -94,7 +95,7 @@ func Start(work context.Context, s Settings) (*Stack, error) {
 	return k, nil
 }
 
-// begin brings the bus up and starts the services behind it.
+// begin starts the bus and then the services.
 func (k *Stack) begin(work context.Context) error {
 	members, err := k.members()
 	if err == nil {
@@ -133,7 +134,7 @@ func (k *Stack) options(name string) bus.Options {
 	return bus.Options{InProcess: k.server, Name: name, Prefix: k.settings.Host.Prefix, Logger: k.process.Log}
 }
 
-// listen serves health and metrics, unless that is off.
+// listen serves health and metrics, unless HTTP is off.
 func (k *Stack) listen() error {
 	addr := k.settings.Host.HTTPAddr
 	if addr == host.AddrOff {
@@ -149,7 +150,7 @@ func (k *Stack) listen() error {
 	k.process.Server = server
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan error, 1)
-	go func() { served <- server.Run(ctx) }() // Ended and waited for by the cleanup.
+	go func() { served <- server.Run(ctx) }() // Ends with the cleanup, which waits for it.
 	k.process.Cleanup("http", 0, func(context.Context) error {
 		cancel()
 		return <-served
@@ -157,7 +158,7 @@ func (k *Stack) listen() error {
 	return nil
 }
 
-// equip gives each service a connection of its own.
+// equip opens a connection for each service.
 func (k *Stack) equip(ctx context.Context, members []member) error {
 	for i := range members {
 		b, err := k.connect(ctx, members[i].name)
@@ -169,7 +170,7 @@ func (k *Stack) equip(ctx context.Context, members []member) error {
 	return nil
 }
 
-// run starts all services; the goroutine that waits for them ends when they have.
+// run starts all services; the goroutine that waits for them ends when they have ended.
 func (k *Stack) run(work context.Context, members []member) {
 	errs := make(chan error, len(members))
 	for _, m := range members {
@@ -195,7 +196,7 @@ func (k *Stack) run(work context.Context, members []member) {
 	}()
 }
 
-// guard turns a panic into an error.
+// guard converts a panic to an error.
 func guard(f func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -205,7 +206,7 @@ func guard(f func() error) (err error) {
 	return f()
 }
 
-// await returns when every service has said that it is ready.
+// await returns when every service is ready.
 func (k *Stack) await(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startBound)
 	defer cancel()
@@ -226,13 +227,13 @@ func (k *Stack) await(ctx context.Context) error {
 	}
 }
 
-// Options reach the bus of this stack, in process.
+// Options returns options that connect to this stack's bus in process.
 func (k *Stack) Options() bus.Options { return k.options("jobgraph-cli") }
 
-// Server is the embedded server.
+// Server returns the embedded server.
 func (k *Stack) Server() *embed.Server { return k.server }
 
-// HTTP is where health and metrics are, empty when nowhere.
+// HTTP returns the address of health and metrics, "" if HTTP is off.
 func (k *Stack) HTTP() string {
 	if k.process.Server == nil {
 		return ""
@@ -240,16 +241,16 @@ func (k *Stack) HTTP() string {
 	return "http://" + k.process.Server.Addr()
 }
 
-// Failed is closed when a service has failed, or the store; Stop says why.
+// Failed is closed when a service or the store has failed; Stop returns the reason.
 func (k *Stack) Failed() <-chan struct{} { return k.failed }
 
-// Stop drains the services, ends what is under way when the drain takes too long, then ends connections and server. The error is
-// what any of them had to say; of a store that cannot be written it is that alone, events.Faults, since all else came of it.
+// Stop drains the services, ends running work if draining takes too long, then closes connections and server. It returns
+// their errors; if the store cannot be written, only that, as events.Faults, since everything else follows from it.
 func (k *Stack) Stop() error {
 	k.process.Health.Block("jobgraph", "draining")
 	k.drain()
 	select {
-	case <-k.broke: // Nothing is stored any more, and there is nothing to wait for.
+	case <-k.broke: // Nothing can be stored any more, so there is nothing to wait for.
 		k.hangUp()
 	default:
 	}
@@ -268,14 +269,14 @@ func (k *Stack) Stop() error {
 	return errors.Join(errs...)
 }
 
-// hangUp ends the connections of the services.
+// hangUp closes the connections of the services.
 func (k *Stack) hangUp() {
 	for _, b := range k.buses {
 		b.Close()
 	}
 }
 
-// settle waits for the end of the services, and gives what they had to say.
+// settle waits for the end of the services and returns their errors.
 func (k *Stack) settle() error {
 	timer := time.NewTimer(k.settings.Host.DrainTimeout)
 	defer timer.Stop()

@@ -16,7 +16,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/joblog"
 )
 
-// frame is how often a tree is redrawn while something runs.
+// frame is the interval at which a tree is redrawn while something runs.
 const frame = 150 * time.Millisecond
 
 // Form is how a job is shown.
@@ -32,10 +32,10 @@ const (
 
 // Show is one display of one job.
 type Show struct {
-	// Out takes it.
+	// Out is the output.
 	Out  io.Writer
 	Form Form
-	// Size is that of the terminal, in columns and rows; it is asked before each picture. It bounds a tree.
+	// Size returns columns and rows of the terminal; it is called before each redraw. It limits the tree.
 	Size func() (width, height int, ok bool)
 	// Paint colours.
 	Paint output.Paint
@@ -44,7 +44,7 @@ type Show struct {
 	// From leaves out transitions before this sequence.
 	From uint64
 
-	drawn  []string // The lines of the tree that stand on the screen, as they were written.
+	drawn  []string // The lines of the tree on the screen, as written.
 	status events.Status
 }
 
@@ -53,7 +53,8 @@ type arrival struct {
 	err   error
 }
 
-// Follow folds the log into h and shows it, until done says so, the log ends or ctx does. done is asked behind each event.
+// Follow folds the log into h and shows it, until done returns true, the log ends or ctx does. done is called after each
+// event.
 func (s *Show) Follow(outer context.Context, log func(context.Context) iter.Seq2[events.Event, error], h *joblog.Log, done func() bool) error {
 	ctx, cancel := context.WithCancel(outer)
 	arrivals := make(chan arrival)
@@ -120,10 +121,10 @@ func (s *Show) take(h *joblog.Log, e events.Event) error {
 	return s.moved(e, h)
 }
 
-// completed is the transition of a SubJob that has a result.
+// completed is the transition of a SubJob with a result.
 const completed = "completed"
 
-// change is a line for programs.
+// change is one line for programs.
 type change struct {
 	Time   time.Time     `json:"time"`
 	Job    string        `json:"job"`
@@ -131,7 +132,7 @@ type change struct {
 	*events.Transition
 	Expert string        `json:"expert,omitempty"`
 	Error  *events.Fault `json:"error,omitempty"`
-	// Artifacts are the files that a SubJob hands over which has completed.
+	// Artifacts are the files of a completed SubJob's result.
 	Artifacts []joblog.Artifact `json:"artifacts,omitempty"`
 }
 
@@ -186,11 +187,11 @@ func (s *Show) write(line string) error {
 // finish leaves the tree on the screen.
 func (s *Show) finish(h *joblog.Log) error { return s.redraw(h, true) }
 
-// finalRows bounds the last picture, which may be taller than the screen: it scrolls like any output.
+// finalRows limits the last picture, which may be taller than the screen: it scrolls like any output.
 const finalRows = 100
 
-// redraw replaces the tree where it has changed. Each line takes one row, and all but the last picture fit the screen, so that going
-// up by as many rows finds the beginning of what was drawn before.
+// redraw replaces the changed lines of the tree. Each line takes one row, and all pictures except the last fit the screen,
+// so that moving up by the number of rows finds the beginning of the previous picture.
 func (s *Show) redraw(h *joblog.Log, last bool) error {
 	if s.Form != Tree || h.Job == nil {
 		return nil
@@ -208,7 +209,7 @@ func (s *Show) redraw(h *joblog.Log, last bool) error {
 		fmt.Fprintf(&b, "\x1b[%dA\r", up)
 	}
 	for _, line := range lines {
-		b.WriteString(line + "\x1b[K\n") // Overwritten, not cleared first: nothing flickers.
+		b.WriteString(line + "\x1b[K\n") // Overwritten instead of cleared first, so that nothing flickers.
 	}
 	b.WriteString("\x1b[J")
 	s.drawn = lines
@@ -216,10 +217,10 @@ func (s *Show) redraw(h *joblog.Log, last bool) error {
 	return err
 }
 
-// picture is the tree and the files of the job, by the size of the screen.
+// picture returns the lines of the tree and the job's files for a size of the screen.
 func (s *Show) picture(h *joblog.Log, width, height int, last bool) []string {
 	tree := output.Tree{Now: s.Now(), Paint: s.Paint}
-	if width > 0 { // Some terminals go on to the next row as soon as a row is full.
+	if width > 0 { // Some terminals move to the next row as soon as a row is full.
 		tree.Width, tree.Height = max(width-1, 1), max(height-1, 2)
 	}
 	if last && height > 0 {
@@ -239,7 +240,7 @@ func (s *Show) picture(h *joblog.Log, width, height int, last bool) []string {
 	return lines
 }
 
-// rows is how many rows of the screen lines take now: a terminal that became narrower has broken those that are longer.
+// rows returns how many rows the lines take now: a terminal that became narrower has wrapped longer ones.
 func rows(lines []string, width int) (n int) {
 	for _, line := range lines {
 		n++
@@ -250,7 +251,7 @@ func rows(lines []string, width int) (n int) {
 	return n
 }
 
-// plain is a line without colours.
+// plain removes the colours from a line.
 func plain(line string) string {
 	var b strings.Builder
 	for {
@@ -263,10 +264,10 @@ func plain(line string) string {
 	}
 }
 
-// mostFiles bounds the files below a tree.
+// mostFiles limits the files below a tree.
 const mostFiles = 20
 
-// files are lines for artifacts, the last ones when there is no room for all.
+// files returns lines for artifacts; the last ones if there is not enough room.
 func files(list []joblog.Artifact, room int) (lines []string) {
 	if left := len(list) - room; left > 0 && room > 0 {
 		lines = append(lines, fmt.Sprintf("  … %d more artifacts", left+1))
