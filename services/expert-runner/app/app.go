@@ -25,12 +25,12 @@ const defaultConcurrency = 16
 // afterDrain is the time after the drain timeout in which a pool kills commands and gives work back.
 const afterDrain = 10 * time.Second
 
-// runner is the rooms over one connection.
+// runner holds the components that share one connection.
 type runner struct {
 	settings Settings
 	process  *host.Process
 	bus      *bus.Bus
-	// catalog is the follower's once it runs.
+	// catalog belongs to the follower once that runs.
 	catalog   *catalog
 	functions []Function
 	loop      *loop.Loop

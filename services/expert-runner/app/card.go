@@ -60,7 +60,7 @@ type cardSpec struct {
 	Retries *int `yaml:"retries"`
 	// Schema is the JSON Schema of its results.
 	Schema map[string]any `yaml:"output_schema"`
-	// Reconcile is the hook that knows whether an effect in doubt took place.
+	// Reconcile is the hook that knows whether an effect with an unknown outcome took place.
 	Reconcile hookSpec `yaml:"reconcile"`
 
 	Kinds kinds `yaml:",inline"`

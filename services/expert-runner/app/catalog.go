@@ -135,10 +135,10 @@ func (c *catalog) add(x *expert.Expert, f *cardFile) {
 	}
 }
 
-// close lets go of what experts hold.
+// close releases the resources of experts.
 func (c *catalog) close() { shut(c.made) }
 
-// shut closes what unused experts hold open.
+// shut releases the resources of unused experts.
 func shut(list []*expert.Expert) {
 	for _, x := range list {
 		if x.Close != nil {

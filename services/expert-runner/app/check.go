@@ -46,7 +46,7 @@ func look(paths []string, env host.Env, unbuilt bool) ([]events.Card, host.Fault
 	return c.cards(), c.absent, nil
 }
 
-// join adds what another book says.
+// join adds the contents of another book.
 func (b *book) join(other *book) {
 	maps.Copy(b.config.Models, other.config.Models)
 	if !reflect.ValueOf(other.config.ToolConfig).IsZero() {

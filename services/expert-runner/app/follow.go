@@ -79,7 +79,7 @@ func (f *follower) announce(ctx context.Context) {
 	}
 }
 
-// look reads the files. Faults are logged once, and change nothing.
+// look reads the files. Faults are logged once and change nothing.
 func (f *follower) look(ctx context.Context) {
 	read := readBook(f.process.Settings.Config, f.settings.Experts, f.process.Env)
 	f.process.Secrets.Add(read.secrets...)

@@ -13,7 +13,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/loop"
 )
 
-// Task is one run in the hands of a function: the work, the log, and the Hand through which it makes effects.
+// Task is one run as a function gets it: the work, the log, and the Hand through which it makes effects.
 type Task = expert.Task
 
 // Effect is one call that changes the world or costs money; see Task.Hand.
@@ -22,13 +22,13 @@ type Effect = expert.Effect
 // Inquiry is an effect with an unknown outcome, see Function.Reconcile.
 type Inquiry = expert.Inquiry
 
-// Finding is what was found out about it.
+// Finding is the result of reconciling an effect.
 type Finding = run.Resolution
 
-// Possible outcomes of an effect in doubt.
+// Possible outcomes of an effect whose outcome was unknown.
 const (
-	Done    = run.Done    // It took effect, and gave Finding.Result.
-	NotDone = run.NotDone // It did not happen, and is made now.
+	Done    = run.Done    // It took place; Finding.Result is its result.
+	NotDone = run.NotDone // It did not take place, and is made now.
 	Unknown = run.Unknown // A person is asked.
 )
 
@@ -61,8 +61,9 @@ type Deps struct {
 	Owner string
 	// Sandbox is the result of HookSandbox; without it experts of kind command run only if their sandbox is none.
 	Sandbox Sandbox
-	// Hook is called at every boundary between two effects with the boundary's name and the run ("<job>/<subjob>/<run>"); an
-	// error ends the run there, as a crash would: nothing is settled or told. It has to be safe for concurrent use. For tests.
+	// Hook is called at every boundary between two effects with the boundary's name and the run ("<job>/<subjob>/<run>").
+	// An error ends the run there, as a crash would: nothing is settled or published. It must be safe for concurrent use.
+	// For tests.
 	Hook func(point, run string) error
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 )
 
-// kinds are the kinds of experts that a card may have, each with the keys that belong to it alone. A new kind is a file with its type,
-// and a line here.
+// kinds are the kinds of experts that a card may have, each with its own keys. A new kind is a file with its type, and a
+// line here.
 type kinds struct {
 	Command commandKind `yaml:",inline"`
 	LLM     llmKind     `yaml:",inline"`
@@ -22,42 +22,42 @@ type kinds struct {
 	NATS  natsKind  `yaml:",inline"`
 }
 
-// kind is a kind of expert, together with what a card says of it.
+// kind is a kind of expert with the settings of one card.
 type kind interface {
 	// about describes the kind.
 	about() about
-	// faults are everything that is wrong with the keys of the kind, and with those of the card that mean something else for it.
+	// faults lists everything that is wrong with the keys of the kind, and with common keys that have special rules for it.
 	faults(c *cardSpec) events.Faults
-	// build makes the expert of a card that has no faults. One without a runner is served by others. The fields of faults are those of
-	// the card.
+	// build makes the expert of a valid card. One without a runner is served by third-party workers. The fields of faults
+	// are those of the card.
 	build(c *catalog, s *Settings, f *cardFile) (*expert.Expert, events.Faults)
 }
 
-// about is what has to be known of a kind.
+// about describes a kind.
 type about struct {
-	// name is what a card says after kind:.
+	// name is the value of kind: on a card.
 	name string
-	// workspace means that a run has one, from which it hands on artifacts.
+	// workspace means that its runs have a workspace, from which they deliver artifacts.
 	workspace bool
-	// effects means that the journal has the effects of its runs, so that a hook can be asked what became of one.
+	// effects means that the journal has the effects of its runs, so that a hook can be asked about one.
 	effects bool
-	// once means that a run is a call that must not be made twice unless the card says that it may.
+	// once means that a run must not be repeated after an unknown outcome unless the card allows it.
 	once bool
-	// calls means that its runs wait for the answers of others most of the time.
+	// calls means that its runs mostly wait for the answers of others.
 	calls bool
 }
 
-// all are the kinds in the order in which they are listed for people, with the keys that a card sets for each.
+// all returns the kinds in the order of lists for people.
 func (k *kinds) all() []kind {
 	fields := reflect.ValueOf(k).Elem()
 	list := make([]kind, fields.NumField())
 	for i := range list {
-		list[i], _ = fields.Field(i).Addr().Interface().(kind) // A field that is no kind shows at the first look at any card.
+		list[i], _ = fields.Field(i).Addr().Interface().(kind) // A field that is not a kind is noticed with the first card.
 	}
 	return list
 }
 
-// kind is that of the card, nil when there is none of the name.
+// kind returns the kind of the card, or nil if the name is unknown.
 func (c *cardSpec) kind() kind {
 	for _, k := range c.Kinds.all() {
 		if k.about().name == c.Kind {
@@ -67,7 +67,7 @@ func (c *cardSpec) kind() kind {
 	return nil
 }
 
-// is reports what is known of the card's kind.
+// is returns the description of the card's kind.
 func (c *cardSpec) is() about {
 	if k := c.kind(); k != nil {
 		return k.about()
@@ -75,7 +75,7 @@ func (c *cardSpec) is() about {
 	return about{}
 }
 
-// kindNames are the words that a card may say after kind:.
+// kindNames returns the allowed values of kind:.
 func kindNames() []string {
 	var names []string
 	for _, k := range new(kinds).all() {
@@ -84,7 +84,7 @@ func kindNames() []string {
 	return names
 }
 
-// nearKinds is the hint for a card that names no kind, or none that there is.
+// nearKinds is the hint for a card with a missing or unknown kind.
 func nearKinds(written string) string {
 	if near := host.Near(written, kindNames()); written != "" && len(near) > 0 {
 		return "did you mean " + near[0] + "?"
@@ -92,7 +92,7 @@ func nearKinds(written string) string {
 	return "use one of " + strings.Join(kindNames(), ", ")
 }
 
-// misplaced are keys that say nothing for the card's kind.
+// misplaced returns faults for keys that have no meaning for the card's kind.
 func (c *cardSpec) misplaced() events.Faults {
 	var faults events.Faults
 	for field, value := range reflect.ValueOf(&c.Kinds).Elem().Fields() {
@@ -133,7 +133,7 @@ func alien(field, kind string) events.Fault {
 	}
 }
 
-// idempotent reports whether a run that died half-way may be repeated; otherwise is meant by a card that does not say.
+// idempotent reports whether an interrupted run may be repeated; otherwise is the default.
 func (c *cardSpec) idempotent(otherwise bool) bool {
 	if c.Idempotent == nil {
 		return otherwise

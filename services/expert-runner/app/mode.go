@@ -34,7 +34,7 @@ type stepSpec struct {
 	Schema map[string]any `yaml:"output_schema"`
 }
 
-// mode is the roles in the agent's conversations.
+// mode returns the roles in the agent's conversations.
 func (a *llmKind) mode() conversation.Mode {
 	if a.Reasoning == reasoningDual {
 		return conversation.Dual()
@@ -42,13 +42,13 @@ func (a *llmKind) mode() conversation.Mode {
 	return nil
 }
 
-// steps are those of the agent's workflow.
+// steps returns the steps of the agent's workflow.
 func (a *llmKind) steps() []agent.Step {
 	var list []agent.Step
 	for i, f := range a.Workflow {
 		step := agent.Step{Tools: f.Tools, Required: f.RequiredTools}
 		step.ID, step.Instruction, step.After = cmp.Or(f.ID, fmt.Sprintf("step-%d", i+1)), f.Instruction, f.After
-		step.Schema, _ = f.schema() // modeFaults has told.
+		step.Schema, _ = f.schema() // modeFaults has reported it.
 		list = append(list, step)
 	}
 	return list
@@ -81,10 +81,10 @@ func (a *llmKind) modeFaults() (faults events.Faults) {
 	return faults
 }
 
-// namedModel is a model that a card names, with the key.
+// namedModel is a model on a card, with its key.
 type namedModel struct{ field, name string }
 
-// models are those that the agent asks.
+// models returns the models that the agent calls.
 func (a *llmKind) models() []namedModel {
 	return []namedModel{{"model", a.Model}, {"thinker_model", cmp.Or(a.ThinkerModel, a.Model)}, {"evaluator_model", cmp.Or(a.EvaluatorModel, a.Model)}}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/llm"
 )
 
-// models are those that agents ask.
+// models are the models that agents call.
 type models struct {
 	engine *llm.Engine
 	config llm.Config
@@ -21,13 +21,14 @@ type models struct {
 	standard string
 	// called counts calls of tools.
 	called func(tool, outcome string)
-	// tools are what the configuration says of them.
+	// tools is the configuration of tools.
 	tools ToolConfig
 	// boxes are the tools of the configuration.
 	boxes *toolboxes
 }
 
-// newModels makes the models of settings and configuration, maybe none. Without an engine they can be named but not called.
+// newModels makes the models of settings and configuration, possibly none. Without an engine they can be named but not
+// called.
 func newModels(c *Config, s *Settings) *models {
 	all, standard := c.Models.With(llm.Secret(s.APIKey), s.BaseURL, s.Model)
 	return &models{config: all, names: all.Names(), standard: standard, tools: c.ToolConfig}

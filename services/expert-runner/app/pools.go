@@ -30,7 +30,7 @@ type pools struct {
 	all sync.WaitGroup
 }
 
-// pool is one whose work is taken.
+// pool is a pool whose work is taken.
 type pool struct {
 	// window is the number of messages in progress at once.
 	window int
@@ -46,7 +46,7 @@ func newPools(work context.Context, r *runner) *pools {
 func (p *pools) want(windows map[string]int) {
 	select {
 	case <-p.wishes:
-	default: // It was seen.
+	default: // The last request was taken already.
 	}
 	p.wishes <- windows
 }

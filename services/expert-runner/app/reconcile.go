@@ -17,23 +17,23 @@ import (
 
 // hookSpec is the hook on a card that knows whether an effect took place: a program, a service or a responder on a subject.
 type hookSpec struct {
-	// Command is the program that is asked, with its arguments.
+	// Command is the program to call, with its arguments.
 	Command []string `yaml:"command"`
 	// Env is added to the clean environment of the program.
 	Env map[string]string `yaml:"env"`
-	// URL is a service that is asked.
+	// URL is the address of a service to call.
 	URL string `yaml:"url"`
-	// Headers are sent to it.
+	// Headers are sent with the call.
 	Headers map[string]string `yaml:"headers"`
 	// Subject is the subject of the request on the bus.
 	Subject string `yaml:"subject"`
-	// Timeout bounds the answer.
+	// Timeout limits the wait for the answer.
 	Timeout time.Duration `yaml:"timeout"`
 }
 
 func (h *hookSpec) isZero() bool { return reflect.ValueOf(*h).IsZero() }
 
-// faults are everything that is wrong with it; the fields are those of the card.
+// faults lists everything that is wrong with it; the fields are those of the card.
 func (h *hookSpec) faults(c *cardSpec) events.Faults {
 	var faults events.Faults
 	add := func(field, message, hint string) {
@@ -74,7 +74,7 @@ func (h *hookSpec) faults(c *cardSpec) events.Faults {
 	return faults
 }
 
-// call is the hook as a call: it may be repeated, since it has no effect.
+// call returns the hook as an HTTP call, which may be repeated since it has no effect.
 func (h *hookSpec) call() *web.Config {
 	return &web.Config{URL: h.URL, Headers: h.Headers, Timeout: h.Timeout, Safe: true}
 }
@@ -127,7 +127,7 @@ func (c *catalog) attach(b *bus.Bus) {
 	}
 }
 
-// reconciler makes a hook of a Go function.
+// reconciler makes a hook from a Go function.
 type reconciler func(ctx context.Context, q Inquiry) Finding
 
 // Reconcile implements expert.Reconciler.

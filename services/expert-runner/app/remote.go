@@ -48,7 +48,7 @@ func (k *a2aKind) build(c *catalog, s *Settings, f *cardFile) (*expert.Expert, e
 	return x, nil
 }
 
-// below are faults of keys that stand under another key.
+// below adds a prefix to the keys of faults.
 func below(key string, faults events.Faults) events.Faults {
 	for i := range faults {
 		faults[i].Field = key + "." + faults[i].Field

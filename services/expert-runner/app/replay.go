@@ -9,7 +9,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/agent"
 )
 
-// Replay is an agent's conversation that was repeated from its journal.
+// Replay is the result of replaying an agent's conversation from its journal.
 type Replay = agent.Replay
 
 // ReplayPart is one of its conversations.
@@ -22,7 +22,7 @@ const (
 	ReplayOpen     = agent.ReplayOpen
 )
 
-// ReplayAgents repeats the conversations of agents whose journals an export contains: all of them, or those of one SubJob. It
+// ReplayAgents replays the agents' conversations in the journals of an export: all of them, or those of one SubJob. It
 // needs no bus, model, tool or card. Errors: *events.Fault if there is nothing to replay, and client.ErrExport.
 func ReplayAgents(x *client.Export, subjob string) ([]*Replay, error) {
 	answers, err := answered(x)
@@ -32,7 +32,7 @@ func ReplayAgents(x *client.Export, subjob string) ([]*Replay, error) {
 	var list []*Replay
 	for _, id := range x.Journaled() {
 		if id == events.PlanID || id == events.FinalID || subjob != "" && id != subjob {
-			continue // Consultations by planners are not conversations of an agent.
+			continue // Consult requests of planners are not conversations of an agent.
 		}
 		rec := &agent.Recording{SubJob: id, Journal: x.Journal(id), Answers: answers, Blob: func(ref events.Ref) ([]byte, error) {
 			data, found := x.Blobs[ref.Digest]
@@ -58,7 +58,7 @@ func ReplayAgents(x *client.Export, subjob string) ([]*Replay, error) {
 	return list, nil
 }
 
-// nothing says why there is no conversation.
+// nothing returns an error that says why there is no conversation.
 func nothing(x *client.Export, subjob string) error {
 	f := &events.Fault{
 		Code: events.CodeNotFound, Field: "journal", Message: "job " + x.Job + " has no journal of an agent's conversation",
@@ -70,7 +70,7 @@ func nothing(x *client.Export, subjob string) error {
 	return f
 }
 
-// answered are the answers of people, by request.
+// answered returns the answers of people, by request.
 func answered(x *client.Export) (map[string]events.InputClosed, error) {
 	answers := map[string]events.InputClosed{}
 	for e, err := range x.Events() {

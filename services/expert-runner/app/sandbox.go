@@ -12,8 +12,8 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/sandbox"
 )
 
-// Sandbox says that the program can start itself again as the helper that puts programs of experts into a sandbox. The zero value
-// cannot.
+// Sandbox says whether the program can start itself as the helper that puts programs of experts into a sandbox. The zero
+// value cannot.
 type Sandbox = sandbox.Helper
 
 // HookSandbox must be the first call of a main that runs experts of kind command: in a process that was started as the helper it
@@ -30,11 +30,11 @@ type sandboxSpec struct {
 	Read []string `yaml:"read"`
 	// Write are files and folders that it may read and write in addition to its workspace; relative to the card.
 	Write []string `yaml:"write"`
-	// Limits bound its use of the machine.
+	// Limits bounds its use of the machine.
 	Limits sandbox.Limits `yaml:"limits"`
 }
 
-// faults are everything that is wrong with it.
+// faults lists everything that is wrong with it.
 func (b *sandboxSpec) faults() events.Faults {
 	var faults events.Faults
 	add := func(field, message, hint string) {
@@ -62,7 +62,7 @@ func (b *sandboxSpec) faults() events.Faults {
 	return faults
 }
 
-// policy is what the program may do; relative paths start at dir.
+// policy returns what the program may do; relative paths start at dir.
 func (b *sandboxSpec) policy(dir string) (sandbox.Policy, error) {
 	p := sandbox.Policy{Network: b.Network, Limits: b.Limits}
 	var err error
@@ -88,7 +88,7 @@ func from(dir string, paths []string) ([]string, error) {
 	return list, nil
 }
 
-// box is the sandbox of a card's programs; nil if cards are only checked.
+// box returns the sandbox of a card's programs; nil if cards are only checked.
 func (s *Settings) box(f *cardFile) (*sandbox.Box, sandbox.Policy, error) {
 	policy, err := f.Kinds.Command.Box.policy(filepath.Dir(f.path))
 	if err != nil || s.boxes == nil {
@@ -112,7 +112,7 @@ func boxed(tags []string, box *sandbox.Box) []string {
 	return append(tags, strings.TrimSpace(events.SandboxTag+string(box.Level())+" "+why))
 }
 
-// hookBox is the sandbox of a card's reconcile program: that of the card, if its kind has one.
+// hookBox returns the sandbox of a card's reconcile program: that of the card, if its kind has one.
 func (s *Settings) hookBox(f *cardFile) (*sandbox.Box, sandbox.Policy, error) {
 	if f.Kind != kindCommand {
 		return nil, sandbox.Policy{}, nil

@@ -12,13 +12,13 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/sandbox"
 )
 
-// Settings are the runner's own. Default gives good ones; Declare lets flags, environment and file set them.
+// Settings configures the runner. Default returns usable values; Declare registers flags, environment and file keys.
 type Settings struct {
 	// Pools are pools to serve in addition to those that the cards name.
 	Pools []string
 	// Experts are card files, or folders of them (*.md).
 	Experts []string
-	// WorkDir is where workspaces are made; the system's temporary folder if empty.
+	// WorkDir is the folder for workspaces; the system's temporary folder if empty.
 	WorkDir string
 	// KeepFailed keeps the workspace of a command that did not end in SUCCESS.
 	KeepFailed bool
@@ -47,7 +47,7 @@ type Settings struct {
 	secrets *redact.Set
 }
 
-// Default gives the settings without a flag.
+// Default returns the settings without any flag.
 func Default() Settings {
 	return Settings{Pools: []string{events.DefaultPool}, KillGrace: command.DefaultGrace, CommandPath: command.DefaultPath, Prefetch: 1024, Sandbox: string(sandbox.Auto), OrphanAfter: process.DefaultOrphanAfter}
 }

@@ -20,14 +20,14 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
 )
 
-// ToolConfig has the sections of jobgraph.yaml about the tools of agents and their permissions.
+// ToolConfig holds the sections of jobgraph.yaml about the tools of agents and their permissions.
 type ToolConfig struct {
 	// MCPServers are tool servers by name, in the usual form of MCP clients. A card names their tools server__tool, or by a
 	// pattern: server__*.
 	MCPServers map[string]mcp.Server `yaml:"mcpServers"`
 	// Tools are tools by name that are served on the bus.
 	Tools map[string]served.Tool `yaml:"tools"`
-	// Toolkit are actions by name, with their tools. A card that lists actions gets their tools.
+	// Toolkit defines actions by name, with their tools. A card that lists actions gets their tools.
 	Toolkit recommend.Graph `yaml:"toolkit"`
 	// Policies decide about tool calls: the first matching rule applies, and a call that matches none is allowed. A card may have
 	// its own policies; the stricter verdict of both applies.
@@ -54,7 +54,7 @@ func (c *ToolConfig) Validate() error {
 type toolboxes struct {
 	mcp    *mcp.Pool
 	served *served.Toolset
-	// plans reaches the planner, which keeps the plans of agents.
+	// plans connects to the planner, which stores the plan documents of agents.
 	plans *client.Client
 	// known is false without a configuration that lists tools.
 	known bool
@@ -80,7 +80,7 @@ func (t *toolboxes) entrust(p *host.Process) {
 	p.Cleanup("tools of experts", afterDrain, func(context.Context) error { t.close(); return nil })
 }
 
-// list gives them to an agent.
+// list returns the toolboxes for an agent.
 func (t *toolboxes) list() []agent.Toolbox {
 	if !t.known {
 		return []agent.Toolbox{anyBox{server: true}}
@@ -91,13 +91,13 @@ func (t *toolboxes) list() []agent.Toolbox {
 // attach gives the bus tools their connection, before any is opened. Attached ones keep theirs.
 func (t *toolboxes) attach(b *bus.Bus) {
 	t.served.Attach(served.OnBus(b))
-	if t.plans == nil { // Only the owner looks before that.
+	if t.plans == nil { // Only the owner uses it before that.
 		t.plans = client.New(b)
 	}
 }
 
-// planner is the plan operations as a tool for the agents of a job. They share a plan document, and see only the graph of their
-// own job. Operations may be repeated: a repeat changes nothing and says so.
+// planner returns the plan operations as a tool for the agents of a job. They share a plan document, and see only the graph
+// of their own job. Operations may be repeated: a repeat changes nothing and says so.
 func (t *toolboxes) planner(job string) tool.Tool {
 	p := client.PlanTool{Client: t.plans, Book: bus.AgentBook(job), Job: job}
 	return tool.Tool{
@@ -106,14 +106,14 @@ func (t *toolboxes) planner(job string) tool.Tool {
 	}
 }
 
-// hold keeps them open until drop.
+// hold keeps the toolboxes open until drop.
 func (t *toolboxes) hold() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.holders++
 }
 
-// drop is said once for each hold.
+// drop must be called once for each hold.
 func (t *toolboxes) drop() {
 	t.mu.Lock()
 	t.holders--
@@ -135,7 +135,7 @@ func (t *toolboxes) retire() {
 	}
 }
 
-// close ends everything that they have started. It may be called more than once.
+// close ends everything that they started. It may be called more than once.
 func (t *toolboxes) close() { t.mcp.Close() }
 
 // anyBox stands for unknown tools; with server it accepts only names of server tools.

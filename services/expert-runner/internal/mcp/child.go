@@ -20,12 +20,12 @@ import (
 type child struct {
 	group   *process.Group
 	pipes   *process.Pipes
-	dir     string // Its home, removed at the end.
+	dir     string // Its working folder, removed at the end.
 	tail    process.Tail
-	reading sync.WaitGroup // The goroutine at standard error.
+	reading sync.WaitGroup // The goroutine that reads standard error.
 }
 
-// startChild runs the program of a server in a group of its own, at home in a fresh directory.
+// startChild starts the program of a server in its own process group and a fresh directory.
 func startChild(s *Server, p Settings) (*child, error) {
 	dir, err := workspace.Make(p.WorkDir)
 	if err != nil {
@@ -59,26 +59,26 @@ func (x *child) start(s *Server, p Settings) error {
 		x.pipes.Close()
 		return err
 	}
-	x.reading.Go(func() { _, _ = io.Copy(&x.tail, x.pipes.Stderr) }) // It ends when the pipe does, whatever the reason.
+	x.reading.Go(func() { _, _ = io.Copy(&x.tail, x.pipes.Stderr) }) // Ends when the pipe does.
 	return nil
 }
 
-// stop ends the program: its input closes, then it is told to end, then it is killed with its whole group.
+// stop ends the program: it closes its input, then asks it to end, then kills its whole group.
 func (x *child) stop(grace time.Duration) {
 	_ = x.pipes.Stdin.Close() // It may be closed already.
 	if !x.group.Ends(grace) {
 		x.group.End(grace)
 	}
-	x.pipes.Until(time.Now().Add(lastWords)) // A child that has left the group may hold them for ever.
+	x.pipes.Until(time.Now().Add(lastWords)) // A child that left the group may hold them open for ever.
 	x.reading.Wait()
 	x.pipes.Close()
-	_ = workspace.Discard(x.dir) // The next sweep finds what could not be removed.
+	_ = workspace.Discard(x.dir) // If it cannot be removed, the next sweep does so.
 }
 
-// lastWords is how long what an ended program has said may take to be read.
+// lastWords limits the time to read the last output of an ended program.
 const lastWords = time.Second
 
-// environ is the whole environment of a program: nothing of the runner's own is in it.
+// environ returns the whole environment of a program, which contains nothing of the runner's own.
 func environ(s *Server, path, dir string) []string {
 	env := []string{
 		"PATH=" + path, "HOME=" + dir, "TMPDIR=" + filepath.Join(dir, workspace.TempDir), "LANG=C.UTF-8", "JOBGRAPH_WORKSPACE=" + dir,
@@ -91,10 +91,10 @@ func environ(s *Server, path, dir string) []string {
 	return env
 }
 
-// errNoProgram marks a program that is not there.
+// errNoProgram means that the program does not exist.
 var errNoProgram = errors.New("no such program")
 
-// findProgram looks a name up in the PATH of the program, a path from where it works.
+// findProgram looks up a name in the program's PATH, or a path relative to its working folder.
 func findProgram(s *Server, cwd, path string) (string, error) {
 	if given := s.Env["PATH"]; given != "" {
 		path = given
@@ -122,5 +122,5 @@ func executable(path string) bool {
 	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
 }
 
-// maxTail is how much of what a program says on standard error is kept, in bytes.
+// maxTail limits the stored end of a program's standard error, in bytes.
 const maxTail = 2 << 10

@@ -15,15 +15,15 @@ import (
 
 // Defaults of a Server.
 const (
-	// DefaultTimeout is how long a call may take.
+	// DefaultTimeout limits a call.
 	DefaultTimeout = time.Minute
-	// DefaultStartTimeout is how long a server may take from its start to the list of its tools.
+	// DefaultStartTimeout limits the time from the start of a server to its list of tools.
 	DefaultStartTimeout = 30 * time.Second
-	// DefaultReplyLimit is how large one message of a server may be, in bytes.
+	// DefaultReplyLimit limits one message of a server, in bytes.
 	DefaultReplyLimit = 4 << 20
 )
 
-// The ways to a server.
+// The transports.
 const (
 	stdio      = "stdio"
 	httpStream = "http"
@@ -31,43 +31,43 @@ const (
 	websocket  = "websocket"
 )
 
-// Server is one entry of mcpServers, in the shape that MCP clients share.
+// Server is one entry of mcpServers, in the form that MCP clients share.
 type Server struct {
-	// Command is the program of a server that is spoken to over standard input and output: a path from cwd, or a name in PATH.
+	// Command is the program of a server on standard input and output: a path relative to cwd, or a name in PATH.
 	Command string `yaml:"command"`
 	// Args are the arguments of the program.
 	Args []string `yaml:"args"`
-	// Env is added to the clean environment of the program, and wins over it.
+	// Env is added to the clean environment of the program and takes precedence over it.
 	Env map[string]string `yaml:"env"`
-	// Cwd is where the program works, relative to the configuration file; its folder when empty.
+	// Cwd is the working folder of the program, relative to the configuration file; the folder of that file if empty.
 	Cwd string `yaml:"cwd"`
-	// URL is where a server is that runs elsewhere.
+	// URL is the address of a remote server.
 	URL string `yaml:"url"`
-	// Headers are sent with every request, to that server alone.
+	// Headers are sent with every request, only to that server.
 	Headers map[string]string `yaml:"headers"`
-	// Type is the way to the server: stdio, http (streamable), sse (legacy) or websocket. Without it a command is stdio, a URL
-	// http, and one that begins with ws is websocket.
+	// Type is the transport: stdio, http (streamable), sse (legacy) or websocket. By default a command is stdio, and a URL
+	// is http, or websocket if it begins with ws.
 	Type string `yaml:"type"`
-	// Transport is another name of type.
+	// Transport is an alternative to type.
 	Transport string `yaml:"transport"`
-	// Disabled servers are not there.
+	// Disabled servers are ignored.
 	Disabled bool `yaml:"disabled"`
-	// Timeout is how long a call may take; 1m when 0.
+	// Timeout limits a call; 0 means 1m.
 	Timeout time.Duration `yaml:"timeout"`
-	// StartTimeout is how long it may take from the start to the list of tools; 30s when 0.
+	// StartTimeout limits the time from the start to the list of tools; 0 means 30s.
 	StartTimeout time.Duration `yaml:"start_timeout"`
-	// ReplyLimit is how large one message of the server may be in bytes; 4 MiB when 0.
+	// ReplyLimit limits one message of the server in bytes; 0 means 4 MiB.
 	ReplyLimit int `yaml:"reply_limit"`
-	// Pin is the digest that the list of tools has to have, as `jobgraph tools` prints it; any when empty.
+	// Pin is the required digest of the list of tools, as `jobgraph tools` prints it; empty allows any.
 	Pin string `yaml:"pin"`
 }
 
-// spellings are the words of clients for the ways to a server.
+// spellings are other clients' names of the transports.
 var spellings = map[string]string{
 	"stdio": stdio, "http": httpStream, "streamablehttp": httpStream, "sse": sse, "ws": websocket, "websocket": websocket,
 }
 
-// way is how the server is reached; ok is false for a way that there is not.
+// way returns the transport; ok is false for an unknown one.
 func (s *Server) way() (way string, ok bool) {
 	said := cmp.Or(s.Type, s.Transport)
 	switch {
@@ -82,7 +82,7 @@ func (s *Server) way() (way string, ok bool) {
 	return httpStream, true
 }
 
-// filled puts the defaults in.
+// filled sets the defaults.
 func (s Server) filled() Server {
 	s.Timeout = cmp.Or(s.Timeout, DefaultTimeout)
 	s.StartTimeout = cmp.Or(s.StartTimeout, DefaultStartTimeout)
@@ -90,10 +90,10 @@ func (s Server) filled() Server {
 	return s
 }
 
-// pinned is how a digest is written.
+// pinned is the form of a digest.
 var pinned = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 
-// Faults are everything that makes servers unusable; field is the path of their section.
+// Faults lists everything that makes servers unusable; field is the path of their section.
 func Faults(field string, servers map[string]Server) events.Faults {
 	var faults events.Faults
 	prefixes := map[string]string{}
@@ -141,7 +141,7 @@ func (s Server) faults() events.Faults {
 			fault("url", "", "%s", why)
 		}
 	}
-	for name, value := range s.Env { // any order: there is one fault for all.
+	for name, value := range s.Env { // any order: all names share one fault.
 		if name == "" || strings.ContainsAny(name, "=\x00") || strings.ContainsRune(value, 0) {
 			fault("env", "", "a name has no = and nothing has a zero byte")
 			break
@@ -172,7 +172,7 @@ func wrongURL(way, address string) string {
 	case address == "":
 		return "there is no url"
 	case err != nil:
-		return "the url cannot be read" // The error would repeat what may be secret.
+		return "the url cannot be read" // The error would repeat the address, which may be secret.
 	case !slices.Contains(want, strings.ToLower(u.Scheme)) || u.Host == "":
 		return "the url has to begin with " + strings.Join(want, ":// or ") + "://"
 	case u.User != nil:

@@ -8,27 +8,27 @@ import (
 	"time"
 )
 
-// A server may send a few messages of the largest size at once, and so much for every second that it lives. A message counts
-// with what it takes to have it in hand, so that many small ones are no more than few large ones.
+// A server may send a few messages of maximum size at once, and a limited amount per second. Each message also counts a
+// fixed weight for its memory, so that many small messages are limited like few large ones.
 const (
 	flowBurst     = 4
 	flowRate      = 1 << 20
 	messageWeight = 1 << 10
 )
 
-// messageMark is in every message once.
+// messageMark occurs once in every message.
 const messageMark = `"jsonrpc"`
 
-// errFlood ends a server that sends without end.
+// errFlood ends a server that sends too much.
 var errFlood = errors.New("it sends more than it may")
 
-// flow bounds what a server sends over time, over all its connections.
+// flow limits what a server sends over time, over all its connections.
 type flow struct {
 	mu   sync.Mutex // Guards left and at.
 	left float64
 	most float64
 	at   time.Time
-	// over is called when there was too much; it may be called more than once.
+	// over is called when the limit is exceeded; it may be called more than once.
 	over func()
 }
 
@@ -37,7 +37,7 @@ func newFlow(limit int, now time.Time, over func()) *flow {
 	return &flow{left: most, most: most, at: now, over: over}
 }
 
-// take counts bytes and weights, and reports whether they were too many.
+// take counts bytes and weights, and returns an error if there are too many.
 func (f *flow) take(n int, now time.Time) error {
 	f.mu.Lock()
 	f.left = min(f.most, f.left+now.Sub(f.at).Seconds()*flowRate) - float64(n)
@@ -51,14 +51,14 @@ func (f *flow) take(n int, now time.Time) error {
 	return nil
 }
 
-// counted is a reader whose bytes and messages count; limit bounds all bytes together, 0 does not.
+// counted is a reader that counts bytes and messages; limit bounds the total of bytes, 0 sets no limit.
 type counted struct {
 	io.ReadCloser
 	flow  *flow
 	limit int
 	read  int
-	end   []byte // What was read last: a mark may come in two pieces.
-	done  func() // Called when it is closed; nil for nothing.
+	end   []byte // The end of the previous read: a mark may be split.
+	done  func() // Called when it is closed; may be nil.
 }
 
 // Close implements io.Closer.
@@ -69,7 +69,7 @@ func (c *counted) Close() error {
 	return c.ReadCloser.Close()
 }
 
-// errTooMuch is an answer that is larger than it may be.
+// errTooMuch means that an answer exceeds its limit.
 var errTooMuch = errors.New("its answer is larger than it may be")
 
 // Read implements io.Reader.
@@ -84,7 +84,7 @@ func (c *counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// messages counts the marks that end in what was read.
+// messages counts the marks that end in p.
 func (c *counted) messages(p []byte) int {
 	const most = len(messageMark) - 1
 	seam := append(c.end, p[:min(len(p), most)]...)

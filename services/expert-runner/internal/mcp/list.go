@@ -14,7 +14,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/conversation"
 )
 
-// Limits of a list of tools.
+// Limits of a server's list of tools.
 const (
 	maxTools       = 512
 	maxSchema      = 64 << 10
@@ -23,19 +23,19 @@ const (
 
 // Listed is a tool as its server describes it.
 type Listed struct {
-	// Name is its name for models, Title the server's own name of it.
+	// Name is the name for models, Title the server's name.
 	Name, Title string
-	// Description and Schema are what models are told.
+	// Description and Schema are shown to models.
 	Description string
 	Schema      json.RawMessage
-	// Once tools must not be called again when it is unknown whether a call took effect: their server says neither that they
-	// only read nor that repeating them changes nothing.
+	// Once is true if the tool must not be repeated after an unknown outcome: its server says neither that it only reads
+	// nor that it is idempotent.
 	Once bool
-	// Digest changes with anything that its server says of it.
+	// Digest changes with every change of the server's description.
 	Digest string
 }
 
-// listed asks a server for its tools, sorted by name.
+// listed asks a server for its tools and returns them sorted by name.
 func listed(ctx context.Context, server string, client *sdk.ClientSession) ([]Listed, error) {
 	if r := client.InitializeResult(); r != nil && r.Capabilities != nil && r.Capabilities.Tools == nil {
 		return nil, nil
@@ -91,7 +91,7 @@ func digest(data []byte) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// digestOf is that of a whole list.
+// digestOf returns the digest of a whole list.
 func digestOf(list []Listed) string {
 	var b strings.Builder
 	for i := range list {

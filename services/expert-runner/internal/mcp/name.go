@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// maxName is how long the name of a tool may be for models.
+// maxName is the longest tool name that models accept.
 const maxName = 64
 
-// between stands between the names of server and tool.
+// between separates the names of server and tool.
 const between = "__"
 
-// plain is a name as models take it.
+// plain replaces characters that models do not accept in names.
 func plain(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' {
@@ -22,7 +22,7 @@ func plain(name string) string {
 	}, name)
 }
 
-// toolName is the name of a server's tool for models. One that is too long is cut, and told from others by its digest.
+// toolName returns the name of a server's tool for models. A name that is too long is cut and made unique by its digest.
 func toolName(server, tool string) string {
 	name := plain(server) + between + plain(tool)
 	if len(name) <= maxName {

@@ -19,42 +19,42 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
 )
 
-// Settings are what all servers have in common.
+// Settings are common to all servers.
 type Settings struct {
-	// Dir is the folder of the configuration: programs work there unless they are told otherwise.
+	// Dir is the folder of the configuration, the default working folder of programs.
 	Dir string
 	// Path is the PATH of programs.
 	Path string
-	// WorkDir is where the homes of programs are made; the system's folder for temporary files when empty.
+	// WorkDir is the folder for the home directories of programs; the system's temporary folder if empty.
 	WorkDir string
 	// Grace is how long a program may take to end, at each step, before it is killed.
 	Grace time.Duration
-	// Keeper ends the programs when the runner dies; nil starts them without.
+	// Keeper ends the programs when the runner dies; may be nil.
 	Keeper *process.Keeper
-	// Version is the runner's, which servers are told.
+	// Version is the runner's version, sent to servers.
 	Version string
-	// Secrets are taken out of everything that servers say; nil holds none.
+	// Secrets are removed from everything that servers say; may be nil.
 	Secrets *redact.Set
-	// Logger takes starts and ends of servers.
+	// Logger logs starts and ends of servers.
 	Logger *slog.Logger
 }
 
-// quiet is a logger for the SDK: what matters comes back as an error.
+// quiet is the logger for the SDK: what matters is returned as an error.
 func (s *Settings) quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
-// Pool is every server of a configuration. It may be used by any number of goroutines.
+// Pool is every server of a configuration. It is safe for concurrent use.
 type Pool struct {
 	settings Settings
-	servers  map[string]*server // By the prefix of their tools' names. Never written after New.
-	ctx      context.Context    // Ends the servers; a pool outlives its maker.
+	servers  map[string]*server // By the prefix of their tools' names. Constant after New.
+	ctx      context.Context    // Ends the servers; stored because a pool outlives the call that made it.
 	cancel   context.CancelFunc
 
 	mu      sync.Mutex // Guards closed.
 	closed  bool
-	running sync.WaitGroup // Goroutines of starts and sessions; Close waits for them.
+	running sync.WaitGroup // Goroutines of starts and sessions, for Close.
 }
 
-// New makes a pool; no server is started. The configuration has no Faults.
+// New returns a pool without starting servers. The configuration must have no Faults.
 func New(servers map[string]Server, s Settings) *Pool {
 	p := &Pool{settings: s, servers: map[string]*server{}}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
@@ -66,7 +66,7 @@ func New(servers map[string]Server, s Settings) *Pool {
 	return p
 }
 
-// Close ends every server and waits until nothing of them is left.
+// Close ends every server and waits for the end of everything that belongs to it.
 func (p *Pool) Close() {
 	p.mu.Lock()
 	p.closed = true
@@ -75,7 +75,7 @@ func (p *Pool) Close() {
 	p.running.Wait()
 }
 
-// run starts a goroutine that Close waits for; false when the pool is closed.
+// run starts a goroutine that Close waits for; it returns false if the pool is closed.
 func (p *Pool) run(f func()) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -86,7 +86,7 @@ func (p *Pool) run(f func()) bool {
 	return true
 }
 
-// of finds the server whose tools a pattern is about: the one with the longest name, if several could be meant.
+// of returns the server that a pattern refers to: the one with the longest name, if several match.
 func (p *Pool) of(pattern string) *server {
 	var found *server
 	longest := -1
@@ -98,11 +98,11 @@ func (p *Pool) of(pattern string) *server {
 	return found
 }
 
-// Owns reports whether a name, or a pattern of names, is about the tools of a server.
+// Owns reports whether a name, or a pattern of names, refers to the tools of a server.
 func (p *Pool) Owns(pattern string) bool { return p.of(pattern) != nil }
 
-// Open gives the tools that names and patterns are about, sorted by name, after starting their servers. Errors are
-// *events.Fault, or the context's own.
+// Open starts the servers of the named tools and returns those tools, sorted by name. Errors are *events.Fault, or the
+// context's.
 func (p *Pool) Open(ctx context.Context, patterns []string) ([]tool.Tool, error) {
 	found := map[string]tool.Tool{}
 	for _, pattern := range patterns {
@@ -133,7 +133,7 @@ func (p *Pool) Open(ctx context.Context, patterns []string) ([]tool.Tool, error)
 	return tools, nil
 }
 
-// none is the fault of a name that no tool has.
+// none is the fault of a name without a tool.
 func (s *server) none(pattern string, list []Listed) *events.Fault {
 	names := make([]string, len(list))
 	for i := range list {
@@ -145,7 +145,8 @@ func (s *server) none(pattern string, list []Listed) *events.Fault {
 	}
 }
 
-// tool is one tool of a server. It is called as long as its server says of it what it said when the run began.
+// tool returns one tool of a server. It can be called as long as the server's description is the same as when the run
+// began.
 func (s *server) tool(l *Listed) tool.Tool {
 	begun := *l
 	return tool.Tool{
@@ -163,11 +164,11 @@ func (s *server) tool(l *Listed) tool.Tool {
 	}
 }
 
-// Inventory is what a server has to offer.
+// Inventory is what a server offers.
 type Inventory struct {
 	// Server is its name in the configuration.
 	Server string
-	// Digest is that of its list of tools, for its pin; Pinned says that there is one.
+	// Digest is the digest of its list of tools, for its pin; Pinned is true if the configuration has a pin.
 	Digest string
 	Pinned bool
 	Tools  []Listed
@@ -175,7 +176,7 @@ type Inventory struct {
 	Fault error
 }
 
-// Inventory starts every server and lists what they have, sorted by name.
+// Inventory starts every server and lists the tools, sorted by name.
 func (p *Pool) Inventory(ctx context.Context) []Inventory {
 	var all []Inventory
 	for _, prefix := range slices.Sorted(maps.Keys(p.servers)) {

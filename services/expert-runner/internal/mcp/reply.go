@@ -8,7 +8,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// textOf is what a tool has answered, as a text: what is no text is named with its type and size.
+// textOf returns a tool's answer as text; content that is not text is replaced by its type and size.
 func textOf(r *sdk.CallToolResult) string {
 	var parts []string
 	for _, content := range r.Content {

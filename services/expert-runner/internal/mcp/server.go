@@ -10,7 +10,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// Pauses before a server that has died, or could not be started, is started again: the first, which doubles, the longest, and
+// Pauses before a server that has died or failed to start is started again: the first, which doubles, and the longest; and
 // how long a server has to live for the pauses to start over.
 const (
 	firstPause = 250 * time.Millisecond
@@ -18,34 +18,35 @@ const (
 	goodLife   = time.Minute
 )
 
-// pinError is a list of tools that is not the pinned one.
+// pinError means that the list of tools differs from the pinned one.
 type pinError struct{ server, found string }
 
 func (e *pinError) Error() string {
 	return fmt.Sprintf("the tools of MCP server %s are not those that are pinned: theirs have the digest %s", e.server, e.found)
 }
 
-// server is one entry of the configuration, with the session that it has.
+// server is one entry of the configuration, with its present session.
 type server struct {
 	name   string
 	config Server
 	pool   *Pool
 
-	mu      sync.Mutex // Guards the fields below; it is not held while a server is started.
-	session *session   // nil when there is none.
-	start   *start     // nil when none is being started.
-	fails   int        // How often in a row it has died soon, or could not be started.
-	after   time.Time  // Before that it is not started.
+	mu      sync.Mutex // Guards the fields below; not held while a server starts.
+	session *session   // nil if there is none.
+	start   *start     // nil if no start is in progress.
+	fails   int        // How often in a row it died early or failed to start.
+	after   time.Time  // It is not started before this time.
 }
 
-// start is one attempt to start a server, shared by all that wait for it.
+// start is one attempt to start a server, shared by all waiting callers.
 type start struct {
 	done    chan struct{}
 	session *session
 	err     error
 }
 
-// get gives the session, and starts the server if need be. The start goes on when ctx ends: others may wait for it too.
+// get returns the session, starting the server if necessary. The start continues when ctx ends, since others may wait for
+// it.
 func (s *server) get(ctx context.Context) (*session, error) {
 	s.mu.Lock()
 	if x := s.session; x != nil && x.ctx.Err() == nil {
@@ -83,7 +84,7 @@ func (s *server) get(ctx context.Context) (*session, error) {
 	return a.session, nil
 }
 
-// try starts the server after a pause, and stays with it to its end. It runs in a goroutine of the pool.
+// try starts the server after a pause, and stays with it until its end. It runs in a goroutine of the pool.
 func (s *server) try(a *start, pause time.Duration) {
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
@@ -97,7 +98,7 @@ func (s *server) try(a *start, pause time.Duration) {
 	s.start = nil
 	if a.err == nil {
 		s.session = a.session
-	} else if !errors.Is(a.err, errNoProgram) { // To look for a program costs nothing: it is found as soon as it is there.
+	} else if !errors.Is(a.err, errNoProgram) { // Looking for a program costs nothing, so it is found as soon as it exists.
 		s.failed()
 	}
 	s.mu.Unlock()
@@ -112,11 +113,11 @@ func (s *server) try(a *start, pause time.Duration) {
 	s.ended(a.session)
 }
 
-// ended notes the end of a session.
+// ended records the end of a session.
 func (s *server) ended(x *session) {
 	cause := context.Cause(x.ctx)
 	s.mu.Lock()
-	if s.session == x { // Otherwise it was seen to end, and another one was started.
+	if s.session == x { // Otherwise its end was noticed before and another one was started.
 		s.session = nil
 	}
 	if time.Since(x.began) > goodLife {
@@ -129,15 +130,15 @@ func (s *server) ended(x *session) {
 	}
 }
 
-// failed puts the next start off. The lock is held.
+// failed delays the next start. The caller holds the lock.
 func (s *server) failed() {
 	pause := min(firstPause<<min(s.fails, 10), longPause)
 	s.fails++
 	s.after = time.Now().Add(pause)
 }
 
-// away is the fault of a server that cannot be used. It is CodeNotPermitted, which ends a SubJob without a retry, when the program of the
-// server does not exist.
+// away is the fault of a server that cannot be used. If its program does not exist, the code is CodeNotPermitted, which
+// ends a SubJob without a retry.
 func (s *server) away(err error) *events.Fault {
 	f := &events.Fault{Code: events.CodeUnavailable, Message: "MCP server " + s.name + " cannot be used", Cause: err.Error(), Hint: "see mcpServers." + s.name + " of the configuration"}
 	var pin *pinError
@@ -146,7 +147,7 @@ func (s *server) away(err error) *events.Fault {
 		f.Code, f.Hint = events.CodeConflict, "look at what has changed (`jobgraph tools`), then set mcpServers."+s.name+".pin to "+pin.found
 	case errors.Is(err, errNoProgram):
 		at := "mcpServers." + s.name
-		f.Code = events.CodeNotPermitted // A retry cannot help: a person has to put it right.
+		f.Code = events.CodeNotPermitted // A retry cannot help: a person has to fix it.
 		f.Hint = "install the program, or correct " + at + ".command, PATH in " + at + ".env or --command-path; then `jobgraph retry` runs the SubJob again"
 	}
 	return f

@@ -21,10 +21,10 @@ var (
 	errClosing      = errors.New("the runner is ending")
 )
 
-// keyMeta is where a call bears its idempotency key.
+// keyMeta is the metadata key of a call's idempotency key.
 const keyMeta = "io.jobgraph/idempotency_key"
 
-// stuckAfter is how long a server may take to take a message, and to answer a ping after a call that took too long.
+// stuckAfter is how long a server may take to accept a message, and to answer a ping after a call that timed out.
 const stuckAfter = 3 * time.Second
 
 // session is one life of a server. It ends once, with a cause; done is closed when nothing is left of it.
@@ -33,8 +33,8 @@ type session struct {
 	ctx    context.Context // Ends with the session.
 	cancel context.CancelCauseFunc
 	flow   *flow
-	child  *child // nil for a server that runs elsewhere.
-	idle   func() // Drops idle connections; nil without.
+	child  *child // nil for a remote server.
+	idle   func() // Closes idle connections; may be nil.
 	client *sdk.ClientSession
 	began  time.Time
 	done   chan struct{}
@@ -44,11 +44,11 @@ type session struct {
 	mu     sync.Mutex // Guards the fields below.
 	tools  []Listed
 	digest string
-	// changes counts how often the server has said that its tools have changed, known how many of these the list knows of.
+	// changes counts the server's notifications that its tools have changed, known those that the list reflects.
 	changes, known int
 }
 
-// open starts a server and asks for its tools. The session lives until end, or until the pool does.
+// open starts a server and asks for its tools. The session lives until end, or until the pool ends.
 func (s *server) open(life context.Context) (*session, error) {
 	x := &session{server: s, done: make(chan struct{}), began: time.Now(), listing: make(chan struct{}, 1)}
 	x.ctx, x.cancel = context.WithCancelCause(life)
@@ -67,7 +67,7 @@ func (s *server) open(life context.Context) (*session, error) {
 	return nil, x.blame(err)
 }
 
-// greet begins the conversation.
+// greet initialises the protocol.
 func (x *session) greet() error {
 	t, err := x.transport()
 	if err != nil {
@@ -78,7 +78,7 @@ func (x *session) greet() error {
 		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) { x.changed() },
 	}
 	client := sdk.NewClient(&sdk.Implementation{Name: "jobgraph", Version: x.server.pool.settings.Version}, options)
-	unhook := context.AfterFunc(x.ctx, x.kill) // A server that takes no messages blocks the writer.
+	unhook := context.AfterFunc(x.ctx, x.kill) // A server that accepts no messages blocks the writer.
 	defer unhook()
 	if x.client, err = client.Connect(x.ctx, t, nil); err != nil {
 		return fmt.Errorf("begin: %w", err)
@@ -86,7 +86,7 @@ func (x *session) greet() error {
 	return x.list(x.ctx)
 }
 
-// list reads the tools, and holds them against the pin.
+// list reads the tools and checks the pin.
 func (x *session) list(ctx context.Context) error {
 	x.mu.Lock()
 	changes := x.changes
@@ -119,7 +119,7 @@ func (x *session) stale() bool {
 	return x.known != x.changes
 }
 
-// fresh reads the tools again if the server says that they have changed. If the server cannot list them, the session ends.
+// fresh reads the tools again if the server says that they have changed. If that fails, the session ends.
 func (x *session) fresh(ctx context.Context) error {
 	if !x.stale() {
 		return nil
@@ -130,7 +130,7 @@ func (x *session) fresh(ctx context.Context) error {
 		return ctx.Err()
 	}
 	defer func() { <-x.listing }()
-	if !x.stale() { // Another goroutine has asked meanwhile.
+	if !x.stale() { // Another goroutine has read them meanwhile.
 		return nil
 	}
 	limited, stop := context.WithTimeout(x.ctx, x.server.config.StartTimeout)
@@ -142,19 +142,19 @@ func (x *session) fresh(ctx context.Context) error {
 	return err
 }
 
-// kill closes what a goroutine may be stuck with.
+// kill closes whatever a goroutine may be blocked on.
 func (x *session) kill() {
 	if x.child != nil {
 		x.child.pipes.Mute()
 	}
 }
 
-// watch waits for the end of a session, whatever brings it, and leaves nothing of it. It runs in a goroutine of the pool.
+// watch waits for the end of a session and cleans up. It runs in a goroutine of the pool.
 func (x *session) watch() {
 	died := make(chan struct{})
 	go func() { // Ends with the connection, which finish closes.
 		defer close(died)
-		_ = x.client.Wait() // Why is in what ends the session.
+		_ = x.client.Wait() // The cause of the session's end has the reason.
 	}()
 	select {
 	case <-died:
@@ -179,7 +179,7 @@ func (x *session) finish() {
 	close(x.done)
 }
 
-// grace is how long the program may take to end at each step: next to nothing when it misbehaves.
+// grace is how long the program may take to end at each step: almost no time if it misbehaves.
 func (x *session) grace() time.Duration {
 	cause := context.Cause(x.ctx)
 	var pin *pinError
@@ -189,7 +189,7 @@ func (x *session) grace() time.Duration {
 	return time.Millisecond
 }
 
-// find gives a tool by its name for models.
+// find returns a tool by its name for models.
 func (x *session) find(name string) (Listed, bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -201,14 +201,14 @@ func (x *session) find(name string) (Listed, bool) {
 	return Listed{}, false
 }
 
-// all gives the tools and their digest.
+// all returns the tools and their digest.
 func (x *session) all() ([]Listed, string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.tools, x.digest
 }
 
-// call calls a tool by the server's own name of it.
+// call calls a tool by the server's name of it.
 func (x *session) call(ctx context.Context, title string, args any, key string) (string, error) {
 	limited, stop := context.WithTimeout(ctx, x.server.config.Timeout)
 	defer stop()
@@ -240,7 +240,7 @@ func (x *session) call(ctx context.Context, title string, args any, key string) 
 	return "", fmt.Errorf("MCP server %s broke off: %w: %w", x.server.name, why, expert.ErrUnknown)
 }
 
-// why is the cause of the end of the session as far as it is known, else the error.
+// why returns the cause of the session's end if it is known, else the error.
 func (x *session) why(err error) error {
 	if cause := context.Cause(x.ctx); cause != nil {
 		return cause
@@ -255,7 +255,7 @@ func orElse(text, otherwise string) string {
 	return text
 }
 
-// ask calls a tool until ctx ends. A server that takes no messages holds who writes, and not who waits.
+// ask calls a tool until ctx ends. A server that accepts no messages blocks only the writing goroutine, not the caller.
 func (x *session) ask(ctx context.Context, params *sdk.CallToolParams) (result *sdk.CallToolResult, err error) {
 	returned := make(chan struct{})
 	var r *sdk.CallToolResult
@@ -283,7 +283,7 @@ func (x *session) test() {
 	}
 }
 
-// blame tells what the program has said last, since that often says why.
+// blame adds the program's last output to an error, since that often contains the reason.
 func (x *session) blame(err error) error {
 	if x.child == nil {
 		return err

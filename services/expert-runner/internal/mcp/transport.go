@@ -16,14 +16,15 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// limits of connections over HTTP. A server that asks, by pings, and lets more than maxAnswers wait takes no messages any more.
+// Limits of connections over HTTP. If a server sends pings and lets more than maxAnswers answers wait, it no longer accepts
+// messages.
 const (
 	maxHeader   = 64 << 10
 	idleTimeout = time.Minute
 	maxAnswers  = 512
 )
 
-// transport is the way to the server of a session. What it holds beside is let go of when the session ends.
+// transport returns the transport of a session. Its other resources are released when the session ends.
 func (x *session) transport() (sdk.Transport, error) {
 	way, _ := x.server.config.way() // Checked before.
 	limit := x.server.config.ReplyLimit
@@ -48,7 +49,7 @@ func (x *session) transport() (sdk.Transport, error) {
 	return &sdk.StreamableClientTransport{Endpoint: x.server.config.URL, HTTPClient: client, MaxEventSize: limit}, nil
 }
 
-// redacted is what a server says, without secrets.
+// redacted returns the server's output without secrets.
 func (x *session) redacted(said io.ReadCloser) io.ReadCloser {
 	return struct {
 		io.Reader
@@ -56,7 +57,7 @@ func (x *session) redacted(said io.ReadCloser) io.ReadCloser {
 	}{x.server.pool.settings.Secrets.Redactor().Reader(said), said}
 }
 
-// stdin writes to a program. A program that reads nothing for too long is ended: what waits to be written would grow.
+// stdin writes to a program. A program that reads nothing for too long is ended, since the data to write would pile up.
 type stdin struct {
 	file    *os.File
 	session *session
@@ -77,7 +78,7 @@ func (s *stdin) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// web is a client for one server: it goes nowhere else, and counts what it reads.
+// web returns an HTTP client that connects only to this server and counts what it reads.
 func (x *session) web() (*http.Client, error) {
 	home, err := url.Parse(x.server.config.URL)
 	if err != nil {
@@ -90,18 +91,18 @@ func (x *session) web() (*http.Client, error) {
 	return &http.Client{Transport: &homeward{inner: inner, home: home, session: x}}, nil
 }
 
-// errNotSent marks a request that reached no server.
+// errNotSent means that a request reached no server.
 var errNotSent = errors.New("no server was reached")
 
-// errLost marks a request whose answer did not come: it may have reached the server. The SDK calls it refused.
+// errLost means that a request's answer did not come: it may have reached the server. The SDK would report it as refused.
 var errLost = errors.New("its answer is lost")
 
-// homeward sends requests to one server and to no other, since they bear its secrets.
+// homeward sends requests to one server and no other, since they contain its secrets.
 type homeward struct {
 	inner   *http.Transport
 	home    *url.URL
 	session *session
-	answers atomic.Int64 // Those of ours that the server has not taken yet.
+	answers atomic.Int64 // Our answers that the server has not accepted yet.
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -109,7 +110,7 @@ func (h *homeward) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !strings.EqualFold(r.URL.Scheme, h.home.Scheme) || !strings.EqualFold(r.URL.Host, h.home.Host) {
 		return nil, fmt.Errorf("the server leads to %s, which is not where it is", r.URL.Host)
 	}
-	if _, limited := r.Context().Deadline(); !limited { // It is an answer to what the server asks.
+	if _, limited := r.Context().Deadline(); !limited { // It answers a request of the server.
 		if h.answers.Add(1) > maxAnswers {
 			h.session.cancel(errStuck)
 		}
@@ -131,8 +132,8 @@ func (h *homeward) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errLost, err)
 	}
-	if answer.StatusCode == http.StatusBadGateway || answer.StatusCode == http.StatusGatewayTimeout { // Who stands between has heard nothing.
-		_ = answer.Body.Close() // Nothing in it is read.
+	if answer.StatusCode == http.StatusBadGateway || answer.StatusCode == http.StatusGatewayTimeout { // A proxy reports that it reached no server.
+		_ = answer.Body.Close() // Its content is not needed.
 		done()
 		return nil, fmt.Errorf("%w: %s", errLost, answer.Status)
 	}
@@ -144,8 +145,8 @@ func (h *homeward) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-// bind gives the context of a request, which ends with that of the request, with the session unless it takes leave of the server,
-// and with done.
+// bind returns the context of a request, which ends with that of the request, with done, and with the session unless it is
+// the request that closes the session at the server.
 func (x *session) bind(r *http.Request) (ctx context.Context, done func()) {
 	ctx, cancel := context.WithCancel(r.Context())
 	if r.Method == http.MethodDelete {

@@ -19,11 +19,11 @@ import (
 // protocolName is the subprotocol of a WebSocket that carries MCP.
 const protocolName = "mcp"
 
-// socket is a transport over a WebSocket: every text is one message.
+// socket is a transport over a WebSocket: every text frame is one message.
 type socket struct {
 	config *Server
 	flow   *flow
-	// redactor takes out what the server must not repeat.
+	// redactor removes secrets from the server's output.
 	redactor *redact.Redactor
 }
 
@@ -40,7 +40,7 @@ func (s *socket) Connect(ctx context.Context) (sdk.Connection, error) {
 	return newSocket(conn, s.flow, s.config.ReplyLimit, s.redactor), nil
 }
 
-// dialing is what the library wants to know. The origin is the server's own: we are no page of anybody else.
+// dialing returns the library's configuration. The origin is the server's own, since no foreign page is involved.
 func dialing(s *Server) (*ws.Config, error) {
 	address, err := url.Parse(s.URL)
 	if err != nil {
@@ -66,7 +66,7 @@ type socketConn struct {
 	decoder *json.Decoder
 }
 
-// framed bounds what is read for one message.
+// framed limits the size of one message.
 type framed struct {
 	conn  *ws.Conn
 	flow  *flow
@@ -105,13 +105,13 @@ func (c *socketConn) Read(context.Context) (jsonrpc.Message, error) {
 	return jsonrpc.DecodeMessage(raw)
 }
 
-// Write implements sdk.Connection. It may be called from several goroutines: the library sends one text after the other.
+// Write implements sdk.Connection. It is safe for concurrent use: the library serialises messages.
 func (c *socketConn) Write(_ context.Context, m jsonrpc.Message) error {
 	text, err := jsonrpc.EncodeMessage(m)
 	if err != nil {
 		return err
 	}
-	if err := c.conn.SetWriteDeadline(time.Now().Add(stuckAfter)); err != nil { // Who takes nothing is gone.
+	if err := c.conn.SetWriteDeadline(time.Now().Add(stuckAfter)); err != nil { // A server that accepts nothing is considered gone.
 		return err
 	}
 	return ws.Message.Send(c.conn, string(text))

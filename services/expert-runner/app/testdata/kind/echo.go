@@ -10,7 +10,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
 
-// echoKind says its goal again, with a word in front.
+// echoKind repeats its goal after a given word.
 type echoKind struct {
 	Word string `yaml:"word"`
 }

@@ -17,23 +17,23 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
 )
 
-// cardAge is how long a fetched card is used before it is looked at again.
+// cardAge is how long a fetched card is used before it is fetched again.
 const cardAge = 5 * time.Minute
 
-// Expert is a remote agent. It may run any number of tasks at once.
+// Expert is a remote agent. It is safe for concurrent use.
 type Expert struct {
 	config Config
 	schema *schema.Schema
 	dialer *dialer
-	given  *Card // The card of the configuration; nil for one that is fetched.
+	given  *Card // The configured card; nil if the card has to be fetched.
 
-	turn    chan struct{} // Holds one token, which guards the fields below and is kept while a card is fetched: one fetch serves all.
+	turn    chan struct{} // Holds one token, which guards the fields below and is kept during a fetch, so that one fetch serves all.
 	fetched *Card
 	until   time.Time
 }
 
-// New checks the configuration, events.Faults, and makes the expert. A card in a file is read, relative to dir; one that has to
-// be fetched is fetched by the first run: an agent may be away when the runner starts.
+// New checks the configuration and makes the expert; errors are events.Faults. A card in a file is read relative to dir. A
+// card that has to be fetched is fetched by the first run, since an agent may be down when the runner starts.
 func New(c Config, dir string) (*Expert, error) {
 	faults := c.Faults()
 	x := &Expert{config: c.complete(), turn: make(chan struct{}, 1)}
@@ -65,7 +65,7 @@ func New(c Config, dir string) (*Expert, error) {
 	return x, nil
 }
 
-// givenCard is a card of the configuration: a file, or the card itself.
+// givenCard returns a configured card: a file, or the card itself.
 func givenCard(given any, dir string) (*Card, error) {
 	if name, ok := given.(string); ok {
 		if !filepath.IsAbs(name) {
@@ -84,7 +84,7 @@ func givenCard(given any, dir string) (*Card, error) {
 	return ReadCard(raw)
 }
 
-// Given is the agent's card as the configuration has it, nil for one that is fetched.
+// Given returns the configured card, nil if the card has to be fetched.
 func (x *Expert) Given() *Card { return x.given }
 
 // Run implements expert.Runner.
@@ -107,7 +107,7 @@ func (x *Expert) Run(ctx context.Context, t *expert.Task) task.Ending {
 	return r.run(ctx)
 }
 
-// unreached is the ending for an agent that cannot even be talked to.
+// unreached is the ending for an agent that cannot be reached at all.
 func unreached(err error) task.Ending {
 	var refused *refusal
 	if errors.As(err, &refused) {

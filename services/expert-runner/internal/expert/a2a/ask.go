@@ -9,14 +9,14 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
 
-// mark tells the request of a round from others. An attempt that follows a failure asks again.
+// mark distinguishes the request of a round from others. An attempt after a failure asks again.
 func (r *run) mark(round int) string {
 	return fmt.Sprintf("a2a%d-%d", max(r.task.Work.Attempt, 1), round)
 }
 
-// answer is what a person has answered to the agent's request of a round, in this run or in one that it resumes.
+// answer returns a person's answer to the agent's request of a round, in this run or in one that it resumes.
 func (r *run) answer(round int) (events.InputClosed, bool) {
-	for request, closed := range r.task.Work.Answers { // any order: one request of a run and those it resumes ends like that.
+	for request, closed := range r.task.Work.Answers { // any order: at most one request of a run and those that it resumes has this mark.
 		if strings.HasSuffix(request, "~"+r.mark(round)) {
 			return closed, true
 		}
@@ -24,7 +24,7 @@ func (r *run) answer(round int) (events.InputClosed, bool) {
 	return events.InputClosed{}, false
 }
 
-// ask hands the agent's request on to a person. Until the answer nothing is held, here or in the runner.
+// ask passes the agent's request to a person. Nothing is held until the answer.
 func (r *run) ask(round int) task.Ending {
 	w := r.task.Work
 	prompt := r.record.words()

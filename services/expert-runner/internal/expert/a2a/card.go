@@ -13,16 +13,16 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// maxCard bounds a card, in bytes.
+// maxCard limits the size of a card, in bytes.
 const maxCard = 1 << 20
 
-// Card is what an agent says of itself, as far as it matters here.
+// Card is the part of an agent's card that is used.
 type Card struct {
 	// Name and Description are for planners and people.
 	Name, Description string
-	// Skills are the names of what it can do, Tags and Examples theirs.
+	// Skills are the names of its skills; Tags and Examples are those of the skills.
 	Skills, Tags, Examples []string
-	// Disabled, Hidden and Passthrough mean the same as on the card of an expert.
+	// Disabled, Hidden and Passthrough mean the same as on an expert's card.
 	Disabled, Hidden, Passthrough bool
 	// Digest is the SHA-256 of the card.
 	Digest string
@@ -33,37 +33,38 @@ type Card struct {
 	tenant    string
 	streaming bool
 	pushing   bool
-	// takesData is false for an agent that says which inputs it takes and does not name JSON.
+	// takesData is false if the agent lists its input types without JSON.
 	takesData bool
 }
 
-// version is that of the protocol.
+// version is a version of the protocol.
 type version string
 
-// The versions that are spoken.
+// The supported versions.
 const (
 	version10 version = "1.0"
 	version03 version = "0.3"
 )
 
-// The bindings of the protocol that are spoken; HTTP+JSON of 1.0 alone, since the SDK rewrites the names inside of data for 0.3.
+// The supported bindings of the protocol. HTTP+JSON is supported for 1.0 only, since the SDK renames keys inside data for
+// 0.3.
 const (
 	bindingJSONRPC = "JSONRPC"
 	bindingREST    = "HTTP+JSON"
 )
 
-// cardJSON is the card of either version. What is not named here is not needed.
+// cardJSON is the card of either version, with the fields that are used.
 type cardJSON struct {
 	Name        string `json:"name"`
 	Description string `json:"description"`
-	// Interfaces are there since 1.0.
+	// Interfaces exists since 1.0.
 	Interfaces []struct {
 		URL     string `json:"url"`
 		Binding string `json:"protocolBinding"`
 		Version string `json:"protocolVersion"`
 		Tenant  string `json:"tenant"`
 	} `json:"supportedInterfaces"`
-	// URL, Transport and Additional were there until 0.3.
+	// URL, Transport and Additional existed until 0.3.
 	URL        string `json:"url"`
 	Transport  string `json:"preferredTransport"`
 	Additional []struct {
@@ -82,7 +83,7 @@ type cardJSON struct {
 		Tags        []string `json:"tags"`
 		Examples    []string `json:"examples"`
 	} `json:"skills"`
-	// Enabled and Metadata are noted by frameworks that keep cards in files.
+	// Enabled and Metadata are written by frameworks that keep cards in files.
 	Enabled  *bool `json:"enabled"`
 	Metadata struct {
 		Hidden      bool `json:"hidden"`
@@ -90,8 +91,8 @@ type cardJSON struct {
 	} `json:"metadata"`
 }
 
-// ReadCard reads an agent's card of either version. What is missing is left empty; there has to be an address of a version and a
-// binding that are spoken.
+// ReadCard parses an agent's card of either version. Missing fields stay empty, but the card must have an address with a
+// supported version and binding.
 func ReadCard(raw []byte) (*Card, error) {
 	if len(raw) > maxCard {
 		return nil, fmt.Errorf("the agent's card has more than %d bytes", maxCard)
@@ -119,7 +120,7 @@ func ReadCard(raw []byte) (*Card, error) {
 	return c, c.choose(&j)
 }
 
-// choose takes the first address of the newest version that is spoken.
+// choose takes the first address with the newest supported version.
 func (c *Card) choose(j *cardJSON) error {
 	type way struct{ url, binding, version, tenant string }
 	var ways []way
@@ -160,7 +161,7 @@ func (c *Card) choose(j *cardJSON) error {
 	return fmt.Errorf("the agent's card names no way that is spoken here (JSONRPC of version 1.0 or 0.3, HTTP+JSON of 1.0), but %s", strings.Join(slices.Compact(told), ", "))
 }
 
-// spoken is the version that a stated one is served by, empty for none.
+// spoken returns the supported version for a stated one, "" for none.
 func spoken(stated string) version {
 	switch {
 	case stated == "" || stated == "1" || strings.HasPrefix(stated, "1."):
@@ -171,7 +172,7 @@ func spoken(stated string) version {
 	return ""
 }
 
-// Describe fills in what the card of an expert leaves open.
+// Describe fills the empty fields of an expert's card.
 func (c *Card) Describe(card *events.Card) {
 	if card.Description == "" {
 		card.Description = c.Description

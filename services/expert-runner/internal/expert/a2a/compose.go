@@ -10,15 +10,15 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// Longest parts of a message, in bytes. What is handed over as data is not cut.
+// Limits of the parts of a message, in bytes. Data parts are not cut.
 const (
 	maxText  = 64 << 10
 	maxShown = 16 << 10
 	maxName  = 200
 )
 
-// opening is the message that a new task begins with: the goal as text, and what is there to reach it with as data, so that
-// it is not taken for an instruction.
+// opening returns the first message of a task: the goal as text, and everything else as data, so that it is not mistaken
+// for an instruction.
 func (r *run) opening() *message {
 	w := r.task.Work
 	data := handed(w)
@@ -43,14 +43,14 @@ func (r *run) opening() *message {
 	parts := []part{{Text: strings.TrimSpace(b.String())}}
 	if len(data) > 0 {
 		raw, err := json.Marshal(data)
-		if err == nil { // Every value came out of JSON.
+		if err == nil { // Every value was decoded from JSON.
 			parts = append(parts, part{Data: raw})
 		}
 	}
 	return r.message(parts)
 }
 
-// handed is what the work brings along: inputs, results of predecessors, the wanted form of the result.
+// handed returns the data of the work: inputs, results of predecessors, the wanted form of the result.
 func handed(w *events.Work) map[string]json.RawMessage {
 	data := map[string]json.RawMessage{}
 	put := func(name string, value any, there bool) {
@@ -65,7 +65,7 @@ func handed(w *events.Work) map[string]json.RawMessage {
 	return data
 }
 
-// reply is the message that goes on with a task that has asked for input.
+// reply returns the message that answers a task's request for input.
 func (r *run) reply(answer json.RawMessage) *message {
 	var text string
 	p := part{Data: answer}
@@ -81,7 +81,7 @@ func (r *run) reply(answer json.RawMessage) *message {
 	return m
 }
 
-// message is one with what all have.
+// message returns a message with the common fields.
 func (r *run) message(parts []part) *message {
 	w := r.task.Work
 	m := &message{Parts: parts, Live: r.streams, Meta: map[string]any{}}
@@ -99,7 +99,7 @@ func (r *run) message(parts []part) *message {
 	return m
 }
 
-// clip keeps the beginning, and says so.
+// clip keeps the beginning and marks the cut.
 func clip(text string, limit int) string {
 	if len(text) <= limit {
 		return strings.ToValidUTF8(text, "�")
@@ -107,8 +107,8 @@ func clip(text string, limit int) string {
 	return strings.ToValidUTF8(text[:limit], "") + "…"
 }
 
-// quoted is a text as JSON.
+// quoted returns a text as JSON.
 func quoted(text string) string {
-	raw, _ := json.Marshal(text) // A string always marshals.
+	raw, _ := json.Marshal(text) // A string can always be encoded.
 	return string(raw)
 }

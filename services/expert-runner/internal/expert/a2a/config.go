@@ -14,10 +14,10 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
 )
 
-// Mode is how an agent is heard.
+// Mode is how an agent's progress is received.
 type Mode string
 
-// The modes. The empty one streams if the agent's card says that it can, and else polls.
+// The modes. The empty one streams if the agent's card allows it, else it polls.
 const (
 	ModeStream Mode = "stream"
 	ModePoll   Mode = "poll"
@@ -33,47 +33,49 @@ const (
 	DefaultMaxBytes      = 64 << 20
 )
 
-// Config is what an expert's card says of its agent, below a2a.
+// Config is the key a2a of an expert's card.
 type Config struct {
-	// Agent is where the agent is, or its card: /.well-known/agent-card.json is looked for below it, and agent.json after that.
+	// Agent is the address of the agent or of its card: /.well-known/agent-card.json is looked up below it, then
+	// agent.json.
 	Agent string `yaml:"agent"`
-	// Card is the agent's card itself, or the name of a file with it. One of Agent and Card is needed.
+	// Card is the agent's card itself, or the name of a file with it. Either Agent or Card is required.
 	Card any `yaml:"card"`
-	// Headers are sent along to the host of Agent, or to those of a Card that is given here.
+	// Headers are sent to the host of Agent, or to the hosts of a Card that is configured here.
 	Headers map[string]string `yaml:"headers"`
-	// Metadata is sent with every message, beside our own.
+	// Metadata is sent with every message, besides our own.
 	Metadata map[string]any `yaml:"metadata"`
-	// Mode is how the agent is heard.
+	// Mode is how the agent's progress is received.
 	Mode Mode `yaml:"mode"`
-	// PushURL is where agents reach this runner's HTTP address from outside; for mode push alone.
+	// PushURL is the external address of this runner's HTTP endpoint, for mode push only.
 	PushURL string `yaml:"push_url"`
-	// AnswerTimeout is how long the agent may take for the first answer to a message, or be silent on a stream before it is asked.
+	// AnswerTimeout limits the time to the agent's first answer to a message, and the silence on a stream before the agent
+	// is asked.
 	AnswerTimeout time.Duration `yaml:"answer_timeout"`
-	// MaxTime bounds one message with everything that follows from it.
+	// MaxTime limits one message with everything that follows from it.
 	MaxTime time.Duration `yaml:"max_time"`
-	// PollInterval is the longest wait between two looks at a task.
+	// PollInterval is the longest pause between two queries of a task.
 	PollInterval time.Duration `yaml:"poll_interval"`
-	// MaxEvents bounds how much the agent may tell during one run.
+	// MaxEvents limits the number of the agent's events during one run.
 	MaxEvents int `yaml:"max_events"`
-	// MaxBytes bounds how large all of that may be.
+	// MaxBytes limits their total size.
 	MaxBytes int64 `yaml:"max_bytes"`
-	// AllowAddresses are addresses, or ranges, that a fetched card may lead to although they are not public.
+	// AllowAddresses are non-public addresses or ranges that a fetched card may lead to.
 	AllowAddresses []string `yaml:"allow_addresses"`
 
-	// Safe is true when the agent knows a message by its id, so that it may be sent again when it is unknown whether it arrived.
+	// Safe is true if the agent recognises a message by its id, so that it may be sent again if its arrival is unknown.
 	Safe bool `yaml:"-"`
 	// Schema is the JSON Schema of results, nil for any.
 	Schema []byte `yaml:"-"`
-	// Receiver takes the notifications of mode push.
+	// Receiver receives the notifications of mode push.
 	Receiver *Receiver `yaml:"-"`
-	// Secrets are taken out of everything that the agent says; nil holds none.
+	// Secrets are removed from everything that the agent says; may be nil.
 	Secrets *redact.Set `yaml:"-"`
 }
 
-// IsZero reports whether a card says nothing of an agent.
+// IsZero reports whether the card has no settings of this kind.
 func (c *Config) IsZero() bool { return reflect.ValueOf(*c).IsZero() }
 
-// Faults are everything that is wrong with it; the fields are the keys of the card.
+// Faults lists everything that is wrong; the fields are the keys of the card.
 func (c *Config) Faults() events.Faults {
 	var faults events.Faults
 	add := func(field, message, hint string) {
@@ -134,7 +136,7 @@ func (c *Config) negative() events.Faults {
 	return faults
 }
 
-// badAddress says what is wrong with an address, without repeating it: it may hold a secret.
+// badAddress says what is wrong with an address without repeating it, since it may contain a secret.
 func badAddress(text string) string {
 	u, err := url.Parse(text)
 	switch {
@@ -150,7 +152,7 @@ func badAddress(text string) string {
 	return ""
 }
 
-// complete fills in the defaults.
+// complete sets the defaults.
 func (c Config) complete() Config {
 	if c.AnswerTimeout == 0 {
 		c.AnswerTimeout = DefaultAnswerTimeout

@@ -9,17 +9,17 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
 )
 
-// maxRedirects bounds the redirects that one call follows.
+// maxRedirects limits the redirects of one call.
 const maxRedirects = 5
 
-// dialTime bounds how long a connection may take.
+// dialTime limits the time to connect.
 const dialTime = 15 * time.Second
 
-// dialer makes connections: anywhere for the hosts that the configuration names, for others to public addresses and those that
-// are allowed. It uses no proxy, and a connection serves one call, so that none is found closed after a message was written.
+// dialer opens connections: anywhere for hosts in the configuration, for others only to public or allowed addresses. It
+// uses no proxy, and each connection serves one call, so that no connection turns out closed after a message was written.
 type dialer struct {
 	open, guarded *http.Transport
-	// trusted are hosts with ports, as URLs have them.
+	// trusted are hosts with ports, as written in URLs.
 	trusted map[string]bool
 	headers map[string]string
 }
@@ -41,7 +41,7 @@ func newDialer(allow []netip.Prefix, headers map[string]string, trusted ...strin
 	return d
 }
 
-// RoundTrip implements http.RoundTripper. The secrets go to trusted hosts alone.
+// RoundTrip implements http.RoundTripper. Secret headers go to trusted hosts only.
 func (d *dialer) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !d.trusted[r.URL.Host] {
 		return d.guarded.RoundTrip(r)
@@ -56,7 +56,7 @@ func (d *dialer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return d.open.RoundTrip(r)
 }
 
-// checkRedirect follows a redirect within the host, if the method stays what it was. Any other is the answer.
+// checkRedirect follows a redirect within the host if the method stays the same. Any other redirect is the answer.
 func checkRedirect(next *http.Request, via []*http.Request) error {
 	first := via[0]
 	if len(via) > maxRedirects || next.Method != first.Method || next.URL.Scheme != first.URL.Scheme || next.URL.Host != first.URL.Host {

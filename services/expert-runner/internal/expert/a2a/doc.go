@@ -1,11 +1,12 @@
-// Package a2a runs experts that are agents elsewhere, which speak the A2A protocol: the work goes out as a message, and what
-// the agent's task comes to is the result. Spec 1.0 and 0.3 are told apart by the shape of the agent's card.
+// Package a2a runs experts that are remote agents speaking the A2A protocol: the work is sent as a message, and the result
+// of the agent's task is the result. Spec 1.0 and 0.3 are distinguished by the shape of the agent's card.
 //
-// A message is one effect in the journal, and so is waiting for its task. The id of the remote task is kept as soon as it is
-// known: from then on a crash, a connection that breaks or a silent stream costs a question, never a second message. A message
-// that may have arrived and brought no task is UNKNOWN, and a person decides, unless the card of the expert says that the
-// agent knows a message by its id. A task that waits for input is a request for input here, and goes on with the answer.
+// Sending a message is one effect in the journal, and so is waiting for its task. The id of the remote task is recorded as
+// soon as it is known: from then on a crash, a broken connection or a silent stream costs a query, never a second message.
+// A message that may have arrived but created no known task has an unknown outcome, and a person decides, unless the
+// expert's card says that the agent recognises a message by its id. A task that waits for input becomes a request for input
+// and continues with the answer.
 //
-// Whatever the agent sends is data and bounded in time, bytes and events; nothing it names is fetched. Headers may hold
-// secrets: they go to the hosts that the configuration names and to no other, and are neither logged nor journaled.
+// Everything that the agent sends is data, limited in time, bytes and events; nothing that it refers to is fetched. Headers
+// may contain secrets: they go only to configured hosts, and are neither logged nor journaled.
 package a2a

@@ -13,16 +13,16 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// Where a card is looked for below the address of an agent: since spec 0.3, and before.
+// The paths of a card below the address of an agent: since spec 0.3, and before.
 const (
 	cardPath    = "/.well-known/agent-card.json"
 	oldCardPath = "/.well-known/agent.json"
 )
 
-// cardTime bounds the fetch of a card.
+// cardTime limits the fetch of a card.
 const cardTime = 15 * time.Second
 
-// card is the agent's card. One that was fetched is used for cardAge, and longer while it cannot be fetched again.
+// card returns the agent's card. A fetched card is used for cardAge, and longer if it cannot be fetched again.
 func (x *Expert) card(ctx context.Context) (*Card, error) {
 	if x.given != nil {
 		return x.given, nil
@@ -86,7 +86,7 @@ func (x *Expert) cardOf(at *url.URL, raw []byte, status int, err error) (*Card, 
 	return c, nil
 }
 
-// get reads a page up to the size of a card. The error does not repeat the address.
+// get reads a page up to the size limit of a card. The error does not contain the address.
 func get(ctx context.Context, client *http.Client, at *url.URL) (raw []byte, status int, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), http.NoBody)
 	if err != nil {
@@ -102,7 +102,7 @@ func get(ctx context.Context, client *http.Client, at *url.URL) (raw []byte, sta
 	if err != nil {
 		return nil, 0, err
 	}
-	defer func() { _ = response.Body.Close() }() // Everything that is wanted was read.
+	defer func() { _ = response.Body.Close() }() // Everything needed was read.
 	raw, err = io.ReadAll(io.LimitReader(response.Body, maxCard+1))
 	return raw, response.StatusCode, err
 }

@@ -11,11 +11,11 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// maxFiles bounds the files that go out with a message, in bytes, all together.
+// maxFiles limits the files in one message, in bytes in total.
 const maxFiles = 8 << 20
 
-// files are what came to the work as files: attachments, results that are no JSON, and artifacts. Those that find no room stay named by
-// name and digest, as all of them are in the data. They are read only when a message really goes out.
+// files returns the files of the work: attachments, results that are not JSON, and artifacts. The data of the message lists
+// all of them by name and digest; those that do not fit are only listed. They are read only when a message is really sent.
 func (r *run) files(ctx context.Context) ([]part, error) {
 	w := r.task.Work
 	type file struct {
@@ -57,7 +57,7 @@ func (r *run) files(ctx context.Context) ([]part, error) {
 	return parts, nil
 }
 
-// bounded takes as much as a file says that it has.
+// bounded accepts as many bytes as a file claims to have.
 type bounded struct {
 	buffer bytes.Buffer
 	room   int64

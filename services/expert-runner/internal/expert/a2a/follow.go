@@ -14,23 +14,23 @@ import (
 )
 
 const (
-	// maxResend bounds how often a message is sent that an agent knows by its id.
+	// maxResend limits how often a message is sent to an agent that recognises it by its id.
 	maxResend = 3
-	// firstWait is the first wait between two looks at a task.
+	// firstWait is the first pause between two queries of a task.
 	firstWait = 100 * time.Millisecond
 )
 
-// tail is what the agent is still telling.
+// tail is a sequence of the agent's updates that is still being received.
 type tail struct {
 	next  func() (*update, error, bool)
 	close func()
-	// silence ends it unless something comes before its time.
+	// silence ends it unless something arrives in time.
 	cancel context.CancelCauseFunc
-	ctx    context.Context // Ends with the tail; kept, since the sequence behind it has it too.
+	ctx    context.Context // Ends with the tail; stored because the sequence uses it too.
 	limit  time.Duration
 }
 
-// listen begins to hear a sequence, in the place of what was heard before.
+// listen starts to receive a sequence, replacing the previous one.
 func (r *run) listen(ctx context.Context, tell func(context.Context) iter.Seq2[*update, error]) {
 	r.hangUp()
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -38,7 +38,7 @@ func (r *run) listen(ctx context.Context, tell func(context.Context) iter.Seq2[*
 	r.tail = &tail{next: next, ctx: ctx, cancel: cancel, limit: r.config.AnswerTimeout, close: func() { cancel(nil); stop() }}
 }
 
-// hangUp ends what is heard.
+// hangUp stops receiving.
 func (r *run) hangUp() {
 	if r.tail != nil {
 		r.tail.close()
@@ -46,7 +46,7 @@ func (r *run) hangUp() {
 	}
 }
 
-// hear gives what comes next; false at the end.
+// hear returns the next update; false at the end.
 func (r *run) hear() (*update, bool, error) {
 	t := r.tail
 	timer := time.AfterFunc(t.limit, func() { t.cancel(errSilent) })
@@ -67,7 +67,7 @@ func (r *run) hear() (*update, bool, error) {
 	return u, true, nil
 }
 
-// take applies what was told, and passes it on to who watches.
+// take applies an update and passes it on to watchers.
 func (r *run) take(u *update) bool {
 	before := r.record.State
 	if !r.record.take(u) {
@@ -80,8 +80,8 @@ func (r *run) take(u *update) bool {
 	return true
 }
 
-// send hands the message over, and returns as soon as the agent's task is known, or there is an answer without one. What else
-// the agent has to tell is left in the tail.
+// send sends the message and returns as soon as the agent's task is known, or its answer without a task. Further updates
+// stay in the tail.
 func (r *run) send(ctx context.Context, m *message) (json.RawMessage, error) {
 	if m.Task == "" {
 		files, err := r.files(ctx)
@@ -133,15 +133,15 @@ func (r *run) sendOnce(ctx context.Context, m *message) error {
 	}
 }
 
-// follow waits until the task is at rest. Only the agent's word ends it, or a limit: a connection that breaks is made again.
+// follow waits until the task needs no more waiting. Only the agent or a limit ends it: a broken connection is reopened.
 func (r *run) follow(ctx context.Context) (json.RawMessage, error) {
 	ctx, stop := context.WithTimeout(ctx, r.config.MaxTime)
 	defer stop()
 	if t := r.tail; t != nil {
-		// It was begun before there was a limit.
+		// It began before the limit was set.
 		defer context.AfterFunc(ctx, func() { t.cancel(context.Cause(ctx)) })()
 	}
-	first := r.tail == nil // After a crash the agent does not know yet where to send notifications.
+	first := r.tail == nil // After a crash the agent does not know the address for notifications.
 	for wait := firstWait; ; wait = min(2*wait, r.config.PollInterval) {
 		before := r.told
 		if err := r.hearOut(ctx); err != nil {
@@ -163,7 +163,8 @@ func (r *run) follow(ctx context.Context) (json.RawMessage, error) {
 	}
 }
 
-// hearOut takes everything that the agent tells by itself. Only a limit is an error: how the task is can be asked for.
+// hearOut receives everything that the agent sends by itself. Only a limit is an error, since the state of the task can be
+// queried.
 func (r *run) hearOut(ctx context.Context) error {
 	for r.tail != nil && !r.record.rest() {
 		u, more, err := r.hear()
@@ -176,18 +177,18 @@ func (r *run) hearOut(ctx context.Context) error {
 		case errors.As(err, &refused) && refused.Code == events.CodeMalformed:
 			r.record.Refused = refused
 		case errors.As(err, &refused):
-			r.streams = false // It does not let itself be listened to: it is asked from now on.
+			r.streams = false // It does not support subscriptions; query it from now on.
 		}
 		if err != nil || !more {
 			r.hangUp()
 			return nil
 		}
-		r.take(u) // What is told about another task is counted, and no more.
+		r.take(u) // Updates about other tasks are only counted.
 	}
 	return nil
 }
 
-// look asks how the task is, and listens again if the agent can be listened to.
+// look queries the state of the task, and subscribes again if the agent supports that.
 func (r *run) look(ctx context.Context, first bool) error {
 	f := &following{task: r.record.Task}
 	if first && r.push != nil {
@@ -209,7 +210,7 @@ func (r *run) look(ctx context.Context, first bool) error {
 		r.record.Refused = refused
 		return nil
 	case err != nil || !more:
-		return nil // The connection broke: the next look makes another.
+		return nil // The connection broke; the next query opens another.
 	case u.Task != r.record.Task:
 		r.record.Refused = &refusal{Code: events.CodeMalformed, Message: "the agent answered about another task", Cause: clip(u.Task, maxName)}
 		return nil
@@ -222,14 +223,14 @@ func (r *run) look(ctx context.Context, first bool) error {
 	return nil
 }
 
-// patience is how long the agent has asked to be left alone, once.
+// patience returns once the delay that the agent has asked for.
 func (r *run) patience() time.Duration {
 	wait := r.waits
 	r.waits = 0
 	return wait
 }
 
-// pause waits, unless it is woken.
+// pause waits until the time is over or wake fires.
 func pause(ctx context.Context, d time.Duration, wake <-chan struct{}) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

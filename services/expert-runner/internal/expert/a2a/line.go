@@ -16,28 +16,28 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/redact"
 )
 
-// line is the connection of one run to its agent, below the SDK. It counts every byte, says which errors are the connection's
-// own, and turns answers that the SDK would lose (a status, an error in JSON where a stream was asked for) into ones that it tells.
+// line is the transport of one run below the SDK. It counts every byte, recognises errors of the connection itself, and
+// converts answers that the SDK would lose (a status, or an error in JSON instead of a stream) into errors that it reports.
 type line struct {
 	next http.RoundTripper
 	host string
-	// redactor takes out what the agent must not repeat.
+	// redactor removes secrets from the agent's answers.
 	redactor *redact.Redactor
 
-	mu   sync.Mutex // Guards the fields below: bodies may be read by several goroutines.
-	left int64      // How many bytes may still come.
-	last []byte     // The beginning of what came last, as evidence.
-	// failed is how the latest body ended before its end: the SDK reads what it has of an event then, and breaks at that.
+	mu   sync.Mutex // Guards the fields below: several goroutines may read bodies.
+	left int64      // How many more bytes may arrive.
+	last []byte     // The beginning of the latest answer, as evidence.
+	// failed is the error with which the latest body broke off: the SDK then parses the incomplete event and fails.
 	failed error
 }
 
-// brokenError is an error of the connection: what was sent may have arrived, or not.
+// brokenError is an error of the connection: the message may or may not have arrived.
 type brokenError struct{ err error }
 
 func (b *brokenError) Error() string { return b.err.Error() }
 func (b *brokenError) Unwrap() error { return b.err }
 
-// rpcError is an error that the agent has answered with in JSON.
+// rpcError is a JSON-RPC error of the agent.
 type rpcError struct {
 	code    int
 	message string
@@ -62,7 +62,7 @@ func (l *line) RoundTrip(r *http.Request) (*http.Response, error) {
 	redirect := response.StatusCode >= 300 && response.StatusCode < 400
 	switch {
 	case redirect && response.Header.Get("Location") != "":
-		return response, nil // Judged by checkRedirect; one that is not followed comes back to the SDK, which refuses the status.
+		return response, nil // Checked by checkRedirect; one that is not followed goes to the SDK, which rejects its status.
 	case response.StatusCode == http.StatusOK && media == "text/event-stream":
 		body.events = true
 		return response, nil
@@ -70,7 +70,7 @@ func (l *line) RoundTrip(r *http.Request) (*http.Response, error) {
 	return l.whole(response, r.Header.Get("Accept") == "text/event-stream")
 }
 
-// whole reads an answer that is no stream.
+// whole reads an answer that is not a stream.
 func (l *line) whole(response *http.Response, streaming bool) (*http.Response, error) {
 	body, err := io.ReadAll(response.Body)
 	closed := response.Body.Close()
@@ -84,7 +84,7 @@ func (l *line) whole(response *http.Response, streaming bool) (*http.Response, e
 		return nil, l.refused(response, body)
 	}
 	if streaming {
-		// One event, as a stream would have it.
+		// Convert it to a stream of one event.
 		var flat bytes.Buffer
 		if err := json.Compact(&flat, body); err != nil {
 			return nil, garbled("it is no JSON and no stream", string(body))
@@ -95,7 +95,7 @@ func (l *line) whole(response *http.Response, streaming bool) (*http.Response, e
 	return response, nil
 }
 
-// rpcErrorOf finds the error of JSON-RPC, whatever its data are.
+// rpcErrorOf finds a JSON-RPC error, whatever its data field contains.
 func rpcErrorOf(body []byte) *rpcError {
 	var answer struct {
 		Version string `json:"jsonrpc"`
@@ -111,13 +111,13 @@ func rpcErrorOf(body []byte) *rpcError {
 	return &rpcError{code: answer.Error.Code, message: clip(answer.Error.Message, maxEvidence), data: clip(string(answer.Error.Data), maxEvidence)}
 }
 
-// refused is what an answer means that is no success.
+// refused returns the meaning of an unsuccessful answer.
 func (l *line) refused(r *http.Response, body []byte) *refusal {
 	f := &refusal{
 		Code: events.CodeExecution, Message: fmt.Sprintf("%s answered %d %s", l.host, r.StatusCode, http.StatusText(r.StatusCode)),
 		Cause: clip(string(body), maxEvidence), Hint: "see the agent's log",
 	}
-	if bytes.Contains(body, []byte("TASK_NOT_FOUND")) || bytes.Contains(body, []byte("task-not-found")) { // How HTTP+JSON says it.
+	if bytes.Contains(body, []byte("TASK_NOT_FOUND")) || bytes.Contains(body, []byte("task-not-found")) { // The form of HTTP+JSON.
 		f.Code, f.Hint = events.CodeNotFound, forgotten
 		return f
 	}
@@ -136,10 +136,10 @@ func (l *line) refused(r *http.Response, body []byte) *refusal {
 	return f
 }
 
-// maxRetryAfter bounds the wait that an agent may ask for.
+// maxRetryAfter limits the wait that an agent may ask for.
 const maxRetryAfter = 24 * time.Hour
 
-// retryAfter reads seconds or a date; what is neither is 0.
+// retryAfter parses seconds or a date; anything else is 0.
 func retryAfter(text string, now time.Time) time.Duration {
 	wait := time.Duration(0)
 	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
@@ -150,14 +150,14 @@ func retryAfter(text string, now time.Time) time.Duration {
 	return min(max(wait, 0), maxRetryAfter)
 }
 
-// evidence is the beginning of what came last.
+// evidence returns the beginning of the latest answer.
 func (l *line) evidence() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return string(l.last)
 }
 
-// took counts what has come; an error means that it is too much.
+// took counts received bytes; an error means that the limit is exceeded.
 func (l *line) took(p []byte) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -176,20 +176,20 @@ func (l *line) fail(err error) {
 	l.failed = err
 }
 
-// failure is how the latest body ended before its end, nil if it did not.
+// failure returns the error with which the latest body broke off, or nil.
 func (l *line) failure() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.failed
 }
 
-// counted is a body whose bytes count.
+// counted is a body whose bytes are counted.
 type counted struct {
 	line *line
 	body io.ReadCloser
 	// clean reads the body without secrets.
 	clean io.Reader
-	// events is true for a stream, within while a line of it is not over.
+	// events is true for a stream, within while a line of it is incomplete.
 	events, within bool
 }
 
@@ -204,7 +204,7 @@ func (c *counted) Read(p []byte) (int, error) {
 		return 0, over
 	}
 	if errors.Is(err, io.EOF) && c.events && c.within {
-		err = io.ErrUnexpectedEOF // The end of the stream is within an event.
+		err = io.ErrUnexpectedEOF // The stream ended within an event.
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
 		err = &brokenError{err}

@@ -11,23 +11,23 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 )
 
-// maxMilestones bounds how many changes of a task's state are told as progress.
+// maxMilestones limits the state changes of a task that are published as progress.
 const maxMilestones = 50
 
-// live reports to watchers what the agent is doing. Nothing of it is stored but the milestones.
+// live reports the agent's activity to watchers. Only milestones are stored.
 type live struct {
 	hand expert.Hand
-	// texts are the lengths of items that grow.
+	// texts holds the lengths of growing items.
 	texts map[string]int
-	// streams take out secrets that come in several pieces, by item.
+	// streams remove secrets that are split over several pieces, by item.
 	redactor *redact.Redactor
 	streams  map[string]*redact.Stream
 	said     int
 	turns    int
 }
 
-// piece is one message to those who watch, in the form that every expert uses: it continues an item at an offset in bytes, or
-// says what tool is called and when that is over.
+// piece is one message to watchers, in the form that all experts use: it continues an item at an offset in bytes, or
+// reports the start or end of a tool call.
 type piece struct {
 	Item   string `json:"item"`
 	Offset int    `json:"offset"`
@@ -62,7 +62,7 @@ func (l *live) tell(u *update) {
 	}
 }
 
-// tool reads what agents note at a status while they call a tool.
+// tool reads the metadata that agents add to a status while they call a tool.
 func (l *live) tool(meta map[string]any) bool {
 	name, _ := meta["tool_name"].(string)
 	if name == "" {
@@ -74,7 +74,7 @@ func (l *live) tool(meta map[string]any) bool {
 	if meta["response_event"] == "tool_call_completed" || over {
 		raw, err := json.Marshal(result)
 		if err != nil {
-			raw = nil // It came out of JSON.
+			raw = nil // It was decoded from JSON.
 		}
 		p = piece{Item: p.Item, Done: true, Bytes: len(raw)}
 	} else if args, err := json.Marshal(meta["tool_args"]); err == nil && meta["tool_args"] != nil {
@@ -84,7 +84,7 @@ func (l *live) tool(meta map[string]any) bool {
 	return true
 }
 
-// text continues an item, or begins it again.
+// text continues an item, or restarts it.
 func (l *live) text(item, text string, more bool) {
 	if text == "" {
 		return
@@ -101,7 +101,7 @@ func (l *live) text(item, text string, more bool) {
 	l.pass(item, l.streams[item].Feed(text))
 }
 
-// pass tells what is known to be no secret.
+// pass publishes text that is certainly not part of a secret.
 func (l *live) pass(item, text string) {
 	if text == "" {
 		return
@@ -117,7 +117,7 @@ func (l *live) rest(item string) {
 	}
 }
 
-// turn states a milestone: the task is in another state.
+// turn publishes a milestone: the task is in another state.
 func (l *live) turn(r *record) {
 	if r.State.terminal() {
 		for _, item := range slices.Sorted(maps.Keys(l.streams)) {

@@ -10,7 +10,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
 
-// ending is what the record means: the table of the documentation.
+// ending converts the record to an ending, according to the table in the documentation.
 func (r *run) ending() task.Ending {
 	rec := r.record
 	if rec.Refused != nil {
@@ -32,14 +32,14 @@ func (r *run) ending() task.Ending {
 	return task.Failure(events.CodeMalformed, fmt.Sprintf("the task of the agent at %s is in a state that A2A does not know: %q", r.host, clip(string(rec.State), maxName)), said, "see that the agent speaks the version of A2A that its card says")
 }
 
-// ending is that of a run whose agent said no.
+// ending converts a refusal of the agent to an ending.
 func (r *refusal) ending() task.Ending {
 	e := task.Failure(r.Code, r.Message, r.Cause, r.Hint)
 	e.Report.RetryAfter = r.RetryAfter
 	return e
 }
 
-// words are what the agent says to the state of its task.
+// words returns the agent's text about the state of its task.
 func (r *record) words() string {
 	if text := textOf(r.Said, inMessage); text != "" {
 		return text
@@ -52,7 +52,7 @@ func (r *record) words() string {
 	return r.Spoken
 }
 
-// success gives what the agent has made: its artifacts, else what it said.
+// success returns the agent's result: its artifacts, else its text.
 func (r *run) success() task.Ending {
 	report := &events.SubJobReported{Outcome: events.Success}
 	groups, between := r.record.Artifacts, inArtifact
@@ -91,7 +91,7 @@ func mediaType(p *part) string {
 	return p.Type
 }
 
-// fit holds the output against the wanted form, if there is one. Text that is JSON is taken as such then.
+// fit validates the output against the wanted form, if there is one. Text that is JSON is then used as JSON.
 func (r *run) fit(report *events.SubJobReported) task.Ending {
 	if r.form == nil {
 		return task.Ending{Report: report}

@@ -10,61 +10,61 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// peer is an agent that can be talked to. An error ends a sequence and is a *refusal, errUnsent, errBudget, or whatever broke
-// the connection.
+// peer is a connection to an agent. An error ends a sequence and is a *refusal, errUnsent, errBudget, or an error of the
+// connection.
 type peer interface {
-	// Send hands over a message and gives what is told in return, as it comes if the message asks for it.
+	// Send sends a message and yields the updates in return, as they arrive if the message asks for that.
 	Send(ctx context.Context, m *message) iter.Seq2[*update, error]
-	// Follow gives what becomes of a task: everything from now on, or only how it is now.
+	// Follow yields the updates of a task: all from now on, or only its present state.
 	Follow(ctx context.Context, f *following) iter.Seq2[*update, error]
-	// Cancel asks that a task be given up.
+	// Cancel asks to cancel a task.
 	Cancel(ctx context.Context, task string) error
 }
 
-// message is what is said to an agent.
+// message is a message to an agent.
 type message struct {
 	// ID is the same in every attempt to send it.
 	ID string
-	// Task and Context are those that it continues, empty for a new task.
+	// Task and Context are those that it continues; empty for a new task.
 	Task, Context string
-	// Answers is the mark of the request for input that it answers, Made what the task had made until then.
+	// Answers is the mark of the request for input that it answers, Made what the task had produced until then.
 	Answers string
 	Made    []artifact
 	Parts   []part
 	Meta    map[string]any
 	// Live asks for events as they come; otherwise the agent is asked to answer at once, with a task.
 	Live bool
-	// Modes are the media types that are wanted, any when empty.
+	// Modes are the accepted media types, any if empty.
 	Modes []string
 	Push  *notify
 }
 
-// following names a task to hear of.
+// following identifies a task to follow.
 type following struct {
 	task string
 	live bool
-	// push is where the agent is told again to send notifications; nil when it need not.
+	// push is the address to register again for notifications; nil if that is not necessary.
 	push *notify
 }
 
-// notify is where an agent sends notifications, and the secret that proves that they are its own.
+// notify is the address for an agent's notifications, with the secret that authenticates them.
 type notify struct{ url, token string }
 
-// update is one thing that an agent has told.
+// update is one update from an agent.
 type update struct {
-	// Task and Context are what it is about.
+	// Task and Context identify its subject.
 	Task, Context string
-	// State is that of the task, in lower case ("input-required"); empty when nothing is said of it.
+	// State is the state of the task in lower case ("input-required"); empty if the update contains none.
 	State state
-	// Mark tells one stay in a state from another, as far as the agent does: when it began and what was said to it.
+	// Mark distinguishes one stay in a state from another, as far as the agent does: by its time and its message.
 	Mark string
 	// Said is a message: that of the state, or the answer of an agent without tasks.
 	Said []part
-	// Artifacts are results: all of the task, or one when it is told as it grows.
+	// Artifacts are results: all of the task, or a single growing one.
 	Artifacts []artifact
-	// Whole is true for the task as it is, Append for more of an artifact that is known.
+	// Whole is true for a snapshot of the task, Append for an addition to a known artifact.
 	Whole, Append bool
-	// Meta is what the agent has noted at it.
+	// Meta is the agent's metadata.
 	Meta map[string]any
 }
 
@@ -75,21 +75,21 @@ type artifact struct {
 	Parts []part `json:"parts"`
 }
 
-// part is a piece of content. One of Text, Data, Bytes and URL is set.
+// part is a piece of content. Exactly one of Text, Data, Bytes and URL is set.
 type part struct {
 	Text  string          `json:"text,omitempty"`
 	Data  json.RawMessage `json:"data,omitempty"`
 	Bytes []byte          `json:"bytes,omitempty"`
 	URL   string          `json:"url,omitempty"`
-	// Name and Type are those of a file.
+	// Name and Type describe a file.
 	Name string `json:"name,omitempty"`
 	Type string `json:"media_type,omitempty"`
 }
 
-// state is that of a remote task.
+// state is the state of a remote task.
 type state string
 
-// The states that lead anywhere. Of the others only those in between are known.
+// The states on which behaviour depends; all others count as in progress.
 const (
 	stateSubmitted state = "submitted"
 	stateWorking   state = "working"
@@ -99,11 +99,11 @@ const (
 	stateFailed    state = "failed"
 	stateRejected  state = "rejected"
 	stateCanceled  state = "canceled"
-	// stateAnswered is ours: the agent has answered without making a task.
+	// stateAnswered is our own: the agent answered without creating a task.
 	stateAnswered state = "answered"
 )
 
-// terminal reports whether nothing can follow.
+// terminal reports whether the state is final.
 func (s state) terminal() bool {
 	switch s {
 	case stateCompleted, stateFailed, stateRejected, stateCanceled, stateAnswered:
@@ -112,10 +112,10 @@ func (s state) terminal() bool {
 	return false
 }
 
-// under reports whether the agent is at work.
+// under reports whether the agent is working.
 func (s state) under() bool { return s == stateSubmitted || s == stateWorking }
 
-// refusal is a definite answer that is no result: the agent, or what stands in front of it, said no.
+// refusal is a definite answer without a result: the agent, or a proxy before it, refused.
 type refusal struct {
 	Code       events.Code     `json:"code"`
 	Message    string          `json:"message"`
@@ -132,21 +132,21 @@ func (r *refusal) Error() string {
 	return r.Message + ": " + r.Cause
 }
 
-// garbled is the refusal for an answer that cannot be read, with what there is of it.
+// garbled is the refusal for an unreadable answer, with an excerpt.
 func garbled(what, evidence string) *refusal {
 	return &refusal{Code: events.CodeMalformed, Message: "the agent's answer cannot be read: " + what, Cause: clip(evidence, maxEvidence), Hint: "see that the agent speaks the version of A2A that its card says"}
 }
 
 var (
-	// errUnsent marks a message of which nothing has left.
+	// errUnsent marks a message of which nothing was sent.
 	errUnsent = errors.New("not sent")
-	// errBudget marks an agent that sends more than it may.
+	// errBudget marks an agent that sends more than allowed.
 	errBudget = errors.New("over the limit")
-	// errSilent ends a stream on which nothing comes.
+	// errSilent ends a stream without events.
 	errSilent = errors.New("silent for too long")
 )
 
-// maxEvidence is how much of what was wrong is kept, in bytes.
+// maxEvidence limits the excerpt of a faulty answer, in bytes.
 const maxEvidence = 2 << 10
 
 func over(limit string, value any) error { return fmt.Errorf("%w: %s is %v", errBudget, limit, value) }

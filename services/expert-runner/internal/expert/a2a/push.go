@@ -9,31 +9,31 @@ import (
 	"sync"
 )
 
-// PushPath is where a Receiver has to be served.
+// PushPath is the path at which a Receiver must be served.
 const PushPath = "/a2a/push/"
 
 // maxPushed is how much of a notification is read, in bytes.
 const maxPushed = 1 << 20
 
-// Receiver takes the notifications of agents, for all experts of a process. A notification is no more than a hint to look at a
-// task: its content is not read, so that one which is forged, late or twice changes nothing.
+// Receiver receives the notifications of agents, for all experts of a process. A notification only triggers a query of the
+// task: its content is ignored, so forged, late or repeated notifications change nothing.
 type Receiver struct {
 	mu       sync.Mutex // Guards expected.
 	expected map[string]*expectation
 }
 
-// NewReceiver expects nothing yet.
+// NewReceiver returns a receiver without expectations.
 func NewReceiver() *Receiver { return &Receiver{expected: map[string]*expectation{}} }
 
-// expectation is one run's place for notifications.
+// expectation is one run's registration for notifications.
 type expectation struct {
 	receiver *Receiver
 	id       string
 	notify   *notify
-	wake     chan struct{} // Holds one notification at most.
+	wake     chan struct{} // Holds at most one notification.
 }
 
-// expect makes a place until it is forgotten. base is where the process is reached from outside.
+// expect registers for notifications until forget. base is the external address of the process.
 func (r *Receiver) expect(base string) *expectation {
 	e := &expectation{receiver: r, id: rand.Text(), wake: make(chan struct{}, 1)}
 	e.notify = &notify{url: strings.TrimSuffix(base, "/") + PushPath + e.id, token: rand.Text()}
@@ -49,7 +49,7 @@ func (e *expectation) forget() {
 	delete(e.receiver.expected, e.id)
 }
 
-// notified gives a value after a notification. It may be called on nil, which is never notified.
+// notified returns a channel that receives a value after a notification. A nil expectation is never notified.
 func (e *expectation) notified() <-chan struct{} {
 	if e == nil {
 		return nil
@@ -81,11 +81,13 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	}
 	select {
 	case e.wake <- struct{}{}:
-	default: // One is waiting: it says as much.
+	default: // One is already waiting.
 	}
 	w.WriteHeader(http.StatusNoContent)
 }
 
+// proves checks the token, under every header that agents use for it.
+//
 // proves looks for the token, under every name that agents send it.
 func (e *expectation) proves(h http.Header) bool {
 	_, bearer, _ := strings.Cut(h.Get("Authorization"), " ")

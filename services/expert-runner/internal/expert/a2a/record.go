@@ -8,36 +8,36 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// record is what is known of an exchange: the fold of what the agent has told. The journal keeps it.
+// record is the fold of the agent's updates in one exchange. The journal stores it.
 type record struct {
-	// Task and Context are the remote ones. Card is the digest of the card that led to them.
+	// Task and Context are the remote ids. Card is the digest of the card that led to them.
 	Task    string `json:"task,omitempty"`
 	Context string `json:"context,omitempty"`
 	Card    string `json:"card,omitempty"`
-	// State is the latest.
+	// State is the latest state.
 	State state `json:"state,omitempty"`
-	// Mark is that of the state, Answered that of the request for input which the message of this exchange answers: as long as the
-	// agent shows that request, it has not come to the answer.
+	// Mark is that of the state. Answered is that of the request for input which this exchange answers: while the agent
+	// still shows that request, it has not processed the answer.
 	Mark     string `json:"mark,omitempty"`
 	Answered string `json:"answered,omitempty"`
 	// Said is the message of the latest state.
 	Said []part `json:"said,omitempty"`
-	// Spoken is text that came in pieces beside any artifact.
+	// Spoken is text that arrived in pieces outside any artifact.
 	Spoken    string     `json:"spoken,omitempty"`
 	Artifacts []artifact `json:"artifacts,omitempty"`
-	// Refused is set when the agent said no, or nothing that can be read.
+	// Refused is set if the agent refused or sent nothing readable.
 	Refused *refusal `json:"refused,omitempty"`
 }
 
-// kept is a record as the journal has it. A person who declares an unknown message done gives the output itself, which has
-// another form.
+// kept is a record in the journal. A person who declares an unknown message done supplies the output itself, in another
+// form.
 type kept struct {
 	A2A *record `json:"a2a"`
 }
 
 func (r *record) keep() (json.RawMessage, error) { return json.Marshal(kept{r}) }
 
-// readRecord reads what the journal has; nil when it is the output that a person declared.
+// readRecord reads the journal's record; nil if it is an output that a person declared.
 func readRecord(raw json.RawMessage) *record {
 	var k kept
 	if json.Unmarshal(raw, &k) != nil {
@@ -46,15 +46,15 @@ func readRecord(raw json.RawMessage) *record {
 	return k.A2A
 }
 
-// rest reports whether nothing more comes by itself.
+// rest reports whether no further update will come by itself.
 func (r *record) rest() bool {
 	return r.Refused != nil || r.State != "" && !r.State.under()
 }
 
-// open reports whether the agent holds a task that it might go on with.
+// open reports whether the agent has a task that it may continue.
 func (r *record) open() bool { return r.Task != "" && !r.State.terminal() }
 
-// stuck reports whether the exchange ends here although the agent holds the task.
+// stuck reports whether the exchange ends here although the agent still has the task.
 func (r *record) stuck() bool {
 	if r.Refused != nil {
 		return r.Refused.Code != events.CodeNotFound
@@ -62,7 +62,7 @@ func (r *record) stuck() bool {
 	return r.rest() && !r.State.terminal() && r.State != stateInput
 }
 
-// take applies what was told. It reports whether that was about this task at all; nothing changes a task that has ended.
+// take applies an update. It reports whether the update is about this task; nothing changes a task that has ended.
 func (r *record) take(u *update) bool {
 	if u.Task != "" && r.Task != "" && u.Task != r.Task {
 		return false
@@ -99,7 +99,7 @@ func (r *record) take(u *update) bool {
 	return true
 }
 
-// grow adds an artifact, or to the one with its id. Text that follows text is one text.
+// grow adds an artifact, or appends to the one with its id. Consecutive texts are joined.
 func (r *record) grow(a artifact, more bool) {
 	i := slices.IndexFunc(r.Artifacts, func(known artifact) bool { return known.ID == a.ID })
 	switch {
@@ -122,13 +122,14 @@ func (r *record) grow(a artifact, more bool) {
 
 func (p *part) isText() bool { return p.Data == nil && p.Bytes == nil && p.URL == "" }
 
-// Between texts: an artifact may come in any number of pieces, while the parts of a message are made to be read one by one.
+// Separators between texts: an artifact may come in any number of pieces, while the parts of a message are meant to be read
+// separately.
 const (
 	inArtifact = ""
 	inMessage  = "\n"
 )
 
-// textOf joins what is text.
+// textOf joins the text parts.
 func textOf(parts []part, between string) string {
 	var texts []string
 	for i := range parts {
@@ -139,7 +140,7 @@ func textOf(parts []part, between string) string {
 	return strings.Join(texts, between)
 }
 
-// Events of agents that say in the metadata of a status what they are doing.
+// Metadata of agents that describe in a status what they are doing.
 const (
 	eventChunk     = "message_chunk"
 	eventReasoning = "reasoning"

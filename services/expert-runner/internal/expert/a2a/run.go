@@ -17,13 +17,13 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
 
-// effectName is what the journal calls the effects of a remote agent.
+// effectName is the name of a remote agent's effects in the journal.
 const effectName = "a2a"
 
 const (
-	// maxRounds bounds how often an agent may ask for input.
+	// maxRounds limits how often an agent may ask for input.
 	maxRounds = 20
-	// cancelTime bounds how long it may take to tell an agent that its task is to end.
+	// cancelTime limits the request to cancel a task.
 	cancelTime = time.Second
 )
 
@@ -33,22 +33,22 @@ type run struct {
 	card   *Card
 	peer   peer
 	host   string
-	form   *schema.Schema // nil when any result will do.
+	form   *schema.Schema // nil accepts any result.
 	task   *expert.Task
 	live   live
-	// streams is true while the agent tells by itself what becomes of a task.
+	// streams is true while the agent sends updates of a task by itself.
 	streams bool
-	// record is what is known of the exchange under way, tail what it is still being told; nil for nothing.
+	// record is the state of the present exchange, tail its pending updates; nil for none.
 	record *record
 	tail   *tail
-	// told counts what the agent has told; waits is how long it has asked to be left alone.
+	// told counts the agent's updates; waits is the delay that it asked for.
 	told  int
 	waits time.Duration
-	// push is where notifications are expected; nil in other modes.
+	// push is the registration for notifications; nil in other modes.
 	push *expectation
 }
 
-// run talks to the agent until its task is at rest.
+// run talks to the agent until its task needs no more waiting.
 func (r *run) run(ctx context.Context) task.Ending {
 	own, stop := context.WithCancel(ctx)
 	defer stop()
@@ -65,7 +65,7 @@ func (r *run) run(ctx context.Context) task.Ending {
 		case ending != nil:
 			return *ending
 		case r.record == nil:
-			// A person has declared what came of it.
+			// A person has declared its result.
 			return task.Ending{Report: &events.SubJobReported{Outcome: events.Success, Output: raw}}
 		case r.record.State != stateInput || r.record.Refused != nil:
 			return r.ending()
@@ -84,13 +84,13 @@ func (r *run) run(ctx context.Context) task.Ending {
 	return task.Failure(events.CodeBudget, fmt.Sprintf("the agent asked for input more than %d times", maxRounds), "", "give it what it needs in the goal")
 }
 
-// key names an effect of this attempt: an attempt that follows a failure begins a task of its own.
+// key returns the key of an effect of this attempt: an attempt after a failure starts a task of its own.
 func (r *run) key(round int, what string) string {
 	return fmt.Sprintf("a2a/%d/%d/%s", max(r.task.Work.Attempt, 1), round, what)
 }
 
-// exchange says something and gives what came of it, all through the journal. The record is nil when the journal has another
-// result, which is given then.
+// exchange sends a message and returns the result, always through the journal. The record is nil if the journal has another
+// kind of result, which is returned then.
 func (r *run) exchange(ctx context.Context, round int, m *message) (json.RawMessage, *task.Ending) {
 	var err error
 	if m.ID, err = r.messageID(ctx, round); err != nil {
@@ -121,8 +121,8 @@ func (r *run) exchange(ctx context.Context, round int, m *message) (json.RawMess
 	return raw, nil
 }
 
-// messageID is the id of a message: that of the run which has first meant to send it, so that an agent which knows it sees that
-// it is the same.
+// messageID returns the id of a message, from the run that first intended to send it, so that an agent that recognises ids
+// sees the same message.
 func (r *run) messageID(ctx context.Context, round int) (string, error) {
 	e := expert.Effect{Key: r.key(round, "message"), Name: effectName, Safe: true}
 	raw, err := r.task.Hand.Do(ctx, e, func(context.Context) (json.RawMessage, error) {
@@ -139,8 +139,8 @@ func (r *run) messageID(ctx context.Context, round int) (string, error) {
 	return id, nil
 }
 
-// leave ends the remote task of a run that ends without it: when the run is over for good, or gives up by itself. A run that
-// another runner goes on with leaves it alone.
+// leave cancels the remote task of a run that ends without it: the run is over for good, or gives up by itself. If another
+// runner continues the run, the task is left alone.
 func (r *run) leave(ctx context.Context, ending *task.Ending) {
 	gives := ending != nil && ending.Park == nil || ending == nil && r.record != nil && r.record.stuck()
 	if errors.Is(context.Cause(ctx), expert.ErrStopped) || gives && ctx.Err() == nil {
@@ -148,7 +148,7 @@ func (r *run) leave(ctx context.Context, ending *task.Ending) {
 	}
 }
 
-// cancel tells the agent that its task is to end. It is best effort: what the agent makes of it changes nothing here.
+// cancel asks the agent to cancel its task, as best effort: the agent's reaction changes nothing here.
 func (r *run) cancel(ctx context.Context) {
 	r.hangUp()
 	if r.record == nil || !r.record.open() {
@@ -161,7 +161,7 @@ func (r *run) cancel(ctx context.Context) {
 	}
 }
 
-// broken ends a run that cannot go on: the loop knows better when the run was ended from outside.
+// broken ends a run that cannot continue. If the run was ended from outside, the loop determines the outcome.
 func (r *run) broken(err error) *task.Ending {
 	if fault := (*events.Fault)(nil); errors.As(err, &fault) {
 		return &task.Ending{Report: &events.SubJobReported{Outcome: events.ExecutionError, Error: fault, Lesson: fault.Error()}}

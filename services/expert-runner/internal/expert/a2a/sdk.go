@@ -50,7 +50,7 @@ type remote struct {
 	card      *Card
 }
 
-// newRemote is the peer of one run.
+// newRemote returns the peer of one run.
 func newRemote(c *Card, d *dialer, maxBytes int64, redactor *redact.Redactor) *remote {
 	l := &line{next: d, host: c.endpoint.Host, left: maxBytes, redactor: redactor}
 	client := &http.Client{Transport: l, CheckRedirect: checkRedirect}
@@ -66,7 +66,7 @@ func newRemote(c *Card, d *dialer, maxBytes int64, redactor *redact.Redactor) *r
 	return r
 }
 
-// params go out with every call.
+// params are sent with every call.
 func (r *remote) params(key string) a2aclient.ServiceParams {
 	p := a2aclient.ServiceParams{sdk.SvcParamVersion: []string{string(r.card.version)}, "User-Agent": []string{"jobgraph"}}
 	if key != "" {
@@ -75,7 +75,7 @@ func (r *remote) params(key string) a2aclient.ServiceParams {
 	return p
 }
 
-// quiet keeps the SDK from logging what is told by an error anyway.
+// quiet keeps the SDK from logging what its errors contain anyway.
 func quiet(ctx context.Context) context.Context {
 	return sdklog.AttachLogger(ctx, slog.New(slog.DiscardHandler))
 }
@@ -128,8 +128,8 @@ func once(call func() (sdk.Event, error)) iter.Seq2[sdk.Event, error] {
 	return func(yield func(sdk.Event, error) bool) { yield(call()) }
 }
 
-// tell reads what the SDK gives. Whatever an agent has sent that the SDK breaks at is an answer that cannot be read. written is
-// nil for what only asks.
+// tell reads the events of the SDK. Anything that the SDK panics on counts as an unreadable answer. written is nil for
+// queries.
 func (r *remote) tell(told iter.Seq2[sdk.Event, error], written *atomic.Bool) iter.Seq2[*update, error] {
 	return func(yield func(*update, error) bool) {
 		goes := true
@@ -138,7 +138,7 @@ func (r *remote) tell(told iter.Seq2[sdk.Event, error], written *atomic.Bool) it
 			switch {
 			case value == nil:
 			case !goes:
-				panic(value) // The reader's own.
+				panic(value) // The panic comes from the reader.
 			default:
 				yield(nil, garbled(fmt.Sprint(value), r.line.evidence()))
 			}
@@ -151,14 +151,14 @@ func (r *remote) tell(told iter.Seq2[sdk.Event, error], written *atomic.Bool) it
 			if err != nil {
 				err = r.explain(err, written)
 			}
-			goes = false // While the reader is at it.
+			goes = false // The reader is active.
 			goes = yield(u, err) && err == nil
 			return goes
 		})
 	}
 }
 
-// explain says what an error of the SDK is.
+// explain classifies an error of the SDK.
 func (r *remote) explain(err error, written *atomic.Bool) error {
 	var refused *refusal
 	var rpc *rpcError
@@ -189,7 +189,7 @@ func (r *remote) explain(err error, written *atomic.Bool) error {
 	return garbled(clip(err.Error(), maxEvidence), r.line.evidence())
 }
 
-// codes of JSON-RPC that mean something here.
+// JSON-RPC codes on which behaviour depends.
 const (
 	codeTaskNotFound    = -32001
 	codeUnauthenticated = -31401
@@ -197,7 +197,7 @@ const (
 	codeServer          = -32603
 )
 
-// forgotten says what to do about a task that is gone.
+// forgotten is the advice about a task that the agent no longer has.
 const forgotten = "the agent has forgotten the task: run the SubJob again"
 
 func codeOf(err error) int {
@@ -212,7 +212,7 @@ func codeOf(err error) int {
 	return codeServer
 }
 
-// denied is an error that the agent has answered with.
+// denied returns the refusal for an error of the agent.
 func (r *remote) denied(code int, message, data string) *refusal {
 	f := &refusal{Code: events.CodeExecution, Message: fmt.Sprintf("the agent answered with error %d: %s", code, clip(message, maxEvidence)), Hint: "see the agent's log"}
 	if data != "" && data != "null" && data != "map[]" {
@@ -251,10 +251,10 @@ func outgoing(parts []part) sdk.ContentParts {
 	return list
 }
 
-// maxID bounds the ids that an agent gives, in bytes: they are kept and repeated.
+// maxID limits the ids of an agent, in bytes, since they are stored and repeated.
 const maxID = 1 << 10
 
-// incoming translates an event.
+// incoming converts an event.
 func incoming(e sdk.Event) (*update, error) {
 	if e == nil {
 		return nil, garbled("an event without content", "")

@@ -17,24 +17,24 @@ import (
 // Expert is an agent. It has no state and may run any number of tasks at once.
 type Expert struct {
 	config Config
-	// order are the indexes of the steps of the workflow, as they are taken.
+	// order are the indexes of the workflow's steps in the order of execution.
 	order []int
 	web   *tool.Web
 }
 
-// New checks the configuration. Close lets go of connections.
+// New checks the configuration and makes the expert. Close releases its connections.
 func New(c Config) (*Expert, error) {
 	if err := c.Faults().OrNil(); err != nil {
 		return nil, err
 	}
-	order, _ := conversation.Order(c.steps()) // It has no faults.
+	order, _ := conversation.Order(c.steps()) // Cycles were rejected above.
 	if len(c.Workflow) == 0 {
 		c.Workflow, order = []Step{{Required: c.Required}}, []int{0}
 	}
 	return &Expert{config: c, order: order, web: tool.NewWeb(tool.Guard{Allow: c.Allow})}, nil
 }
 
-// Close drops idle connections. Runs have ended before.
+// Close closes idle connections. It is called after all runs have ended.
 func (x *Expert) Close() { x.web.Close() }
 
 // Run implements expert.Runner.
@@ -55,33 +55,35 @@ type run struct {
 	*Expert
 	task *expert.Task
 	dir  string // Empty without file tools.
-	// all are the tools of the card, listed their names in its order; tools and names are those of the conversation now.
+	// all are the tools of the card and listed their names in its order; tools and names are those of the present
+	// conversation.
 	all, tools    map[string]tool.Tool
 	listed, names []string
-	// exchange is the conversation now.
+	// exchange is the present conversation.
 	exchange exchange
 	live     live
-	// asked says by number of the question which run has the answer first.
+	// asked maps the number of a question to the run that got its answer first.
 	asked map[int]int
-	// began is when this process went on with the run, before how long it had lasted then.
+	// began is when this process took up the run; before is how long it had lasted until then.
 	began  time.Time
 	before time.Duration
-	// spent is what this run has cost; what the runs before it have cost they have told themselves.
+	// spent is the cost of this run; earlier runs have reported their own.
 	spent events.Spent
 }
 
-// exchange is what questions of a conversation have in common.
+// exchange is what the model calls of a conversation have in common.
 type exchange struct {
-	// Part names it for people: the id of a step, or evaluationPart; empty for a run of one conversation.
+	// Part names the conversation for people: the id of a step, or evaluationPart; empty for a run with a single
+	// conversation.
 	part string
-	// Model is the configured name, advisor that of the model which advises; schema is the wanted form.
+	// Model is the configured model, advisor that of the advising roles; schema is the wanted form.
 	model, advisor string
 	schema         json.RawMessage
-	// Began is what it has begun with, until the first answer.
+	// Began is the beginning of the conversation, until the first answer.
 	began *beginning
 }
 
-// run has the conversations of a run one after another: the steps of the workflow, and the evaluation.
+// run holds the conversations of a run one after another: the steps of the workflow, then the evaluation.
 func (r *run) run(ctx context.Context) task.Ending {
 	files, closing, err := r.equip(ctx)
 	if err != nil {
@@ -113,7 +115,7 @@ func (r *run) run(ctx context.Context) task.Ending {
 	return r.report(&last)
 }
 
-// converse has one conversation; over is the end of the run before that of the conversation.
+// converse holds one conversation. over is set if the run ends before the conversation does.
 func (r *run) converse(ctx context.Context, m *conversation.Machine) (ending conversation.Ending, over *task.Ending) {
 	for {
 		switch c := m.Next(); c.Kind {
@@ -149,14 +151,14 @@ func (r *run) parked(park *events.InputRequested) task.Ending {
 	return task.Ending{Park: park}
 }
 
-// report is the ending as others see it.
+// report converts an ending to a report.
 func (r *run) report(e *conversation.Ending) task.Ending {
 	return task.Ending{Report: &events.SubJobReported{
 		Outcome: e.Outcome, Output: e.Output, Error: e.Fault, Lesson: e.Lesson, RetryAfter: events.Duration(e.RetryAfter), Spent: r.spent,
 	}}
 }
 
-// cut ends a run whose calls were cut off. If the outcome of a call is unknown, a person is asked.
+// cut ends a run whose calls were interrupted. If the outcome of a call is unknown, a person is asked.
 func (r *run) cut(err error) task.Ending {
 	var unclear *unknownOutcome
 	if !errors.As(err, &unclear) {
@@ -167,20 +169,21 @@ func (r *run) cut(err error) task.Ending {
 	return e
 }
 
-// broken ends a run that cannot go on: the loop knows better when the run was ended from outside, but not what it has cost.
+// broken ends a run that cannot continue. If the run was ended from outside, the loop determines the outcome, but not the
+// cost.
 func (r *run) broken(err error) task.Ending {
 	e := task.Failure(events.CodeUnavailable, "the run cannot go on", err.Error(), "")
 	e.Report.Spent = r.spent
 	return e
 }
 
-// unprepared is the ending of a run that cannot begin.
+// unprepared is the ending of a run that could not start.
 func unprepared(err error) task.Ending {
 	return workspace.Unfilled(err, "the workspace of the agent could not be prepared")
 }
 
-// quoted is a text as JSON.
+// quoted returns a text as JSON.
 func quoted(text string) json.RawMessage {
-	raw, _ := json.Marshal(text) // A string always marshals.
+	raw, _ := json.Marshal(text) // A string can always be encoded.
 	return raw
 }

@@ -18,10 +18,10 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
 )
 
-// formName names the wanted form for the provider.
+// formName is the name of the wanted form for the provider.
 const formName = "deliverable"
 
-// question is what the journal keeps of a question to the model, for people.
+// question is what the journal stores of a model call's request, for people.
 type question struct {
 	Model      string                     `json:"model,omitempty"`
 	Part       string                     `json:"part,omitempty"`
@@ -32,21 +32,21 @@ type question struct {
 	Compressed []conversation.Compression `json:"compressed,omitempty"`
 }
 
-// answer is what the journal keeps of the model's answer.
+// answer is what the journal stores of the model's answer.
 type answer struct {
 	llm.Response
-	// Run is the run that has paid for it, ElapsedMS how long the conversation had lasted.
+	// Run is the run that paid for it; ElapsedMS is how long the conversation had lasted.
 	Run       int   `json:"run"`
 	ElapsedMS int64 `json:"elapsed_ms"`
-	// Left is what the job had left for that run. Began stands with the first answer of a conversation.
+	// Left is the job's remaining budget for that run. Began is set for the first answer of a conversation.
 	Left  events.Spent `json:"left,omitzero"`
 	Began *beginning   `json:"began,omitempty"`
 	// Unreadable says why what the model wrote is no answer; it is journaled like one, since it was paid for and the next question is about it.
 	Unreadable string `json:"unreadable,omitempty"`
 }
 
-// ask puts the question to the model, unless the journal knows the answer. An error means that the run is over; park that the
-// model has no room, and the run comes back later.
+// ask calls the model, unless the journal has the answer. An error means that the run is over. park means that the model
+// has no capacity and the run continues later.
 func (r *run) ask(ctx context.Context, c *conversation.Command) (fact conversation.Fact, park *events.InputRequested, err error) {
 	key := questionKey(c.Number)
 	args, err := json.Marshal(r.question(c))
@@ -88,20 +88,20 @@ func (r *run) ask(ctx context.Context, c *conversation.Command) (fact conversati
 	return r.answered(&a, c), nil, nil
 }
 
-// question is what is asked, for the journal.
+// question returns the request in the form for the journal.
 func (r *run) question(c *conversation.Command) question {
 	return question{
 		Model: r.modelOf(c), Part: r.exchange.part, Voice: c.Voice, Messages: len(c.Messages), Choice: c.Choice, Form: c.Form, Compressed: c.Compressed,
 	}
 }
 
-// questions begins the key of every question to the model.
+// questions is the prefix of the keys of model calls.
 const questions = "model/"
 
-// questionKey names a question within its run.
+// questionKey returns the key of a model call within its run.
 func questionKey(number int) string { return questions + strconv.Itoa(number) }
 
-// answered is an answer as a fact.
+// answered converts an answer to a fact.
 func (r *run) answered(a *answer, c *conversation.Command) conversation.Fact {
 	elapsed := time.Duration(a.ElapsedMS) * time.Millisecond
 	if now := r.before + time.Since(r.began); elapsed > now {
@@ -121,7 +121,7 @@ func (r *run) answered(a *answer, c *conversation.Command) conversation.Fact {
 	return f
 }
 
-// failure is a failed call as a fact.
+// failure converts a failed call to a fact.
 func (r *run) failure(err error) conversation.Fact {
 	f := conversation.Fact{
 		Kind: conversation.Failed, Outcome: llm.Outcome(err), Fault: llm.Fault(err), TooLong: llm.ClassOf(err) == llm.ContextTooLong,
@@ -145,7 +145,7 @@ func (r *run) pay(a *llm.Response) {
 	r.spent = graph.AddSpent(r.spent, cost)
 }
 
-// request is the question as a model gets it.
+// request returns the request to the model.
 func (r *run) request(c *conversation.Command, key string) llm.Request {
 	request := llm.Request{
 		Model: r.modelOf(c), Stream: true, IdempotencyKey: jobrun.CallKey(r.task.Work.IdempotencyKey, key), MaxWait: holdAtMost,
@@ -165,7 +165,7 @@ func (r *run) request(c *conversation.Command, key string) llm.Request {
 	return request
 }
 
-// modelOf is the configured name of the model that is asked.
+// modelOf returns the configured name of the model to call.
 func (r *run) modelOf(c *conversation.Command) string {
 	if c.Advises {
 		return r.exchange.advisor
@@ -190,7 +190,7 @@ func messageOf(m *conversation.Message) llm.Message {
 	return llm.User(m.Text)
 }
 
-// offered are the tools as the model sees them, in the order of the card.
+// offered returns the tools in the form for the model, in the order of the card.
 func (r *run) offered() []llm.Tool {
 	var list []llm.Tool
 	for _, name := range r.names {

@@ -15,12 +15,12 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/conversation"
 )
 
-// How a run waits for a model that has no room.
+// How a run waits for a model without capacity.
 const (
-	// holdAtMost is the longest wait that stays in the run; before a longer one it gives its work back.
+	// holdAtMost is the longest wait inside the run; for a longer one it gives its work back.
 	holdAtMost = 5 * time.Second
-	// firstWait is the wait behind a model that does not say how long, longestWait the most of a wait that grew: one that comes
-	// back and is turned away again waits longer, so that many of them do not come back all at once for ever.
+	// firstWait is the wait if the model does not say how long, longestWait the limit of growing waits: a run that is
+	// rejected repeatedly waits longer each time, so that many runs do not all return at once.
 	firstWait   = 10 * time.Second
 	longestWait = 10 * time.Minute
 	// DefaultPatience is the default limit of all waits of a SubJob together.
@@ -31,11 +31,11 @@ const (
 // total seconds of all waits.
 const busyMark = "busy"
 
-// maxSaid is how much of a provider's words is told, in bytes.
+// maxSaid limits the quoted message of a provider, in bytes.
 const maxSaid = 500
 
-// busy gives the run back until its model has room again, as long as patience and the job's deadline allow; nil when the
-// failure is another one, or the wait would be too long. Nothing of it counts as an attempt.
+// busy gives the run back until its model has capacity again, if patience and the job's deadline allow it. It returns nil
+// for any other failure, or if the wait would be too long. None of this counts as an attempt.
 func (r *run) busy(err error, question int) *events.InputRequested {
 	var e *llm.Error
 	if !errors.As(err, &e) || e.Class != llm.RateLimited && e.Class != llm.Overloaded {
@@ -60,8 +60,8 @@ func (r *run) busy(err error, question int) *events.InputRequested {
 	}
 }
 
-// waits is how often the runs that this one resumes were turned away with a question, and how long they have waited for a model
-// in all.
+// waits returns how often the runs that this one resumes were rejected with this question, and how long they have waited
+// for a model in total.
 func (r *run) waits(question int) (times int, waited time.Duration) {
 	for request := range r.task.Work.Answers { // any order: the last wait has the highest numbers.
 		parts := strings.Split(request[strings.LastIndexByte(request, '~')+1:], "-")
@@ -71,14 +71,14 @@ func (r *run) waits(question int) (times int, waited time.Duration) {
 		if n, err := strconv.Atoi(parts[2]); err == nil && parts[1] == strconv.Itoa(question) {
 			times = max(times, n)
 		}
-		seconds, _ := strconv.ParseInt(parts[3], 10, 64) // What is no number of ours counts as none.
+		seconds, _ := strconv.ParseInt(parts[3], 10, 64) // Text that is not a number counts as 0.
 		waited = max(waited, time.Duration(seconds)*time.Second)
 	}
 	return times, waited
 }
 
-// wait is what the model asked for, longer with each time that the question was turned away, and a little more by a hash of the
-// run: so many who were told the same moment do not come at once.
+// wait returns the delay that the model asked for, longer with each rejection, plus a little more derived from a hash of
+// the run, so that runs that were told the same time do not return at once.
 func (r *run) wait(asked time.Duration, times int) time.Duration {
 	wait := max(asked, min(asked*time.Duration(1+min(times, 100)), longestWait))
 	h := fnv.New32a()

@@ -16,79 +16,79 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
 )
 
-// AskPerson is the name of the tool that asks a person; the run waits for the answer without holding anything.
+// AskPerson is the name of the tool that asks a person; the run is parked until the answer.
 const AskPerson = "ask_person"
 
-// Planning is the name of the tool that keeps plans.
+// Planning is the name of the tool for plan documents.
 const Planning = "planning"
 
-// Toolbox gives tools that live outside of the runner.
+// Toolbox provides tools that are not the runner's own.
 type Toolbox interface {
-	// Owns reports whether a name on a card, or a pattern of names, is about its tools.
+	// Owns reports whether a name or pattern on a card refers to its tools.
 	Owns(pattern string) bool
-	// Open gives the tools that names and patterns are about; an error is an *events.Fault, or the context's.
+	// Open returns the tools that names and patterns refer to; an error is an *events.Fault, or the context's.
 	Open(ctx context.Context, patterns []string) ([]tool.Tool, error)
 }
 
-// Config says how an agent works.
+// Config configures an agent.
 type Config struct {
-	// ID is the expert's, as policies and people know it.
+	// ID is the expert's id, for policies and people.
 	ID string
-	// Gate judges every call of a tool; Unattended denies what a person would have to approve of.
+	// Gate decides about every tool call; Unattended denies calls that would need a person's approval.
 	Gate       policy.Gate
 	Unattended bool
-	// Client asks models, Model is the configured name; empty for the default one.
+	// Client calls models; Model is the configured name, empty for the default one.
 	Client llm.Client
 	Model  string
-	// Mode is who speaks in its conversations; Advisor the configured model of those who only advise, empty for Model.
+	// Mode is the set of roles in its conversations. Advisor is the configured model of advising roles, Model's if empty.
 	Mode    conversation.Mode
 	Advisor string
-	// Workflow are the steps of its work, each a conversation; none is one conversation about all of it.
+	// Workflow lists the steps of its work, each a conversation; without steps there is one conversation about all of it.
 	Workflow []Step
-	// Evaluator judges what it gives.
+	// Evaluator evaluates its results.
 	Evaluator Evaluator
-	// Prompt are the expert's instructions.
+	// Prompt contains the expert's instructions.
 	Prompt string
-	// Tools are the names of the tools that it may use, or patterns of names of tools in a Toolbox; Required are those that it has
-	// to use before its answer counts.
+	// Tools are the names of its tools, or patterns of names in a Toolbox. Required are those that it must use before its
+	// answer counts.
 	Tools, Required []string
-	// Toolboxes have the tools that are none of the runner's.
+	// Toolboxes provide the tools that are not the runner's own.
 	Toolboxes []Toolbox
-	// Planner gives the tool Planning to the agents of a job; nil where it is not used.
+	// Planner returns the tool Planning for the agents of a job; nil if unused.
 	Planner func(job string) tool.Tool
-	// MaxTurns, MaxTokens and MaxTime are its budget; 0 is conversation.DefaultTurns, and no limit.
+	// MaxTurns, MaxTokens and MaxTime are its budget; 0 means conversation.DefaultTurns, or no limit.
 	MaxTurns  int
 	MaxTokens int64
 	MaxTime   time.Duration
-	// Patience is how long in all a SubJob may wait for a model that has no room; DefaultPatience when 0.
+	// Patience is how long a SubJob may wait in total for a model without capacity; DefaultPatience if 0.
 	Patience time.Duration
-	// Summary lets a run whose budget is used up end with a summary that is marked as one.
+	// Summary lets a run whose budget is used up end with a summary that is marked as such.
 	Summary bool
-	// Observation is how much of a tool's answer the model sees in bytes, Context the size of the conversation in tokens at
-	// which old ones are compressed; 0 for the defaults of package conversation.
+	// Observation limits the bytes of a tool's result that the model sees. Context is the size of the conversation in
+	// tokens at which old results are compressed. 0 means the defaults of package conversation.
 	Observation, Context int
-	// Schema is the JSON Schema of its results, nil for any; a SubJob's own comes first.
+	// Schema is the JSON Schema of its results, nil for any; a SubJob's own takes precedence.
 	Schema json.RawMessage
-	// Allow are ranges of addresses that fetch may reach although they are not public.
+	// Allow are non-public address ranges that fetch may reach.
 	Allow []netip.Prefix
-	// Workspaces is where workspaces are made; KeepFailed leaves those of runs that did not succeed.
+	// Workspaces is the folder for workspaces; KeepFailed keeps those of unsuccessful runs.
 	Workspaces string
 	KeepFailed bool
-	// Artifacts are patterns of files in the workspace that a SUCCESS hands on; none when empty.
+	// Artifacts are patterns of files in the workspace that a SUCCESS delivers; none if empty.
 	Artifacts []string
-	// Called is told of each call of a tool that is there, from any goroutine; nil disables it. The outcome is "ok" or "error" of
-	// one that was made, "unknown" when the outcome is unknown, "denied" and "rejected" of one that was not.
+	// Called is notified of each call of an existing tool, from any goroutine; may be nil. The outcome of an executed call
+	// is "ok", "error" or "unknown"; calls that were not executed are "denied" or "rejected".
 	Called func(tool, outcome string)
 }
 
-// ToolNames lists every tool that an agent can have.
+// ToolNames lists the runner's own tools for agents.
 func ToolNames() []string {
 	names := append(tool.Names(), AskPerson, Planning, conversation.Terminate)
 	slices.Sort(names)
 	return names
 }
 
-// boxOf finds the toolbox that a name, or a pattern, is about; nil when it is a tool of the runner, or none.
+// boxOf returns the toolbox that a name or pattern refers to; nil if it is a tool of the runner, or unknown.
 func (c *Config) boxOf(pattern string) Toolbox {
 	for _, box := range c.Toolboxes {
 		if !slices.Contains(ToolNames(), pattern) && box.Owns(pattern) {
@@ -98,7 +98,7 @@ func (c *Config) boxOf(pattern string) Toolbox {
 	return nil
 }
 
-// Faults are everything that makes a configuration unusable; the fields are the keys of the card.
+// Faults lists everything that makes a configuration unusable; the fields are the keys of the card.
 func (c *Config) Faults() events.Faults {
 	var faults events.Faults
 	fault := func(field, hint, format string, args ...any) {

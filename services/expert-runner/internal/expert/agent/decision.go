@@ -10,16 +10,16 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
 )
 
-// decision is what a person has said about a call.
+// decision is a person's decision about a call.
 type decision struct {
 	approved bool
 	reason   string
-	// args are the arguments in place of the model's; empty to leave those.
+	// args replace the model's arguments; empty keeps them.
 	args string
 }
 
-// readDecision reads an answer. Whatever is not clearly an approval rejects: no answer, other words, edited arguments that are
-// no object.
+// readDecision parses an answer. Anything that is not clearly an approval is a rejection: no answer, other words, or edited
+// arguments that are not an object.
 func readDecision(c *events.InputClosed) decision {
 	var said struct {
 		Approved *bool           `json:"approved"`
@@ -60,7 +60,7 @@ func readDecision(c *events.InputClosed) decision {
 	return d
 }
 
-// spoken is a decision in words; other words than those of approval are the reason of the rejection.
+// spoken parses a decision in words; any words other than those of approval are the reason of the rejection.
 func spoken(text string) decision {
 	switch text = strings.TrimSpace(text); {
 	case approves(text):
@@ -73,7 +73,7 @@ func spoken(text string) decision {
 	return decision{reason: text}
 }
 
-// approves reports whether a text is one of the words of approval and nothing else, in any case.
+// approves reports whether a text is exactly one of the words of approval, ignoring case.
 func approves(text string) bool {
 	text = strings.Trim(strings.ToLower(strings.TrimSpace(text)), "[].!")
 	switch text {
@@ -83,7 +83,8 @@ func approves(text string) bool {
 	return false
 }
 
-// printable is JSON in which every character can be seen: what a terminal would obey, or hide, is written as its number.
+// printable returns JSON in which every character is visible: characters that a terminal would act on or hide are written
+// as numbers.
 func printable(raw string) string {
 	var b strings.Builder
 	for _, c := range raw {

@@ -18,7 +18,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
 )
 
-// equip opens the tools and puts into the workspace what came as files. It gives their paths inside.
+// equip opens the tools and copies the run's input files into the workspace. It returns their paths inside.
 func (r *run) equip(ctx context.Context) (paths []string, closing func(), err error) {
 	r.all = map[string]tool.Tool{}
 	if err := r.borrow(ctx); err != nil {
@@ -49,10 +49,10 @@ func (r *run) equip(ctx context.Context) (paths []string, closing func(), err er
 	for _, t := range files.Tools() {
 		offer(t)
 	}
-	return paths, func() { _ = files.Close() }, nil // It was only read from and written to by path.
+	return paths, func() { _ = files.Close() }, nil // It was only used to open files by path.
 }
 
-// borrow opens the tools of toolboxes, and names everything that the agent has in the order of the card.
+// borrow opens the tools of toolboxes and lists all tools of the agent in the order of the card.
 func (r *run) borrow(ctx context.Context) error {
 	for _, name := range r.config.Tools {
 		box := r.config.boxOf(name)
@@ -74,14 +74,14 @@ func (r *run) borrow(ctx context.Context) error {
 	return r.keep(ctx)
 }
 
-// toolsKey is the effect that keeps what the borrowed tools were when the conversation began.
+// toolsKey is the effect that records the definitions of toolbox tools at the beginning of the conversation.
 const toolsKey = "tools"
 
-// keep holds borrowed tools against what they were when the conversation began: a runner that takes over goes on with those, or
-// not at all.
+// keep compares toolbox tools with their definitions at the beginning of the conversation: a runner that takes over
+// continues with the same tools or not at all.
 func (r *run) keep(ctx context.Context) error {
 	now := map[string]string{}
-	for name := range r.all { // any order: names are told apart.
+	for name := range r.all { // any order: the result is a map.
 		if d := r.all[name].Digest; d != "" {
 			now[name] = d
 		}
@@ -109,7 +109,7 @@ func (r *run) keep(ctx context.Context) error {
 	}
 }
 
-// differing are the keys whose values differ, sorted.
+// differing returns the keys whose values differ, sorted.
 func differing(a, b map[string]string) []string {
 	var keys []string
 	for key := range a { // any order: sorted below.
@@ -126,7 +126,7 @@ func differing(a, b map[string]string) []string {
 	return keys
 }
 
-// place writes attachments, results that are files, and results that are too long to be shown.
+// place writes attachments, results that are files, and results that are too long for the prompt.
 func (r *run) place(ctx context.Context) (paths []string, err error) {
 	w := r.task.Work
 	if err := workspace.Collision(w.Results); err != nil {

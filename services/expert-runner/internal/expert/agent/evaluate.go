@@ -11,11 +11,11 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
 
-// Evaluator judges what an agent gives, before it counts.
+// Evaluator configures the evaluation of an agent's results.
 type Evaluator struct {
-	// On says that there is one.
+	// On enables the evaluation.
 	On bool
-	// Model is the configured name of the model that judges, empty for the agent's; Prompt are its instructions, behind ours.
+	// Model is the configured name of the evaluating model, the agent's if empty. Prompt contains additional instructions.
 	Model, Prompt string
 }
 
@@ -25,7 +25,7 @@ const evaluationPart = "evaluation"
 // evaluation is how often an evaluator may answer: once, and once more in the right form.
 const evaluation = 2
 
-// evaluates reports whether the result is judged: as the job says, else the card.
+// evaluates reports whether the result is evaluated: as the job says, else the card.
 func (r *run) evaluates() bool {
 	if asked := r.task.Work.Evaluator; asked != nil {
 		return *asked
@@ -33,8 +33,8 @@ func (r *run) evaluates() bool {
 	return r.config.Evaluator.On
 }
 
-// evaluate has a result judged. It is one more conversation, without tools and beside the budget of turns and tokens, which may
-// have ended with the result.
+// evaluate has a result evaluated in a further conversation, without tools. It does not count against the budget of turns
+// and tokens, which may be used up by then.
 func (r *run) evaluate(ctx context.Context, w *work, result conversation.Ending) (ending conversation.Ending, over *task.Ending) {
 	inputs := len(r.task.Work.Results) > 0
 	r.lend([]string{})
@@ -58,10 +58,10 @@ func (r *run) evaluate(ctx context.Context, w *work, result conversation.Ending)
 	return ending, nil
 }
 
-// unjudged begins what is wrong with an evaluation.
+// unjudged begins the description of a failed evaluation.
 const unjudged = "the result could not be evaluated: "
 
-// judged is the ending of a run whose result an evaluator has judged.
+// judged is the ending of a run whose result was evaluated.
 func judged(result, ending conversation.Ending) (conversation.Ending, error) {
 	if ending.Outcome != events.Success {
 		fault := *ending.Fault
@@ -71,12 +71,12 @@ func judged(result, ending conversation.Ending) (conversation.Ending, error) {
 	}
 	var said conversation.Evaluation
 	if err := json.Unmarshal(ending.Output, &said); err != nil {
-		return ending, err // It was written by readEvaluation.
+		return ending, err // readEvaluation wrote it.
 	}
 	return said.Judged(result), nil
 }
 
-// readEvaluation is the conversation.Reader of an evaluation.
+// readEvaluation is the conversation.Reader of evaluations.
 func readEvaluation(text string, inputs bool) (json.RawMessage, []string) {
 	raw, _, err := lenient.Read(text, lenient.Options{Fits: lenient.Object})
 	if err != nil {

@@ -11,13 +11,13 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/schema"
 )
 
-// deliverable is the tag that a result may stand in.
+// deliverable is a tag that may enclose a result.
 const deliverable = "deliverable"
 
-// form finds a result in words; schema is nil where any does.
+// form reads results; a nil schema accepts any.
 type form struct{ schema *schema.Schema }
 
-// newForm reads a JSON Schema; nil is any form.
+// newForm compiles a JSON Schema; nil accepts any result.
 func newForm(raw json.RawMessage) (*form, error) {
 	if raw == nil {
 		return &form{}, nil
@@ -39,7 +39,7 @@ func (f *form) read(text string) (json.RawMessage, []string) {
 		return raw, nil
 	}
 	if quoted, err := json.Marshal(inTag(text)); err == nil && len(f.schema.Misfits(quoted)) == 0 {
-		return quoted, nil // A schema of a text.
+		return quoted, nil // The schema is that of a string.
 	}
 	if raw == nil {
 		return nil, []string{err.Error()}
@@ -47,7 +47,7 @@ func (f *form) read(text string) (json.RawMessage, []string) {
 	return nil, f.schema.Misfits(raw)
 }
 
-// plain is a result of any form: JSON stays what it is, other text becomes a text.
+// plain reads a result of any form: JSON stays as it is, other text becomes a string.
 func plain(text string) (json.RawMessage, []string) {
 	text = inTag(text)
 	if text == "" {
@@ -66,13 +66,13 @@ func plain(text string) (json.RawMessage, []string) {
 	return quoted, nil
 }
 
-// tagged is the last deliverable of a text; one that is not closed goes to the end.
+// tagged matches the last deliverable of a text; an unclosed one extends to the end.
 var tagged = regexp.MustCompile(`(?is)^.*<` + deliverable + `>(.*?)(?:</` + deliverable + `>.*)?$`)
 
-// delivered reports whether a text has a deliverable.
+// delivered reports whether a text contains a deliverable.
 func delivered(text string) bool { return tagged.MatchString(text) }
 
-// inTag is what stands in the tag, or the whole text without one.
+// inTag returns the content of the tag, or the whole text without one.
 func inTag(text string) string {
 	if found := tagged.FindStringSubmatch(text); found != nil {
 		text = found[1]

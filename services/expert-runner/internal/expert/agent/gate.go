@@ -12,21 +12,21 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
 )
 
-// maxAsked is the maximum size of arguments that need approval, in bytes: they are shown in full, or denied.
+// maxAsked is the maximum size in bytes of arguments that need approval: they are shown in full, or denied.
 const maxAsked = 64 << 10
 
-// permit is what has become of a call at the gate. Exactly one of refusal, ask and args is set.
+// permit is the decision about a call. Exactly one of refusal, ask and args is set.
 type permit struct {
-	// args are what the tool gets; edited says that a person has changed them.
+	// args are the arguments for the tool; edited is true if a person changed them.
 	args   string
 	edited bool
-	// refusal is what the model is told of a call that is not made, outcome what is counted.
+	// refusal is the text for the model about a call that is not made, outcome the value that is counted.
 	refusal, outcome string
-	// ask is the question to a person.
+	// ask is the question for a person.
 	ask *events.InputRequested
 }
 
-// Outcomes of a call, as they are counted.
+// Outcomes of a call, for the metrics.
 const (
 	outcomeOK       = "ok"
 	outcomeError    = "error"
@@ -35,10 +35,10 @@ const (
 	outcomeUnknown  = "unknown"
 )
 
-// gate stands before the tools of a run: the policies, and the people whose approval they want.
+// gate decides about the tool calls of a run, by policies and by people's approvals.
 type gate struct{ run *run }
 
-// pass judges a call by the policies, and by what a person has said about it.
+// pass decides about a call, by the policies and by a person's answer.
 func (g gate) pass(number, i int, call *conversation.Call) permit {
 	if _, known := g.run.tools[call.Name]; !known && !g.run.asks(call.Name) {
 		return permit{refusal: g.run.unknown(call.Name), outcome: outcomeError}
@@ -69,9 +69,9 @@ func (g gate) judge(name, args string) policy.Verdict {
 	return g.run.config.Gate.Judge(policy.Call{Expert: g.run.config.ID, Tool: name, Args: json.RawMessage(args)})
 }
 
-// closedAs finds the answer to a question of this run, or of one that it resumes; nil when there is none.
+// closedAs returns the answer to a question of this run, or of one that it resumes; nil if there is none.
 func (r *run) closedAs(mark string) *events.InputClosed {
-	for request, closed := range r.task.Work.Answers { // any order: one request of a run and those it resumes ends like that.
+	for request, closed := range r.task.Work.Answers { // any order: at most one request of a run and those that it resumes has this mark.
 		if strings.HasSuffix(request, "~"+mark) {
 			return &closed
 		}
@@ -79,7 +79,7 @@ func (r *run) closedAs(mark string) *events.InputClosed {
 	return nil
 }
 
-// decided goes by what a person has said. Arguments that were edited are judged again: a person does not lift what is denied.
+// decided applies a person's decision. Edited arguments are checked again: a person cannot override a denial.
 func (g gate) decided(call *conversation.Call, args string, closed *events.InputClosed) permit {
 	d := readDecision(closed)
 	switch {
@@ -105,9 +105,9 @@ func because(reason, otherwise string) string {
 	return otherwise
 }
 
-// refusal is what the model is told of a call that was not made.
+// refusal returns the text for the model about a call that was not made.
 func refusal(status, name, reason string) string {
-	text, _ := json.Marshal(struct { // Texts always marshal.
+	text, _ := json.Marshal(struct { // Strings can always be encoded.
 		Error  string `json:"error"`
 		Status string `json:"status"`
 		Tool   string `json:"tool"`
@@ -115,13 +115,13 @@ func refusal(status, name, reason string) string {
 	return string(text)
 }
 
-// approvalSchema is the JSON Schema of an answer to a question for approval. The arguments are in the question, once: twice they
-// could be too large for a message.
+// approvalSchema is the JSON Schema of an answer to a question for approval. The arguments are only in the question's text,
+// since a second copy could make it too large for a message.
 const approvalSchema = `{"type":"object","properties":{"approved":{"type":"boolean"},` +
 	`"reason":{"type":"string","description":"told to the expert when it is rejected"},` +
 	`"args":{"type":"object","description":"in place of the arguments"}},"required":["approved"]}`
 
-// question is the question to a person: the tool and its arguments, whole.
+// question builds the question for a person: the tool and its complete arguments.
 func (g gate) question(mark, name, args string, v *policy.Verdict) *events.InputRequested {
 	w := g.run.task.Work
 	user := v.User

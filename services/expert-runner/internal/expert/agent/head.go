@@ -11,7 +11,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/conversation"
 )
 
-// heads reads what the first artifacts of predecessors begin with, as far as they are text, by digest. One that is gone has none.
+// heads reads the beginning of the predecessors' first artifacts, if they are text, by digest. Deleted ones are left out.
 func (r *run) heads(ctx context.Context) (map[string]string, error) {
 	results, heads := r.task.Work.Results, map[string]string{}
 	left := conversation.MaxHeads

@@ -13,7 +13,7 @@ import (
 // live reports progress to watchers. Nothing of it is stored.
 type live struct {
 	hand expert.Hand
-	mu   sync.Mutex // Guards the order of what is told: tools run side by side.
+	mu   sync.Mutex // Keeps messages in order: tools run concurrently.
 }
 
 func (l *live) tell(p llm.Piece) {
@@ -26,12 +26,12 @@ func (l *live) tell(p llm.Piece) {
 	l.hand.Live(body)
 }
 
-// answer gives the sink of one question: what is said and what is thought are items of their own.
+// answer returns the sink of one model call; text and reasoning are separate items.
 func (l *live) answer(number int) func(llm.Delta) {
 	return llm.Pieces(fmt.Sprintf("answer/%d", number), fmt.Sprintf("thought/%d", number), l.tell)
 }
 
-// maxArgs is how much of a call's arguments is told, in bytes.
+// maxArgs limits the reported arguments of a call, in bytes.
 const maxArgs = 1 << 10
 
 func (l *live) call(item string, c *conversation.Call) {

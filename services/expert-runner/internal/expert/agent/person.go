@@ -14,7 +14,7 @@ import (
 const personSchema = `{"type":"object","properties":{"question":{"type":"string"},` +
 	`"options":{"type":"array","items":{"type":"string"},"description":"the choices, if they are few"}},"required":["question"]}`
 
-// person gives a person's answer, or the request for it.
+// person returns a person's answer, or the request for it.
 func (r *run) person(number, i int, args string) (string, *events.InputRequested) {
 	var a struct {
 		Question string   `json:"question"`
@@ -37,7 +37,7 @@ func (r *run) person(number, i int, args string) (string, *events.InputRequested
 	}
 }
 
-// Limits of a question to a person: how long it and each choice is, in bytes, and how many choices there are.
+// Limits of a question to a person: its length and that of each choice in bytes, and the number of choices.
 const (
 	maxQuestion = 8 << 10
 	maxOption   = 500

@@ -14,24 +14,24 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/conversation"
 )
 
-// beginning is what a conversation begins with. The journal keeps it with the first answer, so that the conversation can be had
-// again without card, configuration and workspace.
+// beginning is everything that a conversation starts from. The journal stores it with the first answer, so that the
+// conversation can be replayed without card, configuration and workspace.
 type beginning struct {
-	// Part is the step, or evaluationPart; Next what comes behind a result, nil for nothing.
+	// Part is the step, or evaluationPart. Next is the part after a result, nil for none.
 	Part string  `json:"part,omitempty"`
 	Next *string `json:"next,omitempty"`
-	// Judges says that it is the evaluation, Inputs that the inputs of the run may be at fault.
+	// Judges is true for the evaluation, Inputs if the inputs of the run may be at fault.
 	Judges bool `json:"judges,omitempty"`
 	Inputs bool `json:"inputs,omitempty"`
-	// Rules and Opening make the machine, Schema is the form of the result; Tools are the names of those that it may use.
+	// Rules and Opening create the machine, Schema is the form of the result, Tools are the names of the usable tools.
 	Rules   conversation.Rules     `json:"rules"`
 	Opening []conversation.Message `json:"opening"`
 	Tools   []string               `json:"tools,omitempty"`
 	Schema  json.RawMessage        `json:"schema,omitempty"`
-	seq     uint64                 // The record that it was read from.
+	seq     uint64                 // The sequence of its record.
 }
 
-// machine has the conversation begin, in a run that has had something before.
+// machine starts the conversation, in a run with earlier conversations.
 func (b *beginning) machine(had conversation.Before) (*conversation.Machine, error) {
 	rules := b.Rules
 	rules.Before, rules.Delivered = had, delivered
@@ -48,18 +48,19 @@ func (b *beginning) machine(had conversation.Before) (*conversation.Machine, err
 	return conversation.New(rules, b.Opening), nil
 }
 
-// Recording is what is left of an agent's runs of one SubJob.
+// Recording holds the records of an agent's runs of one SubJob.
 type Recording struct {
 	// SubJob is its id, Journal the whole journal, oldest record first.
 	SubJob  string
 	Journal []jobrun.Entry
-	// Answers are what people have answered, by request.
+	// Answers are the answers of people, by request.
 	Answers map[string]events.InputClosed
-	// Blob reads what travelled by reference.
+	// Blob reads payloads stored as blobs.
 	Blob func(ref events.Ref) ([]byte, error)
 }
 
-// Conversations are the last runs of all conversations with a model, in order: a run that another one continues is part of that.
+// Conversations returns the last run of each conversation with a model, in order; a run that another one continues is part
+// of that one.
 func (rec *Recording) Conversations() []int {
 	var runs, continued []int
 	journal := jobrun.Read(rec.Journal)
@@ -73,14 +74,14 @@ func (rec *Recording) Conversations() []int {
 	return slices.DeleteFunc(runs, func(run int) bool { return slices.Contains(continued, run) || len(rec.kept(run).questions()) == 0 })
 }
 
-// kept is what a journal has of one conversation.
+// kept holds the records of one conversation.
 type kept struct {
 	run int
-	// begun, done and failed are intents and results by key: the first intent, and the last result.
+	// begun, done and failed are intents and results by key: the first intent and the last result of each.
 	begun, done, failed map[string]*jobrun.Entry
 	// since is when an effect was last begun.
 	since map[string]time.Time
-	// ended is how the last run ended for its runner, or why it was closed; nil when neither is told.
+	// ended is the record of how the last run ended, or why it was closed; nil if there is neither.
 	ended *jobrun.Entry
 }
 
@@ -108,12 +109,12 @@ func (rec *Recording) kept(run int) *kept {
 	return k
 }
 
-// questions are the keys of the questions that were answered, in order.
+// questions returns the keys of the answered model calls, in order.
 func (k *kept) questions() []string {
 	numbers := make([]int, 0, len(k.done))
 	for key := range k.done { // any order: sorted below.
 		if text, is := strings.CutPrefix(key, questions); is {
-			n, _ := strconv.Atoi(text) // A key of ours is a number.
+			n, _ := strconv.Atoi(text) // Our keys are numbers.
 			numbers = append(numbers, n)
 		}
 	}
@@ -125,7 +126,7 @@ func (k *kept) questions() []string {
 	return keys
 }
 
-// report is what the last run has reported; nil when it did not.
+// report returns the report of the last run; nil if there is none.
 func (k *kept) report() *events.SubJobReported {
 	var r events.SubJobReported
 	if k.ended == nil || events.Kind(k.ended.Name) != events.KindSubJobReported || json.Unmarshal(k.ended.Data, &r) != nil {
@@ -134,7 +135,7 @@ func (k *kept) report() *events.SubJobReported {
 	return &r
 }
 
-// took is how long an effect took.
+// took returns the duration of an effect, in milliseconds.
 func (k *kept) took(key string) int64 {
 	if k.done[key] == nil || k.since[key].IsZero() {
 		return 0
@@ -142,7 +143,7 @@ func (k *kept) took(key string) int64 {
 	return k.done[key].Time.Sub(k.since[key]).Milliseconds()
 }
 
-// data is the result of an effect, wherever it is.
+// data returns the result of an effect, inline or from a blob.
 func (rec *Recording) data(e *jobrun.Entry) (json.RawMessage, error) {
 	if e.Ref == nil {
 		return e.Data, nil
@@ -154,11 +155,11 @@ func (rec *Recording) data(e *jobrun.Entry) (json.RawMessage, error) {
 	return raw, nil
 }
 
-// ErrNoBeginning says that a journal cannot be replayed.
+// ErrNoBeginning means that a journal cannot be replayed.
 var ErrNoBeginning = errors.New("the journal does not say what the conversation began with: it is of an earlier version")
 
-// beginnings are what the conversations of a run began with, in order; what the job had left is that of the last run that has asked
-// something.
+// beginnings returns the beginnings of a run's conversations, in order. The remaining budget is that of the last run that
+// called the model.
 func (rec *Recording) beginnings(k *kept) ([]beginning, error) {
 	var found []beginning
 	last := 0

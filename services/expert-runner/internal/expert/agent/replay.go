@@ -15,52 +15,52 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
 )
 
-// How a replay ended.
+// The results of a replay.
 const (
-	ReplaySame     = "same"     // As the run has reported.
-	ReplayDiverged = "diverged" // Otherwise than the journal tells.
-	ReplayOpen     = "open"     // Where the journal ends: the run waits, was ended from outside, or is under way.
+	ReplaySame     = "same"     // The same as the run reported.
+	ReplayDiverged = "diverged" // Different from the journal.
+	ReplayOpen     = "open"     // The journal ends before the conversation does: the run waits, was ended from outside, or is running.
 )
 
-// Replay is a conversation that was had again from what a journal has kept of it.
+// Replay is the result of replaying a conversation from its journal.
 type Replay struct {
-	// SubJob and Run are the last run of the conversation.
+	// SubJob and Run identify the last run of the conversation.
 	SubJob string `json:"subjob"`
 	Run    int    `json:"run"`
-	// Parts are its conversations, one after the other: the steps of a workflow, and the evaluation; one for most.
+	// Parts are its conversations in order: the steps of a workflow, then the evaluation; usually only one.
 	Parts []ReplayPart `json:"parts"`
-	// State is ReplaySame, ReplayDiverged or ReplayOpen, Reason says why it is not the same.
+	// State is ReplaySame, ReplayDiverged or ReplayOpen; Reason says why it is not the same.
 	State  string `json:"state"`
 	Reason string `json:"reason,omitempty"`
-	// Seq is the record of the journal at which it diverged, Recorded and Replayed are what does not agree.
+	// Seq is the journal record at which the replay diverged; Recorded and Replayed are the differing values.
 	Seq      uint64          `json:"seq,omitempty"`
 	Recorded json.RawMessage `json:"recorded,omitempty"`
 	Replayed json.RawMessage `json:"replayed,omitempty"`
-	// Ending is how the conversation ended in the replay; nil when it did not.
+	// Ending is how the conversation ended in the replay; nil if it did not.
 	Ending *events.SubJobReported `json:"ending,omitempty"`
 }
 
 // ReplayPart is one conversation of a run.
 type ReplayPart struct {
-	// Part is the step, or evaluation; empty for a run of one conversation.
+	// Part is the step, or evaluation; empty for a run with a single conversation.
 	Part string `json:"part,omitempty"`
-	// Opening is what the model was told before it began, Tools are the names of those that it may use.
+	// Opening contains the messages before the first answer, Tools the names of the usable tools.
 	Opening []conversation.Message `json:"opening"`
 	Tools   []string               `json:"tools,omitempty"`
-	// Turns are its answers with the calls that they asked for.
+	// Turns are the model's answers with the calls that they requested.
 	Turns []ReplayTurn `json:"turns"`
 }
 
 // ReplayTurn is one answer of a model.
 type ReplayTurn struct {
-	// Question is the number of the question, Seq the record with its answer, Run the run that has paid for that.
+	// Question is the number of the model call, Seq the record of its answer, Run the run that paid for it.
 	Question int    `json:"question"`
 	Seq      uint64 `json:"seq"`
 	Run      int    `json:"run"`
-	// Messages counts those of the conversation until then, Compressed lists what was made shorter before.
+	// Messages counts the messages of the conversation until then; Compressed lists what was shortened before.
 	Messages   int                        `json:"messages"`
 	Compressed []conversation.Compression `json:"compressed,omitempty"`
-	// Model has answered with Text and Calls, as Voice where several speak.
+	// Model is the model that answered with Text and Calls, in the role Voice if there are several.
 	Model string       `json:"model,omitempty"`
 	Voice string       `json:"voice,omitempty"`
 	Text  string       `json:"text,omitempty"`
@@ -69,31 +69,31 @@ type ReplayTurn struct {
 	TookMS int64 `json:"took_ms"`
 }
 
-// ReplayCall is a tool that an answer has called.
+// ReplayCall is a tool call in an answer.
 type ReplayCall struct {
 	// Tool, Args and ID are as the model wrote them.
 	Tool string `json:"tool"`
 	Args string `json:"args,omitempty"`
 	ID   string `json:"id,omitempty"`
-	// Result is what the tool gave, Seq the record with it; 0 for what needed no tool.
+	// Result is the result of the tool, Seq its record; 0 for a call that needed no tool.
 	Result string `json:"result,omitempty"`
 	Seq    uint64 `json:"seq,omitempty"`
 	TookMS int64  `json:"took_ms,omitempty"`
 }
 
-// player has a conversation again. It ends with done.
+// player replays a conversation. It ends with done.
 type player struct {
 	*Recording
 	*kept
 	run   *run
 	shown *Replay
 	part  *ReplayPart
-	used  map[string]bool // The keys of the results that the conversation has asked for.
-	err   error           // Something that is no matter of the conversation: a payload cannot be read.
+	used  map[string]bool // The keys of the results that the conversation used.
+	err   error           // An error outside the conversation, such as an unreadable payload.
 }
 
-// Replay has the conversations again that a run was the last of: the same machines, with what the journal has in place of the
-// models, the tools and people. An error says that there is nothing to replay.
+// Replay replays the conversations that end with a run: the same machines, with the journal's records instead of models,
+// tools and people. An error says that there is nothing to replay.
 func (rec *Recording) Replay(run int) (*Replay, error) {
 	k := rec.kept(run)
 	p := &player{Recording: rec, kept: k, used: map[string]bool{}, run: rec.player(run), shown: &Replay{SubJob: rec.SubJob, Run: run, Parts: []ReplayPart{}}}
@@ -108,7 +108,7 @@ func (rec *Recording) Replay(run int) (*Replay, error) {
 	return p.shown, nil
 }
 
-// player is a run that has no hands.
+// player returns a run without effects.
 func (rec *Recording) player(number int) *run {
 	w := &events.Work{SubJob: rec.SubJob, Run: number, Answers: map[string]events.InputClosed{}}
 	for i := range rec.Journal {
@@ -123,7 +123,7 @@ func (rec *Recording) player(number int) *run {
 	return &run{Expert: &Expert{}, asked: map[int]int{}, task: &expert.Task{Work: w}}
 }
 
-// play has the conversations one after another, as a run has them.
+// play replays the conversations one after another, as a run holds them.
 func (p *player) play(begun []beginning) {
 	var last conversation.Ending
 	var had conversation.Before
@@ -149,7 +149,7 @@ func (p *player) play(begun []beginning) {
 	p.behind(&begun[len(begun)-1], had)
 }
 
-// behind goes on behind the last conversation that was begun: the next one has no answer, or was over before it had begun.
+// behind handles what follows the last recorded conversation: the next one has no answer, or ended before it began.
 func (p *player) behind(last *beginning, had conversation.Before) {
 	next := *last
 	next.Part, next.Rules.Summary = *last.Next, false
@@ -167,7 +167,7 @@ func (p *player) behind(last *beginning, had conversation.Before) {
 	p.ends(&ending)
 }
 
-// ending is how a conversation ends for its run.
+// ending returns how a conversation ends for its run.
 func (p *player) ending(b *beginning, result, ending conversation.Ending) (conversation.Ending, error) {
 	if b.Judges {
 		return judged(result, ending)
@@ -175,7 +175,7 @@ func (p *player) ending(b *beginning, result, ending conversation.Ending) (conve
 	return of(b.Part, ending), nil
 }
 
-// converse has one conversation; m is nil when the replay ends in it.
+// converse replays one conversation; m is nil if the replay ends in it.
 func (p *player) converse(b *beginning, had conversation.Before) (ending conversation.Ending, m *conversation.Machine) {
 	p.run.names, p.run.exchange = b.Tools, exchange{part: b.Part}
 	p.shown.Parts = append(p.shown.Parts, ReplayPart{Part: b.Part, Opening: b.Opening, Tools: b.Tools, Turns: []ReplayTurn{}})
@@ -200,7 +200,7 @@ func (p *player) converse(b *beginning, had conversation.Before) (ending convers
 	return ending, nil
 }
 
-// asks answers a question from the journal, if it is the one that was asked then.
+// asks answers a model call from the journal, if it is the same as the recorded one.
 func (p *player) asks(c *conversation.Command) *conversation.Fact {
 	key := questionKey(c.Number)
 	if !p.sameQuestion(key, c) {
@@ -233,11 +233,11 @@ func (p *player) asks(c *conversation.Command) *conversation.Fact {
 	return &fact
 }
 
-// sameQuestion holds a question against the one that the journal has.
+// sameQuestion compares a model call with the recorded one.
 func (p *player) sameQuestion(key string, c *conversation.Command) bool {
 	e := p.begun[key]
 	if e == nil {
-		return true // What is missing shows where the answer is looked for.
+		return true // If it is missing, looking up the answer reports that.
 	}
 	var was question
 	if p.err = json.Unmarshal(e.Data, &was); p.err != nil {
@@ -248,7 +248,7 @@ func (p *player) sameQuestion(key string, c *conversation.Command) bool {
 	return p.agrees(e.Seq, "question "+key, &was, &is)
 }
 
-// agrees compares two values as JSON, and says where they diverge.
+// agrees compares two values as JSON and records where they differ.
 func (p *player) agrees(seq uint64, what string, recorded, replayed any) bool {
 	was, err := json.Marshal(recorded)
 	if err != nil {
@@ -272,15 +272,15 @@ func (p *player) diverges(seq uint64, format string, args ...any) {
 	p.shown.State, p.shown.Seq, p.shown.Reason = ReplayDiverged, seq, fmt.Sprintf(format, args...)
 }
 
-// result reads a kept result, and marks it as used.
+// result reads a recorded result and marks it as used.
 func (p *player) result(key string, e *jobrun.Entry) (raw json.RawMessage, ok bool) {
 	p.used[key] = true
 	raw, p.err = p.data(e)
 	return raw, p.err == nil
 }
 
-// unanswered goes on where a question has no answer: it did not fit the model and was asked in a shorter form, or failed, or the
-// journal ends.
+// unanswered handles a model call without an answer: it did not fit the model and was repeated in a shorter form, it
+// failed, or the journal ends.
 func (p *player) unanswered(key string, number int) *conversation.Fact {
 	e := p.failed[key]
 	report := p.report()
@@ -296,7 +296,7 @@ func (p *player) unanswered(key string, number int) *conversation.Fact {
 	return nil
 }
 
-// stops ends the replay where the journal has no more.
+// stops ends the replay where the journal ends.
 func (p *player) stops(key string) {
 	report := p.report()
 	switch {
@@ -328,7 +328,7 @@ func promptOf(e *jobrun.Entry) string {
 	return asked.Prompt
 }
 
-// uses answers the calls of tools from the journal. The tools themselves are not needed, and not made.
+// uses answers tool calls from the journal. The tools themselves are not needed.
 func (p *player) uses(c *conversation.Command) (facts []conversation.Fact) {
 	shown := &p.part.Turns[len(p.part.Turns)-1]
 	for _, i := range c.Pending {
@@ -346,7 +346,7 @@ func (p *player) uses(c *conversation.Command) (facts []conversation.Fact) {
 	return facts
 }
 
-// observed is what a call has given, and the record of that, if there is one.
+// observed returns the result of a call, and its record if there is one.
 func (p *player) observed(call *conversation.Call, number, i int) (text string, e *jobrun.Entry, ok bool) {
 	key := itemOf(number, i)
 	if e = p.done[key]; e == nil {
@@ -363,7 +363,7 @@ func (p *player) observed(call *conversation.Call, number, i int) (text string, 
 	return conversation.Words(raw), e, ok
 }
 
-// spoken is the answer to a call that needs no tool: there is none of that name, or it asks a person.
+// spoken returns the answer to a call that needs no tool: the tool does not exist, or it asks a person.
 func (p *player) spoken(call *conversation.Call, number, i int) (text string, ok bool) {
 	switch {
 	case !slices.Contains(p.run.names, call.Name):
@@ -384,7 +384,7 @@ func (p *player) spoken(call *conversation.Call, number, i int) (text string, ok
 	return text, asked == nil
 }
 
-// ends holds the ending against what the run has reported.
+// ends compares the ending with the run's report.
 func (p *player) ends(e *conversation.Ending) {
 	ending := p.run.report(e)
 	ending.Sign("", ending.Report.Started, ending.Report.Started)
@@ -410,7 +410,7 @@ func (p *player) ends(e *conversation.Ending) {
 	}
 }
 
-// compare holds two reports against each other in what a conversation decides. A large output went by reference.
+// compare compares two reports in those fields that a conversation decides. A large output is stored as a blob.
 func (p *player) compare(was *events.SubJobReported, is events.SubJobReported) {
 	decided := events.SubJobReported{Outcome: was.Outcome, Output: was.Output, OutputRef: was.OutputRef, Lesson: was.Lesson, Error: was.Error, RetryAfter: was.RetryAfter}
 	if was.OutputRef != nil {

@@ -17,14 +17,15 @@ import (
 // Step is one part of an agent's workflow.
 type Step struct {
 	conversation.Step
-	// Tools are those of the agent's tools, or patterns of their names, that the step may use, nil for all; Required are those that
-	// it has to use.
+	// Tools are the agent's tools that the step may use, by name or pattern, nil for all; Required are those that it must
+	// use.
 	Tools, Required []string
-	// Schema is the JSON Schema of what it gives, nil for any. That of the SubJob and that of the agent come first in the last step.
+	// Schema is the JSON Schema of the step's result, nil for any. In the last step those of the SubJob and the agent take
+	// precedence.
 	Schema json.RawMessage
 }
 
-// steps are the steps as their order is made of them.
+// steps returns the steps in the form that determines their order.
 func (c *Config) steps() []conversation.Step {
 	list := make([]conversation.Step, len(c.Workflow))
 	for i := range c.Workflow {
@@ -33,7 +34,7 @@ func (c *Config) steps() []conversation.Step {
 	return list
 }
 
-// stepFaults are everything that makes a workflow unusable.
+// stepFaults lists everything that makes a workflow unusable.
 func (c *Config) stepFaults() events.Faults {
 	if len(c.Workflow) == 0 {
 		return nil
@@ -75,14 +76,14 @@ func covered(patterns []string, name string) bool {
 	return slices.Contains(patterns, name) || slices.ContainsFunc(patterns, func(pattern string) bool { return policy.Matches(pattern, name) })
 }
 
-// work is what the conversations of a run have in common, and what they have given so far, by step.
+// work is what the conversations of a run share, and their results so far, by step.
 type work struct {
 	brief conversation.Brief
 	given map[string]json.RawMessage
 	had   conversation.Before
 }
 
-// step has the conversation of a step, by its place in the order.
+// step holds the conversation of a step, by its position in the order.
 func (r *run) step(ctx context.Context, w *work, at int) (ending conversation.Ending, over *task.Ending) {
 	i := r.order[at]
 	s := &r.config.Workflow[i]
@@ -111,7 +112,7 @@ func (r *run) step(ctx context.Context, w *work, at int) (ending conversation.En
 	return of(s.ID, ending), over
 }
 
-// behind names the part that comes behind a step that has given its result; nil for none.
+// behind returns the part after a finished step; nil for none.
 func (r *run) behind(at int) *string {
 	switch {
 	case at+1 < len(r.order):
@@ -122,7 +123,7 @@ func (r *run) behind(at int) *string {
 	return nil
 }
 
-// schema is the JSON Schema of the run's result: the SubJob's, the expert's, or that of the last step; nil for any.
+// schema returns the JSON Schema of the run's result: the SubJob's, the expert's, or that of the last step; nil for any.
 func (r *run) schema(last json.RawMessage) json.RawMessage {
 	switch own := r.task.Work.Spec.OutputSchema; {
 	case own != nil:
@@ -133,7 +134,7 @@ func (r *run) schema(last json.RawMessage) json.RawMessage {
 	return last
 }
 
-// lend gives a conversation its tools: those that patterns are about, nil for all.
+// lend selects the tools of a conversation by patterns; nil selects all.
 func (r *run) lend(patterns []string) {
 	r.tools, r.names = map[string]tool.Tool{}, nil
 	for _, name := range r.listed {
@@ -147,10 +148,10 @@ func (r *run) lend(patterns []string) {
 	}
 }
 
-// advisor is the configured name of the model that advises.
+// advisor returns the configured name of the advising model.
 func (c *Config) advisor() string { return cmp.Or(c.Advisor, c.Model) }
 
-// rules are those of a conversation that may use tools.
+// rules returns the rules of a conversation with tools.
 func (r *run) rules(read *form, had conversation.Before) conversation.Rules {
 	c := &r.config
 	return conversation.Rules{
@@ -159,10 +160,10 @@ func (r *run) rules(read *form, had conversation.Before) conversation.Rules {
 	}
 }
 
-// inStep begins what is wrong with a step.
+// inStep begins the description of a fault in a step.
 func inStep(id string) string { return "step " + id + ": " }
 
-// of adds the name of the step to an ending of a workflow step.
+// of adds the name of a workflow step to its ending.
 func of(id string, e conversation.Ending) conversation.Ending {
 	if id == "" || e.Fault == nil && !e.Incomplete {
 		return e

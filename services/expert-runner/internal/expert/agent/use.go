@@ -16,8 +16,9 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
 )
 
-// use makes the calls of one answer that pass the gate: those of the workspace in order, the others side by side. What each
-// gives is kept, whatever becomes of the others. An error means that the run is over; park that a person has to answer first.
+// use makes the permitted calls of one answer: those of the workspace in order, the others concurrently. Each result is
+// recorded, whatever happens to the others. An error means that the run is over; park means that a person has to answer
+// first.
 func (r *run) use(ctx context.Context, c *conversation.Command) (facts []conversation.Fact, park *events.InputRequested, err error) {
 	results := make([]string, len(c.Calls))
 	errs := make([]error, len(c.Calls))
@@ -37,7 +38,7 @@ func (r *run) use(ctx context.Context, c *conversation.Command) (facts []convers
 	}
 	for _, i := range local {
 		if gates[i].ask != nil {
-			break // What comes behind it may depend on it.
+			break // Later calls may depend on it.
 		}
 		results[i], errs[i] = r.call(ctx, c.Number, i, &c.Calls[i], &gates[i])
 	}
@@ -58,7 +59,7 @@ func (r *run) use(ctx context.Context, c *conversation.Command) (facts []convers
 	return facts, park, nil
 }
 
-// unknownOutcome is the error of calls that may have taken effect, as they are shown to a person.
+// unknownOutcome is the error of calls with an unknown outcome, in the form for a person.
 type unknownOutcome struct {
 	calls []expert.Effect
 	why   error
@@ -68,7 +69,7 @@ func (d *unknownOutcome) Error() string { return d.calls[0].Name + ": " + d.why.
 
 func (d *unknownOutcome) Unwrap() error { return d.why }
 
-// unclear is why a run cannot go on with what its calls have given: one was cut off, or some have an unknown outcome.
+// unclear returns why a run cannot continue after its calls: one was interrupted, or some have an unknown outcome.
 func unclear(c *conversation.Command, gates []permit, errs []error) error {
 	var d *unknownOutcome
 	for i, err := range errs {
@@ -89,10 +90,10 @@ func unclear(c *conversation.Command, gates []permit, errs []error) error {
 	return d
 }
 
-// items begins the key of every call of a tool.
+// items is the prefix of the keys of tool calls.
 const items = "tool/"
 
-// itemOf names a call within its conversation.
+// itemOf returns the key of a call within its conversation.
 func itemOf(number, i int) string { return fmt.Sprintf("%s%d/%d", items, number, i) }
 
 func effectName(tool string) string { return "tool " + tool }
@@ -102,8 +103,8 @@ func (r *run) asks(name string) bool {
 	return name == AskPerson && slices.Contains(r.names, name)
 }
 
-// call makes one call that the gate lets through, or says why not, unless the journal knows its result. A workspace that is
-// new is written again.
+// call makes one permitted call, or returns why it was not made, unless the journal has its result. In a new workspace,
+// recorded workspace calls are repeated.
 func (r *run) call(ctx context.Context, number, i int, call *conversation.Call, g *permit) (string, error) {
 	t, known := r.tools[call.Name]
 	if !known && !r.asks(call.Name) {
@@ -128,7 +129,7 @@ func (r *run) call(ctx context.Context, number, i int, call *conversation.Call, 
 		return "", err
 	}
 	if !made && t.Local && g.refusal == "" {
-		_, _ = observe(ctx, &t, tool.Call{Args: args}) // Its answer is known.
+		_, _ = observe(ctx, &t, tool.Call{Args: args}) // Its result is recorded already.
 	}
 	if len(raw) == 0 {
 		return personSays, nil
@@ -136,10 +137,10 @@ func (r *run) call(ctx context.Context, number, i int, call *conversation.Call, 
 	return conversation.Words(raw), nil
 }
 
-// personSays is what the model sees of a call of which a person has said that it was made.
+// personSays is the result that the model sees of a call that a person has declared done.
 const personSays = "(done, as a person has said)"
 
-// make makes a call for the first time, or says why not.
+// make makes a call for the first time, or returns why it was not made.
 func (r *run) make(ctx context.Context, t *tool.Tool, item string, call *conversation.Call, g *permit, c tool.Call) (text string, err error) {
 	outcome := g.outcome
 	if text = g.refusal; text == "" {
@@ -164,7 +165,7 @@ func (r *run) make(ctx context.Context, t *tool.Tool, item string, call *convers
 	return text, err
 }
 
-// keyOf names a call for services that must not do a thing twice: it stays the same when another run goes on with the conversation.
+// keyOf returns the idempotency key of a call, which stays the same when another run continues the conversation.
 func (r *run) keyOf(number int, item string) string {
 	w := r.task.Work
 	if first := r.asked[number]; first != 0 && first != w.Run {
@@ -173,10 +174,10 @@ func (r *run) keyOf(number int, item string) string {
 	return jobrun.CallKey(w.IdempotencyKey, item)
 }
 
-// maxShown is how much of a call's arguments the journal repeats, in bytes: the model's answer has them whole.
+// maxShown limits the arguments of a call in its intent, in bytes: the model's answer contains them in full.
 const maxShown = 4 << 10
 
-// shown are arguments for people: what is no JSON, or too long, as a text.
+// shown returns arguments for people: as a string if they are not JSON or are too long.
 func shown(args string) json.RawMessage {
 	switch raw := json.RawMessage(args); {
 	case len(args) > maxShown:
@@ -187,7 +188,7 @@ func shown(args string) json.RawMessage {
 	return quoted(args)
 }
 
-// observe calls a tool; what goes wrong is an observation like any other, except an unknown outcome of a call.
+// observe calls a tool. An error becomes an observation like any other, except an unknown outcome.
 func observe(ctx context.Context, t *tool.Tool, c tool.Call) (text string, err error) {
 	defer func() {
 		if value := recover(); value != nil {
@@ -206,7 +207,7 @@ func observe(ctx context.Context, t *tool.Tool, c tool.Call) (text string, err e
 	return text, nil
 }
 
-// mishap begins what the model is told of a call that went wrong.
+// mishap begins the text for the model about a failed call.
 const mishap = "Error: "
 
 func (r *run) unknown(name string) string {

@@ -10,10 +10,10 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/conversation"
 )
 
-// functionCall is a call as models write it that know no tools but by the prompt.
+// functionCall matches a tool call in the text of models that know tools only from the prompt.
 var functionCall = regexp.MustCompile(`(?is)<function_call>(.*?)</function_call>`)
 
-// written finds the calls that a text consists of, and what is said beside.
+// written extracts the tool calls from a text, and returns the remaining text.
 func written(text string, number int) (said string, calls []conversation.Call) {
 	for i, found := range functionCall.FindAllStringSubmatch(text, -1) {
 		call := conversation.Call{ID: fmt.Sprintf("text-%d-%d", number, i), Args: strings.TrimSpace(found[1])}

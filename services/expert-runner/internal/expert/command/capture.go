@@ -2,7 +2,7 @@ package command
 
 import "io"
 
-// capture keeps the beginning of a stream, up to a limit, and tells the moment it is passed.
+// capture keeps the beginning of a stream, up to a limit, and reports when it is exceeded.
 type capture struct {
 	limit    int64
 	kept     []byte
@@ -10,7 +10,7 @@ type capture struct {
 	full     bool
 }
 
-// Write never fails: what is too much is dropped, and overflow called once.
+// Write never fails: it drops what exceeds the limit and calls overflow once.
 func (c *capture) Write(p []byte) (int, error) {
 	room := c.limit - int64(len(c.kept))
 	c.kept = append(c.kept, p[:min(int64(len(p)), max(room, 0))]...)
@@ -21,10 +21,10 @@ func (c *capture) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// maxTail is how much of standard error is kept, in bytes.
+// maxTail limits the stored end of standard error, in bytes.
 const maxTail = 4 << 10
 
-// drain copies a stream until it ends; an error of the pipe ends it too.
+// drain copies a stream until it ends or its pipe fails.
 func drain(to io.Writer, from io.Reader) {
-	_, _ = io.Copy(to, from) // A pipe that breaks has said all it will; the writers cannot fail.
+	_, _ = io.Copy(to, from) // Nothing more comes from a broken pipe, and the writers cannot fail.
 }

@@ -14,7 +14,7 @@ import (
 // Expert runs one program per task. It has no state and may run any number of tasks at once.
 type Expert struct{ config Config }
 
-// New checks the configuration and finds the program. The error says what to do.
+// New checks the configuration and finds the program. The error contains advice.
 func New(c Config) (*Expert, error) {
 	if err := c.fill(); err != nil {
 		return nil, err
@@ -33,7 +33,7 @@ func (x *Expert) run(ctx context.Context, t *expert.Task, dir string) task.Endin
 	if err != nil {
 		return workspace.Unfilled(err, "the input of the program could not be prepared")
 	}
-	// Without exec's own context: the whole group is told, not the leader alone.
+	// Without exec's own context, which would signal the leader alone instead of the whole group.
 	cmd := &exec.Cmd{Path: x.config.Argv[0], Args: x.config.Argv, Dir: dir, Env: x.config.environ(dir, facts(t, dir))}
 	e, err := x.config.run(ctx, cmd, input, t)
 	if err != nil {

@@ -19,45 +19,45 @@ import (
 
 // Defaults of a Config.
 const (
-	// DefaultStdout is how much a program may print as its result, in bytes.
+	// DefaultStdout is the largest result that a program may print, in bytes.
 	DefaultStdout = 8 << 20
-	// DefaultGrace is how long a program may take to end when it is told to, before it is killed.
+	// DefaultGrace is the time between the request to end and the kill.
 	DefaultGrace = 2 * time.Second
-	// DefaultPath is where programs are looked up by default.
+	// DefaultPath is the default search path of programs.
 	DefaultPath = "/usr/local/bin:/usr/bin:/bin"
 )
 
-// Config says how to run one program.
+// Config says how to run a program.
 type Config struct {
-	// Argv is the program and its arguments. A program with a slash in its name is a path, relative to Dir; one without is
-	// looked up in Path. Arguments are passed as they are.
+	// Argv is the program and its arguments. A program with a slash in its name is a path relative to Dir; any other is
+	// looked up in Path. Arguments are passed unchanged.
 	Argv []string
-	// Dir is what a relative program is relative to: the folder of the card.
+	// Dir is the base of a relative program path: the folder of the card.
 	Dir string
-	// Env is added to the clean environment, and wins over it.
+	// Env is added to the clean environment and takes precedence over it.
 	Env map[string]string
 	// Path is the program's PATH; DefaultPath when empty.
 	Path string
-	// Stdout bounds the result in bytes; DefaultStdout when 0.
+	// Stdout limits the result in bytes; DefaultStdout if 0.
 	Stdout int64
-	// Grace is the time between SIGTERM and SIGKILL; DefaultGrace when 0.
+	// Grace is the time between SIGTERM and SIGKILL; DefaultGrace if 0.
 	Grace time.Duration
-	// Workspaces is where the directories of runs are made; the system's folder for temporary files when empty.
+	// Workspaces is the folder for the directories of runs; the system's folder for temporary files if empty.
 	Workspaces string
-	// KeepFailed leaves the directory of a run that did not end in SUCCESS, for diagnosis.
+	// KeepFailed keeps the directory of a run that did not end in SUCCESS, for diagnosis.
 	KeepFailed bool
-	// Artifacts are patterns of files in the workspace that a SUCCESS hands on; none when empty.
+	// Artifacts are patterns of files in the workspace that a SUCCESS delivers; none if empty.
 	Artifacts []string
-	// Box is what the program is run in, under Policy; nil runs it as it is. The workspace may be written in any case.
+	// Box is the sandbox of the program, under Policy; nil means none. The program may always write to its workspace.
 	Box    *sandbox.Box
 	Policy sandbox.Policy
-	// Secrets are taken out of what the program prints; nil holds none.
+	// Secrets are removed from what the program prints; may be nil.
 	Secrets *redact.Set
-	// Keeper ends the program when the runner dies, or does not renew its claim; nil starts it without.
+	// Keeper ends the program when the runner dies or does not renew its claim; may be nil.
 	Keeper *process.Keeper
 }
 
-// fill puts the defaults in and finds the program.
+// fill sets defaults and finds the program.
 func (c *Config) fill() error {
 	if c.Path == "" {
 		c.Path = DefaultPath
@@ -113,10 +113,10 @@ func (c *Config) find(program string) (string, error) {
 	return "", AbsentError(fmt.Sprintf("program %q is in none of %s: give its path, relative to the card, or install it", program, path))
 }
 
-// AbsentError says that a program is not there: it may still be built, or is on another machine.
+// AbsentError means that the program does not exist: it may still have to be built, or is on another machine.
 type AbsentError string
 
-// Error says which program, and what to do.
+// Error returns the message, with advice.
 func (e AbsentError) Error() string { return string(e) }
 
 func executable(path string) error {
@@ -132,7 +132,7 @@ func executable(path string) error {
 	return nil
 }
 
-// environ is the whole environment of a run: nothing of the runner's own is in it.
+// environ returns the whole environment of a run, which contains nothing of the runner's own.
 func (c *Config) environ(dir string, facts map[string]string) []string {
 	env := map[string]string{
 		"PATH": c.Path, "HOME": dir, "TMPDIR": filepath.Join(dir, workspace.TempDir), "LANG": "C.UTF-8",

@@ -14,23 +14,23 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
 
-// ExitInputData is the exit code that says: the input cannot be worked with (EX_DATAERR of sysexits.h).
+// ExitInputData is the exit code for unusable input (EX_DATAERR of sysexits.h).
 const ExitInputData = 65
 
-// ended is how a process ended and what it printed.
+// ended describes how a process ended and what it printed.
 type ended struct {
-	// code is the exit code, signal the one that killed it, if one did.
+	// code is the exit code; signal is the signal that killed it, if any.
 	code   int
 	signal syscall.Signal
 	stdout []byte
-	// overflow is true when the program printed more than it may.
+	// overflow is true if the program printed too much.
 	overflow bool
-	// full is true when it has left more in its workspace than it may.
+	// full is true if it left too much in its workspace.
 	full   bool
 	stderr string
 }
 
-// ending reads the contract of command experts: what was printed, unless the exit code says otherwise.
+// ending applies the contract of command experts: the output is the result, unless the exit code says otherwise.
 func (e *ended) ending(c *Config) task.Ending {
 	if e.overflow {
 		return task.Failure(events.CodeTooLarge, fmt.Sprintf("the program printed more than %d bytes", c.Stdout), e.stderr,
@@ -54,13 +54,13 @@ func (e *ended) ending(c *Config) task.Ending {
 		return e.killed(c)
 	}
 	if e.code > shellSignal && c.limited(syscall.Signal(e.code-shellSignal)) {
-		e.signal = syscall.Signal(e.code - shellSignal) // A shell has told so of its child.
+		e.signal = syscall.Signal(e.code - shellSignal) // A shell reported this about its child.
 		return e.killed(c)
 	}
 	return task.Failure(events.CodeExecution, "the program ended with exit code "+strconv.Itoa(e.code), e.stderr, c.hint())
 }
 
-// report reads standard output: an object with "outcome" is a report, any other JSON or text the output of a SUCCESS.
+// report parses standard output: an object with "outcome" is a report, any other JSON or text is the output of a SUCCESS.
 func (e *ended) report() (r *events.SubJobReported, explicit bool) {
 	text := bytes.TrimSpace(e.stdout)
 	switch {
@@ -72,7 +72,7 @@ func (e *ended) report() (r *events.SubJobReported, explicit bool) {
 		}
 		return &events.SubJobReported{Outcome: events.Success, Output: compact(text)}, false
 	case !utf8.Valid(e.stdout):
-		// No JSON can hold it: the loop moves it to a blob, as the bytes they are.
+		// JSON cannot contain it: the loop stores the bytes as a blob.
 		return &events.SubJobReported{
 			Outcome: events.Success, Output: e.stdout,
 			OutputRef: &events.Ref{MediaType: "application/octet-stream"},
@@ -96,7 +96,7 @@ func explicitReport(text []byte) (*events.SubJobReported, bool) {
 			`print {"outcome":"SUCCESS","output":…}`)
 		return f.Report, true
 	}
-	r.OutputRef, r.Artifacts, r.Selected = nil, nil, nil // A program has no blobs and knows no selection.
+	r.OutputRef, r.Artifacts, r.Selected = nil, nil, nil // A program has no blobs and cannot select values.
 	return r, true
 }
 
@@ -108,15 +108,15 @@ func compact(text []byte) json.RawMessage {
 	return b.Bytes()
 }
 
-// shellSignal is what a shell adds to the number of the signal that has killed its child.
+// shellSignal is what a shell adds to the number of the signal that killed its child.
 const shellSignal = 128
 
-// limited reports whether a signal says that a limit of the sandbox was passed.
+// limited reports whether a signal means that a limit of the sandbox was exceeded.
 func (c *Config) limited(s syscall.Signal) bool {
 	return c.boxed() && (s == syscall.SIGXFSZ || s == syscall.SIGXCPU && c.Policy.Limits.CPU > 0)
 }
 
-// killed says which limit it was that killed the program, if one did.
+// killed returns the ending for a limit that killed the program.
 func (e *ended) killed(c *Config) task.Ending {
 	limits := c.Policy.Limits.Filled()
 	switch {
@@ -130,7 +130,7 @@ func (e *ended) killed(c *Config) task.Ending {
 	return task.Failure(events.CodeExecution, "the program was killed by "+e.signal.String(), e.stderr, c.hint())
 }
 
-// hint is what may help a program that has failed: what it was kept from.
+// hint returns what a failed program may have lacked because of its sandbox.
 func (c *Config) hint() string {
 	if !c.boxed() {
 		return ""

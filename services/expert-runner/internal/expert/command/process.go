@@ -14,14 +14,15 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/sandbox"
 )
 
-// afterlife is how long the pipes of a process that has ended are read: a child that left its group may hold them for ever.
+// afterlife is how long to read the pipes of an ended process: a child that left its group may hold them open for ever.
 const afterlife = 2 * time.Second
 
-// startWithin is how long behind a look at the claim a program may be started: a runner that stands still in between looks again.
+// startWithin is how long after a check of the claim a program may be started; a runner that was suspended in between
+// checks again.
 const startWithin = time.Second
 
-// run starts the program, feeds it, reads it and returns when its whole group has ended or was killed. The end of ctx tells the group
-// to end, and kills it after the grace.
+// run starts the program, writes its input, reads its output, and returns when its whole group has ended or was killed.
+// When ctx ends, the group is asked to end and killed after the grace.
 func (c *Config) run(ctx context.Context, cmd *exec.Cmd, input []byte, t *expert.Task) (*ended, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -50,7 +51,7 @@ func (c *Config) run(ctx context.Context, cmd *exec.Cmd, input []byte, t *expert
 	errs := &process.Tail{Limit: maxTail, Redactor: c.Secrets.Redactor()}
 	full := &quota{dir: dir, limit: c.Policy.Limits.Workspace}
 	var copies sync.WaitGroup                                                                 // The goroutines at the pipes; they end when the pipes do.
-	copies.Go(func() { drain(pipes.Stdin, bytes.NewReader(input)); _ = pipes.Stdin.Close() }) // It may have been closed early.
+	copies.Go(func() { drain(pipes.Stdin, bytes.NewReader(input)); _ = pipes.Stdin.Close() }) // The program may have closed it early.
 	copies.Go(func() { drain(out, pipes.Stdout) })
 	copies.Go(func() { drain(errs, pipes.Stderr) })
 	copies.Go(func() { full.watch(group.Exited(), cancel) })
@@ -60,13 +61,13 @@ func (c *Config) run(ctx context.Context, cmd *exec.Cmd, input []byte, t *expert
 	if !stop() {
 		<-killed
 	}
-	pipes.Until(time.Now().Add(afterlife)) // What is still in them is read.
+	pipes.Until(time.Now().Add(afterlife)) // The rest of their content is read.
 	copies.Wait()
 	e := &ended{stdout: c.Secrets.Redactor().JSON(out.kept), overflow: out.full, stderr: errs.Text(), full: full.over}
 	return e, e.status(entry, ending, err)
 }
 
-// enter puts the program into its box.
+// enter puts the program into its sandbox.
 func (c *Config) enter(cmd *exec.Cmd) (*sandbox.Entry, error) {
 	if c.Box == nil {
 		return &sandbox.Entry{}, nil
@@ -76,7 +77,8 @@ func (c *Config) enter(cmd *exec.Cmd) (*sandbox.Entry, error) {
 	return c.Box.Wrap(cmd, p)
 }
 
-// start starts the program if the run is still this runner's. One of a run that has no claim is kept for as long as the runner runs.
+// start starts the program if this runner still has the claim. A keeper of a run without a claim lasts as long as the
+// runner.
 func (c *Config) start(ctx context.Context, cmd *exec.Cmd, t *expert.Task) (*process.Group, error) {
 	for {
 		until := process.Now().After(startWithin)
@@ -93,12 +95,12 @@ func (c *Config) start(ctx context.Context, cmd *exec.Cmd, t *expert.Task) (*pro
 	}
 }
 
-// cutOff is the error of a program that its keeper has ended, or that died with it: how far it came is unknown.
+// cutOff is the error of a program that its keeper ended, or that died with it: its progress is unknown.
 type cutOff struct{ why string }
 
 func (c *cutOff) Error() string { return c.why }
 
-// status reads how the program has ended: from the helper that has waited for it, else from the operating system.
+// status returns how the program ended: from the helper that waited for it, else from the operating system.
 func (e *ended) status(entry *sandbox.Entry, ending process.Ending, err error) error {
 	switch {
 	case err != nil:

@@ -6,18 +6,17 @@ import (
 	"time"
 )
 
-// lookAgain is how often the size of a workspace is looked at.
+// lookAgain is the interval of checks of a workspace's size.
 const lookAgain = 500 * time.Millisecond
 
-// quota bounds what a program leaves in its workspace.
+// quota limits the size of a program's workspace.
 type quota struct {
 	dir   string
-	limit int64 // 0 is none.
-	over  bool  // Written by watch alone.
+	limit int64 // 0 means no limit.
+	over  bool  // Only watch writes it.
 }
 
-// watch looks at the workspace until the program has ended, and once more then. When there is too much in it the program is
-// stopped.
+// watch checks the workspace until the program has ended, and once more then. If it is too large, the program is stopped.
 func (q *quota) watch(exited <-chan struct{}, stop func()) {
 	if q.limit == 0 {
 		return
@@ -38,9 +37,9 @@ func (q *quota) watch(exited <-chan struct{}, stop func()) {
 	}
 }
 
-// size is what all files of a folder take together, in bytes. What cannot be looked at is not counted.
+// size returns the total size of the files in a folder, in bytes. Unreadable ones are not counted.
 func size(dir string) (total int64) {
-	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error { // Its errors are passed over one by one.
+	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error { // Errors are skipped one by one.
 		if err != nil {
 			return nil
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/workspace"
 )
 
-// input is the one JSON object that a program reads.
+// input is the JSON object on the program's standard input.
 type input struct {
 	Job                string                     `json:"job"`
 	SubJob             string                     `json:"subjob"`
@@ -34,16 +34,16 @@ type input struct {
 	IdempotencyKey     string                     `json:"idempotency_key"`
 }
 
-// result is what a predecessor handed over: JSON inline, anything else as a file.
+// result is the result of a predecessor: JSON inline, anything else as a file.
 type result struct {
 	Output json.RawMessage `json:"output,omitempty"`
 	File   *file           `json:"file,omitempty"`
-	// Artifacts are the files that came with it.
+	// Artifacts are its files.
 	Artifacts []file `json:"artifacts,omitempty"`
 	Skipped   bool   `json:"skipped"`
 }
 
-// file is a payload that was written into the workspace.
+// file is a payload in the workspace.
 type file struct {
 	Path      string `json:"path"`
 	Name      string `json:"name,omitempty"`
@@ -51,7 +51,7 @@ type file struct {
 	Size      int64  `json:"size"`
 }
 
-// stdin makes the input of a run and writes its files.
+// stdin builds the input of a run and writes its files.
 func stdin(ctx context.Context, t *expert.Task, dir string) ([]byte, error) {
 	w := t.Work
 	if err := workspace.Collision(w.Results); err != nil {
@@ -118,7 +118,7 @@ func fetch(ctx context.Context, t *expert.Task, dir, folder, fallback string, re
 	return &file{Path: path, Name: ref.Name, MediaType: ref.MediaType, Size: size}, nil
 }
 
-// facts are the variables by which a program, and what it starts, can tell which run it works for.
+// facts are the environment variables that identify the run.
 func facts(t *expert.Task, dir string) map[string]string {
 	w := t.Work
 	return map[string]string{

@@ -11,14 +11,14 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
 
-// Func is the work of an expert. A report without an outcome is a SUCCESS. An error is an EXECUTION_ERROR, except for *Park;
-// an *events.Fault keeps its code. It must return soon after ctx has ended.
+// Func executes a run. A report without an outcome is a SUCCESS. An error is an EXECUTION_ERROR, except *Park; an
+// *events.Fault keeps its code. Func must return soon after ctx has ended.
 type Func func(ctx context.Context, t *expert.Task) (events.SubJobReported, error)
 
-// Park is returned by a function that waits for a person or a moment: the run ends, and its answer begins the next one,
-// which finds its finished effects in the journal and the answer in the work.
+// Park is returned by a function that waits for a person or a point in time: the run ends. The answer starts the next run,
+// which finds the finished effects in the journal and the answer in its work.
 type Park struct {
-	// Input is what is asked for.
+	// Input is the request for input.
 	Input events.InputRequested
 }
 

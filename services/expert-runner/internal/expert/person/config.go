@@ -10,24 +10,24 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/schema"
 )
 
-// Config is what a card says of its person.
+// Config describes the person on a card.
 type Config struct {
-	// User is the only one who may answer; that of the request when empty, and anybody when it has none either.
+	// User is the only person who may answer. If it is empty, that of the request; if that is empty too, anyone may.
 	User string `yaml:"user"`
-	// Expires bounds the wait; 0 waits for ever.
+	// Expires limits the wait; 0 waits for ever.
 	Expires time.Duration `yaml:"expires"`
-	// Default is the answer taken when it expires. Without one the SubJob fails then.
+	// Default is the answer if the request expires. Without a default the SubJob then fails.
 	Default any `yaml:"default"`
-	// Form is the JSON Schema of an answer; nil takes the SubJob's output_schema, and any words without that.
+	// Form is the JSON Schema of an answer. If nil, it is the SubJob's output_schema; without one, any text is accepted.
 	Form json.RawMessage `yaml:"-"`
-	// Intro is told to the person in front of the work.
+	// Intro is shown to the person before the work.
 	Intro string `yaml:"-"`
 }
 
-// IsZero reports whether a card says nothing of a person.
+// IsZero reports whether the card has no settings of this kind.
 func (c *Config) IsZero() bool { return reflect.ValueOf(*c).IsZero() }
 
-// check reads the form and holds the default against it.
+// check compiles the form and validates the default against it.
 func (c *Config) check() (form *schema.Schema, answer json.RawMessage, err error) {
 	if c.Expires < 0 {
 		return nil, nil, errors.New("expires must not be negative")

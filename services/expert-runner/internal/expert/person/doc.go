@@ -1,5 +1,5 @@
 // Package person runs experts that are people: the work becomes a request for input, and the answer is the result.
 //
-// A run that waits is parked: it holds no goroutine and no message. What a person rejects is an EXECUTION_ERROR with the
-// reason as its lesson; what does not fit the form is asked for again, with everything that is wrong.
+// A waiting run is parked: it holds no goroutine and no message. A rejection is an EXECUTION_ERROR with the reason as its
+// lesson. An answer that does not fit the form is requested again, with all its faults.
 package person

@@ -12,14 +12,14 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
 
-// Expert asks a person. It may ask any number at once.
+// Expert asks a person. It is safe for concurrent use.
 type Expert struct {
 	config Config
 	form   *schema.Schema
 	answer json.RawMessage // The default.
 }
 
-// New checks the configuration. The error says what to do.
+// New checks the configuration. The error contains advice.
 func New(c Config) (*Expert, error) {
 	form, answer, err := c.check()
 	if err != nil {
@@ -28,7 +28,7 @@ func New(c Config) (*Expert, error) {
 	return &Expert{config: c, form: form, answer: answer}, nil
 }
 
-// Run implements expert.Runner: it asks, or reads the answer that the run before has asked for.
+// Run implements expert.Runner: it asks, or reads the answer to the previous run's request.
 func (x *Expert) Run(_ context.Context, t *expert.Task) task.Ending {
 	w := t.Work
 	form, raw, err := x.shape(w)
@@ -50,7 +50,7 @@ func (x *Expert) Run(_ context.Context, t *expert.Task) task.Ending {
 	return task.Ending{Report: &events.SubJobReported{Outcome: events.Success, Output: closed.Answer}}
 }
 
-// shape is the form of the answer: that of the SubJob, else the card's.
+// shape returns the form of the answer: the SubJob's, else the card's.
 func (x *Expert) shape(w *events.Work) (*schema.Schema, json.RawMessage, error) {
 	if len(w.Spec.OutputSchema) == 0 {
 		return x.form, x.config.Form, nil
@@ -59,8 +59,7 @@ func (x *Expert) shape(w *events.Work) (*schema.Schema, json.RawMessage, error) 
 	return form, w.Spec.OutputSchema, err
 }
 
-// request is the id under which a run asks. It has the attempt in it: a question that was rejected is not answered by what
-// rejected it.
+// request returns the id of a run's request. It contains the attempt, so that an earlier rejection does not answer it.
 func request(w *events.Work, run int) string {
 	mark := "form"
 	if w.Attempt > 1 {
@@ -83,8 +82,8 @@ func (x *Expert) ask(w *events.Work, form json.RawMessage, wrong []string) task.
 	return task.Ending{Park: in}
 }
 
-// refused reads a rejection: {"approved":false,"reason":…} and nothing else. A form that asks for approved itself has its
-// answer taken as it is.
+// refused parses a rejection: {"approved":false,"reason":…} and nothing else. If the form itself has a field approved, the
+// answer is taken as it is.
 func refused(answer, form json.RawMessage) (reason string, ok bool) {
 	if _, asked := task.At(form, "properties.approved"); asked {
 		return "", false
@@ -93,12 +92,12 @@ func refused(answer, form json.RawMessage) (reason string, ok bool) {
 	if json.Unmarshal(answer, &fields) != nil || string(fields["approved"]) != "false" {
 		return "", false
 	}
-	for name := range fields { // any order: one foreign key is enough.
+	for name := range fields { // any order: one unknown key decides.
 		if name != "approved" && name != "reason" {
 			return "", false
 		}
 	}
-	_ = json.Unmarshal(fields["reason"], &reason) // A reason that is no text is none.
+	_ = json.Unmarshal(fields["reason"], &reason) // A reason that is not a string is ignored.
 	return reason, true
 }
 

@@ -9,16 +9,15 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// Bounds of a prompt, in bytes: it is whole when it fits, for a message takes six times as much. Of a longer one every part is
-// shortened, so that each is there.
+// Limits of a prompt in bytes. It is complete if it fits, since a message holds six times as much. In a longer one every
+// part is shortened, so that each is present.
 const (
 	maxPrompt = 64 << 10
 	maxText   = 8 << 10
 	maxResult = 2 << 10
 )
 
-// prompt is what a person reads: what was wrong with the last answer, the card's text, the work, and what is there to do it
-// with.
+// prompt returns the text for the person: the faults of the last answer, the card's text, the work, and its inputs.
 func prompt(intro string, w *events.Work, wrong []string) string {
 	if whole := told(intro, w, wrong, maxPrompt, maxPrompt); len(whole) <= maxPrompt {
 		return whole
@@ -26,7 +25,7 @@ func prompt(intro string, w *events.Work, wrong []string) string {
 	return cut(told(intro, w, wrong, maxText, maxResult), maxPrompt, w.Job+"/"+w.SubJob)
 }
 
-// told puts a prompt together, of parts that have at most so many bytes.
+// told assembles a prompt from parts of limited length.
 func told(intro string, w *events.Work, wrong []string, maxText, maxResult int) string {
 	var b strings.Builder
 	self := w.Job + "/" + w.SubJob
@@ -52,7 +51,7 @@ func told(intro string, w *events.Work, wrong []string, maxText, maxResult int) 
 	return strings.TrimSpace(b.String())
 }
 
-// cut keeps the beginning, and says how much that is and where all of it is.
+// cut keeps the beginning, and says how long that is and where to find the rest.
 func cut(text string, limit int, from string) string {
 	if len(text) <= limit {
 		return text

@@ -12,23 +12,23 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
 
-// address is a URL with places that the work fills.
+// address is a URL with placeholders for fields of the work.
 type address struct {
 	parts []part
-	// base is the address with every place filled harmlessly: its scheme and host are those of every call.
+	// base is the address with harmless values in all placeholders: scheme and host are those of every call.
 	base *url.URL
 }
 
-// part is a piece of text, or a place.
+// part is a piece of text, or a placeholder.
 type part struct {
 	text string
-	// path is the dotted path of the field that fills the place; empty for text.
+	// path is the dotted path of the field for the placeholder; empty for text.
 	path string
-	// query is true behind the question mark.
+	// query is true after the question mark.
 	query bool
 }
 
-// parseAddress reads a URL with places in braces. The errors never repeat the URL: it may hold a secret.
+// parseAddress parses a URL with placeholders in braces. Errors never repeat the URL, which may contain a secret.
 func parseAddress(text string) (*address, error) {
 	a := &address{}
 	var plain strings.Builder
@@ -70,12 +70,12 @@ func parseAddress(text string) (*address, error) {
 	return a, nil
 }
 
-// places reports whether the work fills anything.
+// places reports whether there are placeholders.
 func (a *address) places() bool {
 	return slices.ContainsFunc(a.parts, func(p part) bool { return p.path != "" })
 }
 
-// fill puts the fields of the work into the places, escaped, and gives them for the journal.
+// fill replaces the placeholders by the escaped fields of the work, and returns these for the journal.
 func (a *address) fill(workBuffer json.RawMessage) (*url.URL, map[string]string, error) {
 	var b strings.Builder
 	filled := map[string]string{}
@@ -105,7 +105,7 @@ func (a *address) fill(workBuffer json.RawMessage) (*url.URL, map[string]string,
 	return u, filled, nil
 }
 
-// scalar is the text of a field. An empty one would make another path of the address.
+// scalar returns the text of a field. An empty one is an error, since it would change the path.
 func scalar(workBuffer json.RawMessage, p part) (string, error) {
 	raw, ok := task.At(workBuffer, p.path)
 	if !ok || string(raw) == "null" {

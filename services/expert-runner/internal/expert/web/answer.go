@@ -13,21 +13,20 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// maxRetryAfter bounds the wait that a server may ask for.
+// maxRetryAfter limits the wait that a server may ask for.
 const maxRetryAfter = 24 * time.Hour
 
-// kept is an answer as the journal has it. A person who declares an unknown call done gives the output itself, which has
-// another form.
+// kept is an answer in the journal. A person who declares an unknown call done supplies the output itself, in another form.
 type kept struct {
 	HTTP *answer `json:"http"`
 }
 
-// answer is what came back. One of JSON, Text and Bytes is set, or none when there was no body.
+// answer is an HTTP response. One of JSON, Text and Bytes is set, or none if there was no body.
 type answer struct {
 	Status     int             `json:"status"`
 	Type       string          `json:"media_type,omitempty"`
 	RetryAfter events.Duration `json:"retry_after,omitempty"`
-	Over       bool            `json:"over,omitempty"` // Over is true when the body is larger than the limit; it is dropped then.
+	Over       bool            `json:"over,omitempty"` // Over is true if the body exceeded the limit and was dropped.
 	JSON       json.RawMessage `json:"json,omitempty"`
 	Text       string          `json:"text,omitempty"`
 	Bytes      []byte          `json:"bytes,omitempty"`
@@ -54,7 +53,7 @@ func newAnswer(r *http.Response, body []byte, limit int64) *answer {
 	return a
 }
 
-// retryAfter reads seconds or a date; what is neither is 0.
+// retryAfter parses seconds or a date; anything else is 0.
 func retryAfter(text string, now time.Time) time.Duration {
 	wait := time.Duration(0)
 	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
@@ -65,7 +64,7 @@ func retryAfter(text string, now time.Time) time.Duration {
 	return min(max(wait, 0), maxRetryAfter)
 }
 
-// words are the beginning of the body as a person reads it.
+// words returns the beginning of the body as text.
 func (a *answer) words() string {
 	const most = 2 << 10
 	text := a.Text

@@ -15,11 +15,11 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 )
 
-// maxRedirects bounds the redirects that one call follows.
+// maxRedirects limits the redirects of one call.
 const maxRedirects = 5
 
-// newClient makes a client that never sends anything twice by itself: a connection serves one call, so that none is found
-// closed after the request was written.
+// newClient returns a client that never sends anything twice by itself: each connection serves one call, so that no
+// connection turns out closed after the request was written.
 func newClient() *http.Client {
 	return &http.Client{
 		Transport:     &http.Transport{DisableKeepAlives: true},
@@ -27,8 +27,8 @@ func newClient() *http.Client {
 	}
 }
 
-// checkRedirect follows a redirect within the host that the card names, if the method stays what it was or the server says
-// that the answer is to be read elsewhere (303). Any other is the answer: a POST that became a GET was never done.
+// checkRedirect follows a redirect within the card's host, if the method stays the same or the server says that the answer
+// is to be read elsewhere (303). Any other redirect is the answer: a POST turned into a GET was never executed.
 func checkRedirect(next *http.Request, via []*http.Request) error {
 	first := via[0]
 	same := next.URL.Scheme == first.URL.Scheme && next.URL.Host == first.URL.Host
@@ -39,8 +39,8 @@ func checkRedirect(next *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// call makes the call and gives the answer as it is kept. An error that is expert.ErrUnknown came after the request was
-// written, any other before it was.
+// call makes the call and returns the answer for the journal. An error that is expert.ErrUnknown occurred after the request
+// was written, any other before.
 func (x *Expert) call(ctx context.Context, target *url.URL, body []byte, key string) (json.RawMessage, error) {
 	ctx, stop := context.WithTimeout(ctx, x.config.Timeout)
 	defer stop()
@@ -48,14 +48,14 @@ func (x *Expert) call(ctx context.Context, target *url.URL, body []byte, key str
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { written.Store(true) }})
 	request, err := http.NewRequestWithContext(ctx, x.config.Method, target.String(), bytes.NewReader(body))
 	if err != nil {
-		return nil, errors.New("the request cannot be made") // The error's text has the URL.
+		return nil, errors.New("the request cannot be made") // The error's text contains the URL.
 	}
 	x.dress(request, body, key)
 	response, err := x.client.Do(request)
 	if err != nil {
 		return nil, x.broken(ctx, err, written.Load())
 	}
-	defer func() { _ = response.Body.Close() }() // Everything that is wanted was read.
+	defer func() { _ = response.Body.Close() }() // Everything needed was read.
 	a, err := x.read(response)
 	if err != nil {
 		return nil, x.broken(ctx, err, true)
@@ -93,14 +93,14 @@ func (x *Expert) broken(ctx context.Context, err error, written bool) error {
 	return err
 }
 
-// read takes an answer up to the limit.
+// read reads an answer up to the limit.
 func (x *Expert) read(r *http.Response) (*answer, error) {
 	limit := x.config.Limit
 	body, err := io.ReadAll(io.LimitReader(r.Body, limit+1))
 	if err != nil {
 		return nil, err
 	}
-	if int64(len(body)) <= limit { // Else it is dropped.
+	if int64(len(body)) <= limit { // Otherwise it is dropped.
 		body = x.config.Secrets.Redactor().JSON(body)
 		limit = max(limit, int64(len(body)))
 	}

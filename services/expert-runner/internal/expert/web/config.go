@@ -15,36 +15,36 @@ import (
 
 // Defaults of a Config.
 const (
-	// DefaultTimeout is how long a server may take for its whole answer.
+	// DefaultTimeout limits the time for a whole answer.
 	DefaultTimeout = 30 * time.Second
-	// DefaultLimit is how much of an answer is read, in bytes.
+	// DefaultLimit limits the size of an answer, in bytes.
 	DefaultLimit = 8 << 20
 )
 
-// Config is what a card says of its call.
+// Config describes the call on a card.
 type Config struct {
 	// Method is the HTTP method; POST when empty.
 	Method string `yaml:"method"`
-	// URL is where the call goes. {inputs.order} is filled with that field of the work, behind the host only.
+	// URL is the address of the call. {inputs.order} is replaced by that field of the work, only after the host.
 	URL string `yaml:"url"`
-	// Headers are sent along, and win over the expert's own.
+	// Headers are sent with the request and take precedence over the expert's own.
 	Headers map[string]string `yaml:"headers"`
-	// Body is the dotted path of the field of the work that is sent; empty sends all of it.
+	// Body is the dotted path of the field of the work to send; empty sends all of it.
 	Body string `yaml:"body"`
-	// Timeout bounds the call from dialling to the last byte; DefaultTimeout when 0.
+	// Timeout limits the call from dialling to the last byte; DefaultTimeout if 0.
 	Timeout time.Duration `yaml:"answer_timeout"`
-	// Limit bounds the answer in bytes; DefaultLimit when 0.
+	// Limit limits the answer in bytes; DefaultLimit if 0.
 	Limit int64 `yaml:"answer_limit"`
-	// Safe calls may be repeated when it is unknown whether they took place. Those that only read (GET, HEAD) always are.
+	// Safe calls may be repeated after an unknown outcome. Reads (GET, HEAD) are always safe.
 	Safe bool `yaml:"-"`
-	// Secrets are taken out of what the server answers; nil holds none.
+	// Secrets are removed from the server's answers; may be nil.
 	Secrets *redact.Set `yaml:"-"`
 }
 
-// IsZero reports whether a card says nothing of a call.
+// IsZero reports whether the card has no settings of this kind.
 func (c *Config) IsZero() bool { return reflect.ValueOf(*c).IsZero() }
 
-// Faults are everything that is wrong with it; the fields are the keys of the card.
+// Faults lists everything that is wrong; the fields are the keys of the card.
 func (c *Config) Faults() events.Faults {
 	var faults events.Faults
 	add := func(field, message, hint string) {
@@ -58,7 +58,7 @@ func (c *Config) Faults() events.Faults {
 	} else if _, err := parseAddress(c.URL); err != nil {
 		add("url", err.Error(), "url: https://example.com/orders/{inputs.order}")
 	}
-	for name, value := range c.Headers { // any order: faults of one map have one place each.
+	for name, value := range c.Headers { // any order: faults of one map have the same position.
 		if !headerName(name) || strings.ContainsAny(value, "\r\n\x00") {
 			add("headers."+name, "is no header", "a name has letters, digits and -, a value is one line")
 		}

@@ -1,7 +1,7 @@
-// Package web runs experts that are one HTTP call: the work goes out as JSON, and what comes back is the result.
+// Package web runs experts that are one HTTP call: the work is sent as JSON, and the answer is the result.
 //
-// The call is one effect in the journal: an answer that was kept is never asked for again. A call that may have reached the
-// server and brought no answer back is UNKNOWN, and a person decides, unless the card says that it may be repeated. What the
-// work says can fill places of the path and of the query, never scheme or host. Headers may hold secrets: they are neither
-// logged nor journaled, and no error repeats them.
+// The call is one effect in the journal: a recorded answer is never requested again. A call that may have reached the
+// server without an answer has an unknown outcome, and a person decides, unless the card says that it may be repeated.
+// Fields of the work can fill placeholders in path and query, never in scheme or host. Headers may contain secrets: they
+// are neither logged nor journaled, and no error repeats them.
 package web

@@ -9,7 +9,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
 
-// ending reads what the journal has of the call: an answer of the server, or the output that a person declared.
+// ending reads the journal's record of the call: an answer of the server, or the output that a person declared.
 func (x *Expert) ending(raw json.RawMessage) task.Ending {
 	var k kept
 	if json.Unmarshal(raw, &k) != nil || k.HTTP == nil || k.HTTP.Status == 0 {
@@ -25,7 +25,7 @@ func (x *Expert) ending(raw json.RawMessage) task.Ending {
 	return x.refusal(a)
 }
 
-// success gives the body as the output.
+// success returns the body as the output.
 func (a *answer) success() task.Ending {
 	r := &events.SubJobReported{Outcome: events.Success, Output: a.JSON}
 	switch {
@@ -44,7 +44,7 @@ func (a *answer) success() task.Ending {
 	return task.Ending{Report: r}
 }
 
-// refusal is the table of the documentation: what an answer that is no success means.
+// refusal maps unsuccessful answers to endings, according to the table in the documentation.
 func (x *Expert) refusal(a *answer) task.Ending {
 	outcome, code, hint := events.ExecutionError, events.CodeExecution, "see the server's log"
 	switch a.Status {

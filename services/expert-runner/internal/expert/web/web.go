@@ -11,17 +11,17 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
 
-// effect is the key and the name of the one effect of an http expert.
+// effect is key and name of the single effect of an http expert.
 const effect = "http"
 
-// Expert makes one call per task. It may make any number at once.
+// Expert makes one call per task. It is safe for concurrent use.
 type Expert struct {
 	config  Config
 	address *address
 	client  *http.Client
 }
 
-// New checks the configuration, events.Faults, and makes the expert.
+// New checks the configuration and makes the expert; errors are events.Faults.
 func New(c Config) (*Expert, error) {
 	if err := c.Faults().OrNil(); err != nil {
 		return nil, err

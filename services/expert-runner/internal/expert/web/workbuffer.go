@@ -8,7 +8,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
 
-// workBuffer is the work without what concerns the bus alone: the fields here hide those of the same name below.
+// workBuffer is the work without what concerns only the bus: its fields hide those of the same name in Work.
 type workBuffer struct {
 	*events.Work
 	ReportSubject string   `json:"report_subject,omitempty"`
@@ -19,7 +19,7 @@ type workBuffer struct {
 	Select        []string `json:"select,omitempty"`
 }
 
-// write gives the work as JSON.
+// write returns the work as JSON.
 func write(w *events.Work) (json.RawMessage, error) {
 	body, err := json.Marshal(workBuffer{Work: w})
 	if err != nil {
@@ -28,7 +28,7 @@ func write(w *events.Work) (json.RawMessage, error) {
 	return body, nil
 }
 
-// body is what is sent: all of the work, or one field of it.
+// body returns what to send: all of the work, or one of its fields.
 func (c *Config) body(workBuffer json.RawMessage) ([]byte, error) {
 	if !c.sends() {
 		return nil, nil

@@ -16,28 +16,28 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 )
 
-// OutDir is the folder of a workspace whose files are artifacts, unless a card says otherwise.
+// OutDir is the folder of a workspace whose files are artifacts by default.
 const OutDir = "out"
 
-// ArtifactsDir is the folder of a workspace with the artifacts of predecessors, one folder for each.
+// ArtifactsDir is the folder of a workspace with the predecessors' artifacts, one folder for each.
 const ArtifactsDir = "artifacts"
 
-// Limits of what one run leaves behind.
+// Limits of the artifacts of one run.
 const (
-	// MaxArtifacts is how many files are kept, MaxArtifactBytes how much they weigh together.
+	// MaxArtifacts limits the number of files, MaxArtifactBytes their total size.
 	MaxArtifacts     = 64
 	MaxArtifactBytes = 1 << 30
-	// maxName is the longest name of one in bytes, maxDeep how many folders deep one is looked for, maxSeen among how many entries.
+	// maxName limits the length of a name in bytes, maxDeep the depth of folders, maxSeen the entries that are visited.
 	maxName = 255
 	maxDeep = 32
 	maxSeen = 10_000
 )
 
-// DefaultArtifacts are the patterns of a card that names none.
+// DefaultArtifacts returns the patterns of a card without any.
 func DefaultArtifacts() []string { return []string{OutDir + "/**"} }
 
-// keep stores the files that patterns name and gives what the report says of them. An error is an *events.Fault about a file that
-// cannot be kept, or that of storing.
+// keep stores the files that match patterns and returns their references for the report. An error is an *events.Fault about
+// a file that cannot be stored, or that of the store.
 func keep(ctx context.Context, t *expert.Task, dir string, patterns []string) ([]events.Ref, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -61,9 +61,9 @@ func keep(ctx context.Context, t *expert.Task, dir string, patterns []string) ([
 	return refs, nil
 }
 
-// keepOne stores one file, of at most so many bytes. The program may have left a process behind that changes files meanwhile.
+// keepOne stores one file of limited size. A process that the program left behind may be changing files meanwhile.
 func keepOne(ctx context.Context, t *expert.Task, root *os.Root, name string, most int64) (events.Ref, error) {
-	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // A pipe in its place would be waited for.
+	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // Opening a pipe in its place would block.
 	if err != nil {
 		return events.Ref{}, refused(events.CodeInvalid, name, "cannot be read: "+reason(err), "make it readable")
 	}
@@ -91,10 +91,10 @@ func keepOne(ctx context.Context, t *expert.Task, root *os.Root, name string, mo
 	return ref, nil
 }
 
-// called is the name of a file for others: its path, without the folder that says no more than that it is one.
+// called returns the name of an artifact: its path without OutDir.
 func called(name string) string { return strings.TrimPrefix(name, OutDir+"/") }
 
-// mediaType goes by the ending of the name, else by what the file begins with.
+// mediaType guesses by the extension of the name, else by the beginning of the file.
 func mediaType(name string, head []byte) string {
 	if known := mime.TypeByExtension(path.Ext(name)); known != "" {
 		return known
@@ -102,14 +102,14 @@ func mediaType(name string, head []byte) string {
 	return http.DetectContentType(head)
 }
 
-// field is the key of the card that a fault is about.
+// field is the key of the card in faults.
 const field = "artifacts"
 
 func refused(code events.Code, name, what, hint string) *events.Fault {
 	return &events.Fault{Code: code, Field: field, Message: fmt.Sprintf("artifact %.300q %s", name, what), Hint: hint}
 }
 
-// about puts the name of the file into a fault of storing it.
+// about adds the name of the file to an error of storing it.
 func about(name string, err error) error {
 	var fault *events.Fault
 	if !errors.As(err, &fault) {
@@ -120,7 +120,7 @@ func about(name string, err error) error {
 	return &named
 }
 
-// reason is an error without the place of the workspace.
+// reason returns an error without the path of the workspace.
 func reason(err error) string {
 	var failed *os.PathError
 	if errors.As(err, &failed) {

@@ -1,4 +1,4 @@
-// Package workspace makes the fresh directory of a run, puts files into it and removes it; Sweep removes what a runner that was
-// killed has left. What a run leaves behind as artifacts is stored by content before it is reported; nothing else inside is read. It
-// keeps no state: a directory belongs to its run.
+// Package workspace creates the fresh directory of a run, copies files into it and removes it; Sweep removes what killed
+// runners left behind. The artifacts of a run are stored by content before they are reported; nothing else inside is read.
+// The package keeps no state: a directory belongs to its run.
 package workspace

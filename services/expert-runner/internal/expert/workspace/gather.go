@@ -16,16 +16,16 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// gatherer looks for the files that patterns name.
+// gatherer finds the files that match patterns.
 type gatherer struct {
 	root     *os.Root
 	patterns [][]string
-	left     int // Entries that may still be looked at.
+	left     int // Entries that may still be visited.
 	names    []string
 }
 
-// gather lists the files of a workspace that patterns name, sorted, among so many entries. Nothing outside of it is looked at, and no link is followed:
-// one that a pattern names is refused, like whatever else is no file. An error is an *events.Fault.
+// gather lists the files of a workspace that match patterns, sorted, visiting at most most entries. It never leaves the
+// workspace and follows no link: a link or special file that matches is an error. Errors are *events.Fault.
 func gather(root *os.Root, patterns []string, most int) ([]string, error) {
 	g := &gatherer{root: root, left: most}
 	for _, p := range patterns {
@@ -45,7 +45,7 @@ func gather(root *os.Root, patterns []string, most int) ([]string, error) {
 	return g.names, nil
 }
 
-// walk looks through a folder in pieces, since it may be of any size.
+// walk visits a folder in batches, since it may have any size.
 func (g *gatherer) walk(dir string, deep int) error {
 	folder, err := g.root.OpenFile(dir, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -77,7 +77,7 @@ func (g *gatherer) entry(name string, kind fs.FileMode, deep int) error {
 	}
 	parts := strings.Split(name, "/")
 	if slices.Contains([]string{TempDir, ArtifactsDir, "attachments", "results"}, parts[0]) {
-		return nil // Not made by the run, or not to last.
+		return nil // Not made by the run, or temporary.
 	}
 	named := g.named(parts, false)
 	switch {
@@ -103,12 +103,12 @@ func (g *gatherer) entry(name string, kind fs.FileMode, deep int) error {
 	return nil
 }
 
-// named reports whether a pattern names a file, or leads into a folder.
+// named reports whether a pattern matches a file, or may match something inside a folder.
 func (g *gatherer) named(parts []string, folder bool) bool {
 	return slices.ContainsFunc(g.patterns, func(p []string) bool { return matches(p, parts, folder) })
 }
 
-// matches compares a path with a pattern, part by part; ** stands for any number of folders, and for all below one.
+// matches compares a path with a pattern part by part; ** matches any number of folders, or everything below one.
 func matches(pattern, parts []string, folder bool) bool {
 	switch {
 	case len(parts) == 0:
@@ -124,13 +124,13 @@ func matches(pattern, parts []string, folder bool) bool {
 	return err == nil && fits && matches(pattern[1:], parts[1:], folder)
 }
 
-// anyDepth is the part of a pattern that stands for any number of folders.
+// anyDepth is the part of a pattern that matches any number of folders.
 const anyDepth = "**"
 
-// maxPatterns bounds the patterns of a card.
+// maxPatterns limits the patterns of a card.
 const maxPatterns = 16
 
-// PatternFaults are the faults of a card's patterns; the field is the key.
+// PatternFaults returns the faults of a card's patterns.
 func PatternFaults(patterns []string) (faults events.Faults) {
 	fault := func(message, hint string) {
 		faults = append(faults, events.Fault{Code: events.CodeInvalid, Field: field, Message: message, Hint: hint})

@@ -12,20 +12,19 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/process"
 )
 
-// self names this process in a way that no other process of this machine ever has: its space of process ids, its id, and
-// when it began.
+// self identifies this process uniquely on this machine: its pid namespace, its pid, and its start time.
 func self() string {
 	return identity(os.Getpid())
 }
 
-// identity is empty for a process that does not exist.
+// identity identifies a process, or returns "" if it does not exist.
 func identity(pid int) string {
 	space, err := os.Readlink("/proc/self/ns/pid")
 	stat, statErr := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil || statErr != nil {
 		return ""
 	}
-	// The name, in parentheses, may hold anything; the start is the 20th field behind it.
+	// The name, in parentheses, may contain anything; the start time is the 20th field after it.
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 	if len(fields) < 20 {
 		return ""
@@ -33,8 +32,8 @@ func identity(pid int) string {
 	return strings.Trim(space, "pid:[]") + "-" + strconv.Itoa(pid) + "-" + fields[19]
 }
 
-// Sweep ends what runners that were killed have left in a folder of workspaces: processes that outlived their program, and
-// directories. Those of living runners, and of other spaces of process ids, are not touched. It gives what it removed.
+// Sweep cleans a folder of workspaces after killed runners: it ends processes that outlived their program and removes
+// directories. It leaves those of live runners and of other pid namespaces alone. It returns what it removed.
 func Sweep(parent string) (removed []string, err error) {
 	if parent == "" {
 		parent = os.TempDir()

@@ -9,5 +9,5 @@ import (
 
 func self() string { return strconv.Itoa(os.Getpid()) }
 
-// Sweep needs the facts of /proc, and does nothing without.
+// Sweep needs /proc and does nothing without it.
 func Sweep(string) (removed []string, err error) { return nil, nil }

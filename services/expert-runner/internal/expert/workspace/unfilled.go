@@ -11,7 +11,8 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
 
-// Collision is about artifacts of one predecessor that cannot both be files, as their names are paths. The error is an *events.Fault.
+// Collision returns an *events.Fault if artifacts of one predecessor cannot both be files, because the path of one contains
+// that of the other.
 func Collision(results map[string]events.Result) error {
 	for _, id := range slices.Sorted(maps.Keys(results)) {
 		var names []string
@@ -29,8 +30,8 @@ func Collision(results map[string]events.Result) error {
 	return nil
 }
 
-// Unfilled is the ending of a run whose input could not be prepared. The code of a fault survives; what predecessors handed over
-// goes back to them when it was of no use to any expert.
+// Unfilled is the ending of a run whose inputs could not be prepared. It keeps the code of a fault. Results that no expert
+// could use are sent back to the predecessors.
 func Unfilled(err error, message string) task.Ending {
 	var fault *events.Fault
 	if !errors.As(err, &fault) {

@@ -13,18 +13,18 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
 
-// Settings say what becomes of a workspace.
+// Settings configures a workspace.
 type Settings struct {
-	// Parent is where the workspace is made; the system's temporary folder if empty.
+	// Parent is the folder for it; the system's temporary folder if empty.
 	Parent string
-	// KeepFailed leaves that of a run that was not ended from outside, and did not succeed.
+	// KeepFailed keeps the workspace of a run that was not successful, unless it was ended from outside.
 	KeepFailed bool
-	// Artifacts are the patterns of the files that are kept of a run that did; none when empty.
+	// Artifacts are the patterns of the files to store after a successful run; none if empty.
 	Artifacts []string
 }
 
-// With does the work of a run in a fresh directory, stores what it leaves behind as artifacts, and removes it. They are stored
-// before the ending names them; a run whose artifacts cannot be kept has failed.
+// With does the work of a run in a fresh directory, stores its artifacts, and removes it. Artifacts are stored before the
+// ending refers to them; if that fails, the run has failed.
 func With(ctx context.Context, t *expert.Task, s Settings, work func(dir string) task.Ending) task.Ending {
 	dir, err := Make(s.Parent)
 	if err == nil && slices.ContainsFunc(s.Artifacts, func(p string) bool { return strings.HasPrefix(p, OutDir+"/") }) {
@@ -47,7 +47,7 @@ func With(ctx context.Context, t *expert.Task, s Settings, work func(dir string)
 	return ending
 }
 
-// handOn puts the artifacts into the report. What the run has cost stays in that of a failure.
+// handOn adds the artifacts to the report. If they cannot be stored, the failure still reports the cost of the run.
 func handOn(ctx context.Context, t *expert.Task, e task.Ending, dir string, patterns []string) task.Ending {
 	refs, err := keep(ctx, t, dir, patterns)
 	if err == nil {

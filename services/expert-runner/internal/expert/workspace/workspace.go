@@ -12,11 +12,11 @@ import (
 // TempDir is the folder for temporary files inside a workspace.
 const TempDir = ".tmp"
 
-// prefix opens the name of every workspace, followed by who made it.
+// prefix begins the name of every workspace; the identity of its process follows.
 const prefix = "jobgraph-run-"
 
-// Make makes the fresh directory of a run, named for this process, so that a later one can tell that it is left over. An
-// empty parent is the system's folder for temporary files.
+// Make creates the fresh directory of a run. Its name contains the identity of this process, so that a later one can
+// recognise it as left over. An empty parent means the system's folder for temporary files.
 func Make(parent string) (string, error) {
 	if parent != "" {
 		if err := os.MkdirAll(parent, 0o700); err != nil {
@@ -36,17 +36,17 @@ func Make(parent string) (string, error) {
 	return dir, nil
 }
 
-// Discard removes a workspace, also folders that the program made unreadable.
+// Discard removes a workspace, including folders that the program made unreadable.
 func Discard(dir string) error {
 	if os.RemoveAll(dir) == nil {
 		return nil
 	}
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if d != nil && d.IsDir() {
-			_ = os.Chmod(path, 0o700) // What cannot be opened up shows when it is removed.
+			_ = os.Chmod(path, 0o700) // If it cannot be made accessible, removing it reports that.
 		}
 		if err != nil && d != nil && d.IsDir() {
-			return nil // It was unreadable a moment ago; the second walk of RemoveAll sees its content.
+			return nil // It was unreadable a moment ago; RemoveAll reads it again.
 		}
 		return err
 	})
@@ -59,8 +59,9 @@ func Discard(dir string) error {
 	return nil
 }
 
-// Receive makes one file in a folder of the workspace and gives its path. The name is kept as far as it is one. The content need
-// not fit into memory: write is given the file. What it leaves behind with an error is taken away, and the error is its own.
+// Receive creates a file in a folder of the workspace and returns its path. The name is kept as far as it is valid. write
+// gets the file, so that the content need not fit into memory. On an error of write the file is removed and the error
+// returned.
 func Receive(dir, folder, name string, write func(w io.Writer) error) (path string, size int64, err error) {
 	name = filepath.Base(filepath.Clean("/" + name))
 	if name == "/" || name == "." {
@@ -83,12 +84,12 @@ func Receive(dir, folder, name string, write func(w io.Writer) error) (path stri
 	return file.Name(), size, nil
 }
 
-// ArtifactFolder is the folder for an artifact of a predecessor, by the name it came with.
+// ArtifactFolder returns the folder for a predecessor's artifact, according to its name.
 func ArtifactFolder(subjob, name string) string {
 	return filepath.Join(ArtifactsDir, subjob, filepath.Dir(filepath.Clean("/"+name)))
 }
 
-// create opens a file that was not there before, under the name or one with a number in front of it.
+// create opens a new file with the name, or with a number before it if the name is taken.
 func create(folder, name string) (*os.File, error) {
 	path := filepath.Join(folder, name)
 	for i := 1; ; i++ {

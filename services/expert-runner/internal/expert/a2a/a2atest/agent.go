@@ -16,22 +16,22 @@ import (
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 )
 
-// Settings say what agent is played.
+// Settings configures a test agent.
 type Settings struct {
-	// Old is true for spec 0.3; REST, of 1.0 alone, for HTTP+JSON in the place of JSON-RPC.
+	// Old selects spec 0.3. REST selects HTTP+JSON instead of JSON-RPC, for spec 1.0 only.
 	Old, REST bool
-	// Streaming and Push are what its card says that it can do.
+	// Streaming and Push are the capabilities on its card.
 	Streaming, Push bool
 }
 
-// Agent is an agent that runs.
+// Agent is a running test agent.
 type Agent struct {
-	// URL is where it and its card are.
+	// URL is the address of the agent and its card.
 	URL string
 
 	settings Settings
 	play     Play
-	over     context.Context // Ends with the test; kept, since the server lets go of what it plays at some other time.
+	over     context.Context // Ends with the test; stored because the server ends its handlers at another time.
 
 	mu      sync.Mutex // Guards the fields below.
 	heard   []Heard
@@ -40,15 +40,15 @@ type Agent struct {
 	done    int
 }
 
-// Heard is a message as the agent got it.
+// Heard is a received message.
 type Heard struct {
 	// Message is the message itself, in the form of spec 1.0.
 	Message *sdk.Message
-	// Header is that of its request.
+	// Header is the header of its request.
 	Header http.Header
 }
 
-// Play is what an agent does about one message. It returns when the agent has nothing more to say.
+// Play is the agent's reaction to one message. It returns when the agent has nothing more to say.
 type Play func(s *Stage)
 
 // Start runs an agent until the test ends.
@@ -68,12 +68,12 @@ func Start(tb testing.TB, s Settings, play Play) *Agent {
 	}
 	mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write(a.Card()) // Otherwise the client is gone.
+		_, _ = w.Write(a.Card()) // On an error the client is gone.
 	})
 	return a
 }
 
-// handler is the server of the SDK that the settings ask for.
+// handler returns the SDK's server for the settings.
 func (a *Agent) handler() http.Handler {
 	if a.settings.Old {
 		return patient(a.old())
@@ -81,8 +81,8 @@ func (a *Agent) handler() http.Handler {
 	return patient(a.new())
 }
 
-// patient has a request again that came before the SDK was done with the message before: a state can be asked for a moment earlier
-// than that. Nothing is played for such a request. A stream is left as it is: it ends with what is played.
+// patient repeats a request that arrived before the SDK had finished the previous message, which is possible because a
+// state is visible slightly earlier. Such a request plays nothing. A stream is left alone: it ends with what is played.
 func patient(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.Contains(r.Header.Get("Accept"), "text/event-stream") {
@@ -110,7 +110,7 @@ func patient(next http.Handler) http.Handler {
 	})
 }
 
-// count notes every request before the SDK has it.
+// count counts every request before the SDK gets it.
 func (a *Agent) count(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		a.mu.Lock()
@@ -125,10 +125,10 @@ func (a *Agent) count(next http.Handler) http.Handler {
 	})
 }
 
-// headerKey is where the header of a request is on its way through the SDK.
+// headerKey is the context key of a request's header.
 type headerKey struct{}
 
-// Card is the agent's card.
+// Card returns the agent's card.
 func (a *Agent) Card() []byte {
 	binding := "JSONRPC"
 	if a.settings.REST {
@@ -144,11 +144,11 @@ func (a *Agent) Card() []byte {
 	} else {
 		card["supportedInterfaces"] = []any{map[string]any{"url": a.URL + "/call", "protocolBinding": binding, "protocolVersion": "1.0"}}
 	}
-	raw, _ := json.Marshal(card) // It is made of texts alone.
+	raw, _ := json.Marshal(card) // It consists of strings only.
 	return raw
 }
 
-// perform plays what the agent does about one message.
+// perform plays the reaction to one message.
 func (a *Agent) perform(ctx context.Context, s *Stage) {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
@@ -158,7 +158,7 @@ func (a *Agent) perform(ctx context.Context, s *Stage) {
 	a.play(s)
 }
 
-// hear notes a message.
+// hear records a message.
 func (a *Agent) hear(ctx context.Context, m *sdk.Message) {
 	header, _ := ctx.Value(headerKey{}).(http.Header)
 	a.mu.Lock()
@@ -172,28 +172,28 @@ func (a *Agent) cancelled(task string) {
 	a.cancels = append(a.cancels, task)
 }
 
-// Heard is every message that it was sent.
+// Heard returns all received messages.
 func (a *Agent) Heard() []Heard {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return append([]Heard(nil), a.heard...)
 }
 
-// Cancels are the tasks that it was told to give up.
+// Cancels returns the tasks that it was asked to cancel.
 func (a *Agent) Cancels() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return append([]string(nil), a.cancels...)
 }
 
-// Answered counts the requests that it has answered.
+// Answered counts its answers.
 func (a *Agent) Answered() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.done
 }
 
-// Calls counts the requests of every kind.
+// Calls counts all requests.
 func (a *Agent) Calls() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()

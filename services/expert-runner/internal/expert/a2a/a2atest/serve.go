@@ -16,7 +16,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2asrv/push"
 )
 
-// new is the server of spec 1.0.
+// new returns the server of spec 1.0.
 func (a *Agent) new() http.Handler {
 	options := []a2asrv.RequestHandlerOption{a2asrv.WithLogger(slog.New(slog.DiscardHandler))}
 	if a.settings.Push {
@@ -51,7 +51,7 @@ func (x *executor) Cancel(_ context.Context, c *a2asrv.ExecutorContext) iter.Seq
 	}
 }
 
-// old is the server of spec 0.3.
+// old returns the server of spec 0.3.
 func (a *Agent) old() http.Handler {
 	options := []legacysrv.RequestHandlerOption{legacysrv.WithLogger(slog.New(slog.DiscardHandler))}
 	if a.settings.Push {

@@ -6,11 +6,11 @@ import (
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 )
 
-// Stage is where a Play speaks: one message, and the task that it is about.
+// Stage is the context of a Play: one message and its task.
 type Stage struct {
-	// Ctx ends when the server has no use for what is said any more.
+	// Ctx ends when the server needs no further answers.
 	Ctx context.Context
-	// Message is what came, Fresh is true when it begins a task.
+	// Message is the received message; Fresh is true if it starts a task.
 	Message *sdk.Message
 	Fresh   bool
 
@@ -18,17 +18,17 @@ type Stage struct {
 	emit func(sdk.Event) bool
 }
 
-// Task is the id of the task.
+// Task returns the id of the task.
 func (s *Stage) Task() string { return string(s.info.TaskID) }
 
-// Begin makes the task. Without it an agent can only Answer.
+// Begin creates the task. Without it an agent can only Answer.
 func (s *Stage) Begin() {
 	if s.Fresh {
 		s.emit(sdk.NewSubmittedTask(s.info, s.Message))
 	}
 }
 
-// Say puts the task into a state, with a message unless the text is empty, and with metadata in pairs of key and value.
+// Say sets the state of the task, with a message unless text is empty, and with metadata as alternating keys and values.
 func (s *Stage) Say(state sdk.TaskState, text string, meta ...any) {
 	var m *sdk.Message
 	if text != "" {
@@ -42,7 +42,7 @@ func (s *Stage) Say(state sdk.TaskState, text string, meta ...any) {
 	s.emit(e)
 }
 
-// Make makes an artifact, or more of it.
+// Make creates an artifact, or appends to one.
 func (s *Stage) Make(id string, more bool, parts ...*sdk.Part) {
 	e := sdk.NewArtifactUpdateEvent(s.info, sdk.ArtifactID(id), parts...)
 	e.Append = more
