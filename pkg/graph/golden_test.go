@@ -45,7 +45,7 @@ func TestGoldenLogsFoldToTheSameBytesAndCommandsForEver(t *testing.T) {
 		}
 		random := func(seed uint64) func() []events.Event {
 			return func() []events.Event {
-				w := newWorld(&dice{t: t, seed: seed}, nil)
+				w := newSimulation(&dice{t: t, seed: seed}, nil)
 				for range 250 {
 					w.act()
 				}

@@ -892,7 +892,7 @@ func (o *oracle) skip(s *ostep) bool {
 }
 
 // checkOracle compares the two cores: the job's status, every node's status, every open run.
-func (w *world) checkOracle() {
+func (w *simulation) checkOracle() {
 	o := runOracle(w.log)
 	want, got := []string{string(o.status)}, []string{string(w.truth.Status)}
 	for _, s := range o.steps {

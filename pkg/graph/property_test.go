@@ -126,7 +126,7 @@ func drawReport(w *dice, good int) *events.SubJobReported {
 }
 
 // act lets one thing happen.
-func (w *world) act() {
+func (w *simulation) act() {
 	s := &w.pair[w.roll(2)]
 	if w.truth.Status.Terminal() && w.roll(6) == 0 {
 		if w.truth.Status == events.Finished {
@@ -166,7 +166,7 @@ func (w *world) act() {
 
 var acts = []string{"schedule", "schedule", "schedule", "schedule", "lag", "save", "crash", "work", "work", "work", "work", "work", "work", "time", "time", "people", "control", "noise"}
 
-func (w *world) actWork() {
+func (w *simulation) actWork() {
 	ids := w.pieces()
 	if len(ids) == 0 {
 		return
@@ -198,7 +198,7 @@ func (w *world) actWork() {
 	}
 }
 
-func (w *world) actPlan(id CommandID) {
+func (w *simulation) actPlan(id CommandID) {
 	switch w.roll(30) {
 	case 0:
 		w.end(id, events.KindPlanRejected, &events.PlanRejected{Faults: events.Faults{{Code: events.CodeRejected, Message: "no"}}})
@@ -209,7 +209,7 @@ func (w *world) actPlan(id CommandID) {
 	}
 }
 
-func (w *world) actPeople() {
+func (w *simulation) actPeople() {
 	if len(w.asked) == 0 {
 		return
 	}
@@ -219,7 +219,7 @@ func (w *world) actPeople() {
 }
 
 // drawControl draws what a person may ask for.
-func (w *world) drawControl() any {
+func (w *simulation) drawControl() any {
 	j := w.truth
 	n := j.dag.nodes[w.roll(len(j.dag.nodes))]
 	run := oneOf(w.dice, []int{0, n.Run, n.Run, n.Run + 1})
@@ -240,7 +240,7 @@ func (w *world) drawControl() any {
 }
 
 // actNoise appends events that are not expected.
-func (w *world) actNoise() {
+func (w *simulation) actNoise() {
 	old := w.log[w.roll(len(w.log))]
 	ghost := events.Event{SubJob: "ghost", Run: 1}
 	switch w.roll(8) {
@@ -269,7 +269,7 @@ func (w *world) actNoise() {
 }
 
 // finish answers all open work and lets all timers fire, until the job has ended.
-func (w *world) finish(answer func(CommandID)) {
+func (w *simulation) finish(answer func(CommandID)) {
 	for range 3000 {
 		w.catchUp()
 		if w.truth.Status.Terminal() && !w.truth.EndOwed {
@@ -298,7 +298,7 @@ func (w *world) finish(answer func(CommandID)) {
 	w.t.Fatalf("the job does not end: %s\n%s", w.truth.Status, w.history())
 }
 
-func (w *world) succeed(id CommandID) {
+func (w *simulation) succeed(id CommandID) {
 	if planningMode(w.work[id].order.Kind) {
 		w.end(id, events.KindGraphCreated, &events.GraphCreated{Plan: &events.Plan{SubJobs: []events.SubJob{sub("fin")}}})
 		return
@@ -306,13 +306,13 @@ func (w *world) succeed(id CommandID) {
 	w.end(id, events.KindSubJobReported, &events.SubJobReported{Outcome: events.Success, Output: json.RawMessage(`{"ok":true}`)})
 }
 
-// The world itself checks with every event: NoSubJobStartsBeforeItsInputsAreFinal (publish, checkInvariants),
+// The simulation itself checks with every event: NoSubJobStartsBeforeItsInputsAreFinal (publish, checkInvariants),
 // NeverTwoUnfencedLiveRuns (claim), TerminalIsFinal (checkStep), that every transition is in the table (checkMoves), and
 // that the naive oracle agrees.
 func TestEveryAcceptedJobEndsWhateverHappensOnTheWay(t *testing.T) { rapid.Check(t, historyEnds) }
 
 func historyEnds(t *rapid.T) {
-	w := newWorld(newDice(t), nil)
+	w := newSimulation(newDice(t), nil)
 	for range rapid.OneOf(rapid.IntRange(0, 30), rapid.IntRange(60, 200), rapid.IntRange(120, 200)).Draw(t, "acts") {
 		w.act()
 	}
@@ -326,7 +326,7 @@ func historyEnds(t *rapid.T) {
 
 func TestFoldEqualsSavedStateFoldTwiceSameBytesReloadOwesTheSame(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		w := newWorld(newDice(t), nil)
+		w := newSimulation(newDice(t), nil)
 		w.oracle = false
 		for range rapid.IntRange(0, 10).Draw(t, "parts") {
 			for range w.roll(20) {
@@ -369,7 +369,7 @@ func TestFoldEqualsSavedStateFoldTwiceSameBytesReloadOwesTheSame(t *testing.T) {
 
 func TestTerminationWithinBudgets(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		w := newWorld(newDice(t), func(r *events.Rules) {
+		w := newSimulation(newDice(t), func(r *events.Rules) {
 			r.LifeCycle, r.Retries, r.InputRounds = min(r.LifeCycle, 1), min(r.Retries, 1), min(r.InputRounds, 1)
 		})
 		r := w.rules
@@ -406,7 +406,7 @@ func TestEveryMoveOfTheTableHappens(t *testing.T) {
 		missing[[2]events.Status{m.From, m.To}] = true
 	}
 	for seed := uint64(1); seed < 3000 && len(missing) > 0; seed++ {
-		w := newWorld(&dice{t: t, seed: seed << 20}, nil)
+		w := newSimulation(&dice{t: t, seed: seed << 20}, nil)
 		w.oracle = false
 		for range 150 {
 			w.act()

@@ -71,8 +71,8 @@ type truth struct {
 	declared int
 }
 
-// world is one state of the model.
-type world struct {
+// state is one state of the model.
+type state struct {
 	m       *model
 	entries []run.Entry
 	seq     uint64
@@ -129,30 +129,30 @@ func (m *model) first() run.Effect {
 	return run.Effect{}
 }
 
-func newWorld(m *model) *world { return &world{m: m, current: order{run: 1}} }
+func newState(m *model) *state { return &state{m: m, current: order{run: 1}} }
 
-func (w *world) clone() *world {
+func (w *state) clone() *state {
 	c := *w
 	c.entries = w.entries[:len(w.entries):len(w.entries)]
 	c.truth = slices.Clone(w.truth)
 	return &c
 }
 
-func (w *world) owner(i int) string { return fmt.Sprintf("%c%d", 'a'+i, w.runners[i].life) }
+func (w *state) owner(i int) string { return fmt.Sprintf("%c%d", 'a'+i, w.runners[i].life) }
 
-func (w *world) at(t int) time.Time { return time.Unix(0, 0).Add(time.Duration(t) * tick) }
+func (w *state) at(t int) time.Time { return time.Unix(0, 0).Add(time.Duration(t) * tick) }
 
-func (w *world) journal() *run.Journal { return run.Read(w.entries) }
+func (w *state) journal() *run.Journal { return run.Read(w.entries) }
 
 // store appends a record, whatever others have written.
-func (w *world) store(r events.JournalRecord) uint64 {
+func (w *state) store(r events.JournalRecord) uint64 {
 	w.seq++
 	w.entries = append(w.entries, run.Entry{JournalRecord: r, Seq: w.seq, Time: w.at(w.now)})
 	return w.seq
 }
 
 // append is what a runner does behind its claim: it expects the record before, and looks at the journal if that is not the last.
-func (w *world) append(i int, r events.JournalRecord) bool {
+func (w *state) append(i int, r events.JournalRecord) bool {
 	x := &w.runners[i]
 	if x.last != w.seq && w.m.off != offFence && !w.journal().Holds(x.order.run, w.owner(i)) {
 		w.leave(i)
@@ -163,12 +163,12 @@ func (w *world) append(i int, r events.JournalRecord) bool {
 }
 
 // leave is how a runner gives up what it has in hand.
-func (w *world) leave(i int) {
+func (w *state) leave(i int) {
 	x := &w.runners[i]
 	*x = runner{life: x.life, since: x.since}
 }
 
-func (w *world) truthOf(seq uint64) *truth {
+func (w *state) truthOf(seq uint64) *truth {
 	for i := range w.truth {
 		if w.truth[i].seq == seq {
 			return &w.truth[i]
@@ -178,7 +178,7 @@ func (w *world) truthOf(seq uint64) *truth {
 }
 
 // effects is what a runner knows of effects by what it has read.
-func (w *world) effects(x *runner) run.Effects {
+func (w *state) effects(x *runner) run.Effects {
 	resumes := x.order.resumes
 	if w.m.off == offLineage {
 		resumes = 0
@@ -202,14 +202,14 @@ func (w *world) effects(x *runner) run.Effects {
 // step is one successor of a state.
 type step struct {
 	name string
-	to   *world
+	to   *state
 	err  error
 }
 
 // steps are all that can happen next.
-func (w *world) steps() []step {
+func (w *state) steps() []step {
 	var list []step
-	try := func(name string, do func(*world) (bool, error)) {
+	try := func(name string, do func(*state) (bool, error)) {
 		c := w.clone()
 		if happened, err := do(c); happened || err != nil {
 			list = append(list, step{name, c, err})
@@ -225,24 +225,24 @@ func (w *world) steps() []step {
 		w.sudden(try)
 	}
 	if w.down {
-		try("the bus is back", (*world).returns)
+		try("the bus is back", (*state).returns)
 	} else {
 		w.outside(try)
 	}
-	try("time passes", (*world).pass)
+	try("time passes", (*state).pass)
 	return list
 }
 
 // process are the steps of a runner's process.
-func (w *world) process(i int, try func(string, func(*world) (bool, error))) {
+func (w *state) process(i int, try func(string, func(*state) (bool, error))) {
 	x, name := &w.runners[i], w.owner(i)
 	if x.stopped {
-		try(name+" goes on", func(c *world) (bool, error) { c.runners[i].stopped = false; return true, nil })
+		try(name+" goes on", func(c *state) (bool, error) { c.runners[i].stopped = false; return true, nil })
 	} else {
 		w.live(i, name, try)
 	}
 	if x.at != idle && w.haps < maxHaps { // It is idle for as long as it takes to start again.
-		try(name+" dies", func(c *world) (bool, error) {
+		try(name+" dies", func(c *state) (bool, error) {
 			c.haps++
 			c.runners[i] = runner{life: x.life + 1, since: c.now}
 			return true, nil
@@ -250,7 +250,7 @@ func (w *world) process(i int, try func(string, func(*world) (bool, error))) {
 	}
 }
 
-func (w *world) returns() (bool, error) {
+func (w *state) returns() (bool, error) {
 	w.down, w.since = false, w.now
 	for i := range w.runners {
 		w.runners[i].since = max(w.runners[i].since, w.now)
@@ -261,7 +261,7 @@ func (w *world) returns() (bool, error) {
 // pass lets time go on. Runners that are at work renew their claims in time, if they can. Between the last look of a runner at its
 // claim and the start of its effect less than a lease passes, which is no time here: what no journal can exclude is a process
 // that is stopped right there.
-func (w *world) pass() (bool, error) {
+func (w *state) pass() (bool, error) {
 	for i := range w.runners {
 		if w.runners[i].at == looked {
 			return false, nil
@@ -282,15 +282,15 @@ func (w *world) pass() (bool, error) {
 }
 
 // holds reports whether a runner is at work behind a claim, as far as it knows.
-func (w *world) holds(i int) bool { return w.runners[i].at >= claimed_ }
+func (w *state) holds(i int) bool { return w.runners[i].at >= claimed_ }
 
 // expiry is when the lease of a runner's claim ends, by what really happened.
-func (w *world) expiry(i int) int {
+func (w *state) expiry(i int) int {
 	return max(w.renewed(i), w.since) + leaseLong
 }
 
 // renewed is when a runner last claimed or renewed.
-func (w *world) renewed(i int) (at int) {
+func (w *state) renewed(i int) (at int) {
 	for k := range w.entries {
 		if e := &w.entries[k]; e.Owner == w.owner(i) && e.Lease > 0 {
 			at = int(e.Time.Sub(w.at(0)) / tick)
@@ -300,21 +300,21 @@ func (w *world) renewed(i int) (at int) {
 }
 
 // fresh makes sure that a runner which begins an effect has a lease that others have to wait for.
-func (w *world) fresh(i int) {
+func (w *state) fresh(i int) {
 	if w.m.off != offFresh && w.now >= w.renewed(i)+leaseLong {
 		w.renew(i)
 	}
 }
 
 // sudden are the steps that can come at any moment: the bus stalls, the scheduler closes the run.
-func (w *world) sudden(try func(string, func(*world) (bool, error))) {
+func (w *state) sudden(try func(string, func(*state) (bool, error))) {
 	if w.haps < maxHaps {
-		try("the bus stalls", func(c *world) (bool, error) { c.haps++; c.down = true; return true, nil })
+		try("the bus stalls", func(c *state) (bool, error) { c.haps++; c.down = true; return true, nil })
 	}
 	if w.haps >= maxHaps || w.parked || w.closing {
 		return
 	}
-	try("the scheduler closes the run", func(c *world) (bool, error) {
+	try("the scheduler closes the run", func(c *state) (bool, error) {
 		c.haps++
 		j := c.journal()
 		if until, held := j.Held(c.current.run); held {
@@ -329,9 +329,9 @@ func (w *world) sudden(try func(string, func(*world) (bool, error))) {
 }
 
 // outside are the other steps of the scheduler and the person.
-func (w *world) outside(try func(string, func(*world) (bool, error))) {
+func (w *state) outside(try func(string, func(*state) (bool, error))) {
 	if w.closing && w.now >= w.free {
-		try("the scheduler issues the next run", func(c *world) (bool, error) { c.issue(order{}); return true, nil })
+		try("the scheduler issues the next run", func(c *state) (bool, error) { c.issue(order{}); return true, nil })
 	}
 	if !w.parked {
 		return
@@ -341,12 +341,12 @@ func (w *world) outside(try func(string, func(*world) (bool, error))) {
 		choices = choices[:1]
 	}
 	for _, choice := range choices {
-		try("the person says "+choice, func(c *world) (bool, error) { c.answer(choice); return true, nil })
+		try("the person says "+choice, func(c *state) (bool, error) { c.answer(choice); return true, nil })
 	}
 }
 
 // issue begins the next run, or ends the model where there have been enough.
-func (w *world) issue(next order) {
+func (w *state) issue(next order) {
 	next.run = w.current.run + 1
 	w.parked, w.closing, w.asked, w.free = false, false, nil, 0
 	if next.run > w.m.runs {
@@ -358,7 +358,7 @@ func (w *world) issue(next order) {
 }
 
 // answer is that of the person: the run goes on as another one.
-func (w *world) answer(choice string) {
+func (w *state) answer(choice string) {
 	next := order{resumes: w.current.run, answers: w.current.answers}
 	for _, seq := range w.asked {
 		t := w.truthOf(seq)
@@ -374,7 +374,7 @@ func (w *world) answer(choice string) {
 }
 
 // publish states the end of a run, as its journal keeps it. The first end of the current run counts.
-func (w *world) publish(run int, r *events.JournalRecord) {
+func (w *state) publish(run int, r *events.JournalRecord) {
 	if run != w.current.run || w.parked || w.closing {
 		return
 	}

@@ -64,11 +64,11 @@ type node struct {
 func explore(m *model, most int) (states int, trace []string, err error) {
 	type found struct {
 		at int
-		w  *world
+		w  *state
 	}
 	nodes := []node{{parent: -1}}
-	seen := map[[16]byte]struct{}{newWorld(m).key(): {}}
-	queue := []found{{0, newWorld(m)}}
+	seen := map[[16]byte]struct{}{newState(m).key(): {}}
+	queue := []found{{0, newState(m)}}
 	walk := func(at int, last string) []string {
 		list := []string{last}
 		for ; at > 0; at = nodes[at].parent {
@@ -101,14 +101,14 @@ func explore(m *model, most int) (states int, trace []string, err error) {
 
 // key identifies a state: two that differ only in how long ago something was, when nothing depends on it any more, are one, and so
 // are two that differ only in which runner is which.
-func (w *world) key() (sum [16]byte) {
+func (w *state) key() (sum [16]byte) {
 	h := fnv.New128a()
 	h.Write([]byte(min(w.keyFrom(0), w.keyFrom(1))))
 	h.Sum(sum[:0])
 	return sum
 }
 
-func (w *world) keyFrom(first int) string {
+func (w *state) keyFrom(first int) string {
 	b := make([]byte, 0, 256)
 	put := func(list ...int) {
 		for _, v := range list {
@@ -183,7 +183,7 @@ func (w *world) keyFrom(first int) string {
 }
 
 // heard is what leases are judged by: when an owner of the current run last wrote a claim or a renewal, or anything.
-func (w *world) heard(leased bool) int {
+func (w *state) heard(leased bool) int {
 	for i := len(w.entries) - 1; i >= 0; i-- {
 		if e := &w.entries[i]; e.Run == w.current.run && e.Owner != "" && (!leased || e.Lease > 0) {
 			return int(e.Time.Sub(w.at(0)) / tick)

@@ -9,34 +9,34 @@ import (
 )
 
 // live are the steps of a runner that is neither dead nor stopped.
-func (w *world) live(i int, name string, try func(string, func(*world) (bool, error))) {
+func (w *state) live(i int, name string, try func(string, func(*state) (bool, error))) {
 	x := &w.runners[i]
-	do := func(what string, f func(*world, *runner) (bool, error)) {
-		try(name+" "+what, func(c *world) (bool, error) { return f(c, &c.runners[i]) })
+	do := func(what string, f func(*state, *runner) (bool, error)) {
+		try(name+" "+what, func(c *state) (bool, error) { return f(c, &c.runners[i]) })
 	}
 	if w.haps < maxHaps && x.at != idle && x.at != looked {
-		do("is stopped", func(c *world, x *runner) (bool, error) { c.haps++; x.stopped = true; return true, nil })
+		do("is stopped", func(c *state, x *runner) (bool, error) { c.haps++; x.stopped = true; return true, nil })
 	}
 	if x.at == looked {
-		do("makes the effect", func(c *world, x *runner) (bool, error) { x.at = executed; return true, c.happens(x) })
+		do("makes the effect", func(c *state, x *runner) (bool, error) { x.at = executed; return true, c.happens(x) })
 	}
 	if w.down {
 		return
 	}
 	switch x.at {
 	case idle:
-		do("reads the journal", func(c *world, _ *runner) (bool, error) { return c.decide(i), nil })
+		do("reads the journal", func(c *state, _ *runner) (bool, error) { return c.decide(i), nil })
 	case decided:
-		do("claims", func(c *world, _ *runner) (bool, error) { return true, c.claim(i) })
+		do("claims", func(c *state, _ *runner) (bool, error) { return true, c.claim(i) })
 	case claimed_:
-		do("goes on", func(c *world, _ *runner) (bool, error) { return true, c.begin(i) })
+		do("goes on", func(c *state, _ *runner) (bool, error) { return true, c.begin(i) })
 	case intended:
-		do("looks at its claim", func(c *world, _ *runner) (bool, error) { return true, c.look(i) })
+		do("looks at its claim", func(c *state, _ *runner) (bool, error) { return true, c.look(i) })
 		if w.haps < maxHaps {
-			do("is turned away", func(c *world, _ *runner) (bool, error) { c.haps++; return true, c.turnAway(i) })
+			do("is turned away", func(c *state, _ *runner) (bool, error) { c.haps++; return true, c.turnAway(i) })
 		}
 	case executed:
-		do("stores the result", func(c *world, x *runner) (bool, error) {
+		do("stores the result", func(c *state, x *runner) (bool, error) {
 			if c.append(i, run.Made(x.order.run, c.owner(i), c.m.effect(), json.RawMessage(`1`), nil)) {
 				x.at = finished
 				c.truthOf(x.intent).over = true
@@ -44,12 +44,12 @@ func (w *world) live(i int, name string, try func(string, func(*world) (bool, er
 			return true, nil
 		})
 	case finished:
-		do("ends", func(c *world, _ *runner) (bool, error) { c.end(i, events.Success); return true, nil })
+		do("ends", func(c *state, _ *runner) (bool, error) { c.end(i, events.Success); return true, nil })
 		if w.haps < maxHaps {
-			do("asks something else", func(c *world, _ *runner) (bool, error) { c.haps++; c.ask(i, nil); return true, nil })
+			do("asks something else", func(c *state, _ *runner) (bool, error) { c.haps++; c.ask(i, nil); return true, nil })
 		}
 	case reported_:
-		do("publishes", func(c *world, x *runner) (bool, error) {
+		do("publishes", func(c *state, x *runner) (bool, error) {
 			if a := c.journal().Admit(x.order.run, run.Claimant{}); a.Report != nil {
 				c.publish(x.order.run, a.Report)
 			}
@@ -60,7 +60,7 @@ func (w *world) live(i int, name string, try func(string, func(*world) (bool, er
 }
 
 // decide reads the journal with the work message in hand.
-func (w *world) decide(i int) bool {
+func (w *state) decide(i int) bool {
 	x := &w.runners[i]
 	if w.parked {
 		return false // The work of a run that is closed may be in its hands.
@@ -89,7 +89,7 @@ func (w *world) decide(i int) bool {
 }
 
 // claim stores the claim, if the journal still ends where it was read.
-func (w *world) claim(i int) error {
+func (w *state) claim(i int) error {
 	x := &w.runners[i]
 	j := w.journal()
 	if j.Last() != x.last && w.m.off != offExpect {
@@ -115,7 +115,7 @@ func (w *world) claim(i int) error {
 }
 
 // begin does what is left to be done behind the claim before the effect: one record, or the run's end.
-func (w *world) begin(i int) error {
+func (w *state) begin(i int) error {
 	x := &w.runners[i]
 	known := w.effects(x)
 	if x.settled < len(known.Settled) {
@@ -155,7 +155,7 @@ func (w *world) begin(i int) error {
 }
 
 // ask ends a run with a question: about unknown outcomes, or about something else.
-func (w *world) ask(i int, unknown []run.Unresolved) error {
+func (w *state) ask(i int, unknown []run.Unresolved) error {
 	x := &w.runners[i]
 	var body struct {
 		Effects []uint64 `json:"effects"`
@@ -181,7 +181,7 @@ func (w *world) ask(i int, unknown []run.Unresolved) error {
 }
 
 // end ends a run with a report.
-func (w *world) end(i int, outcome events.Outcome) {
+func (w *state) end(i int, outcome events.Outcome) {
 	x := &w.runners[i]
 	data, err := json.Marshal(map[string]any{"outcome": outcome, "error": map[string]string{"code": string(events.CodeExecution)}})
 	if err != nil {
@@ -193,7 +193,7 @@ func (w *world) end(i int, outcome events.Outcome) {
 }
 
 // look is the last look at the claim before a program starts.
-func (w *world) look(i int) error {
+func (w *state) look(i int) error {
 	x := &w.runners[i]
 	if !w.journal().Holds(x.order.run, w.owner(i)) && w.m.off != offLook {
 		w.leave(i)
@@ -205,7 +205,7 @@ func (w *world) look(i int) error {
 }
 
 // turnAway ends a run before its effect has begun, and lets go of the claim.
-func (w *world) turnAway(i int) error {
+func (w *state) turnAway(i int) error {
 	x := &w.runners[i]
 	number, owner, intent := x.order.run, w.owner(i), x.intent
 	if w.m.off != offNotBegun && !w.append(i, run.NotBegun(number, owner, w.m.effect())) {
@@ -219,7 +219,7 @@ func (w *world) turnAway(i int) error {
 }
 
 // renew extends the claim. Of renewals in a row the model keeps the last, or it would have no end.
-func (w *world) renew(i int) {
+func (w *state) renew(i int) {
 	x := &w.runners[i]
 	last := len(w.entries) - 1
 	if e := &w.entries[last]; e.Type == events.JournalRenewed && e.Owner == w.owner(i) && e.Seq == x.last && e.Lease > 0 {
@@ -234,7 +234,7 @@ func (w *world) renew(i int) {
 }
 
 // happens is the effect, and what must be true when it is made.
-func (w *world) happens(x *runner) error {
+func (w *state) happens(x *runner) error {
 	lineage := map[int]bool{}
 	for number := x.order.run; number > 0; number = w.of[number] {
 		lineage[number] = true

@@ -12,58 +12,20 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/pkg/run/lease"
+	"github.com/jobgraph/jobgraph/pkg/run/lease/leasetest"
 )
 
 var (
-	errAway  = errors.New("the bus is away")
 	errTaken = errors.New("taken over")
 	errOver  = errors.New("over")
 )
 
-// shaky is a journal whose answers can get lost.
-type shaky struct {
-	entries []run.Entry
-	// Until back everything fails; deaf stores the next append without saying so.
-	back time.Time
-	deaf bool
-}
-
-func (s *shaky) away() bool { return time.Now().Before(s.back) }
-
-func (s *shaky) Read(context.Context, string, string) ([]run.Entry, error) {
-	if s.away() {
-		return nil, errAway
+// deafen has the next answer of a journal get lost.
+func deafen(j *leasetest.Journal) {
+	j.Answers = func(context.Context, events.JournalRecord) error {
+		j.Answers = nil
+		return leasetest.ErrAway
 	}
-	return append([]run.Entry(nil), s.entries...), nil
-}
-
-func (s *shaky) Clock(context.Context) (now, since time.Time, err error) {
-	return time.Now(), time.Time{}, nil
-}
-
-type sent func() (uint64, error)
-
-func (f sent) Wait(context.Context) (uint64, error) { return f() }
-
-func (s *shaky) Append(_, _ string, r events.JournalRecord, last uint64) lease.Pending {
-	return sent(func() (uint64, error) {
-		if s.away() {
-			return 0, errAway
-		}
-		if last != uint64(len(s.entries)) {
-			return 0, store.ErrConflict
-		}
-		s.add(r)
-		if s.deaf {
-			s.deaf = false
-			return 0, errAway
-		}
-		return last + 1, nil
-	})
-}
-
-func (s *shaky) add(r events.JournalRecord) {
-	s.entries = append(s.entries, run.Entry{JournalRecord: r, Seq: uint64(len(s.entries) + 1), Time: time.Now()})
 }
 
 func who(owner string) lease.Run {
@@ -79,7 +41,7 @@ func hooks() lease.Hooks {
 	}}
 }
 
-func taken(t *testing.T, s *shaky) *lease.Lease {
+func taken(t *testing.T, s *leasetest.Journal) *lease.Lease {
 	t.Helper()
 	_, a, err := lease.Admit(t.Context(), s, who("a"))
 	if err != nil || a.Action != run.Claim {
@@ -95,20 +57,20 @@ func taken(t *testing.T, s *shaky) *lease.Lease {
 var result = run.Made(1, "a", run.Effect{Key: "k", Name: "k"}, nil, nil)
 
 func TestAnAppendWaitsForTheBusAndIsStoredOnce(t *testing.T) {
-	for name, setup := range map[string]func(*shaky){
-		"the bus is away":    func(s *shaky) { s.back = time.Now().Add(time.Minute) }, // Longer than the lease.
-		"the answer is lost": func(s *shaky) { s.deaf = true },
+	for name, setup := range map[string]func(*leasetest.Journal){
+		"the bus is away":    func(s *leasetest.Journal) { s.Away(time.Minute) }, // Longer than the lease.
+		"the answer is lost": func(s *leasetest.Journal) { deafen(s) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := &shaky{}
+				s := &leasetest.Journal{}
 				l := taken(t, s)
 				setup(s)
-				if err := l.Append(t.Context(), result); err != nil || len(s.entries) != 2 {
-					t.Errorf("%v, %d records", err, len(s.entries))
+				if err := l.Append(t.Context(), result); err != nil || len(s.Entries) != 2 {
+					t.Errorf("%v, %d records", err, len(s.Entries))
 				}
-				if err := l.Renew(t.Context()); err != nil || len(s.entries) != 3 {
-					t.Errorf("%v, %d records", err, len(s.entries))
+				if err := l.Renew(t.Context()); err != nil || len(s.Entries) != 3 {
+					t.Errorf("%v, %d records", err, len(s.Entries))
 				}
 			})
 		})
@@ -116,9 +78,10 @@ func TestAnAppendWaitsForTheBusAndIsStoredOnce(t *testing.T) {
 }
 
 func TestAClaimWhoseAnswerIsLostIsFound(t *testing.T) {
-	s := &shaky{deaf: true}
-	if l := taken(t, s); l.Append(t.Context(), result) != nil || len(s.entries) != 2 {
-		t.Errorf("%d records", len(s.entries))
+	s := &leasetest.Journal{}
+	deafen(s)
+	if l := taken(t, s); l.Append(t.Context(), result) != nil || len(s.Entries) != 2 {
+		t.Errorf("%d records", len(s.Entries))
 	}
 }
 
@@ -131,28 +94,28 @@ func TestNothingIsWrittenBehindAClaimThatIsLost(t *testing.T) {
 		"the run is closed":               {run.Closed(1, "stop"), errOver},
 		"a later run has begun":           {run.Claimed(2, "a", time.Second, 0, run.Effect{}), errOver},
 	} {
-		s := &shaky{}
+		s := &leasetest.Journal{}
 		l := taken(t, s)
-		s.add(c.record)
+		s.Add(c.record)
 		if err := l.Confirm(t.Context()); !errors.Is(err, c.want) {
 			t.Errorf("%s: confirmed with %v", name, err)
 		}
-		if err := l.Append(t.Context(), result); !errors.Is(err, c.want) || len(s.entries) != 2 {
-			t.Errorf("%s: %v, %d records", name, err, len(s.entries))
+		if err := l.Append(t.Context(), result); !errors.Is(err, c.want) || len(s.Entries) != 2 {
+			t.Errorf("%s: %v, %d records", name, err, len(s.Entries))
 		}
 	}
 }
 
 func TestAClaimBehindAJournalThatHasGoneOnIsRefused(t *testing.T) {
-	s := &shaky{}
-	s.add(run.Closed(0, ""))
+	s := &leasetest.Journal{}
+	s.Add(run.Closed(0, ""))
 	if _, err := lease.Take(t.Context(), s, who("a"), 0, run.Effect{}, hooks()); !errors.Is(err, store.ErrConflict) {
 		t.Error(err)
 	}
 }
 
 func TestARunThatIsLetGoOfCanBeClaimedAtOnce(t *testing.T) {
-	s := &shaky{}
+	s := &leasetest.Journal{}
 	taken(t, s).Release(t.Context())
 	if _, a, err := lease.Admit(t.Context(), s, who("b")); err != nil || a.Action != run.Claim || !a.Takeover {
 		t.Error(a, err)
@@ -161,12 +124,12 @@ func TestARunThatIsLetGoOfCanBeClaimedAtOnce(t *testing.T) {
 
 // one is the journal of one SubJob, which another writer appends to in between.
 type one struct {
-	*shaky
+	*leasetest.Journal
 	between func()
 }
 
 func (o *one) Read(ctx context.Context) ([]run.Entry, uint64, error) {
-	list, err := o.shaky.Read(ctx, "", "")
+	list, err := o.Journal.Read(ctx, "", "")
 	if o.between != nil {
 		o.between()
 		o.between = nil
@@ -175,16 +138,16 @@ func (o *one) Read(ctx context.Context) ([]run.Entry, uint64, error) {
 }
 
 func (o *one) Append(ctx context.Context, r events.JournalRecord, last uint64) (uint64, error) {
-	return o.shaky.Append("", "", r, last).Wait(ctx)
+	return o.Journal.Append("", "", r, last).Wait(ctx)
 }
 
 func TestAFenceIsPutUpOnceBehindWhateverIsWrittenMeanwhile(t *testing.T) {
-	s := &shaky{}
-	o := &one{shaky: s, between: func() { s.add(run.Claimed(1, "a", time.Second, 0, run.Effect{})) }}
+	s := &leasetest.Journal{}
+	o := &one{Journal: s, between: func() { s.Add(run.Claimed(1, "a", time.Second, 0, run.Effect{})) }}
 	for range 2 {
 		j, err := lease.Fence(t.Context(), o, 1, "stop")
-		if err != nil || !j.Claimed(1) || len(s.entries) != 2 {
-			t.Errorf("%v, %d records", err, len(s.entries))
+		if err != nil || !j.Claimed(1) || len(s.Entries) != 2 {
+			t.Errorf("%v, %d records", err, len(s.Entries))
 		}
 	}
 }
@@ -197,10 +160,10 @@ func TestALeaseThatHasPassedIsRenewedBeforeAnEffectBegins(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := &shaky{}
+				s := &leasetest.Journal{}
 				l := taken(t, s)
-				if err := begin(t.Context(), l); err != nil || len(s.entries) > 2 {
-					t.Errorf("%v, %d records", err, len(s.entries))
+				if err := begin(t.Context(), l); err != nil || len(s.Entries) > 2 {
+					t.Errorf("%v, %d records", err, len(s.Entries))
 				}
 				<-time.After(time.Minute) // The process was stopped.
 				if err := begin(t.Context(), l); err != nil {
@@ -218,25 +181,25 @@ var failed = run.Reported(1, "a", events.KindSubJobReported, nil)
 
 func TestAnEndIsKeptUnlessTheClaimIsLost(t *testing.T) {
 	for name, c := range map[string]struct {
-		meanwhile func(*shaky)
+		meanwhile func(*leasetest.Journal)
 		want      error
 		records   int
 	}{
-		"the claim stands":                {func(*shaky) {}, nil, 2},
-		"the answer is lost":              {func(s *shaky) { s.deaf = true }, nil, 2},
-		"another owner has taken it over": {func(s *shaky) { s.add(run.Claimed(1, "b", time.Second, 0, run.Effect{})) }, errTaken, 2},
-		"the run is closed":               {func(s *shaky) { s.add(run.Closed(1, "stop")) }, errOver, 2},
-		"the journal stays away":          {func(s *shaky) { s.back = time.Now().Add(time.Hour) }, nil, 1},
+		"the claim stands":                {func(*leasetest.Journal) {}, nil, 2},
+		"the answer is lost":              {func(s *leasetest.Journal) { deafen(s) }, nil, 2},
+		"another owner has taken it over": {func(s *leasetest.Journal) { s.Add(run.Claimed(1, "b", time.Second, 0, run.Effect{})) }, errTaken, 2},
+		"the run is closed":               {func(s *leasetest.Journal) { s.Add(run.Closed(1, "stop")) }, errOver, 2},
+		"the journal stays away":          {func(s *leasetest.Journal) { s.Away(time.Hour) }, nil, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := &shaky{}
+				s := &leasetest.Journal{}
 				l := taken(t, s)
 				c.meanwhile(s)
 				began := time.Now()
 				for range 2 { // It is stored once.
-					if err := l.End(t.Context(), failed); !errors.Is(err, c.want) || len(s.entries) != c.records {
-						t.Errorf("%v, %d records", err, len(s.entries))
+					if err := l.End(t.Context(), failed); !errors.Is(err, c.want) || len(s.Entries) != c.records {
+						t.Errorf("%v, %d records", err, len(s.Entries))
 					}
 				}
 				if time.Since(began) > 2*time.Second {

@@ -103,8 +103,7 @@ func (v *Service) Drain() { v.stop() }
 
 // Stop drains the service and gives the error with which it ended. It may be called again.
 func (v *Service) Stop() error {
-	v.stop()
-	v.end()
+	v.drain()
 	v.told = true
 	return v.err
 }
@@ -112,8 +111,7 @@ func (v *Service) Stop() error {
 // StopAtEnd has the end of the test drain the service, and fails the test with an error that Stop has not given.
 func (v *Service) StopAtEnd() *Service {
 	v.env.Cleanup(func() {
-		v.stop()
-		v.end()
+		v.drain()
 		v.judge()
 	})
 	return v
@@ -125,6 +123,17 @@ func (v *Service) Kill() {
 	v.kill()
 	v.end()
 	v.judge()
+}
+
+// drain drains the service, and kills it when it does not end.
+func (v *Service) drain() {
+	v.stop()
+	late := time.AfterFunc(v.env.Patience, func() {
+		v.env.Errorf("%s does not end when it is drained", v.Name)
+		v.kill()
+	})
+	defer late.Stop()
+	v.end()
 }
 
 // judge fails the test with an error that it has not been given.

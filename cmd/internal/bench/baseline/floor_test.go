@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -15,16 +14,16 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
 )
 
-// world is a server with the floor's streams.
-type world struct {
-	t      *testing.T
-	server *bustest.Server
-	js     jetstream.JetStream
+// server is one with the streams of the baseline.
+type server struct {
+	t   *testing.T
+	bus *bustest.Server
+	js  jetstream.JetStream
 }
 
-func newWorld(t *testing.T) *world {
+func newServer(t *testing.T) *server {
 	t.Helper()
-	w := &world{t: t, server: bustest.Start(t, bustest.Settings{Quiet: true})}
+	w := &server{t: t, bus: bustest.Start(t, bustest.Settings{Quiet: true})}
 	w.js = w.connect()
 	if err := baseline.Init(t.Context(), w.js); err != nil {
 		t.Fatal(err)
@@ -32,9 +31,9 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-func (w *world) connect() jetstream.JetStream {
+func (w *server) connect() jetstream.JetStream {
 	w.t.Helper()
-	nc, err := nats.Connect("", nats.InProcessServer(w.server))
+	nc, err := nats.Connect("", nats.InProcessServer(w.bus))
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -47,7 +46,7 @@ func (w *world) connect() jetstream.JetStream {
 }
 
 // start runs a part over a connection of its own until stop, which waits for it.
-func (w *world) start(run func(context.Context, jetstream.JetStream) error) (stop func()) {
+func (w *server) start(run func(context.Context, jetstream.JetStream) error) (stop func()) {
 	js := w.connect()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -60,7 +59,7 @@ func (w *world) start(run func(context.Context, jetstream.JetStream) error) (sto
 	return func() { cancel(); <-done }
 }
 
-func (w *world) submit(job string, g baseline.Graph) {
+func (w *server) submit(job string, g baseline.Graph) {
 	w.t.Helper()
 	body, err := json.Marshal(g)
 	if err == nil {
@@ -72,7 +71,7 @@ func (w *world) submit(job string, g baseline.Graph) {
 }
 
 // read gives the subjects of the log, from the first, up to and with the one that ends so.
-func (w *world) read(ending string) []string {
+func (w *server) read(ending string) []string {
 	w.t.Helper()
 	cons, err := w.js.OrderedConsumer(w.t.Context(), baseline.LogStream, jetstream.OrderedConsumerConfig{})
 	if err != nil {
@@ -104,15 +103,9 @@ func chain(n int) baseline.Graph {
 	return g
 }
 
-// inVirtualTime runs a test in a bubble, where redelivery takes no time.
-func inVirtualTime(t *testing.T, f func(t *testing.T)) {
-	bustest.Outside(t)
-	synctest.Test(t, f)
-}
-
 func TestANodeRunsAfterItsPredecessorsAndOnce(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T) {
-		w := newWorld(t)
+	bustest.Virtual(t, func(t *testing.T) {
+		w := newServer(t)
 		defer w.start(baseline.Schedule)()
 		defer w.start(baseline.Work)()
 		w.submit("a", baseline.Graph{nil, {0}, {0}, {1, 2}})
@@ -124,8 +117,8 @@ func TestANodeRunsAfterItsPredecessorsAndOnce(t *testing.T) {
 }
 
 func TestASchedulerGoesOnWhereALostOneWas(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T) {
-		w := newWorld(t)
+	bustest.Virtual(t, func(t *testing.T) {
+		w := newServer(t)
 		defer w.start(baseline.Work)()
 		stop := w.start(baseline.Schedule)
 		w.submit("a", chain(300))
@@ -147,8 +140,8 @@ func TestASchedulerGoesOnWhereALostOneWas(t *testing.T) {
 func TestAWorkerGoesOnWhereALostOneWas(t *testing.T) {
 	for name, work := range map[string]func(context.Context, jetstream.JetStream) error{"work": baseline.Work, "claim and work": baseline.ClaimAndWork} {
 		t.Run(name, func(t *testing.T) {
-			inVirtualTime(t, func(t *testing.T) {
-				w := newWorld(t)
+			bustest.Virtual(t, func(t *testing.T) {
+				w := newServer(t)
 				defer w.start(baseline.Schedule)()
 				stop := w.start(work)
 				w.submit("a", chain(300))
@@ -162,8 +155,8 @@ func TestAWorkerGoesOnWhereALostOneWas(t *testing.T) {
 }
 
 func TestAClaimIsStoredForEachNodeBeforeItRuns(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T) {
-		w := newWorld(t)
+	bustest.Virtual(t, func(t *testing.T) {
+		w := newServer(t)
 		defer w.start(baseline.Schedule)()
 		defer w.start(baseline.ClaimAndWork)()
 		w.submit("a", chain(3))
@@ -182,7 +175,7 @@ func TestAClaimIsStoredForEachNodeBeforeItRuns(t *testing.T) {
 }
 
 // last gives the time of the message on a subject.
-func (w *world) last(stream, subject string) (time.Time, error) {
+func (w *server) last(stream, subject string) (time.Time, error) {
 	s, err := w.js.Stream(w.t.Context(), stream)
 	if err != nil {
 		return time.Time{}, err

@@ -38,20 +38,20 @@ func TestARunOutlivesABusThatIsAwayBeyondItsLease(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w, begun := &world{latency: time.Millisecond}, 0
+				w, begun := newPorts(time.Millisecond), 0
 				l := w.loop(jobrun.Effect{}, func(ctx context.Context, x *expert.Task) task.Ending {
 					return pay(ctx, x, &begun, test.before, test.after)
 				})
-				time.AfterFunc(5*time.Second, func() { w.goes(20 * time.Second) })
+				time.AfterFunc(5*time.Second, func() { w.Away(20 * time.Second) })
 				w.give(t.Context(), t, l, 1)
-				w.mu.Lock()
-				defer w.mu.Unlock()
+				w.Lock()
+				defer w.Unlock()
 				last := w.lines[max(0, len(w.lines)-2):]
 				if !slices.Equal(last, []string{"reported 1 0s", "subjob.reported 1"}) || begun != 1 {
 					t.Errorf("begun %d times: %q", begun, w.lines)
 				}
 				var got events.SubJobReported
-				if err := json.Unmarshal(w.journal[len(w.journal)-1].Data, &got); err != nil || got.Outcome != events.Success {
+				if err := json.Unmarshal(w.Entries[len(w.Entries)-1].Data, &got); err != nil || got.Outcome != events.Success {
 					t.Errorf("%+v %v", got, err)
 				}
 			})
@@ -62,7 +62,7 @@ func TestARunOutlivesABusThatIsAwayBeyondItsLease(t *testing.T) {
 // A run that was taken over while the bus was away says nothing any more.
 func TestARunThatWasTakenOverWhileTheBusWasAwayEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{latency: time.Millisecond}
+		w := newPorts(time.Millisecond)
 		l := w.loop(jobrun.Effect{Key: jobrun.Command, Name: jobrun.Command}, func(ctx context.Context, _ *expert.Task) task.Ending {
 			err := lease.Pause(ctx, time.Minute)
 			if err == nil {
@@ -71,7 +71,7 @@ func TestARunThatWasTakenOverWhileTheBusWasAwayEnds(t *testing.T) {
 			return task.Failure(events.CodeExecution, "ended", "", "")
 		})
 		time.AfterFunc(5*time.Second, func() {
-			w.goes(20 * time.Second)
+			w.Away(20 * time.Second)
 			w.takenOver()
 		})
 		w.give(t.Context(), t, l, 1)
@@ -82,24 +82,14 @@ func TestARunThatWasTakenOverWhileTheBusWasAwayEnds(t *testing.T) {
 }
 
 // takenOver has another runner claim the run.
-func (w *world) takenOver() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	other := events.JournalRecord{Type: events.JournalClaimed, Run: 1, Owner: "other", Lease: events.Duration(leaseTime)}
-	w.journal = append(w.journal, jobrun.Entry{JournalRecord: other, Seq: uint64(len(w.journal) + 1), Time: time.Now()})
-}
-
-// fenced has the scheduler close the run.
-func (w *world) fenced() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.journal = append(w.journal, jobrun.Entry{JournalRecord: jobrun.Closed(1, "too long"), Seq: uint64(len(w.journal) + 1), Time: time.Now()})
+func (w *ports) takenOver() {
+	w.Add(events.JournalRecord{Type: events.JournalClaimed, Run: 1, Owner: "other", Lease: events.Duration(leaseTime)})
 }
 
 // When the bus comes back, a second runner does not take over before the first one has had the time to renew its claim.
 func TestAClaimThatCouldNotBeRenewedWhileTheBusWasAwayIsNotTakenOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w, begun := &world{latency: time.Millisecond}, 0
+		w, begun := newPorts(time.Millisecond), 0
 		runner := func(owner string) *Loop {
 			l := w.loop(jobrun.Effect{Key: jobrun.Command, Name: jobrun.Command}, func(ctx context.Context, _ *expert.Task) task.Ending {
 				begun++
@@ -112,7 +102,7 @@ func TestAClaimThatCouldNotBeRenewedWhileTheBusWasAwayIsNotTakenOver(t *testing.
 			return l
 		}
 		first, second := runner("first"), runner("second")
-		time.AfterFunc(5*time.Second, func() { w.goes(20 * time.Second) })
+		time.AfterFunc(5*time.Second, func() { w.Away(20 * time.Second) })
 		time.AfterFunc(25*time.Second, func() { w.give(t.Context(), t, second, 1) }) // At once when the bus is back.
 		w.give(t.Context(), t, first, 1)
 		if begun != 1 || !slices.Contains(w.lines, "subjob.reported 1") {
@@ -125,8 +115,8 @@ func TestAClaimThatCouldNotBeRenewedWhileTheBusWasAwayIsNotTakenOver(t *testing.
 // servers die. A successor finds the report in the log.
 func TestARunWhoseReportStandsInTheLogAloneIsNotTakenOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w, begun := &world{latency: time.Millisecond}, 0
-		w.away = func(r events.JournalRecord) bool { return r.Type == events.JournalReported }
+		w, begun := newPorts(time.Millisecond), 0
+		w.Refuses = func(r events.JournalRecord) bool { return r.Type == events.JournalReported }
 		runner := func(owner string) *Loop {
 			l := w.loop(jobrun.Effect{Key: jobrun.Command, Name: jobrun.Command, Safe: true}, func(context.Context, *expert.Task) task.Ending {
 				begun++

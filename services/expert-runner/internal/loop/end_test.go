@@ -29,7 +29,7 @@ func lasts(d time.Duration) does {
 // The next run, which the event of this one begins, must not find it open: the outcome of its command would be unknown.
 func TestAReportBehindARenewalThatWasCutOffIsKeptBeforeItIsStated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{latency: 500 * time.Millisecond}
+		w := newPorts(500 * time.Millisecond)
 		l := w.loop(jobrun.Effect{Key: jobrun.Command, Name: jobrun.Command}, lasts(renewing))
 		w.give(t.Context(), t, l, 1)
 		w.give(t.Context(), t, l, 2)
@@ -51,9 +51,9 @@ func TestAReportThatTheJournalMissedIsKeptAllTheSame(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := &world{latency: time.Millisecond}
+				w := newPorts(time.Millisecond)
 				missed := false
-				w.away = func(r events.JournalRecord) bool {
+				w.Refuses = func(r events.JournalRecord) bool {
 					first := r.Type == events.JournalReported && !missed
 					missed = missed || first
 					return first
@@ -78,11 +78,11 @@ func TestARunnerThatHasLostItsRunStatesNoFailure(t *testing.T) {
 		for _, closed := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, closed %t", name, closed), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					w := &world{latency: time.Millisecond}
+					w := newPorts(time.Millisecond)
 					w.give(t.Context(), t, w.loop(jobrun.Effect{}, func(ctx context.Context, x *expert.Task) task.Ending {
 						w.takenOver()
 						if closed {
-							w.fenced()
+							w.Add(jobrun.Closed(1, "too long"))
 						}
 						return run(ctx, x)
 					}), 1)
@@ -96,8 +96,8 @@ func TestARunnerThatHasLostItsRunStatesNoFailure(t *testing.T) {
 func TestAJournalThatStaysAwayHoldsUpNoReport(t *testing.T) {
 	for _, d := range []time.Duration{0, renewing} {
 		synctest.Test(t, func(t *testing.T) {
-			w := &world{latency: 500 * time.Millisecond}
-			w.away = func(r events.JournalRecord) bool { return r.Type == events.JournalReported }
+			w := newPorts(500 * time.Millisecond)
+			w.Refuses = func(r events.JournalRecord) bool { return r.Type == events.JournalReported }
 			began := time.Now()
 			w.give(t.Context(), t, w.loop(jobrun.Effect{}, lasts(d)), 1)
 			if last := w.lines[len(w.lines)-1]; last != "subjob.reported 1" || time.Since(began) > d+leaseTime {
@@ -109,8 +109,8 @@ func TestAJournalThatStaysAwayHoldsUpNoReport(t *testing.T) {
 
 func TestARunThatIsLeftToOthersEndsItsLeaseBehindARenewalThatWasCutOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{latency: 500 * time.Millisecond}
-		work, kill := context.WithTimeout(t.Context(), renewing+w.latency) // The claim took as long.
+		w := newPorts(500 * time.Millisecond)
+		work, kill := context.WithTimeout(t.Context(), renewing+w.Latency) // The claim took as long.
 		defer kill()
 		w.give(work, t, w.loop(jobrun.Effect{}, lasts(time.Minute)), 1)
 		check(t, w, "claimed 1 10s", "subjob.started 1", "renewed 1 10s", "renewed 1 0s")
@@ -136,7 +136,7 @@ func TestAProgramThatWasCutOffIsInDoubt(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := &world{}
+				w := newPorts(0)
 				l := w.loop(jobrun.Effect{Key: jobrun.Command, Name: jobrun.Command, Safe: c.safe}, cut)
 				w.give(t.Context(), t, l, 1)
 				w.give(t.Context(), t, l, 1)

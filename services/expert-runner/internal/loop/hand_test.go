@@ -30,7 +30,8 @@ func pays(calls *int) does {
 
 func TestALargeResultWaitsForAStoreThatIsAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w, calls := &world{noBlobs: 10}, 0
+		w, calls := newPorts(0), 0
+		w.noBlobs = 10
 		w.give(t.Context(), t, w.loop(jobrun.Effect{}, pays(&calls)), 1)
 		check(t, w,
 			"claimed 1 10s", "intent 1 0s", "subjob.started 1", "renewed 1 10s", "renewed 1 10s", "result 1 0s",
@@ -44,18 +45,19 @@ func TestALargeResultWaitsForAStoreThatIsAway(t *testing.T) {
 
 func TestALargeResultWaitsNoLongerThanItsRun(t *testing.T) {
 	tests := map[string]struct {
-		end    func(w *world, l *Loop, kill func())
+		end    func(w *ports, l *Loop, kill func())
 		within time.Duration
 		last   string
 	}{
-		"a stop ends it at once":   {func(_ *world, l *Loop, _ func()) { l.Cancel("j", "", 0, "enough") }, 0, "subjob.reported 1"},
-		"a process that ends, too": {func(_ *world, _ *Loop, kill func()) { kill() }, 0, "renewed 1 0s"},
-		"another runner's claim":   {func(w *world, _ *Loop, _ func()) { w.takenOver() }, leaseTime, "renewed 1 10s"},
+		"a stop ends it at once":   {func(_ *ports, l *Loop, _ func()) { l.Cancel("j", "", 0, "enough") }, 0, "subjob.reported 1"},
+		"a process that ends, too": {func(_ *ports, _ *Loop, kill func()) { kill() }, 0, "renewed 1 0s"},
+		"another runner's claim":   {func(w *ports, _ *Loop, _ func()) { w.takenOver() }, leaseTime, "renewed 1 10s"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w, calls := &world{noBlobs: 1_000_000}, 0
+				w, calls := newPorts(0), 0
+				w.noBlobs = 1_000_000
 				l := w.loop(jobrun.Effect{}, pays(&calls))
 				work, kill := context.WithCancel(t.Context())
 				defer kill()

@@ -25,7 +25,7 @@ func TestAReconnectRenewsAtOnceAndARunIsToldToHaveBegunAllTheSame(t *testing.T) 
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := &world{latency: time.Millisecond}
+				w := newPorts(time.Millisecond)
 				var l *Loop
 				l = w.loop(jobrun.Effect{}, func(ctx context.Context, k *expert.Task) task.Ending {
 					_ = lease.Pause(ctx, test.renewed)

@@ -10,6 +10,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	jobrun "github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/pkg/run/lease"
+	"github.com/jobgraph/jobgraph/pkg/run/lease/leasetest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
@@ -40,7 +41,7 @@ func TestAnEffectDoesNotBeginOnceItsRunWasClosedOrTakenOver(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w, begun := &world{}, 0
+				w, begun := newPorts(0), 0
 				w.give(t.Context(), t, w.loop(jobrun.Effect{}, begins(func() {
 					if test.record != nil {
 						w.Append("j", "a", *test.record, 1)
@@ -59,17 +60,18 @@ func TestAnEffectDoesNotBeginOnceItsRunWasClosedOrTakenOver(t *testing.T) {
 
 func TestALookAtTheClaimWaitsForTheBus(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w, begun := &world{unread: 5}, 0
+		w, begun := newPorts(0), 0
+		w.Unread = 5
 		w.give(t.Context(), t, w.loop(jobrun.Effect{}, begins(func() {}, &begun)), 1)
-		if w.unread != 0 || begun != 1 {
-			t.Errorf("begun %d times, %d readings to go", begun, w.unread)
+		if w.Unread != 0 || begun != 1 {
+			t.Errorf("begun %d times, %d readings to go", begun, w.Unread)
 		}
 	})
 }
 
 func TestWhoWatchesAClaimHearsOfItsRenewals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{}
+		w := newPorts(0)
 		var heard, after int
 		w.give(t.Context(), t, w.loop(jobrun.Effect{}, func(ctx context.Context, t *expert.Task) task.Ending {
 			stop := t.Claim.Renewed(func() { heard++ })
@@ -88,11 +90,11 @@ func TestWhoWatchesAClaimHearsOfItsRenewals(t *testing.T) {
 // A run without a claim is kept by the process that is at it.
 func TestARunWithoutAClaimIsKeptByItsPulse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w, heard := &world{}, 0
+		w, heard := newPorts(0), 0
 		l := w.loop(jobrun.Effect{}, func(ctx context.Context, t *expert.Task) task.Ending {
 			defer t.Claim.Renewed(func() { heard++ })()
 			_ = lease.Pause(ctx, time.Minute)
-			return task.Failure(events.CodeExecution, errors.Join(t.Confirm(ctx), errAway).Error(), "", "")
+			return task.Failure(events.CodeExecution, errors.Join(t.Confirm(ctx), leasetest.ErrAway).Error(), "", "")
 		})
 		l.Experts["x"].Card.Pure = true
 		w.give(t.Context(), t, l, 1)

@@ -42,7 +42,7 @@ func (q *shortQueue) Stop() {}
 func working(t *testing.T, concurrency, calls int, order ...string) (at []string) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{}
+		w := newPorts(0)
 		var mu sync.Mutex // Guards at.
 		q := &shortQueue{}
 		ctx, stop := context.WithCancel(t.Context())

@@ -20,7 +20,7 @@ import (
 func TestAnExpertHasItsResultsAsTheJournalHasThem(t *testing.T) {
 	const secret = "s3cret-of-an-expert"
 	synctest.Test(t, func(t *testing.T) {
-		w, got := &world{}, ""
+		w, got := newPorts(0), ""
 		l := w.loop(jobrun.Effect{}, func(ctx context.Context, x *expert.Task) task.Ending {
 			raw, err := x.Hand.Do(ctx, expert.Effect{Key: "ask", Name: "http"}, func(context.Context) (json.RawMessage, error) {
 				return json.RawMessage(`{"given":"` + secret + `"}`), nil
@@ -37,7 +37,7 @@ func TestAnExpertHasItsResultsAsTheJournalHasThem(t *testing.T) {
 			t.Errorf("the expert goes on with %s", got)
 		}
 		found := false
-		for _, e := range w.journal {
+		for _, e := range w.Entries {
 			text := string(e.Data) + e.Reason
 			if strings.Contains(text, "s3c") || strings.Contains(text, "expert-") {
 				t.Errorf("%s holds a part of the secret: %.200s", e.Type, text)
@@ -45,7 +45,7 @@ func TestAnExpertHasItsResultsAsTheJournalHasThem(t *testing.T) {
 			found = found || e.Type == events.JournalResult && string(e.Data) == got
 		}
 		if !found {
-			t.Errorf("the journal has another result: %+v", w.journal)
+			t.Errorf("the journal has another result: %+v", w.Entries)
 		}
 	})
 }
@@ -62,7 +62,7 @@ func (s *termed) Term(reason string) error {
 }
 
 func TestTheReasonOfATermShowsNoSecret(t *testing.T) {
-	l, s := (&world{}).loop(jobrun.Effect{}, nil), &termed{}
+	l, s := newPorts(0).loop(jobrun.Effect{}, nil), &termed{}
 	l.Secrets = redact.NewSet("s3cret-of-an-expert")
 	l.malformed(t.Context(), nil, &queue.Delivery{Receipt: s}, errors.New("it says s3cret-of-an-expert"))
 	if s.reason != "malformed work message: it says ********" {

@@ -24,7 +24,7 @@ import (
 // life is one SubJob whose runners die one after another. The work comes back behind the lease, and what is asked is answered
 // with retry, until a run has reported.
 type life struct {
-	*world
+	*ports
 	t      *testing.T
 	kind   string
 	script []int // The boundary at which each runner dies, counted from 1; 0 for none.
@@ -36,16 +36,16 @@ type life struct {
 
 // makes notes that an effect is made, and checks that it may be: each earlier time has to be decided by name.
 func (l *life) makes(key string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.Lock()
+	defer l.Unlock()
 	intent := uint64(0)
 	decided := map[uint64]bool{}
-	for i := range l.journal {
-		r := &l.journal[i]
+	for i := range l.Entries {
+		r := &l.Entries[i]
 		switch {
 		case r.Key != key:
 		case r.Type == events.JournalIntent, r.Type == events.JournalClaimed && r.Name != "":
-			intent = l.journal[i].Seq
+			intent = l.Entries[i].Seq
 		case r.Type == events.JournalResult && r.Decides > 0:
 			decided[r.Decides] = true
 		case r.Type == events.JournalResult && r.Reason == "":
@@ -127,15 +127,15 @@ func (a answers) Reconcile(context.Context, expert.Inquiry) jobrun.Resolution {
 func live(t *testing.T, kind string, hook jobrun.Outcome, script ...int) (died int) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		l := &life{world: &world{}, t: t, kind: kind + " " + string(hook), script: script, made: map[string][]uint64{}}
+		l := &life{ports: newPorts(0), t: t, kind: kind + " " + string(hook), script: script, made: map[string][]uint64{}}
 		told := map[string]events.InputClosed{}
 		run := 1
 		for n := range 20 {
 			l.deliver(n, run, kind, hook, told)
-			l.mu.Lock()
+			l.Lock()
 			over := slices.Contains(l.lines, fmt.Sprintf("%s %d", events.KindSubJobReported, run))
 			asks := slices.Contains(l.lines, fmt.Sprintf("%s %d", events.KindInputRequested, run))
-			l.mu.Unlock()
+			l.Unlock()
 			if over {
 				break
 			}
@@ -172,7 +172,7 @@ func (l *life) deliver(n, run int, kind string, hook jobrun.Outcome, told map[st
 	}
 	loop := New(Settings{
 		Names: events.NewNames(""), Owner: fmt.Sprint("runner ", n), Experts: map[string]*expert.Expert{"x": x}, Concurrency: 1,
-		Journal: l, Log: l, States: saved{l.world}, Blobs: l, Meter: meter.New(metrics{}), Logger: slog.New(slog.DiscardHandler),
+		Journal: l, Log: l, States: saved{l.ports}, Blobs: l, Meter: meter.New(metrics{}), Logger: slog.New(slog.DiscardHandler),
 	})
 	boundary := 0
 	loop.Hook = func(Point, string) error {

@@ -2,7 +2,6 @@ package catalog_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -12,54 +11,41 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/jobgraph/jobgraph/pkg/bus"
-	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 	"github.com/jobgraph/jobgraph/services/planner/internal/catalog"
 )
 
-// world is a catalogue that follows a real bucket in virtual time.
-type world struct {
-	t     *testing.T
-	bus   *bus.Bus
+// follower is a catalogue that follows a real bucket.
+type follower struct {
+	*servicetest.Env
 	cards *catalog.Catalog
 	again chan struct{}
 }
 
-func virtual(t *testing.T, f func(t *testing.T, w *world)) {
+func follow(t *testing.T, f func(t *testing.T, w *follower)) {
 	t.Helper()
-	bustest.Outside(t)
-	synctest.Test(t, func(t *testing.T) {
-		b := bustest.Start(t, bustest.Settings{Quiet: true}).Bus("test")
-		w := &world{t: t, bus: b, again: make(chan struct{})}
-		w.put("before", events.Card{ID: "before"}, 0)
-		w.cards = catalog.New(b.Experts(), slog.New(slog.DiscardHandler))
-		ctx, cancel := context.WithCancel(t.Context())
-		ready, done := make(chan struct{}), make(chan error, 1)
-		go func() { done <- w.cards.Run(ctx, func() { close(ready) }, w.again) }()
-		defer func() {
-			cancel()
-			if err := <-done; err != nil {
-				t.Error(err)
-			}
-		}()
+	servicetest.Virtual(t, func(t *testing.T, e *servicetest.Env) {
+		e.Announce(events.Card{ID: "before"})
+		w := &follower{Env: e, cards: catalog.New(e.Bus.Experts(), slog.New(slog.DiscardHandler)), again: make(chan struct{})}
+		ready := make(chan struct{})
+		e.Start("catalog", host.Settings{}, func(ctx context.Context, _ *host.Process) error {
+			return w.cards.Run(ctx, func() { close(ready) }, w.again)
+		})
 		<-ready
 		f(t, w)
 	})
 }
 
-func (w *world) put(key string, value any, ttl time.Duration) {
-	w.t.Helper()
-	body, err := json.Marshal(value)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	if _, err := w.bus.Experts().Put(w.t.Context(), key, body, ttl); err != nil {
-		w.t.Fatal(err)
+func (w *follower) put(key string, value any, ttl time.Duration) {
+	w.Helper()
+	if _, err := w.Bus.Experts().Put(w.Context(), key, w.JSON(value), ttl); err != nil {
+		w.Fatal(err)
 	}
 }
 
-func (w *world) ids() []string {
+func (w *follower) ids() []string {
 	var ids []string
 	cards, _ := w.cards.Cards()
 	for _, card := range cards {
@@ -69,8 +55,8 @@ func (w *world) ids() []string {
 }
 
 // becomes waits for the cards to change into these.
-func (w *world) becomes(want ...string) {
-	w.t.Helper()
+func (w *follower) becomes(want ...string) {
+	w.Helper()
 	late := time.After(time.Hour)
 	for {
 		_, changed := w.cards.Cards()
@@ -80,20 +66,20 @@ func (w *world) becomes(want ...string) {
 		select {
 		case <-changed:
 		case <-late:
-			w.t.Fatalf("the cards are %v, want %v", w.ids(), want)
+			w.Fatalf("the cards are %v, want %v", w.ids(), want)
 		}
 	}
 }
 
 func TestCardsComeAndGo(t *testing.T) {
-	virtual(t, func(t *testing.T, w *world) {
+	follow(t, func(t *testing.T, w *follower) {
 		if d := cmp.Diff([]string{"before"}, w.ids()); d != "" {
 			t.Errorf("ready too early: %s", d)
 		}
 		w.put("a", events.Card{ID: "a"}, 0)
 		w.put("b", events.Card{ID: "b"}, 30*time.Second)
 		w.becomes("a", "b", "before")
-		if err := w.bus.Experts().Delete(t.Context(), "a"); err != nil {
+		if err := w.Bus.Experts().Delete(t.Context(), "a"); err != nil {
 			t.Fatal(err)
 		}
 		w.becomes("b", "before")
@@ -102,7 +88,7 @@ func TestCardsComeAndGo(t *testing.T) {
 }
 
 func TestWhatWasAnnouncedBeforeIsInFreshCards(t *testing.T) {
-	virtual(t, func(t *testing.T, w *world) {
+	follow(t, func(t *testing.T, w *follower) {
 		for i := range 50 {
 			id := fmt.Sprint("card", i)
 			w.put(id, events.Card{ID: id}, time.Minute)
@@ -124,7 +110,7 @@ func TestWhatWasAnnouncedBeforeIsInFreshCards(t *testing.T) {
 }
 
 func TestASignOfLifeIsNoChange(t *testing.T) {
-	virtual(t, func(t *testing.T, w *world) {
+	follow(t, func(t *testing.T, w *follower) {
 		_, changed := w.cards.Cards()
 		w.put("before", events.Card{ID: "before", Runner: "r", Seen: time.Now(), Tags: []string{events.SandboxTag + "none asked for"}}, 0)
 		select {
@@ -138,7 +124,7 @@ func TestASignOfLifeIsNoChange(t *testing.T) {
 }
 
 func TestACardThatCannotBeReadIsLeftOut(t *testing.T) {
-	virtual(t, func(t *testing.T, w *world) {
+	follow(t, func(t *testing.T, w *follower) {
 		w.put("text", "no card", 0)
 		w.put("other", events.Card{ID: "another"}, 0)
 		w.put("good", events.Card{ID: "good"}, 0)
@@ -149,7 +135,7 @@ func TestACardThatCannotBeReadIsLeftOut(t *testing.T) {
 }
 
 func TestReadingAnewKeepsTheCardsMeanwhile(t *testing.T) {
-	virtual(t, func(t *testing.T, w *world) {
+	follow(t, func(t *testing.T, w *follower) {
 		w.put("a", events.Card{ID: "a"}, 0)
 		w.becomes("a", "before")
 		_, changed := w.cards.Cards()
@@ -162,15 +148,15 @@ func TestReadingAnewKeepsTheCardsMeanwhile(t *testing.T) {
 }
 
 func TestExpertsOfTheProgramGiveWayToOthers(t *testing.T) {
-	virtual(t, func(t *testing.T, w *world) {
+	follow(t, func(t *testing.T, w *follower) {
 		w.put("assistant", events.Card{ID: "assistant", Tags: []string{events.BuiltinTag}}, 0)
 		w.put("other", events.Card{ID: "other"}, 0)
 		w.becomes("before", "other")
-		if err := w.bus.Experts().Delete(t.Context(), "before"); err != nil {
+		if err := w.Bus.Experts().Delete(t.Context(), "before"); err != nil {
 			t.Fatal(err)
 		}
 		w.becomes("other")
-		if err := w.bus.Experts().Delete(t.Context(), "other"); err != nil {
+		if err := w.Bus.Experts().Delete(t.Context(), "other"); err != nil {
 			t.Fatal(err)
 		}
 		w.becomes("assistant")

@@ -27,20 +27,20 @@ func done(attempt int) events.Work {
 }
 
 // finishing is a delivery of it.
-func (w *world) finishing(t *testing.T, o events.Work) queue.Delivery {
+func (w *ports) finishing(t *testing.T, o events.Work) queue.Delivery {
 	d := w.delivery(t, o)
 	d.Subject = events.NewNames("").WorkFor(events.PlannerPool, events.PlannerExpert, "j", events.FinalID, o.Run)
 	return d
 }
 
-func finisher(ids ...string) (*world, *tongue) {
-	w, m := newWorld(ids...), &tongue{says: "all is well"}
+func finisher(ids ...string) (*ports, *tongue) {
+	w, m := newPorts(ids...), &tongue{says: "all is well"}
 	w.model, w.blobs["large"] = m, []byte(`"a long result"`)
 	return w, m
 }
 
 // last is the report that was stated last.
-func (w *world) last(t *testing.T) *events.SubJobReported {
+func (w *ports) last(t *testing.T) *events.SubJobReported {
 	t.Helper()
 	if len(w.facts) == 0 {
 		t.Fatalf("nothing was stated: %v", w.lines)
@@ -139,8 +139,8 @@ func TestWhatTheStandInWroteIsSetWithoutAModelOrAClaim(t *testing.T) {
 		if err := w.run(t, nil, w.finishing(t, o)); err != nil {
 			t.Fatal(err)
 		}
-		if r := w.last(t); m.calls != 0 || len(w.journal) != 0 || !strings.Contains(string(r.Output), "by hand") {
-			t.Errorf("%d calls, %d records, %+v", m.calls, len(w.journal), r)
+		if r := w.last(t); m.calls != 0 || len(w.Entries) != 0 || !strings.Contains(string(r.Output), "by hand") {
+			t.Errorf("%d calls, %d records, %+v", m.calls, len(w.Entries), r)
 		}
 	})
 }
@@ -229,7 +229,7 @@ func TestMetricsHearWhatDraftsWereWorthAndWhoWroteTheWords(t *testing.T) {
 			says string
 			d    queue.Delivery
 		}{{"no plan", w.delivery(t, goal())}, {plan, w.delivery(t, goal())}, {"words", w.finishing(t, done(1))}} {
-			m.says, w.journal = turn.says, nil
+			m.says, w.Entries = turn.says, nil
 			if err := w.run(t, nil, turn.d); err != nil {
 				t.Fatal(err)
 			}

@@ -35,7 +35,7 @@ func talking() events.Work {
 func TestWhatWasSaidIsReadOnceAndAResumedPlanningSeesTheSame(t *testing.T) {
 	for _, point := range []Point{AtIntent, AtAnswered} {
 		synctest.Test(t, func(t *testing.T) {
-			w := newWorld("x")
+			w := newPorts("x")
 			m, past := &tongue{says: onePlan}, &memory{}
 			w.model, w.past = m, past
 			killed := errors.New("killed")
@@ -57,7 +57,7 @@ func TestWhatWasSaidIsReadOnceAndAResumedPlanningSeesTheSame(t *testing.T) {
 				t.Errorf("killed at %s, the model hears %q", point, m.heard)
 			}
 			starts := 0
-			for _, e := range w.journal {
+			for _, e := range w.Entries {
 				if e.Key == startKey {
 					starts++
 				}
@@ -77,7 +77,7 @@ func TestOnlyWhoPlansWithAModelInASessionLooksBack(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld("x")
+				w := newPorts("x")
 				past := &memory{}
 				w.model, w.past = &tongue{says: onePlan}, past
 				work := talking()
@@ -92,7 +92,7 @@ func TestOnlyWhoPlansWithAModelInASessionLooksBack(t *testing.T) {
 
 func TestASessionThatCannotBeReadIsTriedAgainBeforeAnybodyIsAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld("x")
+		w := newPorts("x")
 		m := &tongue{says: onePlan}
 		w.model, w.past = m, &memory{err: errors.New("the bus is away")}
 		if err := w.run(t, nil, w.delivery(t, talking())); err != nil {

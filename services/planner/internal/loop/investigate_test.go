@@ -63,9 +63,9 @@ func (o *office) Close(_ context.Context, w *events.Work, reason string) error {
 	return nil
 }
 
-// curious is a world whose planner has x and y looked at before it plans.
-func curious(o *office) (*world, *tongue) {
-	w := newWorld("x", "y")
+// curious are ports whose planner has x and y looked at before it plans.
+func curious(o *office) (*ports, *tongue) {
+	w := newPorts("x", "y")
 	m := &tongue{says: onePlan}
 	w.model, w.desk, w.looks = m, o, planning.InvestigateRules{When: "always", Expert: "x", Status: []string{"y"}}
 	return w, m

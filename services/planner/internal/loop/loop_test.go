@@ -17,15 +17,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
-	jobrun "github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/pkg/run/lease"
+	"github.com/jobgraph/jobgraph/pkg/run/lease/leasetest"
 	"github.com/jobgraph/jobgraph/pkg/service/queue"
 	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
 	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
 
-// world is everything around the loop, in memory. Its lines say in order what the loop did.
-type world struct {
+// ports is everything around the loop, in memory. Its lines say in order what the loop did.
+type ports struct {
+	leasetest.Journal
 	mu      sync.Mutex
 	lines   []string
 	facts   []events.Event
@@ -37,9 +38,6 @@ type world struct {
 	logErr, blobErr error
 	hook            Hook
 	options         plan.Options
-	journal         []jobrun.Entry
-	since           time.Time
-	renewals        int // The renewal whose answer does not come, counted down; 0 for none.
 	model           Model
 	desk            Dispatcher
 	past            History
@@ -49,21 +47,21 @@ type world struct {
 	loop            *Loop         // The one of the last run.
 }
 
-func newWorld(ids ...string) *world {
-	w := &world{work: make(chan queue.Delivery, 16), changed: make(chan struct{}), blobs: map[string][]byte{}}
+func newPorts(ids ...string) *ports {
+	w := &ports{work: make(chan queue.Delivery, 16), changed: make(chan struct{}), blobs: map[string][]byte{}}
 	for _, id := range ids {
 		w.cards = append(w.cards, events.Card{ID: id, Name: id})
 	}
 	return w
 }
 
-func (w *world) say(format string, args ...any) {
+func (w *ports) say(format string, args ...any) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.lines = append(w.lines, fmt.Sprintf(format, args...))
 }
 
-func (w *world) Next(ctx context.Context) (queue.Delivery, error) {
+func (w *ports) Next(ctx context.Context) (queue.Delivery, error) {
 	select {
 	case d := <-w.work:
 		return d, nil
@@ -72,10 +70,10 @@ func (w *world) Next(ctx context.Context) (queue.Delivery, error) {
 	}
 }
 
-func (w *world) Drain(context.Context) { w.say("drained") }
-func (w *world) Stop()                 { w.say("stopped") }
+func (w *ports) Drain(context.Context) { w.say("drained") }
+func (w *ports) Stop()                 { w.say("stopped") }
 
-func (w *world) Once(e events.Event) (lease.Pending, error) {
+func (w *ports) Once(e events.Event) (lease.Pending, error) {
 	m, err := events.Encode(events.NewNames(""), e)
 	if err != nil {
 		return nil, err
@@ -93,13 +91,13 @@ func (w *world) Once(e events.Event) (lease.Pending, error) {
 	}), nil
 }
 
-func (w *world) Tell(e events.Event) {
+func (w *ports) Tell(e events.Event) {
 	w.say("tell %s %s/%s/%d", e.Kind, e.Job, e.SubJob, e.Run)
 }
 
-func (w *world) Live(job, subjob string, body []byte) { w.say("live %s/%s %s", job, subjob, body) }
+func (w *ports) Live(job, subjob string, body []byte) { w.say("live %s/%s %s", job, subjob, body) }
 
-func (w *world) Put(_ context.Context, job string, data []byte) (events.Ref, error) {
+func (w *ports) Put(_ context.Context, job string, data []byte) (events.Ref, error) {
 	w.say("put blob of %s", job)
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -107,7 +105,7 @@ func (w *world) Put(_ context.Context, job string, data []byte) (events.Ref, err
 	return events.Ref{Digest: "digest", Size: int64(len(data))}, w.blobErr
 }
 
-func (w *world) Get(_ context.Context, _, digest string) ([]byte, error) {
+func (w *ports) Get(_ context.Context, _, digest string) ([]byte, error) {
 	data, ok := w.blobs[digest]
 	if !ok {
 		return nil, errors.Join(store.ErrNotFound, w.blobErr)
@@ -115,18 +113,18 @@ func (w *world) Get(_ context.Context, _, digest string) ([]byte, error) {
 	return data, w.blobErr
 }
 
-func (w *world) Cards() ([]events.Card, <-chan struct{}) {
+func (w *ports) Cards() ([]events.Card, <-chan struct{}) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.cards, w.changed
 }
 
-func (w *world) Fresh(context.Context) []events.Card {
+func (w *ports) Fresh(context.Context) []events.Card {
 	cards, _ := w.Cards()
 	return cards
 }
 
-func (w *world) announce(id string) {
+func (w *ports) announce(id string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.cards = append(w.cards[:len(w.cards):len(w.cards)], events.Card{ID: id})
@@ -135,7 +133,7 @@ func (w *world) announce(id string) {
 }
 
 // Find gives a profile that has no stage but those that cannot be left out.
-func (w *world) Find(name string) (planning.Profile, string, error) {
+func (w *ports) Find(name string) (planning.Profile, string, error) {
 	p := planning.Profile{
 		Name: "plain", Dialect: "native", Limits: planning.Limits{HistoryBytes: 1000, Steps: 100, Rounds: 2, Repairs: 1, Reminders: 1},
 		Stages: []planning.Stage{planning.StageReview}, Fallback: []planning.Rung{planning.RungEarlier},
@@ -149,11 +147,11 @@ func (w *world) Find(name string) (planning.Profile, string, error) {
 	return p, "1", nil
 }
 
-func (w *world) Render(prompt, locale string, v planning.Vars) (planning.Prompt, error) {
+func (w *ports) Render(prompt, locale string, v planning.Vars) (planning.Prompt, error) {
 	return planning.Prompt{User: prompt + " in " + locale + v.Findings + v.Words + v.History}, nil
 }
 
-func (w *world) Decided(o Outcome) {
+func (w *ports) Decided(o Outcome) {
 	w.say("counted %q repeated %v", o.Kind, o.Repeated)
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -163,7 +161,7 @@ func (w *world) Decided(o Outcome) {
 }
 
 // receipt writes down how a delivery was settled.
-type receipt struct{ w *world }
+type receipt struct{ w *ports }
 
 func (r receipt) Ack() error                    { r.w.say("ack"); return nil }
 func (r receipt) Nak(delay time.Duration) error { r.w.say("nak %s", delay); return nil }
@@ -171,7 +169,7 @@ func (r receipt) Term(string) error             { r.w.say("term"); return nil }
 func (r receipt) InProgress() error             { return nil }
 
 // run gives the loop these deliveries, waits until it has nothing to do for the time, and drains it.
-func (w *world) run(t *testing.T, during func(), deliveries ...queue.Delivery) error {
+func (w *ports) run(t *testing.T, during func(), deliveries ...queue.Delivery) error {
 	t.Helper()
 	l := New(Settings{
 		Names: events.NewNames(""), Concurrency: 2, ExpertWait: 2 * time.Second, Options: w.options, Source: w, Log: w, Blobs: w,
@@ -199,7 +197,7 @@ func (w *world) run(t *testing.T, during func(), deliveries ...queue.Delivery) e
 	return <-done
 }
 
-func (w *world) delivery(t *testing.T, o events.Work) queue.Delivery {
+func (w *ports) delivery(t *testing.T, o events.Work) queue.Delivery {
 	t.Helper()
 	body, err := json.Marshal(o)
 	if err != nil {
@@ -218,7 +216,7 @@ func order(raw string) events.Work {
 
 const onePlan = `{"subjobs":[{"id":"a","goal":"g","expert":"x"}]}`
 
-func check(t *testing.T, w *world, want ...string) {
+func check(t *testing.T, w *ports, want ...string) {
 	t.Helper()
 	if d := cmp.Diff(want, w.lines); d != "" {
 		t.Error(d)
@@ -227,7 +225,7 @@ func check(t *testing.T, w *world, want ...string) {
 
 func TestTheFactIsStatedBeforeTheWorkIsAcknowledged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld("x")
+		w := newPorts("x")
 		if err := w.run(t, nil, w.delivery(t, order(onePlan))); err != nil {
 			t.Fatal(err)
 		}
@@ -246,7 +244,7 @@ func TestTheFactIsStatedBeforeTheWorkIsAcknowledged(t *testing.T) {
 
 func TestAFactThatWasStatedBeforeIsAsGood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld("x")
+		w := newPorts("x")
 		w.logErr = fmt.Errorf("expect: %w", store.ErrConflict)
 		if err := w.run(t, nil, w.delivery(t, order(onePlan))); err != nil {
 			t.Fatal(err)
@@ -257,7 +255,7 @@ func TestAFactThatWasStatedBeforeIsAsGood(t *testing.T) {
 
 func TestWorkIsGivenBackWhileTheBusIsAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld("x")
+		w := newPorts("x")
 		w.logErr = errors.New("bus is away")
 		late := w.delivery(t, order(onePlan))
 		late.Count = 9
@@ -270,7 +268,7 @@ func TestWorkIsGivenBackWhileTheBusIsAway(t *testing.T) {
 
 func TestAMessageThatIsNoPlanningWorkStopsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld("x")
+		w := newPorts("x")
 		foreign := w.delivery(t, order(onePlan))
 		foreign.Subject = "jobs.work.~planner.x"
 		other := w.delivery(t, order(onePlan))
@@ -295,7 +293,7 @@ func TestAMessageThatIsNoPlanningWorkStopsNothing(t *testing.T) {
 
 func TestAPlanWaitsAWhileForItsExperts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
+		w := newPorts()
 		began := time.Now()
 		err := w.run(t, func() {
 			w.announce("y")
@@ -308,7 +306,7 @@ func TestAPlanWaitsAWhileForItsExperts(t *testing.T) {
 		check(t, w, "state graph.created j/~plan/1", "ack", `counted "graph.created" repeated false`, "drained")
 	})
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld("y")
+		w := newPorts("y")
 		if err := w.run(t, func() { <-time.After(3 * time.Second) }, w.delivery(t, order(onePlan))); err != nil {
 			t.Fatal(err)
 		}
@@ -321,7 +319,7 @@ func TestAPlanWaitsAWhileForItsExperts(t *testing.T) {
 
 func TestAPlanThatWaitsForExpertsIsGivenBackAtADrain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
+		w := newPorts()
 		if err := w.run(t, nil, w.delivery(t, order(onePlan))); err != nil {
 			t.Fatal(err)
 		}
@@ -331,7 +329,7 @@ func TestAPlanThatWaitsForExpertsIsGivenBackAtADrain(t *testing.T) {
 
 func TestALargePlanIsStoredBeforeItIsNamed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld("x")
+		w := newPorts("x")
 		o := order("")
 		o.Request.Plan, o.Request.PlanRef = nil, &events.Ref{Digest: "plan"}
 		w.blobs["plan"] = []byte(`{"subjobs":[{"id":"a","expert":"x","goal":"` + strings.Repeat("x", 100_000) + `"}]}`)
@@ -349,7 +347,7 @@ func TestALargePlanIsStoredBeforeItIsNamed(t *testing.T) {
 
 func TestAMissingPlanBlobIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld("x")
+		w := newPorts("x")
 		o := order("")
 		o.Request.Plan, o.Request.PlanRef = nil, &events.Ref{Digest: "gone"}
 		if err := w.run(t, nil, w.delivery(t, o)); err != nil {
@@ -364,7 +362,7 @@ func TestAMissingPlanBlobIsTold(t *testing.T) {
 // proves C-weakness-7
 func TestAPanicIsARejection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld("x")
+		w := newPorts("x")
 		w.options.Zone = func(string) bool { panic("no clock") }
 		raw := `{"subjobs":[{"id":"a","goal":"g","schedule":{"daily_time":"09:00","timezone":"UTC"}}]}`
 		if err := w.run(t, nil, w.delivery(t, order(raw))); err != nil {
@@ -380,7 +378,7 @@ func TestACrashAtAnyPointLeavesTheWorkToOthers(t *testing.T) {
 	large := `{"subjobs":[{"id":"a","expert":"x","goal":"` + strings.Repeat("x", 100_000) + `"}]}`
 	for _, point := range []Point{AtTaken, AtBlob, AtPublish, AtPublished, AtAcked} {
 		synctest.Test(t, func(t *testing.T) {
-			w := newWorld("x")
+			w := newPorts("x")
 			killed := errors.New("killed")
 			w.hook = func(p Point) error {
 				if p == point {

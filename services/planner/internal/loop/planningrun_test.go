@@ -9,8 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/jobgraph/jobgraph/pkg/events/store"
-
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
@@ -27,54 +25,13 @@ func readText(text string, fits func(json.RawMessage) bool) (json.RawMessage, er
 	return nil, errors.New("no JSON")
 }
 
-// Read implements Journal.
-// Clock is that of the broker, which was there from w.since on.
-func (w *world) Clock(context.Context) (now, since time.Time, err error) {
-	return time.Now(), w.since, nil
-}
-
-func (w *world) Read(ctx context.Context, _, _ string) ([]jobrun.Entry, error) {
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return append([]jobrun.Entry(nil), w.journal...), nil
-}
-
-// Append implements Journal.
-func (w *world) Append(_, _ string, r events.JournalRecord, last uint64) lease.Pending {
-	return pending(func(ctx context.Context) (uint64, error) { return w.stores(ctx, r, last) })
-}
-
 // pending is a write that happens when it is awaited.
 type pending func(ctx context.Context) (uint64, error)
 
 func (p pending) Wait(ctx context.Context) (uint64, error) { return p(ctx) }
 
-func (w *world) stores(ctx context.Context, r events.JournalRecord, last uint64) (uint64, error) {
-	if ctx.Err() != nil {
-		return 0, ctx.Err()
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if last != uint64(len(w.journal)) {
-		return 0, store.ErrConflict
-	}
-	w.journal = append(w.journal, jobrun.Entry{JournalRecord: r, Seq: last + 1, Time: time.Now()})
-	if r.Type == events.JournalRenewed && w.renewals > 0 {
-		if w.renewals--; w.renewals == 0 {
-			w.mu.Unlock()
-			<-ctx.Done()
-			w.mu.Lock()
-			return 0, ctx.Err()
-		}
-	}
-	return last + 1, nil
-}
-
 // free is whether another planner could take the run.
-func (w *world) free(t *testing.T) error {
+func (w *ports) free(t *testing.T) error {
 	l := New(Settings{Journal: w, Owner: "other"})
 	_, a, err := lease.Admit(t.Context(), w, l.claimant(&events.Work{Run: 1}))
 	return errors.Join(err, refused(a))
@@ -116,7 +73,7 @@ func goal() events.Work {
 
 func TestAGoalBecomesAGraphByAModelAndWhatItCostIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld("x")
+		w := newPorts("x")
 		w.model = &tongue{says: onePlan}
 		if err := w.run(t, nil, w.delivery(t, goal())); err != nil {
 			t.Fatal(err)
@@ -130,7 +87,7 @@ func TestAGoalBecomesAGraphByAModelAndWhatItCostIsTold(t *testing.T) {
 
 func TestAModelThatAlwaysTalksNonsenseEndsInARejectionThatKeepsTheText(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld("x")
+		w := newPorts("x")
 		m := &tongue{says: "I would rather not."}
 		w.model = m
 		if err := w.run(t, nil, w.delivery(t, goal())); err != nil {
@@ -146,7 +103,7 @@ func TestAModelThatAlwaysTalksNonsenseEndsInARejectionThatKeepsTheText(t *testin
 func TestAFinishedCallIsNotMadeAgainAfterACrashAtAnyPoint(t *testing.T) {
 	for _, point := range []Point{AtTaken, AtClaim, AtIntent, AtAnswered, AtKept, AtPublish, AtPublished, AtAcked} {
 		synctest.Test(t, func(t *testing.T) {
-			w := newWorld("x")
+			w := newPorts("x")
 			m := &tongue{says: onePlan}
 			w.model = m
 			killed := errors.New("killed")
@@ -184,7 +141,7 @@ func TestAFinishedCallIsNotMadeAgainAfterACrashAtAnyPoint(t *testing.T) {
 
 func TestAPlanThatAPersonHasToSeeParksTheRunAndHisAnswerGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld("x")
+		w := newPorts("x")
 		m := &tongue{says: onePlan}
 		w.model = m
 		first := goal()
@@ -220,11 +177,11 @@ func TestAClosedRunIsDroppedAndOneThatAnotherHoldsIsGivenBack(t *testing.T) {
 		}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			w := newWorld("x")
+			w := newPorts("x")
 			m := &tongue{says: onePlan}
 			w.model = m
 			entry.Seq, entry.Time = 1, time.Now()
-			w.journal = []jobrun.Entry{entry}
+			w.Entries = []jobrun.Entry{entry}
 			if err := w.run(t, nil, w.delivery(t, goal())); err != nil {
 				t.Fatal(err)
 			}
@@ -237,7 +194,7 @@ func TestAClosedRunIsDroppedAndOneThatAnotherHoldsIsGivenBack(t *testing.T) {
 
 func TestARunThatIsStoppedEndsItsCallAtOnceAndSaysSo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld("x")
+		w := newPorts("x")
 		w.model = &tongue{says: onePlan, takes: time.Hour}
 		began := time.Now()
 		if err := w.run(t, func() { w.loop.Cancel("j", "", 1, "enough") }, w.delivery(t, goal())); err != nil {
@@ -251,15 +208,15 @@ func TestARunThatIsStoppedEndsItsCallAtOnceAndSaysSo(t *testing.T) {
 }
 
 func TestARunThatIsStoppedTellsWhatItsFinishedCallsHaveCost(t *testing.T) {
-	cancel := func(w *world) { w.loop.Cancel("j", "", 1, "enough") }
-	for name, stop := range map[string]func(w *world) (during func()){
-		"in the next call": func(w *world) func() {
+	cancel := func(w *ports) { w.loop.Cancel("j", "", 1, "enough") }
+	for name, stop := range map[string]func(w *ports) (during func()){
+		"in the next call": func(w *ports) func() {
 			return func() {
 				<-time.After(1500 * time.Millisecond) // The first call takes a second.
 				cancel(w)
 			}
 		},
-		"before the answer is kept": func(w *world) func() {
+		"before the answer is kept": func(w *ports) func() {
 			w.hook = func(p Point) error {
 				if p == AtAnswered {
 					cancel(w)
@@ -270,7 +227,7 @@ func TestARunThatIsStoppedTellsWhatItsFinishedCallsHaveCost(t *testing.T) {
 		},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			w := newWorld("x")
+			w := newPorts("x")
 			w.model = &tongue{says: "I would rather not.", takes: time.Second}
 			if err := w.run(t, stop(w), w.delivery(t, goal())); err != nil {
 				t.Fatal(err)
@@ -285,7 +242,7 @@ func TestARunThatIsStoppedTellsWhatItsFinishedCallsHaveCost(t *testing.T) {
 
 func TestAClaimIsRenewedWhileTheModelThinks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld("x")
+		w := newPorts("x")
 		w.model = &tongue{says: onePlan, takes: 5 * time.Minute}
 		during := func() {
 			<-time.After(4 * time.Minute)
@@ -312,8 +269,20 @@ func TestAClaimIsLetGoOfWhenItsRenewalWasCutOff(t *testing.T) {
 		"put off": {&tongue{takes: 7 * time.Second, off: &Later{After: time.Second, Why: errors.New("429")}}, false},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			w := newWorld("x")
-			w.model, w.renewals = test.model, 2 // The second is under way by then, and stored.
+			w := newPorts("x")
+			w.model = test.model
+			renewals := 0
+			w.Answers = func(ctx context.Context, r events.JournalRecord) error {
+				if r.Type == events.JournalRenewed {
+					renewals++
+				}
+				if renewals != 2 {
+					return nil
+				}
+				renewals++
+				<-ctx.Done() // The second is stored, and under way when the run ends.
+				return ctx.Err()
+			}
 			during := func() {
 				<-time.After(7 * time.Second)
 				if test.stop {
@@ -332,7 +301,7 @@ func TestAClaimIsLetGoOfWhenItsRenewalWasCutOff(t *testing.T) {
 
 func TestACallThatIsPutOffForLongGoesBackToTheBroker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld("x")
+		w := newPorts("x")
 		w.model = &tongue{off: &Later{After: 5 * time.Minute, Why: errors.New("429")}}
 		if err := w.run(t, nil, w.delivery(t, goal())); err != nil {
 			t.Fatal(err)
@@ -345,7 +314,7 @@ func TestACallThatIsPutOffForLongGoesBackToTheBroker(t *testing.T) {
 
 func TestAnUnknownProfileIsAFaultThatNamesThoseThereAre(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld("x")
+		w := newPorts("x")
 		o := goal()
 		o.Request.Profile = "nobody"
 		if err := w.run(t, nil, w.delivery(t, o)); err != nil {
@@ -359,7 +328,7 @@ func TestAnUnknownProfileIsAFaultThatNamesThoseThereAre(t *testing.T) {
 
 func TestARunThatAnotherPlannerTookIsLeftUnsettledAndItsSpanEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld("x")
+		w := newPorts("x")
 		w.model = &tongue{says: onePlan, takes: time.Minute}
 		d := w.delivery(t, goal())
 		var lost []string
@@ -386,7 +355,7 @@ func TestARunThatAnotherPlannerTookIsLeftUnsettledAndItsSpanEnds(t *testing.T) {
 }
 
 // noBlobs has the object store answer so from now on.
-func (w *world) noBlobs(err error) {
+func (w *ports) noBlobs(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.blobErr = err
@@ -399,7 +368,7 @@ func wide() string {
 
 func TestALargeAnswerWaitsForAStoreThatIsAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld("x")
+		w := newPorts("x")
 		m := &tongue{says: wide()}
 		w.model = m
 		w.noBlobs(errors.New("bus is away"))
@@ -419,13 +388,13 @@ func TestALargeAnswerWaitsForAStoreThatIsAway(t *testing.T) {
 
 func TestALargeAnswerWaitsNoLongerThanItsRun(t *testing.T) {
 	tests := map[string]struct {
-		end    func(w *world)
+		end    func(w *ports)
 		within time.Duration
 		facts  int
 	}{
-		"a stop ends it at once": {func(w *world) { w.loop.Cancel("j", "", 1, "enough") }, 0, 1},
-		"a lost claim ends it": {func(w *world) {
-			last := uint64(len(w.journal))
+		"a stop ends it at once": {func(w *ports) { w.loop.Cancel("j", "", 1, "enough") }, 0, 1},
+		"a lost claim ends it": {func(w *ports) {
+			last := uint64(len(w.Entries))
 			if _, err := w.Append("", "", events.JournalRecord{Type: events.JournalClaimed, Run: 2, Owner: "other"}, last).Wait(context.Background()); err != nil {
 				t.Error(err)
 			}
@@ -434,7 +403,7 @@ func TestALargeAnswerWaitsNoLongerThanItsRun(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld("x")
+				w := newPorts("x")
 				w.model = &tongue{says: wide()}
 				w.noBlobs(errors.New("bus is away"))
 				var began time.Time
@@ -457,11 +426,11 @@ func TestALargeAnswerWaitsNoLongerThanItsRun(t *testing.T) {
 
 func TestAClaimIsFreeALeaseBehindWhenItCouldBeRenewed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld("x")
+		w := newPorts("x")
 		claim := jobrun.Entry{JournalRecord: events.JournalRecord{Type: events.JournalClaimed, Run: 1, Owner: "dead", Lease: events.Duration(10 * time.Second)}, Seq: 1, Time: time.Now()}
-		w.journal = []jobrun.Entry{claim}
+		w.Entries = []jobrun.Entry{claim}
 		<-time.After(time.Minute)
-		w.since = time.Now().Add(-4 * time.Second) // The bus has just come back.
+		w.Since = time.Now().Add(-4 * time.Second) // The bus has just come back.
 		var busy *busyError
 		if err := w.free(t); !errors.As(err, &busy) || busy.wait != 6*time.Second {
 			t.Errorf("%v, want a wait of six seconds", err)
@@ -475,14 +444,14 @@ func TestAClaimIsFreeALeaseBehindWhenItCouldBeRenewed(t *testing.T) {
 
 func TestNoModelIsAskedWhileThereIsNobodyToPlanFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
+		w := newPorts()
 		m := &tongue{says: onePlan}
 		w.model = m
 		if err := w.run(t, func() { <-time.After(time.Minute) }, w.delivery(t, order(""))); err != nil {
 			t.Fatal(err)
 		}
-		if m.calls != 0 || len(w.journal) != 0 || len(w.facts) != 1 {
-			t.Fatalf("%d calls, journal %v, facts %v", m.calls, w.journal, w.facts)
+		if m.calls != 0 || len(w.Entries) != 0 || len(w.facts) != 1 {
+			t.Fatalf("%d calls, journal %v, facts %v", m.calls, w.Entries, w.facts)
 		}
 		refused, ok := w.facts[0].Data.(*events.PlanRejected)
 		if !ok || refused.Faults[0].Code != events.CodeUnknownExpert || !strings.Contains(refused.Faults[0].Hint, "--experts") {
@@ -493,7 +462,7 @@ func TestNoModelIsAskedWhileThereIsNobodyToPlanFor(t *testing.T) {
 
 func TestTheModelIsAskedOnceAnExpertIsThere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
+		w := newPorts()
 		m := &tongue{says: onePlan}
 		w.model = m
 		if err := w.run(t, func() { <-time.After(time.Second); w.announce("x") }, w.delivery(t, order(""))); err != nil {

@@ -13,18 +13,18 @@ import (
 
 func TestASpanEndsWithWhatCameOfTheDelivery(t *testing.T) {
 	for name, test := range map[string]struct {
-		before  func(w *world)
+		before  func(w *ports)
 		subject string
 		want    string
 	}{
 		"answered":        {want: "plan under 00-trace of j: , outcome graph.created"},
-		"stated before":   {before: func(w *world) { w.logErr = store.ErrConflict }, want: "plan under 00-trace of j: , outcome "},
-		"the bus is away": {before: func(w *world) { w.logErr = errors.New("away") }, want: "plan under 00-trace of j: given back, outcome "},
+		"stated before":   {before: func(w *ports) { w.logErr = store.ErrConflict }, want: "plan under 00-trace of j: , outcome "},
+		"the bus is away": {before: func(w *ports) { w.logErr = errors.New("away") }, want: "plan under 00-trace of j: given back, outcome "},
 		"no work":         {subject: "jobs.other", want: "plan under 00-trace of : its subject names no run, outcome "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld("x")
+				w := newPorts("x")
 				if test.before != nil {
 					test.before(w)
 				}

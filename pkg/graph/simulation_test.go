@@ -11,10 +11,10 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// world is a bus, two schedulers and any number of workers around one job, driven by drawn choices. It keeps the promises of
+// simulation is a bus, two schedulers and any number of workers around one job, driven by drawn choices. It keeps the promises of
 // the broker (one event per unique subject, an end only where the control subject still ends as expected, claims refused by
 // a closed journal) and none other: everything may come late, twice, by a stale scheduler, or not at all.
-type world struct {
+type simulation struct {
 	*dice
 	rules events.Rules
 	now   time.Time
@@ -52,12 +52,12 @@ type piece struct {
 	closedAt *events.SubJobClosed
 }
 
-func newWorld(d *dice, change func(*events.Rules)) *world {
+func newSimulation(d *dice, change func(*events.Rules)) *simulation {
 	r := drawRules(d)
 	if change != nil {
 		change(&r)
 	}
-	w := &world{
+	w := &simulation{
 		dice: d, rules: r, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), work: map[CommandID]*piece{},
 		subject: map[string]bool{}, timers: map[string]time.Time{}, moves: map[[2]events.Status]bool{}, modes: map[string]events.WorkKind{}, oracle: true,
 	}
@@ -66,7 +66,7 @@ func newWorld(d *dice, change func(*events.Rules)) *world {
 }
 
 // append stores an event, steps the truth and checks everything that holds after any event.
-func (w *world) append(e events.Event) {
+func (w *simulation) append(e events.Event) {
 	w.now = w.now.Add(time.Millisecond)
 	e.Job, e.Seq, e.Time = "j", uint64(len(w.log)+1), w.now
 	e.ID = fmt.Sprintf("e%d", e.Seq)
@@ -97,7 +97,7 @@ func (w *world) append(e events.Event) {
 }
 
 // once is append for a subject that takes one event.
-func (w *world) once(e events.Event) bool {
+func (w *simulation) once(e events.Event) bool {
 	subject := fmt.Sprintf("%s/%s/%d/%s", e.Kind, e.SubJob, e.Run, e.Key)
 	if w.subject[subject] {
 		return false
@@ -107,7 +107,7 @@ func (w *world) once(e events.Event) bool {
 	return true
 }
 
-func (w *world) statuses() map[string]events.Status {
+func (w *simulation) statuses() map[string]events.Status {
 	all := map[string]events.Status{"": w.truth.Status}
 	for _, n := range w.truth.dag.nodes {
 		all[n.ID] = n.Status
@@ -115,7 +115,7 @@ func (w *world) statuses() map[string]events.Status {
 	return all
 }
 
-func (w *world) checkStep(e events.Event, before map[string]events.Status, effect Effect) {
+func (w *simulation) checkStep(e events.Event, before map[string]events.Status, effect Effect) {
 	t := w.t
 	if effect.Verdict == Poisoned {
 		t.Fatalf("event %d was poisoned: %s", e.Seq, effect.Reason)
@@ -138,7 +138,7 @@ func (w *world) checkStep(e events.Event, before map[string]events.Status, effec
 }
 
 // checkMoves holds the transitions of one step against the table: from status to status, on that kind of event.
-func (w *world) checkMoves(e events.Event, before map[string]events.Status) {
+func (w *simulation) checkMoves(e events.Event, before map[string]events.Status) {
 	for _, m := range w.truth.Transitions() {
 		from, ok := before[m.SubJob]
 		if !ok {
@@ -154,7 +154,7 @@ func (w *world) checkMoves(e events.Event, before map[string]events.Status) {
 }
 
 // requeued says where a node went that goes on after its own run ended, or starts again because of something else.
-func (w *world) requeued(e events.Event, subjob string) events.Status {
+func (w *simulation) requeued(e events.Event, subjob string) events.Status {
 	n := w.truth.dag.find(subjob)
 	r, reported := e.Data.(*events.SubJobReported)
 	switch {
@@ -166,7 +166,7 @@ func (w *world) requeued(e events.Event, subjob string) events.Status {
 	return events.Waiting
 }
 
-func (w *world) checkMove(e events.Event, m events.Transition, from, to events.Status) {
+func (w *simulation) checkMove(e events.Event, m events.Transition, from, to events.Status) {
 	for _, row := range Moves() {
 		if row.From == from && row.To == to && slices.Contains(row.On, e.Kind) {
 			w.moves[[2]events.Status{from, to}] = true
@@ -177,7 +177,7 @@ func (w *world) checkMove(e events.Event, m events.Transition, from, to events.S
 }
 
 // checkInvariants recounts what the core counts.
-func (w *world) checkInvariants(e events.Event) {
+func (w *simulation) checkInvariants(e events.Event) {
 	j, t := w.truth, w.t
 	open, asking, fencing := 0, 0, 0
 	for _, n := range j.dag.nodes {
@@ -218,7 +218,7 @@ func (w *world) checkInvariants(e events.Event) {
 	}
 }
 
-func (w *world) history() string {
+func (w *simulation) history() string {
 	var b strings.Builder
 	for _, e := range w.log {
 		data, _ := json.Marshal(e.Data)
@@ -227,7 +227,7 @@ func (w *world) history() string {
 	return b.String()
 }
 
-func (w *world) entries(upTo int) func(func(events.Event, error) bool) {
+func (w *simulation) entries(upTo int) func(func(events.Event, error) bool) {
 	return func(yield func(events.Event, error) bool) {
 		for _, e := range w.log[:upTo] {
 			if !yield(e, nil) {
@@ -238,7 +238,7 @@ func (w *world) entries(upTo int) func(func(events.Event, error) bool) {
 }
 
 // advance has a scheduler fold the next events, loading or folding its state first when it has none.
-func (w *world) advance(s *scheduler, most int) {
+func (w *simulation) advance(s *scheduler, most int) {
 	if s.job == nil && s.saved == nil {
 		job, err := Fold(w.entries(1))
 		if err != nil {
@@ -261,7 +261,7 @@ func (w *world) advance(s *scheduler, most int) {
 }
 
 // deliver has a scheduler carry out some of what it owes.
-func (w *world) deliver(s *scheduler, most int) {
+func (w *simulation) deliver(s *scheduler, most int) {
 	for most > 0 {
 		commands := s.job.Pending()
 		if len(commands) == 0 {
@@ -281,7 +281,7 @@ func (w *world) deliver(s *scheduler, most int) {
 	}
 }
 
-func (w *world) do(s *scheduler, c *Command) bool {
+func (w *simulation) do(s *scheduler, c *Command) bool {
 	switch c.Kind {
 	case RunSubJob:
 		w.publish(s, c)
@@ -316,7 +316,7 @@ func (w *world) do(s *scheduler, c *Command) bool {
 }
 
 // publish puts a run's work on the queue, once, and checks what it hands over.
-func (w *world) publish(s *scheduler, c *Command) {
+func (w *simulation) publish(s *scheduler, c *Command) {
 	if w.work[c.CommandID] != nil {
 		return
 	}
@@ -348,7 +348,7 @@ func closedSubject(subjob string, run int) string {
 }
 
 // close appends closed(run) to the journal, purges the work and states the fact.
-func (w *world) close(c *Command) {
+func (w *simulation) close(c *Command) {
 	id := CommandID{Kind: RunSubJob, SubJob: c.SubJob, Run: c.Run}
 	p := w.work[id]
 	if p == nil {
@@ -362,7 +362,7 @@ func (w *world) close(c *Command) {
 }
 
 // claim has a worker take a piece of work, which is where two unfenced live runs of one SubJob would show.
-func (w *world) claim(id CommandID) bool {
+func (w *simulation) claim(id CommandID) bool {
 	p := w.work[id]
 	if p.closed || p.ended || p.order == nil || p.claimed {
 		return p.claimed && !p.closed
@@ -380,7 +380,7 @@ func (w *world) claim(id CommandID) bool {
 }
 
 // end states the end of a run on its own subject.
-func (w *world) end(id CommandID, kind events.Kind, data any) {
+func (w *simulation) end(id CommandID, kind events.Kind, data any) {
 	p := w.work[id]
 	if !p.claimed || p.ended {
 		return
@@ -390,7 +390,7 @@ func (w *world) end(id CommandID, kind events.Kind, data any) {
 }
 
 // pieces lists the work that can still change, in a stable order.
-func (w *world) pieces() []CommandID {
+func (w *simulation) pieces() []CommandID {
 	var ids []CommandID
 	for id, p := range w.work {
 		if p.order != nil && !p.ended && (!p.closed || p.claimed) {
@@ -411,7 +411,7 @@ func cmpOr(a, b int) int {
 }
 
 // due lists armed timers, the nearest first.
-func (w *world) due() []string {
+func (w *simulation) due() []string {
 	var ids []string
 	for id := range w.timers {
 		ids = append(ids, id)
@@ -420,7 +420,7 @@ func (w *world) due() []string {
 	return ids
 }
 
-func (w *world) fire(timer string) {
+func (w *simulation) fire(timer string) {
 	w.now = later(w.now, w.timers[timer])
 	due := w.timers[timer]
 	delete(w.timers, timer)
@@ -428,7 +428,7 @@ func (w *world) fire(timer string) {
 }
 
 // catchUp has both schedulers do all they can.
-func (w *world) catchUp() {
+func (w *simulation) catchUp() {
 	for {
 		before := len(w.log)
 		for i := range w.pair {
