@@ -2,7 +2,6 @@ package bus_test
 
 import (
 	"testing"
-	"testing/synctest"
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
@@ -62,8 +61,7 @@ func TestAListenerHearsOfItsJobAcrossARestart(t *testing.T) {
 }
 
 func TestOneConsumerServesAllListenersAndGoesWithTheLast(t *testing.T) {
-	bustest.Outside(t)
-	synctest.Test(t, func(t *testing.T) {
+	bustest.Virtual(t, func(t *testing.T) {
 		b := bustest.Start(t, bustest.Settings{Quiet: true}).Bus("test")
 		before := consumers(t, b)
 		for range 2 {

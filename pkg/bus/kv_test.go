@@ -5,7 +5,6 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -118,8 +117,7 @@ func TestBucketIsOneOfEveryClient(t *testing.T) {
 // proves C-weakness-issue-32
 // proves C-weakness-issue-40
 func TestWatchSeesCardsComeAndRunOut(t *testing.T) {
-	bustest.Outside(t)
-	synctest.Test(t, func(t *testing.T) {
+	bustest.Virtual(t, func(t *testing.T) {
 		b := bustest.Start(t, bustest.Settings{Quiet: true}).Bus("test")
 		cards := b.Experts()
 		_, err := cards.Put(t.Context(), "old", []byte("1"), 0)

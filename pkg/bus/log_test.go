@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -131,8 +130,7 @@ func TestFollowGivesOldAndNewInOrderAcrossARestart(t *testing.T) {
 }
 
 func TestReplayAtOriginalSpeedKeepsThePauses(t *testing.T) {
-	bustest.Outside(t)
-	synctest.Test(t, func(t *testing.T) {
+	bustest.Virtual(t, func(t *testing.T) {
 		b := bustest.Start(t, bustest.Settings{Quiet: true}).Bus("test")
 		put(t, b, fact(b, "j1", "a"))
 		<-time.After(5 * time.Minute)

@@ -14,8 +14,7 @@ import (
 )
 
 func TestPeersAreAllInstancesOfAServiceUnderThePrefix(t *testing.T) {
-	bustest.Outside(t)
-	synctest.Test(t, func(t *testing.T) {
+	bustest.Virtual(t, func(t *testing.T) {
 		server := bustest.Start(t, bustest.Settings{Quiet: true})
 		b := server.Bus("one")
 		if err := b.Services().Peers(t.Context(), "s", nil); !errors.Is(err, bus.ErrNobody) {

@@ -10,8 +10,7 @@ import (
 )
 
 func TestPinnedConsumerHasOneReaderAndAHotStandby(t *testing.T) {
-	bustest.Outside(t)
-	synctest.Test(t, func(t *testing.T) {
+	bustest.Virtual(t, func(t *testing.T) {
 		server := bustest.Start(t, bustest.Settings{Quiet: true})
 		b, other := server.Bus("one"), server.Connect("two")
 		c := b.Queues().SchedulerConsumer(0, 1)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
@@ -74,8 +73,7 @@ func TestPublishRefusesASubjectThatIsNone(t *testing.T) {
 }
 
 func TestPublishWithoutAnAnswerIsUnknown(t *testing.T) {
-	bustest.Outside(t)
-	synctest.Test(t, func(t *testing.T) {
+	bustest.Virtual(t, func(t *testing.T) {
 		b := bustest.Start(t, bustest.Settings{Quiet: true}).Connect("test")
 		stop, err := b.SubscribeCore(b.Names().AllEvents(), func(string, []byte) {})
 		noErr(t, err)

@@ -2,7 +2,6 @@ package bus_test
 
 import (
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -14,8 +13,7 @@ import (
 
 // A subject for answers is used again, but never one to which an answer may still come.
 func TestALateAnswerIsTakenForNoOthers(t *testing.T) {
-	bustest.Outside(t)
-	synctest.Test(t, func(t *testing.T) {
+	bustest.Virtual(t, func(t *testing.T) {
 		server := bustest.Start(t, bustest.Settings{Quiet: true})
 		b := server.Connect("test")
 		raw, err := nats.Connect("", nats.InProcessServer(server))
@@ -54,8 +52,7 @@ func TestALateAnswerIsTakenForNoOthers(t *testing.T) {
 }
 
 func TestASubjectForAnAnswerThatTheClientGaveUpIsNotUsedAgain(t *testing.T) {
-	bustest.Outside(t)
-	synctest.Test(t, func(t *testing.T) {
+	bustest.Virtual(t, func(t *testing.T) {
 		server := bustest.Start(t, bustest.Settings{Quiet: true})
 		b := server.Connect("test")
 		raw, err := nats.Connect("", nats.InProcessServer(server))
@@ -82,8 +79,7 @@ func TestASubjectForAnAnswerThatTheClientGaveUpIsNotUsedAgain(t *testing.T) {
 
 // Behind an answer that there is no responder, or an empty one, another may come.
 func TestASubjectIsUsedAgainBehindAnAnswerThatIsFinal(t *testing.T) {
-	bustest.Outside(t)
-	synctest.Test(t, func(t *testing.T) {
+	bustest.Virtual(t, func(t *testing.T) {
 		server := bustest.Start(t, bustest.Settings{Quiet: true})
 		b := server.Connect("test")
 		raw, err := nats.Connect("", nats.InProcessServer(server))
@@ -118,8 +114,7 @@ func TestASubjectIsUsedAgainBehindAnAnswerThatIsFinal(t *testing.T) {
 }
 
 func TestThePatienceOfAPublishBeginsWhenItIsSent(t *testing.T) {
-	bustest.Outside(t)
-	synctest.Test(t, func(t *testing.T) {
+	bustest.Virtual(t, func(t *testing.T) {
 		const patience = 10 * time.Second
 		server := bustest.Start(t, bustest.Settings{Quiet: true})
 		o := server.Options("test")

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
@@ -59,8 +58,7 @@ func TestPlannerPoolIsAPoolLikeAnyOther(t *testing.T) {
 }
 
 func TestABoundOfAPoolStaysUntilItIsSetAgain(t *testing.T) {
-	bustest.Outside(t)
-	synctest.Test(t, func(t *testing.T) {
+	bustest.Virtual(t, func(t *testing.T) {
 		b := bustest.Start(t, bustest.Settings{Quiet: true}).Bus("test")
 		noErr(t, b.Queues().BoundPool(t.Context(), "mine", 2, true))
 		noErr(t, b.Queues().EnsurePool(t.Context(), "mine")) // By a runner that knows of no bound.
@@ -142,8 +140,7 @@ func waitFor(t testing.TB, holds func() bool) {
 }
 
 func TestRefusedWorkComesBackAfterItsDelay(t *testing.T) {
-	bustest.Outside(t)
-	synctest.Test(t, func(t *testing.T) {
+	bustest.Virtual(t, func(t *testing.T) {
 		b := bustest.Start(t, bustest.Settings{Quiet: true}).Bus("test")
 		s := reader(t, b, b.Queues().PoolConsumer("default"))
 		put(t, b, work(b, "default", "j1", 1))
@@ -163,8 +160,7 @@ func TestRefusedWorkComesBackAfterItsDelay(t *testing.T) {
 }
 
 func TestSilentReaderLosesItsWorkAndBusyOneKeepsIt(t *testing.T) {
-	bustest.Outside(t)
-	synctest.Test(t, func(t *testing.T) {
+	bustest.Virtual(t, func(t *testing.T) {
 		b := bustest.Start(t, bustest.Settings{Quiet: true}).Bus("test")
 		s := reader(t, b, b.Queues().PoolConsumer("default"))
 		put(t, b, work(b, "default", "j1", 1))
@@ -189,8 +185,7 @@ func TestSilentReaderLosesItsWorkAndBusyOneKeepsIt(t *testing.T) {
 
 // What a busy reader has no place for is not kept from an idle one.
 func TestAReaderOnDemandHoldsNoMoreThanItAskedFor(t *testing.T) {
-	bustest.Outside(t)
-	synctest.Test(t, func(t *testing.T) {
+	bustest.Virtual(t, func(t *testing.T) {
 		b := bustest.Start(t, bustest.Settings{Quiet: true}).Bus("test")
 		c := b.Queues().PoolConsumer("default")
 		c.OnDemand = true

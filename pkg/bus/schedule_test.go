@@ -3,7 +3,6 @@ package bus_test
 import (
 	"errors"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -41,8 +40,7 @@ func TestAFactIsStatedIfNoOtherFactOfItsScheduleWas(t *testing.T) {
 }
 
 func TestADueMomentIsAFactOfItsScheduleAlone(t *testing.T) {
-	bustest.Outside(t)
-	synctest.Test(t, func(t *testing.T) {
+	bustest.Virtual(t, func(t *testing.T) {
 		b := bustest.Start(t, bustest.Settings{Quiet: true}).Bus("test")
 		s := b.Schedules()
 		sub, err := s.Follow(t.Context())

@@ -2,7 +2,6 @@ package bus_test
 
 import (
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -16,8 +15,7 @@ import (
 // alone starts a quiet server in a bubble.
 func alone(t *testing.T, f func(t *testing.T, b *bus.Bus)) {
 	t.Helper()
-	bustest.Outside(t)
-	synctest.Test(t, func(t *testing.T) { f(t, bustest.Start(t, bustest.Settings{Quiet: true}).Bus("test")) })
+	bustest.Virtual(t, func(t *testing.T) { f(t, bustest.Start(t, bustest.Settings{Quiet: true}).Bus("test")) })
 }
 
 func arm(t *testing.T, b *bus.Bus, job, timer string, at time.Time) {
@@ -101,8 +99,7 @@ func TestCancelledTimersDoNotFire(t *testing.T) {
 }
 
 func TestTimersSurviveARestart(t *testing.T) {
-	bustest.Outside(t)
-	synctest.Test(t, func(t *testing.T) {
+	bustest.Virtual(t, func(t *testing.T) {
 		server := bustest.Start(t, bustest.Settings{Quiet: true})
 		b := server.Bus("test")
 		arm(t, b, "j1", "a", time.Now().Add(time.Hour))

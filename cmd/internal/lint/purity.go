@@ -13,7 +13,7 @@ var pureDirs = []string{"pkg/graph", "pkg/llm/lenient", "services/planner/intern
 var shellDirs = []string{"pkg/run/lease"}
 
 func isPure(dir string) bool {
-	if slices.Contains(shellDirs, dir) {
+	if slices.ContainsFunc(shellDirs, func(shell string) bool { return under(dir, shell) }) {
 		return false
 	}
 	for _, pure := range pureDirs {

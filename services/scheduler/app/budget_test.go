@@ -30,11 +30,8 @@ func spending(tokens int64) func(*events.Work) *events.SubJobReported {
 // spent submits a job and waits until its end is saved, which the ledger knows before.
 func (w *workers) spent(id, session string, steps ...events.SubJob) *events.JobEnded {
 	w.Helper()
-	body, err := json.Marshal(events.Request{ID: id, Goal: "g", Session: session, Plan: plan(steps...)})
-	if err != nil {
-		w.Fatal(err)
-	}
-	if _, fault := w.ask("submit", string(body)); fault != nil {
+	r := events.Request{ID: id, Goal: "g", Session: session, Plan: plan(steps...)}
+	if _, fault := w.ask("submit", string(w.JSON(r))); fault != nil {
 		w.Fatalf("%s: %v", id, fault)
 	}
 	end := w.Ended(id)

@@ -40,20 +40,6 @@ func (w *workers) forge(job string, fields map[string]any) {
 	}
 }
 
-// requests counts the requests that the log has of a job.
-func (w *workers) requests(job string) (n int) {
-	w.Helper()
-	for e, err := range w.Bus.Log().EventsOf(w.Context(), job, 0) {
-		if err != nil {
-			w.Fatal(err)
-		}
-		if e.Kind == events.KindJobRequested {
-			n++
-		}
-	}
-	return n
-}
-
 // A saved state that tells an end which the log does not have deletes nothing, and the job goes on to its end.
 func TestAForgedEndDeletesNoRunningJob(t *testing.T) {
 	bustest.Virtual(t, func(t *testing.T) {
@@ -76,7 +62,7 @@ func TestAForgedEndDeletesNoRunningJob(t *testing.T) {
 		w.schedule(settings, Deps{})
 		w.Publish(w.Names.Event("j", events.KindTimerFired, graph.TurnTimer()), []byte(`{"timer":"`+graph.TurnTimer()+`"}`))
 		<-time.After(10 * time.Second) // In virtual time: long enough for a deletion.
-		if n := w.requests("j"); n != 1 {
+		if n := len(w.Facts("j", events.KindJobRequested)); n != 1 {
 			t.Errorf("the log has %d requests of the running job", n)
 		}
 		if _, _, err := w.Bus.State().GetLeader(t.Context(), "j"); err != nil {
@@ -108,12 +94,12 @@ func TestAForgedTimeOfItsEndDeletesNoJobEarly(t *testing.T) {
 		w.Publish(names.Event("j", events.KindTimerFired, graph.TurnTimer()), []byte(`{"timer":"`+graph.TurnTimer()+`"}`))
 		<-time.After(10 * time.Second) // In virtual time.
 		w.settled()
-		if n := w.requests("j"); n != 1 {
+		if n := len(w.Facts("j", events.KindJobRequested)); n != 1 {
 			t.Errorf("the log has %d requests of the job", n)
 		}
 		<-time.After(2 * time.Hour)
 		w.settled()
-		if n := w.requests("j"); n != 0 {
+		if n := len(w.Facts("j", events.KindJobRequested)); n != 0 {
 			t.Errorf("the log has %d requests of a job whose time is over", n)
 		}
 	})
@@ -187,12 +173,8 @@ func TestAStateOfTheReleaseBeforeIsHeldAgainstTheLogAndSavedWithADigest(t *testi
 	digest := kept.Read(value).Digest
 	w.rewrite("j", `,"digest":"`+digest+`"`, "")
 	told := func() (n int) {
-		for e, err := range w.Bus.Log().EventsOf(t.Context(), "j", 0) {
-			if d, ok := e.Data.(*events.JobAdvanced); ok {
-				n += len(d.Transitions)
-			} else if err != nil {
-				t.Fatal(err)
-			}
+		for _, e := range w.Facts("j", events.KindJobAdvanced) {
+			n += len(e.Data.(*events.JobAdvanced).Transitions)
 		}
 		return n
 	}

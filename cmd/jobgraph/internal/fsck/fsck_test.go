@@ -2,25 +2,21 @@ package fsck_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/fsck"
-	"github.com/jobgraph/jobgraph/pkg/bus"
-	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/kept"
+	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 )
 
 // store is a bus with jobs that no service touches.
 type store struct {
-	t      *testing.T
-	server *bustest.Server
-	bus    *bus.Bus
+	*servicetest.Env
 	client *client.Client
 	// payload is what the report of each job's step names.
 	payload events.Ref
@@ -28,135 +24,118 @@ type store struct {
 
 // newStore has one whole job, "whole", and one that is to be damaged, "j".
 func newStore(t *testing.T) *store {
-	s := &store{t: t, server: bustest.Start(t, bustest.Settings{Quiet: true})}
-	s.bus = s.server.Bus("fsck")
-	s.client = client.New(s.bus)
+	e := servicetest.New(t)
+	s := &store{Env: e, client: client.New(e.Bus)}
 	s.job("whole")
 	s.job("j")
 	return s
 }
 
-func (s *store) event(e events.Event) {
-	s.t.Helper()
-	e.ID, e.Source = e.Job+"/"+string(e.Kind), "test"
-	m, err := events.Encode(s.bus.Names(), e)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	if _, err := s.bus.Publish(s.t.Context(), m, bus.Expect{}); err != nil {
-		s.t.Fatal(err)
-	}
-}
-
 // job writes the log of a job whose plan and whose first result went by reference, and the state that is its fold.
 func (s *store) job(id string) {
-	s.t.Helper()
+	s.Helper()
 	plan := &events.Plan{SubJobs: []events.SubJob{
 		{ID: "a", Goal: "a", Expert: "x", Pool: "default"}, {ID: "b", Goal: "b", Expert: "x", Pool: "default", Dependencies: []string{"a"}},
 	}}
-	text, err := json.Marshal(plan)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	ref := s.blob(id, text)
+	ref := s.blob(id, s.JSON(plan))
 	s.payload = s.blob(id, []byte(`"the result of `+id+`"`))
 	rules := events.Rules{Version: 1, MaxSteps: 9, MaxPlanRounds: 1, Finalize: "tails", FailurePolicy: events.FailFast}
-	s.event(events.Event{Kind: events.KindJobRequested, Job: id, Data: &events.JobRequested{Request: events.Request{ID: id, Goal: "g"}, Rules: rules}})
-	s.event(events.Event{Kind: events.KindGraphCreated, Job: id, SubJob: events.PlanID, Run: 1, Data: &events.GraphCreated{PlanRef: &ref}})
-	s.event(events.Event{Kind: events.KindSubJobReported, Job: id, SubJob: "a", Run: 1, Data: &events.SubJobReported{Outcome: events.Success, OutputRef: &s.payload}})
-	h, err := s.client.Logs().Fold(s.t.Context(), id, 0)
+	s.Tell(events.Event{Kind: events.KindJobRequested, Job: id, Data: &events.JobRequested{Request: events.Request{ID: id, Goal: "g"}, Rules: rules}})
+	s.Tell(events.Event{Kind: events.KindGraphCreated, Job: id, SubJob: events.PlanID, Run: 1, Data: &events.GraphCreated{PlanRef: &ref}})
+	s.Tell(events.Event{Kind: events.KindSubJobReported, Job: id, SubJob: "a", Run: 1, Data: &events.SubJobReported{Outcome: events.Success, OutputRef: &s.payload}})
+	h, err := s.client.Logs().Fold(s.Context(), id, 0)
 	if err != nil {
-		s.t.Fatal(err)
+		s.Fatal(err)
 	}
 	state, err := h.Job.MarshalJSON()
 	if err != nil {
-		s.t.Fatal(err)
+		s.Fatal(err)
 	}
 	s.save(id, kept.Digest(state), state)
 }
 
 func (s *store) blob(job string, data []byte) events.Ref {
-	s.t.Helper()
-	ref, err := s.bus.Blobs().Put(s.t.Context(), job, data)
+	s.Helper()
+	ref, err := s.Bus.Blobs().Put(s.Context(), job, data)
 	if err != nil {
-		s.t.Fatal(err)
+		s.Fatal(err)
 	}
 	return ref
 }
 
 func (s *store) save(job, digest string, state []byte) {
-	s.t.Helper()
-	facts, err := s.bus.Streams().Info(s.t.Context(), s.bus.Names().Log)
+	s.Helper()
+	facts, err := s.Bus.Streams().Info(s.Context(), s.Names.Log)
 	if err != nil {
-		s.t.Fatal(err)
+		s.Fatal(err)
 	}
 	value, err := kept.Compose(kept.Header{Stream: facts.Created.UTC().Format(time.RFC3339Nano), Digest: digest}, nil, state)
 	if err != nil {
-		s.t.Fatal(err)
+		s.Fatal(err)
 	}
 	s.put(job, value)
 }
 
 func (s *store) put(job string, value []byte) {
-	s.t.Helper()
-	if _, err := s.bus.State().Put(s.t.Context(), job, value, 0); err != nil {
-		s.t.Fatal(err)
+	s.Helper()
+	if _, err := s.Bus.State().Put(s.Context(), job, value, 0); err != nil {
+		s.Fatal(err)
 	}
 }
 
 func (s *store) value() []byte {
-	s.t.Helper()
-	value, _, err := s.bus.State().GetLeader(s.t.Context(), "j")
+	s.Helper()
+	value, _, err := s.Bus.State().GetLeader(s.Context(), "j")
 	if err != nil {
-		s.t.Fatal(err)
+		s.Fatal(err)
 	}
 	return value
 }
 
 func (s *store) purge(stream, subject string) {
-	s.t.Helper()
-	if err := s.bus.Streams().Purge(s.t.Context(), stream, subject); err != nil {
-		s.t.Fatal(err)
+	s.Helper()
+	if err := s.Bus.Streams().Purge(s.Context(), stream, subject); err != nil {
+		s.Fatal(err)
 	}
 }
 
 // changed is the state with another status, as it was saved.
 func (s *store) changed() []byte {
-	s.t.Helper()
+	s.Helper()
 	state := bytes.Replace(kept.Bare(s.value()), []byte(`"status":"RUNNING"`), []byte(`"status":"FINISHED"`), 1)
 	if bytes.Equal(state, kept.Bare(s.value())) {
-		s.t.Fatalf("nothing was changed in %s", state)
+		s.Fatalf("nothing was changed in %s", state)
 	}
 	return state
 }
 
 func (s *store) settle() {
-	s.t.Helper()
-	specs, err := s.bus.Queues().EnsurePartitions(s.t.Context(), 1)
+	s.Helper()
+	specs, err := s.Bus.Queues().EnsurePartitions(s.Context(), 1)
 	if err != nil {
-		s.t.Fatal(err)
+		s.Fatal(err)
 	}
-	sub, err := s.bus.Queues().Consume(s.t.Context(), specs[0])
+	sub, err := s.Bus.Queues().Consume(s.Context(), specs[0])
 	if err != nil {
-		s.t.Fatal(err)
+		s.Fatal(err)
 	}
 	defer sub.Stop()
 	for taken := 0; taken < 6; {
-		list, err := sub.Next(s.t.Context(), 64)
+		list, err := sub.Next(s.Context(), 64)
 		if err != nil {
-			s.t.Fatal(err)
+			s.Fatal(err)
 		}
 		for i := range list {
 			if err := list[i].Ack(); err != nil {
-				s.t.Fatal(err)
+				s.Fatal(err)
 			}
 		}
 		taken += len(list)
 	}
 	for settled := uint64(0); settled < 6; { // Acknowledgements are told, not asked.
-		by, err := s.bus.Queues().Settled(s.t.Context())
+		by, err := s.Bus.Queues().Settled(s.Context())
 		if err != nil {
-			s.t.Fatal(err)
+			s.Fatal(err)
 		}
 		settled = by[0] // One partition has all shards.
 	}
@@ -168,8 +147,8 @@ func TestWhatDoesNotFitIsFoundAndNothingElse(t *testing.T) {
 		want   []fsck.Kind
 	}{
 		"nothing":       {func(*store) {}, nil},
-		"without saved": {func(s *store) { s.purge("KV_"+s.bus.Names().State, "$KV."+s.bus.Names().State+".j") }, nil}, // A scheduler is still to see it.
-		"saved lost":    {func(s *store) { s.settle(); s.purge("KV_"+s.bus.Names().State, "$KV."+s.bus.Names().State+".j") }, []fsck.Kind{fsck.StateMissing}},
+		"without saved": {func(s *store) { s.purge("KV_"+s.Names.State, "$KV."+s.Names.State+".j") }, nil}, // A scheduler is still to see it.
+		"saved lost":    {func(s *store) { s.settle(); s.purge("KV_"+s.Names.State, "$KV."+s.Names.State+".j") }, []fsck.Kind{fsck.StateMissing}},
 		"torn":          {func(s *store) { s.put("j", s.value()[:100]) }, []fsck.Kind{fsck.StateDamaged}},
 		"foreign text":  {func(s *store) { s.put("j", []byte(`{"id":"j","status":"FINISHED"}`)) }, []fsck.Kind{fsck.StateDamaged}},
 		"by hand": {func(s *store) {
@@ -178,17 +157,17 @@ func TestWhatDoesNotFitIsFoundAndNothingElse(t *testing.T) {
 		"forged":                  {func(s *store) { state := s.changed(); s.save("j", kept.Digest(state), state) }, []fsck.Kind{fsck.StateDiffers}},
 		"no digest":               {func(s *store) { s.save("j", "", kept.Bare(s.value())) }, nil},
 		"forged without a digest": {func(s *store) { s.save("j", "", s.changed()) }, []fsck.Kind{fsck.StateDiffers}},
-		"log gone":                {func(s *store) { s.purge(s.bus.Names().Log, s.bus.Names().JobEvents("j")) }, []fsck.Kind{fsck.LogGone}},
-		"request gone":            {func(s *store) { s.purge(s.bus.Names().Log, s.bus.Names().Event("j", events.KindJobRequested)) }, []fsck.Kind{fsck.LogShort}},
+		"log gone":                {func(s *store) { s.purge(s.Names.Log, s.Names.JobEvents("j")) }, []fsck.Kind{fsck.LogGone}},
+		"request gone":            {func(s *store) { s.purge(s.Names.Log, s.Names.Event("j", events.KindJobRequested)) }, []fsck.Kind{fsck.LogShort}},
 		"end gone": {func(s *store) {
-			s.purge(s.bus.Names().Log, s.bus.Names().RunEvent("j", events.KindSubJobReported, "a", 1))
+			s.purge(s.Names.Log, s.Names.RunEvent("j", events.KindSubJobReported, "a", 1))
 		}, []fsck.Kind{fsck.LogShort}},
 		"middle gone": {func(s *store) {
-			s.purge(s.bus.Names().Log, s.bus.Names().RunEvent("j", events.KindGraphCreated, events.PlanID, 1))
+			s.purge(s.Names.Log, s.Names.RunEvent("j", events.KindGraphCreated, events.PlanID, 1))
 		}, []fsck.Kind{fsck.StateDiffers}},
 		"payloads gone": {func(s *store) {
-			if err := s.bus.Blobs().Delete(s.t.Context(), "j"); err != nil {
-				s.t.Fatal(err)
+			if err := s.Bus.Blobs().Delete(s.Context(), "j"); err != nil {
+				s.Fatal(err)
 			}
 		}, []fsck.Kind{fsck.PayloadMissing, fsck.PayloadMissing}},
 	}

@@ -58,8 +58,7 @@ func settle(t *testing.T, list []queue.Delivery) {
 }
 
 func TestAcknowledgementsWaitAMomentAndTheLatestLongest(t *testing.T) {
-	bustest.Outside(t)
-	synctest.Test(t, func(t *testing.T) {
+	bustest.Virtual(t, func(t *testing.T) {
 		b := bustest.Start(t, bustest.Settings{Quiet: true}).Bus("test")
 		p, work := pool(t, b, mostAcks+3)
 		defer p.Stop()
@@ -90,8 +89,7 @@ func TestAcknowledgementsWaitAMomentAndTheLatestLongest(t *testing.T) {
 }
 
 func TestThePoolsEndLeavesNothingUnacknowledged(t *testing.T) {
-	bustest.Outside(t)
-	synctest.Test(t, func(t *testing.T) {
+	bustest.Virtual(t, func(t *testing.T) {
 		b := bustest.Start(t, bustest.Settings{Quiet: true}).Bus("test")
 		p, work := pool(t, b, 3)
 		settle(t, work[:2])

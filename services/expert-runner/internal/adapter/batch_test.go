@@ -22,8 +22,7 @@ import (
 // batches is a source of batches over a real server, in virtual time.
 func batches(t *testing.T, lingers bool, f func(t *testing.T, b *bus.Bus, s *Batches)) {
 	t.Helper()
-	bustest.Outside(t)
-	synctest.Test(t, func(t *testing.T) {
+	bustest.Virtual(t, func(t *testing.T) {
 		b := bustest.Start(t, bustest.Settings{Quiet: true}).Bus("test")
 		s, err := OpenBatches(t.Context(), b, events.DefaultPool, lingers, slog.New(slog.DiscardHandler))
 		if err != nil {

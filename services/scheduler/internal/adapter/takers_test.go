@@ -24,8 +24,7 @@ func takes(t *Takers, pool string) bool {
 }
 
 func TestAPoolTakesBatchesWhenAllOfItsCardsSaySo(t *testing.T) {
-	bustest.Outside(t)
-	synctest.Test(t, func(t *testing.T) {
+	bustest.Virtual(t, func(t *testing.T) {
 		b := bustest.Start(t, bustest.Settings{Quiet: true}).Bus("test")
 		announce := func(id, pool string, batches bool) {
 			body, err := json.Marshal(events.Card{ID: id, Pool: pool, Batches: batches})

@@ -58,8 +58,7 @@ func TestAsManyRequestsAreAdmittedAtOnceAsAreSmallTogether(t *testing.T) {
 		{300 << 10, 5, 3, 3},
 		{470 << 10, 3, 2, 2},
 	} {
-		bustest.Outside(t)
-		synctest.Test(t, func(t *testing.T) {
+		bustest.Virtual(t, func(t *testing.T) {
 			b := bustest.Start(t, bustest.Settings{Quiet: true}).Bus("test")
 			queue, err := b.Queues().Consume(t.Context(), b.Queues().IntakeConsumer())
 			if err != nil {

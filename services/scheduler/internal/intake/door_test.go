@@ -62,8 +62,7 @@ type lobby struct {
 }
 
 func inLobby(t *testing.T, most int, f func(l *lobby)) {
-	bustest.Outside(t)
-	synctest.Test(t, func(t *testing.T) {
+	bustest.Virtual(t, func(t *testing.T) {
 		b := bustest.Start(t, bustest.Settings{Quiet: true}).Bus("test")
 		l := &lobby{t: t, bus: b, diary: &diary{names: b.Names()}, load: &scale{Gauge: NewGauge(1)}, most: most}
 		l.open()
