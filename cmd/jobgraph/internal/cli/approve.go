@@ -38,14 +38,15 @@ func (g inputs) verdictCommand(use, short string, approved bool, edits func() (j
 				return err
 			}
 			return g.answer(args[0], request, user, func(q question) (any, error) {
-				if err := judged(q, approved); err != nil {
+				v := verdict{approved, why, changed}
+				if err := judged(q, v); err != nil {
 					return nil, err
 				}
 				if changed != nil && (q.Kind != events.InputApproval || q.SubJob == events.PlanID) {
 					return nil, usageError{fmt.Errorf("request %s is about no call of a tool: there are no arguments to change", q.Request)}
 				}
 				g.app.note("%s", asks(&q)) // Shows what the verdict is about.
-				return verdict{approved, why, changed}, nil
+				return v, nil
 			})
 		},
 	}
@@ -54,16 +55,24 @@ func (g inputs) verdictCommand(use, short string, approved bool, edits func() (j
 	return c
 }
 
-// judged returns an error for a question that is not a matter of approval.
-func judged(q question, approved bool) error {
-	if q.Kind != events.InputClarification && q.Kind != events.InputUnknown {
+// judged returns an error for a question that is not a matter of approval: one that wants words, or the approval of a form that no
+// verdict fits. Rejecting a form gives a lesson to the expert.
+func judged(q question, v verdict) error {
+	words := "TEXT"
+	switch q.Kind {
+	case events.InputApproval, events.InputReview:
 		return nil
+	case events.InputForm:
+		text, err := json.Marshal(v)
+		if err != nil || !v.Approved || fits(&q, string(text)) == nil {
+			return err
+		}
+		words = "JSON"
 	}
 	what := "reject"
-	if approved {
+	if v.Approved {
 		what = "approve"
 	}
-	words := "TEXT"
 	if len(q.Options) > 0 {
 		words = strings.Join(q.Options, "|")
 	}

@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/drawing"
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/output"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/graph"
 	"github.com/jobgraph/jobgraph/pkg/joblog"
 )
 
@@ -226,16 +228,45 @@ func (s *Show) picture(h *joblog.Log, width, height int, last bool) []string {
 	if last && height > 0 {
 		tree.Height = max(tree.Height, finalRows)
 	}
+	asked := requests(h, tree.Height/3)
+	if tree.Height > 0 {
+		tree.Height -= len(asked)
+	}
 	lines := tree.Lines(h.Job.View())
+	for _, line := range asked {
+		if tree.Width > 0 {
+			line = drawing.Cut(line, tree.Width)
+		}
+		lines = append(lines, line)
+	}
 	room := mostFiles
 	if tree.Height > 0 {
-		room = min(room, tree.Height-len(lines))
+		room = min(room, tree.Height+len(asked)-len(lines))
 	}
 	for _, line := range files(h.Artifacts(""), room) {
 		if tree.Width > 0 {
 			line = drawing.Cut(line, tree.Width)
 		}
 		lines = append(lines, line)
+	}
+	return lines
+}
+
+// requests returns two lines for each pending request to a person: the prompt and the command that answers it. room bounds the lines; 0 means
+// no bound.
+func requests(h *joblog.Log, room int) (lines []string) {
+	s := h.Job.View()
+	for _, in := range s.Inputs {
+		if in.Kind == events.InputTimer || in.Closing != "" || room > 0 && len(lines)+2 > room {
+			continue
+		}
+		prompt := ""
+		if e := h.At(in.Seq); e != nil {
+			if r, ok := e.Data.(*events.InputRequested); ok {
+				prompt = r.Prompt
+			}
+		}
+		lines = append(lines, drawing.OneLine("  ? "+cmp.Or(prompt, in.Request)), drawing.OneLine("  → "+graph.AnswerCommand(s.ID, in.Request, in.Kind)))
 	}
 	return lines
 }
