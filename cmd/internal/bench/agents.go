@@ -18,25 +18,26 @@ import (
 const (
 	// agentAnswers is how long the model takes for each agent's one answer.
 	agentAnswers = 200 * time.Millisecond
-	// agentRounds is how often all agents run, one round after another.
+	// agentRounds is how often all agents run.
 	agentRounds = 3
-	// agentsQuiet is how long the process rests before its memory is looked at.
+	// agentsQuiet is how long the process rests before its memory is measured.
 	agentsQuiet = 30 * time.Second
-	// agentsCounted is how many agents leave enough behind for memory to be looked at.
+	// agentsCounted is the number of agents from which on memory is measured.
 	agentsCounted = 100
-	// mostAgentsGrow is how much larger than a fresh process it may be then.
+	// mostAgentsGrow is how much larger than a fresh process it may then be.
 	mostAgentsGrow = 1.5
 )
 
-// agentLimits are the seconds that 1,000 agents may take, by the runner's --concurrency: the default, and a place for each.
+// agentLimits are the seconds that 1,000 agents may take, by the runner's --concurrency: the default, and one place per
+// agent.
 var agentLimits = []struct {
 	concurrency int
 	name        string
 	seconds     float64
 }{{0, "by default", 1.8}, {1000, "with --concurrency 1000", 1.2}}
 
-// agents runs one job of agents without dependencies, whose model is served over HTTP and takes its time, and measures how long all of
-// them take; then what is left in memory.
+// agents runs one job of independent agents whose model is served over HTTP with a delay. It measures how long they take
+// together, and the memory that is left afterwards.
 func (p probe) agents(ctx context.Context, self []string) (list []Measure, err error) {
 	dir, err := os.MkdirTemp("", "jobgraph-bench-")
 	if err != nil {
@@ -64,7 +65,7 @@ func (p probe) agents(ctx context.Context, self []string) (list []Measure, err e
 	return list, nil
 }
 
-// serveModel serves a model that answers after a while, until it is closed.
+// serveModel serves a model that answers after a delay, until it is closed.
 func serveModel() (*http.Server, string, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -91,7 +92,7 @@ func (p probe) agentsWith(ctx context.Context, self []string, k kit, name string
 		if err != nil {
 			return err
 		}
-		go host.GiveBack(ctx) // As every process of ours does. Ends with ctx.
+		go host.GiveBack(ctx) // All our processes do this. Ends with ctx.
 		for round := range agentRounds {
 			begin := time.Now()
 			if err := d.run(ctx, word(round), graphs); err != nil {

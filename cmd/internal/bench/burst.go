@@ -17,25 +17,26 @@ import (
 )
 
 const (
-	// steadyJobs is how many jobs are kept in motion for the pace that a burst is held against.
+	// steadyJobs is how many jobs run at once to measure the pace that a burst is compared with.
 	steadyJobs = 200
-	// leastPace is how much of that pace is kept while the whole burst is in motion.
+	// leastPace is the fraction of that pace to keep while the whole burst is running.
 	leastPace = 0.8
-	// mostLate is how long a job that comes behind the burst may take, in milliseconds: 99 of 100 of them.
+	// mostLate limits the time of a job submitted after the burst, in milliseconds, at the 99th percentile.
 	mostLate = 3000
-	// mostRepeats is how many of the events may be delivered again, in percent.
+	// mostRepeats limits the redelivered events, in percent.
 	mostRepeats = 1
-	// mostBurstMemory is the most memory for all of it in one process, in MB.
+	// mostBurstMemory limits the memory of one process for everything, in MB.
 	mostBurstMemory = 600
-	// probeEvery is how often a job of one SubJob is submitted behind the burst.
+	// probeEvery is the interval of jobs of one SubJob submitted after the burst.
 	probeEvery = time.Second
-	// stalled is how long nothing may end before the burst is given up.
+	// stalled is how long no job may end before the burst is given up.
 	stalled = 3 * time.Minute
 )
 
-// bursts submits jobs at once, and behind them a job of one SubJob each second: in turns without a user, as those of the burst, and of
-// a user of its own. It does so with twice as many jobs of one SubJob as its size, and with as many of ten, which it holds against
-// the same jobs with a few in motion at a time. Each is on a fresh store, in processes of its own.
+// bursts submits many jobs at once, and after them a job of one SubJob each second: alternately without a user, like those
+// of the burst, and with a user of its own. It does so with twice as many jobs of one SubJob as its size, and with as many
+// of ten, which it compares with the same jobs submitted a few at a time. Each runs on a fresh store, in separate
+// processes.
 func bursts(ctx context.Context, self []string, p probe) (list []Measure, err error) {
 	took := map[string]Measure{}
 	for _, act := range []string{actFew, actSmall, actLarge} {
@@ -51,12 +52,12 @@ func bursts(ctx context.Context, self []string, p probe) (list []Measure, err er
 
 // The acts of the workload burst.
 const (
-	actFew   = "few"   // Jobs of ten SubJobs, a few in motion at a time.
+	actFew   = "few"   // Jobs of ten SubJobs, a few at a time.
 	actSmall = "small" // Jobs of one SubJob, all at once.
 	actLarge = "large" // Jobs of ten SubJobs, all at once.
 )
 
-// burst is one act. Its pace is the first of what it measures.
+// burst runs one act. The first measure is its pace.
 func (p probe) burst(ctx context.Context, self []string) (list []Measure, err error) {
 	err = p.on(ctx, scene{side: SidePure, self: self}, func(ctx context.Context, s *stage, d *oursDriver) error {
 		if err := d.run(ctx, "warm", []baseline.Graph{{nil}}); err != nil {
@@ -103,18 +104,18 @@ func (p probe) burst(ctx context.Context, self []string) (list []Measure, err er
 // burstWatch submits jobs and reads their ends from the log.
 type burstWatch struct {
 	*oursDriver
-	begun map[string]time.Time // When the probes under way were submitted, by job.
+	begun map[string]time.Time // When the running probes were submitted, by job.
 }
 
-// storm is what one burst came to.
+// storm holds the results of one burst.
 type storm struct {
 	pace      float64         // Jobs per second, from the first request to the last end.
 	submitted time.Duration   // Until the last request was stored.
 	quiet     time.Duration   // The longest time in which no job ended.
-	late      []time.Duration // From request to end of the jobs behind the burst that had no user,
+	late      []time.Duration // From request to end of the later jobs without a user,
 	other     []time.Duration // and of those of another user.
 	events    uint64          // Events of the burst,
-	repeats   uint64          // and how often one was delivered again.
+	repeats   uint64          // and how many were delivered again.
 }
 
 func (s *storm) report(name string) []Measure {
@@ -131,7 +132,7 @@ func (s *storm) report(name string) []Measure {
 	}
 }
 
-// ended reads the ends of jobs, in order, from those that are stored from now on.
+// ended reads the ends of jobs, in order, from those stored from now on.
 func (w *burstWatch) ended(ctx context.Context) (jetstream.MessagesContext, error) {
 	cons, err := w.js.OrderedConsumer(ctx, w.bus.Names().Log, jetstream.OrderedConsumerConfig{
 		DeliverPolicy: jetstream.DeliverNewPolicy,
@@ -145,8 +146,8 @@ func (w *burstWatch) ended(ctx context.Context) (jetstream.MessagesContext, erro
 	return cons.Messages(jetstream.PullMaxMessages(readAhead), jetstream.PullExpiry(pullExpiry), jetstream.PullHeartbeat(pullBeat))
 }
 
-// next gives the next job that ended, and when its end was stored. It is an error when the job did not finish, and when none ends
-// for too long.
+// next returns the next job that ended and when its end was stored. It is an error if the job did not finish, or if none
+// ends for too long.
 func (w *burstWatch) next(ctx context.Context, it jetstream.MessagesContext) (job string, at time.Time, err error) {
 	wait, cancel := context.WithTimeout(ctx, stalled)
 	defer cancel()
@@ -168,7 +169,7 @@ func (w *burstWatch) next(ctx context.Context, it jetstream.MessagesContext) (jo
 	return place.Job, meta.Timestamp, nil
 }
 
-// steady keeps some jobs in motion until a number of them has ended, and gives how many ended in a second.
+// steady keeps a few jobs running until a number of them has ended, and returns how many ended per second.
 func (w *burstWatch) steady(ctx context.Context, total int) (float64, error) {
 	it, err := w.ended(ctx)
 	if err != nil {
@@ -190,13 +191,13 @@ func (w *burstWatch) steady(ctx context.Context, total int) (float64, error) {
 			if err != nil {
 				return 0, err
 			}
-			w.bus.PublishAsync(m, bus.Expect{}) // One that is lost never ends, which is noticed.
+			w.bus.PublishAsync(m, bus.Expect{}) // A lost one never ends, which is noticed.
 		}
 	}
 	return float64(total) / time.Since(begin).Seconds(), w.settled(ctx)
 }
 
-// storm submits the graphs at once, and probes behind them until all have ended.
+// storm submits the graphs at once, and probes after them until all have ended.
 func (w *burstWatch) storm(ctx context.Context, graphs []baseline.Graph) (s storm, err error) {
 	const word = "burst"
 	it, err := w.ended(ctx)
@@ -233,7 +234,7 @@ func (w *burstWatch) storm(ctx context.Context, graphs []baseline.Graph) (s stor
 	}
 	s.pace = float64(len(graphs)) / last.Sub(begin).Seconds()
 	stop()
-	for p := range sent { // Closed by the prober.
+	for p := range sent { // The prober closes it.
 		w.begun[p.job] = p.at
 	}
 	for len(w.begun) > 0 {
@@ -251,7 +252,7 @@ func (w *burstWatch) storm(ctx context.Context, graphs []baseline.Graph) (s stor
 	return s, err
 }
 
-// probed files what a probe took, if the job is one.
+// probed records the time of a probe, if the job is one.
 func (s *storm) probed(job string, at time.Time, begun map[string]time.Time) {
 	from, ours := begun[job]
 	if !ours {
@@ -265,7 +266,7 @@ func (s *storm) probed(job string, at time.Time, begun map[string]time.Time) {
 	}
 }
 
-// sentProbe is a job behind the burst, and when it was submitted.
+// sentProbe is a probe and its time of submission.
 type sentProbe struct {
 	job string
 	at  time.Time
@@ -282,7 +283,8 @@ func (w *burstWatch) collectProbes(sent <-chan sentProbe) {
 	}
 }
 
-// probe submits a job of each kind in turns until ctx ends, then closes sent. A probe is told of before it is sent.
+// probe submits a job of each kind in turn until ctx ends, then closes sent. A probe is announced on sent before it is
+// submitted.
 func (w *burstWatch) probe(ctx context.Context, word string, sent chan<- sentProbe) {
 	defer close(sent)
 	tick := time.NewTicker(probeEvery / 2)
@@ -311,7 +313,7 @@ func (w *burstWatch) probe(ctx context.Context, word string, sent chan<- sentPro
 	}
 }
 
-// deliveries counts the events in the log, and how often the schedulers' consumers have delivered one.
+// deliveries counts the events in the log, and the deliveries by the schedulers' consumers.
 func (w *burstWatch) deliveries(ctx context.Context) (stored, delivered uint64, err error) {
 	s, err := w.js.Stream(ctx, w.bus.Names().Log)
 	if err != nil {

@@ -19,18 +19,20 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// How long the process group of a stopped job may live, in milliseconds: 99 of 100 of them, and any.
+// Limits of the time in which the process group of a stopped job ends, in milliseconds: at the 99th percentile, and for
+// all.
 const (
 	mostGone  = 50
 	groupGone = 100
 )
 
-// groupSize is how many processes one hanging command is: itself and a child.
+// groupSize is how many processes a hanging command has: itself and a child.
 const groupSize = 2
 
-// cancel stops jobs, one after another: whose command hangs, whose model goes on and on, whose tool does not come back. It
-// measures until every process of the command's group is gone (each holds a connection, which ends with it), until the model's
-// server sees its stream closed, and until the tool's server sees its call ended. After each stop a success is reported.
+// cancel stops jobs one after another: with a hanging command, with an endless model stream, with a tool that never
+// returns. It measures the time until all processes of the command's group are gone (each holds a connection, which ends
+// with it), until the model's server sees its stream closed, and until the tool's server sees its call ended. After each
+// stop a late success is reported.
 func (p probe) cancel(ctx context.Context, self []string) (list []Measure, err error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -67,20 +69,20 @@ func (p probe) cancel(ctx context.Context, self []string) (list []Measure, err e
 	return w.report(), err
 }
 
-// cancelWatch stops jobs and keeps what that took.
+// cancelWatch stops jobs and records the times.
 type cancelWatch struct {
 	*endless
 	listener net.Listener
 	driver   *oursDriver
 	client   *client.Client
 
-	gone, closed, ended, stopped []time.Duration // Of groups, streams, calls and jobs.
-	jobs                         []string        // Those that were stopped.
-	written                      int             // Tokens that models wrote behind a stop.
+	gone, closed, ended, stopped []time.Duration // Times of groups, streams, calls and jobs.
+	jobs                         []string        // The stopped jobs.
+	written                      int             // Tokens that models wrote after a stop.
 	late                         lateness
 }
 
-// report gives the numbers.
+// report returns the measures.
 func (w *cancelWatch) report() []Measure {
 	var list []Measure
 	for _, x := range []struct {
@@ -107,7 +109,7 @@ func (w *cancelWatch) report() []Measure {
 		value("tokens of finished answers, told by a run whose tool was cut off, mean", "tokens", float64(w.late.tokens)/max(1, float64(len(w.ended)))))
 }
 
-// hangCard writes the card of the command that hangs: this program again.
+// hangCard writes the card of the hanging command: this program.
 func hangCard(dir string, self []string, addr string) (string, error) {
 	program, err := filepath.Abs(self[0])
 	if err != nil {
@@ -125,7 +127,7 @@ func hangCard(dir string, self []string, addr string) (string, error) {
 	return path, nil
 }
 
-// command runs a job until its processes are there, and stops it.
+// command starts a job, waits for its processes, and stops it.
 func (w *cancelWatch) command(ctx context.Context, i string) error {
 	job := "command-" + i
 	if err := w.submit(ctx, job, expertID); err != nil {
@@ -144,7 +146,7 @@ func (w *cancelWatch) command(ctx context.Context, i string) error {
 	go func() { // Ends with the processes; waited for below.
 		defer close(done)
 		for _, conn := range group {
-			_, _ = io.Copy(io.Discard, conn) // Ends when the process does, whatever that looks like.
+			_, _ = io.Copy(io.Discard, conn) // Ends when the process does, with or without an error.
 			_ = conn.Close()
 		}
 		w.gone = append(w.gone, time.Since(begin))
@@ -159,7 +161,7 @@ func (w *cancelWatch) command(ctx context.Context, i string) error {
 	return err
 }
 
-// stream runs a job until its model speaks, and stops it.
+// stream starts a job, waits until its model answers, and stops it.
 func (w *cancelWatch) stream(ctx context.Context, i string) error {
 	before, begin, err := w.halt(ctx, "stream-"+i, streamGoal, w.speaking)
 	if err != nil {
@@ -171,7 +173,7 @@ func (w *cancelWatch) stream(ctx context.Context, i string) error {
 	return err
 }
 
-// tool runs a job until its tool is called, and stops it.
+// tool starts a job, waits until its tool is called, and stops it.
 func (w *cancelWatch) tool(ctx context.Context, i string) error {
 	_, begin, err := w.halt(ctx, "tool-"+i, callGoal, w.called)
 	if err != nil {
@@ -182,7 +184,8 @@ func (w *cancelWatch) tool(ctx context.Context, i string) error {
 	return err
 }
 
-// halt runs a job of the agent until it has begun, and stops it. It gives how much the model had written when it did.
+// halt starts a job of the agent, waits until it has begun, and stops it. It returns how much the model had written by
+// then.
 func (w *cancelWatch) halt(ctx context.Context, job, goal string, begun <-chan struct{}) (written int, begin time.Time, err error) {
 	if err := w.submit(ctx, job, agentID, goal); err != nil {
 		return 0, begin, err
@@ -194,7 +197,7 @@ func (w *cancelWatch) halt(ctx context.Context, job, goal string, begun <-chan s
 	return written, begin, w.stop(ctx, job, begin)
 }
 
-// submit asks for a job of one SubJob.
+// submit submits a job of one SubJob.
 func (w *cancelWatch) submit(ctx context.Context, job, expert string, goal ...string) error {
 	step := events.SubJob{ID: hungID, Goal: strings.Join(append(goal, "without end"), " "), Expert: expert}
 	plan, err := events.Marshal(&events.Plan{SubJobs: []events.SubJob{step}})
@@ -207,7 +210,7 @@ func (w *cancelWatch) submit(ctx context.Context, job, expert string, goal ...st
 	return nil
 }
 
-// stop stops a job, and then reports a success of its run, as a worker would that has heard of nothing.
+// stop stops a job, and then reports a success of its run, as a worker would that missed the stop.
 func (w *cancelWatch) stop(ctx context.Context, job string, begin time.Time) error {
 	if err := w.client.Stop(ctx, job, events.StopRequested{Reason: "bench"}); err != nil {
 		return fmt.Errorf("stop %s: %w", job, err)
@@ -224,7 +227,7 @@ func (w *cancelWatch) stop(ctx context.Context, job string, begin time.Time) err
 	return err
 }
 
-// count reads the logs of all stopped jobs once everything said is settled.
+// count reads the logs of all stopped jobs once everything is settled.
 func (w *cancelWatch) count(ctx context.Context) error {
 	if err := w.driver.settled(ctx); err != nil {
 		return err
@@ -237,7 +240,8 @@ func (w *cancelWatch) count(ctx context.Context) error {
 	return nil
 }
 
-// hang is the command: it connects, starts itself once more, and waits to be killed. Without the connection it ends.
+// hang is the hanging command: it connects, starts itself once more, and waits to be killed. Without the connection it
+// ends.
 func hang(ctx context.Context, self []string, addr string, first bool) error {
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", addr)
 	if err != nil {

@@ -9,29 +9,29 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// cast is the server and the parts of a stage, wherever they run.
+// cast runs the server and the parts of a stage.
 type cast interface {
 	// add starts a part.
 	add(ctx context.Context, p part) error
-	// usage sums what processes other than this one have taken.
+	// usage sums the resources of processes other than this one.
 	usage() (usage, error)
-	// end stops the parts, the last first, then the server. Its error is that of what failed on its own.
+	// end stops the parts, the last one first, then the server. Its error is that of a part that failed by itself.
 	end() error
 }
 
-// order is what a part or a server needs to know.
+// order tells a part or a server what to do.
 type order struct {
 	Side string `json:"side"`
 	// Part is the part's name, serverPart for the server.
 	Part string `json:"part"`
-	// Kit is what the runner has beside the experts of its side.
+	// Kit is what the runner has besides its side's experts.
 	Kit kit `json:"kit,omitzero"`
-	// URL is where the server is, for parts.
+	// URL is the address of the server, for parts.
 	URL string `json:"url,omitempty"`
 	// Store and SyncAlways are for the server.
 	Store      string `json:"store,omitempty"`
 	SyncAlways bool   `json:"sync_always,omitempty"`
-	// Profile is a folder for a CPU profile, empty for none.
+	// Profile is the folder for a CPU profile, empty for none.
 	Profile string `json:"profile,omitempty"`
 }
 
@@ -41,7 +41,7 @@ const serverPart = "nats-server"
 // solo runs everything in this process.
 type solo struct {
 	log   *slog.Logger
-	fail  func(error) // Is told of a part that ends unasked.
+	fail  func(error) // Called if a part ends by itself.
 	nats  *server.Server
 	parts []*running
 }

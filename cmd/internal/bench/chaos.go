@@ -15,10 +15,10 @@ import (
 	"github.com/jobgraph/jobgraph/cmd/internal/chaos"
 )
 
-// chaosServer is the hidden command of a campaign's servers.
+// chaosServer is the hidden command that runs a campaign's server.
 const chaosServer = "chaos-server"
 
-// declareChaos registers what a campaign is made of.
+// declareChaos registers the flags of a campaign.
 func (f *flags) declareChaos(set *pflag.FlagSet) {
 	s := &f.campaign
 	set.BoolVar(&f.chaos, "chaos", false, "in place of a workload: kill, stop and restart processes by chance while jobs run, and look whether what is promised holds")
@@ -33,7 +33,7 @@ func (f *flags) declareChaos(set *pflag.FlagSet) {
 	set.BoolVar(&s.Keep, "keep", false, "with --chaos: leave logs, store and marks behind, and say where")
 }
 
-// validateChaos says what of a campaign is wrong, and finds its programs.
+// validateChaos returns the faults of a campaign's flags, and finds its programs.
 func (f *flags) validateChaos() (faults []error) {
 	s := &f.campaign
 	if s.Programs == "" {
@@ -62,7 +62,7 @@ func (f *flags) validateChaos() (faults []error) {
 	return faults
 }
 
-// runChaos makes a campaign and prints what came of it. What must never be is an error.
+// runChaos runs a campaign and prints its report. A violation is an error.
 func (f *flags) runChaos(cmd *cobra.Command, o Options, self []string) error {
 	s := f.campaign
 	s.Self, s.Log = append(slices.Clone(self), chaosServer), cmd.ErrOrStderr()

@@ -20,15 +20,15 @@ type Options struct {
 	// Self is the program and the arguments that lead to this command, for child processes; empty means this executable
 	// with the argument "bench".
 	Self []string
-	// JSON tells whether the result goes out as JSON; nil means never.
+	// JSON reports whether the result is printed as JSON; nil means never.
 	JSON func() bool
-	// Missed is the error for targets that were missed under --check; nil means one that says so.
+	// Missed is the error for missed targets with --check; nil means a default one.
 	Missed error
-	// Usage marks an error about the flags; nil leaves it as it is.
+	// Usage marks an error about the flags; nil leaves it unchanged.
 	Usage func(error) error
 }
 
-// flags are the command's.
+// flags are the flags of the command.
 type flags struct {
 	workload, mode, sync, profile string
 	dag                           string
@@ -39,7 +39,7 @@ type flags struct {
 	campaign                      chaos.Settings
 }
 
-// New makes the command "bench" with its hidden children "trial" and "part".
+// New returns the command "bench" with its hidden children "trial" and "part".
 func New(o Options) *cobra.Command {
 	if o.JSON == nil {
 		o.JSON = func() bool { return false }
@@ -70,7 +70,7 @@ func New(o Options) *cobra.Command {
 	return c
 }
 
-// self is the start of the command line of children.
+// self returns the beginning of the children's command line.
 func (o Options) self() ([]string, error) {
 	if len(o.Self) > 0 {
 		return o.Self, nil
@@ -165,13 +165,13 @@ func (f *flags) measure(ctx context.Context, self []string, name string, progres
 	return r, nil
 }
 
-// comparable are the workloads that are compared with the floor.
+// comparable are the workloads that are compared with the baseline.
 var comparable = []string{"chain", "fan", "random"}
 
-// alone are the workloads that are not.
+// alone are the workloads without a baseline.
 var alone = []string{"plan", "tool", "agents", "cancel", "wait", "burst", "wide", "deep", "many"}
 
-// validate reports everything that is wrong with the flags.
+// validate returns all faults of the flags.
 func (f *flags) validate() error {
 	var err error
 	oneOf := func(flag, value string, list ...string) {

@@ -15,11 +15,11 @@ import (
 	"time"
 )
 
-// company runs the server and each part as a process of its own.
+// company runs the server and each part as a separate process.
 type company struct {
 	self  []string
 	order order
-	fail  func(error) // Is told of a child that ends unasked.
+	fail  func(error) // Called if a child ends by itself.
 	procs []*process
 }
 
@@ -29,14 +29,14 @@ type process struct {
 	cmd  *exec.Cmd
 	in   io.WriteCloser
 	said chan string // Its lines; closed at the end of its output.
-	// asked is true once it was told to end.
+	// asked is true once it was asked to end.
 	asked atomic.Bool
 }
 
-// farewell bounds how long a child may take to end.
+// farewell limits the time in which a child ends.
 const farewell = 15 * time.Second
 
-// newCompany starts the server. What it gives has to be ended even after an error.
+// newCompany starts the server. Its result has to be ended even after an error.
 func newCompany(ctx context.Context, c scene, o order) (*company, address, error) {
 	k := &company{self: c.self, order: o, fail: c.fail}
 	o.Part = serverPart
@@ -52,7 +52,7 @@ func (c *company) add(ctx context.Context, p part) error {
 	return err
 }
 
-// start runs a child and reads its first line, "ready" and what it has to say.
+// start starts a child and reads its first line, "ready" and its address.
 func (c *company) start(ctx context.Context, o order) (string, error) {
 	cmd, err := child(ctx, c.self, "part", o)
 	if err != nil {
@@ -79,7 +79,7 @@ func (c *company) start(ctx context.Context, o order) (string, error) {
 	return strings.TrimSpace(said), nil
 }
 
-// listen passes on what the child says, and ends with its output. A child that ends unasked fails the trial.
+// listen forwards the child's output and ends with it. A child that ends by itself fails the trial.
 func (p *process) listen(out io.Reader, fail func(error)) {
 	defer close(p.said)
 	lines := bufio.NewScanner(out)
@@ -91,7 +91,7 @@ func (p *process) listen(out io.Reader, fail func(error)) {
 	}
 }
 
-// child prepares this program again with a hidden command and an order in JSON.
+// child prepares this program with a hidden command and an order in JSON.
 func child(ctx context.Context, self []string, name string, order any) (*exec.Cmd, error) {
 	text, err := json.Marshal(order)
 	if err != nil {
@@ -100,11 +100,11 @@ func child(ctx context.Context, self []string, name string, order any) (*exec.Cm
 	return command(ctx, self, name, string(text)), nil
 }
 
-// command prepares this program again with arguments.
+// command prepares this program with arguments.
 func command(ctx context.Context, self []string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, self[0], slices.Concat(self[1:], args)...)
 	cmd.Stderr = os.Stderr
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // It cleans up, and is killed when that takes too long.
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // It cleans up, and is killed if that takes too long.
 	cmd.WaitDelay = farewell
 	return cmd
 }
@@ -121,7 +121,7 @@ func (c *company) usage() (usage, error) {
 	return sum, nil
 }
 
-// ask makes a child tell its usage.
+// ask asks a child for its usage.
 func (p *process) ask() (usage, error) {
 	var u usage
 	if _, err := io.WriteString(p.in, "usage\n"); err != nil {
@@ -142,13 +142,13 @@ func (c *company) end() error {
 	return err
 }
 
-// end closes the child's input, which asks it to end, and kills it when it does not.
+// end closes the child's input, which asks it to end, and kills it if it does not.
 func (p *process) end() error {
 	p.asked.Store(true)
 	err := p.in.Close()
 	late := time.AfterFunc(farewell, func() { _ = p.cmd.Process.Kill() }) // It may have ended meanwhile.
 	defer late.Stop()
-	for range p.said { // What it still says has to be read before it is waited for.
+	for range p.said { // Its remaining output has to be read before waiting for it.
 	}
 	if wait := p.cmd.Wait(); wait != nil {
 		err = errors.Join(err, fmt.Errorf("%s: %w", p.name, wait))

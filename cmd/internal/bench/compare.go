@@ -9,16 +9,16 @@ import (
 	"slices"
 )
 
-// Comparison is a workload run on all sides, alternating.
+// Comparison is the result of a workload on all sides, in turns.
 type Comparison struct {
 	Shape
 	Conditions
 	// Rounds is how often each side ran.
 	Rounds int `json:"rounds"`
-	// Sides holds the medians over the rounds, the floor first.
+	// Sides holds the medians over the rounds, the baseline first.
 	Sides []Score `json:"sides"`
-	// Expected is what the floor reaches on the class of machine that the targets were set on, in SubJobs per second; 0 when
-	// that is not known for this shape. FloorReached is true when it did here.
+	// Expected is what the baseline reaches on the machines for which the targets were set, in SubJobs per second; 0 if
+	// unknown for this shape. FloorReached is true if it was reached here.
 	Expected     float64 `json:"expected_floor_per_second,omitempty"`
 	FloorReached bool    `json:"floor_reached"`
 }
@@ -30,18 +30,18 @@ type Score struct {
 	// Slowest and Fastest are the extremes of PerSecond.
 	Slowest float64 `json:"slowest_per_second"`
 	Fastest float64 `json:"fastest_per_second"`
-	// Ratio is PerSecond by that of the floor, LoopRatio the same of LoopPerSecond; AppendRatio is PerSecond by that of the floor
-	// with one more append, 0 where that did not run.
+	// Ratio is PerSecond relative to the baseline, LoopRatio the same of LoopPerSecond. AppendRatio is PerSecond relative
+	// to the baseline with an additional append, 0 if that did not run.
 	Ratio       float64 `json:"ratio"`
 	LoopRatio   float64 `json:"loop_ratio"`
 	AppendRatio float64 `json:"append_ratio,omitempty"`
-	// Target is the least ratio wanted, 0 for none: to the floor, and of SideClaimed on the chain to the floor with one more append.
-	// Met is true when it was reached or there is none.
+	// Target is the minimum ratio, 0 for none: to the baseline, and for SideClaimed on the chain to the baseline with an
+	// additional append. Met is true if it was reached or there is none.
 	Target float64 `json:"target,omitempty"`
 	Met    bool    `json:"met"`
 }
 
-// compare runs the sides in turn, each trial in a fresh process; progress hears of every trial.
+// compare runs the sides in turn, each trial in a fresh process; progress is called for every trial.
 func compare(ctx context.Context, self []string, t trial, rounds int, sides []string, progress io.Writer) (Comparison, error) {
 	shape, under := t.Shape, t.Under
 	samples := map[string][]Sample{}
@@ -68,7 +68,7 @@ func compare(ctx context.Context, self []string, t trial, rounds int, sides []st
 	return c, nil
 }
 
-// perform makes one trial in a child process.
+// perform runs one trial in a child process.
 func perform(ctx context.Context, self []string, t trial) (Sample, error) {
 	var s Sample
 	cmd, err := child(ctx, self, "trial", t)
@@ -85,7 +85,7 @@ func perform(ctx context.Context, self []string, t trial) (Sample, error) {
 	return s, nil
 }
 
-// score takes the medians.
+// score computes the medians.
 func score(list []Sample) Score {
 	median := func(of func(Sample) float64) float64 {
 		values := make([]float64, len(list))
@@ -119,12 +119,12 @@ func score(list []Sample) Score {
 	}
 }
 
-// met is true when no target was missed.
+// met reports whether no target was missed.
 func (c Comparison) met() bool {
 	return !slices.ContainsFunc(c.Sides, func(s Score) bool { return !s.Met })
 }
 
-// judge fills in ratios and targets.
+// judge computes ratios and compares them with the targets.
 func (c *Comparison) judge() {
 	base := c.Sides[0]
 	appends := slices.IndexFunc(c.Sides, func(s Score) bool { return s.Side == SideAppend })
@@ -142,13 +142,14 @@ func (c *Comparison) judge() {
 	}
 }
 
-// latencyBound is true for the side whose claims a chain waits for one by one: it is measured by a floor that does so, too.
+// latencyBound is true for the side whose claims a chain waits for one by one: it is compared with a baseline that does the
+// same.
 func (s *Score) latencyBound(shape Shape) bool { return s.Side == SideClaimed && shape.Name == "chain" }
 
-// floorShare is how much of what is expected of the floor counts as reached: machines of one class differ that much.
+// floorShare is the fraction of the expected baseline that counts as reached, since machines of one class vary that much.
 const floorShare = 0.75
 
-// expected is the floor's SubJobs per second on two shared cores with a local disk.
+// expected returns the baseline's SubJobs per second on two shared cores with a local disk.
 func expected(shape Shape, under Conditions) float64 {
 	if shape.Size != standardSize(shape.Name) {
 		return 0
@@ -161,7 +162,7 @@ func expected(shape Shape, under Conditions) float64 {
 	}[under][shape.Name]
 }
 
-// target is the least ratio to the floor that Jobgraph promises.
+// target returns the minimum ratio to the baseline that Jobgraph promises.
 func target(shape Shape, under Conditions, side string) float64 {
 	targets := map[string]map[string]float64{
 		SidePure:    {"chain": 0.9, "fan": 1, "random": 1},
@@ -173,7 +174,7 @@ func target(shape Shape, under Conditions, side string) float64 {
 	return targets[side][shape.Name]
 }
 
-// standardSize is the size that expectations and targets are about: nodes, width, DAGs, stops, jobs.
+// standardSize returns the size for which expectations and targets hold: nodes, width, DAGs, stops, jobs.
 func standardSize(name string) int {
 	switch name {
 	case "random", "dag":

@@ -8,8 +8,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// readDAG takes the graph out of a file with a plan: its SubJobs with what each depends on. What they do is left out: the bench runs
-// SubJobs that do nothing.
+// readDAG reads the graph from a file with a plan: its SubJobs and their dependencies only, since the SubJobs of the bench
+// do nothing.
 func readDAG(path string) (baseline.Graph, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -42,7 +42,7 @@ func readDAG(path string) (baseline.Graph, error) {
 	return g, acyclic(path, g)
 }
 
-// acyclic is an error when a graph has a circle: none of its jobs would end.
+// acyclic returns an error if a graph has a cycle, since its jobs would never end.
 func acyclic(path string, g baseline.Graph) error {
 	waits, behind := make([]int, len(g)), make([][]int, len(g))
 	var ready []int

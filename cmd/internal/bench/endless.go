@@ -18,30 +18,30 @@ import (
 
 const (
 	agentID    = "agent"  // The agent whose model and tool never end.
-	hungID     = "n0"     // The one SubJob of each job that hangs.
-	streamGoal = "stream" // What the agent is told so that its model goes on and on,
-	callGoal   = "call"   // and so that it calls its tool.
-	// streamTokens are written one by one, streamGap apart, and then the stream stays open.
+	hungID     = "n0"     // The only SubJob of each hanging job.
+	streamGoal = "stream" // The goal that makes the model stream endlessly,
+	callGoal   = "call"   // and the one that makes it call its tool.
+	// streamTokens are written one by one, streamGap apart; then the stream stays open.
 	streamTokens = 4000
 	streamGap    = 2 * time.Millisecond
-	// streamBegun pieces are more than an answer has that wants a call.
+	// streamBegun pieces are more than a tool call takes.
 	streamBegun = 20
 )
 
-// endless is a model that goes on and on, and an MCP server whose tool does not come back, over HTTP.
+// endless is a model that streams endlessly, and an MCP server whose tool never returns, over HTTP.
 type endless struct {
 	kit    kit
 	server *http.Server
 	served chan struct{} // Closed when the server has ended.
 	model  *llmtest.Server
-	tokens atomic.Int64 // What the model has written in all.
+	tokens atomic.Int64 // The tokens that the model has written in total.
 
-	speaking, called chan struct{}  // One for each stream that has begun, and each call.
-	silent           chan streamEnd // One for each stream that was closed.
-	left             chan time.Time // One for each call that was ended.
+	speaking, called chan struct{}  // One value per started stream, and per call.
+	silent           chan streamEnd // One value per closed stream.
+	left             chan time.Time // One value per ended call.
 }
 
-// streamEnd is when a stream was closed, and what the model had written in all.
+// streamEnd is when a stream was closed, and the total number of written tokens.
 type streamEnd struct {
 	at      time.Time
 	written int
@@ -64,7 +64,7 @@ func newEndless(dir string) (*endless, error) {
 	e.server = &http.Server{Handler: mux, ReadHeaderTimeout: slowest}
 	go func() { // Ends with close.
 		defer close(e.served)
-		_ = e.server.Serve(listener) // Nothing but its end is told.
+		_ = e.server.Serve(listener) // Only its end matters.
 	}()
 	url := "http://" + listener.Addr().String()
 	e.kit = kit{Cards: []string{filepath.Join(dir, "agent.md")}, Config: filepath.Join(dir, "jobgraph.yaml"), Model: url + "/v1"}
@@ -79,7 +79,7 @@ func newEndless(dir string) (*endless, error) {
 }
 
 func (e *endless) close() {
-	_ = e.server.Close() // Connections that are still open end with it.
+	_ = e.server.Close() // Ends open connections too.
 	<-e.served
 }
 
@@ -91,23 +91,23 @@ func goOn(q llmtest.Question) (llmtest.Answer, error) {
 	return llmtest.Answer{Text: strings.Repeat("word ", streamTokens), Chunk: len("word "), Gap: streamGap, Fault: llmtest.Hang}, nil
 }
 
-// speak serves the model, and tells of streams that are closed from the other side.
+// speak serves the model, and reports streams that the client closes.
 func (e *endless) speak(w http.ResponseWriter, r *http.Request) {
 	s := &speech{ResponseWriter: w, endless: e}
 	e.model.ServeHTTP(s, r)
-	if s.words >= streamBegun { // By itself it would not have ended.
+	if s.words >= streamBegun { // It would not have ended by itself.
 		e.silent <- streamEnd{time.Now(), int(e.tokens.Load())}
 	}
 }
 
-// speech counts what the model writes, a piece at a time.
+// speech counts what the model writes.
 type speech struct {
 	http.ResponseWriter
 	endless *endless
 	words   int
 }
 
-// Flush implements http.Flusher: a piece is on its way.
+// Flush implements http.Flusher: a piece is being sent.
 func (s *speech) Flush() {
 	if f, ok := s.ResponseWriter.(http.Flusher); ok {
 		f.Flush()
@@ -118,7 +118,7 @@ func (s *speech) Flush() {
 	}
 }
 
-// mcp is an MCP server with one tool, which does not come back, in the few words of the protocol that this takes.
+// mcp is an MCP server with one tool that never returns, with the few messages that this requires.
 func (e *endless) mcp(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
 		w.WriteHeader(http.StatusMethodNotAllowed)
@@ -158,7 +158,7 @@ func (e *endless) mcp(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(map[string]any{"jsonrpc": "2.0", "id": asked.ID, "result": result}) // The client may be gone.
 }
 
-// await takes one from a channel.
+// await receives one value from a channel.
 func await[T any](ctx context.Context, from <-chan T) (x T, err error) {
 	select {
 	case x = <-from:

@@ -12,7 +12,7 @@ import (
 	"github.com/jobgraph/jobgraph/cmd/internal/bench/baseline"
 )
 
-// floorSystem is the floor: a scheduler and a worker, which claims each node before it runs, or does not.
+// floorSystem is the baseline: a scheduler and a worker, which claims each node before it runs if claims is true.
 type floorSystem struct{ claims bool }
 
 func (f floorSystem) parts() []part {

@@ -15,13 +15,12 @@ import (
 
 const (
 	foreignPool  = "foreign"             // The pool of the foreign worker.
-	foreignAhead = 1024                  // Work that it takes before it is done.
-	foreignPoll  = 20 * time.Millisecond // How often it looks whether its pool has been made.
+	foreignAhead = 1024                  // How much work it takes in advance.
+	foreignPoll  = 20 * time.Millisecond // The interval of checks whether its pool exists.
 )
 
-// foreign is a worker of the basic level as anybody may write one, with a NATS client and nothing of ours: it takes work one message at
-// a time, publishes a report, and
-// acknowledges the work when the report is stored.
+// foreign is a worker of the basic level as a third party may write one, with only a NATS client: it takes one work message
+// at a time, publishes a report, and acknowledges the work when the report is stored.
 func foreign(ctx context.Context, at address) error {
 	nc, err := at.dial("foreign-worker")
 	if err != nil {
@@ -39,7 +38,7 @@ func foreign(ctx context.Context, at address) error {
 	reports := make(chan reported, foreignAhead)
 	sub, err := cons.Consume(func(m jetstream.Msg) {
 		if r, err := report(js, m); err == nil {
-			reports <- r // Else the work comes again.
+			reports <- r // Otherwise the work comes again.
 		}
 	}, jetstream.PullMaxMessages(foreignAhead))
 	if err != nil {
@@ -52,13 +51,13 @@ func foreign(ctx context.Context, at address) error {
 			return nil
 		case r := <-reports:
 			if r.kept(ctx) {
-				_ = r.work.Ack() // Lost, the work comes again.
+				_ = r.work.Ack() // If it is lost, the work comes again.
 			}
 		}
 	}
 }
 
-// poolMade waits for the consumer, which the runner that has the worker's card makes.
+// poolMade waits for the consumer, which the runner with the worker's card creates.
 func poolMade(ctx context.Context, js jetstream.JetStream) (jetstream.Consumer, error) {
 	tick := time.NewTicker(foreignPoll)
 	defer tick.Stop()
@@ -75,7 +74,7 @@ func poolMade(ctx context.Context, js jetstream.JetStream) (jetstream.Consumer, 
 	}
 }
 
-// reported is work whose report is on its way.
+// reported is work whose report was sent.
 type reported struct {
 	work   jetstream.Msg
 	stored jetstream.PubAckFuture
@@ -93,7 +92,7 @@ func (r *reported) kept(ctx context.Context) bool {
 	}
 }
 
-// report does what there is to do, which is nothing, and says so.
+// report does nothing and reports it.
 func report(js jetstream.JetStream, m jetstream.Msg) (reported, error) {
 	var work struct {
 		Subject string `json:"report_subject"`

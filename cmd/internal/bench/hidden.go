@@ -31,7 +31,7 @@ func trialCommand(o Options) *cobra.Command {
 	}
 }
 
-// partCommand runs one part as the order says.
+// partCommand runs one part according to an order.
 func partCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "part ORDER", Hidden: true, Args: cobra.ExactArgs(1),
@@ -45,7 +45,7 @@ func partCommand() *cobra.Command {
 	}
 }
 
-// probeCommand measures a workload without a floor in this process and prints its numbers as JSON.
+// probeCommand runs a workload without a baseline in this process and prints its measures as JSON.
 func probeCommand(o Options) *cobra.Command {
 	return &cobra.Command{
 		Use: "probe ORDER", Hidden: true, Args: cobra.ExactArgs(1),

@@ -7,8 +7,8 @@ import (
 	"github.com/jobgraph/jobgraph/cmd/internal/bench/baseline"
 )
 
-// hops lists for each node with predecessors how long after the last of them it started. A node that does nothing completes
-// when it starts.
+// hops returns for each node with predecessors the time from the start of the last of them to its own. A node that does
+// nothing completes when it starts.
 func hops(graphs []baseline.Graph, starts [][]int64) []time.Duration {
 	var list []time.Duration
 	for k, g := range graphs {
@@ -36,7 +36,7 @@ func window(starts [][]int64) time.Duration {
 	return time.Duration(last - first)
 }
 
-// quantile reads a sorted list, 0 for an empty one.
+// quantile returns a quantile of a sorted list, 0 for an empty one.
 func quantile(sorted []time.Duration, q float64) time.Duration {
 	if len(sorted) == 0 {
 		return 0

@@ -6,11 +6,11 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// lateness counts what the logs of stopped jobs hold behind the request to stop.
+// lateness counts what the logs of stopped jobs contain after the request to stop.
 type lateness struct {
-	// said are results, applied those that changed something: that completed a SubJob, or finished a job.
+	// said counts results, applied those that had an effect: that completed a SubJob or finished a job.
 	said, applied int
-	// tokens are what was charged.
+	// tokens are the charged tokens.
 	tokens int64
 }
 

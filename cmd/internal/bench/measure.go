@@ -6,37 +6,37 @@ import (
 	"text/tabwriter"
 )
 
-// Measure is one number of a workload that has no floor.
+// Measure is one number of a workload without a baseline.
 type Measure struct {
-	// Name says what was measured, Unit in what.
+	// Name is what was measured, Unit its unit.
 	Name string `json:"name"`
 	Unit string `json:"unit"`
 	// Value is the number.
 	Value float64 `json:"value"`
-	// Limit is the most that is allowed and Least the least; nil for none. Met is true when they were kept or there are none.
+	// Limit is the maximum and Least the minimum; nil for none. Met is true if both hold.
 	Limit *float64 `json:"limit,omitempty"`
 	Least *float64 `json:"least,omitempty"`
 	Met   bool     `json:"met"`
 }
 
-// value is a measure without a limit.
+// value is a measure without limits.
 func value(name, unit string, v float64) Measure {
 	return Measure{Name: name, Unit: unit, Value: v, Met: true}
 }
 
-// limited is a measure that may not be above a limit.
+// limited is a measure with a maximum.
 func limited(name, unit string, v, limit float64) Measure {
 	return Measure{Name: name, Unit: unit, Value: v, Limit: &limit, Met: v <= limit}
 }
 
-// atLeast is a measure that may not be below a limit.
+// atLeast is a measure with a minimum.
 func atLeast(name, unit string, v, least float64) Measure {
 	return Measure{Name: name, Unit: unit, Value: v, Least: &least, Met: v >= least}
 }
 
-// Report is what a workload without a floor measured.
+// Report is the result of a workload without a baseline.
 type Report struct {
-	// Workload is its name; Size says how large it was.
+	// Workload is its name; Size is its size.
 	Workload string `json:"workload"`
 	Size     int    `json:"size"`
 	Conditions
@@ -44,7 +44,7 @@ type Report struct {
 	Measures []Measure `json:"measures"`
 }
 
-// met is true when every limit was kept.
+// met reports whether all limits hold.
 func (r Report) met() bool {
 	for _, m := range r.Measures {
 		if !m.Met {

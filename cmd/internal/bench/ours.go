@@ -20,27 +20,27 @@ import (
 	scheduler "github.com/jobgraph/jobgraph/services/scheduler/app"
 )
 
-// expertID is the one expert of the bench, which does nothing.
+// expertID is the only expert of the bench, which does nothing.
 const expertID = "noop"
 
-// drainTimeout bounds the end of a service.
+// drainTimeout limits the end of a service.
 const drainTimeout = 5 * time.Second
 
-// ours is Jobgraph: the three services, each over a connection of its own.
+// ours is Jobgraph: the three services, each with its own connection.
 type ours struct {
-	// experts are Go functions in the runner, kit is what else it has.
+	// experts are Go functions in the runner; kit is what else it has.
 	experts []runner.Function
 	kit     kit
-	// foreign adds a worker that is no runner.
+	// foreign adds a third-party worker.
 	foreign bool
 }
 
-// kit is what a runner is given from outside.
+// kit is a runner's external configuration.
 type kit struct {
 	// Cards are card files of experts, Config is a configuration file, empty for none.
 	Cards  []string `json:"cards,omitempty"`
 	Config string   `json:"config,omitempty"`
-	// Model is where a model is served, empty for none.
+	// Model is the address of a model, empty for none.
 	Model string `json:"model,omitempty"`
 	// Concurrency is that of each service, 0 for its default.
 	Concurrency int `json:"concurrency,omitempty"`
@@ -60,7 +60,7 @@ func (o ours) parts() []part {
 	list := []part{
 		configured("expert-runner", o.kit, func(ctx context.Context, p *host.Process, b *bus.Bus) error {
 			settings := runner.Default()
-			settings.Experts, settings.Sandbox = o.kit.Cards, "none" // What is measured is the runner, and commands have to reach the bench.
+			settings.Experts, settings.Sandbox = o.kit.Cards, "none" // The runner is measured, not the sandbox, and commands have to connect to the bench.
 			if o.kit.Model != "" {
 				settings.Model, settings.BaseURL = "scripted", o.kit.Model
 			}
@@ -118,7 +118,7 @@ type oursDriver struct {
 	bus *bus.Bus
 }
 
-// ofEveryJob matches a kind of event in all jobs.
+// ofEveryJob returns the subject of a kind of event in all jobs.
 func (d *oursDriver) ofEveryJob(kind events.Kind, rest string) string {
 	return d.bus.Names().Prefix() + ".event.*.*." + string(kind) + rest
 }
@@ -150,7 +150,7 @@ func (d *oursDriver) run(ctx context.Context, word string, graphs []baseline.Gra
 	return nil
 }
 
-// submit puts a request for each graph into the queue, all at once.
+// submit queues a request for each graph, all at once.
 func (d *oursDriver) submit(ctx context.Context, word string, graphs []baseline.Graph) error {
 	acks := make([]bus.Ack, len(graphs))
 	for i, g := range graphs {
@@ -168,12 +168,12 @@ func (d *oursDriver) submit(ctx context.Context, word string, graphs []baseline.
 	return nil
 }
 
-// request is what a client without a user sends.
+// request returns a request of a client without a user.
 func (d *oursDriver) request(ctx context.Context, job string, g baseline.Graph) (events.Message, error) {
 	return d.requestOf(ctx, job, "", g)
 }
 
-// requestOf is what a client sends: the plan goes to the blobs when it is large.
+// requestOf returns a client's request; a large plan is stored as a blob.
 func (d *oursDriver) requestOf(ctx context.Context, job, user string, g baseline.Graph) (events.Message, error) {
 	plan := events.Plan{SubJobs: make([]events.SubJob, len(g))}
 	for n, before := range g {

@@ -13,8 +13,8 @@ import (
 	"runtime/pprof"
 )
 
-// runPart is the life of a child process: it starts what the order names, says "ready", answers each line "usage" with its
-// usage as JSON, and ends when its input does. It returns what the part failed with.
+// runPart is the main function of a child: it starts what the order names, says "ready", answers each line "usage" with its
+// usage as JSON, and ends when its input does. It returns the error of the part.
 func runPart(ctx context.Context, o order, in io.Reader, out io.Writer, log *slog.Logger) (err error) {
 	stop, err := profile(o.Profile, o.Side+"-"+o.Part)
 	if err != nil {
@@ -60,7 +60,7 @@ func accompany(ctx context.Context, p part, at address, in io.Reader, out io.Wri
 	return errors.Join(err, <-talked)
 }
 
-// answer says "ready" and then what is asked for, until the input ends.
+// answer says "ready" and then answers requests, until the input ends.
 func answer(in io.Reader, out io.Writer, about string) error {
 	if _, err := fmt.Fprintln(out, "ready", about); err != nil {
 		return err
@@ -74,7 +74,7 @@ func answer(in io.Reader, out io.Writer, about string) error {
 	return lines.Err()
 }
 
-// profile records where the processor's time goes, until stop is called; without a folder it does nothing.
+// profile records a CPU profile until stop is called; without a folder it does nothing.
 func profile(dir, name string) (stop func() error, err error) {
 	if dir == "" {
 		return func() error { return nil }, nil

@@ -23,7 +23,7 @@ import (
 	planner "github.com/jobgraph/jobgraph/services/planner/app"
 )
 
-// What planning may cost from the last byte of a model's answer to the acknowledged graph.created, for a plan of ten SubJobs.
+// Limits of planning from the last byte of a model's answer to the acknowledged graph.created, for a plan of ten SubJobs.
 const (
 	planSteps  = 10
 	mostPlanMS = 2
@@ -31,9 +31,9 @@ const (
 	planWarmup = 50
 )
 
-// plan has the planner make plans with a scripted model in this process, one after another, and measures what lies between
-// the last byte of the model's answer and the acknowledgement of graph.created. Time and memory are measured apart: counting
-// memory stops the world. Whatever the process allocates meanwhile counts, the embedded server's share too.
+// plan has the planner make plans with a scripted model in this process, one after another, and measures the time from the
+// last byte of the model's answer to the acknowledgement of graph.created. Time and memory are measured separately, since
+// measuring memory stops the world. All allocations of the process count, including the embedded server's.
 func (p probe) plan(ctx context.Context) (list []Measure, err error) {
 	if p.Under.Mode != ModeEmbedded {
 		return nil, errors.New("workload plan holds model, planner and server in one process: use --mode embedded")
@@ -76,7 +76,7 @@ func (p probe) plan(ctx context.Context) (list []Measure, err error) {
 	}, nil
 }
 
-// tenSteps is the scripted model: asked for a decision it says to plan, asked for a plan it gives ten steps.
+// tenSteps is the scripted model: for a decision it says to plan, for a plan it returns ten steps.
 func tenSteps(q llmtest.Question) (llmtest.Answer, error) {
 	if q.Schema != nil && !slices.Contains(schemaFields(q.Schema), "subjobs") {
 		return llmtest.Answer{Text: `{"decision":"hand_on"}`}, nil
@@ -102,22 +102,22 @@ func schemaFields(schema json.RawMessage) []string {
 		return nil
 	}
 	var names []string
-	for name := range form.Properties { // any order: it is searched.
+	for name := range form.Properties { // any order: the list is searched.
 		names = append(names, name)
 	}
 	return names
 }
 
-// planWatch stands between the planner and its model, and at the planner's boundaries.
+// planWatch observes the calls between the planner and its model, and the planner's boundaries.
 type planWatch struct {
 	model *llmtest.Server
-	acked chan struct{} // Gets one when the work of a plan is acknowledged.
+	acked chan struct{} // Receives a value when the work of a plan is acknowledged.
 
 	mu       sync.Mutex // Guards the rest.
-	counting bool       // Count memory instead of time.
-	last     time.Time  // When the model's last byte was read, and done when graph.created was acknowledged.
+	counting bool       // Measure memory instead of time.
+	last     time.Time  // When the model's last byte was read, and when graph.created was acknowledged.
 	done     time.Time
-	before   uint64 // What was allocated at these two moments.
+	before   uint64 // The allocations at these two moments.
 	after    uint64
 }
 
@@ -143,7 +143,7 @@ func (w *planWatch) raise(ctx context.Context, s *solo, b *bus.Bus) error {
 	}))
 }
 
-// measure has plans made, half of the time for their times, the other half for their memory.
+// measure has plans made, one half to measure time, the other half to measure memory.
 func (w *planWatch) measure(ctx context.Context, b *bus.Bus, n int) (times []time.Duration, sizes []uint64, err error) {
 	for i := range planWarmup + 2*n {
 		w.mu.Lock()
@@ -169,7 +169,7 @@ func (w *planWatch) measure(ctx context.Context, b *bus.Bus, n int) (times []tim
 	return times, sizes, planned(ctx, b, "plan-0")
 }
 
-// planned is an error unless a job has the graph that the model wrote: anything else would have been cheaper.
+// planned returns an error unless a job has the graph that the model wrote, since anything else would be cheaper.
 func planned(ctx context.Context, b *bus.Bus, job string) error {
 	for e, err := range b.Log().EventsOf(ctx, job, 0) {
 		if err != nil {
@@ -203,7 +203,7 @@ func (w *planWatch) one(ctx context.Context, b *bus.Bus, job string) error {
 	}
 }
 
-// at is told of the planner's boundaries.
+// at is called at the planner's boundaries.
 func (w *planWatch) at(point string) error {
 	switch point {
 	case "published":
@@ -226,7 +226,7 @@ func (w *planWatch) mark(at *time.Time, allocated *uint64) {
 	}
 }
 
-// Do implements llm.Doer: the scripted model's answer, whose end is watched.
+// Do implements llm.Doer with the scripted model's answer, and observes its end.
 func (w *planWatch) Do(r *http.Request) (*http.Response, error) {
 	answer, err := w.model.Do(r)
 	if err == nil {
@@ -241,7 +241,7 @@ type lastByte struct {
 	mark func()
 }
 
-// Read implements io.Reader. A stream is not read behind its end, so every byte may be the last.
+// Read implements io.Reader. A stream is not read past its end, so every byte may be the last.
 func (b *lastByte) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if n > 0 {

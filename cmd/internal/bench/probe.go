@@ -8,7 +8,7 @@ import (
 	"log/slog"
 )
 
-// probe is the order of a workload that is measured in a process of its own: cancel, wait, plan, tool, agents or burst.
+// probe is the order for a workload that runs in a process of its own: cancel, wait, plan, tool, agents or burst.
 type probe struct {
 	Workload string     `json:"workload"`
 	Size     int        `json:"size"`
@@ -38,7 +38,7 @@ func (p probe) run(ctx context.Context, self []string) ([]Measure, error) {
 	return nil, fmt.Errorf("workload %q is no probe", p.Workload)
 }
 
-// on raises a stage for the time of f.
+// on runs f on a stage.
 func (p probe) on(ctx context.Context, c scene, f func(ctx context.Context, s *stage, d *oursDriver) error) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
@@ -51,12 +51,12 @@ func (p probe) on(ctx context.Context, c scene, f func(ctx context.Context, s *s
 		err = f(ctx, s, d)
 	}
 	if cause := context.Cause(ctx); cause != nil {
-		err = cause // The rest only follows from it.
+		err = cause // Other errors follow from it.
 	}
 	return errors.Join(err, s.strike())
 }
 
-// inquire has a probe made by a child process.
+// inquire runs a probe in a child process.
 func inquire(ctx context.Context, self []string, p probe) ([]Measure, error) {
 	cmd, err := child(ctx, self, "probe", p)
 	if err != nil {

@@ -15,19 +15,19 @@ import (
 )
 
 const (
-	readAhead   = 4096                   // Messages taken ahead by a reader.
+	readAhead   = 4096                   // How many messages a reader fetches ahead.
 	slowest     = time.Minute            // How long a busy server may take to answer.
-	settlePoll  = 5 * time.Millisecond   // How often consumers are asked whether they are done.
+	settlePoll  = 5 * time.Millisecond   // The interval of checks whether consumers are done.
 	settleBound = 10 * time.Second       // How long they may take.
-	pullExpiry  = 5 * time.Second        // Of a reader's pull requests,
-	pullBeat    = 500 * time.Millisecond // and of their heartbeat.
+	pullExpiry  = 5 * time.Second        // The expiry of a reader's pull requests,
+	pullBeat    = 500 * time.Millisecond // and their heartbeat.
 )
 
 // reader reads streams for the drivers of both sides in the same way.
 type reader struct {
 	nc *nats.Conn
 	js jetstream.JetStream
-	// also closes what belongs to the reader's driver; nil for nothing.
+	// also closes the driver's other resources; may be nil.
 	also func()
 }
 
@@ -52,14 +52,14 @@ func (r *reader) close() {
 	r.nc.Close()
 }
 
-// ends hears of the ends of jobs as they are published. It listens on the connection and not to the stream, so that the server
-// has no consumer more to serve than in real life.
+// ends receives the ends of jobs as they are published. It subscribes to the subject instead of the stream, so that the
+// server has no additional consumer.
 type ends struct {
 	subs []*nats.Subscription
 	said chan *nats.Msg
 }
 
-// listen starts hearing what is published on some subjects; at most room messages may wait unread.
+// listen subscribes to some subjects; at most room messages may wait unread.
 func (r *reader) listen(room int, subjects ...string) (*ends, error) {
 	e := &ends{said: make(chan *nats.Msg, room)}
 	for _, subject := range subjects {
@@ -70,14 +70,14 @@ func (r *reader) listen(room int, subjects ...string) (*ends, error) {
 		}
 		e.subs = append(e.subs, sub)
 	}
-	if err := r.nc.Flush(); err != nil { // What is published from now on is heard.
+	if err := r.nc.Flush(); err != nil { // Everything published from now on is received.
 		e.stop()
 		return nil, fmt.Errorf("listen: %w", err)
 	}
 	return e, nil
 }
 
-// next gives the subject and body of the next message.
+// next returns subject and body of the next message.
 func (e *ends) next(ctx context.Context) (subject string, body []byte, err error) {
 	select {
 	case m := <-e.said:
@@ -89,7 +89,7 @@ func (e *ends) next(ctx context.Context) (subject string, body []byte, err error
 
 func (e *ends) stop() {
 	for _, sub := range e.subs {
-		_ = sub.Unsubscribe() // A connection that is gone has no subscription either.
+		_ = sub.Unsubscribe() // A closed connection has no subscriptions.
 	}
 }
 
@@ -109,7 +109,7 @@ func (r *reader) follow(ctx context.Context, stream string, filters ...string) (
 // place is a node of a run; graph is −1 for a node of another run.
 type place struct{ graph, node int }
 
-// placeOf reads the names that the drivers give: job <word>-<graph>, node <node>.
+// placeOf parses the names that the drivers use: job <word>-<graph>, node <node>.
 func placeOf(word, job, node string) place {
 	rest, ours := strings.CutPrefix(job, word+"-")
 	graph, err1 := strconv.Atoi(rest)
@@ -120,7 +120,7 @@ func placeOf(word, job, node string) place {
 	return place{graph, n}
 }
 
-// collect reads one time for each node of the graphs; of several it keeps the first.
+// collect reads one time for each node of the graphs; if there are several, the first.
 func (r *reader) collect(
 	ctx context.Context, stream, filter string, graphs []baseline.Graph, read func(jetstream.Msg) (place, int64, error),
 ) ([][]int64, error) {
@@ -170,7 +170,7 @@ func (r *reader) matching(ctx context.Context, stream, filter string) (uint64, e
 	return count, nil
 }
 
-// written counts what all streams ever stored; awaited is the given number and all of the named streams.
+// written counts all messages ever stored in all streams; awaited is the given number plus all of the named streams.
 func (r *reader) written(ctx context.Context, awaited uint64, streams ...string) (writes, error) {
 	w := writes{awaited: awaited}
 	list := r.js.ListStreams(ctx)
@@ -207,7 +207,7 @@ func (r *reader) settled(ctx context.Context) error {
 	}
 }
 
-// busy reads every list to its end: the lister waits for ever for a reader that leaves.
+// busy reads every list to its end, since the lister would block if the reader left.
 func (r *reader) busy(ctx context.Context) (busy bool, err error) {
 	streams := r.js.ListStreams(ctx)
 	for stream := range streams.Info() {

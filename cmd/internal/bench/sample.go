@@ -2,11 +2,11 @@ package bench
 
 import "time"
 
-// Conditions say how a trial is run.
+// Conditions are the conditions of a trial.
 type Conditions struct {
-	// Mode is embedded (one process, no socket) or services (a process for each part and for the server, over TCP).
+	// Mode is embedded (one process, no socket) or services (the server and each part in its own process, over TCP).
 	Mode string `json:"mode"`
-	// Sync is default (the server writes through every two minutes) or always (before each acknowledgement).
+	// Sync is default (the server syncs every two minutes) or always (before each acknowledgement).
 	Sync string `json:"sync"`
 }
 
@@ -20,18 +20,19 @@ const (
 
 // Sample is what one trial measured.
 type Sample struct {
-	// Side is floor, pure or claimed.
+	// Side is floor (the baseline), pure or claimed.
 	Side string `json:"side"`
-	// SubJobs is how many there were; Seconds the time from the first submission to the end of the last job, seen by the
-	// one who submitted.
+	// SubJobs is their number; Seconds is the time from the first submission to the end of the last job, as seen by the
+	// client.
 	SubJobs int     `json:"subjobs"`
 	Seconds float64 `json:"seconds"`
-	// PerSecond is SubJobs by Seconds.
+	// PerSecond is SubJobs per second.
 	PerSecond float64 `json:"subjobs_per_second"`
-	// LoopPerSecond is SubJobs by the time from the start of the first to the start of the last, without submission, planning
-	// and end.
+	// LoopPerSecond is SubJobs per second between the start of the first and the start of the last, without submission,
+	// planning and end.
 	LoopPerSecond float64 `json:"loop_subjobs_per_second"`
-	// HopP50MS and HopP99MS are the time from the completion of the last predecessor to the start, in milliseconds.
+	// HopP50MS and HopP99MS are quantiles of the time from the completion of the last predecessor to the start, in
+	// milliseconds.
 	HopP50MS float64 `json:"hop_p50_ms"`
 	HopP99MS float64 `json:"hop_p99_ms"`
 	// CPUPer1000 is processor time of all processes in seconds per 1,000 SubJobs.
@@ -40,7 +41,8 @@ type Sample struct {
 	PeakBytes int64 `json:"peak_bytes"`
 	// DiskPerSubJob is the growth of the store in bytes.
 	DiskPerSubJob float64 `json:"disk_bytes_per_subjob"`
-	// AwaitedWrites are stored messages per SubJob that lie between a completion and the next start; Writes all of them.
+	// AwaitedWrites is the number of stored messages per SubJob between a completion and the next start; Writes is the
+	// number of all.
 	AwaitedWrites float64 `json:"awaited_writes_per_subjob"`
 	Writes        float64 `json:"writes_per_subjob"`
 }

@@ -5,13 +5,13 @@ import (
 	"fmt"
 )
 
-// mostGrowth is how much more a SubJob may cost in a large setting than in a small one.
+// mostGrowth is how much more a SubJob may cost in a large setting than in a small one, as a factor.
 const mostGrowth = 1.5
 
-// small is the setting that large ones are held against.
+// small is the size of the setting that large ones are compared with.
 const small = 10
 
-// scale measures how the cost of a SubJob grows with what is around it.
+// scale measures how the cost of a SubJob grows with the size of its surroundings.
 type scale struct {
 	self  []string
 	under Conditions
@@ -19,7 +19,7 @@ type scale struct {
 	dir   string
 }
 
-// trial runs graphs a number of times on the pure side, behind a number of earlier jobs.
+// trial runs graphs a number of times on the pure side, after a number of earlier jobs.
 func (s scale) trial(ctx context.Context, shape Shape, again, before int) (Sample, error) {
 	sample, err := perform(ctx, s.self, trial{Side: SidePure, Shape: shape, Under: s.under, Profile: s.dir, Again: again, Before: before})
 	if err != nil {
@@ -28,7 +28,7 @@ func (s scale) trial(ctx context.Context, shape Shape, again, before int) (Sampl
 	return sample, nil
 }
 
-// repeats makes a small trial as long as it takes to be measured.
+// repeats makes a small trial long enough to be measured.
 func (s scale) repeats() int { return min(100, max(1, s.size/small)) }
 
 // grown compares a large setting with a small one.
@@ -42,7 +42,7 @@ func grown(what string, least, most Sample) []Measure {
 	}
 }
 
-// wide is one graph as wide as the size.
+// wide measures one graph as wide as the size.
 func (s scale) wide(ctx context.Context) ([]Measure, error) {
 	least, err := s.trial(ctx, Shape{"fan", small - 2}, s.repeats(), 0)
 	if err != nil {
@@ -52,7 +52,7 @@ func (s scale) wide(ctx context.Context) ([]Measure, error) {
 	return grown("nodes in a fan", least, most), err
 }
 
-// deep is one graph as deep as the size, and one that is deep and dense: 13,000 nodes and 200,000 edges at 10,000.
+// deep measures one graph as deep as the size, and one that is deep and dense: 13,000 nodes and 200,000 edges at 10,000.
 func (s scale) deep(ctx context.Context) ([]Measure, error) {
 	least, err := s.trial(ctx, Shape{"chain", small}, s.repeats(), 0)
 	if err != nil {
@@ -69,7 +69,7 @@ func (s scale) deep(ctx context.Context) ([]Measure, error) {
 		value("its peak memory", "MB", float64(dense.PeakBytes)/1e6)), err
 }
 
-// many is as many jobs of ten SubJobs at once as the size, and a new job behind ten times as many that have ended.
+// many measures as many jobs of ten SubJobs at once as the size, and a new job after ten times as many ended ones.
 func (s scale) many(ctx context.Context) ([]Measure, error) {
 	least, err := s.trial(ctx, Shape{"random", small}, max(1, s.repeats()/small), 0)
 	if err != nil {

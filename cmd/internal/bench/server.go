@@ -14,10 +14,10 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus"
 )
 
-// serverReady bounds the start of a server.
+// serverReady limits the start of a server.
 const serverReady = 10 * time.Second
 
-// startServer runs a server with JetStream on a folder; with listen on a free port of the loopback, else in process only.
+// startServer runs a server with JetStream in a folder; with listen on a free loopback port, else in process only.
 func startServer(store string, listen, syncAlways bool) (*server.Server, error) {
 	s, err := server.NewServer(&server.Options{
 		ServerName: "bench", Host: "127.0.0.1", Port: server.RANDOM_PORT, DontListen: !listen, NoLog: true, NoSigs: true,
@@ -45,11 +45,11 @@ func stopServer(s *server.Server) {
 	s.WaitForShutdown()
 }
 
-// address is how to reach the server of a trial: the server itself in embedded mode, else its URL.
+// address is how to connect to the server of a trial: the server itself in embedded mode, else its URL.
 type address struct {
 	embedded *server.Server
 	url      string
-	log      *slog.Logger // Takes what services have to say.
+	log      *slog.Logger // The log of the services.
 }
 
 // dial connects for the floor and for the driver.

@@ -8,11 +8,11 @@ import (
 	"github.com/jobgraph/jobgraph/cmd/internal/bench/baseline"
 )
 
-// Shape is a workload by its graphs.
+// Shape is a workload defined by its graphs.
 type Shape struct {
 	// Name is chain, fan, random, mesh or flat.
 	Name string `json:"name"`
-	// Size is the nodes of a chain or a mesh, the width of a fan, the number of DAGs of random and flat.
+	// Size is the number of nodes of a chain or mesh, the width of a fan, or the number of DAGs of random and flat.
 	Size int `json:"size"`
 }
 
@@ -21,10 +21,10 @@ const (
 	seed     = 11 // The same graphs in every run.
 )
 
-// meshEdges gives the deep mesh its 200,000 edges at 13,000 nodes.
+// meshEdges gives the deep mesh 200,000 edges at 13,000 nodes.
 const meshEdges = 200_000.0 / 13_000
 
-// Graphs builds the graphs: the same ones at every call.
+// Graphs builds the graphs, the same at every call.
 func (s Shape) Graphs() ([]baseline.Graph, error) {
 	if s.Size < 1 {
 		return nil, fmt.Errorf("size %d of %s: must be at least 1", s.Size, s.Name)
@@ -44,7 +44,7 @@ func (s Shape) Graphs() ([]baseline.Graph, error) {
 	return nil, fmt.Errorf("workload %q has no graphs", s.Name)
 }
 
-// chain is n nodes, each behind the one before.
+// chain is n nodes, each after the previous one.
 func chain(n int) baseline.Graph {
 	g := make(baseline.Graph, n)
 	for i := 1; i < n; i++ {
@@ -53,7 +53,7 @@ func chain(n int) baseline.Graph {
 	return g
 }
 
-// fan is one node, n behind it, and one behind all of them.
+// fan is one node, n after it, and one after all of them.
 func fan(n int) baseline.Graph {
 	g := make(baseline.Graph, n+2)
 	for i := 1; i <= n; i++ {
@@ -63,7 +63,7 @@ func fan(n int) baseline.Graph {
 	return g
 }
 
-// dags is n graphs of ten nodes, each node behind one to three of those before it.
+// dags is n graphs of ten nodes, each node after one to three earlier ones.
 func dags(n int) []baseline.Graph {
 	chance := rand.New(rand.NewPCG(seed, seed))
 	list := make([]baseline.Graph, n)
@@ -78,8 +78,8 @@ func dags(n int) []baseline.Graph {
 	return list
 }
 
-// mesh is one graph as deep as ten thirteenths of its nodes: a chain whose nodes also stand behind many earlier ones, the rest
-// of the nodes hanging on it, with about fifteen edges per node.
+// mesh is one graph as deep as ten thirteenths of its nodes: a chain whose nodes also depend on many earlier ones, the
+// other nodes depending on it, with about fifteen edges per node.
 func mesh(n int) baseline.Graph {
 	chance := rand.New(rand.NewPCG(seed, seed))
 	spine, wanted := max(1, n*10/13), int(float64(n)*meshEdges)
@@ -89,7 +89,7 @@ func mesh(n int) baseline.Graph {
 		if i < spine {
 			before[i-1], among = true, i
 		}
-		// What is still wanted is spread over the nodes that are left.
+		// The remaining edges are spread over the remaining nodes.
 		for want := (wanted - edges) / (n - i); len(before) < min(max(want, 1), among); {
 			before[chance.IntN(among)] = true
 		}

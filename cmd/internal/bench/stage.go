@@ -9,18 +9,18 @@ import (
 	"path/filepath"
 )
 
-// scene says what stage is wanted.
+// scene describes a stage.
 type scene struct {
-	// side names the system; kit is what it has beside its own.
+	// side names the system; kit is what it has besides its own.
 	side  string
 	kit   kit
 	under Conditions
 	// profile is a folder for CPU profiles, empty for none.
 	profile string
-	// self starts this program as a child; log takes what the services have to say.
+	// self starts this program as a child; log is the log of the services.
 	self []string
 	log  *slog.Logger
-	// fail is told of a part that ends unasked.
+	// fail is called if a part ends by itself.
 	fail func(error)
 }
 

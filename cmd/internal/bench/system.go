@@ -13,11 +13,11 @@ import (
 
 // The sides of a comparison.
 const (
-	SideFloor   = "floor"   // Written by hand, the least that is durable.
-	SideAppend  = "append"  // The floor with one more append for each node, awaited before it runs, as a claim is.
-	SidePure    = "pure"    // Jobgraph with an expert that has no effects and is neither claimed nor journaled.
+	SideFloor   = "floor"   // Written by hand: the simplest durable program.
+	SideAppend  = "append"  // The baseline with an additional append per node, which is awaited before the node runs, like a claim.
+	SidePure    = "pure"    // Jobgraph with a pure expert, which is neither claimed nor journaled.
 	SideClaimed = "claimed" // Jobgraph with an expert that is claimed and journaled.
-	SideForeign = "foreign" // Jobgraph with a worker that knows NATS and nothing of Jobgraph.
+	SideForeign = "foreign" // Jobgraph with a worker that uses only a NATS client.
 	SideCommand = "command" // Jobgraph with the program `true`, started for each SubJob.
 )
 
@@ -30,45 +30,46 @@ type part struct {
 	run  func(ctx context.Context, at address) error
 }
 
-// system is one of the things compared.
+// system is a system under comparison.
 type system interface {
-	// parts are its services, in the order they start.
+	// parts returns its services in the order of their start.
 	parts() []part
-	// drive prepares the streams and gives what submits, over the connections of r, which r closes.
+	// drive prepares the streams and returns a driver, on the connections of r, which r closes.
 	drive(ctx context.Context, at address, r *reader) (driver, error)
 }
 
-// driver submits graphs to a running system and reads back what became of them.
+// driver submits graphs to a running system and reads the results.
 type driver interface {
-	// run submits the graphs under a word of its own each time, and returns when all of them have finished well.
+	// run submits the graphs under a unique word, and returns when all of them have finished successfully.
 	run(ctx context.Context, word string, graphs []baseline.Graph) error
-	// starts reads when each node of a run started, in nanoseconds since 1970, by graph and node.
+	// starts returns when each node of a run started, in nanoseconds since 1970, by graph and node.
 	starts(ctx context.Context, word string, graphs []baseline.Graph) ([][]int64, error)
-	// writes counts what the server has stored since it was made.
+	// writes counts what the server has stored since its start.
 	writes(ctx context.Context) (writes, error)
 }
 
 // writes counts stored messages.
 type writes struct {
-	// awaited lie between the completion of a node and the start of the next: the work, the report, and what is journaled.
+	// awaited counts those between the completion of a node and the start of the next: the work, the report, and journal
+	// records.
 	awaited uint64
-	// total is all of them, in all streams.
+	// total counts all of them, in all streams.
 	total uint64
 }
 
-// The systems of workloads that have no floor.
+// The systems of workloads without a baseline.
 const (
 	sideHang = "hang" // Jobgraph with commands, models and tools that never end.
 	sideAsk  = "ask"  // Jobgraph with an expert that waits for an answer.
 )
 
-// cards are the experts of sides that are no Go functions.
+// cards are the experts of sides that are not Go functions.
 var cards = map[string]string{
 	SideForeign: "kind: nats\npool: " + foreignPool + "\ntimeout: 1m\n",
 	SideCommand: "kind: command\ncommand: [\"true\"]\n",
 }
 
-// furnish writes the card of a side's expert, if it has one, and adds it to what the runner has.
+// furnish writes the card of a side's expert, if it has one, and adds it to the runner's kit.
 func furnish(side, dir string, k *kit) error {
 	card, has := cards[side]
 	if !has {
@@ -82,7 +83,7 @@ func furnish(side, dir string, k *kit) error {
 	return nil
 }
 
-// systemOf gives the system behind the name of a side; k is what its runner has beside its own.
+// systemOf returns the system of a side; k is what its runner has besides its own.
 func systemOf(side string, k kit) (system, error) {
 	switch side {
 	case SideFloor:

@@ -25,24 +25,24 @@ import (
 )
 
 const (
-	// mostToolMS is what the runner may take for a call of a tool that does nothing, in milliseconds, with the journal on.
+	// mostToolMS limits the runner's time for a call of a tool that does nothing, in milliseconds, with the journal on.
 	mostToolMS = 0.3
-	// toolCalls is how many calls one agent makes, one after another: a conversation that grows is not what is measured.
+	// toolCalls is how many calls one agent makes in sequence; few, since a growing conversation is not to be measured.
 	toolCalls = 10
-	// toolWarmup is how many agents run before anything is measured.
+	// toolWarmup is how many agents run before the measurement.
 	toolWarmup = 20
-	// callRecords is what the journal takes of a call: that it is to be made, and what it gave. A question takes as many.
+	// callRecords is the number of journal records of a call: its intent and its result. A model call has as many.
 	callRecords = 2
-	// toolName is the tool, toolSubject is where it is served.
+	// toolName is the name of the tool, toolSubject its subject.
 	toolName    = "nothing"
 	toolSubject = "bench.nothing"
 )
 
-// tool has agents call a tool that does nothing, one call after another, and measures what each takes: from the moment at
-// which the model's answer is in the journal to the moment at which the tool's is. In between lie the call itself, over the bus,
-// and two records of the journal, each acknowledged before the next step. The floor is just that, written by hand, in turns with
-// the agents: one request to the same tool and two appends of the same size. A whole turn, from the last byte of an answer to
-// the next question, is told too: it also holds what a question takes, with two records of its own.
+// tool has agents call a tool that does nothing, one call after another, and measures the time from the moment when the
+// model's answer is in the journal to the moment when the tool's is. That includes the call itself over the bus, and two
+// journal records, each acknowledged before the next step. The baseline is exactly that, written by hand, in turns with the
+// agents: one request to the same tool and two appends of the same size. The time of a whole turn, from the last byte of an
+// answer to the next model call, is reported too; it includes the model call with two records of its own.
 func (p probe) tool(ctx context.Context) (list []Measure, err error) {
 	if p.Under.Mode != ModeEmbedded {
 		return nil, errors.New("workload tool holds model, runner and server in one process: use --mode embedded")
@@ -80,7 +80,7 @@ func (p probe) tool(ctx context.Context) (list []Measure, err error) {
 	return w.report(), err
 }
 
-// callNothing is the scripted model: it wants one call after another, and then it is done.
+// callNothing is the scripted model: it requests one call after another, and then ends.
 func callNothing(q llmtest.Question) (llmtest.Answer, error) {
 	made := 0
 	for _, turn := range q.Turns {
@@ -94,21 +94,21 @@ func callNothing(q llmtest.Question) (llmtest.Answer, error) {
 	return llmtest.Answer{Calls: []llmtest.Call{{Name: toolName, Args: `{"n":` + strconv.Itoa(made) + `}`}}}, nil
 }
 
-// toolWatch stands between the runner and its model, and serves the tool.
+// toolWatch observes the calls between the runner and its model, and serves the tool.
 type toolWatch struct {
 	*reader
 	bus    *bus.Bus
 	dir    string // Holds card and configuration.
 	model  *llmtest.Server
 	served atomic.Int64 // How often the tool was called.
-	record int          // How large a record of the journal is, in bytes.
+	record int          // The size of a journal record, in bytes.
 
 	calls, turns, floors []time.Duration
 
-	mu   sync.Mutex // Guards the rest, which is of one agent.
+	mu   sync.Mutex // Guards the rest, which belongs to one agent.
 	said time.Time  // When the last byte of an answer was read; zero before the first.
 	seen []time.Duration
-	kept []time.Time // When the journal had an answer: the model's, the tool's, the model's, and so on.
+	kept []time.Time // When the journal got an answer: the model's, the tool's, the model's, and so on.
 }
 
 // raise prepares the streams, serves the tool and starts the runner.
@@ -127,7 +127,7 @@ func (w *toolWatch) raise(ctx context.Context, s *solo) error {
 	}
 	if _, err := w.nc.Subscribe(toolSubject, func(m *nats.Msg) {
 		w.served.Add(1)
-		_ = m.Respond([]byte(`"ok"`)) // The client notices when nothing comes.
+		_ = m.Respond([]byte(`"ok"`)) // The client notices a missing answer.
 	}); err != nil {
 		return fmt.Errorf("serve the tool: %w", err)
 	}
@@ -141,7 +141,7 @@ func (w *toolWatch) raise(ctx context.Context, s *solo) error {
 	}))
 }
 
-// measure has agents run, and after each as many turns of the floor as it made calls.
+// measure runs agents, and after each of them as many turns of the baseline as it made calls.
 func (w *toolWatch) measure(ctx context.Context, n int) error {
 	reports, err := w.listen(2*(n+toolWarmup), w.bus.Names().Prefix()+".event.*.*."+string(events.KindSubJobReported)+".>")
 	if err != nil {
@@ -164,7 +164,8 @@ func (w *toolWatch) measure(ctx context.Context, n int) error {
 	return nil
 }
 
-// one issues an agent's work as the scheduler does, waits for its report, and checks that everything was done and journaled.
+// one issues an agent's work as the scheduler does, waits for its report, and checks that everything was done and
+// journaled.
 func (w *toolWatch) one(ctx context.Context, reports *ends, job string) error {
 	w.mu.Lock()
 	w.said, w.seen, w.kept = time.Time{}, nil, nil
@@ -197,7 +198,8 @@ func (w *toolWatch) one(ctx context.Context, reports *ends, job string) error {
 	return w.journaled(ctx, job)
 }
 
-// journaled is an error unless intent and result of every call and question stand in the journal; it learns how large they are.
+// journaled returns an error unless intent and result of every call are in the journal; it also measures the size of
+// records.
 func (w *toolWatch) journaled(ctx context.Context, job string) error {
 	entries, _, err := w.bus.Journal(job, "a").Read(ctx)
 	if err != nil {
@@ -209,7 +211,7 @@ func (w *toolWatch) journaled(ctx context.Context, job string) error {
 			records, size = records+1, size+len(entries[i].Data)
 		}
 	}
-	// One question more than calls: the last answer wants none. A claim may bear the first intent.
+	// One model call more than tool calls: the last answer requests none. A claim may contain the first intent.
 	if want := 2*callRecords*toolCalls + 1; records < want {
 		return fmt.Errorf("%s has %d records of its calls in the journal, want at least %d", job, records, want)
 	}
@@ -237,7 +239,7 @@ func (w *toolWatch) floor(ctx context.Context, i int) error {
 	return nil
 }
 
-// report gives the numbers. What is limited is all of it: the floor is shown beside, and not taken off.
+// report returns the measures. The limit applies to the total; the baseline is shown beside it, not subtracted.
 func (w *toolWatch) report() []Measure {
 	for _, list := range [][]time.Duration{w.calls, w.turns, w.floors} {
 		slices.Sort(list)
@@ -254,7 +256,7 @@ func (w *toolWatch) report() []Measure {
 	}
 }
 
-// at is told of the runner's boundaries.
+// at is called at the runner's boundaries.
 func (w *toolWatch) at(point, _ string) error {
 	now := time.Now()
 	if point == "result" {
@@ -265,7 +267,7 @@ func (w *toolWatch) at(point, _ string) error {
 	return nil
 }
 
-// Do implements llm.Doer: the scripted model, whose questions and answers' ends are watched.
+// Do implements llm.Doer with the scripted model, and observes its requests and the ends of its answers.
 func (w *toolWatch) Do(r *http.Request) (*http.Response, error) {
 	now := time.Now()
 	w.mu.Lock()

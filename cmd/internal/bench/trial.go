@@ -11,28 +11,28 @@ import (
 	"github.com/jobgraph/jobgraph/cmd/internal/bench/baseline"
 )
 
-// trial is one measurement; as JSON it is the order to a child process.
+// trial is one measurement; as JSON it is the order for a child process.
 type trial struct {
 	Side string `json:"side"`
-	// DAG is the file of a user's own graph, of which Size of Shape says how many there are; empty for the graphs of Shape.
+	// DAG is the file of a user's own graph, which runs Size of Shape times; empty for the graphs of Shape.
 	DAG   string     `json:"dag,omitempty"`
 	Shape Shape      `json:"shape"`
 	Under Conditions `json:"under"`
-	// Profile is a folder for a CPU profile of each process, empty for none.
+	// Profile is a folder for a CPU profile per process, empty for none.
 	Profile string `json:"profile,omitempty"`
-	// Again is how often the graphs are run one after another, all measured together; 0 means once.
+	// Again is how often the graphs run in sequence, all measured together; 0 means once.
 	Again int `json:"again,omitempty"`
-	// Before is how many jobs of one SubJob have ended in this store when the measurement starts.
+	// Before is how many jobs of one SubJob have ended in the store before the measurement.
 	Before int `json:"before,omitempty"`
-	// Warm runs the graphs once before the measurement, so that it is not about a process that has just started.
+	// Warm runs the graphs once before the measurement, so that fresh processes are not measured.
 	Warm bool `json:"warm,omitempty"`
 	log  *slog.Logger
 }
 
-// before is how many of the jobs of Before run at once.
+// beforeAtOnce is how many of the jobs of Before run at once.
 const beforeAtOnce = 2000
 
-// run makes the measurement in this process, or with self in processes of its own.
+// run runs the measurement in this process or, with self, in separate processes.
 func (t trial) run(ctx context.Context, self []string) (Sample, error) {
 	var s Sample
 	graphs, err := t.graphs()
@@ -49,12 +49,12 @@ func (t trial) run(ctx context.Context, self []string) (Sample, error) {
 		s, err = t.measure(ctx, stage, graphs)
 	}
 	if cause := context.Cause(ctx); cause != nil {
-		err = cause // The rest only follows from it.
+		err = cause // Other errors follow from it.
 	}
 	return s, errors.Join(err, stage.strike())
 }
 
-// graphs are those of the shape, or the one graph of the user as often as the size says.
+// graphs returns those of the shape, or the user's graph as often as the size says.
 func (t trial) graphs() ([]baseline.Graph, error) {
 	if t.DAG == "" {
 		return t.Shape.Graphs()
@@ -63,7 +63,7 @@ func (t trial) graphs() ([]baseline.Graph, error) {
 	return slices.Repeat([]baseline.Graph{g}, t.Shape.Size), err
 }
 
-// warm runs what has to have happened before: one job at least, so that every part is there and has connected.
+// warm runs what has to happen before: at least one job, so that every part is running and connected.
 func (t trial) warm(ctx context.Context, on *stage, graphs []baseline.Graph) error {
 	if err := on.driver.run(ctx, "warm", []baseline.Graph{{nil}}); err != nil {
 		return fmt.Errorf("warm up: %w", err)
@@ -121,7 +121,7 @@ func (t trial) measure(ctx context.Context, on *stage, graphs []baseline.Graph) 
 	return s, t.times(ctx, on.driver, graphs, &s)
 }
 
-// perform runs the graphs as often as asked for, and gives the seconds that took. It returns when everything is settled.
+// perform runs the graphs as often as required, and returns the seconds that took. It returns when everything is settled.
 func (t trial) perform(ctx context.Context, on *stage, graphs []baseline.Graph) (float64, error) {
 	begin := time.Now()
 	for i := range max(1, t.Again) {
@@ -133,7 +133,7 @@ func (t trial) perform(ctx context.Context, on *stage, graphs []baseline.Graph) 
 	return took, on.reader.settled(ctx)
 }
 
-// times reads hops and window of the last run back from the log.
+// times reads hops and window of the last run from the log.
 func (t trial) times(ctx context.Context, d driver, graphs []baseline.Graph, s *Sample) error {
 	starts, err := d.starts(ctx, word(max(1, t.Again)-1), graphs)
 	if err != nil {
@@ -147,5 +147,5 @@ func (t trial) times(ctx context.Context, d driver, graphs []baseline.Graph, s *
 	return nil
 }
 
-// word tells the runs of a trial apart.
+// word distinguishes the runs of a trial.
 func word(i int) string { return fmt.Sprintf("run%d", i) }

@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// usage is what a process has taken since its start; of several processes, the sum.
+// usage is the resources that a process has used since its start; of several processes, the sum.
 type usage struct {
 	// CPU is processor time, of user and system, in seconds.
 	CPU float64 `json:"cpu"`
-	// Peak is the most memory that was resident, in bytes.
+	// Peak is the peak of resident memory, in bytes.
 	Peak int64 `json:"peak"`
-	// Resident is what is resident now, in bytes; 0 where the system does not say.
+	// Resident is the present resident memory, in bytes; 0 if unknown.
 	Resident int64 `json:"resident"`
 }
 
@@ -24,7 +24,7 @@ func (u usage) plus(v usage) usage {
 	return usage{u.CPU + v.CPU, u.Peak + v.Peak, u.Resident + v.Resident}
 }
 
-// ownUsage reads what this process has taken.
+// ownUsage returns the usage of this process.
 func ownUsage() usage {
 	var r syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
@@ -32,7 +32,7 @@ func ownUsage() usage {
 	}
 	cpu := time.Duration(r.Utime.Nano() + r.Stime.Nano())
 	peak, resident := r.Maxrss<<10, int64(0)
-	// The rusage of a fresh process remembers the size of the one that started it; the high water mark does not.
+	// The rusage of a fresh process includes its parent's size; the high water mark does not.
 	if status, err := os.ReadFile("/proc/self/status"); err == nil {
 		if mark, ok := memory(string(status), "VmHWM:"); ok {
 			peak = mark
@@ -53,10 +53,10 @@ func memory(status, name string) (int64, bool) {
 	return kib << 10, err == nil
 }
 
-// diskUse sums the sizes of all files under a folder. Files that go away meanwhile count as gone.
+// diskUse sums the sizes of all files in a folder. Files that disappear meanwhile do not count.
 func diskUse(dir string) int64 {
 	total := int64(0)
-	_ = filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error { // What cannot be read counts nothing.
+	_ = filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error { // Unreadable files do not count.
 		if err != nil || entry.IsDir() {
 			return nil
 		}

@@ -17,8 +17,8 @@ import (
 
 const (
 	question     = "go" // The id of the request for input in each job.
-	oneByOne     = 100  // At most so many answers are given one after another, to measure each.
-	answerAtOnce = 64   // The others so many at a time.
+	oneByOne     = 100  // How many answers are given one after another, to measure each.
+	answerAtOnce = 64   // How many others are given at a time.
 )
 
 // ask is an expert that waits for an answer before it does nothing.
@@ -34,7 +34,7 @@ func ask() runner.Function {
 	}
 }
 
-// wait lets jobs wait for a person, counts what they hold meanwhile, and measures from an answer to the end of its job.
+// wait lets jobs wait for a person, measures what they hold meanwhile, and the time from an answer to the end of its job.
 func (p probe) wait(ctx context.Context, self []string) (list []Measure, err error) {
 	graphs := slices.Repeat([]baseline.Graph{{nil}}, p.Size)
 	err = p.on(ctx, scene{side: sideAsk, self: self}, func(ctx context.Context, s *stage, d *oursDriver) error {
@@ -72,13 +72,13 @@ func (p probe) wait(ctx context.Context, self []string) (list []Measure, err err
 }
 
 const (
-	// waitingMemory is what a job with one SubJob that waits for a person may take, in kB.
+	// waitingMemory limits the memory of a job with one SubJob that waits for a person, in kB.
 	waitingMemory = 20
-	// waitingGoroutines is how many goroutines may be kept for the work to come, however many jobs wait.
+	// waitingGoroutines limits the goroutines kept for future work, however many jobs wait.
 	waitingGoroutines = 512
 )
 
-// rest is what this process holds when nothing moves: with server and services in it, all that is held.
+// rest is what this process holds when nothing moves, including server and services.
 type rest struct {
 	heap       uint64
 	goroutines int
@@ -86,13 +86,13 @@ type rest struct {
 
 func atRest() rest {
 	runtime.GC()
-	runtime.GC() // What the first one has only finalised goes with the second.
+	runtime.GC() // The second collection frees what the first one only finalised.
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return rest{heap: m.HeapAlloc, goroutines: runtime.NumGoroutine()}
 }
 
-// grown is how much more is held now for each of n jobs.
+// grown returns how much more is held now for each of n jobs.
 func (r rest) grown(n float64) []Measure {
 	now := atRest()
 	return []Measure{

@@ -17,43 +17,44 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events/kept"
 )
 
-// Settings of a campaign.
+// Settings configures a campaign.
 type Settings struct {
 	// Self starts the server: a program and the arguments that lead to ServerCommand.
 	Self []string
-	// Programs is the folder with planner, scheduler and expert-runner; Other one with those of another release, of which half of the
-	// services are started, or empty.
+	// Programs is the folder with planner, scheduler and expert-runner. Other is one with those of another release, of
+	// which half of the services are started; may be empty.
 	Programs, Other string
-	// Seed decides about faults and jobs; the same seed gives the same faults in the same order.
+	// Seed determines faults and jobs; the same seed gives the same faults in the same order.
 	Seed uint64
-	// Duration is how long faults happen; Faults ends it earlier, after so many, when it is not 0.
+	// Duration is how long faults happen; Faults, if not 0, ends them earlier, after that many.
 	Duration time.Duration
 	Faults   int
 	// Servers is 1, or 3 for a cluster.
 	Servers int
-	// Rolling replaces services of the other release by those of this one and back, through every mix, in place of faults; Worker is the
-	// command line of a worker that is none of ours, which gets the name of its pool at the end, or empty.
+	// Rolling replaces services of the other release by those of this one and back, through every mix, instead of faults.
+	// Worker is the command line of a third-party worker, to which the name of its pool is appended; may be empty.
 	Rolling bool
 	Worker  string
-	// Log takes a line for each fault; Keep leaves the folder of the campaign behind.
+	// Log gets a line per fault; Keep keeps the folder of the campaign.
 	Log  io.Writer
 	Keep bool
 }
 
 const (
-	// lease is that of runs in a campaign: short, so that most faults last longer.
+	// lease is the lease of runs in a campaign: short, so that most faults last longer.
 	lease = 3 * time.Second
-	// orphanAfter is how long a program goes on whose runner cannot renew its claim: it ends before another runner may have the run.
+	// orphanAfter is how long a program continues whose runner cannot renew its claim: it ends before another runner may
+	// take the run over.
 	orphanAfter = 2 * time.Second
-	// jobsAtOnce is how many jobs are in motion.
+	// jobsAtOnce is how many jobs run at once.
 	jobsAtOnce = 24
-	// calm is how long after the last fault nothing may end before the campaign gives jobs up for lost.
+	// calm is how long after the last fault no job may end before the campaign considers the rest lost.
 	calm = 2 * time.Minute
-	// pauseLeast and pauseMost lie between two faults.
+	// pauseLeast and pauseMost limit the pause between two faults.
 	pauseLeast, pauseMost = 300 * time.Millisecond, 1500 * time.Millisecond
 )
 
-// Run makes a campaign. An error means that it could not be made; what it found is in the report.
+// Run runs a campaign. An error means that it could not run; its findings are in the report.
 func Run(ctx context.Context, s Settings) (r *Report, err error) {
 	dir, err := os.MkdirTemp("", "jobgraph-chaos-")
 	if err != nil {
@@ -91,8 +92,8 @@ func Run(ctx context.Context, s Settings) (r *Report, err error) {
 	return judge(ctx, c, load, faults, left)
 }
 
-// under has the load work while something strikes, and waits until its jobs have ended. left are the jobs that a scheduler has left alone
-// on the way, whatever came of them.
+// under runs the load while strike is active, and waits until its jobs have ended. left are the jobs that a scheduler
+// quarantined in the meantime, however they ended.
 func under(ctx context.Context, l *load, fast bool, log io.Writer, strike func(context.Context) error) (left []string, err error) {
 	working, stop := context.WithCancel(ctx)
 	defer stop()
@@ -112,7 +113,7 @@ func under(ctx context.Context, l *load, fast bool, log io.Writer, strike func(c
 	}
 	defer quiet()
 	var all sync.WaitGroup
-	all.Go(func() { l.run(working) }) // Ends with its context, like all of them, and is waited for below.
+	all.Go(func() { l.run(working) }) // Ends with its context, like all of them; waited for below.
 	if fast {
 		for i := range streams {
 			all.Go(func() { l.stream(working, fmt.Sprintf("q%d-", i)) })

@@ -8,16 +8,16 @@ import (
 
 // The experts of a campaign.
 const (
-	blink  = "blink"  // At once; may be repeated.
-	steady = "steady" // About a second; may be repeated.
-	long   = "long"   // Longer than a lease; may be repeated.
-	once   = "once"   // About a second; may not be repeated unasked.
+	blink  = "blink"  // Ends at once; may be repeated.
+	steady = "steady" // Takes about a second; may be repeated.
+	long   = "long"   // Takes longer than a lease; may be repeated.
+	once   = "once"   // Takes about a second; may not be repeated without asking.
 	flaky  = "flaky"  // Fails at its first attempt; may be repeated.
-	boxed  = "boxed"  // About a second, at sandbox level landlock; may be repeated.
+	boxed  = "boxed"  // Takes about a second, at sandbox level landlock; may be repeated.
 	clerk  = "clerk"  // A person.
 )
 
-// program writes down that it began, that it is alive ten times a second, and that it ended: what, job, SubJob, run, process, nanoseconds.
+// program records its begin, a heartbeat ten times a second, and its end: what, job, SubJob, run, process, nanoseconds.
 const program = `#!/bin/sh
 say() { echo "$1 $JOBGRAPH_JOB $JOBGRAPH_SUBJOB $JOBGRAPH_RUN $$ $(date +%s%N)" >>"$MARKS"; }
 say begin
@@ -28,7 +28,7 @@ if [ "$FAILS" = "$JOBGRAPH_ATTEMPT" ]; then echo "not yet" >&2; exit 1; fi
 echo '"done"'
 `
 
-// writeCards puts the experts and their program where runners find them.
+// writeCards writes the experts' cards and their program.
 func writeCards(dir string, boxes bool) error {
 	for _, sub := range []string{"cards", "work", "store"} {
 		if err := os.MkdirAll(filepath.Join(dir, sub), 0o700); err != nil {
@@ -65,8 +65,8 @@ func writeCards(dir string, boxes bool) error {
 	return os.WriteFile(filepath.Join(dir, "cards", clerk+".md"), []byte(text), 0o600)
 }
 
-// writeQuickCards adds the experts of a campaign with two releases: one that calls an address, in a pool of its own, and that of a worker
-// that is none of ours.
+// writeQuickCards adds the experts of a campaign with two releases: one that calls an address, in a pool of its own, and
+// that of a third-party worker.
 func writeQuickCards(dir, address string) error {
 	for name, text := range map[string]string{ // any order: each is a file.
 		quick:   fmt.Sprintf("---\nname: %s\nkind: http\npool: %s\nidempotent: true\nurl: http://%s/\n---\n", quick, quick, address),

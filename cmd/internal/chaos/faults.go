@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// faults strikes processes by chance, several at once.
+// faults strikes processes at random, several at once.
 type faults struct {
 	fleet *fleet
 	load  *load
 	rng   *rand.Rand
 	under sync.WaitGroup
-	// made counts faults by what they are, inFlight those that met programs at work.
+	// made counts faults by kind, inFlight those that hit running programs.
 	made     map[string]int
 	count    int
 	inFlight int
@@ -33,14 +33,14 @@ type fault struct {
 	name    string
 	program string
 	signal  syscall.Signal
-	// least and most bound how long it lasts; what was stopped then goes on, what was ended is started again.
+	// least and most limit its duration; then a suspended process is resumed and an ended one restarted.
 	least, most time.Duration
 }
 
 // busAway strikes all servers at once.
 const busAway = "every server killed"
 
-// kinds are the faults, as often as they are to happen beside each other.
+// kinds are the faults, each as often as its relative frequency.
 func kinds() []fault {
 	beyond := lease + time.Second
 	return []fault{
@@ -64,7 +64,7 @@ func kinds() []fault {
 	}
 }
 
-// run makes faults until their time is over, and then waits until all is well again.
+// run makes faults until their time is over, and then waits until everything is running again.
 func (f *faults) run(ctx context.Context) error {
 	end := time.NewTimer(f.fleet.Duration)
 	defer end.Stop()
@@ -97,7 +97,7 @@ func (f *faults) strike(kind fault, which int, lasts time.Duration) {
 		}
 	}
 	if kind.program == natsServer && slices.ContainsFunc(of, (*process).struck) || kind.name == busAway && len(of) == 1 {
-		return // A single server that is away is a fault of its own.
+		return // The loss of a single server is a fault of its own.
 	}
 	if kind.name != busAway {
 		of = of[which%len(of):][:1]
@@ -118,7 +118,7 @@ func (f *faults) strike(kind fault, which int, lasts time.Duration) {
 	}
 }
 
-// undo ends a fault when its time is over: what was stopped goes on, what was ended is started again.
+// undo ends a fault when its time is over: it resumes a suspended process and restarts an ended one.
 func (f *faults) undo(p *process, kind fault, lasts time.Duration) {
 	f.under.Go(func() { // Ends a moment after the fault.
 		if kind.name == busFull {
@@ -139,14 +139,14 @@ func (f *faults) undo(p *process, kind fault, lasts time.Duration) {
 	})
 }
 
-// struck reports whether a process is away or stands still.
+// struck reports whether a process is down or suspended.
 func (p *process) struck() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.stopped || p.away || p.full
 }
 
-// heal waits for the faults under way, and starts what has ended by itself, as a supervisor does.
+// heal waits for the active faults, and restarts processes that ended by themselves, as a supervisor does.
 func (f *faults) heal() error {
 	f.under.Wait()
 	for _, p := range f.fleet.list {

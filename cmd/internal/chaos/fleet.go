@@ -26,7 +26,7 @@ const (
 	runner     = "expert-runner"
 )
 
-// perRole is how many processes there are of each service.
+// perRole is the number of processes of each service.
 const perRole = 2
 
 // fleet is all processes of a campaign.
@@ -34,16 +34,16 @@ type fleet struct {
 	Settings
 	dir, url string
 	list     []*process
-	quick    *quickServer // Only of a campaign with a rolling upgrade.
-	boxes    bool         // Programs run at sandbox level landlock, too.
+	quick    *quickServer // Only in a campaign with a rolling upgrade.
+	boxes    bool         // Some programs run at sandbox level landlock.
 }
 
-// process is one that is started again whenever it was ended.
+// process is a process that is restarted whenever it was ended.
 type process struct {
 	name, program string
 	path          string
 	args, env     []string
-	order         *ServerOrder // Of a server: the last of its arguments.
+	order         *ServerOrder // For a server: its last argument.
 	log           *os.File
 
 	mu      sync.Mutex // Guards the fields below.
@@ -51,14 +51,14 @@ type process struct {
 	ended   chan struct{} // Closed when cmd has ended.
 	why     error         // How it ended.
 	stopped bool          // By SIGSTOP.
-	away    bool          // Ended on purpose, and not started again yet.
-	full    bool          // A server without room: no other fault strikes it.
+	away    bool          // Ended on purpose, and not restarted yet.
+	full    bool          // A server without disk space: no other fault strikes it.
 }
 
-// path is where services and programs look for others.
+// path is the PATH of services and programs.
 const path = "/usr/local/bin:/usr/bin:/bin"
 
-// farewell is how long a process may take to end by itself.
+// farewell limits the time in which a process ends by itself.
 const farewell = 15 * time.Second
 
 // begin writes the cards and starts everything.
@@ -101,7 +101,7 @@ func (f *fleet) begin(ctx context.Context) error {
 	return f.beginWorker()
 }
 
-// beginQuick starts what answers the quick expert.
+// beginQuick starts the server behind the quick expert.
 func (f *fleet) beginQuick() (err error) {
 	if f.quick, err = startQuick(filepath.Join(f.dir, "marks")); err != nil {
 		return err
@@ -109,7 +109,7 @@ func (f *fleet) beginQuick() (err error) {
 	return writeQuickCards(f.dir, f.quick.listener.Addr().String())
 }
 
-// beginWorker starts the worker that is none of ours, if there is one.
+// beginWorker starts the third-party worker, if there is one.
 func (f *fleet) beginWorker() error {
 	command := strings.Fields(f.Worker)
 	if len(command) == 0 {
@@ -134,7 +134,7 @@ func (f *fleet) add(p *process) (*process, error) {
 	return p, nil
 }
 
-// service is one of ours, with a lease that most faults outlast.
+// service returns one of our services, with a lease that most faults outlast.
 func (f *fleet) service(ctx context.Context, name, program, dir string) (*process, error) {
 	p := &process{
 		name: name, program: program,
@@ -149,7 +149,7 @@ func (f *fleet) service(ctx context.Context, name, program, dir string) (*proces
 	return f.add(p)
 }
 
-// equip has a service be that of a release, with the flags that this one knows.
+// equip switches a service to a release, with the flags that this release knows.
 func (f *fleet) equip(ctx context.Context, p *process, dir string) error {
 	p.path = filepath.Join(dir, p.program)
 	switch p.program {
@@ -168,7 +168,7 @@ func (f *fleet) equip(ctx context.Context, p *process, dir string) error {
 	return nil
 }
 
-// servers adds one server, or three that are a cluster.
+// servers adds one server, or a cluster of three.
 func (f *fleet) servers() error {
 	var urls, routes []string
 	orders := make([]ServerOrder, f.Servers)
@@ -203,7 +203,7 @@ func (f *fleet) servers() error {
 	return nil
 }
 
-// prepare makes streams and buckets, as many copies as there are servers.
+// prepare creates streams and buckets, with as many replicas as there are servers.
 func (f *fleet) prepare(ctx context.Context) error {
 	b, err := bus.Connect(ctx, bus.Options{URL: f.url, Name: "chaos", Replicas: f.Servers})
 	if err != nil {
@@ -232,11 +232,11 @@ func freePort() (int, error) {
 	return strconv.Atoi(port)
 }
 
-// start begins the process, in a group of its own.
+// start starts the process in its own process group.
 func (p *process) start() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	cmd := exec.CommandContext(context.Background(), p.path, p.args...) // It is ended by signals alone.
+	cmd := exec.CommandContext(context.Background(), p.path, p.args...) // Only signals end it.
 	cmd.Env, cmd.Stdout, cmd.Stderr = p.env, p.log, p.log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
@@ -254,7 +254,7 @@ func (p *process) start() error {
 	return nil
 }
 
-// strike sends a signal; false when the process is away, or stands still, already.
+// strike sends a signal. It returns false if the process is already down or suspended.
 func (p *process) strike(s syscall.Signal) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -262,11 +262,11 @@ func (p *process) strike(s syscall.Signal) bool {
 		return false
 	}
 	p.stopped, p.away = s == syscall.SIGSTOP, s != syscall.SIGSTOP
-	_ = p.cmd.Process.Signal(s) // It may have ended by itself: then it is started again all the same.
+	_ = p.cmd.Process.Signal(s) // It may have ended by itself; it is restarted all the same.
 	return true
 }
 
-// wake lets one that stands still go on.
+// wake resumes a suspended process.
 func (p *process) wake() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -274,7 +274,7 @@ func (p *process) wake() {
 	_ = p.cmd.Process.Signal(syscall.SIGCONT) // It may have ended.
 }
 
-// gone waits for its end, and kills it when that takes too long.
+// gone waits for its end, and kills it if that takes too long.
 func (p *process) gone() {
 	p.mu.Lock()
 	cmd, ended := p.cmd, p.ended
@@ -290,14 +290,14 @@ func (p *process) gone() {
 	<-ended
 }
 
-// failure is why it did not end as a service does that is told to; nil when it did.
+// failure returns why it did not end regularly after the request to; nil if it did.
 func (p *process) failure() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.why
 }
 
-// alive reports whether it has not ended.
+// alive reports whether it is running.
 func (p *process) alive() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -13,11 +13,11 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
-// slack is how far two writers of one machine may be apart in what they call now: between the last look at the journal, or the broker's
-// stamp of a close, and the first line of a program lies the start of a shell, on a busy machine.
+// slack is the possible difference between the clocks of two writers on one machine: a shell starts between the last look
+// at the journal, or the broker's stamp of a close, and the first line of a program, which takes time on a busy machine.
 const slack = 300 * time.Millisecond
 
-// judged is one job as its log, its journals and the marks of its programs tell.
+// judged is one job according to its log, its journals and the marks of its programs.
 type judged struct {
 	job     string
 	x       *client.Export
@@ -28,7 +28,7 @@ type judged struct {
 	report  *Report
 }
 
-// judge holds everything against everything.
+// judge checks everything against everything.
 func judge(ctx context.Context, c *client.Client, l *load, f *faults, left []string) (*Report, error) {
 	marks, err := readMarks(l.marks)
 	if err != nil {
@@ -95,7 +95,7 @@ func (j *judged) look() error {
 	return nil
 }
 
-// differences holds the saved state against the fold of the log up to it.
+// differences compares the saved state with the fold of the log up to it.
 func (j *judged) differences() error {
 	var at struct {
 		Seq uint64 `json:"seq"`
@@ -122,7 +122,7 @@ func (j *judged) differences() error {
 	return err
 }
 
-// question counts a question about an unknown outcome, and finds one whose answer stood in the journal.
+// question counts a question about an unknown outcome, and reports one whose answer was already in the journal.
 func (j *judged) question(e *events.Event, journal []run.Entry) {
 	asked, ok := e.Data.(*events.InputRequested)
 	if !ok || asked.Kind != events.InputUnknown {
@@ -156,7 +156,7 @@ func (j *judged) question(e *events.Event, journal []run.Entry) {
 	}
 }
 
-// executions judges how often the program of a SubJob was run, and when.
+// executions checks how often the program of a SubJob ran, and when.
 func (j *judged) executions(subjob string, journal []run.Entry) {
 	list := j.marks[[2]string{j.job, subjob}]
 	j.report.Executions += len(list)
@@ -167,7 +167,7 @@ func (j *judged) executions(subjob string, journal []run.Entry) {
 				break
 			}
 		}
-		said := i > 0 && j.retried(subjob, list[0].begin, x.begin) // What had ended was reported when a person had been asked already.
+		said := i > 0 && j.retried(subjob, list[0].begin, x.begin) // A program that had ended was already reported when a person was asked.
 		if done := j.succeeded(subjob, journal); !done.IsZero() && x.begin.After(done.Add(slack)) && !said {
 			j.report.fault("repeated after a finish", "%s/%s run %d, %s behind it", j.job, subjob, x.run, x.begin.Sub(done))
 		}
@@ -177,7 +177,7 @@ func (j *judged) executions(subjob string, journal []run.Entry) {
 	}
 }
 
-// succeeded is when the first success of a SubJob was stored, in the log or in the journal; zero when there is none.
+// succeeded returns when the first success of a SubJob was stored, in the log or in the journal; zero if there is none.
 func (j *judged) succeeded(subjob string, journal []run.Entry) (at time.Time) {
 	first := func(t time.Time) {
 		if at.IsZero() || t.Before(at) {
@@ -200,8 +200,8 @@ func (j *judged) succeeded(subjob string, journal []run.Entry) (at time.Time) {
 	return at
 }
 
-// repeat judges an execution behind another one of the same SubJob. What may not be repeated may be when a person has said so, or when
-// the first one has reported that it failed.
+// repeat checks a repeated execution of a SubJob. One that may not be repeated may be if a person said so, or if the first
+// one reported a failure.
 func (j *judged) repeat(subjob string, before, x *execution) {
 	failed := slices.ContainsFunc(j.reports[subjob], func(e events.Event) bool {
 		return e.Run == before.run && e.Report().Outcome != events.Success && e.Time.Before(x.begin.Add(slack))
@@ -226,7 +226,7 @@ func (j *judged) repeat(subjob string, before, x *execution) {
 	}
 }
 
-// retried reports whether a person has said between two moments that a program of unknown outcome is to be run again.
+// retried reports whether a person, between two times, has asked to repeat a program with an unknown outcome.
 func (j *judged) retried(subjob string, from, to time.Time) bool {
 	for key, a := range j.answers { // any order: one is enough.
 		if key[0] == j.job && a.subjob == subjob && a.choice == run.Retry && a.at.After(from) && a.at.Before(to) {
@@ -236,32 +236,32 @@ func (j *judged) retried(subjob string, from, to time.Time) bool {
 	return false
 }
 
-// Report is what came of a campaign.
+// Report is the result of a campaign.
 type Report struct {
-	// Faults is how many there were, InFlight how many met programs at work, By how many of each kind.
+	// Faults is their number, InFlight how many hit running programs, By the number of each kind.
 	Faults   int            `json:"faults"`
 	InFlight int            `json:"in_flight"`
 	By       map[string]int `json:"by"`
 	// Stays are the mixes of releases, in order.
 	Stays []Stay `json:"stays,omitempty"`
-	// Accepted are jobs; Finished and Failed how they ended.
+	// Accepted counts jobs; Finished and Failed how they ended.
 	Accepted int `json:"accepted"`
 	Finished int `json:"finished"`
 	Failed   int `json:"failed"`
-	// Executions is how often programs were run. Repeated is how often one that may be repeated was run again while it was unknown what had
-	// become of the one before, Twice how often that was still alive.
+	// Executions counts executions of programs. Repeated counts repetitions of repeatable programs after an unknown
+	// outcome, Twice those during which the first was still running.
 	Executions int `json:"executions"`
 	Repeated   int `json:"repeated_in_flight"`
 	Twice      int `json:"alive_twice_may_be_repeated"`
-	// Questions is how often a person was asked what became of a program, NeverBegun how often that had not begun, as only its own marks
-	// tell.
+	// Questions counts questions to a person about a program, NeverBegun those about a program that had never begun, as
+	// only its own marks show.
 	Questions  int `json:"questions"`
 	NeverBegun int `json:"questions_about_what_had_not_begun"`
-	// Violations are what must never be, by name.
+	// Violations are violated promises, by name.
 	Violations map[string][]string `json:"violations"`
 }
 
-// names of what must never be.
+// names lists the promises.
 func names() []string {
 	return []string{"lost", "repeated after a finish", "repeated unasked", "alive twice", "needless questions", "begun after a close", "differences", "quarantined"}
 }
@@ -273,5 +273,5 @@ func (r *Report) fault(name, format string, args ...any) {
 	r.Violations[name] = append(r.Violations[name], fmt.Sprintf(format, args...))
 }
 
-// Sound reports whether nothing was found that must never be.
+// Sound reports whether there are no violations.
 func (r *Report) Sound() bool { return len(r.Violations) == 0 }

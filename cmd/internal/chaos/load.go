@@ -15,25 +15,25 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
-// load keeps jobs in motion and answers what they ask.
+// load keeps jobs running and answers their questions.
 type load struct {
 	client *client.Client
 	rng    *rand.Rand
 	marks  string
-	boxes  bool // Programs run at sandbox level landlock, too.
-	worker bool // There is a foreign worker.
+	boxes  bool // Some programs run at sandbox level landlock.
+	worker bool // There is a third-party worker.
 
 	mu sync.Mutex // Guards the fields below.
-	// accepted are the jobs that were accepted, in order; open those that have not ended, as far as is known: true for one to be looked
-	// at, false for one with a waiting client.
+	// accepted are the accepted jobs in order. open are those that have not ended as far as known: true for one that is
+	// polled, false for one with a waiting client.
 	accepted []string
 	open     map[string]bool
 	closed   bool
-	// answers are what a person has said about unknown outcomes, by job and request.
+	// answers are a person's answers about unknown outcomes, by job and request.
 	answers map[[2]string]answer
-	// ended is when a job ended last.
+	// ended is when the last job ended.
 	ended time.Time
-	// batches is how many of them went to the quick expert.
+	// batches counts those for the quick expert.
 	batches int
 }
 
@@ -43,7 +43,7 @@ type answer struct {
 	at             time.Time
 }
 
-// look is the time between two looks at all jobs.
+// look is the interval of polls of all jobs.
 const look = 300 * time.Millisecond
 
 func newLoad(c *client.Client, rng *rand.Rand, marks string, boxes bool) *load {
@@ -76,7 +76,7 @@ func (l *load) run(ctx context.Context) {
 	}
 }
 
-// looked is how many jobs in motion are looked at. It needs the lock.
+// looked returns how many running jobs are polled. The caller holds the lock.
 func (l *load) looked() int {
 	n := 0
 	for _, looked := range l.open { // any order: they are counted.
@@ -99,18 +99,18 @@ func (l *load) opened() []string {
 	return list
 }
 
-// close submits no more jobs.
+// close stops submitting jobs.
 func (l *load) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.closed, l.ended = true, time.Now()
 }
 
-// submit hands a job in until the bus has it. The request is the same each time, so it is one job however often it was tried.
+// submit submits a job until the bus has it. The request is the same each time, so that repeated attempts give one job.
 func (l *load) submit(ctx context.Context, id string) {
 	plan, err := json.Marshal(events.Plan{SubJobs: shape(l.rng, l.boxes)})
 	if err != nil {
-		panic(err) // A plan of ours is JSON.
+		panic(err) // Our plans can be encoded.
 	}
 	retry := events.Duration(200 * time.Millisecond)
 	l.hand(ctx, events.Request{ID: id, Goal: "campaign", Plan: plan, Limits: events.Limits{RetryDelay: &retry}}, true)
@@ -130,7 +130,7 @@ func (l *load) hand(ctx context.Context, r events.Request, looked bool) {
 	}
 }
 
-// attend looks whether a job has ended, and answers what it asks. While the bus is away it is looked at again later.
+// attend checks whether a job has ended, and answers its questions. While the bus is unreachable, it tries again later.
 func (l *load) attend(ctx context.Context, id string) {
 	within, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
@@ -151,7 +151,7 @@ func (l *load) attend(ctx context.Context, id string) {
 	}
 }
 
-// ends notes the end of a job.
+// ends records the end of a job.
 func (l *load) ends(id string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -159,14 +159,15 @@ func (l *load) ends(id string) {
 	l.ended = time.Now()
 }
 
-// counts gives how many jobs were accepted, how many of them have ended, and how many batches there were.
+// counts returns the numbers of accepted jobs, ended jobs and batches.
 func (l *load) counts() Stay {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return Stay{Accepted: len(l.accepted), Ended: len(l.accepted) - len(l.open), Batches: l.batches}
 }
 
-// answer says yes, and of an unknown outcome what the marks of the program tell. A person says the same again when asked again.
+// answer approves, and answers questions about unknown outcomes according to the program's marks. A repeated question gets
+// the same answer.
 func (l *load) answer(ctx context.Context, job, subjob, request string, kind events.InputKind) {
 	choice := "yes"
 	if kind == events.InputUnknown {
@@ -184,14 +185,14 @@ func (l *load) answer(ctx context.Context, job, subjob, request string, kind eve
 		l.mu.Unlock()
 		choice = a.choice
 	}
-	_ = l.client.Answer(ctx, job, request, choice, "campaign") // When it fails it is said again at the next look.
+	_ = l.client.Answer(ctx, job, request, choice, "campaign") // If it fails, it is repeated at the next poll.
 }
 
-// silent is how long a program has been quiet that is taken for dead: ten times as long as it is between two signs of life.
+// silent is the silence after which a program counts as dead: ten times its heartbeat interval.
 const silent = time.Second
 
-// decide says what a careful person would: that it has come off of a program that ended, and of any other sometimes that too, and
-// sometimes that it is to be tried again. While one gives signs of life nothing is known.
+// decide answers as a careful person would: a program that ended has succeeded; for any other it sometimes says that too,
+// and sometimes to retry. While a program sends heartbeats, the answer is unknown.
 func (l *load) decide(job, subjob string) (choice string, known bool) {
 	marks, err := readMarks(l.marks)
 	if err != nil {
@@ -209,7 +210,7 @@ func (l *load) decide(job, subjob string) (choice string, known bool) {
 	return choice, true
 }
 
-// settle waits until every job has ended, or nothing has ended for too long.
+// settle waits until every job has ended, or none has ended for too long.
 func (l *load) settle(ctx context.Context) error {
 	tick := time.NewTicker(look)
 	defer tick.Stop()
@@ -228,7 +229,7 @@ func (l *load) settle(ctx context.Context) error {
 	}
 }
 
-// shape is a graph by chance: a chain, a fan, or one in which each step has up to three before it.
+// shape returns a random graph: a chain, a fan, or one in which each step depends on up to three earlier ones.
 func shape(rng *rand.Rand, boxes bool) []events.SubJob {
 	experts := []string{blink, blink, steady, steady, long, once, once, flaky}
 	if boxes {

@@ -9,16 +9,16 @@ import (
 	"time"
 )
 
-// execution is one time that the program of an expert was run, as it has written down itself.
+// execution is one execution of an expert's program, according to its own marks.
 type execution struct {
 	job, subjob string
 	run, pid    int
 	begin       time.Time
-	// seen is the last sign of life, end when it had done its work; zero when it never had.
+	// seen is the last heartbeat, end when its work was done; zero if it never was.
 	seen, end time.Time
 }
 
-// readMarks gives the executions of each SubJob, by job and SubJob, in the order in which they began.
+// readMarks returns the executions of each SubJob, by job and SubJob, in the order of their begin.
 func readMarks(path string) (map[[2]string][]*execution, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -36,7 +36,7 @@ func readMarks(path string) (map[[2]string][]*execution, error) {
 		var k key
 		var at int64
 		if n, err := fmt.Sscan(lines.Text(), &what, &k.job, &k.subjob, &k.run, &k.pid, &at); err != nil || n != 6 {
-			continue // Its writer was killed within the line.
+			continue // Its writer was killed in the middle of the line.
 		}
 		e, now := all[k], time.Unix(0, at)
 		if e == nil {
@@ -54,7 +54,7 @@ func readMarks(path string) (map[[2]string][]*execution, error) {
 	return by, nil
 }
 
-// atWork counts the executions that gave a sign of life within a moment and have not ended.
+// atWork counts the executions with a recent heartbeat that have not ended.
 func atWork(path string, now time.Time) int {
 	by, err := readMarks(path)
 	if err != nil {

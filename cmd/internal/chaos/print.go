@@ -8,13 +8,13 @@ import (
 	"text/tabwriter"
 )
 
-// mostNamed is how many violations of a kind are told one by one.
+// mostNamed limits the listed violations of a kind.
 const mostNamed = 10
 
 // Print writes the report for people.
 func (r *Report) Print(to io.Writer) error {
 	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
-	line := func(name string, value any) { _, _ = fmt.Fprintf(w, "%s\t%v\n", name, value) } // Flush tells.
+	line := func(name string, value any) { _, _ = fmt.Fprintf(w, "%s\t%v\n", name, value) } // Flush returns the error.
 	line("faults", r.Faults)
 	for _, kind := range slices.Sorted(maps.Keys(r.By)) {
 		line("  "+kind, r.By[kind])

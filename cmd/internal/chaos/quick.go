@@ -20,13 +20,14 @@ import (
 const (
 	// quick is the expert of many small SubJobs: one call that is answered at once. It may be repeated.
 	quick = "quick"
-	// foreign is the expert of a worker that is none of ours; it has a pool of its own of this name.
+	// foreign is the expert of a third-party worker, in a pool of the same name.
 	foreign = "foreign"
-	// streams is how many jobs of quick SubJobs are in motion at once, quickWidth how many SubJobs each has beside the first and last.
+	// streams is how many jobs of quick SubJobs run at once, quickWidth how many SubJobs each has besides the first and
+	// last.
 	streams, quickWidth = 2, 40
 )
 
-// quickServer answers the calls of the quick expert, and writes down that it did as programs do.
+// quickServer answers the calls of the quick expert, and records its marks as programs do.
 type quickServer struct {
 	listener net.Listener
 	server   *http.Server
@@ -47,11 +48,11 @@ func startQuick(marks string) (*quickServer, error) {
 	}
 	q := &quickServer{listener: listener, marks: file}
 	q.server = &http.Server{Handler: http.HandlerFunc(q.answer), ReadHeaderTimeout: time.Minute}
-	q.done.Go(func() { _ = q.server.Serve(listener) }) // Ends with close, and is waited for there.
+	q.done.Go(func() { _ = q.server.Serve(listener) }) // Ends with close, which waits for it.
 	return q, nil
 }
 
-// answer notes the call, by its key <job>@<seq>/<subjob>/<run>, and says yes.
+// answer records the call, by its key <job>@<seq>/<subjob>/<run>, and answers with success.
 func (q *quickServer) answer(w http.ResponseWriter, r *http.Request) {
 	key := strings.Split(r.Header.Get("Idempotency-Key"), "/")
 	if len(key) != 3 {
@@ -72,7 +73,7 @@ func (q *quickServer) answer(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write([]byte(`"done"`)) // A runner that is gone does not hear it.
+	_, _ = w.Write([]byte(`"done"`)) // The runner may be gone.
 }
 
 func (q *quickServer) close() error {
@@ -81,7 +82,7 @@ func (q *quickServer) close() error {
 	return errors.Join(err, q.marks.Close())
 }
 
-// quickPlan is a fan of quick SubJobs, with one of the foreign worker among them.
+// quickPlan is a fan of quick SubJobs, with one of the third-party worker among them.
 func quickPlan(worker bool) []events.SubJob {
 	steps := []events.SubJob{{ID: "first", Goal: "go", Expert: quick}}
 	last := events.SubJob{ID: "last", Goal: "go", Expert: quick}
@@ -96,11 +97,11 @@ func quickPlan(worker bool) []events.SubJob {
 	return append(steps, last)
 }
 
-// stream has quick jobs run one after the other until no more are wanted, and ends with ctx at the latest.
+// stream runs quick jobs one after another until it is closed, at the latest until ctx ends.
 func (l *load) stream(ctx context.Context, name string) {
 	plan, err := json.Marshal(events.Plan{SubJobs: quickPlan(l.worker)})
 	if err != nil {
-		panic(err) // A plan of ours is JSON.
+		panic(err) // Our plans can be encoded.
 	}
 	for n := 1; ctx.Err() == nil && !l.over(); n++ {
 		id := fmt.Sprintf("%s%05d", name, n)
@@ -115,7 +116,7 @@ func (l *load) stream(ctx context.Context, name string) {
 	}
 }
 
-// hear counts the batches that pass by on their way to the quick expert.
+// hear counts the batches for the quick expert.
 func (l *load) hear() (stop func(), err error) {
 	b := l.client.Bus()
 	return b.SubscribeCore(b.Names().PoolWork(batch.Pool(quick)), func(string, []byte) {

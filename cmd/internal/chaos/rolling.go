@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// mix is which of the services are of this release; those of the other one are not there.
+// mix says which services are of this release; the others are of the other one.
 type mix struct{ scheduler, planner, runner bool }
 
 func (m mix) String() string {
@@ -16,7 +16,7 @@ func (m mix) String() string {
 	return fmt.Sprintf("scheduler %s, planner %s, runner %s", word[m.scheduler], word[m.planner], word[m.runner])
 }
 
-// with gives the mix after a role has changed sides.
+// with returns the mix after a role has switched.
 func (m mix) with(role string) mix {
 	switch role {
 	case scheduler:
@@ -29,15 +29,15 @@ func (m mix) with(role string) mix {
 	return m
 }
 
-// tour is the order in which roles change sides, from a fleet that is all of the other release: through each of the eight mixes and back,
-// then as docs/upgrade.md says up to this release and down again.
+// tour is the order in which roles switch, starting with all services of the other release: through each of the eight mixes
+// and back, then as docs/upgrade.md says up to this release and down again.
 func tour() []string {
 	all := []string{runner, planner, runner, scheduler, runner, planner, runner, scheduler}
 	upgrade := []string{runner, planner, scheduler}
 	return append(append(all, upgrade...), scheduler, planner, runner)
 }
 
-// Stay is how long a mix was there, how many jobs were accepted and ended meanwhile, and how many batches of work there were.
+// Stay is how long a mix lasted, how many jobs were accepted and ended meanwhile, and how many batches of work there were.
 type Stay struct {
 	Mix      string        `json:"mix"`
 	Lasted   time.Duration `json:"lasted"`
@@ -50,7 +50,8 @@ func (s *Stay) text() string {
 	return fmt.Sprintf("%.1f s, %d jobs accepted, %d ended, %d batches", s.Lasted.Seconds(), s.Accepted, s.Ended, s.Batches)
 }
 
-// roll replaces the services role by role, one process at a time, and waits for the end of each before it starts the other release.
+// roll replaces the services role by role, one process at a time, and waits for the end of each before it starts the other
+// release.
 func (f *faults) roll(ctx context.Context) error {
 	roles := tour()
 	dwell := f.fleet.Duration / time.Duration(len(roles)*perRole+1)
@@ -81,7 +82,7 @@ func (f *faults) roll(ctx context.Context) error {
 	return f.heal()
 }
 
-// change replaces the processes of a role by those of the other side.
+// change replaces the processes of a role by those of the other release.
 func (f *faults) change(ctx context.Context, role string, to mix, dwell time.Duration) error {
 	dir, word := f.fleet.Other, "old"
 	if role == scheduler && to.scheduler || role == planner && to.planner || role == runner && to.runner {

@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// busFull is the fault of a server that may store no more.
+// busFull is the fault of a server without storage space.
 const busFull = "bus without room"
 
-// noRoom is the most bytes that a server without room may store: it keeps what it has, and refuses the rest.
+// noRoom is the storage limit of such a server in bytes: it keeps what it has and refuses the rest.
 const noRoom = 1
 
-// fill starts a server that has been told to end without room, and after a while again with enough.
+// fill restarts a server that was asked to end, first without storage space and after a while with enough.
 func (p *process) fill(lasts time.Duration) error {
 	p.mu.Lock()
 	p.full = true // Before it runs again.
@@ -36,7 +36,7 @@ func (p *process) fill(lasts time.Duration) error {
 	return err
 }
 
-// limit sets what a server may store from its next start on.
+// limit sets the storage limit of a server from its next start on.
 func (p *process) limit(most int64) error {
 	o := *p.order
 	o.Most = most
@@ -50,7 +50,7 @@ func (p *process) limit(most int64) error {
 	return nil
 }
 
-// landlocked asks the system for the version of its Landlock; below 1 there is none.
+// landlocked returns the version of the system's Landlock; below 1 there is none.
 func landlocked() bool {
 	const createRuleset, askVersion = 444, 1
 	version, _, fault := syscall.Syscall(createRuleset, 0, 0, askVersion)

@@ -12,15 +12,15 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// ServerOrder says what a server process is to be.
+// ServerOrder describes a server process.
 type ServerOrder struct {
 	Name  string `json:"name"`
 	Port  int    `json:"port"`
 	Store string `json:"store"`
-	// Peer is its port for the others of a cluster, which are reached by Routes; 0 for a server alone.
+	// Peer is its port for the other servers of a cluster, whose addresses are Routes; 0 for a single server.
 	Peer   int      `json:"peer,omitempty"`
 	Routes []string `json:"routes,omitempty"`
-	// Most is how many bytes it may store; 0 for as many as there is room for.
+	// Most limits its storage in bytes; 0 means no limit.
 	Most int64 `json:"most,omitempty"`
 }
 
@@ -29,7 +29,7 @@ func (o *ServerOrder) text() (string, error) {
 	return string(text), err
 }
 
-// ServerCommand is the hidden command that runs one server until it is told to end.
+// ServerCommand is the hidden command that runs one server until it is asked to end.
 func ServerCommand(use string) *cobra.Command {
 	return &cobra.Command{
 		Use: use + " ORDER", Hidden: true, Args: cobra.ExactArgs(1),
@@ -43,7 +43,8 @@ func ServerCommand(use string) *cobra.Command {
 	}
 }
 
-// run serves until ctx ends. It is the process that dies in a campaign and not the machine: what the system has taken is not lost.
+// run serves until ctx ends. A campaign kills the process, not the machine, so what the operating system has accepted is
+// not lost.
 func (o *ServerOrder) run(ctx context.Context) error {
 	options := &server.Options{
 		ServerName: o.Name, Host: "127.0.0.1", Port: o.Port, NoSigs: true, JetStream: true, StoreDir: o.Store,

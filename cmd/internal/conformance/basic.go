@@ -7,10 +7,10 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// signOfLife is how long a worker may be silent before the broker's patience is in danger.
+// signOfLife is how long a worker may be silent; after that the broker may redeliver its work.
 const signOfLife = 10 * time.Second
 
-// basic judges the first level: one piece of work, and the same once more.
+// basic checks the first level: one piece of work, and the same once more.
 func basic(t, again *trace) []Check {
 	if len(t.list) == 0 {
 		return []Check{rule("takes work of its pool", false, "nothing was heard of the work: does the worker run, and does it pull from pool-"+t.work.Spec.Pool+"?")}
@@ -31,7 +31,7 @@ func basic(t, again *trace) []Check {
 	return append(checks, repeated(t, again)...)
 }
 
-// reporting judges the report.
+// reporting checks the report.
 func (t *trace) reporting() []Check {
 	at := t.first(reported)
 	if at < 0 {
@@ -51,7 +51,7 @@ func (t *trace) reporting() []Check {
 	}
 }
 
-// alive judges the signs of life while work lasts.
+// alive checks the heartbeats while work lasts.
 func (t *trace) alive() Check {
 	const name = "says that long work is in hand"
 	if t.lasted() < signOfLife {
@@ -60,7 +60,7 @@ func (t *trace) alive() Check {
 	return rule(name, t.first(inHand) >= 0, "no +WPI was heard for "+t.lasted().Round(time.Millisecond).String())
 }
 
-// repeated judges what a worker made of work that came again.
+// repeated checks how a worker handled repeated work.
 func repeated(t, again *trace) []Check {
 	if again == nil {
 		return nil

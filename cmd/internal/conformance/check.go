@@ -2,21 +2,21 @@ package conformance
 
 import "slices"
 
-// Verdict is what is known of a rule.
+// Verdict is the result of checking a rule.
 type Verdict string
 
 // The verdicts.
 const (
 	Kept     Verdict = "kept"
 	Violated Verdict = "VIOLATED"
-	Unseen   Verdict = "not seen" // The work gave no occasion.
+	Unseen   Verdict = "not seen" // The work gave no occasion to check it.
 )
 
-// Check is one rule of the contract with what was seen of it.
+// Check is one rule of the contract with its result.
 type Check struct {
-	Rule    string  `json:"rule"`             // Rule says what a worker does.
+	Rule    string  `json:"rule"`             // Rule says what a worker must do.
 	Verdict Verdict `json:"verdict"`          // Verdict is kept, VIOLATED or not seen.
-	Detail  string  `json:"detail,omitempty"` // Detail is what was seen, or how to make it seen.
+	Detail  string  `json:"detail,omitempty"` // Detail is what was observed, or how to give occasion for the check.
 }
 
 // Violations reports whether any rule is broken.
@@ -24,7 +24,7 @@ func Violations(checks []Check) bool {
 	return slices.ContainsFunc(checks, func(c Check) bool { return c.Verdict == Violated })
 }
 
-// rule judges by a condition; detail is told when it does not hold.
+// rule checks a condition; detail is shown if it does not hold.
 func rule(name string, kept bool, detail string) Check {
 	if kept {
 		return Check{Rule: name, Verdict: Kept}
@@ -32,5 +32,5 @@ func rule(name string, kept bool, detail string) Check {
 	return Check{Rule: name, Verdict: Violated, Detail: detail}
 }
 
-// unseen is a rule without an occasion.
+// unseen is a rule without an occasion to check it.
 func unseen(name, detail string) Check { return Check{Rule: name, Verdict: Unseen, Detail: detail} }

@@ -1,5 +1,5 @@
-// Package conformance checks that a worker in any language keeps the contract of the wire: it issues real work for an expert, listens
-// to what passes by on the bus, and judges that.
+// Package conformance checks that a worker in any language keeps the wire contract: it issues real work for an expert,
+// observes the messages on the bus, and checks them.
 //
-// It needs no scheduler: the jobs are its own, known only to it, and it purges what they leave behind.
+// It needs no scheduler: its jobs are known only to itself, and it purges what they leave behind.
 package conformance

@@ -8,13 +8,13 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// expectHeader makes an append fail unless the journal ends where its writer thinks.
+// expectHeader makes an append fail unless the journal ends where its writer expects.
 const expectHeader = "Nats-Expected-Last-Subject-Sequence"
 
-// promptly is how soon a worker that was told to stop has to be done with it.
+// promptly is how soon a cancelled worker has to finish.
 const promptly = 3 * time.Second
 
-// claims judges the claim and the journal of a run that is left undisturbed.
+// claims checks the claim and the journal of an undisturbed run.
 func claims(t *trace) []Check {
 	list := t.records(events.JournalClaimed)
 	if len(list) == 0 {
@@ -33,7 +33,7 @@ func claims(t *trace) []Check {
 	return append(checks, renews(t, c))
 }
 
-// renews judges whether a claim is renewed before its lease is over.
+// renews checks whether a claim is renewed before its lease is over.
 func renews(t *trace, claim seen) Check {
 	const name = "renews its claim in time"
 	lease := claim.record.Lease.Std()
@@ -48,7 +48,7 @@ func renews(t *trace, claim seen) Check {
 	return rule(name, late <= lease, fmt.Sprintf("%s passed without a record \"renewed\", with a lease of %s", late.Round(time.Millisecond), lease))
 }
 
-// closedRun judges work for a run that was closed before.
+// closedRun checks work for a run that was closed before.
 func closedRun(t *trace) Check {
 	const name = "leaves a closed run alone"
 	if t.first(reported) >= 0 || len(t.taken()) > 0 {
@@ -57,7 +57,7 @@ func closedRun(t *trace) Check {
 	return rule(name, t.first(acked) >= 0, "the work was not acknowledged")
 }
 
-// heldRun judges work for a run that the kit held for a time.
+// heldRun checks work for a run that the kit had claimed for a time.
 func heldRun(t *trace) Check {
 	const name = "waits while another worker holds the run"
 	taken := t.taken()
@@ -74,7 +74,7 @@ func heldRun(t *trace) Check {
 	return rule(name, t.over(), "it claimed the run and did not report and acknowledge it")
 }
 
-// cancelled judges a run that was told to stop at a moment.
+// cancelled checks a run that was cancelled.
 func cancelled(t *trace, told time.Duration, claimed bool) Check {
 	const name = "stops when it is told to"
 	if !claimed {

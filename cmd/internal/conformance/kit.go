@@ -14,61 +14,61 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
-// Level is how much of the contract a worker has to keep.
+// Level is how much of the contract a worker keeps.
 type Level string
 
 // The levels.
 const (
 	Basic Level = "basic" // At least once, one effect per run.
-	Full  Level = "full"  // A run is never worked on twice at once, and a stop is heard.
+	Full  Level = "full"  // A run is never executed twice at once, and a cancellation is obeyed.
 )
 
 // Lease is how long a claim of the kit's work holds without renewal.
 const Lease = 2 * time.Second
 
-// tidyTime bounds what the kit takes away at its end.
+// tidyTime limits the cleanup at the end.
 const tidyTime = 30 * time.Second
 
-// owner is the kit in a journal.
+// owner is the kit's name in journals.
 const owner = "kit"
 
 // The SubJobs of the kit's job, one for each piece of work.
 const (
 	work    = "work"
 	closed  = "closed"  // Its run was closed before.
-	held    = "held"    // Its run is the kit's for a time.
-	stopped = "stopped" // Its run is told to stop.
+	held    = "held"    // The kit has claimed its run for a time.
+	stopped = "stopped" // Its run is cancelled.
 )
 
-// Settings say what a worker is tried with.
+// Settings configures a test of a worker.
 type Settings struct {
-	// Card is the expert's.
+	// Card is the card of the expert.
 	Card events.Card
 	// Goal and Inputs are the work.
 	Goal   string
 	Inputs map[string]json.RawMessage
 	// Level is how much is checked.
 	Level Level
-	// Patience is how long each piece of work may take from its issue to its acknowledgement.
+	// Patience limits each piece of work from its issue to its acknowledgement.
 	Patience time.Duration
 }
 
-// Result is what came of a try.
+// Result is the result of a test.
 type Result struct {
 	// Checks are the rules, in the order of the contract.
 	Checks []Check
-	// Report is what the worker made of the work; nil when it did not report.
+	// Report is the worker's report; nil if there was none.
 	Report *events.SubJobReported
 }
 
-// kit is one try of one worker.
+// kit is one test of one worker.
 type kit struct {
 	Settings
 	bus *bus.Bus
 	job string
 }
 
-// Run tries a worker. It returns when everything was seen, or when patience has run out; what was issued is purged. Errors:
+// Run tests a worker. It returns when everything was observed, or when Patience is over; the issued work is purged. Errors:
 // those of the bus, and of ctx.
 func Run(ctx context.Context, b *bus.Bus, s Settings) (r Result, err error) {
 	if s.Card.Pool == "" {
@@ -105,7 +105,7 @@ func Run(ctx context.Context, b *bus.Bus, s Settings) (r Result, err error) {
 	return r, nil
 }
 
-// quiet returns when everything that was heard of the job is stored: what is stored behind it is acknowledged.
+// quiet returns when everything observed about the job is stored: a message stored after it is acknowledged.
 func (k *kit) quiet(ctx context.Context) error {
 	m, err := events.Encode(k.bus.Names(), events.Event{
 		Kind: events.KindJobAdvanced, ID: k.job + "-quiet", Job: k.job, Key: "0", Source: "jobgraph/kit", Data: &events.JobAdvanced{},
@@ -119,7 +119,7 @@ func (k *kit) quiet(ctx context.Context) error {
 	return nil
 }
 
-// state saves what a scheduler would: runners hold work that comes again against it.
+// state saves the state that a scheduler would save: runners compare repeated work with it.
 func (k *kit) state(ctx context.Context) error {
 	type line struct {
 		ID     string        `json:"id"`
@@ -139,11 +139,11 @@ func (k *kit) state(ctx context.Context) error {
 	return err
 }
 
-// full tries what a worker does with journals that say something.
+// full tests how a worker handles journals that have records.
 func (k *kit) full(ctx context.Context, first *trace) ([]Check, error) {
 	checks := claims(first)
 	if k.Card.Pure || Violations(checks) && len(first.records(events.JournalClaimed)) == 0 {
-		return checks, nil // Without claims nothing else can hold.
+		return checks, nil // Without claims the other rules cannot hold.
 	}
 	late, err := k.after(ctx, closed, run.Closed(1, "the kit has closed it"), func(t *trace) bool { return t.first(acked) >= 0 })
 	if err != nil {
@@ -158,7 +158,7 @@ func (k *kit) full(ctx context.Context, first *trace) ([]Check, error) {
 	return append(checks, stop), err
 }
 
-// after issues work whose journal has a record already.
+// after issues work whose journal already has a record.
 func (k *kit) after(ctx context.Context, subjob string, rec events.JournalRecord, done func(*trace) bool) (*trace, error) {
 	if _, err := k.bus.Journal(k.job, subjob).Append(ctx, rec, 0); err != nil {
 		return nil, err
@@ -171,8 +171,8 @@ func (k *kit) after(ctx context.Context, subjob string, rec events.JournalRecord
 	return t, err
 }
 
-// stop issues work, and tells the worker to stop as soon as it has claimed it, in the way of the scheduler: the run is closed,
-// then cancelled. What passed by before the record is stored, is stored before it, so that nothing is left behind.
+// stop issues work, and cancels it as soon as the worker has claimed it, in the way of the scheduler: the run is closed,
+// then cancelled. Messages observed before the record was stored were stored before it, so nothing is missed.
 func (k *kit) stop(ctx context.Context) (Check, error) {
 	var told time.Duration
 	var failed error
@@ -202,8 +202,8 @@ func (k *kit) cancel(ctx context.Context, w *events.Work) error {
 	return k.bus.PublishCore(w.CancelSubject, nil, []byte(`{"run":1,"reason":"`+reason+`"}`))
 }
 
-// issue publishes one piece of work and listens until done, or until patience has run out. Without done the work is done when
-// it is reported and acknowledged.
+// issue publishes one piece of work and observes until done, or until Patience is over. A nil done means until it is
+// reported and acknowledged.
 func (k *kit) issue(ctx context.Context, subjob string, done func(*trace) bool) (*trace, error) {
 	n := k.bus.Names()
 	t := &trace{work: k.order(subjob), subject: n.WorkFor(k.Card.Pool, k.Card.ID, k.job, subjob, 1)}
@@ -240,7 +240,7 @@ func (k *kit) listen(ctx context.Context, t *trace, delivery string, done func(*
 	for !t.ended {
 		m, err := ear.Next(patience)
 		if err != nil {
-			return ctx.Err() // When patience alone has run out, what was heard is judged.
+			return ctx.Err() // If only Patience is over, check what was observed.
 		}
 		t.hear(n, m, time.Since(began))
 		t.ended = done(t)
@@ -248,7 +248,7 @@ func (k *kit) listen(ctx context.Context, t *trace, delivery string, done func(*
 	return nil
 }
 
-// order is the work that a scheduler would issue.
+// order returns the work that a scheduler would issue.
 func (k *kit) order(subjob string) events.Work {
 	n := k.bus.Names()
 	id := run.ID(k.job, subjob, 1)

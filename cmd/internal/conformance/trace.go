@@ -12,14 +12,14 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
-// seen is one thing that passed by, in its order.
+// seen is one observed message.
 type seen struct {
 	at     time.Duration // Since the work was issued.
 	what   what
-	text   string // The acknowledgement's word.
+	text   string // The text of the acknowledgement.
 	record events.JournalRecord
 	report events.SubJobReported
-	fault  string // Why it cannot be read.
+	fault  string // Why it cannot be decoded.
 	msg    bus.Tapped
 }
 
@@ -27,7 +27,7 @@ type what int
 
 const (
 	nothing what = iota
-	acked        // +ACK, and what means the same.
+	acked        // +ACK, and equivalents.
 	settled      // +NAK or +TERM.
 	inHand       // +WPI.
 	journaled
@@ -35,18 +35,18 @@ const (
 	parked
 )
 
-// trace is what was heard of one piece of work.
+// trace is what was observed about one piece of work.
 type trace struct {
 	work    events.Work
 	subject string
 	seq     uint64 // Of the work in its stream.
 	list    []seen
-	// journal is what the bus has kept of it: a claim that it refused only passed by.
+	// journal is what the bus stored: a rejected claim was only observed.
 	journal []run.Entry
-	ended   bool // Report, or request for input, and acknowledgement were heard in time.
+	ended   bool // Report, or request for input, and acknowledgement were observed in time.
 }
 
-// hear makes sense of a message; one that is not of this work is nothing.
+// hear interprets a message; it ignores messages about other work.
 func (t *trace) hear(n events.Names, m bus.Tapped, at time.Duration) {
 	s := seen{at: at, msg: m}
 	switch {
@@ -73,8 +73,8 @@ func fault(err error) string {
 	return err.Error()
 }
 
-// ack reads an acknowledgement of this work: the fourth token from the end of the subject, or the seventh when it ends with a
-// random one, is the sequence.
+// ack interprets an acknowledgement of this work: the sequence is the fourth token from the end of the subject, or the
+// seventh if the subject ends with a random token.
 func (t *trace) ack(m bus.Tapped) (what, string) {
 	tokens := strings.Split(m.Subject, ".")
 	at := 5
@@ -96,7 +96,7 @@ func (t *trace) ack(m bus.Tapped) (what, string) {
 	return nothing, ""
 }
 
-// first is the place of the first of a kind, -1 for none.
+// first returns the index of the first of a kind, -1 for none.
 func (t *trace) first(k what) int {
 	for i := range t.list {
 		if t.list[i].what == k {
@@ -106,7 +106,7 @@ func (t *trace) first(k what) int {
 	return -1
 }
 
-// all are those of a kind.
+// all returns all of a kind.
 func (t *trace) all(k what) []seen {
 	var list []seen
 	for _, s := range t.list {
@@ -117,7 +117,7 @@ func (t *trace) all(k what) []seen {
 	return list
 }
 
-// records are the records of the journal of one type.
+// records returns the journal records of one type.
 func (t *trace) records(typ events.JournalType) []seen {
 	var list []seen
 	for _, s := range t.all(journaled) {
@@ -128,12 +128,12 @@ func (t *trace) records(typ events.JournalType) []seen {
 	return list
 }
 
-// over reports whether the worker has said all that he has to say.
+// over reports whether the worker has sent everything.
 func (t *trace) over() bool {
 	return t.first(acked) >= 0 && (t.first(reported) >= 0 || t.first(parked) >= 0)
 }
 
-// lasted is how long the work took, as far as it was heard.
+// lasted returns the observed duration of the work.
 func (t *trace) lasted() time.Duration {
 	for _, s := range t.list {
 		if s.what == reported || s.what == parked || s.what == acked {
@@ -143,7 +143,7 @@ func (t *trace) lasted() time.Duration {
 	return 0
 }
 
-// taken are the claims of workers that the bus has kept.
+// taken returns the workers' claims that the bus stored.
 func (t *trace) taken() []run.Entry {
 	return slices.DeleteFunc(slices.Clone(t.journal), func(e run.Entry) bool { return e.Type != events.JournalClaimed || e.Owner == owner })
 }

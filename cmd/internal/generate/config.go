@@ -22,10 +22,10 @@ import (
 // brief is a host.Brief of any type.
 type brief interface{ Form() reflect.Type }
 
-// form is a JSON Schema; an object of JSON is written with its keys in order.
+// form is a JSON Schema; JSON objects are written with sorted keys.
 type form = map[string]any
 
-// configSchema makes the JSON Schema of jobgraph.yaml out of the types that read it, with their comments.
+// configSchema makes the JSON Schema of jobgraph.yaml from the types that read it, with their comments.
 func configSchema(root string) ([]byte, error) {
 	c := configForms{docs: map[string]string{}}
 	var files []string
@@ -58,7 +58,7 @@ func configSchema(root string) ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// configForms makes schemas of types; docs are the comments of their fields, by "package.Type.Field".
+// configForms makes schemas of types; docs holds the comments of their fields, by "package.Type.Field".
 type configForms struct{ docs map[string]string }
 
 // module is the path before the packages of this repository.
@@ -92,7 +92,7 @@ func (c configForms) read(root, name string) error {
 	return nil
 }
 
-// fill gives a schema the sections that another service reads of the same file.
+// fill adds to a schema the sections of the same file that another service reads.
 func (c configForms) fill(schema form, t reflect.Type) {
 	sections, _ := schema["properties"].(form) // It is one of ours.
 	for i := range t.NumField() {
@@ -102,7 +102,7 @@ func (c configForms) fill(schema form, t reflect.Type) {
 	}
 }
 
-// property adds a field to the properties of an object; one that is inline adds its own.
+// property adds a field to the properties of an object; an inline field adds its own fields.
 func (c configForms) property(properties form, t reflect.Type, field reflect.StructField) {
 	name, options, _ := strings.Cut(field.Tag.Get("yaml"), ",")
 	if name == "-" {
@@ -122,7 +122,8 @@ func (c configForms) property(properties form, t reflect.Type, field reflect.Str
 	properties[name] = p
 }
 
-// of is the schema of a type. What is no text may also be a reference, which is a text until it is read.
+// of returns the schema of a type. Any value that is not a text may also be a reference, which is a text until it is
+// expanded.
 func (c configForms) of(t reflect.Type) form {
 	reference := form{"type": "string", "pattern": `\$\{`}
 	switch {

@@ -15,7 +15,7 @@ import (
 	"strings"
 )
 
-// scenarios are the conformance scenarios that have to be proved, by family: the last number of each, from 1 on.
+// scenarios are the conformance scenarios to be proved, by family, with the last number of each, counting from 1.
 var scenarios = []struct {
 	family string
 	last   int
@@ -24,7 +24,7 @@ var scenarios = []struct {
 // proof is a comment "proves ID" above a test.
 const proof = "proves "
 
-// conformancePage lists scenarios and features with the tests that say they prove them, the scenarios without one as open.
+// conformancePage lists scenarios and features with the tests that claim to prove them, and those without one as open.
 func conformancePage(root string) ([]byte, error) {
 	proved := map[string][]string{}
 	for _, dir := range []string{"pkg", "services", "cmd"} {

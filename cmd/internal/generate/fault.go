@@ -1,8 +1,8 @@
 package main
 
-// faults are the weaknesses of the ancestors that concern carrying out: experts, tools, runners, reports, stops, the memory of
-// runs, remote agents, schedules. Where a weakness of the inventory has a half that concerns planning, a word behind its number
-// names the half that is meant here.
+// faults are weaknesses of predecessor systems that concern execution: experts, tools, runners, reports, stops, the memory
+// of runs, remote agents, schedules. If half of a weakness concerns planning, a word after its number names the half that
+// is meant here.
 var faults = []weakness{
 	{"C-weakness-1", "a failure does not stop the graph: what depends on it runs, and is fed the text of the error"},
 	{"C-weakness-2-lesson", "a repeated run is not told why"},

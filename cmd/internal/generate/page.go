@@ -71,10 +71,10 @@ func eventPage() []byte {
 	return b.Bytes()
 }
 
-// code is an error code or an exit code with what its comment says.
+// code is an error code or an exit code with its comment.
 type code struct{ value, doc string }
 
-// codeTable reads the codes and their comments out of the source; prefix is what their names begin with.
+// codeTable reads the codes and their comments from the source; prefix begins their names.
 func codeTable(path, prefix string) ([]code, error) {
 	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments)
 	if err != nil {

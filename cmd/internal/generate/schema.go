@@ -56,7 +56,7 @@ func writeSchemas(files map[string][]byte, folder string, types map[string]refle
 	return nil
 }
 
-// lenient admits unknown fields: wire forms only grow, and an old schema must not refuse a newer writer.
+// lenient allows unknown fields: wire forms only grow, and an old schema must not reject a newer writer.
 func lenient(s *jsonschema.Schema) {
 	if s == nil {
 		return

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// weakness is one of an ancestor, with what goes wrong there. Numbers and letters are those of the inventory, "issue" and its
-// number what their users have reported.
+// weakness is a weakness of a predecessor system, and what goes wrong there. Numbers and letters are those of the
+// inventory; "issue" with a number is a report of its users.
 type weakness struct{ id, what string }
 
 // weaknesses are those that concern planning.
@@ -96,7 +96,8 @@ var weaknesses = []weakness{
 	{"O-weakness-issue-1323", "no limit of tries, and no new plan after it"},
 }
 
-// weaknessPart writes weaknesses with the tests that say they prove them, those without one as open, and notes them as listed.
+// weaknessPart writes weaknesses with the tests that claim to prove them, those without one as open, and records them as
+// listed.
 func weaknessPart(b io.Writer, title string, list []weakness, proved map[string][]string, listed map[string]bool) {
 	fmt.Fprintf(b, "\n## %s\n\nWhat goes wrong there, and the regression test here.\n\n| id | there | proved by |\n|---|---|---|\n", title)
 	for _, w := range list {

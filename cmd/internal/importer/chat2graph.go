@@ -9,7 +9,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/host"
 )
 
-// chat2Graph reads chat2graph.yml. An operator without an instruction and a workflow of something else than operators are faults.
+// chat2Graph reads chat2graph.yml. An operator without an instruction, and a workflow of anything but operators, are
+// faults.
 func chat2Graph(root *node, t *target) error {
 	g := &graphReader{target: t, actions: map[string]*node{}, ids: map[*node]string{}}
 	g.app(root.get("app"))
@@ -30,7 +31,7 @@ func chat2Graph(root *node, t *target) error {
 	return faults.Err()
 }
 
-// items are those of a list, none without one.
+// items returns those of a list, or nil.
 func items(n *node) []*node {
 	if n == nil {
 		return nil
@@ -41,9 +42,9 @@ func items(n *node) []*node {
 type graphReader struct {
 	*target
 	actions map[string]*node
-	// ids are those of actions in the toolkit.
+	// ids maps actions to their ids in the toolkit.
 	ids map[*node]string
-	// reasoning is that of all experts.
+	// reasoning is the reasoning mode of all experts.
 	reasoning string
 }
 
@@ -62,7 +63,7 @@ func (g *graphReader) app(n *node) {
 	}
 }
 
-// plugins are the sections about the machinery of the other system.
+// plugins handles the sections about the internals of the other system.
 func (g *graphReader) plugins(root *node) {
 	root.get("plugin").leave("workflows have one engine here, the JobGraph")
 	switch kind := root.get("reasoner").get("type"); strings.ToUpper(kind.value()) {
@@ -105,7 +106,7 @@ func (g *graphReader) action(n *node) {
 	g.known(n)
 }
 
-// known is the id of an action in the toolkit, where it is put when it is new; empty for what is none.
+// known returns the id of an action in the toolkit, adding a new one; "" if it is not an action.
 func (g *graphReader) known(n *node) string {
 	if !n.table() {
 		n = g.actions[n.value()]
@@ -144,7 +145,7 @@ func also(edges map[string]float64, end string) map[string]float64 {
 	return edges
 }
 
-// chains reads lists of actions that follow one another.
+// chains reads lists of consecutive actions.
 func (g *graphReader) chains(n *node) {
 	n.mapped("toolkit", "actions that follow one another are next to one another, with the best score")
 	for _, chain := range items(n) {
@@ -184,14 +185,14 @@ func (g *graphReader) expert(n *node) host.Faults {
 	for _, s := range steps {
 		c.Workflow = append(c.Workflow, step{Instruction: literal(instruction(s)), Actions: g.ways(s)})
 	}
-	if len(steps) == 1 { // All of the work is no step.
+	if len(steps) == 1 { // A single step is the whole work.
 		c.body, c.Actions, c.Workflow = c.body+"\n\n"+instruction(steps[0]), c.Workflow[0].Actions, nil
 	}
 	n.get("workflow").mapped(c.file, "workflow; one operator alone is the prompt")
 	return faults
 }
 
-// steps are the operators of a workflow in their order.
+// steps returns the operators of a workflow in order.
 func (g *graphReader) steps(n *node) (steps []*node, faults host.Faults) {
 	var walk func(n *node, depth int)
 	walk = func(n *node, depth int) {
@@ -212,7 +213,7 @@ func (g *graphReader) steps(n *node) (steps []*node, faults host.Faults) {
 	return steps, faults
 }
 
-// instruction is what an operator does, and what it gives.
+// instruction returns what an operator does, and its result.
 func instruction(s *node) string {
 	text := s.get("instruction").value()
 	if schema := s.get("output_schema").value(); schema != "" {
@@ -221,7 +222,7 @@ func instruction(s *node) string {
 	return text
 }
 
-// ways are the actions of an operator, by their ids.
+// ways returns the ids of an operator's actions.
 func (g *graphReader) ways(s *node) (ids []string) {
 	for _, a := range items(s.get("actions")) {
 		if id := g.known(a); id != "" && !slices.Contains(ids, id) {
@@ -231,7 +232,7 @@ func (g *graphReader) ways(s *node) (ids []string) {
 	return ids
 }
 
-// place is a fault of a source.
+// place returns a fault with its position in a source.
 func place(n *node, field, message, hint string) host.Fault {
 	path := n.path
 	if field != "" {
@@ -240,5 +241,5 @@ func place(n *node, field, message, hint string) host.Fault {
 	return host.Fault{Code: events.CodeInvalid, File: n.file, Line: n.line, Field: path, Message: message, Hint: hint}
 }
 
-// fault is place as an error.
+// fault returns place as an error.
 func fault(n *node, message, hint string) error { return host.Faults{place(n, "", message, hint)} }

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Prompts of the experts that stand for deer-go's agents, whose own are no part of its configuration.
+// Prompts of the experts that stand for deer-go's agents, whose own prompts are not part of its configuration.
 const (
 	researcherPrompt = `You research. Look for what the step asks for with the tools that you have, prefer sources that can be checked, and keep what you are told by a
 page apart from what you conclude. End with a list of the sources that you used.`
@@ -69,7 +69,7 @@ func deerModel(n *node, t *target) {
 	m.Key = key(n.get("api_key"), "OPENAI_API_KEY", "models.default.key")
 }
 
-// servers takes over servers of tools in the shape that MCP clients share.
+// servers imports tool servers in the form that MCP clients share.
 func servers(n *node, t *target) {
 	if !n.table() {
 		return
@@ -79,7 +79,7 @@ func servers(n *node, t *target) {
 	}
 }
 
-// hands is what is said of every server: no expert has its tools by default.
+// hands is the note about every server: no expert has its tools by default.
 const hands = "name its tools under tools of the cards that may use them"
 
 func serverOf(n *node, name string, t *target) {
@@ -123,7 +123,7 @@ func serverOf(n *node, name string, t *target) {
 	}
 }
 
-// arguments takes a list of arguments over, secrets in it as references.
+// arguments imports a list of arguments, with secrets as references.
 func arguments(n *node, where, to string) []string {
 	var list []string
 	hidden, after := "", false

@@ -5,16 +5,16 @@ import (
 	"strconv"
 )
 
-// allTools are those that an agent of OpenManus has a counterpart for here.
+// allTools are our counterparts of OpenManus's tools.
 func allTools() []string {
 	return []string{"ask_person", "fetch", "list_files", "read_file", "terminate", "write_file"}
 }
 
-// manusPrompt stands for OpenManus's own, which is no part of its configuration.
+// manusPrompt stands for OpenManus's own prompt, which is not part of its configuration.
 const manusPrompt = `You solve the task by yourself, step by step, with the tools that you have. Look at what a step gave before you take the next. When the
 work is done, or cannot be done, end it with terminate and say which of the two it is.`
 
-// analysisPrompt is that of the second agent of OpenManus.
+// analysisPrompt is the prompt of OpenManus's second agent.
 const analysisPrompt = `You analyse data. Look at the files first, say how you calculate, and write results and tables into files. End with what the data shows, and
 how sure that is.`
 
@@ -46,7 +46,7 @@ func openManus(root *node, t *target) {
 	}
 }
 
-// manusModel reads one model; what it leaves out is that of the first. The budget goes to the expert.
+// manusModel reads one model; missing fields come from the first. The budget goes to the expert.
 func manusModel(n, first *node, name string, t *target, c *card) {
 	m := t.model(name)
 	if m == nil {
@@ -54,7 +54,7 @@ func manusModel(n, first *node, name string, t *target, c *card) {
 		return
 	}
 	pick := func(key string) *node { return cmp.Or(n.get(key), first.get(key)) }
-	to := func(key string) string { // What a model does not say itself, all that do not have it from the first.
+	to := func(key string) string { // What a model does not set itself is inherited from the first.
 		if n != first && n.get(key) != nil {
 			return "models." + name + "."
 		}
@@ -104,7 +104,7 @@ func temperature(v *node, m *model, to string) {
 	v.carried(to + "temperature")
 }
 
-// manusProvider says what becomes of the provider's manner.
+// manusProvider reports what happens to provider-specific settings.
 func manusProvider(n *node) {
 	switch kind := n.get("api_type"); kind.value() {
 	case "":
@@ -122,7 +122,7 @@ func manusProvider(n *node) {
 	version.left("versions of an API are part of its address")
 }
 
-// leave leaves every value of a table behind, so that each is told.
+// leave marks every value of a table as left out, so that each is reported.
 func (n *node) leave(why string) {
 	if n == nil {
 		return

@@ -17,10 +17,10 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/host"
 )
 
-// maxNodes bounds a source: aliases can make a small file mean a large one.
+// maxNodes limits a source, since aliases can make a small file very large.
 const maxNodes = 100_000
 
-// parseYAML reads YAML, aliases as the one value that they stand for.
+// parseYAML parses YAML, replacing aliases by their values.
 func parseYAML(file string, text []byte) (*node, error) {
 	var doc, more yaml.Node
 	d := yaml.NewDecoder(bytes.NewReader(text))
@@ -41,21 +41,21 @@ func parseYAML(file string, text []byte) (*node, error) {
 	return root, nil
 }
 
-// parseJSON reads JSON; its values stand on the lines that they do as YAML.
+// parseJSON parses JSON, by way of YAML, which gives line numbers.
 func parseJSON(file string, text []byte) (*node, error) {
 	var valid json.RawMessage
 	if err := json.Unmarshal(text, &valid); err != nil {
 		return nil, unreadable(file, 0, "this is not JSON", err)
 	}
 	text = escape.ReplaceAllFunc(text, character)
-	return parseYAML(file, []byte(strings.ReplaceAll(string(text), "\t", " "))) // JSON has tabs between values only.
+	return parseYAML(file, []byte(strings.ReplaceAll(string(text), "\t", " "))) // JSON has tabs only between values.
 }
 
-// escape finds each escape of JSON as a whole, so that a backslash that is escaped itself begins none; a pair of surrogates is one.
+// escape matches each JSON escape as a whole, so that an escaped backslash begins none; a pair of surrogates is one.
 var escape = regexp.MustCompile(`\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.)`)
 
-// character replaces what the reader of YAML takes for no escape by the character that it means: slashes and surrogates, of
-// which one alone means none.
+// character replaces escapes that the YAML parser does not know by their characters: slashes and surrogates; a lone
+// surrogate has no meaning.
 func character(text []byte) []byte {
 	if string(text) == `\/` {
 		return text[1:]
@@ -70,7 +70,7 @@ func character(text []byte) []byte {
 	return []byte(c)
 }
 
-// yamlReader makes a tree of nodes.
+// yamlReader builds a tree of nodes.
 type yamlReader struct {
 	file string
 	made map[*yaml.Node]*node
@@ -132,7 +132,7 @@ func parseTOML(file string, text []byte) (*node, error) {
 	return root, nil
 }
 
-// tomlReader makes a tree of expressions; at is the table that they stand in.
+// tomlReader builds a tree from expressions; at is the present table.
 type tomlReader struct {
 	parser unstable.Parser
 	file   string
@@ -165,7 +165,7 @@ func (r *tomlReader) key(e *unstable.Node) (parts []string) {
 	return parts
 }
 
-// line is where an expression begins: that of the first part of its key.
+// line returns the line of an expression: that of the first part of its key.
 func (r *tomlReader) line(e *unstable.Node) int {
 	it := e.Key()
 	if !it.Next() {
@@ -174,7 +174,7 @@ func (r *tomlReader) line(e *unstable.Node) int {
 	return r.parser.Shape(it.Node().Raw).Start.Line
 }
 
-// reach goes to a table, and makes it where there is none; the last one of a list when fresh is false, a new one otherwise.
+// reach goes to a table, creating it if necessary; of a list, to the last one, or to a new one if fresh is true.
 func (r *tomlReader) reach(from *node, key []string, e *unstable.Node, fresh bool) *node {
 	for i, name := range key {
 		next := from.get(name)

@@ -21,25 +21,25 @@ const (
 // Kinds lists the kinds of sources.
 func Kinds() []string { return []string{Chat2Graph, DeerGo, OpenManus, ValueCell} }
 
-// Source is one file to be read.
+// Source is a file to import.
 type Source struct {
-	// Path is its name, for the report and for what it is.
+	// Path is its name, for the report and to recognise its kind.
 	Path string
-	// Text is what it says.
+	// Text is its content.
 	Text []byte
-	// Kind is one of Kinds; empty to find out by name and shape.
+	// Kind is one of Kinds; if empty, name and shape determine it.
 	Kind string
 }
 
-// Result is what is to be written, and what became of every key.
+// Result is what to write, and what happened to every key.
 type Result struct {
-	// Files are the texts by their paths below the folder that is written to.
+	// Files are the contents by path below the target folder.
 	Files map[string][]byte
 	// Notes are in the order of the sources.
 	Notes []Note
 }
 
-// Read makes one configuration of sources. All faults come together, as host.Faults.
+// Read makes one configuration from sources. It reports all faults together, as host.Faults.
 func Read(sources []Source) (*Result, error) {
 	t := &target{}
 	var faults host.Faults
@@ -102,7 +102,7 @@ func one(s Source, t *target) (*node, error) {
 	}}
 }
 
-// recognised is the kind of a source by its shape, empty for none.
+// recognised returns the kind of a source by its shape, "" if unknown.
 func recognised(root *node, ext string) string {
 	has := func(names ...string) bool {
 		for _, name := range names {

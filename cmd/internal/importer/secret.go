@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// reference is a value that names a variable already, as a whole.
+// reference parses a value that consists of a reference to a variable.
 func reference(text string) (name string, ok bool) {
 	m := regexp.MustCompile(`^\$\{?([A-Za-z_][A-Za-z0-9_]*)\}?$`).FindStringSubmatch(text)
 	if m == nil {
@@ -15,7 +15,7 @@ func reference(text string) (name string, ok bool) {
 	return m[1], true
 }
 
-// secretive reports whether a key holds a credential, by its name.
+// secretive reports whether a key contains a credential, by its name.
 func secretive(key string) bool {
 	key = strings.ToLower(strings.NewReplacer("-", "_", ".", "_").Replace(key))
 	if slices.Contains([]string{"key", "pat", "auth", "authorization", "cookie"}, key) {
@@ -29,13 +29,13 @@ func secretive(key string) bool {
 	return false
 }
 
-// looksSecret recognises keys that stand under innocent names: a long run of letters and digits, often behind a prefix.
+// looksSecret recognises keys under harmless names: a long run of letters and digits, often with a prefix.
 func looksSecret(text string) bool {
 	return regexp.MustCompile(`^(sk|pk|ghp|gho|xox[abp]|AKIA|AIza|Bearer )[-_A-Za-z0-9. ]{12,}$`).MatchString(text) ||
 		regexp.MustCompile(`^[A-Za-z0-9+/_=-]{32,}$`).MatchString(text) && strings.ContainsAny(text, "0123456789")
 }
 
-// key takes a secret over as a reference.
+// key imports a secret as a reference.
 func key(n *node, name, to string) string {
 	text := n.value()
 	if text == "" {
@@ -51,8 +51,8 @@ func key(n *node, name, to string) string {
 	return "${" + name + "}"
 }
 
-// pairs takes texts by name over: an environment, headers. Secrets become references to variables of the same name, behind the
-// word for where they belong if there is one.
+// pairs imports a map of texts: an environment, headers. Secrets become references to variables of the same name, prefixed
+// by the word for their place if there is one.
 func pairs(n *node, where, to string) map[string]string {
 	if !n.table() || len(n.names) == 0 {
 		if n != nil {
@@ -80,7 +80,7 @@ func pairs(n *node, where, to string) map[string]string {
 	return list
 }
 
-// bare is an address without credentials; ok is false when it had something.
+// bare returns an address without credentials; ok is false if it had some.
 func bare(address string) (clean string, ok bool) {
 	clean = regexp.MustCompile(`^([a-zA-Z][a-zA-Z0-9+.-]*://)[^/@]*@`).ReplaceAllString(address, "$1")
 	clean, _, query := strings.Cut(clean, "?")

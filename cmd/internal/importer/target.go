@@ -13,12 +13,12 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// target is what is written.
+// target is the configuration under construction.
 type target struct {
 	config  config
 	cards   []*card
 	job     map[string]any
-	remarks []string // Comments in front of the configuration.
+	remarks []string // Comments before the configuration.
 }
 
 // config is jobgraph.yaml in the order of its keys.
@@ -47,20 +47,20 @@ type server struct {
 	Headers map[string]string `yaml:"headers,omitempty"`
 }
 
-// action is a way to go about work, with the tools that it is done with and the actions that go along with it.
+// action is an action of the toolkit, with its tools and related actions.
 type action struct {
 	Description string             `yaml:"description,omitempty"`
 	Tools       map[string]float64 `yaml:"tools,omitempty"`
 	Next        map[string]float64 `yaml:"next,omitempty"`
 }
 
-// step is a part of an agent's workflow.
+// step is a step of an agent's workflow.
 type step struct {
 	Instruction string   `yaml:"instruction"`
 	Actions     []string `yaml:"actions,omitempty"`
 }
 
-// card is a file of experts; the body is its prompt.
+// card is the card of an expert; the body is its prompt.
 type card struct {
 	ID          string   `yaml:"id,omitempty"`
 	Name        string   `yaml:"name"`
@@ -87,7 +87,7 @@ type agent struct {
 	Agent string `yaml:"agent"`
 }
 
-// expert adds a card, under an id of its own.
+// expert adds a card, with a unique id.
 func (t *target) expert(c *card) *card {
 	id := events.Slug(c.Name)
 	for n := 2; slices.ContainsFunc(t.cards, func(other *card) bool { return other.file == "experts/"+id+".md" }); n++ {
@@ -99,7 +99,7 @@ func (t *target) expert(c *card) *card {
 	return c
 }
 
-// model adds a model; nil when there is one of that name.
+// model adds a model; it returns nil if the name is taken.
 func (t *target) model(name string) *model {
 	if t.config.Models[name] != nil {
 		return nil
@@ -112,7 +112,7 @@ func (t *target) model(name string) *model {
 	return m
 }
 
-// server adds a server of tools.
+// server adds a tool server.
 func (t *target) server(name string) *server {
 	if t.config.MCPServers == nil {
 		t.config.MCPServers = map[string]*server{}
@@ -165,7 +165,7 @@ func encode(b *bytes.Buffer, value any) error {
 	return e.Close()
 }
 
-// literal is a text as it has to stand in a file in which ${ begins a reference.
+// literal escapes a text for a file in which ${ begins a reference.
 func literal(text string) string { return strings.ReplaceAll(text, "${", "$${") }
 
 // literals are texts that stand in a file.
@@ -177,7 +177,7 @@ func literals(texts []string) []string {
 	return list
 }
 
-// variable makes the name of a variable out of words.
+// variable makes the name of a variable from words.
 func variable(words ...string) string {
 	name := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
@@ -191,7 +191,7 @@ func variable(words ...string) string {
 	return strings.ToUpper(name)
 }
 
-// whole takes a whole number over.
+// whole imports an integer.
 func whole(n *node, into *int64, to string) {
 	if n == nil {
 		return
@@ -205,7 +205,7 @@ func whole(n *node, into *int64, to string) {
 	n.carried(to)
 }
 
-// flag takes a yes or no over; ok is false for anything else.
+// flag imports a boolean; ok is false for anything else.
 func flag(n *node) (yes, ok bool) {
 	yes, err := strconv.ParseBool(n.value())
 	return yes, err == nil

@@ -5,39 +5,39 @@ import (
 	"strings"
 )
 
-// Verdict is what became of a key.
+// Verdict is what happened to a key.
 type Verdict string
 
 // The verdicts.
 const (
-	Carried Verdict = "carried" // It means the same here.
+	Carried Verdict = "carried" // It has the same meaning here.
 	Mapped  Verdict = "mapped"  // Something else here does the same, or nearly.
-	Left    Verdict = "left"    // Nothing here does that.
+	Left    Verdict = "left"    // There is no equivalent here.
 )
 
-// Note says what became of one key of the source.
+// Note says what happened to one key of the source.
 type Note struct {
-	// File and Line are where the key stands.
+	// File and Line are the position of the key.
 	File string `json:"file"`
 	Line int    `json:"line"`
 	// Key is its path.
 	Key string `json:"key"`
-	// Verdict says what became of it.
+	// Verdict says what happened to it.
 	Verdict Verdict `json:"verdict"`
-	// To is where it went; empty when it was left.
+	// To is where it went; empty if it was left out.
 	To string `json:"to,omitempty"`
-	// Why says why it is not the same, and what to do.
+	// Why says why it differs, and what to do.
 	Why string `json:"why,omitempty"`
 }
 
-// node is one value of a source, whatever its format, with what became of it.
+// node is one value of a source in any format, with its verdict.
 type node struct {
 	file string
 	line int
 	path string
-	// text is a single value as written, quoted is true when it is a text in any case.
+	// text is a scalar as written; quoted is true if it is certainly a text.
 	text string
-	// names and fields are those of a table in their order; items those of a list.
+	// names and fields are those of a table, in order; items those of a list.
 	names  []string
 	fields map[string]*node
 	items  []*node
@@ -46,7 +46,7 @@ type node struct {
 
 func (n *node) table() bool { return n != nil && n.fields != nil }
 
-// get is a field, nil when there is none.
+// get returns a field, or nil.
 func (n *node) get(name string) *node {
 	if n == nil {
 		return nil
@@ -54,7 +54,7 @@ func (n *node) get(name string) *node {
 	return n.fields[name]
 }
 
-// value is a single value, empty without one.
+// value returns a scalar, or "".
 func (n *node) value() string {
 	if n == nil {
 		return ""
@@ -62,7 +62,7 @@ func (n *node) value() string {
 	return strings.TrimSpace(n.text)
 }
 
-// list are the single values of a list, or the one of a single value.
+// list returns the scalars of a list, or a single scalar.
 func (n *node) list() []string {
 	if n == nil {
 		return nil
@@ -90,7 +90,7 @@ func (n *node) add(name string, child *node) {
 	n.fields[name] = child
 }
 
-// carried, mapped and left say what became of a value and everything in it. Of nothing nothing is said.
+// carried, mapped and left set the verdict of a value and everything in it. They ignore nil.
 func (n *node) carried(to string)     { n.judge(Carried, to, "") }
 func (n *node) mapped(to, why string) { n.judge(Mapped, to, why) }
 func (n *node) left(why string)       { n.judge(Left, "", why) }
@@ -104,8 +104,8 @@ func (n *node) judge(v Verdict, to, why string) {
 	}
 }
 
-// notes lists what became of everything in a tree, each once, in the order of the source. What was not looked at was left
-// behind: the key is unknown.
+// notes lists the verdicts of a tree, each once, in the order of the source. A value without a verdict has an unknown key
+// and was left out.
 func (n *node) notes(seen map[*node]bool) (list []Note) {
 	if n == nil || seen[n] {
 		return nil
@@ -129,7 +129,7 @@ func (n *node) notes(seen map[*node]bool) (list []Note) {
 	return list
 }
 
-// below is the path of a field.
+// below returns the path of a field.
 func below(path, name string) string {
 	if path == "" {
 		return name
@@ -137,5 +137,5 @@ func below(path, name string) string {
 	return path + "." + name
 }
 
-// at is the path of an item.
+// at returns the path of an item.
 func at(path string, i int) string { return fmt.Sprintf("%s[%d]", path, i) }

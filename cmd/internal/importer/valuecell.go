@@ -54,7 +54,7 @@ func valueCell(root *node, t *target) error {
 	return nil
 }
 
-// skills takes skills over, each with its words for selection and its examples.
+// skills imports skills, each with its tags and examples.
 func skills(n *node, c *card) {
 	if n == nil {
 		return

@@ -8,24 +8,24 @@ import (
 )
 
 const (
-	// maxFileLines is where a file has to be split along its nouns.
+	// maxFileLines is the limit at which a file has to be split.
 	maxFileLines = 500
-	// maxContractLines bounds what a newcomer has to read to know the whole contract.
+	// maxContractLines limits what a newcomer has to read to know the whole contract.
 	maxContractLines = 1500
-	// maxPartLines bounds a contract of its own below the contract: a newcomer to jobs need not know it.
+	// maxPartLines limits a separate part of the contract, which a newcomer to jobs need not know.
 	maxPartLines = 500
-	// maxFunctionLines is where a function has to be split along its steps.
+	// maxFunctionLines is the limit at which a function has to be split.
 	maxFunctionLines = 60
 	// contractDir is the module that holds the contract.
 	contractDir = "pkg/events"
-	// contractCodec holds files of the contract's module that say nothing new: they read and write by hand what the types
-	// say already, and tests hold them against encoding/json.
+	// contractCodec lists files of the contract's module that add nothing to it: they encode and decode its types by hand,
+	// and tests compare them with encoding/json.
 	contractCodec = "pkg/events/read.go pkg/events/write.go pkg/events/plainjson/scan.go pkg/events/plainjson/writer.go pkg/events/plainjson/doc.go"
 	// tableShare is the part of a long function that must be one table or one switch to excuse its length.
 	tableShare = 0.7
 )
 
-// Files finds Go files over the budget. Tests and generated files are free: they are not read from end to end.
+// Files finds Go files over the limit. Tests and generated files are exempt.
 func Files(t *Tree) []Finding {
 	var found []Finding
 	for _, file := range t.Go {
@@ -36,7 +36,7 @@ func Files(t *Tree) []Finding {
 	return sorted(found)
 }
 
-// Contract finds a contract module that has grown over its budget.
+// Contract finds a contract module over its limit.
 func Contract(t *Tree) []Finding {
 	totals := map[string]int{}
 	for _, file := range t.Go {
@@ -58,8 +58,8 @@ func Contract(t *Tree) []Finding {
 	return sorted(found)
 }
 
-// Functions finds functions over the budget. One that is mostly one composite literal or one switch is a
-// table and may be long; tests are scripts and may be long.
+// Functions finds functions over the limit. A function that is mostly one composite literal or one switch is a table and
+// may be long; so may tests, which are scripts.
 func Functions(t *Tree) []Finding {
 	var found []Finding
 	for _, file := range t.Go {
@@ -86,8 +86,8 @@ func Functions(t *Tree) []Finding {
 	return sorted(found)
 }
 
-// isTable reports whether most of a function's lines are one literal or one switch. A literal that contains
-// functions is wiring and no table: each function in it is measured by itself.
+// isTable reports whether most of a function's lines are one literal or one switch. A literal that contains functions is
+// wiring and not a table: each of its functions is measured separately.
 func (t *Tree) isTable(body *ast.BlockStmt, lines int) bool {
 	table := false
 	ast.Inspect(body, func(node ast.Node) bool {
@@ -109,8 +109,8 @@ var wideInterfaces = map[string]string{
 	"cmd/internal/bench.driver": "both sides of a comparison have to offer all of what is measured, or nothing",
 }
 
-// Interfaces finds interfaces that are wider than their one user needs. An embedded interface counts as one
-// method; a constraint of type parameters is no interface in this sense.
+// Interfaces finds interfaces that are wider than their one user needs. An embedded interface counts as one method;
+// constraints of type parameters are exempt.
 func Interfaces(t *Tree) []Finding {
 	var found []Finding
 	for _, file := range t.Go {

@@ -8,7 +8,7 @@ import (
 
 var (
 	makeRule = regexp.MustCompile(`^([a-z][a-z0-9-]*):(?:[^=]|$)`)
-	// In prose a command stands in backquotes, in a block at the start of a line.
+	// In prose a command is in backquotes, in a code block at the start of a line.
 	makeProse  = regexp.MustCompile("`make ((?:[A-Z_]+=\\S+ )*)([a-z][a-z0-9-]*)")
 	makeBlock  = regexp.MustCompile(`(?:^|&&|;)\s*(?:\$ )?make ((?:[A-Z_]+=\S+ )*)([a-z][a-z0-9-]*)`)
 	scriptCall = regexp.MustCompile(`(?:^|[\s"` + "`" + `])(?:\./)?(scripts/[\w-]+\.\w+|\.ci/[\w-]+)`)
@@ -20,8 +20,8 @@ var wantedTargets = []string{
 	"up", "run", "images", "e2e", "e2e-compose", "sweep",
 }
 
-// Commands finds commands in the documents and the Makefile that do not exist: make targets and scripts. It
-// also asks that each target explains itself, because `make help` prints nothing else.
+// Commands finds commands in the documents and the Makefile that do not exist: make targets and scripts. It also requires a
+// help text for each target, since `make help` prints nothing else.
 func Commands(t *Tree) []Finding {
 	targets, scripts := map[string]bool{}, map[string]bool{}
 	var found []Finding

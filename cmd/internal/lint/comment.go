@@ -9,8 +9,8 @@ import (
 	"unicode"
 )
 
-// Comments finds exported names without a comment, outside tests and programs. In a group of constants or
-// variables the comment of the group serves its members. Fields are asked for in the contract and in settings.
+// Comments finds exported names without a comment, outside tests and programs. In a group of constants or variables the
+// comment of the group counts for all. Fields need comments in the contract and in settings.
 func Comments(t *Tree) []Finding {
 	var found []Finding
 	for _, file := range t.Go {
@@ -91,7 +91,7 @@ func (t *Tree) undocumentedFields(spec *ast.TypeSpec) []Finding {
 	return found
 }
 
-// mentions is true when a comment above a row of fields names this one too: "Tokens and CostUSD are budgets".
+// mentions reports whether a comment above several fields names this one too: "Tokens and CostUSD are budgets".
 func mentions(comment, name string) bool {
 	return slices.Contains(strings.FieldsFunc(comment, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r)
@@ -120,7 +120,7 @@ func exportedReceiver(f *ast.FuncDecl) bool {
 	}
 }
 
-// openEnd is a promise to finish later; it belongs into an issue.
+// openEnd matches a promise to finish later, which belongs into an issue.
 var openEnd = regexp.MustCompile(`\b(TO` + `DO|FIX` + `ME|XX` + `X|HA` + `CK)\b`)
 
 // OpenEnds finds promises to finish later: in the comments of Go files, and in the lines of files that are run.

@@ -16,7 +16,7 @@ type Finding struct {
 	Text string
 }
 
-// String gives the form that editors and terminals turn into a link: path:line: text.
+// String returns path:line: text, which editors and terminals turn into a link.
 func (f Finding) String() string {
 	if f.Line == 0 {
 		return fmt.Sprintf("%s: %s", f.Path, f.Text)
@@ -24,7 +24,7 @@ func (f Finding) String() string {
 	return fmt.Sprintf("%s:%d: %s", f.Path, f.Line, f.Text)
 }
 
-// sorted orders findings by place, so that the same tree always gives the same report.
+// sorted sorts findings by position, so that the same tree always gives the same report.
 func sorted(found []Finding) []Finding {
 	slices.SortFunc(found, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Text, b.Text))

@@ -42,7 +42,7 @@ func Skips(t *Tree) []Finding {
 	return sorted(found)
 }
 
-// handedOn is the one file that hands its environment on, unread: that of a program which becomes another one.
+// handedOn is the one file that may pass the environment on: a program that becomes another program.
 const handedOn = "services/expert-runner/internal/sandbox/enter_linux.go"
 
 // Environment finds readers of the process environment outside pkg/host, programs and tests.
@@ -58,8 +58,8 @@ func Environment(t *Tree) []Finding {
 	return sorted(found)
 }
 
-// Globals finds init functions and package variables that change after start: state has one owner who is
-// passed in. Variables that are assigned once (tables, errors, compiled patterns) are allowed.
+// Globals finds init functions and package variables that change after start: state has one owner and is passed in.
+// Variables that are assigned once (tables, errors, compiled patterns) are allowed.
 func Globals(t *Tree) []Finding {
 	byDir := map[string][]*GoFile{}
 	for _, file := range t.Go {
@@ -80,7 +80,7 @@ func Globals(t *Tree) []Finding {
 	return sorted(found)
 }
 
-// declared collects the package variables of a file, and finds those that can only be there to change.
+// declared collects the package variables of a file, and finds those whose type only makes sense if they change.
 func (t *Tree) declared(file *GoFile, variables map[string]*ast.ValueSpec) []Finding {
 	var found []Finding
 	for _, decl := range file.AST.Decls {

@@ -13,11 +13,11 @@ const Base = "github.com/jobgraph/jobgraph/"
 
 // Package is one package of the workspace with what it imports, as `go list -json` prints it.
 type Package struct {
-	// ImportPath names the package.
+	// ImportPath is the path of the package.
 	ImportPath string
 	// Name is the name in its package clause.
 	Name string
-	// Deps are all packages it is linked with, without those of tests.
+	// Deps are all packages that it is linked with, except those of tests.
 	Deps []string
 	// TestImports and XTestImports are those of its test files.
 	TestImports, XTestImports []string
@@ -38,8 +38,8 @@ func isStd(importPath string) bool {
 	return !strings.Contains(first, ".")
 }
 
-// isTestSupport is true for packages that exist for tests, named like httptest. The scripted model is more than that:
-// programs serve it as `--model fake`. The rules of this page and the command that counts with them are no part of a program either.
+// isTestSupport reports whether a package exists for tests, named like httptest. The scripted model does not count:
+// programs serve it as `--model fake`. This package and the command that counts with it are not part of a program either.
 func isTestSupport(dir string) bool {
 	return dir != "" && dir != "pkg/llm/llmtest" && (strings.HasSuffix(dir, "test") || dir == "cmd/internal/lint" || dir == "cmd/internal/measure")
 }
@@ -204,7 +204,7 @@ func refusedInner(row room, name, inner string) string {
 	return row.dir + " may import " + strings.Join(append([]string{"itself"}, row.may...), ", ")
 }
 
-// refusedUpwards keeps the rooms of one service in order: main, app, internal; the core imports none of them.
+// refusedUpwards enforces the order inside one service: main, app, internal; the core imports none of them.
 func refusedUpwards(name, inner, service string) string {
 	switch {
 	case isPure(name) && !isPure(inner):
@@ -221,8 +221,8 @@ func serviceOf(name string) string {
 	return strings.Join(parts[:min(2, len(parts))], "/")
 }
 
-// refusedStd keeps the outside world away from the pure packages. Package fmt is allowed for its Sprintf and
-// Errorf; Purity forbids its printing.
+// refusedStd keeps the outside world away from the pure packages. Package fmt is allowed for Sprintf and Errorf; Purity
+// forbids printing.
 func refusedStd(name, target string) string {
 	if !isPure(name) {
 		return ""
@@ -235,8 +235,8 @@ func refusedStd(name, target string) string {
 	return ""
 }
 
-// contracted checks that the contract needs nothing but the standard library, its tests included, so that
-// an importer gets one package and no requirement.
+// contracted checks that the contract, including its tests, needs nothing but the standard library, so that an importer
+// gets one package and no requirement.
 func contracted(p Package) []Finding {
 	name := dir(p.ImportPath)
 	if !under(name, contractDir) {
@@ -251,8 +251,8 @@ func contracted(p Package) []Finding {
 	return found
 }
 
-// linked checks what gets into a service's program by any way: no server of the bus, no terminal library, no
-// other service.
+// linked checks the indirect dependencies of a service's program: no server of the bus, no terminal library, no other
+// service.
 func linked(p Package) []Finding {
 	name := dir(p.ImportPath)
 	if p.Name != "main" || !strings.HasPrefix(name, "services/") {
@@ -272,8 +272,8 @@ func linked(p Package) []Finding {
 	return found
 }
 
-// OneTechnology finds packages inside a service that import two technologies: an adapter has one, so that it
-// can be replaced alone.
+// OneTechnology finds packages inside a service that import two technologies: an adapter has one, so that it can be
+// replaced separately.
 func OneTechnology(t *Tree) []Finding {
 	first := map[string]string{}
 	var found []Finding

@@ -10,10 +10,10 @@ import (
 // anyOrder marks a loop over a map whose effect does not depend on the order, with the reason behind it.
 const anyOrder = "any order:"
 
-// MapOrder finds loops over maps in a type-checked package whose effect may depend on the order of the map.
-// A loop is free of order when it only counts, fills or empties maps under its own key, or gives back one
-// constant; or when all it collects is sorted right behind it. Any other needs a comment on its line or on
-// the line above that says `any order:` and why. Iterators of package maps must be sorted where they are made.
+// MapOrder finds loops over maps in a type-checked package whose effect may depend on the order of the map. A loop is
+// independent of the order if it only counts, fills or empties maps under its own key, or returns one constant; or if
+// everything it collects is sorted right after it. Any other loop needs a comment on its line or on the line above that
+// says `any order:` and why. Iterators of package maps must be sorted where they are created.
 func MapOrder(fset *token.FileSet, files []*ast.File, info *types.Info) []Finding {
 	var found []Finding
 	for _, file := range files {
@@ -46,7 +46,7 @@ func excusedLines(fset *token.FileSet, file *ast.File) map[int]bool {
 	return lines
 }
 
-// lists looks at every list of statements, because what follows a loop decides about it.
+// lists visits every list of statements, because what follows a loop matters.
 func (m *mapOrder) lists(file *ast.File) {
 	ast.Inspect(file, func(node ast.Node) bool {
 		var list []ast.Stmt

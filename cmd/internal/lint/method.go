@@ -2,10 +2,10 @@ package lint
 
 import "go/ast"
 
-// maxMethodSet is how many methods a type may have: one with more does the work of several.
+// maxMethodSet is how many methods a type may have; with more, it has several responsibilities.
 const maxMethodSet = 60
 
-// largeTypes are the types that may have more, each with its reason.
+// largeTypes are exceptions, each with its reason.
 var largeTypes = map[string]string{}
 
 // Methods finds types with too many methods of their own.

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// vagueNames say nothing about what is inside; whatever would go there has a better home.
+// vagueNames say nothing about a package's content, for which there is always a better place.
 var vagueNames = []string{
 	"base", "common", "helper", "helpers", "misc", "model", "models", "shared", "type", "types", "util", "utils",
 }
 
-// Packages finds packages with a vague name, and packages without a doc.go that opens with a package comment.
-// A folder that holds only tests needs none.
+// Packages finds packages with a vague name, and packages without a doc.go that begins with a package comment. A folder
+// with only tests needs none.
 func Packages(t *Tree) []Finding {
 	documented, first := map[string]bool{}, map[string]*GoFile{}
 	for _, file := range t.Go {

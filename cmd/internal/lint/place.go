@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// ownPath is a path that exists on the machine of its author and on no other.
+// ownPath matches paths that exist only on their author's machine.
 var ownPath = regexp.MustCompile(`(^|[\s"'=(:` + "`" + `])(/(?:root|home|Users|work)/([\w.-]+)|[A-Z]:\\Users\\)`)
 
 // placeholders stand for any user in examples.

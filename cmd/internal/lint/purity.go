@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// pureDirs are the packages that are functions of their input: no clock, no chance, no I/O, no log, no
-// goroutine, and no map order in what they give back.
+// pureDirs are the packages that are functions of their input: no clock, randomness, I/O, log or goroutine, and results
+// independent of map order.
 var pureDirs = []string{"pkg/graph", "pkg/llm/lenient", "services/planner/internal/finish", "services/planner/internal/plan", "services/planner/internal/planning", "services/expert-runner/internal/policy", "services/expert-runner/internal/task", "services/expert-runner/internal/conversation", "pkg/recur", "pkg/run", "pkg/joblog"}
 
-// shellDirs are rooms below a pure package that write what it decides.
+// shellDirs are packages below a pure one that execute its decisions.
 var shellDirs = []string{"pkg/run/lease"}
 
 func isPure(dir string) bool {

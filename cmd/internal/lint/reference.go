@@ -20,18 +20,18 @@ var (
 	quoted = regexp.MustCompile("`([^`\n]+)`")
 	// sourceFile is a file name in backquotes, with or without its folder, and maybe with a line.
 	sourceFile = regexp.MustCompile(`^([\w.{},~-]+/)*[\w.~-]+\.(go|md|sh|json|tmpl|ya?ml)$`)
-	// symbol is a declared name, maybe behind that of its type or package.
+	// symbol matches a declared name, optionally after its type or package.
 	symbol = regexp.MustCompile(`^[A-Za-z_]\w*(\.[A-Za-z_]\w*)?$`)
-	// follows is what stands between a file and the names in it.
+	// follows matches what separates a file from the names in it.
 	follows = regexp.MustCompile(`^(,|,? and)\s+$`)
-	// stackFrame is a place in the source as a debugger prints it.
+	// stackFrame matches a source position as debuggers print it.
 	stackFrame = regexp.MustCompile(`\./([\w./-]+\.go):\d+`)
 	link       = regexp.MustCompile(`\]\(([^)#:\s]+)(?:#[^)]*)?\)`)
 )
 
-// References finds what the guides name and the repository does not have: files, the functions and types that are named behind
-// their file ("`path/file.go`, `Type.Method`"), names with a dot (`Type.Method`, `package.Func`), the files of a debugger's
-// frames, and the targets of links. A file name without a folder means a folder that the same section names before it.
+// References finds things that the guides mention and the repository does not have: files, functions and types named after
+// their file ("`path/file.go`, `Type.Method`"), names with a dot (`Type.Method`, `package.Func`), files in a debugger's
+// stack frames, and targets of links. A file name without a folder means a folder that the same section mentions before it.
 func References(t *Tree) []Finding {
 	known := index(t)
 	var found []Finding
@@ -111,7 +111,7 @@ func (n *names) check(guide *TextFile) []Finding {
 	report := func(at int, format string, args ...any) {
 		found = append(found, Finding{guide.Path, 1 + strings.Count(text[:at], "\n"), fmt.Sprintf(format, args...)})
 	}
-	var folders []string // Those that the section has named.
+	var folders []string // Those that the section has mentioned.
 	file, end, section := "", 0, 0
 	for _, m := range quoted.FindAllStringSubmatchIndex(text, -1) {
 		word, between := text[m[2]:m[3]], text[end:m[0]]
@@ -153,7 +153,7 @@ func (n *names) check(guide *TextFile) []Finding {
 	return found
 }
 
-// find gives the path of a file that a guide names; empty when there is none.
+// find returns the path of a file that a guide mentions, or "".
 func (n *names) find(word string, folders []string) string {
 	if n.places[word] {
 		return word
@@ -169,7 +169,7 @@ func (n *names) find(word string, folders []string) string {
 	return ""
 }
 
-// Glossary finds a glossary that is missing or has more words than a newcomer can be asked to learn.
+// Glossary finds a glossary that is missing or too long for a newcomer to learn.
 func Glossary(t *Tree) []Finding {
 	for _, file := range t.Text {
 		if file.Path != signposts {
@@ -180,7 +180,7 @@ func Glossary(t *Tree) []Finding {
 			return []Finding{{signposts, 0, "has no section Glossary"}}
 		}
 		text, _, _ = strings.Cut(text, "\n## ")
-		rows := strings.Count("\n"+text, "\n|") - 2 // Without its head and the line below it.
+		rows := strings.Count("\n"+text, "\n|") - 2 // Without the header and the line below it.
 		if rows < 1 || rows > maxGlossary {
 			return []Finding{{signposts, 0, fmt.Sprintf("the glossary has %d words, it should have 1 to %d", rows, maxGlossary)}}
 		}

@@ -10,11 +10,11 @@ import (
 // signposts is the document that says where things are.
 const signposts = "ARCHITECTURE.md"
 
-// placed is a path of this repository in backquotes; a name in braces stands for several.
+// placed matches a path of this repository in backquotes; names in braces are alternatives.
 var placed = regexp.MustCompile("`((?:pkg|services|cmd|examples|scripts|deploy)(?:/[\\w.*{},-]+)*)`")
 
-// Rooms finds packages that the signposts do not name, and signposts that point at nothing. A path may hold names in braces and end with
-// a star, which stands for each folder there.
+// Rooms finds packages that ARCHITECTURE.md does not mention, and paths in it that do not exist. A path may contain names
+// in braces and end with a star, which stands for each folder there.
 func Rooms(t *Tree) []Finding {
 	rooms, files := map[string]bool{}, map[string]bool{}
 	for _, file := range t.Text {

@@ -54,11 +54,11 @@ func (f *TextFile) Lines() int {
 	return n
 }
 
-// maxText bounds what is read as text; nothing written by hand is larger.
+// maxText limits the size of files that are read as text; nothing written by hand is larger.
 const maxText = 4 << 20
 
-// Load reads the repository. It leaves out what is built or stored by tools: hidden folders except .ci, and
-// bin and out. A Go file that does not parse is an error that names its place.
+// Load reads the repository without what tools build or store: hidden folders except .ci, and bin and out. A Go file that
+// does not parse is an error with its position.
 func Load(root fs.FS) (*Tree, error) {
 	tree := &Tree{Fset: token.NewFileSet()}
 	var faults []error
@@ -73,7 +73,7 @@ func Load(root fs.FS) (*Tree, error) {
 			return nil
 		}
 		if name == ".git" {
-			return nil // A linked work tree: the file says where its repository is.
+			return nil // A linked work tree: the file contains the path of its repository.
 		}
 		if err := tree.add(root, name, entry); err != nil {
 			faults = append(faults, err)

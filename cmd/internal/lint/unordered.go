@@ -6,18 +6,18 @@ import (
 	"go/types"
 )
 
-// unordered decides whether the statements of a loop over a map have the same effect in any order. It knows a
-// few plain forms and refuses everything else.
+// unordered decides whether the statements of a loop over a map have the same effect in any order. It recognises a few
+// plain forms and rejects everything else.
 type unordered struct {
 	info *types.Info
 	// key is the variable that holds the key of the map, nil if the loop has none.
 	key types.Object
 	// collected are the slices the loop appends to.
 	collected []types.Object
-	// written counts, for each variable, field or map the loop changes, how often its updates mention it. Any
-	// further mention would read what earlier turns left behind.
+	// written counts, for each variable, field or map that the loop changes, how often its updates mention it. Any further
+	// mention would read the results of earlier iterations.
 	written map[string]int
-	// result is the one thing the loop may give back early, as text.
+	// result is the one value that the loop may return early, as text.
 	result *string
 }
 
@@ -136,7 +136,7 @@ func (u *unordered) appends(s *ast.AssignStmt, value ast.Expr) bool {
 	return true
 }
 
-// underKey recognises m[k] = … for the key of the loop: each turn writes its own place.
+// underKey recognises m[k] = … for the key of the loop: each iteration writes its own entry.
 func (u *unordered) underKey(target ast.Expr) bool {
 	if name, ok := target.(*ast.Ident); ok && name.Name == "_" {
 		return true
@@ -169,7 +169,7 @@ func (u *unordered) extreme(target, value ast.Expr) bool {
 	return false
 }
 
-// returns allows giving back constants, the same ones at every place of the loop.
+// returns accepts returning constants, the same everywhere in the loop.
 func (u *unordered) returns(s *ast.ReturnStmt) bool {
 	text := ""
 	for _, result := range s.Results {

@@ -9,10 +9,10 @@ import (
 	"github.com/jobgraph/jobgraph/cmd/internal/lint"
 )
 
-// row is one measure: what it is, how it stands and what is wanted. An empty goal means that the row informs.
+// row is one metric: its name, its value and its target. An empty target means that the row is informative.
 type row struct {
 	name, now, goal string
-	// good is how the row compares with its goal.
+	// good is whether the target is met.
 	good bool
 }
 
@@ -70,7 +70,7 @@ func show(rows []row) error {
 	return w.Flush()
 }
 
-// atMost is a row whose number has to stay within a limit.
+// atMost is a row whose number has a maximum.
 func atMost(name string, n, limit int) row {
 	return row{name: name, now: fmt.Sprint(n), goal: fmt.Sprintf("≤ %d", limit), good: n <= limit}
 }

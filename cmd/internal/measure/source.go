@@ -12,7 +12,7 @@ import (
 	"github.com/jobgraph/jobgraph/cmd/internal/lint"
 )
 
-// counted are the lines of some files by what stands on them.
+// counted counts lines by kind.
 type counted struct{ code, comment, blank int }
 
 // count sorts the lines of a file. A line with code and a comment is code.
@@ -44,7 +44,7 @@ const (
 	wantedFunction = 60
 )
 
-// sourceLines counts the lines of the sources that are written by hand, tests apart.
+// sourceLines counts the lines of hand-written sources, without tests.
 func sourceLines(tree *lint.Tree) []row {
 	var all counted
 	files, longest, where := 0, 0, ""
@@ -68,12 +68,13 @@ func sourceLines(tree *lint.Tree) []row {
 	}
 }
 
-// tests are the functions that the go command runs.
+// tests matches the functions that the go command runs.
 var tests = regexp.MustCompile(`^(Test|Benchmark|Fuzz|Example)([A-Z0-9_]|$)`)
 
 const wantedHelpers = 15
 
-// testLines counts the lines of tests, and how many of those in functions belong to helpers: to what no test command runs by itself.
+// testLines counts the lines of tests, and how many lines of functions belong to helpers, which no test command runs
+// directly.
 func testLines(tree *lint.Tree) []row {
 	var all counted
 	helpers, inside, worlds := 0, 0, 0
@@ -108,10 +109,10 @@ func testLines(tree *lint.Tree) []row {
 	}
 }
 
-// private are the words that stand where a name should.
+// private matches vague words that avoid naming who acts.
 var private = regexp.MustCompile(`(?i)\b(nobody|whoever|somebody|anew)\b`)
 
-// words counts private words in comments and in documents.
+// words counts private words in comments, texts and documents.
 func words(tree *lint.Tree) row {
 	n := 0
 	for _, file := range tree.Go {
@@ -140,7 +141,7 @@ func unplaced(tree *lint.Tree) row {
 	return atMost("packages without a row, names that lead nowhere", len(lint.Rooms(tree)), 0)
 }
 
-// bounds are what programs may weigh, in MB; the rest are services.
+// bounds are the maximum sizes of programs, in MB; all others are services.
 var bounds = map[string]int{"jobgraph": 40}
 
 const (

@@ -34,7 +34,7 @@ func load(root string) (*program, error) {
 	return &program{found}, errors.Join(faults...)
 }
 
-// named are all types that the workspace declares, by package and name.
+// named visits all types of the workspace, by package and name.
 func (p *program) named(visit func(name string, t *types.Named)) {
 	for _, pkg := range p.packages {
 		scope := pkg.Types.Scope()
@@ -51,7 +51,7 @@ func (p *program) named(visit func(name string, t *types.Named)) {
 }
 
 const (
-	// wantedMethods bounds every method set; above the second bound a type needs a reason.
+	// wantedMethods limits every method set; above the second limit a type needs a reason.
 	wantedMethods = 60
 	reasonMethods = 40
 	shownTypes    = 8
@@ -86,7 +86,8 @@ const (
 	wantedState = 90
 )
 
-// stepState counts the fields behind one step of the scheduler: those of each struct of its package that can be reached from its root.
+// stepState counts the fields behind one step of the scheduler: those of each struct of its package that is reachable from
+// its root.
 func (p *program) stepState() []row {
 	var root *types.Named
 	p.named(func(name string, t *types.Named) {

@@ -13,15 +13,15 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// What the floor keeps on the server. Subjects are floor.log.<job>.{graph,done.<node>,finished} and floor.work.<job>.<node>;
-// the body of a completion is the time in nanoseconds since 1970 when the node ran.
+// Streams and subjects: floor.log.<job>.{graph,done.<node>,finished} and floor.work.<job>.<node>. The body of a completion
+// is the time in nanoseconds since 1970 when the node ran.
 const (
 	LogStream   = "FLOOR_LOG"
 	WorkStream  = "FLOOR_WORK"
 	StateBucket = "FLOOR_STATE"
-	// JournalStream holds floor.journal.<job>.<node>, what a worker that claims appends before a node runs.
+	// JournalStream holds floor.journal.<job>.<node>, which a claiming worker appends before a node runs.
 	JournalStream = "FLOOR_JOURNAL"
-	ahead         = 4096                 // Most messages taken before they are worked on, and most work unacknowledged.
+	ahead         = 4096                 // The most messages read ahead, and the most unacknowledged work.
 	grouping      = 5 * time.Millisecond // How long changes wait to be saved together.
 )
 
@@ -46,12 +46,12 @@ func Init(ctx context.Context, js jetstream.JetStream) error {
 	return errors.Join(e1, e2, e3, e4, e5, e6)
 }
 
-// job is the fold of one job's events; done, 1 for each node that is, is what the bucket holds.
+// job is the fold of one job's events. The bucket holds done, which is 1 for each finished node.
 type job struct {
 	done    []byte
-	next    [][]int // Dependants of each node.
-	waiting []int   // Unfinished predecessors of each node.
-	left    int     // Nodes not done.
+	next    [][]int // The dependants of each node.
+	waiting []int   // The unfinished predecessors of each node.
+	left    int     // The number of unfinished nodes.
 }
 
 // scheduler folds the log. mu guards the fields below it, which the consumer's goroutine and the saver share.
@@ -64,11 +64,11 @@ type scheduler struct {
 	jobs  map[string]*job
 	dirty map[string]bool
 	sent  []jetstream.PubAckFuture
-	taken []jetstream.Msg // Events folded, acknowledged when all they led to is stored.
+	taken []jetstream.Msg // Folded events, acknowledged once everything that follows from them is stored.
 	err   error
 }
 
-// Schedule publishes what becomes ready as the completions arrive and saves the states in groups behind that, until ctx ends.
+// Schedule publishes nodes that become ready as completions arrive, and saves the states in groups, until ctx ends.
 func Schedule(ctx context.Context, js jetstream.JetStream) error {
 	kv, e1 := js.KeyValue(ctx, StateBucket)
 	log, e2 := js.Stream(ctx, LogStream)
@@ -92,7 +92,7 @@ func Schedule(ctx context.Context, js jetstream.JetStream) error {
 	return nil
 }
 
-// take folds one event and publishes what it makes ready. An event that comes again owes again what did not run.
+// take folds one event and publishes what it makes ready. A repeated event publishes unfinished work again.
 func (s *scheduler) take(m jetstream.Msg) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -124,7 +124,7 @@ func (s *scheduler) take(m jetstream.Msg) {
 	s.taken, s.dirty[name] = append(s.taken, m), true
 }
 
-// reload reads back what an earlier scheduler knew of a job.
+// reload reads what an earlier scheduler saved about a job.
 func (s *scheduler) reload(name string) (*job, error) {
 	m, err := s.log.GetLastMsgForSubject(s.ctx, "floor.log."+name+".graph")
 	if err != nil {
@@ -160,7 +160,7 @@ func build(body, done []byte) (*job, error) {
 	return j, nil
 }
 
-// complete marks a node done; false says that it was.
+// complete marks a node as done. It returns false if the node was done already.
 func (j *job) complete(node int) bool {
 	if j.done[node] == 1 {
 		return false
@@ -184,7 +184,7 @@ func (s *scheduler) publish(subject string, body []byte) {
 	s.sent = append(s.sent, ack)
 }
 
-// save stores the states that changed, and acknowledges their events when all they led to is stored.
+// save stores the changed states, and acknowledges their events once everything that follows from them is stored.
 func (s *scheduler) save() error {
 	s.mu.Lock()
 	for name := range s.dirty {

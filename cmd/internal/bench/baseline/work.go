@@ -10,17 +10,17 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Work runs nodes that do nothing until ctx ends: a completion is stored before its work is acknowledged.
+// Work runs nodes that do nothing until ctx ends. A completion is stored before its work is acknowledged.
 func Work(ctx context.Context, js jetstream.JetStream) error {
 	ran := make(chan sent, ahead)
 	return consume(ctx, js, func(m jetstream.Msg) {
 		if done, err := complete(js, m); err == nil {
-			ran <- sent{m, done} // Else the work comes again.
+			ran <- sent{m, done} // Otherwise the work comes again.
 		}
 	}, func() { acknowledge(ctx, ran) })
 }
 
-// ClaimAndWork is Work with one more append for each node, which is stored before the node runs.
+// ClaimAndWork is Work with an additional append per node, which is stored before the node runs.
 func ClaimAndWork(ctx context.Context, js jetstream.JetStream) error {
 	claims, ran := make(chan sent, ahead), make(chan sent, ahead)
 	return consume(ctx, js, func(m jetstream.Msg) {
@@ -45,13 +45,13 @@ func ClaimAndWork(ctx context.Context, js jetstream.JetStream) error {
 	})
 }
 
-// sent is something published about a work message.
+// sent is a publish for a work message.
 type sent struct {
 	work jetstream.Msg
 	ack  jetstream.PubAckFuture
 }
 
-// consume gives each work message to take while follow runs.
+// consume passes each work message to take while follow runs.
 func consume(ctx context.Context, js jetstream.JetStream, take func(jetstream.Msg), follow func()) error {
 	cons, err := js.Consumer(ctx, WorkStream, "worker")
 	if err != nil {
@@ -66,7 +66,7 @@ func consume(ctx context.Context, js jetstream.JetStream, take func(jetstream.Ms
 	return nil
 }
 
-// complete runs a node, and publishes when it ran.
+// complete runs a node and publishes when it ran.
 func complete(js jetstream.JetStream, m jetstream.Msg) (jetstream.PubAckFuture, error) {
 	job, node, _ := strings.Cut(strings.TrimPrefix(m.Subject(), "floor.work."), ".")
 	return js.PublishAsync("floor.log."+job+".done."+node, strconv.AppendInt(nil, time.Now().UnixNano(), 10))
@@ -80,7 +80,7 @@ func acknowledge(ctx context.Context, ran <-chan sent) {
 			return
 		case r := <-ran:
 			if settle(ctx, r.ack) == nil {
-				_ = r.work.Ack() // Lost, the work comes again.
+				_ = r.work.Ack() // If it is lost, the work comes again.
 			}
 		}
 	}
