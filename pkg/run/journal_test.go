@@ -181,3 +181,51 @@ func TestTheClaimOfAFormerHolderOfTheSeatIsNotWaitedFor(t *testing.T) {
 		}
 	}
 }
+
+func TestARunHasAHolderFromItsClaimToItsEnd(t *testing.T) {
+	for name, c := range map[string]struct {
+		records []events.JournalRecord
+		owner   string
+		until   time.Duration // After noon.
+		claimed bool
+	}{
+		"no record":                 {},
+		"claimed":                   {[]events.JournalRecord{claimed(1, "a")}, "a", 30 * time.Second, true},
+		"renewed":                   {[]events.JournalRecord{claimed(1, "a"), renewed(1, "a", 5*time.Second)}, "a", 6 * time.Second, true},
+		"an effect begun":           {[]events.JournalRecord{claimed(1, "a"), {Type: events.JournalIntent, Run: 1, Owner: "a", Key: "k"}}, "a", 31 * time.Second, true},
+		"taken over":                {[]events.JournalRecord{claimed(1, "a"), claimed(1, "b")}, "b", 31 * time.Second, true},
+		"released":                  {[]events.JournalRecord{claimed(1, "a"), run.Released(1, "a")}, "", 0, true},
+		"reported":                  {[]events.JournalRecord{claimed(1, "a"), reported(1, `{}`)}, "", 0, true},
+		"closed":                    {[]events.JournalRecord{claimed(1, "a"), closed(1)}, "", 0, true},
+		"a later run has begun":     {[]events.JournalRecord{claimed(1, "a"), claimed(2, "b")}, "", 0, true},
+		"closed before it began":    {[]events.JournalRecord{closed(1)}, "", 0, false},
+		"an earlier one was closed": {[]events.JournalRecord{claimed(0, "b"), closed(0), claimed(1, "a")}, "a", 32 * time.Second, true},
+	} {
+		j := run.Read(journal(c.records...))
+		h, ok := j.Holder(1)
+		if ok != (c.owner != "") || ok && (h.Owner != c.owner || !h.Until().Equal(noon.Add(c.until))) {
+			t.Errorf("%s: %+v, %v", name, h, ok)
+		}
+		if j.Claimed(1) != c.claimed {
+			t.Errorf("%s: claimed %v", name, !c.claimed)
+		}
+	}
+}
+
+func TestARecordIsStoredWhereAllThatNamesItIsTheSame(t *testing.T) {
+	r := events.JournalRecord{Type: events.JournalRenewed, Run: 1, Owner: "a", Key: "k", Lease: events.Duration(time.Second)}
+	j := run.Read(journal(claimed(1, "a"), r)) // Sequences 10 and 11.
+	if !j.Stored(10, &r) || j.Stored(11, &r) {
+		t.Error("a record is found where it stands, and not behind it")
+	}
+	for name, other := range map[string]events.JournalRecord{
+		"another owner": {Type: r.Type, Owner: "b", Key: r.Key, Lease: r.Lease},
+		"another type":  {Type: events.JournalIntent, Owner: r.Owner, Key: r.Key, Lease: r.Lease},
+		"another key":   {Type: r.Type, Owner: r.Owner, Key: "l", Lease: r.Lease},
+		"a release":     {Type: r.Type, Owner: r.Owner, Key: r.Key},
+	} {
+		if j.Stored(10, &other) {
+			t.Errorf("%s is taken for the record", name)
+		}
+	}
+}

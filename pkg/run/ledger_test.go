@@ -88,6 +88,18 @@ func TestADecisionClosesNoOtherIntent(t *testing.T) {
 		"a journal that came from elsewhere has other sequences": {
 			2, 1, retried("1"), journal(program(1, 0, "a"), claimed(1, "b"), parked(1), program(2, 1, "c"), decides(notDone, 7), closed(1)), []uint64{13},
 		},
+		"a SUCCESS leaves nothing of its run open": {
+			1, 0, nil, journal(claimed(1, "a"), call(1), reported(1, `{"outcome":"SUCCESS"}`)), nil,
+		},
+		"and says nothing of another run": {
+			2, 1, nil, journal(claimed(1, "a"), call(1), claimed(1, "b"), parked(1), resuming(claimed(2, "c"), 1), reported(2, `{"outcome":"SUCCESS"}`)), []uint64{11},
+		},
+		"a report after a program leaves no program open": {
+			1, 0, nil, journal(program(1, 0, "a"), call(1), reported(1, `{"outcome":"EXECUTION_ERROR"}`)), []uint64{11},
+		},
+		"unless it was killed for its time": {
+			1, 0, nil, journal(program(1, 0, "a"), reported(1, `{"outcome":"EXECUTION_ERROR","error":{"code":"timeout"}}`)), []uint64{10},
+		},
 		"a question asked before the intent decides nothing of it": {
 			2, 1, retried("1"), journal(program(1, 0, "a"), claimed(1, "b"), parked(1), call(1)), []uint64{13},
 		},
