@@ -86,7 +86,7 @@ func Connect(ctx context.Context, o Options) (*Bus, error) {
 			return nil, fmt.Errorf("connect to the bus: %w", fault)
 		}
 		if attempt%10 == 0 {
-			o.Logger.Warn("bus is away, trying again", "error", err)
+			o.Logger.Warn("bus unreachable; retrying", "error", err)
 		}
 		retry := time.NewTimer(reconnectDelay(attempt))
 		select {
@@ -146,7 +146,7 @@ func (b *Bus) watch() {
 		b.presence.interrupted()
 		switch status {
 		case nats.CONNECTED:
-			b.logger.Info("bus is back")
+			b.logger.Info("bus reconnected")
 			for _, f := range b.handlers() {
 				f()
 			}

@@ -95,7 +95,7 @@ func (s Services) respond(ctx context.Context, r micro.Request, endpoint Endpoin
 	}
 	reply.Data = body
 	if err := s.bus.nc.PublishMsg(reply); err != nil {
-		s.bus.logger.Warn("request was not answered", "subject", r.Subject(), "error", err)
+		s.bus.logger.Warn("cannot answer request", "subject", r.Subject(), "error", err)
 	}
 }
 

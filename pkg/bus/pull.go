@@ -232,7 +232,7 @@ func (s *Subscription) again(ctx context.Context, last uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.lost = err != nil; s.lost {
-		s.bus.logger.Warn("reader is not back yet", "consumer", s.name, "error", err)
+		s.bus.logger.Warn("cannot recreate the consumer yet", "consumer", s.name, "error", err)
 		return
 	}
 	s.current, s.order, s.open, s.seen = name, 1, 0, time.Now()

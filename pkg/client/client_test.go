@@ -123,7 +123,7 @@ func TestWatchGivesPastAndNewEventsInOrder(t *testing.T) {
 	}
 }
 
-// Whoever waits for an end has no consumer of his own: a server has a bounded number of them.
+// Clients that wait for an end share a consumer, since the number of consumers on a server is limited.
 func TestAnyNumberMayWaitAtOnce(t *testing.T) {
 	const waiters = 1000
 	// As many as the busiest stream needs of its own.

@@ -145,7 +145,7 @@ func deadMessage(a *bus.DeadLetter) Dead {
 	d := Dead{ID: a.ID(), Kind: a.Kind, Since: a.Time, Subject: a.Message.Subject, Body: a.Message.Body, Faults: a.Faults, message: a}
 	d.Fault = events.Fault{Code: events.CodeRejected, Message: a.Reason, Hint: "send it again without its faults"}
 	if a.Kind == bus.DeadWork {
-		d.Fault.Code, d.Fault.Hint = events.CodeMalformed, "find out who published it: nobody waits for it"
+		d.Fault.Code, d.Fault.Hint = events.CodeMalformed, "find out who published it; no client waits for it"
 	}
 	if !json.Valid(d.Body) {
 		d.Body = nil

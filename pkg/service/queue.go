@@ -54,7 +54,7 @@ func (q *Queue) Next(ctx context.Context, most int) ([]bus.Delivery, error) {
 		if ctx.Err() != nil || !errors.Is(err, store.ErrNotFound) {
 			return nil, err
 		}
-		q.log.Warn("consumer of work is gone, making it again", "queue", q.name, "error", err)
+		q.log.Warn("consumer of work was deleted; recreating it", "queue", q.name, "error", err)
 		q.sub.Stop()
 		for err := q.reopen(ctx); err != nil; err = q.reopen(ctx) {
 			if lease.Pause(ctx, retryOpen) != nil {
@@ -76,7 +76,7 @@ func (q *Queue) Drain(ctx context.Context) {
 			return
 		}
 		if err := list[0].Nak(0); err != nil {
-			q.log.Debug("work not given back", "queue", q.name, "error", err)
+			q.log.Debug("cannot return work", "queue", q.name, "error", err)
 		}
 	}
 }

@@ -297,7 +297,7 @@ func (w *burstWatch) probe(ctx context.Context, word string, sent chan<- sentPro
 		}
 		kind, user := "behind", ""
 		if i%2 == 1 {
-			kind, user = "other", "somebody-else"
+			kind, user = "other", "other-user"
 		}
 		job := fmt.Sprintf("probe-%s-%s-%d", word, kind, i)
 		m, err := w.requestOf(ctx, job, user, baseline.Graph{nil})

@@ -53,7 +53,7 @@ func TestAFullDiskEndsTheAllInOneUntilThereIsRoom(t *testing.T) {
 		t.Fatal(err, closed)
 	}
 	s.open("j", "b", "c")
-	s.says("store cannot be written: everything ends")
+	s.says("cannot write to the store; shutting down")
 	s.says("jobgraph: store: the disk of the store " + filepath.Join(room, "s") + " is full")
 	s.says("jobgraph.room: no space left on device") // That is the next start.
 	if r := s.cli("doctor", "--timeout", "5s"); r.code != 69 {

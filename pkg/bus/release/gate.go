@@ -156,7 +156,7 @@ func (g *Gate) refresh() {
 	g.next = time.Now().Add(max(again, pause*time.Since(begun)))
 	g.settle()
 	if g.ctx.Err() == nil {
-		g.log.Debug("it is not known what other services know", "service", string(g.service), "error", err)
+		g.log.Debug("cannot read the capabilities of other services", "service", string(g.service), "error", err)
 	}
 }
 
@@ -181,7 +181,7 @@ func (g *Gate) judge(begun time.Time) {
 		}
 	}
 	if g.least != nil && !maps.Equal(g.least, least) {
-		g.log.Info("what all live services know has changed", "service", string(g.service), "before", g.least, "now", least, "instances", len(g.live))
+		g.log.Info("the common capabilities of live services have changed", "service", string(g.service), "before", g.least, "now", least, "instances", len(g.live))
 	}
 	g.least = least
 }

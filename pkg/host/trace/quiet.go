@@ -32,7 +32,7 @@ func (q *quiet) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) error
 	defer q.mu.Unlock()
 	q.lost += len(spans)
 	if time.Since(q.said) >= sayEvery {
-		q.log.Warn("spans were not sent, and are dropped", "spans", q.lost, "error", err)
+		q.log.Warn("cannot send spans; dropping them", "spans", q.lost, "error", err)
 		q.said, q.lost = time.Now(), 0
 	}
 	return nil

@@ -35,12 +35,12 @@ func Open(p *host.Process) Start {
 	}
 	t, err := open(p)
 	if err != nil {
-		p.Log.Warn("no traces: the exporter cannot be made", "error", err)
+		p.Log.Warn("tracing is off: cannot create the exporter", "error", err)
 		return nil
 	}
 	p.Cleanup("traces", flushBound, func(ctx context.Context) error {
 		if err := t.provider.Shutdown(ctx); err != nil {
-			p.Log.Warn("spans were not sent before the end", "error", err)
+			p.Log.Warn("cannot send the remaining spans", "error", err)
 		}
 		return nil
 	})

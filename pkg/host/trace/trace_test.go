@@ -97,7 +97,7 @@ func TestACollectorThatRefusesStopsNothingAndIsSaidOnce(t *testing.T) {
 	if err := p.Close(context.Background()); err != nil {
 		t.Error(err)
 	}
-	if n := strings.Count(log.String(), "spans were not sent, and are dropped"); n != 1 {
+	if n := strings.Count(log.String(), "cannot send spans; dropping them"); n != 1 {
 		t.Errorf("said %d times:\n%s", n, log.String())
 	}
 }

@@ -82,7 +82,7 @@ func sweep(p *host.Process, dir string) {
 		p.Log.Info("workspaces of a killed runner removed", "count", len(removed))
 	}
 	if err != nil {
-		p.Log.Warn("workspaces of a killed runner left", "error", err)
+		p.Log.Warn("cannot remove workspaces of a killed runner", "error", err)
 	}
 }
 

@@ -75,7 +75,7 @@ func (f *follower) run(ctx context.Context, ready func()) error {
 // announce announces the cards; after a failure the next attempt comes soon.
 func (f *follower) announce(ctx context.Context) {
 	if err := f.cards.Announce(ctx); err != nil && ctx.Err() == nil {
-		f.process.Log.Warn("cards not announced", "error", err)
+		f.process.Log.Warn("cannot announce cards", "error", err)
 	}
 }
 
@@ -100,7 +100,7 @@ func (f *follower) look(ctx context.Context) {
 		f.said = ""
 		f.faults.Set(0)
 		f.process.Health.Unnote(noteFaulty)
-		f.process.Log.Info("the files of experts are good again")
+		f.process.Log.Info("the files of experts are valid again")
 	}
 	if !reflect.DeepEqual(m.config, f.catalog.models.config) {
 		if err := m.engine.Set(m.config); err != nil {
@@ -152,16 +152,16 @@ func (f *follower) change(ctx context.Context, next *catalog) {
 	f.cards.Set(next.cards())
 	for _, id := range gone {
 		if err := f.cards.Withdraw(ctx, id); err != nil {
-			f.process.Log.Warn("card not withdrawn, it goes by itself", "expert", id, "within", adapter.CardTTL, "error", err)
+			f.process.Log.Warn("cannot withdraw card; it will expire", "expert", id, "within", adapter.CardTTL, "error", err)
 		}
 	}
 	f.loop.Serve(next.experts)
 	if err := f.prepare(ctx); err != nil {
-		f.process.Log.Warn("consumers of pools not made, or not bounded", "error", err)
+		f.process.Log.Warn("cannot create or limit the consumers of pools", "error", err)
 	}
 	f.pools.want(f.windows())
 	if err := f.cards.Announce(ctx); err != nil {
-		f.process.Log.Warn("cards not announced, trying again", "error", err)
+		f.process.Log.Warn("cannot announce cards; retrying", "error", err)
 	}
 	f.changes.WithLabelValues("changed").Inc()
 	f.process.Log.Info("experts changed", "new", changed, "withdrawn", gone)

@@ -103,7 +103,7 @@ func (p *pools) begin(ctx context.Context, name string, window int) error {
 	batches, err := adapter.OpenBatches(ctx, p.runner.bus, name, p.runner.apart, p.runner.process.Log)
 	switch {
 	case errors.Is(err, bus.ErrNotPermitted):
-		p.runner.process.Log.Info("work is not taken in batches", "pool", name, "reason", err)
+		p.runner.process.Log.Info("not taking work in batches", "pool", name, "reason", err)
 		return nil
 	case err != nil:
 		return fmt.Errorf("batches of pool %s: %w", name, err)

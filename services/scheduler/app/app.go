@@ -186,7 +186,7 @@ func (r *scheduler) retire() host.Member {
 	return host.Every("old partitions", retireEvery, func(ctx context.Context) {
 		err := r.bus.Queues().RetirePartitions(ctx, r.Partitions)
 		if err != nil && ctx.Err() == nil && !errors.Is(err, bus.ErrNotPermitted) { // Otherwise their maker removes them.
-			r.process.Log.Debug("old partitions are not looked at", "error", err)
+			r.process.Log.Debug("cannot check for old partitions", "error", err)
 		}
 	})
 }

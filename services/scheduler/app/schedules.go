@@ -54,10 +54,10 @@ func (r *scheduler) ends() host.Member {
 			if ctx.Err() != nil || errors.Is(err, bus.ErrClosed) {
 				return nil
 			}
-			r.process.Log.Warn("the ends of runs are interrupted", slog.Any("error", err))
+			r.process.Log.Warn("reading job ends interrupted", slog.Any("error", err))
 			_ = lease.Pause(ctx, retryEnds) // Fails only when the loop ends.
 			if err := r.bus.Queues().EnsureConsumer(ctx, r.bus.Queues().EndsConsumer()); err != nil && ctx.Err() == nil {
-				r.process.Log.Warn("cannot create the consumer of ends", slog.Any("error", err))
+				r.process.Log.Warn("cannot create the consumer of job ends", slog.Any("error", err))
 			}
 		}
 		return nil

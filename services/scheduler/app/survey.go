@@ -48,7 +48,7 @@ func (r *scheduler) survey() host.Member {
 		defer tick.Stop()
 		for {
 			if err := s.look(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, bus.ErrNotPermitted) {
-				r.process.Log.Debug("saved states are not held against the log", "error", err)
+				r.process.Log.Debug("cannot compare saved states with the log", "error", err)
 			}
 			select {
 			case <-ctx.Done():
@@ -115,7 +115,7 @@ func (s *surveyor) takeUp(ctx context.Context, jobs []string) error {
 		}
 	}
 	if len(jobs) > 0 {
-		s.process.Log.Info("jobs that were left alone are taken up if their present scheduler understands them", "count", len(jobs), "first", jobs[0])
+		s.process.Log.Info("retrying quarantined jobs that this scheduler may understand", "count", len(jobs), "first", jobs[0])
 	}
 	return nil
 }

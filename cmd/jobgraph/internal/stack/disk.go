@@ -25,7 +25,7 @@ func (k *Stack) keepSound(ctx context.Context) {
 		if err := k.server.Sound(); err != nil {
 			k.broken = err
 			close(k.broke)
-			k.process.Log.Error("store cannot be written: everything ends", "error", err)
+			k.process.Log.Error("cannot write to the store; shutting down", "error", err)
 			k.process.Health.Block("store", err.Error())
 			k.fail()
 			k.endWork()

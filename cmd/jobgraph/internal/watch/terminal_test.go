@@ -142,7 +142,7 @@ func TestATerminalMayBecomeNarrower(t *testing.T) {
 	list := recorded(t, 5)
 	synctest.Test(t, func(t *testing.T) {
 		begin, narrow := time.Now(), false
-		size := func() (int, int, bool) { // Asked by whoever draws, before it draws.
+		size := func() (int, int, bool) { // Called by the drawing goroutine before it draws.
 			if time.Since(begin) < 2*time.Second {
 				return 100, 24, true
 			}

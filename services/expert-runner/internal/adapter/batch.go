@@ -82,7 +82,7 @@ func (b *Batches) unpack(d *bus.Delivery) {
 	members, err := batch.Read(d.Message().Body)
 	if err != nil {
 		if err := d.Term(err.Error()); err != nil {
-			b.log.Warn("a batch that cannot be read was not set aside", "subject", d.Message().Subject, "error", err)
+			b.log.Warn("cannot dead-letter an unreadable batch", "subject", d.Message().Subject, "error", err)
 		}
 		return
 	}
@@ -244,7 +244,7 @@ func (r *returns) send(m *batch.Member, of *held) {
 			err = of.settled()
 		}
 		if err != nil {
-			r.log.Warn("a SubJob of a batch was not given back, its batch will come again", "subject", m.Subject, "error", err)
+			r.log.Warn("cannot return a SubJob of a batch; the batch will be redelivered", "subject", m.Subject, "error", err)
 		}
 	})
 }

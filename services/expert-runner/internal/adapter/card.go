@@ -82,6 +82,6 @@ func (a *Announcer) Leave(ctx context.Context) {
 	ctx, stop := context.WithTimeout(ctx, leaveBound)
 	defer stop()
 	if err := a.Announce(ctx); err != nil {
-		a.log.Warn("cards not announced for the last time", "error", err)
+		a.log.Warn("cannot announce cards before the end", "error", err)
 	}
 }

@@ -94,7 +94,7 @@ func EvaluationSchema(inputs bool) json.RawMessage {
 }
 
 // evaluator is what an evaluator is told.
-const evaluator = "You judge the result of a request that somebody else has worked on. Do not work on it yourself. Say in JSON:\n" +
+const evaluator = "You judge the result of a request that someone else has worked on. Do not work on it yourself. Say in JSON:\n" +
 	"- status: SUCCESS when the result does what the request asks for, by its criteria where it has some; EXECUTION_ERROR when it does not, is " +
 	"wrong, made up or incomplete; JOB_TOO_COMPLICATED_ERROR when the request has to be split before anybody can do it."
 

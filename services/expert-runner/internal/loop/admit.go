@@ -131,7 +131,7 @@ func (r *run) take(d task.Decision) error {
 	}
 	if d.Takeover {
 		r.loop.Meter.Diverted("taken_over")
-		r.log().Info("run taken over from a runner that is gone")
+		r.log().Info("took over a run from a dead runner")
 	}
 	r.begin()
 	return nil
@@ -177,7 +177,7 @@ func (r *run) drop(reason string) {
 // later gives the message back because the bus did not answer.
 func (r *run) later(doing string, err error) {
 	if !errors.Is(err, context.Canceled) && r.loop.said.let(doing) {
-		r.loop.Logger.Warn("work given back", "doing", doing, "error", err)
+		r.loop.Logger.Warn("work returned", "doing", doing, "error", err)
 	}
 	r.loop.settled(r.delivery, r.delivery.Receipt.Nak(retryFailed))
 }

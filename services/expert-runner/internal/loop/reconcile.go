@@ -51,7 +51,7 @@ func (ef *effects) settled() error {
 func (ef *effects) inquire(ctx context.Context, intent events.JournalRecord) jobrun.Resolution {
 	began := time.Now()
 	f := ef.run.expert.Reconciler.Reconcile(ctx, expert.Inquiry{Work: &ef.run.Work, Intent: intent, Log: ef.run.log()})
-	ef.run.log().Info("asked what became of an effect", "effect", intent.Key, "state", string(f.State), "reason", f.Reason, "took", time.Since(began))
+	ef.run.log().Info("reconciled an effect with an unknown outcome", "effect", intent.Key, "state", string(f.State), "reason", f.Reason, "took", time.Since(began))
 	return f
 }
 

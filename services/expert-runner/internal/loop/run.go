@@ -90,7 +90,7 @@ func (l *Loop) handle(work context.Context, d *queue.Delivery) (quick bool) {
 func (l *Loop) unknown(o *task.Order, d *queue.Delivery) {
 	l.Meter.Diverted("unknown_expert")
 	if l.said.let(o.Expert) {
-		l.Logger.Warn("work for an expert that this runner does not have", "expert", o.Expert, "pool", o.Pool,
+		l.Logger.Warn("returning work for an expert that this runner does not have", "expert", o.Expert, "pool", o.Pool,
 			"hint", "all runners of a pool must serve all its experts: give this one its card, or the expert its own pool")
 	}
 	l.settled(d, d.Receipt.Nak(retryUnknown))
@@ -244,7 +244,7 @@ func (r *run) abandon(why error) {
 // settled logs an acknowledgement that could not be sent: the message comes again, which every path handles.
 func (l *Loop) settled(d *queue.Delivery, err error) {
 	if err != nil {
-		l.Logger.Debug("delivery not settled", "subject", d.Subject, "error", err)
+		l.Logger.Debug("cannot settle delivery", "subject", d.Subject, "error", err)
 	}
 }
 

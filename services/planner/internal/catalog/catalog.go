@@ -84,7 +84,7 @@ func (c *Catalog) Run(ctx context.Context, ready func(), again <-chan struct{}) 
 	for ctx.Err() == nil {
 		stop, err := c.follow(ctx, ready)
 		if err != nil {
-			c.log.Warn("cards of experts cannot be read, trying again", "error", err)
+			c.log.Warn("cannot read the cards of experts; retrying", "error", err)
 			rest(ctx)
 			continue
 		}
@@ -154,7 +154,7 @@ func (c *Catalog) apply(cards map[string]events.Card, e bus.Entry) (changed bool
 	}
 	card, err := read(e)
 	if err != nil {
-		c.log.Warn("card of an expert is left out", "expert", e.Key, "error", err)
+		c.log.Warn("ignoring an invalid card", "expert", e.Key, "error", err)
 		delete(cards, e.Key)
 		return had
 	}

@@ -135,7 +135,7 @@ func (t *planningRun) close(list []consultation, reason string) {
 		w := &list[i].work
 		all.Go(func() { // Ends when one run is closed.
 			if err := t.loop.Dispatcher.Close(ctx, w, reason); err != nil {
-				t.loop.log(t.w).Warn("inquiry not withdrawn: its own timeout will end it", "expert", w.Spec.Expert, "error", err)
+				t.loop.log(t.w).Warn("cannot withdraw a consult request; its timeout will end it", "expert", w.Spec.Expert, "error", err)
 			}
 		})
 	}

@@ -128,7 +128,7 @@ func (l *Loop) handle(work, intake context.Context, d *queue.Delivery) error {
 	span := l.span(d)
 	w, fault, ok := l.order(d)
 	if !ok {
-		l.Logger.Warn("message is no planning work", "subject", d.Subject)
+		l.Logger.Warn("message is not planning work", "subject", d.Subject)
 		l.Meter.Decided(Outcome{})
 		l.settled(d, d.Receipt.Term(noRun))
 		span.end(noRun, "")
@@ -161,7 +161,7 @@ const noRun = "its subject names no run"
 // settled logs that an acknowledgement could not be sent. The broker delivers again, which is harmless.
 func (l *Loop) settled(d *queue.Delivery, err error) {
 	if err != nil {
-		l.Logger.Debug("delivery not settled", "subject", d.Subject, "error", err)
+		l.Logger.Debug("cannot settle delivery", "subject", d.Subject, "error", err)
 	}
 }
 
@@ -184,7 +184,7 @@ func (l *Loop) giveBack(w *events.Work, d *queue.Delivery, err error) (failure s
 		l.log(w).Info("planning waits for the model", "after", later.After, "error", later.Why)
 		wait = later.After
 	default:
-		l.log(w).Warn("planning is tried again", "error", err)
+		l.log(w).Warn("retrying planning", "error", err)
 	}
 	l.settled(d, d.Receipt.Nak(wait))
 	return "given back"
@@ -224,10 +224,10 @@ func (l *Loop) tell(ctx context.Context, w *events.Work, o Outcome) {
 	log := l.log(w)
 	switch {
 	case o.Repeated:
-		log.Debug("planning was answered before")
+		log.Debug("planning was finished before")
 	case o.Kind == events.KindPlanRejected:
 		log.Info("plan rejected", "faults", len(o.Faults), "first", o.Faults[0].Error())
 	default:
-		log.Info("planning answered", "kind", string(o.Kind), "steps", o.Steps, "took", o.Took)
+		log.Info("planning finished", "kind", string(o.Kind), "steps", o.Steps, "took", o.Took)
 	}
 }

@@ -32,7 +32,7 @@ func (t *planningRun) reuse() {
 	}
 	found, err := t.loop.Cache.Find(t.ctx, key)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
-		t.loop.log(t.w).Warn("the plan cache cannot be read", "error", err)
+		t.loop.log(t.w).Warn("cannot read the plan cache", "error", err)
 	}
 	if err == nil {
 		t.start.Reused = found
@@ -54,6 +54,6 @@ func (t *planningRun) cached(v *verdict) {
 	}
 	kept := &planning.Reused{Plan: v.end.Keep, Job: t.w.Job, Made: time.Now().UTC()}
 	if err := t.loop.Cache.Keep(t.ctx, key, kept, t.start.ReuseFor()); err != nil {
-		t.loop.log(t.w).Warn("the plan is not kept for the next request", "error", err)
+		t.loop.log(t.w).Warn("cannot store the plan for reuse", "error", err)
 	}
 }

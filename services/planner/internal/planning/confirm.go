@@ -37,7 +37,7 @@ func (s confirmStage) enter() On {
 
 func (s confirmStage) take(f *Fact) On {
 	if f.Action != events.Answered {
-		s.dropped("nobody confirmed the schedule in time", "")
+		s.dropped("no one confirmed the schedule in time", "")
 		return OnExpired
 	}
 	r := s.understood(f.Answer)
@@ -93,7 +93,7 @@ func (s approval) unsettled(r *reply) On {
 func (s approval) dropped(message, reason string) {
 	s.state.Plan = nil
 	s.state.Faults = events.Faults{{
-		Code: events.CodeRejected, Message: message, Cause: clip(reason, maxMessage), Hint: "recover the job to plan it again, or submit it anew",
+		Code: events.CodeRejected, Message: message, Cause: clip(reason, maxMessage), Hint: "recover the job to plan it again, or submit it again",
 	}}
 }
 

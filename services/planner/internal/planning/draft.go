@@ -126,7 +126,7 @@ func (s draftStage) judge(r *plan.Result) On {
 		s.state.Answer = r.Answer
 		return OnAnswered
 	case r.Answer != "":
-		return s.faulty(events.Faults{{Code: events.CodeMissing, Field: "subjobs", Message: "the plan has no steps", Hint: "give the steps; nobody can be answered here"}})
+		return s.faulty(events.Faults{{Code: events.CodeMissing, Field: "subjobs", Message: "the plan has no steps", Hint: "give the steps; an answer is not possible here"}})
 	case r.Steps == 0 && head.HasEnoughContext != nil && *head.HasEnoughContext && s.whole():
 		if on := s.enough(head); on != "" {
 			return on

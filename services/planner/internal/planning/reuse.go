@@ -72,7 +72,7 @@ func (s beginStage) reuse() bool {
 		return false
 	}
 	s.accept(r.Plan, events.Faults{{
-		Code: events.CodeReused, Field: "plan_cache", Hint: `"plan_cache": false plans anew`,
+		Code: events.CodeReused, Field: "plan_cache", Hint: `"plan_cache": false makes a new plan`,
 		Message: fmt.Sprintf("the plan was made for job %s at %s", old.Job, old.Made.UTC().Format(time.RFC3339)),
 	}})
 	s.state.Reused = true

@@ -37,7 +37,7 @@ func TestAPlanIsTakenFromTheJobBefore(t *testing.T) {
 	if d := cmp.Diff(made.Plan, end.Plan); d != "" {
 		t.Error(d)
 	}
-	want := events.Fault{Code: "reused", Field: "plan_cache", Message: "the plan was made for job j1 at 2026-11-20T09:00:00Z", Hint: `"plan_cache": false plans anew`}
+	want := events.Fault{Code: "reused", Field: "plan_cache", Message: "the plan was made for job j1 at 2026-11-20T09:00:00Z", Hint: `"plan_cache": false makes a new plan`}
 	if d := cmp.Diff(want, end.Warnings[0]); d != "" {
 		t.Error(d)
 	}

@@ -41,7 +41,7 @@ func (s reviewStage) reviewed() bool {
 func (s reviewStage) take(f *Fact) On {
 	if f.Action != events.Answered {
 		if s.start.Profile.Review.OnExpiry != "accept" || f.Action == events.Cancelled {
-			s.dropped("nobody reviewed the plan in time", "")
+			s.dropped("no one reviewed the plan in time", "")
 		}
 		return OnExpired
 	}

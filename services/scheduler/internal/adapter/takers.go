@@ -72,7 +72,7 @@ func (t *Takers) refresh() {
 	defer cancel()
 	pools, err := t.ask(ctx)
 	if err != nil && t.ctx.Err() == nil {
-		t.log.Debug("it is not known which pools take batches", "error", err)
+		t.log.Debug("cannot find out which pools take batches", "error", err)
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -104,11 +104,11 @@ func (c *Consumer) take(ctx context.Context, d *bus.Delivery) (stated uint64) {
 		err = d.Refuse(faults)
 	case err != nil:
 		c.Meter.CountRequest("postponed")
-		c.Logger.Warn("request is tried again", "job", admission.JobID, "error", err)
+		c.Logger.Warn("retrying request", "job", admission.JobID, "error", err)
 		err = d.Nak(min(time.Minute, time.Second<<min(d.Delivered()-1, 6)))
 	case admission.ScheduleID != "" && !admission.Duplicate:
 		c.Meter.CountRequest("scheduled")
-		c.Logger.Info("schedule made", "schedule", admission.ScheduleID)
+		c.Logger.Info("schedule created", "schedule", admission.ScheduleID)
 		err = d.Ack()
 	case admission.Duplicate:
 		c.Meter.CountRequest("duplicate")
@@ -120,7 +120,7 @@ func (c *Consumer) take(ctx context.Context, d *bus.Delivery) (stated uint64) {
 		err = d.Ack()
 	}
 	if err != nil {
-		c.Logger.Warn("request was not settled and will come again", "job", admission.JobID, "error", err)
+		c.Logger.Warn("cannot settle request; it will be redelivered", "job", admission.JobID, "error", err)
 	}
 	return stated
 }
@@ -133,6 +133,6 @@ func (c *Consumer) reject(job string, faults events.Faults) {
 		err = c.Teller.PublishCore(c.Rejected, nil, body)
 	}
 	if err != nil {
-		c.Logger.Warn("rejection was not announced", "job", job, "error", err)
+		c.Logger.Warn("cannot announce the rejection", "job", job, "error", err)
 	}
 }

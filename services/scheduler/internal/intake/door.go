@@ -109,7 +109,7 @@ func (d *door) admit(ctx, work context.Context) {
 		return
 	}
 	if err := d.hall.tell(time.Now()); err != nil {
-		d.Logger.Warn("the consumer was not told which requests wait", "error", err)
+		d.Logger.Warn("cannot report requests as in progress", "error", err)
 	}
 	if !d.open(ctx) {
 		return
@@ -145,7 +145,7 @@ func (d *door) ask(ctx context.Context) {
 func (d *door) open(ctx context.Context) bool {
 	reason := d.Gate.Closed(ctx)
 	if reason != "" && d.closed == "" {
-		d.Logger.Warn("no job is admitted", "reason", reason)
+		d.Logger.Warn("no jobs can be admitted", "reason", reason)
 	}
 	d.closed = reason
 	return reason == ""
@@ -187,6 +187,6 @@ func (d *door) close() {
 	d.Queue.Stop()
 	d.Meter.Waiting(0, 0)
 	if err := d.hall.leave(); err != nil {
-		d.Logger.Warn("requests that wait were not given back and come again later", "error", err)
+		d.Logger.Warn("cannot return waiting requests; they will be redelivered", "error", err)
 	}
 }

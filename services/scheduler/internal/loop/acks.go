@@ -198,7 +198,7 @@ func (a *ackTracker) tellInProgress() error {
 // flush sends in-progress messages, and acknowledges what is marked. Failures cause redelivery. The error is the hook's.
 func (a *ackTracker) flush() error {
 	if err := a.tellInProgress(); err != nil {
-		a.Logger.Warn("the consumer was not told what is in progress", "error", err)
+		a.Logger.Warn("cannot report deliveries as in progress", "error", err)
 	}
 	if len(a.marked) == 0 {
 		return nil
@@ -216,7 +216,7 @@ func (a *ackTracker) flush() error {
 	clear(a.marked)
 	a.marked = a.marked[:0]
 	if failed != nil {
-		a.Logger.Warn("deliveries were not acknowledged and will come again", "error", fmt.Errorf("acknowledge: %w", failed))
+		a.Logger.Warn("cannot acknowledge deliveries; they will be redelivered", "error", fmt.Errorf("acknowledge: %w", failed))
 	}
 	return a.at(AtAcked)
 }

@@ -41,7 +41,7 @@ func (c *cache) move(j *job, to phase) bool {
 	if c.Illegal != nil {
 		c.Illegal(illegal)
 	}
-	c.Logger.Error("a job is loaded again: it was about to make a move that it may not make", "job", j.id, "error", illegal,
+	c.Logger.Error("reloading a job whose next state transition would be illegal", "job", j.id, "error", illegal,
 		"hint", "please report it with `jobgraph export "+j.id+"`")
 	c.drop(j)
 	return false

@@ -72,7 +72,7 @@ func (p *Partition) concerns(d *Delivery) bool {
 	switch {
 	case e.Job == "":
 		p.Meter.Count(Malformed, "")
-		p.Logger.Warn("message in the log is no event", "subject", d.Subject)
+		p.Logger.Warn("message in the log is not an event", "subject", d.Subject)
 		return false
 	case e.Kind == events.KindJobAdvanced: // Published by the scheduler itself; it changes no state.
 		return false

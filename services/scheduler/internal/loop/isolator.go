@@ -98,7 +98,7 @@ func (i *isolator) mark(ctx context.Context, j *job, kept Saved) {
 		}
 	}
 	if err != nil {
-		i.Logger.Warn("quarantine was not stored", "job", j.id, "error", err)
+		i.Logger.Warn("cannot store the quarantine of a job", "job", j.id, "error", err)
 	}
 	i.acks.markAll(&j.acks)
 }

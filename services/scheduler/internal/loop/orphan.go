@@ -20,7 +20,7 @@ func (o *orphans) drop(ctx context.Context, job string, list []events.Event) err
 	if len(list) > 0 {
 		err := o.Sweeper.PurgeRest(ctx, job)
 		if errors.Is(err, ErrLost) {
-			o.Logger.Error("the log has lost the beginning of a job in motion: its saved state and what is left of its log are kept", "job", job,
+			o.Logger.Error("the log has lost the beginning of a running job; keeping its saved state and the rest of its log", "job", job,
 				"count", len(list), "seq", list[0].Seq, "hint", "restore the log from a backup, or `jobgraph delete "+job+"`; `jobgraph fsck` finds all such jobs")
 			return nil
 		}
@@ -30,7 +30,7 @@ func (o *orphans) drop(ctx context.Context, job string, list []events.Event) err
 		for range list {
 			o.Meter.Count(Orphans, "")
 		}
-		o.Logger.Warn("events of a job that does not exist", "job", job, "count", len(list), "kind", string(list[0].Kind))
+		o.Logger.Warn("removing events of a job that does not exist", "job", job, "count", len(list), "kind", string(list[0].Kind))
 	}
 	o.announce(job, list)
 	return nil
@@ -58,6 +58,6 @@ func (o *orphans) announce(job string, list []events.Event) {
 		err = o.Publisher.Tell(o.Names.Rejected(), body)
 	}
 	if err != nil {
-		o.Logger.Warn("rejection was not announced", "job", job, "error", err)
+		o.Logger.Warn("cannot announce the rejection", "job", job, "error", err)
 	}
 }

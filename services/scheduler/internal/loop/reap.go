@@ -49,7 +49,7 @@ func (r *reaping) Wait(ctx context.Context) (uint64, error) {
 		if !r.whole {
 			return 0, errNoEnd
 		}
-		f.Logger.Warn("a job is not deleted before its time", "job", r.job, "ended", ended, "due", due)
+		f.Logger.Warn("a job is not due for deletion yet", "job", r.job, "ended", ended, "due", due)
 		return f.Alarms.Arm(ctx, r.job, graph.ReapTimer(r.state.Turn), due).Wait(ctx)
 	}
 	if err := f.Sweeper.ReapJob(ctx, r.job, r.state.Seq); err != nil {

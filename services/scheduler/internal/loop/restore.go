@@ -13,7 +13,7 @@ import (
 // readable state that is rejected is returned as doubted.
 func (f *folder) restore(ctx context.Context, job string, distrusted bool, saved *Saved) (state, doubted *graph.Job, err error) {
 	if saved.Refused != "" {
-		f.Logger.Warn("a saved state is thrown away and folded from the log", "job", job, "reason", saved.Refused,
+		f.Logger.Warn("discarding a saved state and folding the log instead", "job", job, "reason", saved.Refused,
 			"hint", "`jobgraph fsck` checks all of them, and the log")
 	}
 	if saved.State == nil {
@@ -21,7 +21,7 @@ func (f *folder) restore(ctx context.Context, job string, distrusted bool, saved
 	}
 	state = &graph.Job{}
 	if err := state.UnmarshalJSON(saved.State); err != nil {
-		f.Logger.Info("stored state is folded again", "job", job, "reason", err)
+		f.Logger.Info("folding a stored state again", "job", job, "reason", err)
 		return nil, nil, nil
 	}
 	if !f.knows(state) {
@@ -46,7 +46,7 @@ func (f *folder) verify(job string, state, doubted *graph.Job, saved []byte) boo
 		return true
 	}
 	if doubted.Status != state.Status {
-		f.Logger.Warn("a saved state told what the log does not have; it is thrown away and folded from the log", "job", job,
+		f.Logger.Warn("discarding a saved state that covers events missing from the log; folding the log instead", "job", job,
 			"saved", string(doubted.Status), "folded", string(state.Status), "seq", state.Seq,
 			"hint", "find out what wrote to the bucket of states; `jobgraph fsck` holds all of them against the log")
 	}

@@ -24,8 +24,8 @@ type Claim struct {
 	Limit int
 	// Runs are in the order in which they should start.
 	Runs []graph.Run
-	// Anew is true for the first claim since the job was loaded, and after a failed one: the maker of the previous claim may not
-	// have sent its notifications.
+	// The first claim since the job was loaded, or after a failed one: the maker of the previous claim may not have sent its
+	// notifications.
 	Anew bool
 }
 

@@ -88,7 +88,7 @@ func (w *workSet) postpone(j *job, err error) {
 	wait := min(w.RetryMost, w.RetryFirst<<min(j.retry.failures, 16))
 	j.retry.failures++
 	j.retry.at = w.now.Add(wait)
-	w.Logger.Warn("job is tried again", "job", j.id, "in", wait, "error", err)
+	w.Logger.Warn("retrying job", "job", j.id, "in", wait, "error", err)
 }
 
 // retryNow has a job tried again with the next sweep.

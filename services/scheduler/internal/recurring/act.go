@@ -252,11 +252,11 @@ func (k *Keeper) end(ctx context.Context, d *bus.Delivery) {
 	if err == nil {
 		err = d.Ack()
 	} else {
-		k.Logger.Warn("end of a run was not stated and will be", "job", e.Job, "error", err)
+		k.Logger.Warn("cannot publish the end of a run; will retry", "job", e.Job, "error", err)
 		err = d.Nak(retryEnd)
 	}
 	if err != nil {
-		k.Logger.Warn("end of a run was not settled and will come again", "job", e.Job, "error", err)
+		k.Logger.Warn("cannot settle the end of a run; it will be redelivered", "job", e.Job, "error", err)
 	}
 }
 

@@ -211,7 +211,7 @@ func (k *Keeper) actAll(ctx context.Context, owing map[string]bool) (failed bool
 			case errors.As(failure, &c):
 				err = failure
 			case failure != nil:
-				k.Logger.Warn("schedule is tried again", "schedule", id, "error", failure)
+				k.Logger.Warn("retrying schedule", "schedule", id, "error", failure)
 			default:
 				delete(owing, id)
 			}

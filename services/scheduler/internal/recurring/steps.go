@@ -39,7 +39,7 @@ func (k *Keeper) serveStep(ctx context.Context, d *bus.Delivery) {
 	var w events.Work
 	if err := json.Unmarshal(d.Message().Body, &w); err != nil || w.Spec.Schedule == nil {
 		if err := d.Term("it is no work of a step that recurs"); err != nil {
-			k.Logger.Warn("work was not set aside and will come again", "error", err)
+			k.Logger.Warn("cannot dead-letter work; it will be redelivered", "error", err)
 		}
 		return
 	}
@@ -50,11 +50,11 @@ func (k *Keeper) serveStep(ctx context.Context, d *bus.Delivery) {
 	if err == nil {
 		err = d.Ack()
 	} else {
-		k.Logger.Warn("step that recurs is tried again", "job", w.Job, "subjob", w.SubJob, "error", err)
+		k.Logger.Warn("retrying recurring step", "job", w.Job, "subjob", w.SubJob, "error", err)
 		err = d.Nak(retryStep)
 	}
 	if err != nil {
-		k.Logger.Warn("work was not settled and will come again", "job", w.Job, "subjob", w.SubJob, "error", err)
+		k.Logger.Warn("cannot settle work; it will be redelivered", "job", w.Job, "subjob", w.SubJob, "error", err)
 	}
 }
 

@@ -157,7 +157,7 @@ func (r *run) cancel(ctx context.Context) {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), cancelTime)
 	defer stop()
 	if err := r.peer.Cancel(ctx, r.record.Task); err != nil {
-		r.task.Log.Warn("the agent was not told to end its task", "host", r.host, "task", clip(r.record.Task, maxName), "error", err)
+		r.task.Log.Warn("cannot cancel the task of a remote agent", "host", r.host, "task", clip(r.record.Task, maxName), "error", err)
 	}
 }
 

@@ -42,7 +42,7 @@ func With(ctx context.Context, t *expert.Task, s Settings, work func(dir string)
 		return ending
 	}
 	if err := Discard(dir); err != nil {
-		t.Log.Warn("workspace left behind", "dir", dir, "error", err)
+		t.Log.Warn("cannot remove workspace", "dir", dir, "error", err)
 	}
 	return ending
 }
