@@ -30,48 +30,33 @@ func untilQuarantined(ctx context.Context, c *client.Client, job string) error {
 }
 
 // awaitDead waits for the first message of a kind that is set aside, and puts its id into $DEAD.
-func awaitDead(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 1 {
-		ts.Fatalf("usage: awaitdead KIND")
-	}
-	c, ctx, done := connect(ts)
-	defer done()
-	sub, err := c.Bus().DeadLetters().Follow(ctx, args[0])
-	ts.Check(err)
+func awaitDead(s *script, args []string) {
+	sub, err := s.Bus().DeadLetters().Follow(s.ctx, args[0])
+	s.Check(err)
 	defer sub.Stop()
-	list, err := sub.Next(ctx, 1)
-	ts.Check(err)
+	list, err := sub.Next(s.ctx, 1)
+	s.Check(err)
 	subject := list[0].Message().Subject
-	ts.Setenv("DEAD", args[0]+":"+subject[strings.LastIndexByte(subject, '.')+1:])
+	s.Setenv("DEAD", args[0]+":"+subject[strings.LastIndexByte(subject, '.')+1:])
 }
 
-func awaitEvent(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 3 && len(args) != 4 {
-		ts.Fatalf("usage: awaitevent JOB KIND SUBJOB [RUN]")
-	}
-	c, ctx, done := connect(ts)
-	defer done()
-	for e, err := range c.Watch(ctx, args[0], 0) {
-		ts.Check(err)
+func awaitEvent(s *script, args []string) {
+	for e, err := range s.Watch(s.ctx, args[0], 0) {
+		s.Check(err)
 		if e.Kind == events.Kind(args[1]) && e.SubJob == args[2] && (len(args) == 3 || strconv.Itoa(e.Run) == args[3]) {
 			return
 		}
 	}
-	ts.Check(ctx.Err())
+	s.Check(s.ctx.Err())
 }
 
-func publish(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 2 {
-		ts.Fatalf("usage: publish SUBJECT BODY|@FILE")
-	}
+func publish(s *script, args []string) {
 	body := args[1]
 	if file, ok := strings.CutPrefix(body, "@"); ok {
-		body = ts.ReadFile(file)
+		body = s.ReadFile(file)
 	}
-	c, ctx, done := connect(ts)
-	defer done()
-	_, err := c.Bus().Publish(ctx, events.Message{Subject: args[0], Body: []byte(body)}, bus.Expect{})
-	ts.Check(err)
+	_, err := s.Bus().Publish(s.ctx, events.Message{Subject: args[0], Body: []byte(body)}, bus.Expect{})
+	s.Check(err)
 }
 
 // bare starts a bus without services.
@@ -85,17 +70,12 @@ func bare(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv("NATS_URL", server.URL())
 }
 
-func admitted(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 2 {
-		ts.Fatalf("usage: admitted JOB GOAL")
-	}
-	c, ctx, done := connect(ts)
-	defer done()
-	m, err := events.Encode(c.Names(), events.Event{
+func admitted(s *script, args []string) {
+	m, err := events.Encode(s.Names(), events.Event{
 		Kind: events.KindJobRequested, ID: args[0] + "/test", Job: args[0], Source: "test",
 		Data: &events.JobRequested{Request: events.Request{ID: args[0], Goal: args[1]}, Rules: events.Rules{Version: events.RulesVersion}},
 	})
-	ts.Check(err)
-	_, err = c.Bus().Publish(ctx, m, bus.ExpectNone())
-	ts.Check(err)
+	s.Check(err)
+	_, err = s.Bus().Publish(s.ctx, m, bus.ExpectNone())
+	s.Check(err)
 }

@@ -1,28 +1,19 @@
 package main_test
 
-import (
-	"github.com/rogpeppe/go-internal/testscript"
-
-	"github.com/jobgraph/jobgraph/pkg/events/schedule"
-)
+import "github.com/jobgraph/jobgraph/pkg/events/schedule"
 
 // awaitRun waits until a run of a schedule has ended, and puts the id of its job into JOB.
-func awaitRun(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 1 {
-		ts.Fatalf("usage: awaitrun SCHEDULE")
-	}
-	c, ctx, done := connect(ts)
-	defer done()
-	facts := c.Bus().Schedules()
-	sub, err := facts.Follow(ctx)
-	ts.Check(err)
+func awaitRun(s *script, args []string) {
+	facts := s.Bus().Schedules()
+	sub, err := facts.Follow(s.ctx)
+	s.Check(err)
 	defer sub.Stop()
 	for {
-		list, err := sub.Next(ctx, 64)
-		ts.Check(err)
+		list, err := sub.Next(s.ctx, 64)
+		s.Check(err)
 		for i := range list {
 			if f, ok := facts.Fact(&list[i]); ok && f.ID == args[0] && f.Kind == schedule.Ended {
-				ts.Setenv("JOB", schedule.JobID(f.ID, f.Key))
+				s.Setenv("JOB", schedule.JobID(f.ID, f.Key))
 				return
 			}
 		}

@@ -68,9 +68,17 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"up": up, "exits": exits, "state": state, "await": await,
-			"awaitdead": awaitDead, "awaitevent": awaitEvent, "publish": publish, "bus": bare, "admitted": admitted,
-			"model": model, "web": web, "awaitsession": awaitSession, "awaitexpert": awaitExpert, "awaitunread": awaitUnread, "awaitrun": awaitRun,
+			"up": up, "exits": exits, "bus": bare, "model": model, "web": web,
+			"state":        command("state JOB KIND SUBJOB RUN JSON", state),
+			"await":        command("await JOB STATUS [SUBJOB]", await),
+			"awaitdead":    command("awaitdead KIND", awaitDead),
+			"awaitevent":   command("awaitevent JOB KIND SUBJOB [RUN]", awaitEvent),
+			"publish":      command("publish SUBJECT BODY|@FILE", publish),
+			"admitted":     command("admitted JOB GOAL", admitted),
+			"awaitsession": command("awaitsession SESSION STATE", awaitSession),
+			"awaitexpert":  command("[!] awaitexpert ID [DESCRIPTION]", awaitExpert),
+			"awaitunread":  command("awaitunread POOL", awaitUnread),
+			"awaitrun":     command("awaitrun SCHEDULE", awaitRun),
 		},
 	})
 }
@@ -167,46 +175,73 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// connect reaches the stack of a script.
-func connect(ts *testscript.TestScript) (*client.Client, context.Context, func()) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	c, err := client.Connect(ctx, bus.Options{URL: ts.Getenv("NATS_URL")})
-	ts.Check(err)
-	return c, ctx, func() { c.Close(); cancel() }
+// script is a script with a connection to its stack.
+type script struct {
+	*testscript.TestScript
+	*client.Client
+	ctx context.Context // Ends after a minute.
+	neg bool
 }
 
-func state(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 5 {
-		ts.Fatalf("usage: state JOB KIND SUBJOB RUN JSON")
+// command makes a command of scripts that talks to the stack. The usage says whether it may be negated and how many arguments it
+// takes: those in brackets may be left out.
+func command(usage string, do func(s *script, args []string)) func(*testscript.TestScript, bool, []string) {
+	words, negatable := strings.CutPrefix(usage, "[!] ")
+	most := len(strings.Fields(words)) - 1
+	least := most - strings.Count(words, "[")
+	return func(ts *testscript.TestScript, neg bool, args []string) {
+		if neg && !negatable || len(args) < least || len(args) > most {
+			ts.Fatalf("usage: %s", usage)
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		c, err := client.Connect(ctx, bus.Options{URL: ts.Getenv("NATS_URL")})
+		ts.Check(err)
+		defer c.Close()
+		do(&script{ts, c, ctx, neg}, args)
 	}
-	c, ctx, done := connect(ts)
-	defer done()
+}
+
+// until waits until a watch has seen something.
+func (s *script) until(what string, watch func(seen func()) (stop func(), err error)) {
+	seen := make(chan struct{}, 1)
+	stop, err := watch(func() {
+		select {
+		case seen <- struct{}{}:
+		default: // Seen before.
+		}
+	})
+	s.Check(err)
+	defer stop()
+	select {
+	case <-seen:
+	case <-s.ctx.Done():
+		s.Fatalf("it never comes: %s", what)
+	}
+}
+
+func state(s *script, args []string) {
 	run, err := strconv.Atoi(args[3])
-	ts.Check(err)
+	s.Check(err)
 	kind := events.Kind(args[1])
 	header := map[string][]string{events.HeaderType: {kind.Type()}}
-	m := events.Message{Subject: c.Names().RunEvent(args[0], kind, args[2], run), Header: header, Body: []byte(args[4])}
-	_, err = c.Bus().Publish(ctx, m, bus.Expect{})
-	ts.Check(err)
+	m := events.Message{Subject: s.Names().RunEvent(args[0], kind, args[2], run), Header: header, Body: []byte(args[4])}
+	_, err = s.Bus().Publish(s.ctx, m, bus.Expect{})
+	s.Check(err)
 }
 
-func await(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) < 2 || len(args) > 3 {
-		ts.Fatalf("usage: await JOB STATUS [SUBJOB]")
-	}
-	c, ctx, done := connect(ts)
-	defer done()
+func await(s *script, args []string) {
 	want := events.Status(args[1])
 	subjob := ""
 	if len(args) == 3 {
 		subjob = args[2]
 	}
 	if want == "QUARANTINED" {
-		ts.Check(untilQuarantined(ctx, c, args[0]))
+		s.Check(untilQuarantined(s.ctx, s.Client, args[0]))
 		return
 	}
-	ts.Check(untilStatus(ctx, c, args[0], subjob, want))
+	s.Check(untilStatus(s.ctx, s.Client, args[0], subjob, want))
 	if subjob == "" && (want == events.Waiting || want.Terminal()) { // There it stays.
-		ts.Check(untilSaved(ctx, c, args[0], want))
+		s.Check(untilSaved(s.ctx, s.Client, args[0], want))
 	}
 }

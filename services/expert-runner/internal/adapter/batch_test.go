@@ -13,47 +13,43 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
-	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/batch"
 	"github.com/jobgraph/jobgraph/pkg/service/queue"
+	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 )
 
 // batches is a source of batches over a real server, in virtual time.
-func batches(t *testing.T, lingers bool, f func(t *testing.T, b *bus.Bus, s *Batches)) {
+func batches(t *testing.T, lingers bool, f func(t *testing.T, e *servicetest.Env, s *Batches)) {
 	t.Helper()
-	bustest.Virtual(t, func(t *testing.T) {
-		b := bustest.Start(t, bustest.Settings{Quiet: true}).Bus("test")
-		s, err := OpenBatches(t.Context(), b, events.DefaultPool, lingers, slog.New(slog.DiscardHandler))
+	servicetest.Virtual(t, func(t *testing.T, e *servicetest.Env) {
+		s, err := OpenBatches(t.Context(), e.Bus, events.DefaultPool, lingers, slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}
-		f(t, b, s)
+		f(t, e, s)
 	})
 }
 
-func subjectOf(b *bus.Bus, i int) string {
-	return b.Names().WorkFor(events.DefaultPool, "x", "j", "s"+strconv.Itoa(i), 1)
+func subjectOf(e *servicetest.Env, i int) string {
+	return e.Names.WorkFor(events.DefaultPool, "x", "j", "s"+strconv.Itoa(i), 1)
 }
 
 // send publishes a batch of the SubJobs from to below to.
-func send(t *testing.T, b *bus.Bus, from, to int) {
-	t.Helper()
+func send(e *servicetest.Env, from, to int) {
+	e.Helper()
 	var body []byte
 	for i := from; i < to; i++ {
-		body = batch.Append(body, &batch.Member{Subject: subjectOf(b, i), ID: "id" + strconv.Itoa(i), Trace: "t", Work: []byte(`{"subjob":"s` + strconv.Itoa(i) + `"}`)})
+		body = batch.Append(body, &batch.Member{Subject: subjectOf(e, i), ID: "id" + strconv.Itoa(i), Trace: "t", Work: []byte(`{"subjob":"s` + strconv.Itoa(i) + `"}`)})
 	}
-	m := events.Message{Subject: batch.Subject(b.Names(), events.DefaultPool, "x", "j", to-from), Body: body}
-	if _, err := b.Publish(t.Context(), m, bus.Expect{}); err != nil {
-		t.Fatal(err)
-	}
+	e.Publish(batch.Subject(e.Names, events.DefaultPool, "x", "j", to-from), body)
 }
 
 // queued are the subjects of the messages in the queue of work.
-func queued(t *testing.T, b *bus.Bus) []string {
+func queued(t *testing.T, e *servicetest.Env) []string {
 	t.Helper()
 	synctest.Wait()
-	subjects, err := b.Streams().Subjects(t.Context(), b.Names().Work, b.Names().AllWork())
+	subjects, err := e.Bus.Streams().Subjects(t.Context(), e.Names.Work, e.Names.AllWork())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,9 +66,9 @@ func next(t *testing.T, s *Batches, most int) []queue.Delivery {
 }
 
 func TestMembersOfABatchAreHandedOutAsWorkOfTheirOwn(t *testing.T) {
-	batches(t, true, func(t *testing.T, b *bus.Bus, s *Batches) {
-		send(t, b, 0, 3)
-		send(t, b, 3, 5)
+	batches(t, true, func(t *testing.T, e *servicetest.Env, s *Batches) {
+		send(e, 0, 3)
+		send(e, 3, 5)
 		var got []string
 		var all []queue.Delivery
 		for len(all) < 5 {
@@ -87,19 +83,19 @@ func TestMembersOfABatchAreHandedOutAsWorkOfTheirOwn(t *testing.T) {
 		}
 		var want []string
 		for i := range 5 {
-			want = append(want, subjectOf(b, i)+` {"subjob":"s`+strconv.Itoa(i)+`"} t 1`)
+			want = append(want, subjectOf(e, i)+` {"subjob":"s`+strconv.Itoa(i)+`"} t 1`)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)
 		}
 		settle(t, all[:2])
 		<-time.After(ackDelay * 2)
-		if n := left(t, b); n != 2 {
+		if n := left(t, e); n != 2 {
 			t.Errorf("%d batches are left while one of each is at work", n)
 		}
 		settle(t, all[2:])
 		<-time.After(ackDelay * 2)
-		if n := left(t, b); n != 0 {
+		if n := left(t, e); n != 0 {
 			t.Errorf("%d messages are left when all is done", n)
 		}
 	})
@@ -107,20 +103,20 @@ func TestMembersOfABatchAreHandedOutAsWorkOfTheirOwn(t *testing.T) {
 
 // A runner whose places are taken does not keep what others have a place for.
 func TestAMemberWithoutAPlaceGoesBackByItself(t *testing.T) {
-	batches(t, true, func(t *testing.T, b *bus.Bus, s *Batches) {
-		send(t, b, 0, 3)
+	batches(t, true, func(t *testing.T, e *servicetest.Env, s *Batches) {
+		send(e, 0, 3)
 		first := next(t, s, 1)
 		<-time.After(batchPatience - time.Millisecond)
-		if list := queued(t, b); len(list) != 1 {
+		if list := queued(t, e); len(list) != 1 {
 			t.Errorf("%q before its time", list)
 		}
 		<-time.After(2 * time.Millisecond)
-		if diff := cmp.Diff([]string{subjectOf(b, 1), subjectOf(b, 2), batch.Subject(b.Names(), "default", "x", "j", 3)}, queued(t, b)); diff != "" {
+		if diff := cmp.Diff([]string{subjectOf(e, 1), subjectOf(e, 2), batch.Subject(e.Names, "default", "x", "j", 3)}, queued(t, e)); diff != "" {
 			t.Error(diff)
 		}
 		settle(t, first)
 		<-time.After(ackDelay * 2)
-		if diff := cmp.Diff([]string{subjectOf(b, 1), subjectOf(b, 2)}, queued(t, b)); diff != "" {
+		if diff := cmp.Diff([]string{subjectOf(e, 1), subjectOf(e, 2)}, queued(t, e)); diff != "" {
 			t.Error(diff)
 		}
 	})
@@ -130,15 +126,15 @@ func TestAMemberThatIsGivenBackOrUpGoesBackByItself(t *testing.T) {
 	for verb, giveUp := range map[string]func(queue.Receipt) error{
 		"nak": func(r queue.Receipt) error { return r.Nak(time.Hour) }, "term": func(r queue.Receipt) error { return r.Term("no") },
 	} {
-		batches(t, true, func(t *testing.T, b *bus.Bus, s *Batches) {
-			send(t, b, 0, 2)
+		batches(t, true, func(t *testing.T, e *servicetest.Env, s *Batches) {
+			send(e, 0, 2)
 			list := next(t, s, 2)
 			if err := giveUp(list[0].Receipt); err != nil {
 				t.Fatal(err)
 			}
 			settle(t, list[1:])
 			<-time.After(ackDelay * 2)
-			if diff := cmp.Diff([]string{subjectOf(b, 0)}, queued(t, b)); diff != "" {
+			if diff := cmp.Diff([]string{subjectOf(e, 0)}, queued(t, e)); diff != "" {
 				t.Errorf("%s: %s", verb, diff)
 			}
 		})
@@ -147,8 +143,8 @@ func TestAMemberThatIsGivenBackOrUpGoesBackByItself(t *testing.T) {
 
 // Work in hand is not delivered to another runner as long as this one says that it is at it, and is when it says nothing.
 func TestABatchComesAgainWhenItsRunnerIsSilent(t *testing.T) {
-	batches(t, true, func(t *testing.T, b *bus.Bus, s *Batches) {
-		send(t, b, 0, 2)
+	batches(t, true, func(t *testing.T, e *servicetest.Env, s *Batches) {
+		send(e, 0, 2)
 		list := next(t, s, 2)
 		settle(t, list[:1])
 		for range 4 {
@@ -163,7 +159,7 @@ func TestABatchComesAgainWhenItsRunnerIsSilent(t *testing.T) {
 			t.Errorf("%s came again while its runner is at it", again[0].Subject)
 		}
 		for i, d := range next(t, s, 2) {
-			if d.Subject != subjectOf(b, i) || d.Count != 2 {
+			if d.Subject != subjectOf(e, i) || d.Count != 2 {
 				t.Errorf("%s, delivery %d", d.Subject, d.Count)
 			}
 		}
@@ -171,18 +167,15 @@ func TestABatchComesAgainWhenItsRunnerIsSilent(t *testing.T) {
 }
 
 func TestWhatIsNoBatchIsSetAside(t *testing.T) {
-	batches(t, true, func(t *testing.T, b *bus.Bus, s *Batches) {
-		m := events.Message{Subject: batch.Subject(b.Names(), events.DefaultPool, "x", "j", 2), Body: []byte("{}")}
-		if _, err := b.Publish(t.Context(), m, bus.Expect{}); err != nil {
-			t.Fatal(err)
-		}
-		send(t, b, 0, 1)
+	batches(t, true, func(t *testing.T, e *servicetest.Env, s *Batches) {
+		e.Publish(batch.Subject(e.Names, events.DefaultPool, "x", "j", 2), []byte("{}"))
+		send(e, 0, 1)
 		settle(t, next(t, s, 1))
 		<-time.After(ackDelay * 2)
-		if n := left(t, b); n != 0 {
+		if n := left(t, e); n != 0 {
 			t.Errorf("%d messages are left", n)
 		}
-		facts, err := b.Streams().Info(t.Context(), b.Names().Aside)
+		facts, err := e.Bus.Streams().Info(t.Context(), e.Names.Aside)
 		if err != nil || facts.Messages != 1 {
 			t.Errorf("%d set aside, %v", facts.Messages, err)
 		}
@@ -193,18 +186,18 @@ func TestWhatIsNoBatchIsSetAside(t *testing.T) {
 // later than it stops.
 func TestARunnerThatStopsLeavesNoBatchBehind(t *testing.T) {
 	for _, lingers := range []bool{true, false} {
-		batches(t, lingers, func(t *testing.T, b *bus.Bus, s *Batches) {
-			send(t, b, 0, 3)
+		batches(t, lingers, func(t *testing.T, e *servicetest.Env, s *Batches) {
+			send(e, 0, 3)
 			first := next(t, s, 1)
 			for i := range 4 {
-				send(t, b, 3+2*i, 5+2*i)
+				send(e, 3+2*i, 5+2*i)
 			}
 			late := 0
 			if lingers {
 				late = 2
 				go func() {
 					<-time.After(bus.BatchLinger / 2)
-					send(t, b, 11, 13)
+					send(e, 11, 13)
 				}()
 			}
 			begun := time.Now()
@@ -215,10 +208,10 @@ func TestARunnerThatStopsLeavesNoBatchBehind(t *testing.T) {
 			settle(t, first)
 			var want []string
 			for i := 1; i < 11+late; i++ {
-				want = append(want, subjectOf(b, i))
+				want = append(want, subjectOf(e, i))
 			}
 			slices.Sort(want)
-			if diff := cmp.Diff(want, queued(t, b)); diff != "" {
+			if diff := cmp.Diff(want, queued(t, e)); diff != "" {
 				t.Errorf("lingers %v: %s", lingers, diff)
 			}
 		})

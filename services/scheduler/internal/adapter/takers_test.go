@@ -1,15 +1,14 @@
 package adapter
 
 import (
-	"encoding/json"
 	"log/slog"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
-	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 )
 
 // takes asks until what is known is fresh.
@@ -24,23 +23,14 @@ func takes(t *Takers, pool string) bool {
 }
 
 func TestAPoolTakesBatchesWhenAllOfItsCardsSaySo(t *testing.T) {
-	bustest.Virtual(t, func(t *testing.T) {
-		b := bustest.Start(t, bustest.Settings{Quiet: true}).Bus("test")
-		announce := func(id, pool string, batches bool) {
-			body, err := json.Marshal(events.Card{ID: id, Pool: pool, Batches: batches})
-			if err == nil {
-				_, err = b.Experts().Put(t.Context(), id, body, 0)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
+	servicetest.Virtual(t, func(t *testing.T, e *servicetest.Env) {
+		b := e.Bus
 		k := NewTakers(b, slog.New(slog.DiscardHandler))
 		defer k.Close()
 		if takes(k, events.DefaultPool) {
 			t.Error("a pool without a card takes batches")
 		}
-		announce("new", "", true)
+		e.Announce(events.Card{ID: "new", Pool: "", Batches: true})
 		if !takes(k, events.DefaultPool) {
 			t.Error("the pool of one expert that takes batches takes none")
 		}
@@ -48,15 +38,15 @@ func TestAPoolTakesBatchesWhenAllOfItsCardsSaySo(t *testing.T) {
 		if k.Takes(events.DefaultPool) {
 			t.Error("what is known is used although it is old")
 		}
-		announce("old", events.DefaultPool, false)
+		e.Announce(events.Card{ID: "old", Pool: events.DefaultPool, Batches: false})
 		if takes(k, events.DefaultPool) {
 			t.Error("batches go to a pool of which one expert does not take them")
 		}
-		announce("old", "", true)
+		e.Announce(events.Card{ID: "old", Pool: "", Batches: true})
 		if !takes(k, events.DefaultPool) {
 			t.Error("all experts of the pool take batches, and none go there")
 		}
-		announce("apart", "nobody", true)
+		e.Announce(events.Card{ID: "apart", Pool: "nobody", Batches: true})
 		if takes(k, "nobody") {
 			t.Error("batches go to a pool without a reader")
 		}

@@ -10,8 +10,8 @@ import (
 	"testing/synctest"
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
-	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 )
 
 // slowLog stores nothing before it is let: it counts what is to be stored at once.
@@ -58,25 +58,21 @@ func TestAsManyRequestsAreAdmittedAtOnceAsAreSmallTogether(t *testing.T) {
 		{300 << 10, 5, 3, 3},
 		{470 << 10, 3, 2, 2},
 	} {
-		bustest.Virtual(t, func(t *testing.T) {
-			b := bustest.Start(t, bustest.Settings{Quiet: true}).Bus("test")
-			queue, err := b.Queues().Consume(t.Context(), b.Queues().IntakeConsumer())
+		servicetest.Virtual(t, func(t *testing.T, e *servicetest.Env) {
+			queue, err := e.Bus.Queues().Consume(t.Context(), e.Bus.Queues().IntakeConsumer())
 			if err != nil {
 				t.Fatal(err)
 			}
 			log := &slowLog{let: make(chan struct{})}
 			consumer := Consumer{
-				Admitter: NewAdmitter(b.Names(), log, nil, DefaultRules()), Queue: queue, Teller: b, Meter: counts{}, Logger: slog.New(slog.DiscardHandler),
+				Admitter: NewAdmitter(e.Names, log, nil, DefaultRules()), Queue: queue, Teller: e.Bus, Meter: counts{}, Logger: slog.New(slog.DiscardHandler),
 				Gate: NewGate(func(context.Context) (bus.StreamFacts, error) { return bus.StreamFacts{}, nil }, 0, 1),
 			}
 			ctx, cancel := context.WithCancel(t.Context())
 			ended := make(chan error)
 			go func() { ended <- consumer.Run(ctx, ctx) }()
 			for range c.sent {
-				body := `{"goal":"` + strings.Repeat("x", c.size) + `"}`
-				if _, err := b.Publish(t.Context(), events.Message{Subject: b.Names().Request(), Body: []byte(body)}, bus.Expect{}); err != nil {
-					t.Fatal(err)
-				}
+				e.Submit(events.Request{Goal: strings.Repeat("x", c.size)})
 			}
 			for i, want := range []int{c.first, c.second} {
 				synctest.Wait()

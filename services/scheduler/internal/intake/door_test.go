@@ -14,8 +14,9 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
-	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 )
 
 // diary is a log that notes which jobs were admitted, in order.
@@ -53,52 +54,38 @@ func (s *scale) There(context.Context) (Motion, error) { s.asked++; return s.the
 
 // lobby is an intake with a place for so many jobs in motion.
 type lobby struct {
-	t     *testing.T
-	bus   *bus.Bus
+	*servicetest.Env
 	diary *diary
 	load  *scale
 	most  int
-	stop  func()
+	stop  func() error
 }
 
 func inLobby(t *testing.T, most int, f func(l *lobby)) {
-	bustest.Virtual(t, func(t *testing.T) {
-		b := bustest.Start(t, bustest.Settings{Quiet: true}).Bus("test")
-		l := &lobby{t: t, bus: b, diary: &diary{names: b.Names()}, load: &scale{Gauge: NewGauge(1)}, most: most}
+	servicetest.Virtual(t, func(_ *testing.T, e *servicetest.Env) {
+		l := &lobby{Env: e, diary: &diary{names: e.Names}, load: &scale{Gauge: NewGauge(1)}, most: most}
 		l.open()
-		defer func() { l.stop() }() // Also behind a failure: all of it has to end within the bubble.
 		f(l)
 	})
 }
 
 // open begins to admit.
 func (l *lobby) open() {
-	queue, err := l.bus.Queues().Consume(l.t.Context(), l.bus.Queues().IntakeConsumer())
+	queue, err := l.Bus.Queues().Consume(l.Context(), l.Bus.Queues().IntakeConsumer())
 	if err != nil {
-		l.t.Fatal(err)
+		l.Fatal(err)
 	}
 	consumer := Consumer{
-		Admitter: NewAdmitter(l.bus.Names(), l.diary, nil, DefaultRules()), Load: l.load, Most: l.most, Queue: queue, Teller: l.bus, Meter: counts{},
+		Admitter: NewAdmitter(l.Names, l.diary, nil, DefaultRules()), Load: l.load, Most: l.most, Queue: queue, Teller: l.Bus, Meter: counts{},
 		Gate:   NewGate(func(context.Context) (bus.StreamFacts, error) { return bus.StreamFacts{}, nil }, 0, 1),
 		Logger: slog.New(slog.DiscardHandler),
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error)
-	go func() { ended <- consumer.Run(ctx, context.WithoutCancel(ctx)) }()
-	l.stop = func() {
-		cancel()
-		if err := <-ended; err != nil {
-			l.t.Error(err)
-		}
-	}
+	l.stop = l.Start("intake", host.Settings{}, func(ctx context.Context, p *host.Process) error { return consumer.Run(p.Intake(), ctx) }).StopAtEnd().Stop
 }
 
 // ask publishes a request; more is the rest of its body.
 func (l *lobby) ask(id, more string) {
-	body := fmt.Sprintf(`{"id":%q,"goal":"g"%s}`, id, more)
-	if _, err := l.bus.Publish(l.t.Context(), events.Message{Subject: l.bus.Names().Request(), Body: []byte(body)}, bus.Expect{}); err != nil {
-		l.t.Fatal(err)
-	}
+	l.Publish(l.Names.Request(), fmt.Appendf(nil, `{"id":%q,"goal":"g"%s}`, id, more))
 }
 
 // turn says that the jobs admitted so far were seen and are in motion no more, and gives those admitted since.
@@ -182,7 +169,7 @@ func TestRequestsThatWaitAreHeldAndGivenBackAtTheEnd(t *testing.T) {
 		synctest.Wait()
 		l.load.Of(0).Set(1, 1)
 		<-time.After(5 * time.Minute)
-		facts, err := l.bus.Queues().Info(l.t.Context(), l.bus.Names().Intake, l.bus.Queues().IntakeConsumer().Durable)
+		facts, err := l.Bus.Queues().Info(l.Context(), l.Bus.Names().Intake, l.Bus.Queues().IntakeConsumer().Durable)
 		if err != nil || facts.Redelivered > 0 || facts.Unsettled != 9 {
 			t.Errorf("%+v, %v: want nine that are held, none of them delivered again", facts, err)
 		}
