@@ -61,9 +61,6 @@ type inputs struct{ app *app }
 
 // answer closes a request of a job: the named one, or the only one.
 func (g inputs) answer(job, request, user string, build func(q question) (any, error)) error {
-	if err := g.app.form(); err != nil {
-		return err
-	}
 	job, err := askedJob(job)
 	if err != nil {
 		return err
@@ -228,9 +225,6 @@ func (g inputs) inputsCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "inputs [ID]", Short: "List the pending requests of jobs to people", Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := g.app.form(); err != nil {
-				return err
-			}
 			for _, arg := range args {
 				if _, err := askedJob(arg); err != nil {
 					return err

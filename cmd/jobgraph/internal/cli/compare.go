@@ -18,9 +18,6 @@ func (g forks) diffCommand() *cobra.Command {
 		Use: "diff A B", Short: "Compare two jobs: plan, results, calls, tokens and time; exit 1 when they differ", Args: cobra.ExactArgs(2),
 		Example: "  jobgraph fork last --before write --model large\n  jobgraph diff JOB last",
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := g.app.form(); err != nil {
-				return err
-			}
 			return g.app.with(func(ctx context.Context, c *client.Client) error {
 				var sides [2]*joblog.Account
 				for i, arg := range args {

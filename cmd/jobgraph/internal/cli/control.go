@@ -21,9 +21,6 @@ type controls struct{ app *app }
 // act publishes a control event of a job and reports whether the fold accepted it: an illegal event is a conflict. With end
 // it waits until the job has ended.
 func (g controls) act(t target, kind events.Kind, end bool, data func(h *joblog.Log) any) error {
-	if err := g.app.form(); err != nil {
-		return err
-	}
 	return g.app.with(func(ctx context.Context, c *client.Client) error {
 		h, err := g.app.load(ctx, c, t)
 		if err != nil {
@@ -102,9 +99,6 @@ func (g controls) endCommand(use, short string, kind events.Kind, data func(even
 
 // end ends a job or a part of it. If the job is in quarantine, it ends at least its work.
 func (g controls) end(t target, kind events.Kind, wait bool, data any) error {
-	if err := g.app.form(); err != nil {
-		return err
-	}
 	return g.app.with(func(ctx context.Context, c *client.Client) error {
 		h, err := g.app.look(ctx, c, t)
 		if err != nil && !errors.Is(err, client.ErrQuarantined) && !errors.Is(err, client.ErrNotAdmitted) {

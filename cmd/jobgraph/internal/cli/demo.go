@@ -34,9 +34,6 @@ func (g demos) crashCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "crash", Short: "Kill a runner with -9 in the middle of its calls, and count what was made twice", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			if err := g.app.form(); err != nil {
-				return err
-			}
 			return g.crash()
 		},
 	}

@@ -18,9 +18,6 @@ func (g deadLetters) command() *cobra.Command {
 	list := &cobra.Command{
 		Use: "ls", Aliases: []string{"list"}, Short: "List dead letters: jobs in quarantine, rejected requests, malformed work", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			if err := g.app.form(); err != nil {
-				return err
-			}
 			return g.app.with(g.list)
 		},
 	}
@@ -38,9 +35,6 @@ func (g deadLetters) command() *cobra.Command {
 }
 
 func (g deadLetters) with(id string, do func(context.Context, *client.Client, client.Dead) error) error {
-	if err := g.app.form(); err != nil {
-		return err
-	}
 	return g.app.with(func(ctx context.Context, c *client.Client) error {
 		d, err := c.DeadLetters().Get(ctx, id)
 		if err != nil {

@@ -56,9 +56,6 @@ func (g operations) doctorCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "doctor", Short: "Check bus, streams and services, and say what could be lost and when", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			if err := g.app.form(); err != nil {
-				return err
-			}
 			return g.app.with(func(ctx context.Context, c *client.Client) error {
 				d, err := diagnose(ctx, c, monitor)
 				if err != nil {

@@ -21,9 +21,6 @@ func (g runs) planDraftCommand() *cobra.Command {
 			"It plans for the experts of --experts and of the folder experts/ beside the job file, else for those on the bus, with\n" +
 			"the model of --model and the settings. Nothing is kept; `run --plan FILE` runs it.",
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := g.app.form(); err != nil {
-				return err
-			}
 			r, err := g.app.documents.request(&f.asked, args)
 			if err != nil {
 				return err

@@ -20,9 +20,6 @@ func (g views) eventsCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "events ID", Short: "Print a job's events in order", Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := g.app.form(); err != nil {
-				return err
-			}
 			job, err := jobOf("events", args[0], "jobgraph events JOB shows those of all its SubJobs", "jobgraph describe JOB/SUBJOB")
 			if err != nil {
 				return err

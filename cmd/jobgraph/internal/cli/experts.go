@@ -22,9 +22,6 @@ func (g experts) command() *cobra.Command {
 	list := &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List the experts that runners announce", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			if err := g.app.form(); err != nil {
-				return err
-			}
 			if builtin {
 				return g.list(runner.Builtin())
 			}
@@ -61,9 +58,6 @@ func (g experts) command() *cobra.Command {
 	check := &cobra.Command{
 		Use: "check FILE…", Short: "Check expert cards, and those of configuration files (*.yaml), and find their programs", Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := g.app.form(); err != nil {
-				return err
-			}
 			cards, err := runner.CheckCards(args, g.app.sys.Env)
 			if err != nil {
 				return err

@@ -28,9 +28,6 @@ func (g forks) forkCommand() *cobra.Command {
 			"  # Another expert for one step; what follows from it runs again\n  jobgraph fork last --before write --expert Reviewer\n" +
 			"  # As if that step had given this\n  jobgraph fork last --before write --result @draft.md",
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := g.app.form(); err != nil {
-				return err
-			}
 			job, err := jobOf("fork", args[0], "jobgraph fork JOB begins a new job from all of it", "jobgraph rerun JOB/SUBJOB runs that one and its dependents again")
 			if err != nil {
 				return err

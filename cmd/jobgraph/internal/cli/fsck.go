@@ -24,9 +24,6 @@ func (g operations) fsckCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "fsck", Short: "Check every job of a store: log, saved state, payloads; exit 1 when something does not fit", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			if err := g.app.form(); err != nil {
-				return err
-			}
 			if store == "" {
 				return g.app.with(g.fsck)
 			}

@@ -39,9 +39,6 @@ func (g views) getCommand() *cobra.Command {
 
 // see folds the job that an argument names and passes it to show.
 func (g views) see(arg string, show func(h *joblog.Log, c *client.Client) error) error {
-	if err := g.app.form(); err != nil {
-		return err
-	}
 	t, err := parseTarget(arg)
 	if err != nil {
 		return err

@@ -50,9 +50,6 @@ type imported struct {
 }
 
 func (g operations) importConfig(f *importFlags, paths []string) error {
-	if err := g.app.form(); err != nil {
-		return err
-	}
 	if f.from != "" && !slices.Contains(importer.Kinds(), f.from) {
 		return usageError{fmt.Errorf("--from %q: use one of %s", f.from, strings.Join(importer.Kinds(), ", "))}
 	}

@@ -23,9 +23,6 @@ func (g views) listCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List jobs, the newest first", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			if err := g.app.form(); err != nil {
-				return err
-			}
 			if err := query(&q, labelArgs, states); err != nil {
 				return err
 			}

@@ -109,8 +109,13 @@ func (a *app) root() *cobra.Command {
 			}
 			return nil
 		},
-		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-		PersistentPreRunE: func(*cobra.Command, []string) error { return a.check(a) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			if err := a.check(a); err != nil || a.output == "plan" && cmd.CommandPath() == "jobgraph get" {
+				return err
+			}
+			return a.form()
+		},
 	}
 	root.SetIn(a.sys.Stdin)
 	root.SetOut(a.sys.Stdout)

@@ -56,9 +56,6 @@ func (g operations) configCommand() *cobra.Command {
 	validate := &cobra.Command{
 		Use: "validate [FILE]", Short: "Check the settings of environment and configuration file, and the experts that it names", Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := g.app.form(); err != nil {
-				return err
-			}
 			if len(args) == 1 {
 				g.app.config = args[0]
 				if err := g.app.check(g.app); err != nil {
@@ -80,9 +77,6 @@ func (g operations) configCommand() *cobra.Command {
 	show := &cobra.Command{
 		Use: "print", Short: "Print every setting, model and expert, its value and where it came from; secrets are masked", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			if err := g.app.form(); err != nil {
-				return err
-			}
 			table := output.Table{Head: []string{"SETTING", "VALUE", "SOURCE", "VARIABLE"}, WideHead: []string{"DEFAULT", "MEANING"}}
 			file, cards, err := stack.ReadConfig(g.app.settings.Config, g.app.sys.Env)
 			if err != nil {

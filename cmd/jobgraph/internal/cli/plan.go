@@ -33,9 +33,6 @@ func (g plans) checkCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "check FILE", Short: "Check a plan in any dialect, or a job file with one; every fault with its place", Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := g.app.form(); err != nil {
-				return err
-			}
 			raw, err := g.read(args[0])
 			if err != nil {
 				return err
@@ -229,9 +226,6 @@ func (g plans) diffCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "diff A B", Short: "Compare two plans step by step; exit 1 when they differ", Args: cobra.ExactArgs(2),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := g.app.form(); err != nil {
-				return err
-			}
 			before, err := g.loosePlan(args[0])
 			if err != nil {
 				return err

@@ -36,9 +36,6 @@ func (g plans) operation(use, short string, args cobra.PositionalArgs, fill func
 	c := &cobra.Command{
 		Use: use, Short: short, Args: args,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := g.app.form(); err != nil {
-				return err
-			}
 			op := client.PlanOperation{Command: planCommands[cmd.Name()], Book: book}
 			if fill == nil && len(args) > 0 {
 				op.PlanID = args[0]

@@ -38,9 +38,6 @@ func (g replays) replayCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "replay ID|FILE", Short: "Fold a job's events again, from the bus or from an export file", Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := g.app.form(); err != nil {
-				return err
-			}
 			if f.speed < 0 {
 				return usageError{fmt.Errorf("--speed %g: must not be negative", f.speed)}
 			}

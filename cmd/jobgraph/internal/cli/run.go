@@ -41,9 +41,6 @@ func (g runs) runCommand() *cobra.Command {
 			"when no server answers there, the exit code is 69. Without one it uses the bus at " + host.DefaultURL + " if Jobgraph is there, else\n" +
 			"an embedded one for this run, with the experts of the folder experts/ beside the job file.",
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := g.app.form(); err != nil {
-				return err
-			}
 			r, err := g.app.documents.request(&f.asked, args)
 			if err != nil {
 				return err
@@ -73,9 +70,6 @@ func (g runs) submitCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "submit [GOAL…]", Short: "Submit a job and print its id",
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := g.app.form(); err != nil {
-				return err
-			}
 			r, err := g.app.documents.request(&q, args)
 			if err == nil && len(r.Plan) > 0 {
 				err = g.app.plans.sound(&r)

@@ -140,9 +140,6 @@ func (g schedules) createCommand() *cobra.Command {
 		Long: "Create takes a job as `submit` does, by words, flags or a file, and one of --every, --daily, --cron and --at; a file\n" +
 			"may say it in its field schedule. --id is the id of the schedule; each run is a job ID-<moment>, with the label schedule=ID.",
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := g.app.form(); err != nil {
-				return err
-			}
 			request, err := g.app.documents.request(&q, args)
 			if err == nil && len(request.Plan) > 0 {
 				err = g.app.plans.sound(&request)

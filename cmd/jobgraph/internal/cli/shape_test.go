@@ -57,3 +57,26 @@ func TestEachShapeOfJSONIsPrintedInAScript(t *testing.T) {
 		t.Errorf("no script has the JSON of %q", slices.Sorted(maps.Keys(missing)))
 	}
 }
+
+// A form of output that there is not is refused before anything is done, with or without a bus.
+func TestEachCommandRefusesAFormThatItDoesNotHave(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("jobgraph.yaml", []byte("version: 1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	everyCommand(t, func(t *testing.T, path string, c *cobra.Command) {
+		path = strings.TrimPrefix(path, "jobgraph ")
+		if !c.Runnable() || c.HasSubCommands() || shapeless[path] != "" && path != "artifacts get" {
+			return
+		}
+		line, _, _ := strings.Cut(c.Example, "\n")
+		for rest := c.Example; strings.HasPrefix(strings.TrimSpace(line), "#"); {
+			_, rest, _ = strings.Cut(rest, "\n")
+			line, _, _ = strings.Cut(rest, "\n")
+		}
+		code, said := complaint(t, append(split(line)[1:], "-o", "xml"))
+		if code != ExitUsage || !strings.Contains(said, `-o "xml": use one of`) {
+			t.Errorf("%s: exit %d: %s", line, code, said)
+		}
+	})
+}

@@ -203,9 +203,6 @@ func (a *app) connected(use, short string, args cobra.PositionalArgs, do func(ct
 	return &cobra.Command{
 		Use: use, Short: short, Args: args,
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := a.form(); err != nil {
-				return err
-			}
 			return a.with(func(ctx context.Context, c *client.Client) error { return do(ctx, c, args) })
 		},
 	}

@@ -15,9 +15,6 @@ func (g experts) toolsCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "tools", Short: "Start the configured MCP servers and list the tools that they offer", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			if err := g.app.form(); err != nil {
-				return err
-			}
 			if g.app.settings.Config == "" {
 				return usageError{errors.New("there is no configuration file: give one with --config or JOBGRAPH_CONFIG")}
 			}

@@ -71,9 +71,6 @@ func (g replays) importCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "import FILE", Short: "Import a job from a file; - reads standard input", Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := g.app.form(); err != nil {
-				return err
-			}
 			x, err := g.loadExport(args[0])
 			if err != nil {
 				return err

@@ -29,9 +29,6 @@ func (g experts) testCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "test NAME", Short: "Run one expert on a goal, and check that it keeps the contract", Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := g.app.form(); err != nil {
-				return err
-			}
 			switch conformance.Level(t.level) {
 			case "", conformance.Basic, conformance.Full:
 			default:

@@ -26,9 +26,6 @@ func (g views) watchCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := g.app.form(); err != nil {
-				return err
-			}
 			return g.app.with(func(ctx context.Context, c *client.Client) error {
 				if _, err := c.Head(ctx, job); err != nil {
 					return g.missing(ctx, c, job, err)
