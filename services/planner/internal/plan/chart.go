@@ -127,10 +127,18 @@ func (c *Chart) Board() Board {
 	b := Board{ID: state.ID, Title: firstOf(state.Title, state.Goal)}
 	for _, n := range c.steps() {
 		line := lineOf(c.spec(n))
-		line.ID, line.Mark, line.Notes = n.ID, MarkOf(n.Status), c.notes(n)
+		line.ID, line.Mark, line.Notes = n.ID, shown(n), c.notes(n)
 		b.Lines = append(b.Lines, line)
 	}
 	return b
+}
+
+// shown returns the mark that people see: a step that was stopped before it began has not started, whatever stopped it.
+func shown(n *graph.SubJobState) Mark {
+	if n.Status == events.Stopped && n.Run == 0 {
+		return NotStarted
+	}
+	return MarkOf(n.Status)
 }
 
 // lineOf returns the text of a step for people.

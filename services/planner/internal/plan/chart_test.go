@@ -156,7 +156,7 @@ func TestMarksOfStepsOfAJobAreFacts(t *testing.T) {
 		t.Error(said)
 	}
 	r.shows("0. [✓] Pack", "   Notes: done by hand", "1. [!] Go", "   Notes: go: declared failed by plan: no train",
-		"2. [!] Rest", "   Notes: "+r.chart.notes(r.chart.steps()[2]))
+		"2. [ ] Rest", "   Notes: "+r.chart.notes(r.chart.steps()[2]))
 }
 
 func TestAStepThatIsBlockedIsTriedAgainOrGivenItsResult(t *testing.T) {
