@@ -22,8 +22,20 @@ import (
 // errAway is what any call may bring while the bus is away.
 var errAway = errors.New("the bus is away")
 
-// fake is a world in memory: a log that the test writes, and a note of everything that is published.
+// idle is what a partition asks of its ports and these tests have no answer to.
+type idle struct{}
+
+func (idle) Tell(string, []byte) error { return nil }
+
+func (idle) Read(context.Context, string, string) ([]run.Entry, uint64, error) { return nil, 0, nil }
+
+func (idle) PutBlob(context.Context, string, []byte) (events.Ref, error) { return events.Ref{}, nil }
+
+func (idle) GetBlob(context.Context, string, string) ([]byte, error) { return nil, store.ErrNotFound }
+
+// fake has the ports in memory: a log that the test writes, and a note of everything that is published.
 type fake struct {
+	idle
 	log       []events.Event
 	published []string
 	states    map[string][]byte
@@ -45,7 +57,7 @@ func (f *fake) Publish(m events.Message, _ Expect) Ack {
 	f.published = append(f.published, m.Subject)
 	return outcome{}
 }
-func (f *fake) Tell(string, []byte) error { return nil }
+
 func (f *fake) EventsOf(_ context.Context, job string, after uint64) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
 		for _, e := range f.log {
@@ -89,23 +101,14 @@ func (f *fake) Save(_ context.Context, job string, s Saved, _ *events.Fault) (ui
 	return s.Revision + 1, nil
 }
 
-func (f *fake) Read(context.Context, string, string) ([]run.Entry, uint64, error) { return nil, 0, nil }
-
 func (f *fake) Append(context.Context, string, string, events.JournalRecord, uint64) error {
 	return nil
 }
 func (f *fake) Arm(context.Context, string, string, time.Time) Ack { return outcome{} }
 func (f *fake) Purge(context.Context, string) error                { return nil }
-func (f *fake) PutBlob(context.Context, string, []byte) (events.Ref, error) {
-	return events.Ref{}, nil
-}
-
-func (f *fake) GetBlob(context.Context, string, string) ([]byte, error) {
-	return nil, store.ErrNotFound
-}
-func (f *fake) Count(Family, string) {}
-func (f *fake) Ack() error           { f.acked++; return nil }
-func (f *fake) InProgress() error    { f.told++; return nil }
+func (f *fake) Count(Family, string)                               {}
+func (f *fake) Ack() error                                         { f.acked++; return nil }
+func (f *fake) InProgress() error                                  { f.told++; return nil }
 
 // add stores an event.
 func (f *fake) add(kind events.Kind, subjob string, run int, data any) events.Event {

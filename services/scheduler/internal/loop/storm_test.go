@@ -19,13 +19,13 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
-	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
-// storm is a world of many jobs in which little goes well: what is published arrives late or never, answers get lost, reads
+// storm is many jobs, for which little goes well: what is published arrives late or never, answers get lost, reads
 // fail, saves lose, deliveries go to other readers, schedulers die. Until it is calm nothing is stored before the test says so,
 // so that each acknowledgement is made while all that it rests on can still be lost.
 type storm struct {
+	idle
 	t      *rapid.T
 	p      *Partition
 	feed   chan Batch
@@ -334,7 +334,6 @@ func (w *storm) fly(f *flying) Ack {
 }
 
 func (w *storm) Publish(m events.Message, e Expect) Ack { return w.fly(&flying{m: m, expect: e}) }
-func (w *storm) Tell(string, []byte) error              { return nil }
 func (w *storm) Count(f Family, _ string) {
 	if f == Quarantined {
 		w.faults++
@@ -499,10 +498,6 @@ func (w *storm) ReapJob(_ context.Context, job string, _ uint64) error {
 	return nil
 }
 
-func (w *storm) Read(context.Context, string, string) ([]run.Entry, uint64, error) {
-	return nil, 0, nil
-}
-
 func (w *storm) Append(context.Context, string, string, events.JournalRecord, uint64) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -520,12 +515,4 @@ func (w *storm) Purge(_ context.Context, job string) error {
 	}
 	delete(w.armed, job)
 	return nil
-}
-
-func (w *storm) PutBlob(context.Context, string, []byte) (events.Ref, error) {
-	return events.Ref{}, nil
-}
-
-func (w *storm) GetBlob(context.Context, string, string) ([]byte, error) {
-	return nil, store.ErrNotFound
 }
