@@ -344,7 +344,7 @@ func (g inputs) inputs(ctx context.Context, c *client.Client, ids []string) erro
 // find them.
 func (g inputs) writeLonger(longer []question, named bool) error {
 	if len(longer) > 0 && !named {
-		g.app.note("%d of these prompts are not shown whole here: `jobgraph inputs %s` does that", len(longer), longer[0].Job)
+		g.app.note("prompts are cut here: `jobgraph inputs %s` shows them whole", longer[0].Job)
 		return nil
 	}
 	for _, q := range longer {

@@ -40,15 +40,17 @@ func (g experts) writeTools(servers []runner.ToolServer) error {
 		}
 		if s.Error != "" {
 			away = true
-			g.app.note("%s: %s", s.Server, output.Clean(s.Error))
+			g.app.complain(s.Server + ": " + s.Error)
 		}
 	}
 	if g.app.machine() {
 		if err := output.Value(g.app.sys.Stdout, g.app.output, servers); err != nil {
 			return err
 		}
-	} else if err := g.app.write(table); err != nil {
-		return err
+	} else if len(table.Rows) > 0 || !away {
+		if err := g.app.write(table); err != nil {
+			return err
+		}
 	}
 	for i := range servers {
 		if s := &servers[i]; s.Error == "" && !s.Pinned {

@@ -178,6 +178,9 @@ func (s *Show) moved(e events.Event, h *joblog.Log) error {
 	if view.Error != nil {
 		text += "  " + drawing.OneLine(view.Error.Error())
 	}
+	if view.Status == events.Waiting && len(requests(h, 0)) > 0 {
+		text += "  → jobgraph inputs " + e.Job
+	}
 	return s.write(text)
 }
 
