@@ -19,6 +19,9 @@ const (
 	batchPatience = time.Second
 	// passBound is the time limit for giving back what is still in the queue.
 	passBound = 2 * time.Second
+	// quiet is how long nothing may arrive until a runner that stops takes its queue for empty: what the broker counts as delivered may
+	// still be on its way.
+	quiet = 50 * time.Millisecond
 	// recently is how long after the last batch another one may be in flight.
 	recently = time.Minute
 )
@@ -152,12 +155,19 @@ func (b *Batches) Stop() {
 	defer cancel()
 	for {
 		facts, err := b.bus.Queues().Info(ctx, b.bus.Names().Work, b.bus.Queues().PoolConsumer(b.pool).Durable)
-		if err != nil || facts.Pending == 0 || b.pass(ctx) != nil {
+		if err != nil || facts.Pending == 0 && !b.arrives(ctx) || facts.Pending > 0 && b.pass(ctx) != nil {
 			break
 		}
 	}
 	b.returns.wait(ctx)
 	b.Pool.Stop()
+}
+
+// arrives gives back what comes within a quiet moment, and reports whether something did.
+func (b *Batches) arrives(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, quiet)
+	defer cancel()
+	return b.pass(ctx) == nil
 }
 
 // pass takes batches and gives all of their members back.
