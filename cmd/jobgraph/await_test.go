@@ -10,7 +10,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/joblog"
 )
 
-// untilStatus follows a job's log until the job, or a SubJob of it, stands so.
+// untilStatus follows a job's log until the job, or one of its SubJobs, has a status.
 func untilStatus(ctx context.Context, c *client.Client, job, subjob string, want events.Status) error {
 	h := joblog.New()
 	for e, err := range c.Watch(ctx, job, 0) {
@@ -33,7 +33,7 @@ func untilStatus(ctx context.Context, c *client.Client, job, subjob string, want
 	return ctx.Err()
 }
 
-// untilSaved waits until lists know it too, which show jobs as they were saved.
+// untilSaved waits until the saved state, which lists show, has the status too.
 func untilSaved(ctx context.Context, c *client.Client, job string, want events.Status) error {
 	for {
 		list, err := c.List(ctx, client.Query{})

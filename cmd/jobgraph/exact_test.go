@@ -12,11 +12,12 @@ import (
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/cli"
 )
 
-// inexact is how the program of a script exits that has printed a number which many programs read as another one. No script expects it.
+// inexact is the exit code of a script's program that printed a number which many programs would round. No script expects
+// it.
 const inexact = 99
 
-// exactProgram is the program of every script. What it prints as JSON is looked through for numbers beyond 2^53; that commands print JSON in
-// the scripts is held by a test of package cli.
+// exactProgram is the program of every script. It checks the JSON that it prints for numbers beyond 2^53; a test of package
+// cli checks that scripts cover every command that prints JSON.
 func exactProgram() {
 	system := cli.OS()
 	if !printsJSON(system.Args) {
@@ -42,8 +43,8 @@ func printsJSON(args []string) bool {
 	return slices.Contains(args, "--output=json") || slices.Contains(args, "-ojson")
 }
 
-// beyond is where in a stream of JSON values a whole number stands that a double does not hold exactly; "" when none does. What is no JSON
-// ends the search.
+// beyond returns where in a stream of JSON values an integer cannot be held exactly by a double; "" if there is none.
+// Invalid JSON ends the search.
 func beyond(text []byte) string {
 	values := json.NewDecoder(bytes.NewReader(text))
 	values.UseNumber()

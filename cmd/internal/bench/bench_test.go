@@ -10,7 +10,7 @@ import (
 	"github.com/jobgraph/jobgraph/cmd/internal/bench"
 )
 
-// run is the command with a result in JSON.
+// run runs the command and returns its result as JSON.
 func run(t *testing.T, args ...string) []byte {
 	t.Helper()
 	var out, notes bytes.Buffer
@@ -34,10 +34,10 @@ func compared(t *testing.T, args ...string) []bench.Comparison {
 	return list
 }
 
-// check holds the counts of a comparison, never its times, against what each side has to do.
+// check checks the counts of a comparison, never its times.
 func check(t *testing.T, c bench.Comparison, subjobs int) {
 	t.Helper()
-	// The work of ours may go in batches: then it is less than one message.
+	// Our work may go in batches, so there may be less than one message per SubJob.
 	least := map[string]float64{bench.SideFloor: 2, bench.SideAppend: 3, bench.SidePure: 1, bench.SideClaimed: 3, bench.SideForeign: 2, bench.SideCommand: 3}
 	most := map[string]float64{bench.SideFloor: 2, bench.SideAppend: 3, bench.SidePure: 2, bench.SideClaimed: 4, bench.SideForeign: 2, bench.SideCommand: 4}
 	for i, side := range []string{bench.SideFloor, bench.SideAppend, bench.SidePure, bench.SideClaimed, bench.SideForeign, bench.SideCommand} {
@@ -45,7 +45,7 @@ func check(t *testing.T, c bench.Comparison, subjobs int) {
 		if s.Side != side || s.SubJobs != subjobs {
 			t.Errorf("%s: side %d is %s with %d SubJobs, want %s with %d", c.Name, i, s.Side, s.SubJobs, side, subjobs)
 		}
-		// A job of ours is also planned: one piece of work more.
+		// Our jobs are also planned: one more piece of work.
 		if s.AwaitedWrites < least[side] || s.AwaitedWrites > most[side]+1 {
 			t.Errorf("%s: %s awaits %.2f writes per SubJob, want %.0f to %.0f", c.Name, side, s.AwaitedWrites, least[side], most[side])
 		}
@@ -84,7 +84,7 @@ func TestWrongFlagsAreReportedTogether(t *testing.T) {
 	}
 }
 
-// reported gives the measures of a workload that has no floor, by name.
+// reported returns the measures of a workload without a baseline, by name.
 func reported(t *testing.T, args ...string) map[string]bench.Measure {
 	t.Helper()
 	var list []bench.Report
@@ -105,7 +105,7 @@ func TestEveryWorkloadWithoutAFloorRuns(t *testing.T) {
 			if len(measures) != want {
 				t.Errorf("%d measures, want %d: %+v", len(measures), want, measures)
 			}
-			// What is said late is heard, and changes nothing.
+			// Late reports are recorded and change nothing.
 			if late, ok := measures["late results in the log"]; ok && (late.Value != 9 || measures["late results applied"].Value != 0) {
 				t.Errorf("got %+v", measures)
 			}

@@ -11,7 +11,7 @@ import (
 	"github.com/jobgraph/jobgraph/cmd/internal/bench"
 )
 
-// TestMain lets the test binary be its own child: with the argument "bench" it is the command.
+// TestMain lets the test binary act as its own child: with the argument "bench" it is the command.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "bench" {
 		c := bench.New(bench.Options{Self: []string{os.Args[0], "bench"}})

@@ -50,7 +50,7 @@ func TestEveryShapeHasTheSizeItsNameSays(t *testing.T) {
 		}
 		got := size{len(graphs), nodes(graphs), edges(graphs), depth(graphs[0])}
 		if shape.Name == "random" {
-			want.Edges, want.Depth = got.Edges, got.Depth // Of chance, and the same every time.
+			want.Edges, want.Depth = got.Edges, got.Depth // Random, and the same every time.
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%v: %s", shape, diff)
@@ -111,7 +111,7 @@ func TestARatioIsJudgedByItsTargetAndTheFloorByItsMachine(t *testing.T) {
 	if !c.FloorReached || !c.Sides[1].Met || c.Sides[2].Met || c.Sides[1].Ratio != 0.95 {
 		t.Errorf("got %+v", c)
 	}
-	// What a chain waits for one by one is measured by a floor that waits for it, too.
+	// A chain that waits for claims one by one is compared with a baseline that does too.
 	c.Sides = append(c.Sides, score([]Sample{{Side: SideAppend, PerSecond: 4000, LoopPerSecond: 4000}}))
 	c.judge()
 	if !c.Sides[2].Met || c.Sides[2].AppendRatio != 0.95 {

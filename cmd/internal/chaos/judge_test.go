@@ -25,7 +25,7 @@ func at(seconds float64) time.Time {
 // scene is one SubJob of a campaign.
 type scene struct {
 	expert string
-	// marks are lines of programs, with seconds in the place of times.
+	// marks are lines of programs, with seconds instead of times.
 	marks   []string
 	journal []run.Entry
 	reports []events.Event
@@ -42,7 +42,7 @@ func reported(seconds float64, number int, outcome events.Outcome) events.Event 
 	return events.Event{Kind: events.KindSubJobReported, SubJob: "s", Run: number, Time: at(seconds), Data: &events.SubJobReported{Outcome: outcome}}
 }
 
-// judge gives what is found, and the counts.
+// judge returns the findings and counts.
 func (s *scene) judge(t *testing.T) *Report {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "marks")

@@ -11,7 +11,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
-// Who says retry of a program that had ended, or that lives, has it repeated himself.
+// A person who answers retry about a program that had ended, or that is alive, would cause the repetition.
 func TestAnAnswerFollowsTheMarks(t *testing.T) {
 	now := time.Now().UnixNano()
 	for _, c := range []struct {

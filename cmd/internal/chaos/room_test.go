@@ -11,7 +11,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// publish starts a server on a folder, and gives whether it took a message, and how many it has.
+// publish starts a server on a folder and returns whether it accepted a message, and how many it has.
 func publish(t *testing.T, store string, most int64) (took bool, has uint64) {
 	t.Helper()
 	port, err := freePort()

@@ -17,7 +17,7 @@ import (
 	runner "github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
 
-// try runs the kit in virtual time against what serves the expert "w" of the pool "p".
+// try runs the kit in virtual time against a worker for expert "w" of pool "p".
 func try(t *testing.T, level conformance.Level, serve func(*servicetest.Env)) conformance.Result {
 	t.Helper()
 	return tryFor(t, time.Minute, level, serve)
@@ -44,7 +44,7 @@ func tryFor(t *testing.T, patience time.Duration, level conformance.Level, serve
 	return got
 }
 
-// verdicts are the rules that are not kept.
+// verdicts returns the rules that are not kept.
 func verdicts(r conformance.Result) map[string]conformance.Verdict {
 	list := map[string]conformance.Verdict{}
 	for _, c := range r.Checks {
@@ -55,7 +55,7 @@ func verdicts(r conformance.Result) map[string]conformance.Verdict {
 	return list
 }
 
-// ours serves the expert with a runner of ours.
+// ours serves the expert with one of our runners.
 func ours(run runner.Func) func(*servicetest.Env) {
 	return func(e *servicetest.Env) {
 		settings := runner.Default()
@@ -109,7 +109,7 @@ func TestNobodyServesThePool(t *testing.T) {
 	}
 }
 
-// Patience is for the worker: what the kit leaves behind is taken away whatever that takes.
+// Patience limits the worker only: the kit's cleanup is not limited by it.
 func TestWithoutPatienceTheKitLeavesNothingBehind(t *testing.T) {
 	got := tryFor(t, 0, conformance.Full, func(*servicetest.Env) {})
 	if !conformance.Violations(got.Checks) {
@@ -117,7 +117,7 @@ func TestWithoutPatienceTheKitLeavesNothingBehind(t *testing.T) {
 	}
 }
 
-// foreign is a worker with a way of its own.
+// foreign is a worker with its own behaviour.
 type foreign func(b *bus.Bus, w *events.Work, d *bus.Delivery) error
 
 func (f foreign) serve(e *servicetest.Env) {
@@ -152,7 +152,7 @@ func report(b *bus.Bus, subject, id, body string) error {
 
 const success = `{"outcome":"SUCCESS","output":1}`
 
-// quiet are the rules that quick work gives no occasion for.
+// quiet lists the rules that quick work gives no occasion to check.
 func quiet(more ...string) map[string]conformance.Verdict {
 	m := map[string]conformance.Verdict{"says that long work is in hand": conformance.Unseen}
 	for _, rule := range more {

@@ -22,7 +22,7 @@ import (
 	runner "github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
 
-// tally is what an errand has cost: how often each question was put to the model, and what the shop has seen.
+// tally is the cost of an errand: how often each question was sent to the model, and what the shop has seen.
 type tally struct {
 	shop *shop
 
@@ -45,7 +45,7 @@ func (y *tally) respond(c *errand, q llmtest.Question) llmtest.Answer {
 	return a
 }
 
-// conversation is what was said so far. The ids of calls are new in each answer, and do not count.
+// conversation returns what was said so far. The ids of calls are new in each answer and ignored.
 func conversation(q *llmtest.Question) string {
 	var b strings.Builder
 	for _, t := range q.Turns {
@@ -82,7 +82,7 @@ func (c *errand) play(t *testing.T, p play) *played {
 	return &got
 }
 
-// act starts the services, springs the trap at the runner, answers for people, and judges the end.
+// act starts the services, springs the trap at the runner, answers for people, and checks the end.
 func (c *errand) act(s *system, p *play, trap *trap, y *tally, got *played) {
 	s.start(schedulerName, nil)
 	s.start(plannerName, nil)
@@ -111,14 +111,14 @@ func (c *errand) act(s *system, p *play, trap *trap, y *tally, got *played) {
 	c.attend(s, y)
 	s.settled("j")
 	got.outcome = s.outcome("j")
-	got.outcome["result"] = strings.ReplaceAll(got.outcome["result"], y.shop.url, "$SHOP") // Its port is another one each time.
+	got.outcome["result"] = strings.ReplaceAll(got.outcome["result"], y.shop.url, "$SHOP") // Its port differs each time.
 	got.outcome["tokens"] = fmt.Sprint(s.Folded("j").View().Cost.Tokens)
 	if p.pause {
 		c.late(s, trap, y)
 		return
 	}
 	c.judge(s, y, p.nth > 0)
-	if p.off == nil { // Without a safety the calls have to tell.
+	if p.off == nil { // Without a safety the calls have to show it.
 		s.replayed("j", p.nth > 0)
 	}
 	for _, subject := range s.repeats("j") {
@@ -126,7 +126,7 @@ func (c *errand) act(s *system, p *play, trap *trap, y *tally, got *played) {
 	}
 }
 
-// attend answers what people are asked until the job has ended.
+// attend answers questions to people until the job has ended.
 func (c *errand) attend(s *system, y *tally) {
 	want := cmp.Or(c.end, events.Finished)
 	s.Await(s.Names.JobEvents("j"), func(e events.Event) bool {
@@ -141,7 +141,8 @@ func (c *errand) attend(s *system, y *tally) {
 	})
 }
 
-// judge checks what was paid for twice: no finished call, of those in flight at a death each once more at most, and no payment.
+// judge checks that no finished call and no payment was repeated, and that calls in flight at a death were repeated at most
+// once.
 func (c *errand) judge(s *system, y *tally, died bool) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
@@ -172,8 +173,8 @@ func (c *errand) judge(s *system, y *tally, died bool) {
 	}
 }
 
-// replayed has every conversation of a job again, from its journals alone: none comes out otherwise than it was reported, and without
-// a death none is broken off.
+// replayed replays every conversation of a job from its journals: none differs from its report, and without a death none is
+// incomplete.
 func (s *system) replayed(job string, died bool) {
 	x, err := client.New(s.Bus).Archive().Export(s.Context(), job, time.Now())
 	if err != nil {
@@ -207,7 +208,7 @@ func (s *system) finished(job string) map[string]int {
 	return counts
 }
 
-// late wakes the paused runner when all is over: it may not do or say anything any more.
+// late resumes the paused runner when all is over: it may not do or publish anything any more.
 func (c *errand) late(s *system, trap *trap, y *tally) {
 	facts := func() []string {
 		y.mu.Lock()
@@ -266,7 +267,8 @@ func (c *errand) sweep(t *testing.T) (points int) {
 	return points
 }
 
-// TestZeroTokensTwiceFailsWithoutASafety switches off each safety in turn: a sweep that passes without it proves nothing.
+// TestZeroTokensTwiceFailsWithoutASafety switches off each safety in turn: a sweep that passes without a safety proves
+// nothing.
 func TestZeroTokensTwiceFailsWithoutASafety(t *testing.T) {
 	var c *errand
 	for _, e := range errands() {
@@ -277,7 +279,7 @@ func TestZeroTokensTwiceFailsWithoutASafety(t *testing.T) {
 	list := []safety{{
 		name: "journal", services: []string{runnerName}, victim: runnerName,
 		change: func(f *frame) {
-			if strings.HasPrefix(f.subject, journalSubjects) { // What came back is written down as nothing that anybody reads.
+			if strings.HasPrefix(f.subject, journalSubjects) { // The result is stored in a form that no reader understands.
 				f.body = bytes.ReplaceAll(f.body, []byte(`"type":"result"`), []byte(`"type":"nothing"`))
 			}
 		},
@@ -291,7 +293,7 @@ func TestZeroTokensTwiceFailsWithoutASafety(t *testing.T) {
 		t.Run(off.name, func(t *testing.T) {
 			victims := off
 			if off.name == "journal" {
-				victims.victim = "" // The one that dies has written nothing either.
+				victims.victim = "" // The runner that dies has not stored it either.
 			}
 			calm := c.play(t, play{victim: runnerName})
 			if unharmed := c.play(t, play{victim: runnerName, off: &victims}); len(unharmed.against(calm)) > 0 {

@@ -13,7 +13,7 @@ import (
 	runner "github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
 
-// An agent that breaks is tried again as often as it may be; one whose model refuses its key is not: no retry can cure that.
+// A failing agent is retried up to its limit; one whose model rejects its key is not, since no retry can help.
 //
 // proves O-T6
 // proves O-weakness-9

@@ -67,7 +67,7 @@ func TestCT3OutputsFlowAlongTheEdges(t *testing.T) {
 	})
 }
 
-// Chat2Graph needed 10 s for twenty levels of nothing: here no clock is waited for.
+// Chat2Graph needed 10 s for twenty levels of empty steps; here nothing waits for a timer.
 //
 // proves C-weakness-8
 func TestTwentyLevelsTakeNoTurnOfAClock(t *testing.T) {
@@ -84,8 +84,8 @@ func TestTwentyLevelsTakeNoTurnOfAClock(t *testing.T) {
 	})
 }
 
-// A hundred steps of ten milliseconds took Chat2Graph a second and a half: here they take as many rounds as the runner has
-// places for, and nothing beside.
+// A hundred steps of ten milliseconds took Chat2Graph a second and a half; here they take only as many rounds as the
+// runner's capacity requires.
 //
 // proves C-weakness-8-fan
 func TestAHundredStepsAtOnceTakeNoTurnOfAClock(t *testing.T) {
@@ -179,8 +179,8 @@ func TestStopAndRecoverInFlightLeaveOneExecution(t *testing.T) {
 	})
 }
 
-// A worker that hears no stop is left to its end, as long as its lease lasts, before the step runs again, however soon it is
-// recovered; its result is kept, and takes the place of no other.
+// A worker that ignores a stop keeps its run until its lease ends, before the step runs again, however soon the job is
+// recovered. Its result is stored as late and replaces no other.
 //
 // proves C-weakness-5
 // proves C-weakness-4-late
@@ -231,7 +231,7 @@ func TestAWorkerThatHearsNoStopIsTheOnlyOneAllTheSame(t *testing.T) {
 	})
 }
 
-// The work of a repeated run says why it is repeated: what a successor complains of, and what went wrong the time before.
+// The work of a repeated run contains the reason: a successor's complaint, and the previous failure.
 //
 // proves C-weakness-2-lesson
 func TestWhoeverRunsAgainIsToldWhy(t *testing.T) {
@@ -268,7 +268,7 @@ func TestAPersonIsAskedAndNothingHoldsTheWork(t *testing.T) {
 		s.startAll()
 		s.Submit(events.Request{ID: "ask", Goal: "g", Plan: plan(step("a", "ask:"))})
 		s.Await(s.Names.JobEvents("ask"), func(e events.Event) bool { return e.Kind == events.KindJobWaiting })
-		<-time.After(time.Second) // Acknowledgements may wait for others for a moment.
+		<-time.After(time.Second) // Acknowledgements may be delayed for a moment.
 		synctest.Wait()
 		facts, err := s.Bus.Streams().Info(s.Context(), s.Names.Work)
 		if err != nil || facts.Messages != 0 {

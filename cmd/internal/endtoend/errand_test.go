@@ -14,13 +14,13 @@ import (
 // errand is a reference job of agents.
 type errand struct {
 	name string
-	// keys are those of the card of the agent, beside name and kind.
+	// keys are the keys of the agent's card, besides name and kind.
 	keys string
-	// steps are the job.
+	// steps are the SubJobs of the job.
 	steps []events.SubJob
-	// says is the model: it answers by what it is asked, and remembers nothing.
+	// says is the model: its answer depends on the question alone.
 	says func(q *llmtest.Question) llmtest.Answer
-	// people are answers to requests, by kind or by question.
+	// people are the answers to requests, by kind or by question.
 	people map[string]string
 	// wide is how many calls are in flight at once; 1 when 0.
 	wide   int
@@ -33,7 +33,7 @@ func agentStep(id, goal string, deps ...string) events.SubJob {
 	return events.SubJob{ID: id, Goal: goal, Expert: "agent", Dependencies: deps}
 }
 
-// turns is how often the model has spoken in a conversation.
+// turns returns how often the model has spoken in a conversation.
 func turns(q *llmtest.Question) (n int) {
 	for _, t := range q.Turns {
 		if t.Role == "assistant" {
@@ -51,7 +51,7 @@ func uses(calls ...llmtest.Call) llmtest.Answer { return llmtest.Answer{Calls: c
 
 func call(name, args string) llmtest.Call { return llmtest.Call{Name: name, Args: args} }
 
-// first gives the answers in order, the last one for ever, with "{tool}" filled by what a tool has answered last.
+// first gives the answers in order, repeating the last one, with "{tool}" replaced by the latest result of a tool.
 func first(list ...llmtest.Answer) func(q *llmtest.Question) llmtest.Answer {
 	return func(q *llmtest.Question) llmtest.Answer {
 		a := list[min(turns(q), len(list)-1)]

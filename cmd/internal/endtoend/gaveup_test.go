@@ -10,8 +10,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
 )
 
-// An agent that does not get to its end fails its step and with it the job, whose other step is not begun: one that has used
-// up its turns, and one that gives up.
+// An agent that does not finish fails its step and the job, whose other step does not start: one that has used all its
+// turns, and one that gives up.
 //
 // proves O-T7
 // proves O-T8

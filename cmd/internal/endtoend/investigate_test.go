@@ -11,7 +11,7 @@ import (
 	runner "github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
 
-// looker is the expert that tells the state of the system: one paid call of five seconds. paid counts its calls.
+// looker is the expert that reports the state of the system with one paid call of five seconds. paid counts its calls.
 func (s *system) looker(paid *int) {
 	card := events.Card{ID: "query_system_status", Name: "System status", Hidden: true}
 	s.experts = append(s.experts, runner.Function{Card: card, Run: func(ctx context.Context, t *runner.Task) (events.SubJobReported, error) {
@@ -30,7 +30,7 @@ func (s *system) looker(paid *int) {
 	}})
 }
 
-// asked waits until the looker is at work.
+// asked waits until the looker is running.
 func (s *system) asked(job string) {
 	s.Helper()
 	s.Await(s.Names.JobEvents(job), func(e events.Event) bool { return e.Kind == events.KindSubJobStarted })
@@ -40,7 +40,7 @@ func onePlan() *voice {
 	return &voice{says: `{"subjobs":[{"id":"a","goal":"echo","expert":"worker"}]}`}
 }
 
-// informed waits for the end of a job whose planner was told what the looker found.
+// informed waits for the end of a job whose planner got what the looker found.
 func (s *system) informed(v *voice, job string) {
 	s.Helper()
 	s.EndedAs(job, events.Finished)
@@ -110,7 +110,7 @@ func TestNobodyLooksAroundForAJobThatWasStopped(t *testing.T) {
 		planner.Crash(planner.bus)
 		s.say("j", events.KindStopRequested, "1", &events.StopRequested{Reason: "enough"})
 		s.EndedAs("j", events.Stopped)
-		<-time.After(2 * time.Second) // A runner knows of the end by the saved state, which follows it.
+		<-time.After(2 * time.Second) // A runner learns of the end from the saved state, which comes later.
 		s.start(runnerName, nil)
 		s.start(plannerName, nil)
 		<-time.After(time.Minute)

@@ -23,22 +23,22 @@ type play struct {
 	// victim is killed at its nth boundary (0: never) and restarted.
 	victim string
 	nth    int
-	// off, when set, is the safety that is switched off.
+	// off, if set, is the safety that is switched off.
 	off *safety
-	// pause freezes the victim in the place of killing it, until another has done its work.
+	// pause suspends the victim instead of killing it, until another process has done its work.
 	pause bool
 }
 
-// played is what came of it.
+// played is the result of a play.
 type played struct {
 	outcome map[string]string
 	// points are the boundaries that the first victim passed.
 	points []string
-	// faults are the promises that did not hold.
+	// faults are the violated promises.
 	faults []string
 }
 
-// short is how long a play without a safety is waited for: what has not come by then does not come.
+// short is how long to wait for a play without a safety.
 const short = 10 * time.Minute
 
 // play plays the scene once.
@@ -61,7 +61,7 @@ func (c *scene) play(t *testing.T, p play) *played {
 	return &got
 }
 
-// act starts the services, springs the trap and judges the end.
+// act starts the services, springs the trap and checks the end.
 func (c *scene) act(s *system, p *play, trap *trap, got *played) {
 	var first *service
 	for _, name := range []string{schedulerName, plannerName, runnerName} {
@@ -118,7 +118,7 @@ func (c *scene) act(s *system, p *play, trap *trap, got *played) {
 	}
 }
 
-// batchesSeen waits until a runner has said that it takes batches, and counts them from then on.
+// batchesSeen waits until a runner has announced that it accepts batches, and counts them from then on.
 func (s *system) batchesSeen(on bool) (count func() int) {
 	if !on {
 		return nil
@@ -154,8 +154,8 @@ func (s *system) batchesSeen(on bool) (count func() int) {
 	}
 }
 
-// once checks that no finished call was made twice. The death of a runner may leave one call of each run that it worked on in
-// doubt, which is declared safe to repeat; without it, no run is executed twice.
+// once checks that no finished call was repeated. The death of a runner may leave one call of each of its runs with an
+// unknown outcome, which is declared safe to repeat; without a death no run is executed twice.
 func (s *system) once(doubt bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -216,7 +216,7 @@ func (t *trap) hook(point string) error {
 	return errKilled
 }
 
-// wake lets a paused service go on. A second call does nothing.
+// wake resumes a paused service. A second call does nothing.
 func (t *trap) wake() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -17,14 +17,14 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// safety is something that the promises of the engine rest on. It is switched off on the wire, between a service and the
-// server, so that nothing in a service has a switch for it.
+// safety is a mechanism that the promises of the engine depend on. It is switched off on the wire between a service and the
+// server, so that the services need no switch for it.
 type safety struct {
 	name string
-	// services are those whose messages are changed; of a victim that is killed, only those of the one that comes after it.
+	// services are those whose messages are changed; of a killed victim, only those of its successor.
 	services []string
 	change   func(f *frame)
-	// scene and victim are where its absence must show, pause how the victim is struck.
+	// scene and victim are where its absence must show; pause is how the victim is struck.
 	scene, victim string
 	pause         bool
 }
@@ -43,7 +43,8 @@ func safeties() []safety {
 		{
 			name: "dedupe", services: []string{schedulerName, plannerName, runnerName}, scene: "pure", victim: schedulerName, pause: true,
 			change: func(f *frame) {
-				// An expectation about another subject keeps an end from overtaking a stop, which is another matter.
+				// An expectation about another subject keeps an end from overtaking a stop, which is not part of this
+				// safety.
 				other := bytes.Contains(f.header, []byte("Nats-Expected-Last-Subject-Sequence-Subject: "))
 				if !other && (strings.HasPrefix(f.subject, eventSubjects) || strings.HasPrefix(f.subject, workSubjects)) {
 					f.drop("Nats-Expected-Last-Subject-Sequence: 0")
@@ -76,14 +77,14 @@ func safeties() []safety {
 	}
 }
 
-// blind makes a read of a stream by subject find nothing.
+// blind makes a read of a stream by subject return nothing.
 func (f *frame) blind(stream, subjects string) {
 	if strings.HasPrefix(f.subject, "$JS.API.") && strings.HasSuffix(f.subject, ".GET."+stream) {
 		f.body = bytes.ReplaceAll(f.body, []byte(`_by_subj":"`+subjects), []byte(`_by_subj":"`+nowhere))
 	}
 }
 
-// deaf keeps a runner from hearing that a run is cancelled, which core NATS does not promise.
+// deaf drops the cancellation of a run on its way to a runner, since core NATS does not guarantee delivery.
 func deaf(f *frame) {
 	if f.verb == "SUB" && strings.HasPrefix(f.subject, cancels) {
 		f.subject = nowhere + ">"
@@ -117,7 +118,7 @@ func (s *system) through(off *safety, unheard bool) func(service, id string) *bu
 	}
 }
 
-// interrupt stops the job while a runner is paused, and recovers it for another. A play without so many boundaries goes on
+// interrupt stops the job while a runner is paused, and recovers it for another. A play with fewer boundaries continues
 // undisturbed.
 func (s *system) interrupt(trap *trap) {
 	select {
@@ -137,8 +138,8 @@ func (s *system) interrupt(trap *trap) {
 	}
 }
 
-// late wakes the paused service when all is over, and checks that it does no harm any more: no call is made, no run is
-// executed again on its word, nothing that was said once is said twice, and the end stays the end.
+// late resumes the paused service when all is over, and checks that it does no harm: no call is made, no run is executed
+// again because of it, nothing is published twice, and the end stays the same.
 func (s *system) late(trap *trap, victim string) {
 	facts := func() []string {
 		s.mu.Lock()
@@ -158,7 +159,7 @@ func (s *system) late(trap *trap, victim string) {
 	}
 }
 
-// repeats gives the subjects of the job's log that have more than one event, where one is promised.
+// repeats returns the subjects of the job's log with more than one event, where only one is allowed.
 func (s *system) repeats(job string) (list []string) {
 	seen := map[string]bool{}
 	for m, err := range s.Bus.Log().StoredOf(s.Context(), job, 0) {
@@ -185,8 +186,8 @@ func sceneOf(t *testing.T, name string) *scene {
 	return nil
 }
 
-// TestAPausedRunnerOfAClosedRunDoesNothingAnyMore pauses a runner at every boundary while its job is stopped and recovered;
-// it hears of neither, and wakes when another one has done the work.
+// TestAPausedRunnerOfAClosedRunDoesNothingAnyMore pauses a runner at every boundary while its job is stopped and recovered.
+// It receives neither, and resumes when another one has done the work.
 func TestAPausedRunnerOfAClosedRunDoesNothingAnyMore(t *testing.T) {
 	c := sceneOf(t, "chain")
 	calm := c.play(t, play{victim: runnerName})
@@ -199,7 +200,7 @@ func TestAPausedRunnerOfAClosedRunDoesNothingAnyMore(t *testing.T) {
 	t.Logf("%d points", len(calm.points))
 }
 
-// TestTheSweepFailsWithoutASafety switches off each safety in turn: a sweep that passes without it proves nothing.
+// TestTheSweepFailsWithoutASafety switches off each safety in turn: a sweep that passes without a safety proves nothing.
 func TestTheSweepFailsWithoutASafety(t *testing.T) {
 	for _, off := range safeties() {
 		t.Run(off.name, func(t *testing.T) {

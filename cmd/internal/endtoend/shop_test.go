@@ -15,8 +15,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// shop is the world outside of the reference jobs: it takes payments, shows pages, and counts both. It knows nothing of
-// idempotency: what is paid twice is paid twice.
+// shop is the outside world of the reference jobs: it accepts payments, serves pages, and counts both. It ignores
+// idempotency keys: what is paid twice is paid twice.
 type shop struct {
 	url string
 
@@ -28,7 +28,7 @@ type shop struct {
 func openShop(t *testing.T) *shop {
 	s := &shop{paid: map[string]int{}, shown: map[string]int{}}
 	server := httptest.NewUnstartedServer(s)
-	server.Config.SetKeepAlivesEnabled(false) // A connection that is kept holds up virtual time.
+	server.Config.SetKeepAlivesEnabled(false) // An idle kept-alive connection would block virtual time.
 	server.Start()
 	t.Cleanup(server.Close)
 	s.url = server.URL
@@ -70,7 +70,7 @@ func (s *shop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// known is what the hook says about an order. The lock is held.
+// known returns the hook's answer about an order. The caller holds the lock.
 func (s *shop) known(order string) string {
 	if s.paid[order] > 0 {
 		return fmt.Sprintf(`{"state":"done","result":{"receipt":%q}}`, order)
@@ -78,7 +78,7 @@ func (s *shop) known(order string) string {
 	return `{"state":"not_done"}`
 }
 
-// person answers about a payment in doubt like a clerk who looks into the shop's books.
+// person answers about a payment with an unknown outcome like a clerk who checks the shop's books.
 func (s *shop) person(order string) json.RawMessage {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,7 +88,7 @@ func (s *shop) person(order string) json.RawMessage {
 	return json.RawMessage(`"retry"`)
 }
 
-// books are the payments and pages as they are compared: payments may not differ, pages are read again at most once.
+// books returns payments and pages for the comparison: payments must be equal, pages may be read once more.
 func (s *shop) books() (paid, shown map[string]int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -102,7 +102,7 @@ func (s *shop) books() (paid, shown map[string]int) {
 	return paid, shown
 }
 
-// answerTo is what people say to a request of a reference job.
+// answerTo returns a person's answer to a request of a reference job.
 func (s *shop) answerTo(c *errand, in *events.InputRequested) json.RawMessage {
 	if in.Kind == events.InputUnknown {
 		return s.person("7")

@@ -17,13 +17,13 @@ type scene struct {
 	name    string
 	request events.Request
 	split   func(*events.Work) *events.Plan
-	// on and say interfere once, when an event of a kind is in the log.
+	// on and say interfere once, when the log has an event of a kind.
 	on  events.Kind
 	say func(s *system)
 	end events.Status
-	// batches has work go in batches from the beginning.
+	// batches uses batches of work from the beginning.
 	batches bool
-	// loose compares only how the job ended: what a failure meets in flight is a matter of moments.
+	// loose compares only how the job ended: what else is running when a failure occurs depends on timing.
 	loose bool
 }
 
@@ -41,7 +41,7 @@ func scenes() []scene {
 	}
 	fan = append(fan, step("join", "sum:", leaves...))
 	paused := append([]events.SubJob(nil), fan...)
-	paused[0].Goal = "pause:" // Until it is known that batches are taken.
+	paused[0].Goal = "pause:" // Until batches are known to be accepted.
 	flaky := append([]events.SubJob(nil), paused...)
 	flaky[2].Goal, flaky[5].Goal = "fail:1", "fail:1"
 	diamond := []events.SubJob{step("a", "gen:"), step("b", "double:", "a"), step("c", "add ten:", "a"), step("d", "sum:", "b", "c")}
@@ -102,12 +102,12 @@ func scenes() []scene {
 }
 
 // TestCrashSweep kills every service at every boundary of every reference job: the end is the same, no finished call is
-// made twice, no event is lost.
+// repeated, no event is lost.
 func TestCrashSweep(t *testing.T) {
 	for _, c := range scenes() {
 		for _, victim := range []string{schedulerName, plannerName, runnerName} {
 			if victim == plannerName && (c.split != nil || c.batches) {
-				continue // The scripted planner stands in there, and is no service of ours; batches are nothing to it.
+				continue // The scripted planner is not one of our services, and batches do not concern it.
 			}
 			t.Run(c.name+"/"+victim, func(t *testing.T) {
 				calm := c.play(t, play{victim: victim})
@@ -135,7 +135,7 @@ func TestCrashSweep(t *testing.T) {
 	}
 }
 
-// against gives what is wrong with a play, beside one without a crash.
+// against returns what is wrong with a play, compared with one without a crash.
 func (got *played) against(calm *played) []string {
 	faults := got.faults
 	if diff := cmp.Diff(calm.outcome, got.outcome); diff != "" {

@@ -36,18 +36,18 @@ const (
 type system struct {
 	*servicetest.Env
 	experts []runner.Function
-	// split, when set, answers planning work in the place of the planner service.
+	// split, if set, answers planning work instead of the planner service.
 	split func(w *events.Work) *events.Plan
-	// model is who planners ask, nil for none.
+	// model is the model of planners, or nil.
 	model llm.Client
-	// cards is a folder of cards for runners, doer what answers in the place of their model.
+	// cards is a folder of cards for runners; doer answers instead of their model.
 	cards string
 	doer  llm.Doer
-	// rules are changed before a scheduler starts.
+	// settings are those of schedulers, changed before they start.
 	settings scheduler.Settings
 	// batches has work go in batches from the beginning.
 	batches bool
-	// dial, when set, connects a service in the place of the server's own way.
+	// dial, if set, connects a service instead of the default.
 	dial func(service, id string) *bus.Bus
 
 	mu      sync.Mutex
@@ -66,7 +66,7 @@ func virtual(t *testing.T, f func(s *system)) {
 	})
 }
 
-// service is one process of a service, with its connection.
+// service is one running process of a service, with its connection.
 type service struct {
 	*servicetest.Service
 	bus *bus.Bus
@@ -112,7 +112,7 @@ func (s *system) run(ctx context.Context, name string, b *bus.Bus, p *host.Proce
 	return runner.Run(ctx, p, settings, d)
 }
 
-// startAll runs one of each.
+// startAll starts one of each service.
 func (s *system) startAll() {
 	for _, name := range []string{schedulerName, plannerName, runnerName} {
 		s.start(name, nil)
@@ -163,7 +163,7 @@ func (s *system) expert(id string, pure bool, f runner.Func) runner.Function {
 	return runner.Function{Card: events.Card{ID: id, Name: id, Pure: pure}, Run: f}
 }
 
-// step says what a SubJob of a test does, in its goal: "echo", "sum", "fail 2", "bad input 1", "too complicated", "nonsense",
+// work executes a test SubJob according to its goal: "echo", "sum", "fail 2", "bad input 1", "too complicated", "nonsense",
 // "ask", "hang", "slow".
 func (s *system) work(ctx context.Context, t *runner.Task) (events.SubJobReported, error) {
 	w := t.Work
@@ -187,7 +187,7 @@ func (s *system) work(ctx context.Context, t *runner.Task) (events.SubJobReporte
 	return s.act(ctx, w)
 }
 
-// runOf names a run among those of a play.
+// runOf returns the name of a run.
 func runOf(w *events.Work) string { return w.Job + "/" + w.SubJob + "/" + strconv.Itoa(w.Run) }
 
 func (s *system) echo(ctx context.Context, t *runner.Task) (events.SubJobReported, error) {
@@ -231,7 +231,7 @@ func (s *system) act(ctx context.Context, w *events.Work) (events.SubJobReported
 	return s.compute(verb, w)
 }
 
-// compute is arithmetic over lists, so that data is seen to flow along the edges.
+// compute is arithmetic over lists, which shows that data flows along the edges.
 func (s *system) compute(verb string, w *events.Work) (events.SubJobReported, error) {
 	var in []float64
 	var texts []string
@@ -285,7 +285,7 @@ func (s *system) say(job string, kind events.Kind, key string, data any) {
 	s.Tell(events.Event{Kind: kind, Job: job, Key: key, Data: data})
 }
 
-// settled waits until the kept state is the fold of the log: `replay --diff` is clean.
+// settled waits until the saved state is the fold of the log: `replay --diff` reports no difference.
 func (s *system) settled(job string) {
 	s.Helper()
 	var kept []byte
@@ -315,7 +315,7 @@ func (s *system) same(kept []byte, job string) bool {
 	return errA == nil && errB == nil && bytes.Equal(a, b)
 }
 
-// outcome is what must be the same however often services died: statuses and results.
+// outcome returns what must be the same however often services died: statuses and results.
 func (s *system) outcome(job string) map[string]string {
 	s.Helper()
 	j := s.Folded(job)

@@ -11,8 +11,9 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// TestAJobThatIsTakenAlongAtAnyMomentComesToTheSameEnd cuts the export of a job behind each of its events, and imports what is left into
-// a bus of its own: with the journals as they were at that moment, and with those of later, as of a job that moved while it was exported.
+// TestAJobThatIsTakenAlongAtAnyMomentComesToTheSameEnd cuts the export of a job after each of its events, and imports the
+// rest into a separate bus: with the journals as of that moment, and with later ones, as if the job continued during the
+// export.
 func TestAJobThatIsTakenAlongAtAnyMomentComesToTheSameEnd(t *testing.T) {
 	second := events.Duration(time.Second)
 	for _, c := range []travel{
@@ -85,7 +86,7 @@ func TestAJobThatIsTakenAlongAtAnyMomentComesToTheSameEnd(t *testing.T) {
 	}
 }
 
-// travel is a job that is taken along.
+// travel is a job that is exported and imported.
 type travel struct {
 	name    string
 	request events.Request
@@ -116,7 +117,7 @@ func (s *system) export(job string) *client.Export {
 	return x
 }
 
-// cut is an export as it was behind the nth event; with late its journals have gone on since.
+// cut returns an export as it was after the nth event; with late its journals are from a later time.
 func cut(x *client.Export, n int, late bool) *client.Export {
 	part := *x
 	part.Records, part.State = x.Records[:n], nil

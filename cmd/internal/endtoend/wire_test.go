@@ -12,7 +12,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
 )
 
-// frame is one thing that a client says to the server. A verb without a body has only its line.
+// frame is one protocol message of a client. A verb without a body has only its line.
 type frame struct {
 	verb, subject string
 	// rest are the words of the line between the subject and the sizes: a reply, or the number of a subscription.
@@ -21,7 +21,7 @@ type frame struct {
 	body   []byte
 }
 
-// drop takes the header lines that begin so out.
+// drop removes the header lines with this prefix.
 func (f *frame) drop(prefix string) {
 	lines := bytes.SplitAfter(f.header, []byte("\r\n"))
 	kept := lines[:0]
@@ -46,7 +46,7 @@ func (f *frame) bytes() []byte {
 	return append(append(append(out, f.header...), f.body...), "\r\n"...)
 }
 
-// wire is the way from a service to the server, on which what it says is changed.
+// wire is a connection from a service to the server that changes the service's messages.
 type wire struct {
 	server *bustest.Server
 	change func(f *frame)
@@ -68,7 +68,7 @@ type end struct {
 	held   []byte // The beginning of a frame that is not complete.
 }
 
-// Write passes on every frame that is complete.
+// Write forwards every complete frame.
 func (e *end) Write(b []byte) (int, error) {
 	e.held = append(e.held, b...)
 	var out []byte
@@ -96,7 +96,7 @@ func (e *end) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// next reads the first frame that is held and its length, 0 when it is not complete. A line that carries nothing to change
+// next parses the first buffered frame and returns its length, 0 if it is incomplete. A line without anything to change
 // gives no frame.
 func (e *end) next() (n int, f *frame, err error) {
 	line, _, complete := bytes.Cut(e.held, []byte("\r\n"))

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// witness hears what a test would fail of, and keeps it as the finding of a play.
+// witness records test failures as findings of a play.
 type witness struct {
 	testing.TB
 
@@ -16,7 +16,7 @@ type witness struct {
 	faults []string
 }
 
-// broken ends a play that cannot go on.
+// broken ends a play that cannot continue.
 type broken struct{}
 
 func (w *witness) note(fault string) {
@@ -43,7 +43,7 @@ func (w *witness) Fatalf(format string, args ...any) {
 	panic(broken{})
 }
 
-// end is deferred by the play.
+// end must be deferred by the play.
 func (w *witness) end() {
 	if r := recover(); r != nil && r != (broken{}) {
 		panic(r)

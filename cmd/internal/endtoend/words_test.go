@@ -15,14 +15,14 @@ import (
 	"github.com/jobgraph/jobgraph/services/planner/app"
 )
 
-// voice is a model that takes a second for its words, or fails. It keeps what it was told.
+// voice is a model that takes a second for its answer, or fails. It records its prompts.
 type voice struct {
 	says string
 	err  error
 
 	mu   sync.Mutex // Guards told and cut.
 	told []string
-	cut  int // Calls that were ended from outside.
+	cut  int // Calls that were cancelled.
 }
 
 func (v *voice) Do(ctx context.Context, r llm.Request, _ func(llm.Delta)) (llm.Response, error) {
@@ -40,7 +40,7 @@ func (v *voice) Do(ctx context.Context, r llm.Request, _ func(llm.Delta)) (llm.R
 	return llm.Response{Text: v.says, Model: "scripted"}, v.err
 }
 
-// words waits for the end of a job and gives its words.
+// words waits for the end of a job and returns its summary.
 func (s *system) words(job string) string {
 	s.Helper()
 	end := s.EndedAs(job, events.Finished)
@@ -52,7 +52,7 @@ func (s *system) words(job string) string {
 	return text
 }
 
-// writer is the default expert, who takes the place of a model. It says what f says.
+// writer is the default expert, which writes instead of a model. Its answer is that of f.
 func (s *system) writer(f func(w *events.Work) events.SubJobReported) {
 	card := events.Card{ID: "writer", Name: "Writer", Tags: []string{"default"}}
 	s.experts = append(s.experts, runner.Function{Card: card, Run: func(_ context.Context, t *runner.Task) (events.SubJobReported, error) {
@@ -60,7 +60,7 @@ func (s *system) writer(f func(w *events.Work) events.SubJobReported) {
 	}})
 }
 
-// startKnown runs one of each service, the planner when the expert is announced: who stands in is chosen with the plan.
+// startKnown starts one of each service, the planner once the expert is announced: the stand-in is chosen with the plan.
 func (s *system) startKnown(expert string) {
 	s.Helper()
 	s.start(schedulerName, nil)

@@ -11,7 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// sample is the configuration that the documentation shows.
+// sample returns the configuration in the documentation.
 func sample(t *testing.T, root string) string {
 	t.Helper()
 	page, err := os.ReadFile(filepath.Join(root, "docs", "models.md"))

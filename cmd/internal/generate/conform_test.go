@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// Each scenario and each weakness of the ancestors has its test, and no test says that it proves a weakness that is in no list.
+// Each scenario and each weakness of predecessor systems has its test, and no test claims to prove a weakness that is in no
+// list.
 func TestNothingOfTheAncestorsIsOpen(t *testing.T) {
 	page, err := conformancePage(filepath.Join("..", "..", ".."))
 	if err != nil {

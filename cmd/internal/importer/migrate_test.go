@@ -23,7 +23,7 @@ func read(t *testing.T, path, text string) *importer.Result {
 	return r
 }
 
-// told are the notes in short: verdict, line, key and where it went.
+// told returns the notes in short form: verdict, line, key and target.
 func told(r *importer.Result) []string {
 	var list []string
 	for _, n := range r.Notes {
@@ -87,7 +87,7 @@ experts:
 	silent(t, r, "hush", "p4ss", "sk-abc")
 }
 
-// silent holds that no text of a secret is anywhere.
+// silent checks that no secret appears anywhere.
 func silent(t *testing.T, r *importer.Result, secrets ...string) {
 	t.Helper()
 	all := fmt.Sprint(r.Notes)
@@ -316,7 +316,7 @@ func TestJSONIsReadWithItsEscapesAndKeepsItsLines(t *testing.T) {
 	}
 }
 
-// FuzzRead holds that any text is imported or refused, and that no key is dropped in silence.
+// FuzzRead checks that any text is imported or rejected, and that no key is dropped silently.
 func FuzzRead(f *testing.F) {
 	for _, seed := range []string{manus, graph, "model: {default_model: x}", `{"name": "a", "url": "b", "skills": [{}]}`, "experts: &a [*a]", "a = [{b = 1}]\n[[c]]\n[c.d]\ne=1"} {
 		for i := range 3 {

@@ -18,7 +18,7 @@ type ruleCase struct {
 // lines is a function body of n statements on n lines.
 func lines(n int) string { return strings.Repeat("_ = 0\n", n) }
 
-// missing is the rule about commands without its findings about the whole Makefile, which a case has not.
+// missing is the rule about commands without its findings about the whole Makefile, which a case does not have.
 func missing(whole string) func(*lint.Tree) []lint.Finding {
 	return func(tree *lint.Tree) []lint.Finding {
 		return slices.DeleteFunc(lint.Commands(tree), func(finding lint.Finding) bool {

@@ -19,7 +19,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// A file of 1 GiB comes out of a workspace, goes by its digest through two more, and out of the job; no service holds a fifth of it.
+// A file of 1 GiB passes from a workspace by its digest through two more SubJobs and out of the job; no service uses a
+// fifth of that memory.
 func TestAnArtifactOfAGigabyteGoesThroughThreeSubJobsWithoutBeingHeldInMemory(t *testing.T) {
 	const size, most = 1 << 30, 200 << 20
 	s := bare(t, "")
@@ -75,7 +76,7 @@ func TestAnArtifactOfAGigabyteGoesThroughThreeSubJobsWithoutBeingHeldInMemory(t 
 	}
 }
 
-// told is the text that a SubJob has handed over.
+// told returns the text result of a SubJob.
 func (s *stack) told(job, subjob string) string {
 	s.t.Helper()
 	var d struct {
@@ -85,7 +86,7 @@ func (s *stack) told(job, subjob string) string {
 	return d.Output
 }
 
-// read fills a value with what a command says.
+// read decodes the output of a command into a value.
 func (s *stack) read(value any, args ...string) {
 	s.t.Helper()
 	if err := json.Unmarshal([]byte(s.cli(append(args, "-o", "json")...).out), value); err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/jobgraph/jobgraph/cmd/internal/chaos"
 )
 
-// A minute of what `jobgraph bench --chaos` does for ten by default: kills, stops and restarts of all processes, several at once, and
-// afterwards log, journals, states and the marks of the programs agree.
+// One minute of what `jobgraph bench --chaos` does for ten by default: it kills, suspends and restarts all processes,
+// several at once; afterwards log, journals, states and the marks of the programs agree.
 func TestUnderRandomFaultsWhatIsPromisedHolds(t *testing.T) {
 	r := runWithin(t, 5*time.Minute, "jobgraph", []string{"HOME=" + t.TempDir(), "PATH=" + os.Getenv("PATH"), "TMPDIR=" + t.TempDir()}, []string{
 		"bench", "--chaos", "--duration", "45s", "--seed", "20261123", "-o", "json",

@@ -15,8 +15,8 @@ import (
 // outage is longer than an election and longer than a lease.
 const outage = 15 * time.Second
 
-// The node of three that leads the log is lost in one way or another, with work in hand and jobs being handed in. Everything
-// that was admitted ends well, what was reported is not done again, and the log folds to what is stored.
+// The leader of the log in a cluster of three is lost in various ways, with running work and while jobs are submitted.
+// Everything admitted ends successfully, nothing reported is repeated, and the log folds to the saved state.
 func TestJobsSurviveTheLossOfANodeOfThree(t *testing.T) {
 	t.Parallel() // It waits more than it works.
 	for _, c := range []struct {
@@ -69,8 +69,8 @@ func TestJobsSurviveTheLossOfANodeOfThree(t *testing.T) {
 	}
 }
 
-// handIn hands jobs in, one after the other, until stop, which gives those that were admitted. One whose fate is unknown is
-// handed in again under its id.
+// handIn submits jobs one after the other until stop, which returns those that were admitted. One with an unknown outcome
+// is submitted again under its id.
 func (s *stack) handIn(prefix string) (stop func() []string) {
 	ended, done := make(chan struct{}), make(chan struct{})
 	var jobs []string
@@ -87,7 +87,7 @@ func (s *stack) handIn(prefix string) (stop func() []string) {
 		for i := 0; ; {
 			var over <-chan struct{}
 			if len(jobs) >= 3 {
-				over = ended // Fewer would show little.
+				over = ended // Fewer would not show much.
 			}
 			select {
 			case <-over:

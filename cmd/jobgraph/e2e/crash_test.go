@@ -9,8 +9,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// Each process is killed while two SubJobs of a diamond are at work. What is finished is not done again; what is at work is
-// done again at most once, and only when its runner, or the bus under it, was killed.
+// Each process is killed while two SubJobs of a diamond are running. Nothing finished is repeated. What is running is
+// repeated at most once, and only if its runner, or the bus, was killed.
 func TestAJobFinishesWhenAProcessWasKilledInItsMiddle(t *testing.T) {
 	for _, victim := range []string{scheduler, planner, runner, natsServer, "all"} {
 		t.Run(victim, func(t *testing.T) {
@@ -50,7 +50,7 @@ func TestAJobFinishesWhenAProcessWasKilledInItsMiddle(t *testing.T) {
 	}
 }
 
-// Every kind of process is killed once while many jobs are in motion, wherever they happen to be.
+// Every kind of process is killed once while many jobs are running.
 func TestJobsInMotionSurviveEveryKill(t *testing.T) {
 	s := whole(t)
 	const n = 12

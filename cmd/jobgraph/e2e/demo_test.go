@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A runner with agents is killed with -9 in the middle of its calls, again and again, as `demo crash` shows it.
+// A runner with agents is killed with -9 in the middle of its calls, repeatedly, as `demo crash` shows.
 func TestAgentsOfAKilledRunnerPayNothingTwice(t *testing.T) {
 	env := []string{"HOME=" + t.TempDir(), "PATH=/usr/bin:/bin", "TMPDIR=" + t.TempDir()}
 	for range 3 {

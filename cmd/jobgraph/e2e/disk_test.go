@@ -13,11 +13,11 @@ import (
 	"testing"
 )
 
-// supervised mounts a small disk at $0, for itself and its children only, and starts a program again until it ends in order.
+// supervised mounts a small disk at $0, for itself and its children only, and restarts a program until it ends normally.
 const supervised = `mount -t tmpfs -o size=16m tmpfs "$0" && until "$@"; do sleep 0.2; done`
 
-// A full disk ends the bus and the services in one process, naming the disk, and does so at every start on it. When
-// there is room again the next start goes on: nothing that was accepted is lost.
+// A full disk ends bus and services in one process, with a message that names the disk, and again at every restart. Once
+// there is room, the next start continues: nothing accepted is lost.
 func TestAFullDiskEndsTheAllInOneUntilThereIsRoom(t *testing.T) {
 	unshare, err := exec.LookPath("unshare")
 	if err != nil {
@@ -67,7 +67,7 @@ func TestAFullDiskEndsTheAllInOneUntilThereIsRoom(t *testing.T) {
 	s.server.kill()
 }
 
-// says waits until the process that holds the bus has said something.
+// says waits for a text in the output of the process with the bus.
 func (s *stack) says(what string) {
 	s.t.Helper()
 	until(s.t, "it says: "+what, patience, func() bool {

@@ -17,7 +17,8 @@ import (
 	"testing"
 )
 
-// A file of 1 GiB goes through three SubJobs, and the process that is client, bus and services in one takes a quarter of that.
+// A file of 1 GiB passes through three SubJobs, and the process that is client, bus and services in one uses at most a
+// quarter of that memory.
 func TestAGigabyteGoesThroughThreeSubJobsWithoutBeingHeldInMemory(t *testing.T) {
 	const size, most = 1 << 30, 256 << 20
 	dir := t.TempDir()

@@ -35,7 +35,7 @@ func request(job string, steps []events.SubJob) events.Request {
 	return events.Request{ID: job, Goal: "test " + job, Plan: plan}
 }
 
-// submit hands a job in by the command line.
+// submit submits a job by the command line.
 func (s *stack) submit(job string, steps ...events.SubJob) {
 	s.t.Helper()
 	text, err := json.Marshal(request(job, steps))
@@ -46,7 +46,7 @@ func (s *stack) submit(job string, steps ...events.SubJob) {
 	s.cli("submit", "-f", filepath.Join(s.dir, job+".json"), "--timeout", "30s").wants(s.t, 0, job)
 }
 
-// many hands jobs in over a connection that is open.
+// many submits jobs over an open connection.
 func (s *stack) many(prefix string, n int, steps []events.SubJob) []string {
 	s.t.Helper()
 	ctx, cancel := s.context()
@@ -62,8 +62,8 @@ func (s *stack) many(prefix string, n int, steps []events.SubJob) []string {
 	return jobs
 }
 
-// finish waits for the ends of jobs, which have to be good, and checks that each log folds to what is stored and that no
-// SubJob had two living processes.
+// finish waits for the successful ends of jobs, and checks that each log folds to the saved state and that no SubJob had
+// two live processes.
 func (s *stack) finish(jobs ...string) {
 	s.t.Helper()
 	s.ends(jobs...)
@@ -77,7 +77,7 @@ func (s *stack) finish(jobs ...string) {
 	}
 }
 
-// ends waits for the ends of jobs, which have to be good.
+// ends waits for the successful ends of jobs.
 func (s *stack) ends(jobs ...string) {
 	s.t.Helper()
 	for _, job := range jobs {
@@ -87,7 +87,7 @@ func (s *stack) ends(jobs ...string) {
 	}
 }
 
-// replays checks that a job's log folds to its stored state; a state that is still being saved has a moment.
+// replays checks that a job's log folds to its saved state, waiting briefly for a state that is still being saved.
 func (s *stack) replays(job string) {
 	s.t.Helper()
 	var last result
@@ -101,7 +101,7 @@ func (s *stack) replays(job string) {
 	}
 }
 
-// mark is what an expert has done.
+// mark is an action of an expert.
 type mark struct{ what, job, subjob, run, pid, name string }
 
 func (s *stack) marks() []mark {
@@ -119,7 +119,7 @@ func (s *stack) marks() []mark {
 	return list
 }
 
-// count gives how often something was done for a SubJob; empty words mean any.
+// count returns how often an action was taken for a SubJob; empty words match any.
 func (s *stack) count(what, job, subjob string) int {
 	n := 0
 	for _, m := range s.marks() {
@@ -130,13 +130,13 @@ func (s *stack) count(what, job, subjob string) int {
 	return n
 }
 
-// await waits until something was done so often.
+// await waits until an action was taken n times.
 func (s *stack) await(n int, what, job, subjob string) {
 	s.t.Helper()
 	until(s.t, fmt.Sprintf("%d times %s of %s/%s", n, what, job, subjob), patience, func() bool { return s.count(what, job, subjob) >= n })
 }
 
-// hold makes a gate for SubJobs, which then work until it is opened.
+// hold closes a gate for SubJobs, which then run until it is opened.
 func (s *stack) hold(job string, subjobs ...string) {
 	s.t.Helper()
 	for _, id := range subjobs {
@@ -148,7 +148,7 @@ func (s *stack) hold(job string, subjobs ...string) {
 
 func (s *stack) gate(job, subjob string) string { return filepath.Join(s.dir, "gates", job+"."+subjob) }
 
-// open opens gates for good.
+// open opens gates permanently.
 func (s *stack) open(job string, subjobs ...string) {
 	s.t.Helper()
 	for _, id := range subjobs {
@@ -163,7 +163,7 @@ func (s *stack) open(job string, subjobs ...string) {
 	}
 }
 
-// living are the processes that work for a job, by what their environment says.
+// living returns the processes that work for a job, according to their environment.
 func living(job string) []string {
 	files, _ := filepath.Glob("/proc/[0-9]*/environ") // The pattern is well-formed.
 	var pids []string
@@ -176,7 +176,7 @@ func living(job string) []string {
 	return pids
 }
 
-// page asks a service over HTTP and gives status and body, 0 for no answer.
+// page requests a page of a service and returns status and body; 0 means no answer.
 func (s *stack) page(p *process, path string) (status int, body string) {
 	s.t.Helper()
 	r, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, "http://127.0.0.1:"+s.ports[p]+path, nil)

@@ -14,14 +14,14 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// nodes are the three servers of a cluster, and the wires between them.
+// nodes are the three servers of a cluster and the connections between them.
 type nodes struct {
 	list []*process
-	// ways[i][j] is how node i reaches node j.
+	// ways[i][j] is the connection from node i to node j.
 	ways [3][3]*route
 }
 
-// clustered starts a cluster of three and everything that whole starts, with three copies of each stream.
+// clustered starts a cluster of three and everything that whole starts, with three replicas of each stream.
 func clustered(t *testing.T) (*stack, *nodes) {
 	t.Helper()
 	s, _ := empty(t)
@@ -39,7 +39,7 @@ func clustered(t *testing.T) (*stack, *nodes) {
 	}
 	s.url = "nats://" + strings.Join(clients[:], ",nats://")
 	n.configure(s)
-	t.Cleanup(func() { // Runs behind the end of the stack.
+	t.Cleanup(func() { // Runs after the end of the stack.
 		for _, p := range n.list {
 			p.wake()
 			p.kill()
@@ -57,7 +57,7 @@ func clustered(t *testing.T) (*stack, *nodes) {
 	s.cli("init", "--replicas", "3", "--timeout", "60s").wants(t, 0, "")
 	s.connect()
 	s.card("worker", "", "work")
-	// The lease is the one that jobs have by default.
+	// The lease is the default one.
 	s.add(scheduler, "--lease", "10s")
 	s.add(planner)
 	s.add(runner)
@@ -65,8 +65,8 @@ func clustered(t *testing.T) (*stack, *nodes) {
 	return s, n
 }
 
-// configure takes the configuration that is shipped. Nodes tell each other an address that leads nowhere, so that they know
-// no other way than the wires.
+// configure uses the shipped configuration. Nodes advertise an unreachable address, so that they can only use the test's
+// connections.
 func (n *nodes) configure(s *stack) {
 	s.t.Helper()
 	shipped, err := os.ReadFile(filepath.Join("..", "..", "..", "deploy", "nats-cluster.conf"))
@@ -97,7 +97,7 @@ func (n *nodes) node(s *stack, i int, client, peer string) *process {
 	}
 }
 
-// cut takes all wires of a node away, heal gives them back.
+// cut disconnects a node from the others, heal reconnects it.
 func (n *nodes) cut(node int)  { n.each(node, (*route).cut) }
 func (n *nodes) heal(node int) { n.each(node, (*route).heal) }
 
@@ -110,7 +110,7 @@ func (n *nodes) each(node int, do func(*route)) {
 	}
 }
 
-// leader is the node that leads the log.
+// leader returns the node that leads the log.
 func (s *stack) leader(n *nodes) int {
 	s.t.Helper()
 	leader := -1
@@ -125,7 +125,7 @@ func (s *stack) leader(n *nodes) int {
 	return leader
 }
 
-// look asks for the log's stream.
+// look reads the state of the log's stream.
 func (s *stack) look() (*jetstream.StreamInfo, error) {
 	nc, err := nats.Connect(s.url)
 	if err != nil {

@@ -63,21 +63,21 @@ func build(m *testing.M) (code int, err error) {
 	return m.Run(), nil
 }
 
-// process is a program that can be killed and started again with the same arguments. A test owns it.
+// process is a program that can be killed and restarted with the same arguments. A test owns it.
 type process struct {
 	t       *testing.T
 	name    string
-	program string // One of those built here; path is that of another one.
+	program string // One of the programs built here; path is that of any other.
 	path    string
 	args    []string
 	env     []string
-	log     string // The path of the file that takes what it says.
-	group   bool   // It is the leader of a process group of its own, which is ended with it.
+	log     string // The path of its output file.
+	group   bool   // It leads its own process group, which is ended with it.
 	cmd     *exec.Cmd
 	ended   chan struct{} // Closed when it has ended.
 }
 
-// start restarts the program. It ends with the test at the latest.
+// start starts the program; it ends with the test at the latest.
 func (p *process) start() {
 	p.t.Helper()
 	out, err := os.OpenFile(p.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
@@ -96,14 +96,14 @@ func (p *process) start() {
 	}
 	ended := make(chan struct{})
 	go func() { // Ends with the process.
-		_ = cmd.Wait() // How it ended is in ProcessState.
+		_ = cmd.Wait() // ProcessState contains how it ended.
 		_ = out.Close()
 		close(ended)
 	}()
 	p.cmd, p.ended = cmd, ended
 }
 
-// kill is kill -9.
+// kill sends SIGKILL.
 func (p *process) kill() {
 	id := p.cmd.Process.Pid
 	if p.group {
@@ -113,7 +113,7 @@ func (p *process) kill() {
 	<-p.ended
 }
 
-// drain tells the program to end in order, and expects that it does.
+// drain asks the program to end, and expects a normal end.
 func (p *process) drain() {
 	select {
 	case <-p.ended:
@@ -132,7 +132,7 @@ func (p *process) drain() {
 	}
 }
 
-// alive reports whether it runs.
+// alive reports whether it is running.
 func (p *process) alive() bool {
 	select {
 	case <-p.ended:
@@ -142,7 +142,7 @@ func (p *process) alive() bool {
 	}
 }
 
-// tell shows the end of what a process has said, when its test failed.
+// tell prints the end of a process's output if its test failed.
 func (p *process) tell() {
 	text, err := os.ReadFile(p.log)
 	if err != nil || !p.t.Failed() {
@@ -155,8 +155,8 @@ func (p *process) tell() {
 	p.t.Logf("%s said:\n%s", p.name, bytes.Join(lines, []byte("\n")))
 }
 
-// freePort gives a port without a listener. It is below those that systems give to connections, so that no connection takes
-// it while the program that listens on it is being started again.
+// freePort returns an unused port below the range of ephemeral ports, so that no connection takes it while the program that
+// listens on it is restarted.
 func freePort(t *testing.T) string {
 	t.Helper()
 	for range 100 {
@@ -174,7 +174,7 @@ func freePort(t *testing.T) string {
 	return ""
 }
 
-// until asks again and again, and fails when the answer has not come in time.
+// until polls, and fails if the condition does not hold in time.
 func until(t *testing.T, what string, within time.Duration, f func() bool) {
 	t.Helper()
 	tick := time.NewTicker(10 * time.Millisecond)
@@ -192,7 +192,7 @@ type result struct {
 	code     int
 }
 
-// runProgram runs a program to its end, which comes soon.
+// runProgram runs a short program to its end.
 func runProgram(t *testing.T, program string, env, args []string, stdin string) result {
 	t.Helper()
 	return runWithin(t, 90*time.Second, program, env, args, stdin)
@@ -214,6 +214,6 @@ func runWithin(t *testing.T, within time.Duration, program string, env, args []s
 	return result{out: out.String(), err: errs.String(), code: c.ProcessState.ExitCode()}
 }
 
-// pause stops the process where it is, as a machine that hangs would; wake lets it go on.
+// pause suspends the process, as if its machine hung; wake resumes it.
 func (p *process) pause() { _ = p.cmd.Process.Signal(syscall.SIGSTOP) } // The test fails later if it has ended.
 func (p *process) wake()  { _ = p.cmd.Process.Signal(syscall.SIGCONT) }

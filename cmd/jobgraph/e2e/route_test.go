@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// route is the one way from a node of a cluster to another: a wire of the test's own, which it can cut. What is sent into a
-// cut wire is neither delivered nor refused, as with a network that drops packets.
+// route is the connection from one node of a cluster to another, which the test can cut. Data sent into a cut connection is
+// neither delivered nor refused, as in a network that drops packets.
 type route struct {
 	listener net.Listener
 	to       string
@@ -20,7 +20,7 @@ type route struct {
 	all   sync.WaitGroup
 }
 
-// newRoute lays a wire to an address until the test ends.
+// newRoute connects to an address until the test ends.
 func newRoute(t *testing.T, to string) *route {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -37,11 +37,11 @@ func newRoute(t *testing.T, to string) *route {
 func (r *route) addr() string { return r.listener.Addr().String() }
 
 func (r *route) end() {
-	_ = r.listener.Close() // It ends accept.
+	_ = r.listener.Close() // Ends accept.
 	r.heal()
 	r.mu.Lock()
 	for c := range r.conns {
-		_ = c.Close() // It ends its copies.
+		_ = c.Close() // Ends its copies.
 	}
 	r.mu.Unlock()
 	r.all.Wait()
@@ -55,7 +55,7 @@ func (r *route) accept() {
 		}
 		far, err := net.Dial("tcp", r.to)
 		if err != nil {
-			_ = near.Close() // The node is away, and who calls sees that.
+			_ = near.Close() // The node is down, as the caller notices.
 			continue
 		}
 		r.mu.Lock()
@@ -68,7 +68,7 @@ func (r *route) accept() {
 
 func (r *route) copy(from, to net.Conn) {
 	defer func() {
-		_, _ = from.Close(), to.Close() // Whichever is still open.
+		_, _ = from.Close(), to.Close() // One of them may be closed already.
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		delete(r.conns, from)
@@ -90,14 +90,14 @@ func (r *route) whole() <-chan struct{} {
 	return r.open
 }
 
-// cut makes the wire swallow everything.
+// cut makes the connection swallow everything.
 func (r *route) cut() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.open = make(chan struct{})
 }
 
-// heal lets through what was sent meanwhile, and everything after.
+// heal delivers what was sent meanwhile, and everything after it.
 func (r *route) heal() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

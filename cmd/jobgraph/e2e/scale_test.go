@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Two of each run at once. Whichever scheduler is the active one: each is killed once and not started again in time to help.
+// Two of each service run at once. Whichever scheduler is active, each is killed once and not restarted in time to help.
 func TestTheStandbyTakesOver(t *testing.T) {
 	t.Parallel() // It waits more than it works.
 	s := whole(t)
@@ -46,7 +46,7 @@ func TestTheStandbyTakesOver(t *testing.T) {
 	s.ready()
 }
 
-// A runner serves the pools and experts that it is given, and no others; work waits for the runner that has its expert.
+// A runner serves only the given pools and experts; work waits for the runner with its expert.
 func TestARunnerServesASubsetOfTheExperts(t *testing.T) {
 	s := bare(t, "")
 	s.card("left", "left", "work")

@@ -25,25 +25,25 @@ const (
 	runner     = "expert-runner"
 )
 
-// patience bounds every single wait.
+// patience limits every single wait.
 const patience = 60 * time.Second
 
-// stack is a server and services, each a process of its own, on a folder of the test.
+// stack is a server and services, each in a process of its own, in a folder of the test.
 type stack struct {
 	t      *testing.T
 	dir    string
 	url    string
 	server *process
-	// services are all that were started, in order; ports are those of their HTTP.
+	// services are all started services, in order; ports are those of their HTTP endpoints.
 	services []*process
-	others   []*process // Those that are not ours.
+	others   []*process // Processes that are not ours.
 	ports    map[*process]string
 	bus      *client.Client
 	gates    []*os.File
 	more     []string // Variables for services, beside those of env.
 }
 
-// empty makes the folder of a stack in which nothing runs yet, and chooses the port of its bus.
+// empty creates the folder of a stack without processes, and chooses the port of its bus.
 func empty(t *testing.T) (s *stack, port string) {
 	t.Helper()
 	s = &stack{t: t, dir: t.TempDir(), ports: map[*process]string{}}
@@ -58,7 +58,7 @@ func empty(t *testing.T) (s *stack, port string) {
 	return s, port
 }
 
-// bare starts a server alone. Limits is text for its jetstream block.
+// bare starts a server alone. limits is text for its jetstream block.
 func bare(t *testing.T, limits string) *stack {
 	t.Helper()
 	s, port := empty(t)
@@ -69,7 +69,7 @@ func bare(t *testing.T, limits string) *stack {
 	return s
 }
 
-// serve starts the process that holds the bus.
+// serve starts the process with the bus.
 func (s *stack) serve(p *process) {
 	s.t.Helper()
 	p.t, p.name, p.log = s.t, p.program, filepath.Join(s.dir, p.program+".log")
@@ -105,8 +105,8 @@ func whole(t *testing.T) *stack {
 	return s
 }
 
-// card writes the card of an expert of the script in testdata; the pool may be empty. Marks name processes by the numbers
-// that they have for everybody, so there is no sandbox.
+// card writes the card of an expert for the script in testdata; pool may be empty. There is no sandbox, since marks name
+// processes by their real pids.
 func (s *stack) card(id, pool string, mode ...string) {
 	s.t.Helper()
 	script, err := filepath.Abs(filepath.Join("testdata", "expert.sh"))
@@ -156,7 +156,7 @@ func (s *stack) env() []string {
 	return []string{"NATS_URL=" + s.url, "HOME=" + s.dir, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + s.dir}
 }
 
-// ready waits until every service that runs says so.
+// ready waits until every running service is ready.
 func (s *stack) ready() {
 	s.t.Helper()
 	for _, p := range s.services {
@@ -166,13 +166,13 @@ func (s *stack) ready() {
 	}
 }
 
-// get asks a service over HTTP and gives the status, 0 for no answer.
+// get requests a page of a service and returns the status, 0 for no answer.
 func (s *stack) get(p *process, path string) int {
 	status, _ := s.page(p, path)
 	return status
 }
 
-// of gives the processes of a program; "all" gives every process, the server first.
+// of returns the processes of a program; "all" returns every process, the server first.
 func (s *stack) of(program string) []*process {
 	var list []*process
 	if program == natsServer || program == "all" {
@@ -212,7 +212,7 @@ func (s *stack) cli(args ...string) result {
 	return runProgram(s.t, "jobgraph", s.env(), args, "")
 }
 
-// wants checks how a command ended; the text is looked for in everything that it said.
+// wants checks the exit code of a command, and that its output contains a text.
 func (r result) wants(t *testing.T, code int, text string) {
 	t.Helper()
 	if r.code != code || !strings.Contains(r.out+r.err, text) {
@@ -220,7 +220,7 @@ func (r result) wants(t *testing.T, code int, text string) {
 	}
 }
 
-// context ends with patience.
+// context returns a context with patience as its timeout.
 func (s *stack) context() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(s.t.Context(), patience)
 }

@@ -26,7 +26,7 @@ func TestAStoppedJobLeavesNobodyOfItsProcessGroup(t *testing.T) {
 	s.replays("f")
 }
 
-// A runner that is killed takes its commands with it; what they have started is ended by the next runner on the machine.
+// The commands of a killed runner end with it; their children are ended by the next runner on the machine.
 func TestAKilledRunnersProcessesAreEnded(t *testing.T) {
 	s := whole(t)
 	s.submit("f", step("a", "forker"))
@@ -72,8 +72,8 @@ func TestStopThenRecoverAtOnceNeverLeavesTwoLiveRuns(t *testing.T) {
 	}
 }
 
-// A runner hangs with its work in hand while the job is stopped and recovered: its runs are replaced when their leases are
-// over. When it wakes, it ends what it had, and nothing of the old runs is taken.
+// A runner is suspended with running work while the job is stopped and recovered: its runs are replaced when their leases
+// are over. When it resumes, it ends its work, and nothing of the old runs is accepted.
 func TestARunnerThatWakesFromThePastIsFencedOut(t *testing.T) {
 	s := whole(t)
 	s.hold("z", "b", "c")

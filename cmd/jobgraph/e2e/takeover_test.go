@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// The work of a killed runner goes on with another one when its lease, here the default of 10 s, is over.
+// Another runner continues the work of a killed one when the lease, here the default of 10 s, is over.
 func TestAnotherRunnerTakesOverAboutWhenTheLeaseIsOver(t *testing.T) {
 	t.Parallel() // It waits more than it works.
 	s := bare(t, "")
@@ -32,7 +32,7 @@ func TestAnotherRunnerTakesOverAboutWhenTheLeaseIsOver(t *testing.T) {
 	s.finish("j")
 }
 
-// A runner that stood still for longer than its lease goes on with its work, if it was not taken over meanwhile.
+// A runner that was suspended for longer than its lease continues its work unless it was taken over meanwhile.
 func TestARunnerThatStoodStillKeepsWhatNobodyElseTook(t *testing.T) {
 	t.Parallel() // It waits more than it works.
 	s := whole(t)
@@ -45,7 +45,7 @@ func TestARunnerThatStoodStillKeepsWhatNobodyElseTook(t *testing.T) {
 	<-time.After(8 * time.Second) // The lease is 3 s, the broker's wait 5 s.
 	r.wake()
 	until(t, "the runner is ready", patience, func() bool { return s.get(r, "/readyz") == 200 })
-	<-time.After(2 * time.Second) // It finds out how its claims stand.
+	<-time.After(2 * time.Second) // It finds out whether its claims still hold.
 	s.open("j", "b", "c")
 	s.finish("j")
 	for _, id := range []string{"b", "c"} {
@@ -55,8 +55,8 @@ func TestARunnerThatStoodStillKeepsWhatNobodyElseTook(t *testing.T) {
 	}
 }
 
-// The only runner of an expert is started again and again while jobs come in: no plan is rejected for want of the expert, and
-// no work waits for a lease.
+// The only runner of an expert is restarted repeatedly while jobs are submitted: no plan is rejected because the expert is
+// missing, and no work waits for a lease.
 func TestARollingRestartRejectsNoPlan(t *testing.T) {
 	s := whole(t)
 	r := s.of(runner)[0]

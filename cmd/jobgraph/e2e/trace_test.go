@@ -11,8 +11,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/host/trace/tracetest"
 )
 
-// A job that is handed in with a traceparent is one trace over all services: intake under the caller, steps of the
-// scheduler under intake, planning and runs under the steps that ordered them.
+// A job submitted with a traceparent is one trace over all services: intake under the caller, the scheduler's steps under
+// intake, planning and runs under the steps that issued them.
 func TestOneJobIsOneTraceOverAllServices(t *testing.T) {
 	c := tracetest.New(t)
 	s := bare(t, "")
@@ -67,7 +67,7 @@ func TestOneJobIsOneTraceOverAllServices(t *testing.T) {
 	}
 }
 
-// ask hands a diamond in by request and reply, with a traceparent.
+// ask submits a diamond by request and reply, with a traceparent.
 func (s *stack) ask(job, traceparent string) {
 	s.t.Helper()
 	nc, err := nats.Connect(s.url)

@@ -36,7 +36,7 @@ func TestABusThatIsAwayIsSaid(t *testing.T) {
 	s.finish("j")
 }
 
-// The bus is killed and started again while the services begin, at whatever they ask of it first.
+// The bus is killed and restarted while the services start, at different requests to it.
 func TestServicesBeginWhileTheBusComesAndGoes(t *testing.T) {
 	s := bare(t, "")
 	s.card("worker", "", "work")
@@ -117,7 +117,7 @@ func TestBadRequestsGetAnAnswer(t *testing.T) {
 	s.cli("get", "nobody").wants(t, 5, "")
 }
 
-// Bytes that mean nothing, on each of our subjects, leave everything at work.
+// Meaningless bytes on each of our subjects stop nothing.
 func TestAnyBytesOnOurSubjectsStopNothing(t *testing.T) {
 	s := whole(t)
 	s.hold("held", "b")
@@ -165,7 +165,7 @@ func TestAnyBytesOnOurSubjectsStopNothing(t *testing.T) {
 	}
 }
 
-// A disk that is full refuses new jobs in words; when there is room again, everything that was accepted finishes.
+// A full disk rejects new jobs with a clear message; once there is room, everything accepted finishes.
 func TestAFullDiskLosesNothingThatWasAccepted(t *testing.T) {
 	s := bare(t, "max_file_store: 4MB")
 	s.card("worker", "", "work")
@@ -193,7 +193,7 @@ func TestAFullDiskLosesNothingThatWasAccepted(t *testing.T) {
 	t.Logf("%d jobs were accepted; then: %v", len(accepted), refusal)
 	s.write("more.json", `{"goal": "`+strings.Repeat("x", 200_000)+`", "expert": "worker"}`)
 	var large []string
-	until(t, "a large request is refused", patience, func() bool { // Work that is done makes a little room again.
+	until(t, "a large request is refused", patience, func() bool { // Finished work frees a little space.
 		r := s.cli("submit", "-f", filepath.Join(s.dir, "more.json"), "--timeout", "20s", "-q")
 		if r.code == 0 {
 			large = append(large, strings.TrimSpace(r.out))

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Bus and services in one process: kill -9 takes them all, and the same store goes on.
+// Bus and services run in one process: kill -9 ends them all, and a restart continues from the same store.
 func TestTheAllInOneGoesOnWhereItWasKilled(t *testing.T) {
 	s, port := empty(t)
 	s.card("worker", "", "work")

@@ -17,8 +17,8 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// The examples of workers in other languages serve a pool of their own, from work message to report, across a kill of the
-// bus. The one in shell finds a client here that understands what it asks of the nats command.
+// The example workers in other languages serve a pool of their own, from work message to report, even if the bus is killed.
+// The one in shell uses a client here that implements what it needs of the nats command.
 func TestWorkersInOtherLanguagesServeAPool(t *testing.T) {
 	for name, argv := range map[string][]string{"python": {"python3", "worker.py"}, "shell": {"bash", "worker.sh"}} {
 		t.Run(name, func(t *testing.T) {
@@ -51,7 +51,7 @@ func TestWorkersInOtherLanguagesServeAPool(t *testing.T) {
 			w.start()
 			s.others = append(s.others, w)
 			s.counts("one two one", 3)
-			if name == "python" { // It connects again by itself; the one in shell ends, and says so.
+			if name == "python" { // It reconnects by itself; the one in shell ends with a message.
 				s.server.kill()
 				s.server.start()
 				s.ready()
@@ -80,7 +80,7 @@ func compact(c rune) rune {
 	return c
 }
 
-// natsCommand stands in for the nats command line: `pub`, `req` and `sub` with the flags that worker.sh uses.
+// natsCommand implements `pub`, `req` and `sub` of the nats command line with the flags that worker.sh uses.
 func natsCommand(args []string) error {
 	nc, err := nats.Connect(os.Getenv("NATS_URL"))
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
 
-// A run that is over leaves nothing behind in its runner, however it ended: what it was given can be collected.
+// An ended run leaves nothing behind in its runner, however it ended: its inputs can be garbage-collected.
 //
 // proves F-T11
 func TestNothingIsKeptOfARunThatIsOver(t *testing.T) {
@@ -65,7 +65,7 @@ func TestNothingIsKeptOfARunThatIsOver(t *testing.T) {
 	})
 }
 
-// forgetful is a model that keeps nothing of what it is asked, and counts what others keep of it.
+// forgetful is a model that keeps nothing of its questions, and counts what others keep of them.
 type forgetful struct {
 	mu    sync.Mutex // Guards asked.
 	asked []weak.Pointer[http.Request]
@@ -101,7 +101,7 @@ func TestNothingIsKeptOfAConversationThatIsOver(t *testing.T) {
 	})
 }
 
-// collect releases what is no longer held, after everything that was postponed has run.
+// collect collects garbage after everything postponed has run.
 func collect(w *servicetest.Env) {
 	<-time.After(time.Minute)
 	synctest.Wait()

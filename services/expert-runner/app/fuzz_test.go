@@ -10,7 +10,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
 
-// FuzzConfiguration holds that any text is a configuration, or has faults that say where they are.
+// FuzzConfiguration checks that any text is a configuration, or has faults with positions.
 func FuzzConfiguration(f *testing.F) {
 	for _, seed := range []string{
 		"version: 1\nexperts: [{name: A, kind: llm, tools: [fetch]}, a.md]\n", "version: 1\nexperts: [[], {}, ~, &a {name: x, kind: human}, *a]\n",
@@ -22,7 +22,7 @@ func FuzzConfiguration(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		if strings.ContainsAny(text, "*?/") {
-			return // It could lead to files of this machine.
+			return // It could refer to files of this machine.
 		}
 		dir := folder(t, map[string]string{"a.yaml": text, "b.md": text})
 		for _, name := range []string{"a.yaml", "b.md"} {

@@ -19,7 +19,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
 
-// trickster is an MCP server whose tools do what no server should. "look…" may be repeated, "pay…" may not.
+// trickster is an MCP server whose tools misbehave. "look…" may be repeated, "pay…" may not.
 func trickster(t *testing.T) (url string) {
 	t.Helper()
 	var web *httptest.Server
@@ -59,8 +59,8 @@ func trickster(t *testing.T) (url string) {
 	return web.URL
 }
 
-// A server that misbehaves is an observation when its call may be repeated, and a question to a person when it may not: never
-// the end of the runner, never a success that the runner has not seen, and the call stays in the journal.
+// A misbehaving server gives an observation if its call may be repeated, and a question to a person if not. It never ends
+// the runner or produces a success that the runner has not seen, and the call stays in the journal.
 func TestWhatAnMCPServerDoesEndsInATypedOutcome(t *testing.T) {
 	config := filepath.Join(t.TempDir(), "jobgraph.yaml")
 	yaml := fmt.Sprintf("version: 1\nmcpServers:\n  x: {url: %q, timeout: 1m, reply_limit: 1048576}\n  slow: {url: %[1]q, timeout: 300ms}\n", trickster(t))
@@ -74,7 +74,7 @@ func TestWhatAnMCPServerDoesEndsInATypedOutcome(t *testing.T) {
 		}
 		return llmtest.Answer{Text: "I saw: " + q.Last("tool")}, nil
 	}))
-	w := servicetest.New(t) // In real time, which goes on while a server is listened to.
+	w := servicetest.New(t) // In real time, which continues while a server is listened to.
 	w.Config = config
 	start(w, agents(t, card(t, "tools: ['x__*', 'slow__*']\nobservation_limit: 2000\n")), app.Deps{Doer: model})
 	for trick, want := range map[string]string{"dies": "MCP server x", "hangs": "MCP server slow has not answered within 300ms", "bursts": "MCP server x", "lures": ""} {

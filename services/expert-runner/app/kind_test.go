@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// A kind that is added to a copy of this package, as one file and one line, takes work, has keys of its own, and is told of in faults.
+// A kind added to a copy of this package, as one file and one line, executes work, has its own keys, and appears in faults.
 func TestANewKindIsOneFileAndOneLine(t *testing.T) {
 	const table = "type kinds struct {\n"
 	source, err := os.ReadFile("kind.go")

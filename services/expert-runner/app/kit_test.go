@@ -11,7 +11,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
 
-// start runs a runner on a connection of its own, and returns when it is ready.
+// start starts a runner on its own connection, and returns when it is ready.
 func start(w *servicetest.Env, s app.Settings, d app.Deps) *servicetest.Service {
 	w.Helper()
 	name := d.Owner
@@ -46,7 +46,7 @@ func state(w *servicetest.Env, o events.Work, open bool) {
 	}
 }
 
-// function is an expert in Go under an id.
+// function returns an expert in Go with an id.
 func function(id string, pure bool, f app.Func) app.Function {
 	return app.Function{Card: events.Card{ID: id, Name: id, Pure: pure}, Run: f}
 }

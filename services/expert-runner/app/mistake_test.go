@@ -12,7 +12,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
 
-// bomb is YAML that is short and would be long if every reference in it were followed.
+// bomb returns short YAML that would be very long if every alias were expanded.
 func bomb() string {
 	var b strings.Builder
 	b.WriteString("a: &a [x, x, x, x, x, x, x, x, x]\n")
@@ -23,7 +23,7 @@ func bomb() string {
 	return b.String()
 }
 
-// Whatever is wrong with a card, there is a fault that names file and reason, nothing is read from elsewhere, and nothing blocks.
+// Any mistake in a card gives a fault with file and reason; nothing is read from elsewhere, and nothing blocks.
 func TestAnyMistakeInACardIsAFault(t *testing.T) {
 	card := func(keys string) string { return "---\nname: A\nkind: human\n" + keys + "---\n" }
 	for name, test := range map[string]struct{ text, want string }{

@@ -17,13 +17,13 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
 
-// line is what a model says to whom is told a text.
+// line is a model's answer to a prompt that contains a text.
 type line struct {
 	told   string
 	answer llmtest.Answer
 }
 
-// lines is a model that goes by what it is told: the first line that fits, and each with 10 tokens.
+// lines is a model that answers with the first line that matches its prompt, for 10 tokens each.
 func lines(list ...line) *llmtest.Server {
 	return llmtest.New(llmtest.Func(func(q llmtest.Question) (llmtest.Answer, error) {
 		at := slices.IndexFunc(list, func(l line) bool { return strings.Contains(q.All(), l.told) })
@@ -38,7 +38,7 @@ func lines(list ...line) *llmtest.Server {
 
 func says(told, text string) line { return line{told, llmtest.Answer{Text: text}} }
 
-// reported runs an agent once, and gives its report. Its model is called plain, and there is another one, deep.
+// reported runs an agent once and returns its report. Its model is called plain; there is another one, deep.
 func reported(t *testing.T, keys string, model *llmtest.Server, o events.Work) (got events.SubJobReported) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "jobgraph.yaml")

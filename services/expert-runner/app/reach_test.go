@@ -16,7 +16,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
 
-// cards are settings with one card.
+// cards returns settings with one card.
 func cards(t testing.TB, front string) app.Settings {
 	t.Helper()
 	s := app.Default()
@@ -24,7 +24,7 @@ func cards(t testing.TB, front string) app.Settings {
 	return s
 }
 
-// resumed is the run that the answer to a request of run 1 opens.
+// resumed returns the run that the answer to a request of run 1 starts.
 func resumed(o events.Work, request, answer string) events.Work {
 	o.Run, o.ResumeOf = 2, 1
 	o.IdempotencyKey = o.Job + "/" + o.SubJob + "/2"
@@ -32,8 +32,8 @@ func resumed(o events.Work, request, answer string) events.Work {
 	return o
 }
 
-// A runner dies at every boundary of a call. An answer that was kept is not asked for again; a call that may have been made
-// and has no answer waits for a person.
+// A runner dies at every boundary of a call. A recorded answer is not requested again; a call that may have been made and
+// has no answer waits for a person.
 func TestACallIsNeverMadeTwiceUnlessTheCardSaysSo(t *testing.T) {
 	for _, safe := range []bool{false, true} {
 		for _, point := range []string{"intent", "effect", "result", "report", "reported"} {
@@ -124,7 +124,7 @@ func TestManyWaitForPeopleWithoutAMessageOrAGoroutine(t *testing.T) {
 		for i := range jobs {
 			w.Issue(work("ada", "j"+string(rune('A'+i/10))+string(rune('0'+i%10)), "a", 1))
 		}
-		w.Idle() // Every message is acknowledged while everybody is still waiting.
+		w.Idle() // Every message is acknowledged while all runs still wait.
 		o := work("ada", "jA0", "a", 1)
 		in := w.Asked(o)
 		if in.Kind != events.InputForm || in.User != "ada" || in.ExpiresIn.Std() != 48*time.Hour || string(in.Default) != `{"n":0}` || !strings.HasPrefix(in.Prompt, "Notes.\ndo it") {

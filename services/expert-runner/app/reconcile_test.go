@@ -19,7 +19,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
 
-// payer pays the orders that the work names, one effect each, and counts what was really paid.
+// payer pays the orders in the work, one effect each, and counts actual payments.
 type payer struct {
 	paid  atomic.Int32
 	hook  func(app.Inquiry) app.Finding
@@ -58,7 +58,7 @@ func (p *payer) function(id string) app.Function {
 	return f
 }
 
-// broken gives a world in which a run has died between the intent and the call of its first payment.
+// broken simulates a run that died between the intent and the call of its first payment.
 func broken(w *servicetest.Env, p *payer, orders string) events.Work {
 	w.Helper()
 	hook, crashed := crashAt("effect")
@@ -76,7 +76,7 @@ func TestAHookSaysWhatBecameOfAnEffect(t *testing.T) {
 	for name, test := range map[string]struct {
 		finding app.Finding
 		paid    int32
-		output  string // Empty when a person is asked.
+		output  string // Empty if a person is asked.
 		prompt  string
 	}{
 		"done":         {app.Finding{State: app.Done, Result: json.RawMessage(`"receipt 0"`)}, 0, `["receipt 0"]`, ""},
@@ -111,7 +111,7 @@ func TestAHookSaysWhatBecameOfAnEffect(t *testing.T) {
 	}
 }
 
-// What a hook has said is journaled: a runner that dies behind it does not ask again, and makes nothing twice.
+// A hook's answer is journaled: a runner that takes over does not ask again, and repeats nothing.
 func TestWhatAHookHasSaidIsKept(t *testing.T) {
 	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
 		p := &payer{hook: func(app.Inquiry) app.Finding { return app.Finding{State: app.Done, Result: json.RawMessage(`"found"`)} }}
@@ -128,8 +128,8 @@ func TestWhatAHookHasSaidIsKept(t *testing.T) {
 	})
 }
 
-// A run that was stopped in the middle of an effect leaves it in doubt for the next one, which starts over: a declared result
-// answers the same call, wherever it comes, and no other.
+// A run that was stopped in the middle of an effect leaves its outcome unknown for the next run, which starts over: a
+// declared result answers the same call, wherever it occurs, and no other.
 func TestAStoppedEffectIsInDoubtForTheNextRun(t *testing.T) {
 	for name, test := range map[string]struct {
 		answer, orders string
@@ -166,7 +166,7 @@ func TestAStoppedEffectIsInDoubtForTheNextRun(t *testing.T) {
 	}
 }
 
-// shop is a service that takes a payment and hangs up, and knows afterwards what it has taken.
+// shop is a service that accepts a payment and hangs up, and knows later what it accepted.
 func shop(t *testing.T) (url string, paid *atomic.Int32) {
 	paid = &atomic.Int32{}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -194,7 +194,7 @@ func shop(t *testing.T) (url string, paid *atomic.Int32) {
 	return server.URL, paid
 }
 
-// A call that was made and broke off is not made again: the hook that the card names says what became of it.
+// A call that broke off is not repeated: the card's hook determines its outcome.
 func TestTheHookOfACardIsAskedInEveryWay(t *testing.T) {
 	script := "cat >question; grep -q '\"idempotency_key\":\"j1/a/1\"' question && printf '{\"state\":\"done\",\"result\":{\"paid\":1}}'"
 	for name, hook := range map[string]string{
@@ -222,7 +222,7 @@ func TestTheHookOfACardIsAskedInEveryWay(t *testing.T) {
 			if got := w.Report(o); got.Outcome != events.Success || string(got.Output) != `{"paid":1}` || paid.Load() != 1 {
 				t.Errorf("%d payments, report %+v", paid.Load(), got)
 			}
-			w.Idle() // The record of the report is awaited beside the report.
+			w.Idle() // The record of the report is awaited separately from the report.
 			want := []events.JournalType{"claimed", "intent", "result", "reported"}
 			if diff := cmp.Diff(want, w.Journal("j1", "a")); diff != "" {
 				t.Error(diff)

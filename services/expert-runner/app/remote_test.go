@@ -18,7 +18,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/a2a/a2atest"
 )
 
-// peers are agents of both versions, told of as it happens and asked.
+// peers are agents of both versions, with streaming and without.
 func peers() map[string]a2atest.Settings {
 	return map[string]a2atest.Settings{
 		"1.0 stream": {Streaming: true}, "1.0 poll": {}, "1.0 REST": {REST: true, Streaming: true},
@@ -26,13 +26,13 @@ func peers() map[string]a2atest.Settings {
 	}
 }
 
-// remote is a card of an agent, with more lines of the expert's.
+// remote returns a card for an agent, with additional lines.
 func remote(t testing.TB, agent *a2atest.Agent, more string) app.Settings {
 	t.Helper()
 	return cards(t, "name: Desk\nkind: a2a\na2a:\n  agent: "+agent.URL+"\n"+more)
 }
 
-// killer is a hook that ends a runner at its nth boundary, and at every one after it.
+// killer is a hook that ends a runner at its nth boundary and every later one.
 type killer struct {
 	at    int32
 	calls atomic.Int32
@@ -51,8 +51,8 @@ func (k *killer) hook(point, _ string) error {
 	return errKilled
 }
 
-// A runner dies at every boundary in turn. The agent sees one message, and the result is the same; only between the intent and
-// the message, where the outcome cannot be known, a person is asked.
+// A runner dies at every boundary in turn. The agent gets one message, and the result is the same; only between the intent
+// and the message, where the outcome cannot be known, a person is asked.
 //
 // proves V-weakness-12-remote
 func TestARemoteAgentSeesOneMessageWhereverTheRunnerDies(t *testing.T) {
@@ -70,7 +70,7 @@ func TestARemoteAgentSeesOneMessageWhereverTheRunnerDies(t *testing.T) {
 	}
 }
 
-// crashedRemote kills a runner at its nth boundary. It reports false when there are not as many.
+// crashedRemote kills a runner at its nth boundary. It returns false if there are fewer.
 func crashedRemote(t *testing.T, settings a2atest.Settings, n int32) (killed bool) {
 	agent := a2atest.Start(t, settings, func(s *a2atest.Stage) {
 		s.Begin()
@@ -96,7 +96,7 @@ func crashedRemote(t *testing.T, settings a2atest.Settings, n int32) (killed boo
 		one.Kill()
 		start(w, s, app.Deps{Owner: "two"})
 		if killed && len(agent.Heard()) == 0 {
-			// Nothing was sent. If it was about to be, a person has to say so.
+			// Nothing was sent. If the message was about to be sent, a person has to decide.
 			w.Until("it is reported, or asked", func() bool {
 				return len(w.Facts("j1", events.KindSubJobReported))+len(w.Facts("j1", events.KindInputRequested)) > 0
 			})
@@ -120,7 +120,8 @@ func crashedRemote(t *testing.T, settings a2atest.Settings, n int32) (killed boo
 	return killed
 }
 
-// The runner dies when the agent has the message and has not answered. Without a promise of the agent nothing is sent again.
+// The runner dies when the agent has the message and has not answered. Nothing is sent again unless the agent recognises
+// messages by id.
 func TestAMessageWithoutAnAnswerIsSentAgainOnlyIfTheAgentKnowsIt(t *testing.T) {
 	for name, settings := range peers() {
 		for _, safe := range []bool{false, true} {
@@ -131,7 +132,7 @@ func TestAMessageWithoutAnAnswerIsSentAgainOnlyIfTheAgentKnowsIt(t *testing.T) {
 					first := false
 					once.Do(func() { first = true; close(arrived) })
 					if first {
-						<-s.Ctx.Done() // It has the message, and says nothing.
+						<-s.Ctx.Done() // It has the message and does not answer.
 						return
 					}
 					s.Answer("done")
@@ -178,7 +179,7 @@ func TestAMessageWithoutAnAnswerIsSentAgainOnlyIfTheAgentKnowsIt(t *testing.T) {
 	}
 }
 
-// The same task goes on with the answer of a person, on another runner.
+// The same task continues with a person's answer, on another runner.
 //
 // proves V-weakness-4-run
 // proves V-weakness-12-input
@@ -234,7 +235,7 @@ func TestAStopReachesTheRemoteAgent(t *testing.T) {
 				once.Do(func() { close(began) })
 				<-s.Ctx.Done()
 			})
-			w := servicetest.New(t) // In real time, which goes on while an agent is listened to.
+			w := servicetest.New(t) // In real time, which continues while an agent is listened to.
 			start(w, remote(t, agent, ""), app.Deps{Owner: "one"})
 			o := work("desk", "j1", "a", 1)
 			w.Issue(o)

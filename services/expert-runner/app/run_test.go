@@ -89,7 +89,7 @@ func TestWorkThatLastsIsToldAndKeepsItsClaim(t *testing.T) {
 	})
 }
 
-// Every milestone that an expert states while it works is in the log, in order, also when a second runner goes on with the run.
+// Every milestone that an expert publishes is in the log, in order, also if a second runner continues the run.
 //
 // proves C-weakness-9-live
 func TestEveryMilestoneOfARunIsTold(t *testing.T) {
@@ -222,7 +222,7 @@ func TestLargePayloadsTravelByReference(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ref, err := w.Bus.Blobs().Put(t.Context(), "j1", raw) // The results of many predecessors, all together.
+		ref, err := w.Bus.Blobs().Put(t.Context(), "j1", raw) // The results of many predecessors, in one blob.
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -287,7 +287,7 @@ func TestARedeliveryOfAClosedJobIsDropped(t *testing.T) {
 		w.Issue(gone)
 		w.Issue(over)
 		state(w, over, false)
-		<-time.After(3 * time.Minute) // The work is older than the broker's memory of repeats.
+		<-time.After(3 * time.Minute) // The work is older than the broker's deduplication window.
 		start(w, app.Settings{}, app.Deps{Functions: []app.Function{function("count", true, count)}})
 		w.Idle()
 		if n := calls.Load(); n != 0 {

@@ -17,7 +17,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
 
-// helper puts programs of tests into their sandbox.
+// helper starts the sandboxes of tests.
 var helper app.Sandbox
 
 func TestMain(m *testing.M) {
@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// refused runs a runner whose cards are refused, and gives the fault.
+// refused runs a runner whose cards are rejected, and returns the fault.
 func refused(t *testing.T, s app.Settings, d app.Deps) string {
 	t.Helper()
 	process := host.NewProcess(t.Context(), t.Context(), "expert-runner", host.Settings{}, slog.New(slog.DiscardHandler))
@@ -58,8 +58,7 @@ func TestACommandWithoutASandboxIsRefusedUnlessItIsAllowed(t *testing.T) {
 	}
 }
 
-// The card that a runner announces says which level is in force, and why none that is stricter; what its file says of that does
-// not count.
+// An announced card says which level is in force and why it is not stricter; what its file says about that is ignored.
 func TestACardSaysHowItsProgramIsKept(t *testing.T) {
 	dir := t.TempDir()
 	best := cardFile(t, dir, "best.md", `{name: best, kind: command, tags: [text, 'sandbox:namespaces'], command: [sh, -c, 'echo 7']}`)
@@ -89,7 +88,7 @@ func TestACardSaysHowItsProgramIsKept(t *testing.T) {
 	}
 }
 
-// The strongest level is in force where there is one; where there is none that is said.
+// The strictest available level is in force; if there is none, the card says so.
 func TestCommandsRunInASandboxByDefault(t *testing.T) {
 	dir := t.TempDir()
 	place(t, filepath.Join(dir, "data", "secret"), "7")

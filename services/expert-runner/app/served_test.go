@@ -18,7 +18,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
 
-// answers are what a program on the bus may say when it is called as a tool, and what the model is to see of it.
+// answers are possible answers of a tool on the bus, and what the model should see of them.
 var answers = map[string]struct {
 	says func(m *nats.Msg)
 	sees string
@@ -45,8 +45,7 @@ func headed(key, value, body string) *nats.Msg {
 	return m
 }
 
-// Whatever a tool on the bus answers is one observation of one call: bounded, a text, in the journal once, and no more than what
-// a tool has said.
+// Whatever a tool on the bus answers becomes one observation of one call: limited, a text, in the journal once.
 func TestWhatAToolOnTheBusAnswersIsOneObservation(t *testing.T) {
 	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
 		nc, err := nats.Connect("", nats.InProcessServer(w.Server))

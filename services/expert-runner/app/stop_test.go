@@ -16,7 +16,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
 
-// until ends with its context only, and tells when it began.
+// endless ends only with its context, and reports when it began.
 func endless(began chan<- string) app.Func {
 	return func(ctx context.Context, t *app.Task) (events.SubJobReported, error) {
 		began <- t.Work.SubJob
@@ -25,7 +25,8 @@ func endless(began chan<- string) app.Func {
 	}
 }
 
-// Workers hear of the end of a job before their runs are closed in the journals: a run that was told to end writes nothing there.
+// Workers are notified of the end of a job before their runs are closed in the journals: a cancelled run writes nothing
+// there.
 //
 // proves C-weakness-4-late
 func TestACancelledRunReportsAtOnceAndJournalsNothing(t *testing.T) {
@@ -67,8 +68,8 @@ func TestACancelledRunReportsAtOnceAndJournalsNothing(t *testing.T) {
 	})
 }
 
-// A stop that meets a step which is done does not lose its result: it is reported, and the core keeps it as late. The journal
-// has nothing of it, so that it is not taken for the output of a run that counts.
+// A stop that arrives when a step is done does not lose its result: it is reported, and the core stores it as late. It is
+// not journaled, so that it is not mistaken for the output of a valid run.
 //
 // proves C-weakness-4-late
 func TestAResultThatAStopMeetsIsReported(t *testing.T) {
@@ -249,8 +250,8 @@ func TestTheEndOfTheDrainTimeHandsWorkBack(t *testing.T) {
 	})
 }
 
-// An expert is known for as long as its runner lives. A plan that is judged while the only runner of an expert is started again
-// finds the expert; one that stays away is forgotten.
+// A card exists as long as its runner lives. A plan that is checked while the only runner of an expert restarts finds the
+// expert; if the runner stays away, the card expires.
 //
 // proves C-weakness-issue-40
 func TestTheCardOfADrainedRunnerStaysUntilItsTimeIsOver(t *testing.T) {
@@ -282,7 +283,7 @@ func TestTheCardOfADrainedRunnerStaysUntilItsTimeIsOver(t *testing.T) {
 	})
 }
 
-// What the finished calls of an agent have cost is told, however the run ends.
+// The cost of an agent's finished calls is reported, however the run ends.
 func TestARunThatIsCutOffTellsWhatItHasSpent(t *testing.T) {
 	for _, ending := range []events.Code{events.CodeCancelled, events.CodeTimeout} {
 		t.Run(string(ending), func(t *testing.T) {

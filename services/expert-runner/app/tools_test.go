@@ -19,7 +19,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
 
-// bank serves the tool pay, and counts what it was asked to pay by idempotency key.
+// bank serves the tool pay, and counts payments by idempotency key.
 type bank struct {
 	mu   sync.Mutex // Guards paid.
 	paid map[string]int
@@ -53,7 +53,7 @@ func (b *bank) all() map[string]int {
 	return b.paid
 }
 
-// payingModel pays once and tells what came of it.
+// payingModel pays once and reports the result.
 func payingModel() *llmtest.Server {
 	return llmtest.New(llmtest.Func(func(q llmtest.Question) (llmtest.Answer, error) {
 		if len(q.Turns) == 2 {
@@ -63,7 +63,7 @@ func payingModel() *llmtest.Server {
 	}))
 }
 
-// endOf is the fact that ended a run: a report, or a question; nil without.
+// endOf returns the event that ended a run: a report, or a question; nil if there is none.
 func endOf(w *servicetest.Env, o events.Work) *events.Event {
 	w.Helper()
 	for _, kind := range []events.Kind{events.KindSubJobReported, events.KindInputRequested} {
@@ -76,8 +76,9 @@ func endOf(w *servicetest.Env, o events.Work) *events.Event {
 	return nil
 }
 
-// A call that waits for an approval is made once, wherever the runner that makes it dies; where it died behind the call and
-// before its answer was kept, a person says what became of it, and it is made again with the same key or not at all.
+// A call that waits for an approval is made once, wherever its runner dies. If the runner died after the call and before
+// its answer was recorded, a person decides, and it is repeated with the same key or not at all.
+//
 // proves C34
 // proves V-weakness-4-run
 func TestAnApprovedCallIsMadeOnceWhereverTheRunnerDies(t *testing.T) {
@@ -142,7 +143,7 @@ func TestAnApprovedCallIsMadeOnceWhereverTheRunnerDies(t *testing.T) {
 	}
 }
 
-// A change of the tools in the configuration reaches the next run, without a restart.
+// A change of the configured tools applies to the next run, without a restart.
 //
 // proves F-weakness-c-tools
 func TestToolsFollowTheConfiguration(t *testing.T) {

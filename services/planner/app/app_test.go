@@ -20,7 +20,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/planner/app"
 )
 
-// start runs a planner on a connection of its own, and returns when it is ready.
+// start starts a planner on its own connection, and returns when it is ready.
 func start(w *servicetest.Env, d app.Deps) *servicetest.Service {
 	w.Helper()
 	if d.Bus == nil {
@@ -164,7 +164,7 @@ func TestAnyBytesOnTheWorkSubjectsStopNothing(t *testing.T) {
 			"jobs.work.~planner.~planner.j*.~plan.1", "jobs.work.~planner.a.b.c.d.e.f",
 		} {
 			if strings.Contains(subject, "*") {
-				continue // The server refuses it before anybody reads it.
+				continue // The server rejects it before a planner reads it.
 			}
 			w.Publish(subject, []byte{0, 0xff, '{'})
 		}
@@ -185,7 +185,7 @@ func TestAnyBytesOnTheWorkSubjectsStopNothing(t *testing.T) {
 func TestACrashedPlannersWorkIsDoneByTheNext(t *testing.T) {
 	for _, point := range app.Points() {
 		if slices.Contains([]string{"claim", "intent", "answered", "kept"}, point) {
-			continue // Those of work that a model is asked about have a test of their own.
+			continue // Boundaries of work that needs a model have a test of their own.
 		}
 		servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
 			w.Announce(three()...)
@@ -229,7 +229,7 @@ func TestACrashedPlannersWorkIsDoneByTheNext(t *testing.T) {
 func TestWorkThatWasNotBegunIsGivenBack(t *testing.T) {
 	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
 		p := start(w, app.Deps{})
-		for i := range 300 { // No expert is there: each waits, and those beyond the window are not begun.
+		for i := range 300 { // No expert is there: each waits, and those beyond the window do not start.
 			issue(w, fmt.Sprintf("j%d", i), events.Request{Plan: json.RawMessage(`["a"]`)})
 		}
 		if err := p.Stop(); err != nil {
@@ -243,7 +243,7 @@ func TestWorkThatWasNotBegunIsGivenBack(t *testing.T) {
 				t.Fatalf("%+v", e)
 			}
 		}
-		// Work that crosses the drain on its way to the reader is given back as well.
+		// Work that arrives during the drain is given back as well.
 		if took := time.Since(began); took > 5*time.Second {
 			t.Errorf("the next planner had to wait %s", took)
 		}

@@ -16,7 +16,7 @@ func TestAModelThatThinksHoldsUpNobody(t *testing.T) {
 	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
 		w.Announce(three()...)
 		m := &slow{t: t, takes: 10 * time.Minute}
-		start(w, app.Deps{Model: m, ModelName: "slow"}) // It decides four things at once.
+		start(w, app.Deps{Model: m, ModelName: "slow"}) // It decides four pieces of work at once.
 		const many = 20
 		for i := range many {
 			issue(w, fmt.Sprintf("j%d", i), events.Request{Goal: "g", Profile: "steps"})

@@ -16,7 +16,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/planner/app"
 )
 
-// echo plans one step with the goal of the request, which its prompt ends with.
+// echo plans one step with the goal at the end of its prompt.
 type echo struct{}
 
 func (echo) Respond(q llmtest.Question) (llmtest.Answer, error) {
@@ -29,7 +29,7 @@ func (echo) Respond(q llmtest.Question) (llmtest.Answer, error) {
 	return llmtest.Answer{Text: `{"subjobs":[{"id":"a","goal":"` + goal + `","completion_criteria":"c","expert":"design-expert"}]}`, Chunk: 5}, nil
 }
 
-// Many plans are told live at once; every piece bears the job that it is about, and none is lost.
+// Many plans are streamed live at once; every piece has the id of its job, and none is lost.
 //
 // proves F-weakness-i
 func TestPiecesOfPlansThatAreMadeAtOnceBearTheirOwnJob(t *testing.T) {
@@ -74,7 +74,7 @@ func TestPiecesOfPlansThatAreMadeAtOnceBearTheirOwnJob(t *testing.T) {
 			}
 		}
 		w.Idle()
-		synctest.Wait() // What is told live may still be on its way.
+		synctest.Wait() // Live messages may still be on their way.
 		lock.Lock()
 		defer lock.Unlock()
 		for i := range many {
@@ -86,8 +86,8 @@ func TestPiecesOfPlansThatAreMadeAtOnceBearTheirOwnJob(t *testing.T) {
 	})
 }
 
-// A plan is stated when the model has written it, not at the next turn of a clock: in virtual time, a hundred plans, one
-// after the other, take none.
+// A plan is published when the model has written it, not at the next tick of a timer: in virtual time, a hundred
+// consecutive plans take no time.
 //
 // proves V-weakness-7
 func TestAPlanTakesNoTurnOfAClock(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/host"
 )
 
-// configured reads a configuration file of that text.
+// configured reads a configuration file with this text.
 func configured(t *testing.T, text string) (Config, error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "jobgraph.yaml")

@@ -13,12 +13,12 @@ import (
 	"github.com/jobgraph/jobgraph/services/planner/app"
 )
 
-// status is an expert that tells the state of the system; a profile names it.
+// status is an expert that reports the state of the system; a profile names it.
 func status() events.Card {
 	return events.Card{ID: "query_system_status", Name: "System status", Hidden: true}
 }
 
-// worker reads the experts' pool and reports what it is told to, as workers in any language do. It counts what it was handed.
+// worker reads the experts' pool and gives a fixed report, as workers in any language may. It counts its work.
 func worker(w *servicetest.Env, says string) *atomic.Int32 {
 	w.Helper()
 	if err := w.Bus.Queues().EnsurePool(w.Context(), events.DefaultPool); err != nil {

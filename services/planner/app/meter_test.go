@@ -18,7 +18,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/planner/app"
 )
 
-// fickle plans badly at first: prose, then an expert that does not exist, then a plan. A request for words gets some.
+// fickle plans badly at first: prose, then an expert that does not exist, then a plan. It answers a request for a summary.
 type fickle struct{ drafts int }
 
 func (f *fickle) Respond(q llmtest.Question) (llmtest.Answer, error) {
@@ -35,7 +35,7 @@ func (f *fickle) Respond(q llmtest.Question) (llmtest.Answer, error) {
 	return llmtest.Answer{Text: `{"has_enough_context":true,"subjobs":[{"id":"a","goal":"go","expert":"Design Expert"},{"id":"b","goal":"look at what the designer made of it","expert":"Analysis Expert","dependencies":["a"]}]}`}, nil
 }
 
-// values are the counters and the counts of histograms that a planner has, by name and label.
+// values returns a planner's counters and counts of histograms, by name and label.
 func values(t *testing.T, p *host.Process) map[string]float64 {
 	t.Helper()
 	families, err := p.Metrics.Gatherer().Gather()

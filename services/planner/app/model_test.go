@@ -16,7 +16,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/planner/app"
 )
 
-// slow is a model that thinks for so long before it says what the scripted one does. It counts how often it is asked.
+// slow is a model that takes a given time before it answers as the scripted one does. It counts its calls.
 type slow struct {
 	t     *testing.T
 	takes time.Duration
@@ -43,7 +43,7 @@ func (m *slow) Do(ctx context.Context, r llm.Request, sink func(llm.Delta)) (llm
 func TestAModelsPlanIsStatedAndAPlannerThatDiesAsksNothingTwice(t *testing.T) {
 	for _, c := range []struct {
 		point  string
-		called int32 // How often the model is asked in all.
+		called int32 // How often the model is called in total.
 	}{{"claim", 1}, {"intent", 1}, {"answered", 2}, {"kept", 1}} {
 		servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
 			w.Announce(three()...)
@@ -96,7 +96,7 @@ func TestACancellationOnTheBusEndsACallOfAModelAtOnce(t *testing.T) {
 	})
 }
 
-// choosy thinks for an hour about requests for a long time, and at once about all others.
+// choosy takes an hour for requests marked as long, and no time for all others.
 type choosy struct{ long, short *slow }
 
 func (m choosy) Do(ctx context.Context, r llm.Request, sink func(llm.Delta)) (llm.Response, error) {

@@ -15,7 +15,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/planner/app"
 )
 
-// operator asks for plan operations as programs and models do.
+// operator requests plan operations as programs and models do.
 type operator struct {
 	t    *testing.T
 	c    *client.Client
@@ -27,7 +27,7 @@ func operate(t *testing.T, w *servicetest.Env) *operator {
 	return &operator{t, c, client.PlanTool{Client: c}}
 }
 
-// call gives what a model is told.
+// call returns the text for a model.
 func (o *operator) call(arguments string) string {
 	o.t.Helper()
 	text, err := o.tool.Call(o.t.Context(), arguments)
@@ -37,7 +37,7 @@ func (o *operator) call(arguments string) string {
 	return text
 }
 
-// do gives the answer to an operation that has to succeed.
+// do returns the answer to an operation that must succeed.
 func (o *operator) do(op client.PlanOperation) client.PlanAnswer {
 	o.t.Helper()
 	answer, err := o.c.Plan(o.t.Context(), op)
@@ -74,7 +74,7 @@ func TestPlansAreKeptAcrossPlanners(t *testing.T) {
 		if err := p.Stop(); err != nil {
 			t.Fatal(err)
 		}
-		start(w, app.Deps{}) // Another planner: nothing was in memory only.
+		start(w, app.Deps{}) // Another planner: nothing was only in memory.
 		if got := o.call(`{"command":"list"}`); got != "Plans:\n• trip (active): Trip - 1/3 steps completed\n" {
 			t.Error(got)
 		}

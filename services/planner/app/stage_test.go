@@ -9,7 +9,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/planner/app"
 )
 
-// stages reads the facts of a planning run up to its end or its question, and gives the stages that were told.
+// stages reads the facts of a planning run up to its end or its question, and returns the published stages.
 func stages(w *servicetest.Env) string {
 	w.Helper()
 	var list []string

@@ -14,7 +14,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
 )
 
-// server is one with the streams of the baseline.
+// server is a server with the streams of the baseline.
 type server struct {
 	t   *testing.T
 	bus *bustest.Server
@@ -45,14 +45,14 @@ func (w *server) connect() jetstream.JetStream {
 	return js
 }
 
-// start runs a part over a connection of its own until stop, which waits for it.
+// start runs a part on its own connection until stop, which waits for its end.
 func (w *server) start(run func(context.Context, jetstream.JetStream) error) (stop func()) {
 	js := w.connect()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		if err := run(ctx, js); err != nil && ctx.Err() == nil { // The job may have ended before a part was up.
+		if err := run(ctx, js); err != nil && ctx.Err() == nil { // The job may have ended before a part was running.
 			w.t.Error(err)
 		}
 	}()
@@ -70,7 +70,7 @@ func (w *server) submit(job string, g baseline.Graph) {
 	}
 }
 
-// read gives the subjects of the log, from the first, up to and with the one that ends so.
+// read returns the subjects of the log up to and including the first with this ending.
 func (w *server) read(ending string) []string {
 	w.t.Helper()
 	cons, err := w.js.OrderedConsumer(w.t.Context(), baseline.LogStream, jetstream.OrderedConsumerConfig{})
@@ -174,7 +174,7 @@ func TestAClaimIsStoredForEachNodeBeforeItRuns(t *testing.T) {
 	})
 }
 
-// last gives the time of the message on a subject.
+// last returns the time of the last message on a subject.
 func (w *server) last(stream, subject string) (time.Time, error) {
 	s, err := w.js.Stream(w.t.Context(), stream)
 	if err != nil {

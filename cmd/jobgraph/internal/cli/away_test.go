@@ -11,10 +11,10 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/host"
 )
 
-// Commands that need no bus, or have one of their own; beside them, examples that read a file in place of a job.
+// Commands that need no bus or start their own, and examples that read a file instead of a job.
 const local = " up demo bench model tools version completion config import-config import experts-check plan-check plan-diff plan-draft plan-template "
 
-// Every command that cannot reach the bus says where it looked for it, and what to do.
+// Every command that cannot reach the bus prints the address, where it was set, and advice.
 func TestEachCommandNamesTheAddressThatDoesNotAnswer(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"job.yaml", "worker.md", "edit.yaml", "answer.json", "terms.md", "prices.csv"} {
@@ -42,7 +42,7 @@ func TestEachCommandNamesTheAddressThatDoesNotAnswer(t *testing.T) {
 	}
 	var running sync.WaitGroup
 	for _, line := range lines {
-		running.Go(func() { // Each tries for a second; the test waits for all.
+		running.Go(func() { // Each tries for a second, so they run concurrently.
 			code, said := complaint(t, split(line)[1:])
 			if code != ExitUnavailable || !strings.Contains(said, "no server answers at nats://127.0.0.1:1 (NATS_URL)") ||
 				!strings.Contains(said, "\n  → start one there with `jobgraph up --nats HOST:PORT`, or correct or unset NATS_URL") {
@@ -53,7 +53,7 @@ func TestEachCommandNamesTheAddressThatDoesNotAnswer(t *testing.T) {
 	running.Wait()
 }
 
-// What is wrong with an address is said of the flag that gave it, by the name that it has here.
+// A fault of an address names this program's flag.
 func TestAFaultOfAnAddressIsThatOfItsFlag(t *testing.T) {
 	for args, want := range map[string]string{
 		"-s foo:x:y list":            `jobgraph: --server: value "foo:x:y" is not good`,
@@ -67,7 +67,7 @@ func TestAFaultOfAnAddressIsThatOfItsFlag(t *testing.T) {
 	}
 }
 
-// complaint runs the program where no bus is, and gives its exit code and what it says on standard error.
+// complaint runs the program without a bus, and returns its exit code and standard error.
 func complaint(t *testing.T, args []string) (code int, said string) {
 	t.Helper()
 	var out, stderr strings.Builder

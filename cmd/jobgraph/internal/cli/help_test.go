@@ -13,7 +13,7 @@ import (
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/drawing"
 )
 
-// everyCommand calls f for each command that help shows, with its path.
+// everyCommand calls f for each visible command, with its path.
 func everyCommand(t *testing.T, f func(t *testing.T, path string, c *cobra.Command)) {
 	t.Helper()
 	var walk func(c *cobra.Command)
@@ -54,7 +54,7 @@ func TestEachCommandHasExamplesThatItTakes(t *testing.T) {
 			t.Fatal("its help has no example")
 		}
 		if strings.HasPrefix(path, "jobgraph completion") {
-			return // Lines for a shell.
+			return // These lines are for a shell.
 		}
 		for line := range strings.Lines(c.Example) {
 			takes(t, path, c, line)
@@ -65,7 +65,7 @@ func TestEachCommandHasExamplesThatItTakes(t *testing.T) {
 	}
 }
 
-// takes parses a line of an example as the command line of a command, or of one below it.
+// takes parses an example as the command line of a command, or of one of its subcommands.
 func takes(t *testing.T, path string, c *cobra.Command, line string) {
 	t.Helper()
 	words := split(line)
@@ -76,7 +76,7 @@ func takes(t *testing.T, path string, c *cobra.Command, line string) {
 	if err != nil || words[0] != "jobgraph" || found != c && found.Parent() != c && path != "jobgraph diff" {
 		t.Fatalf("%q is no command line of it: %v", line, err)
 	}
-	flags := pflag.NewFlagSet("", pflag.ContinueOnError) // The command's own keep what they are given.
+	flags := pflag.NewFlagSet("", pflag.ContinueOnError) // So that the command's own flags keep their values.
 	flags.AddFlagSet(found.Flags())
 	flags.AddFlagSet(found.InheritedFlags())
 	if err := flags.Parse(args); err != nil {
@@ -88,7 +88,7 @@ func takes(t *testing.T, path string, c *cobra.Command, line string) {
 	}
 }
 
-// split takes a line apart as a shell does, of which it knows single quotes.
+// split splits a line as a shell does, supporting single quotes only.
 func split(line string) []string {
 	var words []string
 	for i, part := range strings.Split(line, "'") {

@@ -23,7 +23,7 @@ var shapeless = map[string]string{
 // jsonLine is a command of a script that prints JSON.
 var jsonLine = regexp.MustCompile(`(?m)^(?:! )?(?:exec jobgraph|exits \d+) (.*-o jsonl?.*)$`)
 
-// Every command prints its JSON in a script: there it is looked through for numbers that many programs read as other ones.
+// Every command prints its JSON in a script, where it is checked for numbers that many programs would round.
 func TestEachShapeOfJSONIsPrintedInAScript(t *testing.T) {
 	root := newApp(context.Background(), context.Background(), System{}).root()
 	missing := map[string]bool{}

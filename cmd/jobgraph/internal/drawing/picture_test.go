@@ -50,7 +50,7 @@ func TestTerminalPictureShowsBoxesAndWires(t *testing.T) {
 	}
 }
 
-// Titles and names are often a model's: a picture on a terminal must not be able to say more than they say.
+// Titles and names often come from a model: they must not be able to control the terminal.
 func TestAPictureHasNothingThatATerminalObeys(t *testing.T) {
 	nasty := "a\x1b[2J\x07\u009b31m\u202e\r\nb\x7f\xff"
 	g := drawing.Graph{Title: nasty, Nodes: []drawing.Node{{ID: nasty, Title: nasty, Expert: nasty, Status: "FAILED"}, {ID: "c", Dependencies: []string{nasty}}}}

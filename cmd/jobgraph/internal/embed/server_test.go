@@ -74,7 +74,7 @@ func TestABusyAddressIsAFault(t *testing.T) {
 	}
 }
 
-// A folder in whose place a file stands is as good as a full disk: what goes beyond the file that is open has nowhere to go.
+// A file in place of the store's folder simulates a full disk: nothing beyond the open file can be written.
 func TestAStoreThatCannotBeWrittenIsAFault(t *testing.T) {
 	dir := t.TempDir()
 	e := start(t, embed.Settings{Store: dir})
@@ -97,7 +97,7 @@ func TestAStoreThatCannotBeWrittenIsAFault(t *testing.T) {
 		last = b.PublishAsync(events.Message{Subject: b.Names().Request(), Body: make([]byte, bus.MaxMessage)}, bus.Expect{})
 	}
 	var faults events.Faults
-	for err = e.Sound(); err == nil; err = e.Sound() { // The server says nothing while an acknowledgement is awaited.
+	for err = e.Sound(); err == nil; err = e.Sound() { // The server does not report it while an acknowledgement is awaited.
 		runtime.Gosched()
 	}
 	if !errors.As(err, &faults) || faults[0].Code != events.CodeUnavailable || !strings.Contains(faults[0].Cause, b.Names().Intake) {

@@ -14,15 +14,15 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 )
 
-// store is a bus with jobs that no service touches.
+// store is a bus with jobs and without services.
 type store struct {
 	*servicetest.Env
 	client *client.Client
-	// payload is what the report of each job's step names.
+	// payload is the payload that the report of each job's step refers to.
 	payload events.Ref
 }
 
-// newStore has one whole job, "whole", and one that is to be damaged, "j".
+// newStore has one intact job, "whole", and one to be damaged, "j".
 func newStore(t *testing.T) *store {
 	e := servicetest.New(t)
 	s := &store{Env: e, client: client.New(e.Bus)}
@@ -31,7 +31,7 @@ func newStore(t *testing.T) *store {
 	return s
 }
 
-// job writes the log of a job whose plan and whose first result went by reference, and the state that is its fold.
+// job writes the log of a job whose plan and first result are stored as blobs, and the state that is its fold.
 func (s *store) job(id string) {
 	s.Helper()
 	plan := &events.Plan{SubJobs: []events.SubJob{
@@ -99,7 +99,7 @@ func (s *store) purge(stream, subject string) {
 	}
 }
 
-// changed is the state with another status, as it was saved.
+// changed returns the state with another status, as it was saved.
 func (s *store) changed() []byte {
 	s.Helper()
 	state := bytes.Replace(kept.Bare(s.value()), []byte(`"status":"RUNNING"`), []byte(`"status":"FINISHED"`), 1)
@@ -132,7 +132,7 @@ func (s *store) settle() {
 		}
 		taken += len(list)
 	}
-	for settled := uint64(0); settled < 6; { // Acknowledgements are told, not asked.
+	for settled := uint64(0); settled < 6; { // Acknowledgements are sent without waiting.
 		by, err := s.Bus.Queues().Settled(s.Context())
 		if err != nil {
 			s.Fatal(err)
@@ -147,7 +147,7 @@ func TestWhatDoesNotFitIsFoundAndNothingElse(t *testing.T) {
 		want   []fsck.Kind
 	}{
 		"nothing":       {func(*store) {}, nil},
-		"without saved": {func(s *store) { s.purge("KV_"+s.Names.State, "$KV."+s.Names.State+".j") }, nil}, // A scheduler is still to see it.
+		"without saved": {func(s *store) { s.purge("KV_"+s.Names.State, "$KV."+s.Names.State+".j") }, nil}, // A scheduler has not read it yet.
 		"saved lost":    {func(s *store) { s.settle(); s.purge("KV_"+s.Names.State, "$KV."+s.Names.State+".j") }, []fsck.Kind{fsck.StateMissing}},
 		"torn":          {func(s *store) { s.put("j", s.value()[:100]) }, []fsck.Kind{fsck.StateDamaged}},
 		"foreign text":  {func(s *store) { s.put("j", []byte(`{"id":"j","status":"FINISHED"}`)) }, []fsck.Kind{fsck.StateDamaged}},
@@ -193,7 +193,7 @@ func TestWhatDoesNotFitIsFoundAndNothingElse(t *testing.T) {
 	}
 }
 
-// The stream ends where it ended when it was copied, and the states are newer than that: so a log from a backup looks.
+// The stream ends where it ended when it was copied, and the states are newer, as after restoring a log from a backup.
 func TestALogThatEndsBeforeWhatStatesHaveSeenIsTold(t *testing.T) {
 	s := newStore(t)
 	state := bytes.Replace(kept.Bare(s.value()), []byte(`"seq":6,`), []byte(`"seq":700,`), 1)

@@ -40,7 +40,7 @@ func TestEveryFormOfAListIsWritten(t *testing.T) {
 	}
 }
 
-// JSON and YAML let characters pass that a terminal obeys; as numbers they say the same to a program.
+// JSON and YAML allow characters that a terminal acts on; written as numbers they mean the same to a program.
 func TestNoFormHasAnythingThatATerminalObeys(t *testing.T) {
 	value := map[string]any{"raw": json.RawMessage("\"\u009b2J \xff\""), "text": "a\x1b[31m\x7f\u0085\u202eb"}
 	want := map[string]string{

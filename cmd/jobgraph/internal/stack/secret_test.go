@@ -35,7 +35,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
 )
 
-// roleKey is the variable by which the test binary becomes an MCP server over standard input and output.
+// roleKey is the variable that makes the test binary an MCP server on standard input and output.
 const roleKey = "JOBGRAPH_TEST_ECHO"
 
 func TestMain(m *testing.M) {
@@ -47,7 +47,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// secrets are what the stack is given, by the variable that brings it.
+// secrets are the secrets of the stack, by variable.
 var secrets = map[string]string{
 	"CMD_TOKEN":    `cmd-"q"/<t0ken>+of=the\program`,
 	"HTTP_TOKEN":   "http-t0ken-0123456789abcdef",
@@ -59,7 +59,7 @@ var secrets = map[string]string{
 	"MODEL_HEADER": "model-header-0123456789",
 }
 
-// echoing is an MCP server whose one tool tells what it was given: as its result, or as its failure.
+// echoing is an MCP server whose one tool returns what it was given, as its result or as its failure.
 func echoing(given func() string) *sdk.Server {
 	s := sdk.NewServer(&sdk.Implementation{Name: "echo", Version: "v1"}, nil)
 	s.AddTool(&sdk.Tool{Name: "echo", Description: "Tells " + given(), InputSchema: json.RawMessage(`{"type":"object"}`)},
@@ -70,7 +70,7 @@ func echoing(given func() string) *sdk.Server {
 	return s
 }
 
-// echoingMCP serves the same over HTTP, below /sse in the old way: it was given the header of its requests.
+// echoingMCP serves the same over HTTP, below /sse with the legacy transport; it returns the headers of its requests.
 func echoingMCP(t *testing.T) string {
 	get := func(r *http.Request) *sdk.Server {
 		given := r.Header.Get("Authorization")
@@ -84,7 +84,7 @@ func echoingMCP(t *testing.T) string {
 	return server.URL
 }
 
-// echoingHTTP answers, or fails, with the header that it was given.
+// echoingHTTP answers, or fails, with the headers of its requests.
 func echoingHTTP(t *testing.T) string {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		given := r.Header.Get("Authorization")
@@ -100,7 +100,7 @@ func echoingHTTP(t *testing.T) string {
 	return server.URL
 }
 
-// echoingAgent speaks A2A: what it was given is in its card, in pieces of its artifact, and in its failure.
+// echoingAgent speaks A2A: its secrets are in its card, in pieces of its artifact, and in its failure.
 func echoingAgent(t *testing.T) string {
 	var at string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -132,7 +132,8 @@ func echoingAgent(t *testing.T) string {
 	return at
 }
 
-// echoingModel has an agent call every tool, and says, thinks and hands on what it was given; asked to fail it refuses with that.
+// echoingModel has an agent call every tool, and puts its secrets into text, reasoning and results, or into a refusal if
+// asked to fail.
 func echoingModel(t *testing.T) string {
 	server := httptest.NewServer(llmtest.New(llmtest.Func(func(q llmtest.Question) (llmtest.Answer, error) {
 		given := strings.TrimPrefix(q.Header.Get("Authorization"), "Bearer ") + " " + q.Header.Get("X-Given")
@@ -152,7 +153,7 @@ func echoingModel(t *testing.T) string {
 	return server.URL + "/v1"
 }
 
-// echo is a stack all of whose experts are given secrets and tell them.
+// echo is a stack whose experts are all given secrets and repeat them.
 type echo struct {
 	t     *testing.T
 	dir   string
@@ -198,7 +199,7 @@ experts:
   - {name: Desk, kind: a2a, a2a: {agent: "%[7]s", headers: {Authorization: "Bearer ${A2A_TOKEN}"}, allow_addresses: [127.0.0.0/8]}}
 `
 
-// The programs: one leaves what it was given everywhere, the other says it to the end of what is kept of standard error.
+// One program writes its secrets everywhere, the other at the end of the stored part of standard error.
 const (
 	program = `printf '%s\n' "$TOKEN" | tee out.txt >&2; printf '\000\001%s\002' "$TOKEN" > out.bin; printf 'I have %s\n' "$TOKEN"; env`
 	broken  = `i=0; while [ $i -lt 400 ]; do printf '%s' "$TOKEN" >&2; i=$((i+1)); done; exit 3`
@@ -230,7 +231,7 @@ func start(t *testing.T) *echo {
 	stop, err := e.bus.SubscribeCore("jobs.live.>", func(subject string, body []byte) {
 		var piece struct{ Text string }
 		if json.Unmarshal(body, &piece) == nil && piece.Text != "" {
-			body = []byte(piece.Text) // Pieces are looked at as one text.
+			body = []byte(piece.Text) // Pieces are checked as one text.
 		}
 		_, _ = e.live.Write(body) // It cannot fail.
 	})
@@ -241,7 +242,7 @@ func start(t *testing.T) *echo {
 	return e
 }
 
-// forms are all ways in which a secret is looked for.
+// forms are all forms in which a secret is searched for.
 func forms(secret string) []string {
 	quoted, _ := json.Marshal(secret) // A text can be encoded.
 	twice, _ := json.Marshal(string(quoted[1 : len(quoted)-1]))
@@ -268,7 +269,7 @@ func clean(t *testing.T, what string, text []byte) {
 	}
 }
 
-// stored looks through every message of every stream, buckets among them, and through every object as a whole.
+// stored checks every message of every stream, including buckets, and every whole object.
 func (e *echo) stored() (messages int) {
 	t := e.t
 	nc, err := nats.Connect("", nats.InProcessServer(e.stack.Server()))
@@ -320,7 +321,7 @@ func (e *echo) stored() (messages int) {
 	return messages
 }
 
-// Whatever experts, tools, agents and models echo of the secrets that they were given: none is kept, told or logged anywhere.
+// Secrets that experts, tools, agents and models repeat are never stored, shown or logged.
 func TestNoSecretThatIsEchoedIsKeptToldOrLogged(t *testing.T) {
 	e := start(t)
 	for _, r := range []events.Request{

@@ -24,7 +24,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
 )
 
-// roleKey is the variable by which the test binary becomes a server.
+// roleKey is the variable that makes the test binary a server.
 const roleKey = "JOBGRAPH_TEST_SERVER"
 
 func TestMain(m *testing.M) {
@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// play is a server over standard input and output; a good one, or one of many bad ones.
+// play is a server on standard input and output: a good one, or one of many bad ones.
 func play(role string) {
 	if kind, is := strings.CutPrefix(role, "noisy "); is {
 		noisy(kind)
@@ -47,7 +47,7 @@ func play(role string) {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 	case "deaf":
 		<-make(chan struct{})
-	case "stubborn": // It ends at nothing, and neither does its child.
+	case "stubborn": // It ignores every request to end, and so does its child.
 		_ = exec.Command("sh", "-c", "trap '' TERM; while :; do sleep 1; done").Start()
 		<-make(chan struct{})
 	case "broke":
@@ -69,7 +69,7 @@ func play(role string) {
 	}
 }
 
-// text is an answer.
+// text returns an answer with a text.
 func text(format string, args ...any) *sdk.CallToolResult {
 	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: fmt.Sprintf(format, args...)}}}
 }
@@ -78,7 +78,7 @@ type handler = func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult,
 
 var anything = json.RawMessage(`{"type":"object"}`)
 
-// newServer is a server with tools to try everything with.
+// newServer returns a server with tools for all tests.
 func newServer(role string) *sdk.Server {
 	s := sdk.NewServer(&sdk.Implementation{Name: "test", Version: "v1"}, nil)
 	add := func(name string, hints *sdk.ToolAnnotations, h handler) {
@@ -148,7 +148,7 @@ func program(role string) Server {
 	return Server{Command: os.Args[0], Env: map[string]string{roleKey: role}}
 }
 
-// pool makes a pool of one server "x" that ends with the test.
+// pool returns a pool with one server "x" that ends with the test.
 func pool(t *testing.T, s Server) *Pool {
 	t.Helper()
 	if faults := Faults("mcpServers", map[string]Server{"x": s}); faults != nil {
@@ -161,7 +161,7 @@ func pool(t *testing.T, s Server) *Pool {
 	return p
 }
 
-// opened gives one tool of server "x".
+// opened returns one tool of server "x".
 func opened(t *testing.T, p *Pool, name string) tool.Tool {
 	t.Helper()
 	tools, err := p.Open(t.Context(), []string{"x__" + name})
@@ -185,7 +185,7 @@ func listings(s *sdk.Server) *atomic.Int32 {
 	return &n
 }
 
-// serve puts a server behind a way to it, which wants a header.
+// serve serves a server over a transport that requires a header.
 func serve(t *testing.T, way string, s *sdk.Server) Server {
 	t.Helper()
 	get := func(*http.Request) *sdk.Server { return s }
@@ -222,12 +222,12 @@ func serve(t *testing.T, way string, s *sdk.Server) Server {
 	return Server{Type: way, URL: url, Headers: map[string]string{"Authorization": "Bearer secret"}}
 }
 
-// connected is a transport that is connected.
+// connected is a transport with an existing connection.
 type connected struct{ sdk.Connection }
 
 func (c connected) Connect(context.Context) (sdk.Connection, error) { return c.Connection, nil }
 
-// gone waits until a process is not there, or only waits to be noticed by its parent.
+// gone waits until a process does not exist or is a zombie.
 func gone(t *testing.T, pid string) {
 	t.Helper()
 	deadline := time.Now().Add(20 * time.Second)

@@ -19,7 +19,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
 )
 
-// noises are what a server can say in the middle of a call without ever answering it. A number may stand in them.
+// noises are messages that a server can send during a call without ever answering it. They may contain a number.
 func noises() map[string]string {
 	return map[string]string{
 		"progress":     `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":%d}}`,
@@ -30,12 +30,12 @@ func noises() map[string]string {
 	}
 }
 
-// streams are what can be said on an event stream beside.
+// streams are additional messages on an event stream.
 func streams() map[string]string {
 	return map[string]string{"comments": ": still there %d\n\n", "ids": "id: %d\n\n", "foreign": "event: tick\ndata: %d\n\n"}
 }
 
-// reply is what a noisy server answers; "" for what wants no answer, and ok is false for the call that begins the noise.
+// reply is a noisy server's answer; "" if none is expected, and ok is false for the call that starts the noise.
 func reply(line []byte) (text string, ok bool) {
 	var m struct {
 		ID     json.RawMessage `json:"id"`
@@ -65,8 +65,8 @@ func reply(line []byte) (text string, ok bool) {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result), true
 }
 
-// noise says the same again and again, a hundred long ones at once or a short one each millisecond, until the reader stops or
-// done is closed.
+// noise repeats a message, in bursts of a hundred long ones or a short one each millisecond, until the reader stops or done
+// is closed.
 func noise(w io.Writer, text string, flood bool, done <-chan struct{}) {
 	many, pace := 1, time.NewTicker(time.Millisecond)
 	defer pace.Stop()
@@ -96,7 +96,7 @@ func noise(w io.Writer, text string, flood bool, done <-chan struct{}) {
 	}
 }
 
-// noisy is a noisy server over standard input and output. A deaf one reads nothing any more once it is noisy.
+// noisy is a noisy server on standard input and output. A deaf one reads nothing once it is noisy.
 func noisy(role string) {
 	kind, how, _ := strings.Cut(role, "/")
 	in := bufio.NewReader(os.Stdin)
@@ -117,7 +117,7 @@ func noisy(role string) {
 	}
 }
 
-// noisyWeb is a noisy server over streamable HTTP. A mute one answers nothing but calls, until it relents after half a minute.
+// noisyWeb is a noisy server over streamable HTTP. A mute one answers only calls, for half a minute.
 func noisyWeb(t *testing.T, role string) Server {
 	t.Helper()
 	relents, stop := context.WithTimeout(t.Context(), 30*time.Second)
@@ -161,7 +161,7 @@ func noisyWeb(t *testing.T, role string) Server {
 	return Server{URL: web.URL}
 }
 
-// everyNoise tries every kind of noise on every way on which it can be made.
+// everyNoise tests every kind of noise on every transport that supports it.
 func everyNoise(t *testing.T, how string, try func(t *testing.T, config Server)) {
 	for kind := range noises() {
 		t.Run("stdio/"+kind, func(t *testing.T) { try(t, program("noisy "+kind+"/"+how)) })
@@ -172,7 +172,7 @@ func everyNoise(t *testing.T, how string, try func(t *testing.T, config Server))
 	}
 }
 
-// A server that says a lot in the middle of a call, but not more than it may, has the time of the call and no more.
+// A server that sends much during a call, within its limits, only has the time of the call.
 func TestNoNoiseKeepsACallFromEnding(t *testing.T) {
 	everyNoise(t, "drip", func(t *testing.T, config Server) {
 		config.Timeout = 300 * time.Millisecond
@@ -184,7 +184,7 @@ func TestNoNoiseKeepsACallFromEnding(t *testing.T) {
 			t.Error(err)
 		}
 		id, err := pid.Call(ctx, tool.Call{})
-		for err != nil && ctx.Err() == nil { // On a busy machine its time is short, too.
+		for err != nil && ctx.Err() == nil { // On a busy machine that time is short.
 			id, err = pid.Call(ctx, tool.Call{})
 		}
 		if err != nil {
@@ -197,7 +197,7 @@ func TestNoNoiseKeepsACallFromEnding(t *testing.T) {
 	})
 }
 
-// One that says more than it may is ended long before the time of the call, and the next call has a new one.
+// A server that exceeds its limits is ended long before the call's time is over, and the next call gets a new one.
 func TestAFloodInTheMiddleOfACallEndsTheServer(t *testing.T) {
 	everyNoise(t, "flood", func(t *testing.T, config Server) {
 		config.Timeout, config.ReplyLimit = time.Minute, 64<<10
@@ -219,7 +219,7 @@ func TestAFloodInTheMiddleOfACallEndsTheServer(t *testing.T) {
 	})
 }
 
-// talks waits until a server has said something since.
+// talks waits until a server has sent something since a time.
 func talks(t *testing.T, p *Pool, since time.Time) *session {
 	t.Helper()
 	for {
@@ -243,7 +243,7 @@ func talks(t *testing.T, p *Pool, since time.Time) *session {
 	}
 }
 
-// Who cancels a call waits neither for the server nor for the time of the call.
+// Cancelling a call waits neither for the server nor for the call's time.
 func TestACallIsCancelledInTheMiddleOfNoise(t *testing.T) {
 	everyNoise(t, "drip", func(t *testing.T, config Server) {
 		config.Timeout = time.Minute
@@ -263,7 +263,7 @@ func TestACallIsCancelledInTheMiddleOfNoise(t *testing.T) {
 	})
 }
 
-// A server that pings and reads nothing takes no message: who calls it is cancelled at once, and it is ended itself.
+// A server that pings and reads nothing accepts no message: its caller is cancelled at once, and it is ended.
 func TestAServerThatTakesNothingHoldsNobodyAndIsEnded(t *testing.T) {
 	config := program("noisy ping/deaf")
 	config.Timeout = time.Minute
@@ -294,7 +294,7 @@ func TestAServerThatTakesNothingHoldsNobodyAndIsEnded(t *testing.T) {
 	gone(t, id)
 }
 
-// A server on the web that never takes the answers to its pings is ended as well, and blocks no caller.
+// A web server that never accepts the answers to its pings is ended as well, and blocks no caller.
 func TestAServerThatTakesNoAnswersHoldsNobodyAndIsEnded(t *testing.T) {
 	config := noisyWeb(t, "ping/mute")
 	config.Timeout = time.Minute
@@ -315,7 +315,7 @@ func TestAServerThatTakesNoAnswersHoldsNobodyAndIsEnded(t *testing.T) {
 	}
 }
 
-// Many small messages are no more than few large ones, in whatever pieces they come.
+// Many small messages weigh as much as a few large ones, however they are split.
 func TestEveryMessageHasItsWeight(t *testing.T) {
 	said := strings.Repeat(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`+"\n", 100)
 	for _, piece := range []int{1, 4, 8, 9, 10, 61, 62, 1000, len(said)} {

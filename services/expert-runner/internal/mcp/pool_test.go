@@ -117,7 +117,7 @@ func TestNamesFitModelsAndAreTold(t *testing.T) {
 	}
 }
 
-// A program gets a clean environment, a folder of its own, and works where the configuration is.
+// A program gets a clean environment and a folder of its own, and works in the folder of the configuration.
 func TestTheProgramOfAServer(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "secret")
 	p := pool(t, program("good"))
@@ -222,7 +222,7 @@ func TestAnAnswerThatIsTooLargeEndsTheServer(t *testing.T) {
 	}
 }
 
-// Whatever a server does instead of beginning a conversation: it is told, within its time, and nothing of it is left.
+// Whatever a server does instead of initialising, it is reported in time, and nothing of it remains.
 //
 // proves F-weakness-f-tools
 func TestBadServersCannotBeUsed(t *testing.T) {
@@ -235,7 +235,7 @@ func TestBadServersCannotBeUsed(t *testing.T) {
 			config := program(role)
 			config.StartTimeout = 20 * time.Second
 			if role == "flood" {
-				config.ReplyLimit = 128 << 10 // Four of them are soon too much, however slowly they are read.
+				config.ReplyLimit = 128 << 10 // Four of them exceed the limit soon, however slowly they are read.
 			}
 			if want == errStartTimeout.Error() {
 				config.StartTimeout = 300 * time.Millisecond
@@ -257,7 +257,7 @@ func TestAProgramThatDoesNotExistIsNoMatterForARetryAndIsFoundAsSoonAsItIsThere(
 	bin := t.TempDir()
 	good := program("good")
 	p := pool(t, Server{Command: "my-server", Env: map[string]string{"PATH": bin, roleKey: "good"}})
-	for range 20 { // Had each put the next one off, the last ones would wait for minutes.
+	for range 20 { // If each delayed the next one, the last ones would wait for minutes.
 		_, err := p.Open(t.Context(), []string{"x__echo"})
 		var fault *events.Fault
 		if !errors.As(err, &fault) || fault.Code != events.CodeNotPermitted || fault.Message != "MCP server x cannot be used" {
@@ -291,7 +291,7 @@ func TestAServerThatHangsAtItsStartHoldsUpNoOther(t *testing.T) {
 		_, err := p.Open(ctx, []string{"slow__*"})
 		hangs <- err
 	}()
-	for homes := []string(nil); len(homes) == 0 && ctx.Err() == nil; { // It has one as soon as it is being started.
+	for homes := []string(nil); len(homes) == 0 && ctx.Err() == nil; { // It has one as soon as it starts.
 		homes, _ = filepath.Glob(filepath.Join(p.settings.WorkDir, "*"))
 	}
 	if got, err := opened(t, p, "echo").Call(t.Context(), tool.Call{}); err != nil || !strings.HasPrefix(got, "{}") {
@@ -333,7 +333,7 @@ func TestAToolThatHasChangedIsNotCalled(t *testing.T) {
 		t.Fatal(err)
 	}
 	deadline := time.Now().Add(20 * time.Second)
-	for { // The notice comes when it comes.
+	for { // The notification arrives at some time.
 		_, err := pay.Call(t.Context(), tool.Call{})
 		if err != nil && strings.Contains(err.Error(), "the server has changed the tool x__pay since it was offered: it was not called") {
 			break
@@ -395,7 +395,7 @@ func TestAServerLeadsNowhereElse(t *testing.T) {
 func TestWhatHasReachedNobodyIsKnown(t *testing.T) {
 	s := newServer("good")
 	web := httptest.NewUnstartedServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, &sdk.StreamableHTTPOptions{Stateless: true}))
-	web.Config.SetKeepAlivesEnabled(false) // What is sent on a connection that is not known to have ended is in doubt.
+	web.Config.SetKeepAlivesEnabled(false) // The outcome of a request on a connection that may have ended is unknown.
 	web.Start()
 	p := pool(t, Server{URL: web.URL})
 	pay := opened(t, p, "pay")
@@ -407,7 +407,7 @@ func TestWhatHasReachedNobodyIsKnown(t *testing.T) {
 	}
 }
 
-// The servers that the SDK shows as examples work as they are.
+// The SDK's example servers work unchanged.
 func TestServersOfTheSDKsExamples(t *testing.T) {
 	for name, want := range map[string][]string{
 		"hello":              {"x__greet"},

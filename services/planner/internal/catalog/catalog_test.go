@@ -54,7 +54,7 @@ func (w *follower) ids() []string {
 	return ids
 }
 
-// becomes waits for the cards to change into these.
+// becomes waits until these are the cards.
 func (w *follower) becomes(want ...string) {
 	w.Helper()
 	late := time.After(time.Hour)
@@ -83,7 +83,7 @@ func TestCardsComeAndGo(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.becomes("b", "before")
-		w.becomes("before") // b has outlived its runner's last sign of life.
+		w.becomes("before") // b has outlived its runner's last heartbeat.
 	})
 }
 
@@ -96,7 +96,7 @@ func TestWhatWasAnnouncedBeforeIsInFreshCards(t *testing.T) {
 				t.Fatalf("%s was announced, and is not among %d", id, len(cards))
 			}
 		}
-		<-time.After(time.Hour) // They have outlived their runner, and the traces of that are gone, too.
+		<-time.After(time.Hour) // They have outlived their runner, whose deletion markers have expired too.
 		began := time.Now()
 		if cards := w.cards.Fresh(t.Context()); len(cards) != 1 || !time.Now().Equal(began) {
 			t.Errorf("%d cards after %s", len(cards), time.Since(began))

@@ -55,7 +55,7 @@ func (a *archive) GetBlob(_ context.Context, _, digest string) ([]byte, error) {
 
 var names = events.NewNames("")
 
-// job adds the log of a job that was asked for in a session.
+// job adds the log of a job in a session.
 func (a *archive) job(id, sessionID string, more ...events.Event) {
 	list := append([]events.Event{{Kind: events.KindJobRequested, Data: &events.JobRequested{
 		Request: events.Request{ID: id, Goal: "goal of " + id, Session: sessionID}, Rules: events.Rules{Version: 1},
@@ -79,7 +79,7 @@ func ended(status events.Status, result string, fault *events.Fault) events.Even
 	return events.Event{Kind: kind, Data: &events.JobEnded{JobMoved: events.JobMoved{Status: status, Turn: 1}, Result: json.RawMessage(result), Error: fault}}
 }
 
-// of makes a reader of one session with these jobs.
+// of returns a reader of one session with these jobs.
 func (a *archive) of(jobs ...string) *History {
 	return New(names, a, func(_ context.Context, key string) ([]byte, uint64, error) {
 		if key != "s" {

@@ -15,7 +15,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
 
-// done is the work of putting the result of two steps into words.
+// done is the work of writing up the result of two steps.
 func done(attempt int) events.Work {
 	return events.Work{
 		Kind: events.WorkFinalize, Job: "j", SubJob: events.FinalID, Run: attempt, Attempt: attempt, Lease: events.Duration(30 * time.Second),
@@ -39,7 +39,7 @@ func finisher(ids ...string) (*ports, *tongue) {
 	return w, m
 }
 
-// last is the report that was stated last.
+// last returns the report that was published last.
 func (w *ports) last(t *testing.T) *events.SubJobReported {
 	t.Helper()
 	if len(w.facts) == 0 {
@@ -93,7 +93,7 @@ func TestNoFinishedCallForWordsIsMadeAgainAfterACrash(t *testing.T) {
 			}
 			want := 1
 			if point == AtAnswered {
-				want = 2 // The one that was under way.
+				want = 2 // The call that was in progress.
 			}
 			if r := w.last(t); m.calls != want || len(m.keys) != 1 || r.Outcome != events.Success {
 				t.Errorf("killed at %s: %d calls under %d keys, want %d; %+v", point, m.calls, len(m.keys), want, r)

@@ -13,7 +13,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
 
-// memory is a session that tells something else each time it is asked.
+// memory is a session whose history differs at each read.
 type memory struct {
 	asked []string
 	err   error

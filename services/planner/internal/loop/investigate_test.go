@@ -15,7 +15,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
 
-// office is a dispatcher in memory: experts who answer after a while what reports says of them, or never.
+// office is a dispatcher in memory: experts report after a while, or never.
 type office struct {
 	mu      sync.Mutex // Guards issued and closed.
 	issued  []events.Work
@@ -63,7 +63,7 @@ func (o *office) Close(_ context.Context, w *events.Work, reason string) error {
 	return nil
 }
 
-// curious are ports whose planner has x and y looked at before it plans.
+// curious are ports of a planner that asks x and y before it plans.
 func curious(o *office) (*ports, *tongue) {
 	w := newPorts("x", "y")
 	m := &tongue{says: onePlan}

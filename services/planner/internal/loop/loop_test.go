@@ -24,7 +24,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
 
-// ports is everything around the loop, in memory. Its lines say in order what the loop did.
+// ports is everything around the loop, in memory. Its lines record in order what the loop did.
 type ports struct {
 	leasetest.Journal
 	mu      sync.Mutex
@@ -34,7 +34,7 @@ type ports struct {
 	cards   []events.Card
 	changed chan struct{}
 	blobs   map[string][]byte
-	// logErr and blobErr are what the bus answers.
+	// logErr and blobErr are the errors of the bus.
 	logErr, blobErr error
 	hook            Hook
 	options         plan.Options
@@ -43,7 +43,7 @@ type ports struct {
 	past            History
 	looks           planning.InvestigateRules
 	trace           func(parent, name string, attributes ...string) (string, func(string, ...string))
-	hears           func(Outcome) // Hears what is counted, nil for none.
+	hears           func(Outcome) // Receives what is counted; may be nil.
 	loop            *Loop         // The one of the last run.
 }
 
@@ -132,7 +132,7 @@ func (w *ports) announce(id string) {
 	w.changed = make(chan struct{})
 }
 
-// Find gives a profile that has no stage but those that cannot be left out.
+// Find returns a profile without optional stages.
 func (w *ports) Find(name string) (planning.Profile, string, error) {
 	p := planning.Profile{
 		Name: "plain", Dialect: "native", Limits: planning.Limits{HistoryBytes: 1000, Steps: 100, Rounds: 2, Repairs: 1, Reminders: 1},
@@ -160,7 +160,7 @@ func (w *ports) Decided(o Outcome) {
 	}
 }
 
-// receipt writes down how a delivery was settled.
+// receipt records how a delivery was settled.
 type receipt struct{ w *ports }
 
 func (r receipt) Ack() error                    { r.w.say("ack"); return nil }
@@ -168,7 +168,7 @@ func (r receipt) Nak(delay time.Duration) error { r.w.say("nak %s", delay); retu
 func (r receipt) Term(string) error             { r.w.say("term"); return nil }
 func (r receipt) InProgress() error             { return nil }
 
-// run gives the loop these deliveries, waits until it has nothing to do for the time, and drains it.
+// run passes deliveries to the loop, waits until it is idle, and drains it.
 func (w *ports) run(t *testing.T, during func(), deliveries ...queue.Delivery) error {
 	t.Helper()
 	l := New(Settings{

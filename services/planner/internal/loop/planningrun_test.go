@@ -17,7 +17,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
 
-// readText takes a text that is JSON as a whole.
+// readText accepts a text that is completely JSON.
 func readText(text string, fits func(json.RawMessage) bool) (json.RawMessage, error) {
 	if raw := json.RawMessage(text); json.Valid(raw) && fits(raw) {
 		return raw, nil
@@ -30,14 +30,14 @@ type pending func(ctx context.Context) (uint64, error)
 
 func (p pending) Wait(ctx context.Context) (uint64, error) { return p(ctx) }
 
-// free is whether another planner could take the run.
+// free reports whether another planner could take the run.
 func (w *ports) free(t *testing.T) error {
 	l := New(Settings{Journal: w, Owner: "other"})
 	_, a, err := lease.Admit(t.Context(), w, l.claimant(&events.Work{Run: 1}))
 	return errors.Join(err, refused(a))
 }
 
-// tongue is a model that says the same to everybody. It counts how often it is asked, and may take its time or put off.
+// tongue is a model that always says the same. It counts its calls, and may take time or ask for a later call.
 type tongue struct {
 	says  string
 	calls int
@@ -125,7 +125,7 @@ func TestAFinishedCallIsNotMadeAgainAfterACrashAtAnyPoint(t *testing.T) {
 			}
 			want := 1
 			if point == AtAnswered {
-				want = 2 // The one that was under way.
+				want = 2 // The call that was in progress.
 			}
 			if m.calls != want || len(m.keys) != 1 {
 				t.Errorf("killed at %s: %d calls under %d keys, want %d", point, m.calls, len(m.keys), want)
@@ -280,7 +280,7 @@ func TestAClaimIsLetGoOfWhenItsRenewalWasCutOff(t *testing.T) {
 					return nil
 				}
 				renewals++
-				<-ctx.Done() // The second is stored, and under way when the run ends.
+				<-ctx.Done() // The second is stored, and in progress when the run ends.
 				return ctx.Err()
 			}
 			during := func() {
@@ -354,14 +354,14 @@ func TestARunThatAnotherPlannerTookIsLeftUnsettledAndItsSpanEnds(t *testing.T) {
 	})
 }
 
-// noBlobs has the object store answer so from now on.
+// noBlobs makes the object store fail from now on.
 func (w *ports) noBlobs(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.blobErr = err
 }
 
-// wide is a plan whose answer is too large for a record.
+// wide is a plan that is too large for a record.
 func wide() string {
 	return `{"subjobs":[{"id":"a","expert":"x","goal":"` + strings.Repeat("x", events.MaxInline) + `"}]}`
 }
@@ -430,7 +430,7 @@ func TestAClaimIsFreeALeaseBehindWhenItCouldBeRenewed(t *testing.T) {
 		claim := jobrun.Entry{JournalRecord: events.JournalRecord{Type: events.JournalClaimed, Run: 1, Owner: "dead", Lease: events.Duration(10 * time.Second)}, Seq: 1, Time: time.Now()}
 		w.Entries = []jobrun.Entry{claim}
 		<-time.After(time.Minute)
-		w.Since = time.Now().Add(-4 * time.Second) // The bus has just come back.
+		w.Since = time.Now().Add(-4 * time.Second) // The bus has just reconnected.
 		var busy *busyError
 		if err := w.free(t); !errors.As(err, &busy) || busy.wait != 6*time.Second {
 			t.Errorf("%v, want a wait of six seconds", err)

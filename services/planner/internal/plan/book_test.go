@@ -12,7 +12,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// do reads and carries out an operation.
+// do parses and executes an operation.
 func do(b *Book, raw string) (string, error) {
 	op, faults := ReadOperation([]byte(raw))
 	if len(faults) > 0 {

@@ -15,7 +15,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/graph"
 )
 
-// tape is a log that a test writes, with the chart of it.
+// tape is a log written by a test, with its chart.
 type tape struct {
 	t     *testing.T
 	chart *Chart
@@ -57,7 +57,7 @@ func (r *tape) done(subjob string, run int) {
 	}
 }
 
-// mark does what Mark says; it gives the fault's message otherwise.
+// mark calls Mark; it returns the message of a fault.
 func (r *tape) mark(op Operation) string {
 	r.t.Helper()
 	facts, err := r.chart.Mark(op)
@@ -270,7 +270,7 @@ func TestAnUpdateOfAJobKeepsWhatStays(t *testing.T) {
 	if s := p.SubJobs[2]; s.Expert != "swe" || s.ID != "step_1" || strings.Join(p.SubJobs[3].Dependencies, " ") != "pack go step_1" || p.Title != "Long trip" {
 		t.Errorf("%+v", p)
 	}
-	r.done("go", 1) // The run in hand went on: nothing about it was changed.
+	r.done("go", 1) // The running run continued: nothing about it was changed.
 
 	if said := update(Operation{Plan: json.RawMessage(`{"title":"Home","subjobs":[{"id":"fly","goal":"Fly","expert":"E","dependencies":["go"]}]}`)}); said != "" {
 		t.Fatal(said)
@@ -297,7 +297,7 @@ func (r *tape) node(id string) *graph.SubJobState {
 	return all[slices.IndexFunc(all, func(n *graph.SubJobState) bool { return n.ID == id })]
 }
 
-// divided is the log of a job whose x was split, with a condition within the split and one behind it.
+// divided is the log of a job whose x was split, with a condition inside the split and one after it.
 func divided(t *testing.T) *tape {
 	t.Helper()
 	r := record(t, &events.Plan{Title: "T", SubJobs: []events.SubJob{
@@ -319,7 +319,7 @@ func TestAnUpdateKeepsConditionsThatReadWhatWasSplit(t *testing.T) {
 	goes := &events.SubJobReported{Outcome: events.Success, Output: json.RawMessage(`{"go":true}`)}
 	finish := func(r *tape, ids ...string) {
 		for _, id := range ids {
-			for r.node(id).Status != events.Finished { // A run that was closed reports late, then comes the next.
+			for r.node(id).Status != events.Finished { // A closed run reports late, then comes the next.
 				if e := r.add(events.KindSubJobReported, id, r.node(id).Run, goes); e.Verdict != graph.Applied {
 					t.Fatalf("%s: %+v", id, e)
 				}

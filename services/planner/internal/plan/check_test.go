@@ -29,7 +29,7 @@ func zones(name string) bool { return name == "Europe/Berlin" || name == "UTC" }
 
 func options() Options { return Options{MaxSteps: 10, Zone: zones} }
 
-// step describes a SubJob in one line: id, expert, what it waits for.
+// outline describes each SubJob in one line: id, expert, dependencies.
 func outline(p *events.Plan) []string {
 	if p == nil {
 		return nil
@@ -161,7 +161,7 @@ func TestAnExpertIsFoundByThePlainFormOfItsName(t *testing.T) {
 		{"[agent_1]", "agent-1"},
 		{"AGENT 1", "agent-1"},
 		{"design_expert", "design"},
-		{"First Agent", "agent-1"}, // A name as it is written stands before any other form of it.
+		{"First Agent", "agent-1"}, // The exact name takes precedence over any other form.
 		{"first-agent", ""},        // Two experts have that form.
 		{"agent1", ""},
 	} {
@@ -191,7 +191,7 @@ func TestNoCardAndNoStepGoesBeyondTheRetriesOfTheRequest(t *testing.T) {
 		var retries []any
 		for _, s := range got.Plan.SubJobs {
 			if s.Retries == nil {
-				retries = append(retries, nil) // The job's, which is that of the request.
+				retries = append(retries, nil) // That of the job, from the request.
 				continue
 			}
 			retries = append(retries, *s.Retries)
@@ -474,7 +474,7 @@ func TestALargeDeepGraphIsChecked(t *testing.T) {
 	if len(got.Faults) > 0 || len(got.Plan.SubJobs) != 13_000 {
 		t.Fatal(got.Faults)
 	}
-	// Closed into one circle of 13,000 steps.
+	// Closed to one cycle of 13,000 steps.
 	circle := strings.Replace(string(large(13_000, 13_000)), `"dependencies":[]`, `"dependencies":["s12999"]`, 1)
 	got = Check([]byte(circle), cards(), Options{})
 	if d := cmp.Diff([]string{"cycle subjobs[0].dependencies"}, places(got.Faults)); d != "" {

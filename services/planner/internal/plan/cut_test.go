@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// slowObject is what readObject has to give for valid JSON.
+// slowObject returns what readObject must return for valid JSON.
 func slowObject(t *testing.T, raw []byte) (keys []string, values []string, twice []string) {
 	t.Helper()
 	d := json.NewDecoder(bytes.NewReader(raw))

@@ -59,7 +59,7 @@ func TestAPlanTakesFromItsRequestWhatItDoesNotSay(t *testing.T) {
 	}
 }
 
-// many is a plan of more steps than faults are told, all by one expert; the last is to do what is said.
+// many is a plan with more faulty steps than faults are reported, all for one expert; last is the goal of the last step.
 func many(expert, last string) string {
 	var b strings.Builder
 	for i := range MaxFaults + 20 {

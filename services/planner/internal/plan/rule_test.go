@@ -15,7 +15,7 @@ import (
 
 var update = flag.Bool("update", false, "write golden files")
 
-// searcher is an expert for everything that research needs.
+// searcher is an expert with every capability that research needs.
 func searcher() []events.Card {
 	return []events.Card{{ID: "all", Name: "All", Skills: []string{"web_search", "research", "analysis", "processing"}}}
 }

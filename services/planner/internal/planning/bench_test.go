@@ -8,7 +8,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
 
-// BenchmarkDraftOfTenSubJobs measures what comes between the model's last byte and the plan: reading, checking, ending.
+// BenchmarkDraftOfTenSubJobs measures the time from the model's last byte to the plan: parsing, checking, ending.
 func BenchmarkDraftOfTenSubJobs(b *testing.B) {
 	var steps []string
 	for i := range 10 {

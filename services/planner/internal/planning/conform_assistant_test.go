@@ -138,7 +138,7 @@ func TestAQuestionIsForTheRightPersonAndExpires(t *testing.T) {
 	if ask := s.asks[0]; ask.User != "ada" || ask.ExpiresIn == 0 || string(ask.Default) != `{"action":"reject"}` || len(ask.Schema) == 0 {
 		t.Errorf("%+v", ask)
 	}
-	s.person("what?").owes(planning.Ask, planning.StageReview) // Asked again, as a question of its own.
+	s.person("what?").owes(planning.Ask, planning.StageReview) // Asked again, as a separate question.
 	if s.asks[1].Request == s.asks[0].Request || !strings.Contains(s.asks[1].Prompt, "not understood") {
 		t.Errorf("%+v", s.asks[1])
 	}

@@ -11,10 +11,10 @@ import (
 	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
 
-// profiles are the names of the built-in ones.
+// profiles are the names of the built-in profiles.
 var profiles = []string{"default", "graph", "assistant", "research", "steps"}
 
-// inputs are what each step of a plan depends on.
+// inputs returns the dependencies of each step of a plan.
 func inputs(p *events.Plan) string {
 	var list []string
 	for _, s := range p.SubJobs {
@@ -23,8 +23,8 @@ func inputs(p *events.Plan) string {
 	return strings.Join(list, " ")
 }
 
-// A plan that is one list hands on what was found so far, not the last result alone; a plan with dependencies runs at once
-// what depends on nothing, whatever the profile asked for.
+// A linear plan passes all earlier results on, not only the last; a plan with dependencies starts independent steps at
+// once, whatever the profile says.
 //
 // proves F9
 // proves F-weakness-g
@@ -71,7 +71,7 @@ func TestLaterStepsSeeAllEarlierResultsAndIndependentOnesRunAtOnce(t *testing.T)
 	}
 }
 
-// Steps that look nothing up are reasoning, unless they say that they compute.
+// Steps without a search are reasoning steps, unless they say that they compute.
 //
 // proves F-weakness-issue-677
 func TestStepsWithoutASearchDoNotAllGoToTheCoder(t *testing.T) {
@@ -88,7 +88,7 @@ func TestStepsWithoutASearchDoNotAllGoToTheCoder(t *testing.T) {
 	}
 }
 
-// A reviewer sees every step of a plan, its expert, and how to answer; every option that is offered is understood.
+// A reviewer sees every step of a plan, its expert, and how to answer; every offered option is understood.
 //
 // proves F-weakness-issue-361
 // proves F-weakness-issue-3016
@@ -110,8 +110,8 @@ func TestAPlanIsShownWholeWithAFormForItsAnswer(t *testing.T) {
 	}
 }
 
-// Edits of every kind, round after round, lead to the next draft or the end; a draft that is null, empty or another kind of
-// thing after an edit does no harm.
+// Edits of every kind, over many rounds, lead to the next draft or the end; a draft that is null, empty or of another kind
+// after an edit does no harm.
 //
 // proves F-weakness-issue-73
 func TestAnEditOfAPlanNeverBreaksTheSession(t *testing.T) {
@@ -120,7 +120,7 @@ func TestAnEditOfAPlanNeverBreaksTheSession(t *testing.T) {
 			s := drafting(t, name, "gold", review).says(`{"subjobs":[{"id":"a","goal":"first plan","completion_criteria":"c","expert":"Analyst"}]}`)
 			s.person("[EDIT_PLAN] otherwise").owes(planning.Call, planning.StageDraft)
 			contains(t, s.told(), "otherwise", "first plan")
-			for range 2 { // The profiles ask once more for a draft that they cannot use, or not at all.
+			for range 2 { // The profiles ask once more for an unusable draft, or not at all.
 				if s.Pending().Kind == planning.Call {
 					s.says(bad)
 				}
@@ -133,7 +133,7 @@ func TestAnEditOfAPlanNeverBreaksTheSession(t *testing.T) {
 	}
 }
 
-// No person is asked twice for the same thing, however often the plan is drafted.
+// No person is asked the same question twice, however often the plan is drafted.
 //
 // proves V-weakness-issue-228
 func TestWhoLooksAroundIsAskedOnceHoweverOftenThePlanIsDrafted(t *testing.T) {
@@ -168,7 +168,7 @@ func TestWhoLooksAroundIsAskedOnceHoweverOftenThePlanIsDrafted(t *testing.T) {
 	}
 }
 
-// What the provider says reaches the person in every profile and of every failure, with what to do, and costs no further
+// The provider's message reaches the person in every profile and for every failure, with advice, and costs no further
 // calls; nothing runs without a plan.
 //
 // proves V-weakness-issue-264
@@ -191,7 +191,7 @@ func TestAFailureOfTheProviderIsToldByEveryProfile(t *testing.T) {
 	}
 }
 
-// A model that knows nothing of tags is understood at once; one that gives nothing is told why, once, and then it is over.
+// A plan without tags is understood at once; a model that returns nothing is told why, once, and then planning ends.
 //
 // proves C-weakness-issue-209
 // proves C-weakness-issue-19
@@ -226,7 +226,7 @@ func TestAnExpertThatIsNamedGetsTheWordsOfThePersonUnchanged(t *testing.T) {
 	}
 }
 
-// The time zone of a schedule stays with it, and one that does not exist is a fault of the draft.
+// The time zone of a schedule is kept, and one that does not exist is a fault of the draft.
 //
 // proves V-weakness-9
 func TestAScheduleKeepsItsTimeZone(t *testing.T) {
@@ -262,5 +262,5 @@ func TestAnAnswerWithCourtesiesAroundItIsUnderstood(t *testing.T) {
 		begin().person(word).owes(planning.Ask, planning.StageReview)
 	}
 	old := drafting(t, "graph", "gold", review).says(`{"subjobs":[{"id":"a","goal":"g","completion_criteria":"c","expert":"Analyst"}]}`)
-	old.person("yes please").owes(planning.Ask, planning.StageReview) // As its record says.
+	old.person("yes please").owes(planning.Ask, planning.StageReview) // Its record says so.
 }

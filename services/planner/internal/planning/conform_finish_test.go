@@ -12,7 +12,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
 
-// carried begins the work of putting the result of two steps into words.
+// carried begins the work of writing up the result of two steps.
 func carried(t *testing.T, name, form string, change ...func(*planning.Start)) *stage {
 	t.Helper()
 	begun := func(s *planning.Start) {
@@ -28,7 +28,7 @@ func carried(t *testing.T, name, form string, change ...func(*planning.Start)) *
 	return open(t, name, "the price of gold", append([]func(*planning.Start){begun}, change...)...)
 }
 
-// words is what came out, checked to be the success of a run.
+// words returns the text, and checks that the run succeeded.
 func words(t *testing.T, s *stage, by planning.Author) string {
 	t.Helper()
 	e := s.ends(events.KindSubJobReported)

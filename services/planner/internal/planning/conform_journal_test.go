@@ -11,15 +11,15 @@ import (
 	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
 
-// recorded is a session as a journal keeps it, and how it ended.
+// recorded is a journaled planning, and how it ended.
 type recorded struct {
 	Start  planning.Start   `json:"start"`
 	Facts  []planning.Fact  `json:"facts"`
 	Ending *planning.Ending `json:"ending"`
 }
 
-// A session that waits for a person may be answered by a later version of the planner. The files are never edited: with
-// -update only those that are missing are written.
+// Planning that waits for a person may be continued by a later version of the planner. The files are never edited: -update
+// only writes missing ones.
 func TestSessionsRecordedByOlderVersionsFoldToTheSameEnd(t *testing.T) {
 	yes := true
 	for name, script := range scripts {

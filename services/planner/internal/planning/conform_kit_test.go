@@ -14,13 +14,14 @@ import (
 	"github.com/jobgraph/jobgraph/services/planner/internal/profile"
 )
 
-// The tests named after the scenarios of the ancestors run the built-in profiles with their real prompts and the real
-// reader. A line "proves ID" above a test says which scenario it proves; the table in the documentation is made of them.
+// The tests named after the scenarios of predecessor systems run the built-in profiles with their real prompts and the real
+// reader. A line "proves ID" above a test names the scenario that it proves; the table in the documentation is made from
+// these lines.
 
 // built reads the built-in profiles once; a set never changes.
 var built = sync.OnceValues(func() (*profile.Set, error) { return profile.Read() })
 
-// stage is one conversation: a session with a real profile, and everything it was told.
+// stage is one planning with a real profile, and the record of everything that it was told.
 type stage struct {
 	t     *testing.T
 	start planning.Start
@@ -44,7 +45,7 @@ func team() []events.Card {
 	}
 }
 
-// open prepares a conversation in which change may alter the start.
+// open prepares a planning; change may modify its start.
 func open(t *testing.T, name, goal string, change ...func(*planning.Start)) *stage {
 	t.Helper()
 	set, err := built()
@@ -68,7 +69,7 @@ func open(t *testing.T, name, goal string, change ...func(*planning.Start)) *sta
 	return s
 }
 
-// testPorts are those of production.
+// testPorts are the ports used in production.
 func testPorts(set *profile.Set) planning.Ports {
 	return planning.Ports{Render: set.Render, Read: func(text string, fits func(json.RawMessage) bool) (json.RawMessage, error) {
 		raw, _, err := lenient.Read(text, lenient.Options{Fits: fits, Tags: []string{"decomposition"}})
@@ -111,7 +112,7 @@ func (s *stage) fails(class planning.Class) *stage {
 	return s.fact(planning.Fact{Kind: planning.Failed, Class: class, Message: "provider said no"})
 }
 
-// looked lets an investigation come to nothing, where one is owed.
+// looked ends a pending investigation without findings.
 func (s *stage) looked() {
 	s.t.Helper()
 	if s.Pending().Kind == planning.Investigate {
@@ -136,7 +137,7 @@ func (s *stage) owes(kind planning.CommandKind, at planning.Stage) *stage {
 	return s
 }
 
-// ends checks the outcome, and that the recorded facts fold to the same one again, as after a crash.
+// ends checks the outcome, and that the recorded facts fold to the same outcome, as after a crash.
 func (s *stage) ends(kind events.Kind) *planning.Ending {
 	s.t.Helper()
 	e, ok := s.Ended()
@@ -156,7 +157,7 @@ func (s *stage) ends(kind events.Kind) *planning.Ending {
 	return e
 }
 
-// reread gives a value as it comes back from a journal.
+// reread returns a value as it is read back from a journal.
 func reread(t *testing.T, value, back any) {
 	t.Helper()
 	text, err := json.Marshal(value)
@@ -168,7 +169,7 @@ func reread(t *testing.T, value, back any) {
 	}
 }
 
-// path is the way that was taken.
+// path returns the sequence of stages.
 func (s *stage) path() string {
 	var list []string
 	for _, m := range s.State().Moves {
@@ -177,7 +178,7 @@ func (s *stage) path() string {
 	return strings.Join(list, "\n")
 }
 
-// told is everything that the last call said to the model.
+// told returns everything that the last call sent to the model.
 func (s *stage) told() string {
 	var b strings.Builder
 	for _, m := range s.calls[len(s.calls)-1].Messages {

@@ -46,7 +46,7 @@ func TestEnoughContextIsExecutedAndNotEnoughIsReviewed(t *testing.T) {
 // proves F-weakness-b
 func TestAParseFailureAfterAValidPlanUsesThatPlan(t *testing.T) {
 	s := open(t, "research", "gold", review).says(handed, research(false, gather)).person("[EDIT_PLAN] more").says("oops", "oops again")
-	s.owes(planning.Ask, planning.StageReview) // The earlier plan is shown again: a plan that the person wanted changed does not run unasked.
+	s.owes(planning.Ask, planning.StageReview) // The earlier plan is shown again: a plan that the person wanted to change does not run without asking.
 	e := s.person("[ACCEPTED]").ends(events.KindGraphCreated)
 	if e.Fallback != planning.RungEarlier || len(e.Plan.SubJobs) != 1 || len(e.Warnings) == 0 {
 		t.Errorf("%+v", e)
@@ -168,13 +168,13 @@ func TestRoundsAreCountedAndLimited(t *testing.T) {
 	if got := strings.Join(s.asks[1].Options, ","); got != "accept,reject" {
 		t.Errorf("an edit is offered beyond the last round: %s", got)
 	}
-	e := s.person("edit: b").ends(events.KindGraphCreated) // The plan that there is.
+	e := s.person("edit: b").ends(events.KindGraphCreated) // The existing plan.
 	if len(e.Plan.SubJobs) != 2 || e.Rounds != 2 || e.Warnings[len(e.Warnings)-1].Code != events.CodeBudget {
 		t.Errorf("%+v", e)
 	}
 	s = open(t, "default", "g", two).says(handed, research(false, gather)).person("edit: a").says(research(false, gather, reason)).person("edit: b").owes(planning.Ask, planning.StageReview)
 	s.person("edit: c").person("edit: d").ends(events.KindPlanRejected)
-	six := func(s *planning.Start) { s.MaxSteps = 100 } // The job may have many steps, the profile plans three.
+	six := func(s *planning.Start) { s.MaxSteps = 100 } // The job may have many steps; the profile allows three.
 	e = open(t, "research", "g", six).says(handed, research(false, gather, compute, reason, reason), research(false, gather)).ends(events.KindGraphCreated)
 	if len(e.Plan.SubJobs) != 1 || e.Calls != 3 {
 		t.Errorf("%+v", e)

@@ -10,10 +10,10 @@ import (
 	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
 
-// most is the number of commands that no built-in profile exceeds, whatever is said.
+// most is the number of commands that no built-in profile exceeds, whatever the answers.
 const most = 40
 
-// stubborn says one and the same thing to everything, and gives the number of commands until the end.
+// stubborn gives the same answer to everything, and returns the number of commands until the end.
 func stubborn(t *testing.T, s *stage, text string) int {
 	t.Helper()
 	raw, err := json.Marshal(text)
@@ -58,7 +58,7 @@ func TestAModelAndAPersonWhoAlwaysSayTheSameComeToAnEnd(t *testing.T) {
 	}
 }
 
-// FuzzWhateverIsSaid says fuzzed texts in turn to every built-in profile.
+// FuzzWhateverIsSaid gives fuzzed answers to every built-in profile.
 func FuzzWhateverIsSaid(f *testing.F) {
 	for _, text := range []string{handed, delegated, daily, lacking, "accept", "edit: x", "{", research(false, gather)} {
 		f.Add(text, "accept")

@@ -17,7 +17,7 @@ import (
 
 var update = flag.Bool("update", false, "write golden files")
 
-// scripts are one conversation for each profile that passes as many of its stages as it can.
+// scripts holds, for each profile, one planning that passes as many of its stages as possible.
 var scripts = map[string]func(s *stage) *stage{
 	"default": func(s *stage) *stage {
 		s.says(`{"decision":"clarify","question":"Which?"}`).person("gold").says(handed)

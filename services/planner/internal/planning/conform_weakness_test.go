@@ -11,7 +11,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
 
-// examples are the objects in a prompt that begin a line.
+// examples returns the objects in a prompt that begin a line.
 func examples(t *testing.T, told string) (list []json.RawMessage) {
 	t.Helper()
 	for at := 0; at < len(told); {
@@ -29,7 +29,7 @@ func examples(t *testing.T, told string) (list []json.RawMessage) {
 	return list
 }
 
-// drafting opens a conversation and leads it to the draft.
+// drafting starts a planning and leads it to the draft.
 func drafting(t *testing.T, name, goal string, change ...func(*planning.Start)) *stage {
 	t.Helper()
 	s := open(t, name, goal, change...)
@@ -39,7 +39,7 @@ func drafting(t *testing.T, name, goal string, change ...func(*planning.Start)) 
 	return s.owes(planning.Call, planning.StageDraft)
 }
 
-// A model repeats the form that it is shown, with its faults.
+// A model repeats the example that it is shown, with its faults.
 //
 // proves V-weakness-15
 func TestEveryExampleOfAPlanInAPromptIsAPlanThatPassesItsCheck(t *testing.T) {
@@ -60,7 +60,7 @@ func TestEveryExampleOfAPlanInAPromptIsAPlanThatPassesItsCheck(t *testing.T) {
 	}
 }
 
-// A request without an expert is not an error: the planner chooses.
+// A request without an expert is not an error: the planner chooses one.
 //
 // proves V-weakness-5
 // proves V-weakness-issue-151
@@ -90,7 +90,7 @@ func TestAPlannerKnowsWhatEveryExpertCanDo(t *testing.T) {
 	}
 }
 
-// Fields that a model leaves out have defaults; what cannot be guessed is asked for once more, with everything that lacks.
+// Fields that a model omits have defaults; what has none is requested once more, with all missing fields.
 //
 // proves F-weakness-issue-191
 // proves F-weakness-issue-494
@@ -110,7 +110,7 @@ func TestFieldsThatAModelLeavesOutHaveDefaults(t *testing.T) {
 	}
 }
 
-// Sessions share nothing: many at once come to what each comes to alone.
+// Plannings share nothing: running many at once gives the same results as running each alone.
 //
 // proves F-weakness-d
 // proves F-weakness-f
@@ -134,7 +134,7 @@ func TestSessionsAtOnceDoNotMeet(t *testing.T) {
 	all.Wait()
 }
 
-// A no is a no, whatever else the answer holds.
+// A no is a no, whatever else the answer contains.
 func TestARejectionWinsOverAPlanInTheSameAnswer(t *testing.T) {
 	own := `"subjobs":[{"id":"z","goal":"must not run","expert":"Analyst"}]`
 	for _, raw := range []string{

@@ -12,7 +12,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
 )
 
-// ports are those of a test: prompts show what they were made of, and text is read as in production.
+// ports are the ports of tests: prompts show their variables, and text is read as in production.
 func ports() Ports {
 	return Ports{
 		Render: func(name, locale string, v Vars) (Prompt, error) {
@@ -59,7 +59,7 @@ func startOf(goal string) Start {
 	}
 }
 
-// talk drives a session with texts for its calls and answers for its questions, in order, and gives what it owed.
+// talk drives a planning with texts for its calls and answers for its questions, in order, and records its commands.
 type talk struct {
 	t *testing.T
 	*Planning
@@ -108,7 +108,7 @@ func (k *talk) person(answer string) *talk {
 	return k.fact(Fact{Kind: Closed, Action: events.Answered, Answer: raw})
 }
 
-// owes checks what is owed now.
+// owes checks the pending command.
 func (k *talk) owes(kind CommandKind, key string) *talk {
 	k.t.Helper()
 	if c := k.Pending(); c.Kind != kind || c.Key != key {
@@ -117,7 +117,7 @@ func (k *talk) owes(kind CommandKind, key string) *talk {
 	return k
 }
 
-// end checks how it ended, and that a second fold of the same facts gives the same bytes.
+// end checks the ending, and that a second fold of the same facts gives the same bytes.
 func (k *talk) end(kind events.Kind) *Ending {
 	k.t.Helper()
 	e, ok := k.Ended()

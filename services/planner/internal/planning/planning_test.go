@@ -110,7 +110,7 @@ func TestAPersonIsAskedWhatIsMeantWithinTheLimit(t *testing.T) {
 		t.Errorf("%+v", ask)
 	}
 	k.person("graph databases").owes(Call, "triage/2").says(unclear).owes(Ask, "clarify/2").person("speed")
-	k.owes(Call, "draft/1") // The limit is reached: handed on with all that was said.
+	k.owes(Call, "draft/1") // The limit is reached: planning continues with everything said so far.
 	if got, want := k.State().Query, "compare databases - graph databases, speed"; got != want {
 		t.Errorf("query %q, want %q", got, want)
 	}

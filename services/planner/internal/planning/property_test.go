@@ -10,7 +10,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// nonsense is what models and people may come up with: anything, and things that look like something.
+// nonsense is what models and people may write: anything, and things that look like something valid.
 func nonsense(t *rapid.T) string {
 	return rapid.OneOf(
 		rapid.SampledFrom([]string{
@@ -46,7 +46,7 @@ func anyFact(t *rapid.T, c Command) Fact {
 		f.Action = rapid.SampledFrom([]events.InputAction{events.Answered, events.Answered, events.Answered, events.Expired, events.Cancelled, "?"}).Draw(t, "action")
 		f.Answer = json.RawMessage(f.Text)
 		if rapid.Bool().Draw(t, "quoted") {
-			f.Answer, _ = json.Marshal(f.Text) // A string always can be written.
+			f.Answer, _ = json.Marshal(f.Text) // A string can always be encoded.
 		}
 	}
 	return f
@@ -132,7 +132,7 @@ func TestAnySequenceOfNonsenseEndsWithinTheLimits(t *testing.T) {
 	})
 }
 
-// reread gives facts as they come back from the journal. An answer that is no JSON never gets there.
+// reread returns facts as they are read back from the journal. An answer that is not JSON is never recorded.
 func reread(t *rapid.T, facts []Fact) []Fact {
 	text, err := json.Marshal(facts)
 	if err != nil {
@@ -154,7 +154,7 @@ func written(t *rapid.T, s *Planning) string {
 	return fmt.Sprintf("%s\n%s", state, owed)
 }
 
-// whole checks that an end says exactly one thing, and one that can be acted on.
+// whole checks that an ending has exactly one meaning, and one that can be acted on.
 func whole(t *rapid.T, start *Start, s *Planning) {
 	e, _ := s.Ended()
 	for _, f := range e.Faults {

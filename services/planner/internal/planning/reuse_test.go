@@ -13,10 +13,10 @@ import (
 
 const oneTask = `{"title":"Pi","steps":["[CODER2] compute pi to ten digits"]}`
 
-// cached asks for plans of earlier jobs.
+// cached allows plans of earlier jobs.
 func cached(s *planning.Start) { yes := true; s.Request.PlanCache = &yes }
 
-// reusing begins with a plan that was made before.
+// reusing starts with a stored plan.
 func reusing(p *events.Plan) func(*planning.Start) {
 	return func(s *planning.Start) {
 		s.Reused = &planning.Reused{Plan: p, Job: "j1", Made: time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)}

@@ -45,7 +45,7 @@ func state(t *testing.T, b *bus.Bus, list ...events.Event) {
 	}
 }
 
-// begin states the job "j1" of the steps pack and go. It waits for the expert of pack.
+// begin publishes the job "j1" with the steps pack and go. It waits for the expert of pack.
 func begin(t *testing.T, b *bus.Bus) {
 	t.Helper()
 	state(t, b,
@@ -58,7 +58,7 @@ func begin(t *testing.T, b *bus.Bus) {
 	)
 }
 
-// edits counts the changes of the plan of "j1" that its log holds.
+// edits counts the changes of the plan of "j1" in its log.
 func edits(t *testing.T, b *bus.Bus) int {
 	t.Helper()
 	n := 0
@@ -73,7 +73,7 @@ func edits(t *testing.T, b *bus.Bus) int {
 	return n
 }
 
-// code gives the code of a fault; it is empty for any other error, and for none.
+// code returns the code of a fault, "" for any other error and for nil.
 func code(err error) events.Code {
 	var f *events.Fault
 	if !errors.As(err, &f) {

@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-// plainReader reads strict JSON only.
+// plainReader accepts strict JSON only.
 func plainReader(text string, fits func(json.RawMessage) bool) (json.RawMessage, error) {
 	if raw := json.RawMessage(text); json.Valid(raw) && fits(raw) {
 		return raw, nil

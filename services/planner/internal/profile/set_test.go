@@ -62,7 +62,7 @@ func TestEveryPromptExistsInEnglishAndChinese(t *testing.T) {
 	}
 }
 
-// rich is a session's variables with something in each.
+// rich returns variables with a value for each.
 func rich() planning.Vars {
 	v := sample()
 	v.Goal, v.Query, v.Context = "compare graph stores", "compare graph stores by speed", "for a talk"

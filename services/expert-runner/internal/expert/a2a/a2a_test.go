@@ -168,7 +168,7 @@ func TestWhatTheStatesOfATaskMean(t *testing.T) {
 	}
 }
 
-// A stop reaches the agent; a run that another runner goes on with leaves the task alone.
+// A stop is passed on to the agent; if another runner continues the run, the task is left alone.
 //
 // proves V-weakness-11
 func TestTheEndOfTheRunEndsTheTaskOnlyIfItIsOver(t *testing.T) {

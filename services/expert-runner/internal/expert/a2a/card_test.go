@@ -76,7 +76,7 @@ func TestACardMayBeAFileOrStandInTheConfiguration(t *testing.T) {
 	}
 }
 
-// A card is fetched once for many runs, at the new place or at the old, and is still good when it cannot be fetched.
+// A card is fetched once for many runs, from the new path or the old, and stays valid while it cannot be fetched.
 func TestACardIsFetchedOnceAndByTheFirstRun(t *testing.T) {
 	var fetched atomic.Int32
 	agent := a2atest.Start(t, a2atest.Settings{Old: true}, func(s *a2atest.Stage) { s.Answer("hi") })

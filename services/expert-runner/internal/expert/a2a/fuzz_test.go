@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// FuzzCard holds that any card is read, or refused with a reason.
+// FuzzCard checks that any card is accepted, or rejected with a reason.
 func FuzzCard(f *testing.F) {
 	for _, seed := range []string{
 		`{"url":"http://x/","preferredTransport":"JSONRPC","skills":[{"id":"a"}]}`,
@@ -29,7 +29,7 @@ func FuzzCard(f *testing.F) {
 	})
 }
 
-// answers is an agent whose every answer is the same.
+// answers is an agent that always gives the same answer.
 type answers struct {
 	status int
 	media  string
@@ -42,8 +42,8 @@ func (a *answers) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// FuzzAnswer holds that whatever an agent answers is told as updates and at most one error of a kind that is known, and that what
-// is made of it can be kept.
+// FuzzAnswer checks that any answer of an agent gives updates and at most one error of a known kind, and that the result
+// can be recorded.
 func FuzzAnswer(f *testing.F) {
 	for _, seed := range []string{
 		`{"jsonrpc":"2.0","id":"1","result":{"task":{"id":"t","status":{"state":"TASK_STATE_COMPLETED"},"artifacts":[{"artifactId":"a","parts":[{"data":{}}]}]}}}`,

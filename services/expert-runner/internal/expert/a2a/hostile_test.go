@@ -18,7 +18,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/a2a"
 )
 
-// rpc is an agent that answers by method, whatever is asked.
+// rpc is an agent whose answers depend on the method alone.
 type rpc struct {
 	at    string
 	mu    sync.Mutex // Guards calls.
@@ -28,7 +28,7 @@ type rpc struct {
 func serveRPC(t *testing.T, answer func(w http.ResponseWriter, r *http.Request, method string)) *rpc {
 	t.Helper()
 	before := goleak.IgnoreCurrent()
-	t.Cleanup(func() { goleak.VerifyNone(t, before) }) // Once the server is closed: whatever it did, nothing of ours goes on.
+	t.Cleanup(func() { goleak.VerifyNone(t, before) }) // After the server has closed, no goroutine of ours is left.
 	p := &rpc{calls: map[string]int{}}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var call struct {
@@ -62,7 +62,7 @@ func taskJSON(id, state string) string {
 	return fmt.Sprintf(`{"id":%q,"contextId":"c","status":{"state":%q}}`, id, state)
 }
 
-// always gives each method the same result. A task that is made is at work.
+// always gives each method the same result. A created task is working.
 func always(send, get string) func(http.ResponseWriter, *http.Request, string) {
 	return func(w http.ResponseWriter, _ *http.Request, method string) {
 		switch method {
@@ -159,7 +159,7 @@ func TestWhatIsNoA2AIsTypedWithItsEvidence(t *testing.T) {
 	}
 }
 
-// An agent that answers twice, or goes on after its end, changes nothing.
+// Answers after the first end of a task change nothing.
 //
 // proves V-weakness-1
 func TestTheFirstEndOfATaskCounts(t *testing.T) {
@@ -179,7 +179,7 @@ func TestTheFirstEndOfATaskCounts(t *testing.T) {
 	succeeded(t, runWork(t, a2a.Config{Card: cardAt(p.at), Mode: a2a.ModeStream}, &hand{}, work()), `"first"`)
 }
 
-// What has failed stays failed, and is reported once, whatever the agent says behind it.
+// A failed task stays failed and is reported once, whatever the agent says later.
 //
 // proves V-weakness-1
 func TestATaskThatHasFailedIsNotCompleted(t *testing.T) {
@@ -200,14 +200,14 @@ func TestATaskThatHasFailedIsNotCompleted(t *testing.T) {
 	if e.Report.Outcome != events.ExecutionError || len(e.Report.Output) > 0 {
 		t.Errorf("%s", shown(e))
 	}
-	again := runWork(t, a2a.Config{Card: cardAt(p.at), Mode: a2a.ModeStream}, h, work()) // Out of the journal.
+	again := runWork(t, a2a.Config{Card: cardAt(p.at), Mode: a2a.ModeStream}, h, work()) // From the journal.
 	failed(t, again, events.CodeExecution, "out of paper")
 	if n := p.count("SendStreamingMessage"); n != 1 {
 		t.Errorf("%d messages", n)
 	}
 }
 
-// An agent that was given no end comes to one here.
+// An agent that never ends its task is ended here.
 func TestAnAgentWithoutEndIsEnded(t *testing.T) {
 	work0 := `{"task":` + taskJSON("t", "TASK_STATE_WORKING") + `}`
 	endless := func(event string) func(http.ResponseWriter, *http.Request, string) {
@@ -306,7 +306,7 @@ func TestATaskThatIsForgottenIsTyped(t *testing.T) {
 	}
 }
 
-// Spec 0.3 says nothing about the data of an error.
+// Spec 0.3 does not define the data of an error.
 func TestAnErrorInAStreamOfAnOldAgentIsReportedWithItsData(t *testing.T) {
 	for _, data := range []string{`{"field":"parts"}`, `[{"field":"parts"}]`} {
 		p := serveRPC(t, func(w http.ResponseWriter, _ *http.Request, _ string) {
@@ -335,7 +335,7 @@ func TestAnAgentThatIsBusyIsAskedLater(t *testing.T) {
 	succeeded(t, runWork(t, a2a.Config{Card: cardAt(p.at)}, &hand{}, work()), `"yes"`)
 }
 
-// What an agent names, or leads to, is not fetched for it, and the secrets stay with the host that they are for.
+// Addresses from an agent are not fetched, and secrets go only to their own host.
 func TestAnAgentCannotLeadTheRunnerElsewhere(t *testing.T) {
 	var reached atomic.Int32
 	inner := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached.Add(1) }))
@@ -344,7 +344,7 @@ func TestAnAgentCannotLeadTheRunnerElsewhere(t *testing.T) {
 		http.Redirect(w, r, inner.URL+"/call", http.StatusTemporaryRedirect)
 	})
 	failed(t, runWork(t, a2a.Config{Card: cardAt(p.at)}, &hand{}, work()), events.CodeExecution, "307")
-	// A fetched card may not lead to an address that is not public.
+	// A fetched card may not lead to a non-public address.
 	card, err := json.Marshal(cardAt(inner.URL))
 	if err != nil {
 		t.Fatal(err)
@@ -355,7 +355,7 @@ func TestAnAgentCannotLeadTheRunnerElsewhere(t *testing.T) {
 	if reached.Load() != 0 {
 		t.Fatal("the runner was led elsewhere")
 	}
-	// Once it is allowed, it goes there, without the secrets of the other host.
+	// If it is allowed, it is called without the secrets of the other host.
 	var header http.Header
 	inner.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		header = r.Header

@@ -72,7 +72,7 @@ func work() *events.Work {
 	}
 }
 
-// resumed is the run that an answer to a request of run 1 opens.
+// resumed returns the run that an answer to a request of run 1 starts.
 func resumed(request, answer string) *events.Work {
 	w := work()
 	w.Run, w.ResumeOf, w.IdempotencyKey = 2, 1, "j1/ask/2"
@@ -101,7 +101,7 @@ func taskOf(h *hand, w *events.Work) *expert.Task {
 	return &expert.Task{Work: w, Hand: h, Log: slog.New(slog.DiscardHandler)}
 }
 
-// lost is a run whose runner dies as soon as the message is in the journal with its task, and nothing else.
+// lost is a run whose runner dies as soon as the message with its task is in the journal.
 func lost(tb testing.TB, c a2a.Config, h *hand) {
 	tb.Helper()
 	ctx, cancel := context.WithCancelCause(tb.Context())
@@ -114,14 +114,14 @@ func lost(tb testing.TB, c a2a.Config, h *hand) {
 	h.kept = nil
 }
 
-// way is one way to talk to an agent.
+// way is one way to communicate with an agent.
 type way struct {
 	name  string
 	agent a2atest.Settings
 	mode  a2a.Mode
 }
 
-// ways are all versions, bindings and manners that are spoken.
+// ways are all supported versions, bindings and modes.
 func ways() []way {
 	return []way{
 		{"1.0 stream", a2atest.Settings{Streaming: true}, ""},

@@ -13,7 +13,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/a2a/a2atest"
 )
 
-// An agent that notifies is looked at when it does, not when the next look would be due.
+// A notification triggers a query at once, before the next one is due.
 func TestANotificationMakesTheRunnerLook(t *testing.T) {
 	for _, old := range []bool{false, true} {
 		receiver := a2a.NewReceiver()
@@ -51,7 +51,7 @@ func TestANotificationMakesTheRunnerLook(t *testing.T) {
 	}
 }
 
-// After a crash the notifications go to another place, of which the agent is told.
+// After a crash the notifications have another address, which the agent is told.
 func TestTheNextRunnerIsNotifiedToo(t *testing.T) {
 	for _, old := range []bool{false, true} {
 		receiver := a2a.NewReceiver()
@@ -61,7 +61,8 @@ func TestTheNextRunnerIsNotifiedToo(t *testing.T) {
 		agent = a2atest.Start(t, a2atest.Settings{Old: old, Push: true}, func(s *a2atest.Stage) {
 			s.Begin()
 			s.Say(sdk.TaskStateWorking, "")
-			// The message, the new place for notifications, and a look: the next look is in an hour, or when it is notified.
+			// The message, the new address for notifications, and a query: the next query is in an hour, or after a
+			// notification.
 			for agent.Answered() < 3 {
 				select {
 				case <-time.After(time.Millisecond):

@@ -22,7 +22,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/a2a/a2atest"
 )
 
-// A runner is lost when the id of the task is in its journal and nothing else: the next one hears of the same task.
+// A runner dies when the id of the task is in its journal and nothing else: the next runner follows the same task.
 //
 // proves V-weakness-12-remote
 func TestATaskThatIsKnownIsFollowedAndNothingSentTwice(t *testing.T) {
@@ -47,7 +47,7 @@ func TestATaskThatIsKnownIsFollowedAndNothingSentTwice(t *testing.T) {
 			if n := len(agent.Heard()); n != 1 {
 				t.Errorf("%d messages", n)
 			}
-			// All of it is in the journal now: a third runner needs the agent no more.
+			// Everything is in the journal now: a third runner does not need the agent.
 			before := agent.Calls()
 			succeeded(t, runWork(t, c, h, work()), `"done"`)
 			if n := agent.Calls() - before; n != 0 {
@@ -57,7 +57,7 @@ func TestATaskThatIsKnownIsFollowedAndNothingSentTwice(t *testing.T) {
 	}
 }
 
-// A connection that breaks while the agent works is made again; the message is not.
+// A connection that breaks while the agent works is reopened; the message is not sent again.
 func TestABrokenStreamCostsAQuestionAndNoSecondMessage(t *testing.T) {
 	for _, old := range []bool{false, true} {
 		var broken atomic.Bool
@@ -82,7 +82,7 @@ func TestABrokenStreamCostsAQuestionAndNoSecondMessage(t *testing.T) {
 	}
 }
 
-// cutter stands in front of an agent and cuts the first stream off after its first event.
+// cutter is a proxy before an agent that cuts the first stream after its first event.
 func cutter(t *testing.T, behind string, broken *atomic.Bool) string {
 	t.Helper()
 	to, err := url.Parse(behind)
@@ -110,7 +110,7 @@ func cutter(t *testing.T, behind string, broken *atomic.Bool) string {
 	return front.URL
 }
 
-// oneEvent is a stream that breaks after what was read first.
+// oneEvent is a stream that breaks after the first read.
 type oneEvent struct {
 	io.ReadCloser
 	read   bool
@@ -127,7 +127,7 @@ func (o *oneEvent) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// dropper takes a message and breaks the connection, as often as it is told to; then it answers.
+// dropper accepts a message and breaks the connection a number of times; then it answers.
 func dropper(t *testing.T, times int) (at string, ids func() []string) {
 	t.Helper()
 	var mu sync.Mutex // Guards the ids that came.
@@ -168,7 +168,7 @@ func TestAMessageThatWasCutOffIsUnknown(t *testing.T) {
 	if e.Park == nil || e.Park.Kind != events.InputUnknown || len(ids()) != 1 {
 		t.Fatal(shown(e))
 	}
-	// A person says that it is to be sent again: it is the same message then.
+	// A person says to send it again: it is the same message.
 	succeeded(t, runWork(t, a2a.Config{Card: cardAt(at)}, h, resumed(e.Park.Request, `"retry"`)), `"hi"`)
 	if len(ids()) != 2 || ids()[0] != ids()[1] {
 		t.Errorf("%v", ids())

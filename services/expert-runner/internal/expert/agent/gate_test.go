@@ -19,7 +19,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
 )
 
-// gated is a run of one tool "pay" that tells its arguments, behind these rules. calls counts how often it was called.
+// gated is a run with one tool "pay" that returns its arguments, under these rules. calls counts its calls.
 func gated(calls *int, rules ...policy.Rule) *run {
 	r := tools([]string{"pay", AskPerson}, map[string]tool.Tool{"pay": {Name: "pay", Call: func(_ context.Context, c tool.Call) (string, error) {
 		*calls++

@@ -21,7 +21,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
 )
 
-// story is a SubJob whose runs are journaled in memory, as the loop does it.
+// story is a SubJob whose runs are journaled in memory, as the loop does.
 type story struct {
 	mu      sync.Mutex // Guards journal.
 	journal []jobrun.Entry
@@ -59,7 +59,7 @@ func (s *story) Progress(events.SubJobProgressed) {}
 
 func (s *story) Live([]byte) {}
 
-// told runs the agent once, as the next run of the SubJob, and journals how that ended.
+// told runs the agent once, as the next run of the SubJob, and journals the end.
 func (s *story) told(t *testing.T, c Config, w events.Work) task.Ending {
 	t.Helper()
 	s.run++
@@ -92,7 +92,7 @@ func (s *story) recording(records int) *Recording {
 	return &Recording{SubJob: "a", Journal: s.journal[:records], Answers: s.answers}
 }
 
-// words is a model that answers one after the other, and fails with an error in their place.
+// words is a model that gives prepared answers in order, or errors in their place.
 type words struct {
 	said []any
 	next int
@@ -110,7 +110,7 @@ func (m *words) Do(context.Context, llm.Request, func(llm.Delta)) (llm.Response,
 	}
 }
 
-// box has two tools: one gives much, one fails.
+// box has two tools: one returns a long text, one fails.
 type box struct{}
 
 func (box) Owns(name string) bool { return name == "dig" || name == "fail" }
@@ -136,7 +136,7 @@ func call(names ...string) []llm.Call {
 	return calls
 }
 
-// scenarios are conversations of every kind, told to their end.
+// scenarios are complete conversations of every kind.
 func scenarios(t *testing.T) map[string]*story {
 	t.Helper()
 	schema := json.RawMessage(`{"type":"object","required":["n"]}`)
@@ -228,7 +228,7 @@ func TestAReplayGoesAsFarAsTheJournal(t *testing.T) {
 	}
 }
 
-// tampered is the journal of a conversation with a text of one record changed.
+// tampered returns the journal of a conversation with the text of one record changed.
 func tampered(t *testing.T, s *story, key, from, to string) *Recording {
 	t.Helper()
 	rec := s.recording(len(s.journal))

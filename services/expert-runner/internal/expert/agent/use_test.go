@@ -41,7 +41,7 @@ func (h *hand) Progress(events.SubJobProgressed) {}
 
 func (h *hand) Live([]byte) {}
 
-// tools gives a run that has these tools.
+// tools returns a run with these tools.
 func tools(names []string, all map[string]tool.Tool) *run {
 	h := &hand{kept: map[string]json.RawMessage{}}
 	return &run{
@@ -75,7 +75,7 @@ func TestToolsOfOneAnswerRunSideBySideAndWhatEachGivesIsKept(t *testing.T) {
 	barrier.Add(2)
 	meet := func(context.Context, tool.Call) (string, error) {
 		barrier.Done()
-		barrier.Wait() // Only if both are at it does this end.
+		barrier.Wait() // Both must run concurrently to pass this.
 		return "met", nil
 	}
 	r := tools([]string{"a", "b", "fails", "breaks", "empty"}, map[string]tool.Tool{

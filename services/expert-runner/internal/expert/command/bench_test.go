@@ -8,7 +8,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/sandbox"
 )
 
-// BenchmarkTrue is what a run of the smallest program costs, with a keeper and without.
+// BenchmarkTrue measures a run of the smallest program, with a keeper and without.
 func BenchmarkTrue(b *testing.B) {
 	for _, level := range []sandbox.Level{sandbox.None, sandbox.Landlock, sandbox.Namespaces} {
 		box, err := sandbox.NewBoxes(helper).Open(level)

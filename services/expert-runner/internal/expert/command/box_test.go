@@ -18,10 +18,10 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/sandbox"
 )
 
-// roleKey is the variable by which the test binary becomes a program of a test.
+// roleKey is the variable that makes the test binary a program of a test.
 const roleKey = "JOBGRAPH_TEST_ROLE"
 
-// play is a program that no shell can be.
+// play is a program that cannot be written in shell.
 func play(role string) int {
 	what, argument, _ := strings.Cut(role, " ")
 	switch what {
@@ -45,7 +45,7 @@ func play(role string) int {
 	return 0
 }
 
-// inBoxes runs a test at each level that this machine allows. Where it does not, that has to be said.
+// inBoxes runs a test at each level that this machine supports. An unsupported level must be reported as such.
 func inBoxes(t *testing.T, test func(t *testing.T, box *sandbox.Box)) {
 	t.Helper()
 	boxes := sandbox.NewBoxes(helper)
@@ -78,7 +78,7 @@ func run(t *testing.T, c command.Config, role string) *events.SubJobReported {
 	return x.Run(t.Context(), task()).Report
 }
 
-// denied checks that a program has failed since it was not permitted to do something.
+// denied checks that a program failed because it lacked a permission.
 func denied(t *testing.T, got *events.SubJobReported) {
 	t.Helper()
 	if got.Outcome != events.ExecutionError || got.Error.Code != events.CodeExecution || !strings.Contains(got.Error.Hint, "at sandbox level") {
@@ -208,7 +208,7 @@ func TestALimitThatWasPassedIsNamed(t *testing.T) {
 	})
 }
 
-// what is left of a program reports after a while: nothing may be left.
+// A remaining process would report after a while.
 func TestAForkingProgramLeavesNobody(t *testing.T) {
 	inBoxes(t, func(t *testing.T, box *sandbox.Box) {
 		scripts := map[string]string{
@@ -248,7 +248,7 @@ func TestAForkingProgramLeavesNobody(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer func() { _ = rest.Close() }()
-				_ = pipe.Close() // From here on the program's are the only writers.
+				_ = pipe.Close() // From here on only the program's processes write.
 				if left, err := io.ReadAll(rest); err != nil || len(left) > 0 {
 					t.Errorf("somebody is left and says %q, %v", left, err)
 				}

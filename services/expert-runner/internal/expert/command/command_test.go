@@ -27,7 +27,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/sandbox"
 )
 
-// helper puts programs of tests into their sandbox; keeper starts them.
+// helper starts the sandboxes of tests; keeper starts their programs.
 var (
 	helper sandbox.Helper
 	keeper *process.Keeper
@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(kept{m})
 }
 
-// kept are tests with a keeper.
+// kept runs tests with a keeper.
 type kept struct{ *testing.M }
 
 // Run implements goleak.TestingM.
@@ -192,7 +192,7 @@ func TestTheEnvironmentIsClean(t *testing.T) {
 		}
 	}
 	for _, key := range []string{"_", "PWD", "SHLVL", "OLDPWD"} {
-		delete(keys, key) // The shell's own.
+		delete(keys, key) // Set by the shell itself.
 	}
 	want := []string{
 		"HOME", "JOBGRAPH_ATTEMPT", "JOBGRAPH_IDEMPOTENCY_KEY", "JOBGRAPH_JOB", "JOBGRAPH_LOCALE", "JOBGRAPH_RUN",
@@ -203,7 +203,7 @@ func TestTheEnvironmentIsClean(t *testing.T) {
 	}
 }
 
-// alive reports whether a process exists and is no zombie.
+// alive reports whether a process exists and is not a zombie.
 func alive(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -213,7 +213,7 @@ func alive(pid int) bool {
 	return !strings.HasPrefix(rest, "Z")
 }
 
-// gone waits for the end of a process that was killed.
+// gone waits for the end of a killed process.
 func gone(t *testing.T, pid int) {
 	t.Helper()
 	tick := time.NewTicker(time.Millisecond)
@@ -227,7 +227,7 @@ func gone(t *testing.T, pid int) {
 	}
 }
 
-// pids waits until the script has written so many process ids, one in each file.
+// pids waits until the script has written a process id into each file.
 func pids(t *testing.T, dir string, names ...string) []int {
 	t.Helper()
 	var list []int
@@ -248,7 +248,7 @@ func pids(t *testing.T, dir string, names ...string) []int {
 	return list
 }
 
-// A willing program has an hour, so that only its own end ends the test; one that is not willing has next to nothing.
+// A cooperative program has an hour, so that only its own end can end the test; an uncooperative one has almost no time.
 func TestTheEndOfARunLeavesNobodyOfItsGroup(t *testing.T) {
 	tests := map[string]struct {
 		script string
@@ -279,7 +279,7 @@ func TestTheEndOfARunLeavesNobodyOfItsGroup(t *testing.T) {
 	}
 }
 
-// Its pipes are held by a child that sleeps for an hour: who waited for it would not be back before the test's own end.
+// A child that sleeps for an hour holds its pipes: waiting for it would exceed the test's time limit.
 func TestChildrenThatOutliveTheProgramAreKilled(t *testing.T) {
 	dir := t.TempDir()
 	got := shell(t.Context(), t, command.Config{}, task(), `sleep 3600 & echo $! >`+dir+`/1; echo 7`)
@@ -350,7 +350,7 @@ func TestABadConfigurationSaysWhatToDo(t *testing.T) {
 	}
 }
 
-// lost is a claim that another runner has.
+// lost is a claim that another runner has taken.
 type lost struct{}
 
 func (lost) Confirm(context.Context) error { return errors.New("the run was taken over") }

@@ -53,15 +53,15 @@ func playRunner(arguments []string) int {
 		}
 		in := task()
 		in.Claim = neglected{}
-		_ = json.NewEncoder(os.Stdout).Encode(x.Run(context.Background(), in).Report) // The test sees what is missing.
+		_ = json.NewEncoder(os.Stdout).Encode(x.Run(context.Background(), in).Report) // The test notices missing output.
 		_, _ = os.Stdin.Read(make([]byte, 1))                                         // The next one, or the end.
 	}
 	keeper.Close()
 	return 0
 }
 
-// stubborn is a program with a child in its group and another one, in a session of its own, whose parent has ended; neither ends by
-// a signal that can be ignored. All of them hold a pipe, and what %s is put before the other one.
+// stubborn is a program with a child in its group and another one in its own session, whose parent has ended; neither ends
+// by a signal that can be ignored. All of them hold a pipe. %s is put before the other one.
 const stubborn = `trap '' TERM HUP INT
 exec 3>%s
 (setsid %s /bin/sh -c 'trap "" TERM HUP INT; sleep 600; :' &)
@@ -70,7 +70,7 @@ echo up >&3
 sleep 600; :
 `
 
-// bed is a runner in a process of its own, with a program that holds a pipe.
+// bed is a runner in a separate process, with a program that holds a pipe.
 type bed struct {
 	dir     string
 	runner  *exec.Cmd
@@ -79,7 +79,7 @@ type bed struct {
 	pipe    *os.File
 }
 
-// lay starts a runner at a level, and waits until its program is up.
+// lay starts a runner at a level, and waits until its program runs.
 func lay(t *testing.T, level sandbox.Level, script string, after time.Duration) *bed {
 	t.Helper()
 	b := &bed{dir: t.TempDir()}
@@ -107,7 +107,7 @@ func lay(t *testing.T, level sandbox.Level, script string, after time.Duration) 
 	return b
 }
 
-// up waits until the program is up; from then on only the program has the pipe.
+// up waits until the program runs; from then on only the program has the pipe.
 func (b *bed) up(t *testing.T) {
 	t.Helper()
 	ours, err := os.OpenFile(b.dir+"/pipe", os.O_RDWR, 0)
@@ -138,7 +138,7 @@ func (b *bed) kill() {
 	_ = b.runner.Wait()
 }
 
-// keeper is the process that keeps the runner's programs.
+// keeper returns the process that keeps the runner's programs.
 func (b *bed) keeper(t *testing.T) *os.Process {
 	t.Helper()
 	lists, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", b.runner.Process.Pid))
@@ -189,7 +189,7 @@ func send(t *testing.T, p *os.Process, s syscall.Signal) {
 	}
 }
 
-// Also a process that has left its group, has lost its parent and has no environment.
+// This includes a process that has left its group, has lost its parent and has no environment.
 func TestProgramsEndWhenTheirRunnerDies(t *testing.T) {
 	atAllLevels(t, func(t *testing.T, level sandbox.Level) {
 		b := lay(t, level, strings.Replace(stubborn, "setsid %s", "setsid env -i", 1), time.Hour)
@@ -210,7 +210,7 @@ func TestProgramsEndWhenTheirRunnerStandsStillForTooLong(t *testing.T) {
 	})
 }
 
-// What is left of a program that has ended in good order is ended, too.
+// What a normally ended program left behind is ended too.
 func TestARunnerThatLosesItsKeeperEndsItsProgramsAndGetsAnother(t *testing.T) {
 	atAllLevels(t, func(t *testing.T, level sandbox.Level) {
 		b := lay(t, level, strings.Replace(stubborn, "setsid %s", "setsid", 1), time.Hour)
@@ -232,12 +232,13 @@ func TestARunnerThatLosesItsKeeperEndsItsProgramsAndGetsAnother(t *testing.T) {
 	})
 }
 
-// The program itself always dies with both. Who has left it dies at level namespaces; else the next runner ends it.
+// The program itself always dies with both. A process that has left it dies at level namespaces; otherwise the next runner
+// ends it.
 func TestTwoDeathsInARowLeaveNothingToTheNextRunner(t *testing.T) {
 	atAllLevels(t, func(t *testing.T, level sandbox.Level) {
 		b := lay(t, level, strings.Replace(stubborn, "setsid %s", "setsid", 1), time.Hour)
 		keeper := b.keeper(t)
-		send(t, keeper, syscall.SIGSTOP) // It does not see the runner die.
+		send(t, keeper, syscall.SIGSTOP) // It does not notice that the runner dies.
 		b.kill()
 		send(t, keeper, syscall.SIGKILL)
 		if level != sandbox.Namespaces {

@@ -15,7 +15,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/workspace"
 )
 
-// TestRunnerToKill is no test: it is the runner that TestARunnerThatWasKilledLeavesNothingBehind kills.
+// TestRunnerToKill is not a test: it is the runner that TestARunnerThatWasKilledLeavesNothingBehind kills.
 func TestRunnerToKill(t *testing.T) {
 	dir, ok := os.LookupEnv("RUNNER_TO_KILL")
 	if !ok {

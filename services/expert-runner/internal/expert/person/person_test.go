@@ -32,7 +32,7 @@ func run(t *testing.T, c person.Config, w *events.Work) task.Ending {
 	return x.Run(t.Context(), &expert.Task{Work: w})
 }
 
-// answered is the run that the answer to run 1 opens.
+// answered returns the run that the answer to run 1 starts.
 func answered(answer string) *events.Work {
 	w := work()
 	w.Run, w.ResumeOf = 2, 1
@@ -105,7 +105,7 @@ func TestARejectionIsAnErrorWithTheReasonAsItsLesson(t *testing.T) {
 	if r == nil || r.Outcome != events.ExecutionError || r.Lesson != "nobody is there" || r.Error.Code != events.CodeRejected || r.Error.Message != "ada rejected the work" {
 		t.Fatalf("%+v", r)
 	}
-	// The next attempt resumes the same run, and asks again.
+	// The next attempt resumes the same run and asks again.
 	w.Run, w.Attempt, w.Lessons = 3, 2, []string{"nobody is there"}
 	e = run(t, person.Config{Form: []byte(form)}, w)
 	if e.Park == nil || e.Park.Request != "count~3~form2" || !strings.Contains(e.Park.Prompt, "Learned before: nobody is there") {

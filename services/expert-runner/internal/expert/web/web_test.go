@@ -20,10 +20,10 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
 
-// hand makes every effect, and keeps what was told of it.
+// hand makes every effect, and records what was reported.
 type hand struct {
 	effects []expert.Effect
-	// known is answered in the place of a call, as a journal does.
+	// known is returned instead of making a call, as by a journal.
 	known json.RawMessage
 }
 

@@ -22,7 +22,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
 
-// shelf keeps what it is given.
+// shelf stores files in memory.
 type shelf struct {
 	kept []string
 	err  error
@@ -41,7 +41,7 @@ func (s *shelf) keep(_ context.Context, file io.ReadSeeker) (events.Ref, error) 
 	return events.Ref{Digest: hex.EncodeToString(sum.Sum(nil)), Size: int64(len(text))}, nil
 }
 
-// leave runs work that leaves files behind and gives the report.
+// leave runs work that leaves files behind and returns the report.
 func leave(t *testing.T, s *shelf, patterns []string, fill func(dir string)) *events.SubJobReported {
 	t.Helper()
 	in := &expert.Task{Log: slog.New(slog.DiscardHandler), Keep: s.keep}
@@ -175,7 +175,7 @@ func TestAFileThatCannotBeStoredEndsTheRunWithItsName(t *testing.T) {
 
 func TestManyFilesAreLookedThroughWithinABound(t *testing.T) {
 	dir := t.TempDir()
-	for i := range 600 { // More than are read at once.
+	for i := range 600 { // More than one read returns.
 		put(t, dir, fmt.Sprintf("out/%d", i), "")
 	}
 	root, err := os.OpenRoot(dir)

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// sent are requests to send a message, with every kind of part and of setting.
+// sent are requests to send a message, with every kind of part and setting.
 func sent() map[string]*a2a.SendMessageRequest {
 	three := 3
 	meta := map[string]any{"k": "v"}
@@ -41,7 +41,7 @@ func sent() map[string]*a2a.SendMessageRequest {
 	return list
 }
 
-// The SDK's own transport is the reference for what goes out.
+// The SDK's own transport is the reference for requests.
 func TestARequestIsWrittenAsTheSDKWritesIt(t *testing.T) {
 	for name, r := range sent() {
 		t.Run(name, func(t *testing.T) {
@@ -61,7 +61,7 @@ func written(t *testing.T, params any) string {
 	return string(raw)
 }
 
-// told are events as agents write them, with every kind, part and state.
+// told are events of agents, with every kind, part and state.
 func told() map[string]string {
 	list := map[string]string{
 		"a message": `{"kind":"message","messageId":"m","taskId":"t","contextId":"c","role":"agent","metadata":{"k":1},"extensions":["https://x/e"],"referenceTaskIds":["a"],"parts":[]}`,
@@ -105,7 +105,7 @@ func told() map[string]string {
 	return list
 }
 
-// reference reads an event as the SDK's own transport does.
+// reference decodes an event with the SDK's own transport.
 func reference(data []byte) (a2a.Event, error) {
 	event, err := wire.UnmarshalEventJSON(data)
 	if err != nil {
@@ -139,7 +139,7 @@ func TestATimeOfAStatusIsKept(t *testing.T) {
 	}
 }
 
-// FuzzEvent holds that any event is read as the SDK reads it.
+// FuzzEvent checks that any event is decoded as the SDK decodes it.
 func FuzzEvent(f *testing.F) {
 	for _, body := range told() {
 		f.Add([]byte(body))

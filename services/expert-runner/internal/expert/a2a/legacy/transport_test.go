@@ -19,7 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// agent answers every request in the same way and keeps the last one.
+// agent gives the same answer to every request and keeps the last request.
 type agent struct {
 	status int
 	body   string
@@ -64,7 +64,7 @@ func (c *closing) Close() error {
 	return nil
 }
 
-// calls are what both transports can do.
+// calls are what both transports support.
 type calls interface {
 	SendMessage(context.Context, a2aclient.ServiceParams, *a2a.SendMessageRequest) (a2a.SendMessageResult, error)
 	SendStreamingMessage(context.Context, a2aclient.ServiceParams, *a2a.SendMessageRequest) iter.Seq2[a2a.Event, error]
@@ -105,7 +105,7 @@ func call(ctx context.Context, c calls, method string, yield func(any, error)) {
 	}
 }
 
-// outcome is what a call came to: its request, its answers, and the error behind them.
+// outcome is the result of a call: its request, its answers, and the final error.
 type outcome struct {
 	Header  http.Header
 	Asked   map[string]any
@@ -114,7 +114,7 @@ type outcome struct {
 	Failed  bool
 	// Denied is the error that the agent has answered with.
 	Denied *denial
-	// Status and Broken say that the error is the status, or the end of the body.
+	// Status and Broken are true if the error is the status, or the end of the body.
 	Status, Broken bool
 }
 
@@ -160,7 +160,7 @@ func same(t *testing.T, a agent, method string) *outcome {
 
 const result = `{"jsonrpc":"2.0","id":"1","result":%s}`
 
-// bodies are answers as agents give them, good and bad.
+// bodies are valid and invalid answers of agents.
 func bodies() map[string]string {
 	list := map[string]string{
 		"a page":               "<html>hello</html>",
@@ -191,7 +191,8 @@ func between(first, last int) []int {
 	return list
 }
 
-// The SDK's own transport is the reference for each call: request, headers, answer, class of the error, and that the body is closed.
+// The SDK's own transport is the reference for each call: request, headers, answer, class of the error, and that the body
+// is closed.
 func TestACallIsMadeAsTheSDKMakesIt(t *testing.T) {
 	for name, body := range bodies() {
 		for _, method := range methods {
@@ -252,7 +253,7 @@ func TestAStreamIsReadLineByLine(t *testing.T) {
 	}
 }
 
-// Spec 0.3 lets the data of an error be anything. The SDK reads a list of objects and loses the whole error over anything else.
+// Spec 0.3 allows any data in an error. The SDK accepts only a list of objects and loses the whole error otherwise.
 func TestTheDataOfAnErrorMayBeAnything(t *testing.T) {
 	for data, want := range map[string]map[string]any{
 		`{"field":"parts"}`: {"field": "parts"}, `"text"`: nil, `7`: nil, `null`: nil, `[null]`: nil, `["text"]`: nil, `[]`: nil,
