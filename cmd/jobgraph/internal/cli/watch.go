@@ -27,8 +27,8 @@ func (g views) watchCommand() *cobra.Command {
 				return err
 			}
 			return g.app.with(func(ctx context.Context, c *client.Client) error {
-				if _, err := c.Head(ctx, job); err != nil {
-					return g.missing(ctx, c, job, err)
+				if err := g.admission(ctx, c, job); err != nil {
+					return err
 				}
 				h, err := g.watch(ctx, c, job, from, g.display())
 				if err != nil {
@@ -44,6 +44,34 @@ func (g views) watchCommand() *cobra.Command {
 	}
 	c.Flags().Uint64Var(&from, "from-seq", 0, "leave out what came before this sequence of the log")
 	return c
+}
+
+// lookAgain is the time between two looks for a job whose request waits in the queue.
+const lookAgain = 200 * time.Millisecond
+
+// admission waits until a job exists whose request is in the queue, as it is while no scheduler is there. Errors: that of a job which
+// neither exists nor is asked for, and those of the bus.
+func (g views) admission(ctx context.Context, c *client.Client, job string) error {
+	_, err := c.Head(ctx, job)
+	if errors.Is(err, client.ErrNotAdmitted) {
+		g.app.note("job %s is not admitted yet: its request waits in the queue", job)
+		defer g.app.mindful(ctx, c)()
+	}
+	for errors.Is(err, client.ErrNotAdmitted) {
+		look := time.NewTimer(lookAgain)
+		select {
+		case <-ctx.Done():
+		case <-look.C:
+		}
+		look.Stop()
+		if _, err = c.Head(ctx, job); err != nil && !errors.Is(err, client.ErrNotAdmitted) {
+			_, err = c.Head(ctx, job) // It may have left the queue for the log between the two looks of the first call.
+		}
+	}
+	if err != nil {
+		return g.missing(ctx, c, job, err)
+	}
+	return nil
 }
 
 // display returns the form that fits the output.
