@@ -15,7 +15,7 @@ import (
 )
 
 // Bus is one connection to the bus under one prefix: its life cycle, publishing, and core messages. Everything else is in
-// its parts, each of which owns its state.
+// its parts; each part owns its state.
 type Bus struct {
 	nc       *nats.Conn
 	js       jetstream.JetStream

@@ -215,7 +215,7 @@ func TestWaitSeesAnEndThatCameBeforeAndOneThatComesLater(t *testing.T) {
 	if err != nil || ended.Status != events.Finished {
 		t.Errorf("%+v, %v", ended, err)
 	}
-	if _, err := c.Wait(t.Context(), "nobody"); !errors.Is(err, client.ErrNotFound) {
+	if _, err := c.Wait(t.Context(), "missing"); !errors.Is(err, client.ErrNotFound) {
 		t.Errorf("unknown job: %v", err)
 	}
 }
@@ -254,9 +254,9 @@ func TestAnAnswerThatFitsNoMessageIsRefusedWithTheLimitAndTheRequestStaysOpen(t 
 func TestControlOfAnUnknownJobIsNotFound(t *testing.T) {
 	c := connect(t)
 	for name, err := range map[string]error{
-		"recover": c.Recover(t.Context(), "nobody", events.RecoverRequested{}),
+		"recover": c.Recover(t.Context(), "missing", events.RecoverRequested{}),
 		"stop":    c.Stop(t.Context(), "a.b", events.StopRequested{}),
-		"delete":  c.Delete(t.Context(), "nobody"),
+		"delete":  c.Delete(t.Context(), "missing"),
 	} {
 		if !errors.Is(err, client.ErrNotFound) {
 			t.Errorf("%s: %v", name, err)
@@ -409,7 +409,7 @@ func TestListShowsTheNewestFirstAndSelects(t *testing.T) {
 	if j, err := c.Get(t.Context(), "old"); err != nil || j.Labels["team"] != "a" {
 		t.Errorf("%+v, %v", j, err)
 	}
-	if _, err := c.Get(t.Context(), "nobody"); !errors.Is(err, client.ErrNotFound) {
+	if _, err := c.Get(t.Context(), "missing"); !errors.Is(err, client.ErrNotFound) {
 		t.Errorf("unknown job: %v", err)
 	}
 }

@@ -217,7 +217,7 @@ func (c *Client) fresh(ctx context.Context, known map[string]bool) ([]*Job, erro
 	return list, nil
 }
 
-// begun returns a job of which only the request is known, as its first saved state will be.
+// begun builds the state of a job from its request alone. It equals the first state that the scheduler will save.
 func begun(e *events.Event, r *events.Request) (*Job, error) {
 	text, err := json.Marshal(map[string]any{
 		"id": e.Job, "status": events.Created, "goal": r.Goal, "profile": r.Profile, "session": r.Session, "user": r.User,

@@ -85,7 +85,7 @@ func TestAForkIsAskedForWithTheResultsAndThePayloadsThatItKeeps(t *testing.T) {
 	if _, err := c.Fork(t.Context(), "job", joblog.Fork{Before: "nothing"}); !errors.Is(err, client.ErrNotFound) {
 		t.Error(err)
 	}
-	if _, err := c.Fork(t.Context(), "nobody", joblog.Fork{}); !errors.Is(err, client.ErrNotFound) {
+	if _, err := c.Fork(t.Context(), "missing", joblog.Fork{}); !errors.Is(err, client.ErrNotFound) {
 		t.Error(err)
 	}
 	var fault *events.Fault
@@ -154,7 +154,7 @@ func TestTheResultOfAJobIsThatOfItsLastEnd(t *testing.T) {
 			t.Errorf("%+v, %v", got, err)
 		}
 	}
-	if _, err := c.Result(t.Context(), "nobody"); !errors.Is(err, client.ErrNotFound) {
+	if _, err := c.Result(t.Context(), "missing"); !errors.Is(err, client.ErrNotFound) {
 		t.Error(err)
 	}
 	going := steps("going")
@@ -181,7 +181,7 @@ func TestARerunIsGrantedByTheLogOrRefusedWithTheReason(t *testing.T) {
 		r    events.RerunRequested
 		want error
 	}{
-		{"nobody", events.RerunRequested{SubJob: "write"}, client.ErrNotFound},
+		{"missing", events.RerunRequested{SubJob: "write"}, client.ErrNotFound},
 		{"job", events.RerunRequested{SubJob: "nothing"}, client.ErrNotFound},
 		{"job", events.RerunRequested{SubJob: "read", Run: 7}, client.ErrConflict},
 	} {
@@ -226,7 +226,7 @@ func TestASubJobIsToldWithWhatItGaveByReferenceAndWhatItsRunsHaveCalled(t *testi
 	if err != nil || d.Same() || cmp.Diff([]string{"calls", "result"}, d.SubJobs[0].Fields) != "" || d.SubJobs[0].SubJob != "write" {
 		t.Errorf("%+v, %v", d, err)
 	}
-	if _, err := c.Diff(t.Context(), "job", "nobody"); !errors.Is(err, client.ErrNotFound) {
+	if _, err := c.Diff(t.Context(), "job", "missing"); !errors.Is(err, client.ErrNotFound) {
 		t.Error(err)
 	}
 }

@@ -121,7 +121,7 @@ func TestAForkDoesNothingAgainThatHadNoOutput(t *testing.T) {
 	}
 }
 
-// chain is a job of three SubJobs, each of which says its goal and what it got.
+// chain returns the log of a job with three SubJobs in a row and one beside them. The output of each repeats its goal and its inputs.
 func chain(t *testing.T) *joblog.Log {
 	t.Helper()
 	return played(t, jobtest.Script{

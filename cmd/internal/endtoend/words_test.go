@@ -131,8 +131,8 @@ func TestOT11WithoutAModelTheStandInWritesAndWithoutThatTheWordsAreFixed(t *test
 	})
 	virtual(t, func(s *system) {
 		s.startAll()
-		s.Submit(twoSteps("nobody", "research"))
-		if got := s.words("nobody"); !strings.Contains(got, "No report could be written: there is no model") || !strings.Contains(got, "[1,2,3,4,5]") {
+		s.Submit(twoSteps("plain", "research"))
+		if got := s.words("plain"); !strings.Contains(got, "No report could be written: there is no model") || !strings.Contains(got, "[1,2,3,4,5]") {
 			t.Errorf("%q", got)
 		}
 	})

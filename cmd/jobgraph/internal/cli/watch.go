@@ -15,6 +15,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
 	"github.com/jobgraph/jobgraph/pkg/joblog"
+	"github.com/jobgraph/jobgraph/pkg/run/lease"
 )
 
 func (g views) watchCommand() *cobra.Command {
@@ -58,12 +59,9 @@ func (g views) admission(ctx context.Context, c *client.Client, job string) erro
 		defer g.app.mindful(ctx, c)()
 	}
 	for errors.Is(err, client.ErrNotAdmitted) {
-		look := time.NewTimer(lookAgain)
-		select {
-		case <-ctx.Done():
-		case <-look.C:
+		if err := lease.Pause(ctx, lookAgain); err != nil {
+			return err
 		}
-		look.Stop()
 		if _, err = c.Head(ctx, job); err != nil && !errors.Is(err, client.ErrNotAdmitted) {
 			_, err = c.Head(ctx, job) // It may have left the queue for the log between the two looks of the first call.
 		}

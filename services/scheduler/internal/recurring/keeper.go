@@ -49,7 +49,7 @@ const (
 	source = "jobgraph/scheduler"
 )
 
-// New makes a keeper without hook, counter and time zones of its own.
+// New makes a keeper over the facts in b. Results, Reporter, Count and Hook are left for the caller to set.
 func New(b bus.Schedules, jobs Jobs, zones moment.Zones, logger *slog.Logger) *Keeper {
 	return &Keeper{
 		Bus: b, Jobs: jobs, Zones: zones, Logger: logger,
