@@ -44,6 +44,7 @@ func conformancePage(root string) ([]byte, error) {
 			fmt.Fprintf(&b, "| %s | %s |\n", id, cmp.Or(strings.Join(proved[id], "<br>"), "**open**"))
 		}
 	}
+	featurePart(&b, proved, listed)
 	weaknessPart(&b, "Weaknesses of the ancestors' planning", weaknesses, proved, listed)
 	weaknessPart(&b, "Weaknesses of the ancestors' carrying out", faults, proved, listed)
 	b.WriteString("\n## Others\n\n| id | proved by |\n|---|---|\n")
