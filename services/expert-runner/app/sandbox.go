@@ -26,6 +26,8 @@ type sandboxSpec struct {
 	Level sandbox.Level `yaml:"sandbox"`
 	// Network lets the program reach the network; off by default.
 	Network bool `yaml:"network"`
+	// Unix lets the program use sockets of the file system, such as that of a database; off by default.
+	Unix bool `yaml:"unix"`
 	// Read are files and folders that it may read in addition to the system's programs; relative to the card.
 	Read []string `yaml:"read"`
 	// Write are files and folders that it may read and write in addition to its workspace; relative to the card.
@@ -64,7 +66,7 @@ func (b *sandboxSpec) faults() events.Faults {
 
 // policy returns what the program may do; relative paths start at dir.
 func (b *sandboxSpec) policy(dir string) (sandbox.Policy, error) {
-	p := sandbox.Policy{Network: b.Network, Limits: b.Limits}
+	p := sandbox.Policy{Network: b.Network, Unix: b.Unix, Limits: b.Limits}
 	var err error
 	if p.Read, err = from(dir, b.Read); err != nil {
 		return p, err

@@ -24,6 +24,7 @@ type order struct {
 	Clone   uintptr                `json:"clone,omitempty"`
 	Users   []syscall.SysProcIDMap `json:"users,omitempty"`
 	Groups  []syscall.SysProcIDMap `json:"groups,omitempty"`
+	Ambient []uintptr              `json:"ambient,omitempty"`
 	Signal  syscall.Signal         `json:"signal,omitempty"`
 	// Until is the Moment after which the program is not started any more; 0 for no limit.
 	Until Moment `json:"until,omitempty"`

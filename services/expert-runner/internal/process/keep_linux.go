@@ -141,6 +141,7 @@ func (k *keeping) start(o *order, fds []int) {
 	}
 	attr := &syscall.ProcAttr{Dir: o.Dir, Env: o.Env, Sys: &syscall.SysProcAttr{
 		Setpgid: true, Pdeathsig: syscall.SIGKILL, Cloneflags: o.Clone, UidMappings: o.Users, GidMappings: o.Groups,
+		AmbientCaps: o.Ambient,
 	}}
 	for _, fd := range fds {
 		attr.Files = append(attr.Files, uintptr(fd))

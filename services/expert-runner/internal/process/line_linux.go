@@ -104,7 +104,7 @@ func (l *line) start(cmd *exec.Cmd, until Moment) (*Group, error) {
 	files = append(files, cmd.ExtraFiles...)
 	o := order{Path: cmd.Path, Args: cmd.Args, Env: cmd.Environ(), Dir: cmd.Dir, Until: until}
 	if a := cmd.SysProcAttr; a != nil {
-		o.Clone, o.Users, o.Groups = a.Cloneflags, a.UidMappings, a.GidMappings
+		o.Clone, o.Users, o.Groups, o.Ambient = a.Cloneflags, a.UidMappings, a.GidMappings, a.AmbientCaps
 	}
 	p := l.add(cmd.Env)
 	o.Program = p.number

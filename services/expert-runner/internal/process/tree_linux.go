@@ -2,6 +2,7 @@ package process
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -109,4 +110,33 @@ func childrenByParent(pid int) []int {
 		}
 	}
 	return all
+}
+
+// CountDescendants counts the processes below this one.
+func CountDescendants() int { return len(descendants(os.Getpid())) }
+
+// KillDescendants kills the processes below this one, and reaps none.
+func KillDescendants() {
+	for _, pid := range descendants(os.Getpid()) {
+		_ = syscall.Kill(pid, syscall.SIGKILL) // It may have ended.
+	}
+}
+
+// EndDescendants kills every process below this one and reaps those that become its children, until none is left or the
+// time is over. The caller is a child subreaper, and reaps nothing meanwhile.
+func EndDescendants(within time.Duration) {
+	tick := time.NewTicker(killAgain) // A kill takes effect a moment later.
+	defer tick.Stop()
+	for end := time.Now().Add(within); time.Now().Before(end); <-tick.C {
+		KillDescendants()
+		for {
+			pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil)
+			if errors.Is(err, syscall.ECHILD) {
+				return
+			}
+			if pid <= 0 && !errors.Is(err, syscall.EINTR) {
+				break
+			}
+		}
+	}
 }

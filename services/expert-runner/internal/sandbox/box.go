@@ -90,7 +90,7 @@ func (x *Boxes) probe(level Level) error {
 		return errors.New("the program around the runner does not call HookSandbox first in its main")
 	}
 	o := newOrder(level, Policy{})
-	o.Probe = true
+	o.Probe, o.Reap = true, false
 	cmd := &exec.Cmd{Path: "probe", Args: []string{"probe"}, Env: []string{}}
 	e, err := wrap(cmd, level, &o)
 	if err != nil {
@@ -138,7 +138,8 @@ func named(cmd *exec.Cmd) []string {
 
 func newOrder(level Level, p Policy) order {
 	return order{
-		Init: level == Namespaces, Landlock: true, Network: p.Network, Read: append(systemRead(), p.Read...),
+		Init: level == Namespaces, Reap: level == Landlock, Spaces: level == Namespaces, Landlock: true, Network: p.Network, Unix: p.Unix, Untrusted: p.Untrusted,
+		Read:  append(systemRead(), p.Read...),
 		Write: append(systemWrite(), p.Write...), Limits: p.Limits.Filled(),
 	}
 }

@@ -1,7 +1,8 @@
 // Package sandbox keeps programs from what is not theirs: files outside the folders they may read and write, the network,
-// other processes, and more of the machine than they may have.
+// sockets of the file system, other processes, rare parts of the kernel, and more of the machine than they may have.
 //
-// A program of ours is its own helper: started again with a hidden argument, it restricts itself and becomes the program to run.
-// The package mounts nothing, moves no root and makes no space of mounts, so nothing that it does can outlive a program or reach
-// the machine. It keeps no state; a Box belongs to its opener.
+// A program of ours is its own helper: started again with a hidden argument, it restricts itself and becomes the program to run,
+// or stays beside it as the parent of everything that the program starts. Mounts are changed only in a namespace of the
+// program's own, which ends with it, so nothing outlives a program or reaches the machine. The package keeps no state; a Box
+// belongs to its opener.
 package sandbox

@@ -41,10 +41,21 @@ func obey(path string, argv []string, s *said) error {
 	if err := json.Unmarshal(body, &o); err != nil {
 		return fmt.Errorf("read order: %w", err)
 	}
+	if o.Reap {
+		return adopt(path, argv, o, s)
+	}
 	if o.Init {
 		// No child may inspect us.
 		if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 			return fmt.Errorf("close to others: %w", err)
+		}
+	}
+	if o.Spaces {
+		if err := view(&o); err != nil {
+			return err
+		}
+		if !o.Network {
+			_ = loopback() // Without it the program cannot talk to itself, which is no danger.
 		}
 	}
 	if err := restrict(&o); err != nil {
@@ -54,7 +65,7 @@ func obey(path string, argv []string, s *said) error {
 	case o.Probe:
 		return nil
 	case o.Init:
-		return watch(path, argv, o.Limits, s)
+		return watch(s, func() (int, error) { return o.Limits.start(path, argv, os.Environ()) })
 	}
 	if err := o.Limits.set(0, true); err != nil {
 		return err
@@ -75,7 +86,10 @@ func restrict(o *order) error {
 	if err := o.Limits.set(0, false); err != nil {
 		return err
 	}
-	return dropCapabilities()
+	if err := dropCapabilities(); err != nil {
+		return err
+	}
+	return filterCalls(o)
 }
 
 // dropCapabilities gives up all capabilities permanently.
@@ -91,12 +105,12 @@ func dropCapabilities() error {
 	return nil
 }
 
-// watch is the init process of its namespace: it starts the program, reaps every child, and ends with the program; then the kernel
-// kills the rest.
-func watch(path string, argv []string, l Limits, s *said) error {
+// watch is the init process of a namespace, or the adoptive parent of whatever the program leaves behind: it starts the program,
+// reaps every child, and returns when the program has ended.
+func watch(s *said, start func() (pid int, err error)) error {
 	caught := make(chan os.Signal, 1)
 	signal.Notify(caught) // The program gets signals itself as a member of the group; we end only with it.
-	pid, err := l.start(path, argv, os.Environ())
+	pid, err := start()
 	if err != nil {
 		return err
 	}
@@ -110,7 +124,7 @@ func watch(path string, argv []string, l Limits, s *said) error {
 		case errors.Is(err, syscall.EINTR):
 			continue
 		case err != nil:
-			return fmt.Errorf("wait for %s: %w", path, err)
+			return fmt.Errorf("wait for the program: %w", err)
 		case dead == pid:
 			*s = said{Ended: true, Code: status.ExitStatus()}
 			if status.Signaled() {

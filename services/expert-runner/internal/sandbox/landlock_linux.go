@@ -37,7 +37,7 @@ func landlock(o *order) error {
 		return fmt.Errorf("landlock: make rules: %w", errno)
 	}
 	defer func() { _ = unix.Close(int(fd)) }()
-	for _, path := range o.Read {
+	for _, path := range append(procOf(o.Proc || !o.Untrusted), o.Read...) {
 		if err := allow(int(fd), path, rightsRead); err != nil {
 			return err
 		}

@@ -4,16 +4,30 @@ package sandbox
 type order struct {
 	// Init makes the helper stay as the init process of its namespace, and start the program below it.
 	Init bool `json:"init,omitempty"`
+	// Reap makes the helper stay outside the sandbox as the parent of a second one, which becomes the program; whatever the
+	// program leaves behind ends with it.
+	Reap bool `json:"reap,omitempty"`
 	// Probe makes it exit instead of executing the program.
 	Probe bool `json:"probe,omitempty"`
 	// Landlock restricts files; Network does not restrict TCP.
 	Landlock bool `json:"landlock,omitempty"`
 	Network  bool `json:"network,omitempty"`
+	// Unix does not restrict sockets of the file system.
+	Unix bool `json:"unix,omitempty"`
+	// Untrusted is as in Policy.
+	Untrusted bool `json:"untrusted,omitempty"`
+	// Spaces says that the program has namespaces of its own for processes, IPC and, without Network, the network.
+	Spaces bool `json:"spaces,omitempty"`
 	// Read and Write are as in Policy, including the system's own paths.
 	Read  []string `json:"read,omitempty"`
 	Write []string `json:"write,omitempty"`
 	// Limits have their defaults.
 	Limits Limits `json:"limits"`
+	// Fixed, Proc and Counted are what the helper achieved: all mounts are read-only, /proc shows the program's processes
+	// alone, and their number is bounded.
+	Fixed   bool `json:"-"`
+	Proc    bool `json:"-"`
+	Counted bool `json:"-"`
 }
 
 // said is the helper's answer: its own fault, or how the program below it ended.

@@ -10,6 +10,11 @@ import (
 type Policy struct {
 	// Network permits network access; off by default.
 	Network bool
+	// Unix permits sockets of the file system, such as those of daemons; off by default, also with Network.
+	Unix bool
+	// Untrusted is for programs that a model chose: where the level does not separate them, they read nothing of /proc about
+	// other processes, and change no mode, owner, time or attribute of a file by its name.
+	Untrusted bool
 	// Read are absolute paths that it may read and execute, with everything below them, in addition to the system's own.
 	Read []string
 	// Write are absolute paths that it may read, execute and write, with everything below them.

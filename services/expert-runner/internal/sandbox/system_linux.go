@@ -3,6 +3,8 @@ package sandbox
 import (
 	"os"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // supported says that this system has levels.
@@ -20,7 +22,19 @@ func systemRead() []string {
 		"/etc/gai.conf", "/etc/services", "/etc/protocols", "/etc/localtime", "/etc/timezone", "/etc/mime.types", "/etc/os-release",
 		"/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/etc/ca-certificates", "/etc/pki/tls/certs", "/etc/pki/ca-trust", "/etc/fonts",
 		"/etc/inputrc", "/etc/terminfo", "/etc/python3", "/etc/java", "/etc/perl", "/etc/gitconfig", "/etc/magic", "/etc/papersize",
-		"/proc", "/sys/devices/system", "/sys/fs/cgroup", "/sys/kernel/mm",
+		"/sys/devices/system", "/sys/fs/cgroup", "/sys/kernel/mm",
+	}
+}
+
+// procOf are the parts of /proc that a program may read: all of its own, otherwise what says nothing about other processes
+// except its first one.
+func procOf(own bool) []string {
+	if own {
+		return []string{"/proc"}
+	}
+	return []string{
+		"/proc/self", "/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/proc/uptime", "/proc/loadavg", "/proc/version", "/proc/filesystems",
+		"/proc/cgroups", "/proc/devices", "/proc/vmstat", "/proc/zoneinfo", "/proc/sys",
 	}
 }
 
@@ -29,15 +43,17 @@ func systemWrite() []string {
 	return []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
 }
 
-// isolate requests separate namespaces. The user stays the same, without rights over the machine.
+// isolate requests separate namespaces. The user stays the same, without rights over the machine; the helper has those over
+// its own namespaces until it gives them up.
 func isolate(attr *syscall.SysProcAttr, level Level, network bool) {
 	if level != Namespaces {
 		return
 	}
-	attr.Cloneflags |= syscall.CLONE_NEWUSER | syscall.CLONE_NEWPID | syscall.CLONE_NEWIPC | syscall.CLONE_NEWUTS
+	attr.Cloneflags |= syscall.CLONE_NEWUSER | syscall.CLONE_NEWPID | syscall.CLONE_NEWIPC | syscall.CLONE_NEWUTS | syscall.CLONE_NEWNS
 	if !network {
 		attr.Cloneflags |= syscall.CLONE_NEWNET
 	}
+	attr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN}
 	uid, gid := os.Geteuid(), os.Getegid()
 	attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}}
 	attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}}

@@ -1,0 +1,103 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/process"
+)
+
+// lastKills bounds how long processes that the program left behind are hunted.
+const lastKills = 5 * time.Second
+
+// adopt runs the program below a second helper, and ends what the program leaves behind, even in sessions of its own and
+// without its environment. It stays unrestricted, so that the program cannot signal or trace it.
+func adopt(path string, argv []string, o order, s *said) error {
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("adopt processes: %w", err)
+	}
+	o.Reap = false
+	over := make(chan struct{})
+	if os.Geteuid() == 0 && o.Limits.Processes > 0 {
+		words, err := unix.FcntlInt(2, unix.F_DUPFD_CLOEXEC, 3) // Of the program, which has descriptor 2 to itself.
+		if err != nil {
+			return fmt.Errorf("count processes: %w", err)
+		}
+		go count(o.Limits.Processes, words, over) // Ends with this process, at the latest.
+	}
+	err := watch(s, func() (int, error) { return startHelper(path, argv, &o) })
+	close(over)
+	process.EndDescendants(lastKills)
+	return err
+}
+
+// countAgain is how often the processes of a program are counted.
+const countAgain = 10 * time.Millisecond
+
+// count ends all processes of the program when there are more than most, and says so on a descriptor. The limit of the
+// kernel does not bind root.
+func count(most int64, words int, over <-chan struct{}) {
+	tick := time.NewTicker(countAgain)
+	defer tick.Stop()
+	ended := false
+	for {
+		select {
+		case <-over:
+			return
+		case <-tick.C:
+		}
+		if !ended && int64(process.CountDescendants()) > most {
+			_, _ = fmt.Fprintf(os.NewFile(uintptr(words), "words"), "the program was ended: it had more than %d processes\n", most)
+			ended = true
+		}
+		if ended {
+			process.KillDescendants()
+		}
+	}
+}
+
+// startHelper starts a second helper and waits until it has become the program, or has failed to.
+func startHelper(path string, argv []string, o *order) (pid int, err error) {
+	body, err := json.Marshal(o)
+	if err != nil {
+		return 0, fmt.Errorf("instruct the helper: %w", err)
+	}
+	orders, told, err := os.Pipe()
+	if err != nil {
+		return 0, fmt.Errorf("instruct the helper: %w", err)
+	}
+	defer func() { _ = orders.Close() }()
+	_, err = told.Write(body) // It fits the pipe, as the first order did.
+	if err = errors.Join(err, told.Close()); err != nil {
+		return 0, fmt.Errorf("instruct the helper: %w", err)
+	}
+	says, child, err := os.Pipe()
+	if err != nil {
+		return 0, fmt.Errorf("instruct the helper: %w", err)
+	}
+	defer func() { _ = says.Close() }()
+	args := append([]string{"jobgraph-sandbox", argument, path}, argv...)
+	pid, err = syscall.ForkExec(self, args, &syscall.ProcAttr{
+		Env: os.Environ(), Files: []uintptr{0, 1, 2, orders.Fd(), child.Fd()}, Sys: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL},
+	})
+	_ = child.Close()
+	if err != nil {
+		return 0, fmt.Errorf("start the helper: %w", err)
+	}
+	words, err := io.ReadAll(says) // Ends when the helper becomes the program, which inherits no descriptor of ours.
+	if err != nil || len(words) == 0 {
+		return pid, err
+	}
+	var failed said
+	if err := json.Unmarshal(words, &failed); err != nil {
+		return 0, fmt.Errorf("hear the helper: %w", err)
+	}
+	return 0, errors.New(failed.Fault)
+}

@@ -1,0 +1,330 @@
+package sandbox_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/process"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/sandbox"
+)
+
+// outside is what escapes aim at: a folder, a server for each kind of socket, and a process, none of them the program's.
+type outside struct {
+	Dir     string // With the file "secret" and the empty folder "empty".
+	Target  int    // A process with the word "classified" on its command line and in its environment.
+	TCP     string
+	UDP     string
+	Unix    string // A stream socket by path.
+	Gram    string // A datagram socket by path.
+	Shared  string // The name of an abstract socket.
+	Segment string // The id of a shared memory segment.
+}
+
+// args are the fields in order, for the environment of the program.
+func (o *outside) args() string {
+	return strings.Join([]string{o.Dir, strconv.Itoa(o.Target), o.TCP, o.UDP, o.Unix, o.Gram, o.Shared, o.Segment}, "|")
+}
+
+func parseOutside(text string) *outside {
+	f := strings.Split(text, "|")
+	target, _ := strconv.Atoi(f[1]) // Written above.
+	return &outside{Dir: f[0], Target: target, TCP: f[2], UDP: f[3], Unix: f[4], Gram: f[5], Shared: f[6], Segment: f[7]}
+}
+
+// escapeKey and outsideKey are the variables that make the test binary a program that tries an escape.
+const escapeKey, outsideKey = "JOBGRAPH_TEST_ESCAPE", "JOBGRAPH_TEST_OUTSIDE"
+
+// escaped is what the program prints when an attempt succeeded.
+const escaped = "escaped"
+
+// say is the program's output.
+func say(text string) { _, _ = io.WriteString(os.Stdout, text+"\n") }
+
+// playEscape tries an escape and gives the exit code.
+func playEscape(name string) int {
+	switch name {
+	case leave:
+		return leaveBehind(os.Getenv(outsideKey))
+	case multiply:
+		return multiplied()
+	}
+	attempt := attempts()[name]
+	if attempt == nil {
+		say("no such attempt")
+		return 2
+	}
+	if err := attempt(parseOutside(os.Getenv(outsideKey))); err != nil {
+		say("kept: " + err.Error())
+		return 0
+	}
+	say(escaped)
+	return 0
+}
+
+// needsMore names attempts that fail without a sandbox, too, unless the tester has special rights or an old kernel; the
+// others must succeed without one, so that each is known to be real.
+var needsMore = []string{
+	"mount a file system", "make a namespace of users", "open a file by its handle", "trace the process", "read memory of the process",
+	"take a descriptor of the process", "load a program into the kernel", "read the kernel's log", "use the ring of system calls",
+	"make a raw socket", "make a packet socket", "read the roots of the process", "change the root", "join a namespace", "read the environment of the process",
+	"make a device",
+}
+
+// try runs one attempt in a box, in a workspace of its own, and gives what it printed.
+func try(t *testing.T, box *sandbox.Box, name, args string) string {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	var out bytes.Buffer
+	cmd := &exec.Cmd{Path: self, Args: []string{"escape"}, Dir: dir, Env: []string{
+		escapeKey + "=" + name, outsideKey + "=" + args, "PATH=/usr/local/bin:/usr/bin:/bin", "TMPDIR=" + dir,
+	}}
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stdout, cmd.Stderr = write, write
+	entry, err := box.Wrap(cmd, sandbox.Policy{Write: []string{dir}, Untrusted: true, Limits: sandbox.Limits{Memory: 1 << 30, Processes: 400}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer entry.Close()
+	group, err := process.Start(cmd)
+	entry.Started()
+	_ = write.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = group.Wait()
+	_ = read.SetReadDeadline(time.Now().Add(10 * time.Second))
+	_, _ = io.Copy(&out, read)
+	_ = read.Close()
+	if _, _, _, err := entry.Ending(); err != nil {
+		return "kept: " + err.Error()
+	}
+	return strings.TrimSpace(out.String())
+}
+
+// newOutside sets up the targets of one attempt.
+func newOutside(t *testing.T) *outside {
+	t.Helper()
+	o := &outside{Dir: t.TempDir()}
+	for name, text := range map[string]string{"secret": "classified", "script": "#!/bin/sh\necho classified\n"} {
+		if err := os.WriteFile(filepath.Join(o.Dir, name), []byte(text), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(o.Dir, "empty"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	target := exec.Command("/bin/sleep", "3600")
+	target.Env = []string{"WORD=classified"}
+	if err := target.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = target.Process.Kill(); _ = target.Wait() })
+	o.Target = target.Process.Pid
+	listen := func(network, address string) net.Listener {
+		l, err := net.Listen(network, address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = l.Close() })
+		return l
+	}
+	o.TCP = listen("tcp", "127.0.0.1:0").Addr().String()
+	o.Unix = listen("unix", filepath.Join(o.Dir, "s")).Addr().String()
+	o.Shared = "jobgraph-escape-" + strconv.Itoa(os.Getpid()) + "-" + filepath.Base(filepath.Dir(o.Dir)) + filepath.Base(o.Dir)
+	listen("unix", "@"+o.Shared)
+	udp, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	gram, err := net.ListenPacket("unixgram", filepath.Join(o.Dir, "g"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = udp.Close(); _ = gram.Close() })
+	o.UDP, o.Gram = udp.LocalAddr().String(), filepath.Join(o.Dir, "g")
+	o.Segment = sharedSegment(t)
+	return o
+}
+
+func TestNoAttemptLeavesTheSandbox(t *testing.T) {
+	names := slices.Sorted(func(yield func(string) bool) {
+		for name := range attempts() {
+			if !yield(name) {
+				return
+			}
+		}
+	})
+	if len(names) < 40 {
+		t.Fatalf("only %d attempts", len(names))
+	}
+	boxes := sandbox.NewBoxes(helper)
+	none, err := boxes.Open(sandbox.None)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, level := range []sandbox.Level{sandbox.Namespaces, sandbox.Landlock} {
+		box, err := boxes.Open(level)
+		if err != nil {
+			t.Logf("%s cannot be tested here: %v", level, err)
+			continue
+		}
+		for _, name := range names {
+			t.Run(string(level)+"/"+name, func(t *testing.T) {
+				o := newOutside(t)
+				if got := try(t, box, name, o.args()); !strings.HasPrefix(got, "kept: ") {
+					t.Errorf("got %q", got)
+				}
+				unharmed(t, o)
+			})
+		}
+	}
+	for _, name := range names {
+		t.Run("none/"+name, func(t *testing.T) {
+			if got := try(t, none, name, newOutside(t).args()); got != escaped && !slices.Contains(needsMore, name) {
+				t.Errorf("the attempt proves nothing: without a sandbox it ends with %q", got)
+			}
+		})
+	}
+}
+
+// unharmed checks what an attempt may have changed without noticing.
+func unharmed(t *testing.T, o *outside) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(o.Dir, "secret"))
+	if err != nil || string(text) != "classified" {
+		t.Errorf("the file is %q, %v", text, err)
+	}
+	info, err := os.Stat(filepath.Join(o.Dir, "secret"))
+	if err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("the mode is %v, %v", info, err)
+	}
+	entries, err := os.ReadDir(o.Dir)
+	if err != nil || len(entries) != 5 {
+		t.Errorf("the folder holds %v, %v", entries, err)
+	}
+	if !alive(o.Target) {
+		t.Error("the process was ended")
+	}
+}
+
+// A process that leaves group, session and environment of its program ends with it.
+func TestNothingOutlivesItsProgram(t *testing.T) {
+	boxes := sandbox.NewBoxes(helper)
+	for _, level := range []sandbox.Level{sandbox.Namespaces, sandbox.Landlock, sandbox.None} {
+		box, err := boxes.Open(level)
+		if err != nil {
+			t.Logf("%s cannot be tested here: %v", level, err)
+			continue
+		}
+		t.Run(string(level), func(t *testing.T) {
+			// The duration names the process.
+			duration := fmt.Sprintf("3600.%d%d", len(level), os.Getpid())
+			try(t, box, leave, duration)
+			left := processesWith(duration)
+			for _, pid := range left {
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+			}
+			if level == sandbox.None {
+				if len(left) == 0 {
+					t.Error("the program proves nothing: without a sandbox nothing is left behind")
+				}
+				return
+			}
+			if len(left) != 0 {
+				t.Errorf("processes %v are left", left)
+			}
+		})
+	}
+}
+
+// leave is the program that leaves a process behind.
+const leave = "leave a process behind"
+
+// leaveBehind starts a process in a session of its own, without the environment of the run, that sleeps for a duration.
+func leaveBehind(duration string) int {
+	cmd := exec.Command("/bin/sleep", duration)
+	cmd.Env, cmd.SysProcAttr = []string{}, &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		return 1
+	}
+	return 0
+}
+
+// processesWith finds the processes with an argument.
+func processesWith(argument string) (found []int) {
+	lists, _ := filepath.Glob("/proc/[0-9]*/cmdline") // The pattern is well-formed.
+	for _, name := range lists {
+		text, err := os.ReadFile(name)
+		if err != nil || !strings.Contains(string(text), "\x00"+argument+"\x00") {
+			continue
+		}
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(name))); err == nil {
+			found = append(found, pid)
+		}
+	}
+	return found
+}
+
+// multiply is the program that starts more processes than it may.
+const multiply = "multiply"
+
+// TestAProgramCannotMultiply tries it as whoever runs the tests, also root, whom the kernel's own limit does not bind.
+func TestAProgramCannotMultiply(t *testing.T) {
+	boxes := sandbox.NewBoxes(helper)
+	for _, level := range []sandbox.Level{sandbox.Namespaces, sandbox.Landlock, sandbox.None} {
+		box, err := boxes.Open(level)
+		if err != nil {
+			t.Logf("%s cannot be tested here: %v", level, err)
+			continue
+		}
+		t.Run(string(level), func(t *testing.T) {
+			got := try(t, box, multiply, "")
+			if (level == sandbox.None) != (got == escaped) {
+				t.Errorf("got %q", got)
+			}
+		})
+	}
+}
+
+// wanted is how many processes are started beyond any limit of the tests.
+const wanted = 600
+
+// multiplied starts processes until one cannot be started, and ends them.
+func multiplied() int {
+	var all []*exec.Cmd
+	defer func() {
+		for _, cmd := range all {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+		}
+	}()
+	for range wanted {
+		cmd := exec.Command("/bin/sleep", "60")
+		if err := cmd.Start(); err != nil {
+			say("kept: " + err.Error())
+			return 0
+		}
+		all = append(all, cmd)
+	}
+	<-time.After(200 * time.Millisecond) // They are counted at intervals.
+	say(escaped)
+	return 0
+}

@@ -1,0 +1,6 @@
+//go:build !linux
+
+package sandbox_test
+
+// playEscape is never called: there is no sandbox to leave.
+func playEscape(string) int { return 2 }

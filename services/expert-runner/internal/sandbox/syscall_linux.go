@@ -1,0 +1,159 @@
+package sandbox
+
+import (
+	"fmt"
+	"unsafe"
+
+	seccomp "github.com/elastic/go-seccomp-bpf"
+	"github.com/elastic/go-seccomp-bpf/arch"
+	"golang.org/x/net/bpf"
+	"golang.org/x/sys/unix"
+)
+
+// What a forbidden system call returns. clone3 hides its flags in memory, so it is said to be missing; the C library then
+// calls clone, whose flags can be seen.
+const (
+	denied  = seccomp.Action(unix.SECCOMP_RET_ERRNO | uint32(unix.EACCES))
+	refused = seccomp.Action(unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM))
+	missing = seccomp.Action(unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS))
+)
+
+// newSpaces are the flags of clone and unshare that make namespaces.
+const newSpaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC | unix.CLONE_NEWUSER |
+	unix.CLONE_NEWPID | unix.CLONE_NEWNET
+
+// kernelCalls change the machine or reach parts of the kernel that no ordinary program needs.
+var kernelCalls = []string{
+	"acct", "add_key", "adjtimex", "bpf", "clock_adjtime", "clock_settime", "delete_module", "fanotify_init", "finit_module", "fsconfig",
+	"fsmount", "fsopen", "fspick", "init_module", "ioperm", "iopl", "kexec_file_load", "kexec_load", "keyctl", "lookup_dcookie",
+	"mount", "mount_setattr", "move_mount", "name_to_handle_at", "nfsservctl", "open_by_handle_at", "open_tree", "open_tree_attr",
+	"perf_event_open", "pivot_root", "chroot", "quotactl", "quotactl_fd", "reboot", "request_key", "setns", "settimeofday", "stime", "swapoff",
+	"swapon", "syslog", "umount", "umount2", "userfaultfd", "vhangup",
+}
+
+// sharedCalls reach the memory and the queues of other processes of the same user where no namespace keeps them apart.
+var sharedCalls = []string{"shmget", "shmat", "shmctl", "semget", "semctl", "msgget", "msgctl", "mq_open", "mq_unlink"}
+
+// modeCalls change modes, owners and attributes of files by name, which Landlock does not guard, where mounts are not
+// read-only.
+var modeCalls = []string{
+	"chmod", "fchmodat", "fchmodat2", "chown", "lchown", "fchownat",
+	"setxattr", "lsetxattr", "setxattrat", "removexattr", "lremovexattr", "removexattrat", "file_setattr", "utime", "utimes",
+}
+
+// hiddenCalls do what others do in ways that a filter cannot judge.
+var hiddenCalls = []string{"clone3", "io_uring_setup", "io_uring_enter", "io_uring_register"}
+
+// filterCalls forbids this thread and its children the calls that an order forbids. It needs no_new_privs, and is last:
+// nothing can be restricted after it.
+func filterCalls(o *order) error {
+	info, err := arch.GetInfo("")
+	if err != nil {
+		return fmt.Errorf("filter system calls: %w", err)
+	}
+	p := callPolicy(o, info)
+	program, err := p.Assemble()
+	if err != nil {
+		return fmt.Errorf("filter system calls: %w", err)
+	}
+	// The filter knows the numbers of one architecture. Calls of another one, such as those of 32 bits, end the program.
+	program = append([]bpf.Instruction{
+		bpf.LoadAbsolute{Off: 4, Size: 4}, // arch in struct seccomp_data
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: uint32(info.ID), SkipTrue: 1},
+		bpf.RetConstant{Val: unix.SECCOMP_RET_KILL_PROCESS},
+	}, program...)
+	raw, err := bpf.Assemble(program)
+	if err != nil {
+		return fmt.Errorf("filter system calls: %w", err)
+	}
+	return loadFilter(raw)
+}
+
+func loadFilter(raw []bpf.RawInstruction) error {
+	code := make([]unix.SockFilter, len(raw))
+	for i, r := range raw {
+		code[i] = unix.SockFilter{Code: r.Op, Jt: r.Jt, Jf: r.Jf, K: r.K}
+	}
+	program := unix.SockFprog{Len: uint16(len(code)), Filter: &code[0]}
+	if _, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&program))); errno != 0 {
+		return fmt.Errorf("filter system calls: %w", errno)
+	}
+	return nil
+}
+
+// callPolicy gives the rules of an order, without calls that the architecture does not have. Arguments are compared so
+// that unused upper halves of registers can only make a call forbidden.
+func callPolicy(o *order, info *arch.Info) seccomp.Policy {
+	has := func(names ...string) (list []string) {
+		for _, name := range names {
+			if _, ok := info.SyscallNames[name]; ok {
+				list = append(list, name)
+			}
+		}
+		return list
+	}
+	p := seccomp.Policy{DefaultAction: seccomp.ActionAllow, Syscalls: []seccomp.SyscallGroup{
+		{Action: refused, Names: has(kernelCalls...), NamesWithCondtions: []seccomp.NameWithConditions{
+			{Name: "clone", Conditions: seccomp.ArgumentConditions{{Argument: 0, Operation: seccomp.BitsSet, Value: newSpaces}}},
+			{Name: "unshare", Conditions: seccomp.ArgumentConditions{{Argument: 0, Operation: seccomp.BitsSet, Value: newSpaces | unix.CLONE_NEWTIME}}},
+		}},
+		{Action: missing, Names: has(hiddenCalls...)},
+		{Action: denied, NamesWithCondtions: socketRules(o)},
+	}}
+	if o.Untrusted && !o.Fixed {
+		p.Syscalls = append(p.Syscalls, seccomp.SyscallGroup{Action: refused, Names: has(modeCalls...), NamesWithCondtions: timeRules(has)})
+	}
+	if !o.Spaces {
+		p.Syscalls = append(p.Syscalls, seccomp.SyscallGroup{
+			Action: refused, Names: has(sharedCalls...), NamesWithCondtions: []seccomp.NameWithConditions{{
+				Name: "prlimit64", // Of another process.
+				Conditions: seccomp.ArgumentConditions{
+					{Argument: 0, Operation: seccomp.NotEqual, Value: 0}, {Argument: 2, Operation: seccomp.NotEqual, Value: 0},
+				},
+			}},
+		})
+	}
+	return p
+}
+
+// timeRules forbid setting the times of a file by its name; touch and tar do so by its descriptor.
+func timeRules(has func(...string) []string) (rules []seccomp.NameWithConditions) {
+	for _, name := range has("utimensat", "futimesat") {
+		rules = append(rules, seccomp.NameWithConditions{
+			Name: name, Conditions: seccomp.ArgumentConditions{{Argument: 1, Operation: seccomp.NotEqual, Value: 0}},
+		})
+	}
+	return rules
+}
+
+// socketRules allow the families of sockets that an order names. Pairs of sockets are allowed except datagrams: they could
+// be sent to any path.
+func socketRules(o *order) []seccomp.NameWithConditions {
+	allowed := []uint64{}
+	if o.Network || o.Spaces { // A namespace without network has nothing to reach but itself.
+		allowed = append(allowed, unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK)
+	}
+	if o.Unix {
+		allowed = append(allowed, unix.AF_UNIX)
+	}
+	rules := []seccomp.NameWithConditions{{Name: "socket", Conditions: noneOf(0, allowed)}}
+	if !o.Unix {
+		pairs := []uint64{}
+		for _, kind := range []uint64{unix.SOCK_STREAM, unix.SOCK_SEQPACKET} {
+			pairs = append(pairs, kind, kind|unix.SOCK_CLOEXEC, kind|unix.SOCK_NONBLOCK, kind|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK)
+		}
+		rules = append(rules, seccomp.NameWithConditions{Name: "socketpair", Conditions: noneOf(1, pairs)})
+	}
+	return rules
+}
+
+// noneOf holds if an argument is none of the values; always if there are none.
+func noneOf(argument uint32, values []uint64) (list seccomp.ArgumentConditions) {
+	for _, value := range values {
+		list = append(list, seccomp.Condition{Argument: argument, Operation: seccomp.NotEqual, Value: value})
+	}
+	if len(list) == 0 {
+		list = seccomp.ArgumentConditions{{Argument: argument, Operation: seccomp.GreaterOrEqual, Value: 0}}
+	}
+	return list
+}
