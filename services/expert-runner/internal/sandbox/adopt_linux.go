@@ -19,7 +19,7 @@ const lastKills = 5 * time.Second
 
 // adopt runs the program below a second helper, and ends what the program leaves behind, even in sessions of its own and
 // without its environment. It stays unrestricted, so that the program cannot signal or trace it.
-func adopt(path string, argv []string, o order, s *said) error {
+func adopt(path string, argv, env []string, o order, s *said) error {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("adopt processes: %w", err)
 	}
@@ -32,7 +32,7 @@ func adopt(path string, argv []string, o order, s *said) error {
 		}
 		go count(o.Limits.Processes, words, over) // Ends with this process, at the latest.
 	}
-	err := watch(s, func() (int, error) { return startHelper(path, argv, &o) })
+	err := watch(s, func() (int, error) { return startHelper(path, argv, env, &o) })
 	close(over)
 	process.EndDescendants(lastKills)
 	return err
@@ -64,7 +64,7 @@ func count(most int64, words int, over <-chan struct{}) {
 }
 
 // startHelper starts a second helper and waits until it has become the program, or has failed to.
-func startHelper(path string, argv []string, o *order) (pid int, err error) {
+func startHelper(path string, argv, env []string, o *order) (pid int, err error) {
 	body, err := json.Marshal(o)
 	if err != nil {
 		return 0, fmt.Errorf("instruct the helper: %w", err)
@@ -85,7 +85,7 @@ func startHelper(path string, argv []string, o *order) (pid int, err error) {
 	defer func() { _ = says.Close() }()
 	args := append([]string{"jobgraph-sandbox", argument, path}, argv...)
 	pid, err = syscall.ForkExec(self, args, &syscall.ProcAttr{
-		Env: os.Environ(), Files: []uintptr{0, 1, 2, orders.Fd(), child.Fd()}, Sys: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL},
+		Env: env, Files: []uintptr{0, 1, 2, orders.Fd(), child.Fd()}, Sys: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL},
 	})
 	_ = child.Close()
 	if err != nil {

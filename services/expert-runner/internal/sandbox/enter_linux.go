@@ -42,7 +42,7 @@ func obey(path string, argv []string, s *said) error {
 		return fmt.Errorf("read order: %w", err)
 	}
 	if o.Reap {
-		return adopt(path, argv, o, s)
+		return adopt(path, argv, os.Environ(), o, s)
 	}
 	if o.Init {
 		// No child may inspect us.
