@@ -41,7 +41,7 @@ type Request struct {
 
 // Limits bounds a job. A nil field gets the default, which intake writes into job.requested.
 type Limits struct {
-	MaxSteps      *int `json:"max_steps,omitempty"`       // MaxSteps is the most SubJobs a plan may have.
+	MaxSteps      *int `json:"max_steps,omitempty"`       // MaxSteps is the most SubJobs that the request's own plan may have; a planner is advised to keep within it.
 	MaxPlanRounds *int `json:"max_plan_rounds,omitempty"` // MaxPlanRounds is how often the whole job may be planned.
 	LifeCycle     *int `json:"life_cycle,omitempty"`      // LifeCycle is how often a SubJob may be split; 0 means never.
 	Retries       *int `json:"retries,omitempty"`         // Retries is how often an EXECUTION_ERROR is retried; 0 means never.

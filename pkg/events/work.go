@@ -108,16 +108,16 @@ const (
 
 // Card describes an expert to planners and people. It is stored in the experts bucket under its id.
 type Card struct {
-	ID          string `json:"id"`                    // ID is part of subjects.
-	Name        string `json:"name"`                  // Name is for people and for plans.
-	Description string `json:"description,omitempty"` // Description says what the expert is good for.
-	Kind        string `json:"kind"`                  // Kind is "command", "nats", "func" or a later one.
-	Pool        string `json:"pool,omitempty"`        // Pool is the runner pool that serves it, DefaultPool when empty.
-	Pure        bool   `json:"pure,omitempty"`        // Pure experts have no effects: their work may run more than once, and the first report wins.
-	// Skills and Tags are for selection; Examples are typical requests in people's words.
-	Skills       []string        `json:"skills,omitempty"`
-	Tags         []string        `json:"tags,omitempty"`
-	Examples     []string        `json:"examples,omitempty"`
+	ID           string          `json:"id"`                      // ID is part of subjects.
+	Name         string          `json:"name"`                    // Name is for people and for plans.
+	Description  string          `json:"description,omitempty"`   // Description says what the expert is good for.
+	Kind         string          `json:"kind"`                    // Kind is "command", "nats", "func" or a later one.
+	Pool         string          `json:"pool,omitempty"`          // Pool is the runner pool that serves it, DefaultPool when empty.
+	Pure         bool            `json:"pure,omitempty"`          // Pure experts have no effects: their work may run more than once, and the first report wins.
+	Skills       []string        `json:"skills,omitempty"`        // Skills are for selection.
+	Tags         []string        `json:"tags,omitempty"`          // Tags are for selection, too.
+	Examples     []string        `json:"examples,omitempty"`      // Examples are typical requests in people's words.
+	Languages    []string        `json:"languages,omitempty"`     // Languages are those that it knows, BCP 47 tags or their English names; empty means any.
 	Hidden       bool            `json:"hidden,omitempty"`        // Hidden experts are never used in plans of a model.
 	Disabled     bool            `json:"disabled,omitempty"`      // Disabled experts are not used in plans.
 	Passthrough  bool            `json:"passthrough,omitempty"`   // Passthrough experts get a whole goal as one SubJob, without planning.

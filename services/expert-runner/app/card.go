@@ -46,6 +46,8 @@ type cardSpec struct {
 	Tags []string `yaml:"tags"`
 	// Examples are typical requests, as people write them.
 	Examples []string `yaml:"examples"`
+	// Languages are those that it knows, BCP 47 tags or English names; any if omitted.
+	Languages []string `yaml:"languages"`
 	// Hidden experts are never planned, only used when named explicitly.
 	Hidden bool `yaml:"hidden"`
 	// Disabled experts get no work.
@@ -127,7 +129,7 @@ func (c *cardSpec) Validate() error {
 func (c *cardSpec) card() (events.Card, error) {
 	card := events.Card{
 		ID: c.ID, Name: c.Name, Description: c.Description, Kind: c.Kind, Pool: c.Pool, Pure: c.Pure, Skills: c.Skills, Tags: c.Tags,
-		Examples: c.Examples, Hidden: c.Hidden, Disabled: c.Disabled, Passthrough: c.Passthrough, Concurrency: c.Concurrency, Retries: c.Retries,
+		Examples: c.Examples, Languages: c.Languages, Hidden: c.Hidden, Disabled: c.Disabled, Passthrough: c.Passthrough, Concurrency: c.Concurrency, Retries: c.Retries,
 	}
 	if c.Timeout != nil {
 		timeout := events.Duration(*c.Timeout)

@@ -84,7 +84,7 @@ func work(work context.Context, p *host.Process, b *bus.Bus, s loop.Settings) ho
 func loopSettings(p *host.Process, b *bus.Bus, cards *catalog.Catalog, s Settings, d Deps) loop.Settings {
 	return loop.Settings{
 		Names: b.Names(), Concurrency: cmp.Or(p.Settings.Concurrency, defaultConcurrency), ExpertWait: s.ExpertWait,
-		Options: plan.Options{DefaultExpert: s.DefaultExpert, Zone: zone, Schema: schema.Check, Informed: true},
+		Options: plan.Options{DefaultExpert: s.DefaultExpert, Zone: zone, Schema: schema.Check, Informed: true, Version: plan.Version},
 		Owner:   service.Owner(d.Owner, "planner"), Read: readJSON,
 		Journal: service.NewJournal(b, p.Secrets), Log: service.NewLog(b, p.Secrets, false), Blobs: service.NewBlobs(b, p.Secrets, ""),
 		Dispatcher: adapter.Dispatcher{Bus: b}, Cache: adapter.Cache{Bus: b}, Catalog: cards, History: history.OnBus(b),

@@ -30,9 +30,18 @@ type Options struct {
 	// Informed gives each step of a list-like dialect the results of all steps before it; false gives only the last one's,
 	// as old records need it to fold the same way.
 	Informed bool
+	// Version is the version of the rules by which plans are read: Version for new ones, an older one where records must
+	// fold as they did.
+	Version int
+	// Locale is the language of steps that name none, for the choice of experts who know it; empty skips that.
+	Locale string
 	// Draft holds the rules for a plan from a model; nil for a plan that a caller sent.
 	Draft *DraftRules
 }
+
+// Version is the newest version of the rules by which plans are read. Since 1, steps of every dialect may name their
+// dependencies, a model's plan with too many steps is made shorter instead of refused, and languages of experts count.
+const Version = 1
 
 // Result is the outcome of decoding and checking a plan.
 type Result struct {
@@ -52,7 +61,7 @@ type Result struct {
 // Check decodes a plan in any dialect and checks it against the cards. It reports all faults together and returns a plan
 // only if there is none.
 func Check(raw []byte, cards []events.Card, o Options) Result {
-	d := &draft{rules: o.Draft, informed: o.Informed, retries: o.Retries}
+	d := &draft{rules: o.Draft, informed: o.Informed, retries: o.Retries, version: o.Version}
 	if !d.decode(raw) {
 		return Result{Faults: d.faults.all(), Warnings: d.warnings.all()}
 	}
@@ -62,6 +71,7 @@ func Check(raw []byte, cards []events.Card, o Options) Result {
 		result.Answer = d.withoutSteps()
 	} else {
 		d.judge(newCatalog(cards), o)
+		d.fit(o)
 	}
 	result.Faults, result.Warnings = d.faults.all(), d.warnings.all()
 	if len(result.Faults) == 0 && result.Answer == "" {
@@ -118,9 +128,8 @@ func (d *draft) judge(c *catalog, o Options) {
 	if d.plan.Adequate != nil && !*d.plan.Adequate {
 		d.inadequate()
 	}
-	if o.MaxSteps > 0 && len(d.steps) > o.MaxSteps {
-		d.faults.add(events.CodeTooLarge, d.stepsField(), fmt.Sprintf("%d steps, at most %d", len(d.steps), o.MaxSteps),
-			"plan fewer steps, or raise limits.max_steps")
+	if !d.advised() {
+		d.judgeCount(o.MaxSteps)
 	}
 	d.judgeHead()
 	d.lookUp()
@@ -130,10 +139,31 @@ func (d *draft) judge(c *catalog, o Options) {
 		d.judgeTexts(s)
 		d.vagueSchedule(s)
 		d.judgeValues(s, o)
+		s.timeout, s.retries = s.Timeout, s.Retries
 		d.assign(s, c, o.DefaultExpert)
+		d.translate(s, c, o.Locale)
 		d.recur(s, c)
 	}
 	d.judgeOrder(edges)
+}
+
+// advised reports whether the number of steps is advice: in plans of models, which are made shorter.
+func (d *draft) advised() bool { return d.rules != nil && d.version >= 1 }
+
+// fit makes a good plan of a model shorter if it has more steps than advised. The job's own limit holds afterwards.
+func (d *draft) fit(o Options) {
+	if !d.advised() || len(d.faults.list) > 0 {
+		return
+	}
+	d.shorten(d.rules.Advised)
+	d.judgeCount(o.MaxSteps)
+}
+
+func (d *draft) judgeCount(most int) {
+	if most > 0 && len(d.steps) > most {
+		d.faults.add(events.CodeTooLarge, d.stepsField(), fmt.Sprintf("%d steps, at most %d", len(d.steps), most),
+			"plan fewer steps, or raise limits.max_steps")
+	}
 }
 
 func (d *draft) judgeHead() {

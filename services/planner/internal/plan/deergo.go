@@ -10,7 +10,7 @@ import (
 // needSearch is the capability that deer-go's need_web_search requires.
 const needSearch = "web_search"
 
-// deerGo reads {"steps":[{title, description, …}]}: each step depends on those before it.
+// deerGo reads {"steps":[{title, description, …}]}. Each step depends on those before it, unless it names its dependencies.
 func (d *draft) deerGo(r reader) {
 	d.head(r)
 	for i, raw := range r.list("steps") {
@@ -19,7 +19,7 @@ func (d *draft) deerGo(r reader) {
 			continue
 		}
 		d.steps = append(d.steps, s.researchStep(i+1))
-		d.follow()
+		d.place(&s)
 		s.tell()
 	}
 	r.tell()
@@ -52,21 +52,6 @@ func (r *reader) researchStep(number int) step {
 
 // mostEarlier limits how many earlier results a step of a list gets; the latest count.
 const mostEarlier = 16
-
-// follow makes the last step depend on those before it.
-func (d *draft) follow() {
-	n := len(d.steps) - 1
-	if n < 1 {
-		return
-	}
-	least := n - 1
-	if d.informed {
-		least = max(0, n-mostEarlier)
-	}
-	for _, s := range d.steps[least:n] {
-		d.steps[n].Dependencies = append(d.steps[n].Dependencies, s.ID)
-	}
-}
 
 // earlier returns the steps of a list whose results the next step gets.
 func earlier(list []events.SubJob) []string {

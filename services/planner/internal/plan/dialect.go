@@ -35,8 +35,9 @@ type draft struct {
 	rules *DraftRules
 	// retries is Options.Retries.
 	retries *int
-	// informed is Options.Informed.
+	// informed is Options.Informed, version Options.Version.
 	informed bool
+	version  int
 }
 
 // step is a SubJob with data that only its dialect has.
@@ -48,6 +49,9 @@ type step struct {
 	expertField, goalField string
 	// wish is true if the dialect guessed Needs: then they rank experts but exclude none.
 	wish bool
+	// timeout and retries are the step's own, before those of its expert's card.
+	timeout *events.Duration
+	retries *int
 }
 
 func (s *step) at(field string) string { return join(s.path, field) }
@@ -89,7 +93,7 @@ func (d *draft) decodeList(raw json.RawMessage) bool {
 	if len(items) > 0 {
 		o, err := readObject(items[0])
 		switch {
-		case err != nil, o.has("step_type"), o.has("need_web_search"):
+		case err != nil, o.has("step_type"), o.has("need_web_search"), d.version > 0 && o.has(stepField):
 			name = "steps"
 		case o.has("agent_name"), o.has("query"):
 			name = "tasks"
@@ -107,7 +111,7 @@ func (d *draft) decodeObject(r reader) bool {
 	case r.has("tasks"):
 		d.dialect = ValueCell
 		d.valueCell(r)
-	case r.has("steps") && hasTexts(r.get("steps")):
+	case r.has("steps") && (hasTexts(r.get("steps")) || d.version > 0 && hasMilestones(r.get("steps"))):
 		d.dialect = OpenManus
 		d.openManus(r)
 	case r.has("steps"):
@@ -132,6 +136,16 @@ func (d *draft) decodeObject(r reader) bool {
 func hasTexts(raw json.RawMessage) bool {
 	rest := strings.TrimLeft(string(raw[:min(len(raw), 1<<10)]), " \t\r\n")
 	return strings.HasPrefix(rest, "[") && kindOf([]byte(rest[1:])) == '"'
+}
+
+// hasMilestones reports whether the first item of a list is an object with the text of a step.
+func hasMilestones(raw json.RawMessage) bool {
+	items, ok := cutList(raw)
+	if !ok || len(items) == 0 {
+		return false
+	}
+	o, err := readObject(items[0])
+	return err == nil && o.has(stepField)
 }
 
 // looksDecomposed reports whether the values of an object are tasks, or its first key is a "subtask".

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
@@ -22,12 +23,9 @@ func DraftSchema(dialect Dialect, cards []events.Card, maxSteps int) (schema jso
 	case ValueCell:
 		root = taskSchema(experts(cards), maxSteps)
 	case OpenManus:
-		root = closed(node{"title": text(), "steps": list(text(), maxSteps)})
+		root = milestoneSchema(maxSteps)
 	case Chat2Graph:
-		root, strict = node{"type": "object", "minProperties": 1, "additionalProperties": closed(node{
-			"goal": text(), "context": text(), "completion_criteria": text(), "dependencies": list(text(), 0),
-			"assigned_expert": oneOf(experts(cards)), "thinking": text(),
-		})}, false
+		root, strict = decompositionSchema(experts(cards)), false
 	default:
 		return nil, false
 	}
@@ -54,9 +52,9 @@ func experts(cards []events.Card) []string {
 func nativeSchema(names []string, maxSteps int) node {
 	return closed(node{
 		"title": text(), "locale": text(), "thought": text(), "has_enough_context": truth(), "adequate": truth(), "guidance_message": maybe(text()),
-		"subjobs": list(closed(node{
+		"subjobs": upTo(closed(node{
 			"id": text(), "title": text(), "goal": text(), "context": text(), "completion_criteria": text(),
-			"dependencies": list(text(), 0), "expert": oneOf(names), "thinking": text(), "schedule": maybe(scheduleSchema()),
+			"dependencies": list(text()), "expert": oneOf(names), "language": maybe(text()), "thinking": text(), "schedule": maybe(scheduleSchema()),
 		}), maxSteps),
 	})
 }
@@ -64,16 +62,37 @@ func nativeSchema(names []string, maxSteps int) node {
 func researchSchema(maxSteps int) node {
 	return closed(node{
 		"locale": text(), "has_enough_context": truth(), "thought": text(), "title": text(),
-		"steps": list(closed(node{
+		"steps": upTo(closed(node{
 			"need_web_search": truth(), "title": text(), "description": text(), "step_type": oneOf([]string{"research", "processing", "analysis"}),
+			"dependencies": numbers(),
 		}), maxSteps),
 	})
 }
 
+// milestoneSchema allows a step as a plain text, which follows the one before it, or with the steps that it needs.
+func milestoneSchema(maxSteps int) node {
+	step := node{"anyOf": []node{text(), closed(node{"step": text(), "dependencies": numbers()})}}
+	return closed(node{"title": text(), "steps": upTo(step, maxSteps)})
+}
+
+// languageKey is the field of a Chat2Graph task with the language of its expert.
+const languageKey = "language of the assigned_expert"
+
+func decompositionSchema(names []string) node {
+	fields := node{
+		"goal": text(), "context": text(), "completion_criteria": text(), "dependencies": list(text()),
+		"assigned_expert": oneOf(names), "thinking": text(),
+	}
+	task := closed(fields)
+	fields[languageKey] = text() // Allowed, but not required.
+	return node{"type": "object", "minProperties": 1, "additionalProperties": task}
+}
+
 func taskSchema(names []string, maxSteps int) node {
 	return closed(node{
-		"tasks": list(closed(node{
+		"tasks": upTo(closed(node{
 			"title": text(), "query": text(), "agent_name": oneOf(names), "pattern": oneOf([]string{"once", "recurring"}), "schedule_config": maybe(scheduleSchema()),
+			"dependencies": numbers(),
 		}), maxSteps),
 		"adequate": truth(), "reason": text(), "guidance_message": maybe(text()),
 	})
@@ -96,11 +115,17 @@ func oneOf(words []string) node {
 	return node{"type": "string", "enum": words}
 }
 
-// list is an array with a length limit, if one is given.
-func list(item node, most int) node {
-	n := node{"type": "array", "items": item}
+// numbers are the steps that a step needs, by their place in the plan, counted from 1; null leaves the order to the dialect.
+func numbers() node { return maybe(list(node{"type": "integer"})) }
+
+// list is an array of items.
+func list(item node) node { return node{"type": "array", "items": item} }
+
+// upTo is a list of steps. Its limit is told as advice: a provider that enforces maxItems would cut plans short.
+func upTo(item node, most int) node {
+	n := list(item)
 	if most > 0 {
-		n["maxItems"] = most
+		n["description"] = fmt.Sprintf("at most %d: join what belongs together", most)
 	}
 	return n
 }

@@ -21,6 +21,8 @@ type DraftRules struct {
 	Strip bool
 	// Locale is the language of added texts.
 	Locale string
+	// Advised is the number of steps that the model was asked to keep within; 0 for no advice.
+	Advised int
 }
 
 // lookUp makes one step search, if that is required and none does: the first research step, else the first step becomes

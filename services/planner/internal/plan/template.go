@@ -7,6 +7,58 @@ func Template(dialect Dialect) (text string, ok bool) {
 	return text, ok
 }
 
+// Example returns a sample plan in the form that a model is asked for: a template, with the dependencies that steps may
+// name.
+func Example(dialect Dialect) string {
+	text, ok := examples[dialect]
+	if !ok {
+		text = templates[dialect]
+	}
+	return text
+}
+
+var examples = map[Dialect]string{
+	DeerGo: `{
+  "locale": "en-US",
+  "has_enough_context": false,
+  "thought": "What the question is about",
+  "title": "What the plan is about",
+  "steps": [
+    {
+      "need_web_search": false,
+      "title": "Gather",
+      "description": "Say exactly which data to find",
+      "step_type": "research",
+      "dependencies": []
+    },
+    {
+      "need_web_search": false,
+      "title": "Gather the rest",
+      "description": "Say exactly which other data to find",
+      "step_type": "research",
+      "dependencies": []
+    },
+    {
+      "need_web_search": false,
+      "title": "Compute",
+      "description": "Say what to compute from it",
+      "step_type": "processing",
+      "dependencies": [1, 2]
+    }
+  ]
+}
+`,
+	OpenManus: `{
+  "title": "What the plan is about",
+  "steps": [
+    {"step": "[DESIGN] Say what comes first", "dependencies": []},
+    {"step": "[ANALYSIS] Say what can be done at the same time", "dependencies": []},
+    {"step": "[ANALYSIS] Say what comes next", "dependencies": [1, 2]}
+  ]
+}
+`,
+}
+
 var templates = map[Dialect]string{
 	Native: `{
   "title": "What the plan is about",

@@ -6,14 +6,17 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// valueCell reads {"tasks":[{title, query, agent_name, …}]}: a flat list without dependencies. The failure of one task
-// leaves the others alone, as far as the job's failure policy allows.
+// valueCell reads {"tasks":[{title, query, agent_name, …}]}: a flat list, whose tasks depend on others only if they name
+// them. The failure of one task leaves the others alone, as far as the job's failure policy allows.
 func (d *draft) valueCell(r reader) {
 	d.head(r)
 	r.passOver("conversation_id", "user_id", "thread_id")
 	for i, raw := range r.list("tasks") {
 		if task, ok := d.read(raw, fmt.Sprintf("tasks[%d]", i)); ok {
 			d.steps = append(d.steps, task.task(i+1))
+			if needs, given := task.needed(); given {
+				d.steps[len(d.steps)-1].Dependencies = needs
+			}
 			task.tell()
 		}
 	}

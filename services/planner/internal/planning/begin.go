@@ -75,14 +75,15 @@ func (s *core) options() plan.Options {
 	o := s.ports.Plan
 	o.MaxSteps, o.Done, o.Known = s.start.MaxSteps, s.start.Finished, s.start.Known
 	o.Informed, o.Retries = s.start.Informed, s.start.Request.Limits.Retries
+	o.Version, o.Locale = s.start.Rules, s.state.Locale
 	if s.start.DefaultExpert != "" {
 		o.DefaultExpert = s.start.DefaultExpert
 	}
 	return o
 }
 
-// maxSteps is the limit on the steps of a plan that a model writes: the request's, else the profile's, and never above the
-// job's. A person's plan is limited by the job alone.
+// maxSteps is how many steps a model is told to write at most: the request's number, else the profile's, and never above
+// the job's. It is advice: a longer plan is made shorter. A person's plan is limited by the job alone.
 func (s *core) maxSteps() int {
 	most := s.start.Profile.Limits.Steps
 	if asked := s.start.Request.Limits.MaxSteps; asked != nil {

@@ -23,15 +23,11 @@ func inputs(p *events.Plan) string {
 	return strings.Join(list, " ")
 }
 
-// A linear plan passes all earlier results on, not only the last; a plan with dependencies starts independent steps at
-// once, whatever the profile says.
+// A linear plan passes all earlier results on, not only the last; a native plan has its own dependencies, whatever the
+// profile says. Plans in the profile's own form are tested in TestIndependentStepsRunAtOnceInTheFormThatTheModelIsAskedFor.
 //
 // proves F9
-// proves F-weakness-g
-// proves F-weakness-issue-255
-// proves F-weakness-issue-1211
-// proves O-weakness-7
-func TestLaterStepsSeeAllEarlierResultsAndIndependentOnesRunAtOnce(t *testing.T) {
+func TestLaterStepsSeeAllEarlierResults(t *testing.T) {
 	informed := func(s *planning.Start) { s.Informed = true }
 	list := map[string]string{
 		"research": research(false, gather, compute, reason),

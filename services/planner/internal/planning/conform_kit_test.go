@@ -10,6 +10,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/llm/lenient"
+	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
 	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 	"github.com/jobgraph/jobgraph/services/planner/internal/profile"
 )
@@ -58,7 +59,7 @@ func open(t *testing.T, name, goal string, change ...func(*planning.Start)) *sta
 	}
 	s := &stage{t: t, start: planning.Start{
 		Mode: events.WorkPlan, Prefix: "p1", Request: events.Request{Goal: goal}, Cards: team(), Profile: e.Profile, Model: true, ModelName: "fake (via test)",
-		Now: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC),
+		Now: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC), Rules: plan.Version,
 	}}
 	for _, f := range change {
 		f(&s.start)

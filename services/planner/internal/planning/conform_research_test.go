@@ -174,23 +174,6 @@ func TestRoundsAreCountedAndLimited(t *testing.T) {
 	}
 	s = open(t, "default", "g", two).says(handed, research(false, gather)).person("edit: a").says(research(false, gather, reason)).person("edit: b").owes(planning.Ask, planning.StageReview)
 	s.person("edit: c").person("edit: d").ends(events.KindPlanRejected)
-	six := func(s *planning.Start) { s.MaxSteps = 100 } // The job may have many steps; the profile allows three.
-	e = open(t, "research", "g", six).says(handed, research(false, gather, compute, reason, reason), research(false, gather)).ends(events.KindGraphCreated)
-	if len(e.Plan.SubJobs) != 1 || e.Calls != 3 {
-		t.Errorf("%+v", e)
-	}
-	given := open(t, "research", "g", six, func(s *planning.Start) {
-		s.Request.Plan = json.RawMessage(research(false, gather, compute, reason, reason))
-	})
-	if p := given.ends(events.KindGraphCreated).Plan; len(p.SubJobs) != 4 {
-		t.Errorf("the caller's own plan is bounded by the job alone: %+v", p)
-	}
-	fewest := 2
-	steps := open(t, "research", "g", six, func(s *planning.Start) { s.Request.Limits.MaxSteps = &fewest }).says(handed, research(false, gather, compute, reason))
-	contains(t, steps.told(), "3 steps, at most 2")
-	if e := steps.says(research(false, gather, compute, reason)).ends(events.KindPlanRejected); e.Faults[0].Code != events.CodeTooLarge {
-		t.Errorf("%+v", e.Faults)
-	}
 }
 
 // proves D10

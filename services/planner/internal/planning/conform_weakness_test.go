@@ -51,7 +51,7 @@ func TestEveryExampleOfAPlanInAPromptIsAPlanThatPassesItsCheck(t *testing.T) {
 				t.Errorf("%s, %s: no example of a plan in %s", name, locale, s.told())
 			}
 			for _, raw := range shown {
-				made := plan.Check(raw, team(), plan.Options{MaxSteps: 20})
+				made := plan.Check(raw, team(), plan.Options{MaxSteps: 20, Version: plan.Version})
 				if len(made.Faults) > 0 {
 					t.Errorf("%s, %s: %s\n%v", name, locale, raw, made.Faults)
 				}

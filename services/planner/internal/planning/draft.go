@@ -81,7 +81,9 @@ func (s draftStage) judgeText(f *Fact) On {
 		return s.faulty(events.Faults{malformed(f.Text, err)})
 	}
 	o := s.options()
-	o.Draft, o.MaxSteps = s.rules(), s.maxSteps()
+	if o.Draft = s.rules(); s.start.Rules < 1 {
+		o.MaxSteps = s.maxSteps()
+	}
 	r := plan.Check(raw, s.state.Cards, o)
 	if err != nil {
 		r.Faults = append(events.Faults{malformed(f.Text, err)}, r.Faults...)
@@ -109,7 +111,7 @@ func (s draftStage) read(text string) (json.RawMessage, error) {
 // rules returns the profile's rules for drafts of models.
 func (s draftStage) rules() *plan.DraftRules {
 	p := &s.start.Profile
-	return &plan.DraftRules{Search: p.Plan.Search, Capabilities: p.Schedule.Capabilities, Strip: p.Schedule.Strip, Locale: s.state.Locale}
+	return &plan.DraftRules{Search: p.Plan.Search, Capabilities: p.Schedule.Capabilities, Strip: p.Schedule.Strip, Locale: s.state.Locale, Advised: s.maxSteps()}
 }
 
 // judge decides what follows from a checked draft.

@@ -66,7 +66,9 @@ func (s beginStage) reuse() bool {
 		return false
 	}
 	o := s.options()
-	o.MaxSteps = s.maxSteps()
+	if s.start.Rules < 1 {
+		o.MaxSteps = s.maxSteps()
+	}
 	r := plan.Check(raw, s.state.Cards, o)
 	if _, fault := plan.Finaliser(s.start.Request.Finalize, s.state.Cards); r.Plan == nil || fault != nil {
 		return false

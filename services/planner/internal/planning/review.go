@@ -82,7 +82,11 @@ func (s reviewStage) beyond() On {
 
 // replaced checks the person's own plan. If it is faulty, the person is asked again and sees the faults.
 func (s reviewStage) replaced(r *reply) On {
-	checked := plan.Check(r.plan, s.state.Cards, s.options())
+	o := s.options()
+	if asked := s.start.Request.Limits.MaxSteps; asked != nil && s.start.Rules >= 1 {
+		o.MaxSteps = min(*asked, o.MaxSteps) // To a model it is advice, to a person's plan the limit that the person set.
+	}
+	checked := plan.Check(r.plan, s.state.Cards, o)
 	if checked.Plan == nil {
 		s.state.Faults = checked.Faults
 		return s.unsettled(&reply{on: OnUnrecognised, text: checked.Faults.Error()})

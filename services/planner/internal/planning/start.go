@@ -42,6 +42,8 @@ type Start struct {
 	// Informed gives each step of a linear plan the results of all steps before it. It is unset in records of older
 	// planners, which give it only the last one's.
 	Informed bool `json:"informed,omitempty"`
+	// Rules is the version of the rules by which plans are read, plan.Version. It is 0 in records of older planners.
+	Rules int `json:"rules,omitempty"`
 	// Courteous also accepts answers with courtesies around them and more ways to say no. It is unset in records of older
 	// planners.
 	Courteous bool `json:"courteous,omitempty"`

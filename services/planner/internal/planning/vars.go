@@ -41,6 +41,8 @@ type Vars struct {
 	Finished []string
 	// Example is a plan in the wanted form. Plan is the plan in hand as JSON, Text the same for people.
 	Example, Plan, Text string
+	// Notes say what was changed in the plan in hand, and why, one line each.
+	Notes []string
 	// Last is true when no edit is left, Again when the last answer was not understood, Beyond when it was an edit but no
 	// round is left. Schedules lists the recurring steps.
 	Last, Again, Beyond bool
@@ -63,6 +65,8 @@ type Expert struct {
 	ID, Name, Description string
 	// Skills, Tags and Examples say what the expert is good at; Abilities lists what else it can do.
 	Skills, Tags, Examples, Abilities []string
+	// Languages are those that it knows; empty means any.
+	Languages []string
 	// Live is true if the expert's card was refreshed lately; otherwise Seen says when it was last refreshed.
 	Live bool
 	Seen string
@@ -129,6 +133,9 @@ func (s *core) vars() Vars {
 	}
 	if s.state.Plan != nil {
 		v.Text, v.Schedules = plan.Text(s.state.Plan), schedules(s.state.Plan)
+		for i := range s.state.Warnings {
+			v.Notes = append(v.Notes, s.state.Warnings[i].Error())
+		}
 	}
 	if t.Finish != nil {
 		s.material(&v)
@@ -138,7 +145,7 @@ func (s *core) vars() Vars {
 
 // example returns a plan in the wanted form. It names existing experts, since models copy what they see.
 func example(dialect plan.Dialect, experts []Expert) string {
-	text, _ := plan.Template(dialect)
+	text := plan.Example(dialect)
 	if len(experts) == 0 {
 		return text
 	}
@@ -196,7 +203,7 @@ func (s *core) experts() []Expert {
 			continue
 		}
 		e := Expert{
-			ID: c.ID, Name: firstOf(c.Name, c.ID), Description: c.Description, Skills: c.Skills, Tags: c.Tags, Examples: examples(c.Examples, s.start.Examples[c.ID]),
+			ID: c.ID, Name: firstOf(c.Name, c.ID), Description: c.Description, Skills: c.Skills, Tags: c.Tags, Languages: c.Languages, Examples: examples(c.Examples, s.start.Examples[c.ID]),
 			Live: c.Seen.IsZero() || s.start.Now.Sub(c.Seen) <= liveFor,
 		}
 		if c.Pure {

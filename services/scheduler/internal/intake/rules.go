@@ -20,7 +20,11 @@ func DefaultRules() events.Rules {
 // Resolve writes a request's limits and policies over the defaults.
 func Resolve(rules events.Rules, r *events.Request) events.Rules {
 	l := &r.Limits
-	set(&rules.MaxSteps, l.MaxSteps)
+	if len(r.Plan) > 0 && string(r.Plan) != "null" || r.PlanRef != nil {
+		set(&rules.MaxSteps, l.MaxSteps)
+	} else if l.MaxSteps != nil { // It is advice to the planner, which a good plan may exceed.
+		rules.MaxSteps = max(rules.MaxSteps, *l.MaxSteps)
+	}
 	set(&rules.MaxPlanRounds, l.MaxPlanRounds)
 	set(&rules.LifeCycle, l.LifeCycle)
 	set(&rules.Retries, l.Retries)

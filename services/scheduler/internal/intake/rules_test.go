@@ -15,3 +15,25 @@ func TestOneJobAloneRunsNoMoreThanItsKeyAllows(t *testing.T) {
 		}
 	}
 }
+
+// The number of steps bounds a plan that the request brings. To a planner it is advice, so the job's own limit stays.
+//
+// proves D16
+func TestTheNumberOfStepsBoundsOnlyAPlanThatTheRequestBrings(t *testing.T) {
+	three, many := 3, 30_000
+	for _, c := range []struct {
+		r    events.Request
+		want int
+	}{
+		{events.Request{Limits: events.Limits{MaxSteps: &three}}, 20_000},
+		{events.Request{Limits: events.Limits{MaxSteps: &many}}, 30_000},
+		{events.Request{Plan: []byte(`null`), Limits: events.Limits{MaxSteps: &three}}, 20_000},
+		{events.Request{Plan: []byte(`{"steps":["a"]}`), Limits: events.Limits{MaxSteps: &three}}, 3},
+		{events.Request{PlanRef: &events.Ref{}, Limits: events.Limits{MaxSteps: &three}}, 3},
+		{events.Request{}, 20_000},
+	} {
+		if got := Resolve(DefaultRules(), &c.r).MaxSteps; got != c.want {
+			t.Errorf("%+v: %d, want %d", c.r, got, c.want)
+		}
+	}
+}
