@@ -128,7 +128,7 @@ func storedOf(m *nats.Msg) (s Stored, ok bool) {
 	if err != nil {
 		return Stored{}, false
 	}
-	for _, name := range []string{jetstream.StreamHeader, jetstream.LastSequenceHeader, "Nats-Num-Pending"} {
+	for _, name := range []string{jetstream.StreamHeader, jetstream.LastSequenceHeader, nextPending} {
 		takeLast(h, name)
 	}
 	s = Stored{Message: events.Message{Subject: takeLast(h, jetstream.SubjectHeader), Body: m.Data}, Seq: seq, Time: at}

@@ -61,7 +61,7 @@ func streams(n events.Names) []jetstream.StreamConfig {
 		Discard: jetstream.DiscardOld, MaxMsgs: deadLimit, MaxAge: deadAge,
 	}
 	table := []jetstream.StreamConfig{
-		timers, log, intake, work, journal, aside, schedules(n),
+		timers, log, intake, work, journal, aside, schedules(n), conversations(n),
 		bucket(n.State, "saved states of jobs", markerTTL),
 		bucket(n.Experts, "cards of experts", cardMarkerTTL),
 		bucket(n.Sessions, "conversations", markerTTL),

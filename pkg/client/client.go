@@ -61,7 +61,7 @@ func (c *Client) Names() events.Names { return c.bus.Names() }
 func (c *Client) Schedules() Schedules { return Schedules{c} }
 
 // Sessions returns the sessions.
-func (c *Client) Sessions() Sessions { return Sessions{c} }
+func (c *Client) Sessions() Sessions { return Sessions{client: c} }
 
 // Knowledge returns the documents of sessions.
 func (c *Client) Knowledge() Knowledge { return Knowledge{c} }

@@ -68,7 +68,10 @@ func (q SessionQuery) wants(s *Session) bool {
 }
 
 // Sessions reads and changes sessions.
-type Sessions struct{ client *Client }
+type Sessions struct {
+	client *Client
+	user   string
+}
 
 // List returns the matching sessions, the most recently changed first. Errors: those of the bus.
 func (s Sessions) List(ctx context.Context, q SessionQuery) ([]*Session, error) {
@@ -89,7 +92,12 @@ func (s Sessions) List(ctx context.Context, q SessionQuery) ([]*Session, error) 
 	return list, nil
 }
 
-// Get returns a session with its latest jobs. Errors: ErrNotFound, those of the bus.
+// As returns Sessions that reads and changes sessions as a user: a session that belongs to a user is for that user alone.
+// Client.Sessions returns Sessions without a user, for sessions that belong to none.
+func (s Sessions) As(user string) Sessions { return Sessions{s.client, user} }
+
+// Get returns a session with its latest jobs. Errors: ErrNotFound, bus.ErrNotPermitted for another user's session, those of
+// the bus.
 func (s Sessions) Get(ctx context.Context, id string) (*Session, error) {
 	value, _, err := s.client.bus.Sessions().GetLeader(ctx, bus.SessionKey(id))
 	if err != nil && !errors.Is(err, bus.ErrNotFound) {
@@ -101,12 +109,17 @@ func (s Sessions) Get(ctx context.Context, id string) (*Session, error) {
 			Code: events.CodeNotFound, Field: "session", Message: fmt.Sprintf("there is no session %.80q", id), Hint: "jobgraph sessions list --all",
 		})
 	}
+	if found.User != "" && found.User != s.user {
+		return nil, fmt.Errorf("%w: %w", bus.ErrNotPermitted, &events.Fault{
+			Code: events.CodeNotPermitted, Field: "user", Message: fmt.Sprintf("session %.80q belongs to another user", id), Hint: "name the user of the session (--user)",
+		})
+	}
 	return found, nil
 }
 
 // Rename gives a session a title that jobs do not change. Errors: ErrNotFound, bus.ErrUnavailable without a scheduler.
 func (s Sessions) Rename(ctx context.Context, id, title string) error {
-	return s.client.ask(ctx, "sessions.rename", map[string]any{"id": id, "title": title}, nil)
+	return s.client.ask(ctx, "sessions.rename", s.named(map[string]any{"id": id, "title": title}), nil)
 }
 
 // Stop stops the running jobs of a session, waits up to 5 s for their ends, and returns their ids. The session can be
@@ -115,7 +128,7 @@ func (s Sessions) Stop(ctx context.Context, id, reason, by string) (jobs []strin
 	var told struct {
 		Stopped []string `json:"stopped"`
 	}
-	err = s.client.ask(ctx, "sessions.stop", map[string]any{"id": id, "reason": reason, "by": by}, &told)
+	err = s.client.ask(ctx, "sessions.stop", s.named(map[string]any{"id": id, "reason": reason, "by": by}), &told)
 	return told.Stopped, err
 }
 
@@ -126,8 +139,16 @@ func (s Sessions) Delete(ctx context.Context, id string, jobs bool) (deleted []s
 	var told struct {
 		Jobs []string `json:"jobs"`
 	}
-	err = s.client.ask(ctx, "sessions.delete", map[string]any{"id": id, "jobs": jobs}, &told)
+	err = s.client.ask(ctx, "sessions.delete", s.named(map[string]any{"id": id, "jobs": jobs}), &told)
 	return told.Jobs, err
+}
+
+// named adds the user to a request, if there is one.
+func (s Sessions) named(request map[string]any) map[string]any {
+	if s.user != "" {
+		request["user"] = s.user
+	}
+	return request
 }
 
 // ask calls the scheduler and decodes its answer into told.
@@ -150,6 +171,8 @@ func (c *Client) ask(ctx context.Context, verb string, request, told any) error 
 		return fmt.Errorf("%w: %w", ErrNotFound, fault)
 	case fault.Code == events.CodeConflict:
 		return fmt.Errorf("%w: %w", ErrConflict, fault)
+	case fault.Code == events.CodeNotPermitted:
+		return fmt.Errorf("%w: %w", bus.ErrNotPermitted, fault)
 	}
 	return fault
 }

@@ -53,7 +53,10 @@ func TestSessionsAreReadWithoutAScheduler(t *testing.T) {
 			t.Errorf("%+v: %s", q.query, diff)
 		}
 	}
-	s, err := c.Sessions().Get(t.Context(), "a talk")
+	if _, err := c.Sessions().As("bob").Get(t.Context(), "a talk"); !errors.Is(err, bus.ErrNotPermitted) {
+		t.Errorf("as another user: %v", err)
+	}
+	s, err := c.Sessions().As("ann").Get(t.Context(), "a talk")
 	if err != nil || s.Jobs[0].Status != events.Waiting || !s.Jobs[0].Asking || s.Threads[0] != "t" {
 		t.Errorf("%+v, %v", s, err)
 	}
@@ -91,10 +94,10 @@ func TestWhatIsDoneWithASessionIsTheSchedulersToDo(t *testing.T) {
 	if jobs, err := c.Sessions().Stop(t.Context(), "s", "enough", "ann"); err != nil || len(jobs) != 1 || jobs[0] != "j1" {
 		t.Error(jobs, err)
 	}
-	if _, err := c.Sessions().Delete(t.Context(), "s", true); !errors.Is(err, client.ErrConflict) {
+	if _, err := c.Sessions().As("ann").Delete(t.Context(), "s", true); !errors.Is(err, client.ErrConflict) {
 		t.Error(err)
 	}
-	want := map[string]any{"rename": map[string]any{"id": "s", "title": "T"}, "stop": map[string]any{"id": "s", "reason": "enough", "by": "ann"}, "delete": map[string]any{"id": "s", "jobs": true}}
+	want := map[string]any{"rename": map[string]any{"id": "s", "title": "T"}, "stop": map[string]any{"id": "s", "reason": "enough", "by": "ann"}, "delete": map[string]any{"id": "s", "jobs": true, "user": "ann"}}
 	got := map[string]any{}
 	for verb, body := range heard {
 		var value any

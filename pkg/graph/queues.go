@@ -81,6 +81,14 @@ func (j *Job) Address(subjob string) (pool, expert string) {
 	return "", ""
 }
 
+// Handed is the session of a SubJob that was handed off, and the SubJob's title; both are empty for any other.
+func (j *Job) Handed(subjob string) (session, title string) {
+	if n := j.dag.find(subjob); n != nil && n.Session != "" {
+		return n.Session, n.Title
+	}
+	return "", ""
+}
+
 // runPending reports whether the work of the node's run must still be published.
 func (n *node) runPending() bool { return n.Open && n.Status == events.Ready && n.sent.run != n.Run }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events/schedule"
 )
 
-// Label is the label of a schedule's jobs: "schedule": its id.
-const Label = "schedule"
+// Label is the label of a schedule's jobs.
+const Label = schedule.Label
 
 // Given is the input "previous" of a run, about the run before it.
 type Given struct {

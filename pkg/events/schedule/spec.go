@@ -35,8 +35,9 @@ const (
 	MissedAll  Missed = "all"  // A run for each, one after the other; only the latest MaxWaiting if there are more.
 )
 
-// MaxWaiting limits the waiting runs of one schedule. PreviousInput is the input that tells a run about the previous one.
+// MaxWaiting limits the waiting runs of one schedule. PreviousInput is the input that tells a run about the previous one; Label the label of its jobs.
 const (
+	Label         = "schedule"
 	MaxWaiting    = 100
 	PreviousInput = "previous"
 )

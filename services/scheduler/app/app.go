@@ -197,7 +197,7 @@ func (r *scheduler) states() loop.States {
 	if r.ledger != nil {
 		states = budget.States{States: states, Ledger: r.ledger}
 	}
-	return session.States{States: states, Store: r.sessions}
+	return session.States{States: states, Store: r.sessions, Recorder: session.NewRecorder(r.bus, r.process.Log)}
 }
 
 // intake admits queued requests.

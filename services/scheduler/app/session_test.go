@@ -45,6 +45,21 @@ func talking() scene {
 			if diff := cmp.Diff([]string{"session.started READY", "session.ended FAILED"}, w.moves("c1")); diff != "" {
 				w.Error(diff)
 			}
+			whole := []string{
+				"component subagent_conversation", "component subagent_conversation", "message talk", "plan 1. The first task (noop)\n2. do b (noop)",
+				"result no", "warning no",
+			}
+			child := []string{"component subagent_conversation", "component subagent_conversation", "message The first task", "warning no"}
+			said := [][]string{w.conversation("s1"), w.conversation("c1~a")}
+			if said[0][0] != "message talk" || said[0][len(said[0])-1] != "result no" {
+				w.Errorf("said in this order: %q", said[0])
+			}
+			for i := range said {
+				slices.Sort(said[i]) // A worker may be quicker than the scheduler.
+			}
+			if diff := cmp.Diff([][]string{whole, child}, said); diff != "" {
+				w.Error(diff)
+			}
 		},
 	}
 }
@@ -72,6 +87,18 @@ func (w *workers) session(id string) session.Record {
 		l.Created, l.Ended, l.Seq = time.Time{}, time.Time{}, 0
 	}
 	return r
+}
+
+// conversation lists the recorded conversation of a session, including any repeats.
+func (w *workers) conversation(session string) (list []string) {
+	w.Helper()
+	for e, err := range w.Bus.Conversations().After(w.Context(), session, 0) {
+		if err != nil {
+			w.Fatal(err)
+		}
+		list = append(list, strings.TrimSpace(string(e.Type)+" "+e.Component+e.Text))
+	}
+	return list
 }
 
 // moves lists what the log of a job says of sessions.
@@ -150,7 +177,8 @@ func TestSessionsAreListedShownRenamedStoppedAndDeleted(t *testing.T) {
 			return ids
 		}
 		for query, want := range map[string][]string{
-			`{"id":"long talk"}`: {"j1", "j2", "j3"}, `{"id":"long talk","limit":2}`: {"j2", "j3"}, `{"id":"long talk","limit":2,"before":"j2"}`: {"j1"}, "s2": {"other"},
+			`{"id":"long talk","user":"ann"}`: {"j1", "j2", "j3"}, `{"id":"long talk","user":"ann","limit":2}`: {"j2", "j3"},
+			`{"id":"long talk","user":"ann","limit":2,"before":"j2"}`: {"j1"}, `{"id":"s2","user":"bob"}`: {"other"},
 		} {
 			if diff := cmp.Diff(want, show(query)); diff != "" {
 				t.Errorf("show %s: %s", query, diff)
@@ -163,9 +191,15 @@ func TestSessionsAreListedShownRenamedStoppedAndDeleted(t *testing.T) {
 		}{
 			{"sessions.show", `{"id":"nobody"}`, events.CodeNotFound},
 			{"sessions.show", `{}`, events.CodeMissing},
-			{"sessions.show", `{"id":"s2","before":"x"}`, events.CodeNotFound},
+			{"sessions.show", `{"id":"s2","user":"bob","before":"x"}`, events.CodeNotFound},
+			{"sessions.show", `s2`, events.CodeNotPermitted},
+			{"sessions.show", `{"id":"s2","user":"ann"}`, events.CodeNotPermitted},
+			{"sessions.conversation", `{"id":"s2","user":"ann"}`, events.CodeNotPermitted},
+			{"sessions.rename", `{"id":"s2","title":"x"}`, events.CodeNotPermitted},
+			{"sessions.stop", `{"id":"s2","user":"ann"}`, events.CodeNotPermitted},
+			{"sessions.delete", `{"id":"s2","jobs":true}`, events.CodeNotPermitted},
 			{"sessions.rename", `{"id":"nobody","title":"x"}`, events.CodeNotFound},
-			{"sessions.rename", `{"id":"s2","title":" "}`, events.CodeMissing},
+			{"sessions.rename", `{"id":"s2","user":"bob","title":" "}`, events.CodeMissing},
 			{"sessions.stop", `nobody`, events.CodeNotFound},
 			{"sessions.delete", `nobody`, events.CodeNotFound},
 			{"sessions.list", `[1]`, events.CodeMalformed},
@@ -184,16 +218,16 @@ func TestSessionsAreListedShownRenamedStoppedAndDeleted(t *testing.T) {
 			t.Errorf("a refused job left a session: %s", answer)
 		}
 
-		if answer, fault := w.ask("sessions.rename", `{"id":"s2","title":"Bob's"}`); fault != nil || w.session("s2").Title != "Bob's" {
+		if answer, fault := w.ask("sessions.rename", `{"id":"s2","user":"bob","title":"Bob's"}`); fault != nil || w.session("s2").Title != "Bob's" {
 			t.Errorf("%s %v", answer, fault)
 		}
 		submit("hang1", "s2", "bob")
 		submit("hang2", "s2", "bob")
 		w.Await(w.Names.JobEvents("hang2"), func(e events.Event) bool { return e.Kind == events.KindJobRunning })
-		if answer, fault := w.ask("sessions.delete", `s2`); fault == nil || fault.Code != events.CodeConflict || !strings.Contains(fault.Hint, "sessions stop s2") {
+		if answer, fault := w.ask("sessions.delete", `{"id":"s2","user":"bob"}`); fault == nil || fault.Code != events.CodeConflict || !strings.Contains(fault.Hint, "sessions stop s2") {
 			t.Errorf("%s %v", answer, fault)
 		}
-		answer, fault := w.ask("sessions.stop", `{"id":"s2","reason":"enough"}`)
+		answer, fault := w.ask("sessions.stop", `{"id":"s2","user":"bob","reason":"enough"}`)
 		var stopped struct{ Stopped []string }
 		if err := json.Unmarshal([]byte(answer), &stopped); fault != nil || err != nil {
 			t.Errorf("%s %v %v", answer, fault, err)
@@ -211,7 +245,7 @@ func TestSessionsAreListedShownRenamedStoppedAndDeleted(t *testing.T) {
 		if got := w.session("s2").State; got != session.Stopped {
 			t.Errorf("state %s", got)
 		}
-		if answer, fault := w.ask("sessions.delete", `{"id":"s2","jobs":true}`); fault != nil {
+		if answer, fault := w.ask("sessions.delete", `{"id":"s2","user":"bob","jobs":true}`); fault != nil {
 			t.Errorf("%s %v", answer, fault)
 		}
 		if diff := cmp.Diff([]string{"long talk"}, list("")); diff != "" {
@@ -220,7 +254,7 @@ func TestSessionsAreListedShownRenamedStoppedAndDeleted(t *testing.T) {
 		if _, fault := w.ask("get", "other"); fault == nil || fault.Code != events.CodeNotFound {
 			t.Errorf("its job is still there: %v", fault)
 		}
-		if answer, fault := w.ask("sessions.delete", `{"id":"long talk"}`); fault != nil {
+		if answer, fault := w.ask("sessions.delete", `{"id":"long talk","user":"ann"}`); fault != nil {
 			t.Errorf("%s %v", answer, fault)
 		}
 		if answer, fault := w.ask("get", "j1"); fault != nil {

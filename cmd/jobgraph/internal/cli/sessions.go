@@ -63,73 +63,31 @@ func (g sessions) list(ctx context.Context, c *client.Client, q client.SessionQu
 	return g.app.write(table)
 }
 
-func (g sessions) showCommand() *cobra.Command {
-	var limit int
-	c := g.app.connected("show ID", "Show a session and its latest jobs", cobra.ExactArgs(1), func(ctx context.Context, c *client.Client, args []string) error {
-		s, err := c.Sessions().Get(ctx, args[0])
-		if err != nil {
-			return err
-		}
-		if limit > 0 && len(s.Jobs) > limit {
-			s.Jobs = s.Jobs[len(s.Jobs)-limit:]
-		}
-		return g.show(s)
-	})
-	c.Flags().IntVar(&limit, "limit", 0, "only so many jobs, the latest; 0 for all that are kept")
-	return c
-}
-
-func (g sessions) show(s *client.Session) error {
-	switch {
-	case g.app.machine():
-		return output.Value(g.app.sys.Stdout, g.app.output, s)
-	case g.app.output == "name":
-		return g.app.printf("%s\n", s.ID)
-	}
-	text := fmt.Sprintf("%s  %s\n", s.ID, s.State)
-	for _, field := range []struct{ name, value string }{
-		{"title", s.Title},
-		{"user", s.User},
-		{"parent", s.Parent},
-		{"threads", strings.Join(s.Threads, ", ")},
-		{"created", moment(s.Created)},
-		{"updated", moment(s.Updated)},
-		{"jobs", fmt.Sprint(s.Total)},
-	} {
-		if field.value != "" {
-			text += fmt.Sprintf("%-8s %s\n", field.name, field.value)
-		}
-	}
-	if err := g.app.printf("%s", output.Clean(text)); err != nil {
-		return err
-	}
-	table := output.Table{Head: []string{"JOB", "STATUS", "CREATED", "GOAL"}, WideHead: []string{"THREAD", "SUBJOB", "HANDED OFF TO"}}
-	for _, j := range s.Jobs {
-		table.Rows = append(table.Rows, output.Row{
-			Name: j.ID, Value: j, Cells: []string{j.ID, string(j.Status), moment(j.Created), dash(j.Goal)},
-			Wide: []string{dash(j.Thread), dash(j.SubJob), dash(strings.Join(j.Handed, ","))},
-		})
-	}
-	return g.app.write(table)
-}
-
 func (g sessions) renameCommand() *cobra.Command {
-	return g.app.connected("rename ID TITLE…", "Give a session a title that no job changes", cobra.MinimumNArgs(2), func(ctx context.Context, c *client.Client, args []string) error {
+	var user string
+	c := g.app.connected("rename ID TITLE…", "Give a session a title that no job changes", cobra.MinimumNArgs(2), func(ctx context.Context, c *client.Client, args []string) error {
 		title := strings.Join(args[1:], " ")
 		if strings.TrimSpace(title) == "" {
 			return usageError{fmt.Errorf("the title is empty")}
 		}
-		if err := c.Sessions().Rename(ctx, args[0], title); err != nil {
+		if err := c.Sessions().As(user).Rename(ctx, args[0], title); err != nil {
 			return err
 		}
 		return g.did(args[0], "renamed", map[string]any{"id": args[0], "title": title})
 	})
+	asUser(c, &user)
+	return c
+}
+
+// asUser adds the flag that says as whom a session is read or changed.
+func asUser(c *cobra.Command, user *string) {
+	c.Flags().StringVar(user, "user", "", "the user of the session; needed if it belongs to one")
 }
 
 func (g sessions) stopCommand() *cobra.Command {
-	var reason string
+	var reason, user string
 	c := g.app.connected("stop ID", "Stop the running jobs of a session; the session can be continued", cobra.ExactArgs(1), func(ctx context.Context, c *client.Client, args []string) error {
-		jobs, err := c.Sessions().Stop(ctx, args[0], reason, "cli")
+		jobs, err := c.Sessions().As(user).Stop(ctx, args[0], reason, "cli")
 		if err != nil {
 			return err
 		}
@@ -142,13 +100,15 @@ func (g sessions) stopCommand() *cobra.Command {
 		return g.did(args[0], "stopped", map[string]any{"id": args[0], "stopped": jobs})
 	})
 	c.Flags().StringVar(&reason, "reason", "", "why, for people; it is kept in the state of each job")
+	asUser(c, &user)
 	return c
 }
 
 func (g sessions) deleteCommand() *cobra.Command {
 	var jobs bool
+	var user string
 	c := g.app.connected("delete ID", "Delete a session; its jobs stay until their retention has passed", cobra.ExactArgs(1), func(ctx context.Context, c *client.Client, args []string) error {
-		deleted, err := c.Sessions().Delete(ctx, args[0], jobs)
+		deleted, err := c.Sessions().As(user).Delete(ctx, args[0], jobs)
 		if err != nil {
 			return err
 		}
@@ -158,6 +118,7 @@ func (g sessions) deleteCommand() *cobra.Command {
 		return g.did(args[0], "deleted", map[string]any{"id": args[0], "deleted": true, "jobs": deleted})
 	})
 	c.Flags().BoolVar(&jobs, "jobs", false, "delete its jobs with everything of them, too")
+	asUser(c, &user)
 	return c
 }
 

@@ -7,7 +7,9 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/item"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/session"
 )
 
@@ -18,7 +20,7 @@ type sessions struct{ view *API }
 func (s sessions) verbs() map[string]func(context.Context, []byte) (any, error) {
 	return map[string]func(context.Context, []byte) (any, error){
 		"sessions.list": s.list, "sessions.show": s.show, "sessions.rename": s.rename,
-		"sessions.stop": s.stop, "sessions.delete": s.delete,
+		"sessions.stop": s.stop, "sessions.delete": s.delete, "sessions.conversation": s.conversation,
 	}
 }
 
@@ -68,11 +70,11 @@ func (s sessions) list(ctx context.Context, body []byte) (any, error) {
 // show shows a session with its latest jobs, or with those before one of them.
 func (s sessions) show(ctx context.Context, body []byte) (any, error) {
 	var q struct {
-		ref
+		sessionRef
 		Before string `json:"before"`
 		Limit  int    `json:"limit"`
 	}
-	r, err := s.read(ctx, body, &q, &q.ID)
+	r, err := s.read(ctx, body, &q, &q.sessionRef)
 	if err != nil {
 		return nil, err
 	}
@@ -92,23 +94,68 @@ func (s sessions) show(ctx context.Context, body []byte) (any, error) {
 	return r, nil
 }
 
+// sessionRef names a session, and who asks.
+type sessionRef struct {
+	ref
+	// User must be the session's own, if it has one.
+	User string `json:"user"`
+}
+
 // read decodes a request and reads the session that it names. A bare text stands for the id.
-func (s sessions) read(ctx context.Context, body []byte, into any, id *string) (*session.Record, error) {
+func (s sessions) read(ctx context.Context, body []byte, into any, named *sessionRef) (*session.Record, error) {
 	if err := decode(body, into); err != nil {
 		return nil, err
 	}
-	if *id == "" {
+	if named.ID == "" {
 		return nil, &events.Fault{Code: events.CodeMissing, Field: "id", Message: "no session is named", Hint: `send {"id":"…"}`}
 	}
-	return s.view.Sessions.Get(ctx, *id)
+	r, err := s.view.Sessions.Get(ctx, named.ID)
+	if err == nil {
+		err = r.Permits(named.User)
+	}
+	return r, err
 }
+
+// conversation gives what was said in a session: the last items, those before a sequence, or the first after one.
+func (s sessions) conversation(ctx context.Context, body []byte) (any, error) {
+	var q struct {
+		sessionRef
+		Before uint64  `json:"before"`
+		After  *uint64 `json:"after"`
+		Limit  int     `json:"limit"`
+	}
+	r, err := s.read(ctx, body, &q, &q.sessionRef)
+	if err != nil {
+		return nil, err
+	}
+	if q.Limit <= 0 || q.Limit > mostItems {
+		q.Limit = mostItems
+	}
+	conversations := s.view.bus.Conversations()
+	if q.After == nil {
+		return session.Conversation(ctx, s.view.bus, r, q.Before, q.Limit)
+	}
+	page := bus.Page{Items: []item.Entry{}, Earlier: *q.After > 0}
+	for e, err := range conversations.After(ctx, r.ID, *q.After) {
+		if err != nil {
+			return nil, err
+		}
+		if page.Items = append(page.Items, e); len(page.Items) == q.Limit {
+			break
+		}
+	}
+	return page, nil
+}
+
+// mostItems bounds one page of a conversation, so that it fits a message.
+const mostItems = 50
 
 func (s sessions) rename(ctx context.Context, body []byte) (any, error) {
 	var q struct {
-		ref
+		sessionRef
 		Title string `json:"title"`
 	}
-	if _, err := s.read(ctx, body, &q, &q.ID); err != nil {
+	if _, err := s.read(ctx, body, &q, &q.sessionRef); err != nil {
 		return nil, err
 	}
 	if strings.TrimSpace(q.Title) == "" {
@@ -120,11 +167,11 @@ func (s sessions) rename(ctx context.Context, body []byte) (any, error) {
 // stop stops the running jobs of a session, and waits for their ends like the verb stop.
 func (s sessions) stop(ctx context.Context, body []byte) (any, error) {
 	var q struct {
-		ref
+		sessionRef
 		Reason string `json:"reason"`
 		By     string `json:"by"`
 	}
-	r, err := s.read(ctx, body, &q, &q.ID)
+	r, err := s.read(ctx, body, &q, &q.sessionRef)
 	if err != nil {
 		return nil, err
 	}
@@ -182,10 +229,10 @@ func stopFailed(err error) error {
 // delete removes a session of which nothing is under way, and with "jobs" everything of its jobs, too.
 func (s sessions) delete(ctx context.Context, body []byte) (any, error) {
 	var q struct {
-		ref
+		sessionRef
 		Jobs bool `json:"jobs"`
 	}
-	r, err := s.read(ctx, body, &q, &q.ID)
+	r, err := s.read(ctx, body, &q, &q.sessionRef)
 	if err != nil {
 		return nil, err
 	}
@@ -214,6 +261,11 @@ func (s sessions) delete(ctx context.Context, body []byte) (any, error) {
 	}
 	if err := s.view.bus.Documents().DeleteAll(ctx, q.ID); err != nil {
 		return nil, err
+	}
+	for _, id := range r.All() {
+		if err := s.view.bus.Conversations().Delete(ctx, id); err != nil {
+			return nil, err
+		}
 	}
 	if err := s.view.Sessions.Remove(ctx, r); err != nil {
 		return nil, err

@@ -79,6 +79,7 @@ func (c *cache) drop(j *job) {
 	}
 	j.state, j.whole, j.inbox = nil, false, nil
 	j.save.forget()
+	j.said = nil
 	j.slots = jobSlots{}
 	j.limits.leave()
 	j.reminder.armed = false // Another scheduler may have received the timer since.
@@ -104,6 +105,7 @@ func (c *cache) readmit(j *job) {
 func (c *cache) adopt(j *job, r *loaded) {
 	j.whole, j.changed, j.distrusted = r.whole, true, false
 	j.save.adopt(r, c.now)
+	j.said = r.said
 	if r.trace != "" {
 		j.trace = r.trace
 	}

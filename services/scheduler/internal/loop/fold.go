@@ -16,17 +16,23 @@ import (
 type folder struct{ *env }
 
 // fold gives the state after one more event; without a state the event must be the request. It may be called beside the loop.
-func (f *folder) fold(ctx context.Context, job string, state *graph.Job, e *events.Event) (*graph.Job, error) {
+// said are the items for the conversation of its session.
+func (f *folder) fold(ctx context.Context, job string, state *graph.Job, e *events.Event) (_ *graph.Job, said []Said, err error) {
 	if state == nil {
-		return f.begin(job, e)
+		if state, err = f.begin(job, e); err == nil {
+			said = saidOf(state, e)
+		}
+		return state, said, err
 	}
 	if err := f.resolve(ctx, e); err != nil {
-		return state, err
+		return state, nil, err
 	}
 	effect := state.Step(*e)
 	switch effect.Verdict {
+	case graph.Applied:
+		said = saidOf(state, e)
 	case graph.Poisoned:
-		return state, &quarantine{events.Fault{
+		return state, nil, &quarantine{events.Fault{
 			Code: events.CodeMustUnderstand, Message: fmt.Sprintf("event %d (%s) cannot be understood", e.Seq, e.Kind),
 			Cause: effect.Reason, Hint: upgrade,
 		}}
@@ -34,7 +40,7 @@ func (f *folder) fold(ctx context.Context, job string, state *graph.Job, e *even
 		f.Meter.Count(Ignored, string(e.Kind))
 		f.Logger.Info("event ignored", "job", job, "subjob", e.SubJob, "run", e.Run, "kind", string(e.Kind), "seq", e.Seq, "reason", effect.Reason)
 	}
-	return state, nil
+	return state, said, nil
 }
 
 // upgrade is the hint for a job that this scheduler does not understand.

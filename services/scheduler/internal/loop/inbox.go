@@ -125,10 +125,11 @@ func (p *Partition) apply(ctx context.Context, j *job, e *events.Event) error {
 		p.Meter.Count(Duplicates, string(e.Kind))
 		return nil
 	}
-	state, err := p.folder.fold(ctx, j.id, j.state, e)
+	state, said, err := p.folder.fold(ctx, j.id, j.state, e)
 	if err != nil {
 		return err
 	}
+	j.said = append(j.said, said...)
 	p.cache.hold(j, state)
 	p.applied(j, e)
 	return nil

@@ -34,6 +34,8 @@ type job struct {
 	changed bool
 	// facts are the sequences of events that were cached for the job's work; some may be evicted.
 	facts []uint64
+	// said are items of the changes since the last save, for the conversation of the job's session.
+	said []Said
 	// dirty is true while the job is in the dirty set; used is when it was last put there.
 	dirty bool
 	used  time.Time

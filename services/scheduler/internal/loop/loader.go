@@ -51,7 +51,9 @@ type loaded struct {
 	trace    string
 	// orphans are events without a request before them.
 	orphans []events.Event
-	err     error
+	// said are items of those events for the conversation of the job's session.
+	said []Said
+	err  error
 }
 
 // load queues a job for loading. Events that arrive meanwhile wait in its inbox.
@@ -111,9 +113,11 @@ func (l *loader) read(ctx context.Context, r *loaded) (err error) {
 			continue
 		}
 		r.whole = r.whole || r.state == nil
-		if r.state, err = l.folder.fold(ctx, id, r.state, &e); err != nil {
+		var said []Said
+		if r.state, said, err = l.folder.fold(ctx, id, r.state, &e); err != nil {
 			return err
 		}
+		r.said = append(r.said, said...)
 		r.note(&e)
 		if doubted != nil && doubted.Seq == e.Seq && l.folder.verify(id, r.state, doubted, r.kept.State) {
 			r.seq, r.spent = r.state.Seq, r.state.Cost

@@ -74,6 +74,8 @@ type Saved struct {
 	Before, Spent events.Spent
 	// SessionRecord is what the job's session has to know, nil for a job without one.
 	SessionRecord *SessionRecord
+	// Said are items for its conversation, in order; some may have been stored before.
+	Said []Said
 }
 
 // States keeps the states of jobs.

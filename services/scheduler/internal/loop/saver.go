@@ -189,7 +189,8 @@ func (s *saver) begin(ctx context.Context, j *job) error {
 	r := saveResult{job: j, generation: j.generation, seq: j.state.Seq, spent: j.state.Cost, began: s.now}
 	kept := Saved{State: data, Revision: j.save.revision, Session: j.state.Session, Before: j.save.spent, Spent: r.spent}
 	if j.state.Session != "" {
-		kept.SessionRecord = talkOf(j.state.View())
+		kept.SessionRecord, kept.Said = talkOf(j.state.View()), j.said
+		j.said = nil // A save that fails drops the state, and the log says it again.
 	}
 	j.save.phase, j.save.changes, j.save.size = saveUnderWay, 0, len(data)
 	s.underWay++

@@ -2,6 +2,7 @@ package session
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -171,6 +172,26 @@ func (r *Record) settle() {
 
 // mayUse reports whether a person may add to the session: its own user, or anyone when it is anonymous.
 func (r *Record) mayUse(user string) bool { return r.User == "" || r.User == user }
+
+// Permits reports whether a person may read and change the session: a fault says that it belongs to another.
+func (r *Record) Permits(user string) error {
+	if r.mayUse(user) {
+		return nil
+	}
+	return &events.Fault{
+		Code: events.CodeNotPermitted, Field: "user", Message: fmt.Sprintf("session %.80q belongs to another user", r.ID),
+		Hint: "name the user of the session (--user)",
+	}
+}
+
+// All are the ids of the session, first, and of those that its jobs handed off.
+func (r *Record) All() []string {
+	ids := []string{r.ID}
+	for i := range r.Jobs {
+		ids = append(ids, r.Jobs[i].Handed...)
+	}
+	return ids
+}
 
 // brief is the first line of a text, cut to so many characters.
 func brief(text string, most int) string {

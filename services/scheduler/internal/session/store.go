@@ -151,11 +151,7 @@ func (b *Store) List(ctx context.Context) ([]*Record, error) {
 
 // Remove deletes a session's record and those of what its jobs handed off.
 func (b *Store) Remove(ctx context.Context, record *Record) error {
-	ids := []string{record.ID}
-	for i := range record.Jobs {
-		ids = append(ids, record.Jobs[i].Handed...)
-	}
-	for _, id := range slices.Backward(ids) { // The session itself goes last, so that a removal can be repeated.
+	for _, id := range slices.Backward(record.All()) { // The session itself goes last, so that a removal can be repeated.
 		if err := b.keys.Delete(ctx, bus.SessionKey(id)); err != nil {
 			return fmt.Errorf("delete session %s: %w", id, err)
 		}

@@ -1,0 +1,22 @@
+package item
+
+import "github.com/jobgraph/jobgraph/pkg/events"
+
+// Limits of a stored item: MaxText bytes of text, MaxData bytes of data. What is longer is cut, and Ref names the whole if
+// it is stored.
+const (
+	MaxText = 8 << 10
+	MaxData = 8 << 10
+)
+
+// Entry is an item of a session's conversation at its place: Seq grows within a session, with gaps.
+type Entry struct {
+	Seq  uint64 `json:"seq"` // Seq is the sequence in the stream of conversations: reading is resumed after it.
+	Item        // Item is what was said.
+}
+
+// Stream is the name of the stream of conversations.
+func Stream(n events.Names) string { return n.Log + "_CONVERSATIONS" }
+
+// Subject is the subject of the conversation with a key; the key is derived from the id of its session. "*" matches all.
+func Subject(n events.Names, key string) string { return n.Prefix() + ".conversation." + key }

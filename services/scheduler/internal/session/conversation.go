@@ -1,0 +1,33 @@
+package session
+
+import (
+	"context"
+	"iter"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/joblog"
+)
+
+// Conversation reads the last items of a session before a sequence; 0 means the newest, with what its running jobs have said
+// and is not recorded yet. Errors: those of the bus.
+func Conversation(ctx context.Context, from *bus.Bus, r *Record, before uint64, most int) (bus.Page, error) {
+	page, err := from.Conversations().Page(ctx, r.ID, before, most)
+	if err != nil || before > 0 {
+		return page, err
+	}
+	page.Items, err = joblog.CatchUp(page.Items, page.Earlier, r.live(), func(job string) iter.Seq2[events.Event, error] {
+		return joblog.Resolved(from.Log().EventsOf(ctx, job, 0), from.Blobs().Of(ctx, job))
+	})
+	return page, err
+}
+
+// live are the jobs of the session that have not ended, or whose end is not noted yet.
+func (r *Record) live() (ids []string) {
+	for i := range r.Jobs {
+		if l := &r.Jobs[i]; l.SubJob == "" && !l.Status.Terminal() && events.ValidToken(l.ID) {
+			ids = append(ids, l.ID)
+		}
+	}
+	return ids
+}

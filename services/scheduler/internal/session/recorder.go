@@ -1,0 +1,101 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/item"
+	"github.com/jobgraph/jobgraph/pkg/joblog"
+	"github.com/jobgraph/jobgraph/services/scheduler/internal/loop"
+)
+
+// Recorder adds what was said to the conversations of sessions. It is safe for concurrent use.
+type Recorder struct {
+	conversations bus.Conversations
+	bus           *bus.Bus
+	log           *slog.Logger
+	// absent is until when, in Unix nanoseconds, the bus is taken to have no conversations.
+	absent atomic.Int64
+}
+
+// NewRecorder returns the recorder of a connection.
+func NewRecorder(b *bus.Bus, log *slog.Logger) *Recorder {
+	return &Recorder{conversations: b.Conversations(), bus: b, log: log}
+}
+
+const (
+	// retryAbsent is how long a bus without conversations is not asked again.
+	retryAbsent = time.Minute
+	// maxResult is the largest result, in bytes, that is read to show its beginning.
+	maxResult = 1 << 20
+)
+
+// Record adds items in order; those that were added before change nothing. A bus without conversations, or without room for
+// them, keeps none: jobs do not wait for their conversation. Errors: bus.ErrUnavailable and the context's; then the caller
+// repeats all.
+func (r *Recorder) Record(ctx context.Context, said []loop.Said) error {
+	if len(said) == 0 || time.Now().UnixNano() < r.absent.Load() {
+		return nil
+	}
+	list := make([]events.Message, 0, len(said))
+	for i := range said {
+		s := &said[i]
+		if err := r.begin(ctx, &s.Item); err != nil {
+			return err
+		}
+		m, err := r.conversations.Message(s.Session, s.ID, &s.Item)
+		if err != nil {
+			r.log.Warn("cannot record an item of a conversation", "session", s.Session, "item", s.ID, "error", err)
+			continue
+		}
+		list = append(list, m)
+	}
+	for i, err := range r.bus.PublishAll(ctx, list, bus.Expect{}) {
+		switch {
+		case err == nil:
+		case r.conversations.Absent(err):
+			return r.missing(ctx, err)
+		case errors.Is(err, bus.ErrUnavailable), errors.Is(err, bus.ErrUnknown), ctx.Err() != nil:
+			return fmt.Errorf("record conversation: %w", err)
+		default:
+			r.log.Warn("cannot record an item of a conversation", "subject", list[i].Subject, "error", err)
+		}
+	}
+	return nil
+}
+
+// begin puts the beginning of a result that is stored as a blob into its item.
+func (r *Recorder) begin(ctx context.Context, i *item.Item) error {
+	if i.Ref == nil || i.Text != "" || i.Ref.Size > maxResult {
+		return nil
+	}
+	text, err := r.bus.Blobs().Get(ctx, i.Job, i.Ref.Digest)
+	switch {
+	case errors.Is(err, bus.ErrNotFound):
+		return nil
+	case err != nil:
+		return fmt.Errorf("read a result for the conversation: %w", err)
+	}
+	whole := joblog.AnswerText(text)
+	i.Text = joblog.Cut(whole, item.MaxText)
+	i.Truncated = len(whole) - len(i.Text)
+	return nil
+}
+
+// missing passes over a bus that has no conversations; it is asked again later.
+func (r *Recorder) missing(ctx context.Context, cause error) error {
+	there, err := r.conversations.Exists(ctx)
+	if err != nil || there {
+		return errors.Join(cause, err) // The stream has no leader at the moment.
+	}
+	if r.absent.Swap(time.Now().Add(retryAbsent).UnixNano()) == 0 {
+		r.log.Warn("the bus keeps no conversations", "hint", "run `jobgraph init` to create what a release has added")
+	}
+	return nil
+}
