@@ -134,8 +134,7 @@ type JobMoved struct {
 // JobEnded is the end of a job.
 type JobEnded struct {
 	JobMoved
-	// Result is the final answer, if it is inline.
-	Result     json.RawMessage `json:"result,omitempty"`
+	Result     json.RawMessage `json:"result,omitempty"`     // Result is the final answer, if it is inline.
 	ResultRef  *Ref            `json:"result_ref,omitempty"` // ResultRef refers to the final answer if it is stored as a blob.
 	Artifacts  []Ref           `json:"artifacts,omitempty"`  // Artifacts are the files of the result, named SUBJOB/NAME.
 	Error      *Fault          `json:"error,omitempty"`      // Error says why a job FAILED or was STOPPED.

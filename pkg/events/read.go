@@ -64,6 +64,8 @@ func (d *Work) scan(s *plainjson.Scanner) func(key []byte) bool {
 			return s.Text(&d.CompletionCriteria)
 		case "results":
 			return s.Object(d.scanResult(s))
+		case "brief":
+			return s.Raw(&d.Brief)
 		case "life_cycle":
 			return s.Int(&d.LifeCycle)
 		case "report_subject":
@@ -103,6 +105,8 @@ func (d *Work) scanRare(key string, s *plainjson.Scanner) bool {
 		return s.Text(&d.User)
 	case "locale":
 		return s.Text(&d.Locale)
+	case "brief_ref":
+		return s.Value(&d.BriefRef)
 	case "request":
 		d.Request = &Request{}
 		return s.Object(d.Request.scan(s))

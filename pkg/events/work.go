@@ -49,23 +49,25 @@ type Work struct {
 	Thread  string `json:"thread,omitempty"`
 	User    string `json:"user,omitempty"`
 	Locale  string `json:"locale,omitempty"`
-	// Request is the whole request, and PlanVersion the version of the graph, for planning work only.
-	Request        *Request `json:"request,omitempty"`
-	PlanVersion    int      `json:"plan_version,omitempty"`
-	MaxSteps       int      `json:"max_steps,omitempty"` // MaxSteps limits the plan, for planning work only.
-	Finished       []string `json:"finished,omitempty"`  // Finished are the ids of SubJobs with a result.
-	ReportSubject  string   `json:"report_subject"`      // ReportSubject is the subject of the report.
-	ReportID       string   `json:"report_id"`           // ReportID is the Nats-Msg-Id of the report.
-	IdempotencyKey string   `json:"idempotency_key"`     // IdempotencyKey is the same for every delivery of this run: pass it to every system with effects.
-	ClaimSubject   string   `json:"claim_subject"`       // ClaimSubject is the subject of the SubJob's journal.
-	Lease          Duration `json:"lease"`               // Lease is how long a claim holds without renewal.
-	CancelSubject  string   `json:"cancel_subject"`      // CancelSubject is the subject, over core NATS, that tells the worker to end the run at once.
+	// Brief says what the job is about and where the step stands in it: a brief.Brief of package events/brief. BriefRef refers to
+	// a blob with the fields that are shortened in it.
+	Brief          json.RawMessage `json:"brief,omitempty"`
+	BriefRef       *Ref            `json:"brief_ref,omitempty"`
+	Request        *Request        `json:"request,omitempty"`      // Request is the whole request, for planning work only.
+	PlanVersion    int             `json:"plan_version,omitempty"` // PlanVersion is the version of the graph, for planning work only.
+	MaxSteps       int             `json:"max_steps,omitempty"`    // MaxSteps limits the plan, for planning work only.
+	Finished       []string        `json:"finished,omitempty"`     // Finished are the ids of SubJobs with a result.
+	ReportSubject  string          `json:"report_subject"`         // ReportSubject is the subject of the report.
+	ReportID       string          `json:"report_id"`              // ReportID is the Nats-Msg-Id of the report.
+	IdempotencyKey string          `json:"idempotency_key"`        // IdempotencyKey is the same for every delivery of this run: pass it to every system with effects.
+	ClaimSubject   string          `json:"claim_subject"`          // ClaimSubject is the subject of the SubJob's journal.
+	Lease          Duration        `json:"lease"`                  // Lease is how long a claim holds without renewal.
+	CancelSubject  string          `json:"cancel_subject"`         // CancelSubject is the subject, over core NATS, that tells the worker to end the run at once.
 }
 
 // Result is the result of a predecessor.
 type Result struct {
-	// Output is the result, any JSON, if it is inline.
-	Output    json.RawMessage `json:"output,omitempty"`
+	Output    json.RawMessage `json:"output,omitempty"`     // Output is the result, any JSON, if it is inline.
 	OutputRef *Ref            `json:"output_ref,omitempty"` // OutputRef refers to it if it is stored as a blob.
 	Artifacts []Ref           `json:"artifacts,omitempty"`  // Artifacts are its files.
 	Run       int             `json:"run,omitempty"`        // Run is the run that made it; 0 for a result that came with the plan.

@@ -28,7 +28,11 @@ func Marshal(v any) ([]byte, error) {
 	if !ok {
 		return json.Marshal(v)
 	}
-	w := plainjson.NewWriter(512)
+	room := 512
+	if work, is := v.(*Work); is {
+		room += 128 + len(work.Brief) + 2*len(work.Goal) + 2*len(work.Context) // Both occur twice.
+	}
+	w := plainjson.NewWriter(room)
 	p.write(w)
 	return w.Bytes()
 }
@@ -72,6 +76,11 @@ func (d *Work) write(w *plainjson.Writer) {
 	w.Text("thread", d.Thread)
 	w.Text("user", d.User)
 	w.Text("locale", d.Locale)
+	if len(d.Brief) > 0 {
+		w.Key("brief")
+		w.Raw(d.Brief)
+	}
+	w.Some("brief_ref", d.BriefRef != nil, d.BriefRef)
 	if d.Request != nil {
 		w.Key("request")
 		d.Request.write(w)

@@ -7,8 +7,8 @@
 //
 // Inside a Job each responsibility is a type that owns its state: dag (SubJobs and edges), outbox (what is pending), queues (runs
 // in the queues of pools), waits (requests for input), runs (a SubJob's runs, fences and results), lifecycle (the job's status),
-// finale (the result), outcomes (retries, complaints, splits, failures), planning (plans and splices), requests (what people
-// ask for) and commands (what Pending gives).
+// outline (the order of the work), finale (the result), outcomes (retries, complaints, splits, failures), planning (plans and
+// splices), requests (what people ask for) and commands (what Pending gives).
 //
 // A Job has one owner, which calls Step for each event in the order of the log, publishes what Pending gives, and tells
 // Sent what was delivered. Nothing here is safe for concurrent use.

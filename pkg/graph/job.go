@@ -32,6 +32,7 @@ type Job struct {
 	waits     waits
 	runs      runs
 	lifecycle lifecycle
+	outline   outline
 	finale    finale
 	outcomes  outcomes
 	planning  planning
@@ -59,6 +60,7 @@ func (j *Job) assemble() {
 	j.waits.job, j.waits.inputs = job, map[string]*InputState{}
 	j.runs = runs{job: job, now: now, dag: g, queues: q, waits: w, outbox: o}
 	j.lifecycle = lifecycle{job: job, now: now, dag: g, runs: r, outbox: o}
+	j.outline = outline{job: job, dag: g}
 	j.finale = finale{job: job, now: now, dag: g, runs: r, lifecycle: l}
 	j.outcomes = outcomes{job: job, now: now, dag: g, runs: r, waits: w, finale: &j.finale, lifecycle: l}
 	j.planning = planning{job: job, now: now, dag: g, runs: r, waits: w, outbox: o, outcomes: &j.outcomes, lifecycle: l}

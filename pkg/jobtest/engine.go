@@ -36,12 +36,14 @@ type engine struct {
 	runs    []Run
 	plans   int
 	output  []byte
+	brief   joblog.JobBrief
+	briefer joblog.Briefer
 	err     error
 }
 
 // Run plays the script until nothing is left to happen.
 func (s Script) Run() (*Result, error) {
-	g := &engine{script: s, names: events.NewNames(""), log: joblog.New(), start: s.Start}
+	g := &engine{script: s, names: events.NewNames(""), log: joblog.New(), start: s.Start, briefer: joblog.Briefer{Whole: true}}
 	if g.start.IsZero() {
 		g.start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	}

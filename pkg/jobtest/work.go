@@ -1,6 +1,7 @@
 package jobtest
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -81,6 +82,7 @@ func (g *engine) message(c graph.Command) events.Work {
 		Inputs: request.Inputs, Results: map[string]events.Result{}, Answers: map[string]events.InputClosed{},
 		Select: o.Select, LifeCycle: o.LifeCycle, Deadline: o.Deadline, PlanVersion: o.PlanVersion, Finished: o.Finished,
 		Request: request, IdempotencyKey: run.ID(g.log.Job.ID, c.SubJob, c.Run),
+		Session: cmp.Or(o.Session, request.Session), Thread: request.Thread, User: request.User, Locale: request.Locale,
 	}
 	for _, in := range o.Inputs {
 		w.Results[in.SubJob] = events.Result{Output: g.log.Input(in).Output, Run: in.Run, Skipped: in.Skipped}
@@ -93,6 +95,16 @@ func (g *engine) message(c graph.Command) events.Work {
 		if closed, ok := e.Data.(*events.InputClosed); ok {
 			w.Answers[e.Key] = *closed
 		}
+	}
+	b, err := g.briefer.Make(&g.brief, g.log.Job, request, &w, func(at graph.Spec) (string, error) {
+		planned, _ := g.log.Text(at)
+		return planned.Goal, nil
+	})
+	if err == nil {
+		w.Brief, err = b.Append(nil)
+	}
+	if err != nil {
+		g.err = fmt.Errorf("make the brief of %s: %w", c.SubJob, err)
 	}
 	return w
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	runbrief "github.com/jobgraph/jobgraph/pkg/events/brief"
 	"github.com/jobgraph/jobgraph/pkg/events/schedule"
 )
 
@@ -44,6 +45,11 @@ func writeSchemas(files map[string][]byte, folder string, types map[string]refle
 		schema, err := jsonschema.ForType(t, options)
 		if err != nil {
 			return fmt.Errorf("schema of %s: %w", name, err)
+		}
+		if t == reflect.TypeFor[events.Work]() {
+			if schema.Properties["brief"], err = jsonschema.ForType(reflect.TypeFor[runbrief.Brief](), options); err != nil {
+				return fmt.Errorf("schema of a brief: %w", err)
+			}
 		}
 		schema.Schema, schema.Title = "https://json-schema.org/draft/2020-12/schema", name
 		lenient(schema)

@@ -159,7 +159,7 @@ func (s *Scanner) Time(into *time.Time) bool {
 // Raw reads any value without decoding it.
 func (s *Scanner) Raw(into *json.RawMessage) bool {
 	value, ok := s.skip()
-	if !ok || !json.Valid(value) {
+	if !ok || !Plain(value) && !json.Valid(value) {
 		return false
 	}
 	*into = append((*into)[:0], value...)
@@ -269,4 +269,99 @@ func (s *Scanner) blanks() {
 			return
 		}
 	}
+}
+
+// Plain reports whether a text is JSON exactly as json.Marshal writes it, without escapes in its strings and with whole numbers
+// alone. Texts that are valid otherwise are not plain: use encoding/json for them.
+func Plain(text []byte) bool {
+	s := Scanner{text: text}
+	return s.exact(0) && s.at == len(text)
+}
+
+// deepest is the depth up to which Plain looks.
+const deepest = 64
+
+// exact passes a value that is plain.
+func (s *Scanner) exact(depth int) bool {
+	if s.at == len(s.text) || depth > deepest {
+		return false
+	}
+	switch c := s.text[s.at]; {
+	case c == '"':
+		return s.exactText()
+	case c == '{', c == '[':
+		return s.exactList(c == '{', depth)
+	case c >= '0' && c <= '9':
+		start := s.at
+		for s.at < len(s.text) && s.text[s.at] >= '0' && s.text[s.at] <= '9' {
+			s.at++
+		}
+		return c != '0' || s.at == start+1
+	}
+	for _, word := range []string{"true", "false", "null"} {
+		if bytes.HasPrefix(s.text[s.at:], []byte(word)) {
+			s.at += len(word)
+			return true
+		}
+	}
+	return false
+}
+
+// exactList passes the object or array that begins here.
+func (s *Scanner) exactList(object bool, depth int) bool {
+	end := byte(']')
+	if object {
+		end = '}'
+	}
+	s.at++
+	if s.at < len(s.text) && s.text[s.at] == end {
+		s.at++
+		return true
+	}
+	for s.at < len(s.text) {
+		if object && !(s.exactText() && s.at < len(s.text) && s.text[s.at] == ':') {
+			return false
+		}
+		if object {
+			s.at++
+		}
+		if !s.exact(depth+1) || s.at == len(s.text) {
+			return false
+		}
+		s.at++
+		switch s.text[s.at-1] {
+		case end:
+			return true
+		case ',':
+		default:
+			return false
+		}
+	}
+	return false
+}
+
+// exactText passes a string that json.Marshal would write without escapes.
+func (s *Scanner) exactText() bool {
+	if s.at == len(s.text) || s.text[s.at] != '"' {
+		return false
+	}
+	ascii := true
+	for i := s.at + 1; i < len(s.text); i++ {
+		switch c := s.text[i]; {
+		case c == '"':
+			text := s.text[s.at+1 : i]
+			s.at = i + 1
+			return ascii || unescaped(text)
+		case c < ' ' || c == '\\' || c == '<' || c == '>' || c == '&':
+			return false
+		case c >= utf8.RuneSelf:
+			ascii = false
+		}
+	}
+	return false
+}
+
+// unescaped reports whether json.Marshal writes the characters of a text that are not ASCII as they are.
+func unescaped(text []byte) bool {
+	return utf8.Valid(text) && !bytes.Contains(text, []byte("\u2028")) && !bytes.Contains(text, []byte("\u2029"))
 }

@@ -17,6 +17,9 @@ type Writer struct {
 // NewWriter returns a writer with preallocated space.
 func NewWriter(room int) *Writer { return &Writer{text: make([]byte, 0, room)} }
 
+// NewWriterIn returns a writer that appends to a text.
+func NewWriterIn(text []byte) *Writer { return &Writer{text: text} }
+
 // Bytes returns the text and the first error.
 func (w *Writer) Bytes() ([]byte, error) { return w.text, w.err }
 
@@ -59,17 +62,33 @@ func (w *Writer) comma() {
 
 // Quote writes a text as a JSON string.
 func (w *Writer) Quote(text string) {
+	ascii := true
 	for i := range len(text) {
-		if c := text[i]; c < ' ' || c >= utf8.RuneSelf-1 || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
+		c := text[i]
+		if c < ' ' || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
 			w.Value(text)
 			return
 		}
+		ascii = ascii && c < utf8.RuneSelf
+	}
+	if !ascii && !unescaped([]byte(text)) {
+		w.Value(text)
+		return
 	}
 	w.text = append(append(append(w.text, '"'), text...), '"')
 }
 
 // Verbatim writes JSON unchanged.
 func (w *Writer) Verbatim(text []byte) { w.text = append(w.text, text...) }
+
+// Raw writes JSON as json.Marshal writes a json.RawMessage.
+func (w *Writer) Raw(text []byte) {
+	if Plain(text) {
+		w.text = append(w.text, text...)
+		return
+	}
+	w.Value(json.RawMessage(text))
+}
 
 // Value writes any value with encoding/json.
 func (w *Writer) Value(v any) {

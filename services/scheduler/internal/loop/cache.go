@@ -77,7 +77,7 @@ func (c *cache) drop(j *job) {
 	case loading:
 		c.move(j, loadingStale)
 	}
-	j.state, j.whole, j.inbox = nil, false, nil
+	j.state, j.whole, j.inbox, j.brief = nil, false, nil, nil
 	j.save.forget()
 	j.said = nil
 	j.slots = jobSlots{}

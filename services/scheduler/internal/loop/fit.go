@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/brief"
 )
 
 // fit writes work as a message within the size limit: large parts go by reference, results first.
@@ -23,6 +24,12 @@ func (b *workBuilder) fit(ctx context.Context, w *events.Work) ([]byte, error) {
 // shrink moves parts of the work into blobs, until it fits a message or nothing is left to move.
 func (b *workBuilder) shrink(ctx context.Context, w *events.Work, body []byte) (_ []byte, err error) {
 	steps := []func() error{
+		func() error {
+			if len(body)-len(w.Brief) > events.MaxMessage {
+				return nil // It would not help.
+			}
+			return b.referBrief(ctx, w)
+		},
 		func() (err error) {
 			w.ResultsRef, err = b.refer(ctx, w.Job, w.Results, len(w.Results) == 0)
 			w.Results = nil
@@ -56,6 +63,24 @@ func (b *workBuilder) shrink(ctx context.Context, w *events.Work, body []byte) (
 		}
 	}
 	return body, nil
+}
+
+// referBrief moves the brief into a blob, with what is left out of it.
+func (b *workBuilder) referBrief(ctx context.Context, w *events.Work) error {
+	var rest []byte
+	if w.BriefRef != nil {
+		var err error
+		if rest, err = b.folder.blob(ctx, w.Job, w.BriefRef); err != nil {
+			return err
+		}
+	}
+	whole, err := brief.Read(w.Brief, rest)
+	if err != nil {
+		return err
+	}
+	w.BriefRef, err = b.refer(ctx, w.Job, whole, whole == nil)
+	w.Brief = nil
+	return err
 }
 
 // refer keeps a value as a blob, unless it is empty.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
+	"github.com/jobgraph/jobgraph/pkg/joblog"
 	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
@@ -36,6 +37,8 @@ type job struct {
 	facts []uint64
 	// said are items of the changes since the last save, for the conversation of the job's session.
 	said []Said
+	// brief is what the work of the job says about it; nil before the first work.
+	brief *joblog.JobBrief
 	// dirty is true while the job is in the dirty set; used is when it was last put there.
 	dirty bool
 	used  time.Time

@@ -2,6 +2,7 @@ package loop
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/batch"
@@ -15,9 +16,11 @@ type workBuilder struct {
 	*env
 	folder *folder
 	facts  *facts
-	// buffer is the work that is being written, and inputs its results; both are reused.
-	buffer events.Work
-	inputs map[string]events.Result
+	// buffer is the work that is being written, brief its brief and inputs its results; they are reused.
+	buffer  events.Work
+	brief   []byte
+	inputs  map[string]events.Result
+	briefer joblog.Briefer
 }
 
 func newWorkBuilder(f *folder, facts *facts) *workBuilder {
@@ -28,6 +31,9 @@ func newWorkBuilder(f *folder, facts *facts) *workBuilder {
 func (b *workBuilder) build(ctx context.Context, j *job, cmd *graph.Command) (m batch.Member, err error) {
 	w, err := b.resolveOrder(ctx, j, cmd)
 	if err != nil {
+		return m, err
+	}
+	if err := b.addBrief(ctx, j, w); err != nil {
 		return m, err
 	}
 	body, err := b.fit(ctx, w)
@@ -86,6 +92,34 @@ func (b *workBuilder) resolveOrder(ctx context.Context, j *job, cmd *graph.Comma
 		return w, b.finalizeRequest(ctx, j, o, r, w)
 	}
 	return w, nil
+}
+
+// addBrief puts what the run should know of its job into work that has everything else.
+func (b *workBuilder) addBrief(ctx context.Context, j *job, w *events.Work) error {
+	requested, err := b.requested(ctx, j)
+	if err != nil {
+		return err
+	}
+	if j.brief == nil {
+		j.brief = &joblog.JobBrief{}
+	}
+	made, err := b.briefer.Make(j.brief, j.state, &requested.Request, w, func(at graph.Spec) (string, error) {
+		spec, err := b.spec(ctx, j, at)
+		if isQuarantine(err) {
+			return "", nil // A step that has no title any more. If it is to be run, its own work says so.
+		}
+		return spec.Goal, err
+	})
+	if err != nil {
+		return err
+	}
+	w.BriefRef, err = j.brief.Refer(&requested.Request, func(data []byte) (events.Ref, error) { return b.Blobs.PutBlob(ctx, j.id, data) })
+	if err != nil {
+		return fmt.Errorf("store the brief: %w", err)
+	}
+	b.brief, err = made.Append(b.brief[:0])
+	w.Brief = b.brief
+	return err
 }
 
 // requested is what was asked for.

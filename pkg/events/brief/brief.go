@@ -1,0 +1,212 @@
+package brief
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// Version is the version of the form that this package writes.
+const Version = 1
+
+// Limits of a brief in a work message. What exceeds them stands in the blob of brief_ref, or is counted.
+const (
+	MaxRequest    = 1 << 10 // Bytes of goal and context together.
+	MaxPlan       = 2 << 10 // Bytes of all steps of the plan, as JSON; a longer list of steps is left out.
+	MaxTitle      = 120     // Bytes of a title.
+	MaxName       = 120     // Bytes of the name of an input, MaxNames of which are listed.
+	MaxNames      = 16
+	MaxNeighbours = 8   // Predecessors, and successors, that are listed.
+	MaxLessons    = 4   // Lessons, the newest.
+	MaxLesson     = 400 // Bytes of a lesson.
+)
+
+// Brief is what a run is told about its job.
+type Brief struct {
+	V       int     `json:"v"`               // V is the version of the form, Version when written.
+	Job     string  `json:"job"`             // Job is the id of the job.
+	Request Request `json:"request"`         // Request is what the person asked for.
+	Plan    *Plan   `json:"plan,omitempty"`  // Plan is the present plan; nil before there is one.
+	Place   *Place  `json:"place,omitempty"` // Place is where the step of this run stands in the plan; nil for work on the whole job.
+	Marks   *Marks  `json:"marks,omitempty"` // Marks counts the steps of the plan by status.
+	// Predecessors and Successors are the direct neighbours of the step, at most MaxNeighbours each. MorePredecessors and
+	// MoreSuccessors count the others.
+	Predecessors     []Step `json:"predecessors,omitempty"`
+	MorePredecessors int    `json:"more_predecessors,omitempty"`
+	Successors       []Step `json:"successors,omitempty"`
+	MoreSuccessors   int    `json:"more_successors,omitempty"`
+	// Lessons are the newest of those in the work message, oldest first, each cut at MaxLesson bytes.
+	Lessons  []string     `json:"lessons,omitempty"`
+	Locale   string       `json:"locale,omitempty"`   // Locale is the language of goals and answers, BCP 47.
+	Timezone string       `json:"timezone,omitempty"` // Timezone is the time zone of the request, an IANA name.
+	Deadline time.Time    `json:"deadline,omitzero"`  // Deadline is when the job must have ended; zero if there is none.
+	Budget   events.Spent `json:"budget,omitzero"`    // Budget is what the job could still spend when the work was issued; zero means no limit.
+	// Session, Thread and User are those of the request; a handed-off step has a session of its own.
+	Session string `json:"session,omitempty"`
+	Thread  string `json:"thread,omitempty"`
+	User    string `json:"user,omitempty"`
+}
+
+// Request is what the person asked for. A shortened text ends with "…"; then the work message has a brief_ref.
+type Request struct {
+	Goal    string `json:"goal,omitempty"`    // Goal is the goal of the request; empty if it came with a plan and without one.
+	Context string `json:"context,omitempty"` // Context is what came with the goal.
+	// Inputs are the names of the job's inputs, sorted, and Attachments the names of its files, at most MaxNames each. The work
+	// message holds the inputs and files themselves.
+	Inputs      []string `json:"inputs,omitempty"`
+	Attachments []string `json:"attachments,omitempty"`
+}
+
+// Plan is a plan in execution.
+type Plan struct {
+	Version int    `json:"version,omitempty"` // Version counts the versions of the graph, from 1.
+	Title   string `json:"title,omitempty"`   // Title is the plan's title.
+	// Steps are its steps in the order of the work, predecessors first. They are left out of a work message if they exceed
+	// MaxPlan; First is the place of the first listed one if the list does not begin at 1.
+	Steps []Step `json:"steps,omitempty"`
+	First int    `json:"first,omitempty"`
+}
+
+// Step is one step of a plan.
+type Step struct {
+	ID     string `json:"id"`               // ID is the id of the SubJob.
+	Title  string `json:"title,omitempty"`  // Title is its title, else the beginning of its goal, in one line.
+	Status Status `json:"status,omitempty"` // Status is how far it was when the work was issued; empty in the blob of brief_ref.
+}
+
+// Place is where a step stands.
+type Place struct {
+	Step
+	N  int `json:"n"`  // N is its number in the order of the work, from 1.
+	Of int `json:"of"` // Of is the number of steps in the plan.
+}
+
+// Status is how far a step is.
+type Status string
+
+// The statuses of steps.
+const (
+	NotStarted Status = "not_started"
+	InProgress Status = "in_progress"
+	Completed  Status = "completed" // It has a result, or was skipped because its condition is false.
+	Blocked    Status = "blocked"   // It failed or was stopped.
+)
+
+// StatusOf is the status of a step whose SubJob has a status; empty for one that is no longer part of the plan.
+func StatusOf(s events.Status) Status {
+	switch s {
+	case events.Created, events.Ready:
+		return NotStarted
+	case events.Running, events.Waiting:
+		return InProgress
+	case events.Finished:
+		return Completed
+	case events.Failed, events.Stopped:
+		return Blocked
+	}
+	return ""
+}
+
+// Marks counts the steps of a plan by status.
+type Marks struct {
+	// Completed, InProgress, NotStarted and Blocked are the numbers of steps with these statuses.
+	Completed  int `json:"completed"`
+	InProgress int `json:"in_progress"`
+	NotStarted int `json:"not_started"`
+	Blocked    int `json:"blocked"`
+}
+
+// Count adds n steps with a status.
+func (m *Marks) Count(s Status, n int) {
+	switch s {
+	case Completed:
+		m.Completed += n
+	case InProgress:
+		m.InProgress += n
+	case NotStarted:
+		m.NotStarted += n
+	case Blocked:
+		m.Blocked += n
+	}
+}
+
+// Rest is what a blob of brief_ref holds if the brief itself stands in the work message.
+type Rest struct {
+	Request *Request `json:"request,omitempty"` // Request replaces the brief's.
+	Plan    *Plan    `json:"plan,omitempty"`    // Plan replaces the brief's. Its steps have no status.
+}
+
+// Read decodes a brief: inline is the work message's, rest the blob of its brief_ref. Either may be empty; without both the
+// brief is nil. Steps of the blob get the statuses that are known inline.
+func Read(inline, rest json.RawMessage) (*Brief, error) {
+	if len(inline)+len(rest) == 0 {
+		return nil, nil
+	}
+	b := &Brief{}
+	if len(inline) > 0 {
+		if err := json.Unmarshal(inline, b); err != nil {
+			return nil, fmt.Errorf("read brief: %w", err)
+		}
+	}
+	if len(rest) == 0 {
+		return b, nil
+	}
+	listed := &Plan{}
+	if b.Plan != nil {
+		*listed = *b.Plan
+		b.Plan = &Plan{Version: listed.Version, Title: listed.Title}
+	}
+	b.Request.Inputs, b.Request.Attachments = slices.Clone(b.Request.Inputs), slices.Clone(b.Request.Attachments)
+	if err := json.Unmarshal(rest, b); err != nil {
+		return nil, fmt.Errorf("read the rest of a brief: %w", err)
+	}
+	if b.Plan != nil && b.Plan.Steps == nil {
+		b.Plan.Steps, b.Plan.First = listed.Steps, listed.First
+	}
+	b.mark(listed.Steps)
+	return b, nil
+}
+
+// mark gives the steps of the plan that have no status the one that the brief has elsewhere.
+func (b *Brief) mark(listed []Step) {
+	if b.Plan == nil {
+		return
+	}
+	known := map[string]Status{}
+	for _, list := range [][]Step{listed, b.Predecessors, b.Successors} {
+		for i := range list {
+			known[list[i].ID] = list[i].Status
+		}
+	}
+	if b.Place != nil {
+		known[b.Place.ID] = b.Place.Status
+	}
+	for i := range b.Plan.Steps {
+		if s := &b.Plan.Steps[i]; s.Status == "" {
+			s.Status = known[s.ID]
+		}
+	}
+}
+
+// Near leaves out steps of the plan far from the place of the brief's step, so that at most this many remain.
+func (b *Brief) Near(most int) {
+	p := b.Plan
+	if p == nil || len(p.Steps) <= most {
+		return
+	}
+	first := max(p.First, 1)
+	at := 0
+	if b.Place != nil {
+		at = b.Place.N - first
+	}
+	start := min(max(at-most/2, 0), len(p.Steps)-most)
+	near := *p
+	near.Steps, near.First = p.Steps[start:start+most], first+start
+	if near.First == 1 {
+		near.First = 0
+	}
+	b.Plan = &near
+}
