@@ -71,6 +71,8 @@ type llmKind struct {
 	ContextLimit int `yaml:"context_limit"`
 	// AllowAddresses are non-public addresses and ranges that fetch may reach.
 	AllowAddresses []string `yaml:"allow_addresses"`
+	// Run is what the programs of its tool run may do.
+	Run sandboxSpec `yaml:"run"`
 	// Policies decide about its tool calls, in addition to those of the configuration: the stricter verdict applies.
 	Policies policy.Rules `yaml:"policies"`
 }
@@ -101,7 +103,7 @@ func (a *llmKind) faults(c *cardSpec) events.Faults {
 	if a.OnBudget != "" && a.OnBudget != onBudgetFail && a.OnBudget != onBudgetSummary {
 		faults = append(faults, events.Fault{Code: events.CodeInvalid, Field: "on_budget", Message: fmt.Sprintf("unknown value %q", a.OnBudget), Hint: "use fail or summary"})
 	}
-	return append(append(faults, a.modeFaults()...), a.actionFaults()...)
+	return append(append(append(faults, a.modeFaults()...), a.actionFaults()...), a.programFaults()...)
 }
 
 // config is the agent's configuration according to the card.
@@ -126,6 +128,10 @@ func (a *llmKind) build(c *catalog, s *Settings, f *cardFile) (*expert.Expert, e
 		return nil, events.Faults{{Code: events.CodeInvalid, Field: "actions", Message: message, Hint: hint}}
 	}
 	config.Workspaces, config.KeepFailed, config.Artifacts = s.WorkDir, s.KeepFailed, f.artifacts()
+	x := &expert.Expert{Card: f.card}
+	if faults := a.programs(&config, x, s, f); len(faults) > 0 {
+		return nil, faults
+	}
 	config.ID, config.Gate, config.Unattended = f.card.ID, policy.Gate{a.Policies, models.tools.Policies}, s.Unattended
 	chosen := map[string]string{}
 	for _, ask := range a.models() {
@@ -150,10 +156,11 @@ func (a *llmKind) build(c *catalog, s *Settings, f *cardFile) (*expert.Expert, e
 		return nil, faults
 	}
 	models.boxes.hold()
-	return &expert.Expert{Card: f.card, Runner: runner, Close: func() {
+	x.Runner, x.Close = runner, func() {
 		runner.Close()
 		models.boxes.drop()
-	}}, nil
+	}
+	return x, nil
 }
 
 // keeps reports whether an agent of the same card uses the same models and tools as an agent of the previous models.

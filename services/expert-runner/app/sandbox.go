@@ -92,11 +92,16 @@ func from(dir string, paths []string) ([]string, error) {
 
 // box returns the sandbox of a card's programs; nil if cards are only checked.
 func (s *Settings) box(f *cardFile) (*sandbox.Box, sandbox.Policy, error) {
-	policy, err := f.Kinds.Command.Box.policy(filepath.Dir(f.path))
+	return s.open(&f.Kinds.Command.Box, filepath.Dir(f.path))
+}
+
+// open returns the sandbox of programs; nil if cards are only checked. Relative paths start at dir.
+func (s *Settings) open(spec *sandboxSpec, dir string) (*sandbox.Box, sandbox.Policy, error) {
+	policy, err := spec.policy(dir)
 	if err != nil || s.boxes == nil {
 		return nil, policy, err
 	}
-	box, err := s.boxes.Open(cmp.Or(f.Kinds.Command.Box.Level, sandbox.Level(s.Sandbox)))
+	box, err := s.boxes.Open(cmp.Or(spec.Level, sandbox.Level(s.Sandbox)))
 	return box, policy, err
 }
 

@@ -28,6 +28,7 @@ const (
 type Files struct {
 	root    *os.Root
 	written int
+	changes []change // For undo, the last one last.
 }
 
 // OpenFiles gives the tools of a folder. Nothing outside it can be reached, by path or by link.
@@ -57,6 +58,7 @@ func (f *Files) Tools() []Tool {
 			Name: ListFiles, Description: "Lists a folder of the workspace with all below it.", Local: true, Call: f.list,
 			Schema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string","description":"the workspace itself when left out"}}}`),
 		},
+		f.editTool(), f.findTool(),
 	}
 }
 

@@ -23,6 +23,9 @@ type Tool struct {
 	// Once tools may have taken effect if a call returned nothing: such a call is not repeated, and a person is asked. Any other
 	// tool may be called again after a crash.
 	Once bool
+	// Files tools change the workspace in ways that are not known beforehand: the changes are kept with the result of a call, and
+	// a run that continues in a new workspace gets them without another call. They are called in order.
+	Files bool
 	// Digest identifies the version of a tool when the run began, for tools that others can change; empty for the runner's own.
 	Digest string
 	// Call executes it. An error is shown to the model, unless it is expert.ErrUnknown.
@@ -35,6 +38,8 @@ type Call struct {
 	Args string
 	// Key is the same in every attempt of this call and unique to it: for services that must not do a thing twice.
 	Key string
+	// Said passes on what a long call prints; may be nil.
+	Said func(text string)
 }
 
 // The names of the tools.
@@ -50,12 +55,14 @@ const (
 
 // Names lists all tools in order.
 func Names() []string {
-	return []string{Fetch, ListFiles, ListKnowledge, ReadFile, ReadKnowledge, WriteFile}
+	return []string{Edit, Fetch, Find, ListFiles, ListKnowledge, ReadFile, ReadKnowledge, Run, WriteFile}
 }
 
 // NeedsWorkspace reports whether any of these tools works on files.
 func NeedsWorkspace(names []string) bool {
-	return slices.ContainsFunc(names, func(name string) bool { return name == ReadFile || name == WriteFile || name == ListFiles })
+	return slices.ContainsFunc(names, func(name string) bool {
+		return slices.Contains([]string{Edit, Find, ListFiles, ReadFile, Run, WriteFile}, name)
+	})
 }
 
 // Object parses arguments as every tool and policy sees them: one JSON object, with common mistakes of models repaired, and

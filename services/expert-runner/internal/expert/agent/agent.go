@@ -55,6 +55,8 @@ type run struct {
 	*Expert
 	task *expert.Task
 	dir  string // Empty without file tools.
+	// tracker follows the changes of the workspace; nil without a tool that runs programs.
+	tracker *workspace.Tracker
 	// all are the tools of the card and listed their names in its order; tools and names are those of the present
 	// conversation.
 	all, tools    map[string]tool.Tool

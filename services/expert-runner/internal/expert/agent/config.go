@@ -13,6 +13,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/llm"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/conversation"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/policy"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/program"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
 )
 
@@ -52,6 +53,8 @@ type Config struct {
 	// Tools are the names of its tools, or patterns of names in a Toolbox. Required are those that it must use before its
 	// answer counts.
 	Tools, Required []string
+	// Programs runs programs for the tool Run; nil if it is not offered.
+	Programs *program.Runner
 	// Toolboxes provide the tools that are not the runner's own.
 	Toolboxes []Toolbox
 	// Planner returns the tool Planning for the agents of a job; nil if unused.

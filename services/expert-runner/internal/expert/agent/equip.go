@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -49,7 +50,14 @@ func (r *run) equip(ctx context.Context) (paths []string, closing func(), err er
 	for _, t := range files.Tools() {
 		offer(t)
 	}
-	return paths, func() { _ = files.Close() }, nil // It was only used to open files by path.
+	if r.config.Programs == nil {
+		return paths, func() { _ = files.Close() }, nil // It was only used to open files by path.
+	}
+	if r.tracker, err = workspace.Track(r.dir, r.task.Keep); err != nil {
+		return nil, nil, errors.Join(err, files.Close())
+	}
+	offer(r.programs())
+	return paths, func() { _ = errors.Join(files.Close(), r.tracker.Close()) }, nil
 }
 
 // borrow opens the tools of toolboxes and lists all tools of the agent in the order of the card.

@@ -42,4 +42,13 @@ func (l *live) call(item string, c *conversation.Call) {
 	l.tell(llm.Piece{Item: item, Tool: c.Name, Args: args})
 }
 
+// output returns the sink of what a call prints while it lasts.
+func (l *live) output(item string) func(text string) {
+	offset := 0
+	return func(text string) {
+		l.tell(llm.Piece{Item: item + "/output", Offset: offset, Text: text})
+		offset += len(text)
+	}
+}
+
 func (l *live) done(item string, size int) { l.tell(llm.Piece{Item: item, Done: true, Bytes: size}) }

@@ -360,7 +360,8 @@ func (p *player) observed(call *conversation.Call, number, i int) (text string, 
 	if len(raw) == 0 {
 		return personSays, e, ok
 	}
-	return conversation.Words(raw), e, ok
+	text, _, _ = observation(raw)
+	return text, e, ok
 }
 
 // spoken returns the answer to a call that needs no tool: the tool does not exist, or it asks a person.

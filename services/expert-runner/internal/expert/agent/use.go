@@ -30,7 +30,7 @@ func (r *run) use(ctx context.Context, c *conversation.Command) (facts []convers
 		gates[i] = gate{r}.pass(c.Number, i, call)
 		switch g := &gates[i]; {
 		case g.ask == nil && g.refusal == "" && r.asks(call.Name):
-		case r.tools[call.Name].Local:
+		case r.tools[call.Name].Local, r.tools[call.Name].Files:
 			local = append(local, i)
 		case g.ask == nil:
 			group.Go(func() { results[i], errs[i] = r.call(ctx, c.Number, i, call, g) })
@@ -119,11 +119,12 @@ func (r *run) call(ctx context.Context, number, i int, call *conversation.Call, 
 	effect := expert.Effect{Key: item, Name: effectName(call.Name), Safe: !t.Once || g.refusal != "", Args: shown(args)}
 	raw, err := r.task.Hand.Do(ctx, effect, func(ctx context.Context) (json.RawMessage, error) {
 		made = true
-		text, err := r.make(ctx, &t, item, call, g, tool.Call{Args: args, Key: r.keyOf(number, item)})
+		c := tool.Call{Args: args, Key: r.keyOf(number, item), Said: r.live.output(item)}
+		text, err := r.make(ctx, &t, item, call, g, c)
 		if err != nil {
 			return nil, err
 		}
-		return quoted(text), ctx.Err()
+		return r.record(ctx, &t, text)
 	})
 	if err != nil {
 		return "", err
@@ -134,7 +135,11 @@ func (r *run) call(ctx context.Context, number, i int, call *conversation.Call, 
 	if len(raw) == 0 {
 		return personSays, nil
 	}
-	return conversation.Words(raw), nil
+	text, files, kept := observation(raw)
+	if !made && t.Files && g.refusal == "" {
+		err = r.again(ctx, call.Name, files, kept)
+	}
+	return text, err
 }
 
 // personSays is the result that the model sees of a call that a person has declared done.

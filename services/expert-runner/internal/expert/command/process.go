@@ -3,7 +3,6 @@ package command
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os/exec"
 	"sync"
@@ -11,15 +10,12 @@ import (
 
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/process"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/program"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/sandbox"
 )
 
 // afterlife is how long to read the pipes of an ended process: a child that left its group may hold them open for ever.
 const afterlife = 2 * time.Second
-
-// startWithin is how long after a check of the claim a program may be started; a runner that was suspended in between
-// checks again.
-const startWithin = time.Second
 
 // run starts the program, writes its input, reads its output, and returns when its whole group has ended or was killed.
 // When ctx ends, the group is asked to end and killed after the grace.
@@ -38,7 +34,7 @@ func (c *Config) run(ctx context.Context, cmd *exec.Cmd, input []byte, t *expert
 		return nil, err
 	}
 	defer entry.Close()
-	group, err := c.start(ctx, cmd, t)
+	group, err := program.Start(ctx, cmd, t, c.Keeper)
 	pipes.Started()
 	entry.Started()
 	if err != nil {
@@ -49,12 +45,12 @@ func (c *Config) run(ctx context.Context, cmd *exec.Cmd, input []byte, t *expert
 	}
 	out := &capture{limit: c.Stdout, overflow: cancel}
 	errs := &process.Tail{Limit: maxTail, Redactor: c.Secrets.Redactor()}
-	full := &quota{dir: dir, limit: c.Policy.Limits.Workspace}
+	full := &program.Quota{Dir: dir, Limit: c.Policy.Limits.Workspace}
 	var copies sync.WaitGroup                                                                 // The goroutines at the pipes; they end when the pipes do.
 	copies.Go(func() { drain(pipes.Stdin, bytes.NewReader(input)); _ = pipes.Stdin.Close() }) // The program may have closed it early.
 	copies.Go(func() { drain(out, pipes.Stdout) })
 	copies.Go(func() { drain(errs, pipes.Stderr) })
-	copies.Go(func() { full.watch(group.Exited(), cancel) })
+	copies.Go(func() { full.Watch(group.Exited(), cancel) })
 	killed := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() { defer close(killed); group.End(c.Grace) })
 	ending, err := group.Wait()
@@ -63,7 +59,7 @@ func (c *Config) run(ctx context.Context, cmd *exec.Cmd, input []byte, t *expert
 	}
 	pipes.Until(time.Now().Add(afterlife)) // The rest of their content is read.
 	copies.Wait()
-	e := &ended{stdout: c.Secrets.Redactor().JSON(out.kept), overflow: out.full, stderr: errs.Text(), full: full.over}
+	e := &ended{stdout: c.Secrets.Redactor().JSON(out.kept), overflow: out.full, stderr: errs.Text(), full: full.Over}
 	return e, e.status(entry, ending, err)
 }
 
@@ -75,24 +71,6 @@ func (c *Config) enter(cmd *exec.Cmd) (*sandbox.Entry, error) {
 	p := c.Policy
 	p.Write = append([]string{cmd.Dir}, p.Write...)
 	return c.Box.Wrap(cmd, p)
-}
-
-// start starts the program if this runner still has the claim. A keeper of a run without a claim lasts as long as the
-// runner.
-func (c *Config) start(ctx context.Context, cmd *exec.Cmd, t *expert.Task) (*process.Group, error) {
-	for {
-		until := process.Now().After(startWithin)
-		if err := t.Confirm(ctx); err != nil {
-			return nil, err
-		}
-		if t.Claim == nil {
-			return c.Keeper.Keep(cmd)
-		}
-		group, err := c.Keeper.StartUntil(cmd, until)
-		if !errors.Is(err, process.ErrLate) {
-			return group, err
-		}
-	}
 }
 
 // cutOff is the error of a program that its keeper ended, or that died with it: its progress is unknown.

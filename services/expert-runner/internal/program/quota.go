@@ -1,4 +1,4 @@
-package command
+package program
 
 import (
 	"io/fs"
@@ -9,16 +9,19 @@ import (
 // lookAgain is the interval of checks of a workspace's size.
 const lookAgain = 500 * time.Millisecond
 
-// quota limits the size of a program's workspace.
-type quota struct {
-	dir   string
-	limit int64 // 0 means no limit.
-	over  bool  // Only watch writes it.
+// Quota limits the size of a program's workspace.
+type Quota struct {
+	// Dir is the workspace.
+	Dir string
+	// Limit is its largest size in bytes; 0 means no limit.
+	Limit int64
+	// Over is true if it was larger. It is valid when Watch has returned.
+	Over bool
 }
 
-// watch checks the workspace until the program has ended, and once more then. If it is too large, the program is stopped.
-func (q *quota) watch(exited <-chan struct{}, stop func()) {
-	if q.limit == 0 {
+// Watch checks the workspace until the program has ended, and once more then. If it is too large, the program is stopped.
+func (q *Quota) Watch(exited <-chan struct{}, stop func()) {
+	if q.Limit == 0 {
 		return
 	}
 	tick := time.NewTicker(lookAgain)
@@ -26,11 +29,11 @@ func (q *quota) watch(exited <-chan struct{}, stop func()) {
 	for {
 		select {
 		case <-exited:
-			q.over = q.over || size(q.dir) > q.limit
+			q.Over = q.Over || size(q.Dir) > q.Limit
 			return
 		case <-tick.C:
-			if !q.over && size(q.dir) > q.limit {
-				q.over = true
+			if !q.Over && size(q.Dir) > q.Limit {
+				q.Over = true
 				stop()
 			}
 		}

@@ -1,0 +1,73 @@
+package app
+
+import (
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/agent"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/program"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/sandbox"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
+)
+
+// boundedPrograms are the limits of programs that a model writes, where the card says nothing: each process may have 4 GiB,
+// all of them half an hour on processors, and the workspace 2 GiB.
+func boundedPrograms(l sandbox.Limits) sandbox.Limits {
+	for _, one := range []struct {
+		value    *int64
+		standard int64
+	}{{&l.Memory, 4 << 30}, {&l.Processes, 512}, {&l.Files, 1024}, {&l.FileSize, 1 << 30}, {&l.Workspace, 2 << 30}} {
+		if *one.value == 0 {
+			*one.value = one.standard
+		}
+	}
+	if l.CPU == 0 {
+		l.CPU = 30 * time.Minute
+	}
+	return l
+}
+
+// programFaults lists what is wrong with the key run of an agent.
+func (a *llmKind) programFaults() (faults events.Faults) {
+	for _, f := range a.Run.faults() {
+		f.Field = "run." + f.Field
+		faults = append(faults, f)
+	}
+	return faults
+}
+
+// programs gives an agent the sandbox of its tool run. Where there is none, the tool is not offered, and the card says why,
+// unless it asks for a level by name: then the card is faulty.
+func (a *llmKind) programs(config *agent.Config, x *expert.Expert, s *Settings, f *cardFile) events.Faults {
+	if !slices.Contains(config.Tools, tool.Run) {
+		return nil
+	}
+	box, policy, err := s.open(&a.Run, filepath.Dir(f.path))
+	switch {
+	case errors.Is(err, sandbox.ErrUnavailable) && a.Run.Level == "":
+		config.Tools = slices.DeleteFunc(slices.Clone(config.Tools), func(name string) bool { return name == tool.Run })
+		x.Card.Tags = append(slices.Clone(x.Card.Tags), notOffered(err))
+		return nil
+	case err != nil:
+		return invalid("run.sandbox", err)
+	case box == nil: // Cards are only checked.
+		return nil
+	}
+	policy.Limits = boundedPrograms(policy.Limits)
+	x.Card.Tags = boxed(x.Card.Tags, box)
+	config.Programs = &program.Runner{
+		Box: box, Policy: policy, Path: s.CommandPath, Grace: s.KillGrace, Keeper: s.keeper, Secrets: s.secrets,
+	}
+	return nil
+}
+
+// notOffered is the tag of a card whose tool run is not offered.
+func notOffered(err error) string {
+	why := strings.Join(strings.Fields(err.Error()), " ")
+	return events.SandboxTag + "unavailable, so the tool run is not offered: " + strings.ToValidUTF8(why[:min(len(why), maxWhy)], "")
+}

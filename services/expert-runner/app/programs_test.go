@@ -1,0 +1,102 @@
+package app_test
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
+	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
+	"github.com/jobgraph/jobgraph/services/expert-runner/app"
+)
+
+// coder writes a script, runs it twice, and answers with what the second run printed. Each run leaves a mark in a folder
+// outside, which counts how often it was made.
+func coder(marks string) *llmtest.Server {
+	calls := []llmtest.Call{
+		{Name: "edit", Args: `{"do":"create","path":"add.sh","new":"echo $(($1 + $2))\n"}`},
+		{Name: "run", Args: `{"command":"sh add.sh 40 1 >sum; echo >>` + marks + `/first; cat sum"}`},
+		{Name: "edit", Args: `{"do":"replace","path":"add.sh","old":"$2","new":"$2 + 1"}`},
+		{Name: "run", Args: `{"command":"sh add.sh 40 1 >>sum; echo >>` + marks + `/second; cat sum; exit 3"}`},
+	}
+	return llmtest.New(llmtest.Func(func(q llmtest.Question) (llmtest.Answer, error) {
+		if n := (len(q.Turns) - 2) / 2; n < len(calls) {
+			return llmtest.Answer{Calls: calls[n : n+1]}, nil
+		}
+		return llmtest.Answer{Text: "<deliverable>" + q.Last("tool") + "</deliverable>"}, nil
+	}))
+}
+
+func coderSettings(t *testing.T, marks string) app.Settings {
+	t.Helper()
+	return agents(t, card(t, "tools: [run, edit, find]\nrun: {write: ["+marks+"]}\n"))
+}
+
+// A runner dies at boundaries of a run in turn. The next one has the files that programs left, and makes no finished call again.
+func TestARunThatContinuesHasTheFilesOfItsProgramsAndRepeatsNone(t *testing.T) {
+	boundaries := 0
+	play := func(t *testing.T, n int) {
+		w, marks := servicetest.New(t), t.TempDir()
+		model, settings := coder(marks), coderSettings(t, marks)
+		hook, crashed, count := crashes(n)
+		first := start(w, settings, app.Deps{Owner: "one", Hook: hook, Doer: model, Sandbox: helper})
+		o := work("agent", "j1", "a", 1)
+		o.Lease = events.Duration(300 * time.Millisecond)
+		state(w, o, true)
+		w.Issue(o)
+		if n > 0 {
+			<-crashed
+			first.Kill()
+			start(w, settings, app.Deps{Owner: "two", Doer: model, Sandbox: helper})
+		}
+		got := w.Report(o)
+		if want := `"41\n42\n[exit code 3]"`; got.Outcome != events.Success || string(got.Output) != want {
+			t.Errorf("report: %+v %s", got, got.Output)
+		}
+		for _, name := range []string{"first", "second"} {
+			// A call that was in progress may be made twice: its program changes the workspace alone.
+			if text, err := os.ReadFile(filepath.Join(marks, name)); err != nil || len(text) > 2 {
+				t.Errorf("the %s program ran %d times, %v", name, len(text), err)
+			}
+		}
+		for key, times := range results(w, "j1", "a") {
+			if times != 1 {
+				t.Errorf("%s has %d results", key, times)
+			}
+		}
+		if n == 0 {
+			boundaries = count()
+		}
+	}
+	t.Run("undisturbed", func(t *testing.T) { play(t, 0) })
+	if boundaries < 20 {
+		t.Fatalf("only %d boundaries", boundaries)
+	}
+	for n := 8; n <= boundaries; n += 4 {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			t.Parallel() // Each waits for the broker to deliver the work again.
+			play(t, n)
+		})
+	}
+}
+
+func TestARunWithoutASandboxIsNotOffered(t *testing.T) {
+	w := servicetest.New(t)
+	model := llmtest.New(llmtest.Func(func(q llmtest.Question) (llmtest.Answer, error) {
+		return llmtest.Answer{Text: "<deliverable>" + strings.Join(slices.Sorted(maps.Keys(q.Tools)), " ") + "</deliverable>"}, nil
+	}))
+	settings := agents(t, card(t, "tools: [run, find]\n"))
+	settings.Sandbox = "auto"
+	start(w, settings, app.Deps{Doer: model}) // This program cannot start a sandbox.
+	o := work("agent", "j1", "a", 1)
+	w.Issue(o)
+	if got := w.Report(o); strings.Contains(string(got.Output), "run") || !strings.Contains(string(got.Output), "find") {
+		t.Errorf("offered: %s", got.Output)
+	}
+}

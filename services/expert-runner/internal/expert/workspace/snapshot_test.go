@@ -1,0 +1,165 @@
+package workspace_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/workspace"
+)
+
+// picture is a folder as a map from names to contents, with modes and targets.
+func picture(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || path == dir {
+			return err
+		}
+		name, err := filepath.Rel(dir, path)
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir():
+			files[name] = "folder"
+		case info.Mode()&fs.ModeSymlink != 0:
+			files[name], err = os.Readlink(path)
+		default:
+			var data []byte
+			data, err = os.ReadFile(path)
+			files[name] = info.Mode().String() + " " + info.ModTime().UTC().String() + " " + string(data)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// fixed is the time of a file that both workspaces begin with.
+var fixed = time.Date(2026, 11, 24, 9, 0, 0, 0, time.UTC)
+
+func TestStepsOfAWorkspaceAreRepeatedWithoutTheirPrograms(t *testing.T) {
+	first, second := t.TempDir(), t.TempDir()
+	stored := map[string][]byte{}
+	store := func(_ context.Context, file io.ReadSeeker) (events.Ref, error) {
+		data, err := io.ReadAll(file)
+		ref := events.Ref{Digest: string(rune('a' + len(stored)))}
+		stored[ref.Digest] = data
+		return ref, err
+	}
+	write := func(dir, name, text string, mode fs.FileMode) {
+		t.Helper()
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), mode), os.Chmod(path, mode)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, dir := range []string{first, second} {
+		write(dir, "given", "input", 0o600)
+		write(dir, "old/gone", "x", 0o600)
+		if err := os.Chtimes(filepath.Join(dir, "given"), fixed, fixed); err != nil {
+			t.Fatal(err)
+		}
+	}
+	from, err := workspace.Track(first, store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	to, err := workspace.Track(second, store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = errors.Join(from.Close(), to.Close()) }()
+	if ref, err := from.Changes(t.Context()); ref != nil || err != nil {
+		t.Fatalf("nothing has changed, got %v, %v", ref, err)
+	}
+	steps := []func(){
+		func() {
+			write(first, "src/a.go", "package a", 0o600)
+			write(first, "build.sh", "#!/bin/sh", 0o700)
+			write(first, ".cache/large", "not kept", 0o600)
+			write(first, ".tmp/large", "not kept", 0o600)
+		},
+		func() {
+			write(first, "src/a.go", "package b", 0o600)
+			if err := errors.Join(os.RemoveAll(filepath.Join(first, "old")), os.Symlink("src/a.go", filepath.Join(first, "link"))); err != nil {
+				t.Fatal(err)
+			}
+		},
+		func() {
+			if err := errors.Join(os.Remove(filepath.Join(first, "link")), os.Mkdir(filepath.Join(first, "link"), 0o700)); err != nil {
+				t.Fatal(err)
+			}
+		},
+	}
+	for i, step := range steps {
+		step()
+		ref, err := from.Changes(t.Context())
+		if err != nil || ref == nil {
+			t.Fatalf("step %d: %v, %v", i, ref, err)
+		}
+		if err := to.Apply(bytes.NewReader(stored[ref.Digest])); err != nil {
+			t.Fatalf("step %d: %v", i, err)
+		}
+	}
+	want := picture(t, first)
+	for _, name := range []string{".cache", ".cache/large", ".tmp", ".tmp/large"} {
+		delete(want, name)
+	}
+	if diff := cmp.Diff(want, picture(t, second)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// What an archive names stays inside the workspace.
+func TestChangesCannotLeaveTheWorkspace(t *testing.T) {
+	outside := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(outside, []byte("kept"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var data []byte
+	store := func(_ context.Context, file io.ReadSeeker) (events.Ref, error) {
+		var err error
+		data, err = io.ReadAll(file)
+		return events.Ref{Digest: "a"}, err
+	}
+	first, second := t.TempDir(), t.TempDir()
+	from, err := workspace.Track(first, store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	to, err := workspace.Track(second, store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = errors.Join(from.Close(), to.Close()) }()
+	// In the new workspace a folder of the archive is a link to the outside.
+	if err := errors.Join(os.Mkdir(filepath.Join(first, "d"), 0o700), os.WriteFile(filepath.Join(first, "d", "secret"), []byte("forged"), 0o600),
+		os.Symlink(filepath.Dir(outside), filepath.Join(second, "d"))); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := from.Changes(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := to.Apply(bytes.NewReader(data)); err != nil {
+		t.Error(err)
+	}
+	if text, err := os.ReadFile(outside); err != nil || string(text) != "kept" {
+		t.Errorf("the file outside is %q, %v", text, err)
+	}
+}
