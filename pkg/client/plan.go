@@ -28,14 +28,15 @@ type PlanOperation struct {
 	// StepIndex is the step to mark, counted from 0; StepID selects a SubJob of a job instead.
 	StepIndex *int   `json:"step_index,omitempty"`
 	StepID    string `json:"step_id,omitempty"`
-	// StepStatus is not_started, in_progress, completed or blocked; StepNotes are notes about the step.
+	// StepStatus is not_started, in_progress, completed or blocked; StepNotes are notes about the step, or why a job is
+	// finished early.
 	StepStatus string  `json:"step_status,omitempty"`
 	StepNotes  *string `json:"step_notes,omitempty"`
 }
 
 // PlanCommands lists the commands of plan operations.
 func PlanCommands() []string {
-	return []string{"create", "update", "list", "get", "set_active", "mark_step", "delete"}
+	return []string{"create", "update", "list", "get", "set_active", "mark_step", "delete", "finish"}
 }
 
 // PlanAnswer is the result of an operation.

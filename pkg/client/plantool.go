@@ -20,6 +20,13 @@ type PlanTool struct {
 	Book string
 	// Job is the job whose graph the model may see and change; none if empty.
 	Job string
+	// Step and Run are the SubJob of that job, and the run of it, at which the model works. Then the graph of the job is the
+	// plan that calls mean which name none, until the model makes one of its own; the model changes only what has not begun,
+	// and nothing once its run is over.
+	Step string
+	Run  int
+	// Key is the same for each repetition of one call, which then takes effect once.
+	Key string
 }
 
 // Name is the tool's name for the model.
@@ -28,7 +35,8 @@ func (PlanTool) Name() string { return "planning" }
 // Description tells the model when to use the tool.
 func (PlanTool) Description() string {
 	return "Keeps plans for work that takes several steps: create one, mark each step as you go, update the list when it turns out otherwise. " +
-		"The id of a job shows and changes the plan that the job runs by."
+		"The plan of the job that you work for is the one that is meant when you name none and have made none: get shows it with your own step, " +
+		"update gives the steps that are left instead of those that have not begun, and finish ends the job with your step when its goal is reached."
 }
 
 // Schema is the JSON Schema of the parameters.
@@ -39,10 +47,10 @@ const planSchema = `{
   "properties": {
     "command": {
       "type": "string",
-      "enum": ["create", "update", "list", "get", "set_active", "mark_step", "delete"],
-      "description": "What to do. create needs plan_id, title and steps; update needs plan_id; set_active and delete need plan_id; mark_step needs step_index."
+      "enum": ["create", "update", "list", "get", "set_active", "mark_step", "delete", "finish"],
+      "description": "What to do. create needs plan_id, title and steps; update of a plan of your own, set_active and delete need plan_id; mark_step needs step_index; finish needs step_notes: why the goal is reached."
     },
-    "plan_id": {"type": "string", "description": "Which plan. get and mark_step take the active one without it."},
+    "plan_id": {"type": "string", "description": "Which plan. get, mark_step and update take the active one without it, else the plan of the job."},
     "title": {"type": "string", "description": "What the plan is for."},
     "steps": {"type": "array", "items": {"type": "string"}, "description": "The steps in order, a sentence each. A step that stays word for word keeps its mark."},
     "step_index": {"type": "integer", "description": "The step to mark, counted from 0."},
@@ -67,12 +75,28 @@ func (t PlanTool) Call(ctx context.Context, arguments string) (string, error) {
 	if !slices.Contains(PlanCommands(), command) {
 		return fmt.Sprintf("Error: command: unknown command %.40q (the commands are %s)", command, strings.Join(PlanCommands(), ", ")), nil
 	}
-	for name, value := range map[string]string{"book": t.Book, "within": t.Job} { // These override the model's values.
+	text, err := t.ask(ctx, command, fields)
+	if said := refused(err); said != "" {
+		return said, nil
+	}
+	return text, err
+}
+
+// ask sends an operation. What the tool knows overrides what the model says.
+func (t PlanTool) ask(ctx context.Context, command string, fields map[string]json.RawMessage) (string, error) {
+	for name, value := range map[string]any{"book": t.Book, "within": t.Job, "executor": t.Step, "run": t.Run, "key": t.Key} {
+		delete(fields, name)
+		if value == "" || value == 0 {
+			continue
+		}
 		text, err := json.Marshal(value)
 		if err != nil {
 			return "", err
 		}
 		fields[name] = text
+	}
+	if t.Job == "" {
+		fields["within"] = json.RawMessage(`""`)
 	}
 	body, err := json.Marshal(fields)
 	if err != nil {
@@ -83,8 +107,10 @@ func (t PlanTool) Call(ctx context.Context, arguments string) (string, error) {
 	if err == nil {
 		err = json.Unmarshal(text, &answer)
 	}
-	if said := refused(err); said != "" {
-		return said, nil
+	var faults events.Faults
+	if t.Step != "" && errors.As(err, &faults) && slices.ContainsFunc(faults, func(f events.Fault) bool { return f.Field == "executor" }) {
+		t.Step, t.Run, t.Key = "", 0, "" // A planner of an earlier release knows no executors.
+		return t.ask(ctx, command, fields)
 	}
 	return answer.Text, err
 }

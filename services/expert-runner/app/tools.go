@@ -11,6 +11,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/client"
+	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/agent"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/mcp"
@@ -96,13 +97,17 @@ func (t *toolboxes) attach(b *bus.Bus) {
 	}
 }
 
-// planner returns the plan operations as a tool for the agents of a job. They share a plan document, and see only the graph
-// of their own job. Operations may be repeated: a repeat changes nothing and says so.
-func (t *toolboxes) planner(job string) tool.Tool {
-	p := client.PlanTool{Client: t.plans, Book: bus.AgentBook(job), Job: job}
+// planner returns the plan operations as a tool for an agent at work. The agents of a job share a plan document, and see only
+// the graph of their own job. Operations may be repeated: a repeat changes nothing and says so.
+func (t *toolboxes) planner(w *events.Work) tool.Tool {
+	p := client.PlanTool{Client: t.plans, Book: bus.AgentBook(w.Job), Job: w.Job, Step: w.SubJob, Run: w.Run}
 	return tool.Tool{
-		Name: agent.Planning, Description: p.Description(), Schema: p.Schema(),
-		Call: func(ctx context.Context, c tool.Call) (string, error) { return p.Call(ctx, c.Args) },
+		Name: agent.Planning, Description: p.Description(), Schema: p.Schema(), Ordered: true,
+		Call: func(ctx context.Context, c tool.Call) (string, error) {
+			p := p
+			p.Key = c.Key
+			return p.Call(ctx, c.Args)
+		},
 	}
 }
 

@@ -20,6 +20,8 @@ type Tool struct {
 	// Local tools change nothing but the workspace: they are called in order, and again in a new workspace even if the result is
 	// known.
 	Local bool
+	// Ordered tools have a state of their own: their calls in one answer are made in its order, not at once.
+	Ordered bool
 	// Once tools may have taken effect if a call returned nothing: such a call is not repeated, and a person is asked. Any other
 	// tool may be called again after a crash.
 	Once bool

@@ -28,11 +28,13 @@ const (
 	OpSetActive = "set_active"
 	OpMarkStep  = "mark_step"
 	OpDelete    = "delete"
+	// OpFinish is of graphs of jobs alone: what has not begun is left out, since the goal is reached.
+	OpFinish = "finish"
 )
 
 // Operations lists all operations.
 func Operations() []string {
-	return []string{OpCreate, OpUpdate, OpList, OpGet, OpSetActive, OpMarkStep, OpDelete}
+	return []string{OpCreate, OpUpdate, OpList, OpGet, OpSetActive, OpMarkStep, OpDelete, OpFinish}
 }
 
 // JobPrefix before a plan id selects the graph of the job with that id, even if a plan document has the same id.
@@ -42,8 +44,10 @@ const JobPrefix = "job:"
 // job's graph if the job exists, else about the book. An empty job means the book.
 func (b *Book) Target(op Operation) (job string, maybe bool) {
 	id := op.PlanID
-	if id == "" && (op.Command == OpGet || op.Command == OpMarkStep) {
-		id = b.Active
+	if id == "" && (op.Command == OpGet || op.Command == OpMarkStep || op.executor != nil) {
+		if id = b.Active; id == "" && op.executor != nil {
+			id = JobPrefix + *op.within
+		}
 	}
 	job, given := strings.CutPrefix(id, JobPrefix)
 	switch op.Command {
@@ -78,6 +82,8 @@ type Operation struct {
 	hasSteps bool
 	// within, if set, is the only job whose graph may be used; "" allows no job.
 	within *string
+	// executor is the run of that job which asks, whose plan is the default; nil for others.
+	executor *Executor
 }
 
 // ReadOperation reads an operation from the arguments of a tool call. It reports all faults together.
@@ -118,8 +124,14 @@ func ReadRequest(command string, raw []byte) (book string, op Operation, faults 
 		id := r.text("within")
 		within = &id
 	}
+	executor := Executor{SubJob: r.text("executor"), Key: r.text("key")}
+	if run := r.index("run"); run != nil {
+		executor.Run = *run
+	}
 	op = d.operation(&r)
-	op.within = within
+	if op.within = within; within != nil && *within != "" && executor.SubJob != "" {
+		op.executor = &executor
+	}
 	if op.Command != "" && op.Command != command {
 		d.faults.add(events.CodeConflict, "command", fmt.Sprintf("is %.40q, asked was %s", op.Command, command), "leave it out")
 	}
@@ -191,6 +203,8 @@ func (b *Book) Do(op Operation) (string, error) {
 		return b.markStep(op)
 	case OpDelete:
 		return b.remove(op)
+	case OpFinish:
+		return "", &events.Fault{Code: events.CodeConflict, Field: "plan_id", Message: "only the plan by which a job runs can be finished", Hint: "mark the steps of a plan of your own"}
 	}
 	return "", &events.Fault{
 		Code: events.CodeInvalid, Field: "command", Message: fmt.Sprintf("unknown command %.40q", op.Command),

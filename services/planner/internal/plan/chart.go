@@ -160,6 +160,9 @@ func (c *Chart) notes(n *graph.SubJobState) string {
 	case n.Given && json.Unmarshal(c.planned(n).ExecutionRes, &given) == nil && given != doneByHand:
 		return oneLine(given)
 	case n.Skipped:
+		if reason, ended := EndedEarly(n.When); ended {
+			return "skipped: " + reason
+		}
 		return "skipped: " + n.When
 	case ok && (noted.byHand || noted.run == n.Run):
 		return oneLine(noted.text)

@@ -34,12 +34,25 @@ func (s *Store) onJob(ctx context.Context, b *plan.Book, job string, op plan.Ope
 		b.Active = plan.JobPrefix + job
 		said = fmt.Sprintf("The graph of job %q is the active plan now.\n\n", job)
 	case plan.OpMarkStep:
-		chart, err = s.tell(ctx, job, chart, func(c *plan.Chart) ([]plan.Control, error) { return c.Mark(op) })
+		chart, err = s.tell(ctx, job, chart, op, func(c *plan.Chart) ([]plan.Control, error) {
+			if op.Executor() != nil {
+				return c.MarkFrom(op)
+			}
+			return c.Mark(op)
+		})
 		said = fmt.Sprintf("A step of job %q was marked.\n\n", job)
 	case plan.OpUpdate:
 		cards, _ := s.cards.Cards()
-		chart, err = s.tell(ctx, job, chart, func(c *plan.Chart) ([]plan.Control, error) { return c.Revise(op, cards, s.options) })
+		chart, err = s.tell(ctx, job, chart, op, func(c *plan.Chart) ([]plan.Control, error) {
+			if op.Executor() != nil {
+				return c.Refine(op, cards, s.options)
+			}
+			return c.Revise(op, cards, s.options)
+		})
 		said = fmt.Sprintf("The graph of job %q was updated.\n\n", job)
+	case plan.OpFinish:
+		chart, err = s.tell(ctx, job, chart, op, func(c *plan.Chart) ([]plan.Control, error) { return c.EndEarly(op) })
+		said = fmt.Sprintf("Job %q ends with what has begun: the other steps are skipped.\n\n", job)
 	default:
 		err = &events.Fault{
 			Code: events.CodeConflict, Field: "plan_id", Message: fmt.Sprintf("%q is the graph of a job", job), Hint: "jobgraph delete " + job + " removes the job with it, once it has ended",
@@ -48,9 +61,9 @@ func (s *Store) onJob(ctx context.Context, b *plan.Book, job string, op plan.Ope
 	if err != nil {
 		return Reply{}, err
 	}
-	board := chart.Board()
+	board, place := chart.BoardFor(op)
 	return Reply{
-		Text: said + board.String(), Plan: &board, Active: b.Active, JobID: job, Status: chart.Job.Status, PlanVersion: chart.Job.PlanVersion,
+		Text: said + board.String() + place, Plan: &board, Active: b.Active, JobID: job, Status: chart.Job.Status, PlanVersion: chart.Job.PlanVersion,
 	}, nil
 }
 
@@ -76,12 +89,16 @@ func (s *Store) chart(ctx context.Context, job string) (*plan.Chart, error) {
 }
 
 // tell tries facts on the job as it stands, and states them if it has no newer request. It gives the job as it
-// is with them. What the scheduler would ignore is refused with its reason.
-func (s *Store) tell(ctx context.Context, job string, chart *plan.Chart, ask func(*plan.Chart) ([]plan.Control, error)) (*plan.Chart, error) {
+// is with them. What the scheduler would ignore is refused with its reason, as is what a run asks for that is over.
+func (s *Store) tell(ctx context.Context, job string, chart *plan.Chart, op plan.Operation, ask func(*plan.Chart) ([]plan.Control, error)) (*plan.Chart, error) {
 	for try := 0; ; try++ {
-		facts, err := ask(chart)
+		err := chart.Entitled(op)
+		var facts []plan.Control
 		if err == nil {
-			err = s.state(ctx, job, chart, facts)
+			facts, err = ask(chart)
+		}
+		if err == nil {
+			err = s.state(ctx, job, chart, op.Executor(), facts)
 		}
 		if !errors.Is(err, bus.ErrConflict) {
 			return chart, err
@@ -97,10 +114,14 @@ func (s *Store) tell(ctx context.Context, job string, chart *plan.Chart, ask fun
 
 // state publishes facts in their order. Of several the first is the control event: when that was stored, the rest is said
 // whatever else is asked of the job.
-func (s *Store) state(ctx context.Context, job string, chart *plan.Chart, facts []plan.Control) error {
+func (s *Store) state(ctx context.Context, job string, chart *plan.Chart, by *plan.Executor, facts []plan.Control) error {
 	for i, fact := range facts {
+		key := rand.Text()
+		if by != nil && by.Key != "" { // A repeated call states the same fact.
+			key = fmt.Sprintf("%s/%d", by.Key, i)
+		}
 		e := events.Event{
-			Kind: fact.Kind, ID: run.FactID(job, fact.Kind, rand.Text()), Job: job, SubJob: fact.SubJob, Run: fact.Run,
+			Kind: fact.Kind, ID: run.FactID(job, fact.Kind, key), Job: job, SubJob: fact.SubJob, Run: fact.Run,
 			Source: plan.Hand, Data: fact.Data,
 		}
 		m, err := s.encode(ctx, e)

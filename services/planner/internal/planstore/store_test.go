@@ -61,12 +61,18 @@ func begin(t *testing.T, b *bus.Bus) {
 // edits counts the changes of the plan of "j1" in its log.
 func edits(t *testing.T, b *bus.Bus) int {
 	t.Helper()
+	return count(t, b, events.KindPlanEdited)
+}
+
+// count counts the events of a kind in the log of "j1".
+func count(t *testing.T, b *bus.Bus, kind events.Kind) int {
+	t.Helper()
 	n := 0
 	for e, err := range b.Log().EventsOf(t.Context(), "j1", 0) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if e.Kind == events.KindPlanEdited {
+		if e.Kind == kind {
 			n++
 		}
 	}
@@ -188,6 +194,45 @@ func TestManyMarksOfOneStepAtOnceAreOneFact(t *testing.T) {
 	all.Wait()
 	if n := edits(t, b); n != 1 {
 		t.Errorf("%d facts", n)
+	}
+}
+
+// A repeated call of an executor, and one of a run that is over, change nothing.
+//
+// proves O-weakness-issue-1271
+func TestAnExecutorsCallTakesEffectOnceAndOnlyWhileItsRunIsAtWork(t *testing.T) {
+	b := broker(t, bustest.Settings{})
+	begin(t, b)
+	endpoints := open(b).Endpoints()
+	ask := func(verb, more string) (string, *events.Fault) {
+		body, fault := endpoints["plan."+verb](t.Context(), []byte(`{"book":"j1~agents","within":"j1","executor":"pack","run":1,"key":"k1"`+more+`}`))
+		return string(body), fault
+	}
+	for range 2 {
+		text, fault := ask("update", `,"steps":["Pay","Go"]`)
+		if fault != nil || !strings.Contains(text, "You work at step 0") || !strings.Contains(text, "1. [ ] Pay") {
+			t.Fatalf("%v %s", fault, text)
+		}
+	}
+	for range 2 {
+		if text, fault := ask("mark_step", `,"step_id":"pack","step_notes":"half of it"`); fault != nil || !strings.Contains(text, "Notes: half of it") {
+			t.Errorf("%v %s", fault, text)
+		}
+	}
+	if n, m := count(t, b, events.KindPlanEdited), count(t, b, events.KindSubJobProgressed); n != 1 || m != 1 {
+		t.Errorf("two calls made %d edits, two calls %d notes", n, m)
+	}
+	state(t, b, events.Event{Kind: events.KindSubJobReported, SubJob: "pack", Run: 1, Data: &events.SubJobReported{Outcome: events.Success, Output: []byte(`"done"`)}})
+	for _, verb := range []string{"update", "finish", "mark_step"} {
+		if _, fault := ask(verb, `,"steps":["Fly"],"step_id":"go","step_status":"completed","step_notes":"n"`); fault == nil || fault.Code != events.CodeConflict || !strings.Contains(fault.Message, "is over") {
+			t.Errorf("%s after the end of the run: %v", verb, fault)
+		}
+	}
+	if n := edits(t, b); n != 1 {
+		t.Errorf("%d facts", n)
+	}
+	if text, fault := ask("get", ""); fault != nil || !strings.Contains(text, "(ID: j1)") {
+		t.Errorf("%v %s", fault, text)
 	}
 }
 

@@ -57,8 +57,8 @@ type Config struct {
 	Programs *program.Runner
 	// Toolboxes provide the tools that are not the runner's own.
 	Toolboxes []Toolbox
-	// Planner returns the tool Planning for the agents of a job; nil if unused.
-	Planner func(job string) tool.Tool
+	// Planner returns the tool Planning for an agent with this work; nil if unused.
+	Planner func(w *events.Work) tool.Tool
 	// MaxTurns, MaxTokens and MaxTime are its budget; 0 means conversation.DefaultTurns, or no limit.
 	MaxTurns  int
 	MaxTokens int64

@@ -32,7 +32,7 @@ func (r *run) equip(ctx context.Context) (paths []string, closing func(), err er
 	}
 	offer(r.web.Tool())
 	if r.config.Planner != nil {
-		offer(r.config.Planner(r.task.Work.Job))
+		offer(r.config.Planner(r.task.Work))
 	}
 	for _, t := range tool.NewKnowledge(r.task.Shelf).Tools() {
 		offer(t)

@@ -16,27 +16,28 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
 )
 
-// use makes the permitted calls of one answer: those of the workspace in order, the others concurrently. Each result is
+// use makes the permitted calls of one answer: those of the workspace and of other tools with a state in order, the others
+// concurrently. Each result is
 // recorded, whatever happens to the others. An error means that the run is over; park means that a person has to answer
 // first.
 func (r *run) use(ctx context.Context, c *conversation.Command) (facts []conversation.Fact, park *events.InputRequested, err error) {
 	results := make([]string, len(c.Calls))
 	errs := make([]error, len(c.Calls))
 	gates := make([]permit, len(c.Calls))
-	var local []int
+	var ordered []int
 	var group sync.WaitGroup // Waited for below; the goroutines end with their calls, at the latest with ctx.
 	for _, i := range c.Pending {
 		call := &c.Calls[i]
 		gates[i] = gate{r}.pass(c.Number, i, call)
 		switch g := &gates[i]; {
 		case g.ask == nil && g.refusal == "" && r.asks(call.Name):
-		case r.tools[call.Name].Local, r.tools[call.Name].Files:
-			local = append(local, i)
+		case r.tools[call.Name].Local, r.tools[call.Name].Files, r.tools[call.Name].Ordered:
+			ordered = append(ordered, i)
 		case g.ask == nil:
 			group.Go(func() { results[i], errs[i] = r.call(ctx, c.Number, i, call, g) })
 		}
 	}
-	for _, i := range local {
+	for _, i := range ordered {
 		if gates[i].ask != nil {
 			break // Later calls may depend on it.
 		}

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -117,6 +119,35 @@ func TestLocalToolsRunInOrderAndAgainInANewWorkspace(t *testing.T) {
 	if diff := cmp.Diff([]string{"b", "a", "b", "a"}, order); diff != "" {
 		t.Error(diff)
 	}
+}
+
+// Tools with a state are called in the order of the answer, whatever else it calls beside them.
+//
+// proves O2
+func TestCallsOfToolsWithAStateKeepTheirOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		var order []string
+		called := func(name string, after time.Duration) func(context.Context, tool.Call) (string, error) {
+			return func(context.Context, tool.Call) (string, error) {
+				time.Sleep(after)
+				mu.Lock()
+				defer mu.Unlock()
+				order = append(order, name)
+				return name, nil
+			}
+		}
+		r := tools([]string{"create", "mark", "other"}, map[string]tool.Tool{
+			"create": {Ordered: true, Call: called("create", 2*time.Second)}, "mark": {Ordered: true, Call: called("mark", 0)},
+			"other": {Call: called("other", time.Second)},
+		})
+		if _, _, err := r.use(t.Context(), asks("create", "other", "mark")); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]string{"other", "create", "mark"}, order); diff != "" {
+			t.Error(diff)
+		}
+	})
 }
 
 func TestACallThatIsCutOffIsNotKept(t *testing.T) {
