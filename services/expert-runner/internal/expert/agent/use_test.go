@@ -130,7 +130,7 @@ func TestCallsOfToolsWithAStateKeepTheirOrder(t *testing.T) {
 		var order []string
 		called := func(name string, after time.Duration) func(context.Context, tool.Call) (string, error) {
 			return func(context.Context, tool.Call) (string, error) {
-				time.Sleep(after)
+				<-time.After(after)
 				mu.Lock()
 				defer mu.Unlock()
 				order = append(order, name)
