@@ -346,8 +346,10 @@ type subjobDescription struct {
 	Ref    *events.Ref     `json:"output_ref,omitempty"`
 	// Artifacts are the files of its result.
 	Artifacts []joblog.Artifact `json:"artifacts,omitempty"`
-	Why       []graph.Blocker   `json:"why,omitempty"`
-	Lessons   []string          `json:"lessons,omitempty"`
+	// Limits are the limits of its runs, and whose they are.
+	Limits  []joblog.Limit  `json:"limits,omitempty"`
+	Why     []graph.Blocker `json:"why,omitempty"`
+	Lessons []string        `json:"lessons,omitempty"`
 	// Calls are its runs' calls of models, tools and services, from its journal.
 	Calls []joblog.Call `json:"calls,omitempty"`
 }
@@ -355,7 +357,7 @@ type subjobDescription struct {
 func (g views) describeSubJob(h *joblog.Log, c *client.Client, id string) error {
 	x := h.SubJob(id)
 	d := subjobDescription{
-		State: exactly(x.State), Spec: x.Spec, Output: x.Output, Ref: x.Ref, Artifacts: h.Artifacts(id), Lessons: x.Lessons, Why: h.Job.Why(id),
+		State: exactly(x.State), Spec: x.Spec, Output: x.Output, Ref: x.Ref, Artifacts: h.Artifacts(id), Lessons: x.Lessons, Limits: h.Limits(id), Why: h.Job.Why(id),
 	}
 	if d.Ref != nil && d.Output == nil {
 		if data, err := c.Blob(g.app.soft, h.Job.ID, *d.Ref); err == nil && json.Valid(data) {

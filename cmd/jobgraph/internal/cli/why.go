@@ -20,7 +20,7 @@ func (g views) whyCommand() *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error {
 			err := g.see(args[0], func(h *joblog.Log, c *client.Client) error {
 				t, _ := parseTarget(args[0]) // Checked by see.
-				blockers := g.absent(h, c, g.claimed(h, c, g.reasons(h, h.Job.Why(t.subjob))))
+				blockers := g.absent(h, c, g.claimed(h, c, limited(h, g.reasons(h, h.Job.Why(t.subjob)))))
 				if f := aside(h); f != nil { // A quarantine takes precedence over everything else.
 					blockers = append([]graph.Blocker{{Code: "quarantine", Message: strings.TrimSuffix(f.Message+": "+f.Cause, ": "), Unblock: f.Hint}}, blockers...)
 				}
@@ -51,6 +51,21 @@ func (g views) reasons(h *joblog.Log, blockers []graph.Blocker) []graph.Blocker 
 			if asked, ok := e.Data.(*events.InputRequested); ok && asked.Prompt != "" {
 				b.Message += g.said(asked.Prompt)
 			}
+		}
+	}
+	return blockers
+}
+
+// limited adds to what has failed how often it may be tried, and whose limit that is.
+func limited(h *joblog.Log, blockers []graph.Blocker) []graph.Blocker {
+	for i := range blockers {
+		b := &blockers[i]
+		n := h.Node(b.SubJob)
+		if n == nil || n.Attempts == 0 || b.Code != "retry" && b.Code != "ended" {
+			continue
+		}
+		for _, limit := range h.Limits(n.ID) {
+			b.Message += fmt.Sprintf("; %s %s: %s", limit.Name, limit.Value, limit.By)
 		}
 	}
 	return blockers

@@ -22,6 +22,8 @@ type Chart struct {
 	// Job is the folded state; nil before the first event.
 	Job   *graph.Job
 	texts joblog.Texts
+	// retries is the limit of the request itself, which no step exceeds; nil for none.
+	retries *int
 	// noted holds the last note about each step.
 	noted map[string]note
 }
@@ -47,6 +49,9 @@ func (c *Chart) Step(e events.Event) (graph.Effect, error) {
 // keep stores the texts of an event.
 func (c *Chart) keep(e *events.Event) {
 	c.texts.Take(e)
+	if d, ok := e.Data.(*events.JobRequested); ok {
+		c.retries = d.Request.Limits.Retries
+	}
 	if d, ok := e.Data.(*events.SubJobProgressed); ok && d.Message != "" {
 		if c.noted == nil {
 			c.noted = map[string]note{}

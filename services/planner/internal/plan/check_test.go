@@ -497,18 +497,18 @@ func BenchmarkCheckLarge(b *testing.B) {
 }
 
 func TestAPresetExpertTakesTheWholeGoal(t *testing.T) {
-	got := Single(&events.Request{Goal: "g", Context: "c", Expert: "courier", Locale: "de"}, cards())
+	got := Single(&events.Request{Goal: "g", Context: "c", Expert: "courier", Locale: "de"}, cards(), Version)
 	want := &events.Plan{Locale: "de", OrigQuery: "g", SubJobs: []events.SubJob{{
 		ID: "main", Goal: "g", Context: "c", Title: "Run Courier", Language: "de", Expert: "courier", ExpertName: "Courier", Pool: "default",
 	}}}
 	if d := cmp.Diff(want, got.Plan); d != "" {
 		t.Error(d)
 	}
-	if hidden := Single(&events.Request{Goal: "g", Expert: "secret expert"}, cards()); hidden.Plan == nil {
+	if hidden := Single(&events.Request{Goal: "g", Expert: "secret expert"}, cards(), Version); hidden.Plan == nil {
 		t.Error("a hidden expert that was asked for is refused", hidden.Faults)
 	}
 	for _, name := range []string{"nobody", "Off Expert"} {
-		bad := Single(&events.Request{Goal: "g", Expert: name}, cards())
+		bad := Single(&events.Request{Goal: "g", Expert: name}, cards(), Version)
 		if d := cmp.Diff([]string{"unknown_expert expert"}, places(bad.Faults)); d != "" {
 			t.Error(name, d)
 		}

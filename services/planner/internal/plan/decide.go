@@ -50,7 +50,7 @@ func planned(w *events.Work, raw []byte, cards []events.Card, o Options) Decisio
 		}
 		result = Check(raw, cards, o)
 	case strings.TrimSpace(r.Expert) != "":
-		result = Single(r, cards)
+		result = Single(r, cards, o.Version)
 	default:
 		return Reject(events.Fault{
 			Code: events.CodeNoPlanner, Field: "plan", Message: "the job has a goal but no plan, and there is no model to make one",

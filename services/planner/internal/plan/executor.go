@@ -105,7 +105,7 @@ func (c *Chart) Refine(op Operation, cards []events.Card, o Options) ([]Control,
 	if err := c.open(); err != nil {
 		return nil, err
 	}
-	o.MaxSteps, o.Known, o.Done = c.Job.Rules.MaxSteps, nil, nil
+	o.MaxSteps, o.Retries, o.Known, o.Done = c.Job.Rules.MaxSteps, c.retries, nil, nil
 	for _, n := range c.Job.View().SubJobs {
 		o.Known = append(o.Known, n.ID)
 	}

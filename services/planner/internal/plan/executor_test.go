@@ -184,3 +184,32 @@ func TestARunThatIsOverChangesThePlanNoMore(t *testing.T) {
 		t.Error("after its report")
 	}
 }
+
+// A step that is added to a running job keeps the request's own limit of retries, whatever the card of its expert allows.
+func TestAnAddedStepKeepsTheRetriesOfTheRequest(t *testing.T) {
+	none, three := 0, 3
+	r := &tape{t: t, chart: &Chart{}}
+	r.add(events.KindJobRequested, "", 0, &events.JobRequested{
+		Request: events.Request{Goal: "go on a trip", ID: "j", Limits: events.Limits{Retries: &none}},
+		Rules:   events.Rules{Version: events.RulesVersion, MaxSteps: 100, MaxPlanRounds: 3, FailurePolicy: events.Continue, Finalize: "tails"},
+	})
+	r.add(events.KindGraphCreated, events.PlanID, 1, &events.GraphCreated{Plan: trip()})
+	cards := []events.Card{{ID: "e", Name: "E", Retries: &three}}
+	for name, revise := range map[string]func() ([]Control, error){
+		"a person": func() ([]Control, error) {
+			return r.chart.Revise(Operation{Steps: []string{"Pack", "Pay"}}, cards, Options{DefaultExpert: "e"})
+		},
+		"an executor": func() ([]Control, error) {
+			return r.chart.Refine(r.works("pack", 1, Operation{Steps: []string{"Pay"}}), cards, Options{DefaultExpert: "e"})
+		},
+	} {
+		facts, err := revise()
+		if err != nil || len(facts) != 1 {
+			t.Fatal(facts, err)
+		}
+		list := facts[0].Data.(*events.PlanEdited).Plan.SubJobs
+		if last := list[len(list)-1]; last.Goal != "Pay" || last.Retries == nil || *last.Retries != 0 {
+			t.Errorf("%s: %+v", name, last)
+		}
+	}
+}

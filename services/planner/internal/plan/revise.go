@@ -18,7 +18,7 @@ func (c *Chart) Revise(op Operation, cards []events.Card, o Options) ([]Control,
 	if c.Job.PlanVersion == 0 {
 		return nil, &events.Fault{Code: events.CodeConflict, Field: "plan_id", Message: "job " + c.Job.ID + " has no plan yet", Hint: "jobgraph why " + c.Job.ID}
 	}
-	o.MaxSteps = c.Job.Rules.MaxSteps
+	o.MaxSteps, o.Retries = c.Job.Rules.MaxSteps, c.retries
 	for _, n := range c.Job.View().SubJobs {
 		o.Known = append(o.Known, n.ID)
 		if n.Status == events.Finished {

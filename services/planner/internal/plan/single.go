@@ -10,9 +10,12 @@ import (
 const SingleID = "main"
 
 // Single makes the plan of a job that names its expert and needs no planning: one SubJob with the whole goal. It may name
-// hidden and passthrough experts.
-func Single(r *events.Request, cards []events.Card) Result {
-	d := &draft{dialect: Native}
+// hidden and passthrough experts. version is Options.Version.
+func Single(r *events.Request, cards []events.Card, version int) Result {
+	d := &draft{dialect: Native, version: version}
+	if version >= 1 {
+		d.retries = r.Limits.Retries
+	}
 	c := newCatalog(cards)
 	d.plan = events.Plan{Locale: r.Locale, OrigQuery: r.Goal}
 	d.steps = []step{{path: "", expertField: "expert", goalField: "goal"}}

@@ -69,7 +69,7 @@ func (s *core) single(context string) *events.Plan {
 	if context != "" {
 		r.Context = strings.TrimSpace(r.Context + "\n\n" + context)
 	}
-	return plan.Single(&r, s.state.Cards).Plan
+	return plan.Single(&r, s.state.Cards, s.start.Rules).Plan
 }
 
 // steps returns a plan of three steps that fits any request: analyse, execute, verify.
