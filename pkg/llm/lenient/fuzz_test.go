@@ -96,6 +96,70 @@ func checkAny(t *testing.T, text string) {
 	}
 }
 
+// shapes are what texts are examined against.
+var shapes = []*Shape{nil, ShapeOf(json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"array","items":{"type":"object","properties":{"c":{"type":"boolean"}},"additionalProperties":false}}},"required":["a"]}`))}
+
+// FuzzExamine: what is valid comes back unchanged; whatever comes back is valid JSON, by a bounded number of steps; a
+// doubt is inside the text.
+func FuzzExamine(f *testing.F) {
+	seeds(f)
+	f.Fuzz(func(t *testing.T, text string) { checkExamined(t, text) })
+}
+
+func checkExamined(t *testing.T, text string) {
+	t.Helper()
+	valid := json.Valid([]byte(text)) && utf8.ValidString(text)
+	for _, shape := range shapes {
+		o := Options{Shape: shape, Tags: []string{"deliverable"}}.filled()
+		o.examine = true
+		if _, steps, _ := read(text, o); steps > (maxSteps+2*maxWork)*(len(text)+1)+8*lookAhead {
+			t.Fatalf("%d steps for %d bytes: %.200q", steps, len(text), text)
+		}
+		r, err := Examine(text, Options{Shape: shape, MaxDepth: MaxMaxDepth})
+		if err != nil {
+			known(t, text, err)
+			continue
+		}
+		if !json.Valid(r.JSON) || (r.Trust == Guessed) != (r.Doubt != nil) || r.Doubt != nil && (r.Doubt.At < 0 || r.Doubt.At > len(text)) {
+			t.Fatalf("examine %q\n got %s, %v, doubt %+v", text, r.JSON, r.Trust, r.Doubt)
+		}
+		var want bytes.Buffer
+		if valid && shape == nil && (json.Compact(&want, []byte(text)) != nil || !bytes.Equal(want.Bytes(), r.JSON) || r.Trust == Repaired) {
+			t.Fatalf("examine %q\n got %s, %v, notes %v", text, r.JSON, r.Trust, r.Notes)
+		}
+	}
+}
+
+func TestExamineSurvivesACutAtEveryByte(t *testing.T) {
+	for _, c := range corpus(t) {
+		for i := range c.text {
+			checkExamined(t, c.text[:i])
+			checkExamined(t, c.text[i:])
+		}
+	}
+}
+
+// doubledWhole is read by Examine as a doubled quote, not as a quoted word.
+const doubledWhole = "inner-quote/the whole value"
+
+func TestExamineReadsWhatReadReadsOrSaysThatItIsAGuess(t *testing.T) {
+	guesses := 0
+	cases := corpus(t)
+	for _, c := range cases {
+		r, err := Examine(c.text, c.options)
+		switch {
+		case err == nil && r.Trust == Guessed:
+			guesses++
+		case c.err != nil && err == nil, c.err == nil && err != nil, c.name == doubledWhole:
+		case err == nil && !bytes.Equal(r.JSON, []byte(c.want)):
+			t.Errorf("%s: got %s, want %s", c.name, r.JSON, c.want)
+		}
+	}
+	if guesses*10 > len(cases) {
+		t.Errorf("%d of %d cases are guesses", guesses, len(cases))
+	}
+}
+
 func known(t *testing.T, text string, err error) {
 	t.Helper()
 	for _, sentinel := range []error{ErrNoJSON, ErrTruncated, ErrNoFit, ErrTooDeep, ErrTooLarge} {

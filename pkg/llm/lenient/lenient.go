@@ -23,6 +23,8 @@ var (
 type Options struct {
 	// Fits accepts the wanted JSON; nil accepts any. It is called once per candidate, from the last one on.
 	Fits func(json.RawMessage) bool
+	// Shape is what Examine expects of the value; nil expects nothing.
+	Shape *Shape
 	// Tags are names such as "deliverable": what stands between <deliverable> and </deliverable>, in any case, takes
 	// precedence. A missing or unclosed tag does no harm.
 	Tags []string
@@ -35,6 +37,9 @@ type Options struct {
 	MaxBytes int
 	// MaxDepth limits the nesting; 0 means DefaultMaxDepth, and the maximum is MaxMaxDepth.
 	MaxDepth int
+
+	// examine makes the reader try the possible repairs and judge them.
+	examine bool
 }
 
 const (
@@ -113,6 +118,7 @@ func read(text string, o Options) ([]Value, int, error) {
 		for i := range found {
 			if level > 0 {
 				found[i].Start, found[i].End = 0, len(start)
+				found[i].inside(&found[i])
 				found[i].Notes = Notes{{Kind: Encoded, At: 0, Count: level}}
 			}
 		}

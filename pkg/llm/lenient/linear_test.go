@@ -106,6 +106,44 @@ func TestReadAllKeepsTheLastValuesOfATextOfNothingElse(t *testing.T) {
 	}
 }
 
+func TestExamineTakesABoundedNumberOfStepsPerByte(t *testing.T) {
+	for _, head := range []string{"", `{"a": "`, `{"a": [`, "{a: ", "```json\n", `{"b": [{"c": `} {
+		for _, pattern := range patterns() {
+			for _, size := range []int{1 << 10, 1 << 14} {
+				o := Options{Shape: shapes[1]}.filled()
+				o.examine = true
+				text := head + repeated(pattern, size)
+				_, steps, _ := read(text, o)
+				if limit := (maxSteps+2*maxWork)*(len(text)+1) + 8*lookAhead; steps > limit {
+					t.Errorf("%q and %d bytes of %q: %d steps, at most %d", head, size, pattern, steps, limit)
+				}
+			}
+		}
+	}
+}
+
+// BenchmarkExamine measures 10 MB of texts with mistakes; the goal is under 1.5 s each.
+func BenchmarkExamine(b *testing.B) {
+	const good = `{"title": "统计，汇总", "description": "Count \"all\" of it", "n": 12},`
+	for _, c := range []struct{ name, bad string }{
+		{"no comma", `{"title": "a" "description": "b", "n": 12},`},
+		{"no quote", `{"title": "a, "description": "b", "n": 12},`},
+		{"inner quotes", `{"title": "say "a" b", "description": "b", "n": 12},`},
+		{"no brace", `{"title": "a", "description": "b", "n": 12,`},
+		{"comments", `{"title": "a", /* x */ "description": "b", "n": 12}, // "y"` + "\n"},
+	} {
+		for _, part := range []string{c.bad, strings.Repeat(good, 100) + c.bad} {
+			text := `{"steps": [` + repeated(part, 10*megabyte) + `{}]}`
+			b.Run(fmt.Sprintf("%s, one in %d", c.name, 1+len(part)/len(good)), func(b *testing.B) {
+				b.SetBytes(int64(len(text)))
+				for b.Loop() {
+					_, _ = Examine(text, Options{MaxBytes: len(text)})
+				}
+			})
+		}
+	}
+}
+
 // BenchmarkRead measures 1 MB of each pattern; the goal is under 50 ms each.
 func BenchmarkRead(b *testing.B) {
 	plan := `{"title": "盘点库存", "steps": [` + strings.Repeat(`{"title": "统计，汇总", "description": "Count \"all\" of it", "n": 12},`, 8000) + `{}]}`

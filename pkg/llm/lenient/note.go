@@ -66,6 +66,12 @@ const (
 	Ellipsis Kind = "ellipsis"
 	// Wrapper is a call, a constructor or a string prefix around a value.
 	Wrapper Kind = "wrapper"
+	// Doubled is one of two quotes in a row, removed.
+	Doubled Kind = "doubled quote"
+	// Repeated is a key that its object has twice.
+	Repeated Kind = "repeated key"
+	// Typed is a value of another type, written as what the shape asks for.
+	Typed Kind = "typed"
 	// Junk is meaningless text between values.
 	Junk Kind = "junk"
 )

@@ -30,6 +30,8 @@ type scanner struct {
 	tail, framed int
 	// encoded is true if the rest of the text was taken for JSON with escaped quotes.
 	encoded bool
+	// unmended is the doubt about a value that the repairs could not save.
+	unmended *Doubt
 	// level counts the encodings removed so far.
 	level int
 }
@@ -144,7 +146,14 @@ func (s *scanner) parse(start int, headless bool) Value {
 		p.reset(start, true)
 		p.run()
 		if p.deep || !p.failed && !s.followed(p.pos) {
-			return s.value(start)
+			value := s.value(start)
+			value.doubt = s.behind(p.pos)
+			return value
+		}
+	}
+	if s.opts.examine && !headless {
+		if value, ok := s.mend(start); ok {
+			return value
 		}
 	}
 	trusted := p.strings.closed
@@ -160,7 +169,12 @@ func (s *scanner) parse(start int, headless bool) Value {
 		p.strings.trusted = trusted
 	}
 	p.run()
-	return s.value(start)
+	value := s.value(start)
+	if s.opts.examine {
+		value.doubt, value.risk = s.unmended, risky(value.Notes)
+		s.unmended = nil
+	}
+	return value
 }
 
 // followed reports whether members follow a complete object, which means that it was closed too early.

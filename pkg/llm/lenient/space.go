@@ -35,11 +35,17 @@ func (p *parser) space() {
 
 // comment returns the length of the comment that starts here, or 0.
 func (p *parser) comment() int {
-	rest := p.src[p.pos:]
+	return p.ahead.comment(p.pos, p.want == wantValue && p.inObject())
+}
+
+// comment returns the length of the comment at an offset, or 0. Where a value of an object should stand, it may be a
+// colour.
+func (t *lookahead) comment(at int, value bool) int {
+	rest := t.src[at:]
 	size := 0
 	switch rest[0] {
 	case '#':
-		if !p.isColour(rest) {
+		if !value || !isColour(rest) {
 			size = upTo(rest, "\n")
 		}
 	case '/':
@@ -53,14 +59,12 @@ func (p *parser) comment() int {
 			size = upTo(rest, "-->")
 		}
 	}
-	p.ahead.steps += size
+	t.steps += size
 	return size
 }
 
 // isColour distinguishes a value such as #ff0000 from a comment.
-func (p *parser) isColour(rest string) bool {
-	return p.want == wantValue && p.inObject() && len(rest) > 1 && (isHex(rest[1]) || isLetter(rest[1]))
-}
+func isColour(rest string) bool { return len(rest) > 1 && (isHex(rest[1]) || isLetter(rest[1])) }
 
 // upTo returns the length of the text up to and including end, or all of it.
 func upTo(text, end string) int {

@@ -20,6 +20,8 @@ func (s *scanner) plausible(mark byte, at int) bool {
 		return framed || s.p.ahead.quotedKeyAt(at)
 	case mark == '{' && at+1 < len(s.src) && strings.IndexByte("ubUB", s.src[at]) >= 0 && quoteOf(rune(s.src[at+1])) != noQuote:
 		return s.p.ahead.quotedKeyAt(at + 1)
+	case mark == '{' && s.opts.examine && framed && s.brokenKey(at):
+		return true
 	case mark == '{':
 		return s.p.ahead.keyAt(at) || framed && (s.p.ahead.commentAt(at) || s.p.ahead.dots(at) > 0 || s.spacedKey(at))
 	case inner == '{':
@@ -39,6 +41,28 @@ func (s *scanner) spacedKey(at int) bool {
 			return true
 		case c == '\n' || c == '"' || markOf(rune(c)) != 0:
 			return false
+		}
+	}
+	return false
+}
+
+// brokenKey reports whether a key with half its quotes, or with marks around it, starts at an offset.
+func (s *scanner) brokenKey(at int) bool {
+	at += len(s.src[at:]) - len(strings.TrimLeft(s.src[at:], "*"))
+	for limit := at + maxAhead; at < len(s.src) && at < limit; {
+		s.p.ahead.steps++
+		r, size := runeAt(s.src, at)
+		switch {
+		case r == '"' || r == '*':
+			at += size + len(s.src[at+size:]) - len(strings.TrimLeft(s.src[at+size:], `"*`))
+			_, width := s.p.ahead.sepAt(s.p.ahead.blanks(at))
+			if width > 0 {
+				return true
+			}
+		case !isWord(r) && r != ' ':
+			return false
+		default:
+			at += size
 		}
 	}
 	return false
@@ -90,7 +114,9 @@ func (s *scanner) escaped() bool {
 	s.p.deep = errors.Is(err, ErrTooDeep)
 	for _, value := range found {
 		s.p.out, s.p.round = append(s.p.out[:0], value.JSON...), false
-		s.keep(Value{Start: start, End: len(s.src), Cut: value.Cut, Notes: Notes{{Kind: Encoded, At: start, Count: 1}}})
+		inner := Value{Start: start, End: len(s.src), Cut: value.Cut, Notes: Notes{{Kind: Encoded, At: start, Count: 1}}}
+		inner.inside(&value)
+		s.keep(inner)
 	}
 	if len(found) > 0 {
 		s.pos = len(s.src)

@@ -13,10 +13,24 @@ type Value struct {
 	// Cut is true if the text ended inside the value.
 	Cut bool
 
+	// doubt is where the value can be read in more than one way.
+	doubt *Doubt
+	// risk is the first repair of the parser that may be wrong, nil if there is none or nothing was examined.
+	risk *Note
 	// tagged and fenced say what encloses it; thought is true if it comes from unclosed thinking.
 	tagged, fenced, thought bool
 	// inner is true if it may be part of a cut value before it, so that only Fits can tell.
 	inner bool
+}
+
+// inside takes over the doubts about a value that was found in an encoded text, where offsets mean nothing outside.
+func (v *Value) inside(found *Value) {
+	if found.doubt != nil {
+		v.doubt = &Doubt{At: v.Start, Expected: found.doubt.Expected}
+	}
+	if found.risk != nil {
+		v.risk = &Note{Kind: found.risk.Kind, At: v.Start, Count: 1}
+	}
 }
 
 // choose picks the value that the text is about: the best that fits, and of equally good ones the last. If fits accepts

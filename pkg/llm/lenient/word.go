@@ -32,6 +32,9 @@ func (p *parser) word() {
 		limit = maxAhead
 	}
 	word := p.ahead.tight(start, limit)
+	if p.opts.examine {
+		word = scalarBefore(word)
+	}
 	end := start + len(word)
 	if word == "" {
 		_, size := runeAt(p.src, start)
@@ -60,6 +63,19 @@ func (p *parser) word() {
 	p.out = append(p.out, '"')
 	p.out = append(appendText(p.out, strings.TrimSpace(p.src[start:end])), '"')
 	p.done(true)
+}
+
+// scalarBefore cuts a comment off a word if the rest is a literal or a number.
+func scalarBefore(word string) string {
+	for _, mark := range [...]string{"//", "/*", "#"} {
+		if front, _, ok := strings.Cut(word, mark); ok {
+			_, isLiteral := literal(front)
+			if _, isNumber := number(front); isLiteral || isNumber {
+				return front
+			}
+		}
+	}
+	return word
 }
 
 // scalar writes a literal or a number, unless it is the first word of a text.
