@@ -42,7 +42,7 @@ func (c Conversation) Page(ctx context.Context, before uint64, most int) (Conver
 	}
 	var live []string
 	for i := range s.Jobs {
-		if j := &s.Jobs[i]; j.SubJob == "" && !j.Status.Terminal() && events.ValidToken(j.ID) {
+		if j := &s.Jobs[i]; j.SubJob == "" && (!j.Status.Terminal() || j.Ending) && events.ValidToken(j.ID) {
 			live = append(live, j.ID)
 		}
 	}

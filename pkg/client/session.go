@@ -49,6 +49,7 @@ type SessionJob struct {
 	Goal    string        `json:"goal,omitempty"`
 	Status  events.Status `json:"status"`
 	Asking  bool          `json:"asking,omitempty"`
+	Ending  bool          `json:"ending,omitempty"` // Ending is true while the end is decided and not recorded yet.
 	Created time.Time     `json:"created"`
 	Ended   time.Time     `json:"ended,omitzero"`
 	// Handed are the sessions of handed-off SubJobs.

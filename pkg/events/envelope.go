@@ -36,22 +36,20 @@ func (m *Message) Get(name string) string {
 
 // Event is one fact of a job, to be written or as read from the log.
 type Event struct {
-	Kind Kind   // Kind determines the type of Data.
-	ID   string // ID is the CloudEvents id; deterministic for all events that Jobgraph derives.
-	Job  string // Job is the job's id.
-	// SubJob and Run identify the run, for facts about one run.
-	SubJob  string
-	Run     int
-	Key     string // Key is the last token of the subject, for facts about a request, a timer or a turn.
-	Control bool   // Control is true if the event was read from the job's control subject.
-	Source  string // Source is the CloudEvents source: the component that published the event.
-	Trace   string // Trace is the W3C traceparent, if any.
-	// Seq is the sequence in the log and Time the log's timestamp; both are zero before the event is stored.
-	Seq   uint64
-	Time  time.Time
-	Data  any    // Data is a pointer to the payload of Kind; nil if Fault is set or the kind is unknown.
-	Raw   []byte // Raw is the body as read, if Fault is set.
-	Fault *Fault // Fault says why the body could not be decoded.
+	Kind    Kind      // Kind determines the type of Data.
+	ID      string    // ID is the CloudEvents id; deterministic for all events that Jobgraph derives.
+	Job     string    // Job is the job's id.
+	SubJob  string    // SubJob is the SubJob of the run, for facts about one run.
+	Run     int       // Run is the number of that run.
+	Key     string    // Key is the last token of the subject, for facts about a request, a timer or a turn.
+	Control bool      // Control is true if the event was read from the job's control subject.
+	Source  string    // Source is the CloudEvents source: the component that published the event.
+	Trace   string    // Trace is the W3C traceparent, if any.
+	Seq     uint64    // Seq is the sequence in the log; 0 before the event is stored.
+	Time    time.Time // Time is the log's timestamp; zero before the event is stored.
+	Data    any       // Data is a pointer to the payload of Kind; nil if Fault is set or the kind is unknown.
+	Raw     []byte    // Raw is the body as read, if Fault is set.
+	Fault   *Fault    // Fault says why the body could not be decoded.
 }
 
 // Encode writes an event in binary mode. It fails only if the payload cannot be encoded as JSON.

@@ -11,9 +11,11 @@ const RulesVersion = 4
 
 // JobRequested admits a job. All defaults are resolved in it, so that a log folds the same after defaults change.
 type JobRequested struct {
-	Request Request `json:"request"` // Request is the request; its plan and inputs may have been moved to PlanRef and InputsRef.
-	Digest  string  `json:"digest"`  // Digest is the SHA-256 of the request as canonical JSON: the same id with another digest is a conflict.
-	Rules   Rules   `json:"rules"`   // Rules are the resolved limits and policies.
+	Request    Request         `json:"request"`               // Request is the request; its plan and inputs may have been moved to PlanRef and InputsRef.
+	Digest     string          `json:"digest"`                // Digest is the SHA-256 of the request as canonical JSON: the same id with another digest is a conflict.
+	Rules      Rules           `json:"rules"`                 // Rules are the resolved limits and policies.
+	History    json.RawMessage `json:"history,omitempty"`     // History is what was said in the session before the request, for experts: items of package item, oldest first.
+	HistoryRef *Ref            `json:"history_ref,omitempty"` // HistoryRef refers to the history if it is stored as a blob.
 }
 
 func (r *JobRequested) check(*Event) error {

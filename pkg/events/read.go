@@ -105,6 +105,10 @@ func (d *Work) scanRare(key string, s *plainjson.Scanner) bool {
 		return s.Text(&d.User)
 	case "locale":
 		return s.Text(&d.Locale)
+	case "history":
+		return s.Raw(&d.History)
+	case "history_ref":
+		return s.Value(&d.HistoryRef)
 	case "brief_ref":
 		return s.Value(&d.BriefRef)
 	case "request":
@@ -440,6 +444,10 @@ func (r *JobRequested) scan(s *plainjson.Scanner) func(key []byte) bool {
 			return s.Text(&r.Digest)
 		case "rules":
 			return s.Value(&r.Rules)
+		case "history":
+			return s.Raw(&r.History)
+		case "history_ref":
+			return s.Value(&r.HistoryRef)
 		}
 		return false
 	}

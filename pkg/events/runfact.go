@@ -15,20 +15,18 @@ type SubJobStarted struct {
 // SubJobProgressed is a milestone.
 type SubJobProgressed struct {
 	Message string `json:"message,omitempty"` // Message is shown to people.
-	// Done and Total are numbers of whatever the work counts.
-	Done  int `json:"done,omitempty"`
-	Total int `json:"total,omitempty"`
+	Done    int    `json:"done,omitempty"`    // Done is how much of Total is done, in whatever the work counts.
+	Total   int    `json:"total,omitempty"`   // Total is how much there is to do; 0 if unknown.
 }
 
 // SubJobReported ends a run. Only Outcome is required.
 type SubJobReported struct {
-	Outcome Outcome `json:"outcome"` // Outcome is one of the four; anything else counts as EXECUTION_ERROR.
-	// Output is the result of a SUCCESS, any JSON; OutputRef refers to it if it is stored as a blob.
-	Output    json.RawMessage `json:"output,omitempty"`
-	OutputRef *Ref            `json:"output_ref,omitempty"`
-	Artifacts []Ref           `json:"artifacts,omitempty"` // Artifacts are the files of the run, under the names that it gave them.
-	Lesson    string          `json:"lesson,omitempty"`    // Lesson tells the next attempt, or the predecessors, what to do better.
-	Error     *Fault          `json:"error,omitempty"`     // Error says what went wrong.
+	Outcome   Outcome         `json:"outcome"`              // Outcome is one of the four; anything else counts as EXECUTION_ERROR.
+	Output    json.RawMessage `json:"output,omitempty"`     // Output is the result of a SUCCESS, any JSON.
+	OutputRef *Ref            `json:"output_ref,omitempty"` // OutputRef refers to the output if it is stored as a blob.
+	Artifacts []Ref           `json:"artifacts,omitempty"`  // Artifacts are the files of the run, under the names that it gave them.
+	Lesson    string          `json:"lesson,omitempty"`     // Lesson tells the next attempt, or the predecessors, what to do better.
+	Error     *Fault          `json:"error,omitempty"`      // Error says what went wrong.
 	// Started is when the work began, by the runner's clock; DurationMS is its duration.
 	Started    time.Time `json:"started,omitzero"`
 	DurationMS int64     `json:"duration_ms,omitempty"`
@@ -72,9 +70,8 @@ func (e *Event) Report() *SubJobReported {
 
 // SubJobClosed records that the scheduler has closed a run in its journal.
 type SubJobClosed struct {
-	// Claimed is true if the run was claimed; then LeaseUntil is when the last claim expires, by the journal's clock.
-	Claimed    bool      `json:"claimed,omitempty"`
-	LeaseUntil time.Time `json:"lease_until,omitzero"`
+	Claimed    bool      `json:"claimed,omitempty"`    // Claimed is true if the run was claimed.
+	LeaseUntil time.Time `json:"lease_until,omitzero"` // LeaseUntil is when the last claim expires, by the journal's clock.
 }
 
 // InputKind is the kind of a request for input.

@@ -45,10 +45,12 @@ type Work struct {
 	Evaluator          *bool                      `json:"evaluator,omitempty"`   // Evaluator says whether the result is to be evaluated; the expert's card decides when nil.
 	Model              string                     `json:"model,omitempty"`       // Model is the configured model that the request wants for experts; the expert's card decides if empty.
 	// Session, Thread, User and Locale are those of the request; a handed-off SubJob has a session of its own.
-	Session string `json:"session,omitempty"`
-	Thread  string `json:"thread,omitempty"`
-	User    string `json:"user,omitempty"`
-	Locale  string `json:"locale,omitempty"`
+	Session    string          `json:"session,omitempty"`
+	Thread     string          `json:"thread,omitempty"`
+	User       string          `json:"user,omitempty"`
+	Locale     string          `json:"locale,omitempty"`
+	History    json.RawMessage `json:"history,omitempty"`     // History is what was said in the session before the request: items of package item, oldest first.
+	HistoryRef *Ref            `json:"history_ref,omitempty"` // HistoryRef refers to the history if it is stored as a blob.
 	// Brief says what the job is about and where the step stands in it: a brief.Brief of package events/brief. BriefRef refers to
 	// a blob with the fields that are shortened in it.
 	Brief          json.RawMessage `json:"brief,omitempty"`

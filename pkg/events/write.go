@@ -76,6 +76,8 @@ func (d *Work) write(w *plainjson.Writer) {
 	w.Text("thread", d.Thread)
 	w.Text("user", d.User)
 	w.Text("locale", d.Locale)
+	w.Some("history", len(d.History) > 0, d.History)
+	w.Some("history_ref", d.HistoryRef != nil, d.HistoryRef)
 	if len(d.Brief) > 0 {
 		w.Key("brief")
 		w.Raw(d.Brief)
@@ -286,5 +288,7 @@ func (r *JobRequested) write(w *plainjson.Writer) {
 	r.Request.write(w)
 	w.MustText("digest", r.Digest)
 	w.Some("rules", true, &r.Rules)
+	w.Some("history", len(r.History) > 0, r.History)
+	w.Some("history_ref", r.HistoryRef != nil, r.HistoryRef)
 	w.Close()
 }

@@ -21,7 +21,7 @@ const maxToldSteps = 50
 
 // Job is what Said needs to know of the job of an event.
 type Job struct {
-	User     string                     // User is the person for whom it runs.
+	Goal     string                     // Goal is what the job was asked for, or its beginning.
 	Schedule string                     // Schedule is the schedule that started it; empty if none did.
 	Steps    int                        // Steps is the number of SubJobs of its graph.
 	Expert   func(subjob string) string // Expert names the expert of a SubJob; nil if unknown.
@@ -150,6 +150,9 @@ func (s *said) planned(p *events.Plan, warnings events.Faults) {
 	if thoughts.Len() > 0 {
 		s.add(item.Item{Type: item.Thinking, ID: "thoughts/" + s.seq(), Text: strings.TrimSpace(thoughts.String()), Done: true})
 	}
+	if len(p.SubJobs) == 1 && s.job.Goal != "" && strings.HasPrefix(p.SubJobs[0].Goal, s.job.Goal) && p.Title == "" {
+		return // One step that is the request itself tells nothing.
+	}
 	s.add(item.Item{
 		Type: item.Plan, ID: "plan/" + s.seq(), Text: strings.TrimSpace(text.String()), Data: data(map[string]any{"title": p.Title, "steps": steps}), Done: true,
 	})
@@ -162,7 +165,8 @@ func (s *said) asked(d *events.InputRequested) {
 	if d.Kind == events.InputTimer {
 		return // No person is asked.
 	}
-	s.add(item.Item{Type: item.Question, ID: "question/" + d.Request, Request: d.Request, Text: d.Prompt, Data: data(map[string]any{
+	prompt, _, _ := strings.Cut(d.Prompt, "\n"+item.Before+"\n")
+	s.add(item.Item{Type: item.Question, ID: "question/" + d.Request, Request: d.Request, Text: prompt, Data: data(map[string]any{
 		"kind": d.Kind, "options": d.Options, "schema": d.Schema, "for": d.User,
 	}), Done: true})
 }

@@ -19,7 +19,7 @@ func SaidIn(state *graph.Job, e *events.Event) (items []item.Item, child string,
 		subjob = moved.SubJob
 	}
 	child, title := state.Handed(subjob)
-	job := Job{User: state.User, Schedule: state.Labels[schedule.Label], Expert: func(subjob string) string {
+	job := Job{Goal: state.Goal, Schedule: state.Labels[schedule.Label], Expert: func(subjob string) string {
 		_, expert := state.Address(subjob)
 		return expert
 	}}

@@ -60,6 +60,8 @@ type cardSpec struct {
 	Timeout *time.Duration `yaml:"timeout"`
 	// Retries is the default of its SubJobs.
 	Retries *int `yaml:"retries"`
+	// History is how much of what was said before in the session its runs get, in bytes of text; 0 for nothing.
+	History *int `yaml:"history"`
 	// Schema is the JSON Schema of its results.
 	Schema map[string]any `yaml:"output_schema"`
 	// Reconcile is the hook that knows whether an effect with an unknown outcome took place.
@@ -118,6 +120,7 @@ func (c *cardSpec) Validate() error {
 		{"pool_concurrency", c.PoolConcurrency != nil && *c.PoolConcurrency < 0},
 		{"timeout", c.Timeout != nil && *c.Timeout < 0},
 		{"retries", c.Retries != nil && *c.Retries < 0},
+		{"history", c.History != nil && *c.History < 0},
 	} {
 		if limit.bad {
 			add(events.CodeInvalid, limit.field, "must not be negative", "")

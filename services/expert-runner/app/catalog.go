@@ -82,7 +82,10 @@ func (c *catalog) addFile(s *Settings, f *cardFile) {
 	k := f.kind()
 	x, faults := k.build(c, s, f)
 	if x != nil {
-		x.Calls = k.about().calls
+		x.Calls, x.History = k.about().calls, f.History
+		if f.History == nil && k.about().remembers {
+			x.History = new(int)
+		}
 		c.made = append(c.made, x)
 	}
 	if err := c.addHook(s, f, x); err != nil && !c.excuse(f, "reconcile", err) {

@@ -45,6 +45,8 @@ type about struct {
 	once bool
 	// calls means that its runs mostly wait for the answers of others.
 	calls bool
+	// remembers means that the other side keeps what was said in a session: it is told only if the card asks for it.
+	remembers bool
 }
 
 // all returns the kinds in the order of lists for people.

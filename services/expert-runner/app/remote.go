@@ -18,7 +18,7 @@ type a2aKind struct {
 }
 
 func (k *a2aKind) about() about {
-	return about{name: kindA2A, effects: true, once: true, calls: true}
+	return about{name: kindA2A, effects: true, once: true, calls: true, remembers: true}
 }
 
 func (k *a2aKind) faults(*cardSpec) events.Faults { return below("a2a", k.Faults()) }

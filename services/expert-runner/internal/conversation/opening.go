@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/item"
 )
 
 // MaxShown is how much of a predecessor's result the model is shown, in bytes.
@@ -81,6 +82,9 @@ func request(brief *Brief) string {
 	part("Context", w.Context)
 	part("It is done when", w.CompletionCriteria)
 	part("Write code in", w.Spec.Language)
+	if said := item.Lines(item.Read(w.History)); said != "" {
+		b.WriteString("\nSaid before in this session, oldest first:\n" + Data("conversation", "session", said, MaxShown))
+	}
 	for _, name := range slices.Sorted(maps.Keys(w.Inputs)) {
 		b.WriteString("\n" + Data("input", name, Words(w.Inputs[name]), MaxShown))
 	}

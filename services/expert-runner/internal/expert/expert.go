@@ -31,6 +31,9 @@ type Expert struct {
 	Intent run.Effect
 	// Reconciler finds out the unknown outcomes of its effects; nil leaves that to people.
 	Reconciler Reconciler
+	// History is how much of what was said before in the session its runs get, in bytes of text; 0 for nothing. Nil means
+	// item.DefaultHistory.
+	History *int
 	// Light experts use few resources while they wait, so that many may be fetched ahead: Go functions do, processes do
 	// not.
 	Light bool

@@ -28,6 +28,9 @@ type payloads struct {
 // means not now, and the delivery is settled.
 func (r *run) bring() (*task.Ending, bool) {
 	err := r.payloads.bring(r.ctx, &r.Work)
+	if err == nil {
+		err = r.recall()
+	}
 	var fault *events.Fault
 	switch {
 	case err == nil:

@@ -197,8 +197,8 @@ func (p *History) payloads(ctx context.Context, job string) joblog.Payloads {
 
 func size(t *planning.Turn) int {
 	n := len(t.User) + len(t.Answer)
-	for _, step := range t.Steps {
-		n += len(step)
+	for _, text := range slices.Concat(t.Steps, t.Asked) {
+		n += len(text)
 	}
 	return n
 }

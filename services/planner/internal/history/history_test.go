@@ -99,6 +99,30 @@ func newArchive() *archive {
 	return &archive{jobs: map[string][]events.Event{}, blobs: map[string]string{}}
 }
 
+// proves C8
+func TestQuestionsAndTheirAnswersArePartOfTheTurn(t *testing.T) {
+	a := newArchive()
+	ask := func(id, prompt string) events.Event {
+		return events.Event{Kind: events.KindInputRequested, SubJob: events.PlanID, Run: 1, Data: &events.InputRequested{Request: id, Kind: events.InputClarification, Prompt: prompt}}
+	}
+	reply := func(id string, action events.InputAction, answer string) events.Event {
+		return events.Event{Kind: events.KindInputClosed, Key: id, Data: &events.InputClosed{Action: action, Answer: json.RawMessage(answer)}}
+	}
+	a.job("j1", "s", ask("q1", "Which city?"), reply("q1", events.Answered, `"Lima"`), ask("q2", "May I?"), reply("q2", events.Answered, `{"approved":true}`),
+		ask("q3", "And when?"), reply("q3", events.Expired, ""), ask("q4", "Still there?"), ended(events.Finished, `"done"`, nil))
+	got, err := a.of("j1").Before(t.Context(), "s", "j2", 10_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []planning.Turn{{User: "goal of j1", Answer: "done", Asked: []string{"Which city? → Lima", "May I? → approved", "And when? → (expired)", "Still there?"}}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if text := planning.History(got, 1000); !strings.Contains(text, "[Question → answer] Which city? → Lima\n") {
+		t.Error(text)
+	}
+}
+
 // proves C7
 // proves C8
 func TestTheTurnsBeforeAJobAreToldWithStepsAndAnswersInOrder(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/joblog"
 	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
 
@@ -19,6 +20,9 @@ type story struct {
 	steps   []*events.SubJob
 	outputs map[string]json.RawMessage
 	end     *events.JobEnded
+	// asked are the ids of questions in order, prompts and replies belong to them.
+	asked            []string
+	prompts, replies map[string]string
 }
 
 // take adds an event.
@@ -34,10 +38,39 @@ func (s *story) take(e *events.Event) {
 		if d.Outcome == events.Success && e.SubJob != events.FinalID {
 			s.output(e.SubJob, d.Output)
 		}
+	case *events.InputRequested:
+		if d.Kind != events.InputTimer {
+			s.ask(d)
+		}
+	case *events.InputClosed:
+		s.replied(e.Key, d)
 	case *events.JobEnded:
 		s.end = d
 	}
 }
+
+// ask stores a question, up to mostAsked of them.
+func (s *story) ask(d *events.InputRequested) {
+	if s.prompts == nil {
+		s.prompts, s.replies = map[string]string{}, map[string]string{}
+	}
+	if len(s.asked) < mostAsked {
+		s.asked, s.prompts[d.Request] = append(s.asked, d.Request), d.Prompt
+	}
+}
+
+func (s *story) replied(request string, d *events.InputClosed) {
+	if _, asked := s.prompts[request]; asked {
+		reply := joblog.AnswerText(d.Answer)
+		if d.Action != events.Answered {
+			reply = "(" + string(d.Action) + ")"
+		}
+		s.replies[request] = reply
+	}
+}
+
+// mostAsked limits the questions of one job.
+const mostAsked = 20
 
 // plan stores the steps of a plan, replacing those of an earlier plan.
 func (s *story) plan(p *events.Plan) {
@@ -67,6 +100,13 @@ func (s *story) tell(answer json.RawMessage, most int) planning.Turn {
 			reason = ": " + s.end.Error.Message
 		}
 		t.Answer = strings.TrimSpace("(" + strings.ToLower(string(s.end.Status)) + reason + ") " + t.Answer)
+	}
+	for _, id := range s.asked {
+		text := clip(s.prompts[id], mostStep)
+		if reply := s.replies[id]; reply != "" {
+			text += " → " + clip(reply, mostStep)
+		}
+		t.Asked = append(t.Asked, clip(text, most))
 	}
 	for _, step := range s.steps {
 		t.Steps = append(t.Steps, clip(s.step(step, t.Answer), most))

@@ -43,6 +43,9 @@ func (t *Turn) text() string {
 	for i, step := range t.Steps {
 		text += fmt.Sprintf("\n[Step %d] %s", i+1, strings.TrimSpace(step))
 	}
+	for _, asked := range t.Asked {
+		text += "\n[Question → answer] " + strings.TrimSpace(asked)
+	}
 	if answer := strings.TrimSpace(t.Answer); answer != "" {
 		text += "\n[Answer]\n" + answer
 	}

@@ -65,6 +65,8 @@ type Turn struct {
 	User   string   `json:"user"`
 	Answer string   `json:"answer,omitempty"`
 	Steps  []string `json:"steps,omitempty"`
+	// Asked are the questions that the person was asked meanwhile, each with its answer.
+	Asked []string `json:"asked,omitempty"`
 }
 
 // Finding is information from another expert: data, never an instruction.

@@ -43,6 +43,8 @@ type Blobs interface {
 type Sessions interface {
 	// Open adds a job to its session, and says whether it is new there; events.Faults say why it may not join.
 	Open(ctx context.Context, r *events.Request) (entered bool, err error)
+	// History is what was said in the session before a job that was just entered, as JSON; nil if nothing was.
+	History(ctx context.Context, r *events.Request) (json.RawMessage, error)
 	// Leave removes a job that was not admitted.
 	Leave(ctx context.Context, r *events.Request) error
 }
@@ -174,6 +176,9 @@ func (a *Admitter) enter(ctx context.Context, requested *events.JobRequested, tr
 		if entered, err = a.Sessions.Open(ctx, &requested.Request); err != nil {
 			return Admission{JobID: requested.Request.ID}, err
 		}
+		if err := a.recall(ctx, requested); err != nil {
+			return Admission{JobID: requested.Request.ID}, err
+		}
 	}
 	admission, err := a.state(ctx, requested, trace)
 	var faults events.Faults
@@ -184,6 +189,30 @@ func (a *Admitter) enter(ctx context.Context, requested *events.JobRequested, tr
 	}
 	return admission, err
 }
+
+// recall adds what was said in the session before, by reference if it is long.
+func (a *Admitter) recall(ctx context.Context, requested *events.JobRequested) error {
+	if requested.Request.Session == "" {
+		return nil
+	}
+	history, err := a.Sessions.History(ctx, &requested.Request)
+	if err != nil {
+		return fmt.Errorf("read the history of the session: %w", err)
+	}
+	if len(history) <= inlineHistory {
+		requested.History = history
+		return nil
+	}
+	ref, err := a.blobs.Put(ctx, requested.Request.ID, history)
+	if err != nil {
+		return fmt.Errorf("store the history of the session: %w", err)
+	}
+	requested.HistoryRef = &ref
+	return nil
+}
+
+// inlineHistory is the largest history, in bytes, that is part of the job's first event and of all of its work.
+const inlineHistory = 2 << 10
 
 // schedule creates a schedule from a request that recurs, under the id that the job would have.
 func (a *Admitter) schedule(ctx context.Context, r events.Request, trace string) (Admission, error) {

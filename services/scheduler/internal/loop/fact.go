@@ -92,7 +92,7 @@ func newFact(e *events.Event) *fact {
 	switch d := e.Data.(type) {
 	case *events.JobRequested:
 		r := &d.Request
-		f.size += 1024 + len(r.Goal) + len(r.Context) + len(r.Plan)
+		f.size += 1024 + len(r.Goal) + len(r.Context) + len(r.Plan) + len(d.History)
 		for name, input := range r.Inputs {
 			f.size += 64 + len(name) + len(input)
 		}

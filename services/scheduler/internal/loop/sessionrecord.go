@@ -18,6 +18,8 @@ type SessionRecord struct {
 	// Status is that of the job or SubJob; Asking is true while a person is asked.
 	Status events.Status
 	Asking bool
+	// Ending is true while the end of the job is decided and not in its log yet.
+	Ending bool
 	// Created, Changed and Ended are times of the log. Seq is the last event that this knows.
 	Created, Changed, Ended time.Time
 	Seq                     uint64
@@ -35,7 +37,7 @@ func talkOf(s *graph.State) *SessionRecord {
 		return nil
 	}
 	t := &SessionRecord{
-		Session: s.Session, User: s.User, Thread: s.Thread, Job: s.ID, Goal: s.Goal, Status: s.Status, Asking: len(s.Inputs) > 0,
+		Session: s.Session, User: s.User, Thread: s.Thread, Job: s.ID, Goal: s.Goal, Status: s.Status, Asking: len(s.Inputs) > 0, Ending: s.EndOwed,
 		Created: s.Created, Changed: s.Changed, Ended: s.Ended, Seq: s.Seq, Title: s.Title,
 	}
 	steps := 0

@@ -71,6 +71,7 @@ func (b *workBuilder) resolveOrder(ctx context.Context, j *job, cmd *graph.Comma
 		w.Session = o.Session
 	}
 	if o.Kind == events.WorkExecute {
+		w.History, w.HistoryRef = requested.History, requested.HistoryRef
 		w.Evaluator, w.Model = r.Evaluator, r.Models["expert"]
 	}
 	if o.Spec.Seq != 0 {

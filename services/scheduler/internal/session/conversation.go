@@ -2,10 +2,12 @@ package session
 
 import (
 	"context"
+	"encoding/json"
 	"iter"
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/item"
 	"github.com/jobgraph/jobgraph/pkg/joblog"
 )
 
@@ -25,9 +27,31 @@ func Conversation(ctx context.Context, from *bus.Bus, r *Record, before uint64, 
 // live are the jobs of the session that have not ended, or whose end is not noted yet.
 func (r *Record) live() (ids []string) {
 	for i := range r.Jobs {
-		if l := &r.Jobs[i]; l.SubJob == "" && !l.Status.Terminal() && events.ValidToken(l.ID) {
+		if l := &r.Jobs[i]; l.SubJob == "" && (!l.Status.Terminal() || l.Ending) && events.ValidToken(l.ID) {
 			ids = append(ids, l.ID)
 		}
 	}
 	return ids
+}
+
+// historyItems is how many items of a conversation are read for the history of a job.
+const historyItems = 200
+
+// History is what was said in the session of a request before it, as JSON; nil for the first request of a session. It may be called
+// once the request was entered. Errors: those of the bus.
+func (b *Store) History(ctx context.Context, r *events.Request) (json.RawMessage, error) {
+	record, _, err := b.load(ctx, r.Session)
+	if err != nil || b.bus == nil || record.Total <= 1 {
+		return nil, err
+	}
+	record.leave(r.ID)
+	page, err := Conversation(ctx, b.bus, record, 0, historyItems)
+	if err != nil {
+		return nil, err
+	}
+	items := item.History(joblog.Latest(page.Items))
+	if len(items) == 0 {
+		return nil, nil
+	}
+	return json.Marshal(items)
 }

@@ -59,7 +59,9 @@ type Line struct {
 	Goal   string        `json:"goal,omitempty"`
 	Status events.Status `json:"status"`
 	// Asking is true while a person is asked.
-	Asking  bool      `json:"asking,omitempty"`
+	Asking bool `json:"asking,omitempty"`
+	// Ending is true while the job's end is decided and not recorded in the conversation yet.
+	Ending  bool      `json:"ending,omitempty"`
 	Created time.Time `json:"created"`
 	Ended   time.Time `json:"ended,omitzero"`
 	// Seq is the event of the log up to which this is known; 0 before the job was looked at.
@@ -106,7 +108,7 @@ func (r *Record) note(t *loop.SessionRecord) bool {
 	}
 	news := Line{
 		ID: l.ID, SubJob: t.SubJob, Thread: l.Thread, Goal: l.Goal, Created: l.Created,
-		Status: t.Status, Asking: t.Asking, Ended: t.Ended, Seq: t.Seq, Handed: t.Handed,
+		Status: t.Status, Asking: t.Asking, Ending: t.Ending, Ended: t.Ended, Seq: t.Seq, Handed: t.Handed,
 	}
 	if t.Seq <= l.Seq {
 		return false
@@ -115,7 +117,7 @@ func (r *Record) note(t *loop.SessionRecord) bool {
 	if title == "" {
 		title = brief(t.Title, mostTitle)
 	}
-	if title == r.Title && l.Status == news.Status && l.Asking == news.Asking && l.Ended.Equal(news.Ended) && slices.Equal(l.Handed, news.Handed) {
+	if title == r.Title && l.Status == news.Status && l.Asking == news.Asking && l.Ending == news.Ending && l.Ended.Equal(news.Ended) && slices.Equal(l.Handed, news.Handed) {
 		return false // The same again: progress is no news to a session.
 	}
 	*l, r.Title, r.Updated = news, title, t.Changed

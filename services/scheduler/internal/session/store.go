@@ -32,6 +32,8 @@ type Store struct {
 	keys Keys
 	list func(ctx context.Context) ([]bus.Entry, error)
 	seed maphash.Seed
+	// bus is where conversations are read; nil without.
+	bus *bus.Bus
 	// lines keep writers of one session in this process in a line, so that they do not lose to each other; those of other
 	// processes meet at the revision.
 	lines [32]sync.Mutex
@@ -43,7 +45,11 @@ func NewStore(keys Keys, list func(ctx context.Context) ([]bus.Entry, error)) *S
 }
 
 // OnBus makes the book of a connection.
-func OnBus(b *bus.Bus) *Store { return NewStore(b.Sessions(), b.SessionRecords) }
+func OnBus(b *bus.Bus) *Store {
+	s := NewStore(b.Sessions(), b.SessionRecords)
+	s.bus = b
+	return s
+}
 
 // Open enters a job into its session, which begins with it when there is none, and says whether the job is new there. A
 // request without a session is none of its business. Errors: events.Faults for a request that may not join, and the bus's.

@@ -61,6 +61,7 @@ func handed(w *events.Work) map[string]json.RawMessage {
 	put("inputs", w.Inputs, len(w.Inputs) > 0)
 	put("results", w.Results, len(w.Results) > 0)
 	put("attachments", w.Attachments, len(w.Attachments) > 0)
+	put("history", w.History, len(w.History) > 0)
 	put("output_schema", w.Spec.OutputSchema, len(w.Spec.OutputSchema) > 0)
 	return data
 }

@@ -26,6 +26,7 @@ type input struct {
 	Results            map[string]result          `json:"results"`
 	Attachments        []file                     `json:"attachments,omitempty"`
 	Lessons            []string                   `json:"lessons,omitempty"`
+	History            json.RawMessage            `json:"history,omitempty"`
 	Answers            map[string]json.RawMessage `json:"answers,omitempty"`
 	Language           string                     `json:"language,omitempty"`
 	OutputSchema       json.RawMessage            `json:"output_schema,omitempty"`
@@ -59,7 +60,7 @@ func stdin(ctx context.Context, t *expert.Task, dir string) ([]byte, error) {
 	}
 	in := input{
 		Job: w.Job, SubJob: w.SubJob, Run: w.Run, Attempt: w.Attempt, Goal: w.Goal, Context: w.Context,
-		CompletionCriteria: w.CompletionCriteria, Inputs: w.Inputs, Results: map[string]result{}, Lessons: w.Lessons,
+		CompletionCriteria: w.CompletionCriteria, Inputs: w.Inputs, Results: map[string]result{}, Lessons: w.Lessons, History: w.History,
 		Language: w.Spec.Language, OutputSchema: w.Spec.OutputSchema, Workspace: dir, IdempotencyKey: w.IdempotencyKey,
 	}
 	if in.Inputs == nil {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/item"
 )
 
 // Limits of a prompt in bytes. It is complete if it fits, since a message holds six times as much. In a longer one every
@@ -15,6 +16,8 @@ const (
 	maxPrompt = 64 << 10
 	maxText   = 8 << 10
 	maxResult = 2 << 10
+	// maxHistory is what of a history is shown, the newest.
+	maxHistory = 4 << 10
 )
 
 // prompt returns the text for the person: the faults of the last answer, the card's text, the work, and its inputs.
@@ -48,6 +51,7 @@ func told(intro string, w *events.Work, wrong []string, maxText, maxResult int) 
 	for _, lesson := range w.Lessons {
 		add("Learned before: ", lesson, maxResult, self)
 	}
+	add(item.Before+"\n", item.Lines(item.Newest(item.Read(w.History), maxHistory)), maxHistory, self)
 	return strings.TrimSpace(b.String())
 }
 

@@ -1,0 +1,110 @@
+package item
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Limits of a history in bytes of its texts: MaxHistory of what is kept with a job, DefaultHistory of what an expert gets whose
+// card does not say how much, MaxTurn of one item.
+const (
+	MaxHistory     = 32 << 10
+	DefaultHistory = 16 << 10
+	MaxTurn        = 4 << 10
+)
+
+// Before is the heading of a history in the prompt of a question. It is the last part of that prompt, and not recorded again.
+const Before = "Said before in this session:"
+
+// weight is what an item counts at least, whatever its text.
+const weight = 64
+
+// told reports whether later experts need what was said. Thoughts, tools and progress are not part of a history.
+func told(i *Item) bool {
+	switch i.Type {
+	case Message, Question, Answer, Text, Guidance, Warning, Result:
+		return true
+	case Schedule:
+		return i.Done
+	}
+	return false
+}
+
+// History returns what later experts should know of a conversation: what people, planner and experts said, each text cut at
+// MaxTurn, and of all that the newest up to MaxHistory, oldest first.
+func History(conversation []Entry) []Item {
+	var list []Item
+	for n := range conversation {
+		i := &conversation[n].Item
+		if !told(i) {
+			continue
+		}
+		text := clip(i.Text, MaxTurn)
+		list = append(list, Item{
+			Type: i.Type, ID: i.ID, At: i.At, Job: i.Job, SubJob: i.SubJob, Expert: i.Expert, User: i.User, Request: i.Request,
+			Text: text, Truncated: i.Truncated + len(i.Text) - len(text), Ref: i.Ref,
+		})
+	}
+	return Newest(list, MaxHistory)
+}
+
+// Read reads a history from a work message; nil if there is none or it is no list of items.
+func Read(history json.RawMessage) []Item {
+	var list []Item
+	if len(history) == 0 || json.Unmarshal(history, &list) != nil {
+		return nil
+	}
+	return list
+}
+
+// Newest returns the last items of a history whose texts have together at most so many bytes.
+func Newest(history []Item, most int) []Item {
+	for n := range slices.Backward(history) {
+		if most -= len(history[n].Text) + weight; most < 0 {
+			return history[n+1:]
+		}
+	}
+	return history
+}
+
+// Lines is a history for people and models, one paragraph for each item.
+func Lines(history []Item) string {
+	var b strings.Builder
+	for n := range history {
+		i := &history[n]
+		b.WriteString(speaker(i) + ": " + strings.TrimSpace(i.Text))
+		if i.Truncated > 0 {
+			b.WriteString(" …")
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+// speaker names who says an item.
+func speaker(i *Item) string {
+	who := map[Type]string{Message: "User", Answer: "User's answer", Question: "Question", Result: "Result", Schedule: "Result of a schedule"}[i.Type]
+	if who == "" {
+		who = strings.ToUpper(string(i.Type[:1])) + string(i.Type[1:])
+	}
+	switch {
+	case i.User != "":
+		who += " (" + i.User + ")"
+	case i.Expert != "" && i.Type != Message: // A message names the expert that it is for.
+		who += " (" + i.Expert + ")"
+	}
+	return who
+}
+
+// clip cuts a text at the end of a character.
+func clip(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	for most > 0 && !utf8.RuneStart(text[most]) {
+		most--
+	}
+	return text[:most]
+}
