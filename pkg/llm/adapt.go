@@ -3,7 +3,9 @@ package llm
 import (
 	"errors"
 	"net/http"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -20,6 +22,8 @@ type shape struct {
 	rung Rung
 	// dropped names the fields that the model rejects, in order.
 	dropped []string
+	// limit is the most tokens that the model allows an answer, 0 if it has not objected.
+	limit int
 }
 
 // drops reports whether a field is left out.
@@ -28,7 +32,7 @@ func (s shape) drops(field string) bool { return slices.Contains(s.dropped, fiel
 // droppable are the fields that a request can do without. The token limit has two names: if one is rejected, the other is
 // sent.
 var droppable = []string{
-	"temperature", "seed", "reasoning_effort", "stream_options", "include", "metadata", "max_completion_tokens", "max_tokens",
+	"temperature", "seed", "reasoning_effort", "thinking_budget", "stream_options", "include", "metadata", "max_completion_tokens", "max_tokens",
 }
 
 // memory is what calls have learned about a model. It is kept as long as the model stays the same.
@@ -38,11 +42,7 @@ type memory struct {
 }
 
 func newMemory(cfg ModelConfig) *memory {
-	m := &memory{shape: shape{dialect: DialectChat, rung: cfg.Structured}}
-	if cfg.API == string(DialectResponses) {
-		m.shape.dialect = DialectResponses
-	}
-	return m
+	return &memory{shape: shape{dialect: cfg.dialect(), rung: cfg.Structured}}
 }
 
 // recall returns the shape to start with.
@@ -72,6 +72,10 @@ func (s shape) adapt(err *Error, r Request, cfg ModelConfig, sent map[string]any
 		s.dialect = DialectResponses
 		return s, true
 	}
+	if limit := mostTokens(err); limit > 0 && s.dialect == DialectAnthropic && (s.limit == 0 || limit < s.limit) {
+		s.limit = limit
+		return s, true
+	}
 	if err.Class == BadRequest {
 		if field := named(err, sent, s); field != "" {
 			s.dropped = append(s.dropped, field)
@@ -83,6 +87,9 @@ func (s shape) adapt(err *Error, r Request, cfg ModelConfig, sent map[string]any
 		return s, false
 	}
 	s.rung = ladder[next]
+	if s.rung == RungObject && s.dialect == DialectAnthropic {
+		s.rung = RungTool // There is no such form.
+	}
 	return s, true
 }
 
@@ -97,7 +104,7 @@ func wantsResponses(err *Error) bool {
 }
 
 // unknowns are words of rejections that concern a parameter as such, not its value.
-var unknowns = []string{"support", "unknown", "unrecognized", "unexpected", "not permitted", "not allowed", "extra "}
+var unknowns = []string{"support", "unknown", "unrecognized", "unexpected", "not permitted", "not allowed", "extra ", "deprecated", "not enabled"}
 
 // named returns the droppable field that a rejection names and the request contains, or "". The parameter in the rejection
 // takes precedence over its message.
@@ -112,8 +119,11 @@ func named(err *Error, sent map[string]any, s shape) string {
 			if field == "reasoning_effort" && s.dialect == DialectResponses {
 				word = "reasoning"
 			}
-			if field == "max_tokens" && s.dialect == DialectResponses {
+			if field == "max_tokens" && s.dialect != DialectChat {
 				continue
+			}
+			if thinks := field == "reasoning_effort" || field == "thinking_budget"; thinks && protocols[s.dialect] != nil {
+				text, word = aboutThought(text), aboutThought(word)
 			}
 			if _, holds := sent[field]; holds && !s.drops(field) && mentions(text, word) {
 				return field
@@ -121,6 +131,29 @@ func named(err *Error, sent map[string]any, s shape) string {
 		}
 	}
 	return ""
+}
+
+// aboutThought replaces the names of settings that concern how much a model thinks by one word.
+func aboutThought(text string) string {
+	for _, word := range []string{"thinking", "effort"} {
+		if strings.Contains(strings.ToLower(text), word) {
+			return "thinking"
+		}
+	}
+	return ""
+}
+
+// tokenLimit matches a rejection that says how many tokens an answer may have.
+var tokenLimit = regexp.MustCompile(`max_tokens: \d+ > (\d+)`)
+
+// mostTokens returns the most tokens that a model allows an answer, if the rejection is about that.
+func mostTokens(err *Error) int {
+	found := tokenLimit.FindStringSubmatch(err.Message)
+	if err.Class != BadRequest || found == nil {
+		return 0
+	}
+	limit, _ := strconv.Atoi(found[1]) // 0 for a number that is too large.
+	return limit
 }
 
 // mentions reports whether text contains word as a whole word.

@@ -21,6 +21,8 @@ type answer struct {
 	calls                  merger
 	// ended is the provider's reason for the end, "" until it has given one.
 	ended string
+	// reason is what the provider says about that end.
+	reason string
 	// over is set at the orderly end of a stream, done when the provider has said [DONE], summed when usage came by itself and nothing
 	// has been said since.
 	over, done, summed bool
@@ -78,6 +80,9 @@ var ends = map[string]Class{
 	"length": LengthCut, "max_tokens": LengthCut, "max_output_tokens": LengthCut, "model_length": LengthCut,
 	"content_filter": Filtered, "safety": Filtered, "recitation": Filtered, "blocklist": Filtered,
 	"prohibited_content": Filtered, "sensitive": Filtered,
+	"spii": Filtered, "language": Filtered, "image_safety": Filtered, "image_prohibited_content": Filtered, "image_recitation": Filtered, "other": Filtered,
+	"malformed_function_call": Malformed, "unexpected_tool_call": Malformed, "too_many_tool_calls": Malformed, "malformed_response": Malformed,
+	"missing_thought_signature": BadRequest, "model_context_window_exceeded": ContextTooLong,
 	"refusal": Refused, "error": Unavailable, "failed": Unavailable, "cancelled": Unavailable,
 	"insufficient_system_resource": Overloaded, "incomplete": LengthCut, "in_progress": StreamCut, "queued": StreamCut,
 }
@@ -90,7 +95,7 @@ func (a *answer) finish(r Request, rung Rung) (Response, *Error) {
 		return Response{}, a.bad(StreamCut, "the answer stopped without a reason")
 	}
 	if class, bad := ends[strings.ToLower(a.ended)]; bad {
-		return Response{}, a.bad(class, "the answer ended with "+excerpt(a.ended, a.redactor))
+		return Response{}, a.ending(class)
 	}
 	if a.refusal.Len() > 0 {
 		return Response{}, a.bad(Refused, excerpt(a.refusal.String(), a.redactor))
@@ -116,6 +121,20 @@ func (a *answer) finish(r Request, rung Rung) (Response, *Error) {
 		return Response{}, a.bad(Empty, "the answer is finished and says nothing")
 	}
 	return *answered, nil
+}
+
+// ending returns the error of an answer that the provider ended badly. What the model wrote wrongly is the model's to correct, so the error has a
+// partial answer even if nothing of it can be read.
+func (a *answer) ending(class Class) *Error {
+	why := "the answer ended with " + a.ended
+	if a.reason != "" {
+		why += ": " + a.reason
+	}
+	fail := a.bad(class, excerpt(why, a.redactor))
+	if class == Malformed && fail.Partial == nil {
+		fail.Partial = a.partial()
+	}
+	return fail
 }
 
 // settled reports whether a stream that gave no reason has ended all the same. Some providers only say [DONE], only give the usage, or say

@@ -27,13 +27,7 @@ func (t *turn) attempt(caller context.Context, doer Doer, now func() time.Time, 
 		x.touch = func() { idle.Reset(t.cfg.Idle) }
 	}
 	a := newAnswer(t.cfg, t.redactor, sink)
-	sdk := openai.DefaultConfig(string(t.cfg.Key))
-	sdk.BaseURL, sdk.HTTPClient = t.cfg.BaseURL, compatibility{doer}
-	put := t.chat
-	if t.shape.dialect == DialectResponses {
-		put = t.responses
-	}
-	err := put(x.in(ctx), x, openai.NewClientWithConfig(sdk), a)
+	err := t.call(ctx, x, doer, a)
 	if fail := x.verdict(err); fail != nil {
 		if fail.Partial == nil {
 			fail.Partial = a.bad(fail.Class, "").Partial
@@ -49,11 +43,22 @@ func (t *turn) attempt(caller context.Context, doer Doer, now func() time.Time, 
 		return Response{}, fail
 	}
 	answered.Dialect, answered.Rung, answered.Dropped = t.shape.dialect, t.rung(), t.shape.dropped
-	for i := range x.items {
-		x.items[i] = t.redactor.JSON(x.items[i])
-	}
-	answered.Carry = t.cfg.carried(x.items, answered.Calls)
+	answered.Carry = t.carried(x.items, answered.Calls)
 	return *t.priced(&answered, x.cost), nil
+}
+
+// call sends the request in the dialect of the turn.
+func (t *turn) call(ctx context.Context, x *exchange, doer Doer, a *answer) error {
+	if p := protocols[t.shape.dialect]; p != nil {
+		return t.native(ctx, x, doer, p, a)
+	}
+	sdk := openai.DefaultConfig(string(t.cfg.Key))
+	sdk.BaseURL, sdk.HTTPClient = t.cfg.BaseURL, compatibility{doer}
+	put := t.chat
+	if t.shape.dialect == DialectResponses {
+		put = t.responses
+	}
+	return put(x.in(ctx), x, openai.NewClientWithConfig(sdk), a)
 }
 
 func (t *turn) priced(r *Response, stated *float64) *Response {

@@ -1,10 +1,12 @@
 package llm
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // saying is a provider's description of an error, in whatever form it comes.
@@ -12,6 +14,11 @@ type saying struct {
 	code, kind, param, message string
 	// status is a status inside the body, for errors that are sent under 200.
 	status int
+	// after is when to try again, request the provider's id of the request.
+	after   time.Duration
+	request string
+	// daily is true if a limit for the day is used up.
+	daily bool
 }
 
 // listen parses {"error": {...}}, {"error": "…"}, {"detail": …}, {"message": …}, a bare error object, a string, a list of
@@ -35,7 +42,9 @@ func listenTo(body []byte, levels int) saying {
 	if inner := present(object["error"]); inner != nil && levels > 0 {
 		var text string
 		if json.Unmarshal(inner, &text) != nil {
-			return listenTo(inner, levels-1)
+			s := listenTo(inner, levels-1)
+			s.request = cmp.Or(wordOf(object["request_id"]), s.request)
+			return s
 		}
 		object["message"] = inner
 	}
@@ -51,7 +60,36 @@ func listenTo(body []byte, levels int) saying {
 	if n, err := strconv.Atoi(s.code); err == nil && n >= 100 && n < 600 {
 		s.status = n
 	}
-	return s.deeper(object)
+	if status := wordOf(object["status"]); s.kind == "" && s.status != 0 {
+		s.kind = status // Google's word for its number.
+	}
+	return s.deeper(object).detailed(object["details"])
+}
+
+// detailed adds Google's details: when to try again, and whether a limit for the day is used up.
+func (s saying) detailed(raw json.RawMessage) saying {
+	var details []struct {
+		Reason     word `json:"reason"`
+		RetryDelay word `json:"retryDelay"`
+		Violations []struct {
+			Quota word `json:"quotaId"`
+		} `json:"violations"`
+	}
+	if raw == nil || json.Unmarshal(raw, &details) != nil {
+		return s
+	}
+	for _, detail := range details {
+		if wait, err := time.ParseDuration(string(detail.RetryDelay)); err == nil && wait > 0 {
+			s.after = min(wait, 24*time.Hour)
+		}
+		if detail.Reason != "" {
+			s.kind += " " + string(detail.Reason)
+		}
+		for _, violation := range detail.Violations {
+			s.daily = s.daily || strings.Contains(string(violation.Quota), "PerDay")
+		}
+	}
+	return s
 }
 
 // deeper adds what a gateway hands through from the provider behind it, what a model wrote that its provider could not read, and Azure's
@@ -99,15 +137,15 @@ var phrases = []struct {
 	{ContextTooLong, []string{
 		"context_length", "context length", "context window", "context size", "context_window", "prompt is too long",
 		"input is too long", "too many tokens", "input tokens exceed", "reduce the length", "string_above_max_length",
-		"maximum number of tokens", "exceeds the maximum number of input",
+		"maximum number of tokens", "exceeds the maximum number of input", "exceed context limit", "request_too_large",
 	}},
 	{Filtered, []string{
 		"content_filter", "content_policy", "content policy", "content management policy", "responsibleaipolicy",
 		"moderation_blocked", "flagged by", "requires moderation", "safety system", "data_inspection_failed",
 	}},
-	{Quota, []string{"insufficient_quota", "insufficient_credits", "insufficient credits", "insufficient balance", "billing_hard_limit", "exceeded your current quota"}},
-	{NotFound, []string{"model_not_found", "model does not exist", "no such model", "not a valid model"}},
-	{Auth, []string{"invalid_api_key", "authentication_error", "permission_error", "permission_denied"}},
+	{Quota, []string{"insufficient_quota", "insufficient_credits", "insufficient credits", "insufficient balance", "billing_hard_limit", "exceeded your current quota", "credit balance is too low", "billing_error"}},
+	{NotFound, []string{"model_not_found", "model does not exist", "no such model", "not a valid model", "not_found_error"}},
+	{Auth, []string{"invalid_api_key", "authentication_error", "permission_error", "permission_denied", "api key not valid", "api_key_invalid", "api key expired", "user location is not supported"}},
 	{RateLimited, []string{"rate_limit", "rate limit", "too many requests", "resource_exhausted"}},
 	{Overloaded, []string{"overloaded", "over capacity", "no capacity", "insufficient_system_resource"}},
 }
@@ -117,7 +155,7 @@ var byStatus = map[int]Class{
 	http.StatusUnauthorized: Auth, http.StatusForbidden: Auth, http.StatusPaymentRequired: Quota,
 	http.StatusNotFound: NotFound, http.StatusRequestTimeout: TimedOut, http.StatusConflict: Unavailable,
 	http.StatusTooManyRequests: RateLimited, http.StatusServiceUnavailable: Overloaded, 529: Overloaded,
-	http.StatusGatewayTimeout: TimedOut,
+	http.StatusGatewayTimeout: TimedOut, 499: Unavailable,
 }
 
 // classify determines the class of an error. Phrases take precedence over the status only where they can be trusted: a 5xx
@@ -128,6 +166,8 @@ func classify(status int, s saying) Class {
 	}
 	class, known := byStatus[status]
 	switch {
+	case status == http.StatusTooManyRequests && s.after > 0 && !s.daily:
+		return RateLimited // Whatever it says about quotas: they fill up again.
 	case status == http.StatusUnauthorized, status == http.StatusPaymentRequired, status == http.StatusRequestTimeout:
 		return class
 	case status >= 500:

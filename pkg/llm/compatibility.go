@@ -2,6 +2,7 @@ package llm
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -19,8 +20,20 @@ func (c compatibility) Do(req *http.Request) (*http.Response, error) {
 	if err := x.complete(req); err != nil {
 		return nil, fmt.Errorf("complete request: %w", err)
 	}
+	resp, err := x.send(c.doer, req)
+	if err != nil {
+		return nil, err
+	}
+	if x.stream {
+		return x.streamed(resp)
+	}
+	return x.whole(resp)
+}
+
+// send sends a request. A failing status is the error of the exchange.
+func (x *exchange) send(doer Doer, req *http.Request) (*http.Response, error) {
 	x.sent = true
-	resp, err := c.doer.Do(req)
+	resp, err := doer.Do(req)
 	if err != nil {
 		x.failed(x.broken(err, Unavailable))
 		return nil, err
@@ -29,10 +42,7 @@ func (c compatibility) Do(req *http.Request) (*http.Response, error) {
 	if resp.StatusCode < 200 || resp.StatusCode >= 300 {
 		return nil, x.refused(resp)
 	}
-	if x.stream {
-		return x.streamed(resp)
-	}
-	return x.whole(resp)
+	return resp, nil
 }
 
 // complete adds fields, headers, and empty texts that the SDK leaves out.
@@ -95,7 +105,10 @@ func (x *exchange) refused(resp *http.Response) error {
 	if resp.StatusCode < 400 {
 		fail.Class, fail.Message = Malformed, "an answer with this status is none"
 	}
-	fail.RetryAfter = retryAfter(resp.Header, x.now())
+	if after := retryAfter(resp.Header, x.now()); after > 0 {
+		fail.RetryAfter = after
+	}
+	fail.RequestID = excerpt(cmp.Or(resp.Header.Get("Request-Id"), resp.Header.Get("X-Request-Id"), fail.RequestID), x.redactor)
 	switch strings.ToLower(resp.Header.Get("X-Should-Retry")) {
 	case "true":
 		fail.retry = 1

@@ -22,11 +22,12 @@ type Config map[string]ModelConfig
 type ModelConfig struct {
 	// Model is the provider's name of the model; the configured name if empty.
 	Model string `yaml:"model"`
-	// BaseURL is the address of the API, including /v1; OpenAI's if empty.
+	// BaseURL is the address of the API, including /v1; that of the API's own provider if empty, OpenAI's for auto.
 	BaseURL string `yaml:"base_url"`
-	// Key is sent as bearer token; providers on the same machine need none.
+	// Key is sent as bearer token, or in the header that the API wants; providers on the same machine need none.
 	Key Secret `yaml:"key"`
-	// API is "chat", "responses", or "auto" (also if empty): chat, until the provider requires Responses.
+	// API is what the provider speaks: "chat" or "responses" of OpenAI, "anthropic" (Messages), "gemini" (generateContent), or "auto" (also if
+	// empty): what base_url tells of Anthropic and Google, else chat, until the provider requires Responses.
 	API string `yaml:"api"`
 	// Structured is the first way to request structured output, json_schema if empty.
 	Structured Rung `yaml:"structured"`
@@ -80,6 +81,8 @@ type Price struct {
 	Prompt float64 `yaml:"prompt"`
 	// Cached is the price of input tokens from the provider's cache; Prompt if nil.
 	Cached *float64 `yaml:"cached"`
+	// CacheWrite is the price of input tokens that the provider writes to its cache; Prompt if nil.
+	CacheWrite *float64 `yaml:"cache_write"`
 	// Completion is the price of output tokens, including reasoning.
 	Completion float64 `yaml:"completion"`
 }
@@ -126,6 +129,11 @@ func Classes() []Class { return slices.Sorted(maps.Keys(classes)) }
 // Rungs lists the ways to request structured output, the strongest first.
 func Rungs() []Rung { return slices.Clone(ladder) }
 
+// APIs lists what a model's api may be.
+func APIs() []string {
+	return []string{"auto", string(DialectChat), string(DialectResponses), string(DialectAnthropic), string(DialectGemini)}
+}
+
 // Names lists the configured names in order.
 func (c Config) Names() []string { return slices.Sorted(maps.Keys(c)) }
 
@@ -149,8 +157,8 @@ func (m ModelConfig) faults(c Config, name string) (faults events.Faults) {
 			fault("base_url", "must hold no user, password or query: use key and headers")
 		}
 	}
-	if !slices.Contains([]string{"", "auto", string(DialectChat), string(DialectResponses)}, m.API) {
-		fault("api", "%q is not auto, chat or responses", m.API)
+	if !slices.Contains(append([]string{""}, APIs()...), m.API) {
+		fault("api", "%q is not %s", m.API, strings.Join(APIs(), ", "))
 	}
 	if m.Structured != "" && !slices.Contains(ladder, m.Structured) {
 		fault("structured", "%q is not json_schema, json_object, tool or prompt", m.Structured)
@@ -170,7 +178,7 @@ func (m ModelConfig) faults(c Config, name string) (faults events.Faults) {
 		}
 	}
 	for header := range m.Headers {
-		if strings.EqualFold(header, "Authorization") {
+		if slices.ContainsFunc([]string{"Authorization", "X-Api-Key", "X-Goog-Api-Key"}, func(own string) bool { return strings.EqualFold(header, own) }) {
 			fault("headers", "%s is made from key", header)
 		}
 	}
@@ -193,6 +201,7 @@ func (m ModelConfig) faultyNumbers(fault func(field, format string, args ...any)
 		{"price.prompt", value(m.Price, Price{}).Prompt},
 		{"price.completion", value(m.Price, Price{}).Completion},
 		{"price.cached", value(value(m.Price, Price{}).Cached, 0)},
+		{"price.cache_write", value(value(m.Price, Price{}).CacheWrite, 0)},
 	} {
 		if !(number.value >= 0) {
 			fault(number.field, "must not be negative")
@@ -203,7 +212,7 @@ func (m ModelConfig) faultyNumbers(fault func(field, format string, args ...any)
 // filled sets the defaults of empty fields.
 func (m ModelConfig) filled(name string) ModelConfig {
 	m.Model = cmp.Or(m.Model, name)
-	m.BaseURL = strings.TrimRight(cmp.Or(m.BaseURL, openAI), "/")
+	m.BaseURL = m.address()
 	m.Structured = cmp.Or(m.Structured, RungSchema)
 	m.Timeout = cmp.Or(m.Timeout, 10*time.Minute)
 	m.Idle = cmp.Or(m.Idle, 2*time.Minute)
@@ -213,9 +222,6 @@ func (m ModelConfig) filled(name string) ModelConfig {
 	}
 	return m
 }
-
-// openAI is the default base_url.
-const openAI = "https://api.openai.com/v1"
 
 // value returns what p points to, or a default.
 func value[T any](p *T, otherwise T) T {

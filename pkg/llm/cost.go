@@ -9,8 +9,8 @@ func (m ModelConfig) cost(stated *float64, used Usage) *float64 {
 		return nil
 	}
 	cached := value(m.Price.Cached, m.Price.Prompt)
-	sum := m.Price.Prompt*float64(max(0, used.Prompt-used.Cached)) + cached*float64(used.Cached) +
-		m.Price.Completion*float64(used.Completion)
+	sum := m.Price.Prompt*float64(max(0, used.Prompt-used.Cached-used.Written)) + cached*float64(used.Cached) +
+		value(m.Price.CacheWrite, m.Price.Prompt)*float64(used.Written) + m.Price.Completion*float64(used.Completion)
 	sum /= 1e6
 	return &sum
 }

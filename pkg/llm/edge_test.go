@@ -366,14 +366,14 @@ func TestEveryScriptedFaultEndsInItsClass(t *testing.T) {
 		{llmtest.NoFinish, "", ""},
 		{llmtest.Hang, llm.TimedOut, llm.TimedOut},
 	} {
-		for _, api := range []string{"chat", "responses"} {
+		for _, api := range apis {
 			for _, stream := range []bool{false, true} {
 				want := map[bool]llm.Class{false: c.whole, true: c.stream}[stream]
-				if api == "responses" && stream && c.fault == llmtest.EmptyChoices {
-					want = llm.Empty // The event says that it is complete, and there is no text in it.
-				}
-				if api == "responses" && stream && c.fault == llmtest.NoFinish {
-					want = llm.StreamCut // This API ends a stream by an event alone.
+				switch {
+				case c.fault == llmtest.EmptyChoices && (api == "gemini" && !stream || api == "responses" && stream || api == "anthropic" && stream):
+					want = llm.Empty // It is said to be complete, and there is no text in it.
+				case c.fault == llmtest.NoFinish && stream && (api == "responses" || api == "gemini"):
+					want = llm.StreamCut // These APIs always say why a stream ends.
 				}
 				t.Run(fmt.Sprintf("%s %s stream=%v", c.fault, api, stream), func(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {

@@ -22,6 +22,9 @@ import (
 // key is the key of every test; no output may hold it.
 const key = "sk-test-0123456789abcdef"
 
+// apis are the dialects.
+var apis = []string{"chat", "responses", "anthropic", "gemini"}
+
 // meter keeps what it is told.
 type meter struct {
 	mu   sync.Mutex
@@ -86,14 +89,14 @@ func class(t *testing.T, err error, want llm.Class) *llm.Error {
 	return e
 }
 
-func TestAnAnswerIsTheSameInBothDialectsStreamedOrNot(t *testing.T) {
+func TestAnAnswerIsTheSameInEveryDialectStreamedOrNot(t *testing.T) {
 	cost := 0.25
 	answer := llmtest.Answer{
 		Text: "Hello, 世界", Reasoning: "thinking about it",
 		Calls: []llmtest.Call{{ID: "c1", Name: "look", Args: `{"q":"a, b"}`}, {ID: "c2", Name: "look", Args: `{"q":"c"}`}},
 		Usage: &llmtest.Usage{Prompt: 100, Cached: 60, Completion: 20, Reasoning: 8, CostUSD: &cost}, Chunk: 3,
 	}
-	for _, api := range []string{"chat", "responses"} {
+	for _, api := range apis {
 		for _, stream := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s stream=%v", api, stream), func(t *testing.T) {
 				server := llmtest.New(llmtest.Say(answer))
@@ -120,10 +123,11 @@ func TestAnAnswerIsTheSameInBothDialectsStreamedOrNot(t *testing.T) {
 					Finish: llm.FinishCalls, Usage: llm.Usage{Prompt: 100, Cached: 60, Completion: 20, Reasoning: 8},
 					Model: "default", Served: "test-model", Attempts: 1, Dialect: llm.Dialect(api),
 				}
-				if api == "chat" {
-					want.ID, want.CostUSD = "chatcmpl-1", &cost
-				} else {
-					want.ID = "resp_1"
+				want.ID = map[string]string{"chat": "chatcmpl-1", "responses": "resp_1", "anthropic": "msg_1", "gemini": "gen_1"}[api]
+				if api == "chat" || api == "anthropic" { // The others state no cost.
+					want.CostUSD = &cost
+				}
+				if api != "chat" {
 					want.Carry = got.Carry
 					if !strings.Contains(string(got.Carry), "sealed-1") {
 						t.Errorf("carry %s: the encrypted thought is lost", got.Carry)
@@ -200,10 +204,11 @@ func TestWhatIsRetriedFollowsStatusAndTheProvidersWord(t *testing.T) {
 		{"Retry-After nonsense", llmtest.Answer{Status: 429, Header: map[string]string{"Retry-After": "soon"}}, 500 * time.Millisecond, ""},
 		{"Retry-After negative", llmtest.Answer{Status: 429, Header: map[string]string{"Retry-After": "-3"}}, 500 * time.Millisecond, ""},
 	} {
-		for _, stream := range []bool{false, true} { // DEPENDENCIES: the SDK loses Retry-After on streams.
-			t.Run(fmt.Sprintf("%s stream=%v", c.name, stream), func(t *testing.T) {
+		for n := range 2 * len(apis) { // DEPENDENCIES: the SDK loses Retry-After on streams.
+			api, stream := apis[n/2], n%2 > 0
+			t.Run(fmt.Sprintf("%s %s stream=%v", c.name, api, stream), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					e := engine(t, llmtest.New(llmtest.Say(c.first, llmtest.Answer{Text: "ok"})), single(nil), nil)
+					e := engine(t, llmtest.New(llmtest.Say(c.first, llmtest.Answer{Text: "ok"})), single(func(m *llm.ModelConfig) { m.API = api }), nil)
 					r := ask("hi")
 					r.Stream = stream
 					began := time.Now()
@@ -254,20 +259,22 @@ func TestAWaitBeyondTheDeadlineFailsAtOnceAndSaysWhenToComeBack(t *testing.T) {
 }
 
 func TestABrokenConnectionIsRetriedAndVoidsWhatWasShown(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		cut := llmtest.Answer{Text: "never mind", Fault: llmtest.CutStream, Cut: 2}
-		e := engine(t, llmtest.New(llmtest.Say(cut, llmtest.Answer{Text: "whole"})), single(nil), nil)
-		r := ask("hi")
-		r.Stream = true
-		var shown []llm.Delta
-		got, err := e.Do(t.Context(), r, func(d llm.Delta) { shown = append(shown, d) })
-		if err != nil || got.Text != "whole" || got.Attempts != 2 {
-			t.Fatalf("%+v, %v", got, err)
-		}
-		if diff := cmp.Diff([]llm.Delta{{Text: "never mi"}, {Restart: true}, {Text: "whole"}}, shown); diff != "" {
-			t.Error(diff)
-		}
-	})
+	for api, cut := range map[string]int{"chat": 2, "responses": 2, "anthropic": 4, "gemini": 1} {
+		synctest.Test(t, func(t *testing.T) {
+			cut := llmtest.Answer{Text: "never mind", Fault: llmtest.CutStream, Cut: cut}
+			e := engine(t, llmtest.New(llmtest.Say(cut, llmtest.Answer{Text: "whole"})), single(func(m *llm.ModelConfig) { m.API = api }), nil)
+			r := ask("hi")
+			r.Stream = true
+			var shown []llm.Delta
+			got, err := e.Do(t.Context(), r, func(d llm.Delta) { shown = append(shown, d) })
+			if err != nil || got.Text != "whole" || got.Attempts != 2 {
+				t.Fatalf("%s: %+v, %v", api, got, err)
+			}
+			if diff := cmp.Diff([]llm.Delta{{Text: "never mi"}, {Restart: true}, {Text: "whole"}}, shown); diff != "" {
+				t.Errorf("%s: %s", api, diff)
+			}
+		})
+	}
 }
 
 type refuser struct{ err error }
@@ -300,10 +307,10 @@ func TestSilenceAndSlownessAreTimeouts(t *testing.T) {
 		{"a stream without end", llmtest.Answer{Text: strings.Repeat("x", 1000), Gap: 15 * time.Second}, true, time.Minute},
 		{"a whole answer that takes too long", llmtest.Answer{Text: "x", Delay: time.Hour}, false, time.Minute},
 	} {
-		t.Run(c.name, func(t *testing.T) {
+		t.Run(c.name, inEveryDialect(func(t *testing.T, api string) {
 			synctest.Test(t, func(t *testing.T) {
 				e := engine(t, llmtest.New(llmtest.Say(c.answer)), single(func(m *llm.ModelConfig) {
-					m.Timeout, m.Idle, m.Retries = time.Minute, 20*time.Second, &none
+					m.API, m.Timeout, m.Idle, m.Retries = api, time.Minute, 20*time.Second, &none
 				}), nil)
 				r := ask("hi")
 				r.Stream = c.stream
@@ -317,7 +324,16 @@ func TestSilenceAndSlownessAreTimeouts(t *testing.T) {
 					t.Errorf("took %s, want %s", time.Since(began), c.want)
 				}
 			})
-		})
+		}))
+	}
+}
+
+// inEveryDialect runs a test once for each dialect.
+func inEveryDialect(test func(t *testing.T, api string)) func(*testing.T) {
+	return func(t *testing.T) {
+		for _, api := range apis {
+			t.Run(api, func(t *testing.T) { test(t, api) })
+		}
 	}
 }
 

@@ -68,6 +68,8 @@ type Error struct {
 	Status int
 	// Code and Param are the provider's own code and the parameter it names.
 	Code, Param string
+	// RequestID is the provider's id of the request, for its support; empty if it gave none.
+	RequestID string
 	// Attempts counts the requests that were sent.
 	Attempts int
 	// RetryAfter is the time after which a new call may succeed; the caller could not wait that long. 0 if unknown.
@@ -95,6 +97,9 @@ func (e *Error) Error() string {
 	}
 	if e.Message != "" {
 		b.WriteString(": " + e.Message)
+	}
+	if e.RequestID != "" {
+		b.WriteString(" (request " + e.RequestID + ")")
 	}
 	if e.RetryAfter > 0 {
 		fmt.Fprintf(&b, "; retry after %s", e.RetryAfter)
@@ -152,7 +157,7 @@ func Fault(err error) events.Fault {
 	fault := events.Fault{Code: classes[class], Message: err.Error(), Hint: hints[class]}
 	var e *Error
 	if errors.As(err, &e) {
-		e = &Error{Class: e.Class, Model: e.Model, Status: e.Status, RetryAfter: e.RetryAfter, Message: e.Message}
+		e = &Error{Class: e.Class, Model: e.Model, Status: e.Status, RetryAfter: e.RetryAfter, Message: e.Message, RequestID: e.RequestID}
 		fault.Cause, e.Message = e.Message, ""
 		fault.Message = e.Error()
 	}

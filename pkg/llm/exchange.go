@@ -66,7 +66,7 @@ func (x *exchange) told(status int, body []byte) *Error {
 	s := listen(body)
 	return &Error{
 		Class: classify(status, s), Status: status, Message: excerpt(s.message, x.redactor),
-		Code: excerpt(s.code, x.redactor), Param: excerpt(s.param, x.redactor),
+		Code: excerpt(s.code, x.redactor), Param: excerpt(s.param, x.redactor), RetryAfter: s.after, RequestID: excerpt(s.request, x.redactor),
 	}
 }
 

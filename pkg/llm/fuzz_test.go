@@ -24,9 +24,13 @@ func FuzzAnyAnswer(f *testing.F) {
 		`{"error":{"message":["a"],"code":1e99,"metadata":{"raw":{}}}}`,
 		sse(`{"type":"response.output_item.done","item":{"type":"function_call","name":"x","arguments":[1]}}`, `{"type":"response.completed"}`),
 		`{"status":"completed","output":[{"type":"message","content":[{"type":"output_text","text":"x"}]}]}`,
+		named(began, textBlock, halfText, lookBlock, args(`{"q":1}`), ended("tool_use"), stopped),
+		`{"type":"message","content":[{"type":"thinking","thinking":"x","signature":"y"},{"type":"text","text":"x"}],"stop_reason":"pause_turn"}`,
+		sse(chunkOf(`{"functionCall":{"name":"look","args":[1]}},{"text":"x","thoughtSignature":"c2ln"}`, "STOP")),
+		`[{"promptFeedback":{"blockReason":7}},{"candidates":[{"content":{"parts":[7]}}]}]`,
 		"", "\xff\xfe", "[[[[[[[[", "data:\n\n", ":\r\r\r",
 	} {
-		for _, form := range []byte{0, 1, 2, 3} {
+		for form := range byte(8) {
 			f.Add(form, body)
 		}
 	}
@@ -57,9 +61,7 @@ func fuzzed(t *testing.T, form byte, body string) (llm.Response, error) {
 	none := 0
 	config := single(func(m *llm.ModelConfig) {
 		m.Retries, m.API = &none, "chat"
-		if form&2 != 0 {
-			m.API = "responses"
-		}
+		m.API = apis[form/2%4]
 	})
 	r := ask("hi")
 	r.Stream = form&1 != 0

@@ -183,9 +183,9 @@ func TestCostIsStatedElsePricedElseUnknown(t *testing.T) {
 		{"unknown", nil, nil, *used, "nil"},
 		{"without usage", nil, price, llmtest.Usage{}, "nil"},
 	} {
-		for _, api := range []string{"chat", "responses"} {
-			if c.stated != nil && api == "responses" {
-				continue // That API states no cost.
+		for _, api := range apis {
+			if c.stated != nil && (api == "responses" || api == "gemini") {
+				continue // These APIs state no cost.
 			}
 			for _, stream := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%s %s stream=%v", c.name, api, stream), func(t *testing.T) {

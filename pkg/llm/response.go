@@ -23,6 +23,10 @@ const (
 	DialectChat Dialect = "chat"
 	// DialectResponses is /responses.
 	DialectResponses Dialect = "responses"
+	// DialectAnthropic is /messages.
+	DialectAnthropic Dialect = "anthropic"
+	// DialectGemini is generateContent and streamGenerateContent of a model.
+	DialectGemini Dialect = "gemini"
 )
 
 // Rung is a way to request structured output; each is weaker than the one before it.
@@ -38,9 +42,10 @@ const (
 
 // Usage counts tokens as the provider bills them.
 type Usage struct {
-	// Prompt counts all input tokens, Cached those of them read from a cache.
-	Prompt int `json:"prompt"`
-	Cached int `json:"cached,omitempty"`
+	// Prompt counts all input tokens, Cached those of them read from a cache, Written those written to one at a price of their own.
+	Prompt  int `json:"prompt"`
+	Cached  int `json:"cached,omitempty"`
+	Written int `json:"written,omitempty"`
 	// Completion counts all output tokens, Reasoning those of them spent on reasoning.
 	Completion int `json:"completion"`
 	Reasoning  int `json:"reasoning,omitempty"`
@@ -48,6 +53,14 @@ type Usage struct {
 
 // Total is the number that budgets count.
 func (u Usage) Total() int { return u.Prompt + u.Completion }
+
+// plus adds counts.
+func (u Usage) plus(more Usage) Usage {
+	return Usage{
+		Prompt: u.Prompt + more.Prompt, Cached: u.Cached + more.Cached, Written: u.Written + more.Written,
+		Completion: u.Completion + more.Completion, Reasoning: u.Reasoning + more.Reasoning,
+	}
+}
 
 // Response is a complete answer.
 type Response struct {

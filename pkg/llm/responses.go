@@ -83,10 +83,13 @@ func (t *turn) responsesTurn(m Message) []any {
 	if m.Role == RoleTool {
 		return []any{openai.ResponseFunctionCallOutput{Type: "function_call_output", CallID: m.CallID, Output: m.Text()}}
 	}
-	if items := t.cfg.returned(m.Carry); items != nil {
+	var items []any
+	for _, item := range t.cfg.returned(t.shape.dialect, m.Carry) {
+		items = append(items, item)
+	}
+	if items != nil {
 		return items
 	}
-	var items []any
 	var content []any
 	for _, part := range m.Parts {
 		switch {

@@ -7,21 +7,13 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"strings"
 )
 
 // streamed reads an answer event by event, bypassing the SDK, which would decode each of them again. A complete answer to a
 // streaming request becomes a stream of one event.
 func (x *exchange) streamed(resp *http.Response) (*http.Response, error) {
 	reader := bufio.NewReader(resp.Body)
-	start, err := reader.Peek(1)
-	for err == nil && strings.Contains("\r\n ", string(start)) {
-		if _, err = reader.Discard(1); err == nil {
-			start, err = reader.Peek(1)
-		}
-	}
-	// An error occurs again at the next read.
-	if isStream(start) {
+	if isStream(begin(reader)) {
 		x.events = &plainStream{x: x, events: newEventReader(reader)}
 		return resp, nil
 	}

@@ -21,6 +21,8 @@ type turn struct {
 	redactor *redact.Redactor
 	// adapted counts how often the shape has changed within this call.
 	adapted int
+	// paused is the part of the answer that the provider interrupted, in its own form.
+	paused []json.RawMessage
 }
 
 // rung returns how structured output is requested, or "".
@@ -71,7 +73,13 @@ func (t *turn) toolChoice() string {
 	return cmp.Or(strings.TrimPrefix(t.request.ToolChoice, ToolAuto), ToolRequired)
 }
 
-// settings returns the fields that a model may reject, with the same names for both dialects.
+// effortNone asks a model not to think.
+const effortNone = "none"
+
+// thinkingBudgets are the tokens for thinking by effort, for models that know no effort.
+var thinkingBudgets = map[string]int{"minimal": 1024, "low": 4096, "medium": 8192, "high": 16384, "xhigh": 24576, "max": 31999}
+
+// settings returns the fields that a model may reject, with the same names for all dialects.
 func (t *turn) settings() map[string]any {
 	r := t.request
 	all := map[string]any{}
@@ -80,6 +88,9 @@ func (t *turn) settings() map[string]any {
 	}
 	if effort := cmp.Or(r.Effort, t.cfg.Effort); effort != "" {
 		all["reasoning_effort"] = effort
+		if budget := thinkingBudgets[effort]; budget > 0 && protocols[t.shape.dialect] != nil && t.shape.drops("reasoning_effort") {
+			all["thinking_budget"] = budget // The older form of the same.
+		}
 	}
 	if r.Metadata != nil && t.cfg.SendMetadata {
 		all["metadata"] = r.Metadata
@@ -89,13 +100,12 @@ func (t *turn) settings() map[string]any {
 	}
 	if t.shape.dialect == DialectResponses {
 		all["include"] = []string{"reasoning.encrypted_content"}
-	} else {
-		if r.Seed != nil {
-			all["seed"] = *r.Seed
-		}
-		if r.Stream {
-			all["stream_options"] = true // The SDK sends it.
-		}
+	}
+	if r.Seed != nil && (t.shape.dialect == DialectChat || t.shape.dialect == DialectGemini) {
+		all["seed"] = *r.Seed
+	}
+	if r.Stream && t.shape.dialect == DialectChat {
+		all["stream_options"] = true // The SDK sends it.
 	}
 	maps.DeleteFunc(all, func(name string, _ any) bool { return t.shape.drops(name) })
 	return all
@@ -105,8 +115,11 @@ func (t *turn) settings() map[string]any {
 // provider that rejected one gets the other.
 func (t *turn) limitName() string {
 	const newName, oldName = "max_completion_tokens", "max_tokens"
-	if t.shape.dialect == DialectResponses {
+	switch t.shape.dialect {
+	case DialectResponses:
 		return newName
+	case DialectAnthropic, DialectGemini:
+		return oldName
 	}
 	u, err := url.Parse(t.cfg.BaseURL)
 	first, second := oldName, newName

@@ -24,7 +24,7 @@ func TestNoKeyIsSaidThoughtOrTold(t *testing.T) {
 	const loose = "sk-proj-AbCdEf0123456789GhIjKl"
 	text := `{"钥匙":"` + key + `","b":"Bearer ` + loose + `","c":["my-own-password-7","ollama","task-force","sk-learn-tutorial-2024"]} s`
 	want := `{"钥匙":"********","b":"Bearer ********","c":["********","ollama","task-force","sk-learn-tutorial-2024"]} s`
-	for _, api := range []string{"chat", "responses"} {
+	for _, api := range apis {
 		for _, chunk := range []int{0, 1, 3, 7} {
 			server := llmtest.New(llmtest.Say(llmtest.Answer{
 				Text: text, Reasoning: "it is " + key, Chunk: chunk, Calls: []llmtest.Call{{ID: "c1", Name: "look", Args: `{"q":"` + key + `"}`}},

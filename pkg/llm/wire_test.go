@@ -17,10 +17,16 @@ import (
 
 var update = flag.Bool("update", false, "write golden files")
 
+// keyHeader and keyValue are how each dialect sends the key.
+var (
+	keyHeader = map[string]string{"chat": "Authorization", "responses": "Authorization", "anthropic": "X-Api-Key", "gemini": "X-Goog-Api-Key"}
+	keyValue  = map[string]string{"chat": "Bearer " + key, "responses": "Bearer " + key, "anthropic": key, "gemini": key}
+)
+
 // The golden files say what goes over the wire. DEPENDENCIES: temperature 0, empty tool results and empty arguments, all of
 // which the SDK drops, are in them; the empty assistant's turn is not.
 func TestRequestsOnTheWire(t *testing.T) {
-	for _, api := range []string{"chat", "responses"} {
+	for _, api := range apis {
 		for _, rung := range []llm.Rung{llm.RungSchema, llm.RungObject, llm.RungTool, llm.RungPrompt} {
 			for _, stream := range []bool{false, true} {
 				if stream && rung != llm.RungSchema {
@@ -69,7 +75,7 @@ func TestRequestsOnTheWire(t *testing.T) {
 						t.Fatalf("%+v, %v", got, err)
 					}
 					q := server.Asked()[0]
-					for header, want := range map[string]string{"Authorization": "Bearer " + key, "Idempotency-Key": "job-1/run-2", "X-Title": "jobgraph"} {
+					for header, want := range map[string]string{keyHeader[api]: keyValue[api], "Idempotency-Key": "job-1/run-2", "X-Title": "jobgraph"} {
 						if got := q.Header.Get(header); got != want {
 							t.Errorf("%s: %q", header, got)
 						}

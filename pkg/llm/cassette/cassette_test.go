@@ -22,8 +22,14 @@ const key = "sk-test-0123456789abcdef"
 
 func engine(t *testing.T, doer llm.Doer, base string, secret llm.Secret) *llm.Engine {
 	t.Helper()
+	return speaking(t, "", doer, base, secret)
+}
+
+// speaking is an engine whose model speaks a dialect.
+func speaking(t *testing.T, api string, doer llm.Doer, base string, secret llm.Secret) *llm.Engine {
+	t.Helper()
 	none := 0
-	e, err := llm.New(llm.Config{llm.DefaultModel: {BaseURL: base, Key: secret, Model: "m", Retries: &none}}, llm.Settings{Doer: doer})
+	e, err := llm.New(llm.Config{llm.DefaultModel: {API: api, BaseURL: base, Key: secret, Model: "m", Retries: &none}}, llm.Settings{Doer: doer})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,11 +43,17 @@ func told(e *llm.Engine, t *testing.T, question string, stream bool) string {
 	got, err := e.Do(t.Context(), llm.Request{Messages: []llm.Message{llm.User(question)}, Stream: stream}, func(d llm.Delta) {
 		fmt.Fprintf(&pieces, "%s|", d.Text)
 	})
-	got.Took = 0
+	got.Took, got.Carry = 0, nil // What is carried names the host.
 	return fmt.Sprintf("%+v %v %s", got, err, pieces.String())
 }
 
 func TestAPlayedCassetteAnswersAsTheModelDid(t *testing.T) {
+	for api, version := range map[string]string{"chat": "/v1", "responses": "/v1", "anthropic": "", "gemini": ""} { // The last two add theirs.
+		t.Run(api, func(t *testing.T) { playedBack(t, api, version) })
+	}
+}
+
+func playedBack(t *testing.T, api, version string) {
 	synctest.Test(t, func(t *testing.T) {
 		script := &llmtest.Script{Rules: []llmtest.Rule{
 			{Answer: llmtest.Answer{Text: "first 一", Reasoning: "hm"}},
@@ -53,7 +65,7 @@ func TestAPlayedCassetteAnswersAsTheModelDid(t *testing.T) {
 		}}
 		var tape bytes.Buffer
 		recorder := cassette.Record(&tape, llmtest.New(script), key)
-		live := engine(t, recorder, "http://live.test/v1", key)
+		live := speaking(t, api, recorder, "http://live.test"+version, key)
 		questions := []struct {
 			text   string
 			stream bool
@@ -77,7 +89,7 @@ func TestAPlayedCassetteAnswersAsTheModelDid(t *testing.T) {
 			t.Fatal(err)
 		}
 		// Another key and another address: neither decides what is played.
-		offline := engine(t, player, "http://elsewhere.test/proxy/v1", "another")
+		offline := speaking(t, api, player, "http://elsewhere.test/proxy"+version, "another")
 		var got []string
 		for _, q := range questions {
 			got = append(got, told(offline, t, q.text, q.stream))

@@ -47,8 +47,10 @@ func entry(r *http.Request, body []byte, redactor *redact.Redactor) Entry {
 
 // endpoint returns the part of a path that is independent of the provider's address.
 func endpoint(path string) string {
-	if _, after, found := strings.Cut(path, "/v1/"); found {
-		return "/" + after
+	for _, version := range []string{"/v1/", "/v1beta/"} {
+		if _, after, found := strings.Cut(path, version); found {
+			return "/" + after
+		}
 	}
 	return path
 }

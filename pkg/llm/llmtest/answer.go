@@ -23,6 +23,8 @@ type Usage struct {
 	Completion int `yaml:"completion"`
 	Cached     int `yaml:"cached"`
 	Reasoning  int `yaml:"reasoning"`
+	// Written counts the input tokens that are written to the cache, a part of Prompt too.
+	Written int `yaml:"written"`
 	// CostUSD is the stated cost, if set.
 	CostUSD *float64 `yaml:"cost_usd"`
 }
@@ -52,7 +54,7 @@ const (
 type Answer struct {
 	// Text is the answer.
 	Text string `yaml:"text"`
-	// Reasoning is sent as reasoning_content.
+	// Reasoning is sent as reasoning_content, or as a thought with a signature by APIs that have signatures.
 	Reasoning string `yaml:"reasoning"`
 	// Calls are the tools to call.
 	Calls []Call `yaml:"calls"`

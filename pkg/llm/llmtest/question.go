@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Turn is one message of a question, in one form for both APIs.
+// Turn is one message of a question, in one form for all APIs.
 type Turn struct {
 	// Role is system, user, assistant or tool.
 	Role string
@@ -23,7 +23,7 @@ type Turn struct {
 type Question struct {
 	// N is the number of the question at its server, from 1.
 	N int
-	// Path is the endpoint below /v1: "/chat/completions" or "/responses".
+	// Path is the endpoint: "/chat/completions", "/responses", "/messages" or "/generateContent".
 	Path string
 	// Model is the requested name.
 	Model string
@@ -38,6 +38,8 @@ type Question struct {
 	// Form is json_schema or json_object if structured output is requested; Schema is its schema.
 	Form   string
 	Schema json.RawMessage
+	// Wrong is why the provider would reject the request, "" if it would not.
+	Wrong string
 	// Header is the request's header, including its key.
 	Header http.Header
 	// Body is the request as received.
@@ -107,7 +109,7 @@ type askedTurn struct {
 	ToolCalls []askedTool     `json:"tool_calls"`
 }
 
-// readQuestion parses the body of either API.
+// readQuestion parses the body of either of OpenAI's APIs.
 func readQuestion(path string, header http.Header, body []byte) (Question, error) {
 	var a asked
 	if err := json.Unmarshal(body, &a); err != nil {

@@ -38,7 +38,7 @@ type When struct {
 	Result string `yaml:"result"`
 	// Form is json_schema, json_object, or none if no structured output is requested.
 	Form string `yaml:"form"`
-	// Path is /chat/completions or /responses.
+	// Path is /chat/completions, /responses, /messages or /generateContent.
 	Path string `yaml:"path"`
 }
 

@@ -31,15 +31,27 @@ func (s *Server) Asked() []Question {
 	return slices.Clone(s.asked)
 }
 
-// ServeHTTP serves /v1/chat/completions, /v1/responses and /v1/models, with or without the /v1.
+// ServeHTTP serves /v1/chat/completions, /v1/responses, /v1/messages, /v1beta/models/NAME:generateContent,
+// /v1beta/models/NAME:streamGenerateContent and /v1/models, with or without the version.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	switch path := strings.TrimPrefix(r.URL.Path, "/v1"); {
+	path := r.URL.Path
+	for _, version := range []string{"/v1beta", "/v1"} {
+		if rest, found := strings.CutPrefix(path, version+"/"); found {
+			path = "/" + rest
+			break
+		}
+	}
+	endpoint := path
+	if strings.HasPrefix(path, "/models/") && strings.HasSuffix(strings.ToLower(path), "generatecontent") {
+		endpoint = pathGemini
+	}
+	switch spoken, known := apis[endpoint]; {
 	case path == "/models" && r.Method == http.MethodGet:
 		s.list(w)
-	case (path == "/chat/completions" || path == "/responses") && r.Method == http.MethodPost:
-		s.answer(w, r, path)
+	case known && r.Method == http.MethodPost:
+		s.answer(w, r, spoken, path)
 	default:
-		fail(w, http.StatusNotFound, Answer{Error: "no such endpoint: " + r.Method + " " + r.URL.Path})
+		reply(w, http.StatusNotFound, usualError(http.StatusNotFound, Answer{Error: "no such endpoint: " + r.Method + " " + r.URL.Path}))
 	}
 }
 
@@ -58,21 +70,25 @@ func (s *Server) list(w http.ResponseWriter) {
 // maxQuestion limits the size of a request in bytes.
 const maxQuestion = 64 << 20
 
-func (s *Server) answer(w http.ResponseWriter, r *http.Request, path string) {
+func (s *Server) answer(w http.ResponseWriter, r *http.Request, spoken api, path string) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxQuestion))
 	if err != nil {
-		fail(w, http.StatusBadRequest, Answer{Error: "read the request: " + err.Error()})
+		spoken.fail(w, http.StatusBadRequest, Answer{Error: "read the request: " + err.Error()})
 		return
 	}
-	q, err := readQuestion(path, r.Header, body)
+	q, err := spoken.read(path, r.Header, body)
 	if err != nil {
-		fail(w, http.StatusBadRequest, Answer{Error: "the request is not the expected JSON: " + err.Error()})
+		spoken.fail(w, http.StatusBadRequest, Answer{Error: "the request is not the expected JSON: " + err.Error()})
 		return
 	}
 	s.mu.Lock()
 	q.N = len(s.asked) + 1
 	s.asked = append(s.asked, q)
 	s.mu.Unlock()
+	if q.Wrong != "" {
+		spoken.fail(w, http.StatusBadRequest, Answer{Error: q.Wrong})
+		return
+	}
 	a, err := s.responder.Respond(q)
 	if err != nil {
 		a = Answer{Status: http.StatusInternalServerError, Error: err.Error()}
@@ -83,14 +99,14 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, path string) {
 	for name, value := range a.Header {
 		w.Header().Set(name, value)
 	}
-	send(w, r, q, a)
+	spoken.send(w, r, q, a)
 }
 
 // send writes an answer, or its fault.
-func send(w http.ResponseWriter, r *http.Request, q Question, a Answer) {
+func (s api) send(w http.ResponseWriter, r *http.Request, q Question, a Answer) {
 	switch {
 	case a.Status >= 300 && a.Body == "":
-		fail(w, a.Status, a)
+		s.fail(w, a.Status, a)
 	case a.Body != "":
 		kind := a.Type
 		if kind == "" {
@@ -100,22 +116,18 @@ func send(w http.ResponseWriter, r *http.Request, q Question, a Answer) {
 		w.WriteHeader(max(a.Status, http.StatusOK))
 		_, _ = io.WriteString(w, a.Body) // The caller may be gone.
 	case a.Fault == ErrorIn200:
-		fail(w, http.StatusOK, a)
+		s.fail(w, http.StatusOK, a)
 	case q.Stream:
-		stream(w, r, q, a)
+		s.stream(w, r, q, a)
 	default:
-		whole(w, r, q, a)
+		s.whole(w, r, q, a)
 	}
 }
 
-func whole(w http.ResponseWriter, r *http.Request, q Question, a Answer) {
-	body := completion(q, a)
-	if q.Path == "/responses" {
-		body = response(q, a)
-	}
-	data, err := json.Marshal(body)
+func (s api) whole(w http.ResponseWriter, r *http.Request, q Question, a Answer) {
+	data, err := json.Marshal(s.message(q, a))
 	if err != nil {
-		fail(w, http.StatusInternalServerError, Answer{Error: err.Error()})
+		s.fail(w, http.StatusInternalServerError, Answer{Error: err.Error()})
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
@@ -141,8 +153,13 @@ func flush(w http.ResponseWriter) {
 	}
 }
 
-// fail sends an error in the usual form.
-func fail(w http.ResponseWriter, status int, a Answer) {
+// fail sends an error in the form of the API.
+func (s api) fail(w http.ResponseWriter, status int, a Answer) {
+	reply(w, status, s.refusal(status, a))
+}
+
+// usualError is an error in OpenAI's form.
+func usualError(status int, a Answer) object {
 	said := object{"message": a.Error, "type": "error", "code": nil, "param": nil}
 	if a.Error == "" {
 		said["message"] = http.StatusText(status)
@@ -153,7 +170,7 @@ func fail(w http.ResponseWriter, status int, a Answer) {
 	if a.Param != "" {
 		said["param"] = a.Param
 	}
-	reply(w, status, object{"error": said})
+	return object{"error": said}
 }
 
 // object is a JSON object.

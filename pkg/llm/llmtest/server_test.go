@@ -50,7 +50,7 @@ func TestTheServerIsTheSameOverTCPAndInProcess(t *testing.T) {
 		{Fault: llmtest.ErrorIn200, Error: "it broke"},
 		{Text: "x", Finish: "length"},
 	}
-	for _, api := range []string{"chat", "responses"} {
+	for _, api := range []string{"chat", "responses", "anthropic", "gemini"} {
 		for _, stream := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s stream=%v", api, stream), func(t *testing.T) {
 				server := httptest.NewServer(llmtest.New(llmtest.Say(answers...)))
@@ -81,9 +81,12 @@ func TestTheServerListsItsModelsAndKnowsNoOtherEndpoint(t *testing.T) {
 	server := llmtest.New(llmtest.Planner{})
 	server.Names = []string{"a", "b"}
 	for path, want := range map[string]string{
-		"GET /v1/models":            `200 {"data":[{"created":0,"id":"a","object":"model","owned_by":"jobgraph"},{"created":0,"id":"b","object":"model","owned_by":"jobgraph"}],"object":"list"}`,
-		"POST /v1/embeddings":       `404 {"error":{"code":null,"message":"no such endpoint: POST /v1/embeddings","param":null,"type":"error"}}`,
-		"POST /v1/chat/completions": `400 {"error":{"code":null,"message":"the request is not the expected JSON: unexpected end of JSON input","param":null,"type":"error"}}`,
+		"GET /v1/models":                        `200 {"data":[{"created":0,"id":"a","object":"model","owned_by":"jobgraph"},{"created":0,"id":"b","object":"model","owned_by":"jobgraph"}],"object":"list"}`,
+		"POST /v1/messages":                     `400 {"error":{"message":"the request is not the expected JSON: unexpected end of JSON input","type":"invalid_request_error"},"request_id":"req_scripted","type":"error"}`,
+		"POST /v1beta/models/m:generateContent": `400 {"error":{"code":400,"message":"the request is not the expected JSON: unexpected end of JSON input","status":"INVALID_ARGUMENT"}}`,
+		"POST /v1beta/models/m:countTokens":     `404 {"error":{"code":null,"message":"no such endpoint: POST /v1beta/models/m:countTokens","param":null,"type":"error"}}`,
+		"POST /v1/embeddings":                   `404 {"error":{"code":null,"message":"no such endpoint: POST /v1/embeddings","param":null,"type":"error"}}`,
+		"POST /v1/chat/completions":             `400 {"error":{"code":null,"message":"the request is not the expected JSON: unexpected end of JSON input","param":null,"type":"error"}}`,
 	} {
 		method, path, _ := strings.Cut(path, " ")
 		seen := httptest.NewRecorder()

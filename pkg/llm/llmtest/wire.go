@@ -116,20 +116,17 @@ func output(q Question, a Answer) []object {
 }
 
 // stream sends an answer as a stream.
-func stream(w http.ResponseWriter, r *http.Request, q Question, a Answer) {
+func (s api) stream(w http.ResponseWriter, r *http.Request, q Question, a Answer) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.WriteHeader(http.StatusOK)
-	s := &sender{w: w, r: r, answer: a}
+	to := &sender{w: w, r: r, answer: a}
 	_, _ = fmt.Fprint(w, ": the answer begins\n\n") // The caller may be gone.
-	body, end := chunks(q, a)
-	if q.Path == "/responses" {
-		body, end = responseEvents(q, a)
-	}
+	body, end := s.events(q, a)
 	for i, event := range body {
 		if a.Fault == CutStream && a.Cut > 0 && i == a.Cut {
 			break
 		}
-		if !s.send(event, i > 0) {
+		if !to.send(event, i > 0) {
 			return
 		}
 	}
@@ -143,16 +140,14 @@ func stream(w http.ResponseWriter, r *http.Request, q Question, a Answer) {
 		<-r.Context().Done()
 		return
 	case NoFinish:
-		end = nil
+		end = s.regular
 	}
 	for _, event := range end {
-		if !s.send(event, true) {
+		if !to.send(event, true) {
 			return
 		}
 	}
-	if q.Path != "/responses" {
-		_, _ = fmt.Fprint(w, "data: [DONE]\n\n") // The caller may be gone.
-	}
+	_, _ = fmt.Fprint(w, s.done) // The caller may be gone.
 }
 
 // sender writes events with the pauses of the answer.

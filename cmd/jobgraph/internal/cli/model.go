@@ -24,10 +24,12 @@ func (g operations) modelCommand() *cobra.Command {
 func (g operations) modelServeCommand() *cobra.Command {
 	var listen, script string
 	c := &cobra.Command{
-		Use: "serve", Short: "Serve a scripted model that speaks OpenAI's API", Args: cobra.NoArgs,
-		Long: "Serve answers /v1/chat/completions, /v1/responses and /v1/models. Without a script it plans any goal as one step; a\n" +
-			"script is YAML or JSON: {answers: [{when: {contains: [TEXT]}, text: ANSWER}, …]}, and can also play slow answers,\n" +
-			"errors and cut streams. Use it with OPENAI_BASE_URL=http://ADDRESS/v1.",
+		Use: "serve", Short: "Serve a scripted model that speaks the APIs of OpenAI, Anthropic and Gemini", Args: cobra.NoArgs,
+		Long: "Serve answers /v1/chat/completions, /v1/responses, /v1/messages (Anthropic), /v1beta/models/NAME:generateContent and\n" +
+			":streamGenerateContent (Gemini), and /v1/models. Without a script it plans any goal as one step; a script is YAML or JSON:\n" +
+			"{answers: [{when: {contains: [TEXT]}, text: ANSWER}, …]}, the same for every API, and can also play slow answers, errors and\n" +
+			"cut streams. Use it with OPENAI_BASE_URL=http://ADDRESS/v1, or with api: anthropic or api: gemini and base_url: http://ADDRESS\n" +
+			"in the configuration file.",
 		RunE: func(*cobra.Command, []string) error { return g.serveModel(listen, script) },
 	}
 	c.Flags().StringVar(&listen, "listen", "127.0.0.1:0", "where it listens, HOST:PORT; port 0 takes a free one")

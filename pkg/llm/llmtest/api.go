@@ -1,0 +1,34 @@
+package llmtest
+
+import "net/http"
+
+// api is one of the APIs that the server speaks.
+type api struct {
+	// read parses a request to a path.
+	read func(path string, header http.Header, body []byte) (Question, error)
+	// message is a whole answer; events are those of a streamed one, and those that end it.
+	message func(Question, Answer) object
+	events  func(Question, Answer) (body, end []object)
+	// regular ends a stream without a reason; nothing if nil.
+	regular []object
+	// refusal is the body of an error.
+	refusal func(status int, a Answer) object
+	// done is what ends a stream.
+	done string
+}
+
+// The endpoints.
+const (
+	pathChat      = "/chat/completions"
+	pathResponses = "/responses"
+	pathAnthropic = "/messages"
+	pathGemini    = "/generateContent"
+)
+
+// apis are the APIs by their endpoints.
+var apis = map[string]api{
+	pathChat:      {read: readQuestion, message: completion, events: chunks, refusal: usualError, done: "data: [DONE]\n\n"},
+	pathResponses: {read: readQuestion, message: response, events: responseEvents, refusal: usualError},
+	pathAnthropic: {read: readAnthropic, message: anthropicMessage, events: anthropicEvents, regular: []object{{"type": "message_stop"}}, refusal: anthropicError},
+	pathGemini:    {read: readGemini, message: geminiAnswer, events: geminiEvents, refusal: geminiError},
+}
