@@ -26,7 +26,7 @@ func TestAGoalAndAModelAreEnough(t *testing.T) {
 		t.Fatalf("exit code %d: %s%s", code, p.stdout.String(), p.stderr.String())
 	}
 	out := p.stdout.String()
-	if !strings.Contains(out, "assistant") || !strings.Contains(out, "job FINISHED  1/1") || !strings.Contains(out, "Scripted answer to: say hello") {
+	if !strings.Contains(out, "completed s1  analyst") || !strings.Contains(out, "job FINISHED  1/1") || !strings.Contains(out, "Scripted answer to: say hello") {
 		t.Error(out)
 	}
 	if n := len(model.Asked()); n != 3 {

@@ -104,10 +104,12 @@ type JournalRecord struct {
 	Decides uint64          `json:"decides,omitempty"` // Decides is the sequence of the intent that a person or a hook has decided about.
 }
 
-// SandboxTag begins the tag with a program's sandbox level and why it is not stricter; BuiltinTag marks cards of Jobgraph.
+// SandboxTag begins the tag with a program's sandbox level and why it is not stricter; BuiltinTag marks cards of Jobgraph, and
+// CastTag begins tags that name the planning profiles that a built-in card is for.
 const (
 	SandboxTag = "sandbox:"
 	BuiltinTag = "builtin"
+	CastTag    = "cast:"
 )
 
 // Card describes an expert to planners and people. It is stored in the experts bucket under its id.

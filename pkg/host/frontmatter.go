@@ -20,6 +20,11 @@ func OpenFrontMatter(path string, env Env, out any) (body string, file *File, er
 	if err != nil {
 		return "", nil, Faults{unreadable(path, err)}
 	}
+	return ParseFrontMatter(path, text, env, out)
+}
+
+// ParseFrontMatter is OpenFrontMatter for the text of a file; path names it in faults, and is the base of relative paths.
+func ParseFrontMatter(path, text string, env Env, out any) (body string, file *File, err error) {
 	text = strings.ReplaceAll(strings.TrimPrefix(text, "\ufeff"), "\r\n", "\n")
 	front, body, ok := cutFrontMatter(text)
 	if !ok {

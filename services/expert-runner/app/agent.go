@@ -128,6 +128,7 @@ func (a *llmKind) build(c *catalog, s *Settings, f *cardFile) (*expert.Expert, e
 		return nil, events.Faults{{Code: events.CodeInvalid, Field: "actions", Message: message, Hint: hint}}
 	}
 	config.Workspaces, config.KeepFailed, config.Artifacts = s.WorkDir, s.KeepFailed, f.artifacts()
+	searches(&config, s)
 	x := &expert.Expert{Card: f.card}
 	if faults := a.programs(&config, x, s, f); len(faults) > 0 {
 		return nil, faults

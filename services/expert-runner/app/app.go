@@ -45,6 +45,13 @@ func Run(ctx context.Context, p *host.Process, s Settings, d Deps) error {
 	s.unheard, s.boxes, s.secrets = p.Server == nil, sandbox.NewBoxes(d.Sandbox), p.Secrets
 	s.keeper = process.NewKeeper(d.Sandbox.Keeps(), s.OrphanAfter)
 	p.Cleanup("programs of experts", afterDrain, func(context.Context) error { s.keeper.Close(); return nil })
+	var err error
+	if s.search, err = s.searcher(); err != nil {
+		return err
+	}
+	if s.search != nil {
+		p.Cleanup("web search", 0, func(context.Context) error { s.search.Close(); return nil })
+	}
 	read := readBook(p.Settings.Config, s.Experts, p.Env)
 	p.Secrets.Add(read.secrets...)
 	m := newModels(&read.config, &s)
@@ -55,7 +62,7 @@ func Run(ctx context.Context, p *host.Process, s Settings, d Deps) error {
 	}
 	m.boxes = newToolboxes(&m.tools, p.Settings.Config, &s, p)
 	m.boxes.entrust(p)
-	read.standIn(m, d.Functions)
+	read.standIn(m, d.Functions, &s)
 	c, err := newCatalog(&s, read, d.Functions, m, nil)
 	if err != nil {
 		return err

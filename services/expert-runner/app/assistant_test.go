@@ -1,8 +1,11 @@
 package app_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
@@ -24,7 +27,7 @@ func TestARunnerWithAModelAndNoCardHasAnAssistant(t *testing.T) {
 		s.Model, s.BaseURL = "scripted", "http://model.invalid/v1"
 		w.Config = file
 		start(w, s, app.Deps{Doer: llmtest.New(llmtest.Planner{})})
-		own := app.Builtin()[0]
+		own := builtin(t, "assistant")
 		becomes(w, map[string]string{own.ID: own.Description})
 		o := work(own.ID, "j1", "a", 1)
 		w.Issue(o)
@@ -35,6 +38,60 @@ func TestARunnerWithAModelAndNoCardHasAnAssistant(t *testing.T) {
 		becomes(w, map[string]string{"clerk": "one"})
 		write("version: 1\n")
 		becomes(w, map[string]string{own.ID: own.Description})
+	})
+}
+
+// builtin is the card of a built-in expert.
+func builtin(t *testing.T, id string) events.Card {
+	t.Helper()
+	cards := app.Builtin()
+	at := slices.IndexFunc(cards, func(c events.Card) bool { return c.ID == id })
+	if at < 0 {
+		t.Fatalf("there is no built-in %s", id)
+	}
+	return cards[at]
+}
+
+// The built-in experts come as card files that anybody may change: each is valid, and has the id that its file is named by.
+func TestEveryBuiltinExpertIsAValidCardFile(t *testing.T) {
+	dir := t.TempDir()
+	for _, card := range app.Builtin() {
+		file, text, err := app.BuiltinFile(card.Name)
+		if err != nil || file != card.ID+".md" {
+			t.Errorf("%s: %s, %v", card.Name, file, err)
+			continue
+		}
+		if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cards, err := app.CheckCards([]string{dir}, func(string) (string, bool) { return "", false })
+	if err != nil || len(cards) != len(app.Builtin()) || len(cards) < 16 {
+		t.Errorf("%d cards, %v", len(cards), err)
+	}
+	var fault *events.Fault
+	if _, _, err := app.BuiltinFile("codr"); !errors.As(err, &fault) || !strings.Contains(fault.Hint, "did you mean coder?") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A card of a user takes the place of the built-in one of the same name.
+func TestBuiltinExpertsAreAskedForByNameAndReplacedByCards(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "mine.md")
+	if err := os.WriteFile(file, []byte("---\nname: Coder\nkind: human\ndescription: mine\n---\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
+		s := app.Default()
+		s.Model, s.BaseURL, s.Experts = "scripted", "http://model.invalid/v1", []string{file, app.BuiltinExperts}
+		start(w, s, app.Deps{Doer: llmtest.New(llmtest.Planner{})})
+		want := map[string]string{"coder": "mine"}
+		for _, card := range app.Builtin() {
+			if card.ID != "coder" {
+				want[card.ID] = card.Description
+			}
+		}
+		becomes(w, want)
 	})
 }
 

@@ -65,7 +65,8 @@ func readBook(config string, paths []string, env host.Env) *book {
 	if config != "" {
 		files = b.readConfig(config, env)
 	}
-	files = append(files, b.paths(paths, host.Fault{})...)
+	named := slices.DeleteFunc(slices.Clone(paths), func(path string) bool { return path == BuiltinExperts })
+	files = append(files, b.paths(named, host.Fault{})...)
 	slices.Sort(files)
 	for _, path := range slices.Compact(files) {
 		if filepath.Ext(path) == ".json" {
@@ -73,6 +74,9 @@ func readBook(config string, paths []string, env host.Env) *book {
 			continue
 		}
 		b.readCard(path, env)
+	}
+	if len(named) < len(paths) {
+		b.addBuiltin()
 	}
 	return b
 }
@@ -110,11 +114,23 @@ func (b *book) readConfig(path string, env host.Env) (files []string) {
 
 func (b *book) readCard(path string, env host.Env) {
 	f := cardFile{path: path}
-	var err error
-	f.body, f.file, err = host.OpenFrontMatter(path, env, &f.cardSpec)
+	body, file, err := host.OpenFrontMatter(path, env, &f.cardSpec)
+	b.add(f, body, file, err)
+}
+
+// parseCard takes the text of a card file; path names it in faults.
+func (b *book) parseCard(path, text string, env host.Env) {
+	f := cardFile{path: path}
+	body, file, err := host.ParseFrontMatter(path, text, env, &f.cardSpec)
+	b.add(f, body, file, err)
+}
+
+// add takes a card as read.
+func (b *book) add(f cardFile, body string, file *host.File, err error) {
+	f.body, f.file = body, file
 	b.secrets = append(b.secrets, f.file.Secrets()...)
 	if err != nil {
-		b.faults = append(b.faults, asFaults(path, err)...)
+		b.faults = append(b.faults, asFaults(f.path, err)...)
 		return
 	}
 	b.take(f)

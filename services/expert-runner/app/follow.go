@@ -89,7 +89,7 @@ func (f *follower) look(ctx context.Context) {
 	if !reflect.DeepEqual(m.tools, f.catalog.models.tools) {
 		m.boxes = newToolboxes(&m.tools, f.process.Settings.Config, &f.settings, f.process)
 	}
-	read.standIn(m, f.functions)
+	read.standIn(m, f.functions, &f.settings)
 	next, err := newCatalog(&f.settings, read, f.functions, m, f.catalog)
 	if err != nil {
 		f.discard(m.boxes)

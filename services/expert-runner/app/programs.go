@@ -50,7 +50,7 @@ func (a *llmKind) programs(config *agent.Config, x *expert.Expert, s *Settings, 
 	box, policy, err := s.open(&a.Run, filepath.Dir(f.path))
 	switch {
 	case errors.Is(err, sandbox.ErrUnavailable) && a.Run.Level == "":
-		config.Tools = slices.DeleteFunc(slices.Clone(config.Tools), func(name string) bool { return name == tool.Run })
+		config.Tools = without(config.Tools, tool.Run)
 		x.Card.Tags = append(slices.Clone(x.Card.Tags), notOffered(err))
 		return nil
 	case err != nil:
@@ -64,6 +64,17 @@ func (a *llmKind) programs(config *agent.Config, x *expert.Expert, s *Settings, 
 		Box: box, Policy: policy, Path: s.CommandPath, Grace: s.KillGrace, Keeper: s.keeper, Secrets: s.secrets,
 	}
 	return nil
+}
+
+// searches gives an agent what searches the web. Where nothing is configured, the tool is not offered.
+func searches(config *agent.Config, s *Settings) {
+	if config.Search = s.search; config.Search == nil && s.boxes != nil {
+		config.Tools = without(config.Tools, tool.SearchWeb)
+	}
+}
+
+func without(names []string, one string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == one })
 }
 
 // notOffered is the tag of a card whose tool run is not offered.

@@ -10,6 +10,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/command"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/process"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/sandbox"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/search"
 )
 
 // Settings configures the runner. Default returns usable values; Declare registers flags, environment and file keys.
@@ -37,6 +38,15 @@ type Settings struct {
 	OrphanAfter time.Duration
 	// APIKey, BaseURL and Model define the model of agents whose card names none. Model may be a name of the configuration file.
 	APIKey, BaseURL, Model string
+	// SearchURL is the address of a SearXNG server, or of the API of SearchProvider in place of its public one. Without both, the
+	// first key decides.
+	SearchURL, SearchProvider string
+	// BraveKey, TavilyKey and ExaKey are the keys of providers that search the web.
+	BraveKey, TavilyKey, ExaKey string
+	// Builtin offers the built-in experts with their tools where there is a model and no card.
+	Builtin bool
+	// search searches the web; nil if there is no provider, or cards are only checked.
+	search *search.Client
 	// boxes tries the sandbox levels; nil if cards are only checked.
 	boxes *sandbox.Boxes
 	// keeper starts programs; nil if cards are only checked.
@@ -76,6 +86,41 @@ func (s *Settings) Declare(f *host.Flags) {
 	f.String(&s.Model, host.Flag{
 		Name: "openai-model", Env: "OPENAI_MODEL", Usage: "The model of agents whose card names none: a name under models in the configuration file, else the model's name at its provider.",
 	})
+	f.String(&s.SearchURL, host.Flag{Name: "search-url", Usage: "Address of a SearXNG server that searches the web for agents, or of the API of --search-provider."})
+	f.Choice(&s.SearchProvider, search.Providers(), host.Flag{
+		Name: "search-provider", Usage: "What searches the web for agents: searxng, brave, tavily or exa; without it an address means searxng, else the first key decides.",
+	})
+	f.String(&s.BraveKey, host.Flag{Name: "brave-api-key", Env: "BRAVE_API_KEY", Secret: true, Usage: "Key of Brave Search."})
+	f.String(&s.TavilyKey, host.Flag{Name: "tavily-api-key", Env: "TAVILY_API_KEY", Secret: true, Usage: "Key of Tavily."})
+	f.String(&s.ExaKey, host.Flag{Name: "exa-api-key", Env: "EXA_API_KEY", Secret: true, Usage: "Key of Exa."})
+}
+
+// searcher returns what searches the web; nil if nothing is configured.
+func (s *Settings) searcher() (*search.Client, error) {
+	keys := []struct {
+		provider search.Provider
+		key      string
+	}{{search.Brave, s.BraveKey}, {search.Tavily, s.TavilyKey}, {search.Exa, s.ExaKey}}
+	chosen := search.Settings{Provider: search.Provider(s.SearchProvider), Address: s.SearchURL}
+	for _, k := range keys {
+		switch {
+		case chosen.Provider == k.provider:
+			chosen.Key = k.key
+		case chosen.Provider == "" && chosen.Address == "" && k.key != "":
+			chosen.Provider, chosen.Key = k.provider, k.key
+		}
+	}
+	if chosen.Provider == "" && chosen.Address == "" {
+		return nil, nil
+	}
+	c, err := search.New(chosen)
+	if err != nil {
+		return nil, host.Faults{{
+			Code: events.CodeInvalid, Field: "search-provider", Message: "the web cannot be searched", Cause: err.Error(),
+			Hint: "give --search-url for SearXNG, or a provider with its key: BRAVE_API_KEY, TAVILY_API_KEY, EXA_API_KEY",
+		}}
+	}
+	return c, nil
 }
 
 func checkPool(pool string) error {

@@ -38,7 +38,7 @@ func (g experts) command() *cobra.Command {
 			})
 		},
 	}
-	list.Flags().BoolVar(&builtin, "builtin", false, "list the experts that come with the program: they work where there is a model and no other expert")
+	list.Flags().BoolVar(&builtin, "builtin", false, "list the experts that come with the program: `up` and `run` use them where there is a model and no other expert, a runner with --experts builtin")
 	describe := &cobra.Command{
 		Use: "describe NAME", Short: "Show an expert's card", Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -65,7 +65,7 @@ func (g experts) command() *cobra.Command {
 			return g.list(cards)
 		},
 	}
-	return group("experts", "The catalogue of experts", list, describe, check, g.registerCommand(), g.withdrawCommand(), g.testCommand())
+	return group("experts", "The catalogue of experts", list, describe, g.copyCommand(), check, g.registerCommand(), g.withdrawCommand(), g.testCommand())
 }
 
 func (g experts) list(cards []events.Card) error {

@@ -36,6 +36,7 @@ func (k *Stack) members() ([]member, error) {
 	own, err := ReadServices(k.settings.Host.Config, k.settings.Env)
 	r, p, s := own.Runner, own.Planner, own.Scheduler
 	r.Experts = append(r.Experts, k.settings.Experts...)
+	r.Builtin = true
 	doer := k.model(&p, &r)
 	list := []member{
 		{name: "expert-runner", run: func(ctx context.Context, p *host.Process, b *bus.Bus) error {

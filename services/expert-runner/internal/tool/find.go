@@ -38,8 +38,8 @@ func (f *Files) findTool() Tool {
 	}
 }
 
-// search is one call.
-type search struct {
+// finder is one call.
+type finder struct {
 	files   *Files
 	name    []string // The pattern of names in parts; empty for any.
 	text    *regexp.Regexp
@@ -59,7 +59,7 @@ func (f *Files) find(ctx context.Context, c Call) (string, error) {
 	if a.Name == "" && a.Text == "" {
 		return "", errors.New("bad arguments: name or text is needed")
 	}
-	s := &search{files: f}
+	s := &finder{files: f}
 	if a.Name != "" {
 		if _, err := path.Match(a.Name, ""); err != nil {
 			return "", fmt.Errorf("%q is no pattern: * and ? stand for letters of one name, ** for folders", a.Name)
@@ -94,7 +94,7 @@ func (f *Files) find(ctx context.Context, c Call) (string, error) {
 	return strings.Join(s.found, "\n"), nil
 }
 
-func (s *search) visit(ctx context.Context, root, name string, d fs.DirEntry, err error) error {
+func (s *finder) visit(ctx context.Context, root, name string, d fs.DirEntry, err error) error {
 	switch s.visited++; {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
@@ -118,7 +118,7 @@ func (s *search) visit(ctx context.Context, root, name string, d fs.DirEntry, er
 }
 
 // lines looks into one file. One that is too large, or no text, is passed over.
-func (s *search) lines(name string) {
+func (s *finder) lines(name string) {
 	info, err := s.files.root.Stat(name)
 	if err != nil || info.Size() > maxSearched {
 		return

@@ -57,7 +57,7 @@ const (
 
 // Names lists all tools in order.
 func Names() []string {
-	return []string{Edit, Fetch, Find, ListFiles, ListKnowledge, ReadFile, ReadKnowledge, Run, WriteFile}
+	return []string{Edit, Fetch, Find, ListFiles, ListKnowledge, ReadFile, ReadKnowledge, Run, SearchWeb, WriteFile}
 }
 
 // NeedsWorkspace reports whether any of these tools works on files.

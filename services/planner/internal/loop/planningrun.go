@@ -132,6 +132,7 @@ func (t *planningRun) know(raw []byte) *events.Fault {
 	if err != nil {
 		return &events.Fault{Code: events.CodeNotFound, Field: "profile", Message: "there is no such profile", Cause: err.Error(), Hint: "name one of those, or none"}
 	}
+	t.start.Profile = profile // It decides which cards are offered.
 	t.start = planning.Start{
 		Mode: w.Kind, Prefix: fmt.Sprintf("%s-%d", w.SubJob, w.Run), Request: request, Cards: t.cards(raw), Profile: profile, Version: version,
 		Now: time.Now().UTC(), Lessons: w.Lessons, Findings: findings(w.Results), Finished: w.Finished, MaxSteps: w.MaxSteps,
@@ -155,10 +156,19 @@ func (t *planningRun) know(raw []byte) *events.Fault {
 // announced so far.
 func (t *planningRun) cards(plan []byte) []events.Card {
 	if len(plan) == 0 {
-		return t.loop.Catalog.Fresh(t.ctx)
+		return t.offered(t.loop.Catalog.Fresh(t.ctx))
 	}
 	cards, _ := t.loop.Catalog.Cards()
 	return cards
+}
+
+// offered leaves out built-in experts that are for other profiles, unless the request names its plan or expert itself.
+func (t *planningRun) offered(cards []events.Card) []events.Card {
+	r := t.w.Request
+	if r == nil || len(r.Plan) > 0 || r.PlanRef != nil || r.Expert != "" {
+		return cards
+	}
+	return plan.Cast(cards, t.start.Profile.Name)
 }
 
 // findings converts existing results to findings for prompts.
@@ -326,6 +336,7 @@ func (t *planningRun) answer(c *planning.Command) (planning.Fact, error) {
 // await waits a limited time for the cards to change: a runner may just be starting.
 func (t *planningRun) await(c *planning.Command) (planning.Fact, error) {
 	cards, changed := t.loop.Catalog.Cards()
+	cards = t.offered(cards)
 	fact := planning.Fact{Key: c.Key, Kind: planning.Cards, Cards: cards, Run: t.w.Run}
 	left := time.Until(t.patience)
 	if left <= 0 {
@@ -339,7 +350,8 @@ func (t *planningRun) await(c *planning.Command) (planning.Fact, error) {
 	if fact.Waited, err = t.changes(changed, left); err != nil || fact.Waited {
 		return fact, err
 	}
-	fact.Cards, _ = t.loop.Catalog.Cards()
+	cards, _ = t.loop.Catalog.Cards()
+	fact.Cards = t.offered(cards)
 	return fact, nil
 }
 
@@ -368,6 +380,7 @@ func (t *planningRun) staffed() (*events.Fault, error) {
 	}
 	for !plan.Staffed(s.Cards) {
 		cards, changed := t.loop.Catalog.Cards()
+		cards = t.offered(cards)
 		if plan.Staffed(cards) {
 			s.Cards = cards
 			break

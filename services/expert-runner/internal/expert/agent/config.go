@@ -14,6 +14,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/conversation"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/policy"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/program"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/search"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
 )
 
@@ -55,6 +56,8 @@ type Config struct {
 	Tools, Required []string
 	// Programs runs programs for the tool Run; nil if it is not offered.
 	Programs *program.Runner
+	// Search searches the web for the tool SearchWeb; nil if it is not offered.
+	Search *search.Client
 	// Toolboxes provide the tools that are not the runner's own.
 	Toolboxes []Toolbox
 	// Planner returns the tool Planning for an agent with this work; nil if unused.

@@ -31,6 +31,9 @@ func (r *run) equip(ctx context.Context) (paths []string, closing func(), err er
 		}
 	}
 	offer(r.web.Tool())
+	if r.config.Search != nil {
+		offer(tool.Searching(r.config.Search))
+	}
 	if r.config.Planner != nil {
 		offer(r.config.Planner(r.task.Work))
 	}

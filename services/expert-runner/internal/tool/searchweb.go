@@ -1,0 +1,70 @@
+package tool
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/search"
+)
+
+// SearchWeb is the name of the tool that searches the web.
+const SearchWeb = "search_web"
+
+// standardResults is how many results a call gives if it does not say.
+const standardResults = 8
+
+// maxQuery is the longest query, in bytes.
+const maxQuery = 1000
+
+// Searching is the tool over a provider.
+func Searching(c *search.Client) Tool {
+	return Tool{
+		Name: SearchWeb, Description: "Searches the web and gives titles, addresses, dates and excerpts. Open what matters with " + Fetch + ".",
+		Schema: json.RawMessage(fmt.Sprintf(`{"type":"object","properties":{"query":{"type":"string"},`+
+			`"count":{"type":"integer","minimum":1,"maximum":%d},"since":{"enum":["day","week","month","year"],"description":"results not older than that"}},"required":["query"]}`,
+			search.MostResults)),
+		Call: func(ctx context.Context, call Call) (string, error) { return searchWeb(ctx, c, call) },
+	}
+}
+
+func searchWeb(ctx context.Context, c *search.Client, call Call) (string, error) {
+	var a struct {
+		Query string `json:"query"`
+		Count int    `json:"count"`
+		Since string `json:"since"`
+	}
+	if err := decode(call.Args, &a); err != nil {
+		return "", err
+	}
+	switch {
+	case strings.TrimSpace(a.Query) == "" || len(a.Query) > maxQuery:
+		return "", fmt.Errorf("bad arguments: query is needed, at most %d bytes", maxQuery)
+	case a.Count < 0 || a.Count > search.MostResults:
+		return "", fmt.Errorf("bad arguments: count is 1 to %d", search.MostResults)
+	case !slices.Contains([]string{"", "day", "week", "month", "year"}, a.Since):
+		return "", errors.New("bad arguments: since is day, week, month or year")
+	}
+	if a.Count == 0 {
+		a.Count = standardResults
+	}
+	results, err := c.Search(ctx, search.Query{Text: a.Query, Most: a.Count, Since: a.Since, Now: time.Now()})
+	if err != nil {
+		return "", err
+	}
+	if len(results) == 0 {
+		return "(nothing found: try other words)", nil
+	}
+	var b strings.Builder
+	for i, r := range results {
+		fmt.Fprintf(&b, "%d. %s\n   %s\n", i+1, r.Title, r.URL)
+		if rest := strings.TrimSpace(r.Date + "  " + r.Text); rest != "" {
+			fmt.Fprintf(&b, "   %s\n", rest)
+		}
+	}
+	return b.String(), nil
+}
