@@ -48,6 +48,13 @@ def work(message):
     return {"words": len(words), "most": collections.Counter(words).most_common(10)}
 
 
+def about(message):
+    """Say where the work stands in its job, for the log. The brief also has the request, the plan, lessons and deadline;
+    what is long in it is left out and stands in the object that brief_ref names. It is data, never an instruction."""
+    place = (message.get("brief") or {}).get("place") or {}
+    return f", step {place['n']} of {place['of']}" if place.get("of", 1) > 1 else ""
+
+
 class Lost(Exception):
     """The connection is gone, or the other side does not speak as it should."""
 
@@ -266,7 +273,7 @@ class Worker:
         self.await_stored(connection, stored)
         connection.publish(delivery.reply, b"+ACK")
         name = f"{message.get('job')}/{message.get('subjob')} run {message.get('run')}"
-        print(f"reported {name}: {report['outcome']}", file=sys.stderr)
+        print(f"reported {name}{about(message)}: {report['outcome']}", file=sys.stderr)
 
     def perform(self, connection, delivery, message):
         """Do the work in this thread while another one tells the bus that it is in hand."""

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/brief"
 	"github.com/jobgraph/jobgraph/pkg/joblog"
 )
 
@@ -46,6 +47,20 @@ func (l Logs) SubJob(ctx context.Context, job, subjob string) (*joblog.SubJob, e
 		}
 	}
 	return s, nil
+}
+
+// Brief returns what the last run of a SubJob was told about its job, whole, or what a first run would be told now: see
+// joblog.Log.Brief. It works for ended jobs, too. Errors: ErrNotFound for a job or SubJob that does not exist, and those of Fold.
+func (l Logs) Brief(ctx context.Context, job, subjob string) (*brief.Brief, error) {
+	log, err := l.Fold(ctx, job, 0)
+	if err != nil {
+		return nil, err
+	}
+	b, err := log.Brief(subjob)
+	if err == nil && b == nil {
+		err = noSubJob(job, subjob)
+	}
+	return b, err
 }
 
 func noSubJob(job, subjob string) error {

@@ -115,3 +115,12 @@ func (o *outline) first(list []int32, most int, into []Placed) (found []Placed, 
 
 // Number is how many steps of the present graph have a status.
 func (j *Job) Number(s events.Status) int { return j.dag.number(s) }
+
+// SubJob is the state of a SubJob, also one that is no longer part of the graph; nil for an unknown one. It is valid until the next
+// Step and must not be changed.
+func (j *Job) SubJob(id string) *SubJobState {
+	if n := j.dag.find(id); n != nil {
+		return n.SubJobState
+	}
+	return nil
+}

@@ -5,12 +5,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/brief"
 	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
@@ -252,8 +255,15 @@ func (k *kit) listen(ctx context.Context, t *trace, delivery string, done func(*
 func (k *kit) order(subjob string) events.Work {
 	n := k.bus.Names()
 	id := run.ID(k.job, subjob, 1)
+	b := brief.Brief{
+		V: brief.Version, Job: k.job, Request: brief.Request{Goal: k.Goal, Inputs: slices.Sorted(maps.Keys(k.Inputs))},
+		Plan: &brief.Plan{Version: 1, Steps: []brief.Step{{ID: subjob, Title: brief.Line(k.Goal, brief.MaxTitle), Status: brief.InProgress}}},
+	}
+	b.Place, b.Marks = &brief.Place{Step: b.Plan.Steps[0], N: 1, Of: 1}, &brief.Marks{InProgress: 1}
+	told, _ := b.Append(nil) // It has no part that cannot be written.
 	return events.Work{
-		Kind: events.WorkExecute, Job: k.job, SubJob: subjob, Run: 1, Attempt: 1, Goal: k.Goal, Inputs: k.Inputs, LifeCycle: 1,
+		Brief: told,
+		Kind:  events.WorkExecute, Job: k.job, SubJob: subjob, Run: 1, Attempt: 1, Goal: k.Goal, Inputs: k.Inputs, LifeCycle: 1,
 		Spec:          events.SubJob{ID: subjob, Goal: k.Goal, Expert: k.Card.ID, Pool: k.Card.Pool, OutputSchema: k.Card.OutputSchema},
 		ReportSubject: n.RunEvent(k.job, events.KindSubJobReported, subjob, 1), ReportID: id, IdempotencyKey: id,
 		ClaimSubject: n.JournalOf(k.job, subjob), Lease: events.Duration(Lease), CancelSubject: n.Cancel(k.job, subjob),

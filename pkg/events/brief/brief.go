@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
@@ -133,57 +134,60 @@ func (m *Marks) Count(s Status, n int) {
 	}
 }
 
-// Rest is what a blob of brief_ref holds if the brief itself stands in the work message.
+// Rest is what the blob of brief_ref holds if the brief itself stands in the work message.
 type Rest struct {
 	Request *Request `json:"request,omitempty"` // Request replaces the brief's.
 	Plan    *Plan    `json:"plan,omitempty"`    // Plan replaces the brief's. Its steps have no status.
 }
 
-// Read decodes a brief: inline is the work message's, rest the blob of its brief_ref. Either may be empty; without both the
-// brief is nil. Steps of the blob get the statuses that are known inline.
-func Read(inline, rest json.RawMessage) (*Brief, error) {
-	if len(inline)+len(rest) == 0 {
+// Read decodes a brief: inline is the work message's, blob that of its brief_ref. Either may be empty; without both the brief
+// is nil. Steps of the blob get the statuses that are known inline.
+func Read(inline, blob json.RawMessage) (*Brief, error) {
+	if len(inline)+len(blob) == 0 {
 		return nil, nil
 	}
 	b := &Brief{}
-	if len(inline) > 0 {
-		if err := json.Unmarshal(inline, b); err != nil {
-			return nil, fmt.Errorf("read brief: %w", err)
-		}
+	if len(inline) == 0 {
+		inline, blob = blob, nil // It did not fit into the message.
 	}
-	if len(rest) == 0 {
+	if err := json.Unmarshal(inline, b); err != nil {
+		return nil, fmt.Errorf("read brief: %w", err)
+	}
+	if len(blob) == 0 {
 		return b, nil
 	}
-	listed := &Plan{}
-	if b.Plan != nil {
-		*listed = *b.Plan
-		b.Plan = &Plan{Version: listed.Version, Title: listed.Title}
+	rest, err := ReadRest(blob)
+	if err != nil {
+		return nil, err
 	}
-	b.Request.Inputs, b.Request.Attachments = slices.Clone(b.Request.Inputs), slices.Clone(b.Request.Attachments)
-	if err := json.Unmarshal(rest, b); err != nil {
-		return nil, fmt.Errorf("read the rest of a brief: %w", err)
-	}
-	if b.Plan != nil && b.Plan.Steps == nil {
-		b.Plan.Steps, b.Plan.First = listed.Steps, listed.First
-	}
-	b.mark(listed.Steps)
+	b.Complete(rest, len(blob)) // A step takes more than one byte: all of them.
 	return b, nil
 }
 
-// mark gives the steps of the plan that have no status the one that the brief has elsewhere.
-func (b *Brief) mark(listed []Step) {
-	if b.Plan == nil {
+// ReadRest decodes the blob of a brief_ref.
+func ReadRest(blob json.RawMessage) (*Rest, error) {
+	rest := &Rest{}
+	if err := json.Unmarshal(blob, rest); err != nil {
+		return nil, fmt.Errorf("read the rest of a brief: %w", err)
+	}
+	return rest, nil
+}
+
+// Complete fills in what was left out. Of a long plan it keeps at most this many steps, around that of the brief. It does not
+// change rest; nil changes only the number of steps.
+func (b *Brief) Complete(rest *Rest, most int) {
+	if rest == nil {
+		rest = &Rest{}
+	}
+	if rest.Request != nil {
+		b.Request = *rest.Request
+	}
+	if rest.Plan == nil {
+		b.near(b.Plan, most)
 		return
 	}
-	known := map[string]Status{}
-	for _, list := range [][]Step{listed, b.Predecessors, b.Successors} {
-		for i := range list {
-			known[list[i].ID] = list[i].Status
-		}
-	}
-	if b.Place != nil {
-		known[b.Place.ID] = b.Place.Status
-	}
+	known := b.statuses()
+	b.near(rest.Plan, most)
 	for i := range b.Plan.Steps {
 		if s := &b.Plan.Steps[i]; s.Status == "" {
 			s.Status = known[s.ID]
@@ -191,22 +195,62 @@ func (b *Brief) mark(listed []Step) {
 	}
 }
 
-// Near leaves out steps of the plan far from the place of the brief's step, so that at most this many remain.
-func (b *Brief) Near(most int) {
-	p := b.Plan
-	if p == nil || len(p.Steps) <= most {
+// statuses are the known ones, by step.
+func (b *Brief) statuses() map[string]Status {
+	known := map[string]Status{}
+	lists := [][]Step{b.Predecessors, b.Successors}
+	if b.Plan != nil {
+		lists = append(lists, b.Plan.Steps)
+	}
+	if b.Place != nil {
+		lists = append(lists, []Step{b.Place.Step})
+	}
+	for _, list := range lists {
+		for i := range list {
+			known[list[i].ID] = list[i].Status
+		}
+	}
+	return known
+}
+
+// near takes over a plan with at most this many of its steps, those around the step of the brief.
+func (b *Brief) near(p *Plan, most int) {
+	if p == nil {
 		return
 	}
-	first := max(p.First, 1)
-	at := 0
-	if b.Place != nil {
-		at = b.Place.N - first
-	}
-	start := min(max(at-most/2, 0), len(p.Steps)-most)
 	near := *p
-	near.Steps, near.First = p.Steps[start:start+most], first+start
-	if near.First == 1 {
+	first, start := max(p.First, 1), 0
+	if len(p.Steps) > most {
+		at := 0
+		if b.Place != nil {
+			at = b.Place.N - first
+		}
+		start = min(max(at-most/2, 0), len(p.Steps)-most)
+	}
+	near.Steps = slices.Clone(p.Steps[start:min(start+most, len(p.Steps))])
+	if near.First = first + start; near.First == 1 {
 		near.First = 0
 	}
 	b.Plan = &near
+}
+
+// Adds reports whether a brief says more about the job than a step with this goal and context does itself.
+func (b *Brief) Adds(goal, context string) bool {
+	return b.Request.Goal != goal || !strings.Contains(context, b.Request.Context) || b.Place != nil && b.Place.Of > 1
+}
+
+// The fields of a brief that say for whom the work is done, by name.
+const (
+	FieldSession = "session"
+	FieldThread  = "thread"
+	FieldUser    = "user"
+)
+
+// Share removes for whom the work is done, except for those fields.
+func (b *Brief) Share(fields []string) {
+	for name, field := range map[string]*string{FieldSession: &b.Session, FieldThread: &b.Thread, FieldUser: &b.User} { // any order: each by itself.
+		if !slices.Contains(fields, name) {
+			*field = ""
+		}
+	}
 }

@@ -128,7 +128,7 @@ func TestWithoutABriefThereIsNone(t *testing.T) {
 	}
 }
 
-func TestNearKeepsTheStepsAroundTheStepOfTheRun(t *testing.T) {
+func TestOfALongPlanTheStepsAroundTheRunRemain(t *testing.T) {
 	long := func(n int) *brief.Brief {
 		b := &brief.Brief{Plan: &brief.Plan{}, Place: &brief.Place{N: n, Of: 100}}
 		for i := range 100 {
@@ -141,14 +141,14 @@ func TestNearKeepsTheStepsAroundTheStepOfTheRun(t *testing.T) {
 		begin, last string
 	}{{1, 0, "s1", "s10"}, {6, 0, "s1", "s10"}, {50, 45, "s45", "s54"}, {100, 91, "s91", "s100"}} {
 		b := long(test.n)
-		b.Near(10)
+		b.Complete(nil, 10)
 		if p := b.Plan; len(p.Steps) != 10 || p.First != test.first || p.Steps[0].ID != test.begin || p.Steps[9].ID != test.last {
 			t.Errorf("around %d: from %d, %v", test.n, p.First, p.Steps)
 		}
 	}
 	b := long(1)
 	b.Place = nil
-	b.Near(3)
+	b.Complete(nil, 3)
 	if b.Plan.Steps[0].ID != "s1" || len(b.Plan.Steps) != 3 {
 		t.Errorf("%+v", b.Plan)
 	}
@@ -173,6 +173,30 @@ func TestATitleIsOneLine(t *testing.T) {
 	} {
 		if got := brief.Line(text, 40); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestForWhomTheWorkIsDoneIsSharedByName(t *testing.T) {
+	for _, test := range []struct {
+		fields []string
+		want   string
+	}{{nil, ""}, {[]string{"user"}, "ann"}, {[]string{"session", "thread"}, "s1t1"}, {[]string{"session", "thread", "user"}, "s1t1ann"}} {
+		b := whole()
+		b.Share(test.fields)
+		if got := b.Session + b.Thread + b.User; got != test.want {
+			t.Errorf("%v: %s", test.fields, got)
+		}
+	}
+}
+
+func TestABlobIsSharedByManyRuns(t *testing.T) {
+	rest := &brief.Rest{Plan: &brief.Plan{Steps: []brief.Step{{ID: "a"}, {ID: "b"}}}}
+	for _, status := range []brief.Status{brief.Completed, brief.Blocked} {
+		b := &brief.Brief{Predecessors: []brief.Step{{ID: "a", Status: status}}}
+		b.Complete(rest, 9)
+		if b.Plan.Steps[0].Status != status || b.Plan.Steps[1].Status != "" {
+			t.Errorf("%+v", b.Plan)
 		}
 	}
 }

@@ -48,6 +48,8 @@ type cardSpec struct {
 	Examples []string `yaml:"examples"`
 	// Languages are those that it knows, BCP 47 tags or English names; any if omitted.
 	Languages []string `yaml:"languages"`
+	// Share names what an expert of kind http or a2a is told of for whom the work is done: session, thread, user; nothing if omitted.
+	Share []string `yaml:"share"`
 	// Hidden experts are never planned, only used when named explicitly.
 	Hidden bool `yaml:"hidden"`
 	// Disabled experts get no work.

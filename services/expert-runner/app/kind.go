@@ -3,9 +3,11 @@ package app
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/brief"
 	"github.com/jobgraph/jobgraph/pkg/host"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 )
@@ -47,6 +49,8 @@ type about struct {
 	calls bool
 	// remembers means that the other side keeps what was said in a session: it is told only if the card asks for it.
 	remembers bool
+	// foreign means that others serve it: they are told for whom the work is done only if the card shares that.
+	foreign bool
 }
 
 // all returns the kinds in the order of lists for people.
@@ -108,7 +112,22 @@ func (c *cardSpec) misplaced() events.Faults {
 			Code: events.CodeInvalid, Field: "pure", Message: "a call that is not journaled may be made twice", Hint: "leave pure out, or say that it may be: idempotent: true",
 		})
 	}
-	return faults
+	return append(faults, c.shareFaults()...)
+}
+
+// shareFaults are the faults of the key share.
+func (c *cardSpec) shareFaults() events.Faults {
+	if len(c.Share) > 0 && !c.is().foreign {
+		return events.Faults{{
+			Code: events.CodeInvalid, Field: "share", Message: "is for experts that others serve: kinds http and a2a", Hint: "leave it out: an expert of kind " + c.Kind + " is told session, thread and user",
+		}}
+	}
+	for _, name := range c.Share {
+		if !slices.Contains([]string{brief.FieldSession, brief.FieldThread, brief.FieldUser}, name) {
+			return events.Faults{{Code: events.CodeInvalid, Field: "share", Message: fmt.Sprintf("%.40q cannot be shared", name), Hint: "share: [session, thread, user]"}}
+		}
+	}
+	return nil
 }
 
 // firstKey is the first key that a card has set, of those that a field stands for; "" when it has set none.

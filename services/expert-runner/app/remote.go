@@ -18,7 +18,7 @@ type a2aKind struct {
 }
 
 func (k *a2aKind) about() about {
-	return about{name: kindA2A, effects: true, once: true, calls: true, remembers: true}
+	return about{name: kindA2A, effects: true, once: true, calls: true, foreign: true, remembers: true}
 }
 
 func (k *a2aKind) faults(*cardSpec) events.Faults { return below("a2a", k.Faults()) }
@@ -27,6 +27,7 @@ func (k *a2aKind) faults(*cardSpec) events.Faults { return below("a2a", k.Faults
 func (k *a2aKind) build(c *catalog, s *Settings, f *cardFile) (*expert.Expert, events.Faults) {
 	config := k.Config
 	config.Safe, config.Schema, config.Receiver, config.Secrets = f.idempotent(false), f.card.OutputSchema, c.pushed, s.secrets
+	config.Share = f.Share
 	if config.Mode == a2a.ModePush && s.unheard {
 		return nil, events.Faults{{
 			Code: events.CodeInvalid, Field: "a2a.mode", Message: "HTTP is off, so that no agent can notify this runner",

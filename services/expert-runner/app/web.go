@@ -12,14 +12,14 @@ type httpKind struct {
 }
 
 func (k *httpKind) about() about {
-	return about{name: "http", effects: true, once: true, calls: true}
+	return about{name: "http", effects: true, once: true, calls: true, foreign: true}
 }
 
 func (k *httpKind) faults(*cardSpec) events.Faults { return k.Call.Faults() }
 
 func (k *httpKind) build(_ *catalog, s *Settings, f *cardFile) (*expert.Expert, events.Faults) {
 	call := k.Call
-	call.Safe, call.Secrets = f.idempotent(false), s.secrets
+	call.Safe, call.Share, call.Secrets = f.idempotent(false), f.Share, s.secrets
 	runner, err := web.New(call)
 	if err != nil {
 		return nil, invalid("url", err)

@@ -258,11 +258,15 @@ func reason(f *events.Fault) string {
 }
 
 func (g views) describeCommand() *cobra.Command {
-	return &cobra.Command{
+	told := false
+	c := &cobra.Command{
 		Use: "describe ID[/SUBJOB]", Short: "Show everything about a job or a SubJob", Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			return g.see(args[0], func(h *joblog.Log, c *client.Client) error {
 				t, _ := parseTarget(args[0]) // Checked by see.
+				if told {
+					return g.writeBrief(h, t.subjob)
+				}
 				if t.subjob != "" {
 					return g.describeSubJob(h, c, t.subjob)
 				}
@@ -270,6 +274,8 @@ func (g views) describeCommand() *cobra.Command {
 			})
 		},
 	}
+	c.Flags().BoolVar(&told, "brief", false, "Show what the last run of a SubJob was told about its job, besides its own text.")
+	return c
 }
 
 // description is a job with its request and its result.

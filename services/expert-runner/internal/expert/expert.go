@@ -6,9 +6,12 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/brief"
 	"github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
@@ -60,8 +63,9 @@ type Inquiry struct {
 
 // Task is one run, as an expert gets it.
 type Task struct {
-	// Work is the work message, with all JSON payloads inline.
+	// Work is the work message, with all JSON payloads inline. Rest is what its brief leaves out; Brief reads both.
 	Work *events.Work
+	Rest *brief.Rest
 	// Owner is the name of the runner.
 	Owner string
 	// Log has the attributes job, subjob, attempt and expert.
@@ -77,6 +81,27 @@ type Task struct {
 	Claim Claim
 	// Shelf holds the documents of the run's session; nil means none.
 	Shelf tool.Documents
+}
+
+// MaxPlanSteps is how many steps of a plan a brief lists; of a longer plan, those around the step of the run.
+const MaxPlanSteps = 200
+
+// Brief gives what the run is told about its job; nil if the work has no brief, as that of an earlier release, or an unreadable
+// one.
+func (t *Task) Brief() *brief.Brief {
+	b, err := brief.Read(t.Work.Brief, nil)
+	if err != nil {
+		t.Log.Warn("working without a brief", "error", err)
+		return nil
+	}
+	if b == nil {
+		return nil
+	}
+	b.Complete(t.Rest, MaxPlanSteps)
+	if len(b.Request.Inputs) == 0 {
+		b.Request.Inputs = slices.Sorted(maps.Keys(t.Work.Inputs)) // They came by reference.
+	}
+	return b
 }
 
 // ErrUnknown marks the error of a call that may have taken place although no answer came. Such a call stays open in the

@@ -57,8 +57,9 @@ type Loop struct {
 	runs *registry
 	exec chan struct{} // Holds one token for each expert at work.
 	// calls holds a token for each run that waits for others; nil if exec counts these too.
-	calls chan struct{}
-	said  *rateLimitedLog
+	calls  chan struct{}
+	said   *rateLimitedLog
+	briefs briefCache
 	// offered is who works here; change serialises its replacement.
 	offered atomic.Pointer[offered]
 	change  sync.Mutex

@@ -29,7 +29,7 @@ type payloads struct {
 func (r *run) bring() (*task.Ending, bool) {
 	err := r.payloads.bring(r.ctx, &r.Work)
 	if err == nil {
-		err = r.recall()
+		err = errors.Join(r.recall(), r.bringBrief())
 	}
 	var fault *events.Fault
 	switch {

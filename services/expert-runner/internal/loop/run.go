@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/brief"
 	jobrun "github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/pkg/run/lease"
 	"github.com/jobgraph/jobgraph/pkg/service/queue"
@@ -46,6 +47,7 @@ type run struct {
 	span      span
 
 	payloads payloads
+	rest     *brief.Rest // What the brief leaves out; nil for nothing.
 	effects  effects
 	// decision is what is unknown or decided about effects; nil for runs with nothing to settle or ask. It is set before the
 	// expert runs.
@@ -214,7 +216,7 @@ func (r *run) execute() task.Ending {
 			}
 		}()
 	}
-	t := &expert.Task{Work: &r.Work, Owner: r.loop.Owner, Log: slog.New(&runLog{run: r}), Hand: &r.effects, Payload: r.payloads.fetch, Keep: r.payloads.store, Claim: &r.leaseWatch, Shelf: documents{r}}
+	t := &expert.Task{Work: &r.Work, Rest: r.rest, Owner: r.loop.Owner, Log: slog.New(&runLog{run: r}), Hand: &r.effects, Payload: r.payloads.fetch, Keep: r.payloads.store, Claim: &r.leaseWatch, Shelf: documents{r}}
 	return r.expert.Runner.Run(ctx, t)
 }
 

@@ -173,6 +173,7 @@ func (t *planningRun) work(c *planning.Command, card *events.Card, n int, late t
 		Spec: events.SubJob{ID: id, Goal: c.Look.Query, Context: r.Context, Expert: card.ID, ExpertName: card.Name, Pool: pool, Pure: card.Pure, Timeout: &limit},
 		Goal: c.Look.Query, Context: r.Context, Inputs: r.Inputs, InputsRef: r.InputsRef, Attachments: r.Attachments,
 		Deadline: late, Session: r.Session, User: r.User, Locale: t.planning.State().Locale,
+		Brief: t.w.Brief, BriefRef: t.w.BriefRef,
 		ReportSubject:  names.RunEvent(t.w.Job, events.KindSubJobReported, id, inquiryRun),
 		IdempotencyKey: jobrun.ID(jobrun.IncarnationOf(t.w), id, inquiryRun),
 		ClaimSubject:   names.JournalOf(t.w.Job, id), Lease: events.Duration(leaseOf(t.w)), CancelSubject: names.Cancel(t.w.Job, id),

@@ -75,6 +75,9 @@ func (l *Loop) converse(work, intake context.Context, d *queue.Delivery, w *even
 	if fault := t.know(raw); fault != nil {
 		return rejected(*fault), nil
 	}
+	if err := t.brief(); err != nil {
+		return v, err
+	}
 	if err := t.recollect(); err != nil {
 		return v, err
 	}

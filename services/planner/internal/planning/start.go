@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/brief"
 	"github.com/jobgraph/jobgraph/services/planner/internal/finish"
 )
 
@@ -55,6 +56,8 @@ type Start struct {
 	MaxRounds int `json:"max_rounds,omitempty"`
 	// Reused is the stored plan for the same ReuseKey, or nil.
 	Reused *Reused `json:"reused,omitempty"`
+	// Brief is what the run is told about its job; nil in records of older planners.
+	Brief *brief.Brief `json:"brief,omitempty"`
 	// DefaultExpert executes the steps that name no expert.
 	DefaultExpert string `json:"default_expert,omitempty"`
 }

@@ -29,6 +29,8 @@ type Vars struct {
 	Lessons, Wishes, Told []string
 	// Findings is one block of data, each finding between tags that its text cannot contain.
 	Findings string
+	// Background is what the planning of a part knows of the whole, as data: the original request and the present plan.
+	Background string
 	// Faults are the faults of the draft, one per line, Raw the draft, Unknown the experts that it invented.
 	Faults  []string
 	Raw     string
@@ -121,6 +123,7 @@ func (s *core) vars() Vars {
 		history, findings = 0, findings/4
 	}
 	v.History, v.Findings = History(t.History, history), Delimited(s.state.Findings, findings)
+	v.Background = t.background()
 	v.Example = example(plan.Dialect(t.Profile.Dialect), v.Experts)
 	for i := range s.state.Faults {
 		f := &s.state.Faults[i]

@@ -59,7 +59,7 @@ func (b *workBuilder) resolveOrder(ctx context.Context, j *job, cmd *graph.Comma
 		Spec: events.SubJob{Dependencies: w.Spec.Dependencies[:0]},
 		Kind: o.Kind, Job: j.id, SubJob: cmd.SubJob, Run: cmd.Run, Attempt: o.Attempt, ResumeOf: o.ResumeOf,
 		Goal: r.Goal, Context: r.Context, Inputs: r.Inputs, InputsRef: r.InputsRef, Attachments: r.Attachments,
-		Select: o.Select, LifeCycle: o.LifeCycle, Deadline: o.Deadline, Budget: budget(&j.state.Rules, j.state.Cost),
+		Select: o.Select, LifeCycle: o.LifeCycle, Deadline: o.Deadline, Budget: joblog.Budget(&j.state.Rules, j.state.Cost),
 		Session: r.Session, Thread: r.Thread, User: r.User, Locale: r.Locale,
 		ReportSubject:  b.Names.RunEvent(j.id, events.KindSubJobReported, cmd.SubJob, cmd.Run),
 		IdempotencyKey: run.ID(j.born(), cmd.SubJob, cmd.Run),
@@ -189,7 +189,7 @@ func (b *workBuilder) addHistory(ctx context.Context, j *job, o *graph.Order, w 
 		if err != nil {
 			return err
 		}
-		if lesson := f.lesson(); lesson != "" {
+		if lesson := joblog.Lesson(f.data); lesson != "" {
 			w.Lessons = append(w.Lessons, lesson)
 		}
 	}
@@ -206,24 +206,6 @@ func (b *workBuilder) addHistory(ctx context.Context, j *job, o *graph.Order, w 
 		}
 	}
 	return nil
-}
-
-// lesson is what an event teaches the next run.
-func (f *fact) lesson() string {
-	switch d := f.data.(type) {
-	case *events.SubJobReported:
-		if d.Lesson == "" && d.Error != nil {
-			return d.Error.Error()
-		}
-		return d.Lesson
-	case *events.PlanRejected:
-		return d.Faults.Error()
-	case *events.TimerFired:
-		return "The run took longer than it may."
-	case *events.Fault: // A payload that ended a run and cannot be read.
-		return "What the run stated could not be read: " + d.Error()
-	}
-	return ""
 }
 
 // loadEvent gives an event that work refers to, from the cache or from the log.

@@ -22,6 +22,12 @@ const (
 func (r *run) opening() *message {
 	w := r.task.Work
 	data := handed(w)
+	if b := r.task.Brief(); b != nil {
+		b.Share(r.config.Share)
+		if raw, err := json.Marshal(b); err == nil {
+			data["brief"] = raw
+		}
+	}
 	var b strings.Builder
 	add := func(title, text string) {
 		if text = clip(text, maxText); text != "" {
@@ -50,7 +56,7 @@ func (r *run) opening() *message {
 	return r.message(parts)
 }
 
-// handed returns the data of the work: inputs, results of predecessors, the wanted form of the result.
+// handed returns the data of the work besides its brief: inputs, results of predecessors, the wanted form of the result.
 func handed(w *events.Work) map[string]json.RawMessage {
 	data := map[string]json.RawMessage{}
 	put := func(name string, value any, there bool) {

@@ -66,6 +66,8 @@ type Config struct {
 	Safe bool `yaml:"-"`
 	// Schema is the JSON Schema of results, nil for any.
 	Schema []byte `yaml:"-"`
+	// Share names what the agent is told of for whom the work is done: session, thread, user.
+	Share []string `yaml:"-"`
 	// Receiver receives the notifications of mode push.
 	Receiver *Receiver `yaml:"-"`
 	// Secrets are removed from everything that the agent says; may be nil.

@@ -81,8 +81,8 @@ type exchange struct {
 	// Model is the configured model, advisor that of the advising roles; schema is the wanted form.
 	model, advisor string
 	schema         json.RawMessage
-	// Began is the beginning of the conversation, until the first answer.
-	began *beginning
+	// began is the beginning of the conversation, until the first answer. other is the one in the journal, if it differs.
+	began, other *beginning
 }
 
 // run holds the conversations of a run one after another: the steps of the workflow, then the evaluation.
@@ -96,7 +96,11 @@ func (r *run) run(ctx context.Context) task.Ending {
 	if err != nil {
 		return unprepared(err)
 	}
-	w := &work{brief: conversation.Brief{Prompt: r.config.Prompt, Work: r.task.Work, Files: files, Heads: heads}, given: map[string]json.RawMessage{}}
+	job := r.task.Brief()
+	if job != nil {
+		job.Complete(nil, conversation.MaxPlanSteps)
+	}
+	w := &work{brief: conversation.Brief{Prompt: r.config.Prompt, Work: r.task.Work, Job: job, Files: files, Heads: heads}, given: map[string]json.RawMessage{}}
 	var last conversation.Ending
 	for at := range r.order {
 		var over *task.Ending
@@ -129,6 +133,9 @@ func (r *run) converse(ctx context.Context, m *conversation.Machine) (ending con
 			if park != nil {
 				return ending, new(r.parked(park))
 			}
+			if err := r.goOn(m); err != nil {
+				return ending, new(r.broken(err))
+			}
 			m.Take(fact)
 		case conversation.Use:
 			facts, park, err := r.use(ctx, &c)
@@ -145,6 +152,23 @@ func (r *run) converse(ctx context.Context, m *conversation.Machine) (ending con
 			return c.Ending, nil
 		}
 	}
+}
+
+// goOn makes a conversation that another run began with another opening continue from that one: with another card, another release
+// or another state of the plan, the same journal must still give the same conversation.
+func (r *run) goOn(m *conversation.Machine) error {
+	was := r.exchange.other
+	if was == nil {
+		return nil
+	}
+	r.exchange.other = nil
+	was.Rules.Left = r.task.Work.Budget
+	again, err := was.machine(was.Rules.Before)
+	if err != nil {
+		return err
+	}
+	*m = *again
+	return nil
 }
 
 // parked gives the work back until the request is closed.

@@ -85,6 +85,7 @@ func (r *run) ask(ctx context.Context, c *conversation.Command) (fact conversati
 	if err := json.Unmarshal(raw, &a); err != nil {
 		return fact, nil, fmt.Errorf("read the kept answer %s: %w", key, err)
 	}
+	r.exchange.other = r.exchange.began.other(a.Began)
 	return r.answered(&a, c), nil, nil
 }
 

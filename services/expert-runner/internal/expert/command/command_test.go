@@ -196,7 +196,7 @@ func TestTheEnvironmentIsClean(t *testing.T) {
 	}
 	want := []string{
 		"HOME", "JOBGRAPH_ATTEMPT", "JOBGRAPH_IDEMPOTENCY_KEY", "JOBGRAPH_JOB", "JOBGRAPH_LOCALE", "JOBGRAPH_RUN",
-		"JOBGRAPH_SUBJOB", "JOBGRAPH_WORKSPACE", "LANG", "MODE", "PATH", "TMPDIR",
+		"JOBGRAPH_SESSION", "JOBGRAPH_SUBJOB", "JOBGRAPH_THREAD", "JOBGRAPH_USER", "JOBGRAPH_WORKSPACE", "LANG", "MODE", "PATH", "TMPDIR",
 	}
 	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(keys))); diff != "" {
 		t.Error(diff)

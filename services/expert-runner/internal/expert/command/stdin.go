@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/brief"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/workspace"
 )
@@ -33,6 +35,8 @@ type input struct {
 	Workspace          string                     `json:"workspace"`
 	Deadline           string                     `json:"deadline,omitempty"`
 	IdempotencyKey     string                     `json:"idempotency_key"`
+	// Brief is what the run is told about its job.
+	Brief *brief.Brief `json:"brief,omitempty"`
 }
 
 // result is the result of a predecessor: JSON inline, anything else as a file.
@@ -62,6 +66,7 @@ func stdin(ctx context.Context, t *expert.Task, dir string) ([]byte, error) {
 		Job: w.Job, SubJob: w.SubJob, Run: w.Run, Attempt: w.Attempt, Goal: w.Goal, Context: w.Context,
 		CompletionCriteria: w.CompletionCriteria, Inputs: w.Inputs, Results: map[string]result{}, Lessons: w.Lessons, History: w.History,
 		Language: w.Spec.Language, OutputSchema: w.Spec.OutputSchema, Workspace: dir, IdempotencyKey: w.IdempotencyKey,
+		Brief: t.Brief(),
 	}
 	if in.Inputs == nil {
 		in.Inputs = map[string]json.RawMessage{}
@@ -126,5 +131,9 @@ func facts(t *expert.Task, dir string) map[string]string {
 		"JOBGRAPH_JOB": w.Job, "JOBGRAPH_SUBJOB": w.SubJob, "JOBGRAPH_RUN": strconv.Itoa(w.Run),
 		"JOBGRAPH_ATTEMPT": strconv.Itoa(w.Attempt), "JOBGRAPH_IDEMPOTENCY_KEY": w.IdempotencyKey,
 		"JOBGRAPH_WORKSPACE": dir, "JOBGRAPH_LOCALE": w.Locale,
+		"JOBGRAPH_SESSION": variable(w.Session), "JOBGRAPH_THREAD": variable(w.Thread), "JOBGRAPH_USER": variable(w.User),
 	}
 }
+
+// variable is a text as the value of an environment variable, which cannot contain a zero byte.
+func variable(text string) string { return strings.ReplaceAll(text, "\x00", "") }

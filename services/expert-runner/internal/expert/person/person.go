@@ -37,14 +37,14 @@ func (x *Expert) Run(_ context.Context, t *expert.Task) task.Ending {
 	}
 	closed, answered := w.Answers[request(w, w.ResumeOf)]
 	if !answered {
-		return x.ask(w, raw, nil)
+		return x.ask(t, raw, nil)
 	}
 	if reason, rejected := refused(closed.Answer, raw); rejected {
 		return rejection(closed.By, reason)
 	}
 	if form != nil {
 		if wrong := form.Misfits(closed.Answer); len(wrong) > 0 {
-			return x.ask(w, raw, wrong)
+			return x.ask(t, raw, wrong)
 		}
 	}
 	return task.Ending{Report: &events.SubJobReported{Outcome: events.Success, Output: closed.Answer}}
@@ -68,9 +68,10 @@ func request(w *events.Work, run int) string {
 	return jobrun.RequestID(w.SubJob, run, mark)
 }
 
-func (x *Expert) ask(w *events.Work, form json.RawMessage, wrong []string) task.Ending {
+func (x *Expert) ask(t *expert.Task, form json.RawMessage, wrong []string) task.Ending {
+	w := t.Work
 	in := &events.InputRequested{
-		Request: request(w, w.Run), Kind: events.InputClarification, Prompt: prompt(x.config.Intro, w, wrong), Schema: form,
+		Request: request(w, w.Run), Kind: events.InputClarification, Prompt: prompt(x.config.Intro, w, t.Brief(), wrong), Schema: form,
 		User: x.config.User, ExpiresIn: events.Duration(x.config.Expires), Default: x.answer,
 	}
 	if form != nil {

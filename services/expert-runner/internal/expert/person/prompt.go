@@ -1,12 +1,14 @@
 package person
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/brief"
 	"github.com/jobgraph/jobgraph/pkg/events/item"
 )
 
@@ -21,15 +23,15 @@ const (
 )
 
 // prompt returns the text for the person: the faults of the last answer, the card's text, the work, and its inputs.
-func prompt(intro string, w *events.Work, wrong []string) string {
-	if whole := told(intro, w, wrong, maxPrompt, maxPrompt); len(whole) <= maxPrompt {
+func prompt(intro string, w *events.Work, job *brief.Brief, wrong []string) string {
+	if whole := told(intro, w, job, wrong, maxPrompt, maxPrompt); len(whole) <= maxPrompt {
 		return whole
 	}
-	return cut(told(intro, w, wrong, maxText, maxResult), maxPrompt, w.Job+"/"+w.SubJob)
+	return cut(told(intro, w, job, wrong, maxText, maxResult), maxPrompt, w.Job+"/"+w.SubJob)
 }
 
 // told assembles a prompt from parts of limited length.
-func told(intro string, w *events.Work, wrong []string, maxText, maxResult int) string {
+func told(intro string, w *events.Work, job *brief.Brief, wrong []string, maxText, maxResult int) string {
 	var b strings.Builder
 	self := w.Job + "/" + w.SubJob
 	add := func(title, text string, limit int, from string) {
@@ -42,6 +44,13 @@ func told(intro string, w *events.Work, wrong []string, maxText, maxResult int) 
 	add("", w.Goal, maxText, self)
 	add("Context: ", w.Context, maxText, self)
 	add("Done when: ", w.CompletionCriteria, maxResult, self)
+	if job != nil && job.Adds(w.Goal, w.Context) {
+		add("What it is for: ", job.Request.Goal, maxText, w.Job)
+		if !strings.Contains(w.Context, job.Request.Context) {
+			add("Context of the whole: ", job.Request.Context, maxText, w.Job)
+		}
+		add("", place(job), maxResult, w.Job)
+	}
 	for _, name := range slices.Sorted(maps.Keys(w.Inputs)) {
 		add(name+": ", string(w.Inputs[name]), maxResult, w.Job)
 	}
@@ -53,6 +62,26 @@ func told(intro string, w *events.Work, wrong []string, maxText, maxResult int) 
 	}
 	add(item.Before+"\n", item.Lines(item.Newest(item.Read(w.History), maxHistory)), maxHistory, self)
 	return strings.TrimSpace(b.String())
+}
+
+// place says where the step stands in the plan.
+func place(job *brief.Brief) string {
+	if job.Place == nil || job.Plan == nil || job.Place.Of < 2 {
+		return ""
+	}
+	text := fmt.Sprintf("Step %d of %d", job.Place.N, job.Place.Of)
+	if job.Plan.Title != "" {
+		text += " of: " + job.Plan.Title
+	}
+	for i, step := range job.Successors {
+		if i == 0 {
+			text += "; then: "
+		} else {
+			text += ", "
+		}
+		text += cmp.Or(step.Title, step.ID)
+	}
+	return text
 }
 
 // cut keeps the beginning, and says how long that is and where to find the rest.

@@ -42,7 +42,7 @@ func New(c Config) (*Expert, error) {
 
 // Run implements expert.Runner.
 func (x *Expert) Run(ctx context.Context, t *expert.Task) task.Ending {
-	work, err := write(t.Work)
+	work, sent, err := x.config.write(t)
 	if err != nil {
 		return task.Failure(events.CodeInternal, "the work cannot be sent", err.Error(), "")
 	}
@@ -50,7 +50,7 @@ func (x *Expert) Run(ctx context.Context, t *expert.Task) task.Ending {
 	if err != nil {
 		return unusable(err)
 	}
-	body, err := x.config.body(work)
+	body, err := x.config.body(work, sent)
 	if err != nil {
 		return unusable(err)
 	}

@@ -1,0 +1,88 @@
+package loop
+
+import (
+	"encoding/json"
+	"errors"
+	"sync"
+
+	"github.com/jobgraph/jobgraph/pkg/events/brief"
+	"github.com/jobgraph/jobgraph/pkg/events/store"
+)
+
+// briefCache keeps what is left out of briefs: all runs of a job have it in common until its plan changes, and a long plan is read
+// and decoded once.
+type briefCache struct {
+	mu sync.Mutex // Guards kept.
+	// kept are the most recently used, the latest last.
+	kept []keptRest
+}
+
+type keptRest struct {
+	job, digest string
+	size        int64
+	rest        *brief.Rest
+}
+
+// Limits of a briefCache: entries, and bytes of their blobs together.
+const (
+	maxRests     = 32
+	maxRestBytes = 32 << 20
+)
+
+func (c *briefCache) get(job, digest string) *brief.Rest {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i, k := range c.kept {
+		if k.job == job && k.digest == digest {
+			c.kept = append(append(c.kept[:i], c.kept[i+1:]...), k)
+			return k.rest
+		}
+	}
+	return nil
+}
+
+func (c *briefCache) put(k keptRest) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.kept = append(c.kept, k)
+	total := int64(0)
+	for i := len(c.kept) - 1; i >= 0; i-- {
+		if total += c.kept[i].size; i > 0 && (len(c.kept)-i == maxRests || total > maxRestBytes) {
+			c.kept = append([]keptRest(nil), c.kept[i:]...)
+			return
+		}
+	}
+}
+
+// bringBrief loads what is left out of the brief of the work. A blob that is gone or damaged leaves the brief as short as it is: it
+// is background, and the run can do without.
+func (r *run) bringBrief() error {
+	ref := r.BriefRef
+	if ref == nil {
+		return nil
+	}
+	if r.rest = r.loop.briefs.get(r.Job, ref.Digest); r.rest != nil {
+		return nil
+	}
+	data, err := r.loop.Blobs.Get(r.ctx, r.Job, ref.Digest)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		r.log().Warn("working without the whole brief", "digest", ref.Digest, "error", err)
+		return nil
+	case err != nil:
+		return err
+	case len(r.Brief) == 0:
+		if json.Valid(data) {
+			r.Brief, r.BriefRef = data, nil
+		}
+		return nil
+	}
+	rest, err := brief.ReadRest(data)
+	if err != nil {
+		r.log().Warn("working without the whole brief", "digest", ref.Digest, "error", err)
+		return nil
+	}
+	r.loop.briefs.put(keptRest{r.Job, ref.Digest, int64(len(data)), rest})
+	r.rest = rest
+	return nil
+}

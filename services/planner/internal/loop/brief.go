@@ -1,0 +1,36 @@
+package loop
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/jobgraph/jobgraph/pkg/events/brief"
+	"github.com/jobgraph/jobgraph/pkg/events/store"
+	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
+)
+
+// brief reads what the planning run is told about its job. A blob that is gone or damaged leaves the brief as short as it is. An
+// error means: try again.
+func (t *planningRun) brief() error {
+	var rest []byte
+	if ref := t.w.BriefRef; ref != nil {
+		var err error
+		rest, err = t.loop.Blobs.Get(t.ctx, t.w.Job, ref.Digest)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return fmt.Errorf("read brief: %w", err)
+		}
+	}
+	b, err := brief.Read(t.w.Brief, rest)
+	if err != nil {
+		b, err = brief.Read(t.w.Brief, nil)
+	}
+	if err != nil {
+		t.loop.Logger.Warn("planning without a brief", "job", t.w.Job, "error", err)
+		return nil
+	}
+	if b != nil {
+		b.Complete(nil, planning.MaxPlanSteps)
+		t.start.Brief = b
+	}
+	return nil
+}
