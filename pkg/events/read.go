@@ -323,6 +323,8 @@ func (r *SubJobReported) scanRare(key string, s *plainjson.Scanner) bool {
 		return s.Value(&r.OutputRef)
 	case "artifacts":
 		return s.Value(&r.Artifacts)
+	case "warnings":
+		return s.Value(&r.Warnings)
 	case "error":
 		return s.Value(&r.Error)
 	case "selected":

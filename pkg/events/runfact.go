@@ -21,24 +21,22 @@ type SubJobProgressed struct {
 
 // SubJobReported ends a run. Only Outcome is required.
 type SubJobReported struct {
-	Outcome   Outcome         `json:"outcome"`              // Outcome is one of the four; anything else counts as EXECUTION_ERROR.
-	Output    json.RawMessage `json:"output,omitempty"`     // Output is the result of a SUCCESS, any JSON.
-	OutputRef *Ref            `json:"output_ref,omitempty"` // OutputRef refers to the output if it is stored as a blob.
-	Artifacts []Ref           `json:"artifacts,omitempty"`  // Artifacts are the files of the run, under the names that it gave them.
-	Lesson    string          `json:"lesson,omitempty"`     // Lesson tells the next attempt, or the predecessors, what to do better.
-	Error     *Fault          `json:"error,omitempty"`      // Error says what went wrong.
-	// Started is when the work began, by the runner's clock; DurationMS is its duration.
-	Started    time.Time `json:"started,omitzero"`
-	DurationMS int64     `json:"duration_ms,omitempty"`
-	Owner      string    `json:"owner,omitempty"` // Owner is the runner that reports.
-	// Selected holds the values that the work's "select" asks for, by pointer, if the output is stored as a blob.
-	Selected   map[string]json.RawMessage `json:"selected,omitempty"`
+	Outcome    Outcome                    `json:"outcome"`               // Outcome is one of the four; anything else counts as EXECUTION_ERROR.
+	Output     json.RawMessage            `json:"output,omitempty"`      // Output is the result of a SUCCESS, any JSON.
+	OutputRef  *Ref                       `json:"output_ref,omitempty"`  // OutputRef refers to the output if it is stored as a blob.
+	Artifacts  []Ref                      `json:"artifacts,omitempty"`   // Artifacts are the files of the run, under the names that it gave them.
+	Warnings   Faults                     `json:"warnings,omitempty"`    // Warnings say what is doubtful in the output, or was changed in it.
+	Lesson     string                     `json:"lesson,omitempty"`      // Lesson tells the next attempt, or the predecessors, what to do better.
+	Error      *Fault                     `json:"error,omitempty"`       // Error says what went wrong.
+	Started    time.Time                  `json:"started,omitzero"`      // Started is when the work began, by the runner's clock.
+	DurationMS int64                      `json:"duration_ms,omitempty"` // DurationMS is how long it took, in milliseconds.
+	Owner      string                     `json:"owner,omitempty"`       // Owner is the runner that reports.
+	Selected   map[string]json.RawMessage `json:"selected,omitempty"`    // Selected holds the values that the work's "select" asks for, by pointer, if the output is stored as a blob.
 	RetryAfter Duration                   `json:"retry_after,omitempty"` // RetryAfter asks for a minimum delay before a retry of an EXECUTION_ERROR.
 	Spent
-	// Job, SubJob and Run may be repeated by a worker; they must match the subject.
-	Job       string `json:"job,omitempty"`
-	SubJob    string `json:"subjob,omitempty"`
-	Run       int    `json:"run,omitempty"`
+	Job       string `json:"job,omitempty"`       // Job, SubJob and Run may be repeated by a worker; they must match the subject.
+	SubJob    string `json:"subjob,omitempty"`    // SubJob is that of the subject.
+	Run       int    `json:"run,omitempty"`       // Run is that of the subject.
 	Malformed string `json:"malformed,omitempty"` // Malformed says why a report could not be parsed; the raw text is in Output.
 }
 

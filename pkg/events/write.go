@@ -156,6 +156,7 @@ func (r *SubJobReported) write(w *plainjson.Writer) {
 	w.Some("output", len(r.Output) > 0, r.Output)
 	w.Some("output_ref", r.OutputRef != nil, r.OutputRef)
 	w.Some("artifacts", len(r.Artifacts) > 0, r.Artifacts)
+	w.Some("warnings", len(r.Warnings) > 0, r.Warnings)
 	w.Text("lesson", r.Lesson)
 	w.Some("error", r.Error != nil, r.Error)
 	w.Time("started", r.Started)

@@ -61,10 +61,23 @@ func (g views) planned(h *joblog.Log, c *client.Client) *planning {
 			}
 		}
 	}
+	p.Warnings = append(p.Warnings, doubts(h)...)
 	if len(p.Exchanges)+len(p.Warnings) == 0 {
 		return nil
 	}
 	return p
+}
+
+// doubts are the warnings about the job's result, of the run that wrote it.
+func doubts(h *joblog.Log) events.Faults {
+	n := h.Node(events.FinalID)
+	if n == nil || n.ResultSeq == 0 {
+		return nil
+	}
+	if e := h.At(n.ResultSeq); e != nil {
+		return e.Report().Warnings
+	}
+	return nil
 }
 
 // plannedBy reports whether a planner worked on a node: it plans, writes up the result, or was split.

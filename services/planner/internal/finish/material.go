@@ -29,6 +29,10 @@ type Material struct {
 	Steps   []Step `json:"steps,omitempty"`
 	// Sources are the sources that the results cite.
 	Sources []Source `json:"sources,omitempty"`
+	// Given are further sources that may be cited: those in the job's inputs and in its files of text.
+	Given []string `json:"given,omitempty"`
+	// Unsearched is true if not all of them could be looked for; then no source counts as invented.
+	Unsearched bool `json:"unsearched,omitempty"`
 	// Artifacts are the files of the result, named SUBJOB/NAME.
 	Artifacts []events.Ref `json:"artifacts,omitempty"`
 }

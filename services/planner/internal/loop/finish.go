@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/jobgraph/jobgraph/pkg/events/store"
 
@@ -38,6 +40,9 @@ func (t *planningRun) gather() error {
 	form, standIn, _ := strings.Cut(r.Finalize, ":")
 	m := finish.New(form, &carried, results)
 	m.Attach(files)
+	if m.Given, m.Unsearched, err = t.given(files); err != nil {
+		return err
+	}
 	m.Written, m.Text = t.w.Attempt > 1, finish.Words(results[events.FinalID])
 	if slices.ContainsFunc(t.start.Cards, func(c events.Card) bool { return c.ID == standIn && !c.Disabled }) {
 		m.StandIn = standIn
@@ -78,6 +83,51 @@ func (t *planningRun) results() (texts map[string]json.RawMessage, files map[str
 		}
 	}
 	return texts, files, nil
+}
+
+// Limits of the files of a job in which sources are looked for: how many, the bytes of one, and those of all sources.
+const (
+	mostSearched   = 64
+	mostSearchedIn = 1 << 20
+	mostGiven      = 64 << 10
+)
+
+// given lists the sources in the job's inputs and in those of its files that are text: they may be cited, too. unsearched
+// is true if there may be more.
+func (t *planningRun) given(files map[string][]events.Ref) (sources []string, unsearched bool, err error) {
+	var list []string
+	for _, input := range t.w.Inputs { // any order: sorted below.
+		list = append(list, finish.Addresses(input)...)
+	}
+	refs := slices.Clone(t.w.Attachments)
+	if t.w.InputsRef != nil {
+		refs = append(refs, *t.w.InputsRef)
+	}
+	for _, id := range slices.Sorted(maps.Keys(files)) {
+		refs = append(refs, files[id]...)
+	}
+	unsearched = len(refs) > mostSearched
+	for _, ref := range refs[:min(len(refs), mostSearched)] {
+		list = append(list, ref.Name)
+		if ref.Size > mostSearchedIn {
+			unsearched = true
+			continue
+		}
+		data, err := t.loop.Blobs.Get(t.ctx, t.w.Job, ref.Digest)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return nil, false, fmt.Errorf("read %s: %w", ref.Name, err)
+		}
+		unsearched = unsearched || err != nil
+		if utf8.Valid(data) {
+			list = append(list, finish.Addresses(data)...)
+		}
+	}
+	slices.Sort(list)
+	list = slices.DeleteFunc(slices.Compact(list), func(at string) bool { return !strings.Contains(at, ":") })
+	if len(strings.Join(list, "")) > mostGiven {
+		return nil, true, nil
+	}
+	return list, unsearched, nil
 }
 
 // output returns a result as JSON. A result that is not text, is too large or was deleted is represented by its reference.

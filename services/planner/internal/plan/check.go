@@ -40,7 +40,8 @@ type Options struct {
 }
 
 // Version is the newest version of the rules by which plans are read. Since 1, steps of every dialect may name their
-// dependencies, a model's plan with too many steps is made shorter instead of refused, and languages of experts count.
+// dependencies, a model's plan with too many steps is made shorter instead of refused, languages of experts count, and the sources of a
+// written result are verified.
 const Version = 1
 
 // Result is the outcome of decoding and checking a plan.

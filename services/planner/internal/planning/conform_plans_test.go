@@ -212,3 +212,40 @@ func TestLanguagesOfExpertsAreToldAndRespected(t *testing.T) {
 		t.Errorf("a request in Chinese: %+v %v", chinese.Plan, chinese.Warnings)
 	}
 }
+
+// A report names only sources that something of the job contains: others are marked, or taken out as the profile says, and a
+// warning names them. What an expert writes in place of the model is a result, and stays.
+//
+// proves F15
+// proves D14
+func TestInventedSourcesOfAReportAreMarkedOrTakenOut(t *testing.T) {
+	const text = "# Gold\n\nSee [Board](https://gold.example/board), https://mean.example/a, https://given.example/x and [New](https://invented.example/1)."
+	given := func(s *planning.Start) { s.Finish.Given = []string{"https://given.example/x"} }
+	how := func(how string) func(*planning.Start) {
+		return func(s *planning.Start) { s.Profile.Citations = how }
+	}
+	for _, c := range []struct {
+		want   string
+		change []func(*planning.Start)
+	}{
+		{"https://given.example/x and [New](https://invented.example/1) (not verified).", nil},
+		{"[New](https://invented.example/1)（未核实）.", []func(*planning.Start){func(s *planning.Start) { s.Request.Locale = "zh-CN" }}},
+		{"https://given.example/x and New.", []func(*planning.Start){how("remove")}},
+		{text[len(text)-40:], []func(*planning.Start){how("keep")}},
+		{text[len(text)-40:], []func(*planning.Start){older}},
+		{text[len(text)-40:], []func(*planning.Start){func(s *planning.Start) { s.Finish.Unsearched = true }}},
+	} {
+		s := carried(t, "research", "report", append([]func(*planning.Start){given}, c.change...)...)
+		got := words(t, s.says(text), planning.ByModel)
+		contains(t, got, c.want, "[Board](https://gold.example/board),", "https://mean.example/a,")
+		warned := s.State().Warnings
+		if report, _ := s.Ended(); strings.Contains(got, text) != (len(warned) == 0) || len(report.Report.Warnings) != len(warned) {
+			t.Errorf("%v %+v", warned, report.Report)
+		}
+		if len(warned) > 0 && !strings.HasSuffix(warned[0].Message, ": https://invented.example/1") {
+			t.Errorf("%+v", warned)
+		}
+	}
+	expert := carried(t, "research", "report", hasWritten(text))
+	contains(t, words(t, expert, planning.ByStandIn), "[New](https://invented.example/1).")
+}

@@ -81,7 +81,7 @@ func (s finishStage) enter() On {
 func (s finishStage) take(f *Fact) On {
 	text := finish.Unfenced(finish.Marked(f.Text))
 	if f.Kind == Answered && text != "" {
-		return s.word(text, ByModel)
+		return s.word(s.verified(text), ByModel)
 	}
 	again := f.Kind == Answered
 	switch f.Class {
@@ -100,6 +100,42 @@ func (s finishStage) take(f *Fact) On {
 		return OnFaulty
 	}
 	return s.wordless()
+}
+
+// verified marks or takes out the sources in a model's text that nothing of the job contains, as the profile says.
+func (s finishStage) verified(text string) string {
+	if s.start.Rules < 1 || s.start.Finish.Unsearched {
+		return text
+	}
+	var known finish.Known
+	r, m := &s.start.Request, s.start.Finish
+	known.Add(r.Goal, r.Context, s.state.Query, m.Title, m.Thought)
+	known.Add(m.Given...)
+	for i := range m.Steps {
+		known.Add(m.Steps[i].Title, m.Steps[i].Goal)
+		known.AddJSON(json.RawMessage(m.Steps[i].Text))
+	}
+	for i := range m.Sources {
+		known.Add(m.Sources[i].URL)
+	}
+	for _, turn := range s.start.History {
+		known.Add(turn.User, turn.Answer)
+	}
+	how, mark, hint := firstOf(s.start.Profile.Citations, finish.Mark), " (not verified)", "they are marked; citations of the profile also takes them out, or keeps them"
+	if plan.Chinese(s.state.Locale) {
+		mark = "（未核实）"
+	}
+	if how == finish.Remove {
+		hint = "they are taken out; citations of the profile marks them instead"
+	}
+	verified, unknown := finish.Verify(text, &known, how, mark)
+	if len(unknown) > 0 {
+		s.state.Warnings = append(s.state.Warnings, events.Fault{
+			Code: events.CodeDangling, Field: "citations", Hint: hint,
+			Message: clip("no result and no input of the job contains these sources: "+strings.Join(unknown, ", "), maxMessage),
+		})
+	}
+	return verified
 }
 
 // wordless continues without the model: with its stand-in, else with a fixed text.
@@ -142,6 +178,7 @@ func (s endStage) report() *Ending {
 	if s.start.Finish != nil {
 		e.Report.Artifacts = s.start.Finish.Artifacts
 	}
+	e.Report.Warnings = s.state.Warnings
 	if s.state.Answer != "" {
 		text, err := json.Marshal(s.state.Answer)
 		if err == nil {

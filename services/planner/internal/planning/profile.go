@@ -32,6 +32,9 @@ type Profile struct {
 	Plan     PlanRules     `json:"plan,omitzero"`
 	// Investigate says which experts are asked for information before planning.
 	Investigate InvestigateRules `json:"investigate,omitzero"`
+	// Citations is what happens to sources in a written result that nothing of the job contains: "mark" (default), "remove"
+	// or "keep".
+	Citations string `json:"citations,omitempty"`
 	// Fallback lists the fallback levels in the order in which they are tried when no draft is valid.
 	Fallback []Rung `json:"fallback,omitempty"`
 }

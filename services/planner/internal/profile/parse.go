@@ -55,6 +55,7 @@ func parse(f file) (Entry, []error) {
 			})
 		}},
 		{"investigate", func(n *yaml.Node) { r.object(n, r.investigate(&p.Investigate)) }},
+		{"citations", r.word(&p.Citations, "mark", "remove", "keep")},
 		{"fallback", func(n *yaml.Node) { p.Fallback = words(r, n, planning.Rungs()) }},
 	})
 	p.Version = format

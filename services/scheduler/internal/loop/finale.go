@@ -31,7 +31,7 @@ func (b *workBuilder) finalizeRequest(ctx context.Context, j *job, o *graph.Orde
 			return err
 		}
 	}
-	w.Request, w.Inputs, w.InputsRef, w.Attachments = &asked, nil, nil, nil
+	w.Request = &asked
 	return nil
 }
 

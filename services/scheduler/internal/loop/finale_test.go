@@ -66,7 +66,7 @@ func TestWhoeverFindsTheWordsGetsThePlanAsItWasCarriedOut(t *testing.T) {
 	if d := cmp.Diff(want, plan); d != "" {
 		t.Error(d)
 	}
-	if r := w.Request; r.Finalize != "summary:writer" || r.Goal != "g" || r.Profile != "steps" || r.Inputs != nil || w.Inputs != nil {
+	if r := w.Request; r.Finalize != "summary:writer" || r.Goal != "g" || r.Profile != "steps" || r.Inputs != nil || w.Inputs == nil {
 		t.Errorf("%+v", r)
 	}
 	if string(w.Results["s0"].Output) != "0" || string(w.Results["s1"].Output) != "1" || w.Kind != events.WorkFinalize || w.Attempt != 1 {
