@@ -1,8 +1,8 @@
 package finish
 
 import (
+	"encoding/hex"
 	"encoding/json"
-	"net/url"
 	"regexp"
 	"strings"
 )
@@ -34,11 +34,11 @@ func (k *Known) Add(texts ...string) {
 var encoded = regexp.MustCompile(`(?:%[0-9a-f]{2})+`)
 
 func decoded(text string) string {
-	plain, err := url.PathUnescape(text)
+	plain, err := hex.DecodeString(strings.ReplaceAll(text, "%", ""))
 	if err != nil {
-		return text
+		return text // Not reached: the pattern allows nothing else.
 	}
-	return plain
+	return string(plain)
 }
 
 // AddJSON adds all keys and texts of a JSON value; what is no JSON is added as it is.
