@@ -126,6 +126,7 @@ func bounded(t *testing.T) context.Context {
 }
 
 // proves F-weakness-issue-2468
+// proves V29
 func TestAnInterruptLeavesTheJobRunningAndPrintsItsID(t *testing.T) {
 	job, experts := holding(t)
 	c, env := world(t, experts)

@@ -116,6 +116,7 @@ func TestBucketIsOneOfEveryClient(t *testing.T) {
 
 // proves C-weakness-issue-32
 // proves C-weakness-issue-40
+// proves C44
 func TestWatchSeesCardsComeAndRunOut(t *testing.T) {
 	bustest.Virtual(t, func(t *testing.T) {
 		b := bustest.Start(t, bustest.Settings{Quiet: true}).Bus("test")

@@ -16,6 +16,7 @@ import (
 // proves C-weakness-9-cost
 // proves O-weakness-issue-414-run
 // proves O-weakness-issue-1074-run
+// proves C3
 func TestCallsTellWhatWasMadeHowOftenAndForHowMuch(t *testing.T) {
 	b := bustest.Start(t, bustest.Settings{Quiet: true}).Bus("test")
 	record := func(kind events.JournalType, run int, key, name, data, reason string) events.JournalRecord {

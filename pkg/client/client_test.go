@@ -199,6 +199,7 @@ func TestAnyNumberMayWatchAtOnce(t *testing.T) {
 	}
 }
 
+// proves C36
 func TestWaitSeesAnEndThatCameBeforeAndOneThatComesLater(t *testing.T) {
 	c := connect(t)
 	state(t, c, requested("j1", "x"))

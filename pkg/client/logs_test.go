@@ -193,6 +193,7 @@ func TestARerunIsGrantedByTheLogOrRefusedWithTheReason(t *testing.T) {
 	}
 }
 
+// proves C29
 func TestASubJobIsToldWithWhatItGaveByReferenceAndWhatItsRunsHaveCalled(t *testing.T) {
 	b := bustest.Start(t, bustest.Settings{Quiet: true}).Bus("test")
 	ref, err := b.Blobs().Put(t.Context(), "job", []byte(`{"pages":9}`))

@@ -21,6 +21,7 @@ func keep(t *testing.T, c *client.Client, id, record string) {
 	}
 }
 
+// proves C38
 func TestSessionsAreReadWithoutAScheduler(t *testing.T) {
 	c := connect(t)
 	keep(t, c, "a talk", `{"id":"a talk","user":"ann","title":"T","state":"waiting","updated":"2026-01-01T00:00:00Z","total":1,"threads":["t"],"jobs":[{"id":"j1","goal":"g","status":"WAITING","asking":true}],"later":1}`)

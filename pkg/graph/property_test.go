@@ -400,6 +400,7 @@ func control(data any) events.Event {
 	return events.Event{Kind: kind, Data: data, Control: true}
 }
 
+// proves C4
 func TestEveryMoveOfTheTableHappens(t *testing.T) {
 	missing := map[[2]events.Status]bool{}
 	for _, m := range Moves() {

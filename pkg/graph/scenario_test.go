@@ -14,6 +14,7 @@ import (
 // proves C18
 // proves C28
 // proves C-weakness-9
+// proves C20
 func TestDiamondRunsByDependencyAndFinishesByItself(t *testing.T) {
 	g := start(t, nil)
 	g.wantOpen("~plan/1")
@@ -345,6 +346,7 @@ func TestStopDuringPlanningThenRecoverPlansAgain(t *testing.T) {
 
 // proves V19
 // proves C-weakness-1
+// proves F10
 func TestContinuePolicyRunsIndependentBranchesAndEndsFailed(t *testing.T) {
 	g := start(t, func(r *events.Rules) { r.Retries, r.FailurePolicy = 0, events.Continue })
 	g.plan("~plan", sub("a"), sub("b", "a"), sub("c"), sub("d", "c"))

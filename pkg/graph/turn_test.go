@@ -10,6 +10,7 @@ import (
 )
 
 // proves V-T14
+// proves V18
 func TestWhatIsStatedOfAStepCountsOnceAndOnlyInItsTurn(t *testing.T) {
 	g := start(t, nil)
 	g.plan("~plan", sub("a"), sub("b", "a"), sub("c"))

@@ -28,6 +28,7 @@ func TestDefaultsHoldWhenNothingIsGiven(t *testing.T) {
 	}, s)
 }
 
+// proves C37
 func TestFlagBeatsEnvironmentBeatsFileBeatsDefault(t *testing.T) {
 	file := write(t, "jobgraph.yaml", "version: 1\nsettings:\n  log-level: warn\n  prefix: file\n  concurrency: 3\n")
 	vars := map[string]string{"JOBGRAPH_CONFIG": file, "JOBGRAPH_PREFIX": "env", "JOBGRAPH_CONCURRENCY": "4"}

@@ -151,6 +151,7 @@ func TestAnAnswerIsTheSameInEveryDialectStreamedOrNot(t *testing.T) {
 	}
 }
 
+// proves O15
 func TestRetriesWaitHalfASecondDoubledAndThenGiveUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		broken := llmtest.Answer{Status: 500, Error: "broke"}
@@ -351,6 +352,7 @@ func TestACallerWhoGivesUpIsNotRetried(t *testing.T) {
 	})
 }
 
+// proves V31
 func TestFailuresOfTheProviderFallThroughTheChain(t *testing.T) {
 	none := 0
 	for _, c := range []struct {

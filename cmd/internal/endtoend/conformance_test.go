@@ -18,6 +18,7 @@ import (
 // Conformance C-T1: tagged JSON with three tasks inside prose gives three SubJobs and three edges.
 //
 // proves C-T1
+// proves C1
 func TestCT1TaggedPlanInProseRuns(t *testing.T) {
 	virtual(t, func(s *system) {
 		s.startAll()
@@ -157,6 +158,7 @@ func TestADeadRunnersWorkIsTakenOverWhenItsLeaseEnds(t *testing.T) {
 // proves C-weakness-5
 // proves C-weakness-issue-140
 // proves C-weakness-issue-142
+// proves C17
 func TestStopAndRecoverInFlightLeaveOneExecution(t *testing.T) {
 	virtual(t, func(s *system) {
 		s.startAll()

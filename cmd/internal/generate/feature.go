@@ -146,7 +146,7 @@ var features = []feature{
 	{"O14", "memory of messages with a cap", ""},
 	{"O15", "retries, timeouts, token limits and models per agent", ""},
 	{"O16", "tools: ask a person, terminate, files, search, programs, charts, browser", ""},
-	{"O17", "MCP client; served over MCP and A2A", ""},
+	{"O17", "MCP client; served over MCP and A2A", "tools of MCP servers are used (C34); jobs are not served over MCP or A2A yet"},
 	{"O18", "one run with agents by configuration and a time limit", ""},
 	{"O19", "an agent that plans, refines its plan and ends early", ""},
 	{"O20", "an unknown kind of flow is an error", ""},

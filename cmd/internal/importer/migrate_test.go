@@ -50,6 +50,7 @@ use_data_analysis_agent = true
 thing = {a = 1, b = [1]}
 `
 
+// proves O4
 func TestAConfigTomlBecomesModelsAndAgents(t *testing.T) {
 	r := read(t, "config.toml", manus)
 	want := []string{
@@ -101,6 +102,7 @@ func silent(t *testing.T, r *importer.Result, secrets ...string) {
 	}
 }
 
+// proves D17
 func TestADeerGoYamlBecomesModelsServersAndLimits(t *testing.T) {
 	r := read(t, "deer-go.yaml", `mcp:
   servers:
@@ -159,6 +161,7 @@ leader: {actions: [*understand]}
 memory: {}
 `
 
+// proves C35
 func TestAChat2GraphYmlBecomesExpertsWithTheirStepsInOrder(t *testing.T) {
 	r := read(t, "chat2graph.yml", graph)
 	want := []string{

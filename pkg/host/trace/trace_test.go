@@ -26,6 +26,7 @@ func process(t *testing.T, log *strings.Builder, variables ...string) *host.Proc
 	return p
 }
 
+// proves D18
 func TestSpansReachTheCollectorUnderTheirParents(t *testing.T) {
 	c := tracetest.New(t)
 	p := process(t, &strings.Builder{}, "OTEL_EXPORTER_OTLP_ENDPOINT", c.URL)

@@ -68,6 +68,7 @@ const careful = "tools: [read_file, write_file, list_files]\n"
 // proves O-weakness-7-run
 // proves O-weakness-issue-414-run
 // proves O-weakness-issue-1074-run
+// proves D13
 func TestAnAgentUsesToolsAndDelivers(t *testing.T) {
 	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
 		model := carefulModel()
@@ -219,6 +220,7 @@ func results(w *servicetest.Env, job, subjob string) map[string]int {
 // An agent is offered a way to say how its work ends, and what it says is the outcome of its run: it need not break to be heard.
 //
 // proves C-weakness-9-outcome
+// proves C5
 func TestAnAgentSaysThatItsInputIsBadOrItsWorkTooComplicated(t *testing.T) {
 	for status, want := range map[string]struct {
 		outcome events.Outcome

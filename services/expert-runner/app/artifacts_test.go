@@ -15,6 +15,7 @@ import (
 )
 
 // proves C42
+// proves C6
 func TestFilesThatACommandLeavesReachItsSuccessorInItsWorkspace(t *testing.T) {
 	w := servicetest.New(t)
 	dir := t.TempDir()

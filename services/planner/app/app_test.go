@@ -54,6 +54,7 @@ func rejected(w *servicetest.Env) events.Faults {
 	return r.Faults
 }
 
+// proves D3
 func TestAPlanInAnyDialectBecomesAGraph(t *testing.T) {
 	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
 		w.Announce(three()...)

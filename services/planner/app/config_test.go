@@ -32,6 +32,7 @@ models:
   strong: {model: large-1, api: responses, fallback: [fast]}
 `
 
+// proves F4
 func TestTheModelThatIsMeantIsChosenBySettingsThenByTheFile(t *testing.T) {
 	two, err := configured(t, twoModels)
 	if err != nil {

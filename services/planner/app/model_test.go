@@ -40,6 +40,7 @@ func (m *slow) Do(ctx context.Context, r llm.Request, sink func(llm.Delta)) (llm
 
 // proves C-weakness-issue-39
 // proves F-weakness-issue-347
+// proves F16
 func TestAModelsPlanIsStatedAndAPlannerThatDiesAsksNothingTwice(t *testing.T) {
 	for _, c := range []struct {
 		point  string

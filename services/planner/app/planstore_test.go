@@ -49,6 +49,7 @@ func (o *operator) do(op client.PlanOperation) client.PlanAnswer {
 
 // proves O-T9
 // proves O-weakness-8
+// proves C38
 func TestPlansAreKeptAcrossPlanners(t *testing.T) {
 	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
 		p := start(w, app.Deps{})

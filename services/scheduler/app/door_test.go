@@ -92,6 +92,7 @@ func drained(w *workers) bool {
 	return false
 }
 
+// proves C17
 func TestTheSameIdWithOtherContentIsAConflictAndWithTheSameOneJob(t *testing.T) {
 	w := newWorkers(t, nil)
 	w.stop() // No planner runs.

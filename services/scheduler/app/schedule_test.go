@@ -154,6 +154,7 @@ func TestAScheduleMakesAsManyJobsAsItHasMoments(t *testing.T) {
 
 // proves V-weakness-9-overlap
 // proves V-weakness-issue-433
+// proves V21
 func TestWhatASchedulerMissedIsMadeUpForAsTheScheduleSays(t *testing.T) {
 	for _, c := range []struct {
 		missed        schedule.Missed
@@ -385,6 +386,7 @@ func TestARunThatIsRefusedIsAFailedOne(t *testing.T) {
 	})
 }
 
+// proves V20
 func TestARequestThatRecursIsASchedule(t *testing.T) {
 	bustest.Virtual(t, func(t *testing.T) {
 		w := newWorkers(t, nil)

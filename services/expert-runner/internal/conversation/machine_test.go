@@ -105,6 +105,7 @@ func TestTerminateWithoutAStatusIsAnObservation(t *testing.T) {
 // proves O-T7
 // proves F11
 // proves O-weakness-2
+// proves O11
 func TestABudgetThatIsUsedUpIsNoSuccess(t *testing.T) {
 	for name, rules := range map[string]conversation.Rules{
 		"2 turns":         {Turns: 2},
@@ -236,6 +237,7 @@ func TestAFaultyFormIsRepairedOnceWithAllFaults(t *testing.T) {
 
 // proves F12
 // proves O-weakness-issue-573-run
+// proves O14
 func TestTheOldestAnswersOfToolsAreCompressedFirst(t *testing.T) {
 	c := begin(t, conversation.Rules{Tools: true, Context: 2500, Observation: 8000})
 	for _, id := range []string{"one", "two"} {

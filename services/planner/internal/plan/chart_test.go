@@ -135,6 +135,7 @@ func TestStepsStandBehindThoseTheyDependOn(t *testing.T) {
 }
 
 // proves O1
+// proves O6
 func TestMarksOfStepsOfAJobAreFacts(t *testing.T) {
 	r := record(t, trip())
 	r.add(events.KindSubJobStarted, "pack", 1, &events.SubJobStarted{})

@@ -205,6 +205,7 @@ func TestNoCardAndNoStepGoesBeyondTheRetriesOfTheRequest(t *testing.T) {
 	}
 }
 
+// proves C15
 func TestAllFaultsOfAPlanAreReportedTogether(t *testing.T) {
 	plan := `{"title":{"a":1},"colour":"red","subjobs":[
 		{"id":"a","goal":"g","expert":"design","dependencies":["b","nowhere"]},
@@ -263,6 +264,7 @@ func TestAllFaultsOfAPlanAreReportedTogether(t *testing.T) {
 	}
 }
 
+// proves C15
 func TestSubtasksNeedTheirSixFields(t *testing.T) {
 	got := Check([]byte(`{"subtask_1":{"goal":"g"},"subtask_1":{},"subtask_2":"text","subtask_3":{"goal":"g","context":"c","completion_criteria":"","dependencies":"subtask_1","assigned_expert":"Nobody","thinking":"","more":1}}`), cards(), options())
 	want := []string{

@@ -36,6 +36,7 @@ func shape(t *testing.T, raw string, rules *DraftRules) string {
 
 // proves F-T5
 // proves F-weakness-issue-653
+// proves F6
 func TestStepsAreNormalisedBeforeTheyAreJudged(t *testing.T) {
 	search := &DraftRules{Search: true, Locale: "en-US"}
 	for name, test := range map[string]struct {

@@ -18,6 +18,7 @@ const (
 )
 
 // proves V-T1
+// proves V12
 func TestAQuestionOfThePlannerReachesThePersonAndItsAnswerThePlan(t *testing.T) {
 	s := open(t, "default", "watch my stock").says(handed, lacking).owes(planning.Ask, planning.StageClarify)
 	if ask := s.asks[0]; ask.Prompt != "Provide ticker" || ask.Kind != events.InputClarification || ask.Request != "p1-clarify-1" {
@@ -44,6 +45,7 @@ func TestAnInadequatePlanIsGuidanceAndNobodyIsAsked(t *testing.T) {
 // proves V-T3
 // proves V-weakness-issue-367
 // proves V-weakness-issue-298
+// proves V11
 func TestInventedExpertsAreNamedInTheGuidance(t *testing.T) {
 	for _, name := range []string{"Oracle", "Secret", "Pass", "Off"} {
 		bad := strings.Replace(delegated, "Researcher", name, 1)
@@ -59,6 +61,7 @@ func TestInventedExpertsAreNamedInTheGuidance(t *testing.T) {
 
 // proves V-T4
 // proves V-weakness-issue-218
+// proves V11
 func TestAMalformedAnswerIsGuidanceWithTheRawText(t *testing.T) {
 	e := open(t, "assistant", "g").says(handed, "the plan is easy", "the plan is easy").ends(events.KindPlanRejected)
 	contains(t, e.Faults[0].Message, "malformed response", "check the capabilities of your model"[1:], "fake (via test)", "the plan is easy")
@@ -72,6 +75,7 @@ func TestAMalformedAnswerIsGuidanceWithTheRawText(t *testing.T) {
 }
 
 // proves V-T5
+// proves V5
 func TestAPlannerThatCannotBeReachedSaysSo(t *testing.T) {
 	e := open(t, "assistant", "g").fails(planning.ClassAuth).fails(planning.ClassAuth).ends(events.KindPlanRejected)
 	contains(t, e.Faults[0].Message, "planner is unavailable", "Configure a valid API key")
@@ -81,6 +85,7 @@ func TestAPlannerThatCannotBeReachedSaysSo(t *testing.T) {
 }
 
 // proves V-T6
+// proves V6
 func TestCardsAreToldWithSkillsTagsAndExamples(t *testing.T) {
 	s := open(t, "assistant", "g", func(s *planning.Start) { s.Examples = map[string][]string{"monitor": {"tell me when gold moves"}} })
 	contains(t, s.told(), "- Price Monitor (id monitor): watches prices", "skills: monitor, alert", "tags: prices, watch", "example: tell me when gold moves")
@@ -104,6 +109,7 @@ func TestCardsAreToldWithSkillsTagsAndExamples(t *testing.T) {
 }
 
 // proves V-T8
+// proves V13
 func TestASecondAnswerToOneQuestionIsNone(t *testing.T) {
 	s := open(t, "default", "g", review).says(handed, `{"subjobs":[{"id":"a","goal":"g","expert":"Analyst"}]}`).owes(planning.Ask, planning.StageReview)
 	answer := planning.Fact{Key: s.Pending().Key, Kind: planning.Closed, Action: events.Answered, Answer: json.RawMessage(`"hmm"`)}
@@ -116,6 +122,7 @@ func TestASecondAnswerToOneQuestionIsNone(t *testing.T) {
 }
 
 // proves V-T10
+// proves V3
 func TestAnAnswerOfTriageNeedsNoPlanner(t *testing.T) {
 	s := open(t, "assistant", "hello").says(`{"decision":"answer","answer":"Hello to you."}`)
 	if e := s.ends(events.KindJobAnswered); e.Answer != "Hello to you." || len(s.calls) != 1 || e.Calls != 1 {
@@ -228,6 +235,7 @@ func TestAPassthroughExpertThatIsNamedTakesTheWholeGoal(t *testing.T) {
 }
 
 // proves V-weakness-3
+// proves V3
 func TestATriageWithoutAModelHandsOnAndNeverIsSilent(t *testing.T) {
 	s := open(t, "assistant", "the price of gold").fails(planning.ClassUnavailable).owes(planning.Call, planning.StageDraft)
 	contains(t, s.told(), "the price of gold")

@@ -70,6 +70,7 @@ func TestLaterStepsSeeAllEarlierResults(t *testing.T) {
 // Steps without a search are reasoning steps, unless they say that they compute.
 //
 // proves F-weakness-issue-677
+// proves F7
 func TestStepsWithoutASearchDoNotAllGoToTheCoder(t *testing.T) {
 	untyped := func(search bool) string {
 		return fmt.Sprintf(`{"need_web_search":%v,"title":"T","description":"think about it"}`, search)
@@ -88,6 +89,7 @@ func TestStepsWithoutASearchDoNotAllGoToTheCoder(t *testing.T) {
 //
 // proves F-weakness-issue-361
 // proves F-weakness-issue-3016
+// proves D11
 func TestAPlanIsShownWholeWithAFormForItsAnswer(t *testing.T) {
 	draft := `{"title":"On gold","subjobs":[{"id":"a","title":"Look","goal":"look it up","completion_criteria":"c","expert":"Researcher"},{"id":"b","goal":"think of it","completion_criteria":"c","expert":"Analyst","dependencies":["a"]}]}`
 	for _, name := range []string{"default", "graph", "research", "steps"} {

@@ -55,6 +55,7 @@ func TestAParseFailureAfterAValidPlanUsesThatPlan(t *testing.T) {
 
 // proves F-T2
 // proves F-weakness-v1-e
+// proves F8
 func TestFeedbackIsReadInEveryForm(t *testing.T) {
 	begin := func() *stage {
 		return open(t, "research", "gold", review).says(handed, research(false, gather)).owes(planning.Ask, planning.StageReview)
@@ -104,6 +105,7 @@ func TestTheLocaleOfAPlanCountsOnlyWhenItSaysOne(t *testing.T) {
 
 // proves F-T3
 // proves F-weakness-h
+// proves D12
 func TestStepsGoToTheExpertOfTheirType(t *testing.T) {
 	p := open(t, "research", "g").says(handed, research(false, gather, compute, reason)).ends(events.KindGraphCreated).Plan
 	var got []string
@@ -119,6 +121,8 @@ func TestStepsGoToTheExpertOfTheirType(t *testing.T) {
 }
 
 // proves F-T4
+// proves D4
+// proves F1
 func TestTheCoordinatorAnswersHandsOnAsksAndNeverIsSilent(t *testing.T) {
 	if e := open(t, "research", "hi").says("Hello! What shall I look into?").ends(events.KindJobAnswered); e.Answer != "Hello! What shall I look into?" {
 		t.Errorf("%+v", e)
@@ -146,6 +150,8 @@ func TestTheCoordinatorAnswersHandsOnAsksAndNeverIsSilent(t *testing.T) {
 }
 
 // proves F-T10
+// proves D2
+// proves F19
 func TestLocaleAndTopicSurviveEveryMove(t *testing.T) {
 	yes := true
 	s := open(t, "research", "gold", review, func(s *planning.Start) { s.Request.Investigate = &yes; s.Request.Context = "for a talk" })
@@ -162,6 +168,7 @@ func TestLocaleAndTopicSurviveEveryMove(t *testing.T) {
 // proves D8
 // proves F-weakness-e
 // proves F-weakness-v1-f
+// proves F3
 func TestRoundsAreCountedAndLimited(t *testing.T) {
 	two := func(s *planning.Start) { s.MaxRounds = 2; s.Request.AutoAccept = no() }
 	s := open(t, "research", "g", two).says(handed, research(false, gather)).person("edit: a").says(research(false, gather, reason)).owes(planning.Ask, planning.StageReview)
@@ -290,6 +297,7 @@ func TestARefusalOfTheModelIsTold(t *testing.T) {
 	}
 }
 
+// proves D7
 func TestTheSchemaOfAnAnswerTakesEveryFormThatIsUnderstood(t *testing.T) {
 	s := open(t, "assistant", "g", review).says(handed, daily)
 	asks := []*events.InputRequested{s.asks[0], open(t, "research", "g", review).says(handed, research(false, gather)).asks[0]}

@@ -11,6 +11,7 @@ import (
 
 // proves O-T2
 // proves O-weakness-issue-583
+// proves O10
 func TestWithoutAPlanThereIsTheDefaultPlan(t *testing.T) {
 	long := strings.Repeat("длинный ", 20)
 	for _, answer := range []string{"I would rather talk.", "", `{"steps":"x"}`} {
@@ -66,6 +67,7 @@ func TestEmptyStepsAreAClearFault(t *testing.T) {
 
 // proves O-T5
 // proves O-weakness-4
+// proves O7
 func TestTagsChooseTheExpertInAnyCaseAndWithDigits(t *testing.T) {
 	e := open(t, "steps", "g").says(`{"title":"T","steps":["[CODER2] one","[coder2] two","[Coder 2] three","[nobody] four","five","6. [analysis] six"]}`).ends(events.KindGraphCreated)
 	var got []string

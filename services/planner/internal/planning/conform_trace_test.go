@@ -36,6 +36,7 @@ var scripts = map[string]func(s *stage) *stage{
 	"steps": func(s *stage) *stage { return s.says("no plan").person("accept") },
 }
 
+// proves D1
 func TestEveryProfileTakesItsStagesAsTheGoldenTraceSays(t *testing.T) {
 	yes := true
 	for name, script := range scripts {

@@ -102,6 +102,7 @@ func TestFactsThatAnswerNothingChangeNothing(t *testing.T) {
 	}
 }
 
+// proves F2
 func TestAPersonIsAskedWhatIsMeantWithinTheLimit(t *testing.T) {
 	unclear := `{"decision":"clarify","question":"Which one?","options":["a","b"]}`
 	k := begin(t, startOf("compare databases")).says(unclear)

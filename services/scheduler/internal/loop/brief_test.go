@@ -134,6 +134,8 @@ func chain(n int, title func(i int) string) *events.Plan {
 }
 
 // proves O-weakness-7
+// proves C2
+// proves O8
 func TestEveryRunIsToldTheRequestAndWhereItsStepStands(t *testing.T) {
 	r := events.Request{Goal: "Write about boats", Context: "for children", Inputs: map[string]json.RawMessage{"b": []byte("1"), "a": []byte("2")}, Session: "s", Thread: "th", User: "ann", Locale: "en"}
 	b := tell(t, r, chain(3, func(i int) string { return []string{"Find", "", "Check"}[i] }))

@@ -18,6 +18,7 @@ import (
 )
 
 // proves V-T19
+// proves V22
 func TestTheWorkIsANewTaskAndItsArtifactTheResult(t *testing.T) {
 	play := func(s *a2atest.Stage) {
 		s.Begin()
@@ -196,6 +197,7 @@ func TestTheEndOfTheRunEndsTheTaskOnlyIfItIsOver(t *testing.T) {
 // proves V-T12
 // proves V-T20
 // proves V-T19
+// proves V23
 func TestWhatIsToldInPiecesIsOneResultAndWasWatchedLive(t *testing.T) {
 	play := func(s *a2atest.Stage) {
 		s.Begin()

@@ -40,6 +40,7 @@ func pays(args ...string) *conversation.Command {
 }
 
 // proves F-T9
+// proves F14
 func TestTheWordsOfApproval(t *testing.T) {
 	for answer, want := range map[string]bool{
 		`"approve"`: true, `"APPROVED"`: true, `"Yes"`: true, `" ok "`: true, `"okay"`: true, `"proceed"`: true, `"Continue"`: true, `"accept"`: true,
@@ -57,6 +58,7 @@ func TestTheWordsOfApproval(t *testing.T) {
 }
 
 // proves F-T9
+// proves F14
 func TestACallWaitsForAPersonAndIsMadeAsApproved(t *testing.T) {
 	for answer, want := range map[string]struct {
 		calls int
