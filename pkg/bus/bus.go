@@ -25,6 +25,7 @@ type Bus struct {
 	pub      *publisher
 	log      *Log
 	queues   *Queues
+	items    *Items
 	owned    bool
 	status   chan nats.Status
 	watched  chan struct{} // Closed when the goroutine of watch has ended.
@@ -44,6 +45,9 @@ func (b *Bus) Log() *Log { return b.log }
 
 // Queues returns the durable consumers: of requests, of work, and of the log by schedulers.
 func (b *Bus) Queues() *Queues { return b.queues }
+
+// Items returns the live items.
+func (b *Bus) Items() *Items { return b.items }
 
 // Streams returns all streams and buckets, for setup and administration.
 func (b *Bus) Streams() Streams { return Streams{b} }
@@ -116,7 +120,8 @@ func newBus(nc *nats.Conn, o Options, owned bool) (*Bus, error) {
 	if o.InProcess != nil && nc.ConnectedClusterName() == "" {
 		b.queues.pulls = embedded
 	}
-	b.log = &Log{bus: b, lifecycle: newLifecycle(b), news: &JobWatcher{bus: b, filters: []string{b.names.AllEvents()}}}
+	b.log = &Log{bus: b, lifecycle: newLifecycle(b), news: &JobWatcher{bus: b, stream: b.names.Log, filters: []string{b.names.AllEvents()}, token: jobToken}}
+	b.items = newItems(b)
 	js, err := jetstream.New(nc)
 	if b.js = (asking{js, nc}); err == nil {
 		b.pub, err = newPublisher(nc, o.AckTimeout, o.MaxPending)

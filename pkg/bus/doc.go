@@ -8,5 +8,5 @@
 // its sentinel errors. A Bus is safe for concurrent use; a Subscription has one reader.
 //
 // Bus itself is the connection, publishing and core messages. The rest is in its parts, each with its own state: Log,
-// Queues, KV, Blobs, Documents, Timers, DeadLetters, Services, Streams, Retention.
+// Items, Queues, KV, Blobs, Documents, Timers, DeadLetters, Services, Streams, Retention.
 package bus

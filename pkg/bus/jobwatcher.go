@@ -13,7 +13,9 @@ import (
 // nothing.
 type JobWatcher struct {
 	bus     *Bus
+	stream  string
 	filters []string
+	token   int // The index of the job's token in a subject.
 
 	mu  sync.Mutex // Guards now, and the listeners of every reading.
 	now *reading   // nil without listeners.
@@ -23,7 +25,7 @@ type JobWatcher struct {
 func (l *Log) Lifecycle() *JobWatcher { return l.lifecycle }
 
 func newLifecycle(b *Bus) *JobWatcher {
-	t := &JobWatcher{bus: b}
+	t := &JobWatcher{bus: b, stream: b.names.Log, token: jobToken}
 	for _, kind := range []events.Kind{
 		events.KindJobRequested, events.KindJobRecovered, events.KindJobFinished, events.KindJobFailed, events.KindJobStopped,
 	} {
@@ -165,14 +167,14 @@ func (r *reading) read(ctx context.Context) error {
 	}
 }
 
-// open creates the consumer, starting after the present end of the log.
+// open creates the consumer, starting after the present end of the stream.
 func (r *reading) open(ctx context.Context) (*Subscription, error) {
 	b := r.tail.bus
-	facts, err := b.Streams().Info(ctx, b.names.Log)
+	facts, err := b.Streams().Info(ctx, r.tail.stream)
 	if err != nil {
 		return nil, err
 	}
-	sub, _, err := b.Log().follow(ctx, b.names.Log, r.tail.filters, FollowOptions{StartSeq: facts.LastSeq + 1}, true)
+	sub, _, err := b.Log().follow(ctx, r.tail.stream, r.tail.filters, FollowOptions{StartSeq: facts.LastSeq + 1}, true)
 	return sub, err
 }
 
@@ -183,7 +185,7 @@ func (r *reading) tell(list []Delivery) {
 	r.tail.mu.Lock()
 	defer r.tail.mu.Unlock()
 	for i := range list {
-		for l := range r.by[nthToken(list[i].msg.Subject, jobToken)] { // any order: each gets the same notification.
+		for l := range r.by[nthToken(list[i].msg.Subject, r.tail.token)] { // any order: each gets the same notification.
 			l.hear(list[i].Seq())
 		}
 	}

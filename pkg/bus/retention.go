@@ -42,7 +42,7 @@ func (s Streams) purge(ctx context.Context, stream, subject string, below uint64
 type Retention struct{ bus *Bus }
 
 // PurgeJob deletes everything of a job in an order in which nothing can reappear: work, timers, journals, blobs, the plan
-// documents of its agents, log, state. It may be repeated after a failure. Deleting the log frees the id, so the state of a
+// documents of its agents, live items, log, state. It may be repeated after a failure. Deleting the log frees the id, so the state of a
 // new job with the same id is left alone. If PurgeJob is interrupted before it deletes the job's own state, PurgeRest
 // removes that.
 func (r Retention) PurgeJob(ctx context.Context, job string) error { return r.purgeJob(ctx, job, 0) }
@@ -69,6 +69,9 @@ func (r Retention) purgeJob(ctx context.Context, job string, last uint64) error 
 		func() error { return r.bus.Streams().Purge(ctx, n.Journal, n.JobJournal(job)) },
 		func() error { return r.bus.Blobs().Delete(ctx, job) },
 		func() error { return r.purgeBook(ctx, job) },
+		func() error {
+			return ignoreAbsent(r.bus.Streams().Purge(ctx, r.bus.items.names.Stream(), r.bus.items.names.Job(job)))
+		},
 		func() error { return r.bus.Streams().purge(ctx, n.Log, n.JobEvents(job), last) },
 		func() error { return r.purgeState(ctx, job) },
 	}
@@ -102,7 +105,11 @@ func (r Retention) PurgeRest(ctx context.Context, job string) error {
 // bucket.
 func (r Retention) purgeBook(ctx context.Context, job string) error {
 	plans := r.bus.Plans()
-	err := r.bus.Streams().Purge(ctx, plans.stream(), plans.subject(BookKey(AgentBook(job))))
+	return ignoreAbsent(r.bus.Streams().Purge(ctx, plans.stream(), plans.subject(BookKey(AgentBook(job)))))
+}
+
+// ignoreAbsent is err, unless it says that the stream does not exist.
+func ignoreAbsent(err error) error {
 	if errors.Is(err, ErrNotFound) {
 		return nil
 	}

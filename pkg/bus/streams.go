@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -15,12 +16,16 @@ import (
 type Streams struct{ bus *Bus }
 
 // Init creates the missing streams, buckets and consumers and checks the existing ones. It changes no stream. If a stream
-// is foreign, differs from the table, or uses subjects of a missing one, Init creates nothing and returns an error. The
-// error is events.Faults with all differences, or wraps ErrUnavailable or ErrNotPermitted.
+// is foreign, differs from the table, or uses subjects of a missing one, Init creates nothing and returns an error; for an
+// optional stream it only logs that. The error is events.Faults with all differences, or wraps ErrUnavailable or
+// ErrNotPermitted.
 func (s Streams) Init(ctx context.Context) error {
 	missing, faults, err := s.inspect(ctx)
+	faults, _ = s.divide(faults)
 	if err == nil && len(faults) == 0 {
-		faults, err = s.overlap(ctx, missing)
+		faults, err = s.overlap(ctx, slices.DeleteFunc(slices.Clone(missing), func(c jetstream.StreamConfig) bool {
+			return optional(s.bus.names, c.Name) // The server itself refuses to create it.
+		}))
 	}
 	if err != nil {
 		return fmt.Errorf("init: %w", err)
@@ -31,6 +36,10 @@ func (s Streams) Init(ctx context.Context) error {
 	for _, cfg := range missing {
 		cfg.Replicas = s.bus.replicas
 		if _, err := s.bus.js.CreateStream(ctx, cfg); err != nil && !errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
+			if optional(s.bus.names, cfg.Name) && ctx.Err() == nil {
+				s.bus.logger.Warn("optional stream cannot be created; see jobgraph doctor", "stream", cfg.Name, "error", class(err))
+				continue
+			}
 			return fmt.Errorf("init: create stream %s: %w", cfg.Name, class(err))
 		}
 	}
@@ -49,8 +58,34 @@ func (s Streams) Init(ctx context.Context) error {
 	return nil
 }
 
-// Check returns everything that Init would create or refuse, as events.Faults, except subjects that foreign streams use. It
-// changes nothing and needs no permission to.
+// divide separates what is wrong with streams that everything needs from what is wrong with optional ones.
+func (s Streams) divide(all events.Faults) (faults, lesser events.Faults) {
+	for _, f := range all {
+		if name, _, _ := strings.Cut(f.Field, "."); optional(s.bus.names, name) {
+			lesser = append(lesser, f)
+		} else {
+			faults = append(faults, f)
+		}
+	}
+	return faults, lesser
+}
+
+// CheckOptional returns what is wrong with optional streams, or that they do not exist, as events.Faults: services work
+// without them, but do less.
+func (s Streams) CheckOptional(ctx context.Context) error {
+	missing, faults, err := s.inspect(ctx)
+	if err != nil {
+		return fmt.Errorf("check: %w", err)
+	}
+	for _, cfg := range missing {
+		faults = append(faults, absent("stream", cfg.Name))
+	}
+	_, lesser := s.divide(faults)
+	return lesser.OrNil()
+}
+
+// Check returns everything that Init would create or refuse, as events.Faults, except subjects that foreign streams use and
+// what is optional. It changes nothing and needs no permission to.
 func (s Streams) Check(ctx context.Context) error {
 	missing, faults, err := s.inspect(ctx)
 	if err != nil {
@@ -61,6 +96,7 @@ func (s Streams) Check(ctx context.Context) error {
 		gone[cfg.Name] = true
 		faults = append(faults, absent("stream", cfg.Name))
 	}
+	faults, _ = s.divide(faults)
 	for _, spec := range s.bus.Queues().consumers() {
 		if gone[spec.Stream] {
 			continue
@@ -137,6 +173,9 @@ func differences(have, want *jetstream.StreamConfig) events.Faults {
 	}
 	var faults events.Faults
 	for _, row := range settings(have, want) {
+		if want.MaxBytes > 0 && (row.name == "max_age" || row.name == "max_msgs_per_subject") {
+			continue // The limits of a stream that drops its oldest messages are up to the operator.
+		}
 		if is, wanted := fmt.Sprint(row.have), fmt.Sprint(row.want); is != wanted {
 			faults = append(faults, events.Fault{
 				Code: events.CodeConflict, Field: want.Name + "." + row.name, Message: "is " + is + ", want " + wanted,

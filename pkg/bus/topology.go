@@ -6,6 +6,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/item"
 	"github.com/jobgraph/jobgraph/pkg/events/schedule"
 )
 
@@ -22,6 +23,11 @@ const (
 	// deadLimit is how many dead letters are kept, deadAge for how long.
 	deadLimit = 1_000
 	deadAge   = 30 * 24 * time.Hour
+	// liveAge, liveBytes and livePerSubJob limit the live items that are kept: for an hour, in bytes, and messages of one
+	// SubJob.
+	liveAge       = time.Hour
+	liveBytes     = 256 << 20
+	livePerSubJob = 20_000
 	// markerTTL is how long watchers can see the deletion of a key.
 	markerTTL = time.Hour
 	// cardMarkerTTL is the same for cards of experts, which change often.
@@ -60,8 +66,13 @@ func streams(n events.Names) []jetstream.StreamConfig {
 		Name: n.Aside, Description: "messages that nobody could handle, for people", Subjects: []string{n.AllAside()},
 		Discard: jetstream.DiscardOld, MaxMsgs: deadLimit, MaxAge: deadAge,
 	}
+	of := item.LiveSubjects(n)
+	live := jetstream.StreamConfig{
+		Name: of.Stream(), Description: "live items of runs, for watchers; nothing depends on them", Subjects: []string{of.All()},
+		Discard: jetstream.DiscardOld, MaxAge: liveAge, MaxBytes: liveBytes, MaxMsgsPerSubject: livePerSubJob,
+	}
 	table := []jetstream.StreamConfig{
-		timers, log, intake, work, journal, aside, schedules(n), conversations(n),
+		timers, log, intake, work, journal, aside, schedules(n), conversations(n), live,
 		bucket(n.State, "saved states of jobs", markerTTL),
 		bucket(n.Experts, "cards of experts", cardMarkerTTL),
 		bucket(n.Sessions, "conversations", markerTTL),
@@ -77,13 +88,19 @@ func streams(n events.Names) []jetstream.StreamConfig {
 		if c.MaxMsgs == 0 {
 			c.MaxMsgs = -1
 		}
-		c.MaxBytes, c.MaxMsgSize, c.MaxConsumers = -1, -1, -1
+		c.MaxMsgSize, c.MaxConsumers = -1, -1
+		if c.MaxBytes == 0 {
+			c.MaxBytes = -1
+		}
 		if c.MaxMsgsPerSubject == 0 {
 			c.MaxMsgsPerSubject = -1
 		}
 	}
 	return table
 }
+
+// optional reports whether everything works without a stream, as on the bus of an earlier release.
+func optional(n events.Names, stream string) bool { return stream == item.LiveSubjects(n).Stream() }
 
 // bucket is the stream of a key-value bucket in the format of all NATS clients.
 func bucket(name, description string, marker time.Duration) jetstream.StreamConfig {

@@ -20,7 +20,7 @@ func (c *Client) Tell(ctx context.Context, job string, kind events.Kind, data an
 	if err := checkID(job); err != nil {
 		return 0, err
 	}
-	there, err := c.exists(ctx, job)
+	there, err := c.Logs().exists(ctx, job)
 	if err != nil {
 		return 0, err
 	}

@@ -64,7 +64,7 @@ func (c *Client) lastEnd(ctx context.Context, job string) (*events.JobEnded, uin
 		return ended, end.Seq, nil
 	}
 	if end.Seq == 0 && again.Seq == 0 {
-		if there, err := c.exists(ctx, job); err != nil || !there {
+		if there, err := c.Logs().exists(ctx, job); err != nil || !there {
 			return nil, 0, cmp.Or(err, notFound(job))
 		}
 	}

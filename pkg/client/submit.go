@@ -249,7 +249,7 @@ func (c *Client) appears(ctx context.Context, id string) error {
 		return err
 	}
 	defer news.Stop()
-	if there, err := c.exists(ctx, id); err != nil || there {
+	if there, err := c.Logs().exists(ctx, id); err != nil || there {
 		return err
 	}
 	_, err = news.Next(ctx)

@@ -72,7 +72,7 @@ func (a Archive) Import(ctx context.Context, x *Export) error {
 	if err != nil {
 		return err
 	}
-	there, err := a.client.exists(ctx, x.Job)
+	there, err := a.client.Logs().exists(ctx, x.Job)
 	if err != nil {
 		return fmt.Errorf("import: %w", err)
 	}

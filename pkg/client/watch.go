@@ -155,8 +155,8 @@ func (c *Client) Head(ctx context.Context, job string) (uint64, error) {
 }
 
 // exists reports whether the log contains events of a job.
-func (c *Client) exists(ctx context.Context, job string) (bool, error) {
-	_, err := c.bus.Streams().LastOn(ctx, c.Names().Log, c.Names().JobEvents(job))
+func (l Logs) exists(ctx context.Context, job string) (bool, error) {
+	_, err := l.client.bus.Streams().LastOn(ctx, l.client.Names().Log, l.client.Names().JobEvents(job))
 	if errors.Is(err, bus.ErrNotFound) {
 		return false, nil
 	}

@@ -329,6 +329,10 @@ func (r *SubJobReported) scanRare(key string, s *plainjson.Scanner) bool {
 		return s.Value(&r.Error)
 	case "selected":
 		return s.Value(&r.Selected)
+	case "log":
+		return s.Text(&r.Log)
+	case "log_ref":
+		return s.Value(&r.LogRef)
 	case "retry_after":
 		return s.Value(&r.RetryAfter)
 	case "job":

@@ -32,6 +32,8 @@ type SubJobReported struct {
 	DurationMS int64                      `json:"duration_ms,omitempty"` // DurationMS is how long it took, in milliseconds.
 	Owner      string                     `json:"owner,omitempty"`       // Owner is the runner that reports.
 	Selected   map[string]json.RawMessage `json:"selected,omitempty"`    // Selected holds the values that the work's "select" asks for, by pointer, if the output is stored as a blob.
+	Log        string                     `json:"log,omitempty"`         // Log is the end of what the run wrote to its standard error or log.
+	LogRef     *Ref                       `json:"log_ref,omitempty"`     // LogRef refers to it if it is stored as a blob.
 	RetryAfter Duration                   `json:"retry_after,omitempty"` // RetryAfter asks for a minimum delay before a retry of an EXECUTION_ERROR.
 	Spent
 	Job       string `json:"job,omitempty"`       // Job, SubJob and Run may be repeated by a worker; they must match the subject.

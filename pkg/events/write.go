@@ -163,6 +163,8 @@ func (r *SubJobReported) write(w *plainjson.Writer) {
 	w.Int("duration_ms", r.DurationMS)
 	w.Text("owner", r.Owner)
 	w.Some("selected", len(r.Selected) > 0, r.Selected)
+	w.Text("log", r.Log)
+	w.Some("log_ref", r.LogRef != nil, r.LogRef)
 	w.Some("retry_after", r.RetryAfter != 0, r.RetryAfter)
 	w.Int("tokens", r.Tokens)
 	w.Some("cost_usd", r.CostUSD != 0, r.CostUSD)

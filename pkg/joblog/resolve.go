@@ -102,7 +102,7 @@ func Refs(e events.Event) []events.Ref {
 		add(data.PlanRef)
 		plan(data.Plan)
 	case *events.SubJobReported:
-		add(data.OutputRef)
+		add(data.OutputRef, data.LogRef)
 		refs = append(refs, data.Artifacts...)
 	case *events.JobEnded:
 		add(data.ResultRef)

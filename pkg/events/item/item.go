@@ -26,6 +26,8 @@ const (
 	Plan      Type = "plan"      // The steps that the planner chose.
 	Log       Type = "log"       // Lines that a program wrote to its standard error.
 	Progress  Type = "progress"  // A milestone of a run.
+	Seam      Type = "seam"      // A run goes on where another one, or another runner, broke off; Seam says how.
+	Gap       Type = "gap"       // Something is missing here; Truncated says how many bytes, if that is known.
 )
 
 // Item is one thing that was said or done for people to see. Items of a session are its conversation; items of a job are
@@ -39,7 +41,7 @@ type Item struct {
 	Run    int       `json:"run,omitempty"`    // Run is the run that made it; 0 if no run did.
 	Expert string    `json:"expert,omitempty"` // Expert is the expert that said it; empty for planner and people.
 	User   string    `json:"user,omitempty"`   // User is the person who said it, if one did.
-	// Offset is where Text continues the item, in bytes; 0 starts it again.
+	// Offset is where Text continues the item, in bytes; 0 starts it again. Without Text the text stays as it is.
 	Offset int    `json:"offset,omitempty"`
 	Text   string `json:"text,omitempty"` // Text is what people read.
 	// Truncated is how many bytes of Text were left out at its end, because the item would be too large.
@@ -54,4 +56,14 @@ type Item struct {
 	Data      json.RawMessage `json:"data,omitempty"`
 	Request   string          `json:"request,omitempty"` // Request is the id of the request for input of a question or answer.
 	Ref       *events.Ref     `json:"ref,omitempty"`     // Ref refers to the whole text if it is stored as a blob.
+	Seam      *Broken         `json:"seam,omitempty"`    // Seam is set for an item of the type Seam.
+}
+
+// Broken says how the items that follow a seam relate to those before it.
+type Broken struct {
+	// Run is the run that broke off, which may be the same run in another runner.
+	Run int `json:"run"`
+	// Continues is true if finished items of that run stay valid and only open ones begin again; otherwise all of them are
+	// replaced.
+	Continues bool `json:"continues,omitempty"`
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/host"
 	"github.com/jobgraph/jobgraph/pkg/host/trace"
 	"github.com/jobgraph/jobgraph/pkg/service"
+	"github.com/jobgraph/jobgraph/pkg/service/live"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/adapter"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/a2a"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/workspace"
@@ -96,12 +97,16 @@ func sweep(p *host.Process, dir string) {
 func (r *runner) loopSettings(d Deps) loop.Settings {
 	p, dir := r.process, r.settings.WorkDir
 	blobs := service.NewBlobs(r.bus, p.Secrets, dir)
+	items := live.New(live.OnBus(r.bus), p.Secrets)
+	p.Cleanup("live items", 0, func(ctx context.Context) error { items.Close(ctx); return nil })
 	s := loop.Settings{
 		Names: r.bus.Names(), Owner: r.owner, Experts: r.catalog.experts, Concurrency: p.Settings.Concurrency,
 		AckWait: bus.PoolAckWait, Trace: trace.Open(p),
 		Journal: service.NewJournal(r.bus, p.Secrets), Log: service.NewLog(r.bus, p.Secrets, true), States: adapter.NewStates(r.bus),
 		Blobs: blobs, Files: blobs, Knowledge: adapter.NewKnowledge(r.bus),
-		Meter: meter.New(p.Metrics), Logger: p.Log, Secrets: p.Secrets,
+		Live: func(job, subjob string, run int, expert string) loop.Items {
+			return items.Open(job, subjob, run, expert)
+		}, Meter: meter.New(p.Metrics), Logger: p.Log, Secrets: p.Secrets,
 	}
 	if s.Concurrency == 0 {
 		s.Concurrency, s.Calls = defaultConcurrency, callPlaces(host.Capacity())

@@ -88,6 +88,14 @@ func diagnose(ctx context.Context, c *client.Client, monitor string) (*diagnosis
 	} else if err != nil {
 		return nil, err
 	}
+	if err := c.Bus().Streams().CheckOptional(ctx); errors.As(err, &faults) {
+		for i := range faults {
+			faults[i].Message += ": live items of runs reach only those who listen at that moment; jobgraph tail and watch --live show no earlier ones"
+		}
+		d.Faults = append(d.Faults, faults...)
+	} else if err != nil {
+		return nil, err
+	}
 	if d.Streams, err = c.Bus().Streams().List(ctx); err != nil {
 		return nil, err
 	}

@@ -24,7 +24,7 @@ const mostCandidates = 5
 // aboutJobs are the commands whose first argument is a job or one of its SubJobs, by path below the program. Those that are
 // true cannot be undone: unless a person is at the terminal they require the whole id.
 var aboutJobs = map[string]bool{
-	"get": false, "describe": false, "watch": false, "events": false, "graph": false, "why": false, "replay": false, "export": false,
+	"get": false, "describe": false, "watch": false, "tail": false, "logs": false, "events": false, "graph": false, "why": false, "replay": false, "export": false,
 	"fork": false, "diff": false, "recover": false, "retry": false, "rerun": false, "answer": false, "approve": false, "reject": false,
 	"inputs": false, "inputs cancel": false, "artifacts list": false, "artifacts get": false,
 	"stop": true, "fail": true, "delete": true,

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io"
 	"iter"
 	"slices"
 	"time"
@@ -20,6 +21,7 @@ import (
 
 func (g views) watchCommand() *cobra.Command {
 	var from uint64
+	var live bool
 	c := &cobra.Command{
 		Use: "watch ID", Short: "Watch a job until it ends", Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -31,7 +33,7 @@ func (g views) watchCommand() *cobra.Command {
 				if err := g.admission(ctx, c, job); err != nil {
 					return err
 				}
-				h, err := g.watch(ctx, c, job, from, g.display())
+				h, err := g.watchLive(ctx, c, job, from, live)
 				if err != nil {
 					return err
 				}
@@ -44,6 +46,7 @@ func (g views) watchCommand() *cobra.Command {
 		},
 	}
 	c.Flags().Uint64Var(&from, "from-seq", 0, "leave out what came before this sequence of the log")
+	c.Flags().BoolVar(&live, "live", false, "also show what experts say and do, line by line")
 	return c
 }
 
@@ -83,14 +86,35 @@ func (g views) display() watch.Form {
 	return watch.Lines
 }
 
+// watchLive is watch with live items among the transitions if live is true. A tree that is redrawn has no place for them.
+func (g views) watchLive(ctx context.Context, c *client.Client, job string, from uint64, live bool) (*joblog.Log, error) {
+	form := g.display()
+	if !live {
+		return g.watch(ctx, c, job, from, form)
+	}
+	if form == watch.Tree {
+		form = watch.Lines
+	}
+	out := &lockedWriter{out: g.app.sys.Stdout}
+	stop := g.beside(ctx, c, job, out)
+	h, err := g.watchTo(ctx, c, job, from, form, out)
+	stop(err == nil && h.Job != nil && over(h))
+	return h, err
+}
+
 // watch follows a job to its end or, with --no-input, until only a person can help.
 func (g views) watch(ctx context.Context, c *client.Client, job string, from uint64, form watch.Form) (*joblog.Log, error) {
+	return g.watchTo(ctx, c, job, from, form, g.app.sys.Stdout)
+}
+
+// watchTo is watch with another output.
+func (g views) watchTo(ctx context.Context, c *client.Client, job string, from uint64, form watch.Form, out io.Writer) (*joblog.Log, error) {
 	head, err := c.Head(ctx, job)
 	if err != nil && exitCode(ctx, err) != ExitNotFound {
 		return nil, err
 	}
 	h := joblog.New()
-	show := watch.Show{Out: g.app.sys.Stdout, Form: form, Size: g.app.size, Paint: g.app.paint(), Now: g.app.now, From: from}
+	show := watch.Show{Out: out, Form: form, Size: g.app.size, Paint: g.app.paint(), Now: g.app.now, From: from}
 	ctx, stop, err := c.Quarantine().Watch(ctx, job)
 	if err != nil {
 		return nil, err

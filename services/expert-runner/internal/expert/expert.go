@@ -12,6 +12,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/brief"
+	"github.com/jobgraph/jobgraph/pkg/events/item"
 	"github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
@@ -81,6 +82,17 @@ type Task struct {
 	Claim Claim
 	// Shelf holds the documents of the run's session; nil means none.
 	Shelf tool.Documents
+	// Items takes live items without waiting, see Show; nil means that no one watches.
+	Items func(i item.Item)
+	// Logged keeps the end of the run's log with its report; nil means that it is not kept.
+	Logged func(text string)
+}
+
+// Show shows an item to watchers. Its text continues the text of the item with the same ID; an Offset of 0 begins it again.
+func (t *Task) Show(i item.Item) {
+	if t.Items != nil {
+		t.Items(i)
+	}
 }
 
 // MaxPlanSteps is how many steps of a plan a brief lists; of a longer plan, those around the step of the run.

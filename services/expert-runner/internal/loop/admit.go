@@ -29,6 +29,7 @@ func (r *run) admit() (ending *task.Ending, ok bool) {
 	if ending, ok = r.bring(); !ok || r.expert.Card.Pure {
 		if ok {
 			r.begin()
+			r.watched.begin(false)
 		}
 		return ending, ok
 	}
@@ -134,6 +135,7 @@ func (r *run) take(d task.Decision) error {
 		r.log().Info("took over a run from a dead runner")
 	}
 	r.begin()
+	r.watched.begin(d.Takeover)
 	return nil
 }
 

@@ -15,6 +15,7 @@ import (
 // end journals the ending, publishes it and acknowledges the work. The journal record is sent first and awaited together with the
 // publish: once the log has the report, the journal is not needed.
 func (r *run) end(e task.Ending) {
+	r.watched.end(true)
 	e = r.ready(e) // May take as long as an upload; the claim is renewed until then.
 	r.heartbeat.stop()
 	outcome := events.Outcome(e.Kind())
@@ -32,7 +33,11 @@ func (r *run) end(e task.Ending) {
 
 // ready signs the ending and stores large parts as blobs. While the bus is away it waits: the work is done and should not be lost.
 func (r *run) ready(e task.Ending) task.Ending {
-	e = redacted(r.loop.Secrets.Redactor(), e.Sound())
+	e = e.Sound()
+	if e.Report != nil && e.Report.Log == "" {
+		e.Report.Log = r.watched.kept()
+	}
+	e = redacted(r.loop.Secrets.Redactor(), e)
 	e.Sign(r.loop.Owner, r.started.UTC(), time.Now())
 	if e.Report == nil {
 		return e

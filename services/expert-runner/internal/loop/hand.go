@@ -109,7 +109,10 @@ func (ef *effects) recall(ctx context.Context, done events.JournalRecord) (json.
 }
 
 // Progress implements expert.Hand.
-func (ef *effects) Progress(p events.SubJobProgressed) { ef.run.state(events.KindSubJobProgressed, &p) }
+func (ef *effects) Progress(p events.SubJobProgressed) {
+	ef.run.state(events.KindSubJobProgressed, &p)
+	ef.run.watched.progress(&p)
+}
 
 // Live implements expert.Hand.
 func (ef *effects) Live(body []byte) { ef.run.loop.Log.Live(ef.run.Job, ef.run.SubJob, body) }

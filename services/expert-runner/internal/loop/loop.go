@@ -38,6 +38,8 @@ type Settings struct {
 	Blobs     Blobs
 	Files     Files
 	Knowledge Knowledge
+	// Live returns the sink of the live items of a run; nil if there is none.
+	Live func(job, subjob string, run int, expert string) Items
 	// Meter counts.
 	Meter *meter.Meter
 	// Trace begins a span under a traceparent, with attributes by name and value, and gives the traceparent of the span and

@@ -140,6 +140,9 @@ func missing(ref events.Ref, err error) error {
 
 // offload moves what is too large for a message, or not JSON, into a blob; values for conditions stay inline.
 func (p payloads) offload(ctx context.Context, report *events.SubJobReported, conditions []string) error {
+	if err := p.offloadLog(ctx, report); err != nil {
+		return err
+	}
 	raw := report.OutputRef != nil && report.OutputRef.Digest == ""
 	if !raw && len(report.Output) <= events.MaxInline {
 		return nil
@@ -159,5 +162,22 @@ func (p payloads) offload(ctx context.Context, report *events.SubJobReported, co
 	}
 	ref.MediaType = mediaType
 	report.Output, report.OutputRef = nil, &ref
+	return nil
+}
+
+// maxInlineLog is how much of a log a report contains itself, in bytes: all readers of the log read it.
+const maxInlineLog = 8 << 10
+
+// offloadLog moves a long log into a blob.
+func (p payloads) offloadLog(ctx context.Context, report *events.SubJobReported) error {
+	if len(report.Log) <= maxInlineLog {
+		return nil
+	}
+	ref, err := p.loop.Blobs.Put(ctx, p.job, []byte(report.Log))
+	if err != nil {
+		return err
+	}
+	ref.MediaType = "text/plain; charset=utf-8"
+	report.Log, report.LogRef = "", &ref
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/item"
 	"github.com/jobgraph/jobgraph/pkg/run/lease"
 	"github.com/jobgraph/jobgraph/pkg/service/queue"
 )
@@ -22,6 +23,14 @@ type Log interface {
 	Once(e events.Event) (lease.Pending, error)
 	Tell(e events.Event)
 	Live(job, subjob string, body []byte)
+}
+
+// Items takes the live items of one run without waiting, as live.Run does. Seam says that the run goes on where a run broke
+// off. End ends the run; with done its items are complete.
+type Items interface {
+	Show(i item.Item)
+	Seam(of int, continues bool)
+	End(done bool)
 }
 
 // States reads the state of a job from the leader: what the scheduler has saved, nil if nothing, and whether the log has the

@@ -14,7 +14,7 @@ func redacted(redactor *redact.Redactor, e task.Ending) task.Ending {
 		p.Prompt = redactor.Text(p.Prompt)
 	}
 	if p := e.Report; p != nil {
-		p.Output, p.Lesson = redactor.JSON(p.Output), redactor.Text(p.Lesson)
+		p.Output, p.Lesson, p.Log = redactor.JSON(p.Output), redactor.Text(p.Lesson), redactor.Text(p.Log)
 		if f := p.Error; f != nil {
 			f.Message, f.Cause, f.Hint, f.Field = redactor.Text(f.Message), redactor.Text(f.Cause), redactor.Text(f.Hint), redactor.Text(f.Field)
 		}

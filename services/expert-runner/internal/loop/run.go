@@ -49,6 +49,7 @@ type run struct {
 	payloads payloads
 	rest     *brief.Rest // What the brief leaves out; nil for nothing.
 	effects  effects
+	watched  watched
 	// decision is what is unknown or decided about effects; nil for runs with nothing to settle or ask. It is set before the
 	// expert runs.
 	decision *task.Decision
@@ -72,7 +73,7 @@ func (l *Loop) handle(work context.Context, d *queue.Delivery) (quick bool) {
 		return false
 	}
 	r := &run{Order: o, loop: l, id: o.ID(), expert: x.Expert, gate: x.gate, meter: x.meter, delivery: d}
-	r.base, r.leaseWatch.run, r.effects.run = work, r, r
+	r.base, r.leaseWatch.run, r.effects.run, r.watched.run = work, r, r, r
 	r.payloads = payloads{l, o.Job}
 	r.ctx, r.cancel = context.WithCancelCause(work)
 	defer r.cancel(nil)
@@ -216,7 +217,10 @@ func (r *run) execute() task.Ending {
 			}
 		}()
 	}
-	t := &expert.Task{Work: &r.Work, Rest: r.rest, Owner: r.loop.Owner, Log: slog.New(&runLog{run: r}), Hand: &r.effects, Payload: r.payloads.fetch, Keep: r.payloads.store, Claim: &r.leaseWatch, Shelf: documents{r}}
+	t := &expert.Task{
+		Work: &r.Work, Rest: r.rest, Owner: r.loop.Owner, Log: slog.New(&runLog{run: r}), Hand: &r.effects, Payload: r.payloads.fetch, Keep: r.payloads.store,
+		Claim: &r.leaseWatch, Shelf: documents{r}, Items: r.watched.show, Logged: r.watched.logged,
+	}
 	return r.expert.Runner.Run(ctx, t)
 }
 
@@ -229,6 +233,7 @@ func (r *run) abandon(why error) {
 	if isCrash(why) {
 		return
 	}
+	r.watched.end(false)
 	r.log().Warn("run abandoned", "error", why)
 	if r.span.close != nil {
 		r.span.close("abandoned: " + why.Error())

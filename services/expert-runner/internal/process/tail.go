@@ -39,7 +39,10 @@ func (t *Tail) Write(p []byte) (int, error) {
 }
 
 // Text is the end of the stream, as valid UTF-8 and, if there are several lines, whole lines.
-func (t *Tail) Text() string {
+func (t *Tail) Text() string { return t.End(t.Limit) }
+
+// End is Text with a lower limit, in bytes.
+func (t *Tail) End(limit int) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	kept := t.kept
@@ -47,8 +50,8 @@ func (t *Tail) Text() string {
 		so := *t.stream // More may be written.
 		kept = append(kept[:len(kept):len(kept)], so.Flush()...)
 	}
-	if len(kept) > t.Limit {
-		kept = kept[len(kept)-t.Limit:]
+	if len(kept) > limit {
+		kept = kept[len(kept)-limit:]
 		for len(kept) > 0 && !utf8.RuneStart(kept[0]) {
 			kept = kept[1:]
 		}

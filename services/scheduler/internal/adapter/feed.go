@@ -94,5 +94,9 @@ func (f *Feed) event(d *bus.Delivery) (events.Event, bool) {
 		at, ok := f.bus.Names().Parse(subject)
 		return events.Event{Kind: at.Kind, Job: at.Job, Key: at.ID, Seq: d.Seq(), Time: d.Time()}, ok
 	}
-	return d.Event()
+	e, ok := d.Event()
+	if ok && e.Kind == events.KindSubJobProgressed {
+		f.milestone(d, &e)
+	}
+	return e, ok
 }

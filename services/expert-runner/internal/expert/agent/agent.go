@@ -39,7 +39,7 @@ func (x *Expert) Close() { x.web.Close() }
 
 // Run implements expert.Runner.
 func (x *Expert) Run(ctx context.Context, t *expert.Task) task.Ending {
-	r := &run{Expert: x, task: t, began: time.Now(), live: live{hand: t.Hand}, asked: map[int]int{}}
+	r := &run{Expert: x, task: t, began: time.Now(), live: live{task: t}, asked: map[int]int{}}
 	if !tool.NeedsWorkspace(x.config.Tools) {
 		return r.run(ctx)
 	}

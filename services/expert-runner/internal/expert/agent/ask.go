@@ -55,7 +55,11 @@ func (r *run) ask(ctx context.Context, c *conversation.Command) (fact conversati
 	}
 	var failed error
 	raw, err := r.task.Hand.Do(ctx, expert.Effect{Key: key, Name: "model", Safe: true, Args: args}, func(ctx context.Context) (json.RawMessage, error) {
-		got, err := r.config.Client.Do(ctx, r.request(c, key), r.live.answer(c.Number))
+		sink, done := r.live.answer(c.Number)
+		got, err := r.config.Client.Do(ctx, r.request(c, key), sink)
+		if ctx.Err() == nil {
+			done()
+		}
 		unreadable := ""
 		if e, ok := errors.AsType[*llm.Error](err); ok && e.Garbled() {
 			unreadable = e.Message

@@ -240,7 +240,7 @@ func TestNobodyKnowsWhatBecameOfACall(t *testing.T) {
 	if e.Park == nil || e.Park.Kind != events.InputUnknown || !strings.Contains(e.Park.Prompt, "took effect:\n- tool once tool/1/0 with {}\n") {
 		t.Errorf("%+v", e.Park)
 	}
-	if diff := cmp.Diff(map[string]json.RawMessage{"tool/1/1": json.RawMessage(`"Error: the line broke: it is unknown whether it took effect"`)}, r.live.hand.(*hand).kept); diff != "" {
+	if diff := cmp.Diff(map[string]json.RawMessage{"tool/1/1": json.RawMessage(`"Error: the line broke: it is unknown whether it took effect"`)}, r.task.Hand.(*hand).kept); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -255,7 +255,7 @@ func TestTheKeyOfACallIsThatOfTheRunThatAskedForIt(t *testing.T) {
 	w.Job, w.Run, w.IdempotencyKey = "j", 3, "j/a/3"
 	for _, asked := range []int{3, 1} {
 		r.asked[1] = asked
-		clear(r.live.hand.(*hand).kept)
+		clear(r.task.Hand.(*hand).kept)
 		if _, _, err := r.use(t.Context(), asks("a")); err != nil {
 			t.Fatal(err)
 		}

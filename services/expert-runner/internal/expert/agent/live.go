@@ -5,50 +5,70 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/jobgraph/jobgraph/pkg/events/item"
 	"github.com/jobgraph/jobgraph/pkg/llm"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/conversation"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 )
 
-// live reports progress to watchers. Nothing of it is stored.
+// live shows watchers what the agent says and does: in pieces to those who listen now, and as items.
 type live struct {
-	hand expert.Hand
+	task *expert.Task
 	mu   sync.Mutex // Keeps messages in order: tools run concurrently.
 }
 
-func (l *live) tell(p llm.Piece) {
+// tell passes on a piece of an item of a type.
+func (l *live) tell(p llm.Piece, t item.Type) {
 	body, err := json.Marshal(p)
 	if err != nil {
 		return // Best effort.
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.hand.Live(body)
+	l.task.Hand.Live(body)
+	if t == item.Tool || p.Tool == "" { // A call within a text is an item of its own as soon as it is made.
+		l.task.Show(item.Item{Type: t, ID: p.Item, Offset: p.Offset, Text: p.Text, Tool: p.Tool, Args: p.Args, Done: p.Done, Bytes: p.Bytes})
+	}
 }
 
-// answer returns the sink of one model call; text and reasoning are separate items.
-func (l *live) answer(number int) func(llm.Delta) {
-	return llm.Pieces(fmt.Sprintf("answer/%d", number), fmt.Sprintf("thought/%d", number), l.tell)
+// answer returns the sink of one model call, and what to call when it has ended; text and reasoning are separate items.
+func (l *live) answer(number int) (sink func(llm.Delta), done func()) {
+	said, thought := fmt.Sprintf("answer/%d", number), fmt.Sprintf("thought/%d", number)
+	types := map[string]item.Type{said: item.Text, thought: item.Thinking}
+	begun := map[string]bool{}
+	sink = llm.Pieces(said, thought, func(p llm.Piece) {
+		begun[p.Item] = begun[p.Item] || p.Text != ""
+		l.tell(p, types[p.Item])
+	})
+	return sink, func() {
+		for _, id := range []string{thought, said} {
+			if begun[id] {
+				l.task.Show(item.Item{Type: types[id], ID: id, Done: true})
+			}
+		}
+	}
 }
 
 // maxArgs limits the reported arguments of a call, in bytes.
 const maxArgs = 1 << 10
 
-func (l *live) call(item string, c *conversation.Call) {
+func (l *live) call(id string, c *conversation.Call) {
 	args := c.Args
 	if len(args) > maxArgs {
 		args = args[:maxArgs]
 	}
-	l.tell(llm.Piece{Item: item, Tool: c.Name, Args: args})
+	l.tell(llm.Piece{Item: id, Tool: c.Name, Args: args}, item.Tool)
 }
 
 // output returns the sink of what a call prints while it lasts.
-func (l *live) output(item string) func(text string) {
+func (l *live) output(id string) func(text string) {
 	offset := 0
 	return func(text string) {
-		l.tell(llm.Piece{Item: item + "/output", Offset: offset, Text: text})
+		l.tell(llm.Piece{Item: id + "/output", Offset: offset, Text: text}, item.Log)
 		offset += len(text)
 	}
 }
 
-func (l *live) done(item string, size int) { l.tell(llm.Piece{Item: item, Done: true, Bytes: size}) }
+func (l *live) done(id string, size int) {
+	l.tell(llm.Piece{Item: id, Done: true, Bytes: size}, item.Tool)
+}

@@ -46,9 +46,9 @@ func (h *hand) Live([]byte) {}
 // tools returns a run with these tools.
 func tools(names []string, all map[string]tool.Tool) *run {
 	h := &hand{kept: map[string]json.RawMessage{}}
+	task := &expert.Task{Hand: h, Work: &events.Work{SubJob: "a", Run: 1}}
 	return &run{
-		Expert: &Expert{config: Config{Tools: names}}, tools: all, names: names, live: live{hand: h}, asked: map[int]int{},
-		task: &expert.Task{Hand: h, Work: &events.Work{SubJob: "a", Run: 1}},
+		Expert: &Expert{config: Config{Tools: names}}, tools: all, names: names, live: live{task: task}, asked: map[int]int{}, task: task,
 	}
 }
 
@@ -158,7 +158,7 @@ func TestACallThatIsCutOffIsNotKept(t *testing.T) {
 	if _, _, err := r.use(ctx, asks("slow")); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	if kept := r.live.hand.(*hand).kept; len(kept) != 0 {
+	if kept := r.task.Hand.(*hand).kept; len(kept) != 0 {
 		t.Errorf("%v", kept)
 	}
 }

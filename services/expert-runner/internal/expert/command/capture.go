@@ -21,8 +21,11 @@ func (c *capture) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// maxTail limits the stored end of standard error, in bytes.
-const maxTail = 4 << 10
+// The stored ends of standard error, in bytes: maxTail in errors and lessons, maxLog in the log of the run.
+const (
+	maxTail = 4 << 10
+	maxLog  = 64 << 10
+)
 
 // drain copies a stream until it ends or its pipe fails.
 func drain(to io.Writer, from io.Reader) {

@@ -96,7 +96,7 @@ func explicitReport(text []byte) (*events.SubJobReported, bool) {
 			`print {"outcome":"SUCCESS","output":…}`)
 		return f.Report, true
 	}
-	r.OutputRef, r.Artifacts, r.Selected = nil, nil, nil // A program has no blobs and cannot select values.
+	r.OutputRef, r.Artifacts, r.Selected, r.LogRef = nil, nil, nil, nil // A program has no blobs and cannot select values.
 	return r, true
 }
 

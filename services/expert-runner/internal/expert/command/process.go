@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"os/exec"
 	"sync"
 	"time"
@@ -44,12 +45,13 @@ func (c *Config) run(ctx context.Context, cmd *exec.Cmd, input []byte, t *expert
 		defer t.Claim.Renewed(group.Renew)()
 	}
 	out := &capture{limit: c.Stdout, overflow: cancel}
-	errs := &process.Tail{Limit: maxTail, Redactor: c.Secrets.Redactor()}
+	errs := &process.Tail{Limit: maxLog, Redactor: c.Secrets.Redactor()}
+	lines := &expert.Lines{Task: t, ID: "stderr"}
 	full := &program.Quota{Dir: dir, Limit: c.Policy.Limits.Workspace}
 	var copies sync.WaitGroup                                                                 // The goroutines at the pipes; they end when the pipes do.
 	copies.Go(func() { drain(pipes.Stdin, bytes.NewReader(input)); _ = pipes.Stdin.Close() }) // The program may have closed it early.
 	copies.Go(func() { drain(out, pipes.Stdout) })
-	copies.Go(func() { drain(errs, pipes.Stderr) })
+	copies.Go(func() { drain(io.MultiWriter(errs, lines), pipes.Stderr) })
 	copies.Go(func() { full.Watch(group.Exited(), cancel) })
 	killed := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() { defer close(killed); group.End(c.Grace) })
@@ -59,7 +61,11 @@ func (c *Config) run(ctx context.Context, cmd *exec.Cmd, input []byte, t *expert
 	}
 	pipes.Until(time.Now().Add(afterlife)) // The rest of their content is read.
 	copies.Wait()
-	e := &ended{stdout: c.Secrets.Redactor().JSON(out.kept), overflow: out.full, stderr: errs.Text(), full: full.Over}
+	lines.End()
+	if log := errs.Text(); log != "" && t.Logged != nil {
+		t.Logged(log)
+	}
+	e := &ended{stdout: c.Secrets.Redactor().JSON(out.kept), overflow: out.full, stderr: errs.End(maxTail), full: full.Over}
 	return e, e.status(entry, ending, err)
 }
 
