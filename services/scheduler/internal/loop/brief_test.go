@@ -286,3 +286,21 @@ func BenchmarkWork(b *testing.B) {
 		})
 	}
 }
+
+func TestAJobThatComesAgainUnderItsIDHasABriefOfItsOwn(t *testing.T) {
+	b := tell(t, events.Request{Goal: "the old request"}, wide(100, "old title "))
+	b.work()
+	b.p.cache.drop(b.j)
+	state, err := graph.New(b.f.add(events.KindJobRequested, "", 0, &events.JobRequested{
+		Request: events.Request{Goal: "the new request"}, Rules: events.Rules{Version: events.RulesVersion, MaxSteps: 9999, MaxPlanRounds: 9, Finalize: "tails", FailurePolicy: events.FailFast},
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.j.state = state
+	b.step(events.KindGraphCreated, events.PlanID, 1, &events.GraphCreated{Plan: wide(100, "new title ")})
+	all, _ := b.work()
+	if got := b.brief(all["s7"]); got.Request.Goal != "the new request" || got.Place.Title != "new title 6" || got.Plan.Steps[6].Title != "new title 6" {
+		t.Errorf("%+v", got)
+	}
+}
