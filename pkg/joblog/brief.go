@@ -166,6 +166,9 @@ func (c *JobBrief) update(job *graph.Job, goals Goals) error {
 			}
 			title = goal
 		}
+		if title == n.ID {
+			title = "" // It says no more.
+		}
 		steps = append(steps, brief.Step{ID: n.ID, Title: brief.Line(title, brief.MaxTitle)})
 	}
 	if len(steps)-c.listed > c.listed/8 || !split(c.steps, steps) {

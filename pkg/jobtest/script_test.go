@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/brief"
 	"github.com/jobgraph/jobgraph/pkg/jobtest"
 )
 
@@ -161,5 +162,24 @@ func TestAGoalWithoutPlannerFailsWithItsReason(t *testing.T) {
 	r := play(t, jobtest.Script{})
 	if r.State.Status != events.Failed || r.State.Error == nil {
 		t.Errorf("%s: %v", r.State.Status, r.State.Error)
+	}
+}
+
+func TestExpertsOfAScriptAreToldWhatTheJobIsAbout(t *testing.T) {
+	told := map[string]*brief.Brief{}
+	hears := func(w events.Work) events.SubJobReported {
+		b, err := brief.Read(w.Brief, nil)
+		if err != nil {
+			return jobtest.Fail(err.Error())
+		}
+		told[w.SubJob] = b
+		return jobtest.Succeed(true)
+	}
+	play(t, jobtest.Script{
+		Request: events.Request{User: "ann"}, Plan: &events.Plan{SubJobs: []events.SubJob{sub("a", "x"), sub("b", "x", "a")}}, Experts: map[string]jobtest.Expert{"x": hears},
+	})
+	b := told["b"]
+	if b == nil || b.Request.Goal != t.Name() || b.User != "ann" || b.Place.N != 2 || b.Place.Of != 2 || b.Predecessors[0] != (brief.Step{ID: "a", Title: "do a", Status: brief.Completed}) {
+		t.Errorf("%+v", b)
 	}
 }

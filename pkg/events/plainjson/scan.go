@@ -319,13 +319,7 @@ func (s *Scanner) exactList(object bool, depth int) bool {
 		return true
 	}
 	for s.at < len(s.text) {
-		if object && !(s.exactText() && s.at < len(s.text) && s.text[s.at] == ':') {
-			return false
-		}
-		if object {
-			s.at++
-		}
-		if !s.exact(depth+1) || s.at == len(s.text) {
+		if object && !s.exactKey() || !s.exact(depth+1) || s.at == len(s.text) {
 			return false
 		}
 		s.at++
@@ -338,6 +332,15 @@ func (s *Scanner) exactList(object bool, depth int) bool {
 		}
 	}
 	return false
+}
+
+// exactKey passes the name of a field and its colon.
+func (s *Scanner) exactKey() bool {
+	if !s.exactText() || s.at == len(s.text) || s.text[s.at] != ':' {
+		return false
+	}
+	s.at++
+	return true
 }
 
 // exactText passes a string that json.Marshal would write without escapes.
