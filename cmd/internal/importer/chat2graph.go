@@ -189,7 +189,34 @@ func (g *graphReader) expert(n *node) host.Faults {
 		c.body, c.Actions, c.Workflow = c.body+"\n\n"+instruction(steps[0]), c.Workflow[0].Actions, nil
 	}
 	n.get("workflow").mapped(c.file, "workflow; one operator alone is the prompt")
+	g.bereaved(n, name, steps)
 	return faults
+}
+
+// bereaved warns of the tools that an expert has lost: functions of Python that its actions call.
+func (g *graphReader) bereaved(n *node, name string, steps []*node) {
+	var lost []string
+	for _, s := range steps {
+		for _, a := range items(s.get("actions")) {
+			if !a.table() {
+				a = g.actions[a.value()]
+			}
+			for _, t := range items(a.get("tools")) {
+				tool := t.get("name").value()
+				if tool == "" {
+					tool = t.value()
+				}
+				if tool != "" && g.config.MCPServers[tool] == nil && !slices.Contains(lost, tool) {
+					lost = append(lost, tool)
+				}
+			}
+		}
+	}
+	if len(lost) == 0 {
+		return
+	}
+	g.target.warn(n.get("profile"), fmt.Sprintf("expert %q has lost its tools %s, which are functions of Python", name, strings.Join(lost, ", ")),
+		"serve them by a server under mcpServers, by a program on the bus under tools, or as an expert of kind command, and name them as tools on the card")
 }
 
 // steps returns the operators of a workflow in order.

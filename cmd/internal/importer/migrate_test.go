@@ -211,6 +211,9 @@ toolkit:
 experts:
   - experts/*.md
 `
+	if len(r.Warnings) != 1 || !strings.HasPrefix(r.Warnings[0].Message, `expert "Design Expert" has lost its tools Reader, which`) || r.Warnings[0].Line == 0 {
+		t.Errorf("%+v", r.Warnings)
+	}
 	if diff := cmp.Diff(config, string(r.Files["jobgraph.yaml"])); diff != "" {
 		t.Error(diff)
 	}

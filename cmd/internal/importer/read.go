@@ -37,6 +37,8 @@ type Result struct {
 	Files map[string][]byte
 	// Notes are in the order of the sources.
 	Notes []Note
+	// Warnings say which experts can do less than before, and what replaces what they have lost.
+	Warnings host.Faults
 }
 
 // Read makes one configuration from sources. It reports all faults together, as host.Faults.
@@ -56,7 +58,7 @@ func Read(sources []Source) (*Result, error) {
 	if err := faults.Err(); err != nil {
 		return nil, err
 	}
-	r := &Result{}
+	r := &Result{Warnings: t.warnings}
 	for _, root := range trees {
 		r.Notes = append(r.Notes, root.notes(map[*node]bool{})...)
 	}

@@ -11,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/host"
 )
 
 // target is the configuration under construction.
@@ -19,6 +20,15 @@ type target struct {
 	cards   []*card
 	job     map[string]any
 	remarks []string // Comments before the configuration.
+	// warnings are about experts that can do less than before.
+	warnings host.Faults
+}
+
+// warn adds a warning about what stands at a node.
+func (t *target) warn(n *node, message, hint string) {
+	f := place(n, "", message, hint)
+	f.Code = events.CodeNotFound
+	t.warnings = append(t.warnings, f)
 }
 
 // config is jobgraph.yaml in the order of its keys.

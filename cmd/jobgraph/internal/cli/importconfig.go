@@ -47,6 +47,8 @@ type imported struct {
 	Files []string `json:"files"`
 	// Notes say what happened to every key.
 	Notes []importer.Note `json:"notes"`
+	// Warnings say which experts can do less than before.
+	Warnings host.Faults `json:"warnings,omitempty"`
 }
 
 func (g operations) importConfig(f *importFlags, paths []string) error {
@@ -70,7 +72,7 @@ func (g operations) importConfig(f *importFlags, paths []string) error {
 		return err
 	}
 	if g.app.machine() {
-		return output.Value(g.app.sys.Stdout, g.app.output, imported{Files: written, Notes: r.Notes})
+		return output.Value(g.app.sys.Stdout, g.app.output, imported{Files: written, Notes: r.Notes, Warnings: r.Warnings})
 	}
 	table := output.Table{Head: []string{"KEY", "LINE", "VERDICT", "TO", "WHY"}}
 	for _, n := range r.Notes {
@@ -84,6 +86,10 @@ func (g operations) importConfig(f *importFlags, paths []string) error {
 	}
 	if err := g.app.write(table); err != nil {
 		return err
+	}
+	for i := range r.Warnings {
+		w := &r.Warnings[i]
+		g.app.note("warning: %s:%d: %s\n  → %s", w.File, w.Line, w.Message, w.Hint)
 	}
 	g.app.note("wrote %s; try: jobgraph config validate %s", strings.Join(written, ", "), written[len(written)-1])
 	return nil

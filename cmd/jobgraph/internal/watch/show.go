@@ -134,6 +134,8 @@ type change struct {
 	*events.Transition
 	Expert string        `json:"expert,omitempty"`
 	Error  *events.Fault `json:"error,omitempty"`
+	// Reason is why a SubJob runs again, unless Error says it.
+	Reason string `json:"reason,omitempty"`
 	// Artifacts are the files of a completed SubJob's result.
 	Artifacts []joblog.Artifact `json:"artifacts,omitempty"`
 }
@@ -145,6 +147,9 @@ func (s *Show) transition(e events.Event, t events.Transition, h *joblog.Log) er
 		if n.ID == t.SubJob {
 			c.Expert, c.Error, status = n.Expert, n.Error, n.Status
 		}
+	}
+	if c.Error == nil {
+		c.Reason = reason(&e, &t)
 	}
 	if t.Transition == completed && t.SubJob != events.FinalID {
 		c.Artifacts = h.Artifacts(t.SubJob)
@@ -162,6 +167,9 @@ func (s *Show) transition(e events.Event, t events.Transition, h *joblog.Log) er
 	}
 	if c.Error != nil && t.Transition != completed {
 		text += "  " + drawing.OneLine(c.Error.Error())
+	}
+	if c.Reason != "" {
+		text += "  " + drawing.OneLine(c.Reason)
 	}
 	for _, f := range c.Artifacts {
 		text += fmt.Sprintf("\n%s  artifact  %s", at, output.Artifact(f.SubJob, f.Ref))

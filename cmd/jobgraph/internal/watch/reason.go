@@ -1,0 +1,60 @@
+package watch
+
+import (
+	"strings"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// requeued is the transition of a SubJob that runs again.
+const requeued = "requeued"
+
+// reason says why an event has a SubJob run again; "" where its own error says it, or where nothing is to be said.
+func reason(e *events.Event, t *events.Transition) string {
+	if t.Transition != requeued {
+		return ""
+	}
+	by := func(text, by string) string {
+		if by != "" {
+			text += " by " + by
+		}
+		return text
+	}
+	switch d := e.Data.(type) {
+	case *events.SubJobReported:
+		return sentBack(e, d, t.SubJob)
+	case *events.RerunRequested:
+		if d.SubJob != t.SubJob {
+			return by(d.SubJob+" is run again", d.By)
+		}
+		return by("a rerun was asked for", d.By)
+	case *events.RetryRequested:
+		return by("a retry was asked for", d.By)
+	case *events.RecoverRequested:
+		return by("the job was recovered", d.By)
+	case *events.PlanEdited:
+		return by("the plan was edited", d.By)
+	case *events.GraphCreated:
+		return "the rest of the job was planned again"
+	}
+	return ""
+}
+
+// sentBack is the reason of a predecessor whose result another SubJob could not use, and of the one that could not.
+func sentBack(e *events.Event, d *events.SubJobReported, subjob string) string {
+	if d.Outcome != events.InputDataError {
+		return ""
+	}
+	why := strings.TrimSpace(d.Lesson)
+	if why == "" && d.Error != nil {
+		why = d.Error.Error()
+	}
+	text := e.SubJob + " could not use its result"
+	if e.SubJob == subjob {
+		text = "it could not use its inputs"
+	}
+	if why != "" {
+		text += ": " + why
+	}
+	return text
+}
