@@ -17,7 +17,7 @@ import (
 
 // Limits of fetch.
 const (
-	// MaxFetched is the maximum size of an answer, in bytes.
+	// MaxFetched is how much text one call gives, in bytes.
 	MaxFetched = 256 << 10
 	// FetchTime is how long one call may take.
 	FetchTime = 30 * time.Second
@@ -62,14 +62,18 @@ func webAddress(u *url.URL) error {
 // Tool is the tool of a model.
 func (w *Web) Tool() Tool {
 	return Tool{
-		Name: Fetch, Description: "Fetches a page over HTTP and gives its status and text.", Call: w.fetch,
-		Schema: json.RawMessage(`{"type":"object","properties":{"url":{"type":"string"}},"required":["url"]}`),
+		Name: Fetch, Call: w.fetch,
+		Description: "Fetches a page over HTTP and gives its status and text: of a web page the readable part as Markdown, unless raw is true. " +
+			"offset continues a long text.",
+		Schema: json.RawMessage(`{"type":"object","properties":{"url":{"type":"string"},"raw":{"type":"boolean"},"offset":{"type":"integer","minimum":0}},"required":["url"]}`),
 	}
 }
 
 func (w *Web) fetch(ctx context.Context, c Call) (string, error) {
 	var a struct {
-		URL string `json:"url"`
+		URL    string `json:"url"`
+		Raw    bool   `json:"raw"`
+		Offset int    `json:"offset"`
 	}
 	if err := decode(c.Args, &a); err != nil {
 		return "", err
@@ -91,24 +95,40 @@ func (w *Web) fetch(ctx context.Context, c Call) (string, error) {
 		return "", err
 	}
 	defer answer.Body.Close()
-	return page(answer)
+	return page(answer, a.Raw, max(a.Offset, 0))
 }
 
-// page is an answer as text.
-func page(answer *http.Response) (string, error) {
-	data, err := io.ReadAll(io.LimitReader(answer.Body, MaxFetched+1))
+// page is an answer as text, from a byte on.
+func page(answer *http.Response, raw bool, offset int) (string, error) {
+	data, err := io.ReadAll(io.LimitReader(answer.Body, maxPage+1))
 	if err != nil {
 		return "", fmt.Errorf("read the answer: %w", err)
 	}
-	more := len(data) > MaxFetched
-	text := whole(data[:min(len(data), MaxFetched)])
+	most := len(data) > maxPage
+	data = data[:min(len(data), maxPage)]
 	kind, _, _ := mime.ParseMediaType(answer.Header.Get("Content-Type")) // What cannot be read is no kind.
 	head := fmt.Sprintf("%s %s\n", answer.Status, kind)
-	switch {
-	case !utf8.ValidString(text):
+	text := whole(data)
+	if !utf8.ValidString(text) {
 		return head + fmt.Sprintf("[no text: %d bytes]", len(data)), nil
-	case more:
-		return head + text + fmt.Sprintf("\n[the first %d bytes]", len(text)), nil
 	}
-	return head + text, nil
+	if !raw && (kind == "text/html" || kind == "application/xhtml+xml") {
+		if read, ok := readable(data, answer.Request.URL); ok {
+			text = read
+		}
+	}
+	if offset > len(text) {
+		return "", fmt.Errorf("the text has %d bytes", len(text))
+	}
+	for offset < len(text) && !utf8.RuneStart(text[offset]) {
+		offset++
+	}
+	shown := whole([]byte(text[offset:min(len(text), offset+MaxFetched)]))
+	switch end := offset + len(shown); {
+	case end < len(text):
+		shown += fmt.Sprintf("\n[bytes %d to %d of %d; go on with offset %d]", offset, end, len(text), end)
+	case most:
+		shown += fmt.Sprintf("\n[the page is longer than %d bytes]", maxPage)
+	}
+	return head + shown, nil
 }

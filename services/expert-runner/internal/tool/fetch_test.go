@@ -64,7 +64,7 @@ func TestAPageIsFetchedWithItsStatus(t *testing.T) {
 		}
 	}
 	got, err := fetch(s.URL + "/large")
-	if err != nil || !strings.HasSuffix(got, fmt.Sprintf("\n[the first %d bytes]", tool.MaxFetched)) {
+	if err != nil || !strings.HasSuffix(got, fmt.Sprintf("\n[bytes 0 to %d of %d; go on with offset %d]", tool.MaxFetched, tool.MaxFetched+1, tool.MaxFetched)) {
 		t.Errorf("%.100q, %v", got, err)
 	}
 }
