@@ -291,6 +291,25 @@ func TestThePlanningOfAPartIsToldOfTheWhole(t *testing.T) {
 	})
 }
 
+func TestTheNewPlanOfTheRestIsToldHowFarTheOldOneCame(t *testing.T) {
+	virtual(t, func(s *system) {
+		v := &voice{says: `{"subjobs":[{"id":"other","goal":"sum:","expert":"worker","dependencies":["first"]}]}`}
+		s.model = v
+		s.startAll()
+		none := 0
+		bad := step("bad", "fail:99", "first")
+		bad.Retries = &none
+		r := boats("j7", step("first", "gen:"), bad, step("last", "sum:", "bad"))
+		r.FailurePolicy = events.Replan
+		s.Submit(r)
+		s.EndedAs("j7", events.Finished)
+		if len(v.told) != 1 {
+			s.Fatalf("the model was asked %d times", len(v.told))
+		}
+		contains(t, v.told[0], "Write about boats", "The plan of boats", "1. [✓] first: gen:", "2. [!] bad: fail:99", "3. [ ] last: sum:")
+	})
+}
+
 // agents are what the steps of a job ask the model of an agent, in order.
 func agents(t *testing.T, r events.Request) (asked []string) {
 	t.Helper()
