@@ -99,8 +99,10 @@ func streams(n events.Names) []jetstream.StreamConfig {
 	return table
 }
 
-// optional reports whether everything works without a stream, as on the bus of an earlier release.
-func optional(n events.Names, stream string) bool { return stream == item.LiveSubjects(n).Stream() }
+// optional reports whether everything else works without a stream, as on the bus of an earlier release.
+func optional(n events.Names, stream string) bool {
+	return stream == item.LiveSubjects(n).Stream() || stream == item.Stream(n)
+}
 
 // bucket is the stream of a key-value bucket in the format of all NATS clients.
 func bucket(name, description string, marker time.Duration) jetstream.StreamConfig {

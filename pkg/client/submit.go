@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/item"
 )
 
 // admission is how long to wait for the admission or rejection of a queued request if no scheduler answers.
@@ -26,7 +27,8 @@ func NewID() (string, error) {
 	return id.String(), nil
 }
 
-// Submit submits a job and returns its id. A missing id is generated before the first attempt, so that a repeat is the same
+// Submit submits a job and returns its id, or the id of the job that goes on if the request answers a question that is open in
+// its session (Request.New prevents that). A missing id is generated before the first attempt, so that a repeat is the same
 // job. Plan and inputs above the inline limit are stored as blobs first. If no scheduler answers, the request stays in the
 // durable queue and is admitted later. Errors: events.Faults with everything that is wrong with the request, ErrConflict if
 // another request has the id, and those of the bus.
@@ -41,9 +43,21 @@ type Receipt struct {
 	JobID string `json:"job_id"`
 	// ScheduleID is the schedule that was created instead of a job, for a recurring request.
 	ScheduleID string `json:"schedule_id,omitempty"`
+	// Answered is the request for input that this request answered, because it was open in the session: no job was made, and JobID
+	// is the job that asked and goes on.
+	Answered string `json:"answered,omitempty"`
+	// Unanswered is the question that is open in the session and that this request, a job of its own, does not answer.
+	Unanswered *Unanswered `json:"unanswered,omitempty"`
 	// Admitted is true if the job is in the log. Otherwise no scheduler has read the request yet: it waits in the durable
 	// queue and may still be rejected.
 	Admitted bool `json:"admitted"`
+}
+
+// Unanswered is an open question that a request to its session does not answer, and why.
+type Unanswered struct {
+	JobID   string `json:"job_id"`
+	Request string `json:"request"`
+	Reason  string `json:"reason"`
 }
 
 // Ask is Submit, but returns a Receipt.
@@ -79,8 +93,11 @@ func (c *Client) Ask(ctx context.Context, r events.Request) (Receipt, error) {
 	case err == nil:
 		receipt.Admitted = true
 		return receipt, json.Unmarshal(answer, &struct {
-			ScheduleID *string `json:"schedule_id"`
-		}{&receipt.ScheduleID})
+			JobID      *string      `json:"job_id"`
+			ScheduleID *string      `json:"schedule_id"`
+			Answered   *string      `json:"answered"`
+			Unanswered **Unanswered `json:"unanswered"`
+		}{&receipt.JobID, &receipt.ScheduleID, &receipt.Answered, &receipt.Unanswered})
 	case !errors.Is(err, bus.ErrUnavailable):
 		return receipt, fmt.Errorf("submit: %w", err)
 	}
@@ -88,8 +105,7 @@ func (c *Client) Ask(ctx context.Context, r events.Request) (Receipt, error) {
 		receipt.Admitted = there && err == nil
 		return receipt, err
 	}
-	receipt.Admitted, err = c.enqueue(ctx, r.ID, body)
-	return receipt, err
+	return receipt, c.enqueue(ctx, &receipt, body)
 }
 
 // taken reports whether the job of a request is already in the log. If that has another request, it returns ErrConflict,
@@ -197,9 +213,10 @@ func roomless(err error) error {
 	})
 }
 
-// enqueue puts the request into the durable queue and waits briefly for its admission or rejection; false means that no
-// scheduler has read it yet.
-func (c *Client) enqueue(ctx context.Context, id string, body []byte) (admitted bool, err error) {
+// enqueue puts the request into the durable queue and waits briefly for what becomes of it; it is not admitted if no scheduler
+// has read it yet.
+func (c *Client) enqueue(ctx context.Context, receipt *Receipt, body []byte) error {
+	id := receipt.JobID
 	rejected := make(chan events.Rejection, 1)
 	stop, err := c.bus.SubscribeCore(c.Names().Rejected(), func(_ string, text []byte) {
 		var r events.Rejection
@@ -211,14 +228,28 @@ func (c *Client) enqueue(ctx context.Context, id string, body []byte) (admitted 
 		}
 	})
 	if err != nil {
-		return false, fmt.Errorf("submit: %w", err)
+		return fmt.Errorf("submit: %w", err)
 	}
 	defer stop()
+	answered := make(chan item.Taken, 1)
+	deaf, err := c.bus.SubscribeCore(item.Answered(c.Names()), func(_ string, text []byte) {
+		var taken item.Taken
+		if json.Unmarshal(text, &taken) == nil && taken.Message == id {
+			select {
+			case answered <- taken:
+			default:
+			}
+		}
+	})
+	if err != nil {
+		return fmt.Errorf("submit: %w", err)
+	}
+	defer deaf()
 	// The broker drops a repeat, but not another request with the same id, which the scheduler has to reject.
 	word := fmt.Sprintf("%s/%x", id, sha256.Sum256(body))
 	m := events.Message{Subject: c.Names().Request(), Body: body, Header: map[string][]string{events.HeaderMsgID: {word}}}
 	if _, err := c.bus.Publish(ctx, m, bus.Expect{}); err != nil {
-		return false, fmt.Errorf("submit: %w", roomless(err))
+		return fmt.Errorf("submit: %w", roomless(err))
 	}
 	// The scheduler reads the queue, so its admission is visible only in the log.
 	ctx, cancel := context.WithTimeout(ctx, admission)
@@ -234,12 +265,14 @@ func (c *Client) enqueue(ctx context.Context, id string, body []byte) (admitted 
 	defer cancel()
 	select {
 	case r := <-rejected:
-		return false, refusal(nil, &r.Faults[0])
+		return refusal(nil, &r.Faults[0])
+	case taken := <-answered:
+		receipt.JobID, receipt.Answered, receipt.Admitted = taken.JobID, taken.Request, true
 	case <-seen:
-		return true, nil
+		receipt.Admitted = true
 	case <-ctx.Done():
 	}
-	return false, nil
+	return nil
 }
 
 // appears blocks until a job is in the log.

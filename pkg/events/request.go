@@ -15,6 +15,7 @@ type Request struct {
 	ID            string                     `json:"id,omitempty"`             // ID is the job's id, [A-Za-z0-9_-]{1,64}, not dashes alone; intake makes one if it is empty. Requests with the same id are the same job.
 	Context       string                     `json:"context,omitempty"`        // Context is information for the experts besides the goal.
 	Session       string                     `json:"session,omitempty"`        // Session groups jobs into a conversation.
+	New           bool                       `json:"new,omitempty"`            // New makes a job of a request that would else answer a question that is open in its session.
 	Thread        string                     `json:"thread,omitempty"`         // Thread is one conversation inside a session.
 	User          string                     `json:"user,omitempty"`           // User is the person for whom the job runs.
 	Locale        string                     `json:"locale,omitempty"`         // Locale is the language of goals and answers, BCP 47.
@@ -121,7 +122,7 @@ func topLevel(known map[string]any) string {
 
 func (r *Request) fields() map[string]any {
 	return map[string]any{
-		"goal": &r.Goal, "id": &r.ID, "context": &r.Context, "session": &r.Session, "thread": &r.Thread, "user": &r.User,
+		"goal": &r.Goal, "id": &r.ID, "context": &r.Context, "session": &r.Session, "new": &r.New, "thread": &r.Thread, "user": &r.User,
 		"locale": &r.Locale, "profile": &r.Profile, "expert": &r.Expert, "plan": &r.Plan, "plan_ref": &r.PlanRef,
 		"inputs": &r.Inputs, "inputs_ref": &r.InputsRef, "attachments": &r.Attachments, "labels": &r.Labels,
 		"priority": &r.Priority, "auto_accept": &r.AutoAccept, "investigate": &r.Investigate, "plan_cache": &r.PlanCache,

@@ -260,6 +260,7 @@ func (r *Request) write(w *plainjson.Writer) {
 	w.Text("id", r.ID)
 	w.Text("context", r.Context)
 	w.Text("session", r.Session)
+	w.Flag("new", r.New)
 	w.Text("thread", r.Thread)
 	w.Text("user", r.User)
 	w.Text("locale", r.Locale)

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -129,6 +130,138 @@ func TestAStepThatIsHandedOffInheritsWhatWasSaidBefore(t *testing.T) {
 		}
 		if diff := cmp.Diff(map[string]int{"start": 1, "end": 1}, phases); diff != "" {
 			t.Error(diff)
+		}
+	})
+}
+
+// ask submits a request to a session, and fails the test if it is refused.
+func (s *system) ask(r events.Request) client.Receipt {
+	s.Helper()
+	for { // A scheduler that is just starting answers later.
+		_, _, err := s.Bus.Services().Request(s.Context(), s.Names.API("sessions.list"), nil)
+		if err == nil {
+			break
+		}
+		<-time.After(time.Second) // Virtual.
+	}
+	receipt, err := client.New(s.Bus).Ask(s.Context(), r)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return receipt
+}
+
+// jobs lists the jobs of a session.
+func (s *system) jobs(session, user string) (ids []string) {
+	s.Helper()
+	record, err := client.New(s.Bus).Sessions().As(user).Get(s.Context(), session)
+	if err != nil {
+		s.Fatal(err)
+	}
+	for _, j := range record.Jobs {
+		ids = append(ids, j.ID)
+	}
+	return ids
+}
+
+// proves V12
+// proves V-weakness-4
+// proves V-T10
+func TestTheNextMessageOfASessionIsTheAnswerAlsoAfterARestart(t *testing.T) {
+	reviewed := false
+	for name, c := range map[string]struct {
+		message events.Request
+		// status is what becomes of the job that asks; new is true if the message is a job of its own.
+		status events.Status
+		new    bool
+		reason string
+	}{
+		"accepted":       {events.Request{Goal: "Yes, confirmed"}, events.Finished, false, ""},
+		"rejected":       {events.Request{Goal: "no thanks"}, events.Failed, false, ""},
+		"something else": {events.Request{Goal: "What is the weather?"}, events.Waiting, true, "it neither accepts, edits nor rejects what is shown"},
+		"a new job":      {events.Request{Goal: "yes", New: true}, events.Waiting, true, ""},
+		"with a plan":    {events.Request{Goal: "yes", Plan: plan(step("a", "echo"))}, events.Waiting, true, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			virtual(t, func(s *system) {
+				running := []*service{s.start(schedulerName, nil), s.start(plannerName, nil), s.start(runnerName, nil)}
+				s.ask(events.Request{ID: "j1", Session: "s", User: "ann", Goal: "go", AutoAccept: &reviewed, Plan: plan(step("a", "echo"))})
+				s.Await(s.Names.JobEvents("j1"), func(e events.Event) bool { return e.Kind == events.KindInputRequested })
+				for _, r := range running {
+					if err := r.Stop(); err != nil {
+						t.Error(err)
+					}
+				}
+				s.startAll()
+				c.message.ID, c.message.Session, c.message.User = "m1", "s", "ann"
+				first := s.ask(c.message)
+				if again := s.ask(c.message); again.JobID != first.JobID || again.Answered != first.Answered {
+					t.Errorf("%+v, and once more %+v", first, again)
+				}
+				if (first.Answered == "") != c.new || (first.JobID == "m1") != c.new {
+					t.Errorf("%+v", first)
+				}
+				if reason := ""; c.reason != "" {
+					if first.Unanswered != nil {
+						reason = first.Unanswered.Reason
+					}
+					if reason != c.reason {
+						t.Errorf("it was no answer because of %q", reason)
+					}
+				}
+				want := []string{"j1"}
+				if c.new {
+					want = append(want, "m1")
+				} else {
+					s.EndedAs("j1", c.status)
+				}
+				if diff := cmp.Diff(want, s.jobs("s", "ann")); diff != "" {
+					t.Error(diff)
+				}
+				open := s.Folded("j1").View().Inputs
+				if (len(open) > 0) != c.new {
+					t.Errorf("%d questions are open", len(open))
+				}
+			})
+		})
+	}
+}
+
+// proves V13
+// proves V-T8
+func TestOfTwoAnswersToOneQuestionOneCounts(t *testing.T) {
+	virtual(t, func(s *system) {
+		s.startAll()
+		reviewed := false
+		s.ask(events.Request{ID: "j1", Session: "s", Goal: "go", AutoAccept: &reviewed, Plan: plan(step("a", "echo"))})
+		s.Await(s.Names.JobEvents("j1"), func(e events.Event) bool { return e.Kind == events.KindInputRequested })
+		receipts := make(chan client.Receipt, 2)
+		for id, goal := range map[string]string{"m1": "accept", "m2": "reject"} {
+			go func() { // Ends with the answer, which is waited for below.
+				receipt, err := client.New(s.Bus).Ask(s.Context(), events.Request{ID: id, Session: "s", User: id, Goal: goal})
+				if err != nil {
+					t.Error(err)
+				}
+				receipts <- receipt
+			}()
+		}
+		answered := 0
+		for range 2 {
+			if r := <-receipts; r.Answered != "" {
+				answered++
+			}
+		}
+		if answered != 1 {
+			t.Errorf("%d answers were taken", answered)
+		}
+		list := 0
+		for _, said := range s.said("s", "") {
+			if strings.HasPrefix(said, "answer ") {
+				list++
+			}
+		}
+		if list != 1 {
+			t.Errorf("%d answers are on record: %q", list, s.said("s", ""))
 		}
 	})
 }

@@ -20,3 +20,13 @@ func Stream(n events.Names) string { return n.Log + "_CONVERSATIONS" }
 
 // Subject is the subject of the conversation with a key; the key is derived from the id of its session. "*" matches all.
 func Subject(n events.Names, key string) string { return n.Prefix() + ".conversation." + key }
+
+// Answered is the subject, over core NATS, that announces a queued request which answered a question instead of making a job.
+func Answered(n events.Names) string { return n.Prefix() + ".answered" }
+
+// Taken is such an announcement.
+type Taken struct {
+	Message string `json:"message"` // Message is the id of the request that answered.
+	JobID   string `json:"job_id"`  // JobID is the job that asked and goes on.
+	Request string `json:"request"` // Request is the request for input that was answered.
+}

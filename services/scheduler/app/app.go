@@ -8,6 +8,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/bus/release"
+	"github.com/jobgraph/jobgraph/pkg/events/item"
 	"github.com/jobgraph/jobgraph/pkg/host"
 	"github.com/jobgraph/jobgraph/pkg/host/trace"
 	"github.com/jobgraph/jobgraph/pkg/service"
@@ -34,6 +35,7 @@ type scheduler struct {
 	ledger   *budget.Ledger // nil without a budget of sessions or days.
 	meter    *meter
 	admitter *intake.Admitter
+	view     *api.API
 	trace    trace.Start
 	gate     *intake.Gate
 	load     *load
@@ -97,6 +99,9 @@ func newScheduler(p *host.Process, b *bus.Bus, s Settings, d Deps, budgets Budge
 	r.forget = b.OnReconnect(r.store.Refresh)
 	r.keeper = r.newKeeper()
 	r.admitter.Schedules = r.keeper
+	r.view = api.New(b, r.store, r.admitter, r.gate, p.Log)
+	r.view.Sessions, r.view.Schedules = r.sessions, r.keeper
+	r.admitter.Questions = r.view
 	if s.Batches {
 		r.takers = adapter.NewTakers(b, p.Log)
 	}
@@ -217,7 +222,7 @@ func (r *scheduler) intake(work context.Context) host.Member {
 		}
 		defer queue.Stop()
 		consumer := intake.Consumer{
-			Admitter: r.admitter, Gate: r.gate, Load: r.load, Most: r.InMotion, Queue: queue, Teller: r.bus, Rejected: r.bus.Names().Rejected(),
+			Admitter: r.admitter, Gate: r.gate, Load: r.load, Most: r.InMotion, Queue: queue, Teller: r.bus, Rejected: r.bus.Names().Rejected(), Answered: item.Answered(r.bus.Names()),
 			Stream: intake.QueueName(facts), Meter: r.meter, Logger: r.process.Log,
 		}
 		ready()
@@ -228,8 +233,7 @@ func (r *scheduler) intake(work context.Context) host.Member {
 // api answers jobs.api.<verb>.
 func (r *scheduler) api() host.Member {
 	return host.Member{Name: "api", Run: func(ctx context.Context, ready func()) error {
-		v := api.New(r.bus, r.store, r.admitter, r.gate, r.process.Log)
-		v.Sessions, v.Schedules = r.sessions, r.keeper
+		v := r.view
 		stop, err := r.bus.Services().Serve(string(release.Scheduler), r.process.Build.Version, r.declares().Metadata(), v.Endpoints())
 		if err != nil {
 			return err

@@ -25,7 +25,7 @@ const maxFile = 256 << 20
 type asked struct {
 	file, plan, expert, profile, id, session, thread, user, model string
 	inputs, labels, attached                                      []string
-	cached                                                        bool
+	cached, fresh                                                 bool
 }
 
 func (q *asked) declare(c *cobra.Command) {
@@ -41,6 +41,7 @@ func (q *asked) declare(c *cobra.Command) {
 	f.StringArrayVarP(&q.labels, "label", "l", nil, "label, KEY=VALUE; repeatable")
 	f.Var(newID{&q.id}, "id", "the job's id; made up when not given")
 	f.StringVar(&q.session, "session", "", "the conversation that the job belongs to")
+	f.BoolVar(&q.fresh, "new", false, "make a job of its own, also if the text answers a question that is open in the session")
 	f.StringVar(&q.thread, "thread", "", "the line of talk inside that conversation")
 	f.StringVar(&q.user, "user", "", "on whose behalf the job runs")
 }
@@ -90,6 +91,7 @@ func (g documents) request(q *asked, words []string) (events.Request, error) {
 			*given.to = given.value
 		}
 	}
+	r.New = r.New || q.fresh
 	if q.plan != "" {
 		plan, err := g.plan(q.plan)
 		if err != nil {

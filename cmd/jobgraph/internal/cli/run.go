@@ -94,6 +94,7 @@ func (g runs) submitCommand() *cobra.Command {
 				if !receipt.Admitted {
 					g.app.note("no scheduler has confirmed it yet: the request waits in its queue, and may still be refused when one reads it")
 				}
+				g.answered(&receipt)
 				if receipt.ScheduleID != "" {
 					g.app.note("it recurs: `jobgraph schedule get %s` shows when", receipt.ScheduleID)
 				}
@@ -269,10 +270,12 @@ func (g runs) runOn(c *client.Client, r events.Request, f *runFlags) error {
 	if err := f.attach(g.app.soft, c, &r); err != nil {
 		return err
 	}
-	id, err := c.Submit(g.app.soft, r)
+	receipt, err := c.Ask(g.app.soft, r)
 	if err != nil {
 		return err
 	}
+	g.answered(&receipt)
+	id := receipt.JobID
 	h, err := g.follow(c, id)
 	if cause := context.Cause(g.app.soft); cause != nil {
 		if f.stop {
@@ -288,6 +291,16 @@ func (g runs) runOn(c *client.Client, r events.Request, f *runFlags) error {
 		return err
 	}
 	return g.finishInto(h, c, f.artifacts, true)
+}
+
+// answered says which question of the session a request has answered, or that one is still open.
+func (g runs) answered(receipt *client.Receipt) {
+	switch open := receipt.Unanswered; {
+	case receipt.Answered != "":
+		g.app.note("it answers request %s of job %s, which goes on; --new makes a job of its own", receipt.Answered, receipt.JobID)
+	case open != nil:
+		g.app.note("it is a new job: job %s still asks (request %s), and this is no answer, since %s", open.JobID, open.Request, open.Reason)
+	}
 }
 
 // stopNow stops a job within the short time that is left.

@@ -73,6 +73,8 @@ type Admitter struct {
 	Schedules Schedules
 	// Budgets bounds what a job may spend by what is left for its session and day; nil where nothing does.
 	Budgets Budgets
+	// Questions takes messages to sessions as answers; nil makes a job of each.
+	Questions Questions
 	// Newest is the number of the newest decision rules that every live scheduler knows; nil leaves it to the defaults.
 	Newest func(ctx context.Context) int
 	// Trace begins a span under a traceparent, with attributes by name and value, and gives the traceparent of the span and
@@ -95,6 +97,12 @@ type Admission struct {
 	Seq uint64 `json:"seq,omitempty"`
 	// Duplicate is true when the same request was admitted before.
 	Duplicate bool `json:"duplicate,omitempty"`
+	// Answered is the request for input of JobID that this request answered: no new job was made.
+	Answered string `json:"answered,omitempty"`
+	// Message is the id of a request that answered.
+	Message string `json:"-"`
+	// Unanswered is the question that is open in the session and that this request, a job of its own, does not answer.
+	Unanswered *Taken `json:"unanswered,omitempty"`
 }
 
 // Admit turns a request into a job. events.Faults list everything that is wrong with the request, permanently; any other error is
@@ -148,14 +156,25 @@ func (a *Admitter) admit(ctx context.Context, body []byte, origin Origin) (Admis
 	if r.Schedule != nil {
 		return a.schedule(ctx, r, origin.Trace)
 	}
-	if err := a.refer(ctx, &r); err != nil {
+	answered, done, err := a.answers(ctx, &r)
+	if done || err != nil {
+		return answered, err
+	}
+	admission, err := a.begin(ctx, &r, digest, origin.Trace)
+	admission.Unanswered = answered.Unanswered
+	return admission, err
+}
+
+// begin makes a job of a request.
+func (a *Admitter) begin(ctx context.Context, r *events.Request, digest, trace string) (Admission, error) {
+	if err := a.refer(ctx, r); err != nil {
 		return Admission{JobID: r.ID}, err
 	}
-	requested := &events.JobRequested{Digest: digest, Rules: Resolve(a.rules(ctx), &r), Request: r}
+	requested := &events.JobRequested{Digest: digest, Rules: Resolve(a.rules(ctx), r), Request: *r}
 	if admission, done, err := a.checkBudget(ctx, requested); done || err != nil {
 		return admission, err
 	}
-	return a.enter(ctx, requested, origin.Trace)
+	return a.enter(ctx, requested, trace)
 }
 
 // rules are the defaults, limited to the version that every live scheduler knows.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	talk "github.com/jobgraph/jobgraph/pkg/events/item"
 )
 
 // Meter counts requests by result: admitted, duplicate, rejected or postponed.
@@ -43,10 +44,11 @@ type Consumer struct {
 	Queue  Queue
 	Teller Teller
 	Stream string
-	// Rejected is where rejections are announced.
-	Rejected string
-	Meter    Meter
-	Logger   *slog.Logger
+	// Rejected is where rejections are announced, Answered where requests that answered a question are; empty for nowhere.
+	Rejected, Answered string
+
+	Meter  Meter
+	Logger *slog.Logger
 }
 
 // batchSize is how many requests are taken at once; bytesAtOnce is the total size of requests admitted concurrently, each of which
@@ -110,6 +112,11 @@ func (c *Consumer) take(ctx context.Context, d *bus.Delivery) (stated uint64) {
 		c.Meter.CountRequest("scheduled")
 		c.Logger.Info("schedule created", "schedule", admission.ScheduleID)
 		err = d.Ack()
+	case admission.Answered != "":
+		c.Meter.CountRequest("answered")
+		c.Logger.Info("message answers a question", "job", admission.JobID, "request", admission.Answered)
+		c.announce(c.Answered, talk.Taken{Message: admission.Message, JobID: admission.JobID, Request: admission.Answered}, admission.JobID)
+		err = d.Ack()
 	case admission.Duplicate:
 		c.Meter.CountRequest("duplicate")
 		err = d.Ack()
@@ -128,11 +135,16 @@ func (c *Consumer) take(ctx context.Context, d *bus.Delivery) (stated uint64) {
 // reject publishes what is wrong with a request: the queue has no way back to its sender.
 func (c *Consumer) reject(job string, faults events.Faults) {
 	c.Logger.Warn("request rejected", "job", job, "error", faults.Error())
-	body, err := json.Marshal(events.Rejection{JobID: job, Faults: faults})
+	c.announce(c.Rejected, events.Rejection{JobID: job, Faults: faults}, job)
+}
+
+// announce tells listeners what became of a queued request.
+func (c *Consumer) announce(subject string, what any, job string) {
+	body, err := json.Marshal(what)
 	if err == nil {
-		err = c.Teller.PublishCore(c.Rejected, nil, body)
+		err = c.Teller.PublishCore(subject, nil, body)
 	}
 	if err != nil {
-		c.Logger.Warn("cannot announce the rejection", "job", job, "error", err)
+		c.Logger.Warn("cannot announce what became of a request", "job", job, "subject", subject, "error", err)
 	}
 }

@@ -49,7 +49,48 @@ type Record struct {
 	Total   int      `json:"total"`
 	Threads []string `json:"threads,omitempty"`
 	Jobs    []Line   `json:"jobs"`
+	// Answers are the latest requests that answered questions instead of making jobs, the oldest first.
+	Answers []Answer `json:"answers,omitempty"`
 }
+
+// Answer is a request that answered a question.
+type Answer struct {
+	// Message is the id of the request, Job the job that asked, Request the question, Answer what it was answered.
+	Message string          `json:"message"`
+	Job     string          `json:"job"`
+	Request string          `json:"request"`
+	Answer  json.RawMessage `json:"answer"`
+}
+
+// mostAnswers is how many answers are remembered.
+const mostAnswers = 10
+
+// Has reports whether a job is one of the session.
+func (r *Record) Has(job string) bool { return r.find(job) != nil }
+
+// Answer is what a request with an id has answered; nil if it has not.
+func (r *Record) Answer(message string) *Answer {
+	for i := range r.Answers {
+		if r.Answers[i].Message == message {
+			return &r.Answers[i]
+		}
+	}
+	return nil
+}
+
+// Open are the latest jobs of the session that go on, with the SubJob that was handed off to it.
+func (r *Record) Open() []Line {
+	var open []Line
+	for _, l := range r.Jobs {
+		if !l.Status.Terminal() && events.ValidToken(l.ID) {
+			open = append(open, l)
+		}
+	}
+	return open[max(0, len(open)-mostOpen):]
+}
+
+// mostOpen is in how many running jobs of a session an open question is looked for.
+const mostOpen = 16
 
 // Line is a job in its session, or the SubJob that was handed off to it.
 type Line struct {

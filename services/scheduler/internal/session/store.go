@@ -110,6 +110,18 @@ func (b *Store) Note(ctx context.Context, t *loop.SessionRecord) error {
 	})
 }
 
+// NoteAnswer remembers that a request answers a question, before it does.
+func (b *Store) NoteAnswer(ctx context.Context, id string, a Answer) error {
+	return b.change(ctx, id, func(record *Record) (bool, error) {
+		if record.Answer(a.Message) != nil {
+			return false, nil
+		}
+		record.Answers = append(record.Answers, a)
+		record.Answers = record.Answers[max(0, len(record.Answers)-mostAnswers):]
+		return true, nil
+	})
+}
+
 // Rename gives a session another name, for ever.
 func (b *Store) Rename(ctx context.Context, id, title string) (*Record, error) {
 	var renamed *Record

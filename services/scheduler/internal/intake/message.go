@@ -1,0 +1,52 @@
+package intake
+
+import (
+	"context"
+	"strings"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/schedule"
+)
+
+// Questions takes messages to sessions as answers to what is open there.
+type Questions interface {
+	// Answer takes a request as the answer to the newest open question of its session that is for its user. taken.Request is empty
+	// if the request is a job of its own; taken.Reason says why if a question is open. A request with the same id is answered
+	// once. Errors: events.Faults for a session of another user, and the bus's.
+	Answer(ctx context.Context, r *events.Request) (taken Taken, err error)
+}
+
+// Taken says which question a request is about.
+type Taken struct {
+	// Job is the job that asks and, once answered, goes on; Request is the question that was answered.
+	Job     string `json:"job_id"`
+	Request string `json:"request"`
+	// Reason is why the question was not answered.
+	Reason string `json:"reason,omitempty"`
+	// Seq is the event of the answer; Duplicate is true if it was given before.
+	Seq       uint64 `json:"-"`
+	Duplicate bool   `json:"-"`
+}
+
+// answers asks whether a request answers a question. done is true if it does, or is refused.
+func (a *Admitter) answers(ctx context.Context, r *events.Request) (admission Admission, done bool, err error) {
+	if a.Questions == nil || r.Session == "" || !message(r) {
+		return Admission{JobID: r.ID}, false, nil
+	}
+	taken, err := a.Questions.Answer(ctx, r)
+	switch {
+	case err != nil:
+		return Admission{JobID: r.ID}, true, err
+	case taken.Job == "":
+		return Admission{JobID: r.ID}, false, nil
+	case taken.Reason != "":
+		return Admission{JobID: r.ID, Unanswered: &taken}, false, nil
+	}
+	return Admission{JobID: taken.Job, Answered: taken.Request, Message: r.ID, Seq: taken.Seq, Duplicate: taken.Duplicate}, true, nil
+}
+
+// message reports whether a request is words alone, as an answer is. With more it is a job of its own.
+func message(r *events.Request) bool {
+	return !r.New && strings.TrimSpace(r.Goal) != "" && r.Context == "" && len(r.Plan) == 0 && r.PlanRef == nil && len(r.Inputs) == 0 &&
+		r.InputsRef == nil && len(r.Attachments) == 0 && r.Schedule == nil && r.Labels[schedule.Label] == ""
+}
