@@ -413,8 +413,6 @@ func (r *Request) scan(s *plainjson.Scanner) func(key []byte) bool {
 // scanRare reads fields that most requests lack.
 func (r *Request) scanRare(key string, s *plainjson.Scanner) bool {
 	switch key {
-	case "new":
-		return s.Bool(&r.New)
 	case "inputs_ref":
 		return s.Value(&r.InputsRef)
 	case "attachments":
