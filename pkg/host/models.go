@@ -8,8 +8,8 @@ import (
 
 // ModelMetrics are the families about models, for every service that calls models.
 type ModelMetrics struct {
-	requests, tokens, cost *prometheus.CounterVec
-	took                   *prometheus.HistogramVec
+	requests, tokens, cost, json *prometheus.CounterVec
+	took                         *prometheus.HistogramVec
 }
 
 // Models declares the families about models.
@@ -18,6 +18,7 @@ func (m *Metrics) Models() *ModelMetrics {
 		requests: m.Counter("jobgraph_llm_requests_total", "Attempts to call a model, by what came of them.", "model", "outcome"),
 		tokens:   m.Counter("jobgraph_llm_tokens_total", "Tokens as billed; the types do not overlap.", "model", "type"),
 		cost:     m.Counter("jobgraph_llm_cost_usd_total", "What calls have cost, as far as it is known, in US dollars.", "model"),
+		json:     m.Counter("jobgraph_llm_json_total", "JSON read out of models' texts, also when a run is taken up again, by its use and by how far it is trusted: unchanged, repaired, guess, none.", "use", "trust"),
 		took:     m.Histogram("jobgraph_llm_request_duration_seconds", "How long an attempt took, waits excluded.", Patience(), "model"),
 	}
 }
@@ -33,6 +34,9 @@ func (m *ModelMetrics) Attempt(model, outcome string, tokens map[string]int, cos
 	}
 	m.took.WithLabelValues(model).Observe(took.Seconds())
 }
+
+// JSON counts JSON that was read out of a model's text: what it is for, and how far it is trusted.
+func (m *ModelMetrics) JSON(use, trust string) { m.json.WithLabelValues(use, trust).Inc() }
 
 // Patience returns buckets for waits for models, in seconds: from immediate answers to minutes of reasoning.
 func Patience() []float64 {

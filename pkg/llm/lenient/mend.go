@@ -52,9 +52,9 @@ type trial struct {
 	reach int
 	// far is true if it broke behind the repair and the place.
 	far bool
-	// weight is the cost of the repair and of what the shape denies; hash identifies the value.
-	weight int
-	hash   uint64
+	// plain is the cost of the repair, weight that and of what the shape denies; hash identifies the value.
+	plain, weight int
+	hash          uint64
 }
 
 // mending repairs the structure of one value. It goes through the text with an automaton and, where that breaks, tries
@@ -234,20 +234,24 @@ func (m *mending) try(a *automaton, from *state, c repair) trial {
 	t.last = min(from.last-from.pos, 0)
 	t.run()
 	m.steps += t.ahead.steps + len(text)
-	got := trial{repair: c, hash: t.hash, weight: c.cost + t.cost - from.cost + costMisfit*(t.misfit-from.misfit)}
+	got := trial{repair: c, hash: t.hash, plain: c.cost + t.cost - from.cost}
+	got.weight = got.plain + costMisfit*(t.misfit-from.misfit)
 	got.reach = from.pos + t.pos - moved
 	switch {
 	case t.stop == finished:
 		got.whole = true
-		if at := t.ahead.blanks(t.pos); at < len(text) && continues(text[at]) {
-			got.weight += costUnlikely
+		at := t.ahead.blanks(t.pos)
+		if (c.kind == Comment || c.kind == OpenString) && at < len(text) && !t.ahead.frameEnds(at) {
+			got.plain, got.weight = got.plain+costUnlikely, got.weight+costUnlikely
+		} else if at < len(text) && continues(text[at]) {
+			got.plain, got.weight = got.plain+costUnlikely, got.weight+costUnlikely
 		}
 	case limit < len(m.src) && (t.stop == inText || t.pos >= len(text)-maxAhead):
 		got.whole = true
 	case t.stop == inText:
 		got.reach = from.pos + t.text.at - moved
 	case t.stop == foreign:
-		got.weight += costUnlikely
+		got.plain, got.weight = got.plain+costUnlikely, got.weight+costUnlikely
 	}
 	got.far = got.reach > a.pos
 	if n := len(c.edits); n > 0 {
@@ -306,10 +310,10 @@ func (t *trial) price() int {
 // doubtful reports whether another candidate with another value is as likely as the best one, or whether the text may be
 // cut there.
 func (m *mending) doubtful(a *automaton, best *trial, trials []trial) bool {
-	if best.kind == MissingCloser && best.edits[0].del > 0 && a.ahead.blanks(a.pos+1) >= len(m.src) {
+	if best.kind == MissingCloser && (best.edits[0].del > 0 || best.weight > best.plain) && a.ahead.blanks(a.pos+1) >= len(m.src) {
 		return true
 	}
-	if best.weight >= costUnlikely || best.kind == Junk && letters(m.src, best.edits[0]) || a.stop == inText && best.whole || a.stop == ranOut && a.pos >= len(m.src) {
+	if best.plain >= costUnlikely || best.kind == Junk && letters(m.src, best.edits[0]) || a.stop == inText && best.whole || a.stop == ranOut && a.pos >= len(m.src) {
 		return true
 	}
 	for i := range trials {

@@ -143,7 +143,7 @@ func (a *llmKind) build(c *catalog, s *Settings, f *cardFile) (*expert.Expert, e
 		chosen[ask.field] = name
 	}
 	config.Model, config.Advisor, config.Evaluator.Model = chosen["model"], chosen["thinker_model"], chosen["evaluator_model"]
-	config.Called = models.called
+	config.Called, config.Trusted = models.called, models.trusted
 	if models.engine != nil {
 		config.Client = models.engine
 	}

@@ -21,6 +21,8 @@ type models struct {
 	standard string
 	// called counts calls of tools.
 	called func(tool, outcome string)
+	// trusted counts JSON that models wrote.
+	trusted func(use, trust string)
 	// tools is the configuration of tools.
 	tools ToolConfig
 	// boxes are the tools of the configuration.
@@ -38,7 +40,9 @@ func newModels(c *Config, s *Settings) *models {
 func (m *models) open(p *host.Process, d *Deps) error {
 	calls := p.Metrics.Counter("jobgraph_tool_calls_total", "Calls of tools by agents: ok, error, unknown, denied, rejected.", "tool", "outcome")
 	m.called = func(tool, outcome string) { calls.WithLabelValues(tool, outcome).Inc() }
-	engine, err := llm.New(m.config, llm.Settings{Doer: d.Doer, Meter: modelMeter{p.Metrics.Models()}, Secrets: p.Secrets})
+	metrics := p.Metrics.Models()
+	m.trusted = metrics.JSON
+	engine, err := llm.New(m.config, llm.Settings{Doer: d.Doer, Meter: modelMeter{metrics}, Secrets: p.Secrets})
 	if err != nil {
 		return err
 	}
@@ -48,7 +52,9 @@ func (m *models) open(p *host.Process, d *Deps) error {
 }
 
 // follow takes over the engine of the previous models.
-func (m *models) follow(before *models) { m.engine, m.called = before.engine, before.called }
+func (m *models) follow(before *models) {
+	m.engine, m.called, m.trusted = before.engine, before.called, before.trusted
+}
 
 // modelMeter feeds the metrics of models.
 type modelMeter struct{ *host.ModelMetrics }

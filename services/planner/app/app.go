@@ -11,6 +11,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/schema"
 	"github.com/jobgraph/jobgraph/pkg/service"
 	"github.com/jobgraph/jobgraph/services/planner/internal/adapter"
+	"github.com/jobgraph/jobgraph/services/planner/internal/caller"
 	"github.com/jobgraph/jobgraph/services/planner/internal/catalog"
 	"github.com/jobgraph/jobgraph/services/planner/internal/history"
 	"github.com/jobgraph/jobgraph/services/planner/internal/loop"
@@ -85,7 +86,7 @@ func loopSettings(p *host.Process, b *bus.Bus, cards *catalog.Catalog, s Setting
 	return loop.Settings{
 		Names: b.Names(), Concurrency: cmp.Or(p.Settings.Concurrency, defaultConcurrency), ExpertWait: s.ExpertWait,
 		Options: plan.Options{DefaultExpert: s.DefaultExpert, Zone: zone, Schema: schema.Check, Informed: true, Version: plan.Version},
-		Owner:   service.Owner(d.Owner, "planner"), Read: readJSON,
+		Owner:   service.Owner(d.Owner, "planner"), Read: caller.Read(p.Metrics.Models().JSON),
 		Journal: service.NewJournal(b, p.Secrets), Log: service.NewLog(b, p.Secrets, false), Blobs: service.NewBlobs(b, p.Secrets, ""),
 		Dispatcher: adapter.Dispatcher{Bus: b}, Cache: adapter.Cache{Bus: b}, Catalog: cards, History: history.OnBus(b),
 		Meter: newMeter(p.Metrics), Logger: p.Log, Hook: service.Hook[loop.Point](d.Hook),

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"encoding/json"
 	"fmt"
 	"io/fs"
 	"os"
@@ -10,7 +9,6 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
 	"github.com/jobgraph/jobgraph/pkg/llm"
-	"github.com/jobgraph/jobgraph/pkg/llm/lenient"
 	"github.com/jobgraph/jobgraph/services/planner/internal/caller"
 	"github.com/jobgraph/jobgraph/services/planner/internal/loop"
 	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
@@ -73,13 +71,4 @@ func (p profiles) Find(name string) (planning.Profile, string, error) {
 		return planning.Profile{}, "", fmt.Errorf("%.80q is none of %s", name, strings.Join(p.Names(), ", "))
 	}
 	return e.Profile, p.Version(), nil
-}
-
-// decomposition is a tag that may surround a plan.
-const decomposition = "decomposition"
-
-// readJSON finds the JSON in a model's text that fits accepts.
-func readJSON(text string, fits func(json.RawMessage) bool) (json.RawMessage, error) {
-	raw, _, err := lenient.Read(text, lenient.Options{Fits: fits, Tags: []string{decomposition}})
-	return raw, err
 }

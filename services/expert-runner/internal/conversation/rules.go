@@ -51,6 +51,9 @@ type Rules struct {
 	Structured bool `json:"structured,omitempty"`
 	// Summary lets a conversation whose budget is used up end with a summary that is marked as one. Otherwise it fails.
 	Summary bool `json:"summary,omitempty"`
+	// Careful asks again for what can be read in more than one way. It is unset in journals of older runners, which took the
+	// likeliest reading.
+	Careful bool `json:"careful,omitempty"`
 	// Read finds the result. It is not written.
 	Read Reader `json:"-"`
 }

@@ -99,6 +99,28 @@ func Object(args string) (string, error) {
 	return strings.TrimSpace(b.String()), nil
 }
 
+// Arguments is Object for the arguments of a tool with a JSON Schema, which settles what is open in them. Arguments that can
+// be read in more than one way, or that are cut, are an error that names the place; they must not be used.
+func Arguments(args string, schema json.RawMessage) (object string, trust string, err error) {
+	if strings.TrimSpace(args) == "" {
+		return "{}", lenient.Unchanged.String(), nil
+	}
+	r, err := lenient.Examine(args, lenient.Options{Fits: objectOrNull, Shape: lenient.ShapeOf(schema)})
+	if err != nil {
+		return "", "none", fmt.Errorf("the arguments are no JSON object: %w", err)
+	}
+	if trust = r.Trust.String(); r.Trust == lenient.Guessed {
+		return "", trust, fmt.Errorf("nothing was done, since the arguments can be read in more than one way: %v. Call again with one valid JSON object", r.Doubt)
+	}
+	object, err = Object(string(r.JSON))
+	return object, trust, err
+}
+
+// objectOrNull accepts what stands for arguments.
+func objectOrNull(value json.RawMessage) bool {
+	return lenient.Object(value) || string(value) == "null"
+}
+
 // decode parses the arguments of a built-in tool strictly.
 func decode(args string, into any) error {
 	object, err := Object(args)

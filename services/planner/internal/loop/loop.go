@@ -2,7 +2,6 @@ package loop
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -15,6 +14,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/run/lease"
 	"github.com/jobgraph/jobgraph/pkg/service/queue"
 	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
+	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
 
 // Settings are the parts of a Loop. Every field without a default is required.
@@ -44,7 +44,7 @@ type Settings struct {
 	// Profiles hold the rules of planning. Model is the model, or nil. Read finds JSON in a model's text.
 	Profiles Profiles
 	Model    Model
-	Read     func(text string, fits func(json.RawMessage) bool) (json.RawMessage, error)
+	Read     planning.Reader
 	// Meter counts outcomes.
 	Meter Meter
 	// Trace begins a span under a traceparent, with attributes by name and value. It returns the span's traceparent and a

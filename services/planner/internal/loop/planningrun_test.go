@@ -18,8 +18,8 @@ import (
 )
 
 // readText accepts a text that is completely JSON.
-func readText(text string, fits func(json.RawMessage) bool) (json.RawMessage, error) {
-	if raw := json.RawMessage(text); json.Valid(raw) && fits(raw) {
+func readText(text string, want *planning.Wanted) (json.RawMessage, error) {
+	if raw := json.RawMessage(text); json.Valid(raw) && want.Fits(raw) {
 		return raw, nil
 	}
 	return nil, errors.New("no JSON")

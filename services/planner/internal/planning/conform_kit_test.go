@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
-	"github.com/jobgraph/jobgraph/pkg/llm/lenient"
+	"github.com/jobgraph/jobgraph/services/planner/internal/caller"
 	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
 	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 	"github.com/jobgraph/jobgraph/services/planner/internal/profile"
@@ -59,7 +59,7 @@ func open(t *testing.T, name, goal string, change ...func(*planning.Start)) *sta
 	}
 	s := &stage{t: t, start: planning.Start{
 		Mode: events.WorkPlan, Prefix: "p1", Request: events.Request{Goal: goal}, Cards: team(), Profile: e.Profile, Model: true, ModelName: "fake (via test)",
-		Now: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC), Rules: plan.Version,
+		Now: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC), Rules: plan.Version, Careful: true,
 	}}
 	for _, f := range change {
 		f(&s.start)
@@ -72,10 +72,7 @@ func open(t *testing.T, name, goal string, change ...func(*planning.Start)) *sta
 
 // testPorts are the ports used in production.
 func testPorts(set *profile.Set) planning.Ports {
-	return planning.Ports{Render: set.Render, Read: func(text string, fits func(json.RawMessage) bool) (json.RawMessage, error) {
-		raw, _, err := lenient.Read(text, lenient.Options{Fits: fits, Tags: []string{"decomposition"}})
-		return raw, err
-	}}
+	return planning.Ports{Render: set.Render, Read: caller.Read(func(string, string) {})}
 }
 
 func (s *stage) note() {

@@ -2,6 +2,7 @@ package planning
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
@@ -77,6 +78,9 @@ func (s draftStage) judgeText(f *Fact) On {
 		return s.failed(f)
 	}
 	raw, err := s.read(f.Text)
+	if guess, ok := errors.AsType[*GuessError](err); ok {
+		return s.faulty(events.Faults{ambiguous(guess)})
+	}
 	if err != nil && len(raw) == 0 {
 		return s.faulty(events.Faults{malformed(f.Text, err)})
 	}
@@ -87,16 +91,21 @@ func (s draftStage) judgeText(f *Fact) On {
 	r := plan.Check(raw, s.state.Cards, o)
 	if err != nil {
 		r.Faults = append(events.Faults{malformed(f.Text, err)}, r.Faults...)
+		if s.start.Careful {
+			return s.faulty(r.Faults)
+		}
 	}
 	return s.judge(&r)
 }
 
 // read finds the plan in a text, also if the model put it inside a message.
 func (s draftStage) read(text string) (json.RawMessage, error) {
-	raw, err := s.ports.Read(text, func(raw json.RawMessage) bool {
+	schema, _ := plan.DraftSchema(plan.Dialect(s.start.Profile.Dialect), s.state.Cards, s.maxSteps())
+	want := Wanted{Use: "plan", Schema: schema, Careful: s.start.Careful, Fits: func(raw json.RawMessage) bool {
 		_, wrapped := plan.Unwrap(raw)
 		return wrapped || plan.Recognised(raw)
-	})
+	}}
+	raw, err := s.ports.Read(text, &want)
 	if err != nil || plan.Recognised(raw) {
 		return raw, err
 	}
@@ -105,7 +114,8 @@ func (s draftStage) read(text string) (json.RawMessage, error) {
 	if json.Unmarshal(inner, &words) != nil {
 		return inner, nil
 	}
-	return s.ports.Read(words, plan.Recognised)
+	want.Fits = plan.Recognised
+	return s.ports.Read(words, &want)
 }
 
 // rules returns the profile's rules for drafts of models.
@@ -293,6 +303,14 @@ func malformed(text string, err error) events.Fault {
 		f.Cause = clip(err.Error(), maxMessage)
 	}
 	return f
+}
+
+// ambiguous is the fault of a text whose JSON can be read in more than one way. Nothing is done on a guess.
+func ambiguous(e *GuessError) events.Fault {
+	return events.Fault{
+		Code: events.CodeMalformed, Message: "the JSON in the answer can be read in more than one way", Cause: clip(e.Place, maxMessage),
+		Hint: "write the whole JSON again, valid at that place: quotes around keys and texts, a backslash before each quote inside a text, every comma and bracket",
+	}
 }
 
 // compact writes a plan as JSON for a prompt; nil gives "".

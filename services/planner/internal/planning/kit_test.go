@@ -23,8 +23,8 @@ func ports() Ports {
 				}, "\n"),
 			}, nil
 		},
-		Read: func(text string, fits func(json.RawMessage) bool) (json.RawMessage, error) {
-			raw, _, err := lenient.Read(text, lenient.Options{Fits: fits, Tags: []string{"decomposition"}})
+		Read: func(text string, want *Wanted) (json.RawMessage, error) {
+			raw, _, err := lenient.Read(text, lenient.Options{Fits: want.Fits, Tags: []string{"decomposition"}})
 			return raw, err
 		},
 		Plan: plan.Options{},

@@ -17,11 +17,33 @@ const maxMoves = 10_000
 type Ports struct {
 	// Render renders a named prompt for a locale.
 	Render func(name, locale string, v Vars) (Prompt, error)
-	// Read finds the JSON in a model's text that fits accepts.
-	Read func(text string, fits func(json.RawMessage) bool) (json.RawMessage, error)
+	// Read finds the JSON in a model's text.
+	Read Reader
 	// Plan holds the options of plan checks; Start supplies limits, finished work and defaults.
 	Plan plan.Options
 }
+
+// Reader finds the wanted JSON in a model's text. A *GuessError comes with the value that was guessed.
+type Reader func(text string, want *Wanted) (json.RawMessage, error)
+
+// Wanted says what JSON to look for in a model's text.
+type Wanted struct {
+	// Use is what it is for: the role of the call.
+	Use string
+	// Fits accepts the JSON. Schema is its usual form, by which mistakes in it are put right; it need not fit.
+	Fits   func(json.RawMessage) bool
+	Schema json.RawMessage
+	// Careful reports text that can be read in more than one way as a *GuessError.
+	Careful bool
+}
+
+// GuessError reports JSON with mistakes that can be put right in more than one way.
+type GuessError struct {
+	// Place says where, what stands there and what is expected.
+	Place string
+}
+
+func (e *GuessError) Error() string { return e.Place }
 
 // Prompt is a rendered prompt: System says who the model is, User what is asked now. Texts for people are in User.
 type Prompt struct {

@@ -48,6 +48,9 @@ type Start struct {
 	// Courteous also accepts answers with courtesies around them and more ways to say no. It is unset in records of older
 	// planners.
 	Courteous bool `json:"courteous,omitempty"`
+	// Careful asks for an answer again if its JSON can be read in more than one way. It is unset in records of older
+	// planners, which take the likeliest reading.
+	Careful bool `json:"careful,omitempty"`
 	// Finish is the material of a summary or report, for Mode finalize.
 	Finish *finish.Material `json:"finish,omitempty"`
 	// MaxSteps limits every plan of the job; drafts are also limited by the request or the profile. MaxRounds is how often

@@ -57,7 +57,7 @@ func (s triageStage) take(f *Fact) On {
 		return s.failed(f)
 	}
 	s.state.Raw = f.Text
-	raw, err := s.ports.Read(f.Text, isVerdict)
+	raw, err := s.ports.Read(f.Text, &Wanted{Use: "triage", Fits: isVerdict, Schema: json.RawMessage(triageSchema), Careful: s.start.Careful})
 	var v verdict
 	if err != nil || json.Unmarshal(raw, &v) != nil {
 		return s.unreadable(f.Text)

@@ -83,7 +83,26 @@ type exchange struct {
 	schema         json.RawMessage
 	// began is the beginning of the conversation, until the first answer. other is the one in the journal, if it differs.
 	began, other *beginning
+	// careful is true if guesses at what the model wrote do not count, as the rules of the conversation say.
+	careful bool
 }
+
+// trusted counts JSON that was read out of what the model wrote.
+func (r *run) trusted(use, trust string) {
+	if r.config.Trusted != nil {
+		r.config.Trusted(use, trust)
+	}
+}
+
+// isCareful reports whether the present conversation is careful.
+func (r *run) isCareful() bool { return r.exchange.careful }
+
+// The uses of JSON that a model wrote, for the metrics.
+const (
+	useTool        = "tool"
+	useDeliverable = "deliverable"
+	useEvaluation  = "evaluation"
+)
 
 // run holds the conversations of a run one after another: the steps of the workflow, then the evaluation.
 func (r *run) run(ctx context.Context) task.Ending {

@@ -112,6 +112,9 @@ func (r *run) answered(a *answer, c *conversation.Command) conversation.Fact {
 	if now := r.before + time.Since(r.began); elapsed > now {
 		r.before += elapsed - now
 	}
+	if r.exchange.began != nil { // The first answer says by which rules the conversation began.
+		r.exchange.careful = a.Began != nil && a.Began.Rules.Careful
+	}
 	r.asked[c.Number], r.exchange.began = a.Run, nil
 	if a.Run == r.task.Work.Run {
 		r.pay(&a.Response)
@@ -121,7 +124,7 @@ func (r *run) answered(a *answer, c *conversation.Command) conversation.Fact {
 		f.Calls = append(f.Calls, conversation.Call(call))
 	}
 	if len(f.Calls) == 0 && len(r.names) > 0 && !c.Advises && a.Unreadable == "" {
-		f.Text, f.Calls = written(f.Text, c.Number)
+		f.Text, f.Calls, f.Unreadable = r.written(f.Text, c.Number)
 	}
 	return f
 }

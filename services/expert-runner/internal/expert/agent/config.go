@@ -85,6 +85,9 @@ type Config struct {
 	// Called is notified of each call of an existing tool, from any goroutine; may be nil. The outcome of an executed call
 	// is "ok", "error" or "unknown"; calls that were not executed are "denied" or "rejected".
 	Called func(tool, outcome string)
+	// Trusted is notified of JSON that was read out of a model's text, from any goroutine; may be nil. use is "tool",
+	// "deliverable" or "evaluation", trust "unchanged", "repaired", "guess" or "none".
+	Trusted func(use, trust string)
 }
 
 // ToolNames lists the runner's own tools for agents.

@@ -39,13 +39,13 @@ func (r *run) evaluate(ctx context.Context, w *work, result conversation.Ending)
 	inputs := len(r.task.Work.Results) > 0
 	r.lend([]string{})
 	model := cmp.Or(r.config.Evaluator.Model, r.config.Model)
-	r.exchange = exchange{part: evaluationPart, model: model, schema: conversation.EvaluationSchema(inputs)}
+	r.exchange = exchange{careful: true, part: evaluationPart, model: model, schema: conversation.EvaluationSchema(inputs)}
 	brief := w.brief
 	brief.Prompt = r.config.Evaluator.Prompt
 	opening := conversation.Evaluating(&brief, result.Output)
 	rules := conversation.Rules{
-		Before: conversation.Before{Questions: w.had.Questions}, Turns: evaluation, Context: r.config.Context, Structured: true,
-		Read: func(text string) (json.RawMessage, []string) { return readEvaluation(text, inputs) },
+		Before: conversation.Before{Questions: w.had.Questions}, Turns: evaluation, Context: r.config.Context, Structured: true, Careful: true,
+		Read: evaluationReader(inputs, r.isCareful, r.trusted),
 	}
 	r.exchange.began = &beginning{Part: evaluationPart, Judges: true, Inputs: inputs, Rules: rules, Opening: opening}
 	if ending, over = r.converse(ctx, conversation.New(rules, opening)); over != nil {
@@ -76,9 +76,26 @@ func judged(result, ending conversation.Ending) (conversation.Ending, error) {
 	return said.Judged(result), nil
 }
 
-// readEvaluation is the conversation.Reader of evaluations.
-func readEvaluation(text string, inputs bool) (json.RawMessage, []string) {
-	raw, _, err := lenient.Read(text, lenient.Options{Fits: lenient.Object})
+// evaluationReader is the conversation.Reader of evaluations.
+func evaluationReader(inputs bool, careful func() bool, trusted func(use, trust string)) conversation.Reader {
+	shape := lenient.ShapeOf(conversation.EvaluationSchema(inputs))
+	return func(text string) (json.RawMessage, []string) {
+		o := lenient.Options{Fits: lenient.Object}
+		if !careful() {
+			raw, _, err := lenient.Read(text, o)
+			return readEvaluation(raw, err, inputs)
+		}
+		o.Shape = shape
+		raw, doubt, err := examined(text, o, useEvaluation, trusted)
+		if err == nil && doubt != "" {
+			return nil, []string{doubt}
+		}
+		return readEvaluation(raw, err, inputs)
+	}
+}
+
+// readEvaluation reads an evaluation out of the JSON that was found.
+func readEvaluation(raw json.RawMessage, err error, inputs bool) (json.RawMessage, []string) {
 	if err != nil {
 		return nil, []string{err.Error()}
 	}

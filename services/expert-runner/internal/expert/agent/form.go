@@ -15,7 +15,14 @@ import (
 const deliverable = "deliverable"
 
 // form reads results; a nil schema accepts any.
-type form struct{ schema *schema.Schema }
+type form struct {
+	schema *schema.Schema
+	shape  *lenient.Shape
+	// careful reports whether a result that can be read in more than one way does not count; nil means that it counts.
+	careful func() bool
+	// trusted is told how far a result is trusted; may be nil.
+	trusted func(use, trust string)
+}
 
 // newForm compiles a JSON Schema; nil accepts any result.
 func newForm(raw json.RawMessage) (*form, error) {
@@ -26,7 +33,7 @@ func newForm(raw json.RawMessage) (*form, error) {
 	if err != nil {
 		return nil, fmt.Errorf("output_schema: %w", err)
 	}
-	return &form{schema: s}, nil
+	return &form{schema: s, shape: lenient.ShapeOf(raw)}, nil
 }
 
 // read is the conversation.Reader of a form.
@@ -34,8 +41,11 @@ func (f *form) read(text string) (json.RawMessage, []string) {
 	if f.schema == nil {
 		return plain(text)
 	}
-	raw, _, err := lenient.Read(text, lenient.Options{Tags: []string{deliverable}, Fits: func(v json.RawMessage) bool { return len(f.schema.Misfits(v)) == 0 }})
-	if err == nil {
+	raw, doubt, err := f.find(text)
+	switch {
+	case err == nil && doubt != "":
+		return nil, []string{doubt}
+	case err == nil:
 		return raw, nil
 	}
 	if quoted, err := json.Marshal(inTag(text)); err == nil && len(f.schema.Misfits(quoted)) == 0 {
@@ -45,6 +55,33 @@ func (f *form) read(text string) (json.RawMessage, []string) {
 		return nil, []string{err.Error()}
 	}
 	return nil, f.schema.Misfits(raw)
+}
+
+// find finds the result in a text, and says where it can be read in more than one way.
+func (f *form) find(text string) (raw json.RawMessage, doubt string, err error) {
+	o := lenient.Options{Tags: []string{deliverable}, Fits: func(v json.RawMessage) bool { return len(f.schema.Misfits(v)) == 0 }}
+	if f.careful == nil || !f.careful() {
+		raw, _, err = lenient.Read(text, o)
+		return raw, "", err
+	}
+	o.Shape = f.shape
+	return examined(text, o, useDeliverable, f.trusted)
+}
+
+// examined reads carefully: doubt is set if the JSON can be read in more than one way.
+func examined(text string, o lenient.Options, use string, trusted func(use, trust string)) (raw json.RawMessage, doubt string, err error) {
+	r, err := lenient.Examine(text, o)
+	trust := r.Trust.String()
+	switch {
+	case err != nil:
+		trust = "none"
+	case r.Trust == lenient.Guessed:
+		doubt = r.Doubt.String()
+	}
+	if trusted != nil {
+		trusted(use, trust)
+	}
+	return r.JSON, doubt, err
 }
 
 // plain reads a result of any form: JSON stays as it is, other text becomes a string.

@@ -61,12 +61,60 @@ func TestAFormTellsEveryFault(t *testing.T) {
 func TestCallsThatAreWrittenIntoTheTextAreCalls(t *testing.T) {
 	text := "Let me look.\n<function_call>{\"name\": \"search\", \"call_objective\": \"find\", \"args\": {\"q\": 1,}}</function_call>\n" +
 		"<function_call>search(1)</function_call>"
-	said, calls := written(text, 3)
+	r := tools(nil, nil)
+	r.exchange.careful = true
+	said, calls, unreadable := r.written(text, 3)
 	want := []conversation.Call{{ID: "text-3-0", Name: "search", Args: `{"q":1}`}, {ID: "text-3-1", Name: "unreadable", Args: "search(1)"}}
-	if diff := cmp.Diff(want, calls); diff != "" || said != "Let me look." {
+	if diff := cmp.Diff(want, calls); diff != "" || said != "Let me look." || unreadable != "" {
 		t.Errorf("%q %s", said, diff)
 	}
-	if said, calls := written("Nothing to call.", 1); calls != nil || said != "Nothing to call." {
+	if said, calls, _ := r.written("Nothing to call.", 1); calls != nil || said != "Nothing to call." {
 		t.Errorf("%q %v", said, calls)
+	}
+}
+
+// A text that can be read in two ways: the value of b may be the rest of a, or not.
+const twoWays = `{"a": 1, "b": [one two]}`
+
+func TestAWrittenCallThatIsAGuessIsNotMade(t *testing.T) {
+	text := "<function_call>{\"name\": \"pay\", \"args\": {\"to\": [ann bob]}}</function_call>"
+	for _, careful := range []bool{true, false} {
+		r := tools(nil, nil)
+		r.exchange.careful = careful
+		_, calls, unreadable := r.written(text, 1)
+		if careful == (len(calls) > 0) || careful != strings.Contains(unreadable, "line 1, column") {
+			t.Errorf("careful %t: %v, %q", careful, calls, unreadable)
+		}
+	}
+}
+
+func TestAResultThatIsAGuessDoesNotCount(t *testing.T) {
+	var trusted []string
+	f, err := newForm(json.RawMessage(`{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"array","items":{"type":"string"}}},"required":["a"]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, faults := f.read(twoWays); faults != nil || string(got) != `{"a":1,"b":["one two"]}` {
+		t.Errorf("by the rules of an older runner: %s, %v", got, faults)
+	}
+	f.careful, f.trusted = func() bool { return true }, func(use, trust string) { trusted = append(trusted, use+" "+trust) }
+	if got, faults := f.read(twoWays); got != nil || len(faults) != 1 || !strings.Contains(faults[0], "line 1, column 16") {
+		t.Errorf("got %s, %v", got, faults)
+	}
+	if got, faults := f.read(`{"a": "1", "b": ["one" "two"]}`); faults != nil || string(got) != `{"a":1,"b":["one","two"]}` {
+		t.Errorf("got %s, %v", got, faults)
+	}
+	if diff := cmp.Diff([]string{"deliverable guess", "deliverable repaired"}, trusted); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAnEvaluationThatIsAGuessDoesNotCount(t *testing.T) {
+	read := evaluationReader(false, func() bool { return true }, nil)
+	if got, faults := read(`{"status": "SUCCESS", "status": "EXECUTION_ERROR", "evaluation": "fine", "lesson": ""}`); got != nil || len(faults) != 1 {
+		t.Errorf("got %s, %v", got, faults)
+	}
+	if got, faults := read(`{"status": "SUCCESS", "evaluation": "fine" "lesson": ""}`); got == nil || faults != nil {
+		t.Errorf("got %s, %v", got, faults)
 	}
 }

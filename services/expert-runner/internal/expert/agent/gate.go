@@ -43,7 +43,7 @@ func (g gate) pass(number, i int, call *conversation.Call) permit {
 	if _, known := g.run.tools[call.Name]; !known && !g.run.asks(call.Name) {
 		return permit{refusal: g.run.unknown(call.Name), outcome: outcomeError}
 	}
-	args, err := tool.Object(call.Args)
+	args, err := g.run.arguments(call)
 	if err != nil {
 		return permit{refusal: mishap + err.Error(), outcome: outcomeError}
 	}
@@ -63,6 +63,21 @@ func (g gate) pass(number, i int, call *conversation.Call) permit {
 		return g.decided(call, args, closed)
 	}
 	return permit{ask: g.question(mark, call.Name, args, &v)}
+}
+
+// arguments reads the arguments of a call by the schema of its tool. Those that can be read in more than one way are an
+// error.
+func (r *run) arguments(call *conversation.Call) (string, error) {
+	if !r.exchange.careful {
+		return tool.Object(call.Args)
+	}
+	schema := r.tools[call.Name].Schema
+	if r.asks(call.Name) {
+		schema = json.RawMessage(personSchema)
+	}
+	args, trust, err := tool.Arguments(call.Args, schema)
+	r.trusted(useTool, trust)
+	return args, err
 }
 
 func (g gate) judge(name, args string) policy.Verdict {

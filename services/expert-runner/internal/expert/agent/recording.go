@@ -35,7 +35,8 @@ type beginning struct {
 func (b *beginning) machine(had conversation.Before) (*conversation.Machine, error) {
 	rules := b.Rules
 	rules.Before, rules.Delivered = had, delivered
-	rules.Read = func(text string) (json.RawMessage, []string) { return readEvaluation(text, b.Inputs) }
+	careful := func() bool { return b.Rules.Careful }
+	rules.Read = evaluationReader(b.Inputs, careful, nil)
 	if b.Judges {
 		rules.Before = conversation.Before{Questions: had.Questions}
 		return conversation.New(rules, b.Opening), nil
@@ -44,7 +45,7 @@ func (b *beginning) machine(had conversation.Before) (*conversation.Machine, err
 	if err != nil {
 		return nil, err
 	}
-	rules.Read = read.read
+	read.careful, rules.Read = careful, read.read
 	return conversation.New(rules, b.Opening), nil
 }
 

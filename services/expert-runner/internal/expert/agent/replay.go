@@ -12,7 +12,6 @@ import (
 	jobrun "github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/conversation"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
-	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
 )
 
 // The results of a replay.
@@ -177,7 +176,7 @@ func (p *player) ending(b *beginning, result, ending conversation.Ending) (conve
 
 // converse replays one conversation; m is nil if the replay ends in it.
 func (p *player) converse(b *beginning, had conversation.Before) (ending conversation.Ending, m *conversation.Machine) {
-	p.run.names, p.run.exchange = b.Tools, exchange{part: b.Part}
+	p.run.names, p.run.exchange = b.Tools, exchange{part: b.Part, careful: b.Rules.Careful}
 	p.shown.Parts = append(p.shown.Parts, ReplayPart{Part: b.Part, Opening: b.Opening, Tools: b.Tools, Turns: []ReplayTurn{}})
 	p.part = &p.shown.Parts[len(p.shown.Parts)-1]
 	if m, p.err = b.machine(had); p.err != nil {
@@ -373,7 +372,7 @@ func (p *player) spoken(call *conversation.Call, number, i int) (text string, ok
 		p.stops(itemOf(number, i))
 		return "", false
 	}
-	args, err := tool.Object(call.Args)
+	args, err := p.run.arguments(call)
 	if err != nil {
 		p.stops(itemOf(number, i))
 		return "", false

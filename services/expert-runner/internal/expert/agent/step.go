@@ -96,7 +96,8 @@ func (r *run) step(ctx context.Context, w *work, at int) (ending conversation.En
 		return ending, new(task.Failure(events.CodeInvalid, "the SubJob's output_schema cannot be used", err.Error(), "correct the plan"))
 	}
 	r.lend(s.Tools)
-	r.exchange = exchange{part: s.ID, model: cmp.Or(r.task.Work.Model, r.config.Model), advisor: r.config.advisor(), schema: schema}
+	read.careful, read.trusted = r.isCareful, r.trusted
+	r.exchange = exchange{careful: true, part: s.ID, model: cmp.Or(r.task.Work.Model, r.config.Model), advisor: r.config.advisor(), schema: schema}
 	brief := w.brief
 	brief.Schema, brief.Step, brief.Shelf = schema, s.Step, slices.Contains(r.names, tool.ListKnowledge)
 	for _, before := range conversation.Preceding(r.config.steps(), i) {
@@ -156,7 +157,7 @@ func (r *run) rules(read *form, had conversation.Before) conversation.Rules {
 	c := &r.config
 	return conversation.Rules{
 		Mode: c.Mode, Delivered: delivered, Before: had, Turns: c.MaxTurns, Tokens: c.MaxTokens, Time: c.MaxTime, Left: r.task.Work.Budget,
-		Observation: c.Observation, Context: c.Context, Tools: len(r.names) > 0, Structured: read.schema != nil, Read: read.read,
+		Observation: c.Observation, Context: c.Context, Tools: len(r.names) > 0, Structured: read.schema != nil, Careful: true, Read: read.read,
 	}
 }
 
