@@ -43,6 +43,7 @@ type GuessError struct {
 	Place string
 }
 
+// Error returns the place.
 func (e *GuessError) Error() string { return e.Place }
 
 // Prompt is a rendered prompt: System says who the model is, User what is asked now. Texts for people are in User.
