@@ -202,7 +202,8 @@ func split(before, now []brief.Step) bool {
 }
 
 // Refer gives the reference to what is left out of the last brief, nil if nothing is. put stores it, once for the request and
-// for each list of steps that has changed. Errors: those of put.
+// for each list of steps that has changed. It is a blob and not a reference into the log, because workers in any language can read it
+// without knowing plans, edits and splits; it costs about 1.5 µs for each step of the plan, once. Errors: those of put.
 func (c *JobBrief) Refer(r *events.Request, put func(data []byte) (events.Ref, error)) (*events.Ref, error) {
 	if !c.cut && !c.long {
 		return nil, nil
