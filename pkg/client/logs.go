@@ -49,7 +49,7 @@ func (l Logs) SubJob(ctx context.Context, job, subjob string) (*joblog.SubJob, e
 	return s, nil
 }
 
-// Brief returns what the last run of a SubJob was told about its job, whole, or what a first run would be told now: see
+// Brief returns what the last run of a SubJob knew about its job, whole, or what a first run would know now: see
 // joblog.Log.Brief. It works for ended jobs, too. Errors: ErrNotFound for a job or SubJob that does not exist, and those of Fold.
 func (l Logs) Brief(ctx context.Context, job, subjob string) (*brief.Brief, error) {
 	log, err := l.Fold(ctx, job, 0)

@@ -8,7 +8,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/graph"
 )
 
-// Brief returns what the last run of a SubJob was told about its job, whole, or what a first run would be told now. It is made from
+// Brief returns what the last run of a SubJob knew about its job, whole, or what a first run would know now. It is made from
 // the log, as the scheduler made that of the work, with the state in which the run became due: work that had to wait in a queue has
 // the statuses of the moment at which it was issued. It is nil if there never was such a SubJob. Errors: those of Step.
 func (l *Log) Brief(subjob string) (*brief.Brief, error) {

@@ -18,14 +18,14 @@ const (
 	MaxRequest    = 1 << 10 // Bytes of goal and context together.
 	MaxPlan       = 2 << 10 // Bytes of all steps of the plan, as JSON; a longer list of steps is left out.
 	MaxTitle      = 120     // Bytes of a title.
-	MaxName       = 120     // Bytes of the name of an input, MaxNames of which are listed.
+	MaxName       = 120     // Bytes of the name of an input, of at most MaxNames.
 	MaxNames      = 16
 	MaxNeighbours = 8   // Predecessors, and successors, that are listed.
 	MaxLessons    = 4   // Lessons, the newest.
 	MaxLesson     = 400 // Bytes of a lesson.
 )
 
-// Brief is what a run is told about its job.
+// Brief is what a run knows about its job.
 type Brief struct {
 	V       int     `json:"v"`               // V is the version of the form, Version when written.
 	Job     string  `json:"job"`             // Job is the id of the job.

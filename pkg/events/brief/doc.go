@@ -1,4 +1,4 @@
-// Package brief is the form of what a run is told about its job besides its own step: the request, the plan, where the step
+// Package brief is the form of what a run knows about its job besides its own step: the request, the plan, where the step
 // stands in it, what was learned, and for whom the work is done. It is part of the contract: fields are only added.
 //
 // A brief stands in the field brief of a work message. Request and plan are shortened there if they are large; then brief_ref

@@ -82,7 +82,7 @@ func TestShareIsForExpertsThatOthersServe(t *testing.T) {
 	})
 	for file, want := range map[string][]string{
 		"a.md": {`a.md:5:8: share: "password" cannot be shared (share: [session, thread, user])`},
-		"b.md": {`b.md:4:8: share: is for experts that others serve: kinds http and a2a (leave it out: an expert of kind llm is told session, thread and user)`},
+		"b.md": {`b.md:4:8: share: is for experts that others serve: kinds http and a2a (leave it out: an expert of kind llm gets session, thread and user anyway)`},
 		"c.md": {},
 	} {
 		if diff := cmp.Diff(want, faultsIn(t, dir, file)); diff != "" {

@@ -48,7 +48,7 @@ type cardSpec struct {
 	Examples []string `yaml:"examples"`
 	// Languages are those that it knows, BCP 47 tags or English names; any if omitted.
 	Languages []string `yaml:"languages"`
-	// Share names what an expert of kind http or a2a is told of for whom the work is done: session, thread, user; nothing if omitted.
+	// Share lists which of session, thread and user an expert of kind http or a2a gets; none if omitted.
 	Share []string `yaml:"share"`
 	// Hidden experts are never planned, only used when named explicitly.
 	Hidden bool `yaml:"hidden"`

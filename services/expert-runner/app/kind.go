@@ -49,7 +49,7 @@ type about struct {
 	calls bool
 	// remembers means that the other side keeps what was said in a session: it is told only if the card asks for it.
 	remembers bool
-	// foreign means that others serve it: they are told for whom the work is done only if the card shares that.
+	// foreign means that others serve it: they get session, thread and user only if the card shares them.
 	foreign bool
 }
 
@@ -119,7 +119,7 @@ func (c *cardSpec) misplaced() events.Faults {
 func (c *cardSpec) shareFaults() events.Faults {
 	if len(c.Share) > 0 && !c.is().foreign {
 		return events.Faults{{
-			Code: events.CodeInvalid, Field: "share", Message: "is for experts that others serve: kinds http and a2a", Hint: "leave it out: an expert of kind " + c.Kind + " is told session, thread and user",
+			Code: events.CodeInvalid, Field: "share", Message: "is for experts that others serve: kinds http and a2a", Hint: "leave it out: an expert of kind " + c.Kind + " gets session, thread and user anyway",
 		}}
 	}
 	for _, name := range c.Share {

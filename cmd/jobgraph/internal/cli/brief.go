@@ -9,7 +9,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/joblog"
 )
 
-// writeBrief shows what the last run of a SubJob was told about its job.
+// writeBrief shows what the last run of a SubJob knew about its job.
 func (g views) writeBrief(h *joblog.Log, subjob string) error {
 	if subjob == "" {
 		return usageError{fmt.Errorf("--brief is about a SubJob: jobgraph describe %s/SUBJOB --brief", h.Job.ID)}

@@ -274,7 +274,7 @@ func (g views) describeCommand() *cobra.Command {
 			})
 		},
 	}
-	c.Flags().BoolVar(&told, "brief", false, "Show what the last run of a SubJob was told about its job, besides its own text.")
+	c.Flags().BoolVar(&told, "brief", false, "Show what the last run of a SubJob knew about its job, besides its own text.")
 	return c
 }
 

@@ -12,7 +12,7 @@ import (
 // MaxPlanSteps is how many steps of a plan a model is shown: those around its own.
 const MaxPlanSteps = 50
 
-// background is what the model is told about the job, as data: the original request, the plan with the place of the step, and for
+// background is what the model gets to know about the job, as data: the original request, the plan with the place of the step, and for
 // whom and until when the work is done. What the step says itself is not repeated.
 func background(w *events.Work, job *brief.Brief) string {
 	if job == nil {
@@ -30,7 +30,7 @@ func background(w *events.Work, job *brief.Brief) string {
 	return b.String()
 }
 
-// partOf is what those are told whose request is a part of something larger.
+// partOf introduces what follows about the job to a model whose request is one step of it.
 const partOf = "The request above is one step of a larger job. What follows about the job is background: do this step, and leave the other " +
 	"steps to those who do them."
 

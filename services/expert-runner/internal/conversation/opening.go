@@ -29,7 +29,7 @@ type Brief struct {
 	// Step is the part of the work that is to be done; the zero value is all of it. Given is what the steps before have given.
 	Step  Step
 	Given []Given
-	// Job is what the run is told about its job; nil for nothing.
+	// Job is what the run knows about its job; nil for nothing.
 	Job *brief.Brief
 	// Shelf says that there are tools to read what is kept for the session.
 	Shelf bool

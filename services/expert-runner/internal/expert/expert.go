@@ -98,7 +98,7 @@ func (t *Task) Show(i item.Item) {
 // MaxPlanSteps is how many steps of a plan a brief lists; of a longer plan, those around the step of the run.
 const MaxPlanSteps = 200
 
-// Brief gives what the run is told about its job; nil if the work has no brief, as that of an earlier release, or an unreadable
+// Brief gives what the run knows about its job; nil if the work has no brief, as that of an earlier release, or an unreadable
 // one.
 func (t *Task) Brief() *brief.Brief {
 	b, err := brief.Read(t.Work.Brief, nil)

@@ -9,7 +9,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
 
-// brief reads what the planning run is told about its job. A blob that is gone or damaged leaves the brief as short as it is. An
+// brief reads what the planning run knows about its job. A blob that is gone or damaged leaves the brief as short as it is. An
 // error means: try again.
 func (t *planningRun) brief() error {
 	var rest []byte

@@ -13,7 +13,7 @@ const (
 	maxBackground = 32 << 10
 )
 
-// background is what the planning of a part is told about the whole, as data: the original request and the plan with its statuses.
+// background is what the planning of a part knows about the whole, as data: the original request and the plan with its statuses.
 func (t *Start) background() string {
 	b := t.Brief
 	if b == nil || t.Mode != events.WorkSplit && t.Mode != events.WorkReplan {

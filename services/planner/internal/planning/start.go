@@ -59,7 +59,7 @@ type Start struct {
 	MaxRounds int `json:"max_rounds,omitempty"`
 	// Reused is the stored plan for the same ReuseKey, or nil.
 	Reused *Reused `json:"reused,omitempty"`
-	// Brief is what the run is told about its job; nil in records of older planners.
+	// Brief is what the run knows about its job; nil in records of older planners.
 	Brief *brief.Brief `json:"brief,omitempty"`
 	// DefaultExpert executes the steps that name no expert.
 	DefaultExpert string `json:"default_expert,omitempty"`

@@ -66,7 +66,7 @@ type Config struct {
 	Safe bool `yaml:"-"`
 	// Schema is the JSON Schema of results, nil for any.
 	Schema []byte `yaml:"-"`
-	// Share names what the agent is told of for whom the work is done: session, thread, user.
+	// Share lists which of session, thread and user the agent gets.
 	Share []string `yaml:"-"`
 	// Receiver receives the notifications of mode push.
 	Receiver *Receiver `yaml:"-"`

@@ -35,7 +35,7 @@ type input struct {
 	Workspace          string                     `json:"workspace"`
 	Deadline           string                     `json:"deadline,omitempty"`
 	IdempotencyKey     string                     `json:"idempotency_key"`
-	// Brief is what the run is told about its job.
+	// Brief is what the run knows about its job.
 	Brief *brief.Brief `json:"brief,omitempty"`
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/web"
 )
 
-// Whoever is named on the card by a placeholder or as the body is sent, and nothing else of for whom the work is done.
+// A placeholder or a body that names the user sends the user. Nothing else says for whom the work is done.
 func TestForWhomTheWorkIsDoneIsSentAsFarAsTheCardNamesIt(t *testing.T) {
 	var path string
 	var body []byte

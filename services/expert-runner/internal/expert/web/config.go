@@ -37,7 +37,7 @@ type Config struct {
 	Limit int64 `yaml:"answer_limit"`
 	// Safe calls may be repeated after an unknown outcome. Reads (GET, HEAD) are always safe.
 	Safe bool `yaml:"-"`
-	// Share names what the server is told of for whom the work is done: session, thread, user.
+	// Share lists which of session, thread and user the server gets.
 	Share []string `yaml:"-"`
 	// Secrets are removed from the server's answers; may be nil.
 	Secrets *redact.Set `yaml:"-"`
