@@ -103,7 +103,7 @@ func (r *runner) loopSettings(d Deps) loop.Settings {
 		Names: r.bus.Names(), Owner: r.owner, Experts: r.catalog.experts, Concurrency: p.Settings.Concurrency,
 		AckWait: bus.PoolAckWait, Trace: trace.Open(p),
 		Journal: service.NewJournal(r.bus, p.Secrets), Log: service.NewLog(r.bus, p.Secrets, true), States: adapter.NewStates(r.bus),
-		Blobs: blobs, Files: blobs, Knowledge: adapter.NewKnowledge(r.bus),
+		Blobs: blobs, Files: blobs, Knowledge: adapter.NewKnowledge(r.bus), Contexts: r.bus,
 		Live: func(job, subjob string, run int, expert string) loop.Items {
 			return items.Open(job, subjob, run, expert)
 		}, Meter: meter.New(p.Metrics), Logger: p.Log, Secrets: p.Secrets,

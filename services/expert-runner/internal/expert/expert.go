@@ -80,6 +80,8 @@ type Task struct {
 	Keep func(ctx context.Context, file io.ReadSeeker) (events.Ref, error)
 	// Claim is the claim of the run; nil if only ctx can end the run.
 	Claim Claim
+	// Contexts keeps the id by which a remote agent knows the run's session; nil without a session.
+	Contexts Contexts
 	// Shelf holds the documents of the run's session; nil means none.
 	Shelf tool.Documents
 	// Items takes live items without waiting, see Show; nil means that no one watches.
@@ -152,4 +154,12 @@ func Limit(w *events.Work, card *events.Card, now time.Time) (at time.Time, code
 		at, code = w.Deadline, events.CodeDeadline
 	}
 	return at, code
+}
+
+// Contexts keeps the id by which the expert's remote agent knows the session of a run, across jobs and restarts.
+type Contexts interface {
+	// Context returns the id, or "" if the agent has given none.
+	Context(ctx context.Context) (string, error)
+	// SetContext stores the id; "" forgets it.
+	SetContext(ctx context.Context, id string) error
 }

@@ -38,6 +38,8 @@ type Settings struct {
 	Blobs     Blobs
 	Files     Files
 	Knowledge Knowledge
+	// Contexts keeps the ids by which remote agents know sessions; nil without.
+	Contexts Contexts
 	// Live returns the sink of the live items of a run; nil if there is none.
 	Live func(job, subjob string, run int, expert string) Items
 	// Meter counts.

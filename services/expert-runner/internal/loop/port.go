@@ -40,6 +40,14 @@ type States interface {
 	Reported(ctx context.Context, job, subjob string, run int) (bool, error)
 }
 
+// Contexts keeps the ids by which remote agents know sessions.
+type Contexts interface {
+	// RemoteContext returns the id of a session for an expert, or "".
+	RemoteContext(ctx context.Context, session, expert string) (string, error)
+	// SetRemoteContext stores it; "" removes it.
+	SetRemoteContext(ctx context.Context, session, expert, id string) error
+}
+
 // Knowledge has the documents of sessions. Document gives store.ErrNotFound for a missing one.
 type Knowledge interface {
 	Documents(ctx context.Context, session string) ([]events.Ref, error)

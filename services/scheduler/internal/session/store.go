@@ -170,8 +170,10 @@ func (b *Store) List(ctx context.Context) ([]*Record, error) {
 // Remove deletes a session's record and those of what its jobs handed off.
 func (b *Store) Remove(ctx context.Context, record *Record) error {
 	for _, id := range slices.Backward(record.All()) { // The session itself goes last, so that a removal can be repeated.
-		if err := b.keys.Delete(ctx, bus.SessionKey(id)); err != nil {
-			return fmt.Errorf("delete session %s: %w", id, err)
+		for _, key := range []string{bus.ContextKey(id), bus.SessionKey(id)} {
+			if err := b.keys.Delete(ctx, key); err != nil {
+				return fmt.Errorf("delete session %s: %w", id, err)
+			}
 		}
 	}
 	return nil

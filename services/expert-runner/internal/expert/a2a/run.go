@@ -58,8 +58,13 @@ func (r *run) run(ctx context.Context) task.Ending {
 		defer r.push.forget()
 	}
 	m := r.opening()
+	var err error
+	if m.Context, err = r.context(own); err != nil {
+		return *r.broken(err)
+	}
 	for round := 1; round <= maxRounds; round++ {
 		raw, ending := r.exchange(own, round, m)
+		r.remember(own, m)
 		r.leave(ctx, ending)
 		switch {
 		case ending != nil:
