@@ -47,7 +47,8 @@ type PlanAnswer struct {
 	Plan   *PlanBoard  `json:"plan,omitempty"`
 	Plans  []PlanBoard `json:"plans,omitempty"`
 	Active string      `json:"active,omitempty"`
-	// Request is the value for events.Request.Plan that runs the plan document, for get.
+	// Request is the value for events.Request.Plan that runs the plan document, for get; for a job it has the results of the
+	// steps as execution_res, if it is not too large.
 	Request json.RawMessage `json:"request,omitempty"`
 	// JobID, Status and PlanVersion describe the job, if the plan is its graph.
 	JobID       string        `json:"job_id,omitempty"`

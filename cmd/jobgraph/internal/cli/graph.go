@@ -17,7 +17,7 @@ import (
 
 func (g views) graphCommand() *cobra.Command {
 	var form, file string
-	forms := append(drawing.Formats(), "json")
+	forms := append(drawing.Formats(), "json", deerGo)
 	c := &cobra.Command{
 		Use: "graph ID | graph -f PLAN", Short: "Draw a JobGraph", Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -26,6 +26,8 @@ func (g views) graphCommand() *cobra.Command {
 				return usageError{fmt.Errorf("-o %q: use one of %s", form, strings.Join(forms, ", "))}
 			case (len(args) == 1) == (file != ""):
 				return usageError{fmt.Errorf("name a job or, with -f, a plan")}
+			case file != "" && form == deerGo:
+				return usageError{fmt.Errorf("-o %s shows what came of the plan of a job: name one", deerGo)}
 			case file != "":
 				return g.app.plans.draw(file, form)
 			}
@@ -40,6 +42,9 @@ func (g views) graphCommand() *cobra.Command {
 				}
 				if f := aside(h); f != nil {
 					g.app.note("%s", reason(f))
+				}
+				if form == deerGo {
+					return g.research(h, c)
 				}
 				return g.draw(jobPicture(h), form)
 			})
@@ -58,6 +63,17 @@ func (g views) draw(layout drawing.Graph, form string) error {
 	return drawing.Draw(g.app.sys.Stdout, layout, form, width)
 }
 
+// deerGo is the form of a plan in deer-go, with the results of its steps.
+const deerGo = "deer-go"
+
+func (g views) research(h *joblog.Log, c *client.Client) error {
+	p := h.Executed()
+	if p == nil {
+		return &events.Fault{Code: events.CodeConflict, Message: "job " + h.Job.ID + " has no plan yet", Hint: "jobgraph why " + h.Job.ID}
+	}
+	return output.Value(g.app.sys.Stdout, "json", joblog.ResearchOf(p, g.payloads(c, h.Job.ID)))
+}
+
 // jobPicture returns the present graph of a job.
 func jobPicture(h *joblog.Log) drawing.Graph {
 	s := h.Job.View()
@@ -72,6 +88,10 @@ func jobPicture(h *joblog.Log) drawing.Graph {
 		node := drawing.Node{ID: n.ID, Title: n.Title, Expert: n.Expert, Status: string(n.Status)}
 		if n.Skipped {
 			node.Status = "SKIPPED"
+		}
+		if n.Status == events.Finished {
+			r := h.Result(n)
+			node.ExecutionRes, node.ExecutionRef = r.Output, r.Ref
 		}
 		for _, at := range n.Deps {
 			node.Dependencies = append(node.Dependencies, s.SubJobs[at].ID)

@@ -1,9 +1,12 @@
 package drawing
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
 // Graph is the graph to draw.
@@ -24,6 +27,9 @@ type Node struct {
 	Status string `json:"status,omitempty"`
 	// Dependencies are the ids of the direct predecessors; unknown ones are not drawn.
 	Dependencies []string `json:"dependencies,omitempty"`
+	// ExecutionRes is the result of a step that is done, ExecutionRef the blob with it; neither is drawn.
+	ExecutionRes json.RawMessage `json:"execution_res,omitempty"`
+	ExecutionRef *events.Ref     `json:"execution_ref,omitempty"`
 }
 
 // label returns the title, or the id if there is none.

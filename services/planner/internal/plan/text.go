@@ -20,6 +20,9 @@ func (d *draft) locate(text []byte) (json.RawMessage, bool) {
 		d.faults.add(events.CodeMissing, "", "the plan is empty", emptyHint)
 		return nil, false
 	}
+	if d.version >= 1 && d.rules == nil && text[0] != '"' { // A text in quotes is unpacked first; those of models were read before.
+		text = payloads(text)
+	}
 	if json.Valid(text) {
 		return text, true
 	}

@@ -3,6 +3,7 @@ package planstore
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -62,13 +63,41 @@ func (s *Store) onJob(ctx context.Context, b *plan.Book, job string, op plan.Ope
 		return Reply{}, err
 	}
 	board, place := chart.BoardFor(op)
+	var request json.RawMessage
+	if op.Command == plan.OpGet && op.Executor() == nil {
+		if request, err = s.executed(ctx, job); err != nil {
+			return Reply{}, err
+		}
+	}
 	return Reply{
-		Text: said + board.String() + place, Plan: &board, Active: b.Active, JobID: job, Status: chart.Job.Status, PlanVersion: chart.Job.PlanVersion,
+		Request: request,
+		Text:    said + board.String() + place, Plan: &board, Active: b.Active, JobID: job, Status: chart.Job.Status, PlanVersion: chart.Job.PlanVersion,
 	}, nil
 }
 
 func unknown(job string) *events.Fault {
 	return &events.Fault{Code: events.CodeNotFound, Field: jobField, Message: fmt.Sprintf("there is no job %.80q", job), Hint: "jobgraph list"}
+}
+
+// mostExecuted is the largest plan with its results in a reply, in bytes.
+const mostExecuted = 256 << 10
+
+// executed returns the graph of a job as a plan with the results of its steps; nil if it has no graph yet, or one that is too
+// large for a reply.
+func (s *Store) executed(ctx context.Context, job string) (json.RawMessage, error) {
+	log, err := joblog.Fold(joblog.Resolved(s.bus.Log().EventsOf(ctx, job, 0), s.bus.Blobs().Of(ctx, job)), 0)
+	if err != nil || log.Job == nil {
+		return nil, err
+	}
+	p := log.Executed()
+	if p == nil {
+		return nil, nil
+	}
+	text, err := events.Marshal(p)
+	if err != nil || len(text) > mostExecuted {
+		return nil, err
+	}
+	return text, nil
 }
 
 // chart folds the log of a job as it stands.

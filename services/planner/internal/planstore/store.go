@@ -46,7 +46,8 @@ type Reply struct {
 	Plans []plan.Board `json:"plans,omitempty"`
 	// Active is the id of the active plan.
 	Active string `json:"active,omitempty"`
-	// Request is what a job request takes as its plan, for get of a plan that is kept.
+	// Request is what a job request takes as its plan, for get: of a plan that is kept, or of a job with the results of its
+	// steps, if it is not too large.
 	Request json.RawMessage `json:"request,omitempty"`
 	// JobID, Status and PlanVersion are those of the job whose graph it is.
 	JobID       string        `json:"job_id,omitempty"`
