@@ -39,7 +39,8 @@ func (g runs) runCommand() *cobra.Command {
 		Use: "run [GOAL…]", Short: "Run a job, watch it, and exit as it ends",
 		Long: "Run submits a job and watches it to its end. An address given by --server, NATS_URL or a context is binding:\n" +
 			"when no server answers there, the exit code is 69. Without one it uses the bus at " + host.DefaultURL + " if Jobgraph is there, else\n" +
-			"an embedded one for this run, with the experts of the folder experts/ beside the job file.",
+			"an embedded one for this run, with the experts of the folder experts/ beside the job file.\n" +
+			"On a terminal it asks what the job asks, and takes the answer; Ctrl-D leaves the question open.",
 		RunE: func(_ *cobra.Command, args []string) error {
 			r, err := g.app.documents.request(&f.asked, args)
 			if err != nil {
@@ -251,7 +252,7 @@ func (g runs) runHere(k *stack.Stack, r events.Request, f *runFlags) error {
 	if err != nil {
 		return err
 	}
-	h, err := g.follow(c, id)
+	h, err := g.follow(c, id, r.User)
 	if cause := context.Cause(g.app.soft); errors.Is(cause, errInterrupted) || errors.Is(cause, errUnread) {
 		g.stopNow(c, id)
 		if dir, temporary := k.Server().Store(); !temporary {
@@ -276,7 +277,7 @@ func (g runs) runOn(c *client.Client, r events.Request, f *runFlags) error {
 	}
 	g.answered(&receipt)
 	id := receipt.JobID
-	h, err := g.follow(c, id)
+	h, err := g.follow(c, id, r.User)
 	if cause := context.Cause(g.app.soft); cause != nil {
 		if f.stop {
 			g.stopNow(c, id)
@@ -313,13 +314,19 @@ func (g runs) stopNow(c *client.Client, id string) {
 	}
 }
 
-// follow shows a job until its end. With -o json it prints only the end.
-func (g runs) follow(c *client.Client, id string) (*joblog.Log, error) {
+// follow shows a job until its end, and asks the person at the terminal what it asks. With -o json it prints only the end.
+func (g runs) follow(c *client.Client, id, user string) (*joblog.Log, error) {
 	form := g.app.views.display()
 	if g.app.quiet || g.app.output == "json" || g.app.output == "yaml" || g.app.output == "name" {
 		form = watch.Quiet
 	}
-	return g.app.views.watch(g.app.soft, c, id, 0, form)
+	d := g.app.openDialog(user)
+	if d == nil {
+		return g.app.views.watch(g.app.soft, c, id, 0, form)
+	}
+	return d.converse(g.app.soft, c, func(from uint64, done func(h *joblog.Log) bool) (*joblog.Log, error) {
+		return g.app.views.watchUntil(g.app.soft, c, id, from, form, g.app.sys.Stdout, done)
+	})
 }
 
 // finishInto is finish, but also writes the files of the result, if there is one.

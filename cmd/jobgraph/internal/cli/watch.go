@@ -109,6 +109,11 @@ func (g views) watch(ctx context.Context, c *client.Client, job string, from uin
 
 // watchTo is watch with another output.
 func (g views) watchTo(ctx context.Context, c *client.Client, job string, from uint64, form watch.Form, out io.Writer) (*joblog.Log, error) {
+	return g.watchUntil(ctx, c, job, from, form, out, func(h *joblog.Log) bool { return over(h) || g.app.noInput && stuck(h) })
+}
+
+// watchUntil follows a job until done returns true; done is called when all events up to the call have been shown.
+func (g views) watchUntil(ctx context.Context, c *client.Client, job string, from uint64, form watch.Form, out io.Writer, done func(h *joblog.Log) bool) (*joblog.Log, error) {
 	head, err := c.Head(ctx, job)
 	if err != nil && exitCode(ctx, err) != ExitNotFound {
 		return nil, err
@@ -127,7 +132,7 @@ func (g views) watchTo(ctx context.Context, c *client.Client, job string, from u
 		if last.Seq < head {
 			return false // Past events are not the end.
 		}
-		return over(h) || g.app.noInput && stuck(h)
+		return done(h)
 	})
 	if err != nil && g.app.soft.Err() == nil {
 		within := time.Duration(0)

@@ -18,6 +18,12 @@ func (p Paint) Dim(text string) string { return p.code("2", text) }
 // Bold makes a text bold.
 func (p Paint) Bold(text string) string { return p.code("1", text) }
 
+// Added is a line that comes.
+func (p Paint) Added(text string) string { return p.code("32", text) }
+
+// Removed is a line that goes.
+func (p Paint) Removed(text string) string { return p.code("31", text) }
+
 // Status colours a text by a status.
 func (p Paint) Status(s events.Status, text string) string {
 	switch s {
