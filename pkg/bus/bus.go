@@ -55,7 +55,7 @@ func (b *Bus) Streams() Streams { return Streams{b} }
 // Blobs returns the blobs of jobs.
 func (b *Bus) Blobs() Blobs { return Blobs{b} }
 
-// Documents returns the documents of sessions.
+// Documents returns the documents of bases of knowledge.
 func (b *Bus) Documents() Documents { return Documents{b} }
 
 // Timers returns the timers of jobs.

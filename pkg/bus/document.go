@@ -5,34 +5,48 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/bases"
 )
 
 const (
 	// MaxDocument is the largest document in bytes.
 	MaxDocument = 16 << 20
-	// MaxDocuments is how many documents a session may have.
+	// MaxDocuments is how many documents a base may have.
 	MaxDocuments = 200
 )
 
 // The metadata keys of an object that is a document.
 const documentName, documentType = "name", "media_type"
 
-// documentPrefix is the key of a session's documents in the bucket of blobs. No job can have the same name.
-func documentPrefix(session string) string { return "~k~" + SessionKey(session) }
+// documentPrefix is the key of a base's documents in the bucket of blobs. No job can have the same name.
+func documentPrefix(b bases.Base) string {
+	switch b.Scope {
+	case bases.Global:
+		return "~b~" + events.EscapeID(b.Name)
+	case bases.User:
+		return "~u~" + events.EscapeID(b.Name)
+	default:
+		return "~k~" + SessionKey(b.Name)
+	}
+}
 
-// Documents stores the documents that people add to a session, for all of its jobs.
+// Documents stores the documents that people add to bases of knowledge, for all jobs that may read them.
 type Documents struct{ bus *Bus }
 
-// Put stores a document of a session under its digest and returns its reference. The same bytes are stored once, under
+// Put stores a document of a base under its digest and returns its reference. The same bytes are stored once, under
 // their first name. Errors: ErrTooLarge, ErrRefused for an empty document or one too many, the reader's, and those of
 // Blobs.PutFrom.
-func (d Documents) Put(ctx context.Context, session string, about events.Ref, r io.ReadSeeker) (events.Ref, error) {
+func (d Documents) Put(ctx context.Context, b bases.Base, about events.Ref, r io.ReadSeeker) (events.Ref, error) {
+	if !b.Valid() {
+		return events.Ref{}, fmt.Errorf("put document: %w: there can be no base %.80q", ErrRefused, b)
+	}
 	size, err := r.Seek(0, io.SeekEnd)
 	if err == nil {
 		_, err = r.Seek(0, io.SeekStart)
@@ -45,29 +59,32 @@ func (d Documents) Put(ctx context.Context, session string, about events.Ref, r 
 	case size == 0:
 		return events.Ref{}, fmt.Errorf("put document: %w: it is empty", ErrRefused)
 	}
-	there, err := d.List(ctx, session)
+	there, err := d.List(ctx, b)
 	if err != nil {
 		return events.Ref{}, err
 	}
 	if len(there) >= MaxDocuments {
-		return events.Ref{}, fmt.Errorf("put document: %w: a session has at most %d", ErrRefused, MaxDocuments)
+		return events.Ref{}, fmt.Errorf("put document: %w: a base has at most %d", ErrRefused, MaxDocuments)
 	}
-	ref, err := d.bus.Blobs().putFrom(ctx, documentPrefix(session), r, map[string]string{documentName: about.Name, documentType: about.MediaType})
+	if err := d.register(ctx, b); err != nil {
+		return events.Ref{}, err
+	}
+	ref, err := d.bus.Blobs().putFrom(ctx, documentPrefix(b), r, map[string]string{documentName: about.Name, documentType: about.MediaType})
 	if err != nil {
 		return events.Ref{}, fmt.Errorf("put document: %w", err)
 	}
-	return d.info(ctx, session, ref.Digest)
+	return d.info(ctx, b, ref.Digest)
 }
 
-// List lists the documents of a session, sorted by name. Errors: ErrUnavailable.
-func (d Documents) List(ctx context.Context, session string) ([]events.Ref, error) {
-	digests, err := d.bus.Blobs().List(ctx, documentPrefix(session))
+// List lists the documents of a base, sorted by name. Errors: ErrUnavailable.
+func (d Documents) List(ctx context.Context, b bases.Base) ([]events.Ref, error) {
+	digests, err := d.bus.Blobs().List(ctx, documentPrefix(b))
 	if err != nil {
 		return nil, err
 	}
 	var list []events.Ref
 	for _, digest := range digests {
-		ref, err := d.info(ctx, session, digest)
+		ref, err := d.info(ctx, b, digest)
 		switch {
 		case errors.Is(err, ErrNotFound): // It is being stored or removed right now.
 		case err != nil:
@@ -80,8 +97,8 @@ func (d Documents) List(ctx context.Context, session string) ([]events.Ref, erro
 	return list, nil
 }
 
-func (d Documents) info(ctx context.Context, session, digest string) (events.Ref, error) {
-	info, _, err := d.bus.Blobs().info(ctx, documentPrefix(session), digest)
+func (d Documents) info(ctx context.Context, b bases.Base, digest string) (events.Ref, error) {
+	info, _, err := d.bus.Blobs().info(ctx, documentPrefix(b), digest)
 	if err != nil {
 		return events.Ref{}, fmt.Errorf("document %s: %w", digest, err)
 	}
@@ -89,27 +106,69 @@ func (d Documents) info(ctx context.Context, session, digest string) (events.Ref
 }
 
 // Get reads a document. Errors: those of Blobs.Get.
-func (d Documents) Get(ctx context.Context, session, digest string) ([]byte, error) {
-	return d.bus.Blobs().Get(ctx, documentPrefix(session), digest)
+func (d Documents) Get(ctx context.Context, b bases.Base, digest string) ([]byte, error) {
+	return d.bus.Blobs().Get(ctx, documentPrefix(b), digest)
 }
 
-// Delete removes one document of a session. Errors: ErrNotFound, ErrUnavailable.
-func (d Documents) Delete(ctx context.Context, session, digest string) error {
+// Delete removes one document of a base. Errors: ErrNotFound, ErrUnavailable.
+func (d Documents) Delete(ctx context.Context, b bases.Base, digest string) error {
 	if raw, err := hex.DecodeString(digest); err != nil || len(raw) == 0 {
 		return fmt.Errorf("delete document %.80q: %w", digest, ErrNotFound)
 	}
-	if _, err := d.info(ctx, session, digest); err != nil {
+	if _, err := d.info(ctx, b, digest); err != nil {
 		return err
 	}
-	if err := d.bus.Streams().Purge(ctx, d.bus.Blobs().stream(), d.bus.Blobs().subject(documentPrefix(session), digest)); err != nil {
+	if err := d.bus.Streams().Purge(ctx, d.bus.Blobs().stream(), d.bus.Blobs().subject(documentPrefix(b), digest)); err != nil {
 		return err
 	}
-	return d.bus.Streams().Purge(ctx, d.bus.Blobs().stream(), d.bus.Blobs().chunks(documentPrefix(session)+"."+digest+".>"))
+	return d.bus.Streams().Purge(ctx, d.bus.Blobs().stream(), d.bus.Blobs().chunks(documentPrefix(b)+"."+digest+".>"))
 }
 
-// DeleteAll removes all documents of a session.
-func (d Documents) DeleteAll(ctx context.Context, session string) error {
-	return d.bus.Blobs().Delete(ctx, documentPrefix(session))
+// baseKey is the key of a global base in the bucket of memory.
+func baseKey(name string) string { return "base." + events.EscapeID(name) }
+
+// register records the name of a global base, so that Bases can list it.
+func (d Documents) register(ctx context.Context, b bases.Base) error {
+	if b.Scope != bases.Global {
+		return nil
+	}
+	_, revision, err := d.bus.Memory().GetLeader(ctx, baseKey(b.Name))
+	if !errors.Is(err, ErrNotFound) {
+		return err
+	}
+	value, err := json.Marshal(b)
+	if err != nil {
+		return err
+	}
+	if _, err = d.bus.Memory().Update(ctx, baseKey(b.Name), value, revision); errors.Is(err, ErrConflict) {
+		return nil // Another writer has registered it.
+	}
+	return err
+}
+
+// Bases lists the global bases, sorted by name. Errors: ErrUnavailable.
+func (d Documents) Bases(ctx context.Context) ([]bases.Base, error) {
+	entries, err := d.bus.Memory().Under(ctx, "base")
+	if err != nil {
+		return nil, err
+	}
+	var list []bases.Base
+	for i := range entries {
+		var b bases.Base
+		if json.Unmarshal(entries[i].Value, &b) == nil && b.Valid() {
+			list = append(list, b)
+		}
+	}
+	slices.SortFunc(list, func(x, y bases.Base) int { return cmp.Compare(x.Name, y.Name) })
+	return list, nil
+}
+
+// DeleteAll removes all documents of a base, and its name if it is a global one.
+func (d Documents) DeleteAll(ctx context.Context, b bases.Base) error {
+	if err := d.bus.Blobs().Delete(ctx, documentPrefix(b)); err != nil || b.Scope != bases.Global {
+		return err
+	}
+	return d.bus.Memory().Delete(ctx, baseKey(b.Name))
 }
 
 // digestOf formats a digest as object stores do.

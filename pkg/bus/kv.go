@@ -2,7 +2,10 @@ package bus
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -38,6 +41,9 @@ func (b *Bus) Sessions() KV { return KV{b, b.names.Sessions} }
 
 // Plans returns the bucket of plan documents and of the plan cache.
 func (b *Bus) Plans() KV { return KV{b, b.names.Plans} }
+
+// Memory returns the bucket of what experts remember of users, and of the names of global bases of knowledge.
+func (b *Bus) Memory() KV { return KV{b, b.names.Memory} }
 
 // BookKey is the key of a book of plan documents in that bucket.
 func BookKey(book string) string { return "book." + book }
@@ -75,6 +81,33 @@ func (k KV) Entry(ctx context.Context, key string) (Entry, error) {
 		return s, err
 	})
 	return Entry{Key: key, Value: value, Revision: revision, Time: at}, err
+}
+
+// Under returns the entries whose keys begin with some tokens and a dot, sorted by key. It reads each from the leader. A bucket
+// that does not exist has none. Errors: ErrUnavailable.
+func (k KV) Under(ctx context.Context, tokens string) ([]Entry, error) {
+	if err := k.valid(tokens); err != nil {
+		return nil, err
+	}
+	subjects, err := k.bus.Streams().Subjects(ctx, k.stream(), k.subject(tokens+".>"))
+	if errors.Is(err, ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var list []Entry
+	for _, subject := range slices.Sorted(maps.Keys(subjects)) {
+		e, err := k.Entry(ctx, strings.TrimPrefix(subject, k.subject("")))
+		if errors.Is(err, ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, e)
+	}
+	return list, nil
 }
 
 func (k KV) get(ctx context.Context, key string, read func(context.Context, string, query) (Stored, error)) ([]byte, uint64, error) {

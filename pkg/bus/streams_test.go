@@ -28,7 +28,7 @@ func TestInitIsIdempotentAndSurvivesARestart(t *testing.T) {
 	server := bustest.Start(t, bustest.Settings{})
 	b := server.Connect("test")
 	var faults events.Faults
-	if err := b.Streams().Check(t.Context()); !errors.As(err, &faults) || len(faults) != 12 {
+	if err := b.Streams().Check(t.Context()); !errors.As(err, &faults) || len(faults) != 13 {
 		t.Fatalf("check of an empty server gives %v", err)
 	}
 	noErr(t, b.Streams().Init(t.Context()))

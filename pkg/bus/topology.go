@@ -73,12 +73,9 @@ func streams(n events.Names) []jetstream.StreamConfig {
 	}
 	table := []jetstream.StreamConfig{
 		timers, log, intake, work, journal, aside, schedules(n), conversations(n), live,
-		bucket(n.State, "saved states of jobs", markerTTL),
-		bucket(n.Experts, "cards of experts", cardMarkerTTL),
-		bucket(n.Sessions, "conversations", markerTTL),
-		bucket(n.Plans, "plans that are kept", markerTTL),
 		objects(n.Blobs, "payloads by reference"),
 	}
+	table = append(table, buckets(n)...)
 	for i := range table {
 		c := &table[i]
 		c.Storage, c.AllowDirect, c.Metadata = jetstream.FileStorage, true, ours()
@@ -102,6 +99,17 @@ func streams(n events.Names) []jetstream.StreamConfig {
 // optional reports whether everything else works without a stream, as on the bus of an earlier release.
 func optional(n events.Names, stream string) bool {
 	return stream == item.LiveSubjects(n).Stream() || stream == item.Stream(n)
+}
+
+// buckets are the key-value buckets.
+func buckets(n events.Names) []jetstream.StreamConfig {
+	return []jetstream.StreamConfig{
+		bucket(n.State, "saved states of jobs", markerTTL),
+		bucket(n.Experts, "cards of experts", cardMarkerTTL),
+		bucket(n.Sessions, "conversations", markerTTL),
+		bucket(n.Plans, "plans that are kept", markerTTL),
+		bucket(n.Memory, "what experts remember of users", markerTTL),
+	}
 }
 
 // bucket is the stream of a key-value bucket in the format of all NATS clients.

@@ -136,6 +136,10 @@ func (d *Work) scanRare(key string, s *plainjson.Scanner) bool {
 		return s.Value(&d.Evaluator)
 	case "model":
 		return s.Text(&d.Model)
+	case "parent_session":
+		return s.Text(&d.Parent)
+	case "knowledge":
+		return s.Texts(&d.Knowledge)
 	}
 	return false
 }
@@ -429,6 +433,8 @@ func (r *Request) scanRare(key string, s *plainjson.Scanner) bool {
 		return s.Text(&r.ReportStyle)
 	case "models":
 		return s.Value(&r.Models)
+	case "knowledge":
+		return s.Texts(&r.Knowledge)
 	case "evaluator":
 		return s.Value(&r.Evaluator)
 	case "failure_policy":
@@ -439,61 +445,4 @@ func (r *Request) scanRare(key string, s *plainjson.Scanner) bool {
 		return s.Text(&r.Finalize)
 	}
 	return false
-}
-
-func (r *JobRequested) scan(s *plainjson.Scanner) func(key []byte) bool {
-	return func(key []byte) bool {
-		switch string(key) {
-		case "request":
-			return s.Object(r.Request.scan(s))
-		case "digest":
-			return s.Text(&r.Digest)
-		case "rules":
-			return s.Value(&r.Rules)
-		case "history":
-			return s.Raw(&r.History)
-		case "history_ref":
-			return s.Value(&r.HistoryRef)
-		}
-		return false
-	}
-}
-
-func (m *JobMoved) scan(s *plainjson.Scanner) func(key []byte) bool {
-	return func(key []byte) bool {
-		switch string(key) {
-		case "status":
-			return s.Text((*string)(&m.Status))
-		case "turn":
-			return s.Int(&m.Turn)
-		case "cause":
-			return s.Uint64(&m.Cause)
-		case "reason":
-			return s.Text(&m.Reason)
-		}
-		return false
-	}
-}
-
-func (m *JobEnded) scan(s *plainjson.Scanner) func(key []byte) bool {
-	moved := m.JobMoved.scan(s)
-	return func(key []byte) bool {
-		switch string(key) {
-		case "result":
-			return s.Raw(&m.Result)
-		case "result_ref":
-			return s.Value(&m.ResultRef)
-		case "artifacts":
-			return s.Value(&m.Artifacts)
-		case "error":
-			return s.Value(&m.Error)
-		case "duration_ms":
-			return s.Int64(&m.DurationMS)
-		case "tokens":
-			return s.Int64(&m.Tokens)
-		case "cost_usd":
-			return s.Value(&m.CostUSD)
-		}
-		return moved(key)
-	}
 }

@@ -33,6 +33,7 @@ type Request struct {
 	PlanCache     *bool                      `json:"plan_cache,omitempty"`     // PlanCache allows the plan of an earlier identical request; the profile decides if nil.
 	ReportStyle   string                     `json:"report_style,omitempty"`   // ReportStyle is the style of the final report.
 	Models        map[string]string          `json:"models,omitempty"`         // Models maps a role ("planner", "triage", "report", "expert") to a configured model.
+	Knowledge     []string                   `json:"knowledge,omitempty"`      // Knowledge names bases of knowledge for the job: session, user, or global ones.
 	Evaluator     *bool                      `json:"evaluator,omitempty"`      // Evaluator asks for an evaluation of each result.
 	Limits        Limits                     `json:"limits,omitzero"`          // Limits bounds the job.
 	FailurePolicy FailurePolicy              `json:"failure_policy,omitempty"` // FailurePolicy is FailFast if empty.
@@ -42,20 +43,18 @@ type Request struct {
 
 // Limits bounds a job. A nil field gets the default, which intake writes into job.requested.
 type Limits struct {
-	MaxSteps      *int `json:"max_steps,omitempty"`       // MaxSteps is the most SubJobs that the request's own plan may have; a planner is advised to keep within it.
-	MaxPlanRounds *int `json:"max_plan_rounds,omitempty"` // MaxPlanRounds is how often the whole job may be planned.
-	LifeCycle     *int `json:"life_cycle,omitempty"`      // LifeCycle is how often a SubJob may be split; 0 means never.
-	Retries       *int `json:"retries,omitempty"`         // Retries is how often an EXECUTION_ERROR is retried; 0 means never.
-	// RetryDelay is the wait before the first retry. It doubles each time, up to the larger of itself and a minute.
-	RetryDelay  *Duration `json:"retry_delay,omitempty"`
-	InputRounds *int      `json:"input_rounds,omitempty"` // InputRounds is how often one SubJob may reject its predecessors' results and have them redone.
-	Deadline    *Duration `json:"deadline,omitempty"`     // Deadline is how long the job may take from its admission.
-	Tokens      *int64    `json:"tokens,omitempty"`       // Tokens is the most model tokens the job may spend.
-	CostUSD     *float64  `json:"cost_usd,omitempty"`     // CostUSD is the most money the job may spend, in US dollars.
-	Concurrency *int      `json:"concurrency,omitempty"`  // Concurrency is the most SubJobs of the job that run at once; 0 means no limit.
-	// ConcurrencyKey groups jobs: of all SubJobs of all jobs with the same key, at most KeyConcurrency run at once.
-	ConcurrencyKey string `json:"concurrency_key,omitempty"`
-	KeyConcurrency *int   `json:"key_concurrency,omitempty"`
+	MaxSteps       *int      `json:"max_steps,omitempty"`       // MaxSteps is the most SubJobs that the request's own plan may have; a planner is advised to keep within it.
+	MaxPlanRounds  *int      `json:"max_plan_rounds,omitempty"` // MaxPlanRounds is how often the whole job may be planned.
+	LifeCycle      *int      `json:"life_cycle,omitempty"`      // LifeCycle is how often a SubJob may be split; 0 means never.
+	Retries        *int      `json:"retries,omitempty"`         // Retries is how often an EXECUTION_ERROR is retried; 0 means never.
+	RetryDelay     *Duration `json:"retry_delay,omitempty"`     // RetryDelay is the wait before the first retry. It doubles each time, up to the larger of itself and a minute.
+	InputRounds    *int      `json:"input_rounds,omitempty"`    // InputRounds is how often one SubJob may reject its predecessors' results and have them redone.
+	Deadline       *Duration `json:"deadline,omitempty"`        // Deadline is how long the job may take from its admission.
+	Tokens         *int64    `json:"tokens,omitempty"`          // Tokens is the most model tokens the job may spend.
+	CostUSD        *float64  `json:"cost_usd,omitempty"`        // CostUSD is the most money the job may spend, in US dollars.
+	Concurrency    *int      `json:"concurrency,omitempty"`     // Concurrency is the most SubJobs of the job that run at once; 0 means no limit.
+	ConcurrencyKey string    `json:"concurrency_key,omitempty"` // ConcurrencyKey groups jobs: of all SubJobs of all jobs with the same key, at most KeyConcurrency run at once.
+	KeyConcurrency *int      `json:"key_concurrency,omitempty"` // KeyConcurrency is the limit of ConcurrencyKey.
 }
 
 // aliases are the names that predecessor systems use for request fields.
@@ -116,8 +115,7 @@ func (r *Request) assign(fields map[string]json.RawMessage) Faults {
 
 // topLevel lists the fields of the request itself; aliases may refer to nested ones.
 func topLevel(known map[string]any) string {
-	names := slices.DeleteFunc(slices.Sorted(maps.Keys(known)), func(name string) bool { return strings.Contains(name, ".") })
-	return strings.Join(names, ", ")
+	return strings.Join(slices.DeleteFunc(slices.Sorted(maps.Keys(known)), func(name string) bool { return strings.Contains(name, ".") }), ", ")
 }
 
 func (r *Request) fields() map[string]any {
@@ -128,7 +126,7 @@ func (r *Request) fields() map[string]any {
 		"priority": &r.Priority, "auto_accept": &r.AutoAccept, "investigate": &r.Investigate, "plan_cache": &r.PlanCache,
 		"report_style": &r.ReportStyle, "models": &r.Models, "evaluator": &r.Evaluator, "limits": &r.Limits,
 		"limits.max_steps": &r.Limits.MaxSteps, "limits.max_plan_rounds": &r.Limits.MaxPlanRounds,
-		"failure_policy": &r.FailurePolicy, "schedule": &r.Schedule, "finalize": &r.Finalize,
+		"failure_policy": &r.FailurePolicy, "knowledge": &r.Knowledge, "schedule": &r.Schedule, "finalize": &r.Finalize,
 	}
 }
 

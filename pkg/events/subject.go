@@ -13,8 +13,8 @@ type Names struct {
 	prefix string
 	// Log, Intake, Work, Journal, Timers and Aside are the streams.
 	Log, Intake, Work, Journal, Timers, Aside string
-	// State, Experts, Sessions and Plans are key-value buckets; Blobs is the object store.
-	State, Experts, Sessions, Plans, Blobs string
+	// State, Experts, Sessions, Plans and Memory are key-value buckets; Blobs is the object store.
+	State, Experts, Sessions, Plans, Memory, Blobs string
 }
 
 // NewNames returns the names under a prefix, which must be a valid id; empty means DefaultPrefix.
@@ -26,7 +26,7 @@ func NewNames(prefix string) Names {
 	return Names{
 		prefix: prefix,
 		Log:    up, Intake: up + "_INTAKE", Work: up + "_WORK", Journal: up + "_JOURNAL", Timers: up + "_TIMERS", Aside: up + "_DLQ",
-		State: up + "_STATE", Experts: up + "_EXPERTS", Sessions: up + "_SESSIONS", Plans: up + "_PLANS", Blobs: up + "_BLOBS",
+		State: up + "_STATE", Experts: up + "_EXPERTS", Sessions: up + "_SESSIONS", Plans: up + "_PLANS", Memory: up + "_MEMORY", Blobs: up + "_BLOBS",
 	}
 }
 

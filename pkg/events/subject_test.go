@@ -53,7 +53,7 @@ func TestNamesAreThoseOfTheInterface(t *testing.T) {
 		n.Due("j1", "t"): "jobs.due.36.j1.t", n.JobTimers("j1"): "jobs.timer.36.j1.>", n.Cancel("j1", ""): "jobs.cancel.j1", n.Cancel("j1", "a"): "jobs.cancel.j1.a",
 		n.Live("j1", "a"): "jobs.live.j1.a", n.Rejected(): "jobs.rejected", n.AllEvents(): "jobs.event.>", n.AllWork(): "jobs.work.>", n.AllJournals(): "jobs.journal.>",
 		n.AllTimers(): "jobs.timer.>", n.AllDue(): "jobs.due.>", n.Prefix(): "jobs", n.SetAside("work", 7): "jobs.dlq.work.7", n.AllAside(): "jobs.dlq.>",
-		strings.Join([]string{n.Log, n.Intake, n.Work, n.Journal, n.Timers, n.Aside, n.State, n.Experts, n.Sessions, n.Plans, n.Blobs}, " "): "JOBS JOBS_INTAKE JOBS_WORK JOBS_JOURNAL JOBS_TIMERS JOBS_DLQ JOBS_STATE JOBS_EXPERTS JOBS_SESSIONS JOBS_PLANS JOBS_BLOBS",
+		strings.Join([]string{n.Log, n.Intake, n.Work, n.Journal, n.Timers, n.Aside, n.State, n.Experts, n.Sessions, n.Plans, n.Memory, n.Blobs}, " "): "JOBS JOBS_INTAKE JOBS_WORK JOBS_JOURNAL JOBS_TIMERS JOBS_DLQ JOBS_STATE JOBS_EXPERTS JOBS_SESSIONS JOBS_PLANS JOBS_MEMORY JOBS_BLOBS",
 	} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)

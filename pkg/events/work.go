@@ -31,19 +31,21 @@ type Work struct {
 	Goal               string                     `json:"goal"`
 	Context            string                     `json:"context,omitempty"`
 	CompletionCriteria string                     `json:"completion_criteria,omitempty"`
-	Inputs             map[string]json.RawMessage `json:"inputs,omitempty"`      // Inputs are the job's named values.
-	InputsRef          *Ref                       `json:"inputs_ref,omitempty"`  // InputsRef refers to the inputs if they are stored as a blob.
-	Attachments        []Ref                      `json:"attachments,omitempty"` // Attachments are the job's files.
-	Results            map[string]Result          `json:"results,omitempty"`     // Results holds the result of each direct predecessor, by its id.
-	ResultsRef         *Ref                       `json:"results_ref,omitempty"` // ResultsRef refers to a blob with the same object, if there are too many to list.
-	Lessons            []string                   `json:"lessons,omitempty"`     // Lessons are those of earlier runs and of successors, oldest first.
-	Answers            map[string]InputClosed     `json:"answers,omitempty"`     // Answers are the answers to requests of the runs that this one resumes, by request id.
-	Select             []string                   `json:"select,omitempty"`      // Select lists dotted paths; a report with its output in a blob has to repeat their values in "selected".
-	LifeCycle          int                        `json:"life_cycle"`            // LifeCycle is how often the SubJob may still be split.
-	Deadline           time.Time                  `json:"deadline,omitzero"`     // Deadline is when the job must have ended; zero if there is none.
-	Budget             Spent                      `json:"budget,omitzero"`       // Budget is what the job could still spend when the work was issued; zero means no limit.
-	Evaluator          *bool                      `json:"evaluator,omitempty"`   // Evaluator says whether the result is to be evaluated; the expert's card decides when nil.
-	Model              string                     `json:"model,omitempty"`       // Model is the configured model that the request wants for experts; the expert's card decides if empty.
+	Inputs             map[string]json.RawMessage `json:"inputs,omitempty"`         // Inputs are the job's named values.
+	InputsRef          *Ref                       `json:"inputs_ref,omitempty"`     // InputsRef refers to the inputs if they are stored as a blob.
+	Attachments        []Ref                      `json:"attachments,omitempty"`    // Attachments are the job's files.
+	Results            map[string]Result          `json:"results,omitempty"`        // Results holds the result of each direct predecessor, by its id.
+	ResultsRef         *Ref                       `json:"results_ref,omitempty"`    // ResultsRef refers to a blob with the same object, if there are too many to list.
+	Lessons            []string                   `json:"lessons,omitempty"`        // Lessons are those of earlier runs and of successors, oldest first.
+	Answers            map[string]InputClosed     `json:"answers,omitempty"`        // Answers are the answers to requests of the runs that this one resumes, by request id.
+	Select             []string                   `json:"select,omitempty"`         // Select lists dotted paths; a report with its output in a blob has to repeat their values in "selected".
+	LifeCycle          int                        `json:"life_cycle"`               // LifeCycle is how often the SubJob may still be split.
+	Deadline           time.Time                  `json:"deadline,omitzero"`        // Deadline is when the job must have ended; zero if there is none.
+	Budget             Spent                      `json:"budget,omitzero"`          // Budget is what the job could still spend when the work was issued; zero means no limit.
+	Evaluator          *bool                      `json:"evaluator,omitempty"`      // Evaluator says whether the result is to be evaluated; the expert's card decides when nil.
+	Model              string                     `json:"model,omitempty"`          // Model is the configured model that the request wants for experts; the expert's card decides if empty.
+	Parent             string                     `json:"parent_session,omitempty"` // Parent is the session of the request, if the SubJob was handed off to a session of its own.
+	Knowledge          []string                   `json:"knowledge,omitempty"`      // Knowledge are the bases of knowledge that the request names, in addition to those of the expert's card.
 	// Session, Thread, User and Locale are those of the request; a handed-off SubJob has a session of its own.
 	Session    string          `json:"session,omitempty"`
 	Thread     string          `json:"thread,omitempty"`

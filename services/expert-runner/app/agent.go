@@ -69,6 +69,13 @@ type llmKind struct {
 	ObservationLimit int `yaml:"observation_limit"`
 	// ContextLimit is the size of the conversation in tokens above which old tool answers are compressed.
 	ContextLimit int `yaml:"context_limit"`
+	// Knowledge names the bases of knowledge whose best passages it is given: session, user, or global ones; the first two if omitted,
+	// none for [].
+	Knowledge []string `yaml:"knowledge"`
+	// Retriever is a tool that finds the passages instead of the built-in search.
+	Retriever string `yaml:"retriever"`
+	// Memory is false to remember nothing of users, and true to also keep facts at the end of each run.
+	Memory *bool `yaml:"memory"`
 	// AllowAddresses are non-public addresses and ranges that fetch may reach.
 	AllowAddresses []string `yaml:"allow_addresses"`
 	// Run is what the programs of its tool run may do.
@@ -113,7 +120,19 @@ func (a *llmKind) config(schema json.RawMessage) (agent.Config, error) {
 		Mode: a.mode(), Workflow: a.steps(), Evaluator: agent.Evaluator{On: a.Evaluator, Prompt: a.EvaluatorPrompt},
 		Prompt: a.Prompt, Tools: a.Tools, Required: a.RequiredTools, MaxTurns: cmp.Or(a.MaxTurns, a.CamelTurns), MaxTokens: a.MaxTokens, MaxTime: a.MaxTime,
 		Patience: a.Patience, Summary: a.OnBudget == onBudgetSummary, Observation: a.ObservationLimit, Context: a.ContextLimit, Schema: schema, Allow: allow,
+		Knowledge: a.Knowledge, Retriever: a.Retriever, Memory: a.memory(),
 	}, err
+}
+
+// memory is what it remembers of users.
+func (a *llmKind) memory() agent.Memory {
+	switch {
+	case a.Memory == nil:
+		return agent.ExplicitMemory
+	case *a.Memory:
+		return agent.SummaryMemory
+	}
+	return agent.NoMemory
 }
 
 // build makes an agent. Models without an engine mean that cards are only checked.

@@ -9,6 +9,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/host"
 	"github.com/jobgraph/jobgraph/pkg/host/trace"
+	"github.com/jobgraph/jobgraph/pkg/memory"
 	"github.com/jobgraph/jobgraph/pkg/service"
 	"github.com/jobgraph/jobgraph/pkg/service/live"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/adapter"
@@ -103,7 +104,7 @@ func (r *runner) loopSettings(d Deps) loop.Settings {
 		Names: r.bus.Names(), Owner: r.owner, Experts: r.catalog.experts, Concurrency: p.Settings.Concurrency,
 		AckWait: bus.PoolAckWait, Trace: trace.Open(p),
 		Journal: service.NewJournal(r.bus, p.Secrets), Log: service.NewLog(r.bus, p.Secrets, true), States: adapter.NewStates(r.bus),
-		Blobs: blobs, Files: blobs, Knowledge: adapter.NewKnowledge(r.bus), Contexts: r.bus,
+		Blobs: blobs, Files: blobs, Knowledge: adapter.NewKnowledge(r.bus), Memory: memory.New(r.bus.Memory()), Contexts: r.bus,
 		Live: func(job, subjob string, run int, expert string) loop.Items {
 			return items.Open(job, subjob, run, expert)
 		}, Meter: meter.New(p.Metrics), Logger: p.Log, Secrets: p.Secrets,

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/bases"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
 	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
@@ -206,7 +207,7 @@ func TestCardsSayWhichFilesAreMeant(t *testing.T) {
 func TestAnAgentReadsWhatIsKeptForItsSessionAndNothingElse(t *testing.T) {
 	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
 		for session, text := range map[string]string{"mine": "be brief", "other": "secret"} {
-			if _, err := w.Bus.Documents().Put(t.Context(), session, events.Ref{Name: session + ".md"}, strings.NewReader(text)); err != nil {
+			if _, err := w.Bus.Documents().Put(t.Context(), bases.Base{Scope: bases.Session, Name: session}, events.Ref{Name: session + ".md"}, strings.NewReader(text)); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -24,7 +24,7 @@ const maxFile = 256 << 20
 // asked are the flags that describe a request.
 type asked struct {
 	file, plan, expert, profile, id, session, thread, user, model string
-	inputs, labels, attached                                      []string
+	inputs, labels, attached, knowledge                           []string
 	cached, fresh                                                 bool
 }
 
@@ -44,6 +44,7 @@ func (q *asked) declare(c *cobra.Command) {
 	f.BoolVar(&q.fresh, "new", false, "make a job of its own, also if the text answers a question that is open in the session")
 	f.StringVar(&q.thread, "thread", "", "the line of talk inside that conversation")
 	f.StringVar(&q.user, "user", "", "on whose behalf the job runs")
+	f.StringSliceVar(&q.knowledge, "knowledge", nil, "base of knowledge that experts may read besides those of their cards; repeatable")
 }
 
 // newID is a flag value for a new id. An empty one, for example from an unset variable, is a mistake; without the flag an
@@ -98,6 +99,9 @@ func (g documents) request(q *asked, words []string) (events.Request, error) {
 			return r, err
 		}
 		r.Plan = plan
+	}
+	if len(q.knowledge) > 0 {
+		r.Knowledge = q.knowledge
 	}
 	if q.cached {
 		r.PlanCache = &q.cached

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/knowledge"
 )
 
 // States implements loop.States.
@@ -35,18 +36,13 @@ func (s States) Reported(ctx context.Context, job, subjob string, run int) (bool
 	return err == nil, err
 }
 
-// Knowledge implements loop.Knowledge.
-type Knowledge struct{ documents bus.Documents }
-
-// NewKnowledge reads the documents of sessions.
-func NewKnowledge(b *bus.Bus) Knowledge { return Knowledge{b.Documents()} }
-
-// Documents implements loop.Knowledge.
-func (k Knowledge) Documents(ctx context.Context, session string) ([]events.Ref, error) {
-	return k.documents.List(ctx, session)
+// Knowledge implements loop.Knowledge: the documents of bases, and their indexes.
+type Knowledge struct {
+	bus.Documents
+	*knowledge.Library
 }
 
-// Document implements loop.Knowledge.
-func (k Knowledge) Document(ctx context.Context, session, digest string) ([]byte, error) {
-	return k.documents.Get(ctx, session, digest)
+// NewKnowledge reads the documents of bases.
+func NewKnowledge(b *bus.Bus) Knowledge {
+	return Knowledge{b.Documents(), knowledge.NewLibrary(b.Documents())}
 }

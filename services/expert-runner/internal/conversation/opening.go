@@ -33,6 +33,8 @@ type Brief struct {
 	Job *brief.Brief
 	// Shelf says that there are tools to read what is kept for the session.
 	Shelf bool
+	// Recalled is what was found for the work before it begins.
+	Recalled Recalled
 }
 
 // Opening is what a model is told before it begins: the expert's prompt and our rules as instructions, the goal as the
@@ -45,7 +47,7 @@ func Opening(b *Brief) []Message {
 	if b.Shelf {
 		system = append(system, shelf)
 	}
-	system = append(system, language(b.Work))
+	system = append(system, b.Recalled.rules(), language(b.Work))
 	return []Message{{Role: System, Text: paragraphs(system)}, {Role: User, Text: request(b)}}
 }
 
@@ -113,6 +115,7 @@ func request(told *Brief) string {
 	for _, given := range told.Given {
 		b.WriteString("\n" + Data("step", given.ID, Words(given.Output), MaxShown))
 	}
+	b.WriteString(told.Recalled.data())
 	if len(told.Files) > 0 {
 		b.WriteString("\n" + Data("files", "workspace", strings.Join(told.Files, "\n"), MaxShown))
 	}

@@ -82,8 +82,11 @@ type Task struct {
 	Claim Claim
 	// Contexts keeps the id by which a remote agent knows the run's session; nil without a session.
 	Contexts Contexts
-	// Shelf holds the documents of the run's session; nil means none.
-	Shelf tool.Documents
+	// Shelf returns the documents of the bases of knowledge that a card names, as far as the run may read them, and of those that
+	// the request names; nil if there are none. Nil names are the default ones. The function may be nil.
+	Shelf func(names []string) tool.Shelf
+	// Memory is what the expert remembers of the job's user; nil for an anonymous job.
+	Memory tool.Memory
 	// Items takes live items without waiting, see Show; nil means that no one watches.
 	Items func(i item.Item)
 	// Logged keeps the end of the run's log with its report; nil means that it is not kept.

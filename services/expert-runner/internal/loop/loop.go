@@ -31,13 +31,14 @@ type Settings struct {
 	AckWait time.Duration
 	// StartedAfter is how long a run lasts before subjob.started is published; 50 ms if 0.
 	StartedAfter time.Duration
-	// Journal, Log, States, Blobs, Files and Knowledge are the bus.
+	// Journal, Log, States, Blobs and Files are the bus. Knowledge and Memory are, too; nil has no documents, or remembers nothing.
 	Journal   lease.Journal
 	Log       Log
 	States    States
 	Blobs     Blobs
 	Files     Files
 	Knowledge Knowledge
+	Memory    Memory
 	// Contexts keeps the ids by which remote agents know sessions; nil without.
 	Contexts Contexts
 	// Live returns the sink of the live items of a run; nil if there is none.

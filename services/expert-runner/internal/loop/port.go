@@ -5,7 +5,10 @@ import (
 	"io"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/bases"
 	"github.com/jobgraph/jobgraph/pkg/events/item"
+	"github.com/jobgraph/jobgraph/pkg/knowledge"
+	"github.com/jobgraph/jobgraph/pkg/memory"
 	"github.com/jobgraph/jobgraph/pkg/run/lease"
 	"github.com/jobgraph/jobgraph/pkg/service/queue"
 )
@@ -48,10 +51,16 @@ type Contexts interface {
 	SetRemoteContext(ctx context.Context, session, expert, id string) error
 }
 
-// Knowledge has the documents of sessions. Document gives store.ErrNotFound for a missing one.
+// Knowledge has the documents of bases of knowledge. Get gives store.ErrNotFound for a missing one.
 type Knowledge interface {
-	Documents(ctx context.Context, session string) ([]events.Ref, error)
-	Document(ctx context.Context, session, digest string) ([]byte, error)
+	knowledge.Store
+	Search(ctx context.Context, bases []bases.Base, query string, most int) (knowledge.Found, error)
+}
+
+// Memory keeps what experts remember of users, see memory.Store.
+type Memory interface {
+	Recall(ctx context.Context, user, expert string) ([]memory.Fact, error)
+	Remember(ctx context.Context, user, expert string, f memory.Fact) (added bool, err error)
 }
 
 // Blobs stores payloads. Get gives store.ErrNotFound for a missing one.

@@ -219,7 +219,7 @@ func (r *run) execute() task.Ending {
 	}
 	t := &expert.Task{
 		Work: &r.Work, Rest: r.rest, Owner: r.loop.Owner, Log: slog.New(&runLog{run: r}), Hand: &r.effects, Payload: r.payloads.fetch, Keep: r.payloads.store,
-		Claim: &r.leaseWatch, Shelf: documents{r}, Items: r.watched.show, Logged: r.watched.logged,
+		Claim: &r.leaseWatch, Shelf: r.shelf, Memory: r.memory(), Items: r.watched.show, Logged: r.watched.logged,
 	}
 	if r.Session != "" && r.loop.Contexts != nil {
 		t.Contexts = contexts{r}

@@ -3,32 +3,45 @@ package tool
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/bases"
+	"github.com/jobgraph/jobgraph/pkg/knowledge"
 )
 
 // documents are those of a session, by digest.
 type documents map[string]string
 
-func (d documents) Documents(context.Context) ([]events.Ref, error) {
+func (d documents) Documents(context.Context) ([]Document, error) {
 	if d == nil {
 		return nil, errors.New("the bus is away")
 	}
-	return []events.Ref{
-		{Digest: strings.Repeat("a", 64), Name: "rules.md", MediaType: "text/markdown", Size: 5},
-		{Digest: strings.Repeat("b", 64), Name: "twice"},
-		{Digest: strings.Repeat("c", 64), Name: "twice"},
-		{Digest: strings.Repeat("d", 64), Name: "large"},
-		{Digest: strings.Repeat("e", 64), Name: "gone"},
+	handbook, session := bases.Base{Scope: bases.Global, Name: "handbook"}, bases.Base{Scope: bases.Session, Name: "s"}
+	return []Document{
+		{handbook, events.Ref{Digest: strings.Repeat("a", 64), Name: "rules.md", MediaType: "text/markdown", Size: 5}},
+		{session, events.Ref{Digest: strings.Repeat("b", 64), Name: "twice"}},
+		{session, events.Ref{Digest: strings.Repeat("c", 64), Name: "twice"}},
+		{session, events.Ref{Digest: strings.Repeat("d", 64), Name: "large"}},
+		{session, events.Ref{Digest: strings.Repeat("e", 64), Name: "gone"}},
+		{session, events.Ref{Digest: strings.Repeat("f", 64), Name: "wide"}},
 	}, nil
 }
 
-func (d documents) Document(_ context.Context, digest string) ([]byte, error) {
-	if text, ok := d[digest[:1]]; ok {
+func (d documents) Search(_ context.Context, query string, most int) (knowledge.Found, error) {
+	if d == nil {
+		return knowledge.Found{}, errors.New("the bus is away")
+	}
+	hit := knowledge.Hit{Base: bases.Base{Scope: bases.Global, Name: "handbook"}, Name: "rules.md", Heading: "Tone", Text: fmt.Sprintf("%s %d", query, most)}
+	return knowledge.Found{Hits: []knowledge.Hit{hit}[:min(1, len(query)-1)], Unread: []string{"photo.png"}}, nil
+}
+
+func (d documents) Document(_ context.Context, doc Document) ([]byte, error) {
+	if text, ok := d[doc.Digest[:1]]; ok {
 		return []byte(text), nil
 	}
 	return nil, errors.New("not found")
@@ -37,13 +50,13 @@ func (d documents) Document(_ context.Context, digest string) ([]byte, error) {
 // proves C41
 func TestDocumentsOfASessionAreListedAndRead(t *testing.T) {
 	large := strings.Repeat("ä", MaxRead/2) + "end"
-	shelf := documents{"a": "be so", "b": "\xff", "c": "three", "d": large}
+	shelf := documents{"a": "be so", "b": "\x00\xff", "c": "three", "d": large, "f": "\xff\xfeG\x00r\x00\xf6\x00"}
 	tests := []struct {
-		shelf      Documents
+		shelf      Shelf
 		tool, args string
 		want, err  string
 	}{
-		{shelf, ListKnowledge, `{}`, "aaaaaaaaaaaa rules.md, 5 bytes, text/markdown\n", ""},
+		{shelf, ListKnowledge, `{}`, "aaaaaaaaaaaa rules.md, 5 bytes, text/markdown, of handbook\n", ""},
 		{nil, ListKnowledge, ``, "(no documents)", ""},
 		{shelf, ListKnowledge, `{"x":1}`, "", "bad arguments"},
 		{documents(nil), ListKnowledge, `{}`, "", "the bus is away"},
@@ -61,6 +74,14 @@ func TestDocumentsOfASessionAreListedAndRead(t *testing.T) {
 		{shelf, ReadKnowledge, `{"id":""}`, "", "bad arguments"},
 		{shelf, ReadKnowledge, `{"id":"x","offset":-1}`, "", "bad arguments"},
 		{shelf, ReadKnowledge, `[]`, "", "no JSON object"},
+		{shelf, ReadKnowledge, `{"id":"wide"}`, "Grö\n[read as UTF-16]", ""},
+		{shelf, SearchKnowledge, `{"query":"tone","most":2}`, "[k36f5204d] handbook/rules.md › Tone\ntone 2\n\n(not searched, since no text or too large: photo.png)", ""},
+		{shelf, SearchKnowledge, `{"query":"tone"}`, "tone 5", ""},
+		{shelf, SearchKnowledge, `{"query":"tone","most":90}`, "tone 20", ""},
+		{shelf, SearchKnowledge, `{"query":"x"}`, "(no passage has these words)", ""},
+		{shelf, SearchKnowledge, `{"query":" "}`, "", "bad arguments"},
+		{nil, SearchKnowledge, `{"query":"x"}`, "(no documents)", ""},
+		{documents(nil), SearchKnowledge, `{"query":"x"}`, "", "the bus is away"},
 	}
 	for _, test := range tests {
 		tools := map[string]Tool{}

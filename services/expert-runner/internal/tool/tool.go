@@ -51,13 +51,16 @@ const (
 	ListFiles = "list_files"
 	Fetch     = "fetch"
 
-	ListKnowledge = "list_knowledge"
-	ReadKnowledge = "read_knowledge"
+	ListKnowledge   = "list_knowledge"
+	ReadKnowledge   = "read_knowledge"
+	SearchKnowledge = "search_knowledge"
+
+	Remember = "remember"
 )
 
 // Names lists all tools in order.
 func Names() []string {
-	return []string{Edit, Fetch, Find, ListFiles, ListKnowledge, ReadFile, ReadKnowledge, Run, SearchWeb, WriteFile}
+	return []string{Edit, Fetch, Find, ListFiles, ListKnowledge, ReadFile, ReadKnowledge, Remember, Run, SearchKnowledge, SearchWeb, WriteFile}
 }
 
 // NeedsWorkspace reports whether any of these tools works on files.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/bases"
 	"github.com/jobgraph/jobgraph/pkg/events/item"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/session"
 )
@@ -259,10 +260,10 @@ func (s sessions) delete(ctx context.Context, body []byte) (any, error) {
 			deleted = append(deleted, id)
 		}
 	}
-	if err := s.view.bus.Documents().DeleteAll(ctx, q.ID); err != nil {
-		return nil, err
-	}
 	for _, id := range r.All() {
+		if err := s.view.bus.Documents().DeleteAll(ctx, bases.Base{Scope: bases.Session, Name: id}); err != nil {
+			return nil, err
+		}
 		if err := s.view.bus.Conversations().Delete(ctx, id); err != nil {
 			return nil, err
 		}

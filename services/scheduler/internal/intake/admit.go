@@ -10,6 +10,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/bases"
 	"github.com/jobgraph/jobgraph/pkg/events/schedule"
 	"github.com/jobgraph/jobgraph/pkg/run"
 )
@@ -133,6 +134,7 @@ func (a *Admitter) admit(ctx context.Context, body []byte, origin Origin) (Admis
 		}}
 	}
 	r, faults := events.DecodeRequest(body)
+	faults = append(faults, bases.Faults("knowledge", r.Knowledge)...)
 	if r.Schedule != nil && (a.Schedules == nil || now(r.Schedule)) {
 		faults = append(faults, unscheduled(&r)...)
 		r.Schedule = nil

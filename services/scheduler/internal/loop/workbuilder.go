@@ -68,11 +68,11 @@ func (b *workBuilder) resolveOrder(ctx context.Context, j *job, cmd *graph.Comma
 	}
 	w.ReportID = w.IdempotencyKey
 	if o.Session != "" {
-		w.Session = o.Session
+		w.Session, w.Parent = o.Session, r.Session
 	}
 	if o.Kind == events.WorkExecute {
 		w.History, w.HistoryRef = requested.History, requested.HistoryRef
-		w.Evaluator, w.Model = r.Evaluator, r.Models["expert"]
+		w.Evaluator, w.Model, w.Knowledge = r.Evaluator, r.Models["expert"], r.Knowledge
 	}
 	if o.Spec.Seq != 0 {
 		if err := b.fillSpec(ctx, j, o, cmd.SubJob, w); err != nil {

@@ -64,6 +64,8 @@ type run struct {
 	// exchange is the present conversation.
 	exchange exchange
 	live     live
+	// shelf holds the documents that the run may read; nil for none.
+	shelf tool.Shelf
 	// asked maps the number of a question to the run that got its answer first.
 	asked map[int]int
 	// began is when this process took up the run; before is how long it had lasted until then.
@@ -106,6 +108,9 @@ const (
 
 // run holds the conversations of a run one after another: the steps of the workflow, then the evaluation.
 func (r *run) run(ctx context.Context) task.Ending {
+	if r.task.Shelf != nil {
+		r.shelf = r.task.Shelf(r.config.Knowledge)
+	}
 	files, closing, err := r.equip(ctx)
 	if err != nil {
 		return unprepared(err)
@@ -130,12 +135,14 @@ func (r *run) run(ctx context.Context) task.Ending {
 			return r.report(&last)
 		}
 	}
-	if !r.evaluates() {
-		return r.report(&last)
+	if r.evaluates() {
+		var over *task.Ending
+		if last, over = r.evaluate(ctx, w, last); over != nil {
+			return *over
+		}
 	}
-	last, over := r.evaluate(ctx, w, last)
-	if over != nil {
-		return *over
+	if last.Outcome == events.Success {
+		r.reflect(ctx, &last)
 	}
 	return r.report(&last)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/bases"
 	"github.com/jobgraph/jobgraph/pkg/llm"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/conversation"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/policy"
@@ -58,6 +59,12 @@ type Config struct {
 	Programs *program.Runner
 	// Search searches the web for the tool SearchWeb; nil if it is not offered.
 	Search *search.Client
+	// Knowledge names the bases of knowledge whose best passages begin its conversations; nil means bases.Default, an empty list none.
+	// Retriever is a tool of a toolbox that finds the passages instead.
+	Knowledge []string
+	Retriever string
+	// Memory says what is remembered of users.
+	Memory Memory
 	// Toolboxes provide the tools that are not the runner's own.
 	Toolboxes []Toolbox
 	// Planner returns the tool Planning for an agent with this work; nil if unused.
@@ -127,7 +134,13 @@ func (c *Config) Faults() events.Faults {
 			fault("required_tools", "name it under tools, too", "required tool %q is none of its tools", name)
 		}
 	}
-	faults = append(faults, c.stepFaults()...)
+	faults = append(append(faults, c.stepFaults()...), bases.Faults("knowledge", c.Knowledge)...)
+	if c.Retriever != "" && c.boxOf(c.Retriever) == nil {
+		fault("retriever", "use a tool of mcpServers or tools of the configuration", "there is no tool %q to retrieve with", c.Retriever)
+	}
+	if c.Memory == NoMemory && slices.Contains(c.Tools, tool.Remember) {
+		fault("memory", "leave out the tool, or memory: false", "the tool %s needs a memory", tool.Remember)
+	}
 	if _, err := newForm(c.Schema); err != nil {
 		fault("output_schema", "", "%s", err)
 	}

@@ -37,9 +37,10 @@ func (r *run) equip(ctx context.Context) (paths []string, closing func(), err er
 	if r.config.Planner != nil {
 		offer(r.config.Planner(r.task.Work))
 	}
-	for _, t := range tool.NewKnowledge(r.task.Shelf).Tools() {
+	for _, t := range tool.NewKnowledge(r.shelf).Tools() {
 		offer(t)
 	}
+	offer(tool.NewRemember(r.memory()))
 	if r.dir == "" {
 		return nil, func() {}, nil
 	}

@@ -105,6 +105,11 @@ func (r *run) step(ctx context.Context, w *work, at int) (ending conversation.En
 	}
 	rules := r.rules(read, w.had)
 	rules.Required, rules.Summary = s.Required, r.config.Summary && schema == nil
+	recalled, err := r.recall(ctx, &brief)
+	if err != nil {
+		return ending, new(unprepared(err))
+	}
+	brief.Recalled = recalled
 	opening := conversation.Opening(&brief)
 	r.exchange.began = &beginning{Part: s.ID, Next: r.behind(at), Rules: rules, Opening: opening, Tools: r.names, Schema: schema}
 	m := conversation.New(rules, opening)
