@@ -24,6 +24,7 @@ type recorder struct {
 	away     bool
 	absent   bool
 	lost     bool
+	slow     bool
 	lines    []string
 	items    []item.Item
 	asked    int
@@ -67,7 +68,14 @@ func (p *recorder) Confirm(job, subjob string, body []byte) (Pending, error) {
 
 type answer struct{ p *recorder }
 
-func (a answer) Wait(context.Context) (uint64, error) {
+func (a answer) Wait(ctx context.Context) (uint64, error) {
+	a.p.mu.Lock()
+	slow := a.p.slow
+	a.p.mu.Unlock()
+	if slow {
+		<-ctx.Done()
+		return 0, ctx.Err()
+	}
 	a.p.mu.Lock()
 	defer a.p.mu.Unlock()
 	switch {
@@ -234,6 +242,25 @@ func TestABusWithoutTheStreamIsNotAskedForAcknowledgements(t *testing.T) {
 		}
 		if p.messages != 100 || p.asked != 1 {
 			t.Errorf("%d messages, %d to be acknowledged", p.messages, p.asked)
+		}
+	})
+}
+
+func TestABusThatDoesNotAcknowledgeHoldsItemsUpForASecondAtMost(t *testing.T) {
+	writing(t, func(t *testing.T, p *recorder, w *Writer) {
+		p.set(func() { p.slow = true })
+		r := w.Open("j", "a", 1, "x")
+		for n := range 60 {
+			r.Show(text("answer", n, "."))
+			<-time.After(100 * time.Millisecond)
+		}
+		if p.messages < 40 || p.asked > 3 {
+			t.Errorf("%d messages, %d to be acknowledged", p.messages, p.asked)
+		}
+		for _, i := range p.items {
+			if i.Type == item.Gap {
+				t.Errorf("nothing is known to be missing: %+v", i)
+			}
 		}
 	})
 }

@@ -19,10 +19,11 @@ const (
 	together = 5 * time.Millisecond
 	// retryAway is the pause before the next attempt while the bus is away.
 	retryAway = 250 * time.Millisecond
-	// retryAbsent is how long a bus without a stream of live items is not asked for acknowledgements.
-	retryAbsent = 30 * time.Second
-	// closeWithin limits how long Close waits for what is left to be sent.
-	closeWithin = time.Second
+	// confirmWithin limits the wait for an acknowledgement. retryAbsent is how long a bus without a stream of live items is
+	// not asked for further ones, retrySlow a bus that gave none in time: listeners without a stream look the same.
+	confirmWithin = time.Second
+	retryAbsent   = 30 * time.Second
+	retrySlow     = 5 * time.Second
 )
 
 // Port is the bus. Ready returns nil while there is a connection. Send passes a message on without waiting; Confirm does,
@@ -71,8 +72,8 @@ type Writer struct {
 
 	// The fields below belong to the goroutine.
 	unconfirmed Pending
-	sentLast    []*Run // The runs of the last round.
-	absent      time.Time
+	sentLast    []*Run    // The runs of the last round.
+	askAgain    time.Time // When an acknowledgement is asked for again; zero for always.
 }
 
 // due is a run with something that waits until a time.
@@ -185,7 +186,7 @@ func (w *Writer) work() {
 	}
 	list, _ := w.collect(true)
 	w.send(list)
-	w.confirm(closeWithin)
+	w.confirm()
 }
 
 // pause waits for news, or for a time; false means that the writer was closed.
@@ -216,7 +217,7 @@ func (w *Writer) send(list []*Run) bool {
 		}
 		return false
 	}
-	w.confirm(0)
+	w.confirm()
 	redactor := w.secrets.Redactor()
 	w.sentLast = w.sentLast[:0]
 	var body []byte
@@ -250,7 +251,7 @@ func (w *Writer) pass(r *Run, body []byte) {
 
 // passLast sends the last message of a round and asks for its acknowledgement, which limits how far the bus may be behind.
 func (w *Writer) passLast(r *Run, body []byte) {
-	if !w.absent.IsZero() && time.Since(w.absent) < retryAbsent {
+	if time.Now().Before(w.askAgain) {
 		w.pass(r, body)
 		return
 	}
@@ -262,25 +263,21 @@ func (w *Writer) passLast(r *Run, body []byte) {
 	w.unconfirmed = pending
 }
 
-// confirm waits for the acknowledgement of the last round. It ends at the latest with the publisher's own limit; within
-// shortens that.
-func (w *Writer) confirm(within time.Duration) {
+// confirm waits for the acknowledgement of the last round, within bounds.
+func (w *Writer) confirm() {
 	if w.unconfirmed == nil {
 		return
 	}
-	ctx := context.Background()
-	if within > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, within)
-		defer cancel()
-	}
+	ctx, cancel := context.WithTimeout(context.Background(), confirmWithin)
+	defer cancel()
 	_, err := w.unconfirmed.Wait(ctx)
 	w.unconfirmed = nil
 	switch {
 	case err == nil:
-		w.absent = time.Time{}
 	case errors.Is(err, bus.ErrUnavailable):
-		w.absent = time.Now() // There is no stream: only present listeners get items.
+		w.askAgain = time.Now().Add(retryAbsent) // There is no stream: only present listeners get items.
+	case ctx.Err() != nil:
+		w.askAgain = time.Now().Add(retrySlow)
 	default:
 		for _, r := range w.sentLast {
 			r.missed()

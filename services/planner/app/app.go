@@ -10,6 +10,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/host/trace"
 	"github.com/jobgraph/jobgraph/pkg/schema"
 	"github.com/jobgraph/jobgraph/pkg/service"
+	"github.com/jobgraph/jobgraph/pkg/service/live"
 	"github.com/jobgraph/jobgraph/services/planner/internal/adapter"
 	"github.com/jobgraph/jobgraph/services/planner/internal/caller"
 	"github.com/jobgraph/jobgraph/services/planner/internal/catalog"
@@ -83,7 +84,10 @@ func work(work context.Context, p *host.Process, b *bus.Bus, s loop.Settings) ho
 }
 
 func loopSettings(p *host.Process, b *bus.Bus, cards *catalog.Catalog, s Settings, d Deps) loop.Settings {
+	items := live.New(live.OnBus(b), p.Secrets)
+	p.Cleanup("live items", 0, func(ctx context.Context) error { items.Close(ctx); return nil })
 	return loop.Settings{
+		Items: func(job, subjob string, run int) loop.Items { return items.Open(job, subjob, run, "") },
 		Names: b.Names(), Concurrency: cmp.Or(p.Settings.Concurrency, defaultConcurrency), ExpertWait: s.ExpertWait,
 		Options: plan.Options{DefaultExpert: s.DefaultExpert, Zone: zone, Schema: schema.Check, Informed: true, Version: plan.Version},
 		Owner:   service.Owner(d.Owner, "planner"), Read: caller.Read(p.Metrics.Models().JSON),

@@ -34,7 +34,11 @@ func (m *Model) Name(r *events.Request) string {
 
 // Ask implements loop.Model.
 func (m *Model) Ask(ctx context.Context, q *loop.Question) (planning.Fact, error) {
-	answer, err := m.Client.Do(ctx, m.request(q), watched(q))
+	sink, done := watched(q)
+	answer, err := m.Client.Do(ctx, m.request(q), sink)
+	if ctx.Err() == nil {
+		done()
+	}
 	if err == nil {
 		return planning.Fact{Kind: planning.Answered, Text: answer.Text, Model: answer.Model, Spent: spent(&answer)}, nil
 	}
@@ -63,17 +67,22 @@ const (
 	longestWait  = 10 * time.Minute
 )
 
-// watched forwards text and reasoning to watchers while they arrive. All parts of a call have the key of the call as their
-// name.
-func watched(q *loop.Question) func(llm.Delta) {
+// watched forwards text and reasoning to watchers while they arrive: in pieces as the model writes them, and as items that
+// people can read. All parts of a call have the key of the call as their name. done says that the call has ended.
+func watched(q *loop.Question) (sink func(llm.Delta), done func()) {
 	if q.Live == nil {
-		return nil
+		return nil, func() {}
 	}
-	return llm.Pieces(q.Key, q.Key+"/thought", func(p llm.Piece) {
+	pieces := llm.Pieces(q.Key, q.Key+"/thought", func(p llm.Piece) {
 		if body, err := json.Marshal(p); err == nil {
 			q.Live(body)
 		}
 	})
+	if q.Show == nil {
+		return pieces, func() {}
+	}
+	text := newReadable(q.Key, q.Call.Name != "" || len(q.Call.Schema) > 0, q.Show)
+	return func(d llm.Delta) { pieces(d); text.take(d) }, text.done
 }
 
 // request converts a call to a model request.

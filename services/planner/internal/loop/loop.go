@@ -45,6 +45,8 @@ type Settings struct {
 	Profiles Profiles
 	Model    Model
 	Read     planning.Reader
+	// Items returns the sink of the live items of a run; nil if there is none.
+	Items func(job, subjob string, run int) Items
 	// Meter counts outcomes.
 	Meter Meter
 	// Trace begins a span under a traceparent, with attributes by name and value. It returns the span's traceparent and a

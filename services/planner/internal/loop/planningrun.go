@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/item"
 	"github.com/jobgraph/jobgraph/pkg/graph"
 	jobrun "github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/pkg/service/queue"
@@ -37,6 +38,7 @@ type planningRun struct {
 	stage    planning.Stage
 	beats    sync.WaitGroup // The goroutine of the heartbeat, which ends with ctx.
 	beating  bool
+	items    Items // nil until something is shown.
 	// patience is the time until which to wait for experts.
 	patience time.Time
 }
@@ -64,6 +66,7 @@ func (l *Loop) converse(work, intake context.Context, d *queue.Delivery, w *even
 	defer remove()
 	defer t.beats.Wait()
 	defer t.lose(nil)
+	defer func() { t.shown(err == nil) }()
 	defer func() {
 		if value := recover(); value != nil {
 			l.Logger.Error("planning panicked", "job", w.Job, "panic", value, "stack", string(debug.Stack()))
@@ -263,6 +266,7 @@ func (t *planningRun) open() error {
 	}
 	t.record = r
 	t.claimed.Store(r)
+	t.seam(r.start != nil)
 	t.beat()
 	if r.start == nil {
 		return r.begin(t.ctx, &t.start)
@@ -332,7 +336,7 @@ func (t *planningRun) answer(c *planning.Command) (planning.Fact, error) {
 	}
 	return t.loop.Model.Ask(t.ctx, &Question{
 		Request: &t.start.Request, Call: c.Call, Key: c.Key, IdempotencyKey: jobrun.CallKey(t.w.IdempotencyKey, c.Key),
-		Live: func(body []byte) { t.loop.Log.Live(t.w.Job, t.w.SubJob, body) },
+		Live: func(body []byte) { t.loop.Log.Live(t.w.Job, t.w.SubJob, body) }, Show: t.show,
 	})
 }
 
@@ -411,6 +415,7 @@ func (t *planningRun) tell(stage planning.Stage) {
 		return
 	}
 	t.stage = stage
+	t.show(item.Item{Type: item.Progress, ID: "progress/" + t.planning.Pending().Key, Text: string(stage), Done: true})
 	t.loop.Log.Tell(events.Event{
 		Kind: events.KindSubJobProgressed, Job: t.w.Job, SubJob: t.w.SubJob, Run: t.w.Run, Source: source, Trace: t.d.Trace,
 		ID:   fmt.Sprintf("%s/%s/%s/%d/%s", t.w.Job, events.KindSubJobProgressed, t.w.SubJob, t.w.Run, t.planning.Pending().Key),

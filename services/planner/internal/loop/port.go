@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/item"
 	"github.com/jobgraph/jobgraph/pkg/run/lease"
 	"github.com/jobgraph/jobgraph/pkg/service/queue"
 	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
@@ -35,6 +36,16 @@ type Question struct {
 	Key, IdempotencyKey string
 	// Live receives parts of the answer as they arrive; nil if no one watches.
 	Live func(body []byte)
+	// Show receives the answer as items for people; nil if no one watches.
+	Show func(i item.Item)
+}
+
+// Items takes the live items of one run without waiting, as live.Run does. Seam says that the run goes on where a run broke
+// off. End ends the run; with done its items are complete.
+type Items interface {
+	Show(i item.Item)
+	Seam(of int, continues bool)
+	End(done bool)
 }
 
 // Model answers calls. Name returns the model's name for a request, empty if there is none. Ask returns the outcome of a

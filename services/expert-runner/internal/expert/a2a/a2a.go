@@ -101,7 +101,7 @@ func (x *Expert) Run(ctx context.Context, t *expert.Task) task.Ending {
 		return unreached(err)
 	}
 	r := &run{
-		config: &x.config, card: card, peer: newRemote(card, x.dialer, x.config.MaxBytes, x.config.Secrets.Redactor()), host: card.endpoint.Host, form: form, task: t, live: live{hand: t.Hand, redactor: x.config.Secrets.Redactor()},
+		config: &x.config, card: card, peer: newRemote(card, x.dialer, x.config.MaxBytes, x.config.Secrets.Redactor()), host: card.endpoint.Host, form: form, task: t, live: live{task: t, redactor: x.config.Secrets.Redactor()},
 		record: &record{}, streams: x.config.Mode == ModeStream || x.config.Mode == "" && card.streaming,
 	}
 	return r.run(ctx)

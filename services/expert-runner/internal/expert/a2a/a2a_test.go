@@ -12,6 +12,7 @@ import (
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/item"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/a2a"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/a2a/a2atest"
@@ -192,6 +193,42 @@ func TestTheEndOfTheRunEndsTheTaskOnlyIfItIsOver(t *testing.T) {
 			}
 		}
 	})
+}
+
+// proves V24
+// proves V26
+func TestWhatAnAgentShowsKeepsItsType(t *testing.T) {
+	play := func(s *a2atest.Stage) {
+		s.Begin()
+		s.Say(sdk.TaskStateWorking, "hmm", "response_event", "reasoning")
+		s.Say(sdk.TaskStateWorking, "", "response_event", "tool_call_started", "tool_call_id", "t1", "tool_name", "search", "tool_args", map[string]any{"q": "box"})
+		s.Say(sdk.TaskStateWorking, "", "response_event", "tool_call_completed", "tool_call_id", "t1", "tool_name", "search", "tool_result", "found")
+		s.Say(sdk.TaskStateWorking, `{"title":"T","data":"# T"}`, "response_event", "component_generator", "component_type", "report", "component_id", "r1")
+		s.Say(sdk.TaskStateWorking, "no JSON", "response_event", "component_generator", "component_type", "profile")
+		s.Say(sdk.TaskStateWorking, "under", "response_event", "message_chunk")
+		s.Say(sdk.TaskStateCompleted, "")
+	}
+	for _, old := range []bool{false, true} {
+		agent := a2atest.Start(t, a2atest.Settings{Old: old, Streaming: true}, play)
+		h := &hand{}
+		succeeded(t, runWork(t, a2a.Config{Agent: agent.URL}, h, work()), `"under"`)
+		want := []item.Item{
+			{Type: item.Thinking, ID: "thought", Text: "hmm"},
+			{Type: item.Tool, ID: "tool/t1", Tool: "search", Args: `{"q":"box"}`},
+			{Type: item.Tool, ID: "tool/t1", Bytes: 7, Done: true},
+			{Type: item.Component, ID: "component/r1", Component: "report", Data: json.RawMessage(`{"title":"T","data":"# T"}`), Done: true},
+			{Type: item.Component, ID: "said/2", Component: "profile", Text: "no JSON", Done: true},
+			{Type: item.Text, ID: "answer", Text: "under"},
+			{Type: item.Text, ID: "answer", Done: true},
+			{Type: item.Thinking, ID: "thought", Done: true},
+		}
+		if diff := cmp.Diff(want, h.items); diff != "" {
+			t.Error(diff)
+		}
+		if last := h.live[len(h.live)-2]; last != `{"item":"said/2","offset":0,"text":"no JSON"}` {
+			t.Errorf("those who listen now are told %s", last)
+		}
+	}
 }
 
 // proves V-T12

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/item"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/a2a"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/a2a/a2atest"
@@ -24,6 +25,7 @@ type hand struct {
 	results  map[string]json.RawMessage
 	live     []string
 	progress []string
+	items    []item.Item
 	// kept is called when a result is in the journal.
 	kept func(key string)
 }
@@ -98,7 +100,11 @@ func runWork(tb testing.TB, c a2a.Config, h *hand, w *events.Work) task.Ending {
 }
 
 func taskOf(h *hand, w *events.Work) *expert.Task {
-	return &expert.Task{Work: w, Hand: h, Log: slog.New(slog.DiscardHandler)}
+	return &expert.Task{Work: w, Hand: h, Log: slog.New(slog.DiscardHandler), Items: func(i item.Item) {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.items = append(h.items, i)
+	}}
 }
 
 // lost is a run whose runner dies as soon as the message with its task is in the journal.

@@ -1,12 +1,15 @@
 package a2a
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/item"
 	"github.com/jobgraph/jobgraph/pkg/redact"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 )
@@ -16,14 +19,16 @@ const maxMilestones = 50
 
 // live reports the agent's activity to watchers. Only milestones are stored.
 type live struct {
-	hand expert.Hand
+	task *expert.Task
 	// texts holds the lengths of growing items.
 	texts map[string]int
 	// streams remove secrets that are split over several pieces, by item.
 	redactor *redact.Redactor
 	streams  map[string]*redact.Stream
-	said     int
-	turns    int
+	// component is the component that is being passed on; nil for text.
+	component *item.Item
+	said      int
+	turns     int
 }
 
 // piece is one message to watchers, in the form that all experts use: it continues an item at an offset in bytes, or
@@ -56,10 +61,49 @@ func (l *live) tell(u *update) {
 		l.text("thought", said, true)
 	default:
 		l.said++
-		item := fmt.Sprintf("said/%d", l.said)
-		l.text(item, said, false)
-		l.rest(item)
+		id := fmt.Sprintf("said/%d", l.said)
+		l.component = componentOf(u, id, said)
+		l.text(id, said, false)
+		l.rest(id)
+		l.finish(id)
 	}
+}
+
+// componentOf returns the component that a message is, for agents that say so; nil for text. An agent that repeats the id of
+// a component replaces it.
+func componentOf(u *update, id, content string) *item.Item {
+	kind, _ := u.Meta["component_type"].(string)
+	if kind == "" && eventOf(u) != eventComponent {
+		return nil
+	}
+	i := &item.Item{Type: item.Component, ID: id, Component: clip(cmp.Or(kind, "component"), maxName), Done: true}
+	if named, _ := u.Meta["component_id"].(string); named != "" {
+		i.ID = "component/" + clip(named, maxName)
+	}
+	if json.Valid([]byte(content)) {
+		i.Data = json.RawMessage(content)
+	} else {
+		i.Text = clip(content, maxShown)
+	}
+	return i
+}
+
+// finish shows the component in hand, or ends an item of text.
+func (l *live) finish(id string) {
+	if l.component != nil {
+		l.task.Show(*l.component)
+		l.component = nil
+		return
+	}
+	l.task.Show(item.Item{Type: typeOf(id), ID: id, Done: true})
+}
+
+// typeOf returns the type of an item of text.
+func typeOf(id string) item.Type {
+	if id == "thought" {
+		return item.Thinking
+	}
+	return item.Text
 }
 
 // tool reads the metadata that agents add to a status while they call a tool.
@@ -81,11 +125,12 @@ func (l *live) tool(meta map[string]any) bool {
 		p.Args = clip(string(args), 1<<10)
 	}
 	l.send(p)
+	l.task.Show(item.Item{Type: item.Tool, ID: p.Item, Tool: p.Tool, Args: p.Args, Bytes: p.Bytes, Done: p.Done})
 	return true
 }
 
 // text continues an item, or restarts it.
-func (l *live) text(item, text string, more bool) {
+func (l *live) text(id, text string, more bool) {
 	if text == "" {
 		return
 	}
@@ -93,35 +138,42 @@ func (l *live) text(item, text string, more bool) {
 		l.texts, l.streams = map[string]int{}, map[string]*redact.Stream{}
 	}
 	if !more {
-		l.texts[item] = 0
+		l.texts[id] = 0
 	}
-	if !more || l.streams[item] == nil {
-		l.streams[item] = l.redactor.Stream(false)
+	if !more || l.streams[id] == nil {
+		l.streams[id] = l.redactor.Stream(false)
 	}
-	l.pass(item, l.streams[item].Feed(text))
+	l.pass(id, l.streams[id].Feed(text))
 }
 
 // pass publishes text that is certainly not part of a secret.
-func (l *live) pass(item, text string) {
+func (l *live) pass(id, text string) {
 	if text == "" {
 		return
 	}
-	l.send(piece{Item: item, Offset: l.texts[item], Text: clip(text, maxShown)})
-	l.texts[item] += len(text)
+	shown := clip(text, maxShown)
+	l.send(piece{Item: id, Offset: l.texts[id], Text: shown})
+	if l.component == nil {
+		l.task.Show(item.Item{Type: typeOf(id), ID: id, Offset: l.texts[id], Text: shown})
+	}
+	l.texts[id] += len(text)
 }
 
 // rest publishes the held-back end of an item that does not continue.
-func (l *live) rest(item string) {
-	if s := l.streams[item]; s != nil {
-		l.pass(item, s.Flush())
+func (l *live) rest(id string) {
+	if s := l.streams[id]; s != nil {
+		l.pass(id, s.Flush())
 	}
 }
 
 // turn publishes a milestone: the task is in another state.
 func (l *live) turn(r *record) {
 	if r.State.terminal() {
-		for _, item := range slices.Sorted(maps.Keys(l.streams)) {
-			l.rest(item)
+		for _, id := range slices.Sorted(maps.Keys(l.streams)) {
+			l.rest(id)
+			if !strings.HasPrefix(id, "said/") { // Those were ended when they came.
+				l.finish(id)
+			}
 		}
 	}
 	if l.turns++; l.turns > maxMilestones {
@@ -131,7 +183,7 @@ func (l *live) turn(r *record) {
 	if words := r.words(); words != "" && !r.State.terminal() {
 		message += ": " + clip(words, maxEvidence)
 	}
-	l.hand.Progress(events.SubJobProgressed{Message: message})
+	l.task.Hand.Progress(events.SubJobProgressed{Message: message})
 }
 
 func (l *live) send(p piece) {
@@ -139,5 +191,5 @@ func (l *live) send(p piece) {
 	if err != nil {
 		return // Best effort.
 	}
-	l.hand.Live(body)
+	l.task.Hand.Live(body)
 }

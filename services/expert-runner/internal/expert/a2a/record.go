@@ -144,6 +144,7 @@ func textOf(parts []part, between string) string {
 const (
 	eventChunk     = "message_chunk"
 	eventReasoning = "reasoning"
+	eventComponent = "component_generator"
 )
 
 func eventOf(u *update) string {

@@ -1,0 +1,55 @@
+package bus_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// A bus of an earlier release, or one whose operator has no room for it: services work, and those who listen now get items.
+func TestABusWithoutTheStreamOfLiveItemsWorks(t *testing.T) {
+	server := bustest.Start(t, bustest.Settings{})
+	js := sdk(t, server)
+	_, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "OTHER", Subjects: []string{"jobs.item.other.>"}, NoAck: true})
+	noErr(t, err)
+	b := server.Connect("test")
+	noErr(t, b.Streams().Init(t.Context()))
+	noErr(t, b.Streams().Check(t.Context()))
+	var faults events.Faults
+	if err := b.Streams().CheckOptional(t.Context()); !errors.As(err, &faults) || len(faults) != 1 || faults[0].Field != "JOBS_LIVE" {
+		t.Errorf("what is missing: %v", err)
+	}
+	heard := make(chan bus.ItemMessage, 1)
+	stop, err := b.Items().Listen("j1", "a", func(m bus.ItemMessage) { heard <- m })
+	noErr(t, err)
+	defer stop()
+	_, err = b.Items().Confirm("j1", "a", []byte(`{"type":"text","id":"x","text":"hello"}`))
+	noErr(t, err)
+	if m := <-heard; m.SubJob != "a" || len(m.Items) != 1 || m.Items[0].Text != "hello" {
+		t.Errorf("%+v", m)
+	}
+	stop()
+	noErr(t, b.Flush(t.Context()))
+	ack, err := b.Items().Confirm("j1", "a", []byte(`{"type":"text","id":"x","text":"hello"}`))
+	noErr(t, err)
+	if _, err := ack.Wait(t.Context()); !errors.Is(err, bus.ErrUnavailable) {
+		t.Errorf("acknowledged with %v", err)
+	}
+	for _, err := range b.Items().Of(t.Context(), "j1", "", 0) {
+		if !errors.Is(err, bus.ErrNotFound) {
+			t.Errorf("read with %v", err)
+		}
+	}
+	noErr(t, b.Retention().PurgeJob(t.Context(), "j1"))
+	noErr(t, js.DeleteStream(t.Context(), "OTHER"))
+	noErr(t, b.Streams().Init(t.Context()))
+	noErr(t, b.Streams().CheckOptional(t.Context()))
+	_, err = js.UpdateStream(t.Context(), jetstream.StreamConfig{Name: "JOBS_LIVE", Subjects: []string{"jobs.item.>"}, MaxMsgs: 10})
+	noErr(t, err)
+	noErr(t, b.Streams().Init(t.Context()))
+}

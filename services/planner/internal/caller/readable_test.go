@@ -1,0 +1,102 @@
+package caller
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/jobgraph/jobgraph/pkg/events/item"
+	"github.com/jobgraph/jobgraph/pkg/llm"
+)
+
+// readBy is what people see of an answer that comes in pieces of a size: each item with its type and text.
+func readBy(t *testing.T, json bool, size int, text string) []string {
+	t.Helper()
+	var order []string
+	types, texts, done := map[string]item.Type{}, map[string]string{}, map[string]bool{}
+	r := newReadable("draft/1", json, func(i item.Item) {
+		if types[i.ID] == "" {
+			order = append(order, i.ID)
+		}
+		if i.Text != "" && i.Offset != len(texts[i.ID]) {
+			t.Errorf("%s is at %d and continues at %d", i.ID, len(texts[i.ID]), i.Offset)
+		}
+		types[i.ID], done[i.ID] = i.Type, i.Done
+		texts[i.ID] += i.Text
+	})
+	for len(text) > 0 {
+		n := min(size, len(text))
+		r.take(llm.Delta{Text: text[:n]})
+		text = text[n:]
+	}
+	r.done()
+	var list []string
+	for _, id := range order {
+		if !done[id] {
+			t.Errorf("%s does not end", id)
+		}
+		list = append(list, fmt.Sprintf("%s %s: %s", types[id], strings.TrimPrefix(id, "draft/1/"), texts[id]))
+	}
+	return list
+}
+
+// proves V25
+// proves C-weakness-9-live
+func TestAPlanIsShownAsTextWhileItIsWritten(t *testing.T) {
+	tests := map[string]struct {
+		json bool
+		text string
+		want []string
+	}{
+		"a research plan": {
+			true, "Here it is:\n```json\n{\"locale\":\"en\",\"has_enough_context\":false,\"thought\":\"Compare \\\"A\\\" and\\nB \\u00e9\\ud83d\\ude00\",\"title\":\"A or B\"," +
+				"\"steps\":[{\"need_search\":true,\"title\":\"Gather\",\"description\":\"look\"},{\"description\":\"Write it\",\"step_type\":\"x\"}]}\n```",
+			[]string{"text text: Here it is:\n", "thinking thought: Compare \"A\" and\nB é😀", "plan plan: A or B\n- Gather\n- Write it\n"},
+		},
+		"subtasks by id": {
+			true, `{"s1":{"goal":"Find","context":"c","thinking":"hidden"},"s2":{"goal":"Tell","dependencies":["s1"]}}`, []string{"plan plan: - Find\n- Tell\n"},
+		},
+		"steps in words": {true, `{"title":"T","steps":["one","two"]}`, []string{"plan plan: T\n- one\n- two\n"}},
+		"tasks":          {true, `{"tasks":[{"title":"News","query":"q"}],"adequate":true,"reason":"clear"}`, []string{"plan plan: - News\n", "thinking reason: clear"}},
+		"a triage":       {true, `{"decision":"answer","answer":"It is 4.","title":null}`, []string{"text answer: It is 4."}},
+		"plain text":     {false, "The report says {x} and more.", []string{"text text: The report says {x} and more."}},
+		"no JSON":        {true, "I cannot plan that.", []string{"text text: I cannot plan that."}},
+		"JSON cut off":   {true, `{"thought":"half a tho`, []string{"thinking thought: half a tho"}},
+	}
+	for name, test := range tests {
+		for _, size := range []int{1, 3, 7, 10_000} {
+			if diff := cmp.Diff(test.want, readBy(t, test.json, size, test.text)); diff != "" {
+				t.Errorf("%s, in pieces of %d: %s", name, size, diff)
+			}
+		}
+	}
+}
+
+func TestAnAnswerThatBeginsAgainIsShownFromItsBeginning(t *testing.T) {
+	var got []string
+	r := newReadable("draft/1", true, func(i item.Item) { got = append(got, fmt.Sprint(i.ID, i.Offset, i.Text)) })
+	r.take(llm.Delta{Text: `{"thought":"wro`})
+	r.take(llm.Delta{Restart: true, Text: `{"thought":"right"}`})
+	if diff := cmp.Diff([]string{"draft/1/thought0wro", "draft/1/thought0right"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Broken JSON of any shape neither breaks the display nor costs more than its length.
+func TestReadingIsLinearAndNeverFails(t *testing.T) {
+	for _, text := range []string{
+		strings.Repeat("[", 100_000), strings.Repeat("}", 100_000), strings.Repeat(`{"a":`, 100_000), `{"thought":"` + strings.Repeat(`\\`, 100_000),
+		strings.Repeat(`"`, 100_001), `{"` + strings.Repeat("k", 1<<20), `{"thought":"\\ud83d` + strings.Repeat(`\\ud83d`, 10_000),
+	} {
+		kept := newReadable("k", true, func(item.Item) {})
+		for i := range len(text) {
+			kept.take(llm.Delta{Text: text[i : i+1]})
+		}
+		kept.done()
+		if n := len(kept.scan.levels); n > maxDepth || len(kept.scan.text) > maxLine || len(kept.before) > maxBefore+1 {
+			t.Errorf("%.10q keeps %d levels, %d bytes", text, n, len(kept.scan.text))
+		}
+	}
+}
