@@ -185,6 +185,29 @@ func TestSessionsAreListedShownRenamedStoppedAndDeleted(t *testing.T) {
 			}
 		}
 
+		talk := func(query string) (list []string, first uint64, earlier bool) {
+			t.Helper()
+			answer, fault := w.ask("sessions.conversation", query)
+			var got bus.Page
+			if err := json.Unmarshal([]byte(answer), &got); fault != nil || err != nil {
+				t.Fatalf("%s %v %v", answer, fault, err)
+			}
+			for _, e := range got.Items {
+				list = append(list, string(e.Type)+" "+e.Job)
+			}
+			return list, got.Items[0].Seq, got.Earlier
+		}
+		last, first, earlier := talk(`{"id":"long talk","user":"ann","limit":2}`)
+		if diff := cmp.Diff([]string{"plan j3", "result j3"}, last); diff != "" || !earlier {
+			t.Error(diff, earlier)
+		}
+		if before, _, _ := talk(fmt.Sprintf(`{"id":"long talk","user":"ann","limit":1,"before":%d}`, first)); before[0] != "message j3" {
+			t.Error(before)
+		}
+		if after, _, _ := talk(fmt.Sprintf(`{"id":"long talk","user":"ann","after":%d}`, first)); len(after) != 1 || after[0] != "result j3" {
+			t.Error(after)
+		}
+
 		for _, bad := range []struct {
 			verb, body string
 			want       events.Code

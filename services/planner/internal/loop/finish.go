@@ -22,7 +22,7 @@ const mostRead = 8 << 20
 
 // gather collects the executed steps, for work that writes them up. An error means: try again.
 func (t *planningRun) gather() error {
-	t.start.Words, t.start.Courteous, t.start.Careful = true, true, true
+	t.start.Words, t.start.Courteous, t.start.Careful, t.start.Settled = true, true, true, true
 	if t.w.Kind != events.WorkFinalize {
 		return nil
 	}

@@ -245,6 +245,21 @@ func TestAScheduleKeepsItsTimeZone(t *testing.T) {
 	}
 }
 
+// proves V10
+func TestAConfirmedScheduleIsNotReviewedOnceMore(t *testing.T) {
+	settled := func(s *planning.Start) { s.Settled = true }
+	begin := func(plan string, more ...func(*planning.Start)) *stage {
+		asks := func(s *planning.Start) { // The request decides about a review.
+			s.Profile.Stages, s.Profile.Review.When = append(slices.Clone(s.Profile.Stages), planning.StageReview), ""
+		}
+		return drafting(t, "assistant", "gold", append(more, review, asks)...).says(plan).owes(planning.Ask, planning.StageConfirm)
+	}
+	begin(daily, settled).person("yes").ends(events.KindGraphCreated)
+	begin(daily).person("yes").owes(planning.Ask, planning.StageReview) // As records of older planners say.
+	two := strings.Replace(daily, `"tasks":[`, `"tasks":[{"title":"Once","query":"look","agent_name":"Analyst","pattern":"once"},`, 1)
+	begin(two, settled).person("yes").owes(planning.Ask, planning.StageReview) // It has more than what was confirmed.
+}
+
 func TestAnAnswerWithCourtesiesAroundItIsUnderstood(t *testing.T) {
 	begin := func() *stage {
 		return drafting(t, "graph", "gold", review, func(s *planning.Start) { s.Courteous = true }).

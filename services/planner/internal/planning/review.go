@@ -10,7 +10,7 @@ type reviewStage struct{ approval }
 
 // enter shows the plan to the person, if a review is wanted.
 func (s reviewStage) enter() On {
-	if s.start.Mode == events.WorkSplit || !s.wants(StageReview) || !s.reviewed() {
+	if s.start.Mode == events.WorkSplit || !s.wants(StageReview) || !s.reviewed() || s.confirmedWhole() {
 		return OnSkipped
 	}
 	options := []string{"accept", "edit", "reject"}

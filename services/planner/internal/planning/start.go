@@ -51,6 +51,9 @@ type Start struct {
 	// Careful asks for an answer again if its JSON can be read in more than one way. It is unset in records of older
 	// planners, which take the likeliest reading.
 	Careful bool `json:"careful,omitempty"`
+	// Settled asks for no review of a plan whose schedules, all that it has, were just confirmed. It is unset in records of older
+	// planners.
+	Settled bool `json:"settled,omitempty"`
 	// Finish is the material of a summary or report, for Mode finalize.
 	Finish *finish.Material `json:"finish,omitempty"`
 	// MaxSteps limits every plan of the job; drafts are also limited by the request or the profile. MaxRounds is how often
