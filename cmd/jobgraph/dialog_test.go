@@ -153,3 +153,33 @@ func TestAFormIsFilledInFieldByField(t *testing.T) {
 		t.Errorf("the wrong answer was not told: %s", stderr)
 	}
 }
+
+func TestAChatIsASessionWithCommands(t *testing.T) {
+	model := llmtest.New(llmtest.Func(func(q llmtest.Question) (llmtest.Answer, error) {
+		if strings.Contains(q.All(), "my name is Ann") && strings.Contains(q.All(), "What is my name?") {
+			return llmtest.Answer{Text: "<deliverable>Your name is Ann.</deliverable>"}, nil
+		}
+		return llmtest.Answer{Text: "<deliverable>Pleased to meet you.</deliverable>"}, nil
+	}))
+	path := filepath.Join(t.TempDir(), "host.md")
+	if err := os.WriteFile(path, []byte("---\nname: Host\nkind: llm\n---\nYou greet people.\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	lines := [][2]string{
+		{"you> ", "Hello, my name is Ann"}, {"you> ", "What is my name?"}, {"you> ", "/nonsense"}, {"you> ", "/budget"}, {"you> ", "/quit"},
+	}
+	code, shown, stderr := atTerminal(t, model, lines, "chat", "--embedded", "--experts", path, "--expert", "Host")
+	if code != cli.ExitOK || !strings.Contains(shown, "Pleased to meet you.") || !strings.Contains(shown, "Your name is Ann.") || !strings.Contains(shown, " tokens") {
+		t.Errorf("exit code %d: %s%s", code, shown, stderr)
+	}
+	if !strings.Contains(stderr, "there is no command /nonsense") {
+		t.Errorf("a wrong command was not told: %s", stderr)
+	}
+}
+
+func TestAChatWithoutATerminalSaysWhatToUse(t *testing.T) {
+	o := fromOutside(t, clerk(), "chat", "--embedded")
+	if o.code != cli.ExitUsage || !strings.Contains(o.stderr, "jobgraph run --session ID") {
+		t.Errorf("exit code %d: %s", o.code, o.stderr)
+	}
+}

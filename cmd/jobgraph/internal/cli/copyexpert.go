@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/output"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	runner "github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
@@ -18,9 +19,6 @@ func (g experts) copyCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "copy NAME", Short: "Write the card of a built-in expert to a file, to be changed", Args: cobra.ExactArgs(1),
 		Long: "Write the card of a built-in expert to a file, to be changed. A card of the same name takes the place of the built-in one.",
-		Example: `  jobgraph experts list --builtin
-  jobgraph experts copy coder --dir experts
-  jobgraph run --experts experts --experts builtin "Fix the failing test"`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			name, text, err := runner.BuiltinFile(args[0])
 			if err != nil {
@@ -29,6 +27,9 @@ func (g experts) copyCommand() *cobra.Command {
 			path := filepath.Join(dir, name)
 			if err := writeNew(path, text, force); err != nil {
 				return err
+			}
+			if g.app.machine() {
+				return output.Value(g.app.sys.Stdout, g.app.output, map[string]string{"file": path})
 			}
 			g.app.note("wrote %s; use it with --experts %s", path, dir)
 			return nil

@@ -20,11 +20,7 @@ func (g views) whyCommand() *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error {
 			err := g.see(args[0], func(h *joblog.Log, c *client.Client) error {
 				t, _ := parseTarget(args[0]) // Checked by see.
-				blockers := g.absent(h, c, g.claimed(h, c, limited(h, g.reasons(h, h.Job.Why(t.subjob)))))
-				if f := aside(h); f != nil { // A quarantine takes precedence over everything else.
-					blockers = append([]graph.Blocker{{Code: "quarantine", Message: strings.TrimSuffix(f.Message+": "+f.Cause, ": "), Unblock: f.Hint}}, blockers...)
-				}
-				return g.writeWhy(blockers)
+				return g.why(h, c, t.subjob)
 			})
 			var f *events.Fault
 			if errors.Is(err, client.ErrNotAdmitted) && errors.As(err, &f) {
@@ -33,6 +29,15 @@ func (g views) whyCommand() *cobra.Command {
 			return err
 		},
 	}
+}
+
+// why writes why a job or SubJob is not running.
+func (g views) why(h *joblog.Log, c *client.Client, subjob string) error {
+	blockers := g.absent(h, c, g.claimed(h, c, limited(h, g.reasons(h, h.Job.Why(subjob)))))
+	if f := aside(h); f != nil { // A quarantine takes precedence over everything else.
+		blockers = append([]graph.Blocker{{Code: "quarantine", Message: strings.TrimSuffix(f.Message+": "+f.Cause, ": "), Unblock: f.Hint}}, blockers...)
+	}
+	return g.writeWhy(blockers)
 }
 
 // reasons adds to waits what they wait for in the run's words: the question to a person, or why it continues later. For

@@ -1,0 +1,229 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/output"
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/watch"
+	"github.com/jobgraph/jobgraph/pkg/client"
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/joblog"
+)
+
+// chat is a session at the terminal: each line is a message to it.
+type chat struct {
+	runs
+	c      *client.Client
+	d      *dialog
+	about  events.Request // What every message has in common.
+	plain  bool           // Shows no transitions.
+	latest string         // The latest job.
+	jobs   []string
+	spent  events.Spent
+}
+
+func (g runs) chatCommand() *cobra.Command {
+	var f runFlags
+	steps := false
+	c := &cobra.Command{
+		Use: "chat [MESSAGE…]", Short: "Talk to the planner and its experts in one session",
+		Long: "Each line is a message to a session, which knows what was said before. A line that begins with / is a command:\n" + chatHelp +
+			"Ctrl-D ends it; `chat --session ID` goes on with a session of a bus or of a --store.",
+		RunE: func(_ *cobra.Command, args []string) error { return g.chat(&f, strings.Join(args, " "), steps) },
+	}
+	flags := c.Flags()
+	flags.StringVar(&f.session, "session", "", "the session to go on with; a new one otherwise")
+	flags.StringVar(&f.user, "user", "", "on whose behalf the jobs run")
+	flags.StringVar(&f.profile, "profile", "", "the planner's profile")
+	flags.StringVar(&f.expert, "expert", "", "the expert that gets every message, without planning")
+	flags.StringVar(&f.model, "model", "", "the model that plans; an embedded chat also knows fake, a scripted one that costs nothing")
+	flags.StringArrayVar(&f.experts, "experts", nil, "expert card, or folder of them, for an embedded chat; repeatable")
+	flags.StringVar(&f.store, "store", "", "keep the embedded chat in this folder; a temporary one otherwise")
+	flags.BoolVar(&f.embedded, "embedded", false, "use an embedded bus, whatever NATS_URL names and whatever answers")
+	flags.BoolVar(&steps, "steps", false, "show the steps of each job")
+	return c
+}
+
+// chatHelp lists the commands of a chat.
+const chatHelp = "  /jobs           the jobs of this chat\n" +
+	"  /why [ID]       why a job is not running; the latest if ID is left out\n" +
+	"  /files [ID]     the files of a job's result\n" +
+	"  /model [NAME]   the model that plans: show or choose it\n" +
+	"  /expert [NAME]  the expert that gets every message: choose one, or the planner again\n" +
+	"  /budget         what was spent so far\n" +
+	"  /help, /quit\n"
+
+// chat holds a chat on the bus that answers, else on an embedded one.
+func (g runs) chat(f *runFlags, first string, steps bool) error {
+	if !g.app.sys.Typing {
+		return usageError{errors.New("chat talks to a person at a terminal; a program submits jobs with `jobgraph run --session ID`")}
+	}
+	id, err := client.NewID()
+	if err != nil {
+		return err
+	}
+	session := &chat{runs: g, plain: !steps, about: events.Request{Session: cmp.Or(f.session, id), User: f.user, Profile: f.profile, Expert: f.expert}}
+	if !f.embedded && f.store == "" {
+		if session.c, err = g.answering(); err != nil {
+			return err
+		}
+	}
+	if session.c != nil {
+		defer session.c.Close()
+		session.choose(f.model)
+		return session.talk(first)
+	}
+	k, err := g.startForRun(f)
+	if err != nil {
+		return err
+	}
+	free := g.bind(k)
+	if session.c, err = client.Connect(g.app.soft, k.Options()); err == nil {
+		err = session.talk(first)
+		session.c.Close()
+	}
+	free()
+	return g.unbound(err, k.Stop())
+}
+
+// choose makes a model plan further messages.
+func (s *chat) choose(model string) {
+	s.about.Models = nil
+	if model != "" {
+		s.about.Models = map[string]string{"planner": model}
+	}
+}
+
+// talk takes messages until the input ends.
+func (s *chat) talk(first string) error {
+	if s.d = s.app.openDialog(s.about.User); s.d == nil {
+		return usageError{errors.New("chat needs a terminal without -q, -o and --no-input")}
+	}
+	s.app.note("session %s; /help lists the commands, Ctrl-D ends the chat", s.about.Session)
+	ctx := s.app.soft
+	for line := first; ; line = "" {
+		if strings.TrimSpace(line) == "" {
+			var err error
+			if line, err = s.d.line(ctx, "\nyou> "); errors.Is(err, errLeft) {
+				return s.app.printf("\n")
+			} else if err != nil {
+				return err
+			}
+		}
+		switch line = strings.TrimSpace(line); {
+		case line == "":
+		case line == "/quit" || line == "/exit":
+			return nil
+		case strings.HasPrefix(line, "/"):
+			if err := s.command(ctx, strings.Fields(line)); err != nil {
+				return err
+			}
+		default:
+			if err := s.message(ctx, line); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// message submits a message and shows what comes of it. A job that fails does not end the chat.
+func (s *chat) message(ctx context.Context, text string) error {
+	r := s.about
+	r.Goal = text
+	receipt, err := s.c.Ask(ctx, r)
+	if err != nil {
+		if ctx.Err() != nil {
+			return err
+		}
+		s.app.complain(err.Error())
+		return nil
+	}
+	s.answered(&receipt)
+	s.latest = receipt.JobID
+	if !slices.Contains(s.jobs, s.latest) {
+		s.jobs = append(s.jobs, s.latest)
+	}
+	form := watch.Lines
+	if s.plain {
+		form = watch.Quiet
+	}
+	h, err := s.d.converse(ctx, s.c, func(from uint64, done func(h *joblog.Log) bool) (*joblog.Log, error) {
+		return s.app.views.watchUntil(ctx, s.c, s.latest, from, form, s.app.sys.Stdout, done)
+	})
+	if err != nil {
+		return err
+	}
+	if !over(h) {
+		s.app.note("job %s waits; the next message answers it", s.latest)
+		return nil
+	}
+	v := h.Job.View()
+	s.spent.Tokens += v.Cost.Tokens
+	s.spent.CostUSD += v.Cost.CostUSD
+	var ended outcome
+	if err := s.finish(h, s.c); err != nil && !errors.As(err, &ended) {
+		return err
+	}
+	s.app.files.fetchable(h, true)
+	return nil
+}
+
+// command executes a line that begins with a slash.
+func (s *chat) command(ctx context.Context, words []string) error {
+	job, argument := s.latest, strings.Join(words[1:], " ")
+	if argument != "" {
+		job = argument
+	}
+	var err error
+	switch words[0] {
+	case "/help":
+		return s.app.printf("%s", chatHelp)
+	case "/jobs":
+		for _, id := range s.jobs {
+			if err := s.app.printf("%s\n", id); err != nil {
+				return err
+			}
+		}
+		return nil
+	case "/model":
+		if argument != "" {
+			s.choose(argument)
+		}
+		return s.app.printf("%s plans\n", cmp.Or(s.about.Models["planner"], "the default model"))
+	case "/expert":
+		s.about.Expert = argument
+		return s.app.printf("%s gets the messages\n", output.Visible(cmp.Or(argument, "the planner")))
+	case "/budget":
+		return s.app.printf("%s\n", cmp.Or(spent(s.spent), "nothing was spent"))
+	case "/why":
+		err = s.see(ctx, job, func(h *joblog.Log) error { return s.app.views.why(h, s.c, "") })
+	case "/files":
+		err = s.see(ctx, job, func(h *joblog.Log) error { return s.app.write(artifactTable(h.Artifacts(""))) })
+	default:
+		s.app.complain(fmt.Sprintf("there is no command %.40s; /help lists them, and a space before the / makes it a message", words[0]))
+	}
+	if err != nil && ctx.Err() == nil {
+		s.app.complain(err.Error())
+		return nil
+	}
+	return err
+}
+
+// see shows something of a job.
+func (s *chat) see(ctx context.Context, job string, show func(h *joblog.Log) error) error {
+	if job == "" {
+		return errors.New("there is no job yet")
+	}
+	h, err := s.app.load(ctx, s.c, target{job: job})
+	if err != nil {
+		return err
+	}
+	return show(h)
+}
