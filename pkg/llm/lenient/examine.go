@@ -15,7 +15,8 @@ func (s *scanner) behind(at int) *Doubt {
 // mend reads the value at an offset by trying the possible repairs. It reports false if the parser must read the value
 // by its own rules, which then is a guess unless nothing but another language's forms are in the way.
 func (s *scanner) mend(start int) (Value, bool) {
-	m := mend(s.opts, s.src, start)
+	m := mend(s.opts, s.src, start, maxWork*(len(s.src)+64)-s.work)
+	s.work += m.steps
 	s.p.ahead.steps += m.steps
 	if !m.ok {
 		s.unmended = m.doubt

@@ -189,6 +189,11 @@ func FuzzReadIsLinear(f *testing.F) {
 			if limit := maxSteps * (len(text) + 1); steps > limit {
 				t.Fatalf("%d steps for %d bytes of %q %q %q", steps, len(text), head, pattern, tail)
 			}
+			o := Options{Shape: shapes[1]}.filled()
+			o.examine = true
+			if _, steps, _ := read(text, o); steps > (maxSteps+2*maxWork)*(len(text)+1)+8*lookAhead {
+				t.Fatalf("examined: %d steps for %d bytes of %q %q %q", steps, len(text), head, pattern, tail)
+			}
 		}
 	})
 }

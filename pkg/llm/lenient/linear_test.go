@@ -107,8 +107,9 @@ func TestReadAllKeepsTheLastValuesOfATextOfNothingElse(t *testing.T) {
 }
 
 func TestExamineTakesABoundedNumberOfStepsPerByte(t *testing.T) {
+	broken := []string{"，<t>{```[{\"a\":", "]}[{\"a\":~", "</t>[{\"a\":X\"\\"} // Many values, each with a mistake.
 	for _, head := range []string{"", `{"a": "`, `{"a": [`, "{a: ", "```json\n", `{"b": [{"c": `} {
-		for _, pattern := range patterns() {
+		for _, pattern := range append(patterns(), broken...) {
 			for _, size := range []int{1 << 10, 1 << 14} {
 				o := Options{Shape: shapes[1]}.filled()
 				o.examine = true

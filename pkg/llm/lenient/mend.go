@@ -13,6 +13,8 @@ const (
 	maxPlaces  = 64
 	// maxWork is the total work in multiples of the text.
 	maxWork = 32
+	// copied is how many bytes are copied in the time of one step.
+	copied = 8
 )
 
 // What repairs cost. Equal costs mean equally likely.
@@ -77,10 +79,17 @@ type mending struct {
 	ok, foreign bool
 }
 
-// mend repairs the value at an offset.
-func mend(o *Options, src string, start int) *mending {
-	m := &mending{opts: o, src: src, start: start, budget: maxWork * (len(src) - start + 64)}
+// tooMany is expected where the search is given up.
+const tooMany = "the text has too many mistakes to read it safely"
+
+// mend repairs the value at an offset; the search may take budget steps.
+func mend(o *Options, src string, start, budget int) *mending {
+	m := &mending{opts: o, src: src, start: start, budget: budget}
 	a := m.automaton()
+	if budget <= 0 {
+		m.suspect(a, tooMany)
+		return m
+	}
 	for range maxPlaces {
 		a.run()
 		m.steps += a.ahead.steps
@@ -103,7 +112,7 @@ func mend(o *Options, src string, start int) *mending {
 			}
 			return m
 		case m.steps > m.budget:
-			m.suspect(a, "the text has too many mistakes to read it safely")
+			m.suspect(a, tooMany)
 			return m
 		}
 		next := m.repair(a)
@@ -113,7 +122,7 @@ func mend(o *Options, src string, start int) *mending {
 		}
 		a = next
 	}
-	m.suspect(a, "the text has too many mistakes to read it safely")
+	m.suspect(a, tooMany)
 	return m
 }
 
@@ -338,6 +347,7 @@ func (m *mending) apply(a *automaton, from *state, best *trial) *automaton {
 	}
 	m.notes.add(best.kind, m.original(at))
 	m.src, _ = edited(m.src, 0, best.edits)
+	m.steps += len(m.src) / copied
 	shift := 0
 	for _, e := range best.edits {
 		e.at += shift

@@ -20,7 +20,7 @@ func (m *mending) candidates(a *automaton) []repair {
 
 // frame returns where the frame around the value, or the text, ends.
 func (m *mending) frame(at int) int {
-	if i := strings.Index(m.src[at:], "\n```"); i >= 0 {
+	if i := strings.Index(m.src[at:min(len(m.src), at+2*lookAhead)], "\n```"); i >= 0 {
 		return at + i
 	}
 	return len(m.src)
@@ -51,7 +51,7 @@ func (c *collector) broken() {
 	case wantColon:
 		c.colonPlace(r, mark)
 	case wantValue:
-		c.valuePlace(r, mark, size)
+		c.valuePlace(mark, size)
 	default:
 		c.nextPlace(r, mark, size)
 	}
@@ -151,7 +151,7 @@ func (c *collector) colonPlace(r rune, mark byte) {
 }
 
 // valuePlace is where a value should stand.
-func (c *collector) valuePlace(r rune, mark byte, size int) {
+func (c *collector) valuePlace(mark byte, size int) {
 	a := c.a
 	switch {
 	case mark == '}' || mark == ',' && a.top != nil && a.top.mark == '{':

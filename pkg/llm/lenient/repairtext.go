@@ -47,7 +47,7 @@ func (c *collector) ending(from, end int, wide bool) {
 			return
 		}
 		before := structureFrom(c.src, from, word)
-		if before == word || strings.IndexAny(c.src[before:word], ",\n") < 0 {
+		if before == word || !strings.ContainsAny(c.src[before:word], ",\n") {
 			return
 		}
 		at = before

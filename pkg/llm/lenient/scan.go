@@ -30,6 +30,8 @@ type scanner struct {
 	tail, framed int
 	// encoded is true if the rest of the text was taken for JSON with escaped quotes.
 	encoded bool
+	// work is what the searches for repairs have cost so far.
+	work int
 	// unmended is the doubt about a value that the repairs could not save.
 	unmended *Doubt
 	// level counts the encodings removed so far.

@@ -87,14 +87,14 @@ func tokens(src string) []token {
 		if len(list) > 0 {
 			after = list[len(list)-1].mark
 		}
-		switch {
-		case c == '{' || c == '[':
+		switch c {
+		case '{', '[':
 			t.role = valueRole(after, t.outer)
 			open = append(open, len(list))
-		case c == '}' || c == ']':
+		case '}', ']':
 			list[open[len(open)-1]].close = len(list)
 			open = open[:len(open)-1]
-		case c == ',' || c == ':':
+		case ',', ':':
 		default:
 			t.end, t.text, t.mark = tokenEnd(src, at), c == '"', 0
 			t.role = valueRole(after, t.outer)

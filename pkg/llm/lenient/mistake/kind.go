@@ -63,7 +63,6 @@ func content(text string) string { return text[1 : len(text)-1] }
 func isKey(_ int, t token) bool    { return t.role == key }
 func isText(_ int, t token) bool   { return t.text && t.role == member }
 func isItem(_ int, t token) bool   { return t.text && t.role == element }
-func isString(_ int, t token) bool { return t.text && t.role != key }
 func isScalar(_ int, t token) bool { return !t.text && t.mark == 0 }
 
 // plainWords reports whether a text could stand without quotes: no number or literal, and nothing in it that ends it.
@@ -111,7 +110,6 @@ func meant(name string, fits func(int, token) bool, change func(text string) (mi
 func open(text string) string             { return text[1:] }
 func closed(text string) string           { return text[:len(text)-1] }
 func doubled(text string) string          { return `"` + text + `"` }
-func anything(*draft, int) bool           { return true }
 func after(s string) func(string) string  { return func(text string) string { return text + s } }
 func before(s string) func(string) string { return func(text string) string { return s + text } }
 

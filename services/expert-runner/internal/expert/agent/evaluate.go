@@ -39,7 +39,7 @@ func (r *run) evaluate(ctx context.Context, w *work, result conversation.Ending)
 	inputs := len(r.task.Work.Results) > 0
 	r.lend([]string{})
 	model := cmp.Or(r.config.Evaluator.Model, r.config.Model)
-	r.exchange = exchange{careful: true, part: evaluationPart, model: model, schema: conversation.EvaluationSchema(inputs)}
+	r.exchange = exchange{part: evaluationPart, model: model, schema: conversation.EvaluationSchema(inputs)}
 	brief := w.brief
 	brief.Prompt = r.config.Evaluator.Prompt
 	opening := conversation.Evaluating(&brief, result.Output)

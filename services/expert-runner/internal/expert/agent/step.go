@@ -97,7 +97,7 @@ func (r *run) step(ctx context.Context, w *work, at int) (ending conversation.En
 	}
 	r.lend(s.Tools)
 	read.careful, read.trusted = r.isCareful, r.trusted
-	r.exchange = exchange{careful: true, part: s.ID, model: cmp.Or(r.task.Work.Model, r.config.Model), advisor: r.config.advisor(), schema: schema}
+	r.exchange = exchange{part: s.ID, model: cmp.Or(r.task.Work.Model, r.config.Model), advisor: r.config.advisor(), schema: schema}
 	brief := w.brief
 	brief.Schema, brief.Step, brief.Shelf = schema, s.Step, slices.Contains(r.names, tool.ListKnowledge)
 	for _, before := range conversation.Preceding(r.config.steps(), i) {
