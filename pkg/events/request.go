@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/jobgraph/jobgraph/pkg/events/foreign"
 )
 
 // Request asks for a job. Either Goal or Plan is required.
@@ -102,6 +104,12 @@ func (r *Request) assign(fields map[string]json.RawMessage) Faults {
 			name = to
 		}
 		target, ok := known[name]
+		if hint, idle, foreign := foreign.Setting(name, fields[given]); foreign && !ok {
+			if !idle {
+				faults = append(faults, Fault{Code: CodeNotPermitted, Field: given, Message: "cannot be set with a request", Hint: hint})
+			}
+			continue
+		}
 		if !ok {
 			faults = append(faults, Fault{Code: CodeUnknownField, Field: given, Message: fmt.Sprintf("unknown field %.80q", given), Hint: "known fields: " + topLevel(known)})
 			continue

@@ -109,6 +109,21 @@ func TestSpansOfTimeAreReadAsTextOrSeconds(t *testing.T) {
 	}
 }
 
+// Settings that belong to the operator are refused with what to do instead; values that ask for nothing are ignored.
+//
+// proves D16
+// proves F17
+func TestSettingsOfTheOperatorCannotBeSetWithARequest(t *testing.T) {
+	r, faults := DecodeRequest([]byte(`{"goal":"g","mcp_settings":{"servers":{}},"enable_web_search":true,"debug":false}`))
+	if len(faults) > 0 || r.Goal != "g" {
+		t.Error(faults)
+	}
+	_, faults = DecodeRequest([]byte(`{"goal":"g","mcp_settings":{"servers":{"x":{"command":"sh"}}},"max_search_results":3}`))
+	if len(faults) != 2 || faults[1].Code != CodeNotPermitted || faults[1].Field != "mcp_settings" || faults[0].Hint == "" {
+		t.Error(faults)
+	}
+}
+
 func FuzzDecodeRequest(f *testing.F) {
 	f.Add([]byte(`{"goal":"g","limits":{"max_steps":3,"deadline":"1h"},"plan":{"subjobs":[]},"labels":{"a":"b"}}`))
 	f.Add([]byte(`{"query":"g","max_step_num":4}`))
