@@ -39,6 +39,8 @@ type Settings struct {
 	Dispatcher Dispatcher
 	// History reads earlier turns of a session; may be nil.
 	History History
+	// Knowledge searches bases of knowledge; may be nil.
+	Knowledge Knowledge
 	// Cache stores plans for identical requests; may be nil.
 	Cache Cache
 	// Profiles hold the rules of planning. Model is the model, or nil. Read finds JSON in a model's text.

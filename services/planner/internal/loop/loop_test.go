@@ -41,6 +41,7 @@ type ports struct {
 	model           Model
 	desk            Dispatcher
 	past            History
+	known           Knowledge
 	looks           planning.InvestigateRules
 	trace           func(parent, name string, attributes ...string) (string, func(string, ...string))
 	hears           func(Outcome) // Receives what is counted; may be nil.
@@ -178,7 +179,7 @@ func (w *ports) run(t *testing.T, during func(), deliveries ...queue.Delivery) e
 	if w.model != nil {
 		l.Model = w.model
 	}
-	l.Dispatcher, l.History, l.Trace = w.desk, w.past, w.trace
+	l.Dispatcher, l.History, l.Trace, l.Knowledge = w.desk, w.past, w.trace, w.known
 	w.loop = l
 	work, kill := context.WithCancel(t.Context())
 	defer kill()

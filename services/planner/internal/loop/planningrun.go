@@ -87,6 +87,9 @@ func (l *Loop) converse(work, intake context.Context, d *queue.Delivery, w *even
 	if err := t.gather(); err != nil {
 		return v, err
 	}
+	if err := t.consult(); err != nil {
+		return v, err
+	}
 	if fault, err := t.staffed(); err != nil {
 		return v, err
 	} else if fault != nil {

@@ -23,6 +23,8 @@ type Profile struct {
 	Finalize string `json:"finalize,omitempty"`
 	// Cache is how long a plan may serve identical requests, if the request does not say otherwise; 0 plans every request.
 	Cache events.Duration `json:"cache,omitempty"`
+	// Knowledge names the bases of knowledge in which a request is looked up before planning: session, user, or global ones.
+	Knowledge []string `json:"knowledge,omitempty"`
 	// Limits bounds the loops.
 	Limits Limits `json:"limits"`
 	// Triage, Review, Schedule and Plan are the rules of those stages.

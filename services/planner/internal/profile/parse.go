@@ -7,6 +7,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/jobgraph/jobgraph/pkg/events/bases"
 	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
 	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
@@ -38,6 +39,12 @@ func parse(f file) (Entry, []error) {
 		{"dialect", func(n *yaml.Node) { p.Dialect = string(one(r, n, plan.Dialects())) }},
 		{"prompts", r.texts(&p.Prompts)},
 		{"cache", r.duration(&p.Cache)},
+		{"knowledge", func(n *yaml.Node) {
+			r.list(&p.Knowledge)(n)
+			for _, f := range bases.Faults("knowledge", p.Knowledge) {
+				r.fault(n, "%s", f.Error())
+			}
+		}},
 		{"limits", func(n *yaml.Node) { r.object(n, r.limits(&p.Limits)) }},
 		{"triage", func(n *yaml.Node) {
 			r.object(n, []field{{"unreadable", r.word(&p.Triage.Unreadable, "plan", "answer", "guidance")}})
