@@ -17,8 +17,6 @@ const (
 	maxTotal = 32 << 20
 	// together is how much earlier than its time something is sent with what is sent now.
 	together = 5 * time.Millisecond
-	// retryAway is the pause before the next attempt while the bus is away.
-	retryAway = 250 * time.Millisecond
 	// confirmWithin limits the wait for an acknowledgement. retryAbsent is how long a bus without a stream of live items is
 	// not asked for further ones, retrySlow a bus that gave none in time: listeners without a stream look the same.
 	confirmWithin = time.Second
@@ -175,10 +173,8 @@ func (w *Writer) work() {
 	for {
 		list, wait := w.collect(false)
 		if len(list) > 0 {
-			if w.send(list) {
-				continue
-			}
-			wait = retryAway
+			w.send(list)
+			continue
 		}
 		if !w.pause(wait) {
 			break
@@ -206,16 +202,16 @@ func (w *Writer) pause(wait time.Duration) bool {
 	return true
 }
 
-// send sends what some runs have. Without a connection it keeps everything and returns false.
-func (w *Writer) send(list []*Run) bool {
+// send sends what some runs have. Without a connection it keeps everything, to be tried again after the time of coalesce.
+func (w *Writer) send(list []*Run) {
 	if len(list) == 0 {
-		return true
+		return
 	}
 	if w.port.Ready() != nil {
 		for _, r := range list {
 			w.schedule(r, false)
 		}
-		return false
+		return
 	}
 	w.confirm()
 	redactor := w.secrets.Redactor()
@@ -240,7 +236,6 @@ func (w *Writer) send(list []*Run) bool {
 	if last != nil {
 		w.passLast(last, body)
 	}
-	return true
 }
 
 func (w *Writer) pass(r *Run, body []byte) {
