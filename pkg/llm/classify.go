@@ -133,6 +133,7 @@ var phrases = []struct {
 	class Class
 	any   []string
 }{
+	{LengthCut, []string{"max completion tokens reached", "max_tokens or model output limit was reached", "maximum output tokens reached"}},
 	{Malformed, []string{"tool_use_failed", "json_validate_failed"}}, // What the model wrote could not be read as the call or JSON that was asked for.
 	{ContextTooLong, []string{
 		"context_length", "context length", "context window", "context size", "context_window", "prompt is too long",

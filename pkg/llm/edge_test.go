@@ -216,6 +216,8 @@ func TestAnswersThatAreNotBelieved(t *testing.T) {
 		{"an error event", sse(text) + "event: error\ndata: {\"error\":{\"type\":\"overloaded_error\",\"message\":\"busy\"}}\n\n", true, llm.Overloaded, "half an ans"},
 		{"an error as data", sse(text, `{"error":{"message":"bad","type":"invalid_request_error"}}`), true, llm.BadRequest, "half an ans"},
 		{"an error as a text", sse(`{"error":"it broke"}`), true, llm.Unavailable, ""},
+		{"a token limit inside a chunk", sse(text, `{"error":{"message":"max completion tokens reached before generating a valid document","code":"json_validate_failed"}}`), true, llm.LengthCut, "half an ans"},
+		{"a call that failed inside a chunk", sse(`{"error":{"message":"Failed to call a function.","code":"tool_use_failed","failed_generation":"<look>"}}`), true, llm.Malformed, ""},
 		{"finish reason error", sse(text, end("error")), true, llm.Unavailable, "half an ans"},
 		{"length in a stream", sse(text, end("length")), true, llm.LengthCut, "half an ans"},
 		{"length within a call", sse(calls(`{"index":0,"id":"a","function":{"name":"look","arguments":"{\"q\":"}}`), end("length")), true, llm.LengthCut, ""},
@@ -262,6 +264,9 @@ func TestAnswersThatAreNotBelieved(t *testing.T) {
 			fail := class(t, err, c.want)
 			if got := partial(fail); got != c.partial {
 				t.Errorf("partial %q, want %q", got, c.partial)
+			}
+			if strings.Contains(c.body, "tool_use_failed") && !fail.Garbled() {
+				t.Error("the model is not told what it wrote")
 			}
 		})
 	}

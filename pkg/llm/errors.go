@@ -34,11 +34,12 @@ const (
 	Cancelled      Class = "cancelled"        // The caller cancelled.
 )
 
-// classes lists every class with the events.Code that reports it.
+// classes lists every class with the events.Code that reports it. A refusal has the code of what is not tried again: the same answer would be
+// paid again.
 var classes = map[Class]events.Code{
 	RateLimited: events.CodeUnavailable, Overloaded: events.CodeUnavailable, Unavailable: events.CodeUnavailable,
 	TimedOut: events.CodeTimeout, StreamCut: events.CodeUnavailable, ContextTooLong: events.CodeTooComplicated,
-	LengthCut: events.CodeTooLarge, Filtered: events.CodeRejected, Refused: events.CodeRejected,
+	LengthCut: events.CodeTooLarge, Filtered: events.CodeNotPermitted, Refused: events.CodeNotPermitted,
 	Malformed: events.CodeMalformed, Empty: events.CodeMalformed, Auth: events.CodeNotPermitted,
 	Quota: events.CodeBudget, NotFound: events.CodeNotFound, BadRequest: events.CodeInvalid,
 	Cancelled: events.CodeCancelled,
@@ -51,6 +52,8 @@ var hints = map[Class]string{
 	Unavailable:    "check base_url and the network, or configure a fallback",
 	ContextTooLong: "shorten the input, split the work, or use a model with a larger context",
 	LengthCut:      "raise max_tokens, or ask for less",
+	Filtered:       "ask for something else, say what it is for, or name content_filter in fallback_on of the model",
+	Refused:        "ask for something else, say what it is for, or name refusal in fallback_on of the model",
 	Auth:           "check the key of this model",
 	Quota:          "check the account's credit, or configure a fallback",
 	NotFound:       "check base_url and the model's name",
@@ -82,6 +85,8 @@ type Error struct {
 	retry int
 	// unsent is true if the SDK rejected the request before sending it.
 	unsent bool
+	// wrong is true if the provider says that what the model wrote cannot be read, wherever it says so.
+	wrong bool
 }
 
 // Error returns class, model and message on one line.
@@ -122,7 +127,7 @@ func (e *Error) Passing() bool {
 // Garbled reports whether the provider has answered and what the model wrote is at fault: it is empty, or cannot be read as the call or the
 // JSON that was asked for. Another answer may help, if the model is told.
 func (e *Error) Garbled() bool {
-	return e.Class == Empty || e.Class == Malformed && (e.Partial != nil || e.Status == http.StatusBadRequest)
+	return e.Class == Empty || e.Class == Malformed && (e.wrong || e.Partial != nil || e.Status == http.StatusBadRequest)
 }
 
 // ClassOf returns the class of any error of this package, Unavailable for others.

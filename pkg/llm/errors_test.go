@@ -49,6 +49,8 @@ func TestWhatProvidersSayIsClassed(t *testing.T) {
 		{400, `{"detail":"bad"}`, llm.BadRequest},
 		{400, `{"error":{"message":"Failed to call a function.","type":"invalid_request_error","code":"tool_use_failed","failed_generation":"<look>"}}`, llm.Malformed},
 		{400, `{"error":{"message":"Failed to generate JSON.","code":"json_validate_failed","failed_generation":"{"}}`, llm.Malformed},
+		{400, `{"error":{"message":"Could not finish the message because max_tokens or model output limit was reached. Please try again with higher max_tokens.","type":"invalid_request_error"}}`, llm.LengthCut},
+		{400, `{"error":{"message":"max completion tokens reached before generating a valid document","code":"json_validate_failed","failed_generation":""}}`, llm.LengthCut},
 		{503, `{"error":{"message":"no healthy upstream"}}`, llm.Overloaded},
 		{529, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`, llm.Overloaded},
 		{400, `{"type":"error","error":{"type":"invalid_request_error","message":"messages.0: text content blocks must be non-empty"}}`, llm.BadRequest},
@@ -106,7 +108,7 @@ func TestEveryClassMapsToACodeAndAnOutcome(t *testing.T) {
 	for class, want := range map[llm.Class]events.Code{
 		llm.RateLimited: events.CodeUnavailable, llm.Overloaded: events.CodeUnavailable, llm.Unavailable: events.CodeUnavailable,
 		llm.TimedOut: events.CodeTimeout, llm.StreamCut: events.CodeUnavailable, llm.ContextTooLong: events.CodeTooComplicated,
-		llm.LengthCut: events.CodeTooLarge, llm.Filtered: events.CodeRejected, llm.Refused: events.CodeRejected,
+		llm.LengthCut: events.CodeTooLarge, llm.Filtered: events.CodeNotPermitted, llm.Refused: events.CodeNotPermitted,
 		llm.Malformed: events.CodeMalformed, llm.Empty: events.CodeMalformed, llm.Auth: events.CodeNotPermitted,
 		llm.Quota: events.CodeBudget, llm.NotFound: events.CodeNotFound, llm.BadRequest: events.CodeInvalid,
 		llm.Cancelled: events.CodeCancelled,

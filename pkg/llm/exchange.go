@@ -64,8 +64,9 @@ func (x *exchange) failed(err *Error) {
 // told returns an error in the provider's words.
 func (x *exchange) told(status int, body []byte) *Error {
 	s := listen(body)
+	class := classify(status, s)
 	return &Error{
-		Class: classify(status, s), Status: status, Message: excerpt(s.message, x.redactor),
+		Class: class, wrong: class == Malformed, Status: status, Message: excerpt(s.message, x.redactor),
 		Code: excerpt(s.code, x.redactor), Param: excerpt(s.param, x.redactor), RetryAfter: s.after, RequestID: excerpt(s.request, x.redactor),
 	}
 }

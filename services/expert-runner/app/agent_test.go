@@ -419,7 +419,8 @@ func TestFailuresOfTheModelKeepTheirClass(t *testing.T) {
 		"too long": {llmtest.Answer{Status: 400, Error: "maximum context length is 10 tokens", Code: "context_length_exceeded"}, events.TooComplicated, events.CodeTooComplicated, 0},
 		"busy":     {llmtest.Answer{Status: 429, Error: "slow down", Header: map[string]string{"Retry-After": "120"}}, events.ExecutionError, events.CodeUnavailable, 2 * time.Minute},
 		"cut":      {llmtest.Answer{Text: "half an ans", Finish: "length", Usage: &llmtest.Usage{Prompt: 3, Completion: 4}}, events.ExecutionError, events.CodeTooLarge, 0},
-		"refusal":  {llmtest.Answer{Refusal: "I will not"}, events.ExecutionError, events.CodeRejected, 0},
+		"refusal":  {llmtest.Answer{Refusal: "I will not"}, events.ExecutionError, events.CodeNotPermitted, 0}, // It is not tried again.
+		"filter":   {llmtest.Answer{Finish: "content_filter"}, events.ExecutionError, events.CodeNotPermitted, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
@@ -431,10 +432,14 @@ func TestFailuresOfTheModelKeepTheirClass(t *testing.T) {
 				if got.Outcome != test.outcome || got.Error == nil || got.Error.Code != test.code || got.RetryAfter.Std() != test.retry {
 					t.Errorf("report: %+v, %+v", got, got.Error)
 				}
-				if n := len(model.Asked()); n != 1 {
+				asked := 1
+				if name == "cut" {
+					asked = 2 // The second time it is told that the first answer was too long.
+				}
+				if n := len(model.Asked()); n != asked {
 					t.Errorf("the model was asked %d times", n)
 				}
-				if name == "cut" && got.Tokens != 7 {
+				if name == "cut" && got.Tokens != 14 {
 					t.Errorf("%d tokens", got.Tokens)
 				}
 			})

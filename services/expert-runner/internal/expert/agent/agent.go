@@ -68,6 +68,8 @@ type run struct {
 	shelf tool.Shelf
 	// asked maps the number of a question to the run that got its answer first.
 	asked map[int]int
+	// tooLong is true if the last answer reached its limit of tokens.
+	tooLong bool
 	// began is when this process took up the run; before is how long it had lasted until then.
 	began  time.Time
 	before time.Duration

@@ -43,6 +43,8 @@ type answer struct {
 	Began *beginning   `json:"began,omitempty"`
 	// Unreadable says why what the model wrote is no answer; it is journaled like one, since it was paid for and the next question is about it.
 	Unreadable string `json:"unreadable,omitempty"`
+	// Cut is true if it is none because it reached its limit of tokens.
+	Cut bool `json:"cut,omitempty"`
 }
 
 // ask calls the model, unless the journal has the answer. An error means that the run is over. park means that the model
@@ -60,21 +62,24 @@ func (r *run) ask(ctx context.Context, c *conversation.Command) (fact conversati
 		if ctx.Err() == nil {
 			done()
 		}
-		unreadable := ""
-		if e, ok := errors.AsType[*llm.Error](err); ok && e.Garbled() {
-			unreadable = e.Message
-			if e.Partial != nil {
-				got = *e.Partial
+		unreadable, cut := "", false
+		if e, ok := errors.AsType[*llm.Error](err); ok {
+			cut = e.Class == llm.LengthCut && !r.tooLong
+			if cut || e.Garbled() {
+				unreadable = lessonOf(e)
+				if e.Partial != nil {
+					got = *e.Partial
+				}
+				got.Model, err = cmp.Or(got.Model, e.Model), nil
 			}
-			got.Model, err = cmp.Or(got.Model, e.Model), nil
 		}
 		if err != nil {
 			failed = err
 			return nil, err
 		}
 		return json.Marshal(answer{
-			Unreadable: unreadable,
-			Response:   got, Run: r.task.Work.Run, ElapsedMS: (r.before + time.Since(r.began)).Milliseconds(), Left: r.task.Work.Budget, Began: r.exchange.began,
+			Unreadable: unreadable, Cut: cut,
+			Response: got, Run: r.task.Work.Run, ElapsedMS: (r.before + time.Since(r.began)).Milliseconds(), Left: r.task.Work.Budget, Began: r.exchange.began,
 		})
 	})
 	switch {
@@ -91,6 +96,14 @@ func (r *run) ask(ctx context.Context, c *conversation.Command) (fact conversati
 	}
 	r.exchange.other = r.exchange.began.other(a.Began)
 	return r.answered(&a, c), nil, nil
+}
+
+// lessonOf tells the model why its answer was none.
+func lessonOf(e *llm.Error) string {
+	if e.Class == llm.LengthCut {
+		return e.Message + ": it reached its limit of tokens before it was finished. Answer more briefly, or do less at a time."
+	}
+	return e.Message
 }
 
 // question returns the request in the form for the journal.
@@ -115,7 +128,7 @@ func (r *run) answered(a *answer, c *conversation.Command) conversation.Fact {
 	if r.exchange.began != nil { // The first answer says by which rules the conversation began.
 		r.exchange.careful = a.Began != nil && a.Began.Rules.Careful
 	}
-	r.asked[c.Number], r.exchange.began = a.Run, nil
+	r.asked[c.Number], r.exchange.began, r.tooLong = a.Run, nil, a.Cut
 	if a.Run == r.task.Work.Run {
 		r.pay(&a.Response)
 	}
