@@ -32,7 +32,7 @@ type models struct {
 // newModels makes the models of settings and configuration, possibly none. Without an engine they can be named but not
 // called.
 func newModels(c *Config, s *Settings) *models {
-	all, standard := c.Models.With(llm.Secret(s.APIKey), s.BaseURL, s.Model)
+	all, standard := c.Models.With(s.variables())
 	return &models{config: all, names: all.Names(), standard: standard, tools: c.ToolConfig}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/pkg/llm"
 	"github.com/jobgraph/jobgraph/pkg/redact"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/command"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/process"
@@ -38,6 +39,8 @@ type Settings struct {
 	OrphanAfter time.Duration
 	// APIKey, BaseURL and Model define the model of agents whose card names none. Model may be a name of the configuration file.
 	APIKey, BaseURL, Model string
+	// AnthropicKey and GeminiKey are for models of these providers that Model names.
+	AnthropicKey, GeminiKey string
 	// SearchURL is the address of a SearXNG server, or of the API of SearchProvider in place of its public one. Without both, the
 	// first key decides.
 	SearchURL, SearchProvider string
@@ -86,6 +89,12 @@ func (s *Settings) Declare(f *host.Flags) {
 	f.String(&s.Model, host.Flag{
 		Name: "openai-model", Env: "OPENAI_MODEL", Usage: "The model of agents whose card names none: a name under models in the configuration file, else the model's name at its provider.",
 	})
+	f.String(&s.AnthropicKey, host.Flag{
+		Name: "anthropic-api-key", Env: "ANTHROPIC_API_KEY", Secret: true, Usage: "Key for a model whose name begins with claude, unless another address is given.",
+	})
+	f.String(&s.GeminiKey, host.Flag{
+		Name: "gemini-api-key", Env: "GEMINI_API_KEY", Secret: true, Usage: "Key for a model whose name begins with gemini, unless another address is given.",
+	})
 	f.String(&s.SearchURL, host.Flag{Name: "search-url", Usage: "Address of a SearXNG server that searches the web for agents, or of the API of --search-provider."})
 	f.Choice(&s.SearchProvider, search.Providers(), host.Flag{
 		Name: "search-provider", Usage: "What searches the web for agents: searxng, brave, tavily or exa; without it an address means searxng, else the first key decides.",
@@ -93,6 +102,13 @@ func (s *Settings) Declare(f *host.Flags) {
 	f.String(&s.BraveKey, host.Flag{Name: "brave-api-key", Env: "BRAVE_API_KEY", Secret: true, Usage: "Key of Brave Search."})
 	f.String(&s.TavilyKey, host.Flag{Name: "tavily-api-key", Env: "TAVILY_API_KEY", Secret: true, Usage: "Key of Tavily."})
 	f.String(&s.ExaKey, host.Flag{Name: "exa-api-key", Env: "EXA_API_KEY", Secret: true, Usage: "Key of Exa."})
+}
+
+// variables returns what the settings say of models.
+func (s *Settings) variables() llm.Variables {
+	return llm.Variables{
+		Key: llm.Secret(s.APIKey), BaseURL: s.BaseURL, Model: s.Model, Anthropic: llm.Secret(s.AnthropicKey), Gemini: llm.Secret(s.GeminiKey),
+	}
 }
 
 // searcher returns what searches the web; nil if nothing is configured.
