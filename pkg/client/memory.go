@@ -16,7 +16,7 @@ import (
 type Memory struct{ client *Client }
 
 // Memory returns what experts remember of users.
-func (k Knowledge) Memory() Memory { return Memory{k.client} }
+func (k Knowledge) Memory() Memory { return Memory(k) }
 
 func (m Memory) store() memory.Store { return memory.New(m.client.bus.Memory()) }
 
