@@ -53,34 +53,38 @@ func TestMain(m *testing.M) {
 //
 // and $EXAMPLES, the repository's folder of that name.
 func TestScripts(t *testing.T) {
+	runScripts(t, testscript.Params{Dir: filepath.Join("testdata", "script")})
+}
+
+// runScripts runs the scripts of a folder, or some files.
+func runScripts(t *testing.T, p testscript.Params) {
+	t.Helper()
 	examples, err := filepath.Abs(filepath.Join("..", "..", "examples"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	testscript.Run(t, testscript.Params{
-		Dir: filepath.Join("testdata", "script"),
-		Setup: func(env *testscript.Env) error {
-			env.Setenv("HOME", env.WorkDir)
-			env.Setenv("EXAMPLES", examples)
-			env.Setenv("GORACE", os.Getenv("GORACE"))     // Each script ends dozens of programs: see the target race of the Makefile.
-			env.Setenv("JOBGRAPH_SANDBOX", "best-effort") // Scripts are about other things than what this machine allows.
-			env.Setenv("NATS_URL", "nats://127.0.0.1:1")  // No server listens there: no script meets a bus of this machine.
-			return nil
-		},
-		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"up": up, "exits": exits, "bus": bare, "model": model, "web": web,
-			"state":        command("state JOB KIND SUBJOB RUN JSON", state),
-			"await":        command("await JOB STATUS [SUBJOB]", await),
-			"awaitdead":    command("awaitdead KIND", awaitDead),
-			"awaitevent":   command("awaitevent JOB KIND SUBJOB [RUN]", awaitEvent),
-			"publish":      command("publish SUBJECT BODY|@FILE", publish),
-			"admitted":     command("admitted JOB GOAL", admitted),
-			"awaitsession": command("awaitsession SESSION STATE", awaitSession),
-			"awaitexpert":  command("[!] awaitexpert ID [DESCRIPTION]", awaitExpert),
-			"awaitunread":  command("awaitunread POOL", awaitUnread),
-			"awaitrun":     command("awaitrun SCHEDULE", awaitRun),
-		},
-	})
+	p.Setup = func(env *testscript.Env) error {
+		env.Setenv("HOME", env.WorkDir)
+		env.Setenv("EXAMPLES", examples)
+		env.Setenv("GORACE", os.Getenv("GORACE"))     // Each script ends dozens of programs: see the target race of the Makefile.
+		env.Setenv("JOBGRAPH_SANDBOX", "best-effort") // Scripts are about other things than what this machine allows.
+		env.Setenv("NATS_URL", "nats://127.0.0.1:1")  // No server listens there: no script meets a bus of this machine.
+		return nil
+	}
+	p.Cmds = map[string]func(ts *testscript.TestScript, neg bool, args []string){
+		"up": up, "exits": exits, "bus": bare, "model": model, "web": web,
+		"state":        command("state JOB KIND SUBJOB RUN JSON", state),
+		"await":        command("await JOB STATUS [SUBJOB]", await),
+		"awaitdead":    command("awaitdead KIND", awaitDead),
+		"awaitevent":   command("awaitevent JOB KIND SUBJOB [RUN]", awaitEvent),
+		"publish":      command("publish SUBJECT BODY|@FILE", publish),
+		"admitted":     command("admitted JOB GOAL", admitted),
+		"awaitsession": command("awaitsession SESSION STATE", awaitSession),
+		"awaitexpert":  command("[!] awaitexpert ID [DESCRIPTION]", awaitExpert),
+		"awaitunread":  command("awaitunread POOL", awaitUnread),
+		"awaitrun":     command("awaitrun SCHEDULE", awaitRun),
+	}
+	testscript.Run(t, p)
 }
 
 func up(ts *testscript.TestScript, neg bool, args []string) {

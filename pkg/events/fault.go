@@ -42,6 +42,8 @@ const (
 	CodeInternal         Code = "internal"                  // A bug in Jobgraph; the cause says where.
 	CodeInputRounds      Code = "input_rounds_exhausted"    // Inputs were sent back as often as allowed.
 	CodeUnreachableAfter Code = "dependency_failed"         // A predecessor failed, so this never starts.
+	CodeMissingContext   Code = "missing_context"           // The request lacks something that no person has said.
+	CodeGuidance         Code = "guidance"                  // A remark, not a fault: the planner's words to the person.
 	CodeReused           Code = "reused"                    // A remark, not a fault: the plan of an earlier job was reused.
 )
 

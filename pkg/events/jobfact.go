@@ -68,6 +68,9 @@ type GraphCreated struct {
 	FinalPool string `json:"final_pool,omitempty"`
 	FinalPure bool   `json:"final_pure,omitempty"`
 	Warnings  Faults `json:"warnings,omitempty"` // Warnings lists what was repaired, changed or left out.
+	// Notices are what a person should know before the SubJobs begin: guidance of the planner (CodeGuidance), then warnings.
+	Notices       Faults        `json:"notices,omitempty"`
+	FailurePolicy FailurePolicy `json:"failure_policy,omitempty"` // FailurePolicy is the profile's, if the request has none.
 	Spent
 }
 
@@ -79,9 +82,13 @@ type PlanRejected struct {
 
 // JobAnswered ends the planning of a job with an answer.
 type JobAnswered struct {
-	Answer json.RawMessage `json:"answer"` // Answer is the answer to the person, a text or JSON.
+	Answer  json.RawMessage `json:"answer"`            // Answer is the answer to the person, a text or JSON.
+	Outcome string          `json:"outcome,omitempty"` // Outcome is OutcomeGuidance if the job could not be planned and Answer says why; empty for an answer.
 	Spent
 }
+
+// OutcomeGuidance is the outcome of a job that ends FINISHED without a plan: its result tells the person what is missing.
+const OutcomeGuidance = "guidance"
 
 // StopRequested asks for a stop.
 type StopRequested struct {
@@ -140,6 +147,7 @@ type JobEnded struct {
 	ResultRef  *Ref            `json:"result_ref,omitempty"` // ResultRef refers to the final answer if it is stored as a blob.
 	Artifacts  []Ref           `json:"artifacts,omitempty"`  // Artifacts are the files of the result, named SUBJOB/NAME.
 	Error      *Fault          `json:"error,omitempty"`      // Error says why a job FAILED or was STOPPED.
+	Outcome    string          `json:"outcome,omitempty"`    // Outcome is OutcomeGuidance for a job that could not be planned; otherwise empty.
 	DurationMS int64           `json:"duration_ms"`          // DurationMS is the time from admission to the end, in milliseconds of the log's clock.
 	Spent
 }

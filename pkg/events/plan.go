@@ -59,4 +59,5 @@ type Schedule struct {
 	Cron            string `json:"cron,omitempty"`             // Cron is a five-field expression.
 	At              string `json:"at,omitempty"`               // At is a single time, RFC 3339.
 	Timezone        string `json:"timezone,omitempty"`         // Timezone is an IANA name, UTC if empty.
+	FirstRun        string `json:"first_run,omitempty"`        // FirstRun is "now" for a first run at once; "" or "due" waits for the first time.
 }

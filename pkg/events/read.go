@@ -369,6 +369,10 @@ func (g *GraphCreated) scan(s *plainjson.Scanner) func(key []byte) bool {
 			return s.Bool(&g.FinalPure)
 		case "warnings":
 			return s.Value(&g.Warnings)
+		case "notices":
+			return s.Value(&g.Notices)
+		case "failure_policy":
+			return s.Text((*string)(&g.FailurePolicy))
 		case "tokens":
 			return s.Int64(&g.Tokens)
 		case "cost_usd":
@@ -376,73 +380,4 @@ func (g *GraphCreated) scan(s *plainjson.Scanner) func(key []byte) bool {
 		}
 		return false
 	}
-}
-
-func (r *Request) scan(s *plainjson.Scanner) func(key []byte) bool {
-	return func(key []byte) bool {
-		switch string(key) {
-		case "goal":
-			return s.Text(&r.Goal)
-		case "id":
-			return s.Text(&r.ID)
-		case "context":
-			return s.Text(&r.Context)
-		case "session":
-			return s.Text(&r.Session)
-		case "thread":
-			return s.Text(&r.Thread)
-		case "user":
-			return s.Text(&r.User)
-		case "locale":
-			return s.Text(&r.Locale)
-		case "profile":
-			return s.Text(&r.Profile)
-		case "expert":
-			return s.Text(&r.Expert)
-		case "plan":
-			return s.Raw(&r.Plan)
-		case "plan_ref":
-			return s.Value(&r.PlanRef)
-		case "inputs":
-			return s.Value(&r.Inputs)
-		case "labels":
-			return s.Value(&r.Labels)
-		case "limits":
-			return s.Value(&r.Limits)
-		}
-		return r.scanRare(string(key), s)
-	}
-}
-
-// scanRare reads fields that most requests lack.
-func (r *Request) scanRare(key string, s *plainjson.Scanner) bool {
-	switch key {
-	case "inputs_ref":
-		return s.Value(&r.InputsRef)
-	case "attachments":
-		return s.Value(&r.Attachments)
-	case "priority":
-		return s.Int(&r.Priority)
-	case "auto_accept":
-		return s.Value(&r.AutoAccept)
-	case "investigate":
-		return s.Value(&r.Investigate)
-	case "plan_cache":
-		return s.Value(&r.PlanCache)
-	case "report_style":
-		return s.Text(&r.ReportStyle)
-	case "models":
-		return s.Value(&r.Models)
-	case "knowledge":
-		return s.Texts(&r.Knowledge)
-	case "evaluator":
-		return s.Value(&r.Evaluator)
-	case "failure_policy":
-		return s.Text((*string)(&r.FailurePolicy))
-	case "schedule":
-		return s.Value(&r.Schedule)
-	case "finalize":
-		return s.Text(&r.Finalize)
-	}
-	return false
 }

@@ -48,6 +48,8 @@ func (m *JobEnded) scan(s *plainjson.Scanner) func(key []byte) bool {
 			return s.Value(&m.Artifacts)
 		case "error":
 			return s.Value(&m.Error)
+		case "outcome":
+			return s.Text(&m.Outcome)
 		case "duration_ms":
 			return s.Int64(&m.DurationMS)
 		case "tokens":

@@ -1,14 +1,11 @@
 package events
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
-
-	"github.com/jobgraph/jobgraph/pkg/events/foreign"
 )
 
 // Request asks for a job. Either Goal or Plan is required.
@@ -30,7 +27,7 @@ type Request struct {
 	Attachments   []Ref                      `json:"attachments,omitempty"`    // Attachments are files for every SubJob.
 	Labels        map[string]string          `json:"labels,omitempty"`         // Labels are for selection: at most 64 pairs of key and value, each of at most 256 bytes.
 	Priority      int                        `json:"priority,omitempty"`       // Priority orders work of different jobs, higher first, 0 by default.
-	AutoAccept    *bool                      `json:"auto_accept,omitempty"`    // AutoAccept runs the plan without a person's review; true by default.
+	AutoAccept    *bool                      `json:"auto_accept,omitempty"`    // AutoAccept runs every plan without a person's review, or none; if nil, the plan's has_enough_context decides.
 	Investigate   *bool                      `json:"investigate,omitempty"`    // Investigate asks for background investigation before planning.
 	PlanCache     *bool                      `json:"plan_cache,omitempty"`     // PlanCache allows the plan of an earlier identical request; the profile decides if nil.
 	ReportStyle   string                     `json:"report_style,omitempty"`   // ReportStyle is the style of the final report.
@@ -41,7 +38,19 @@ type Request struct {
 	FailurePolicy FailurePolicy              `json:"failure_policy,omitempty"` // FailurePolicy is FailFast if empty.
 	Schedule      *Schedule                  `json:"schedule,omitempty"`       // Schedule makes the job recur.
 	Finalize      string                     `json:"finalize,omitempty"`       // Finalize is "tails", "none", "summary", "report" or "expert:<id>"; the profile decides if empty.
+	Timezone      string                     `json:"timezone,omitempty"`       // Timezone is the person's time zone, an IANA name; empty takes that of the session, the user or the caller (Rules.Timezone).
+	Unattended    bool                       `json:"unattended,omitempty"`     // Unattended says that no person can answer: planning asks none and follows Unanswered.
+	Unanswered    Unanswered                 `json:"unanswered,omitempty"`     // Unanswered is what planning does without the answer of a person; the profile decides if empty.
 }
+
+// Unanswered is what planning does when something is missing and no person says it.
+type Unanswered string
+
+// The policies.
+const (
+	Assume         Unanswered = "assume" // Plan with stated assumptions.
+	FailUnanswered Unanswered = "fail"   // Fail with CodeMissingContext.
+)
 
 // Limits bounds a job. A nil field gets the default, which intake writes into job.requested.
 type Limits struct {
@@ -57,91 +66,8 @@ type Limits struct {
 	Concurrency    *int      `json:"concurrency,omitempty"`     // Concurrency is the most SubJobs of the job that run at once; 0 means no limit.
 	ConcurrencyKey string    `json:"concurrency_key,omitempty"` // ConcurrencyKey groups jobs: of all SubJobs of all jobs with the same key, at most KeyConcurrency run at once.
 	KeyConcurrency *int      `json:"key_concurrency,omitempty"` // KeyConcurrency is the limit of ConcurrencyKey.
-}
-
-// aliases are the names that predecessor systems use for request fields.
-var aliases = map[string]string{
-	"query": "goal", "conversation_id": "session", "session_id": "session", "thread_id": "thread", "user_id": "user",
-	"target_agent_name": "expert", "assigned_expert_name": "expert",
-	"max_step_num": "limits.max_steps", "max_plan_iterations": "limits.max_plan_rounds",
-	"auto_accepted_plan": "auto_accept", "enable_background_investigation": "investigate",
-}
-
-// DecodeRequest decodes a job request. It accepts alternative field names of predecessor systems and is strict otherwise:
-// it returns all faults, not just the first.
-func DecodeRequest(body []byte) (Request, Faults) {
-	var r Request
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(body, &fields); err != nil || fields == nil {
-		return r, Faults{malformedRequest(body, err)}
-	}
-	faults := r.assign(fields)
-	faulty := slices.ContainsFunc(faults, func(f Fault) bool { return f.Code == CodeInvalid && strings.Contains("goal query plan", f.Field) })
-	return r, append(faults, slices.DeleteFunc(r.Validate(), func(f Fault) bool { return faulty && f.Code == CodeMissing })...)
-}
-
-func malformedRequest(body []byte, err error) Fault {
-	f := Fault{Code: CodeMalformed, Message: "a job request is one JSON object", Hint: `send {"goal":"…"}`}
-	if err != nil {
-		f.Cause = err.Error()
-	}
-	if len(bytes.TrimSpace(body)) == 0 {
-		f.Message = "the job request is empty"
-	}
-	return f
-}
-
-func (r *Request) assign(fields map[string]json.RawMessage) Faults {
-	var faults Faults
-	known := r.fields()
-	for _, given := range slices.Sorted(maps.Keys(fields)) {
-		name := given
-		if to, ok := aliases[given]; ok {
-			if _, both := fields[to]; both {
-				faults = append(faults, Fault{Code: CodeConflict, Field: given, Message: "given together with " + to, Hint: "keep one of the two"})
-				continue
-			}
-			name = to
-		}
-		target, ok := known[name]
-		if hint, idle, foreign := foreign.Setting(name, fields[given]); foreign && !ok {
-			if !idle {
-				faults = append(faults, Fault{Code: CodeNotPermitted, Field: given, Message: "cannot be set with a request", Hint: hint})
-			}
-			continue
-		}
-		if !ok {
-			faults = append(faults, Fault{Code: CodeUnknownField, Field: given, Message: fmt.Sprintf("unknown field %.80q", given), Hint: "known fields: " + topLevel(known)})
-			continue
-		}
-		if err := strict(fields[given], target); err != nil {
-			faults = append(faults, Fault{Code: CodeInvalid, Field: given, Message: "wrong type or value", Cause: err.Error()})
-		}
-	}
-	return faults
-}
-
-// topLevel lists the fields of the request itself; aliases may refer to nested ones.
-func topLevel(known map[string]any) string {
-	return strings.Join(slices.DeleteFunc(slices.Sorted(maps.Keys(known)), func(name string) bool { return strings.Contains(name, ".") }), ", ")
-}
-
-func (r *Request) fields() map[string]any {
-	return map[string]any{
-		"goal": &r.Goal, "id": &r.ID, "context": &r.Context, "session": &r.Session, "new": &r.New, "thread": &r.Thread, "user": &r.User,
-		"locale": &r.Locale, "profile": &r.Profile, "expert": &r.Expert, "plan": &r.Plan, "plan_ref": &r.PlanRef,
-		"inputs": &r.Inputs, "inputs_ref": &r.InputsRef, "attachments": &r.Attachments, "labels": &r.Labels,
-		"priority": &r.Priority, "auto_accept": &r.AutoAccept, "investigate": &r.Investigate, "plan_cache": &r.PlanCache,
-		"report_style": &r.ReportStyle, "models": &r.Models, "evaluator": &r.Evaluator, "limits": &r.Limits,
-		"limits.max_steps": &r.Limits.MaxSteps, "limits.max_plan_rounds": &r.Limits.MaxPlanRounds,
-		"failure_policy": &r.FailurePolicy, "knowledge": &r.Knowledge, "schedule": &r.Schedule, "finalize": &r.Finalize,
-	}
-}
-
-func strict(data []byte, target any) error {
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	return d.Decode(target)
+	// Answer is how long a question of the planner stays open; 0 means for ever, nil leaves it to the profile.
+	Answer *Duration `json:"answer,omitempty"`
 }
 
 // Validate reports all faults of the values; whether experts exist is up to the planner.
@@ -173,6 +99,12 @@ func (r *Request) Validate() Faults {
 		if !slices.Contains([]string{"planner", "triage", "report", "expert"}, role) {
 			add(CodeInvalid, "models."+role, fmt.Sprintf("unknown role %.40q", role), "the roles are planner, triage, report and expert")
 		}
+	}
+	if r.Unanswered != "" && r.Unanswered != Assume && r.Unanswered != FailUnanswered {
+		add(CodeInvalid, "unanswered", fmt.Sprintf("unknown policy %.40q", r.Unanswered), "use assume or fail")
+	}
+	if r.Unattended && r.AutoAccept != nil && !*r.AutoAccept {
+		add(CodeInvalid, "unattended", "given together with auto_accept false, which asks a person", "keep one of the two")
 	}
 	mode, expert, _ := strings.Cut(r.Finalize, ":")
 	if !slices.Contains([]string{"", "tails", "none", "summary", "report", "expert"}, mode) || (mode == "expert") != (expert != "") {

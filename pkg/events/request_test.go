@@ -151,3 +151,28 @@ func FuzzDecodeRequest(f *testing.F) {
 		}
 	})
 }
+
+// proves V1
+func TestMetaNamesTheConversationAndTheUser(t *testing.T) {
+	r, faults := DecodeRequest([]byte(`{"query":"gold","target_agent_name":"Ann","meta":{"conversation_id":"c1","user_id":"ada"}}`))
+	if len(faults) > 0 || r.Goal != "gold" || r.Expert != "Ann" || r.Session != "c1" || r.User != "ada" {
+		t.Errorf("%+v %v", r, faults)
+	}
+	for body, want := range map[string]string{
+		`{"goal":"g","meta":{"conversation":"c1"}}`:                 "unknown_field meta.conversation",
+		`{"goal":"g","meta":{"goal":"h"}}`:                          "unknown_field meta.goal",
+		`{"goal":"g","meta":{"max_step_num":1}}`:                    "unknown_field meta.max_step_num",
+		`{"goal":"g","session":"a","meta":{"conversation_id":"b"}}`: "conflict meta.conversation_id",
+		`{"goal":"g","user_id":"a","meta":{"user_id":"b"}}`:         "conflict meta.user_id",
+		`{"goal":"g","meta":7}`:                                     "invalid meta",
+		`{"goal":"g","meta":{"user_id":7}}`:                         "invalid user_id",
+		`{"goal":"g","meta":{"user_id":"b"},"extra":1}`:             "unknown_field extra",
+		`{"goal":"g","unattended":true,"auto_accept":false}`:        "invalid unattended",
+		`{"goal":"g","unanswered":"guess"}`:                         "invalid unanswered",
+	} {
+		_, faults := DecodeRequest([]byte(body))
+		if len(faults) != 1 || string(faults[0].Code)+" "+faults[0].Field != want {
+			t.Errorf("%s: %+v, want %s", body, faults, want)
+		}
+	}
+}

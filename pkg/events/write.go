@@ -251,6 +251,8 @@ func (g *GraphCreated) write(w *plainjson.Writer) {
 	w.Text("final_pool", g.FinalPool)
 	w.Flag("final_pure", g.FinalPure)
 	w.Some("warnings", len(g.Warnings) > 0, g.Warnings)
+	w.Some("notices", len(g.Notices) > 0, g.Notices)
+	w.Text("failure_policy", string(g.FailurePolicy))
 	w.Int("tokens", g.Tokens)
 	w.Some("cost_usd", g.CostUSD != 0, g.CostUSD)
 	w.Close()
@@ -286,6 +288,9 @@ func (r *Request) write(w *plainjson.Writer) {
 	w.Text("failure_policy", string(r.FailurePolicy))
 	w.Some("schedule", r.Schedule != nil, r.Schedule)
 	w.Text("finalize", r.Finalize)
+	w.Text("timezone", r.Timezone)
+	w.Flag("unattended", r.Unattended)
+	w.Text("unanswered", string(r.Unanswered))
 	w.Close()
 }
 

@@ -48,6 +48,7 @@ func (l *lifecycle) revive() {
 	l.job.Turn++
 	l.job.Changed = l.now.Time
 	l.job.EndOwed, l.job.EndCause, l.job.Error, l.job.AnswerSeq, l.job.Reaping = false, 0, nil, 0, false
+	l.job.Outcome = ""
 	l.job.Ended, l.job.Result, l.job.ResultRef, l.job.Tails = time.Time{}, nil, nil, nil
 	l.setDeadline()
 	l.outbox.repeat()

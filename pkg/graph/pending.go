@@ -137,6 +137,7 @@ func (cm *commands) end(out []Command) []Command {
 	c := Command{CommandID: CommandID{Kind: EndJob, Run: cm.job.Turn}, Fact: movedTo(cm.job.Status), Expect: cm.job.ControlSeq, PurgeTimers: cm.timersMayBeArmed()}
 	ended := &events.JobEnded{
 		JobMoved: events.JobMoved{Status: cm.job.Status, Turn: cm.job.Turn, Cause: cm.job.EndCause},
+		Outcome:  cm.job.Outcome,
 		Error:    cm.job.Error, DurationMS: cm.job.Ended.Sub(cm.job.Created).Milliseconds(), Spent: cm.job.Cost,
 	}
 	if cm.job.Error != nil {

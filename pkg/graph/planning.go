@@ -216,7 +216,7 @@ func (pl *planning) planned(e *events.Event) Effect {
 	case *events.PlanRejected:
 		pl.outcomes.fail(n, rejection(d.Faults))
 	case *events.JobAnswered:
-		pl.answered(n, e)
+		pl.answered(n, e, d)
 	default:
 		pl.outcomes.retry(n, e, e.Fault, 0)
 	}
@@ -224,12 +224,15 @@ func (pl *planning) planned(e *events.Event) Effect {
 	return applied
 }
 
-func (pl *planning) answered(n *node, e *events.Event) {
+func (pl *planning) answered(n *node, e *events.Event, d *events.JobAnswered) {
 	if !n.planning() || n.Mode != events.WorkPlan {
 		pl.outcomes.retry(n, e, fault(events.CodeExecution, "only the planning of a job can answer it"), 0)
 		return
 	}
 	pl.job.AnswerSeq = e.Seq
+	if d.Outcome == events.OutcomeGuidance {
+		pl.job.Outcome = d.Outcome
+	}
 	pl.runs.complete(n, "completed")
 	pl.lifecycle.end(events.Finished, nil)
 }
@@ -244,11 +247,26 @@ func (pl *planning) graphCreated(n *node, e *events.Event, d *events.GraphCreate
 		if pl.job.Rules.Version >= wordsSince {
 			pl.job.Finalize = d.Finalize
 		}
+		pl.advise(d)
 		pl.runs.complete(n, "completed")
 		pl.install(d.Plan, "replan")
 		return
 	}
 	pl.splice(n, d.Plan)
+}
+
+// advise takes over the notices of a plan and, if the request has none, the failure policy of its profile.
+func (pl *planning) advise(d *events.GraphCreated) {
+	pl.job.Notices = nil
+	for i := range d.Notices[:min(len(d.Notices), MaxNotices)] {
+		f := d.Notices[i]
+		f.Message, f.Cause, f.Hint, f.RawRef = cut(f.Message, 500), cut(f.Cause, 500), cut(f.Hint, 500), nil
+		pl.job.Notices = append(pl.job.Notices, f)
+	}
+	switch d.FailurePolicy {
+	case events.FailFast, events.Continue, events.Replan:
+		pl.job.Rules.FailurePolicy = d.FailurePolicy
+	}
 }
 
 func value(given *int, otherwise int) int {

@@ -37,6 +37,10 @@ type State struct {
 	Result    json.RawMessage `json:"result,omitempty"`
 	ResultRef *events.Ref     `json:"result_ref,omitempty"`
 	Tails     []string        `json:"tails,omitempty"`
+	// Outcome is events.OutcomeGuidance for a job that ends without a plan and says what is missing; otherwise empty.
+	Outcome string `json:"outcome,omitempty"`
+	// Notices are what the planner says to the person before the SubJobs begin, at most MaxNotices.
+	Notices events.Faults `json:"notices,omitempty"`
 	// Counts is the number of SubJobs per status, Progress sums it up; View and saving update both.
 	Counts   map[events.Status]int `json:"counts"`
 	Progress Progress              `json:"progress"`
@@ -80,6 +84,9 @@ type State struct {
 	// SubJobs are all nodes that ever were, planning ("~plan") first, one line each.
 	SubJobs []*SubJobState `json:"subjobs"`
 }
+
+// MaxNotices limits the notices of a state; each message is cut at 500 bytes.
+const MaxNotices = 16
 
 // Progress counts SubJobs of the present graph.
 type Progress struct {

@@ -23,7 +23,7 @@ func CheckEdit(raw []byte, cards []events.Card, maxSteps int, known, done []stri
 }
 
 func check(raw []byte, cards []events.Card, o plan.Options) (p *events.Plan, faults, warnings events.Faults) {
-	o.Zone, o.Schema, o.Informed, o.Version = zone, schema.Check, true, plan.Version
+	o.Zone, o.Schema, o.Informed, o.Version, o.Discreet = zone, schema.Check, true, plan.Version, true
 	r := plan.Check(raw, cards, o)
 	if r.Answer != "" {
 		r.Faults = append(r.Faults, events.Fault{

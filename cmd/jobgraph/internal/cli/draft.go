@@ -111,6 +111,12 @@ func (g runs) drafted(c *client.Client, h *joblog.Log, e events.Event) (done boo
 		return false, nil
 	}
 	s := h.Job.View()
+	if s.Outcome == events.OutcomeGuidance {
+		return true, &events.Fault{
+			Code: events.CodeGuidance, Field: "goal", Message: "there is no plan: the request could not be planned", Cause: short(readable(g.app.views.result(h, c)), 400),
+			Hint: "say what is missing, and draft it again",
+		}
+	}
 	if s.Status == events.Finished {
 		return true, &events.Fault{
 			Code: events.CodeRejected, Field: "goal", Message: "there is no plan: the planner answers by itself", Cause: short(readable(g.app.views.result(h, c)), 400),

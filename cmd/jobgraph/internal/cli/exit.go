@@ -8,6 +8,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/graph"
 	"github.com/jobgraph/jobgraph/pkg/host"
 )
 
@@ -22,6 +23,7 @@ const (
 	ExitConflict     = 6   // Another writer was first, or the state has changed.
 	ExitBudget       = 7   // A budget is used up.
 	ExitNotPermitted = 8   // Permission is missing.
+	ExitGuidance     = 9   // The job could not be planned; its result says what is missing.
 	ExitUnavailable  = 69  // The bus or the planning model cannot be reached.
 	ExitTimeout      = 124 // --timeout has passed.
 	ExitInterrupted  = 130 // A signal ended it.
@@ -94,6 +96,8 @@ func faultCode(faults events.Faults) int {
 		return ExitBudget
 	case events.CodeNotPermitted:
 		return ExitNotPermitted
+	case events.CodeGuidance:
+		return ExitGuidance
 	case events.CodeUnavailable:
 		return ExitUnavailable
 	}
@@ -119,17 +123,20 @@ func faultsOf(err error) events.Faults {
 	return nil
 }
 
-// ended returns the exit code of a job's end. unplanned means that planning failed.
-func ended(status events.Status, fault *events.Fault, unplanned bool) error {
+// ended returns the exit code of a job's end.
+func ended(s *graph.State) error {
+	fault := s.Error
 	switch {
-	case status == events.Finished:
+	case s.Status == events.Finished && s.Outcome == events.OutcomeGuidance:
+		return outcome(ExitGuidance)
+	case s.Status == events.Finished:
 		return nil
-	case status == events.Stopped:
+	case s.Status == events.Stopped:
 		return outcome(ExitStopped)
 	case fault == nil:
 	case fault.Code == events.CodeBudget:
 		return outcome(ExitBudget)
-	case fault.Code == events.CodeUnavailable && unplanned:
+	case fault.Code == events.CodeUnavailable && unplanned(s):
 		return outcome(ExitUnavailable)
 	}
 	return outcome(ExitFailed)

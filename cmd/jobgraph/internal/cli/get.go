@@ -93,6 +93,15 @@ func (g views) writeState(h *joblog.Log, c *client.Client) error {
 		}
 	}
 	var b strings.Builder
+	for _, line := range output.Notices(s.Notices) {
+		b.WriteString("\n" + line)
+	}
+	if len(s.Notices) > 0 {
+		b.WriteString("\n")
+	}
+	if s.Outcome != "" {
+		b.WriteString("\noutcome  " + s.Outcome + ": the job could not be planned\n")
+	}
 	if cost := spent(s.Cost); cost != "" {
 		b.WriteString("\ncost  " + cost + "\n")
 	}
@@ -310,6 +319,9 @@ func (g views) describeJob(h *joblog.Log, c *client.Client) error {
 	}
 	field("id", s.ID)
 	field("status", string(s.Status))
+	if s.Outcome != "" {
+		field("outcome", s.Outcome+": the job could not be planned")
+	}
 	if f := aside(h); f != nil {
 		field("quarantine", reason(f))
 	}
@@ -323,6 +335,7 @@ func (g views) describeJob(h *joblog.Log, c *client.Client) error {
 	if s.Error != nil {
 		field("error", reason(s.Error))
 	}
+	field("notices", strings.Join(output.Notices(s.Notices), "\n"))
 	if d.Planning != nil {
 		d.Planning.write(&b)
 	}

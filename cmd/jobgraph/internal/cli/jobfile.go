@@ -24,8 +24,9 @@ const maxFile = 256 << 20
 // asked are the flags that describe a request.
 type asked struct {
 	file, plan, expert, profile, id, session, thread, user, model string
+	timezone, unanswered                                          string
 	inputs, labels, attached, knowledge                           []string
-	cached, fresh                                                 bool
+	cached, fresh, unattended                                     bool
 }
 
 func (q *asked) declare(c *cobra.Command) {
@@ -45,6 +46,9 @@ func (q *asked) declare(c *cobra.Command) {
 	f.StringVar(&q.thread, "thread", "", "the line of talk inside that conversation")
 	f.StringVar(&q.user, "user", "", "on whose behalf the job runs")
 	f.StringSliceVar(&q.knowledge, "knowledge", nil, "base of knowledge that experts may read besides those of their cards; repeatable")
+	f.StringVar(&q.timezone, "timezone", "", "the person's time zone, Europe/Berlin; that of the session, the user or this machine when not given")
+	f.BoolVar(&q.unattended, "unattended", false, "planning asks no person; --unanswered says what it does instead")
+	f.StringVar(&q.unanswered, "unanswered", "", "when something is missing and nobody says it: assume (plan with stated assumptions) or fail")
 }
 
 // newID is a flag value for a new id. An empty one, for example from an unset variable, is a mistake; without the flag an
@@ -87,7 +91,7 @@ func (g documents) request(q *asked, words []string) (events.Request, error) {
 	for _, given := range []struct {
 		value string
 		to    *string
-	}{{q.expert, &r.Expert}, {q.profile, &r.Profile}, {q.id, &r.ID}, {q.session, &r.Session}, {q.thread, &r.Thread}, {q.user, &r.User}} {
+	}{{q.expert, &r.Expert}, {q.profile, &r.Profile}, {q.id, &r.ID}, {q.session, &r.Session}, {q.thread, &r.Thread}, {q.user, &r.User}, {q.timezone, &r.Timezone}, {q.unanswered, (*string)(&r.Unanswered)}} {
 		if given.value != "" {
 			*given.to = given.value
 		}
@@ -106,6 +110,7 @@ func (g documents) request(q *asked, words []string) (events.Request, error) {
 	if q.cached {
 		r.PlanCache = &q.cached
 	}
+	r.Unattended = r.Unattended || q.unattended
 	if err := q.addInputs(&r); err != nil {
 		return r, err
 	}

@@ -362,6 +362,9 @@ func (g runs) finish(h *joblog.Log, c *client.Client) error {
 			return err
 		}
 	}
+	if s.Outcome == events.OutcomeGuidance {
+		g.app.note("job %s could not be planned; say what is missing, and submit it again", s.ID)
+	}
 	if cost := spent(s.Cost); cost != "" {
 		g.app.note("job %s took %s: %s", s.ID, output.Between(s.Created, s.Ended), cost)
 	}

@@ -91,7 +91,6 @@ func (r *recurring) declare(c *cobra.Command) {
 	f.StringVar(&r.when.DailyTime, "daily", "", "every day at HH:MM")
 	f.StringVar(&r.when.Cron, "cron", "", `five fields, "30 9 * * mon-fri", or a word like @hourly`)
 	f.StringVar(&r.when.At, "at", "", "once, at a moment: 2027-01-31T09:30:00Z, or without an offset for a time in --timezone")
-	f.StringVar(&r.when.Timezone, "timezone", "", "IANA name, Europe/Berlin; UTC when not given")
 	f.StringVar(&r.overlap, "overlap", "", "when a run goes on already: skip (default), queue or replace")
 	f.StringVar(&r.missed, "missed", "", "what to do about missed runs: one run (default), skip or all")
 	f.DurationVar(&r.jitter, "jitter", 0, "spread runs over so long behind their moments")

@@ -181,5 +181,5 @@ func (g views) ended(h *joblog.Log) error {
 		}
 		return outcome(ExitWaiting)
 	}
-	return ended(s.Status, s.Error, unplanned(s))
+	return ended(s)
 }

@@ -30,6 +30,12 @@ type Tree struct {
 // Lines returns the lines of a state.
 func (t Tree) Lines(s *graph.State) []string {
 	lines := []string{t.heading(s)}
+	for _, line := range t.notices(s) {
+		lines = append(lines, fit([]piece{{"  " + line, t.Paint.Dim}}, t.Width))
+	}
+	if t.Height > 0 {
+		t.Height = max(2, t.Height-len(lines)+1)
+	}
 	shown, left := t.choose(s)
 	depth := make([]int, len(s.SubJobs))
 	if len(left) == 0 {
@@ -47,6 +53,19 @@ func (t Tree) Lines(s *graph.State) []string {
 	}
 	if len(left) > 0 {
 		lines = append(lines, fit([]piece{{"  " + rest(s, left), t.Paint.Dim}}, t.Width))
+	}
+	return lines
+}
+
+// notices returns the lines of the plan's notices, of which a terminal shows only what fits a quarter of its height. The
+// full text is in the description of the job.
+func (t Tree) notices(s *graph.State) []string {
+	lines := Notices(s.Notices)
+	if t.Legacy {
+		return nil // A description shows them by itself.
+	}
+	if most := t.Height / 4; t.Height > 0 && len(lines) > most {
+		lines = lines[:most]
 	}
 	return lines
 }

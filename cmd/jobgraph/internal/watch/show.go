@@ -111,6 +111,9 @@ func (s *Show) take(h *joblog.Log, e events.Event) error {
 		s.status = status
 		return nil
 	}
+	if err := s.notices(e); err != nil { // Before the first step of the plan is shown.
+		return err
+	}
 	for _, t := range changed {
 		if err := s.transition(e, t, h); err != nil {
 			return err
@@ -138,6 +141,25 @@ type change struct {
 	Reason string `json:"reason,omitempty"`
 	// Artifacts are the files of a completed SubJob's result.
 	Artifacts []joblog.Artifact `json:"artifacts,omitempty"`
+	// Notices are what the planner says before the SubJobs begin.
+	Notices events.Faults `json:"notices,omitempty"`
+}
+
+// notices shows what the planner says with a plan.
+func (s *Show) notices(e events.Event) error {
+	created, ok := e.Data.(*events.GraphCreated)
+	if !ok || len(created.Notices) == 0 || e.SubJob != events.PlanID {
+		return nil
+	}
+	if s.Form == JSON {
+		return output.Line(s.Out, change{Time: e.Time, Job: e.Job, Notices: created.Notices})
+	}
+	for _, line := range output.Notices(created.Notices) {
+		if err := s.write(e.Time.Local().Format("15:04:05.000") + "  " + line); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (s *Show) transition(e events.Event, t events.Transition, h *joblog.Log) error {

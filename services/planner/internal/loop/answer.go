@@ -77,14 +77,17 @@ func (l *Loop) payload(ctx context.Context, w *events.Work, v *verdict) (any, er
 	switch end.Kind {
 	case events.KindJobAnswered:
 		answer, err := json.Marshal(end.Answer)
-		return &events.JobAnswered{Answer: answer, Spent: v.spent}, err
+		return &events.JobAnswered{Answer: answer, Outcome: end.Outcome, Spent: v.spent}, err
 	case events.KindPlanRejected:
 		return l.refusal(ctx, w, v)
 	case events.KindSubJobReported:
 		return l.report(ctx, w, v)
 	}
 	end.Plan = schedule.Routed(end.Plan) // Done here and not in planning, whose old records must fold to the same state.
-	created := &events.GraphCreated{PlanVersion: w.PlanVersion, Plan: end.Plan, Finalize: end.Finalize, Warnings: end.Warnings, Spent: v.spent}
+	created := &events.GraphCreated{
+		PlanVersion: w.PlanVersion, Plan: end.Plan, Finalize: end.Finalize, Warnings: end.Warnings, Notices: end.Notices,
+		FailurePolicy: end.FailurePolicy, Spent: v.spent,
+	}
 	if end.Final != nil {
 		created.FinalPool, created.FinalPure = end.Final.Pool, end.Final.Pure
 		if created.FinalPool == "" {

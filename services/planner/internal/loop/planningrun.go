@@ -145,7 +145,7 @@ func (t *planningRun) know(raw []byte) *events.Fault {
 	t.start = planning.Start{
 		Mode: w.Kind, Prefix: fmt.Sprintf("%s-%d", w.SubJob, w.Run), Request: request, Cards: t.cards(raw), Profile: profile, Version: version,
 		Now: time.Now().UTC(), Lessons: w.Lessons, Findings: findings(w.Results), Finished: w.Finished, MaxSteps: w.MaxSteps,
-		DefaultExpert: l.Options.DefaultExpert, Informed: l.Options.Informed, Rules: l.Options.Version,
+		DefaultExpert: l.Options.DefaultExpert, Informed: l.Options.Informed, Rules: l.Options.Version, Decisions: planning.DecisionsVersion,
 	}
 	if w.Kind == events.WorkSplit {
 		part := w.Spec

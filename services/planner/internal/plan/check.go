@@ -35,6 +35,8 @@ type Options struct {
 	Version int
 	// Locale is the language of steps that name none, for the choice of experts who know it; empty skips that.
 	Locale string
+	// Discreet keeps the names of hidden and disabled experts out of faults; unset for records that were made without it.
+	Discreet bool
 	// Draft holds the rules for a plan from a model; nil for a plan that a caller sent.
 	Draft *DraftRules
 }
@@ -55,6 +57,8 @@ type Result struct {
 	Plan *events.Plan
 	// Answer is the plan's answer to the person, if it has no tasks.
 	Answer string
+	// Questions are what the person has to say before anything can be planned.
+	Questions []Question
 	// Faults lists everything that is wrong, Warnings what was repaired.
 	Faults, Warnings events.Faults
 }
@@ -62,11 +66,11 @@ type Result struct {
 // Check decodes a plan in any dialect and checks it against the cards. It reports all faults together and returns a plan
 // only if there is none.
 func Check(raw []byte, cards []events.Card, o Options) Result {
-	d := &draft{rules: o.Draft, informed: o.Informed, retries: o.Retries, version: o.Version}
+	d := &draft{rules: o.Draft, informed: o.Informed, retries: o.Retries, version: o.Version, discreet: o.Discreet}
 	if !d.decode(raw) {
 		return Result{Faults: d.faults.all(), Warnings: d.warnings.all()}
 	}
-	result := Result{Dialect: d.dialect, Head: d.plan, Steps: len(d.steps)}
+	result := Result{Dialect: d.dialect, Head: d.plan, Steps: len(d.steps), Questions: d.questions}
 	d.firstResearch()
 	if len(d.steps) == 0 && len(d.faults.list) == 0 {
 		result.Answer = d.withoutSteps()

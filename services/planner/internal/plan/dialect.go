@@ -31,13 +31,15 @@ type draft struct {
 	steps    []step
 	faults   notes
 	warnings notes
+	// questions are what has to be known first.
+	questions []Question
 	// rules are the rules for drafts of models; nil for other plans.
 	rules *DraftRules
 	// retries is Options.Retries.
 	retries *int
-	// informed is Options.Informed, version Options.Version.
-	informed bool
-	version  int
+	// informed is Options.Informed, version Options.Version, discreet Options.Discreet.
+	informed, discreet bool
+	version            int
 }
 
 // step is a SubJob with data that only its dialect has.

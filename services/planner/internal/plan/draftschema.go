@@ -95,6 +95,7 @@ func taskSchema(names []string, maxSteps int) node {
 			"dependencies": numbers(),
 		}), maxSteps),
 		"adequate": truth(), "reason": text(), "guidance_message": maybe(text()),
+		"questions": maybe(list(closed(node{"field": text(), "prompt": text()}))),
 	})
 }
 

@@ -140,12 +140,11 @@ func has(card *events.Card, needs []string) bool {
 func (d *draft) assign(s *step, c *catalog, byDefault string) {
 	if strings.TrimSpace(s.Expert) != "" {
 		card, fault := c.resolve(s.Expert, false)
-		if fault != nil {
-			d.refuseExpert(s, fault)
-			return
+		if fault == nil && d.rules != nil && card.Passthrough {
+			fault = &events.Fault{Code: events.CodeHiddenExpert, Message: fmt.Sprintf("expert %.80q takes whole goals only", s.Expert), Hint: c.hint}
 		}
-		if d.rules != nil && card.Passthrough {
-			d.refuseExpert(s, &events.Fault{Code: events.CodeHiddenExpert, Message: fmt.Sprintf("expert %.80q takes whole goals only", s.Expert), Hint: c.hint})
+		if fault != nil {
+			d.refuseExpert(s, d.reserved(s.Expert, c, fault))
 			return
 		}
 		d.employ(s, card)
@@ -164,6 +163,18 @@ func (d *draft) assign(s *step, c *catalog, byDefault string) {
 		d.warnings.add(events.CodeUnknownExpert, s.at("tag"), fmt.Sprintf("no expert has the tag %.80q; %s takes it", s.Tag, card.ID), "")
 	}
 	d.employ(s, card)
+}
+
+// reserved returns the fault of an expert that plans may not use, without its name: that it exists is not theirs to tell.
+func (d *draft) reserved(name string, c *catalog, fault *events.Fault) *events.Fault {
+	if !d.discreet || fault.Code == events.CodeConflict || len(c.find(name)) == 0 {
+		return fault
+	}
+	code := fault.Code
+	if d.rules != nil {
+		code = events.CodeHiddenExpert
+	}
+	return &events.Fault{Code: code, Message: "the expert named here is not available to plans", Hint: fault.Hint}
 }
 
 // refuseExpert records a fault, unless the step already has its result and needs no expert.

@@ -109,7 +109,7 @@ var templates = map[Dialect]string{
 `,
 	DeerGo: `{
   "locale": "en-US",
-  "has_enough_context": false,
+  "has_enough_context": true,
   "thought": "What the question is about",
   "title": "What the plan is about",
   "steps": [

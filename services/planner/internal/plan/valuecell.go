@@ -10,6 +10,7 @@ import (
 // them. The failure of one task leaves the others alone, as far as the job's failure policy allows.
 func (d *draft) valueCell(r reader) {
 	d.head(r)
+	d.ask(r)
 	r.passOver("conversation_id", "user_id", "thread_id")
 	for i, raw := range r.list("tasks") {
 		if task, ok := d.read(raw, fmt.Sprintf("tasks[%d]", i)); ok {

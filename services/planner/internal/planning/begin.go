@@ -56,7 +56,7 @@ func (s givenStage) enter() On {
 	case len(d.Faults) > 0:
 		return OnExhausted
 	case d.Plan == nil:
-		s.state.Answer = d.Answer
+		s.state.Answer, s.state.Guidance = d.Answer, s.start.decides()
 		return OnAnswered
 	}
 	s.state.Plan = d.Plan
@@ -76,6 +76,7 @@ func (s *core) options() plan.Options {
 	o.MaxSteps, o.Done, o.Known = s.start.MaxSteps, s.start.Finished, s.start.Known
 	o.Informed, o.Retries = s.start.Informed, s.start.Request.Limits.Retries
 	o.Version, o.Locale = s.start.Rules, s.state.Locale
+	o.Discreet = s.start.decides()
 	if s.start.DefaultExpert != "" {
 		o.DefaultExpert = s.start.DefaultExpert
 	}

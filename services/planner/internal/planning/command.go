@@ -84,6 +84,12 @@ type Ending struct {
 	Reused bool         `json:"reused,omitempty"`
 	// Answer is the answer to the person, instead of a graph.
 	Answer string `json:"answer,omitempty"`
+	// Outcome is events.OutcomeGuidance if Answer says why there is no plan.
+	Outcome string `json:"outcome,omitempty"`
+	// Notices are what the person should know before the steps begin. FailurePolicy is the profile's, if the request has
+	// none.
+	Notices       events.Faults        `json:"notices,omitempty"`
+	FailurePolicy events.FailurePolicy `json:"failure_policy,omitempty"`
 	// Faults lists everything that is wrong. Raw is the model's last text, kept for diagnosis.
 	Faults events.Faults `json:"faults,omitempty"`
 	Raw    string        `json:"raw,omitempty"`

@@ -26,6 +26,11 @@ func (s confirmStage) enter() On {
 	if s.state.Counts.Rounds == 0 || !s.whole() || !s.wants(StageConfirm) || !recurs || s.state.Confirmed || confirmed(s.start.Request.Goal) {
 		return OnSkipped
 	}
+	if s.start.Request.Unattended && s.start.decides() {
+		s.dropped("a schedule has to be confirmed, and the request is unattended", "")
+		s.state.Faults[0].Hint = `begin the goal with "confirm" to confirm it beforehand, or send the request with a "schedule"`
+		return OnRejected
+	}
 	options := []string{"accept", "edit", "reject"}
 	if s.last() {
 		options = []string{"accept", "reject"}
@@ -36,6 +41,7 @@ func (s confirmStage) enter() On {
 }
 
 func (s confirmStage) take(f *Fact) On {
+	s.state.Unworked = nil
 	if f.Action != events.Answered {
 		s.dropped("no one confirmed the schedule in time", "")
 		return OnExpired
@@ -74,7 +80,7 @@ func (s *core) last() bool { return s.state.Counts.Rounds >= s.maxRounds() || !s
 func (s approval) unsettled(r *reply) On {
 	if r.on == OnEdited && !s.last() {
 		s.state.Wishes = append(s.state.Wishes, clip(r.text, maxQuery))
-		s.state.Reminders, s.state.Confirmed = 0, false
+		s.state.Reminders, s.state.Confirmed, s.state.Editing = 0, false, true
 		return OnEdited
 	}
 	s.state.Beyond = r.on == OnEdited

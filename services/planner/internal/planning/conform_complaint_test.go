@@ -30,7 +30,7 @@ func inputs(p *events.Plan) string {
 func TestLaterStepsSeeAllEarlierResults(t *testing.T) {
 	informed := func(s *planning.Start) { s.Informed = true }
 	list := map[string]string{
-		"research": research(false, gather, compute, reason),
+		"research": research(true, gather, compute, reason),
 		"steps":    `{"title":"T","steps":["[RESEARCHER] a","[CODER2] b","[ANALYST] c"]}`,
 	}
 	const chain = "step_1() step_2(step_1) step_3(step_1 step_2)"
@@ -57,7 +57,7 @@ func TestLaterStepsSeeAllEarlierResults(t *testing.T) {
 	for range 1000 {
 		many = append(many, gather)
 	}
-	long := open(t, "research", "gold", informed, func(s *planning.Start) { s.Request.Plan = json.RawMessage(research(false, many...)) })
+	long := open(t, "research", "gold", informed, func(s *planning.Start) { s.Request.Plan = json.RawMessage(research(true, many...)) })
 	edges := 0
 	for _, s := range long.ends(events.KindGraphCreated).Plan.SubJobs {
 		edges += len(s.Dependencies)
@@ -75,7 +75,7 @@ func TestStepsWithoutASearchDoNotAllGoToTheCoder(t *testing.T) {
 	untyped := func(search bool) string {
 		return fmt.Sprintf(`{"need_web_search":%v,"title":"T","description":"think about it"}`, search)
 	}
-	p := drafting(t, "research", "gold").says(research(false, untyped(true), untyped(false), compute)).ends(events.KindGraphCreated).Plan
+	p := drafting(t, "research", "gold").says(research(true, untyped(true), untyped(false), compute)).ends(events.KindGraphCreated).Plan
 	var got []string
 	for _, s := range p.SubJobs {
 		got = append(got, s.Type+"→"+s.Expert)

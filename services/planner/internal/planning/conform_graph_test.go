@@ -196,7 +196,7 @@ func TestWhoLooksAroundIsChosenByNameByCapabilityOrByTheEndOfAName(t *testing.T)
 	}
 	fault := events.Faults{{Code: events.CodeUnavailable, Message: "nobody is there"}}
 	s := open(t, "research", "gold", func(s *planning.Start) { s.Request.Investigate = &yes }).says(handed)
-	e := s.fact(planning.Fact{Kind: planning.Failed, Faults: fault}).says(research(false, gather)).ends(events.KindGraphCreated)
+	e := s.fact(planning.Fact{Kind: planning.Failed, Faults: fault}).says(research(true, gather)).ends(events.KindGraphCreated)
 	if len(e.Warnings) == 0 || e.Warnings[0].Message != "nobody is there" {
 		t.Errorf("the failure is not told: %v", e.Warnings)
 	}

@@ -59,7 +59,7 @@ func open(t *testing.T, name, goal string, change ...func(*planning.Start)) *sta
 	}
 	s := &stage{t: t, start: planning.Start{
 		Mode: events.WorkPlan, Prefix: "p1", Request: events.Request{Goal: goal}, Cards: team(), Profile: e.Profile, Model: true, ModelName: "fake (via test)",
-		Now: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC), Rules: plan.Version, Careful: true,
+		Now: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC), Rules: plan.Version, Careful: true, Decisions: planning.DecisionsVersion,
 	}}
 	for _, f := range change {
 		f(&s.start)

@@ -17,14 +17,14 @@ func older(s *planning.Start) { s.Rules = 0 }
 // The record of an older planner folds as it did: a plan with too many steps is refused, and drafted again.
 func TestARecordOfAnOlderPlannerRefusesPlansWithTooManySteps(t *testing.T) {
 	six := func(s *planning.Start) { s.MaxSteps = 100; s.Profile.Limits.Steps = 3 }
-	e := open(t, "research", "g", older, six).says(handed, research(false, gather, compute, reason, reason), research(false, gather)).ends(events.KindGraphCreated)
+	e := open(t, "research", "g", older, six).says(handed, research(true, gather, compute, reason, reason), research(true, gather)).ends(events.KindGraphCreated)
 	if len(e.Plan.SubJobs) != 1 || e.Calls != 3 {
 		t.Errorf("%+v", e)
 	}
 	fewest := 2
-	steps := open(t, "research", "g", older, six, func(s *planning.Start) { s.Request.Limits.MaxSteps = &fewest }).says(handed, research(false, gather, compute, reason))
+	steps := open(t, "research", "g", older, six, func(s *planning.Start) { s.Request.Limits.MaxSteps = &fewest }).says(handed, research(true, gather, compute, reason))
 	contains(t, steps.told(), "3 steps, at most 2")
-	if e := steps.says(research(false, gather, compute, reason)).ends(events.KindPlanRejected); e.Faults[0].Code != events.CodeTooLarge {
+	if e := steps.says(research(true, gather, compute, reason)).ends(events.KindPlanRejected); e.Faults[0].Code != events.CodeTooLarge {
 		t.Errorf("%+v", e.Faults)
 	}
 }
@@ -36,7 +36,7 @@ func TestARecordOfAnOlderPlannerRefusesPlansWithTooManySteps(t *testing.T) {
 func TestTheNumberOfStepsIsAdvice(t *testing.T) {
 	three := 3
 	asked := func(s *planning.Start) { s.MaxSteps = 20_000; s.Request.Limits.MaxSteps = &three }
-	recorded := research(false, gather, step("research", "demand of industry"), step("research", "mining costs"), compute, reason)
+	recorded := research(true, gather, step("research", "demand of industry"), step("research", "mining costs"), compute, reason)
 	s := open(t, "research", "g", asked).says(handed)
 	contains(t, s.told(), "at most 3")
 	if strings.Contains(string(s.calls[1].Schema), "maxItems") {
@@ -50,13 +50,13 @@ func TestTheNumberOfStepsIsAdvice(t *testing.T) {
 	if len(e.Warnings) != 1 || e.Warnings[0].Code != events.CodeTooLarge || !strings.Contains(e.Warnings[0].Message, "5 steps, 3 were asked for") {
 		t.Errorf("%+v", e.Warnings)
 	}
-	apart := open(t, "research", "g", asked).says(handed, research(false, gather, compute, reason, compute, gather)).ends(events.KindGraphCreated)
+	apart := open(t, "research", "g", asked).says(handed, research(true, gather, compute, reason, compute, gather)).ends(events.KindGraphCreated)
 	if len(apart.Plan.SubJobs) != 5 || len(apart.Warnings) != 1 {
 		t.Errorf("%+v %v", apart.Plan, apart.Warnings)
 	}
 	seen := open(t, "research", "g", asked, review).says(handed, recorded).owes(planning.Ask, planning.StageReview)
 	contains(t, seen.asks[0].Prompt, "5 steps, 3 were asked for")
-	hard := open(t, "research", "g", func(s *planning.Start) { s.MaxSteps = 2; s.Request.Limits.MaxSteps = &three }).says(handed, research(false, gather, compute, reason))
+	hard := open(t, "research", "g", func(s *planning.Start) { s.MaxSteps = 2; s.Request.Limits.MaxSteps = &three }).says(handed, research(true, gather, compute, reason))
 	contains(t, hard.told(), "3 steps, at most 2")
 }
 
@@ -66,12 +66,12 @@ func TestTheNumberOfStepsIsAdvice(t *testing.T) {
 func TestAPersonsPlanKeepsTheLimitOfTheRequest(t *testing.T) {
 	two := 2
 	limit := func(s *planning.Start) { s.MaxSteps = two; s.Request.Limits.MaxSteps = &two }
-	own := json.RawMessage(research(false, gather, compute, reason))
+	own := json.RawMessage(research(true, gather, compute, reason))
 	e := open(t, "research", "g", limit, func(s *planning.Start) { s.Request.Plan = own }).ends(events.KindPlanRejected)
 	if e.Faults[0].Code != events.CodeTooLarge || e.Faults[0].Field != "steps" {
 		t.Errorf("%+v", e.Faults)
 	}
-	s := open(t, "research", "g", limit, review, func(s *planning.Start) { s.MaxSteps = 20_000 }).says(handed, research(false, gather))
+	s := open(t, "research", "g", limit, review, func(s *planning.Start) { s.MaxSteps = 20_000 }).says(handed, research(true, gather))
 	s.fact(planning.Fact{Kind: planning.Closed, Action: events.Answered, Answer: own}).owes(planning.Ask, planning.StageReview)
 	contains(t, s.asks[1].Prompt, "3 steps, at most 2")
 }
@@ -94,8 +94,8 @@ func TestIndependentStepsRunAtOnceInTheFormThatTheModelIsAskedFor(t *testing.T) 
 	informed := func(s *planning.Start) { s.Informed = true }
 	fan := map[string][2]string{
 		"research": {
-			research(false, dependent(gather, "[]"), dependent(gather, "[]"), dependent(compute, "[1,2]"), dependent(reason, "null")),
-			research(false, dependent(gather, "null"), dependent(gather, "null"), dependent(compute, "null"), dependent(reason, "null")),
+			research(true, dependent(gather, "[]"), dependent(gather, "[]"), dependent(compute, "[1,2]"), dependent(reason, "null")),
+			research(true, dependent(gather, "null"), dependent(gather, "null"), dependent(compute, "null"), dependent(reason, "null")),
 		},
 		"steps": {
 			`{"title":"T","steps":[{"step":"[RESEARCHER] a","dependencies":[]},{"step":"[CODER2] b","dependencies":[]},{"step":"c","dependencies":[1,2]},"[ANALYST] d"]}`,
@@ -131,7 +131,7 @@ func TestIndependentStepsRunAtOnceInTheFormThatTheModelIsAskedFor(t *testing.T) 
 	if err != nil || len(form.Misfits(json.RawMessage(native))) == 0 {
 		t.Errorf("a native plan fits the form of research: %v", err)
 	}
-	s := drafting(t, "research", "gold").says(research(false, dependent(gather, "[2]"), dependent(compute, "[1,0]")))
+	s := drafting(t, "research", "gold").says(research(true, dependent(gather, "[2]"), dependent(compute, "[1,0]")))
 	contains(t, s.told(), "step_1 → step_2 → step_1", `"step_0", which does not exist`)
 }
 

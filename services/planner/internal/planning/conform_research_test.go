@@ -21,18 +21,55 @@ const (
 	reason  = `{"need_web_search":false,"title":"Reason","description":"why","step_type":"analysis"}`
 )
 
+// auto sets the auto_accept of a request; nil leaves it out.
+func auto(accept *bool) func(*planning.Start) {
+	return func(s *planning.Start) { s.Request.AutoAccept = accept }
+}
+
+// proves D3
+// proves D8
+// proves D10
 // proves F-T1
 // proves F-weakness-a
+// proves F-weakness-c
 // proves F-weakness-v1-a
-func TestEnoughContextIsExecutedAndNotEnoughIsReviewed(t *testing.T) {
-	s := open(t, "research", "gold", review).says(handed, research(false, gather, compute)).owes(planning.Ask, planning.StageReview)
-	contains(t, s.asks[0].Prompt, "Gather", "Compute", "Researcher")
-
-	p := open(t, "research", "gold").says(handed, research(true, gather, compute)).ends(events.KindGraphCreated).Plan
-	if len(p.SubJobs) != 2 || p.HasEnoughContext == nil || !*p.HasEnoughContext {
-		t.Errorf("open steps of a plan with enough context are not executed: %+v", p)
+func TestEnoughContextDecidesWhetherAPersonIsAskedUnlessTheRequestDoes(t *testing.T) {
+	yes := true
+	for _, c := range []struct {
+		enough bool
+		accept *bool
+		asked  bool
+	}{
+		{true, nil, false},
+		{true, &yes, false},
+		{true, no(), true},
+		{false, nil, true},
+		{false, &yes, false},
+		{false, no(), true},
+	} {
+		s := open(t, "research", "gold", auto(c.accept)).says(handed, research(c.enough, gather, compute))
+		if asked := s.Pending().Kind == planning.Ask; asked != c.asked {
+			t.Fatalf("enough %v, auto_accept %v: asked %v; %s", c.enough, c.accept != nil && *c.accept, asked, s.path())
+		}
+		if !c.asked {
+			e := s.ends(events.KindGraphCreated)
+			if len(e.Plan.SubJobs) != 2 || *e.Plan.HasEnoughContext != c.enough {
+				t.Errorf("%+v", e.Plan)
+			}
+			if said := strings.Contains(e.Notices.Error(), "assumptions: what is known"); said == c.enough {
+				t.Errorf("enough %v: notices %v", c.enough, e.Notices)
+			}
+			continue
+		}
+		contains(t, s.asks[0].Prompt, "Gather", "Compute", "Researcher")
+		if missing := strings.Contains(s.asks[0].Prompt, "Something is missing before this can be planned well:\n\nwhat is known"); missing == c.enough {
+			t.Errorf("enough %v: %s", c.enough, s.asks[0].Prompt)
+		}
+		if e := s.person("accept").ends(events.KindGraphCreated); len(e.Plan.SubJobs) != 2 {
+			t.Errorf("%+v", e.Plan)
+		}
 	}
-	p = open(t, "research", "gold").says(handed, research(true)).ends(events.KindGraphCreated).Plan
+	p := open(t, "research", "gold").says(handed, research(true)).ends(events.KindGraphCreated).Plan
 	if len(p.SubJobs) != 1 || !strings.Contains(p.SubJobs[0].Context, "what is known") || p.SubJobs[0].Goal != "the price of gold today" {
 		t.Errorf("%+v", p.SubJobs)
 	}
@@ -41,6 +78,139 @@ func TestEnoughContextIsExecutedAndNotEnoughIsReviewed(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 }
+
+// proves D8
+// proves F-T1
+func TestAPlanWithoutStepsAndWithoutEnoughContextIsAQuestion(t *testing.T) {
+	s := open(t, "research", "gold").says(handed, research(false)).owes(planning.Ask, planning.StageClarify)
+	if ask := s.asks[0]; ask.Prompt != "what is known" || ask.Kind != events.InputClarification {
+		t.Errorf("%+v", ask)
+	}
+	s.person("since 2020").owes(planning.Call, planning.StageDraft)
+	contains(t, s.told(), "gold - since 2020")
+	if e := s.says(research(true, gather)).ends(events.KindGraphCreated); len(e.Plan.SubJobs) != 1 || e.Plan.SubJobs[0].Title != "Gather" {
+		t.Errorf("%+v", e.Plan.SubJobs)
+	}
+	if e := open(t, "research", "gold").says(handed, research(true)).ends(events.KindGraphCreated); len(e.Plan.SubJobs) != 1 {
+		t.Errorf("%+v", e)
+	}
+}
+
+// proves D8
+func TestWhatIsMissingIsAnsweredInThePersonsOwnWords(t *testing.T) {
+	s := open(t, "research", "gold").says(handed, research(false, gather)).owes(planning.Ask, planning.StageReview)
+	s.person("in euros, since 2020").owes(planning.Call, planning.StageDraft)
+	contains(t, s.told(), "gold - in euros, since 2020")
+	s.says(research(true, gather, compute)).ends(events.KindGraphCreated)
+
+	s = open(t, "research", "gold", review).says(handed, research(true, gather)).person("in euros, since 2020").owes(planning.Ask, planning.StageReview)
+	contains(t, s.asks[1].Prompt, "not understood")
+
+	s = open(t, "research", "gold").says(handed, research(false, gather)).person("edit: shorter").says(research(true, compute)).owes(planning.Ask, planning.StageReview)
+	if e := s.person("ok").ends(events.KindGraphCreated); e.Plan.SubJobs[0].Title != "Compute" { // A plan that a person changed is shown again.
+		t.Errorf("%+v", e.Plan)
+	}
+}
+
+// proves D8
+// proves D10
+func TestWithoutAPersonAPolicyDecidesAboutWhatIsMissing(t *testing.T) {
+	expires := planning.Fact{Kind: planning.Closed, Action: events.Expired}
+	alone := func(s *planning.Start) { s.Request.Unattended = true }
+	fail := func(s *planning.Start) { s.Request.Unanswered = events.FailUnanswered }
+	short := events.Duration(5)
+	for name, c := range map[string]struct {
+		policy func(*planning.Start)
+		until  func(policy ...func(*planning.Start)) *stage
+	}{
+		"nobody answers in time": {func(s *planning.Start) { s.Request.Limits.Answer = &short }, func(change ...func(*planning.Start)) *stage {
+			s := open(t, "research", "gold", change...).says(handed, research(false, gather)).owes(planning.Ask, planning.StageReview)
+			if s.asks[0].ExpiresIn != short {
+				t.Errorf("open for %s", s.asks[0].ExpiresIn.Std())
+			}
+			return s.fact(expires)
+		}},
+		"nobody is there": {alone, func(change ...func(*planning.Start)) *stage {
+			s := open(t, "research", "gold", change...).says(handed)
+			contains(t, s.told(), "No person answers questions")
+			return s.says(research(false, gather))
+		}},
+	} {
+		e := c.until(c.policy).ends(events.KindGraphCreated)
+		contains(t, e.Notices.Error(), "planned with assumptions: what is known")
+		e = c.until(c.policy, fail).ends(events.KindPlanRejected)
+		if f := e.Faults[0]; f.Code != events.CodeMissingContext || !strings.Contains(f.Message, "what is known") || f.Hint == "" {
+			t.Errorf("%s: %+v", name, f)
+		}
+	}
+	for _, said := range []string{research(false), `{"adequate":false,"guidance_message":"what is known","subjobs":[]}`} {
+		s := open(t, "default", "gold", alone).says(handed, said).owes(planning.Call, planning.StageDraft) // Once more, with assumptions.
+		contains(t, s.told(), "No person answers questions")
+		s.says(research(true, gather)).ends(events.KindGraphCreated)
+		e := open(t, "default", "gold", alone).says(handed, said, said).ends(events.KindPlanRejected)
+		if e.Faults[0].Code != events.CodeMissingContext {
+			t.Errorf("%s: %+v", said, e.Faults)
+		}
+		e = open(t, "default", "gold", alone, fail).says(handed, said).ends(events.KindPlanRejected)
+		if e.Faults[0].Code != events.CodeMissingContext {
+			t.Errorf("%s: %+v", said, e.Faults)
+		}
+		s = open(t, "default", "gold").says(handed, said).owes(planning.Ask, planning.StageClarify).fact(expires).owes(planning.Call, planning.StageDraft)
+		contains(t, s.told(), "No person answers questions")
+		e = open(t, "default", "gold", fail).says(handed, said).fact(expires).ends(events.KindPlanRejected)
+		if e.Faults[0].Code != events.CodeMissingContext {
+			t.Errorf("%s: %+v", said, e.Faults)
+		}
+	}
+	clear := open(t, "research", "gold", alone, fail).says(handed, research(true, gather)).ends(events.KindGraphCreated)
+	if len(clear.Notices) > 0 {
+		t.Errorf("%+v", clear.Notices)
+	}
+	daily := open(t, "assistant", "gold every day at 9", alone).says(handed, daily).ends(events.KindPlanRejected)
+	contains(t, daily.Faults.Error(), "has to be confirmed")
+}
+
+// proves F-T2
+// proves F8
+func TestAnEditThatCannotBeWorkedInIsReportedAndAskedAgain(t *testing.T) {
+	inadequate := `{"adequate":false,"reason":"silver has no web page","steps":[]}`
+	for name, after := range map[string]struct {
+		tell func(*stage) *stage
+		why  string
+	}{
+		"no plan in the answer":    {func(s *stage) *stage { return s.says("oops", "oops again") }, "no JSON"},
+		"the plan is faulty":       {func(s *stage) *stage { return s.says(badPlan, badPlan) }, "no expert is called"},
+		"the model cannot":         {func(s *stage) *stage { return s.says(inadequate) }, "silver has no web page"},
+		"the model asks back":      {func(s *stage) *stage { return s.says(research(false)) }, "what is known"},
+		"the model refuses":        {func(s *stage) *stage { return s.fails(planning.ClassRefusal) }, "refuses"},
+		"the model is unreachable": {func(s *stage) *stage { return s.fails(planning.ClassUnavailable) }, "provider said no"},
+		"the plan stays the same":  {func(s *stage) *stage { return s.says(research(true, gather)) }, "same steps"},
+	} {
+		s := open(t, "research", "gold", review).says(handed, research(true, gather)).person("[EDIT_PLAN] add silver")
+		s = after.tell(s).owes(planning.Ask, planning.StageReview)
+		contains(t, s.asks[1].Prompt, "could not be worked in", after.why, "The plan is as before", "Gather")
+		if strings.Contains(s.asks[1].Prompt, "not understood") {
+			t.Errorf("%s: %s", name, s.asks[1].Prompt)
+		}
+		if name == "the model is unreachable" {
+			continue
+		}
+		s.person("[EDIT_PLAN] then copper").says(research(true, gather, compute)).owes(planning.Ask, planning.StageReview)
+		if strings.Contains(s.asks[2].Prompt, "worked in") {
+			t.Errorf("%s: %s", name, s.asks[2].Prompt)
+		}
+		if e := s.person("[ACCEPTED]").ends(events.KindGraphCreated); len(e.Plan.SubJobs) != 2 || e.Fallback != "" || strings.Contains(e.Notices.Error(), "worked in") {
+			t.Errorf("%s: %+v %v", name, e.Fallback, e.Notices)
+		}
+	}
+	s := open(t, "research", "gold", review).says(handed, research(true, gather)).person("[EDIT_PLAN] add silver").says(inadequate)
+	contains(t, s.person("[ACCEPTED]").ends(events.KindGraphCreated).Notices.Error(), "the last edit was not worked in", "silver has no web page")
+
+	s = open(t, "assistant", "gold every day at 9").says(handed, daily).person("edit: every second").says(lacking).owes(planning.Ask, planning.StageConfirm)
+	contains(t, s.asks[1].Prompt, "could not be worked in", "Provide ticker", "daily 09:00")
+}
+
+const badPlan = `{"subjobs":[{"id":"a","goal":"x","expert":"Nobody"}]}`
 
 // proves F-T1
 // proves F-weakness-b
@@ -91,9 +261,9 @@ func TestFeedbackIsReadInEveryForm(t *testing.T) {
 func TestTheLocaleOfAPlanCountsOnlyWhenItSaysOne(t *testing.T) {
 	zh := func(s *planning.Start) { s.Request.Locale = "zh-CN" }
 	for raw, want := range map[string]string{
-		research(false, gather):                                              "en-US",
-		strings.Replace(research(false, gather), "en-US", "", 1):             "zh-CN",
-		strings.Replace(research(false, gather), `"locale":"en-US",`, "", 1): "zh-CN",
+		research(true, gather): "en-US",
+		strings.Replace(research(true, gather), "en-US", "", 1):             "zh-CN",
+		strings.Replace(research(true, gather), `"locale":"en-US",`, "", 1): "zh-CN",
 
 		"[" + gather + "]": "zh-CN",
 	} {
@@ -107,7 +277,7 @@ func TestTheLocaleOfAPlanCountsOnlyWhenItSaysOne(t *testing.T) {
 // proves F-weakness-h
 // proves D12
 func TestStepsGoToTheExpertOfTheirType(t *testing.T) {
-	p := open(t, "research", "g").says(handed, research(false, gather, compute, reason)).ends(events.KindGraphCreated).Plan
+	p := open(t, "research", "g").says(handed, research(true, gather, compute, reason)).ends(events.KindGraphCreated).Plan
 	var got []string
 	for _, s := range p.SubJobs {
 		got = append(got, s.Type+"→"+s.Expert)
@@ -171,7 +341,7 @@ func TestLocaleAndTopicSurviveEveryMove(t *testing.T) {
 // proves F3
 func TestRoundsAreCountedAndLimited(t *testing.T) {
 	two := func(s *planning.Start) { s.MaxRounds = 2; s.Request.AutoAccept = no() }
-	s := open(t, "research", "g", two).says(handed, research(false, gather)).person("edit: a").says(research(false, gather, reason)).owes(planning.Ask, planning.StageReview)
+	s := open(t, "research", "g", two).says(handed, research(true, gather)).person("edit: a").says(research(true, gather, reason)).owes(planning.Ask, planning.StageReview)
 	if got := strings.Join(s.asks[1].Options, ","); got != "accept,reject" {
 		t.Errorf("an edit is offered beyond the last round: %s", got)
 	}
@@ -179,23 +349,14 @@ func TestRoundsAreCountedAndLimited(t *testing.T) {
 	if len(e.Plan.SubJobs) != 2 || e.Rounds != 2 || e.Warnings[len(e.Warnings)-1].Code != events.CodeBudget {
 		t.Errorf("%+v", e)
 	}
-	s = open(t, "default", "g", two).says(handed, research(false, gather)).person("edit: a").says(research(false, gather, reason)).person("edit: b").owes(planning.Ask, planning.StageReview)
+	s = open(t, "default", "g", two).says(handed, research(true, gather)).person("edit: a").says(research(true, gather, reason)).person("edit: b").owes(planning.Ask, planning.StageReview)
 	s.person("edit: c").person("edit: d").ends(events.KindPlanRejected)
-}
-
-// proves D10
-// proves F-weakness-c
-func TestAutoAcceptIsTheRequestsToSay(t *testing.T) {
-	yes := true
-	open(t, "research", "g", func(s *planning.Start) { s.Request.AutoAccept = &yes }).says(handed, research(false, gather)).ends(events.KindGraphCreated)
-	open(t, "research", "g").says(handed, research(false, gather)).ends(events.KindGraphCreated)
-	open(t, "research", "g", review).says(handed, research(false, gather)).owes(planning.Ask, planning.StageReview)
 }
 
 // proves F-T6
 // proves F-weakness-v1-b
 func TestAPlanIsTakenOutOfTheMessageAroundIt(t *testing.T) {
-	plan := research(false, gather)
+	plan := research(true, gather)
 	for name, text := range map[string]string{
 		"plain":            plan,
 		"message":          `{"role":"assistant","content":` + mustQuote(plan) + `}`,
@@ -219,8 +380,8 @@ func TestAPlanIsTakenOutOfTheMessageAroundIt(t *testing.T) {
 
 // proves D20
 func TestFencesAreTakenOff(t *testing.T) {
-	open(t, "research", "g").says(handed, "```JSON\n"+research(false, gather)+"\n```").ends(events.KindGraphCreated)
-	open(t, "research", "g").says(handed, "<think>hm {</think>\n```\n"+research(false, gather)+"\n").ends(events.KindGraphCreated)
+	open(t, "research", "g").says(handed, "```JSON\n"+research(true, gather)+"\n```").ends(events.KindGraphCreated)
+	open(t, "research", "g").says(handed, "<think>hm {</think>\n```\n"+research(true, gather)+"\n").ends(events.KindGraphCreated)
 }
 
 func TestFindingsStayData(t *testing.T) {
@@ -314,7 +475,7 @@ func TestTheSchemaOfAnAnswerTakesEveryFormThatIsUnderstood(t *testing.T) {
 }
 
 func TestBytesThatAreNoTextFoldTheSameFromTheJournal(t *testing.T) {
-	e := open(t, "research", "g").says(handed, strings.Replace(research(false, gather), "prices", "pri\xff\xfeces", 1)).ends(events.KindGraphCreated)
+	e := open(t, "research", "g").says(handed, strings.Replace(research(true, gather), "prices", "pri\xff\xfeces", 1)).ends(events.KindGraphCreated)
 	if got := e.Plan.SubJobs[0].Goal; got != "pri\ufffd\ufffdces since 2020" {
 		t.Errorf("%q", got)
 	}

@@ -132,10 +132,17 @@ func (s draftStage) judge(r *plan.Result) On {
 		said = head.Reason
 	}
 	switch {
+	case s.editing() && declined(r, said) != "":
+		s.state.Faults, s.state.Attempt = events.Faults{{Code: events.CodeRejected, Message: clip(declined(r, said), maxMessage)}}, 0
+		return OnExhausted
+	case s.start.decides() && s.whole() && len(r.Questions) > 0:
+		return s.missing(r.Questions)
+	case s.start.decides() && s.whole() && r.Steps == 0 && head.HasEnoughContext != nil && !*head.HasEnoughContext && (head.Adequate == nil || *head.Adequate):
+		return s.missing([]plan.Question{{Prompt: firstOf(strings.TrimSpace(said), strings.TrimSpace(head.Thought), s.state.Query)}})
 	case head.Adequate != nil && !*head.Adequate && s.whole() && s.start.Profile.Plan.Inadequate != "reject" && strings.TrimSpace(said) != "":
 		return s.inadequate(said)
 	case r.Answer != "" && s.whole():
-		s.state.Answer = r.Answer
+		s.state.Answer, s.state.Guidance = r.Answer, s.start.decides()
 		return OnAnswered
 	case r.Answer != "":
 		return s.faulty(events.Faults{{Code: events.CodeMissing, Field: "subjobs", Message: "the plan has no steps", Hint: "give the steps; an answer is not possible here"}})
@@ -147,8 +154,40 @@ func (s draftStage) judge(r *plan.Result) On {
 	if len(r.Faults) > 0 {
 		return s.faulty(r.Faults)
 	}
+	before := s.state.Plan
+	edited := s.editing()
 	s.accept(r.Plan, r.Warnings)
+	if s.start.decides() {
+		s.state.Fallback = ""
+	}
+	if edited && sameSteps(before, s.state.Plan) {
+		s.unworkable(s.phrase("the model returned the same steps", "模型返回了相同的步骤"))
+	}
 	return s.finaliser()
+}
+
+// declined returns what a draft says instead of working in an edit, or "".
+func declined(r *plan.Result, said string) string {
+	switch inadequate := r.Head.Adequate != nil && !*r.Head.Adequate; {
+	case inadequate || r.Steps == 0:
+		return firstOf(strings.TrimSpace(said), strings.TrimSpace(r.Head.Thought))
+	}
+	return ""
+}
+
+// sameSteps reports whether two plans have equal steps.
+func sameSteps(a, b *events.Plan) bool {
+	x, errX := json.Marshal(a.SubJobs)
+	y, errY := json.Marshal(b.SubJobs)
+	return errX == nil && errY == nil && string(x) == string(y)
+}
+
+// phrase returns a sentence in the language of the job: English or Chinese.
+func (s *core) phrase(english, chinese string) string {
+	if plan.Chinese(s.state.Locale) {
+		return chinese
+	}
+	return english
 }
 
 // inadequate handles a draft that says it needs more information: it asks the person or tells them what is missing. If no
@@ -156,6 +195,8 @@ func (s draftStage) judge(r *plan.Result) On {
 func (s draftStage) inadequate(said string) On {
 	ask := s.start.Profile.Plan.Inadequate == "ask" && s.wants(StageClarify)
 	switch {
+	case ask && s.start.decides() && (s.start.Request.Unattended || s.state.Assumed):
+		return s.missing([]plan.Question{{Prompt: said}})
 	case ask && s.state.Counts.Clarify < s.start.Profile.Limits.Clarifications:
 		s.state.Question, s.state.Options, s.state.Attempt = said, nil, 0
 		return OnUnclear
@@ -169,7 +210,7 @@ func (s draftStage) inadequate(said string) On {
 		}
 		return OnRefused
 	}
-	s.state.Answer = said
+	s.state.Answer, s.state.Guidance = said, s.start.decides()
 	return OnAnswered
 }
 
@@ -207,6 +248,7 @@ func (s *core) accept(p *events.Plan, warnings events.Faults) {
 		s.state.Title = p.Title
 	}
 	s.state.Plan, s.state.Warnings, s.state.Faults, s.state.Attempt = p, warnings, nil, 0
+	s.state.Editing = false
 }
 
 // finaliser finds the expert that makes the job's result. Without one the plan is rejected.
@@ -237,6 +279,10 @@ func (s draftStage) failed(f *Fact) On {
 	switch f.Class {
 	case ClassRefusal, ClassFilter:
 		s.refused(f)
+		if s.editing() {
+			s.state.Attempt = 0
+			return OnExhausted
+		}
 		return OnRefused
 	case ClassCut, ClassBroken, ClassMalformed:
 		return s.faulty(events.Faults{failure(f)})

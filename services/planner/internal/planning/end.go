@@ -2,8 +2,10 @@ package planning
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/graph"
 	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
 )
 
@@ -25,11 +27,17 @@ func (s endStage) enter() On {
 		e.Finalize = s.finalize()
 		e.Kind, e.Plan, e.Final, e.Warnings = events.KindGraphCreated, s.handOff(s.state.Plan), s.state.Final, append(slices.Clone(s.state.Notes), s.state.Warnings...)
 		e.Keep, e.Reused = s.reusable(), s.state.Reused
+		if s.start.decides() {
+			e.Notices, e.FailurePolicy = s.notices(), s.failurePolicy()
+		}
 		if s.state.Counts.Draft > 0 {
 			e.Remarks = plan.Quality(s.state.Plan)
 		}
 	case s.state.Answer != "":
 		e.Kind, e.Answer = events.KindJobAnswered, s.state.Answer
+		if s.state.Guidance {
+			e.Outcome = events.OutcomeGuidance
+		}
 	default:
 		e.Kind, e.Faults, e.Fallback = events.KindPlanRejected, s.state.Faults, ""
 		if len(e.Faults) == 0 {
@@ -41,4 +49,31 @@ func (s endStage) enter() On {
 	}
 	s.pending = Command{Key: string(StageEnd), Kind: End, Stage: StageEnd, End: &e}
 	return ""
+}
+
+// notices are what the person should know before the steps begin: the planner's guidance, then every warning.
+func (s endStage) notices() events.Faults {
+	var list events.Faults
+	if said := strings.TrimSpace(s.state.Plan.GuidanceMessage); said != "" {
+		list = append(list, events.Fault{Code: events.CodeGuidance, Field: "guidance_message", Message: clip(said, maxNotice)})
+	}
+	for _, f := range slices.Concat(s.state.Warnings, s.state.Notes) {
+		if len(list) == graph.MaxNotices {
+			break
+		}
+		f.Message, f.Cause, f.RawRef = clip(f.Message, maxNotice), clip(f.Cause, maxNotice), nil
+		list = append(list, f)
+	}
+	return list
+}
+
+// maxNotice is the longest text of a notice, in bytes.
+const maxNotice = 400
+
+// failurePolicy is the profile's, for a request without one.
+func (s endStage) failurePolicy() events.FailurePolicy {
+	if s.start.Request.FailurePolicy != "" || !s.whole() {
+		return ""
+	}
+	return s.start.Profile.FailurePolicy
 }

@@ -16,6 +16,9 @@ type fallbackStage struct{ *core }
 // reached.
 func (s fallbackStage) enter() On {
 	faults := s.state.Faults
+	if s.editing() {
+		return s.keep(faults)
+	}
 	for _, rung := range s.start.Profile.Fallback {
 		var p *events.Plan
 		switch {
@@ -42,6 +45,23 @@ func (s fallbackStage) enter() On {
 	}
 	s.state.Faults, s.state.Plan = faults, nil
 	return OnExhausted
+}
+
+// editField is the field of the warning about an edit that is missing in a plan.
+const editField = "edit"
+
+// keep returns to the person with the plan that they wanted to change, and with the reasons why it did not change.
+func (s fallbackStage) keep(faults events.Faults) On {
+	reasons := make([]string, 0, len(faults))
+	for i := range faults {
+		reasons = append(reasons, lesson(&faults[i]))
+	}
+	s.state.Fallback = RungEarlier
+	s.accept(s.state.Plan, append(slices.Clone(s.state.Warnings), events.Fault{
+		Code: events.CodeRejected, Field: editField, Message: clip("the last edit was not worked in: "+strings.Join(reasons, "; "), maxMessage),
+	}))
+	s.unworkable(reasons...)
+	return s.finaliser()
 }
 
 // guide puts what the person should do before the faults.

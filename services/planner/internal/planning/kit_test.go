@@ -55,7 +55,7 @@ func cards() []events.Card {
 func startOf(goal string) Start {
 	return Start{
 		Mode: events.WorkPlan, Prefix: "p1", Request: events.Request{Goal: goal}, Cards: cards(), Profile: everything(), Model: true,
-		ModelName: "fake", Now: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC),
+		ModelName: "fake", Decisions: DecisionsVersion, Now: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC),
 	}
 }
 

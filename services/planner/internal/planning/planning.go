@@ -100,6 +100,13 @@ type State struct {
 	Reminders int    `json:"reminders,omitempty"`
 	// Beyond is true when the last answer was an edit but no round is left.
 	Beyond bool `json:"beyond,omitempty"`
+	// Asking holds further questions of the planner, asked one after the other.
+	Asking []plan.Question `json:"asking,omitempty"`
+	// Assumed is true once planning goes on without what is missing: the model has to make assumptions and state them.
+	Assumed bool `json:"assumed,omitempty"`
+	// Editing is true while an edit of the person is worked in. Unworked says, one reason per line, why the last one was not.
+	Editing  bool     `json:"editing,omitempty"`
+	Unworked []string `json:"unworked,omitempty"`
 	// Drafts counts the drafts by quality.
 	Drafts Drafts `json:"drafts,omitzero"`
 	// Raw is the model's last text and Faults lists its faults. Short is true when the next prompt must be shorter.
@@ -120,8 +127,10 @@ type State struct {
 	// Answer is the answer to the person, instead of a plan or about its result. Words is the summary or report and Author
 	// who wrote it.
 	Answer string `json:"answer,omitempty"`
-	Words  string `json:"words,omitempty"`
-	Author Author `json:"author,omitempty"`
+	// Guidance is true if Answer says why there is no plan.
+	Guidance bool   `json:"guidance,omitempty"`
+	Words    string `json:"words,omitempty"`
+	Author   Author `json:"author,omitempty"`
 }
 
 // Counts number commands, for their keys and limits.

@@ -37,6 +37,8 @@ type Profile struct {
 	// Citations is what happens to sources in a written result that nothing of the job contains: "mark" (default), "remove"
 	// or "keep".
 	Citations string `json:"citations,omitempty"`
+	// FailurePolicy says what happens when a step has failed finally, if the request does not; empty leaves it to the job.
+	FailurePolicy events.FailurePolicy `json:"failure_policy,omitempty"`
 	// Fallback lists the fallback levels in the order in which they are tried when no draft is valid.
 	Fallback []Rung `json:"fallback,omitempty"`
 }
@@ -64,6 +66,8 @@ type TriageRules struct {
 	// Unreadable is "plan" (default: continue with the request as it is), "answer" (use plain text as the answer) or
 	// "guidance" (tell the person that the model's response is malformed).
 	Unreadable string `json:"unreadable,omitempty"`
+	// Direct keeps triage from asking questions: what is unclear goes to the planner.
+	Direct bool `json:"direct,omitempty"`
 }
 
 // ReviewRules say when a person sees the plan before it runs, and what no answer means.
@@ -73,6 +77,9 @@ type ReviewRules struct {
 	// Expires is how long questions stay open, 0 for ever; OnExpiry is "reject" (default) or "accept".
 	Expires  events.Duration `json:"expires,omitempty"`
 	OnExpiry string          `json:"on_expiry,omitempty"`
+	// Unanswered is what planning does when something is missing and no person says it: events.Assume (default) or
+	// events.FailUnanswered. The request may set it.
+	Unanswered events.Unanswered `json:"unanswered,omitempty"`
 	// AtLimit is what an edit does when no round is left: "ask" (default: accept or reject), "accept" or "reject".
 	AtLimit string `json:"at_limit,omitempty"`
 }

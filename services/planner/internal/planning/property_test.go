@@ -17,7 +17,8 @@ func nonsense(t *rapid.T) string {
 			"", " ", noise, handOn, goodOne, badOne, "{", "[]", "null", `{"subjobs":[]}`, `{"decision":"clarify","question":"?"}`, `{"decision":"clarify"}`,
 			`{"decision":"answer","answer":"hello"}`, `{"decision":"refuse"}`, `{"decision":7}`, `{"subjobs":[{"id":"a","goal":"g","dependencies":["a"]}]}`,
 			`{"tasks":[],"adequate":false,"reason":"which?"}`, `{"tasks":[{"title":"t","query":"q","agent_name":"Price Monitor","pattern":"recurring","schedule_config":{"daily_time":"09:00"}}]}`,
-			`{"steps":[],"has_enough_context":true,"thought":"known"}`, `<think>{"subjobs":[`, `{"steps":["[X] a","b"]}`, "accept", "reject", "edit: other", "[EDIT_PLAN] more", "嗯嗯", "确认", "\xff{\xfe", "{\"subjobs\":[{\"id\":\"a\",\"goal\":\"do \xff\xfe it\",\"expert\":\"Design Expert\"}]}",
+			`{"steps":[],"has_enough_context":true,"thought":"known"}`, `{"steps":[],"has_enough_context":false,"thought":"known"}`,
+			`{"has_enough_context":false,"thought":"t","subjobs":[{"id":"a","goal":"do it","expert":"Design Expert"}]}`, `{"tasks":[],"questions":[{"prompt":"1?"},{"prompt":"2?"}]}`, `<think>{"subjobs":[`, `{"steps":["[X] a","b"]}`, "accept", "reject", "edit: other", "[EDIT_PLAN] more", "嗯嗯", "确认", "\xff{\xfe", "{\"subjobs\":[{\"id\":\"a\",\"goal\":\"do \xff\xfe it\",\"expert\":\"Design Expert\"}]}",
 			`{"action":"edit"}`, `{"approved":true}`, `{"action":"edit","text":"x"}`, goodOne[:20],
 		}),
 		rapid.String(),
@@ -55,9 +56,10 @@ func anyFact(t *rapid.T, c Command) Fact {
 // bound is the most commands that the limits of a profile allow.
 func bound(p *Profile) int {
 	l := p.Limits
-	rounds := max(1, l.Rounds) + l.Clarifications
-	asks := l.Clarifications + 2*rounds*(l.Reminders+2)
-	return 1 + l.Clarifications + 1 + rounds*(l.Repairs+1) + asks + 2
+	clarifications := max(1, l.Clarifications)
+	rounds := max(1, l.Rounds) + clarifications + 1
+	asks := clarifications + 2*rounds*(l.Reminders+2)
+	return 1 + clarifications + 1 + rounds*(l.Repairs+1) + asks + 2
 }
 
 func TestAnySequenceOfNonsenseEndsWithinTheLimits(t *testing.T) {
@@ -96,7 +98,12 @@ func TestAnySequenceOfNonsenseEndsWithinTheLimits(t *testing.T) {
 			start.Request.Plan = json.RawMessage(rapid.SampledFrom([]string{goodOne, badOne, "x"}).Draw(t, "plan"))
 		}
 		auto := rapid.Bool().Draw(t, "auto")
-		start.Request.AutoAccept = &auto
+		if start.Request.AutoAccept = &auto; rapid.Bool().Draw(t, "open") {
+			start.Request.AutoAccept = nil
+		}
+		start.Decisions = rapid.IntRange(0, DecisionsVersion).Draw(t, "decisions")
+		start.Request.Unattended = rapid.IntRange(0, 3).Draw(t, "unattended") == 0
+		start.Request.Unanswered = events.Unanswered(pick("unanswered", "", "assume", "fail"))
 		if rapid.Bool().Draw(t, "no cards") {
 			start.Cards = nil
 		}

@@ -1,6 +1,8 @@
 package planning
 
 import (
+	"strings"
+
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
 )
@@ -8,17 +10,26 @@ import (
 // reviewStage asks the person to accept, edit or reject the plan.
 type reviewStage struct{ approval }
 
-// enter shows the plan to the person, if a review is wanted.
+// enter shows the plan to the person, if a review is wanted. If something is missing and no person is asked, the policy for
+// that decides.
 func (s reviewStage) enter() On {
-	if s.start.Mode == events.WorkSplit || !s.wants(StageReview) || !s.reviewed() || s.confirmedWhole() {
+	switch asked := s.reviewed(); {
+	case s.start.Mode == events.WorkSplit || !asked && !s.lacking() || asked && s.confirmedWhole() && !s.lacking():
 		return OnSkipped
+	case !asked && (s.approved() || s.unanswered() == events.Assume):
+		s.assume()
+		return OnSkipped
+	case !asked:
+		return s.lacks(OnRejected)
+	case s.start.Request.Unattended && s.start.decides():
+		return s.silent()
 	}
 	options := []string{"accept", "edit", "reject"}
 	if s.last() {
 		options = []string{"accept", "reject"}
 	}
 	silence := `{"action":"reject"}`
-	if s.start.Profile.Review.OnExpiry == "accept" {
+	if s.onSilence() == "accept" {
 		silence = `{"action":"accept"}`
 	}
 	return s.put("review", &s.state.Counts.Review, events.InputRequested{
@@ -26,8 +37,13 @@ func (s reviewStage) enter() On {
 	})
 }
 
-// reviewed reports whether a review is wanted: by the profile or, if the profile leaves it open, by the request.
+// reviewed reports whether a person is asked.
 func (s reviewStage) reviewed() bool {
+	return s.wants(StageReview) && (s.demanded() || s.questioned() || s.edited())
+}
+
+// demanded reports whether the profile or, if it leaves it open, the request wants a review of every plan.
+func (s reviewStage) demanded() bool {
 	switch s.start.Profile.Review.When {
 	case "always":
 		return true
@@ -38,12 +54,65 @@ func (s reviewStage) reviewed() bool {
 	return accept != nil && !*accept
 }
 
+// questioned reports whether the person is asked only because the model says that something is missing.
+func (s reviewStage) questioned() bool {
+	return !s.demanded() && s.lacking() && !s.state.Assumed && s.reachable()
+}
+
+// edited reports whether the person has changed the plan that they were asked about, and has to see it again.
+func (s reviewStage) edited() bool {
+	return s.start.decides() && s.state.Counts.Review > 0 && len(s.state.Wishes) > 0 && s.reachable()
+}
+
+// reachable reports whether a person may be asked about a plan without a demand for a review.
+func (s reviewStage) reachable() bool {
+	return !s.approved() && !s.start.Request.Unattended && s.start.Profile.Review.When != "never"
+}
+
+// lacking reports whether a model's plan for the whole job says that it has not enough context.
+func (s *core) lacking() bool {
+	p := s.state.Plan
+	drafted := s.state.Counts.Rounds > 0 || s.state.Reused
+	return s.start.decides() && s.whole() && drafted && p != nil && p.HasEnoughContext != nil && !*p.HasEnoughContext
+}
+
+// approved reports whether the request accepts every plan.
+func (s *core) approved() bool {
+	return s.start.Request.AutoAccept != nil && *s.start.Request.AutoAccept
+}
+
+// onSilence is what it means that no person answers: the policy of the profile, or that for missing context.
+func (s reviewStage) onSilence() string {
+	if !s.questioned() {
+		return s.start.Profile.Review.OnExpiry
+	}
+	if s.unanswered() == events.Assume {
+		return "accept"
+	}
+	return "reject"
+}
+
+// silent handles a review that no person gives.
+func (s reviewStage) silent() On {
+	switch accepted := s.onSilence() == "accept"; {
+	case s.questioned() && accepted:
+		s.assume()
+	case s.questioned():
+		return s.lacks(OnExpired)
+	case !accepted:
+		s.dropped("no one reviewed the plan in time", "")
+	}
+	return OnExpired
+}
+
 func (s reviewStage) take(f *Fact) On {
-	if f.Action != events.Answered {
-		if s.start.Profile.Review.OnExpiry != "accept" || f.Action == events.Cancelled {
-			s.dropped("no one reviewed the plan in time", "")
-		}
+	s.state.Unworked = nil
+	if f.Action == events.Cancelled {
+		s.dropped("no one reviewed the plan in time", "")
 		return OnExpired
+	}
+	if f.Action != events.Answered {
+		return s.silent()
 	}
 	r := s.understood(f.Answer)
 	switch r.on {
@@ -58,8 +127,24 @@ func (s reviewStage) take(f *Fact) On {
 		if on := s.beyond(); on != "" {
 			return on
 		}
+	case OnUnrecognised:
+		if on := s.completed(&r); on != "" {
+			return on
+		}
 	}
 	return s.unsettled(&r)
+}
+
+// completed takes an answer in the person's own words as what was missing, while another round is left; otherwise "".
+func (s reviewStage) completed(r *reply) On {
+	said := strings.TrimSpace(r.text)
+	if !s.questioned() || said == "" || s.last() { // Without a round left it could not be worked in.
+		return ""
+	}
+	s.state.Told = append(s.state.Told, clip(said, maxQuery))
+	s.state.Query = combined(s.start.goal(), s.state.Told)
+	s.state.Reminders, s.state.Editing = 0, true
+	return OnEdited
 }
 
 // beyond returns what an edit leads to when no round is left, or "" to ask again.

@@ -8,6 +8,10 @@ import (
 	"github.com/jobgraph/jobgraph/services/planner/internal/finish"
 )
 
+// DecisionsVersion is the version of the decisions of planning. 1: has_enough_context decides who sees a plan, an edit that
+// cannot be worked in is reported to the person, guidance and malformed answers are ends of their own.
+const DecisionsVersion = 1
+
 // Start is everything that planning knows when it begins. The first run records it; later runs read it back, so that all
 // runs fold the same state.
 type Start struct {
@@ -54,6 +58,8 @@ type Start struct {
 	// Settled asks for no review of a plan whose schedules, all that it has, were just confirmed. It is unset in records of older
 	// planners.
 	Settled bool `json:"settled,omitempty"`
+	// Decisions is the version of the decisions, DecisionsVersion when recorded; 0 in records of planners without versions.
+	Decisions int `json:"decisions,omitempty"`
 	// Finish is the material of a summary or report, for Mode finalize.
 	Finish *finish.Material `json:"finish,omitempty"`
 	// MaxSteps limits every plan of the job; drafts are also limited by the request or the profile. MaxRounds is how often

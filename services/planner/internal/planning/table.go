@@ -92,7 +92,9 @@ var table = []Transition{
 
 	{StageClarify, OnSkipped, StageInvestigate, "The profile asks no person, or enough was asked."},
 	{StageClarify, OnTold, StageTriage, "The answer becomes part of the request."},
+	{StageClarify, OnUnclear, StageClarify, "The planner has another question."},
 	{StageClarify, OnExpired, StageInvestigate, "There was no answer: planned with what is known."},
+	{StageClarify, OnRejected, StageEnd, "There was no answer, and nothing is to be assumed."},
 
 	{StageInvestigate, OnSkipped, StageDraft, "Nothing is looked up."},
 	{StageInvestigate, OnFound, StageDraft, "What was found is handed to the planner."},

@@ -87,6 +87,9 @@ func (s triageStage) judged(v *verdict) On {
 		s.state.Faults = events.Faults{{Code: events.CodeRejected, Message: clip(message, maxMessage), Hint: "ask for something else, or say what it is for"}}
 		return OnRefused
 	case decideClarify:
+		if s.start.Profile.Triage.Direct {
+			return OnHanded
+		}
 		if s.state.Question = strings.TrimSpace(v.Question); s.state.Question != "" {
 			s.state.Options = v.Options
 			return OnUnclear
@@ -146,7 +149,12 @@ func (s triageStage) unreadable(text string) On {
 		}
 	case "guidance":
 		s.state.Faults = events.Faults{malformed(text, nil)}
-		if prompt, ok := s.render("guidance"); ok {
+		prompt, ok := s.render("guidance")
+		switch {
+		case ok && s.start.decides(): // The model failed; what it wrote is no answer.
+			s.state.Faults[0].Message = clip(strings.TrimSpace(prompt.User), maxPrompt)
+			return OnRefused
+		case ok:
 			s.state.Answer, s.state.Faults = prompt.User, nil
 			return OnAnswered
 		}

@@ -49,6 +49,13 @@ type Vars struct {
 	// round is left. Schedules lists the recurring steps.
 	Last, Again, Beyond bool
 	Schedules           []string
+	// Missing says what is missing, if the plan says that it has not enough context. Unworked says why the last edit was
+	// not worked in. Assume is true if the model has to make assumptions, since no person answers.
+	Missing  string
+	Unworked []string
+	Assume   bool
+	// Reserved is true if the plan names experts that exist but that plans may not use.
+	Reserved bool
 	// Clarify is how many more questions may be asked. Style is the wanted style of the report.
 	Clarify int
 	Style   string
@@ -113,6 +120,7 @@ func (s *core) vars() Vars {
 		MaxSteps: s.maxSteps(), MaxRounds: s.maxRounds(), Round: c.Rounds, Experts: s.experts(),
 		Lessons: t.Lessons, Wishes: s.state.Wishes, Told: s.state.Told, Model: t.ModelName,
 		Part: t.Part, Finished: t.Finished, Plan: compact(s.state.Plan), Last: s.last(), Again: s.state.Reminders > 0, Beyond: s.state.Beyond,
+		Unworked: s.state.Unworked, Assume: s.state.Assumed || s.start.decides() && t.Request.Unattended,
 		Clarify: max(0, limits.Clarifications-c.Clarify), Style: t.Request.ReportStyle, Raw: clip(s.state.Raw, limits.rawBytes()),
 	}
 	if t.Part != nil && t.Mode == events.WorkSplit {
@@ -130,13 +138,25 @@ func (s *core) vars() Vars {
 		v.Faults = append(v.Faults, lesson(f))
 		v.Malformed = v.Malformed || f.Code == events.CodeMalformed
 		v.Unreachable = v.Unreachable || f.Code == events.CodeUnavailable
-		if f.Code == events.CodeUnknownExpert || f.Code == events.CodeHiddenExpert {
+		switch {
+		case f.Code == events.CodeHiddenExpert && t.decides():
+			v.Reserved = true
+		case f.Code == events.CodeUnknownExpert || f.Code == events.CodeHiddenExpert:
 			v.Unknown = append(v.Unknown, f.Message)
 		}
+	}
+	if t.Profile.Triage.Direct || t.decides() && t.Request.Unattended {
+		v.Clarify = 0
+	}
+	if s.lacking() && !s.approved() {
+		v.Missing = strings.TrimSpace(s.state.Plan.Thought)
 	}
 	if s.state.Plan != nil {
 		v.Text, v.Schedules = plan.Text(s.state.Plan), schedules(s.state.Plan)
 		for i := range s.state.Warnings {
+			if s.state.Warnings[i].Field == editField {
+				continue // Unworked says it.
+			}
 			v.Notes = append(v.Notes, s.state.Warnings[i].Error())
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/bases"
 	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
 	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
@@ -47,7 +48,7 @@ func parse(f file) (Entry, []error) {
 		}},
 		{"limits", func(n *yaml.Node) { r.object(n, r.limits(&p.Limits)) }},
 		{"triage", func(n *yaml.Node) {
-			r.object(n, []field{{"unreadable", r.word(&p.Triage.Unreadable, "plan", "answer", "guidance")}})
+			r.object(n, []field{{"unreadable", r.word(&p.Triage.Unreadable, "plan", "answer", "guidance")}, {"direct", r.flag(&p.Triage.Direct)}})
 		}},
 		{"review", func(n *yaml.Node) { r.object(n, r.review(&p.Review)) }},
 		{"schedule", func(n *yaml.Node) {
@@ -63,6 +64,7 @@ func parse(f file) (Entry, []error) {
 		}},
 		{"investigate", func(n *yaml.Node) { r.object(n, r.investigate(&p.Investigate)) }},
 		{"citations", r.word(&p.Citations, "mark", "remove", "keep")},
+		{"failure_policy", r.word((*string)(&p.FailurePolicy), string(events.FailFast), string(events.Continue), string(events.Replan))},
 		{"fallback", func(n *yaml.Node) { p.Fallback = words(r, n, planning.Rungs()) }},
 	})
 	p.Version = format
@@ -87,6 +89,7 @@ func (r *reader) review(v *planning.ReviewRules) []field {
 	return []field{
 		{"when", r.word(&v.When, "request", "always", "never")},
 		{"expires", r.duration(&v.Expires)},
+		{"unanswered", r.word((*string)(&v.Unanswered), string(events.Assume), string(events.FailUnanswered))},
 		{"on_expiry", r.word(&v.OnExpiry, "reject", "accept")},
 		{"at_limit", r.word(&v.AtLimit, "ask", "accept", "reject")},
 	}

@@ -234,7 +234,7 @@ func TestTheRulesOfTheAncestorsAreInThePrompts(t *testing.T) {
 		{"delegate", "en", "take the query from the conversation"},
 		{"delegate", "en", "plan it once"},
 		{"delegate", "en", "something safe instead"},
-		{"research", "en", "When in doubt it is false"},
+		{"research", "en", "when in doubt it is true"},
 		{"research", "en", "at most 3 steps"},
 		{"research", "en", "eight sides"},
 		{"research", "en", "processing step of its own"},

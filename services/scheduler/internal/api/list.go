@@ -26,6 +26,7 @@ type line struct {
 	Changed     time.Time         `json:"changed,omitzero"`
 	Ended       time.Time         `json:"ended,omitzero"`
 	Progress    json.RawMessage   `json:"progress,omitempty"`
+	Outcome     string            `json:"outcome,omitempty"`
 	Quarantined *events.Fault     `json:"quarantined,omitempty"`
 }
 

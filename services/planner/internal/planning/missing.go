@@ -1,0 +1,89 @@
+package planning
+
+import (
+	"strings"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
+)
+
+// decides reports whether planning began with decisions of version 1 or later.
+func (t *Start) decides() bool { return t.Decisions >= 1 }
+
+// unanswered is what to do when something is missing and no person says it: the request's policy, else the profile's.
+func (s *core) unanswered() events.Unanswered {
+	switch {
+	case s.start.Request.Unanswered != "":
+		return s.start.Request.Unanswered
+	case s.start.Profile.Review.Unanswered != "":
+		return s.start.Profile.Review.Unanswered
+	}
+	return events.Assume
+}
+
+// asks reports whether the profile has a stage in which a person is asked about the request or its plan.
+func (s *core) asks() bool {
+	return s.wants(StageClarify) || s.wants(StageReview) || s.wants(StageConfirm)
+}
+
+// clarifications is how many questions about the request may be asked; one if the profile asks people but sets no number.
+func (s *core) clarifications() int {
+	most := s.start.Profile.Limits.Clarifications
+	if most == 0 && s.start.decides() && s.state.Counts.Draft > 0 && s.asks() {
+		most = 1
+	}
+	return most
+}
+
+// missing handles a draft that has no steps because something is missing: the person is asked. If that is not possible, the
+// model is asked once more, with assumptions, or planning fails, as the policy says.
+func (s draftStage) missing(asked []plan.Question) On {
+	s.state.Attempt = 0
+	switch {
+	case !s.state.Assumed && s.asks() && !s.approved() && !s.start.Request.Unattended && s.state.Counts.Clarify < s.clarifications():
+		s.state.Question, s.state.Options, s.state.Asking = asked[0].Prompt, nil, asked[1:]
+		return OnUnclear
+	case !s.state.Assumed && (s.approved() || s.unanswered() == events.Assume):
+		s.state.Assumed = true
+		s.state.Counts.Rounds-- // The same round again, under another condition.
+		return OnFaulty
+	}
+	s.state.Question = asked[0].Prompt
+	return s.lacks(OnRefused)
+}
+
+// lacks ends planning because something is missing that no person said.
+func (s *core) lacks(on On) On {
+	what := s.state.Question
+	if s.state.Plan != nil {
+		what = s.state.Plan.Thought
+	}
+	s.state.Plan = nil
+	s.state.Faults = events.Faults{{
+		Code: events.CodeMissingContext, Field: "goal", Message: clip("something is missing in the request: "+strings.TrimSpace(what), maxMessage),
+		Cause: "no person said it", Hint: `say it in the request, or plan on with assumptions: "unanswered": "assume"`,
+	}}
+	return on
+}
+
+// assume goes on with a plan although something is missing, and says so.
+func (s *core) assume() {
+	s.state.Assumed = true
+	s.state.Warnings = append(s.state.Warnings, events.Fault{
+		Code: events.CodeMissingContext, Field: "has_enough_context", Message: clip("planned with assumptions: "+strings.TrimSpace(s.state.Plan.Thought), maxMessage),
+		Hint: "say what is missing in the request, or answer the planner's question",
+	})
+}
+
+// editing reports whether an edit of the person is being worked in while their plan is still in hand.
+func (s *core) editing() bool { return s.start.decides() && s.state.Editing && s.state.Plan != nil }
+
+// unworkable returns to the person: their edit could not be worked in, for the reasons given.
+func (s *core) unworkable(reasons ...string) {
+	s.state.Editing, s.state.Unworked = false, nil
+	for _, why := range reasons {
+		if why = strings.TrimSpace(why); why != "" {
+			s.state.Unworked = append(s.state.Unworked, clip(why, maxMessage))
+		}
+	}
+}
