@@ -38,6 +38,11 @@ func TestAJobThatCouldNotBePlannedEndsDifferentlyFromAnAnswer(t *testing.T) { pr
 // proves F-T2
 func TestAnEditThatCannotBeWorkedInIsToldAndAskedAgain(t *testing.T) { proof(t, "edit") }
 
+// proves V10
+// proves V20
+// proves V-weakness-9
+func TestTheTimeZoneIsThatOfTheRequestTheSessionTheUserOrTheCaller(t *testing.T) { proof(t, "zone") }
+
 // proves V1
 // proves V12
 // proves V-T1

@@ -65,6 +65,7 @@ func runScripts(t *testing.T, p testscript.Params) {
 	}
 	p.Setup = func(env *testscript.Env) error {
 		env.Setenv("HOME", env.WorkDir)
+		env.Setenv("TZ", "UTC") // No script depends on where this machine stands.
 		env.Setenv("EXAMPLES", examples)
 		env.Setenv("GORACE", os.Getenv("GORACE"))     // Each script ends dozens of programs: see the target race of the Makefile.
 		env.Setenv("JOBGRAPH_SANDBOX", "best-effort") // Scripts are about other things than what this machine allows.

@@ -109,7 +109,23 @@ func (s Services) guarded(ctx context.Context, r micro.Request, endpoint Endpoin
 	if trace := r.Headers().Get(events.HeaderTrace); trace != "" {
 		ctx = context.WithValue(ctx, traceKey{}, trace)
 	}
-	return endpoint(ctx, r.Data())
+	return endpoint(WithZone(ctx, r.Headers().Get(events.HeaderZone)), r.Data())
+}
+
+type zoneKey struct{}
+
+// WithZone returns a context whose requests say the time zone of the caller, an IANA name; "" changes nothing.
+func WithZone(ctx context.Context, zone string) context.Context {
+	if zone == "" {
+		return ctx
+	}
+	return context.WithValue(ctx, zoneKey{}, zone)
+}
+
+// ZoneOf returns the time zone that WithZone has set, or that the request of an Endpoint carries, or "".
+func ZoneOf(ctx context.Context) string {
+	zone, _ := ctx.Value(zoneKey{}).(string)
+	return zone
 }
 
 type traceKey struct{}
@@ -137,7 +153,11 @@ func oneLine(text string) string {
 func (s Services) Request(ctx context.Context, subject string, body []byte) (answer []byte, fault *events.Fault, err error) {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
-	reply, err := s.bus.nc.RequestWithContext(ctx, subject, body)
+	m := &nats.Msg{Subject: subject, Data: body}
+	if zone := ZoneOf(ctx); zone != "" {
+		m.Header = nats.Header{events.HeaderZone: {zone}}
+	}
+	reply, err := s.bus.nc.RequestMsgWithContext(ctx, m)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, nil, fmt.Errorf("request %s: %w: %w", subject, ErrUnavailable, ctx.Err())

@@ -66,6 +66,9 @@ func (b *Bus) SetRemoteContext(ctx context.Context, session, expert, id string) 
 // session.
 func SlotKey(key string) string { return "slots." + events.EscapeID(key) }
 
+// UserKey is the key of a user's settings in the bucket of sessions.
+func UserKey(user string) string { return "users." + events.EscapeID(user) }
+
 // SessionRecords returns the records of all sessions. It skips slots and accounts, which share the bucket under keys with
 // dots. Errors: those of KV.List.
 func (b *Bus) SessionRecords(ctx context.Context) ([]Entry, error) {

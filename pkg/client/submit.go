@@ -27,6 +27,10 @@ func NewID() (string, error) {
 	return id.String(), nil
 }
 
+// WithTimezone returns a context whose requests say the time zone of the caller, an IANA name. It counts if neither the
+// request nor its session nor its user has one.
+func WithTimezone(ctx context.Context, zone string) context.Context { return bus.WithZone(ctx, zone) }
+
 // Submit submits a job and returns its id, or the id of the job that goes on if the request answers a question that is open in
 // its session (Request.New prevents that). A missing id is generated before the first attempt, so that a repeat is the same
 // job. Plan and inputs above the inline limit are stored as blobs first. If no scheduler answers, the request stays in the
@@ -248,6 +252,9 @@ func (c *Client) enqueue(ctx context.Context, receipt *Receipt, body []byte) err
 	// The broker drops a repeat, but not another request with the same id, which the scheduler has to reject.
 	word := fmt.Sprintf("%s/%x", id, sha256.Sum256(body))
 	m := events.Message{Subject: c.Names().Request(), Body: body, Header: map[string][]string{events.HeaderMsgID: {word}}}
+	if zone := bus.ZoneOf(ctx); zone != "" {
+		m.Header[events.HeaderZone] = []string{zone}
+	}
 	if _, err := c.bus.Publish(ctx, m, bus.Expect{}); err != nil {
 		return fmt.Errorf("submit: %w", roomless(err))
 	}

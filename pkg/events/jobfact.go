@@ -49,7 +49,8 @@ type Rules struct {
 	// Lease is how long a claim holds without renewal; LeaseMargin is an additional wait before a closed run is replaced.
 	Lease       Duration `json:"lease"`
 	LeaseMargin Duration `json:"lease_margin"`
-	Retention   Duration `json:"retention"` // Retention is how long the job is kept after its end; 0 means for ever.
+	Timezone    string   `json:"timezone,omitempty"` // Timezone is the time zone of the person: that of request, session, user or caller; empty if none of them says one.
+	Retention   Duration `json:"retention"`          // Retention is how long the job is kept after its end; 0 means for ever.
 }
 
 // Spent is what a piece of work has cost.

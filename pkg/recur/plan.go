@@ -37,8 +37,16 @@ func Begin(f *schedule.Fact, zones moment.Zones) (p *Plan, ok bool) {
 	p.prepare(zones)
 	if _, made := f.Data.(*schedule.Creation); made {
 		p.advance(f.Time)
+		p.begin(f)
 	}
 	return p, true
+}
+
+// begin starts the first run at once, if the schedule says so. It counts like a run that a person has triggered.
+func (p *Plan) begin(f *schedule.Fact) {
+	if p.rule != nil && p.Status == schedule.Active && p.When.FirstRun == moment.FirstNow {
+		p.decide(schedule.Run{Key: schedule.TriggerKey(f.Seq), Due: f.Time, Triggered: true, Patient: true}, false)
+	}
 }
 
 // prepare parses the rule. If that fails, which only a time zone that no longer exists can cause, the schedule is left

@@ -280,3 +280,21 @@ func TestMoreMissedMomentsThanMayWait(t *testing.T) {
 		t.Errorf("runs of %s", got)
 	}
 }
+
+// proves V20
+func TestTheFirstRunBeginsAtOnceIfTheScheduleSaysSo(t *testing.T) {
+	now := momenttest.Moment(t, "2026-01-15T10:20:30Z")
+	for first, want := range map[string]int{"": 0, "due": 0, "now": 1} {
+		s := begin(t, schedule.Spec{When: events.Schedule{DailyTime: "09:00", FirstRun: first}, MaxRuns: 5}, now)
+		if started := s.work(now); len(started) != want {
+			t.Errorf("%q: started at %v", first, started)
+		}
+		if len(s.owes(Arm)) != 1 || s.plan.Runs != 0 {
+			t.Errorf("%q: %d timers, %d runs", first, len(s.owes(Arm)), s.plan.Runs)
+		}
+		s.fire(0)
+		if started := s.work(now); len(started) != 1 || s.plan.Runs != 1 {
+			t.Errorf("%q: started at %v, %d runs", first, started, s.plan.Runs)
+		}
+	}
+}

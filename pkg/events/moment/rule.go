@@ -1,6 +1,7 @@
 package moment
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -11,6 +12,11 @@ import (
 
 // Zones returns a time zone by its IANA name.
 type Zones func(name string) (*time.Location, error)
+
+// FirstNow is the first_run of a schedule whose first run begins at once.
+const FirstNow = "now"
+
+var errNoZone = errors.New("no such time zone")
 
 // maxInterval is a year in minutes.
 const maxInterval = 366 * 24 * 60
@@ -46,10 +52,13 @@ func NewRule(s *events.Schedule, anchor time.Time, zones Zones) (*Rule, events.F
 	if s.Timezone != "" {
 		zone, err := zones(s.Timezone)
 		if err != nil || s.Timezone == "Local" {
-			bad("timezone", fmt.Sprintf("unknown time zone %.60q", s.Timezone), `use an IANA name, "Europe/Berlin" for one`)
+			faults = append(faults, *CheckZone("schedule.timezone", s.Timezone, func(string) (*time.Location, error) { return nil, errNoZone }))
 			zone = time.UTC
 		}
 		r.zone = zone
+	}
+	if s.FirstRun != "" && s.FirstRun != FirstNow && s.FirstRun != "due" {
+		bad("first_run", fmt.Sprintf("unknown first run %.40q", s.FirstRun), "use now or due")
 	}
 	r.read(s, bad)
 	if len(faults) > 0 {
@@ -122,6 +131,15 @@ func Ways(s *events.Schedule) []string {
 		}
 	}
 	return given
+}
+
+// Zoned reports whether the due times of a schedule depend on its time zone.
+func Zoned(s *events.Schedule) bool {
+	if s.At != "" {
+		_, err := time.Parse(time.RFC3339, s.At)
+		return err != nil
+	}
+	return s.DailyTime != "" || s.Cron != ""
 }
 
 // Next returns the first due time after another time, in UTC and whole seconds, or the zero time if there is none.

@@ -85,7 +85,7 @@ func (f filler) value(part form, name string, n, depth int) any {
 }
 
 // yes are the properties set to true, without which a plan would be a question or a refusal.
-var yes = map[string]bool{"adequate": true, "accepted": true, "ok": true, "success": true}
+var yes = map[string]bool{"adequate": true, "has_enough_context": true, "accepted": true, "ok": true, "success": true}
 
 // onward are the choices with which work continues instead of being answered, refused or asked about.
 var onward = []any{"hand_on", "plan", "accept"}

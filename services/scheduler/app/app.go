@@ -88,7 +88,7 @@ func newScheduler(p *host.Process, b *bus.Bus, s Settings, d Deps, budgets Budge
 	r.admitter = intake.NewAdmitter(b.Names(), countingLog{b, r.meter}, b.Blobs(), rules)
 	r.sessions = session.OnBus(b)
 	r.slots = semaphore.OnBus(b)
-	r.admitter.Trace, r.admitter.Sessions = r.trace, r.sessions
+	r.admitter.Trace, r.admitter.Sessions, r.admitter.Zones = r.trace, r.sessions, r.sessions
 	r.admitter.Newest = func(ctx context.Context) int { return r.peers.Level(ctx, release.Rules) }
 	if r.ledger = budgets.ledger(b); r.ledger != nil {
 		r.admitter.Budgets = r.ledger

@@ -47,6 +47,8 @@ func examples() map[string]string {
 		"plan set-active":           "jobgraph plan set-active trip",
 		"plan template":             "jobgraph plan template native -o yaml",
 		"plan update":               "jobgraph plan update trip --step look --step ask --step go",
+		"users show":                "jobgraph users show ann",
+		"users set":                 "jobgraph users set ann --timezone Europe/Berlin",
 		"sessions list":             "jobgraph sessions list --state waiting",
 		"sessions show":             "jobgraph sessions show support-7 --limit 5",
 		"sessions rename":           "jobgraph sessions rename support-7 Lost parcel",

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/output"
+	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
 )
@@ -49,15 +50,17 @@ type commands struct {
 	runs        runs
 	schedules   schedules
 	sessions    sessions
+	users       users
 	views       views
 }
 
 func newApp(soft, hard context.Context, sys System) *app {
+	soft = client.WithTimezone(soft, localZone(sys.Env))
 	a := &app{sys: sys, soft: soft, hard: hard, endTimer: func() {}}
 	a.commands = commands{
 		controls: controls{a}, deadLetters: deadLetters{a}, demos: demos{a}, documents: documents{a}, experts: experts{a},
 		files: files{a}, forks: forks{a}, inputs: inputs{a}, knowledge: knowledge{a}, memory: memories{a}, operations: operations{a}, plans: plans{a}, replays: replays{a},
-		runs: runs{a}, schedules: schedules{a}, sessions: sessions{a}, views: views{a},
+		runs: runs{a}, schedules: schedules{a}, sessions: sessions{a}, users: users{a}, views: views{a},
 	}
 	return a
 }
@@ -131,7 +134,7 @@ func (a *app) root() *cobra.Command {
 		{"run", "Run", []*cobra.Command{a.runs.upCommand(), a.runs.runCommand(), a.runs.chatCommand(), a.runs.submitCommand(), a.demos.command()}},
 		{"see", "See", []*cobra.Command{
 			a.views.getCommand(), a.views.describeCommand(), a.views.listCommand(), a.views.watchCommand(), a.views.tailCommand(), a.views.logsCommand(), a.views.eventsCommand(), a.views.graphCommand(), a.views.whyCommand(),
-			a.replays.replayCommand(), a.forks.diffCommand(), a.files.command(), a.experts.command(), a.plans.command(), a.sessions.command(), a.knowledge.command(), a.memory.command(), a.schedules.command(),
+			a.replays.replayCommand(), a.forks.diffCommand(), a.files.command(), a.experts.command(), a.plans.command(), a.sessions.command(), a.users.command(), a.knowledge.command(), a.memory.command(), a.schedules.command(),
 		}},
 		{"act", "Act", []*cobra.Command{
 			a.controls.stopCommand(), a.controls.failCommand(), a.controls.recoverCommand(), a.controls.retryCommand(), a.controls.rerunCommand(), a.forks.forkCommand(), a.controls.deleteCommand(),

@@ -91,6 +91,7 @@ func (r *recurring) declare(c *cobra.Command) {
 	f.StringVar(&r.when.DailyTime, "daily", "", "every day at HH:MM")
 	f.StringVar(&r.when.Cron, "cron", "", `five fields, "30 9 * * mon-fri", or a word like @hourly`)
 	f.StringVar(&r.when.At, "at", "", "once, at a moment: 2027-01-31T09:30:00Z, or without an offset for a time in --timezone")
+	f.StringVar(&r.when.FirstRun, "first-run", "", "now begins the first run at once; due (default) waits for the first time")
 	f.StringVar(&r.overlap, "overlap", "", "when a run goes on already: skip (default), queue or replace")
 	f.StringVar(&r.missed, "missed", "", "what to do about missed runs: one run (default), skip or all")
 	f.DurationVar(&r.jitter, "jitter", 0, "spread runs over so long behind their moments")
@@ -106,8 +107,11 @@ func (r *recurring) spec(request events.Request) (schedule.Spec, error) {
 		When: r.when, Overlap: schedule.Overlap(r.overlap), Missed: schedule.Missed(r.missed),
 		Jitter: events.Duration(r.jitter), MaxRuns: r.maxRuns, MaxFailures: r.maxFailures, Previous: r.previous, Request: request,
 	}
-	if request.Schedule != nil && r.when == (events.Schedule{}) && r.every == 0 {
+	if request.Schedule != nil && r.when == (events.Schedule{FirstRun: r.when.FirstRun}) && r.every == 0 {
 		s.When = *request.Schedule
+		if r.when.FirstRun != "" {
+			s.When.FirstRun = r.when.FirstRun
+		}
 	}
 	s.Request.Schedule = nil
 	if r.every%time.Minute != 0 || r.every < 0 {
@@ -116,7 +120,7 @@ func (r *recurring) spec(request events.Request) (schedule.Spec, error) {
 	if r.every > 0 {
 		s.When.IntervalMinutes = int(r.every / time.Minute)
 	}
-	if s.When == (events.Schedule{Timezone: s.When.Timezone}) {
+	if s.When == (events.Schedule{Timezone: s.When.Timezone, FirstRun: s.When.FirstRun}) {
 		return s, usageError{events.Faults{{
 			Code: events.CodeMissing, Field: "schedule", Message: "when the job recurs is not given", Hint: "give exactly one of --every, --daily, --cron and --at, or the field schedule of a file",
 		}}}

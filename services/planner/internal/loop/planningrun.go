@@ -243,7 +243,7 @@ func (t *planningRun) begin() {
 	if t.record != nil && t.record.start != nil {
 		t.start = *t.record.start
 	}
-	ports := planning.Ports{Read: t.loop.Read, Plan: t.loop.Options, Render: t.loop.Profiles.Render}
+	ports := planning.Ports{Read: t.loop.Read, Zones: time.LoadLocation, Plan: t.loop.Options, Render: t.loop.Profiles.Render}
 	t.loop.busy <- struct{}{}
 	defer func() { <-t.loop.busy }()
 	t.planning = planning.New(t.start, ports)

@@ -35,6 +35,8 @@ type Options struct {
 	Version int
 	// Locale is the language of steps that name none, for the choice of experts who know it; empty skips that.
 	Locale string
+	// Timezone is the time zone of schedules that name none, an IANA name; empty leaves them in UTC.
+	Timezone string
 	// Discreet keeps the names of hidden and disabled experts out of faults; unset for records that were made without it.
 	Discreet bool
 	// Draft holds the rules for a plan from a model; nil for a plan that a caller sent.
@@ -215,7 +217,7 @@ func (d *draft) judgeTexts(s *step) {
 }
 
 func (d *draft) judgeValues(s *step, o Options) {
-	s.Schedule = d.judgeSchedule(s, o.Zone)
+	s.Schedule = d.judgeSchedule(s, o.Zone, o.Timezone)
 	s.Type = strings.ToLower(strings.TrimSpace(s.Type))
 	switch s.Type {
 	case "", "research", "processing", "analysis":

@@ -29,12 +29,13 @@ func (r *reader) schedule(name string) *events.Schedule {
 			s.IntervalMinutes = -1 // Present but invalid: it must not count as absent.
 		}
 	}
-	in.refuse("pattern, interval_minutes, daily_time, cron, at, timezone")
+	s.FirstRun = in.text("first_run")
+	in.refuse("pattern, interval_minutes, daily_time, cron, at, timezone, first_run")
 	return s
 }
 
 // judgeSchedule returns the schedule in canonical form, or nil if the step runs once and now.
-func (d *draft) judgeSchedule(s *step, zone func(string) bool) *events.Schedule {
+func (d *draft) judgeSchedule(s *step, zone func(string) bool, local string) *events.Schedule {
 	in := s.Schedule
 	if in == nil {
 		return nil
@@ -49,6 +50,9 @@ func (d *draft) judgeSchedule(s *step, zone func(string) bool) *events.Schedule 
 	}
 	if len(faults) > 0 {
 		return nil
+	}
+	if in.Timezone == "" && moment.Zoned(in) {
+		in.Timezone = local
 	}
 	if in.Pattern == "" {
 		in.Pattern = "recurring"

@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/moment"
 )
 
 // clock matches a time of day as people write it.
@@ -50,6 +52,33 @@ func blank(phrase string) string {
 		}
 	}
 	return " "
+}
+
+// Recurs says in words when a schedule is due, with its time zone and the next time in it, if that is known: "every day at
+// 09:00 Europe/Berlin, next 2026-11-25 09:00". Without a time zone it says UTC.
+func Recurs(s *events.Schedule, next time.Time) string {
+	zone := firstOf(s.Timezone, "UTC")
+	var text string
+	switch {
+	case s.IntervalMinutes > 0:
+		text = fmt.Sprintf("every %d minutes", s.IntervalMinutes)
+	case s.DailyTime != "":
+		text = "every day at " + s.DailyTime + " " + zone
+	case s.Cron != "":
+		text = "cron " + s.Cron + " " + zone
+	case s.At != "":
+		text = "at " + s.At + " " + zone
+	}
+	if !next.IsZero() {
+		text += ", next " + next.Format("2006-01-02 15:04")
+		if s.IntervalMinutes > 0 {
+			text += " " + next.Location().String()
+		}
+	}
+	if s.FirstRun == moment.FirstNow {
+		text += ", first run at once"
+	}
+	return text
 }
 
 // When describes a schedule in a few words, the same in every language.

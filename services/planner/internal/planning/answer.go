@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/jobgraph/jobgraph/pkg/events/moment"
 	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
 )
 
@@ -13,6 +14,7 @@ import (
 type reply struct {
 	on   On
 	text string          // The change they want, or the reason why they refuse.
+	now  bool            // They accept a schedule and want its first run at once.
 	plan json.RawMessage // A plan of their own.
 }
 
@@ -26,6 +28,7 @@ type form struct {
 	Feedback string          `json:"feedback"`
 	Answer   string          `json:"answer"`
 	Plan     json.RawMessage `json:"plan"`
+	FirstRun string          `json:"first_run"`
 }
 
 // words maps answers to their meaning. Answers are compared in lower case without surrounding punctuation.
@@ -63,12 +66,28 @@ func courteous(text string) On {
 // understood reads a person's answer. Records of older planners have Courteous unset and accept known words only.
 func (s *core) understood(raw json.RawMessage) reply {
 	r := understand(raw)
+	if r.on == OnUnrecognised && s.start.decides() {
+		if on := understandText(withoutNow(r.text)).on; on == OnAccepted {
+			return reply{on: on, now: true}
+		}
+	}
 	if r.on == OnUnrecognised && s.start.Courteous {
 		if on := courteous(textOf(raw)); on != "" {
 			return reply{on: on}
 		}
 	}
 	return r
+}
+
+// withoutNow removes a final "now" from an answer; "" if there is none.
+func withoutNow(text string) string {
+	text = strings.TrimRight(text, " \t\r\n.!。！")
+	for _, word := range []string{"now", "at once", "现在", "立即"} {
+		if n := len(text) - len(word); n > 0 && strings.EqualFold(text[n:], word) {
+			return strings.TrimRight(text[:n], " ,，、")
+		}
+	}
+	return ""
 }
 
 // edits are the prefixes of an answer that asks for a change: "[edit] …" or "edit: …".
@@ -124,7 +143,7 @@ func understandForm(f *form) reply {
 	case strings.HasPrefix(action, "edit") && text != "":
 		return reply{on: OnEdited, text: text}
 	case words[action] != "":
-		return reply{on: words[action], text: text}
+		return reply{on: words[action], text: text, now: f.FirstRun == moment.FirstNow}
 	case f.Answer != "":
 		return understandText(f.Answer)
 	case action == "" && text != "":

@@ -76,7 +76,7 @@ func (s *core) options() plan.Options {
 	o.MaxSteps, o.Done, o.Known = s.start.MaxSteps, s.start.Finished, s.start.Known
 	o.Informed, o.Retries = s.start.Informed, s.start.Request.Limits.Retries
 	o.Version, o.Locale = s.start.Rules, s.state.Locale
-	o.Discreet = s.start.decides()
+	o.Discreet, o.Timezone = s.start.decides(), s.start.Request.Timezone
 	if s.start.DefaultExpert != "" {
 		o.DefaultExpert = s.start.DefaultExpert
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/moment"
 )
 
 // JSON Schemas of the answers to a confirmation and to a review. A person may also answer in words; see understand.
@@ -50,12 +51,29 @@ func (s confirmStage) take(f *Fact) On {
 	switch r.on {
 	case OnAccepted:
 		s.state.Confirmed, s.state.Reminders = true, 0
+		if r.now {
+			s.atOnce()
+		}
 		return OnAccepted
 	case OnRejected:
 		s.dropped("the schedule was not confirmed", r.text)
 		return OnRejected
 	}
 	return s.unsettled(&r)
+}
+
+// atOnce has every schedule of the plan begin its first run at once.
+func (s confirmStage) atOnce() {
+	p := *s.state.Plan
+	p.SubJobs = slices.Clone(p.SubJobs)
+	for i := range p.SubJobs {
+		if when := p.SubJobs[i].Schedule; when != nil {
+			first := *when
+			first.FirstRun = moment.FirstNow
+			p.SubJobs[i].Schedule = &first
+		}
+	}
+	s.state.Plan = &p
 }
 
 // approval is the common part of the stages that ask about a finished plan.

@@ -243,7 +243,7 @@ func TestOnlyPlannableExpertsAreInTheSchema(t *testing.T) {
 // proves V10
 func TestWhatRecursIsConfirmedFirstAndItsWordsAreStripped(t *testing.T) {
 	s := open(t, "assistant", "gold every day at 9, tell me").says(handed, daily).owes(planning.Ask, planning.StageConfirm)
-	contains(t, s.asks[0].Prompt, "Gold: daily 09:00", "accept")
+	contains(t, s.asks[0].Prompt, "Gold: every day at 09:00 UTC, next 2026-11-22 09:00", "accept")
 	e := s.person("好的").ends(events.KindGraphCreated)
 	if step := e.Plan.SubJobs[0]; step.Goal != "Check gold" || step.Schedule == nil || step.Schedule.DailyTime != "09:00" || step.Schedule.Pattern != "recurring" {
 		t.Errorf("%+v", step)
@@ -264,6 +264,31 @@ func TestWhatRecursIsConfirmedFirstAndItsWordsAreStripped(t *testing.T) {
 	if !strings.Contains(e.Faults[0].Message, "not understood") {
 		t.Errorf("%+v", e.Faults)
 	}
+}
+
+// proves V10
+// proves V-weakness-9
+func TestASchedulesZoneIsTheRequestsAndItsFirstRunMayBeginAtOnce(t *testing.T) {
+	berlin := func(s *planning.Start) { s.Request.Timezone = "Europe/Berlin" }
+	ask := func() *stage {
+		s := open(t, "assistant", "gold every day at 9", berlin).says(handed, daily).owes(planning.Ask, planning.StageConfirm)
+		contains(t, s.asks[0].Prompt, "Gold: every day at 09:00 Europe/Berlin, next 2026-11-22 09:00")
+		return s
+	}
+	contains(t, ask().calls[0].Messages[0].Text, "It is 2026-11-21T10:00:00+01:00")
+	for answer, first := range map[string]string{"yes": "", "accept now": "now", "Yes, now!": "now", "确认，现在": "now"} {
+		step := ask().person(answer).ends(events.KindGraphCreated).Plan.SubJobs[0]
+		if step.Schedule.Timezone != "Europe/Berlin" || step.Schedule.FirstRun != first || step.Handoff {
+			t.Errorf("%s: %+v", answer, step)
+		}
+	}
+	form := planning.Fact{Kind: planning.Closed, Action: events.Answered, Answer: json.RawMessage(`{"action":"accept","first_run":"now"}`)}
+	if step := ask().fact(form).ends(events.KindGraphCreated).Plan.SubJobs[0]; step.Schedule.FirstRun != "now" {
+		t.Errorf("%+v", step.Schedule)
+	}
+	ask().person("never now").owes(planning.Ask, planning.StageConfirm)
+	own := strings.Replace(daily, `"daily_time":"09:00"`, `"daily_time":"09:00","timezone":"Asia/Tokyo"`, 1)
+	contains(t, open(t, "assistant", "gold", berlin).says(handed, own).asks[0].Prompt, "09:00 Asia/Tokyo, next 2026-11-22 09:00")
 }
 
 // proves V9

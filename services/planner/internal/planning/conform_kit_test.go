@@ -72,7 +72,7 @@ func open(t *testing.T, name, goal string, change ...func(*planning.Start)) *sta
 
 // testPorts are the ports used in production.
 func testPorts(set *profile.Set) planning.Ports {
-	return planning.Ports{Render: set.Render, Read: caller.Read(func(string, string) {})}
+	return planning.Ports{Render: set.Render, Zones: time.LoadLocation, Read: caller.Read(func(string, string) {})}
 }
 
 func (s *stage) note() {

@@ -207,7 +207,7 @@ func TestAnEditThatCannotBeWorkedInIsReportedAndAskedAgain(t *testing.T) {
 	contains(t, s.person("[ACCEPTED]").ends(events.KindGraphCreated).Notices.Error(), "the last edit was not worked in", "silver has no web page")
 
 	s = open(t, "assistant", "gold every day at 9").says(handed, daily).person("edit: every second").says(lacking).owes(planning.Ask, planning.StageConfirm)
-	contains(t, s.asks[1].Prompt, "could not be worked in", "Provide ticker", "daily 09:00")
+	contains(t, s.asks[1].Prompt, "could not be worked in", "Provide ticker", "every day at 09:00 UTC")
 }
 
 const badPlan = `{"subjobs":[{"id":"a","goal":"x","expert":"Nobody"}]}`

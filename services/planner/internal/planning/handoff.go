@@ -15,7 +15,8 @@ func (s endStage) handOff(p *events.Plan) *events.Plan {
 	handed := *p
 	handed.SubJobs = slices.Clone(p.SubJobs)
 	for i := range handed.SubJobs {
-		handed.SubJobs[i].Handoff = true
+		// The runs of a schedule are part of the session in which it was confirmed.
+		handed.SubJobs[i].Handoff = handed.SubJobs[i].Schedule == nil || !s.start.decides()
 	}
 	return &handed
 }

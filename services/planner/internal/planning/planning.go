@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/moment"
 	"github.com/jobgraph/jobgraph/pkg/graph"
 	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
 )
@@ -19,6 +20,8 @@ type Ports struct {
 	Render func(name, locale string, v Vars) (Prompt, error)
 	// Read finds the JSON in a model's text.
 	Read Reader
+	// Zones finds time zones by name; nil knows UTC alone.
+	Zones moment.Zones
 	// Plan holds the options of plan checks; Start supplies limits, finished work and defaults.
 	Plan plan.Options
 }

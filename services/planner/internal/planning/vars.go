@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/moment"
 	"github.com/jobgraph/jobgraph/services/planner/internal/finish"
 	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
 )
@@ -116,7 +117,7 @@ func (s *core) vars() Vars {
 	t, c := &s.start, &s.state.Counts
 	limits := &t.Profile.Limits
 	v := Vars{
-		Now: t.Now.UTC().Format(time.RFC3339), Locale: s.state.Locale, Goal: t.goal(), Query: s.state.Query, Context: t.Request.Context,
+		Now: t.Now.In(s.zone(t.Request.Timezone)).Format(time.RFC3339), Locale: s.state.Locale, Goal: t.goal(), Query: s.state.Query, Context: t.Request.Context,
 		MaxSteps: s.maxSteps(), MaxRounds: s.maxRounds(), Round: c.Rounds, Experts: s.experts(),
 		Lessons: t.Lessons, Wishes: s.state.Wishes, Told: s.state.Told, Model: t.ModelName,
 		Part: t.Part, Finished: t.Finished, Plan: compact(s.state.Plan), Last: s.last(), Again: s.state.Reminders > 0, Beyond: s.state.Beyond,
@@ -152,7 +153,7 @@ func (s *core) vars() Vars {
 		v.Missing = strings.TrimSpace(s.state.Plan.Thought)
 	}
 	if s.state.Plan != nil {
-		v.Text, v.Schedules = plan.Text(s.state.Plan), schedules(s.state.Plan)
+		v.Text, v.Schedules = plan.Text(s.state.Plan), s.schedules(s.state.Plan)
 		for i := range s.state.Warnings {
 			if s.state.Warnings[i].Field == editField {
 				continue // Unworked says it.
@@ -198,14 +199,49 @@ func lesson(f *events.Fault) string {
 	return text
 }
 
-func schedules(p *events.Plan) []string {
+func (s *core) schedules(p *events.Plan) []string {
 	var list []string
 	for i := range p.SubJobs {
-		if j := &p.SubJobs[i]; j.Schedule != nil {
-			list = append(list, strings.TrimSpace(firstOf(j.Title, j.Goal)+": "+plan.When(j.Schedule)))
+		j := &p.SubJobs[i]
+		if j.Schedule == nil {
+			continue
 		}
+		when := plan.When(j.Schedule)
+		if s.start.decides() {
+			when = plan.Recurs(j.Schedule, s.next(j.Schedule))
+		}
+		list = append(list, strings.TrimSpace(firstOf(j.Title, j.Goal)+": "+when))
 	}
 	return list
+}
+
+// next is the first time of a schedule after the beginning of planning, in the zone of the schedule, else of the request.
+func (s *core) next(when *events.Schedule) time.Time {
+	rule, faults := moment.NewRule(when, s.start.Now, s.zones)
+	if len(faults) > 0 {
+		return time.Time{}
+	}
+	next := rule.Next(s.start.Now)
+	if next.IsZero() {
+		return next
+	}
+	return next.In(s.zone(firstOf(when.Timezone, s.start.Request.Timezone)))
+}
+
+// zones finds a time zone through the port.
+func (s *core) zones(name string) (*time.Location, error) {
+	if s.ports.Zones == nil || name == "" {
+		return time.UTC, nil
+	}
+	return s.ports.Zones(name)
+}
+
+// zone is a time zone by name, UTC if there is none.
+func (s *core) zone(name string) *time.Location {
+	if zone, err := s.zones(name); err == nil {
+		return zone
+	}
+	return time.UTC
 }
 
 func firstOf(texts ...string) string {

@@ -50,6 +50,7 @@ func (v *API) Endpoints() map[string]bus.Endpoint {
 	}
 	maps.Copy(verbs, sessions{v}.verbs())
 	maps.Copy(verbs, schedules{v}.verbs())
+	maps.Copy(verbs, users{v}.verbs())
 	endpoints := make(map[string]bus.Endpoint, len(verbs))
 	for verb, answer := range verbs {
 		endpoints[verb] = func(ctx context.Context, request []byte) ([]byte, *events.Fault) {
@@ -110,7 +111,7 @@ func (v *API) submit(ctx context.Context, body []byte) (any, error) {
 	if refused := v.gate.Refusal(ctx, v.bus.Names().Request()); refused != nil {
 		return nil, refused
 	}
-	return v.admitter.Admit(ctx, body, intake.Origin{Nonce: nonce(), Trace: bus.TraceOf(ctx)})
+	return v.admitter.Admit(ctx, body, intake.Origin{Nonce: nonce(), Trace: bus.TraceOf(ctx), Zone: bus.ZoneOf(ctx)})
 }
 
 func (v *API) get(ctx context.Context, body []byte) (any, error) {

@@ -63,6 +63,9 @@ func (sc schedules) create(ctx context.Context, body []byte) (any, error) {
 	if c.ID == "" {
 		c.ID = "s-" + strings.ToLower(nonce()[:16])
 	}
+	if err := sc.view.admitter.Zone(ctx, &c.Spec, bus.ZoneOf(ctx)); err != nil {
+		return nil, err
+	}
 	made, err := sc.view.Schedules.Create(ctx, c.ID, c.Creation, bus.TraceOf(ctx), faults...)
 	if made == nil {
 		return nil, err

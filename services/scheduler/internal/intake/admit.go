@@ -42,8 +42,9 @@ type Blobs interface {
 
 // Sessions enters jobs into their sessions.
 type Sessions interface {
-	// Open adds a job to its session, and says whether it is new there; events.Faults say why it may not join.
-	Open(ctx context.Context, r *events.Request) (entered bool, err error)
+	// Open adds a job to its session, and says whether it is new there; events.Faults say why it may not join. zone is the
+	// time zone that counts in the session, the request's if it has one.
+	Open(ctx context.Context, r *events.Request) (entered bool, zone string, err error)
 	// History is what was said in the session before a job that was just entered, as JSON; nil if nothing was.
 	History(ctx context.Context, r *events.Request) (json.RawMessage, error)
 	// Leave removes a job that was not admitted.
@@ -76,6 +77,8 @@ type Admitter struct {
 	Budgets Budgets
 	// Questions takes messages to sessions as answers; nil makes a job of each.
 	Questions Questions
+	// Zones knows the time zones of sessions and users; nil where nobody keeps any.
+	Zones Zones
 	// Newest is the number of the newest decision rules that every live scheduler knows; nil leaves it to the defaults.
 	Newest func(ctx context.Context) int
 	// Trace begins a span under a traceparent, with attributes by name and value, and gives the traceparent of the span and
@@ -135,6 +138,7 @@ func (a *Admitter) admit(ctx context.Context, body []byte, origin Origin) (Admis
 	}
 	r, faults := events.DecodeRequest(body)
 	faults = append(faults, bases.Faults("knowledge", r.Knowledge)...)
+	faults = append(faults, checkZone(&r)...)
 	if r.Schedule != nil && (a.Schedules == nil || now(r.Schedule)) {
 		faults = append(faults, unscheduled(&r)...)
 		r.Schedule = nil
@@ -156,19 +160,19 @@ func (a *Admitter) admit(ctx context.Context, body []byte, origin Origin) (Admis
 		r.ID = origin.id(body)
 	}
 	if r.Schedule != nil {
-		return a.schedule(ctx, r, origin.Trace)
+		return a.schedule(ctx, r, origin)
 	}
 	answered, done, err := a.answers(ctx, &r)
 	if done || err != nil {
 		return answered, err
 	}
-	admission, err := a.begin(ctx, &r, digest, origin.Trace)
+	admission, err := a.begin(ctx, &r, digest, origin)
 	admission.Unanswered = answered.Unanswered
 	return admission, err
 }
 
 // begin makes a job of a request.
-func (a *Admitter) begin(ctx context.Context, r *events.Request, digest, trace string) (Admission, error) {
+func (a *Admitter) begin(ctx context.Context, r *events.Request, digest string, origin Origin) (Admission, error) {
 	if err := a.refer(ctx, r); err != nil {
 		return Admission{JobID: r.ID}, err
 	}
@@ -176,7 +180,7 @@ func (a *Admitter) begin(ctx context.Context, r *events.Request, digest, trace s
 	if admission, done, err := a.checkBudget(ctx, requested); done || err != nil {
 		return admission, err
 	}
-	return a.enter(ctx, requested, trace)
+	return a.enter(ctx, requested, origin)
 }
 
 // rules are the defaults, limited to the version that every live scheduler knows.
@@ -190,18 +194,22 @@ func (a *Admitter) rules(ctx context.Context) events.Rules {
 
 // enter adds the job to its session and publishes it. The session comes first, so that every known job is found there. A refused
 // job is removed from it.
-func (a *Admitter) enter(ctx context.Context, requested *events.JobRequested, trace string) (Admission, error) {
-	entered := false
+func (a *Admitter) enter(ctx context.Context, requested *events.JobRequested, origin Origin) (Admission, error) {
+	entered, zone := false, requested.Request.Timezone
 	if a.Sessions != nil {
 		var err error
-		if entered, err = a.Sessions.Open(ctx, &requested.Request); err != nil {
+		if entered, zone, err = a.Sessions.Open(ctx, &requested.Request); err != nil {
 			return Admission{JobID: requested.Request.ID}, err
 		}
 		if err := a.recall(ctx, requested); err != nil {
 			return Admission{JobID: requested.Request.ID}, err
 		}
 	}
-	admission, err := a.state(ctx, requested, trace)
+	var err error
+	if requested.Rules.Timezone, err = a.zone(ctx, zone, requested.Request.User, origin.Zone); err != nil {
+		return Admission{JobID: requested.Request.ID}, err
+	}
+	admission, err := a.state(ctx, requested, origin.Trace)
 	var faults events.Faults
 	if entered && (admission.Duplicate || errors.As(err, &faults)) { // A repeat does not bring a deleted session back.
 		if left := a.Sessions.Leave(ctx, &requested.Request); left != nil {
@@ -236,11 +244,14 @@ func (a *Admitter) recall(ctx context.Context, requested *events.JobRequested) e
 const inlineHistory = 2 << 10
 
 // schedule creates a schedule from a request that recurs, under the id that the job would have.
-func (a *Admitter) schedule(ctx context.Context, r events.Request, trace string) (Admission, error) {
+func (a *Admitter) schedule(ctx context.Context, r events.Request, origin Origin) (Admission, error) {
 	admission := Admission{JobID: r.ID, ScheduleID: r.ID}
 	spec := schedule.Spec{When: *r.Schedule, Request: r}
 	spec.Request.ID, spec.Request.Schedule = "", nil
-	made, err := a.Schedules.Make(ctx, r.ID, spec, trace)
+	if err := a.Zone(ctx, &spec, origin.Zone); err != nil {
+		return admission, err
+	}
+	made, err := a.Schedules.Make(ctx, r.ID, spec, origin.Trace)
 	admission.Duplicate = !made && err == nil
 	return admission, err
 }

@@ -24,6 +24,8 @@ type Origin struct {
 	Nonce string
 	// Trace is the traceparent of the request, if any. It does not affect the id.
 	Trace string
+	// Zone is the time zone of the sender, if it says one. It does not affect the id.
+	Zone string
 }
 
 // QueueName identifies the request queue: a recreated queue gets another name.
@@ -33,7 +35,7 @@ func QueueName(facts bus.StreamFacts) string {
 
 // OriginOf reads the headers of a queued request.
 func OriginOf(m events.Message, stream string, seq uint64) Origin {
-	return Origin{Stream: stream, Seq: seq, MsgID: m.Get(events.HeaderMsgID), Source: m.Get(events.HeaderSource), EventID: m.Get(events.HeaderID), Trace: m.Get(events.HeaderTrace)}
+	return Origin{Stream: stream, Seq: seq, MsgID: m.Get(events.HeaderMsgID), Source: m.Get(events.HeaderSource), EventID: m.Get(events.HeaderID), Trace: m.Get(events.HeaderTrace), Zone: m.Get(events.HeaderZone)}
 }
 
 // id hashes the most specific origin there is: message id, CloudEvents id, place in the queue, nonce.

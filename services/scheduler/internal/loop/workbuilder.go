@@ -86,6 +86,11 @@ func (b *workBuilder) resolveOrder(ctx context.Context, j *job, cmd *graph.Comma
 		return nil, err
 	}
 	if o.Kind == events.WorkPlan || o.Kind == events.WorkReplan || o.Kind == events.WorkSplit {
+		if r.Timezone == "" && requested.Rules.Timezone != "" {
+			zoned := *r // The event is shared.
+			zoned.Timezone = requested.Rules.Timezone
+			r = &zoned
+		}
 		w.Request, w.PlanVersion, w.MaxSteps, w.Finished = r, o.PlanVersion, requested.Rules.MaxSteps, o.Finished
 		w.Inputs, w.InputsRef, w.Attachments = nil, nil, nil // The request has them.
 	}

@@ -39,6 +39,8 @@ type Record struct {
 	Parent string `json:"parent,omitempty"`
 	// User is the owner; empty for an anonymous session.
 	User string `json:"user,omitempty"`
+	// Timezone is the time zone of its requests that name none, an IANA name: the last one that a request named.
+	Timezone string `json:"timezone,omitempty"`
 	// Title is set once, by the first job with a graph or by a person.
 	Title string `json:"title,omitempty"`
 	State State  `json:"state"`

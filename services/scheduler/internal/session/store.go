@@ -53,12 +53,15 @@ func OnBus(b *bus.Bus) *Store {
 
 // Open enters a job into its session, which begins with it when there is none, and says whether the job is new there. A
 // request without a session is none of its business. Errors: events.Faults for a request that may not join, and the bus's.
-func (b *Store) Open(ctx context.Context, r *events.Request) (entered bool, err error) {
+//
+// zone is the time zone that counts in the session: the last one that a request of it has named. Without a session it is the
+// request's.
+func (b *Store) Open(ctx context.Context, r *events.Request) (entered bool, zone string, err error) {
 	if r.Session == "" {
-		return false, nil
+		return false, r.Timezone, nil
 	}
 	if faults := names(r); len(faults) > 0 {
-		return false, faults
+		return false, "", faults
 	}
 	now := time.Now().UTC()
 	err = b.change(ctx, r.Session, func(record *Record) (bool, error) {
@@ -72,9 +75,24 @@ func (b *Store) Open(ctx context.Context, r *events.Request) (entered bool, err 
 			}}
 		}
 		entered = record.enter(r, now)
+		if entered && r.Timezone != "" {
+			record.Timezone = r.Timezone
+		}
+		if zone = r.Timezone; zone == "" {
+			zone = record.Timezone
+		}
 		return entered, nil
 	})
-	return entered, err
+	return entered, zone, err
+}
+
+// SessionZone returns the time zone that counts in a session; "" if none was named or there is no such session.
+func (b *Store) SessionZone(ctx context.Context, id string) (string, error) {
+	record, _, err := b.load(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	return record.Timezone, nil
 }
 
 // names checks what becomes part of a record.

@@ -77,7 +77,7 @@ func (s *shelf) Delete(_ context.Context, key string) error {
 
 func open(t *testing.T, b *Store, session, job, user string) error {
 	t.Helper()
-	_, err := b.Open(t.Context(), &events.Request{Session: session, ID: job, User: user, Goal: "goal of " + job, Thread: "t-" + job})
+	_, _, err := b.Open(t.Context(), &events.Request{Session: session, ID: job, User: user, Goal: "goal of " + job, Thread: "t-" + job})
 	return err
 }
 
