@@ -251,11 +251,7 @@ func (c *Client) enqueue(ctx context.Context, receipt *Receipt, body []byte) err
 	defer deaf()
 	// The broker drops a repeat, but not another request with the same id, which the scheduler has to reject.
 	word := fmt.Sprintf("%s/%x", id, sha256.Sum256(body))
-	m := events.Message{Subject: c.Names().Request(), Body: body, Header: map[string][]string{events.HeaderMsgID: {word}}}
-	if zone := bus.ZoneOf(ctx); zone != "" {
-		m.Header[events.HeaderZone] = []string{zone}
-	}
-	if _, err := c.bus.Publish(ctx, m, bus.Expect{}); err != nil {
+	if _, err := c.bus.Publish(ctx, events.Message{Subject: c.Names().Request(), Body: body, Header: queued(ctx, word)}, bus.Expect{}); err != nil {
 		return fmt.Errorf("submit: %w", roomless(err))
 	}
 	// The scheduler reads the queue, so its admission is visible only in the log.
@@ -280,6 +276,15 @@ func (c *Client) enqueue(ctx context.Context, receipt *Receipt, body []byte) err
 	case <-ctx.Done():
 	}
 	return nil
+}
+
+// queued are the headers of a request in the queue.
+func queued(ctx context.Context, id string) map[string][]string {
+	header := map[string][]string{events.HeaderMsgID: {id}}
+	if zone := bus.ZoneOf(ctx); zone != "" {
+		header[events.HeaderZone] = []string{zone}
+	}
+	return header
 }
 
 // appears blocks until a job is in the log.
