@@ -46,9 +46,8 @@ type Consumer struct {
 	Stream string
 	// Rejected is where rejections are announced, Answered where requests that answered a question are; empty for nowhere.
 	Rejected, Answered string
-
-	Meter  Meter
-	Logger *slog.Logger
+	Meter              Meter
+	Logger             *slog.Logger
 }
 
 // batchSize is how many requests are taken at once; bytesAtOnce is the total size of requests admitted concurrently, each of which
