@@ -9,6 +9,8 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events/item"
 	"github.com/jobgraph/jobgraph/pkg/llm"
+	"github.com/jobgraph/jobgraph/services/planner/internal/loop"
+	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
 
 // readBy is what people see of an answer that comes in pieces of a size: each item with its type and text.
@@ -98,5 +100,19 @@ func TestReadingIsLinearAndNeverFails(t *testing.T) {
 		if n := len(kept.scan.levels); n > maxDepth || len(kept.scan.text) > maxLine || len(kept.before) > maxBefore+1 {
 			t.Errorf("%.10q keeps %d levels, %d bytes", text, n, len(kept.scan.text))
 		}
+	}
+}
+
+// A call that asks for a plan or a verdict expects JSON, also behind some words.
+func TestACallForAPlanIsReadBehindWords(t *testing.T) {
+	var got []string
+	q := &loop.Question{Key: "draft/1", Call: &planning.ModelCall{Name: "plan"}, Live: func([]byte) {}, Show: func(i item.Item) {
+		got = append(got, string(i.Type)+" "+i.Text)
+	}}
+	sink, done := watched(q)
+	sink(llm.Delta{Text: `Here: {"thought":"so"}`})
+	done()
+	if diff := cmp.Diff([]string{"text Here:\n", "thinking so", "text ", "thinking "}, got); diff != "" {
+		t.Error(diff)
 	}
 }
