@@ -53,7 +53,7 @@ func (m *Briefer) Make(c *JobBrief, job *graph.Job, r *events.Request, w *events
 	c.ask(r)
 	b := &m.made
 	*b = brief.Brief{
-		V: brief.Version, Job: w.Job, Request: c.request, Lessons: recent(w.Lessons), Locale: w.Locale, Deadline: w.Deadline, Budget: w.Budget,
+		V: brief.Version, Job: w.Job, Request: c.request, Lessons: recent(w.Lessons), Locale: w.Locale, Timezone: job.Rules.Timezone, Deadline: w.Deadline, Budget: w.Budget,
 		Session: w.Session, Thread: w.Thread, User: w.User, Predecessors: b.Predecessors[:0], Successors: b.Successors[:0],
 	}
 	if m.Whole {

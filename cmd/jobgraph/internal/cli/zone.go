@@ -19,6 +19,9 @@ const (
 // localZone returns the IANA name of the time zone in which the user lives: TZ if it is set, else that of the machine; ""
 // if it cannot be found out.
 func localZone(env host.Env) string {
+	if env == nil { // A process without an environment has no user.
+		return ""
+	}
 	if tz, set := env("TZ"); set {
 		return named(strings.TrimPrefix(tz, ":"))
 	}
