@@ -126,7 +126,7 @@ func (s *said) planned(p *events.Plan, warnings events.Faults) {
 	for i := range p.SubJobs {
 		j := &p.SubJobs[i]
 		if len(steps) == maxToldSteps {
-			text.WriteString(fmt.Sprintf("… and %d more\n", len(p.SubJobs)-maxToldSteps))
+			text.WriteString("… and " + strconv.Itoa(len(p.SubJobs)-maxToldSteps) + " more\n")
 			break
 		}
 		expert := j.ExpertName
@@ -139,9 +139,9 @@ func (s *said) planned(p *events.Plan, warnings events.Faults) {
 			title, _, _ = strings.Cut(Cut(j.Goal, maxGoal), "\n")
 		}
 		if j.Thinking != "" {
-			thoughts.WriteString(fmt.Sprintf("Step %d: %s\n", i+1, Cut(j.Thinking, maxGoal)))
+			thoughts.WriteString("Step " + strconv.Itoa(i+1) + ": " + Cut(j.Thinking, maxGoal) + "\n")
 		}
-		text.WriteString(fmt.Sprintf("%d. %s", i+1, title))
+		text.WriteString(strconv.Itoa(i+1) + ". " + title)
 		if expert != "" {
 			text.WriteString(" (" + expert + ")")
 		}

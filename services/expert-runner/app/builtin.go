@@ -26,9 +26,7 @@ func builtinCards() []cardFile {
 	for _, entry := range entries {
 		b := &book{}
 		b.parseCard("the built-in card "+strings.TrimSuffix(entry.Name(), ".md"), builtinText(entry.Name()), nil)
-		for _, f := range b.cards {
-			cards = append(cards, f)
-		}
+		cards = append(cards, b.cards...)
 	}
 	slices.SortFunc(cards, func(a, b cardFile) int { return strings.Compare(a.card.ID, b.card.ID) })
 	return cards

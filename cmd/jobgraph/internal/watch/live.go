@@ -46,10 +46,10 @@ var signs = map[item.Type]string{
 // Item writes what an item adds.
 func (l *Live) Item(i *item.Item) error {
 	key := fmt.Sprintf("%s/%d/%s", i.SubJob, i.Run, i.ID)
-	switch {
-	case i.Type == item.Tool:
+	switch i.Type {
+	case item.Tool:
 		return l.tool(i)
-	case i.Type == item.Component:
+	case item.Component:
 		return l.lines(i, component(i))
 	}
 	s := l.open[key]
