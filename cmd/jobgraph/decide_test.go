@@ -47,3 +47,5 @@ func TestTheTimeZoneIsThatOfTheRequestTheSessionTheUserOrTheCaller(t *testing.T)
 // proves V12
 // proves V-T1
 func TestTheAssistantPausesForMissingInput(t *testing.T) { proof(t, "assistant") }
+
+func TestTheDialoguesOfTheAncestorsGoAsTheirPageShows(t *testing.T) { proof(t, "dialogues") }

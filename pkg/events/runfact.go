@@ -95,6 +95,7 @@ type InputRequested struct {
 	Options []string        `json:"options,omitempty"` // Options are the choices, if there are only a few.
 	Schema  json.RawMessage `json:"schema,omitempty"`  // Schema is the JSON Schema of an answer.
 	User    string          `json:"user,omitempty"`    // User is the only person who may answer; anyone may if empty.
+	Open    bool            `json:"open,omitempty"`    // Open means that any text is an answer, besides Options.
 	// ExpiresIn limits the wait; 0 means for ever. Default is the answer when it expires. Without a default the run gets no
 	// answer and ends with EXECUTION_ERROR, except for InputTimer.
 	ExpiresIn Duration        `json:"expires_in,omitempty"`

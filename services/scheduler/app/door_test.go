@@ -57,7 +57,7 @@ func TestEveryFaultOfABadRequestIsAnnounced(t *testing.T) {
 		"":                                 {events.CodeMalformed},
 		"[1]":                              {events.CodeMalformed},
 		`{"id":"a.b","colour":1,"goal":7}`: {events.CodeUnknownField, events.CodeInvalid, events.CodeInvalid},
-		`{"goal":"g","mcp_settings":{"servers":{}}}`:                                                      {events.CodeUnknownField},
+		`{"goal":"g","mcp_settings":{"servers":{"mine":{"command":"x"}}}}`:                                {events.CodeNotPermitted},
 		`{"goal":"g","plan_ref":{"digest":"00","size":1}}`:                                                {events.CodeMissing},
 		`{"id":"x","goal":"g","inputs_ref":{"digest":"00","size":1},"plan_ref":{"digest":"01","size":1}}`: {events.CodeMissingBlob, events.CodeMissingBlob},
 		`{"goal":"g","schedule":{"at":"2001-01-01T00:00:00Z"}}`:                                           {events.CodeInvalid},

@@ -34,6 +34,7 @@ func (s reviewStage) enter() On {
 	}
 	return s.put("review", &s.state.Counts.Review, events.InputRequested{
 		Kind: events.InputReview, Options: options, Schema: []byte(reviewSchema), Default: []byte(silence),
+		Open: s.questioned() && !s.last(), // What is missing may be said in any words.
 	})
 }
 

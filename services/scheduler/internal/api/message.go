@@ -172,7 +172,7 @@ func meaning(in *graph.InputState, asked *events.InputRequested, text string) (a
 		}
 		return nil, "it does not fit the form of the question"
 	case planner && in.Kind != events.InputClarification:
-		if decision(text) != undecided || edits(text) || strings.HasPrefix(text, "{") && json.Valid([]byte(text)) {
+		if asked.Open || decision(text) != undecided || edits(text) || strings.HasPrefix(text, "{") && json.Valid([]byte(text)) {
 			return planned(text, quoted), ""
 		}
 		return nil, "it neither accepts, edits nor rejects what is shown"
