@@ -143,6 +143,7 @@ func TestSeveralRunsAreSentTogetherButEachUnderItsOwnSubJob(t *testing.T) {
 		<-time.After(3 * time.Millisecond)
 		b.Show(text("answer", 1, "bb"))
 		<-time.After(time.Second)
+		synctest.Wait() // The writer is at rest.
 		if p.asked >= p.messages {
 			t.Errorf("%d of %d messages were to be acknowledged", p.asked, p.messages)
 		}
@@ -206,6 +207,7 @@ func TestWhatComesWhileTheBusIsAwayIsKeptWithinBoundsAndAMarkerSaysWhatIsMissing
 			{Type: item.Gap, ID: "gap/1", Run: 1, Expert: "x", Text: "36864 bytes are missing here: they came faster than the bus took them", Truncated: 36 << 10, Done: true},
 			{Type: item.Text, ID: "answer", Run: 1, Expert: "x", Offset: 1 + 100<<10, Text: "!"},
 		}
+		synctest.Wait() // The writer is at rest.
 		if diff := cmp.Diff(want, p.items); diff != "" {
 			t.Error(diff)
 		}
@@ -240,6 +242,7 @@ func TestABusWithoutTheStreamIsNotAskedForAcknowledgements(t *testing.T) {
 			r.Show(text("answer", n, "."))
 			<-time.After(100 * time.Millisecond)
 		}
+		synctest.Wait() // The writer is at rest.
 		if p.messages != 100 || p.asked != 1 {
 			t.Errorf("%d messages, %d to be acknowledged", p.messages, p.asked)
 		}
@@ -254,6 +257,7 @@ func TestABusThatDoesNotAcknowledgeHoldsItemsUpForASecondAtMost(t *testing.T) {
 			r.Show(text("answer", n, "."))
 			<-time.After(100 * time.Millisecond)
 		}
+		synctest.Wait() // The writer is at rest.
 		if p.messages < 40 || p.asked > 3 {
 			t.Errorf("%d messages, %d to be acknowledged", p.messages, p.asked)
 		}
@@ -297,6 +301,7 @@ func TestAFloodOfItemsDoesNotBecomeAFloodOfMessages(t *testing.T) {
 			<-time.After(time.Millisecond)
 		}
 		<-time.After(time.Second)
+		synctest.Wait() // The writer is at rest.
 		if len(p.items) != 1000 || p.messages > 45 {
 			t.Errorf("%d items in %d messages", len(p.items), p.messages)
 		}
