@@ -52,7 +52,7 @@ func Milestone(p *events.SubJobProgressed) string {
 	return fmt.Sprintf("%s (%d of %d)", p.Message, p.Done, p.Total)
 }
 
-// typeOf returns the type of an item of which only a piece is known.
+// typeOf returns the type of an item from one of its pieces.
 func typeOf(id, tool string) Type {
 	switch {
 	case tool != "" || strings.HasPrefix(id, "tool/"):

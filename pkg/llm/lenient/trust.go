@@ -84,8 +84,8 @@ func Examine[Text ~string | ~[]byte](text Text, o Options) (Reading, error) {
 	return r, err
 }
 
-// part doubts a value in front of which another one is broken, of which it may be a part, unless the shape tells that it
-// is whole.
+// part doubts a value that follows a broken one, since it may be a part of that one, unless the shape tells that it is
+// whole.
 func (v *Value) part(found []Value, shape *Shape) {
 	if v.doubt != nil || shape != nil && len(shape.required) > 0 && fitting(string(v.JSON), shape) {
 		return

@@ -48,7 +48,7 @@ func (q *asked) declare(c *cobra.Command) {
 	f.StringSliceVar(&q.knowledge, "knowledge", nil, "base of knowledge that experts may read besides those of their cards; repeatable")
 	f.StringVar(&q.timezone, "timezone", "", "the person's time zone, Europe/Berlin; that of the session, the user or this machine when not given")
 	f.BoolVar(&q.unattended, "unattended", false, "planning asks no person; --unanswered says what it does instead")
-	f.StringVar(&q.unanswered, "unanswered", "", "when something is missing and nobody says it: assume (plan with stated assumptions) or fail")
+	f.StringVar(&q.unanswered, "unanswered", "", "when something is missing and no answer comes: assume (plan with stated assumptions) or fail")
 }
 
 // newID is a flag value for a new id. An empty one, for example from an unset variable, is a mistake; without the flag an

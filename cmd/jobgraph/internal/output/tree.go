@@ -57,7 +57,7 @@ func (t Tree) Lines(s *graph.State) []string {
 	return lines
 }
 
-// notices returns the lines of the plan's notices, of which a terminal shows only what fits a quarter of its height. The
+// notices returns the lines of the plan's notices. A terminal shows as many as fit a quarter of its height. The
 // full text is in the description of the job.
 func (t Tree) notices(s *graph.State) []string {
 	lines := Notices(s.Notices)
