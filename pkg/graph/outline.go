@@ -113,6 +113,9 @@ func (o *outline) first(list []int32, most int, into []Placed) (found []Placed, 
 	return into, more
 }
 
+// Size is the number of steps of the present graph.
+func (j *Job) Size() int { return j.dag.size() }
+
 // Number is how many steps of the present graph have a status.
 func (j *Job) Number(s events.Status) int { return j.dag.number(s) }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/item"
+	"github.com/jobgraph/jobgraph/pkg/graph"
 	"github.com/jobgraph/jobgraph/pkg/joblog"
 )
 
@@ -62,6 +63,33 @@ func TestEachEventSaysWhatAPersonShouldHear(t *testing.T) {
 		if diff := cmp.Diff(c.want, told(got)); diff != "" {
 			t.Errorf("%s: %s", c.kind, diff)
 		}
+	}
+}
+
+func TestTheResultOfAStepIsToldFromTheTimeOfItsReport(t *testing.T) {
+	log := []events.Event{
+		{Kind: events.KindJobRequested, Data: &events.JobRequested{Request: events.Request{ID: "j", Goal: "g", Session: "s"}, Rules: events.Rules{Version: 1}}},
+		{Kind: events.KindGraphCreated, SubJob: events.PlanID, Run: 1, Data: &events.GraphCreated{Plan: &events.Plan{SubJobs: []events.SubJob{
+			{ID: "a", Goal: "a", Expert: "x"}, {ID: "b", Goal: "b", Expert: "x", Dependencies: []string{"a"}},
+		}}}},
+		{Kind: events.KindSubJobReported, SubJob: "a", Run: 1, Data: &events.SubJobReported{Outcome: events.Success, Output: json.RawMessage(`"found"`)}},
+	}
+	var state *graph.Job
+	for i, e := range log {
+		e.Job, e.Seq = "j", uint64(i+1)
+		if i == 0 {
+			var err error
+			if state, err = graph.New(e); err != nil {
+				t.Fatal(err)
+			}
+		} else if effect := state.Step(e); effect.Verdict != graph.Applied {
+			t.Fatal(e.Kind, effect)
+		}
+		log[i] = e
+	}
+	items, _, _ := joblog.SaidIn(state, &log[2])
+	if diff := cmp.Diff([]string{"text: found"}, told(items)); diff != "" {
+		t.Error(diff)
 	}
 }
 

@@ -3,7 +3,6 @@ package joblog
 import (
 	"iter"
 	"slices"
-	"strings"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/item"
@@ -24,7 +23,7 @@ func SaidIn(state *graph.Job, e *events.Event) (items []item.Item, child string,
 		return expert
 	}}
 	if e.Kind == events.KindSubJobReported {
-		job.Steps = steps(state)
+		job.Steps = state.Size()
 		if child != "" {
 			job.Steps = max(2, job.Steps) // In its own session it is the result.
 		}
@@ -40,22 +39,6 @@ func SaidIn(state *graph.Job, e *events.Event) (items []item.Item, child string,
 		own = append(own, item.Item{Type: item.Message, ID: "request", At: e.Time.UTC(), Job: e.Job, SubJob: subjob, User: state.User, Text: title, Done: true})
 	}
 	return items, child, append(own, items...)
-}
-
-// maxCounted is more than the number of steps whose results a conversation tells.
-const maxCounted = 200
-
-// steps counts the SubJobs of a plan; of a large one it counts all nodes, so that reports of large jobs cost nothing.
-func steps(state *graph.Job) (n int) {
-	if len(state.SubJobs) > maxCounted {
-		return len(state.SubJobs)
-	}
-	for _, s := range state.SubJobs {
-		if !strings.HasPrefix(s.ID, "~") {
-			n++
-		}
-	}
-	return n
 }
 
 // identity is what two items have in common if one replaces the other.
