@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
@@ -47,6 +48,8 @@ type PlanAnswer struct {
 	Plan   *PlanBoard  `json:"plan,omitempty"`
 	Plans  []PlanBoard `json:"plans,omitempty"`
 	Active string      `json:"active,omitempty"`
+	// Removed are the ids of plans that had to go for a new one: a book keeps a limited number.
+	Removed []string `json:"removed,omitempty"`
 	// Request is the value for events.Request.Plan that runs the plan document, for get; for a job it has the results of the
 	// steps as execution_res, if it is not too large.
 	Request json.RawMessage `json:"request,omitempty"`
@@ -64,6 +67,10 @@ type PlanBoard struct {
 	Lines []PlanLine `json:"lines"`
 	// Plan is the graph that the steps came from; nil for a list of texts.
 	Plan json.RawMessage `json:"plan,omitempty"`
+	// UsedAt is when a plan that is kept was last created, changed, marked or the active one. GoesAt is when it is removed
+	// unless it is used again; zero for the active plan, and where plans are kept for ever.
+	UsedAt time.Time `json:"used_at,omitzero"`
+	GoesAt time.Time `json:"goes_at,omitzero"`
 }
 
 // PlanLine is one step of a plan.

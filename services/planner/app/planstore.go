@@ -7,19 +7,21 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus/release"
 	"github.com/jobgraph/jobgraph/pkg/host"
 	"github.com/jobgraph/jobgraph/services/planner/internal/loop"
+	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
 	"github.com/jobgraph/jobgraph/services/planner/internal/planstore"
 )
 
 // plans answers jobs.api.plan.<command>.
-func plans(p *host.Process, b *bus.Bus, s loop.Settings) host.Member {
+func plans(p *host.Process, b *bus.Bus, s loop.Settings, limits plan.Limits) host.Member {
 	return host.Member{Name: "plans", Run: func(ctx context.Context, ready func()) error {
-		books := planstore.New(b, s.Catalog, s.Options, p.Log)
+		books := planstore.New(b, s.Catalog, s.Options, limits, p.Log)
 		stop, err := b.Services().Serve(string(release.Planner), p.Build.Version, release.Of(release.Planner).Metadata(), books.Endpoints())
 		if err != nil {
 			return err
 		}
 		defer stop()
 		ready()
+		books.Tidy(ctx)
 		<-ctx.Done()
 		return nil
 	}}

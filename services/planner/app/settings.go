@@ -24,10 +24,15 @@ type Settings struct {
 	AnthropicKey, GeminiKey string
 	// Profiles is a folder with profiles and prompts that add to the built-in ones or replace them.
 	Profiles string
+	// PlanAge is how long a plan that is kept stays after its last use; 0 is for ever. PlansPerBook is the most of a book.
+	PlanAge      time.Duration
+	PlansPerBook int
 }
 
 // Default returns the settings without any flag.
-func Default() Settings { return Settings{ExpertWait: 2 * time.Second} }
+func Default() Settings { 
+	return Settings{ExpertWait: 2 * time.Second, PlanAge: 90 * 24 * time.Hour, PlansPerBook: 200}
+}
 
 // Declare registers the settings.
 func (s *Settings) Declare(f *host.Flags) {
@@ -37,6 +42,12 @@ func (s *Settings) Declare(f *host.Flags) {
 	})
 	f.Duration(&s.ExpertWait, 0, 20*time.Second, host.Flag{
 		Name: "expert-wait", Default: "2s", Usage: "How long a plan with unknown experts waits for a runner to announce them.",
+	})
+	f.Duration(&s.PlanAge, 0, 100*365*24*time.Hour, host.Flag{
+		Name: "plan-age", Default: "2160h", Usage: "How long a plan that is kept stays after its last use; 0 keeps it for ever. The active plan of a book stays.",
+	})
+	f.Int(&s.PlansPerBook, 1, 10_000, host.Flag{
+		Name: "plans-per-book", Default: "200", Usage: "How many plans a book keeps; for a new one the plan goes whose last use is longest ago.",
 	})
 	f.String(&s.APIKey, host.Flag{
 		Name: "openai-api-key", Env: "OPENAI_API_KEY", Secret: true, Usage: "Key of the model's provider; those on the own machine need none.",

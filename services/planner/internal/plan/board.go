@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
@@ -72,6 +73,9 @@ type Board struct {
 	Lines []Line `json:"lines"`
 	// Plan is the graph that the steps came from, in any dialect; nil for a list of texts.
 	Plan json.RawMessage `json:"plan,omitempty"`
+	// Used is when a plan that is kept was last used, Goes when it is removed unless it is used again; zero for never.
+	Used time.Time `json:"used_at,omitzero"`
+	Goes time.Time `json:"goes_at,omitzero"`
 }
 
 // BoardOf converts a plan into a Board. status returns the status of a SubJob; nil if the plan has not started.

@@ -375,7 +375,7 @@ func (b *Book) list() string {
 		if board.ID == b.Active {
 			active = " (active)"
 		}
-		out = fmt.Appendf(out, "• %s%s: %s - %d/%d steps completed\n", board.ID, active, board.Title, board.Count(Completed), len(board.Lines))
+		out = fmt.Appendf(out, "• %s%s: %s - %d/%d steps completed%s\n", board.ID, active, board.Title, board.Count(Completed), len(board.Lines), board.until())
 	}
 	if job {
 		out = fmt.Appendf(out, "• %s (active): the graph of that job\n", b.Active)

@@ -1,6 +1,7 @@
 package planstore
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -28,12 +29,13 @@ type Store struct {
 	bus     *bus.Bus
 	cards   Cards
 	options plan.Options
+	limits  plan.Limits
 	logger  *slog.Logger
 }
 
-// New makes a store. New steps of jobs are checked against the cards with the options.
-func New(b *bus.Bus, cards Cards, options plan.Options, logger *slog.Logger) *Store {
-	return &Store{bus: b, cards: cards, options: options, logger: logger}
+// New makes a store. New steps of jobs are checked against the cards with the options; books keep what the limits allow.
+func New(b *bus.Bus, cards Cards, options plan.Options, limits plan.Limits, logger *slog.Logger) *Store {
+	return &Store{bus: b, cards: cards, options: options, limits: limits, logger: logger}
 }
 
 // Reply is the answer to an operation.
@@ -46,6 +48,8 @@ type Reply struct {
 	Plans []plan.Board `json:"plans,omitempty"`
 	// Active is the id of the active plan.
 	Active string `json:"active,omitempty"`
+	// Removed are the ids of plans that had to go for a new one.
+	Removed []string `json:"removed,omitempty"`
 	// Request is what a job request takes as its plan, for get: of a plan that is kept, or of a job with the results of its
 	// steps, if it is not too large.
 	Request json.RawMessage `json:"request,omitempty"`
@@ -69,16 +73,16 @@ func (s *Store) Do(ctx context.Context, book string, op plan.Operation) (Reply, 
 		if err != nil {
 			return Reply{}, err
 		}
-		before, err := json.Marshal(b)
-		if err != nil {
-			return Reply{}, err
-		}
+		before := b.Clone()
 		reply, err := s.carry(ctx, b, op)
+		if err == nil {
+			err = s.bound(ctx, book, b, before, &reply)
+		}
 		if err != nil {
 			return Reply{}, err
 		}
-		after, err := json.Marshal(b)
-		if err != nil || string(before) == string(after) {
+		after, changed, err := written(before, b)
+		if err != nil || !changed {
 			return reply, err
 		}
 		_, err = s.bus.Plans().Update(ctx, bus.BookKey(book), after, revision)
@@ -92,22 +96,6 @@ func (s *Store) Do(ctx context.Context, book string, op plan.Operation) (Reply, 
 		}
 	}
 	return Reply{}, &events.Fault{Code: events.CodeConflict, Field: "book", Message: "others write to book " + book + " at the same time", Hint: "try again"}
-}
-
-// open reads a book; one that was never written is empty.
-func (s *Store) open(ctx context.Context, name string) (*plan.Book, uint64, error) {
-	b := &plan.Book{}
-	text, revision, err := s.bus.Plans().GetLeader(ctx, bus.BookKey(name))
-	if errors.Is(err, bus.ErrNotFound) {
-		return b, revision, nil
-	}
-	if err == nil {
-		err = json.Unmarshal(text, b)
-	}
-	if err != nil {
-		return nil, 0, fmt.Errorf("read book %s: %w", name, err)
-	}
-	return b, revision, nil
 }
 
 // carry does an operation on a book in hand, or on the job that it means.
@@ -129,15 +117,7 @@ func (s *Store) carry(ctx context.Context, b *plan.Book, op plan.Operation) (Rep
 		reply.Plans = b.Boards
 	case plan.OpDelete:
 	default:
-		id := op.PlanID
-		if id == "" {
-			id = b.Active
-		}
-		for i := range b.Boards {
-			if b.Boards[i].ID == id {
-				reply.Plan = &b.Boards[i]
-			}
-		}
+		reply.Plan = b.Board(cmp.Or(op.PlanID, b.Active))
 	}
 	if op.Command == plan.OpGet && reply.Plan != nil {
 		reply.Request, err = reply.Plan.Request()

@@ -23,7 +23,7 @@ type cards []events.Card
 func (c cards) Cards() ([]events.Card, <-chan struct{}) { return c, nil }
 
 func open(b *bus.Bus) *planstore.Store {
-	return planstore.New(b, cards{{ID: "e", Name: "E", Description: "works"}}, plan.Options{}, slog.New(slog.DiscardHandler))
+	return planstore.New(b, cards{{ID: "e", Name: "E", Description: "works"}}, plan.Options{}, plan.Limits{}, slog.New(slog.DiscardHandler))
 }
 
 func broker(t *testing.T, s bustest.Settings) *bus.Bus {
