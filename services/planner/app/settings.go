@@ -30,7 +30,7 @@ type Settings struct {
 }
 
 // Default returns the settings without any flag.
-func Default() Settings { 
+func Default() Settings {
 	return Settings{ExpertWait: 2 * time.Second, PlanAge: 90 * 24 * time.Hour, PlansPerBook: 200}
 }
 

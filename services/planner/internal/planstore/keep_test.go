@@ -82,7 +82,7 @@ func TestAPlanGoesWhenItsTimeSinceTheLastUseIsOver(t *testing.T) {
 		if n := strings.Count(list.Text, ", kept until 2000-01-01 0"); n != 3 || strings.Contains(list.Text, "(active): T - 0/1 steps completed, kept") {
 			t.Errorf("%d of %s", n, list.Text)
 		}
-		<-time.After(59*time.Minute)
+		<-time.After(59 * time.Minute)
 		if got := s.ids(); got != "old marked left active" {
 			t.Errorf("before: %s", got)
 		}
