@@ -124,8 +124,8 @@ func TestAPersonAtTheTerminalAnswersWhereTheyType(t *testing.T) {
 }
 
 func TestAPersonWhoLeavesFindsTheJobWaiting(t *testing.T) {
-	code, shown, stderr := atTerminal(t, clerk(), [][2]string{{"answer> ", ""}}, "run", "--embedded", "--experts", clerkCard(t), "--expert", "Clerk", "Keep a note")
-	if code != cli.ExitWaiting || !strings.Contains(stderr, "answer with: jobgraph answer") {
+	code, shown, stderr := atTerminal(t, clerk(), [][2]string{{"answer> ", ""}}, "run", "--store", t.TempDir(), "--experts", clerkCard(t), "--expert", "Clerk", "Keep a note")
+	if code != cli.ExitWaiting || !strings.Contains(stderr, "is kept as it stands; this goes on with it:\n  jobgraph run --store ") {
 		t.Errorf("exit code %d: %s%s", code, shown, stderr)
 	}
 }
@@ -174,6 +174,27 @@ func TestAChatIsASessionWithCommands(t *testing.T) {
 	}
 	if !strings.Contains(stderr, "there is no command /nonsense") {
 		t.Errorf("a wrong command was not told: %s", stderr)
+	}
+}
+
+// A chat that goes on with a session begins with what was said in it, and knows its jobs.
+func TestAChatGoesOnWithItsSession(t *testing.T) {
+	model := llmtest.New(llmtest.Func(func(q llmtest.Question) (llmtest.Answer, error) {
+		return llmtest.Answer{Text: "<deliverable>Pleased to meet you.</deliverable>"}, nil
+	}))
+	path := filepath.Join(t.TempDir(), "host.md")
+	if err := os.WriteFile(path, []byte("---\nname: Host\nkind: llm\n---\nYou greet people.\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	store := t.TempDir()
+	args := []string{"chat", "--store", store, "--session", "peru", "--experts", path, "--expert", "Host"}
+	code, shown, stderr := atTerminal(t, model, [][2]string{{"you> ", "Hello there"}, {"you> ", "/quit"}}, args...)
+	if code != cli.ExitOK || strings.Contains(shown, "you: Hello there") || !strings.Contains(stderr, "chat --store "+store+" --session peru` goes on with it") {
+		t.Errorf("exit code %d: %s%s", code, shown, stderr)
+	}
+	code, shown, stderr = atTerminal(t, model, [][2]string{{"you> ", "/jobs"}, {"you> ", "/why"}, {"you> ", "/quit"}}, args...)
+	if code != cli.ExitOK || !strings.Contains(shown, "you: Hello there") || !strings.Contains(shown, "Pleased to meet you.") || !strings.Contains(shown, "FINISHED") {
+		t.Errorf("exit code %d: %s%s", code, shown, stderr)
 	}
 }
 

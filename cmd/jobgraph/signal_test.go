@@ -170,7 +170,7 @@ func TestAnInterruptEndsAnEmbeddedRunAndItsCommand(t *testing.T) {
 		v, ok := map[string]string{"HOME": home, "NATS_URL": "nats://127.0.0.1:1"}[name]
 		return v, ok
 	}
-	p := launch(env, nil, "run", "--embedded", "-f", job, "-o", "jsonl")
+	p := launch(env, nil, "run", "--store", t.TempDir(), "-f", job, "-o", "jsonl")
 	if err := p.stdout.until(bounded(t), `"running"`); err != nil {
 		t.Fatalf("%v: %s", err, p.stderr.String())
 	}

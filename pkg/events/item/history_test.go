@@ -84,7 +84,7 @@ func TestWhatIsNoHistoryIsReadAsNone(t *testing.T) {
 func TestTheFormOfAnItemStays(t *testing.T) {
 	whole := item.Entry{Seq: 9, Item: item.Item{
 		Type: item.Tool, ID: "tool/1", At: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Job: "j", SubJob: "a", Run: 2, Expert: "e", User: "u", Offset: 3,
-		Text: "t", Truncated: 4, Tool: "fetch", Args: "{}", Bytes: 5, Done: true, Component: "report", Data: json.RawMessage(`{"k":1}`), Request: "q",
+		Text: "t", Truncated: 4, Tool: "fetch", Args: "{}", Bytes: 5, Outcome: "ok", TookMS: 12, Done: true, Component: "report", Data: json.RawMessage(`{"k":1}`), Request: "q",
 		Ref: &events.Ref{Digest: "d", Size: 6},
 	}}
 	got, err := json.Marshal(whole)
@@ -92,7 +92,7 @@ func TestTheFormOfAnItemStays(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `{"seq":9,"type":"tool","id":"tool/1","at":"2026-01-02T03:04:05Z","job":"j","subjob":"a","run":2,"expert":"e","user":"u","offset":3,` +
-		`"text":"t","truncated":4,"tool":"fetch","args":"{}","bytes":5,"done":true,"component":"report","data":{"k":1},"request":"q",` +
+		`"text":"t","truncated":4,"tool":"fetch","args":"{}","bytes":5,"outcome":"ok","took_ms":12,"done":true,"component":"report","data":{"k":1},"request":"q",` +
 		`"ref":{"digest":"d","size":6}}`
 	if string(got) != want {
 		t.Errorf("%s", got)

@@ -50,7 +50,11 @@ type Item struct {
 	Tool  string `json:"tool,omitempty"`
 	Args  string `json:"args,omitempty"`
 	Bytes int    `json:"bytes,omitempty"`
-	Done  bool   `json:"done,omitempty"` // Done is true when nothing will be added to the item.
+	// Outcome is how a call of a tool ended, with Done: ok, error, denied, rejected or unknown; empty if its maker does not say. TookMS is
+	// how long it took, in milliseconds.
+	Outcome string `json:"outcome,omitempty"`
+	TookMS  int64  `json:"took_ms,omitempty"`
+	Done    bool   `json:"done,omitempty"` // Done is true when nothing will be added to the item.
 	// Component is the kind of a component, for example "report"; Data is its content or the structure of another item.
 	Component string          `json:"component,omitempty"`
 	Data      json.RawMessage `json:"data,omitempty"`

@@ -12,6 +12,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/output"
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/watch"
+	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/joblog"
@@ -85,12 +86,47 @@ func (g runs) chat(f *runFlags, first string, steps bool) error {
 		return err
 	}
 	free := g.bind(k)
+	if _, temporary := k.Server().Store(); temporary {
+		g.app.note("this session ends with the chat; `jobgraph chat --store DIR` keeps it")
+	} else {
+		defer g.app.note("`%s chat --store %s --session %s` goes on with it", cmp.Or(g.app.sys.Name, "jobgraph"), word(anywhere(f.store)), session.about.Session)
+	}
 	if session.c, err = client.Connect(g.app.soft, k.Options()); err == nil {
 		err = session.talk(first)
 		session.c.Close()
 	}
 	free()
 	return g.unbound(err, k.Stop())
+}
+
+// mostBefore is how many items of a session are shown when a chat goes on with it.
+const mostBefore = 20
+
+// before shows what was said in the session, and takes up its jobs.
+func (s *chat) before(ctx context.Context) error {
+	known, err := s.c.Sessions().As(s.about.User).Get(ctx, s.about.Session)
+	if errors.Is(err, bus.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	page, err := s.c.Conversation(s.about.Session, s.about.User).Page(ctx, 0, mostBefore)
+	if err != nil {
+		return err
+	}
+	for _, j := range known.Jobs {
+		s.jobs, s.latest = append(s.jobs, j.ID), j.ID
+	}
+	if page.Earlier {
+		s.app.note("earlier messages: `jobgraph sessions show %s --before %d`", s.about.Session, page.Items[0].Seq)
+	}
+	for _, e := range joblog.Latest(page.Items) {
+		if err := s.app.sessions.tell(&e); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // choose makes a model plan further messages.
@@ -106,8 +142,11 @@ func (s *chat) talk(first string) error {
 	if s.d = s.app.openDialog(s.about.User); s.d == nil {
 		return usageError{errors.New("chat needs a terminal without -q, -o and --no-input")}
 	}
-	s.app.note("session %s; /help lists the commands, Ctrl-D ends the chat", s.about.Session)
 	ctx := s.app.soft
+	s.app.note("session %s; /help lists the commands, Ctrl-D ends the chat", s.about.Session)
+	if err := s.before(ctx); err != nil {
+		return err
+	}
 	for line := first; ; line = "" {
 		if strings.TrimSpace(line) == "" {
 			var err error
@@ -150,12 +189,15 @@ func (s *chat) message(ctx context.Context, text string) error {
 	if !slices.Contains(s.jobs, s.latest) {
 		s.jobs = append(s.jobs, s.latest)
 	}
-	form := watch.Lines
-	if s.plain {
-		form = watch.Quiet
+	talk, quiet := s.app.views.listen(ctx, s.c, s.latest)
+	defer quiet()
+	show := display{form: s.app.views.display(), out: s.app.sys.Stdout, talk: talk, brief: s.plain}
+	if s.plain && show.form != watch.Tree {
+		show.form = watch.Quiet
 	}
 	h, err := s.d.converse(ctx, s.c, func(from uint64, done func(h *joblog.Log) bool) (*joblog.Log, error) {
-		return s.app.views.watchUntil(ctx, s.c, s.latest, from, form, s.app.sys.Stdout, done)
+		show.from = from
+		return s.app.views.watchUntil(ctx, s.c, s.latest, show, done)
 	})
 	if err != nil {
 		return err
@@ -168,7 +210,7 @@ func (s *chat) message(ctx context.Context, text string) error {
 	s.spent.Tokens += v.Cost.Tokens
 	s.spent.CostUSD += v.Cost.CostUSD
 	var ended outcome
-	if err := s.finish(h, s.c); err != nil && !errors.As(err, &ended) {
+	if err := s.finish(h, s.c, talk); err != nil && !errors.As(err, &ended) {
 		return err
 	}
 	s.app.files.fetchable(h, true)

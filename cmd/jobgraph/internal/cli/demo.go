@@ -140,7 +140,7 @@ func (g demos) crash() (err error) {
 	crash := &demo.Crash{
 		Client: c, World: s.world, Runner: []string{self, "demo", "runner", "--experts", s.dir}, Env: env, Errors: g.app.sys.Stderr, Note: g.app.note,
 		Follow: func(context.Context) (int64, error) {
-			h, err := g.app.runs.follow(c, demo.Job, "")
+			h, err := g.app.runs.follow(c, demo.Job, "", nil)
 			if err != nil {
 				return 0, err
 			}

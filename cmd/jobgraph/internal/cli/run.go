@@ -26,6 +26,7 @@ type runFlags struct {
 	experts   []string
 	store     string
 	artifacts string
+	resume    string
 	stop      bool
 	embedded  bool
 }
@@ -40,8 +41,15 @@ func (g runs) runCommand() *cobra.Command {
 		Long: "Run submits a job and watches it to its end. An address given by --server, NATS_URL or a context is binding:\n" +
 			"when no server answers there, the exit code is 69. Without one it uses the bus at " + host.DefaultURL + " if Jobgraph is there, else\n" +
 			"an embedded one for this run, with the experts of the folder experts/ beside the job file.\n" +
-			"On a terminal it asks what the job asks, and takes the answer; Ctrl-D leaves the question open.",
+			"On a terminal it shows what experts say and do, asks what the job asks, and takes the answer; Ctrl-D leaves the question open.\n" +
+			"Ctrl-C leaves a job on a running bus to run. An embedded run ends there, keeps its job, and prints the command that goes on with it.",
 		RunE: func(_ *cobra.Command, args []string) error {
+			if f.resume != "" {
+				if err := g.resumable(&f, args); err != nil {
+					return err
+				}
+				return g.goOn(&f)
+			}
 			r, err := g.app.documents.request(&f.asked, args)
 			if err != nil {
 				return err
@@ -59,9 +67,10 @@ func (g runs) runCommand() *cobra.Command {
 	f.declare(c)
 	c.Flags().StringArrayVar(&f.experts, "experts", nil, "expert card, or folder of them, for an embedded run; repeatable")
 	c.Flags().StringVar(&f.store, "store", "", "keep the embedded run in this folder; a temporary one otherwise")
+	c.Flags().StringVar(&f.resume, "resume", "", "go on with this job of the --store, which an interrupted run has left there")
 	c.Flags().StringVar(&f.artifacts, "artifacts", "", "write the artifacts of the result into this folder, by SUBJOB/NAME")
 	c.Flags().BoolVar(&f.embedded, "embedded", false, "use an embedded bus, whatever NATS_URL names and whatever answers")
-	c.Flags().BoolVar(&f.stop, "stop-on-interrupt", false, "stop the job at Ctrl-C instead of leaving it to run")
+	c.Flags().BoolVar(&f.stop, "stop-on-interrupt", false, "stop the job at Ctrl-C instead of leaving it to run, or to be resumed")
 	return c
 }
 
@@ -129,6 +138,9 @@ func (g runs) run(r events.Request, f *runFlags) error {
 			defer c.Close()
 			return g.runOn(c, r, f)
 		}
+	}
+	if _, _, terminal := g.app.size(); terminal && !g.app.machine() && g.app.output != "name" {
+		g.app.note("job %s, on a bus of its own", r.ID) // At once: services and models take a while.
 	}
 	k, err := g.startForRun(f)
 	if err != nil {
@@ -224,6 +236,9 @@ func (g runs) startForRun(f *runFlags) (*stack.Stack, error) {
 func (g runs) stackForRun(f *runFlags) stack.Settings {
 	settings := g.app.settings
 	settings.HTTPAddr = host.AddrOff
+	if !g.app.given("drain-timeout") {
+		settings.DrainTimeout = interruptDrain // The next run goes on with what was in progress.
+	}
 	level := slog.LevelError
 	if g.app.given("log-level") {
 		level = settings.LogLevel
@@ -238,7 +253,7 @@ func (g runs) stackForRun(f *runFlags) stack.Settings {
 	}
 }
 
-// runHere runs a job on an embedded stack. A signal, or an output without a reader, stops the job with the stack.
+// runHere runs a job on an embedded stack.
 func (g runs) runHere(k *stack.Stack, r events.Request, f *runFlags) error {
 	c, err := client.Connect(g.app.soft, k.Options())
 	if err != nil {
@@ -252,17 +267,7 @@ func (g runs) runHere(k *stack.Stack, r events.Request, f *runFlags) error {
 	if err != nil {
 		return err
 	}
-	h, err := g.follow(c, id, r.User)
-	if cause := context.Cause(g.app.soft); errors.Is(cause, errInterrupted) || errors.Is(cause, errUnread) {
-		g.stopNow(c, id)
-		if dir, temporary := k.Server().Store(); !temporary {
-			g.app.note("job %s is kept in %s", id, dir)
-		}
-	}
-	if err != nil {
-		return err
-	}
-	return g.finishInto(h, c, f.artifacts, f.store != "")
+	return g.attend(k, c, id, f)
 }
 
 // runOn runs a job on a bus with its own services. A signal leaves the job running.
@@ -277,7 +282,9 @@ func (g runs) runOn(c *client.Client, r events.Request, f *runFlags) error {
 	}
 	g.answered(&receipt)
 	id := receipt.JobID
-	h, err := g.follow(c, id, r.User)
+	talk, quiet := g.app.views.listen(g.app.soft, c, id)
+	defer quiet()
+	h, err := g.follow(c, id, r.User, talk)
 	if cause := context.Cause(g.app.soft); cause != nil {
 		if f.stop {
 			g.stopNow(c, id)
@@ -291,7 +298,7 @@ func (g runs) runOn(c *client.Client, r events.Request, f *runFlags) error {
 	if err != nil {
 		return err
 	}
-	return g.finishInto(h, c, f.artifacts, true)
+	return g.finishInto(h, c, talk, f.artifacts, true)
 }
 
 // answered says which question of the session a request has answered, or that one is still open.
@@ -315,33 +322,35 @@ func (g runs) stopNow(c *client.Client, id string) {
 }
 
 // follow shows a job until its end, and asks the person at the terminal what it asks. With -o json it prints only the end.
-func (g runs) follow(c *client.Client, id, user string) (*joblog.Log, error) {
+func (g runs) follow(c *client.Client, id, user string, talk *watch.Talk) (*joblog.Log, error) {
 	form := g.app.views.display()
 	if g.app.quiet || g.app.output == "json" || g.app.output == "yaml" || g.app.output == "name" {
 		form = watch.Quiet
 	}
 	d := g.app.openDialog(user)
+	show := display{form: form, out: g.app.sys.Stdout, talk: talk}
 	if d == nil {
-		return g.app.views.watch(g.app.soft, c, id, 0, form)
+		return g.app.views.watchUntil(g.app.soft, c, id, show, func(h *joblog.Log) bool { return over(h) || g.app.noInput && stuck(h) })
 	}
 	return d.converse(g.app.soft, c, func(from uint64, done func(h *joblog.Log) bool) (*joblog.Log, error) {
-		return g.app.views.watchUntil(g.app.soft, c, id, from, form, g.app.sys.Stdout, done)
+		show.from = from
+		return g.app.views.watchUntil(g.app.soft, c, id, show, done)
 	})
 }
 
 // finishInto is finish, but also writes the files of the result, if there is one.
-func (g runs) finishInto(h *joblog.Log, c *client.Client, dir string, kept bool) error {
+func (g runs) finishInto(h *joblog.Log, c *client.Client, talk *watch.Talk, dir string, kept bool) error {
 	if dir == "" {
 		defer g.app.files.fetchable(h, kept)
 	}
-	if err := g.finish(h, c); err != nil {
+	if err := g.finish(h, c, talk); err != nil {
 		return err
 	}
 	return g.app.files.save(g.app.soft, h, c, dir)
 }
 
-// finish prints the result and returns the exit code of the job.
-func (g runs) finish(h *joblog.Log, c *client.Client) error {
+// finish prints the result, unless its talk has, and returns the exit code of the job.
+func (g runs) finish(h *joblog.Log, c *client.Client, talk *watch.Talk) error {
 	s := h.Job.View()
 	result := g.app.views.result(h, c)
 	if g.app.output == "json" || g.app.output == "jsonl" || g.app.output == "yaml" {
@@ -357,7 +366,7 @@ func (g runs) finish(h *joblog.Log, c *client.Client) error {
 		}
 		return g.app.views.ended(h)
 	}
-	if len(result) > 0 {
+	if len(result) > 0 && !talk.Told(readable(result)) {
 		if err := g.app.printf("\n%s\n", told(s, result)); err != nil {
 			return err
 		}
@@ -367,6 +376,8 @@ func (g runs) finish(h *joblog.Log, c *client.Client) error {
 	}
 	if cost := spent(s.Cost); cost != "" {
 		g.app.note("job %s took %s: %s", s.ID, output.Between(s.Created, s.Ended), cost)
+	} else if talk != nil {
+		g.app.note("job %s took %s", s.ID, output.Between(s.Created, s.Ended))
 	}
 	if s.Error != nil {
 		g.app.complain(reason(s.Error))

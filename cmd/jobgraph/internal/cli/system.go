@@ -16,6 +16,8 @@ import (
 // System is the environment of the process.
 type System struct {
 	host.System
+	// Name is what the program was called by; jobgraph if empty.
+	Name string
 	// Stdin is the standard input.
 	Stdin io.Reader
 	// Size returns columns and rows of the terminal behind Stdout; ok is false if it is not a terminal.
@@ -34,8 +36,8 @@ func OS() System {
 	box := runner.HookSandbox()
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // The write error is what matters. Ignoring the signal would be inherited by the programs of experts.
 	return System{
-		Sandbox: box,
-		System:  host.OS(), Stdin: os.Stdin, Now: time.Now, Typing: term.IsTerminal(int(os.Stdin.Fd())),
+		Sandbox: box, Name: os.Args[0],
+		System: host.OS(), Stdin: os.Stdin, Now: time.Now, Typing: term.IsTerminal(int(os.Stdin.Fd())),
 		Size: func() (int, int, bool) {
 			fd := int(os.Stdout.Fd())
 			if !term.IsTerminal(fd) {

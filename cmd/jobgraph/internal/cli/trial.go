@@ -74,7 +74,7 @@ func (g experts) try(ctx context.Context, c *client.Client, name string, t trial
 	if err != nil {
 		return err
 	}
-	return g.app.runs.finish(h, c)
+	return g.app.runs.finish(h, c, nil)
 }
 
 // checkContract prints one line per rule of the contract; a broken rule gives exit code 1.

@@ -41,7 +41,7 @@ func (g views) watchCommand() *cobra.Command {
 				if h.Job == nil || g.app.machine() || !h.Job.View().Status.Terminal() {
 					return g.ended(h)
 				}
-				return g.app.runs.finish(h, c)
+				return g.app.runs.finish(h, c, nil)
 			})
 		},
 	}
@@ -109,17 +109,26 @@ func (g views) watch(ctx context.Context, c *client.Client, job string, from uin
 
 // watchTo is watch with another output.
 func (g views) watchTo(ctx context.Context, c *client.Client, job string, from uint64, form watch.Form, out io.Writer) (*joblog.Log, error) {
-	return g.watchUntil(ctx, c, job, from, form, out, func(h *joblog.Log) bool { return over(h) || g.app.noInput && stuck(h) })
+	return g.watchUntil(ctx, c, job, display{form: form, from: from, out: out}, func(h *joblog.Log) bool { return over(h) || g.app.noInput && stuck(h) })
+}
+
+// display is how a job is shown: from a sequence on, with what its experts say if talk is set, and without a tree at the end if brief is.
+type display struct {
+	form  watch.Form
+	from  uint64
+	out   io.Writer
+	talk  *watch.Talk
+	brief bool
 }
 
 // watchUntil follows a job until done returns true; done is called when all events up to the call have been shown.
-func (g views) watchUntil(ctx context.Context, c *client.Client, job string, from uint64, form watch.Form, out io.Writer, done func(h *joblog.Log) bool) (*joblog.Log, error) {
+func (g views) watchUntil(ctx context.Context, c *client.Client, job string, d display, done func(h *joblog.Log) bool) (*joblog.Log, error) {
 	head, err := c.Head(ctx, job)
 	if err != nil && exitCode(ctx, err) != ExitNotFound {
 		return nil, err
 	}
 	h := joblog.New()
-	show := watch.Show{Out: out, Form: form, Size: g.app.size, Paint: g.app.paint(), Now: g.app.now, From: from}
+	show := watch.Show{Out: d.out, Form: d.form, Size: g.app.size, Paint: g.app.paint(), Now: g.app.now, From: d.from, Talk: d.talk, Brief: d.brief}
 	ctx, stop, err := c.Quarantine().Watch(ctx, job)
 	if err != nil {
 		return nil, err

@@ -135,6 +135,12 @@ func (e *Server) URL() string {
 // Store returns the folder in use, and whether it is removed with the server.
 func (e *Server) Store() (dir string, temporary bool) { return e.store, e.temp }
 
+// Keep has a temporary folder stay after the end, and returns the folder in use.
+func (e *Server) Keep() (dir string) {
+	e.temp = false
+	return e.store
+}
+
 // Stop ends the server, waits for its end, and unlocks its folder or removes a temporary one.
 func (e *Server) Stop() error {
 	if e.nats != nil {

@@ -45,8 +45,13 @@ type Show struct {
 	Now func() time.Time
 	// From leaves out transitions before this sequence.
 	From uint64
+	// Talk is what the experts say and do, on a terminal; nil shows nothing of that.
+	Talk *Talk
+	// Brief leaves no tree on the screen at the end.
+	Brief bool
 
 	drawn  []string // The lines of the tree on the screen, as written.
+	stay   []string // The lines that the next picture leaves above itself.
 	status events.Status
 }
 
@@ -79,6 +84,10 @@ func (s *Show) Follow(outer context.Context, log func(context.Context) iter.Seq2
 	defer ticker.Stop()
 	for {
 		select {
+		case i, open := <-s.Talk.items():
+			if err := s.say(h, &i, open); err != nil {
+				return err
+			}
 		case next, open := <-arrivals:
 			if !open {
 				return errors.Join(outer.Err(), s.finish(h))
@@ -89,8 +98,11 @@ func (s *Show) Follow(outer context.Context, log func(context.Context) iter.Seq2
 			if err := s.take(h, next.event); err != nil {
 				return err
 			}
+			if err := s.known(h); err != nil {
+				return err
+			}
 			if done() {
-				return s.finish(h)
+				return errors.Join(s.rest(outer, h), s.finish(h))
 			}
 		case <-ticker.C:
 			if err := s.redraw(h, false); err != nil {
@@ -214,13 +226,32 @@ func (s *Show) moved(e events.Event, h *joblog.Log) error {
 	return s.write(text)
 }
 
-func (s *Show) write(line string) error {
-	_, err := io.WriteString(s.Out, line+"\n")
+// write writes whole lines; those above a tree with its next picture.
+func (s *Show) write(lines ...string) error {
+	if len(lines) == 0 {
+		return nil
+	}
+	if s.Form == Tree {
+		s.stay = append(s.stay, lines...)
+		return nil
+	}
+	_, err := io.WriteString(s.Out, strings.Join(lines, "\n")+"\n")
 	return err
 }
 
-// finish leaves the tree on the screen.
-func (s *Show) finish(h *joblog.Log) error { return s.redraw(h, true) }
+// finish leaves the tree on the screen, or removes it.
+func (s *Show) finish(h *joblog.Log) error {
+	if s.Talk == nil {
+		return s.redraw(h, true)
+	}
+	if err := s.write(s.Talk.flush(s.width())...); err != nil {
+		return err
+	}
+	if h.Job == nil || s.Form != Tree || !s.Brief && h.Job.View().Status.Terminal() {
+		return s.redraw(h, true)
+	}
+	return s.draw(s.columns(), nil)
+}
 
 // finalRows limits the last picture, which may be taller than the screen: it scrolls like any output.
 const finalRows = 100
@@ -235,19 +266,31 @@ func (s *Show) redraw(h *joblog.Log, last bool) error {
 	if !ok {
 		width, height = 0, 0
 	}
-	lines := s.picture(h, width, height, last)
-	if slices.Equal(lines, s.drawn) {
+	var open []string
+	if s.Talk != nil && !last {
+		open = s.Talk.open(s.width())
+		if len(open) > height/2 {
+			open = nil
+		}
+	}
+	lines := append(open, s.picture(h, width, height-len(open), last)...)
+	if len(s.stay) == 0 && slices.Equal(lines, s.drawn) {
 		return nil
 	}
+	return s.draw(width, lines)
+}
+
+// draw replaces what is drawn by the lines that stay, and others that the next call replaces.
+func (s *Show) draw(width int, lines []string) error {
 	var b strings.Builder
 	if up := rows(s.drawn, width); up > 0 {
 		fmt.Fprintf(&b, "\x1b[%dA\r", up)
 	}
-	for _, line := range lines {
+	for _, line := range append(s.stay, lines...) {
 		b.WriteString(line + "\x1b[K\n") // Overwritten instead of cleared first, so that nothing flickers.
 	}
 	b.WriteString("\x1b[J")
-	s.drawn = lines
+	s.drawn, s.stay = lines, nil
 	_, err := io.WriteString(s.Out, b.String())
 	return err
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events/item"
 	"github.com/jobgraph/jobgraph/pkg/llm"
@@ -69,6 +70,14 @@ func (l *live) output(id string) func(text string) {
 	}
 }
 
-func (l *live) done(id string, size int) {
-	l.tell(llm.Piece{Item: id, Done: true, Bytes: size}, item.Tool)
+// done shows the end of a call: its size, its outcome and how long it took.
+func (l *live) done(id string, size int, outcome string, took time.Duration) {
+	body, err := json.Marshal(llm.Piece{Item: id, Done: true, Bytes: size})
+	if err != nil {
+		return // Best effort.
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.task.Hand.Live(body)
+	l.task.Show(item.Item{Type: item.Tool, ID: id, Done: true, Bytes: size, Outcome: outcome, TookMS: took.Milliseconds()})
 }

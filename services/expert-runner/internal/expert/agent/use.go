@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	jobrun "github.com/jobgraph/jobgraph/pkg/run"
@@ -148,7 +149,7 @@ const personSays = "(done, as a person has said)"
 
 // make makes a call for the first time, or returns why it was not made.
 func (r *run) make(ctx context.Context, t *tool.Tool, item string, call *conversation.Call, g *permit, c tool.Call) (text string, err error) {
-	outcome := g.outcome
+	outcome, begun := g.outcome, time.Now()
 	if text = g.refusal; text == "" {
 		r.live.call(item, &conversation.Call{Name: call.Name, Args: c.Args})
 		text, err = observe(ctx, t, c)
@@ -163,7 +164,10 @@ func (r *run) make(ctx context.Context, t *tool.Tool, item string, call *convers
 		if g.edited {
 			text = "[a person has changed the arguments to " + conversation.Clip(c.Args, maxShown) + "]\n" + text
 		}
-		r.live.done(item, len(text))
+		r.live.done(item, len(text), outcome, time.Since(begun))
+	} else {
+		r.live.call(item, call)
+		r.live.done(item, len(text), outcome, 0)
 	}
 	if r.config.Called != nil {
 		r.config.Called(call.Name, outcome)
