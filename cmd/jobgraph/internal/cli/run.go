@@ -249,7 +249,7 @@ func (g runs) stackForRun(f *runFlags) stack.Settings {
 	}
 	return stack.Settings{
 		Host: settings, Env: g.app.sys.Env, Sandbox: g.app.sys.Sandbox, Experts: experts, Model: f.model, Embed: embed.Settings{Store: f.store, SyncAlways: f.store != ""},
-		Log: host.NewLogger(g.app.sys.Stderr, settings.LogFormat, level),
+		Log: host.NewLogger(g.app.sys.Stderr, settings.LogFormat, level), Watched: g.app.sys.Typing && !g.app.noInput && g.app.output == "",
 	}
 }
 

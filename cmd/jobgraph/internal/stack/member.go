@@ -86,7 +86,7 @@ func (k *Stack) model(p *planner.Settings, r *runner.Settings) llm.Doer {
 	case FakeModel:
 		p.APIKey, p.BaseURL, p.Model = "", "http://fake.invalid/v1", FakeModel
 		r.APIKey, r.BaseURL, r.Model = p.APIKey, p.BaseURL, p.Model
-		return llmtest.New(llmtest.Planner{})
+		return llmtest.New(llmtest.Play{Watched: k.settings.Watched})
 	}
 	p.Model, r.Model = k.settings.Model, k.settings.Model
 	return nil

@@ -30,6 +30,8 @@ type Settings struct {
 	// Model is the name of the planning model, FakeModel for the scripted one in this process; empty leaves it to the
 	// settings.
 	Model string
+	// Watched is true if a person watches who can answer: the scripted model asks a question then, and writes slowly.
+	Watched bool
 	// PlanOnly runs no expert-runner: the cards of the experts are announced, including Cards, but no step is executed.
 	PlanOnly bool
 	// Cards are additional experts to plan for, with PlanOnly.
@@ -40,7 +42,7 @@ type Settings struct {
 	Log *slog.Logger
 }
 
-// FakeModel names the scripted model: it plans any goal as one step, always in the same way, at no cost.
+// FakeModel names the scripted model (llmtest.Play), which costs nothing and always does the same.
 const FakeModel = "fake"
 
 // startBound limits the start of the services, stopBound their end once no work may continue.
