@@ -41,7 +41,7 @@ STATIC := CGO_ENABLED=0 go build -trimpath -ldflags '-s -w'
 
 build: ## build every program into bin/ and the example experts into examples/bin/
 	@mkdir -p bin
-	$(STATIC) $(VCS) -pgo=$(if $(filter-out off,$(PGO)),$(abspath $(PGO)),off) -o bin/ ./cmd/jobgraph ./services/planner ./services/scheduler ./services/expert-runner
+	$(STATIC) $(VCS) -pgo=$(if $(filter-out off,$(PGO)),$(abspath $(PGO)),off) -o bin/ ./cmd/jobgraph ./services/planner ./services/scheduler ./services/expert-runner ./tools/jobgraph-tools
 	$(STATIC) -o examples/bin/ ./examples/cmd/...
 
 run: ## run the example job on this source tree, with live progress and a result
@@ -103,11 +103,11 @@ metrics: ## check the metrics of every service with promtool (needs promtool and
 lint: $(TOOLS)/golangci-lint $(TOOLS)/staticcheck $(TOOLS)/gofumpt ## check style, the import law and common mistakes
 	$(TOOLS)/golangci-lint run $$(go list -m -f '{{.Dir}}/...')
 	$(TOOLS)/staticcheck -tags e2e,sweep $$(go list work)
-	@unformatted=$$($(TOOLS)/gofumpt -l cmd examples pkg services); \
+	@unformatted=$$($(TOOLS)/gofumpt -l cmd examples pkg services tools); \
 	if [ -n "$$unformatted" ]; then echo "not formatted, run make fmt:"; echo "$$unformatted"; exit 1; fi
 
 fmt: $(TOOLS)/gofumpt ## format all Go files
-	$(TOOLS)/gofumpt -w cmd examples pkg services
+	$(TOOLS)/gofumpt -w cmd examples pkg services tools
 
 tidy: ## tidy the requirements of every module against its siblings
 	scripts/tidy.sh

@@ -13,7 +13,7 @@ if ! docker info >/dev/null 2>&1; then
 	exit 1
 fi
 
-# compile NAME FOLDER PACKAGE puts the program into the root of its image.
+# compile NAME FOLDER PACKAGE puts the program into the root of its image; with_tools NAME puts jobgraph-tools beside it.
 compile() {
 	local name=$1 folder=$2 package=$3 root=$PWD/bin/image/$1/root
 	rm -rf "bin/image/$name"
@@ -26,6 +26,10 @@ compile() {
 	fi
 }
 
+with_tools() {
+	(cd tools && CGO_ENABLED=0 GOOS=linux GOARCH=$arch go build -trimpath -ldflags "-s -w" -o "$OLDPWD/bin/image/$1/root/jobgraph-tools" ./jobgraph-tools)
+}
+
 # image NAME DOCKERFILE builds an image; BuildKit is neither needed nor used.
 image() {
 	echo "== image jobgraph/$1:$tag"
@@ -36,6 +40,8 @@ compile jobgraph cmd/jobgraph .
 compile planner services/planner .
 compile scheduler services/scheduler .
 compile expert-runner services/expert-runner .
+with_tools jobgraph
+with_tools expert-runner
 compile nats cmd/jobgraph github.com/nats-io/nats-server/v2
 for name in jobgraph planner scheduler expert-runner; do
 	image "$name" deploy/Dockerfile

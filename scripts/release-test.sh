@@ -46,6 +46,7 @@ go install "$base/cmd/jobgraph@$version"
 for service in planner scheduler expert-runner; do
 	go install "$base/services/$service@$version"
 done
+go install "$base/tools/jobgraph-tools@$version"
 says() { # says PROGRAM WANTED: what it says of its version has to have that.
 	local said
 	said=$("$scratch/bin/$1" version)
@@ -57,4 +58,5 @@ says jobgraph "jobgraph $version "
 for service in planner scheduler expert-runner; do
 	says "$service" "\"$version\""
 done
+says jobgraph-tools "jobgraph-tools $version"
 echo "client, CLI and services of $version can be had from a module proxy"

@@ -106,10 +106,12 @@ type JournalRecord struct {
 	Decides uint64          `json:"decides,omitempty"` // Decides is the sequence of the intent that a person or a hook has decided about.
 }
 
-// SandboxTag begins the tag with a program's sandbox level and why it is not stricter; BuiltinTag marks cards of Jobgraph, and
+// SandboxTag begins the tag with a program's sandbox level and why it is not stricter; ToolsTag begins a tag with tools of the card that
+// are not offered, separated by commas, and after a space why; BuiltinTag marks cards of Jobgraph, and
 // CastTag begins tags that name the planning profiles that a built-in card is for.
 const (
 	SandboxTag = "sandbox:"
+	ToolsTag   = "tools:"
 	BuiltinTag = "builtin"
 	CastTag    = "cast:"
 )

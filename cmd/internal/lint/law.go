@@ -93,6 +93,7 @@ var law = []room{
 	{dir: "services/expert-runner/internal", may: []string{"pkg/events", "pkg/run", "pkg/graph", "pkg/bus", "pkg/service", "pkg/llm", "pkg/redact", "pkg/schema", "pkg/knowledge", "pkg/memory"}},
 	{dir: "services", may: []string{"pkg"}},
 	{dir: "cmd", may: []string{"pkg", "services"}},
+	{dir: "tools"},
 	{dir: "examples", std: true},
 }
 
@@ -101,7 +102,7 @@ var sole = []struct{ prefix, owners string }{
 	{"github.com/nats-io/nats-server/", "cmd"},
 	{"github.com/nats-io/nats.go", "pkg/bus cmd"},
 	{"github.com/sashabaranov/go-openai", "pkg/llm"},
-	{"github.com/modelcontextprotocol/", "services/expert-runner/internal/mcp"},
+	{"github.com/modelcontextprotocol/", "services/expert-runner/internal/mcp tools/internal/serve"},
 	{"golang.org/x/net/websocket", "services/expert-runner/internal/mcp"},
 	{"github.com/spf13/cobra", "cmd"},
 	{"go.opentelemetry.io/", "pkg/host/trace"},

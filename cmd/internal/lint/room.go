@@ -11,7 +11,7 @@ import (
 const signposts = "ARCHITECTURE.md"
 
 // placed matches a path of this repository in backquotes; names in braces are alternatives.
-var placed = regexp.MustCompile("`((?:pkg|services|cmd|examples|scripts|deploy)(?:/[\\w.*{},-]+)*)`")
+var placed = regexp.MustCompile("`((?:pkg|services|cmd|examples|scripts|deploy|tools)(?:/[\\w.*{},-]+)*)`")
 
 // Rooms finds packages that ARCHITECTURE.md does not mention, and paths in it that do not exist. A path may contain names
 // in braces and end with a star, which stands for each folder there.

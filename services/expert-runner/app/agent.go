@@ -152,6 +152,9 @@ func (a *llmKind) build(c *catalog, s *Settings, f *cardFile) (*expert.Expert, e
 	if faults := a.programs(&config, x, s, f); len(faults) > 0 {
 		return nil, faults
 	}
+	if faults := a.bench(&config, x, c, s, f); len(faults) > 0 {
+		return nil, faults
+	}
 	config.ID, config.Gate, config.Unattended = f.card.ID, policy.Gate{a.Policies, models.tools.Policies}, s.Unattended
 	chosen := map[string]string{}
 	for _, ask := range a.models() {

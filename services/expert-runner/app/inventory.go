@@ -3,10 +3,16 @@ package app
 import (
 	"context"
 	"encoding/json"
+	"slices"
+	"strings"
 
+	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
 	"github.com/jobgraph/jobgraph/pkg/redact"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/workspace"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/mcp"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/sandbox"
 )
 
 // ToolServer is an MCP server of a configuration with what it offers.
@@ -32,8 +38,9 @@ type ServerTool struct {
 	Repeatable bool `json:"repeatable"`
 }
 
-// ListTools starts every MCP server of a configuration file, asks what it offers, and ends it.
-func ListTools(ctx context.Context, file string, env host.Env) ([]ToolServer, error) {
+// ListTools starts every MCP server of a configuration file, asks what it offers, and ends it. Servers that run in workspaces are started
+// in an empty one, in the sandbox.
+func ListTools(ctx context.Context, file string, env host.Env, box Sandbox) ([]ToolServer, error) {
 	read := readBook(file, nil, env)
 	if err := read.faults.Err(); err != nil {
 		return nil, err
@@ -46,7 +53,36 @@ func ListTools(ctx context.Context, file string, env host.Env) ([]ToolServer, er
 	for _, found := range boxes.mcp.Inventory(ctx) {
 		servers = append(servers, toolServer(&found))
 	}
+	if len(boxes.placed) > 0 {
+		s.boxes = sandbox.NewBoxes(box)
+		servers = append(servers, placedTools(ctx, &s, boxes)...)
+	}
+	slices.SortFunc(servers, func(a, b ToolServer) int { return strings.Compare(a.Server, b.Server) })
 	return servers, ctx.Err()
+}
+
+// placedTools lists the tools of servers that run in workspaces.
+func placedTools(ctx context.Context, s *Settings, boxes *toolboxes) (servers []ToolServer) {
+	box, policy, err := s.open(&sandboxSpec{}, "")
+	var dir string
+	if err == nil {
+		dir, err = workspace.Make("")
+	}
+	if err != nil {
+		for name := range boxes.placed { // any order: the caller sorts.
+			servers = append(servers, ToolServer{Server: name, Tools: []ServerTool{}, Error: err.Error()})
+		}
+		return servers
+	}
+	defer func() { _ = workspace.Discard(dir) }() // The next sweep of a runner removes it.
+	policy.Limits = boundedPrograms(policy.Limits)
+	b := &bench{servers: boxes.placed, settings: boxes.settings, programs: s.programs(box, policy)}
+	pool := mcp.New(b.servers, b.at(ctx, &expert.Task{Work: &events.Work{}}, dir))
+	defer pool.Close()
+	for _, found := range pool.Inventory(ctx) {
+		servers = append(servers, toolServer(&found))
+	}
+	return servers
 }
 
 func toolServer(found *mcp.Inventory) ToolServer {

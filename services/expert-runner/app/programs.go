@@ -60,10 +60,13 @@ func (a *llmKind) programs(config *agent.Config, x *expert.Expert, s *Settings, 
 	}
 	policy.Limits = boundedPrograms(policy.Limits)
 	x.Card.Tags = boxed(x.Card.Tags, box)
-	config.Programs = &program.Runner{
-		Box: box, Policy: policy, Path: s.CommandPath, Grace: s.KillGrace, Keeper: s.keeper, Secrets: s.secrets,
-	}
+	config.Programs = s.programs(box, policy)
 	return nil
+}
+
+// programs runs programs of models.
+func (s *Settings) programs(box *sandbox.Box, policy sandbox.Policy) *program.Runner {
+	return &program.Runner{Box: box, Policy: policy, Path: s.CommandPath, Grace: s.KillGrace, Keeper: s.keeper, Secrets: s.secrets}
 }
 
 // searches gives an agent what searches the web. Where nothing is configured, the tool is not offered.
@@ -79,6 +82,11 @@ func without(names []string, one string) []string {
 
 // notOffered is the tag of a card whose tool run is not offered.
 func notOffered(err error) string {
+	return events.SandboxTag + "unavailable, so the tool run is not offered: " + oneLine(err)
+}
+
+// oneLine is an error on one line of a tag.
+func oneLine(err error) string {
 	why := strings.Join(strings.Fields(err.Error()), " ")
-	return events.SandboxTag + "unavailable, so the tool run is not offered: " + strings.ToValidUTF8(why[:min(len(why), maxWhy)], "")
+	return strings.ToValidUTF8(why[:min(len(why), maxWhy)], "")
 }

@@ -22,6 +22,10 @@ var helper app.Sandbox
 
 func TestMain(m *testing.M) {
 	helper = app.HookSandbox()
+	if filepath.Base(os.Args[0]) == toolsName {
+		serveTools()
+		return
+	}
 	os.Exit(m.Run())
 }
 

@@ -55,6 +55,11 @@ func (c *ToolConfig) Validate() error {
 type toolboxes struct {
 	mcp    *mcp.Pool
 	served *served.Toolset
+	// placed are the servers that run in the workspaces of runs; placing says what tools are theirs, and starts none.
+	placed  map[string]mcp.Server
+	placing *mcp.Pool
+	// settings are those of all pools of servers.
+	settings mcp.Settings
 	// plans connects to the planner, which stores the plan documents of agents.
 	plans *client.Client
 	// known is false without a configuration that lists tools.
@@ -72,7 +77,8 @@ func newToolboxes(c *ToolConfig, file string, s *Settings, p *host.Process) *too
 	if p != nil {
 		settings.Logger, settings.Version = p.Log, host.ReadBuild(p.Name).Version
 	}
-	t.mcp = mcp.New(c.MCPServers, settings)
+	placed, shared := mcp.Apart(c.MCPServers)
+	t.mcp, t.placed, t.placing, t.settings = mcp.New(shared, settings), placed, mcp.New(placed, settings), settings
 	return t
 }
 
@@ -141,7 +147,10 @@ func (t *toolboxes) retire() {
 }
 
 // close ends everything that they started. It may be called more than once.
-func (t *toolboxes) close() { t.mcp.Close() }
+func (t *toolboxes) close() {
+	t.mcp.Close()
+	t.placing.Close()
+}
 
 // anyBox stands for unknown tools; with server it accepts only names of server tools.
 type anyBox struct{ server bool }

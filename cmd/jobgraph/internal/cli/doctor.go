@@ -29,6 +29,8 @@ type diagnosis struct {
 	Services []serviceFacts    `json:"services"`
 	Experts  []string          `json:"experts"`
 	Sandbox  []boxFacts        `json:"sandbox"`
+	// Tools are tools of cards that are not offered.
+	Tools []lackFacts `json:"tools,omitempty"`
 	// Lost are jobs whose saved states cover events that the log lacks; Quarantined are the jobs in quarantine.
 	Lost        []bus.LostJob `json:"lost"`
 	Quarantined []string      `json:"quarantined"`
@@ -39,6 +41,13 @@ type diagnosis struct {
 type boxFacts struct {
 	Level   string   `json:"level"`
 	Why     string   `json:"why,omitempty"`
+	Experts []string `json:"experts"`
+}
+
+// lackFacts are tools that some experts do not get, and why.
+type lackFacts struct {
+	Tools   []string `json:"tools"`
+	Why     string   `json:"why"`
 	Experts []string `json:"experts"`
 }
 
@@ -148,6 +157,7 @@ func (d *diagnosis) services(ctx context.Context, c *client.Client) error {
 	for _, card := range cards {
 		d.Experts = append(d.Experts, card.ID)
 		d.kept(&card)
+		d.lacks(&card)
 	}
 	return nil
 }
@@ -215,6 +225,23 @@ func (d *diagnosis) kept(card *events.Card) {
 		i, d.Sandbox = len(d.Sandbox), append(d.Sandbox, boxFacts{Level: level, Why: why})
 	}
 	d.Sandbox[i].Experts = append(d.Sandbox[i].Experts, card.ID)
+}
+
+// lacks adds an expert to the group that lacks the same tools.
+func (d *diagnosis) lacks(card *events.Card) {
+	for _, tag := range card.Tags {
+		said, is := strings.CutPrefix(tag, events.ToolsTag)
+		if !is {
+			continue
+		}
+		names, why, _ := strings.Cut(said, " ")
+		tools := strings.Split(names, ",")
+		i := slices.IndexFunc(d.Tools, func(l lackFacts) bool { return l.Why == why && slices.Equal(l.Tools, tools) })
+		if i < 0 {
+			i, d.Tools = len(d.Tools), append(d.Tools, lackFacts{Tools: tools, Why: why})
+		}
+		d.Tools[i].Experts = append(d.Tools[i].Experts, card.ID)
+	}
 }
 
 // judge says which failures would lose data.
@@ -325,6 +352,9 @@ func (g operations) writeDiagnosis(d *diagnosis) error {
 			x.Why = " (" + x.Why + ")"
 		}
 		fmt.Fprintf(&b, "sandbox   %-18s %s%s\n", x.Level, strings.Join(x.Experts, ", "), x.Why)
+	}
+	for _, x := range d.Tools {
+		fmt.Fprintf(&b, "no tool   %-18s %s (%s)\n", strings.Join(x.Tools, ", "), strings.Join(x.Experts, ", "), x.Why)
 	}
 	for _, f := range d.Faults {
 		fmt.Fprintf(&b, "FAULT     %s\n", reason(&f))

@@ -62,7 +62,10 @@ func (g experts) command() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return g.list(cards)
+			if err := g.list(cards); err != nil {
+				return err
+			}
+			return g.lacking(cards)
 		},
 	}
 	return group("experts", "The catalogue of experts", list, describe, g.copyCommand(), check, g.registerCommand(), g.withdrawCommand(), g.testCommand())
@@ -82,6 +85,23 @@ func (g experts) list(cards []events.Card) error {
 		})
 	}
 	return g.app.write(table)
+}
+
+// lacking says which tools of cards are not offered on this machine.
+func (g experts) lacking(cards []events.Card) error {
+	for _, c := range cards {
+		for _, tag := range c.Tags {
+			said, is := strings.CutPrefix(tag, events.ToolsTag)
+			if !is {
+				continue
+			}
+			names, why, _ := strings.Cut(said, " ")
+			if _, err := fmt.Fprintf(g.app.sys.Stderr, "%s is not offered %s here: %s\n", c.ID, names, why); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // boxOf reads the sandbox of an expert's program from its card: the level, "" if there is no program or the card does not

@@ -18,7 +18,7 @@ func (g experts) toolsCommand() *cobra.Command {
 			if g.app.settings.Config == "" {
 				return usageError{errors.New("there is no configuration file: give one with --config or JOBGRAPH_CONFIG")}
 			}
-			servers, err := runner.ListTools(g.app.soft, g.app.settings.Config, g.app.sys.Env)
+			servers, err := runner.ListTools(g.app.soft, g.app.settings.Config, g.app.sys.Env, g.app.sys.Sandbox)
 			if err != nil {
 				return err
 			}

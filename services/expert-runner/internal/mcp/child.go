@@ -20,26 +20,41 @@ import (
 type child struct {
 	group   *process.Group
 	pipes   *process.Pipes
-	dir     string // Its working folder, removed at the end.
+	dir     string // Its home.
+	kept    bool   // The home is not ours to remove.
+	release func() // Called after the end of the program; may be nil.
 	tail    process.Tail
 	reading sync.WaitGroup // The goroutine that reads standard error.
 }
 
-// startChild starts the program of a server in its own process group and a fresh directory.
-func startChild(s *Server, p Settings) (*child, error) {
-	dir, err := workspace.Make(p.WorkDir)
-	if err != nil {
-		return nil, err
+// startChild starts the program of a server in its own process group, in a fresh directory
+// or in the workspace of a run. ended is as in Place.
+func startChild(s *Server, p Settings, ended func(why error)) (*child, error) {
+	x := &child{tail: process.Tail{Limit: maxTail, Redactor: p.Secrets.Redactor()}}
+	if p.Place != nil {
+		x.dir, x.kept = p.Place.Dir, true
+	} else {
+		dir, err := workspace.Make(p.WorkDir)
+		if err != nil {
+			return nil, err
+		}
+		x.dir = dir
 	}
-	x := &child{dir: dir, tail: process.Tail{Limit: maxTail, Redactor: p.Secrets.Redactor()}}
-	if err := x.start(s, p); err != nil {
-		_ = workspace.Discard(dir) // It is empty.
+	if err := x.start(s, p, ended); err != nil {
+		x.discard()
 		return nil, err
 	}
 	return x, nil
 }
 
-func (x *child) start(s *Server, p Settings) error {
+// discard removes the home of a program. If it cannot be removed, the next sweep does so.
+func (x *child) discard() {
+	if !x.kept {
+		_ = workspace.Discard(x.dir)
+	}
+}
+
+func (x *child) start(s *Server, p Settings, ended func(why error)) error {
 	cwd := s.Cwd
 	if !filepath.IsAbs(cwd) {
 		cwd = filepath.Join(p.Dir, cwd)
@@ -50,10 +65,17 @@ func (x *child) start(s *Server, p Settings) error {
 	}
 	cmd := exec.Command(path, s.Args...) //nolint:noctx // Its end takes several steps, see stop.
 	cmd.Dir, cmd.Env = cwd, environ(s, p.Path, x.dir)
+	if p.Place != nil {
+		cmd.Dir = x.dir
+	}
 	if x.pipes, err = process.Connect(cmd); err != nil {
 		return err
 	}
-	x.group, err = p.Keeper.Keep(cmd)
+	if p.Place != nil {
+		x.group, x.release, err = p.Place.Start(cmd, s, ended)
+	} else {
+		x.group, err = p.Keeper.Keep(cmd)
+	}
 	x.pipes.Started()
 	if err != nil {
 		x.pipes.Close()
@@ -72,7 +94,10 @@ func (x *child) stop(grace time.Duration) {
 	x.pipes.Until(time.Now().Add(lastWords)) // A child that left the group may hold them open for ever.
 	x.reading.Wait()
 	x.pipes.Close()
-	_ = workspace.Discard(x.dir) // If it cannot be removed, the next sweep does so.
+	if x.release != nil {
+		x.release()
+	}
+	x.discard()
 }
 
 // lastWords limits the time to read the last output of an ended program.

@@ -39,6 +39,13 @@ type Server struct {
 	Args []string `yaml:"args"`
 	// Env is added to the clean environment of the program and takes precedence over it.
 	Env map[string]string `yaml:"env"`
+	// Workspace starts the program for each run that uses its tools, in the sandbox and the workspace of the run. What a call changes
+	// there is kept with its result.
+	Workspace bool `yaml:"workspace"`
+	// Network lets a program in a workspace reach the network; off by default.
+	Network bool `yaml:"network"`
+	// Read are files and folders that a program in a workspace may read in addition to the system's programs, relative to the file.
+	Read []string `yaml:"read"`
 	// Cwd is the working folder of the program, relative to the configuration file; the folder of that file if empty.
 	Cwd string `yaml:"cwd"`
 	// URL is the address of a remote server.
@@ -141,6 +148,7 @@ func (s Server) faults() events.Faults {
 			fault("url", "", "%s", why)
 		}
 	}
+	faults = append(faults, s.placeFaults(way)...)
 	for name, value := range s.Env { // any order: all names share one fault.
 		if name == "" || strings.ContainsAny(name, "=\x00") || strings.ContainsRune(value, 0) {
 			fault("env", "", "a name has no = and nothing has a zero byte")
@@ -156,6 +164,24 @@ func (s Server) faults() events.Faults {
 	}{{"timeout", s.Timeout < 0}, {"start_timeout", s.StartTimeout < 0}, {"reply_limit", s.ReplyLimit < 0}} {
 		if limit.bad {
 			fault(limit.field, "", "must not be negative")
+		}
+	}
+	return faults
+}
+
+// placeFaults lists what does not fit the place where the program runs.
+func (s *Server) placeFaults(way string) (faults events.Faults) {
+	for _, one := range []struct {
+		field, message, hint string
+		bad                  bool
+	}{
+		{"workspace", "only a program can run in a workspace", "leave it out, or name a command", s.Workspace && way != stdio},
+		{"cwd", "a program in a workspace runs in that folder", "leave it out", s.Workspace && s.Cwd != ""},
+		{"network", "says nothing without workspace", "leave it out: only programs in a workspace are kept from the network", s.Network && !s.Workspace},
+		{"read", "says nothing without workspace", "leave it out: only programs in a workspace are kept from files", len(s.Read) > 0 && !s.Workspace},
+	} {
+		if one.bad {
+			faults = append(faults, events.Fault{Code: events.CodeInvalid, Field: one.field, Message: one.message, Hint: one.hint})
 		}
 	}
 	return faults

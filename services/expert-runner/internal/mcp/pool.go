@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"os/exec"
 	"slices"
 	"strings"
 	"sync"
@@ -31,12 +32,36 @@ type Settings struct {
 	Grace time.Duration
 	// Keeper ends the programs when the runner dies; may be nil.
 	Keeper *process.Keeper
+	// Place is the workspace that all programs run in; nil for programs outside.
+	Place *Place
 	// Version is the runner's version, sent to servers.
 	Version string
 	// Secrets are removed from everything that servers say; may be nil.
 	Secrets *redact.Set
 	// Logger logs starts and ends of servers.
 	Logger *slog.Logger
+}
+
+// Place is the workspace of a run.
+type Place struct {
+	// Dir is the folder; it is home and working folder of the programs, and stays when they end.
+	Dir string
+	// Start starts a program there. ended is called from another goroutine, at most once, if the program was ended because it broke a
+	// limit; release is called after its end.
+	Start func(cmd *exec.Cmd, s *Server, ended func(why error)) (group *process.Group, release func(), err error)
+}
+
+// Apart returns the servers that run in the workspaces of runs, and the others.
+func Apart(all map[string]Server) (placed, shared map[string]Server) {
+	placed, shared = map[string]Server{}, map[string]Server{}
+	for name, s := range all { // any order: the results are maps.
+		if s.Workspace {
+			placed[name] = s
+		} else {
+			shared[name] = s
+		}
+	}
+	return placed, shared
 }
 
 // quiet is the logger for the SDK: what matters is returned as an error.
@@ -149,8 +174,11 @@ func (s *server) none(pattern string, list []Listed) *events.Fault {
 // began.
 func (s *server) tool(l *Listed) tool.Tool {
 	begun := *l
+	if s.config.Workspace && !s.config.Network {
+		begun.Once = false // All that it can change is the workspace.
+	}
 	return tool.Tool{
-		Name: l.Name, Description: l.Description, Schema: l.Schema, Once: l.Once, Digest: l.Digest,
+		Name: l.Name, Description: l.Description, Schema: l.Schema, Once: begun.Once, Digest: l.Digest, Files: s.config.Workspace,
 		Call: func(ctx context.Context, c tool.Call) (string, error) {
 			x, err := s.get(ctx)
 			if err != nil {

@@ -17,6 +17,7 @@ import (
 var (
 	errStartTimeout = errors.New("it did not say in time what tools it has")
 	errStuck        = errors.New("it takes no messages any more")
+	errLate         = errors.New("a call took too long")
 	errDied         = errors.New("it has ended")
 	errClosing      = errors.New("the runner is ending")
 )
@@ -232,11 +233,14 @@ func (x *session) call(ctx context.Context, title string, args any, key string) 
 	case errors.As(err, &refused) && !errors.Is(err, errLost) && x.ctx.Err() == nil:
 		return "", fmt.Errorf("the server refuses the call: %s", refused.Message)
 	case x.ctx.Err() == nil && limited.Err() != nil:
-		x.test()
+		x.late()
 		return "", fmt.Errorf("MCP server %s has not answered within %s: %w", x.server.name, x.server.config.Timeout, expert.ErrUnknown)
 	}
 	why := x.why(err)
 	x.cancel(errDied) // No further caller may use it.
+	if x.server.config.Workspace {
+		<-x.done
+	}
 	return "", fmt.Errorf("MCP server %s broke off: %w: %w", x.server.name, why, expert.ErrUnknown)
 }
 
@@ -272,6 +276,17 @@ func (x *session) ask(ctx context.Context, params *sdk.CallToolParams) (result *
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+}
+
+// late follows a call that took too long. In a workspace nothing may go on changing files after its call, so the program is ended;
+// any other server serves other runs, and is ended only if it does not answer.
+func (x *session) late() {
+	if !x.server.config.Workspace {
+		x.test()
+		return
+	}
+	x.cancel(errLate)
+	<-x.done
 }
 
 // test ends the session unless the server still answers.

@@ -30,7 +30,7 @@ func (x *session) transport() (sdk.Transport, error) {
 	limit := x.server.config.ReplyLimit
 	switch way {
 	case stdio:
-		p, err := startChild(&x.server.config, x.server.pool.settings)
+		p, err := startChild(&x.server.config, x.server.pool.settings, func(why error) { x.cancel(why) })
 		if err != nil {
 			return nil, err
 		}

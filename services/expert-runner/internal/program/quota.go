@@ -22,6 +22,7 @@ type Quota struct {
 // Watch checks the workspace until the program has ended, and once more then. If it is too large, the program is stopped.
 func (q *Quota) Watch(exited <-chan struct{}, stop func()) {
 	if q.Limit == 0 {
+		<-exited
 		return
 	}
 	tick := time.NewTicker(lookAgain)

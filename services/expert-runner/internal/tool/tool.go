@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/llm/lenient"
 )
@@ -56,11 +57,23 @@ const (
 	SearchKnowledge = "search_knowledge"
 
 	Remember = "remember"
+
+	SQL  = "sql"
+	Plot = "plot"
+	PDF  = "pdf"
 )
+
+// BenchNames lists the tools of the program jobgraph-tools, which runs in the workspace, in order.
+func BenchNames() []string { return []string{PDF, Plot, SQL} }
+
+// BenchTimeout limits a call of them; their own limits are shorter.
+const BenchTimeout = 3 * time.Minute
 
 // Names lists all tools in order.
 func Names() []string {
-	return []string{Edit, Fetch, Find, ListFiles, ListKnowledge, ReadFile, ReadKnowledge, Remember, Run, SearchKnowledge, SearchWeb, WriteFile}
+	return []string{
+		Edit, Fetch, Find, ListFiles, ListKnowledge, PDF, Plot, ReadFile, ReadKnowledge, Remember, Run, SearchKnowledge, SearchWeb, SQL, WriteFile,
+	}
 }
 
 // NeedsWorkspace reports whether any of these tools works on files.

@@ -40,7 +40,7 @@ func (x *Expert) Close() { x.web.Close() }
 // Run implements expert.Runner.
 func (x *Expert) Run(ctx context.Context, t *expert.Task) task.Ending {
 	r := &run{Expert: x, task: t, began: time.Now(), live: live{task: t}, asked: map[int]int{}}
-	if !tool.NeedsWorkspace(x.config.Tools) {
+	if !x.config.needsWorkspace() {
 		return r.run(ctx)
 	}
 	s := workspace.Settings{Parent: x.config.Workspaces, KeepFailed: x.config.KeepFailed, Artifacts: x.config.Artifacts}
@@ -55,6 +55,8 @@ type run struct {
 	*Expert
 	task *expert.Task
 	dir  string // Empty without file tools.
+	// bench holds the tools of the workbench; nil without any.
+	bench Toolbox
 	// tracker follows the changes of the workspace; nil without a tool that runs programs.
 	tracker *workspace.Tracker
 	// all are the tools of the card and listed their names in its order; tools and names are those of the present

@@ -13,6 +13,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events/bases"
 	"github.com/jobgraph/jobgraph/pkg/llm"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/conversation"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/policy"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/program"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/search"
@@ -31,6 +32,14 @@ type Toolbox interface {
 	Owns(pattern string) bool
 	// Open returns the tools that names and patterns refer to; an error is an *events.Fault, or the context's.
 	Open(ctx context.Context, patterns []string) ([]tool.Tool, error)
+}
+
+// Workbench provides tools whose programs run in the workspace of a run.
+type Workbench interface {
+	// Owns reports whether a name or pattern on a card refers to its tools.
+	Owns(pattern string) bool
+	// At is the toolbox of one run with a workspace; closing ends its programs.
+	At(ctx context.Context, t *expert.Task, dir string) (box Toolbox, closing func())
 }
 
 // Config configures an agent.
@@ -67,6 +76,8 @@ type Config struct {
 	Memory Memory
 	// Toolboxes provide the tools that are not the runner's own.
 	Toolboxes []Toolbox
+	// Workbench provides the tools that work in the workspace; nil if it has none but the runner's own.
+	Workbench Workbench
 	// Planner returns the tool Planning for an agent with this work; nil if unused.
 	Planner func(w *events.Work) tool.Tool
 	// MaxTurns, MaxTokens and MaxTime are its budget; 0 means conversation.DefaultTurns, or no limit.
@@ -104,6 +115,14 @@ func ToolNames() []string {
 	return names
 }
 
+// benched reports whether a name or pattern refers to tools of the workbench.
+func (c *Config) benched(pattern string) bool { return c.Workbench != nil && c.Workbench.Owns(pattern) }
+
+// needsWorkspace reports whether any of its tools works on files.
+func (c *Config) needsWorkspace() bool {
+	return tool.NeedsWorkspace(c.Tools) || slices.ContainsFunc(c.Tools, c.benched)
+}
+
 // boxOf returns the toolbox that a name or pattern refers to; nil if it is a tool of the runner, or unknown.
 func (c *Config) boxOf(pattern string) Toolbox {
 	for _, box := range c.Toolboxes {
@@ -123,7 +142,7 @@ func (c *Config) Faults() events.Faults {
 	known := ToolNames()
 	for i, name := range c.Tools {
 		switch {
-		case !slices.Contains(known, name) && c.boxOf(name) == nil:
+		case !slices.Contains(known, name) && !c.benched(name) && c.boxOf(name) == nil:
 			fault("tools", "use "+strings.Join(known, ", ")+", or tools of mcpServers and tools of the configuration", "there is no tool %q", name)
 		case slices.Contains(c.Tools[:i], name):
 			fault("tools", "", "tool %q is named twice", name)

@@ -22,8 +22,17 @@ import (
 // equip opens the tools and copies the run's input files into the workspace. It returns their paths inside.
 func (r *run) equip(ctx context.Context) (paths []string, closing func(), err error) {
 	r.all = map[string]tool.Tool{}
+	closing = func() {}
+	if slices.ContainsFunc(r.config.Tools, r.config.benched) {
+		r.bench, closing = r.config.Workbench.At(ctx, r.task, r.dir)
+	}
+	defer func() {
+		if err != nil {
+			closing()
+		}
+	}()
 	if err := r.borrow(ctx); err != nil {
-		return nil, nil, err
+		return nil, closing, err
 	}
 	offer := func(t tool.Tool) {
 		if slices.Contains(r.config.Tools, t.Name) {
@@ -42,8 +51,18 @@ func (r *run) equip(ctx context.Context) (paths []string, closing func(), err er
 	}
 	offer(tool.NewRemember(r.memory()))
 	if r.dir == "" {
-		return nil, func() {}, nil
+		return nil, closing, nil
 	}
+	paths, shut, err := r.furnish(ctx, offer)
+	if err != nil {
+		return nil, closing, err
+	}
+	end := closing
+	return paths, func() { end(); shut() }, nil
+}
+
+// furnish fills the workspace and opens the runner's own tools for it.
+func (r *run) furnish(ctx context.Context, offer func(tool.Tool)) (paths []string, shut func(), err error) {
 	if paths, err = r.place(ctx); err != nil {
 		return nil, nil, err
 	}
@@ -54,13 +73,15 @@ func (r *run) equip(ctx context.Context) (paths []string, closing func(), err er
 	for _, t := range files.Tools() {
 		offer(t)
 	}
-	if r.config.Programs == nil {
+	if r.config.Programs == nil && r.bench == nil {
 		return paths, func() { _ = files.Close() }, nil // It was only used to open files by path.
 	}
 	if r.tracker, err = workspace.Track(r.dir, r.task.Keep); err != nil {
 		return nil, nil, errors.Join(err, files.Close())
 	}
-	offer(r.programs())
+	if r.config.Programs != nil {
+		offer(r.programs())
+	}
 	return paths, func() { _ = errors.Join(files.Close(), r.tracker.Close()) }, nil
 }
 
@@ -68,6 +89,9 @@ func (r *run) equip(ctx context.Context) (paths []string, closing func(), err er
 func (r *run) borrow(ctx context.Context) error {
 	for _, name := range r.config.Tools {
 		box := r.config.boxOf(name)
+		if r.config.benched(name) {
+			box = r.bench
+		}
 		if box == nil {
 			r.listed = append(r.listed, name)
 			continue

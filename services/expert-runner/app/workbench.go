@@ -1,0 +1,161 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/agent"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/mcp"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/process"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/program"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/sandbox"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
+)
+
+// toolsProgram is the program with the tools of the workbench that come with Jobgraph.
+const toolsProgram = "jobgraph-tools"
+
+// bench is what an agent has of tools whose programs run in the workspace of its run: those of jobgraph-tools, and those of servers of
+// the configuration.
+type bench struct {
+	// kit are the tools of jobgraph-tools that the card names, and own is their server.
+	kit []string
+	own mcp.Server
+	// servers are the ones of the configuration; owner says what tools are theirs, and starts none.
+	servers map[string]mcp.Server
+	owner   *mcp.Pool
+	// settings are those of all their pools.
+	settings mcp.Settings
+	// programs is the sandbox; nil if cards are only checked.
+	programs *program.Runner
+}
+
+// Owns implements agent.Workbench.
+func (b *bench) Owns(pattern string) bool {
+	return slices.Contains(b.kit, pattern) || b.owner.Owns(pattern)
+}
+
+// At implements agent.Workbench.
+func (b *bench) At(ctx context.Context, t *expert.Task, dir string) (agent.Toolbox, func()) {
+	settings := b.at(ctx, t, dir)
+	box := &benchBox{bench: b, servers: mcp.New(b.servers, settings), own: mcp.New(map[string]mcp.Server{toolsProgram: b.own}, settings)}
+	return box, func() { box.servers.Close(); box.own.Close() }
+}
+
+// at are the settings of the servers of a run.
+func (b *bench) at(ctx context.Context, t *expert.Task, dir string) mcp.Settings {
+	settings := b.settings
+	settings.Place = &mcp.Place{Dir: dir, Start: func(cmd *exec.Cmd, s *mcp.Server, ended func(error)) (*process.Group, func(), error) {
+		policy := b.programs.Policy
+		policy.Network = s.Network
+		read, err := from(b.settings.Dir, s.Read)
+		if err != nil {
+			return nil, nil, err
+		}
+		policy.Read = slices.Concat(policy.Read, read)
+		return b.programs.Serve(ctx, t, cmd, program.Beside{Dir: dir, Policy: policy, Ended: ended})
+	}}
+	return settings
+}
+
+// benchBox is the bench of one run.
+type benchBox struct {
+	*bench
+	servers, own *mcp.Pool
+}
+
+// Open implements agent.Toolbox. The tools of jobgraph-tools have their plain names and no digest: they belong to the runner.
+func (b *benchBox) Open(ctx context.Context, patterns []string) (tools []tool.Tool, err error) {
+	for _, pattern := range patterns {
+		var found []tool.Tool
+		if slices.Contains(b.kit, pattern) {
+			found, err = b.own.Open(ctx, []string{toolsProgram + "__" + pattern})
+		} else {
+			found, err = b.servers.Open(ctx, []string{pattern})
+		}
+		if err != nil {
+			return nil, err
+		}
+		for i := range found {
+			if slices.Contains(b.kit, pattern) {
+				found[i].Name, found[i].Digest = pattern, ""
+			}
+		}
+		tools = append(tools, found...)
+	}
+	return tools, nil
+}
+
+// bench gives an agent the tools that work in its workspace. What cannot be had is not offered, and the card says why.
+func (a *llmKind) bench(config *agent.Config, x *expert.Expert, c *catalog, s *Settings, f *cardFile) events.Faults {
+	boxes := c.models.boxes
+	b := &bench{servers: boxes.placed, owner: boxes.placing, settings: boxes.settings}
+	x.Card.Tags = slices.DeleteFunc(slices.Clone(x.Card.Tags), func(tag string) bool { return strings.HasPrefix(tag, events.ToolsTag) })
+	lacks := func(why string, names ...string) {
+		names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !slices.Contains(config.Tools, name) })
+		if len(names) == 0 {
+			return
+		}
+		config.Tools = slices.DeleteFunc(slices.Clone(config.Tools), func(name string) bool { return slices.Contains(names, name) })
+		x.Card.Tags = append(x.Card.Tags, events.ToolsTag+strings.Join(names, ",")+" "+why)
+	}
+	if path, err := s.findTools(); err != nil {
+		lacks(err.Error(), tool.BenchNames()...)
+	} else {
+		b.own = mcp.Server{Command: path, Workspace: true, Timeout: tool.BenchTimeout}
+	}
+	b.kit = slices.DeleteFunc(tool.BenchNames(), func(name string) bool { return !slices.Contains(config.Tools, name) })
+	if !slices.ContainsFunc(config.Tools, b.Owns) {
+		return nil
+	}
+	box, policy, err := s.open(&a.Run, filepath.Dir(f.path))
+	switch {
+	case errors.Is(err, sandbox.ErrUnavailable) && a.Run.Level == "":
+		names := slices.DeleteFunc(slices.Clone(config.Tools), func(name string) bool { return !b.Owns(name) })
+		lacks("needs a sandbox: "+oneLine(err), names...)
+		return nil
+	case err != nil:
+		return invalid("run.sandbox", err)
+	}
+	config.Workbench = b
+	if box == nil { // Cards are only checked.
+		return nil
+	}
+	policy.Limits = boundedPrograms(policy.Limits)
+	b.programs = s.programs(box, policy)
+	x.Card.Tags = boxed(x.Card.Tags, box)
+	return nil
+}
+
+// findTools finds jobgraph-tools: where the settings say, beside this program, or in the path of programs.
+func (s *Settings) findTools() (string, error) {
+	if s.ToolsProgram != "" {
+		if _, err := os.Stat(s.ToolsProgram); err != nil {
+			return "", fmt.Errorf("need the program %s, which cannot be read: correct --tools-program", s.ToolsProgram)
+		}
+		return filepath.Abs(s.ToolsProgram)
+	}
+	if self, err := os.Executable(); err == nil {
+		if real, err := filepath.EvalSymlinks(self); err == nil {
+			self = real
+		}
+		beside := filepath.Join(filepath.Dir(self), toolsProgram)
+		if info, err := os.Stat(beside); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+			return beside, nil
+		}
+	}
+	finder := program.Runner{Path: s.CommandPath}
+	path, err := finder.Find(toolsProgram)
+	if err != nil {
+		return "", fmt.Errorf("need the program %s, which is neither beside this one nor in %s: put it there (make build makes both), or set --tools-program", toolsProgram, s.CommandPath)
+	}
+	return path, nil
+}

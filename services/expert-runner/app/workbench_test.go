@@ -1,0 +1,231 @@
+package app_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
+	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
+	"github.com/jobgraph/jobgraph/services/expert-runner/app"
+)
+
+// toolsName is the name under which the test binary is a server of tools: jobgraph-tools, or one of a configuration.
+const toolsName = "jobgraph-tools"
+
+// text is the argument of the server's tools.
+type text struct {
+	Text string `json:"text"`
+}
+
+// serveTools is a server of tools for its working folder.
+func serveTools() {
+	server := sdk.NewServer(&sdk.Implementation{Name: "test"}, nil)
+	offer := func(name string, call func(context.Context, text) (string, error)) {
+		sdk.AddTool(server, &sdk.Tool{Name: name, Description: name}, func(ctx context.Context, _ *sdk.CallToolRequest, in text) (*sdk.CallToolResult, any, error) {
+			said, err := call(ctx, in)
+			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: said}}}, nil, err
+		})
+	}
+	// The first word names a file outside that counts the calls.
+	offer("sql", func(_ context.Context, in text) (string, error) {
+		mark, line, _ := strings.Cut(in.Text, " ")
+		return appended(mark, "log", line)
+	})
+	offer("plot", func(context.Context, text) (string, error) { return reached() })
+	offer("pdf", func(context.Context, text) (string, error) { os.Exit(3); return "", nil })
+	_ = server.Run(context.Background(), &sdk.StdioTransport{})
+}
+
+// appended adds a line to a file and a mark to another one, and gives the text of the file.
+func appended(mark, name, line string) (string, error) {
+	var errs []error
+	for _, w := range [][2]string{{mark, "x"}, {name, line + "\n"}} {
+		f, err := os.OpenFile(w[0], os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+		if err == nil {
+			_, err = f.WriteString(w[1])
+			err = errors.Join(err, f.Close())
+		}
+		errs = append(errs, err)
+	}
+	said, err := os.ReadFile(name)
+	return string(said), errors.Join(append(errs, err)...)
+}
+
+// reached says what of the world outside the server reaches.
+func reached() (string, error) {
+	var all []string
+	if _, err := os.ReadFile("/etc/shadow"); err == nil {
+		all = append(all, "shadow")
+	}
+	if l, err := net.Interfaces(); err == nil && len(l) > 1 {
+		all = append(all, "interfaces")
+	}
+	if os.Getenv("PATH") == "" || os.Getenv("OPENAI_API_KEY") != "" {
+		all = append(all, "environment")
+	}
+	dir, err := os.Getwd()
+	if dir != os.Getenv("HOME") || err != nil {
+		all = append(all, "home")
+	}
+	return "reached: " + strings.Join(all, " "), nil
+}
+
+// installed puts the test binary into a folder as a server of tools.
+func installed(t *testing.T) string {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), toolsName)
+	if err := os.Link(self, path); err != nil {
+		data, err := os.ReadFile(self)
+		if err == nil {
+			err = os.WriteFile(path, data, 0o700)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return path
+}
+
+// inTurn is a model that makes these calls one after another, and answers with all that came back.
+func inTurn(calls ...llmtest.Call) *llmtest.Server {
+	return llmtest.New(llmtest.Func(func(q llmtest.Question) (llmtest.Answer, error) {
+		if n := (len(q.Turns) - 2) / 2; n < len(calls) {
+			return llmtest.Answer{Calls: calls[n : n+1]}, nil
+		}
+		var said []string
+		for _, turn := range q.Turns {
+			if turn.Role == "tool" {
+				said = append(said, turn.Text)
+			}
+		}
+		return llmtest.Answer{Text: "<deliverable>" + strings.Join(said, "; ") + "</deliverable>"}, nil
+	}))
+}
+
+// A runner dies at boundaries of a run in turn. The next one starts the programs of its tools in a new workspace, which has the files
+// that calls left, and makes no finished call again.
+func TestToolsInTheWorkspaceLeaveTheirFilesToTheNextRunner(t *testing.T) {
+	program := installed(t)
+	boundaries := 0
+	play := func(t *testing.T, n int) {
+		w, marks := servicetest.New(t), t.TempDir()
+		model := inTurn(
+			llmtest.Call{Name: "sql", Args: `{"text":"` + marks + `/a one"}`}, llmtest.Call{Name: "edit", Args: `{"do":"replace","path":"log","old":"one","new":"one\ntwo"}`},
+			llmtest.Call{Name: "sql", Args: `{"text":"` + marks + `/b three"}`},
+		)
+		settings := agents(t, card(t, "tools: [sql, edit]\nrun: {write: ["+marks+"]}\n"))
+		settings.ToolsProgram = program
+		hook, crashed, count := crashes(n)
+		first := start(w, settings, app.Deps{Owner: "one", Hook: hook, Doer: model, Sandbox: helper})
+		o := work("agent", "j1", "a", 1)
+		o.Lease = events.Duration(300 * time.Millisecond)
+		state(w, o, true)
+		w.Issue(o)
+		if n > 0 {
+			<-crashed
+			first.Kill()
+			start(w, settings, app.Deps{Owner: "two", Doer: model, Sandbox: helper})
+		}
+		got := w.Report(o)
+		if got.Outcome != events.Success || !strings.HasPrefix(string(got.Output), `"one\n; `) || !strings.HasSuffix(string(got.Output), `; one\ntwo\nthree"`) {
+			t.Errorf("report: %+v %s", got, got.Output)
+		}
+		for _, name := range []string{"a", "b"} {
+			// A call that was in progress may be made twice: its program changes the workspace alone.
+			if text, err := os.ReadFile(filepath.Join(marks, name)); err != nil || len(text) > 2 {
+				t.Errorf("call %s was made %d times, %v", name, len(text), err)
+			}
+		}
+		for key, times := range results(w, "j1", "a") {
+			if times != 1 {
+				t.Errorf("%s has %d results", key, times)
+			}
+		}
+		if n == 0 {
+			boundaries = count()
+		}
+	}
+	t.Run("undisturbed", func(t *testing.T) { play(t, 0) })
+	if boundaries < 15 {
+		t.Fatalf("only %d boundaries", boundaries)
+	}
+	for n := 8; n <= boundaries; n += 4 {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			t.Parallel() // Each waits for the broker to deliver the work again.
+			play(t, n)
+		})
+	}
+}
+
+// The programs reach nothing but the workspace, and one that breaks is an answer to the model, after which it is started again. A server
+// of the configuration is like one of ours, under its own name.
+func TestToolsInTheWorkspaceReachNothingElse(t *testing.T) {
+	w, program := servicetest.New(t), installed(t)
+	config := filepath.Join(t.TempDir(), "jobgraph.yaml")
+	if err := os.WriteFile(config, []byte("version: 1\nmcpServers:\n  mine: {command: "+program+", workspace: true}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	settings := agents(t, card(t, "tools: [plot, pdf, mine__plot]\n"))
+	settings.ToolsProgram = program
+	model := inTurn(llmtest.Call{Name: "pdf", Args: `{"text":""}`}, llmtest.Call{Name: "plot", Args: `{"text":""}`}, llmtest.Call{Name: "mine__plot", Args: `{"text":""}`})
+	w.Config = config
+	start(w, settings, app.Deps{Doer: model, Sandbox: helper})
+	o := work("agent", "j1", "a", 1)
+	w.Issue(o)
+	got := w.Report(o)
+	if said := string(got.Output); got.Outcome != events.Success || !strings.HasPrefix(said, `"Error: MCP server jobgraph-tools broke off`) || !strings.HasSuffix(said, `; reached: ; reached:"`) {
+		t.Errorf("report: %+v %s", got, got.Output)
+	}
+}
+
+// Tools whose program or sandbox is not there are not offered, and the card says why.
+func TestToolsThatCannotBeHadAreNamedOnTheCard(t *testing.T) {
+	program := installed(t)
+	for name, c := range map[string]struct {
+		program, path string
+		sandbox       app.Sandbox
+		keys, why     string
+	}{
+		"program": {"", t.TempDir(), helper, "", "tools:pdf,plot,sql need the program jobgraph-tools, which is neither beside this one nor in "},
+		"setting": {program + "x", "", helper, "", "correct --tools-program"},
+		"sandbox": {program, "", app.Sandbox{}, "", "tools:sql,plot,pdf needs a sandbox: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := servicetest.New(t)
+			settings := agents(t, card(t, "tools: [find, sql, plot, pdf]\ntags: ['tools:mine', other]\n"+c.keys))
+			settings.Sandbox, settings.ToolsProgram = "auto", c.program
+			if c.path != "" {
+				settings.CommandPath = c.path
+			}
+			start(w, settings, app.Deps{Doer: inTurn(), Sandbox: c.sandbox})
+			entries, err := w.Bus.Experts().List(t.Context())
+			if err != nil || len(entries) != 1 {
+				t.Fatal(entries, err)
+			}
+			var found events.Card
+			if err := json.Unmarshal(entries[0].Value, &found); err != nil {
+				t.Fatal(err)
+			}
+			tags := found.Tags
+			if !slices.ContainsFunc(tags, func(tag string) bool { return strings.Contains(tag, c.why) }) || slices.Contains(tags, "tools:mine") || !slices.Contains(tags, "other") {
+				t.Errorf("tags: %q", tags)
+			}
+		})
+	}
+}

@@ -1,0 +1,48 @@
+// Jobgraph-tools offers tools on the files of its working folder to agents: SQL, charts, texts of PDF files and a browser. It speaks MCP on
+// standard input and output; an expert-runner starts it in the workspace of a run, inside the sandbox.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"runtime/debug"
+
+	"github.com/jobgraph/jobgraph/tools/internal/place"
+	"github.com/jobgraph/jobgraph/tools/internal/serve"
+)
+
+func main() {
+	if err := run(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "jobgraph-tools:", err)
+		os.Exit(1)
+	}
+}
+
+func run(args []string) error {
+	flags := flag.NewFlagSet("jobgraph-tools", flag.ContinueOnError)
+	flags.Usage = func() {
+		fmt.Fprintln(flags.Output(), "jobgraph-tools speaks MCP on standard input and output, with tools for the files of its working folder.")
+		flags.PrintDefaults()
+	}
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	version := "dev"
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		version = info.Main.Version
+	}
+	if flags.Arg(0) == "version" {
+		_, err := fmt.Println("jobgraph-tools", version)
+		return err
+	}
+	if flags.NArg() > 0 {
+		return fmt.Errorf("unknown argument %q: jobgraph-tools -h tells what there is", flags.Arg(0))
+	}
+	dir, err := place.Open(".")
+	if err != nil {
+		return err
+	}
+	return serve.Run(context.Background(), serve.Settings{Dir: dir, Version: version})
+}
