@@ -82,6 +82,10 @@ func TestConfigurationsAreChecked(t *testing.T) {
 		"j k":                   {Command: "x"},
 		strings.Repeat("l", 40): {Command: "x"},
 		"m":                     {Command: "x", Type: "stdio", Transport: "stdio"},
+		"n":                     {URL: "http://x", Workspace: true, Network: true},
+		"o":                     {Command: "x", Workspace: true, Cwd: "y"},
+		"p":                     {Command: "x", Network: true, Read: []string{"z"}},
+		"ok0":                   {Command: "x", Workspace: true, Network: true, Read: []string{"z"}},
 		"ok1":                   {URL: "wss://x/y"},
 		"ok2":                   {Transport: "streamable-http", URL: "https://x"},
 		"ok3":                   {Type: "streamableHttp", URL: "https://x"},
@@ -96,6 +100,8 @@ func TestConfigurationsAreChecked(t *testing.T) {
 		"mcpServers.i.env": "a name has no = and nothing has a zero byte", "mcpServers.j.k": `the tools of "j k" and "j.k" would have the same names`,
 		"mcpServers." + strings.Repeat("l", 40): `"` + strings.Repeat("l", 40) + `" cannot begin the names of tools`,
 		"mcpServers.m.transport":                "the transport is named twice",
+		"mcpServers.n.workspace":                "only a program can run in a workspace", "mcpServers.o.cwd": "a program in a workspace runs in that folder",
+		"mcpServers.p.network": "says nothing without workspace", "mcpServers.p.read": "says nothing without workspace",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
