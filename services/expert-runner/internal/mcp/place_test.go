@@ -4,7 +4,6 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -58,9 +57,9 @@ func TestToolsInAWorkspaceAreRepeatedUnlessTheyReachTheNetwork(t *testing.T) {
 func TestACallThatTakesTooLongEndsItsProgram(t *testing.T) {
 	s := program("good")
 	s.Timeout = 200 * time.Millisecond
-	p, dir, groups := placed(t, s)
-	slow := opened(t, p, "slow")
-	_, err := slow.Call(t.Context(), tool.Call{Args: `{"path":"` + filepath.Join(dir, "late") + `"}`})
+	p, _, groups := placed(t, s)
+	hang := opened(t, p, "hang")
+	_, err := hang.Call(t.Context(), tool.Call{})
 	if err == nil || !strings.Contains(err.Error(), "has not answered within 200ms") {
 		t.Error(err)
 	}
