@@ -173,7 +173,9 @@ func read(e bus.Entry) (events.Card, error) {
 		return card, fmt.Errorf("read card: its id is %.80q", card.ID)
 	}
 	card.Runner, card.Seen, card.Batches = "", time.Time{}, false
-	kept := func(tag string) bool { return strings.HasPrefix(tag, events.SandboxTag) || strings.HasPrefix(tag, events.ToolsTag) }
+	kept := func(tag string) bool {
+		return strings.HasPrefix(tag, events.SandboxTag) || strings.HasPrefix(tag, events.ToolsTag)
+	}
 	if card.Tags = slices.DeleteFunc(card.Tags, kept); len(card.Tags) == 0 {
 		card.Tags = nil
 	}
