@@ -43,6 +43,40 @@ func (f *Flags) readConfig() Faults {
 	return d.faults
 }
 
+// FileSettings lists the settings in a configuration file by their path of keys, whichever program they are for. Errors: Faults.
+func FileSettings(path string) ([]string, error) {
+	text, err := readSmall(path)
+	if err != nil {
+		return nil, Faults{unreadable(path, err)}
+	}
+	d := newDocument(path, nil, text)
+	root, ok := d.parse(text)
+	if !ok {
+		return nil, d.faults
+	}
+	var names []string
+	for _, section := range []string{keySettings, "planner", "scheduler", "expert-runner", "jobgraph"} {
+		if node := child(root, section); node != nil {
+			names = append(names, settingsBelow(node, section)...)
+		}
+	}
+	return names, nil
+}
+
+// settingsBelow lists the paths of all values in a section.
+func settingsBelow(node *yaml.Node, path string) (names []string) {
+	for node.Kind == yaml.AliasNode {
+		node = node.Alias
+	}
+	if node.Kind != yaml.MappingNode {
+		return []string{path}
+	}
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		names = append(names, settingsBelow(node.Content[i+1], path+"."+node.Content[i].Value)...)
+	}
+	return names
+}
+
 func (f *Flags) takeSection(d *document, section *yaml.Node, field string) {
 	if section.ShortTag() == "!!null" {
 		return

@@ -56,6 +56,7 @@ func (d *document) replace(node *yaml.Node, field, path string) bool {
 
 // reference returns the value of ${reference}.
 func (d *document) reference(reference string, at place, field string) (string, bool) {
+	d.referred = append(d.referred, reference)
 	if path, found := strings.CutPrefix(reference, "file:"); found {
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(d.dir, path)

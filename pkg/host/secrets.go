@@ -94,6 +94,26 @@ func (f *File) Secrets() []string {
 	return f.document.secrets.values
 }
 
+// References returns what the file inserts by ${…}: names of variables without their defaults, and files as file:PATH.
+func (f *File) References() []string {
+	if f == nil {
+		return nil
+	}
+	var names []string
+	for _, reference := range f.document.referred {
+		if !strings.HasPrefix(reference, "file:") {
+			reference, _, _ = strings.Cut(reference, ":-")
+		}
+		names = append(names, reference)
+	}
+	return names
+}
+
+// Secretive reports whether a variable is a secret, by its name or because its value is an address with credentials.
+func Secretive(name, value string) bool {
+	return sensitive.MatchString(name) || strings.Contains(value, "://") && len(addressed(value)) > 0
+}
+
 // secrets returns the credentials of the bus.
 func (n NATS) secrets() []string {
 	values := []string{n.Password, n.Token}

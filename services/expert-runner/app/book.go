@@ -17,6 +17,8 @@ import (
 type book struct {
 	config Config
 	cards  []cardFile
+	// file is the configuration file; nil without one.
+	file *host.File
 	// faults are the faults of form. Faulty cards are omitted from the rest.
 	faults host.Faults
 	// secrets are values of the files that must never be printed.
@@ -84,7 +86,7 @@ func readBook(config string, paths []string, env host.Env) *book {
 // readConfig reads the configuration, and gives the card files that it names.
 func (b *book) readConfig(path string, env host.Env) (files []string) {
 	file, err := host.OpenYAML(path, env, &b.config)
-	b.secrets = append(b.secrets, file.Secrets()...)
+	b.file, b.secrets = file, append(b.secrets, file.Secrets()...)
 	if err != nil {
 		b.faults = append(b.faults, asFaults(path, err)...)
 	}

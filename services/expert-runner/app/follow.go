@@ -52,7 +52,7 @@ func (f *follower) run(ctx context.Context, ready func()) error {
 	sign := time.NewTicker(adapter.CardTTL / 3)
 	defer sign.Stop()
 	var look <-chan time.Time
-	if f.process.Settings.Config != "" || len(f.settings.Experts) > 0 {
+	if !f.process.Settings.ReadOnce && (f.process.Settings.Config != "" || len(f.settings.Experts) > 0) {
 		tick := time.NewTicker(lookEvery)
 		defer tick.Stop()
 		look = tick.C

@@ -33,6 +33,8 @@ type kind interface {
 	// build makes the expert of a valid card. One without a runner is served by third-party workers. The fields of faults
 	// are those of the card.
 	build(c *catalog, s *Settings, f *cardFile) (*expert.Expert, events.Faults)
+	// uses lists the programs, addresses and tools of a card, see Survey. The places are its keys.
+	uses(f *cardFile) []Use
 }
 
 // about describes a kind.

@@ -25,7 +25,7 @@ func newModel(p *host.Process, s Settings, d Deps) (model loop.Model, members []
 	if err != nil || m == nil {
 		return nil, nil, err
 	}
-	if m.path != "" {
+	if m.path != "" && !p.Settings.ReadOnce {
 		members = append(members, m.follow())
 	}
 	return m, members, nil

@@ -40,6 +40,7 @@ func (g runs) chatCommand() *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error { return g.chat(&f, strings.Join(args, " "), steps) },
 	}
 	flags := c.Flags()
+	f.folder.declare(flags)
 	flags.StringVar(&f.session, "session", "", "the session to go on with; a new one otherwise")
 	flags.StringVar(&f.user, "user", "", "on whose behalf the jobs run")
 	flags.StringVar(&f.profile, "profile", "", "the planner's profile")

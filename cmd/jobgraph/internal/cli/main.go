@@ -40,6 +40,7 @@ type commands struct {
 	documents   documents
 	experts     experts
 	files       files
+	folders     folders
 	forks       forks
 	inputs      inputs
 	knowledge   knowledge
@@ -59,7 +60,7 @@ func newApp(soft, hard context.Context, sys System) *app {
 	a := &app{sys: sys, soft: soft, hard: hard, endTimer: func() {}}
 	a.commands = commands{
 		controls: controls{a}, deadLetters: deadLetters{a}, demos: demos{a}, documents: documents{a}, experts: experts{a},
-		files: files{a}, forks: forks{a}, inputs: inputs{a}, knowledge: knowledge{a}, memory: memories{a}, operations: operations{a}, plans: plans{a}, replays: replays{a},
+		files: files{a}, folders: folders{a}, forks: forks{a}, inputs: inputs{a}, knowledge: knowledge{a}, memory: memories{a}, operations: operations{a}, plans: plans{a}, replays: replays{a},
 		runs: runs{a}, schedules: schedules{a}, sessions: sessions{a}, users: users{a}, views: views{a},
 	}
 	return a
@@ -158,7 +159,7 @@ func (a *app) root() *cobra.Command {
 }
 
 func (a *app) operateCommands() []*cobra.Command {
-	return []*cobra.Command{a.operations.initCommand(), a.operations.doctorCommand(), a.operations.fsckCommand(), a.operations.modelCommand(), a.experts.toolsCommand(), a.operations.configCommand(), a.operations.importConfigCommand(), a.deadLetters.command(), a.operations.benchCommand(), a.operations.versionCommand()}
+	return []*cobra.Command{a.operations.initCommand(), a.operations.doctorCommand(), a.operations.fsckCommand(), a.operations.modelCommand(), a.folders.command(), a.experts.toolsCommand(), a.operations.configCommand(), a.operations.importConfigCommand(), a.deadLetters.command(), a.operations.benchCommand(), a.operations.versionCommand()}
 }
 
 // strict makes every error about arguments a usage error, and a group without a subcommand print its help.

@@ -23,6 +23,7 @@ import (
 // runFlags are those that only `run` has.
 type runFlags struct {
 	asked
+	folder    folderFlags
 	experts   []string
 	store     string
 	artifacts string
@@ -40,7 +41,8 @@ func (g runs) runCommand() *cobra.Command {
 		Use: "run [GOAL…]", Short: "Run a job, watch it, and exit as it ends",
 		Long: "Run submits a job and watches it to its end. An address given by --server, NATS_URL or a context is binding:\n" +
 			"when no server answers there, the exit code is 69. Without one it uses the bus at " + host.DefaultURL + " if Jobgraph is there, else\n" +
-			"an embedded one for this run, with the experts of the folder experts/ beside the job file.\n" +
+			"an embedded one for this run, with the experts of the folder experts/ beside the job file, else with jobgraph.yaml and\n" +
+			"experts/ of the current folder: once you trust them, if they run programs or reach addresses.\n" +
 			"On a terminal it shows what experts say and do, asks what the job asks, and takes the answer; Ctrl-D leaves the question open.\n" +
 			"Ctrl-C leaves a job on a running bus to run. An embedded run ends there, keeps its job, and prints the command that goes on with it.",
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -65,6 +67,7 @@ func (g runs) runCommand() *cobra.Command {
 		},
 	}
 	f.declare(c)
+	f.folder.declare(c.Flags())
 	c.Flags().StringArrayVar(&f.experts, "experts", nil, "expert card, or folder of them, for an embedded run; repeatable")
 	c.Flags().StringVar(&f.store, "store", "", "keep the embedded run in this folder; a temporary one otherwise")
 	c.Flags().StringVar(&f.resume, "resume", "", "go on with this job of the --store, which an interrupted run has left there")
@@ -230,7 +233,11 @@ func (g runs) named(o bus.Options) (*client.Client, error) {
 
 // startForRun starts an embedded stack for one run; its services log problems only.
 func (g runs) startForRun(f *runFlags) (*stack.Stack, error) {
-	return stack.Start(g.app.hard, g.stackForRun(f))
+	s := g.stackForRun(f)
+	if err := g.addFolder(&s, &f.folder); err != nil {
+		return nil, err
+	}
+	return stack.Start(g.app.hard, s)
 }
 
 func (g runs) stackForRun(f *runFlags) stack.Settings {
@@ -243,14 +250,29 @@ func (g runs) stackForRun(f *runFlags) stack.Settings {
 	if g.app.given("log-level") {
 		level = settings.LogLevel
 	}
-	experts := f.experts
-	if dir := besideExperts(f.file); dir != "" {
-		experts = append(experts, dir)
-	}
-	return stack.Settings{
-		Host: settings, Env: g.app.sys.Env, Sandbox: g.app.sys.Sandbox, Experts: experts, Model: f.model, Embed: embed.Settings{Store: f.store, SyncAlways: f.store != ""},
+	s := stack.Settings{
+		Host: settings, Env: g.app.sys.Env, Sandbox: g.app.sys.Sandbox, Experts: f.experts, Model: f.model, Embed: embed.Settings{Store: f.store, SyncAlways: f.store != ""},
 		Log: host.NewLogger(g.app.sys.Stderr, settings.LogFormat, level), Watched: g.app.sys.Typing && !g.app.noInput && g.app.output == "",
 	}
+	if dir := besideExperts(f.file); dir != "" {
+		s.Experts = append(s.Experts, dir)
+	}
+	return s
+}
+
+// addFolder adds the files of the current folder to a stack, as far as nothing else was named and a person trusts them.
+func (g runs) addFolder(s *stack.Settings, f *folderFlags) error {
+	named, _ := g.app.sys.Env("JOBGRAPH_EXPERTS")
+	found, err := g.app.folders.use(f, s.Host.Config != "", named != "" || len(s.Experts) > 0)
+	if err != nil || found.empty() {
+		return err
+	}
+	s.Host.ReadOnce = true
+	if found.config != "" {
+		s.Host.Config = found.config
+	}
+	s.Experts = append(s.Experts, found.experts...)
+	return nil
 }
 
 // runHere runs a job on an embedded stack.

@@ -18,6 +18,7 @@ type upFlags struct {
 	store, nats, http, sync string
 	model                   string
 	experts                 []string
+	folder                  folderFlags
 	ephemeral               bool
 }
 
@@ -36,6 +37,7 @@ func (g runs) upCommand() *cobra.Command {
 			return g.up(&f)
 		},
 	}
+	f.folder.declare(c.Flags())
 	c.Flags().StringVar(&f.store, "store", "", "folder of the streams (default: jobgraph/store below the user's data folder)")
 	c.Flags().StringVar(&f.nats, "nats", "127.0.0.1:4222", "where the bus listens, HOST:PORT; port 0 takes a free one, off listens nowhere")
 	c.Flags().StringVar(&f.http, "http", "", "where health and metrics are served, HOST:PORT or off; "+upHTTP+" by default, a free port where that is taken")
@@ -101,9 +103,10 @@ func (g runs) stackSettings(f *upFlags) (stack.Settings, error) {
 		e.Store = filepath.Join(g.dataFolder(), "jobgraph", "store")
 	}
 	e.SyncAlways = f.sync == "always" || f.sync == "" && e.Store != ""
-	return stack.Settings{
+	all := stack.Settings{
 		Host: settings, HTTPElse: otherwise, Env: g.app.sys.Env, Sandbox: g.app.sys.Sandbox, Embed: e, Experts: f.experts, Model: f.model, Log: host.NewLogger(g.app.sys.Stderr, settings.LogFormat, settings.LogLevel),
-	}, nil
+	}
+	return all, g.addFolder(&all, &f.folder)
 }
 
 // dataFolder is where the user's programs store their data.

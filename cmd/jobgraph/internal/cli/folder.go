@@ -1,0 +1,339 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/output"
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/trust"
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/host"
+	runner "github.com/jobgraph/jobgraph/services/expert-runner/app"
+)
+
+// folderFlags say what becomes of the files of the current folder.
+type folderFlags struct {
+	trust, leave bool
+	variables    []string
+}
+
+func (f *folderFlags) declare(flags *pflag.FlagSet) {
+	flags.BoolVar(&f.trust, "trust", false, "use programs, servers and addresses in jobgraph.yaml and experts/ of this folder, without being asked")
+	flags.StringSliceVar(&f.variables, "trust-env", nil, "secret variable that these files may read; repeatable")
+	flags.BoolVar(&f.leave, "no-folder", false, "leave jobgraph.yaml, experts/ and .env of this folder alone")
+}
+
+// folders judges the files of the current folder before anything of them is used.
+type folders struct{ app *app }
+
+// folder are the files of a folder that an embedded bus uses if nothing else was named.
+type folder struct {
+	dir     string
+	config  string   // Path of jobgraph.yaml; empty if there is none.
+	experts []string // The folder experts/, if it has cards.
+}
+
+// look finds the files of a folder.
+func look(dir string) folder {
+	found := folder{dir: dir}
+	if path := filepath.Join(dir, "jobgraph.yaml"); regular(path) {
+		found.config = path
+	}
+	path := filepath.Join(dir, "experts")
+	entries, _ := os.ReadDir(path) // Without the folder there are none.
+	if slices.ContainsFunc(entries, func(e os.DirEntry) bool {
+		return filepath.Ext(e.Name()) == ".md" && regular(filepath.Join(path, e.Name()))
+	}) {
+		found.experts = []string{path}
+	}
+	return found
+}
+
+func regular(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// empty reports whether there is nothing to use.
+func (d folder) empty() bool { return d.config == "" && len(d.experts) == 0 }
+
+// names says what was found, for people.
+func (d folder) names(cards int) string {
+	var parts []string
+	if d.config != "" {
+		parts = append(parts, "jobgraph.yaml")
+	}
+	if len(d.experts) > 0 {
+		parts = append(parts, "experts/")
+	}
+	count := fmt.Sprintf(" (%d experts)", cards)
+	if cards == 1 {
+		count = " (1 expert)"
+	}
+	return strings.Join(parts, " and ") + count
+}
+
+// path is the folder as the store of trust knows it.
+func (d folder) path() (string, error) {
+	path, err := filepath.Abs(d.dir)
+	if err == nil {
+		path, err = filepath.EvalSymlinks(path)
+	}
+	return path, err
+}
+
+// harmlessSettings are the settings of services that a file of a folder may have: none names a program, an address, a key or a file.
+var harmlessSettings = []string{"default-expert", "expert-wait", "keep-failed", "kill-grace", "openai-model", "orphan-after", "prefetch", "unattended"}
+
+// examined is a folder with what its files would do.
+type examined struct {
+	folder
+	*runner.Survey
+	// secrets are the secret variables that the files read.
+	secrets []string
+}
+
+// examine reads the files of a folder. Secret variables have a stand-in for a value, except those that are given by name. Errors:
+// host.Faults for files that are wrong, or want what no file of a folder gets.
+func (g folders) examine(d folder, given []string) (*examined, error) {
+	env := func(name string) (string, bool) {
+		value, found := g.app.sys.Env(name)
+		if found && host.Secretive(name, value) && !slices.Contains(given, name) {
+			return "withheld", true
+		}
+		return value, found
+	}
+	faults := refusedSettings(d.config)
+	survey, err := runner.Examine(d.dir, d.config, d.experts, env)
+	if err == nil {
+		faults = append(faults, d.outside(survey.Files)...)
+	}
+	if len(faults) > 0 {
+		return nil, faults
+	}
+	if err != nil {
+		return nil, err
+	}
+	e := &examined{folder: d, Survey: survey}
+	for _, name := range survey.Variables {
+		if value, _ := g.app.sys.Env(name); host.Secretive(name, value) {
+			e.secrets = append(e.secrets, name)
+		}
+	}
+	return e, nil
+}
+
+// refusedSettings are faults for settings of a configuration file that only a person may choose.
+func refusedSettings(path string) (faults host.Faults) {
+	if path == "" {
+		return nil
+	}
+	names, err := host.FileSettings(path)
+	if err != nil {
+		return nil // Its faults are found when it is read as a whole.
+	}
+	for _, name := range names {
+		if slices.Contains(harmlessSettings, name[strings.LastIndex(name, ".")+1:]) {
+			continue
+		}
+		faults = append(faults, host.Fault{
+			Code: events.CodeNotPermitted, File: path, Field: name, Message: "is no setting that a file of this folder may have",
+			Hint: "take it out, give it as a flag or variable, or name the file with --config if it is yours",
+		})
+	}
+	return faults
+}
+
+// outside are faults for inserted files that are not in the folder, or hidden in it: they may hold secrets.
+func (d folder) outside(files []string) (faults host.Faults) {
+	root, err := d.path()
+	for _, name := range files {
+		path := name
+		if err == nil {
+			if path, err = filepath.Abs(name); err == nil {
+				path, err = filepath.EvalSymlinks(path)
+			}
+		}
+		relative := ""
+		if err == nil {
+			relative, err = filepath.Rel(root, path)
+		}
+		hidden := slices.ContainsFunc(strings.Split(relative, string(filepath.Separator)), func(part string) bool { return strings.HasPrefix(part, ".") })
+		if err != nil || hidden || !filepath.IsLocal(relative) {
+			faults = append(faults, host.Fault{
+				Code: events.CodeNotPermitted, File: name, Message: "is not inserted: a file of this folder may insert only files of it that are not hidden",
+				Hint: "name the configuration with --config if it is yours",
+			})
+		}
+	}
+	return faults
+}
+
+// use returns the files of the current folder that may be used: those whose kind was not named otherwise, after a person has trusted
+// them. It says once what it found.
+func (g folders) use(f *folderFlags, config, experts bool) (folder, error) {
+	d := look(".")
+	if config { // It names its own experts.
+		d.config, d.experts = "", nil
+	}
+	if experts {
+		d.experts = nil
+	}
+	if f.leave || d.empty() {
+		return folder{}, nil
+	}
+	e, err := g.examine(d, f.variables)
+	if err != nil {
+		g.app.note("the files of this folder cannot be used; --no-folder leaves them alone")
+		return folder{}, err
+	}
+	if len(e.Uses) == 0 {
+		g.app.note("using %s of this folder", d.names(e.Cards))
+		return d, nil
+	}
+	return g.judge(f, e)
+}
+
+// judge decides about files that do more than describe.
+func (g folders) judge(f *folderFlags, e *examined) (folder, error) {
+	path, err := e.path()
+	if err != nil {
+		return folder{}, err
+	}
+	entry, known, err := g.store().Get(path)
+	if err != nil {
+		return folder{}, err
+	}
+	same := known && entry.Digest == e.Digest
+	given := slices.Clone(f.variables)
+	if same {
+		given = append(given, entry.Variables...)
+	}
+	missing := slices.DeleteFunc(slices.Clone(e.secrets), func(name string) bool { return slices.Contains(given, name) })
+	if (same || f.trust) && len(missing) == 0 {
+		g.app.note("using %s of this folder, as trusted", e.names(e.Cards))
+		return e.folder, nil
+	}
+	if g.app.noInput || !g.app.sys.Typing {
+		return folder{}, g.refusal(e, missing, same || f.trust, known && !same)
+	}
+	return g.ask(f, e, path, given, missing)
+}
+
+// refusal is the error of a folder that nobody can be asked about.
+func (g folders) refusal(e *examined, missing []string, trusted, changed bool) error {
+	g.app.complain(strings.TrimSuffix(e.list(), "\n"))
+	fault := &events.Fault{
+		Code: events.CodeNotPermitted, Message: e.names(e.Cards) + " of this folder are not trusted, and there is nobody to ask",
+		Hint: "`jobgraph trust add` trusts them from now on, --trust for this time; --no-folder leaves them alone",
+	}
+	switch {
+	case trusted:
+		fault.Message = e.names(e.Cards) + " of this folder read secrets that they were not given by name: " + strings.Join(missing, ", ")
+		fault.Hint = "give them with --trust-env " + strings.Join(missing, ",") + "; --no-folder leaves the files alone"
+	case changed:
+		fault.Message = e.names(e.Cards) + " of this folder have changed since they were trusted, and there is nobody to ask"
+	}
+	return fmt.Errorf("%w: %w", bus.ErrNotPermitted, fault)
+}
+
+// list shows what the files would do. Nothing is cut: what is hidden cannot be judged.
+func (e *examined) list() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s of this folder would\n", e.names(e.Cards))
+	for _, u := range e.Uses {
+		fmt.Fprintf(&b, "  %-6s %s  (%s)\n", u.Does, output.Visible(u.What), output.Visible(u.Place))
+	}
+	return b.String()
+}
+
+// ask lets the person at the terminal decide, and remembers a yes.
+func (g folders) ask(f *folderFlags, e *examined, path string, given, missing []string) (folder, error) {
+	without := func() (folder, error) {
+		g.app.note("going on without the files of this folder")
+		return folder{}, nil
+	}
+	_, _ = io.WriteString(g.app.sys.Stderr, e.list()) // What is not shown is not answered.
+	answer, err := g.line("Do you trust them? yes, or no to go on without them> ")
+	if err != nil || !slices.Contains([]string{"yes", "y"}, strings.ToLower(answer)) {
+		if err != nil {
+			return folder{}, err
+		}
+		return without()
+	}
+	for _, name := range missing {
+		answer, err := g.line(fmt.Sprintf("They read the secret %s. Type its name to give it to them> ", name))
+		if err != nil {
+			return folder{}, err
+		}
+		if answer != name {
+			return without()
+		}
+	}
+	again, err := g.examine(e.folder, f.variables)
+	if err != nil {
+		return folder{}, err
+	}
+	if again.Digest != e.Digest {
+		return folder{}, &events.Fault{Code: events.CodeConflict, Message: "the files of this folder have changed meanwhile", Hint: "look at them again"}
+	}
+	return e.folder, g.remember(e, path, append(given, missing...))
+}
+
+// remember stores the trust in a folder, with the secrets that it was given.
+func (g folders) remember(e *examined, path string, given []string) error {
+	entry := trust.Entry{Folder: path, Digest: e.Digest, Since: g.app.now().UTC()}
+	for _, name := range e.secrets {
+		if slices.Contains(given, name) {
+			entry.Variables = append(entry.Variables, name)
+		}
+	}
+	return g.store().Put(entry)
+}
+
+// line asks for one line and takes no byte behind it. An ended input is an empty answer.
+func (g folders) line(prompt string) (string, error) {
+	_, _ = io.WriteString(g.app.sys.Stderr, prompt) // As in ask.
+	read := make(chan string, 1)
+	go func() { // Ends with the line, at the latest with the process: a read of a terminal cannot be cancelled.
+		var text []byte
+		for one := make([]byte, 1); ; {
+			n, err := g.app.sys.Stdin.Read(one)
+			if n == 1 && one[0] != '\n' {
+				text = append(text, one[0])
+			}
+			if err != nil || n == 1 && one[0] == '\n' {
+				read <- strings.TrimSpace(string(text))
+				return
+			}
+		}
+	}()
+	select {
+	case text := <-read:
+		return text, nil
+	case <-g.app.soft.Done():
+		return "", context.Cause(g.app.soft)
+	}
+}
+
+// store is where trust is remembered.
+func (g folders) store() trust.Store {
+	return trust.At(filepath.Join(g.app.configFolder(), "trust.json"))
+}
+
+// configFolder is where the user's programs keep their configuration, for this program.
+func (a *app) configFolder() string {
+	if dir, ok := a.sys.Env("XDG_CONFIG_HOME"); ok && dir != "" {
+		return filepath.Join(dir, "jobgraph")
+	}
+	home, _ := a.sys.Env("HOME")
+	return filepath.Join(home, ".config", "jobgraph")
+}
