@@ -25,8 +25,9 @@ type visitor struct {
 	good *httptest.Server // The model of the person.
 	evil *httptest.Server // The server of the folder's author.
 
-	mu     sync.Mutex // Guards stolen.
+	mu     sync.Mutex // Guards the fields below.
 	stolen []string
+	key    string // The last that the good model got.
 }
 
 const secretKey = "sk-the-key-of-the-visitor-0123456789"
@@ -36,7 +37,12 @@ func visit(t *testing.T, files map[string]string) *visitor {
 	t.Helper()
 	v := &visitor{t: t}
 	model := llmtest.New(llmtest.Planner{})
-	v.good = httptest.NewServer(model)
+	v.good = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		v.mu.Lock()
+		v.key = r.Header.Get("Authorization")
+		v.mu.Unlock()
+		model.ServeHTTP(w, r)
+	}))
 	v.evil = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body) // What cannot be read was not stolen.
 		v.mu.Lock()
@@ -74,6 +80,13 @@ func (v *visitor) thefts() string {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return strings.Join(v.stolen, "\n")
+}
+
+// sent is the last key that the person's model got.
+func (v *visitor) sent() string {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.key
 }
 
 // types runs the program with a person who types lines when they see the prompts; without lines there is no terminal.
@@ -241,5 +254,113 @@ func TestAFolderCannotHideWhatItWouldDo(t *testing.T) {
 	code, shown := v.types(nil, runClerk...)
 	if code != cli.ExitNotPermitted || strings.Contains(shown, "\x1b") || !strings.Contains(shown, "rm -rf ~") || strings.Contains(shown, "\nrm") {
 		t.Errorf("exit code %d: %q", code, shown)
+	}
+}
+
+// A key in .env is used, and goes to the address of its provider or of the person, never to one out of the folder.
+func TestKeysOfTheFolderAreUsedAndNothingElseOfItsEnvironment(t *testing.T) {
+	v := visit(t, map[string]string{
+		"experts/clerk.md": "---\nname: Clerk\nkind: llm\n---\nWrite.\n",
+		".env": "# keys\nexport OPENAI_API_KEY='sk-of-the-folder-0123456789' # mine\nOPENAI_BASE_URL=EVIL/v1\nOPENAI_MODEL=evil\nNATS_URL=nats://127.0.0.1:1\n" +
+			"JOBGRAPH_EXPERTS=/etc\nGITHUB_TOKEN=x\nbroken line\n=\nXAI_API_KEY=\n",
+	})
+	delete(v.vars, "OPENAI_API_KEY")
+	code, shown := v.types(nil, runClerk...)
+	if code != cli.ExitOK || !strings.Contains(shown, "using OPENAI_API_KEY of .env of this folder\n") ||
+		!strings.Contains(shown, "not using JOBGRAPH_EXPERTS, NATS_URL, OPENAI_BASE_URL, OPENAI_MODEL of .env") || strings.Contains(shown, "sk-of") {
+		t.Errorf("exit code %d: %s", code, shown)
+	}
+	if got := v.sent(); got != "Bearer sk-of-the-folder-0123456789" {
+		t.Errorf("the model of the person got %q", got)
+	}
+	v.vars["OPENAI_API_KEY"] = secretKey
+	if code, shown := v.types(nil, runClerk...); code != cli.ExitOK || strings.Contains(shown, "using OPENAI_API_KEY") || v.sent() != "Bearer "+secretKey {
+		t.Errorf("it overrides the environment: exit code %d: %s", code, shown)
+	}
+	delete(v.vars, "OPENAI_API_KEY")
+	if _, shown := v.types(nil, append(runClerk, "--no-folder")...); strings.Contains(shown, ".env") || v.sent() == "Bearer sk-of-the-folder-0123456789" {
+		t.Errorf("--no-folder: %s", shown)
+	}
+	v.write(map[string]string{"jobgraph.yaml": "version: 1\nmodels: {default: {base_url: 'EVIL/v1', key: '${OPENAI_API_KEY}'}}\n"})
+	if code, shown := v.types(nil, append(runClerk, "--trust")...); code != cli.ExitNotPermitted || v.thefts() != "" {
+		t.Errorf("it goes to an address of the folder: exit code %d: %s", code, shown)
+	}
+}
+
+func TestTheKeyOfSeveralThatIsUsedIsNamed(t *testing.T) {
+	v := visit(t, nil)
+	for _, name := range []string{"OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL"} {
+		delete(v.vars, name)
+	}
+	v.vars["ANTHROPIC_API_KEY"], v.vars["XAI_API_KEY"] = "a-key-of-somebody", "another-key-of-somebody"
+	_, shown := v.types(nil, "run", "--embedded", "--plan", "gone.json", "Work")
+	if strings.Contains(shown, "Anthropic") {
+		t.Errorf("it is said before there is a run: %s", shown)
+	}
+	v.write(map[string]string{"plan.json": `{"subjobs":[{"id":"a","goal":"g","expert":"none"}]}`}) // No model is asked.
+	_, shown = v.types(nil, "run", "--embedded", "--plan", "plan.json", "--timeout", "3s", "Work")
+	if !strings.Contains(shown, "using claude-sonnet-4-6 of Anthropic, by ANTHROPIC_API_KEY; also set: XAI_API_KEY (--model chooses)\n") {
+		t.Error(shown)
+	}
+}
+
+// localServer serves a model as Ollama or llama.cpp do, or something else.
+func localServer(t *testing.T, routes map[string]string) (port string, asked func() int) {
+	t.Helper()
+	model := llmtest.New(llmtest.Planner{})
+	var mu sync.Mutex
+	calls := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if text, ok := routes[r.URL.Path]; ok {
+			_, _ = io.WriteString(w, text) // The program notices if it is cut.
+			return
+		}
+		mu.Lock()
+		calls++
+		mu.Unlock()
+		model.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL[strings.LastIndex(server.URL, ":")+1:], func() int { mu.Lock(); defer mu.Unlock(); return calls }
+}
+
+func TestAModelOfThisMachineIsUsedAtATerminalAfterItHasAnsweredAsOne(t *testing.T) {
+	v := visit(t, nil)
+	for _, name := range []string{"OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL"} {
+		delete(v.vars, name)
+	}
+	v.vars["OLLAMA_HOST"], v.vars["LLAMA_ARG_PORT"] = "127.0.0.1:1", "1"
+	run := []string{"run", "--embedded", "Say hello"}
+	terminal := [][2]string{}
+	code, shown := v.types(terminal, run...)
+	if code == cli.ExitOK || !strings.Contains(shown, "OPENAI_API_KEY") || !strings.Contains(shown, "Ollama") || !strings.Contains(shown, "--model fake") {
+		t.Errorf("without a model: exit code %d: %s", code, shown)
+	}
+	tags := `{"models":[{"name":"nomic-embed-text"},{"name":"qwen3:8b"}]}`
+	for name, c := range map[string]struct {
+		variable, host string
+		routes         map[string]string
+		want           string
+	}{
+		"Ollama":           {"OLLAMA_HOST", "http://remote.test:", map[string]string{"/api/tags": tags}, "using qwen3:8b of Ollama at http://127.0.0.1:"},
+		"llama.cpp":        {"LLAMA_ARG_PORT", "", map[string]string{"/v1/models": `{"data":[{"id":"gemma.gguf","owned_by":"llamacpp"}]}`}, "using gemma.gguf of llama.cpp at"},
+		"something else":   {"LLAMA_ARG_PORT", "", map[string]string{"/v1/models": `{"data":[{"id":"x","owned_by":"somebody"}]}`}, ""},
+		"a page":           {"OLLAMA_HOST", "127.0.0.1:", map[string]string{"/api/tags": "<html>"}, ""},
+		"only for search":  {"OLLAMA_HOST", "127.0.0.1:", map[string]string{"/api/tags": `{"models":[{"name":"bge-m3"}]}`}, ""},
+		"nothing pulled":   {"OLLAMA_HOST", "127.0.0.1:", map[string]string{"/api/tags": `{"models":[]}`}, ""},
+		"off the terminal": {"OLLAMA_HOST", "127.0.0.1:", map[string]string{"/api/tags": tags}, ""},
+	} {
+		port, asked := localServer(t, c.routes)
+		before := v.vars[c.variable]
+		v.vars[c.variable] = c.host + port
+		lines := terminal
+		if name == "off the terminal" {
+			lines = nil
+		}
+		code, shown := v.types(lines, run...)
+		v.vars[c.variable] = before
+		if used := asked() > 0; used != (c.want != "") || used != (code == cli.ExitOK) || !strings.Contains(shown, c.want) {
+			t.Errorf("%s: %d calls, exit code %d: %s", name, asked(), code, shown)
+		}
 	}
 }

@@ -98,35 +98,6 @@ func Single(key Secret, baseURL, model string) Config {
 	return Config{DefaultModel: {Model: model, BaseURL: baseURL, Key: key}}
 }
 
-// Variables are what the environment says of one model, and of the accounts at providers of their own.
-type Variables struct {
-	// Key, BaseURL and Model are OPENAI_API_KEY, OPENAI_BASE_URL and OPENAI_MODEL. Model may be a configured name.
-	Key            Secret
-	BaseURL, Model string
-	// Anthropic and Gemini are ANTHROPIC_API_KEY and GEMINI_API_KEY: for a model whose name begins with claude or gemini and that has no
-	// BaseURL, or one of theirs.
-	Anthropic, Gemini Secret
-}
-
-// model returns the model that the variables describe.
-func (v Variables) model() ModelConfig {
-	m := ModelConfig{Model: v.Model, BaseURL: v.BaseURL, Key: v.Key}
-	for _, account := range []struct {
-		dialect Dialect
-		name    string
-		key     Secret
-	}{{DialectAnthropic, "claude", v.Anthropic}, {DialectGemini, "gemini", v.Gemini}} {
-		switch {
-		case account.key == "":
-		case v.BaseURL == "" && strings.HasPrefix(v.Model, account.name):
-			m.API, m.Key = string(account.dialect), account.key
-		case v.BaseURL != "" && m.dialect() == account.dialect:
-			m.Key = cmp.Or(v.Key, account.key)
-		}
-	}
-	return m
-}
-
 // With returns a copy with the model that variables describe, if they describe one. standard is the configured name of the
 // default model: that of the variables, "default", or the only one. It is empty without any model, and if several leave it
 // open.
@@ -134,13 +105,14 @@ func (c Config) With(v Variables) (all Config, standard string) {
 	all = Config{}
 	maps.Copy(all, c)
 	_, known := all[v.Model]
+	_, account := v.Account()
 	switch {
 	case v.Model != "" && known:
 		return all, v.Model
 	case v.Model != "":
 		all[v.Model] = v.model()
 		return all, v.Model
-	case len(all) == 0 && (v.Key != "" || v.BaseURL != ""):
+	case len(all) == 0 && (v.BaseURL != "" || account):
 		all = Config{DefaultModel: v.model()}
 	}
 	if _, has := all[DefaultModel]; has {

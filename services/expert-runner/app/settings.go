@@ -2,6 +2,7 @@ package app
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
@@ -41,8 +42,8 @@ type Settings struct {
 	OrphanAfter time.Duration
 	// APIKey, BaseURL and Model define the model of agents whose card names none. Model may be a name of the configuration file.
 	APIKey, BaseURL, Model string
-	// AnthropicKey and GeminiKey are for models of these providers that Model names.
-	AnthropicKey, GeminiKey string
+	// Keys are the keys of other providers, by their variables: see llm.Providers.
+	Keys map[string]llm.Secret
 	// SearchURL is the address of a SearXNG server, or of the API of SearchProvider in place of its public one. Without both, the
 	// first key decides.
 	SearchURL, SearchProvider string
@@ -92,12 +93,13 @@ func (s *Settings) Declare(f *host.Flags) {
 	f.String(&s.Model, host.Flag{
 		Name: "openai-model", Env: "OPENAI_MODEL", Usage: "The model of agents whose card names none: a name under models in the configuration file, else the model's name at its provider.",
 	})
-	f.String(&s.AnthropicKey, host.Flag{
-		Name: "anthropic-api-key", Env: "ANTHROPIC_API_KEY", Secret: true, Usage: "Key for a model whose name begins with claude, unless another address is given.",
-	})
-	f.String(&s.GeminiKey, host.Flag{
-		Name: "gemini-api-key", Env: "GEMINI_API_KEY", Secret: true, Usage: "Key for a model whose name begins with gemini, unless another address is given.",
-	})
+	s.Keys = map[string]llm.Secret{}
+	for _, variable := range llm.KeyVariables()[1:] { // The first is OpenAI's.
+		f.Add(host.Flag{
+			Name: strings.ToLower(strings.ReplaceAll(variable, "_", "-")), Env: variable, Secret: true, Usage: llm.KeyUsage(variable),
+			Set: func(key string) error { s.Keys[variable] = llm.Secret(key); return nil },
+		})
+	}
 	f.String(&s.SearchURL, host.Flag{Name: "search-url", Usage: "Address of a SearXNG server that searches the web for agents, or of the API of --search-provider."})
 	f.Choice(&s.SearchProvider, search.Providers(), host.Flag{
 		Name: "search-provider", Usage: "What searches the web for agents: searxng, brave, tavily or exa; without it an address means searxng, else the first key decides.",
@@ -109,9 +111,7 @@ func (s *Settings) Declare(f *host.Flags) {
 
 // variables returns what the settings say of models.
 func (s *Settings) variables() llm.Variables {
-	return llm.Variables{
-		Key: llm.Secret(s.APIKey), BaseURL: s.BaseURL, Model: s.Model, Anthropic: llm.Secret(s.AnthropicKey), Gemini: llm.Secret(s.GeminiKey),
-	}
+	return llm.Variables{Key: llm.Secret(s.APIKey), BaseURL: s.BaseURL, Model: s.Model, Keys: s.Keys}
 }
 
 // searcher returns what searches the web; nil if nothing is configured.

@@ -68,7 +68,7 @@ func readConfig(path string, env host.Env, own *Settings) (Config, error) {
 
 // meant returns a fault if there are several models and no default.
 func (c Config) meant(s Settings) error {
-	models, name := c.Models.With(s.variables())
+	models, name := c.Models.With(s.Variables())
 	if name != "" || len(models) == 0 {
 		return nil
 	}
@@ -81,7 +81,7 @@ func (c Config) meant(s Settings) error {
 // choose adds the model of the settings to those of the file and returns the default: its configured name, and its name for
 // people. Both are empty if there is no model.
 func (c Config) choose(s Settings) (models llm.Config, name, shown string, err error) {
-	models, name = c.Models.With(s.variables())
+	models, name = c.Models.With(s.Variables())
 	if err := c.meant(s); err != nil {
 		return nil, "", "", err
 	}

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"strings"
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
@@ -20,8 +21,8 @@ type Settings struct {
 	// APIKey, BaseURL and Model select the model that plans. Model may be one of the configuration file's. If all are
 	// empty, the file's default is used. Without a model, plans must come with the request.
 	APIKey, BaseURL, Model string
-	// AnthropicKey and GeminiKey are for models of these providers that Model names.
-	AnthropicKey, GeminiKey string
+	// Keys are the keys of other providers, by their variables: see llm.Providers.
+	Keys map[string]llm.Secret
 	// Profiles is a folder with profiles and prompts that add to the built-in ones or replace them.
 	Profiles string
 	// PlanAge is how long a plan that is kept stays after its last use; 0 is for ever. PlansPerBook is the most of a book.
@@ -58,22 +59,21 @@ func (s *Settings) Declare(f *host.Flags) {
 	f.String(&s.Model, host.Flag{
 		Name: "openai-model", Env: "OPENAI_MODEL", Usage: "The model to plan with: a name under models in the configuration file, else the model's name at its provider.",
 	})
-	f.String(&s.AnthropicKey, host.Flag{
-		Name: "anthropic-api-key", Env: "ANTHROPIC_API_KEY", Secret: true, Usage: "Key for a model whose name begins with claude, unless another address is given.",
-	})
-	f.String(&s.GeminiKey, host.Flag{
-		Name: "gemini-api-key", Env: "GEMINI_API_KEY", Secret: true, Usage: "Key for a model whose name begins with gemini, unless another address is given.",
-	})
+	s.Keys = map[string]llm.Secret{}
+	for _, variable := range llm.KeyVariables()[1:] { // The first is OpenAI's.
+		f.Add(host.Flag{
+			Name: strings.ToLower(strings.ReplaceAll(variable, "_", "-")), Env: variable, Secret: true, Usage: llm.KeyUsage(variable),
+			Set: func(key string) error { s.Keys[variable] = llm.Secret(key); return nil },
+		})
+	}
 	f.String(&s.Profiles, host.Flag{
 		Name: "profiles", Usage: "Folder with profiles/NAME.yaml and prompts/LANGUAGE/NAME.tmpl that add to those of the program, or replace them.",
 	})
 }
 
-// variables returns what the settings say of models.
-func (s *Settings) variables() llm.Variables {
-	return llm.Variables{
-		Key: llm.Secret(s.APIKey), BaseURL: s.BaseURL, Model: s.Model, Anthropic: llm.Secret(s.AnthropicKey), Gemini: llm.Secret(s.GeminiKey),
-	}
+// Variables returns what the settings say of models.
+func (s *Settings) Variables() llm.Variables {
+	return llm.Variables{Key: llm.Secret(s.APIKey), BaseURL: s.BaseURL, Model: s.Model, Keys: s.Keys}
 }
 
 // Deps are parts that an embedding program may supply; the zero value supplies none.

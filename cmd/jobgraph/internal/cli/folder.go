@@ -74,9 +74,12 @@ func (d folder) names(cards int) string {
 	if len(d.experts) > 0 {
 		parts = append(parts, "experts/")
 	}
-	count := fmt.Sprintf(" (%d experts)", cards)
-	if cards == 1 {
+	count := ""
+	switch {
+	case cards == 1:
 		count = " (1 expert)"
+	case cards > 1:
+		count = fmt.Sprintf(" (%d experts)", cards)
 	}
 	return strings.Join(parts, " and ") + count
 }
@@ -97,15 +100,16 @@ var harmlessSettings = []string{"default-expert", "expert-wait", "keep-failed", 
 type examined struct {
 	folder
 	*runner.Survey
+	env host.Env
 	// secrets are the secret variables that the files read.
 	secrets []string
 }
 
 // examine reads the files of a folder. Secret variables have a stand-in for a value, except those that are given by name. Errors:
 // host.Faults for files that are wrong, or want what no file of a folder gets.
-func (g folders) examine(d folder, given []string) (*examined, error) {
+func (g folders) examine(d folder, all host.Env, given []string) (*examined, error) {
 	env := func(name string) (string, bool) {
-		value, found := g.app.sys.Env(name)
+		value, found := all(name)
 		if found && host.Secretive(name, value) && !slices.Contains(given, name) {
 			return "withheld", true
 		}
@@ -122,9 +126,9 @@ func (g folders) examine(d folder, given []string) (*examined, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &examined{folder: d, Survey: survey}
+	e := &examined{folder: d, Survey: survey, env: all}
 	for _, name := range survey.Variables {
-		if value, _ := g.app.sys.Env(name); host.Secretive(name, value) {
+		if value, _ := all(name); host.Secretive(name, value) {
 			e.secrets = append(e.secrets, name)
 		}
 	}
@@ -179,7 +183,7 @@ func (d folder) outside(files []string) (faults host.Faults) {
 
 // use returns the files of the current folder that may be used: those whose kind was not named otherwise, after a person has trusted
 // them. It says once what it found.
-func (g folders) use(f *folderFlags, config, experts bool) (folder, error) {
+func (g folders) use(f *folderFlags, env host.Env, config, experts bool) (folder, error) {
 	d := look(".")
 	if config { // It names its own experts.
 		d.config, d.experts = "", nil
@@ -190,7 +194,7 @@ func (g folders) use(f *folderFlags, config, experts bool) (folder, error) {
 	if f.leave || d.empty() {
 		return folder{}, nil
 	}
-	e, err := g.examine(d, f.variables)
+	e, err := g.examine(d, env, f.variables)
 	if err != nil {
 		g.app.note("the files of this folder cannot be used; --no-folder leaves them alone")
 		return folder{}, err
@@ -278,7 +282,7 @@ func (g folders) ask(f *folderFlags, e *examined, path string, given, missing []
 			return without()
 		}
 	}
-	again, err := g.examine(e.folder, f.variables)
+	again, err := g.examine(e.folder, e.env, f.variables)
 	if err != nil {
 		return folder{}, err
 	}

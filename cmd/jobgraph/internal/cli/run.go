@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -237,6 +238,9 @@ func (g runs) startForRun(f *runFlags) (*stack.Stack, error) {
 	if err := g.addFolder(&s, &f.folder); err != nil {
 		return nil, err
 	}
+	if g.app.sys.Typing && !g.app.noInput && !s.HasModel() {
+		g.addLocal(&s)
+	}
 	return stack.Start(g.app.hard, s)
 }
 
@@ -260,18 +264,22 @@ func (g runs) stackForRun(f *runFlags) stack.Settings {
 	return s
 }
 
-// addFolder adds the files of the current folder to a stack, as far as nothing else was named and a person trusts them.
+// addFolder adds the files of the current folder to a stack, as far as nothing else was named and a person trusts them, and the keys of
+// models in its .env. It says what is used of them.
 func (g runs) addFolder(s *stack.Settings, f *folderFlags) error {
-	named, _ := g.app.sys.Env("JOBGRAPH_EXPERTS")
-	found, err := g.app.folders.use(f, s.Host.Config != "", named != "" || len(s.Experts) > 0)
-	if err != nil || found.empty() {
+	if !f.leave {
+		s.Env = g.app.folders.withKeys(s.Env)
+	}
+	named, _ := s.Env("JOBGRAPH_EXPERTS")
+	found, err := g.app.folders.use(f, s.Env, s.Host.Config != "", named != "" || len(s.Experts) > 0)
+	if err != nil {
 		return err
 	}
-	s.Host.ReadOnce = true
-	if found.config != "" {
-		s.Host.Config = found.config
+	if !found.empty() {
+		s.Host.ReadOnce, s.Experts = true, append(s.Experts, found.experts...)
+		s.Host.Config = cmp.Or(found.config, s.Host.Config)
 	}
-	s.Experts = append(s.Experts, found.experts...)
+	g.nameAccount(s)
 	return nil
 }
 

@@ -73,7 +73,7 @@ func (g folders) named(args, given []string) (*examined, string, error) {
 	if d.empty() {
 		return nil, "", notFound("folder", dir+" with jobgraph.yaml or experts/*.md", nil, "jobgraph trust list")
 	}
-	e, err := g.examine(d, given)
+	e, err := g.examine(d, g.app.sys.Env, given)
 	return e, path, err
 }
 

@@ -84,8 +84,8 @@ func (k *Stack) model(p *planner.Settings, r *runner.Settings) llm.Doer {
 	case "":
 		return nil
 	case FakeModel:
-		p.APIKey, p.BaseURL, p.Model = "", "http://fake.invalid/v1", FakeModel
-		r.APIKey, r.BaseURL, r.Model = p.APIKey, p.BaseURL, p.Model
+		p.APIKey, p.Keys, p.BaseURL, p.Model = "", nil, "http://fake.invalid/v1", FakeModel
+		r.APIKey, r.Keys, r.BaseURL, r.Model = p.APIKey, p.Keys, p.BaseURL, p.Model
 		return llmtest.New(llmtest.Play{Watched: k.settings.Watched})
 	}
 	p.Model, r.Model = k.settings.Model, k.settings.Model

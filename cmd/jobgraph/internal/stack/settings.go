@@ -1,11 +1,13 @@
 package stack
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/pkg/llm"
 	runner "github.com/jobgraph/jobgraph/services/expert-runner/app"
 	planner "github.com/jobgraph/jobgraph/services/planner/app"
 	scheduler "github.com/jobgraph/jobgraph/services/scheduler/app"
@@ -36,6 +38,32 @@ func ReadServices(config string, env host.Env) (Services, error) {
 		}
 	}
 	return s, faults.Err()
+}
+
+// model returns what environment and configuration file say of models. Their faults are left to Start.
+func (s *Settings) model() (v llm.Variables, file llm.Config) {
+	own, _ := ReadServices(s.Host.Config, s.Env)          // See above.
+	config, _ := planner.ReadConfig(s.Host.Config, s.Env) // See above.
+	v = own.Planner.Variables()
+	v.Model = cmp.Or(s.Model, v.Model)
+	return v, config.Models
+}
+
+// Account returns the provider in the environment whose key decides which model plans; ok is false if something else does.
+func (s *Settings) Account() (a llm.Account, model string, ok bool) {
+	v, file := s.model()
+	if _, named := file[v.Model]; s.Model == FakeModel || named || v.Model == "" && len(file) > 0 {
+		return a, "", false
+	}
+	a, ok = v.Account()
+	return a, cmp.Or(v.Model, a.Model), ok
+}
+
+// HasModel reports whether there is any model to plan with.
+func (s *Settings) HasModel() bool {
+	v, file := s.model()
+	all, _ := file.With(v)
+	return s.Model == FakeModel || len(all) > 0
 }
 
 func parse(service, config string, env host.Env, declare func(*host.Flags)) error {

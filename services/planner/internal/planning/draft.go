@@ -316,7 +316,7 @@ func failure(f *Fact) events.Fault {
 	out := events.Fault{Code: events.CodeUnavailable, Message: "the model could not be asked", Cause: clip(f.Message, maxMessage)}
 	switch f.Class {
 	case ClassAuth:
-		out.Message, out.Hint = "the model refuses the key", "set OPENAI_API_KEY to a valid key"
+		out.Message, out.Hint = "the model refuses the key", "set the key of its provider (OPENAI_API_KEY, ANTHROPIC_API_KEY …) to a valid one; `jobgraph model check` tries it"
 	case ClassQuota:
 		out.Message, out.Hint = "the account of the model has no credit left", "add credit, or choose another model"
 	case ClassNotFound:
