@@ -52,7 +52,7 @@ func TestTheModelThatIsMeantIsChosenBySettingsThenByTheFile(t *testing.T) {
 		name, shown, names string
 	}{
 		{Config{}, Settings{}, "", "", ""},
-		{Config{}, Settings{APIKey: "k"}, "default", "default", "default"},
+		{Config{}, Settings{APIKey: "k"}, "default", "gpt-5-mini", "default"},
 		{Config{}, Settings{BaseURL: "http://x/v1", Model: "m"}, "m", "m", "m"},
 		{two, Settings{Model: "strong"}, "strong", "strong", "fast strong"},
 		{two, Settings{Model: "other"}, "other", "other", "fast other strong"},

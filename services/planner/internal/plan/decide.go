@@ -55,7 +55,7 @@ func planned(w *events.Work, raw []byte, cards []events.Card, o Options) Decisio
 		return Reject(events.Fault{
 			Code: events.CodeNoPlanner, Field: "plan", Message: "the job has a goal but no plan, and there is no model to make one",
 			Hint: "give the planner a model: set the key of a provider (OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY …), or OPENAI_BASE_URL and OPENAI_MODEL of a local one " +
-				"(jobgraph finds Ollama and llama.cpp by itself at a terminal), or try the scripted one with --model fake; or send a plan, or name an expert that takes the whole goal",
+				"(jobgraph finds Ollama and llama.cpp by itself at a terminal), or try the scripted one with --model fake; or send a plan (see `jobgraph plan template`), or name an expert that takes the whole goal",
 		})
 	}
 	final, fault := Finaliser(r.Finalize, cards)
