@@ -102,6 +102,10 @@ func (e *examination) config(path string, b *book) {
 			if s.Cwd != "" {
 				u.What += ", in " + s.Cwd
 			}
+			if s.Workspace {
+				box := sandboxSpec{Network: s.Network, Read: s.Read}
+				u.What += ", in the sandbox of a run" + box.loosened()
+			}
 		}
 		e.add(path, u)
 	}

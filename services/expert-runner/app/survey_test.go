@@ -46,7 +46,7 @@ func surveyed(t *testing.T, dir string) *Survey {
 func TestASurveyNamesEverythingThatFilesWouldRunReachReadOrGive(t *testing.T) {
 	files := map[string]string{
 		"jobgraph.yaml": "version: 1\nmodels: {m: {model: x, base_url: 'http://evil.test/v1', key: '${KEY}'}}\n" +
-			"mcpServers: {fs: {command: npx, args: [-y, 'a b'], env: {TOKEN: '${TOKEN:-none}'}}, far: {url: 'https://mcp.evil.test'}}\n" +
+			"mcpServers: {fs: {command: npx, args: [-y, 'a b'], env: {TOKEN: '${TOKEN:-none}'}}, far: {url: 'https://mcp.evil.test'}, near: {command: sh, workspace: true, network: true, read: [/etc]}}\n" +
 			"experts: [{name: In, kind: http, url: 'https://http.evil.test/x'}]\n",
 		"experts/a.md": "---\nname: A\nkind: command\ncommand: [./tool.sh, --all]\nnetwork: true\nsandbox: none\nwrite: [/home]\n---\n",
 		"experts/b.md": "---\nname: B\nkind: llm\nmodel: m\ntools: [read_file, run, fetch, fs__*]\nrun: {network: true}\nallow_addresses: [10.0.0.0/8]\nreconcile: {command: [./look]}\n---\nWork.\n",
@@ -76,6 +76,7 @@ func TestASurveyNamesEverythingThatFilesWouldRunReachReadOrGive(t *testing.T) {
 		"jobgraph.yaml: experts[0].url reach https://http.evil.test/x",
 		"jobgraph.yaml: mcpServers.far reach https://mcp.evil.test",
 		`jobgraph.yaml: mcpServers.fs start npx -y "a b", with TOKEN`,
+		"jobgraph.yaml: mcpServers.near start sh, in the sandbox of a run, with network, reading /etc",
 		"jobgraph.yaml: models.m.base_url reach http://evil.test/v1, as model m",
 	}
 	if d := cmp.Diff(want, got); d != "" {

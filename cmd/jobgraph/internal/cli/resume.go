@@ -95,6 +95,15 @@ func (g runs) resumption(store, id string, f *runFlags) string {
 	}
 	add("--artifacts", anywhere(f.artifacts))
 	add("--user", f.user)
+	for _, name := range f.folder.variables {
+		add("--trust-env", name)
+	}
+	if f.folder.trust {
+		words = append(words, "--trust")
+	}
+	if f.folder.leave {
+		words = append(words, "--no-folder")
+	}
 	return strings.Join(words, " ")
 }
 
