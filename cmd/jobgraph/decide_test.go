@@ -49,3 +49,15 @@ func TestTheTimeZoneIsThatOfTheRequestTheSessionTheUserOrTheCaller(t *testing.T)
 func TestTheAssistantPausesForMissingInput(t *testing.T) { proof(t, "assistant") }
 
 func TestTheDialoguesOfTheAncestorsGoAsTheirPageShows(t *testing.T) { proof(t, "dialogues") }
+
+func TestWhatModelsWriteIsReadRepairedAndChecked(t *testing.T) { proof(t, "reading") }
+
+func TestResearchGoesFromTheFirstReaderToTheReport(t *testing.T) { proof(t, "research") }
+
+func TestAStepEndsInOneOfFourOutcomes(t *testing.T) { proof(t, "outcomes") }
+
+func TestAnAgentKeepsWithinItsLimits(t *testing.T) { proof(t, "limits") }
+
+func TestExpertsElsewhereAreExpertsLikeThoseHere(t *testing.T) { proof(t, "elsewhere") }
+
+func TestThePlannerKnowsWhatItShouldAndHoldsUpNobody(t *testing.T) { proof(t, "planner") }

@@ -15,6 +15,13 @@ func mcpServer() {
 	if os.Getenv("MOOD") == "bad" {
 		fmt.Fprintln(os.Stdout, "hello!")
 	}
+	if err := bank(os.Getenv("BOOK")).Run(context.Background(), &sdk.StdioTransport{}); err != nil {
+		os.Exit(1)
+	}
+}
+
+// bank is the server, with its book.
+func bank(path string) *sdk.Server {
 	s := sdk.NewServer(&sdk.Implementation{Name: "bank", Version: "v1"}, nil)
 	add := func(name, description string, readOnly bool, does func(args string) (string, error)) {
 		t := &sdk.Tool{
@@ -30,7 +37,7 @@ func mcpServer() {
 	}
 	add("balance", "Says what is left.", true, func(string) (string, error) { return "there are 7 left", nil })
 	add("pay", "Pays an order.", false, func(args string) (string, error) {
-		book, err := os.OpenFile(os.Getenv("BOOK"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+		book, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 		if err != nil {
 			return "", err
 		}
@@ -38,7 +45,5 @@ func mcpServer() {
 		_, err = fmt.Fprintln(book, args)
 		return "paid " + args, err
 	})
-	if err := s.Run(context.Background(), &sdk.StdioTransport{}); err != nil {
-		os.Exit(1)
-	}
+	return s
 }

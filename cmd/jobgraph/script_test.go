@@ -44,10 +44,13 @@ func TestMain(m *testing.M) {
 //	awaitevent JOB KIND SUBJOB [RUN]   until the log has such an event
 //	publish SUBJECT BODY|@FILE  as a stranger does
 //	model [flag…]               the scripted model on a free port, which OPENAI_BASE_URL names
+//	[!] asked [-N] TEXT…        some (no, N) questions to the model contain all of these texts
 //	awaitsession ID STATE       until the record of a session says so
 //	awaitexpert ID [DESCRIPTION]   until the catalogue has such a card; with ! until it has none
 //	awaitunread POOL            until no runner asks for its work any more
 //	web                         a service for experts of kind http, which WEB_URL names
+//	a2a                         a remote agent of the A2A protocol, which A2A_URL names
+//	mcp                         an MCP server on the web, which MCP_URL and MCP_SOCKET name
 //	bus                         a bus without services, which NATS_URL names
 //	admitted JOB GOAL           job.requested, as a scheduler that is gone has stated it
 //
@@ -73,7 +76,7 @@ func runScripts(t *testing.T, p testscript.Params) {
 		return nil
 	}
 	p.Cmds = map[string]func(ts *testscript.TestScript, neg bool, args []string){
-		"up": up, "exits": exits, "bus": bare, "model": model, "web": web,
+		"up": up, "exits": exits, "bus": bare, "model": model, "asked": asked, "web": web, "a2a": remoteAgent, "mcp": mcpWeb,
 		"state":        command("state JOB KIND SUBJOB RUN JSON", state),
 		"await":        command("await JOB STATUS [SUBJOB]", await),
 		"awaitdead":    command("awaitdead KIND", awaitDead),

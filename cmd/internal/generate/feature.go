@@ -1,10 +1,8 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"io"
-	"strings"
 )
 
 // feature is a feature of a predecessor system under its number in the inventory.
@@ -154,14 +152,10 @@ var features = []feature{
 
 // featurePart writes the features with the tests that claim to prove them, those that are not built with the reason, and
 // the others as open. It records all of them as listed.
-func featurePart(b io.Writer, proved map[string][]string, listed map[string]bool) {
-	fmt.Fprintf(b, "\n## Features\n\nWhat the ancestors have, and the tests here.\n\n| id | there | proved by |\n|---|---|---|\n")
+func featurePart(b io.Writer, proved proofs, listed map[string]bool) {
+	fmt.Fprintf(b, "\n## Features\n\nWhat the ancestors have, and the tests here.\n\n| id | there | from outside | in packages |\n|---|---|---|---|\n")
 	for _, f := range features {
 		listed[f.id] = true
-		left := ""
-		if f.left != "" {
-			left = "not built: " + f.left
-		}
-		fmt.Fprintf(b, "| %s | %s | %s |\n", f.id, f.what, cmp.Or(left, strings.Join(proved[f.id], "<br>"), "**open**"))
+		fmt.Fprintf(b, "| %s | %s | %s |\n", f.id, f.what, proved.cells(f.id, f.left))
 	}
 }

@@ -1,10 +1,8 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"io"
-	"strings"
 )
 
 // weakness is a weakness of a predecessor system, and what goes wrong there. Numbers and letters are those of the
@@ -98,10 +96,10 @@ var weaknesses = []weakness{
 
 // weaknessPart writes weaknesses with the tests that claim to prove them, those without one as open, and records them as
 // listed.
-func weaknessPart(b io.Writer, title string, list []weakness, proved map[string][]string, listed map[string]bool) {
-	fmt.Fprintf(b, "\n## %s\n\nWhat goes wrong there, and the regression test here.\n\n| id | there | proved by |\n|---|---|---|\n", title)
+func weaknessPart(b io.Writer, title string, list []weakness, proved proofs, listed map[string]bool) {
+	fmt.Fprintf(b, "\n## %s\n\nWhat goes wrong there, and the regression test here.\n\n| id | there | from outside | in packages |\n|---|---|---|---|\n", title)
 	for _, w := range list {
 		listed[w.id] = true
-		fmt.Fprintf(b, "| %s | %s | %s |\n", w.id, w.what, cmp.Or(strings.Join(proved[w.id], "<br>"), "**open**"))
+		fmt.Fprintf(b, "| %s | %s | %s |\n", w.id, w.what, proved.cells(w.id, ""))
 	}
 }
