@@ -226,6 +226,9 @@ func (c *errand) late(s *system, trap *trap, y *tally) {
 
 // TestZeroTokensTwice kills the runner at every boundary of every reference job of agents: the end is the same, no finished
 // call is repeated, and nothing is paid twice.
+//
+// proves F16
+// proves C-weakness-issue-39-run
 func TestZeroTokensTwice(t *testing.T) {
 	all := errands()
 	if len(all) < 20 {

@@ -116,6 +116,7 @@ func TestAHundredStepsAtOnceTakeNoTurnOfAClock(t *testing.T) {
 	})
 }
 
+// proves C21
 func TestRetriesAcrossAnHourCostNoTime(t *testing.T) {
 	virtual(t, func(s *system) {
 		s.startAll()
@@ -285,6 +286,7 @@ func TestAPersonIsAskedAndNothingHoldsTheWork(t *testing.T) {
 	})
 }
 
+// proves V5
 func TestAGoalWithoutPlanAndModelIsAnsweredByGuidance(t *testing.T) {
 	virtual(t, func(s *system) {
 		s.startAll()

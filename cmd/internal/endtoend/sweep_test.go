@@ -103,6 +103,10 @@ func scenes() []scene {
 
 // TestCrashSweep kills every service at every boundary of every reference job: the end is the same, no finished call is
 // repeated, no event is lost.
+//
+// proves C19
+// proves F16
+// proves F-T11
 func TestCrashSweep(t *testing.T) {
 	for _, c := range scenes() {
 		for _, victim := range []string{schedulerName, plannerName, runnerName} {

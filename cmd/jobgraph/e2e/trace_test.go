@@ -13,6 +13,8 @@ import (
 
 // A job submitted with a traceparent is one trace over all services: intake under the caller, the scheduler's steps under
 // intake, planning and runs under the steps that issued them.
+//
+// proves D18
 func TestOneJobIsOneTraceOverAllServices(t *testing.T) {
 	c := tracetest.New(t)
 	s := bare(t, "")

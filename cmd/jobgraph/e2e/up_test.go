@@ -9,6 +9,8 @@ import (
 )
 
 // Bus and services run in one process: kill -9 ends them all, and a restart continues from the same store.
+//
+// proves C38
 func TestTheAllInOneGoesOnWhereItWasKilled(t *testing.T) {
 	s, port := empty(t)
 	s.card("worker", "", "work")
