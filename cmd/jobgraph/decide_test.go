@@ -61,3 +61,5 @@ func TestAnAgentKeepsWithinItsLimits(t *testing.T) { proof(t, "limits") }
 func TestExpertsElsewhereAreExpertsLikeThoseHere(t *testing.T) { proof(t, "elsewhere") }
 
 func TestThePlannerKnowsWhatItShouldAndHoldsUpNobody(t *testing.T) { proof(t, "planner") }
+
+func TestWhatIsKeptGoesOnAfterARestart(t *testing.T) { proof(t, "restart") }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -37,6 +38,7 @@ func TestMain(m *testing.M) {
 // Scripts run the program as a user does. Beside the usual commands they have
 //
 //	up [flag…]                  a stack in this process on a free port, which NATS_URL names
+//	down                        ends the stack that was started last; with --store another one can go on from there
 //	exits CODE arg…             jobgraph with these arguments, which has to exit so
 //	state JOB KIND SUBJOB RUN JSON   a fact as some worker or service would state it
 //	await JOB STATUS [SUBJOB]   until the log says so; QUARANTINED until the saved state says so
@@ -76,7 +78,7 @@ func runScripts(t *testing.T, p testscript.Params) {
 		return nil
 	}
 	p.Cmds = map[string]func(ts *testscript.TestScript, neg bool, args []string){
-		"up": up, "exits": exits, "bus": bare, "model": model, "asked": asked, "web": web, "a2a": remoteAgent, "mcp": mcpWeb,
+		"up": up, "down": down, "exits": exits, "bus": bare, "model": model, "asked": asked, "web": web, "a2a": remoteAgent, "mcp": mcpWeb,
 		"state":        command("state JOB KIND SUBJOB RUN JSON", state),
 		"await":        command("await JOB STATUS [SUBJOB]", await),
 		"awaitdead":    command("awaitdead KIND", awaitDead),
@@ -98,8 +100,25 @@ func up(ts *testscript.TestScript, neg bool, args []string) {
 	env := &scriptEnv{of: ts, read: map[string]string{}}
 	stop, where := startUp(ts, env.get, args)
 	env.close()
-	ts.Defer(stop)
+	stop = sync.OnceFunc(stop)
+	stacks.Store(where, stop)
+	ts.Defer(func() {
+		stacks.Delete(where)
+		stop()
+	})
 	ts.Setenv("NATS_URL", where)
+}
+
+// stacks are what ends the stacks that scripts have started, by the addresses of their buses.
+var stacks sync.Map
+
+func down(ts *testscript.TestScript, neg bool, args []string) {
+	found, _ := stacks.Load(ts.Getenv("NATS_URL"))
+	stop, runs := found.(func())
+	if neg || len(args) != 0 || !runs {
+		ts.Fatalf("usage: down, after up")
+	}
+	stop()
 }
 
 // scriptEnv is the environment of a script as a program sees it that was started there: what the script sets later is not in it.
@@ -137,9 +156,12 @@ func startUp(t fataler, env host.Env, args []string) (stop func(), where string)
 	signals := make(chan os.Signal, 2)
 	out, in := io.Pipe()
 	code := make(chan int, 1)
+	if !slices.Contains(args, "--store") {
+		args = append([]string{"--ephemeral"}, args...)
+	}
 	sys := cli.System{
 		System: host.System{
-			Args: append([]string{"up", "--nats", "127.0.0.1:0", "-o", "json", "--ephemeral", "--http", "off"}, args...), Env: env,
+			Args: append([]string{"up", "--nats", "127.0.0.1:0", "-o", "json", "--http", "off"}, args...), Env: env,
 			Stdout: in, Stderr: io.Discard, Signals: signals,
 		},
 		Stdin: strings.NewReader(""), Now: time.Now, Sandbox: helper,

@@ -6,9 +6,6 @@ import (
 	"testing"
 )
 
-// mostInside is how many scenarios and features may be without a test from outside under their own id. It only falls.
-const mostInside = 999
-
 // Each scenario, feature and weakness of predecessor systems has its test or the reason why it is not built, scenarios and features have
 // one from outside, and no test claims to prove what is in no list.
 func TestNothingOfTheAncestorsIsOpen(t *testing.T) {
@@ -26,14 +23,14 @@ func TestNothingOfTheAncestorsIsOpen(t *testing.T) {
 		}
 	}
 	wanted, _, _ := strings.Cut(listed, "\n## Weaknesses")
-	inside := []string{}
+	var inside []string
 	for line := range strings.Lines(wanted) {
 		if cells := strings.Split(line, " | "); len(cells) > 2 && cells[len(cells)-2] == "–" {
 			inside = append(inside, cells[0][len("| "):])
 		}
 	}
-	if len(inside) > mostInside {
-		t.Errorf("%d rows have no test from outside, at most %d may: %s", len(inside), mostInside, strings.Join(inside, " "))
+	if len(inside) > 0 {
+		t.Errorf("these have no test from outside: %s", strings.Join(inside, " "))
 	}
 	for line := range strings.Lines(others) {
 		if strings.Contains(line, "-weakness-") || strings.Contains(line, "-T") {
