@@ -126,6 +126,9 @@ func writeAsked(b *strings.Builder, h *joblog.Log) {
 }
 
 // asks returns a question with its full prompt.
-func asks(q *question) string {
-	return output.Visible(fmt.Sprintf("%s asks (%s %s):", q.SubJob, q.Kind, q.Request)) + "\n" + output.Quote(q.Prompt)
+func asks(q *question) string { return asksIn(q, 0) }
+
+// asksIn is asks in so many columns; 0 means no limit.
+func asksIn(q *question, width int) string {
+	return output.Visible(fmt.Sprintf("%s asks (%s %s):", q.SubJob, q.Kind, q.Request)) + "\n" + output.QuoteIn(q.Prompt, width)
 }

@@ -116,7 +116,8 @@ func (d *dialog) ask(ctx context.Context, c *client.Client, q *question, after u
 
 // answer asks until the answer fits.
 func (d *dialog) answer(ctx context.Context, q *question) (any, error) {
-	if err := d.app.printf("\n%s\n%s", asks(q), d.details(q)); err != nil {
+	width, _, _ := d.app.size()
+	if err := d.app.printf("\n%s\n%s", asksIn(q, width), d.details(q)); err != nil {
 		return nil, err
 	}
 	for {

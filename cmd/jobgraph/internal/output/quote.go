@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
+
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/drawing"
 )
 
 // Visible returns a text on one line in which every character is visible: characters that a terminal would act on, or not
@@ -27,10 +29,22 @@ func Visible(text string) string {
 
 // Quote returns a foreign text completely, made visible and with a mark before every line, so that no line looks like the
 // program's own.
-func Quote(text string) string {
-	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
-	for i := range lines {
-		lines[i] = "  │ " + Visible(lines[i])
+func Quote(text string) string { return QuoteIn(text, 0) }
+
+// QuoteIn is Quote with lines of at most so many columns; 0 means no limit.
+func QuoteIn(text string, width int) string {
+	const mark = "  │ "
+	var lines []string
+	for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
+		line = Visible(line)
+		for room := width - drawing.Width(mark); room > 0 && drawing.Width(line) > room; {
+			part := strings.TrimSuffix(drawing.Cut(line, room+1), "…")
+			if part == "" || strings.TrimSpace(line) == part {
+				break
+			}
+			lines, line = append(lines, mark+part), line[len(part):]
+		}
+		lines = append(lines, mark+line)
 	}
 	return strings.Join(lines, "\n")
 }

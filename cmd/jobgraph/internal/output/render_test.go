@@ -9,6 +9,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/drawing"
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/output"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
@@ -56,6 +57,22 @@ func TestNoFormHasAnythingThatATerminalObeys(t *testing.T) {
 		if diff := gocmp.Diff(want, b.String()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", form, diff)
 		}
+	}
+}
+
+func TestAQuotedTextFitsTheTerminalAndKeepsEveryCharacter(t *testing.T) {
+	text := strings.Repeat("世界x ", 30) + "\nshort"
+	got := output.QuoteIn(text, 40)
+	var back strings.Builder
+	for line := range strings.SplitSeq(got, "\n") {
+		rest, marked := strings.CutPrefix(line, "  │ ")
+		if !marked || drawing.Width(line) > 40 {
+			t.Errorf("%q", line)
+		}
+		back.WriteString(rest)
+	}
+	if want := strings.ReplaceAll(text, "\n", ""); back.String() != want {
+		t.Errorf("%q, want %q", back.String(), want)
 	}
 }
 

@@ -1,0 +1,136 @@
+package main_test
+
+import (
+	"flag"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/screentest"
+	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
+)
+
+var update = flag.Bool("update", false, "write the recordings into the pages that show them")
+
+// halves is what the model says at the end, in two pieces: the second one comes when the first was seen.
+var halves = [2]string{"The note has two lines now. ", "The second one was changed from two to blue, as you wished."}
+
+// stenographer asks a person, writes a note, changes it if a person approves, and says so in two pieces.
+func stenographer(second <-chan struct{}) http.Handler {
+	cost := 0.0004
+	used := &llmtest.Usage{Prompt: 300, Completion: 40, CostUSD: &cost}
+	answers := []llmtest.Answer{
+		{Text: "I ask for the colour first.", Calls: []llmtest.Call{{Name: "ask_person", Args: `{"question":"Which colour?","options":["red","blue"]}`}}},
+		{Calls: []llmtest.Call{{Name: "edit", Args: `{"do":"create","path":"out/note.txt","new":"one\ntwo\n"}`}}},
+		{Calls: []llmtest.Call{{Name: "edit", Args: `{"do":"replace","path":"out/note.txt","old":"two","new":"blue"}`}}},
+	}
+	for n := range answers {
+		answers[n].Usage = used
+	}
+	model := llmtest.New(llmtest.Func(func(q llmtest.Question) (llmtest.Answer, error) { return answers[q.N-1], nil }))
+	asked := 0
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { // An agent asks one question at a time.
+		if asked++; asked <= len(answers) {
+			model.ServeHTTP(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		for n, half := range halves {
+			if n == 1 {
+				<-second
+			}
+			_, _ = fmt.Fprintf(w, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":%q}}]}\n\n", half) // The test sees what is missing.
+			w.(http.Flusher).Flush()
+		}
+		_, _ = fmt.Fprint(w, "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n"+
+			"data: {\"choices\":[],\"usage\":{\"prompt_tokens\":350,\"completion_tokens\":30,\"total_tokens\":380,\"cost\":0.0004}}\n\ndata: [DONE]\n\n")
+	})
+}
+
+// A session at a terminal of 80 columns: text that streams, a question, an approval with a diff, the result and its cost. The page shows
+// this recording; `go test ./cmd/jobgraph -run Recording -update` writes it anew.
+func TestThePageShowsTheRecordingOfATerminal(t *testing.T) {
+	second := make(chan struct{})
+	served := httptest.NewServer(stenographer(second))
+	defer served.Close()
+	dir := t.TempDir()
+	card := "---\nname: Clerk\nkind: llm\ntools: [ask_person, edit]\nartifacts: [out/**]\n" +
+		"policies: [{tool: edit, args: {do: replace}, action: ask, reason: Changes are looked at.}]\n---\nYou keep notes.\n"
+	if err := os.WriteFile(filepath.Join(dir, "clerk.md"), []byte(card), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	vars := []string{"OPENAI_BASE_URL=" + served.URL + "/v1", "OPENAI_MODEL=scripted", "NO_COLOR=1", "USER=ann"}
+	k := atKeyboard(t, dir, vars, "jobgraph", "run", "--embedded", "--experts", "clerk.md", "--expert", "Clerk", "--artifacts", "kept", "Keep a note")
+	k.until(t, "answer> ")
+	k.press(t, "2\n")
+	k.until(t, "yes, or why not> ")
+	k.press(t, "yes\n")
+	k.until(t, strings.TrimSpace(halves[0]))
+	meanwhile := k.seen.String()
+	meanwhile = meanwhile[:strings.LastIndex(meanwhile, "\x1b[J")]
+	close(second)
+	if code := k.end(); code != 0 {
+		t.Fatalf("exit code %d: %s", code, k.seen.String())
+	}
+	for name, output := range map[string]string{"meanwhile": meanwhile, "session": k.seen.String()} { // any order: each is a part of its own.
+		rows, faults := screentest.Replay(80, 24, output)
+		if len(faults) > 0 {
+			t.Errorf("%s: on the terminal:\n%s", name, strings.Join(faults, "\n"))
+		}
+		if name == "meanwhile" {
+			rows = rows[max(0, len(rows)-4):]
+		}
+		recorded(t, filepath.Join("..", "..", "docs", "terminal.md"), name, strings.Join(rows, "\n")+"\n")
+	}
+	kept, err := os.ReadFile(filepath.Join(dir, "kept", "main", "note.txt"))
+	if err != nil || string(kept) != "one\nblue\n" {
+		t.Errorf("the file is %q: %v", kept, err)
+	}
+}
+
+// The parts of a recording that differ every time: ids of jobs, times, digests.
+var differs = []struct {
+	pattern *regexp.Regexp
+	by      string
+}{
+	{regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`), "ID"},
+	{regexp.MustCompile(`\b[0-9.]+m?s\b *`), "TIME "},
+}
+
+func steady(text string) string {
+	for _, d := range differs {
+		text = d.pattern.ReplaceAllString(text, d.by)
+	}
+	return text
+}
+
+// recorded holds a recording against the block of a page that begins behind the line <!-- recording: NAME -->.
+func recorded(t *testing.T, page, name, text string) {
+	t.Helper()
+	raw, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, found := strings.Cut(string(raw), "<!-- recording: "+name+" -->\n```\n")
+	shown, after, closed := strings.Cut(rest, "```\n")
+	if !found || !closed {
+		t.Fatalf("%s has no block for the recording %s", page, name)
+	}
+	if *update {
+		raw = []byte(before + "<!-- recording: " + name + " -->\n```\n" + text + "```\n" + after)
+		if err := os.WriteFile(page, raw, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(steady(shown), steady(text)); diff != "" {
+		t.Errorf("%s shows another recording of %s (-page +now):\n%s", page, name, diff)
+	}
+}
