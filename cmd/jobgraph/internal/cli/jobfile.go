@@ -36,9 +36,9 @@ func (q *asked) declare(c *cobra.Command) {
 	f.BoolVar(&q.cached, "plan-cache", false, "take the plan that was made for the same request and experts before, if there is one")
 	f.StringVar(&q.expert, "expert", "", "skip planning: the whole goal for this expert")
 	f.StringVar(&q.profile, "profile", "", "the planner's profile")
-	f.StringVar(&q.model, "model", "", "the model that plans; an embedded run also knows fake, a scripted one that costs nothing")
+	f.StringVar(&q.model, "model", "", "the model that plans; an embedded run also knows fake, a scripted one that costs nothing, and fake:FILE, one that plays this script")
 	f.StringArrayVar(&q.inputs, "input", nil, "named value, KEY=VALUE, JSON or text; repeatable")
-	f.StringArrayVar(&q.attached, "attach", nil, "file that every SubJob gets, up to 1 GiB; repeatable")
+	f.StringArrayVar(&q.attached, "attach", nil, "file that every SubJob gets, up to 1 GiB, or a folder of at most 200; repeatable")
 	f.StringArrayVarP(&q.labels, "label", "l", nil, "label, KEY=VALUE; repeatable")
 	f.Var(newID{&q.id}, "id", "the job's id; made up when not given")
 	f.StringVar(&q.session, "session", "", "the conversation that the job belongs to")
@@ -129,7 +129,8 @@ func (g documents) request(q *asked, words []string) (events.Request, error) {
 	} else {
 		faults = still(faults, &r)
 	}
-	return r, append(faults, attachable(q.attached)...).OrNil()
+	_, unfit := unfolded(q.attached)
+	return r, append(faults, unfit...).OrNil()
 }
 
 // inWords has the fault of a missing goal say how a person gives one here.

@@ -3,11 +3,14 @@ package stack
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/google/uuid"
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
 	"github.com/jobgraph/jobgraph/pkg/llm"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
@@ -37,7 +40,8 @@ func (k *Stack) members() ([]member, error) {
 	r, p, s := own.Runner, own.Planner, own.Scheduler
 	r.Experts = append(r.Experts, k.settings.Experts...)
 	r.Builtin = true
-	doer := k.model(&p, &r)
+	doer, modelErr := k.model(&p, &r)
+	err = errors.Join(err, modelErr)
 	list := []member{
 		{name: "expert-runner", run: func(ctx context.Context, p *host.Process, b *bus.Bus) error {
 			return runner.Run(ctx, p, r, runner.Deps{Bus: b, Doer: doer, Sandbox: k.settings.Sandbox, Owner: seated("runner-up")})
@@ -77,17 +81,28 @@ func (k *Stack) announce(ctx context.Context) error {
 	return nil
 }
 
-// model sets the configured model in the settings of planner and runner. For the scripted model it returns what answers
-// instead of a provider.
-func (k *Stack) model(p *planner.Settings, r *runner.Settings) llm.Doer {
-	switch k.settings.Model {
-	case "":
-		return nil
-	case FakeModel:
+// model sets the configured model in the settings of planner and runner. For a scripted model it returns what answers
+// instead of a provider; the error is that of its script.
+func (k *Stack) model(p *planner.Settings, r *runner.Settings) (llm.Doer, error) {
+	name, script, scripted := strings.Cut(k.settings.Model, ":")
+	if name == FakeModel {
 		p.APIKey, p.Keys, p.BaseURL, p.Model = "", nil, "http://fake.invalid/v1", FakeModel
 		r.APIKey, r.Keys, r.BaseURL, r.Model = p.APIKey, p.Keys, p.BaseURL, p.Model
-		return llmtest.New(llmtest.Play{Watched: k.settings.Watched})
+		if !scripted {
+			return llmtest.New(llmtest.Play{Watched: k.settings.Watched}), nil
+		}
+		s, err := llmtest.LoadScript(script)
+		if err != nil {
+			return nil, host.Faults{{
+				Code: events.CodeInvalid, Field: "--model", Message: "the script of the model cannot be used", Cause: err.Error(),
+				Hint: "write fake:FILE, with a file as `jobgraph model serve --script` takes it",
+			}}
+		}
+		s.Else = llmtest.Planner{}
+		return llmtest.New(s), nil
 	}
-	p.Model, r.Model = k.settings.Model, k.settings.Model
-	return nil
+	if k.settings.Model != "" {
+		p.Model, r.Model = k.settings.Model, k.settings.Model
+	}
+	return nil, nil
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
@@ -52,7 +53,7 @@ func (s *Settings) model() (v llm.Variables, file llm.Config) {
 // Account returns the provider in the environment whose key decides which model plans; ok is false if something else does.
 func (s *Settings) Account() (a llm.Account, model string, ok bool) {
 	v, file := s.model()
-	if _, named := file[v.Model]; s.Model == FakeModel || named || v.Model == "" && len(file) > 0 {
+	if _, named := file[v.Model]; s.scripted() || named || v.Model == "" && len(file) > 0 {
 		return a, "", false
 	}
 	a, ok = v.Account()
@@ -63,7 +64,7 @@ func (s *Settings) Account() (a llm.Account, model string, ok bool) {
 func (s *Settings) HasModel() bool {
 	v, file := s.model()
 	all, _ := file.With(v)
-	return s.Model == FakeModel || len(all) > 0
+	return s.scripted() || len(all) > 0
 }
 
 func parse(service, config string, env host.Env, declare func(*host.Flags)) error {
@@ -117,4 +118,10 @@ func checkConfig(path string, env host.Env) error {
 	}
 	_, _, err := ReadConfig(path, env)
 	return err
+}
+
+// scripted says that a scripted model in this process answers.
+func (s *Settings) scripted() bool {
+	name, _, _ := strings.Cut(s.Model, ":")
+	return name == FakeModel
 }

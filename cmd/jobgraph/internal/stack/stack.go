@@ -42,7 +42,8 @@ type Settings struct {
 	Log *slog.Logger
 }
 
-// FakeModel names the scripted model (llmtest.Play), which costs nothing and always does the same.
+// FakeModel names the scripted model (llmtest.Play), which costs nothing and always does the same; with a colon and a file
+// behind it, one that plays the script of the file.
 const FakeModel = "fake"
 
 // startBound limits the start of the services, stopBound their end once no work may continue.

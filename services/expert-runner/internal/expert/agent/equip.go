@@ -211,7 +211,7 @@ func (r *run) place(ctx context.Context) (paths []string, err error) {
 		if name == "" {
 			name = "attachment-" + strconv.Itoa(i+1)
 		}
-		if err := fetch("attachments", name, ref); err != nil {
+		if err := fetch(workspace.AttachmentFolder(name), name, ref); err != nil {
 			return nil, err
 		}
 	}

@@ -93,7 +93,7 @@ func stdin(ctx context.Context, t *expert.Task, dir string) ([]byte, error) {
 		in.Results[id] = handed
 	}
 	for i, ref := range w.Attachments {
-		f, err := fetch(ctx, t, dir, "attachments", "attachment-"+strconv.Itoa(i+1), ref)
+		f, err := fetch(ctx, t, dir, workspace.AttachmentFolder(ref.Name), "attachment-"+strconv.Itoa(i+1), ref)
 		if err != nil {
 			return nil, err
 		}

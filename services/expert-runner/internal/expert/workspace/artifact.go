@@ -22,6 +22,9 @@ const OutDir = "out"
 // ArtifactsDir is the folder of a workspace with the predecessors' artifacts, one folder for each.
 const ArtifactsDir = "artifacts"
 
+// AttachmentsDir is the folder of a workspace with the files of the job.
+const AttachmentsDir = "attachments"
+
 // Limits of the artifacts of one run.
 const (
 	// MaxArtifacts limits the number of files, MaxArtifactBytes their total size.

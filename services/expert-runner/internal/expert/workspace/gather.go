@@ -76,7 +76,7 @@ func (g *gatherer) entry(name string, kind fs.FileMode, deep int) error {
 		}
 	}
 	parts := strings.Split(name, "/")
-	if slices.Contains([]string{TempDir, ArtifactsDir, "attachments", "results"}, parts[0]) {
+	if slices.Contains([]string{TempDir, ArtifactsDir, AttachmentsDir, "results"}, parts[0]) {
 		return nil // Not made by the run, or temporary.
 	}
 	named := g.named(parts, false)

@@ -89,6 +89,11 @@ func ArtifactFolder(subjob, name string) string {
 	return filepath.Join(ArtifactsDir, subjob, filepath.Dir(filepath.Clean("/"+name)))
 }
 
+// AttachmentFolder returns the folder for an attachment, according to its name.
+func AttachmentFolder(name string) string {
+	return filepath.Join(AttachmentsDir, filepath.Dir(filepath.Clean("/"+name)))
+}
+
 // create opens a new file with the name, or with a number before it if the name is taken.
 func create(folder, name string) (*os.File, error) {
 	path := filepath.Join(folder, name)
