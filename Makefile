@@ -27,7 +27,7 @@ LINT := ./cmd/internal/lint
 FULL := lint modules release-test race workers metrics fuzz bench sweep e2e e2e-compose
 
 .PHONY: help build test test-full modules release release-test race fuzz bench lint fmt tidy gen verify up run images e2e e2e-compose sweep \
-	workers metrics versions phases tools clean pgo measure
+	workers metrics versions phases tools clean pgo picture measure
 
 help: ## list the targets
 	@grep -hE '^[a-z][a-z0-9-]*:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-12s %s\n", $$1, $$2 }'
@@ -117,6 +117,9 @@ gen: ## write what is generated from code: schemas, diagrams, reference pages
 
 verify: gen fmt ## check that generated and formatted files are committed
 	git diff --exit-code
+
+picture: ## draw the run of the README and record the session of docs/terminal.md anew
+	go test -count=1 ./cmd/jobgraph -run 'Picture|Recording' -update
 
 measure: build ## print what the structure of the code is measured by, beside what is wanted
 	go run ./cmd/internal/measure -bin bin .

@@ -67,7 +67,7 @@ func called(i *item.Item) string {
 // mostArgument is how many columns of one argument are shown.
 const mostArgument = 40
 
-// arguments shows the fields of a JSON object in their order; what is none, or was cut, as it is.
+// arguments shows the fields of a JSON object in their order, a path first; what is none, or was cut, as it is.
 func arguments(text string) string {
 	d := json.NewDecoder(strings.NewReader(text))
 	if begin, err := d.Token(); err != nil || begin != json.Delim('{') {
@@ -88,7 +88,12 @@ func arguments(text string) string {
 		if json.Unmarshal(value, &plain) == nil && plain != "" && !strings.ContainsAny(plain, " \n\t\"=") {
 			shown = plain
 		}
-		parts = append(parts, fmt.Sprintf("%s=%s", name, drawing.Cut(shown, mostArgument)))
+		part := fmt.Sprintf("%s=%s", name, drawing.Cut(shown, mostArgument))
+		if name == "path" { // What else there is may be cut.
+			parts = slices.Insert(parts, 0, part)
+			continue
+		}
+		parts = append(parts, part)
 	}
 	if _, err := d.Token(); err != nil && err != io.EOF {
 		parts = append(parts, "…")
