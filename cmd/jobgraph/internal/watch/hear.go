@@ -12,8 +12,12 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/joblog"
 )
 
-// lastWords limits the wait for what was said at the end of a job.
-const lastWords = time.Second
+// lastWords limits the wait for what was said at the end of a job. Before a question, what was said counts as complete when nothing has come
+// for beforeAsking: it comes by another way than the question.
+const (
+	lastWords    = time.Second
+	beforeAsking = 250 * time.Millisecond
+)
 
 // items is the source of live items; nil, from which nothing comes, if there is none.
 func (t *Talk) items() <-chan item.Item {
@@ -55,9 +59,34 @@ func (s *Show) say(h *joblog.Log, i *item.Item, more bool) error {
 	return s.redraw(h, false)
 }
 
-// rest shows what was said before the end of a job, if it comes within lastWords.
+// settle shows what was said before a question.
+func (s *Show) settle(ctx context.Context, h *joblog.Log) error {
+	timer := time.NewTimer(beforeAsking)
+	defer timer.Stop()
+	for s.Talk.Items != nil {
+		select {
+		case i, more := <-s.Talk.Items:
+			if err := s.say(h, &i, more); err != nil {
+				return err
+			}
+			timer.Reset(beforeAsking)
+		case <-timer.C:
+			return nil
+		case <-ctx.Done():
+			return nil // The caller meets it.
+		}
+	}
+	return nil
+}
+
+// rest shows what was said before a question or the end of a job, the latter if it comes within lastWords.
 func (s *Show) rest(ctx context.Context, h *joblog.Log) error {
-	if s.Talk == nil || !h.Job.View().Status.Terminal() || !spoken(h) {
+	switch {
+	case s.Talk == nil:
+		return nil
+	case !h.Job.View().Status.Terminal():
+		return s.settle(ctx, h)
+	case !spoken(h):
 		return nil
 	}
 	timer := time.NewTimer(lastWords)
