@@ -30,7 +30,7 @@ func TestAProgramSubmitsWaitsAndReadsTheResult(t *testing.T) {
 		t.Fatal(err)
 	}
 	end, err := c.Wait(ctx, id)
-	if err != nil || !strings.Contains(string(end.Result), "Scripted answer to: Say hello") || end.Tokens == 0 {
+	if err != nil || !strings.Contains(string(end.Result), "Say hello") || end.Tokens == 0 {
 		t.Fatalf("%+v, %v", end, err)
 	}
 	result, err := c.Result(ctx, id)
