@@ -16,12 +16,12 @@ import (
 )
 
 // boundedPrograms are the limits of programs that a model writes, where the card says nothing: each process may have 4 GiB,
-// all of them half an hour on processors, and the workspace 2 GiB.
+// all of them 8 GiB in RAM, half an hour on processors, and the workspace 2 GiB.
 func boundedPrograms(l sandbox.Limits) sandbox.Limits {
 	for _, one := range []struct {
 		value    *int64
 		standard int64
-	}{{&l.Memory, 4 << 30}, {&l.Processes, 512}, {&l.Files, 1024}, {&l.FileSize, 1 << 30}, {&l.Workspace, 2 << 30}} {
+	}{{&l.Memory, 4 << 30}, {&l.Total, 8 << 30}, {&l.Processes, 512}, {&l.Files, 1024}, {&l.FileSize, 1 << 30}, {&l.Workspace, 2 << 30}} {
 		if *one.value == 0 {
 			*one.value = one.standard
 		}

@@ -24,43 +24,18 @@ func adopt(path string, argv, env []string, o order, s *said) error {
 		return fmt.Errorf("adopt processes: %w", err)
 	}
 	o.Reap = false
-	over := make(chan struct{})
-	if os.Geteuid() == 0 && o.Limits.Processes > 0 {
-		words, err := unix.FcntlInt(2, unix.F_DUPFD_CLOEXEC, 3) // Of the program, which has descriptor 2 to itself.
-		if err != nil {
-			return fmt.Errorf("count processes: %w", err)
-		}
-		go count(o.Limits.Processes, words, over) // Ends with this process, at the latest.
+	most := bounds{memory: o.Limits.Total}
+	if os.Geteuid() == 0 {
+		most.processes = o.Limits.Processes
 	}
-	err := watch(s, func() (int, error) { return startHelper(path, argv, env, &o) })
-	close(over)
+	over, err := most.hold()
+	if err != nil {
+		return err
+	}
+	err = watch(s, func() (int, error) { return startHelper(path, argv, env, &o) })
+	over()
 	process.EndDescendants(lastKills)
 	return err
-}
-
-// countAgain is how often the processes of a program are counted.
-const countAgain = 10 * time.Millisecond
-
-// count ends all processes of the program when there are more than most, and says so on a descriptor. The limit of the
-// kernel does not bind root.
-func count(most int64, words int, over <-chan struct{}) {
-	tick := time.NewTicker(countAgain)
-	defer tick.Stop()
-	ended := false
-	for {
-		select {
-		case <-over:
-			return
-		case <-tick.C:
-		}
-		if !ended && int64(process.CountDescendants()) > most {
-			_, _ = fmt.Fprintf(os.NewFile(uintptr(words), "words"), "the program was ended: it had more than %d processes\n", most)
-			ended = true
-		}
-		if ended {
-			process.KillDescendants()
-		}
-	}
 }
 
 // startHelper starts a second helper and waits until it has become the program, or has failed to.

@@ -65,6 +65,11 @@ func obey(path string, argv []string, s *said) error {
 	case o.Probe:
 		return nil
 	case o.Init:
+		over, err := bounds{memory: o.Limits.Total}.hold()
+		if err != nil {
+			return err
+		}
+		defer over()
 		return watch(s, func() (int, error) { return o.Limits.start(path, argv, os.Environ()) })
 	}
 	if err := o.Limits.set(0, true); err != nil {

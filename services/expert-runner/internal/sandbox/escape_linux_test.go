@@ -58,6 +58,10 @@ func playEscape(name string) int {
 		return leaveBehind(os.Getenv(outsideKey))
 	case multiply:
 		return multiplied()
+	case hoard:
+		return hoarded()
+	case hoarder:
+		return hold(128 << 20)
 	}
 	attempt := attempts()[name]
 	if attempt == nil {
@@ -98,7 +102,7 @@ func try(t *testing.T, box *sandbox.Box, name, args string) string {
 		t.Fatal(err)
 	}
 	cmd.Stdout, cmd.Stderr = write, write
-	entry, err := box.Wrap(cmd, sandbox.Policy{Write: []string{dir}, Untrusted: true, Limits: sandbox.Limits{Memory: 1 << 30, Processes: 400}})
+	entry, err := box.Wrap(cmd, sandbox.Policy{Write: []string{dir}, Untrusted: true, Limits: sandbox.Limits{Memory: 1 << 30, Total: 512 << 20, Processes: 400}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -327,4 +331,60 @@ func multiplied() int {
 	<-time.After(200 * time.Millisecond) // They are counted at intervals.
 	say(escaped)
 	return 0
+}
+
+// hoard is the program whose processes have more memory together than they may, and hoarder one of them.
+const hoard, hoarder = "hoard", "hoarder"
+
+// TestProcessesCannotHaveMoreMemoryTogether tries it with processes each of which has little.
+func TestProcessesCannotHaveMoreMemoryTogether(t *testing.T) {
+	boxes := sandbox.NewBoxes(helper)
+	for _, level := range []sandbox.Level{sandbox.Namespaces, sandbox.Landlock, sandbox.None} {
+		box, err := boxes.Open(level)
+		if err != nil {
+			t.Logf("%s cannot be tested here: %v", level, err)
+			continue
+		}
+		t.Run(string(level), func(t *testing.T) {
+			got := try(t, box, hoard, "")
+			if level == sandbox.None && got != escaped || level != sandbox.None && got != "the program was ended: its processes had more than 536870912 bytes of memory together" {
+				t.Errorf("got %q", got)
+			}
+		})
+	}
+}
+
+// hoarded starts processes that have 640 MiB together, and waits for them.
+func hoarded() int {
+	self, err := os.Executable()
+	if err != nil {
+		return 1
+	}
+	var all []*exec.Cmd
+	for range 5 {
+		cmd := exec.Command(self)
+		cmd.Env = append(os.Environ(), escapeKey+"="+hoarder)
+		if err := cmd.Start(); err != nil {
+			say("kept: " + err.Error())
+			return 1
+		}
+		all = append(all, cmd)
+	}
+	for _, cmd := range all {
+		if cmd.Wait() != nil {
+			return 1
+		}
+	}
+	say(escaped)
+	return 0
+}
+
+// hold has memory for some seconds: long enough for all processes to have it at once.
+func hold(size int) int {
+	data := make([]byte, size)
+	for i := 0; i < len(data); i += 4096 {
+		data[i] = 1
+	}
+	<-time.After(3 * time.Second)
+	return int(data[4096]) - 1
 }

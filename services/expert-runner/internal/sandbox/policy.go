@@ -37,6 +37,9 @@ type Limits struct {
 	// Processes is the maximum number of processes and threads of its user in total: at level namespaces those of the program,
 	// otherwise also others. It does not bind root.
 	Processes int64 `yaml:"processes"`
+	// Total is the memory of all processes of the program together, in bytes: what they have in RAM, shared pages counted once; checked
+	// at intervals. It needs a sandbox.
+	Total int64 `yaml:"total"`
 	// Workspace is the maximum total size of the files in its workspace, in bytes; checked at intervals, and at the end.
 	Workspace int64 `yaml:"workspace"`
 }
@@ -67,7 +70,7 @@ func (l Limits) Filled() Limits {
 func (l Limits) Faults() map[string]error {
 	faults := map[string]error{}
 	for key, value := range map[string]int64{
-		"cpu": int64(l.CPU), "memory": l.Memory, "files": l.Files, "file_size": l.FileSize, "processes": l.Processes, "workspace": l.Workspace,
+		"cpu": int64(l.CPU), "memory": l.Memory, "files": l.Files, "file_size": l.FileSize, "processes": l.Processes, "total": l.Total, "workspace": l.Workspace,
 	} {
 		if value < 0 {
 			faults[key] = fmt.Errorf("must not be negative")
@@ -75,6 +78,9 @@ func (l Limits) Faults() map[string]error {
 	}
 	if l.Memory > 0 && l.Memory < leastMemory {
 		faults["memory"] = fmt.Errorf("%d bytes are too few for any program: at least %d", l.Memory, leastMemory)
+	}
+	if l.Total > 0 && l.Total < leastMemory {
+		faults["total"] = fmt.Errorf("%d bytes are too few for any program: at least %d", l.Total, leastMemory)
 	}
 	return faults
 }
