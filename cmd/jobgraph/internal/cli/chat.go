@@ -72,6 +72,7 @@ func (g runs) chat(f *runFlags, first string, steps bool) error {
 		return err
 	}
 	session := &chat{runs: g, plain: !steps, about: events.Request{Session: cmp.Or(f.session, id), User: f.user, Profile: f.profile, Expert: f.expert}}
+	g.app.note("session %s\n/help lists the commands, Ctrl-D ends the chat", session.about.Session) // At once: services take a while.
 	if !f.embedded && f.store == "" {
 		if session.c, err = g.answering(); err != nil {
 			return err
@@ -144,7 +145,6 @@ func (s *chat) talk(first string) error {
 		return usageError{errors.New("chat needs a terminal without -q, -o and --no-input")}
 	}
 	ctx := s.app.soft
-	s.app.note("session %s; /help lists the commands, Ctrl-D ends the chat", s.about.Session)
 	if err := s.before(ctx); err != nil {
 		return err
 	}
