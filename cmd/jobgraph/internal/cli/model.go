@@ -18,7 +18,7 @@ import (
 const modelBound = 2 * time.Second
 
 func (g operations) modelCommand() *cobra.Command {
-	return group("model", "A scripted model, for trying things without a key", g.modelServeCommand())
+	return group("model", "Try a model, or serve a scripted one", g.modelCheckCommand(), g.modelServeCommand())
 }
 
 func (g operations) modelServeCommand() *cobra.Command {

@@ -84,25 +84,33 @@ func (k *Stack) announce(ctx context.Context) error {
 // model sets the configured model in the settings of planner and runner. For a scripted model it returns what answers
 // instead of a provider; the error is that of its script.
 func (k *Stack) model(p *planner.Settings, r *runner.Settings) (llm.Doer, error) {
-	name, script, scripted := strings.Cut(k.settings.Model, ":")
-	if name == FakeModel {
-		p.APIKey, p.Keys, p.BaseURL, p.Model = "", nil, "http://fake.invalid/v1", FakeModel
+	if k.settings.scripted() {
+		p.APIKey, p.Keys, p.BaseURL, p.Model = "", nil, fakeAddress, FakeModel
 		r.APIKey, r.Keys, r.BaseURL, r.Model = p.APIKey, p.Keys, p.BaseURL, p.Model
-		if !scripted {
-			return llmtest.New(llmtest.Play{Watched: k.settings.Watched}), nil
-		}
-		s, err := llmtest.LoadScript(script)
-		if err != nil {
-			return nil, host.Faults{{
-				Code: events.CodeInvalid, Field: "--model", Message: "the script of the model cannot be used", Cause: err.Error(),
-				Hint: "write fake:FILE, with a file as `jobgraph model serve --script` takes it",
-			}}
-		}
-		s.Else = llmtest.Planner{}
-		return llmtest.New(s), nil
+		return k.settings.play()
 	}
 	if k.settings.Model != "" {
 		p.Model, r.Model = k.settings.Model, k.settings.Model
 	}
 	return nil, nil
+}
+
+// fakeAddress stands for the scripted model, which has no address.
+const fakeAddress = "http://fake.invalid/v1"
+
+// play returns the scripted model. Errors: host.Faults for its script.
+func (s *Settings) play() (llm.Doer, error) {
+	_, file, given := strings.Cut(s.Model, ":")
+	if !given {
+		return llmtest.New(llmtest.Play{Watched: s.Watched}), nil
+	}
+	script, err := llmtest.LoadScript(file)
+	if err != nil {
+		return nil, host.Faults{{
+			Code: events.CodeInvalid, Field: "--model", Message: "the script of the model cannot be used", Cause: err.Error(),
+			Hint: "write fake:FILE, with a file as `jobgraph model serve --script` takes it",
+		}}
+	}
+	script.Else = llmtest.Planner{}
+	return llmtest.New(script), nil
 }

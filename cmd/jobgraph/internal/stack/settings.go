@@ -60,6 +60,22 @@ func (s *Settings) Account() (a llm.Account, model string, ok bool) {
 	return a, cmp.Or(v.Model, a.Model), ok
 }
 
+// Engine returns the models of a stack with these settings, without a stack, and the configured name of the one that plans. The caller
+// must close it. Errors: events.Faults, host.Faults for the script of a scripted model.
+func (s *Settings) Engine() (e *llm.Engine, name string, err error) {
+	v, file := s.model()
+	var doer llm.Doer
+	if s.scripted() {
+		v, file = llm.Variables{Model: FakeModel, BaseURL: fakeAddress}, nil
+		if doer, err = s.play(); err != nil {
+			return nil, "", err
+		}
+	}
+	all, name := file.With(v)
+	e, err = llm.New(all, llm.Settings{Doer: doer})
+	return e, name, err
+}
+
 // HasModel reports whether there is any model to plan with.
 func (s *Settings) HasModel() bool {
 	v, file := s.model()
