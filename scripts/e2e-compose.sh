@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Proves the containers: starts bus and services from their images, submits jobs from outside, restarts each
-# container in turn while jobs run, and checks that every job finishes and that its log folds to what is stored.
-# Takes everything down again.
+# container in turn while jobs run, and checks that every job finishes and that its log folds to what is stored; that
+# files are found on this machine, health and metrics on its ports, and that a job with a model, whose key lies in a
+# file, ends as at home. Takes everything down again.
 #
 # Without a docker command there is nothing to prove and it says so; with one but without an engine it says so
 # loudly. REQUIRE_ENGINE=1 makes both an error.
@@ -24,7 +25,8 @@ else
 	echo "an engine runs, but neither docker compose nor docker-compose is installed" >&2
 	exit 1
 fi
-compose+=(-p "jobgraph-e2e-$$")
+project=jobgraph-e2e-$$
+compose+=(-p "$project")
 
 # free_port prints the first port from one on that nothing on this machine listens to.
 free_port() {
@@ -34,7 +36,13 @@ free_port() {
 }
 
 export JOBGRAPH_NATS_IMAGE=jobgraph/nats:dev JOBGRAPH_NATS_PORT=${JOBGRAPH_NATS_PORT:-$(free_port 14222)}
-export NATS_URL=nats://127.0.0.1:$JOBGRAPH_NATS_PORT
+export NATS_URL=nats://127.0.0.1:$JOBGRAPH_NATS_PORT JOBGRAPH_NATS_MONITOR_PORT=${JOBGRAPH_NATS_MONITOR_PORT:-$(free_port 18222)}
+room=$(mktemp -d)
+mkdir "$room/out" "$room/secrets"
+echo scripted-key >"$room/secrets/openai"
+JOBGRAPH_USER=$(id -u):$(id -g)
+export JOBGRAPH_OUT=$room/out JOBGRAPH_SECRETS=$room/secrets JOBGRAPH_USER OPENAI_API_KEY_FILE=/run/secrets/openai OPENAI_MODEL=scripted OPENAI_BASE_URL=http://model:18080/v1
+unset OPENAI_API_KEY
 rounds=${ROUNDS:-3}
 limit=${LIMIT:-120}
 
@@ -44,15 +52,25 @@ down() {
 		"${compose[@]}" ps || true
 		"${compose[@]}" logs --no-color --tail 40 || true
 	fi
+	docker rm -f "$project-model" >/dev/null 2>&1 || true
 	"${compose[@]}" down -v --timeout 10 >/dev/null 2>&1 || true
+	rm -rf "$room"
 	exit "$status"
 }
 
 jobgraph() { timeout "$limit" bin/jobgraph "$@"; }
 
+# exchange prints what HOST:PORT answers to a GET.
+exchange() {
+	exec 3<>"/dev/tcp/${1%:*}/${1##*:}"
+	printf 'GET %s HTTP/1.0\r\n\r\n' "$2" >&3
+	cat <&3
+	exec 3>&-
+}
+
 # submit prints the id of a new job over the folder that the containers see.
 submit() {
-	jobgraph submit -f examples/inventory/job.json --input path=/examples --input out=/tmp/out --no-input -q -o name
+	jobgraph submit -f examples/inventory/job.json --input path=/examples --input out=/out --no-input -q -o name
 }
 
 # finish waits until each job is finished, and folds its log again; the exit code is that of the job.
@@ -92,9 +110,28 @@ mkdir -p bin
 go build -o bin/ ./cmd/jobgraph
 trap down EXIT
 "${compose[@]}" up -d
+docker run -d --name "$project-model" --network "${project}_default" --network-alias model -v "$PWD/examples:/examples:ro" \
+	"jobgraph/jobgraph:${JOBGRAPH_VERSION:-dev}" model serve --listen 0.0.0.0:18080 --script /examples/report/model.yaml >/dev/null
 ready
-echo "== a job on a fresh stack"
+echo "== a job on a fresh stack, whose files are found here"
 finish "$(submit)"
+for file in report.md graph.svg graph.json; do test -s "$room/out/$file"; done
+echo "== health and metrics on ports of this machine"
+for service in planner scheduler expert-runner; do
+	address=$("${compose[@]}" port "$service" 8080)
+	case $address in 127.0.0.1:*) ;; *) echo "$service is published on $address" >&2 && exit 1 ;; esac
+	reply=$(exchange "$address" /readyz)
+	case $reply in HTTP/1.?" 200 "*) ;; *) echo "$service is not ready: $reply" >&2 && exit 1 ;; esac
+	reply=$(exchange "$address" /metrics)
+	case $reply in *jobgraph_*) ;; *) echo "$service has no metrics: $reply" >&2 && exit 1 ;; esac
+done
+echo "== a job with a model and the experts that come with the program"
+jobgraph run -f examples/report/job.yaml --attach examples/report/minutes --no-input -q >"$room/report" || {
+	cat "$room/report" >&2
+	exit 1
+}
+grep -q '(https://town.example/council/2026-05)' "$room/report"
+grep -q '(https://energy.example/schools) (not verified)' "$room/report"
 for container in expert-runner scheduler planner nats; do
 	echo "== restart $container while jobs run"
 	jobs=()

@@ -6,6 +6,9 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/cli"
+	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
 )
 
 // The command of each example, as its README says it, does what is said there with the scripted model.
@@ -52,6 +55,32 @@ func TestExamplesDoWhatTheirReadmeSays(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A model that repeats itself ends the job with the reason; one that floods its output is told, and goes on.
+func TestTheCoderEndsWhateverItsModelDoes(t *testing.T) {
+	request := filepath.Join(t.TempDir(), "job.yaml")
+	if err := os.WriteFile(request, []byte("goal: Fix it\nexpert: Coder\nlimits: {retries: 0}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	loop := llmtest.New(llmtest.Func(func(llmtest.Question) (llmtest.Answer, error) {
+		return llmtest.Answer{Calls: []llmtest.Call{{Name: "run", Args: `{"command":"exit 1"}`}}}, nil
+	}))
+	o := fromOutside(t, loop, "run", "--embedded", "-f", request)
+	if o.code != cli.ExitFailed || !strings.Contains(o.stderr, "the model repeats itself") {
+		t.Errorf("exit code %d: %s%s", o.code, o.stdout, o.stderr)
+	}
+	flood := llmtest.New(llmtest.Func(func(q llmtest.Question) (llmtest.Answer, error) {
+		if q.Last("tool") == "" {
+			return llmtest.Answer{Calls: []llmtest.Call{{Name: "run", Args: `{"command":"yes"}`}}}, nil
+		}
+		said := q.Last("tool")
+		return llmtest.Answer{Text: "<deliverable>Seen: " + strings.ReplaceAll(said[max(0, len(said)-100):], "\n", " ") + "</deliverable>"}, nil
+	}))
+	o = fromOutside(t, flood, "run", "--embedded", "-f", request)
+	if o.code != cli.ExitOK || !strings.Contains(o.stdout, "[ended: it printed more than 67108864 bytes") {
+		t.Errorf("exit code %d: %s%s", o.code, o.stdout, o.stderr)
 	}
 }
 
