@@ -41,14 +41,14 @@ STATIC := CGO_ENABLED=0 go build -trimpath -ldflags '-s -w'
 
 build: ## build every program into bin/ and the example experts into examples/bin/
 	@mkdir -p bin
-	$(STATIC) $(VCS) -pgo=$(if $(filter-out off,$(PGO)),$(abspath $(PGO)),off) -o bin/ ./cmd/jobgraph ./services/planner ./services/scheduler ./services/expert-runner ./tools/jobgraph-tools
+	$(STATIC) $(VCS) -pgo=$(if $(filter-out off,$(PGO)),$(abspath $(PGO)),off) -o bin/ ./cmd/jobgraph ./services/planner ./services/scheduler ./services/expert-runner ./services/gateway ./tools/jobgraph-tools
 	$(STATIC) -o examples/bin/ ./examples/cmd/...
 
 run: ## run the example job on this source tree, with live progress and a result
 	go build -o examples/bin/ ./examples/cmd/...
 	go run ./cmd/jobgraph run -f examples/inventory/job.json $(ARGS)
 
-up: ## start bus, planner, scheduler, expert-runner and HTTP in one process (ARGS='--store DIR')
+up: ## start bus, planner, scheduler, expert-runner and gateway in one process (ARGS='--store DIR')
 	go run ./cmd/jobgraph up $(ARGS)
 
 test: ## vet and test all modules
@@ -127,7 +127,7 @@ measure: build ## print what the structure of the code is measured by, beside wh
 pgo: ## record what the profile for the compiler is made of (some minutes on a quiet machine)
 	scripts/pgo.sh $(PROFILE)
 
-images: ## build the container images jobgraph/{jobgraph,planner,scheduler,expert-runner,nats} (needs a Docker engine)
+images: ## build the container images jobgraph/{jobgraph,planner,scheduler,expert-runner,gateway,nats} (needs a Docker engine)
 	VERSION=$(VERSION) scripts/images.sh
 
 tools: $(TOOLS)/golangci-lint $(TOOLS)/staticcheck $(TOOLS)/gofumpt ## install the pinned checkers into .cache/bin

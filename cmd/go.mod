@@ -10,6 +10,7 @@ require (
 	github.com/jobgraph/jobgraph/pkg v0.0.0
 	github.com/jobgraph/jobgraph/pkg/events v0.0.0
 	github.com/jobgraph/jobgraph/services/expert-runner v0.0.0
+	github.com/jobgraph/jobgraph/services/gateway v0.0.0
 	github.com/jobgraph/jobgraph/services/planner v0.0.0
 	github.com/jobgraph/jobgraph/services/scheduler v0.0.0
 	github.com/kaptinlin/jsonrepair v0.2.15
@@ -82,3 +83,5 @@ replace github.com/jobgraph/jobgraph/services/planner => ../services/planner
 replace github.com/jobgraph/jobgraph/services/scheduler => ../services/scheduler
 
 replace github.com/jobgraph/jobgraph/services/expert-runner => ../services/expert-runner
+
+replace github.com/jobgraph/jobgraph/services/gateway => ../services/gateway

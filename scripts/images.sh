@@ -42,8 +42,9 @@ compile scheduler services/scheduler .
 compile expert-runner services/expert-runner .
 with_tools jobgraph
 with_tools expert-runner
+compile gateway services/gateway .
 compile nats cmd/jobgraph github.com/nats-io/nats-server/v2
-for name in jobgraph planner scheduler expert-runner; do
+for name in jobgraph planner scheduler expert-runner gateway; do
 	image "$name" deploy/Dockerfile
 done
 image nats deploy/nats.Dockerfile

@@ -16,7 +16,7 @@ planned=(
 )
 
 . scripts/stack.sh
-go build -o bin/ ./services/planner ./services/scheduler ./services/expert-runner
+go build -o bin/ ./services/planner ./services/scheduler ./services/expert-runner ./services/gateway
 go build -o examples/bin/ ./examples/cmd/...
 cat >"$scratch/echo.md" <<'EXPERT'
 ---
@@ -33,8 +33,8 @@ start_stack --experts examples/inventory/experts --experts "$scratch/echo.md" --
 timeout "$limit" bin/jobgraph run --profile research --no-input -q 'Say what is done' >/dev/null
 places=("up $http")
 next=$((port + 2))
-for service in planner scheduler expert-runner; do
-	start "$service" env JOBGRAPH_HTTP_ADDR="127.0.0.1:$next" JOBGRAPH_EXPERTS=examples/inventory/experts "bin/$service"
+for service in planner scheduler expert-runner gateway; do
+	start "$service" env JOBGRAPH_HTTP_ADDR="127.0.0.1:$next" JOBGRAPH_START_TOKEN=metrics-of-every-service JOBGRAPH_EXPERTS=examples/inventory/experts "bin/$service"
 	wait_ready "http://127.0.0.1:$next"
 	places+=("$service http://127.0.0.1:$next")
 	next=$((next + 1))

@@ -43,7 +43,7 @@ EOF
 go get "$base/pkg/client@$version"
 go build -o user . && ./user | grep -q "bus"
 go install "$base/cmd/jobgraph@$version"
-for service in planner scheduler expert-runner; do
+for service in planner scheduler expert-runner gateway; do
 	go install "$base/services/$service@$version"
 done
 go install "$base/tools/jobgraph-tools@$version"
@@ -55,7 +55,7 @@ says() { # says PROGRAM WANTED: what it says of its version has to have that.
 }
 cd "$scratch"
 says jobgraph "jobgraph $version "
-for service in planner scheduler expert-runner; do
+for service in planner scheduler expert-runner gateway; do
 	says "$service" "\"$version\""
 done
 says jobgraph-tools "jobgraph-tools $version"

@@ -6,7 +6,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 version=${1:?usage: scripts/release.sh vX.Y.Z}
 base=github.com/jobgraph/jobgraph
-modules="pkg/events pkg services/planner services/scheduler services/expert-runner tools cmd" # From the lowest on.
+modules="pkg/events pkg services/planner services/scheduler services/expert-runner services/gateway tools cmd" # From the lowest on.
 [[ $version =~ ^v[01]\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$ ]] || {
 	echo "VERSION=$version: want v0.Y.Z or v1.Y.Z, as in v0.4.0 or v0.4.0-rc.1" >&2
 	exit 2

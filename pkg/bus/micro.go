@@ -24,9 +24,9 @@ const concurrentRequests = 64
 type Services struct{ bus *Bus }
 
 // Serve answers requests on jobs.api.<verb> as a NATS micro service, many at once; several processes share them. A version
-// not of the form v1.2.3 is announced as 0.0.0-dev. Peers returns the metadata. stop waits until every accepted request is
-// answered; then the context of the endpoints ends.
-func (s Services) Serve(name, version string, metadata map[string]string, endpoints map[string]Endpoint) (stop func(), err error) {
+// not of the form v1.2.3 is announced as 0.0.0-dev. Peers returns the metadata; describe gives that of each endpoint and may be nil.
+// stop waits until every accepted request is answered; then the context of the endpoints ends.
+func (s Services) Serve(name, version string, metadata map[string]string, endpoints map[string]Endpoint, describe func(verb string) map[string]string) (stop func(), err error) {
 	service, err := micro.AddService(s.bus.nc, micro.Config{Name: name, Version: microVersion(version), Description: "Jobgraph " + name, Metadata: metadata})
 	if err != nil {
 		return nil, fmt.Errorf("serve %s: %w", name, class(err))
@@ -42,8 +42,11 @@ func (s Services) Serve(name, version string, metadata map[string]string, endpoi
 				s.respond(ctx, r, endpoint)
 			})
 		})
-		subject := micro.WithEndpointSubject(s.bus.names.API(verb))
-		if err := service.AddEndpoint(endpointName(verb), handler, subject); err != nil {
+		options := []micro.EndpointOpt{micro.WithEndpointSubject(s.bus.names.API(verb))}
+		if describe != nil {
+			options = append(options, micro.WithEndpointMetadata(describe(verb)))
+		}
+		if err := service.AddEndpoint(endpointName(verb), handler, options...); err != nil {
 			cancel()
 			_ = service.Stop() // The endpoint's error says more.
 			return nil, fmt.Errorf("serve %s: %w", verb, class(err))

@@ -29,7 +29,7 @@ func TestServiceAnswersFaultsAndPanics(t *testing.T) {
 		},
 		"bug":  func(context.Context, []byte) ([]byte, *events.Fault) { panic("bug") },
 		"huge": func(context.Context, []byte) ([]byte, *events.Fault) { return make([]byte, 100<<10), nil },
-	})
+	}, nil)
 	noErr(t, err)
 	ask := func(verb, body string) ([]byte, *events.Fault) {
 		t.Helper()
@@ -72,7 +72,7 @@ func TestSlowRequestHoldsUpNoOther(t *testing.T) {
 			}
 			return []byte("done"), nil
 		},
-	})
+	}, nil)
 	noErr(t, err)
 	slow := make(chan error, 1)
 	go func() {

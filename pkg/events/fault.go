@@ -36,6 +36,8 @@ const (
 	CodeFailedByHand     Code = "failed_by_request"         // The failure was requested.
 	CodeUnavailable      Code = "unavailable"               // The bus, a model or a required service is unreachable.
 	CodeNotPermitted     Code = "not_permitted"             // The sender lacks the right, or a model or its provider declines; an expert that reports it is not tried again.
+	CodeUnauthenticated  Code = "unauthenticated"           // The sender has no valid token.
+	CodeTooMany          Code = "too_many_requests"         // The sender asks more often, or for more at once, than allowed.
 	CodeMissingBlob      Code = "missing_blob"              // A payload that an event refers to is gone.
 	CodeMustUnderstand   Code = "must_understand"           // The event comes from a later version and cannot be skipped.
 	CodeSkippable        Code = "skippable"                 // The event comes from a later version and may be skipped.

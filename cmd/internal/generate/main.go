@@ -35,7 +35,7 @@ func write(root string) error {
 		return err
 	}
 	files := map[string][]byte{
-		"docs/states.md": statePage(), "docs/events.md": eventPage(), "docs/errors.md": errorPage(codes, exits), "docs/conformance.md": conformance,
+		"docs/states.md": statePage(), "docs/events.md": eventPage(), "docs/errors.md": errorPage(codes, exits), "docs/conformance.md": conformance, "docs/verbs.md": verbPage(),
 	}
 	if err := addSchemas(files); err != nil {
 		return err

@@ -11,9 +11,10 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	runbrief "github.com/jobgraph/jobgraph/pkg/events/brief"
 	"github.com/jobgraph/jobgraph/pkg/events/schedule"
+	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
-// addSchemas makes a JSON Schema of every payload, and of requests, plans, work and cards.
+// addSchemas makes a JSON Schema of every payload, and of requests, plans, work and cards, and of what verbs take and give.
 func addSchemas(files map[string][]byte) error {
 	types := map[string]reflect.Type{
 		"request": reflect.TypeFor[events.Request](), "plan": reflect.TypeFor[events.Plan](),
@@ -30,7 +31,10 @@ func addSchemas(files map[string][]byte) error {
 	for _, d := range schedule.Definitions() {
 		recurring[string(d.Kind)] = reflect.TypeOf(d.New()).Elem()
 	}
-	return writeSchemas(files, "pkg/events/schedule/schemas/", recurring)
+	if err := writeSchemas(files, "pkg/events/schedule/schemas/", recurring); err != nil {
+		return err
+	}
+	return writeSchemas(files, "pkg/verb/schemas/", verb.Types())
 }
 
 func writeSchemas(files map[string][]byte, folder string, types map[string]reflect.Type) error {

@@ -210,7 +210,7 @@ func TestTheHookOfACardIsAskedInEveryWay(t *testing.T) {
 					t.Errorf("asked %s", body)
 				}
 				return []byte(`{"state":"done","result":{"paid":1}}`), nil
-			}})
+			}}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -6,6 +6,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/bus/release"
 	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/pkg/verb"
 	"github.com/jobgraph/jobgraph/services/planner/internal/loop"
 	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
 	"github.com/jobgraph/jobgraph/services/planner/internal/planstore"
@@ -15,7 +16,7 @@ import (
 func plans(p *host.Process, b *bus.Bus, s loop.Settings, limits plan.Limits) host.Member {
 	return host.Member{Name: "plans", Run: func(ctx context.Context, ready func()) error {
 		books := planstore.New(b, s.Catalog, s.Options, limits, p.Log)
-		stop, err := b.Services().Serve(string(release.Planner), p.Build.Version, release.Of(release.Planner).Metadata(), books.Endpoints())
+		stop, err := b.Services().Serve(string(release.Planner), p.Build.Version, release.Of(release.Planner).Metadata(), books.Endpoints(), verb.Metadata)
 		if err != nil {
 			return err
 		}

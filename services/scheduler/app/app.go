@@ -12,6 +12,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/host"
 	"github.com/jobgraph/jobgraph/pkg/host/trace"
 	"github.com/jobgraph/jobgraph/pkg/service"
+	"github.com/jobgraph/jobgraph/pkg/verb"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/adapter"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/api"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/budget"
@@ -234,7 +235,7 @@ func (r *scheduler) intake(work context.Context) host.Member {
 func (r *scheduler) api() host.Member {
 	return host.Member{Name: "api", Run: func(ctx context.Context, ready func()) error {
 		v := r.view
-		stop, err := r.bus.Services().Serve(string(release.Scheduler), r.process.Build.Version, r.declares().Metadata(), v.Endpoints())
+		stop, err := r.bus.Services().Serve(string(release.Scheduler), r.process.Build.Version, r.declares().Metadata(), v.Endpoints(), verb.Metadata)
 		if err != nil {
 			return err
 		}

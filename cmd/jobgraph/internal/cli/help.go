@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/drawing"
+	"github.com/jobgraph/jobgraph/pkg/drawing"
 )
 
 // helpWidth limits the columns of help texts, on every terminal.

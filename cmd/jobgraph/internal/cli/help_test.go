@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/drawing"
+	"github.com/jobgraph/jobgraph/pkg/drawing"
 )
 
 // everyCommand calls f for each visible command, with its path.

@@ -11,6 +11,7 @@ import (
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/output"
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/stack"
 	"github.com/jobgraph/jobgraph/pkg/host"
+	gateway "github.com/jobgraph/jobgraph/services/gateway/app"
 )
 
 // upFlags are those of `up`.
@@ -40,7 +41,7 @@ func (g runs) upCommand() *cobra.Command {
 	f.folder.declare(c.Flags())
 	c.Flags().StringVar(&f.store, "store", "", "folder of the streams (default: jobgraph/store below the user's data folder)")
 	c.Flags().StringVar(&f.nats, "nats", "127.0.0.1:4222", "where the bus listens, HOST:PORT; port 0 takes a free one, off listens nowhere")
-	c.Flags().StringVar(&f.http, "http", "", "where health and metrics are served, HOST:PORT or off; "+upHTTP+" by default, a free port where that is taken")
+	c.Flags().StringVar(&f.http, "http", "", "where API, health and metrics are served, HOST:PORT or off; "+upHTTP+" by default, a free port where that is taken")
 	c.Flags().StringArrayVar(&f.experts, "experts", nil, "expert cards, or folders of them; repeatable")
 	c.Flags().StringVar(&f.sync, "sync", "", "always makes each write durable before it is acknowledged, default leaves it to the system (default: always, for a kept store)")
 	c.Flags().StringVar(&f.model, "model", "", "the model that plans (OPENAI_MODEL); fake is a scripted one that costs nothing")
@@ -54,11 +55,14 @@ func (g runs) up(f *upFlags) error {
 	if err != nil {
 		return err
 	}
+	if s.Token, err = g.startToken(); err != nil {
+		return err
+	}
 	k, err := stack.Start(g.app.hard, s)
 	if err != nil {
 		return err
 	}
-	if err := g.announce(k); err != nil {
+	if err := g.announce(k, s.Token); err != nil {
 		return errors.Join(err, k.Stop())
 	}
 	select {
@@ -78,8 +82,20 @@ func (g runs) up(f *upFlags) error {
 	return err
 }
 
+// startToken is the token that the environment gives, or a new one.
+func (g runs) startToken() (string, error) {
+	own, err := stack.ReadServices(g.app.settings.Config, g.app.sys.Env)
+	if err != nil {
+		return "", err
+	}
+	if own.Gateway.StartToken != "" {
+		return own.Gateway.StartToken, nil
+	}
+	return gateway.NewToken(), nil
+}
+
 // upHTTP is the default HTTP address of `up`: always the same, so that scrapers and bookmarks keep working.
-const upHTTP = "127.0.0.1:8420"
+const upHTTP = gateway.DefaultAddr
 
 func (g runs) stackSettings(f *upFlags) (stack.Settings, error) {
 	settings, otherwise := g.app.settings, ""
@@ -123,12 +139,17 @@ type whereabouts struct {
 	NATS  string `json:"nats,omitempty"`
 	HTTP  string `json:"http,omitempty"`
 	Store string `json:"store"`
+	// Open is the address for a browser, with the start-up token.
+	Open string `json:"open,omitempty"`
 }
 
 // announce prints the addresses and folders, and what to try next.
-func (g runs) announce(k *stack.Stack) error {
+func (g runs) announce(k *stack.Stack, token string) error {
 	dir, temporary := k.Server().Store()
 	w := whereabouts{NATS: k.Server().URL(), HTTP: k.HTTP(), Store: dir}
+	if w.HTTP != "" {
+		w.Open = w.HTTP + "/?token=" + token
+	}
 	if g.app.machine() {
 		return output.Line(g.app.sys.Stdout, w)
 	}
@@ -141,7 +162,7 @@ func (g runs) announce(k *stack.Stack) error {
 		text += fmt.Sprintf("  bus    %s\n", w.NATS)
 	}
 	if w.HTTP != "" {
-		text += fmt.Sprintf("  http   %s/readyz  /metrics  /version\n", w.HTTP)
+		text += fmt.Sprintf("  http   %s  (/api/v1  /readyz  /metrics  /version)\n", w.Open)
 	}
 	if w.NATS != "" {
 		server := ""

@@ -3,7 +3,7 @@ package output
 import (
 	"strings"
 
-	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/drawing"
+	"github.com/jobgraph/jobgraph/pkg/drawing"
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 

@@ -13,7 +13,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/drawing"
+	"github.com/jobgraph/jobgraph/pkg/drawing"
 )
 
 // Forms are the values of -o for lists and single things.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/drawing"
+	"github.com/jobgraph/jobgraph/pkg/drawing"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
 )

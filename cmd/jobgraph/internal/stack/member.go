@@ -16,6 +16,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
 	"github.com/jobgraph/jobgraph/pkg/run"
 	runner "github.com/jobgraph/jobgraph/services/expert-runner/app"
+	gateway "github.com/jobgraph/jobgraph/services/gateway/app"
 	planner "github.com/jobgraph/jobgraph/services/planner/app"
 	scheduler "github.com/jobgraph/jobgraph/services/scheduler/app"
 )
@@ -52,6 +53,13 @@ func (k *Stack) members() ([]member, error) {
 		{name: "scheduler", run: func(ctx context.Context, p *host.Process, b *bus.Bus) error {
 			return scheduler.Run(ctx, p, s, scheduler.Deps{Bus: b, Room: k.server.Room})
 		}},
+	}
+	if k.settings.Token != "" && k.settings.Host.HTTPAddr != host.AddrOff {
+		g := own.Gateway
+		g.StartToken = k.settings.Token
+		list = append(list, member{name: "gateway", run: func(ctx context.Context, p *host.Process, b *bus.Bus) error {
+			return gateway.Run(ctx, p, g, gateway.Deps{Bus: b})
+		}})
 	}
 	if !k.settings.PlanOnly || err != nil {
 		return list, err

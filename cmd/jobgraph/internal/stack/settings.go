@@ -10,6 +10,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/host"
 	"github.com/jobgraph/jobgraph/pkg/llm"
 	runner "github.com/jobgraph/jobgraph/services/expert-runner/app"
+	gateway "github.com/jobgraph/jobgraph/services/gateway/app"
 	planner "github.com/jobgraph/jobgraph/services/planner/app"
 	scheduler "github.com/jobgraph/jobgraph/services/scheduler/app"
 )
@@ -19,6 +20,7 @@ type Services struct {
 	Runner    runner.Settings
 	Planner   planner.Settings
 	Scheduler scheduler.Settings
+	Gateway   gateway.Settings
 }
 
 // ReadServices reads the settings of each service from environment and configuration file, as its own process would without
@@ -29,7 +31,7 @@ func ReadServices(config string, env host.Env) (Services, error) {
 	for _, service := range []struct {
 		name    string
 		declare func(*host.Flags)
-	}{{"expert-runner", s.Runner.Declare}, {"planner", s.Planner.Declare}, {"scheduler", s.Scheduler.Declare}} {
+	}{{"expert-runner", s.Runner.Declare}, {"planner", s.Planner.Declare}, {"scheduler", s.Scheduler.Declare}, {"gateway", s.Gateway.Declare}} {
 		if err := parse(service.name, config, env, service.declare); err != nil {
 			var found host.Faults
 			if !errors.As(err, &found) {

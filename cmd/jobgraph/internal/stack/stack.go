@@ -32,6 +32,8 @@ type Settings struct {
 	Model string
 	// Watched is true if a person watches who can answer: the scripted model asks a question then, and writes slowly.
 	Watched bool
+	// Token is the start-up token of the HTTP API; empty for a stack without it.
+	Token string
 	// PlanOnly runs no expert-runner: the cards of the experts are announced, including Cards, but no step is executed.
 	PlanOnly bool
 	// Cards are additional experts to plan for, with PlanOnly.

@@ -14,23 +14,13 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/graph"
 	"github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/pkg/schema"
+	"github.com/jobgraph/jobgraph/pkg/verb"
 )
-
-// reply is an answer to a request for input.
-type reply struct {
-	ref
-	// Request names the request; it may be omitted if only one is open.
-	Request string `json:"request"`
-	// Answer is any JSON, By who gives it. Action is "answered", when empty, or "cancelled".
-	Answer json.RawMessage    `json:"answer"`
-	By     string             `json:"by"`
-	Action events.InputAction `json:"action"`
-}
 
 // answer closes a request for input. The broker admits one answer: repeating it gets the same reply, a different answer is a
 // conflict.
 func (v *API) answer(ctx context.Context, body []byte) (any, error) {
-	var r reply
+	var r verb.Answer
 	if err := decode(body, &r); err != nil {
 		return nil, err
 	}
@@ -59,11 +49,11 @@ func (v *API) answer(ctx context.Context, body []byte) (any, error) {
 			Code: events.CodeConflict, Field: "request", Message: "request " + in.Request + " is closed already, with another answer", Hint: "jobgraph inputs " + r.ID,
 		})
 	}
-	return told{JobID: r.ID, Seq: seq, Accepted: err == nil}, err
+	return verb.Told{JobID: r.ID, Seq: seq, Accepted: err == nil}, err
 }
 
 // closing makes the event of an answer.
-func (v *API) closing(r *reply) (events.Message, error) {
+func (v *API) closing(r *verb.Answer) (events.Message, error) {
 	return events.Encode(v.bus.Names(), events.Event{
 		Kind: events.KindInputClosed, ID: run.FactID(r.ID, events.KindInputClosed, r.Request),
 		Job: r.ID, Key: r.Request, Source: source, Data: &events.InputClosed{Action: r.Action, Answer: r.Answer, By: r.By},
@@ -71,7 +61,7 @@ func (v *API) closing(r *reply) (events.Message, error) {
 }
 
 // repeated accepts a repeat of the answer that closed the request; anything else is refused.
-func (v *API) repeated(ctx context.Context, r *reply, refusal error) (any, error) {
+func (v *API) repeated(ctx context.Context, r *verb.Answer, refusal error) (any, error) {
 	if !events.ValidToken(r.Request) {
 		return nil, refusal
 	}
@@ -94,7 +84,7 @@ func (v *API) repeated(ctx context.Context, r *reply, refusal error) (any, error
 	if !ok || was.Action != r.Action || was.By != r.By || !sameJSON(was.Answer, r.Answer) {
 		return nil, refusal
 	}
-	return told{JobID: r.ID, Seq: last.Seq, Accepted: true}, nil
+	return verb.Told{JobID: r.ID, Seq: last.Seq, Accepted: true}, nil
 }
 
 // sameJSON compares two JSON values, ignoring white space.
@@ -134,7 +124,7 @@ func unfit(form, answer json.RawMessage) error {
 }
 
 // mayAnswer checks person, form and choice.
-func (v *API) mayAnswer(ctx context.Context, in *graph.InputState, r *reply) error {
+func (v *API) mayAnswer(ctx context.Context, in *graph.InputState, r *verb.Answer) error {
 	switch {
 	case in.User != "" && r.By != in.User:
 		return &events.Fault{Code: events.CodeNotPermitted, Field: "by", Message: fmt.Sprintf("request %s is for %s alone", in.Request, in.User), Hint: "answer as that user"}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/verb"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/intake"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/loop"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/recurring"
@@ -101,12 +102,6 @@ func decode(body []byte, into any) error {
 	return nil
 }
 
-// ref names a job.
-type ref struct {
-	// ID is the job's.
-	ID string `json:"id"`
-}
-
 func (v *API) submit(ctx context.Context, body []byte) (any, error) {
 	if refused := v.gate.Refusal(ctx, v.bus.Names().Request()); refused != nil {
 		return nil, refused
@@ -115,7 +110,7 @@ func (v *API) submit(ctx context.Context, body []byte) (any, error) {
 }
 
 func (v *API) get(ctx context.Context, body []byte) (any, error) {
-	var r ref
+	var r verb.Ref
 	if err := decode(body, &r); err != nil {
 		return nil, err
 	}
@@ -139,10 +134,7 @@ func (v *API) quarantined(ctx context.Context, id string, cause error) (any, err
 }
 
 func (v *API) why(ctx context.Context, body []byte) (any, error) {
-	var r struct {
-		ref
-		SubJob string `json:"subjob"`
-	}
+	var r verb.SubJobRef
 	if err := decode(body, &r); err != nil {
 		return nil, err
 	}
@@ -171,7 +163,7 @@ func (v *API) leftAlone(ctx context.Context, id string) bool {
 
 // remove deletes everything of a job that has ended or is quarantined.
 func (v *API) remove(ctx context.Context, body []byte) (any, error) {
-	var r ref
+	var r verb.Ref
 	if err := decode(body, &r); err != nil {
 		return nil, err
 	}
@@ -185,7 +177,7 @@ func (v *API) remove(ctx context.Context, body []byte) (any, error) {
 	if err := v.bus.Retention().PurgeJob(ctx, r.ID); err != nil {
 		return nil, err
 	}
-	return map[string]any{"job_id": r.ID, "deleted": true}, nil
+	return verb.Deleted{JobID: r.ID, Deleted: true}, nil
 }
 
 // removeRest deletes the state that an interrupted deletion has left after the log was gone, or the journals that an interrupted
@@ -206,5 +198,5 @@ func (v *API) removeRest(ctx context.Context, id string, cause error) (any, erro
 	if err != nil {
 		return nil, err
 	}
-	return map[string]any{"job_id": id, "deleted": true}, nil
+	return verb.Deleted{JobID: id, Deleted: true}, nil
 }

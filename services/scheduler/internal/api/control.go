@@ -14,6 +14,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/graph"
 	"github.com/jobgraph/jobgraph/pkg/joblog"
 	"github.com/jobgraph/jobgraph/pkg/run"
+	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
 // source is the CloudEvents source of what people ask for through these verbs.
@@ -24,53 +25,33 @@ const tries = 5
 
 func nonce() string { return rand.Text() }
 
-// told is the answer to a control verb.
-type told struct {
-	JobID string `json:"job_id"`
-	// Seq is where the event stands in the log.
-	Seq uint64 `json:"seq"`
-	// Accepted is true if the log has the event and it was legal at that moment.
-	Accepted bool `json:"accepted"`
-	// Status is the job's status once it has ended, for verbs that wait for that.
-	Status events.Status `json:"status,omitempty"`
-}
-
 // tell tries a control event on a private copy of the state, and publishes it if no other control event has arrived since.
-func (v *API) tell(ctx context.Context, id string, kind events.Kind, data any) (told, error) {
+func (v *API) tell(ctx context.Context, id string, kind events.Kind, data any) (verb.Told, error) {
 	e := events.Event{Kind: kind, ID: run.FactID(id, kind, rand.Text()), Job: id, Source: source, Data: data}
 	m, err := events.Encode(v.bus.Names(), e)
 	if err != nil {
-		return told{}, err
+		return verb.Told{}, err
 	}
 	m.Header[events.HeaderMsgID] = []string{e.ID}
 	if err := joblog.Resolve(&e, v.bus.Blobs().Of(ctx, id)); err != nil {
-		return told{}, err
+		return verb.Told{}, err
 	}
 	for range tries {
 		job, err := v.fold(ctx, id)
 		if err != nil {
-			return told{}, err
+			return verb.Told{}, err
 		}
 		expect := job.ControlSeq
 		e.Seq, e.Time = job.Seq+1, time.Now().UTC()
 		if effect := job.Step(e); effect.Verdict == graph.Ignored {
-			return told{}, &events.Fault{Code: events.CodeConflict, Message: fmt.Sprintf("%s of job %s: %s", kind, id, effect.Reason), Hint: "jobgraph get " + id}
+			return verb.Told{}, &events.Fault{Code: events.CodeConflict, Message: fmt.Sprintf("%s of job %s: %s", kind, id, effect.Reason), Hint: "jobgraph get " + id}
 		}
 		seq, err := v.bus.Publish(ctx, m, bus.ExpectLast(expect))
 		if !errors.Is(err, bus.ErrConflict) {
-			return told{JobID: id, Seq: seq, Accepted: err == nil}, err
+			return verb.Told{JobID: id, Seq: seq, Accepted: err == nil}, err
 		}
 	}
-	return told{}, &events.Fault{Code: events.CodeConflict, Message: "others ask for changes of job " + id + " at the same time", Hint: "try again"}
-}
-
-// ending is a request to end a job or a part of it.
-type ending struct {
-	ref
-	events.StopRequested
-	// Wait false answers as soon as the request is in the log; otherwise the answer waits for the end, up to Timeout (5 s).
-	Wait    *bool           `json:"wait"`
-	Timeout events.Duration `json:"timeout"`
+	return verb.Told{}, &events.Fault{Code: events.CodeConflict, Message: "others ask for changes of job " + id + " at the same time", Hint: "try again"}
 }
 
 func (v *API) stop(ctx context.Context, body []byte) (any, error) {
@@ -84,7 +65,7 @@ func (v *API) fail(ctx context.Context, body []byte) (any, error) {
 }
 
 func (v *API) end(ctx context.Context, body []byte, as func(*events.StopRequested) (events.Kind, any)) (any, error) {
-	var r ending
+	var r verb.Ending
 	if err := decode(body, &r); err != nil {
 		return nil, err
 	}
@@ -134,10 +115,7 @@ func (v *API) awaitEnd(ctx context.Context, id string, after uint64) (events.Sta
 }
 
 func (v *API) recover(ctx context.Context, body []byte) (any, error) {
-	var r struct {
-		ref
-		events.RecoverRequested
-	}
+	var r verb.Recovery
 	if err := decode(body, &r); err != nil {
 		return nil, err
 	}
@@ -145,10 +123,7 @@ func (v *API) recover(ctx context.Context, body []byte) (any, error) {
 }
 
 func (v *API) retry(ctx context.Context, body []byte) (any, error) {
-	var r struct {
-		ref
-		events.RetryRequested
-	}
+	var r verb.Retry
 	if err := decode(body, &r); err != nil {
 		return nil, err
 	}
@@ -156,10 +131,7 @@ func (v *API) retry(ctx context.Context, body []byte) (any, error) {
 }
 
 func (v *API) rerun(ctx context.Context, body []byte) (any, error) {
-	var r struct {
-		ref
-		events.RerunRequested
-	}
+	var r verb.Rerun
 	if err := decode(body, &r); err != nil {
 		return nil, err
 	}
@@ -168,10 +140,7 @@ func (v *API) rerun(ctx context.Context, body []byte) (any, error) {
 
 // edit replaces the unfinished part of the graph; a large plan goes by reference.
 func (v *API) edit(ctx context.Context, body []byte) (any, error) {
-	var r struct {
-		ref
-		events.PlanEdited
-	}
+	var r verb.PlanEdit
 	if err := decode(body, &r); err != nil {
 		return nil, err
 	}

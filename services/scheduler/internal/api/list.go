@@ -5,44 +5,18 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
 // mostListed is how many jobs or requests an answer holds by default.
 const mostListed = 500
 
-// line is a job in a list.
-type line struct {
-	ID          string            `json:"id"`
-	Status      events.Status     `json:"status"`
-	Goal        string            `json:"goal,omitempty"`
-	Title       string            `json:"title,omitempty"`
-	Session     string            `json:"session,omitempty"`
-	User        string            `json:"user,omitempty"`
-	Labels      map[string]string `json:"labels,omitempty"`
-	Created     time.Time         `json:"created,omitzero"`
-	Changed     time.Time         `json:"changed,omitzero"`
-	Ended       time.Time         `json:"ended,omitzero"`
-	Progress    json.RawMessage   `json:"progress,omitempty"`
-	Outcome     string            `json:"outcome,omitempty"`
-	Quarantined *events.Fault     `json:"quarantined,omitempty"`
-}
-
 // selection says which jobs.
-type selection struct {
-	// Labels must all be present with these values; State, Session and User must match, if given.
-	Labels  map[string]string `json:"labels"`
-	State   events.Status     `json:"state"`
-	Session string            `json:"session"`
-	User    string            `json:"user"`
-	// Offset skips the newest jobs; Limit bounds the answer, mostListed if 0.
-	Offset int `json:"offset"`
-	Limit  int `json:"limit"`
-}
+type selection struct{ verb.JobQuery }
 
-func (s *selection) wants(l *line) bool {
+func (s *selection) wants(l *verb.JobLine) bool {
 	for name, value := range s.Labels {
 		if have, ok := l.Labels[name]; !ok || have != value {
 			return false
@@ -55,7 +29,7 @@ func (s *selection) wants(l *line) bool {
 func (v *API) list(ctx context.Context, body []byte) (any, error) {
 	var s selection
 	if len(body) > 0 {
-		if err := decode(body, &s); err != nil {
+		if err := decode(body, &s.JobQuery); err != nil {
 			return nil, err
 		}
 	}
@@ -63,9 +37,9 @@ func (v *API) list(ctx context.Context, body []byte) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	lines := []line{}
+	lines := []verb.JobLine{}
 	for i := range entries {
-		var l line
+		var l verb.JobLine
 		if strings.Contains(entries[i].Key, ".") || json.Unmarshal(entries[i].Value, &l) != nil {
 			continue // A chunk of a large state, or a foreign key.
 		}
@@ -73,7 +47,7 @@ func (v *API) list(ctx context.Context, body []byte) (any, error) {
 			lines = append(lines, l)
 		}
 	}
-	slices.SortFunc(lines, func(a, b line) int {
+	slices.SortFunc(lines, func(a, b verb.JobLine) int {
 		if c := b.Created.Compare(a.Created); c != 0 {
 			return c
 		}
@@ -83,22 +57,12 @@ func (v *API) list(ctx context.Context, body []byte) (any, error) {
 		s.Limit = mostListed
 	}
 	page := lines[min(max(0, s.Offset), len(lines)):]
-	return map[string]any{"jobs": page[:min(len(page), s.Limit)], "total": len(lines)}, nil
-}
-
-// node is a SubJob in a picture of the graph.
-type node struct {
-	ID     string        `json:"id"`
-	Status events.Status `json:"status"`
-	Title  string        `json:"title,omitempty"`
-	Expert string        `json:"expert,omitempty"`
-	Run    int           `json:"run,omitempty"`
-	Deps   []string      `json:"dependencies,omitempty"`
+	return verb.Jobs{Jobs: page[:min(len(page), s.Limit)], Total: len(lines)}, nil
 }
 
 // graph shows nodes and edges by their ids, planning and finalising left out.
 func (v *API) graph(ctx context.Context, body []byte) (any, error) {
-	var r ref
+	var r verb.GraphQuery
 	if err := decode(body, &r); err != nil {
 		return nil, err
 	}
@@ -107,36 +71,23 @@ func (v *API) graph(ctx context.Context, body []byte) (any, error) {
 		return nil, err
 	}
 	state := job.View()
-	nodes := make([]node, 0, len(state.SubJobs))
+	nodes := make([]verb.Node, 0, len(state.SubJobs))
 	for _, s := range state.SubJobs {
 		if s.ID == events.PlanID || s.ID == events.FinalID {
 			continue
 		}
-		n := node{ID: s.ID, Status: s.Status, Title: s.Title, Expert: s.Expert, Run: s.Run}
+		n := verb.Node{ID: s.ID, Status: s.Status, Title: s.Title, Expert: s.Expert, Run: s.Run}
 		for _, at := range s.Deps {
 			n.Deps = append(n.Deps, state.SubJobs[at].ID)
 		}
 		nodes = append(nodes, n)
 	}
-	return map[string]any{"job_id": r.ID, "status": state.Status, "plan_version": state.PlanVersion, "subjobs": nodes}, nil
-}
-
-// question is an open request for input.
-type question struct {
-	JobID   string           `json:"job_id"`
-	Request string           `json:"request"`
-	SubJob  string           `json:"subjob"`
-	Kind    events.InputKind `json:"kind"`
-	Prompt  string           `json:"prompt,omitempty"`
-	Options []string         `json:"options,omitempty"`
-	Schema  json.RawMessage  `json:"schema,omitempty"`
-	User    string           `json:"user,omitempty"`
-	Expires time.Time        `json:"expires,omitzero"`
+	return verb.Graph{JobID: r.ID, Status: state.Status, PlanVersion: state.PlanVersion, SubJobs: nodes}, nil
 }
 
 // inputs shows the open requests for input, of one job or of all.
 func (v *API) inputs(ctx context.Context, body []byte) (any, error) {
-	var r ref
+	var r verb.OpenInputs
 	if len(body) > 0 {
 		if err := decode(body, &r); err != nil {
 			return nil, err
@@ -149,7 +100,7 @@ func (v *API) inputs(ctx context.Context, body []byte) (any, error) {
 			return nil, err
 		}
 	}
-	questions := []question{}
+	questions := []verb.Question{}
 	for _, id := range jobs {
 		open, err := v.questions(ctx, id)
 		if err != nil && r.ID != "" {
@@ -157,7 +108,7 @@ func (v *API) inputs(ctx context.Context, body []byte) (any, error) {
 		}
 		questions = append(questions, open...)
 	}
-	return map[string]any{"inputs": questions}, nil
+	return verb.Questions{Inputs: questions}, nil
 }
 
 // asking lists the jobs whose saved state has an open request.
@@ -180,14 +131,14 @@ func (v *API) asking(ctx context.Context) ([]string, error) {
 	return jobs, nil
 }
 
-func (v *API) questions(ctx context.Context, id string) ([]question, error) {
+func (v *API) questions(ctx context.Context, id string) ([]verb.Question, error) {
 	job, err := v.fold(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	var open []question
+	var open []verb.Question
 	for _, in := range job.Inputs {
-		q := question{JobID: id, Request: in.Request, SubJob: in.SubJob, Kind: in.Kind, User: in.User, Expires: in.Expires}
+		q := verb.Question{JobID: id, Request: in.Request, SubJob: in.SubJob, Kind: in.Kind, User: in.User, Expires: in.Expires}
 		e, err := v.bus.Log().EventAt(ctx, in.Seq)
 		if err != nil {
 			return nil, err

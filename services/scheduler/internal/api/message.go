@@ -10,6 +10,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
+	"github.com/jobgraph/jobgraph/pkg/verb"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/intake"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/session"
 )
@@ -79,7 +80,7 @@ func (v *API) newest(ctx context.Context, record *session.Record, user string) (
 // own.
 func (v *API) close(ctx context.Context, r *events.Request, note *session.Answer) (intake.Taken, error) {
 	taken := intake.Taken{Job: note.Job, Request: note.Request}
-	closing := &reply{ref: ref{ID: note.Job}, Request: note.Request, Answer: note.Answer, By: r.User, Action: events.Answered}
+	closing := &verb.Answer{Ref: verb.Ref{ID: note.Job}, Request: note.Request, Answer: note.Answer, By: r.User, Action: events.Answered}
 	m, err := v.closing(closing)
 	if err != nil {
 		return taken, err
@@ -94,7 +95,7 @@ func (v *API) close(ctx context.Context, r *events.Request, note *session.Answer
 // again finds out whether a question was closed by the answer that was noted.
 func (v *API) again(ctx context.Context, r *events.Request, note *session.Answer) (intake.Taken, error) {
 	taken := intake.Taken{Job: note.Job, Request: note.Request}
-	closing := &reply{ref: ref{ID: note.Job}, Request: note.Request, Answer: note.Answer, By: r.User, Action: events.Answered}
+	closing := &verb.Answer{Ref: verb.Ref{ID: note.Job}, Request: note.Request, Answer: note.Answer, By: r.User, Action: events.Answered}
 	notMine := &events.Fault{Code: events.CodeConflict, Message: "the question was closed meanwhile"}
 	said, err := v.repeated(ctx, closing, notMine)
 	if errors.Is(err, notMine) {
@@ -108,7 +109,7 @@ func (v *API) again(ctx context.Context, r *events.Request, note *session.Answer
 		}
 		return taken, err
 	}
-	if was, ok := said.(told); ok {
+	if was, ok := said.(verb.Told); ok {
 		taken.Seq, taken.Duplicate = was.Seq, true
 	}
 	return taken, err
@@ -141,7 +142,7 @@ func (v *API) fits(ctx context.Context, q *openQuestion, r *events.Request) (ans
 	}
 	answer, reason = meaning(q.in, asked, strings.TrimSpace(r.Goal))
 	if reason == "" {
-		if err := v.mayAnswer(ctx, q.in, &reply{ref: ref{ID: q.job.ID}, Request: q.in.Request, Answer: answer, By: r.User, Action: events.Answered}); err != nil {
+		if err := v.mayAnswer(ctx, q.in, &verb.Answer{Ref: verb.Ref{ID: q.job.ID}, Request: q.in.Request, Answer: answer, By: r.User, Action: events.Answered}); err != nil {
 			var fault *events.Fault
 			if !errors.As(err, &fault) {
 				return nil, "", err

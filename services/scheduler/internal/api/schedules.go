@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"strings"
 	"time"
@@ -10,6 +9,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/schedule"
+	"github.com/jobgraph/jobgraph/pkg/verb"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/recurring"
 )
 
@@ -38,17 +38,8 @@ func (sc schedules) verbs() map[string]func(context.Context, []byte) (any, error
 	return verbs
 }
 
-// creation is a request for a schedule.
-type creation struct {
-	// ID is chosen by the sender, or made.
-	ID string `json:"id"`
-	schedule.Creation
-	// Request is read like any other request of a job.
-	Request json.RawMessage `json:"request"`
-}
-
 func (sc schedules) create(ctx context.Context, body []byte) (any, error) {
-	var c creation
+	var c verb.ScheduleCreation
 	if err := decode(body, &c); err != nil {
 		return nil, err
 	}
@@ -74,7 +65,7 @@ func (sc schedules) create(ctx context.Context, body []byte) (any, error) {
 }
 
 func (sc schedules) get(ctx context.Context, body []byte) (any, error) {
-	var r ref
+	var r verb.Ref
 	if err := decode(body, &r); err != nil {
 		return nil, err
 	}
@@ -83,11 +74,7 @@ func (sc schedules) get(ctx context.Context, body []byte) (any, error) {
 
 // list shows all schedules, without their requests and runs.
 func (sc schedules) list(ctx context.Context, body []byte) (any, error) {
-	var s struct {
-		Status schedule.Status `json:"status"`
-		Offset int             `json:"offset"`
-		Limit  int             `json:"limit"`
-	}
+	var s verb.ScheduleQuery
 	if len(body) > 0 {
 		if err := decode(body, &s); err != nil {
 			return nil, err
@@ -123,10 +110,7 @@ func brief(goal string) string {
 }
 
 func (sc schedules) tell(ctx context.Context, body []byte, kind events.Kind) (any, error) {
-	var r struct {
-		ref
-		schedule.Word
-	}
+	var r verb.ScheduleWord
 	if err := decode(body, &r); err != nil {
 		return nil, err
 	}

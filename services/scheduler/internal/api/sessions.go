@@ -11,6 +11,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/bases"
 	"github.com/jobgraph/jobgraph/pkg/events/item"
+	"github.com/jobgraph/jobgraph/pkg/verb"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/session"
 )
 
@@ -26,26 +27,17 @@ func (s sessions) verbs() map[string]func(context.Context, []byte) (any, error) 
 }
 
 // sessionQuery says which sessions.
-type sessionQuery struct {
-	// User and State must be these, when given.
-	User  string        `json:"user"`
-	State session.State `json:"state"`
-	// All also lists the sessions of SubJobs that were handed off.
-	All bool `json:"all"`
-	// Offset skips the first sessions; Limit bounds the answer, mostListed if 0.
-	Offset int `json:"offset"`
-	Limit  int `json:"limit"`
-}
+type sessionQuery struct{ verb.SessionQuery }
 
 func (q *sessionQuery) wants(r *session.Record) bool {
-	return (q.User == "" || q.User == r.User) && (q.State == "" || q.State == r.State) && (q.All || r.Parent == "")
+	return (q.User == "" || q.User == r.User) && (q.State == "" || q.State == string(r.State)) && (q.All || r.Parent == "")
 }
 
 // list shows sessions without their jobs, most recently changed first.
 func (s sessions) list(ctx context.Context, body []byte) (any, error) {
 	var q sessionQuery
 	if len(body) > 0 {
-		if err := decode(body, &q); err != nil {
+		if err := decode(body, &q.SessionQuery); err != nil {
 			return nil, err
 		}
 	}
@@ -70,12 +62,8 @@ func (s sessions) list(ctx context.Context, body []byte) (any, error) {
 
 // show shows a session with its latest jobs, or with those before one of them.
 func (s sessions) show(ctx context.Context, body []byte) (any, error) {
-	var q struct {
-		sessionRef
-		Before string `json:"before"`
-		Limit  int    `json:"limit"`
-	}
-	r, err := s.read(ctx, body, &q, &q.sessionRef)
+	var q verb.SessionJobs
+	r, err := s.read(ctx, body, &q, &q.SessionRef)
 	if err != nil {
 		return nil, err
 	}
@@ -95,15 +83,8 @@ func (s sessions) show(ctx context.Context, body []byte) (any, error) {
 	return r, nil
 }
 
-// sessionRef names a session, and who asks.
-type sessionRef struct {
-	ref
-	// User must be the session's own, if it has one.
-	User string `json:"user"`
-}
-
 // read decodes a request and reads the session that it names. A bare text stands for the id.
-func (s sessions) read(ctx context.Context, body []byte, into any, named *sessionRef) (*session.Record, error) {
+func (s sessions) read(ctx context.Context, body []byte, into any, named *verb.SessionRef) (*session.Record, error) {
 	if err := decode(body, into); err != nil {
 		return nil, err
 	}
@@ -119,13 +100,8 @@ func (s sessions) read(ctx context.Context, body []byte, into any, named *sessio
 
 // conversation gives what was said in a session: the last items, those before a sequence, or the first after one.
 func (s sessions) conversation(ctx context.Context, body []byte) (any, error) {
-	var q struct {
-		sessionRef
-		Before uint64  `json:"before"`
-		After  *uint64 `json:"after"`
-		Limit  int     `json:"limit"`
-	}
-	r, err := s.read(ctx, body, &q, &q.sessionRef)
+	var q verb.ConversationQuery
+	r, err := s.read(ctx, body, &q, &q.SessionRef)
 	if err != nil {
 		return nil, err
 	}
@@ -152,11 +128,8 @@ func (s sessions) conversation(ctx context.Context, body []byte) (any, error) {
 const mostItems = 50
 
 func (s sessions) rename(ctx context.Context, body []byte) (any, error) {
-	var q struct {
-		sessionRef
-		Title string `json:"title"`
-	}
-	if _, err := s.read(ctx, body, &q, &q.sessionRef); err != nil {
+	var q verb.Renaming
+	if _, err := s.read(ctx, body, &q, &q.SessionRef); err != nil {
 		return nil, err
 	}
 	if strings.TrimSpace(q.Title) == "" {
@@ -167,12 +140,8 @@ func (s sessions) rename(ctx context.Context, body []byte) (any, error) {
 
 // stop stops the running jobs of a session, and waits for their ends like the verb stop.
 func (s sessions) stop(ctx context.Context, body []byte) (any, error) {
-	var q struct {
-		sessionRef
-		Reason string `json:"reason"`
-		By     string `json:"by"`
-	}
-	r, err := s.read(ctx, body, &q, &q.sessionRef)
+	var q verb.SessionStop
+	r, err := s.read(ctx, body, &q, &q.SessionRef)
 	if err != nil {
 		return nil, err
 	}
@@ -195,7 +164,7 @@ func (s sessions) stop(ctx context.Context, body []byte) (any, error) {
 				failed[i] = err
 				return
 			}
-			request, err := json.Marshal(ending{ref: ref{ID: l.ID}, StopRequested: events.StopRequested{SubJob: l.SubJob, Only: l.SubJob != "", Reason: q.Reason, By: q.By}})
+			request, err := json.Marshal(verb.Ending{Ref: verb.Ref{ID: l.ID}, StopRequested: events.StopRequested{SubJob: l.SubJob, Only: l.SubJob != "", Reason: q.Reason, By: q.By}})
 			if err == nil {
 				_, err = s.view.stop(ctx, request)
 			}
@@ -229,11 +198,8 @@ func stopFailed(err error) error {
 
 // delete removes a session of which nothing is under way, and with "jobs" everything of its jobs, too.
 func (s sessions) delete(ctx context.Context, body []byte) (any, error) {
-	var q struct {
-		sessionRef
-		Jobs bool `json:"jobs"`
-	}
-	r, err := s.read(ctx, body, &q, &q.sessionRef)
+	var q verb.SessionDeletion
+	r, err := s.read(ctx, body, &q, &q.SessionRef)
 	if err != nil {
 		return nil, err
 	}

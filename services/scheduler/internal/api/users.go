@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/verb"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/session"
 )
 
@@ -15,14 +16,8 @@ func (u users) verbs() map[string]func(context.Context, []byte) (any, error) {
 	return map[string]func(context.Context, []byte) (any, error){"users.get": u.get, "users.set": u.set}
 }
 
-// settings is a request about one user. A field that is left out is not changed.
-type settings struct {
-	User     string  `json:"user"`
-	Timezone *string `json:"timezone"`
-}
-
 func (u users) get(ctx context.Context, body []byte) (any, error) {
-	var q settings
+	var q verb.UserSettings
 	if err := decode(body, &q); err != nil {
 		return nil, err
 	}
@@ -33,7 +28,7 @@ func (u users) get(ctx context.Context, body []byte) (any, error) {
 }
 
 func (u users) set(ctx context.Context, body []byte) (any, error) {
-	var q settings
+	var q verb.UserSettings
 	if err := decode(body, &q); err != nil {
 		return nil, err
 	}

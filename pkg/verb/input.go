@@ -1,0 +1,230 @@
+package verb
+
+import (
+	"encoding/json"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/schedule"
+)
+
+// Ref names a job, or a schedule.
+type Ref struct {
+	// ID is its id.
+	ID string `json:"id"`
+}
+
+// JobQuery selects jobs.
+type JobQuery struct {
+	// Labels must all be present with these values; State, Session and User must match, if given.
+	Labels  map[string]string `json:"labels,omitempty"`
+	State   events.Status     `json:"state,omitempty"`
+	Session string            `json:"session,omitempty"`
+	User    string            `json:"user,omitempty"`
+	// Offset skips the newest jobs; Limit bounds the answer, 500 if 0.
+	Offset int `json:"offset,omitempty"`
+	Limit  int `json:"limit,omitempty"`
+}
+
+// SubJobRef names a job or one of its SubJobs.
+type SubJobRef struct {
+	Ref
+	SubJob string `json:"subjob,omitempty"`
+}
+
+// OpenInputs selects the open requests for input of one job, or of all without an id.
+type OpenInputs struct {
+	ID string `json:"id,omitempty"`
+}
+
+// Ending asks for the end of a job or a part of it.
+type Ending struct {
+	Ref
+	events.StopRequested
+	// Wait false answers as soon as the request is in the log; otherwise the answer waits for the end, up to Timeout (5 s).
+	Wait    *bool           `json:"wait,omitempty"`
+	Timeout events.Duration `json:"timeout,omitempty"`
+}
+
+// Recovery asks a job to continue.
+type Recovery struct {
+	Ref
+	events.RecoverRequested
+}
+
+// Retry asks for another run of a SubJob.
+type Retry struct {
+	Ref
+	events.RetryRequested
+}
+
+// Rerun asks to run a SubJob again, and what depends on it.
+type Rerun struct {
+	Ref
+	events.RerunRequested
+}
+
+// PlanEdit replaces the unfinished part of a graph.
+type PlanEdit struct {
+	Ref
+	events.PlanEdited
+}
+
+// Forking asks for a new job that starts where another one stands.
+type Forking struct {
+	Ref
+	// At is the sequence of the event where the new job starts; 0 means the last one.
+	At uint64 `json:"at,omitempty"`
+	// NewID is the id of the new job; generated if empty.
+	NewID string `json:"new_id,omitempty"`
+	// Before is the SubJob to run again, with everything that depends on it; empty keeps all results.
+	Before string `json:"before,omitempty"`
+	// Model is the model of all experts that run. Expert executes Before, Prompt is its goal, or Result is its result.
+	Model  string          `json:"model,omitempty"`
+	Expert string          `json:"expert,omitempty"`
+	Prompt string          `json:"prompt,omitempty"`
+	Result json.RawMessage `json:"result,omitempty"`
+}
+
+// Answer closes a request for input.
+type Answer struct {
+	Ref
+	// Request names the request; it may be omitted if only one is open.
+	Request string `json:"request,omitempty"`
+	// Answer is any JSON, By who gives it. Action is "answered", when empty, or "cancelled".
+	Answer json.RawMessage    `json:"answer,omitempty"`
+	By     string             `json:"by,omitempty"`
+	Action events.InputAction `json:"action,omitempty"`
+}
+
+// EventQuery selects events of a job.
+type EventQuery struct {
+	Ref
+	// After leaves out events up to this sequence; Limit bounds the answer, 1,000 if 0.
+	After uint64 `json:"after,omitempty"`
+	Limit int    `json:"limit,omitempty"`
+	// Until is "end" for a stream that ends with the job; otherwise it goes on.
+	Until string `json:"until,omitempty"`
+}
+
+// LiveQuery selects live items of a job.
+type LiveQuery struct {
+	Ref
+	// SubJob selects the items of one SubJob; From leaves out what came before this sequence.
+	SubJob string `json:"subjob,omitempty"`
+	From   uint64 `json:"from,omitempty"`
+}
+
+// GraphQuery asks for the graph of a job.
+type GraphQuery struct {
+	Ref
+	// Format is json, if empty, or svg.
+	Format string `json:"format,omitempty"`
+}
+
+// ArtifactRef names a file of a job: SUBJOB/NAME, or the beginning of its digest.
+type ArtifactRef struct {
+	Ref
+	Name string `json:"name"`
+}
+
+// SessionRef names a session and who asks.
+type SessionRef struct {
+	Ref
+	// User must be the session's own, if it has one.
+	User string `json:"user,omitempty"`
+}
+
+// SessionQuery selects sessions.
+type SessionQuery struct {
+	// User and State must be these, when given. State is active, waiting or stopped.
+	User  string `json:"user,omitempty"`
+	State string `json:"state,omitempty"`
+	// All also lists the sessions of SubJobs that were handed off.
+	All bool `json:"all,omitempty"`
+	// Offset skips the first sessions; Limit bounds the answer, 500 if 0.
+	Offset int `json:"offset,omitempty"`
+	Limit  int `json:"limit,omitempty"`
+}
+
+// SessionJobs asks for a session with its latest jobs.
+type SessionJobs struct {
+	SessionRef
+	// Before shows the jobs before this one; Limit bounds them.
+	Before string `json:"before,omitempty"`
+	Limit  int    `json:"limit,omitempty"`
+}
+
+// ConversationQuery asks for a part of a conversation: the last items, those before a sequence, or the first after one.
+type ConversationQuery struct {
+	SessionRef
+	Before uint64  `json:"before,omitempty"`
+	After  *uint64 `json:"after,omitempty"`
+	Limit  int     `json:"limit,omitempty"`
+}
+
+// Renaming gives a session a title.
+type Renaming struct {
+	SessionRef
+	Title string `json:"title"`
+}
+
+// SessionStop stops the running jobs of a session.
+type SessionStop struct {
+	SessionRef
+	Reason string `json:"reason,omitempty"`
+	By     string `json:"by,omitempty"`
+}
+
+// SessionDeletion removes a session, with Jobs also everything of its jobs.
+type SessionDeletion struct {
+	SessionRef
+	Jobs bool `json:"jobs,omitempty"`
+}
+
+// ScheduleCreation is a request for a schedule.
+type ScheduleCreation struct {
+	// ID is chosen by the sender, or made.
+	ID string `json:"id,omitempty"`
+	schedule.Creation
+	// Request is read like any other request of a job.
+	Request json.RawMessage `json:"request"`
+}
+
+// ScheduleQuery selects schedules.
+type ScheduleQuery struct {
+	Status schedule.Status `json:"status,omitempty"`
+	// Offset skips the first schedules; Limit bounds the answer, 500 if 0.
+	Offset int `json:"offset,omitempty"`
+	Limit  int `json:"limit,omitempty"`
+}
+
+// ScheduleWord is what a person asks of a schedule.
+type ScheduleWord struct {
+	Ref
+	schedule.Word
+}
+
+// UserSettings is a request about one user. A field that is left out is not changed.
+type UserSettings struct {
+	// User is the user's id, Timezone an IANA name or "" for none.
+	User     string  `json:"user"`
+	Timezone *string `json:"timezone,omitempty"`
+}
+
+// LetterRef names a dead letter: a job's id, or "request:7", "work:7".
+type LetterRef struct {
+	ID string `json:"id"`
+}
+
+// PlanOperation is an operation on a plan document, or on the graph of a job; the command says which fields it needs.
+type PlanOperation struct {
+	Book       string          `json:"book,omitempty"`
+	PlanID     string          `json:"plan_id,omitempty"`
+	Title      string          `json:"title,omitempty"`
+	Steps      []string        `json:"steps,omitempty"`
+	Plan       json.RawMessage `json:"plan,omitempty"`
+	StepIndex  *int            `json:"step_index,omitempty"`
+	StepID     string          `json:"step_id,omitempty"`
+	StepStatus string          `json:"step_status,omitempty"`
+	StepNotes  *string         `json:"step_notes,omitempty"`
+}

@@ -1,0 +1,306 @@
+package verb
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/item"
+)
+
+// Receipt is what is known about an accepted request.
+type Receipt struct {
+	// JobID is the job's id; ScheduleID is the schedule that was created instead of a job.
+	JobID      string `json:"job_id"`
+	ScheduleID string `json:"schedule_id,omitempty"`
+	// Answered is the open question that the request answered: then JobID is the job that asked.
+	Answered string `json:"answered,omitempty"`
+	// Unanswered is the question that is open in the session and was not answered.
+	Unanswered json.RawMessage `json:"unanswered,omitempty"`
+	// Admitted is false while no scheduler has read the request.
+	Admitted bool `json:"admitted,omitempty"`
+}
+
+// State is the state of a job; it has more fields than these.
+type State struct {
+	ID      string                `json:"id"`
+	Status  events.Status         `json:"status"`
+	Goal    string                `json:"goal,omitempty"`
+	Seq     uint64                `json:"seq"`
+	Counts  map[events.Status]int `json:"counts,omitempty"`
+	Result  json.RawMessage       `json:"result,omitempty"`
+	Error   *events.Fault         `json:"error,omitempty"`
+	SubJobs []json.RawMessage     `json:"subjobs,omitempty"`
+}
+
+// JobLine is a job in a list.
+type JobLine struct {
+	ID          string            `json:"id"`
+	Status      events.Status     `json:"status"`
+	Goal        string            `json:"goal,omitempty"`
+	Title       string            `json:"title,omitempty"`
+	Session     string            `json:"session,omitempty"`
+	User        string            `json:"user,omitempty"`
+	Labels      map[string]string `json:"labels,omitempty"`
+	Created     time.Time         `json:"created,omitzero"`
+	Changed     time.Time         `json:"changed,omitzero"`
+	Ended       time.Time         `json:"ended,omitzero"`
+	Progress    json.RawMessage   `json:"progress,omitempty"`
+	Outcome     string            `json:"outcome,omitempty"`
+	Quarantined *events.Fault     `json:"quarantined,omitempty"`
+}
+
+// Jobs is a page of jobs, newest first; Total counts all that match.
+type Jobs struct {
+	Jobs  []JobLine `json:"jobs"`
+	Total int       `json:"total"`
+}
+
+// Reasons says why a job or SubJob does not run.
+type Reasons struct {
+	JobID    string          `json:"job_id"`
+	Status   events.Status   `json:"status"`
+	Blockers json.RawMessage `json:"blockers"`
+}
+
+// Graph is the graph of a job, planning and finalising left out.
+type Graph struct {
+	JobID       string        `json:"job_id"`
+	Status      events.Status `json:"status"`
+	PlanVersion int           `json:"plan_version"`
+	SubJobs     []Node        `json:"subjobs"`
+}
+
+// Node is a SubJob in a graph.
+type Node struct {
+	ID     string        `json:"id"`
+	Status events.Status `json:"status"`
+	Title  string        `json:"title,omitempty"`
+	Expert string        `json:"expert,omitempty"`
+	Run    int           `json:"run,omitempty"`
+	Deps   []string      `json:"dependencies,omitempty"`
+}
+
+// Question is an open request for input.
+type Question struct {
+	JobID   string           `json:"job_id"`
+	Request string           `json:"request"`
+	SubJob  string           `json:"subjob"`
+	Kind    events.InputKind `json:"kind"`
+	Prompt  string           `json:"prompt,omitempty"`
+	Options []string         `json:"options,omitempty"`
+	Schema  json.RawMessage  `json:"schema,omitempty"`
+	User    string           `json:"user,omitempty"`
+	Expires time.Time        `json:"expires,omitzero"`
+}
+
+// Questions are the open requests for input.
+type Questions struct {
+	Inputs []Question `json:"inputs"`
+}
+
+// Told is the answer to a request that became an event.
+type Told struct {
+	JobID string `json:"job_id"`
+	// Seq is where the event stands in the log.
+	Seq uint64 `json:"seq"`
+	// Accepted is true if the log has the event and it was legal at that moment.
+	Accepted bool `json:"accepted"`
+	// Status is the job's status once it has ended, for verbs that wait for that.
+	Status events.Status `json:"status,omitempty"`
+}
+
+// Deleted is the answer to the deletion of a job.
+type Deleted struct {
+	JobID   string `json:"job_id"`
+	Deleted bool   `json:"deleted"`
+}
+
+// Event is an event in the form for programs.
+type Event struct {
+	Seq    uint64        `json:"seq"`
+	Time   time.Time     `json:"time"`
+	Kind   events.Kind   `json:"kind"`
+	ID     string        `json:"id,omitempty"`
+	Job    string        `json:"job"`
+	SubJob string        `json:"subjob,omitempty"`
+	Run    int           `json:"run,omitempty"`
+	Key    string        `json:"key,omitempty"`
+	Source string        `json:"source,omitempty"`
+	Trace  string        `json:"traceparent,omitempty"`
+	Data   any           `json:"data,omitempty"`
+	Raw    string        `json:"raw,omitempty"`
+	Fault  *events.Fault `json:"fault,omitempty"`
+}
+
+// EventOf returns an event in the form for programs.
+func EventOf(e *events.Event) Event {
+	return Event{e.Seq, e.Time, e.Kind, e.ID, e.Job, e.SubJob, e.Run, e.Key, e.Source, e.Trace, e.Data, string(e.Raw), e.Fault}
+}
+
+// EventPage is a part of a job's log; More is true if the log has later events.
+type EventPage struct {
+	Events []Event `json:"events"`
+	More   bool    `json:"more"`
+}
+
+// LiveItem is a live item with the sequence of its message; 0 for one that is not stored.
+type LiveItem struct {
+	Seq uint64 `json:"seq,omitempty"`
+	item.Item
+}
+
+// LiveItems are the live items that are kept of a job.
+type LiveItems struct {
+	Items []LiveItem `json:"items"`
+}
+
+// PlanOf is the plan of a job with the results of its steps.
+type PlanOf struct {
+	JobID string       `json:"job_id"`
+	Plan  *events.Plan `json:"plan"`
+}
+
+// BriefOf is what a run knows about its job.
+type BriefOf struct {
+	JobID string          `json:"job_id"`
+	Brief json.RawMessage `json:"brief"`
+}
+
+// SubJobOf is everything known about a SubJob. State has its state, Spec its text as planned and edited, Output or Ref its result, Lessons
+// those of its runs, Calls the calls of models, tools and services.
+type SubJobOf struct {
+	JobID     string          `json:"job_id"`
+	State     json.RawMessage `json:"state"`
+	Spec      json.RawMessage `json:"spec"`
+	Output    json.RawMessage `json:"output,omitempty"`
+	Ref       *events.Ref     `json:"output_ref,omitempty"`
+	Artifacts []events.Ref    `json:"artifacts,omitempty"`
+	Lessons   []string        `json:"lessons,omitempty"`
+	Calls     json.RawMessage `json:"calls,omitempty"`
+}
+
+// Forked is the answer to a fork.
+type Forked struct {
+	JobID string `json:"job_id"`
+	From  string `json:"from"`
+	At    uint64 `json:"at"`
+	Kept  int    `json:"kept"`
+	Total int    `json:"total"`
+}
+
+// ArtifactList lists the files of a job.
+type ArtifactList struct {
+	Artifacts []ArtifactLine `json:"artifacts"`
+}
+
+// ArtifactLine is a file that a SubJob has handed over.
+type ArtifactLine struct {
+	SubJob string `json:"subjob"`
+	Run    int    `json:"run,omitempty"`
+	events.Ref
+}
+
+// SessionList is a page of sessions, the most recently changed first.
+type SessionList struct {
+	Sessions []json.RawMessage `json:"sessions"`
+	Total    int               `json:"total"`
+}
+
+// SessionRecord is a session; it has more fields than these.
+type SessionRecord struct {
+	ID    string            `json:"id"`
+	User  string            `json:"user,omitempty"`
+	Title string            `json:"title,omitempty"`
+	State string            `json:"state"`
+	Jobs  []json.RawMessage `json:"jobs"`
+}
+
+// Conversation is a part of what was said in a session; Earlier is true if there is more before it.
+type Conversation struct {
+	Items   []item.Entry `json:"items"`
+	Earlier bool         `json:"earlier"`
+}
+
+// SessionStopped is the answer to the stop of a session.
+type SessionStopped struct {
+	ID      string   `json:"id"`
+	Stopped []string `json:"stopped"`
+}
+
+// SessionDeleted is the answer to the deletion of a session.
+type SessionDeleted struct {
+	ID      string   `json:"id"`
+	Deleted bool     `json:"deleted"`
+	Jobs    []string `json:"jobs"`
+}
+
+// ScheduleRecord is a schedule; it has more fields than these.
+type ScheduleRecord struct {
+	ID     string `json:"id"`
+	Status string `json:"status"`
+}
+
+// ScheduleList is a page of schedules.
+type ScheduleList struct {
+	Schedules []json.RawMessage `json:"schedules"`
+	Total     int               `json:"total"`
+}
+
+// UserRecord holds the settings of a user.
+type UserRecord struct {
+	ID       string    `json:"id"`
+	Timezone string    `json:"timezone,omitempty"`
+	Updated  time.Time `json:"updated,omitzero"`
+}
+
+// ExpertList lists the announced experts.
+type ExpertList struct {
+	Experts []events.Card `json:"experts"`
+}
+
+// Letter is a dead letter or a job in quarantine.
+type Letter struct {
+	ID      string          `json:"id"`
+	Kind    string          `json:"kind"`
+	Since   time.Time       `json:"since"`
+	Fault   events.Fault    `json:"fault"`
+	Faults  []events.Fault  `json:"faults,omitempty"`
+	Subject string          `json:"subject,omitempty"`
+	Body    json.RawMessage `json:"body,omitempty"`
+}
+
+// LetterList lists dead letters, oldest first.
+type LetterList struct {
+	Letters []Letter `json:"letters"`
+}
+
+// Retried is the answer to the retry of a dead letter.
+type Retried struct {
+	JobID string `json:"job_id"`
+}
+
+// HealthReport says whether the gateway is ready, and which services answer.
+type HealthReport struct {
+	Ready    bool           `json:"ready"`
+	Reasons  []HealthReason `json:"reasons"`
+	Services map[string]int `json:"services"`
+}
+
+// HealthReason says why something is not ready.
+type HealthReason struct {
+	Name string `json:"name"`
+	Text string `json:"text"`
+}
+
+// PlanReply is the result of a plan operation.
+type PlanReply struct {
+	Text        string            `json:"text"`
+	Plan        json.RawMessage   `json:"plan,omitempty"`
+	Plans       []json.RawMessage `json:"plans,omitempty"`
+	Active      string            `json:"active,omitempty"`
+	Request     json.RawMessage   `json:"request,omitempty"`
+	JobID       string            `json:"job_id,omitempty"`
+	Status      events.Status     `json:"status,omitempty"`
+	PlanVersion int               `json:"plan_version,omitempty"`
+}

@@ -1,0 +1,69 @@
+package verb
+
+import (
+	"bytes"
+	"embed"
+	"encoding/json"
+	"reflect"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+//go:embed schemas/*.json
+var schemas embed.FS
+
+// Types maps the names of schemas to the types that they are generated from.
+func Types() map[string]reflect.Type {
+	types := map[string]reflect.Type{}
+	for _, v := range All() {
+		for name, of := range map[string]any{v.InputSchema(): v.Input, v.OutputSchema(): v.Output} {
+			if name != "" && !known(name) {
+				types[name] = reflect.TypeOf(of)
+			}
+		}
+	}
+	return types
+}
+
+// known reports whether the contract has a schema of that name.
+func known(name string) bool {
+	_, ok := events.Schema(name)
+	return ok
+}
+
+// Schema returns the JSON Schema of an input or output by its name, also one of the contract.
+func Schema(name string) (text []byte, ok bool) {
+	if text, ok := events.Schema(name); ok {
+		return text, true
+	}
+	text, err := schemas.ReadFile("schemas/" + name + ".json")
+	return text, err == nil
+}
+
+// InputSchema names the schema of the input, "" for none.
+func (v *Verb) InputSchema() string { return nameOf(v.Input) }
+
+// OutputSchema names the schema of the output, "" for none.
+func (v *Verb) OutputSchema() string { return nameOf(v.Output) }
+
+// nameOf names the schema of a type: those of the contract as there, ours by the type.
+func nameOf(of any) string {
+	switch of.(type) {
+	case nil:
+		return ""
+	case events.Request:
+		return "request"
+	case events.Card:
+		return "card"
+	}
+	return reflect.TypeOf(of).Name()
+}
+
+// compact removes white space; text is JSON.
+func compact(text []byte) []byte {
+	var b bytes.Buffer
+	if json.Compact(&b, text) != nil {
+		return text
+	}
+	return b.Bytes()
+}

@@ -1,0 +1,85 @@
+package app
+
+import (
+	"context"
+	"net"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/client"
+	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/pkg/service"
+	"github.com/jobgraph/jobgraph/services/gateway/internal/identity"
+	"github.com/jobgraph/jobgraph/services/gateway/internal/route"
+)
+
+// refreshEvery is the interval in which the file of tokens is looked at.
+const refreshEvery = time.Second
+
+// NewToken makes a start-up token.
+func NewToken() string { return identity.NewToken() }
+
+// Run serves the API on the HTTP server of a process until that drains; then the streams end. Errors: host.ErrUnavailable without a
+// bus, host.Faults and events.Faults for settings and the file of tokens.
+func Run(_ context.Context, p *host.Process, s Settings, d Deps) error {
+	addr := p.Settings.HTTPAddr
+	if p.Server != nil {
+		addr = p.Server.Addr()
+	}
+	if err := s.validate(addr); err != nil {
+		return err
+	}
+	p.Secrets.Add(s.StartToken)
+	keeper, err := identity.NewKeeper(s.StartToken, s.Tokens, p.Env)
+	if err != nil {
+		return err
+	}
+	return service.Run(p, d.Bus, func(b *bus.Bus) ([]host.Member, error) {
+		return []host.Member{serve(p, b, s, keeper, addr), refresh(p, keeper)}, nil
+	})
+}
+
+// serve mounts the gateway on the server of the process.
+func serve(p *host.Process, b *bus.Bus, s Settings, keeper *identity.Keeper, addr string) host.Member {
+	return host.Member{Name: "http", Run: func(ctx context.Context, ready func()) error {
+		g := route.New(ctx, route.Settings{
+			Client: client.New(b), Guard: &identity.Guard{Keeper: keeper, Hosts: s.Hosts, Origins: s.Origins, Cookie: cookieOf(addr)},
+			Rate: s.Rate, Body: int64(s.MaxBody) << 10, Streams: s.Streams, Beat: s.Heartbeat, Write: s.SlowReader,
+			Health: p.Health.Reasons, Version: p.Build.Version, Log: p.Log,
+		})
+		for _, pattern := range route.Routes() {
+			p.Server.Handle(pattern, g)
+		}
+		ready()
+		p.Ready()
+		<-ctx.Done()
+		return nil
+	}}
+}
+
+// cookieOf names the cookie: browsers do not tell the ports of a host apart.
+func cookieOf(addr string) string {
+	_, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return "jobgraph_token"
+	}
+	return "jobgraph_token_" + port
+}
+
+// refresh reads the file of tokens when it changes. One with faults is reported and changes nothing.
+func refresh(p *host.Process, keeper *identity.Keeper) host.Member {
+	told := ""
+	return host.Every("tokens", refreshEvery, func(context.Context) {
+		changed, err := keeper.Refresh()
+		switch {
+		case err != nil && err.Error() != told:
+			told = err.Error()
+			p.Log.Error("file of tokens is not usable; the tokens stay as they were", "error", err)
+			p.Health.Note("tokens", "the file is not usable, the tokens stay as they were: "+told)
+		case err == nil && (changed || told != ""):
+			told = ""
+			p.Health.Unnote("tokens")
+			p.Log.Info("file of tokens was read again")
+		}
+	})
+}

@@ -1,0 +1,157 @@
+package identity_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/verb"
+	"github.com/jobgraph/jobgraph/services/gateway/internal/identity"
+)
+
+const start = "start-up-token-0123456789"
+
+func keeper(t *testing.T, text string) (*identity.Keeper, string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "tokens.yaml")
+	write(t, path, text)
+	k, err := identity.NewKeeper(start, path, func(name string) (string, bool) { return "token-of-the-environment", name == "TOKEN" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k, path
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// sum is the digest of token-of-a-digest-12345.
+const sum = "8fbeb7d1a2b0d1f1f3d6f0a4c0b9c1a3b7c2ba2f0bdbde80a6f4b8a08bd3a6ee"
+
+func TestTokensAreThoseOfTheFile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k, path := keeper(t, "version: 1\ntokens:\n  - {user: anna, roles: [submitter, approver], token: '${TOKEN}'}\n  - {user: old, roles: [viewer], token: token-that-will-expire, expires: 2000-01-01T01:00:00Z}\n")
+		anna, ok := k.Of("token-of-the-environment")
+		if !ok || anna.User != "anna" || !anna.Has(verb.Approver) || anna.Has(verb.Operator) {
+			t.Errorf("%v %v", anna, ok)
+		}
+		admin, ok := k.Of(start)
+		if !ok || admin.User != "" || !admin.Has(verb.Operator) {
+			t.Errorf("%v %v", admin, ok)
+		}
+		old, ok := k.Of("token-that-will-expire")
+		if !ok {
+			t.Error("expired too early")
+		}
+		<-time.After(2 * time.Hour)
+		if _, ok := k.Of("token-that-will-expire"); ok || k.Valid(old) {
+			t.Error("not expired")
+		}
+		for _, wrong := range []string{"", "x", start + "x", sum} {
+			if _, ok := k.Of(wrong); ok {
+				t.Errorf("%q is a token", wrong)
+			}
+		}
+		write(t, path, "version: 1\ntokens:\n  - {user: anna, roles: [submitter], token: '${TOKEN}'}\n")
+		if changed, err := k.Refresh(); !changed || err != nil || k.Valid(anna) {
+			t.Error(changed, err, k.Valid(anna))
+		}
+		write(t, path, "version: 1\ntokens: [{user: '', roles: [boss]}]\n")
+		_, err := k.Refresh()
+		for _, want := range []string{"no user is named", `unknown role "boss"`, "either sha256 or token", "tokens.yaml:2:"} {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v does not say %s", err, want)
+			}
+		}
+		if _, ok := k.Of("token-of-the-environment"); !ok {
+			t.Error("a file with faults took a token away")
+		}
+	})
+}
+
+func TestRequestsOfOtherSitesAreRefused(t *testing.T) {
+	k, _ := keeper(t, "version: 1\ntokens: [{user: a, roles: [viewer], token: '${TOKEN}'}]\n")
+	g := &identity.Guard{Keeper: k, Hosts: []string{"jobs.example.org"}, Origins: []string{"https://console.example.org"}, Cookie: "c"}
+	for _, test := range []struct {
+		host, origin, site string
+		ok                 bool
+	}{
+		{"localhost:8420", "", "", true}, {"127.0.0.1:8420", "", "", true}, {"[::1]:8420", "", "", true}, {"10.1.2.3", "", "", true},
+		{"jobs.example.org", "", "", true}, {"JOBS.example.org:8420", "", "", true},
+		{"evil.example.org:8420", "", "", false}, {"localhost.evil.org", "", "", false}, {"", "", "", false},
+		{"localhost:8420", "http://localhost:8420", "same-origin", true}, {"localhost:8420", "https://console.example.org", "cross-site", true},
+		{"localhost:8420", "http://localhost:9999", "", false}, {"localhost:8420", "https://evil.org", "", false}, {"localhost:8420", "null", "", false},
+		{"localhost:8420", "", "same-origin", true}, {"localhost:8420", "", "none", true}, {"localhost:8420", "", "cross-site", false}, {"localhost:8420", "", "same-site", false},
+	} {
+		r := httptest.NewRequest(http.MethodPost, "/api/v1/jobs", nil)
+		r.Host = test.host
+		if test.origin != "" {
+			r.Header.Set("Origin", test.origin)
+		}
+		if test.site != "" {
+			r.Header.Set("Sec-Fetch-Site", test.site)
+		}
+		if fault := g.Where(r); (fault == nil) != test.ok {
+			t.Errorf("%+v: %v", test, fault)
+		}
+	}
+}
+
+func TestTheTokenOfAnAddressGoesIntoACookie(t *testing.T) {
+	k, _ := keeper(t, "version: 1\ntokens: [{user: a, roles: [viewer], token: '${TOKEN}'}]\n")
+	g := &identity.Guard{Keeper: k, Cookie: "c", Secure: true}
+	w := httptest.NewRecorder()
+	done, fault := g.Enter(w, httptest.NewRequest(http.MethodGet, "/?token="+start+"&job=j", nil))
+	cookies := w.Result().Cookies()
+	if !done || fault != nil || w.Code != http.StatusSeeOther || w.Header().Get("Location") != "/?job=j" || len(cookies) != 1 {
+		t.Fatal(done, fault, w.Code, w.Header())
+	}
+	if c := cookies[0]; !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || !c.Secure || c.Path != "/" {
+		t.Errorf("%+v", c)
+	}
+	r := httptest.NewRequest(http.MethodGet, "/", nil)
+	r.AddCookie(cookies[0])
+	if who, fault := g.Who(r); fault != nil || !who.Has(verb.Admin) {
+		t.Error(who, fault)
+	}
+	r.Header.Set("Authorization", "Bearer wrong")
+	if _, fault := g.Who(r); fault == nil {
+		t.Error("a wrong header is passed over for the cookie")
+	}
+	w = httptest.NewRecorder()
+	if done, fault := g.Enter(w, httptest.NewRequest(http.MethodGet, "/?token=wrong", nil)); !done || fault == nil || len(w.Result().Cookies()) != 0 {
+		t.Error(done, fault, w.Header())
+	}
+}
+
+func TestEachUserHasTheirOwnRate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := identity.NewLimits(2)
+		got := []bool{l.Allow("a"), l.Allow("a"), l.Allow("a"), l.Allow("b")}
+		if want := []bool{true, true, false, true}; !equal(got, want) {
+			t.Error(got)
+		}
+		<-time.After(500 * time.Millisecond)
+		if !l.Allow("a") || l.Allow("a") {
+			t.Error("half a second gives one request")
+		}
+	})
+}
+
+func equal(a, b []bool) bool {
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return len(a) == len(b)
+}

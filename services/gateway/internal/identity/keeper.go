@@ -1,0 +1,212 @@
+package identity
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/pkg/verb"
+)
+
+// Identity is who asks.
+type Identity struct {
+	// User is the name in requests, answers and logs; empty for the holder of the start-up token, who may act for any user.
+	User string
+	// Roles are what they may do.
+	Roles []verb.Role
+
+	digest digest
+}
+
+// Name is the user for logs.
+func (i Identity) Name() string {
+	if i.User == "" {
+		return "start-up token"
+	}
+	return i.User
+}
+
+// Has reports whether the identity has one of some roles, or is an admin.
+func (i Identity) Has(roles ...verb.Role) bool {
+	return slices.ContainsFunc(i.Roles, func(r verb.Role) bool { return r == verb.Admin || slices.Contains(roles, r) })
+}
+
+// digest is the SHA-256 of a token.
+type digest [sha256.Size]byte
+
+// NewToken makes a token of 26 characters that cannot be guessed.
+func NewToken() string { return rand.Text() }
+
+// leastToken is the shortest token that is accepted, in bytes.
+const leastToken = 20
+
+// File is the form of the file of tokens.
+type File struct {
+	// Tokens are the valid tokens.
+	Tokens []Token `yaml:"tokens"`
+}
+
+// Token is one token with its user and roles.
+type Token struct {
+	// User is who has it. One user may have several tokens, so that they can be replaced one after the other.
+	User string `yaml:"user"`
+	// Roles are viewer, submitter, approver, operator and admin.
+	Roles []string `yaml:"roles"`
+	// SHA256 is the digest of the token in hexadecimal; Token is the token itself, as "${VAR}" or "${file:PATH}". One of them is given.
+	SHA256 string      `yaml:"sha256"`
+	Token  host.Secret `yaml:"token"`
+	// Expires is when it ends, as in 2027-01-31T00:00:00Z; empty for never.
+	Expires string `yaml:"expires"`
+}
+
+// Validate implements host.Validator.
+func (f *File) Validate() error {
+	var faults events.Faults
+	bad := func(at int, field, message, hint string) {
+		faults = append(faults, events.Fault{Code: events.CodeInvalid, Field: fmt.Sprintf("tokens[%d].%s", at, field), Message: message, Hint: hint})
+	}
+	if len(f.Tokens) == 0 {
+		faults = append(faults, events.Fault{Code: events.CodeMissing, Field: "tokens", Message: "the file has no token", Hint: "tokens: [{user: anna, roles: [admin], sha256: …}]"})
+	}
+	for at, t := range f.Tokens {
+		if t.User == "" {
+			bad(at, "user", "no user is named", "a token belongs to one user")
+		}
+		if len(t.Roles) == 0 {
+			bad(at, "roles", "there is no role", "give some of viewer, submitter, approver, operator, admin")
+		}
+		for _, role := range t.Roles {
+			if !slices.Contains(verb.Roles(), verb.Role(role)) {
+				bad(at, "roles", fmt.Sprintf("unknown role %.40q", role), "use viewer, submitter, approver, operator, admin")
+			}
+		}
+		if _, err := t.digest(); err != nil {
+			bad(at, "sha256", err.Error(), "printf %s TOKEN | sha256sum")
+		}
+		if _, err := t.until(); err != nil {
+			bad(at, "expires", "not a time: "+err.Error(), "2027-01-31T00:00:00Z")
+		}
+	}
+	return faults.OrNil()
+}
+
+func (t *Token) digest() (d digest, err error) {
+	if (t.SHA256 == "") == (t.Token == "") {
+		return d, fmt.Errorf("give either sha256 or token")
+	}
+	if t.Token != "" {
+		if len(t.Token) < leastToken {
+			return d, fmt.Errorf("the token has %d bytes, at least %d", len(t.Token), leastToken)
+		}
+		return sha256.Sum256([]byte(t.Token)), nil
+	}
+	raw, err := hex.DecodeString(t.SHA256)
+	if err != nil || len(raw) != len(d) {
+		return d, fmt.Errorf("the digest has to be 64 hexadecimal digits")
+	}
+	return digest(raw), nil
+}
+
+func (t *Token) until() (time.Time, error) {
+	if t.Expires == "" {
+		return time.Time{}, nil
+	}
+	return time.Parse(time.RFC3339, t.Expires)
+}
+
+// holder is who has a token, and until when.
+type holder struct {
+	Identity
+	until time.Time
+}
+
+// Keeper knows the valid tokens. Safe for concurrent use.
+type Keeper struct {
+	path    string
+	env     host.Env
+	start   digest
+	hasOne  bool // There is a start-up token.
+	now     func() time.Time
+	holders atomic.Pointer[map[digest]holder]
+	seen    os.FileInfo // Of the file as last read. Belongs to the goroutine of Refresh.
+}
+
+// NewKeeper reads the tokens: the start-up token, if there is one, is an admin's; path is the file of tokens, empty for none.
+// Errors: host.Faults for the file.
+func NewKeeper(start, path string, env host.Env) (*Keeper, error) {
+	k := &Keeper{path: path, env: env, now: time.Now, hasOne: start != ""}
+	if k.hasOne {
+		k.start = sha256.Sum256([]byte(start))
+	}
+	k.holders.Store(&map[digest]holder{})
+	_, err := k.Refresh()
+	return k, err
+}
+
+// Refresh reads the file again if it has changed. It reports whether it has. A file with faults leaves the tokens as they are.
+func (k *Keeper) Refresh() (changed bool, err error) {
+	if k.path == "" {
+		return false, nil
+	}
+	info, err := os.Stat(k.path)
+	if err == nil && k.seen != nil && info.ModTime().Equal(k.seen.ModTime()) && info.Size() == k.seen.Size() && os.SameFile(info, k.seen) {
+		return false, nil
+	}
+	var file File
+	if err := host.ReadYAML(k.path, k.env, &file); err != nil {
+		return false, err
+	}
+	holders := map[digest]holder{}
+	for at := range file.Tokens {
+		t := &file.Tokens[at]
+		d, err := t.digest()
+		if err != nil {
+			return false, err
+		}
+		until, err := t.until()
+		if err != nil {
+			return false, err
+		}
+		id := Identity{User: t.User, digest: d}
+		for _, role := range t.Roles {
+			id.Roles = append(id.Roles, verb.Role(role))
+		}
+		holders[d] = holder{id, until}
+	}
+	k.holders.Store(&holders)
+	k.seen = info
+	return true, nil
+}
+
+// Of returns who has a token; ok is false for one that is unknown, revoked or expired.
+func (k *Keeper) Of(token string) (Identity, bool) {
+	if token == "" {
+		return Identity{}, false
+	}
+	return k.holder(sha256.Sum256([]byte(token)))
+}
+
+// Valid reports whether the token of an identity is still valid with the same roles.
+func (k *Keeper) Valid(i Identity) bool {
+	now, ok := k.holder(i.digest)
+	return ok && now.User == i.User && slices.Equal(now.Roles, i.Roles)
+}
+
+// holder looks a digest up. Digests are no secrets, so that the time this takes tells nothing about a token.
+func (k *Keeper) holder(d digest) (Identity, bool) {
+	if k.hasOne && d == k.start {
+		return Identity{Roles: []verb.Role{verb.Admin}, digest: d}, true
+	}
+	h, ok := (*k.holders.Load())[d]
+	if !ok || !h.until.IsZero() && k.now().After(h.until) {
+		return Identity{}, false
+	}
+	return h.Identity, true
+}

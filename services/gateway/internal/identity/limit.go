@@ -1,0 +1,36 @@
+package identity
+
+import (
+	"sync"
+
+	"golang.org/x/time/rate"
+)
+
+// Limits bounds how often each user may ask. Safe for concurrent use.
+type Limits struct {
+	perSecond rate.Limit
+	burst     int
+
+	mu sync.Mutex // Guards by.
+	by map[string]*rate.Limiter
+}
+
+// NewLimits allows each user so many requests in a second, and as many at once; 0 sets no limit.
+func NewLimits(perSecond int) *Limits {
+	return &Limits{perSecond: rate.Limit(perSecond), burst: perSecond, by: map[string]*rate.Limiter{}}
+}
+
+// Allow reports whether a user may ask now. The users are those of valid tokens, so that their number is bounded.
+func (l *Limits) Allow(user string) bool {
+	if l.burst == 0 {
+		return true
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	one := l.by[user]
+	if one == nil {
+		one = rate.NewLimiter(l.perSecond, l.burst)
+		l.by[user] = one
+	}
+	return one.Allow()
+}

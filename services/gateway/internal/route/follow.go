@@ -1,0 +1,374 @@
+package route
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/client"
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/item"
+	"github.com/jobgraph/jobgraph/pkg/verb"
+	"github.com/jobgraph/jobgraph/services/gateway/internal/stream"
+)
+
+// streams reports whether the sender wants a stream.
+func (c *call) streams() bool {
+	return c.r.Method == http.MethodGet && strings.Contains(c.r.Header.Get("Accept"), "text/event-stream")
+}
+
+// resumed returns the id of the last event that the reader has seen, "" if it begins.
+func (c *call) resumed() string { return c.r.Header.Get("Last-Event-ID") }
+
+// gap is the event that says that something is missing before the next one.
+type gap struct {
+	// After is the last sequence that the reader has seen, Text says what is missing.
+	After uint64 `json:"after"`
+	Text  string `json:"text"`
+}
+
+// follow runs a stream until the reader leaves, the token ends or the gateway drains. Its errors are told in the stream.
+func (c *call) follow(run func(ctx context.Context, s *stream.Writer) error) error {
+	g := c.gateway
+	if g.streams.Add(1) > int64(g.Streams) {
+		g.streams.Add(-1)
+		return &events.Fault{Code: events.CodeTooMany, Message: fmt.Sprintf("%d streams are open, no more are served", g.Streams), Hint: "close some, raise --streams (JOBGRAPH_STREAMS), or start another gateway"}
+	}
+	defer g.streams.Add(-1)
+	ctx, cancel := context.WithCancel(c.r.Context())
+	defer cancel()
+	defer context.AfterFunc(g.end, cancel)()
+	c.sent = true
+	s, err := stream.Open(c.w, g.Write)
+	if err != nil {
+		return err
+	}
+	err = run(ctx, s)
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		g.Log.Info("reader of a stream took nothing and was dropped", "user", c.who.Name(), "verb", c.verb.Name, "remote", c.r.RemoteAddr, "after", g.Write)
+		return nil
+	case err == nil || ctx.Err() != nil:
+		return nil // The reader is gone, or connects again elsewhere.
+	}
+	fault, _, _ := faultOf(err)
+	text, other := json.Marshal(fault)
+	if other == nil {
+		_ = s.Send("", "fault", text) // The reader may be what failed.
+	}
+	return err
+}
+
+// checked ends a stream whose token is no longer valid.
+func (c *call) checked() error {
+	if c.gateway.Guard.Keeper.Valid(c.who) {
+		return nil
+	}
+	return &events.Fault{Code: events.CodeUnauthenticated, Message: "the token was revoked, has expired or has other roles now", Hint: "connect again with a valid token"}
+}
+
+// eventsOf gives the events of a job: a page, or a stream that goes on.
+func eventsOf(c *call) error {
+	var in verb.EventQuery
+	if err := c.into(&in); err != nil {
+		return err
+	}
+	if in.Until != "" && in.Until != "end" {
+		return &events.Fault{Code: events.CodeInvalid, Field: "until", Message: "unknown value " + clip(in.Until), Hint: "use end, or leave it out"}
+	}
+	if !c.streams() {
+		return eventPage(c, &in)
+	}
+	if id := c.resumed(); id != "" {
+		seq, err := strconv.ParseUint(id, 10, 64)
+		if err != nil {
+			return &events.Fault{Code: events.CodeInvalid, Field: "Last-Event-ID", Message: clip(id) + " is not the id of an event", Hint: "an id is a sequence of the log"}
+		}
+		in.After = seq
+	}
+	ctx, cl := c.r.Context(), c.gateway.Client
+	head, err := cl.Head(ctx, in.ID)
+	if err != nil {
+		return err
+	}
+	if in.Until == "end" && in.After == head && over(ctx, cl, in.ID) {
+		c.sent = true
+		c.w.WriteHeader(http.StatusNoContent) // A browser does not connect again.
+		return nil
+	}
+	r, err := c.gateway.feeds.Open(ctx, in.ID)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	return c.follow(func(ctx context.Context, s *stream.Writer) error { return c.sendEvents(ctx, s, r, &in, head) })
+}
+
+// over reports whether the last change of a job's status is an end.
+func over(ctx context.Context, cl *client.Client, job string) bool {
+	last, err := cl.Bus().Log().LastOf(ctx, job, events.KindJobFinished, events.KindJobFailed, events.KindJobStopped, events.KindJobRecovered)
+	_, ended := client.Ended(last)
+	return err == nil && ended
+}
+
+// eventPage gives events up to now.
+func eventPage(c *call, in *verb.EventQuery) error {
+	const most = 1000
+	if in.Limit <= 0 || in.Limit > most {
+		in.Limit = most
+	}
+	page := verb.EventPage{Events: []verb.Event{}}
+	for e, err := range c.gateway.Client.Events(c.r.Context(), in.ID, in.After) {
+		if err != nil {
+			return err
+		}
+		if len(page.Events) == in.Limit {
+			page.More = true
+			break
+		}
+		page.Events = append(page.Events, verb.EventOf(&e))
+	}
+	return c.reply(page)
+}
+
+// sendEvents sends events until the job has ended, if that was asked for, or until the stream ends.
+func (c *call) sendEvents(ctx context.Context, s *stream.Writer, r *stream.Reader, in *verb.EventQuery, head uint64) error {
+	if in.After > head {
+		text, err := json.Marshal(gap{After: in.After, Text: fmt.Sprintf("the log of this job ends at %d: it was deleted and made again; this is all of it", head)})
+		if err != nil {
+			return err
+		}
+		s.Add("", "gap", text)
+		in.After = 0
+	}
+	ended := false
+	send := func(f stream.Frame) error {
+		s.Add(strconv.FormatUint(f.Seq, 10), string(f.Kind), f.Text)
+		switch f.Kind {
+		case events.KindJobFinished, events.KindJobFailed, events.KindJobStopped:
+			ended = true
+		case events.KindJobRecovered:
+			ended = false
+		}
+		if s.Full() {
+			return s.Flush()
+		}
+		return nil
+	}
+	idle := func(quiet bool) error {
+		if err := c.checked(); err != nil {
+			return err
+		}
+		if ended && in.Until == "end" {
+			s.Add("", "end", []byte("{}"))
+			return errEnd
+		}
+		if quiet {
+			return s.Beat()
+		}
+		return s.Flush()
+	}
+	err := r.Send(ctx, in.After, c.gateway.Beat, send, idle)
+	if errors.Is(err, errEnd) {
+		return s.Flush()
+	}
+	return err
+}
+
+// errEnd says that a stream is complete.
+var errEnd = errors.New("the stream is complete")
+
+// live gives live items: those that are kept, or a stream until the job has ended. The id of an item is the sequence of its message and
+// its number in that message, since a message may hold several. Notices of gaps have none.
+func live(c *call) error {
+	var in verb.LiveQuery
+	if err := c.into(&in); err != nil {
+		return err
+	}
+	if !c.streams() {
+		return liveItems(c, &in)
+	}
+	var skip uint64
+	if id := c.resumed(); id != "" {
+		seq, n, _ := strings.Cut(id, ".")
+		var err, other error
+		if in.From, err = strconv.ParseUint(seq, 10, 64); err == nil && n != "" {
+			skip, other = strconv.ParseUint(n, 10, 32)
+		}
+		if err != nil || other != nil {
+			return &events.Fault{Code: events.CodeInvalid, Field: "Last-Event-ID", Message: clip(id) + " is not the id of an item", Hint: "an id is SEQUENCE.NUMBER"}
+		}
+	}
+	if _, err := c.gateway.Client.Head(c.r.Context(), in.ID); err != nil {
+		return err
+	}
+	return c.follow(func(ctx context.Context, s *stream.Writer) error { return c.sendItems(ctx, s, &in, skip) })
+}
+
+// liveItems gives what is kept at the moment.
+func liveItems(c *call, in *verb.LiveQuery) error {
+	if _, err := c.gateway.Client.Head(c.r.Context(), in.ID); err != nil {
+		return err
+	}
+	out := verb.LiveItems{Items: []verb.LiveItem{}}
+	after := max(in.From, 1) - 1
+	for m, err := range c.gateway.Client.Bus().Items().Of(c.r.Context(), in.ID, in.SubJob, after) {
+		if err != nil {
+			return err
+		}
+		for _, i := range m.Items {
+			i.Job, i.SubJob = m.Job, m.SubJob
+			out.Items = append(out.Items, verb.LiveItem{Seq: m.Seq, Item: i})
+		}
+	}
+	return c.reply(out)
+}
+
+// sendItems sends live items until the job has ended.
+func (c *call) sendItems(ctx context.Context, s *stream.Writer, in *verb.LiveQuery, skip uint64) error {
+	type next struct {
+		item client.LiveItem
+		err  error
+	}
+	items := make(chan next)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() { // Ends with the items or with ctx.
+		defer close(items)
+		for i, err := range c.gateway.Client.Live(ctx, in.ID, client.LiveOptions{SubJob: in.SubJob, From: in.From}) {
+			select {
+			case items <- next{i, err}:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	beat := time.NewTicker(c.gateway.Beat)
+	defer beat.Stop()
+	n := numbering{seq: in.From, skip: skip}
+	for {
+		select {
+		case i, more := <-items:
+			if !more {
+				return s.Send("", "end", []byte("{}"))
+			}
+			if i.err != nil {
+				return i.err
+			}
+			if err := n.send(s, &i.item); err != nil {
+				return err
+			}
+		case <-beat.C:
+			if err := c.checked(); err != nil {
+				return err
+			}
+			if err := s.Beat(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// numbering counts the items of each message.
+type numbering struct {
+	seq, n uint64
+	skip   uint64 // How many items of the first message the reader has seen.
+}
+
+// send sends an item that the reader has not seen.
+func (n *numbering) send(s *stream.Writer, i *client.LiveItem) error {
+	id := ""
+	if i.Seq > 0 && i.Type != item.Gap { // What is said to be missing depends on what the reader has seen.
+		if i.Seq != n.seq {
+			n.seq, n.n, n.skip = i.Seq, 0, 0
+		}
+		if n.n++; n.n <= n.skip {
+			return nil
+		}
+		id = fmt.Sprintf("%d.%d", i.Seq, n.n)
+	}
+	text, err := json.Marshal(verb.LiveItem{Seq: i.Seq, Item: i.Item})
+	if err != nil {
+		return err
+	}
+	return s.Send(id, string(i.Type), text)
+}
+
+// conversation gives what was said in a session: a page, or a stream that goes on.
+func conversation(c *call) error {
+	if !c.streams() {
+		return forward(c)
+	}
+	var in verb.ConversationQuery
+	if err := c.into(&in); err != nil {
+		return err
+	}
+	var after uint64
+	if in.After != nil {
+		after = *in.After
+	}
+	if id := c.resumed(); id != "" {
+		var err error
+		if after, err = strconv.ParseUint(id, 10, 64); err != nil {
+			return &events.Fault{Code: events.CodeInvalid, Field: "Last-Event-ID", Message: clip(id) + " is not the id of an item", Hint: "an id is a sequence"}
+		}
+	}
+	if _, err := c.gateway.Client.Sessions().As(in.User).Get(c.r.Context(), in.ID); err != nil {
+		return err
+	}
+	return c.follow(func(ctx context.Context, s *stream.Writer) error { return c.sendEntries(ctx, s, &in, after) })
+}
+
+// sendEntries sends what is said in a session.
+func (c *call) sendEntries(ctx context.Context, s *stream.Writer, in *verb.ConversationQuery, after uint64) error {
+	type next struct {
+		entry item.Entry
+		err   error
+	}
+	entries := make(chan next)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() { // Ends with ctx.
+		defer close(entries)
+		for e, err := range c.gateway.Client.Conversation(in.ID, in.User).Follow(ctx, after) {
+			select {
+			case entries <- next{e, err}:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	beat := time.NewTicker(c.gateway.Beat)
+	defer beat.Stop()
+	for {
+		select {
+		case e, more := <-entries:
+			if !more {
+				return ctx.Err()
+			}
+			if e.err != nil {
+				return e.err
+			}
+			text, err := json.Marshal(e.entry)
+			if err != nil {
+				return err
+			}
+			if err := s.Send(strconv.FormatUint(e.entry.Seq, 10), string(e.entry.Type), text); err != nil {
+				return err
+			}
+		case <-beat.C:
+			if err := c.checked(); err != nil {
+				return err
+			}
+			if err := s.Beat(); err != nil {
+				return err
+			}
+		}
+	}
+}

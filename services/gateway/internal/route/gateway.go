@@ -1,0 +1,213 @@
+package route
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/client"
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/pkg/verb"
+	"github.com/jobgraph/jobgraph/services/gateway/internal/identity"
+	"github.com/jobgraph/jobgraph/services/gateway/internal/stream"
+)
+
+// Settings configure a Gateway.
+type Settings struct {
+	// Client is the connection.
+	Client *client.Client
+	// Guard says who asks.
+	Guard *identity.Guard
+	// Rate is how many requests a user may make in a second, 0 for no limit; Body limits a request in bytes.
+	Rate int
+	Body int64
+	// Streams limits the open streams of all users; Beat is the time between two signs of life on a quiet stream; Write is how long a
+	// reader may take nothing before its connection is closed.
+	Streams int
+	Beat    time.Duration
+	Write   time.Duration
+	// Health says why the process is not ready.
+	Health func(ctx context.Context) []host.Reason
+	// Version is that of the program.
+	Version string
+	// Log gets who did what.
+	Log *slog.Logger
+}
+
+// Gateway answers the routes of the table. Safe for concurrent use.
+type Gateway struct {
+	Settings
+	limits  *identity.Limits
+	feeds   *stream.Feeds
+	inputs  map[string]form // By verb.
+	streams atomic.Int64    // Those that are open.
+	mux     *http.ServeMux
+	end     context.Context // Ends all streams. Stored, since a gateway serves until then.
+}
+
+// New returns a gateway whose streams end with end.
+func New(end context.Context, s Settings) *Gateway {
+	g := &Gateway{Settings: s, limits: identity.NewLimits(s.Rate), feeds: stream.NewFeeds(s.Client), inputs: map[string]form{}, mux: http.NewServeMux(), end: end}
+	for _, v := range verb.All() {
+		if v.Path == "" {
+			continue
+		}
+		g.inputs[v.Name] = formOf(&v)
+		for _, path := range v.Paths() {
+			g.mux.Handle(v.Method+" "+path, g.serve(v))
+		}
+	}
+	g.mux.HandleFunc("GET /openapi.json", g.openAPI)
+	g.mux.HandleFunc("GET /{$}", g.index)
+	g.mux.HandleFunc("/", g.unknown)
+	return g
+}
+
+// Routes are the patterns under which a server has to mount the gateway.
+func Routes() []string { return []string{"/api/", "/openapi.json", "/{$}"} }
+
+// ServeHTTP implements http.Handler.
+func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cache-Control", "no-store")
+	h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	defer g.rescue(w, r)
+	g.mux.ServeHTTP(w, r)
+}
+
+// rescue answers a request whose handler has a bug.
+func (g *Gateway) rescue(w http.ResponseWriter, r *http.Request) {
+	cause := recover()
+	if cause == nil {
+		return
+	}
+	if cause == http.ErrAbortHandler {
+		panic(cause) // The server closes the connection.
+	}
+	g.Log.Error("request panicked", "path", r.URL.Path, "cause", cause)
+	refuse(w, &events.Fault{Code: events.CodeInternal, Message: "the gateway met a bug of its own", Hint: "its log says where"})
+}
+
+// serve returns the handler of a verb: all routes are judged by the same steps.
+func (g *Gateway) serve(v verb.Verb) http.HandlerFunc {
+	answer := g.answerer(v.Name)
+	return func(w http.ResponseWriter, r *http.Request) {
+		c := &call{gateway: g, verb: &v, w: w, r: r}
+		who, fault := g.admit(w, r, &v)
+		if fault == nil {
+			c.who = who
+			fault = c.read()
+		}
+		if fault != nil {
+			g.audit(c, fault)
+			refuse(w, fault)
+			return
+		}
+		err := answer(c)
+		if err != nil {
+			fault = c.fail(err)
+		}
+		g.audit(c, fault)
+	}
+}
+
+// admit says who asks, if they may.
+func (g *Gateway) admit(w http.ResponseWriter, r *http.Request, v *verb.Verb) (identity.Identity, *events.Fault) {
+	if fault := g.Guard.Where(r); fault != nil {
+		return identity.Identity{}, fault
+	}
+	who, fault := g.Guard.Who(r)
+	switch {
+	case fault != nil:
+		w.Header().Set("WWW-Authenticate", `Bearer realm="jobgraph"`)
+		return who, fault
+	case !g.limits.Allow(who.User):
+		w.Header().Set("Retry-After", "1")
+		return who, &events.Fault{Code: events.CodeTooMany, Message: "too many requests of " + who.Name(), Hint: "ask less often, or raise --rate (JOBGRAPH_RATE)"}
+	case v != nil && !v.Permits(who.Roles):
+		return who, &events.Fault{Code: events.CodeNotPermitted, Field: v.Name, Message: who.Name() + " may not do this", Hint: "it takes the role " + v.Needs()}
+	}
+	return who, nil
+}
+
+// audit logs who did what; reads are told only when they were refused.
+func (g *Gateway) audit(c *call, fault *events.Fault) {
+	level := slog.LevelInfo
+	if c.verb.Effect == verb.Read && (fault == nil || fault.Code != events.CodeNotPermitted && fault.Code != events.CodeUnauthenticated) {
+		level = slog.LevelDebug
+	}
+	fields := []any{"user", c.who.Name(), "verb", c.verb.Name, "remote", c.r.RemoteAddr}
+	if len(c.who.Roles) == 0 {
+		fields[1] = ""
+	}
+	for _, name := range []string{"id", "request"} {
+		if value := c.r.PathValue(name); value != "" {
+			fields = append(fields, name, value)
+		}
+	}
+	if c.made != "" {
+		fields = append(fields, "job", c.made)
+	}
+	if fault != nil {
+		fields = append(fields, "fault", string(fault.Code))
+	}
+	g.Log.Log(c.r.Context(), level, "request", fields...)
+}
+
+// index takes the token of an address, and says what there is.
+func (g *Gateway) index(w http.ResponseWriter, r *http.Request) {
+	if !g.Guard.Ours(r) {
+		refuse(w, g.Guard.Where(r))
+		return
+	}
+	done, fault := g.Guard.Enter(w, r)
+	if fault != nil {
+		refuse(w, fault)
+	}
+	if done {
+		return
+	}
+	if _, fault := g.admit(w, r, nil); fault != nil {
+		refuse(w, fault)
+		return
+	}
+	reply(w, r, http.StatusOK, map[string]string{"jobgraph": g.Version, "api": "/api/v1", "openapi": "/openapi.json", "health": "/api/v1/health"})
+}
+
+// openAPI gives the description of the API.
+func (g *Gateway) openAPI(w http.ResponseWriter, r *http.Request) {
+	if _, fault := g.admit(w, r, nil); fault != nil {
+		refuse(w, fault)
+		return
+	}
+	reply(w, r, http.StatusOK, verb.OpenAPI(g.Version))
+}
+
+// unknown refuses a path without a route, or a method that it does not have.
+func (g *Gateway) unknown(w http.ResponseWriter, r *http.Request) {
+	if _, fault := g.admit(w, r, nil); fault != nil {
+		refuse(w, fault)
+		return
+	}
+	var allowed []string
+	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPatch, http.MethodDelete} {
+		other := r.Clone(r.Context())
+		other.Method = method
+		if _, pattern := g.mux.Handler(other); pattern != "/" {
+			allowed = append(allowed, method)
+		}
+	}
+	if len(allowed) > 0 {
+		w.Header().Set("Allow", strings.Join(allowed, ", "))
+		refuseAs(w, http.StatusMethodNotAllowed, &events.Fault{Code: events.CodeInvalid, Field: "method", Message: clip(r.Method) + " is not allowed here", Hint: "use " + strings.Join(allowed, " or ")})
+		return
+	}
+	refuse(w, &events.Fault{Code: events.CodeNotFound, Field: "path", Message: "nothing is served at this path", Hint: "/openapi.json lists the routes"})
+}

@@ -1,0 +1,172 @@
+package route
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/bus/release"
+	"github.com/jobgraph/jobgraph/pkg/drawing"
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/verb"
+)
+
+// get shows a job: as the scheduler folds it, or, without one or when the answer does not fit into a message, as it was saved.
+func get(c *call) error {
+	body, err := c.ask("get", c.in)
+	var fault *events.Fault
+	large := errors.As(err, &fault) && fault.Code == events.CodeTooLarge
+	if large || errors.Is(err, bus.ErrUnavailable) {
+		saved, other := c.gateway.Client.State(c.r.Context(), c.text("id"))
+		if other == nil {
+			body, err = saved, nil
+		}
+	}
+	if err != nil {
+		return err
+	}
+	c.give(body)
+	return nil
+}
+
+// graph shows the graph of a job as JSON or as a picture.
+func graph(c *call) error {
+	format := c.text("format")
+	if format == "" && strings.Contains(c.r.Header.Get("Accept"), "image/svg+xml") {
+		format = "svg"
+	}
+	switch format {
+	case "", "json":
+		return forward(c)
+	case "svg":
+	default:
+		return &events.Fault{Code: events.CodeInvalid, Field: "format", Message: "unknown format " + clip(format), Hint: "use json or svg"}
+	}
+	body, err := c.ask("graph", verb.GraphQuery{Ref: verb.Ref{ID: c.text("id")}})
+	if err != nil {
+		return err
+	}
+	var g verb.Graph
+	if err := json.Unmarshal(body, &g); err != nil {
+		return err
+	}
+	picture := drawing.Graph{Title: g.JobID}
+	for _, n := range g.SubJobs {
+		picture.Nodes = append(picture.Nodes, drawing.Node{ID: n.ID, Title: n.Title, Expert: n.Expert, Status: string(n.Status), Dependencies: n.Deps})
+	}
+	var text bytes.Buffer
+	if err := drawing.Draw(&text, picture, "svg", 0); err != nil {
+		return err
+	}
+	c.sent = true
+	send(c.w, c.r, http.StatusOK, "image/svg+xml", text.Bytes())
+	return nil
+}
+
+// planOf shows the plan of a job with the results of its steps.
+func planOf(c *call) error {
+	log, err := c.gateway.Client.Logs().Fold(c.r.Context(), c.text("id"), 0)
+	if err != nil {
+		return err
+	}
+	p := log.Executed()
+	if p == nil {
+		return &events.Fault{Code: events.CodeNotFound, Field: "id", Message: "the job has no plan yet", Hint: "GET /api/v1/jobs/" + c.text("id") + "/why"}
+	}
+	return c.reply(verb.PlanOf{JobID: c.text("id"), Plan: p})
+}
+
+// subjobOf shows everything known about a SubJob.
+func subjobOf(c *call) error {
+	s, err := c.gateway.Client.Logs().SubJob(c.r.Context(), c.text("id"), c.text("subjob"))
+	if err != nil {
+		return err
+	}
+	out := verb.SubJobOf{JobID: c.text("id"), Output: s.Output, Ref: s.Ref, Artifacts: s.Artifacts, Lessons: s.Lessons}
+	for _, part := range []struct {
+		into *json.RawMessage
+		from any
+	}{{&out.State, s.State}, {&out.Spec, s.Spec}, {&out.Calls, s.Calls}} {
+		if *part.into, err = json.Marshal(part.from); err != nil {
+			return err
+		}
+	}
+	return c.reply(out)
+}
+
+func briefOf(c *call) error {
+	b, err := c.gateway.Client.Logs().Brief(c.r.Context(), c.text("id"), c.text("subjob"))
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(b)
+	if err != nil {
+		return err
+	}
+	return c.reply(verb.BriefOf{JobID: c.text("id"), Brief: text})
+}
+
+func experts(c *call) error {
+	list, err := c.gateway.Client.Experts().List(c.r.Context())
+	if err != nil {
+		return err
+	}
+	if list == nil {
+		list = []events.Card{}
+	}
+	return c.reply(verb.ExpertList{Experts: list})
+}
+
+func letters(c *call) error {
+	list, err := c.gateway.Client.DeadLetters().List(c.r.Context())
+	if err != nil {
+		return err
+	}
+	out := verb.LetterList{Letters: []verb.Letter{}}
+	for _, d := range list {
+		out.Letters = append(out.Letters, verb.Letter{ID: d.ID, Kind: d.Kind, Since: d.Since, Fault: d.Fault, Faults: d.Faults, Subject: d.Subject, Body: d.Body})
+	}
+	return c.reply(out)
+}
+
+func letter(c *call) error {
+	d, err := c.gateway.Client.DeadLetters().Get(c.r.Context(), c.text("id"))
+	if err != nil {
+		return err
+	}
+	return c.reply(verb.Letter{ID: d.ID, Kind: d.Kind, Since: d.Since, Fault: d.Fault, Faults: d.Faults, Subject: d.Subject, Body: d.Body})
+}
+
+func retryLetter(c *call) error {
+	l := c.gateway.Client.DeadLetters()
+	d, err := l.Get(c.r.Context(), c.text("id"))
+	if err != nil {
+		return err
+	}
+	if c.made, err = l.Retry(c.r.Context(), d); err != nil {
+		return err
+	}
+	return c.reply(verb.Retried{JobID: c.made})
+}
+
+// health says whether this process is ready, and how many instances of each service answer.
+func health(c *call) error {
+	ctx := c.r.Context()
+	out := verb.HealthReport{Reasons: []verb.HealthReason{}, Services: map[string]int{}}
+	for _, r := range c.gateway.Health(ctx) {
+		out.Reasons = append(out.Reasons, verb.HealthReason{Name: r.Name, Text: r.Reason})
+	}
+	for _, service := range []release.Service{release.Scheduler, release.Planner} {
+		n := 0
+		err := c.gateway.Client.Bus().Services().Peers(ctx, string(service), func(bus.Peer) { n++ })
+		if err != nil && !errors.Is(err, bus.ErrNobody) {
+			return err
+		}
+		out.Services[strings.TrimPrefix(string(service), "jobgraph-")] = n
+	}
+	out.Ready = len(out.Reasons) == 0
+	return c.reply(out)
+}

@@ -1,0 +1,113 @@
+package route
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/verb"
+)
+
+// leastZipped is the size in bytes from which an answer is compressed.
+const leastZipped = 1024
+
+var zippers = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
+
+// reply answers with JSON.
+func reply(w http.ResponseWriter, r *http.Request, status int, body any) {
+	text, err := json.Marshal(body)
+	if err != nil {
+		refuse(w, &events.Fault{Code: events.CodeInternal, Message: "the answer cannot be written as JSON", Cause: err.Error()})
+		return
+	}
+	send(w, r, status, "application/json", text)
+}
+
+// send answers with a body: with an ETag for reads, compressed for those who take that.
+func send(w http.ResponseWriter, r *http.Request, status int, media string, body []byte) {
+	h := w.Header()
+	h.Set("Content-Type", media)
+	h.Add("Vary", "Accept-Encoding, Accept")
+	if r.Method == http.MethodGet && status == http.StatusOK {
+		sum := sha256.Sum256(body)
+		tag := `W/"` + hex.EncodeToString(sum[:12]) + `"`
+		h.Set("ETag", tag)
+		h.Set("Cache-Control", "private, no-cache")
+		if matches(r.Header.Get("If-None-Match"), tag) {
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+	}
+	if len(body) < leastZipped || !strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		w.WriteHeader(status)
+		_, _ = w.Write(body) // The client is gone.
+		return
+	}
+	var zipped bytes.Buffer
+	z := zippers.Get().(*gzip.Writer)
+	defer zippers.Put(z)
+	z.Reset(&zipped)
+	_, _ = z.Write(body) // A buffer takes everything.
+	_ = z.Close()
+	h.Set("Content-Encoding", "gzip")
+	w.WriteHeader(status)
+	_, _ = w.Write(zipped.Bytes()) // The client is gone.
+}
+
+// matches reports whether a list of ETags has one, or is "*".
+func matches(list, tag string) bool {
+	for one := range strings.SplitSeq(list, ",") {
+		if one = strings.TrimSpace(one); one == "*" || strings.TrimPrefix(one, "W/") == strings.TrimPrefix(tag, "W/") {
+			return true
+		}
+	}
+	return false
+}
+
+// problem is a fault as RFC 9457 has it.
+type problem struct {
+	Type   string `json:"type"`
+	Title  string `json:"title"`
+	Status int    `json:"status"`
+	Detail string `json:"detail"`
+	*events.Fault
+	// Faults lists all faults, if there are several; JobID is the job that they are about.
+	Faults events.Faults `json:"faults,omitempty"`
+	JobID  string        `json:"job_id,omitempty"`
+}
+
+// refuse answers with a fault under the status of its code.
+func refuse(w http.ResponseWriter, fault *events.Fault) { refuseAs(w, verb.Status(fault.Code), fault) }
+
+func refuseAs(w http.ResponseWriter, status int, fault *events.Fault) {
+	refuseAll(w, status, fault, nil, "")
+}
+
+func refuseAll(w http.ResponseWriter, status int, fault *events.Fault, all events.Faults, job string) {
+	p := problem{Type: "urn:jobgraph:fault:" + string(fault.Code), Title: http.StatusText(status), Status: status, Detail: fault.Error(), Fault: fault, JobID: job}
+	if len(all) > 1 {
+		p.Faults = all
+	}
+	text, _ := json.Marshal(p) // Strings and numbers always are JSON.
+	h := w.Header()
+	h.Set("Content-Type", "application/problem+json")
+	h.Set("Cache-Control", "no-store")
+	h.Del("ETag")
+	w.WriteHeader(status)
+	_, _ = w.Write(text) // The client is gone.
+}
+
+// clip bounds a text of the sender for a message.
+func clip(text string) string {
+	const most = 80
+	if len(text) > most {
+		text = text[:most]
+	}
+	return strings.ToValidUTF8(text, "?")
+}
