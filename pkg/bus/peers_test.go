@@ -22,7 +22,7 @@ func TestPeersAreAllInstancesOfAServiceUnderThePrefix(t *testing.T) {
 		}
 		echo := func(_ context.Context, body []byte) ([]byte, *events.Fault) { return body, nil }
 		serve := func(on *bus.Bus, what string) (stop func()) {
-			stop, err := on.Services().Serve("s", "", map[string]string{"what": what}, map[string]bus.Endpoint{"echo": echo})
+			stop, err := on.Services().Serve("s", "", map[string]string{"what": what}, map[string]bus.Endpoint{"echo": echo}, nil)
 			noErr(t, err)
 			return stop
 		}

@@ -84,7 +84,7 @@ func TestWhatIsDoneWithASessionIsTheSchedulersToDo(t *testing.T) {
 		"sessions.rename": answer("rename", "", &events.Fault{Code: events.CodeNotFound, Message: "there is none"}),
 		"sessions.stop":   answer("stop", `{"id":"s","stopped":["j1"]}`, nil),
 		"sessions.delete": answer("delete", "", &events.Fault{Code: events.CodeConflict, Message: "it goes on"}),
-	})
+	}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
