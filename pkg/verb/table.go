@@ -149,9 +149,14 @@ func plans() []Verb {
 		name, about string
 		effect      Effect
 	}{
-		{"create", "Creates a plan document.", Write}, {"update", "Changes a plan document.", Write}, {"list", "Lists the plan documents of a book.", Read},
-		{"get", "Shows a plan with its marks.", Read}, {"set_active", "Chooses the active plan of a book.", Write}, {"mark_step", "Marks a step.", Write},
-		{"delete", "Removes a plan document.", Destroy}, {"finish", "Ends a plan early.", Write},
+		{"create", "Creates a plan document.", Write},
+		{"update", "Changes a plan document.", Write},
+		{"list", "Lists the plan documents of a book.", Read},
+		{"get", "Shows a plan with its marks.", Read},
+		{"set_active", "Chooses the active plan of a book.", Write},
+		{"mark_step", "Marks a step.", Write},
+		{"delete", "Removes a plan document.", Destroy},
+		{"finish", "Ends a plan early.", Write},
 	} {
 		v := Verb{Name: "plan." + c.name, About: c.about, Roles: operators, Effect: c.effect, Input: PlanOperation{}, Output: PlanReply{}, On: planner, Faults: changeable}
 		if c.effect == Read {

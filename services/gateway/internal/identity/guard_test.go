@@ -85,12 +85,24 @@ func TestRequestsOfOtherSitesAreRefused(t *testing.T) {
 		host, origin, site string
 		ok                 bool
 	}{
-		{"localhost:8420", "", "", true}, {"127.0.0.1:8420", "", "", true}, {"[::1]:8420", "", "", true}, {"10.1.2.3", "", "", true},
-		{"jobs.example.org", "", "", true}, {"JOBS.example.org:8420", "", "", true},
-		{"evil.example.org:8420", "", "", false}, {"localhost.evil.org", "", "", false}, {"", "", "", false},
-		{"localhost:8420", "http://localhost:8420", "same-origin", true}, {"localhost:8420", "https://console.example.org", "cross-site", true},
-		{"localhost:8420", "http://localhost:9999", "", false}, {"localhost:8420", "https://evil.org", "", false}, {"localhost:8420", "null", "", false},
-		{"localhost:8420", "", "same-origin", true}, {"localhost:8420", "", "none", true}, {"localhost:8420", "", "cross-site", false}, {"localhost:8420", "", "same-site", false},
+		{"localhost:8420", "", "", true},
+		{"127.0.0.1:8420", "", "", true},
+		{"[::1]:8420", "", "", true},
+		{"10.1.2.3", "", "", true},
+		{"jobs.example.org", "", "", true},
+		{"JOBS.example.org:8420", "", "", true},
+		{"evil.example.org:8420", "", "", false},
+		{"localhost.evil.org", "", "", false},
+		{"", "", "", false},
+		{"localhost:8420", "http://localhost:8420", "same-origin", true},
+		{"localhost:8420", "https://console.example.org", "cross-site", true},
+		{"localhost:8420", "http://localhost:9999", "", false},
+		{"localhost:8420", "https://evil.org", "", false},
+		{"localhost:8420", "null", "", false},
+		{"localhost:8420", "", "same-origin", true},
+		{"localhost:8420", "", "none", true},
+		{"localhost:8420", "", "cross-site", false},
+		{"localhost:8420", "", "same-site", false},
 	} {
 		r := httptest.NewRequest(http.MethodPost, "/api/v1/jobs", nil)
 		r.Host = test.host

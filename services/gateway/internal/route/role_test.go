@@ -64,8 +64,14 @@ func TestASubmitterAnswersQuestionsAndNoApprovals(t *testing.T) {
 		request string
 		want    int
 	}{
-		{verb.Submitter, "ask", 200}, {verb.Submitter, "pay", 403}, {verb.Submitter, "odd", 403}, {verb.Submitter, "other", 200},
-		{verb.Approver, "pay", 200}, {verb.Admin, "pay", 200}, {verb.Viewer, "ask", 403}, {verb.Operator, "ask", 403},
+		{verb.Submitter, "ask", 200},
+		{verb.Submitter, "pay", 403},
+		{verb.Submitter, "odd", 403},
+		{verb.Submitter, "other", 200},
+		{verb.Approver, "pay", 200},
+		{verb.Admin, "pay", 200},
+		{verb.Viewer, "ask", 403},
+		{verb.Operator, "ask", 403},
 	} {
 		status, body := open.ask(test.role, http.MethodPost, "/api/v1/jobs/j/inputs/"+test.request, `{"answer":"yes"}`)
 		if status != test.want {
