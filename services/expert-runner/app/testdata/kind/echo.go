@@ -24,6 +24,8 @@ func (k *echoKind) faults(*cardSpec) events.Faults {
 	return nil
 }
 
+func (k *echoKind) uses(*cardFile) []Use { return nil }
+
 func (k *echoKind) build(_ *catalog, _ *Settings, f *cardFile) (*expert.Expert, events.Faults) {
 	return &expert.Expert{Card: f.card, Runner: echo(k.Word)}, nil
 }
