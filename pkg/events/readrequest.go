@@ -117,7 +117,7 @@ func (r *Request) fields() map[string]any {
 		"report_style": &r.ReportStyle, "models": &r.Models, "evaluator": &r.Evaluator, "limits": &r.Limits,
 		"limits.max_steps": &r.Limits.MaxSteps, "limits.max_plan_rounds": &r.Limits.MaxPlanRounds,
 		"failure_policy": &r.FailurePolicy, "knowledge": &r.Knowledge, "schedule": &r.Schedule, "finalize": &r.Finalize, "timezone": &r.Timezone,
-		"unattended": &r.Unattended, "unanswered": &r.Unanswered,
+		"unattended": &r.Unattended, "unanswered": &r.Unanswered, "debug": &r.Debug,
 	}
 }
 
@@ -200,6 +200,8 @@ func (r *Request) scanRare(key string, s *plainjson.Scanner) bool {
 		return s.Bool(&r.Unattended)
 	case "unanswered":
 		return s.Text((*string)(&r.Unanswered))
+	case "debug":
+		return s.Bool(&r.Debug)
 	}
 	return false
 }

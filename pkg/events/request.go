@@ -41,6 +41,7 @@ type Request struct {
 	Timezone      string                     `json:"timezone,omitempty"`       // Timezone is the person's time zone, an IANA name; empty takes that of the session, the user or the caller (Rules.Timezone).
 	Unattended    bool                       `json:"unattended,omitempty"`     // Unattended says that no person can answer: planning asks none and follows Unanswered.
 	Unanswered    Unanswered                 `json:"unanswered,omitempty"`     // Unanswered is what planning does without the answer of a person; the profile decides if empty.
+	Debug         bool                       `json:"debug,omitempty"`          // Debug keeps the prompts of planning with the job, and shows them and the raw answers as live items.
 }
 
 // Unanswered is what planning does when something is missing and no person says it.

@@ -114,8 +114,8 @@ func TestSpansOfTimeAreReadAsTextOrSeconds(t *testing.T) {
 // proves D16
 // proves F17
 func TestSettingsOfTheOperatorCannotBeSetWithARequest(t *testing.T) {
-	r, faults := DecodeRequest([]byte(`{"goal":"g","mcp_settings":{"servers":{}},"enable_web_search":true,"debug":false}`))
-	if len(faults) > 0 || r.Goal != "g" {
+	r, faults := DecodeRequest([]byte(`{"goal":"g","mcp_settings":{"servers":{}},"enable_web_search":true,"debug":true}`))
+	if len(faults) > 0 || r.Goal != "g" || !r.Debug {
 		t.Error(faults)
 	}
 	_, faults = DecodeRequest([]byte(`{"goal":"g","mcp_settings":{"servers":{"x":{"command":"sh"}}},"max_search_results":3}`))

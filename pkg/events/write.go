@@ -291,6 +291,7 @@ func (r *Request) write(w *plainjson.Writer) {
 	w.Text("timezone", r.Timezone)
 	w.Flag("unattended", r.Unattended)
 	w.Text("unanswered", string(r.Unanswered))
+	w.Flag("debug", r.Debug)
 	w.Close()
 }
 

@@ -24,7 +24,6 @@ var settings = map[string]setting{
 		"the tools of an expert's card have limits of their own; say in the goal how many sources are wanted", is("0"),
 	},
 	"enable_deep_thinking": {`"models": {"planner": "NAME"} plans with a configured model that reasons`, is("false")},
-	"debug":                {"jobgraph describe JOB shows the calls of planning", is("false")},
 }
 
 // is returns a function that reports whether a value is null or a given word.

@@ -20,7 +20,6 @@ func TestSettingsOfPredecessorsAskForNothingOrSayWhatToDo(t *testing.T) {
 		{"enable_web_search", `false`, false, true},
 		{"max_search_results", `3`, false, true},
 		{"enable_deep_thinking", `false`, true, true},
-		{"debug", `true`, false, true},
 		{"colour", `null`, false, false},
 	} {
 		hint, idle, known := Setting(c.field, json.RawMessage(c.value))

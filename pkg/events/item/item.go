@@ -27,6 +27,8 @@ const (
 	Log       Type = "log"       // Lines that a program wrote to its standard error.
 	Progress  Type = "progress"  // A milestone of a run.
 	Seam      Type = "seam"      // A run goes on where another one, or another runner, broke off; Seam says how.
+	Prompt    Type = "prompt"    // What the planner asks a model, in a job with Debug.
+	Raw       Type = "raw"       // What a model answered to that, as it was.
 	Gap       Type = "gap"       // Something is missing here; Truncated says how many bytes, if that is known.
 )
 

@@ -31,7 +31,7 @@ func examples() map[string]string {
 		"demo":                      "jobgraph demo",
 		"demo crash":                "jobgraph demo crash",
 		"get":                       "jobgraph get last\njobgraph get 01a20b57 -o plan",
-		"describe":                  "jobgraph describe last\njobgraph describe last/review -o json",
+		"describe":                  "jobgraph describe last\njobgraph describe last/review -o json\njobgraph describe last --prompts",
 		"list":                      "jobgraph list --state RUNNING,WAITING --limit 20\njobgraph list -l team=a -o wide",
 		"watch":                     "jobgraph watch last\njobgraph watch last --live",
 		"tail":                      "jobgraph tail last\njobgraph tail last/review -o jsonl --from-seq 4711",

@@ -267,14 +267,17 @@ func reason(f *events.Fault) string {
 }
 
 func (g views) describeCommand() *cobra.Command {
-	told := false
+	told, prompts := false, false
 	c := &cobra.Command{
 		Use: "describe ID[/SUBJOB]", Short: "Show everything about a job or a SubJob", Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			return g.see(args[0], func(h *joblog.Log, c *client.Client) error {
 				t, _ := parseTarget(args[0]) // Checked by see.
-				if told {
+				switch {
+				case told:
 					return g.writeBrief(h, t.subjob)
+				case prompts:
+					return g.writePrompts(h, c, t.subjob)
 				}
 				if t.subjob != "" {
 					return g.describeSubJob(h, c, t.subjob)
@@ -284,6 +287,8 @@ func (g views) describeCommand() *cobra.Command {
 		},
 	}
 	c.Flags().BoolVar(&told, "brief", false, "Show what the last run of a SubJob knew about its job, besides its own text.")
+	c.Flags().BoolVar(&prompts, "prompts", false, "Show what planning asked models, and what they answered, word for word.")
+	c.MarkFlagsMutuallyExclusive("brief", "prompts")
 	return c
 }
 

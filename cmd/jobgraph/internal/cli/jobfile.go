@@ -26,7 +26,7 @@ type asked struct {
 	file, plan, expert, profile, id, session, thread, user, model string
 	timezone, unanswered                                          string
 	inputs, labels, attached, knowledge                           []string
-	cached, fresh, unattended                                     bool
+	cached, fresh, unattended, debug                              bool
 }
 
 func (q *asked) declare(c *cobra.Command) {
@@ -49,6 +49,7 @@ func (q *asked) declare(c *cobra.Command) {
 	f.StringVar(&q.timezone, "timezone", "", "the person's time zone, Europe/Berlin; that of the session, the user or this machine when not given")
 	f.BoolVar(&q.unattended, "unattended", false, "planning asks no person; --unanswered says what it does instead")
 	f.StringVar(&q.unanswered, "unanswered", "", "when something is missing and no answer comes: assume (plan with stated assumptions) or fail")
+	f.BoolVar(&q.debug, "debug", false, "keep the prompts of planning with the job, for jobgraph describe JOB --prompts")
 }
 
 // newID is a flag value for a new id. An empty one, for example from an unset variable, is a mistake; without the flag an
@@ -111,6 +112,7 @@ func (g documents) request(q *asked, words []string) (events.Request, error) {
 		r.PlanCache = &q.cached
 	}
 	r.Unattended = r.Unattended || q.unattended
+	r.Debug = r.Debug || q.debug
 	if err := q.addInputs(&r); err != nil {
 		return r, err
 	}

@@ -42,6 +42,7 @@ func (g views) planned(h *joblog.Log, c *client.Client) *planning {
 		}
 		for i := range list {
 			x := &list[i]
+			x.Prompt, x.Answer = nil, "" // For --prompts.
 			p.Tokens += x.Tokens
 			p.CostUSD += x.CostUSD
 			p.TookMS += x.TookMS

@@ -40,7 +40,7 @@ type said struct {
 // signs stand between the SubJob and the text.
 var signs = map[item.Type]string{
 	item.Thinking: "~", item.Text: "|", item.Tool: ">", item.Log: "!", item.Progress: "*", item.Plan: "|", item.Component: "#",
-	item.Seam: "=", item.Gap: "?", item.Warning: "!", item.Guidance: "|", item.Question: "?", item.Answer: "|", item.Result: "|",
+	item.Seam: "=", item.Gap: "?", item.Prompt: "<", item.Raw: "|", item.Warning: "!", item.Guidance: "|", item.Question: "?", item.Answer: "|", item.Result: "|",
 }
 
 // Item writes what an item adds.

@@ -44,6 +44,7 @@ type ports struct {
 	known           Knowledge
 	looks           planning.InvestigateRules
 	trace           func(parent, name string, attributes ...string) (string, func(string, ...string))
+	items           Items
 	hears           func(Outcome) // Receives what is counted; may be nil.
 	loop            *Loop         // The one of the last run.
 }
@@ -178,6 +179,9 @@ func (w *ports) run(t *testing.T, during func(), deliveries ...queue.Delivery) e
 	})
 	if w.model != nil {
 		l.Model = w.model
+	}
+	if w.items != nil {
+		l.Items = func(string, string, int) Items { return w.items }
 	}
 	l.Dispatcher, l.History, l.Trace, l.Knowledge = w.desk, w.past, w.trace, w.known
 	w.loop = l

@@ -318,10 +318,12 @@ func (t *planningRun) ask(c *planning.Command) (planning.Fact, error) {
 	if err := t.record.intend(t.ctx, c); err != nil {
 		return planning.Fact{}, err
 	}
+	t.showPrompt(c)
 	fact, err := t.answer(c)
 	if err != nil {
 		return fact, err
 	}
+	t.showRaw(c, &fact)
 	fact.Key, fact.Run = c.Key, t.w.Run
 	if err := t.loop.Hook.at(AtAnswered); err != nil {
 		return fact, err

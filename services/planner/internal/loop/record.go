@@ -143,7 +143,13 @@ func (r *record) begin(ctx context.Context, s *planning.Start) error {
 
 // intend records that a call is about to be made. It may be made twice: an answer that was not recorded was not used.
 func (r *record) intend(ctx context.Context, c *planning.Command) error {
-	return r.Append(ctx, jobrun.Intends(r.w.Run, r.loop.Owner, jobrun.Effect{Key: c.Key, Name: string(c.Kind), Safe: true}))
+	rec := jobrun.Intends(r.w.Run, r.loop.Owner, jobrun.Effect{Key: c.Key, Name: string(c.Kind), Safe: true})
+	if prompt := r.prompt(c); prompt != nil {
+		if err := r.hold(ctx, &rec, prompt); err != nil {
+			return fmt.Errorf("record %s: %w", c.Key, err)
+		}
+	}
+	return r.Append(ctx, rec)
 }
 
 // since is when a call was first made, even by another planner.
@@ -164,15 +170,25 @@ func (r *record) result(ctx context.Context, key, name string, value any) error 
 	if err != nil {
 		return fmt.Errorf("record %s: %w", key, err)
 	}
-	rec := jobrun.Made(r.w.Run, r.loop.Owner, jobrun.Effect{Key: key, Name: name}, data, nil)
-	if len(data) > events.MaxInline {
-		ref, err := r.put(ctx, data)
-		if err != nil {
-			return fmt.Errorf("record %s: %w", key, err)
-		}
-		rec.Data, rec.Ref = nil, &ref
+	rec := jobrun.Made(r.w.Run, r.loop.Owner, jobrun.Effect{Key: key, Name: name}, nil, nil)
+	if err := r.hold(ctx, &rec, data); err != nil {
+		return fmt.Errorf("record %s: %w", key, err)
 	}
 	return r.Append(ctx, rec)
+}
+
+// hold puts data into a record, or beside it if they are large.
+func (r *record) hold(ctx context.Context, rec *events.JournalRecord, data []byte) error {
+	if len(data) <= events.MaxInline {
+		rec.Data = data
+		return nil
+	}
+	ref, err := r.put(ctx, data)
+	if err != nil {
+		return err
+	}
+	rec.Data, rec.Ref = nil, &ref
+	return nil
 }
 
 // put stores a payload that is too large for a record. While the bus is unreachable it retries as long as the claim holds,

@@ -37,7 +37,7 @@ func (t *Start) ReuseKey() string {
 	if !wanted || !t.Model || given || t.Mode != events.WorkPlan || len(t.History)+len(t.Lessons)+len(t.Findings) > 0 {
 		return ""
 	}
-	r.ID, r.Session, r.Thread, r.User, r.Labels, r.Priority = "", "", "", "", nil, 0
+	r.ID, r.Session, r.Thread, r.User, r.Labels, r.Priority, r.Debug = "", "", "", "", nil, 0, false
 	r.Goal, r.AutoAccept, r.PlanCache, r.FailurePolicy = strings.TrimSpace(r.Goal), nil, nil, ""
 	text, err := json.Marshal([]any{r, t.Profile, t.Version, t.ModelName, t.Cards, t.Examples, t.MaxSteps, t.MaxRounds, t.DefaultExpert})
 	if err != nil {

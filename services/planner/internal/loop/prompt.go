@@ -1,0 +1,65 @@
+package loop
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/jobgraph/jobgraph/pkg/events/item"
+	"github.com/jobgraph/jobgraph/pkg/joblog"
+	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
+)
+
+// mostPrompt is how much of the text of one call is kept, in bytes.
+const mostPrompt = 256 << 10
+
+// prompted returns what a call asks a model, at most so many bytes of text; nil for a command that asks none.
+func prompted(c *planning.Command, most int) *joblog.Prompt {
+	if c.Call == nil {
+		return nil
+	}
+	p := &joblog.Prompt{Role: c.Call.Role, Schema: c.Call.Name}
+	for _, m := range c.Call.Messages {
+		text := m.Text
+		if len(text) > most {
+			text = strings.ToValidUTF8(text[:most], "")
+		}
+		most -= len(text)
+		p.Messages = append(p.Messages, joblog.Asked{Role: m.Role, Text: text, Truncated: len(m.Text) - len(text)})
+	}
+	return p
+}
+
+// prompt returns what is recorded of a call before it is made: nothing, unless the request has Debug.
+func (r *record) prompt(c *planning.Command) []byte {
+	if r.w.Request == nil || !r.w.Request.Debug {
+		return nil
+	}
+	p := prompted(c, mostPrompt)
+	if p == nil {
+		return nil
+	}
+	text, err := json.Marshal(p)
+	if err != nil {
+		return nil // Texts always are JSON.
+	}
+	return text
+}
+
+// mostShown is how much of the text of one call is a live item, in bytes: a quarter of what waits for a slow bus.
+const mostShown = 16 << 10
+
+// showPrompt shows what is asked, if the request has Debug.
+func (t *planningRun) showPrompt(c *planning.Command) {
+	if p := prompted(c, mostShown); p != nil && t.start.Request.Debug {
+		t.show(item.Item{Type: item.Prompt, ID: "prompt/" + c.Key, Text: p.String(), Done: true})
+	}
+}
+
+// showRaw shows what was answered, as it was, if the request has Debug.
+func (t *planningRun) showRaw(c *planning.Command, f *planning.Fact) {
+	if c.Call == nil || !t.start.Request.Debug {
+		return
+	}
+	text := strings.ToValidUTF8(f.Text[:min(len(f.Text), mostShown)], "")
+	t.show(item.Item{Type: item.Raw, ID: "raw/" + c.Key, Text: text, Truncated: len(f.Text) - len(text), Done: true})
+}
