@@ -2,8 +2,6 @@ package joblog
 
 import (
 	"encoding/json"
-	"fmt"
-	"strings"
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
@@ -28,39 +26,8 @@ type Exchange struct {
 	Asked  time.Time `json:"asked"`
 	TookMS int64     `json:"took_ms"`
 	// Prompt is what a model was asked, if the job's request has Debug. Answer is what it wrote, as it was.
-	Prompt *Prompt `json:"prompt,omitempty"`
-	Answer string  `json:"answer,omitempty"`
-}
-
-// Prompt is what a planning run asked a model. It is recorded in the journal in this form.
-type Prompt struct {
-	// Role selected the model; Schema is the name of the schema that the answer had to fit, if any.
-	Role     string  `json:"role"`
-	Schema   string  `json:"schema,omitempty"`
-	Messages []Asked `json:"messages"`
-}
-
-// Asked is one message of a Prompt.
-type Asked struct {
-	// Role is "system", "user" or "assistant". Truncated is how many bytes of the text were not kept.
-	Role      string `json:"role"`
-	Text      string `json:"text"`
-	Truncated int    `json:"truncated,omitempty"`
-}
-
-// String is the prompt for people.
-func (p *Prompt) String() string {
-	var b strings.Builder
-	for i, m := range p.Messages {
-		if i > 0 {
-			b.WriteString("\n\n")
-		}
-		b.WriteString("[" + m.Role + "]\n" + strings.TrimSuffix(m.Text, "\n"))
-		if m.Truncated > 0 {
-			fmt.Fprintf(&b, "\n… %d more bytes", m.Truncated)
-		}
-	}
-	return b.String()
+	Prompt *events.Prompt `json:"prompt,omitempty"`
+	Answer string         `json:"answer,omitempty"`
 }
 
 // Exchanges lists the calls in the journal of a SubJob's planning runs, in order. If get leaves out an answer, its outcome
@@ -89,12 +56,12 @@ func Exchanges(subjob string, journal []run.Entry, get Payloads) ([]Exchange, er
 }
 
 // prompt returns what the intent of a call says that is asked; nil if it does not.
-func prompt(e *run.Entry, get Payloads) (*Prompt, error) {
+func prompt(e *run.Entry, get Payloads) (*events.Prompt, error) {
 	data, err := recorded(e, get)
 	if err != nil || len(data) == 0 {
 		return nil, err
 	}
-	var p Prompt
+	var p events.Prompt
 	if json.Unmarshal(data, &p) != nil || len(p.Messages) == 0 {
 		return nil, nil
 	}

@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 
+	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/item"
-	"github.com/jobgraph/jobgraph/pkg/joblog"
 	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
 
@@ -13,18 +13,18 @@ import (
 const mostPrompt = 256 << 10
 
 // prompted returns what a call asks a model, at most so many bytes of text; nil for a command that asks none.
-func prompted(c *planning.Command, most int) *joblog.Prompt {
+func prompted(c *planning.Command, most int) *events.Prompt {
 	if c.Call == nil {
 		return nil
 	}
-	p := &joblog.Prompt{Role: c.Call.Role, Schema: c.Call.Name}
+	p := &events.Prompt{Role: c.Call.Role, Schema: c.Call.Name}
 	for _, m := range c.Call.Messages {
 		text := m.Text
 		if len(text) > most {
 			text = strings.ToValidUTF8(text[:most], "")
 		}
 		most -= len(text)
-		p.Messages = append(p.Messages, joblog.Asked{Role: m.Role, Text: text, Truncated: len(m.Text) - len(text)})
+		p.Messages = append(p.Messages, events.Asked{Role: m.Role, Text: text, Truncated: len(m.Text) - len(text)})
 	}
 	return p
 }

@@ -79,7 +79,7 @@ func TestALargePromptIsKeptBesideTheJournalAndOneThatIsTooLargeInPart(t *testing
 	if err := r.hold(t.Context(), &rec, r.prompt(c)); err != nil || rec.Ref == nil || len(rec.Data) > 0 {
 		t.Fatalf("%v %+v", err, rec.Ref)
 	}
-	var kept joblog.Prompt
+	var kept events.Prompt
 	data, err := w.Get(t.Context(), "j", rec.Ref.Digest)
 	if err != nil || json.Unmarshal(data, &kept) != nil || len(kept.Messages) != 3 {
 		t.Errorf("%v %d", err, len(data))
