@@ -53,7 +53,7 @@ up: ## start bus, planner, scheduler, expert-runner and gateway in one process (
 
 test: ## vet and test all modules
 	go vet work
-	go test work
+	go test -timeout 20m work
 	go test -count=1 $(LINT)
 
 test-full: test ## test, and everything that needs more than Go: race, lint, foreign workers, promtool, crashes, containers
@@ -65,7 +65,7 @@ phases: ## name what test-full adds to test
 # A program under the race detector sleeps for a second before it exits, unless told otherwise; the tests end hundreds of them.
 # The house only reads the tree, in one goroutine.
 race: ## test all modules with the race detector (needs a C compiler)
-	CGO_ENABLED=1 GORACE="atexit_sleep_ms=0 $${GORACE:-}" go test -race -exec "$(CURDIR)/scripts/in-memory.sh" $$(go list work | grep -v "/cmd/internal/lint$$")
+	CGO_ENABLED=1 GORACE="atexit_sleep_ms=0 $${GORACE:-}" go test -race -timeout 30m -exec "$(CURDIR)/scripts/in-memory.sh" $$(go list work | grep -v "/cmd/internal/lint$$")
 
 modules: ## build and vet every module by itself, as one who gets only that one would
 	scripts/modules.sh

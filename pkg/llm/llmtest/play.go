@@ -116,7 +116,7 @@ func (p Play) step(q Question, goal string, say words) (Answer, error) {
 			lines = append(lines, fmt.Sprintf(say.told, calls[n].Name, short(first)))
 		}
 	}
-	if len(calls) == 0 {
+	if len(calls) == 0 && !strings.Contains(q.All(), delivers) {
 		return Answer{Text: lines[0]}, nil
 	}
 	return Answer{Text: "<deliverable>" + strings.Join(lines, "\n") + "</deliverable>"}, nil
