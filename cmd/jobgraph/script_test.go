@@ -5,10 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,8 +32,14 @@ import (
 // helper is what a stack in this process puts programs into their sandbox with.
 var helper runner.Sandbox
 
+// scriptsPerProcessor is how many scripts run at once for each processor: most of their time they wait for a service.
+const scriptsPerProcessor = 3
+
 func TestMain(m *testing.M) {
 	helper = runner.HookSandbox()
+	if err := flag.Set("test.parallel", strconv.Itoa(scriptsPerProcessor*runtime.GOMAXPROCS(0))); err != nil {
+		panic(err) // The name of the flag is wrong.
+	}
 	testscript.Main(m, map[string]func(){"jobgraph": exactProgram, "mcpserver": mcpServer})
 }
 
