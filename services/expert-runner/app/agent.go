@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -149,6 +150,7 @@ func (a *llmKind) build(c *catalog, s *Settings, f *cardFile) (*expert.Expert, e
 	config.Workspaces, config.KeepFailed, config.Artifacts = s.WorkDir, s.KeepFailed, f.artifacts()
 	searches(&config, s)
 	x := &expert.Expert{Card: f.card}
+	x.Card.Tags = slices.DeleteFunc(slices.Clone(x.Card.Tags), func(tag string) bool { return strings.HasPrefix(tag, events.ToolsTag) })
 	if faults := a.programs(&config, x, s, f); len(faults) > 0 {
 		return nil, faults
 	}

@@ -41,7 +41,7 @@ func (a *llmKind) programFaults() (faults events.Faults) {
 	return faults
 }
 
-// programs gives an agent the sandbox of its tool run. Where there is none, the tool is not offered, and the card says why,
+// programs gives an agent the sandbox of its tool run. Where there is none, or no shell, the tool is not offered, and the card says why,
 // unless it asks for a level by name: then the card is faulty.
 func (a *llmKind) programs(config *agent.Config, x *expert.Expert, s *Settings, f *cardFile) events.Faults {
 	if !slices.Contains(config.Tools, tool.Run) {
@@ -59,8 +59,14 @@ func (a *llmKind) programs(config *agent.Config, x *expert.Expert, s *Settings, 
 		return nil
 	}
 	policy.Limits = boundedPrograms(policy.Limits)
+	programs := s.programs(box, policy)
+	if _, err := programs.Find(agent.Shell); err != nil {
+		config.Tools = without(config.Tools, tool.Run)
+		x.Card.Tags = append(slices.Clone(x.Card.Tags), events.ToolsTag+tool.Run+" needs a shell in the path of programs: "+oneLine(err))
+		return nil
+	}
 	x.Card.Tags = boxed(x.Card.Tags, box)
-	config.Programs = s.programs(box, policy)
+	config.Programs = programs
 	return nil
 }
 

@@ -98,7 +98,6 @@ func (b *benchBox) Open(ctx context.Context, patterns []string) (tools []tool.To
 func (a *llmKind) bench(config *agent.Config, x *expert.Expert, c *catalog, s *Settings, f *cardFile) events.Faults {
 	boxes := c.models.boxes
 	b := &bench{servers: boxes.placed, owner: boxes.placing, settings: boxes.settings}
-	x.Card.Tags = slices.DeleteFunc(slices.Clone(x.Card.Tags), func(tag string) bool { return strings.HasPrefix(tag, events.ToolsTag) })
 	lacks := func(why string, names ...string) {
 		names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !slices.Contains(config.Tools, name) })
 		if len(names) == 0 {

@@ -204,11 +204,12 @@ func TestToolsThatCannotBeHadAreNamedOnTheCard(t *testing.T) {
 	}{
 		"program": {"", t.TempDir(), helper, "", "tools:pdf,plot,sql need the program jobgraph-tools, which is neither beside this one nor in "},
 		"setting": {program + "x", "", helper, "", "correct --tools-program"},
+		"shell":   {program, t.TempDir(), helper, "run: {sandbox: none}\n", `tools:run needs a shell in the path of programs: "sh" is in none of `},
 		"sandbox": {program, "", app.Sandbox{}, "", "tools:sql,plot,pdf needs a sandbox: "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := servicetest.New(t)
-			settings := agents(t, card(t, "tools: [find, sql, plot, pdf]\ntags: ['tools:mine', other]\n"+c.keys))
+			settings := agents(t, card(t, "tools: [find, run, sql, plot, pdf]\ntags: ['tools:mine', other]\n"+c.keys))
 			settings.Sandbox, settings.ToolsProgram = "auto", c.program
 			if c.path != "" {
 				settings.CommandPath = c.path

@@ -21,16 +21,16 @@ func (r *run) programs() tool.Tool {
 	return tool.Programs{Execute: r.execute, Python: err == nil, Network: r.config.Programs.Policy.Network}.Tool()
 }
 
-// The interpreters of scripts.
+// Shell is the program that the tool run needs; python runs scripts in Python where it is found.
 const (
-	shell  = "/bin/sh"
+	Shell  = "sh"
 	python = "python3"
 )
 
 // execute runs a script of the model.
 func (r *run) execute(ctx context.Context, s tool.Script) (tool.Ended, error) {
 	o := program.Order{
-		Argv: []string{shell, "-c", s.Shell}, Dir: r.dir, Temp: filepath.Join(r.dir, workspace.TempDir), Timeout: s.Timeout, Said: s.Said,
+		Argv: []string{Shell, "-c", s.Shell}, Dir: r.dir, Temp: filepath.Join(r.dir, workspace.TempDir), Timeout: s.Timeout, Said: s.Said,
 	}
 	if s.Python != "" {
 		o.Argv, o.Input = []string{python, "-"}, s.Python
