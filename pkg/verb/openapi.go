@@ -2,6 +2,7 @@ package verb
 
 import (
 	"encoding/json"
+	"net/http"
 	"regexp"
 	"slices"
 	"strconv"
@@ -80,7 +81,7 @@ func (v *Verb) operation(path string) object {
 		inPath = append(inPath, m[1])
 		parameters = append(parameters, object{"name": m[1], "in": "path", "required": true, "schema": object{"type": "string"}})
 	}
-	if v.Method == "GET" || v.Method == "DELETE" {
+	if v.Method == http.MethodGet || v.Method == http.MethodDelete {
 		parameters = append(parameters, v.queryParameters(inPath)...)
 	} else if name := v.InputSchema(); name != "" {
 		op["requestBody"] = object{"content": object{"application/json": object{"schema": v.bodySchema(inPath)}}}
@@ -117,7 +118,10 @@ func (v *Verb) bodySchema(inPath []string) object {
 		}
 	}
 	if required, ok := s["required"].([]any); ok {
-		required = slices.DeleteFunc(required, func(name any) bool { return slices.Contains(inPath, name.(string)) })
+		required = slices.DeleteFunc(required, func(name any) bool {
+			text, ok := name.(string)
+			return ok && slices.Contains(inPath, text)
+		})
 		if s["required"] = required; len(required) == 0 {
 			delete(s, "required")
 		}

@@ -2,6 +2,7 @@ package verb_test
 
 import (
 	"fmt"
+	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -63,7 +64,7 @@ func TestWhatChangesSomethingIsNotForThoseWhoOnlyRead(t *testing.T) {
 		if v.Effect != verb.Read && slices.Contains(v.Roles, verb.Viewer) {
 			t.Errorf("%s: %s", v.Name, v.Effect)
 		}
-		if v.Effect != verb.Read && v.Method == "GET" {
+		if v.Effect != verb.Read && v.Method == http.MethodGet {
 			t.Errorf("%s changes something by GET", v.Name)
 		}
 	}

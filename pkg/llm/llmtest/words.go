@@ -9,7 +9,7 @@ type words struct {
 	steps                           [4]stepWords
 	counts, writes                  string
 	answer, told                    string
-	heading, found, scripted        string
+	found, scripted                 string
 }
 
 // stepWords are the texts of one step; goal contains %s for the goal of the job.

@@ -91,7 +91,7 @@ func (s *Show) rest(ctx context.Context, h *joblog.Log) error {
 	}
 	timer := time.NewTimer(lastWords)
 	defer timer.Stop()
-	for s.Talk.Items != nil && !(s.Talk.quiet() && s.Talk.Told(inline(h))) {
+	for s.Talk.Items != nil && (!s.Talk.quiet() || !s.Talk.Told(inline(h))) {
 		select {
 		case i, more := <-s.Talk.Items:
 			if err := s.say(h, &i, more); err != nil {

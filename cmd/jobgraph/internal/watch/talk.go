@@ -221,7 +221,7 @@ func (v *voice) add(text string, done bool) {
 // fill returns the rows that a voice has filled; all of it if the text is complete.
 func (t *Talk) fill(v *voice, width int, complete bool) (rows []string) {
 	room := max(width-drawing.Width(lead(v.item.Type)), minText)
-	end := 0
+	var end int
 	if complete {
 		v.rest = strings.TrimRight(v.rest, "\n ")
 		end = len(v.rest)

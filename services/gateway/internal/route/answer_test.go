@@ -159,7 +159,7 @@ func TestAKeyMakesARequestRepeatable(t *testing.T) {
 		admitted = append(admitted, r.ID+" "+r.Goal)
 		return fmt.Appendf(nil, `{"job_id":%q,"seq":1}`, r.ID), nil
 	}}, nil)
-	send := func(role verb.Role, key, goal string) (*http.Response, string) {
+	send := func(role verb.Role, key, goal string) (reply, string) {
 		r := s.request(role, http.MethodPost, "/api/v1/jobs", fmt.Sprintf(`{"goal":%q}`, goal))
 		r.Header.Set("Idempotency-Key", key)
 		return s.do(r)

@@ -2,6 +2,7 @@ package route
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -88,7 +89,7 @@ func (g *Gateway) rescue(w http.ResponseWriter, r *http.Request) {
 	if cause == nil {
 		return
 	}
-	if cause == http.ErrAbortHandler {
+	if err, ok := cause.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 		panic(cause) // The server closes the connection.
 	}
 	g.Log.Error("request panicked", "path", r.URL.Path, "cause", cause)

@@ -135,8 +135,14 @@ func (s *site) request(role verb.Role, method, path, body string) *http.Request 
 	return r
 }
 
+// reply is the head of an answer.
+type reply struct {
+	StatusCode int
+	Header     http.Header
+}
+
 // do sends a request and returns its answer with the body.
-func (s *site) do(r *http.Request) (*http.Response, string) {
+func (s *site) do(r *http.Request) (reply, string) {
 	s.Helper()
 	c := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	answer, err := c.Do(r)
@@ -148,7 +154,7 @@ func (s *site) do(r *http.Request) (*http.Response, string) {
 	if err != nil {
 		s.Fatal(err)
 	}
-	return answer, string(body)
+	return reply{answer.StatusCode, answer.Header}, string(body)
 }
 
 // ask is do for a role.

@@ -50,7 +50,10 @@ func send(w http.ResponseWriter, r *http.Request, status int, media string, body
 		return
 	}
 	var zipped bytes.Buffer
-	z := zippers.Get().(*gzip.Writer)
+	z, ok := zippers.Get().(*gzip.Writer)
+	if !ok {
+		z = gzip.NewWriter(nil)
+	}
 	defer zippers.Put(z)
 	z.Reset(&zipped)
 	_, _ = z.Write(body) // A buffer takes everything.

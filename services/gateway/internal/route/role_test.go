@@ -122,6 +122,7 @@ func TestARevokedTokenEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer func() { _ = answer.Body.Close() }() // It is read.
 	s.write(verb.Admin)
 	if changed, err := s.keeper.Refresh(); !changed || err != nil {
 		t.Fatal(changed, err)
