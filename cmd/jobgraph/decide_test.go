@@ -10,6 +10,7 @@ import (
 // proof runs one script of testdata/proof, which shows features of predecessor systems from outside.
 func proof(t *testing.T, name string) {
 	t.Helper()
+	t.Parallel()
 	runScripts(t, testscript.Params{Files: []string{filepath.Join("testdata", "proof", name+".txtar")}})
 }
 
