@@ -63,7 +63,7 @@ func (e *Server) unwritable(cause error) events.Faults {
 		f.Message = "the disk of the store " + e.store + " is full"
 		f.Hint = "free room on it and start again: nothing that was accepted is lost"
 	}
-	if e.temp {
+	if e.temp.Load() {
 		f.Hint = "free room for temporary files, or name a folder with --store"
 	}
 	return events.Faults{f}

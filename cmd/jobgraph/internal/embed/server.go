@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -32,8 +33,9 @@ const startBound = 60 * time.Second
 type Server struct {
 	nats  *server.Server
 	store string
-	temp  bool
 	lock  *os.File
+	// temp is true while the folder is removed at the end. Keep may be called beside those who ask.
+	temp atomic.Bool
 }
 
 // Start runs a server. Errors are events.Faults if the user can fix them: the folder or the address is in use, or the disk
@@ -100,7 +102,8 @@ func (e *Server) claim() error {
 		if err != nil {
 			return fmt.Errorf("make store: %w", err)
 		}
-		e.store, e.temp = dir, true
+		e.store = dir
+		e.temp.Store(true)
 	}
 	if err := os.MkdirAll(e.store, 0o700); err != nil {
 		return fmt.Errorf("make store: %w", err)
@@ -133,11 +136,11 @@ func (e *Server) URL() string {
 }
 
 // Store returns the folder in use, and whether it is removed with the server.
-func (e *Server) Store() (dir string, temporary bool) { return e.store, e.temp }
+func (e *Server) Store() (dir string, temporary bool) { return e.store, e.temp.Load() }
 
 // Keep has a temporary folder stay after the end, and returns the folder in use.
 func (e *Server) Keep() (dir string) {
-	e.temp = false
+	e.temp.Store(false)
 	return e.store
 }
 
@@ -152,7 +155,7 @@ func (e *Server) Stop() error {
 
 func (e *Server) release() error {
 	err := e.lock.Close()
-	if e.temp {
+	if e.temp.Load() {
 		err = errors.Join(err, os.RemoveAll(e.store))
 	}
 	return err
