@@ -84,7 +84,7 @@ func TestTheCoderEndsWhateverItsModelDoes(t *testing.T) {
 	}
 }
 
-// exampleEnv is the environment of somebody without any setting.
+// exampleEnv is an environment without any settings of its own.
 func exampleEnv(t *testing.T) func(name string) (string, bool) {
 	t.Helper()
 	vars := map[string]string{"HOME": t.TempDir(), "JOBGRAPH_SANDBOX": "best-effort", "TZ": "UTC"}

@@ -18,7 +18,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
 )
 
-// visitor is somebody who has cloned a folder and works in it.
+// visitor works in a folder that they have cloned.
 type visitor struct {
 	t    *testing.T
 	vars map[string]string
@@ -292,7 +292,7 @@ func TestTheKeyOfSeveralThatIsUsedIsNamed(t *testing.T) {
 	for _, name := range []string{"OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL"} {
 		delete(v.vars, name)
 	}
-	v.vars["ANTHROPIC_API_KEY"], v.vars["XAI_API_KEY"] = "a-key-of-somebody", "another-key-of-somebody"
+	v.vars["ANTHROPIC_API_KEY"], v.vars["XAI_API_KEY"] = "first-key", "second-key"
 	_, shown := v.types(nil, "run", "--embedded", "--plan", "gone.json", "Work")
 	if strings.Contains(shown, "Anthropic") {
 		t.Errorf("it is said before there is a run: %s", shown)
@@ -344,7 +344,7 @@ func TestAModelOfThisMachineIsUsedAtATerminalAfterItHasAnsweredAsOne(t *testing.
 	}{
 		"Ollama":           {"OLLAMA_HOST", "http://remote.test:", map[string]string{"/api/tags": tags}, "using qwen3:8b of Ollama at http://127.0.0.1:"},
 		"llama.cpp":        {"LLAMA_ARG_PORT", "", map[string]string{"/v1/models": `{"data":[{"id":"gemma.gguf","owned_by":"llamacpp"}]}`}, "using gemma.gguf of llama.cpp at"},
-		"something else":   {"LLAMA_ARG_PORT", "", map[string]string{"/v1/models": `{"data":[{"id":"x","owned_by":"somebody"}]}`}, ""},
+		"something else":   {"LLAMA_ARG_PORT", "", map[string]string{"/v1/models": `{"data":[{"id":"x","owned_by":"another"}]}`}, ""},
 		"a page":           {"OLLAMA_HOST", "127.0.0.1:", map[string]string{"/api/tags": "<html>"}, ""},
 		"only for search":  {"OLLAMA_HOST", "127.0.0.1:", map[string]string{"/api/tags": `{"models":[{"name":"bge-m3"}]}`}, ""},
 		"nothing pulled":   {"OLLAMA_HOST", "127.0.0.1:", map[string]string{"/api/tags": `{"models":[]}`}, ""},

@@ -9,31 +9,11 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
-// PlanOperation is one operation on a plan document, or on the graph of a job. The command determines which fields it
-// needs.
-type PlanOperation struct {
-	// Command is one of PlanCommands.
-	Command string `json:"-"`
-	// Book is the book that contains the plan; "main" if empty.
-	Book string `json:"book,omitempty"`
-	// PlanID is the plan, or the job whose graph is meant; "job:ID" always means the job. Without it get and mark_step use
-	// the active plan.
-	PlanID string `json:"plan_id,omitempty"`
-	// Title is the heading. Steps are texts, to be done one after the other, each optionally beginning with a "[TAG]". Plan
-	// is a whole graph in any dialect instead of Steps.
-	Title string          `json:"title,omitempty"`
-	Steps []string        `json:"steps,omitempty"`
-	Plan  json.RawMessage `json:"plan,omitempty"`
-	// StepIndex is the step to mark, counted from 0; StepID selects a SubJob of a job instead.
-	StepIndex *int   `json:"step_index,omitempty"`
-	StepID    string `json:"step_id,omitempty"`
-	// StepStatus is not_started, in_progress, completed or blocked; StepNotes are notes about the step, or why a job is
-	// finished early.
-	StepStatus string  `json:"step_status,omitempty"`
-	StepNotes  *string `json:"step_notes,omitempty"`
-}
+// PlanOperation is one operation on a plan document, or on the graph of a job.
+type PlanOperation = verb.PlanOperation
 
 // PlanCommands lists the commands of plan operations.
 func PlanCommands() []string {

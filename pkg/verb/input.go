@@ -157,6 +157,7 @@ type SessionJobs struct {
 // ConversationQuery asks for a part of a conversation: the last items, those before a sequence, or the first after one.
 type ConversationQuery struct {
 	SessionRef
+	// Before and After are sequences of items; with neither, the answer ends with the newest item. Limit bounds it, to 50 at most.
 	Before uint64  `json:"before,omitempty"`
 	After  *uint64 `json:"after,omitempty"`
 	Limit  int     `json:"limit,omitempty"`
@@ -216,15 +217,26 @@ type LetterRef struct {
 	ID string `json:"id"`
 }
 
-// PlanOperation is an operation on a plan document, or on the graph of a job; the command says which fields it needs.
+// PlanOperation is one operation on a plan document, or on the graph of a job. The command determines which fields it
+// needs.
 type PlanOperation struct {
-	Book       string          `json:"book,omitempty"`
-	PlanID     string          `json:"plan_id,omitempty"`
-	Title      string          `json:"title,omitempty"`
-	Steps      []string        `json:"steps,omitempty"`
-	Plan       json.RawMessage `json:"plan,omitempty"`
-	StepIndex  *int            `json:"step_index,omitempty"`
-	StepID     string          `json:"step_id,omitempty"`
-	StepStatus string          `json:"step_status,omitempty"`
-	StepNotes  *string         `json:"step_notes,omitempty"`
+	// Command is create, update, list, get, set_active, mark_step, delete or finish; it is part of the subject.
+	Command string `json:"-"`
+	// Book is the book that contains the plan; "main" if empty.
+	Book string `json:"book,omitempty"`
+	// PlanID is the plan, or the job whose graph is meant; "job:ID" always means the job. Without it get and mark_step use
+	// the active plan.
+	PlanID string `json:"plan_id,omitempty"`
+	// Title is the heading. Steps are texts, to be done one after the other, each optionally beginning with a "[TAG]". Plan
+	// is a whole graph in any dialect instead of Steps.
+	Title string          `json:"title,omitempty"`
+	Steps []string        `json:"steps,omitempty"`
+	Plan  json.RawMessage `json:"plan,omitempty"`
+	// StepIndex is the step to mark, counted from 0; StepID selects a SubJob of a job instead.
+	StepIndex *int   `json:"step_index,omitempty"`
+	StepID    string `json:"step_id,omitempty"`
+	// StepStatus is not_started, in_progress, completed or blocked; StepNotes are notes about the step, or why a job is
+	// finished early.
+	StepStatus string  `json:"step_status,omitempty"`
+	StepNotes  *string `json:"step_notes,omitempty"`
 }

@@ -21,7 +21,7 @@ type Receipt struct {
 	Admitted bool `json:"admitted,omitempty"`
 }
 
-// State is the state of a job; it has more fields than these.
+// State is the state of a job; it has more fields than these. Seq is the last event that it contains, Counts are its SubJobs by status.
 type State struct {
 	ID      string                `json:"id"`
 	Status  events.Status         `json:"status"`
@@ -33,7 +33,8 @@ type State struct {
 	SubJobs []json.RawMessage     `json:"subjobs,omitempty"`
 }
 
-// JobLine is a job in a list.
+// JobLine is a job in a list. Created, Changed and Ended are moments of its log; Outcome refines the status of one that has ended,
+// and Quarantined says why the scheduler leaves one alone.
 type JobLine struct {
 	ID          string            `json:"id"`
 	Status      events.Status     `json:"status"`
@@ -81,7 +82,8 @@ type Node struct {
 	Deps   []string      `json:"dependencies,omitempty"`
 }
 
-// Question is an open request for input.
+// Question is an open request for input. Request names it in an answer; SubJob is what waits for it. Options are the answers to choose
+// from, and Schema the form of any other. User may answer it, anyone if empty; Expires is when it closes by itself, never if zero.
 type Question struct {
 	JobID   string           `json:"job_id"`
 	Request string           `json:"request"`
@@ -116,7 +118,8 @@ type Deleted struct {
 	Deleted bool   `json:"deleted"`
 }
 
-// Event is an event in the form for programs.
+// Event is an event in the form for programs. Seq is its place in the log and Time that of its storing; Key and ID are those of the
+// event. Data depends on Kind; an event that cannot be read has Raw, its text, and Fault, the reason, instead.
 type Event struct {
 	Seq    uint64        `json:"seq"`
 	Time   time.Time     `json:"time"`
@@ -180,7 +183,7 @@ type SubJobOf struct {
 	Calls     json.RawMessage `json:"calls,omitempty"`
 }
 
-// Forked is the answer to a fork.
+// Forked is the answer to a fork: JobID begins at the event At of From, and Kept of its Total SubJobs keep their results.
 type Forked struct {
 	JobID string `json:"job_id"`
 	From  string `json:"from"`
@@ -259,7 +262,8 @@ type ExpertList struct {
 	Experts []events.Card `json:"experts"`
 }
 
-// Letter is a dead letter or a job in quarantine.
+// Letter is a dead letter or a job in quarantine. Kind says which, Since when it was set aside; Fault is the first of its Faults.
+// Subject and Body are those of the message.
 type Letter struct {
 	ID      string          `json:"id"`
 	Kind    string          `json:"kind"`

@@ -78,7 +78,7 @@ var law = []room{
 	{dir: "pkg/host", may: []string{"pkg/events", "pkg/redact"}},
 	{dir: "pkg/llm/lenient", std: true},
 	{dir: "pkg/llm", may: []string{"pkg/events", "pkg/redact"}, sdk: []string{"github.com/sashabaranov/go-openai", "golang.org/x/time/", "go.yaml.in/yaml/"}},
-	{dir: "pkg/client", may: []string{"pkg/events", "pkg/run", "pkg/joblog", "pkg/bus", "pkg/knowledge", "pkg/memory"}},
+	{dir: "pkg/client", may: []string{"pkg/events", "pkg/verb", "pkg/run", "pkg/joblog", "pkg/bus", "pkg/knowledge", "pkg/memory"}},
 	{dir: "pkg/jobtest", may: []string{"pkg", "services/planner/app", "services/scheduler/app", "services/expert-runner/app"}},
 	{dir: "services/planner/internal/finish", may: []string{"pkg/events"}, std: true},
 	{dir: "services/planner/internal/plan", may: []string{"pkg/events", "pkg/graph", "pkg/joblog"}, std: true},

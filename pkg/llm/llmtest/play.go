@@ -16,7 +16,7 @@ type Play struct {
 	Watched bool
 }
 
-// pace is the pause between two pieces of an answer that somebody watches.
+// pace is the pause between two pieces of an answer while a person watches.
 const pace = 12 * time.Millisecond
 
 // Respond answers one question.

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -17,30 +16,18 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/joblog"
 	"github.com/jobgraph/jobgraph/pkg/schema"
+	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
-// question is an open request for input.
-type question struct {
-	Job     string           `json:"job_id"`
-	Request string           `json:"request"`
-	SubJob  string           `json:"subjob"`
-	Kind    events.InputKind `json:"kind"`
-	Prompt  string           `json:"prompt,omitempty"`
-	Options []string         `json:"options,omitempty"`
-	Schema  json.RawMessage  `json:"schema,omitempty"`
-	User    string           `json:"user,omitempty"`
-	Expires time.Time        `json:"expires,omitzero"`
-}
-
 // questions lists the open requests of a job.
-func questions(h *joblog.Log) []question {
-	var list []question
+func questions(h *joblog.Log) []verb.Question {
+	var list []verb.Question
 	s := h.Job.View()
 	for _, in := range s.Inputs {
 		if in.Kind == events.InputTimer || in.Closing != "" {
 			continue
 		}
-		q := question{Job: s.ID, Request: in.Request, SubJob: in.SubJob, Kind: in.Kind, User: in.User, Expires: in.Expires}
+		q := verb.Question{JobID: s.ID, Request: in.Request, SubJob: in.SubJob, Kind: in.Kind, User: in.User, Expires: in.Expires}
 		if e := h.At(in.Seq); e != nil {
 			if r, ok := e.Data.(*events.InputRequested); ok {
 				q.Prompt, q.Options, q.Schema = r.Prompt, r.Options, r.Schema
@@ -60,7 +47,7 @@ func askedJob(text string) (string, error) {
 type inputs struct{ app *app }
 
 // answer closes a request of a job: the named one, or the only one.
-func (g inputs) answer(job, request, user string, build func(q question) (any, error)) error {
+func (g inputs) answer(job, request, user string, build func(q verb.Question) (any, error)) error {
 	job, err := askedJob(job)
 	if err != nil {
 		return err
@@ -97,7 +84,7 @@ func (g inputs) answer(job, request, user string, build func(q question) (any, e
 
 // answerer returns the name to record: the given user, else the user logged in here. A question for another person needs an
 // explicit user.
-func (g inputs) answerer(q question, user string) (string, error) {
+func (g inputs) answerer(q verb.Question, user string) (string, error) {
 	if user == "" {
 		user, _ = g.app.sys.Env("USER")
 	}
@@ -120,7 +107,7 @@ func userFlag(c *cobra.Command, user *string) {
 }
 
 // choose finds the request.
-func choose(open []question, job, request string) (question, error) {
+func choose(open []verb.Question, job, request string) (verb.Question, error) {
 	var ids []string
 	for _, q := range open {
 		if q.Request == request || request == "" && len(open) == 1 {
@@ -129,14 +116,14 @@ func choose(open []question, job, request string) (question, error) {
 		ids = append(ids, q.Request)
 	}
 	if request == "" && len(open) > 1 {
-		return question{}, usageError{fmt.Errorf("job %s asks %d things, name one: %s", job, len(open), strings.Join(ids, ", "))}
+		return verb.Question{}, usageError{fmt.Errorf("job %s asks %d things, name one: %s", job, len(open), strings.Join(ids, ", "))}
 	}
 	if request == "" {
-		return question{}, fmt.Errorf("%w: %w", bus.ErrNotFound, &events.Fault{
+		return verb.Question{}, fmt.Errorf("%w: %w", bus.ErrNotFound, &events.Fault{
 			Code: events.CodeNotFound, Field: "request", Message: "job " + job + " asks for nothing", Hint: "jobgraph why " + job,
 		})
 	}
-	return question{}, notFound("request", request, ids, "jobgraph inputs "+job)
+	return verb.Question{}, notFound("request", request, ids, "jobgraph inputs "+job)
 }
 
 func (g inputs) answerCommand() *cobra.Command {
@@ -148,7 +135,7 @@ func (g inputs) answerCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return g.answer(args[0], request, user, func(q question) (any, error) { return parseAnswer(q, text) })
+			return g.answer(args[0], request, user, func(q verb.Question) (any, error) { return parseAnswer(q, text) })
 		},
 	}
 	c.Flags().StringVarP(&file, "file", "f", "", "the answer, JSON or text; - reads standard input")
@@ -181,7 +168,7 @@ func (g inputs) answerArgs(words []string, file string) (request, text string, e
 }
 
 // fits returns what is wrong with the answer to a form; nil if it fits, or if its schema cannot be read.
-func fits(q *question, text string) error {
+func fits(q *verb.Question, text string) error {
 	s, err := schema.Read(q.Schema)
 	if q.Kind != events.InputForm || err != nil {
 		return nil
@@ -196,7 +183,7 @@ func fits(q *question, text string) error {
 }
 
 // parseAnswer parses JSON if the question expects more than text.
-func parseAnswer(q question, text string) (any, error) {
+func parseAnswer(q verb.Question, text string) (any, error) {
 	structured := q.Kind == events.InputForm || q.Kind == events.InputReview || q.Kind == events.InputApproval ||
 		q.Kind == events.InputUnknown && strings.HasPrefix(strings.TrimSpace(text), "{")
 	if structured && json.Valid([]byte(text)) {
@@ -278,12 +265,12 @@ func made(h *joblog.Log, request string) error {
 }
 
 // putTo returns a request for input, open or closed; nil if there was none.
-func putTo(h *joblog.Log, request string) *question {
+func putTo(h *joblog.Log, request string) *verb.Question {
 	for i := range h.Events {
 		e := &h.Events[i]
 		if r, ok := e.Data.(*events.InputRequested); ok && r.Request == request {
-			return &question{
-				Job: e.Job, Request: r.Request, SubJob: e.SubJob, Kind: r.Kind, User: r.User, Prompt: r.Prompt, Options: r.Options, Schema: r.Schema,
+			return &verb.Question{
+				JobID: e.Job, Request: r.Request, SubJob: e.SubJob, Kind: r.Kind, User: r.User, Prompt: r.Prompt, Options: r.Options, Schema: r.Schema,
 			}
 		}
 	}
@@ -305,7 +292,7 @@ func (g inputs) inputs(ctx context.Context, c *client.Client, ids []string) erro
 		return g.app.views.missing(ctx, c, ids[0], err)
 	}
 	table := output.Table{Head: []string{"JOB", "REQUEST", "KIND", "SUBJOB", "PROMPT"}, WideHead: []string{"OPTIONS", "USER"}}
-	var longer []question // Those whose prompts do not fit into a line.
+	var longer []verb.Question // Those whose prompts do not fit into a line.
 	for _, id := range ids {
 		h, err := c.Logs().Fold(ctx, id, 0)
 		if errors.Is(err, bus.ErrNotFound) {
@@ -325,7 +312,7 @@ func (g inputs) inputs(ctx context.Context, c *client.Client, ids []string) erro
 				longer = append(longer, q)
 			}
 			table.Rows = append(table.Rows, output.Row{
-				Name: q.Request, Value: q, Cells: []string{q.Job, q.Request, string(q.Kind), q.SubJob, line},
+				Name: q.Request, Value: q, Cells: []string{q.JobID, q.Request, string(q.Kind), q.SubJob, line},
 				Wide: []string{dash(strings.Join(q.Options, "|")), dash(q.User)},
 			})
 		}
@@ -342,9 +329,9 @@ func (g inputs) inputs(ctx context.Context, c *client.Client, ids []string) erro
 
 // writeLonger prints the full prompts that the list shortened, for a named job. For the list of all it only says where to
 // find them.
-func (g inputs) writeLonger(longer []question, named bool) error {
+func (g inputs) writeLonger(longer []verb.Question, named bool) error {
 	if len(longer) > 0 && !named {
-		g.app.note("prompts are cut here: `jobgraph inputs %s` shows them whole", longer[0].Job)
+		g.app.note("prompts are cut here: `jobgraph inputs %s` shows them whole", longer[0].JobID)
 		return nil
 	}
 	for _, q := range longer {

@@ -12,6 +12,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
 	"github.com/jobgraph/jobgraph/pkg/joblog"
+	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
 // verdict is the answer to an approval or a review.
@@ -37,7 +38,7 @@ func (g inputs) verdictCommand(use, short string, approved bool, edits func() (j
 			if err != nil {
 				return err
 			}
-			return g.answer(args[0], request, user, func(q question) (any, error) {
+			return g.answer(args[0], request, user, func(q verb.Question) (any, error) {
 				v := verdict{approved, why, changed}
 				if err := judged(q, v); err != nil {
 					return nil, err
@@ -57,7 +58,7 @@ func (g inputs) verdictCommand(use, short string, approved bool, edits func() (j
 
 // judged returns an error for a question that is not a matter of approval: one that wants words, or the approval of a form that no
 // verdict fits. Rejecting a form gives a lesson to the expert.
-func judged(q question, v verdict) error {
+func judged(q verb.Question, v verdict) error {
 	words := "TEXT"
 	switch q.Kind {
 	case events.InputApproval, events.InputReview:
@@ -78,7 +79,7 @@ func judged(q question, v verdict) error {
 	}
 	return usageError{&events.Fault{
 		Code: events.CodeInvalid, Field: "request", Message: fmt.Sprintf("request %s asks a question (%s), there is nothing to %s: %s", q.Request, q.Kind, what, output.Visible(q.Prompt)),
-		Hint: fmt.Sprintf("jobgraph answer %s %s %s, or jobgraph inputs cancel %s %s to close it without an answer", q.Job, q.Request, words, q.Job, q.Request),
+		Hint: fmt.Sprintf("jobgraph answer %s %s %s, or jobgraph inputs cancel %s %s to close it without an answer", q.JobID, q.Request, words, q.JobID, q.Request),
 	}}
 }
 
@@ -121,14 +122,14 @@ func (g inputs) editedArgs(text, file string) (json.RawMessage, error) {
 // writeAsked prints the open requests of a job, with what to do about each.
 func writeAsked(b *strings.Builder, h *joblog.Log) {
 	for _, q := range questions(h) {
-		fmt.Fprintf(b, "\n%s\n  → %s\n", asks(&q), output.Visible(graph.AnswerCommand(q.Job, q.Request, q.Kind)))
+		fmt.Fprintf(b, "\n%s\n  → %s\n", asks(&q), output.Visible(graph.AnswerCommand(q.JobID, q.Request, q.Kind)))
 	}
 }
 
 // asks returns a question with its full prompt.
-func asks(q *question) string { return asksIn(q, 0) }
+func asks(q *verb.Question) string { return asksIn(q, 0) }
 
 // asksIn is asks in so many columns; 0 means no limit.
-func asksIn(q *question, width int) string {
+func asksIn(q *verb.Question, width int) string {
 	return output.Visible(fmt.Sprintf("%s asks (%s %s):", q.SubJob, q.Kind, q.Request)) + "\n" + output.QuoteIn(q.Prompt, width)
 }

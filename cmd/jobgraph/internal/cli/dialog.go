@@ -16,6 +16,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/joblog"
+	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
 // dialog asks the person at the terminal what a job asks. It belongs to one goroutine.
@@ -53,7 +54,7 @@ func (a *app) openDialog(user string) *dialog {
 }
 
 // open returns the first open request of a job that this person may answer; nil if there is none.
-func (d *dialog) open(h *joblog.Log) *question {
+func (d *dialog) open(h *joblog.Log) *verb.Question {
 	for _, q := range questions(h) {
 		if q.User == "" || q.User == d.user {
 			return &q
@@ -88,11 +89,11 @@ var errElsewhere = errors.New("the request was closed elsewhere")
 
 // ask shows a request and answers it as the person says. after is the sequence up to which the log was seen. Errors: errLeft, and those
 // of the bus.
-func (d *dialog) ask(ctx context.Context, c *client.Client, q *question, after uint64) error {
+func (d *dialog) ask(ctx context.Context, c *client.Client, q *verb.Question, after uint64) error {
 	asking, closed := context.WithCancelCause(ctx)
 	defer closed(nil)
 	go func() { // Ends with asking.
-		for e, err := range c.Watch(asking, q.Job, after+1) {
+		for e, err := range c.Watch(asking, q.JobID, after+1) {
 			if err != nil {
 				return
 			}
@@ -105,7 +106,7 @@ func (d *dialog) ask(ctx context.Context, c *client.Client, q *question, after u
 	}()
 	value, err := d.answer(asking, q)
 	if err == nil {
-		err = c.Answer(ctx, q.Job, q.Request, value, d.user)
+		err = c.Answer(ctx, q.JobID, q.Request, value, d.user)
 	}
 	if errors.Is(err, errElsewhere) || errors.Is(err, bus.ErrConflict) {
 		d.app.note("\n%s was closed elsewhere", q.Request)
@@ -115,7 +116,7 @@ func (d *dialog) ask(ctx context.Context, c *client.Client, q *question, after u
 }
 
 // answer asks until the answer fits.
-func (d *dialog) answer(ctx context.Context, q *question) (any, error) {
+func (d *dialog) answer(ctx context.Context, q *verb.Question) (any, error) {
 	width, _, _ := d.app.size()
 	if err := d.app.printf("\n%s\n%s", asksIn(q, width), d.details(q)); err != nil {
 		return nil, err
@@ -131,7 +132,7 @@ func (d *dialog) answer(ctx context.Context, q *question) (any, error) {
 }
 
 // once asks one time. A usageError means that the answer does not fit.
-func (d *dialog) once(ctx context.Context, q *question) (any, error) {
+func (d *dialog) once(ctx context.Context, q *verb.Question) (any, error) {
 	if q.Kind == events.InputForm {
 		return d.form(ctx, q)
 	}
@@ -153,7 +154,7 @@ func (d *dialog) once(ctx context.Context, q *question) (any, error) {
 }
 
 // details shows the choices of a request, and of an edit what it changes.
-func (d *dialog) details(q *question) string {
+func (d *dialog) details(q *verb.Question) string {
 	var b strings.Builder
 	if q.Kind == events.InputApproval && q.SubJob != events.PlanID {
 		b.WriteString(changes(q.Prompt, d.app.paint()))
@@ -205,7 +206,7 @@ type field struct {
 }
 
 // form asks for each property of a form, or takes the whole as JSON.
-func (d *dialog) form(ctx context.Context, q *question) (any, error) {
+func (d *dialog) form(ctx context.Context, q *verb.Question) (any, error) {
 	fields := fieldsOf(q.Schema)
 	if len(fields) == 0 {
 		text, err := d.line(ctx, "JSON> ")

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/joblog"
+	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
 func (g views) eventsCommand() *cobra.Command {
@@ -95,33 +95,14 @@ func cleaned(cells []string) []any {
 	return list
 }
 
-// eventForm is an event in the form for programs.
-type eventForm struct {
-	Seq    uint64        `json:"seq"`
-	Time   time.Time     `json:"time"`
-	Kind   events.Kind   `json:"kind"`
-	ID     string        `json:"id,omitempty"`
-	Job    string        `json:"job"`
-	SubJob string        `json:"subjob,omitempty"`
-	Run    int           `json:"run,omitempty"`
-	Key    string        `json:"key,omitempty"`
-	Source string        `json:"source,omitempty"`
-	Trace  string        `json:"traceparent,omitempty"`
-	Data   any           `json:"data,omitempty"`
-	Raw    string        `json:"raw,omitempty"`
-	Fault  *events.Fault `json:"fault,omitempty"`
-}
-
 func eventRow(e events.Event) output.Row {
 	run := ""
 	if e.Run > 0 {
 		run = fmt.Sprint(e.Run)
 	}
 	return output.Row{
-		Name: fmt.Sprint(e.Seq),
-		Value: eventForm{
-			e.Seq, e.Time, e.Kind, e.ID, e.Job, e.SubJob, e.Run, e.Key, e.Source, e.Trace, e.Data, string(e.Raw), e.Fault,
-		},
+		Name:  fmt.Sprint(e.Seq),
+		Value: verb.EventOf(&e),
 		Cells: []string{fmt.Sprint(e.Seq), e.Time.Format("15:04:05.000"), string(e.Kind), e.SubJob, run, short(summary(e), 100)},
 	}
 }

@@ -232,11 +232,11 @@ func (g folders) judge(f *folderFlags, e *examined) (folder, error) {
 	return g.ask(f, e, path, given, missing)
 }
 
-// refusal is the error of a folder that nobody can be asked about.
+// refusal is the error for an untrusted folder when this run cannot ask: off a terminal, or with --no-input.
 func (g folders) refusal(e *examined, missing []string, trusted, changed bool) error {
 	g.app.complain(strings.TrimSuffix(e.list(), "\n"))
 	fault := &events.Fault{
-		Code: events.CodeNotPermitted, Message: e.names(e.Cards) + " of this folder are not trusted, and there is nobody to ask",
+		Code: events.CodeNotPermitted, Message: e.names(e.Cards) + " of this folder are not trusted, and this run cannot ask",
 		Hint: "`jobgraph trust add` trusts them from now on, --trust for this time; --no-folder leaves them alone",
 	}
 	switch {
@@ -244,7 +244,7 @@ func (g folders) refusal(e *examined, missing []string, trusted, changed bool) e
 		fault.Message = e.names(e.Cards) + " of this folder read secrets that they were not given by name: " + strings.Join(missing, ", ")
 		fault.Hint = "give them with --trust-env " + strings.Join(missing, ",") + "; --no-folder leaves the files alone"
 	case changed:
-		fault.Message = e.names(e.Cards) + " of this folder have changed since they were trusted, and there is nobody to ask"
+		fault.Message = e.names(e.Cards) + " of this folder have changed since they were trusted, and this run cannot ask"
 	}
 	return fmt.Errorf("%w: %w", bus.ErrNotPermitted, fault)
 }

@@ -1,10 +1,12 @@
 package route
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"net/http"
 	"os"
 	"strconv"
@@ -232,18 +234,31 @@ func liveItems(c *call, in *verb.LiveQuery) error {
 
 // sendItems sends live items until the job has ended.
 func (c *call) sendItems(ctx context.Context, s *stream.Writer, in *verb.LiveQuery, skip uint64) error {
-	type next struct {
-		item client.LiveItem
-		err  error
+	n := numbering{seq: in.From, skip: skip}
+	err := relay(ctx, c, s, func(ctx context.Context) iter.Seq2[client.LiveItem, error] {
+		return c.gateway.Client.Live(ctx, in.ID, client.LiveOptions{SubJob: in.SubJob, From: in.From})
+	}, func(i *client.LiveItem) error { return n.send(s, i) })
+	if err != nil {
+		return err
 	}
-	items := make(chan next)
+	return s.Send("", "end", []byte("{}"))
+}
+
+// relay sends the elements of a sequence as they come, and a sign of life where none comes for a while. It returns nil at the end of
+// the sequence, or the first error: of the sequence, of the stream, or because the caller has lost its rights.
+func relay[T any](ctx context.Context, c *call, s *stream.Writer, all func(context.Context) iter.Seq2[T, error], send func(*T) error) error {
+	type next struct {
+		element T
+		err     error
+	}
+	elements := make(chan next)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	go func() { // Ends with the items or with ctx.
-		defer close(items)
-		for i, err := range c.gateway.Client.Live(ctx, in.ID, client.LiveOptions{SubJob: in.SubJob, From: in.From}) {
+	go func() { // Ends with the sequence or with ctx.
+		defer close(elements)
+		for e, err := range all(ctx) {
 			select {
-			case items <- next{i, err}:
+			case elements <- next{e, err}:
 			case <-ctx.Done():
 				return
 			}
@@ -251,17 +266,16 @@ func (c *call) sendItems(ctx context.Context, s *stream.Writer, in *verb.LiveQue
 	}()
 	beat := time.NewTicker(c.gateway.Beat)
 	defer beat.Stop()
-	n := numbering{seq: in.From, skip: skip}
 	for {
 		select {
-		case i, more := <-items:
+		case e, more := <-elements:
 			if !more {
-				return s.Send("", "end", []byte("{}"))
+				return nil
 			}
-			if i.err != nil {
-				return i.err
+			if e.err != nil {
+				return e.err
 			}
-			if err := n.send(s, &i.item); err != nil {
+			if err := send(&e.element); err != nil {
 				return err
 			}
 		case <-beat.C:
@@ -325,50 +339,16 @@ func conversation(c *call) error {
 	return c.follow(func(ctx context.Context, s *stream.Writer) error { return c.sendEntries(ctx, s, &in, after) })
 }
 
-// sendEntries sends what is said in a session.
+// sendEntries sends what is said in a session, until the reader leaves.
 func (c *call) sendEntries(ctx context.Context, s *stream.Writer, in *verb.ConversationQuery, after uint64) error {
-	type next struct {
-		entry item.Entry
-		err   error
-	}
-	entries := make(chan next)
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	go func() { // Ends with ctx.
-		defer close(entries)
-		for e, err := range c.gateway.Client.Conversation(in.ID, in.User).Follow(ctx, after) {
-			select {
-			case entries <- next{e, err}:
-			case <-ctx.Done():
-				return
-			}
+	err := relay(ctx, c, s, func(ctx context.Context) iter.Seq2[item.Entry, error] {
+		return c.gateway.Client.Conversation(in.ID, in.User).Follow(ctx, after)
+	}, func(e *item.Entry) error {
+		text, err := json.Marshal(e)
+		if err != nil {
+			return err
 		}
-	}()
-	beat := time.NewTicker(c.gateway.Beat)
-	defer beat.Stop()
-	for {
-		select {
-		case e, more := <-entries:
-			if !more {
-				return ctx.Err()
-			}
-			if e.err != nil {
-				return e.err
-			}
-			text, err := json.Marshal(e.entry)
-			if err != nil {
-				return err
-			}
-			if err := s.Send(strconv.FormatUint(e.entry.Seq, 10), string(e.entry.Type), text); err != nil {
-				return err
-			}
-		case <-beat.C:
-			if err := c.checked(); err != nil {
-				return err
-			}
-			if err := s.Beat(); err != nil {
-				return err
-			}
-		}
-	}
+		return s.Send(strconv.FormatUint(e.Seq, 10), string(e.Type), text)
+	})
+	return cmp.Or(err, ctx.Err())
 }
