@@ -4,14 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -122,55 +120,17 @@ func inTurn(calls ...llmtest.Call) *llmtest.Server {
 // that calls left, and makes no finished call again.
 func TestToolsInTheWorkspaceLeaveTheirFilesToTheNextRunner(t *testing.T) {
 	program := installed(t)
-	boundaries := 0
-	play := func(t *testing.T, n int) {
-		w, marks := servicetest.New(t), t.TempDir()
-		model := inTurn(
+	killedInTurn(t, 15, []string{"a", "b"}, func(t *testing.T, marks string) (app.Settings, *llmtest.Server) {
+		t.Helper()
+		settings := agents(t, card(t, "tools: [sql, edit]\nrun: {write: ["+marks+"]}\n"))
+		settings.ToolsProgram = program
+		return settings, inTurn(
 			llmtest.Call{Name: "sql", Args: `{"text":"` + marks + `/a one"}`}, llmtest.Call{Name: "edit", Args: `{"do":"replace","path":"log","old":"one","new":"one\ntwo"}`},
 			llmtest.Call{Name: "sql", Args: `{"text":"` + marks + `/b three"}`},
 		)
-		settings := agents(t, card(t, "tools: [sql, edit]\nrun: {write: ["+marks+"]}\n"))
-		settings.ToolsProgram = program
-		hook, crashed, count := crashes(n)
-		first := start(w, settings, app.Deps{Owner: "one", Hook: hook, Doer: model, Sandbox: helper})
-		o := work("agent", "j1", "a", 1)
-		o.Lease = events.Duration(300 * time.Millisecond)
-		state(w, o, true)
-		w.Issue(o)
-		if n > 0 {
-			<-crashed
-			first.Kill()
-			start(w, settings, app.Deps{Owner: "two", Doer: model, Sandbox: helper})
-		}
-		got := w.Report(o)
-		if got.Outcome != events.Success || !strings.HasPrefix(string(got.Output), `"one\n; `) || !strings.HasSuffix(string(got.Output), `; one\ntwo\nthree"`) {
-			t.Errorf("report: %+v %s", got, got.Output)
-		}
-		for _, name := range []string{"a", "b"} {
-			// A call that was in progress may be made twice: its program changes the workspace alone.
-			if text, err := os.ReadFile(filepath.Join(marks, name)); err != nil || len(text) > 2 {
-				t.Errorf("call %s was made %d times, %v", name, len(text), err)
-			}
-		}
-		for key, times := range results(w, "j1", "a") {
-			if times != 1 {
-				t.Errorf("%s has %d results", key, times)
-			}
-		}
-		if n == 0 {
-			boundaries = count()
-		}
-	}
-	t.Run("undisturbed", func(t *testing.T) { play(t, 0) })
-	if boundaries < 15 {
-		t.Fatalf("only %d boundaries", boundaries)
-	}
-	for n := 8; n <= boundaries; n += 4 {
-		t.Run(fmt.Sprint(n), func(t *testing.T) {
-			t.Parallel() // Each waits for the broker to deliver the work again.
-			play(t, n)
-		})
-	}
+	}, func(output string) bool {
+		return strings.HasPrefix(output, `"one\n; `) && strings.HasSuffix(output, `; one\ntwo\nthree"`)
+	})
 }
 
 // The programs reach nothing but the workspace, and one that breaks is an answer to the model, after which it is started again. A server
