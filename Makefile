@@ -46,7 +46,7 @@ build: ## build every program into bin/ and the example experts into examples/bi
 
 run: ## run the example job on this source tree, with live progress and a result
 	go build -o examples/bin/ ./examples/cmd/...
-	go run ./cmd/jobgraph run -f examples/inventory/job.json $(ARGS)
+	go run ./cmd/jobgraph run --trust -f examples/inventory/job.json $(ARGS)
 
 up: ## start bus, planner, scheduler, expert-runner and gateway in one process (ARGS='--store DIR')
 	go run ./cmd/jobgraph up $(ARGS)

@@ -47,3 +47,13 @@ for expert in "Word Counter" "Socket Counter"; do
 		exit 1
 	fi
 done
+
+# The project that `new` writes passes its own tests, and its worker works.
+bin/jobgraph new "$scratch/counter" --template worker-python
+(cd "$scratch/counter" && PYTHONDONTWRITEBYTECODE=1 python3 -m unittest)
+sed -i 's/^name: .*/name: New Counter/' "$scratch/counter/experts/words.md"
+bin/jobgraph experts register "$scratch/counter/experts/words.md"
+start new python3 "$scratch/counter/worker.py" words
+timeout "$limit" bin/jobgraph run "one two three" --expert "New Counter" --no-input -q -o json >"$scratch/job.json"
+jq -e '.result.words == 3' "$scratch/job.json" >/dev/null
+echo "the worker of a new project counted"

@@ -116,7 +116,7 @@ func TestTheCommandThatAnInterruptedRunPrintsGoesOnWithTheJob(t *testing.T) {
 // An embedded run ends soon after Ctrl-C although its command would run for ever, and what the terminal shows is no tree that moves.
 func TestCtrlCEndsACommandThatRunsForEver(t *testing.T) {
 	job, _ := holding(t)
-	k := atKeyboard(t, t.TempDir(), nil, "jobgraph", "run", "--embedded", "-f", job)
+	k := atKeyboard(t, t.TempDir(), nil, "jobgraph", "run", "--embedded", "--trust", "-f", job)
 	k.until(t, "hold")
 	if err := k.cmd.Process.Signal(syscall.SIGINT); err != nil {
 		t.Fatal(err)

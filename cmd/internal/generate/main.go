@@ -43,6 +43,11 @@ func write(root string) error {
 	if files["docs/jobgraph.schema.json"], err = configSchema(root); err != nil {
 		return err
 	}
+	worker, err := os.ReadFile(filepath.Join(root, "examples", "workers", "worker.py")) // A template cannot embed a file of another module.
+	if err != nil {
+		return err
+	}
+	files["cmd/jobgraph/internal/scaffold/template/worker-python/worker.py"] = worker
 	for name, content := range files {
 		path := filepath.Join(root, filepath.FromSlash(name))
 		if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, content) {

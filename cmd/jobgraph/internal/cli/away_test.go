@@ -12,7 +12,7 @@ import (
 )
 
 // Commands that need no bus or start their own, and examples that read a file instead of a job.
-const local = " up demo bench model trust tools version completion config import-config import experts-check experts-copy plan-check plan-diff plan-draft plan-template "
+const local = " up demo new bench model trust tools version completion config import-config import experts-check experts-copy plan-check plan-diff plan-draft plan-template "
 
 // Every command that cannot reach the bus prints the address, where it was set, and advice.
 func TestEachCommandNamesTheAddressThatDoesNotAnswer(t *testing.T) {

@@ -37,6 +37,9 @@ func (g runs) planDraftCommand() *cobra.Command {
 func (g runs) planDraft(r events.Request, f *runFlags) error {
 	s := g.stackForRun(f)
 	s.PlanOnly = true
+	if dir := besideExperts(f.file); dir != "" { // Nothing of them is run: their cards are only read.
+		s.Experts = append(s.Experts, dir)
+	}
 	if len(s.Experts) == 0 {
 		cards, err := g.cardsOnBus()
 		if err != nil {

@@ -30,6 +30,7 @@ func examples() map[string]string {
 		"submit":                    "jobgraph submit --plan plan.yaml --id nightly-7 -l team=a\njobgraph submit --expert Reviewer --schedule 'daily 09:00' 'Review'",
 		"demo":                      "jobgraph demo",
 		"demo crash":                "jobgraph demo crash",
+		"new":                       "jobgraph new minutes\njobgraph new counter --template worker-go",
 		"get":                       "jobgraph get last\njobgraph get 01a20b57 -o plan",
 		"describe":                  "jobgraph describe last\njobgraph describe last/review -o json\njobgraph describe last --prompts",
 		"list":                      "jobgraph list --state RUNNING,WAITING --limit 20\njobgraph list -l team=a -o wide",

@@ -84,6 +84,14 @@ func (d folder) names(cards int) string {
 	return strings.Join(parts, " and ") + count
 }
 
+// place says which folder it is, for people.
+func (d folder) place() string {
+	if d.dir == "." {
+		return "this folder"
+	}
+	return d.dir
+}
+
 // path is the folder as the store of trust knows it.
 func (d folder) path() (string, error) {
 	path, err := filepath.Abs(d.dir)
@@ -206,6 +214,27 @@ func (g folders) use(f *folderFlags, env host.Env, config, experts bool) (folder
 	return g.judge(f, e)
 }
 
+// beside returns the cards beside a job file, if they may be used. The person at a terminal is asked about those that do more than
+// describe; off a terminal it is enough to name a job file of another folder, but not to be here, in one that may have been cloned,
+// and not for secrets.
+func (g folders) beside(f *folderFlags, env host.Env, cards string, here bool) (folder, error) {
+	d := folder{dir: filepath.Dir(cards), experts: []string{cards}}
+	e, err := g.examine(d, env, f.variables)
+	if err != nil || len(e.Uses) == 0 {
+		return d, err
+	}
+	if typing := g.app.sys.Typing && !g.app.noInput; !typing && !here && len(e.missing(f.variables)) == 0 {
+		g.app.note("using %s beside the job file", d.names(e.Cards))
+		return d, nil
+	}
+	return g.judge(f, e)
+}
+
+// missing are the secrets that the files read and that were not given by name.
+func (e *examined) missing(given []string) []string {
+	return slices.DeleteFunc(slices.Clone(e.secrets), func(name string) bool { return slices.Contains(given, name) })
+}
+
 // judge decides about files that do more than describe.
 func (g folders) judge(f *folderFlags, e *examined) (folder, error) {
 	path, err := e.path()
@@ -221,9 +250,9 @@ func (g folders) judge(f *folderFlags, e *examined) (folder, error) {
 	if same {
 		given = append(given, entry.Variables...)
 	}
-	missing := slices.DeleteFunc(slices.Clone(e.secrets), func(name string) bool { return slices.Contains(given, name) })
+	missing := e.missing(given)
 	if (same || f.trust) && len(missing) == 0 {
-		g.app.note("using %s of this folder, as trusted", e.names(e.Cards))
+		g.app.note("using %s of %s, as trusted", e.names(e.Cards), e.place())
 		return e.folder, nil
 	}
 	if g.app.noInput || !g.app.sys.Typing {
@@ -236,15 +265,15 @@ func (g folders) judge(f *folderFlags, e *examined) (folder, error) {
 func (g folders) refusal(e *examined, missing []string, trusted, changed bool) error {
 	g.app.complain(strings.TrimSuffix(e.list(), "\n"))
 	fault := &events.Fault{
-		Code: events.CodeNotPermitted, Message: e.names(e.Cards) + " of this folder are not trusted, and this run cannot ask",
+		Code: events.CodeNotPermitted, Message: e.names(e.Cards) + " of " + e.place() + " are not trusted, and this run cannot ask",
 		Hint: "`jobgraph trust add` trusts them from now on, --trust for this time; --no-folder leaves them alone",
 	}
 	switch {
 	case trusted:
-		fault.Message = e.names(e.Cards) + " of this folder read secrets that they were not given by name: " + strings.Join(missing, ", ")
+		fault.Message = e.names(e.Cards) + " of " + e.place() + " read secrets that they were not given by name: " + strings.Join(missing, ", ")
 		fault.Hint = "give them with --trust-env " + strings.Join(missing, ",") + "; --no-folder leaves the files alone"
 	case changed:
-		fault.Message = e.names(e.Cards) + " of this folder have changed since they were trusted, and this run cannot ask"
+		fault.Message = e.names(e.Cards) + " of " + e.place() + " have changed since they were trusted, and this run cannot ask"
 	}
 	return fmt.Errorf("%w: %w", bus.ErrNotPermitted, fault)
 }
@@ -252,7 +281,7 @@ func (g folders) refusal(e *examined, missing []string, trusted, changed bool) e
 // list shows what the files would do. Nothing is cut: what is hidden cannot be judged.
 func (e *examined) list() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s of this folder would\n", e.names(e.Cards))
+	fmt.Fprintf(&b, "%s of %s would\n", e.names(e.Cards), output.Visible(e.place()))
 	for _, u := range e.Uses {
 		fmt.Fprintf(&b, "  %-6s %s  (%s)\n", u.Does, output.Visible(u.What), output.Visible(u.Place))
 	}
@@ -262,7 +291,7 @@ func (e *examined) list() string {
 // ask lets the person at the terminal decide, and remembers a yes.
 func (g folders) ask(f *folderFlags, e *examined, path string, given, missing []string) (folder, error) {
 	without := func() (folder, error) {
-		g.app.note("going on without the files of this folder")
+		g.app.note("going on without the files of %s", e.place())
 		return folder{}, nil
 	}
 	_, _ = io.WriteString(g.app.sys.Stderr, e.list()) // What is not shown is not answered.
@@ -287,7 +316,7 @@ func (g folders) ask(f *folderFlags, e *examined, path string, given, missing []
 		return folder{}, err
 	}
 	if again.Digest != e.Digest {
-		return folder{}, &events.Fault{Code: events.CodeConflict, Message: "the files of this folder have changed meanwhile", Hint: "look at them again"}
+		return folder{}, &events.Fault{Code: events.CodeConflict, Message: "the files of " + e.place() + " have changed meanwhile", Hint: "look at them again"}
 	}
 	return e.folder, g.remember(e, path, append(given, missing...))
 }

@@ -132,7 +132,7 @@ func (a *app) root() *cobra.Command {
 		id, title string
 		commands  []*cobra.Command
 	}{
-		{"run", "Run", []*cobra.Command{a.runs.upCommand(), a.runs.runCommand(), a.runs.chatCommand(), a.runs.submitCommand(), a.demos.command()}},
+		{"run", "Run", []*cobra.Command{a.runs.upCommand(), a.runs.runCommand(), a.runs.chatCommand(), a.runs.submitCommand(), a.demos.command(), a.folders.newCommand()}},
 		{"see", "See", []*cobra.Command{
 			a.views.getCommand(), a.views.describeCommand(), a.views.listCommand(), a.views.watchCommand(), a.views.tailCommand(), a.views.logsCommand(), a.views.eventsCommand(), a.views.graphCommand(), a.views.whyCommand(),
 			a.replays.replayCommand(), a.forks.diffCommand(), a.files.command(), a.experts.command(), a.plans.command(), a.sessions.command(), a.users.command(), a.knowledge.command(), a.memory.command(), a.schedules.command(),

@@ -51,7 +51,7 @@ func (g operations) modelCheckCommand() *cobra.Command {
 func (g operations) checkModel(f *runFlags) error {
 	runs := g.app.runs
 	s := runs.stackForRun(f)
-	if err := runs.addFolder(&s, &f.folder); err != nil {
+	if err := runs.addFolder(&s, &f.folder, false); err != nil {
 		return err
 	}
 	if g.app.sys.Typing && !g.app.noInput && !s.HasModel() {

@@ -90,7 +90,10 @@ func (g runs) resumption(store, id string, f *runFlags) string {
 	add("--store", anywhere(store))
 	add("--resume", id)
 	add("--model", f.model)
-	for _, path := range append([]string{besideExperts(f.file)}, f.experts...) {
+	if f.beside {
+		add("--experts", anywhere(besideExperts(f.file)))
+	}
+	for _, path := range f.experts {
 		add("--experts", anywhere(path))
 	}
 	add("--artifacts", anywhere(f.artifacts))

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -31,6 +33,7 @@ type runFlags struct {
 	resume    string
 	stop      bool
 	embedded  bool
+	beside    bool // beside says that the cards beside the job file are used, once that is known.
 }
 
 // runs are the commands that start jobs, or the stack for them: run, submit, up, plan draft.
@@ -43,7 +46,8 @@ func (g runs) runCommand() *cobra.Command {
 		Long: "Run submits a job and watches it to its end. An address given by --server, NATS_URL or a context is binding:\n" +
 			"when no server answers there, the exit code is 69. Without one it uses the bus at " + host.DefaultURL + " if Jobgraph is there, else\n" +
 			"an embedded one for this run, with the experts of the folder experts/ beside the job file, else with jobgraph.yaml and\n" +
-			"experts/ of the current folder: once you trust them, if they run programs or reach addresses.\n" +
+			"experts/ of the current folder: once you trust them, if they run programs or reach addresses. Off a terminal the experts\n" +
+			"beside a job file of another folder are used without a question.\n" +
 			"On a terminal it shows what experts say and do, asks what the job asks, and takes the answer; Ctrl-D leaves the question open.\n" +
 			"Ctrl-C leaves a job on a running bus to run. An embedded run ends there, keeps its job, and prints the command that goes on with it.",
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -235,7 +239,7 @@ func (g runs) named(o bus.Options) (*client.Client, error) {
 // startForRun starts an embedded stack for one run; its services log problems only.
 func (g runs) startForRun(f *runFlags) (*stack.Stack, error) {
 	s := g.stackForRun(f)
-	if err := g.addFolder(&s, &f.folder); err != nil {
+	if err := g.addFolders(&s, f); err != nil {
 		return nil, err
 	}
 	if g.app.sys.Typing && !g.app.noInput && !s.HasModel() {
@@ -254,24 +258,53 @@ func (g runs) stackForRun(f *runFlags) stack.Settings {
 	if g.app.given("log-level") {
 		level = settings.LogLevel
 	}
-	s := stack.Settings{
-		Host: settings, Env: g.app.sys.Env, Sandbox: g.app.sys.Sandbox, Experts: f.experts, Model: f.model, Embed: embed.Settings{Store: f.store, SyncAlways: f.store != ""},
+	return stack.Settings{
+		Host: settings, Env: g.app.sys.Env, Sandbox: g.app.sys.Sandbox, Experts: slices.Clone(f.experts), Model: f.model, Embed: embed.Settings{Store: f.store, SyncAlways: f.store != ""},
 		Log: host.NewLogger(g.app.sys.Stderr, settings.LogFormat, level), Watched: g.app.sys.Typing && !g.app.noInput && g.app.output == "",
 	}
-	if dir := besideExperts(f.file); dir != "" {
-		s.Experts = append(s.Experts, dir)
+}
+
+// addFolders adds the cards beside the job file and the files of the current folder to a stack. Cards of the current folder need the
+// same trust, whether a job file stands beside them or not.
+func (g runs) addFolders(s *stack.Settings, f *runFlags) error {
+	beside := besideExperts(f.file)
+	if slices.ContainsFunc(f.experts, func(path string) bool { return beside != "" && same(path, beside) }) {
+		beside = "" // A person has named them.
 	}
-	return s
+	here := beside != "" && same(beside, "experts")
+	named, _ := s.Env("JOBGRAPH_EXPERTS")
+	apart := beside != "" && !here // The current folder's files are judged as one, unless others were named in their place.
+	if apart || here && !f.folder.leave && (s.Host.Config != "" || apart || named != "" || len(s.Experts) > 0) {
+		found, err := g.app.folders.beside(&f.folder, s.Env, beside, here)
+		if err != nil {
+			return err
+		}
+		s.Experts, f.beside = append(s.Experts, found.experts...), len(found.experts) > 0
+	}
+	before := len(s.Experts)
+	err := g.addFolder(s, &f.folder, apart)
+	f.beside = f.beside || here && len(s.Experts) > before
+	return err
+}
+
+// same reports whether two paths lead to one folder.
+func same(a, b string) bool {
+	one, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	other, err := os.Stat(b)
+	return err == nil && os.SameFile(one, other)
 }
 
 // addFolder adds the files of the current folder to a stack, as far as nothing else was named and a person trusts them, and the keys of
-// models in its .env. It says what is used of them.
-func (g runs) addFolder(s *stack.Settings, f *folderFlags) error {
+// models in its .env. It says what is used of them. apart says that a job file brought cards of its own.
+func (g runs) addFolder(s *stack.Settings, f *folderFlags, apart bool) error {
 	if !f.leave {
 		s.Env = g.app.folders.withKeys(s.Env)
 	}
 	named, _ := s.Env("JOBGRAPH_EXPERTS")
-	found, err := g.app.folders.use(f, s.Env, s.Host.Config != "", named != "" || len(s.Experts) > 0)
+	found, err := g.app.folders.use(f, s.Env, s.Host.Config != "", apart || named != "" || len(s.Experts) > 0)
 	if err != nil {
 		return err
 	}

@@ -122,7 +122,7 @@ func (g runs) stackSettings(f *upFlags) (stack.Settings, error) {
 	all := stack.Settings{
 		Host: settings, HTTPElse: otherwise, Env: g.app.sys.Env, Sandbox: g.app.sys.Sandbox, Embed: e, Experts: f.experts, Model: f.model, Log: host.NewLogger(g.app.sys.Stderr, settings.LogFormat, settings.LogLevel),
 	}
-	return all, g.addFolder(&all, &f.folder)
+	return all, g.addFolder(&all, &f.folder, false)
 }
 
 // dataFolder is where the user's programs store their data.

@@ -1,0 +1,80 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/output"
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/scaffold"
+	"github.com/jobgraph/jobgraph/pkg/host"
+)
+
+// created is a project that was written.
+type created struct {
+	Folder   string   `json:"folder"`
+	Template string   `json:"template"`
+	Files    []string `json:"files"`
+	Next     []string `json:"next"` // Next are the commands that run and test it, from its folder.
+}
+
+func (g folders) newCommand() *cobra.Command {
+	var about strings.Builder
+	var names []string
+	for _, t := range scaffold.Templates() {
+		names = append(names, t.Name)
+		about.WriteString("\n  " + t.Name + strings.Repeat(" ", max(1, 15-len(t.Name))) + t.About)
+	}
+	kind, source := names[0], ""
+	c := &cobra.Command{
+		Use: "new DIR", Short: "Write a small project that runs at once, with tests", Args: cobra.ExactArgs(1),
+		Long: "New writes a small project into a folder that is empty or does not exist yet, and names the commands that run and test it:\n" + about.String(),
+		RunE: func(_ *cobra.Command, args []string) error { return g.create(args[0], kind, source) },
+	}
+	c.Flags().StringVar(&kind, "template", kind, strings.Join(names, ", "))
+	c.Flags().StringVar(&source, "source", "", "the checkout of Jobgraph that a worker in Go is built against, if this program is no release and lies in none")
+	_ = c.RegisterFlagCompletionFunc("template", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp)) // The flag exists.
+	return c
+}
+
+// create writes a project and trusts its files: they are those that came with this program.
+func (g folders) create(dir, kind, source string) error {
+	t, err := scaffold.Find(kind)
+	if err != nil {
+		return usageError{err}
+	}
+	p := scaffold.Project{Name: scaffold.NameOf(dir)}
+	if t.Go {
+		here, _ := os.Getwd() // Without one the program's own place is left.
+		program, _ := os.Executable()
+		if p, err = p.Against(source, host.ReadBuild("jobgraph").Version, here, program); err != nil {
+			return usageError{err}
+		}
+	}
+	full, err := filepath.Abs(dir)
+	if err != nil {
+		return usageError{err}
+	}
+	written, err := t.Write(full, p)
+	if err != nil {
+		return err
+	}
+	if e, path, err := g.named([]string{full}, nil); err == nil && len(e.Uses) > 0 {
+		if err := g.remember(e, path, nil); err != nil {
+			g.app.note("the folder is asked about when it is first used: %v", err)
+		}
+	}
+	next := t.Next
+	if p.Version != "" {
+		next = append([]string{"go mod tidy"}, next...)
+	}
+	if g.app.machine() {
+		return output.Value(g.app.sys.Stdout, g.app.output, created{Folder: full, Template: t.Name, Files: written, Next: next})
+	}
+	if g.app.output == "name" {
+		return g.app.printf("%s\n", full)
+	}
+	return g.app.printf("wrote %d files: %s\nnext\n  cd %s\n  %s\n", len(written), strings.Join(written, ", "), dir, strings.Join(next, "\n  "))
+}

@@ -1,0 +1,76 @@
+package main_test
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// The worker in Go that `new` writes passes its own tests, and works for a stack, built against this tree.
+func TestANewWorkerInGoPassesItsTestsAndWorks(t *testing.T) {
+	root, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "counter")
+	vars := map[string]string{"HOME": t.TempDir()}
+	env := func(name string) (string, bool) { v, ok := vars[name]; return v, ok }
+	p := launch(env, nil, "new", dir, "--template", "worker-go", "--source", root)
+	if code := <-p.code; code != 0 || !strings.Contains(p.stdout.String(), "\n  go test ./...\n") {
+		t.Fatalf("exit code %d: %s%s", code, p.stdout.String(), p.stderr.String())
+	}
+	for _, args := range [][]string{{"test", "./..."}, {"build", "-o", "worker", "."}} {
+		c := exec.CommandContext(t.Context(), "go", args...)
+		c.Dir = dir
+		c.Env = append(os.Environ(), "GOWORK="+filepath.Join(dir, "go.work"), "GOFLAGS=")
+		if said, err := c.CombinedOutput(); err != nil {
+			t.Fatalf("go %v: %v\n%s", args, err, said)
+		}
+	}
+	stop, where := startUp(t, env, nil)
+	t.Cleanup(stop)
+	vars["NATS_URL"] = where
+	serve(t, where, filepath.Join(dir, "worker"), "--pools", "words-go", "--http-addr", "off")
+	p = launch(env, nil, "run", "--expert", "Word Counter", "-q", "to be or not to be")
+	if code := <-p.code; code != 0 || !strings.Contains(p.stdout.String(), "\"words\": 6,\n  \"most\": \"to\"") {
+		t.Errorf("exit code %d: %s%s", code, p.stdout.String(), p.stderr.String())
+	}
+}
+
+// serve runs a worker until the test ends, and returns when it has announced its experts.
+func serve(t *testing.T, where string, argv ...string) {
+	t.Helper()
+	c := exec.Command(argv[0], argv[1:]...)
+	c.Env = []string{"NATS_URL=" + where, "HOME=" + t.TempDir()}
+	out, err := c.StderrPipe()
+	if err == nil {
+		err = c.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Error(err)
+		}
+		if err := c.Wait(); err != nil {
+			t.Errorf("the worker ended with %v", err)
+		}
+	})
+	var said bytes.Buffer
+	for lines := bufio.NewScanner(io.TeeReader(out, &said)); ; {
+		if !lines.Scan() {
+			t.Fatalf("the worker announced nothing: %s", said.String())
+		}
+		if strings.Contains(lines.Text(), "experts announced") {
+			break
+		}
+	}
+	go func() { _, _ = io.Copy(io.Discard, out) }() // What it says later is not needed; ends with the worker.
+}
