@@ -2,17 +2,21 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/canvas"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/joblog"
 	"github.com/jobgraph/jobgraph/pkg/run"
+	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
 // Journal returns the journal of a SubJob in the export, oldest record first. An entry that is not a valid record has the
@@ -50,6 +54,43 @@ func (j Journals) Calls(ctx context.Context, job, subjob string) ([]joblog.Call,
 		return nil, err
 	}
 	return joblog.Calls(entries, j.client.Logs().kept(ctx, job))
+}
+
+// Timed lists the calls of all SubJobs of a job that began at created, in the order in which they began. Calls whose payload was
+// deleted have no cost. Errors: those of the bus.
+func (j Journals) Timed(ctx context.Context, job string, created time.Time) ([]verb.CallLine, error) {
+	if err := checkID(job); err != nil {
+		return nil, err
+	}
+	all := &Export{Job: job, Prefix: j.client.Names().Prefix()}
+	for s, err := range j.client.bus.JournalsOf(ctx, job) {
+		if err != nil {
+			return nil, err
+		}
+		all.Journals = append(all.Journals, Record{Subject: s.Subject, Header: s.Header, Seq: s.Seq, Time: s.Time, Body: s.Body})
+	}
+	return all.timed(created, j.client.Logs().kept(ctx, job))
+}
+
+// timed lists the calls in the journals of an export. Errors: those of get.
+func (x *Export) timed(created time.Time, get joblog.Payloads) ([]verb.CallLine, error) {
+	bySubJob := map[string][]run.Entry{}
+	for _, r := range x.Journals {
+		subjob := x.subJobOf(r)
+		bySubJob[subjob] = append(bySubJob[subjob], r.entry())
+	}
+	var list []verb.CallLine
+	for _, subjob := range sortedKeys(bySubJob) {
+		calls, err := joblog.Calls(bySubJob[subjob], get)
+		if err != nil {
+			return nil, err
+		}
+		for i := range calls {
+			list = append(list, canvas.CallLine(subjob, &calls[i], created))
+		}
+	}
+	slices.SortStableFunc(list, func(a, b verb.CallLine) int { return cmp.Compare(a.Begun, b.Begun) })
+	return list, nil
 }
 
 // Exchanges lists the calls of a SubJob's planning runs, in order. Errors: those of the bus.

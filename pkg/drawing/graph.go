@@ -86,9 +86,11 @@ func (g Graph) edges() [][]int {
 	succs := make([][]int, len(g.Nodes))
 	for i, n := range g.Nodes {
 		for _, id := range n.Dependencies {
-			if from, ok := at[id]; ok && from != i && !slices.Contains(succs[from], i) {
-				succs[from] = append(succs[from], i)
+			from, ok := at[id]
+			if !ok || from == i || len(succs[from]) > 0 && succs[from][len(succs[from])-1] == i {
+				continue // Successors come in order, so only the last one can be this node.
 			}
+			succs[from] = append(succs[from], i)
 		}
 	}
 	return succs

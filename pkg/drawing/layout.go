@@ -2,6 +2,7 @@ package drawing
 
 import (
 	"cmp"
+	"math"
 	"slices"
 )
 
@@ -16,19 +17,24 @@ type spot struct {
 	order int // place within the layer
 	preds []int
 	succs []int
+	// weight is where the neighbours want it, while a layer is sorted.
+	weight float64
 }
 
-// layout is a graph in layers. Edges connect adjacent layers, except those beyond maxBends.
+// layout is a graph in layers. Edges connect adjacent layers, except those beyond maxBends and those that cross a wide layer.
 type layout struct {
 	spots  []spot
 	layers [][]int // positions in spots, in order
+	// columns is the number of nodes in a row, for each layer that is wrapped into rows; 0 for one that is not.
+	columns []int
 }
 
-// arrange computes the layout. A cycle is broken by leaving out the edge that closes it.
-func arrange(g Graph) layout {
+// arrange computes the layout. Layers with more than most nodes are wrapped; 0 wraps none. A cycle is broken by leaving out the
+// edge that closes it.
+func arrange(g Graph, most int) layout {
 	succs := g.edges()
 	depth := depths(succs)
-	l := layout{spots: make([]spot, len(g.Nodes))}
+	l := layout{spots: make([]spot, len(g.Nodes)), columns: columns(depth, most)}
 	for i := range g.Nodes {
 		l.spots[i] = spot{node: i, layer: depth[i]}
 	}
@@ -49,6 +55,24 @@ func arrange(g Graph) layout {
 	}
 	l.uncross()
 	return l
+}
+
+// columns decides which layers are wrapped, into about twice as many columns as rows.
+func columns(depth []int, most int) []int {
+	var list []int
+	for _, d := range depth {
+		for len(list) <= d {
+			list = append(list, 0)
+		}
+		list[d]++
+	}
+	for i, n := range list {
+		list[i] = 0
+		if most > 0 && n > most {
+			list[i] = max(most, int(math.Sqrt(float64(n)*0.6)))
+		}
+	}
+	return list
 }
 
 // depths gives the length of the longest path to each node, without recursion.
@@ -79,10 +103,13 @@ func depths(succs [][]int) []int {
 	return depth
 }
 
-// connect adds an edge, with a bend in each layer that it crosses.
+// connect adds an edge, with a bend in each layer that it crosses; one that is wrapped has no room for bends.
 func (l *layout) connect(from, to int) {
 	last := from
 	for layer := l.spots[from].layer + 1; layer < l.spots[to].layer && len(l.spots) < maxBends; layer++ {
+		if l.columns[layer] > 0 {
+			continue
+		}
 		l.spots = append(l.spots, spot{node: -1, layer: layer})
 		l.join(last, len(l.spots)-1)
 		last = len(l.spots) - 1
@@ -108,12 +135,11 @@ func (l *layout) uncross() {
 }
 
 func (l *layout) sort(layer []int, neighbours func(*spot) []int) {
-	weight := make(map[int]float64, len(layer))
 	for _, i := range layer {
 		s := &l.spots[i]
-		weight[i] = l.median(neighbours(s), float64(s.order))
+		s.weight = l.median(neighbours(s), float64(s.order))
 	}
-	slices.SortStableFunc(layer, func(a, b int) int { return cmp.Compare(weight[a], weight[b]) })
+	slices.SortStableFunc(layer, func(a, b int) int { return cmp.Compare(l.spots[a].weight, l.spots[b].weight) })
 	for order, i := range layer {
 		l.spots[i].order = order
 	}
@@ -139,20 +165,15 @@ func (l *layout) median(neighbours []int, fallback float64) float64 {
 // their neighbours as far as there is room.
 func (l *layout) place(width func(spot) int, gap int) []int {
 	x := make([]int, len(l.spots))
-	for _, layer := range l.layers {
-		left := 0
-		for _, i := range layer {
-			w := width(l.spots[i])
-			x[i] = left + w/2
-			left += w + gap
-		}
+	for n, layer := range l.layers {
+		l.pack(x, layer, l.columns[n], width, gap)
 	}
 	for range 8 {
 		for i := 1; i < len(l.layers); i++ {
-			l.pull(x, l.layers[i], width, gap, func(s *spot) []int { return s.preds })
+			l.pull(x, l.layers[i], l.columns[i] > 0, width, gap, func(s *spot) []int { return s.preds })
 		}
 		for i := len(l.layers) - 2; i >= 0; i-- {
-			l.pull(x, l.layers[i], width, gap, func(s *spot) []int { return s.succs })
+			l.pull(x, l.layers[i], l.columns[i] > 0, width, gap, func(s *spot) []int { return s.succs })
 		}
 	}
 	least := 0
@@ -165,9 +186,26 @@ func (l *layout) place(width func(spot) int, gap int) []int {
 	return x
 }
 
-// pull moves the spots of a layer towards the mean of their neighbours. They are first pushed apart from the left; then the
-// layer is moved back to share the overhang.
-func (l *layout) pull(x []int, layer []int, width func(spot) int, gap int, neighbours func(*spot) []int) {
+// pack puts the spots of a layer beside one another from the left, in columns of equal width if it is wrapped.
+func (l *layout) pack(x, layer []int, columns int, width func(spot) int, gap int) {
+	widest := 0
+	for _, i := range layer {
+		widest = max(widest, width(l.spots[i]))
+	}
+	left := 0
+	for k, i := range layer {
+		w := width(l.spots[i])
+		if columns > 0 {
+			left, w = k%columns*(widest+gap), widest
+		}
+		x[i] = left + w/2
+		left += w + gap
+	}
+}
+
+// pull moves the spots of a layer towards the mean of their neighbours, a wrapped layer as a whole. Others are first pushed apart
+// from the left; then the layer is moved back to share the overhang.
+func (l *layout) pull(x, layer []int, whole bool, width func(spot) int, gap int, neighbours func(*spot) []int) {
 	shift, edge := 0, 0
 	for k, i := range layer {
 		s := &l.spots[i]
@@ -178,6 +216,10 @@ func (l *layout) pull(x []int, layer []int, width func(spot) int, gap int, neigh
 				sum += x[n]
 			}
 			want = sum / len(near)
+		}
+		if whole {
+			shift += x[i] - want
+			continue
 		}
 		w := width(*s)
 		at := want

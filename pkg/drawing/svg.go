@@ -7,77 +7,52 @@ import (
 	"unicode/utf8"
 )
 
-// Sizes of the SVG in pixels.
+// Sizes of the SVG in pixels, besides those of the layout.
 const (
-	boxHeight = 44
-	boxLeast  = 90
-	boxMost   = 260
-	letter    = 7
-	levelGap  = 56
-	boxGap    = 24
-	margin    = 24
-	headline  = 34
+	margin   = 24
+	headline = 34
 )
 
 func svg(g Graph) string {
-	l := arrange(g)
-	width := func(s spot) int {
-		if s.node < 0 {
-			return 8
-		}
-		n := g.Nodes[s.node]
-		letters := max(utf8.RuneCountInString(n.label()), utf8.RuneCountInString(n.Expert))
-		return min(max(letters*letter+24, boxLeast), boxMost)
-	}
-	x := l.place(width, boxGap)
-	right := len(g.Title) * letter
-	for i, s := range l.spots {
-		x[i] += margin
-		right = max(right, x[i]+width(s)/2)
-	}
-	y := func(s spot) int { return margin + headline + s.layer*(boxHeight+levelGap) }
-	bottom := margin + headline + len(l.layers)*(boxHeight+levelGap)
+	l := Arrange(g, nil)
+	right := max(l.Width, len(g.Title)*letter) + 2*margin
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" font-family="sans-serif" font-size="12">`+"\n", right+margin, bottom)
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" font-family="sans-serif" font-size="12">`+"\n", right, l.Height+headline+2*margin)
 	b.WriteString(`<defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path d="M0 0L8 4L0 8z" fill="#777"/></marker></defs>` + "\n")
 	b.WriteString(`<rect width="100%" height="100%" fill="#fff"/>` + "\n")
 	if g.Title != "" {
 		fmt.Fprintf(&b, `<text x="%d" y="%d" font-size="16" font-weight="bold">%s</text>`+"\n", margin, margin+8, html.EscapeString(g.Title))
 	}
-	l.drawEdges(&b, x, y)
-	for i, s := range l.spots {
-		if s.node >= 0 {
-			drawBox(&b, g.Nodes[s.node], x[i], y(s), width(s))
-		}
+	for _, e := range l.Edges {
+		fmt.Fprintf(&b, `<path d="%s" stroke="#777" fill="none" marker-end="url(#arrow)"/>`+"\n", l.path(e))
+	}
+	for i, p := range l.Places {
+		drawBox(&b, g.Nodes[i], p)
 	}
 	b.WriteString("</svg>\n")
 	return b.String()
 }
 
-// drawEdges draws each segment from the bottom of one spot to the top of the next; a segment that ends at a node has an
-// arrowhead.
-func (l *layout) drawEdges(b *strings.Builder, x []int, y func(spot) int) {
-	for i, from := range l.spots {
-		for _, j := range from.succs {
-			to := l.spots[j]
-			y1, y2 := y(from)+boxHeight, y(to)
-			if from.node < 0 {
-				fmt.Fprintf(b, `<path d="M%d %dV%d" stroke="#777" fill="none"/>`+"\n", x[i], y1-boxHeight, y1)
-			}
-			head := ` marker-end="url(#arrow)"`
-			if to.node < 0 {
-				head = ""
-			}
-			middle := (y1 + y2) / 2
-			fmt.Fprintf(b, `<path d="M%d %dC%d %d %d %d %d %d" stroke="#777" fill="none"%s/>`+"\n", x[i], y1, x[i], middle, x[j], middle, x[j], y2, head)
-		}
+// path is the way of an edge from the bottom of one box, through its bends, to the top of another.
+func (l *Layout) path(e Edge) string {
+	from, to := l.Places[e.From], l.Places[e.To]
+	points := append([]int{from.X + from.Width/2, from.Y + from.Height}, e.Via...)
+	points = append(points, to.X+to.Width/2, to.Y)
+	var b strings.Builder
+	fmt.Fprintf(&b, "M%d %d", points[0]+margin, points[1]+margin+headline)
+	for i := 2; i < len(points); i += 2 {
+		x1, y1, x2, y2 := points[i-2]+margin, points[i-1]+margin+headline, points[i]+margin, points[i+1]+margin+headline
+		middle := (y1 + y2) / 2
+		fmt.Fprintf(&b, "C%d %d %d %d %d %d", x1, middle, x2, middle, x2, y2)
 	}
+	return b.String()
 }
 
-func drawBox(b *strings.Builder, n Node, middle, top, width int) {
+func drawBox(b *strings.Builder, n Node, p Place) {
+	left, top := p.X+margin, p.Y+margin+headline
 	fmt.Fprintf(b, `<g><title>%s</title><rect x="%d" y="%d" width="%d" height="%d" rx="6" fill="%s" stroke="#555"/>`,
-		html.EscapeString(strings.TrimSpace(n.ID+" "+n.Status)), middle-width/2, top, width, boxHeight, colour(class(n.Status)))
-	most := (width - 16) / letter
+		html.EscapeString(strings.TrimSpace(n.ID+" "+n.Status)), left, top, p.Width, p.Height, colour(class(n.Status)))
+	middle, most := left+p.Width/2, (p.Width-16)/letter
 	line := top + 27
 	if n.Expert != "" {
 		line = top + 19

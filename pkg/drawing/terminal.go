@@ -49,7 +49,7 @@ type canvas struct {
 
 // terminal draws boxes in layers with lines between them; a graph wider than the terminal becomes a list.
 func terminal(g Graph, width int) string {
-	l := arrange(g)
+	l := arrange(g, 0)
 	labels := make([]string, len(g.Nodes))
 	for i, n := range g.Nodes {
 		labels[i] = fmt.Sprintf("[%s %s]", Mark(n.Status), cut(n.ID, 40))

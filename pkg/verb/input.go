@@ -119,6 +119,18 @@ type GraphQuery struct {
 	Ref
 	// Format is json, if empty, or svg.
 	Format string `json:"format,omitempty"`
+	// At is the sequence of the event whose graph is meant; 0 means the last one.
+	At uint64 `json:"at,omitempty"`
+	// Since is the sequence of a graph that the caller has: if the version of the graph is still the same, only SubJobs that changed
+	// after it are given, without edges and versions.
+	Since uint64 `json:"since,omitempty"`
+}
+
+// TimelineQuery asks for the history of a job's graph.
+type TimelineQuery struct {
+	Ref
+	// Calls adds the calls of models, tools and services.
+	Calls bool `json:"calls,omitempty"`
 }
 
 // ArtifactRef names a file of a job: SUBJOB/NAME, or the beginning of its digest.

@@ -64,24 +64,6 @@ type Reasons struct {
 	Blockers json.RawMessage `json:"blockers"`
 }
 
-// Graph is the graph of a job, planning and finalising left out.
-type Graph struct {
-	JobID       string        `json:"job_id"`
-	Status      events.Status `json:"status"`
-	PlanVersion int           `json:"plan_version"`
-	SubJobs     []Node        `json:"subjobs"`
-}
-
-// Node is a SubJob in a graph.
-type Node struct {
-	ID     string        `json:"id"`
-	Status events.Status `json:"status"`
-	Title  string        `json:"title,omitempty"`
-	Expert string        `json:"expert,omitempty"`
-	Run    int           `json:"run,omitempty"`
-	Deps   []string      `json:"dependencies,omitempty"`
-}
-
 // Question is an open request for input. Request names it in an answer; SubJob is what waits for it. Options are the answers to choose
 // from, and Schema the form of any other. User may answer it, anyone if empty; Expires is when it closes by itself, never if zero.
 type Question struct {

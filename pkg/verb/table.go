@@ -35,7 +35,7 @@ func jobs() []Verb {
 		{Name: "delete", About: "Removes everything of a job that has ended or is in quarantine.", Roles: operators, Effect: Destroy, Input: Ref{}, Output: Deleted{}, On: scheduler, Method: http.MethodDelete, Path: at + "/{id}", Faults: changeable},
 		{Name: "why", About: "Says why a job or SubJob does not run, and what would unblock it.", Roles: readers, Effect: Read, Input: SubJobRef{}, Output: Reasons{}, On: scheduler, Method: http.MethodGet, Path: at + "/{id}/why", Faults: missing},
 		{
-			Name: "graph", About: "Shows the graph of a job, as JSON or as a picture.", Roles: readers, Effect: Read, Input: GraphQuery{}, Output: Graph{}, On: scheduler,
+			Name: "graph", About: "Shows the graph of a job at an event, as JSON with places or as a picture.", Roles: readers, Effect: Read, Input: GraphQuery{}, Output: Graph{}, On: scheduler,
 			Method: http.MethodGet, Path: at + "/{id}/graph", Faults: missing, Media: []string{"application/json", "image/svg+xml"},
 		},
 		{Name: "inputs", About: "Lists the open requests for input.", Roles: readers, Effect: Read, Input: OpenInputs{}, Output: Questions{}, On: scheduler, Method: http.MethodGet, Path: "/api/v1/inputs", Also: []string{at + "/{id}/inputs"}, Faults: missing},
@@ -80,6 +80,7 @@ func inspection() []Verb {
 	file.Media, file.Faults = []string{"application/octet-stream"}, []events.Code{events.CodeNotFound, events.CodeMissingBlob}
 	return []Verb{
 		log, live,
+		one("timeline", "Gives the graph of a job at every event of its log.", at+"/timeline", TimelineQuery{}, Timeline{}),
 		one("plan", "Shows the plan of a job with the results of its steps.", at+"/plan", Ref{}, PlanOf{}),
 		one("subjob", "Shows everything known about a SubJob.", at+"/subjobs/{subjob}", SubJobRef{}, SubJobOf{}),
 		one("brief", "Shows what the last run of a SubJob knew about its job.", at+"/brief", SubJobRef{}, BriefOf{}),

@@ -17,7 +17,7 @@ import (
 // asked of the service that has the verb.
 func (g *Gateway) answerer(name string) func(c *call) error {
 	own := map[string]func(c *call) error{
-		"submit": submit, "answer": answer, "schedule.create": createSchedule, "get": get, "graph": graph, "fork": fork,
+		"submit": submit, "answer": answer, "schedule.create": createSchedule, "get": get, "graph": graph, "timeline": timeline, "fork": fork,
 		"events": eventsOf, "live": live, "sessions.conversation": conversation,
 		"plan": planOf, "subjob": subjobOf, "brief": briefOf, "artifacts": artifacts, "artifact": artifactOf,
 		"experts": experts, "dlq": letters, "dlq.get": letter, "dlq.retry": retryLetter, "health": health,

@@ -13,6 +13,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
 	"github.com/jobgraph/jobgraph/pkg/verb"
+	"github.com/jobgraph/jobgraph/services/gateway/internal/history"
 	"github.com/jobgraph/jobgraph/services/gateway/internal/identity"
 	"github.com/jobgraph/jobgraph/services/gateway/internal/stream"
 )
@@ -44,6 +45,7 @@ type Gateway struct {
 	Settings
 	limits  *identity.Limits
 	feeds   *stream.Feeds
+	history *history.Cache
 	inputs  map[string]form // By verb.
 	streams atomic.Int64    // Those that are open.
 	mux     *http.ServeMux
@@ -52,7 +54,7 @@ type Gateway struct {
 
 // New returns a gateway whose streams end with end.
 func New(end context.Context, s Settings) *Gateway {
-	g := &Gateway{Settings: s, limits: identity.NewLimits(s.Rate), feeds: stream.NewFeeds(s.Client), inputs: map[string]form{}, mux: http.NewServeMux(), end: end}
+	g := &Gateway{Settings: s, limits: identity.NewLimits(s.Rate), feeds: stream.NewFeeds(s.Client), history: history.New(s.Client), inputs: map[string]form{}, mux: http.NewServeMux(), end: end}
 	for _, v := range verb.All() {
 		if v.Path == "" {
 			continue

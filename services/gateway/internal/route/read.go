@@ -1,15 +1,12 @@
 package route
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
-	"net/http"
 	"strings"
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/bus/release"
-	"github.com/jobgraph/jobgraph/pkg/drawing"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/verb"
 )
@@ -29,40 +26,6 @@ func get(c *call) error {
 		return err
 	}
 	c.give(body)
-	return nil
-}
-
-// graph shows the graph of a job as JSON or as a picture.
-func graph(c *call) error {
-	format := c.text("format")
-	if format == "" && strings.Contains(c.r.Header.Get("Accept"), "image/svg+xml") {
-		format = "svg"
-	}
-	switch format {
-	case "", "json":
-		return forward(c)
-	case "svg":
-	default:
-		return &events.Fault{Code: events.CodeInvalid, Field: "format", Message: "unknown format " + clip(format), Hint: "use json or svg"}
-	}
-	body, err := c.ask("graph", verb.GraphQuery{Ref: verb.Ref{ID: c.text("id")}})
-	if err != nil {
-		return err
-	}
-	var g verb.Graph
-	if err := json.Unmarshal(body, &g); err != nil {
-		return err
-	}
-	picture := drawing.Graph{Title: g.JobID}
-	for _, n := range g.SubJobs {
-		picture.Nodes = append(picture.Nodes, drawing.Node{ID: n.ID, Title: n.Title, Expert: n.Expert, Status: string(n.Status), Dependencies: n.Deps})
-	}
-	var text bytes.Buffer
-	if err := drawing.Draw(&text, picture, "svg", 0); err != nil {
-		return err
-	}
-	c.sent = true
-	send(c.w, c.r, http.StatusOK, "image/svg+xml", text.Bytes())
 	return nil
 }
 

@@ -35,9 +35,12 @@ func send(w http.ResponseWriter, r *http.Request, status int, media string, body
 	h.Set("Content-Type", media)
 	h.Add("Vary", "Accept-Encoding, Accept")
 	if r.Method == http.MethodGet && status == http.StatusOK {
-		sum := sha256.Sum256(body)
-		tag := `W/"` + hex.EncodeToString(sum[:12]) + `"`
-		h.Set("ETag", tag)
+		tag := h.Get("ETag")
+		if tag == "" {
+			sum := sha256.Sum256(body)
+			tag = `W/"` + hex.EncodeToString(sum[:12]) + `"`
+			h.Set("ETag", tag)
+		}
 		h.Set("Cache-Control", "private, no-cache")
 		if matches(r.Header.Get("If-None-Match"), tag) {
 			w.WriteHeader(http.StatusNotModified)

@@ -66,6 +66,9 @@ func (v *API) graph(ctx context.Context, body []byte) (any, error) {
 	if err := decode(body, &r); err != nil {
 		return nil, err
 	}
+	if r.At > 0 || r.Since > 0 {
+		return nil, &events.Fault{Code: events.CodeInvalid, Field: "at", Message: "the bus gives the present graph alone", Hint: "GET /api/v1/jobs/" + r.ID + "/graph?at=SEQ, or jobgraph.Logs().Fold in Go"}
+	}
 	job, err := v.fold(ctx, r.ID)
 	if err != nil {
 		return nil, err
