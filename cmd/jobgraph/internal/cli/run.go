@@ -6,8 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
+	"net/url"
 	"os"
 	"slices"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -195,8 +198,23 @@ func (g runs) unbound(err, stackErr error) error {
 	return err
 }
 
-// probe is how long a run looks for a default bus before it starts its own: one attempt, and another after a refusal.
+// probe is how long a run looks for a default bus before it starts its own.
 const probe = 100 * time.Millisecond
+
+// refused reports whether this machine says that nothing listens at the address of a bus: no client has to try again.
+func refused(ctx context.Context, address string) bool {
+	at, err := url.Parse(address)
+	if err != nil {
+		return false
+	}
+	ctx, end := context.WithTimeout(ctx, probe)
+	defer end()
+	c, err := new(net.Dialer).DialContext(ctx, "tcp", at.Host)
+	if err == nil {
+		_ = c.Close() // Nothing was said on it.
+	}
+	return errors.Is(err, syscall.ECONNREFUSED)
+}
 
 // answering returns a client of the named bus, or an error if it does not answer or has no Jobgraph. If none was named, it
 // returns a client of the default bus if Jobgraph is there, else nil.
@@ -207,6 +225,9 @@ func (g runs) answering() (*client.Client, error) {
 	}
 	if g.app.namedBy() != "" {
 		return g.named(o)
+	}
+	if refused(g.app.soft, o.URL) {
+		return nil, nil
 	}
 	c, err := g.app.dial(o, probe)
 	switch {

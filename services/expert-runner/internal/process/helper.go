@@ -8,11 +8,16 @@ type Helper struct{ hooked bool }
 // keeperArgument is the hidden argument that makes a program the keeper.
 const keeperArgument = "--keep-programs"
 
-// Hook must be the first call of a main: in a process that was started as the keeper it never returns, in any other it gives the
-// Helper.
-func Hook() Helper {
+// Hook gives the Helper of a program that can be the keeper. A process that was started as the keeper never gets there: it does its work
+// before the packages behind this one are initialised, which it would keep in memory for as long as its runner lives.
+func Hook() Helper { return Helper{hooked: asKeeper} }
+
+// asKeeper is true in any process that is not the keeper.
+var asKeeper = beKeeper()
+
+func beKeeper() bool {
 	if len(os.Args) == 3 && os.Args[1] == keeperArgument {
 		os.Exit(keep(os.Args[2]))
 	}
-	return Helper{hooked: true}
+	return true
 }

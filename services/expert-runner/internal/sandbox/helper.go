@@ -15,11 +15,18 @@ type Helper struct {
 // Keeps lists what the keeper of programs needs.
 func (h Helper) Keeps() process.Helper { return h.keeps }
 
-// Hook must be the first call of a main: in a process that was started as the helper it never returns, in any other it gives the
-// Helper.
-func Hook() Helper {
+// Hook must be called by a main: it gives the Helper of a program that can be its own. A process that was started as the helper never
+// gets there, see asHelper.
+func Hook() Helper { return Helper{hooked: asHelper, keeps: process.Hook()} }
+
+// asHelper makes a process that was started as the helper do its work before the packages behind this one are initialised: schemas,
+// tables and expressions of a whole runner cost tens of milliseconds of processor time, for each program that an agent runs. In any other
+// process it is true.
+var asHelper = beHelper()
+
+func beHelper() bool {
 	if len(os.Args) > 2 && os.Args[1] == argument {
 		os.Exit(enter(os.Args[2], os.Args[3:]))
 	}
-	return Helper{hooked: true, keeps: process.Hook()}
+	return true
 }
