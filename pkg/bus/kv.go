@@ -151,6 +151,11 @@ func (k KV) Update(ctx context.Context, key string, value []byte, revision uint6
 	return k.UpdateAsync(key, value, revision).Wait(ctx)
 }
 
+// UpdateFor is Update of a key that expires after ttl, at least a second.
+func (k KV) UpdateFor(ctx context.Context, key string, value []byte, revision uint64, ttl time.Duration) (uint64, error) {
+	return k.write(key, value, ttl, ExpectLast(revision)).Wait(ctx)
+}
+
 // UpdateAsync is Update without waiting.
 func (k KV) UpdateAsync(key string, value []byte, revision uint64) Ack {
 	return k.write(key, value, 0, ExpectLast(revision))

@@ -66,10 +66,14 @@ func (b *Bus) SetRemoteContext(ctx context.Context, session, expert, id string) 
 // session.
 func SlotKey(key string) string { return "slots." + events.EscapeID(key) }
 
+// ChatKey is the key, in the bucket of sessions, of what is known of a conversation that a client sends whole with each request: to which
+// session it belongs. digest identifies what was said in it.
+func ChatKey(digest string) string { return "chats." + digest }
+
 // UserKey is the key of a user's settings in the bucket of sessions.
 func UserKey(user string) string { return "users." + events.EscapeID(user) }
 
-// SessionRecords returns the records of all sessions. It skips slots and accounts, which share the bucket under keys with
+// SessionRecords returns the records of all sessions. It skips slots, accounts and chats, which share the bucket under keys with
 // dots. Errors: those of KV.List.
 func (b *Bus) SessionRecords(ctx context.Context) ([]Entry, error) {
 	list, err := b.Sessions().List(ctx)

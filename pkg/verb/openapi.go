@@ -15,7 +15,7 @@ type object = map[string]any
 // OpenAPI describes the HTTP API in the form of OpenAPI 3.1, made from the table.
 func OpenAPI(version string) map[string]any {
 	paths := map[string]object{}
-	schemas := object{"Problem": problemSchema()}
+	schemas := object{"Problem": problemSchema(), "OpenAIError": openAIErrorSchema()}
 	for _, v := range All() {
 		for at, path := range v.Paths() {
 			template := strings.ReplaceAll(path, "...}", "}")
@@ -70,6 +70,14 @@ func problemSchema() object {
 	}
 }
 
+// openAIErrorSchema is a fault as OpenAI's API has it.
+func openAIErrorSchema() object {
+	text := object{"type": "string"}
+	return object{"type": "object", "required": []string{"error"}, "properties": object{"error": object{
+		"type": "object", "required": []string{"message", "type"}, "properties": object{"message": text, "type": text, "param": object{"type": []string{"string", "null"}}, "code": text},
+	}}}
+}
+
 var segment = regexp.MustCompile(`\{([a-z_]+)(\.\.\.)?\}`)
 
 // operation describes a route of a verb.
@@ -86,10 +94,13 @@ func (v *Verb) operation(path string) object {
 	} else if name := v.InputSchema(); name != "" {
 		op["requestBody"] = object{"content": object{"application/json": object{"schema": v.bodySchema(inPath)}}}
 	}
-	if v.Stream != "" {
+	if v.Stream != "" && v.API == "" {
 		parameters = append(parameters, object{"name": "Last-Event-ID", "in": "header", "schema": object{"type": "string"}, "description": "Resumes a stream after this event."})
 	}
-	if v.Name == "submit" || v.Name == "fork" {
+	if v.Name == "chat" {
+		parameters = append(parameters, object{"name": "Jobgraph-Session", "in": "header", "schema": object{"type": "string", "maxLength": 256}, "description": "The session that the conversation is."})
+	}
+	if v.Name == "submit" || v.Name == "fork" || v.Name == "chat" {
 		parameters = append(parameters, object{"name": "Idempotency-Key", "in": "header", "schema": object{"type": "string", "maxLength": 255}, "description": "The same key of the same user always means the same job; with another request it is refused with 422."})
 	}
 	if len(parameters) > 0 {
@@ -101,7 +112,7 @@ func (v *Verb) operation(path string) object {
 
 // tag groups verbs by what they are about.
 func (v *Verb) tag() string {
-	parts := strings.Split(strings.TrimPrefix(v.Path, "/api/v1/"), "/")
+	parts := strings.Split(strings.TrimPrefix(strings.TrimPrefix(v.Path, "/api"), "/v1/"), "/")
 	return parts[0]
 }
 
@@ -184,9 +195,13 @@ func (v *Verb) responses() object {
 	if v.Name == "submit" {
 		by[422] = append(by[422], "conflict")
 	}
+	kind, schema := "application/problem+json", "Problem"
+	if v.API == OpenAI {
+		kind, schema = "application/json", "OpenAIError"
+	}
 	for status, codes := range by {
 		list[strconv.Itoa(status)] = object{
-			"description": strings.Join(codes, ", "), "content": object{"application/problem+json": object{"schema": object{"$ref": "#/components/schemas/Problem"}}},
+			"description": strings.Join(codes, ", "), "content": object{kind: object{"schema": object{"$ref": "#/components/schemas/" + schema}}},
 		}
 	}
 	return list

@@ -131,11 +131,14 @@ func rest() []Verb {
 	user.On, user.By = scheduler, []string{"user"}
 	set := user
 	set.Name, set.About, set.Roles, set.Effect, set.Method = "users.set", "Changes the settings of a user.", submitters, Write, http.MethodPatch
+	profiles := read("profiles", "Lists the profiles of the planner.", "/api/v1/profiles", nil, ProfileList{})
+	profiles.On = planner
 	letter := read("dlq.get", "Shows a dead letter.", "/api/v1/dlq/{id}", LetterRef{}, Letter{})
 	letter.Faults = changeable
 	return []Verb{
 		user, set,
 		read("experts", "Lists the announced experts.", "/api/v1/experts", nil, ExpertList{}),
+		profiles,
 		read("dlq", "Lists what no service could handle.", "/api/v1/dlq", nil, LetterList{}),
 		letter,
 		{Name: "dlq.retry", About: "Tries a dead letter again.", Roles: operators, Effect: Write, Input: LetterRef{}, Output: Retried{}, Method: http.MethodPost, Path: "/api/v1/dlq/{id}/retry", Faults: changeable},
@@ -166,4 +169,17 @@ func plans() []Verb {
 		list = append(list, v)
 	}
 	return list
+}
+
+// models are the routes that clients of OpenAI's API use.
+func models() []Verb {
+	return []Verb{
+		{
+			Name: "chat", About: "Answers the last message of a conversation, as OpenAI's API does.", Roles: submitters, Effect: Write, Input: ChatRequest{}, Output: ChatCompletion{},
+			Method: http.MethodPost, Path: "/v1/chat/completions", API: OpenAI, Stream: "ChatCompletion",
+			Faults: []events.Code{events.CodeNotFound, events.CodeConflict, events.CodeBudget, events.CodeExecution},
+		},
+		{Name: "models.list", About: "Lists profiles and experts as models of OpenAI's API.", Roles: readers, Effect: Read, Output: ModelList{}, Method: http.MethodGet, Path: "/v1/models", API: OpenAI},
+		{Name: "models.get", About: "Shows a profile or an expert as a model of OpenAI's API.", Roles: readers, Effect: Read, Input: ModelRef{}, Output: ModelLine{}, Method: http.MethodGet, Path: "/v1/models/{model}", API: OpenAI, Faults: missing},
+	}
 }

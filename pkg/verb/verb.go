@@ -61,6 +61,8 @@ type Verb struct {
 	Stream string
 	// Media lists the media types of a success; JSON if empty.
 	Media []string
+	// API is the API of others whose form the route has, also in its refusals; empty for ours.
+	API string
 }
 
 // common are the codes that every verb may give.
@@ -111,7 +113,7 @@ func Find(name string) (v Verb, ok bool) {
 
 // All returns the table. Do not change it.
 var All = sync.OnceValue(func() []Verb {
-	return slices.Concat(jobs(), control(), inspection(), sessions(), schedules(), rest(), plans())
+	return slices.Concat(jobs(), control(), inspection(), sessions(), schedules(), rest(), plans(), models())
 })
 
 // Metadata describes a verb in the metadata of its endpoint on the bus.

@@ -41,7 +41,7 @@ func Run(ctx context.Context, p *host.Process, s Settings, d Deps) error {
 		cards := catalog.New(b.Experts(), p.Log)
 		set := loopSettings(p, b, cards, s, d)
 		set.Profiles, set.Model = rules, asked
-		return append(members, follow(b, cards), plans(p, b, set, plan.Limits{Age: s.PlanAge, Number: s.PlansPerBook}), work(ctx, p, b, set)), nil
+		return append(members, follow(b, cards), plans(p, b, set, plan.Limits{Age: s.PlanAge, Number: s.PlansPerBook}, rules), work(ctx, p, b, set)), nil
 	})
 }
 

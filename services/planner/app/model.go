@@ -1,6 +1,8 @@
 package app
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"os"
@@ -9,6 +11,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
 	"github.com/jobgraph/jobgraph/pkg/llm"
+	"github.com/jobgraph/jobgraph/pkg/verb"
 	"github.com/jobgraph/jobgraph/services/planner/internal/caller"
 	"github.com/jobgraph/jobgraph/services/planner/internal/loop"
 	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
@@ -71,4 +74,20 @@ func (p profiles) Find(name string) (planning.Profile, string, error) {
 		return planning.Profile{}, "", fmt.Errorf("%.80q is none of %s", name, strings.Join(p.Names(), ", "))
 	}
 	return e.Profile, p.Version(), nil
+}
+
+// list answers jobs.api.profiles.
+func (p profiles) list(context.Context, []byte) ([]byte, *events.Fault) {
+	var out verb.ProfileList
+	standard, _ := p.Get("")
+	for _, name := range p.Names() {
+		if e, ok := p.Get(name); ok {
+			out.Profiles = append(out.Profiles, verb.ProfileLine{Name: name, About: e.About, Default: name == standard.Name})
+		}
+	}
+	body, err := json.Marshal(out)
+	if err != nil {
+		return nil, &events.Fault{Code: events.CodeInternal, Message: "the profiles cannot be written as JSON", Cause: err.Error()}
+	}
+	return body, nil
 }

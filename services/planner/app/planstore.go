@@ -12,11 +12,13 @@ import (
 	"github.com/jobgraph/jobgraph/services/planner/internal/planstore"
 )
 
-// plans answers jobs.api.plan.<command>.
-func plans(p *host.Process, b *bus.Bus, s loop.Settings, limits plan.Limits) host.Member {
+// plans answers jobs.api.plan.<command> and jobs.api.profiles.
+func plans(p *host.Process, b *bus.Bus, s loop.Settings, limits plan.Limits, rules profiles) host.Member {
 	return host.Member{Name: "plans", Run: func(ctx context.Context, ready func()) error {
 		books := planstore.New(b, s.Catalog, s.Options, limits, p.Log)
-		stop, err := b.Services().Serve(string(release.Planner), p.Build.Version, release.Of(release.Planner).Metadata(), books.Endpoints(), verb.Metadata)
+		endpoints := books.Endpoints()
+		endpoints["profiles"] = rules.list
+		stop, err := b.Services().Serve(string(release.Planner), p.Build.Version, release.Of(release.Planner).Metadata(), endpoints, verb.Metadata)
 		if err != nil {
 			return err
 		}

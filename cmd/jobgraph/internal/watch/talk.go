@@ -46,10 +46,10 @@ type Talk struct {
 
 // voice is a text that is being written.
 type voice struct {
-	item item.Item
-	all  strings.Builder // What was said so far, without tags.
-	held string          // What may be the beginning of a tag.
-	rest string          // What does not fill a row yet, or waits for its turn.
+	item  item.Item
+	all   strings.Builder // What was said so far, without tags.
+	plain item.Plain
+	rest  string // What does not fill a row yet, or waits for its turn.
 }
 
 func keyOf(i *item.Item) string { return fmt.Sprintf("%s/%d/%s", i.SubJob, i.Run, i.ID) }
@@ -193,27 +193,9 @@ func (t *Talk) close(key string, width int) (rows []string) {
 	return rows
 }
 
-// tags are what models are told to put around a result; they are not for people.
-var tags = []string{"<deliverable>", "</deliverable>"}
-
 // add takes a piece of the text.
 func (v *voice) add(text string, done bool) {
-	text = v.held + text
-	v.held = ""
-	for _, tag := range tags {
-		text = strings.ReplaceAll(text, tag, "")
-	}
-	if at := strings.LastIndexByte(text, '<'); at >= 0 && !done {
-		for _, tag := range tags {
-			if strings.HasPrefix(tag, text[at:]) {
-				text, v.held = text[:at], text[at:]
-				break
-			}
-		}
-	}
-	if v.all.Len() == 0 {
-		text = strings.TrimLeft(text, "\n")
-	}
+	text = v.plain.Add(text, done)
 	v.all.WriteString(text)
 	v.rest += text
 }

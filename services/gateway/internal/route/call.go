@@ -20,6 +20,7 @@ func (g *Gateway) answerer(name string) func(c *call) error {
 		"submit": submit, "answer": answer, "schedule.create": createSchedule, "get": get, "graph": graph, "timeline": timeline, "fork": fork,
 		"events": eventsOf, "live": live, "sessions.conversation": conversation,
 		"plan": planOf, "subjob": subjobOf, "brief": briefOf, "artifacts": artifacts, "artifact": artifactOf,
+		"chat": chat, "models.list": listModels, "models.get": showModel,
 		"experts": experts, "dlq": letters, "dlq.get": letter, "dlq.retry": retryLetter, "health": health,
 	}
 	if f, ok := own[name]; ok {
@@ -128,7 +129,7 @@ func (c *call) fail(err error) *events.Fault {
 	if fault.Code == events.CodeConflict && c.r.Header.Get(keyHeader) != "" && c.verb.Name == "submit" {
 		status = http.StatusUnprocessableEntity
 	}
-	refuseAll(c.w, status, fault, all, job)
+	refuseAll(c.w, c.r, status, fault, all, job)
 	return fault
 }
 

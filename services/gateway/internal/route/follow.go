@@ -35,8 +35,28 @@ type gap struct {
 	Text  string `json:"text"`
 }
 
-// follow runs a stream until the reader leaves, the token ends or the gateway drains. Its errors are told in the stream.
+// follow runs a stream of events until the reader leaves, the token ends or the gateway drains. Its errors are told in the stream.
 func (c *call) follow(run func(ctx context.Context, s *stream.Writer) error) error {
+	return c.attend(func(ctx context.Context) error {
+		c.sent = true
+		s, err := stream.Open(c.w, c.gateway.Write)
+		if err != nil {
+			return err
+		}
+		err = run(ctx, s)
+		if err == nil || ctx.Err() != nil || errors.Is(err, os.ErrDeadlineExceeded) {
+			return err // The reader is gone, or connects again elsewhere.
+		}
+		fault, _, _ := faultOf(err)
+		if text, other := json.Marshal(fault); other == nil {
+			_ = s.Send("", "fault", text) // The reader may be what failed.
+		}
+		return err
+	})
+}
+
+// attend runs what lasts as long as a reader stays: within the limit of such requests, and until the gateway drains.
+func (c *call) attend(run func(ctx context.Context) error) error {
 	g := c.gateway
 	if g.streams.Add(1) > int64(g.Streams) {
 		g.streams.Add(-1)
@@ -46,23 +66,13 @@ func (c *call) follow(run func(ctx context.Context, s *stream.Writer) error) err
 	ctx, cancel := context.WithCancel(c.r.Context())
 	defer cancel()
 	defer context.AfterFunc(g.end, cancel)()
-	c.sent = true
-	s, err := stream.Open(c.w, g.Write)
-	if err != nil {
-		return err
-	}
-	err = run(ctx, s)
+	err := run(ctx)
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		g.Log.Info("reader of a stream took nothing and was dropped", "user", c.who.Name(), "verb", c.verb.Name, "remote", c.r.RemoteAddr, "after", g.Write)
 		return nil
-	case err == nil || ctx.Err() != nil:
-		return nil // The reader is gone, or connects again elsewhere.
-	}
-	fault, _, _ := faultOf(err)
-	text, other := json.Marshal(fault)
-	if other == nil {
-		_ = s.Send("", "fault", text) // The reader may be what failed.
+	case c.sent && ctx.Err() != nil:
+		return nil
 	}
 	return err
 }

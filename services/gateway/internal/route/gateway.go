@@ -71,7 +71,7 @@ func New(end context.Context, s Settings) *Gateway {
 }
 
 // Routes are the patterns under which a server has to mount the gateway.
-func Routes() []string { return []string{"/api/", "/openapi.json", "/{$}"} }
+func Routes() []string { return []string{"/api/", likeOpenAI, "/openapi.json", "/{$}"} }
 
 // ServeHTTP implements http.Handler.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -95,7 +95,7 @@ func (g *Gateway) rescue(w http.ResponseWriter, r *http.Request) {
 		panic(cause) // The server closes the connection.
 	}
 	g.Log.Error("request panicked", "path", r.URL.Path, "cause", cause)
-	refuse(w, &events.Fault{Code: events.CodeInternal, Message: "the gateway met a bug of its own", Hint: "its log says where"})
+	refuse(w, r, &events.Fault{Code: events.CodeInternal, Message: "the gateway met a bug of its own", Hint: "its log says where"})
 }
 
 // serve returns the handler of a verb: all routes are judged by the same steps.
@@ -110,7 +110,7 @@ func (g *Gateway) serve(v verb.Verb) http.HandlerFunc {
 		}
 		if fault != nil {
 			g.audit(c, fault)
-			refuse(w, fault)
+			refuse(w, r, fault)
 			return
 		}
 		err := answer(c)
@@ -167,27 +167,27 @@ func (g *Gateway) audit(c *call, fault *events.Fault) {
 // index takes the token of an address, and says what there is.
 func (g *Gateway) index(w http.ResponseWriter, r *http.Request) {
 	if !g.Guard.Ours(r) {
-		refuse(w, g.Guard.Where(r))
+		refuse(w, r, g.Guard.Where(r))
 		return
 	}
 	done, fault := g.Guard.Enter(w, r)
 	if fault != nil {
-		refuse(w, fault)
+		refuse(w, r, fault)
 	}
 	if done {
 		return
 	}
 	if _, fault := g.admit(w, r, nil); fault != nil {
-		refuse(w, fault)
+		refuse(w, r, fault)
 		return
 	}
-	reply(w, r, http.StatusOK, map[string]string{"jobgraph": g.Version, "api": "/api/v1", "openapi": "/openapi.json", "health": "/api/v1/health"})
+	reply(w, r, http.StatusOK, map[string]string{"jobgraph": g.Version, "api": "/api/v1", "openai": "/v1", "openapi": "/openapi.json", "health": "/api/v1/health"})
 }
 
 // openAPI gives the description of the API.
 func (g *Gateway) openAPI(w http.ResponseWriter, r *http.Request) {
 	if _, fault := g.admit(w, r, nil); fault != nil {
-		refuse(w, fault)
+		refuse(w, r, fault)
 		return
 	}
 	reply(w, r, http.StatusOK, verb.OpenAPI(g.Version))
@@ -196,7 +196,7 @@ func (g *Gateway) openAPI(w http.ResponseWriter, r *http.Request) {
 // unknown refuses a path without a route, or a method that it does not have.
 func (g *Gateway) unknown(w http.ResponseWriter, r *http.Request) {
 	if _, fault := g.admit(w, r, nil); fault != nil {
-		refuse(w, fault)
+		refuse(w, r, fault)
 		return
 	}
 	var allowed []string
@@ -209,8 +209,8 @@ func (g *Gateway) unknown(w http.ResponseWriter, r *http.Request) {
 	}
 	if len(allowed) > 0 {
 		w.Header().Set("Allow", strings.Join(allowed, ", "))
-		refuseAs(w, http.StatusMethodNotAllowed, &events.Fault{Code: events.CodeInvalid, Field: "method", Message: clip(r.Method) + " is not allowed here", Hint: "use " + strings.Join(allowed, " or ")})
+		refuseAs(w, r, http.StatusMethodNotAllowed, &events.Fault{Code: events.CodeInvalid, Field: "method", Message: clip(r.Method) + " is not allowed here", Hint: "use " + strings.Join(allowed, " or ")})
 		return
 	}
-	refuse(w, &events.Fault{Code: events.CodeNotFound, Field: "path", Message: "nothing is served at this path", Hint: "/openapi.json lists the routes"})
+	refuse(w, r, &events.Fault{Code: events.CodeNotFound, Field: "path", Message: "nothing is served at this path", Hint: "/openapi.json lists the routes"})
 }

@@ -168,6 +168,10 @@ func (s *site) ask(role verb.Role, method, path, body string) (status int, answe
 func (s *site) refused(r *http.Request, status int, code events.Code) {
 	s.Helper()
 	answer, body := s.do(r)
+	if strings.HasPrefix(r.URL.Path, "/v1/") {
+		s.refusedLikeOpenAI(r, answer, body, status, code)
+		return
+	}
 	var p struct {
 		Status  int         `json:"status"`
 		Code    events.Code `json:"code"`
@@ -176,6 +180,22 @@ func (s *site) refused(r *http.Request, status int, code events.Code) {
 	}
 	if err := json.Unmarshal([]byte(body), &p); err != nil || answer.StatusCode != status || p.Status != status || p.Code != code || p.Message == "" || p.Hint == "" ||
 		answer.Header.Get("Content-Type") != "application/problem+json" {
+		s.Errorf("%s %s: %d %s %s, want %d %s with a message and a hint", r.Method, r.URL, answer.StatusCode, answer.Header.Get("Content-Type"), body, status, code)
+	}
+}
+
+// refusedLikeOpenAI judges a refusal in the form of OpenAI's API.
+func (s *site) refusedLikeOpenAI(r *http.Request, answer reply, body string, status int, code events.Code) {
+	s.Helper()
+	var p struct {
+		Error struct {
+			Message string      `json:"message"`
+			Type    string      `json:"type"`
+			Code    events.Code `json:"code"`
+		} `json:"error"`
+	}
+	if err := json.Unmarshal([]byte(body), &p); err != nil || answer.StatusCode != status || p.Error.Code != code || p.Error.Type == "" || !strings.Contains(p.Error.Message, " → ") ||
+		answer.Header.Get("Content-Type") != "application/json" {
 		s.Errorf("%s %s: %d %s %s, want %d %s with a message and a hint", r.Method, r.URL, answer.StatusCode, answer.Header.Get("Content-Type"), body, status, code)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/verb"
+	"github.com/jobgraph/jobgraph/services/gateway/internal/openai"
 )
 
 // leastZipped is the size in bytes from which an answer is compressed.
@@ -23,7 +24,7 @@ var zippers = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
 func reply(w http.ResponseWriter, r *http.Request, status int, body any) {
 	text, err := json.Marshal(body)
 	if err != nil {
-		refuse(w, &events.Fault{Code: events.CodeInternal, Message: "the answer cannot be written as JSON", Cause: err.Error()})
+		refuse(w, r, &events.Fault{Code: events.CodeInternal, Message: "the answer cannot be written as JSON", Cause: err.Error()})
 		return
 	}
 	send(w, r, status, "application/json", text)
@@ -89,25 +90,37 @@ type problem struct {
 }
 
 // refuse answers with a fault under the status of its code.
-func refuse(w http.ResponseWriter, fault *events.Fault) { refuseAs(w, verb.Status(fault.Code), fault) }
-
-func refuseAs(w http.ResponseWriter, status int, fault *events.Fault) {
-	refuseAll(w, status, fault, nil, "")
+func refuse(w http.ResponseWriter, r *http.Request, fault *events.Fault) {
+	refuseAs(w, r, verb.Status(fault.Code), fault)
 }
 
-func refuseAll(w http.ResponseWriter, status int, fault *events.Fault, all events.Faults, job string) {
+func refuseAs(w http.ResponseWriter, r *http.Request, status int, fault *events.Fault) {
+	refuseAll(w, r, status, fault, nil, "")
+}
+
+// refuseAll answers with all faults, in the form that clients of the path expect.
+func refuseAll(w http.ResponseWriter, r *http.Request, status int, fault *events.Fault, all events.Faults, job string) {
+	h := w.Header()
+	h.Set("Cache-Control", "no-store")
+	h.Del("ETag")
+	if strings.HasPrefix(r.URL.Path, likeOpenAI) {
+		h.Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		_, _ = w.Write(openai.Fault(status, fault)) // The client is gone.
+		return
+	}
 	p := problem{Type: "urn:jobgraph:fault:" + string(fault.Code), Title: http.StatusText(status), Status: status, Detail: fault.Error(), Fault: fault, JobID: job}
 	if len(all) > 1 {
 		p.Faults = all
 	}
 	text, _ := json.Marshal(p) // Strings and numbers always are JSON.
-	h := w.Header()
 	h.Set("Content-Type", "application/problem+json")
-	h.Set("Cache-Control", "no-store")
-	h.Del("ETag")
 	w.WriteHeader(status)
 	_, _ = w.Write(text) // The client is gone.
 }
+
+// likeOpenAI begins the paths of OpenAI's API.
+const likeOpenAI = "/v1/"
 
 // clip bounds a text of the sender for a message.
 func clip(text string) string {

@@ -19,6 +19,16 @@ type Writer struct {
 
 // Open answers a request with a stream. A write that takes longer than limit ends the connection.
 func Open(w http.ResponseWriter, limit time.Duration) (*Writer, error) {
+	s, err := Plain(w, limit)
+	if err != nil {
+		return nil, err
+	}
+	s.text.WriteString(retryText)
+	return s, s.flush()
+}
+
+// Plain is Open for clients that read data alone: nothing is sent until the first event.
+func Plain(w http.ResponseWriter, limit time.Duration) (*Writer, error) {
 	s := &Writer{w: w, to: http.NewResponseController(w), limit: limit}
 	// The server's limit for reading a request would end the connection, since a stream is a request that does not end.
 	if err := s.to.SetReadDeadline(time.Time{}); err != nil {
@@ -29,8 +39,7 @@ func Open(w http.ResponseWriter, limit time.Duration) (*Writer, error) {
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Accel-Buffering", "no") // Proxies pass events on at once.
 	w.WriteHeader(http.StatusOK)
-	s.text.WriteString(retryText)
-	return s, s.flush()
+	return s, nil
 }
 
 // Send sends an event; data has no line breaks. Without an id the reader keeps the last one.

@@ -1,0 +1,117 @@
+package verb
+
+import "encoding/json"
+
+// OpenAI is the API of the routes under /v1: models, chat completions and responses.
+const OpenAI = "OpenAI"
+
+// ChatRequest asks a model, which is a profile or an expert, for the next message of a conversation. Fields that it lacks are ignored.
+type ChatRequest struct {
+	// Model is the id of a model, Messages are the conversation so far, oldest first.
+	Model    string        `json:"model"`
+	Messages []ChatMessage `json:"messages"`
+	// Stream sends the answer in pieces; StreamOptions refine that.
+	Stream        bool           `json:"stream,omitempty"`
+	StreamOptions *StreamOptions `json:"stream_options,omitempty"`
+	// User is for whom an admin asks; for all others it only keeps conversations apart.
+	User string `json:"user,omitempty"`
+	// Metadata has "session" for the session that the conversation is.
+	Metadata map[string]string `json:"metadata,omitempty"`
+	// N must be 1. Tools, Functions and a ResponseFormat of JSON are refused, since models here bring their own.
+	N              *int              `json:"n,omitempty"`
+	Tools          []json.RawMessage `json:"tools,omitempty"`
+	Functions      []json.RawMessage `json:"functions,omitempty"`
+	ResponseFormat json.RawMessage   `json:"response_format,omitempty"`
+}
+
+// ChatMessage is one message of a conversation.
+type ChatMessage struct {
+	// Role is system, developer, user, assistant or tool.
+	Role string `json:"role"`
+	// Content is a text, or a list of parts of the type text.
+	Content json.RawMessage `json:"content,omitempty"`
+	// Refusal is what a model has said instead of an answer.
+	Refusal string `json:"refusal,omitempty"`
+}
+
+// StreamOptions refine a stream.
+type StreamOptions struct {
+	// IncludeUsage adds a last chunk with the usage.
+	IncludeUsage bool `json:"include_usage,omitempty"`
+}
+
+// ChatCompletion is the answer to a ChatRequest.
+type ChatCompletion struct {
+	ID      string       `json:"id"`
+	Object  string       `json:"object"`
+	Created int64        `json:"created"`
+	Model   string       `json:"model"`
+	Choices []ChatChoice `json:"choices"`
+	Usage   *ChatUsage   `json:"usage,omitempty"`
+	// Jobgraph says where the answer comes from.
+	Jobgraph *ChatOrigin `json:"jobgraph,omitempty"`
+}
+
+// ChatChoice is the one answer: Message, or in a stream a Delta of it. FinishReason is "stop" at its end.
+type ChatChoice struct {
+	Index        int        `json:"index"`
+	Message      *ChatReply `json:"message,omitempty"`
+	Delta        *ChatReply `json:"delta,omitempty"`
+	FinishReason *string    `json:"finish_reason"`
+}
+
+// ChatReply is a message of the assistant, or a piece of it. Reasoning is what planner and experts say on the way; a message without a
+// stream has none.
+type ChatReply struct {
+	Role      string  `json:"role,omitempty"`
+	Content   *string `json:"content,omitempty"`
+	Reasoning string  `json:"reasoning_content,omitempty"`
+}
+
+// ChatUsage counts tokens. Jobgraph counts those of prompts and completions together, as Completion.
+type ChatUsage struct {
+	Prompt     int64 `json:"prompt_tokens"`
+	Completion int64 `json:"completion_tokens"`
+	Total      int64 `json:"total_tokens"`
+}
+
+// ChatOrigin names the job and the session of an answer, and the question that the answer is, if it is one.
+type ChatOrigin struct {
+	JobID   string `json:"job_id"`
+	Session string `json:"session"`
+	Request string `json:"request,omitempty"`
+}
+
+// ModelRef names a model.
+type ModelRef struct {
+	Model string `json:"model"`
+}
+
+// ModelLine is a profile or an expert as a model of OpenAI's API.
+type ModelLine struct {
+	ID      string `json:"id"`
+	Object  string `json:"object"`
+	Created int64  `json:"created"`
+	OwnedBy string `json:"owned_by"`
+	// Description says what it does; Kind is "profile" or "expert".
+	Description string `json:"description,omitempty"`
+	Kind        string `json:"kind"`
+}
+
+// ModelList lists models: profiles, then experts.
+type ModelList struct {
+	Object string      `json:"object"`
+	Data   []ModelLine `json:"data"`
+}
+
+// ProfileList lists the profiles of the planner, by name.
+type ProfileList struct {
+	Profiles []ProfileLine `json:"profiles"`
+}
+
+// ProfileLine is a profile: About says what it does, Default is true for the one of requests that name none.
+type ProfileLine struct {
+	Name    string `json:"name"`
+	About   string `json:"about,omitempty"`
+	Default bool   `json:"default,omitempty"`
+}

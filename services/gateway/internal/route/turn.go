@@ -1,0 +1,269 @@
+package route
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/client"
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/verb"
+	"github.com/jobgraph/jobgraph/services/gateway/internal/openai"
+)
+
+const (
+	// sessionHeader names the session of a conversation.
+	sessionHeader = "Jobgraph-Session"
+	// jobHeader names the job of an answer.
+	jobHeader = "Jobgraph-Job"
+	// markFor is how long a conversation is known after its last answer; leftFor is how long a first message whose connection broke is.
+	markFor, leftFor = 30 * 24 * time.Hour, 10 * time.Minute
+)
+
+// mark is what is known of a conversation up to an answer.
+type mark struct {
+	// Session is the session that it is. Asked is true if the answer was a question to the person.
+	Session string `json:"session"`
+	Asked   bool   `json:"asked,omitempty"`
+	// Next is the message that followed; nil before one did. A conversation has one continuation in its session, any other begins a session.
+	Next *following `json:"next,omitempty"`
+}
+
+// following is a message that follows a conversation.
+type following struct {
+	// Turn is the digest of the request with it, ID the id of the job's request. Answered is true once its answer was sent whole.
+	Turn     string `json:"turn"`
+	ID       string `json:"id"`
+	Answered bool   `json:"answered,omitempty"`
+}
+
+// turn is one message of a conversation on its way to an answer.
+type turn struct {
+	*call
+	talk  *openai.Conversation
+	owner string // Tells the conversations of users apart.
+	// known is false if the client names the session itself.
+	known bool
+	// before is the key of the mark that this message follows, "" if it follows none, and mark that mark at a revision.
+	before   string
+	mark     mark
+	revision uint64
+
+	request  events.Request
+	job      string
+	answered string // The question that the message has answered.
+	live     uint64 // The first live item that was not said before.
+}
+
+// open finds the session of a conversation, and submits its last message.
+func (t *turn) open(in *verb.ChatRequest, model *verb.ModelLine) error {
+	asked := ""
+	if t.who.Has() { // An admin. For all others it is only a word of the client's.
+		asked = in.User
+	}
+	user, fault := t.user("user", asked)
+	if fault != nil {
+		return fault
+	}
+	t.owner = strings.Join([]string{t.who.Name(), user, in.User}, "\x00")
+	t.request = events.Request{Goal: t.talk.Last, User: user}
+	if model.Kind == kindProfile {
+		t.request.Profile = model.ID
+	} else {
+		t.request.Expert = strings.TrimPrefix(model.ID, kindExpert+":")
+	}
+	if fault := t.identify(&t.request); fault != nil {
+		return fault
+	}
+	if t.request.ID == "" {
+		id, err := client.NewID()
+		if err != nil {
+			return err
+		}
+		t.request.ID = id
+	}
+	session := t.r.Header.Get(sessionHeader)
+	if session == "" {
+		session = in.Metadata["session"]
+	}
+	place := t.recognise
+	if t.known = session == ""; !t.known {
+		t.request.Session, place = session, t.named
+	}
+	if err := place(t.r.Context()); err != nil {
+		return err
+	}
+	return t.submit()
+}
+
+// named joins the session that the client names; one that does not exist yet is told what was said before.
+func (t *turn) named(ctx context.Context) error {
+	_, err := t.gateway.Client.Sessions().As(t.request.User).Get(ctx, t.request.Session)
+	if errors.Is(err, bus.ErrNotFound) {
+		t.request.Context, err = t.talk.Context(), nil
+	}
+	return err
+}
+
+// recognise finds the session of a conversation by what was said in it. A message that was sent before and not answered is the same message.
+func (t *turn) recognise(ctx context.Context) error {
+	if len(t.talk.Past) == 0 {
+		return t.first(ctx)
+	}
+	key := openai.Digest(t.owner, t.talk.Past)
+	for {
+		err := t.read(ctx, key)
+		if errors.Is(err, bus.ErrNotFound) {
+			return t.begin()
+		}
+		if err != nil {
+			return err
+		}
+		_, err = t.gateway.Client.Sessions().As(t.request.User).Get(ctx, t.mark.Session)
+		if errors.Is(err, bus.ErrNotFound) {
+			return t.begin()
+		}
+		if err != nil {
+			return err
+		}
+		next := t.mark.Next
+		switch turn := t.digest(); {
+		case next == nil:
+			t.mark.Next = &following{Turn: turn, ID: t.request.ID}
+		case next.Turn != turn || next.Answered:
+			return t.begin()
+		default:
+			t.request.ID = next.ID
+		}
+		if t.request.Session = t.mark.Session; !t.mark.Asked {
+			t.request.Context = t.talk.Instructions
+		}
+		if next != nil {
+			return nil
+		}
+		if t.revision, err = t.write(ctx, key, markFor); !errors.Is(err, bus.ErrConflict) {
+			return err
+		}
+	}
+}
+
+// first begins a session, unless the same message was left without an answer a moment ago.
+func (t *turn) first(ctx context.Context) error {
+	err := t.read(ctx, t.digest())
+	if errors.Is(err, bus.ErrNotFound) {
+		return t.begin()
+	}
+	if err != nil {
+		return err
+	}
+	err = t.gateway.Client.Bus().Sessions().Remove(ctx, bus.ChatKey(t.before), t.revision)
+	if errors.Is(err, bus.ErrConflict) || t.mark.Next == nil {
+		return t.begin() // Another request has joined it.
+	}
+	left := t.mark
+	if e := t.begin(); err != nil || e != nil {
+		return errors.Join(err, e)
+	}
+	t.request.ID, t.request.Session = left.Next.ID, left.Session
+	return nil
+}
+
+// begin begins a session that knows what was said before.
+func (t *turn) begin() error {
+	t.before, t.mark, t.revision = "", mark{}, 0
+	t.request.Session, t.request.Context = t.request.ID, t.talk.Context()
+	return nil
+}
+
+// digest identifies the request: the conversation with the new message, what was instructed and who is asked.
+func (t *turn) digest() string {
+	return openai.Digest(t.owner, t.talk.Past, t.talk.Asked(), openai.Message{Role: "system", Text: t.talk.Instructions}, openai.Message{Role: "model", Text: t.request.Profile + "/" + t.request.Expert})
+}
+
+func (t *turn) read(ctx context.Context, key string) error {
+	value, revision, err := t.gateway.Client.Bus().Sessions().GetLeader(ctx, bus.ChatKey(key))
+	if err != nil {
+		return err
+	}
+	t.before, t.mark, t.revision = key, mark{}, revision
+	return json.Unmarshal(value, &t.mark)
+}
+
+func (t *turn) write(ctx context.Context, key string, ttl time.Duration) (revision uint64, err error) {
+	value, err := json.Marshal(&t.mark)
+	if err != nil {
+		return 0, err
+	}
+	return t.gateway.Client.Bus().Sessions().UpdateFor(ctx, bus.ChatKey(key), value, t.revision, ttl)
+}
+
+// submit sends the message to its session.
+func (t *turn) submit() error {
+	ctx, cl := t.r.Context(), t.gateway.Client
+	if err := t.shield(&t.request); err != nil {
+		return err
+	}
+	_, last, err := cl.Bus().Items().Bounds(ctx)
+	if err != nil && !errors.Is(err, bus.ErrNotFound) {
+		return err
+	}
+	receipt, err := cl.Ask(ctx, t.request)
+	if err != nil {
+		return err
+	}
+	if receipt.ScheduleID != "" {
+		return &events.Fault{Code: events.CodeInvalid, Field: "messages", Message: "the message made schedule " + receipt.ScheduleID + " and no job", Hint: "GET /api/v1/schedules/" + receipt.ScheduleID}
+	}
+	t.job, t.made, t.answered = receipt.JobID, receipt.JobID, receipt.Answered
+	if t.answered != "" {
+		t.live = last + 1
+	}
+	h := t.w.Header()
+	h.Set(jobHeader, t.job)
+	h.Set(sessionHeader, t.request.Session)
+	return nil
+}
+
+// remember notes that the conversation has this answer now, so that the next message finds its session.
+func (t *turn) remember(ctx context.Context, text string, asked bool) error {
+	if !t.known {
+		return nil
+	}
+	value, err := json.Marshal(mark{Session: t.request.Session, Asked: asked})
+	if err != nil {
+		return err
+	}
+	key := openai.Digest(t.owner, t.talk.Past, t.talk.Asked(), openai.Answered(text))
+	_, err = t.gateway.Client.Bus().Sessions().Put(ctx, bus.ChatKey(key), value, markFor)
+	return err
+}
+
+// settle notes whether the answer was sent whole. One that was not is given to the same message when it comes again.
+func (t *turn) settle(whole bool) {
+	if !t.known {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.r.Context()), settleWithin)
+	defer cancel()
+	var err error
+	switch {
+	case whole && t.before != "":
+		t.mark.Next.Answered = true
+		_, err = t.write(ctx, t.before, markFor)
+	case !whole && t.before == "" && len(t.talk.Past) == 0:
+		t.mark = mark{Session: t.request.Session, Next: &following{ID: t.request.ID}}
+		var value []byte
+		if value, err = json.Marshal(&t.mark); err == nil {
+			_, err = t.gateway.Client.Bus().Sessions().Put(ctx, bus.ChatKey(t.digest()), value, leftFor)
+		}
+	}
+	if err != nil && !errors.Is(err, bus.ErrConflict) {
+		t.gateway.Log.Warn("cannot note what became of an answer", "job", t.job, "error", err)
+	}
+}
+
+// settleWithin limits the time for that.
+const settleWithin = 2 * time.Second
