@@ -135,16 +135,16 @@ func TestAnAddressInUseIsAFaultOfTheSetting(t *testing.T) {
 func TestTheHealthCheckSaysWhyNot(t *testing.T) {
 	health := host.NewHealth()
 	addr := serving(t, health).Addr()
-	same(t, nil, host.CheckHealth(t.Context(), addr))
+	same(t, nil, host.CheckHealth(t.Context(), addr, false))
 	_, port, _ := strings.Cut(addr, ":")
-	same(t, nil, host.CheckHealth(t.Context(), "0.0.0.0:"+port))
-	same(t, nil, host.CheckHealth(t.Context(), ":"+port))
+	same(t, nil, host.CheckHealth(t.Context(), "0.0.0.0:"+port, false))
+	same(t, nil, host.CheckHealth(t.Context(), ":"+port, false))
 	health.Block("bus", "away")
-	if err := host.CheckHealth(t.Context(), addr); err == nil || err.Error() != "not ready: bus: away" {
+	if err := host.CheckHealth(t.Context(), addr, false); err == nil || err.Error() != "not ready: bus: away" {
 		t.Errorf("got %v", err)
 	}
 	for _, bad := range []string{"off", "127.0.0.1:0"} {
-		if err := host.CheckHealth(t.Context(), bad); host.ExitCode(err) != host.ExitUsage {
+		if err := host.CheckHealth(t.Context(), bad, false); host.ExitCode(err) != host.ExitUsage {
 			t.Errorf("%s gives %v", bad, err)
 		}
 	}

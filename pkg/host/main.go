@@ -76,7 +76,7 @@ func Main(sys System, program Program) int {
 	case "":
 		return serve(sys, program, settings)
 	case "healthcheck":
-		err = CheckHealth(context.Background(), settings.HTTPAddr)
+		err = CheckHealth(context.Background(), settings.HTTPAddr, settings.TLS.On())
 	case "version":
 		err = json.NewEncoder(sys.Stdout).Encode(ReadBuild(program.Name))
 	case "config print":
@@ -155,6 +155,9 @@ func (p *Process) listen() error {
 	server, err := Listen(p.Settings.HTTPAddr, p.Health, p.Metrics, p.Build)
 	if err != nil {
 		return err
+	}
+	if err := server.Secure(p.Settings.TLS, p.Log); err != nil {
+		return errors.Join(err, server.Close())
 	}
 	p.Server = server
 	ctx, cancel := context.WithCancel(context.Background())

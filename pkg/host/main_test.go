@@ -182,11 +182,11 @@ func TestAProcessServesHealthUntilItsLastCleanup(t *testing.T) {
 		addr := p.Server.Addr()
 		child := p.Child("scheduler")
 		p.Ready()
-		if err := host.CheckHealth(ctx, addr); err == nil || err.Error() != "not ready: scheduler: starting" {
+		if err := host.CheckHealth(ctx, addr, false); err == nil || err.Error() != "not ready: scheduler: starting" {
 			t.Errorf("before the child is ready: %v", err)
 		}
 		child.Ready()
-		same(t, nil, host.CheckHealth(ctx, addr))
+		same(t, nil, host.CheckHealth(ctx, addr, false))
 		p.Cleanup("last look", 0, func(context.Context) error {
 			if status, _ := ask(t, "GET", addr, "/healthz"); status != 200 {
 				t.Errorf("healthz while ending: %d", status)
@@ -195,7 +195,7 @@ func TestAProcessServesHealthUntilItsLastCleanup(t *testing.T) {
 		})
 		signals <- syscall.SIGINT
 		<-p.Intake().Done()
-		if err := host.CheckHealth(ctx, addr); err == nil || !strings.Contains(err.Error(), "draining") {
+		if err := host.CheckHealth(ctx, addr, false); err == nil || !strings.Contains(err.Error(), "draining") {
 			t.Errorf("while draining: %v", err)
 		}
 		return nil

@@ -2,9 +2,11 @@ package host
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"time"
@@ -20,6 +22,7 @@ type Server struct {
 	listener net.Listener
 	server   *http.Server
 	mux      *http.ServeMux
+	secure   bool
 }
 
 // Listen binds the address at once, so that Addr is known and a conflict is an error here; no request is answered before
@@ -48,6 +51,30 @@ func Listen(addr string, health *Health, metrics *Metrics, build Build) (*Server
 	}}, nil
 }
 
+// Secure serves TLS alone. It is called before Run; a TLS that is not on changes nothing. Failed handshakes are logged at the level
+// debug. Errors: Faults for the files.
+func (s *Server) Secure(t TLS, log *slog.Logger) error {
+	if !t.On() {
+		return nil
+	}
+	c, err := openTLS(t)
+	if err != nil {
+		return err
+	}
+	s.server.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, GetConfigForClient: c.current, NextProtos: []string{"h2", "http/1.1"}}
+	s.server.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelDebug)
+	s.secure = true
+	return nil
+}
+
+// URL returns the address with its scheme.
+func (s *Server) URL() string {
+	if s.secure {
+		return "https://" + s.Addr()
+	}
+	return "http://" + s.Addr()
+}
+
 // Addr returns the address with the actual port.
 func (s *Server) Addr() string { return s.listener.Addr().String() }
 
@@ -60,7 +87,13 @@ func (s *Server) Close() error { return s.listener.Close() }
 // Run serves until the context ends, then waits up to two seconds for open requests. It returns nil after an orderly end.
 func (s *Server) Run(ctx context.Context) error {
 	served := make(chan error, 1)
-	go func() { served <- s.server.Serve(s.listener) }() // Ends with Shutdown or Close below, and is waited for.
+	go func() { // Ends with Shutdown or Close below, and is waited for.
+		if s.secure {
+			served <- s.server.ServeTLS(s.listener, "", "")
+			return
+		}
+		served <- s.server.Serve(s.listener)
+	}()
 	select {
 	case err := <-served:
 		return fmt.Errorf("serve http: %w", err)

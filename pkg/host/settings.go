@@ -25,6 +25,8 @@ type Settings struct {
 	LogFormat string
 	// HTTPAddr is the address for health, metrics and version; port 0 takes a free one, "off" disables it.
 	HTTPAddr string
+	// TLS are the certificates of that endpoint.
+	TLS TLS
 	// Concurrency is how many pieces of work run at once, of whatever kind; 0 leaves that to the service.
 	Concurrency int
 	// DrainTimeout is how long accepted work may continue after the first signal to end.
@@ -55,6 +57,7 @@ func (s *Settings) Declare(f *Flags) {
 		Limit: `HOST:PORT with a port from 0 to 65535, or "off"`,
 		Usage: "Where /healthz, /readyz, /metrics and /version are served; port 0 takes a free one.",
 	})
+	s.TLS.declare(f)
 	f.Int(&s.Concurrency, 0, 10_000, Flag{
 		Name: "concurrency", Default: "0",
 		Usage: "How many pieces of work run at once; 0 means 16, and in the expert-runner 256 more of those that wait for others: agents, http, a2a, people.",

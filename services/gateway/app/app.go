@@ -43,7 +43,7 @@ func Run(_ context.Context, p *host.Process, s Settings, d Deps) error {
 func serve(p *host.Process, b *bus.Bus, s Settings, keeper *identity.Keeper, addr string) host.Member {
 	return host.Member{Name: "http", Run: func(ctx context.Context, ready func()) error {
 		g := route.New(ctx, route.Settings{
-			Client: client.New(b), Guard: &identity.Guard{Keeper: keeper, Hosts: s.Hosts, Origins: s.Origins, Cookie: cookieOf(addr)},
+			Client: client.New(b), Guard: &identity.Guard{Keeper: keeper, Hosts: s.Hosts, Origins: s.Origins, Cookie: cookieOf(addr), Secure: p.Settings.TLS.On()},
 			Rate: s.Rate, Body: int64(s.MaxBody) << 10, Streams: s.Streams, Beat: s.Heartbeat, Write: s.SlowReader,
 			Health: p.Health.Reasons, Version: p.Build.Version, Log: p.Log,
 		})

@@ -61,13 +61,16 @@ func TestAGatewayWithoutTokensDoesNotStart(t *testing.T) {
 	}
 }
 
-func TestTheAPIStandsBesideHealthAndMetrics(t *testing.T) {
-	e := servicetest.New(t)
-	s := app.Default()
-	s.StartToken = "a-start-token-of-length"
+// serving starts a gateway with its server, and returns its address; stop ends it.
+func serving(t *testing.T, e *servicetest.Env, h host.Settings, s app.Settings) (at string, stop func() error) {
+	t.Helper()
+	h.HTTPAddr = "127.0.0.1:0"
 	server := make(chan *host.Server, 1)
-	v := e.Start("gateway", host.Settings{HTTPAddr: "127.0.0.1:0"}, func(ctx context.Context, p *host.Process) error {
+	v := e.Start("gateway", h, func(ctx context.Context, p *host.Process) error {
 		at, err := host.Listen(p.Settings.HTTPAddr, p.Health, p.Metrics, p.Build)
+		if err == nil {
+			err = at.Secure(p.Settings.TLS, p.Log)
+		}
 		if err != nil {
 			return err
 		}
@@ -80,8 +83,65 @@ func TestTheAPIStandsBesideHealthAndMetrics(t *testing.T) {
 		stop()
 		return errors.Join(err, <-served)
 	})
-	at := "http://" + (<-server).Addr()
+	at = servicetest.Next(e, server).URL()
 	v.Await()
+	return at, v.Stop
+}
+
+// A client with a certificate is a user without a token, and one without a certificate still may have a token.
+func TestAClientCertificateIsEnough(t *testing.T) {
+	e := servicetest.New(t)
+	a := servicetest.NewAuthority(t)
+	cert, key := a.Issue("server", "gateway")
+	tokens := filepath.Join(t.TempDir(), "tokens.yaml")
+	text := "version: 1\ntokens: [{user: anna, roles: [viewer], certificate: 'spiffe://acme/anna'}, {user: ci, roles: [viewer], token: a-token-of-some-length}]\n"
+	if err := os.WriteFile(tokens, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := app.Default()
+	s.Tokens = tokens
+	at, stop := serving(t, e, host.Settings{TLS: host.TLS{Cert: cert, Key: key, ClientCA: a.File}}, s)
+	ask := func(token string, files ...string) int {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, at+"/api/v1/experts", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if token != "" {
+			r.Header.Set("Authorization", "Bearer "+token)
+		}
+		answer, err := (&http.Client{Transport: &http.Transport{TLSClientConfig: a.Client(files...), DisableKeepAlives: true, ForceAttemptHTTP2: true}}).Do(r)
+		if err != nil {
+			return 0
+		}
+		_ = answer.Body.Close() // Its status is enough.
+		return answer.StatusCode
+	}
+	anna, annaKey := a.Issue("anna", "Anna", "spiffe://acme/anna")
+	bob, bobKey := a.Issue("bob", "Bob", "spiffe://acme/bob")
+	forged, forgedKey := servicetest.NewAuthority(t).Issue("anna", "Anna", "spiffe://acme/anna")
+	for _, test := range []struct {
+		token string
+		files []string
+		want  int
+	}{
+		{"", []string{anna, annaKey}, 200}, {"", nil, 401}, {"", []string{bob, bobKey}, 401}, {"a-token-of-some-length", nil, 200},
+		{"a-token-of-some-length", []string{bob, bobKey}, 200}, {"", []string{forged, forgedKey}, 0},
+	} {
+		if got := ask(test.token, test.files...); got != test.want {
+			t.Errorf("%+v: %d", test, got)
+		}
+	}
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestTheAPIStandsBesideHealthAndMetrics(t *testing.T) {
+	e := servicetest.New(t)
+	s := app.Default()
+	s.StartToken = "a-start-token-of-length"
+	at, stop := serving(t, e, host.Settings{}, s)
 	for path, want := range map[string]int{"/healthz": 200, "/metrics": 200, "/version": 200, "/api/v1/experts": 401, "/": 401, "/openapi.json": 401, "/other": 404} {
 		if status, body := get(t, at+path, ""); status != want {
 			t.Errorf("%s: %d %s", path, status, body)
@@ -90,7 +150,7 @@ func TestTheAPIStandsBesideHealthAndMetrics(t *testing.T) {
 	if status, body := get(t, at+"/api/v1/experts", s.StartToken); status != http.StatusOK || body != `{"experts":[]}` {
 		t.Errorf("%d %s", status, body)
 	}
-	if err := v.Stop(); err != nil {
+	if err := stop(); err != nil {
 		t.Error(err)
 	}
 }

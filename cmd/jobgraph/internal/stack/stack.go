@@ -152,6 +152,9 @@ func (k *Stack) listen() error {
 	if err != nil {
 		return err
 	}
+	if err := server.Secure(k.settings.Host.TLS, k.process.Log); err != nil {
+		return errors.Join(err, server.Close())
+	}
 	k.process.Server = server
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan error, 1)
@@ -243,7 +246,7 @@ func (k *Stack) HTTP() string {
 	if k.process.Server == nil {
 		return ""
 	}
-	return "http://" + k.process.Server.Addr()
+	return k.process.Server.URL()
 }
 
 // Failed is closed when a service or the store has failed; Stop returns the reason.

@@ -80,7 +80,7 @@ func quoted(name string) string {
 	return `"` + strings.ToValidUTF8(name, "?") + `"`
 }
 
-// Who returns who asks, by the header Authorization or else by the cookie.
+// Who returns who asks: by the header Authorization, else by the cookie, else by the client's certificate.
 func (g *Guard) Who(r *http.Request) (Identity, *events.Fault) {
 	token := ""
 	if header := r.Header.Get("Authorization"); header != "" {
@@ -90,6 +90,12 @@ func (g *Guard) Who(r *http.Request) (Identity, *events.Fault) {
 		}
 	} else if c, err := r.Cookie(g.Cookie); err == nil {
 		token = c.Value
+	}
+	if token == "" && r.TLS != nil && len(r.TLS.VerifiedChains) > 0 {
+		if who, ok := g.Keeper.ByCertificate(r.TLS.PeerCertificates[0]); ok {
+			return who, nil
+		}
+		return Identity{}, &events.Fault{Code: events.CodeUnauthenticated, Message: "no user has the client certificate " + quoted(r.TLS.PeerCertificates[0].Subject.CommonName), Hint: "name its URI or common name as `certificate` in the file of tokens, or send Authorization: Bearer TOKEN"}
 	}
 	if who, ok := g.Keeper.Of(token); ok {
 		return who, nil

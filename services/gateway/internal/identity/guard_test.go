@@ -1,8 +1,12 @@
 package identity_test
 
 import (
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -166,4 +170,58 @@ func equal(a, b []bool) bool {
 		}
 	}
 	return len(a) == len(b)
+}
+
+// A client certificate is a user by a URI or by its common name; a token or cookie says more.
+func TestACertificateIsAUser(t *testing.T) {
+	k, path := keeper(t, "version: 1\ntokens:\n  - {user: anna, roles: [submitter], certificate: 'spiffe://acme/anna'}\n  - {user: ci, roles: [operator], certificate: ci.acme}\n  - {user: boss, roles: [admin], token: '${TOKEN}'}\n")
+	g := &identity.Guard{Keeper: k, Cookie: "c"}
+	ask := func(verified bool, name string, uris ...string) *http.Request {
+		c := &x509.Certificate{Subject: pkix.Name{CommonName: name}}
+		for _, text := range uris {
+			uri, err := url.Parse(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.URIs = append(c.URIs, uri)
+		}
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r.TLS = &tls.ConnectionState{PeerCertificates: []*x509.Certificate{c}}
+		if verified {
+			r.TLS.VerifiedChains = [][]*x509.Certificate{{c}}
+		}
+		return r
+	}
+	anna, fault := g.Who(ask(true, "x", "spiffe://acme/other", "spiffe://acme/anna"))
+	if fault != nil || anna.User != "anna" || !anna.Has(verb.Submitter) || anna.Has(verb.Operator) || !k.Valid(anna) {
+		t.Errorf("%+v %v", anna, fault)
+	}
+	if ci, fault := g.Who(ask(true, "ci.acme")); fault != nil || ci.User != "ci" {
+		t.Errorf("%+v %v", ci, fault)
+	}
+	for name, r := range map[string]*http.Request{
+		"another name": ask(true, "anna"), "no name": ask(true, ""), "not verified": ask(false, "ci.acme"), "a URI as common name of nobody": ask(true, "spiffe://acme"), "the name of a token's user": ask(true, "boss"),
+	} {
+		if who, fault := g.Who(r); fault == nil {
+			t.Errorf("%s is %+v", name, who)
+		}
+	}
+	for _, text := range []string{"spiffe://acme/anna", "ci.acme"} {
+		if who, ok := k.Of(text); ok {
+			t.Errorf("the name of a certificate is the token of %+v", who)
+		}
+	}
+	both := ask(true, "ci.acme")
+	both.Header.Set("Authorization", "Bearer token-of-the-environment")
+	if who, fault := g.Who(both); fault != nil || who.User != "boss" {
+		t.Errorf("%+v %v", who, fault)
+	}
+	write(t, path, "version: 1\ntokens: [{user: ci, roles: [operator], certificate: ci.acme}]\n")
+	if changed, err := k.Refresh(); !changed || err != nil || k.Valid(anna) {
+		t.Error(changed, err, k.Valid(anna))
+	}
+	write(t, path, "version: 1\ntokens: [{user: ci, roles: [operator], certificate: ci.acme, token: token-of-some-length-0}]\n")
+	if _, err := k.Refresh(); err == nil || !strings.Contains(err.Error(), "either sha256 or token or certificate") {
+		t.Error(err)
+	}
 }

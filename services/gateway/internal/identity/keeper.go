@@ -3,6 +3,7 @@ package identity
 import (
 	"crypto/rand"
 	"crypto/sha256"
+	"crypto/x509"
 	"encoding/hex"
 	"fmt"
 	"os"
@@ -22,7 +23,8 @@ type Identity struct {
 	// Roles are what they may do.
 	Roles []verb.Role
 
-	digest digest
+	digest      digest
+	certificate string // The name of the client certificate by which they came; empty for a token.
 }
 
 // Name is the user for logs.
@@ -59,9 +61,11 @@ type Token struct {
 	User string `yaml:"user"`
 	// Roles are viewer, submitter, approver, operator and admin.
 	Roles []string `yaml:"roles"`
-	// SHA256 is the digest of the token in hexadecimal; Token is the token itself, as "${VAR}" or "${file:PATH}". One of them is given.
-	SHA256 string      `yaml:"sha256"`
-	Token  host.Secret `yaml:"token"`
+	// SHA256 is the digest of the token in hexadecimal; Token is the token itself, as "${VAR}" or "${file:PATH}"; Certificate is a name
+	// in a client certificate instead: a URI of its alternative names, or the common name of its subject. One of them is given.
+	SHA256      string      `yaml:"sha256"`
+	Token       host.Secret `yaml:"token"`
+	Certificate string      `yaml:"certificate"`
 	// Expires is when it ends, as in 2027-01-31T00:00:00Z; empty for never.
 	Expires string `yaml:"expires"`
 }
@@ -98,8 +102,17 @@ func (f *File) Validate() error {
 }
 
 func (t *Token) digest() (d digest, err error) {
-	if (t.SHA256 == "") == (t.Token == "") {
-		return d, fmt.Errorf("give either sha256 or token")
+	given := 0
+	for _, text := range []string{t.SHA256, string(t.Token), t.Certificate} {
+		if text != "" {
+			given++
+		}
+	}
+	if given != 1 {
+		return d, fmt.Errorf("give either sha256 or token or certificate")
+	}
+	if t.Certificate != "" {
+		return d, nil
 	}
 	if t.Token != "" {
 		if len(t.Token) < leastToken {
@@ -127,6 +140,12 @@ type holder struct {
 	until time.Time
 }
 
+// holders are those of a file, by the digests of their tokens or the names of their certificates.
+type holders struct {
+	tokens       map[digest]holder
+	certificates map[string]holder
+}
+
 // Keeper knows the valid tokens. Safe for concurrent use.
 type Keeper struct {
 	path    string
@@ -134,7 +153,7 @@ type Keeper struct {
 	start   digest
 	hasOne  bool // There is a start-up token.
 	now     func() time.Time
-	holders atomic.Pointer[map[digest]holder]
+	holders atomic.Pointer[holders]
 	seen    os.FileInfo // Of the file as last read. Belongs to the goroutine of Refresh.
 }
 
@@ -145,7 +164,7 @@ func NewKeeper(start, path string, env host.Env) (*Keeper, error) {
 	if k.hasOne {
 		k.start = sha256.Sum256([]byte(start))
 	}
-	k.holders.Store(&map[digest]holder{})
+	k.holders.Store(&holders{})
 	_, err := k.Refresh()
 	return k, err
 }
@@ -163,7 +182,7 @@ func (k *Keeper) Refresh() (changed bool, err error) {
 	if err := host.ReadYAML(k.path, k.env, &file); err != nil {
 		return false, err
 	}
-	holders := map[digest]holder{}
+	list := holders{map[digest]holder{}, map[string]holder{}}
 	for at := range file.Tokens {
 		t := &file.Tokens[at]
 		d, err := t.digest()
@@ -174,13 +193,17 @@ func (k *Keeper) Refresh() (changed bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		id := Identity{User: t.User, digest: d}
+		id := Identity{User: t.User, digest: d, certificate: t.Certificate}
 		for _, role := range t.Roles {
 			id.Roles = append(id.Roles, verb.Role(role))
 		}
-		holders[d] = holder{id, until}
+		if t.Certificate != "" {
+			list.certificates[t.Certificate] = holder{id, until}
+		} else {
+			list.tokens[d] = holder{id, until}
+		}
 	}
-	k.holders.Store(&holders)
+	k.holders.Store(&list)
 	k.seen = info
 	return true, nil
 }
@@ -193,9 +216,26 @@ func (k *Keeper) Of(token string) (Identity, bool) {
 	return k.holder(sha256.Sum256([]byte(token)))
 }
 
-// Valid reports whether the token of an identity is still valid with the same roles.
+// ByCertificate returns who has a client certificate that was verified; ok is false if no name in it is one of the file.
+func (k *Keeper) ByCertificate(c *x509.Certificate) (Identity, bool) {
+	names := make([]string, 0, len(c.URIs)+1)
+	for _, uri := range c.URIs {
+		names = append(names, uri.String())
+	}
+	for _, name := range append(names, c.Subject.CommonName) {
+		if id, ok := k.named(name); ok {
+			return id, true
+		}
+	}
+	return Identity{}, false
+}
+
+// Valid reports whether the token or certificate of an identity is still valid with the same roles.
 func (k *Keeper) Valid(i Identity) bool {
 	now, ok := k.holder(i.digest)
+	if i.certificate != "" {
+		now, ok = k.named(i.certificate)
+	}
 	return ok && now.User == i.User && slices.Equal(now.Roles, i.Roles)
 }
 
@@ -204,7 +244,18 @@ func (k *Keeper) holder(d digest) (Identity, bool) {
 	if k.hasOne && d == k.start {
 		return Identity{Roles: []verb.Role{verb.Admin}, digest: d}, true
 	}
-	h, ok := (*k.holders.Load())[d]
+	h, ok := k.holders.Load().tokens[d]
+	return k.living(h, ok)
+}
+
+// named looks the name of a certificate up.
+func (k *Keeper) named(name string) (Identity, bool) {
+	h, ok := k.holders.Load().certificates[name]
+	return k.living(h, ok)
+}
+
+// living leaves out who has expired.
+func (k *Keeper) living(h holder, ok bool) (Identity, bool) {
 	if !ok || !h.until.IsZero() && k.now().After(h.until) {
 		return Identity{}, false
 	}
