@@ -115,3 +115,79 @@ type ProfileLine struct {
 	About   string `json:"about,omitempty"`
 	Default bool   `json:"default,omitempty"`
 }
+
+// ResponseRequest asks a model for a response, as OpenAI's newer API does. Fields that it lacks are ignored.
+type ResponseRequest struct {
+	Model string `json:"model"`
+	// Input is a text, or a list of messages. Instructions are those of the system.
+	Input        json.RawMessage `json:"input"`
+	Instructions string          `json:"instructions,omitempty"`
+	// Previous is the response that the input follows: its session goes on.
+	Previous string `json:"previous_response_id,omitempty"`
+	// Conversation is the session, a text or {"id":…}.
+	Conversation json.RawMessage   `json:"conversation,omitempty"`
+	Stream       bool              `json:"stream,omitempty"`
+	User         string            `json:"user,omitempty"`
+	Metadata     map[string]string `json:"metadata,omitempty"`
+	// Tools, Background and a Text that is JSON are refused.
+	Tools      []json.RawMessage `json:"tools,omitempty"`
+	Background bool              `json:"background,omitempty"`
+	Text       json.RawMessage   `json:"text,omitempty"`
+}
+
+// Response is the answer to a ResponseRequest.
+type Response struct {
+	ID        string           `json:"id"`
+	Object    string           `json:"object"`
+	CreatedAt int64            `json:"created_at"`
+	Status    string           `json:"status"` // Status is in_progress or completed.
+	Model     string           `json:"model"`
+	Output    []ResponseOutput `json:"output"`
+	Previous  *string          `json:"previous_response_id"`
+	Usage     *ResponseUsage   `json:"usage"`
+	Error     *ResponseError   `json:"error"`
+	Jobgraph  *ChatOrigin      `json:"jobgraph,omitempty"`
+}
+
+// ResponseOutput is the message of a response.
+type ResponseOutput struct {
+	ID      string         `json:"id"`
+	Type    string         `json:"type"`
+	Role    string         `json:"role"`
+	Status  string         `json:"status"`
+	Content []ResponsePart `json:"content"`
+}
+
+// ResponsePart is the text of a message.
+type ResponsePart struct {
+	Type        string            `json:"type"`
+	Text        string            `json:"text"`
+	Annotations []json.RawMessage `json:"annotations"`
+}
+
+// ResponseUsage counts tokens. Jobgraph counts those of prompts and completions together, as Output.
+type ResponseUsage struct {
+	Input  int64 `json:"input_tokens"`
+	Output int64 `json:"output_tokens"`
+	Total  int64 `json:"total_tokens"`
+}
+
+// ResponseError is why a response failed.
+type ResponseError struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+// ResponseEvent is an event of a streamed response; Type says which fields it has.
+type ResponseEvent struct {
+	Type         string          `json:"type"`
+	Sequence     int             `json:"sequence_number"`
+	Response     *Response       `json:"response,omitempty"`
+	OutputIndex  *int            `json:"output_index,omitempty"`
+	ContentIndex *int            `json:"content_index,omitempty"`
+	ItemID       string          `json:"item_id,omitempty"`
+	Item         *ResponseOutput `json:"item,omitempty"`
+	Part         *ResponsePart   `json:"part,omitempty"`
+	Delta        string          `json:"delta,omitempty"`
+	Text         string          `json:"text,omitempty"`
+}

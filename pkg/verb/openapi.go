@@ -97,10 +97,10 @@ func (v *Verb) operation(path string) object {
 	if v.Stream != "" && v.API == "" {
 		parameters = append(parameters, object{"name": "Last-Event-ID", "in": "header", "schema": object{"type": "string"}, "description": "Resumes a stream after this event."})
 	}
-	if v.Name == "chat" {
+	if v.API == OpenAI && v.Effect == Write {
 		parameters = append(parameters, object{"name": "Jobgraph-Session", "in": "header", "schema": object{"type": "string", "maxLength": 256}, "description": "The session that the conversation is."})
 	}
-	if v.Name == "submit" || v.Name == "fork" || v.Name == "chat" {
+	if v.Name == "submit" || v.Name == "fork" || v.API == OpenAI && v.Effect == Write {
 		parameters = append(parameters, object{"name": "Idempotency-Key", "in": "header", "schema": object{"type": "string", "maxLength": 255}, "description": "The same key of the same user always means the same job; with another request it is refused with 422."})
 	}
 	if len(parameters) > 0 {

@@ -179,6 +179,11 @@ func models() []Verb {
 			Method: http.MethodPost, Path: "/v1/chat/completions", API: OpenAI, Stream: "ChatCompletion",
 			Faults: []events.Code{events.CodeNotFound, events.CodeConflict, events.CodeBudget, events.CodeExecution},
 		},
+		{
+			Name: "responses", About: "Answers the last message of a conversation, as OpenAI's newer API does.", Roles: submitters, Effect: Write, Input: ResponseRequest{}, Output: Response{},
+			Method: http.MethodPost, Path: "/v1/responses", API: OpenAI, Stream: "ResponseEvent",
+			Faults: []events.Code{events.CodeNotFound, events.CodeConflict, events.CodeBudget, events.CodeExecution},
+		},
 		{Name: "models.list", About: "Lists profiles and experts as models of OpenAI's API.", Roles: readers, Effect: Read, Output: ModelList{}, Method: http.MethodGet, Path: "/v1/models", API: OpenAI},
 		{Name: "models.get", About: "Shows a profile or an expert as a model of OpenAI's API.", Roles: readers, Effect: Read, Input: ModelRef{}, Output: ModelLine{}, Method: http.MethodGet, Path: "/v1/models/{model}", API: OpenAI, Faults: missing},
 	}

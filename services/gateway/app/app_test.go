@@ -125,8 +125,12 @@ func TestAClientCertificateIsEnough(t *testing.T) {
 		files []string
 		want  int
 	}{
-		{"", []string{anna, annaKey}, 200}, {"", nil, 401}, {"", []string{bob, bobKey}, 401}, {"a-token-of-some-length", nil, 200},
-		{"a-token-of-some-length", []string{bob, bobKey}, 200}, {"", []string{forged, forgedKey}, 0},
+		{"", []string{anna, annaKey}, 200},
+		{"", nil, 401},
+		{"", []string{bob, bobKey}, 401},
+		{"a-token-of-some-length", nil, 200},
+		{"a-token-of-some-length", []string{bob, bobKey}, 200},
+		{"", []string{forged, forgedKey}, 0},
 	} {
 		if got := ask(test.token, test.files...); got != test.want {
 			t.Errorf("%+v: %d", test, got)

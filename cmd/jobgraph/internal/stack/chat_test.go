@@ -241,3 +241,62 @@ func TestARawClientTalksToAnExpertInASessionOfItsChoice(t *testing.T) {
 		t.Errorf("%d %v %s", status, header, body)
 	}
 }
+
+// The newer API does the same: a response follows the one that it names.
+func TestAnOpenAIClientGetsResponsesThatFollowEachOther(t *testing.T) {
+	k, c := talker(t)
+	first, err := c.CreateResponse(t.Context(), openai.CreateResponseRequest{Model: "default", Input: "paint the wall", Instructions: "Be brief."})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := first.GetOutputText(); got != "Which colour?\n\n- red\n- blue" || first.Status != openai.ResponseStatusCompleted {
+		t.Fatalf("%q %+v", got, first)
+	}
+	s, err := c.CreateResponseStream(t.Context(), openai.CreateResponseRequest{Model: "default", Input: "blue", PreviousResponseID: first.ID})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }() // It is read.
+	var kinds []string
+	var last *openai.CreateResponseResponse
+	text := ""
+	for number := 0; ; number++ {
+		e, err := s.Recv()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.SequenceNumber != number {
+			t.Errorf("event %d has the number %d", number, e.SequenceNumber)
+		}
+		if kind := strings.TrimPrefix(string(e.Type), "response."); len(kinds) == 0 || kinds[len(kinds)-1] != kind {
+			kinds = append(kinds, kind)
+		}
+		text += e.Delta
+		if e.Response != nil {
+			last = e.Response
+		}
+	}
+	if got := strings.Join(kinds, " "); got != "created in_progress output_item.added content_part.added output_text.delta output_text.done content_part.done output_item.done completed" {
+		t.Error(got)
+	}
+	if text != "I have looked: it is BLUE" || last.GetOutputText() != text || last.Usage.TotalTokens == 0 {
+		t.Errorf("%q, then %+v", text, last)
+	}
+	third, err := c.CreateResponse(t.Context(), openai.CreateResponseRequest{Model: "default", Input: []openai.ResponseInputMessage{{Role: "user", Content: "and again?"}}, PreviousResponseID: last.ID})
+	if err != nil || third.GetOutputText() != "As I said: blue." {
+		t.Errorf("%+v %v", third, err)
+	}
+	if jobs, err := theJobs(t, k); err != nil || len(jobs) != 2 || jobs[0].Session != jobs[1].Session {
+		t.Errorf("%d jobs: %v", len(jobs), err)
+	}
+	var refused *openai.APIError
+	if _, err := c.CreateResponse(t.Context(), openai.CreateResponseRequest{Model: "default", Input: "x", PreviousResponseID: "resp_none_12345678"}); !errors.As(err, &refused) || refused.HTTPStatusCode != http.StatusNotFound {
+		t.Errorf("%v", err)
+	}
+	if _, err := c.CreateResponse(t.Context(), openai.CreateResponseRequest{Model: "default", Input: "x", Background: true}); !errors.As(err, &refused) || refused.HTTPStatusCode != http.StatusBadRequest {
+		t.Errorf("%v", err)
+	}
+}

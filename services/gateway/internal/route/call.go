@@ -20,7 +20,7 @@ func (g *Gateway) answerer(name string) func(c *call) error {
 		"submit": submit, "answer": answer, "schedule.create": createSchedule, "get": get, "graph": graph, "timeline": timeline, "fork": fork,
 		"events": eventsOf, "live": live, "sessions.conversation": conversation,
 		"plan": planOf, "subjob": subjobOf, "brief": briefOf, "artifacts": artifacts, "artifact": artifactOf,
-		"chat": chat, "models.list": listModels, "models.get": showModel,
+		"chat": chat, "responses": respond, "models.list": listModels, "models.get": showModel,
 		"experts": experts, "dlq": letters, "dlq.get": letter, "dlq.retry": retryLetter, "health": health,
 	}
 	if f, ok := own[name]; ok {

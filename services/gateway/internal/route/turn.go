@@ -1,6 +1,7 @@
 package route
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -45,8 +46,8 @@ type turn struct {
 	*call
 	talk  *openai.Conversation
 	owner string // Tells the conversations of users apart.
-	// known is false if the client names the session itself.
-	known bool
+	// session is the session that the client names, "" if it names none.
+	session string
 	// before is the key of the mark that this message follows, "" if it follows none, and mark that mark at a revision.
 	before   string
 	mark     mark
@@ -56,6 +57,7 @@ type turn struct {
 	job      string
 	answered string // The question that the message has answered.
 	live     uint64 // The first live item that was not said before.
+	created  int64  // When the answer was begun, in seconds since 1970.
 }
 
 // open finds the session of a conversation, and submits its last message.
@@ -85,13 +87,10 @@ func (t *turn) open(in *verb.ChatRequest, model *verb.ModelLine) error {
 		}
 		t.request.ID = id
 	}
-	session := t.r.Header.Get(sessionHeader)
-	if session == "" {
-		session = in.Metadata["session"]
-	}
+	t.session = cmp.Or(t.session, t.r.Header.Get(sessionHeader), in.Metadata["session"])
 	place := t.recognise
-	if t.known = session == ""; !t.known {
-		t.request.Session, place = session, t.named
+	if t.session != "" {
+		t.request.Session, place = t.session, t.named
 	}
 	if err := place(t.r.Context()); err != nil {
 		return err
@@ -229,7 +228,7 @@ func (t *turn) submit() error {
 
 // remember notes that the conversation has this answer now, so that the next message finds its session.
 func (t *turn) remember(ctx context.Context, text string, asked bool) error {
-	if !t.known {
+	if t.session != "" {
 		return nil
 	}
 	value, err := json.Marshal(mark{Session: t.request.Session, Asked: asked})
@@ -243,7 +242,7 @@ func (t *turn) remember(ctx context.Context, text string, asked bool) error {
 
 // settle notes whether the answer was sent whole. One that was not is given to the same message when it comes again.
 func (t *turn) settle(whole bool) {
-	if !t.known {
+	if t.session != "" {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.r.Context()), settleWithin)

@@ -1,0 +1,112 @@
+package route
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/verb"
+	"github.com/jobgraph/jobgraph/services/gateway/internal/openai"
+	"github.com/jobgraph/jobgraph/services/gateway/internal/stream"
+)
+
+// writing is the form in which an answer is written.
+type writing struct {
+	// whole is the body of a complete answer.
+	whole func(a *answerOf) any
+	// begin, then piece for each part of the answer, then end make a stream. alive is called when nothing was said for a while, fail in place
+	// of end.
+	begin func(s *stream.Writer) error
+	piece func(s *stream.Writer, d openai.Delta) error
+	alive func(s *stream.Writer) error
+	end   func(s *stream.Writer, a *answerOf) error
+	fail  func(s *stream.Writer, fault *events.Fault) error
+}
+
+// answer answers the last message of a conversation: whole, or in pieces while it is written. A client that leaves stops nothing.
+func (t *turn) answer(in *verb.ChatRequest, out writing) error {
+	talk, err := openai.Read(in)
+	if err != nil {
+		return err
+	}
+	models, err := t.models()
+	if err != nil {
+		return err
+	}
+	model, err := models.find(in.Model)
+	if err != nil {
+		return err
+	}
+	t.talk, t.created = talk, time.Now().Unix()
+	return t.attend(func(ctx context.Context) error {
+		if err := t.open(in, model); err != nil {
+			return err
+		}
+		send := t.send
+		if in.Stream {
+			send = t.stream
+		}
+		err := send(ctx, out)
+		var bad *unsuccessful
+		t.settle(err == nil || errors.As(err, &bad))
+		return err
+	})
+}
+
+// send answers when the answer is complete.
+func (t *turn) send(ctx context.Context, out writing) error {
+	to := http.NewResponseController(t.w)
+	if err := to.SetReadDeadline(time.Time{}); err != nil { // An answer may take longer than a request may.
+		return err
+	}
+	a, err := t.follow(ctx, func(openai.Delta) error { return nil }, func() error { return nil })
+	if other := to.SetWriteDeadline(time.Now().Add(t.gateway.Write)); other != nil && err == nil {
+		err = other
+	}
+	var bad *unsuccessful
+	switch {
+	case errors.As(err, &bad):
+		t.sent = true
+		t.w.Header().Set("X-Should-Retry", "false") // The same request would do the work again.
+		refuseAs(t.w, t.r, http.StatusUnprocessableEntity, bad.Fault)
+		return err
+	case err != nil:
+		return err
+	}
+	if err := t.remember(ctx, a.text, a.request != ""); err != nil {
+		return err
+	}
+	return t.reply(out.whole(a))
+}
+
+// stream answers in pieces. What goes wrong after the first is told in the stream.
+func (t *turn) stream(ctx context.Context, out writing) error {
+	t.sent = true
+	s, err := stream.Plain(t.w, t.gateway.Write)
+	if err != nil {
+		return err
+	}
+	err = out.begin(s)
+	var a *answerOf
+	if err == nil {
+		a, err = t.follow(ctx, func(d openai.Delta) error { return out.piece(s, d) }, func() error { return out.alive(s) })
+	}
+	if err == nil {
+		err = t.remember(ctx, a.said, a.request != "")
+	}
+	if err == nil {
+		return out.end(s, a)
+	}
+	if t.r.Context().Err() == nil {
+		fault, _, _ := faultOf(err)
+		_ = out.fail(s, fault) // The reader may be what failed.
+	}
+	return err
+}
+
+// origin says where an answer comes from.
+func (t *turn) origin(a *answerOf) *verb.ChatOrigin {
+	return &verb.ChatOrigin{JobID: t.job, Session: t.request.Session, Request: a.request}
+}
