@@ -48,9 +48,10 @@ build: ## build every program into bin/ and the example experts into examples/bi
 	$(STATIC) $(VCS) -pgo=$(if $(filter-out off,$(PGO)),$(abspath $(PGO)),off) -o bin/ ./cmd/jobgraph ./services/planner ./services/scheduler ./services/expert-runner ./services/gateway ./tools/jobgraph-tools
 	$(STATIC) -o examples/bin/ ./examples/cmd/...
 
-run: ## run the example job on this source tree, with live progress and a result
+run: ## run the example job on this source tree, with live progress and a result; ARGS=--open also opens its console
 	go build -o examples/bin/ ./examples/cmd/...
 	go run ./cmd/jobgraph run --trust -f examples/inventory/job.json $(ARGS)
+	@[[ "$(ARGS)" == *--open* ]] || echo "its console, until Ctrl-C: make run ARGS=--open"
 
 up: ## start bus, planner, scheduler, expert-runner and gateway in one process (ARGS='--store DIR')
 	go run ./cmd/jobgraph up $(ARGS)

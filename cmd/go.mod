@@ -25,9 +25,9 @@ require (
 	github.com/spf13/pflag v1.0.9
 	go.yaml.in/yaml/v3 v3.0.6
 	golang.org/x/mod v0.41.0
+	golang.org/x/net v0.60.0
 	golang.org/x/term v0.47.0
 	golang.org/x/tools v0.51.0
-	golang.org/x/net v0.60.0
 )
 
 require (
@@ -39,6 +39,7 @@ require (
 	github.com/beorn7/perks v1.0.1 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/elastic/go-seccomp-bpf v1.6.0 // indirect
+	github.com/evanw/esbuild v0.28.2 // indirect
 	github.com/go-json-experiment/json v0.0.0-20251027170946-4849db3c2f7e // indirect
 	github.com/go-logr/logr v1.4.4 // indirect
 	github.com/go-logr/stdr v1.2.2 // indirect
@@ -85,3 +86,5 @@ replace github.com/jobgraph/jobgraph/services/scheduler => ../services/scheduler
 replace github.com/jobgraph/jobgraph/services/expert-runner => ../services/expert-runner
 
 replace github.com/jobgraph/jobgraph/services/gateway => ../services/gateway
+
+tool github.com/evanw/esbuild/cmd/esbuild

@@ -98,6 +98,7 @@ var law = []room{
 	{dir: "services/gateway/internal/stream", may: []string{"pkg/events", "pkg/verb"}},
 	{dir: "services/gateway/internal/history", may: []string{"pkg/events", "pkg/canvas"}},
 	{dir: "services/gateway/internal/openai", may: []string{"pkg/events", "pkg/verb", "pkg/graph", "pkg/joblog"}, std: true},
+	{dir: "services/gateway/internal/console", std: true},
 	{dir: "services/gateway/internal", may: []string{"pkg/events", "pkg/verb", "pkg/drawing", "pkg/canvas", "pkg/joblog", "pkg/client", "pkg/bus", "pkg/host"}},
 	{dir: "services", may: []string{"pkg"}},
 	{dir: "cmd", may: []string{"pkg", "services"}},

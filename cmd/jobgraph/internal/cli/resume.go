@@ -48,9 +48,17 @@ func (g runs) goOn(f *runFlags) error {
 	return g.unbound(err, k.Stop())
 }
 
-// attend follows a job of an embedded run to its end. A job that has not ended, because of Ctrl-C or because a person left its question
-// open, is kept, and the command that goes on with it is said.
+// attend follows a job of an embedded run to its end, with the console if that is open. A job that has not ended, because of Ctrl-C or
+// because a person left its question open, is kept, and the command that goes on with it is said.
 func (g runs) attend(k *stack.Stack, c *client.Client, id string, f *runFlags) error {
+	if f.open {
+		return g.linger(k, id, f, func() error { return g.attendTo(k, c, id, f) })
+	}
+	return g.attendTo(k, c, id, f)
+}
+
+// attendTo is attend without a console.
+func (g runs) attendTo(k *stack.Stack, c *client.Client, id string, f *runFlags) error {
 	talk, quiet := g.app.views.listen(g.app.soft, c, id)
 	defer quiet()
 	h, err := g.follow(c, id, f.user, talk)

@@ -36,7 +36,9 @@ type runFlags struct {
 	resume    string
 	stop      bool
 	embedded  bool
-	beside    bool // beside says that the cards beside the job file are used, once that is known.
+	open      bool   // open serves the console, and keeps it after the end of the job.
+	token     string // token is the start-up token of that console.
+	beside    bool   // beside says that the cards beside the job file are used, once that is known.
 }
 
 // runs are the commands that start jobs, or the stack for them: run, submit, up, plan draft.
@@ -67,8 +69,8 @@ func (g runs) runCommand() *cobra.Command {
 			if r.Schedule != nil {
 				return usageError{fmt.Errorf("the job recurs: use `jobgraph submit` or `jobgraph schedule create`, or leave schedule out")}
 			}
-			if (f.embedded || f.store != "") && (g.app.server != "" || g.app.context != "") {
-				return usageError{errors.New("--server and --context name a bus, --embedded and --store want one of this run: leave out either")}
+			if (f.embedded || f.open || f.store != "") && (g.app.server != "" || g.app.context != "") {
+				return usageError{errors.New("--server and --context name a bus, --embedded, --open and --store want one of this run: leave out either")}
 			}
 			g.app.plans.weigh(&r)
 			return g.run(r, &f)
@@ -81,6 +83,7 @@ func (g runs) runCommand() *cobra.Command {
 	c.Flags().StringVar(&f.resume, "resume", "", "go on with this job of the --store, which an interrupted run has left there")
 	c.Flags().StringVar(&f.artifacts, "artifacts", "", "write the artifacts of the result into this folder, by SUBJOB/NAME")
 	c.Flags().BoolVar(&f.embedded, "embedded", false, "use an embedded bus, whatever NATS_URL names and whatever answers")
+	c.Flags().BoolVar(&f.open, "open", false, "an embedded run with the console: prints its address, and keeps it and the store until Ctrl-C")
 	c.Flags().BoolVar(&f.stop, "stop-on-interrupt", false, "stop the job at Ctrl-C instead of leaving it to run, or to be resumed")
 	return c
 }
@@ -140,7 +143,7 @@ func (g runs) run(r events.Request, f *runFlags) error {
 		}
 		r.ID = id
 	}
-	if !f.embedded && f.store == "" {
+	if !f.embedded && !f.open && f.store == "" {
 		c, err := g.answering()
 		if err != nil {
 			return err
@@ -265,6 +268,11 @@ func (g runs) startForRun(f *runFlags) (*stack.Stack, error) {
 	}
 	if g.app.sys.Typing && !g.app.noInput && !s.HasModel() {
 		g.addLocal(&s)
+	}
+	if f.open {
+		if err := g.openConsole(&s, f); err != nil {
+			return nil, err
+		}
 	}
 	return stack.Start(g.app.hard, s)
 }

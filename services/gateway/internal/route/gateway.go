@@ -66,12 +66,13 @@ func New(end context.Context, s Settings) *Gateway {
 	}
 	g.mux.HandleFunc("GET /openapi.json", g.openAPI)
 	g.mux.HandleFunc("GET /{$}", g.index)
+	g.mux.HandleFunc("GET /assets/{name}", g.asset)
 	g.mux.HandleFunc("/", g.unknown)
 	return g
 }
 
 // Routes are the patterns under which a server has to mount the gateway.
-func Routes() []string { return []string{"/api/", likeOpenAI, "/openapi.json", "/{$}"} }
+func Routes() []string { return []string{"/api/", likeOpenAI, "/openapi.json", "/assets/", "/{$}"} }
 
 // ServeHTTP implements http.Handler.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -162,26 +163,6 @@ func (g *Gateway) audit(c *call, fault *events.Fault) {
 		fields = append(fields, "fault", string(fault.Code))
 	}
 	g.Log.Log(c.r.Context(), level, "request", fields...)
-}
-
-// index takes the token of an address, and says what there is.
-func (g *Gateway) index(w http.ResponseWriter, r *http.Request) {
-	if !g.Guard.Ours(r) {
-		refuse(w, r, g.Guard.Where(r))
-		return
-	}
-	done, fault := g.Guard.Enter(w, r)
-	if fault != nil {
-		refuse(w, r, fault)
-	}
-	if done {
-		return
-	}
-	if _, fault := g.admit(w, r, nil); fault != nil {
-		refuse(w, r, fault)
-		return
-	}
-	reply(w, r, http.StatusOK, map[string]string{"jobgraph": g.Version, "api": "/api/v1", "openai": "/v1", "openapi": "/openapi.json", "health": "/api/v1/health"})
 }
 
 // openAPI gives the description of the API.

@@ -1,0 +1,113 @@
+// What a page is, and what all pages share: the address, notices, the voice of the screen reader.
+
+import { Child, frame, h, VNode } from "./dom";
+import type { Fault } from "./types";
+
+/** Page is what is shown for an address. view is pure: it describes what the page's state looks like. */
+export interface Page {
+  title: string;
+  view(): Child;
+  /** moved takes a new query of the same page; without it, or if it returns false, the page is made again. */
+  moved?(query: URLSearchParams): void;
+  /** key takes a key that no field has taken; true if it did something. */
+  key?(e: KeyboardEvent): boolean;
+  close(): void;
+}
+
+let redraw = () => {};
+
+/** onRedraw says what draws the page. */
+export function onRedraw(f: () => void) {
+  redraw = f;
+}
+
+/** changed asks for the page to be drawn again. */
+export function changed() {
+  frame(redraw);
+}
+
+/** go opens an address of the console, such as "/jobs/a?step=b". */
+export function go(to: string, replace = false) {
+  if (replace) {
+    history.replaceState(null, "", "#" + to);
+    dispatchEvent(new HashChangeEvent("hashchange"));
+  } else location.hash = to;
+}
+
+/** query changes the query of the present address; null removes a value. */
+export function query(values: Record<string, string | null>, replace = false) {
+  const [path, text] = location.hash.slice(1).split("?");
+  const q = new URLSearchParams(text || "");
+  for (const k in values) {
+    if (values[k] === null) q.delete(k);
+    else q.set(k, values[k]!);
+  }
+  const rest = q.toString();
+  go(path + (rest ? "?" + rest : ""), replace);
+}
+
+/** say lets a screen reader speak. */
+export function say(text: string) {
+  const el = document.getElementById("said");
+  if (el) el.textContent = text;
+}
+
+export interface Notice { id: number; text: string; kind: "good" | "bad"; hint?: string; link?: { to: string; text: string }; }
+
+export const notices: Notice[] = [];
+let next = 1;
+
+/** notify shows a notice for a while; one about a fault stays until it is closed. */
+export function notify(text: string, kind: "good" | "bad" = "good", more: Partial<Notice> = {}) {
+  const n = { id: next++, text, kind, ...more };
+  notices.push(n);
+  if (notices.length > 4) notices.shift();
+  say(text);
+  changed();
+  if (kind === "good") setTimeout(() => dismiss(n.id), 4500);
+}
+
+export function dismiss(id: number) {
+  const at = notices.findIndex((n) => n.id === id);
+  if (at >= 0) notices.splice(at, 1);
+  changed();
+}
+
+/** faultView shows a fault: what, where, what to do next. */
+export function faultView(f: Fault, again?: () => void): VNode {
+  return h("div", { class: "fault", role: "alert" },
+    h("strong", null, f.field ? `${f.field}: ` : "", f.message),
+    f.cause ? h("div", { class: "muted" }, f.cause) : null,
+    f.hint ? h("div", { class: "hint" }, f.hint) : null,
+    again ? h("button", { class: "small", onclick: again }, "Try again") : null);
+}
+
+/** empty shows that there is nothing, and what would change that. */
+export function empty(title: string, ...more: Child[]): VNode {
+  return h("div", { class: "empty" }, h("p", { class: "empty-title" }, title), more);
+}
+
+/** copyable is a command that a click copies. */
+export function copyable(text: string, label: string): VNode {
+  return h("div", { class: "copyable" }, h("span", { class: "copy-label" }, label), h("code", { tabindex: "0" }, text),
+    h("button", { class: "small", "aria-label": `Copy ${label} command`, onclick: () => copy(text) }, "Copy"));
+}
+
+export async function copy(text: string) {
+  try {
+    await navigator.clipboard.writeText(text);
+    notify("copied");
+  } catch {
+    notify("the browser does not allow copying here: select the text", "bad");
+  }
+}
+
+/** link is an anchor to an address of the console. */
+export function link(to: string, props: Record<string, any> | null, ...kids: Child[]): VNode {
+  return h("a", { href: "#" + to, ...props }, ...kids);
+}
+
+/** head is the heading of a page. */
+export function head(title: Child, ...more: Child[]): VNode {
+  return h("header", { class: "page-head" }, h("h1", { tabindex: "-1", id: "title" }, title), h("div", { class: "head-more" }, more));
+}
